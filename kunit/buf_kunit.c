@@ -149,7 +149,7 @@ static void refused_internal_cq_leaves_nothing(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mlx5_ib_internal_cq_create(mock->dev, &cq, 3), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 2);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
-	mlx5_ib_internal_cq_destroy(&cq);
+	mlx5_ib_internal_cq_destroy(mock->dev, &cq);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
 }
@@ -173,7 +173,7 @@ static void completion_is_seen_once_written_and_not_before(struct kunit *test)
 		KUNIT_ASSERT_PTR_EQ_MSG(test, mlx5_ib_cq_ring_next(&cq.ring), cqe, "%u", i);
 		cq.mcq.cons_index++;
 	}
-	mlx5_ib_internal_cq_destroy(&cq);
+	mlx5_ib_internal_cq_destroy(mock->dev, &cq);
 }
 
 static struct kunit_case buf_cases[] = {

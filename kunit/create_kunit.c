@@ -13,7 +13,7 @@
 #include "lib/mock.h"
 #include "lib/objects.h"
 #include "lib/orphan.h"
-#include "lib/umr_qp.h"
+#include "lib/umr.h"
 
 /* ---- which objects a case is run for ---------------------------------------------------- */
 

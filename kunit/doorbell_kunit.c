@@ -11,7 +11,6 @@
 #include <linux/uaccess.h>
 
 #include "lib/buf.h"
-#include "lib/doorbell.h"
 #include "lib/mock.h"
 #include "verbs/ucontext.h"
 

@@ -9,7 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "lib/mkey_caps.h"
-#include "lib/mkey_pool_policy.h"
+#include "lib/mkey_pool.h"
 
 #define RELAXED		IB_ACCESS_RELAXED_ORDERING
 #define ATOMIC		IB_ACCESS_REMOTE_ATOMIC

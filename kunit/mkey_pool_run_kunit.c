@@ -17,7 +17,7 @@
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/mock_hca.h"
-#include "lib/umr_qp.h"
+#include "lib/umr.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
 

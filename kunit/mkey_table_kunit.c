@@ -164,7 +164,7 @@ static void adopted_key_is_found_until_it_is_disowned(struct kunit *test)
 	struct mlx5_ib_dev *dev = env->mock->dev;
 	struct mlx5_ib_table_key key = { .mkey.key = 0x765400, .num_entries = 4 };
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
 	/* The process may change the variant. */
 	KUNIT_EXPECT_TRUE(test, is_found(env, 0x765400, MLX5_IB_MKEY_TABLE));
 	KUNIT_EXPECT_TRUE(test, is_found(env, 0x765411, MLX5_IB_MKEY_TABLE));
@@ -173,21 +173,21 @@ static void adopted_key_is_found_until_it_is_disowned(struct kunit *test)
 	mlx5_ib_mkey_disown(dev, &key.mkey);
 	KUNIT_EXPECT_FALSE(test, is_found(env, 0x765400, MLX5_IB_MKEY_TABLE));
 	/* Firmware has refused to destroy it; then it is destroyed. */
-	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_TABLE);
+	mlx5_ib_mkey_disowned(dev, &key.mkey, true);
 	KUNIT_EXPECT_TRUE(test, is_found(env, 0x765400, MLX5_IB_MKEY_TABLE));
 	mlx5_ib_mkey_disown(dev, &key.mkey);
-	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_PRIVATE);
+	mlx5_ib_mkey_disowned(dev, &key.mkey, false);
 	KUNIT_EXPECT_PTR_EQ(test, xa_load(&dev->mkeys, 0x7654), NULL);
 
 	/* Between the command and the answer another process gets the index. */
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
 	mlx5_ib_mkey_disown(dev, &key.mkey);
 	env->next.key = 0x765400;
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &env->next, MLX5_IB_MKEY_TABLE), 0);
-	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_PRIVATE);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &env->next), 0);
+	mlx5_ib_mkey_disowned(dev, &key.mkey, false);
 	KUNIT_EXPECT_TRUE(test, is_found(env, 0x765400, MLX5_IB_MKEY_TABLE));
 	mlx5_ib_mkey_disown(dev, &env->next);
-	mlx5_ib_mkey_disowned(dev, &env->next, MLX5_IB_MKEY_PRIVATE);
+	mlx5_ib_mkey_disowned(dev, &env->next, false);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->mkey), 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mkeys));
 }

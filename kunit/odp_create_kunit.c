@@ -17,7 +17,7 @@
 
 #include "lib/mock_hca.h"
 #include "lib/orphan.h"
-#include "lib/umr_qp.h"
+#include "lib/umr.h"
 #include "odp/odp_internal.h"
 #include "ops.h"
 #include "verbs/cq.h"

@@ -300,7 +300,7 @@ static void set_table(struct kunit *test, struct env *env, u32 pdn)
 static void destroy_table(struct mlx5_ib_dev *dev, struct mlx5_ib_table_key *key)
 {
 	mlx5_ib_mkey_disown(dev, &key->mkey);
-	mlx5_ib_mkey_disowned(dev, &key->mkey, MLX5_IB_MKEY_PRIVATE);
+	mlx5_ib_mkey_disowned(dev, &key->mkey, false);
 }
 
 /* The pieces of the key are in pages 3 and 5 of the region. */
@@ -317,7 +317,7 @@ static void table_of_keys_leads_to_its_pages(struct kunit *test)
 	/* Before the key exists. */
 	expect_send_answer(test, env, 0, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
 	expect_send_answer(test, env, 0, false);
 	KUNIT_EXPECT_EQ(test, table.queries, 1);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
@@ -336,7 +336,7 @@ static void table_of_keys_that_leads_nowhere_maps_no_page(struct kunit *test)
 	struct mlx5_ib_dev *dev = env->mock->dev;
 
 	set_table(test, env, PDN + 1);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
 	/* A table of a domain that is not the queue pair's. */
 	set_entry(env, 0, BYTES, env->mr->lkey, 3);
 	post_send(test, env, 1, TABLE_KEY, UNKNOWN_KEY);
@@ -373,7 +373,7 @@ static void table_of_keys_of_another_domain_maps_no_page(struct kunit *test)
 
 	set_table(test, env, env->pd[1].pdn);
 	set_entry(env, 0, BYTES, env->mr->lkey, 0);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
 	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
 	expect_send_answer(test, env, 0, true);
 	KUNIT_EXPECT_EQ(test, table.queries, 1);

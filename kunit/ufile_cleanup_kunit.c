@@ -15,7 +15,6 @@
 #include "fw/fw_batch.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
-#include "lib/mkey_pool_policy.h"
 #include "lib/mock_hca.h"
 #include "lib/rsc.h"
 #include "verbs/mr.h"

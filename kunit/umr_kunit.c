@@ -12,7 +12,7 @@
 #include "layout/layout_umr.h"
 #include "lib/golden.h"
 #include "lib/mkey_caps.h"
-#include "lib/umr_qp.h"
+#include "lib/umr.h"
 
 #define WQE_SIZE	0x100
 

@@ -15,7 +15,6 @@
 #include "layout/layout_odp.h"
 #include "lib/mkey_pool.h"
 #include "lib/umr.h"
-#include "lib/umr_qp.h"
 #include "mock_hca.h"
 #include "odp/odp_internal.h"
 #include "verbs/mr.h"

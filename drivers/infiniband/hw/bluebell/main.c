@@ -19,7 +19,7 @@
 #include "lib/orphan.h"
 #include "lib/rsc.h"
 #include "lib/subscription.h"
-#include "lib/umr_qp.h"
+#include "lib/umr.h"
 #include "odp/odp.h"
 #include "ops.h"
 #include "port.h"

@@ -13,7 +13,6 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "lib/buf.h"
-#include "lib/doorbell.h"
 #include "lib/region.h"
 #include "ops.h"
 #include "verbs/cq.h"

@@ -103,7 +103,7 @@ static int devx_adopt_key(struct mlx5_ib_devx_obj *obj, u32 num_entries)
 	key->num_entries = num_entries;
 	key->mkey.key = mlx5_idx_to_mkey(obj->id.num);
 	key->mkey.uid = obj->uid;
-	return mlx5_ib_mkey_adopt(obj->dev, &key->mkey, MLX5_IB_MKEY_TABLE);
+	return mlx5_ib_mkey_adopt(obj->dev, &key->mkey);
 }
 
 /* As for a queue of verbs: the UAR stays until the object is destroyed. */
@@ -159,8 +159,7 @@ static int devx_destroy_key(struct mlx5_ib_devx_obj *obj, bool last)
 	err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
 				      obj->destroy_failed);
 	obj->destroy_failed = err;
-	mlx5_ib_mkey_disowned(obj->dev, mkey,
-			      err && !last ? MLX5_IB_MKEY_TABLE : MLX5_IB_MKEY_PRIVATE);
+	mlx5_ib_mkey_disowned(obj->dev, mkey, err && !last);
 	return err;
 }
 

@@ -4,23 +4,20 @@
  */
 
 #include <kunit/static_stub.h>
-#include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
 #include <rdma/ib_umem.h>
 
 #include "fw/bluebell.h"
 #include "layout/refuse.h"
 #include "lib/buf.h"
-#include "lib/doorbell.h"
 
 static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 {
 	unsigned long pgsz;
 
 	/*
-	 * Checked first because ib_umem_find_best_pgoff() keeps only the address bits
-	 * that it is allowed to: with a misaligned start, the page count that
-	 * ib_umem_release() takes off the process's account would be another.
+	 * Check the alignment first: ib_umem_find_best_pgoff() keeps only the address bits of its
+	 * mask, so that with a misaligned start ib_umem_release() would take another number of
+	 * pages off the process's account than were pinned.
 	 */
 	if (!IS_ALIGNED(buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT))
 		return refuse(-EINVAL, "queue at %#lx, not aligned to %u bytes",
@@ -112,7 +109,7 @@ int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, si
  * @max_offset: as for mlx5_ib_buf_init_user()
  * @db_addr: user address of the doorbell record
  *
- * After an error, too, the caller calls mlx5_ib_queue_mem_unmap_user(). May sleep.
+ * The caller calls mlx5_ib_queue_mem_unmap_user() after an error, too. May sleep.
  *
  * Return: 0; as mlx5_ib_buf_init_user(); or as mlx5_ib_db_map_user().
  */
@@ -137,8 +134,8 @@ static void mem_put_uar(struct mlx5_ib_queue_mem *mem)
 /**
  * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, and put
  *	its UAR
- * @mem: of mlx5_ib_queue_mem_map_user(), no longer used by the device; what it does not
- *	have is left out
+ * @mem: of mlx5_ib_queue_mem_map_user(), no longer used by the device; parts that @mem does not
+ *	have are skipped
  *
  * May sleep.
  */
@@ -154,9 +151,9 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
  * mlx5_ib_queue_mem_leave_context - make memory that stays pinned independent of its context
  * @mem: of mlx5_ib_queue_mem_map_user(), of a queue that firmware refuses to destroy
  *
- * For a context that is about to be freed, none of whose other queues is left. Puts the UAR, on
- * which nothing rings the queue any more. The memory is unpinned as ever, but with the lock of
- * struct mlx5_ib_orphans held. May sleep.
+ * The context is about to be freed and has no other queue left. Puts the UAR, because nobody rings
+ * the queue any more. The caller of mlx5_ib_queue_mem_unmap_user() then holds the lock of struct
+ * mlx5_ib_orphans. May sleep.
  */
 void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem)
 {
@@ -200,8 +197,8 @@ int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *m
 /**
  * mlx5_ib_queue_mem_free - free the kernel's memory of a queue
  * @dev: device
- * @mem: of mlx5_ib_queue_mem_alloc(); no queue uses it. Zeroed if there is none, because it was
- *	never allocated or an orphan has it
+ * @mem: of mlx5_ib_queue_mem_alloc(), used by no queue; zeroed if it was never allocated or an
+ *	orphan has taken it over
  */
 void mlx5_ib_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
 {

@@ -34,10 +34,10 @@ struct mlx5_ib_buf {
 
 /**
  * struct mlx5_ib_queue_mem - what a queue shares with the device
- * @context: whose memory it is; NULL for memory of the kernel, and of a context that has been
- *	closed while firmware refused to destroy the queue
- * @uar: UAR object of the process whose doorbells the queue has; NULL if the queue has
- *	those of a page of the context, or is the kernel's
+ * @context: context of the process that owns the memory; NULL for memory of the kernel, and after
+ *	mlx5_ib_queue_mem_leave_context()
+ * @uar: UAR object of the process on which the queue is rung, with a reference; NULL if the queue
+ *	is rung on a UAR page of the context, or is the kernel's
  * @buf: the buffer
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
@@ -51,6 +51,7 @@ struct mlx5_ib_queue_mem {
 	struct mlx5_db db;
 };
 
+/* buf.c */
 int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, size_t size,
 			  u8 max_offset);
 void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf);
@@ -62,5 +63,11 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem);
 int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem, int size);
 void mlx5_ib_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem);
+
+/* doorbell.c */
+int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_db *db);
+void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db);
+void mlx5_ib_db_leave_context(struct mlx5_ib_ucontext *context, struct mlx5_db *db);
+unsigned long mlx5_ib_db_user_address(const struct mlx5_db *db);
 
 #endif /* BLUEBELL_BUF_H */

@@ -28,7 +28,7 @@
  * CQ, because they poll by themselves. From then on the driver does not ring the device. A poll
  * first reads the CQEs that are there, then completes what is posted as flushed, in the order of
  * posting. The device may still write CQEs of the same requests, so after the first flushed
- * request of a CQ (@flushed) nobody reads its CQEs. What is posted later is flushed, too. What is
+ * request of a CQ (@flushed) its CQEs are not read. What is posted later is flushed, too. What is
  * posted to a shared receive queue stays there; a consumer who takes a queue pair to the error
  * state is told by IB_EVENT_QP_LAST_WQE_REACHED that the queue pair takes no WQE any more.
  *
@@ -39,7 +39,6 @@
 
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
@@ -92,6 +91,7 @@ void mlx5_ib_kcq_free(struct mlx5_ib_kcq *kcq)
 {
 	if (!kcq)
 		return;
+	WARN_ON_ONCE(!list_empty(&kcq->senders) || !list_empty(&kcq->receivers));
 	cancel_work_sync(&kcq->wake);
 	kfree(kcq);
 }
@@ -147,7 +147,7 @@ static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
 			       ib_wc_status_msg(wc->status), err->syndrome, err->vendor_err_synd);
 }
 
-/* If the P_Key has left the table since, an answer with the first one is better than none. */
+/* Report index 0 for a P_Key that has left the table: an answer with that beats no answer. */
 static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
 {
 	u16 pkey = wc->pkey_index;
@@ -157,7 +157,7 @@ static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
 		wc->pkey_index = 0;
 }
 
-/* Returns whether there is something to report. */
+/* Fill in @wc from a CQE. Returns false if the CQE is about no request of the consumer. */
 static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {
 	enum mlx5_ib_cqe_kind kind = mlx5_ib_cqe_kind(cqe);
@@ -208,7 +208,7 @@ static int kcq_poll_ring(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 
 /*
  * Complete what is posted as flushed. A device that has failed may still write CQEs of the same
- * requests, so from the first request that is flushed here on nobody reads CQEs any more.
+ * requests, so after the first request that is flushed here no CQE of the queue is read any more.
  */
 static int kcq_flush(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 {
@@ -257,7 +257,7 @@ static bool kcq_has_work(struct mlx5_ib_kcq *kcq)
  * been flushed are ignored: the request that such a CQE names is completed, or will be, as flushed.
  * Any context.
  *
- * Return: how many there were.
+ * Return: number of completions.
  */
 int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 {
@@ -274,8 +274,8 @@ int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 /**
  * mlx5_ib_kcq_arm - have the next completion raise an event
  * @kcq: the queue
- * @flags: whether any completion does, or a solicited one or an error; and whether the caller
- *	wants to know about completions for which there will be no event
+ * @flags: IB_CQ_NEXT_COMP for any completion, IB_CQ_SOLICITED for a solicited one or an error; and
+ *	IB_CQ_REPORT_MISSED_EVENTS to be told of completions for which there will be no event
  *
  * A completion that has been written but not polled raises an event at once, so none is missed
  * while the device works. When it has failed, its registers may be gone, so the driver does not arm
@@ -323,9 +323,8 @@ int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs)
 {
 	struct mlx5_ib_dev *dev = wqs->send_cq->dev;
-	int err;
+	int err = xa_err(xa_store_irq(&dev->kernel_qps, wqs->qpn, wqs, GFP_KERNEL));
 
-	err = xa_err(xa_store_irq(&dev->kernel_qps, wqs->qpn, wqs, GFP_KERNEL));
 	if (err)
 		return err;
 	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
@@ -336,8 +335,9 @@ int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs)
 }
 
 /*
- * Turn the completions of a queue pair that nobody has read into ones of no request. They cannot be
- * taken out: the device counts them. Others will use the slots of a shared receive queue.
+ * Turn the completions of a queue pair that nobody has read into completions of no request. The
+ * device counts CQEs, so none can be taken out. The slots of a shared receive queue are given back,
+ * because other queue pairs use the queue, too.
  */
 static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 {
@@ -375,9 +375,9 @@ void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs)
  * mlx5_ib_kcq_reset - empty the work queues of a queue pair that has been reset
  * @wqs: its work queues, to which nobody posts; the device completes nothing on them any more
  *
- * Completions that have not been polled are removed. Takes the lock of the CQ, because a poll of a
- * device that has failed flushes what is posted: half-way through, it would take what the queue
- * held before for requests. Any context.
+ * Completions that have not been polled are removed. Takes the lock of each CQ: a poll of a device
+ * that has failed flushes what is posted, and would take what is left in a queue that is being
+ * emptied for requests. Any context.
  */
 void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs)
 {
@@ -395,8 +395,8 @@ void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs)
 
 /**
  * mlx5_ib_kcq_remove - let no completion find a queue pair any more
- * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair has its number, so that no other one
- *	has it, and is in reset unless firmware has refused that
+ * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair exists at the device, so that no
+ *	other queue pair has its number, and is in reset unless firmware has refused to reset it
  *
  * When it returns nobody uses @wqs. May sleep.
  */
@@ -436,12 +436,12 @@ void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 		queue_work(system_dfl_wq, &kcq->wake);
 }
 
-/* Whether the consumer waits to be told of the last WQE by a device that has failed. */
+/* Whether the consumer waits for the event of the last WQE of a device that has failed. */
 static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
 {
 	/*
-	 * Whoever sets @failed or @in_error looks here afterwards: at least one of the two CPUs
-	 * sees both.
+	 * mlx5_ib_flush_kernel_queues() sets @failed, and qp_modify.c sets @in_error, before it
+	 * calls this function: at least one of the two CPUs sees both.
 	 */
 	smp_mb();
 	return READ_ONCE(wqs->recv_cq->dev->failed) && READ_ONCE(wqs->in_error) &&
@@ -449,12 +449,12 @@ static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
 }
 
 /**
- * mlx5_ib_kcq_report_last_wqe - tell the consumer of a queue pair of a device that has failed that
- *	the queue pair will take no WQE of its shared receive queue any more
+ * mlx5_ib_kcq_report_last_wqe - report to the consumer of a queue pair of a device that has failed
+ *	that the queue pair will take no WQE of its shared receive queue any more
  * @wqs: the work queues
  *
- * Nothing happens as long as the device works, which then tells so itself, or while the consumer
- * has not taken the queue pair to the error state. Any context.
+ * Reports nothing while the device works, because the device then raises the event, nor before the
+ * consumer has taken the queue pair to the error state. Any context.
  */
 void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs)
 {
@@ -463,8 +463,8 @@ void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs)
 }
 
 /**
- * mlx5_ib_flush_kernel_queues - let kernel consumers poll what a device that has failed will not
- *	complete
+ * mlx5_ib_flush_kernel_queues - have kernel consumers poll the requests that a device that has
+ *	failed will not complete
  * @dev: device
  *
  * Consumers whose queue is empty now are called when they post. What is posted to shared receive
@@ -487,7 +487,7 @@ void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev)
 				due = kcq_last_wqe_is_due(wqs);
 			}
 		}
-		/* By number: the queue pair may be gone by now. */
+		/* By number: the queue pair may have been destroyed since. */
 		if (due)
 			mlx5_ib_rsc_raise(dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, qpn);
 		qpn++;

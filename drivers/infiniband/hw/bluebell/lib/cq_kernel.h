@@ -25,9 +25,10 @@ struct mlx5_ib_wqs;
  * @ring: its entries
  * @lock: guards the consumer index and all below
  * @senders: struct mlx5_ib_wqs of the queue pairs whose send queues complete here
- * @receivers: those whose receive queues do
- * @last: work queues of the last completion, which the next one is probably about; or NULL
- * @notifies: the consumer has asked to be called; one that only polls must not be
+ * @receivers: struct mlx5_ib_wqs of the queue pairs whose receive queues complete here
+ * @last: work queues of the last completion, which are probably those of the next one; or NULL
+ * @notifies: the consumer has armed the queue at least once; a consumer that only polls must not be
+ *	called
  * @flushed: the device has failed, and a request has been completed as flushed: CQEs are ignored
  * @closed: the queue is being destroyed: the device is not rung, nor the consumer called. Written
  *	under the resize_lock of the CQ, too

@@ -4,11 +4,8 @@
  * those of kernel consumers.
  */
 
-#include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
 
-#include "fw/bluebell.h"
 #include "lib/buf.h"
 #include "lib/cq_ring.h"
 
@@ -17,7 +14,7 @@ static_assert(sizeof(struct mlx5_cqe64) == 1 << LOG_CQE_BYTES);
 
 static struct mlx5_cqe64 *ring_cqe(const struct mlx5_ib_cq_ring *ring, u32 index)
 {
-	/* mlx5_core's function changes nothing. */
+	/* mlx5_frag_buf_get_wqe() takes no pointer to const, but changes nothing. */
 	struct mlx5_frag_buf_ctrl *cqes = (struct mlx5_frag_buf_ctrl *)&ring->cqes;
 
 	return mlx5_frag_buf_get_wqe(cqes, index & cqes->sz_m1);
@@ -26,8 +23,8 @@ static struct mlx5_cqe64 *ring_cqe(const struct mlx5_ib_cq_ring *ring, u32 index
 /**
  * mlx5_ib_cq_ring_alloc - allocate the memory of a completion queue of the kernel
  * @dev: device
- * @ring: its entries, all of which become the device's
- * @mcq: the queue, zeroed but for its handlers; gets what mlx5_core arms it with
+ * @ring: its entries, all of which are handed to the device
+ * @mcq: the queue, zeroed but for its handlers; gets the doorbell record, for mlx5_core
  * @mem: zeroed; for mlx5_ib_queue_mem_free()
  * @log_cqes: log2 of the number of entries
  *
@@ -38,10 +35,9 @@ static struct mlx5_cqe64 *ring_cqe(const struct mlx5_ib_cq_ring *ring, u32 index
 int mlx5_ib_cq_ring_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_cq_ring *ring,
 			  struct mlx5_core_cq *mcq, struct mlx5_ib_queue_mem *mem, u8 log_cqes)
 {
+	int err = mlx5_ib_queue_mem_alloc(dev, mem, BIT(log_cqes + LOG_CQE_BYTES));
 	u32 i;
-	int err;
 
-	err = mlx5_ib_queue_mem_alloc(dev, mem, BIT(log_cqes + LOG_CQE_BYTES));
 	if (err)
 		return err;
 	ring->mcq = mcq;
@@ -57,7 +53,7 @@ int mlx5_ib_cq_ring_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_cq_ring *ring,
 /**
  * mlx5_ib_cq_ring_peek - a completion that may not be the next one
  * @ring: the entries
- * @index: how many completions come before it
+ * @index: number of completions that come before this one
  *
  * Any context.
  *

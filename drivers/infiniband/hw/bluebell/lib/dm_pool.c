@@ -2,14 +2,13 @@
 /*
  * Device memory of users (MEMIC): allocations in the device's window of BAR 0. A
  * freed allocation is kept for a moment, for a user who asks for the same size,
- * before it is deallocated. Because users pass allocations on to each other, the
- * commands are sent for the driver itself.
+ * before it is deallocated. An allocation may pass from one user to another, so
+ * the commands carry no user id.
  */
 
 #include <kunit/visibility.h>
 #include <linux/bitmap.h>
 #include <linux/io.h>
-#include <linux/mlx5/driver.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -40,12 +39,10 @@ int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
 					  MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, mem->addr, op, NULL);
 
 	/* A lost device has lost its operations, too. */
-	if (err && err != -ENOLINK) {
-		set_bit(op, &mem->stale_ops);
-		return err;
-	}
-	clear_bit(op, &mem->stale_ops);
-	return 0;
+	if (err == -ENOLINK)
+		err = 0;
+	assign_bit(op, &mem->stale_ops, err);
+	return err;
 }
 
 static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
@@ -197,7 +194,7 @@ static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool
 	return mem;
 }
 
-/* Firmware limits the number of allocations, and spare ones count. */
+/* Firmware limits the number of allocations, and spare allocations count. */
 static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 length, u32 log_align)
 {
 	struct mlx5_ib_memic *mem;
@@ -222,13 +219,11 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 len
  * Return: the allocation, with one reference, or an ERR_PTR: -ENOMEM if there are
  * not enough contiguous free pages; or the errno of a firmware refusal.
  */
-struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length,
-					  u32 log_align)
+struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length, u32 log_align)
 {
-	struct mlx5_ib_memic *mem;
+	struct mlx5_ib_memic *mem = dm_pool_alloc(pool, length, log_align);
 	unsigned long page;
 
-	mem = dm_pool_alloc(pool, length, log_align);
 	if (IS_ERR(mem))
 		return mem;
 	kref_init(&mem->refs);

@@ -5,7 +5,6 @@
  * records lie in it, and found by its number and address space.
  */
 
-#include <linux/mlx5/driver.h>
 #include <linux/overflow.h>
 #include <linux/rbtree.h>
 #include <linux/sched/mm.h>
@@ -16,10 +15,10 @@
 #include "fw/bluebell.h"
 #include "fw/trace.h"
 #include "layout/refuse.h"
-#include "lib/doorbell.h"
+#include "lib/buf.h"
 #include "lib/umem.h"
 
-/* A record is a pair of 32-bit counters, and the device reads it as one. */
+/* A record is a pair of 32-bit counters, and the device reads both at once. */
 #define DB_RECORD_SIZE		8
 
 /**
@@ -68,8 +67,7 @@ static struct mlx5_ib_user_db_page *db_find_page(struct mlx5_ib_ucontext *contex
 static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context,
 						unsigned long number)
 {
-	struct mlx5_ib_user_db_page *page __free(kfree) =
-		kzalloc_obj(*page, GFP_KERNEL_ACCOUNT);
+	struct mlx5_ib_user_db_page *page __free(kfree) = kzalloc_obj(*page, GFP_KERNEL_ACCOUNT);
 
 	lockdep_assert_held(&context->db_lock);
 	if (!page)
@@ -88,24 +86,16 @@ static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context
 	return no_free_ptr(page);
 }
 
-static void db_unpin_page(struct mlx5_ib_user_db_page *page)
-{
-	trace_db_page_unpin(page->umem->ibdev, page->number << PAGE_SHIFT, 0);
-	ib_umem_release(page->umem);
-	mmdrop(page->mm);
-	kfree(page);
-}
-
 /**
  * mlx5_ib_db_map_user - let the device reach a doorbell record of a user
  * @context: of the calling process
  * @virt: user address of the record
  * @db: gets the record, with its DMA address
  *
- * Pins the page if no other record in it did. May sleep.
+ * Pins the page of the record, unless another record in the page has pinned it. May sleep.
  *
- * Return: 0; -EINVAL for an address that isn't aligned to the record's eight
- * bytes; or why the page can't be pinned, as mlx5_ib_umem_get() says.
+ * Return: 0; -EINVAL for an address that isn't aligned to the record's eight bytes; or as
+ * mlx5_ib_umem_get() for a page that can't be pinned.
  */
 int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_db *db)
 {
@@ -117,34 +107,35 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_
 		return refuse(-EOVERFLOW, "doorbell record at %#llx", virt);
 
 	guard(mutex)(&context->db_lock);
-	page = db_find_page(context, virt >> PAGE_SHIFT);
-	if (!page) {
-		page = db_pin_page(context, virt >> PAGE_SHIFT);
-		if (IS_ERR(page))
-			return PTR_ERR(page);
-	}
+	page = db_find_page(context, virt >> PAGE_SHIFT) ?:
+	       db_pin_page(context, virt >> PAGE_SHIFT);
+	if (IS_ERR(page))
+		return PTR_ERR(page);
 	page->refs++;
 	db->u.user_page = page;
 	db->dma = sg_dma_address(page->umem->sgt_append.sgt.sgl) + offset_in_page(virt);
 	return 0;
 }
 
-/* Give back a record. The last one of a page unpins it. */
+/* Give back a record, and unpin the page with its last record. */
 static void db_put_page(struct mlx5_ib_user_db_page *page, struct rb_root *pages)
 {
 	if (--page->refs)
 		return;
 	if (pages)
 		rb_erase(&page->node, pages);
-	db_unpin_page(page);
+	trace_db_page_unpin(page->umem->ibdev, page->number << PAGE_SHIFT, 0);
+	ib_umem_release(page->umem);
+	mmdrop(page->mm);
+	kfree(page);
 }
 
 /**
- * mlx5_ib_db_unmap_user - a doorbell record is no longer used by the device
- * @context: the one it was mapped in; NULL after mlx5_ib_db_leave_context()
+ * mlx5_ib_db_unmap_user - release a doorbell record that the device no longer uses
+ * @context: context that the record was mapped in; NULL after mlx5_ib_db_leave_context()
  * @db: the record
  *
- * The last record of a page unpins it.
+ * Unpins the page with its last record.
  */
 void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 {
@@ -160,11 +151,11 @@ void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 
 /**
  * mlx5_ib_db_leave_context - make a doorbell record that stays mapped independent of its context
- * @context: the one it was mapped in, which is about to be freed
+ * @context: context that the record was mapped in, which is about to be freed
  * @db: the record, of a queue that firmware refuses to destroy
  *
- * Queues may still use records in the page of @db. Each is unmapped without a context from then on,
- * with the lock of struct mlx5_ib_orphans held.
+ * Other queues may still use records in the page of @db. From now on the caller unmaps each record
+ * of the page without a context, and holds the lock of struct mlx5_ib_orphans.
  */
 void mlx5_ib_db_leave_context(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 {

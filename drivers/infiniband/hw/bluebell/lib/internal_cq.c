@@ -4,13 +4,10 @@
  * the queues that complete on it share. All are armed and rung by mlx5_core's doorbell.
  */
 
-#include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
-#include "lib/cq_ring.h"
 #include "lib/internal_cq.h"
 #include "lib/orphan.h"
 #include "lib/queue_cmd.h"
@@ -31,41 +28,40 @@ int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_
 	u32 cqc[MLX5_ST_SZ_DW(cqc)] = {};
 	int err;
 
-	cq->dev = dev;
 	err = mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_PD, &cq->pdn);
 	if (err)
 		return err;
-	err = mlx5_ib_cq_ring_alloc(dev, &cq->ring, &cq->mcq, &cq->mem, log_cqes);
-	if (err)
-		goto err_pd;
 	MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_64);
 	MLX5_SET(cqc, cqc, log_cq_size, log_cqes);
 	MLX5_SET(cqc, cqc, uar_page, dev->mdev->priv.bfreg.up->index);
-	err = mlx5_ib_create_cq_cmd(dev, MLX5_IB_KERNEL_UID, &cq->mcq, &cq->mem, 0, cqc);
-	if (!err)
-		return 0;
-	mlx5_ib_queue_mem_free(dev, &cq->mem);
-err_pd:
-	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_PD, cq->pdn, "PD", NULL);
+	err = mlx5_ib_cq_ring_alloc(dev, &cq->ring, &cq->mcq, &cq->mem, log_cqes);
+	if (!err) {
+		err = mlx5_ib_create_cq_cmd(dev, MLX5_IB_KERNEL_UID, &cq->mcq, &cq->mem, 0, cqc);
+		if (err)
+			mlx5_ib_queue_mem_free(dev, &cq->mem);
+	}
+	if (err)
+		mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_PD, cq->pdn, "PD", NULL);
 	return err;
 }
 
 /**
  * mlx5_ib_internal_cq_destroy - destroy a completion queue of the driver
+ * @dev: device
  * @cq: of mlx5_ib_internal_cq_create(); no queue completes on it, and nothing is left
  *	in its PD
  *
  * When it returns no handler runs any more, and @cq may be freed, even if firmware refuses to
  * destroy the CQ. May sleep.
  */
-void mlx5_ib_internal_cq_destroy(struct mlx5_ib_internal_cq *cq)
+void mlx5_ib_internal_cq_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq)
 {
-	int err = mlx5_ib_fw_discard_cq(cq->dev, &cq->mcq, false);
+	int err = mlx5_ib_fw_discard_cq(dev, &cq->mcq, false);
 
 	if (err)
-		mlx5_ib_orphan_adopt(cq->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_CQ,
-				     cq->mcq.cqn, "CQ", &cq->mem, err);
+		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn,
+				     "CQ", &cq->mem, err);
 	else
-		mlx5_ib_queue_mem_free(cq->dev, &cq->mem);
-	mlx5_ib_orphan_destroy(cq->dev, MLX5_CMD_OP_DEALLOC_PD, cq->pdn, "PD", NULL);
+		mlx5_ib_queue_mem_free(dev, &cq->mem);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_PD, cq->pdn, "PD", NULL);
 }

@@ -17,7 +17,6 @@ struct mlx5_ib_dev;
 
 /**
  * struct mlx5_ib_internal_cq - completion queue of the driver, with its PD
- * @dev: device
  * @mcq: what mlx5_core dispatches events by. Its consumer index is the owner's to
  *	guard.
  * @mem: buffer and doorbell record
@@ -25,7 +24,6 @@ struct mlx5_ib_dev;
  * @pdn: protection domain for the queues that complete here
  */
 struct mlx5_ib_internal_cq {
-	struct mlx5_ib_dev *dev;
 	struct mlx5_core_cq mcq;
 	struct mlx5_ib_queue_mem mem;
 	struct mlx5_ib_cq_ring ring;
@@ -34,6 +32,6 @@ struct mlx5_ib_internal_cq {
 
 int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq,
 			       u8 log_cqes);
-void mlx5_ib_internal_cq_destroy(struct mlx5_ib_internal_cq *cq);
+void mlx5_ib_internal_cq_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq);
 
 #endif /* BLUEBELL_INTERNAL_CQ_H */

@@ -4,7 +4,6 @@
  * from firmware; it goes back to the pool when UMR has revoked it, or firmware destroys it.
  */
 
-#include <linux/mlx5/driver.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -16,7 +15,6 @@
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/umr.h"
-#include "lib/umr_qp.h"
 
 /*
  * A longer list of pages is written by UMR even into a new key: firmware reads the list of
@@ -120,7 +118,10 @@ static int mkey_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, struct 
 	return err;
 }
 
-/* Take a key of the class out of the pool, or for a long list have firmware create one to fill. */
+/*
+ * Create the key by UMR if possible, else by firmware. UMR fills a key of the pool or, if the list
+ * is long, a free key that firmware creates for it.
+ */
 static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			   struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
 {
@@ -210,10 +211,10 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mke
  * @access: enum ib_access_flags that it gets
  * @pdn: number of the domain
  *
- * May sleep. With the lock held, if there is one, under which the key can be revoked.
+ * The caller holds the lock under which the key can be revoked, if there is one. May sleep.
  *
- * Return: 0; -EOPNOTSUPP if UMR cannot make the change: another key has to take the place of
- * @mkey; -EIO if @mkey has been revoked or destroyed; or the errno of a failed UMR.
+ * Return: 0; -EOPNOTSUPP if UMR cannot make the change: the owner has to replace @mkey by a new
+ * key; -EIO if @mkey has been revoked or destroyed; or the errno of a failed UMR.
  */
 int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 old_access,
 			u32 access, u32 pdn)
@@ -232,8 +233,8 @@ int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 
 /**
  * mlx5_ib_mkey_umr_revoke - have UMR free a key, so that the device reaches nothing through it
  * @dev: device
- * @mkey: the key; it keeps its number until mlx5_ib_mkey_destroy(), so that it cannot become
- *	another region's while users still have it
+ * @mkey: the key; it keeps its number until mlx5_ib_mkey_destroy(), so that no other region gets
+ *	the key while users still have it
  *
  * Windows that are bound to the key reach nothing either. Allocates nothing, and may be called
  * while memory is being reclaimed. May sleep.
@@ -269,19 +270,21 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
  * @dev: device
  * @mkey: the key, not destroyed yet
  *
- * For when UMR has failed, so that the translations are still valid: accesses through a key
+ * Called when UMR has failed, so that the translations are still valid: accesses through a key
  * that does not exist fail. May sleep. May be called while memory is being reclaimed, and with
- * locks held that are taken there, so the command must not reclaim memory itself. Its memory,
+ * locks held that reclaim takes, so the command must not reclaim memory itself. Its memory,
  * less than a page, comes from the reserves, which is what memalloc_noreclaim_save() is for: the
  * pages of the key can be freed only afterwards, and a key is killed once.
  *
- * @mkey->destroyed says whether firmware did it. If not, the log says so.
+ * Sets @mkey->destroyed, or logs that firmware has refused to destroy the key.
  */
 void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
 	unsigned int flags = memalloc_noreclaim_save();
-	int err = mkey_destroy_by_firmware(dev, mkey);
+	int err;
 
+	WARN_ON_ONCE(mkey->destroyed);
+	err = mkey_destroy_by_firmware(dev, mkey);
 	memalloc_noreclaim_restore(flags);
 	if (err)
 		ibdev_err(&dev->ib_dev,
@@ -315,12 +318,12 @@ static int mkey_release(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 }
 
 /**
- * mlx5_ib_mkey_destroy - have no key any more
+ * mlx5_ib_mkey_destroy - return a key to the pool, or have firmware destroy it
  * @dev: device
  * @mkey: the key; nothing is done if it has been destroyed
  *
- * When this function returns 0 the device reaches nothing through the key. Waits for those who
- * have looked the key up, see mlx5_ib_mkey_retire(). May sleep; not where memory is reclaimed.
+ * When this function returns 0 the device reaches nothing through the key. Waits until all users
+ * of the key have released it, see mlx5_ib_mkey_retire(). May sleep; not during reclaim.
  *
  * Return: 0, or the errno of a firmware that refuses; then the key is as it was.
  */
@@ -344,8 +347,8 @@ int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
  * @mkey: the key, not published, which leads to no memory; its owner can be freed
  * @err: errno of mlx5_ib_mkey_destroy()
  *
- * For owners that no caller would try to destroy once more. Any context that can take a
- * spinlock, except interrupts.
+ * For owners that no caller will destroy again. Any context that can take a spinlock, except
+ * interrupts.
  */
 void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, int err)
 {

@@ -100,11 +100,9 @@ struct mlx5_ib_mkey *mlx5_ib_mkey_get(struct mlx5_ib_dev *dev, u32 key,
 				      enum mlx5_ib_mkey_type type);
 bool mlx5_ib_mkey_hold(struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_put(struct mlx5_ib_mkey *mkey);
-int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-		       enum mlx5_ib_mkey_type type);
+int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_disown(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
-void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-			   enum mlx5_ib_mkey_type type);
+void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, bool retry);
 int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen, u32 *key);
 int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key);
 void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key);

@@ -4,7 +4,6 @@
  * commands that destroy keys which the pool has no use for, are in flight at the same time.
  */
 
-#include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 
 #include "fw/bluebell.h"
@@ -12,9 +11,8 @@
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/umr.h"
-#include "lib/umr_qp.h"
 
-/* Requests of a batch that are posted at most: half of those for which the queue pair has room. */
+/* Requests of a batch that are posted at most: half of what the queue pair has room for. */
 #define BATCH_REQUESTS	32
 
 /**
@@ -83,7 +81,7 @@ static void mkey_batch_give_to_pool(struct mlx5_ib_mkey_batch *batch, struct mlx
 		mkey_batch_send(batch, mkey);
 }
 
-/* After the first request that has failed all others fail at once. */
+/* After the first request that has failed all later requests fail at once. */
 static void mkey_batch_wait_posted(struct mlx5_ib_mkey_batch *batch)
 {
 	unsigned int i;
@@ -111,10 +109,10 @@ static void mkey_batch_post(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mke
  * @batch: of mlx5_ib_mkey_batch_alloc()
  * @mkey: the key of a region over pinned memory, or of a window
  *
- * For when nobody uses the key any more. Does what mlx5_ib_mkey_destroy() does, but does not wait
- * for the device. When the batch has been waited for, the owner has no key any more, or a key that
- * no lookup finds, and nothing is logged about it: the owner calls mlx5_ib_mkey_destroy() in either
- * case. Does nothing the second time that it is called for a key. May sleep.
+ * Nobody uses the key any more. Does what mlx5_ib_mkey_destroy() does, but does not wait for the
+ * device. After mlx5_ib_mkey_batch_wait(), the key is destroyed, or exists but no lookup finds it,
+ * and nothing is logged: the owner calls mlx5_ib_mkey_destroy() in either case. Does nothing when
+ * it is called for a key once more. May sleep.
  */
 void mlx5_ib_mkey_destroy_early(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey)
 {

@@ -23,7 +23,7 @@
  *   or, if the class has enough free keys, firmware destroys it. mlx5_ib_mkey_pool_forget()
  *   uncounts a key that firmware has destroyed.
  * * **Upkeep.** The work item creates the free keys that are missing, if UMR works, and destroys
- *   those that are too many or marked (@to_destroy).
+ *   surplus and marked ones (@to_destroy).
  * * **Ageing.** As long as a class has a peak above what is in use, @ageing lowers the peak every
  *   30 s, and queues the upkeep for what is then too much.
  * * **Short memory.** The shrinker marks free keys, the largest first, and queues the upkeep,
@@ -38,10 +38,8 @@
 #include <kunit/static_stub.h>
 #include <kunit/visibility.h>
 #include <linux/log2.h>
-#include <linux/mlx5/driver.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "fw/bluebell.h"
@@ -49,11 +47,11 @@
 #include "layout/layout_mkey.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
-#include "lib/umr_qp.h"
+#include "lib/umr.h"
 
 #define AGEING_PERIOD	(30 * HZ)
 /*
- * How long registrations leave UMR alone that could not be set up. Each attempt is several
+ * How long registrations do without UMR after it could not be set up. Each attempt is several
  * commands, which firmware would refuse again.
  */
 #define RETRY_PERIOD	HZ
@@ -128,7 +126,7 @@ static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
 
 /* ---- for owners of keys ---------------------------------------------------------- */
 
-/* Whether it has just failed to set up UMR. */
+/* Whether UMR could not be set up within the last RETRY_PERIOD. */
 static bool mkey_pool_is_paused(const struct mlx5_ib_dev *dev)
 {
 	return READ_ONCE(dev->mkey_pool_err) &&
@@ -141,7 +139,8 @@ static bool mkey_pool_is_paused(const struct mlx5_ib_dev *dev)
  * @nmtts: translation entries that the key needs
  * @access: enum ib_access_flags
  *
- * Sets up UMR and the pool for the first key, or for one a second after that has failed. May sleep.
+ * Sets up UMR and the pool for the first key, and after a failure for the first key a second later.
+ * May sleep.
  *
  * Return: as mlx5_ib_mkey_pool_class(); MLX5_IB_CLASS_FIRMWARE if the device has no pool, or no
  * UMR any more; MLX5_IB_CLASS_LONG for a region that may have windows.
@@ -292,7 +291,7 @@ void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key)
 }
 
 /**
- * mlx5_ib_mkey_pool_forget - a key that is in use has been destroyed
+ * mlx5_ib_mkey_pool_forget - uncount a key in use that has been destroyed
  * @dev: device, with a pool if @class is from 0
  * @class: of the key; nothing is done for a key that is not of the pool
  *
@@ -340,8 +339,8 @@ static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_
 }
 
 /*
- * Without UMR no key is added. The free keys that there are then go as the pool ages, or when
- * memory is short: until then nothing reaches memory through them.
+ * Without UMR no key is added, and the free keys are destroyed as the pool ages, or when memory is
+ * short: until then nothing reaches memory through them.
  */
 static void mkey_pool_upkeep(struct work_struct *work)
 {
@@ -406,7 +405,7 @@ static unsigned long mkey_pool_scan(struct shrinker *shrinker, struct shrink_con
 		guard(spinlock)(&mc->lock);
 		n = min(mc->use.free - mc->to_destroy, sc->nr_to_scan - to_destroy);
 		mc->to_destroy += n;
-		/* Nor are they created again before demand shows that they are needed. */
+		/* No key is created again before demand shows that it is needed. */
 		if (n)
 			mc->use.peak = mc->use.in_use;
 		to_destroy += n;
@@ -492,9 +491,7 @@ static int mkey_pool_first_use(struct mlx5_ib_dev *dev)
 	lockdep_assert_held(&dev->first_use);
 	if (dev->mkey_pool)
 		return 0;
-	err = dev->umr ? 0 : mlx5_ib_init_umr(dev);
-	if (!err)
-		err = mlx5_ib_init_mkey_pool(dev);
+	err = (dev->umr ? 0 : mlx5_ib_init_umr(dev)) ?: mlx5_ib_init_mkey_pool(dev);
 	if (!err)
 		mlx5_ib_mkey_pool_start(dev);
 	else if (!dev->mkey_pool_err)

@@ -4,7 +4,6 @@
  * functions only.
  */
 
-#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
@@ -13,7 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "layout/caps.h"
-#include "lib/mkey_pool_policy.h"
+#include "lib/mkey_pool.h"
 
 /* Entries that the free keys of a class have at most: 8 MiB of memory for the device. */
 #define MAX_FREE_MTTS		BIT(20)
@@ -30,7 +29,7 @@ static_assert(BIT(MLX5_IB_POOL_MAX_LOG_MTTS) <= MAX_FREE_MTTS);
 static_assert(READY_SIZES <= MLX5_IB_POOL_SIZES);
 
 /**
- * mlx5_ib_mkey_pool_family - those properties of a key that UMR cannot change
+ * mlx5_ib_mkey_pool_family - the properties of a key that UMR cannot change
  * @access: enum ib_access_flags
  * @caps: what the device can do
  *
@@ -82,7 +81,7 @@ u32 mlx5_ib_mkey_pool_class_mtts(int class)
 	return BIT(class % MLX5_IB_POOL_SIZES + MLX5_IB_POOL_MIN_LOG_MTTS);
 }
 
-/* Free keys of a class that no region uses: some of the small ordinary ones. */
+/* Free keys that a class has while no region uses it: a few in each small class of family 0. */
 static u32 mkey_class_ready(int class)
 {
 	return class < READY_SIZES ? max(READY_KEYS >> class, 1) : 0;
@@ -94,7 +93,7 @@ static u32 mkey_class_ready(int class)
  * @use: how many keys of it are used
  *
  * As many as were in use at once of late and are free now, because regions may need them
- * again, and those that were created ahead of a growing demand.
+ * again, and some that are created ahead of a growing demand.
  *
  * Return: number of keys.
  */

@@ -7,7 +7,6 @@
  * has the key or the pool. So publishing a key allocates nothing and cannot fail.
  */
 
-#include <linux/mlx5/driver.h>
 #include <linux/wait_bit.h>
 #include <linux/xarray.h>
 
@@ -74,7 +73,7 @@ int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key)
 /**
  * mlx5_ib_mkey_table_mark - mark the slot of a key that is about to be destroyed
  * @dev: device
- * @key: the key, as for mlx5_ib_mkey_table_destroy(), for whoever sends the command
+ * @key: the key, as for mlx5_ib_mkey_table_destroy(); the caller sends the command
  *
  * Allocates no memory.
  */
@@ -98,7 +97,7 @@ void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key, int err)
 }
 
 /**
- * mlx5_ib_mkey_table_leak - log that a key stays allocated that has no owner any more
+ * mlx5_ib_mkey_table_leak - log that a key without an owner stays allocated
  * @dev: device
  * @key: the key
  * @err: errno of the firmware that refused to destroy it
@@ -129,11 +128,11 @@ void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key)
 /**
  * mlx5_ib_mkey_publish - let lookups find a key
  * @dev: device
- * @mkey: the key, with its owner complete. Not before it has been created, nor when
- *	something else may revoke it already
+ * @mkey: the key, which has been created, with its owner complete; nothing else may revoke the key
+ *	yet
  * @type: what struct @mkey is embedded in
  *
- * Also makes an owner ready to be retired once more whose key could not be destroyed.
+ * Called again for a key that could not be destroyed, so that the key can be retired once more.
  * Allocates nothing.
  */
 void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
@@ -149,21 +148,19 @@ void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 /**
  * mlx5_ib_mkey_adopt - let lookups find a key that a process has created
  * @dev: device
- * @mkey: the key, whose DESTROY_MKEY its owner sends, between mlx5_ib_mkey_disown() and
- *	mlx5_ib_mkey_disowned()
- * @type: what struct @mkey is embedded in
+ * @mkey: the key, embedded in a struct mlx5_ib_table_key. Its owner sends DESTROY_MKEY between
+ *	mlx5_ib_mkey_disown() and mlx5_ib_mkey_disowned()
  *
  * May sleep.
  *
  * Return: 0 or -ENOMEM.
  */
-int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-		       enum mlx5_ib_mkey_type type)
+int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
 	int err;
 
 	refcount_set(&mkey->refs, 1);
-	mkey->type = type;
+	mkey->type = MLX5_IB_MKEY_TABLE;
 	err = xa_err(xa_store(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), mkey, GFP_KERNEL));
 	if (err)
 		mkey->type = MLX5_IB_MKEY_PRIVATE;
@@ -175,32 +172,30 @@ int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * @dev: device
  * @mkey: key of mlx5_ib_mkey_adopt()
  *
- * Waits for those who have found it. May sleep.
+ * Waits until all users of the key have released it. May sleep.
  */
 void mlx5_ib_mkey_disown(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
 	mlx5_ib_mkey_retire(dev, mkey);
-	xa_store(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), MKEY_DYING, 0);
+	mlx5_ib_mkey_table_mark(dev, mkey->key);
 }
 
 /**
  * mlx5_ib_mkey_disowned - free the slot of a key after the command that destroys it
  * @dev: device
  * @mkey: key of mlx5_ib_mkey_disown()
- * @type: if firmware has refused, and the owner will try again, what struct @mkey is embedded in;
- *	otherwise MLX5_IB_MKEY_PRIVATE
+ * @retry: firmware has refused, and the owner will try again: lookups find the key again
  */
-void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-			   enum mlx5_ib_mkey_type type)
+void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, bool retry)
 {
-	if (type == MLX5_IB_MKEY_PRIVATE)
-		xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), MKEY_DYING, NULL, 0);
+	if (retry)
+		mlx5_ib_mkey_publish(dev, mkey, MLX5_IB_MKEY_TABLE);
 	else
-		mlx5_ib_mkey_publish(dev, mkey, type);
+		mlx5_ib_mkey_table_unmark(dev, mkey->key, 0);
 }
 
 /**
- * mlx5_ib_mkey_retire - stop lookups from finding a key, and wait for those who found it
+ * mlx5_ib_mkey_retire - stop lookups from finding a key, and wait until its users have released it
  * @dev: device
  * @mkey: the key; nothing is done if it is not published
  *
@@ -215,7 +210,7 @@ void mlx5_ib_mkey_retire(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 	mkey->type = MLX5_IB_MKEY_PRIVATE;
 	mlx5_ib_mkey_put(mkey);
 	wait_var_event(&mkey->refs, !refcount_read(&mkey->refs));
-	/* What the users did comes before what the owner does now. */
+	/* Pairs with mlx5_ib_mkey_put(): what users did comes before what the owner does now. */
 	smp_acquire__after_ctrl_dep();
 }
 
@@ -266,7 +261,10 @@ void mlx5_ib_mkey_put(struct mlx5_ib_mkey *mkey)
 {
 	if (!refcount_dec_and_test(&mkey->refs))
 		return;
-	/* The count before the wait queue: the owner looks at them in the other order. */
+	/*
+	 * Pairs with wait_var_event() in mlx5_ib_mkey_retire(), which enters the wait queue before
+	 * it reads the count.
+	 */
 	smp_mb__after_atomic();
 	/* By the address alone: the owner may be freed already. */
 	wake_up_var(&mkey->refs);

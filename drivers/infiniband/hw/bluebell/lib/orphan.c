@@ -17,7 +17,7 @@
  *   to the orphan;
  * * mlx5_ib_orphan_adopt_quietly(), when a process has closed the device: objects that the process
  *   has created by commands of its own may refer to each other in any order, so that an older one
- *   may have to be destroyed first. The log names those that are left at the end.
+ *   may have to be destroyed first. The log names the objects that are left at the end.
  *
  * The driver sends the command again
  *
@@ -41,7 +41,6 @@
 #include <kunit/static_stub.h>
 #include <linux/dma-mapping.h>
 #include <linux/kmemleak.h>
-#include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 
 #include "fw/bluebell.h"
@@ -65,7 +64,7 @@
  * @cmd_size: bytes of @cmd
  * @number: of the object, for the log
  * @name: of the kind of object, for the log
- * @told: the log has the object
+ * @logged: the object has been named in the log
  * @mem: what the object shares with the device
  */
 struct orphan {
@@ -75,12 +74,12 @@ struct orphan {
 	size_t cmd_size;
 	u32 number;
 	const char *name;
-	bool told;
+	bool logged;
 	struct mlx5_ib_queue_mem mem;
 };
 
 /**
- * struct orphan_buffer - memory that the device may read, although it has been told not to
+ * struct orphan_buffer - memory that a UMR queue pair which firmware cannot stop may still read
  * @node: in the list of the device
  * @buffer: the memory
  * @dma: its DMA address
@@ -119,7 +118,7 @@ static void orphan_add(struct mlx5_ib_dev *dev, struct orphan *orphan)
 	list_add_tail(&orphan->node, &dev->orphans.list);
 }
 
-static void orphan_tell(struct mlx5_ib_dev *dev, const char *name, u32 number, int err)
+static void orphan_log(struct mlx5_ib_dev *dev, const char *name, u32 number, int err)
 {
 	ibdev_err_ratelimited(&dev->ib_dev,
 			      "cannot destroy %s 0x%x (%d): its memory stays allocated until firmware destroys it; unbind the driver to try again\n",
@@ -137,7 +136,7 @@ static void orphan_tell(struct mlx5_ib_dev *dev, const char *name, u32 number, i
  *	without memory
  * @err: errno of the refusal
  *
- * For objects that no caller would try to destroy once more. May sleep.
+ * For objects that no caller will destroy again. May sleep.
  */
 void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			  const char *name, struct mlx5_ib_queue_mem *mem, int err)
@@ -146,13 +145,13 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 
 	orphan->cmd_size = MLX5_ST_SZ_BYTES(dealloc_pd_in);
 	mlx5_ib_fw_name_object(orphan->cmd, opcode, number);
-	orphan->told = true;
+	orphan->logged = true;
 	if (mem) {
 		orphan->mem = *mem;
 		memset(mem, 0, sizeof(*mem));
 	}
 	orphan_add(dev, orphan);
-	orphan_tell(dev, name, number, err);
+	orphan_log(dev, name, number, err);
 }
 
 /**
@@ -160,7 +159,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
  * @dev: device
  * @uid: user id of the process
  * @cmd: the command that destroys the object; copied
- * @cmd_size: bytes of @cmd, at most those of struct mlx5_ifc_delete_fte_in_bits
+ * @cmd_size: bytes of @cmd, at most as many as struct mlx5_ifc_delete_fte_in_bits has
  * @number: of the object, for the log
  * @name: of the kind of object, for the log; not copied
  * @mem: what the object shares with the device until it is destroyed, taken over
@@ -175,6 +174,7 @@ void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *
 {
 	struct orphan *orphan = orphan_alloc(uid, number, name);
 
+	WARN_ON_ONCE(cmd_size > sizeof(orphan->cmd));
 	orphan->cmd_size = min(cmd_size, sizeof(orphan->cmd));
 	memcpy(orphan->cmd, cmd, orphan->cmd_size);
 	orphan->mem = *mem;
@@ -189,8 +189,8 @@ void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *
  * @bytes: its length
  * @free: frees it
  *
- * The memory is freed when the driver is unbound, unless firmware keeps an object even then. If
- * there is no memory to remember it, it is never freed. For where memory is being reclaimed, too.
+ * The buffer is freed when the driver is unbound, unless firmware keeps an object even then. If no
+ * memory is left for the list entry, the buffer is never freed. May be called during reclaim.
  */
 void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
 			 mlx5_ib_free_buffer_t free)
@@ -263,8 +263,8 @@ static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
  * mlx5_ib_orphans_retry - destroy what orphans firmware does not refuse to destroy any more
  * @dev: device
  *
- * For before the destruction of an object that an orphan may refer to, which firmware would refuse.
- * Does nothing on a device without orphans. May sleep.
+ * Called before an object is destroyed that an orphan may refer to, because firmware would refuse
+ * to destroy the object. Does nothing on a device without orphans. May sleep.
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev)
 {
@@ -325,9 +325,9 @@ void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucont
 		if (!orphan_is_of(orphan, context))
 			continue;
 		mlx5_ib_queue_mem_leave_context(&orphan->mem);
-		if (!orphan->told)
-			orphan_tell(dev, orphan->name, orphan->number, err);
-		orphan->told = true;
+		if (!orphan->logged)
+			orphan_log(dev, orphan->name, orphan->number, err);
+		orphan->logged = true;
 	}
 }
 
@@ -350,8 +350,8 @@ int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev)
  * mlx5_ib_cleanup_orphans - destroy the orphans
  * @dev: device, which has no other objects left
  *
- * The memory of those that firmware still refuses to destroy is never freed, nor is then what
- * mlx5_ib_orphan_keep() has got. May sleep.
+ * If firmware still refuses to destroy an orphan, neither the memory of the orphan nor the buffers
+ * of mlx5_ib_orphan_keep() are ever freed. May sleep.
  */
 void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev)
 {

@@ -5,9 +5,7 @@
  */
 
 #include <kunit/static_stub.h>
-#include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
@@ -64,9 +62,9 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 	u32 npas = buf_num_pages(buf);
 	void *in;
 
-	/* No queue that a context can describe has 2^28 pages. */
+	/* This does not overflow: no context can describe a queue of 2^28 pages. */
 	*inlen = size + sizeof(__be64) * npas;
-	/* It is freed with the answer, so only a large one would matter to the memory cgroup. */
+	/* Freed with its answer, a command is charged to the memory cgroup only if it is large. */
 	in = kvzalloc(*inlen, *inlen > PAGE_SIZE ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!in)
 		return NULL;
@@ -80,7 +78,7 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
  * @vector: completion vector, from 0
  * @eqn: the number of its event queue
  *
- * mlx5_core makes the queue when its vector is first used. May sleep.
+ * mlx5_core creates the event queue when its vector is first used. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -130,8 +128,8 @@ int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq 
  * @mem: memory of the queue pair; zeroed for one without queues
  * @qpc: its context, struct mlx5_ifc_qpc_bits; the memory is filled in here
  * @qpn: gets its number
- * @ece: options of enhanced connection establishment that are asked for, and then
- *	those that the device has
+ * @ece: requested options of enhanced connection establishment; gets the options that the device
+ *	has granted
  *
  * CREATE_QP, struct mlx5_ifc_create_qp_in_bits. May sleep.
  *

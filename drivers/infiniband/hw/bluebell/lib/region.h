@@ -30,11 +30,11 @@ struct mlx5_ib_paging_stat {
 };
 
 /**
- * struct mlx5_ib_mr_ops - what kind of region it is
+ * struct mlx5_ib_mr_ops - operations of a kind of regions
  * @kind: name of the kind, for resource tracking
  * @dereg: destroy the key, then free the memory and the region. After an error the region is
  *	as it was, or reaches nothing, and can be deregistered once more
- * @destroy_key: destroy the key alone, before another region takes the place of this one;
+ * @destroy_key: destroy the key alone, before another region replaces this one;
  *	NULL if that is left to @dereg
  * @range: find out the process's memory that the region was registered over, to register it
  *	anew: -EINVAL if it is not that of the current process. NULL for a region over @umem
@@ -54,8 +54,8 @@ struct mlx5_ib_mr_ops {
  * @mkey: the key
  * @ops: kind of the region
  * @umem: the memory, pinned or of a dma-buf, released after the key has been destroyed; NULL
- *	for device memory, for pages of a process that are not pinned, and once the region that
- *	takes the place of this one has the memory
+ *	for device memory, for pages of a process that are not pinned, and after the region that
+ *	replaces this one has taken the memory over
  * @access: enum ib_access_flags
  * @pdn: number of the key's protection domain, if the region is paged. ibv_rereg_mr(3) may change
  *	it, and the domain itself may be freed then, while page faults read it with READ_ONCE()

@@ -7,7 +7,6 @@
 
 #include <kunit/visibility.h>
 #include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "fw/bluebell.h"
@@ -92,7 +91,7 @@ static void rsc_deliver_events(struct work_struct *work)
 	mlx5_ib_rsc_put(rsc);
 }
 
-/* Returns the place of an event in the table, or -ENOENT. */
+/* Returns the index of an event in rsc_events, or -ENOENT. */
 static int rsc_find_event(unsigned long eqe_type)
 {
 	unsigned int i;
@@ -103,7 +102,7 @@ static int rsc_find_event(unsigned long eqe_type)
 	return -ENOENT;
 }
 
-/* Returns whether there is such an object. */
+/* Queue the delivery of an event. Returns false if the object does not exist. */
 static bool rsc_queue_event(struct mlx5_ib_dev *dev, int event, enum mlx5_res_type type, u32 num)
 {
 	struct mlx5_ib_rsc *rsc = mlx5_ib_rsc_get(dev, type, num);
@@ -190,7 +189,7 @@ static int rsc_send_destroy(struct mlx5_ib_rsc *rsc)
 	return 0;
 }
 
-/* Nobody else will destroy an object that firmware keeps. */
+/* Destroy an object, or make it an orphan: no caller tries once more if firmware refuses. */
 static void rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 {
 	int err = rsc_send_destroy(rsc);
@@ -216,10 +215,8 @@ static void rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem,
 				struct ib_udata *udata, const void *resp, size_t len)
 {
-	int err = udata ? _ib_respond_udata(udata, resp, len) : 0;
+	int err = (udata ? _ib_respond_udata(udata, resp, len) : 0) ?: mlx5_ib_rsc_add(rsc);
 
-	if (!err)
-		err = mlx5_ib_rsc_add(rsc);
 	if (err)
 		rsc_discard(rsc, mem);
 	return err;
@@ -247,7 +244,7 @@ static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
 	return types[rsc->ops->type];
 }
 
-/* Nobody finds the object, for an event or by a page fault, while the device destroys it. */
+/* Keep events and page faults from finding the object while the device destroys it. */
 static void rsc_prepare_destroy(struct mlx5_ib_rsc *rsc)
 {
 	rsc_remove(rsc);
@@ -255,14 +252,16 @@ static void rsc_prepare_destroy(struct mlx5_ib_rsc *rsc)
 }
 
 /* The command that destroys an object has been executed, or refused with @err. */
-static void rsc_finish_destroy(struct mlx5_ib_rsc *rsc, int err)
+static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
 {
+	struct mlx5_ib_rsc *rsc = object;
+
 	rsc->destroyed = !err;
-	mlx5_ib_event_settle(rsc->dev, rsc_event_type(rsc), rsc->num, err);
+	mlx5_ib_event_settle(dev, rsc_event_type(rsc), rsc->num, err);
 	if (err)
-		WRITE_ONCE(rsc->dev->kept, true);
+		WRITE_ONCE(dev->kept, true);
 	if (err && mlx5_ib_rsc_add(rsc))
-		ibdev_warn_ratelimited(&rsc->dev->ib_dev,
+		ibdev_warn_ratelimited(&dev->ib_dev,
 				       "cannot destroy %s 0x%x (%d), nor keep track of it without memory: its events are ignored from now on\n",
 				       rsc->ops->name, rsc->num, err);
 }
@@ -287,13 +286,8 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 		return 0;
 	rsc_prepare_destroy(rsc);
 	err = rsc_send_destroy(rsc);
-	rsc_finish_destroy(rsc, err);
+	rsc_finish_destroy(rsc->dev, rsc, err);
 	return err;
-}
-
-static void rsc_destroyed_early(struct mlx5_ib_dev *dev, void *object, int err)
-{
-	rsc_finish_destroy(object, err);
 }
 
 /**
@@ -309,7 +303,7 @@ void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch 
 {
 	rsc_prepare_destroy(rsc);
 	mlx5_ib_fw_batch_destroy(batch, rsc->uid, rsc->ops->destroy_op, rsc->num,
-				 rsc_destroyed_early, rsc);
+				 rsc_finish_destroy, rsc);
 }
 
 /**
@@ -318,8 +312,8 @@ void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch 
  * @mem: what the object shares with the device; zeroed if firmware refuses to destroy the object:
  *	an orphan has it then
  *
- * For queue pairs and shared receive queues of kernel consumers, and for those whose creation could
- * not be finished. May sleep.
+ * For queue pairs and shared receive queues of kernel consumers, and for objects whose creation
+ * could not be finished. May sleep.
  */
 void mlx5_ib_rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 {

@@ -26,9 +26,9 @@ struct mlx5_ib_rsc;
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
  * @destroy_cannot_fail: ib_core frees an object whether or not firmware destroys it
  * @event: tells the consumer about an event of the device. May sleep.
- * @read_wqe: reads a WQE, to whose memory a page fault is about, into the buffer of
- *	MLX5_IB_ODP_MAX_WQE bytes, and finds its data segments. May sleep. Returns the PD that their
- *	keys must belong to, or an ERR_PTR
+ * @read_wqe: reads the WQE that a page fault is about into a buffer of MLX5_IB_ODP_MAX_WQE bytes,
+ *	and finds its data segments. May sleep. Returns the PD that their keys must belong to, or an
+ *	ERR_PTR
  */
 struct mlx5_ib_rsc_ops {
 	enum mlx5_res_type type;
@@ -51,7 +51,7 @@ struct mlx5_ib_rsc_ops {
  * @work: delivers @pending
  * @pending: bit n: event n of rsc.c's table awaits delivery. Events of one kind
  *	that arrive faster than they are delivered are delivered once.
- * @destroyed: the device has destroyed the object, though its owner may still have others
+ * @destroyed: the device has destroyed the object; its owner may still have other objects
  */
 struct mlx5_ib_rsc {
 	struct mlx5_ib_dev *dev;

@@ -9,8 +9,6 @@
  * list.
  */
 
-#include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/slab.h>
 
@@ -44,16 +42,14 @@ struct mlx5_ib_srq_ring *mlx5_ib_srq_ring_alloc(struct mlx5_ib_dev *dev,
 						const struct mlx5_ib_srq_layout *layout,
 						struct mlx5_ib_queue_mem *mem)
 {
-	struct mlx5_ib_srq_ring *srq = kzalloc_obj(*srq);
+	struct mlx5_ib_srq_ring *srq __free(kfree) = kzalloc_obj(*srq);
 	u32 i;
 
 	if (!srq)
 		return NULL;
 	srq->wr_ids = kvcalloc(layout->wqe_cnt, sizeof(*srq->wr_ids), GFP_KERNEL);
-	if (!srq->wr_ids) {
-		kfree(srq);
+	if (!srq->wr_ids)
 		return NULL;
-	}
 	spin_lock_init(&srq->lock);
 	mlx5_init_fbc(mem->buf.frags.frags, layout->wqe_shift, ilog2(layout->wqe_cnt), &srq->ring);
 	srq->max_sge = layout->max_gs;
@@ -62,7 +58,7 @@ struct mlx5_ib_srq_ring *mlx5_ib_srq_ring_alloc(struct mlx5_ib_dev *dev,
 	srq->tail = layout->wqe_cnt - 1;
 	for (i = 0; i < layout->wqe_cnt; i++)
 		srq_link(srq, i, (i + 1) & srq->ring.sz_m1);
-	return srq;
+	return_ptr(srq);
 }
 
 /**

@@ -22,7 +22,7 @@ struct mlx5_ib_srq_layout;
  * @max_sge: data segments of a WQE
  * @end_key: key that ends a scatter list
  * @db: receive counter of the doorbell record
- * @wr_ids: of the request at this WQE
+ * @wr_ids: wr_id of each request, by its WQE
  * @head: first WQE of the list of free ones
  * @tail: last WQE of that list, which stays in it to append to
  * @posted: WQEs posted since the queue was created

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who has subscribed to events of the device.
+ * Subscriptions of processes to events of the device.
  */
 
 /**
@@ -21,8 +21,8 @@
  * If firmware refuses the command (-EINVAL, -EBUSY), the object exists: mlx5_ib_event_settle()
  * clears @paused, waits for a grace period, after which every handler that saw @paused has set its
  * bit in @missed, and tells the subscribers of the types that they have missed. If the command was
- * not answered, nobody knows whose the number is, and the list stays paused until a later command
- * has destroyed the object.
+ * not answered, the number may be that of another user's object by now, and the list stays paused
+ * until a later command has destroyed the object.
  *
  * The doorbell of the command is rung behind a write barrier, and an interrupt reads @paused
  * behind a read barrier after the event. So no event of a later object that has the number is
@@ -36,8 +36,6 @@
 #include <kunit/visibility.h>
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
-#include <linux/errno.h>
-#include <linux/mlx5/driver.h>
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/rhashtable.h>
@@ -45,7 +43,6 @@
 #include <linux/slab.h>
 
 #include "fw/bluebell.h"
-#include "layout/layout_event.h"
 #include "layout/refuse.h"
 #include "lib/subscription.h"
 
@@ -81,27 +78,17 @@ static const struct rhashtable_params event_params = {
 	.automatic_shrinking = true,
 };
 
-/* An interrupt finds the list under RCU; whoever changes it holds the lock. */
+/* Called under RCU by an interrupt, and with the lock held to change the list. */
 static struct mlx5_ib_event_list *event_find(struct mlx5_ib_events *events,
 					     const struct mlx5_ib_event_source *source)
 {
 	return rhashtable_lookup_fast(&events->lists, source, event_params);
 }
 
-/*
- * Whether there is no subscription to an object that is being destroyed, to which nobody subscribes
- * any more. On most devices there are no subscriptions to any object.
- */
-static bool event_has_none(struct mlx5_ib_events *events,
-			   const struct mlx5_ib_event_source *source)
-{
-	return !atomic_read(&events->lists.nelems) || !event_find(events, source);
-}
-
 static struct mlx5_ib_event_list *event_add_list(struct mlx5_ib_events *events,
 						 const struct mlx5_ib_event_source *source)
 {
-	struct mlx5_ib_event_list *list = kzalloc_obj(*list, GFP_KERNEL_ACCOUNT);
+	struct mlx5_ib_event_list *list __free(kfree) = kzalloc_obj(*list, GFP_KERNEL_ACCOUNT);
 	int err;
 
 	lockdep_assert_held(&events->lock);
@@ -110,10 +97,7 @@ static struct mlx5_ib_event_list *event_add_list(struct mlx5_ib_events *events,
 	list->source = *source;
 	INIT_LIST_HEAD(&list->subs);
 	err = rhashtable_insert_fast(&events->lists, &list->node, event_params);
-	if (!err)
-		return list;
-	kfree(list);
-	return ERR_PTR(err);
+	return err ? ERR_PTR(err) : no_free_ptr(list);
 }
 
 static void event_remove_list(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
@@ -178,7 +162,7 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 
 	guard(mutex)(&events->lock);
 	list = event_find(events, source);
-	/* The object that had the number before is gone, but that is still being noted. */
+	/* The object that had the number before is gone: mlx5_ib_event_settle() is about to run. */
 	if (list && list->paused) {
 		event_end_list(events, list);
 		list = NULL;
@@ -240,8 +224,8 @@ void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event
  * @num: number of the object
  *
  * Nobody subscribes to an object that is being destroyed, so an object without subscriptions is
- * recognized without the lock. Whoever sends the command that destroys the object calls
- * mlx5_ib_event_settle() afterwards. May sleep.
+ * recognized without the lock. The caller sends the command that destroys the object, then calls
+ * mlx5_ib_event_settle(). May sleep.
  */
 void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, u32 type, u32 num)
 {
@@ -249,7 +233,7 @@ void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, u32 type, u32 num)
 	struct mlx5_ib_events *events = dev->events;
 	struct mlx5_ib_event_list *list;
 
-	if (event_has_none(events, &source))
+	if (!event_find(events, &source))
 		return;
 	guard(mutex)(&events->lock);
 	list = event_find(events, &source);
@@ -295,7 +279,7 @@ void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err)
 	struct mlx5_ib_events *events = dev->events;
 	struct mlx5_ib_event_list *list;
 
-	if (event_has_none(events, &source))
+	if (!event_find(events, &source))
 		return;
 	guard(mutex)(&events->lock);
 	list = event_find(events, &source);
@@ -309,7 +293,7 @@ void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err)
 }
 
 /**
- * mlx5_ib_event_report - deliver an event to those who have subscribed to it
+ * mlx5_ib_event_report - deliver an event to its subscribers
  * @dev: device
  * @eqe: the event
  *

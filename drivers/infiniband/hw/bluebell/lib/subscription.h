@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Who has subscribed to events of the device. The events that verbs report are in rsc.c, cq.c and
- * port.c.
+ * Subscriptions of processes to events of the device. The events that verbs report are in rsc.c,
+ * cq.c and port.c.
  */
 
 #ifndef BLUEBELL_SUBSCRIPTION_H
@@ -35,7 +35,7 @@ struct mlx5_ib_event_ops {
 /**
  * struct mlx5_ib_event_owner - a subscriber
  * @ops: what it does
- * @context: whoever the limit of subscriptions is for; compared only
+ * @context: context whose subscriptions are limited; only compared
  * @subs: its struct mlx5_ib_event_sub. Guarded by the lock of struct mlx5_ib_events
  */
 struct mlx5_ib_event_owner {

@@ -4,7 +4,6 @@
  */
 
 #include <linux/capability.h>
-#include <linux/mlx5/driver.h>
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
 
@@ -17,18 +16,13 @@
 /* What the calling process may do by commands of its own. */
 static u32 uctx_rights_of_caller(struct mlx5_ib_dev *dev)
 {
-	u32 rights = 0;
-
-	if (rdma_dev_has_raw_cap(&dev->ib_dev))
-		rights |= MLX5_UCTX_CAP_RAW_TX;
-	if (capable(CAP_SYS_RAWIO))
-		rights |= MLX5_UCTX_CAP_INTERNAL_DEV_RES;
-	return rights;
+	return (rdma_dev_has_raw_cap(&dev->ib_dev) ? MLX5_UCTX_CAP_RAW_TX : 0) |
+	       (capable(CAP_SYS_RAWIO) ? MLX5_UCTX_CAP_INTERNAL_DEV_RES : 0);
 }
 
 /*
- * Any user can open the device many times, so that the line appears once in a while, not for each
- * refusal. It is for the administrator, who can see which processes have the ids, and end them.
+ * Any user can open the device many times, so the line is logged once in a while, and not for each
+ * refusal. It tells the administrator where to see which processes have the ids, to end them.
  */
 static void uctx_report_limit(struct mlx5_ib_dev *dev)
 {

@@ -23,9 +23,9 @@
  * ib_core pins buffers that a process names by an attribute of the call, and exporters pin their
  * dma-bufs. The pages count against RLIMIT_MEMLOCK. May sleep.
  *
- * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for
- * a range that wraps, -EOVERFLOW for one that no process of this machine can have, -ENOMEM
- * beyond the limit, -EFAULT for memory that isn't there or may not be written.
+ * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for a range that
+ * wraps, -EOVERFLOW for a range beyond the address space of a 32-bit host, -ENOMEM beyond the
+ * limit, -EFAULT for memory that the process does not have or may not write to.
  */
 struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
 {

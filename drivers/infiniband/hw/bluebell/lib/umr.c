@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests to the driver's own queue pair that fill a free memory key, change one in use, and
- * free one.
+ * Requests to the driver's own queue pair that fill a free memory key, change a key in use, and
+ * free a key.
  */
 
 #include <linux/dma-mapping.h>
-#include <linux/mlx5/driver.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
 #include "fw/bluebell.h"
 #include "layout/layout_mkey.h"
-#include "layout/layout_umr.h"
 #include "lib/orphan.h"
 #include "lib/umr.h"
-#include "lib/umr_qp.h"
 
 /*
  * Entries of a list that a request points at. A longer list would be hard to allocate.
@@ -58,20 +55,21 @@ struct umr_fill {
 	struct umr_list lists[NUM_LISTS];
 };
 
-static int umr_list_alloc(struct umr_fill *fill, struct umr_list *list, gfp_t gfp)
+/* Allocate memory that requests point at. */
+static void *umr_buffer_alloc(struct mlx5_ib_dev *dev, size_t bytes, gfp_t gfp, dma_addr_t *dma)
 {
-	struct device *device = fill->dev->dma_device;
-	size_t bytes = fill->room * sizeof(__be64);
+	void *buffer __free(kfree) = kmalloc(mlx5_ib_umr_list_alloc_bytes(bytes), gfp);
 
-	list->mtt = kmalloc(mlx5_ib_umr_list_alloc_bytes(bytes), gfp);
-	if (!list->mtt)
-		return -ENOMEM;
-	list->dma = dma_map_single(device, list->mtt, bytes, DMA_TO_DEVICE);
-	if (!dma_mapping_error(device, list->dma))
-		return 0;
-	kfree(list->mtt);
-	list->mtt = NULL;
-	return -ENOMEM;
+	if (!buffer)
+		return NULL;
+	*dma = dma_map_single(dev->dma_device, buffer, bytes, DMA_TO_DEVICE);
+	return dma_mapping_error(dev->dma_device, *dma) ? NULL : no_free_ptr(buffer);
+}
+
+static bool umr_list_alloc(struct umr_fill *fill, struct umr_list *list, gfp_t gfp)
+{
+	list->mtt = umr_buffer_alloc(fill->dev, fill->room * sizeof(__be64), gfp, &list->dma);
+	return list->mtt;
 }
 
 /* Allocate two lists, or one, or one of a page. */
@@ -81,9 +79,9 @@ static int umr_lists_alloc(struct umr_fill *fill)
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY;
 
 	fill->room = min(mtts, LIST_MTTS);
-	if (umr_list_alloc(fill, &fill->lists[0], gfp)) {
+	if (!umr_list_alloc(fill, &fill->lists[0], gfp)) {
 		fill->room = min(mtts, SMALL_LIST_MTTS);
-		return umr_list_alloc(fill, &fill->lists[0], GFP_KERNEL_ACCOUNT);
+		return umr_list_alloc(fill, &fill->lists[0], GFP_KERNEL_ACCOUNT) ? 0 : -ENOMEM;
 	}
 	if (mtts > fill->room)
 		umr_list_alloc(fill, &fill->lists[1], gfp);
@@ -247,18 +245,17 @@ int mlx5_ib_umr_reg_empty(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr
  * mlx5_ib_umr_map - write the translation entries of a key in use, and nothing else
  * @dev: device with a UMR queue pair
  * @umem: mapped memory, its iova set
- * @key: the key, which keeps its number
- * @page_shift: log2 of the key's page size
+ * @key: the key, whose pages have PAGE_SIZE, and which keeps its number
  *
  * May sleep.
  *
  * Return: 0; or a negative errno, and then it is not known what the entries hold.
  */
-int mlx5_ib_umr_map(struct mlx5_ib_dev *dev, struct ib_umem *umem, u32 key, u8 page_shift)
+int mlx5_ib_umr_map(struct mlx5_ib_dev *dev, struct ib_umem *umem, u32 key)
 {
 	const struct mlx5_ib_mkc_attr attr = {
-		.page_shift = page_shift,
-		.nmtts = ib_umem_num_dma_blocks(umem, BIT(page_shift)),
+		.page_shift = PAGE_SHIFT,
+		.nmtts = ib_umem_num_dma_blocks(umem, PAGE_SIZE),
 	};
 
 	return umr_fill_from_lists(dev, key, umem, &attr, true);
@@ -316,7 +313,7 @@ int mlx5_ib_umr_clear(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num)
  *
  * May sleep.
  *
- * Return: 0; or a negative errno: then another key has to take its place.
+ * Return: 0; or a negative errno: then the owner has to replace the key by a new one.
  */
 int mlx5_ib_umr_change(struct mlx5_ib_dev *dev, u32 key, u32 access, u32 pdn)
 {
@@ -339,9 +336,8 @@ int mlx5_ib_umr_change(struct mlx5_ib_dev *dev, u32 key, u32 access, u32 pdn)
 int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 key)
 {
 	struct mlx5_ib_umr_request req;
-	int err = mlx5_ib_umr_post_revoke(dev, key, &req);
 
-	return err ?: mlx5_ib_umr_wait(dev, &req);
+	return mlx5_ib_umr_post_revoke(dev, key, &req) ?: mlx5_ib_umr_wait(dev, &req);
 }
 
 /**
@@ -373,16 +369,9 @@ int mlx5_ib_umr_post_revoke(struct mlx5_ib_dev *dev, u32 key, struct mlx5_ib_umr
  */
 int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev)
 {
-	dev->umr_zeros = kzalloc(mlx5_ib_umr_list_alloc_bytes(CLEAR_BYTES), GFP_KERNEL);
-	if (!dev->umr_zeros)
-		return -ENOMEM;
-	dev->umr_zeros_dma = dma_map_single(dev->dma_device, dev->umr_zeros, CLEAR_BYTES,
-					    DMA_TO_DEVICE);
-	if (!dma_mapping_error(dev->dma_device, dev->umr_zeros_dma))
-		return 0;
-	kfree(dev->umr_zeros);
-	dev->umr_zeros = NULL;
-	return -ENOMEM;
+	dev->umr_zeros = umr_buffer_alloc(dev, CLEAR_BYTES, GFP_KERNEL | __GFP_ZERO,
+					  &dev->umr_zeros_dma);
+	return dev->umr_zeros ? 0 : -ENOMEM;
 }
 
 /**

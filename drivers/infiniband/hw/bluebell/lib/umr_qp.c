@@ -36,9 +36,7 @@
  */
 
 #include <kunit/static_stub.h>
-#include <linux/completion.h>
 #include <linux/mlx5/cq.h>
-#include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/mm.h>
@@ -56,7 +54,7 @@
 #include "lib/internal_cq.h"
 #include "lib/orphan.h"
 #include "lib/queue_cmd.h"
-#include "lib/umr_qp.h"
+#include "lib/umr.h"
 #include "lib/wq_kernel.h"
 
 #define WQE_WQEBBS	(sizeof(struct mlx5_ib_umr_wqe) / MLX5_SEND_WQE_BB)
@@ -78,7 +76,7 @@
  * at, so the queue pair has to be reset before the task can go.
  */
 #define UMR_KILLED_TIMEOUT	HZ
-/* How long callers wait for a restart that have no other means. */
+/* How long a caller that has no other means than UMR waits for a restart. */
 #define AWAIT_TIMEOUT		HZ
 
 static_assert(BIT(LOG_CQES) >= MAX_POSTED);
@@ -108,10 +106,10 @@ enum umr_state {
  * @stuck: firmware has refused to stop the QP, so the device may still execute requests that have
  *	been completed here
  * @epoch: how often the QP has been stopped
- * @failures: of those, since a request last succeeded
+ * @failures: how often the QP has been stopped since a request last succeeded
  * @pc: WQEBBs posted
  * @armed: the next completion raises an interrupt
- * @sleepers: tasks that need that
+ * @sleepers: number of tasks that sleep until such an interrupt
  * @posted: the request whose WQE begins at this WQEBB
  */
 struct mlx5_ib_umr {
@@ -136,8 +134,6 @@ struct mlx5_ib_umr {
 	unsigned int sleepers;
 	struct mlx5_ib_umr_request *posted[SQ_WQEBBS];
 };
-
-static void umr_reset_qp(struct mlx5_ib_umr *umr);
 
 /*
  * Requests are also posted by MMU notifiers, during reclaim, to revoke the device's access to
@@ -225,188 +221,53 @@ static void umr_cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 		  mcq->cqn, type);
 }
 
-/* ---- waiting -------------------------------------------------------------- */
+/* ---- the QP ------------------------------------------------------------------- */
 
-static void umr_start_sleep(struct mlx5_ib_umr *umr)
+/* Create the QP, in reset, on a send queue that exists. */
+static int umr_create_qp(struct mlx5_ib_umr *umr)
 {
-	guard(spinlock_irqsave)(&umr->lock);
-	umr->sleepers++;
-	umr_poll_cq(umr);
-	umr_arm_cq(umr);
+	static const struct ib_qp_init_attr init = { .qp_type = MLX5_IB_QPT_UMR };
+	static const struct mlx5_ib_create_qp queues = { .sq_wqe_count = SQ_WQEBBS };
+	void *qpc = umr->qpc;
+	u32 ece = 0;
+
+	memset(qpc, 0, sizeof(umr->qpc));
+	mlx5_ib_fill_qpc(qpc, &init, &queues);
+	/* The QP may register memory, and may use the device's reserved key. */
+	MLX5_SET(qpc, qpc, fre, 1);
+	MLX5_SET(qpc, qpc, rlky, 1);
+	MLX5_SET(qpc, qpc, uar_page, umr->dev->mdev->priv.bfreg.index);
+	MLX5_SET(qpc, qpc, user_index, mlx5_ib_qp_uidx(0, 0, &umr->dev->caps));
+	MLX5_SET(qpc, qpc, cqn_snd, umr->cq.mcq.cqn);
+	MLX5_SET(qpc, qpc, cqn_rcv, umr->cq.mcq.cqn);
+	MLX5_SET(qpc, qpc, ts_format, umr->dev->caps.qp_ts_format);
+	return mlx5_ib_create_qp_cmd(umr->dev, MLX5_IB_KERNEL_UID, &umr->sq, qpc, &umr->qpn, &ece);
 }
 
-static void umr_stop_sleep(struct mlx5_ib_umr *umr)
+static int umr_start_qp(struct mlx5_ib_umr *umr)
 {
-	guard(spinlock_irqsave)(&umr->lock);
-	umr->sleepers--;
-}
-
-/* Poll for the completion for as long as it would take to sleep. */
-static bool umr_spin(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
-{
-	u64 end = local_clock() + SPIN_NS;
-
-	do {
-		if (mlx5_ib_cq_ring_next(&umr->cq.ring)) {
-			guard(spinlock_irqsave)(&umr->lock);
-			umr_poll_cq(umr);
-		}
-		if (completion_done(&req->done))
-			return true;
-		cpu_relax();
-	} while (!need_resched() && local_clock() < end);
-	return false;
-}
-
-static bool umr_sleep(struct mlx5_ib_umr_request *req)
-{
-	long left = wait_for_completion_killable_timeout(&req->done, UMR_TIMEOUT);
-
-	return left < 0 ? wait_for_completion_timeout(&req->done, UMR_KILLED_TIMEOUT) : left;
-}
-
-static bool umr_wait_done(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
-{
-	bool done;
-
-	if (umr_spin(umr, req))
-		return true;
-	umr_start_sleep(umr);
-	done = umr_sleep(req);
-	umr_stop_sleep(umr);
-	return done;
-}
-
-/* Wait for room for a WQE; other tasks may not poll the CQ for a while, so this one arms it. */
-static void umr_get_slot(struct mlx5_ib_umr *umr)
-{
-	if (!down_trylock(&umr->slots))
-		return;
-	umr_start_sleep(umr);
-	down(&umr->slots);
-	umr_stop_sleep(umr);
-}
-
-/* ---- posting ------------------------------------------------------------- */
-
-/**
- * mlx5_ib_umr_post - put a request on the queue
- * @dev: device with a UMR queue pair
- * @wqe: the request, complete but for mlx5_ib_umr_fill_ctrl(). Copied: the caller
- *	may reuse it at once
- * @req: tracks the request; after success the caller passes it to mlx5_ib_umr_wait()
- *
- * Requests are executed in the order in which they were posted, because each carries the fence
- * that the device needs for that. May sleep.
- *
- * Return: 0; -EAGAIN if the queue pair takes no requests: then the caller uses a
- * firmware command.
- */
-int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
-		     struct mlx5_ib_umr_request *req)
-{
-	struct mlx5_ib_umr *umr = dev->umr;
-
-	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_post, dev, wqe, req);
-
-	init_completion(&req->done);
-	req->ok = false;
-	umr_get_slot(umr);
-	guard(spinlock_irqsave)(&umr->lock);
-	if (umr->state != UMR_RUNNING) {
-		up(&umr->slots);
-		return -EAGAIN;
-	}
-	req->epoch = umr->epoch;
-	mlx5_ib_umr_fill_ctrl(wqe, umr->qpn, umr->pc, umr->dev->caps.umr_fence);
-	mlx5_ib_sq_copy(&umr->ring, umr->pc, wqe, WQE_WQEBBS);
-	umr->posted[umr->pc & SQ_MASK] = req;
-	/* The queue advances by what the WQE says its size is. */
-	umr->pc += DIV_ROUND_UP((be32_to_cpu(wqe->ctrl.qpn_ds) & 0x3f) *
-				sizeof(struct mlx5_wqe_data_seg), MLX5_SEND_WQE_BB);
-	mlx5_ib_sq_doorbell(&umr->sq.db.db[MLX5_SND_DBR], umr->pc, (__be32 *)&wqe->ctrl,
-			    umr->dev->mdev->priv.bfreg.map);
-	return 0;
-}
-
-/*
- * Whether the QP has not been stopped since a request was posted. If it has been, the device does
- * not read any more what the request points at, and nothing is left to be done.
- */
-static bool umr_is_current(struct mlx5_ib_umr *umr, const struct mlx5_ib_umr_request *req)
-{
-	guard(spinlock_irqsave)(&umr->lock);
-	return umr->epoch == req->epoch;
-}
-
-/**
- * mlx5_ib_umr_wait - wait for a request that has been posted
- * @dev: device
- * @req: of mlx5_ib_umr_post()
- *
- * When it returns the device no longer reads what the request points at, unless
- * mlx5_ib_umr_is_stuck(). May sleep.
- *
- * Return: 0; -EIO if the request failed, or was not executed because another
- * one had.
- */
-int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
-{
-	struct mlx5_ib_umr *umr = dev->umr;
-
-	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_wait, dev, req);
-
-	if (umr_wait_done(umr, req) && req->ok)
-		return 0;
-	if (!umr_is_current(umr, req))
-		return -EIO;
-	guard(mutex)(&umr->reset_lock);
-	if (umr_is_current(umr, req))
-		umr_reset_qp(umr);
-	return -EIO;
-}
-
-/**
- * mlx5_ib_umr_exec - post a request and wait for it
- * @dev: device with a UMR queue pair
- * @wqe: the request, complete but for mlx5_ib_umr_fill_ctrl()
- *
- * May sleep.
- *
- * Return: 0; -EAGAIN if it was not posted, -EIO if it failed.
- */
-int mlx5_ib_umr_exec(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe)
-{
-	struct mlx5_ib_umr_request req;
+	static const u16 steps[] = {
+		MLX5_CMD_OP_RST2INIT_QP, MLX5_CMD_OP_INIT2RTR_QP, MLX5_CMD_OP_RTR2RTS_QP,
+	};
+	void *qpc = umr->qpc;
+	unsigned int i;
+	u32 ece = 0;
 	int err;
 
-	err = mlx5_ib_umr_post(dev, wqe, &req);
-	return err ?: mlx5_ib_umr_wait(dev, &req);
+	/* A QP of this type gets its PD here, not from CREATE_QP. */
+	MLX5_SET(qpc, qpc, pd, umr->cq.pdn);
+	/* The QP sends nothing, but the device checks its path MTU and largest message. */
+	MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
+	MLX5_SET(qpc, qpc, log_msg_max, ilog2(ib_mtu_enum_to_int(IB_MTU_4096)));
+	MLX5_SET(qpc, qpc, primary_address_path.vhca_port_num, 1);
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		err = mlx5_ib_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, steps[i], umr->qpn, qpc, 0,
+					   ece, &ece);
+		if (err)
+			return err;
+	}
+	return 0;
 }
-
-/**
- * mlx5_ib_umr_lkey - the key for translation lists
- * @dev: device with a UMR queue pair
- *
- * Return: a key with which the queue pair can read all of DMA memory.
- */
-u32 mlx5_ib_umr_lkey(struct mlx5_ib_dev *dev)
-{
-	return dev->umr->lkey;
-}
-
-/**
- * mlx5_ib_umr_pdn - the protection domain of free keys
- * @dev: device with a UMR queue pair
- *
- * Return: a protection domain that no user's queue pair is in.
- */
-u32 mlx5_ib_umr_pdn(struct mlx5_ib_dev *dev)
-{
-	return dev->umr->cq.pdn;
-}
-
-/* ---- failure ----------------------------------------------------------------- */
 
 /* Firmware neither resets nor destroys the QP. */
 static void umr_give_up_qp(struct mlx5_ib_umr *umr, int err)
@@ -478,8 +339,186 @@ static void umr_reset_qp(struct mlx5_ib_umr *umr)
 				   msecs_to_jiffies(mlx5_ib_umr_restart_ms(failures)));
 }
 
-static int umr_create_qp(struct mlx5_ib_umr *umr);
-static int umr_start_qp(struct mlx5_ib_umr *umr);
+/* ---- waiting -------------------------------------------------------------- */
+
+static void umr_start_sleep(struct mlx5_ib_umr *umr)
+{
+	guard(spinlock_irqsave)(&umr->lock);
+	umr->sleepers++;
+	umr_poll_cq(umr);
+	umr_arm_cq(umr);
+}
+
+static void umr_stop_sleep(struct mlx5_ib_umr *umr)
+{
+	guard(spinlock_irqsave)(&umr->lock);
+	WARN_ON_ONCE(!umr->sleepers--);
+}
+
+/* Poll for the completion for as long as it would take to sleep. */
+static bool umr_spin(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
+{
+	u64 end = local_clock() + SPIN_NS;
+
+	do {
+		if (mlx5_ib_cq_ring_next(&umr->cq.ring)) {
+			guard(spinlock_irqsave)(&umr->lock);
+			umr_poll_cq(umr);
+		}
+		if (completion_done(&req->done))
+			return true;
+		cpu_relax();
+	} while (!need_resched() && local_clock() < end);
+	return false;
+}
+
+static bool umr_sleep(struct mlx5_ib_umr_request *req)
+{
+	long left = wait_for_completion_killable_timeout(&req->done, UMR_TIMEOUT);
+
+	return left < 0 ? wait_for_completion_timeout(&req->done, UMR_KILLED_TIMEOUT) : left;
+}
+
+static bool umr_wait_done(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
+{
+	bool done;
+
+	if (umr_spin(umr, req))
+		return true;
+	umr_start_sleep(umr);
+	done = umr_sleep(req);
+	umr_stop_sleep(umr);
+	return done;
+}
+
+/* Wait for room for a WQE, with the CQ armed, because other tasks may not poll it for a while. */
+static void umr_get_slot(struct mlx5_ib_umr *umr)
+{
+	if (!down_trylock(&umr->slots))
+		return;
+	umr_start_sleep(umr);
+	down(&umr->slots);
+	umr_stop_sleep(umr);
+}
+
+/* ---- posting ------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_umr_post - put a request on the queue
+ * @dev: device with a UMR queue pair
+ * @wqe: the request, complete but for mlx5_ib_umr_fill_ctrl(). Copied: the caller
+ *	may reuse it at once
+ * @req: tracks the request; after success the caller passes it to mlx5_ib_umr_wait()
+ *
+ * Requests are executed in the order in which they were posted, because each carries the fence
+ * that the device needs for that. May sleep.
+ *
+ * Return: 0; -EAGAIN if the queue pair takes no requests: then the caller uses a
+ * firmware command.
+ */
+int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
+		     struct mlx5_ib_umr_request *req)
+{
+	struct mlx5_ib_umr *umr = dev->umr;
+
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_post, dev, wqe, req);
+
+	init_completion(&req->done);
+	req->ok = false;
+	umr_get_slot(umr);
+	guard(spinlock_irqsave)(&umr->lock);
+	if (umr->state != UMR_RUNNING) {
+		up(&umr->slots);
+		return -EAGAIN;
+	}
+	req->epoch = umr->epoch;
+	mlx5_ib_umr_fill_ctrl(wqe, umr->qpn, umr->pc, umr->dev->caps.umr_fence);
+	mlx5_ib_sq_copy(&umr->ring, umr->pc, wqe, WQE_WQEBBS);
+	umr->posted[umr->pc & SQ_MASK] = req;
+	/* The queue advances by what the WQE says its size is. */
+	umr->pc += DIV_ROUND_UP((be32_to_cpu(wqe->ctrl.qpn_ds) & 0x3f) *
+				sizeof(struct mlx5_wqe_data_seg), MLX5_SEND_WQE_BB);
+	mlx5_ib_sq_doorbell(&umr->sq.db.db[MLX5_SND_DBR], umr->pc, (__be32 *)&wqe->ctrl,
+			    umr->dev->mdev->priv.bfreg.map);
+	return 0;
+}
+
+/*
+ * Whether the QP has not been stopped since a request was posted. If it has been stopped, the
+ * device no longer reads what the request points at, and nothing is left to be done.
+ */
+static bool umr_is_current(struct mlx5_ib_umr *umr, const struct mlx5_ib_umr_request *req)
+{
+	guard(spinlock_irqsave)(&umr->lock);
+	return umr->epoch == req->epoch;
+}
+
+/**
+ * mlx5_ib_umr_wait - wait for a request that has been posted
+ * @dev: device
+ * @req: of mlx5_ib_umr_post()
+ *
+ * When it returns the device no longer reads what the request points at, unless
+ * mlx5_ib_umr_is_stuck(). May sleep.
+ *
+ * Return: 0; -EIO if the request failed, or was not executed because another
+ * request had failed.
+ */
+int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
+{
+	struct mlx5_ib_umr *umr = dev->umr;
+
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_wait, dev, req);
+
+	if (umr_wait_done(umr, req) && req->ok)
+		return 0;
+	if (!umr_is_current(umr, req))
+		return -EIO;
+	guard(mutex)(&umr->reset_lock);
+	if (umr_is_current(umr, req))
+		umr_reset_qp(umr);
+	return -EIO;
+}
+
+/**
+ * mlx5_ib_umr_exec - post a request and wait for it
+ * @dev: device with a UMR queue pair
+ * @wqe: the request, complete but for mlx5_ib_umr_fill_ctrl()
+ *
+ * May sleep.
+ *
+ * Return: 0; -EAGAIN if it was not posted, -EIO if it failed.
+ */
+int mlx5_ib_umr_exec(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe)
+{
+	struct mlx5_ib_umr_request req;
+
+	return mlx5_ib_umr_post(dev, wqe, &req) ?: mlx5_ib_umr_wait(dev, &req);
+}
+
+/**
+ * mlx5_ib_umr_lkey - the key for translation lists
+ * @dev: device with a UMR queue pair
+ *
+ * Return: a key with which the queue pair can read all of DMA memory.
+ */
+u32 mlx5_ib_umr_lkey(struct mlx5_ib_dev *dev)
+{
+	return dev->umr->lkey;
+}
+
+/**
+ * mlx5_ib_umr_pdn - the protection domain of free keys
+ * @dev: device with a UMR queue pair
+ *
+ * Return: a protection domain that no user's queue pair is in.
+ */
+u32 mlx5_ib_umr_pdn(struct mlx5_ib_dev *dev)
+{
+	return dev->umr->cq.pdn;
+}
+
+/* ---- restart and failure ------------------------------------------------------ */
 
 static void umr_leave_reset(struct mlx5_ib_umr *umr)
 {
@@ -537,8 +576,8 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
 	struct mlx5_ib_umr *umr;
 
 	/*
-	 * mlx5_core has noted the failure before. Pairs with umr_publish(): either this finds the
-	 * queue pair, or that finds the failure.
+	 * mlx5_core has noted the failure before. Pairs with umr_publish(): this function finds the
+	 * queue pair, or umr_publish() finds the failure.
 	 */
 	smp_mb();
 	umr = READ_ONCE(dev->umr);
@@ -554,8 +593,8 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
  * mlx5_ib_umr_is_stuck - whether the device may still read what completed requests point at
  * @dev: device
  *
- * For after a request that has failed: the caller then neither unmaps nor frees what the request
- * points at, but hands it to mlx5_ib_orphan_keep(). That is rare enough: firmware has refused to
+ * Called after a request has failed: if so, the caller neither unmaps nor frees what the request
+ * points at, but hands the memory to mlx5_ib_orphan_keep(). That is rare: firmware has refused to
  * reset and to destroy the queue pair, and the log says so. Any context.
  *
  * Return: true if so.
@@ -570,7 +609,7 @@ bool mlx5_ib_umr_is_stuck(struct mlx5_ib_dev *dev)
  * mlx5_ib_umr_is_gone - whether requests fail until the driver is bound again
  * @dev: device with a UMR queue pair
  *
- * That is so after mlx5_ib_abort_umr(), which may be called at any time. Any context.
+ * They do after mlx5_ib_abort_umr(), which may be called at any time. Any context.
  *
  * Return: true if so.
  */
@@ -594,27 +633,6 @@ static int umr_create_lkey(struct mlx5_ib_umr *umr)
 	return mlx5_ib_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
 }
 
-/* The QP in reset, on a send queue that exists. */
-static int umr_create_qp(struct mlx5_ib_umr *umr)
-{
-	static const struct ib_qp_init_attr init = { .qp_type = MLX5_IB_QPT_UMR };
-	static const struct mlx5_ib_create_qp queues = { .sq_wqe_count = SQ_WQEBBS };
-	void *qpc = umr->qpc;
-	u32 ece = 0;
-
-	memset(qpc, 0, sizeof(umr->qpc));
-	mlx5_ib_fill_qpc(qpc, &init, &queues);
-	/* The QP may register memory, and may use the device's reserved key. */
-	MLX5_SET(qpc, qpc, fre, 1);
-	MLX5_SET(qpc, qpc, rlky, 1);
-	MLX5_SET(qpc, qpc, uar_page, umr->dev->mdev->priv.bfreg.index);
-	MLX5_SET(qpc, qpc, user_index, mlx5_ib_qp_uidx(0, 0, &umr->dev->caps));
-	MLX5_SET(qpc, qpc, cqn_snd, umr->cq.mcq.cqn);
-	MLX5_SET(qpc, qpc, cqn_rcv, umr->cq.mcq.cqn);
-	MLX5_SET(qpc, qpc, ts_format, umr->dev->caps.qp_ts_format);
-	return mlx5_ib_create_qp_cmd(umr->dev, MLX5_IB_KERNEL_UID, &umr->sq, qpc, &umr->qpn, &ece);
-}
-
 static int umr_alloc_sq(struct mlx5_ib_umr *umr)
 {
 	int err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, SQ_WQEBBS << MLX5_IB_LOG_WQEBB);
@@ -623,31 +641,6 @@ static int umr_alloc_sq(struct mlx5_ib_umr *umr)
 		mlx5_init_fbc(umr->sq.buf.frags.frags, MLX5_IB_LOG_WQEBB, LOG_SQ_WQEBBS,
 			      &umr->ring);
 	return err;
-}
-
-static int umr_start_qp(struct mlx5_ib_umr *umr)
-{
-	static const u16 steps[] = {
-		MLX5_CMD_OP_RST2INIT_QP, MLX5_CMD_OP_INIT2RTR_QP, MLX5_CMD_OP_RTR2RTS_QP,
-	};
-	void *qpc = umr->qpc;
-	unsigned int i;
-	u32 ece = 0;
-	int err;
-
-	/* A QP of this type gets its PD here, not from CREATE_QP. */
-	MLX5_SET(qpc, qpc, pd, umr->cq.pdn);
-	/* The QP sends nothing, but the device checks its path MTU and largest message. */
-	MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
-	MLX5_SET(qpc, qpc, log_msg_max, ilog2(ib_mtu_enum_to_int(IB_MTU_4096)));
-	MLX5_SET(qpc, qpc, primary_address_path.vhca_port_num, 1);
-	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		err = mlx5_ib_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, steps[i], umr->qpn, qpc, 0,
-					   ece, &ece);
-		if (err)
-			return err;
-	}
-	return 0;
 }
 
 /* What has not been created is left out; there is no key and no QP of number 0. */
@@ -661,7 +654,7 @@ static void umr_destroy(struct mlx5_ib_umr *umr)
 	if (umr->lkey)
 		mlx5_ib_orphan_destroy(umr->dev, MLX5_CMD_OP_DESTROY_MKEY,
 				       mlx5_mkey_to_idx(umr->lkey), "UMR mkey", NULL);
-	mlx5_ib_internal_cq_destroy(&umr->cq);
+	mlx5_ib_internal_cq_destroy(umr->dev, &umr->cq);
 	kfree(umr);
 }
 
@@ -697,9 +690,8 @@ static void umr_publish(struct mlx5_ib_umr *umr)
  */
 int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 {
-	int err;
-
 	struct mlx5_ib_umr *umr __free(kfree) = kzalloc_obj(*umr);
+	int err;
 
 	if (!umr)
 		return -ENOMEM;
@@ -707,7 +699,7 @@ int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 	umr->cq.mcq.comp = umr_cq_comp;
 	umr->cq.mcq.event = umr_cq_event;
 	mutex_init(&umr->reset_lock);
-	/* Notifiers take it during reclaim: tell lockdep before the first one does. */
+	/* Notifiers take reset_lock during reclaim: tell lockdep before the first notifier does. */
 	fs_reclaim_acquire(GFP_KERNEL);
 	might_lock(&umr->reset_lock);
 	fs_reclaim_release(GFP_KERNEL);

@@ -3,13 +3,11 @@
  * Work queues of kernel consumers: their memory, and completions, which give the slots of
  * requests back. wq_kernel.h has what is called for each request that is posted.
  *
- * A queue is posted to under its own lock, and completed under the lock of the CQ, which
- * stores how far it has come with a release: the slot of a request is used again only after
- * what was kept of the request has been read.
+ * A queue is posted to under its own lock, and completed under the lock of the CQ, by a store of
+ * @done with release semantics: the slot of a request is used again only after what was kept of
+ * the request has been read.
  */
 
-#include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 
 #include "fw/bluebell.h"

@@ -46,7 +46,7 @@ struct mlx5_ib_posted_send {
  * @ring: finds basic blocks in the buffer
  * @db: send counter of the doorbell record
  * @map: register that rings the queue
- * @requests: struct mlx5_ib_posted_send of the WQE that begins at this block
+ * @requests: struct mlx5_ib_posted_send of each WQE, by the block at which the WQE begins
  * @max_blocks: basic blocks of the longest WQE
  * @after_umr: the last request changes a key
  * @room: basic blocks at @next, in one piece, that no request has; there may be more
@@ -80,7 +80,7 @@ struct mlx5_ib_sq {
  * @max_sge: data segments of a WQE
  * @end_key: key that ends a scatter list
  * @db: receive counter of the doorbell record
- * @wr_ids: of the request at this WQE; NULL without a receive queue
+ * @wr_ids: wr_id of each request, by its WQE; NULL without a receive queue
  * @stride: bytes from one WQE to the next
  * @room: WQEs at @next, in one piece, that no request has; there may be more
  * @posted: WQEs posted
@@ -105,7 +105,7 @@ struct mlx5_ib_rq {
  * struct mlx5_ib_wqs - both work queues of a queue pair
  * @ibqp: the queue pair as its consumer knows it
  * @qpn: number of the queue pair at the device
- * @is_qp1: the queue pair is QP1, whose completions tell a P_Key and not its index
+ * @is_qp1: the queue pair is QP1, whose completions have a P_Key and not its index
  * @send_cq: where the send queue completes
  * @recv_cq: where the receive queue completes
  * @send_node: in @send_cq
@@ -114,8 +114,8 @@ struct mlx5_ib_rq {
  * @rq: receive queue
  * @srq: shared receive queue that the queue pair receives from instead of @rq; or NULL
  * @in_error: the consumer has taken the queue pair to the error state
- * @last_wqe_due: the queue pair, which receives from @srq, has not told its consumer that it will
- *	take no WQE any more
+ * @last_wqe_due: the queue pair receives from @srq, and has not reported yet that it takes no WQE
+ *	any more
  */
 struct mlx5_ib_wqs {
 	struct ib_qp *ibqp;

@@ -6,7 +6,6 @@
  * other files do.
  */
 
-#include <linux/mlx5/driver.h>
 #include <linux/overflow.h>
 #include <linux/pid.h>
 #include <linux/slab.h>
@@ -16,9 +15,7 @@
 #include "layout/layout_mkey.h"
 #include "layout/layout_odp.h"
 #include "layout/refuse.h"
-#include "lib/mkey.h"
-#include "lib/region.h"
-#include "lib/umr_qp.h"
+#include "lib/umr.h"
 #include "odp/odp_internal.h"
 
 /* ---- explicit regions ---------------------------------------------------------- */
@@ -60,7 +57,7 @@ static bool odp_is_implicit(u64 start, u64 length)
 	return !start && length == U64_MAX;
 }
 
-/* What a window is bound to is not known, so faults through a window could not be resolved. */
+/* The driver does not know what a window is bound to, so it cannot resolve faults through one. */
 static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
 {
 	return dev->odp && !(access & IB_ACCESS_MW_BIND);
@@ -196,11 +193,8 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 {
 	bool implicit = odp_is_implicit(start, length);
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
-	int err;
+	int err = odp_check_reg(dev, start, length, iova, access) ?: mlx5_ib_odp_start(dev->odp);
 
-	err = odp_check_reg(dev, start, length, iova, access);
-	if (!err)
-		err = mlx5_ib_odp_start(dev->odp);
 	if (err)
 		return ERR_PTR(err);
 
@@ -233,8 +227,8 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
  * @fd: file descriptor of the dma-buf
  * @access: enum ib_access_flags, checked
  *
- * Does not pin the memory: before the exporter moves it, the driver unmaps it from the
- * device, and the next access of the device maps it at its new place. May sleep; takes the
+ * Does not pin the memory: before the exporter moves the memory, the driver unmaps it from the
+ * device, and the next access of the device maps it at its new address. May sleep; takes the
  * dma-buf's reservation lock.
  *
  * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, windows are to be
@@ -247,7 +241,7 @@ struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
 	int err;
 
-	/* The memory is then pinned. */
+	/* The caller then pins the memory. */
 	if (!odp_can_page(dev, access))
 		return ERR_PTR(-EOPNOTSUPP);
 
@@ -339,6 +333,7 @@ void mlx5_ib_cleanup_odp(struct mlx5_ib_dev *dev)
 		return;
 	dev->odp = NULL;
 	mlx5_ib_odp_stop(odp);
+	WARN_ON_ONCE(!hash_empty(odp->processes) && !dev->kept);
 	mutex_destroy(&odp->start_lock);
 	kfree(odp);
 }

@@ -12,9 +12,7 @@
 #include <linux/list.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 #include <linux/wait.h>
-#include <linux/workqueue.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "fw/bluebell.h"
@@ -23,7 +21,7 @@
 
 /* Pieces of advice that a context can have in its queue. */
 #define ADVICE_MAX	32
-/* How long one context is served while others may wait. */
+/* How long a context is served before the other contexts. */
 #define ADVICE_SLICE	msecs_to_jiffies(20)
 /* How long advice waits for faults at most, before each of its steps. */
 #define FAULTS_FIRST	msecs_to_jiffies(20)
@@ -36,7 +34,8 @@
  * @num: number of parts
  * @next: part that is served next
  * @done: bytes of that part which have been served
- * @waited: it has waited for faults until the time was over, when so many had been resolved
+ * @timed_out: faults were still being resolved when the advice last stopped waiting for them
+ * @resolved: number of faults that had been resolved by then
  * @part: ranges of regions
  */
 struct odp_advice {
@@ -46,15 +45,13 @@ struct odp_advice {
 	u32 num;
 	u32 next;
 	u32 done;
-	struct {
-		bool timed_out;
-		int resolved;
-	} waited;
+	bool timed_out;
+	int resolved;
 	struct ib_sge part[] __counted_by(num);
 };
 
 /**
- * struct mlx5_ib_advice_queue - advice of a context that nobody waits for
+ * struct mlx5_ib_advice_queue - advice of a context whose callers do not wait for it
  * @odp: paging state of the device
  * @work: serves the advice
  * @lock: guards @advice and @num
@@ -70,20 +67,19 @@ struct mlx5_ib_advice_queue {
 };
 
 /*
- * Faults come first: a queue stands still for them. But a fault may take as long as a process
- * likes, whose memory is its own file system's, so advice waits for a short time only, and after
- * that not again before a fault has been resolved.
+ * Faults come first: a queue stands still until its fault is resolved. But a process whose memory
+ * is of its own file system can delay a fault for as long as it likes. So advice waits for a short
+ * time only, and after that not again before a fault has been resolved.
  */
 static void odp_advice_let_faults_pass(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 {
 	int resolved = atomic_read(&odp->num_resolved);
 
-	if (advice->waited.timed_out && advice->waited.resolved == resolved)
+	if (advice->timed_out && advice->resolved == resolved)
 		return;
-	advice->waited.timed_out = !wait_event_timeout(odp->no_faults,
-						       !atomic_read(&odp->num_faults),
-						       FAULTS_FIRST);
-	advice->waited.resolved = atomic_read(&odp->num_resolved);
+	advice->timed_out = !wait_event_timeout(odp->no_faults, !atomic_read(&odp->num_faults),
+						FAULTS_FIRST);
+	advice->resolved = atomic_read(&odp->num_resolved);
 }
 
 /* Look up the region of a part and check that the advice may name it. */
@@ -121,8 +117,7 @@ static int odp_advice_step(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 	len = min_t(u32, part->length - advice->done, MLX5_IB_ODP_CHUNK_BYTES);
 	ret = mlx5_ib_odp_mr_page_in(mr, part->addr + advice->done, len, advice->req);
 	if (!ret)
-		atomic64_add(odp_range_pages(part->addr + advice->done, len),
-			     &mr->stat.prefetches);
+		atomic64_add(odp_range_pages(part->addr + advice->done, len), &mr->stat.prefetches);
 	mlx5_ib_mkey_put(&mr->mr.mkey);
 	advice->done += len;
 	if (advice->done == part->length) {
@@ -175,7 +170,7 @@ static void odp_advice_work(struct work_struct *work)
 	while ((advice = odp_advice_first(queue))) {
 		if (READ_ONCE(queue->odp->stopping) || odp_advice_step(queue->odp, advice))
 			odp_advice_remove(queue, advice);
-		/* The other contexts come first. */
+		/* Serve the other contexts first. */
 		if (time_after(jiffies, end)) {
 			queue_work(queue->odp->advice_wq, &queue->work);
 			return;
@@ -199,7 +194,7 @@ static struct mlx5_ib_advice_queue *odp_advice_get_queue(struct mlx5_ib_odp *odp
 	INIT_WORK(&queue->work, odp_advice_work);
 	spin_lock_init(&queue->lock);
 	INIT_LIST_HEAD(&queue->advice);
-	/* Pairs with the data dependency of whoever reads the pointer. */
+	/* Pairs with the data dependency of the READ_ONCE() above. */
 	old = cmpxchg_release(&context->advice, NULL, queue);
 	if (!old)
 		return queue;
@@ -208,8 +203,8 @@ static struct mlx5_ib_advice_queue *odp_advice_get_queue(struct mlx5_ib_odp *odp
 }
 
 /*
- * Append advice to a queue, if there is room, or give up because the device is being removed.
- * Returns whether one of both was done, and which by @err.
+ * Append advice to a queue if there is room, or set @err because the device is being removed.
+ * Returns false if the caller has to wait for room.
  */
 static bool odp_advice_try_append(struct mlx5_ib_advice_queue *queue, struct odp_advice *advice,
 				  int *err)
@@ -264,8 +259,8 @@ void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context)
  * mlx5_ib_stop_advice - serve no advice any more, because the device is being removed
  * @dev: device, still registered
  *
- * Calls of ibv_advise_mr(3) that are in progress end soon, so that nobody who removes the device
- * waits for them.
+ * Calls of ibv_advise_mr(3) that are in progress end soon, so that removal of the device does not
+ * wait for them.
  */
 void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev)
 {

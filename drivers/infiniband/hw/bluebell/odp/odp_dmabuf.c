@@ -12,16 +12,11 @@
 
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
-#include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
 #include "fw/bluebell.h"
 #include "layout/layout_mkey.h"
-#include "layout/layout_odp.h"
-#include "lib/mkey.h"
-#include "lib/region.h"
 #include "lib/umr.h"
-#include "lib/umr_qp.h"
 #include "odp/odp_internal.h"
 
 static struct ib_umem_dmabuf *odp_dmabuf_umem(const struct odp_mr *mr)
@@ -87,8 +82,7 @@ static int odp_dmabuf_map(struct odp_mr *mr)
 		return 1;
 	err = ib_umem_dmabuf_map_pages(umem_dmabuf);
 	if (!err) {
-		err = mlx5_ib_umr_map(mr->odp->dev, &umem_dmabuf->umem, mr->mr.mkey.key,
-				      PAGE_SHIFT);
+		err = mlx5_ib_umr_map(mr->odp->dev, &umem_dmabuf->umem, mr->mr.mkey.key);
 		if (err)
 			odp_dmabuf_clear(mr);
 	}
@@ -163,7 +157,7 @@ static const struct odp_mr_ops odp_dmabuf_ops = {
 };
 
 /**
- * mlx5_ib_odp_dmabuf_create - make a region one over a dma-buf, and publish it
+ * mlx5_ib_odp_dmabuf_create - give a region its memory, which is in a dma-buf, and publish it
  * @mr: the region, its address, length, rights and protection domain set
  * @offset: offset of the region in the dma-buf, in bytes
  * @fd: file descriptor of the dma-buf
@@ -176,11 +170,10 @@ static const struct odp_mr_ops odp_dmabuf_ops = {
  */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 {
-	struct ib_umem_dmabuf *umem_dmabuf;
+	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_attach(mr, offset, fd);
 	bool can_map;
 	int err, ret;
 
-	umem_dmabuf = odp_dmabuf_attach(mr, offset, fd);
 	if (IS_ERR(umem_dmabuf))
 		return PTR_ERR(umem_dmabuf);
 	mr->mr.umem = &umem_dmabuf->umem;
@@ -190,7 +183,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 		return err;
 	}
 	mr->ops = &odp_dmabuf_ops;
-	/* While UMR is out of order, mapping has to wait for the first access. */
+	/* While the UMR queue pair is stopped nothing can be mapped: the first access maps it. */
 	can_map = !mlx5_ib_umr_await(mr->odp->dev);
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
 	err = can_map ? min(odp_dmabuf_map(mr), 0) : 0;

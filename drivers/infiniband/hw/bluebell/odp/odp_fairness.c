@@ -13,7 +13,7 @@
 
 #include "odp/odp_internal.h"
 
-/* A process may have as many slots as this share of those that are free. */
+/* A process may have this share of the free slots. */
 #define FREE_SHARE	16
 
 static struct odp_process *odp_process_find(struct mlx5_ib_odp *odp, struct mm_struct *mm)
@@ -46,6 +46,7 @@ static struct odp_process *odp_process_create(struct mlx5_ib_odp *odp, struct mm
 
 static void odp_process_free(struct odp_process *process)
 {
+	WARN_ON_ONCE(process->slots || !list_empty(&process->waiting));
 	mmdrop(process->mm);
 	kfree(process);
 }
@@ -99,7 +100,7 @@ void mlx5_ib_odp_process_put(struct odp_process *process)
 
 /*
  * The more slots are taken, the fewer a process may have, but one in any case. A single process
- * gets 60, and the others find a slot until more than 80 processes have what they may have.
+ * gets 60, and other processes find a slot until more than 80 have as many as they may have.
  */
 static bool odp_process_take_slot(struct odp_process *process)
 {
@@ -134,12 +135,12 @@ bool mlx5_ib_odp_process_enter(struct odp_process *process)
 /**
  * mlx5_ib_odp_process_wait - have a fault wait for a slot
  * @process: the process, to which the caller has a reference
- * @fault: entry of the fault for the list of those that wait
+ * @fault: entry of the fault for the list of waiting faults
  *
  * Any process context.
  *
- * Return: true if the fault waits: whoever leaves gets it from mlx5_ib_odp_process_next(); false if
- * it has a slot by now, as from mlx5_ib_odp_process_enter().
+ * Return: true if the fault waits, until mlx5_ib_odp_process_next() returns it to the caller that
+ * has given up a slot; false if it has a slot by now, as from mlx5_ib_odp_process_enter().
  */
 bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fault)
 {
@@ -154,7 +155,7 @@ bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fau
  * mlx5_ib_odp_process_leave - give up the slot of a fault
  * @process: the process
  *
- * Any process context. The caller then calls mlx5_ib_odp_process_next() until none waits, and
+ * Any process context. The caller then calls mlx5_ib_odp_process_next() until it returns NULL, and
  * mlx5_ib_odp_process_put() for the reference of the slot.
  */
 void mlx5_ib_odp_process_leave(struct odp_process *process)

@@ -54,7 +54,6 @@
 #include "lib/mkey_pool.h"
 #include "lib/rsc.h"
 #include "lib/umr.h"
-#include "lib/umr_qp.h"
 #include "odp/odp_internal.h"
 
 /* A fault also maps what the operation will touch later, up to this many bytes in all. */
@@ -68,7 +67,7 @@
  */
 #define MAX_REFUSED	8
 #define MAX_UNPAGED	1
-/* A fault that is reported again later than this is another one. */
+/* A fault that is reported again later than this is a new fault. */
 #define REPEAT_MS	5000
 /* Number of queues that can have a fault reported at a time; mlx5_core adds spare entries. */
 #define NUM_EQE		0x1000
@@ -78,8 +77,8 @@
  * @work: resolves it
  * @odp: paging state of the device
  * @fault: the fault
- * @slot: process among whose faults it has a slot, or NULL
- * @waiting: in the list of those that wait for a slot
+ * @slot: process whose slot the fault has, or NULL
+ * @waiting: in the list of the faults that wait for a slot of a process
  */
 struct odp_fault_work {
 	struct work_struct work;
@@ -97,9 +96,9 @@ struct odp_fault_work {
  * @repeated: how often the same fault has been answered although there was nothing to map
  * @mapped: a page has been mapped, or mapped for writing, that was not before
  * @refused: all was mapped for reading, and could not be mapped for writing
- * @slot: process among whose faults it has a slot, or NULL
- * @full: a process that has no slot for it, but of whose memory it needs some, with a
- *	reference; or NULL
+ * @slot: process whose slot the fault has, or NULL
+ * @full: a process whose memory the fault needs, but which has no slot for it, with a reference; or
+ *	NULL
  */
 struct odp_fault_state {
 	struct mlx5_ib_odp *odp;
@@ -138,8 +137,8 @@ static void odp_fault_leave(struct odp_process **slot)
 }
 
 /*
- * Whether the fault has a slot at a process, which it keeps until it needs one at another or is
- * answered.
+ * Whether the fault has a slot of a process. It keeps the slot until it is answered or needs a slot
+ * of another process.
  */
 static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *process)
 {
@@ -178,8 +177,8 @@ static bool odp_repeated_is_of(const struct odp_repeated *repeated, const struct
 
 /*
  * How often the same fault has just been answered although there was nothing to map. The event of
- * a fault that is reported again is taken after that answer. An earlier event is that of another
- * queue.
+ * a fault that is reported again is taken after that answer. An event that was taken before is that
+ * of another queue.
  */
 static unsigned int odp_repeated_count(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
 {
@@ -295,10 +294,10 @@ static int odp_fault_resolve_rdma(struct odp_fault_state *state)
 }
 
 /*
- * Map what the data segments of a WQE name, the first @need bytes at least. Segments of
- * regions that are not paged are skipped: their memory is always mapped. If there are no others,
- * the queue may go on: the device looks at the keys again, which may have changed meanwhile.
- * But if the same fault is reported once more, there is nothing that the driver could do.
+ * Map what the data segments of a WQE name, the first @need bytes at least. Segments of regions
+ * that are not paged are skipped: their memory is always mapped. If no segment is of a paged
+ * region, the queue may go on: the device looks at the keys again, which may have changed
+ * meanwhile. But if the same fault is reported once more, the driver cannot resolve it.
  */
 static int odp_fault_page_in_sges(struct odp_fault_state *state, struct ib_pd *pd,
 				  const struct mlx5_ib_odp_sges *sges, u64 need)
@@ -341,14 +340,13 @@ static int odp_fault_resolve_wqe(struct odp_fault_state *state, struct mlx5_ib_r
 				  fault->wqe_index, wqe, sges);
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
-	mlx5_ib_odp_window(sges, fault->committed,
-			   max_t(u64, fault->packet_len, FAULT_AROUND));
+	mlx5_ib_odp_window(sges, fault->committed, max_t(u64, fault->packet_len, FAULT_AROUND));
 	return odp_fault_page_in_sges(state, pd, sges, fault->packet_len ?: 1);
 }
 
 /*
  * Let the faulting queue go on. The queue stays stopped until the firmware accepts the
- * command, so a refused one is repeated, unless the queue has been destroyed.
+ * command, so a refused command is repeated, unless the queue has been destroyed.
  */
 static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
 {
@@ -365,14 +363,28 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 }
 
 /*
- * The queue that a fault is about, with a reference. NULL if the queue is being destroyed, which
- * firmware may still refuse, and for a queue that a process has created by commands of its own.
+ * Map what a fault is about. Returns 0 or a negative errno, and in @queue the queue of a fault at a
+ * WQE, with a reference.
  */
-static struct mlx5_ib_rsc *odp_fault_get_queue(struct mlx5_ib_odp *odp,
-					       const struct mlx5_ib_fault *fault)
+static int odp_fault_resolve(struct odp_fault_state *state, struct mlx5_ib_rsc **queue)
 {
-	return mlx5_ib_rsc_get(odp->dev, fault->type == MLX5_WQE_PF_TYPE_RMP ? MLX5_RES_SRQ :
-								MLX5_RES_QP, fault->wq_num);
+	const struct mlx5_ib_fault *fault = state->fault;
+
+	if (fault->is_unknown)
+		return -EOPNOTSUPP;
+	state->repeated = odp_repeated_count(state->odp, fault);
+	state->write = fault->is_rdma ? fault->type & MLX5_PAGE_FAULT_RESUME_WRITE :
+					fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE;
+	if (fault->is_rdma)
+		return odp_fault_resolve_rdma(state);
+	*queue = mlx5_ib_rsc_get(state->odp->dev, fault->type == MLX5_WQE_PF_TYPE_RMP ?
+				 MLX5_RES_SRQ : MLX5_RES_QP, fault->wq_num);
+	/*
+	 * The driver does not know a queue that a process has created by commands of its own, or
+	 * that is being destroyed, which firmware may still refuse. Resume the queue with an error,
+	 * or it stays stopped until it is destroyed.
+	 */
+	return *queue ? odp_fault_resolve_wqe(state, *queue) : -ENOENT;
 }
 
 static void odp_fault_answer(const struct odp_fault_state *state, int err)
@@ -391,14 +403,14 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
  * mlx5_ib_odp_resolve_fault - map what a page fault is about, and let the faulting queue go on
  * @odp: paging state of the device
  * @fault: the fault
- * @slot: the process among whose faults it has a slot, or NULL. Updated; the caller has it leave
- *	when the fault has been answered
+ * @slot: process whose slot the fault has, or NULL. Updated; the caller gives the slot up when the
+ *	fault has been answered
  *
  * PAGE_FAULT_RESUME, struct mlx5_ifc_page_fault_resume_in_bits, with an error if the pages cannot
  * be mapped. May sleep.
  *
  * Return: NULL; or, if the fault was not answered, a process that has no slot for it, with a
- * reference: to be resolved again when it has one.
+ * reference: the fault is to be resolved again when it has a slot.
  */
 VISIBLE_IF_KUNIT
 struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
@@ -406,35 +418,14 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 					      struct odp_process **slot)
 {
 	struct odp_fault_state state = { .odp = odp, .fault = fault, .slot = slot };
-	struct mlx5_ib_rsc *queue;
-	int err;
+	struct mlx5_ib_rsc *queue = NULL;
+	int err = odp_fault_resolve(&state, &queue);
 
-	if (fault->is_unknown) {
-		odp_fault_answer(&state, -EOPNOTSUPP);
-		return NULL;
-	}
-	state.repeated = odp_repeated_count(odp, fault);
-	state.write = fault->is_rdma ? fault->type & MLX5_PAGE_FAULT_RESUME_WRITE :
-				       fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE;
-	if (fault->is_rdma) {
-		err = odp_fault_resolve_rdma(&state);
-		if (!state.full)
-			odp_fault_answer(&state, err);
-		return state.full;
-	}
-	queue = odp_fault_get_queue(odp, fault);
-	/*
-	 * The driver does not know this queue. Resume it with an error, or it stays stopped until
-	 * it is destroyed.
-	 */
-	if (!queue) {
-		odp_fault_answer(&state, -ENOENT);
-		return NULL;
-	}
-	err = odp_fault_resolve_wqe(&state, queue);
 	if (!state.full)
 		odp_fault_answer(&state, err);
-	mlx5_ib_rsc_put(queue);
+	/* The queue is not destroyed before the fault has been answered. */
+	if (queue)
+		mlx5_ib_rsc_put(queue);
 	return state.full;
 }
 
@@ -452,9 +443,8 @@ static void odp_fault_do_work(struct work_struct *work)
 {
 	struct odp_fault_work *job = container_of(work, struct odp_fault_work, work);
 	struct mlx5_ib_odp *odp = job->odp;
-	struct odp_process *full;
+	struct odp_process *full = mlx5_ib_odp_resolve_fault(odp, &job->fault, &job->slot);
 
-	full = mlx5_ib_odp_resolve_fault(odp, &job->fault, &job->slot);
 	if (full) {
 		odp_fault_wait(job, full);
 	} else {
@@ -476,8 +466,8 @@ static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *job)
 }
 
 /*
- * Queue the resolution of each fault that the device has reported. Returns false if there are
- * more of them but no memory for their works.
+ * Queue the resolution of each fault that the device has reported. Returns false if there is no
+ * memory for the work item of a fault, which then stays in the event queue.
  */
 static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 {
@@ -564,11 +554,11 @@ static int odp_create_eq(struct mlx5_ib_odp *odp)
  * mlx5_ib_odp_start - set up what paged regions need, unless that has been done
  * @odp: paging state of the device
  *
- * UMR, its buffer for unmapping pages, workqueues and the page-fault event queue (CREATE_EQ, struct
- * mlx5_ifc_create_eq_in_bits). To be called before a region is registered: MMU notifiers and page
- * faults, which may come during memory reclaim, create nothing. Not earlier: all that costs memory,
- * a thread and an interrupt. It stays until the device is removed. May sleep; takes start_lock and
- * first_use.
+ * Creates UMR, its buffer for unmapping pages, workqueues and the page-fault event queue
+ * (CREATE_EQ, struct mlx5_ifc_create_eq_in_bits). To be called before a region is registered,
+ * because MMU notifiers and page faults, which may come during memory reclaim, create nothing; and
+ * not earlier, because all that costs memory, a thread and an interrupt. It stays until the device
+ * is removed. May sleep; takes start_lock and first_use.
  *
  * Return: 0; -EOPNOTSUPP if UMR does not work any more; -ENOMEM; -EINTR if the task is being
  * killed; or the errno of a firmware refusal. After an error the next caller tries again.
@@ -576,9 +566,8 @@ static int odp_create_eq(struct mlx5_ib_odp *odp)
 int mlx5_ib_odp_start(struct mlx5_ib_odp *odp)
 {
 	struct mlx5_ib_dev *dev = odp->dev;
-	int err;
+	int err = mlx5_ib_use_mkey_pool(dev);
 
-	err = mlx5_ib_use_mkey_pool(dev);
 	if (err)
 		return err;
 	/* Pages can be mapped and unmapped by UMR only. */
@@ -618,11 +607,12 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 {
 	if (odp->eq)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
-	/* It queues faults. */
+	/* @eq_work queues faults. */
 	flush_work(&odp->eq_work);
-	/* Until the faults of all events taken have been answered, also those that wait. */
+	/* Waits until the faults of all events taken have been answered, with a slot or not. */
 	if (odp->fault_wq)
 		destroy_workqueue(odp->fault_wq);
+	WARN_ON_ONCE(atomic_read(&odp->num_faults) || atomic_read(&odp->num_slots));
 	if (odp->eq)
 		mlx5_ib_fw_destroy_eq(odp->dev, odp->eq);
 	if (odp->advice_wq)

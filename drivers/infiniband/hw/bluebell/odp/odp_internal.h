@@ -15,8 +15,8 @@
  *  odp_fairness.c	the processes that have regions, and the slots for their faults
  *
  * Three calls go up through a pointer: odp_mr.c pages in by the ops of the region's
- * kind, odp_leaf.c tells the owner of a leaf that its last page was unmapped, and odp_walk.c
- * tells odp_fault.c what it has found.
+ * kind, odp_leaf.c reports to the owner of a leaf that its last page was unmapped, and odp_walk.c
+ * reports to odp_fault.c each region that it has found.
  */
 
 #ifndef BLUEBELL_ODP_INTERNAL_H
@@ -66,7 +66,7 @@ struct odp_key {
  * @map: the pages that are mapped, and their DMA addresses
  * @mtt: translation entries of the key, as the device has them
  * @npages: number of pages that are mapped
- * @users: number of page-ins in progress, for which the chunk stays without a page
+ * @users: number of page-ins in progress, until whose end the chunk is not freed
  */
 struct odp_chunk {
 	struct hmm_dma_map map;
@@ -82,7 +82,7 @@ struct odp_chunk {
  * @mr: region that the leaf belongs to
  * @start: address in the process of the first page
  * @num_pages: number of pages
- * @notifier: told by the process's address space which pages are about to go
+ * @notifier: MMU notifier, called before the process loses pages of the leaf
  * @lock: guards @npages to @isolated, all of @chunks, and the state of the key. Memory reclaim
  *	takes it: nothing is allocated under it
  * @npages: number of pages that are mapped
@@ -96,7 +96,7 @@ struct odp_chunk {
  * @refs: one of the tree, one of each user. Implicit regions only
  * @reclaim: destroys the leaf if it has no page or no key. While queued, holds a
  *	reference to the leaf and one to the region. Implicit regions only
- * @chunks: tables of each MLX5_IB_ODP_CHUNK_PAGES pages; NULL for those without a page
+ * @chunks: tables of each MLX5_IB_ODP_CHUNK_PAGES pages; NULL if none of these pages is mapped
  */
 struct odp_leaf {
 	struct odp_key key;
@@ -152,7 +152,7 @@ struct odp_process {
 struct odp_mr;
 
 /**
- * struct odp_mr_ops - what the kinds of paged regions do each in their own way
+ * struct odp_mr_ops - operations of a kind of paged regions
  * @page_in: map a range, given by its offset in the region and its length in bytes, both
  *	within the region. @req is HMM_PFN_REQ_FAULT to fault in pages that are not present in
  *	the process, with HMM_PFN_REQ_WRITE to map them for writing; or 0 to map only pages
@@ -247,7 +247,7 @@ struct odp_repeated {
  * @caps: what the device can page, as verbs report it
  * @dir_shift: log2 of what a directory of an implicit region covers; 0 if the device cannot
  *	have such regions
- * @fault_wq: resolves faults, and nothing else. As the other two workqueues and @eq created for the
+ * @fault_wq: resolves faults, and nothing else. The three workqueues and @eq are created for the
  *	first paged region
  * @advice_wq: serves advice, which may wait for memory as long as a process likes
  * @reclaim_wq: reclaims leaves, and does @eq_work: waits for no process
@@ -263,8 +263,7 @@ struct odp_repeated {
  * @events_lock: serializes consumption of @eq, also from its interrupt
  * @eq_work: continues consumption after an allocation has failed in the interrupt
  * @repeated_lock: guards @repeated
- * @repeated: faults that were answered although there was nothing to map, each in the slot that
- *	its hash says
+ * @repeated: faults that were answered although there was nothing to map, by hash
  * @num_slots: number of faults that have a slot, of all processes
  * @processes_lock: guards @processes
  * @processes: struct odp_process by the address of its address space
@@ -322,7 +321,7 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr);
 /* odp_dmabuf.c */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
 
-/* In place of a protection domain: that of the key that the device has named. */
+/* Instead of the number of a protection domain: the domain of the key that the device has named. */
 #define MLX5_IB_ODP_ANY_PD	(~0U)
 
 /**

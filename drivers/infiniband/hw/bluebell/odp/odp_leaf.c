@@ -4,11 +4,12 @@
  * mapped; page-in writes translation entries for the pages that the device needs, and the
  * MMU notifier clears the entries of pages before the process loses them.
  *
- * The tables of a leaf are made in chunks, as pages come, and freed when the last page of a
- * chunk has gone, so that a leaf over memory which is not there costs next to nothing.
+ * The tables of a leaf are allocated in chunks when pages are mapped, and freed when the last page
+ * of a chunk has been unmapped, so that a leaf over memory that the process does not have costs
+ * next to nothing.
  *
- * struct ib_umem_odp is not used, because its tables are of the size of the leaf and charged to
- * nobody, and because ib_umem_odp_map_dma_and_lock() has hmm_range_fault() write to the
+ * struct ib_umem_odp is not used, because its tables are of the size of the leaf and not charged to
+ * the process, and because ib_umem_odp_map_dma_and_lock() has hmm_range_fault() write to the
  * list of mapped pages without a lock. What hmm_range_fault() has read before, it writes
  * back after an invalidation has cleared the entry or another fault has mapped the page. The
  * list then names a page that the process no longer has.
@@ -16,10 +17,7 @@
 
 #include <linux/dma-mapping.h>
 #include <linux/gfp.h>
-#include <linux/hmm-dma.h>
-#include <linux/hmm.h>
 #include <linux/mm.h>
-#include <linux/mmu_notifier.h>
 #include <linux/pci-p2pdma.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -28,11 +26,8 @@
 #include "layout/layout_mkey.h"
 #include "layout/layout_odp.h"
 #include "layout/refuse.h"
-#include "lib/mkey.h"
 #include "lib/orphan.h"
-#include "lib/region.h"
 #include "lib/umr.h"
-#include "lib/umr_qp.h"
 #include "odp/odp_internal.h"
 
 /* A table that the memory cgroup has no room for is refused; no process is killed for it. */
@@ -54,33 +49,27 @@ static void odp_chunk_free(struct device *device, struct odp_chunk *chunk)
 	kfree(chunk);
 }
 
-static struct odp_chunk *odp_chunk_alloc(struct device *device, size_t num)
+static struct odp_chunk *odp_leaf_alloc_chunk(struct odp_leaf *leaf, size_t index)
 {
+	size_t first = index * MLX5_IB_ODP_CHUNK_PAGES;
+	size_t num = min(ALIGN(leaf->num_pages, MLX5_IB_UMR_BLOCK_MTTS) - first,
+			 MLX5_IB_ODP_CHUNK_PAGES);
 	struct odp_chunk *chunk __free(kfree) = kzalloc_obj(*chunk, ODP_GFP);
 	__be64 *mtt __free(kfree) = kcalloc(num, sizeof(*mtt), ODP_GFP);
 	int err;
 
 	if (!chunk || !mtt)
 		return ERR_PTR(-ENOMEM);
-	err = hmm_dma_map_alloc(device, &chunk->map, num, PAGE_SIZE);
+	err = hmm_dma_map_alloc(odp_leaf_device(leaf), &chunk->map, num, PAGE_SIZE);
 	if (err)
 		return ERR_PTR(err);
 	chunk->mtt = no_free_ptr(mtt);
 	return_ptr(chunk);
 }
 
-static struct odp_chunk *odp_leaf_alloc_chunk(struct odp_leaf *leaf, size_t index)
-{
-	size_t first = index * MLX5_IB_ODP_CHUNK_PAGES;
-	size_t num = min(ALIGN(leaf->num_pages, MLX5_IB_UMR_BLOCK_MTTS) - first,
-			 MLX5_IB_ODP_CHUNK_PAGES);
-
-	return odp_chunk_alloc(odp_leaf_device(leaf), num);
-}
-
 /*
- * The chunk of a number, allocated if there is none. It stays until odp_leaf_put_chunk(). Takes the
- * lock, and allocates before, because memory reclaim takes the lock, too.
+ * Get the chunk of an index, allocated if there is none. It stays until odp_leaf_put_chunk(). Takes
+ * the lock, and allocates before, because memory reclaim takes the lock, too.
  */
 static struct odp_chunk *odp_leaf_get_chunk(struct odp_leaf *leaf, size_t index)
 {
@@ -121,7 +110,7 @@ static void odp_leaf_trim_chunk(struct odp_leaf *leaf, size_t index)
 static void odp_leaf_put_chunk(struct odp_leaf *leaf, size_t index)
 {
 	lockdep_assert_held(&leaf->lock);
-	leaf->chunks[index]->users--;
+	WARN_ON_ONCE(!leaf->chunks[index]->users--);
 	odp_leaf_trim_chunk(leaf, index);
 }
 
@@ -310,8 +299,8 @@ static const struct mmu_interval_notifier_ops odp_leaf_notifier_ops = {
 /* ---- page-in ---------------------------------------------------------------------- */
 
 /*
- * Collect the pages of a range in @pfns, faulting them in if @req says so, and take the lock before
- * the process's mapping changes. Returns -EBUSY if the mapping changes all the time.
+ * Collect the pages of a range, faulting them in if its flags say so, and take the lock before the
+ * process's mapping changes. Returns -EBUSY if the mapping has changed meanwhile.
  */
 static int odp_leaf_try_fault_and_lock(struct odp_leaf *leaf, struct hmm_range *range)
 {
@@ -352,10 +341,9 @@ static int odp_leaf_fault_and_lock(struct odp_leaf *leaf, u64 va, u64 end, unsig
 		return -EFAULT;
 	do {
 		err = odp_leaf_try_fault_and_lock(leaf, &range);
-	} while (err == -EBUSY && time_before(jiffies, timeout) &&
-		 !fatal_signal_pending(current));
+	} while (err == -EBUSY && time_before(jiffies, timeout) && !fatal_signal_pending(current));
 	mmput_async(mm);
-	/* Not to be taken for the errno of something else, an exporter for example. */
+	/* Not -EBUSY, which the exporter of a dma-buf can return, too. */
 	return err == -EBUSY ? -ERESTART : err;
 }
 
@@ -396,9 +384,9 @@ static void odp_leaf_put_list(const void *list)
 }
 
 /*
- * Write entries of a chunk, numbered in the chunk, to the key. @list is a page to copy them to, not
- * one of a slab cache, which would not be kept by a reference. @base is the number of the chunk's
- * first entry.
+ * Write entries of a chunk, numbered in the chunk, to the key. @list is a page to copy them to, and
+ * not memory of a slab cache, because a reference would not keep that. @base is the number of the
+ * chunk's first entry.
  */
 static int odp_leaf_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
 			       size_t first, size_t num, __be64 *list)
@@ -456,9 +444,8 @@ static int odp_leaf_page_in_locked(struct odp_leaf *leaf, struct odp_chunk *chun
 
 	if (leaf->dead)
 		return -EIO;
-	err = odp_leaf_map_pages(leaf, chunk, first - base, num, page);
-	if (!err)
-		err = odp_leaf_write_mtts(leaf, chunk, base, first - base, num, page);
+	err = odp_leaf_map_pages(leaf, chunk, first - base, num, page) ?:
+	      odp_leaf_write_mtts(leaf, chunk, base, first - base, num, page);
 	if (err) {
 		odp_leaf_clear(leaf, first, first + num);
 		odp_leaf_unmap(leaf, first, first + num);
@@ -557,12 +544,13 @@ static void odp_leaf_free(struct odp_leaf *leaf)
 {
 	scoped_guard(mutex, &leaf->lock)
 		odp_leaf_unmap(leaf, 0, leaf->num_pages);
+	WARN_ON_ONCE(leaf->npages);
 	mmu_interval_notifier_remove(&leaf->notifier);
 	mutex_destroy(&leaf->lock);
 	kvfree(leaf);
 }
 
-/* Whether pages can be mapped for the device: not through a bounce buffer. */
+/* Check that pages can be mapped for the device without a bounce buffer. */
 static int odp_leaf_check_device(struct device *device)
 {
 	struct hmm_dma_map map = {};
@@ -603,7 +591,6 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 					 u64 length, u64 iova)
 {
 	u64 first = start & PAGE_MASK, end;
-	struct odp_leaf *leaf;
 	size_t num;
 	int err;
 
@@ -613,7 +600,10 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	err = odp_leaf_check_device(mr->odp->dev->dma_device);
 	if (err)
 		return ERR_PTR(err);
-	leaf = kvzalloc_flex(*leaf, chunks, DIV_ROUND_UP(num, MLX5_IB_ODP_CHUNK_PAGES), ODP_GFP);
+
+	struct odp_leaf *leaf __free(kvfree) =
+		kvzalloc_flex(*leaf, chunks, DIV_ROUND_UP(num, MLX5_IB_ODP_CHUNK_PAGES), ODP_GFP);
+
 	if (!leaf)
 		return ERR_PTR(-ENOMEM);
 	leaf->mr = mr;
@@ -625,17 +615,15 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	mutex_init(&leaf->lock);
 	/* The notifier passes over a leaf without pages, so the key need not exist yet. */
 	err = odp_leaf_insert_notifier(leaf);
-	if (err) {
-		kvfree(leaf);
+	if (err)
 		return ERR_PTR(err);
-	}
 	err = mlx5_ib_odp_create_key(mr, leaf->key.mkey, iova, length,
 				     ALIGN(num, MLX5_IB_UMR_BLOCK_MTTS));
 	if (err) {
-		odp_leaf_free(leaf);
+		odp_leaf_free(no_free_ptr(leaf));
 		return ERR_PTR(err);
 	}
-	return leaf;
+	return_ptr(leaf);
 }
 
 /* Let the device reach no page: from now on the notifier does not clear entries any more. */
@@ -644,7 +632,7 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
 	lockdep_assert_held(&leaf->lock);
 	if (leaf->dead)
 		return;
-	/* Firmware may refuse to destroy a key that the pool does not take: it is used on. */
+	/* A key that the pool does not take stays in use if firmware refuses to destroy it. */
 	if (leaf->key.mkey->class < 0 ||
 	    mlx5_ib_mkey_umr_revoke(leaf->mr->odp->dev, leaf->key.mkey))
 		odp_leaf_clear(leaf, 0, leaf->num_pages);
@@ -656,8 +644,8 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
  *
  * May sleep; takes the leaf's lock.
  *
- * Return: 0, or the errno of a firmware that refused to destroy the key: then the leaf is as
- * it was, but without pages.
+ * Return: 0, or the errno of a firmware that refuses to destroy the key: then the leaf is as it
+ * was, but without pages.
  */
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 {

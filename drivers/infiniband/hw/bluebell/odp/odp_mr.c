@@ -5,14 +5,12 @@
  */
 
 #include <linux/memcontrol.h>
-#include <linux/mlx5/driver.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
 #include "fw/bluebell.h"
 #include "layout/layout_mkey.h"
-#include "lib/mkey.h"
-#include "lib/umr_qp.h"
+#include "lib/umr.h"
 #include "odp/odp_internal.h"
 
 /**
@@ -54,8 +52,8 @@ static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsign
  *
  * May sleep. Takes the locks of the region's kind: see struct odp_mr_ops.
  *
- * Return: -EFAULT if the range leaves the region; -EAGAIN while the UMR queue
- * pair is out of order; otherwise as the page_in operation of the region's kind.
+ * Return: -EFAULT if the range leaves the region; -EAGAIN while the UMR queue pair is stopped;
+ * otherwise as the page_in operation of the region's kind.
  */
 int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req)
 {
@@ -75,10 +73,10 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long r
 }
 
 /**
- * mlx5_ib_odp_mr_is_closing - tell whether a region is being deregistered
+ * mlx5_ib_odp_mr_is_closing - whether a region is being deregistered
  * @mr: the region, on which the caller holds a reference
  *
- * Deregistration waits for those who have a reference, so whoever works for long asks.
+ * Deregistration waits for that reference, so callers that work for long give up then.
  *
  * Return: true if so.
  */
@@ -101,8 +99,8 @@ static bool odp_process_is_alive(struct pid *tgid)
  * mlx5_ib_odp_mr_get_mm - use the address space of a region's process
  * @mr: the region, not over a dma-buf
  *
- * The process's memory is not freed while its address space is in use. So the address space of
- * a process that is being killed is left alone, and the caller gives it back soon.
+ * The process's memory is not freed while its address space is in use. So this function returns
+ * no address space of a process that is being killed, and the caller gives it back soon.
  *
  * Return: the address space, for which mmput_async() is to be called; or NULL.
  */

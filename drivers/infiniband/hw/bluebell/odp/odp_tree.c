@@ -12,7 +12,7 @@
 #include "fw/fw.h"
 #include "layout/layout_mkey.h"
 #include "layout/layout_odp.h"
-#include "lib/umr_qp.h"
+#include "lib/umr.h"
 #include "odp/odp_internal.h"
 
 /* Delay before another attempt to destroy a leaf that UMR or the firmware refused. */
@@ -30,7 +30,7 @@ static u64 odp_tree_child_base(const struct odp_dir *dir, unsigned long index)
 	return dir->key.base + ((u64)index << dir->shift);
 }
 
-/* Build entries for the device as they are in @dir->children; the others lead to the null key. */
+/* Build entries for the device: of @dir->children, or else leading to the null key. */
 static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsigned long first,
 				  unsigned long num, struct mlx5_ksm *ksm)
 {
@@ -160,7 +160,7 @@ static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
 }
 
 /*
- * Whether nobody but the tree and the calling reclaim uses a leaf that has no pages. If so,
+ * Whether a leaf has no pages, and no user but the tree and the calling reclaim. If so,
  * the leaf is hidden from MMU notifiers, so that none queues another reclaim while the leaf
  * is being destroyed.
  */
@@ -214,7 +214,7 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 		if (odp_tree_remove_leaf(mr, leaf))
 			leaf = NULL;
 		else
-			again = READ_ONCE(mr->mr.mkey.type) != MLX5_IB_MKEY_PRIVATE;
+			again = !mlx5_ib_odp_mr_is_closing(mr);
 	}
 	/* Try until it works: otherwise the directory might lead to a destroyed key for good. */
 	if (again &&
@@ -229,12 +229,12 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 
 static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
 {
-	struct odp_leaf *leaf;
+	struct odp_leaf *leaf = mlx5_ib_odp_leaf_create(mr, NULL, base,
+							BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT), base);
 
-	leaf = mlx5_ib_odp_leaf_create(mr, NULL, base, BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT), base);
 	if (IS_ERR(leaf))
 		return ERR_CAST(leaf);
-	/* No page is mapped yet, so no MMU notifier has looked at these. */
+	/* No page is mapped yet, so no MMU notifier has read these fields. */
 	INIT_DELAYED_WORK(&leaf->reclaim, odp_tree_reclaim_leaf);
 	leaf->emptied = odp_tree_queue_reclaim;
 	return &leaf->key;
@@ -246,7 +246,7 @@ static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
  * takes, too: a reclaim that gives up because of this reference has done so before, so that another
  * one is queued here.
  */
-static void odp_tree_put_leaf_locked(struct odp_leaf *leaf)
+static void odp_tree_put_leaf(struct odp_leaf *leaf)
 {
 	struct odp_mr *mr = leaf->mr;
 	bool empty;
@@ -263,13 +263,6 @@ static void odp_tree_put_leaf_locked(struct odp_leaf *leaf)
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
 	refcount_dec(&leaf->refs);
-}
-
-static void odp_tree_put_leaf(struct odp_leaf *leaf)
-{
-	/* The caller's reference to the region keeps the lock. */
-	guard(mutex)(&leaf->mr->tree_lock);
-	odp_tree_put_leaf_locked(leaf);
 }
 
 /* The leaf of an address, created if there is none, with a reference for the caller. */
@@ -289,6 +282,7 @@ static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 	if (err)
 		return ERR_PTR(err);
 	dir = container_of(key, struct odp_dir, key);
+	WARN_ON_ONCE(dir->shift != MLX5_IB_ODP_LEAF_SHIFT);
 	key = odp_tree_get_child(mr, dir, va, odp_tree_create_leaf);
 	if (IS_ERR(key))
 		return ERR_CAST(key);
@@ -296,7 +290,7 @@ static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 	refcount_inc(&leaf->refs);
 	err = odp_tree_link_child(mr, dir, key);
 	if (err) {
-		odp_tree_put_leaf_locked(leaf);
+		odp_tree_put_leaf(leaf);
 		return ERR_PTR(err);
 	}
 	return leaf;
@@ -317,7 +311,8 @@ static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long re
 		if (IS_ERR(leaf))
 			return PTR_ERR(leaf);
 		ret = mlx5_ib_odp_leaf_page_in(leaf, va, stop - va, req);
-		odp_tree_put_leaf(leaf);
+		scoped_guard(mutex, &mr->tree_lock)
+			odp_tree_put_leaf(leaf);
 		if (ret < 0)
 			return ret;
 		had_all &= ret;
@@ -380,10 +375,9 @@ static const struct odp_mr_ops odp_tree_ops = {
 int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 {
 	u32 num = (((u64)TASK_SIZE - 1) >> mr->odp->dir_shift) + 1;
-	struct odp_dir *root;
+	struct odp_dir *root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, mr->odp->dir_shift,
+						   ALIGN(num, MLX5_IB_ODP_BLOCK_KSMS));
 
-	root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, mr->odp->dir_shift,
-				   ALIGN(num, MLX5_IB_ODP_BLOCK_KSMS));
 	if (IS_ERR(root))
 		return PTR_ERR(root);
 	mr->root = root;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The paged regions that a key leads to: the key of a region itself, or one that a process has made
- * over other keys, whose table firmware has.
+ * The paged regions that a key leads to: the key of a region itself, or a key that a process has
+ * made over other keys, whose table firmware has.
  */
 
 #include <linux/err.h>
 #include <linux/minmax.h>
-#include <linux/mlx5/driver.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -14,12 +13,11 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "layout/layout_klm.h"
-#include "lib/mkey.h"
 #include "odp/odp_internal.h"
 
 /*
  * A process can write tables that lead to each other, and that have long runs of empty entries. So
- * for each fault the driver reads so many tables, and looks at so many entries of them.
+ * the driver bounds, for each fault, the tables that it reads and the entries that it looks at.
  */
 #define MAX_TABLES	64
 /*
@@ -30,7 +28,7 @@
 #define MAX_ENTRIES	SZ_1M
 /* Entries of a table: as many as the answer to one command of 1 MiB has. */
 #define MAX_TABLE_ENTRIES	((SZ_1M - MLX5_IB_KLM_QUERY_BYTES(0)) / sizeof(struct mlx5_klm))
-/* Beyond what the device needs next, so many pieces are mapped ahead of it. */
+/* Pieces that are mapped beyond what the device needs next. */
 #define MAX_AHEAD	64
 
 /**
@@ -62,24 +60,20 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
 static void *odp_read_table(struct mlx5_ib_odp *odp, u32 key, u32 *num)
 {
 	struct mlx5_ib_mkey *mkey = mlx5_ib_mkey_get(odp->dev, key, MLX5_IB_MKEY_TABLE);
-	void *out;
+	size_t bytes;
 	int err;
 
 	if (!mkey)
 		return NULL;
 	*num = min_t(size_t, container_of(mkey, struct mlx5_ib_table_key, mkey)->num_entries,
 		     MAX_TABLE_ENTRIES);
-	out = kvzalloc(MLX5_IB_KLM_QUERY_BYTES(*num), GFP_KERNEL);
-	err = -ENOMEM;
-	if (out)
-		err = mlx5_ib_fw_query_object(odp->dev, mkey->uid, MLX5_CMD_OP_QUERY_MKEY,
-					      mlx5_mkey_to_idx(key), out,
-					      MLX5_IB_KLM_QUERY_BYTES(*num));
+	bytes = MLX5_IB_KLM_QUERY_BYTES(*num);
+	void *out __free(kvfree) = kvzalloc(bytes, GFP_KERNEL);
+
+	err = out ? mlx5_ib_fw_query_object(odp->dev, mkey->uid, MLX5_CMD_OP_QUERY_MKEY,
+					    mlx5_mkey_to_idx(key), out, bytes) : -ENOMEM;
 	mlx5_ib_mkey_put(mkey);
-	if (!err)
-		return out;
-	kvfree(out);
-	return ERR_PTR(err);
+	return err ? ERR_PTR(err) : no_free_ptr(out);
 }
 
 static int odp_walk_pieces(struct odp_walk *walk, struct mlx5_ib_klm_walk *klms, u64 need,
@@ -110,26 +104,22 @@ static int odp_walk_table(struct odp_walk *walk, const struct odp_want *want, un
 {
 	unsigned int levels = MLX5_CAP_GEN(walk->odp->dev->mdev, max_indirection);
 	struct mlx5_ib_klm_walk klms = { .budget = &walk->entries };
-	void *out;
 	u32 num;
-	int err;
 
 	if (depth >= clamp(levels, 1, MAX_DEPTH))
 		return 0;
 	if (!walk->tables)
 		return -ELOOP;
 	walk->tables--;
-	out = odp_read_table(walk->odp, want->key, &num);
+	void *out __free(kvfree) = odp_read_table(walk->odp, want->key, &num);
+
 	if (IS_ERR_OR_NULL(out))
 		return PTR_ERR_OR_ZERO(out);
 	if (!mlx5_ib_klm_start(&klms, out, num, want->key, want->addr, want->len))
-		err = 0;
-	else if (want->pdn != MLX5_IB_ODP_ANY_PD && klms.pdn != want->pdn)
-		err = -EFAULT;
-	else
-		err = odp_walk_pieces(walk, &klms, want->need, depth + 1);
-	kvfree(out);
-	return err;
+		return 0;
+	if (want->pdn != MLX5_IB_ODP_ANY_PD && klms.pdn != want->pdn)
+		return -EFAULT;
+	return odp_walk_pieces(walk, &klms, want->need, depth + 1);
 }
 
 static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsigned int depth)
@@ -163,7 +153,7 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
  * May sleep.
  *
  * Return: 1 if there are paged regions, for which @fn has succeeded; 0 if there is none; -EFAULT
- * for a region of another domain; -ELOOP if the key leads through too many others; -ENOMEM; the
+ * for a region of another domain; -ELOOP if the key leads through too many tables; -ENOMEM; the
  * errno of a firmware refusal; or what @fn has returned.
  */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,

@@ -152,7 +152,7 @@ err_empty_xrcd:
 err_srq_xrcd:
 	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn, "XRC domain", NULL);
 err_cq:
-	mlx5_ib_internal_cq_destroy(&xrc->cq);
+	mlx5_ib_internal_cq_destroy(dev, &xrc->cq);
 	return err;
 }
 
@@ -212,6 +212,6 @@ void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev)
 			       &xrc->srq_mem);
 	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->empty_xrcdn, "XRC domain", NULL);
 	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn, "XRC domain", NULL);
-	mlx5_ib_internal_cq_destroy(&xrc->cq);
+	mlx5_ib_internal_cq_destroy(dev, &xrc->cq);
 	kfree(xrc);
 }
