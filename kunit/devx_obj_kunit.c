@@ -12,7 +12,6 @@
 
 #include "devx/devx.h"
 #include "devx/devx_obj.h"
-#include "devx/devx_umem.h"
 #include "devx/pp.h"
 #include "layout/layout_pages.h"
 #include "lib/buf.h"
@@ -159,6 +158,7 @@ static void destruction_of_a_missing_object_succeeds(struct kunit *test)
 	struct devx_user *user = make_user(test);
 	struct mlx5_ib_devx_obj *obj = create_kind(user, test->param_value);
 	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
+	bool failed = false;
 	size_t size;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
@@ -171,7 +171,7 @@ static void destruction_of_a_missing_object_succeeds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	/* The mock still has the object. */
 	user->mock->refuse_destroy = false;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_send_destroy(user->mock->dev, UID, destroy, size, false),
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_send_destroy(user->mock->dev, UID, destroy, size, &failed),
 			0);
 	close_user(user);
 }

@@ -19,9 +19,9 @@
 #include "lib/golden.h"
 #include "lib/mock.h"
 #include "verbs/dm.h"
-#include "verbs/mmap.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
+#include "verbs/verbs.h"
 
 #define WINDOW		0x1fa0000ULL
 #define WINDOW_SIZE	SZ_64K

@@ -12,7 +12,6 @@
 
 #include "layout/layout_umr.h"
 #include "lib/mock.h"
-#include "verbs/fast_mr.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
 

@@ -17,7 +17,6 @@
 #include "verbs/cq.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
-#include "verbs/wr.h"
 
 #define FENCE_MASK	(7 << 5)
 

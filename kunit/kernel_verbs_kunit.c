@@ -30,7 +30,6 @@
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 #include "verbs/ucontext.h"
-#include "verbs/wr.h"
 
 static struct kernel *make_connected(struct kunit *test)
 {

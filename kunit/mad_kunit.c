@@ -19,7 +19,6 @@
 #include "lib/orphan.h"
 #include "lib/wq_kernel.h"
 #include "verbs/cq.h"
-#include "verbs/gsi.h"
 #include "verbs/qp.h"
 #include "verbs/ucontext.h"
 #include "verbs/verbs.h"

@@ -21,7 +21,6 @@
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 #include "verbs/ucontext.h"
-#include "verbs/wr.h"
 
 /* Pages of the process. */
 #define QP_BUF		0

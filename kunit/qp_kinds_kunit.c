@@ -18,7 +18,6 @@
 #include "../../../core/uverbs.h"
 #include "devx/devx_obj.h"
 #include "fw/fw.h"
-#include "fw/fw_batch.h"
 #include "lib/buf.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"

@@ -11,11 +11,10 @@
 
 #include "lib/mock.h"
 #include "verbs/cq.h"
-#include "verbs/mmap.h"
 #include "verbs/qp.h"
 #include "verbs/uar.h"
-#include "verbs/uar_report.h"
 #include "verbs/ucontext.h"
+#include "verbs/verbs.h"
 
 #define NUM_QPS		20
 #define STATIC_PAGES	8

@@ -12,7 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "fw/bluebell.h"
-#include "fw/fw_batch.h"
+#include "fw/fw.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/mock_hca.h"

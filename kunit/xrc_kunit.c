@@ -9,7 +9,7 @@
 #include "layout/layout_qp.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
-#include "verbs/xrc.h"
+#include "verbs/verbs.h"
 
 /*
  * The mock's numbers are consecutive. The PD and the CQ of the process were created first, then the

@@ -13,7 +13,6 @@
 #include "lib/buf.h"
 #include "lib/srq_ring.h"
 #include "lib/wq_kernel.h"
-#include "verbs/wr.h"
 
 static void completed(struct ib_cq *cq, void *calls)
 {

@@ -16,7 +16,7 @@
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 #include "verbs/ucontext.h"
-#include "verbs/xrc.h"
+#include "verbs/verbs.h"
 
 /**
  * enum object_id - objects, in no particular order

@@ -7,7 +7,6 @@
  */
 
 #include <linux/mlx5/driver.h>
-#include <rdma/ib_verbs.h>
 #include <rdma/rdma_counter.h>
 
 #include "fw/bluebell.h"

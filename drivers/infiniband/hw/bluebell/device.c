@@ -17,7 +17,7 @@
 #include "odp/odp.h"
 #include "ops.h"
 #include "port.h"
-#include "verbs/fast_mr.h"
+#include "verbs/mr.h"
 
 /* The device reads longer descriptors in more than one step. */
 #define MAX_SQ_DESC		512

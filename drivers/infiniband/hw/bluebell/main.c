@@ -8,8 +8,6 @@
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eswitch.h>
 #include <linux/module.h>
-#include <rdma/ib_verbs.h>
-#include <rdma/uverbs_ioctl.h>
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
@@ -24,9 +22,8 @@
 #include "ops.h"
 #include "port.h"
 #include "verbs/dm.h"
-#include "verbs/mmap.h"
 #include "verbs/ucontext.h"
-#include "verbs/xrc.h"
+#include "verbs/verbs.h"
 
 /* Returns why this driver does not take a device, or NULL if it does. */
 static const char *dev_why_not(struct mlx5_core_dev *mdev)

@@ -6,14 +6,11 @@
 
 #include <linux/mlx5/qp.h>
 #include <linux/module.h>
-#include <rdma/ib_verbs.h>
-#include <rdma/uverbs_ioctl.h>
 
 #include "devx/devx.h"
 #include "devx/devx_async.h"
 #include "devx/devx_event.h"
 #include "devx/devx_obj.h"
-#include "devx/devx_umem.h"
 #include "devx/pp.h"
 #include "fw/bluebell.h"
 #include "lib/cq_kernel.h"
@@ -22,17 +19,12 @@
 #include "port.h"
 #include "verbs/cq.h"
 #include "verbs/dm.h"
-#include "verbs/fast_mr.h"
-#include "verbs/mmap.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 #include "verbs/uar.h"
-#include "verbs/uar_report.h"
 #include "verbs/ucontext.h"
 #include "verbs/verbs.h"
-#include "verbs/wr.h"
-#include "verbs/xrc.h"
 
 const struct ib_device_ops mlx5_ib_dev_ops = {
 	.owner = THIS_MODULE,

@@ -7,8 +7,6 @@
 #include <linux/mlx5/driver.h>
 #include <rdma/ib_mad.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
-#include <rdma/uverbs_ioctl.h>
-#include <rdma/uverbs_std_types.h>
 
 #define UVERBS_MODULE_NAME mlx5_ib
 #include <rdma/uverbs_named_ioctl.h>

@@ -3,7 +3,6 @@
  * An InfiniBand port, which is a vport of the HCA: its attributes, tables and events.
  */
 
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/port.h>
 #include <rdma/ib_mad.h>

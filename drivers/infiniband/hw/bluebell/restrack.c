@@ -7,7 +7,6 @@
 
 #include <linux/capability.h>
 #include <net/netlink.h>
-#include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
 #include "fw/bluebell.h"

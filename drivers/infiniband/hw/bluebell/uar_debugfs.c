@@ -9,7 +9,6 @@
  */
 
 #include <linux/debugfs.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/pid.h>
 #include <linux/seq_file.h>
@@ -19,7 +18,6 @@
 #include "fw/bluebell.h"
 #include "ops.h"
 #include "verbs/uar.h"
-#include "verbs/uar_report.h"
 
 static const char *const origin_names[] = {
 	[BLUEBELL_UAR_STATIC] = "static",

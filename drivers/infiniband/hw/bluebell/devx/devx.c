@@ -3,9 +3,7 @@
  * DEVX: the methods of the ioctl object MLX5_IB_OBJECT_DEVX, which concern no object of the user.
  */
 
-#include <linux/mlx5/driver.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
-#include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
 #define UVERBS_MODULE_NAME mlx5_ib
@@ -20,24 +18,23 @@
 #include "verbs/uar.h"
 
 /*
- * The device index of the UAR that a dynamic bfreg lies in. It is of use without a user id, too, so
- * it is offered in every context of every device.
+ * Return the device's index of the UAR that a dynamic bfreg lies in. Programs use the index without
+ * DEVX, too, so the method works in every context of every device.
  */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
-	u32 user_idx, dev_idx;
-	int err;
+	int err, dev_idx;
+	u32 user_idx;
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
 	err = uverbs_copy_from(&user_idx, attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX);
 	if (err)
 		return err;
-	err = bfregn_to_uar_index(&to_mucontext(uctx)->bfregi, user_idx, true);
-	if (err < 0)
-		return err;
-	dev_idx = err;
+	dev_idx = bfregn_to_uar_index(&to_mucontext(uctx)->bfregi, user_idx, true);
+	if (dev_idx < 0)
+		return dev_idx;
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, &dev_idx,
 			      sizeof(dev_idx));
 }
@@ -47,7 +44,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bund
  * @context: of the process
  * @in: the command
  * @in_len: bytes of @in
- * @use: what for
+ * @use: what the process wants to do by the command
  * @cmd: gets the command's entry
  *
  * Return: 0; -EINVAL in a context without a user id; or as mlx5_ib_devx_check_cmd().
@@ -55,7 +52,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bund
 int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, size_t in_len,
 		       enum mlx5_ib_devx_use use, const struct mlx5_ib_devx_cmd **cmd)
 {
-	/* Firmware would take the process for the kernel. */
+	/* Firmware would execute the command as a command of the kernel. */
 	if (!context->uid)
 		return refuse(-EINVAL, "command of a context without a user id");
 	return mlx5_ib_devx_check_cmd(in, in_len, use, context->devx_rights, cmd);
@@ -69,8 +66,8 @@ int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, s
  * @out_len: bytes of @out
  * @err: result of the command
  *
- * As the library expects, a refusal is -EREMOTEIO, and the answer has the firmware's status and
- * syndrome.
+ * As the library expects, the result of a refused command is -EREMOTEIO, and the answer has the
+ * firmware's status and syndrome.
  *
  * Return: @err, or -EFAULT.
  */
@@ -82,7 +79,7 @@ int mlx5_ib_devx_answer(struct uverbs_attr_bundle *attrs, u16 attr, const void *
 	return uverbs_copy_to(attrs, attr, out, out_len) ?: err;
 }
 
-/* Send a command that is not about an object. */
+/* Send a command that names no object. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *attrs)
 {
 	int in_len = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
@@ -107,12 +104,12 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *
 	return mlx5_ib_devx_answer(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, out_len, err);
 }
 
-/* The event queue of a completion vector, which the context of a CQ names. */
+/* Return the number of a completion vector's event queue, which the context of a CQ names. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
-	u32 vector, dev_eqn;
 	int err, eqn;
+	u32 vector;
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
@@ -125,9 +122,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 	err = mlx5_ib_comp_eqn(to_mdev(uctx->device), vector, &eqn);
 	if (err)
 		return err;
-	dev_eqn = eqn;
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &dev_eqn,
-			      sizeof(dev_eqn));
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER,

@@ -15,12 +15,19 @@
 
 struct mlx5_ib_ucontext;
 
-/* The attributes of a method that have a command and its answer. Both have at least a header. */
+/* Attributes of a method: a command, and its answer. Both have at least a header. */
 #define MLX5_IB_DEVX_CMD_IN(attr)	UVERBS_ATTR_PTR_IN(attr, \
 		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr)), \
 		UA_MANDATORY, UA_ALLOC_AND_COPY)
 #define MLX5_IB_DEVX_CMD_OUT(attr)	UVERBS_ATTR_PTR_OUT(attr, \
 		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr)), UA_MANDATORY)
+
+/*
+ * Methods that change an object take its handle for reading, too: firmware orders the commands, and
+ * the driver has no state that they change.
+ */
+#define MLX5_IB_DEVX_ANY_OBJECT(attr) \
+	UVERBS_ATTR_IDR(attr, UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_READ, UA_MANDATORY)
 
 extern const struct uapi_definition mlx5_ib_devx_defs[];
 

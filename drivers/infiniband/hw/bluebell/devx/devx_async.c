@@ -8,15 +8,12 @@
 #include <kunit/visibility.h>
 #include <linux/atomic.h>
 #include <linux/fs.h>
-#include <linux/mlx5/driver.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
-#include <rdma/mlx5_user_ioctl_verbs.h>
-#include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
 #define UVERBS_MODULE_NAME mlx5_ib
@@ -56,8 +53,8 @@ void mlx5_ib_devx_open_cmd_file(struct mlx5_ib_devx_cmd_file *file,
  * mlx5_ib_devx_close_cmd_file - end a file for answers, which may still be open
  * @file: of mlx5_ib_devx_open_cmd_file(); no command is being sent
  *
- * Waits for the answers to all commands: mlx5_core writes them to memory of the file. On a device
- * that is gone mlx5_core ends the commands. Wakes all readers, who find nothing. May sleep.
+ * Waits for the answers to all commands: mlx5_core writes the answers to memory of the file. If the
+ * device is gone, mlx5_core ends the commands. Wakes all readers, whose read() fails. May sleep.
  */
 VISIBLE_IF_KUNIT void mlx5_ib_devx_close_cmd_file(struct mlx5_ib_devx_cmd_file *file)
 {
@@ -75,8 +72,8 @@ VISIBLE_IF_KUNIT void mlx5_ib_devx_close_cmd_file(struct mlx5_ib_devx_cmd_file *
 }
 
 /*
- * The reader learns from the status of the answer what has become of a command. So a command that
- * firmware has not answered, because it timed out or the device is gone, gets the status of an
+ * The reader sees the result of a command in the status of the answer. So a command that firmware
+ * has not answered, because the command timed out or the device is gone, gets the status of an
  * internal error.
  */
 static void devx_answered(int err, struct mlx5_async_work *work)
@@ -91,6 +88,8 @@ static void devx_answered(int err, struct mlx5_async_work *work)
 			 MLX5_CMD_STAT_INT_ERR);
 	}
 	guard(spinlock_irqsave)(&file->lock);
+	/* Closing the file waits for the answers to all commands. */
+	WARN_ON_ONCE(file->closed);
 	list_add_tail(&answer->node, &file->answers);
 	wake_up_interruptible(&file->wait);
 }
@@ -131,7 +130,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 
 /**
  * mlx5_ib_devx_query_async - query an object as a process says, and do not wait for the answer
- * @file: gets the answer; nobody closes it meanwhile
+ * @file: gets the answer; the caller keeps the file from being closed meanwhile
  * @id: the object
  * @in: the command, which is changed: it gets the user id of the context
  * @in_len: bytes of @in
@@ -176,11 +175,11 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
  * @count: bytes that the reader has room for
  * @answer: gets the answer, which the caller frees by kvfree()
  *
- * Does not wait. From now on the answer does not count against the limit of the context, which may
- * be closed before the reader has copied the answer.
+ * Does not wait. From now on the answer does not count against the limit of the context, because
+ * the context may be closed before the reader has copied the answer.
  *
- * Return: bytes of the answer; -EAGAIN if there is none; -EIO if the file is closed; or -EINVAL if
- * the reader has not enough room, and the answer stays.
+ * Return: bytes of the answer; -EAGAIN if there is no answer; -EIO if the file is closed; or
+ * -EINVAL if the reader has too little room: then the answer stays in the file.
  */
 VISIBLE_IF_KUNIT
 ssize_t mlx5_ib_devx_take_answer(struct mlx5_ib_devx_cmd_file *file, size_t count,
@@ -286,7 +285,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC)(struct uverbs_
 	return 0;
 }
 
-/* The context is that of the file: ib_core lets no handle of another one pass. */
+/* The context is that of the file: ib_core refuses handles of another context. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	const u16 in_attr = MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN;
@@ -314,9 +313,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY)(struct uverbs_att
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY,
-			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE,
-					    UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_READ,
-					    UA_MANDATORY),
+			    MLX5_IB_DEVX_ANY_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE),
 			    MLX5_IB_DEVX_CMD_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN),
 			    UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, u16,
 						 UA_MANDATORY),

@@ -21,8 +21,9 @@ struct mlx5_ib_devx_id;
 struct mlx5_ib_ucontext;
 
 /*
- * Memory of the commands of a context whose answers have not been read. mlx5_core executes commands
- * of all processes and of the kernel one after the other, so there must not be many.
+ * Limit of the memory of a context's commands whose answers have not been read. mlx5_core executes
+ * the commands of all processes and of the kernel one after the other, so a process must not have
+ * many in flight.
  */
 #define MLX5_IB_DEVX_ASYNC_BYTES	0x100000
 
@@ -30,7 +31,7 @@ struct mlx5_ib_ucontext;
  * struct mlx5_ib_devx_cmd_file - answers that wait to be read
  * @uobj: the file
  * @context: the context that commands are sent in
- * @ctx: of mlx5_core, which calls back for each command
+ * @ctx: context of mlx5_core, which calls back for each command
  * @wait: readers
  * @lock: guards all members below; taken in interrupts
  * @answers: struct mlx5_ib_devx_async_answer in the order of completion
@@ -49,10 +50,10 @@ struct mlx5_ib_devx_cmd_file {
 /**
  * struct mlx5_ib_devx_async_answer - a command that has been sent, then its answer
  * @async: for the firmware interface
- * @file: whose reader gets the answer
+ * @file: the file from which the answer is read
  * @node: in the list of @file, when the command has been answered
  * @bytes: what the command counts against MLX5_IB_DEVX_ASYNC_BYTES
- * @len: bytes of @hdr with the answer
+ * @len: bytes of @hdr and the answer behind it
  * @hdr: what the reader gets
  */
 struct mlx5_ib_devx_async_answer {

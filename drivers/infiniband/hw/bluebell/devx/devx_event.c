@@ -17,7 +17,6 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
-#include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
 #define UVERBS_MODULE_NAME mlx5_ib
@@ -51,11 +50,11 @@ struct mlx5_ib_devx_slot {
  * @sub: for the delivery of events
  * @channel: the channel
  * @cookie: for the reader; constant
- * @eventfd: signalled in place of the channel; NULL for none. Constant
+ * @eventfd: signalled instead of queueing the event in the channel; NULL for none. Constant
  * @queued: the event in a channel without data, where events of a subscription are combined.
  *	Guarded by the channel's lock
  * @ended: no events are queued any more. Guarded by the channel's lock
- * @rcu: frees it
+ * @rcu: frees the subscription
  */
 struct devx_sub {
 	struct mlx5_ib_event_sub sub;
@@ -68,12 +67,6 @@ struct devx_sub {
 };
 
 /* ---- delivery --------------------------------------------------------------------- */
-
-static void devx_queue_cookie(struct mlx5_ib_devx_channel *channel, struct devx_sub *sub)
-{
-	if (list_empty(&sub->queued.node))
-		list_add_tail(&sub->queued.node, &channel->queue);
-}
 
 static void devx_queue_data(struct mlx5_ib_devx_channel *channel, struct devx_sub *sub,
 			    const struct mlx5_eqe *eqe)
@@ -90,7 +83,7 @@ static void devx_queue_data(struct mlx5_ib_devx_channel *channel, struct devx_su
 	list_move_tail(&slot->queued.node, &channel->queue);
 }
 
-/* The channel, which may be closed by now, is freed after a grace period. */
+/* The channel may be closed by now, but is freed only after a grace period. */
 static void devx_deliver(struct mlx5_ib_event_sub *event_sub, const struct mlx5_eqe *eqe)
 {
 	struct devx_sub *sub = container_of(event_sub, struct devx_sub, sub);
@@ -103,14 +96,14 @@ static void devx_deliver(struct mlx5_ib_event_sub *event_sub, const struct mlx5_
 	guard(spinlock_irqsave)(&channel->lock);
 	if (sub->ended || channel->closed)
 		return;
-	if (channel->omit_data)
-		devx_queue_cookie(channel, sub);
-	else
+	if (!channel->omit_data)
 		devx_queue_data(channel, sub, eqe);
+	else if (list_empty(&sub->queued.node))
+		list_add_tail(&sub->queued.node, &channel->queue);
 	wake_up_interruptible(&channel->wait);
 }
 
-/* Take an event from the queue. */
+/* Remove an event from the queue. */
 static void devx_dequeue(struct mlx5_ib_devx_channel *channel, struct devx_queued *queued)
 {
 	if (channel->omit_data)
@@ -129,8 +122,8 @@ static void devx_free_sub(struct rcu_head *rcu)
 }
 
 /*
- * As with verbs, events of an object that is destroyed are not read any more: the process may have
- * freed what the cookie stands for.
+ * As with verbs, a process reads no events of an object that has been destroyed: the process may
+ * have freed the memory that the cookie points to.
  */
 static void devx_release_sub(struct mlx5_ib_event_sub *event_sub)
 {
@@ -158,7 +151,7 @@ static const struct mlx5_ib_event_ops devx_event_ops = {
  * mlx5_ib_devx_open_channel - set up a channel
  * @channel: the channel, zeroed but for its file
  * @context: of the process
- * @omit_data: events are only their cookies, and those of one subscription are combined
+ * @omit_data: the reader gets only cookies, and events of one subscription are combined
  *
  * May sleep.
  *
@@ -181,8 +174,7 @@ int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 	INIT_LIST_HEAD(&channel->unused);
 	if (omit_data)
 		return 0;
-	channel->slots = kvcalloc(MLX5_IB_DEVX_EVENTS, sizeof(*channel->slots),
-				  GFP_KERNEL_ACCOUNT);
+	channel->slots = kvcalloc(MLX5_IB_DEVX_EVENTS, sizeof(*channel->slots), GFP_KERNEL_ACCOUNT);
 	if (!channel->slots)
 		return -ENOMEM;
 	for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++)
@@ -194,7 +186,7 @@ int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
  * mlx5_ib_devx_close_channel - end a channel, while its file may still be open
  * @channel: of mlx5_ib_devx_open_channel()
  *
- * Wakes all readers, who find nothing. May sleep.
+ * Wakes all readers, whose read() fails. May sleep.
  */
 VISIBLE_IF_KUNIT void mlx5_ib_devx_close_channel(struct mlx5_ib_devx_channel *channel)
 {
@@ -207,7 +199,8 @@ VISIBLE_IF_KUNIT void mlx5_ib_devx_close_channel(struct mlx5_ib_devx_channel *ch
 			devx_dequeue(channel, queued);
 	}
 	mlx5_ib_event_unsubscribe_all(channel->dev, &channel->owner);
-	/* Whoever still looks at the channel sees that it is closed. */
+	/* An event that is being delivered is not queued: devx_deliver() looks at @closed. */
+	WARN_ON_ONCE(!list_empty(&channel->queue) || !list_empty(&channel->owner.subs));
 	kvfree(channel->slots);
 	wake_up_interruptible(&channel->wait);
 }
@@ -247,7 +240,7 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
 	unsigned int i;
 	int err;
 
-	/* As for all of DEVX, because the rights of others are not known. */
+	/* As for all of DEVX: without a user id, the process has no rights. */
 	if (!context->uid)
 		return refuse(-EINVAL, "subscription of a context without a user id");
 	if (!request->num_types || request->num_types > MLX5_EVENT_TYPE_MAX)
@@ -262,17 +255,17 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
 }
 
 /**
- * mlx5_ib_devx_subscribe - let events reach a channel
- * @channel: the channel, which nobody closes meanwhile
+ * mlx5_ib_devx_subscribe - subscribe a channel to events
+ * @channel: the channel; the caller keeps it from being closed meanwhile
  * @context: of the process
- * @request: which events; the object is not destroyed meanwhile
+ * @request: which events; the caller keeps the object from being destroyed meanwhile
  *
  * May sleep.
  *
  * Return: 0; -EINVAL or -EPERM for an event that the process may not have, as
- * mlx5_ib_event_check() says, for too many of them or none, and for a context without a user id;
+ * mlx5_ib_event_check() says, for too many events or none, and for a context without a user id;
  * -EBADF or -EINVAL if the file is no eventfd; -ENOSPC for too many subscriptions to an event; or
- * -ENOMEM. With an error, none of the events is subscribed to.
+ * -ENOMEM. After an error the channel is subscribed to none of the events.
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
@@ -313,8 +306,9 @@ int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
  *
  * Does not wait.
  *
- * Return: bytes of the event; -EAGAIN if there is none; -EOVERFLOW, once, if events were lost; -EIO
- * if the channel is closed; or -EINVAL if the reader has not enough room, and the event stays.
+ * Return: bytes of the event; -EAGAIN if there is no event; -EOVERFLOW, once, if events were lost;
+ * -EIO if the channel is closed; or -EINVAL if the reader has too little room: then the event stays
+ * in the channel.
  */
 VISIBLE_IF_KUNIT
 ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t count,
@@ -362,7 +356,7 @@ static ssize_t devx_event_read(struct file *filp, char __user *buf, size_t count
 	}
 	if (len < 0 || !copy_to_user(buf, &event, len))
 		return len;
-	/* The object may be gone by now, so the event cannot be put back. */
+	/* The subscription may have been freed by now, so the event cannot be put back. */
 	scoped_guard(spinlock_irq, &channel->lock)
 		channel->lost = !channel->closed;
 	return -EFAULT;
@@ -422,25 +416,24 @@ static bool devx_has_type(const struct mlx5_ib_devx_request *request, u16 type)
 }
 
 /*
- * Verbs have channels of their own for completions, and an XRC target belongs to a domain, not to
- * the process.
+ * Completions of a CQ of verbs go to the CQ's completion channel, and an XRC target belongs to its
+ * domain, not to the process.
  */
 static int devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_request *request)
 {
 	switch (uobj_get_object_id(uobj)) {
 	case UVERBS_OBJECT_CQ:
 		return !devx_has_type(request, MLX5_EVENT_TYPE_COMP) ? 0 :
-		       refuse(-EOPNOTSUPP, "completions of a CQ of verbs, which has a channel");
+		       refuse(-EOPNOTSUPP, "completions of a CQ of verbs, use its channel");
 	case UVERBS_OBJECT_QP:
 		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
-		       refuse(-EOPNOTSUPP, "events of an XRC target, which is its domain's");
+		       refuse(-EOPNOTSUPP, "events of an XRC target, which belongs to its domain");
 	default:
 		return 0;
 	}
 }
 
-static int devx_read_object(struct uverbs_attr_bundle *attrs,
-			    struct mlx5_ib_devx_request *request)
+static int devx_read_object(struct uverbs_attr_bundle *attrs, struct mlx5_ib_devx_request *request)
 {
 	struct ib_uobject *uobj;
 	struct mlx5_ib_devx_id id;
@@ -453,20 +446,19 @@ static int devx_read_object(struct uverbs_attr_bundle *attrs,
 	if (err)
 		return err;
 	if (!mlx5_ib_event_source_of(&id, &request->source))
-		return refuse(-EINVAL, "a %s has no events", mlx5_ib_devx_kind_name(id.kind));
+		return refuse(-EINVAL, "a %s has no events", mlx5_ib_devx_kinds[id.kind].name);
 	return devx_check_verbs(uobj, request);
 }
 
 /* An eventfd has no room for a cookie. */
-static int devx_read_target(struct uverbs_attr_bundle *attrs,
-			    struct mlx5_ib_devx_request *request)
+static int devx_read_target(struct uverbs_attr_bundle *attrs, struct mlx5_ib_devx_request *request)
 {
 	bool has_cookie = uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE);
 
 	request->has_eventfd = uverbs_attr_is_valid(attrs,
 						    MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);
 	if (request->has_eventfd && has_cookie)
-		return refuse(-EINVAL, "a cookie for an eventfd, which has no room for it");
+		return refuse(-EINVAL, "cookie for an eventfd, which returns none");
 	if (request->has_eventfd)
 		return uverbs_copy_from(&request->eventfd, attrs,
 					MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);

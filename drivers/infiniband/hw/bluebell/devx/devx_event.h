@@ -19,7 +19,7 @@
 struct mlx5_ib_devx_slot;
 struct mlx5_ib_ucontext;
 
-/* Events with data that a channel keeps for its reader; one more is lost, and the reader told. */
+/* Events with data that a channel keeps for its reader. Further events are lost. */
 #define MLX5_IB_DEVX_EVENTS	1024
 
 /**
@@ -34,7 +34,7 @@ struct mlx5_ib_ucontext;
  * @unused: elements of @slots that are not in @queue
  * @slots: memory for MLX5_IB_DEVX_EVENTS events, so that none is allocated in an interrupt and all
  *	of it is charged to the process; NULL with @omit_data
- * @lost: an event was lost since the reader was told last
+ * @lost: an event was lost: the next read returns -EOVERFLOW
  * @closed: the device or the context is gone, or the file is closed
  */
 struct mlx5_ib_devx_channel {
@@ -52,11 +52,11 @@ struct mlx5_ib_devx_channel {
 };
 
 /**
- * struct mlx5_ib_devx_request - what a process wants to be told
+ * struct mlx5_ib_devx_request - the events that a process subscribes to
  * @source: the object, or {} for events of the device
  * @types: MLX5_EVENT_TYPE_*
  * @num_types: length of @types
- * @cookie: is returned with each event
+ * @cookie: value of the process, returned with each event
  * @has_eventfd: the event signals @eventfd, and is not queued
  * @eventfd: a file descriptor
  */
@@ -72,9 +72,9 @@ struct mlx5_ib_devx_request {
 /**
  * struct mlx5_ib_devx_event - an event as its reader gets it
  * @cookie: of the subscription
- * @eqe: what the device has reported
+ * @eqe: the entry of the event queue
  *
- * As struct mlx5_ib_uapi_devx_async_event_hdr with its data.
+ * Laid out as struct mlx5_ib_uapi_devx_async_event_hdr with its data.
  */
 struct mlx5_ib_devx_event {
 	__u64 cookie;

@@ -6,11 +6,9 @@
  */
 
 #include <kunit/visibility.h>
-#include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
-#include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
 #define UVERBS_MODULE_NAME mlx5_ib
@@ -26,20 +24,19 @@
 #include "lib/orphan.h"
 #include "lib/subscription.h"
 #include "verbs/cq.h"
-#include "verbs/mmap.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 #include "verbs/uar.h"
 
-/* A completion event of a CQ that the process has armed itself, in the interrupt. */
+/* A completion event of a CQ that the process has armed. Called in the interrupt. */
 static void devx_cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
 	mlx5_ib_event_report(container_of(mcq, struct mlx5_ib_devx_cq, mcq)->obj.dev, eqe);
 }
 
 /*
- * mlx5_core has to know a CQ that is on one of its event queues, because it reports events of one
- * that it does not know in the log. A CQ on an APU element is on no event queue.
+ * A CQ on an event queue of mlx5_core must be in the tables of mlx5_core, which otherwise logs each
+ * event of the CQ as an error. A CQ on an APU element is on no event queue.
  */
 static bool devx_cq_has_eq(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
@@ -48,8 +45,8 @@ static bool devx_cq_has_eq(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 }
 
 /*
- * The device faults on the pages of a paged region also if a key over other keys leads
- * there, so page faults have to find that key.
+ * An access through a key over other keys may reach a paged region and fault there. The device then
+ * names the outer key, so page faults have to find the outer key.
  */
 static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
 					const struct mlx5_ib_devx_cmd *cmd, const void *in)
@@ -87,7 +84,7 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_le
 	mcq->comp = devx_cq_comp;
 	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
 	/* The event queue does not exist, or is none for completions. */
-	return err == -ENOENT ? refuse(-EINVAL, "the CQ's EQ has no completions") : err;
+	return err == -ENOENT ? refuse(-EINVAL, "the EQ of the CQ gets no completions") : err;
 }
 
 static struct mlx5_ib_table_key *devx_table_key(struct mlx5_ib_devx_obj *obj)
@@ -106,7 +103,7 @@ static int devx_adopt_key(struct mlx5_ib_devx_obj *obj, u32 num_entries)
 	return mlx5_ib_mkey_adopt(obj->dev, &key->mkey);
 }
 
-/* As for a queue of verbs: the UAR stays until the object is destroyed. */
+/* As a queue of verbs does, the object holds a reference to its UAR. */
 static void devx_get_uar(struct mlx5_ib_ucontext *context, struct mlx5_ib_devx_obj *obj,
 			 const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len)
 {
@@ -122,16 +119,22 @@ static void devx_put_uar(struct mlx5_ib_devx_obj *obj)
 		rdma_user_mmap_entry_put(&obj->uar->rdma_entry);
 }
 
-/* Whether page faults find the object. */
+/* Whether page faults find the key. */
 static bool devx_is_adopted(struct mlx5_ib_devx_obj *obj)
 {
 	return obj->form == MLX5_IB_DEVX_WITH_KEY &&
 	       devx_table_key(obj)->mkey.type == MLX5_IB_MKEY_TABLE;
 }
 
+static int devx_destroy(struct mlx5_ib_devx_obj *obj)
+{
+	return mlx5_ib_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
+				       &obj->destroy_failed);
+}
+
 /*
- * A DC target has to be drained before it is destroyed, and firmware refuses to destroy it until
- * its last packet is handled. If it is drained already, firmware refuses to drain it.
+ * A DC target has to be drained before it is destroyed, and firmware refuses to destroy the target
+ * until its last packet has been handled. Firmware refuses to drain a target that is drained.
  */
 static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
 {
@@ -143,9 +146,7 @@ static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
 	mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DRAIN_DCT, obj->id.num);
 	mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, sizeof(in), out, sizeof(out));
 	do {
-		err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
-					      obj->destroy_failed);
-		obj->destroy_failed = err;
+		err = devx_destroy(obj);
 	} while (err && mlx5_ib_fw_pause(&pause));
 	return err;
 }
@@ -156,17 +157,13 @@ static int devx_destroy_key(struct mlx5_ib_devx_obj *obj, bool last)
 	int err;
 
 	mlx5_ib_mkey_disown(obj->dev, mkey);
-	err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
-				      obj->destroy_failed);
-	obj->destroy_failed = err;
+	err = devx_destroy(obj);
 	mlx5_ib_mkey_disowned(obj->dev, mkey, err && !last);
 	return err;
 }
 
 static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 {
-	int err;
-
 	if (obj->form == MLX5_IB_DEVX_WITH_MCQ && last)
 		return mlx5_ib_fw_discard_cq(obj->dev, &to_devx_cq(obj)->mcq, obj->destroy_failed);
 	if (obj->form == MLX5_IB_DEVX_WITH_MCQ)
@@ -175,13 +172,10 @@ static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 		return devx_destroy_dct(obj);
 	if (devx_is_adopted(obj))
 		return devx_destroy_key(obj, last);
-	err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
-				      obj->destroy_failed);
-	obj->destroy_failed = err;
-	return err;
+	return devx_destroy(obj);
 }
 
-/* With the last attempt the process loses its handle, and with that its subscriptions. */
+/* After the last attempt the process has no handle any more, so its subscriptions end. */
 static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 {
 	struct mlx5_ib_event_source source;
@@ -198,7 +192,7 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 /**
  * mlx5_ib_devx_destroy_obj - destroy an object of a process
  * @obj: of mlx5_ib_devx_create_obj()
- * @last: nobody tries again: an object that firmware refuses to destroy becomes an orphan
+ * @last: the last attempt: an object that firmware refuses to destroy becomes an orphan
  *
  * May sleep.
  *
@@ -214,16 +208,17 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool
 		return err;
 	if (err)
 		mlx5_ib_orphan_adopt_quietly(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
-					     obj->id.num, mlx5_ib_devx_kind_name(obj->id.kind),
+					     obj->id.num, mlx5_ib_devx_kinds[obj->id.kind].name,
 					     &mem);
 	else
 		devx_put_uar(obj);
+	WARN_ON_ONCE(devx_is_adopted(obj));
 	kfree(obj);
 	return 0;
 }
 
 /**
- * mlx5_ib_devx_create_obj - create an object as a process says
+ * mlx5_ib_devx_create_obj - create an object by a command of a process
  * @context: of the process
  * @in: the command, which is changed: it gets the user id of @context
  * @in_len: bytes of @in
@@ -234,8 +229,8 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool
  *
  * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
  * -EINVAL for a command that creates no object, is too short, or names an unknown event queue;
- * -EPERM for one that the process has no right to; -ENOMEM; or the errno of a command that could
- * not be sent.
+ * -EPERM for a command that the process has no right to; -ENOMEM; or the errno of a command that
+ * could not be sent.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
@@ -266,8 +261,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 		return ERR_PTR(err);
 	}
 	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
-	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len,
-						      obj->destroy);
+	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len, obj->destroy);
 	if (obj->form == MLX5_IB_DEVX_WITH_KEY)
 		err = devx_adopt_key(obj, mlx5_ib_devx_table_entries(cmd, in));
 	if (!err)
@@ -277,7 +271,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 }
 
 /**
- * mlx5_ib_devx_prepare - check a command about an object, and make it ready to be sent
+ * mlx5_ib_devx_prepare - check a command about an object, and have it use umems
  * @context: of the process
  * @id: the object
  * @use: MLX5_IB_DEVX_MODIFY or MLX5_IB_DEVX_QUERY
@@ -285,7 +279,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
  * @in_len: bytes of @in
  *
  * Return: 0; -EINVAL for a command of another use, that is too short, or about another object; or
- * -EPERM for one that the process has no right to.
+ * -EPERM for a command that the process has no right to.
  */
 int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 			 enum mlx5_ib_devx_use use, void *in, size_t in_len)
@@ -298,12 +292,12 @@ int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct ml
 		return err;
 	if (!mlx5_ib_devx_names(cmd, in, id))
 		return refuse(-EINVAL, "command 0x%x is not about %s 0x%x", cmd->opcode,
-			      mlx5_ib_devx_kind_name(id->kind), id->num);
+			      mlx5_ib_devx_kinds[id->kind].name, id->num);
 	return mlx5_ib_devx_use_umem(cmd, in, in_len);
 }
 
 /**
- * mlx5_ib_devx_send - change or query an object as a process says
+ * mlx5_ib_devx_send - change or query an object by a command of a process
  * @context: of the process
  * @id: the object
  * @use: MLX5_IB_DEVX_MODIFY or MLX5_IB_DEVX_QUERY
@@ -319,8 +313,7 @@ int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct ml
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
-		      enum mlx5_ib_devx_use use, void *in, size_t in_len, void *out,
-		      size_t out_len)
+		      enum mlx5_ib_devx_use use, void *in, size_t in_len, void *out, size_t out_len)
 {
 	int err = mlx5_ib_devx_prepare(context, id, use, in, in_len);
 
@@ -335,7 +328,7 @@ int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_dev
 static int devx_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
 			    struct uverbs_attr_bundle *attrs)
 {
-	/* ib_core reports it as a bug of the driver if an object survives its process. */
+	/* If an object outlives its context, ib_core warns of a bug of the driver. */
 	return mlx5_ib_devx_destroy_obj(uobj->object, why != RDMA_REMOVE_DESTROY);
 }
 
@@ -381,25 +374,24 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 }
 
 /**
- * mlx5_ib_devx_identify - what object a process means by a handle
+ * mlx5_ib_devx_identify - find the object of a handle
  * @uobj: the handle
  * @id: gets the object
  *
- * A process may change, query and watch objects of verbs, too; the library passes their handles.
+ * A process may change and query objects of verbs, too, and subscribe to their events; the library
+ * passes their handles.
  *
- * Return: 0, or -EINVAL for a handle of something else.
+ * Return: 0, or -EINVAL for a handle of another kind.
  */
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {
-	const struct mlx5_ib_devx_obj *obj;
 	struct ib_srq *srq;
 	struct ib_qp *qp;
 
 	*id = (struct mlx5_ib_devx_id){};
 	switch (uobj_get_object_id(uobj)) {
 	case MLX5_IB_OBJECT_DEVX_OBJ:
-		obj = uobj->object;
-		*id = obj->id;
+		*id = ((const struct mlx5_ib_devx_obj *)uobj->object)->id;
 		return 0;
 	case UVERBS_OBJECT_CQ:
 		id->kind = MLX5_IB_DEVX_CQ;
@@ -407,9 +399,9 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		return 0;
 	case UVERBS_OBJECT_QP:
 		qp = uobj->object;
-		/* An XRC target that the process has opened is not to_mqp() itself. */
+		/* A process that opens an XRC target gets an ib_qp that is no struct mlx5_ib_qp. */
 		if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
-			return refuse(-EINVAL, "QP 0x%x is not one QP at the device", qp->qp_num);
+			return refuse(-EINVAL, "QP 0x%x is not one QP of the device", qp->qp_num);
 		id->kind = MLX5_IB_DEVX_QP;
 		id->num = qp->qp_num;
 		return 0;
@@ -451,16 +443,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	return devx_handle(attrs, MLX5_IB_DEVX_QUERY, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE,
-			   MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
-			   MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
+			   MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
 }
-
-/*
- * The handles are used for reading also by a method that changes the object: firmware orders the
- * commands, and the driver has no state that they change.
- */
-#define ANY_OBJECT(attr) \
-	UVERBS_ATTR_IDR(attr, UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_READ, UA_MANDATORY)
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE,
 			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE,
@@ -475,12 +459,12 @@ DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_DEVX_OBJ_DESTROY,
 						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
-			    ANY_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE),
+			    MLX5_IB_DEVX_ANY_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE),
 			    MLX5_IB_DEVX_CMD_IN(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN),
 			    MLX5_IB_DEVX_CMD_OUT(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT));
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY,
-			    ANY_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE),
+			    MLX5_IB_DEVX_ANY_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE),
 			    MLX5_IB_DEVX_CMD_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN),
 			    MLX5_IB_DEVX_CMD_OUT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT));
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Firmware objects that a process creates by commands of its own (DEVX).
+ * Firmware objects that a process creates by commands of its own (DEVX), and the memory that it
+ * registers for them.
  */
 
 #ifndef BLUEBELL_DEVX_OBJ_H
@@ -13,14 +14,15 @@
 #include "layout/layout_devx.h"
 #include "lib/mkey.h"
 
+struct ib_umem;
 struct ib_uobject;
 struct mlx5_ib_dev;
 struct mlx5_ib_ucontext;
 struct mlx5_user_mmap_entry;
 
 /**
- * enum mlx5_ib_devx_form - what struct mlx5_ib_devx_obj is the first member of
- * @MLX5_IB_DEVX_PLAIN: nothing
+ * enum mlx5_ib_devx_form - the struct that contains a struct mlx5_ib_devx_obj
+ * @MLX5_IB_DEVX_PLAIN: none
  * @MLX5_IB_DEVX_WITH_MCQ: struct mlx5_ib_devx_cq
  * @MLX5_IB_DEVX_WITH_KEY: struct mlx5_ib_devx_key
  */
@@ -35,15 +37,15 @@ enum mlx5_ib_devx_form {
  * @dev: device
  * @uid: user id of the process, which its commands carry
  * @form: enum mlx5_ib_devx_form. Constant
- * @destroy_failed: firmware has refused to destroy the object
+ * @destroy_failed: a command to destroy the object has failed
  * @destroy_size: bytes of @destroy
  * @id: kind and number; constant
- * @uar: UAR object of the process whose doorbells the object has; NULL if it has none, or those of
- *	a page of the context
+ * @uar: UAR object of the process on which the object is rung; NULL if the object has no doorbells,
+ *	or is rung on a UAR page of the context
  * @destroy: the command that destroys the object
  *
- * The object belongs to its handle. ib_core lets nobody else use the handle while the object is
- * being destroyed, so no member needs a lock.
+ * The object belongs to its handle. While the object is being destroyed, ib_core keeps other tasks
+ * from using the handle, so no member needs a lock.
  */
 struct mlx5_ib_devx_obj {
 	struct mlx5_ib_dev *dev;
@@ -59,7 +61,7 @@ struct mlx5_ib_devx_obj {
 /**
  * struct mlx5_ib_devx_cq - a CQ on an event queue of mlx5_core
  * @obj: the object; first, so that it is freed as the whole
- * @mcq: what mlx5_core knows the CQ by
+ * @mcq: the CQ in the tables of mlx5_core
  */
 struct mlx5_ib_devx_cq {
 	struct mlx5_ib_devx_obj obj;
@@ -71,7 +73,7 @@ static_assert(!offsetof(struct mlx5_ib_devx_cq, obj));
 /**
  * struct mlx5_ib_devx_key - a memory key over other keys
  * @obj: the object; first, so that it is freed as the whole
- * @key: what page faults find the key by
+ * @key: the key in the table in which page faults look keys up
  */
 struct mlx5_ib_devx_key {
 	struct mlx5_ib_devx_obj obj;
@@ -86,11 +88,30 @@ static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
 	return container_of(obj, struct mlx5_ib_devx_cq, obj);
 }
 
+/**
+ * struct mlx5_ib_devx_umem - registered memory
+ * @dev: device
+ * @uid: user id of the process
+ * @id: number of the umem in the device
+ * @umem: the memory, pinned until the device has destroyed the umem
+ * @destroy_failed: a command to destroy the umem has failed
+ *
+ * Belongs to its handle, as struct mlx5_ib_devx_obj does.
+ */
+struct mlx5_ib_devx_umem {
+	struct mlx5_ib_dev *dev;
+	u16 uid;
+	u32 id;
+	struct ib_umem *umem;
+	bool destroy_failed;
+};
+
 int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 			 enum mlx5_ib_devx_use use, void *in, size_t in_len);
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id);
 
 extern const struct uapi_definition mlx5_ib_devx_obj_defs[];
+extern const struct uapi_definition mlx5_ib_devx_umem_defs[];
 
 #if IS_ENABLED(CONFIG_KUNIT)
 struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
@@ -99,6 +120,9 @@ int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last);
 int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 		      enum mlx5_ib_devx_use use, void *in, size_t in_len, void *out,
 		      size_t out_len);
+struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *context,
+						   struct ib_umem *umem, u64 pgsz_bitmap);
+int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bool last);
 #endif
 
 #endif /* BLUEBELL_DEVX_OBJ_H */

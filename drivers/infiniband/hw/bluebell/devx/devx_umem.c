@@ -6,7 +6,6 @@
  */
 
 #include <kunit/visibility.h>
-#include <linux/mlx5/driver.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -18,7 +17,7 @@
 #define UVERBS_MODULE_NAME mlx5_ib
 #include <rdma/uverbs_named_ioctl.h>
 
-#include "devx/devx_umem.h"
+#include "devx/devx_obj.h"
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "layout/layout_pages.h"
@@ -27,17 +26,14 @@
 #include "lib/orphan.h"
 #include "lib/umem.h"
 
-/*
- * Rights that matter to a umem are those to write; the others are accepted, because programs pass
- * them.
- */
+/* Only the rights to write matter to a umem. Programs also pass the other rights. */
 #define UMEM_ACCESS \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_RELAXED_ORDERING)
 
 /*
- * The command for up to so many pages is built on the stack. Doorbell records and short queues have
- * no more.
+ * A command with up to this number of pages is built on the stack: enough for doorbell records and
+ * short queues.
  */
 #define FEW_PAGES	8
 #define FEW_BYTES	(MLX5_ST_SZ_BYTES(create_umem_in) + FEW_PAGES * MLX5_ST_SZ_BYTES(mtt))
@@ -76,8 +72,9 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
  * The pages are as large as mlx5_ib_umem_best_page() allows, which makes their list short. May
  * sleep.
  *
- * Return: the umem or an ERR_PTR: -EINVAL if the memory does not consist of pages of such a size,
- * or of too many of them for a command; -ENOMEM; or the errno of a firmware refusal.
+ * Return: the umem or an ERR_PTR: -EINVAL if the memory does not consist of pages of a size that
+ * the process accepts, or has too many pages for a command; -ENOMEM; or the errno of a firmware
+ * refusal.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *context,
@@ -92,6 +89,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 	page_size = mlx5_ib_umem_best_page(umem, pgsz_bitmap);
 	if (!page_size)
 		return ERR_PTR(refuse(-EINVAL, "memory has no pages of %#llx", pgsz_bitmap));
+	WARN_ON_ONCE(!context->uid);
 	obj->dev = to_mdev(context->ibucontext.device);
 	obj->uid = context->uid;
 	obj->umem = umem;
@@ -102,7 +100,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 /**
  * mlx5_ib_devx_destroy_umem - DESTROY_UMEM, and unpin the memory
  * @obj: of mlx5_ib_devx_create_umem()
- * @last: nobody tries again: a umem that firmware refuses to destroy, because an object uses it,
+ * @last: the last attempt: a umem that firmware refuses to destroy, because an object uses it,
  *	becomes an orphan, and its memory stays pinned
  *
  * May sleep.
@@ -117,8 +115,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bo
 	int err;
 
 	mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DESTROY_UMEM, obj->id);
-	err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, in, sizeof(in), obj->destroy_failed);
-	obj->destroy_failed = err;
+	err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, in, sizeof(in), &obj->destroy_failed);
 	if (err && !last)
 		return err;
 	if (err)
@@ -148,9 +145,9 @@ struct umem_request {
 };
 
 /*
- * A program that names no sizes gets pages of the processor. The device compares where a key over
- * the umem and the umem begin in a page of the umem, and the address of the memory agrees with it
- * only up to PAGE_SIZE.
+ * A program that names no page sizes gets pages of PAGE_SIZE. The device requires that a key over
+ * the umem starts at the same offset into a page of the umem as the umem does, and a virtual
+ * address of the process has the offset of its DMA address only within PAGE_SIZE.
  */
 static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request *req)
 {
@@ -207,8 +204,7 @@ static struct ib_umem *umem_pin(struct mlx5_ib_dev *dev, const struct umem_reque
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundle *attrs)
 {
-	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
-							  MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
 	struct mlx5_ib_ucontext *context = to_mucontext(uobj->context);
 	struct mlx5_ib_devx_umem *obj;
 	struct umem_request req = {};
@@ -232,8 +228,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	uobj->object = obj;
 	/* An error from here on destroys the umem. */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &obj->id,
-			      sizeof(obj->id));
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &obj->id, sizeof(obj->id));
 }
 
 #define IN_U64(attr, presence)	UVERBS_ATTR_PTR_IN(attr, UVERBS_ATTR_TYPE(u64), presence)

@@ -9,7 +9,6 @@
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
-#include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
 #define UVERBS_MODULE_NAME mlx5_ib
@@ -32,9 +31,9 @@ struct mlx5_ib_pp {
 };
 
 /*
- * mlx5_core logs a rate that is out of range, and one that firmware refuses, so check before what
- * the device announces. Only queues of raw packets have a use for rates, and the table is small:
- * a process that must not have such queues must not take its entries either.
+ * mlx5_core logs a rate that is out of range or that firmware refuses, so first check the rate
+ * against the device's capabilities. Only queues of raw packets use rates, and the table is small:
+ * a process that must not have such queues must not take entries of the table either.
  */
 static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 {
@@ -63,9 +62,9 @@ static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
  * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits
  * @dedicated: the entry is shared with no other use
  *
- * SET_PP_RATE_LIMIT. A dedicated entry belongs to the user id of the process. The others belong to
- * nobody, because every process that asks for the same rate gets the same entry; all users may name
- * them. May sleep.
+ * SET_PP_RATE_LIMIT. A dedicated entry belongs to the user id of the process. A shared entry
+ * belongs to no user id, because every process that asks for the same rate gets the same entry; all
+ * users may name such an entry. May sleep.
  *
  * Return: the rate, or an ERR_PTR: -EOPNOTSUPP for a device without rates of users, or without the
  * bursts or packet sizes that @rate has; -EINVAL in a context without a user id, or for a rate that
@@ -92,9 +91,9 @@ struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate
 
 /**
  * mlx5_ib_pp_free - free a rate
- * @pp: of mlx5_ib_pp_alloc(). Queues that still name it have no limit any more
+ * @pp: of mlx5_ib_pp_alloc(). Queues that still name the rate have no limit any more
  *
- * SET_PP_RATE_LIMIT, with the last use of the entry. May sleep.
+ * SET_PP_RATE_LIMIT, if this was the last use of the entry. May sleep.
  */
 VISIBLE_IF_KUNIT void mlx5_ib_pp_free(struct mlx5_ib_pp *pp)
 {
@@ -117,7 +116,6 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_PP_OBJ_ALLOC)(struct uverbs_attr_bundle
 	u32 rate[MLX5_ST_SZ_DW(set_pp_rate_limit_context)] = {};
 	struct mlx5_ib_pp *pp;
 	u32 flags;
-	u16 index;
 	int err;
 
 	err = uverbs_get_flags32(&flags, attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_FLAGS,
@@ -131,13 +129,13 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_PP_OBJ_ALLOC)(struct uverbs_attr_bundle
 	if (IS_ERR(pp))
 		return PTR_ERR(pp);
 	uobj->object = pp;
-	index = pp->index;
 	/* An error from here on destroys the object. */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_HANDLE);
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_INDEX, &index, sizeof(index));
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_INDEX, &pp->index,
+			      sizeof(pp->index));
 }
 
-/* A shorter context ends in zeros. */
+/* A context that is shorter is filled up with zeros. */
 #define PP_CONTEXT	UVERBS_ATTR_SIZE(1, MLX5_ST_SZ_BYTES(set_pp_rate_limit_context))
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PP_OBJ_ALLOC,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The device, the user context and the domains, which every object refers to. Objects and
- * services have headers of their own; none of them is included here.
+ * The device, the user context and the domains, which every object refers to. This header includes
+ * no header of another object or service.
  */
 
 #ifndef BLUEBELL_H
@@ -35,10 +35,10 @@ struct mlx5_ib_umr;
 struct mlx5_ib_xrc;
 
 /**
- * struct mlx5_ib_port_link - what was last read of the link of a port
- * @valid: nothing says that it may have changed
- * @state: enum ib_port_state, when the rest was read
- * @phys_state: enum ib_port_phys_state, when the rest was read
+ * struct mlx5_ib_port_link - the link of a port when it was last queried
+ * @valid: no event has come since the query
+ * @state: enum ib_port_state at the query
+ * @phys_state: enum ib_port_phys_state at the query
  * @width: enum ib_port_width
  * @speed: enum ib_port_speed
  * @max_vl: PortInfo.VLCap
@@ -56,14 +56,14 @@ struct mlx5_ib_port_link {
  * struct mlx5_ib_port - a port of the device
  * @dev: device
  * @num: number of the port, from 1
- * @ops: how the port is accessed
+ * @ops: operations of the kind of port
  * @core_cap_flags: RDMA_CORE_CAP_*, constant
  * @events: receives events of the port and failures of the device, while the device is
  *	registered with the RDMA core
  * @link_lock: guards all below; taken in the interrupt of an event
  * @told: the driver receives an event of each change of the link
- * @num_events: events of the port that were received, and one for the start of @events
- * @link: what was last read of the link
+ * @num_events: number of events of the port so far. The registration of @events counts, too
+ * @link: the link when it was last queried
  */
 struct mlx5_ib_port {
 	struct mlx5_ib_dev *dev;
@@ -78,7 +78,7 @@ struct mlx5_ib_port {
 };
 
 /**
- * struct mlx5_ib_orphans - what of a device waits to be destroyed
+ * struct mlx5_ib_orphans - objects and buffers of a device that wait to be destroyed
  * @lock: guards @list, and the memory of the objects in it
  * @list: struct orphan, in the order in which they have to be destroyed
  * @buffers_lock: guards @buffers; taken while memory is being reclaimed
@@ -107,20 +107,20 @@ struct mlx5_ib_rsc_table {
 /**
  * struct mlx5_ib_dev - one HCA
  * @ib_dev: the device as the RDMA core sees it; first
- * @mdev: the function underneath, of PCI or a subfunction of one, owned by mlx5_core
+ * @mdev: the PCI function, or a subfunction of a PCI function; owned by mlx5_core
  * @dma_device: the device that does DMA: the PCI function, also for a subfunction
- * @caps: what the device can do, as computed when it was probed; constant
- * @port: the port, as port.c knows it
- * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
- * @gone: does the same when a command finds the device gone; disabled but for the time in which
- *	@sys_error is registered
- * @orphans: objects that firmware has refused to destroy, and that nobody else destroys
- * @events: who has subscribed to events of the device. Constant while the device has objects
- * @rsc_table: finds queues that the device names by number
+ * @caps: what the device can do, as computed at probe; constant
+ * @port: the port, see port.c
+ * @sys_error: notified by mlx5_core when the device has failed; wakes all tasks that wait for @umr
+ * @gone: does the same when a command finds the device gone; enabled only while @sys_error is
+ *	registered
+ * @orphans: objects that firmware has refused to destroy, and whose owner is gone
+ * @events: subscriptions to events of the device. Constant while the device has objects
+ * @rsc_table: finds queues by the number that an event of the device names
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number
- * @failed: the device completes nothing any more; what is posted on @kernel_qps is flushed
- * @kept: firmware has refused to destroy an object, which ib_core may have left behind: what the
- *	driver keeps of it at the end is no mistake of the driver
+ * @failed: the device completes nothing any more; requests posted on @kernel_qps are flushed
+ * @kept: firmware has refused to destroy an object. So at the end the driver may still have memory
+ *	of an object that ib_core has left behind, and does not warn of it
  * @mkeys: slots of all memory keys by index, see mkey_table.c
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
  *	a destroyed one of the same index
@@ -132,18 +132,19 @@ struct mlx5_ib_rsc_table {
  * @umr_zeros: translation entries of pages that are not present, for the device to read;
  *	created for the first paged region
  * @umr_zeros_dma: DMA address of @umr_zeros
- * @mkey_pool: free keys for @umr; created after @umr. Whoever finds it finds @umr
+ * @mkey_pool: free keys for @umr; created after @umr: if @mkey_pool is set, so is @umr
  * @mkey_pool_err: why @umr or @mkey_pool could not be created, or 0. Written under @first_use
- * @mkey_pool_retry: after @mkey_pool_err: when, in jiffies, registrations that can do without @umr
- *	try again
- * @odp: on-demand paging; NULL if the device cannot. Constant while the device is registered
+ * @mkey_pool_retry: after @mkey_pool_err: the time, in jiffies, from which on registrations that
+ *	can do without @umr try again
+ * @odp: on-demand paging; NULL if the device does not support it. Constant while the device is
+ *	registered
  * @xrc: the driver's own objects for XRC queue pairs
- * @counters: counters that queue pairs of processes count in; NULL if the device has none.
- *	Constant as @odp is
+ * @counters: Q counters of the queue pairs of processes; NULL if the device has none. Constant
+ *	while the device is registered
  * @counter_set_id: Q counter set of @counters
- * @dump_fill_mkey: key that discards what is written to it, valid if the device has
- *	the capability dump_fill_mkey
- * @null_mkey: key of table entries that lead nowhere: any access through it faults. Valid
+ * @dump_fill_mkey: key that discards data written through it; valid if the device has the
+ *	capability dump_fill_mkey
+ * @null_mkey: key for table entries without memory: any access through this key faults. Valid
  *	if the device has the capability null_mkey
  * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
  * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported, which takes
@@ -193,15 +194,16 @@ struct mlx5_ib_dev {
  * struct mlx5_bfreg_info - a context's UAR pages, and the queues on each bfreg
  * @layout: sizes, fixed when the context is allocated
  * @sys_pages: device index of the first UAR of each page, static pages first;
- *	MLX5_IB_INVALID_UAR_INDEX for a dynamic page without one. Guarded by @lock.
+ *	MLX5_IB_INVALID_UAR_INDEX for a dynamic page without a UAR. Guarded by @lock.
  * @count: queues on each static bfreg. Guarded by @lock.
  * @bells: struct mlx5_ib_bell of the queues that exist. Guarded by @lock.
  * @num_bells: length of @bells. Guarded by @lock.
  * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR
- *	of a dynamic page, so that of two mappings of a page only one allocates it; and while
- *	the entry of a UAR in the mmap space is inserted, so that a report that holds it sees no
- *	more of them than it has counted. Nests inside mmap_lock. The lock of ib_core under which
- *	entries are freed nests inside it, so mlx5_ib_mmap_free() must not take it.
+ *	of a dynamic page, so that only the first of two mappings of a page allocates the UARs;
+ *	and while the entry of a UAR is inserted into the mmap space, so that a report, which
+ *	holds @lock, sees no more entries than it has counted. Nests inside mmap_lock. ib_core
+ *	frees entries under a lock that nests inside @lock, so mlx5_ib_mmap_free() must not take
+ *	@lock.
  * @uar_4k: UARs are 4 KiB, whatever the host's page, for device and library
  * @blueflame: mlx5_ib_has_blueflame(), which may sleep, when the device was opened
  */
@@ -222,7 +224,7 @@ struct mlx5_bfreg_info {
  * @node: in the list of the device, while the context is open
  * @pid: the process that opened the device
  * @comm: name of that process at the time
- * @uid: user id that firmware commands for the process carry; 0 in a context without one
+ * @uid: user id in firmware commands for the process; 0 in a context without a user id
  * @devx_rights: MLX5_UCTX_CAP_*: what the process was privileged to do when it opened the device,
  *	also if the device has no user ids with that right; constant
  * @bfregi: UAR pages and bfregs
@@ -230,7 +232,7 @@ struct mlx5_bfreg_info {
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
  *	so that a page is pinned once.
  * @cqe_version: of the completions that the library reads
- * @advice: prefetch that nobody waits for; NULL before the first
+ * @advice: calls of prefetch that do not wait; NULL before the first one
  * @async_bytes: memory of asynchronous commands whose answers have not been read
  */
 struct mlx5_ib_ucontext {
@@ -251,7 +253,7 @@ struct mlx5_ib_ucontext {
 /**
  * struct mlx5_ib_pd - protection domain
  * @ibpd: as the RDMA core sees it; first
- * @uid: user that the domain was allocated for
+ * @uid: user id that owns the domain
  * @pdn: number of the domain in the device
  */
 struct mlx5_ib_pd {
@@ -263,7 +265,7 @@ struct mlx5_ib_pd {
 /**
  * struct mlx5_ib_xrcd - XRC domain
  * @ibxrcd: as the RDMA core sees it; first
- * @xrcdn: number
+ * @xrcdn: number of the domain in the device
  */
 struct mlx5_ib_xrcd {
 	struct ib_xrcd ibxrcd;
@@ -272,16 +274,17 @@ struct mlx5_ib_xrcd {
 
 /**
  * struct mlx5_user_mmap_entry - an entry in the mmap space of a context
- * @rdma_entry: offset and references: one of the object, one of each mapping, and
+ * @rdma_entry: offset and references: one reference of the object, one of each mapping, and
  *	for a UAR one of each queue. A static or dynamic UAR page has an entry only while it is
  *	mapped, to count its mappings
- * @free: frees the entry, which has no references any more, and what it shows. May sleep
+ * @free: frees the entry, which has no references any more, and the UAR or memory that it maps.
+ *	May sleep
  * @address: bus address of the first byte
- * @denied: VM_READ, VM_WRITE and VM_EXEC, as far as mappings must not have them
+ * @denied: those of VM_READ, VM_WRITE and VM_EXEC that mappings must not have
  * @wc: mapped write combining, otherwise uncached
- * @page_id: of a UAR: its index in the device; of a page, that of its first UAR
- * @mem: of device memory: the allocation, on which the entry has a reference
- * @op: of the addresses that do an operation on device memory: number of the operation
+ * @page_id: for a UAR, its index in the device; for a UAR page, the index of its first UAR
+ * @mem: for device memory, the allocation, on which the entry has a reference
+ * @op: for addresses that do an operation on device memory, the number of the operation
  */
 struct mlx5_user_mmap_entry {
 	struct rdma_user_mmap_entry rdma_entry;

@@ -6,7 +6,6 @@
 
 #include <kunit/static_stub.h>
 #include <linux/ktime.h>
-#include <linux/mlx5/driver.h>
 #include <linux/mlx5/vport.h>
 #include <linux/pci.h>
 #include <linux/string.h>
@@ -18,11 +17,11 @@
 #define CREATE_TRACE_POINTS
 #include "fw/trace.h"
 
-/* Longest registers that mlx5_ib_fw_access_reg() is used for: PTYS and NODE_DESC. */
+/* The longest registers that mlx5_ib_fw_access_reg() reads or writes are PTYS and NODE_DESC. */
 #define MAX_REG_DW	MLX5_ST_SZ_DW(ptys_reg)
 static_assert(MLX5_ST_SZ_BYTES(ptys_reg) >= IB_DEVICE_NODE_DESC_MAX);
 
-/* Whether commands are not executed any more. No register of the device is read. */
+/* Whether the device executes no commands any more. Reads no register of the device. */
 static bool fw_device_is_gone(struct mlx5_core_dev *mdev)
 {
 	return mdev->state == MLX5_DEVICE_STATE_INTERNAL_ERROR || pci_channel_offline(mdev->pdev);
@@ -32,8 +31,8 @@ static bool fw_device_is_gone(struct mlx5_core_dev *mdev)
  * mlx5_ib_fw_device_is_gone - look whether the device has failed or has been pulled out
  * @dev: device
  *
- * Also finds a device that does not answer, but of which the PCI core has not been told that. Any
- * context.
+ * Reads PCI configuration space, so this also finds a device that does not answer before the PCI
+ * core has noticed. Any context.
  *
  * Return: true if the device completes nothing any more.
  */
@@ -55,15 +54,15 @@ bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
  *
  * Every firmware command of the driver passes through this function, which writes
  * @uid into the command: firmware lets a user name only objects of the same uid.
- * If mlx5_core builds the command, @in is what the trace and KUnit suites see of it.
+ * If mlx5_core builds the command, @in is the copy that the tracepoint and KUnit see.
  * Sleeps until firmware has answered; the call may wait for other commands.
  *
- * A device that is pulled out while it is being removed does not report a system error, because
- * mlx5_core has stopped its health work by then. So the first command that finds the device gone
+ * If the device is pulled out while the driver is being unbound, mlx5_core reports no system error,
+ * because it has stopped its health work by then. So the first command that finds the device gone
  * queues the work item that fails what kernel consumers wait for.
  *
  * Return: what @send returns, which is never changed: for DESTROY_CQ and the like
- * the result also says whether mlx5_core has let go of the object.
+ * the result also says whether mlx5_core has released the object.
  */
 int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			int out_size, mlx5_ib_fw_send_t send, void *arg)
@@ -72,15 +71,15 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 	u64 start;
 	int err;
 
-	/* The field has one place in all commands, and is reserved in those without it. */
+	/* All commands have the field at this offset, or reserve these bits. */
 	MLX5_SET(create_cq_in, in, uid, uid);
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_exec_via, dev, uid, in, in_size, out, out_size,
 				   send, arg);
 
-	/* Where the clock is a register of another device, reading it takes a while. */
+	/* On machines whose clock is a register of another device, reading the clock is slow. */
 	start = timed ? ktime_get_ns() : 0;
 	err = send(dev, in, in_size, out, out_size, arg);
-	/* Like the uid, opcode, status and syndrome have the same place in all commands. */
+	/* Opcode, status and syndrome have the same offset in all commands, as the uid has. */
 	trace_fw_cmd(dev_name(dev->mdev->device), MLX5_GET(create_cq_in, in, opcode), uid,
 		     MLX5_GET(create_cq_out, out, status), MLX5_GET(create_cq_out, out, syndrome),
 		     err, timed ? ktime_get_ns() - start : 0);
@@ -102,7 +101,7 @@ static int fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, in
 {
 	int err = fw_do(dev, in, in_size, out, out_size);
 
-	/* mlx5_cmd_check() knows what each command means for a lost device, but for this. */
+	/* mlx5_cmd_check() has no result of MODIFY_MEMIC for a lost device. */
 	if (err == -ENXIO && MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_MODIFY_MEMIC)
 		return -ENOLINK;
 	return mlx5_cmd_check(dev->mdev, err, in, out);
@@ -115,27 +114,21 @@ static int fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, in
  * @in_size: bytes of @in
  * @out: the answer
  * @out_size: bytes of @out
+ * @arg: not used
  *
- * For functions that mlx5_ib_fw_exec_via() calls. That the object does not exist is not logged.
- * May sleep.
+ * For mlx5_ib_fw_exec_via(), and for functions that it calls. A refusal because the object does not
+ * exist is not logged. May sleep.
  *
  * Return: -ENOENT if the object does not exist; else as mlx5_ib_fw_exec().
  */
 int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
-			      int out_size)
+			      int out_size, void *arg)
 {
 	int err = fw_do(dev, in, in_size, out, out_size);
 
-	if (err == -EREMOTEIO &&
-	    MLX5_GET(create_cq_out, out, status) == MLX5_CMD_STAT_BAD_RES_ERR)
+	if (err == -EREMOTEIO && MLX5_GET(create_cq_out, out, status) == MLX5_CMD_STAT_BAD_RES_ERR)
 		return -ENOENT;
 	return mlx5_cmd_check(dev->mdev, err, in, out);
-}
-
-static int fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
-			     int out_size, void *arg)
-{
-	return mlx5_ib_fw_send_if_exists(dev, in, in_size, out, out_size);
 }
 
 /**
@@ -147,8 +140,8 @@ static int fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, voi
  * @out: the answer, struct mlx5_ifc_*_out_bits
  * @out_size: bytes of @out
  *
- * mlx5_core turns a status into an errno and logs a refusal, except one of a
- * command that a user id is in. Once the device is lost, a command that destroys
+ * mlx5_core turns a status into an errno, and logs a refusal unless the command
+ * carries a user id. Once the device is lost, a command that destroys
  * an object succeeds, because the object is gone with the device. May sleep.
  *
  * Return: 0; the errno of mlx5_cmd_check() for a refusal; -ENOLINK if the device is
@@ -169,10 +162,10 @@ static int fw_send_raw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out
 /**
  * mlx5_ib_fw_exec_raw - send a command that a process, or another host, has built
  * @dev: device
- * @uid: as for mlx5_ib_fw_exec(), MLX5_IB_KERNEL_UID for no command that a process has built
+ * @uid: as for mlx5_ib_fw_exec(); never MLX5_IB_KERNEL_UID if a process has built the command
  * @in: the command, of which the uid is overwritten
  * @in_size: bytes of @in
- * @out: the answer, for the one who has built it
+ * @out: the answer, for the sender of the command
  * @out_size: bytes of @out, at least those of the status and the syndrome
  *
  * Nothing is logged. May sleep.
@@ -203,20 +196,19 @@ static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
  * @in_size: bytes of @in
  * @async: where the answer goes; kept until its callback is called
  *
- * The trace has the command when it is passed to mlx5_core, as one that takes no time and is not
- * refused. Nothing is logged. May sleep.
+ * The tracepoint fires when the command has been passed to mlx5_core, so it shows no answer.
+ * Nothing is logged. May sleep.
  *
- * Return: 0, and then the callback is called or has been; or the errno of a command that could not
- * be sent.
+ * Return: 0, and the callback has been called or will be; or the errno of a command that could not
+ * be sent, whose callback is not called.
  */
 int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 			  struct mlx5_ib_fw_async *async)
 {
-	/* The answer may be there, and freed, before the trace is written. */
+	/* The callback may free @async before the tracepoint reads the answer. */
 	u32 none[MLX5_ST_SZ_DW(general_obj_out_cmd_hdr)] = {};
 
-	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, none, sizeof(none), fw_send_async,
-				   async);
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, none, sizeof(none), fw_send_async, async);
 }
 
 /**
@@ -228,15 +220,16 @@ int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_siz
  * @out: as for mlx5_ib_fw_exec()
  * @out_size: bytes of @out
  *
- * A refusal for that reason is not logged, since a process could cause any number of them.
- * May sleep.
+ * A refusal because the object does not exist is not logged, since a process could cause any
+ * number of these refusals. May sleep.
  *
  * Return: -ENOENT if the object does not exist; else as mlx5_ib_fw_exec().
  */
 int mlx5_ib_fw_exec_if_exists(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			      int out_size)
 {
-	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_if_exists, NULL);
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, mlx5_ib_fw_send_if_exists,
+				   NULL);
 }
 
 static int fw_send_within_limit(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
@@ -250,7 +243,7 @@ static int fw_send_within_limit(struct mlx5_ib_dev *dev, void *in, int in_size, 
 }
 
 /**
- * mlx5_ib_fw_exec_within_limit - send a command that creates what processes may use up
+ * mlx5_ib_fw_exec_within_limit - send a command that may reach a limit of the device
  * @dev: device
  * @uid: as for mlx5_ib_fw_exec()
  * @in: as for mlx5_ib_fw_exec()
@@ -258,7 +251,8 @@ static int fw_send_within_limit(struct mlx5_ib_dev *dev, void *in, int in_size, 
  * @out: as for mlx5_ib_fw_exec()
  * @out_size: bytes of @out
  *
- * A refusal for that reason is not logged: the caller knows which limit it is. May sleep.
+ * A refusal because a limit has been reached is not logged: the caller knows which limit it is, and
+ * logs it. May sleep.
  *
  * Return: -ENOSPC if a limit of the device has been reached; else as mlx5_ib_fw_exec().
  */
@@ -273,7 +267,7 @@ int mlx5_ib_fw_exec_within_limit(struct mlx5_ib_dev *dev, u16 uid, void *in, int
  * mlx5_ib_fw_call_core - call a function of mlx5_core that builds a command itself
  * @dev: device
  * @opcode: MLX5_CMD_OP_* of the command, for the trace and KUnit suites
- * @send: calls the function; its buffers are not the command's
+ * @send: calls the function; the buffers that it gets are not those of the command
  * @arg: for @send
  *
  * May sleep.
@@ -319,7 +313,7 @@ static int fw_core_query_vport(struct mlx5_ib_dev *dev, void *in, int in_size, v
  * @dev: device
  * @opcode: MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, MLX5_CMD_OP_QUERY_HCA_VPORT_GID or
  *	MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY
- * @port: from 1
+ * @port: number of the port, from 1
  * @index: of an entry of the GID or P_Key table
  * @result: gets the struct mlx5_hca_vport_context, the union ib_gid or the u16
  *
@@ -351,7 +345,7 @@ int mlx5_ib_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u3
 	void *ctx = MLX5_ADDR_OF(modify_hca_vport_context_in, in, hca_vport_context);
 
 	MLX5_SET(modify_hca_vport_context_in, in, opcode, MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT);
-	/* The field exists on devices with several ports. */
+	/* Only devices with several ports have the field. */
 	if (MLX5_CAP_GEN(dev->mdev, num_ports) > 1)
 		MLX5_SET(modify_hca_vport_context_in, in, port_num, port);
 	MLX5_SET(hca_vport_context, ctx, cap_mask1, caps);
@@ -363,12 +357,12 @@ int mlx5_ib_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u3
  * mlx5_ib_fw_access_reg - ACCESS_REG of a short register
  * @dev: device
  * @reg_id: MLX5_REG_*
- * @reg: the register as written, or as read; for a read, it says which port is meant
+ * @reg: the register to write, or the result of the read; before a read it names the port
  * @size: bytes of @reg, at most MAX_REG_DW dwords
  * @write: write the register
  *
- * mlx5_core's own functions for PMTU do not report a refusal, and that for any
- * register allocates memory. May sleep.
+ * mlx5_core's functions for PMTU do not report a refusal, and mlx5_core_access_reg() allocates
+ * memory. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -378,6 +372,8 @@ int mlx5_ib_fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t
 	u32 in[MLX5_ST_SZ_DW(access_register_in) + MAX_REG_DW] = {};
 	int err;
 
+	if (WARN_ON_ONCE(size > MAX_REG_DW * sizeof(u32)))
+		return -EINVAL;
 	MLX5_SET(access_register_in, in, opcode, MLX5_CMD_OP_ACCESS_REG);
 	MLX5_SET(access_register_in, in, op_mod, !write);
 	MLX5_SET(access_register_in, in, register_id, reg_id);

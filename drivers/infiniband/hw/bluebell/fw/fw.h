@@ -7,7 +7,6 @@
 #ifndef BLUEBELL_FW_H
 #define BLUEBELL_FW_H
 
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/types.h>
 
@@ -16,13 +15,14 @@ struct mlx5_eq;
 struct mlx5_eq_param;
 struct mlx5_ib_dev;
 struct mlx5_ib_fault;
+struct mlx5_ib_fw_batch;
 union ib_gid;
 
 /* uid of the commands that the driver sends for itself: firmware checks no owner. */
 #define MLX5_IB_KERNEL_UID	0
 
 /*
- * Sends a command, or has mlx5_core send it; returns 0 or the errno for the caller.
+ * Sends a command, or lets mlx5_core build and send it; returns 0 or the errno for the caller.
  * See mlx5_ib_fw_exec_via().
  */
 typedef int (*mlx5_ib_fw_send_t)(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
@@ -30,12 +30,12 @@ typedef int (*mlx5_ib_fw_send_t)(struct mlx5_ib_dev *dev, void *in, int in_size,
 
 /**
  * struct mlx5_ib_fw_async - where the answer to an asynchronous command goes
- * @ctx: of mlx5_core: waits for callbacks that have not been called
+ * @ctx: context of mlx5_core, whose cleanup waits for the callbacks of all its commands
  * @out: gets the answer; zeroed
  * @out_size: bytes of @out
- * @done: called with 0, -EREMOTEIO if firmware has refused the command, as @out says, or the errno
- *	of a command that was not answered. Any context
- * @work: for mlx5_core, and what @done gets
+ * @done: callback of the command: its result is 0, -EREMOTEIO if firmware has refused the command
+ *	(@out has the status), or the errno of a command that was not answered. Any context
+ * @work: for mlx5_core; the argument of @done
  */
 struct mlx5_ib_fw_async {
 	struct mlx5_async_ctx *ctx;
@@ -59,7 +59,7 @@ int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 			  struct mlx5_ib_fw_async *async);
 int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
-			      int out_size);
+			      int out_size, void *arg);
 int mlx5_ib_fw_call_core(struct mlx5_ib_dev *dev, u16 opcode, mlx5_ib_fw_send_t send, void *arg);
 
 int mlx5_ib_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index,
@@ -71,7 +71,7 @@ int mlx5_ib_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void 
 			     u32 *number);
 int mlx5_ib_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number);
 int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
-int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool again);
+int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool *failed);
 void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number);
 int mlx5_ib_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
 			    int outlen);
@@ -86,11 +86,10 @@ int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, boo
 
 int mlx5_ib_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey);
 
-int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
+int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u32 size,
 			   u32 log_align, u64 *addr);
-int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size);
-int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
-			    u64 *op_addr);
+int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size);
+int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 op_mod, u64 addr, u8 op, u64 *op_addr);
 
 int mlx5_ib_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece);
 int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,
@@ -116,5 +115,18 @@ bool mlx5_ib_fw_pause(unsigned int *ms);
 int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
 void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			       const char *what);
+
+/*
+ * Takes the result of a command of a batch (fw_batch.c), for @object of mlx5_ib_fw_batch_destroy():
+ * 0; -EREMOTEIO if firmware has refused to destroy the object; or the errno of a command that was
+ * not sent or not answered. May sleep.
+ */
+typedef void (*mlx5_ib_fw_batch_done_t)(struct mlx5_ib_dev *dev, void *object, int err);
+
+struct mlx5_ib_fw_batch *mlx5_ib_fw_batch_alloc(struct mlx5_ib_dev *dev);
+void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcode, u32 number,
+			      mlx5_ib_fw_batch_done_t done, void *object);
+void mlx5_ib_fw_batch_wait(struct mlx5_ib_fw_batch *batch);
+void mlx5_ib_fw_batch_free(struct mlx5_ib_fw_batch *batch);
 
 #endif /* BLUEBELL_FW_H */

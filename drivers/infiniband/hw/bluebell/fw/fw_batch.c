@@ -2,7 +2,7 @@
 /*
  * Commands that destroy objects, several of which are in flight together, so that the task that
  * sends them sleeps once for many commands, and firmware need not wait for the task. The task takes
- * all results itself, and everything that belongs to an object stays until then.
+ * all results itself, and nothing that belongs to an object is freed before its result is taken.
  */
 
 #include <linux/bitmap.h>
@@ -14,21 +14,20 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
-#include "fw/fw_batch.h"
 
 /*
- * Commands of a batch that are in flight at most. The device has 31 places for commands (mlx5_core
- * leaves half of them to users without privileges, if the device distinguishes these), and the
- * commands of other tasks wait in line behind those of a batch.
+ * Commands of a batch that are in flight at most. The device has 31 slots for commands (mlx5_core
+ * leaves half of the slots to users without privileges, if the device distinguishes such users),
+ * and the commands of other tasks wait in line behind the commands of a batch.
  */
 #define BATCH_COMMANDS	16
 
 /**
  * struct fw_batch_slot - one of the commands that can be in flight
- * @batch: of which this is a slot
+ * @batch: the batch that the slot belongs to
  * @async: for the firmware interface
  * @out: the answer
- * @err: the result, once the bit of the slot in @batch->answered is set
+ * @err: the result; valid once the bit of the slot in @batch->answered is set
  * @done: takes the result
  * @object: for @done
  */
@@ -44,9 +43,9 @@ struct fw_batch_slot {
 /**
  * struct mlx5_ib_fw_batch - a task's commands in flight
  * @dev: device
- * @ctx: of mlx5_core, which calls back for each command
- * @wait: where the task sleeps
- * @used: bit n: slot n has a command, whose result the task has not taken. Only the task uses it
+ * @ctx: context of mlx5_core, which calls back for each command
+ * @wait: the task sleeps here
+ * @used: bit n: slot n has a command, whose result the task has not taken. Only the task uses @used
  * @lock: guards @answered and @wanted; taken in interrupts
  * @answered: bit n: the command of slot n has been answered
  * @wanted: number of answers for which the task is woken
@@ -65,7 +64,7 @@ struct mlx5_ib_fw_batch {
 
 static_assert(BATCH_COMMANDS <= BITS_PER_LONG);
 
-/* In the interrupt of the command event queue, or wherever the commands of a lost device end. */
+/* In the interrupt of the command event queue; if the device is lost, in any context. */
 static void fw_batch_answer(int err, struct mlx5_async_work *work)
 {
 	struct fw_batch_slot *slot = container_of(work, struct fw_batch_slot, async.work);
@@ -125,6 +124,7 @@ static void fw_batch_take(struct mlx5_ib_fw_batch *batch, unsigned int wanted)
 		answered = batch->answered;
 		batch->answered = 0;
 	}
+	WARN_ON_ONCE(answered & ~batch->used);
 	for_each_set_bit(i, &answered, BATCH_COMMANDS) {
 		__clear_bit(i, &batch->used);
 		batch->slots[i].done(batch->dev, batch->slots[i].object, batch->slots[i].err);
@@ -141,7 +141,7 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
 		memset(slot->out, 0, sizeof(slot->out));
 		mlx5_ib_fw_name_object(in, opcode, number);
 		err = mlx5_ib_fw_exec_async(batch->dev, uid, in, sizeof(in), &slot->async);
-		/* mlx5_core limits the commands of a user in flight, perhaps to fewer. */
+		/* mlx5_core may allow a user fewer commands in flight than BATCH_COMMANDS. */
 		if (err != -EBUSY || !batch->used)
 			return err;
 		fw_batch_take(batch, 1);
@@ -158,8 +158,8 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
  *	function, a later call for the batch, or mlx5_ib_fw_batch_wait()
  * @object: for @done
  *
- * If as many commands are in flight as may be, the function waits for half of them. Nothing is
- * logged. Commands of a batch may be executed in any order. May sleep.
+ * If BATCH_COMMANDS commands are in flight, the function waits until half of them have been
+ * answered. Nothing is logged. Commands of a batch may be executed in any order. May sleep.
  */
 void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcode, u32 number,
 			      mlx5_ib_fw_batch_done_t done, void *object)
@@ -183,7 +183,7 @@ void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcod
  * mlx5_ib_fw_batch_wait - wait until all commands of a batch have been answered
  * @batch: of mlx5_ib_fw_batch_alloc()
  *
- * mlx5_core ends the commands that a lost device does not answer. May sleep.
+ * If the device is lost, mlx5_core ends the commands that the device has not answered. May sleep.
  */
 void mlx5_ib_fw_batch_wait(struct mlx5_ib_fw_batch *batch)
 {
@@ -201,7 +201,7 @@ void mlx5_ib_fw_batch_free(struct mlx5_ib_fw_batch *batch)
 {
 	mlx5_ib_fw_batch_wait(batch);
 	WARN_ON_ONCE(batch->used);
-	/* A callback has woken this task, but mlx5_core may still use the context. */
+	/* The last callback has woken this task, but mlx5_core may still use the context. */
 	mlx5_cmd_cleanup_async_ctx(&batch->ctx);
 	kfree(batch);
 }

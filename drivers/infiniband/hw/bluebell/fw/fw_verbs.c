@@ -19,8 +19,8 @@
 #define MAX_PAUSE_MS	256
 
 /*
- * The number of an object has one place in all commands and one in all answers, of
- * which those on protection domains stand for all.
+ * All commands have the number of their object at the same offset, and so have all answers. The
+ * layouts of the commands on protection domains stand for all of them.
  */
 
 /**
@@ -68,7 +68,7 @@ int mlx5_ib_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *n
 }
 
 /**
- * mlx5_ib_fw_name_object - build a command that says only which object it is about
+ * mlx5_ib_fw_name_object - build a command that has no field but the number of its object
  * @in: gets the command; MLX5_ST_SZ_DW(dealloc_pd_in) dwords, as all such commands have
  * @opcode: MLX5_CMD_OP_* of the command
  * @number: number of the object
@@ -81,7 +81,7 @@ void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number)
 }
 
 /**
- * mlx5_ib_fw_query_object - send a command that says only which object it is about
+ * mlx5_ib_fw_query_object - send a command that has no field but the number of its object
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -103,7 +103,7 @@ int mlx5_ib_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 nu
 }
 
 /**
- * mlx5_ib_fw_destroy_object - send a command that destroys an object, or changes it as it says
+ * mlx5_ib_fw_destroy_object - as mlx5_ib_fw_query_object(), for an answer that has a status only
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -121,27 +121,31 @@ int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
 }
 
 /**
- * mlx5_ib_fw_send_destroy - send a command that destroys an object, and that has been built already
+ * mlx5_ib_fw_send_destroy - send a command that destroys an object
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @in: the command
+ * @in: the command, complete
  * @inlen: bytes of @in
- * @again: an earlier command may have destroyed the object: it failed, but perhaps because it was
- *	answered too late
+ * @failed: whether an earlier call has failed; set if this one fails
  *
- * May sleep.
+ * The command of an earlier call may have been answered too late, and then has destroyed the
+ * object. May sleep.
  *
- * Return: 0, with @again also if the object does not exist; or a negative errno.
+ * Return: 0, after an earlier failure also if the object does not exist; or a negative errno.
  */
-int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool again)
+int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool *failed)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
 	int err;
 
-	if (!again)
-		return mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
-	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, inlen, out, sizeof(out));
-	return err == -ENOENT ? 0 : err;
+	if (!*failed)
+		err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
+	else
+		err = mlx5_ib_fw_exec_if_exists(dev, uid, in, inlen, out, sizeof(out));
+	if (*failed && err == -ENOENT)
+		err = 0;
+	*failed = err;
+	return err;
 }
 
 static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
@@ -158,7 +162,7 @@ static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
  * @in: struct mlx5_ifc_create_cq_in_bits; the opcode is filled in
  * @inlen: bytes of @in
  *
- * mlx5_core issues this command itself, because the CQ must be in the table of
+ * mlx5_core sends this command itself, because the CQ must be in the table of
  * its event queue before the first event. May sleep.
  *
  * Return: 0 or a negative errno.
@@ -190,8 +194,9 @@ static int fw_core_create_cq_raw(struct mlx5_ib_dev *dev, void *in, int inlen, v
  *
  * Nothing is logged. May sleep.
  *
- * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; -ENOENT if the command
- * names an event queue that is none of mlx5_core's for completions; or another negative errno.
+ * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; -ENOENT if the event
+ * queue that the command names is not one of mlx5_core's queues for completions; or another
+ * negative errno.
  */
 int mlx5_ib_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
 			     int inlen, void *out, int outlen)
@@ -221,8 +226,8 @@ int mlx5_ib_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, in
 }
 
 /*
- * mlx5_core_destroy_cq() removes a CQ from the tables that events are looked up in, but returns
- * before it waits for the handlers if the command fails. Wait for them, and release mlx5_core's
+ * mlx5_core_destroy_cq() removes a CQ from the tables that events are looked up in. If the command
+ * fails it returns without waiting for the handlers: wait for them, and release mlx5_core's
  * reference.
  */
 static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
@@ -242,7 +247,7 @@ static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
 static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
 			      void *mcq)
 {
-	int err = mlx5_ib_fw_send_if_exists(dev, in, inlen, out, outlen);
+	int err = mlx5_ib_fw_send_if_exists(dev, in, inlen, out, outlen, NULL);
 
 	if (err && err != -ENOENT)
 		return err;
@@ -264,13 +269,13 @@ static int fw_core_discard_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
 static int fw_send_discard_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
 			      void *mcq)
 {
-	int err = mlx5_ib_fw_send_if_exists(dev, in, inlen, out, outlen);
+	int err = mlx5_ib_fw_send_if_exists(dev, in, inlen, out, outlen, NULL);
 
 	fw_wait_cq_handlers(mcq);
 	return err == -ENOENT ? 0 : err;
 }
 
-/* If mlx5_core builds a command of its own, this one is for the trace and KUnit suites. */
+/* mlx5_core_destroy_cq() builds its own command: this copy is what the tracepoint and KUnit see. */
 static int fw_destroy_cq_via(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 			     mlx5_ib_fw_send_t send)
 {
@@ -289,8 +294,8 @@ static int fw_destroy_cq_via(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
  * @failed: whether an earlier call has failed; set if this one fails
  *
  * Waits until no handler of the CQ runs. After a failure the CQ is in no table of mlx5_core any
- * more, and gets no events; the caller calls this function again. A CQ that an earlier command
- * has destroyed, which was answered too late, is destroyed. May sleep.
+ * more, and gets no events; the caller calls this function again. That call also succeeds if the
+ * CQ does not exist, because the earlier command was answered too late. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -303,7 +308,7 @@ int mlx5_ib_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, boo
 }
 
 /**
- * mlx5_ib_fw_discard_cq - DESTROY_CQ, and let mlx5_core forget the CQ whatever the result
+ * mlx5_ib_fw_discard_cq - DESTROY_CQ, and have mlx5_core release the CQ whatever the result
  * @dev: device
  * @mcq: the CQ, which may be freed when this function returns
  * @failed: whether mlx5_ib_fw_destroy_cq() has failed
@@ -323,7 +328,7 @@ int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, boo
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: struct mlx5_ifc_create_mkey_in_bits; the opcode is filled in
  * @inlen: bytes of @in
- * @mkey: the key: index and the variant that @in names
+ * @mkey: the key: its index, and the variant from @in
  *
  * May sleep.
  *
@@ -344,18 +349,17 @@ int mlx5_ib_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen
 /**
  * mlx5_ib_fw_alloc_memic - ALLOC_MEMIC
  * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @range: address in BAR 0 from which on there may be room
- * @range_size: bytes from there that may be used
+ * @range: start of the range of BAR 0 to allocate from
+ * @range_size: bytes of the range
  * @size: bytes wanted
  * @log_align: log2 of the alignment in bytes
- * @addr: where the memory is in BAR 0
+ * @addr: address of the memory in BAR 0
  *
- * May sleep.
+ * Device memory belongs to no user id. May sleep.
  *
  * Return: 0; -EAGAIN if there is no room in the range; or a negative errno.
  */
-int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
+int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u32 size,
 			   u32 log_align, u64 *addr)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_memic_out)] = {};
@@ -368,7 +372,7 @@ int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 rang
 	MLX5_SET64(alloc_memic_in, in, range_start_addr, range);
 	MLX5_SET(alloc_memic_in, in, range_size, range_size);
 	MLX5_SET(alloc_memic_in, in, memic_size, size);
-	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		*addr = MLX5_GET64(alloc_memic_out, out, memic_start_addr);
 	return err;
@@ -377,7 +381,6 @@ int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 rang
 /**
  * mlx5_ib_fw_dealloc_memic - DEALLOC_MEMIC
  * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @addr: as mlx5_ib_fw_alloc_memic() gave it
  * @size: bytes that were allocated
  *
@@ -385,7 +388,7 @@ int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 rang
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size)
+int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_memic_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(dealloc_memic_in)] = {};
@@ -393,25 +396,23 @@ int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 siz
 	MLX5_SET(dealloc_memic_in, in, opcode, MLX5_CMD_OP_DEALLOC_MEMIC);
 	MLX5_SET64(dealloc_memic_in, in, memic_start_addr, addr);
 	MLX5_SET(dealloc_memic_in, in, memic_size, size);
-	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_ib_fw_modify_memic - MODIFY_MEMIC: allocate or deallocate an address for an operation
  * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @op_mod: MLX5_MODIFY_MEMIC_OP_MOD_*
  * @addr: of device memory, as mlx5_ib_fw_alloc_memic() gave it
  * @op: number of the operation
- * @op_addr: where in BAR 0 an access does the operation to the first byte; not used for
- *	MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC
+ * @op_addr: address in BAR 0; an access there does the operation to the first byte of the memory.
+ *	Not used for MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC
  *
  * May sleep.
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
-			    u64 *op_addr)
+int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 op_mod, u64 addr, u8 op, u64 *op_addr)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(modify_memic_in)] = {};
@@ -421,7 +422,7 @@ int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 ad
 	MLX5_SET(modify_memic_in, in, op_mod, op_mod);
 	MLX5_SET(modify_memic_in, in, memic_operation_type, op);
 	MLX5_SET64(modify_memic_in, in, memic_start_addr, addr);
-	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 	if (!err && op_mod == MLX5_MODIFY_MEMIC_OP_MOD_ALLOC)
 		*op_addr = MLX5_GET64(modify_memic_out, out, memic_operation_addr);
 	return err;
@@ -455,19 +456,18 @@ int mlx5_ib_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, 
 }
 
 /**
- * mlx5_ib_fw_modify_qp - a state-change command
+ * mlx5_ib_fw_modify_qp - send a command that changes the state of a QP
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @opcode: MLX5_CMD_OP_*, as mlx5_ib_qp_opcode() names it
+ * @opcode: MLX5_CMD_OP_* of the command, from mlx5_ib_qp_opcode()
  * @qpn: number of the QP
  * @qpc: struct mlx5_ifc_qpc_bits; not used by 2ERR_QP and 2RST_QP
- * @opt_mask: MLX5_QP_OPTPAR_* of the optional fields that count
+ * @opt_mask: MLX5_QP_OPTPAR_* of the optional fields that are valid
  * @ece: options of enhanced connection establishment that are asked for; 0 for none
- * @granted: those that the firmware grants
+ * @granted: options that the firmware grants
  *
- * All commands that take a context are laid out as struct
- * mlx5_ifc_rst2init_qp_in_bits. Two of them have no ECE field, nor have 2ERR_QP
- * and 2RST_QP, and grant none. May sleep.
+ * All commands that take a context are laid out as struct mlx5_ifc_rst2init_qp_in_bits.
+ * SQERR2RTS_QP, SQD_RTS_QP, 2ERR_QP and 2RST_QP have no ECE field and grant no options. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -496,11 +496,11 @@ int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, 
 }
 
 /**
- * mlx5_ib_fw_arm_rmp - MODIFY_RMP: set the limit
+ * mlx5_ib_fw_arm_rmp - MODIFY_RMP: set the limit of an SRQ
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @rmpn: number of the RMP
- * @limit: posted WQEs below which an event is due; 0 for none
+ * @limit: the device reports one event when fewer WQEs are posted; 0 for no event
  *
  * May sleep.
  *
@@ -521,11 +521,11 @@ int mlx5_ib_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
 }
 
 /**
- * mlx5_ib_fw_arm_xrc_srq - ARM_XRC_SRQ: have an event raised once
+ * mlx5_ib_fw_arm_xrc_srq - ARM_XRC_SRQ: set the limit of an XRC SRQ
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @srqn: number of the SRQ
- * @limit: posted WQEs below which an event is due; 0 for none
+ * @limit: the device reports one event when fewer WQEs are posted; 0 for no event
  *
  * May sleep.
  *
@@ -575,7 +575,8 @@ int mlx5_ib_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const 
  * @in_mad: the datagram, 256 bytes
  * @out_mad: gets the answer, 256 bytes
  *
- * A refusal is not logged, since any host of the network could cause any number of them. May sleep.
+ * A refusal is not logged, since any host of the network could cause any number of refusals. May
+ * sleep.
  *
  * Return: 0; -EREMOTEIO if firmware has no agent for the datagram; or the errno of a command that
  * could not be sent.
@@ -619,7 +620,7 @@ int mlx5_ib_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out)
 			       MLX5_ST_SZ_BYTES(query_q_counter_out));
 }
 
-/* mlx5_core creates the queue itself. */
+/* Argument and result of mlx5_eq_create_generic(). */
 struct fw_core_eq {
 	struct mlx5_eq_param *param;
 	struct mlx5_eq *eq;
@@ -637,9 +638,9 @@ static int fw_core_create_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
 /**
  * mlx5_ib_fw_create_eq - CREATE_EQ
  * @dev: device
- * @param: size, and events that it gets
+ * @param: size of the queue, and the events that it gets
  *
- * mlx5_core issues this command itself. May sleep.
+ * mlx5_core sends this command itself. May sleep.
  *
  * Return: the event queue, or an ERR_PTR.
  */
@@ -672,7 +673,7 @@ int mlx5_ib_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq)
 	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_DESTROY_EQ, fw_core_destroy_eq, eq);
 }
 
-/* mlx5_core keeps the table of rates. */
+/* Arguments of mlx5_rl_add_rate_raw(): mlx5_core keeps the table of rates. */
 struct fw_core_rate {
 	void *rate;
 	u16 uid;
@@ -693,10 +694,10 @@ static int fw_core_add_rate(struct mlx5_ib_dev *dev, void *in, int inlen, void *
  * @dev: device
  * @uid: user whose rate it is, or MLX5_SHARED_RESOURCE_UID
  * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits, within the device's range
- * @dedicated: take an entry of its own
+ * @dedicated: take an entry that no other rate shares
  * @index: gets the index of the entry
  *
- * mlx5_core issues this command itself, and takes a reference to the entry. May sleep.
+ * mlx5_core sends this command itself, and takes a reference to the entry. May sleep.
  *
  * Return: 0; -ENOSPC if there is no free entry; -ENOMEM; or the errno of a firmware refusal.
  */
@@ -721,7 +722,8 @@ static int fw_core_remove_rate(struct mlx5_ib_dev *dev, void *in, int inlen, voi
  * @dev: device
  * @index: of mlx5_ib_fw_add_rate()
  *
- * With the last reference to the entry, mlx5_core clears it: SET_PP_RATE_LIMIT. May sleep.
+ * When the last reference to the entry is released, mlx5_core clears it: SET_PP_RATE_LIMIT. May
+ * sleep.
  */
 void mlx5_ib_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index)
 {
@@ -732,7 +734,7 @@ void mlx5_ib_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index)
  * mlx5_ib_fw_page_fault_resume - PAGE_FAULT_RESUME
  * @dev: device
  * @fault: the fault; its queue waits
- * @error: the page cannot be mapped, so the work request is to fail
+ * @error: the page cannot be mapped, so the work request fails
  *
  * May sleep.
  *
@@ -751,18 +753,17 @@ int mlx5_ib_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_f
 	MLX5_SET(trans_page_fault_info, info, page_fault_type, fault->type);
 	MLX5_SET(trans_page_fault_info, info, wq_number, fault->wq_num);
 	MLX5_SET(trans_page_fault_info, info, fault_token, fault->token);
-	return mlx5_ib_fw_exec_if_exists(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out,
-					 sizeof(out));
+	return mlx5_ib_fw_exec_if_exists(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_ib_fw_pause - pause before a refused command is sent once more
  * @ms: the last pause, in milliseconds; 0 before the first one
  *
- * For commands that must not be left undone: five pauses, of a third of a second in
+ * For commands that have to be executed in the end: five pauses, of a third of a second in
  * all. May sleep.
  *
- * Return: false if the command has been refused often enough.
+ * Return: true after the pause; false, without a pause, if there have been five pauses.
  */
 bool mlx5_ib_fw_pause(unsigned int *ms)
 {
@@ -803,9 +804,8 @@ int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
  * @number: number of the object
  * @what: what the object is, for the log
  *
- * A refused command is repeated. An object that firmware keeps all the same must
- * be one in which no process has memory. May sleep, a third of a second if firmware
- * refuses.
+ * A refused command is repeated. Only for objects that give access to no memory of a process:
+ * firmware may keep the object all the same. May sleep, a third of a second if firmware refuses.
  */
 void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			       const char *what)

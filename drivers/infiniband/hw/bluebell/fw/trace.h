@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Tracepoints: bluebell:fw_cmd, one event for each firmware command (mlx5_core has
- * another for refusals, with the name of the command and the status in words); and the
- * life of what rings queues: UARs, their mappings, bfregs, the queues on them, and pages with
- * doorbell records.
+ * Tracepoints: bluebell:fw_cmd, one event for each firmware command (mlx5_core has a tracepoint
+ * for refusals, with the name of the command and the status in words); and events of UARs, their
+ * mappings, bfregs, the queues on bfregs, and pages with doorbell records.
  */
 
 #undef TRACE_SYSTEM
@@ -17,7 +16,7 @@
 
 #include "fw/bluebell.h"
 
-/* Programs that read the binary trace (trace-cmd, perf) know the numbers only, not the names. */
+/* Programs that read the binary trace (trace-cmd, perf) get the values of these names. */
 TRACE_DEFINE_ENUM(BLUEBELL_UAR_STATIC);
 TRACE_DEFINE_ENUM(BLUEBELL_UAR_DYNAMIC);
 TRACE_DEFINE_ENUM(BLUEBELL_UAR_OBJECT);
@@ -56,7 +55,7 @@ TRACE_EVENT(fw_cmd,
 #define TRACE_BFREGI_CONTEXT(info) \
 	container_of_const(info, struct mlx5_ib_ucontext, bfregi)
 
-/* The process that opened the device, which another one may do this for. */
+/* The process that opened the device. The current task may belong to another process. */
 #define TRACE_CONTEXT_PID(context) pid_nr((context)->pid)
 
 DECLARE_EVENT_CLASS(uar_template,
@@ -124,8 +123,7 @@ DECLARE_EVENT_CLASS(bfreg_template,
 				     __field(u32, users)),
 
 		    TP_fast_assign(__assign_str(device);
-				   __entry->owner =
-					   TRACE_CONTEXT_PID(TRACE_BFREGI_CONTEXT(bfregi));
+				   __entry->owner = TRACE_CONTEXT_PID(TRACE_BFREGI_CONTEXT(bfregi));
 				   __entry->bfreg = bfreg;
 				   __entry->users = users;),
 

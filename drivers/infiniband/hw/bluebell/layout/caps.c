@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the device can do, as far as it has to be computed.
+ * Capabilities of the device that have to be computed.
  */
 
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/pci.h>
@@ -18,8 +17,8 @@ static bool caps_relaxed_ordering_read(struct mlx5_core_dev *mdev)
 }
 
 /*
- * The formats of time stamps in completions of QPs, MLX5_TIMESTAMP_FORMAT_CAP_*. They are among
- * the RoCE capabilities; a device without RoCE tells only those of SQs, which are the same.
+ * The formats of time stamps in completions of QPs, MLX5_TIMESTAMP_FORMAT_CAP_*. They are RoCE
+ * capabilities; a device without RoCE reports only the formats of SQs, which are the same.
  */
 static u8 caps_qp_ts_formats(struct mlx5_core_dev *mdev)
 {
@@ -28,8 +27,8 @@ static u8 caps_qp_ts_formats(struct mlx5_core_dev *mdev)
 }
 
 /*
- * Users who do not ask for real time convert time stamps as those of the free-running clock. So a
- * QP has these, unless the device can only do real time.
+ * A user who does not ask for real time takes time stamps for those of the free-running clock. So
+ * QPs use this clock, unless the device has only the real-time clock.
  */
 static u8 caps_qp_ts_format(struct mlx5_core_dev *mdev)
 {
@@ -47,7 +46,7 @@ static u16 caps_atomic_ops(struct mlx5_core_dev *mdev)
 	return MLX5_CAP_ATOMIC(mdev, atomic_operations);
 }
 
-/* A responder executes masked operations only in a mode beyond that of the specification. */
+/* A responder executes masked operations only in a mode that the specification does not have. */
 static u8 caps_atomic_mode(u16 ops)
 {
 	const u32 plain = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
@@ -58,7 +57,7 @@ static u8 caps_atomic_mode(u16 ops)
 						 MLX5_QPC_ATOMIC_MODE_IB_SPEC;
 }
 
-/* The small fence is right for a device that needs no fence, too. */
+/* The small fence also works on a device that needs no fence. */
 static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
 {
 	return MLX5_CAP_GEN(mdev, umr_fence) == MLX5_CAP_UMR_FENCE_STRONG ?
@@ -74,7 +73,7 @@ static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
  */
 void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 {
-	/* RMPs come with interface step 1, which devices from ConnectX-4 on have. */
+	/* RMPs need interface step 1, which devices have from ConnectX-4 on. */
 	bool has_srq = mdev->issi;
 	u16 atomic_ops = caps_atomic_ops(mdev);
 
@@ -98,11 +97,11 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
  * mlx5_ib_has_blueflame - whether processes can write WQEs to registers of the device
  * @caps: what the device can do
  *
- * The first call lets mlx5_core find out whether this machine's processors write a WQE in one
- * piece, for which it creates queues. So it is made when the first process opens the device, and
+ * In the first call mlx5_core tests whether this machine's processors write a WQE in one piece, for
+ * which mlx5_core creates queues. So the first call is made when a process opens the device, and
  * not at probe. mlx5_core keeps the result. May sleep.
  *
- * Return: true if the device executes such WQEs, and they come in one piece.
+ * Return: true if the device executes such WQEs, and processors write them in one piece.
  */
 bool mlx5_ib_has_blueflame(const struct mlx5_ib_caps *caps)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the device can do, as far as it has to be computed. A plain capability is
- * read where it is needed: MLX5_CAP_GEN(caps->mdev, x).
+ * Capabilities of the device that have to be computed. Functions read any other capability from
+ * mlx5_core where they need it: MLX5_CAP_GEN(caps->mdev, x).
  */
 
 #ifndef BLUEBELL_CAPS_H
@@ -20,15 +20,15 @@ struct mlx5_core_dev;
  * @mdev: the device, for capabilities that need no computation
  * @has_srq: shared receive queues exist
  * @has_xrc: XRC domains, SRQs and queue pairs exist
- * @relaxed_ordering_read: the device may let PCIe reorder reads. Found out from the
- *	PCI configuration too, which takes too long for each registration
+ * @relaxed_ordering_read: the device may let PCIe reorder reads. This depends on the PCI
+ *	configuration, too, which is too slow to read for each registration
  * @real_time: completions may carry the real-time clock
  * @qp_ts_format: timestamp format of a QP that asks for none in particular
  * @atomic_ops: atomic operations on 8 bytes: MLX5_ATOMIC_OPS_*
  * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device has no atomics
  * @umr_fence: fence mode that orders a UMR request after earlier ones: MLX5_FENCE_MODE_*
- * @list_end_mkey: a data segment with this key and no length ends the list of a receive WQE, as
- *	one with MLX5_TERMINATE_SCATTER_LIST_LKEY does. mlx5_ib_init_device_attr() asks the device
+ * @list_end_mkey: a data segment with this key and length 0 ends the list of a receive WQE, as a
+ *	segment with MLX5_TERMINATE_SCATTER_LIST_LKEY does. mlx5_ib_init_device_attr() queries it
  * @pkey_table_len: entries of the P_Key table of a port
  * @gid_table_len: entries of the GID table of a port
  */

@@ -4,11 +4,9 @@
  * functions only.
  */
 
-#include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/mlx5/cq.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
@@ -26,8 +24,8 @@
  * @cqe: entries the user asked for
  * @log_max_cq_sz: log2 of the device's limit
  *
- * One entry more than asked for is needed to tell a full queue from an empty
- * one, and the device counts in powers of two.
+ * The queue has one entry more than asked for, so that a full queue differs from an empty
+ * queue, and the number of entries is a power of two.
  *
  * Return: number of CQEs, or -EINVAL if @cqe is zero or beyond the limit.
  */
@@ -35,7 +33,7 @@ int mlx5_ib_cq_entries(unsigned int cqe, u8 log_max_cq_sz)
 {
 	u32 max = (1U << min(log_max_cq_sz, 30)) - 1;
 
-	/* First, because roundup_pow_of_two() has no result beyond an unsigned long. */
+	/* Check before roundup_pow_of_two(), whose result might not fit into an unsigned long. */
 	if (!cqe || cqe > max)
 		return refuse(-EINVAL, "CQ of %u entries, 1 to %u are possible", cqe, max);
 	return roundup_pow_of_two(cqe + 1);
@@ -55,7 +53,7 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 	MLX5_SET(cqc, cqc, cqe_comp_en, 1);
 	switch (ucmd->cqe_comp_res_format) {
 	case MLX5_IB_CQE_RES_FORMAT_HASH:
-		/* Coded as 0. */
+		/* mini_cqe_res_format is 0. */
 		return 0;
 	case MLX5_IB_CQE_RES_FORMAT_CSUM:
 		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM);
@@ -78,8 +76,8 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
  * @cqc: zeroed struct mlx5_ifc_cqc_bits; gets the fields that follow from the request
  *	alone
  *
- * Return: 0; -EINVAL for invalid attributes; -EOPNOTSUPP for those
- * that this device cannot do.
+ * Return: 0; -EINVAL for invalid attributes; -EOPNOTSUPP for features
+ * that this device does not have.
  */
 int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 			    const struct mlx5_ib_caps *caps, void *cqc)

@@ -5,7 +5,6 @@
 
 #include <linux/array_size.h>
 #include <linux/mlx5/cq.h>
-#include <linux/mlx5/device.h>
 
 #include "layout/layout_cqe.h"
 
@@ -20,7 +19,7 @@
 static_assert(sizeof(struct mlx5_err_cqe) == sizeof(struct mlx5_cqe64));
 
 /**
- * mlx5_ib_cqe_kind - tell what a CQE is about
+ * mlx5_ib_cqe_kind - which kind of request a CQE is about
  * @cqe: the CQE
  *
  * Return: enum mlx5_ib_cqe_kind.
@@ -43,10 +42,10 @@ enum mlx5_ib_cqe_kind mlx5_ib_cqe_kind(const struct mlx5_cqe64 *cqe)
 }
 
 /**
- * mlx5_ib_cqe_is_error - tell whether a request has failed
+ * mlx5_ib_cqe_is_error - whether a request has failed
  * @cqe: the CQE, about a send or receive request
  *
- * Return: true if it has, or was flushed.
+ * Return: true if the request has failed or was flushed.
  */
 bool mlx5_ib_cqe_is_error(const struct mlx5_cqe64 *cqe)
 {
@@ -79,7 +78,7 @@ void mlx5_ib_cqe_read_error(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 	const struct mlx5_err_cqe *err = (const struct mlx5_err_cqe *)cqe;
 
 	wc->status = err->syndrome < ARRAY_SIZE(cqe_status) ? cqe_status[err->syndrome] : 0;
-	/* IB_WC_SUCCESS stands in the gaps of the table. */
+	/* Gaps of the table are 0, IB_WC_SUCCESS. */
 	wc->status = wc->status ?: IB_WC_GENERAL_ERR;
 	wc->vendor_err = err->vendor_err_synd;
 }
@@ -103,10 +102,9 @@ static const u8 send_opcodes[] = {
  * mlx5_ib_cqe_read_send - read the completion of a send request
  * @cqe: the CQE
  * @opcode: of the request
- * @wc: gets opcode, status, and the length of what was read
+ * @wc: gets opcode, status, and the length of the data that was read
  */
-void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcode,
-			   struct ib_wc *wc)
+void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcode, struct ib_wc *wc)
 {
 	wc->status = IB_WC_SUCCESS;
 	wc->opcode = send_opcodes[opcode];
@@ -129,10 +127,10 @@ void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcod
 /**
  * mlx5_ib_cqe_read_recv - read the completion of a receive request
  * @cqe: the CQE
- * @wc: gets all that the CQE tells
+ * @wc: gets all that the CQE has
  *
- * Without immediate data or an invalidated key, their place in the CQE has the P_Key index; in a
- * CQE of QP1 it has the P_Key itself, which pkey_index gets.
+ * In a CQE without immediate data or an invalidated key, their field has the P_Key index; in a CQE
+ * of QP1 the field has the P_Key itself, and so has pkey_index.
  */
 void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {

@@ -12,9 +12,9 @@
 
 /**
  * enum mlx5_ib_cqe_kind - what a CQE is about
- * @MLX5_IB_CQE_SEND: a send request of the queue pair that it names has completed, or failed
- * @MLX5_IB_CQE_RECV: a receive request has
- * @MLX5_IB_CQE_OTHER: neither; nothing is reported
+ * @MLX5_IB_CQE_SEND: a send request of the queue pair in the CQE has completed, or failed
+ * @MLX5_IB_CQE_RECV: a receive request of the queue pair or its SRQ has completed, or failed
+ * @MLX5_IB_CQE_OTHER: neither; the driver ignores the CQE
  */
 enum mlx5_ib_cqe_kind {
 	MLX5_IB_CQE_SEND,

@@ -2,36 +2,31 @@
 /*
  * Firmware commands that a process builds itself (DEVX).
  *
- * Firmware lets a command with a user id name only objects of the same id. It does not know which
- * handle the process has named beside the command, and some commands of the interface carry no id,
- * so firmware would execute them as if the kernel had sent them. Therefore the driver has a table
- * of all commands (enum in linux/mlx5/mlx5_ifc.h), and the rules by which it was made are these:
+ * Firmware lets a command with a user id name only objects of the same id. Firmware does not know
+ * which handle the process has named beside the command, and some commands of the interface carry
+ * no id, so firmware would execute them as if the kernel had sent them. Therefore the driver has a
+ * table of all commands (enum in linux/mlx5/mlx5_ifc.h), which was made by these rules:
  *
- *   * A command that creates an object may be sent if its object can be destroyed by one command.
- *     The driver builds that command when the object is created, because only then is all of it
- *     known.
+ *   * A command that creates an object may be sent if one command can destroy the object. The
+ *     driver builds the command that destroys the object when the object is created, because only
+ *     then all fields are known.
  *   * A command about an object may be sent only together with the handle of that object.
- *   * A command about no object may be sent if it changes nothing that others see.
- *   * A command that has no layout in mlx5_ifc.h is forbidden: the driver could not tell which
+ *   * A command about no object may be sent if it changes nothing that other users see.
+ *   * A command that has no layout in mlx5_ifc.h is forbidden: the driver does not know which
  *     object the command names.
  *   * What the driver or mlx5_core does for users is forbidden: UARs, memory of the process or of
  *     the device, event queues, user ids.
- *   * From MLX5_CMD_OP_GENERAL_START to MLX5_CMD_OP_GENERAL_END, commands are made for users:
- *     firmware checks each of them against the rights of the user id. These may be sent, also
- *     those that a later firmware will have.
+ *   * The opcodes from MLX5_CMD_OP_GENERAL_START to MLX5_CMD_OP_GENERAL_END are made for users:
+ *     firmware checks each command against the rights of the user id. A process may send all of
+ *     them, also commands that only a later firmware has.
  */
 
 #include <linux/bsearch.h>
-#include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/mlx5/driver.h>
-#include <linux/mlx5/mlx5_ifc.h>
-#include <linux/mlx5/qp.h>
-#include <linux/string.h>
 
 #include "layout/layout_devx.h"
 
-/* FLD(typ, fld): @fld of struct mlx5_ifc_@typ_bits */
+/* FLD(typ, fld): @fld of struct mlx5_ifc_@typ_bits; WQ_UMEM(typ, wq): the bits of its member @wq */
 #define FLD(...)		{ __mlx5_bit_off(__VA_ARGS__), __mlx5_bit_sz(__VA_ARGS__) }
 
 #define COMMAND(op, how, ...) \
@@ -47,6 +42,8 @@
 #define TYPE(typ, fld)		.type = FLD(typ, fld)
 #define TABLE(typ, fld)		.table = FLD(typ, fld)
 #define UMEM(...)		.umem = { __VA_ARGS__ }
+#define WQ_UMEM(...) \
+	UMEM(FLD(__VA_ARGS__.wq_umem_valid), FLD(__VA_ARGS__.dbr_umem_valid))
 #define UAR(typ, fld)		.uar = FLD(typ, fld)
 #define DENY(...)		.deny = { __VA_ARGS__ }
 #define NEEDS(...)		.needs = { __VA_ARGS__ }
@@ -54,29 +51,28 @@
 #define INTERNAL(...)		{ FLD(__VA_ARGS__), MLX5_UCTX_CAP_INTERNAL_DEV_RES }
 #define SIZE(typ)		.size = MLX5_ST_SZ_BYTES(typ)
 
-/* The highest bit: QP1 has such a Q_Key. */
+/* Q_Keys with the highest bit set, as QP1's, are for privileged users. */
 #define CONTROLLED_QKEY(typ) \
 	{ { __mlx5_bit_off(typ, qpc.q_key), 1 }, MLX5_UCTX_CAP_RAW_TX }
 
 /*
- * A state change; all those that take a context have the same layout. The reserved key, which
- * reaches all memory, is the kernel's. Fast registration (fre), by which a request brings DMA
- * addresses, is for privileged programs. From processes without CAP_NET_RAW ib_core keeps
- * controlled Q_Keys, and packets whose source is another queue pair (deth_sqpn).
+ * A state change; all state changes that take a context have the same layout. The reserved key,
+ * which reaches all memory, is the kernel's. Fast registration (fre), by which a request brings DMA
+ * addresses, is for privileged programs. As ib_core does, the table keeps controlled Q_Keys, and
+ * packets whose source is another queue pair (deth_sqpn), from processes without CAP_NET_RAW.
  */
 #define MODIFY_QP(op) \
-	MODIFY(op, QP, rst2init_qp_in, qpn, \
-	       DENY(FLD(rst2init_qp_in, qpc.rlky)), \
+	MODIFY(op, QP, rst2init_qp_in, qpn, DENY(FLD(rst2init_qp_in, qpc.rlky)), \
 	       NEEDS(CONTROLLED_QKEY(rst2init_qp_in), RAW(rst2init_qp_in, qpc.deth_sqpn), \
 		     INTERNAL(rst2init_qp_in, qpc.fre)))
 
-/* What belongs to a flow table. Rules of a table may steer packets of other processes. */
+/* Flow tables and their parts. Rules of a table may steer packets of other processes. */
 #define FLOW(op, how, k, num_typ, fld, typ, ...) \
 	OBJECT(op, how, k, num_typ, fld, TYPE(typ, table_type), \
 	       .rights = MLX5_UCTX_CAP_RAW_TX, __VA_ARGS__)
 /*
- * The function whose table it is: other_vport, other_eswitch, vport_number and the e-switch's
- * owner.
+ * The fields that say of which function the table is: other_vport, other_eswitch, vport_number and
+ * the owner of the e-switch.
  */
 #define SAME_FUNCTION \
 	.same = { { __mlx5_bit_off(delete_fte_in, other_vport), 32 }, \
@@ -106,10 +102,9 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(SAVE_VHCA_STATE),
 	FORBIDDEN(LOAD_VHCA_STATE),
 
-	/* Memory. DMA addresses of a umem are not those of another function (data_direct). */
-	CREATE(CREATE_MKEY, MKEY, create_mkey_out, mkey_index,
-	       UMEM(FLD(create_mkey_in, mkey_umem_valid)),
-	       DENY(FLD(create_mkey_in, data_direct))),
+	/* Memory. A umem has no DMA addresses for another function (data_direct). */
+	CREATE(CREATE_MKEY, MKEY, create_mkey_out, mkey_index, SIZE(create_mkey_in),
+	       UMEM(FLD(create_mkey_in, mkey_umem_valid)), DENY(FLD(create_mkey_in, data_direct))),
 	QUERY(QUERY_MKEY, MKEY, query_mkey_in, mkey_index),
 	DESTROY(DESTROY_MKEY, MKEY, destroy_mkey_in, mkey_index),
 	GENERAL(QUERY_SPECIAL_CONTEXTS),
@@ -125,7 +120,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(GEN_EQE),
 
 	/* Completion queues */
-	CREATE(CREATE_CQ, CQ, create_cq_out, cqn,
+	CREATE(CREATE_CQ, CQ, create_cq_out, cqn, SIZE(create_cq_in),
 	       UMEM(FLD(create_cq_in, cq_umem_valid),
 		    FLD(create_cq_in, cq_context.dbr_umem_valid)),
 	       UAR(create_cq_in, cq_context.uar_page)),
@@ -134,10 +129,9 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	MODIFY(MODIFY_CQ, CQ, modify_cq_in, cqn, UMEM(FLD(modify_cq_in, cq_umem_valid))),
 
 	/* Queue pairs */
-	CREATE(CREATE_QP, QP, create_qp_out, qpn,
+	CREATE(CREATE_QP, QP, create_qp_out, qpn, SIZE(create_qp_in),
 	       UMEM(FLD(create_qp_in, wq_umem_valid), FLD(create_qp_in, qpc.dbr_umem_valid)),
-	       UAR(create_qp_in, qpc.uar_page),
-	       DENY(FLD(create_qp_in, qpc.rlky)),
+	       UAR(create_qp_in, qpc.uar_page), DENY(FLD(create_qp_in, qpc.rlky)),
 	       NEEDS(CONTROLLED_QKEY(create_qp_in), RAW(create_qp_in, qpc.deth_sqpn),
 		     INTERNAL(create_qp_in, qpc.fre))),
 	DESTROY(DESTROY_QP, QP, destroy_qp_in, qpn),
@@ -177,9 +171,8 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	MODIFY(DRAIN_DCT, DCT, drain_dct_in, dctn),
 	QUERY(QUERY_DCT, DCT, query_dct_in, dctn),
 	FORBIDDEN(ARM_DCT_FOR_KEY_VIOLATION),
-	CREATE(CREATE_XRQ, XRQ, create_xrq_out, xrqn,
-	       UMEM(FLD(create_xrq_in, xrq_context.wq.wq_umem_valid),
-		    FLD(create_xrq_in, xrq_context.wq.dbr_umem_valid)),
+	CREATE(CREATE_XRQ, XRQ, create_xrq_out, xrqn, SIZE(create_xrq_in),
+	       WQ_UMEM(create_xrq_in, xrq_context.wq),
 	       DENY(FLD(create_xrq_in, xrq_context.rlkey))),
 	DESTROY(DESTROY_XRQ, XRQ, destroy_xrq_in, xrqn),
 	QUERY(QUERY_XRQ, XRQ, query_xrq_in, xrqn),
@@ -213,7 +206,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	GENERAL(QUERY_VPORT_COUNTER, DENY(FLD(query_vport_counter_in, clear)),
 		NEEDS(RAW(query_vport_counter_in, other_vport))),
 
-	/* Counters and rates. A set of Q counters is queried by its owner only. */
+	/* Counters and rates. Only the owner of a set of Q counters may query the set. */
 	CREATE(ALLOC_Q_COUNTER, Q_COUNTER, alloc_q_counter_out, counter_set_id),
 	DESTROY(DEALLOC_Q_COUNTER, Q_COUNTER, dealloc_q_counter_in, counter_set_id),
 	QUERY(QUERY_Q_COUNTER, Q_COUNTER, query_q_counter_in, counter_set_id,
@@ -290,11 +283,8 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	MODIFY(MODIFY_TIR, TIR, modify_tir_in, tirn),
 	DESTROY(DESTROY_TIR, TIR, destroy_tir_in, tirn),
 	QUERY(QUERY_TIR, TIR, query_tir_in, tirn),
-	CREATE(CREATE_SQ, SQ, create_sq_out, sqn,
-	       UMEM(FLD(create_sq_in, ctx.wq.wq_umem_valid),
-		    FLD(create_sq_in, ctx.wq.dbr_umem_valid)),
-	       UAR(create_sq_in, ctx.wq.uar_page),
-	       .rights = MLX5_UCTX_CAP_RAW_TX,
+	CREATE(CREATE_SQ, SQ, create_sq_out, sqn, .rights = MLX5_UCTX_CAP_RAW_TX,
+	       WQ_UMEM(create_sq_in, ctx.wq), UAR(create_sq_in, ctx.wq.uar_page),
 	       DENY(FLD(create_sq_in, ctx.rlky), FLD(create_sq_in, ctx.reg_umr)),
 	       NEEDS(INTERNAL(create_sq_in, ctx.fre))),
 	MODIFY(MODIFY_SQ, SQ, modify_sq_in, sqn,
@@ -302,16 +292,12 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	       NEEDS(INTERNAL(modify_sq_in, ctx.fre))),
 	DESTROY(DESTROY_SQ, SQ, destroy_sq_in, sqn),
 	QUERY(QUERY_SQ, SQ, query_sq_in, sqn),
-	CREATE(CREATE_RQ, RQ, create_rq_out, rqn,
-	       UMEM(FLD(create_rq_in, ctx.wq.wq_umem_valid),
-		    FLD(create_rq_in, ctx.wq.dbr_umem_valid)),
+	CREATE(CREATE_RQ, RQ, create_rq_out, rqn, WQ_UMEM(create_rq_in, ctx.wq),
 	       DENY(FLD(create_rq_in, ctx.rlky))),
 	MODIFY(MODIFY_RQ, RQ, modify_rq_in, rqn, DENY(FLD(modify_rq_in, ctx.rlky))),
 	DESTROY(DESTROY_RQ, RQ, destroy_rq_in, rqn),
 	QUERY(QUERY_RQ, RQ, query_rq_in, rqn),
-	CREATE(CREATE_RMP, RMP, create_rmp_out, rmpn,
-	       UMEM(FLD(create_rmp_in, ctx.wq.wq_umem_valid),
-		    FLD(create_rmp_in, ctx.wq.dbr_umem_valid))),
+	CREATE(CREATE_RMP, RMP, create_rmp_out, rmpn, WQ_UMEM(create_rmp_in, ctx.wq)),
 	MODIFY(MODIFY_RMP, RMP, modify_rmp_in, rmpn),
 	DESTROY(DESTROY_RMP, RMP, destroy_rmp_in, rmpn),
 	QUERY(QUERY_RMP, RMP, query_rmp_in, rmpn),
@@ -327,21 +313,19 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	DESTROY(DESTROY_RQT, RQT, destroy_rqt_in, rqtn),
 	QUERY(QUERY_RQT, RQT, query_rqt_in, rqtn),
 
-	/* Flow steering. The root decides over the packets of all. */
+	/* Flow steering. The root table sees the packets of all users. */
 	FORBIDDEN(SET_FLOW_TABLE_ROOT),
 	FLOW(CREATE_FLOW_TABLE, CREATE, FLOW_TABLE, create_flow_table_out, table_id,
 	     create_flow_table_in),
 	FLOW(DESTROY_FLOW_TABLE, DESTROY, FLOW_TABLE, destroy_flow_table_in, table_id,
-	     destroy_flow_table_in, SAME_FUNCTION,
-	     SIZE(destroy_flow_table_in)),
+	     destroy_flow_table_in, SAME_FUNCTION, SIZE(destroy_flow_table_in)),
 	FLOW(QUERY_FLOW_TABLE, QUERY, FLOW_TABLE, query_flow_table_in, table_id,
 	     query_flow_table_in),
 	FLOW(CREATE_FLOW_GROUP, CREATE, FLOW_GROUP, create_flow_group_out, group_id,
 	     create_flow_group_in, TABLE(create_flow_group_in, table_id)),
 	FLOW(DESTROY_FLOW_GROUP, DESTROY, FLOW_GROUP, destroy_flow_group_in, group_id,
 	     destroy_flow_group_in, TABLE(destroy_flow_group_in, table_id),
-	     SAME_FUNCTION,
-	     SIZE(destroy_flow_group_in)),
+	     SAME_FUNCTION, SIZE(destroy_flow_group_in)),
 	FLOW(QUERY_FLOW_GROUP, QUERY, FLOW_GROUP, query_flow_group_in, group_id,
 	     query_flow_group_in, TABLE(query_flow_group_in, table_id)),
 	FLOW(SET_FLOW_TABLE_ENTRY, CREATE, FLOW_ENTRY, set_fte_in, flow_index, set_fte_in,
@@ -349,11 +333,10 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FLOW(QUERY_FLOW_TABLE_ENTRY, QUERY, FLOW_ENTRY, query_fte_in, flow_index, query_fte_in,
 	     TABLE(query_fte_in, table_id)),
 	FLOW(DELETE_FLOW_TABLE_ENTRY, DESTROY, FLOW_ENTRY, delete_fte_in, flow_index,
-	     delete_fte_in, TABLE(delete_fte_in, table_id), SAME_FUNCTION,
-	     SIZE(delete_fte_in)),
+	     delete_fte_in, TABLE(delete_fte_in, table_id), SAME_FUNCTION, SIZE(delete_fte_in)),
 	/*
-	 * Of a bulk of counters, the number is that of the first. Firmware does not know whose the
-	 * others are.
+	 * A bulk of counters has the number of its first counter. Firmware does not know whose the
+	 * further counters are.
 	 */
 	CREATE(ALLOC_FLOW_COUNTER, FLOW_COUNTER, alloc_flow_counter_out, flow_counter_id),
 	DESTROY(DEALLOC_FLOW_COUNTER, FLOW_COUNTER, dealloc_flow_counter_in, flow_counter_id),
@@ -382,7 +365,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(FPGA_DESTROY_QP),
 	FORBIDDEN(FPGA_QUERY_QP_COUNTERS),
 
-	/* Objects that have their type in the command; user ids and umems */
+	/* Objects whose type is a field of the command; user ids and umems */
 	CREATE(CREATE_GENERAL_OBJECT, GENERAL_OBJECT, general_obj_out_cmd_hdr, obj_id,
 	       TYPE(general_obj_in_cmd_hdr, obj_type)),
 	MODIFY(MODIFY_GENERAL_OBJECT, GENERAL_OBJECT, general_obj_in_cmd_hdr, obj_id,
@@ -396,7 +379,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(CREATE_UMEM),
 	FORBIDDEN(DESTROY_UMEM),
 
-	/* Those made for users; some of them change what others use */
+	/* Commands for users; some of them change what other users see */
 	GENERAL(SYNC_STEERING, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(QUERY_VHCA_STATE),
 	GENERAL(MODIFY_VHCA_STATE, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
@@ -408,38 +391,37 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	{ .opcode = MLX5_CMD_OPCODE_QUERY_VUID, .use = MLX5_IB_DEVX_GENERAL },
 };
 
-/* A command for users that the table does not have. */
+/* Stands for each command for users that the table does not have. */
 static const struct mlx5_ib_devx_cmd devx_later_cmd = { .use = MLX5_IB_DEVX_GENERAL };
 
-/* What the log calls objects of a kind. */
-static const char * const devx_kind_names[MLX5_IB_DEVX_NUM_KINDS] = {
-	[MLX5_IB_DEVX_MKEY] = "DEVX mkey",
-	[MLX5_IB_DEVX_CQ] = "DEVX CQ",
-	[MLX5_IB_DEVX_QP] = "DEVX QP",
-	[MLX5_IB_DEVX_XRC_SRQ] = "DEVX XRC SRQ",
-	[MLX5_IB_DEVX_DCT] = "DEVX DCT",
-	[MLX5_IB_DEVX_XRQ] = "DEVX XRQ",
-	[MLX5_IB_DEVX_Q_COUNTER] = "DEVX Q counter set",
-	[MLX5_IB_DEVX_SCHEDULING_ELEMENT] = "DEVX scheduling element",
-	[MLX5_IB_DEVX_PD] = "DEVX PD",
-	[MLX5_IB_DEVX_MCG] = "DEVX multicast attachment of QP",
-	[MLX5_IB_DEVX_XRCD] = "DEVX XRC domain",
-	[MLX5_IB_DEVX_TRANSPORT_DOMAIN] = "DEVX transport domain",
-	[MLX5_IB_DEVX_VXLAN_PORT] = "DEVX VXLAN port",
-	[MLX5_IB_DEVX_L2_ENTRY] = "DEVX L2 table entry",
-	[MLX5_IB_DEVX_TIR] = "DEVX TIR",
-	[MLX5_IB_DEVX_SQ] = "DEVX SQ",
-	[MLX5_IB_DEVX_RQ] = "DEVX RQ",
-	[MLX5_IB_DEVX_RMP] = "DEVX RMP",
-	[MLX5_IB_DEVX_TIS] = "DEVX TIS",
-	[MLX5_IB_DEVX_RQT] = "DEVX RQT",
-	[MLX5_IB_DEVX_FLOW_TABLE] = "DEVX flow table",
-	[MLX5_IB_DEVX_FLOW_GROUP] = "DEVX flow group",
-	[MLX5_IB_DEVX_FLOW_ENTRY] = "DEVX flow table entry",
-	[MLX5_IB_DEVX_FLOW_COUNTER] = "DEVX flow counter",
-	[MLX5_IB_DEVX_PACKET_REFORMAT] = "DEVX packet reformat context",
-	[MLX5_IB_DEVX_MODIFY_HEADER] = "DEVX modify header context",
-	[MLX5_IB_DEVX_GENERAL_OBJECT] = "DEVX general object",
+const struct mlx5_ib_devx_kind_info mlx5_ib_devx_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
+	[MLX5_IB_DEVX_MKEY] = { "DEVX mkey", MLX5_OBJ_TYPE_MKEY },
+	[MLX5_IB_DEVX_CQ] = { "DEVX CQ", MLX5_OBJ_TYPE_CQ },
+	[MLX5_IB_DEVX_QP] = { "DEVX QP", MLX5_OBJ_TYPE_QP },
+	[MLX5_IB_DEVX_XRC_SRQ] = { "DEVX XRC SRQ", MLX5_OBJ_TYPE_RMP },
+	[MLX5_IB_DEVX_DCT] = { "DEVX DCT", MLX5_OBJ_TYPE_DCT },
+	[MLX5_IB_DEVX_XRQ] = { "DEVX XRQ", MLX5_OBJ_TYPE_XRQ },
+	[MLX5_IB_DEVX_Q_COUNTER] = { "DEVX Q counter set" },
+	[MLX5_IB_DEVX_SCHEDULING_ELEMENT] = { "DEVX scheduling element" },
+	[MLX5_IB_DEVX_PD] = { "DEVX PD" },
+	[MLX5_IB_DEVX_MCG] = { "DEVX multicast attachment of QP" },
+	[MLX5_IB_DEVX_XRCD] = { "DEVX XRC domain" },
+	[MLX5_IB_DEVX_TRANSPORT_DOMAIN] = { "DEVX transport domain" },
+	[MLX5_IB_DEVX_VXLAN_PORT] = { "DEVX VXLAN port" },
+	[MLX5_IB_DEVX_L2_ENTRY] = { "DEVX L2 table entry" },
+	[MLX5_IB_DEVX_TIR] = { "DEVX TIR", MLX5_OBJ_TYPE_TIR },
+	[MLX5_IB_DEVX_SQ] = { "DEVX SQ", MLX5_OBJ_TYPE_SQ },
+	[MLX5_IB_DEVX_RQ] = { "DEVX RQ", MLX5_OBJ_TYPE_RQ },
+	[MLX5_IB_DEVX_RMP] = { "DEVX RMP", MLX5_OBJ_TYPE_RMP },
+	[MLX5_IB_DEVX_TIS] = { "DEVX TIS", MLX5_OBJ_TYPE_TIS },
+	[MLX5_IB_DEVX_RQT] = { "DEVX RQT", MLX5_OBJ_TYPE_RQT },
+	[MLX5_IB_DEVX_FLOW_TABLE] = { "DEVX flow table" },
+	[MLX5_IB_DEVX_FLOW_GROUP] = { "DEVX flow group" },
+	[MLX5_IB_DEVX_FLOW_ENTRY] = { "DEVX flow table entry" },
+	[MLX5_IB_DEVX_FLOW_COUNTER] = { "DEVX flow counter", MLX5_OBJ_TYPE_FLOW_COUNTER },
+	[MLX5_IB_DEVX_PACKET_REFORMAT] = { "DEVX packet reformat context" },
+	[MLX5_IB_DEVX_MODIFY_HEADER] = { "DEVX modify header context" },
+	[MLX5_IB_DEVX_GENERAL_OBJECT] = { "DEVX general object" },
 };
 
 static int devx_compare_opcode(const void *key, const void *elt)
@@ -472,9 +454,9 @@ const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
  * mlx5_ib_devx_destroy_cmd - the command that destroys what a command creates
  * @cmd: the entry of a command that creates an object
  *
- * The opcodes of both are close together, that of the command that destroys is the greater one.
+ * The command that destroys the object has a greater opcode, a short way behind in the table.
  *
- * Return: the entry of the command that destroys; NULL if there is none.
+ * Return: the entry of the command that destroys the object; NULL if there is no such command.
  */
 const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(const struct mlx5_ib_devx_cmd *cmd)
 {
@@ -484,15 +466,4 @@ const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(const struct mlx5_ib_dev
 		if (destroy->kind == cmd->kind && destroy->use == MLX5_IB_DEVX_DESTROY)
 			return destroy;
 	return NULL;
-}
-
-/**
- * mlx5_ib_devx_kind_name - what the log calls objects of a kind
- * @kind: of object
- *
- * Return: the name, or NULL for MLX5_IB_DEVX_NO_KIND.
- */
-const char *mlx5_ib_devx_kind_name(enum mlx5_ib_devx_kind kind)
-{
-	return devx_kind_names[kind];
 }

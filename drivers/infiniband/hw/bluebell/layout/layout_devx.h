@@ -10,13 +10,13 @@
 #include <linux/mlx5/device.h>
 #include <linux/types.h>
 
-/* The longest command that destroys an object: DESTROY_FLOW_TABLE and its like. */
+/* The longest command that destroys an object: that of a flow table, group or entry. */
 #define MLX5_IB_DEVX_DESTROY_DW	MLX5_ST_SZ_DW(delete_fte_in)
 
 /**
  * enum mlx5_ib_devx_use - what a process may use a command for
  * @MLX5_IB_DEVX_FORBIDDEN: nothing
- * @MLX5_IB_DEVX_GENERAL: it names no object, and may be sent as it is
+ * @MLX5_IB_DEVX_GENERAL: names no object, and may be sent unchanged
  * @MLX5_IB_DEVX_CREATE: creates an object
  * @MLX5_IB_DEVX_MODIFY: changes an object
  * @MLX5_IB_DEVX_QUERY: reads an object
@@ -66,10 +66,21 @@ enum mlx5_ib_devx_kind {
 };
 
 /**
+ * struct mlx5_ib_devx_kind_info - what the log and events call objects of a kind
+ * @name: for the log
+ * @event_type: MLX5_OBJ_TYPE_* in events; 0 for a kind without events. Events of a general object
+ *	have the type of the object
+ */
+struct mlx5_ib_devx_kind_info {
+	const char *name;
+	u16 event_type;
+};
+
+/**
  * struct mlx5_ib_devx_field - where a command or its answer has a field
  * @offset: of the first bit, as struct mlx5_ifc_*_bits count them
- * @bits: how many; 0 for no field. A field of up to 32 bits lies in one dword, a longer one
- *	consists of whole dwords
+ * @bits: length of the field; 0 for no field. A field of up to 32 bits lies in one dword, a longer
+ *	field consists of whole dwords
  */
 struct mlx5_ib_devx_field {
 	u16 offset;
@@ -80,29 +91,30 @@ struct mlx5_ib_devx_field {
  * struct mlx5_ib_devx_cmd - a command
  * @opcode: MLX5_CMD_OP_*
  * @use: enum mlx5_ib_devx_use
- * @kind: enum mlx5_ib_devx_kind, of the object that it is about
+ * @kind: enum mlx5_ib_devx_kind, of the object that the command is about
  * @num_in_request: of a command that creates: the request has @num, not the answer
- * @size: of a command that destroys: its bytes; 0 for one that says only which object it is about
- * @rights: MLX5_UCTX_CAP_* that the sender must have, as it has been privileged when it opened the
- *	device; not all of them are in a user id, see mlx5_ib_create_uctx()
+ * @size: of a command that creates: the least number of bytes that it must have, 0 if only the
+ *	fields of the table count; of a command that destroys: its bytes, 0 for a command that has
+ *	no field but @num
+ * @rights: MLX5_UCTX_CAP_* that the sender must have had when it opened the device; a user id has
+ *	only some of them, see mlx5_ib_create_uctx()
  * @num: number of the object
  * @type: of the object, if numbers of different types may be equal: of a general object its type,
  *	of what belongs to a flow table the table's, of a scheduling element its hierarchy
  * @table: number of the flow table that the object belongs to
- * @umem: bits that say that the memory of the object is a umem. The driver sets them, because the
- *	device would take other memory for DMA addresses
+ * @umem: bits that say that the memory of the object is a umem. The driver sets the bits, because
+ *	without them the command brings DMA addresses
  * @uar: index of the UAR whose doorbells the object has
  * @deny: fields that must be 0
- * @needs: fields that must be 0 if the sender has not the rights beside them, MLX5_UCTX_CAP_*
- * @same: of a command that destroys: fields that repeat those of the command that has created the
- *	object
+ * @needs: fields that must be 0 unless the sender has the rights of the entry, MLX5_UCTX_CAP_*
+ * @same: of a command that destroys: fields to copy from the command that has created the object
  */
 struct mlx5_ib_devx_cmd {
 	u16 opcode;
 	u8 use;
 	u8 kind;
 	bool num_in_request;
-	u8 size;
+	u16 size;
 	u32 rights;
 	struct mlx5_ib_devx_field num;
 	struct mlx5_ib_devx_field type;
@@ -118,11 +130,11 @@ struct mlx5_ib_devx_cmd {
 };
 
 /**
- * struct mlx5_ib_devx_id - what tells an object from all others of the device
+ * struct mlx5_ib_devx_id - identifies an object of the device
  * @kind: enum mlx5_ib_devx_kind
  * @num: as in struct mlx5_ib_devx_cmd
- * @type: the same; 0 for a kind without types
- * @table: the same; 0 for a kind without tables
+ * @type: as in struct mlx5_ib_devx_cmd; 0 for a kind without types
+ * @table: as in struct mlx5_ib_devx_cmd; 0 for a kind without tables
  */
 struct mlx5_ib_devx_id {
 	u8 kind;
@@ -131,9 +143,10 @@ struct mlx5_ib_devx_id {
 	u32 table;
 };
 
+extern const struct mlx5_ib_devx_kind_info mlx5_ib_devx_kinds[MLX5_IB_DEVX_NUM_KINDS];
+
 const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode);
 const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(const struct mlx5_ib_devx_cmd *cmd);
-const char *mlx5_ib_devx_kind_name(enum mlx5_ib_devx_kind kind);
 int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use use, u32 rights,
 			   const struct mlx5_ib_devx_cmd **cmd);
 int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,

@@ -4,17 +4,14 @@
  * from it and changes in it, by the table of layout_devx.c.
  */
 
-#include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/mlx5/driver.h>
-#include <linux/mlx5/mlx5_ifc.h>
 #include <linux/mlx5/qp.h>
 #include <linux/string.h>
 
 #include "layout/layout_devx.h"
 #include "layout/refuse.h"
 
-/* The field, and the dword that it is in, lies in the first @len bytes. */
+/* Whether the field, and the dword that contains it, lies in the first @len bytes. */
 static bool devx_has_field(size_t len, struct mlx5_ib_devx_field field)
 {
 	return round_up(field.offset + field.bits, 32) / BITS_PER_BYTE <= len;
@@ -54,13 +51,14 @@ static void devx_set(void *buf, struct mlx5_ib_devx_field field, u32 value)
 /* Whether the command has the fields that name its object. */
 static bool devx_request_has_id(const struct mlx5_ib_devx_cmd *cmd, size_t in_len)
 {
-	if (cmd->use != MLX5_IB_DEVX_CREATE || cmd->num_in_request)
-		if (!devx_has_field(in_len, cmd->num))
-			return false;
+	bool has_num = cmd->use != MLX5_IB_DEVX_CREATE || cmd->num_in_request;
+
+	if (has_num && !devx_has_field(in_len, cmd->num))
+		return false;
 	return devx_has_field(in_len, cmd->type) && devx_has_field(in_len, cmd->table);
 }
 
-/* A command that is cut off before a field reads as if the field were 0. */
+/* If the command ends before a field, the field reads as 0. */
 static u32 devx_get_if(const void *in, size_t in_len, struct mlx5_ib_devx_field field)
 {
 	return devx_has_field(in_len, field) ? devx_get(in, field) : 0;
@@ -76,7 +74,7 @@ static bool devx_is_denied(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
 	return false;
 }
 
-/* Types that the driver does not know may be of anything that the device has. */
+/* A general object of an unknown type may be any resource of the device. */
 static u32 devx_rights_for_type(u32 type)
 {
 	switch (type) {
@@ -91,7 +89,7 @@ static u32 devx_rights_for_type(u32 type)
 	}
 }
 
-/* The rights that a command needs with these fields. */
+/* The rights that a command needs, by its opcode and by the fields that it sets. */
 static u32 devx_rights_for(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len)
 {
 	const struct mlx5_ib_devx_field st = {
@@ -119,11 +117,12 @@ static u32 devx_rights_for(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
  * @rights: MLX5_UCTX_CAP_* that it has
  * @cmd: gets the command's entry
  *
- * A command that is sent on behalf of another function (vhca_tunnel_id) is refused: the driver
- * could not tell whose objects it names.
+ * A command on behalf of another function (vhca_tunnel_id) is refused: the driver does not know
+ * whose objects the command names.
  *
  * Return: 0; -EINVAL for a command that serves another purpose, is too short to name its object,
- * or is unknown; or -EPERM for one that needs more rights, or has a field that users must not set.
+ * or is unknown; or -EPERM for a command that needs more rights, or sets a field that users must
+ * not set.
  */
 int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use use, u32 rights,
 			   const struct mlx5_ib_devx_cmd **cmd)
@@ -138,7 +137,7 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 	opcode = MLX5_GET(general_obj_in_cmd_hdr, in, opcode);
 	found = mlx5_ib_devx_find_cmd(opcode);
 	if (!found || found->use != use)
-		return refuse(-EINVAL, "command 0x%x is not one of this method", opcode);
+		return refuse(-EINVAL, "command 0x%x is not for this method", opcode);
 	if (!devx_request_has_id(found, in_len))
 		return refuse(-EINVAL, "command 0x%x of %zu bytes names no object", opcode, in_len);
 	needed = devx_rights_for(found, in, in_len);
@@ -150,13 +149,11 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 }
 
 /*
- * Service types for processes. The others are the kernel's: MADs, and UMR on keys over DMA
+ * Service types for processes. Other service types are the kernel's: MADs, and UMR on keys over DMA
  * addresses.
  */
-static int devx_check_qp(const void *in, size_t in_len)
+static int devx_check_qp(const void *in)
 {
-	if (in_len < MLX5_ST_SZ_BYTES(create_qp_in))
-		return refuse(-EINVAL, "CREATE_QP of %zu bytes is too short", in_len);
 	switch (MLX5_GET(create_qp_in, in, qpc.st)) {
 	case MLX5_QP_ST_RC:
 	case MLX5_QP_ST_UC:
@@ -179,16 +176,13 @@ static u8 devx_mkey_access_mode(const void *in)
 }
 
 /*
- * Keys over a umem, for good, or over other keys. The other modes take an address of memory, the
- * host's or the device's.
+ * Processes may create keys over a umem, which UMR cannot change, and keys over other keys. In the
+ * other modes a key has an address of memory, of the host or of the device.
  */
-static int devx_check_mkey(const void *in, size_t in_len)
+static int devx_check_mkey(const void *in)
 {
 	const void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
 	bool may;
-
-	if (in_len < MLX5_ST_SZ_BYTES(create_mkey_in))
-		return refuse(-EINVAL, "CREATE_MKEY of %zu bytes is too short", in_len);
 
 	switch (devx_mkey_access_mode(in)) {
 	case MLX5_MKC_ACCESS_MODE_MTT:
@@ -206,15 +200,13 @@ static int devx_check_mkey(const void *in, size_t in_len)
 				devx_mkey_access_mode(in));
 }
 
-/* Other offloads than that of the header may take addresses where the header has reserved bits. */
-static int devx_check_xrq(const void *in, size_t in_len)
+/* Offloads that mlx5_ifc.h does not know may have addresses in bits that it calls reserved. */
+static int devx_check_xrq(const void *in)
 {
-	if (in_len < MLX5_ST_SZ_BYTES(create_xrq_in))
-		return refuse(-EINVAL, "CREATE_XRQ of %zu bytes is too short", in_len);
-	if (MLX5_GET(create_xrq_in, in, xrq_context.offload) > MLX5_XRQC_OFFLOAD_RNDV)
-		return refuse(-EPERM, "CREATE_XRQ with offload %u",
-			      MLX5_GET(create_xrq_in, in, xrq_context.offload));
-	return 0;
+	u8 offload = MLX5_GET(create_xrq_in, in, xrq_context.offload);
+
+	return offload <= MLX5_XRQC_OFFLOAD_RNDV ? 0 :
+	       refuse(-EPERM, "CREATE_XRQ with offload %u", offload);
 }
 
 /**
@@ -225,23 +217,23 @@ static int devx_check_xrq(const void *in, size_t in_len)
  * @out_len: bytes that the process has for the answer
  *
  * Return: 0; -EINVAL if the command or the room for the answer is too short; or -EPERM for an
- * object that would give access to what is not the user's.
+ * object that would give access to what does not belong to the user.
  */
 int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
 			      size_t out_len)
 {
 	if (!cmd->num_in_request && !devx_has_field(out_len, cmd->num))
 		return refuse(-EINVAL, "answer of %zu bytes, too short for a number", out_len);
+	if (in_len < cmd->size)
+		return refuse(-EINVAL, "command 0x%x has %zu of %u bytes", cmd->opcode, in_len,
+			      cmd->size);
 	switch (cmd->opcode) {
-	case MLX5_CMD_OP_CREATE_CQ:
-		return in_len >= MLX5_ST_SZ_BYTES(create_cq_in) ? 0 :
-		       refuse(-EINVAL, "CREATE_CQ of %zu bytes is too short", in_len);
 	case MLX5_CMD_OP_CREATE_QP:
-		return devx_check_qp(in, in_len);
+		return devx_check_qp(in);
 	case MLX5_CMD_OP_CREATE_MKEY:
-		return devx_check_mkey(in, in_len);
+		return devx_check_mkey(in);
 	case MLX5_CMD_OP_CREATE_XRQ:
-		return devx_check_xrq(in, in_len);
+		return devx_check_xrq(in);
 	default:
 		return 0;
 	}
@@ -267,7 +259,7 @@ static bool devx_has_memory(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
 	switch (cmd->opcode) {
 	case MLX5_CMD_OP_CREATE_MKEY:
-		/* Otherwise the translation entries are keys. */
+		/* In other modes the translation entries are keys. */
 		return devx_mkey_access_mode(in) == MLX5_MKC_ACCESS_MODE_MTT;
 	case MLX5_CMD_OP_MODIFY_CQ:
 		return MLX5_GET(modify_cq_in, in, op_mod) != MLX5_MODIFY_CQ_IN_OP_MOD_MODIFY_CQ;
@@ -277,14 +269,14 @@ static bool devx_has_memory(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 }
 
 /**
- * mlx5_ib_devx_use_umem - have the device take the memory that a command names for a umem
+ * mlx5_ib_devx_use_umem - set the bits that say that the memory of an object is a umem
  * @cmd: the entry of a command that creates or changes an object; checked by
- *	mlx5_ib_devx_check_create() if it creates one
+ *	mlx5_ib_devx_check_create() if it creates an object
  * @in: the command, which is changed
  * @in_len: bytes of @in
  *
- * Without these bits the command would bring DMA addresses, so a process could have the device
- * access any memory.
+ * Without these bits the device reads DMA addresses from the command, so a process could have the
+ * device access any memory.
  *
  * Return: 0, or -EINVAL for a command that is too short to have the bits.
  */
@@ -303,7 +295,7 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 }
 
 /**
- * mlx5_ib_devx_read_uar - the UAR whose doorbells an object has
+ * mlx5_ib_devx_read_uar - the UAR on which an object is rung
  * @cmd: the entry of the command that creates the object
  * @in: the command
  * @in_len: bytes of @in
@@ -324,7 +316,7 @@ bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
  * mlx5_ib_devx_read_id - the object that a command has created, or names
  * @cmd: the command's entry
  * @in: the command, which is long enough, as mlx5_ib_devx_check_cmd() has found
- * @out: its answer; not used for a command that does not create
+ * @out: the answer; not used for a command that creates no object
  * @id: gets the object
  */
 void mlx5_ib_devx_read_id(const struct mlx5_ib_devx_cmd *cmd, const void *in, const void *out,
@@ -358,7 +350,7 @@ bool mlx5_ib_devx_names(const struct mlx5_ib_devx_cmd *cmd, const void *in,
 	       named.table == id->table;
 }
 
-/* Dword by dword, because a field of more than 32 bits consists of whole ones. */
+/* Dword by dword, because a field of more than 32 bits consists of whole dwords. */
 static void devx_copy_field(u32 *to, const void *from, size_t from_len,
 			    struct mlx5_ib_devx_field field)
 {
@@ -397,6 +389,6 @@ size_t mlx5_ib_devx_fill_destroy(const struct mlx5_ib_devx_cmd *created_by,
 	devx_set(in, cmd->num, id->num);
 	devx_set(in, cmd->type, id->type);
 	devx_set(in, cmd->table, id->table);
-	/* Most of them say only which object they are about. */
+	/* Most of these commands have no field but the number of the object. */
 	return cmd->size ?: MLX5_ST_SZ_BYTES(dealloc_pd_in);
 }

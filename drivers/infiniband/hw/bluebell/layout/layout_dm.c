@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Device memory layout: the size of an allocation, its pages of the window, and the
- * key over it. Pure functions only; the page size is always an
- * argument.
+ * key over it. Pure functions only; the page size is always an argument.
  */
 
 #include <linux/align.h>
 #include <linux/bitmap.h>
-#include <linux/errno.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <rdma/ib_verbs.h>
 
@@ -31,7 +28,7 @@
  * Processes map whole pages, so a window that does not begin and end with a page of
  * the host cannot be used.
  *
- * Return: true if it has.
+ * Return: true if the device has such memory.
  */
 bool mlx5_ib_has_dm(const struct mlx5_ib_caps *caps, unsigned int page_shift)
 {
@@ -73,7 +70,7 @@ int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_dm_alloc_size - size of an allocation as ALLOC_MEMIC takes it
+ * mlx5_ib_dm_alloc_size - size of an allocation for ALLOC_MEMIC
  * @length: bytes that the user asks for, checked
  * @caps: what the device can do
  *
@@ -90,12 +87,12 @@ u32 mlx5_ib_dm_alloc_size(u32 length, const struct mlx5_ib_caps *caps)
  * @used: bitmap of the window's pages
  * @caps: what the device can do; it has memory for users
  * @page_shift: log2 of the host's page size
- * @from: first page to look at
+ * @from: page at which the search starts
  * @length: bytes
  * @log_align: log2 of the alignment of the address in BAR 0
  *
- * Return: number of the first page, or the number of pages in the window if
- * there are not enough that are free and lie together.
+ * Return: number of the first page; the number of pages in the window if
+ * there are not enough contiguous free pages.
  */
 unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5_ib_caps *caps,
 				    unsigned int page_shift, unsigned long from, u32 length,
@@ -116,8 +113,8 @@ unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5
  * mlx5_ib_check_dm_access - check the access to a region over device memory
  * @access: enum ib_access_flags
  *
- * Return: 0; -EINVAL for a region that is not zero based; -EOPNOTSUPP for access
- * that makes no sense without pages of the host, or is not known.
+ * Return: 0; -EINVAL for a region that is not zero based; -EOPNOTSUPP for access rights
+ * that need pages of the host, or are unknown.
  */
 int mlx5_ib_check_dm_access(u32 access)
 {
@@ -130,12 +127,12 @@ int mlx5_ib_check_dm_access(u32 access)
 /**
  * mlx5_ib_fill_memic_mkey - build CREATE_MKEY for device memory
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits
- * @attr: what to write; the key has no translation entries
- * @addr: of the region's first byte, from the start of BAR 0
- * @caps: says whether relaxed ordering can be had
+ * @attr: attributes of the key, which has no translation entries
+ * @addr: offset of the region's first byte in BAR 0
+ * @caps: says whether the device supports relaxed ordering
  *
- * In this access mode the key's start is the address in the device, and the
- * addresses that it is used with begin at 0.
+ * In this access mode the start of the key is the address in the device, and requests
+ * use addresses from 0 on.
  */
 void mlx5_ib_fill_memic_mkey(void *in, const struct mlx5_ib_mkc_attr *attr, u64 addr,
 			     const struct mlx5_ib_caps *caps)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Device memory layout: the size of an allocation, its pages of the window, and the
- * key over it. Pure functions only; the page size is always an
- * argument.
+ * key over it. Pure functions only; the page size is always an argument.
  */
 
 #ifndef BLUEBELL_LAYOUT_DM_H

@@ -2,21 +2,19 @@
 /*
  * Events of the device as processes subscribe to them (DEVX).
  *
- * An event is about an object, or about the device as a whole. mlx5_core receives those of all
- * users in one event queue, so the driver has to know of each type of event where it names the
- * object. These are the rules:
+ * An event is about an object, or about the device as a whole. mlx5_core receives the events of all
+ * users in one event queue, so the driver has to know, for each type of event, where the event
+ * names its object. These are the rules:
  *
  *   * The owner of an object may subscribe to its events.
  *   * An event of an object is never delivered to a subscriber of the device's events.
- *   * An event of the device that its firmware means for users (user_unaffiliated_events) may be
- *     subscribed to by every context that has a user id; so may the port's, which verbs report to
- *     everyone. The others that are known need the right to internal device resources.
- *   * What mlx5_core or the driver handles on behalf of the kernel is delivered to nobody.
+ *   * Every context that has a user id may subscribe to the events of the device that firmware
+ *     reports to users (user_unaffiliated_events), and to those of the port, which verbs report to
+ *     every process. Other known events of the device need the right to internal device resources.
+ *   * No process gets the events that mlx5_core or the driver handles on behalf of the kernel.
  */
 
-#include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 
 #include "layout/layout_devx.h"
@@ -25,10 +23,10 @@
 
 #define NUM_MASK	0xffffff
 
-/* General objects have types below. */
+/* The types of general objects are smaller. */
 #define FIRST_QUEUE_TYPE	MLX5_OBJ_TYPE_MKEY
 
-/* How an event says what it is about. Those from EVENT_OF_QUEUE on are about an object. */
+/* What an event is about. From EVENT_OF_QUEUE on, the event is about an object. */
 enum event_form {
 	EVENT_UNKNOWN,		/* as the device's capabilities say */
 	EVENT_OF_KERNEL,
@@ -85,37 +83,42 @@ static const u8 event_forms[MLX5_EVENT_TYPE_MAX] = {
 	[MLX5_EVENT_TYPE_DEVICE_TRACER] = EVENT_OF_KERNEL,
 };
 
-/* What events call the objects that DEVX users create; others have no events. */
-static const u16 event_types[MLX5_IB_DEVX_NUM_KINDS] = {
-	[MLX5_IB_DEVX_MKEY] = MLX5_OBJ_TYPE_MKEY,
-	[MLX5_IB_DEVX_CQ] = MLX5_OBJ_TYPE_CQ,
-	[MLX5_IB_DEVX_QP] = MLX5_OBJ_TYPE_QP,
-	[MLX5_IB_DEVX_XRC_SRQ] = MLX5_OBJ_TYPE_RMP,
-	[MLX5_IB_DEVX_RMP] = MLX5_OBJ_TYPE_RMP,
-	[MLX5_IB_DEVX_DCT] = MLX5_OBJ_TYPE_DCT,
-	[MLX5_IB_DEVX_XRQ] = MLX5_OBJ_TYPE_XRQ,
-	[MLX5_IB_DEVX_TIR] = MLX5_OBJ_TYPE_TIR,
-	[MLX5_IB_DEVX_TIS] = MLX5_OBJ_TYPE_TIS,
-	[MLX5_IB_DEVX_SQ] = MLX5_OBJ_TYPE_SQ,
-	[MLX5_IB_DEVX_RQ] = MLX5_OBJ_TYPE_RQ,
-	[MLX5_IB_DEVX_RQT] = MLX5_OBJ_TYPE_RQT,
-	[MLX5_IB_DEVX_FLOW_COUNTER] = MLX5_OBJ_TYPE_FLOW_COUNTER,
+/* Type of the object, if all events of a form have the same; where the event has its number. */
+static const struct {
+	u16 type;
+	u8 num;
+} event_objects[] = {
+	[EVENT_OF_QUEUE] = { 0, offsetof(struct mlx5_eqe, data.qp_srq.qp_srq_n) },
+	[EVENT_OF_CQ] = { MLX5_OBJ_TYPE_CQ, offsetof(struct mlx5_eqe, data.cq_err.cqn) },
+	[EVENT_OF_SRQ] = { MLX5_OBJ_TYPE_RMP, offsetof(struct mlx5_eqe, data.qp_srq.qp_srq_n) },
+	[EVENT_OF_XRQ] = { MLX5_OBJ_TYPE_XRQ, offsetof(struct mlx5_eqe, data.xrq_err.type_xrqn) },
+	[EVENT_OF_DCT] = { MLX5_OBJ_TYPE_DCT, offsetof(struct mlx5_eqe, data.dct.dctn) },
+	[EVENT_COMPLETION] = { MLX5_OBJ_TYPE_CQ, offsetof(struct mlx5_eqe, data.comp.cqn) },
+};
+
+/* Types of the objects that events of form EVENT_OF_QUEUE are about. */
+static const u16 event_queue_types[] = {
+	[MLX5_EVENT_QUEUE_TYPE_QP] = MLX5_OBJ_TYPE_QP,
+	[MLX5_EVENT_QUEUE_TYPE_RQ] = MLX5_OBJ_TYPE_RQ,
+	[MLX5_EVENT_QUEUE_TYPE_SQ] = MLX5_OBJ_TYPE_SQ,
+	[MLX5_EVENT_QUEUE_TYPE_DCT] = MLX5_OBJ_TYPE_DCT,
 };
 
 /**
- * mlx5_ib_event_source_of - what events call an object
+ * mlx5_ib_event_source_of - type and number of an object in events
  * @id: the object
- * @source: gets what events call it
+ * @source: gets type and number
  *
- * Return: false if there are no events of such objects.
+ * Return: false if the device reports no events of such objects.
  */
-bool mlx5_ib_event_source_of(const struct mlx5_ib_devx_id *id,
-			     struct mlx5_ib_event_source *source)
+bool mlx5_ib_event_source_of(const struct mlx5_ib_devx_id *id, struct mlx5_ib_event_source *source)
 {
-	*source = (struct mlx5_ib_event_source){ .type = event_types[id->kind], .num = id->num };
+	*source = (struct mlx5_ib_event_source){
+		.type = mlx5_ib_devx_kinds[id->kind].event_type, .num = id->num,
+	};
 	if (id->kind != MLX5_IB_DEVX_GENERAL_OBJECT)
 		return source->type;
-	/* A general object must not pass for a queue, nor for the device. */
+	/* A general object must not have the type of a queue, or 0, which is the device's. */
 	source->type = id->type;
 	return id->type && id->type < FIRST_QUEUE_TYPE;
 }
@@ -137,7 +140,7 @@ static bool event_is_unaffiliated(struct mlx5_core_dev *mdev, u16 type)
 	       event_is_listed(MLX5_CAP_DEV_EVENT(mdev, user_unaffiliated_events), type);
 }
 
-/* A type that the table does not have is what the device's capabilities call it. */
+/* The device's capabilities say what an event is about whose type the table does not have. */
 static enum event_form event_form(struct mlx5_core_dev *mdev, u16 type)
 {
 	if (event_forms[type] != EVENT_UNKNOWN)
@@ -155,30 +158,18 @@ static bool event_is_of_queue(u32 type)
 
 static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type)
 {
+	enum event_form form = event_form(mdev, type);
 	bool possible;
 
-	switch (event_form(mdev, type)) {
-	case EVENT_COMPLETION:
-	case EVENT_OF_CQ:
-		possible = obj_type == MLX5_OBJ_TYPE_CQ;
-		break;
+	switch (form) {
 	case EVENT_OF_QUEUE:
 		possible = event_is_of_queue(obj_type);
-		break;
-	case EVENT_OF_SRQ:
-		possible = obj_type == MLX5_OBJ_TYPE_RMP;
-		break;
-	case EVENT_OF_DCT:
-		possible = obj_type == MLX5_OBJ_TYPE_DCT;
-		break;
-	case EVENT_OF_XRQ:
-		possible = obj_type == MLX5_OBJ_TYPE_XRQ;
 		break;
 	case EVENT_OF_OBJECT:
 		possible = event_is_affiliated(mdev, type);
 		break;
 	default:
-		possible = false;
+		possible = obj_type == event_objects[form].type;
 	}
 	return possible ? 0 :
 	       refuse(-EINVAL, "objects of type %u have no event %u", obj_type, type);
@@ -187,22 +178,22 @@ static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type
 /**
  * mlx5_ib_event_check - whether a process may subscribe to a type of event
  * @mdev: device
- * @type: MLX5_EVENT_TYPE_*, as the process says
- * @source: its object whose events are meant; NULL for events of the device
+ * @type: MLX5_EVENT_TYPE_*, from the process
+ * @source: the object of the process whose events it subscribes to; NULL for events of the device
  * @rights: MLX5_UCTX_CAP_* that the process has
  *
- * Return: 0; -EINVAL for a type that there is not, that is the kernel's, or that is about other
- * objects or none; or -EPERM for one of the device that needs more rights.
+ * Return: 0; -EINVAL for an unknown event, an event for the kernel, or an event that is not about
+ * @source; or -EPERM for an event of the device that needs more rights.
  */
 int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights)
 {
 	if (type >= ARRAY_SIZE(event_forms))
-		return refuse(-EINVAL, "there is no event %u", type);
+		return refuse(-EINVAL, "unknown event %u", type);
 	if (source)
 		return event_check_object(mdev, type, source->type);
 	if (event_form(mdev, type) != EVENT_OF_DEVICE)
-		return refuse(-EINVAL, "event %u is not one of the device", type);
+		return refuse(-EINVAL, "event %u is not about the device", type);
 	if (type == MLX5_EVENT_TYPE_PORT_CHANGE || event_is_unaffiliated(mdev, type))
 		return 0;
 	return rights & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? 0 :
@@ -211,18 +202,7 @@ int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 
 static u32 event_queue_type(u8 type)
 {
-	switch (type) {
-	case MLX5_EVENT_QUEUE_TYPE_QP:
-		return MLX5_OBJ_TYPE_QP;
-	case MLX5_EVENT_QUEUE_TYPE_RQ:
-		return MLX5_OBJ_TYPE_RQ;
-	case MLX5_EVENT_QUEUE_TYPE_SQ:
-		return MLX5_OBJ_TYPE_SQ;
-	case MLX5_EVENT_QUEUE_TYPE_DCT:
-		return MLX5_OBJ_TYPE_DCT;
-	default:
-		return 0;
-	}
+	return type < ARRAY_SIZE(event_queue_types) ? event_queue_types[type] : 0;
 }
 
 static bool event_set(struct mlx5_ib_event_source *source, u32 type, u32 num)
@@ -231,7 +211,7 @@ static bool event_set(struct mlx5_ib_event_source *source, u32 type, u32 num)
 	return type;
 }
 
-/* Other events begin with a header, see struct mlx5_ifc_affiliated_event_header_bits. */
+/* Events of form EVENT_OF_OBJECT start with struct mlx5_ifc_affiliated_event_header_bits. */
 static bool event_set_object(struct mlx5_ib_event_source *source, const struct mlx5_eqe *eqe)
 {
 	u32 type = be16_to_cpu(eqe->data.obj_change.obj_type);
@@ -245,40 +225,28 @@ static bool event_set_object(struct mlx5_ib_event_source *source, const struct m
  * mlx5_ib_event_read - what an event is about
  * @mdev: device
  * @eqe: the event, of a queue for asynchronous events or for completions
- * @source: gets what the event is about
+ * @source: gets what the event is about; undefined if the function returns false
  *
  * Any context.
  *
- * Return: false if it is not for users, or of a form that the driver does not know.
+ * Return: false if the event is not for users, or if the driver does not know what it is about.
  */
 bool mlx5_ib_event_read(struct mlx5_core_dev *mdev, const struct mlx5_eqe *eqe,
 			struct mlx5_ib_event_source *source)
 {
-	switch (event_form(mdev, eqe->type)) {
+	enum event_form form = event_form(mdev, eqe->type);
+	const __be32 *field = (const void *)eqe + event_objects[form].num;
+	u32 num = be32_to_cpu(*field) & NUM_MASK;
+
+	switch (form) {
 	case EVENT_OF_DEVICE:
 		*source = (struct mlx5_ib_event_source){};
 		return true;
-	case EVENT_COMPLETION:
-		return event_set(source, MLX5_OBJ_TYPE_CQ,
-				 be32_to_cpu(eqe->data.comp.cqn) & NUM_MASK);
 	case EVENT_OF_QUEUE:
-		return event_set(source, event_queue_type(eqe->data.qp_srq.type),
-				 be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & NUM_MASK);
-	case EVENT_OF_CQ:
-		return event_set(source, MLX5_OBJ_TYPE_CQ,
-				 be32_to_cpu(eqe->data.cq_err.cqn) & NUM_MASK);
-	case EVENT_OF_SRQ:
-		return event_set(source, MLX5_OBJ_TYPE_RMP,
-				 be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & NUM_MASK);
-	case EVENT_OF_XRQ:
-		return event_set(source, MLX5_OBJ_TYPE_XRQ,
-				 be32_to_cpu(eqe->data.xrq_err.type_xrqn) & NUM_MASK);
-	case EVENT_OF_DCT:
-		return event_set(source, MLX5_OBJ_TYPE_DCT,
-				 be32_to_cpu(eqe->data.dct.dctn) & NUM_MASK);
+		return event_set(source, event_queue_type(eqe->data.qp_srq.type), num);
 	case EVENT_OF_OBJECT:
 		return event_set_object(source, eqe);
 	default:
-		return false;
+		return event_set(source, event_objects[form].type, num);
 	}
 }

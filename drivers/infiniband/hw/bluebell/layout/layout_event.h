@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Events of the device as processes subscribe to them (DEVX): which object an event is about, and
- * who may learn of it.
+ * which processes may subscribe to it.
  */
 
 #ifndef BLUEBELL_LAYOUT_EVENT_H
 #define BLUEBELL_LAYOUT_EVENT_H
 
 #include <linux/mlx5/device.h>
-#include <linux/mlx5/mlx5_ifc.h>
 #include <linux/types.h>
 
 struct mlx5_core_dev;
@@ -16,8 +15,8 @@ struct mlx5_ib_devx_id;
 
 /**
  * struct mlx5_ib_event_source - what an event is about
- * @type: MLX5_OBJ_TYPE_*, that of an RMP for any shared receive queue, because their events do not
- *	tell them apart; 0 for the device as a whole
+ * @type: MLX5_OBJ_TYPE_*; MLX5_OBJ_TYPE_RMP for an XRC SRQ, too, because events do not say of which
+ *	type an SRQ is; 0 for the device as a whole
  * @num: number of the object; 0 for the device
  *
  * A key of a hash table, so it has no padding.
@@ -27,8 +26,7 @@ struct mlx5_ib_event_source {
 	u32 num;
 };
 
-bool mlx5_ib_event_source_of(const struct mlx5_ib_devx_id *id,
-			     struct mlx5_ib_event_source *source);
+bool mlx5_ib_event_source_of(const struct mlx5_ib_devx_id *id, struct mlx5_ib_event_source *source);
 int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights);
 bool mlx5_ib_event_read(struct mlx5_core_dev *mdev, const struct mlx5_eqe *eqe,

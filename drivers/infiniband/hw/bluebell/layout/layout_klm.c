@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory keys that a process makes over other keys: which of them a range of addresses leads to.
- * The process writes the tables, so nothing in them can be relied on.
+ * Memory keys that a process makes over other keys: to which keys a range of addresses leads.
+ * The process writes the tables, so no field in them is reliable.
  */
 
 #include <linux/math64.h>
@@ -10,7 +10,7 @@
 
 #include "layout/layout_klm.h"
 
-/* What an entry of a table covers: @len bytes from @addr of @key. */
+/* The memory that an entry of a table covers: @len bytes from @addr of @key. */
 struct klm_extent {
 	u32 key;
 	u64 addr;
@@ -41,9 +41,8 @@ static u32 klm_block_cycles(const struct mlx5_ib_klm_walk *walk)
 }
 
 /*
- * Enter the strided block at the next entry, in the cycle in which the range goes on, or
- * step over a block that ends before that. Returns false for a block that the device does
- * not take either.
+ * Enter the strided block at the next entry, in the cycle in which the rest of the range starts, or
+ * step over the block if it ends before. Returns false for a block that the device refuses, too.
  */
 static bool klm_enter_block(struct mlx5_ib_klm_walk *walk)
 {
@@ -97,7 +96,7 @@ static void klm_read_entry(struct mlx5_ib_klm_walk *walk, struct klm_extent *ext
 	};
 }
 
-/* Read the next entry of the table. Returns false if there is none, or too many have been read. */
+/* Read the next entry of the table. Returns false at the end of the table or of the budget. */
 static bool klm_read(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
 {
 	while (walk->next < walk->num && *walk->budget) {
@@ -117,7 +116,7 @@ static bool klm_read(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
 	return false;
 }
 
-/* Each entry of a table of KSMs covers the same, so the first one that counts can be computed. */
+/* Entries of a table of KSMs cover memory of one size, so compute the first entry of the range. */
 static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
 {
 	u8 shift = MLX5_GET(mkc, mkc, log_page_size);
@@ -135,10 +134,10 @@ static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
  * @num: number of entries
  * @key: the key, its variant included
  * @addr: first address of the range
- * @len: its bytes; what is beyond the end of the key is left out
+ * @len: bytes of the range; bytes beyond the end of the key are left out
  *
- * Return: true; false if the key leads nowhere: it is free, has another variant, or begins behind
- * @addr.
+ * Return: true; false if the key does not give access to @addr: it is free, has another variant, or
+ * begins behind @addr.
  */
 bool mlx5_ib_klm_start(struct mlx5_ib_klm_walk *walk, const void *out, u32 num, u32 key, u64 addr,
 		       u64 len)

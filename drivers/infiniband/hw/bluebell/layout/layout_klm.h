@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory keys that a process makes over other keys: which of them a range of addresses leads to.
+ * Memory keys that a process makes over other keys: to which keys a range of addresses leads.
  * Pure functions.
  */
 
 #ifndef BLUEBELL_LAYOUT_KLM_H
 #define BLUEBELL_LAYOUT_KLM_H
 
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/qp.h>
 #include <linux/types.h>
 
@@ -21,13 +20,13 @@
  * @entry: the table
  * @num: number of entries
  * @fixed_len: bytes that each entry of a table of KSMs covers; 0 for a table of KLMs
- * @next: entry to look at next
- * @skip: bytes from there to the rest of the range
+ * @next: entry to read next
+ * @skip: bytes from the start of that entry to the rest of the range
  * @left: bytes of the range that have not been walked through
  * @block_entries: entries of the strided block whose head is @next; 0 outside of a block
- * @block_entry: of these the next one, from 0
- * @cycle: of the block
- * @budget: entries that are looked at, at most; counted down
+ * @block_entry: entry of the block to read next, from 0
+ * @cycle: cycle of the block
+ * @budget: limit of the entries that the walk reads; counted down
  */
 struct mlx5_ib_klm_walk {
 	u32 pdn;
@@ -45,8 +44,8 @@ struct mlx5_ib_klm_walk {
 
 /**
  * struct mlx5_ib_klm_piece - a piece of the range
- * @key: the key that it leads to
- * @addr: its address there
+ * @key: key that the piece leads to
+ * @addr: address of the piece in @key
  * @len: bytes
  */
 struct mlx5_ib_klm_piece {

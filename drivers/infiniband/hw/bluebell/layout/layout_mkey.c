@@ -5,12 +5,9 @@
  */
 
 #include <linux/align.h>
-#include <linux/bits.h>
-#include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/overflow.h>
 #include <linux/scatterlist.h>
@@ -33,11 +30,11 @@
  * mlx5_ib_mkey_page_sizes - page sizes that a translation entry of a key can map
  * @caps: what the device can do
  *
- * A device without capabilities for them has pages of 4 KiB to 2 GiB: the shift then has five
- * bits in the context of a key. UMR writes only these five, so larger pages are not used.
+ * A device without capabilities for page sizes has pages of 4 KiB to 2 GiB: the context of a key
+ * then has the shift in five bits. UMR writes only these five bits, so larger pages are not used.
  *
  * Return: a mask, in which bit n stands for pages of 2^n bytes; 0 for a device whose smallest
- * page is beyond that.
+ * page is larger than 2 GiB.
  */
 unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps)
 {
@@ -59,11 +56,11 @@ unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps)
  * @access: enum ib_access_flags
  * @caps: what the device can do
  *
- * Relaxed ordering is a hint: a device that does not support it ignores it, as
+ * Relaxed ordering is a hint, which is ignored if the device does not support it, as
  * ibv_reg_mr(3) allows for optional flags.
  *
- * Return: 0; -EINVAL for an empty, wrapping or too long region or for flags
- * that contradict each other; -EOPNOTSUPP for access this driver does not give.
+ * Return: 0; -EINVAL for an empty, wrapping or too long region; -EOPNOTSUPP for access rights that
+ * this driver does not support.
  */
 int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps *caps)
 {
@@ -81,7 +78,7 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
 }
 
 /**
- * mlx5_ib_mtt_octowords - room that translation entries take, in 16-byte units
+ * mlx5_ib_mtt_octowords - length of translation entries in units of 16 bytes
  * @nmtts: number of entries
  *
  * Return: octowords, the last one perhaps half used.
@@ -108,9 +105,8 @@ size_t mlx5_ib_create_mkey_inlen(u32 nmtts)
  * @access: enum ib_access_flags
  * @caps: says whether the device supports relaxed ordering; NULL if @access does not ask for it
  *
- * Local read is always allowed. A key that can be read or written remotely can
- * still be written locally only if that was asked for: ib_core has checked
- * that remote write comes with local write.
+ * Local read is always allowed. Remote rights do not imply local write: ib_core has checked that
+ * @access has local write if it has remote write.
  */
 void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_caps *caps)
 {
@@ -129,7 +125,7 @@ void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_caps *c
 /**
  * mlx5_ib_fill_mkc - build the context of a key over pinned pages
  * @mkc: zeroed struct mlx5_ifc_mkc_bits
- * @attr: what to write
+ * @attr: attributes of the key
  * @caps: as for mlx5_ib_fill_mkc_access()
  */
 void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
@@ -153,12 +149,11 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
 /**
  * mlx5_ib_fill_create_mkey - build CREATE_MKEY except for its entries
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits
- * @attr: what to write
+ * @attr: attributes of the key
  * @caps: as for mlx5_ib_fill_mkc_access()
  *
- * The entries are big-endian DMA addresses at klm_pas_mtt; page access bits in
- * them are not used unless the caller sets pg_access, the key's own rights hold for
- * each page.
+ * The entries are big-endian DMA addresses at klm_pas_mtt. Unless the caller sets pg_access, the
+ * device ignores access bits in the entries, and the rights of the key hold for each page.
  */
 void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 			      const struct mlx5_ib_caps *caps)
@@ -168,6 +163,7 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 	mlx5_ib_fill_mkc(mkc, attr, caps);
 	MLX5_SET(mkc, mkc, free, attr->free);
 	if (attr->room) {
+		WARN_ON_ONCE(attr->nmtts > attr->room);
 		MLX5_SET(mkc, mkc, umr_en, 1);
 		MLX5_SET(mkc, mkc, translations_octword_size, mlx5_ib_mtt_octowords(attr->room));
 	}
@@ -183,8 +179,8 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
  * @num_klms: pieces that the window may be bound to; 0 for one
  * @type_2: a peer may invalidate the window
  *
- * The key is free: it gives access to nothing until a work request binds it, which can
- * set everything but local read.
+ * The key is free: it gives access to nothing until a work request binds it. The request can set
+ * all fields but local read.
  */
 void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
 {
@@ -204,10 +200,10 @@ void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
 
 /**
  * mlx5_ib_start_pas - go to the start of a buffer's translation list
- * @iter: the place, for mlx5_ib_next_pas()
+ * @iter: the position, for mlx5_ib_next_pas()
  * @umem: pinned and mapped buffer, its iova set by ib_umem_find_best_pgsz()
  *        or ib_umem_find_best_pgoff()
- * @page_shift: log2 of a page size that those functions gave, or a smaller one
+ * @page_shift: log2 of a page size that one of these functions returned, or of a smaller one
  * @flags: bits below the page size to set in each entry
  */
 void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
@@ -239,9 +235,9 @@ void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
  * The same list serves as the pas[] of queues and the entries of a memory key:
  * big-endian DMA addresses, aligned to the page size.
  *
- * Writes the same addresses as rdma_umem_for_each_dma_block(), which is slower: a call for
- * each of them. Most buffers have a segment for each page, so the next segment is found here,
- * with the place in local variables.
+ * Writes the same addresses as rdma_umem_for_each_dma_block(), which is slower: it makes a call for
+ * each address. Most buffers have a segment for each page, so this function finds the next segment
+ * itself, and keeps the position in local variables.
  *
  * Return: entries written; fewer than @max at the buffer's end.
  */
@@ -255,7 +251,7 @@ u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max)
 	while (n < limit && sg) {
 		for (; addr < end && n < limit; addr += page_size)
 			pas[n++] = cpu_to_be64(addr | flags);
-		/* The last page may continue in the next segments. */
+		/* The page of the last entry may continue in the next segments. */
 		while (addr >= end) {
 			over = addr - end;
 			sg = sg_next(sg);
@@ -277,7 +273,7 @@ u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max)
 /**
  * mlx5_ib_populate_pas - write a buffer's translation list
  * @umem: as for mlx5_ib_start_pas()
- * @page_size: bytes; a size that ib_umem_find_best_pgsz() gave, or a smaller one
+ * @page_size: bytes; a size that ib_umem_find_best_pgsz() returned, or a smaller one
  * @pas: room for ib_umem_num_dma_blocks(@umem, @page_size) entries
  */
 void mlx5_ib_populate_pas(struct ib_umem *umem, unsigned long page_size, __be64 *pas)
@@ -286,4 +282,5 @@ void mlx5_ib_populate_pas(struct ib_umem *umem, unsigned long page_size, __be64 
 
 	mlx5_ib_start_pas(&iter, umem, ilog2(page_size), 0);
 	mlx5_ib_next_pas(&iter, pas, U32_MAX);
+	WARN_ON_ONCE(iter.left);
 }

@@ -16,7 +16,7 @@ struct scatterlist;
 
 /*
  * Longest translation list of a key over pinned memory, 8 TiB of 4 KiB pages. Firmware
- * refuses what is too long for the device.
+ * refuses a list that is too long for the device.
  */
 #define MLX5_IB_MAX_MTTS		BIT(31)
 /*
@@ -26,19 +26,19 @@ struct scatterlist;
 #define MLX5_IB_MAX_COMMAND_MTTS	BIT(24)
 /*
  * Longest list of a key over paged memory, whose tables take 16 bytes of kernel memory or more for
- * each page that is mapped. They are charged to the memory cgroup of the process.
+ * each page that is mapped. The tables are charged to the memory cgroup of the process.
  */
 #define MLX5_IB_MAX_PAGED_MTTS		BIT(24)
 
 /**
- * struct mlx5_ib_mkc_attr - what the context of a key is built from
+ * struct mlx5_ib_mkc_attr - attributes of a key
  * @access: enum ib_access_flags
  * @pdn: protection domain number
  * @iova: first address of the region, as the wire and the WQEs name it
  * @length: bytes
  * @page_shift: log2 of the page size of the translation entries
  * @nmtts: number of translation entries
- * @room: entries that a key which UMR can change and fill has room for; 0 for another key
+ * @room: entries that UMR can write to the key; 0 for a key that UMR cannot change
  * @free: the key gives access to nothing until UMR fills it
  * @klm: the entries are pieces of any length, struct mlx5_klm; each counts as two entries
  * @variant: low byte of the key
@@ -57,7 +57,7 @@ struct mlx5_ib_mkc_attr {
 };
 
 /**
- * struct mlx5_ib_pas_iter - a place in a buffer's translation list
+ * struct mlx5_ib_pas_iter - a position in a buffer's translation list
  * @sg: segment of the buffer that the next entry is in; NULL at the end
  * @addr: DMA address of the next entry
  * @end: end of the segment

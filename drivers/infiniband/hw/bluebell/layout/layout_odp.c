@@ -17,8 +17,6 @@
 #define TOKEN_MASK	0xffffff
 #define TYPE_SHIFT	24
 #define TYPE_MASK	7
-#define XRC_SEG_BYTES	16
-#define SHORT_AV_BYTES	16
 
 /* Directories of 64 GiB, whose tables have 4096 entries. */
 #define PREFERRED_DIR_SHIFT	36
@@ -47,15 +45,9 @@ u32 mlx5_ib_odp_service_caps(const void *caps)
 		IB_ODP_SUPPORT_SRQ_RECV : 0);
 }
 
-static void odp_parse_wqe_fault(const struct mlx5_eqe_page_fault *pf, struct mlx5_ib_fault *fault)
-{
-	fault->token = be32_to_cpu(pf->wqe.token) & TOKEN_MASK;
-	fault->wqe_index = be16_to_cpu(pf->wqe.wqe_index);
-}
-
 static void odp_parse_rdma_fault(const struct mlx5_eqe_page_fault *pf, struct mlx5_ib_fault *fault)
 {
-	/* RDMA faults have one number, which is both the token and the queue. */
+	/* An RDMA fault has one number for the token and the queue. */
 	fault->is_rdma = true;
 	fault->token = fault->wq_num;
 	fault->rkey = be32_to_cpu(pf->rdma.r_key);
@@ -85,12 +77,14 @@ bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fau
 	};
 	fault->is_unknown = eqe->sub_type != MLX5_PFAULT_SUBTYPE_WQE &&
 			    eqe->sub_type != MLX5_PFAULT_SUBTYPE_RDMA;
-	/* Of an unknown fault, the type says where the numbers are that the answer needs. */
+	/* The answer to an unknown fault needs its numbers, and the type says where they are. */
 	if (fault->is_unknown ? fault->type & MLX5_PAGE_FAULT_RESUME_RDMA :
-				eqe->sub_type == MLX5_PFAULT_SUBTYPE_RDMA)
+				eqe->sub_type == MLX5_PFAULT_SUBTYPE_RDMA) {
 		odp_parse_rdma_fault(pf, fault);
-	else
-		odp_parse_wqe_fault(pf, fault);
+	} else {
+		fault->token = be32_to_cpu(pf->wqe.token) & TOKEN_MASK;
+		fault->wqe_index = be16_to_cpu(pf->wqe.wqe_index);
+	}
 	return true;
 }
 
@@ -101,22 +95,20 @@ static int odp_wqe_header_bytes(const void *wqe, size_t len, enum ib_qp_type typ
 {
 	const struct mlx5_wqe_ctrl_seg *ctrl = wqe;
 	const struct mlx5_wqe_datagram_seg *dgram = wqe + sizeof(*ctrl);
-	int bytes = 0;
+	int bytes = type == IB_QPT_XRC_INI ? sizeof(struct mlx5_wqe_xrc_seg) : 0;
 
-	if (type == IB_QPT_XRC_INI)
-		bytes += XRC_SEG_BYTES;
 	switch (be32_to_cpu(ctrl->opmod_idx_opcode) & 0xff) {
 	case MLX5_OPCODE_SEND:
 	case MLX5_OPCODE_SEND_IMM:
 	case MLX5_OPCODE_SEND_INVAL:
 		if (type != IB_QPT_UD)
 			return bytes;
-		/* A long address vector is a short one with a GRH after it; a bit says which. */
-		if (len < sizeof(*ctrl) + SHORT_AV_BYTES)
+		/* A bit says whether a GRH follows the short address vector. */
+		if (len < sizeof(*ctrl) + sizeof(struct mlx5_base_av))
 			return -EINVAL;
 		if (dgram->av.dqp_dct & cpu_to_be32(MLX5_EXTENDED_UD_AV))
 			return sizeof(*dgram);
-		return SHORT_AV_BYTES;
+		return sizeof(struct mlx5_base_av);
 	case MLX5_OPCODE_RDMA_WRITE:
 	case MLX5_OPCODE_RDMA_WRITE_IMM:
 	case MLX5_OPCODE_RDMA_READ:
@@ -143,8 +135,8 @@ static void odp_sges_add(struct mlx5_ib_odp_sges *sges, u64 addr, u32 length, u3
 }
 
 /*
- * Receive lists are written by libmlx5, which knows MLX5_TERMINATE_SCATTER_LIST_LKEY only, or by a
- * program that builds its WQEs itself, and may have asked the device.
+ * libmlx5 ends a receive list with MLX5_TERMINATE_SCATTER_LIST_LKEY. A program that builds its WQEs
+ * itself may use the key that the device names.
  */
 static bool odp_is_list_end(const struct mlx5_wqe_data_seg *data, const struct mlx5_ib_caps *caps)
 {
@@ -154,10 +146,10 @@ static bool odp_is_list_end(const struct mlx5_wqe_data_seg *data, const struct m
 
 /**
  * mlx5_ib_odp_parse_data - find the memory that the data segments of a WQE name
- * @seg: the first of them
+ * @seg: the first data segment
  * @end: end of the WQE
- * @inline_ok: the WQE may carry data inline. Such data is entered with key 0 and names no
- *	memory, but its bytes count in the message
+ * @inline_ok: the WQE may carry data inline. Inline data gets an entry with key 0, which names no
+ *	memory: its bytes are part of the message
  * @caps: what the device can do
  * @sges: result
  *
@@ -194,7 +186,7 @@ int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
 
 /**
  * mlx5_ib_odp_parse_send - find the memory that a send WQE names
- * @wqe: copy of the WQE. A process wrote it, so nothing in it can be relied on
+ * @wqe: copy of the WQE. A process has written the WQE, so no field is reliable
  * @len: length of the copy in bytes, perhaps longer than the WQE
  * @type: service type of the QP
  * @caps: what the device can do
@@ -202,7 +194,7 @@ int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
  *
  * Decodes the segments of linux/mlx5/qp.h.
  *
- * Return: 0, or -EINVAL for a malformed WQE or one that names no memory.
+ * Return: 0, or -EINVAL for a WQE that is malformed or names no memory.
  */
 int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
 			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges)
@@ -216,15 +208,14 @@ int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
 	header = odp_wqe_header_bytes(wqe, len, type);
 	if (header < 0 || sizeof(*ctrl) + header > len)
 		return -EINVAL;
-	return mlx5_ib_odp_parse_data(wqe + sizeof(*ctrl) + header, wqe + len, true,
-				      caps, sges);
+	return mlx5_ib_odp_parse_data(wqe + sizeof(*ctrl) + header, wqe + len, true, caps, sges);
 }
 
 /**
  * mlx5_ib_odp_window - reduce a list of data segments to a range of the message's bytes
  * @sges: the list, changed in place
  * @skip: bytes to leave out at the start of the message
- * @len: bytes to keep after those
+ * @len: bytes to keep after @skip
  */
 void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len)
 {
@@ -253,7 +244,7 @@ void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len)
  * @mtt: translation entries
  * @first: entry to start at; result: first entry of the run, at the start of a block
  * @end: entry to stop before
- * @max: number of entries of the longest run wanted, a multiple of a block
+ * @max: limit of the number of entries, a multiple of a block
  * @num: result: number of entries of the run, whole blocks
  *
  * Blocks without a mapped page are left out, so that unmapping a large range in which few
@@ -282,8 +273,8 @@ bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t m
  * @caps: what the device can do
  * @space: bytes of the address space
  *
- * A directory is an entry of the root, and a leaf one of a directory: the device limits the size
- * of what an entry covers. Without a capability that says otherwise the limit is 2 GiB.
+ * A directory is an entry of the root, and a leaf is an entry of a directory. The device limits how
+ * much memory an entry covers: to 2 GiB, unless a capability says otherwise.
  *
  * Return: log2 of the bytes; 0 if the device cannot have such tables over @space.
  */
@@ -313,7 +304,7 @@ u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space)
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits; its struct mlx5_ksm are at klm_pas_mtt
  * @attr: attributes of the key; a KSM counts as two translation entries
  *
- * Relaxed ordering is up to the keys that the entries lead to.
+ * The keys that the entries lead to decide about relaxed ordering.
  */
 void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr)
 {

@@ -8,7 +8,6 @@
 #define BLUEBELL_LAYOUT_ODP_H
 
 #include <linux/ktime.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/qp.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
@@ -29,8 +28,8 @@ struct mlx5_ib_mkc_attr;
 #define MLX5_IB_ODP_BLOCK_KSMS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(struct mlx5_ksm))
 
 /*
- * The length field of a send WQE has six bits. As many data segments of a receive WQE are looked
- * at, which may have another segment before them.
+ * The length field of a send WQE has six bits. The driver reads the same number of data segments
+ * of a receive WQE, which may have one more segment before them.
  */
 #define MLX5_IB_ODP_MAX_SGES		63
 #define MLX5_IB_ODP_MAX_WQE		((MLX5_IB_ODP_MAX_SGES + 1) * MLX5_SEND_WQE_DS)
@@ -38,20 +37,19 @@ struct mlx5_ib_mkc_attr;
 /**
  * struct mlx5_ib_fault - a page fault as the device reported it
  * @is_unknown: the fault is of a kind that the driver does not know: only @type, @wq_num and
- *	@token are valid, which answer it
- * @is_rdma: the device met the fault at a remote key; otherwise at a data segment of a WQE
- * @type: which side met the fault: enum wqe_page_fault_type, in which the bit
+ *	@token are valid, which PAGE_FAULT_RESUME needs
+ * @is_rdma: the device faulted on a remote key; otherwise on a data segment of a WQE
+ * @type: side of the connection that faulted: enum wqe_page_fault_type, in which the bit
  *	MLX5_PAGE_FAULT_RESUME_REQUESTOR stands for a send queue; or if @is_rdma,
  *	MLX5_PAGE_FAULT_RESUME_*
  * @wq_num: number of the queue, as PAGE_FAULT_RESUME expects it
  * @token: identifies the fault to PAGE_FAULT_RESUME
  * @committed: bytes of the message that have been transferred
- * @packet_len: bytes that are needed next; 0 if the device does not know
+ * @packet_len: bytes that the device needs next; 0 if unknown
  * @wqe_index: index of the WQE, in basic blocks of a send queue or WQEs of a receive queue.
  *	WQE faults only
  * @rkey: the remote key. RDMA faults only
- * @op_len: length of the whole operation in bytes; 0 if the device does not know. RDMA
- *	faults only
+ * @op_len: length of the whole operation in bytes; 0 if unknown. RDMA faults only
  * @va: first address of the whole operation. RDMA faults only
  * @taken: when the driver has taken the event from its queue
  */

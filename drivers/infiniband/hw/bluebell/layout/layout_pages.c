@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How the pages of a queue are described in the queue's context, and how CREATE_UMEM describes the
+ * How the context of a queue describes the queue's pages, and how CREATE_UMEM describes the
  * memory of a process: struct mlx5_ifc_umem_bits, and a list of struct mlx5_ifc_mtt_bits behind it.
  * Pure functions only.
  */
 
 #include <linux/align.h>
 #include <linux/bitops.h>
-#include <linux/bits.h>
-#include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
-#include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
 #include <rdma/ib_umem.h>
 
 #include "layout/layout_mkey.h"
@@ -22,7 +18,7 @@
 static_assert(MLX5_BYTE_OFF(create_umem_in, umem.mtt) == MLX5_ST_SZ_BYTES(create_umem_in));
 static_assert(MLX5_ST_SZ_BYTES(mtt) == sizeof(__be64));
 
-/* The offset of the first byte in its page has 32 bits; log_page_size could say 2^43. */
+/* The offset of the first byte in its page has 32 bits, although log_page_size goes up to 2^43. */
 #define UMEM_MAX_PAGE_SHIFT	MIN(32, BITS_PER_LONG - 1)
 
 /* The last bits of struct mlx5_ifc_mtt_bits. */
@@ -37,11 +33,10 @@ static_assert(__mlx5_bit_off(mtt, rd_en) == 63 && __mlx5_bit_off(mtt, wr_en) == 
  * @max_offset: largest value of the context's offset field, in 64ths of a page
  * @geo: the result
  *
- * A context counts the offset of a queue in its first page in 64ths of that
+ * A context has the offset of a queue in its first page in 64ths of that
  * page: the offset into a larger page is coarser. Every smaller page maps the
  * buffer, too, and at 4 KiB the quantum is the 64 bytes that queues are aligned
- * to. A queue that starts beyond what a short offset field can hold needs smaller
- * pages, as well.
+ * to. Smaller pages are also needed if the offset does not fit into a short field.
  *
  * Return: 0, or -EINVAL for a queue whose offset into the smallest page does not
  * fit the field.
@@ -61,7 +56,7 @@ int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
 		geo->page_offset = offset >> (shift - MLX5_IB_PAGE_OFFSET_SHIFT);
 		return 0;
 	}
-	return refuse(-EINVAL, "queue %u bytes into a page, at most %u times 64 are possible",
+	return refuse(-EINVAL, "queue at offset %u of a page, at most %u times 64",
 		      (u32)(dma_addr & (MLX5_ADAPTER_PAGE_SIZE - 1)), max_offset);
 }
 
@@ -69,7 +64,7 @@ int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
  * mlx5_ib_umem_page_sizes - which sizes the pages of a umem may have
  * @wanted: sizes that the process accepts; bit n stands for pages of 2^n bytes
  *
- * Return: those of them that the device has; 0 if there is none.
+ * Return: the sizes of @wanted that the device supports; 0 if it supports none.
  */
 unsigned long mlx5_ib_umem_page_sizes(u64 wanted)
 {
@@ -82,9 +77,9 @@ unsigned long mlx5_ib_umem_page_sizes(u64 wanted)
  * @wanted: sizes that the process accepts; bit n stands for pages of 2^n bytes
  *
  * CREATE_UMEM has no length: the device lets the process use all of a umem's pages, for example
- * with a key over the umem. A page that is larger than the memory would give it the memory of
- * others. So @umem, rounded to pages of the processor, begins and ends with a page of the size
- * chosen, which is the largest for which that is so.
+ * with a key over the umem. A page that is larger than the memory would give the process access to
+ * memory of other processes. So the function chooses the largest size for which @umem, rounded to
+ * PAGE_SIZE, starts and ends at the boundary of a page of that size.
  *
  * Return: bytes; 0 if the memory does not consist of pages of any of these sizes.
  */
@@ -101,8 +96,8 @@ unsigned long mlx5_ib_umem_best_page(struct ib_umem *umem, u64 wanted)
  * mlx5_ib_fill_umem - build CREATE_UMEM
  * @in: zeroed struct mlx5_ifc_create_umem_in_bits, with room for ib_umem_num_dma_blocks(@umem,
  *	@page_size) entries behind it
- * @umem: the memory; its iova has been set by mlx5_ib_umem_best_page()
- * @page_size: bytes; a size that this function gave
+ * @umem: the memory; mlx5_ib_umem_best_page() has set its iova
+ * @page_size: bytes; the size that mlx5_ib_umem_best_page() returned
  *
  * The device may write to the memory if the process may.
  */

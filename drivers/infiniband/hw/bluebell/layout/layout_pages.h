@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How the pages of a queue, and those of a umem, are described to the device. Pure functions only.
+ * How the pages of a queue or of a umem are described to the device. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_PAGES_H
@@ -15,7 +15,7 @@ struct ib_umem;
 
 /* Queues start on a cache line: the finest offset that a context can express. */
 #define MLX5_IB_QUEUE_ALIGNMENT		64
-/* A context gives the offset into the first page in 64ths of a page, in six bits. */
+/* A context has the offset into the first page in 64ths of a page, in six bits. */
 #define MLX5_IB_PAGE_OFFSET_SHIFT	6
 #define MLX5_IB_MAX_PAGE_OFFSET		63
 /* Page sizes of a queue's translation list: bit n stands for pages of 2^n bytes. */
@@ -23,7 +23,7 @@ struct ib_umem;
 	GENMASK((int)MLX5_MAX_PAGE_SHIFT, (int)MLX5_ADAPTER_PAGE_SHIFT)
 /* wq.page_offset has five bits, one less than the same field of other contexts. */
 #define MLX5_IB_MAX_WQ_PAGE_OFFSET	31
-/* As many as a command whose length is an int can list. The firmware's limit is lower. */
+/* Pages that a command whose length is an int can list. The firmware's limit is lower. */
 #define MLX5_IB_MAX_UMEM_PAGES \
 	((INT_MAX - MLX5_ST_SZ_BYTES(create_umem_in)) / MLX5_ST_SZ_BYTES(mtt))
 

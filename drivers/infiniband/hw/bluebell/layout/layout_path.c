@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where packets are sent: the address paths of a queue pair's context, and the address vectors of
- * datagrams. Both say the same, each in fields of its own. Pure functions only.
+ * Addresses of packets: the address paths of a queue pair's context, and the address vectors of
+ * datagrams. Both have the same values, in different fields. Pure functions only.
  *
- * What depends on the link layer is in functions of its own, path_..._lid() and av_..._lid(). The
- * rate, and the route by GIDs, are the same on every link layer.
+ * The functions path_..._lid() and av_..._lid() have what depends on the link layer. The rate, and
+ * the route by GIDs, are the same on every link layer.
  */
 
-#include <linux/errno.h>
-#include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
-#include <linux/mlx5/qp.h>
 #include <linux/string.h>
 
 #include "layout/layout_path.h"
@@ -21,8 +17,8 @@
 #define MAX_FLOW_LABEL		0xfffff
 
 /*
- * Codes of rates, in four bits, follow enum ib_rate at this distance. MLX5_ADS_STAT_RATE_* of
- * mlx5_ifc.h has these and no others.
+ * The code of a rate, in four bits, is enum ib_rate plus this offset. MLX5_ADS_STAT_RATE_* of
+ * mlx5_ifc.h are all codes.
  */
 #define RATE_CODE_OFFSET	5
 #define MIN_RATE_CODE		MLX5_ADS_STAT_RATE_2_5GBPS
@@ -33,10 +29,10 @@
  * @rate: enum ib_rate
  * @supported: bit n: the device can limit to code n
  *
- * A static rate is a ceiling, which protects a slower link on the way, so it is not rounded up.
+ * A static rate is a limit, which protects a slower link on the way, so it is not rounded up.
  *
- * Return: the fastest supported rate that is not faster than asked, or the slowest supported
- * rate if all are faster; 0, the port's own speed, if the device cannot limit at all.
+ * Return: the fastest supported rate that is not faster than @rate, or the slowest supported
+ * rate if all are faster; 0, the speed of the port, if the device supports no rates.
  */
 u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
 {
@@ -142,13 +138,10 @@ static bool path_read_lid(const void *ads, struct rdma_ah_attr *ah)
  */
 void mlx5_ib_read_path(const void *ads, struct rdma_ah_attr *ah)
 {
-	bool has_route;
-
 	*ah = (struct rdma_ah_attr){};
-	has_route = path_read_lid(ads, ah);
 	rdma_ah_set_port_num(ah, MLX5_GET(ads, ads, vhca_port_num));
 	rdma_ah_set_static_rate(ah, mlx5_ib_rate_from_hw(MLX5_GET(ads, ads, stat_rate)));
-	if (!has_route)
+	if (!path_read_lid(ads, ah))
 		return;
 
 	rdma_ah_set_grh(ah, NULL, MLX5_GET(ads, ads, flow_label),
@@ -210,17 +203,15 @@ static bool av_read_lid(const struct mlx5_av *av, struct rdma_ah_attr *ah)
 /**
  * mlx5_ib_read_av - read the address vector of datagrams on an InfiniBand port back
  * @av: the vector
- * @ah: the address; that of the port is not in the vector
+ * @ah: the address, without the number of the port, which the vector does not have
  */
 void mlx5_ib_read_av(const struct mlx5_av *av, struct rdma_ah_attr *ah)
 {
 	u32 route = be32_to_cpu(av->grh_gid_fl);
-	bool has_route;
 
 	*ah = (struct rdma_ah_attr){};
-	has_route = av_read_lid(av, ah);
 	rdma_ah_set_static_rate(ah, mlx5_ib_rate_from_hw(av->stat_rate_sl >> 4));
-	if (!has_route)
+	if (!av_read_lid(av, ah))
 		return;
 
 	rdma_ah_set_grh(ah, NULL, route & AV_FLOW_LABEL, route >> AV_SGID_SHIFT & AV_SGID_MASK,

@@ -4,12 +4,9 @@
  * may change. Pure functions only.
  */
 
-#include <linux/errno.h>
 #include <linux/log2.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
-#include <linux/string.h>
 
 #include "layout/caps.h"
 #include "layout/layout_path.h"
@@ -17,7 +14,7 @@
 #include "layout/layout_wq.h"
 #include "layout/refuse.h"
 
-/* UD messages are one packet: the context gets the largest MTU there is. */
+/* Log of the longest UD message, which is one packet of the largest MTU. */
 #define UD_LOG_MSG_MAX		12
 /* Ask for an ACK at least every 2^n packets. */
 #define LOG_ACK_REQ_FREQ	8
@@ -35,8 +32,7 @@
 	 MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE | MLX5_QP_FLAG_UAR_PAGE_INDEX)
 
 #define CROSS_CHANNEL_FLAGS					\
-	(IB_QP_CREATE_CROSS_CHANNEL | IB_QP_CREATE_MANAGED_SEND |	\
-	 IB_QP_CREATE_MANAGED_RECV)
+	(IB_QP_CREATE_CROSS_CHANNEL | IB_QP_CREATE_MANAGED_SEND | IB_QP_CREATE_MANAGED_RECV)
 
 #define CREATE_FLAGS						\
 	(IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | CROSS_CHANNEL_FLAGS |	\
@@ -44,7 +40,7 @@
 
 #define OPT_ACCESS (MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
 
-/* Service type as qpc.st codes it. */
+/* Service types in qpc.st. */
 static const u8 qp_types[] = {
 	[IB_QPT_RC] = MLX5_QP_ST_RC,
 	[IB_QPT_UC] = MLX5_QP_ST_UC,
@@ -85,7 +81,7 @@ static int qp_check_create_flags(const struct ib_qp_init_attr *init,
  * @type: the type
  * @caps: what the device can do
  *
- * Return: true if this driver and the device have it.
+ * Return: true if this driver and the device have the type.
  */
 bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
 {
@@ -132,11 +128,11 @@ bool mlx5_ib_qp_out_of_order(enum ib_qp_type type, const struct mlx5_ib_caps *ca
 
 /**
  * mlx5_ib_fill_out_of_order - let the device take receive WQEs, and place data, in any order
- * @qpc: context for INIT2RTR_QP of a QP whose type can
+ * @qpc: context for INIT2RTR_QP of a QP for whose type mlx5_ib_qp_out_of_order() is true
  * @caps: what the device can do
  *
- * The program relies on no order, whatever the peer announces, so the ordering is forced if
- * the device can do that.
+ * The program relies on no order, whatever the peer announces. So the driver sets
+ * dp_ordering_force if the device has it.
  */
 void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
 {
@@ -146,7 +142,7 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_qp_check_create - check a create request before anything is taken
+ * mlx5_ib_qp_check_create - check a create request before anything is allocated
  * @init: verbs attributes, of a type that exists; ib_core has looked up all CQs and the
  *	XRC domain that the type has
  * @ucmd: the library's request (struct mlx5_ib_create_qp of rdma/mlx5-abi.h); zeroed for
@@ -157,8 +153,7 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
  * -EINVAL for invalid attributes.
  */
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
-			    const struct mlx5_ib_create_qp *ucmd,
-			    const struct mlx5_ib_caps *caps)
+			    const struct mlx5_ib_create_qp *ucmd, const struct mlx5_ib_caps *caps)
 {
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
 	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
@@ -181,14 +176,14 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 /**
  * mlx5_ib_qp_check_uidx - check the user index of a new QP
  * @uidx: the index
- * @given: the request was long enough to carry one
+ * @given: the request was long enough to carry an index
  * @cqe_version: of the user's context: 1 if its completions carry user indices
  *
  * Return: 0 or -EINVAL.
  */
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 {
-	/* The index that means "none" cannot be looked up by the library. */
+	/* The library cannot look up MLX5_IB_DEFAULT_UIDX, which stands for no index. */
 	if (cqe_version ? given && uidx < MLX5_IB_DEFAULT_UIDX :
 			  !given || uidx == MLX5_IB_DEFAULT_UIDX)
 		return 0;
@@ -197,13 +192,13 @@ int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 }
 
 /**
- * mlx5_ib_qp_uidx - the user index of a new QP, as its context takes it
+ * mlx5_ib_qp_uidx - the user index for the context of a new QP
  * @uidx: index of the request, checked by mlx5_ib_qp_check_uidx()
  * @cqe_version: of the user's context
  * @caps: what the device can do
  *
- * Return: @uidx; the index that means "none" for a context without indices; 0 for
- * a device whose contexts have no such field.
+ * Return: @uidx; MLX5_IB_DEFAULT_UIDX for a user's context without indices; 0 for a device whose
+ * QPC has no such field.
  */
 u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
 {
@@ -221,11 +216,11 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
  * @rcqe_sz: bytes of a CQE of the receive CQ
  * @caps: what the device can do
  *
- * The library asks for scatter to CQE by default, whether or not the device has it,
- * and reads from each CQE whether it was done.
- * A read's payload must not stay in a CQE that is never written, so the
- * requester's half needs every request to complete, or the user's word that the
- * payload is looked for. The library cannot find the payload of an XRC initiator.
+ * The library asks for scatter to CQE by default, whether or not the device has the feature, and
+ * each CQE says whether it has the payload.
+ * The payload of a read would be lost with a CQE that is not written. So cs_req is set only if
+ * every request completes, or if the user asks for it (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). The library
+ * cannot find the payload of an XRC initiator.
  */
 void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 flags, int scqe_sz,
 			    int rcqe_sz, const struct mlx5_ib_caps *caps)
@@ -260,7 +255,7 @@ static void qpc_fill_queues(void *qpc, const struct ib_qp_init_attr *init,
 }
 
 /**
- * mlx5_ib_fill_qpc - build the context of a new QP, as far as the request decides it
+ * mlx5_ib_fill_qpc - write the fields of a new QP's context that follow from the request
  * @qpc: zeroed struct mlx5_ifc_qpc_bits. The caller adds the numbers of other objects,
  *	and mlx5_ib_create_qp_cmd() the memory.
  * @init: verbs attributes
@@ -275,18 +270,13 @@ void mlx5_ib_fill_qpc(void *qpc, const struct ib_qp_init_attr *init,
 	MLX5_SET(qpc, qpc, pm_state, MLX5_QP_PM_MIGRATED);
 	qpc_fill_queues(qpc, init, ucmd);
 
-	if (ucmd->flags & MLX5_QP_FLAG_SIGNATURE)
-		MLX5_SET(qpc, qpc, wq_signature, 1);
-	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
-		MLX5_SET(qpc, qpc, req_e2e_credit_mode, 1);
-	if (flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
-		MLX5_SET(qpc, qpc, block_lb_mc, 1);
-	if (flags & IB_QP_CREATE_CROSS_CHANNEL)
-		MLX5_SET(qpc, qpc, cd_master, 1);
-	if (flags & IB_QP_CREATE_MANAGED_SEND)
-		MLX5_SET(qpc, qpc, cd_slave_send, 1);
-	if (flags & IB_QP_CREATE_MANAGED_RECV)
-		MLX5_SET(qpc, qpc, cd_slave_receive, 1);
+	MLX5_SET(qpc, qpc, wq_signature, !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE));
+	MLX5_SET(qpc, qpc, req_e2e_credit_mode,
+		 !!(ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE));
+	MLX5_SET(qpc, qpc, block_lb_mc, !!(flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK));
+	MLX5_SET(qpc, qpc, cd_master, !!(flags & IB_QP_CREATE_CROSS_CHANNEL));
+	MLX5_SET(qpc, qpc, cd_slave_send, !!(flags & IB_QP_CREATE_MANAGED_SEND));
+	MLX5_SET(qpc, qpc, cd_slave_receive, !!(flags & IB_QP_CREATE_MANAGED_RECV));
 	if (flags & IB_QP_CREATE_PCI_WRITE_END_PADDING)
 		MLX5_SET(qpc, qpc, end_padding_mode,
 			 MLX5_QPC_END_PADDING_MODE_PAD_TO_CACHE_LINE_ALIGNMENT);
@@ -306,7 +296,7 @@ static const u16 opcodes[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
 /**
  * mlx5_ib_qp_opcode - find the command for a change of state
  * @cur: state before
- * @next: state after; ib_modify_qp_is_ok() has found both in its own table
+ * @next: state after; ib_modify_qp_is_ok() allows the change
  *
  * Return: MLX5_CMD_OP_*, or 0 if the interface has no such command.
  */
@@ -319,7 +309,7 @@ u16 mlx5_ib_qp_opcode(enum ib_qp_state cur, enum ib_qp_state next)
 	return opcodes[cur][next];
 }
 
-/* Attributes that are optional in some state change, and the optional field of each. */
+/* Attributes that are optional in some state change, with their bits in opt_param_mask. */
 static const struct {
 	int attr;
 	u32 opt;
@@ -336,9 +326,9 @@ static const struct {
 };
 
 /*
- * A command takes the fields that verbs require in any case, and those that verbs
- * make optional on request. ib_modify_qp_is_ok() has checked that the attributes are
- * ones that the change and the QP type have.
+ * Firmware always reads the fields of attributes that verbs require, and reads a field of an
+ * optional attribute if its bit is set. ib_modify_qp_is_ok() has checked that the change and the QP
+ * type have the attributes.
  */
 static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 {
@@ -392,7 +382,7 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 }
 
 /**
- * mlx5_ib_max_rd_atomic - RDMA READs and atomics outstanding of a queue pair as initiator
+ * mlx5_ib_max_rd_atomic - limit of the RDMA READs and atomics in flight that a QP has sent
  * @caps: what the device can do
  *
  * Return: the largest max_rd_atomic, and the device's max_qp_init_rd_atom.
@@ -403,7 +393,7 @@ u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_max_dest_rd_atomic - RDMA READs and atomics outstanding of a queue pair as target
+ * mlx5_ib_max_dest_rd_atomic - limit of the RDMA READs and atomics in flight that a QP executes
  * @caps: what the device can do
  *
  * Return: the largest max_dest_rd_atomic, and the device's max_qp_rd_atom.
@@ -455,8 +445,8 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 }
 
 /*
- * Reads and atomics need responder resources, which are known from RTR on. No
- * request arrives before, so INIT takes the flags as they were given.
+ * A QP without responder resources must refuse reads and atomics. Their number is known from RTR
+ * on, and no request arrives before, so INIT takes the flags as they were given.
  */
 static void qpc_fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 atomic_mode)
 {
@@ -496,7 +486,7 @@ static void qpc_fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod, u16 r
 	}
 }
 
-/* qpc.pm_state of each state that verbs know. */
+/* Values of qpc.pm_state for the path migration states of verbs. */
 static const u8 mig_states[] = {
 	[IB_MIG_MIGRATED] = MLX5_QP_PM_MIGRATED,
 	[IB_MIG_REARM] = MLX5_QP_PM_REARM,
@@ -549,7 +539,7 @@ static void qpc_fill_responder(void *qpc, const struct ib_qp_attr *attr, int mas
  * @mod: the change, checked by mlx5_ib_qp_check_attr()
  * @caps: what the device can do
  *
- * Return: opt_param_mask that goes with it.
+ * Return: opt_param_mask of the command.
  */
 u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
 			    const struct mlx5_ib_caps *caps)
@@ -593,7 +583,7 @@ enum ib_mig_state mlx5_ib_mig_from_hw(u8 pm_state)
  * mlx5_ib_qp_state_from_hw - decode a QP state
  * @state: qpc.state
  *
- * Return: enum ib_qp_state, or -EIO for a state verbs do not know.
+ * Return: enum ib_qp_state, or -EIO for a state that verbs do not have.
  */
 int mlx5_ib_qp_state_from_hw(u8 state)
 {
@@ -613,22 +603,16 @@ int mlx5_ib_qp_state_from_hw(u8 state)
 
 static u32 qpc_read_access(const void *qpc)
 {
-	u32 access = 0;
-
-	if (MLX5_GET(qpc, qpc, rre))
-		access |= IB_ACCESS_REMOTE_READ;
-	if (MLX5_GET(qpc, qpc, rwe))
-		access |= IB_ACCESS_REMOTE_WRITE;
-	if (MLX5_GET(qpc, qpc, rae))
-		access |= IB_ACCESS_REMOTE_ATOMIC;
-	return access;
+	return (MLX5_GET(qpc, qpc, rre) ? IB_ACCESS_REMOTE_READ : 0) |
+	       (MLX5_GET(qpc, qpc, rwe) ? IB_ACCESS_REMOTE_WRITE : 0) |
+	       (MLX5_GET(qpc, qpc, rae) ? IB_ACCESS_REMOTE_ATOMIC : 0);
 }
 
 /**
  * mlx5_ib_read_qpc - read a context back into verbs attributes
  * @qpc: struct mlx5_ifc_qpc_bits, as QUERY_QP gives it
  * @type: QP type
- * @attr: every field that the context holds is set, except the state
+ * @attr: gets all attributes that the context has, except the state
  */
 void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *attr)
 {

@@ -16,13 +16,13 @@ struct mlx5_ib_caps;
 /* Type of the queue pair that executes UMR requests: verbs have no name for it. */
 #define MLX5_IB_QPT_UMR			IB_QPT_MAX
 
-/* user_index of a QP whose completions are found by QP number. */
+/* user_index of a QP without an index: the user looks up completions by QP number. */
 #define MLX5_IB_DEFAULT_UIDX		0xffffff
 
 /**
- * struct mlx5_ib_qp_modify - what a state change needs besides its attributes
+ * struct mlx5_ib_qp_modify - a state change
  * @type: type of the queue pair
- * @qpc: what it was created with: struct mlx5_ifc_qpc_bits
+ * @qpc: context that the queue pair was created with, struct mlx5_ifc_qpc_bits
  * @cur: state before
  * @next: state after
  * @mask: enum ib_qp_attr_mask
@@ -43,7 +43,7 @@ struct mlx5_ib_qp_modify {
 	u8 port;
 };
 
-/* Whether queue pairs of the type exchange datagrams, each with an address of its own. */
+/* Whether each send request of a queue pair of the type has an address of its own. */
 static inline bool mlx5_ib_qp_is_datagram(enum ib_qp_type type)
 {
 	return type == IB_QPT_UD || type == IB_QPT_SMI || type == IB_QPT_GSI;
@@ -53,8 +53,7 @@ bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *cap
 bool mlx5_ib_qp_out_of_order(enum ib_qp_type type, const struct mlx5_ib_caps *caps);
 void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps);
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
-			    const struct mlx5_ib_create_qp *ucmd,
-			    const struct mlx5_ib_caps *caps);
+			    const struct mlx5_ib_create_qp *ucmd, const struct mlx5_ib_caps *caps);
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version);
 u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps);
 u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps);

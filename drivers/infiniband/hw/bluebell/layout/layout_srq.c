@@ -5,10 +5,8 @@
  */
 
 #include <linux/bits.h>
-#include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 
@@ -16,10 +14,10 @@
 #include "layout/layout_srq.h"
 #include "layout/refuse.h"
 
-/* A WQE names the next one in 16 bits, and the interface's SRQC has four for the log. */
+/* A WQE has the index of the next WQE in 16 bits, and the SRQC has the log in four bits. */
 #define MAX_LOG_SIZE		15
 #define MIN_STRIDE		32
-/* The context of an XRC SRQ counts the log of its stride from here, in three bits. */
+/* The context of an XRC SRQ has the log of its stride minus this offset, in three bits. */
 #define XRC_STRIDE_SHIFT	4
 #define XRC_MAX_STRIDE		BIT(XRC_STRIDE_SHIFT + 7)
 
@@ -32,8 +30,8 @@ static u32 srq_max_stride(const struct mlx5_ib_caps *caps)
  * mlx5_ib_max_srq_wr - most requests that can be posted to an SRQ
  * @caps: what the device can do
  *
- * Return: one less than the WQEs it can have: the last one of the list of free
- * WQEs stays, to append to.
+ * Return: one less than the number of WQEs that an SRQ can have: the last WQE of the list of free
+ * WQEs is not used, because free WQEs are appended to it.
  */
 u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_caps *caps)
 {
@@ -45,7 +43,7 @@ u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_caps *caps)
  * @caps: what the device can do
  *
  * Return: one less than in a receive WQE of a QP: the link to the next WQE
- * takes its room.
+ * takes the room of an entry.
  */
 u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
 {
@@ -54,19 +52,18 @@ u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_srq_check_create - check a create request before anything is taken
+ * mlx5_ib_srq_check_create - check a create request before anything is allocated
  * @type: enum ib_srq_type
  * @ucmd: the library's request (struct mlx5_ib_create_srq of rdma/mlx5-abi.h)
  * @caps: what the device can do
  *
- * Return: 0; -EOPNOTSUPP for an SRQ of another type; -EINVAL for a request that
- * means nothing.
+ * Return: 0; -EOPNOTSUPP for an SRQ of another type; -EINVAL for invalid attributes.
  */
 int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
 			     const struct mlx5_ib_caps *caps)
 {
 	if (type != IB_SRQT_BASIC && !(type == IB_SRQT_XRC && caps->has_xrc))
-		return refuse(-EOPNOTSUPP, "SRQ of type %d, XRC is %d", type, caps->has_xrc);
+		return refuse(-EOPNOTSUPP, "SRQ of type %d, has_xrc is %d", type, caps->has_xrc);
 	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
 		return refuse(-EINVAL, "SRQ with driver flags %#x, reserved %#x and %#x",
 			      ucmd->flags, ucmd->reserved0, ucmd->reserved1);
@@ -82,11 +79,11 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
  * @caps: what the device can do
  * @wq: the result
  *
- * A WQE is the link to the next and its entries, rounded up to a power of two.
- * With everything at its limit the buffer is 2^15 times 2^15 bytes, so 32 bits
+ * A WQE is the link to the next WQE and the entries, rounded up to a power of two.
+ * With all values at their limits the buffer has 2^15 times 2^15 bytes, so 32 bits
  * hold every size.
  *
- * Return: 0, or -EINVAL for more than the device has.
+ * Return: 0, or -EINVAL for values that exceed the limits of the device.
  */
 int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 		     const struct mlx5_ib_caps *caps, struct mlx5_ib_srq_layout *wq)
@@ -114,7 +111,7 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 /**
  * mlx5_ib_fill_rmpc - build the context of a new RMP
  * @rmpc: zeroed struct mlx5_ifc_rmpc_bits
- * @attr: what to write
+ * @attr: values of the context
  */
 void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_srqc_attr *attr)
 {
@@ -134,7 +131,7 @@ void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_srqc_attr *attr)
 /**
  * mlx5_ib_fill_xrc_srqc - build the context of a new XRC SRQ
  * @srqc: zeroed struct mlx5_ifc_xrc_srqc_bits
- * @attr: what to write
+ * @attr: values of the context
  */
 void mlx5_ib_fill_xrc_srqc(void *srqc, const struct mlx5_ib_srqc_attr *attr)
 {

@@ -17,7 +17,7 @@ struct mlx5_ib_caps;
 
 /**
  * struct mlx5_ib_srq_layout - the WQEs of an SRQ
- * @wqe_cnt: WQEs; a power of two. One more than can be posted
+ * @wqe_cnt: WQEs; a power of two. One WQE more than requests can be posted
  * @wqe_shift: log2 of the stride of a WQE, in bytes
  * @max_gs: scatter entries of a WQE
  */
@@ -28,15 +28,15 @@ struct mlx5_ib_srq_layout {
 };
 
 /**
- * struct mlx5_ib_srqc_attr - everything that goes into the context of a new SRQ
+ * struct mlx5_ib_srqc_attr - values of the context of a new SRQ
  * @wq: sizes of the queue
  * @geo: page geometry of the buffer
  * @pdn: protection domain number
  * @dbr_addr: DMA address of the doorbell record
  * @wq_signature: WQEs carry a signature
  * @xrcdn: XRC domain of an XRC SRQ
- * @cqn: its CQ
- * @uidx: its user index
+ * @cqn: CQ of an XRC SRQ
+ * @uidx: user index of an XRC SRQ
  */
 struct mlx5_ib_srqc_attr {
 	struct mlx5_ib_srq_layout wq;

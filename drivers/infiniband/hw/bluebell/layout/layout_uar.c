@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UAR layout: how many blue-flame registers (bfregs) a context gets, where
- * each lies, which one a queue takes, and what an mmap offset means. Pure
+ * UAR layout: how many blue-flame registers (bfregs) a context gets, in which UAR
+ * each bfreg lies, which bfreg a queue takes, and the mmap offsets. Pure
  * functions only; the page size is always an argument.
  */
 
 #include <kunit/visibility.h>
 #include <linux/align.h>
-#include <linux/errno.h>
 #include <linux/minmax.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
-#include <rdma/mlx5-abi.h>
 
 #include "layout/layout_uar.h"
 #include "layout/refuse.h"
@@ -31,15 +28,15 @@ u32 mlx5_ib_uars_per_sys_page(unsigned int page_shift, bool uar_4k)
 /**
  * mlx5_ib_calc_total_bfregs - lay out the bfregs that a library asks for
  * @total: static bfregs asked for
- * @low_latency: how many of them are to serve one queue each
+ * @low_latency: number of static bfregs that serve one queue each
  * @uars_per_sys_page: device UARs in one page of the host
  * @layout: the result
  *
  * Only two of a UAR's four bfregs are counted: the other two are its fast path,
- * which nobody uses. Static bfregs come in whole host pages.
+ * which is not used. Static bfregs come in whole host pages.
  *
- * Return: 0; -EINVAL for no bfregs, or more low-latency ones than leave one that
- * is shared; -ENOMEM for more than MLX5_MAX_BFREGS.
+ * Return: 0; -EINVAL for no bfregs, or if no bfreg is left that is shared; -ENOMEM for more than
+ * MLX5_MAX_BFREGS.
  */
 int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 			      struct mlx5_bfreg_layout *layout)
@@ -70,12 +67,12 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
  * @layout: the context's bfregs
  * @count: queues on each static bfreg
  *
- * The library takes no lock on a low-latency bfreg, so each is given to one
- * queue: the lowest that is free. After them the medium ones are shared out
- * evenly. Bfreg 0 is never written as BlueFlame and needs no lock, so any
- * number of queues may have it: it serves when there is no medium one.
+ * The library takes no lock on a low-latency bfreg, so such a bfreg serves one
+ * queue: take the lowest that is free. If none is free, take the medium-latency bfreg with the
+ * fewest queues. Bfreg 0 is never written as BlueFlame and needs no lock, so any
+ * number of queues may share it: take it if there is no medium-latency bfreg.
  *
- * Return: number of the bfreg, or -ENOMEM if there are none.
+ * Return: number of the bfreg, or -ENOMEM if the context has no bfregs.
  */
 int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned int *count)
 {
@@ -102,9 +99,9 @@ int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned in
  * @layout: the context's bfregs
  * @sys_pages: first UAR of each of the context's pages
  * @bfregn: number of the bfreg, counted from the first static or dynamic one
- * @dyn_bfreg: it is a dynamic one
+ * @dyn_bfreg: @bfregn counts from the first dynamic bfreg
  *
- * Return: the device's index of the UAR, or -EINVAL for a bfreg that isn't there
+ * Return: the device's index of the UAR, or -EINVAL for a bfreg that the context does not have
  * or whose page has no UAR.
  */
 int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32 *sys_pages,
@@ -125,7 +122,7 @@ int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32
 }
 
 /**
- * mlx5_ib_bfregn_to_user_index - a static bfreg's place in the library's table
+ * mlx5_ib_bfregn_to_user_index - index of a static bfreg in the library's table
  * @bfregn: number of the bfreg
  *
  * The library's table has all four bfregs of a UAR.
@@ -139,7 +136,7 @@ u32 mlx5_ib_bfregn_to_user_index(u32 bfregn)
 }
 
 /**
- * mlx5_ib_bfreg_class - how many queues a bfreg serves, and who takes a lock
+ * mlx5_ib_bfreg_class - how many queues a bfreg serves, and whether libraries lock it
  * @layout: the context's bfregs
  * @number: number of the bfreg, dynamic ones counted after the static ones
  *
@@ -201,7 +198,7 @@ u32 mlx5_ib_uar_page_pgoff(const struct mlx5_bfreg_layout *layout, u32 page)
 	return index >> 8 << 16 | MLX5_IB_MMAP_ALLOC_WC << 8 | (index & 0xff);
 }
 
-/* Indices that an mmap command takes: 8 bits, but for the pages of which there may be more. */
+/* Number of indices of an mmap command. Only MLX5_IB_MMAP_ALLOC_WC may have more than 8 bits. */
 static u32 mmap_num_indices(const struct mlx5_bfreg_layout *layout, u32 command)
 {
 	switch (command) {
@@ -223,16 +220,15 @@ static u32 mmap_num_indices(const struct mlx5_bfreg_layout *layout, u32 command)
 }
 
 /**
- * mlx5_ib_decode_mmap_offset - take an mmap offset apart
- * @pgoff: the offset, in pages, as the user gave it
+ * mlx5_ib_decode_mmap_offset - decode an mmap offset
+ * @pgoff: the offset, in pages, from the user
  * @layout: the context's bfregs
- * @index: which one is asked for: a static or dynamic UAR page of the context; the page
- *	number at which an object is kept, if the command is MLX5_IB_MMAP_DEVICE_MEM
+ * @index: gets the number of a static or dynamic UAR page of the context; or, if the command is
+ *	MLX5_IB_MMAP_DEVICE_MEM, the page number of the object's rdma_user_mmap_entry
  *
  * Return: the command (enum mlx5_ib_mmap_cmd), MLX5_IB_MMAP_DEVICE_MEM for every
- * object; -EINVAL for an offset that means nothing: an unknown command, an index
- * beyond the table, bits that the command has no use for; -EOPNOTSUPP for clock
- * parameters of another version.
+ * object; -EINVAL for an unknown command, an index beyond the table, or bits that the command does
+ * not use; -EOPNOTSUPP for clock parameters of another version.
  */
 int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
 			       u32 *index)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * UAR layout: how many blue-flame registers (bfregs) a context gets, where
- * each lies, which one a queue takes, and what an mmap offset means. Pure
+ * UAR layout: how many blue-flame registers (bfregs) a context gets, in which UAR
+ * each bfreg lies, which bfreg a queue takes, and the mmap offsets. Pure
  * functions only; the page size is always an argument.
  */
 
@@ -14,33 +14,30 @@
 
 struct mlx5_core_dev;
 
-/* sys_pages[] entry of a dynamic page that has no UAR (yet). */
+/* sys_pages[] entry of a dynamic page that has no UAR. */
 #define MLX5_IB_INVALID_UAR_INDEX	(~0U)
 
 /*
- * The offset that user space hands to mmap(), in pages, has a command in bits 8 to 15
- * and an index in bits 0 to 7 that goes on from bit 16.
- * From here on an offset names an object by itself (rdma_user_mmap_entry).
- * What lies below can't reach it: the longest extended index is 9 bits long.
+ * The offset that user space passes to mmap(), in pages, has a command in bits 8 to 15 and an
+ * index, whose low bits are bits 0 to 7 and whose high bits start at bit 16. From
+ * MLX5_IB_MMAP_OFFSET_START on, an offset names an object (rdma_user_mmap_entry). Offsets with an
+ * index are smaller, because the longest index has 9 bits.
  */
 #define MLX5_IB_MMAP_OFFSET_START	(9UL << 16)
 #define MLX5_IB_MMAP_OFFSET_END		((256UL << 16) - 1)
 
-/*
- * Where objects are kept that the library maps with MLX5_IB_MMAP_DEVICE_MEM and
- * an index.
- */
+/* Offsets of objects that the library maps with MLX5_IB_MMAP_DEVICE_MEM and an index. */
 #define MLX5_IB_MMAP_DM_START		((unsigned long)MLX5_IB_MMAP_DEVICE_MEM << 16)
 #define MLX5_IB_MMAP_DM_END		(MLX5_IB_MMAP_DM_START + (9 << 8) - 1)
 
 /**
  * struct mlx5_bfreg_layout - how many bfregs a context has, and in what pages
  * @uars_per_sys_page: device UARs in one page of the host
- * @num_low_latency_bfregs: bfregs for one queue each, the last static ones
- * @num_static_bfregs: bfregs there from the start
+ * @num_low_latency_bfregs: bfregs that serve one queue each: the last of the static bfregs
+ * @num_static_bfregs: bfregs that the context has from the start
  * @num_dyn_bfregs: bfregs that may be added, a page at a time
  * @num_static_sys_pages: host pages of the static bfregs
- * @num_sys_pages: host pages of all
+ * @num_sys_pages: host pages of all bfregs
  */
 struct mlx5_bfreg_layout {
 	u32 uars_per_sys_page;

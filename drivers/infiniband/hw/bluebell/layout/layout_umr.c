@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The driver's own UMR work requests, byte by byte, and when the queue pair restarts after
- * one has failed. Pure functions only.
+ * WQEs of the driver's own UMR requests, and the pause before the queue pair restarts after a
+ * request has failed. Pure functions only.
  */
 
 #include <linux/align.h>
 #include <linux/build_bug.h>
 #include <linux/limits.h>
-#include <linux/minmax.h>
 #include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
@@ -15,7 +14,6 @@
 #include "layout/layout_mkey.h"
 #include "layout/layout_umr.h"
 
-#define DS_SIZE			MLX5_SEND_WQE_DS
 #define ANY_QP			0xffffff
 /* Pause between a failure and the restart of the queue pair; doubled by each further failure. */
 #define RESTART_MS		100
@@ -32,9 +30,8 @@ static_assert(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT ==
  * @mtt: entries, big-endian page addresses
  * @nmtts: number of them
  *
- * A work request writes entries as the device keeps them, with the access bits of the page
- * in the low bits. CREATE_MKEY sets these bits itself unless pg_access says that the entries
- * have them.
+ * UMR writes entries in the device's format, with the access bits of the page in the low bits.
+ * CREATE_MKEY sets these bits itself, unless pg_access is set.
  */
 void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 {
@@ -44,15 +41,15 @@ void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 		mtt[i] |= cpu_to_be64(MLX5_IB_UMR_PRESENT);
 }
 
-/* Octowords that the device reads: entries, and zeros to the end of the block. */
+/* Octowords that the device reads: the entries, and zeros to the end of the last block. */
 static u32 umr_octowords(u32 nmtts)
 {
 	return mlx5_ib_mtt_octowords(ALIGN(nmtts, MLX5_IB_UMR_BLOCK_MTTS));
 }
 
 /*
- * Which part of the key's table a request writes. TRANSLATION_OFFSET_EN is set for the first
- * part, too: without it the entries stand for the whole table.
+ * Set the part of the key's table that a request writes. TRANSLATION_OFFSET_EN is set for the first
+ * part, too: without this flag the device takes the entries for the whole table.
  */
 static void umr_set_range(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords)
 {
@@ -75,46 +72,39 @@ static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
 	return mask;
 }
 
-/* On a device without that right a key keeps the page size with which it was created. */
-static bool umr_sets_page_size(const struct mlx5_ib_mkc_attr *attr,
-			       const struct mlx5_ib_caps *caps)
-{
-	return !attr->klm && !MLX5_CAP_GEN(caps->mdev, umr_modify_entity_size_disabled);
-}
-
 /**
  * mlx5_ib_umr_fill_reg - build a request that opens a free key over memory
- * @wqe: zeroed request; its entries are to be written to wqe->mtt, or
- *	mlx5_ib_umr_fill_list() or mlx5_ib_umr_fill_entries() is to be called
+ * @wqe: zeroed request. The caller then writes the entries to wqe->mtt, or calls
+ *	mlx5_ib_umr_fill_list() or mlx5_ib_umr_fill_entries()
  * @mkey: the key, with its old variant
  * @attr: the new context
  * @caps: as for mlx5_ib_fill_mkc()
  */
 void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
-			  const struct mlx5_ib_mkc_attr *attr,
-			  const struct mlx5_ib_caps *caps)
+			  const struct mlx5_ib_mkc_attr *attr, const struct mlx5_ib_caps *caps)
 {
+	u64 mask = umr_access_mask(caps) | MLX5_MKEY_MASK_LEN | MLX5_MKEY_MASK_START_ADDR |
+		   MLX5_MKEY_MASK_PD | MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_QPN |
+		   MLX5_MKEY_MASK_FREE;
+
+	/* If UMR cannot change the page size, a key keeps that of its creation. */
+	if (!attr->klm && !MLX5_CAP_GEN(caps->mdev, umr_modify_entity_size_disabled))
+		mask |= MLX5_MKEY_MASK_PAGE_SIZE;
 	mlx5_ib_umr_fill_inline(wqe, mkey, 0, umr_octowords(attr->nmtts));
 	mlx5_ib_fill_mkc(wqe->mkc, attr, caps);
 	/* A key that is in use must not be opened for another region. */
 	wqe->umr.flags |= MLX5_UMR_CHECK_NOT_FREE;
-	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_LEN |
-					 (umr_sets_page_size(attr, caps) ?
-					  MLX5_MKEY_MASK_PAGE_SIZE : 0) |
-					 MLX5_MKEY_MASK_START_ADDR | MLX5_MKEY_MASK_PD |
-					 MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_QPN |
-					 MLX5_MKEY_MASK_FREE);
+	wqe->umr.mkey_mask = cpu_to_be64(mask);
 }
 
 /**
  * mlx5_ib_umr_fill_inline - build a request that carries a few entries of a key's table
  * @wqe: zeroed request
  * @mkey: the key
- * @offset: where in the table the entries start, in units of 16 bytes and at the start of a
- *	block
+ * @offset: offset of the entries in the table, in units of 16 bytes; the start of a block
  * @octowords: length of the entries in units of 16 bytes, whole blocks
  *
- * Return: where in @wqe the caller is to write the entries.
+ * Return: where in @wqe the caller writes the entries.
  */
 void *mlx5_ib_umr_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords)
 {
@@ -125,20 +115,20 @@ void *mlx5_ib_umr_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset,
 
 /**
  * mlx5_ib_umr_fill_list - have a request write translation entries from a list
- * @wqe: zeroed request, which then changes nothing else, or one of mlx5_ib_umr_fill_reg()
+ * @wqe: zeroed request, which then changes nothing else, or a request of mlx5_ib_umr_fill_reg()
  * @mkey: the key
  * @lkey: key to the list
  * @addr: DMA address of the list
  * @first: number of the key's entry that the list starts with; if it is not 0,
  *	a multiple of MLX5_UMR_FLEX_ALIGNMENT over the size of an entry
- * @nmtts: entries; the list has zeros after them to the end of the block
+ * @nmtts: number of entries; zeros follow the entries to the end of the block
  */
 void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 addr, u32 first,
 			   u32 nmtts)
 {
 	umr_set_range(wqe, mkey, mlx5_ib_mtt_octowords(first), umr_octowords(nmtts));
 	wqe->list = (struct mlx5_wqe_data_seg){
-		.byte_count = cpu_to_be32(umr_octowords(nmtts) * DS_SIZE),
+		.byte_count = cpu_to_be32(umr_octowords(nmtts) * MLX5_SEND_WQE_DS),
 		.lkey = cpu_to_be32(lkey),
 		.addr = cpu_to_be64(addr),
 	};
@@ -149,18 +139,18 @@ void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 
  * @wqe: request of mlx5_ib_umr_fill_reg()
  * @mkey: the key
  * @lkey: key to the entries
- * @mtt: the entries, with zeros after them to the end of the block
+ * @mtt: the entries; zeros follow the entries to the end of the block
  * @addr: DMA address of @mtt
  * @nmtts: number of entries
  *
- * The request carries up to a block of entries. It has as many basic blocks as one that says where
- * the entries are, and the device does not have to read them from there.
+ * If all entries fit into a block, the request carries them. It then has as many basic blocks as a
+ * request with the address of a list, and the device does not have to read the list.
  */
 void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, const __be64 *mtt,
 			      u64 addr, u32 nmtts)
 {
 	if (nmtts <= MLX5_IB_UMR_BLOCK_MTTS)
-		memcpy(wqe->mtt, mtt, umr_octowords(nmtts) * DS_SIZE);
+		memcpy(wqe->mtt, mtt, umr_octowords(nmtts) * MLX5_SEND_WQE_DS);
 	else
 		mlx5_ib_umr_fill_list(wqe, mkey, lkey, addr, 0, nmtts);
 }
@@ -180,9 +170,9 @@ void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, 
 	mlx5_ib_fill_mkc_access(wqe->mkc, access, caps);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
 	/*
-	 * Without MLX5_UMR_CHECK_FREE. A process may have freed the key itself, with a UMR of a
-	 * queue pair of its own; this request must not fail for that, because the queue pair that
-	 * it is posted to serves all processes. The key stays free.
+	 * Without MLX5_UMR_CHECK_FREE. A process may have freed the key by a UMR of a queue pair of
+	 * its own. Then the key stays free, and this request must not fail, because a failure would
+	 * stop the queue pair that serves all processes.
 	 */
 	wqe->umr.flags = MLX5_UMR_INLINE;
 	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_PD);
@@ -192,7 +182,7 @@ void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, 
  * mlx5_ib_umr_fill_revoke - build a request that frees a key
  * @wqe: zeroed request
  * @mkey: the key
- * @pdn: domain of free keys: the one the key was used in may be deallocated
+ * @pdn: protection domain of free keys, because the domain of the key may be deallocated
  */
 void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn)
 {
@@ -208,7 +198,7 @@ void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn)
 /**
  * mlx5_ib_umr_fill_local_inv - build a request that invalidates a key of a kernel consumer
  * @wqe: zeroed request
- * @mkey: the key, with its variant; it stays in its domain
+ * @mkey: the key, with its variant; the key stays in its protection domain
  */
 void mlx5_ib_umr_fill_local_inv(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
 {
@@ -222,16 +212,16 @@ void mlx5_ib_umr_fill_local_inv(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
  * mlx5_ib_umr_wqe_ds - length of a request
  * @wqe: request, complete but for its control segment
  *
- * Its entries, if any, or a pointer to them follow the context.
+ * The entries, if any, or their address follow the context of the key.
  *
  * Return: units of 16 bytes.
  */
 unsigned int mlx5_ib_umr_wqe_ds(const struct mlx5_ib_umr_wqe *wqe)
 {
 	if (wqe->umr.flags & MLX5_UMR_INLINE)
-		return offsetof(struct mlx5_ib_umr_wqe, mtt) / DS_SIZE +
+		return offsetof(struct mlx5_ib_umr_wqe, mtt) / MLX5_SEND_WQE_DS +
 		       be16_to_cpu(wqe->umr.xlt_octowords);
-	return offsetofend(struct mlx5_ib_umr_wqe, list) / DS_SIZE;
+	return offsetofend(struct mlx5_ib_umr_wqe, list) / MLX5_SEND_WQE_DS;
 }
 
 /**
@@ -239,20 +229,19 @@ unsigned int mlx5_ib_umr_wqe_ds(const struct mlx5_ib_umr_wqe *wqe)
  * @wqe: request, otherwise complete
  * @qpn: number of the queue pair
  * @index: basic blocks posted before
- * @fence: MLX5_FENCE_MODE_*, which orders the request after the earlier ones on its key
+ * @fence: MLX5_FENCE_MODE_*, which orders the request after earlier requests on the same key
  */
 void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index, u8 fence)
 {
 	wqe->ctrl.opmod_idx_opcode = cpu_to_be32((u32)index << MLX5_WQE_CTRL_WQE_INDEX_SHIFT |
 						 MLX5_OPCODE_UMR);
-	wqe->ctrl.qpn_ds = cpu_to_be32(qpn << MLX5_WQE_CTRL_QPN_SHIFT |
-				       mlx5_ib_umr_wqe_ds(wqe));
+	wqe->ctrl.qpn_ds = cpu_to_be32(qpn << MLX5_WQE_CTRL_QPN_SHIFT | mlx5_ib_umr_wqe_ds(wqe));
 	wqe->ctrl.fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE | fence;
 }
 
 /**
  * mlx5_ib_umr_restart_ms - pause before the queue pair is restarted after a failure
- * @failures: earlier failures with no success since
+ * @failures: number of failures since the last success, without this one
  *
  * Return: milliseconds.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The driver's own UMR work requests, byte by byte, and when the queue pair restarts after
- * one has failed. Pure functions only.
+ * WQEs of the driver's own UMR requests, and the pause before the queue pair restarts after a
+ * request has failed. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_UMR_H
@@ -9,7 +9,6 @@
 
 #include <linux/log2.h>
 #include <linux/minmax.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/qp.h>
 #include <linux/types.h>
 
@@ -18,7 +17,7 @@ struct mlx5_ib_mkc_attr;
 
 /* Translation entries that fit into a request. */
 #define MLX5_IB_UMR_INLINE_MTTS		16
-/* Access bits of an entry whose page is present; what users may do there is up to the key. */
+/* Access bits of an entry whose page is present; the key limits the rights of users. */
 #define MLX5_IB_UMR_PRESENT		(MLX5_EN_RD | MLX5_EN_WR)
 /* The device writes entries in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
 #define MLX5_IB_UMR_BLOCK_MTTS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
@@ -42,11 +41,11 @@ struct mlx5_ib_umr_wqe {
 };
 
 /**
- * mlx5_ib_umr_list_alloc_bytes - how much to allocate for a list that a request points at
+ * mlx5_ib_umr_list_alloc_bytes - bytes to allocate for a list whose address is in a request
  * @bytes: length of the list
  *
- * kmalloc() aligns what has a power of two for its length to that power, so that the list starts at
- * a multiple of MLX5_UMR_ALIGN.
+ * kmalloc() aligns an allocation of 2^n bytes to 2^n bytes, so the list starts at a multiple of
+ * MLX5_UMR_ALIGN.
  *
  * Return: bytes.
  */
@@ -59,8 +58,7 @@ void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts);
 unsigned int mlx5_ib_umr_restart_ms(unsigned int failures);
 
 void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
-			  const struct mlx5_ib_mkc_attr *attr,
-			  const struct mlx5_ib_caps *caps);
+			  const struct mlx5_ib_mkc_attr *attr, const struct mlx5_ib_caps *caps);
 void *mlx5_ib_umr_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords);
 void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 addr, u32 first,
 			   u32 nmtts);

@@ -3,11 +3,8 @@
  * Sizes of the work queues of queue pairs. Pure functions only.
  */
 
-#include <linux/align.h>
-#include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 
 #include "layout/caps.h"
@@ -15,14 +12,13 @@
 #include "layout/layout_wq.h"
 #include "layout/refuse.h"
 
-#define DS_SIZE		MLX5_SEND_WQE_DS
 /* qpc.log_rq_stride has three bits. */
 #define LOG_MAX_RQ_STRIDE	(MLX5_IB_LOG_MIN_RQ_STRIDE + 7)
 /* qpc.log_rq_size and log_sq_size have four bits. */
 #define WQ_MAX_LOG_SIZE		15
 
 static_assert(MLX5_SEND_WQE_BB == 1 << MLX5_IB_LOG_WQEBB);
-/* Bytes of a request that opens a region: it carries a block of entries, or says where they are. */
+/* Bytes of a request that opens a region: it has a block of entries, or the address of a list. */
 #define REG_WQE_BYTES	(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT)
 
 static_assert(offsetofend(struct mlx5_ib_umr_wqe, list) <= REG_WQE_BYTES);
@@ -56,10 +52,10 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 
 	init->cap.max_recv_wr = 0;
 	init->cap.max_recv_sge = 0;
-	/* With an SRQ, capacities of a receive queue are ignored; an initiator has none. */
+	/* A QP with an SRQ, or an XRC initiator, has no receive queue: ignore its capacities. */
 	if (init->srq || init->qp_type == IB_QPT_XRC_INI)
 		return !ucmd->rq_wqe_count ? 0 :
-		       refuse(-EINVAL, "%u receive WQEs of a QP without them", ucmd->rq_wqe_count);
+		       refuse(-EINVAL, "%u receive WQEs, the QP takes none", ucmd->rq_wqe_count);
 	if (!ucmd->rq_wqe_count)
 		return !asked.max_recv_wr ? 0 :
 		       refuse(-EINVAL, "no receive WQEs for %u requests", asked.max_recv_wr);
@@ -84,17 +80,17 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 
 /**
  * mlx5_ib_calc_user_wq - lay the queues out as the library has done
- * @init: capacities the user asked for; whether it receives from an SRQ. The receive
- *	queue's capacities become those that it has.
- * @ucmd: the library's counts and stride; the stride of no receive queue is 0
+ * @init: capacities that the user asks for, and the SRQ if the QP has one. The capacities of the
+ *	receive queue are set to those of the queue that the library has laid out
+ * @ucmd: the library's counts and stride; without a receive queue the stride is 0
  * @caps: what the device can do
  *
  * The receive queue lies at the start of the buffer and the send queue follows
- * it. With both counts at their field's limit the buffer is 66 MiB, so 31 bits
+ * it. With both counts at the limit of their fields the buffer is 66 MiB, so 31 bits
  * hold every size.
  *
- * Return: bytes of the buffer, or -EINVAL for counts that are no power of two, exceed
- * the device, hold less than was asked for, or leave the send queue misaligned.
+ * Return: bytes of the buffer, or -EINVAL for counts that are no power of two, exceed the limits of
+ * the device, hold less than the user asks for, or leave the send queue misaligned.
  */
 int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			 const struct mlx5_ib_caps *caps)
@@ -113,13 +109,13 @@ int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 
 	rq_size = ucmd->rq_wqe_count << ucmd->rq_wqe_shift;
 	if (ucmd->sq_wqe_count && !IS_ALIGNED(rq_size, MLX5_SEND_WQE_BB))
-		return refuse(-EINVAL, "send queue behind %u bytes of receive queue", rq_size);
+		return refuse(-EINVAL, "send queue at offset %u, not a multiple of 64", rq_size);
 	return rq_size + ucmd->sq_wqe_count * MLX5_SEND_WQE_BB;
 }
 
 /* ---- queues of kernel consumers --------------------------------------------------- */
 
-/* Bytes of the segments before the data, at most. */
+/* Bytes of the segments before the data, for the opcode that has most. */
 static u32 wqe_header_bytes(enum ib_qp_type type)
 {
 	u32 bytes = sizeof(struct mlx5_wqe_ctrl_seg);
@@ -141,7 +137,7 @@ static u64 wqe_bytes(const struct ib_qp_init_attr *init)
 	u64 gather = (u64)init->cap.max_send_sge * sizeof(struct mlx5_wqe_data_seg);
 	u64 copied = init->cap.max_inline_data ?
 		ALIGN((u64)init->cap.max_inline_data + sizeof(struct mlx5_wqe_inline_seg),
-		      DS_SIZE) : 0;
+		      MLX5_SEND_WQE_DS) : 0;
 	u64 bytes = wqe_header_bytes(init->qp_type) + max(gather, copied);
 
 	/* Each request may register memory. */
@@ -154,7 +150,7 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		   struct mlx5_ib_wq_layout *wq)
 {
 	u32 most = min_t(u32, MLX5_CAP_GEN(caps->mdev, max_wqe_sz_sq),
-			 MLX5_IB_MAX_WQE_DS * DS_SIZE);
+			 MLX5_IB_MAX_WQE_DS * MLX5_SEND_WQE_DS);
 	u32 header = wqe_header_bytes(init->qp_type);
 	u64 asked = wqe_bytes(init), count;
 	u32 blocks, bytes;
@@ -168,15 +164,15 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return refuse(-EINVAL, "send WQE of %llu bytes, at most %u", asked, most);
 	blocks = DIV_ROUND_UP((u32)asked, MLX5_SEND_WQE_BB);
 	count = (u64)init->cap.max_send_wr * blocks;
-	/* First, because roundup_pow_of_two() has no result beyond an unsigned long. */
+	/* Check before roundup_pow_of_two(), whose result might not fit into an unsigned long. */
 	if (count > mlx5_ib_max_wqes(caps))
 		return refuse(-EINVAL, "send queue of %llu blocks, at most %u", count,
 			      mlx5_ib_max_wqes(caps));
 
-	/* What fits in the blocks anyhow may be used. */
+	/* The consumer may use all bytes of the blocks. */
 	bytes = min(blocks * MLX5_SEND_WQE_BB, most);
 	wq->sq_count = roundup_pow_of_two(count);
-	wq->max_ds = bytes / DS_SIZE;
+	wq->max_ds = bytes / MLX5_SEND_WQE_DS;
 	wq->max_inline = bytes - header - sizeof(struct mlx5_wqe_inline_seg);
 	init->cap.max_send_wr = wq->sq_count / blocks;
 	init->cap.max_send_sge = (bytes - header) / sizeof(struct mlx5_wqe_data_seg);
@@ -188,16 +184,14 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		   struct mlx5_ib_wq_layout *wq)
 {
 	u32 max_bytes = MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq);
-	u32 sges = max(init->cap.max_recv_sge, 1);
+	u64 asked = max(init->cap.max_recv_sge, 1ULL) * sizeof(struct mlx5_wqe_data_seg);
 	u32 count, stride;
-	u64 asked;
 
 	if (init->srq || !init->cap.max_recv_wr) {
 		init->cap.max_recv_wr = 0;
 		init->cap.max_recv_sge = 0;
 		return 0;
 	}
-	asked = (u64)sges * sizeof(struct mlx5_wqe_data_seg);
 	if (asked > max_bytes || roundup_pow_of_two((u32)asked) > max_bytes)
 		return refuse(-EINVAL, "receive WQE of %llu bytes, at most %u", asked, max_bytes);
 	stride = roundup_pow_of_two((u32)asked);
@@ -217,11 +211,11 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 
 /**
  * mlx5_ib_calc_kernel_wq - lay out the work queues of a queue pair of the kernel
- * @init: type and capacities that the consumer asks for, which become those it gets
+ * @init: type and capacities that the consumer asks for; set to the capacities that it gets
  * @caps: what the device can do
  * @wq: the layout
  *
- * Return: 0, or -EINVAL for what exceeds the device.
+ * Return: 0, or -EINVAL for capacities that exceed the limits of the device.
  */
 int mlx5_ib_calc_kernel_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
 			   struct mlx5_ib_wq_layout *wq)

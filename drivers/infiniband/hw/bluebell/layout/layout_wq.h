@@ -17,7 +17,7 @@ struct mlx5_ib_caps;
 #define MLX5_IB_LOG_WQEBB		6
 /* qpc.log_rq_stride is counted from 16 bytes. */
 #define MLX5_IB_LOG_MIN_RQ_STRIDE	4
-/* The control segment counts a request in six bits, in units of 16 bytes. */
+/* The control segment has the length of a request in six bits, in units of 16 bytes. */
 #define MLX5_IB_MAX_WQE_DS		63
 #define MLX5_IB_MAX_WQE_BYTES \
 	ALIGN(MLX5_IB_MAX_WQE_DS * MLX5_SEND_WQE_DS, MLX5_SEND_WQE_BB)

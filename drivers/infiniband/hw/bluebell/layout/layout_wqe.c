@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work requests of kernel consumers, byte by byte: the table of opcodes, and what layout_wqe.h does
- * not have inline. Pure functions only.
+ * WQEs of kernel consumers: the table of opcodes, and functions that layout_wqe.h does not have
+ * inline. Pure functions only.
  */
 
 #include <linux/align.h>
-#include <linux/errno.h>
-#include <linux/mlx5/device.h>
-#include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
 #include "layout/layout_wqe.h"
-
-#define DS_SIZE		MLX5_SEND_WQE_DS
 
 #define RC	BIT(IB_QPT_RC)
 #define UC	BIT(IB_QPT_UC)
@@ -43,8 +38,8 @@ const struct mlx5_ib_wr_op mlx5_ib_wr_ops[MLX5_IB_NUM_WR_OPS] = {
  * @seg: the first segment
  * @wr: the request
  *
- * A masked addition has the boundaries of its fields in the place of the value to compare; a masked
- * exchange has two masks behind that.
+ * A masked addition has the boundaries of its fields instead of the value to compare. A masked
+ * exchange has two masks behind the value to compare.
  *
  * Return: where the next segment starts.
  */
@@ -75,7 +70,7 @@ void *mlx5_ib_fill_atomic(void *seg, const struct ib_atomic_wr *wr)
 }
 
 /**
- * mlx5_ib_fill_datagram - write the segment that tells where a datagram is sent
+ * mlx5_ib_fill_datagram - write the segment with the address of a datagram
  * @seg: the segment
  * @wr: the request
  *
@@ -93,12 +88,12 @@ void *mlx5_ib_fill_datagram(void *seg, const struct ib_ud_wr *wr)
 }
 
 /**
- * mlx5_ib_fill_inline - copy the data of a request into its WQE, behind their length
+ * mlx5_ib_fill_inline - copy the data of a request into its WQE, behind the length of the data
  * @seg: where the data segment starts
  * @wr: the request
  * @max_inline: bytes that the WQE has room for
  *
- * Return: units of 16 bytes, none for no data; or -ENOMEM for too many bytes.
+ * Return: units of 16 bytes, 0 for no data; or -ENOMEM for too many bytes.
  */
 int mlx5_ib_fill_inline(void *seg, const struct ib_send_wr *wr, u32 max_inline)
 {
@@ -116,8 +111,8 @@ int mlx5_ib_fill_inline(void *seg, const struct ib_send_wr *wr, u32 max_inline)
 	if (!bytes)
 		return 0;
 	head->byte_count = cpu_to_be32(bytes | MLX5_INLINE_SEG);
-	/* The rest of the last unit is not sent, but must not show what was there. */
+	/* The rest of the last unit is not sent, but must not show old contents of the queue. */
 	bytes += sizeof(*head);
-	memset((u8 *)seg + bytes, 0, ALIGN(bytes, DS_SIZE) - bytes);
-	return DIV_ROUND_UP(bytes, DS_SIZE);
+	memset((u8 *)seg + bytes, 0, ALIGN(bytes, MLX5_SEND_WQE_DS) - bytes);
+	return DIV_ROUND_UP(bytes, MLX5_SEND_WQE_DS);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Work requests of kernel consumers, byte by byte. What is called for each request is inline;
- * layout_wqe.c has what is larger, or less frequent. Pure functions only; each writes big-endian
- * words to where the device reads them.
+ * WQEs of kernel consumers. Functions that are called for each request are inline; layout_wqe.c has
+ * larger functions, and functions for less frequent requests. Pure functions only; each writes
+ * big-endian words to the WQE, which the device reads.
  *
- * A send WQE is made of segments of 16 bytes or a multiple: control, address, data.
+ * A send WQE is made of segments whose length is a multiple of 16 bytes: control, address, data.
  * linux/mlx5/qp.h has the segments.
  */
 
@@ -12,7 +12,6 @@
 #define BLUEBELL_LAYOUT_WQE_H
 
 #include <linux/errno.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/qp.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
@@ -20,9 +19,9 @@
 #include "layout/refuse.h"
 
 /**
- * struct mlx5_ib_wqe_target - what a send WQE depends on besides the request
+ * struct mlx5_ib_wqe_target - queue pair of a send WQE
  * @type: type of the queue pair
- * @qpn: its number
+ * @qpn: number of the queue pair
  * @max_ds: as in struct mlx5_ib_wq_layout
  * @max_inline: as in struct mlx5_ib_wq_layout
  * @signal_all: every request completes
@@ -39,11 +38,11 @@ struct mlx5_ib_wqe_target {
 	u8 umr_fence;
 };
 
-/* What is between the control segment of a WQE and its data. */
+/* Segments between the control segment of a WQE and its data. */
 enum mlx5_ib_wr_address {
-	MLX5_IB_WR_PLAIN,	/* nothing, or where a datagram is sent */
-	MLX5_IB_WR_RDMA,	/* where in the peer's memory */
-	MLX5_IB_WR_ATOMIC,	/* also the operands */
+	MLX5_IB_WR_PLAIN,	/* none, or the address of a datagram */
+	MLX5_IB_WR_RDMA,	/* remote address */
+	MLX5_IB_WR_ATOMIC,	/* remote address and operands */
 };
 
 /* What the last word of the control segment is. */
@@ -51,13 +50,13 @@ enum mlx5_ib_wr_word {
 	MLX5_IB_WR_ZERO,
 	MLX5_IB_WR_IMM,		/* immediate data */
 	MLX5_IB_WR_INVAL,	/* the key that the peer is to invalidate */
-	MLX5_IB_WR_UMR,		/* the key that is changed: layout_umr.c has such requests */
+	MLX5_IB_WR_UMR,		/* the key that is changed: layout_umr.c writes such requests */
 };
 
 /**
- * struct mlx5_ib_wr_op - what the WQE of an opcode of verbs has
+ * struct mlx5_ib_wr_op - the WQE of an opcode of verbs
  * @opcode: MLX5_OPCODE_*
- * @types: types of queue pairs that have the opcode: BIT(IB_QPT_RC) and others
+ * @types: types of queue pairs that have the opcode: mask of BIT(IB_QPT_RC) and so on
  * @address: enum mlx5_ib_wr_address
  * @atomic: MLX5_ATOMIC_OPS_* that the device needs
  * @word: enum mlx5_ib_wr_word
@@ -79,12 +78,12 @@ void *mlx5_ib_fill_datagram(void *seg, const struct ib_ud_wr *wr);
 int mlx5_ib_fill_inline(void *seg, const struct ib_send_wr *wr, u32 max_inline);
 
 /**
- * mlx5_ib_wr_op - find what the WQE of a send request has
+ * mlx5_ib_wr_op - look up the opcode of a send request
  * @to: the queue pair
  * @wr: the request
  *
- * Return: the entry of the opcode; NULL for one that the type of the queue pair or the device does
- * not have.
+ * Return: the entry of the opcode; NULL if the type of the queue pair, or the device, does not have
+ * the opcode.
  */
 static inline const struct mlx5_ib_wr_op *
 mlx5_ib_wr_op(const struct mlx5_ib_wqe_target *to, const struct ib_send_wr *wr)
@@ -106,10 +105,10 @@ static inline bool mlx5_ib_wr_op_is_umr(const struct mlx5_ib_wr_op *op)
 }
 
 /**
- * mlx5_ib_fill_raddr - write the segment that tells where in the peer's memory
+ * mlx5_ib_fill_raddr - write the segment with the remote address
  * @seg: the segment
  * @addr: remote address
- * @rkey: its key
+ * @rkey: remote key
  *
  * Return: where the next segment starts.
  */
@@ -127,7 +126,7 @@ static inline void *mlx5_ib_fill_raddr(void *seg, u64 addr, u32 rkey)
  * mlx5_ib_fill_data_segs - write a list of data segments
  * @seg: the first segment
  * @end: where the room for segments ends
- * @list: the list, whose empty entries are left out: each would stand for 2 GiB
+ * @list: the list. Entries of length 0 are left out: the device would take each for 2 GiB
  * @num: entries of @list
  *
  * Return: where the next segment starts; NULL for more segments than there is room for.
@@ -157,15 +156,14 @@ mlx5_ib_fill_data_segs(struct mlx5_wqe_data_seg *seg, const struct mlx5_wqe_data
  * mlx5_ib_fill_send_wqe - write the segments of a send WQE behind its control segment
  * @wqe: the WQE, with room for @to->max_ds
  * @to: the queue pair
- * @op: of mlx5_ib_wr_op(), but not of a UMR request; layout_umr.c has those
+ * @op: of mlx5_ib_wr_op(), but not of a UMR request; layout_umr.c writes such requests
  * @wr: the request
  *
  * Return: units of 16 bytes that the WQE has, or -ENOMEM for more data segments or inline data
  * than the queue pair was created for.
  */
 static inline int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
-					const struct mlx5_ib_wr_op *op,
-					const struct ib_send_wr *wr)
+					const struct mlx5_ib_wr_op *op, const struct ib_send_wr *wr)
 {
 	void *seg = wqe + sizeof(struct mlx5_wqe_ctrl_seg);
 	int data = 0;
@@ -190,14 +188,14 @@ static inline int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_targ
 }
 
 /**
- * mlx5_ib_wqe_fence - what a send request waits for
+ * mlx5_ib_wqe_fence - the fence of a send request
  * @to: the queue pair
  * @op: of mlx5_ib_wr_op()
  * @flags: enum ib_send_flags of the request
  * @after_umr: the request before this one changes a key
  *
- * A request behind one that changes a key waits until the key has been changed: it may use the
- * key. Requests that change one key are in order by a fence of their own.
+ * A request may use a key that the request before it changes, so it waits until the key has been
+ * changed. @to->umr_fence orders the requests that change a key.
  *
  * Return: MLX5_FENCE_MODE_*.
  */
@@ -239,7 +237,7 @@ static inline void mlx5_ib_finish_send_wqe(void *wqe, const struct mlx5_ib_wqe_t
 		flags |= MLX5_WQE_CTRL_SOLICITED;
 	word[0] = cpu_to_be32((u32)index << MLX5_WQE_CTRL_WQE_INDEX_SHIFT | op->opcode);
 	word[1] = cpu_to_be32(to->qpn << MLX5_WQE_CTRL_QPN_SHIFT | ds);
-	/* The signature and reserved bytes, which are 0, are in this word, too. */
+	/* This word also has the signature and reserved bytes, which are 0. */
 	word[2] = cpu_to_be32(flags);
 	if (op->word == MLX5_IB_WR_ZERO)
 		word[3] = 0;
@@ -251,7 +249,7 @@ static inline void mlx5_ib_finish_send_wqe(void *wqe, const struct mlx5_ib_wqe_t
 
 /**
  * mlx5_ib_fill_recv_wqe - write a receive WQE
- * @seg: its scatter list
+ * @seg: scatter list of the WQE
  * @wr: the request
  * @room: segments that the WQE has room for
  * @end_key: key that ends a scatter list

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Why a request was refused, for an administrator who has switched dynamic debug on: the
+ * Why the driver refuses a request, for an administrator who has switched dynamic debug on: the
  * process gets an errno only.
  */
 
@@ -8,19 +8,20 @@
 #define BLUEBELL_REFUSE_H
 
 #include <linux/err.h>
+#include <linux/errno.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
 
 /**
  * refuse() - refuse a request of a process or of a kernel consumer
  * @err: negative errno
- * @fmt: what was asked for and what is allowed, with the values; no pointers of the kernel,
- *	and no keys of others
+ * @fmt: what was asked for and what is possible, with the values; no pointers of the kernel,
+ *	and no keys of other processes
  *
  * A function writes: return refuse(-EINVAL, "CQ of %u entries, at most %u", cqe, max);
  *
- * The line names the current task, which is not the one that asks if a kernel consumer calls
- * from an interrupt. Firmware refusals have a line of their own, see fw.c. Any context.
+ * The line names the current task: if a kernel consumer calls from an interrupt, this is the
+ * interrupted task. For refusals of firmware see fw.c. Any context.
  *
  * Return: @err.
  */

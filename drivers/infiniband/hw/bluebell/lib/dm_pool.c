@@ -35,8 +35,8 @@
  */
 int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
 {
-	int err = mlx5_ib_fw_modify_memic(mem->dev, MLX5_IB_KERNEL_UID,
-					  MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, mem->addr, op, NULL);
+	int err = mlx5_ib_fw_modify_memic(mem->dev, MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, mem->addr,
+					  op, NULL);
 
 	/* A lost device has lost its operations, too. */
 	if (err == -ENOLINK)
@@ -55,7 +55,7 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 		if (err)
 			return err;
 	}
-	err = mlx5_ib_fw_dealloc_memic(mem->dev, MLX5_IB_KERNEL_UID, mem->addr, mem->size);
+	err = mlx5_ib_fw_dealloc_memic(mem->dev, mem->addr, mem->size);
 	if (err)
 		return err;
 	list_del(&mem->spare);
@@ -160,11 +160,9 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool, unsi
 	mem->size = size;
 	mem->page = page;
 	mem->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
-	err = dm_pool_clear_range(pool, page, mem->num_pages);
-	if (!err)
-		err = mlx5_ib_fw_alloc_memic(pool->dev, MLX5_IB_KERNEL_UID, start,
-					     mem->num_pages * PAGE_SIZE, size, log_align,
-					     &mem->addr);
+	err = dm_pool_clear_range(pool, page, mem->num_pages) ?:
+	      mlx5_ib_fw_alloc_memic(pool->dev, start, mem->num_pages * PAGE_SIZE, size, log_align,
+				     &mem->addr);
 	return err ? ERR_PTR(err) : no_free_ptr(mem);
 }
 

@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 
 #include "fw/bluebell.h"
-#include "fw/fw_batch.h"
+#include "fw/fw.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/umr.h"

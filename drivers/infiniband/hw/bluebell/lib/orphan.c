@@ -248,7 +248,8 @@ void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, con
 /* Send the command once more. An earlier one may have been executed although it failed. */
 static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
-	int err = mlx5_ib_fw_send_destroy(dev, orphan->uid, orphan->cmd, orphan->cmd_size, true);
+	bool failed = true;
+	int err = mlx5_ib_fw_send_destroy(dev, orphan->uid, orphan->cmd, orphan->cmd_size, &failed);
 
 	lockdep_assert_held(&dev->orphans.lock);
 	if (err)

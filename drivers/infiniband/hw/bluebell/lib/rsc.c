@@ -11,7 +11,6 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
-#include "fw/fw_batch.h"
 #include "lib/orphan.h"
 #include "lib/rsc.h"
 #include "lib/subscription.h"

@@ -4,14 +4,10 @@
  * to the consumer. cq_kernel.c polls those of kernel consumers.
  */
 
-#include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
-#include <linux/mlx5/qp.h>
-#include <linux/mm.h>
 #include <linux/overflow.h>
 #include <rdma/ib_umem.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
-#include <rdma/uverbs_ioctl.h>
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
@@ -24,7 +20,6 @@
 #include "lib/subscription.h"
 #include "lib/umem.h"
 #include "verbs/cq.h"
-#include "verbs/uar.h"
 
 #define UVERBS_MODULE_NAME mlx5_ib
 #include <rdma/uverbs_named_ioctl.h>

@@ -11,8 +11,6 @@
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
-#include <rdma/uverbs_ioctl.h>
-#include <rdma/uverbs_std_types.h>
 
 #define UVERBS_MODULE_NAME mlx5_ib
 #include <rdma/uverbs_named_ioctl.h>
@@ -194,8 +192,8 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 		if (err)
 			return ERR_PTR(err);
 	}
-	err = mlx5_ib_fw_modify_memic(mem->dev, MLX5_IB_KERNEL_UID, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC,
-				      mem->addr, op, &addr);
+	err = mlx5_ib_fw_modify_memic(mem->dev, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, mem->addr, op,
+				      &addr);
 	if (err)
 		return ERR_PTR(err);
 	entry = dm_publish(uctx, mem, false, addr, op);

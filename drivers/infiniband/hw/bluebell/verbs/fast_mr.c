@@ -15,10 +15,8 @@
 #include "layout/layout_mkey.h"
 #include "layout/layout_umr.h"
 #include "layout/refuse.h"
-#include "lib/mkey.h"
 #include "lib/orphan.h"
-#include "lib/region.h"
-#include "verbs/fast_mr.h"
+#include "verbs/mr.h"
 
 /**
  * struct fast_mr - a region that work requests open and invalidate

@@ -12,7 +12,6 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/visibility.h>
-#include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -22,9 +21,7 @@
 #include "fw/bluebell.h"
 #include "layout/refuse.h"
 #include "lib/wq_kernel.h"
-#include "verbs/gsi.h"
 #include "verbs/qp.h"
-#include "verbs/wr.h"
 
 /**
  * struct mlx5_ib_gsi - what QP1 has beyond other queue pairs

@@ -6,7 +6,6 @@
  * arrives, and about those that a process of this host sends to its own port.
  */
 
-#include <linux/mlx5/driver.h>
 #include <rdma/ib_smi.h>
 
 #include "fw/bluebell.h"

@@ -5,8 +5,6 @@
  * is between the consumer and subnet administration.
  */
 
-#include <linux/mlx5/driver.h>
-
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "verbs/qp.h"

@@ -12,8 +12,8 @@
 #include "fw/bluebell.h"
 #include "fw/trace.h"
 #include "layout/refuse.h"
-#include "verbs/mmap.h"
 #include "verbs/uar.h"
+#include "verbs/verbs.h"
 
 static int mmap_io(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 		   phys_addr_t address, bool wc, struct rdma_user_mmap_entry *entry)

@@ -4,7 +4,6 @@
  * that a process binds to regions itself, by work requests on its queue pairs.
  */
 
-#include <linux/mm.h>
 #include <linux/mlx5/driver.h>
 #include <linux/sched.h>
 #include <rdma/ib_umem.h>

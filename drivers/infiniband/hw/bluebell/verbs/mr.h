@@ -11,6 +11,8 @@
 #include "lib/region.h"
 
 struct ib_umem;
+struct mlx5_ib_caps;
+struct mlx5_ib_umr_wqe;
 
 /**
  * struct mlx5_ib_mw - memory window of a user
@@ -47,5 +49,14 @@ int mlx5_ib_dealloc_mw(struct ib_mw *ibmw);
 struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 					 int fd, int access, struct ib_dmah *dmah,
 					 struct uverbs_attr_bundle *attrs);
+
+/* fast_mr.c: regions of kernel consumers */
+struct ib_mr *mlx5_ib_get_dma_mr(struct ib_pd *pd, int access);
+u32 mlx5_ib_max_fast_reg(const struct mlx5_ib_caps *caps, bool gaps);
+struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg);
+int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		      unsigned int *sg_offset);
+void mlx5_ib_fast_mr_fill_wqe(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
+			      const struct ib_reg_wr *wr);
 
 #endif /* BLUEBELL_MR_H */

@@ -9,7 +9,6 @@
 #include "fw/bluebell.h"
 #include "layout/refuse.h"
 #include "verbs/qp.h"
-#include "verbs/wr.h"
 
 /*
  * For each type that mlx5_ib_qp_type_exists() knows, the kind of a process's queue pairs and that

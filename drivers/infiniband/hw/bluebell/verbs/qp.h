@@ -22,6 +22,7 @@
 struct mlx5_ib_fw_batch;
 struct mlx5_ib_qp;
 struct mlx5_ib_wqs;
+struct notifier_block;
 
 /**
  * struct mlx5_ib_qp_ops - what a kind of queue pair does
@@ -144,5 +145,20 @@ int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr);
 int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			    struct ib_udata *udata);
 int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id);
+
+/* wr.c: work requests of kernel consumers */
+int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
+		       const struct ib_send_wr *end, const struct ib_send_wr **bad);
+int mlx5_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad);
+
+/* wqe_read.c */
+struct ib_pd *mlx5_ib_qp_read_wqe(struct mlx5_ib_rsc *rsc, bool is_send, u16 index, void *wqe,
+				  struct mlx5_ib_odp_sges *sges);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+/* gsi.c */
+void mlx5_ib_gsi_watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on);
+#endif
 
 #endif /* BLUEBELL_QP_H */

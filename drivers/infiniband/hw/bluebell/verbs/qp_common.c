@@ -4,9 +4,6 @@
  * have for the queue pair. Changes of their state are in qp_modify.c.
  */
 
-#include <linux/mlx5/driver.h>
-#include <linux/mlx5/qp.h>
-
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "lib/queue_cmd.h"
@@ -14,7 +11,6 @@
 #include "verbs/cq.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
-#include "verbs/wqe_read.h"
 
 /**
  * mlx5_ib_qp_create - create a queue pair of a kind

@@ -6,7 +6,6 @@
  */
 
 #include <linux/mlx5/driver.h>
-#include <linux/mlx5/qp.h>
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
@@ -17,7 +16,6 @@
 #include "verbs/cq.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
-#include "verbs/wr.h"
 
 /* What the context of a queue pair, and its WQEs, are built from. */
 static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,

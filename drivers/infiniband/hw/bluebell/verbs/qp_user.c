@@ -4,8 +4,6 @@
  */
 
 #include <linux/mlx5/driver.h>
-#include <linux/mlx5/qp.h>
-#include <linux/mm.h>
 #include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -17,9 +15,7 @@
 #include "verbs/cq.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
-#include "verbs/uar.h"
-#include "verbs/wqe_read.h"
-#include "verbs/xrc.h"
+#include "verbs/verbs.h"
 
 /*
  * The UAR that rings the QP: one that the request names as a UAR object, the one

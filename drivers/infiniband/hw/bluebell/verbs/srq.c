@@ -5,9 +5,6 @@
  * object of its own kind.
  */
 
-#include <linux/mlx5/driver.h>
-#include <linux/mm.h>
-#include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "fw/bluebell.h"
@@ -20,7 +17,6 @@
 #include "lib/umem.h"
 #include "verbs/cq.h"
 #include "verbs/srq.h"
-#include "verbs/wqe_read.h"
 
 /**
  * struct mlx5_ib_srq_ops - what differs between the types of SRQs

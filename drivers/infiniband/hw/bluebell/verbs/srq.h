@@ -47,4 +47,8 @@ int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int mlx5_ib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			  const struct ib_recv_wr **bad);
 
+/* wqe_read.c */
+struct ib_pd *mlx5_ib_srq_read_wqe(struct mlx5_ib_rsc *rsc, bool is_send, u16 index, void *wqe,
+				   struct mlx5_ib_odp_sges *sges);
+
 #endif /* BLUEBELL_SRQ_H */

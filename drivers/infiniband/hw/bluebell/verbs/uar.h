@@ -18,6 +18,7 @@ struct mlx5_ib_ucontext;
 struct mlx5_user_mmap_entry;
 
 extern const struct uapi_definition mlx5_ib_uar_defs[];
+extern const struct uapi_definition mlx5_ib_uar_report_defs[];
 
 /* Rights that no mapping of a UAR has: doorbells are only written. */
 #define MLX5_IB_UAR_DENIED	(VM_READ | VM_EXEC)
@@ -30,6 +31,20 @@ extern const struct uapi_definition mlx5_ib_uar_defs[];
 struct mlx5_ib_bell {
 	struct list_head node;
 	struct bluebell_queue queue;
+};
+
+/**
+ * struct mlx5_ib_uar_report - the UARs of a context at one moment
+ * @num: lengths of the lists
+ * @uars: by index
+ * @bfregs: by number
+ * @queues: in the order of creation
+ */
+struct mlx5_ib_uar_report {
+	struct bluebell_uar_report_resp num;
+	struct bluebell_uar *uars;
+	struct bluebell_bfreg *bfregs;
+	struct bluebell_queue *queues;
 };
 
 u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev);
@@ -45,6 +60,12 @@ void mlx5_ib_bell_add(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bel
 void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell);
 bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry);
 struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id);
+
+/* uar_report.c */
+int mlx5_ib_uar_report_get(struct mlx5_ib_ucontext *context,
+			   const struct bluebell_uar_report_req *room,
+			   struct mlx5_ib_uar_report *report);
+void mlx5_ib_uar_report_free(struct mlx5_ib_uar_report *report);
 
 #if IS_ENABLED(CONFIG_KUNIT)
 struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc);

@@ -6,14 +6,11 @@
  */
 
 #include <linux/bsearch.h>
-#include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/uaccess.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
-#include <rdma/uverbs_ioctl.h>
-#include <rdma/uverbs_std_types.h>
 
 #define UVERBS_MODULE_NAME mlx5_ib
 #include <rdma/uverbs_named_ioctl.h>
@@ -21,7 +18,6 @@
 #include "fw/bluebell.h"
 #include "layout/refuse.h"
 #include "verbs/uar.h"
-#include "verbs/uar_report.h"
 
 /* ---- taking the report --------------------------------------------------------------- */
 

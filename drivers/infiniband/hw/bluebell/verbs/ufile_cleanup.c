@@ -8,12 +8,10 @@
  */
 
 #include <linux/slab.h>
-#include <rdma/ib_verbs.h>
 #include <rdma/uverbs_std_types.h>
-#include <rdma/uverbs_types.h>
 
 #include "fw/bluebell.h"
-#include "fw/fw_batch.h"
+#include "fw/fw.h"
 #include "lib/mkey.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"

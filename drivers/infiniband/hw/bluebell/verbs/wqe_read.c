@@ -4,15 +4,12 @@
  * are about a WQE.
  */
 
-#include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 
 #include "fw/bluebell.h"
 #include "layout/layout_odp.h"
-#include "lib/buf.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
-#include "verbs/wqe_read.h"
 
 /* A work queue in a buffer: @count places, a power of two, of 2^@shift bytes each. */
 struct wqe_ring {

@@ -4,17 +4,14 @@
  * is told of all of them at once.
  */
 
-#include <linux/mlx5/driver.h>
-
 #include "fw/bluebell.h"
 #include "layout/layout_umr.h"
 #include "layout/layout_wqe.h"
 #include "layout/refuse.h"
 #include "lib/cq_kernel.h"
 #include "lib/wq_kernel.h"
-#include "verbs/fast_mr.h"
+#include "verbs/mr.h"
 #include "verbs/qp.h"
-#include "verbs/wr.h"
 
 /*
  * Build the segments of the WQE of a request that changes a key. Returns its units of 16 bytes.

@@ -5,7 +5,6 @@
  * context that the device takes names all of it.
  */
 
-#include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -18,7 +17,7 @@
 #include "lib/internal_cq.h"
 #include "lib/orphan.h"
 #include "lib/queue_cmd.h"
-#include "verbs/xrc.h"
+#include "verbs/verbs.h"
 
 /* Nothing is posted to the SRQ, and nothing completes on the CQ: both are as small as can be. */
 #define SRQ_WQES	2
