@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the table of memory keys: who finds a key, how long the key stays, and
- * whose slot it is when firmware uses an index again.
+ * KUnit suite of the table of memory keys: which lookups find a key, how long the key stays, and
+ * which key has the slot when firmware uses an index again.
  */
 
 #include <kunit/static_stub.h>
@@ -22,7 +22,7 @@
  * @mkey: a key of a region
  * @next: a key that firmware creates while @mkey is being destroyed
  * @release: releases a reference to @mkey after a while
- * @released: it has done so
+ * @released: @release has run
  */
 struct table_env {
 	struct mock *mock;

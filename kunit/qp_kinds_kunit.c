@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of kinds of queue pairs: which kind a type is, and what the verbs and all that knows
- * queue pairs do with kinds that are not one QP at the device. Two kinds of this suite stand for
- * these. A split queue pair consists of a TIS, an SQ, an RQ and a TIR, as one for raw packets does.
- * A late one is a DCT, which the device creates when the queue pair goes to RTR.
+ * KUnit suite of kinds of queue pairs: which kind a type has, and what the verbs and the other
+ * users of queue pairs do with kinds that are not one QP at the device. The suite has two such
+ * kinds. A split queue pair consists of a TIS, an SQ, an RQ and a TIR, like a queue pair for raw
+ * packets. A late queue pair is a DCT, which the device creates when the queue pair goes to RTR.
  */
 
 #include <kunit/static_stub.h>
@@ -50,7 +50,7 @@ static u32 num_of(enum part part)
 
 static const struct {
 	u16 create, destroy, modify, query;
-	/* The object cannot be destroyed while there is that one. */
+	/* The object cannot be destroyed while this object exists. */
 	enum part user;
 } firmware[NUM_PARTS] = {
 	[TIS] = { MLX5_CMD_OP_CREATE_TIS, MLX5_CMD_OP_DESTROY_TIS, .user = SQ },
@@ -67,16 +67,16 @@ static const struct {
 };
 
 /**
- * struct env - a device that has these objects, and two queue pairs
+ * struct env - a device with the objects of enum part, and two queue pairs
  * @mock: the device
  * @qp: a split queue pair
- * @late: a late one
- * @live: the objects that there are
+ * @late: a late queue pair
+ * @live: the objects that exist
  * @state: state of a queue, MLX5_RQC_STATE_*, which are those of an SQ, too
  * @in_batch: commands are sent by a batch now
  * @in_use: requests to destroy an object that another one uses
  * @events: events that the consumer of a queue pair has been told of
- * @last: the last of them
+ * @last: the last of these events
  * @posted: what kernel consumers have posted
  */
 struct env {
@@ -161,10 +161,10 @@ static unsigned int num_live(struct env *env)
 /**
  * struct split - what a split queue pair consists of, in the order of creation
  * @qp: the queue pair
- * @has_tis: there is the TIS
+ * @has_tis: the TIS exists
  * @sq: the SQ
  * @rq: the RQ
- * @has_tir: there is the TIR
+ * @has_tir: the TIR exists
  */
 struct split {
 	struct mlx5_ib_qp *qp;
@@ -714,7 +714,7 @@ static void refused_create_leaves_nothing(struct kunit *test)
 		env->mock->refuse = i;
 		KUNIT_EXPECT_EQ(test, create(env, &env->qp, false), env->mock->refuse_err);
 		env->mock->refuse = 0;
-		/* The refused command, and two for each object that there was. */
+		/* The refused command, and two commands for each object that existed. */
 		KUNIT_EXPECT_EQ(test, env->mock->num_commands, 2 * i - 1);
 		expect_nothing(test, env);
 	}
@@ -797,7 +797,7 @@ static void parts_that_were_destroyed_early_are_left_out(struct kunit *test)
 		env->mock->refuse = 0;
 		KUNIT_EXPECT_EQ(test, env->mock->num_commands, 2);
 		KUNIT_EXPECT_EQ(test, num_live(env), i <= 2 ? 3 : 2);
-		/* No other command names the queue pair, nor is it tried early again. */
+		/* No other command names the queue pair, and a second early destroy sends none. */
 		KUNIT_EXPECT_EQ(test, query(env, &env->qp, &attr), -EAGAIN);
 		destroy_early(test, env, &env->qp);
 		KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
@@ -967,7 +967,7 @@ static void resource_tracking_goes_on_after_both_kinds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &env->late.ibqp), 0);
 	KUNIT_EXPECT_TRUE(test, shows(msg, "uid"));
 	KUNIT_EXPECT_FALSE(test, shows(msg, "uar"));
-	/* The queues of this one have a doorbell. */
+	/* The queues of a split queue pair have a doorbell. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &env->qp.ibqp), 0);
 	KUNIT_EXPECT_TRUE(test, shows(msg, "uar"));
 	kfree_skb(msg);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of what is destroyed when a process has closed the device: many commands and
- * requests at a time, each of which ends as if it had been alone.
+ * KUnit suite of the destruction of objects after a process has closed the device: the driver sends
+ * many commands and UMR requests at a time, and each ends as if it had been sent alone.
  */
 
 #include <kunit/static_stub.h>
@@ -40,10 +40,10 @@ struct object {
  * @mock: the device
  * @hca: the part of the device that executes UMRs
  * @together: commands are sent by a batch now
- * @most: number of commands in flight that mlx5_core lets the batch have
+ * @most: number of commands that mlx5_core lets a batch have in flight
  * @lock: guards all below
  * @num: commands in flight
- * @max: the largest number of them
+ * @max: the largest value of @num
  * @total: commands of batches so far
  * @flight: the commands in flight
  * @errs: their results

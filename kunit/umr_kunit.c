@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the driver's own UMR work requests: every one against golden
- * bytes, and when the next one comes after a failure.
+ * KUnit suite of the driver's own UMR work requests: every request against golden bytes, and the
+ * delay of a restart after a failure.
  */
 
 #include <kunit/test.h>
