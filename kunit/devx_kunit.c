@@ -252,7 +252,8 @@ struct naming {
 #define AT_8		{ 8, 0x123456 }
 
 /*
- * A kind of object: what creates one, what firmware answers, what destroys it, and what names it.
+ * A kind of object: the command that creates an object and its answer, the command that destroys
+ * the object, and the commands that name it.
  */
 static const struct object_case {
 	const char *name;
