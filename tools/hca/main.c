@@ -123,7 +123,7 @@ static int parse(int key, char *arg, struct argp_state *st)
 static const struct argp argp = {
 	.options = options, .parser = parse,
 	.doc = "An emulated mlx5 HCA for QEMU's vfio-user-pci device.\v"
-	       "It runs until every client that connected has gone, or until it receives SIGINT or "
+	       "It runs until the client of each HCA has come and gone, or until it receives SIGINT or "
 	       "SIGTERM. Up to 16 HCAs, one for each --socket, share a fabric.\n\n"
 	       "Exit status:\n"
 	       "  0   the clients have gone, or the profile is sound\n"
