@@ -14,25 +14,21 @@
 #include "ops.h"
 #include "verbs/qp.h"
 
-#define COUNTER(fld)	{ #fld, MLX5_BYTE_OFF(query_q_counter_out, fld) }
+/* @priv is the offset of the counter in the answer. */
+#define COUNTER(fld)	{ .name = #fld, .priv = (void *)MLX5_BYTE_OFF(query_q_counter_out, fld) }
 
-struct counter {
-	const char *name;
-	size_t offset;
-};
-
-static const struct counter basic_counters[] = {
+static const struct rdma_stat_desc basic_counters[] = {
 	COUNTER(rx_write_requests),
 	COUNTER(rx_read_requests),
 	COUNTER(rx_atomic_requests),
 	COUNTER(out_of_buffer),
 };
 
-static const struct counter sequence_counters[] = {
+static const struct rdma_stat_desc sequence_counters[] = {
 	COUNTER(out_of_sequence),
 };
 
-static const struct counter retransmission_counters[] = {
+static const struct rdma_stat_desc retransmission_counters[] = {
 	COUNTER(duplicate_request),
 	COUNTER(rnr_nak_retry_err),
 	COUNTER(packet_seq_err),
@@ -40,7 +36,7 @@ static const struct counter retransmission_counters[] = {
 	COUNTER(local_ack_timeout_err),
 };
 
-static const struct counter error_counters[] = {
+static const struct rdma_stat_desc error_counters[] = {
 	COUNTER(resp_local_length_error),
 	COUNTER(resp_cqe_error),
 	COUNTER(req_cqe_error),
@@ -65,18 +61,13 @@ static const struct counter error_counters[] = {
 struct mlx5_ib_counters {
 	int num;
 	struct rdma_stat_desc descs[MAX_COUNTERS];
-	size_t offsets[MAX_COUNTERS];
 };
 
-static void counters_add(struct mlx5_ib_counters *counters, const struct counter *list, size_t num)
+static void counters_add(struct mlx5_ib_counters *counters, const struct rdma_stat_desc *list,
+			 size_t num)
 {
-	size_t i;
-
-	for (i = 0; i < num; i++) {
-		counters->descs[counters->num].name = list[i].name;
-		counters->offsets[counters->num] = list[i].offset;
-		counters->num++;
-	}
+	memcpy(&counters->descs[counters->num], list, num * sizeof(*list));
+	counters->num += num;
 }
 
 static struct rdma_hw_stats *counters_alloc(struct mlx5_ib_dev *dev)
@@ -95,7 +86,7 @@ static int counters_read(struct mlx5_ib_dev *dev, u16 set_id, struct rdma_hw_sta
 	if (err)
 		return err;
 	for (i = 0; i < stats->num_counters; i++)
-		stats->value[i] = be32_to_cpup((void *)out + dev->counters->offsets[i]);
+		stats->value[i] = be32_to_cpup((void *)out + (size_t)stats->descs[i].priv);
 	return 0;
 }
 
@@ -131,14 +122,7 @@ static int counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *sta
 
 /* ---- counters of some queue pairs ------------------------------------------------------------ */
 
-/**
- * struct qp_counter - counters that an administrator has bound queue pairs to
- * @counter: as the RDMA core sees it; its id is the number of the set
- */
-struct qp_counter {
-	struct rdma_counter counter;
-};
-
+/* The driver needs no more of a counter than its id, which is the number of the set. */
 static void qp_counter_init(struct rdma_counter *counter)
 {
 }
@@ -204,7 +188,7 @@ static const struct ib_device_ops counters_dev_ops = {
 	.counter_alloc_stats = qp_counter_alloc_stats,
 	.counter_update_stats = qp_counter_update_stats,
 
-	INIT_RDMA_OBJ_SIZE(rdma_counter, qp_counter, counter),
+	.size_rdma_counter = sizeof(struct rdma_counter),
 };
 
 /* ---- the device -------------------------------------------------------------------------- */
