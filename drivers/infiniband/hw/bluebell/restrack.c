@@ -27,17 +27,16 @@ static int put_queue_mem(struct sk_buff *msg, struct mlx5_ib_queue_mem *mem)
 	if (mem->buf.geo.page_shift &&
 	    rdma_nl_put_driver_u32(msg, "page_size", 1U << mem->buf.geo.page_shift))
 		return -EMSGSIZE;
-	if (!mem->db.db && mem->db.u.user_page &&
-	    ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN) &&
-	    rdma_nl_put_driver_u64_hex(msg, "db_addr", mlx5_ib_db_user_address(&mem->db)))
-		return -EMSGSIZE;
-	return 0;
+	if (mem->db.db || !mem->db.u.user_page || !ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN))
+		return 0;
+	return rdma_nl_put_driver_u64_hex(msg, "db_addr", mlx5_ib_db_user_address(&mem->db));
 }
 
-/* Calls @put with @obj in the nest that holds a driver's attributes. */
-static int put_nested(struct sk_buff *msg, int (*put)(struct sk_buff *msg, void *obj), void *obj)
+/* Add a nest of the type @nest, for which @put adds the attributes of @obj. */
+static int put_nested(struct sk_buff *msg, enum rdma_nldev_attr nest,
+		      int (*put)(struct sk_buff *msg, void *obj), void *obj)
 {
-	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	struct nlattr *table = nla_nest_start(msg, nest);
 
 	if (!table)
 		return -EMSGSIZE;
@@ -62,6 +61,22 @@ struct raw_form {
 	size_t offset;
 	size_t size;
 };
+
+/* The context, struct mlx5_ifc_@ctx_bits, is @fld of struct mlx5_ifc_@command_out_bits. */
+#define RAW_FORM(op, command, fld, ctx) { \
+	.opcode = MLX5_CMD_OP_##op, \
+	.outlen = MLX5_ST_SZ_BYTES(command##_out), \
+	.offset = MLX5_BYTE_OFF(command##_out, fld), \
+	.size = MLX5_ST_SZ_BYTES(ctx), \
+}
+
+static const struct raw_form qp_form = RAW_FORM(QUERY_QP, query_qp, qpc, qpc);
+static const struct raw_form cq_form = RAW_FORM(QUERY_CQ, query_cq, cq_context, cqc);
+static const struct raw_form rmp_form = RAW_FORM(QUERY_RMP, query_rmp, rmp_context, rmpc);
+static const struct raw_form xrc_srq_form = RAW_FORM(QUERY_XRC_SRQ, query_xrc_srq,
+						     xrc_srq_context_entry, xrc_srqc);
+static const struct raw_form mkey_form = RAW_FORM(QUERY_MKEY, query_mkey, memory_key_mkey_entry,
+						  mkc);
 
 static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct raw_form *form,
 		   u16 uid, u32 number)
@@ -91,12 +106,10 @@ static int put_qp(struct sk_buff *msg, void *obj)
 	/* Nobody rings a queue pair without a doorbell record: the target of an XRC connection. */
 	if (!qp->mem.db.dma)
 		return 0;
-	if (rdma_nl_put_driver_u32(msg, "uar", MLX5_GET(qpc, qp->qpc, uar_page)))
-		return -EMSGSIZE;
-	if (qp->bfregn != MLX5_IB_INVALID_BFREG &&
-	    rdma_nl_put_driver_u32(msg, "bfreg", qp->bfregn))
-		return -EMSGSIZE;
-	if (rdma_nl_put_driver_u32(msg, "sq_entries", qp->ucmd.sq_wqe_count) ||
+	if (rdma_nl_put_driver_u32(msg, "uar", MLX5_GET(qpc, qp->qpc, uar_page)) ||
+	    (qp->bfregn != MLX5_IB_INVALID_BFREG &&
+	     rdma_nl_put_driver_u32(msg, "bfreg", qp->bfregn)) ||
+	    rdma_nl_put_driver_u32(msg, "sq_entries", qp->ucmd.sq_wqe_count) ||
 	    rdma_nl_put_driver_u32(msg, "rq_entries", qp->ucmd.rq_wqe_count) ||
 	    rdma_nl_put_driver_u32(msg, "rq_entry_size",
 				   qp->ucmd.rq_wqe_count ? 1U << qp->ucmd.rq_wqe_shift : 0))
@@ -113,13 +126,8 @@ static int put_qp(struct sk_buff *msg, void *obj)
  */
 int mlx5_ib_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
-	return put_nested(msg, put_qp, to_mqp(ibqp));
+	return put_nested(msg, RDMA_NLDEV_ATTR_DRIVER, put_qp, to_mqp(ibqp));
 }
-
-static const struct raw_form qp_form = {
-	MLX5_CMD_OP_QUERY_QP, MLX5_ST_SZ_BYTES(query_qp_out),
-	MLX5_BYTE_OFF(query_qp_out, qpc), MLX5_FLD_SZ_BYTES(query_qp_out, qpc),
-};
 
 /**
  * mlx5_ib_fill_res_qp_entry_raw - show a queue pair's context, struct mlx5_ifc_qpc_bits
@@ -169,13 +177,8 @@ static int put_cq(struct sk_buff *msg, void *obj)
  */
 int mlx5_ib_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 {
-	return put_nested(msg, put_cq, to_mcq(ibcq));
+	return put_nested(msg, RDMA_NLDEV_ATTR_DRIVER, put_cq, to_mcq(ibcq));
 }
-
-static const struct raw_form cq_form = {
-	MLX5_CMD_OP_QUERY_CQ, MLX5_ST_SZ_BYTES(query_cq_out),
-	MLX5_BYTE_OFF(query_cq_out, cq_context), MLX5_FLD_SZ_BYTES(query_cq_out, cq_context),
-};
 
 /**
  * mlx5_ib_fill_res_cq_entry_raw - show a completion queue's context, struct mlx5_ifc_cqc_bits
@@ -215,19 +218,8 @@ static int put_srq(struct sk_buff *msg, void *obj)
  */
 int mlx5_ib_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
-	return put_nested(msg, put_srq, to_msrq(ibsrq));
+	return put_nested(msg, RDMA_NLDEV_ATTR_DRIVER, put_srq, to_msrq(ibsrq));
 }
-
-static const struct raw_form rmp_form = {
-	MLX5_CMD_OP_QUERY_RMP, MLX5_ST_SZ_BYTES(query_rmp_out),
-	MLX5_BYTE_OFF(query_rmp_out, rmp_context), MLX5_FLD_SZ_BYTES(query_rmp_out, rmp_context),
-};
-
-static const struct raw_form xrc_srq_form = {
-	MLX5_CMD_OP_QUERY_XRC_SRQ, MLX5_ST_SZ_BYTES(query_xrc_srq_out),
-	MLX5_BYTE_OFF(query_xrc_srq_out, xrc_srq_context_entry),
-	MLX5_FLD_SZ_BYTES(query_xrc_srq_out, xrc_srq_context_entry),
-};
 
 /**
  * mlx5_ib_fill_res_srq_entry_raw - show a shared receive queue's context
@@ -258,9 +250,9 @@ static int put_mr(struct sk_buff *msg, void *obj)
 	    rdma_nl_put_driver_u32(msg, "uid", mr->mkey.uid) ||
 	    rdma_nl_put_driver_u32_hex(msg, "access", mr->access))
 		return -EMSGSIZE;
-	if (mr->ibmr.page_size && rdma_nl_put_driver_u32(msg, "page_size", mr->ibmr.page_size))
-		return -EMSGSIZE;
-	return 0;
+	if (!mr->ibmr.page_size)
+		return 0;
+	return rdma_nl_put_driver_u32(msg, "page_size", mr->ibmr.page_size);
 }
 
 /**
@@ -272,14 +264,8 @@ static int put_mr(struct sk_buff *msg, void *obj)
  */
 int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	return put_nested(msg, put_mr, to_mmr(ibmr));
+	return put_nested(msg, RDMA_NLDEV_ATTR_DRIVER, put_mr, to_mmr(ibmr));
 }
-
-static const struct raw_form mkey_form = {
-	MLX5_CMD_OP_QUERY_MKEY, MLX5_ST_SZ_BYTES(query_mkey_out),
-	MLX5_BYTE_OFF(query_mkey_out, memory_key_mkey_entry),
-	MLX5_FLD_SZ_BYTES(query_mkey_out, memory_key_mkey_entry),
-};
 
 /**
  * mlx5_ib_fill_res_mr_entry_raw - show the context of a memory region's key, struct
@@ -304,8 +290,11 @@ int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 	return READ_ONCE(mr->mkey.closing) || READ_ONCE(mr->mkey.destroyed) ? -EAGAIN : err;
 }
 
-static int put_paging_stat(struct sk_buff *msg, const struct mlx5_ib_paging_stat *stat)
+static int put_paging_stat(struct sk_buff *msg, void *obj)
 {
+	struct mlx5_ib_mr *mr = obj;
+	const struct mlx5_ib_paging_stat *stat = mr->ops->paging_stat(mr);
+
 	if (rdma_nl_stat_hwcounter_entry(msg, "page_faults", atomic64_read(&stat->faults)) ||
 	    rdma_nl_stat_hwcounter_entry(msg, "page_invalidations",
 					 atomic64_read(&stat->invalidations)) ||
@@ -326,17 +315,8 @@ static int put_paging_stat(struct sk_buff *msg, const struct mlx5_ib_paging_stat
 int mlx5_ib_fill_stat_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct mlx5_ib_mr *mr = to_mmr(ibmr);
-	struct nlattr *table;
 
 	if (!mr->ops->paging_stat)
 		return 0;
-	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
-	if (!table)
-		return -EMSGSIZE;
-	if (put_paging_stat(msg, mr->ops->paging_stat(mr))) {
-		nla_nest_cancel(msg, table);
-		return -EMSGSIZE;
-	}
-	nla_nest_end(msg, table);
-	return 0;
+	return put_nested(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS, put_paging_stat, mr);
 }

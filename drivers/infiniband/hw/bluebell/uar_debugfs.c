@@ -32,21 +32,13 @@ static const char *const class_names[] = {
 	[BLUEBELL_BFREG_DYNAMIC] = "dynamic",
 };
 
-static const char *qp_type_name(u8 type)
-{
-	switch (type) {
-	case IB_UVERBS_QPT_RC:
-		return "rc";
-	case IB_UVERBS_QPT_UC:
-		return "uc";
-	case IB_UVERBS_QPT_UD:
-		return "ud";
-	case IB_UVERBS_QPT_XRC_INI:
-		return "xrc_ini";
-	default:
-		return "other";
-	}
-}
+/* The types of queue pairs of users that are rung on a UAR. */
+static const char *const qp_type_names[] = {
+	[IB_UVERBS_QPT_RC] = "rc",
+	[IB_UVERBS_QPT_UC] = "uc",
+	[IB_UVERBS_QPT_UD] = "ud",
+	[IB_UVERBS_QPT_XRC_INI] = "xrc_ini",
+};
 
 static void show_uar(struct seq_file *file, const struct bluebell_uar *uar)
 {
@@ -67,7 +59,7 @@ static void show_queue(struct seq_file *file, const struct bluebell_queue *queue
 {
 	if (queue->type == BLUEBELL_QUEUE_QP)
 		seq_printf(file, "qp number=%u type=%s uar=%u", queue->number,
-			   qp_type_name(queue->qp_type), queue->uar);
+			   qp_type_names[queue->qp_type], queue->uar);
 	else
 		seq_printf(file, "cq number=%u uar=%u", queue->number, queue->uar);
 	if (queue->bfreg != BLUEBELL_NO_BFREG)
@@ -78,10 +70,9 @@ static void show_queue(struct seq_file *file, const struct bluebell_queue *queue
 static int show_context(struct seq_file *file, struct mlx5_ib_ucontext *context)
 {
 	struct mlx5_ib_uar_report report;
-	int err;
+	int err = mlx5_ib_uar_report_get(context, NULL, &report);
 	u32 i;
 
-	err = mlx5_ib_uar_report_get(context, NULL, &report);
 	if (err)
 		goto out;
 	/* A process of another PID namespace has the number 0. */
