@@ -64,14 +64,13 @@ static void device_fill_queue_limits(const struct mlx5_ib_caps *caps, struct ib_
 {
 	struct mlx5_core_dev *mdev = caps->mdev;
 	int sq_desc = min_t(int, MLX5_CAP_GEN(mdev, max_wqe_sz_sq), MAX_SQ_DESC);
-	int rq_desc = MLX5_CAP_GEN(mdev, max_wqe_sz_rq);
 	int sq_sge = (sq_desc - sizeof(struct mlx5_wqe_ctrl_seg) -
 		      sizeof(struct mlx5_wqe_raddr_seg)) / sizeof(struct mlx5_wqe_data_seg);
 
 	props->max_qp = 1 << MLX5_CAP_GEN(mdev, log_max_qp);
 	props->max_qp_wr = (1 << MLX5_CAP_GEN(mdev, log_max_qp_sz)) / SQ_ENTRIES_PER_WR;
 	props->max_send_sge = sq_sge;
-	props->max_recv_sge = rq_desc / sizeof(struct mlx5_wqe_data_seg);
+	props->max_recv_sge = MLX5_CAP_GEN(mdev, max_wqe_sz_rq) / sizeof(struct mlx5_wqe_data_seg);
 	props->max_sge_rd = MLX5_MAX_SGE_RD;
 	props->max_qp_rd_atom = mlx5_ib_max_dest_rd_atomic(caps);
 	props->max_qp_init_rd_atom = mlx5_ib_max_rd_atomic(caps);
@@ -115,10 +114,11 @@ static void device_fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr 
 
 static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 {
-	struct mlx5_ib_query_device_resp resp = {};
+	struct mlx5_ib_query_device_resp resp = {
+		.response_length = min(uhw->outlen, sizeof(resp)),
+	};
 	struct mlx5_core_dev *mdev = caps->mdev;
 
-	resp.response_length = min(uhw->outlen, sizeof(resp));
 	if (MLX5_CAP_GEN(mdev, cqe_compression)) {
 		resp.cqe_comp_caps.max_num = MLX5_CAP_GEN(mdev, cqe_compression_max_num);
 		resp.cqe_comp_caps.supported_format = MLX5_IB_CQE_RES_FORMAT_HASH |

@@ -41,9 +41,8 @@ static int port_read_reg(struct mlx5_ib_port *port, u16 reg_id, void *reg, size_
 static int hca_vport_query_mtu(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
 	u32 pmtu[MLX5_ST_SZ_DW(pmtu_reg)] = {};
-	int err;
+	int err = port_read_reg(port, MLX5_REG_PMTU, pmtu, sizeof(pmtu));
 
-	err = port_read_reg(port, MLX5_REG_PMTU, pmtu, sizeof(pmtu));
 	props->max_mtu = ib_mtu_int_to_enum(MLX5_GET(pmtu_reg, pmtu, max_mtu));
 	props->active_mtu = ib_mtu_int_to_enum(MLX5_GET(pmtu_reg, pmtu, oper_mtu));
 	return err;
@@ -120,9 +119,8 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 {
 	unsigned int num_events = READ_ONCE(port->num_events);
 	struct mlx5_hca_vport_context rep = {};
-	int err;
+	int err = hca_vport_context(port, &rep);
 
-	err = hca_vport_context(port, &rep);
 	if (err)
 		return err;
 
@@ -150,9 +148,8 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 {
 	struct mlx5_hca_vport_context rep = {};
-	int err;
+	int err = hca_vport_context(port, &rep);
 
-	err = hca_vport_context(port, &rep);
 	if (err)
 		return err;
 	if (select & ~rep.cap_mask1_perm)
@@ -177,9 +174,8 @@ static int hca_vport_query_pkey(struct mlx5_ib_port *port, u16 index, u16 *pkey)
 static int hca_vport_read_constants(struct mlx5_ib_port *port)
 {
 	struct mlx5_hca_vport_context rep = {};
-	int err;
+	int err = hca_vport_context(port, &rep);
 
-	err = hca_vport_context(port, &rep);
 	port->dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
 	port->dev->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
 	port->core_cap_flags = RDMA_CORE_PORT_IBA_IB;

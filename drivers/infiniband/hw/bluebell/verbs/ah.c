@@ -26,9 +26,8 @@
 int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
 	struct mlx5_core_dev *mdev = to_mdev(ibah->device)->mdev;
-	int err;
+	int err = mlx5_ib_check_ah(init->ah_attr);
 
-	err = mlx5_ib_check_ah(init->ah_attr);
 	if (!err)
 		mlx5_ib_fill_av(&to_mah(ibah)->av, init->ah_attr,
 				MLX5_CAP_GEN(mdev, stat_rate_support));
@@ -49,10 +48,7 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
 int mlx5_ib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 			   struct ib_udata *udata)
 {
-	int err;
-
-	err = ib_no_udata_io(udata);
-	return err ?: mlx5_ib_check_ah(init->ah_attr);
+	return ib_no_udata_io(udata) ?: mlx5_ib_check_ah(init->ah_attr);
 }
 
 /**

@@ -42,10 +42,8 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 					       struct mlx5_ib_memic *mem, bool wc, u64 addr,
 					       u8 op)
 {
-	size_t length = mem->num_pages * PAGE_SIZE;
-	int err;
-
 	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
+	int err;
 
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
@@ -55,8 +53,8 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 	entry->mem = mem;
 	entry->op = op;
 	entry->address = mem->dev->mdev->bar_addr + addr;
-	err = rdma_user_mmap_entry_insert_range(uctx, &entry->rdma_entry, length,
-						MLX5_IB_MMAP_DM_START,
+	err = rdma_user_mmap_entry_insert_range(uctx, &entry->rdma_entry,
+						mem->num_pages * PAGE_SIZE, MLX5_IB_MMAP_DM_START,
 						MLX5_IB_MMAP_DM_END + 1 - mem->num_pages);
 	return err ? ERR_PTR(err) : no_free_ptr(entry);
 }
@@ -134,12 +132,9 @@ static int dm_copy_entry(struct uverbs_attr_bundle *attrs,
 	u64 offset = offset_in_page(entry->address);
 	/* The part of the mmap offset that follows the command. */
 	u16 idx = entry->rdma_entry.start_pgoff - MLX5_IB_MMAP_DM_START;
-	int err;
 
-	err = uverbs_copy_to(attrs, offset_attr, &offset, sizeof(offset));
-	if (err)
-		return err;
-	return uverbs_copy_to(attrs, idx_attr, &idx, sizeof(idx));
+	return uverbs_copy_to(attrs, offset_attr, &offset, sizeof(offset)) ?:
+	       uverbs_copy_to(attrs, idx_attr, &idx, sizeof(idx));
 }
 
 /**
@@ -219,9 +214,8 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
  */
 VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
 {
-	struct mlx5_user_mmap_entry *entry;
-
 	u32 ops = MLX5_CAP_DEV_MEM(dm->mem->dev->mdev, memic_operations);
+	struct mlx5_user_mmap_entry *entry;
 
 	if (op >= MLX5_IB_DM_MAX_OPS || !(ops & BIT(op)))
 		return ERR_PTR(refuse(-EOPNOTSUPP, "operation %u, the device has %#x", op, ops));
@@ -256,13 +250,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *at
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
 	u64 length = ibdm->length;
-	int err;
 
-	err = dm_copy_entry(attrs, to_mdm(ibdm)->mentry, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET,
-			    MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX);
-	if (err)
-		return err;
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, &length, sizeof(length));
+	return dm_copy_entry(attrs, to_mdm(ibdm)->mentry, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET,
+			     MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX) ?:
+	       uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, &length, sizeof(length));
 }
 
 static const struct mlx5_ib_mr_ops dm_mr_ops = {

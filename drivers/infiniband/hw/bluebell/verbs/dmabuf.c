@@ -41,35 +41,28 @@ static const struct mlx5_ib_mr_ops dmabuf_mr_ops = {
 	.destroy_key = dmabuf_mr_destroy_key,
 };
 
-static struct ib_mr *dmabuf_mr_create(struct ib_pd *pd, struct ib_umem_dmabuf *umem_dmabuf,
-				      u64 iova, u64 length, u32 access)
-{
-	struct mlx5_ib_mr *mr;
-
-	mr = mlx5_ib_create_mr(pd, &umem_dmabuf->umem, iova, length, access);
-	if (IS_ERR(mr))
-		return ERR_CAST(mr);
-	mr->ops = &dmabuf_mr_ops;
-	ib_umem_dmabuf_set_revoke_locked(umem_dmabuf, dmabuf_mr_revoke, mr);
-	return &mr->ibmr;
-}
-
 static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 					  int fd, u32 access)
 {
 	struct ib_umem_dmabuf *umem_dmabuf;
-	struct ib_mr *mr;
+	struct mlx5_ib_mr *mr;
 
 	umem_dmabuf = ib_umem_dmabuf_get_pinned_revocable_and_lock(pd->device, offset, length, fd,
 								   access);
 	if (IS_ERR(umem_dmabuf))
 		return ERR_CAST(umem_dmabuf);
-	/* Locked until there is a key to revoke: the exporter could revoke the memory before. */
-	mr = dmabuf_mr_create(pd, umem_dmabuf, iova, length, access);
+	/* The lock keeps the exporter from revoking the memory before there is a key to revoke. */
+	mr = mlx5_ib_create_mr(pd, &umem_dmabuf->umem, iova, length, access);
+	if (!IS_ERR(mr)) {
+		mr->ops = &dmabuf_mr_ops;
+		ib_umem_dmabuf_set_revoke_locked(umem_dmabuf, dmabuf_mr_revoke, mr);
+	}
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
-	if (IS_ERR(mr))
+	if (IS_ERR(mr)) {
 		mlx5_ib_undo_pin(&umem_dmabuf->umem, PTR_ERR(mr));
-	return mr;
+		return ERR_CAST(mr);
+	}
+	return &mr->ibmr;
 }
 
 /**

@@ -156,7 +156,7 @@ static struct fast_mr *to_fast_mr(struct ib_mr *ibmr)
 static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max_num_sg)
 {
 	struct device *dma_device = to_mdev(ibdev)->dma_device;
-	struct fast_mr *mr = kzalloc_obj(*mr);
+	struct fast_mr *mr __free(kfree) = kzalloc_obj(*mr);
 
 	if (!mr)
 		return NULL;
@@ -165,17 +165,13 @@ static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max
 	mr->room = ALIGN(max_num_sg, MLX5_IB_UMR_BLOCK_MTTS);
 	mr->pages = kzalloc(mlx5_ib_umr_list_alloc_bytes(fast_mr_list_bytes(mr)), GFP_KERNEL);
 	if (!mr->pages)
-		goto err_mr;
+		return NULL;
 	mr->dma = dma_map_single(dma_device, mr->pages, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
-	if (dma_mapping_error(dma_device, mr->dma))
-		goto err_list;
-	return mr;
-
-err_list:
-	kfree(mr->pages);
-err_mr:
-	kfree(mr);
-	return NULL;
+	if (dma_mapping_error(dma_device, mr->dma)) {
+		kfree(mr->pages);
+		return NULL;
+	}
+	return_ptr(mr);
 }
 
 /**

@@ -154,9 +154,7 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 	if (dmah)
 		return ERR_PTR(refuse(-EOPNOTSUPP, "DMA handles are not supported"));
 	err = ib_no_udata_io(udata);
-	if (err)
-		return ERR_PTR(err);
-	return mr_reg(pd, start, length, iova, access);
+	return err ? ERR_PTR(err) : mr_reg(pd, start, length, iova, access);
 }
 
 /*
@@ -274,9 +272,8 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 {
 	struct mlx5_ib_mr *old = to_mmr(ibmr);
 	struct ib_mr *mr;
-	int err;
+	int err = ib_no_udata_io(udata);
 
-	err = ib_no_udata_io(udata);
 	if (err)
 		return ERR_PTR(err);
 	if (!(flags & IB_MR_REREG_ACCESS))
@@ -350,7 +347,8 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 			return err;
 	}
 	if (req.reserved1 || req.reserved2)
-		return refuse(-EOPNOTSUPP, "reserved %#x and %#x", req.reserved1, req.reserved2);
+		return refuse(-EOPNOTSUPP, "window with reserved %#x and %#x", req.reserved1,
+			      req.reserved2);
 	err = ib_respond_empty_udata(udata);
 	if (err)
 		return err;

@@ -82,8 +82,9 @@ static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp
  * pair without queues.
  */
 static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *qp, int size,
-			      const struct uverbs_attr_bundle *attrs)
+			      struct ib_udata *udata)
 {
+	const struct uverbs_attr_bundle *attrs = rdma_udata_to_uverbs_attr_bundle(udata);
 	struct ib_umem *umem;
 
 	/* The queues lie in one buffer. */
@@ -95,19 +96,6 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 			ERR_PTR(refuse(-EINVAL, "buffer of a QP without queues")) : NULL;
 	umem = ib_umem_get_attr(&dev->ib_dev, attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM, size, 0);
 	return umem ?: mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, size, 0);
-}
-
-static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
-			    struct mlx5_ib_qp *qp, int buf_size, u32 *bfreg_index,
-			    const struct uverbs_attr_bundle *attrs)
-{
-	int err;
-
-	err = qp_get_bfreg(ctx, qp, bfreg_index);
-	if (err)
-		return err;
-	return mlx5_ib_queue_mem_map_user(&qp->mem, ctx, qp_pin(dev, qp, buf_size, attrs),
-					  buf_size, MLX5_IB_MAX_PAGE_OFFSET, qp->ucmd.db_addr);
 }
 
 /* Returns the bytes of the queues, or a negative errno. */
@@ -157,8 +145,11 @@ static int user_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	}
 	if (MLX5_CAP_GEN(dev->mdev, ece_support))
 		resp.ece_options = qp->ucmd.ece_options;
-	err = qp_get_resources(dev, ctx, qp, buf_size, &resp.bfreg_index,
-			       rdma_udata_to_uverbs_attr_bundle(udata));
+	err = qp_get_bfreg(ctx, qp, &resp.bfreg_index);
+	if (!err)
+		err = mlx5_ib_queue_mem_map_user(&qp->mem, ctx, qp_pin(dev, qp, buf_size, udata),
+						 buf_size, MLX5_IB_MAX_PAGE_OFFSET,
+						 qp->ucmd.db_addr);
 	if (!err)
 		err = mlx5_ib_plain_qp_create(qp, &mlx5_ib_plain_qp_rsc_ops, &resp, udata);
 	if (err)

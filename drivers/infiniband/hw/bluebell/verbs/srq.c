@@ -77,6 +77,8 @@ static int srq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *s
 	struct mlx5_ib_create_srq_resp resp = {};
 	int err;
 
+	attr->wq = srq->wq;
+	attr->pdn = to_mpd(srq->ibsrq.pd)->pdn;
 	err = mlx5_ib_create_srq_cmd(dev, srq->rsc.uid, srq->ibsrq.srq_type, &srq->mem, attr,
 				     &srq->rsc.num);
 	if (err)
@@ -93,11 +95,7 @@ static int srq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 {
 	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
 								  ibucontext);
-	struct mlx5_ib_srqc_attr attr = {
-		.wq = srq->wq,
-		.pdn = to_mpd(srq->ibsrq.pd)->pdn,
-		.wq_signature = ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE,
-	};
+	struct mlx5_ib_srqc_attr attr = { .wq_signature = ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE };
 	size_t size = srq->wq.wqe_cnt << srq->wq.wqe_shift;
 	int err;
 
@@ -131,10 +129,7 @@ static void srq_release(struct mlx5_ib_srq *srq)
 /* Allocate the memory of an SRQ of a kernel consumer, and create the SRQ. */
 static int srq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq)
 {
-	struct mlx5_ib_srqc_attr attr = {
-		.wq = srq->wq,
-		.pdn = to_mpd(srq->ibsrq.pd)->pdn,
-	};
+	struct mlx5_ib_srqc_attr attr = {};
 	int err;
 
 	/* Kernel consumers have no XRC, and a WQE of theirs does not cross pages. */
@@ -240,9 +235,8 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		       enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
-	int err;
+	int err = ib_no_udata_io(udata);
 
-	err = ib_no_udata_io(udata);
 	if (err)
 		return err;
 	if (mask & ~IB_SRQ_LIMIT)

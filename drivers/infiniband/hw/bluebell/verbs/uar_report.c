@@ -259,17 +259,12 @@ static int report_copy_list(u64 to, const void *list, u32 num, size_t size)
 static int report_copy_lists(const struct mlx5_ib_uar_report *report,
 			     const struct bluebell_uar_report_req *req)
 {
-	int err;
-
-	err = report_copy_list(req->uars, report->uars, report->num.num_uars,
-			       sizeof(*report->uars));
-	if (!err)
-		err = report_copy_list(req->bfregs, report->bfregs, report->num.num_bfregs,
-				       sizeof(*report->bfregs));
-	if (!err)
-		err = report_copy_list(req->queues, report->queues, report->num.num_queues,
-				       sizeof(*report->queues));
-	return err;
+	return report_copy_list(req->uars, report->uars, report->num.num_uars,
+				sizeof(*report->uars)) ?:
+	       report_copy_list(req->bfregs, report->bfregs, report->num.num_bfregs,
+				sizeof(*report->bfregs)) ?:
+	       report_copy_list(req->queues, report->queues, report->num.num_queues,
+				sizeof(*report->queues));
 }
 
 /* About the context of the file alone: a process has no way to name that of another one. */

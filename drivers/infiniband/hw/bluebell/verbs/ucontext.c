@@ -69,12 +69,14 @@ static void ucontext_fill_bfregs(const struct mlx5_ib_caps *caps,
 	resp->log_uar_size = bfregi->uar_4k ? MLX5_ADAPTER_PAGE_SHIFT : PAGE_SHIFT;
 }
 
-static void ucontext_fill_response(struct mlx5_ib_ucontext *context,
+/* @room: bytes of the response that the library has room for */
+static void ucontext_fill_response(struct mlx5_ib_ucontext *context, size_t room,
 				   struct mlx5_ib_alloc_ucontext_resp *resp)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_core_dev *mdev = dev->mdev;
 
+	resp->response_length = min(room, sizeof(*resp));
 	resp->qp_tab_size = 1U << MLX5_CAP_GEN(mdev, log_max_qp);
 	resp->cache_line_size = cache_line_size();
 	resp->max_sq_desc_sz = MLX5_CAP_GEN(mdev, max_wqe_sz_sq);
@@ -120,8 +122,7 @@ static int ucontext_respond(struct mlx5_ib_ucontext *context, struct ib_udata *u
 {
 	struct mlx5_ib_alloc_ucontext_resp resp = {};
 
-	ucontext_fill_response(context, &resp);
-	resp.response_length = min(udata->outlen, sizeof(resp));
+	ucontext_fill_response(context, udata->outlen, &resp);
 	return ib_respond_udata(udata, resp);
 }
 
@@ -132,22 +133,6 @@ static void ucontext_free(struct mlx5_ib_ucontext *context)
 	if (context->uid)
 		mlx5_ib_destroy_uctx(to_mdev(context->ibucontext.device), context->uid);
 	put_pid(context->pid);
-}
-
-static void ucontext_list(struct mlx5_ib_ucontext *context)
-{
-	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
-
-	guard(mutex)(&dev->contexts_lock);
-	list_add_tail(&context->node, &dev->contexts);
-}
-
-static void ucontext_unlist(struct mlx5_ib_ucontext *context)
-{
-	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
-
-	guard(mutex)(&dev->contexts_lock);
-	list_del(&context->node);
 }
 
 /**
@@ -206,11 +191,13 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		err = ucontext_init_bfregs(dev, context, &req);
 	if (!err)
 		err = ucontext_respond(context, udata);
-	if (err)
+	if (err) {
 		ucontext_free(context);
-	else
-		ucontext_list(context);
-	return err;
+		return err;
+	}
+	guard(mutex)(&dev->contexts_lock);
+	list_add_tail(&context->node, &dev->contexts);
+	return 0;
 }
 
 /**
@@ -224,7 +211,8 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
 	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
 
-	ucontext_unlist(context);
+	scoped_guard(mutex, &dev->contexts_lock)
+		list_del(&context->node);
 	mlx5_ib_odp_close_context(context);
 	mlx5_ib_orphans_leave_context(dev, context);
 	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages) && !dev->kept);
@@ -260,8 +248,7 @@ int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *
 
 	if (len < 0)
 		return len;
-	ucontext_fill_response(to_mucontext(uctx), &resp);
-	resp.response_length = min_t(size_t, len, sizeof(resp));
+	ucontext_fill_response(to_mucontext(uctx), len, &resp);
 	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &resp,
 					     sizeof(resp));
 }

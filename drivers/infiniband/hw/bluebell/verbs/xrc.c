@@ -55,11 +55,8 @@ struct mlx5_ib_xrc {
 int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibxrcd->device);
-	int err;
+	int err = ib_no_udata_io(udata) ?: mlx5_ib_use_xrc(dev);
 
-	err = ib_no_udata_io(udata);
-	if (!err)
-		err = mlx5_ib_use_xrc(dev);
 	if (err)
 		return err;
 	/* Not the process's: other processes may open the domain, which then outlives this one. */
