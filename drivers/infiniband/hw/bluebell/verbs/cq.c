@@ -271,6 +271,8 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	int inlen;
 
 	lockdep_assert_held(&cq->resize_lock);
+	/* Only the CQ of a user moves to another buffer. */
+	WARN_ON_ONCE(cq->kcq);
 	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(buf, MLX5_ST_SZ_BYTES(modify_cq_in),
 							&inlen);
 

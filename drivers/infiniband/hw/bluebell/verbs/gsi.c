@@ -44,6 +44,12 @@ struct mlx5_ib_gsi {
 	struct mlx5_ib_qp *senders[] __counted_by(num);
 };
 
+static struct mlx5_ib_gsi *to_gsi(struct mlx5_ib_qp *qp)
+{
+	WARN_ON_ONCE(qp->ops != &mlx5_ib_gsi_ops);
+	return qp->priv;
+}
+
 /* ---- senders ---------------------------------------------------------------------------- */
 
 /* QP1 and its senders are queue pairs of a kernel consumer. */
@@ -236,7 +242,7 @@ static int gsi_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struc
 
 static int gsi_destroy(struct mlx5_ib_qp *qp)
 {
-	struct mlx5_ib_gsi *gsi = qp->priv;
+	struct mlx5_ib_gsi *gsi = to_gsi(qp);
 	u16 i;
 
 	mlx5_ib_gsi_watch(qp->rsc.dev, &gsi->events, false);
@@ -280,7 +286,7 @@ static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mas
 static int gsi_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata)
 {
-	struct mlx5_ib_gsi *gsi = qp->priv;
+	struct mlx5_ib_gsi *gsi = to_gsi(qp);
 	int err;
 
 	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state == IB_QPS_SQE &&
@@ -299,11 +305,12 @@ static int gsi_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 static int gsi_post_send(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 			 const struct ib_send_wr *end, const struct ib_send_wr **bad)
 {
+	struct mlx5_ib_gsi *gsi = to_gsi(qp);
 	struct mlx5_ib_qp *sender;
 	int err = 0;
 
 	for (; wr != end && !err; wr = wr->next) {
-		sender = gsi_sender(qp->priv, wr);
+		sender = gsi_sender(gsi, wr);
 		err = sender ? mlx5_ib_post_sends(sender, wr, wr->next, bad) :
 			       refuse(-EINVAL, "no P_Key at index %u", ud_wr(wr)->pkey_index);
 		if (err)

@@ -26,6 +26,7 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
+	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
 	return mlx5_ib_fw_mcg(qp->rsc.dev, qp->uid, MLX5_CMD_OP_ATTACH_TO_MCG, qp->rsc.num, gid);
 }
 

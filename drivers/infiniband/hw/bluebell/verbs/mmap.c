@@ -56,8 +56,10 @@ static struct rdma_user_mmap_entry *uar_page_get_entry(struct mlx5_ib_ucontext *
 
 	lockdep_assert_held(&context->bfregi.lock);
 	rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext, pgoff);
-	if (rdma_entry)
+	if (rdma_entry) {
+		WARN_ON_ONCE(to_mmmap(rdma_entry)->page_id != uar);
 		return rdma_entry;
+	}
 	entry = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
 	if (!entry)
 		return ERR_PTR(-ENOMEM);

@@ -207,6 +207,8 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 	if (access & IB_ACCESS_ON_DEMAND)
 		return mr_repin(pd, old, access);
 
+	/* ib_core refuses to change a region over device memory. */
+	WARN_ON_ONCE(!old->umem);
 	err = mlx5_ib_check_mr(ibmr->length, ibmr->iova, access, &to_mdev(ibmr->device)->caps);
 	if (err)
 		return ERR_PTR(err);

@@ -144,6 +144,7 @@ int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)
 	int state, err;
 
 	lockdep_assert_held(&qp->mutex);
+	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
 	err = mlx5_ib_fw_query_object(qp->rsc.dev, qp->uid, MLX5_CMD_OP_QUERY_QP, qp->rsc.num, out,
 				      sizeof(out));
 	if (err)

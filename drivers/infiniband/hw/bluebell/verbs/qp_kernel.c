@@ -33,8 +33,11 @@ static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	MLX5_SET(qpc, qp->qpc, fre, init->qp_type == IB_QPT_RC);
 	wqs->send_cq = to_mcq(init->send_cq)->kcq;
 	wqs->recv_cq = to_mcq(init->recv_cq)->kcq;
+	/* Kernel consumers use queues of their own only, not those of users. */
+	WARN_ON_ONCE(!wqs->send_cq || !wqs->recv_cq);
 	wqs->rq.end_key = dev->caps.list_end_mkey;
 	wqs->srq = init->srq ? to_msrq(init->srq)->ring : NULL;
+	WARN_ON_ONCE(init->srq && !wqs->srq);
 	wqs->last_wqe_due = wqs->srq;
 	wqs->is_qp1 = init->qp_type == IB_QPT_GSI;
 	wqs->sq.to.type = mlx5_ib_qp_is_datagram(init->qp_type) ? IB_QPT_UD : init->qp_type;

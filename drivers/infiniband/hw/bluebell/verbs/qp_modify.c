@@ -213,6 +213,7 @@ int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int 
 	struct mlx5_ib_modify_qp ucmd = {};
 	int err;
 
+	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return refuse(-EOPNOTSUPP, "attributes 0x%x of a QP",
 			      mask & ~IB_QP_ATTR_STANDARD_BITS);

@@ -278,7 +278,10 @@ struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u
 	if (page_id <= MLX5_IB_MMAP_OFFSET_END - MLX5_IB_MMAP_OFFSET_START)
 		rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext,
 							    MLX5_IB_MMAP_OFFSET_START + page_id);
-	return rdma_entry ? to_mmmap(rdma_entry) : NULL;
+	if (!rdma_entry)
+		return NULL;
+	WARN_ON_ONCE(!mlx5_ib_is_uar_object(to_mmmap(rdma_entry)));
+	return to_mmmap(rdma_entry);
 }
 
 /* ---- the ioctl interface ---------------------------------------------------------- */

@@ -154,6 +154,7 @@ static void report_fill(struct mlx5_ib_ucontext *context, struct mlx5_ib_uar_rep
 	report->num = (struct bluebell_uar_report_resp){};
 	list_for_each_entry(bell, &bfregi->bells, node)
 		report->queues[report->num.num_queues++] = bell->queue;
+	WARN_ON_ONCE(report->num.num_queues != bfregi->num_bells);
 
 	xa_lock(&context->ibucontext.mmap_xa);
 	for (page = 0; page < bfregi->layout.num_sys_pages; page++)
