@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Counters, for `rdma statistic` and sysfs. The driver has one Q counter set, which all queue
- * pairs name unless an administrator binds them to others (`rdma statistic qp set`, `rdma statistic
- * qp bind`). A counter has the name of its field in QUERY_Q_COUNTER's answer, struct
+ * Counters, for `rdma statistic` and sysfs. The driver has one Q counter set, in which all queue
+ * pairs count that an administrator has not bound to another set (`rdma statistic qp set`, `rdma
+ * statistic qp bind`). A counter has the name of its field in the answer to QUERY_Q_COUNTER, struct
  * mlx5_ifc_query_q_counter_out_bits.
  */
 
@@ -55,8 +55,7 @@ static const struct rdma_stat_desc error_counters[] = {
 /**
  * struct mlx5_ib_counters - the counters that the device has
  * @num: how many
- * @descs: of each, what the RDMA core shows
- * @offsets: of each, the first byte in QUERY_Q_COUNTER's answer
+ * @descs: of each, its name and its offset
  */
 struct mlx5_ib_counters {
 	int num;
@@ -90,7 +89,7 @@ static int counters_read(struct mlx5_ib_dev *dev, u16 set_id, struct rdma_hw_sta
 	return 0;
 }
 
-/* Queue pairs of any user id name the set. */
+/* Allocate a set that queue pairs of any user id may name. */
 static int counters_alloc_set(struct mlx5_ib_dev *dev, u32 *set_id)
 {
 	u16 uid = MLX5_CAP_GEN(dev->mdev, log_max_uctx) ? MLX5_SHARED_RESOURCE_UID :
@@ -120,7 +119,7 @@ static int counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *sta
 	return counters_read(dev, dev->counter_set_id, stats) ?: stats->num_counters;
 }
 
-/* ---- counters of some queue pairs ------------------------------------------------------------ */
+/* ---- counters that queue pairs are bound to ------------------------------------------------- */
 
 /* The driver needs no more of a counter than its id, which is the number of the set. */
 static void qp_counter_init(struct rdma_counter *counter)
@@ -128,8 +127,8 @@ static void qp_counter_init(struct rdma_counter *counter)
 }
 
 /*
- * Binds the first queue pair of a counter, which makes the set, or a further one. The optional
- * counters that it may ask for are none.
+ * Bind a queue pair to a counter. The first queue pair of a counter allocates the set. There are no
+ * optional counters.
  */
 static int qp_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port)
 {

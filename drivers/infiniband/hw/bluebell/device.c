@@ -22,8 +22,8 @@
 /* The device reads longer descriptors in more than one step. */
 #define MAX_SQ_DESC		512
 /*
- * Send queue entries of 64 bytes that libmlx5 reserves for each request of an RC QP,
- * so that any kind of request fits.
+ * Entries of 64 bytes that libmlx5 reserves in the send queue of an RC QP for each request, so that
+ * a request of any kind fits.
  */
 #define SQ_ENTRIES_PER_WR	4
 
@@ -132,7 +132,7 @@ static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
 	if (MLX5_CAP_GEN(mdev, qp_packet_based))
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_PACKET_BASED_CREDIT_MODE;
-	/* libmlx5 asks the device for which types. */
+	/* libmlx5 queries the capabilities for the types that this is true of. */
 	if (mlx5_ib_qp_out_of_order(IB_QPT_RC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UD, caps) ||
@@ -144,8 +144,8 @@ static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 /**
  * mlx5_ib_query_device - attributes of the device
  * @ibdev: device
- * @props: the attributes; those of verbs that the driver does not have are 0
- * @uhw: nothing in; struct mlx5_ib_query_device_resp out, truncated to the caller's
+ * @props: gets the attributes; attributes that the driver does not have are 0
+ * @uhw: empty request; answered with struct mlx5_ib_query_device_resp, truncated to the caller's
  *	buffer
  *
  * Implements ibv_query_device(3). Sends no command.

@@ -53,7 +53,7 @@ static void dev_cleanup_first_use(struct mlx5_ib_dev *dev)
 	mutex_destroy(&dev->first_use);
 }
 
-/* Nothing that the device has been asked for will complete. */
+/* The device has failed: flush the requests that it will not complete. */
 static void dev_failed(struct mlx5_ib_dev *dev)
 {
 	mlx5_ib_abort_umr(dev);
@@ -98,30 +98,30 @@ static int dev_register(struct mlx5_ib_dev *dev)
 static void dev_unregister(struct mlx5_ib_dev *dev)
 {
 	/*
-	 * The hotplug driver removes a device that has been pulled out at once, and mlx5_core then
-	 * stops its health work, which would have reported a system error. Consumers wait for the
-	 * requests that they have posted.
+	 * The hotplug driver removes a device as soon as it has been pulled out, and mlx5_core then
+	 * stops its health work, which would have reported a system error. So check here, before
+	 * the RDMA core waits for consumers, and these for the requests that they have posted.
 	 */
 	if (mlx5_ib_fw_device_is_gone(dev))
 		dev_failed(dev);
-	/* Otherwise calls in progress, which are waited for, could take long. */
+	/* The RDMA core waits for calls in progress, which could take long because of advice. */
 	mlx5_ib_stop_advice(dev);
 	ib_unregister_device(&dev->ib_dev);
 }
 
 /*
- * How a device is set up, in this order, and taken down, in the reverse order. A stage
- * that fails cleans up after itself. If it says what a device without it lacks
- * (@without), the device goes on; its clean-up must then be a no-op.
+ * How a device is set up, in this order, and taken down, in the reverse order. A stage that fails
+ * cleans up after itself. A device can do without a stage that has @without, which says what the
+ * device then lacks: set-up goes on, and the clean-up of the stage must be a no-op.
  *
  * A stage without @init is that of a feature which is set up when a process or kernel consumer
- * first uses it, so that a device that nobody uses costs little. A feature that cannot be set
- * up then is an error of that call, and of no other. What exists from the start is needed from the
- * start: ib_core reads the Q counters and creates queue pairs for management datagrams, whose
- * events need a workqueue, while it registers the device.
+ * first uses the feature, so that a device which is not used costs little. If the set-up fails,
+ * that call fails, and no other. ib_core reads the Q counters while it registers the device, and
+ * creates queue pairs for management datagrams, whose events need a workqueue: these stages have
+ * @init.
  *
- * Whoever waits for a UMR request does so after "system errors" and is done before
- * it is taken down, so that a device that fails wakes every waiter.
+ * UMR requests are posted and waited for only while "system errors" is set up, so that a device
+ * that fails wakes every waiter.
  */
 static const struct dev_stage {
 	const char *name;

@@ -15,7 +15,7 @@
 #include "layout/refuse.h"
 #include "port.h"
 
-/* How a port of the device is accessed; NULL if this driver cannot. */
+/* The operations of the device's port; NULL for a kind of port that the driver does not have. */
 static const struct mlx5_ib_port_ops *port_find_ops(struct mlx5_core_dev *mdev)
 {
 	if (MLX5_CAP_GEN(mdev, port_type) == MLX5_CAP_PORT_TYPE_IB)
@@ -65,9 +65,10 @@ static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
  * @num: number of the port
  * @props: the attributes; zeroed by ib_core
  *
- * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. What PTYS and
- * PVLC say of the link is read again if there has been an event of the port or its state is another
- * than when they were read; and each time if the function is not told of all events. May sleep.
+ * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. The registers
+ * PTYS and PVLC, for the link, are read again after an event of the port, or if the state of the
+ * port has changed since they were read; and each time if the function does not get all events.
+ * May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -92,8 +93,8 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *pr
  * Implements ib_modify_port() with MODIFY_HCA_VPORT_CONTEXT: consumers announce that there is a
  * connection manager, or a subnet manager, at the port. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for another change; -EINVAL for a capability that is not a consumer's; or
- * the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP for another change; -EINVAL for a capability that consumers cannot change;
+ * or the errno of a firmware refusal.
  */
 int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_port_modify *props)
 {
@@ -173,9 +174,8 @@ enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
 }
 
 /*
- * What e-switch the port is connected to, and by which of its vports. This driver does not take
- * the functions that have an e-switch with representors, and other ports have nothing to tell:
- * no flag is set.
+ * Report the e-switch that the port is connected to, and the vport. The flags are about an e-switch
+ * with representors. The driver takes no function that has one, so no flag is set.
  */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *attrs)
 {
@@ -241,7 +241,7 @@ static int port_notify(struct notifier_block *nb, unsigned long type, void *data
 }
 
 /**
- * mlx5_ib_init_port_events - start to tell consumers about port and device
+ * mlx5_ib_init_port_events - start to report events of the port and the device to consumers
  * @dev: device, registered with the RDMA core
  *
  * Return: 0.
@@ -251,9 +251,9 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 	dev->port.events.notifier_call = port_notify;
 	mlx5_notifier_register(dev->mdev, &dev->port.events);
 	/*
-	 * The port of a virtual function or a subfunction may be told to stay up whatever happens
-	 * to the link that it shares with others. A query that has begun before may have missed an
-	 * event, so what it reads must not be kept: it counts as if there had been one.
+	 * The port of a virtual function or a subfunction can be set to stay up whatever happens to
+	 * the link, and then gets no event. A query that is in progress may have missed an event,
+	 * so count one: the query then does not keep what it reads of the link.
 	 */
 	scoped_guard(spinlock_irqsave, &dev->port.link_lock) {
 		dev->port.told = mlx5_core_is_pf(dev->mdev);
@@ -263,7 +263,7 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_cleanup_port_events - stop to tell consumers about port and device
+ * mlx5_ib_cleanup_port_events - stop to report events of the port and the device to consumers
  * @dev: device, still registered with the RDMA core
  */
 void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev)

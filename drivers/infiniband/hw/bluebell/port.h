@@ -16,15 +16,14 @@ struct mlx5_ib_port;
 /**
  * struct mlx5_ib_port_ops - how a kind of port is accessed
  * @link_layer: what is below the transport
- * @why_not: find out why this driver does not take a device with such a port; NULL if it does
- * @query: attributes of the port; they are zeroed before
- * @modify: change capabilities that the port announces: those of @select to what they are in @caps
- * @query_gid: entry of the GID table, which is long enough
- * @query_pkey: entry of the P_Key table, which is long enough
- * @read_constants: read what never changes about the port and the node that it is
- *	part of
- * @changed: an event of the device says that the port has changed: MLX5_PORT_CHANGE_SUBTYPE_*.
- *	Returns the event of verbs, or 0 if they have none. Called in the interrupt
+ * @why_not: returns why this driver does not take a device with such a port, or NULL if it does
+ * @query: reads the attributes of the port into @props, which is zeroed
+ * @modify: changes the capabilities in @select, which the port announces, to those in @caps
+ * @query_gid: reads an entry of the GID table; @index is less than the length of the table
+ * @query_pkey: reads an entry of the P_Key table; @index is less than the length of the table
+ * @read_constants: reads what never changes about the port and its node
+ * @changed: handles an event of the device that the port has changed, MLX5_PORT_CHANGE_SUBTYPE_*.
+ *	Returns the event of verbs, or 0 if verbs have no such event. Called in the interrupt
  */
 struct mlx5_ib_port_ops {
 	enum rdma_link_layer link_layer;

@@ -30,7 +30,7 @@ static u8 vl_cap_from_hw(u8 lanes)
 	return lanes < 15 ? fls(lanes) : 5;
 }
 
-/* The number of the port has one place in all registers of ports. */
+/* All registers of ports have the number of the port in the same field. */
 static int port_read_reg(struct mlx5_ib_port *port, u16 reg_id, void *reg, size_t size)
 {
 	MLX5_SET(ptys_reg, reg, local_port, port->num);
@@ -56,9 +56,9 @@ static void port_fill_link(const struct mlx5_ib_port_link *link, struct ib_port_
 }
 
 /*
- * Width and speed of a link change only while it is down, and the number of virtual lanes never
- * does. So they are known unless there has been an event, or the port has another state than when
- * they were read, of which the event may not have been received yet.
+ * Width and speed of a link change only while the link is down, and the number of virtual lanes
+ * never does. So what was read of the link stays valid until an event of the port, or until the
+ * state of the port has changed: the event of that change may still be on its way.
  */
 static bool port_knows_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
@@ -144,7 +144,7 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 	return hca_vport_read_link(port, props, num_events);
 }
 
-/* Capabilities that others have, such as the firmware's own agents, cannot be changed. */
+/* Consumers cannot change capabilities of others, such as those of the firmware's own agents. */
 static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 {
 	struct mlx5_hca_vport_context rep = {};

@@ -19,8 +19,8 @@
 #include "verbs/srq.h"
 
 /*
- * Without queues a queue pair has neither a buffer nor a doorbell record. The record of a kernel
- * consumer has no address in a process; such addresses are shown to administrators only.
+ * A queue pair without queues has neither a buffer nor a doorbell record. The doorbell record of a
+ * process has an address in the process, which is shown to administrators only.
  */
 static int put_queue_mem(struct sk_buff *msg, struct mlx5_ib_queue_mem *mem)
 {
@@ -49,7 +49,7 @@ static int put_nested(struct sk_buff *msg, enum rdma_nldev_attr nest,
 }
 
 /**
- * struct raw_form - where the context of an object is
+ * struct raw_form - where the device's context of an object is found
  * @opcode: MLX5_CMD_OP_* of the command that queries the object
  * @outlen: bytes of the command's answer
  * @offset: first byte of the context in the answer
@@ -89,7 +89,7 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 		return -ENOMEM;
 	mlx5_ib_fw_name_object(in, form->opcode, number);
 	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, sizeof(in), out, form->outlen);
-	/* -EAGAIN makes resource tracking skip an object destroyed as its process ended. */
+	/* -EAGAIN makes resource tracking skip an object destroyed because its process ended. */
 	if (err == -ENOENT)
 		return -EAGAIN;
 	return err ?: nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, form->size, out + form->offset);
@@ -103,7 +103,7 @@ static int put_qp(struct sk_buff *msg, void *obj)
 
 	if (rdma_nl_put_driver_u32(msg, "uid", qp->uid))
 		return -EMSGSIZE;
-	/* Nobody rings a queue pair without a doorbell record: the target of an XRC connection. */
+	/* The target of an XRC connection has no doorbell record, because it is never rung. */
 	if (!qp->mem.db.dma)
 		return 0;
 	if (rdma_nl_put_driver_u32(msg, "uar", MLX5_GET(qpc, qp->qpc, uar_page)) ||
@@ -145,7 +145,7 @@ int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
 	guard(mutex)(&qp->mutex);
-	/* Resource tracking leaves the queue pair out, and goes on with the next. */
+	/* Resource tracking leaves this queue pair out, and goes on with the next one. */
 	if (qp->closing || !mlx5_ib_qp_is_plain(qp))
 		return -EAGAIN;
 	return put_raw(msg, to_mdev(ibqp->device), &qp_form, qp->uid, qp->rsc.num);
@@ -276,8 +276,8 @@ int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
  * QUERY_MKEY. May sleep.
  *
  * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a region whose key has been destroyed,
- * because its pages could not be unmapped otherwise, or is being destroyed because its process has
- * closed the device; -ENOMEM; or the errno of a firmware refusal.
+ * because its pages could not be unmapped otherwise, or whose key is being destroyed because its
+ * process has closed the device; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 {
@@ -286,7 +286,7 @@ int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 
 	err = put_raw(msg, to_mdev(ibmr->device), &mkey_form, mr->mkey.uid,
 		      mlx5_mkey_to_idx(mr->mkey.key));
-	/* What was queried may be another region, which has got the key. */
+	/* The key may have been destroyed, and the query have read another key of this index. */
 	return READ_ONCE(mr->mkey.closing) || READ_ONCE(mr->mkey.destroyed) ? -EAGAIN : err;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The report of the UARs of all processes, for root: the file "uars" in the device's directory of
- * debugfs, beside the files of mlx5_core. Each line is a word that says what the line is about, and
- * words NAME=VALUE; lines about UARs, bfregs and queues follow that of their context.
+ * debugfs, beside the files of mlx5_core. Each line begins with a word that says what the line is
+ * about, followed by words NAME=VALUE. Lines about UARs, bfregs and queues follow the line of their
+ * context.
  *
- * Resource tracking has no place for it: netlink shows a driver's attributes of QPs, CQs, MRs and
- * SRQs, but not of contexts, and UARs without a queue belong to none of these.
+ * Resource tracking cannot have this report: netlink shows a driver's attributes of QPs, CQs, MRs
+ * and SRQs, but not of contexts, and a UAR without a queue belongs to none of these objects.
  */
 
 #include <linux/debugfs.h>
@@ -99,7 +100,7 @@ static void show_device(struct seq_file *file, struct mlx5_ib_dev *dev)
 		   dev_name(mdev->device));
 	if (max_uars)
 		seq_printf(file, " max_uars=%llu", max_uars);
-	/* For contexts with DEVX. */
+	/* Only contexts with DEVX have a user id. */
 	if (MLX5_CAP_GEN(mdev, log_max_uctx))
 		seq_printf(file, " max_uids=%u", 1U << MLX5_CAP_GEN(mdev, log_max_uctx));
 	seq_putc(file, '\n');

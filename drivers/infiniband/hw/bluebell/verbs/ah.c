@@ -19,7 +19,7 @@
  * @init: the address
  * @udata: NULL
  *
- * Implements rdma_create_ah(). Takes nothing from the device. Any context.
+ * Implements rdma_create_ah(). Creates no object at the device. Any context.
  *
  * Return: 0, or -EINVAL for a value that its field cannot hold.
  */
@@ -40,7 +40,7 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
  * @init: the address
  * @udata: empty
  *
- * Implements ibv_create_ah(3). Takes nothing from the device.
+ * Implements ibv_create_ah(3). Creates no object at the device.
  *
  * Return: 0; -EINVAL for a value that its field cannot hold; -EOPNOTSUPP for a
  * request that is not empty.
@@ -52,7 +52,7 @@ int mlx5_ib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 }
 
 /**
- * mlx5_ib_query_ah - tell the address of an address handle of a kernel consumer
+ * mlx5_ib_query_ah - read the address of an address handle of a kernel consumer
  * @ibah: the address handle
  * @ah_attr: gets the address
  *

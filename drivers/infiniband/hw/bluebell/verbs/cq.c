@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues: create, resize, moderate, destroy, and hand completions and errors
- * to the consumer. cq_kernel.c polls those of kernel consumers.
+ * Completion queues: create, resize, moderate and destroy them, and report completions and errors
+ * to the consumer. cq_kernel.c polls the CQs of kernel consumers.
  */
 
 #include <linux/mlx5/driver.h>
@@ -25,9 +25,9 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 /*
- * For a user from mlx5_core's tasklet, because the handler takes locks and wakes tasks: the
- * interrupt of a vector with many CQs stays short. For a kernel consumer, whose handler schedules
- * the polling, from the interrupt.
+ * The CQ of a user is reported from mlx5_core's tasklet, because the handler takes locks and wakes
+ * tasks: so the interrupt of a vector with many CQs stays short. The CQ of a kernel consumer, whose
+ * handler only schedules the polling, is reported from the interrupt.
  */
 static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
@@ -36,7 +36,7 @@ static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 	ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 
-/* From the interrupt of the async EQ; mlx5_core holds a reference meanwhile. */
+/* Called in the interrupt of the async EQ, while mlx5_core holds a reference to the CQ. */
 static void cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 {
 	struct ib_cq *ibcq = &container_of(mcq, struct mlx5_ib_cq, mcq)->ibcq;
@@ -66,7 +66,7 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	} else if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX) {
 		cq->uar_page = ucmd->uar_page_index;
 	} else {
-		/* A library that makes every UAR an object has no such page. */
+		/* A library that creates UAR objects only has no static page. */
 		if (!ctx->bfregi.layout.num_static_sys_pages)
 			return refuse(-EINVAL, "the CQ names no UAR, and the context has none");
 		cq->uar_page = ctx->bfregi.sys_pages[0];
@@ -77,7 +77,7 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	return cq->mem.uar ? 0 : refuse(-EINVAL, "UAR %u is not of this context", cq->uar_page);
 }
 
-/* Hand the memory of a CQ that ib_core frees, but firmware has refused to destroy, to an orphan. */
+/* Give the memory of a CQ that firmware has refused to destroy, but ib_core frees, to an orphan. */
 static void cq_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, int err)
 {
 	mlx5_ib_orphan_adopt(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn, "CQ", &cq->mem,
@@ -93,7 +93,7 @@ static void cq_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 		cq_adopt(dev, cq, err);
 }
 
-/* Create the CQ at the device and tell the user its number. */
+/* Create the CQ at the device and return its number to the user. */
 static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u16 uid,
 				 u16 vector, void *cqc, struct ib_udata *udata)
 {
@@ -296,8 +296,8 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
  * @cqe: entries asked for
  * @udata: struct mlx5_ib_resize_cq
  *
- * Implements ibv_resize_cq(3) with MODIFY_CQ. The device writes a resize CQE
- * as the last one to the old buffer, up to which the library copies. May sleep.
+ * Implements ibv_resize_cq(3) with MODIFY_CQ. The last CQE that the device writes to the old buffer
+ * is a resize CQE. The library copies the CQEs before it to the new buffer. May sleep.
  *
  * Return: 0; -EINVAL for invalid attributes, a buffer that is not
  * aligned to the size of a CQE, or fewer entries than there are completions;
@@ -343,7 +343,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 		swap(cq->mem.buf, buf);
 		ibcq->cqe = entries - 1;
 	}
-	/* The buffer that the CQ has left, or has not moved to. */
+	/* Frees the old buffer, or after an error the new one. */
 	mlx5_ib_buf_free_user(&buf);
 	return err;
 }
@@ -357,7 +357,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
  * Implements ibv_modify_cq(3) with MODIFY_CQ. The work item by which ib_core moderates the queue of
  * a kernel consumer may still run after mlx5_ib_pre_destroy_cq(). May sleep.
  *
- * Return: 0; -EOPNOTSUPP if the device cannot; -EINVAL for a period its field
+ * Return: 0; -EOPNOTSUPP if the device cannot moderate CQs; -EINVAL for a period that its field
  * cannot hold, or a queue that the device has destroyed; or the errno of a firmware refusal.
  */
 int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
@@ -388,10 +388,10 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
  * mlx5_ib_pre_destroy_cq - destroy the completion queue of a kernel consumer at the device
  * @ibcq: the queue, on which no queue pair completes any more
  *
- * ib_free_cq() calls this function before it cancels its work items, because a completion event
- * that comes later would queue one again. When the function returns no handler runs any more. A
- * work item of ib_core may still poll, arm or moderate the queue: its memory stays, but the device
- * is not told. May sleep.
+ * ib_free_cq() calls this function before it cancels its work items, because a later completion
+ * event would queue a work item again. When the function returns no handler runs any more. A work
+ * item of ib_core may still poll, arm or moderate the queue: the memory of the queue stays until
+ * mlx5_ib_post_destroy_cq(), but the device is not accessed. May sleep.
  *
  * Return: 0. If firmware refuses, an orphan keeps the memory after mlx5_ib_post_destroy_cq().
  */
@@ -410,7 +410,7 @@ int mlx5_ib_pre_destroy_cq(struct ib_cq *ibcq)
 
 /**
  * mlx5_ib_post_destroy_cq - free the memory of a kernel consumer's completion queue
- * @ibcq: the queue, after mlx5_ib_pre_destroy_cq(); nobody uses it any more
+ * @ibcq: the queue, after mlx5_ib_pre_destroy_cq() and the last work item of ib_core
  *
  * May sleep.
  */
@@ -430,12 +430,12 @@ void mlx5_ib_post_destroy_cq(struct ib_cq *ibcq)
  * @ibcq: the queue
  * @udata: of the user whose queue it is; NULL for a kernel consumer's
  *
- * ib_core calls this function for the queues of users, and of kernel consumers who have the queue
- * from ib_create_cq(). When it returns no handler runs any more. Subscriptions of processes to its
- * events end, too. May sleep.
+ * ib_core calls this function for the queues of users, and for queues that kernel consumers have
+ * created by ib_create_cq(). When the function returns no handler runs any more, and subscriptions
+ * of processes to events of the queue have ended. May sleep.
  *
- * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
- * and doorbell record stay. 0 in any case for a kernel consumer, who does not try again.
+ * Return: 0, or the errno of a firmware that refuses to destroy the queue; then buffer and doorbell
+ * record stay. Always 0 for a kernel consumer, which does not try again.
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
@@ -470,7 +470,7 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  *
  * Implements ib_poll_cq(). Any context.
  *
- * Return: how many there were.
+ * Return: the number of completions.
  */
 int mlx5_ib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
@@ -480,11 +480,11 @@ int mlx5_ib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 /**
  * mlx5_ib_req_notify_cq - ask for an event from the queue of a kernel consumer
  * @ibcq: the queue
- * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, and perhaps IB_CQ_REPORT_MISSED_EVENTS
+ * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, optionally with IB_CQ_REPORT_MISSED_EVENTS
  *
  * Implements ib_req_notify_cq(). Any context.
  *
- * Return: 1 if there are completions that the caller wants to know of, else 0.
+ * Return: as mlx5_ib_kcq_arm().
  */
 int mlx5_ib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

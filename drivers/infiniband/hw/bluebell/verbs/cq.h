@@ -20,16 +20,16 @@ struct mlx5_ib_kcq;
  * struct mlx5_ib_cq - completion queue
  * @ibcq: verbs object; ib_core allocates and frees the whole
  * @mcq: what mlx5_core dispatches events by; its cqn is the CQ's number
- * @resize_lock: one change at a time; held across pinning and MODIFY_CQ, so
- *	that the device's buffer and @mem never disagree, and that nobody changes a kernel
- *	consumer's queue that has been closed; guards @mem.buf, ibcq.cqe
+ * @resize_lock: held across pinning and MODIFY_CQ, so that @mem has the buffer that the device
+ *	uses, and so that a kernel consumer's queue is not changed after it has been closed; guards
+ *	@mem.buf and ibcq.cqe
  * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; of a user's queue the UAR
  *	object, too
  * @kcq: what a kernel consumer polls; NULL for a user's queue. Constant
  * @uar_page: UAR on which the CQ is armed; constant
- * @bell: lists a user's queue among those of that UAR
+ * @bell: a user's queue in the list of queues that are rung on UARs of its context
  * @cqe_size: bytes of a CQE, 64 or 128
- * @cqe_stride: the same as the CQC codes it
+ * @cqe_stride: @cqe_size as the CQC encodes it
  * @real_time: completions carry the real-time clock
  * @destroy_failed: firmware has refused to destroy the CQ
  * @discard_err: errno of the refusal to destroy a kernel consumer's queue, between

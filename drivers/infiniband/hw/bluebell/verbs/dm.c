@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory of users (MEMIC), as verbs have it: entries of allocations in the
- * mmap space, operations on them, and regions over them. The allocations
- * themselves are in dm_pool.c.
+ * Device memory of users (MEMIC), as verbs have it: entries of allocations in the mmap space,
+ * operations on them, and regions over them. dm_pool.c allocates the memory.
  */
 
 #include <kunit/visibility.h>
@@ -27,6 +26,7 @@
 
 static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 {
+	/* Only the memory itself is write-combining. */
 	if (!entry->wc)
 		mlx5_ib_drop_memic_op(entry->mem, entry->op);
 	mlx5_ib_put_memic(entry->mem);
@@ -34,9 +34,9 @@ static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 }
 
 /*
- * Insert @addr of @mem, the memory itself or an operation on it, into the mmap space. The
- * caller's reference to @mem is passed on. The memory itself is mapped write-combining (@wc),
- * an operation uncached, because each access to it has to perform the operation once.
+ * Insert @addr of @mem, the memory itself or an operation on it, into the mmap space. The entry
+ * takes over the caller's reference to @mem. The memory itself is mapped write-combining (@wc), an
+ * operation uncached, because each access has to perform the operation once.
  */
 static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 					       struct mlx5_ib_memic *mem, bool wc, u64 addr,
@@ -143,7 +143,7 @@ static int dm_copy_entry(struct uverbs_attr_bundle *attrs,
  * @uctx: context
  * @attr: length and alignment
  * @attrs: MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE says what kind, MEMIC if it is absent;
- *	answered with where to map it
+ *	answered with the offset to map it at
  *
  * Implements ibv_alloc_dm(3). May sleep.
  *
@@ -245,7 +245,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 			     MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX);
 }
 
-/* For a process that got the command fd from another one. */
+/* For a process that has imported the context of another process. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
@@ -268,15 +268,15 @@ static const struct mlx5_ib_mr_ops dm_mr_ops = {
  * @ibdm: the memory
  * @attr: offset and length of the region, which ib_core has checked to lie in the
  *	memory, and enum ib_access_flags
- * @attrs: nothing of the driver's
+ * @attrs: no attributes of the driver
  *
  * Implements ibv_reg_dm_mr(3) with CREATE_MKEY (struct
  * mlx5_ifc_create_mkey_in_bits). Such a region begins at 0. ib_core keeps the
  * memory until the region is gone. May sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a region that is not zero based;
- * -EOPNOTSUPP for access that cannot be had; -ENOMEM; or the errno of a firmware
- * refusal.
+ * -EOPNOTSUPP for access rights that device memory does not have; -ENOMEM; or the errno of a
+ * firmware refusal.
  */
 struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
 				struct uverbs_attr_bundle *attrs)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Device memory of users: verbs objects, and the entries in the mmap space that
- * show the memory and the operations on it.
+ * Device memory of users: verbs objects, and the entries in the mmap space for the memory and for
+ * operations on it.
  */
 
 #ifndef BLUEBELL_DM_H
@@ -19,10 +19,10 @@ struct mlx5_user_mmap_entry;
  * struct mlx5_ib_dm - device memory, as a user allocated it
  * @ibdm: verbs object; first
  * @mem: the allocation; @mentry holds a reference
- * @mentry: shows the memory. This object has a reference, and each mapping
- * @lock: guards @op_entries. Held while firmware allocates an operation's address,
- *	so that an operation gets only one.
- * @op_entries: operations that have an address; references as @mentry
+ * @mentry: entry of the memory in the mmap space. This object and each mapping have a reference
+ * @lock: guards @op_entries. Held while firmware allocates the address of an operation, so that an
+ *	operation gets only one address
+ * @op_entries: entries of the operations that have an address; references as for @mentry
  */
 struct mlx5_ib_dm {
 	struct ib_dm ibdm;

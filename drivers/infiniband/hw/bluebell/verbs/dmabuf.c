@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions over a dma-buf: memory of another driver, its exporter. Here the memory is
- * pinned until the exporter revokes it; the regions of odp_dmabuf.c follow memory that its
+ * Memory regions over a dma-buf, the memory of another driver, its exporter. In these regions the
+ * memory is pinned until the exporter revokes it; regions of odp_dmabuf.c follow memory that the
  * exporter moves.
  */
 
@@ -17,9 +17,8 @@
 #include "verbs/mr.h"
 
 /*
- * The exporter revokes the memory, or the region is deregistered: the key gives access to
- * nothing once this function returns. Called with the dma-buf's reservation lock held, at
- * most once.
+ * Called at most once, when the exporter revokes the memory or the region is deregistered, with the
+ * dma-buf's reservation lock held. When the function returns the key gives access to nothing.
  */
 static void dmabuf_mr_revoke(void *priv)
 {
@@ -28,7 +27,7 @@ static void dmabuf_mr_revoke(void *priv)
 	mlx5_ib_mkey_revoke(to_mdev(mr->umem->ibdev), &mr->mkey);
 }
 
-/* With the memory revoked first, the exporter does not use the key any more. */
+/* Revoke the memory first, so that the exporter does not call dmabuf_mr_revoke() later. */
 static int dmabuf_mr_destroy_key(struct mlx5_ib_mr *mr)
 {
 	ib_umem_dmabuf_revoke(to_ib_umem_dmabuf(mr->umem));
@@ -77,8 +76,8 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
  * @dmah: not supported
  * @attrs: not used
  *
- * Implements ibv_reg_dmabuf_mr(3). If the exporter may move the memory, and the device can
- * fault, the region follows it. Other memory is pinned until the exporter revokes it. May
+ * Implements ibv_reg_dmabuf_mr(3). If the exporter may move the memory, and the device can fault,
+ * the region follows the memory. Otherwise the memory is pinned until the exporter revokes it. May
  * sleep.
  *
  * Return: the region, or an ERR_PTR: as mlx5_ib_reg_user_mr(); -EBADF or -EINVAL

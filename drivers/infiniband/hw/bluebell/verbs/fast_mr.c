@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions of kernel consumers: one over all of DMA memory, and those that a work
- * request opens over a list of pages, or of pieces of any length, and another one invalidates.
+ * Memory regions of kernel consumers: regions over all of DMA memory, and regions that a work
+ * request opens over a list of pages, or of pieces of any length, and another work request
+ * invalidates.
  */
 
 #include <linux/bits.h>
@@ -22,14 +23,14 @@
  * struct fast_mr - a region that work requests open and invalidate
  * @mr: the region
  * @gaps: the entries of the list are pieces; otherwise they are pages
- * @pages: translation entries, with zeros behind them to the end of a block. A work request that
- *	opens the region carries a copy of them if they are at most a block, or else has the device
- *	read them here
- * @pieces: the same list if @gaps is set
+ * @pages: list of translation entries, with zeros behind them to the end of a block. A work request
+ *	that opens the region carries a copy of the entries if they are at most a block; otherwise
+ *	the device reads them from the list
+ * @pieces: the list if @gaps is set
  * @dma: DMA address of the list
  * @max: entries at most
  * @room: entries that there is room for, whole blocks
- * @used: entries of the memory that was mapped last
+ * @used: entries that the list has since mlx5_ib_map_mr_sg()
  */
 struct fast_mr {
 	struct mlx5_ib_mr mr;
@@ -46,9 +47,9 @@ struct fast_mr {
 
 /* A UMR request counts the entries of a list in 16 bits, in units of 16 bytes. */
 #define MAX_LIST_MTTS	BIT(16)
-/* A piece takes the room of two translation entries of pages. */
+/* An entry for a piece is as long as two entries for pages. */
 #define MTTS_PER_KLM	(sizeof(struct mlx5_klm) / sizeof(__be64))
-/* Bytes of a piece at most: the count has 31 bits. */
+/* Most bytes of a piece: the count has 31 bits. */
 #define MAX_PIECE	GENMASK_ULL(30, 0)
 
 /*
@@ -258,7 +259,7 @@ static int fast_mr_map_pages(struct fast_mr *mr, struct scatterlist *sg, int sg_
 
 /*
  * Memory that follows the last piece makes that piece longer: the fewer pieces, the less the device
- * has to read and to search. The whole domain has a key to DMA memory.
+ * has to read and to search. The key of a piece is that of the protection domain to all DMA memory.
  */
 static bool fast_mr_add_piece(struct fast_mr *mr, u64 addr, u32 len)
 {
@@ -282,7 +283,8 @@ static bool fast_mr_add_piece(struct fast_mr *mr, u64 addr, u32 len)
 
 /*
  * An entry of the scatterlist is up to 2 GiB long (dma_get_max_seg_size()), one byte more than a
- * piece, so it may become two. An entry of no bytes becomes none: a count of 0 stands for 2 GiB.
+ * piece, so it may become two pieces. An entry of no bytes becomes none: in a piece, a count of 0
+ * stands for 2 GiB.
  */
 static int fast_mr_map_pieces(struct fast_mr *mr, struct scatterlist *sg, int sg_nents,
 			      unsigned int *sg_offset)
@@ -311,12 +313,13 @@ out:
  * @ibmr: the region, which no work request has open
  * @sg: the memory, mapped for DMA
  * @sg_nents: entries of @sg
- * @sg_offset: where in the first entry to start; gets where in the last one the list ends
+ * @sg_offset: bytes of the first entry to skip; set to the bytes of the next entry that are in the
+ *	list already
  *
  * Implements ib_map_mr_sg(). Any context.
  *
  * Return: entries of @sg that the list has room for, or a negative errno: -EINVAL for pages of
- * another size than PAGE_SIZE if the device cannot change that of a key.
+ * another size than PAGE_SIZE if the device cannot change the page size of a key.
  */
 int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		      unsigned int *sg_offset)

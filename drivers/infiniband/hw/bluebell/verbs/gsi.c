@@ -3,11 +3,11 @@
  * The queue pair of general services (GSI): QP1 of the port, by which the RDMA core exchanges
  * management datagrams with subnet administration and the connection managers of other hosts.
  *
- * To its consumer it is one queue pair, whose send requests name a P_Key each. At the device a
- * queue pair has one P_Key. So QP1 itself receives, and sends what has its own P_Key; for each
- * other P_Key of the port there is a UD queue pair, a sender, whose datagrams say that they come
- * from QP1 (qpc.deth_sqpn). All complete on the CQ of QP1, as requests of QP1; requests with
- * different P_Keys may complete in another order than they were posted in.
+ * To the consumer QP1 is one queue pair, whose send requests name a P_Key each. At the device a
+ * queue pair has one P_Key. So QP1 itself receives, and sends the datagrams with its own P_Key. For
+ * each other P_Key of the port there is a UD queue pair, a sender, whose datagrams say that they
+ * come from QP1 (qpc.deth_sqpn). All requests complete on the CQ of QP1, as requests of QP1;
+ * requests with different P_Keys may complete in another order than they were posted in.
  */
 
 #include <kunit/static_stub.h>
@@ -26,13 +26,13 @@
 /**
  * struct mlx5_ib_gsi - what QP1 has beyond other queue pairs
  * @qp: QP1
- * @own_index: index of QP1's P_Key, which it gets in INIT
+ * @own_index: index of QP1's P_Key, which QP1 gets in INIT
  * @lock: guards creation of @senders
- * @events: told by mlx5_core that the P_Key table has changed
- * @work: creates senders of P_Keys that have come since
+ * @events: called by mlx5_core when the P_Key table has changed
+ * @work: creates senders for new P_Keys
  * @num: entries of the P_Key table
- * @senders: by index of the P_Key; NULL without a P_Key, for @own_index, and before RTS. One that
- *	is there stays until QP1 is destroyed
+ * @senders: by index of the P_Key; NULL without a P_Key, for @own_index, and before RTS. A sender
+ *	stays until QP1 is destroyed
  */
 struct mlx5_ib_gsi {
 	struct mlx5_ib_qp *qp;
@@ -84,8 +84,8 @@ static void sender_destroy(struct mlx5_ib_qp *sender)
 }
 
 /*
- * Create a queue pair as the RDMA core would do it for a consumer; but its requests complete as
- * those of QP1.
+ * Create a queue pair as the RDMA core does it for a consumer, but have its requests complete as
+ * requests of QP1.
  */
 static struct mlx5_ib_qp *sender_create(struct mlx5_ib_gsi *gsi, u16 pkey_index)
 {
@@ -154,8 +154,8 @@ static void gsi_work(struct work_struct *work)
 }
 
 /*
- * Whether each P_Key needs a sender: from RTS on. A request that fails takes QP1 to SQE, from where
- * the consumer takes it back to RTS.
+ * The P_Keys need senders while QP1 can send, which is also in SQE: a request that fails takes QP1
+ * to SQE, and the consumer takes QP1 back to RTS.
  */
 static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
 {
@@ -178,13 +178,12 @@ static int gsi_notify(struct notifier_block *nb, unsigned long type, void *data)
 }
 
 /**
- * mlx5_ib_gsi_watch - start or stop to follow the P_Key table of the port
+ * mlx5_ib_gsi_watch - start or stop to receive changes of the port's P_Key table
  * @dev: device
  * @events: notifier of the GSI
- * @on: start
+ * @on: start; otherwise stop, and wait until no event is being handled
  *
- * When the function returns that stops, no event is being handled. May sleep. KUnit suites, whose
- * devices have no events, stub it.
+ * May sleep. KUnit suites, whose devices have no events, stub this function.
  */
 VISIBLE_IF_KUNIT
 void mlx5_ib_gsi_watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on)
@@ -197,8 +196,9 @@ void mlx5_ib_gsi_watch(struct mlx5_ib_dev *dev, struct notifier_block *events, b
 }
 
 /*
- * The queue pair that sends a request; NULL if the port has no such P_Key. Requests of other
- * kinds than datagrams come from the RDMA core when it drains the queue: they name no P_Key.
+ * Returns the queue pair that sends a request, or NULL if the port does not have the P_Key. A
+ * request other than a datagram comes from the RDMA core, which drains the queue, and names no
+ * P_Key.
  */
 static struct mlx5_ib_qp *gsi_sender(struct mlx5_ib_gsi *gsi, const struct ib_send_wr *wr)
 {
@@ -215,7 +215,7 @@ static struct mlx5_ib_qp *gsi_sender(struct mlx5_ib_gsi *gsi, const struct ib_se
 
 /* ---- QP1 ----------------------------------------------------------------------------------- */
 
-/* Without qpc.deth_sqpn there is QP1 only. */
+/* Without qpc.deth_sqpn QP1 has no senders. */
 static int gsi_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
@@ -256,8 +256,8 @@ static int gsi_destroy(struct mlx5_ib_qp *qp)
 }
 
 /*
- * A request that fails takes its queue pair to SQE. The consumer, who knows of one queue pair only,
- * asks for that to return to RTS: it may be any of them.
+ * A request that fails takes its queue pair to SQE: QP1 or a sender. The consumer knows of QP1
+ * only, and asks for QP1 to return to RTS. So take each queue pair that is in SQE to RTS.
  */
 static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mask)
 {
@@ -280,8 +280,8 @@ static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mas
 }
 
 /*
- * Senders do not follow QP1 to other states: they are in RTS, or in SQE after a request of theirs
- * has failed, until QP1 is destroyed. So draining QP1 does not drain them.
+ * Senders do not follow QP1 to other states: until QP1 is destroyed a sender is in RTS, or in SQE
+ * after one of its requests has failed. So draining QP1 does not drain the senders.
  */
 static int gsi_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Management datagrams (MADs) that firmware answers: it has the port's agents for subnet
+ * Management datagrams (MADs) that firmware answers: firmware has the port's agents for subnet
  * management (SMA) and performance (PMA), and others that tools of the vendor use. The RDMA core
- * sends and receives MADs by queue pairs of the types SMI and GSI, and asks here about each that
- * arrives, and about those that a process of this host sends to its own port.
+ * sends and receives MADs by queue pairs of the types SMI and GSI, and has the driver process each
+ * MAD that arrives, and each that a process of this host sends to its own port.
  */
 
 #include <rdma/ib_smi.h>
@@ -24,7 +24,7 @@
 #define DIRECTION	BIT(15)
 
 /*
- * Whether firmware may have an agent that takes MADs of the class and method; others are for
+ * Whether firmware may have an agent for MADs of this class and method. All other MADs are for
  * consumers, and so are those that firmware then refuses.
  */
 static bool mad_is_for_firmware(const struct ib_mad_hdr *mad)
@@ -48,8 +48,8 @@ static bool mad_is_for_firmware(const struct ib_mad_hdr *mad)
 }
 
 /*
- * Firmware answers a wrong key with a trap to the sender of the MAD. There is none if the MAD
- * did not come from the network: a process of this host may ask what it likes of its own port.
+ * Firmware answers a wrong key with a trap to the sender of the MAD. A MAD that did not come from
+ * the network has no sender: a process of this host may read and set its own port without the keys.
  */
 static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
 {
@@ -87,7 +87,7 @@ int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const stru
 	u16 slid = in_wc ? ib_lid_cpu16(in_wc->slid) : be16_to_cpu(IB_LID_PERMISSIVE);
 	const struct ib_mad_hdr *mad = &in->mad_hdr;
 
-	/* Firmware's own trap. */
+	/* Firmware itself has sent this trap. */
 	if (mad->method == IB_MGMT_METHOD_TRAP && !slid)
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	if (!mad_is_for_firmware(mad))
@@ -95,7 +95,7 @@ int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const stru
 	if (mlx5_ib_fw_mad_ifc(to_mdev(ibdev), port, mad_op_mod(flags, in_wc), slid, in, out))
 		return IB_MAD_RESULT_FAILURE;
 
-	/* A trap that is repressed is not answered. */
+	/* There is no answer to a TrapRepress. */
 	if (mad->method == IB_MGMT_METHOD_TRAP_REPRESS)
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	if (mad->mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE)

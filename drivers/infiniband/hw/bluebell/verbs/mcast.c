@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs in multicast groups. The device copies a datagram to each queue pair that is
- * attached to the group of the datagram's GID; that the fabric brings the datagram to the port
- * is between the consumer and subnet administration.
+ * Queue pairs in multicast groups. The device copies a datagram to each queue pair that is attached
+ * to the group of the datagram's GID. The consumer joins the group at subnet administration, so
+ * that the fabric delivers the datagram to the port.
  */
 
 #include "fw/bluebell.h"

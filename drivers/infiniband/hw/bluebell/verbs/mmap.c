@@ -26,7 +26,7 @@ static int mmap_io(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 				 entry);
 }
 
-/* Refuse rights that a mapping has or that mprotect() might add later. */
+/* Refuse rights that a mapping has, and keep mprotect() from adding them later. */
 static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 {
 	if (vma->vm_flags & rights)
@@ -42,8 +42,8 @@ static void uar_page_free_entry(struct mlx5_user_mmap_entry *entry)
 }
 
 /*
- * The entry of a static or dynamic UAR page, through which ib_core counts the page's mappings. Made
- * for the first mapping and freed after the last one, so that a page which nobody maps costs
+ * Find or insert the entry of a static or dynamic UAR page, by which ib_core counts the mappings of
+ * the page. The entry exists while the page is mapped, so that a page without a mapping costs
  * nothing. Returns the entry with a reference.
  */
 static struct rdma_user_mmap_entry *uar_page_get_entry(struct mlx5_ib_ucontext *context, u32 page,
@@ -87,7 +87,7 @@ static int uar_page_map(struct mlx5_ib_ucontext *context, struct vm_area_struct 
 	return err;
 }
 
-/* Static pages have the same UARs as long as the context lives. */
+/* A static page has the same UARs as long as the context exists. */
 static int map_static_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 page,
 			  bool wc)
 {
@@ -127,7 +127,7 @@ static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struc
 	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
 	u64 addr = mdev->bar_addr + offsetof(struct mlx5_init_seg, internal_timer_h);
 
-	/* A larger page would also show registers that users must not read. */
+	/* A larger page would also have registers that users must not read. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
 		return refuse(-EOPNOTSUPP, "a page of %lu bytes is more than the clock", PAGE_SIZE);
 	return mmap_io(context, vma, addr, false, NULL);
@@ -166,8 +166,9 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
  * @uctx: the context the fd belongs to
  * @vma: the mapping; its offset is what mlx5_ib_decode_mmap_offset() takes
  *
- * UARs are mapped write-only, clocks read-only, both of one page; device memory
- * as a whole. All are shared. Called with the process's mmap lock held.
+ * A mapping of UARs is one page, write-only; a mapping of a clock one page, read-only; a mapping of
+ * device memory is all of the memory. All mappings are shared. Called with the process's mmap lock
+ * held.
  *
  * Return: 0; -EINVAL for an unknown offset, a page beyond the context's, a dynamic
  * page that has been mapped before, a wrong length or a private mapping; -EPERM for
@@ -209,9 +210,9 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 }
 
 /**
- * mlx5_ib_mmap_free - free a entry in the mmap space, and what it shows
- * @rdma_entry: the entry, without references: its object is destroyed, and no
- *	mapping and no queue is left
+ * mlx5_ib_mmap_free - free an entry in the mmap space, and the memory or UAR behind it
+ * @rdma_entry: the entry, without references: its object has been destroyed, and no mapping and no
+ *	queue is left
  *
  * May sleep.
  */
@@ -225,8 +226,8 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 /* ---- export as a dma-buf ------------------------------------------------------------ */
 
 /*
- * Find what mmap(2) maps at an offset, which libmlx5 gives in bytes here, too. ib_core puts the
- * reference: when the export fails, or once the dma-buf is revoked.
+ * Find the entry that mmap(2) maps at @offset, which is in bytes. ib_core puts the reference when
+ * the export fails, or once the dma-buf is revoked.
  */
 static struct rdma_user_mmap_entry *mmap_offset_to_entry(struct ib_ucontext *uctx, off_t offset)
 {
@@ -262,8 +263,9 @@ static const struct ib_device_ops mmap_export_ops = {
  * mlx5_ib_init_mmap_export - let processes export UAR objects and device memory as dma-bufs
  * @dev: device, not registered yet
  *
- * Another device can then reach them over PCI, without the host's memory. Static and dynamic
- * pages of a context have no object of their own and cannot be exported. May sleep.
+ * Another device can then access UAR objects and device memory over PCI, without the host's memory.
+ * Static and dynamic pages of a context have no object of their own and cannot be exported. May
+ * sleep.
  *
  * Return: 0, also on a kernel or host without peer-to-peer DMA, where ib_core refuses the
  * export; or -ENOMEM.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions of users: pin the memory, and create a key over it. Memory windows: keys
- * that a process binds to regions itself, by work requests on its queue pairs.
+ * Memory regions of users: pin the memory, and create a key over it. Memory windows: keys that a
+ * process binds to regions by work requests on its queue pairs.
  */
 
 #include <linux/mlx5/driver.h>
@@ -31,7 +31,7 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 {
 	int err = mlx5_ib_mkey_destroy(to_mdev(mr->ibmr.device), &mr->mkey);
 
-	/* Only the windows of a key that exists make firmware refuse so. */
+	/* Firmware refuses a key that exists with this errno only if windows are bound to it. */
 	return err == -EINVAL && mr->mkey.class < 0 ?
 		       refuse(-EBUSY, "a window is bound to region 0x%x", mr->mkey.key) : err;
 }
@@ -66,7 +66,7 @@ static const struct mlx5_ib_mr_ops pinned_mr_ops = {
 /**
  * mlx5_ib_create_mr - create a region over memory that is pinned
  * @pd: protection domain
- * @umem: the memory, which the region releases in the end if all goes well
+ * @umem: the memory; if the function succeeds the region releases it in the end
  * @iova: first address of the region
  * @length: bytes
  * @access: enum ib_access_flags, checked
@@ -158,9 +158,9 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 }
 
 /*
- * Register the memory of @old anew: memory that was pinned for reading only has to be pinned
- * again before a key may allow writing. The pages are those of the process that registered
- * them, so another process cannot do this.
+ * Register the memory of @old anew: memory that was pinned for reading only has to be pinned again
+ * before a key may allow writing. Pinning takes the memory of the current process, so another
+ * process than the one that registered the region is refused.
  */
 static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
 {
@@ -190,7 +190,7 @@ static bool mr_change_in_place(struct mlx5_ib_mr *mr, u32 access, u32 pdn)
 	return true;
 }
 
-/* The region that takes the place of a changed one; NULL if that is changed in place. */
+/* Returns the region that replaces @old, or NULL if @old has been changed in place. */
 static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64 length, u64 iova,
 			       u32 access, struct ib_pd *pd)
 {
@@ -216,7 +216,7 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 		return mr_repin(pd, old, access);
 	if (mr_change_in_place(old, access, to_mpd(pd)->pdn))
 		return NULL;
-	/* Its exporter revokes one key only, so a second one cannot be created over it. */
+	/* The exporter of a dma-buf revokes one key only, so there cannot be a second one. */
 	if (old->umem->is_dmabuf)
 		return ERR_PTR(refuse(-EOPNOTSUPP, "UMR cannot change the dma-buf's region"));
 
@@ -227,9 +227,9 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 }
 
 /*
- * Destroy the key of a region that @mr takes the place of, now, while that can be undone:
- * ib_core ignores what the deregistration of @old returns. If the regions are over the same
- * memory, the one that stays releases it.
+ * Destroy the key of @old, which @mr replaces. This is done here, where a refusal can be undone,
+ * because ib_core ignores what the deregistration of @old returns. If both regions are over the
+ * same memory, the region that stays releases it.
  */
 static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
 {
@@ -259,14 +259,14 @@ static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
  * @pd: new protection domain, or the old one
  * @udata: empty
  *
- * Where a work request can change the access and the domain, the key keeps its number, and
- * peers need not be told. Otherwise a region with a new key takes the place of the old one,
- * whose key is destroyed, and ib_core deregisters the old region. May sleep.
+ * Where a work request can change the access and the domain, the key keeps its number, so peers can
+ * go on using it. Otherwise a region with a new key replaces the old one, whose key is destroyed,
+ * and ib_core deregisters the old region. May sleep.
  *
- * Return: NULL if @ibmr has been changed; the region that takes its place; or an
- * ERR_PTR, and then @ibmr is as it was: errnos as those of mlx5_ib_reg_user_mr(),
- * -EBUSY if it is to be replaced while a window is bound to it, or the errno of a
- * firmware that refuses to destroy its key.
+ * Return: NULL if @ibmr has been changed; the region that replaces @ibmr; or an ERR_PTR, and then
+ * @ibmr is as it was: errnos as those of mlx5_ib_reg_user_mr(), -EBUSY if @ibmr would have to be
+ * replaced while a window is bound to it, or the errno of a firmware that refuses to destroy its
+ * key.
  */
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 				    u64 iova, int access, struct ib_pd *pd,
@@ -294,7 +294,7 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  * The key is destroyed before the memory is unpinned. May sleep.
  *
  * Return: 0; -EBUSY if a window is bound to the region; or the errno of a firmware that
- * refuses to destroy a key. Then the region can be deregistered once more.
+ * refuses to destroy a key. After an error the region can be deregistered once more.
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
@@ -304,12 +304,12 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 /**
  * mlx5_ib_destroy_mr_early - destroy the key of a region of a process that has closed the device
  * @ibmr: the region
- * @windows: there are windows, which may be bound to the region
+ * @windows: the process has windows, which may be bound to the region
  * @batch: the batch that the key becomes part of
  *
- * Then mlx5_ib_dereg_mr() need not wait for the device, and unpins the memory. A region over memory
- * that is not pinned is left alone, because its key may be revoked at any time; so is a region that
- * may have windows. May sleep.
+ * Afterwards mlx5_ib_dereg_mr() unpins the memory without waiting for the device. A region over
+ * memory that is not pinned is left to mlx5_ib_dereg_mr(), because its key may be revoked at any
+ * time; so is a region that windows may be bound to. May sleep.
  */
 void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_mkey_batch *batch)
 {
@@ -324,12 +324,12 @@ void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_m
 /**
  * mlx5_ib_alloc_mw - allocate a memory window
  * @ibmw: the window, zeroed but for what ib_core sets: type and domain
- * @udata: nothing, or struct mlx5_ib_alloc_mw
+ * @udata: empty, or struct mlx5_ib_alloc_mw
  *
  * Implements ibv_alloc_mw(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): a free
  * key that queue pairs of the domain may fill. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a flag or field that is not known, or a device without windows;
+ * Return: 0; -EOPNOTSUPP for an unknown flag or field, or a device without windows;
  * -EINVAL; -EFAULT; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
@@ -342,7 +342,7 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 	if (!MLX5_CAP_GEN(dev->mdev, imaicl))
 		return refuse(-EOPNOTSUPP, "the device has no memory windows (imaicl)");
-	/* A library may say to how many pieces it binds the window; its request may be empty. */
+	/* The request may be empty, or have the number of pieces that the window is bound to. */
 	if (udata->inlen) {
 		err = ib_copy_validate_udata_in_cm(udata, req, reserved2, 0);
 		if (err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory regions and memory windows of users.
+ * Memory regions of users and of kernel consumers, and memory windows of users.
  */
 
 #ifndef BLUEBELL_MR_H

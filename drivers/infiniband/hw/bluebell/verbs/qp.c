@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The verbs of queue pairs, and the one table of their kinds. The kind is chosen when a queue pair
- * is created; what else happens to the queue pair is an operation of its kind.
+ * is created; each verb then calls an operation of the kind.
  */
 
 #include <linux/indirect_call_wrapper.h>
@@ -11,9 +11,9 @@
 #include "verbs/qp.h"
 
 /*
- * For each type that mlx5_ib_qp_type_exists() knows, the kind of a process's queue pairs and that
- * of the kernel's. The target of an XRC connection belongs to its domain and not to the process
- * that made it, so ib_core calls without user data.
+ * For each type that mlx5_ib_qp_type_exists() knows, the kind of queue pairs of processes and the
+ * kind of queue pairs of the kernel. The target of an XRC connection belongs to its domain and not
+ * to the process that created it, so ib_core creates it without user data.
  */
 static const struct {
 	const struct mlx5_ib_qp_ops *user;
@@ -48,7 +48,7 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 {
 	const struct mlx5_ib_qp_ops *ops = NULL;
 
-	/* By type first: other types come with other requests. */
+	/* Check the type first: the user data of other types have another layout. */
 	if (mlx5_ib_qp_type_exists(init->qp_type, &to_mdev(ibqp->device)->caps))
 		ops = udata ? qp_kinds[init->qp_type].user : qp_kinds[init->qp_type].kernel;
 	if (!ops)
@@ -60,7 +60,7 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
  * mlx5_ib_modify_qp - change a queue pair's state or attributes
  * @ibqp: the queue pair
  * @attr: attributes
- * @mask: enum ib_qp_attr_mask: which of them count
+ * @mask: enum ib_qp_attr_mask: which attributes are valid
  * @udata: struct mlx5_ib_modify_qp, or empty; NULL for a kernel consumer
  *
  * Implements ibv_modify_qp(3) and ib_modify_qp(). May sleep.
@@ -78,9 +78,9 @@ int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 /**
  * mlx5_ib_query_qp - read a queue pair's attributes
  * @ibqp: the queue pair
- * @attr: everything the device knows
- * @mask: not used: all is given
- * @init: what it was created with
+ * @attr: gets all attributes that the device has
+ * @mask: not used: @attr and @init are filled in completely
+ * @init: gets what the queue pair was created with
  *
  * Implements ibv_query_qp(3) and ib_query_qp(). May sleep.
  *
@@ -113,11 +113,11 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * @udata: of the user whose queue pair it is; NULL for a kernel consumer, and for the target of
  *	an XRC connection
  *
- * When it returns no event is being delivered. May sleep.
+ * When the function returns no event is being delivered. May sleep.
  *
- * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer,
- * doorbell record and register stay with the queue pair. 0 in any case for a target,
- * and for a kernel consumer, who does not try again.
+ * Return: 0, or the errno of a firmware that refuses to destroy the queue pair; then buffer,
+ * doorbell record and register stay with the queue pair. Always 0 for a target, and for a kernel
+ * consumer, which does not try again.
  */
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -127,21 +127,20 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 }
 
 /**
- * mlx5_ib_destroy_qp_early - have the device destroy a queue pair of a process that has closed it
+ * mlx5_ib_destroy_qp_early - begin to destroy a queue pair of a process that has closed the device
  * @ibqp: the queue pair, or a handle that ibv_open_qp(3) has returned
  * @batch: the batch that the commands become part of
  *
- * For before ib_core destroys the objects of the process, which nobody uses any more: then
- * mlx5_ib_destroy_qp() need not wait for the commands, and releases what belongs to the queue pair.
- * A queue pair for which that is not possible is left alone: one that ib_core detaches from
- * multicast groups first, one that others have opened, and one that firmware has refused to destroy
- * already. May sleep.
+ * Called before ib_core destroys the objects of the process, which does not use them any more.
+ * Afterwards mlx5_ib_destroy_qp() releases what belongs to the queue pair without waiting for
+ * commands. Nothing is done to a queue pair that ib_core has to detach from multicast groups first,
+ * that another process has opened, or that firmware has refused to destroy already. May sleep.
  */
 void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
-	/* ib_core counts multicast groups and further handles alike. */
+	/* In @usecnt ib_core counts both multicast groups and further handles. */
 	if (ibqp->real_qp != ibqp || !qp->ops->destroy_early || atomic_read(&ibqp->usecnt))
 		return;
 	scoped_guard(mutex, &qp->mutex) {
@@ -156,7 +155,7 @@ void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch
  * mlx5_ib_post_send - post send requests of a kernel consumer
  * @ibqp: the queue pair
  * @wr: requests, a list
- * @bad: gets the first one that could not be posted; those before it have been posted
+ * @bad: gets the first request that could not be posted; requests before it have been posted
  *
  * Implements ib_post_send(). Any context.
  *

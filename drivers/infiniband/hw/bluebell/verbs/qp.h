@@ -16,7 +16,7 @@
 #include "lib/rsc.h"
 #include "verbs/uar.h"
 
-/* bfregn of a QP that uses none of the context's own registers. */
+/* bfregn of a QP that is not rung on a static register of its context. */
 #define MLX5_IB_INVALID_BFREG		(-1)
 
 struct mlx5_ib_fw_batch;
@@ -26,14 +26,14 @@ struct notifier_block;
 
 /**
  * struct mlx5_ib_qp_ops - what a kind of queue pair does
- * @create: creates a queue pair of which there is what mlx5_ib_qp_create() has set. @udata is NULL
- *	unless a process asks for it. The capacities in @init become those that it has. After an
- *	error nothing is left
+ * @create: creates a queue pair, after mlx5_ib_qp_create() has set what all kinds have. @udata is
+ *	NULL unless a process creates the queue pair. Sets the capacities in @init to those that the
+ *	queue pair has. After an error nothing is left
  * @modify: changes state and attributes, as ib_core asks for it
- * @query: reads the attributes, except for the state, which goes to @qp->state, and the capacities.
- *	@attr is zeroed; @qp->mutex is held
- * @destroy: destroys everything that the queue pair consists of. If it fails, it is called again,
- *	and continues where it had to stop
+ * @query: reads the attributes but not the capacities; the state goes to @qp->state. @attr is
+ *	zeroed; @qp->mutex is held
+ * @destroy: destroys everything that the queue pair consists of. After an error it is called again,
+ *	and continues where it stopped
  * @destroy_early: begins to destroy what the queue pair consists of, by commands of @batch;
  *	@destroy is called when the batch has been executed. NULL: all is left to @destroy
  * @post_send: posts the requests before @end; NULL for kinds that kernel consumers do not post to.
@@ -59,26 +59,26 @@ struct mlx5_ib_qp_ops {
  * @priv: what only its kind knows: of QP1, struct mlx5_ib_gsi
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
  * @uid: firmware's user id of the owner. Constant
- * @mutex: guards the state below; held across the state-change command, so
- *	that @state is the state the device has been told
- * @state: as far as this driver has been told
- * @closing: the process has closed the device: no command names the queue pair any more, but those
- *	that destroy it
+ * @mutex: guards the state below; held across the state-change command, so that @state is the state
+ *	that the command has set
+ * @state: state that was last set or queried; the device itself may have left it after an error
+ * @closing: the process has closed the device: of all commands only those that destroy the queue
+ *	pair may still name it
  * @access: enum ib_access_flags last asked for
  * @dest_rd_atomic: responder resources last asked for
- * @out_of_order: receive WQEs are taken in any order, from RTR on; last asked for in INIT
+ * @out_of_order: receive WQEs are consumed in any order from RTR on, as last asked for in INIT
  * @counter_set: Q counter set that the queue pair is to count in
- * @counts_in: that which its context names, from INIT on
- * @rsc: of a plain queue pair, the QP at the device: it is found by number until it is destroyed,
+ * @counts_in: Q counter set that its context names, from INIT on
+ * @rsc: of a plain queue pair, the QP at the device: finds the QP by number until it is destroyed,
  *	and delivers its events. @rsc.ops is NULL in other kinds
- * @sends_as_qp1: its datagrams come from QP1: it is part of that. Constant
+ * @sends_as_qp1: a sender of QP1, whose datagrams say that they come from QP1. Constant
  * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
  *	the queues are destroyed; zeroed for the target of an XRC connection
- * @bell: lists a user's queue pair among those of its UAR
+ * @bell: a user's queue pair in the list of queues that are rung on UARs of its context
  * @bfregn: register to free after the queues are destroyed, or MLX5_IB_INVALID_BFREG
  * @ucmd: the library's request; without a user, the sizes of the queues only; constant
  * @qpc: what its context was created with, struct mlx5_ifc_qpc_bits; constant
- * @init: what the consumer created it with, and the capacities that it has; constant
+ * @init: what the consumer created the queue pair with, and the capacities that it has; constant
  */
 struct mlx5_ib_qp {
 	struct ib_qp ibqp;
@@ -109,7 +109,7 @@ static inline struct mlx5_ib_qp *to_mqp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct mlx5_ib_qp, ibqp);
 }
 
-/* A plain queue pair is one QP at the device; that of another kind may be anything. */
+/* A plain queue pair is one QP at the device; other kinds may be several objects, or none. */
 static inline bool mlx5_ib_qp_is_plain(const struct mlx5_ib_qp *qp)
 {
 	return qp->rsc.ops;

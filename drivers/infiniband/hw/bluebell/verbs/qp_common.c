@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What kinds of queue pairs share. Most are plain: one QP at the device, with the number that verbs
- * have for the queue pair. Changes of their state are in qp_modify.c.
+ * What kinds of queue pairs share. Most queue pairs are plain: one QP at the device, with the
+ * number that verbs have for the queue pair. qp_modify.c changes their state.
  */
 
 #include "fw/bluebell.h"
@@ -44,8 +44,9 @@ int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
  * @rsc: the QP
  * @type: the event
  *
- * Implements the operation of struct mlx5_ib_rsc_ops. A kernel consumer that has taken the queue
- * pair to the error state has been told of the last WQE by that already. May sleep.
+ * Implements the operation of struct mlx5_ib_rsc_ops. When a kernel consumer takes the queue pair
+ * to the error state the driver itself reports the last WQE, so the event of the device is dropped.
+ * May sleep.
  */
 void mlx5_ib_plain_qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {
@@ -75,7 +76,7 @@ const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops = {
 /**
  * mlx5_ib_plain_qp_fill_qpc - build the context of a queue pair that has queues
  * @qp: the queue pair
- * @init: what it is to be
+ * @init: type, CQs, capacities, flags
  * @cqe_version: of the user's context; 0 for a kernel consumer, whose completions name the QP
  */
 void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init,
@@ -132,8 +133,8 @@ int mlx5_ib_plain_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_rsc_ops 
  * @qp: the queue pair
  * @attr: gets the attributes
  *
- * Implements the operation of struct mlx5_ib_qp_ops with QUERY_QP. The state is the device's own:
- * the queue pair may have left the one that was last asked for. May sleep.
+ * Implements the operation of struct mlx5_ib_qp_ops with QUERY_QP. The state is read from the
+ * device, too, because the queue pair may have left the state that was set last. May sleep.
  *
  * Return: 0; -EIO for a state verbs do not know; or the errno of a firmware refusal.
  */

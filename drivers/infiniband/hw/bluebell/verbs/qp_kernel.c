@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs of kernel consumers: their memory, and their completions when they are
- * reset or destroyed. To the RDMA core the queue pairs for management datagrams have the numbers
- * that they have on the wire; at the device they have others.
+ * Queue pairs of kernel consumers: their memory, and their completions when they are reset or
+ * destroyed. The RDMA core knows the queue pairs for management datagrams by their numbers on the
+ * wire, 0 and 1; at the device they have other numbers.
  */
 
 #include <linux/mlx5/driver.h>
@@ -17,7 +17,7 @@
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 
-/* What the context of a queue pair, and its WQEs, are built from. */
+/* Fill in what the context of a queue pair and its WQEs are built from. */
 static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 			   const struct ib_qp_init_attr *init,
 			   const struct mlx5_ib_wq_layout *layout)
@@ -52,7 +52,7 @@ static void kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 	mlx5_ib_queue_mem_free(dev, &qp->mem);
 }
 
-/* Allocate the memory of the queues. The capacities of @init become those that the queues have. */
+/* Allocate the memory of the queues, and set the capacities in @init to those of the queues. */
 static int kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 			     struct ib_qp_init_attr *init)
 {
@@ -78,7 +78,7 @@ static int kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	return 0;
 }
 
-/* Let completions find the queue pair. After an error the device has destroyed it. */
+/* Add the queue pair to those that completions name. After an error the QP has been destroyed. */
 static int kernel_qp_attach(struct mlx5_ib_qp *qp)
 {
 	int err;
@@ -117,11 +117,11 @@ static int kernel_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 }
 
 /*
- * Takes the queue pair to reset first: once it is destroyed another one may have its number, and
- * completions of the two could not be told apart. If firmware does not reset it, the device may
- * complete requests until the queue pair is destroyed; then these completions are removed as soon
- * as that is done. Kernel consumers do not try to destroy anything twice, so if firmware refuses,
- * the queue pair becomes an orphan.
+ * Take the queue pair to RESET first, and remove its completions: once the queue pair is destroyed
+ * another queue pair may have its number, and completions of the two could not be told apart. If
+ * firmware does not reset the queue pair, the device may complete requests until the queue pair is
+ * destroyed; these completions are removed afterwards. Kernel consumers do not try to destroy an
+ * object twice, so the queue pair becomes an orphan if firmware refuses to destroy it.
  */
 static int kernel_qp_destroy(struct mlx5_ib_qp *qp)
 {

@@ -25,7 +25,7 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 	err = ib_copy_validate_udata_in_cm(udata, *ucmd, burst_info, MLX5_IB_MODIFY_QP_OOO_DP);
 	if (err)
 		return err;
-	/* Bursts belong to the rate limits of raw packet queues. */
+	/* Only the rate limit of a raw packet queue has bursts. */
 	if (ucmd->burst_info.max_burst_sz || ucmd->burst_info.typical_pkt_sz ||
 	    ucmd->burst_info.reserved)
 		return refuse(-EINVAL, "bursts of a QP of type %u", type);
@@ -82,8 +82,9 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  * @qp: the queue pair
  * @set_id: number of the set
  *
- * In RTS it does so from now on, before that as soon as it is there. A queue pair that is being
- * destroyed because its process has closed the device counts no more. May sleep.
+ * A queue pair in RTS counts in the set from now on, a queue pair in an earlier state from RTS on.
+ * A queue pair that is being destroyed because its process has closed the device counts no more.
+ * May sleep.
  *
  * Return: 0; -EOPNOTSUPP if the device cannot change the set in RTS, and for a queue pair that is
  * not one QP at the device; or the errno of a firmware refusal.
@@ -119,14 +120,14 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	err = mlx5_ib_qp_check_attr(mod, caps);
 	if (err)
 		return err;
-	/* libmlx5 asks for it on the way to INIT; the device is told on the way to RTR. */
+	/* libmlx5 asks for it in the change to INIT; the change to RTR sets it at the device. */
 	if (out_of_order && mod->next != IB_QPS_INIT)
 		return refuse(-EINVAL, "receive WQEs in any order, asked for in state %u",
 			      mod->next);
 	return opcode;
 }
 
-/* The work queues of a kernel consumer follow. In reset nobody posts to them. */
+/* Reset or flush the work queues of a kernel consumer, which posts nothing in RESET. */
 static void qp_wqs_modified(struct mlx5_ib_wqs *wqs, enum ib_qp_state state)
 {
 	if (state == IB_QPS_RESET) {
@@ -137,7 +138,7 @@ static void qp_wqs_modified(struct mlx5_ib_wqs *wqs, enum ib_qp_state state)
 	}
 }
 
-/* The device has made a change by the command @opcode. */
+/* Record a change that the device has made by the command @opcode. */
 static void qp_modified(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_modify *mod, u16 opcode,
 			bool out_of_order)
 {
@@ -148,7 +149,7 @@ static void qp_modified(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_modify *m
 	} else {
 		qp->out_of_order |= out_of_order;
 	}
-	/* The queue pair has been bound since; that it goes on counting elsewhere is no error. */
+	/* Bound to another set since INIT: it is no error if the old set goes on counting. */
 	if (mod->next == IB_QPS_RTS && qp->counts_in != qp->counter_set)
 		qp_change_counter(qp, qp->counter_set);
 	if (qp->wqs)
@@ -172,7 +173,7 @@ static int qp_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr
 	opcode = qp_check_modify(&mod, out_of_order, &dev->caps);
 	if (opcode < 0)
 		return opcode;
-	/* There is nothing to change, and 2RST_QP is no command for a QP in RESET. */
+	/* The QP is in RESET already, where 2RST_QP is not valid. */
 	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET)
 		return 0;
 
@@ -198,8 +199,8 @@ static int qp_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr
  * Implements the operation of struct mlx5_ib_qp_ops with the state-change command that
  * mlx5_ib_qp_opcode() names. May sleep.
  *
- * With MLX5_IB_MODIFY_QP_OOO_DP, on the way to INIT, the device will take the queue pair's receive
- * WQEs in any order, and each completion will say which of them a message has taken.
+ * With MLX5_IB_MODIFY_QP_OOO_DP, in the change to INIT, the device will consume the queue pair's
+ * receive WQEs in any order, and each completion will name the WQE that a message has consumed.
  *
  * Return: 0; -EINVAL for a transition that is illegal, incomplete or has no
  * command, or for a value out of range; -EOPNOTSUPP for an attribute or a

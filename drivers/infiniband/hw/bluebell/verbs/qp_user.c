@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs of processes, and those that they leave to a domain: the targets of XRC connections.
+ * Queue pairs of processes, and the targets of XRC connections, which belong to an XRC domain.
  */
 
 #include <linux/mlx5/driver.h>
@@ -18,8 +18,8 @@
 #include "verbs/verbs.h"
 
 /*
- * The UAR that rings the QP: one that the request names as a UAR object, the one
- * of a dynamic register that it names, or one chosen here.
+ * Find the UAR on which the QP is rung: the UAR object or the UAR of the dynamic register that the
+ * request names, or else the UAR of a static register that is chosen here.
  */
 static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32 *bfreg_index)
 {
@@ -50,7 +50,7 @@ static u32 qp_bfreg_number(const struct mlx5_ib_ucontext *ctx, const struct mlx5
 {
 	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
 		return qp->bfregn;
-	/* Of a UAR object the library alone knows which of its registers rings the QP. */
+	/* Only the library knows on which register of a UAR object it rings the QP. */
 	if (qp->mem.uar)
 		return BLUEBELL_NO_BFREG;
 	return ctx->bfregi.layout.num_static_bfregs + qp->ucmd.bfreg_index;
@@ -68,7 +68,7 @@ static void qp_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
 	mlx5_ib_bell_add(ctx, &qp->bell);
 }
 
-/* Undo qp_get_resources(), as far as it got. */
+/* Release the memory and the register of a QP, as far as it has them. */
 static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
 {
 	mlx5_ib_queue_mem_unmap_user(&qp->mem);
@@ -77,9 +77,9 @@ static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp
 }
 
 /*
- * Pin the memory of both queues: where an attribute of the request says, or else where the
- * library's request says. The device only reads its work queues. Returns NULL for a queue
- * pair without queues.
+ * Pin the memory of both queues: the memory that an attribute of the call names, or else that of
+ * the library's request. The device only reads its work queues. Returns NULL for a queue pair
+ * without queues.
  */
 static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *qp, int size,
 			      struct ib_udata *udata)
@@ -115,7 +115,7 @@ static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 				    ctx->cqe_version);
 	if (err)
 		return err;
-	/* Without a receive queue the stride has no meaning, but others compute with it. */
+	/* The library need not set the stride without a receive queue, but offsets depend on it. */
 	if (!ucmd->rq_wqe_count)
 		ucmd->rq_wqe_shift = 0;
 	return mlx5_ib_calc_user_wq(init, ucmd, &dev->caps);
@@ -140,7 +140,7 @@ static int user_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 		if (err)
 			return err;
 		mlx5_ib_xrc_fill_qpc(dev, NULL, qp->qpc);
-		/* The context names objects of the driver now. */
+		/* The context of the QP names objects of the driver, which have no user id. */
 		qp->uid = MLX5_IB_KERNEL_UID;
 	}
 	if (MLX5_CAP_GEN(dev->mdev, ece_support))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues: create, arm, query and destroy them. srq_ring.c has the requests of
- * kernel consumers. To the device a basic one is an RMP, a receive memory pool; an XRC SRQ is an
- * object of its own kind.
+ * Shared receive queues: create, arm, query and destroy them. srq_ring.c has the requests of kernel
+ * consumers. At the device a basic SRQ is an RMP, a receive memory pool; an XRC SRQ is an object of
+ * a kind of its own.
  */
 
 #include <rdma/uverbs_ioctl.h>
@@ -132,7 +132,7 @@ static int srq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq)
 	struct mlx5_ib_srqc_attr attr = {};
 	int err;
 
-	/* Kernel consumers have no XRC, and a WQE of theirs does not cross pages. */
+	/* Kernel consumers have no XRC SRQs, and their WQEs do not cross pages. */
 	if (srq->ibsrq.srq_type != IB_SRQT_BASIC)
 		return refuse(-EOPNOTSUPP, "SRQ of type %d", srq->ibsrq.srq_type);
 	if (srq->wq.wqe_shift > PAGE_SHIFT)
@@ -151,7 +151,7 @@ static int srq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq)
 	return err;
 }
 
-/* Check the library's request. Gets the user id of the owner. */
+/* Check the library's request, and set the user id that the SRQ belongs to. */
 static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 			     struct ib_udata *udata, struct mlx5_ib_create_srq *ucmd)
 {
@@ -185,7 +185,7 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  * ibv_modify_srq(3) does that. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for another type than basic and, for a user, XRC,
- * or a device without; -EINVAL for invalid attributes, sizes beyond the
+ * or a device without SRQs of the type; -EINVAL for invalid attributes, sizes beyond the
  * device's, or a buffer or record that is not aligned; -ENOMEM, also beyond
  * RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have; or the errno
  * of a firmware refusal.
@@ -222,10 +222,10 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
  * @ibsrq: the queue
  * @attr: the limit
  * @mask: IB_SRQ_LIMIT
- * @udata: nothing
+ * @udata: empty
  *
- * Implements ibv_modify_srq(3) with MODIFY_RMP or ARM_XRC_SRQ: when fewer than the limit are
- * posted, IB_EVENT_SRQ_LIMIT_REACHED is raised, once. May sleep.
+ * Implements ibv_modify_srq(3) with MODIFY_RMP or ARM_XRC_SRQ: as soon as fewer WQEs are posted
+ * than the limit, IB_EVENT_SRQ_LIMIT_REACHED is raised, once. May sleep.
  *
  * Return: 0; -EINVAL for a resize, which IB_DEVICE_SRQ_RESIZE does not offer,
  * for undefined attributes, or for a limit that is not below the size;
@@ -283,11 +283,10 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  * @ibsrq: the queue, which no QP uses any more: ib_core sees to that
  * @udata: of the user whose queue it is; NULL for a kernel consumer
  *
- * When it returns no event is being delivered. May sleep.
+ * When the function returns no event is being delivered. May sleep.
  *
- * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
- * and doorbell record stay. 0 in any case for a kernel consumer, who does not
- * try again.
+ * Return: 0, or the errno of a firmware that refuses to destroy the queue; then buffer and doorbell
+ * record stay. Always 0 for a kernel consumer, which does not try again.
  */
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
@@ -310,7 +309,7 @@ int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
  * mlx5_ib_post_srq_recv - post receive requests of a kernel consumer
  * @ibsrq: the queue
  * @wr: requests, a list
- * @bad: gets the first one that could not be posted; those before it have been posted
+ * @bad: gets the first request that could not be posted; requests before it have been posted
  *
  * Implements ib_post_srq_recv(). Any context.
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UARs: a context's static and dynamic pages, the queues on each bfreg, and UAR
- * objects with the part of mlx5_user_ioctl_cmds.h that is about them.
+ * UARs: a context's static and dynamic pages, the queues on each bfreg, and UAR objects with their
+ * methods of mlx5_user_ioctl_cmds.h.
  */
 
 #include <kunit/visibility.h>
@@ -31,7 +31,7 @@ static u8 uar_page_origin(const struct mlx5_bfreg_layout *layout, u32 page)
  * mlx5_ib_max_uars - how many UARs BAR 0 has room for
  * @dev: device
  *
- * Firmware may give away fewer.
+ * Firmware may allocate fewer to this function.
  *
  * Return: the number; 0 for a subfunction, which has a part of another function's BAR.
  */
@@ -45,8 +45,8 @@ u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
 }
 
 /*
- * Any user can use up the UARs and ask for more, so that the line appears once in a while, not for
- * each refusal. It is for the administrator, who can see which processes have the UARs.
+ * Any user can use up the UARs and ask for more, so the line is logged at most once in ten seconds.
+ * It tells the administrator where to see which processes have the UARs.
  */
 static void uar_report_limit(struct mlx5_ib_dev *dev)
 {
@@ -119,7 +119,7 @@ static void uar_free_page(struct mlx5_ib_ucontext *context, u32 page)
 
 /**
  * mlx5_ib_deallocate_uars - free the UARs of a context's static and dynamic pages
- * @context: nothing of its pages is mapped, and no queue uses a bfreg of them
+ * @context: its pages are not mapped, and no queue uses their bfregs
  *
  * Nothing happens in a context without pages. May sleep.
  */
@@ -138,10 +138,10 @@ void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
 
 /**
  * mlx5_ib_allocate_uars - allocate a context's tables, and the UARs of its static pages
- * @context: without tables; what it gets is freed by mlx5_ib_deallocate_uars(), which is
- *	also due after an error
+ * @context: without tables; mlx5_ib_deallocate_uars() frees what the context gets, and has to be
+ *	called after an error, too
  * @total: number of static bfregs that the library asks for
- * @low_latency: how many of them serve one queue each
+ * @low_latency: number of static bfregs that serve one queue each
  * @uars_per_sys_page: device UARs in one page of the host
  *
  * May sleep.
@@ -198,7 +198,7 @@ int mlx5_ib_alloc_bfreg(struct mlx5_bfreg_info *bfregi)
 }
 
 /**
- * mlx5_ib_free_bfreg - count off a destroyed queue from its static bfreg
+ * mlx5_ib_free_bfreg - remove a destroyed queue from the count of its static bfreg
  * @bfregi: the context's
  * @bfregn: what mlx5_ib_alloc_bfreg() returned
  */
@@ -226,7 +226,7 @@ int bfregn_to_uar_index(struct mlx5_bfreg_info *bfregi, u32 bfregn, bool dyn_bfr
 }
 
 /**
- * mlx5_ib_bell_add - list a queue that is rung on a UAR
+ * mlx5_ib_bell_add - add a queue to the list of those that are rung on UARs of a context
  * @context: owner of the queue and of the UAR
  * @bell: the queue, which the device has
  */
@@ -241,11 +241,10 @@ void mlx5_ib_bell_add(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bel
 }
 
 /**
- * mlx5_ib_bell_del - take a queue off the list of those that are rung on UARs
- * @context: the one that mlx5_ib_bell_add() was called with; NULL for a queue without context,
- *	which is in no list
- * @bell: the queue, which is about to be destroyed: the device may give its number to another one
- *	then. Nothing is done if it has been taken off already
+ * mlx5_ib_bell_del - remove a queue from the list of those that are rung on UARs of a context
+ * @context: as for mlx5_ib_bell_add(); NULL for a queue without context, which is in no list
+ * @bell: the queue, which is about to be destroyed: then the device may give its number to another
+ *	queue. Nothing is done if the queue has been removed already
  */
 void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell)
 {
@@ -274,7 +273,7 @@ struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u
 {
 	struct rdma_user_mmap_entry *rdma_entry = NULL;
 
-	/* Only UAR objects lie in this part of the mmap space. */
+	/* This part of the mmap space has entries of UAR objects only. */
 	if (page_id <= MLX5_IB_MMAP_OFFSET_END - MLX5_IB_MMAP_OFFSET_START)
 		rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext,
 							    MLX5_IB_MMAP_OFFSET_START + page_id);
@@ -295,10 +294,10 @@ static void uar_obj_free(struct mlx5_user_mmap_entry *entry)
 }
 
 /**
- * mlx5_ib_is_uar_object - is there a UAR object at a entry in the mmap space?
+ * mlx5_ib_is_uar_object - whether an entry in the mmap space is that of a UAR object
  * @entry: the entry
  *
- * Return: whether it is that of a UAR object.
+ * Return: true for a UAR object; false for a UAR page or for device memory.
  */
 bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
 {
@@ -306,12 +305,12 @@ bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
 }
 
 /**
- * mlx5_ib_create_uar_object - allocate a UAR, and a entry for it in the mmap space
+ * mlx5_ib_create_uar_object - allocate a UAR, and an entry for it in the mmap space
  * @context: owner
  * @wc: to be mapped write combining, otherwise uncached
  *
- * The UAR is freed with the last reference to its entry, of which the caller has one for
- * rdma_user_mmap_entry_remove(). May sleep.
+ * The UAR is freed with the last reference to its entry. The caller has a reference, which
+ * rdma_user_mmap_entry_remove() puts. May sleep.
  *
  * Return: the entry; -ENOMEM; or the errno of a firmware refusal, as an ERR_PTR.
  */
@@ -344,8 +343,8 @@ struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *
 }
 
 /*
- * After this no queue and no mapping can take a reference to the UAR. It is freed
- * with the last reference of those that have one.
+ * From now on no queue and no mapping can take a reference to the UAR. The UAR is freed with the
+ * last reference of the queues and mappings that have one.
  */
 static int uar_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
 			   struct uverbs_attr_bundle *attrs)

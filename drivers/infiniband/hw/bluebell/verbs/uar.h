@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * UARs: a context's static and dynamic pages, the queues on each bfreg, and UAR
- * objects.
+ * UARs: a context's static and dynamic pages, the queues on each bfreg, UAR objects, and the
+ * report of them.
  */
 
 #ifndef BLUEBELL_UAR_H
@@ -24,9 +24,9 @@ extern const struct uapi_definition mlx5_ib_uar_report_defs[];
 #define MLX5_IB_UAR_DENIED	(VM_READ | VM_EXEC)
 
 /**
- * struct mlx5_ib_bell - that a queue is rung on a UAR of a context
+ * struct mlx5_ib_bell - a queue that is rung on a UAR of a context
  * @node: in the list of the context, as long as the device has the queue
- * @queue: the queue, constant in the list
+ * @queue: the queue as reports have it; constant while in the list
  */
 struct mlx5_ib_bell {
 	struct list_head node;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The report of a context's UARs, bfregs, and the queues on them: taken from the
- * bookkeeping of uar.c in one moment, and handed to the process that asks by
- * the method of bluebell-abi.h.
+ * The report of a context's UARs, bfregs, and the queues on them: taken at one moment from what
+ * uar.c keeps, and returned to a process by the method of bluebell-abi.h.
  */
 
 #include <linux/bsearch.h>
@@ -22,8 +21,8 @@
 /* ---- taking the report --------------------------------------------------------------- */
 
 /*
- * The first entry of a UAR object from @pgoff on, at which it stands then. The caller holds the
- * lock of the mmap_xa. A entry without references is being freed.
+ * Find the first entry of a UAR object at @pgoff or behind it, and set @pgoff to the offset of the
+ * entry. The caller holds the lock of the mmap_xa. An entry without references is being freed.
  */
 static struct rdma_user_mmap_entry *report_find_object(struct mlx5_ib_ucontext *context,
 						       unsigned long *pgoff)
@@ -84,7 +83,7 @@ static int report_alloc(struct mlx5_ib_uar_report *report)
 	return report->uars && report->bfregs && report->queues ? 0 : -ENOMEM;
 }
 
-/* A static or dynamic page has a entry in the mmap space only while it is mapped. */
+/* A static or dynamic page has an entry in the mmap space only while the page is mapped. */
 static u32 report_page_mappings(struct mlx5_ib_ucontext *context, u32 page)
 {
 	struct rdma_user_mmap_entry *rdma_entry;
@@ -124,7 +123,7 @@ static void report_fill_page(struct mlx5_ib_ucontext *context, u32 page,
 	}
 }
 
-/* @mappings are references of any kind; report_add_up() subtracts those of queues. */
+/* Counts references of queues as mappings, too; report_add_up() subtracts these. */
 static void report_fill_object(const struct rdma_user_mmap_entry *rdma_entry,
 			       struct bluebell_uar *uar)
 {
@@ -215,8 +214,9 @@ static void report_add_up(struct mlx5_ib_uar_report *report)
  *	mlx5_ib_uar_report_free() frees, also after an error
  *
  * The three lists are of one moment: pages and queues change under the lock of the bfregs only,
- * and entries of UAR objects are inserted under it. UAR objects are freed without that lock, but
- * one that a queue is rung on stays, because the queue leaves its list before it puts the UAR.
+ * and entries of UAR objects are inserted under it. UAR objects are freed without that lock, but a
+ * UAR object that a queue is rung on stays, because the queue is removed from its list before its
+ * reference to the UAR is put.
  *
  * May sleep, and waits for an ALLOC_UAR of a dynamic page.
  *
@@ -268,7 +268,7 @@ static int report_copy_lists(const struct mlx5_ib_uar_report *report,
 				sizeof(*report->queues));
 }
 
-/* About the context of the file alone: a process has no way to name that of another one. */
+/* Reports the context of the file: a process cannot name the context of another file. */
 static int UVERBS_HANDLER(BLUEBELL_METHOD_UAR_REPORT)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
@@ -296,7 +296,7 @@ static int UVERBS_HANDLER(BLUEBELL_METHOD_UAR_REPORT)(struct uverbs_attr_bundle 
 	return err;
 }
 
-/* A later request may be longer than this one, if it asks for nothing more. */
+/* A request that is longer than the driver's is accepted if the rest is zero. */
 #define REPORT_REQ	UVERBS_ATTR_STRUCT(struct bluebell_uar_report_req, reserved)
 #define REPORT_RESP	UVERBS_ATTR_STRUCT(struct bluebell_uar_report_resp, reserved)
 

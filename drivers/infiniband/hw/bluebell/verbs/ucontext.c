@@ -22,8 +22,8 @@
 #include "verbs/ucontext.h"
 
 /*
- * A request of version 0 is known by its length, and reads as the start of one of
- * version 2, of which a library may know only the part up to comp_mask.
+ * A request of version 0 is recognised by its length, and is the start of a request of version 2. A
+ * library may know a request of version 2 only up to comp_mask.
  */
 static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
@@ -126,7 +126,7 @@ static int ucontext_respond(struct mlx5_ib_ucontext *context, struct ib_udata *u
 	return ib_respond_udata(udata, resp);
 }
 
-/* The UARs have the context's user id, so that the id is destroyed after them. */
+/* The UARs have the context's user id, so the id is destroyed after them. */
 static void ucontext_free(struct mlx5_ib_ucontext *context)
 {
 	mlx5_ib_deallocate_uars(context);
@@ -152,17 +152,17 @@ int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
  * mlx5_ib_alloc_ucontext - open the device for a process
  * @uctx: the context, zeroed but for what ib_core sets
  * @udata: struct mlx5_ib_alloc_ucontext_req or _v2; answered with struct
- *	mlx5_ib_alloc_ucontext_resp, cut to what the library has room for
+ *	mlx5_ib_alloc_ucontext_resp, truncated to the library's buffer
  *
  * A library that creates UAR objects (MLX5_LIB_CAP_DYN_UAR) gets no static UARs;
  * tot_bfregs is then 0.
  *
- * With MLX5_IB_ALLOC_UCTX_DEVX the context gets a user id of the firmware, as libmlx5 always asks
- * first: the firmware itself then keeps the context's objects apart from those of others. May
- * sleep.
+ * With MLX5_IB_ALLOC_UCTX_DEVX, which libmlx5 always tries first, the context gets a user id of the
+ * firmware: firmware then keeps the context's objects apart from those of other contexts.
+ * May sleep.
  *
  * Return: 0; -EINVAL for a request of unknown length, without bfregs or with too
- * many low-latency ones; -ENOMEM for more than 512 bfregs or if the device has no UAR
+ * many low-latency bfregs; -ENOMEM for more than 512 bfregs or if the device has no UAR
  * or no user id left; -EOPNOTSUPP for DEVX on a device without user ids, and for unknown
  * flags and fields; -EFAULT; or the errno of a firmware refusal. After an error the context
  * owns nothing.
@@ -253,7 +253,7 @@ int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *
 					     sizeof(resp));
 }
 
-/* ib_core frees a domain whose number the user has not been told. */
+/* Copying the response to the user failed, so ib_core frees the PD: destroy it at the device. */
 static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_pd *pd)
 {
 	int err = mlx5_ib_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
@@ -304,8 +304,8 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
  *
  * May sleep.
  *
- * Return: 0, or the errno of a firmware refusal, after which the domain still exists. 0 in any
- * case for a kernel consumer, who does not try again.
+ * Return: 0, or the errno of a firmware refusal, after which the domain still exists. Always 0 for
+ * a kernel consumer, which does not try again.
  */
 int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a process leaves behind that has closed the device, or has ended. ib_core destroys the
- * objects one after the other, in the reverse order of their creation, and would wait for firmware
- * for each of them. Before it begins, those of which there may be many are destroyed at the device
- * here, many at a time. Verbs objects, their memory and their references stay until ib_core
- * destroys them.
+ * The objects of a process that has closed the device, or has ended. ib_core destroys the objects
+ * one after the other, in the reverse order of their creation, and would wait for a firmware
+ * command for each of them. Before ib_core begins, this file destroys queue pairs, windows and
+ * regions at the device, many at a time. Verbs objects, their memory and their references stay
+ * until ib_core destroys them.
  */
 
 #include <linux/slab.h>
@@ -17,7 +17,7 @@
 #include "verbs/qp.h"
 #include "verbs/verbs.h"
 
-/* Whether there is more than one object that can be destroyed here. */
+/* Whether the process has more than one object that can be destroyed here. */
 static bool close_has_many(struct ib_uverbs_file *ufile)
 {
 	struct ib_uobject *uobj;
@@ -80,13 +80,13 @@ static void close_keys(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *co
 
 /**
  * mlx5_ib_ufile_hw_cleanup - destroy objects of a process that has closed the device
- * @ufile: the file; ib_core, which calls, holds its hw_destroy_rwsem for writing, so that no call
- *	of the process is being executed, and its objects neither change nor become more
+ * @ufile: the file, whose hw_destroy_rwsem ib_core holds for writing: no call of the process is
+ *	being executed, and objects are neither created nor changed
  *
  * Called before ib_core destroys the objects, and again before each further attempt if some could
  * not be destroyed; also when the device is removed. An object that cannot be destroyed here is
- * left to ib_core, and nothing is logged about it: the errors are those of the calls of ib_core
- * that follow. May sleep.
+ * left to ib_core. Nothing is logged about the object, because the operation that ib_core then
+ * calls returns the error. May sleep.
  */
 void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Verbs that the RDMA core alone calls, of files without a header of their own.
+ * Functions of files without a header of their own.
  */
 
 #ifndef BLUEBELL_VERBS_H

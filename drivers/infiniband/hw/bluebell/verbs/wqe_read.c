@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reading a WQE back from the queue that it has been posted to: which memory it names. Page faults
- * are about a WQE.
+ * Reading a WQE back from the queue that it has been posted to, to find the memory that it names.
+ * The device reports a page fault with the index of a WQE.
  */
 
 #include <linux/mlx5/qp.h>
@@ -11,7 +11,7 @@
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 
-/* A work queue in a buffer: @count places, a power of two, of 2^@shift bytes each. */
+/* A work queue in a buffer: @count slots, a power of two, of 2^@shift bytes each. */
 struct wqe_ring {
 	const struct mlx5_ib_buf *buf;
 	u32 offset;
@@ -20,8 +20,8 @@ struct wqe_ring {
 };
 
 /*
- * Read WQE @index, which may wrap, and what follows it. @wqe has room for MLX5_IB_ODP_MAX_WQE
- * bytes. Returns the number of bytes read.
+ * Read WQE @index, which may wrap around the end of the queue, and what follows it, up to
+ * MLX5_IB_ODP_MAX_WQE bytes. Returns the number of bytes read.
  */
 static int wqe_read_ring(const struct wqe_ring *ring, u16 index, void *wqe)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work requests of kernel consumers: each becomes a WQE in the ring, and then the device
- * is told of all of them at once.
+ * Work requests of kernel consumers: the driver writes a WQE for each request of a list, and then
+ * rings the device once for all of them.
  */
 
 #include "fw/bluebell.h"
@@ -13,9 +13,7 @@
 #include "verbs/mr.h"
 #include "verbs/qp.h"
 
-/*
- * Build the segments of the WQE of a request that changes a key. Returns its units of 16 bytes.
- */
+/* Build the WQE of a request that changes a key. Returns its length in units of 16 bytes. */
 static noinline int wr_build_umr(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *umr,
 				 const struct ib_send_wr *wr)
 {
@@ -37,8 +35,8 @@ static inline bool wr_is_drain(const struct ib_send_wr *wr, enum ib_qp_state sta
 }
 
 /*
- * Build the segments of a WQE behind its control segment. Returns its units of 16 bytes, or a
- * negative errno.
+ * Build the segments of a WQE behind its control segment. Returns the length of the WQE in units of
+ * 16 bytes, or a negative errno.
  */
 static inline int wr_build(struct mlx5_ib_dev *dev, const struct mlx5_ib_wqe_target *to,
 			   const struct mlx5_ib_wr_op *op, void *wqe, const struct ib_send_wr *wr,
@@ -72,13 +70,13 @@ static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
  * @qp: the queue pair
  * @wr: requests, a list
  * @end: the request before which to stop; NULL for all of the list
- * @bad: gets the first one that could not be posted; those before it have been posted
+ * @bad: gets the first request that could not be posted; requests before it have been posted
  *
- * Implements ib_post_send(). What is posted when the device has failed is only flushed: the
- * registers of the device may be gone. Any context.
+ * Implements ib_post_send(). Requests that are posted when the device has failed are only flushed:
+ * the registers of the device may be gone. Any context.
  *
- * Return: 0; -EINVAL for a queue pair that cannot send yet, or an opcode that it does not have;
- * -ENOMEM if the queue is full, or for more segments or inline data than it was created for.
+ * Return: 0; -EINVAL for a queue pair that cannot send yet, or an opcode that its type does not
+ * have; -ENOMEM if the queue is full, or for more segments or inline data than it was created for.
  */
 int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr *end, const struct ib_send_wr **bad)
@@ -101,7 +99,7 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 			break;
 		}
 	}
-	/* Under the lock: a failure that is not seen here finds the requests when it flushes. */
+	/* Under the lock: a failure that is not seen here flushes the requests later. */
 	if (unlikely(READ_ONCE(dev->failed)))
 		mlx5_ib_kcq_wake(qp->wqs->send_cq);
 	else if (wr != first)
@@ -113,7 +111,7 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
  * mlx5_ib_post_recv - post receive requests of a kernel consumer
  * @ibqp: the queue pair
  * @wr: requests, a list
- * @bad: gets the first one that could not be posted; those before it have been posted
+ * @bad: gets the first request that could not be posted; requests before it have been posted
  *
  * Implements ib_post_recv(). Any context.
  *

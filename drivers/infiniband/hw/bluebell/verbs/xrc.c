@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * XRC domains, and what the driver itself gives XRC queue pairs. Verbs give an
- * initiator nothing to receive with, and a target nothing but its domain; the
- * context that the device takes names all of it.
+ * XRC domains, and the driver's own objects for XRC queue pairs. The context of a queue pair at the
+ * device names a PD, CQs and an SRQ. Verbs give an initiator no CQ and no SRQ to receive with, and
+ * a target nothing but its domain; so the driver's objects are named.
  */
 
 #include <linux/slab.h>
@@ -19,7 +19,7 @@
 #include "lib/queue_cmd.h"
 #include "verbs/verbs.h"
 
-/* Nothing is posted to the SRQ, and nothing completes on the CQ: both are as small as can be. */
+/* Nothing is posted to the SRQ, and nothing completes on the CQ: both have the smallest sizes. */
 #define SRQ_WQES	2
 #define LOG_SRQ_STRIDE	5
 #define LOG_CQES	1
@@ -29,8 +29,7 @@
  * @cq: CQ of both kinds of queue pairs and of the SRQ. Its PD is that of the targets
  *	and of the SRQ; no memory key is in it
  * @srq_xrcdn: XRC domain of the SRQ
- * @empty_xrcdn: XRC domain of the initiators. No SRQ is in it: what is sent to an
- *	initiator finds none
+ * @empty_xrcdn: XRC domain of the initiators. It has no SRQ, so an initiator receives nothing
  * @srq_mem: memory of the SRQ
  * @srqn: number of the SRQ
  */
@@ -45,10 +44,10 @@ struct mlx5_ib_xrc {
 /**
  * mlx5_ib_alloc_xrcd - allocate an XRC domain
  * @ibxrcd: the object, zeroed but for what ib_core sets
- * @udata: nothing
+ * @udata: empty
  *
- * Implements ibv_open_xrcd(3) with ALLOC_XRCD; that processes share a domain by
- * an inode is ib_core's doing. May sleep.
+ * Implements ibv_open_xrcd(3) with ALLOC_XRCD; ib_core lets processes share a domain by an inode.
+ * May sleep.
  *
  * Return: 0; -EOPNOTSUPP for driver data; -EFAULT; or as mlx5_ib_use_xrc().
  */
@@ -59,14 +58,14 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 	if (err)
 		return err;
-	/* Not the process's: other processes may open the domain, which then outlives this one. */
+	/* Without the user id: other processes may open the domain, which may outlive this one. */
 	return mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
 				       &to_mxrcd(ibxrcd)->xrcdn);
 }
 
 /**
  * mlx5_ib_dealloc_xrcd - deallocate an XRC domain
- * @ibxrcd: the domain; nothing is in it any more
+ * @ibxrcd: the domain, without objects
  * @udata: not used
  *
  * May sleep, for a third of a second if firmware refuses.
@@ -85,7 +84,7 @@ int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  * mlx5_ib_xrc_fill_qpc - complete the context of an XRC queue pair
  * @dev: device, on which mlx5_ib_use_xrc() has succeeded
  * @ibxrcd: domain of a target; NULL for an initiator
- * @qpc: struct mlx5_ifc_qpc_bits, which gets what verbs don't give
+ * @qpc: struct mlx5_ifc_qpc_bits, which gets the objects that verbs do not give
  */
 void mlx5_ib_xrc_fill_qpc(struct mlx5_ib_dev *dev, struct ib_xrcd *ibxrcd, void *qpc)
 {
@@ -173,8 +172,8 @@ static int xrc_init(struct mlx5_ib_dev *dev)
  * mlx5_ib_use_xrc - create the driver's own objects, unless they exist
  * @dev: device
  *
- * To be called before the first domain or queue pair that needs them is created. What has been
- * created stays until the device is removed. May sleep; takes first_use.
+ * To be called before a domain or an initiator is created. The objects stay until the device is
+ * removed. May sleep; takes first_use.
  *
  * Return: 0; -EOPNOTSUPP for a device without XRC; -ENOMEM; -EINTR if the task is being killed; or
  * the errno of a firmware refusal. After an error nothing is left, and the next caller tries again.
@@ -194,7 +193,7 @@ int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_cleanup_xrc - destroy the driver's own objects, if there are any
+ * mlx5_ib_cleanup_xrc - destroy the driver's own objects, if they exist
  * @dev: device, none of whose queue pairs is left
  */
 void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev)
