@@ -219,15 +219,15 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
 /* ---- allocations ------------------------------------------------------------------------ */
 
 /**
- * struct dm_env - a device with memory and a firmware that keeps count of it
+ * struct dm_env - a device with memory, and a firmware that counts allocations
  * @mock: the device
  * @pd: protection domain
  * @map: the window as the driver clears it
  * @commands: commands so far
- * @refuse: number of the command to refuse, from 1
- * @busy: pages of the window that firmware has no room in
- * @most: allocations that firmware keeps count of
- * @stubborn: refusals of whatever gives back that are still to come
+ * @refuse: number of the command to refuse, counted from 1
+ * @busy: pages of the window in which firmware has no room
+ * @most: number of allocations that firmware can have
+ * @stubborn: how many more commands that free memory or operations to refuse
  * @allocations: that firmware has
  * @ops: operations that have an address
  * @keys: memory keys

@@ -297,8 +297,8 @@ static void refused_queue_leaves_nothing(struct kunit *test)
 }
 
 /*
- * Kernel consumers destroy a queue pair once. One that firmware does not reset, or does not
- * destroy, keeps its memory until firmware has destroyed it.
+ * Kernel consumers destroy a queue pair once, so the verb succeeds. If firmware refuses to destroy
+ * the queue pair, its memory stays until firmware has destroyed it.
  */
 static void refused_destruction_succeeds_and_keeps_the_memory(struct kunit *test)
 {
@@ -623,8 +623,8 @@ static int take_to_error(struct mlx5_ib_qp *qp)
 }
 
 /*
- * The consumer of a queue pair in error waits until it takes no WQE of the SRQ any more. A device
- * that has failed does not say so.
+ * The consumer of a queue pair in error waits for the event that it takes no more WQEs of the SRQ.
+ * A failed device raises no event, so the driver reports it.
  */
 static void failed_device_reports_the_last_wqe_once(struct kunit *test)
 {

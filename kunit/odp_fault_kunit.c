@@ -156,13 +156,13 @@ static void expect_answer_to(struct kunit *test, struct env *env, struct mlx5_ib
 			     bool error)
 {
 	const __be32 *in = (const __be32 *)env->mock->in;
-	struct odp_process *place = NULL;
+	struct odp_process *slot = NULL;
 
 	fault->taken = fault->taken ?: ktime_get();
 	env->mock->num_commands = 0;
-	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(env->mock->dev->odp, fault, &place));
-	if (place)
-		leave(test, place);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(env->mock->dev->odp, fault, &slot));
+	if (slot)
+		leave(test, slot);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
 	KUNIT_EXPECT_EQ(test, env->mock->opcode, MLX5_CMD_OP_PAGE_FAULT_RESUME);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), error << 31 | fault->type << 24 | fault->wq_num);
@@ -399,7 +399,7 @@ static void receive_list_starts_behind_the_signature(struct kunit *test)
 	struct env *env = make_env(test, c->flags, 0);
 	size_t at = 2 << RQ_SHIFT;
 
-	/* The key would end the list if it were one. */
+	/* If this were a data segment, its key would end the list. */
 	put_data(test, env, at, 0, 0x100, 7);
 	put_data(test, env, at + c->first, BYTES, env->mr->lkey, 3);
 	put_data(test, env, at + c->first + 16, 0, 0x100, 7);
@@ -678,8 +678,8 @@ static void leave_slots(struct kunit *test, struct odp_process *process, unsigne
 }
 
 /*
- * A process can prevent for ever that its faults are resolved. So only some of its faults have a
- * slot; the next one waits, without an answer and without a page, until a slot is free.
+ * A process can prevent its faults from being resolved for ever. So only some of its faults get a
+ * slot; the next fault waits, without an answer and without a page, until a slot is free.
  */
 static void fault_without_a_slot_waits(struct kunit *test)
 {
@@ -696,22 +696,22 @@ static void fault_without_a_slot_waits(struct kunit *test)
 	};
 	struct mlx5_ib_odp *odp = env->mock->dev->odp;
 	unsigned int n = take_slots(process);
-	struct odp_process *place = NULL;
+	struct odp_process *slot = NULL;
 
 	post_send(test, env, 0, UNKNOWN_KEY, env->mr->lkey);
 	env->mock->num_commands = 0;
-	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &send, &place), process);
+	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &send, &slot), process);
 	mlx5_ib_odp_process_put(process);
-	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &write, &place), process);
+	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &write, &slot), process);
 	mlx5_ib_odp_process_put(process);
-	KUNIT_EXPECT_NULL(test, place);
+	KUNIT_EXPECT_NULL(test, slot);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 
 	/* A fault that has a slot is resolved, and keeps the slot. */
-	place = process;
-	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(odp, &send, &place));
-	KUNIT_EXPECT_PTR_EQ(test, place, process);
+	slot = process;
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(odp, &send, &slot));
+	KUNIT_EXPECT_PTR_EQ(test, slot, process);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
 	leave_slots(test, process, n);
