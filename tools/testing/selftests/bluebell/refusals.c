@@ -71,6 +71,15 @@ static int ask_qp(ASKER *a)
 	return uv_try_qp(a->uv.fd, &req);
 }
 
+/* Raw packets are for Ethernet ports; ib_core lets a user with CAP_NET_RAW ask for them. */
+static int ask_qp_type(ASKER *a)
+{
+	struct uv_qp_req req;
+
+	uv_qp_req_init(&req, a->pd, a->cq, IB_UVERBS_QPT_RAW_PACKET);
+	return uv_try_qp(a->uv.fd, &req);
+}
+
 static int ask_srq(ASKER *a)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
@@ -143,6 +152,7 @@ static const struct request {
 } requests[] = {
 	{ "CQ", ask_cq, EINVAL, "-EINVAL", "cqe_comp_en is 2, not 0 or 1" },
 	{ "QP", ask_qp, EINVAL, "-EINVAL", "receive queue of 3 WQEs" },
+	{ "QP type", ask_qp_type, EOPNOTSUPP, "-EOPNOTSUPP", "QP of type 8" },
 	{ "SRQ", ask_srq, EINVAL, "-EINVAL", "limit of 10000" },
 	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "command 100 with index 2 of 0" },
 	{ "mmap rights", ask_to_read, EPERM, "-EPERM", "mapping must not have rights 0x1" },
