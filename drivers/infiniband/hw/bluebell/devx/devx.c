@@ -54,7 +54,7 @@ int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, s
 {
 	/* Firmware would execute the command as a command of the kernel. */
 	if (!context->uid)
-		return refuse(-EINVAL, "command of a context without a user id");
+		return refuse(-EINVAL, "command in a context without a user id, DEVX needs one");
 	return mlx5_ib_devx_check_cmd(in, in_len, use, context->devx_rights, cmd);
 }
 
@@ -117,8 +117,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 	if (err)
 		return err;
 	if (vector >= uctx->device->num_comp_vectors)
-		return refuse(-EINVAL, "completion vector %u, the device has %d", vector,
-			      uctx->device->num_comp_vectors);
+		return refuse(-EINVAL, "completion vector %u, 0 to %d are possible", vector,
+			      uctx->device->num_comp_vectors - 1);
 	err = mlx5_ib_comp_eqn(to_mdev(uctx->device), vector, &eqn);
 	if (err)
 		return err;

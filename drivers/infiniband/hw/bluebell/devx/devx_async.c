@@ -109,7 +109,8 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 	struct mlx5_ib_devx_async_answer *answer;
 
 	if (!devx_charge(file->context, bytes))
-		return ERR_PTR(refuse(-EAGAIN, "command of %zu bytes, %d of %d taken by answers",
+		return ERR_PTR(refuse(-EAGAIN,
+				      "command and answer of %zu bytes, %d of %d bytes are in use",
 				      bytes, atomic_read(&file->context->async_bytes),
 				      MLX5_IB_DEVX_ASYNC_BYTES));
 	answer = kvzalloc(sizeof(*answer) + out_len, GFP_KERNEL_ACCOUNT);

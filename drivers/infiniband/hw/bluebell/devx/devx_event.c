@@ -242,9 +242,10 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
 
 	/* As for all of DEVX: without a user id, the process has no rights. */
 	if (!context->uid)
-		return refuse(-EINVAL, "subscription of a context without a user id");
+		return refuse(-EINVAL, "subscription without a user id, DEVX needs one");
 	if (!request->num_types || request->num_types > MLX5_EVENT_TYPE_MAX)
-		return refuse(-EINVAL, "subscription to %u events", request->num_types);
+		return refuse(-EINVAL, "subscription to %u events, 1 to %u are possible",
+			      request->num_types, MLX5_EVENT_TYPE_MAX);
 	for (i = 0; i < request->num_types; i++) {
 		err = mlx5_ib_event_check(channel->dev->mdev, request->types[i], source,
 					  context->devx_rights);
@@ -424,10 +425,10 @@ static int devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_r
 	switch (uobj_get_object_id(uobj)) {
 	case UVERBS_OBJECT_CQ:
 		return !devx_has_type(request, MLX5_EVENT_TYPE_COMP) ? 0 :
-		       refuse(-EOPNOTSUPP, "completions of a CQ of verbs, use its channel");
+		       refuse(-EOPNOTSUPP, "completions of a CQ of verbs are for its channel only");
 	case UVERBS_OBJECT_QP:
 		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
-		       refuse(-EOPNOTSUPP, "events of an XRC target, which belongs to its domain");
+		       refuse(-EOPNOTSUPP, "events of an XRC target are for its domain only");
 	default:
 		return 0;
 	}
@@ -446,7 +447,8 @@ static int devx_read_object(struct uverbs_attr_bundle *attrs, struct mlx5_ib_dev
 	if (err)
 		return err;
 	if (!mlx5_ib_event_source_of(&id, &request->source))
-		return refuse(-EINVAL, "a %s has no events", mlx5_ib_devx_kinds[id.kind].name);
+		return refuse(-EINVAL, "subscription to a %s, which has no events",
+			      mlx5_ib_devx_kinds[id.kind].name);
 	return devx_check_verbs(uobj, request);
 }
 
@@ -458,7 +460,7 @@ static int devx_read_target(struct uverbs_attr_bundle *attrs, struct mlx5_ib_dev
 	request->has_eventfd = uverbs_attr_is_valid(attrs,
 						    MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);
 	if (request->has_eventfd && has_cookie)
-		return refuse(-EINVAL, "cookie for an eventfd, which returns none");
+		return refuse(-EINVAL, "cookie for an eventfd, which cannot return cookies");
 	if (request->has_eventfd)
 		return uverbs_copy_from(&request->eventfd, attrs,
 					MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);

@@ -84,7 +84,7 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_le
 	mcq->comp = devx_cq_comp;
 	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
 	/* The event queue does not exist, or is none for completions. */
-	return err == -ENOENT ? refuse(-EINVAL, "the EQ of the CQ gets no completions") : err;
+	return err == -ENOENT ? refuse(-EINVAL, "CREATE_CQ names no EQ for completions") : err;
 }
 
 static struct mlx5_ib_table_key *devx_table_key(struct mlx5_ib_devx_obj *obj)
@@ -291,8 +291,8 @@ int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct ml
 	if (err)
 		return err;
 	if (!mlx5_ib_devx_names(cmd, in, id))
-		return refuse(-EINVAL, "command 0x%x is not about %s 0x%x", cmd->opcode,
-			      mlx5_ib_devx_kinds[id->kind].name, id->num);
+		return refuse(-EINVAL, "command 0x%x is not about %s 0x%x of the handle",
+			      cmd->opcode, mlx5_ib_devx_kinds[id->kind].name, id->num);
 	return mlx5_ib_devx_use_umem(cmd, in, in_len);
 }
 
@@ -328,7 +328,10 @@ int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_dev
 static int devx_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
 			    struct uverbs_attr_bundle *attrs)
 {
-	/* If an object outlives its context, ib_core warns of a bug of the driver. */
+	/*
+	 * A user whose destroy fails can try again. Each other attempt is the last, because ib_core
+	 * warns of objects that outlive their context.
+	 */
 	return mlx5_ib_devx_destroy_obj(uobj->object, why != RDMA_REMOVE_DESTROY);
 }
 
@@ -401,7 +404,8 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		qp = uobj->object;
 		/* A process that opens an XRC target gets an ib_qp that is no struct mlx5_ib_qp. */
 		if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
-			return refuse(-EINVAL, "QP 0x%x is not one QP of the device", qp->qp_num);
+			return refuse(-EINVAL, "DEVX on QP 0x%x, which is not one QP at the device",
+				      qp->qp_num);
 		id->kind = MLX5_IB_DEVX_QP;
 		id->num = qp->qp_num;
 		return 0;
@@ -411,7 +415,8 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		id->num = to_msrq(srq)->rsc.num;
 		return 0;
 	default:
-		return refuse(-EINVAL, "handle of type %u, no object", uobj_get_object_id(uobj));
+		return refuse(-EINVAL, "handle of type %u, not of a DEVX object, CQ, QP or SRQ",
+			      uobj_get_object_id(uobj));
 	}
 }
 

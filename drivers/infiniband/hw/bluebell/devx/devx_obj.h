@@ -96,7 +96,7 @@ static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
  * @umem: the memory, pinned until the device has destroyed the umem
  * @destroy_failed: a command to destroy the umem has failed
  *
- * Belongs to its handle, as struct mlx5_ib_devx_obj does.
+ * The umem belongs to its uverbs handle, and is freed when the handle is destroyed.
  */
 struct mlx5_ib_devx_umem {
 	struct mlx5_ib_dev *dev;

@@ -45,7 +45,7 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 	int inlen;
 
 	if (num > MLX5_IB_MAX_UMEM_PAGES)
-		return refuse(-EINVAL, "umem of %zu pages of %lu bytes, at most %zu", num,
+		return refuse(-EINVAL, "umem of %zu pages of %lu bytes, at most %zu pages", num,
 			      page_size, MLX5_IB_MAX_UMEM_PAGES);
 	inlen = MLX5_ST_SZ_BYTES(create_umem_in) + num * MLX5_ST_SZ_BYTES(mtt);
 
@@ -88,7 +88,8 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 		return ERR_PTR(-ENOMEM);
 	page_size = mlx5_ib_umem_best_page(umem, pgsz_bitmap);
 	if (!page_size)
-		return ERR_PTR(refuse(-EINVAL, "memory has no pages of %#llx", pgsz_bitmap));
+		return ERR_PTR(refuse(-EINVAL, "no page size in %#llx fits the memory",
+				      pgsz_bitmap));
 	WARN_ON_ONCE(!context->uid);
 	obj->dev = to_mdev(context->ibucontext.device);
 	obj->uid = context->uid;
@@ -160,7 +161,8 @@ static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request
 	if (err)
 		return err;
 	return mlx5_ib_umem_page_sizes(req->pgsz_bitmap) ? 0 :
-	       refuse(-EINVAL, "the device has no pages of %#llx", req->pgsz_bitmap);
+	       refuse(-EINVAL, "umem with page sizes %#llx, possible are %#lx", req->pgsz_bitmap,
+		      mlx5_ib_umem_page_sizes(U64_MAX));
 }
 
 static int umem_read_request(struct ib_device *ibdev, struct uverbs_attr_bundle *attrs,
@@ -196,7 +198,8 @@ static struct ib_umem *umem_pin(struct mlx5_ib_dev *dev, const struct umem_reque
 	if (!req->is_dmabuf)
 		return mlx5_ib_umem_get(dev, req->addr, req->len, req->access);
 	if (overflows_type(req->addr, unsigned long) || overflows_type(req->len, size_t))
-		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx", req->len, req->addr));
+		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx of a dma-buf exceed 32 bits",
+				      req->len, req->addr));
 	umem_dmabuf = ib_umem_dmabuf_get_pinned(&dev->ib_dev, req->addr, req->len, req->fd,
 						req->access);
 	return IS_ERR(umem_dmabuf) ? ERR_CAST(umem_dmabuf) : &umem_dmabuf->umem;
@@ -213,7 +216,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 
 	/* Only commands with a user id can name a umem. */
 	if (!context->uid)
-		return refuse(-EINVAL, "umem of a context without a user id");
+		return refuse(-EINVAL, "umem in a context without a user id, DEVX needs one");
 	err = umem_read_request(context->ibucontext.device, attrs, &req);
 	if (err)
 		return err;

@@ -41,19 +41,22 @@ static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 	u32 limit = MLX5_GET(set_pp_rate_limit_context, rate, rate_limit);
 
 	if (!mlx5_rl_is_supported(mdev) || !MLX5_CAP_QOS(mdev, packet_pacing_uid))
-		return refuse(-EOPNOTSUPP, "the device has no packet_pacing_uid");
+		return refuse(-EOPNOTSUPP, "the device has no rates for users (packet_pacing_uid)");
 	if (MLX5_GET(set_pp_rate_limit_context, rate, burst_upper_bound) &&
 	    !MLX5_CAP_QOS(mdev, packet_pacing_burst_bound))
-		return refuse(-EOPNOTSUPP, "the device has no packet_pacing_burst_bound");
+		return refuse(-EOPNOTSUPP,
+			      "the device cannot limit bursts (packet_pacing_burst_bound)");
 	if (MLX5_GET(set_pp_rate_limit_context, rate, typical_packet_size) &&
 	    !MLX5_CAP_QOS(mdev, packet_pacing_typical_size))
-		return refuse(-EOPNOTSUPP, "the device has no packet_pacing_typical_size");
-	if (!context->uid || !limit || !mlx5_rl_is_in_range(mdev, limit))
-		return refuse(-EINVAL, "rate %u of user id %u, %u to %u are possible", limit,
-			      context->uid, mdev->priv.rl_table.min_rate,
-			      mdev->priv.rl_table.max_rate);
+		return refuse(-EOPNOTSUPP,
+			      "the device takes no packet size (packet_pacing_typical_size)");
+	if (!context->uid)
+		return refuse(-EINVAL, "rate in a context without a user id, DEVX needs one");
+	if (!limit || !mlx5_rl_is_in_range(mdev, limit))
+		return refuse(-EINVAL, "rate %u, %u to %u are possible", limit,
+			      mdev->priv.rl_table.min_rate, mdev->priv.rl_table.max_rate);
 	return context->devx_rights & MLX5_UCTX_CAP_RAW_TX ? 0 :
-	       refuse(-EPERM, "rates need CAP_NET_RAW");
+	       refuse(-EPERM, "rate %u needs CAP_NET_RAW", limit);
 }
 
 /**
