@@ -48,7 +48,8 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 		return 0;
 	if (!(ucmd->cqe_size == 64 ? MLX5_CAP_GEN(caps->mdev, cqe_compression) :
 				     MLX5_CAP_GEN(caps->mdev, cqe_compression_128)))
-		return refuse(-EOPNOTSUPP, "no compression of CQEs of %u bytes", ucmd->cqe_size);
+		return refuse(-EOPNOTSUPP, "the device cannot compress CQEs of %u bytes",
+			      ucmd->cqe_size);
 
 	MLX5_SET(cqc, cqc, cqe_comp_en, 1);
 	switch (ucmd->cqe_comp_res_format) {
@@ -60,11 +61,13 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 		return 0;
 	case MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX:
 		if (!MLX5_CAP_GEN(caps->mdev, mini_cqe_resp_stride_index))
-			return refuse(-EOPNOTSUPP, "the device has no mini_cqe_resp_stride_index");
+			return refuse(-EOPNOTSUPP,
+				      "no stride index in mini CQEs (mini_cqe_resp_stride_index)");
 		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM_STRIDX);
 		return 0;
 	default:
-		return refuse(-EINVAL, "unknown cqe_comp_res_format %u", ucmd->cqe_comp_res_format);
+		return refuse(-EINVAL, "cqe_comp_res_format %u, not 1, 2 or 4",
+			      ucmd->cqe_comp_res_format);
 	}
 }
 
@@ -85,7 +88,8 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 	if (flags & ~CQ_FLAGS)
 		return refuse(-EOPNOTSUPP, "CQ flags %#x, known are %#x", flags, CQ_FLAGS);
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved0 || ucmd->reserved1)
-		return refuse(-EINVAL, "CQ with driver flags %#x, known are %#x; reserved %#x, %#x",
+		return refuse(-EINVAL,
+			      "CQ driver flags %#x, known %#x; reserved %#x %#x, must be 0",
 			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved0, ucmd->reserved1);
 	if (ucmd->cqe_size != 64 && ucmd->cqe_size != 128)
 		return refuse(-EINVAL, "CQEs of %u bytes, not 64 or 128", ucmd->cqe_size);
@@ -93,7 +97,8 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 	MLX5_SET(cqc, cqc, cqe_sz, ucmd->cqe_size == 64 ? CQE_STRIDE_64 : CQE_STRIDE_128);
 	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD) {
 		if (ucmd->cqe_size != 128 || !MLX5_CAP_GEN(caps->mdev, cqe_128_always))
-			return refuse(-EOPNOTSUPP, "padded CQEs of %u bytes (cqe_128_always)",
+			return refuse(-EOPNOTSUPP,
+				      "padded CQEs of %u bytes, only 128 (cqe_128_always)",
 				      ucmd->cqe_size);
 		MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_128_PAD);
 	}

@@ -131,19 +131,23 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 	u32 needed;
 	u16 opcode;
 
-	if (in_len < MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr) ||
-	    MLX5_GET(general_obj_in_cmd_hdr, in, vhca_tunnel_id))
-		return refuse(-EINVAL, "command of %zu bytes, or for another function", in_len);
+	if (in_len < MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr))
+		return refuse(-EINVAL, "command of %zu bytes is too short for its header", in_len);
+	if (MLX5_GET(general_obj_in_cmd_hdr, in, vhca_tunnel_id))
+		return refuse(-EINVAL, "command for another function, vhca_tunnel_id is not 0");
 	opcode = MLX5_GET(general_obj_in_cmd_hdr, in, opcode);
 	found = mlx5_ib_devx_find_cmd(opcode);
 	if (!found || found->use != use)
-		return refuse(-EINVAL, "command 0x%x is not for this method", opcode);
+		return refuse(-EINVAL, "command 0x%x is not one of this method's", opcode);
 	if (!devx_request_has_id(found, in_len))
-		return refuse(-EINVAL, "command 0x%x of %zu bytes names no object", opcode, in_len);
+		return refuse(-EINVAL, "command 0x%x of %zu bytes is too short to name an object",
+			      opcode, in_len);
 	needed = devx_rights_for(found, in, in_len);
-	if (needed & ~rights || devx_is_denied(found, in, in_len))
-		return refuse(-EPERM, "command 0x%x needs rights %#x, or sets a denied field",
-			      opcode, needed);
+	if (needed & ~rights)
+		return refuse(-EPERM, "command 0x%x needs rights %#x, the process has %#x", opcode,
+			      needed, rights);
+	if (devx_is_denied(found, in, in_len))
+		return refuse(-EPERM, "command 0x%x sets a field that no process may set", opcode);
 	*cmd = found;
 	return 0;
 }
@@ -163,7 +167,7 @@ static int devx_check_qp(const void *in)
 	case MLX5_QP_ST_RAW_ETHERTYPE:
 		return 0;
 	default:
-		return refuse(-EPERM, "CREATE_QP of service type %u, which is the kernel's",
+		return refuse(-EPERM, "CREATE_QP of service type %u, which only the kernel may use",
 			      MLX5_GET(create_qp_in, in, qpc.st));
 	}
 }
@@ -196,8 +200,9 @@ static int devx_check_mkey(const void *in)
 	default:
 		may = false;
 	}
-	return may ? 0 : refuse(-EPERM, "CREATE_MKEY in mode %u, neither over a umem nor over keys",
-				devx_mkey_access_mode(in));
+	return may ? 0 :
+	       refuse(-EPERM, "CREATE_MKEY in mode %u, only over a umem without UMR or over keys",
+		      devx_mkey_access_mode(in));
 }
 
 /* Offloads that mlx5_ifc.h does not know may have addresses in bits that it calls reserved. */
@@ -206,7 +211,8 @@ static int devx_check_xrq(const void *in)
 	u8 offload = MLX5_GET(create_xrq_in, in, xrq_context.offload);
 
 	return offload <= MLX5_XRQC_OFFLOAD_RNDV ? 0 :
-	       refuse(-EPERM, "CREATE_XRQ with offload %u", offload);
+	       refuse(-EPERM, "CREATE_XRQ with offload %u, at most %u", offload,
+		      MLX5_XRQC_OFFLOAD_RNDV);
 }
 
 /**
@@ -223,10 +229,10 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 			      size_t out_len)
 {
 	if (!cmd->num_in_request && !devx_has_field(out_len, cmd->num))
-		return refuse(-EINVAL, "answer of %zu bytes, too short for a number", out_len);
+		return refuse(-EINVAL, "answer of %zu bytes is too short for a number", out_len);
 	if (in_len < cmd->size)
-		return refuse(-EINVAL, "command 0x%x has %zu of %u bytes", cmd->opcode, in_len,
-			      cmd->size);
+		return refuse(-EINVAL, "command 0x%x of %zu bytes, at least %u are needed",
+			      cmd->opcode, in_len, cmd->size);
 	switch (cmd->opcode) {
 	case MLX5_CMD_OP_CREATE_QP:
 		return devx_check_qp(in);
@@ -288,7 +294,8 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(cmd->umem) && cmd->umem[i].bits; i++) {
 		if (!devx_has_field(in_len, cmd->umem[i]))
-			return refuse(-EINVAL, "command 0x%x is too short for a umem", cmd->opcode);
+			return refuse(-EINVAL, "command 0x%x of %zu bytes is too short for a umem",
+				      cmd->opcode, in_len);
 		devx_set(in, cmd->umem[i], 1);
 	}
 	return 0;

@@ -65,7 +65,7 @@ int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_caps *caps)
 			    MLX5_IB_MEMIC_BASE_SHIFT;
 
 	return length && length <= mlx5_ib_max_dm(caps) && log_align <= log_max_align ? 0 :
-	       refuse(-EINVAL, "device memory of %llu bytes aligned to 2^%u, at most %u and 2^%u",
+	       refuse(-EINVAL, "device memory of %llu bytes aligned to 2^%u, 1 to %u, at most 2^%u",
 		      length, log_align, mlx5_ib_max_dm(caps), log_max_align);
 }
 
@@ -119,7 +119,7 @@ unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5
 int mlx5_ib_check_dm_access(u32 access)
 {
 	if (!(access & IB_ZERO_BASED))
-		return refuse(-EINVAL, "access %#x to device memory has no IB_ZERO_BASED", access);
+		return refuse(-EINVAL, "access %#x to device memory, needs IB_ZERO_BASED", access);
 	return !(access & ~DM_ACCESS) ? 0 :
 	       refuse(-EOPNOTSUPP, "access %#x to device memory, possible %#x", access, DM_ACCESS);
 }

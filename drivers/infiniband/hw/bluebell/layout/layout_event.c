@@ -189,11 +189,11 @@ int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights)
 {
 	if (type >= ARRAY_SIZE(event_forms))
-		return refuse(-EINVAL, "unknown event %u", type);
+		return refuse(-EINVAL, "event %u, at most %u", type, MLX5_EVENT_TYPE_MAX - 1);
 	if (source)
 		return event_check_object(mdev, type, source->type);
 	if (event_form(mdev, type) != EVENT_OF_DEVICE)
-		return refuse(-EINVAL, "event %u is not about the device", type);
+		return refuse(-EINVAL, "event %u is not an event of the device itself", type);
 	if (type == MLX5_EVENT_TYPE_PORT_CHANGE || event_is_unaffiliated(mdev, type))
 		return 0;
 	return rights & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? 0 :

@@ -72,7 +72,7 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
 	/* A region cannot be longer than the address space of a 32-bit host. */
 	if (!length || check_add_overflow(iova, length - 1, &last) ||
 	    overflows_type(length, size_t) || (log_max < 64 && length > 1ULL << log_max))
-		return refuse(-EINVAL, "region of %llu bytes at %#llx, 1 to 2^%u are possible",
+		return refuse(-EINVAL, "region of %llu bytes at %#llx, 1 to 2^%u without wrapping",
 			      length, iova, log_max);
 	return 0;
 }

@@ -27,16 +27,16 @@ static_assert(MLX5_ST_SZ_BYTES(mtt) == sizeof(__be64));
 static_assert(__mlx5_bit_off(mtt, rd_en) == 63 && __mlx5_bit_off(mtt, wr_en) == 62);
 
 /**
- * mlx5_ib_quantize_geometry - largest page whose offset a context can express
+ * mlx5_ib_quantize_geometry - find the largest page size with which a context holds the offset
  * @dma_addr: where the queue starts
  * @pgsz: largest page size, in bytes, that maps the buffer; at least 4 KiB
  * @max_offset: largest value of the context's offset field, in 64ths of a page
  * @geo: the result
  *
- * A context has the offset of a queue in its first page in 64ths of that
- * page: the offset into a larger page is coarser. Every smaller page maps the
- * buffer, too, and at 4 KiB the quantum is the 64 bytes that queues are aligned
- * to. Smaller pages are also needed if the offset does not fit into a short field.
+ * A context has the offset of a queue in its first page in 64ths of that page, so a larger page
+ * has coarser offsets. Each smaller page size maps the buffer, too, and at 4 KiB the quantum is the
+ * 64 bytes that queues are aligned to. A smaller page size also helps if the field is too short for
+ * the offset, because the offset then loses its high bits.
  *
  * Return: 0, or -EINVAL for a queue whose offset into the smallest page does not
  * fit the field.
@@ -56,8 +56,8 @@ int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
 		geo->page_offset = offset >> (shift - MLX5_IB_PAGE_OFFSET_SHIFT);
 		return 0;
 	}
-	return refuse(-EINVAL, "queue at offset %u of a page, at most %u times 64",
-		      (u32)(dma_addr & (MLX5_ADAPTER_PAGE_SIZE - 1)), max_offset);
+	return refuse(-EINVAL, "queue at offset %u of a page, multiples of 64 to %u are possible",
+		      (u32)(dma_addr & (MLX5_ADAPTER_PAGE_SIZE - 1)), max_offset * 64U);
 }
 
 /**

@@ -79,11 +79,15 @@ int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 	u32 flow = rdma_ah_get_ah_flags(ah) & IB_AH_GRH ? rdma_ah_read_grh(ah)->flow_label : 0;
 	u8 rate = rdma_ah_get_static_rate(ah);
 
-	if (rdma_ah_get_sl(ah) > MAX_SL || rdma_ah_get_path_bits(ah) > MAX_PATH_BITS ||
-	    flow > MAX_FLOW_LABEL || (rate != IB_RATE_PORT_CURRENT && ib_rate_to_mbps(rate) < 0))
-		return refuse(-EINVAL, "address with SL %u, path bits %u, flow label %#x, rate %u",
-			      rdma_ah_get_sl(ah), rdma_ah_get_path_bits(ah), flow, rate);
-	return 0;
+	if (rdma_ah_get_sl(ah) > MAX_SL)
+		return refuse(-EINVAL, "SL %u, at most %u", rdma_ah_get_sl(ah), MAX_SL);
+	if (rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
+		return refuse(-EINVAL, "source path bits %u, at most %u", rdma_ah_get_path_bits(ah),
+			      MAX_PATH_BITS);
+	if (flow > MAX_FLOW_LABEL)
+		return refuse(-EINVAL, "flow label %#x, at most %#x", flow, MAX_FLOW_LABEL);
+	return rate == IB_RATE_PORT_CURRENT || ib_rate_to_mbps(rate) >= 0 ? 0 :
+	       refuse(-EINVAL, "static rate %u, which is none of enum ib_rate", rate);
 }
 
 /* ---- paths of queue pairs -------------------------------------------------------- */

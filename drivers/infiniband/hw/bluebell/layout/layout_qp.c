@@ -65,14 +65,16 @@ static int qp_check_create_flags(const struct ib_qp_init_attr *init,
 	if (flags & ~CREATE_FLAGS)
 		return refuse(-EOPNOTSUPP, "QP flags %#x, known are %#x", flags, CREATE_FLAGS);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) && init->qp_type != IB_QPT_UD)
-		return refuse(-EINVAL, "no multicast to block for QP type %d", init->qp_type);
+		return refuse(-EINVAL, "multicast loopback is blocked for UD only, this is type %d",
+			      init->qp_type);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) &&
 	    !MLX5_CAP_GEN(caps->mdev, block_lb_mc))
-		return refuse(-EOPNOTSUPP, "the device has no block_lb_mc");
+		return refuse(-EOPNOTSUPP,
+			      "the device cannot block multicast loopback (block_lb_mc)");
 	if ((flags & CROSS_CHANNEL_FLAGS) && !MLX5_CAP_GEN(caps->mdev, cd))
 		return refuse(-EOPNOTSUPP, "the device has no cross channel (cd)");
 	if ((flags & IB_QP_CREATE_PCI_WRITE_END_PADDING) && !MLX5_CAP_GEN(caps->mdev, end_pad))
-		return refuse(-EOPNOTSUPP, "the device has no padding of writes (end_pad)");
+		return refuse(-EOPNOTSUPP, "the device cannot pad its writes (end_pad)");
 	return 0;
 }
 
@@ -157,18 +159,22 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 {
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
 	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
-		return refuse(-EINVAL, "QP with driver flags %#x, known are %#x; reserved %#x",
+		return refuse(-EINVAL,
+			      "QP driver flags %#x, known %#x; reserved %#x, dci_streams must be 0",
 			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved);
 	/* Both say which doorbell register to use. */
 	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
-		return refuse(-EINVAL, "QP that names a bfreg and a UAR");
+		return refuse(-EINVAL, "QP names both a bfreg and a UAR, one is possible");
 	if ((ucmd->flags & MLX5_QP_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
-		return refuse(-EINVAL, "the device has no wq_signature");
+		return refuse(-EINVAL, "the device cannot check signatures of WQEs (wq_signature)");
 	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE) {
 		if (init->qp_type != IB_QPT_RC)
-			return refuse(-EINVAL, "no packet credits in QP type %d", init->qp_type);
+			return refuse(-EINVAL,
+				      "packet-based credits need an RC QP, this is type %d",
+				      init->qp_type);
 		if (!MLX5_CAP_GEN(caps->mdev, qp_packet_based))
-			return refuse(-EOPNOTSUPP, "the device has no qp_packet_based");
+			return refuse(-EOPNOTSUPP,
+				      "the device has no packet-based credits (qp_packet_based)");
 	}
 	return qp_check_create_flags(init, caps);
 }
@@ -187,8 +193,9 @@ int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 	if (cqe_version ? given && uidx < MLX5_IB_DEFAULT_UIDX :
 			  !given || uidx == MLX5_IB_DEFAULT_UIDX)
 		return 0;
-	return refuse(-EINVAL, "user index 0x%x (%s) with CQEs of version %u", uidx,
-		      given ? "given" : "not given", cqe_version);
+	return refuse(-EINVAL, "user index 0x%x (%s), CQEs of version %u need %s", uidx,
+		      given ? "given" : "not given", cqe_version,
+		      cqe_version ? "an index below 0xffffff" : "no index");
 }
 
 /**
@@ -349,9 +356,11 @@ static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib
 {
 	if (!MLX5_CAP_GEN(caps->mdev, apm))
 		return refuse(-EOPNOTSUPP, "the device has no alternate paths (apm)");
-	if (attr->alt_pkey_index >= caps->pkey_table_len || attr->alt_timeout > MAX_TIMEOUT)
-		return refuse(-EINVAL, "alternate P_Key index %u of %u, timeout %u, at most %u",
-			      attr->alt_pkey_index, caps->pkey_table_len, attr->alt_timeout,
+	if (attr->alt_pkey_index >= caps->pkey_table_len)
+		return refuse(-EINVAL, "alternate P_Key index %u, the table has %u entries",
+			      attr->alt_pkey_index, caps->pkey_table_len);
+	if (attr->alt_timeout > MAX_TIMEOUT)
+		return refuse(-EINVAL, "alternate timeout %u, at most %u", attr->alt_timeout,
 			      MAX_TIMEOUT);
 	return mlx5_ib_check_ah(&attr->alt_ah_attr);
 }
@@ -362,7 +371,7 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 	int err;
 
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= caps->pkey_table_len)
-		return refuse(-EINVAL, "P_Key index %u of %u", attr->pkey_index,
+		return refuse(-EINVAL, "P_Key index %u, the table has %u entries", attr->pkey_index,
 			      caps->pkey_table_len);
 	if ((mask & IB_QP_PATH_MTU) &&
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
@@ -374,7 +383,8 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 	}
 	if (mask & IB_QP_PATH_MIG_STATE) {
 		if (attr->path_mig_state > IB_MIG_ARMED)
-			return refuse(-EINVAL, "path_mig_state is %d", attr->path_mig_state);
+			return refuse(-EINVAL, "path_mig_state is %d, at most %d",
+				      attr->path_mig_state, IB_MIG_ARMED);
 		if (attr->path_mig_state != IB_MIG_MIGRATED && !MLX5_CAP_GEN(caps->mdev, apm))
 			return refuse(-EOPNOTSUPP, "the device cannot migrate paths (apm)");
 	}
@@ -436,7 +446,7 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 	if (err)
 		return err;
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
-		return refuse(-EINVAL, "access %#x, known is %#x", attr->qp_access_flags,
+		return refuse(-EINVAL, "QP with access %#x, known is %#x", attr->qp_access_flags,
 			      IB_ACCESS_SUPPORTED);
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC &&
 	    qp_is_reliable(mod->type) && !caps->atomic_mode)

@@ -63,12 +63,14 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
 			     const struct mlx5_ib_caps *caps)
 {
 	if (type != IB_SRQT_BASIC && !(type == IB_SRQT_XRC && caps->has_xrc))
-		return refuse(-EOPNOTSUPP, "SRQ of type %d, has_xrc is %d", type, caps->has_xrc);
+		return refuse(-EOPNOTSUPP, "SRQ of type %d, possible is BASIC%s", type,
+			      caps->has_xrc ? " or XRC" : "");
 	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
-		return refuse(-EINVAL, "SRQ with driver flags %#x, reserved %#x and %#x",
-			      ucmd->flags, ucmd->reserved0, ucmd->reserved1);
+		return refuse(-EINVAL, "SRQ flags %#x, known %#x; reserved %#x %#x, must be 0",
+			      ucmd->flags, MLX5_SRQ_FLAG_SIGNATURE, ucmd->reserved0,
+			      ucmd->reserved1);
 	if ((ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
-		return refuse(-EINVAL, "the device has no wq_signature");
+		return refuse(-EINVAL, "the device cannot check signatures of WQEs (wq_signature)");
 	return 0;
 }
 
@@ -100,7 +102,8 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 		 attr->max_sge * sizeof(struct mlx5_wqe_data_seg);
 	stride = roundup_pow_of_two(max(stride, MIN_STRIDE));
 	if (type == IB_SRQT_XRC && stride > XRC_MAX_STRIDE)
-		return refuse(-EINVAL, "XRC SRQ with WQEs of %u bytes", stride);
+		return refuse(-EINVAL, "XRC SRQ with WQEs of %u bytes, at most %lu", stride,
+			      XRC_MAX_STRIDE);
 	wq->wqe_cnt = roundup_pow_of_two(attr->max_wr + 1);
 	wq->wqe_shift = ilog2(stride);
 	wq->max_gs = (stride - sizeof(struct mlx5_wqe_srq_next_seg)) /

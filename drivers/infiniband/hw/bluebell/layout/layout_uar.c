@@ -44,7 +44,7 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 	u32 per_page = uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
 
 	if (!total)
-		return refuse(-EINVAL, "context without bfregs and without MLX5_LIB_CAP_DYN_UAR");
+		return refuse(-EINVAL, "context of no bfregs, which needs MLX5_LIB_CAP_DYN_UAR");
 	if (total > MLX5_MAX_BFREGS)
 		return refuse(-ENOMEM, "%u bfregs, at most %u", total, MLX5_MAX_BFREGS);
 	total = ALIGN(total, per_page);
@@ -117,7 +117,7 @@ int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32
 	if (dyn_bfreg)
 		page += layout->num_static_sys_pages;
 	if (sys_pages[page] == MLX5_IB_INVALID_UAR_INDEX)
-		return refuse(-EINVAL, "bfreg %u, whose page has not been mapped", bfregn);
+		return refuse(-EINVAL, "bfreg %u is in a page that has not been mapped", bfregn);
 	return sys_pages[page] + bfregn % per_page / MLX5_NON_FP_BFREGS_PER_UAR;
 }
 
@@ -241,10 +241,11 @@ int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layo
 		return MLX5_IB_MMAP_DEVICE_MEM;
 	*index = pgoff >> 16 << 8 | (pgoff & 0xff);
 	if (pgoff > MLX5_IB_MMAP_OFFSET_END || *index >= num)
-		return refuse(-EINVAL, "mmap offset %#lx: command %u with index %u of %u", pgoff,
-			      command, *index, num);
+		return refuse(-EINVAL, "mmap offset %#lx: index %u, command %u has %u indices",
+			      pgoff, *index, command, num);
 	if (command == MLX5_IB_MMAP_CLOCK_INFO && *index != MLX5_IB_CLOCK_INFO_V1)
-		return refuse(-EOPNOTSUPP, "clock parameters of version %u", *index);
+		return refuse(-EOPNOTSUPP, "clock parameters of version %u, only %u is possible",
+			      *index, MLX5_IB_CLOCK_INFO_V1);
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
 		*index += MLX5_IB_MMAP_DM_START;
 	return command;

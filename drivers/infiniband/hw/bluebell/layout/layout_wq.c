@@ -55,22 +55,26 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 	/* A QP with an SRQ, or an XRC initiator, has no receive queue: ignore its capacities. */
 	if (init->srq || init->qp_type == IB_QPT_XRC_INI)
 		return !ucmd->rq_wqe_count ? 0 :
-		       refuse(-EINVAL, "%u receive WQEs, the QP takes none", ucmd->rq_wqe_count);
+		       refuse(-EINVAL, "%u receive WQEs for a QP that has no receive queue",
+			      ucmd->rq_wqe_count);
 	if (!ucmd->rq_wqe_count)
 		return !asked.max_recv_wr ? 0 :
-		       refuse(-EINVAL, "no receive WQEs for %u requests", asked.max_recv_wr);
+		       refuse(-EINVAL, "receive queue of 0 WQEs for %u requests",
+			      asked.max_recv_wr);
 
-	if (!wq_has_wqes(ucmd->rq_wqe_count, caps) ||
-	    ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
+	if (!wq_has_wqes(ucmd->rq_wqe_count, caps))
+		return refuse(-EINVAL, "receive queue of %u WQEs, powers of two to %u are possible",
+			      ucmd->rq_wqe_count, mlx5_ib_max_wqes(caps));
+	if (ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
 	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE || 1U << ucmd->rq_wqe_shift > max_bytes)
-		return refuse(-EINVAL, "receive queue of %u WQEs of 2^%u bytes, at most %u of %u",
-			      ucmd->rq_wqe_count, ucmd->rq_wqe_shift, mlx5_ib_max_wqes(caps),
-			      max_bytes);
+		return refuse(-EINVAL, "receive WQEs of 2^%u bytes, 2^%u to %u are possible",
+			      ucmd->rq_wqe_shift, MLX5_IB_LOG_MIN_RQ_STRIDE,
+			      min(max_bytes, 1U << LOG_MAX_RQ_STRIDE));
 
 	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
 	if (entries <= sig || asked.max_recv_wr > ucmd->rq_wqe_count ||
 	    asked.max_recv_sge > entries - sig)
-		return refuse(-EINVAL, "%u receives of %u segments, the queue has %u of %d",
+		return refuse(-EINVAL, "%u receives of %u segments, the queue has %u WQEs of %d",
 			      asked.max_recv_wr, asked.max_recv_sge, ucmd->rq_wqe_count,
 			      (int)(entries - sig));
 	init->cap.max_recv_wr = ucmd->rq_wqe_count;
@@ -102,10 +106,12 @@ int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 	if (err)
 		return err;
 	/* Each request takes at least one basic block. */
-	if ((ucmd->sq_wqe_count && !wq_has_wqes(ucmd->sq_wqe_count, caps)) ||
-	    init->cap.max_send_wr > ucmd->sq_wqe_count)
-		return refuse(-EINVAL, "%u requests in a send queue of %u blocks, at most %u",
-			      init->cap.max_send_wr, ucmd->sq_wqe_count, mlx5_ib_max_wqes(caps));
+	if (init->cap.max_send_wr > ucmd->sq_wqe_count)
+		return refuse(-EINVAL, "send queue of %u blocks is too short for %u requests",
+			      ucmd->sq_wqe_count, init->cap.max_send_wr);
+	if (ucmd->sq_wqe_count && !wq_has_wqes(ucmd->sq_wqe_count, caps))
+		return refuse(-EINVAL, "send queue of %u blocks, powers of two to %u are possible",
+			      ucmd->sq_wqe_count, mlx5_ib_max_wqes(caps));
 
 	rq_size = ucmd->rq_wqe_count << ucmd->rq_wqe_shift;
 	if (ucmd->sq_wqe_count && !IS_ALIGNED(rq_size, MLX5_SEND_WQE_BB))

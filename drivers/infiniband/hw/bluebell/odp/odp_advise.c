@@ -292,7 +292,8 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
 	for (i = 0; i < num_sge; i++) {
 		mr = odp_advice_get_mr(odp, advice, i);
 		if (!mr)
-			return ERR_PTR(refuse(-EFAULT, "key 0x%x is of no such region of the PD",
+			return ERR_PTR(refuse(-EFAULT,
+					      "the PD has no paged region 0x%x for this advice",
 					      advice->part[i].lkey));
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
@@ -329,10 +330,14 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 	};
 	int err;
 
-	if (!odp || advice >= ARRAY_SIZE(reqs))
-		return refuse(-EOPNOTSUPP, "advice %d, or a device without paging", advice);
+	if (!odp)
+		return refuse(-EOPNOTSUPP, "advice %d, but the device has no paging", advice);
+	if (advice >= ARRAY_SIZE(reqs))
+		return refuse(-EOPNOTSUPP, "advice %d, 0 to %zu are possible", advice,
+			      ARRAY_SIZE(reqs) - 1);
 	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
-		return refuse(-EINVAL, "advice with flags %#x", flags);
+		return refuse(-EINVAL, "advice with flags %#x, known are %#x", flags,
+			      IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
 
 	struct odp_advice *work __free(kvfree) =
 		odp_advice_create(odp, pd, reqs[advice], sg_list, num_sge);
