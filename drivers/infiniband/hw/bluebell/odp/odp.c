@@ -41,7 +41,8 @@ static int odp_explicit_create(struct odp_mr *mr)
 	struct odp_leaf *leaf;
 
 	if (ibmr->length >> PAGE_SHIFT >= MLX5_IB_MAX_PAGED_MTTS)
-		return refuse(-ENOMEM, "paged region of %llu bytes", ibmr->length);
+		return refuse(-ENOMEM, "paged region of %llu bytes, below %lu pages are possible",
+			      ibmr->length, MLX5_IB_MAX_PAGED_MTTS);
 	leaf = mlx5_ib_odp_leaf_create(mr, &mr->mr.mkey, mr->start, ibmr->length, ibmr->iova);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
@@ -66,19 +67,22 @@ static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
 static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iova, u32 access)
 {
 	if (!odp_can_page(dev, access))
-		return refuse(-EOPNOTSUPP, "access %#x: no %s", access,
-			      dev->odp ? "windows over paged memory" : "paging");
+		return refuse(-EOPNOTSUPP, "access %#x: %s", access,
+			      dev->odp ? "windows cannot be bound to paged memory" :
+					 "the device has no paging");
 	if (overflows_type(start, unsigned long))
-		return refuse(-EOVERFLOW, "memory at %#llx", start);
+		return refuse(-EOVERFLOW, "memory at %#llx, which exceeds 32 bits", start);
 	/* ib_core has checked that for processes, but not for kernel consumers. */
 	if (offset_in_page(start ^ iova))
-		return refuse(-EINVAL, "memory at %#llx, region at %#llx", start, iova);
+		return refuse(-EINVAL, "memory at %#llx, region at %#llx: offsets in a page differ",
+			      start, iova);
 	if (!odp_is_implicit(start, length))
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
 		return refuse(-EOPNOTSUPP, "the device has no implicit regions");
 	if (iova || access & IB_ACCESS_HUGETLB)
-		return refuse(-EINVAL, "implicit region at %#llx with access %#x", iova, access);
+		return refuse(-EINVAL, "implicit region at %#llx, access %#x: only 0, no HUGETLB",
+			      iova, access);
 	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 }
 
@@ -121,7 +125,7 @@ static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
 
 	if (mr->mm != current->mm)
-		return refuse(-EINVAL, "the region is over memory of another process");
+		return refuse(-EINVAL, "re-registration of memory of another process");
 	*start = mr->start;
 	*length = base->ibmr.length;
 	return 0;

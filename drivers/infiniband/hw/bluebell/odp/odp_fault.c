@@ -572,7 +572,7 @@ int mlx5_ib_odp_start(struct mlx5_ib_odp *odp)
 		return err;
 	/* Pages can be mapped and unmapped by UMR only. */
 	if (mlx5_ib_umr_is_gone(dev))
-		return refuse(-EOPNOTSUPP, "paging without UMR, which does not work any more");
+		return refuse(-EOPNOTSUPP, "paged memory needs UMR, which has failed for good");
 	ACQUIRE(mutex_kill, lock)(&odp->start_lock);
 	err = ACQUIRE_ERR(mutex_kill, &lock);
 	if (err || odp->eq)

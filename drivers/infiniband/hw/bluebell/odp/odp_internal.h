@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the files of on-demand paging share. Each calls only files below it:
+ * What the files of on-demand paging share. Each file calls only files below it in this list:
  *
  *  odp.c		registration and deregistration of paged regions, set-up of the
  *		device; explicit regions, which have one leaf
@@ -93,7 +93,7 @@ struct odp_chunk {
  * @emptied: called with @lock held, possibly from memory reclaim, after the notifier has
  *	unmapped the last page or while the leaf is @dead; NULL if the owner of the leaf
  *	need not know
- * @refs: one of the tree, one of each user. Implicit regions only
+ * @refs: one reference of the tree, one of each user. Implicit regions only
  * @reclaim: destroys the leaf if it has no page or no key. While queued, holds a
  *	reference to the leaf and one to the region. Implicit regions only
  * @chunks: tables of each MLX5_IB_ODP_CHUNK_PAGES pages; NULL if none of these pages is mapped
@@ -133,8 +133,8 @@ struct odp_dir {
  * struct odp_process - a process that has paged regions
  * @node: in the table of the device's processes
  * @odp: paging state of the device
- * @mm: address space of the process, to whose structure this holds a reference
- * @refs: one of each region, one of each slot
+ * @mm: address space of the process. The reference (mmgrab()) keeps the struct, not the memory
+ * @refs: one reference of each region, one of each slot
  * @lock: guards @slots and @waiting
  * @slots: number of faults that have a slot, which means that they are being resolved
  * @waiting: faults that wait for a slot, in the order in which they came
@@ -154,13 +154,13 @@ struct odp_mr;
 /**
  * struct odp_mr_ops - operations of a kind of paged regions
  * @page_in: map a range, given by its offset in the region and its length in bytes, both
- *	within the region. @req is HMM_PFN_REQ_FAULT to fault in pages that are not present in
- *	the process, with HMM_PFN_REQ_WRITE to map them for writing; or 0 to map only pages
- *	that are present. May sleep. Returns 0; 1 if all of the range was mapped so already;
- *	-EFAULT for memory that the process does not have or the region does not allow to write
- *	to; -EPERM for memory that the process may not write to; -ENOMEM; -EIO if the key has
- *	been destroyed; -ERESTART, -ECANCELED and -EINTR as mlx5_ib_odp_leaf_page_in(); the
- *	errno of a failed UMR or of an exporter
+ *	within the region. @req is HMM_PFN_REQ_FAULT to fault in pages that are not present in the
+ *	process, with HMM_PFN_REQ_WRITE to map them for writing; or 0 to map only pages that are
+ *	present. May sleep. Returns 0; 1 if all of the range was mapped so already; -EFAULT for
+ *	memory that the process does not have, or for a write to a read-only region; -EPERM for
+ *	memory that the process may not write to; -ENOMEM; -EIO if the key has been destroyed;
+ *	-ERESTART, -ECANCELED and -EINTR as mlx5_ib_odp_leaf_page_in(); the errno of a failed UMR
+ *	or of an exporter
  * @destroy: destroy the keys and release the memory of a region without users. May
  *	sleep. Returns 0, or the errno of a firmware that refused to destroy a key: then
  *	what is left is destroyed by another call
@@ -175,7 +175,7 @@ struct odp_mr_ops {
  * @mr: the region; first, so that freeing it frees the whole. Each fault, advice and reclaim
  *	in progress holds a reference to its key
  * @odp: paging state of the device
- * @ops: of the region's kind
+ * @ops: operations of the region's kind
  * @process: the process, to which the region holds a reference; NULL for a region over a
  *	dma-buf
  * @mm: address space of the process; NULL as @process
@@ -214,7 +214,7 @@ static inline u64 odp_range_pages(u64 addr, u64 len)
 /**
  * struct odp_fault_id - what a fault was about
  * @where: the address of the operation, or the index of the WQE
- * @wq_num: the queue; 0 for a fault at a remote key, which does not name it
+ * @wq_num: the queue; 0 for a fault at a remote key
  * @rkey: the remote key; 0 for a fault at a WQE
  * @committed: bytes of the message that had been transferred
  * @type: as the device reported it
@@ -232,8 +232,8 @@ struct odp_fault_id {
 /**
  * struct odp_repeated - a fault that was answered although there was nothing to map
  * @id: what the fault was about
- * @times: how often in a row
- * @last: when it was last answered so
+ * @times: how often in a row the fault was answered so
+ * @last: when the fault was last answered so
  */
 struct odp_repeated {
 	struct odp_fault_id id;
@@ -250,10 +250,10 @@ struct odp_repeated {
  * @fault_wq: resolves faults, and nothing else. The three workqueues and @eq are created for the
  *	first paged region
  * @advice_wq: serves advice, which may wait for memory as long as a process likes
- * @reclaim_wq: reclaims leaves, and does @eq_work: waits for no process
+ * @reclaim_wq: runs reclaim of leaves, and @eq_work. The work on this queue waits for no process
  * @stopping: the device is being removed: no advice is served any more
  * @num_faults: number of faults that are being resolved
- * @num_resolved: number of faults that have been, which may wrap
+ * @num_resolved: number of faults that have been resolved so far; may wrap
  * @no_faults: woken when @num_faults falls to 0
  * @advice_room: woken when there is room for advice, and when @stopping
  * @start_lock: serializes the creation of the workqueues, @eq and the buffer for unmapping
@@ -266,7 +266,7 @@ struct odp_repeated {
  * @repeated: faults that were answered although there was nothing to map, by hash
  * @num_slots: number of faults that have a slot, of all processes
  * @processes_lock: guards @processes
- * @processes: struct odp_process by the address of its address space
+ * @processes: struct odp_process, by the address of its struct mm_struct
  */
 struct mlx5_ib_odp {
 	struct mlx5_ib_dev *dev;
@@ -330,7 +330,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
  * @pdn: protection domain that the key must belong to, or MLX5_IB_ODP_ANY_PD
  * @addr: first address
  * @len: bytes
- * @need: how many of them the device needs next
+ * @need: how many bytes of the range the device needs next
  */
 struct odp_want {
 	u32 key;

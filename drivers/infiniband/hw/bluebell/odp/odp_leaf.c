@@ -595,7 +595,7 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	int err;
 
 	if (check_add_overflow(start, length, &end) || PAGE_ALIGN(end) < end)
-		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx", length, start));
+		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx wrap", length, start));
 	num = (PAGE_ALIGN(end) - first) >> PAGE_SHIFT;
 	err = odp_leaf_check_device(mr->odp->dev->dma_device);
 	if (err)
