@@ -162,7 +162,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 
 	if (uhw && uhw->outlen &&
 	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
-		return refuse(-EINVAL, "device attributes in %zu bytes", uhw->outlen);
+		return refuse(-EINVAL, "response of %zu bytes has no response_length", uhw->outlen);
 	err = ib_is_udata_in_empty(uhw);
 	if (err)
 		return err;
@@ -211,7 +211,8 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 	int err;
 
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
-		return refuse(-EOPNOTSUPP, "a device cannot change attributes %#x", mask);
+		return refuse(-EOPNOTSUPP, "device attributes %#x, only %#x can change", mask,
+			      IB_DEVICE_MODIFY_NODE_DESC);
 	if (!mask)
 		return 0;
 	err = mlx5_ib_fw_access_reg(to_mdev(ibdev), MLX5_REG_NODE_DESC, props->node_desc,

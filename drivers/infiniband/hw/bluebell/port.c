@@ -102,7 +102,7 @@ int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_po
 	u32 select = props->set_port_cap_mask | props->clr_port_cap_mask;
 
 	if (mask)
-		return refuse(-EOPNOTSUPP, "a port cannot change attributes %#x", mask);
+		return refuse(-EOPNOTSUPP, "port attributes %#x, none can change", mask);
 	return select ? port->ops->modify(port, props->set_port_cap_mask, select) : 0;
 }
 

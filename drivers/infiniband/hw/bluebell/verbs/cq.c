@@ -133,7 +133,7 @@ static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct 
 	struct ib_umem *umem;
 
 	if (overflows_type(size, size_t))
-		return refuse(-EOVERFLOW, "CQ of %llu bytes", size);
+		return refuse(-EOVERFLOW, "CQ of %llu bytes, which exceeds 32 bits", size);
 	umem = ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
 					IB_ACCESS_LOCAL_WRITE);
 	return mlx5_ib_queue_mem_map_user(&cq->mem, ctx, cq_check_umem(umem, ucmd->cqe_size),
@@ -247,7 +247,8 @@ int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	int entries, err;
 
 	if (attr->flags)
-		return refuse(-EOPNOTSUPP, "CQ of a kernel consumer with flags %#x", attr->flags);
+		return refuse(-EOPNOTSUPP, "CQ of a kernel consumer with flags %#x, must be 0",
+			      attr->flags);
 	entries = mlx5_ib_cq_entries(attr->cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
 	if (entries < 0)
 		return entries;
@@ -320,7 +321,8 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	if (err)
 		return err;
 	if (ucmd.reserved0 || ucmd.reserved1 || ucmd.cqe_size != cq->cqe_size)
-		return refuse(-EINVAL, "CQEs of %u bytes for a CQ with %u; reserved %#x and %#x",
+		return refuse(-EINVAL,
+			      "resize to CQEs of %u bytes from %u; reserved %#x %#x, must be 0",
 			      ucmd.cqe_size, cq->cqe_size, ucmd.reserved0, ucmd.reserved1);
 	err = ib_respond_empty_udata(udata);
 	if (err)
@@ -370,7 +372,8 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 	if (!MLX5_CAP_GEN(dev->mdev, cq_moderation))
 		return refuse(-EOPNOTSUPP, "the device cannot moderate CQs (cq_moderation)");
 	if (cq_period > MLX5_MAX_CQ_PERIOD)
-		return refuse(-EINVAL, "period %u us, at most %lu", cq_period, MLX5_MAX_CQ_PERIOD);
+		return refuse(-EINVAL, "CQ period %u us, at most %lu", cq_period,
+			      MLX5_MAX_CQ_PERIOD);
 
 	MLX5_SET(modify_cq_in, in,
 		 modify_field_select_resize_field_select.modify_field_select.modify_field_select,
@@ -380,7 +383,8 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 
 	guard(mutex)(&cq->resize_lock);
 	if (cq->kcq && cq->kcq->closed)
-		return refuse(-EINVAL, "CQ 0x%x is being destroyed", cq->mcq.cqn);
+		return refuse(-EINVAL, "moderation of CQ 0x%x, which is being destroyed",
+			      cq->mcq.cqn);
 	return mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, sizeof(in));
 }
 
@@ -431,11 +435,12 @@ void mlx5_ib_post_destroy_cq(struct ib_cq *ibcq)
  * @udata: of the user whose queue it is; NULL for a kernel consumer's
  *
  * ib_core calls this function for the queues of users, and for queues that kernel consumers have
- * created by ib_create_cq(). When the function returns no handler runs any more, and subscriptions
- * of processes to events of the queue have ended. May sleep.
+ * created by ib_create_cq(). After success no handler runs any more, and subscriptions of processes
+ * to events of the queue have ended. May sleep.
  *
- * Return: 0, or the errno of a firmware that refuses to destroy the queue; then buffer and doorbell
- * record stay. Always 0 for a kernel consumer, which does not try again.
+ * Return: 0, or the errno of a firmware that refuses to destroy the queue; then the buffer, the
+ * doorbell record and the subscriptions stay. Always 0 for a kernel consumer, which does not try
+ * again.
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {

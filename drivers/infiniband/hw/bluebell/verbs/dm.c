@@ -162,7 +162,8 @@ struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx
 	if (err)
 		return ERR_PTR(err);
 	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
-		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d", type));
+		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d, only %d is possible",
+				      type, MLX5_IB_UAPI_DM_TYPE_MEMIC));
 	dm = mlx5_ib_create_dm(uctx, attr->length, attr->alignment);
 	if (IS_ERR(dm))
 		return ERR_CAST(dm);
@@ -218,7 +219,8 @@ VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_d
 	struct mlx5_user_mmap_entry *entry;
 
 	if (op >= MLX5_IB_DM_MAX_OPS || !(ops & BIT(op)))
-		return ERR_PTR(refuse(-EOPNOTSUPP, "operation %u, the device has %#x", op, ops));
+		return ERR_PTR(refuse(-EOPNOTSUPP, "memory operation %u, the device has mask %#x",
+				      op, ops));
 	guard(mutex)(&dm->lock);
 	if (dm->op_entries[op])
 		return dm->op_entries[op];

@@ -98,7 +98,8 @@ struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 lengt
 	if (err)
 		return ERR_PTR(err);
 	if (overflows_type(offset, unsigned long))
-		return ERR_PTR(refuse(-EOVERFLOW, "offset %#llx in a dma-buf", offset));
+		return ERR_PTR(refuse(-EOVERFLOW, "offset %#llx in a dma-buf exceeds 32 bits",
+				      offset));
 	mr = mlx5_ib_odp_reg_dmabuf(pd, offset, length, iova, fd, access);
 	if (!IS_ERR(mr) || PTR_ERR(mr) != -EOPNOTSUPP)
 		return mr;

@@ -129,7 +129,8 @@ static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struc
 
 	/* A larger page would also have registers that users must not read. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
-		return refuse(-EOPNOTSUPP, "a page of %lu bytes is more than the clock", PAGE_SIZE);
+		return refuse(-EOPNOTSUPP, "clock in a page of %lu bytes, only %u is possible",
+			      PAGE_SIZE, MLX5_ADAPTER_PAGE_SIZE);
 	return mmap_io(context, vma, addr, false, NULL);
 }
 
@@ -186,11 +187,13 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	if (command < 0)
 		return command;
 	if (!(vma->vm_flags & VM_SHARED))
-		return refuse(-EINVAL, "private mapping of offset %#lx", vma->vm_pgoff);
+		return refuse(-EINVAL, "private mapping of offset %#lx, only MAP_SHARED",
+			      vma->vm_pgoff);
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
 		return map_entry(context, vma, index);
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
-		return refuse(-EINVAL, "mapping of %lu bytes", vma->vm_end - vma->vm_start);
+		return refuse(-EINVAL, "mapping of %lu bytes, only %lu is possible",
+			      vma->vm_end - vma->vm_start, PAGE_SIZE);
 	if (command == MLX5_IB_MMAP_CORE_CLOCK || command == MLX5_IB_MMAP_CLOCK_INFO)
 		denied = VM_WRITE | VM_EXEC;
 	err = mmap_deny(vma, denied);

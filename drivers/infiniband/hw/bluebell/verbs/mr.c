@@ -167,7 +167,7 @@ static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 acce
 	struct ib_umem *umem = old->umem;
 
 	if (umem->owning_mm != current->mm)
-		return ERR_PTR(refuse(-EINVAL, "the region is over memory of another process"));
+		return ERR_PTR(refuse(-EINVAL, "re-registration of memory of another process"));
 	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
@@ -218,7 +218,7 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 		return NULL;
 	/* The exporter of a dma-buf revokes one key only, so there cannot be a second one. */
 	if (old->umem->is_dmabuf)
-		return ERR_PTR(refuse(-EOPNOTSUPP, "UMR cannot change the dma-buf's region"));
+		return ERR_PTR(refuse(-EOPNOTSUPP, "only UMR can change a region over a dma-buf"));
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
 	if (mr == ERR_PTR(-ENOTRECOVERABLE))
@@ -349,8 +349,8 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 			return err;
 	}
 	if (req.reserved1 || req.reserved2)
-		return refuse(-EOPNOTSUPP, "window with reserved %#x and %#x", req.reserved1,
-			      req.reserved2);
+		return refuse(-EOPNOTSUPP, "window with reserved %#x and %#x, must be 0",
+			      req.reserved1, req.reserved2);
 	err = ib_respond_empty_udata(udata);
 	if (err)
 		return err;

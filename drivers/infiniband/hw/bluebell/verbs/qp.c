@@ -38,10 +38,10 @@ static const struct {
  * Implements ibv_create_qp(3) and ib_create_qp() with CREATE_QP (struct
  * mlx5_ifc_create_qp_in_bits). May sleep.
  *
- * Return: 0; -EOPNOTSUPP for another type than RC, UC, UD, for a user XRC, and for a kernel
- * consumer SMI and GSI; a type or feature that the device lacks, or queues in two buffers; -EINVAL
- * for invalid attributes, queues that do not fit, or a doorbell register that is not
- * the user's; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have;
+ * Return: 0; -EOPNOTSUPP for a type other than RC, UC, UD, XRC (users only), SMI and GSI (kernel
+ * consumers only), for a type or feature that the device lacks, and for queues in two buffers;
+ * -EINVAL for invalid attributes, queues that do not fit, or a doorbell register that is not the
+ * user's; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT for a buffer that the process does not have;
  * or the errno of a firmware refusal.
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
@@ -52,7 +52,8 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 	if (mlx5_ib_qp_type_exists(init->qp_type, &to_mdev(ibqp->device)->caps))
 		ops = udata ? qp_kinds[init->qp_type].user : qp_kinds[init->qp_type].kernel;
 	if (!ops)
-		return refuse(-EOPNOTSUPP, "QP of type %u", init->qp_type);
+		return refuse(-EOPNOTSUPP, "QP of type %u, which driver or device does not have",
+			      init->qp_type);
 	return mlx5_ib_qp_create(to_mqp(ibqp), ops, init, udata);
 }
 

@@ -101,7 +101,7 @@ void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_at
 }
 
 /**
- * mlx5_ib_plain_qp_create - create the QP that a plain queue pair is
+ * mlx5_ib_plain_qp_create - create a queue pair that is one QP at the device
  * @qp: the queue pair, with its context, memory and uid
  * @ops: destruction and events of the QP
  * @resp: answer to the user; in and out: options of connection establishment
@@ -110,7 +110,8 @@ void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_at
  * Creates the QP at the device, answers the user, and adds the QP to the table. Events cannot be
  * missed: the QP is not taken out of reset before creation has succeeded. May sleep.
  *
- * Return: 0 or a negative errno, and then the QP does not exist, or an orphan has @qp->mem.
+ * Return: 0 or a negative errno. After an error the QP does not exist, or is an orphan that owns
+ * @qp->mem.
  */
 int mlx5_ib_plain_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_rsc_ops *ops,
 			    struct mlx5_ib_create_qp_resp *resp, struct ib_udata *udata)

@@ -60,7 +60,7 @@ static int kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	int err;
 
 	if (!init->send_cq || !init->recv_cq)
-		return refuse(-EINVAL, "QP of a kernel consumer without a CQ");
+		return refuse(-EINVAL, "QP of a kernel consumer needs a send CQ and a receive CQ");
 	err = mlx5_ib_calc_kernel_wq(init, &dev->caps, &layout);
 	if (err)
 		return err;

@@ -28,13 +28,14 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 	/* Only the rate limit of a raw packet queue has bursts. */
 	if (ucmd->burst_info.max_burst_sz || ucmd->burst_info.typical_pkt_sz ||
 	    ucmd->burst_info.reserved)
-		return refuse(-EINVAL, "bursts of a QP of type %u", type);
+		return refuse(-EINVAL, "burst_info for a QP of type %u, must be 0", type);
 	if (ucmd->ece_options && !MLX5_CAP_GEN(dev->mdev, ece_support))
-		return refuse(-EOPNOTSUPP, "ECE options 0x%x of a device without ECE",
+		return refuse(-EOPNOTSUPP, "ECE options 0x%x, the device has no ECE",
 			      ucmd->ece_options);
 	if (ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP &&
 	    !mlx5_ib_qp_out_of_order(type, &dev->caps))
-		return refuse(-EOPNOTSUPP, "receive WQEs in any order, QP of type %u", type);
+		return refuse(-EOPNOTSUPP, "no receive WQEs in any order for a QP of type %u",
+			      type);
 	return 0;
 }
 
@@ -66,7 +67,7 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, rts2rts_qp_counters_set_id))
-		return refuse(-EOPNOTSUPP, "device cannot change the counter set of a QP in RTS");
+		return refuse(-EOPNOTSUPP, "the device cannot change the counter set in RTS");
 	qp_fill_modify(&mod, qp, &attr, 0);
 	mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	MLX5_SET(qpc, qpc, counter_set_id, set_id);
@@ -94,7 +95,8 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	int err = 0;
 
 	if (!mlx5_ib_qp_is_plain(qp))
-		return refuse(-EOPNOTSUPP, "counter set of a QP of type %u", qp->ibqp.qp_type);
+		return refuse(-EOPNOTSUPP, "counter set for QP type %u, not one QP at the device",
+			      qp->ibqp.qp_type);
 	guard(mutex)(&qp->mutex);
 	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id && !qp->closing)
 		err = qp_change_counter(qp, set_id);
@@ -111,7 +113,8 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	int err;
 
 	if (!ib_modify_qp_is_ok(mod->cur, mod->next, mod->type, mod->mask))
-		return refuse(-EINVAL, "QP of type %u from state %u to %u with attributes 0x%x",
+		return refuse(-EINVAL,
+			      "QP of type %u cannot go from state %u to %u by attributes 0x%x",
 			      mod->type, mod->cur, mod->next, mod->mask);
 	opcode = mlx5_ib_qp_opcode(mod->cur, mod->next);
 	if (!opcode)
@@ -122,7 +125,7 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 		return err;
 	/* libmlx5 asks for it in the change to INIT; the change to RTR sets it at the device. */
 	if (out_of_order && mod->next != IB_QPS_INIT)
-		return refuse(-EINVAL, "receive WQEs in any order, asked for in state %u",
+		return refuse(-EINVAL, "receive WQEs in any order for state %u, only for INIT",
 			      mod->next);
 	return opcode;
 }
@@ -216,8 +219,8 @@ int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int 
 
 	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return refuse(-EOPNOTSUPP, "attributes 0x%x of a QP",
-			      mask & ~IB_QP_ATTR_STANDARD_BITS);
+		return refuse(-EOPNOTSUPP, "QP attributes 0x%x, known are 0x%x", mask,
+			      IB_QP_ATTR_STANDARD_BITS);
 	err = qp_copy_modify(qp->rsc.dev, qp->ibqp.qp_type, udata, &ucmd);
 	if (err)
 		return err;

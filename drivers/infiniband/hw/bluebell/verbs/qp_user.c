@@ -29,7 +29,8 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32
 	*bfreg_index = asked;
 	if (flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
 		qp->mem.uar = mlx5_ib_get_uar(ctx, asked);
-		index = qp->mem.uar ? asked : refuse(-EINVAL, "no UAR object at page %u", asked);
+		index = qp->mem.uar ? asked :
+			refuse(-EINVAL, "UAR %u is not of this context", asked);
 	} else if (flags & MLX5_QP_FLAG_BFREG_INDEX) {
 		index = bfregn_to_uar_index(&ctx->bfregi, asked, true);
 	} else {
@@ -90,7 +91,7 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 	/* The queues lie in one buffer. */
 	if (uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
 	    uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM))
-		return ERR_PTR(refuse(-EOPNOTSUPP, "QP with two buffers"));
+		return ERR_PTR(refuse(-EOPNOTSUPP, "QP with two buffers, one is possible"));
 	if (!size)
 		return uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM) ?
 			ERR_PTR(refuse(-EINVAL, "buffer of a QP without queues")) : NULL;

@@ -134,9 +134,11 @@ static int srq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq)
 
 	/* Kernel consumers have no XRC SRQs, and their WQEs do not cross pages. */
 	if (srq->ibsrq.srq_type != IB_SRQT_BASIC)
-		return refuse(-EOPNOTSUPP, "SRQ of type %d", srq->ibsrq.srq_type);
+		return refuse(-EOPNOTSUPP, "SRQ of type %d of a kernel consumer, only BASIC",
+			      srq->ibsrq.srq_type);
 	if (srq->wq.wqe_shift > PAGE_SHIFT)
-		return refuse(-EINVAL, "SRQ with WQEs of 2^%u bytes", srq->wq.wqe_shift);
+		return refuse(-EINVAL, "SRQ with WQEs of 2^%u bytes, at most 2^%u",
+			      srq->wq.wqe_shift, PAGE_SHIFT);
 	err = mlx5_ib_queue_mem_alloc(dev, &srq->mem, srq->wq.wqe_cnt << srq->wq.wqe_shift);
 	if (err)
 		return err;
@@ -198,7 +200,7 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 	int err;
 
 	if (!dev->caps.has_srq)
-		return refuse(-EOPNOTSUPP, "the device has no SRQs that the driver knows");
+		return refuse(-EOPNOTSUPP, "the device has no RMPs, which SRQs need (issi is 0)");
 	err = udata ? srq_parse_request(dev, srq, udata, &ucmd) : 0;
 	if (err)
 		return err;
@@ -240,7 +242,8 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if (err)
 		return err;
 	if (mask & ~IB_SRQ_LIMIT)
-		return refuse(-EINVAL, "an SRQ cannot change attributes %#x", mask);
+		return refuse(-EINVAL, "SRQ attributes %#x, only %#x can change", mask,
+			      IB_SRQ_LIMIT);
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
 	if (attr->srq_limit >= srq->wq.wqe_cnt)

@@ -373,8 +373,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 		return err;
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC &&
 	    (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF || !to_mucontext(uctx)->bfregi.blueflame))
-		return refuse(-EOPNOTSUPP, "UAR of type %d in a context with BlueFlame %d", type,
-			      to_mucontext(uctx)->bfregi.blueflame);
+		return refuse(-EOPNOTSUPP, "UAR of type %d, possible is NC%s", type,
+			      to_mucontext(uctx)->bfregi.blueflame ? " or BF" : "");
 
 	entry = mlx5_ib_create_uar_object(to_mucontext(uctx),
 					  type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);

@@ -37,8 +37,10 @@ static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_uc
 		return err;
 	if (req->flags & ~MLX5_IB_ALLOC_UCTX_DEVX || req->reserved0 || req->reserved1 ||
 	    req->reserved2)
-		return refuse(-EOPNOTSUPP, "context with flags %#x; reserved %#x, %#x and %#x",
-			      req->flags, req->reserved0, req->reserved1, req->reserved2);
+		return refuse(-EOPNOTSUPP,
+			      "context flags %#x, known %#x; reserved %#x %#x %#x, must be 0",
+			      req->flags, MLX5_IB_ALLOC_UCTX_DEVX, req->reserved0, req->reserved1,
+			      req->reserved2);
 	return 0;
 }
 

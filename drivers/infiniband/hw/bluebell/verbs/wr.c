@@ -59,7 +59,8 @@ static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
 	int ds;
 
 	if (unlikely(!op))
-		return refuse(-EINVAL, "send of opcode %d", wr->opcode);
+		return refuse(-EINVAL, "send of opcode %d, which the QP type does not have",
+			      wr->opcode);
 	wqe = mlx5_ib_sq_begin(sq);
 	ds = wr_build(dev, &sq->to, op, wqe, wr, state);
 	return unlikely(ds < 0) ? ds : mlx5_ib_sq_push(sq, wqe, op, wr, ds);
@@ -89,7 +90,7 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 
 	if (!sq->requests || state < IB_QPS_RTS) {
 		*bad = wr;
-		return refuse(-EINVAL, "send in state %d, queue of %u", state, sq->ring.sz_m1 + 1);
+		return refuse(-EINVAL, "send in state %d, needs RTS and a send queue", state);
 	}
 	guard(spinlock_irqsave)(&sq->lock);
 	for (; wr != end; wr = wr->next) {
@@ -128,7 +129,7 @@ int mlx5_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 
 	if (READ_ONCE(qp->state) == IB_QPS_RESET) {
 		*bad = wr;
-		return refuse(-EINVAL, "receive on QP 0x%x in RESET", qp->rsc.num);
+		return refuse(-EINVAL, "receive on QP 0x%x in RESET, needs INIT", qp->rsc.num);
 	}
 	guard(spinlock_irqsave)(&rq->lock);
 	for (; wr; wr = wr->next) {
