@@ -169,7 +169,7 @@ static int dev_init(struct mlx5_ib_dev *dev)
 		if (err && !stage->without) {
 			dev_cleanup(dev, i);
 			return dev_err_probe(dev->mdev->device, err,
-					     "bluebell: cannot set up: %s\n", stage->name);
+					     "bluebell: cannot set up %s\n", stage->name);
 		}
 		if (err)
 			dev_warn(dev->mdev->device,

@@ -23,7 +23,7 @@ struct mlx5_user_mmap_entry;
  *	a queue pair without queues
  * @size: bytes of @umem that the queue has, from the first one on
  * @frags: pages of the kernel, if the buffer is the kernel's
- * @geo: how the queue's context describes the buffer; zeroed without queues
+ * @geo: how the queue's context describes the buffer; zeroed for a queue pair without queues
  */
 struct mlx5_ib_buf {
 	struct ib_umem *umem;
@@ -42,7 +42,8 @@ struct mlx5_ib_buf {
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
  *
- * All of it is unpinned, put or freed after the device has destroyed the queue.
+ * The driver unpins or frees the memory, and puts the UAR, after the device has destroyed the
+ * queue.
  */
 struct mlx5_ib_queue_mem {
 	struct mlx5_ib_ucontext *context;

@@ -83,9 +83,9 @@ struct mlx5_ib_kcq *mlx5_ib_kcq_alloc(struct mlx5_ib_dev *dev, struct ib_cq *ibc
 
 /**
  * mlx5_ib_kcq_free - free what a completion queue needed to be polled
- * @kcq: of mlx5_ib_kcq_alloc(), on which no queue completes any more; or NULL
+ * @kcq: returned by mlx5_ib_kcq_alloc(), and no QP or SRQ completes on it any more; or NULL
  *
- * When it returns the consumer is not being called any more. May sleep.
+ * When this function returns, the consumer is not being called any more. May sleep.
  */
 void mlx5_ib_kcq_free(struct mlx5_ib_kcq *kcq)
 {

@@ -31,7 +31,7 @@ struct mlx5_cqe64 *mlx5_ib_cq_ring_peek(const struct mlx5_ib_cq_ring *ring, u32 
  * mlx5_ib_cq_ring_next - the next completion
  * @ring: the entries
  *
- * Any context. A caller that only looks whether there is one needs no lock.
+ * Any context. A caller that only checks whether there is a completion needs no lock.
  *
  * Return: the CQE at the consumer index, or NULL if the device has not written it.
  */

@@ -25,7 +25,7 @@ struct mlx5_ib_dev;
  *	an allocation does not fail while a free is in flight.
  * @used: bitmap of allocated pages
  * @spare: allocations without a user, not deallocated yet
- * @return_spare: deallocates them
+ * @return_spare: deallocates the allocations in @spare
  */
 struct mlx5_ib_dm_pool {
 	struct mlx5_ib_dev *dev;
@@ -39,7 +39,7 @@ struct mlx5_ib_dm_pool {
 /**
  * struct mlx5_ib_memic - an allocation
  * @dev: device
- * @refs: one for each entry in the mmap space that shows the allocation
+ * @refs: one reference for each entry in the mmap space that shows the allocation
  * @spare: links the allocation into the pool's list once @refs is 0
  * @stale_ops: bit for each operation whose address firmware refused to deallocate
  * @addr: of its first byte, from the start of BAR 0

@@ -102,9 +102,10 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_
 	struct mlx5_ib_user_db_page *page;
 
 	if (!IS_ALIGNED(virt, DB_RECORD_SIZE))
-		return refuse(-EINVAL, "doorbell record at %#llx", virt);
+		return refuse(-EINVAL, "doorbell record at %#llx, not aligned to %u bytes", virt,
+			      DB_RECORD_SIZE);
 	if (overflows_type(virt, unsigned long))
-		return refuse(-EOVERFLOW, "doorbell record at %#llx", virt);
+		return refuse(-EOVERFLOW, "doorbell record at %#llx, which exceeds 32 bits", virt);
 
 	guard(mutex)(&context->db_lock);
 	page = db_find_page(context, virt >> PAGE_SHIFT) ?:
@@ -150,12 +151,12 @@ void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 }
 
 /**
- * mlx5_ib_db_leave_context - make a doorbell record that stays mapped independent of its context
+ * mlx5_ib_db_leave_context - detach the page of a doorbell record from its context
  * @context: context that the record was mapped in, which is about to be freed
  * @db: the record, of a queue that firmware refuses to destroy
  *
- * Other queues may still use records in the page of @db. From now on the caller unmaps each record
- * of the page without a context, and holds the lock of struct mlx5_ib_orphans.
+ * The page stays pinned, and other orphans may have records in the page. From now on each record of
+ * the page is unmapped with NULL for the context, under the lock of struct mlx5_ib_orphans.
  */
 void mlx5_ib_db_leave_context(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 {

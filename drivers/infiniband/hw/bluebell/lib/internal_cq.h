@@ -17,8 +17,8 @@ struct mlx5_ib_dev;
 
 /**
  * struct mlx5_ib_internal_cq - completion queue of the driver, with its PD
- * @mcq: what mlx5_core dispatches events by. Its consumer index is the owner's to
- *	guard.
+ * @mcq: the queue in the table by which mlx5_core dispatches events. The owner of the queue guards
+ *	the consumer index
  * @mem: buffer and doorbell record
  * @ring: finds the CQEs in the buffer
  * @pdn: protection domain for the queues that complete here

@@ -37,8 +37,8 @@ enum mlx5_ib_mkey_type {
 /**
  * struct mlx5_ib_mkey - a memory key, embedded in the object that owns it
  * @key: the key: an index of 24 bits, and a variant in the low byte
- * @refs: one while the key is published, one for each user that a lookup has found it for
- * @class: of the pool's keys, see mlx5_ib_mkey_class()
+ * @refs: one reference while the key is published, one for each lookup that has found the key
+ * @class: class of the key in the pool, see mlx5_ib_mkey_pool_class()
  * @uid: user id that the key was created with, and has to be destroyed with
  * @type: enum mlx5_ib_mkey_type
  * @revoked: UMR has freed the key: the device reaches nothing through it
@@ -64,7 +64,7 @@ struct mlx5_ib_mkey {
 /**
  * struct mlx5_ib_table_key - a key that a process has made over other keys, by commands of its own
  * @mkey: the key, without a variant
- * @num_entries: number of entries of its table; constant
+ * @num_entries: number of entries of the key; constant
  */
 struct mlx5_ib_table_key {
 	struct mlx5_ib_mkey mkey;

@@ -81,7 +81,10 @@ static void mkey_batch_give_to_pool(struct mlx5_ib_mkey_batch *batch, struct mlx
 		mkey_batch_send(batch, mkey);
 }
 
-/* After the first request that has failed all later requests fail at once. */
+/*
+ * The loop waits for one timeout at most: when a request has failed, mlx5_ib_umr_wait() stops the
+ * queue pair, which completes all requests that are posted.
+ */
 static void mkey_batch_wait_posted(struct mlx5_ib_mkey_batch *batch)
 {
 	unsigned int i;

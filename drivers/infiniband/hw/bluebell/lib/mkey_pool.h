@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The pool of free memory keys: keys that UMR has revoked, and that it will fill for the next
- * region of their size (mkey_pool.c); and which key fits a region, and how many keys to keep, by
- * pure functions (mkey_pool_policy.c).
+ * The pool of free memory keys, which UMR has revoked, and which UMR fills again for the next
+ * region of their size (mkey_pool.c). Pure functions decide which key fits a region, and how many
+ * keys to keep (mkey_pool_policy.c).
  */
 
 #ifndef BLUEBELL_MKEY_POOL_H
@@ -37,7 +37,7 @@ struct shrinker;
 /**
  * struct mlx5_ib_mkey_pool_use - how many keys of a class are used
  * @in_use: keys that regions have
- * @peak: the highest @in_use of late
+ * @peak: the highest @in_use; @ageing lowers it to @in_use with time
  * @free: keys in the pool
  */
 struct mlx5_ib_mkey_pool_use {
@@ -70,11 +70,11 @@ struct mlx5_ib_mkey_class {
  * @ageing: lowers the peaks of classes whose demand has ceased; queued while there are such classes
  * @shrinker: destroys keys when memory is short
  *
- * rdma/frmr_pools.h of ib_core does not serve here. Its pop on an empty pool creates the key
- * in the context of the registration, and it creates none ahead of demand. It hands out keys
- * to a struct ib_mr, which the parts of an implicit region do not have. The stock driver uses
- * it; against that driver, `make bench` shows the cold registration of 4 KiB at 0.42 of the
- * time, the warm one at 0.36, and about as many bytes of memory for a region.
+ * rdma/frmr_pools.h of ib_core does not serve here. A pop from an empty pool of ib_core creates the
+ * key in the context of the registration, and no key is created ahead of demand. ib_core hands out
+ * keys to a struct ib_mr, which the parts of an implicit region do not have. The stock driver uses
+ * the pools of ib_core; against that driver, `make bench` shows the cold registration of 4 KiB at
+ * 0.42 of the time, the warm one at 0.36, and about as many bytes of memory for a region.
  */
 struct mlx5_ib_mkey_pool {
 	struct mlx5_ib_dev *dev;

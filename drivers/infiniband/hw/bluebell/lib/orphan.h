@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Objects that have no owner any more, but that firmware has refused to destroy.
+ * Orphans: objects that firmware has refused to destroy, and that have no owner any more.
  */
 
 #ifndef BLUEBELL_ORPHAN_H

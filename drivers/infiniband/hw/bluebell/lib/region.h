@@ -37,7 +37,7 @@ struct mlx5_ib_paging_stat {
  * @destroy_key: destroy the key alone, before another region replaces this one;
  *	NULL if that is left to @dereg
  * @range: find out the process's memory that the region was registered over, to register it
- *	anew: -EINVAL if it is not that of the current process. NULL for a region over @umem
+ *	anew: -EINVAL if the memory is not of the current process. NULL for a region over @umem
  * @paging_stat: the region's statistics; NULL for a region that is not paged
  */
 struct mlx5_ib_mr_ops {

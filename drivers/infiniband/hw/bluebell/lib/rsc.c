@@ -261,7 +261,7 @@ static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
 		WRITE_ONCE(dev->kept, true);
 	if (err && mlx5_ib_rsc_add(rsc))
 		ibdev_warn_ratelimited(&dev->ib_dev,
-				       "cannot destroy %s 0x%x (%d), nor keep track of it without memory: its events are ignored from now on\n",
+				       "cannot destroy %s 0x%x (%d), and no memory to keep track of it: its events are ignored\n",
 				       rsc->ops->name, rsc->num, err);
 }
 

@@ -24,7 +24,7 @@ struct mlx5_ib_rsc;
  * @type: MLX5_RES_QP, MLX5_RES_RQ, MLX5_RES_SQ or MLX5_RES_SRQ
  * @name: for the log
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
- * @destroy_cannot_fail: ib_core frees an object whether or not firmware destroys it
+ * @destroy_cannot_fail: ib_core frees the verbs object whether or not firmware destroys the object
  * @event: tells the consumer about an event of the device. May sleep.
  * @read_wqe: reads the WQE that a page fault is about into a buffer of MLX5_IB_ODP_MAX_WQE bytes,
  *	and finds its data segments. May sleep. Returns the PD that their keys must belong to, or an
@@ -43,10 +43,10 @@ struct mlx5_ib_rsc_ops {
 /**
  * struct mlx5_ib_rsc - an object that the device names by its number
  * @dev: device
- * @ops: of its kind
+ * @ops: operations of the kind of object
  * @num: number
  * @uid: firmware's user id of the owner
- * @refs: one for the table, one for each mlx5_ib_rsc_get()
+ * @refs: one reference for the table, one for each mlx5_ib_rsc_get()
  * @free: completed with the last reference
  * @work: delivers @pending
  * @pending: bit n: event n of rsc.c's table awaits delivery. Events of one kind

@@ -17,14 +17,14 @@ struct mlx5_ib_srq_layout;
 
 /**
  * struct mlx5_ib_srq_ring - WQEs of a shared receive queue of a kernel consumer
- * @lock: guards all that changes below. Taken inside the lock of a CQ
+ * @lock: guards @head, @tail, @posted and the list of free WQEs. Taken inside the lock of a CQ
  * @ring: finds WQEs in the buffer
  * @max_sge: data segments of a WQE
  * @end_key: key that ends a scatter list
  * @db: receive counter of the doorbell record
  * @wr_ids: wr_id of each request, by its WQE
- * @head: first WQE of the list of free ones
- * @tail: last WQE of that list, which stays in it to append to
+ * @head: first WQE of the list of free WQEs
+ * @tail: last WQE of the list of free WQEs. It stays in the list, so that others can be appended
  * @posted: WQEs posted since the queue was created
  */
 struct mlx5_ib_srq_ring {

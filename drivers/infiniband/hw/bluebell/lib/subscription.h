@@ -34,9 +34,9 @@ struct mlx5_ib_event_ops {
 
 /**
  * struct mlx5_ib_event_owner - a subscriber
- * @ops: what it does
+ * @ops: what the subscriber does
  * @context: context whose subscriptions are limited; only compared
- * @subs: its struct mlx5_ib_event_sub. Guarded by the lock of struct mlx5_ib_events
+ * @subs: struct mlx5_ib_event_sub of the subscriber. Guarded by the lock of struct mlx5_ib_events
  */
 struct mlx5_ib_event_owner {
 	const struct mlx5_ib_event_ops *ops;
@@ -48,7 +48,7 @@ struct mlx5_ib_event_owner {
  * struct mlx5_ib_event_sub - a subscription to one type of event of one object, or of the device
  * @owner: the subscriber
  * @type: MLX5_EVENT_TYPE_*
- * @list: of the object
+ * @list: list of all subscriptions to the object
  * @node: in @list, which is read under RCU
  * @owner_node: in the list of @owner
  *

@@ -19,10 +19,10 @@ struct mlx5_ib_dev;
 struct mlx5_ib_mkc_attr;
 
 /**
- * struct mlx5_ib_umr_request - completion of a UMR request; kept by the waiter
+ * struct mlx5_ib_umr_request - completion of a UMR request, in memory of the waiting task
  * @done: the request has been executed, or never will be
  * @ok: the request succeeded
- * @epoch: of the queue pair when it was posted
+ * @epoch: epoch of the queue pair when the request was posted
  */
 struct mlx5_ib_umr_request {
 	struct completion done;
