@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A device without hardware: a firmware that counts, refuses and remembers,
- * an opened context, and memory of a user to pin.
+ * A device without hardware: a firmware that counts commands, refuses them on request and remembers
+ * the objects that they create; an opened context; and memory of a user to pin.
  */
 
 #ifndef BLUEBELL_KUNIT_MOCK_H

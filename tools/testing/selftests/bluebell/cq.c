@@ -826,8 +826,8 @@ TEST_F(channel, each_arming_raises_an_event)
 }
 
 /*
- * Memory that the unbound driver still used would have other users by the time the driver is bound
- * again.
+ * While the driver is unbound the test empties the caches, so that memory that the driver has freed
+ * and wrongly still uses gets other users, and events go astray.
  */
 TEST(events_arrive_after_the_driver_is_bound_again)
 {
