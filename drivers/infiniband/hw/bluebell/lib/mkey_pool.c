@@ -14,25 +14,25 @@
  * allocated under this lock.
  *
  * * **Registration.** mlx5_ib_mkey_pool_alloc() counts a key in use, raises the peak, and takes a
- *   free key. If there is none, the caller has firmware create the key
- *   (mlx5_ib_mkey_pool_create()), and it counts as one of the class all the same. If the class has
- *   fewer free keys than it wants, the work item @upkeep is queued. The array grows beforehand, so
+ *   free key. If the class has no free key, the caller has firmware create a key
+ *   (mlx5_ib_mkey_pool_create()), which counts as a key of the class, too. If the class has fewer
+ *   free keys than it wants, the work item @upkeep is queued. The array grows beforehand, so
  *   that there is room for all keys that may be freed: freeing a key allocates nothing.
  * * **Deregistration.** mlx5_ib_mkey_pool_wants() tells whether UMR should revoke the key. When
- *   that is done and no lookup finds the key, mlx5_ib_mkey_pool_keep() makes the key a free one,
- *   or, if the class has enough free keys, firmware destroys it. mlx5_ib_mkey_pool_forget()
- *   uncounts a key that firmware has destroyed.
+ *   UMR has revoked the key and no lookup finds the key, mlx5_ib_mkey_pool_keep() adds the key to
+ *   the free keys. If the class has enough of them, firmware destroys the key instead.
+ *   mlx5_ib_mkey_pool_forget() uncounts a key that firmware has destroyed.
  * * **Upkeep.** The work item creates the free keys that are missing, if UMR works, and destroys
- *   surplus and marked ones (@to_destroy).
+ *   surplus free keys and the free keys that the shrinker has marked (@to_destroy).
  * * **Ageing.** As long as a class has a peak above what is in use, @ageing lowers the peak every
  *   30 s, and queues the upkeep for what is then too much.
  * * **Short memory.** The shrinker marks free keys, the largest first, and queues the upkeep,
  *   because firmware commands allocate memory and take locks of mlx5_core.
  *
  * UMR and the pool are set up by the first registration, under the mutex first_use. If that fails,
- * registrations use firmware commands for a second, and then one tries again. When UMR is gone
- * until the driver is bound again, no key is taken from the pool or kept, and the free keys go by
- * ageing or when memory is short.
+ * registrations use firmware commands; the first registration after a second tries again. When UMR
+ * is gone until the driver is bound again, no key is taken from the pool or kept, and the free keys
+ * are destroyed by ageing or when memory is short.
  */
 
 #include <kunit/static_stub.h>
@@ -156,7 +156,7 @@ int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 acces
 	 * Firmware counts the windows that are bound to a key, and refuses to destroy the key
 	 * while there are any. UMR does not count them: it would revoke a key that has windows,
 	 * and a key of the pool might still have windows of its last region. So the key of a
-	 * region that may have windows is not one of the pool.
+	 * region that may have windows is not taken from the pool.
 	 */
 	return access & IB_ACCESS_MW_BIND && class >= 0 ? MLX5_IB_CLASS_LONG : class;
 }
@@ -193,7 +193,7 @@ int mlx5_ib_mkey_pool_create(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32
  * @class: from 0
  * @key: the key
  *
- * The caller counts as one that uses a key of this class, even if it has to create the key,
+ * The caller's key counts as a key of this class in use, also if the caller has to create the key,
  * until mlx5_ib_mkey_pool_free() or mlx5_ib_mkey_pool_forget(). May sleep.
  *
  * Return: false if the class has no free key.
@@ -220,7 +220,7 @@ bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key)
 	return found;
 }
 
-/* Whether a key that is in use should become a free one. Without UMR there is no use for it. */
+/* Whether a key in use should become a free key. Only UMR could fill the free key. */
 static bool mkey_class_wants(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
 {
 	struct mlx5_ib_mkey_pool_use use = mc->use;
@@ -233,7 +233,7 @@ static bool mkey_class_wants(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey
 }
 
 /**
- * mlx5_ib_mkey_pool_wants - whether a key that is in use should become a free one
+ * mlx5_ib_mkey_pool_wants - whether a key that is in use should become a free key
  * @dev: device with a pool
  * @class: from 0
  *
@@ -251,7 +251,7 @@ bool mlx5_ib_mkey_pool_wants(struct mlx5_ib_dev *dev, int class)
 }
 
 /**
- * mlx5_ib_mkey_pool_keep - free a key, if it should become a free one
+ * mlx5_ib_mkey_pool_keep - add a key to the free keys, if its class wants more of them
  * @dev: device with a pool
  * @class: as for mlx5_ib_mkey_pool_free()
  * @key: as for mlx5_ib_mkey_pool_free()

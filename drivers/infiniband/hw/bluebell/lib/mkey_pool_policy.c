@@ -92,8 +92,8 @@ static u32 mkey_class_ready(int class)
  * @class: from 0
  * @use: how many keys of it are used
  *
- * As many as were in use at once of late and are free now, because regions may need them
- * again, and some that are created ahead of a growing demand.
+ * The class should have as many free keys as were in use at the last peak and are not in use now,
+ * because regions may need them again, and some more, which are created ahead of a growing demand.
  *
  * Return: number of keys.
  */

@@ -245,7 +245,7 @@ void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, con
 		mlx5_ib_queue_mem_free(dev, mem);
 }
 
-/* Send the command once more. An earlier one may have been executed although it failed. */
+/* Send the command once more. Firmware may have executed an earlier command that failed. */
 static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
 	bool failed = true;

@@ -72,7 +72,7 @@ static bool umr_list_alloc(struct umr_fill *fill, struct umr_list *list, gfp_t g
 	return list->mtt;
 }
 
-/* Allocate two lists, or one, or one of a page. */
+/* Allocate two lists if needed; one list, or one list of a page, if memory is short. */
 static int umr_lists_alloc(struct umr_fill *fill)
 {
 	u32 mtts = ALIGN(fill->attr->nmtts, MLX5_IB_UMR_BLOCK_MTTS);
@@ -249,7 +249,7 @@ int mlx5_ib_umr_reg_empty(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr
  *
  * May sleep.
  *
- * Return: 0; or a negative errno, and then it is not known what the entries hold.
+ * Return: 0; or a negative errno, after which the entries may hold old or new values.
  */
 int mlx5_ib_umr_map(struct mlx5_ib_dev *dev, struct ib_umem *umem, u32 key)
 {
@@ -271,7 +271,7 @@ int mlx5_ib_umr_map(struct mlx5_ib_dev *dev, struct ib_umem *umem, u32 key)
  *
  * Allocates nothing, and may be called while memory is being reclaimed. May sleep.
  *
- * Return: 0; or a negative errno, and then it is not known what the entries hold.
+ * Return: 0; or a negative errno, after which the entries may hold old or new values.
  */
 int mlx5_ib_umr_write_list(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num, dma_addr_t list)
 {
@@ -290,7 +290,7 @@ int mlx5_ib_umr_write_list(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num,
  *
  * Allocates nothing, and may be called while memory is being reclaimed. May sleep.
  *
- * Return: 0; or a negative errno, and then it is not known what the entries hold.
+ * Return: 0; or a negative errno, after which the entries may hold old or new values.
  */
 int mlx5_ib_umr_clear(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num)
 {

@@ -138,12 +138,12 @@ struct mlx5_ib_umr {
 /*
  * Requests are also posted by MMU notifiers, during reclaim, to revoke the device's access to
  * pages. If such a request fails, the pages cannot be freed before the queue pair has been
- * reset. So the command that resets the queue pair does not reclaim memory itself: it could wait
- * for a lock of the notifier that waits for the command. It takes what it needs, less than a
- * page, from the reserves, "in the process of freeing memory", for which
- * memalloc_noreclaim_save() is meant. That happens once a failure, not periodically, and also if a
- * restart fails: the lock that is held then is the one that a notifier waits for. The commands of a
- * restart itself, which holds no lock, are ordinary ones.
+ * reset. So the command that resets the queue pair does not reclaim memory itself: reclaim
+ * could wait for a lock of the notifier that waits for the command. The command takes less than a
+ * page, from the reserves, "in the process of freeing memory", for which memalloc_noreclaim_save()
+ * is meant. This happens once a failure, not periodically. It also happens if a restart fails,
+ * because a notifier may wait for the lock that is held then. The other commands of a restart,
+ * which holds no lock meanwhile, may reclaim memory.
  */
 DEFINE_LOCK_GUARD_0(umr_noreclaim, _T->flags = memalloc_noreclaim_save(),
 		    memalloc_noreclaim_restore(_T->flags), unsigned int flags)
@@ -186,9 +186,9 @@ static void umr_poll_cq(struct mlx5_ib_umr *umr)
 }
 
 /*
- * Have the next completion raise an interrupt, if a task sleeps or is about to. A
- * completion that is there already, or that is written before the register is,
- * raises it at once.
+ * Have the next completion raise an interrupt, if a task sleeps or is about to sleep. A completion
+ * that the device has written already, or writes before the driver has written the register, raises
+ * the interrupt at once.
  */
 static void umr_arm_cq(struct mlx5_ib_umr *umr)
 {
