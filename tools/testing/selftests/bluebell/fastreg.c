@@ -639,20 +639,24 @@ static bool reg_and_dereg_many(struct ibv_pd *pd, void *mem)
 
 TEST_F(fast, shrinker_destroys_unused_keys)
 {
-	long before = free_keys();
+	long before = free_keys(), commands = MANY;
 	int i;
 
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
 	/*
-	 * The pool keeps the keys: the next MANY regions need only the few commands
-	 * that refill it.
+	 * The pool keeps the keys: the next MANY regions need only the few commands that refill
+	 * it. Every 30 s the pool destroys some keys, which the regions after that need again, so
+	 * two rounds may send more commands.
 	 */
 	EXPECT_LE(MANY, free_keys());
-	ASSERT_EQ(0, hca_commands_reset());
-	ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
-	EXPECT_GE(8, hca_commands(NULL));
+	for (i = 0; i < 3 && commands > 8; i++) {
+		ASSERT_EQ(0, hca_commands_reset());
+		ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
+		commands = hca_commands(NULL);
+	}
+	EXPECT_GE(8, commands);
 	/* When the kernel shrinks its caches, the pool gives the keys up. */
 	for (i = 0; i < 100 && free_keys() > before + 50; i++) {
 		ASSERT_EQ(0, empty_caches(DROP_SLAB));
