@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Events that a process subscribes to, and commands whose answers it does not wait for (DEVX): what
- * is read from their files, who may read what, and what becomes of events and answers that nobody
- * reads.
+ * a process reads from the file descriptors for events and for answers, who may read what, and what
+ * becomes of events and answers that nobody reads.
  */
 #include <endian.h>
 #include <errno.h>

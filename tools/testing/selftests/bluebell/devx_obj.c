@@ -479,7 +479,10 @@ TEST_F(verbs, queues_can_be_queried)
 	EXPECT_EQ(-EINVAL, devx_query(fd, self->cq.handle, &cmd));
 }
 
-/* A domain of verbs may be used by a DEVX object, which has to be destroyed before it. */
+/*
+ * A DEVX object (here an mkey) may use a protection domain that verbs allocated. Firmware refuses
+ * DEALLOC_PD until the object is destroyed.
+ */
 TEST_F(verbs, domain_of_verbs_has_a_key_of_devx)
 {
 	uint32_t pd, pdn, mkey, index;
