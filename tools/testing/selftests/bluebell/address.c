@@ -123,8 +123,7 @@ TEST_F(port, changed_lid_is_told_and_used)
 }
 
 /*
- * A query while the link is down must not decide what a later one finds, nor the other
- * way round.
+ * After a change of the link a query must not return what an earlier query has read.
  */
 TEST_F(port, speed_is_that_of_the_link)
 {
@@ -295,7 +294,7 @@ static void take_path_member(struct json_object *event, void *arg)
 		member->value = json_object_get_int(v);
 }
 
-/* The last value of @key in the HCA's trace of paths; -1 if it has none. */
+/* The last value of @key in the HCA's trace of paths; -1 if the trace has none. */
 static long traced_path(const char *key)
 {
 	struct path_member member = { .key = key, .value = -1 };

@@ -294,7 +294,7 @@ TEST_F(cm, connection_carries_data)
 
 	ASSERT_NE(NULL, c);
 	EXPECT_TRUE(carries_data(c, 1));
-	/* The other end hears of it, and only then answers. */
+	/* The server sees the disconnection, and only then disconnects its end. */
 	EXPECT_EQ(0, rdma_disconnect(c->client));
 	EXPECT_TRUE(comes(self->cm.server, RDMA_CM_EVENT_DISCONNECTED));
 	EXPECT_EQ(0, rdma_disconnect(c->server));
@@ -340,7 +340,7 @@ TEST_F(cm, listener_goes_while_requests_wait)
 		ASSERT_NE(NULL, client[i]);
 		ASSERT_EQ(0, client_connect(client[i]));
 	}
-	/* All requests have arrived, and nobody has looked at them. */
+	/* All requests have arrived, and the server has taken none of them from its channel. */
 	pfd = (struct pollfd){ .fd = self->cm.server->fd, .events = POLLIN };
 	ASSERT_EQ(1, poll(&pfd, 1, EVENT_MS));
 	rdma_destroy_id(self->cm.listener);
@@ -484,7 +484,7 @@ TEST(killed_process_leaves_nothing)
 	if (access("/dev/infiniband/rdma_cm", R_OK))
 		SKIP(return, NO_CM);
 	census_after_first_use(_metadata, IBV_QPT_RC);
-	/* Its queues may be rung until they are gone. */
+	/* The child may ring its queues after the driver has destroyed them. */
 	ASSERT_EQ(0, hca_expect("drop any any"));
 	for (i = 0; i < 3; i++) {
 		pid = start_child(&fd, 8);
@@ -579,7 +579,7 @@ TEST_F(cm, made_up_messages_do_no_harm)
 			mad_init(&m, CLASS_CM, METHOD_SEND, attr, 0);
 			m.data[AT_VERSION] = i == 7 ? 1 : 2;
 			fill(m.data + AT_CM, MAD_BYTES - AT_CM, 100 * i + attr);
-			/* Every other request is for somebody who listens. */
+			/* Every second request is for the service of the listener. */
 			if (i % 2 && attr == CM_REQ)
 				memcpy(m.data + AT_REQ_SERVICE, &sid, sizeof(sid));
 			m.hdr.timeout_ms = 0;

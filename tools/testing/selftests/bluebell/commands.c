@@ -16,7 +16,7 @@
 #define ROUNDS 50
 /* mlx5_core waits for five seconds more, in case the event that tells of the answer was lost. */
 #define GRACE_MS 5000
-/* How long after that the answer comes. */
+/* How long after these five seconds the answer comes. */
 #define LATE_MS 1500
 #define BIG (64 * UV_PAGE)	/* too many pages for a UMR request without a list */
 #define REGION_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
@@ -500,7 +500,7 @@ TEST(refused_destruction_of_the_drivers_own_objects_is_repeated)
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
-	/* What the object that stays refers to cannot be destroyed before. */
+	/* Firmware does not destroy what the object that stays refers to before that object. */
 	ASSERT_EQ(0, hca_expect("refuse DESTROY_CQ BAD_RES_STATE_ERR any"));
 	ASSERT_EQ(0, hca_expect("refuse DEALLOC_PD BAD_RES_STATE_ERR any"));
 	ASSERT_EQ(0, hca_expect("refuse DEALLOC_XRCD BAD_RES_STATE_ERR any"));

@@ -129,7 +129,7 @@ static void take_time(struct json_object *event, void *arg)
 	*(double *)arg = event_time(event);
 }
 
-/* When the HCA recorded its last event. The record of other tests is still there. */
+/* Time of the last event in the HCA's trace, which still has the events of other tests. */
 static double last_recorded(void)
 {
 	double t = 0;
@@ -164,8 +164,8 @@ static int recorded(double since, const char *op, bool with_id)
 }
 
 /*
- * The firmware would also execute most of these commands for the kernel, which may name
- * any object.
+ * With the user id 0, the kernel's, which may name any object, firmware would execute most of
+ * these commands, too.
  */
 TEST_F(user, commands_on_its_objects_carry_the_id)
 {

@@ -191,7 +191,7 @@ TEST_F(event, events_without_data_are_combined)
 		EXPECT_TRUE(e.cookie == 7 || e.cookie == 8);
 	}
 	EXPECT_EQ(2, n);
-	/* What was read is reported anew. */
+	/* An event that has been read is reported when it occurs again. */
 	ASSERT_EQ(0, raise_qp(self->q.qpn));
 	ASSERT_EQ(sizeof(e.cookie), next_event(self->cookies, &e));
 	EXPECT_EQ(7, e.cookie);
@@ -213,11 +213,11 @@ TEST_F(event, eventfd_is_signalled_in_place_of_the_channel)
 	ASSERT_EQ(sizeof(count), read_within(efd, &count, sizeof(count), WAIT_MS));
 	EXPECT_EQ(1, count);
 	EXPECT_TRUE(quiet(self->cookies));
-	/* The event may come when the process has closed the file. */
+	/* The event may come after the process has closed its descriptor of the eventfd. */
 	close(efd);
 	ASSERT_EQ(0, raise_qp(self->q.qpn));
 	EXPECT_TRUE(quiet(self->cookies));
-	s.eventfd = self->uv.fd;	/* none */
+	s.eventfd = self->uv.fd;	/* no eventfd */
 	EXPECT_GT(0, devx_subscribe(self->uv.fd, &s));
 	s.eventfd = 12345;
 	EXPECT_EQ(-EBADF, devx_subscribe(self->uv.fd, &s));
@@ -241,7 +241,7 @@ TEST_F(event, armed_cq_reports_a_completion)
 		EXPECT_EQ(1, e.cookie);
 		ASSERT_EQ(sizeof(e.cookie), next_event(self->cookies, &e)) TH_LOG("round %d", i);
 		EXPECT_EQ(2, e.cookie);
-		/* It is not armed any more. */
+		/* The CQ is not armed any more. */
 		ASSERT_EQ(0, devx_post_nop(fd, &self->q, 2 * i + 1));
 		EXPECT_EQ(MLX5_CQE_REQ, devx_poll_nop(&self->q, 2 * i + 1));
 		EXPECT_TRUE(quiet(self->channel));
@@ -395,7 +395,7 @@ TEST_F(event, garbage_is_refused)
 	s.obj = self->q.qp;
 	s.types[0] = DEVX_EVENT_COMM_EST;
 	for (i = 0; i < 4; i += 3) {
-		s.len = i;	/* no types, and one and a half */
+		s.len = i;	/* bytes: no type, and one type and a half */
 		EXPECT_GT(0, devx_subscribe(self->uv.fd, &s)) TH_LOG("%zu bytes", i);
 	}
 	s.len = sizeof(s.types);
@@ -659,7 +659,7 @@ TEST_F(event, answers_have_their_ids)
 	close(file);
 }
 
-/* The one that is answered first is read first. */
+/* The answer that came first is read first. */
 TEST_F(event, answers_are_read_in_the_order_of_completion)
 {
 	struct answer a;
@@ -721,7 +721,7 @@ TEST_F(event, only_queries_of_own_objects_are_sent)
 	EXPECT_GT(0, devx_query_async(fd, self->q.qp, &cmd, ANSWER_BYTES, fd, 1));
 	if (driver_is("bluebell"))
 		EXPECT_EQ(-EINVAL, devx_query_async(fd, self->q.qp, &cmd, 15, file, 1));
-	/* An answer for another user's file. */
+	/* The file for the answer belongs to another context. */
 	ASSERT_EQ(0, uv_open_devx(&uv));
 	theirs = devx_open_cmd_file(uv.fd);
 	ASSERT_LT(0, theirs);
@@ -733,7 +733,7 @@ TEST_F(event, only_queries_of_own_objects_are_sent)
 	close(file);
 }
 
-/* However many a process sends, the memory that they take is bounded until it reads the answers. */
+/* The memory of commands whose answers a process has not read is limited. */
 TEST_F(event, bytes_in_flight_are_bounded)
 {
 	unsigned int sent = 0;
@@ -752,7 +752,7 @@ TEST_F(event, bytes_in_flight_are_bounded)
 	/* Bluebell counts the commands, too. */
 	if (driver_is("bluebell"))
 		EXPECT_GT((1 << 20) / (ANSWER_BYTES + DEVX_IN_BYTES), sent);
-	/* What was read makes room. */
+	/* An answer that has been read makes room for a command. */
 	ASSERT_EQ(sizeof(a), next_answer(file, &a));
 	EXPECT_EQ(0, query_async(&self->uv, &self->q, file, sent++));
 	for (sent--; sent; sent--)

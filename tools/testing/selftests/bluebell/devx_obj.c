@@ -144,7 +144,7 @@ TEST_F(kind, object_lives_as_long_as_its_handle)
 	EXPECT_EQ(-ENOENT, devx_destroy(self->uv.fd, handle));
 }
 
-/* Whatever the process puts there, the object is the user's. */
+/* Whatever user id the process puts into the command, the object has the id of the context. */
 TEST_F(kind, user_id_cannot_be_forged)
 {
 	static const uint16_t ids[] = { 0, 1, 2, 0x7fff, 0xffff };
@@ -185,7 +185,7 @@ TEST_F(kind, object_that_firmware_keeps_can_be_destroyed_later)
 	EXPECT_EQ(0, devx_destroy(self->uv.fd, handle));
 }
 
-/* The process does not learn of the object. */
+/* The answer cannot be written, so the process does not learn the handle of the object. */
 TEST_F(kind, object_whose_answer_is_lost_is_destroyed)
 {
 	struct ib_uverbs_attr attrs[] = {
@@ -215,7 +215,7 @@ TEST_F(kind, object_that_firmware_keeps_for_a_while_does_not_outlive_its_process
 		devx_start_klm_mkey(&self->cmd, pdn);
 	}
 	ASSERT_EQ(0, devx_create(uv.fd, &self->cmd, &handle));
-	/* The domain is still in use. */
+	/* The key that firmware keeps still uses the domain. */
 	if (variant->opcode == DEVX_CREATE_MKEY)
 		ASSERT_EQ(0, hca_expect("refuse DEALLOC_PD BAD_RES_STATE_ERR 1"));
 	ASSERT_EQ(0, hca_do("inject op %s BAD_RES_STATE 1", variant->destroy_op));
@@ -339,7 +339,7 @@ TEST_F(user, short_commands_are_refused)
 	uint32_t handle;
 	size_t i;
 
-	/* With mlx5_ib, firmware sees what is missing, or what it reads for it. */
+	/* mlx5_ib passes on commands that are too short. */
 	for (i = 0; i < ARRAY_SIZE(ops) && driver_is("bluebell"); i++) {
 		devx_start(&cmd, ops[i]);
 		cmd.in_len = 16;
@@ -529,7 +529,7 @@ FIXTURE_TEARDOWN(others)
 {
 	if (!devx_has_user_ids())
 		return;
-	/* They lost nothing. */
+	/* The other user still has all objects. */
 	EXPECT_EQ(STATE_RST, query_state(self->theirs.fd, self->their_qp.handle,
 					 self->their_qp.qpn));
 	EXPECT_EQ(0, query_mkey(self->theirs.fd, self->their_mkey, self->their_index));
@@ -570,7 +570,7 @@ TEST_F(others, their_handles_are_not_mine)
 	struct devx_cmd cmd;
 	uint32_t handle;
 
-	/* Mine are two, theirs come behind three of verbs. */
+	/* The handles 0 and 1 are objects of this file; only the other file has more. */
 	for (handle = 2; handle < 10; handle++) {
 		EXPECT_EQ(-ENOENT, devx_destroy(self->mine.fd, handle));
 		EXPECT_EQ(-ENOENT, query_mkey(self->mine.fd, handle, self->their_index));
@@ -654,7 +654,7 @@ TEST(speaking_as_qp1_needs_net_raw)
 	uv_close(&uv);
 }
 
-/* Firmware would take the commands of such a process for the kernel's. */
+/* A context without an id: firmware would take commands of the process for the kernel's. */
 TEST(context_without_an_id_has_no_objects)
 {
 	const struct mlx5_ib_alloc_ucontext_req_v2 req = {

@@ -436,7 +436,7 @@ TEST_F(queues, uar_stays_while_a_queue_uses_it)
 	EXPECT_EQ(uars, hca_census_count("uar"));
 	EXPECT_EQ(0, devx_destroy(fd, self->q.cq));
 	EXPECT_EQ(uars - 1, hca_census_count("uar"));
-	/* A queue that is refused keeps none. */
+	/* A queue that firmware refuses to create keeps no UAR. */
 	ASSERT_EQ(0, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &self->q.uar));
 	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
 	EXPECT_GT(0, devx_create_cq(fd, &self->q));
@@ -480,13 +480,13 @@ TEST_F(queues, physical_addresses_are_not_taken)
 	uint32_t handle;
 	int ret;
 
-	/* With the bits set by the driver, the command names the umem all the same. */
+	/* The driver sets the bits, so the command names the umem all the same. */
 	devx_start_cq(&self->q, &cmd);
 	cmd.in[0x10] &= ~2;
 	cmd.in[0x5c] &= 0x7f;
 	ASSERT_EQ(0, devx_create(self->uv.fd, &cmd, &handle));
 	EXPECT_EQ(0, devx_destroy(self->uv.fd, handle));
-	/* There is no umem, but there are addresses. */
+	/* The number of the umem is unknown, and the fields for addresses are filled in. */
 	ASSERT_EQ(0, hca_expect("refuse CREATE_CQ BAD_RES_ERR 1"));
 	ASSERT_EQ(0, hca_expect("refuse CREATE_QP BAD_RES_ERR 1"));
 	ASSERT_EQ(0, devx_create_cq(self->uv.fd, &self->q));
@@ -608,7 +608,7 @@ TEST_F(umem, objects_that_firmware_keeps_for_a_while_do_not_outlive_their_proces
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
 		ASSERT_EQ(0, uv_open_devx(&uv));
 		ASSERT_EQ(0, everything(uv.fd));
-		/* What the object refers to cannot be destroyed before. */
+		/* Firmware does not destroy what the object refers to before the object. */
 		if (i == 0)
 			ASSERT_EQ(0, hca_expect("refuse DESTROY_CQ BAD_RES_STATE_ERR"));
 		if (i <= 1)

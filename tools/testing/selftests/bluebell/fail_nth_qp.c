@@ -187,8 +187,8 @@ static int change_mcast(struct env *e, uint32_t cmd)
 }
 
 /*
- * Detaching is no verb of these tests, because ib_core (7.2) does not repeat what the driver
- * refuses. If ib_core cannot query the queue pair's state, it looks at the ports instead.
+ * Detaching is not tested here, because ib_core (7.2) does not detach again after the driver has
+ * refused. If ib_core cannot query the queue pair's state, it looks at the ports instead.
  */
 static int act_attach_mcast(struct env *e)
 {

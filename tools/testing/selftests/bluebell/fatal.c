@@ -248,7 +248,7 @@ TEST_F_TIMEOUT(fatal, traffic_ends_and_all_is_destroyed, 3600)
 	}
 }
 
-/* The driver tells of the error, and destroys all objects, while the RDMA device is still there. */
+/* The driver reports the error, and destroys all objects, while the RDMA device still exists. */
 TEST_F_TIMEOUT(fatal, processes_can_end_before_the_recovery, 3600)
 {
 	ASSERT_EQ(0, fatal_reporter(&binding, "set", "auto_recover false"));
@@ -374,7 +374,7 @@ TEST_F_TIMEOUT(fatal, page_faults_end, 3600)
 
 /* ---- files of DEVX users ------------------------------------------------------------------- */
 
-/* Read an answer that firmware does not give: it has a status, or the file ends. */
+/* Read the answer to a command that firmware does not answer: a status, or the file ends. */
 static int failed_answer(int file)
 {
 	struct { uint64_t wr_id; uint8_t out[DEVX_OUT_BYTES]; } answer = {};
@@ -457,7 +457,7 @@ static int kernel_consumer(int ready)
 	return 1;
 }
 
-/* What they have posted, and what they post later, is completed as flushed. */
+/* The requests that consumers have posted, and those that they post later, are flushed. */
 TEST_F_TIMEOUT(fatal, requests_of_kernel_consumers_are_flushed, 3600)
 {
 	static const char *const tests[] = {
@@ -468,7 +468,7 @@ TEST_F_TIMEOUT(fatal, requests_of_kernel_consumers_are_flushed, 3600)
 	for (i = 0; i < 2 * rounds(); i++) {
 		module_test = tests[i % 2];
 		ASSERT_EQ(0, workers_start(&self->workers, 1, kernel_consumer));
-		/* By then it has connected its queue pairs, also on the debug kernel. */
+		/* Time for the consumer to connect its queue pairs, also on the debug kernel. */
 		sleep(2);
 		fail_device(_metadata, &self->workers, &self->failed);
 		expect_end_and_recovery(_metadata, &self->workers, &self->failed);
@@ -484,7 +484,7 @@ static int unbind(int ready)
 	return failed("unbind", binding_do(&binding, "unbind"));
 }
 
-/* Whether the device is bound when the failure comes in between does not matter. */
+/* If the device fails during the probe, the result of the probe does not matter. */
 static int bind(int ready)
 {
 	if (write(ready, "", 1) != 1)
@@ -493,7 +493,7 @@ static int bind(int ready)
 	return 0;
 }
 
-/* The driver can be unbound and bound as if nothing had been. */
+/* The driver can be unbound and bound again. */
 static void expect_binding_works(struct __test_metadata *_metadata)
 {
 	ASSERT_EQ(0, binding_do(&binding, "unbind"));

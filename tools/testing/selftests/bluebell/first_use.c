@@ -205,7 +205,7 @@ TEST_F_TIMEOUT(fresh, refused_first_use_is_an_error_of_that_call_alone, 300)
 		EXPECT_CENSUS_UNCHANGED() TH_LOG("%s", uses[i].name);
 		ASSERT_EQ(0, binding_do(&self->b, "bind"));
 	}
-	/* Not for each registration. */
+	/* The driver logs the refusal at most once for each use, not for each registration. */
 	EXPECT_LT(logged, klog_count(LOG_SLOW));
 	EXPECT_GE(logged + (int)ARRAY_SIZE(uses), klog_count(LOG_SLOW));
 }

@@ -342,7 +342,7 @@ static int post_bad_requests(void)
 
 	if (rdma_open(&r) || pair_open(&p, &r, &cfg, 4096))
 		return -1;
-	/* The key of another region, nearly; at the receiver and at the sender. */
+	/* A key that differs from the region's in one bit: at the receiver, then at the sender. */
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
 	wr.wr.rdma.rkey = p.mr->rkey ^ 1;
 	if (post_send(&p, &wr, p.buf[0], 8) || reap(p.cq[0], &wc) != IBV_WC_REM_ACCESS_ERR ||

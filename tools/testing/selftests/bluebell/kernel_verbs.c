@@ -103,8 +103,8 @@ TEST_F(kernel, requests_do_what_they_say)
 }
 
 /*
- * For a kernel consumer, because ib_core (7.2) does not repeat for a process what the driver
- * refuses.
+ * A kernel consumer attaches and detaches, because ib_core (7.2) does not detach a process's queue
+ * pair again after a refusal.
  */
 TEST(firmware_refuses_to_attach_and_to_detach)
 {
@@ -122,7 +122,7 @@ TEST(firmware_refuses_to_attach_and_to_detach)
 	close(fd);
 }
 
-/* ib_core measures the load and chooses; the driver says that it may, and tells the device. */
+/* ib_core chooses the moderation by the load; the driver allows that, and sends MODIFY_CQ. */
 TEST(moderation_adapts_to_the_load)
 {
 	int fd;

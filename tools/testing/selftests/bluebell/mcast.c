@@ -192,7 +192,7 @@ static void expect_members(struct __test_metadata *_metadata, struct _test_data_
 	for (i = 0; i < MEMBERS; i++)
 		if (members >> i & 1)
 			expect_datagram(_metadata, self, i, self->sender->qp_num, group, seed);
-	/* Those that must not come. */
+	/* No member gets another datagram. */
 	usleep(5000);
 	for (i = 0; i < MEMBERS; i++)
 		EXPECT_EQ(0, ibv_poll_cq(self->member[i].cq, 1, &wc))

@@ -13,8 +13,8 @@
 #include "paged_setup.h"
 
 /*
- * Bluebell creates a table of the whole address space by one command, which entries of 2 GiB are
- * too many for.
+ * Bluebell creates a table of the whole address space by one command, which cannot carry as many
+ * entries as a table with entries of 2 GiB has.
  */
 static bool large_entries(void)
 {

@@ -127,8 +127,8 @@ TEST_F(region, many_readers_of_a_page_that_is_for_reading_succeed)
 		ASSERT_EQ(0, read_together(o, readers, ro->rkey)) TH_LOG("round %d", i);
 	}
 	/*
-	 * The region allows writing, but the process does not. mlx5_ib wants to map for writing
-	 * then.
+	 * The region allows writing, but the process's mapping does not. mlx5_ib then asks for
+	 * writable pages.
 	 */
 	ASSERT_EQ(0, mprotect(o->mem, LEN, PROT_READ));
 	for (i = 0; i < 20 && driver_is("bluebell"); i++) {
@@ -186,8 +186,8 @@ TEST_F(implicit, has_no_other_iova)
 	struct ibv_mr *mr;
 
 	/*
-	 * libmlx5 passes on what it is given, and the driver has no way to shift the
-	 * address space.
+	 * libmlx5 passes on any iova, and the driver cannot give the address space another first
+	 * address.
 	 */
 	mr = ibv_reg_mr_iova(o->r.pd, NULL, SIZE_MAX, 0x100000, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
 	EXPECT_EQ(NULL, mr);
@@ -514,11 +514,14 @@ TEST_F(region, queue_that_is_destroyed_during_a_fault_is_not_logged)
 	pfd.fd = hold_faults(o->mem, LEN);
 	if (pfd.fd < 0)
 		SKIP(return, "no userfaultfd");
-	/* The driver may find that out by the device's refusal. */
+	/* The driver may learn that the queue pair is gone only from firmware's refusal. */
 	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
 	ASSERT_EQ(0, post_send(&o->p, &wr, NULL, 0));
 	ASSERT_EQ(1, poll(&pfd, 1, 10000));
-	/* The fault names the key and not the queue, so the queue does not wait for its end. */
+	/*
+	 * The fault names the key and not the queue, so the destruction of the queue does not wait
+	 * for the fault.
+	 */
 	pair_close(&o->p);
 	EXPECT_EQ(0, ioctl(pfd.fd, UFFDIO_ZEROPAGE, &zero));
 	close(pfd.fd);

@@ -280,7 +280,7 @@ static int mkc_byte(unsigned int at)
 		  mkc_byte(MKC_RELAXED_READ_AT) & MKC_RELAXED_READ);		\
 } while (0)
 
-/* Neither the access that is named nor that of a region whose memory alone changes is forgotten. */
+/* A re-registration without new rights keeps the relaxed ordering of the one before. */
 TEST_F(resource_mr, relaxed_ordering_is_that_of_the_last_change)
 {
 	const int ordered = variant->access | IBV_ACCESS_LOCAL_WRITE;

@@ -332,7 +332,7 @@ FIXTURE_VARIANT(crowd) {
 
 FIXTURE_VARIANT_ADD(crowd, plain) { };
 
-/* Once each, so that the driver can destroy the objects when it, or ib_core, tries again. */
+/* A few refusals, so that the driver or ib_core destroys the objects when it tries again. */
 FIXTURE_VARIANT_ADD(crowd, refused) {
 	.inject = { "inject op DESTROY_QP BAD_RES_STATE 7", "inject op DESTROY_MKEY LIM_ERR 3" },
 	.refuses = true,
@@ -426,7 +426,7 @@ TEST_F_TIMEOUT(crowd, killed_process_leaves_nothing, 300)
 
 	/* From now on the device is known by its name, also while it is gone. */
 	ASSERT_NE(NULL, rdma_device_name());
-	/* What the first process makes the device have, such as event queues, stays. */
+	/* Objects that the drivers create for the first process, such as event queues, stay. */
 	start_crowd(_metadata, self);
 	kill_crowd(_metadata, self);
 	ASSERT_EQ(0, hca_census_reset());

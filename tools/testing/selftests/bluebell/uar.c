@@ -781,7 +781,7 @@ TEST(one_uar_too_many_is_refused_by_name)
 		EXPECT_LT(logged, klog_count(LOG_LIMIT));
 		EXPECT_GT(logged + REFUSED / 2, klog_count(LOG_LIMIT));
 	}
-	/* One that is given back is for the next. */
+	/* When firmware has UARs again, one can be allocated. */
 	EXPECT_EQ(0, uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
 	EXPECT_EQ(0, uv_free_uar(uv.fd, uar.handle));
 	uv_close(&uv);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The report of a context's UARs, doorbell registers and queues (bluebell-abi.h), and that of all
- * processes in debugfs: compared with what the test has made. Bluebell alone has them.
+ * processes in debugfs: compared with what the test has made. Only Bluebell has these reports.
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -21,7 +21,7 @@
 #define STATIC_UARS 8
 #define BFREGS 16
 #define LOW_LATENCY 4
-#define MOST 512	/* of a list of the tests */
+#define MOST 512	/* entries of a list in the tests */
 #define POISON 0xa5
 
 struct report {
@@ -703,7 +703,7 @@ static struct json_object *entry(struct json_object *context, const char *name, 
 	return json_object_array_get_idx(list, i);
 }
 
-/* What is wrong with what the program shows, if this is the report. */
+/* Compare what the program shows with the report; returns what is wrong, or NULL. */
 static const char *compare(struct json_object *context, struct report *r)
 {
 	struct json_object *bfreg;

@@ -594,7 +594,7 @@ TEST_F(target, lives_until_its_last_close)
 	EXPECT_EQ(NULL, xrc_open_target(&self->r, self->xrcd, qpn));
 }
 
-/* ib_core reports events of a target to its creator only, not to those who have opened it. */
+/* ib_core reports events of a target to its creator only, not to processes that opened it. */
 TEST_F(target, events_go_to_its_creator)
 {
 	struct ibv_async_event ev;
