@@ -127,8 +127,8 @@ static void qp_counter_init(struct rdma_counter *counter)
 }
 
 /*
- * Bind a queue pair to a counter. The first queue pair of a counter allocates the set. There are no
- * optional counters.
+ * Bind a queue pair to a counter. The set of the counter is allocated when its first queue pair is
+ * bound.
  */
 static int qp_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port)
 {
@@ -194,7 +194,7 @@ static const struct ib_device_ops counters_dev_ops = {
 
 /**
  * mlx5_ib_init_counters - allocate the counter set that queue pairs name
- * @dev: device; without Q counters it is left without statistics of the port
+ * @dev: device; if it has no Q counters, nothing is done, and it has no statistics of the port
  *
  * Before the device is registered. May sleep.
  *

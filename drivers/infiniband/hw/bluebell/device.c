@@ -132,7 +132,7 @@ static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
 	if (MLX5_CAP_GEN(mdev, qp_packet_based))
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_PACKET_BASED_CREDIT_MODE;
-	/* libmlx5 queries the capabilities for the types that this is true of. */
+	/* The flag does not name the types of QPs: libmlx5 queries the capabilities of each. */
 	if (mlx5_ib_qp_out_of_order(IB_QPT_RC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UD, caps) ||
@@ -146,7 +146,7 @@ static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
  * @ibdev: device
  * @props: gets the attributes; attributes that the driver does not have are 0
  * @uhw: empty request; answered with struct mlx5_ib_query_device_resp, truncated to the caller's
- *	buffer
+ *	buffer. NULL for a kernel consumer
  *
  * Implements ibv_query_device(3). Sends no command.
  *
@@ -162,7 +162,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 
 	if (uhw && uhw->outlen &&
 	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
-		return refuse(-EINVAL, "response of %zu bytes has no response_length", uhw->outlen);
+		return refuse(-EINVAL, "response of %zu bytes, too short for response_length", uhw->outlen);
 	err = ib_is_udata_in_empty(uhw);
 	if (err)
 		return err;
@@ -271,7 +271,7 @@ const struct attribute_group mlx5_ib_attr_group = {
 	.attrs = mlx5_ib_attributes,
 };
 
-/* Keys that the device does not have read as 0. */
+/* Read the keys of the device that have a special meaning. */
 static int device_read_special_mkeys(struct mlx5_ib_dev *dev)
 {
 	u32 out[MLX5_ST_SZ_DW(query_special_contexts_out)] = {};
@@ -294,7 +294,7 @@ static int device_read_special_mkeys(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_init_device_attr - set up the port, and read the attributes that never change
+ * mlx5_ib_init_device_attr - set up the port, and read the attributes that need a command
  * @dev: device, not registered yet
  *
  * May sleep.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The auxiliary driver: which devices it takes, and the stages in which a device is set up and
+ * The auxiliary driver: which devices it binds to, and the stages in which a device is set up and
  * taken down.
  */
 
@@ -25,7 +25,7 @@
 #include "verbs/ucontext.h"
 #include "verbs/verbs.h"
 
-/* Returns why this driver does not take a device, or NULL if it does. */
+/* Returns why the driver does not bind to a device, or NULL if it does. */
 static const char *dev_why_not(struct mlx5_core_dev *mdev)
 {
 	const char *reason = mlx5_ib_port_why_not(mdev);
@@ -41,7 +41,7 @@ static const char *dev_why_not(struct mlx5_core_dev *mdev)
 	return NULL;
 }
 
-/* Features whose stages have a clean-up only are set up when they are first used. */
+/* For the features that are set up when they are first used: the stages without @init. */
 static int dev_init_first_use(struct mlx5_ib_dev *dev)
 {
 	mutex_init(&dev->first_use);
@@ -100,11 +100,11 @@ static void dev_unregister(struct mlx5_ib_dev *dev)
 	/*
 	 * The hotplug driver removes a device as soon as it has been pulled out, and mlx5_core then
 	 * stops its health work, which would have reported a system error. So check here, before
-	 * the RDMA core waits for consumers, and these for the requests that they have posted.
+	 * the RDMA core waits for consumers, which wait for the requests that they have posted.
 	 */
 	if (mlx5_ib_fw_device_is_gone(dev))
 		dev_failed(dev);
-	/* The RDMA core waits for calls in progress, which could take long because of advice. */
+	/* ib_unregister_device() waits for calls, of which ibv_advise_mr(3) could take long. */
 	mlx5_ib_stop_advice(dev);
 	ib_unregister_device(&dev->ib_dev);
 }
@@ -112,16 +112,16 @@ static void dev_unregister(struct mlx5_ib_dev *dev)
 /*
  * How a device is set up, in this order, and taken down, in the reverse order. A stage that fails
  * cleans up after itself. A device can do without a stage that has @without, which says what the
- * device then lacks: set-up goes on, and the clean-up of the stage must be a no-op.
+ * device then lacks: set-up goes on, and the clean-up of the stage must then be a no-op.
  *
  * A stage without @init is that of a feature which is set up when a process or kernel consumer
- * first uses the feature, so that a device which is not used costs little. If the set-up fails,
- * that call fails, and no other. ib_core reads the Q counters while it registers the device, and
- * creates queue pairs for management datagrams, whose events need a workqueue: these stages have
- * @init.
+ * first uses the feature, so that a device which is not used costs little. If the set-up fails, the
+ * call fails or does without the feature, and a later call tries again. "counters" and "queue
+ * events" have @init because ib_core, while it registers the device, reads the Q counters and
+ * creates queue pairs for management datagrams.
  *
- * UMR requests are posted and waited for only while "system errors" is set up, so that a device
- * that fails wakes every waiter.
+ * UMR requests are posted and waited for only while "system errors" is set up, so that all tasks
+ * that wait for them are woken if the device fails.
  */
 static const struct dev_stage {
 	const char *name;
@@ -204,7 +204,7 @@ static int mlx5_ib_probe(struct auxiliary_device *adev, const struct auxiliary_d
 	dev->ib_dev.num_comp_vectors = mlx5_comp_vectors_max(mdev);
 	dev->ib_dev.dev.parent = mdev->device;
 	dev->ib_dev.driver_def = mlx5_ib_defs;
-	/* ib_core adapts the events of the queues that it polls to the load. */
+	/* ib_core adapts the moderation of the CQs that it polls to the load. */
 	dev->ib_dev.use_cq_dim = MLX5_CAP_GEN(mdev, cq_moderation);
 	ib_set_device_ops(&dev->ib_dev, &mlx5_ib_dev_ops);
 	err = dev_init(dev);

@@ -15,7 +15,7 @@
 #include "layout/refuse.h"
 #include "port.h"
 
-/* The operations of the device's port; NULL for a kind of port that the driver does not have. */
+/* The operations of the device's port; NULL for a kind that the driver does not support. */
 static const struct mlx5_ib_port_ops *port_find_ops(struct mlx5_core_dev *mdev)
 {
 	if (MLX5_CAP_GEN(mdev, port_type) == MLX5_CAP_PORT_TYPE_IB)
@@ -24,10 +24,10 @@ static const struct mlx5_ib_port_ops *port_find_ops(struct mlx5_core_dev *mdev)
 }
 
 /**
- * mlx5_ib_port_why_not - find out why this driver does not take the port of a device
+ * mlx5_ib_port_why_not - find out why the driver does not support the port of a device
  * @mdev: the device
  *
- * Return: the reason, or NULL if the driver takes the port.
+ * Return: the reason, or NULL if the driver supports the port.
  */
 const char *mlx5_ib_port_why_not(struct mlx5_core_dev *mdev)
 {
@@ -38,7 +38,7 @@ const char *mlx5_ib_port_why_not(struct mlx5_core_dev *mdev)
 
 /**
  * mlx5_ib_init_port - set up the port, and read what never changes about it
- * @dev: device whose port this driver takes, not registered yet
+ * @dev: device whose port the driver supports, not registered yet
  *
  * May sleep.
  *
@@ -67,8 +67,8 @@ static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
  *
  * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. The registers
  * PTYS and PVLC, for the link, are read again after an event of the port, or if the state of the
- * port has changed since they were read; and each time if the function does not get all events.
- * May sleep.
+ * port has changed since they were read; and at each query on a virtual function or a subfunction,
+ * which may get no event. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -87,7 +87,7 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *pr
  * mlx5_ib_modify_port - change the capabilities that a port announces
  * @ibdev: device
  * @num: number of the port
- * @mask: enum ib_port_modify_flags: none
+ * @mask: enum ib_port_modify_flags: must be 0
  * @props: capabilities to set and to clear
  *
  * Implements ib_modify_port() with MODIFY_HCA_VPORT_CONTEXT: consumers announce that there is a
@@ -162,7 +162,7 @@ int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immu
 }
 
 /**
- * mlx5_ib_port_link_layer - what is below the transport
+ * mlx5_ib_port_link_layer - link layer of a port
  * @ibdev: device
  * @num: number of the port
  *
@@ -174,8 +174,8 @@ enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
 }
 
 /*
- * Report the e-switch that the port is connected to, and the vport. The flags are about an e-switch
- * with representors. The driver takes no function that has one, so no flag is set.
+ * Answer with zeros: all that the answer could have is about an e-switch with representors, and the
+ * driver does not bind to a PCI function that has one.
  */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *attrs)
 {
@@ -241,7 +241,7 @@ static int port_notify(struct notifier_block *nb, unsigned long type, void *data
 }
 
 /**
- * mlx5_ib_init_port_events - start to report events of the port and the device to consumers
+ * mlx5_ib_init_port_events - start reporting events of the port and the device to consumers
  * @dev: device, registered with the RDMA core
  *
  * Return: 0.
@@ -252,8 +252,9 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 	mlx5_notifier_register(dev->mdev, &dev->port.events);
 	/*
 	 * The port of a virtual function or a subfunction can be set to stay up whatever happens to
-	 * the link, and then gets no event. A query that is in progress may have missed an event,
-	 * so count one: the query then does not keep what it reads of the link.
+	 * the link, and then gets no event. A query that is in progress may have missed an event
+	 * before the notifier was registered, so count one: the query then does not keep what it
+	 * reads of the link.
 	 */
 	scoped_guard(spinlock_irqsave, &dev->port.link_lock) {
 		dev->port.told = mlx5_core_is_pf(dev->mdev);
@@ -263,7 +264,7 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_cleanup_port_events - stop to report events of the port and the device to consumers
+ * mlx5_ib_cleanup_port_events - stop reporting events of the port and the device to consumers
  * @dev: device, still registered with the RDMA core
  */
 void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev)

@@ -15,14 +15,14 @@ struct mlx5_ib_port;
 
 /**
  * struct mlx5_ib_port_ops - how a kind of port is accessed
- * @link_layer: what is below the transport
- * @why_not: returns why this driver does not take a device with such a port, or NULL if it does
+ * @link_layer: link layer of the port
+ * @why_not: returns why the driver does not support a device with such a port, or NULL if it does
  * @query: reads the attributes of the port into @props, which is zeroed
- * @modify: changes the capabilities in @select, which the port announces, to those in @caps
+ * @modify: sets those capabilities which the port announces and which are in @select as in @caps
  * @query_gid: reads an entry of the GID table; @index is less than the length of the table
  * @query_pkey: reads an entry of the P_Key table; @index is less than the length of the table
  * @read_constants: reads what never changes about the port and its node
- * @changed: handles an event of the device that the port has changed, MLX5_PORT_CHANGE_SUBTYPE_*.
+ * @changed: handles the device's event of a change of the port, MLX5_PORT_CHANGE_SUBTYPE_*.
  *	Returns the event of verbs, or 0 if verbs have no such event. Called in the interrupt
  */
 struct mlx5_ib_port_ops {

@@ -144,7 +144,7 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 	return hca_vport_read_link(port, props, num_events);
 }
 
-/* Consumers cannot change capabilities of others, such as those of the firmware's own agents. */
+/* Firmware says which capabilities can change: those of its own agents, for one, cannot. */
 static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 {
 	struct mlx5_hca_vport_context rep = {};
@@ -170,7 +170,7 @@ static int hca_vport_query_pkey(struct mlx5_ib_port *port, u16 index, u16 *pkey)
 					  index, pkey);
 }
 
-/* A function that does not own the port may be without QP0, and so without subnet management. */
+/* A PCI function that does not own the port may have no QP0, and so no subnet management. */
 static int hca_vport_read_constants(struct mlx5_ib_port *port)
 {
 	struct mlx5_hca_vport_context rep = {};
@@ -189,7 +189,7 @@ static int hca_vport_read_constants(struct mlx5_ib_port *port)
 static const char *hca_vport_why_not(struct mlx5_core_dev *mdev)
 {
 	if (!MLX5_CAP_GEN(mdev, ib_virt))
-		return "its firmware cannot tell the attributes of the port (ib_virt)";
+		return "its firmware does not report the attributes of the port (ib_virt is 0)";
 	return NULL;
 }
 

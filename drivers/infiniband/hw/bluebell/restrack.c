@@ -19,8 +19,8 @@
 #include "verbs/srq.h"
 
 /*
- * A queue pair without queues has neither a buffer nor a doorbell record. The doorbell record of a
- * process has an address in the process, which is shown to administrators only.
+ * A queue pair without queues has no buffer. The doorbell record of a process has an address in the
+ * process, which is shown to administrators only.
  */
 static int put_queue_mem(struct sk_buff *msg, struct mlx5_ib_queue_mem *mem)
 {
@@ -89,7 +89,7 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 		return -ENOMEM;
 	mlx5_ib_fw_name_object(in, form->opcode, number);
 	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, sizeof(in), out, form->outlen);
-	/* -EAGAIN makes resource tracking skip an object destroyed because its process ended. */
+	/* Destroyed because its process has ended: -EAGAIN makes resource tracking skip it. */
 	if (err == -ENOENT)
 		return -EAGAIN;
 	return err ?: nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, form->size, out + form->offset);
@@ -145,7 +145,7 @@ int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
 	guard(mutex)(&qp->mutex);
-	/* Resource tracking leaves this queue pair out, and goes on with the next one. */
+	/* After -EAGAIN resource tracking goes on with the next queue pair. */
 	if (qp->closing || !mlx5_ib_qp_is_plain(qp))
 		return -EAGAIN;
 	return put_raw(msg, to_mdev(ibqp->device), &qp_form, qp->uid, qp->rsc.num);
@@ -187,7 +187,8 @@ int mlx5_ib_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
  *
  * QUERY_CQ. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the device has destroyed the queue;
+ * -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq)
 {
@@ -229,7 +230,8 @@ int mlx5_ib_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
  * QUERY_RMP, struct mlx5_ifc_rmpc_bits, or for an XRC SRQ QUERY_XRC_SRQ, struct
  * mlx5_ifc_xrc_srqc_bits. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the device has destroyed the queue;
+ * -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
@@ -286,7 +288,7 @@ int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 
 	err = put_raw(msg, to_mdev(ibmr->device), &mkey_form, mr->mkey.uid,
 		      mlx5_mkey_to_idx(mr->mkey.key));
-	/* The key may have been destroyed, and the query have read another key of this index. */
+	/* If the key has been destroyed, the query may have read another key of this index. */
 	return READ_ONCE(mr->mkey.closing) || READ_ONCE(mr->mkey.destroyed) ? -EAGAIN : err;
 }
 

@@ -76,7 +76,7 @@ static int show_context(struct seq_file *file, struct mlx5_ib_ucontext *context)
 
 	if (err)
 		goto out;
-	/* A process of another PID namespace has the number 0. */
+	/* The number is 0 for a process that the reader's PID namespace does not have. */
 	seq_printf(file, "context pid=%d uid=%u comm=", pid_vnr(context->pid), context->uid);
 	seq_escape(file, context->comm, " \t\n\\=");
 	seq_putc(file, '\n');
@@ -148,7 +148,7 @@ static const struct seq_operations uars_sops = {
 DEFINE_SEQ_ATTRIBUTE(uars);
 
 /**
- * mlx5_ib_init_uar_debugfs - create the file
+ * mlx5_ib_init_uar_debugfs - create the file "uars"
  * @dev: device
  *
  * Nothing happens in a kernel without debugfs.
@@ -159,14 +159,14 @@ int mlx5_ib_init_uar_debugfs(struct mlx5_ib_dev *dev)
 {
 	struct dentry *root = mlx5_debugfs_get_dev_root(dev->mdev);
 
-	/* Without a directory of its own the file would be in the root of debugfs. */
+	/* Without the device's directory, the file would be created in the root of debugfs. */
 	if (!IS_ERR_OR_NULL(root))
 		dev->uar_file = debugfs_create_file("uars", 0400, root, dev, &uars_fops);
 	return 0;
 }
 
 /**
- * mlx5_ib_cleanup_uar_debugfs - remove the file
+ * mlx5_ib_cleanup_uar_debugfs - remove the file "uars"
  * @dev: device
  *
  * Waits for readers. May sleep.
