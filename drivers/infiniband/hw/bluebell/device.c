@@ -162,7 +162,8 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 
 	if (uhw && uhw->outlen &&
 	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
-		return refuse(-EINVAL, "response of %zu bytes, too short for response_length", uhw->outlen);
+		return refuse(-EINVAL, "response of %zu bytes, too short for response_length",
+			      uhw->outlen);
 	err = ib_is_udata_in_empty(uhw);
 	if (err)
 		return err;

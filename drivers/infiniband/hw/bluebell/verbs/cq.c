@@ -51,8 +51,8 @@ static void cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 }
 
 /*
- * Find the UAR on which the CQ is armed: a UAR object of the user, which stays
- * until the CQ is destroyed, or the first page of the context.
+ * Find the UAR on which the CQ is armed: the UAR object that the request names, which stays
+ * until the CQ is destroyed, or the first UAR of the context.
  */
 static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 		      const struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *ucmd)
@@ -68,13 +68,15 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	} else {
 		/* A library that creates UAR objects only has no static page. */
 		if (!ctx->bfregi.layout.num_static_sys_pages)
-			return refuse(-EINVAL, "the CQ names no UAR, and the context has none");
+			return refuse(-EINVAL,
+				      "the CQ names no UAR, and the context has no static UAR");
 		cq->uar_page = ctx->bfregi.sys_pages[0];
 		return 0;
 	}
 
 	cq->mem.uar = mlx5_ib_get_uar(ctx, cq->uar_page);
-	return cq->mem.uar ? 0 : refuse(-EINVAL, "UAR %u is not of this context", cq->uar_page);
+	return cq->mem.uar ? 0 : refuse(-EINVAL, "UAR %u is not a UAR object of this context",
+					cq->uar_page);
 }
 
 /* Give the memory of a CQ that firmware has refused to destroy, but ib_core frees, to an orphan. */
@@ -322,7 +324,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 		return err;
 	if (ucmd.reserved0 || ucmd.reserved1 || ucmd.cqe_size != cq->cqe_size)
 		return refuse(-EINVAL,
-			      "resize to CQEs of %u bytes from %u; reserved %#x %#x, must be 0",
+			      "resize to CQEs of %u bytes, must be %u; reserved %#x %#x, must be 0",
 			      ucmd.cqe_size, cq->cqe_size, ucmd.reserved0, ucmd.reserved1);
 	err = ib_respond_empty_udata(udata);
 	if (err)
@@ -360,7 +362,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
  * a kernel consumer may still run after mlx5_ib_pre_destroy_cq(). May sleep.
  *
  * Return: 0; -EOPNOTSUPP if the device cannot moderate CQs; -EINVAL for a period that its field
- * cannot hold, or a queue that the device has destroyed; or the errno of a firmware refusal.
+ * cannot hold, or a queue that is being destroyed; or the errno of a firmware refusal.
  */
 int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 {

@@ -21,10 +21,10 @@ struct mlx5_ib_kcq;
  * @ibcq: verbs object; ib_core allocates and frees the whole
  * @mcq: what mlx5_core dispatches events by; its cqn is the CQ's number
  * @resize_lock: held across pinning and MODIFY_CQ, so that @mem has the buffer that the device
- *	uses, and so that a kernel consumer's queue is not changed after it has been closed; guards
- *	@mem.buf and ibcq.cqe
- * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; of a user's queue the UAR
- *	object, too
+ *	uses, and so that no MODIFY_CQ is sent for a kernel consumer's queue after it has been
+ *	closed; guards @mem.buf and ibcq.cqe
+ * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; of a user's queue also the
+ *	reference to a UAR object
  * @kcq: what a kernel consumer polls; NULL for a user's queue. Constant
  * @uar_page: UAR on which the CQ is armed; constant
  * @bell: a user's queue in the list of queues that are rung on UARs of its context

@@ -26,7 +26,7 @@
 
 static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 {
-	/* Only the memory itself is write-combining. */
+	/* Without @wc the entry is that of an operation: only the memory is write-combining. */
 	if (!entry->wc)
 		mlx5_ib_drop_memic_op(entry->mem, entry->op);
 	mlx5_ib_put_memic(entry->mem);
@@ -81,7 +81,8 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 	int err;
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
-		return ERR_PTR(refuse(-EOPNOTSUPP, "the device has no memory for processes"));
+		return ERR_PTR(refuse(-EOPNOTSUPP,
+				      "the device has no memory in pages of the host (memic)"));
 	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
 		return ERR_PTR(err);
@@ -201,7 +202,7 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 }
 
 /**
- * mlx5_ib_dm_map_op - address at which an access does an operation on device memory
+ * mlx5_ib_dm_map_op - get the address at which an access does an operation on device memory
  * @dm: the memory
  * @op: number of the operation
  *
@@ -219,7 +220,8 @@ VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_d
 	struct mlx5_user_mmap_entry *entry;
 
 	if (op >= MLX5_IB_DM_MAX_OPS || !(ops & BIT(op)))
-		return ERR_PTR(refuse(-EOPNOTSUPP, "memory operation %u, the device has mask %#x",
+		return ERR_PTR(refuse(-EOPNOTSUPP,
+				      "operation %u on device memory, possible are those of %#x",
 				      op, ops));
 	guard(mutex)(&dm->lock);
 	if (dm->op_entries[op])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions over a dma-buf, the memory of another driver, its exporter. In these regions the
- * memory is pinned until the exporter revokes it; regions of odp_dmabuf.c follow memory that the
+ * Memory regions over a dma-buf, which is memory of another driver, the exporter. Here the memory
+ * is pinned until the exporter revokes it; the regions of odp_dmabuf.c follow memory that the
  * exporter moves.
  */
 
@@ -18,7 +18,8 @@
 
 /*
  * Called at most once, when the exporter revokes the memory or the region is deregistered, with the
- * dma-buf's reservation lock held. When the function returns the key gives access to nothing.
+ * dma-buf's reservation lock held. Afterwards the key gives access to nothing, unless firmware has
+ * refused to destroy it, which is logged.
  */
 static void dmabuf_mr_revoke(void *priv)
 {
@@ -76,13 +77,13 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
  * @dmah: not supported
  * @attrs: not used
  *
- * Implements ibv_reg_dmabuf_mr(3). If the exporter may move the memory, and the device can fault,
- * the region follows the memory. Otherwise the memory is pinned until the exporter revokes it. May
- * sleep.
+ * Implements ibv_reg_dmabuf_mr(3). If the exporter may move the memory, and the driver can page the
+ * region, the region follows the memory. Otherwise, and if windows may be bound to the region, the
+ * memory is pinned until the exporter revokes it. May sleep.
  *
  * Return: the region, or an ERR_PTR: as mlx5_ib_reg_user_mr(); -EBADF or -EINVAL
- * for a descriptor that is no dma-buf; -EINVAL beyond its end; or the errno of an
- * exporter that refuses.
+ * for a descriptor that is no dma-buf; -EINVAL for a range beyond the end of the dma-buf; or the
+ * errno of an exporter that refuses.
  */
 struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 					 int fd, int access, struct ib_dmah *dmah,

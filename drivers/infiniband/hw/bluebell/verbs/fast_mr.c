@@ -53,8 +53,9 @@ struct fast_mr {
 #define MAX_PIECE	GENMASK_ULL(30, 0)
 
 /*
- * Kernel consumers do not try to deregister a region twice, and the protection domain cannot be
- * destroyed before the key. So if firmware refuses, the key becomes an orphan.
+ * A kernel consumer deregisters a region only once. So a key that firmware refuses to destroy
+ * becomes an orphan: the driver sends DESTROY_MKEY again, for example before it destroys the
+ * protection domain, which firmware keeps as long as the domain has a key.
  */
 static void discard_key(struct mlx5_ib_mr *mr)
 {

@@ -133,14 +133,14 @@ static void gsi_create_senders(struct mlx5_ib_gsi *gsi)
 	for (i = 0; i < gsi->num; i++) {
 		if (i == gsi->own_index || gsi->senders[i] || READ_ONCE(dev->failed))
 			continue;
-		/* The low 15 bits are the partition, of which 0 is none. */
+		/* The low 15 bits are the partition; 0 is no partition. */
 		if (ib_query_pkey(&dev->ib_dev, gsi->qp->init.port_num, i, &pkey) ||
 		    !(pkey & 0x7fff))
 			continue;
 		sender = sender_create(gsi, i);
 		if (IS_ERR(sender))
 			ibdev_warn(&dev->ib_dev,
-				   "management datagrams with P_Key 0x%x cannot be sent (%ld)\n",
+				   "management datagrams with P_Key 0x%x cannot be sent (%ld): the driver tries again when the P_Key table changes\n",
 				   pkey, PTR_ERR(sender));
 		else
 			/* Pairs with gsi_sender(). */
@@ -154,8 +154,8 @@ static void gsi_work(struct work_struct *work)
 }
 
 /*
- * The P_Keys need senders while QP1 can send, which is also in SQE: a request that fails takes QP1
- * to SQE, and the consumer takes QP1 back to RTS.
+ * The P_Keys need senders once QP1 is in RTS, and also while QP1 is in SQE: a request that fails
+ * takes QP1 to SQE, and the consumer takes QP1 back to RTS.
  */
 static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
 {
@@ -164,7 +164,7 @@ static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
 	return state >= IB_QPS_RTS && state != IB_QPS_ERR;
 }
 
-/* In the interrupt of the asynchronous event queue. */
+/* Called in the interrupt of the asynchronous event queue. */
 static int gsi_notify(struct notifier_block *nb, unsigned long type, void *data)
 {
 	struct mlx5_ib_gsi *gsi = container_of(nb, struct mlx5_ib_gsi, events);
@@ -215,7 +215,7 @@ static struct mlx5_ib_qp *gsi_sender(struct mlx5_ib_gsi *gsi, const struct ib_se
 
 /* ---- QP1 ----------------------------------------------------------------------------------- */
 
-/* Without qpc.deth_sqpn QP1 has no senders. */
+/* On a device without qpc.deth_sqpn QP1 has no senders. */
 static int gsi_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
@@ -272,7 +272,7 @@ static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mas
 			continue;
 		scoped_guard(mutex, &qp->mutex)
 			err = base->query(qp, &now);
-		/* QUERY_QP has updated the state. */
+		/* The query has updated the state. */
 		if (!err && READ_ONCE(qp->state) == IB_QPS_SQE)
 			err = base->modify(qp, attr, mask, NULL);
 	}
@@ -312,7 +312,7 @@ static int gsi_post_send(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 	for (; wr != end && !err; wr = wr->next) {
 		sender = gsi_sender(gsi, wr);
 		err = sender ? mlx5_ib_post_sends(sender, wr, wr->next, bad) :
-			       refuse(-EINVAL, "QP1 cannot send with P_Key index %u",
+			       refuse(-EINVAL, "no P_Key at index %u, or QP1 has no sender for it",
 				      ud_wr(wr)->pkey_index);
 		if (err)
 			*bad = wr;

@@ -30,7 +30,9 @@ static int mmap_io(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 {
 	if (vma->vm_flags & rights)
-		return refuse(-EPERM, "mapping must not have rights %#lx", vma->vm_flags & rights);
+		return refuse(-EPERM,
+			      "mapping must not have rights %#lx (1 is VM_READ, 2 WRITE, 4 EXEC)",
+			      vma->vm_flags & rights);
 	/* VM_MAYREAD, VM_MAYWRITE and VM_MAYEXEC. */
 	vm_flags_clear(vma, rights << 4);
 	return 0;
@@ -151,7 +153,7 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 
 	rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext, pgoff);
 	if (!rdma_entry)
-		return refuse(-EINVAL, "no object has mmap offset %#x", pgoff);
+		return refuse(-EINVAL, "no object has page offset %#x", pgoff);
 	entry = to_mmmap(rdma_entry);
 	err = mmap_deny(vma, entry->denied);
 	if (!err)
@@ -165,7 +167,7 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 /**
  * mlx5_ib_mmap - map what an offset of the command fd names
  * @uctx: the context the fd belongs to
- * @vma: the mapping; its offset is what mlx5_ib_decode_mmap_offset() takes
+ * @vma: the mapping; mlx5_ib_decode_mmap_offset() decodes its offset
  *
  * A mapping of UARs is one page, write-only; a mapping of a clock one page, read-only; a mapping of
  * device memory is all of the memory. All mappings are shared. Called with the process's mmap lock
@@ -174,7 +176,7 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
  * Return: 0; -EINVAL for an unknown offset, a page beyond the context's, a dynamic
  * page that has been mapped before, a wrong length or a private mapping; -EPERM for
  * a right that the kind of mapping does not allow; -EOPNOTSUPP for a clock that the
- * device does not have; -ENOMEM; or the errno of a refused ALLOC_UAR.
+ * device does not have or that cannot be mapped; -ENOMEM; or the errno of a refused ALLOC_UAR.
  */
 int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
@@ -187,7 +189,8 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	if (command < 0)
 		return command;
 	if (!(vma->vm_flags & VM_SHARED))
-		return refuse(-EINVAL, "private mapping of offset %#lx, only MAP_SHARED",
+		return refuse(-EINVAL,
+			      "private mapping of page offset %#lx, only MAP_SHARED is possible",
 			      vma->vm_pgoff);
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
 		return map_entry(context, vma, index);

@@ -31,7 +31,7 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 {
 	int err = mlx5_ib_mkey_destroy(to_mdev(mr->ibmr.device), &mr->mkey);
 
-	/* Firmware refuses a key that exists with this errno only if windows are bound to it. */
+	/* For a key that exists, firmware has this errno only if windows are bound to the key. */
 	return err == -EINVAL && mr->mkey.class < 0 ?
 		       refuse(-EBUSY, "a window is bound to region 0x%x", mr->mkey.key) : err;
 }
@@ -159,15 +159,15 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 
 /*
  * Register the memory of @old anew: memory that was pinned for reading only has to be pinned again
- * before a key may allow writing. Pinning takes the memory of the current process, so another
- * process than the one that registered the region is refused.
+ * before a key may allow writing. Only memory of the current process can be pinned, so a process
+ * other than the one that registered the region is refused.
  */
 static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
 {
 	struct ib_umem *umem = old->umem;
 
 	if (umem->owning_mm != current->mm)
-		return ERR_PTR(refuse(-EINVAL, "re-registration of memory of another process"));
+		return ERR_PTR(refuse(-EINVAL, "another process has registered the memory"));
 	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
@@ -218,7 +218,8 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 		return NULL;
 	/* The exporter of a dma-buf revokes one key only, so there cannot be a second one. */
 	if (old->umem->is_dmabuf)
-		return ERR_PTR(refuse(-EOPNOTSUPP, "only UMR can change a region over a dma-buf"));
+		return ERR_PTR(refuse(-EOPNOTSUPP,
+				      "change of a region over a dma-buf, but UMR cannot make it"));
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
 	if (mr == ERR_PTR(-ENOTRECOVERABLE))
@@ -307,9 +308,9 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
  * @windows: the process has windows, which may be bound to the region
  * @batch: the batch that the key becomes part of
  *
- * Afterwards mlx5_ib_dereg_mr() unpins the memory without waiting for the device. A region over
- * memory that is not pinned is left to mlx5_ib_dereg_mr(), because its key may be revoked at any
- * time; so is a region that windows may be bound to. May sleep.
+ * Afterwards mlx5_ib_dereg_mr() unpins the memory without waiting for the device. Paged regions and
+ * regions over dma-bufs are left to mlx5_ib_dereg_mr(), because their keys may be revoked at any
+ * time; so are regions over device memory, and regions that windows may be bound to. May sleep.
  */
 void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_mkey_batch *batch)
 {

@@ -114,7 +114,7 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * @udata: of the user whose queue pair it is; NULL for a kernel consumer, and for the target of
  *	an XRC connection
  *
- * When the function returns no event is being delivered. May sleep.
+ * After success no event is delivered any more. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy the queue pair; then buffer,
  * doorbell record and register stay with the queue pair. Always 0 for a target, and for a kernel

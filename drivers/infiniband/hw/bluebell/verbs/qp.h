@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pairs of users (RC, UC, UD, XRC) and of kernel consumers (RC, UC, UD, SMI, GSI): a kind
- * each, with a table of operations.
+ * Queue pairs of users (RC, UC, UD, XRC) and of kernel consumers (RC, UC, UD, SMI, GSI). Each kind
+ * of queue pairs has a table of operations.
  */
 
 #ifndef BLUEBELL_QP_H
@@ -28,7 +28,7 @@ struct notifier_block;
  * struct mlx5_ib_qp_ops - what a kind of queue pair does
  * @create: creates a queue pair, after mlx5_ib_qp_create() has set what all kinds have. @udata is
  *	NULL unless a process creates the queue pair. Sets the capacities in @init to those that the
- *	queue pair has. After an error nothing is left
+ *	queue pair has. After an error nothing is left but perhaps an orphan
  * @modify: changes state and attributes, as ib_core asks for it
  * @query: reads the attributes but not the capacities; the state goes to @qp->state. @attr is
  *	zeroed; @qp->mutex is held
@@ -39,7 +39,8 @@ struct notifier_block;
  * @post_send: posts the requests before @end; NULL for kinds that kernel consumers do not post to.
  *	Any context
  *
- * A queue pair may be one object of the device, several, or none for a time: only its kind knows.
+ * A queue pair may be one object of the device, several, or none for a time: only the operations of
+ * its kind know.
  */
 struct mlx5_ib_qp_ops {
 	int (*create)(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struct ib_udata *udata);

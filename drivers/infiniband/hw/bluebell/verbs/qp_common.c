@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What kinds of queue pairs share. Most queue pairs are plain: one QP at the device, with the
- * number that verbs have for the queue pair. qp_modify.c changes their state.
+ * What kinds of queue pairs share. A plain queue pair is one QP at the device, with the number that
+ * verbs have for the queue pair, except QP0 and QP1. qp_modify.c changes the state of plain queue
+ * pairs.
  */
 
 #include "fw/bluebell.h"
@@ -40,13 +41,13 @@ int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
 }
 
 /**
- * mlx5_ib_plain_qp_event - an event of the QP that a plain queue pair is
+ * mlx5_ib_plain_qp_event - deliver an event of a plain queue pair
  * @rsc: the QP
  * @type: the event
  *
- * Implements the operation of struct mlx5_ib_rsc_ops. When a kernel consumer takes the queue pair
- * to the error state the driver itself reports the last WQE, so the event of the device is dropped.
- * May sleep.
+ * Implements the operation of struct mlx5_ib_rsc_ops. If the device has failed, the driver raises
+ * IB_EVENT_QP_LAST_WQE_REACHED for a kernel consumer (mlx5_ib_kcq_report_last_wqe()). The device
+ * may have raised the event, too: only the first one is delivered. May sleep.
  */
 void mlx5_ib_plain_qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {
@@ -137,7 +138,7 @@ int mlx5_ib_plain_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_rsc_ops 
  * Implements the operation of struct mlx5_ib_qp_ops with QUERY_QP. The state is read from the
  * device, too, because the queue pair may have left the state that was set last. May sleep.
  *
- * Return: 0; -EIO for a state verbs do not know; or the errno of a firmware refusal.
+ * Return: 0; -EIO for a state that verbs do not have; or the errno of a firmware refusal.
  */
 int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)
 {

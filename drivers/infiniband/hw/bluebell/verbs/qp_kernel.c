@@ -29,11 +29,11 @@ static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	qp->ucmd.sq_wqe_count = layout->sq_count;
 	MLX5_SET(qpc, qp->qpc, uar_page, dev->mdev->priv.bfreg.index);
 	MLX5_SET(qpc, qp->qpc, deth_sqpn, qp->sends_as_qp1);
-	/* Its work requests may register memory. */
+	/* Work requests of an RC queue pair may register memory. */
 	MLX5_SET(qpc, qp->qpc, fre, init->qp_type == IB_QPT_RC);
 	wqs->send_cq = to_mcq(init->send_cq)->kcq;
 	wqs->recv_cq = to_mcq(init->recv_cq)->kcq;
-	/* Kernel consumers use queues of their own only, not those of users. */
+	/* The CQs and the SRQ of a kernel consumer's queue pair are not those of a user. */
 	WARN_ON_ONCE(!wqs->send_cq || !wqs->recv_cq);
 	wqs->rq.end_key = dev->caps.list_end_mkey;
 	wqs->srq = init->srq ? to_msrq(init->srq)->ring : NULL;
@@ -44,7 +44,10 @@ static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	wqs->sq.to.signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 }
 
-/* Free the memory of a queue pair that the device does not have, or that an orphan has taken. */
+/*
+ * Free the memory of a queue pair that the device does not have. If firmware has refused to destroy
+ * the queue pair, an orphan has @qp->mem, which is zeroed here.
+ */
 static void kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 {
 	mlx5_ib_wqs_free(qp->wqs);
@@ -65,7 +68,7 @@ static int kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	if (err)
 		return err;
 	if (!layout.bytes)
-		return refuse(-EINVAL, "QP of a kernel consumer without queues");
+		return refuse(-EINVAL, "QP of a kernel consumer without send and receive queue");
 	err = mlx5_ib_queue_mem_alloc(dev, &qp->mem, layout.bytes);
 	if (err)
 		return err;
@@ -78,7 +81,7 @@ static int kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	return 0;
 }
 
-/* Add the queue pair to those that completions name. After an error the QP has been destroyed. */
+/* Let completions find the queue pair. After an error the QP is destroyed, or is an orphan. */
 static int kernel_qp_attach(struct mlx5_ib_qp *qp)
 {
 	int err;

@@ -19,7 +19,7 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 {
 	int err;
 
-	/* Only the extended command has driver data. */
+	/* Only the extended command of uverbs has driver data. */
 	if (!udata || !udata->inlen)
 		return 0;
 	err = ib_copy_validate_udata_in_cm(udata, *ucmd, burst_info, MLX5_IB_MODIFY_QP_OOO_DP);
@@ -30,11 +30,12 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 	    ucmd->burst_info.reserved)
 		return refuse(-EINVAL, "burst_info for a QP of type %u, must be 0", type);
 	if (ucmd->ece_options && !MLX5_CAP_GEN(dev->mdev, ece_support))
-		return refuse(-EOPNOTSUPP, "ECE options 0x%x, the device has no ECE",
+		return refuse(-EOPNOTSUPP, "ECE options 0x%x, the device has no ECE (ece_support)",
 			      ucmd->ece_options);
 	if (ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP &&
 	    !mlx5_ib_qp_out_of_order(type, &dev->caps))
-		return refuse(-EOPNOTSUPP, "no receive WQEs in any order for a QP of type %u",
+		return refuse(-EOPNOTSUPP,
+			      "the device cannot consume receive WQEs in any order for QP type %u",
 			      type);
 	return 0;
 }
@@ -56,7 +57,7 @@ static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_q
 	mod->next = mask & IB_QP_STATE ? attr->qp_state : mod->cur;
 }
 
-/* A queue pair in RTS can change its counter set alone. */
+/* Change the counter set of a queue pair in RTS, and nothing else. */
 static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 {
 	struct mlx5_ib_dev *dev = qp->rsc.dev;
@@ -67,7 +68,8 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, rts2rts_qp_counters_set_id))
-		return refuse(-EOPNOTSUPP, "the device cannot change the counter set in RTS");
+		return refuse(-EOPNOTSUPP,
+			      "no change of the counter set in RTS (rts2rts_qp_counters_set_id)");
 	qp_fill_modify(&mod, qp, &attr, 0);
 	mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	MLX5_SET(qpc, qpc, counter_set_id, set_id);
@@ -83,8 +85,9 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  * @qp: the queue pair
  * @set_id: number of the set
  *
- * A queue pair in RTS counts in the set from now on, a queue pair in an earlier state from RTS on.
- * A queue pair that is being destroyed because its process has closed the device counts no more.
+ * A queue pair in RTS counts in the set from now on, and a queue pair in an earlier state from RTS
+ * on at the latest. A queue pair that is being destroyed because its process has closed the device
+ * does not count any more.
  * May sleep.
  *
  * Return: 0; -EOPNOTSUPP if the device cannot change the set in RTS, and for a queue pair that is
@@ -95,7 +98,8 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	int err = 0;
 
 	if (!mlx5_ib_qp_is_plain(qp))
-		return refuse(-EOPNOTSUPP, "counter set for QP type %u, not one QP at the device",
+		return refuse(-EOPNOTSUPP,
+			      "counter set for QP type %u, which is not one QP at the device",
 			      qp->ibqp.qp_type);
 	guard(mutex)(&qp->mutex);
 	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id && !qp->closing)
@@ -114,7 +118,7 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 
 	if (!ib_modify_qp_is_ok(mod->cur, mod->next, mod->type, mod->mask))
 		return refuse(-EINVAL,
-			      "QP of type %u cannot go from state %u to %u by attributes 0x%x",
+			      "QP of type %u cannot go from state %u to %u with attributes 0x%x",
 			      mod->type, mod->cur, mod->next, mod->mask);
 	opcode = mlx5_ib_qp_opcode(mod->cur, mod->next);
 	if (!opcode)
@@ -123,14 +127,18 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	err = mlx5_ib_qp_check_attr(mod, caps);
 	if (err)
 		return err;
-	/* libmlx5 asks for it in the change to INIT; the change to RTR sets it at the device. */
+	/* libmlx5 asks for any order in the change to INIT; the change to RTR sets it. */
 	if (out_of_order && mod->next != IB_QPS_INIT)
-		return refuse(-EINVAL, "receive WQEs in any order for state %u, only for INIT",
+		return refuse(-EINVAL,
+			      "receive WQEs in any order: change to state %u, only to INIT (1)",
 			      mod->next);
 	return opcode;
 }
 
-/* Reset or flush the work queues of a kernel consumer, which posts nothing in RESET. */
+/*
+ * In RESET a kernel consumer posts nothing, and its work queues are emptied. In the error state the
+ * event of the last WQE may be due.
+ */
 static void qp_wqs_modified(struct mlx5_ib_wqs *wqs, enum ib_qp_state state)
 {
 	if (state == IB_QPS_RESET) {
@@ -152,7 +160,7 @@ static void qp_modified(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_modify *m
 	} else {
 		qp->out_of_order |= out_of_order;
 	}
-	/* Bound to another set since INIT: it is no error if the old set goes on counting. */
+	/* Bound to another set since INIT. If the change fails, the old set goes on counting. */
 	if (mod->next == IB_QPS_RTS && qp->counts_in != qp->counter_set)
 		qp_change_counter(qp, qp->counter_set);
 	if (qp->wqs)
@@ -207,8 +215,8 @@ static int qp_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr
  *
  * Return: 0; -EINVAL for a transition that is illegal, incomplete or has no
  * command, or for a value out of range; -EOPNOTSUPP for an attribute or a
- * feature that the device lacks; or the errno of a firmware refusal. After an error
- * the queue pair is as it was.
+ * feature that the device lacks; or the errno of a firmware refusal. After these errors the queue
+ * pair is as it was, but not after -EFAULT if the answer cannot be copied to the user.
  */
 int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			    struct ib_udata *udata)

@@ -30,7 +30,7 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32
 	if (flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
 		qp->mem.uar = mlx5_ib_get_uar(ctx, asked);
 		index = qp->mem.uar ? asked :
-			refuse(-EINVAL, "UAR %u is not of this context", asked);
+			refuse(-EINVAL, "UAR %u is not a UAR object of this context", asked);
 	} else if (flags & MLX5_QP_FLAG_BFREG_INDEX) {
 		index = bfregn_to_uar_index(&ctx->bfregi, asked, true);
 	} else {
@@ -91,10 +91,11 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 	/* The queues lie in one buffer. */
 	if (uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
 	    uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM))
-		return ERR_PTR(refuse(-EOPNOTSUPP, "QP with two buffers, one is possible"));
+		return ERR_PTR(refuse(-EOPNOTSUPP,
+				      "QP with a buffer for each queue, one for both is possible"));
 	if (!size)
 		return uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM) ?
-			ERR_PTR(refuse(-EINVAL, "buffer of a QP without queues")) : NULL;
+			ERR_PTR(refuse(-EINVAL, "buffer attribute for a QP without queues")) : NULL;
 	umem = ib_umem_get_attr(&dev->ib_dev, attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM, size, 0);
 	return umem ?: mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, size, 0);
 }

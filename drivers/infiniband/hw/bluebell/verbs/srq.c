@@ -132,9 +132,10 @@ static int srq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq)
 	struct mlx5_ib_srqc_attr attr = {};
 	int err;
 
-	/* Kernel consumers have no XRC SRQs, and their WQEs do not cross pages. */
+	/* A kernel consumer's SRQ is not of type XRC, and its WQEs do not cross pages. */
 	if (srq->ibsrq.srq_type != IB_SRQT_BASIC)
-		return refuse(-EOPNOTSUPP, "SRQ of type %d of a kernel consumer, only BASIC",
+		return refuse(-EOPNOTSUPP,
+			      "SRQ of type %d of a kernel consumer, only BASIC (0) is possible",
 			      srq->ibsrq.srq_type);
 	if (srq->wq.wqe_shift > PAGE_SHIFT)
 		return refuse(-EINVAL, "SRQ with WQEs of 2^%u bytes, at most 2^%u",
@@ -170,7 +171,7 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 		err = mlx5_ib_qp_check_uidx(ucmd->uidx,
 					    udata->inlen >= offsetofend(typeof(*ucmd), uidx),
 					    ctx->cqe_version);
-	/* An XRC SRQ names its domain, which is the kernel's. */
+	/* An XRC SRQ names its XRC domain, which has no user id. */
 	srq->rsc.uid = type == IB_SRQT_XRC ? MLX5_IB_KERNEL_UID : ctx->uid;
 	return err;
 }
@@ -178,7 +179,7 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 /**
  * mlx5_ib_create_srq - create a shared receive queue
  * @ibsrq: the object, zeroed but for what ib_core sets
- * @init: type and sizes; gets the sizes that it has
+ * @init: type and sizes; gets the sizes that the queue has
  * @udata: struct mlx5_ib_create_srq; NULL for a kernel consumer
  *
  * Implements ibv_create_srq(3) and ib_create_srq() with CREATE_RMP (struct

@@ -31,7 +31,7 @@ static u8 uar_page_origin(const struct mlx5_bfreg_layout *layout, u32 page)
  * mlx5_ib_max_uars - how many UARs BAR 0 has room for
  * @dev: device
  *
- * Firmware may allocate fewer to this function.
+ * Firmware may allocate fewer to this PCI function.
  *
  * Return: the number; 0 for a subfunction, which has a part of another function's BAR.
  */
@@ -46,7 +46,7 @@ u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
 
 /*
  * Any user can use up the UARs and ask for more, so the line is logged at most once in ten seconds.
- * It tells the administrator where to see which processes have the UARs.
+ * The line tells the administrator where to see which processes have the UARs.
  */
 static void uar_report_limit(struct mlx5_ib_dev *dev)
 {
@@ -373,8 +373,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 		return err;
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC &&
 	    (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF || !to_mucontext(uctx)->bfregi.blueflame))
-		return refuse(-EOPNOTSUPP, "UAR of type %d, possible is NC%s", type,
-			      to_mucontext(uctx)->bfregi.blueflame ? " or BF" : "");
+		return refuse(-EOPNOTSUPP, "UAR of type %d, possible is NC (1)%s", type,
+			      to_mucontext(uctx)->bfregi.blueflame ? " or BF (0)" : "");
 
 	entry = mlx5_ib_create_uar_object(to_mucontext(uctx),
 					  type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);

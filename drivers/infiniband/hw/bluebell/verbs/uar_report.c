@@ -22,7 +22,8 @@
 
 /*
  * Find the first entry of a UAR object at @pgoff or behind it, and set @pgoff to the offset of the
- * entry. The caller holds the lock of the mmap_xa. An entry without references is being freed.
+ * entry. The caller holds the lock of the mmap_xa. Entries without references, which are being
+ * freed, are passed over.
  */
 static struct rdma_user_mmap_entry *report_find_object(struct mlx5_ib_ucontext *context,
 						       unsigned long *pgoff)
@@ -210,15 +211,15 @@ static void report_add_up(struct mlx5_ib_uar_report *report)
  * mlx5_ib_uar_report_get - report the UARs of a context
  * @context: the context
  * @room: how many entries the caller has room for; NULL for any number
- * @report: gets the numbers, also with -ENOSPC, and then the lists, which
- *	mlx5_ib_uar_report_free() frees, also after an error
+ * @report: gets the numbers of entries, also if the result is -ENOSPC; on success also the lists.
+ *	mlx5_ib_uar_report_free() has to be called in every case
  *
- * The three lists are of one moment: pages and queues change under the lock of the bfregs only,
- * and entries of UAR objects are inserted under it. UAR objects are freed without that lock, but a
- * UAR object that a queue is rung on stays, because the queue is removed from its list before its
- * reference to the UAR is put.
+ * The three lists are of one moment: pages and queues change only under the lock of the bfregs,
+ * under which entries of UAR objects are inserted, too. UAR objects are freed without that lock,
+ * but the UAR object of a queue in the list stays: a queue leaves the list before it puts its
+ * reference to the object.
  *
- * May sleep, and waits for an ALLOC_UAR of a dynamic page.
+ * May sleep; waits for an ALLOC_UAR of a dynamic page that is in progress.
  *
  * Return: 0, -ENOSPC if there are more entries than @room, or -ENOMEM.
  */

@@ -22,8 +22,8 @@
 #include "verbs/ucontext.h"
 
 /*
- * A request of version 0 is recognised by its length, and is the start of a request of version 2. A
- * library may know a request of version 2 only up to comp_mask.
+ * A request of version 0 is recognised by its length, and has the first fields of a request of
+ * version 2. An old library may send a request of version 2 that ends with comp_mask.
  */
 static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
@@ -49,7 +49,7 @@ static void ucontext_fill_clock(struct mlx5_core_dev *mdev,
 {
 	if (mdev->clock_info)
 		resp->clock_info_versions = BIT(MLX5_IB_CLOCK_INFO_V1);
-	/* mlx5_ib_mmap() maps the page of the counter only if the page is no larger. */
+	/* mlx5_ib_mmap() maps the clock only if pages of the host are no larger than this. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
 		return;
 	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
@@ -238,7 +238,7 @@ void mlx5_ib_disassociate_ucontext(struct ib_ucontext *uctx)
 /**
  * mlx5_ib_query_ucontext - repeat the response for a process that imports the context
  * @uctx: the context, opened by another process that passed on its fd
- * @attrs: MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX takes struct
+ * @attrs: MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX gets struct
  *	mlx5_ib_alloc_ucontext_resp
  *
  * Return: 0 or -EFAULT.

@@ -26,8 +26,8 @@ static noinline int wr_build_umr(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe
 }
 
 /*
- * The RDMA core drains a queue pair of any type by an RDMA WRITE, to a queue pair in the error
- * state, whose WQEs the device flushes without reading more than their control segments.
+ * ib_drain_qp() posts an RDMA WRITE whatever the type of the queue pair, which is in the error
+ * state then: of a WQE that it flushes, the device reads no more than the control segment.
  */
 static inline bool wr_is_drain(const struct ib_send_wr *wr, enum ib_qp_state state)
 {
@@ -59,7 +59,7 @@ static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
 	int ds;
 
 	if (unlikely(!op))
-		return refuse(-EINVAL, "send of opcode %d, which the QP type does not have",
+		return refuse(-EINVAL, "send request of opcode %d, which the QP type does not have",
 			      wr->opcode);
 	wqe = mlx5_ib_sq_begin(sq);
 	ds = wr_build(dev, &sq->to, op, wqe, wr, state);
@@ -90,7 +90,7 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 
 	if (!sq->requests || state < IB_QPS_RTS) {
 		*bad = wr;
-		return refuse(-EINVAL, "send in state %d, needs RTS and a send queue", state);
+		return refuse(-EINVAL, "send in state %d, needs RTS (3) and a send queue", state);
 	}
 	guard(spinlock_irqsave)(&sq->lock);
 	for (; wr != end; wr = wr->next) {
@@ -100,7 +100,7 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 			break;
 		}
 	}
-	/* Under the lock: a failure that is not seen here flushes the requests later. */
+	/* The flush takes the lock, too: it finds the requests if the failure is not seen here. */
 	if (unlikely(READ_ONCE(dev->failed)))
 		mlx5_ib_kcq_wake(qp->wqs->send_cq);
 	else if (wr != first)

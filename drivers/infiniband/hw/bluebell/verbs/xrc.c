@@ -2,7 +2,7 @@
 /*
  * XRC domains, and the driver's own objects for XRC queue pairs. The context of a queue pair at the
  * device names a PD, CQs and an SRQ. Verbs give an initiator no CQ and no SRQ to receive with, and
- * a target nothing but its domain; so the driver's objects are named.
+ * a target nothing but its domain; so the context names the driver's objects instead.
  */
 
 #include <linux/slab.h>
@@ -27,7 +27,7 @@
 /**
  * struct mlx5_ib_xrc - the driver's own objects
  * @cq: CQ of both kinds of queue pairs and of the SRQ. Its PD is that of the targets
- *	and of the SRQ; no memory key is in it
+ *	and of the SRQ; no memory key is in this PD
  * @srq_xrcdn: XRC domain of the SRQ
  * @empty_xrcdn: XRC domain of the initiators. It has no SRQ, so an initiator receives nothing
  * @srq_mem: memory of the SRQ
@@ -58,7 +58,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 	if (err)
 		return err;
-	/* Without the user id: other processes may open the domain, which may outlive this one. */
+	/* Without a user id: other processes may use the domain, even after this one has ended. */
 	return mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
 				       &to_mxrcd(ibxrcd)->xrcdn);
 }
@@ -70,7 +70,8 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  *
  * May sleep, for a third of a second if firmware refuses.
  *
- * Return: 0: ib_core miscounts the users of a domain that it could not free.
+ * Return: 0, also if firmware refuses: ib_core miscounts the users of a domain that it could not
+ * free.
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
@@ -183,7 +184,7 @@ int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev)
 	int err;
 
 	if (!dev->caps.has_xrc)
-		return refuse(-EOPNOTSUPP, "the device has no XRC");
+		return refuse(-EOPNOTSUPP, "the device has no XRC (xrc or issi is 0)");
 	/* Pairs with xrc_init(). */
 	if (smp_load_acquire(&dev->xrc))
 		return 0;
