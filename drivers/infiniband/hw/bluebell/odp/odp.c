@@ -41,7 +41,7 @@ static int odp_explicit_create(struct odp_mr *mr)
 	struct odp_leaf *leaf;
 
 	if (ibmr->length >> PAGE_SHIFT >= MLX5_IB_MAX_PAGED_MTTS)
-		return refuse(-ENOMEM, "paged region of %llu bytes, below %lu pages are possible",
+		return refuse(-ENOMEM, "paged region of %llu bytes, must have fewer than %lu pages",
 			      ibmr->length, MLX5_IB_MAX_PAGED_MTTS);
 	leaf = mlx5_ib_odp_leaf_create(mr, &mr->mr.mkey, mr->start, ibmr->length, ibmr->iova);
 	if (IS_ERR(leaf))
@@ -69,19 +69,21 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 	if (!odp_can_page(dev, access))
 		return refuse(-EOPNOTSUPP, "access %#x: %s", access,
 			      dev->odp ? "windows cannot be bound to paged memory" :
-					 "the device has no paging");
+					 "no paging that the driver can use (pg)");
 	if (overflows_type(start, unsigned long))
 		return refuse(-EOVERFLOW, "memory at %#llx, which exceeds 32 bits", start);
-	/* ib_core has checked that for processes, but not for kernel consumers. */
+	/* ib_core has compared the offsets for processes, but not for kernel consumers. */
 	if (offset_in_page(start ^ iova))
 		return refuse(-EINVAL, "memory at %#llx, region at %#llx: offsets in a page differ",
 			      start, iova);
 	if (!odp_is_implicit(start, length))
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
-		return refuse(-EOPNOTSUPP, "the device has no implicit regions");
+		return refuse(-EOPNOTSUPP,
+			      "implicit ODP needs null_mkey, max_indirection, fixed_buffer_size");
 	if (iova || access & IB_ACCESS_HUGETLB)
-		return refuse(-EINVAL, "implicit region at %#llx, access %#x: only 0, no HUGETLB",
+		return refuse(-EINVAL,
+			      "implicit region at %#llx, must be 0; access %#x, no HUGETLB (0x80)",
 			      iova, access);
 	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 }
@@ -125,16 +127,16 @@ static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
 
 	if (mr->mm != current->mm)
-		return refuse(-EINVAL, "re-registration of memory of another process");
+		return refuse(-EINVAL, "another process has registered the memory");
 	*start = mr->start;
 	*length = base->ibmr.length;
 	return 0;
 }
 
 /*
- * Deregister a region, once the faults on it have been resolved. If the firmware refuses to
- * destroy a key, the region is as it was or, if it is implicit, its root may have been
- * destroyed, so that the device reaches nothing through it.
+ * Deregister a region, once the faults on it have been resolved. If firmware refuses to destroy a
+ * key, the region is as it was, except that pages may have been unmapped. The root of an implicit
+ * region may have been destroyed: then the device reaches nothing through the region.
  */
 static int odp_mr_dereg(struct mlx5_ib_mr *base)
 {
@@ -208,7 +210,7 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	/* Pages are looked up in the address space long after the process may have left it. */
+	/* Faults look up pages in the address space, also after the process has left it. */
 	mr->process = mlx5_ib_odp_process_get(dev->odp, current->mm);
 	if (!mr->process)
 		return ERR_PTR(-ENOMEM);
@@ -296,9 +298,9 @@ static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_od
  * @dev: device
  *
  * Leaves @dev->odp NULL, which is no error, on a device that does not page, that pages
- * only by the newer memory scheme of faults, or on which UMR cannot change every
- * translation entry of a key. What paging needs of the device is created for the first paged
- * region: mlx5_ib_odp_start().
+ * only by the newer memory scheme of faults, on which UMR cannot change every translation entry of
+ * a key, or whose keys cannot have pages of PAGE_SIZE. What paging needs of the device is created
+ * for the first paged region: mlx5_ib_odp_start().
  *
  * Return: 0 or -ENOMEM.
  */

@@ -49,7 +49,8 @@ static inline void mlx5_ib_fill_odp_attr(struct mlx5_ib_dev *dev, struct ib_devi
 static inline struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 					    u32 access)
 {
-	return ERR_PTR(refuse(-EOPNOTSUPP, "this kernel has no on-demand paging"));
+	return ERR_PTR(refuse(-EOPNOTSUPP,
+			      "the kernel has no CONFIG_INFINIBAND_ON_DEMAND_PAGING"));
 }
 
 static inline struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,

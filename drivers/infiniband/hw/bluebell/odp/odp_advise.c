@@ -4,8 +4,8 @@
  *
  * Advice that the caller does not wait for goes to a queue of the context, which one work item
  * serves in slices, on a workqueue that resolves no page faults. The queue is short: a
- * caller that finds it full waits for room. Advice holds no reference to a region
- * while it waits, nor to an address space, and it ends with the context.
+ * caller that finds it full waits for room. Advice in the queue holds no reference to a region or
+ * to an address space, and is dropped when the context is closed.
  */
 
 #include <linux/jiffies.h>
@@ -21,7 +21,7 @@
 
 /* Pieces of advice that a context can have in its queue. */
 #define ADVICE_MAX	32
-/* How long a context is served before the other contexts. */
+/* How long the work item of a context runs before those of other contexts have a turn. */
 #define ADVICE_SLICE	msecs_to_jiffies(20)
 /* How long advice waits for faults at most, before each of its steps. */
 #define FAULTS_FIRST	msecs_to_jiffies(20)
@@ -98,8 +98,7 @@ static struct odp_mr *odp_advice_get_mr(struct mlx5_ib_odp *odp, const struct od
 }
 
 /*
- * Map the next few pages. Returns 1 if that was the last of the advice, 0 if there is more, or a
- * negative errno.
+ * Map the next few pages. Returns 0; 1 if there was nothing left to map; or a negative errno.
  */
 static int odp_advice_step(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 {
@@ -170,7 +169,7 @@ static void odp_advice_work(struct work_struct *work)
 	while ((advice = odp_advice_first(queue))) {
 		if (READ_ONCE(queue->odp->stopping) || odp_advice_step(queue->odp, advice))
 			odp_advice_remove(queue, advice);
-		/* Serve the other contexts first. */
+		/* Let the work items of other contexts run first. */
 		if (time_after(jiffies, end)) {
 			queue_work(queue->odp->advice_wq, &queue->work);
 			return;
@@ -239,7 +238,8 @@ static int odp_advice_append(struct mlx5_ib_odp *odp, struct mlx5_ib_ucontext *c
  * mlx5_ib_odp_close_context - drop the advice of a context
  * @context: the context, none of whose objects is left
  *
- * May sleep, while a few pages are being mapped.
+ * May sleep, for some tens of milliseconds if the work item is waiting until page faults have been
+ * resolved.
  */
 void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context)
 {
@@ -310,8 +310,8 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
  * @num_sge: number of ranges
  * @attrs: of the call; names the context. NULL if a kernel consumer calls ib_advise_mr()
  *
- * Implements ibv_advise_mr(3). Without FLUSH, a context that has much advice in its queue waits for
- * some of the advice to be served. Kernel consumers have no such queue, so that their advice is
+ * Implements ibv_advise_mr(3). Without FLUSH, the advice goes to the queue of the context, and the
+ * function waits only if the queue is full. Kernel consumers have no such queue, so their advice is
  * served at once, as with FLUSH. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for other advice; -EINVAL for other flags; -EFAULT for a key

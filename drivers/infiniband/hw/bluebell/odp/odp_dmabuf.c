@@ -24,15 +24,16 @@ static struct ib_umem_dmabuf *odp_dmabuf_umem(const struct odp_mr *mr)
 	return to_ib_umem_dmabuf(mr->mr.umem);
 }
 
-/* Number of entries of the key, one a PAGE_SIZE: after a move, pages may be as small as that. */
+/* Entries of the key, one for each PAGE_SIZE: pages may be as small as that after a move. */
 static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
 {
 	return ALIGN(ib_umem_num_dma_blocks(umem, PAGE_SIZE), MLX5_IB_UMR_BLOCK_MTTS);
 }
 
 /*
- * Clear all translation entries of the key, or destroy it: the device reaches nothing through it
- * afterwards. Called with the reservation lock held.
+ * Clear all translation entries of the key, or else destroy the key: afterwards the device reaches
+ * nothing through the key, unless firmware has refused to destroy it, which is logged. Called with
+ * the reservation lock held.
  */
 static void odp_dmabuf_clear(struct odp_mr *mr)
 {
@@ -67,8 +68,8 @@ static const struct dma_buf_attach_ops odp_dmabuf_attach_ops = {
 };
 
 /*
- * Map all of the memory into the device. Called with the reservation lock held. Returns 1 if it is
- * mapped already.
+ * Map all of the memory into the device. Called with the reservation lock held. Returns 1 if the
+ * memory is mapped already.
  */
 static int odp_dmabuf_map(struct odp_mr *mr)
 {
@@ -142,7 +143,7 @@ static int odp_dmabuf_destroy(struct odp_mr *mr)
 	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
 	int err;
 
-	/* An exporter that moves either finds the key in use or finds it destroyed. */
+	/* An exporter that moves the memory finds the key either in use or destroyed. */
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
 	err = mlx5_ib_mkey_destroy(mr->odp->dev, &mr->mr.mkey);
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
@@ -183,11 +184,11 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 		return err;
 	}
 	mr->ops = &odp_dmabuf_ops;
-	/* While the UMR queue pair is stopped nothing can be mapped: the first access maps it. */
+	/* While the UMR queue pair is stopped, leave it to the first access to map the memory. */
 	can_map = !mlx5_ib_umr_await(mr->odp->dev);
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
 	err = can_map ? min(odp_dmabuf_map(mr), 0) : 0;
-	/* With the lock held: afterwards a move of the exporter may destroy the key. */
+	/* Published before the lock is released: after that, a move may destroy the key. */
 	if (!err)
 		mlx5_ib_publish_mr(mr->odp->dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);

@@ -2,8 +2,8 @@
 /*
  * The processes that have paged regions, and how many faults of each are being resolved. A fault on
  * a page of a file takes as long as the file system does, and a process may have a file system of
- * its own (FUSE). The faults of all processes share the slots of one workqueue, so no process gets
- * all of them.
+ * its own (FUSE). The faults of all processes share the slots of one workqueue, so each process has
+ * a share of the slots only.
  */
 
 #include <linux/cleanup.h>
@@ -13,7 +13,7 @@
 
 #include "odp/odp_internal.h"
 
-/* A process may have this share of the free slots. */
+/* The number of free slots, divided by this, is the number that a process may have. */
 #define FREE_SHARE	16
 
 static struct odp_process *odp_process_find(struct mlx5_ib_odp *odp, struct mm_struct *mm)
@@ -52,13 +52,14 @@ static void odp_process_free(struct odp_process *process)
 }
 
 /**
- * mlx5_ib_odp_process_get - find a process that has paged regions, or add it to them
+ * mlx5_ib_odp_process_get - find the struct odp_process of an address space, or create it
  * @odp: paging state of the device
  * @mm: address space of the process
  *
  * May sleep; takes processes_lock.
  *
- * Return: the process, for mlx5_ib_odp_process_put(); or NULL if there is no memory.
+ * Return: the process, with a reference that mlx5_ib_odp_process_put() releases; NULL if there is
+ * no memory.
  */
 struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_struct *mm)
 {
@@ -100,14 +101,17 @@ void mlx5_ib_odp_process_put(struct odp_process *process)
 
 /*
  * The more slots are taken, the fewer a process may have, but one in any case. A single process
- * gets 60, and other processes find a slot until more than 80 have as many as they may have.
+ * gets 60. All slots are taken only if more than 80 processes have as many as they may have.
  */
 static bool odp_process_take_slot(struct odp_process *process)
 {
 	unsigned int taken = atomic_read(&process->odp->num_slots);
 
 	lockdep_assert_held(&process->lock);
-	/* Two processes at a time may take the same slot, so there may be some more. */
+	/*
+	 * The count can exceed MLX5_IB_ODP_NUM_SLOTS: a process always gets its first slot, and
+	 * processes read the count in parallel, each under its own lock.
+	 */
 	taken = min(taken, MLX5_IB_ODP_NUM_SLOTS);
 	if (process->slots && process->slots >= (MLX5_IB_ODP_NUM_SLOTS - taken) / FREE_SHARE)
 		return false;

@@ -62,8 +62,8 @@
 #define MEMORY_PAUSE_MS	10
 /*
  * How often in a row a fault is answered although nothing could be mapped for it, before the work
- * request fails: if the process cannot write to memory to which the device perhaps wants to write,
- * and if no key of a WQE leads to paged memory.
+ * request fails: MAX_REFUSED if the memory, to which the device perhaps wants to write, cannot be
+ * mapped for writing; MAX_UNPAGED if no key of a WQE leads to paged memory.
  */
 #define MAX_REFUSED	8
 #define MAX_UNPAGED	1
@@ -137,8 +137,9 @@ static void odp_fault_leave(struct odp_process **slot)
 }
 
 /*
- * Whether the fault has a slot of a process. It keeps the slot until it is answered or needs a slot
- * of another process.
+ * Take a slot of a process for the fault, unless the fault has one, or the region is over a dma-buf
+ * and so has no process. The fault keeps the slot until it is answered or needs a slot of another
+ * process. Returns false if the process has no slot for the fault.
  */
 static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *process)
 {
@@ -212,7 +213,7 @@ static void odp_repeated_set(const struct odp_fault_state *state, unsigned int t
 /*
  * All that a fault needs was mapped already. That is so if another queue has faulted on the same
  * pages, and then the queue just goes on. But if the fault is reported again, the device may want
- * to write, whatever it says.
+ * to write, whatever the event says.
  */
 static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *want, u64 need,
 				      struct odp_fault_state *state)
@@ -380,9 +381,9 @@ static int odp_fault_resolve(struct odp_fault_state *state, struct mlx5_ib_rsc *
 	*queue = mlx5_ib_rsc_get(state->odp->dev, fault->type == MLX5_WQE_PF_TYPE_RMP ?
 				 MLX5_RES_SRQ : MLX5_RES_QP, fault->wq_num);
 	/*
-	 * The driver does not know a queue that a process has created by commands of its own, or
-	 * that is being destroyed, which firmware may still refuse. Resume the queue with an error,
-	 * or it stays stopped until it is destroyed.
+	 * The table does not have a queue that a process has created by commands of its own, or
+	 * that is being destroyed, which firmware may still refuse. Resume such a queue with an
+	 * error: otherwise it would stay stopped until it is destroyed.
 	 */
 	return *queue ? odp_fault_resolve_wqe(state, *queue) : -ENOENT;
 }
@@ -516,7 +517,7 @@ static int odp_fault_notify(struct notifier_block *nb, unsigned long action, voi
 /* What has been created stays, if creation fails later, until mlx5_ib_odp_stop(). */
 static int odp_create_workqueues(struct mlx5_ib_odp *odp)
 {
-	/* Queues stand still until their faults are resolved, so nothing else shares this one. */
+	/* Queues stand still until their faults are resolved: @fault_wq runs nothing else. */
 	if (!odp->fault_wq)
 		odp->fault_wq = alloc_workqueue("bluebell_fault",
 						WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
@@ -557,8 +558,8 @@ static int odp_create_eq(struct mlx5_ib_odp *odp)
  * Creates UMR, its buffer for unmapping pages, workqueues and the page-fault event queue
  * (CREATE_EQ, struct mlx5_ifc_create_eq_in_bits). To be called before a region is registered,
  * because MMU notifiers and page faults, which may come during memory reclaim, create nothing; and
- * not earlier, because all that costs memory, a thread and an interrupt. It stays until the device
- * is removed. May sleep; takes start_lock and first_use.
+ * not earlier, because all that costs memory, a thread and an interrupt. What has been set up stays
+ * until the device is removed. May sleep; takes start_lock and first_use.
  *
  * Return: 0; -EOPNOTSUPP if UMR does not work any more; -ENOMEM; -EINTR if the task is being
  * killed; or the errno of a firmware refusal. After an error the next caller tries again.
@@ -572,7 +573,8 @@ int mlx5_ib_odp_start(struct mlx5_ib_odp *odp)
 		return err;
 	/* Pages can be mapped and unmapped by UMR only. */
 	if (mlx5_ib_umr_is_gone(dev))
-		return refuse(-EOPNOTSUPP, "paged memory needs UMR, which has failed for good");
+		return refuse(-EOPNOTSUPP,
+			      "paged memory needs UMR, which has failed: rebind the driver");
 	ACQUIRE(mutex_kill, lock)(&odp->start_lock);
 	err = ACQUIRE_ERR(mutex_kill, &lock);
 	if (err || odp->eq)
@@ -609,7 +611,7 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
 	/* @eq_work queues faults. */
 	flush_work(&odp->eq_work);
-	/* Waits until the faults of all events taken have been answered, with a slot or not. */
+	/* Waits until all faults have been answered, those that wait for a slot included. */
 	if (odp->fault_wq)
 		destroy_workqueue(odp->fault_wq);
 	WARN_ON_ONCE(atomic_read(&odp->num_faults) || atomic_read(&odp->num_slots));

@@ -91,7 +91,7 @@ struct odp_chunk {
  * @isolated: the leaf is being removed from its tree, and has no pages: the notifier passes
  *	over the leaf
  * @emptied: called with @lock held, possibly from memory reclaim, after the notifier has
- *	unmapped the last page or while the leaf is @dead; NULL if the owner of the leaf
+ *	unmapped the last page, or any page while the leaf is @dead; NULL if the owner of the leaf
  *	need not know
  * @refs: one reference of the tree, one of each user. Implicit regions only
  * @reclaim: destroys the leaf if it has no page or no key. While queued, holds a
@@ -321,7 +321,7 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr);
 /* odp_dmabuf.c */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
 
-/* Instead of the number of a protection domain: the domain of the key that the device has named. */
+/* In place of a domain's number: any domain, because the device has checked the key. */
 #define MLX5_IB_ODP_ANY_PD	(~0U)
 
 /**

@@ -10,9 +10,9 @@
  *
  * struct ib_umem_odp is not used, because its tables are of the size of the leaf and not charged to
  * the process, and because ib_umem_odp_map_dma_and_lock() has hmm_range_fault() write to the
- * list of mapped pages without a lock. What hmm_range_fault() has read before, it writes
- * back after an invalidation has cleared the entry or another fault has mapped the page. The
- * list then names a page that the process no longer has.
+ * list of mapped pages without a lock. hmm_range_fault() may write back what it has read of an
+ * entry before an invalidation cleared the entry or another fault mapped the page. The list then
+ * names a page that the process no longer has.
  */
 
 #include <linux/dma-mapping.h>
@@ -68,8 +68,9 @@ static struct odp_chunk *odp_leaf_alloc_chunk(struct odp_leaf *leaf, size_t inde
 }
 
 /*
- * Get the chunk of an index, allocated if there is none. It stays until odp_leaf_put_chunk(). Takes
- * the lock, and allocates before, because memory reclaim takes the lock, too.
+ * Get the chunk of an index, allocated if there is none. The chunk stays until
+ * odp_leaf_put_chunk(). Takes the lock, but allocates without it, because memory reclaim takes the
+ * lock, too.
  */
 static struct odp_chunk *odp_leaf_get_chunk(struct odp_leaf *leaf, size_t index)
 {
@@ -243,8 +244,8 @@ static void odp_leaf_clear_chunk(struct odp_leaf *leaf, struct odp_chunk *chunk,
 
 /*
  * Clear entries [@first, @end): afterwards the device reaches none of their pages. If UMR fails,
- * the key is destroyed. Called with the lock held, possibly from memory reclaim: allocates
- * nothing.
+ * the key is destroyed; if firmware refuses that, too, the log says so. Called with the lock held,
+ * possibly from memory reclaim: allocates nothing.
  */
 static void odp_leaf_clear(struct odp_leaf *leaf, size_t first, size_t end)
 {
@@ -384,9 +385,9 @@ static void odp_leaf_put_list(const void *list)
 }
 
 /*
- * Write entries of a chunk, numbered in the chunk, to the key. @list is a page to copy them to, and
- * not memory of a slab cache, because a reference would not keep that. @base is the number of the
- * chunk's first entry.
+ * Write entries of a chunk, numbered in the chunk, to the key. The UMR carries a few entries; more
+ * are copied to @list, which is a page and not memory of a slab cache, because a reference keeps
+ * only a page from being freed. @base is the number of the chunk's first entry.
  */
 static int odp_leaf_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
 			       size_t first, size_t num, __be64 *list)
@@ -595,7 +596,7 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	int err;
 
 	if (check_add_overflow(start, length, &end) || PAGE_ALIGN(end) < end)
-		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx wrap", length, start));
+		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx wrap around", length, start));
 	num = (PAGE_ALIGN(end) - first) >> PAGE_SHIFT;
 	err = odp_leaf_check_device(mr->odp->dev->dma_device);
 	if (err)
@@ -632,7 +633,7 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
 	lockdep_assert_held(&leaf->lock);
 	if (leaf->dead)
 		return;
-	/* A key that the pool does not take stays in use if firmware refuses to destroy it. */
+	/* A key that is not of the pool has to work on if firmware refuses to destroy it. */
 	if (leaf->key.mkey->class < 0 ||
 	    mlx5_ib_mkey_umr_revoke(leaf->mr->odp->dev, leaf->key.mkey))
 		odp_leaf_clear(leaf, 0, leaf->num_pages);

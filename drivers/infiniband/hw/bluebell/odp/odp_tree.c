@@ -30,7 +30,7 @@ static u64 odp_tree_child_base(const struct odp_dir *dir, unsigned long index)
 	return dir->key.base + ((u64)index << dir->shift);
 }
 
-/* Build entries for the device: of @dir->children, or else leading to the null key. */
+/* Build entries for the device, which lead to children of @dir, or else to the null key. */
 static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsigned long first,
 				  unsigned long num, struct mlx5_ksm *ksm)
 {
@@ -210,7 +210,7 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 		/* Without its root, what is left of the tree waits for another deregistration. */
 		if (mr->root->key.mkey->destroyed || !odp_tree_isolate_leaf(leaf))
 			break;
-		/* A deregistration waits for this work: its key is not published any more. */
+		/* A deregistration waits for this work, then destroys the leaf: do not retry. */
 		if (odp_tree_remove_leaf(mr, leaf))
 			leaf = NULL;
 		else
@@ -243,8 +243,8 @@ static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
 /*
  * Release a reference to a leaf. A leaf that has no page or no key is reclaimed: a range that
  * cannot be paged in must not cost memory either. Called with the lock of the tree, which reclaim
- * takes, too: a reclaim that gives up because of this reference has done so before, so that another
- * one is queued here.
+ * takes, too: a reclaim that gives up because of this reference does so before this function is
+ * called, and another one is queued here.
  */
 static void odp_tree_put_leaf(struct odp_leaf *leaf)
 {
@@ -323,8 +323,8 @@ static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long re
 /* ---- the whole tree ------------------------------------------------------------ */
 
 /*
- * Destroy a table, then its children: once its key has been destroyed, no entry leads to
- * them. If the firmware refuses one, a repeated call goes on from there.
+ * Destroy a table, then its children: once the key of the table has been destroyed, no entry leads
+ * to the children. If firmware refuses to destroy a key, another call goes on from there.
  */
 static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 {

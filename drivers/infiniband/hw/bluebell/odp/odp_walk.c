@@ -21,8 +21,8 @@
  */
 #define MAX_TABLES	64
 /*
- * Tables that lead to each other are followed by recursion. Devices allow four at most; the stack
- * has room for a few more, and for paging in from there.
+ * Tables that lead to each other are followed by recursion. Devices allow four levels at most; the
+ * stack has room for a few more, and for paging in from there.
  */
 #define MAX_DEPTH	8
 #define MAX_ENTRIES	SZ_1M
@@ -132,7 +132,7 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
 	walk->found = true;
 	/*
 	 * The device has checked the domain of the keys that it read. The process may have changed
-	 * the WQE or a table since then, so check that of this one.
+	 * the WQE or a table since then, so check the domain of this region.
 	 */
 	if (want->pdn == MLX5_IB_ODP_ANY_PD || want->pdn == READ_ONCE(mr->mr.pdn))
 		err = walk->fn(mr, want, walk->arg);
