@@ -19,7 +19,7 @@
 #include "port.h"
 #include "verbs/mr.h"
 
-/* The device reads longer descriptors in more than one step. */
+/* The device reads longer send WQEs in more than one step. */
 #define MAX_SQ_DESC		512
 /*
  * Entries of 64 bytes that libmlx5 reserves in the send queue of an RC QP for each request, so that

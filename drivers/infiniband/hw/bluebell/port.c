@@ -60,10 +60,10 @@ static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
 }
 
 /**
- * mlx5_ib_query_port - attributes of a port
+ * mlx5_ib_query_port - read the attributes of a port
  * @ibdev: device
  * @num: number of the port
- * @props: the attributes; zeroed by ib_core
+ * @props: gets the attributes; zeroed by ib_core
  *
  * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. The registers
  * PTYS and PVLC, for the link, are read again after an event of the port, or if the state of the
@@ -107,11 +107,11 @@ int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_po
 }
 
 /**
- * mlx5_ib_query_gid - entry of the GID table
+ * mlx5_ib_query_gid - read an entry of the GID table
  * @ibdev: device
  * @num: number of the port
  * @index: of the entry; ib_core asks for entries of the table only
- * @gid: the entry
+ * @gid: gets the entry
  *
  * May sleep.
  *
@@ -125,11 +125,11 @@ int mlx5_ib_query_gid(struct ib_device *ibdev, u32 num, int index, union ib_gid 
 }
 
 /**
- * mlx5_ib_query_pkey - entry of the P_Key table
+ * mlx5_ib_query_pkey - read an entry of the P_Key table
  * @ibdev: device
  * @num: number of the port
  * @index: of the entry; ib_core and its users ask for entries of the table only
- * @pkey: the entry
+ * @pkey: gets the entry
  *
  * May sleep.
  *

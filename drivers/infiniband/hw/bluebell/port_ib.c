@@ -56,8 +56,8 @@ static void port_fill_link(const struct mlx5_ib_port_link *link, struct ib_port_
 }
 
 /*
- * Width and speed of a link change only while the link is down, and the number of virtual lanes
- * never does. So what was read of the link stays valid until an event of the port, or until the
+ * Width and speed of a link change only while the link is down; the number of virtual lanes never
+ * changes. So what was read of the link stays valid until an event of the port, or until the
  * state of the port has changed: the event of that change may still be on its way.
  */
 static bool port_knows_link(struct mlx5_ib_port *port, struct ib_port_attr *props)

@@ -89,7 +89,7 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 		return -ENOMEM;
 	mlx5_ib_fw_name_object(in, form->opcode, number);
 	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, sizeof(in), out, form->outlen);
-	/* Destroyed because its process has ended: -EAGAIN makes resource tracking skip it. */
+	/* The object is gone with its process: -EAGAIN makes resource tracking skip it. */
 	if (err == -ENOENT)
 		return -EAGAIN;
 	return err ?: nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, form->size, out + form->offset);

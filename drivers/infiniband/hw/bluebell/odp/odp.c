@@ -192,8 +192,9 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  * that UMR fills). May sleep.
  *
  * Return: the region, or an ERR_PTR: -EINVAL and -EOPNOTSUPP as mlx5_ib_reg_user_mr(),
- * -EOPNOTSUPP also with IB_ACCESS_MW_BIND, and if UMR does not work any more; -ENOMEM also for a
- * region with too many pages; as mlx5_ib_odp_start() if paging cannot be set up.
+ * -EOPNOTSUPP also with IB_ACCESS_MW_BIND, if UMR does not work any more, and if the device may
+ * need bounce buffers; -ENOMEM also for a region with too many pages; as mlx5_ib_odp_start() if
+ * paging cannot be set up.
  */
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {

@@ -293,7 +293,7 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
 		mr = odp_advice_get_mr(odp, advice, i);
 		if (!mr)
 			return ERR_PTR(refuse(-EFAULT,
-					      "the PD has no paged region 0x%x for this advice",
+					      "PD has no paged region (key 0x%x) for this advice",
 					      advice->part[i].lkey));
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
@@ -331,7 +331,7 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 	int err;
 
 	if (!odp)
-		return refuse(-EOPNOTSUPP, "advice %d, but the device has no paging", advice);
+		return refuse(-EOPNOTSUPP, "advice %d, but the device has no paging (pg)", advice);
 	if (advice >= ARRAY_SIZE(reqs))
 		return refuse(-EOPNOTSUPP, "advice %d, 0 to %zu are possible", advice,
 			      ARRAY_SIZE(reqs) - 1);

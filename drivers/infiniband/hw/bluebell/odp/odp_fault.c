@@ -17,8 +17,8 @@
  *   faults are resolved. @num_faults counts the faults; advice gives way to them.
  * * **Waiting.** A process can keep a fault from being resolved for as long as it likes, so each
  *   process has a share of the slots (odp_fairness.c). A fault takes a slot at the process whose
- *   memory it needs. If there is none, the fault gives up its slot at any other process and waits,
- *   without a task, until a fault of that process leaves; then it is queued again.
+ *   memory it needs, and gives up its slot at any other process. If the process has no slot left,
+ *   the fault waits, without a task, until a fault of the process leaves; then it is queued again.
  * * **Resolved.** The bytes that the device needs are mapped, or the memory does not exist or may
  *   not be written. What the operation will touch later is mapped if that is possible, up to 4 MiB
  *   in all.
@@ -27,7 +27,7 @@
  *   meanwhile is no error. The fault leaves its slot afterwards.
  *
  * A fault at a remote key names the memory itself. A fault at a WQE names a queue, to which the
- * work item holds a reference, and an operation of the queue reads the WQE. A queue
+ * work item holds a reference, and an operation of the queue reads the WQE. A fault of a queue
  * that the driver does not know, and a fault of an unknown kind, are answered with an error.
  *
  * If everything was mapped already, another queue may have faulted on the same pages before, and
@@ -36,7 +36,7 @@
  * fault is answered with an error when it is reported for the ninth time in a row. A list of a WQE
  * without a key of a paged region is answered with an error the second time. @repeated counts these
  * repetitions, under @repeated_lock, by what identifies the fault; a report more than 5 s later is
- * a new fault, and one whose event came before the last answer is that of another queue.
+ * a new fault, and a report whose event came before the previous answer is of another queue.
  */
 
 #include <kunit/visibility.h>
@@ -74,7 +74,7 @@
 
 /**
  * struct odp_fault_work - a fault from its event to its answer
- * @work: resolves it
+ * @work: resolves the fault
  * @odp: paging state of the device
  * @fault: the fault
  * @slot: process whose slot the fault has, or NULL
@@ -346,8 +346,8 @@ static int odp_fault_resolve_wqe(struct odp_fault_state *state, struct mlx5_ib_r
 }
 
 /*
- * Let the faulting queue go on. The queue stays stopped until the firmware accepts the
- * command, so a refused command is repeated, unless the queue has been destroyed.
+ * Let the faulting queue go on. The queue stays stopped until firmware accepts the command, so a
+ * refused command is repeated for a third of a second, unless the queue has been destroyed.
  */
 static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
 {
@@ -411,7 +411,7 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
  * be mapped. May sleep.
  *
  * Return: NULL; or, if the fault was not answered, a process that has no slot for it, with a
- * reference: the fault is to be resolved again when it has a slot.
+ * reference: the fault is to be resolved again when the fault has a slot.
  */
 VISIBLE_IF_KUNIT
 struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,

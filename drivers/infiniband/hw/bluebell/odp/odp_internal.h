@@ -47,7 +47,7 @@ struct mlx5_ib_fault;
  * @mkey: memory key: the region's for a root or an explicit region, otherwise @own
  * @own: memory key of a directory, or of a leaf of an implicit region
  * @base: first address of the key
- * @linked: the device has the entry that leads here. False also when the UMR that was to
+ * @linked: the device has the entry that leads to this key. False also when the UMR that was to
  *	write the entry failed: the entry is then written before the key is used
  */
 struct odp_key {
@@ -62,7 +62,7 @@ struct odp_key {
 #define MLX5_IB_ODP_CHUNK_BYTES	(MLX5_IB_ODP_CHUNK_PAGES * PAGE_SIZE)
 
 /**
- * struct odp_chunk - the tables of a part of a leaf, which exist while the part has pages
+ * struct odp_chunk - the tables of a part of a leaf, which exist while the part has pages or users
  * @map: the pages that are mapped, and their DMA addresses
  * @mtt: translation entries of the key, as the device has them
  * @npages: number of pages that are mapped
@@ -208,7 +208,7 @@ static inline u64 odp_range_pages(u64 addr, u64 len)
 	return (offset_in_page(addr) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
 }
 
-/* Number of faults that are remembered. */
+/* Number of faults that @repeated of struct mlx5_ib_odp has room for. */
 #define MLX5_IB_ODP_NUM_REPEATED	64
 
 /**

@@ -436,7 +436,7 @@ static bool odp_leaf_has_pages(struct odp_leaf *leaf, size_t first, size_t num, 
 	return true;
 }
 
-/* Map pages of one chunk. @first and @num are the pages' numbers in the leaf. */
+/* Map the pages of one chunk that @page lists. @first is the number of the first in the leaf. */
 static int odp_leaf_page_in_locked(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t first,
 				   size_t num, void *page)
 {
@@ -585,8 +585,9 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
  *
  * May sleep.
  *
- * Return: the leaf with one reference, or an ERR_PTR: -EOVERFLOW for a range that wraps,
- * -EFAULT if the process is being killed, -ENOMEM, or the errno of a firmware refusal.
+ * Return: the leaf with one reference, or an ERR_PTR: -EOVERFLOW for a range that wraps around,
+ * -EOPNOTSUPP if the device may need bounce buffers, -EFAULT if the process is being killed,
+ * -ENOMEM, or the errno of a firmware refusal.
  */
 struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,
 					 u64 length, u64 iova)
@@ -633,7 +634,7 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
 	lockdep_assert_held(&leaf->lock);
 	if (leaf->dead)
 		return;
-	/* A key that is not of the pool has to work on if firmware refuses to destroy it. */
+	/* A key that is not of the pool must stay usable: firmware may refuse to destroy it. */
 	if (leaf->key.mkey->class < 0 ||
 	    mlx5_ib_mkey_umr_revoke(leaf->mr->odp->dev, leaf->key.mkey))
 		odp_leaf_clear(leaf, 0, leaf->num_pages);

@@ -85,7 +85,7 @@ bool mlx5_ib_odp_mr_is_closing(const struct odp_mr *mr)
 	return READ_ONCE(mr->mr.mkey.type) == MLX5_IB_MKEY_PRIVATE;
 }
 
-/* Whether the process is not being killed, nor has exited. */
+/* Whether the process neither is being killed nor has exited. */
 static bool odp_process_is_alive(struct pid *tgid)
 {
 	struct task_struct *task;

@@ -15,7 +15,7 @@
 #include "lib/umr.h"
 #include "odp/odp_internal.h"
 
-/* Delay before another attempt to destroy a leaf that UMR or the firmware refused. */
+/* Delay before another attempt to destroy a leaf, after UMR has failed or firmware refused. */
 #define ODP_TREE_RECLAIM_DELAY	msecs_to_jiffies(100)
 
 /* ---- tables ------------------------------------------------------------------- */

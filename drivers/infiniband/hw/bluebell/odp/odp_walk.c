@@ -26,7 +26,7 @@
  */
 #define MAX_DEPTH	8
 #define MAX_ENTRIES	SZ_1M
-/* Entries of a table: as many as the answer to one command of 1 MiB has. */
+/* Most entries of a table that are read: as many as an answer of 1 MiB has. */
 #define MAX_TABLE_ENTRIES	((SZ_1M - MLX5_IB_KLM_QUERY_BYTES(0)) / sizeof(struct mlx5_klm))
 /* Pieces that are mapped beyond what the device needs next. */
 #define MAX_AHEAD	64

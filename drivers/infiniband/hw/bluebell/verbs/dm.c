@@ -34,8 +34,8 @@ static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 }
 
 /*
- * Insert @addr of @mem, the memory itself or an operation on it, into the mmap space. The entry
- * takes over the caller's reference to @mem. The memory itself is mapped write-combining (@wc), an
+ * Insert @addr of @mem, the memory itself or an operation on it, into the mmap space. On success
+ * the entry takes over a reference to @mem. The memory itself is mapped write-combining (@wc), an
  * operation uncached, because each access has to perform the operation once.
  */
 static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,

@@ -178,7 +178,7 @@ static int gsi_notify(struct notifier_block *nb, unsigned long type, void *data)
 }
 
 /**
- * mlx5_ib_gsi_watch - start or stop to receive changes of the port's P_Key table
+ * mlx5_ib_gsi_watch - start or stop receiving changes of the port's P_Key table
  * @dev: device
  * @events: notifier of the GSI
  * @on: start; otherwise stop, and wait until no event is being handled
@@ -196,9 +196,8 @@ void mlx5_ib_gsi_watch(struct mlx5_ib_dev *dev, struct notifier_block *events, b
 }
 
 /*
- * Returns the queue pair that sends a request, or NULL if the port does not have the P_Key. A
- * request other than a datagram comes from the RDMA core, which drains the queue, and names no
- * P_Key.
+ * Returns the queue pair that sends a request, or NULL if there is no sender for the P_Key. A
+ * request other than a datagram comes from ib_drain_qp(), and names no P_Key.
  */
 static struct mlx5_ib_qp *gsi_sender(struct mlx5_ib_gsi *gsi, const struct ib_send_wr *wr)
 {

@@ -269,7 +269,7 @@ static const struct ib_device_ops mmap_export_ops = {
  * mlx5_ib_init_mmap_export - let processes export UAR objects and device memory as dma-bufs
  * @dev: device, not registered yet
  *
- * Another device can then access UAR objects and device memory over PCI, without the host's memory.
+ * Another device can then access UAR objects and device memory over PCI, past the host's memory.
  * Static and dynamic pages of a context have no object of their own and cannot be exported. May
  * sleep.
  *

@@ -160,8 +160,8 @@ void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch
  *
  * Implements ib_post_send(). Any context.
  *
- * Return: as mlx5_ib_post_sends(); also -EINVAL for a request to the GSI whose P_Key the port does
- * not have.
+ * Return: as mlx5_ib_post_sends(); also -EINVAL for a request to QP1 with a P_Key that has no
+ * sender.
  */
 int mlx5_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad)

@@ -87,8 +87,7 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  *
  * A queue pair in RTS counts in the set from now on, and a queue pair in an earlier state from RTS
  * on at the latest. A queue pair that is being destroyed because its process has closed the device
- * does not count any more.
- * May sleep.
+ * does not count any more. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if the device cannot change the set in RTS, and for a queue pair that is
  * not one QP at the device; or the errno of a firmware refusal.

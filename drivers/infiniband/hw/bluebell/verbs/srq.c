@@ -21,7 +21,8 @@
 /**
  * struct mlx5_ib_srq_ops - what differs between the types of SRQs
  * @rsc: destruction and events
- * @max_page_offset: largest offset of the buffer that the type's context can hold
+ * @max_page_offset: largest offset of the buffer, in 64ths of a page, that the type's context can
+ *	hold
  * @arm: sets the limit
  */
 struct mlx5_ib_srq_ops {
@@ -188,8 +189,8 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  * ibv_modify_srq(3) does that. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for another type than basic and, for a user, XRC,
- * or a device without SRQs of the type; -EINVAL for invalid attributes, sizes beyond the
- * device's, or a buffer or record that is not aligned; -ENOMEM, also beyond
+ * or a device without SRQs of the type; -EINVAL for invalid attributes, sizes beyond the limits of
+ * the device, or a buffer or record that is not aligned; -ENOMEM, also beyond
  * RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have; or the errno
  * of a firmware refusal.
  */

@@ -263,11 +263,11 @@ void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bel
  * @context: owner of the object
  * @page_id: device index of the UAR
  *
- * A queue holds a reference to the UAR that its doorbells are in, so that firmware
+ * A queue holds a reference to the UAR object on which it is rung, so that firmware
  * cannot give the UAR to another process while the queue exists.
  *
- * Return: the object, or NULL if the context has no such UAR. The reference is put with
- * rdma_user_mmap_entry_put(), which may sleep: the last one frees the UAR.
+ * Return: the object, or NULL if the context has no such object. The reference is put with
+ * rdma_user_mmap_entry_put(), which may sleep: putting the last reference frees the UAR.
  */
 struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reading a WQE back from the queue that it has been posted to, to find the memory that it names.
- * The device reports a page fault with the index of a WQE.
+ * When the device reports a page fault with the index of a WQE: read the WQE from the queue that it
+ * was posted to, to find the memory that the WQE names.
  */
 
 #include <linux/mlx5/qp.h>
