@@ -35,7 +35,7 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 	if (ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP &&
 	    !mlx5_ib_qp_out_of_order(type, &dev->caps))
 		return refuse(-EOPNOTSUPP,
-			      "the device cannot consume receive WQEs in any order for QP type %u",
+			      "QP type %u: receive WQEs only in order (dp_ordering_ooo_all_*)",
 			      type);
 	return 0;
 }
