@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DEVX: the methods of the ioctl object MLX5_IB_OBJECT_DEVX, which concern no object of the user.
+ * DEVX: the methods of the ioctl object MLX5_IB_OBJECT_DEVX that name no object of the process. The
+ * method that subscribes to events is in devx_event.c.
  */
 
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -52,9 +53,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bund
 int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, size_t in_len,
 		       enum mlx5_ib_devx_use use, const struct mlx5_ib_devx_cmd **cmd)
 {
-	/* Firmware would execute the command as a command of the kernel. */
+	/* Without a user id, firmware would execute the command as a command of the kernel. */
 	if (!context->uid)
-		return refuse(-EINVAL, "command in a context without a user id, DEVX needs one");
+		return refuse(-EINVAL,
+			      "a DEVX command needs a device opened with MLX5_IB_ALLOC_UCTX_DEVX");
 	return mlx5_ib_devx_check_cmd(in, in_len, use, context->devx_rights, cmd);
 }
 
@@ -104,7 +106,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *
 	return mlx5_ib_devx_answer(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, out_len, err);
 }
 
-/* Return the number of a completion vector's event queue, which the context of a CQ names. */
+/*
+ * Return the number of the event queue of a completion vector, for the context of a CQ that the
+ * process creates.
+ */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);

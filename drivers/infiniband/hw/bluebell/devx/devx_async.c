@@ -110,7 +110,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 
 	if (!devx_charge(file->context, bytes))
 		return ERR_PTR(refuse(-EAGAIN,
-				      "command and answer of %zu bytes, %d of %d bytes are in use",
+				      "command and answer: %zu bytes; unread answers take %d of %d",
 				      bytes, atomic_read(&file->context->async_bytes),
 				      MLX5_IB_DEVX_ASYNC_BYTES));
 	answer = kvzalloc(sizeof(*answer) + out_len, GFP_KERNEL_ACCOUNT);
@@ -153,14 +153,15 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
 	int err;
 
 	if (out_len < MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr))
-		return refuse(-EINVAL, "answer of %u bytes has no room for a status", out_len);
+		return refuse(-EINVAL, "answer of %u bytes, at least %zu are needed", out_len,
+			      MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr));
 	err = mlx5_ib_devx_prepare(context, id, MLX5_IB_DEVX_QUERY, in, in_len);
 	if (err)
 		return err;
 	answer = devx_alloc_answer(file, in_len, out_len, wr_id);
 	if (IS_ERR(answer))
 		return PTR_ERR(answer);
-	/* A reader may free the answer before the function returns 0. */
+	/* A reader may free the answer before mlx5_ib_fw_exec_async() returns 0. */
 	err = mlx5_ib_fw_exec_async(to_mdev(context->ibucontext.device), context->uid, in, in_len,
 				    &answer->async);
 	if (err)
@@ -286,7 +287,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC)(struct uverbs_
 	return 0;
 }
 
-/* The context is that of the file: ib_core refuses handles of another context. */
+/* ib_core has checked that the file for the answer and the object belong to the same context. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	const u16 in_attr = MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN;

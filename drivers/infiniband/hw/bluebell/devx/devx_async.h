@@ -21,9 +21,9 @@ struct mlx5_ib_devx_id;
 struct mlx5_ib_ucontext;
 
 /*
- * Limit of the memory of a context's commands whose answers have not been read. mlx5_core executes
- * the commands of all processes and of the kernel one after the other, so a process must not have
- * many in flight.
+ * Limit of the memory for those commands of a context whose answers have not been read. All
+ * processes and the kernel share the few command slots of mlx5_core, so a process must not have
+ * many commands in flight.
  */
 #define MLX5_IB_DEVX_ASYNC_BYTES	0x100000
 
@@ -32,7 +32,7 @@ struct mlx5_ib_ucontext;
  * @uobj: the file
  * @context: the context that commands are sent in
  * @ctx: context of mlx5_core, which calls back for each command
- * @wait: readers
+ * @wait: readers that wait for an answer
  * @lock: guards all members below; taken in interrupts
  * @answers: struct mlx5_ib_devx_async_answer in the order of completion
  * @closed: the device or the context is gone, or the file is closed

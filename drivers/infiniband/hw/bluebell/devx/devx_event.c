@@ -51,8 +51,8 @@ struct mlx5_ib_devx_slot {
  * @channel: the channel
  * @cookie: for the reader; constant
  * @eventfd: signalled instead of queueing the event in the channel; NULL for none. Constant
- * @queued: the event in a channel without data, where events of a subscription are combined.
- *	Guarded by the channel's lock
+ * @queued: in a channel without data, the event in the queue, which has at most one event of a
+ *	subscription. Guarded by the channel's lock
  * @ended: no events are queued any more. Guarded by the channel's lock
  * @rcu: frees the subscription
  */
@@ -240,9 +240,10 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
 	unsigned int i;
 	int err;
 
-	/* As for all of DEVX: without a user id, the process has no rights. */
+	/* Subscriptions belong to DEVX, for which a context needs a user id. */
 	if (!context->uid)
-		return refuse(-EINVAL, "subscription without a user id, DEVX needs one");
+		return refuse(-EINVAL,
+			      "a subscription needs a device opened with MLX5_IB_ALLOC_UCTX_DEVX");
 	if (!request->num_types || request->num_types > MLX5_EVENT_TYPE_MAX)
 		return refuse(-EINVAL, "subscription to %u events, 1 to %u are possible",
 			      request->num_types, MLX5_EVENT_TYPE_MAX);
@@ -418,17 +419,19 @@ static bool devx_has_type(const struct mlx5_ib_devx_request *request, u16 type)
 
 /*
  * Completions of a CQ of verbs go to the CQ's completion channel, and an XRC target belongs to its
- * domain, not to the process.
+ * XRC domain, not to the process.
  */
 static int devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_request *request)
 {
 	switch (uobj_get_object_id(uobj)) {
 	case UVERBS_OBJECT_CQ:
 		return !devx_has_type(request, MLX5_EVENT_TYPE_COMP) ? 0 :
-		       refuse(-EOPNOTSUPP, "completions of a CQ of verbs are for its channel only");
+		       refuse(-EOPNOTSUPP,
+			      "completions of a CQ of verbs go to its completion channel only");
 	case UVERBS_OBJECT_QP:
 		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
-		       refuse(-EOPNOTSUPP, "events of an XRC target are for its domain only");
+		       refuse(-EOPNOTSUPP,
+			      "events of an XRC target, which belongs to its XRC domain");
 	default:
 		return 0;
 	}

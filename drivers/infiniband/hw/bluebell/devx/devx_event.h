@@ -32,8 +32,8 @@ struct mlx5_ib_ucontext;
  * @lock: guards all members below; taken in interrupts
  * @queue: the events
  * @unused: elements of @slots that are not in @queue
- * @slots: memory for MLX5_IB_DEVX_EVENTS events, so that none is allocated in an interrupt and all
- *	of it is charged to the process; NULL with @omit_data
+ * @slots: memory for MLX5_IB_DEVX_EVENTS events, allocated and charged to the process when the
+ *	channel is opened, because events arrive in interrupts; NULL with @omit_data
  * @lost: an event was lost: the next read returns -EOVERFLOW
  * @closed: the device or the context is gone, or the file is closed
  */

@@ -46,7 +46,7 @@ static bool devx_cq_has_eq(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 
 /*
  * An access through a key over other keys may reach a paged region and fault there. The device then
- * names the outer key, so page faults have to find the outer key.
+ * names the outer key, so the handler of page faults has to find the outer key in its table.
  */
 static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
 					const struct mlx5_ib_devx_cmd *cmd, const void *in)
@@ -84,7 +84,9 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_le
 	mcq->comp = devx_cq_comp;
 	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
 	/* The event queue does not exist, or is none for completions. */
-	return err == -ENOENT ? refuse(-EINVAL, "CREATE_CQ names no EQ for completions") : err;
+	return err == -ENOENT ?
+	       refuse(-EINVAL, "CREATE_CQ names EQ %u, which is not one for completions",
+		      MLX5_GET(create_cq_in, in, cq_context.c_eqn_or_apu_element)) : err;
 }
 
 static struct mlx5_ib_table_key *devx_table_key(struct mlx5_ib_devx_obj *obj)
@@ -119,7 +121,7 @@ static void devx_put_uar(struct mlx5_ib_devx_obj *obj)
 		rdma_user_mmap_entry_put(&obj->uar->rdma_entry);
 }
 
-/* Whether page faults find the key. */
+/* Whether the object is a key that the handler of page faults finds. */
 static bool devx_is_adopted(struct mlx5_ib_devx_obj *obj)
 {
 	return obj->form == MLX5_IB_DEVX_WITH_KEY &&
@@ -134,7 +136,8 @@ static int devx_destroy(struct mlx5_ib_devx_obj *obj)
 
 /*
  * A DC target has to be drained before it is destroyed, and firmware refuses to destroy the target
- * until its last packet has been handled. Firmware refuses to drain a target that is drained.
+ * until its last packet has been handled. The result of DRAIN_DCT is ignored, because firmware
+ * refuses to drain a target that an earlier attempt has drained.
  */
 static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
 {
@@ -291,7 +294,7 @@ int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct ml
 	if (err)
 		return err;
 	if (!mlx5_ib_devx_names(cmd, in, id))
-		return refuse(-EINVAL, "command 0x%x is not about %s 0x%x of the handle",
+		return refuse(-EINVAL, "command 0x%x names another object than the handle, %s 0x%x",
 			      cmd->opcode, mlx5_ib_devx_kinds[id->kind].name, id->num);
 	return mlx5_ib_devx_use_umem(cmd, in, in_len);
 }
@@ -404,7 +407,7 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		qp = uobj->object;
 		/* A process that opens an XRC target gets an ib_qp that is no struct mlx5_ib_qp. */
 		if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
-			return refuse(-EINVAL, "DEVX on QP 0x%x, which is not one QP at the device",
+			return refuse(-EINVAL, "DEVX on QP 0x%x, not a single QP of the device",
 				      qp->qp_num);
 		id->kind = MLX5_IB_DEVX_QP;
 		id->num = qp->qp_num;

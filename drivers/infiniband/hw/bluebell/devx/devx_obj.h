@@ -35,13 +35,13 @@ enum mlx5_ib_devx_form {
 /**
  * struct mlx5_ib_devx_obj - an object of a process
  * @dev: device
- * @uid: user id of the process, which its commands carry
+ * @uid: user id of the process, which the commands about the object carry
  * @form: enum mlx5_ib_devx_form. Constant
  * @destroy_failed: a command to destroy the object has failed
  * @destroy_size: bytes of @destroy
  * @id: kind and number; constant
- * @uar: UAR object of the process on which the object is rung; NULL if the object has no doorbells,
- *	or is rung on a UAR page of the context
+ * @uar: UAR object of the process that has the doorbells of this object, with a reference; NULL if
+ *	the object has no doorbells, or has them in a UAR page of the context
  * @destroy: the command that destroys the object
  *
  * The object belongs to its handle. While the object is being destroyed, ib_core keeps other tasks
@@ -60,7 +60,7 @@ struct mlx5_ib_devx_obj {
 
 /**
  * struct mlx5_ib_devx_cq - a CQ on an event queue of mlx5_core
- * @obj: the object; first, so that it is freed as the whole
+ * @obj: the object; first, so that kfree() of the object frees the whole struct
  * @mcq: the CQ in the tables of mlx5_core
  */
 struct mlx5_ib_devx_cq {
@@ -71,8 +71,8 @@ struct mlx5_ib_devx_cq {
 static_assert(!offsetof(struct mlx5_ib_devx_cq, obj));
 
 /**
- * struct mlx5_ib_devx_key - a memory key over other keys
- * @obj: the object; first, so that it is freed as the whole
+ * struct mlx5_ib_devx_key - a memory key over other keys (an indirect mkey)
+ * @obj: the object; first, so that kfree() of the object frees the whole struct
  * @key: the key in the table in which page faults look keys up
  */
 struct mlx5_ib_devx_key {

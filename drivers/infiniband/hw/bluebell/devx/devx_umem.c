@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that a process registers for its DEVX objects (umem): a list of pages in the device, which
- * commands of the process name by number where commands of the kernel have DMA addresses. The
- * methods of the ioctl object MLX5_IB_OBJECT_DEVX_UMEM; see mlx5dv_devx_umem_reg(3).
+ * Memory that a process registers for its DEVX objects (umem). The device keeps the list of pages,
+ * and a command of the process has the number of the umem where a command of the kernel has DMA
+ * addresses. The methods of the ioctl object MLX5_IB_OBJECT_DEVX_UMEM; see mlx5dv_devx_umem_reg(3).
  */
 
 #include <kunit/visibility.h>
@@ -26,7 +26,7 @@
 #include "lib/orphan.h"
 #include "lib/umem.h"
 
-/* Only the rights to write matter to a umem. Programs also pass the other rights. */
+/* Only the rights to write make a umem differ, but programs also pass the other flags. */
 #define UMEM_ACCESS \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_RELAXED_ORDERING)
@@ -88,7 +88,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 		return ERR_PTR(-ENOMEM);
 	page_size = mlx5_ib_umem_best_page(umem, pgsz_bitmap);
 	if (!page_size)
-		return ERR_PTR(refuse(-EINVAL, "no page size in %#llx fits the memory",
+		return ERR_PTR(refuse(-EINVAL, "no page size in the mask %#llx fits the memory",
 				      pgsz_bitmap));
 	WARN_ON_ONCE(!context->uid);
 	obj->dev = to_mdev(context->ibucontext.device);
@@ -146,9 +146,10 @@ struct umem_request {
 };
 
 /*
- * A program that names no page sizes gets pages of PAGE_SIZE. The device requires that a key over
- * the umem starts at the same offset into a page of the umem as the umem does, and a virtual
- * address of the process has the offset of its DMA address only within PAGE_SIZE.
+ * The device requires that a key over a umem starts at the same offset into a page of the umem as
+ * the umem itself. A program takes this offset from its virtual address, of which only the bits
+ * below PAGE_SIZE are those of the DMA address. So without page sizes from the program, pages have
+ * PAGE_SIZE.
  */
 static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request *req)
 {
@@ -161,7 +162,7 @@ static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request
 	if (err)
 		return err;
 	return mlx5_ib_umem_page_sizes(req->pgsz_bitmap) ? 0 :
-	       refuse(-EINVAL, "umem with page sizes %#llx, possible are %#lx", req->pgsz_bitmap,
+	       refuse(-EINVAL, "umem: mask of page sizes %#llx, possible %#lx", req->pgsz_bitmap,
 		      mlx5_ib_umem_page_sizes(U64_MAX));
 }
 
@@ -216,7 +217,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 
 	/* Only commands with a user id can name a umem. */
 	if (!context->uid)
-		return refuse(-EINVAL, "umem in a context without a user id, DEVX needs one");
+		return refuse(-EINVAL,
+			      "a umem needs a device opened with MLX5_IB_ALLOC_UCTX_DEVX");
 	err = umem_read_request(context->ibucontext.device, attrs, &req);
 	if (err)
 		return err;

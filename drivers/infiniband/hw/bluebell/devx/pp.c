@@ -23,7 +23,7 @@
  * struct mlx5_ib_pp - a process's use of a rate
  * @dev: device
  * @index: of the rate in the device's table. mlx5_core lets uses of the same rate share an entry,
- *	unless it is dedicated to one of them
+ *	unless the entry is dedicated to one use
  */
 struct mlx5_ib_pp {
 	struct mlx5_ib_dev *dev;
@@ -49,14 +49,15 @@ static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 	if (MLX5_GET(set_pp_rate_limit_context, rate, typical_packet_size) &&
 	    !MLX5_CAP_QOS(mdev, packet_pacing_typical_size))
 		return refuse(-EOPNOTSUPP,
-			      "the device takes no packet size (packet_pacing_typical_size)");
+			      "the device has no typical_packet_size (packet_pacing_typical_size)");
 	if (!context->uid)
-		return refuse(-EINVAL, "rate in a context without a user id, DEVX needs one");
+		return refuse(-EINVAL,
+			      "a rate needs a device opened with MLX5_IB_ALLOC_UCTX_DEVX");
 	if (!limit || !mlx5_rl_is_in_range(mdev, limit))
-		return refuse(-EINVAL, "rate %u, %u to %u are possible", limit,
+		return refuse(-EINVAL, "rate of %u kbit/s, %u to %u are possible", limit,
 			      mdev->priv.rl_table.min_rate, mdev->priv.rl_table.max_rate);
 	return context->devx_rights & MLX5_UCTX_CAP_RAW_TX ? 0 :
-	       refuse(-EPERM, "rate %u needs CAP_NET_RAW", limit);
+	       refuse(-EPERM, "rates need CAP_NET_RAW when the process opens the device");
 }
 
 /**
@@ -94,9 +95,10 @@ struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate
 
 /**
  * mlx5_ib_pp_free - free a rate
- * @pp: of mlx5_ib_pp_alloc(). Queues that still name the rate have no limit any more
+ * @pp: of mlx5_ib_pp_alloc()
  *
- * SET_PP_RATE_LIMIT, if this was the last use of the entry. May sleep.
+ * If no other use of the entry is left, SET_PP_RATE_LIMIT removes the rate, and queues that still
+ * name the entry have no limit any more. May sleep.
  */
 VISIBLE_IF_KUNIT void mlx5_ib_pp_free(struct mlx5_ib_pp *pp)
 {
