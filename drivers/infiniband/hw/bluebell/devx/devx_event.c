@@ -431,7 +431,7 @@ static int devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_r
 	case UVERBS_OBJECT_QP:
 		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
 		       refuse(-EOPNOTSUPP,
-			      "events of an XRC target, which belongs to its XRC domain");
+			      "events of an XRC target, which belongs to a domain, not a process");
 	default:
 		return 0;
 	}

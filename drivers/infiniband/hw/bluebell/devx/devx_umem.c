@@ -26,7 +26,7 @@
 #include "lib/orphan.h"
 #include "lib/umem.h"
 
-/* Only the rights to write make a umem differ, but programs also pass the other flags. */
+/* Only flags that allow writing make a difference to a umem; programs pass the others, too. */
 #define UMEM_ACCESS \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_RELAXED_ORDERING)

@@ -97,8 +97,8 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
  * mlx5_ib_has_blueflame - whether processes can write WQEs to registers of the device
  * @caps: what the device can do
  *
- * In the first call mlx5_core tests whether this machine's processors write a WQE in one piece, for
- * which mlx5_core creates queues. So the first call is made when a process opens the device, and
+ * In the first call mlx5_core tests whether this machine's processors write a WQE in one piece. For
+ * the test mlx5_core creates queues, so the first call is made when a process opens the device, and
  * not at probe. mlx5_core keeps the result. May sleep.
  *
  * Return: true if the device executes such WQEs, and processors write them in one piece.

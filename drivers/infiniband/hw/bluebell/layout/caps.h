@@ -21,7 +21,7 @@ struct mlx5_core_dev;
  * @has_srq: shared receive queues exist
  * @has_xrc: XRC domains, SRQs and queue pairs exist
  * @relaxed_ordering_read: the device may let PCIe reorder reads. This depends on the PCI
- *	configuration, too, which is too slow to read for each registration
+ *	configuration, too, which takes too long to read for each registration
  * @real_time: completions may carry the real-time clock
  * @qp_ts_format: timestamp format of a QP that asks for none in particular
  * @atomic_ops: atomic operations on 8 bytes: MLX5_ATOMIC_OPS_*

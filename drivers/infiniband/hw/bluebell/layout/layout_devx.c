@@ -2,23 +2,23 @@
 /*
  * Firmware commands that a process builds itself (DEVX).
  *
- * Firmware lets a command with a user id name only objects of the same id. Firmware does not know
- * which handle the process has named beside the command, and some commands of the interface carry
- * no id, so firmware would execute them as if the kernel had sent them. Therefore the driver has a
- * table of all commands (enum in linux/mlx5/mlx5_ifc.h), which was made by these rules:
+ * Firmware lets a command with a user id name only objects of the same id. But firmware does not
+ * know which handle the process has passed with the command, and would execute those commands of
+ * the interface that carry no id as if the kernel had sent them. Therefore the driver has a table
+ * of all commands (enum in linux/mlx5/mlx5_ifc.h), which was made by these rules:
  *
- *   * A command that creates an object may be sent if one command can destroy the object. The
- *     driver builds the command that destroys the object when the object is created, because only
- *     then all fields are known.
+ *   * A command that creates an object may be sent if one command can destroy the object. When
+ *     the driver creates the object, it also builds the command that destroys the object, because
+ *     only then it knows all fields of that command.
  *   * A command about an object may be sent only together with the handle of that object.
  *   * A command about no object may be sent if it changes nothing that other users see.
  *   * A command that has no layout in mlx5_ifc.h is forbidden: the driver does not know which
  *     object the command names.
- *   * What the driver or mlx5_core does for users is forbidden: UARs, memory of the process or of
- *     the device, event queues, user ids.
- *   * The opcodes from MLX5_CMD_OP_GENERAL_START to MLX5_CMD_OP_GENERAL_END are made for users:
- *     firmware checks each command against the rights of the user id. A process may send all of
- *     them, also commands that only a later firmware has.
+ *   * What the driver or mlx5_core does for users is forbidden: commands on UARs, umems, device
+ *     memory, event queues and user ids.
+ *   * The opcodes from MLX5_CMD_OP_GENERAL_START up to MLX5_CMD_OP_GENERAL_END, which is not one of
+ *     them, are made for users: firmware checks each command against the rights of the user id. So
+ *     a process may also send commands that the table does not have, of a later firmware.
  */
 
 #include <linux/bsearch.h>
@@ -26,7 +26,7 @@
 
 #include "layout/layout_devx.h"
 
-/* FLD(typ, fld): @fld of struct mlx5_ifc_@typ_bits; WQ_UMEM(typ, wq): the bits of its member @wq */
+/* FLD(typ, fld): @fld of struct mlx5_ifc_@typ_bits; WQ_UMEM(typ, wq): umem bits of its @wq */
 #define FLD(...)		{ __mlx5_bit_off(__VA_ARGS__), __mlx5_bit_sz(__VA_ARGS__) }
 
 #define COMMAND(op, how, ...) \
@@ -56,10 +56,10 @@
 	{ { __mlx5_bit_off(typ, qpc.q_key), 1 }, MLX5_UCTX_CAP_RAW_TX }
 
 /*
- * A state change; all state changes that take a context have the same layout. The reserved key,
- * which reaches all memory, is the kernel's. Fast registration (fre), by which a request brings DMA
- * addresses, is for privileged programs. As ib_core does, the table keeps controlled Q_Keys, and
- * packets whose source is another queue pair (deth_sqpn), from processes without CAP_NET_RAW.
+ * A command that changes the state of a queue pair and has a QP context (qpc); all of them have the
+ * same layout. No process may use the reserved key (rlky), which reaches all memory. Fast
+ * registration (fre), by which a request brings DMA addresses, needs CAP_SYS_RAWIO. As in ib_core,
+ * controlled Q_Keys, and another queue pair as the source of packets (deth_sqpn), need CAP_NET_RAW.
  */
 #define MODIFY_QP(op) \
 	MODIFY(op, QP, rst2init_qp_in, qpn, DENY(FLD(rst2init_qp_in, qpc.rlky)), \
@@ -71,8 +71,8 @@
 	OBJECT(op, how, k, num_typ, fld, TYPE(typ, table_type), \
 	       .rights = MLX5_UCTX_CAP_RAW_TX, __VA_ARGS__)
 /*
- * The fields that say of which function the table is: other_vport, other_eswitch, vport_number and
- * the owner of the e-switch.
+ * The fields that say to which function the flow table belongs: other_vport, other_eswitch,
+ * vport_number and the owner of the e-switch.
  */
 #define SAME_FUNCTION \
 	.same = { { __mlx5_bit_off(delete_fte_in, other_vport), 32 }, \
@@ -102,7 +102,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(SAVE_VHCA_STATE),
 	FORBIDDEN(LOAD_VHCA_STATE),
 
-	/* Memory. A umem has no DMA addresses for another function (data_direct). */
+	/* Memory. A data_direct key needs DMA addresses of another function, which no umem has. */
 	CREATE(CREATE_MKEY, MKEY, create_mkey_out, mkey_index, SIZE(create_mkey_in),
 	       UMEM(FLD(create_mkey_in, mkey_umem_valid)), DENY(FLD(create_mkey_in, data_direct))),
 	QUERY(QUERY_MKEY, MKEY, query_mkey_in, mkey_index),
@@ -113,7 +113,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(DEALLOC_MEMIC),
 	FORBIDDEN(MODIFY_MEMIC),
 
-	/* Event queues, whose context has DMA addresses */
+	/* Event queues: CREATE_EQ has DMA addresses */
 	FORBIDDEN(CREATE_EQ),
 	FORBIDDEN(DESTROY_EQ),
 	FORBIDDEN(QUERY_EQ),
@@ -151,7 +151,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(CREATE_PSV),
 	FORBIDDEN(DESTROY_PSV),
 
-	/* SRQs of interface step 0, whose context has DMA addresses, and no umem */
+	/* SRQs of interface step 0 (ISSI): CREATE_SRQ has DMA addresses, and cannot name a umem */
 	FORBIDDEN(CREATE_SRQ),
 	FORBIDDEN(DESTROY_SRQ),
 	FORBIDDEN(QUERY_SRQ),
@@ -335,8 +335,8 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FLOW(DELETE_FLOW_TABLE_ENTRY, DESTROY, FLOW_ENTRY, delete_fte_in, flow_index,
 	     delete_fte_in, TABLE(delete_fte_in, table_id), SAME_FUNCTION, SIZE(delete_fte_in)),
 	/*
-	 * A bulk of counters has the number of its first counter. Firmware does not know whose the
-	 * further counters are.
+	 * A bulk of counters has the number of its first counter. Firmware does not check who owns
+	 * the others, so a query of several counters needs CAP_NET_RAW, and so does clearing.
 	 */
 	CREATE(ALLOC_FLOW_COUNTER, FLOW_COUNTER, alloc_flow_counter_out, flow_counter_id),
 	DESTROY(DEALLOC_FLOW_COUNTER, FLOW_COUNTER, dealloc_flow_counter_in, flow_counter_id),
@@ -391,7 +391,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	{ .opcode = MLX5_CMD_OPCODE_QUERY_VUID, .use = MLX5_IB_DEVX_GENERAL },
 };
 
-/* Stands for each command for users that the table does not have. */
+/* Stands for each command of the range for users that the table does not have. */
 static const struct mlx5_ib_devx_cmd devx_later_cmd = { .use = MLX5_IB_DEVX_GENERAL };
 
 const struct mlx5_ib_devx_kind_info mlx5_ib_devx_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
@@ -436,8 +436,8 @@ static int devx_compare_opcode(const void *key, const void *elt)
  * mlx5_ib_devx_find_cmd - what a process may use a command for
  * @opcode: MLX5_CMD_OP_*
  *
- * Return: the command's entry, NULL if the driver does not know the command. A command for users
- * that the driver does not know has an entry whose opcode is 0.
+ * Return: the command's entry; an entry with opcode 0 for a command for users that the table does
+ * not have; NULL for any other command that the table does not have.
  */
 const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
 {
@@ -454,7 +454,7 @@ const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
  * mlx5_ib_devx_destroy_cmd - the command that destroys what a command creates
  * @cmd: the entry of a command that creates an object
  *
- * The command that destroys the object has a greater opcode, a short way behind in the table.
+ * The command that destroys the object has a greater opcode, a few entries further in the table.
  *
  * Return: the entry of the command that destroys the object; NULL if there is no such command.
  */

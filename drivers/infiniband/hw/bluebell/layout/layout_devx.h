@@ -78,7 +78,7 @@ struct mlx5_ib_devx_kind_info {
 
 /**
  * struct mlx5_ib_devx_field - where a command or its answer has a field
- * @offset: of the first bit, as struct mlx5_ifc_*_bits count them
+ * @offset: number of the first bit, counted as in struct mlx5_ifc_*_bits
  * @bits: length of the field; 0 for no field. A field of up to 32 bits lies in one dword, a longer
  *	field consists of whole dwords
  */
@@ -93,18 +93,19 @@ struct mlx5_ib_devx_field {
  * @use: enum mlx5_ib_devx_use
  * @kind: enum mlx5_ib_devx_kind, of the object that the command is about
  * @num_in_request: of a command that creates: the request has @num, not the answer
- * @size: of a command that creates: the least number of bytes that it must have, 0 if only the
- *	fields of the table count; of a command that destroys: its bytes, 0 for a command that has
- *	no field but @num
- * @rights: MLX5_UCTX_CAP_* that the sender must have had when it opened the device; a user id has
- *	only some of them, see mlx5_ib_create_uctx()
+ * @size: of a command that creates: the least number of bytes that it must have, 0 if it need only
+ *	have the fields that are read or set; of a command that destroys: its bytes, 0 for a command
+ *	that has no field but @num
+ * @rights: MLX5_UCTX_CAP_* that the sender must have had when it opened the device. The driver
+ *	checks them, because the user id has only those that firmware supports, see
+ *	mlx5_ib_create_uctx()
  * @num: number of the object
  * @type: of the object, if numbers of different types may be equal: of a general object its type,
- *	of what belongs to a flow table the table's, of a scheduling element its hierarchy
+ *	of a flow table and its parts the type of the table, of a scheduling element its hierarchy
  * @table: number of the flow table that the object belongs to
  * @umem: bits that say that the memory of the object is a umem. The driver sets the bits, because
  *	without them the command brings DMA addresses
- * @uar: index of the UAR whose doorbells the object has
+ * @uar: index of the UAR that has the doorbells of the object
  * @deny: fields that must be 0
  * @needs: fields that must be 0 unless the sender has the rights of the entry, MLX5_UCTX_CAP_*
  * @same: of a command that destroys: fields to copy from the command that has created the object

@@ -27,7 +27,7 @@ static u32 devx_mask(struct mlx5_ib_devx_field field)
 	return (u32)GENMASK_ULL(field.bits - 1, 0) << devx_shift(field);
 }
 
-/* A field of up to 32 bits; 0 if there is none. */
+/* Read a field of up to 32 bits. A field that an entry does not have reads as 0. */
 static u32 devx_get(const void *buf, struct mlx5_ib_devx_field field)
 {
 	const __be32 *dw = buf;
@@ -74,7 +74,7 @@ static bool devx_is_denied(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
 	return false;
 }
 
-/* A general object of an unknown type may be any resource of the device. */
+/* An object of an unknown type may be any resource of the device, so it needs CAP_SYS_RAWIO. */
 static u32 devx_rights_for_type(u32 type)
 {
 	switch (type) {
@@ -114,15 +114,15 @@ static u32 devx_rights_for(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
  * @in: the command
  * @in_len: bytes of @in
  * @use: what the process wants to do by the command
- * @rights: MLX5_UCTX_CAP_* that it has
+ * @rights: MLX5_UCTX_CAP_* that the process has
  * @cmd: gets the command's entry
  *
  * A command on behalf of another function (vhca_tunnel_id) is refused: the driver does not know
  * whose objects the command names.
  *
- * Return: 0; -EINVAL for a command that serves another purpose, is too short to name its object,
- * or is unknown; or -EPERM for a command that needs more rights, or sets a field that users must
- * not set.
+ * Return: 0; -EINVAL for a command that serves another purpose than @use, is too short to name its
+ * object, is on behalf of another function, or is unknown; or -EPERM for a command that needs more
+ * rights, or sets a field that users must not set.
  */
 int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use use, u32 rights,
 			   const struct mlx5_ib_devx_cmd **cmd)
@@ -138,14 +138,16 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 	opcode = MLX5_GET(general_obj_in_cmd_hdr, in, opcode);
 	found = mlx5_ib_devx_find_cmd(opcode);
 	if (!found || found->use != use)
-		return refuse(-EINVAL, "command 0x%x is not one of this method's", opcode);
+		return refuse(-EINVAL, "command 0x%x is unknown, forbidden or of another method",
+			      opcode);
 	if (!devx_request_has_id(found, in_len))
 		return refuse(-EINVAL, "command 0x%x of %zu bytes is too short to name an object",
 			      opcode, in_len);
 	needed = devx_rights_for(found, in, in_len);
 	if (needed & ~rights)
-		return refuse(-EPERM, "command 0x%x needs rights %#x, the process has %#x", opcode,
-			      needed, rights);
+		return refuse(-EPERM, "command 0x%x needs%s%s when the process opens the device",
+			      opcode, needed & MLX5_UCTX_CAP_RAW_TX ? " CAP_NET_RAW" : "",
+			      needed & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? " CAP_SYS_RAWIO" : "");
 	if (devx_is_denied(found, in, in_len))
 		return refuse(-EPERM, "command 0x%x sets a field that no process may set", opcode);
 	*cmd = found;
@@ -153,8 +155,8 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 }
 
 /*
- * Service types for processes. Other service types are the kernel's: MADs, and UMR on keys over DMA
- * addresses.
+ * Service types that processes may use. The others are the kernel's: of MADs, and of UMR, which can
+ * change keys over DMA addresses.
  */
 static int devx_check_qp(const void *in)
 {
@@ -180,8 +182,8 @@ static u8 devx_mkey_access_mode(const void *in)
 }
 
 /*
- * Processes may create keys over a umem, which UMR cannot change, and keys over other keys. In the
- * other modes a key has an address of memory, of the host or of the device.
+ * Processes may create keys over other keys, and keys over a umem that UMR cannot change. In all
+ * other access modes the key has an address of memory, of the host or of the device.
  */
 static int devx_check_mkey(const void *in)
 {
@@ -201,11 +203,12 @@ static int devx_check_mkey(const void *in)
 		may = false;
 	}
 	return may ? 0 :
-	       refuse(-EPERM, "CREATE_MKEY in mode %u, only over a umem without UMR or over keys",
+	       refuse(-EPERM,
+		      "CREATE_MKEY mode %u, only MTT without UMR and length64, or KLM, KSM of keys",
 		      devx_mkey_access_mode(in));
 }
 
-/* Offloads that mlx5_ifc.h does not know may have addresses in bits that it calls reserved. */
+/* An offload that mlx5_ifc.h does not have may use reserved bits of the context for addresses. */
 static int devx_check_xrq(const void *in)
 {
 	u8 offload = MLX5_GET(create_xrq_in, in, xrq_context.offload);
@@ -229,7 +232,8 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 			      size_t out_len)
 {
 	if (!cmd->num_in_request && !devx_has_field(out_len, cmd->num))
-		return refuse(-EINVAL, "answer of %zu bytes is too short for a number", out_len);
+		return refuse(-EINVAL, "answer of %zu bytes has no room for the object's number",
+			      out_len);
 	if (in_len < cmd->size)
 		return refuse(-EINVAL, "command 0x%x of %zu bytes, at least %u are needed",
 			      cmd->opcode, in_len, cmd->size);
@@ -294,7 +298,7 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(cmd->umem) && cmd->umem[i].bits; i++) {
 		if (!devx_has_field(in_len, cmd->umem[i]))
-			return refuse(-EINVAL, "command 0x%x of %zu bytes is too short for a umem",
+			return refuse(-EINVAL, "command 0x%x of %zu bytes cannot name a umem",
 				      cmd->opcode, in_len);
 		devx_set(in, cmd->umem[i], 1);
 	}
@@ -302,13 +306,13 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 }
 
 /**
- * mlx5_ib_devx_read_uar - the UAR on which an object is rung
+ * mlx5_ib_devx_read_uar - the UAR that has the doorbells of an object
  * @cmd: the entry of the command that creates the object
  * @in: the command
  * @in_len: bytes of @in
  * @page: gets the index of the UAR in the device
  *
- * Return: false for an object without doorbells.
+ * Return: false for an object without doorbells, or a command too short to name a UAR.
  */
 bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
 			   u32 *page)
@@ -345,7 +349,7 @@ void mlx5_ib_devx_read_id(const struct mlx5_ib_devx_cmd *cmd, const void *in, co
  * @in: the command, which is long enough, as mlx5_ib_devx_check_cmd() has found
  * @id: the object
  *
- * Return: true if it is.
+ * Return: true if the command names @id.
  */
 bool mlx5_ib_devx_names(const struct mlx5_ib_devx_cmd *cmd, const void *in,
 			const struct mlx5_ib_devx_id *id)
@@ -396,6 +400,6 @@ size_t mlx5_ib_devx_fill_destroy(const struct mlx5_ib_devx_cmd *created_by,
 	devx_set(in, cmd->num, id->num);
 	devx_set(in, cmd->type, id->type);
 	devx_set(in, cmd->table, id->table);
-	/* Most of these commands have no field but the number of the object. */
+	/* Most commands that destroy an object have no field but its number. */
 	return cmd->size ?: MLX5_ST_SZ_BYTES(dealloc_pd_in);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory layout: the size of an allocation, its pages of the window, and the
+ * Device memory layout: the size of an allocation, its pages of the window in BAR 0, and the
  * key over it. Pure functions only; the page size is always an argument.
  */
 
@@ -65,7 +65,8 @@ int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_caps *caps)
 			    MLX5_IB_MEMIC_BASE_SHIFT;
 
 	return length && length <= mlx5_ib_max_dm(caps) && log_align <= log_max_align ? 0 :
-	       refuse(-EINVAL, "device memory of %llu bytes aligned to 2^%u, 1 to %u, at most 2^%u",
+	       refuse(-EINVAL,
+		      "device memory of %llu bytes aligned to 2^%u, possible 1 to %u, up to 2^%u",
 		      length, log_align, mlx5_ib_max_dm(caps), log_max_align);
 }
 
@@ -131,8 +132,8 @@ int mlx5_ib_check_dm_access(u32 access)
  * @addr: offset of the region's first byte in BAR 0
  * @caps: says whether the device supports relaxed ordering
  *
- * In this access mode the start of the key is the address in the device, and requests
- * use addresses from 0 on.
+ * In this access mode the start address of the key is @addr, and requests use addresses
+ * from 0 on.
  */
 void mlx5_ib_fill_memic_mkey(void *in, const struct mlx5_ib_mkc_attr *attr, u64 addr,
 			     const struct mlx5_ib_caps *caps)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Device memory layout: the size of an allocation, its pages of the window, and the
+ * Device memory layout: the size of an allocation, its pages of the window in BAR 0, and the
  * key over it. Pure functions only; the page size is always an argument.
  */
 

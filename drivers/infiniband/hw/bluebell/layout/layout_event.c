@@ -83,7 +83,7 @@ static const u8 event_forms[MLX5_EVENT_TYPE_MAX] = {
 	[MLX5_EVENT_TYPE_DEVICE_TRACER] = EVENT_OF_KERNEL,
 };
 
-/* Type of the object, if all events of a form have the same; where the event has its number. */
+/* By form: type of the object, or 0 if the event says the type; where the event has its number. */
 static const struct {
 	u16 type;
 	u8 num;
@@ -182,14 +182,14 @@ static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type
  * @source: the object of the process whose events it subscribes to; NULL for events of the device
  * @rights: MLX5_UCTX_CAP_* that the process has
  *
- * Return: 0; -EINVAL for an unknown event, an event for the kernel, or an event that is not about
- * @source; or -EPERM for an event of the device that needs more rights.
+ * Return: 0; -EINVAL for an unknown event, an event for the kernel, or an event that objects like
+ * @source do not have; or -EPERM for an event of the device that needs more rights.
  */
 int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights)
 {
 	if (type >= ARRAY_SIZE(event_forms))
-		return refuse(-EINVAL, "event %u, at most %u", type, MLX5_EVENT_TYPE_MAX - 1);
+		return refuse(-EINVAL, "event type %u, at most %u", type, MLX5_EVENT_TYPE_MAX - 1);
 	if (source)
 		return event_check_object(mdev, type, source->type);
 	if (event_form(mdev, type) != EVENT_OF_DEVICE)
@@ -197,7 +197,7 @@ int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 	if (type == MLX5_EVENT_TYPE_PORT_CHANGE || event_is_unaffiliated(mdev, type))
 		return 0;
 	return rights & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? 0 :
-	       refuse(-EPERM, "event %u of the device needs CAP_SYS_RAWIO", type);
+	       refuse(-EPERM, "event type %u needs CAP_SYS_RAWIO when the device is opened", type);
 }
 
 static u32 event_queue_type(u8 type)

@@ -42,7 +42,8 @@ static u32 klm_block_cycles(const struct mlx5_ib_klm_walk *walk)
 
 /*
  * Enter the strided block at the next entry, in the cycle in which the rest of the range starts, or
- * step over the block if it ends before. Returns false for a block that the device refuses, too.
+ * step over the block if it ends before. Returns false for a block that the device refuses, too, or
+ * that has more entries than the budget.
  */
 static bool klm_enter_block(struct mlx5_ib_klm_walk *walk)
 {
@@ -136,8 +137,8 @@ static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
  * @addr: first address of the range
  * @len: bytes of the range; bytes beyond the end of the key are left out
  *
- * Return: true; false if the key does not give access to @addr: it is free, has another variant, or
- * begins behind @addr.
+ * Return: true; false if the key does not give access to @addr: the key is free, has another
+ * variant than @key, or starts after @addr.
  */
 bool mlx5_ib_klm_start(struct mlx5_ib_klm_walk *walk, const void *out, u32 num, u32 key, u64 addr,
 		       u64 len)

@@ -22,7 +22,7 @@
 #define PREFERRED_DIR_SHIFT	36
 /*
  * Entries of a root, which one command creates. No specification says how long a command may be;
- * the emulated HCA takes 1 MiB.
+ * the emulated HCA accepts 1 MiB.
  */
 #define MAX_ROOT_KSMS	\
 	ALIGN_DOWN((SZ_1M - MLX5_ST_SZ_BYTES(create_mkey_in)) / sizeof(struct mlx5_ksm), \
@@ -77,7 +77,7 @@ bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fau
 	};
 	fault->is_unknown = eqe->sub_type != MLX5_PFAULT_SUBTYPE_WQE &&
 			    eqe->sub_type != MLX5_PFAULT_SUBTYPE_RDMA;
-	/* The answer to an unknown fault needs its numbers, and the type says where they are. */
+	/* PAGE_FAULT_RESUME needs the numbers of an unknown fault; the type says where they are. */
 	if (fault->is_unknown ? fault->type & MLX5_PAGE_FAULT_RESUME_RDMA :
 				eqe->sub_type == MLX5_PFAULT_SUBTYPE_RDMA) {
 		odp_parse_rdma_fault(pf, fault);

@@ -65,7 +65,7 @@ static int qp_check_create_flags(const struct ib_qp_init_attr *init,
 	if (flags & ~CREATE_FLAGS)
 		return refuse(-EOPNOTSUPP, "QP flags %#x, known are %#x", flags, CREATE_FLAGS);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) && init->qp_type != IB_QPT_UD)
-		return refuse(-EINVAL, "multicast loopback is blocked for UD only, this is type %d",
+		return refuse(-EINVAL, "only UD QPs can block multicast loopback, not type %d",
 			      init->qp_type);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) &&
 	    !MLX5_CAP_GEN(caps->mdev, block_lb_mc))
@@ -395,7 +395,7 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
  * mlx5_ib_max_rd_atomic - limit of the RDMA READs and atomics in flight that a QP has sent
  * @caps: what the device can do
  *
- * Return: the largest max_rd_atomic, and the device's max_qp_init_rd_atom.
+ * Return: the largest max_rd_atomic, which is also max_qp_init_rd_atom of the device.
  */
 u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps)
 {
@@ -406,7 +406,7 @@ u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps)
  * mlx5_ib_max_dest_rd_atomic - limit of the RDMA READs and atomics in flight that a QP executes
  * @caps: what the device can do
  *
- * Return: the largest max_dest_rd_atomic, and the device's max_qp_rd_atom.
+ * Return: the largest max_dest_rd_atomic, which is also max_qp_rd_atom of the device.
  */
 u32 mlx5_ib_max_dest_rd_atomic(const struct mlx5_ib_caps *caps)
 {
@@ -455,8 +455,8 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 }
 
 /*
- * A QP without responder resources must refuse reads and atomics. Their number is known from RTR
- * on, and no request arrives before, so INIT takes the flags as they were given.
+ * A QP without responder resources must refuse reads and atomics. The number of resources is known
+ * from RTR on. No request arrives before, so the context for INIT gets the flags unchanged.
  */
 static void qpc_fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 atomic_mode)
 {

@@ -14,7 +14,7 @@
 #include "layout/layout_srq.h"
 #include "layout/refuse.h"
 
-/* A WQE has the index of the next WQE in 16 bits, and the SRQC has the log in four bits. */
+/* A WQE has the index of the next WQE in 16 bits, and the SRQC has the log of the size in four. */
 #define MAX_LOG_SIZE		15
 #define MIN_STRIDE		32
 /* The context of an XRC SRQ has the log of its stride minus this offset, in three bits. */
@@ -57,7 +57,8 @@ u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
  * @ucmd: the library's request (struct mlx5_ib_create_srq of rdma/mlx5-abi.h)
  * @caps: what the device can do
  *
- * Return: 0; -EOPNOTSUPP for an SRQ of another type; -EINVAL for invalid attributes.
+ * Return: 0; -EOPNOTSUPP for a type that the driver or the device does not have; -EINVAL for
+ * invalid attributes.
  */
 int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
 			     const struct mlx5_ib_caps *caps)
@@ -94,7 +95,7 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 
 	*wq = (struct mlx5_ib_srq_layout){};
 	if (attr->max_wr > mlx5_ib_max_srq_wr(caps) || attr->max_sge > mlx5_ib_max_srq_sge(caps))
-		return refuse(-EINVAL, "SRQ of %u requests of %u entries, at most %u of %u",
+		return refuse(-EINVAL, "SRQ of %u requests of %u entries, at most %u requests of %u",
 			      attr->max_wr, attr->max_sge, mlx5_ib_max_srq_wr(caps),
 			      mlx5_ib_max_srq_sge(caps));
 

@@ -17,7 +17,7 @@ struct mlx5_ib_caps;
 
 /**
  * struct mlx5_ib_srq_layout - the WQEs of an SRQ
- * @wqe_cnt: WQEs; a power of two. One WQE more than requests can be posted
+ * @wqe_cnt: number of WQEs, a power of two; one WQE always stays free
  * @wqe_shift: log2 of the stride of a WQE, in bytes
  * @max_gs: scatter entries of a WQE
  */

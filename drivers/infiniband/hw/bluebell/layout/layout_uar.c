@@ -18,7 +18,7 @@
  * @page_shift: log2 of the host's page size
  * @uar_4k: UARs are 4 KiB, whatever the host's page; if not, each is a host page
  *
- * Return: their number.
+ * Return: the number of UARs.
  */
 u32 mlx5_ib_uars_per_sys_page(unsigned int page_shift, bool uar_4k)
 {
@@ -44,9 +44,9 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 	u32 per_page = uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
 
 	if (!total)
-		return refuse(-EINVAL, "context of no bfregs, which needs MLX5_LIB_CAP_DYN_UAR");
+		return refuse(-EINVAL, "a context without bfregs needs MLX5_LIB_CAP_DYN_UAR");
 	if (total > MLX5_MAX_BFREGS)
-		return refuse(-ENOMEM, "%u bfregs, at most %u", total, MLX5_MAX_BFREGS);
+		return refuse(-ENOMEM, "context of %u bfregs, at most %u", total, MLX5_MAX_BFREGS);
 	total = ALIGN(total, per_page);
 	if (low_latency > total - 1)
 		return refuse(-EINVAL, "%u low-latency bfregs, at most %u", low_latency, total - 1);
@@ -112,12 +112,14 @@ int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32
 	u32 page;
 
 	if (bfregn >= num)
-		return refuse(-EINVAL, "bfreg %u, the context has %u", bfregn, num);
+		return refuse(-EINVAL, "%s bfreg %u, the context has %u, counted from 0",
+			      dyn_bfreg ? "dynamic" : "static", bfregn, num);
 	page = bfregn / per_page;
 	if (dyn_bfreg)
 		page += layout->num_static_sys_pages;
 	if (sys_pages[page] == MLX5_IB_INVALID_UAR_INDEX)
-		return refuse(-EINVAL, "bfreg %u is in a page that has not been mapped", bfregn);
+		return refuse(-EINVAL, "bfreg %u is in a dynamic page that has not been mapped",
+			      bfregn);
 	return sys_pages[page] + bfregn % per_page / MLX5_NON_FP_BFREGS_PER_UAR;
 }
 
@@ -152,7 +154,7 @@ enum bluebell_bfreg_class mlx5_ib_bfreg_class(const struct mlx5_bfreg_layout *la
 }
 
 /**
- * mlx5_ib_uar_to_pfn - the page frame that shows a UAR
+ * mlx5_ib_uar_to_pfn - the page frame in which a UAR lies
  * @bar_addr: bus address of BAR 0
  * @uar_index: the device's index of the UAR
  * @page_shift: log2 of the host's page size
@@ -169,7 +171,7 @@ u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, boo
 }
 
 /**
- * mlx5_ib_uar_address - bus address of the page that shows a UAR
+ * mlx5_ib_uar_address - bus address of the page of the host in which a UAR lies
  * @mdev: device
  * @uar_index: the device's index of the UAR
  *
@@ -198,7 +200,7 @@ u32 mlx5_ib_uar_page_pgoff(const struct mlx5_bfreg_layout *layout, u32 page)
 	return index >> 8 << 16 | MLX5_IB_MMAP_ALLOC_WC << 8 | (index & 0xff);
 }
 
-/* Number of indices of an mmap command. Only MLX5_IB_MMAP_ALLOC_WC may have more than 8 bits. */
+/* Number of indices of an mmap command: up to 256, except for ALLOC_WC and DEVICE_MEM. */
 static u32 mmap_num_indices(const struct mlx5_bfreg_layout *layout, u32 command)
 {
 	switch (command) {
@@ -223,8 +225,8 @@ static u32 mmap_num_indices(const struct mlx5_bfreg_layout *layout, u32 command)
  * mlx5_ib_decode_mmap_offset - decode an mmap offset
  * @pgoff: the offset, in pages, from the user
  * @layout: the context's bfregs
- * @index: gets the number of a static or dynamic UAR page of the context; or, if the command is
- *	MLX5_IB_MMAP_DEVICE_MEM, the page number of the object's rdma_user_mmap_entry
+ * @index: gets the number of a UAR page among the static or the dynamic pages of the context; or,
+ *	if the command is MLX5_IB_MMAP_DEVICE_MEM, the offset of the object's rdma_user_mmap_entry
  *
  * Return: the command (enum mlx5_ib_mmap_cmd), MLX5_IB_MMAP_DEVICE_MEM for every
  * object; -EINVAL for an unknown command, an index beyond the table, or bits that the command does
@@ -241,7 +243,7 @@ int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layo
 		return MLX5_IB_MMAP_DEVICE_MEM;
 	*index = pgoff >> 16 << 8 | (pgoff & 0xff);
 	if (pgoff > MLX5_IB_MMAP_OFFSET_END || *index >= num)
-		return refuse(-EINVAL, "mmap offset %#lx: index %u, command %u has %u indices",
+		return refuse(-EINVAL, "mmap at page %#lx: index %u, command %u has %u indices",
 			      pgoff, *index, command, num);
 	if (command == MLX5_IB_MMAP_CLOCK_INFO && *index != MLX5_IB_CLOCK_INFO_V1)
 		return refuse(-EOPNOTSUPP, "clock parameters of version %u, only %u is possible",

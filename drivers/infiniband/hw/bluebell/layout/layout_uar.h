@@ -21,12 +21,15 @@ struct mlx5_core_dev;
  * The offset that user space passes to mmap(), in pages, has a command in bits 8 to 15 and an
  * index, whose low bits are bits 0 to 7 and whose high bits start at bit 16. From
  * MLX5_IB_MMAP_OFFSET_START on, an offset names an object (rdma_user_mmap_entry). Offsets with an
- * index are smaller, because the longest index has 9 bits.
+ * index are smaller, because no command has more than 9 << 8 indices.
  */
 #define MLX5_IB_MMAP_OFFSET_START	(9UL << 16)
 #define MLX5_IB_MMAP_OFFSET_END		((256UL << 16) - 1)
 
-/* Offsets of objects that the library maps with MLX5_IB_MMAP_DEVICE_MEM and an index. */
+/*
+ * Offsets at which ib_core keeps device memory. The library maps device memory with the command
+ * MLX5_IB_MMAP_DEVICE_MEM and an index, which counts from MLX5_IB_MMAP_DM_START.
+ */
 #define MLX5_IB_MMAP_DM_START		((unsigned long)MLX5_IB_MMAP_DEVICE_MEM << 16)
 #define MLX5_IB_MMAP_DM_END		(MLX5_IB_MMAP_DM_START + (9 << 8) - 1)
 

@@ -67,14 +67,14 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 			      ucmd->rq_wqe_count, mlx5_ib_max_wqes(caps));
 	if (ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
 	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE || 1U << ucmd->rq_wqe_shift > max_bytes)
-		return refuse(-EINVAL, "receive WQEs of 2^%u bytes, 2^%u to %u are possible",
+		return refuse(-EINVAL, "receive WQEs of 2^%u bytes, possible are 2^%u to %u bytes",
 			      ucmd->rq_wqe_shift, MLX5_IB_LOG_MIN_RQ_STRIDE,
 			      min(max_bytes, 1U << LOG_MAX_RQ_STRIDE));
 
 	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
 	if (entries <= sig || asked.max_recv_wr > ucmd->rq_wqe_count ||
 	    asked.max_recv_sge > entries - sig)
-		return refuse(-EINVAL, "%u receives of %u segments, the queue has %u WQEs of %d",
+		return refuse(-EINVAL, "%u receives of %u segments, %u WQEs of %d segments possible",
 			      asked.max_recv_wr, asked.max_recv_sge, ucmd->rq_wqe_count,
 			      (int)(entries - sig));
 	init->cap.max_recv_wr = ucmd->rq_wqe_count;

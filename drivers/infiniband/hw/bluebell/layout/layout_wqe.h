@@ -22,8 +22,8 @@
  * struct mlx5_ib_wqe_target - queue pair of a send WQE
  * @type: type of the queue pair
  * @qpn: number of the queue pair
- * @max_ds: as in struct mlx5_ib_wq_layout
- * @max_inline: as in struct mlx5_ib_wq_layout
+ * @max_ds: units of 16 bytes that a send WQE has at most
+ * @max_inline: bytes of inline data that a send WQE has at most
  * @signal_all: every request completes
  * @atomic_ops: atomic operations of the device: MLX5_ATOMIC_OPS_*
  * @umr_fence: fence that orders UMR requests: MLX5_FENCE_MODE_*
