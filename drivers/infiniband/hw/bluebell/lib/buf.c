@@ -15,9 +15,10 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 	unsigned long pgsz;
 
 	/*
-	 * Check the alignment first: ib_umem_find_best_pgoff() keeps only the address bits of its
-	 * mask, so that with a misaligned start ib_umem_release() would take another number of
-	 * pages off the process's account than were pinned.
+	 * Check the alignment first: ib_umem_find_best_pgoff() sets the iova of the umem to the
+	 * start without the bits that its mask lacks, and ib_umem_release() computes from the iova
+	 * how many pages to take off the process's account. If the start is misaligned, these may
+	 * be more or fewer than were pinned.
 	 */
 	if (!IS_ALIGNED(buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT))
 		return refuse(-EINVAL, "queue at %#lx, not aligned to %u bytes",
@@ -103,8 +104,8 @@ int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, si
  * mlx5_ib_queue_mem_map_user - take over the memory that a process gives a queue
  * @mem: zeroed, but for @mem->uar
  * @context: of the process
- * @umem: its buffer, pinned, or the ERR_PTR of a pin that failed; NULL for a queue
- *	pair without queues. Taken over.
+ * @umem: the buffer of the queue, pinned, or the ERR_PTR of a pin that failed; NULL for a
+ *	queue pair without queues. Taken over.
  * @size: as for mlx5_ib_buf_init_user()
  * @max_offset: as for mlx5_ib_buf_init_user()
  * @db_addr: user address of the doorbell record
@@ -152,8 +153,8 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
  * @mem: of mlx5_ib_queue_mem_map_user(), of a queue that firmware refuses to destroy
  *
  * The context is about to be freed and has no other queue left. Puts the UAR, because nobody rings
- * the queue any more. The caller of mlx5_ib_queue_mem_unmap_user() then holds the lock of struct
- * mlx5_ib_orphans. May sleep.
+ * the queue any more. From now on mlx5_ib_queue_mem_unmap_user() is called for @mem under the lock
+ * of struct mlx5_ib_orphans. May sleep.
  */
 void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem)
 {

@@ -16,12 +16,12 @@
  * has polled into completions of no request, and empties the queue; of a receive from a shared
  * receive queue the slot is given back. Afterwards another queue pair may have the number. If
  * firmware does not reset the queue pair, the completions that come until DESTROY_QP are removed
- * after it. mlx5_ib_kcq_remove() takes the queue pair out of the table; when it returns no poll
- * uses its queues.
+ * after that command. mlx5_ib_kcq_remove() takes the queue pair out of the table; when the function
+ * returns, no poll uses the queues of the queue pair.
  *
  * **A CQ ends.** mlx5_ib_kcq_close() stops arming and waits for the work item that calls the
- * consumer; then the device destroys the CQ; then ib_core cancels its own work. A consumer that
- * still polls finds the memory, which mlx5_ib_kcq_free() releases last.
+ * consumer; then the device destroys the CQ; then ib_core cancels its own work. Meanwhile the
+ * consumer may still poll: mlx5_ib_kcq_free() and the release of the ring come last.
  *
  * **The device fails.** mlx5_ib_flush_kernel_queues() sets @failed of the device, and calls the
  * consumers of the CQs of all queue pairs, armed or not, except those that have never armed the
@@ -131,7 +131,7 @@ static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn,
 	return wqs;
 }
 
-/* Consumers expect some errors: of a connection that ends, and of a peer that is gone. */
+/* Leave out errors that consumers expect: of a connection that ends, of a peer that is gone. */
 static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
 			  const struct ib_wc *wc)
 {
@@ -147,7 +147,7 @@ static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
 			       ib_wc_status_msg(wc->status), err->syndrome, err->vendor_err_synd);
 }
 
-/* Report index 0 for a P_Key that has left the table: an answer with that beats no answer. */
+/* Find the index of the P_Key. If the P_Key has left the table, the consumer gets index 0. */
 static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
 {
 	u16 pkey = wc->pkey_index;
@@ -167,7 +167,7 @@ static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, 
 	if (kind == MLX5_IB_CQE_OTHER)
 		return false;
 	wqs = kcq_find_wqs(kcq, mlx5_ib_cqe_qpn(cqe), kind);
-	/* The owner of the queue pair is about to remove this completion. */
+	/* Left by a queue pair that is being destroyed, or by an earlier one of this number. */
 	if (!wqs)
 		return false;
 	if (kind == MLX5_IB_CQE_SEND)
@@ -294,7 +294,7 @@ int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 		return 0;
 	if (!kcq->notifies) {
 		WRITE_ONCE(kcq->notifies, true);
-		/* Pairs with mlx5_ib_kcq_wake(): it calls the consumer, or we see the failure. */
+		/* Pairs with mlx5_ib_kcq_wake(): its CPU sees @notifies, or this one sees @failed. */
 		smp_mb();
 	}
 	if (likely(!READ_ONCE(kcq->dev->failed))) {
@@ -398,7 +398,7 @@ void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs)
  * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair exists at the device, so that no
  *	other queue pair has its number, and is in reset unless firmware has refused to reset it
  *
- * When it returns nobody uses @wqs. May sleep.
+ * When the function returns, nobody uses @wqs. May sleep.
  */
 void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
 {
@@ -428,8 +428,8 @@ void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
 void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 {
 	/*
-	 * The caller has posted or failed the device before. Pairs with mlx5_ib_kcq_arm(), which
-	 * looks for both after it has set @notifies.
+	 * The caller has posted a request, or set @failed. Pairs with mlx5_ib_kcq_arm(), which
+	 * looks for requests and for @failed after it has set @notifies.
 	 */
 	smp_mb();
 	if (READ_ONCE(kcq->notifies))
@@ -487,7 +487,7 @@ void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev)
 				due = kcq_last_wqe_is_due(wqs);
 			}
 		}
-		/* By number: the queue pair may have been destroyed since. */
+		/* By number: without the lock the queue pair may be destroyed. */
 		if (due)
 			mlx5_ib_rsc_raise(dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, qpn);
 		qpn++;

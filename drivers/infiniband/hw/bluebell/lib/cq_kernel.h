@@ -26,7 +26,7 @@ struct mlx5_ib_wqs;
  * @lock: guards the consumer index and all below
  * @senders: struct mlx5_ib_wqs of the queue pairs whose send queues complete here
  * @receivers: struct mlx5_ib_wqs of the queue pairs whose receive queues complete here
- * @last: work queues of the last completion, which are probably those of the next one; or NULL
+ * @last: work queues of the completion polled before, probably also those of the next one; or NULL
  * @notifies: the consumer has armed the queue at least once; a consumer that only polls must not be
  *	called
  * @flushed: the device has failed, and a request has been completed as flushed: CQEs are ignored

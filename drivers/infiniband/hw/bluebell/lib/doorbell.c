@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Doorbell records of processes: the words in a process's memory from which the device reads how
- * far a queue has been filled or emptied. Each page that holds records is pinned once, however many
- * records lie in it, and found by its number and address space.
+ * far a queue has been filled or emptied. A page that holds records is pinned once in a context,
+ * however many records of the context lie in it, and found by its number and address space.
  */
 
 #include <linux/overflow.h>
@@ -18,15 +18,15 @@
 #include "lib/buf.h"
 #include "lib/umem.h"
 
-/* A record is a pair of 32-bit counters, and the device reads both at once. */
+/* A record is two 32-bit words, which the device reads at once, so it is aligned to its size. */
 #define DB_RECORD_SIZE		8
 
 /**
  * struct mlx5_ib_user_db_page - a pinned page with doorbell records
  * @node: in the context's tree, by @number and @mm
  * @mm: address space that the page is in: after a fork, two processes have a page of
- *	the same number. Holds a reference so that a later address space cannot have the
- *	same address
+ *	the same number. Compared by its address, which no other struct mm_struct gets
+ *	while this reference is held
  * @umem: the page
  * @number: its number: the user's address over PAGE_SIZE
  * @refs: records in use. Guarded by the context's db_lock, or, of a page without context, by the

@@ -57,8 +57,9 @@ struct mlx5_ib_mr_ops {
  *	for device memory, for pages of a process that are not pinned, and after the region that
  *	replaces this one has taken the memory over
  * @access: enum ib_access_flags
- * @pdn: number of the key's protection domain, if the region is paged. ibv_rereg_mr(3) may change
- *	it, and the domain itself may be freed then, while page faults read it with READ_ONCE()
+ * @pdn: number of the key's protection domain, if the region is paged. Page faults read the number
+ *	with READ_ONCE(), because ibv_rereg_mr(3) may change it, after which the old domain may be
+ *	freed
  * @leak_umem: do not release @umem: firmware refused to destroy another key over it
  */
 struct mlx5_ib_mr {

@@ -4,9 +4,9 @@
  * their slots back.
  *
  * Queue pairs take WQEs in the order of posting and complete them in any order, so the WQEs are a
- * linked list: each names the one that is posted after it. The list has the posted WQEs first, up
- * to the one before @head, and then the free ones. A WQE that has completed goes to the end of the
- * list.
+ * linked list: each has the index of the WQE that is posted after it. The list has the posted WQEs
+ * first, up to the WQE before @head, and then the free WQEs. A WQE that has completed goes to the
+ * end of the list.
  */
 
 #include <linux/mlx5/qp.h>
@@ -91,10 +91,10 @@ static int srq_post_one(struct mlx5_ib_srq_ring *srq, const struct ib_recv_wr *w
 }
 
 /**
- * mlx5_ib_srq_ring_post - put receive requests into a shared receive queue, and tell the device
+ * mlx5_ib_srq_ring_post - put receive requests into a shared receive queue
  * @srq: the queue
  * @wr: requests, a list
- * @bad: gets the first one that could not be posted
+ * @bad: gets the first request that could not be posted
  *
  * Any context.
  *
@@ -115,7 +115,7 @@ int mlx5_ib_srq_ring_post(struct mlx5_ib_srq_ring *srq, const struct ib_recv_wr 
 		}
 	}
 	if (wr != first) {
-		/* The WQEs before the record, which the device reads when a message arrives. */
+		/* Order WQEs before the record, which the device reads when a message arrives. */
 		dma_wmb();
 		*srq->db = cpu_to_be32(srq->posted);
 	}

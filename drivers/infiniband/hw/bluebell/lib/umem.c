@@ -14,18 +14,18 @@
 
 /**
  * mlx5_ib_umem_get - pin memory of the calling process
- * @dev: device that will reach it
+ * @dev: device that will access the memory
  * @addr: user address
  * @size: bytes
- * @access: enum ib_access_flags; what the device may do there
+ * @access: enum ib_access_flags; what the device may do with the memory
  *
  * Pins all memory that a process names by its address, except for the buffer of a new CQ (cq.c).
  * ib_core pins buffers that a process names by an attribute of the call, and exporters pin their
  * dma-bufs. The pages count against RLIMIT_MEMLOCK. May sleep.
  *
  * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for a range that
- * wraps, -EOVERFLOW for a range beyond the address space of a 32-bit host, -ENOMEM beyond the
- * limit, -EFAULT for memory that the process does not have or may not write to.
+ * wraps, -EOVERFLOW for a range beyond the address space of a 32-bit host, -ENOMEM beyond
+ * RLIMIT_MEMLOCK, -EFAULT for memory that the process does not have or may not write to.
  */
 struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
 {

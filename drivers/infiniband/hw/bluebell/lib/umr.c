@@ -103,7 +103,7 @@ static int umr_list_wait(struct umr_fill *fill, struct umr_list *list)
 	return err;
 }
 
-/* A queue pair that firmware cannot stop may read the list once more. */
+/* Keep a buffer that a queue pair which firmware could not stop may still read. */
 static void umr_buffer_free(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
 			    bool device_may_read)
 {
@@ -139,7 +139,7 @@ static u32 umr_list_fill(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 	return n;
 }
 
-/* Post entries @first to @first + @n. The request with the last entry changes the context. */
+/* Post @n entries from @first on. The request with the key's last entry changes the context. */
 static int umr_list_post(struct umr_fill *fill, struct umr_list *list, u32 key, u32 first, u32 n)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
@@ -341,7 +341,7 @@ int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 key)
 }
 
 /**
- * mlx5_ib_umr_post_revoke - have a key freed, and do not wait for it
+ * mlx5_ib_umr_post_revoke - post the request that frees a key, and do not wait for its completion
  * @dev: device with a UMR queue pair
  * @key: the key
  * @req: tracks the request; after success the caller passes it to mlx5_ib_umr_wait(), whose result
@@ -376,7 +376,7 @@ int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev)
 
 /**
  * mlx5_ib_cleanup_umr_clear - undo mlx5_ib_init_umr_clear()
- * @dev: device; nothing is done if that has failed
+ * @dev: device; nothing is done if mlx5_ib_init_umr_clear() has failed
  */
 void mlx5_ib_cleanup_umr_clear(struct mlx5_ib_dev *dev)
 {

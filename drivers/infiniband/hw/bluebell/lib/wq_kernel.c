@@ -32,7 +32,7 @@ static int rq_init(struct mlx5_ib_rq *rq, const struct mlx5_ib_wq_layout *layout
 	return rq->wr_ids ? 0 : -ENOMEM;
 }
 
-/* The send queue follows, at the start of a page or behind a receive queue shorter than that. */
+/* The send queue follows, at the start of a page or behind a receive queue shorter than a page. */
 static int sq_init(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
 		   const struct mlx5_ib_wq_layout *layout, struct mlx5_ib_queue_mem *mem)
 {
@@ -212,7 +212,7 @@ void mlx5_ib_sq_copy(struct mlx5_frag_buf_ctrl *ring, u16 index, const void *wqe
 /**
  * mlx5_ib_sq_complete - take a request, and all that were posted before it, out of the queue
  * @sq: the queue; the lock of its CQ is held
- * @index: block at which the WQE begins, from the CQE
+ * @index: basic block at which the WQE of the request begins, from the CQE
  * @wc: gets wr_id
  *
  * Return: opcode of the request.

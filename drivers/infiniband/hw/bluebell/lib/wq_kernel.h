@@ -48,12 +48,12 @@ struct mlx5_ib_posted_send {
  * @map: register that rings the queue
  * @requests: struct mlx5_ib_posted_send of each WQE, by the block at which the WQE begins
  * @max_blocks: basic blocks of the longest WQE
- * @after_umr: the last request changes a key
+ * @after_umr: the request posted before the next one changes a key
  * @room: basic blocks at @next, in one piece, that no request has; there may be more
  * @posted: basic blocks posted
  * @done: basic blocks completed; written under the lock of the CQ
  * @next: where in the buffer the next WQE starts, if @room is not 0
- * @doorbell: start of the last WQE, which is written to @map
+ * @doorbell: first eight bytes of the newest WQE, to be written to @map
  * @bounce: the WQE that is being built, if it might not be in one piece in @ring
  */
 struct mlx5_ib_sq {
@@ -153,19 +153,19 @@ bool mlx5_ib_rq_flush(struct mlx5_ib_rq *rq, struct ib_wc *wc);
 /* ---- posting: called for each request, and therefore inline ---------------------------- */
 
 /**
- * mlx5_ib_sq_doorbell - tell the device of WQEs that have been written to a send queue
+ * mlx5_ib_sq_doorbell - ring the doorbell for WQEs that have been written to a send queue
  * @record: send counter of the doorbell record
  * @posted: basic blocks posted
- * @start: first eight bytes of the last WQE
+ * @start: first eight bytes of the newest WQE
  * @map: register that rings the queue
  */
 static inline void mlx5_ib_sq_doorbell(__be32 *record, u16 posted, __be32 *start,
 				       void __iomem *map)
 {
-	/* The WQEs before the record, the record before the register. */
+	/* Order the WQEs before the record. */
 	dma_wmb();
 	*record = cpu_to_be32(posted);
-	/* The register is on the bus: dma_wmb() does not order it. */
+	/* Order the record before the register, which is MMIO: dma_wmb() does not do that. */
 	wmb();
 	mlx5_write64(start, map);
 }
@@ -223,7 +223,7 @@ static inline int mlx5_ib_sq_push(struct mlx5_ib_sq *sq, void *wqe, const struct
 }
 
 /**
- * mlx5_ib_sq_ring - tell the device of the WQEs that have been put into the send queue
+ * mlx5_ib_sq_ring - ring the doorbell for the WQEs that have been put into the send queue
  * @sq: the queue, whose lock is held, and into which at least one WQE has been put
  */
 static inline void mlx5_ib_sq_ring(struct mlx5_ib_sq *sq)
@@ -264,13 +264,13 @@ static inline int mlx5_ib_rq_push(struct mlx5_ib_rq *rq, const struct ib_recv_wr
 }
 
 /**
- * mlx5_ib_rq_tell - tell the device of the requests that have been put into a receive queue
+ * mlx5_ib_rq_tell - update the doorbell record of a receive queue for the requests put into it
  * @rq: the queue, whose lock is held
  */
 static inline void mlx5_ib_rq_tell(struct mlx5_ib_rq *rq)
 {
 	lockdep_assert_held(&rq->lock);
-	/* The WQEs before the record, which the device reads when a message arrives. */
+	/* Order WQEs before the record, which the device reads when a message arrives. */
 	dma_wmb();
 	*rq->db = cpu_to_be32(rq->posted);
 }
