@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The calls that programs are made of: each method of the driver's own interface (mlx5_user_ioctl_cmds.h,
- * bluebell-abi.h), the verbs that have data for the driver (mlx5-abi.h), and those that make and destroy what the
- * others need. With its defaults, a call succeeds after the calls that it needs.
+ * The calls that programs are made of: each method of the driver's own interface
+ * (mlx5_user_ioctl_cmds.h, bluebell-abi.h), the verbs that have data for the driver (mlx5-abi.h),
+ * and the verbs that create and destroy the objects that other calls need. With its defaults a call
+ * succeeds after the calls that it needs, if the driver supports what it asks for.
  */
 #include <rdma/bluebell-abi.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -49,7 +50,7 @@ const char *const kind_names[NR_KINDS] = { KINDS(KIND_NAME) };
 #define COMMAND_IN(id) { "in", id, A_IN, false, true, 0, N(0), NULL, 0 }
 #define COMMAND_OUT(id) { "out", id, A_OUT, false, true, 0, N(0), NULL, 0 }
 
-/* Commands of write(), which the ioctl takes, too */
+/* Commands of the write() interface of uverbs, passed to the ioctl */
 #define CORE_IN(st, ...) IN_STRUCT("core", UVERBS_ATTR_CORE_IN, st, __VA_ARGS__)
 #define CORE_OUT(st, ...) OUT_STRUCT("resp", UVERBS_ATTR_CORE_OUT, st, __VA_ARGS__)
 #define CORE_OUT_BYTES(len) OUT_BYTES("resp", UVERBS_ATTR_CORE_OUT, len)
@@ -548,7 +549,7 @@ const struct description descriptions[] = {
 	OTHER("store", STORE, { "map", 0, 8, R(map) }, { "offset", 8, 8, N(0x800) }, { "value", 16, 8, N(0) }),
 	OTHER("read", READ, { "fd", 0, 8, R(event_fd) }, { "length", 8, 8, N(0x400) }),
 	OTHER("close", CLOSE, { "fd", 0, 8, R(event_fd) }),
-	/* The process gives pages of its memory back, which ends translations of ODP. */
+	/* The process gives pages back to the kernel; the driver unmaps them from ODP regions. */
 	OTHER("discard", DISCARD, { "addr", 0, 8, M(0x80000) }, { "length", 8, 8, N(0x1000) }),
 };
 const unsigned int nr_descriptions = sizeof(descriptions) / sizeof(descriptions[0]);

@@ -34,7 +34,7 @@ static unsigned int nr_functions;
 static uint8_t *seen;		/* a bit for each address from that of the first function */
 static uint64_t seen_bytes;
 
-/* What the compiler makes of trace.h, and parts of functions: they are no functions of the sources. */
+/* Whether the compiler has made the symbol of trace.h, or for a part of a function. */
 static bool is_generated(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -68,7 +68,7 @@ static void read_functions(void)
 		if (sscanf(line, "%llx %c %79s [%79[^]]]", &address, &type, f.name, module) != 4 ||
 		    strcmp(module, MODULE) || (type != 't' && type != 'T') || is_generated(f.name))
 			continue;
-		/* gcc's copies of a function, .isra.0 and the like, have its name. */
+		/* gcc's copies of a function end in .isra.0 and the like: take the end off. */
 		f.name[strcspn(f.name, ".")] = 0;
 		f.address = address;
 		functions = realloc(functions, (nr_functions + 1) * sizeof(f));

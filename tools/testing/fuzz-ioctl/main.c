@@ -18,7 +18,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8
 
 static struct program program, other;
 
-/* The file that has the program being run: when a program makes the kernel crash, it is found there. */
+/* The file in which the program that is being run is kept, in case it makes the kernel crash. */
 static int last = -1;
 
 static void report(void)

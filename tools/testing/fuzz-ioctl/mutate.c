@@ -53,7 +53,7 @@ static struct value random_value(const struct value *old, unsigned int bits)
 
 	switch (rnd(8)) {
 	case 0:
-		/* A result of any kind, in the place of one of another kind. */
+		/* A result of any kind: it may replace a result of another kind. */
 		return (struct value){ V_RESULT, 1 + rnd(NR_KINDS - 1), rnd(3) };
 	case 1:
 	case 2:
@@ -110,7 +110,7 @@ static bool opcode_fits(const struct description *d, unsigned int opcode)
 	return false;
 }
 
-/* Mostly a command that the method is meant for, and mostly one that is known to succeed. */
+/* Mostly a command that the method is meant for, and mostly one that has defaults. */
 static unsigned int random_opcode(const struct description *d)
 {
 	bool any = one_in(16), any_args = one_in(3);
@@ -148,7 +148,7 @@ static bool produces(const struct call *call, enum kind kind)
 
 static void add_call(struct program *program, unsigned int *at, struct call *call, unsigned int depth);
 
-/* Add a call that returns a result of this kind, unless an earlier one does. */
+/* Add a call that returns a result of this kind, unless an earlier call does. */
 static void add_need(struct program *program, unsigned int *at, enum kind kind, unsigned int depth)
 {
 	struct call call = { .opcode = NO_OPCODE };
@@ -177,7 +177,7 @@ static void add_value_need(struct program *program, unsigned int *at, const stru
 		add_need(program, at, value->kind, depth);
 }
 
-/* Add a call at *@at, after what it needs by its defaults. */
+/* Add a call at *@at, and before it the calls that return the results that its defaults name. */
 static void add_call(struct program *program, unsigned int *at, struct call *call, unsigned int depth)
 {
 	const struct description *d = &descriptions[call->description];
@@ -213,7 +213,7 @@ static void mutate_add(struct program *program)
 
 /* --- Arguments --- */
 
-/* A place in a command: mostly a field of mlx5_ifc.h, else any dword. */
+/* Choose a place in a command: mostly a field of mlx5_ifc.h, else any dword. */
 static bool random_command_place(const struct call *call, struct arg *arg)
 {
 	const struct call *known = command_defaults(call->opcode);

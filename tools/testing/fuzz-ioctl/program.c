@@ -93,7 +93,7 @@ static const struct ifc_struct *command_struct(unsigned int opcode, const char *
 	return ifc_struct_find(name);
 }
 
-/* The calls of a command without defaults begin with these bytes. */
+/* Bytes of a command or of its answer; 0x40 if mlx5_ifc.h does not have the structure. */
 unsigned int command_bytes(unsigned int opcode, bool out)
 {
 	return opcode < nr_opcodes && sizes[out][opcode] ? sizes[out][opcode] : 0x40;
@@ -172,7 +172,7 @@ static bool parse_value(const char *text, struct value *value)
 	return end != text && !*end;
 }
 
-/* .FIELD of a structure, of the kernel's interface or of the device's */
+/* Parse the FIELD of a structure: of the kernel's interface, or of a command of the device. */
 static bool parse_field(const struct call *call, const struct attr *attr, const char *name, struct arg *arg)
 {
 	const struct ifc_member *member;
@@ -196,7 +196,10 @@ static bool parse_field(const struct call *call, const struct attr *attr, const 
 	return false;
 }
 
-/* ATTRIBUTE, ATTRIBUTE.FIELD, ATTRIBUTE!META, ATTRIBUTE@BYTE, ATTRIBUTE:BIT:WIDTH; FIELD of what is no method */
+/*
+ * ATTRIBUTE, ATTRIBUTE.FIELD, ATTRIBUTE!META, ATTRIBUTE@BYTE, ATTRIBUTE:BIT:WIDTH; or FIELD, in a
+ * call that is no method
+ */
 static bool parse_place(const struct call *call, const struct description *d, char *text, struct arg *arg)
 {
 	char *rest = text + strcspn(text, ".!@:");
@@ -286,9 +289,9 @@ static bool parse_call(struct call *call, char *line)
 
 /**
  * program_parse() - read a program
- * @program: where to
- * @text: of it, not terminated
- * @len: of the text
+ * @program: gets the calls
+ * @text: the program as text, without a terminating 0
+ * @len: bytes of @text
  * @bad_line: the first line that is no call, counted from 1; 0 if there is none
  *
  * Lines that are no calls are left out, so that any text is a program.
@@ -427,7 +430,10 @@ static void defaults_init(unsigned int index)
 		fprintf(stderr, "fuzz-ioctl: mlx5_ifc.h has no command %s\n", defaults[index].opcode);
 		exit(2);
 	}
-	/* The attributes of all methods with commands have the same names, so any of these can parse the text. */
+	/*
+	 * The attributes of all methods that carry a command have the same names, so the
+	 * description of devx_create can parse the arguments of any opcode.
+	 */
 	snprintf(text, sizeof(text), "%s", defaults[index].args);
 	known[opcode].opcode = opcode;
 	results[opcode] = defaults[index].result;

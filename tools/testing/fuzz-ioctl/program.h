@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Programs: what the fuzzer runs, changes and writes down. A program is a list of calls, and a call names only the
- * values that differ from the defaults of its description in calls.c:
+ * Programs: the inputs that the fuzzer runs and mutates. A program is a list of calls, and a call
+ * names only the values that differ from the defaults of its description in calls.c:
  *
  *	open
  *	alloc_pd
@@ -72,7 +72,7 @@ enum attr_type {
  * @len: of the data in bytes
  * @def: default of a handle or file; the kind of a new one
  * @fields: of the data
- * @nr_fields: of them
+ * @nr_fields: number of fields
  */
 struct attr {
 	const char *name;
@@ -85,7 +85,10 @@ struct attr {
 	unsigned int nr_fields;
 };
 
-/* What is no method: @method is one of these, and the values are fields of one attribute. */
+/*
+ * Of a call that is no method of the ioctl: @object is NO_OBJECT, @method is enum other_call, and
+ * the values are fields of one attribute.
+ */
 #define NO_OBJECT 0xffff
 enum other_call { OTHER_OPEN, OTHER_MMAP, OTHER_MUNMAP, OTHER_STORE, OTHER_READ, OTHER_CLOSE, OTHER_DISCARD };
 
@@ -95,8 +98,9 @@ enum other_call { OTHER_OPEN, OTHER_MMAP, OTHER_MUNMAP, OTHER_STORE, OTHER_READ,
  * @object: of the method, or NO_OBJECT
  * @method: number
  * @attrs: attributes
- * @nr_attrs: of them
- * @opcode: prefix of the names of the commands of the device that the call is meant for, or NULL
+ * @nr_attrs: number of attributes
+ * @opcode: NULL, or prefixes of the names of the commands of the device that the call is meant for,
+ *	up to a NULL
  */
 struct description {
 	const char *name;
@@ -129,8 +133,8 @@ enum arg_sort { ARG_FIELD, ARG_BITS, ARG_META };
  * @attr: index of the attribute
  * @sort: enum arg_sort
  * @index: of the field; enum meta
- * @off: of big-endian bits
- * @width: of them, up to 64
+ * @off: of ARG_BITS: number of the first bit, in big-endian order
+ * @width: of ARG_BITS: number of bits, up to 64
  * @value: the value
  */
 struct arg {

@@ -102,7 +102,7 @@ static void record_command(struct call *call, unsigned int index, const struct i
 			record_command(call, index, m->sub, arg.off, data, bits);
 			continue;
 		}
-		/* Of what is reserved, for mlx5_ifc.h lacks the fields of umems, dwords. */
+		/* Record long reserved members by dwords: they have the fields of umems. */
 		for (; arg.off < off + m->off + m->width; arg.off += arg.width) {
 			if (m->width > 64)
 				arg.width = 32;
@@ -240,13 +240,13 @@ static void describe_call(struct call *call, const struct description *d, const 
 			record_attr(call, &d->attrs[i], i, passed_attr(hdr, d->attrs[i].id));
 }
 
-/* @hdr as it was before the call, @after as the kernel has left it. */
+/* @hdr: the ioctl's header as it was before the call; @after: as the kernel has left it */
 static void record_method(const struct ib_uverbs_ioctl_hdr *hdr, const struct ib_uverbs_ioctl_hdr *after)
 {
 	static struct call best, call;
 	const struct description *d, *found = NULL;
 
-	/* Several descriptions of a command differ in their defaults: take that which says most. */
+	/* Descriptions of one command differ in their defaults: take the closest one. */
 	for (d = descriptions; d < descriptions + nr_descriptions; d++) {
 		if (!same_method(d, hdr))
 			continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a program. It begins without an open device, and all that it has opened and mapped is closed and unmapped at
- * its end, so that each program sees the same state.
+ * Runs a program. A program begins without an open device, and all that the program has opened and
+ * mapped is closed and unmapped at its end, so that each program sees the same state.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static struct {
 } maps[MAX_MAPS];
 static unsigned int nr_maps;
 
-/* An attribute's data. The kernel may write as many bytes as the length of an attribute can say. */
+/* Data of the attributes. The kernel may write as many bytes as a length of 16 bits can say. */
 static uint8_t buffers[MAX_ATTRS][0x10000] __attribute__((aligned(64)));
 static bool verbose;
 
@@ -82,7 +82,7 @@ static uint64_t result_get(enum kind kind, uint64_t newer)
 	return count ? results[kind].values[count - 1 - newer % count] : 0;
 }
 
-/* The object has been destroyed. Its handle may still be tried, as gone.N. */
+/* The object has been destroyed. Programs may still pass its handle, as gone.N. */
 static void result_remove(enum kind kind, uint64_t value)
 {
 	for (unsigned int i = 0; i < results[kind].count; i++) {
@@ -343,7 +343,7 @@ static int run_mmap(int fd, uint64_t offset, uint64_t length, int prot, int flag
 	return 0;
 }
 
-/* Whether the address is in a mapping, or NULL. */
+/* The address of the eight bytes at @offset of a mapping; NULL if they are not in a mapping. */
 static uint8_t *map_address(uint64_t map, uint64_t offset)
 {
 	for (unsigned int i = 0; i < nr_maps; i++)
@@ -383,7 +383,7 @@ static int run_store(uint64_t map, uint64_t offset, uint64_t value)
 	return 0;
 }
 
-/* Only files of the program: the process has files of its own. */
+/* Whether the file is one of the program's: the fuzzer has files of its own. */
 static bool is_file(int fd)
 {
 	for (unsigned int i = 0; i < nr_files; i++)

@@ -27,7 +27,7 @@
  * @num: number of pages
  * @pages: the pages. This and all members below are guarded by the reservation lock
  * @together: map contiguous pages in one segment
- * @left: the pages before the last move; NULL before the first move
+ * @left: the pages that the newest move has left; NULL before the first move
  * @map_err: negative errno with which mappings are refused, or 0
  * @mapped: present number of mappings
  * @pinned: present number of pins

@@ -31,7 +31,7 @@ struct dmabuf_mover_create {
  * @map_errno: errno with which to refuse all mappings from now on; 0: allow them
  * @reserved: 0
  *
- * Fails with EBUSY while it is pinned.
+ * Fails with EBUSY while the dma-buf is pinned.
  */
 struct dmabuf_mover_move {
 	__s32 fd;

@@ -23,7 +23,7 @@
  * struct trace - the trace of one open file
  * @area: number of addresses, then the addresses; mapped by the process, and freed when the file
  *	is released, which is after the last mapping has gone
- * @words: of @area
+ * @words: length of @area
  */
 struct trace {
 	unsigned long *area;
@@ -31,8 +31,8 @@ struct trace {
 };
 
 /*
- * Protects the two pointers against other writers. The traced task reads them without the lock,
- * because no other task starts its trace.
+ * Protects the two pointers against other writers. The traced task reads the pointers without the
+ * lock, because no other task starts the trace of that task.
  */
 static DEFINE_MUTEX(traced_lock);
 static struct task_struct *traced_task;
@@ -93,7 +93,7 @@ static int trace_alloc(struct trace *trace, unsigned long words)
 	return trace->area ? 0 : -ENOMEM;
 }
 
-/* A task starts its own trace, so it is not in __sanitizer_cov_trace_pc() when that changes. */
+/* A task starts its own trace, so it is not in __sanitizer_cov_trace_pc() meanwhile. */
 static int trace_start(struct trace *trace, unsigned long mode)
 {
 	if (mode != KCOV_TRACE_PC || !trace->area)

@@ -8,7 +8,7 @@
 
 #include "rig.h"
 
-/* With a CQ that ib_core polls when there is an event. */
+/* Send messages with CQs that ib_core polls when there is an event. */
 static int test_events(struct rig *rig)
 {
 	struct waiter sent, received;
@@ -47,9 +47,9 @@ static int test_drain(struct rig *rig)
 }
 
 /*
- * Send until a request fails, because somebody lets the device fail. Then everything that is
- * posted is flushed; what is posted later is flushed, too, or refused; and the queues can be
- * drained.
+ * Send until a request fails, because the process that runs the test lets the device fail. Then all
+ * requests that are posted are flushed; later requests are flushed, too, or refused; and the queues
+ * can be drained.
  */
 static int test_until_failure(struct rig *rig)
 {
@@ -129,7 +129,7 @@ static int test_solicited(struct rig *rig)
 	err = err ?: ib_post_send(rig->qp[0], &wr, NULL);
 	if (!err && !wait_for_completion_timeout(&event, msecs_to_jiffies(TIMEOUT_MS)))
 		err = FAILED("events", 0, 1);
-	/* The completions are there already, so the event is due. */
+	/* The CQ has completions that were not polled, so arming it raises an event at once. */
 	if (!err && ib_req_notify_cq(cq, IB_CQ_NEXT_COMP) < 0)
 		err = FAILED("arming", 0, 1);
 	if (!err && !wait_for_completion_timeout(&event, msecs_to_jiffies(TIMEOUT_MS)))
@@ -169,7 +169,7 @@ static void burst_done(struct ib_cq *cq, struct ib_wc *wc)
 		complete(&burst->done);
 }
 
-/* So many empty messages at once, which need no memory; wait for them, and then for a while. */
+/* Post @num empty RDMA WRITEs at once, which need no memory, wait for them, and then pause. */
 static int send_burst(struct rig *rig, unsigned int num, unsigned int pause_us)
 {
 	static struct ib_rdma_wr wr[MAX_BURST];	/* one test at a time */
@@ -202,9 +202,9 @@ static int send_bursts(struct rig *rig, unsigned int num, unsigned int pause_us)
 }
 
 /*
- * ib_core compares the completions of each millisecond, and of each event, with those before. More
- * and more of them have events wait for several completions; one at a time, some time apart, has
- * each of them raise an event again.
+ * ib_core compares the numbers of completions in a millisecond, and of an event, with the numbers
+ * before. If they grow, ib_core has events wait for several completions. If single completions come
+ * some time apart, each of them raises an event again.
  */
 static int test_moderation(struct rig *rig)
 {
@@ -225,7 +225,7 @@ static int test_moderation(struct rig *rig)
 		EXPECT(time_before(jiffies, end));
 		TRY(send_bursts(rig, 1, 1000));
 	}
-	/* The device is told of the last change, too. */
+	/* Wait until the newest setting has been sent to the device. */
 	flush_work(&dim->work);
 	return 0;
 }

@@ -3,10 +3,10 @@
  * A consumer of kernel verbs for tests: it connects queue pairs of one device to each other,
  * posts every kind of work request, and looks at data and completions.
  *
- * Each test has a name. A process writes the name to /dev/kernel_verbs to run the test; the write
- * fails with EREMOTEIO if the test does, and reading the file then tells where and why. A test that
- * needs what the device lacks fails with EOPNOTSUPP, and the file tells what that is. After a test
- * that measures times the file has the times.
+ * Each test has a name. A process writes the name to /dev/kernel_verbs to run the test. If the test
+ * fails, the write fails, too, and the file has the reason: with EREMOTEIO the line of the check
+ * that failed, else the errno of a call. With EOPNOTSUPP the device lacks something that the test
+ * needs, and the file says what. After a test that measures times the file has the times.
  */
 
 #include <linux/fs.h>
@@ -54,7 +54,7 @@ static int run_test(const char *name)
 		return -ENODEV;
 	rig_report[0] = 0;
 	err = rig_up(&rig, test);
-	/* A driver that refuses what every device has leaves no test out. */
+	/* Without a report, the driver has refused what every device has: the test fails. */
 	if (err == -EOPNOTSUPP && !rig_report[0])
 		err = -EIO;
 	if (!err)

@@ -10,7 +10,7 @@
 
 /* ---- regions ----------------------------------------------------------------- */
 
-/* Make the region, if there is none, and put a part of the second buffer into its list. */
+/* Allocate the region, if there is none, and map a part of the second buffer into its list. */
 static int map_region(struct rig *rig, unsigned int off, unsigned int len)
 {
 	struct scatterlist sg;
@@ -27,7 +27,7 @@ static int map_region(struct rig *rig, unsigned int off, unsigned int len)
 	return 0;
 }
 
-/* The queue pair that owns the memory opens the region, and tells when that is done. */
+/* Have the second queue pair, which owns the memory, open the region, and wait until it has. */
 static int open_region(struct rig *rig, int access, u64 wr_id)
 {
 	struct ib_reg_wr wr = {
@@ -137,7 +137,7 @@ static int test_masked_atomics(struct rig *rig)
 	if (rig->dev->attrs.masked_atomic_cap == IB_ATOMIC_NONE)
 		LACKS("the device has no masked atomic operations");
 	TRY(rig_open_region(rig, 0, PAGE_SIZE));
-	/* The last two bytes are compared, and the first one is swapped. */
+	/* The lowest 16 bits are compared, and the highest 8 bits are swapped. */
 	*there = 0x1122334455667788;
 	TRY(post_atomic(rig, (struct ib_atomic_wr){
 		.wr.opcode = IB_WR_MASKED_ATOMIC_CMP_AND_SWP,
@@ -156,7 +156,7 @@ static int test_masked_atomics(struct rig *rig)
 	REAP(rig, 0, 2, &wc);
 	EXPECT_EQ(0xab22334455667788, *here);
 	EXPECT_EQ(0xab22334455667788, *there);
-	/* Nothing is carried out of bit 15. */
+	/* The addition carries nothing from bit 15 to bit 16. */
 	*there = 0x112233445566ffff;
 	TRY(post_atomic(rig, (struct ib_atomic_wr){
 		.wr.opcode = IB_WR_MASKED_ATOMIC_FETCH_AND_ADD,
@@ -169,7 +169,7 @@ static int test_masked_atomics(struct rig *rig)
 	return 0;
 }
 
-/* Requests that do not wait open a region, use it, invalidate it and open it over other memory. */
+/* A chain of requests invalidates a region, opens the region over other memory, and uses it. */
 static int test_region_without_waiting(struct rig *rig)
 {
 	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
@@ -270,7 +270,7 @@ static int test_rights(struct rig *rig)
 #define MOST_PIECES	8
 #define GAP		0xee	/* what the bytes between the pieces are */
 
-/* Parts of the second buffer: in pages, across their borders, whole ones, and two without a gap. */
+/* Parts of the second buffer: in a page, across pages, a whole page, and two without a gap. */
 static const struct piece {
 	unsigned int off, len;
 } pieces[] = {
@@ -385,7 +385,7 @@ static int test_gaps(struct rig *rig)
 	TRY(make_gaps_region(rig, MOST_PIECES));
 	TRY(open_pieces(rig, 0, n));
 	TRY(access_pieces(rig, 0, n, 0, len, 1));
-	/* Across one gap, across all but the first and the last byte, and none. */
+	/* Across one gap; across all gaps, without the first and the last byte; across no gap. */
 	TRY(access_pieces(rig, 0, n, 990, 20, 2));
 	TRY(access_pieces(rig, 0, n, 1, len - 2, 3));
 	TRY(access_pieces(rig, 0, n, 1500, 77, 4));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Objects of kernel verbs that are created and destroyed, and not used: for a process that lets
- * each firmware command and each allocation fail. No memory is mapped, because the DMA API's checks
- * end for good if they cannot allocate.
+ * each firmware command and each allocation fail. No memory is mapped, because DMA API debugging
+ * switches itself off for good if it cannot allocate memory.
  */
 
 #include "rig.h"

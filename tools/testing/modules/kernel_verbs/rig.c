@@ -204,7 +204,7 @@ static int rig_alloc(struct rig *rig, const struct rig_test *test)
 		if (!test->idle)
 			TRY(make_buf(rig, i));
 		rig->qp[i] = rig_make_qp(rig, test->type, rig->cq[i]);
-		/* ib_core does not tell consumers in the kernel which types a device has. */
+		/* Kernel consumers cannot query which types of queue pairs a device has. */
 		if (test->type == IB_QPT_UC && rig->qp[i] == ERR_PTR(-EOPNOTSUPP))
 			LACKS("the device has no UC queue pairs");
 		TRY(PTR_ERR_OR_ZERO(rig->qp[i]));

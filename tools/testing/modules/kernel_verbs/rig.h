@@ -16,7 +16,7 @@
 #define MAX_WR		64
 #define MAX_SGE		4
 #define MAX_INLINE	64
-#define READS		4	/* and atomic operations that are under way, if the device can */
+#define READS		4	/* and atomic operations in flight, or the device's limit */
 #define QKEY		0x11223344
 #define GRH_BYTES	40
 #define TIMEOUT_MS	10000
@@ -30,13 +30,13 @@
  * @pd: a protection domain
  * @cq: completion queue of each queue pair
  * @qp: the queue pairs
- * @buf: memory of each
- * @dma: its DMA address
+ * @buf: memory of each queue pair
+ * @dma: DMA address of @buf
  * @mr: region that work requests open; NULL if the test needs none
  * @srq: what the queue pairs receive from; NULL if they have receive queues
- * @srq_attr: its sizes
- * @limit: completed when an event tells that the SRQ's limit is reached
- * @last_wqe: completed when an event tells that a queue pair takes no more requests of the SRQ
+ * @srq_attr: sizes of @srq
+ * @limit: completed when an event reports that the limit of the SRQ has been reached
+ * @last_wqe: completed when an event reports that a queue pair takes no more requests of the SRQ
  * @lid: of the port
  */
 struct rig {
@@ -60,7 +60,7 @@ struct rig {
  * @run: returns 0, -EOPNOTSUPP if the device lacks what the test needs, or another negative errno
  * @type: of the two queue pairs
  * @ctx: who polls the completion queues
- * @srq: whether they receive from an SRQ
+ * @srq: whether the queue pairs receive from an SRQ
  * @idle: the test needs no memory, because it posts nothing
  */
 struct rig_test {
@@ -83,7 +83,7 @@ extern const struct rig_test speed_tests[];
 
 /* ---- how a test fails ---------------------------------------------------------- */
 
-extern char rig_report[256];	/* what the last test has to say */
+extern char rig_report[256];	/* what the test that ran last reports */
 
 int rig_failed(const char *file, int line, const char *what, long long got, long long want);
 
@@ -160,10 +160,10 @@ struct waiter {
 void waiter_init(struct waiter *waiter);
 int wait_for(struct waiter *waiter);
 
-/* A region over a part of the second buffer, which the first queue pair may write to. */
+/* Open a region over a part of the second buffer, for the first queue pair to access. */
 int rig_open_region(struct rig *rig, unsigned int off, unsigned int len);
 
-/* A message from the first queue pair to the second one: shows that both work. */
+/* Send a message from the first queue pair to the second one, which shows that both work. */
 int test_send(struct rig *rig);
 
 #endif

@@ -124,7 +124,10 @@ static int test_gather_and_scatter(struct rig *rig)
 	return 0;
 }
 
-/* Requests of one to three blocks go round the queue several times, and one in seven completes. */
+/*
+ * Requests of one or two basic blocks go round the queue several times, and one in seven is
+ * signaled.
+ */
 static int test_queue_wraps(struct rig *rig)
 {
 	unsigned int i, len, done = 0;
@@ -215,7 +218,7 @@ static int test_bad_requests(struct rig *rig)
 	TRY(rig_post_recv(rig, 1, 0, 4096, 3));
 	EXPECT(ib_post_send(rig->qp[0], &first, &bad) < 0);
 	EXPECT(bad == &second);
-	/* The one before it has been posted. */
+	/* The request before it has been posted. */
 	REAP(rig, 0, 1, &wc);
 	REAP(rig, 1, 3, &wc);
 	first.next = NULL;
@@ -239,7 +242,10 @@ static int test_full_queues(struct rig *rig)
 	TRY(ib_query_qp(rig->qp[0], &attr, IB_QP_CAP, &init));
 	EXPECT(init.cap.max_send_wr >= MAX_WR);
 	EXPECT(init.cap.max_recv_wr >= MAX_WR);
-	/* Nothing is received, so the queue fills. Requests without data take a block each. */
+	/*
+	 * Nothing is received, so the queue fills. These requests take one basic block each, others
+	 * more, so there may be room for more than max_send_wr.
+	 */
 	most = 16 * init.cap.max_send_wr;
 	for (sent = 0; sent < most && !rig_post_send(rig, IB_WR_SEND, 4, sent); sent++)
 		;
@@ -300,7 +306,7 @@ static int test_reset(struct rig *rig)
 	return test_send(rig);
 }
 
-/* Queue pairs that are destroyed leave no completions to those that get their numbers. */
+/* Queue pairs that are destroyed leave no completions to queue pairs that get their numbers. */
 static int test_destroy(struct rig *rig)
 {
 	int i, round;

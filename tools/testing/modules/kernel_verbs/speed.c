@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How long the calls of a consumer take, in nanoseconds. Interrupts are off meanwhile, so that the
- * time has nothing else of this processor in it; where a clock counts instructions, as that of a
- * guest that scripts/vm runs with --icount, it is the same again and again.
+ * processor does nothing else in this time. In a guest that scripts/vm runs with --icount, whose
+ * clock counts instructions, each run measures the same time.
  */
 
 #include <linux/delay.h>
@@ -107,7 +107,7 @@ static int test_calls(struct rig *rig)
 	return 0;
 }
 
-/* The time of a small write, if as many as possible are under way. */
+/* The time of a small write, if up to WINDOW writes are in flight. */
 static int test_writes(struct rig *rig)
 {
 	int posted = 0, done = 0;

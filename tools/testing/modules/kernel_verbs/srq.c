@@ -84,8 +84,8 @@ static int pass(struct rig *rig, int from, unsigned int len, unsigned int seed, 
 }
 
 /*
- * A long message and a short one are under way at a time, so their receives may complete in either
- * order; and they are posted again in either order.
+ * A long message and a short one are in flight at a time, so their receives may complete in either
+ * order; and the test posts the receives again in either order.
  */
 static int test_srq_two_queue_pairs(struct rig *rig)
 {
@@ -201,7 +201,7 @@ static int test_srq_full(struct rig *rig)
 	for (round = 0; round < 3; round++) {
 		EXPECT_EQ(-ENOMEM, ib_post_srq_recv(rig->srq, &third, &bad));
 		EXPECT(bad == &third);
-		/* A message makes room for one request of three. */
+		/* A message makes room for one request: only the first of three is posted. */
 		TRY(pass(rig, round % 2, 8, round, &wc));
 		EXPECT(wc.wr_id < room);
 		bad = NULL;
@@ -233,7 +233,7 @@ static int test_srq_bad_requests(struct rig *rig)
 	bad = NULL;
 	EXPECT_EQ(-EINVAL, ib_post_srq_recv(rig->srq, &first, &bad));
 	EXPECT(bad == &second);
-	/* The one before it has been posted, and as many segments as the SRQ has are no mistake. */
+	/* The request before it has been posted, and one with max_sge segments is accepted. */
 	second.num_sge = rig->srq_attr.max_sge;
 	TRY(ib_post_srq_recv(rig->srq, &second, NULL));
 	TRY(pass(rig, 0, 8, 1, &wc));
@@ -353,7 +353,7 @@ static int renew_queue_pair(struct rig *rig)
 	return rig_connect(rig);
 }
 
-/* Its completions are reported to nobody, and the places of its requests are free again. */
+/* The completions of the queue pair are reported to nobody, and the SRQ has its slots back. */
 static int test_srq_unpolled(struct rig *rig)
 {
 	const unsigned int received = 4;
@@ -379,7 +379,10 @@ static int test_srq_unpolled(struct rig *rig)
 	return 0;
 }
 
-/* A queue pair tells when it takes no more requests. The other one goes on, until it is drained. */
+/*
+ * A queue pair in the error state raises LAST_WQE_REACHED. The other queue pair of the SRQ goes on,
+ * and raises the event when ib_drain_qp() drains it.
+ */
 static int test_srq_last_wqe(struct rig *rig)
 {
 	unsigned long patience = msecs_to_jiffies(TIMEOUT_MS);
