@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Changes programs: adds calls with what they need, removes and moves calls, and gives arguments other values.
+ * Changes programs: adds calls and the calls that these need, removes and moves calls, and gives
+ * arguments other values.
  */
 #include <string.h>
 

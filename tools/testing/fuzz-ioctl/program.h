@@ -44,7 +44,7 @@ struct value {
  * @name: of the member; "" for an attribute that is one number
  * @off: bytes from the start
  * @size: in bytes, 1 to 8
- * @def: its default; in what a call returns, the kind of the result that it is
+ * @def: default of the field; of a field that a call returns, the kind of the result
  */
 struct field {
 	const char *name;

@@ -4,8 +4,8 @@
  *
  *	FUZZ_RECORD=FILE LD_PRELOAD=build/fuzz-ioctl/record.so ibv_rc_pingpong
  *
- * Calls that fail are left out. Handles and numbers of the device become names of the results that they are, and
- * addresses become addresses in the memory of the fuzzer's programs.
+ * Calls that fail are left out. A handle or number that a call has returned is written as KIND.N
+ * (program.h), and addresses become addresses in the memory of the fuzzer's programs.
  */
 #include <dlfcn.h>
 #include <errno.h>

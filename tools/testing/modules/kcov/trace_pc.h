@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the compiler calls in each basic block. linux/kcov.h declares it for kernels with KCOV only.
+ * The function that compiled code calls in each basic block. linux/kcov.h declares the function for
+ * kernels with KCOV only.
  */
 #ifndef TRACE_PC_H
 #define TRACE_PC_H

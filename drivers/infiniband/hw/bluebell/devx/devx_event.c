@@ -151,7 +151,7 @@ static const struct mlx5_ib_event_ops devx_event_ops = {
  * mlx5_ib_devx_open_channel - set up a channel
  * @channel: the channel, zeroed but for its file
  * @context: of the process
- * @omit_data: the reader gets only cookies, and events of one subscription are combined
+ * @omit_data: the reader gets only cookies, and one for all unread events of a subscription
  *
  * May sleep.
  *

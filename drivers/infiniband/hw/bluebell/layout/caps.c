@@ -27,8 +27,8 @@ static u8 caps_qp_ts_formats(struct mlx5_core_dev *mdev)
 }
 
 /*
- * A user who does not ask for real time takes time stamps for those of the free-running clock. So
- * QPs use this clock, unless the device has only the real-time clock.
+ * A user who does not ask for real time expects time stamps of the free-running clock. So QPs use
+ * this clock, unless the device has only the real-time clock.
  */
 static u8 caps_qp_ts_format(struct mlx5_core_dev *mdev)
 {

@@ -30,7 +30,7 @@
  * posting. The device may still write CQEs of the same requests, so after the first flushed
  * request of a CQ (@flushed) its CQEs are not read. What is posted later is flushed, too. What is
  * posted to a shared receive queue stays there; a consumer who takes a queue pair to the error
- * state is told by IB_EVENT_QP_LAST_WQE_REACHED that the queue pair takes no WQE any more.
+ * state gets IB_EVENT_QP_LAST_WQE_REACHED from the driver, as the device cannot raise it any more.
  *
  * Two pairs of barriers keep a failure from being missed: in mlx5_ib_kcq_arm() and
  * mlx5_ib_kcq_wake(), at least one sees @failed and @notifies; in kcq_last_wqe_is_due(), at least
@@ -375,9 +375,9 @@ void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs)
  * mlx5_ib_kcq_reset - empty the work queues of a queue pair that has been reset
  * @wqs: its work queues, to which nobody posts; the device completes nothing on them any more
  *
- * Completions that have not been polled are removed. Takes the lock of each CQ: a poll of a device
- * that has failed flushes what is posted, and would take what is left in a queue that is being
- * emptied for requests. Any context.
+ * Completions that have not been polled are removed. Takes the lock of each CQ: if the device has
+ * failed, a poll flushes what is posted, and without the lock it could flush stale requests of a
+ * queue that is being emptied. Any context.
  */
 void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs)
 {
@@ -436,7 +436,7 @@ void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 		queue_work(system_dfl_wq, &kcq->wake);
 }
 
-/* Whether the consumer waits for the event of the last WQE of a device that has failed. */
+/* Whether IB_EVENT_QP_LAST_WQE_REACHED is due, which a device that has failed does not raise. */
 static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
 {
 	/*

@@ -39,10 +39,10 @@ struct mlx5_ib_dm_pool {
 /**
  * struct mlx5_ib_memic - an allocation
  * @dev: device
- * @refs: one reference for each entry in the mmap space that shows the allocation
+ * @refs: one reference for each entry in the mmap space that maps the allocation
  * @spare: links the allocation into the pool's list once @refs is 0
  * @stale_ops: bit for each operation whose address firmware refused to deallocate
- * @addr: of its first byte, from the start of BAR 0
+ * @addr: offset of the first byte in BAR 0
  * @size: bytes, as ALLOC_MEMIC was asked for them
  * @page: first page of the window that the allocation occupies
  * @num_pages: number of pages that the allocation occupies

@@ -28,7 +28,7 @@
  *	the same number. Compared by its address, which no other struct mm_struct gets
  *	while this reference is held
  * @umem: the page
- * @number: its number: the user's address over PAGE_SIZE
+ * @number: number of the page: the user's address divided by PAGE_SIZE
  * @refs: records in use. Guarded by the context's db_lock, or, of a page without context, by the
  *	lock of struct mlx5_ib_orphans
  */
@@ -118,7 +118,7 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_
 	return 0;
 }
 
-/* Give back a record, and unpin the page with its last record. */
+/* Give back a record, and unpin the page if none of its records is in use any more. */
 static void db_put_page(struct mlx5_ib_user_db_page *page, struct rb_root *pages)
 {
 	if (--page->refs)
@@ -136,7 +136,7 @@ static void db_put_page(struct mlx5_ib_user_db_page *page, struct rb_root *pages
  * @context: context that the record was mapped in; NULL after mlx5_ib_db_leave_context()
  * @db: the record
  *
- * Unpins the page with its last record.
+ * Unpins the page if none of its records is in use any more.
  */
 void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 {

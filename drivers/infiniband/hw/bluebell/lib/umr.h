@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * UMR work requests: the driver's own queue pair, which executes them (umr_qp.c), and what they do
- * to memory keys, without firmware commands (umr.c).
+ * UMR work requests: the driver's own queue pair, which executes the requests (umr_qp.c), and what
+ * the requests do to memory keys, without firmware commands (umr.c).
  */
 
 #ifndef BLUEBELL_UMR_H
