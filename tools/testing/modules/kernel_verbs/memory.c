@@ -465,7 +465,7 @@ static int test_gaps_limits(struct rig *rig)
 	return expect_no_access(rig, rig->mr->rkey);
 }
 
-/* The same region is opened over one list after the other. */
+/* The same region is opened over different lists, one after another. */
 static int test_gaps_again(struct rig *rig)
 {
 	unsigned int i, first, n, len;

@@ -226,8 +226,8 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
  * The library asks for scatter to CQE by default, whether or not the device has the feature, and
  * each CQE says whether it has the payload.
  * The payload of a read would be lost with a CQE that is not written. So cs_req is set only if
- * every request completes, or if the user asks for it (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). The library
- * cannot find the payload of an XRC initiator.
+ * every request completes, or if the user asks for it (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). An XRC
+ * queue pair gets neither: the library cannot find the payload in the CQE of an initiator.
  */
 void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 flags, int scqe_sz,
 			    int rcqe_sz, const struct mlx5_ib_caps *caps)

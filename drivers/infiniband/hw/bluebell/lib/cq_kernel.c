@@ -14,8 +14,8 @@
  * **A queue pair ends.** Before DESTROY_QP the queue pair is reset, so that the device completes
  * nothing more. Under the lock of each CQ mlx5_ib_kcq_reset() turns the completions that nobody
  * has polled into completions of no request, and empties the queue; of a receive from a shared
- * receive queue the slot is given back. Afterwards another queue pair may have the number. If
- * firmware does not reset the queue pair, the completions that come until DESTROY_QP are removed
+ * receive queue the slot is given back. After DESTROY_QP another queue pair may get the number.
+ * If firmware does not reset the queue pair, the completions that come until DESTROY_QP are removed
  * after that command. mlx5_ib_kcq_remove() takes the queue pair out of the table; when the function
  * returns, no poll uses the queues of the queue pair.
  *
@@ -33,8 +33,8 @@
  * state gets IB_EVENT_QP_LAST_WQE_REACHED from the driver, as the device cannot raise it any more.
  *
  * Two pairs of barriers keep a failure from being missed: in mlx5_ib_kcq_arm() and
- * mlx5_ib_kcq_wake(), at least one sees @failed and @notifies; in kcq_last_wqe_is_due(), at least
- * one of the two CPUs that set @failed and @in_error sees both.
+ * mlx5_ib_kcq_wake(), at least one of the two functions sees both @failed and @notifies; in
+ * kcq_last_wqe_is_due(), at least one of the two CPUs that set @failed and @in_error sees both.
  */
 
 #include <linux/mlx5/cq.h>
