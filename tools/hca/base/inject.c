@@ -16,11 +16,15 @@ struct cmd_inject {
 	uint8_t status;
 };
 
+struct cmd_delay {
+	uint16_t opcode;	/* whose answers are late; 0: all */
+	unsigned long left;	/* answers yet to be late */
+	unsigned int ms;	/* by how much */
+};
+
 struct inject {
 	struct cmd_inject cmd[INJECT_MAX_CMDS];
-	uint16_t delay_opcode;		/* whose answers are late; 0: all */
-	unsigned long delay_left;	/* answers yet to be late */
-	unsigned int delay_ms;		/* by how much */
+	struct cmd_delay delay[INJECT_MAX_DELAYS];
 	bool reorder;			/* answers are given last first */
 	unsigned int fired;		/* injections that have taken effect since the last clear */
 	unsigned long cqe_left;		/* completions to drop or delay */
@@ -86,13 +90,26 @@ bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status)
  * @opcode: of the commands; 0: any
  * @count: how many of them
  * @ms: milliseconds between execution and answer
+ *
+ * Replaces an earlier delay of the same opcode.
+ *
+ * Return: false if there is no room for another opcode.
  */
-void inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long count,
+bool inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long count,
 			  unsigned int ms)
 {
-	inj->delay_opcode = opcode;
-	inj->delay_left = count;
-	inj->delay_ms = ms;
+	struct cmd_delay *d, *room = NULL;
+
+	for (d = inj->delay; d < inj->delay + INJECT_MAX_DELAYS; d++) {
+		if (d->left && d->opcode == opcode)
+			room = d;
+		else if (!d->left && !room)
+			room = d;
+	}
+	if (!room)
+		return false;
+	*room = (struct cmd_delay){ .opcode = opcode, .left = count, .ms = ms };
+	return true;
 }
 
 /**
@@ -177,7 +194,7 @@ unsigned int inject_clear(struct inject *inj)
 
 	memset(inj->cmd, 0, sizeof(inj->cmd));
 	inj->fired = 0;
-	inj->delay_left = 0;
+	memset(inj->delay, 0, sizeof(inj->delay));
 	inj->reorder = false;
 	inj->cqe_left = 0;
 	inj->umr_left = 0;
@@ -226,11 +243,16 @@ uint8_t inject_cmd(struct inject *inj, uint16_t opcode)
  */
 unsigned int inject_cmd_delay(struct inject *inj, uint16_t opcode)
 {
-	if (!inj->delay_left || (inj->delay_opcode && inj->delay_opcode != opcode))
-		return 0;
-	inj->delay_left--;
-	inj->fired++;
-	return inj->delay_ms;
+	struct cmd_delay *d;
+
+	for (d = inj->delay; d < inj->delay + INJECT_MAX_DELAYS; d++) {
+		if (!d->left || (d->opcode && d->opcode != opcode))
+			continue;
+		d->left--;
+		inj->fired++;
+		return d->ms;
+	}
+	return 0;
 }
 
 /**

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define INJECT_MAX_CMDS	64	/* injections into commands at a time */
+#define INJECT_MAX_CMDS		64	/* injections into commands at a time */
+#define INJECT_MAX_DELAYS	32	/* opcodes whose answers are late at a time */
 
 struct inject;
 
@@ -23,9 +24,9 @@ struct inject_fault {
 struct inject *inject_new(void);
 void inject_free(struct inject *inj);
 
-/* Set by the control socket. Return false if INJECT_MAX_CMDS injections are set already. */
+/* Set by the control socket. Return false if the most injections of the kind are set already. */
 bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status);
-void inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long count,
+bool inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long count,
 			  unsigned int ms);
 void inject_set_cmd_reorder(struct inject *inj);
 bool inject_set_opcode(struct inject *inj, uint16_t opcode, unsigned long count, uint8_t status);

@@ -29,7 +29,8 @@ static struct json_object *request_inject_cmd_delay(struct hca *hca, unsigned in
 		return answer_fail("inject cmd delay MS [N [OPCODE]]");
 	if (n > 5 && !inject_opcode(hca, w[5], &op))
 		return answer_fail("no command %s", w[5]);
-	inject_set_cmd_delay(hca->inject, op, count, ms);
+	if (!inject_set_cmd_delay(hca->inject, op, count, ms))
+		return answer_fail("more than %d delays", INJECT_MAX_DELAYS);
 	return answer_ok();
 }
 

@@ -711,6 +711,40 @@ static void one_opcode_can_be_late(void **state)
 	assert_int_equal(core_take(1, out, 16), 0);
 }
 
+static void each_opcode_has_a_delay_of_its_own(void **state)
+{
+	(void)state;
+	assert_true(inject_set_cmd_delay(core.hca->inject, MLX5_CMD_OP_ALLOC_PD, 1, 500));
+	assert_true(inject_set_cmd_delay(core.hca->inject, MLX5_CMD_OP_ALLOC_UAR, 1, 5));
+	/* Replaces the first one. */
+	assert_true(inject_set_cmd_delay(core.hca->inject, MLX5_CMD_OP_ALLOC_PD, 1, 10));
+	put_simple(0, MLX5_CMD_OP_ALLOC_UAR);
+	put_simple(1, MLX5_CMD_OP_ALLOC_PD);
+	put_simple(2, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(7);
+	assert_int_equal(core_take(0, out, 16), CORE_NOT_DONE);
+	assert_int_equal(core_take(1, out, 16), CORE_NOT_DONE);
+	assert_int_equal(core_take(2, out, 16), 0);
+	run_until_answered(3);
+	assert_int_equal(core_take(0, out, 16), 0);
+	assert_int_equal(core_take(1, out, 16), 0);
+	assert_int_equal(inject_clear(core.hca->inject), 2);
+}
+
+static void delays_of_many_opcodes_are_refused(void **state)
+{
+	uint16_t op;
+
+	(void)state;
+	for (op = 1; op <= INJECT_MAX_DELAYS; op++)
+		assert_true(inject_set_cmd_delay(core.hca->inject, op, 1, 5));
+	assert_false(inject_set_cmd_delay(core.hca->inject, op, 1, 5));
+	assert_true(inject_set_cmd_delay(core.hca->inject, 1, 1, 6));
+	inject_clear(core.hca->inject);
+	assert_true(inject_set_cmd_delay(core.hca->inject, op, 1, 5));
+	inject_clear(core.hca->inject);
+}
+
 static void answers_can_change_their_order(void **state)
 {
 	unsigned int i;
@@ -869,7 +903,9 @@ int main(void)
 		T(there_is_no_link_aggregation),
 		T(special_contexts_are_those_that_are_offered),
 		T(special_contexts_fit_a_shorter_output),
-		T(answer_can_be_late), T(one_opcode_can_be_late), T(answers_can_change_their_order),
+		T(answer_can_be_late), T(one_opcode_can_be_late),
+		T(each_opcode_has_a_delay_of_its_own), T(delays_of_many_opcodes_are_refused),
+		T(answers_can_change_their_order),
 		T(one_event_tells_of_commands_that_run_at_once),
 		T(a_profile_makes_commands_asynchronous),
 		T(a_slot_without_an_answer_takes_no_command),
