@@ -146,7 +146,7 @@ static void refused_destruction_can_be_repeated(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	user->mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
-	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->dev->orphans.list));
+	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->context->orphans));
 	user->mock->refuse_destroy = false;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	close_user(user);
@@ -158,21 +158,22 @@ static void destruction_of_a_missing_object_succeeds(struct kunit *test)
 	struct devx_user *user = make_user(test);
 	struct mlx5_ib_devx_obj *obj = create_kind(user, test->param_value);
 	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
-	bool failed = false;
+	struct mlx5_ib_fw_attempt attempt = {};
 	size_t size;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	memcpy(destroy, obj->destroy, sizeof(destroy));
 	size = obj->destroy_size;
 	user->mock->refuse_destroy = true;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
+	user->mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
 	/* The mock returns the errno to which the sending function would translate the status. */
-	user->mock->refuse_err = obj->form == MLX5_IB_DEVX_WITH_MCQ ? 0 : -ENOENT;
+	user->mock->refuse_err = -ENOENT;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	/* The mock still has the object. */
 	user->mock->refuse_destroy = false;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_send_destroy(user->mock->dev, UID, destroy, size, &failed),
-			0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_send_destroy(user->mock->dev, UID, destroy, size,
+						      &attempt), 0);
 	close_user(user);
 }
 
@@ -186,10 +187,11 @@ static void orphaned_object_ends_with_its_context(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	user->mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
-	KUNIT_EXPECT_FALSE(test, list_empty(&user->mock->dev->orphans.list));
+	KUNIT_EXPECT_FALSE(test, list_empty(&user->mock->context->orphans));
 	user->mock->refuse_destroy = false;
 	mlx5_ib_orphans_leave_context(user->mock->dev, user->mock->context);
-	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->dev->orphans.list));
+	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->context->orphans));
+	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->dev->orphans.dead));
 	KUNIT_EXPECT_EQ(test, mock_num_live(user->mock), live);
 	close_user(user);
 }

@@ -41,13 +41,15 @@ KUNIT_ARRAY_PARAM_DESC(alloc, alloc_cases, name);
 static void command_carries_object_and_user_id(struct kunit *test)
 {
 	const struct alloc_case *c = test->param_value;
+	struct mlx5_ib_fw_attempt attempt = {};
 	struct mock *mock = mock_create(test);
 	u32 number;
 
 	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_alloc_object(mock->dev, UID, c->alloc, &number), 0);
 	expect_command(test, c->alloc << 16 | UID, 0);
 	KUNIT_EXPECT_EQ(test, number, 0x100);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_object(mock->dev, UID, c->dealloc, number), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_object(mock->dev, UID, c->dealloc, number,
+							&attempt), 0);
 	expect_command(test, c->dealloc << 16 | UID, 0x100);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
@@ -68,6 +70,7 @@ KUNIT_ARRAY_PARAM_DESC(create, create_cases, name);
 static void creation_from_a_context_carries_object_and_user_id(struct kunit *test)
 {
 	const struct create_case *c = test->param_value;
+	struct mlx5_ib_fw_attempt attempt = {};
 	struct mock *mock = mock_create(test);
 	u32 in[0x110 / 4] = {};
 	u32 number;
@@ -76,7 +79,8 @@ static void creation_from_a_context_carries_object_and_user_id(struct kunit *tes
 						       &number), 0);
 	expect_command(test, c->create << 16 | UID, 0);
 	KUNIT_EXPECT_EQ(test, number, 0x100);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_object(mock->dev, UID, c->destroy, number), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_object(mock->dev, UID, c->destroy, number,
+							&attempt), 0);
 	expect_command(test, c->destroy << 16 | UID, 0x100);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
@@ -104,25 +108,141 @@ static void key_has_the_index_and_variant_of_its_command(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, key, 0x10077);
 }
 
+/* ---- commands that are not answered ------------------------------------------------------- */
+
+static u32 alloc_pd(struct kunit *test, struct mock *mock)
+{
+	u32 number;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_alloc_object(mock->dev, UID, MLX5_CMD_OP_ALLOC_PD,
+						      &number), 0);
+	mock->num_commands = 0;
+	return number;
+}
+
+static int dealloc_pd(struct mock *mock, u32 number, struct mlx5_ib_fw_attempt *attempt)
+{
+	return mlx5_ib_fw_destroy_object(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, attempt);
+}
+
+static void unanswered_destruction_is_repeated_once(struct kunit *test)
+{
+	struct mlx5_ib_fw_attempt attempt = {};
+	struct mock *mock = mock_create(test);
+	u32 number = alloc_pd(test, mock);
+
+	mock->refuse_destroy = true;
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 3);
+	mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* A refusal is an answer: firmware has not destroyed the object then. */
+static void unknown_object_is_destroyed_only_after_silence(struct kunit *test)
+{
+	struct mlx5_ib_fw_attempt attempt = {};
+	struct mock *mock = mock_create(test);
+	u32 number = alloc_pd(test, mock);
+
+	mock->refuse_destroy = true;
+	mock->refuse_err = -EBUSY;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -EBUSY);
+	mock->refuse_err = -ENOENT;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -EINVAL);
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -ETIMEDOUT);
+	/* Also if firmware has refused in between, for a reason of its own. */
+	mock->refuse_err = -EIO;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -EIO);
+	mock->refuse_err = -ENOENT;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), 0);
+}
+
+/* The device has destroyed the object without an answer, and has given its number to another. */
+static void number_of_a_new_object_is_not_destroyed_again(struct kunit *test)
+{
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+	struct mock *mock = mock_create(test);
+	u32 number = alloc_pd(test, mock);
+	bool moved;
+
+	for (moved = false; ; moved = true) {
+		struct mlx5_ib_fw_attempt attempt = {}, heir = {};
+
+		mock->refuse_destroy = true;
+		mock->refuse_err = -ETIMEDOUT;
+		KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -ETIMEDOUT);
+		if (moved)
+			mlx5_ib_fw_attempt_move(mock->dev, &heir, &attempt);
+		/* Another number, and an object of another type, are no reason. */
+		mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_PD, number + 1);
+		mlx5_ib_fw_number_taken(mock->dev, in);
+		mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_UAR, number);
+		mlx5_ib_fw_number_taken(mock->dev, in);
+		mock->num_commands = 0;
+		KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, moved ? &heir : &attempt),
+				-ETIMEDOUT);
+		KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+		mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_PD, number);
+		mlx5_ib_fw_number_taken(mock->dev, in);
+		KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, moved ? &heir : &attempt), 0);
+		KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+		KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+		if (moved)
+			break;
+	}
+	/* The new object. */
+	mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &(struct mlx5_ib_fw_attempt){}), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* Each command that creates an object looks for its number. */
+static void created_number_is_looked_for(struct kunit *test)
+{
+	const struct create_case *c = test->param_value;
+	struct mlx5_ib_fw_attempt attempt = {};
+	u32 cmd[MLX5_ST_SZ_DW(dealloc_pd_in)];
+	struct mock *mock = mock_create(test);
+	u32 in[0x110 / 4] = {};
+	u32 number;
+
+	/* The mock gives this number to the first object. */
+	mlx5_ib_fw_name_object(cmd, c->destroy, 0x100);
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_fw_attempt_begin(mock->dev, &attempt, cmd, sizeof(cmd)));
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_create_object(mock->dev, UID, c->create, in, sizeof(in),
+						       &number), 0);
+	KUNIT_ASSERT_EQ(test, number, 0x100);
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_fw_attempt_begin(mock->dev, &attempt, cmd, sizeof(cmd)));
+	/* The command was in flight: whatever its result says. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_attempt_end(mock->dev, &attempt, -ETIMEDOUT), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_object(mock->dev, UID, c->destroy, number,
+							&(struct mlx5_ib_fw_attempt){}), 0);
+}
+
 /* A CQ is destroyed by mlx5_core, which keeps the uid that it was created with. */
 static void cq_is_destroyed_with_its_user_id(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
+	struct mlx5_ib_fw_attempt attempt = {};
 	u32 in[0x110 / 4] = {};
 	struct mlx5_core_cq mcq = {};
-	bool failed = false;
 
 	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_create_cq(mock->dev, UID, &mcq, in, sizeof(in)), 0);
 	expect_command(test, 0x0400005a, 0);
 	KUNIT_EXPECT_EQ(test, mcq.cqn, 0x100);
 	/* Also if mlx5_core has forgotten the CQ, because a command failed. */
 	mock->refuse_destroy = true;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &failed), mock->refuse_err);
-	KUNIT_EXPECT_TRUE(test, failed);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &attempt), mock->refuse_err);
+	KUNIT_EXPECT_TRUE(test, attempt.failed);
 	expect_command(test, 0x0401005a, 0x100);
 	mock->refuse_destroy = false;
-	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &failed), 0);
-	KUNIT_EXPECT_FALSE(test, failed);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &attempt), 0);
 	expect_command(test, 0x0401005a, 0x100);
 }
 
@@ -152,6 +272,10 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE_PARAM(creation_from_a_context_carries_object_and_user_id, create_gen_params),
 	KUNIT_CASE(query_carries_object_and_user_id),
 	KUNIT_CASE(key_has_the_index_and_variant_of_its_command),
+	KUNIT_CASE(unanswered_destruction_is_repeated_once),
+	KUNIT_CASE(unknown_object_is_destroyed_only_after_silence),
+	KUNIT_CASE(number_of_a_new_object_is_not_destroyed_again),
+	KUNIT_CASE_PARAM(created_number_is_looked_for, create_gen_params),
 	KUNIT_CASE(cq_is_destroyed_with_its_user_id),
 	KUNIT_CASE(state_change_carries_qp_mask_and_context),
 	{}

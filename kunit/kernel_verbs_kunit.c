@@ -479,11 +479,11 @@ static void destroyed_cq_is_not_rung(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_cq(&k->cq.ibcq, 1, 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 	/* ib_core still polls the CQ, so that its memory must not be freed yet. */
-	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_orphans_retry(mock->dev, NULL);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
 	mlx5_ib_post_destroy_cq(&k->cq.ibcq);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
-	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_orphans_retry(mock->dev, NULL);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }

@@ -21,22 +21,33 @@
 #define OTHER_UID	0x5b
 #define BUF		0
 #define RECORDS		1
+#define MANY		9	/* orphans, too many to be tried for each object */
 
 /* An orphan without memory: a protection domain. */
-static u32 adopt_pd(struct kunit *test, struct mock *mock, u16 uid)
+static u32 adopt_pd_of(struct kunit *test, struct mock *mock, u16 uid,
+		       struct mlx5_ib_ucontext *context)
 {
+	struct mlx5_ib_queue_mem mem = { .context = context };
+	struct mlx5_ib_fw_attempt attempt = {};
 	u32 pdn;
 
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_fw_alloc_object(mock->dev, uid, MLX5_CMD_OP_ALLOC_PD,
 							 &pdn));
-	mlx5_ib_orphan_adopt(mock->dev, uid, MLX5_CMD_OP_DEALLOC_PD, pdn, "PD", NULL,
+	mlx5_ib_orphan_adopt(mock->dev, uid, MLX5_CMD_OP_DEALLOC_PD, pdn, &attempt, "PD", &mem,
 			     -EBUSY);
 	return pdn;
+}
+
+/* An orphan of the kernel. */
+static u32 adopt_pd(struct kunit *test, struct mock *mock, u16 uid)
+{
+	return adopt_pd_of(test, mock, uid, NULL);
 }
 
 /* An orphan with memory of the process. The mock has it as a protection domain, too. */
 static void adopt_queue(struct kunit *test, struct mock *mock, u16 uid)
 {
+	struct mlx5_ib_fw_attempt attempt = {};
 	struct mlx5_ib_queue_mem mem = {};
 	struct ib_umem *umem;
 	u32 num;
@@ -49,7 +60,8 @@ static void adopt_queue(struct kunit *test, struct mock *mock, u16 uid)
 						   MLX5_IB_MAX_PAGE_OFFSET,
 						   mock_buffer(mock, RECORDS)));
 	KUNIT_ASSERT_EQ(test, mock_num_pinned(), 2);
-	mlx5_ib_orphan_adopt(mock->dev, uid, MLX5_CMD_OP_DEALLOC_PD, num, "QP", &mem, -EBUSY);
+	mlx5_ib_orphan_adopt(mock->dev, uid, MLX5_CMD_OP_DEALLOC_PD, num, &attempt, "QP", &mem,
+			     -EBUSY);
 	KUNIT_EXPECT_NULL_MSG(test, mem.buf.umem, "the memory has two owners");
 	KUNIT_EXPECT_NULL(test, mem.db.u.user_page);
 }
@@ -61,13 +73,13 @@ static void orphan_is_destroyed_once_with_its_user_id(struct kunit *test)
 	u32 pdn = adopt_pd(test, mock, UID);
 
 	mock->num_commands = 0;
-	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_orphans_retry(mock->dev, NULL);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[0]), MLX5_CMD_OP_DEALLOC_PD << 16 | UID);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), pdn);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 	/* It is not destroyed twice. */
-	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_orphans_retry(mock->dev, NULL);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
 	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
 }
@@ -79,19 +91,20 @@ static void memory_is_freed_after_the_orphan_is_destroyed(struct kunit *test)
 	mock_open(mock);
 	adopt_queue(test, mock, 0);
 	mock->refuse_destroy = true;
-	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 2);
-	KUNIT_EXPECT_FALSE(test, list_empty(&mock->dev->orphans.list));
+	KUNIT_EXPECT_FALSE(test, list_empty(&mock->context->orphans));
 	mock->refuse_destroy = false;
-	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
 	mock_close(mock);
 }
 
-/* Firmware may have executed the command that timed out. */
+/* Firmware has executed a command that it has not answered, but not one that it has refused. */
 static void orphan_that_firmware_does_not_know_is_forgotten(struct kunit *test)
 {
+	struct mlx5_ib_fw_attempt attempt = {};
 	struct mock *mock = mock_create(test);
 	u32 pdn;
 
@@ -99,8 +112,14 @@ static void orphan_that_firmware_does_not_know_is_forgotten(struct kunit *test)
 	adopt_queue(test, mock, 0);
 	mock->refuse_destroy = true;
 	mock->refuse_err = -ENOENT;
-	mlx5_ib_orphans_retry(mock->dev);
-	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_FALSE(test, list_empty(&mock->context->orphans));
+	mock->refuse_err = -ETIMEDOUT;
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_FALSE(test, list_empty(&mock->context->orphans));
+	mock->refuse_err = -ENOENT;
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 	mock->refuse_destroy = false;
 	/* The mock still has the object. */
@@ -108,7 +127,7 @@ static void orphan_that_firmware_does_not_know_is_forgotten(struct kunit *test)
 	for (pdn = 0; !xa_load(&mock->live[MOCK_PD], pdn); pdn++)
 		;
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_fw_destroy_object(mock->dev, 0, MLX5_CMD_OP_DEALLOC_PD,
-							   pdn));
+							   pdn, &attempt));
 	mock_close(mock);
 }
 
@@ -121,7 +140,7 @@ static void refused_orphan_does_not_hold_up_the_others(struct kunit *test)
 	adopt_pd(test, mock, 0);
 	mock->num_commands = 0;
 	mock->refuse = 1;
-	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_orphans_retry(mock->dev, NULL);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 3);
 	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 1);
 	KUNIT_EXPECT_NOT_NULL(test, xa_load(&mock->live[MOCK_PD], first));
@@ -129,26 +148,49 @@ static void refused_orphan_does_not_hold_up_the_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
-/* Orphans with memory of the context, and orphans with its user id, which is destroyed next. */
-static void orphans_of_a_context_are_destroyed_with_it(struct kunit *test)
+/* A process does not wait for the orphans of the kernel, or of another process. */
+static void owner_destroys_its_own_orphans_only(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
 
 	mock_open(mock);
-	mock->context->uid = UID;
-	adopt_pd(test, mock, OTHER_UID);
+	adopt_pd(test, mock, 0);
+	adopt_pd_of(test, mock, UID, mock->context);
+	adopt_queue(test, mock, 0);
+	mock->num_commands = 0;
+	mlx5_ib_orphans_retry(mock->dev, NULL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 3);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 0);
+	mock_close(mock);
+}
+
+static void orphans_of_a_context_are_destroyed_with_it(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	unsigned int i;
+
+	mock_open(mock);
 	adopt_pd(test, mock, 0);
 	adopt_queue(test, mock, 0);
-	adopt_pd(test, mock, UID);
+	for (i = 0; i < MANY - 1; i++)
+		adopt_pd_of(test, mock, UID, mock->context);
 	mock->num_commands = 0;
+	/* Objects of a context that is being closed do not each try many orphans. */
+	mock->context->closing = true;
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
-	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, MANY);
+	adopt_pd_of(test, mock, UID, mock->context);
+	mock->num_commands = 0;
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
-	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 2);
-	/* A context without a user id does not look at the kernel's orphans. */
-	mock->context->uid = 0;
-	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
-	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 1);
 	mlx5_ib_cleanup_orphans(mock->dev);
 	mock_close(mock);
 }
@@ -170,7 +212,7 @@ static void orphan_does_not_use_a_closed_context(struct kunit *test)
 	mlx5_ib_cleanup_orphans(mock->dev);
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.dead));
 }
 
 /* Firmware destroys the object at once, or refuses and destroys it later. */
@@ -232,11 +274,11 @@ static void buffer_is_freed_once_the_device_has_no_objects(struct kunit *test)
 		keep_buffer(test, mock);
 	adopt_pd(test, mock, UID);
 	mock->refuse_destroy = true;
-	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_orphans_retry(mock->dev, NULL);
 	mlx5_ib_cleanup_orphans(mock->dev);
 	KUNIT_EXPECT_EQ(test, buffers_freed, 0);
 	mock->refuse_destroy = false;
-	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_orphans_retry(mock->dev, NULL);
 	KUNIT_EXPECT_EQ(test, buffers_freed, 0);
 	mlx5_ib_cleanup_orphans(mock->dev);
 	KUNIT_EXPECT_EQ(test, buffers_freed, 3);
@@ -249,6 +291,7 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(memory_is_freed_after_the_orphan_is_destroyed),
 	KUNIT_CASE(orphan_that_firmware_does_not_know_is_forgotten),
 	KUNIT_CASE(refused_orphan_does_not_hold_up_the_others),
+	KUNIT_CASE(owner_destroys_its_own_orphans_only),
 	KUNIT_CASE(orphans_of_a_context_are_destroyed_with_it),
 	KUNIT_CASE(orphan_does_not_use_a_closed_context),
 	KUNIT_CASE(kernel_memory_is_freed_with_its_object),

@@ -71,6 +71,7 @@ static const struct {
  * @mock: the device
  * @qp: a split queue pair
  * @late: a late queue pair
+ * @late_attempt: attempts to destroy its object
  * @live: the objects that exist
  * @state: state of a queue, MLX5_RQC_STATE_*, which are those of an SQ, too
  * @in_batch: commands are sent by a batch now
@@ -83,6 +84,7 @@ struct env {
 	struct mock *mock;
 	struct mlx5_ib_qp qp;
 	struct mlx5_ib_qp late;
+	struct mlx5_ib_fw_attempt late_attempt;
 	bool live[NUM_PARTS + 1];
 	u8 state[NUM_PARTS];
 	bool in_batch;
@@ -165,6 +167,8 @@ static unsigned int num_live(struct env *env)
  * @sq: the SQ
  * @rq: the RQ
  * @has_tir: the TIR exists
+ * @tis: attempts to destroy the TIS
+ * @tir: attempts to destroy the TIR
  */
 struct split {
 	struct mlx5_ib_qp *qp;
@@ -172,6 +176,8 @@ struct split {
 	struct mlx5_ib_rsc sq;
 	struct mlx5_ib_rsc rq;
 	bool has_tir;
+	struct mlx5_ib_fw_attempt tis;
+	struct mlx5_ib_fw_attempt tir;
 };
 
 static void split_event(struct split *split, enum ib_event_type type)
@@ -244,20 +250,22 @@ static void split_discard(struct split *split)
 	int err = 0;
 
 	if (split->has_tir)
-		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR));
+		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR),
+						&split->tir);
 	if (err)
-		mlx5_ib_orphan_adopt(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR), "TIR",
-				     NULL, err);
+		mlx5_ib_orphan_adopt(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR),
+				     &split->tir, "TIR", NULL, err);
 	if (split->rq.ops)
 		mlx5_ib_rsc_discard(&split->rq, NULL);
 	if (split->sq.ops)
 		mlx5_ib_rsc_discard(&split->sq, &qp->mem);
 	err = 0;
 	if (split->has_tis)
-		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS));
+		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS),
+						&split->tis);
 	if (err)
-		mlx5_ib_orphan_adopt(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS), "TIS",
-				     NULL, err);
+		mlx5_ib_orphan_adopt(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS),
+				     &split->tis, "TIS", NULL, err);
 }
 
 static int split_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
@@ -358,13 +366,15 @@ static int split_destroy(struct mlx5_ib_qp *qp)
 	int err = 0;
 
 	if (split->has_tir)
-		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR));
+		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR),
+						&split->tir);
 	if (err)
 		return err;
 	split->has_tir = false;
 	err = mlx5_ib_rsc_destroy(&split->rq) ?: mlx5_ib_rsc_destroy(&split->sq);
 	if (!err)
-		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS));
+		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS),
+						&split->tis);
 	if (err)
 		return err;
 	mlx5_ib_queue_mem_unmap_user(&qp->mem);
@@ -385,7 +395,7 @@ static void split_destroy_early(struct mlx5_ib_qp *qp, struct mlx5_ib_fw_batch *
 	struct split *split = qp->priv;
 
 	mlx5_ib_fw_batch_destroy(batch, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR),
-				 split_tir_destroyed, split);
+				 &split->tir, split_tir_destroyed, split);
 	mlx5_ib_rsc_destroy_early(&split->sq, batch);
 }
 
@@ -441,7 +451,8 @@ static int late_destroy(struct mlx5_ib_qp *qp)
 
 	if (late_exists(qp))
 		err = mlx5_ib_fw_destroy_object(to_mdev(qp->ibqp.device), qp->uid,
-						MLX5_CMD_OP_DESTROY_DCT, qp->ibqp.qp_num);
+						MLX5_CMD_OP_DESTROY_DCT, qp->ibqp.qp_num,
+						&the_env->late_attempt);
 	if (!err)
 		qp->state = IB_QPS_RESET;
 	return err;
@@ -459,7 +470,7 @@ static void late_destroy_early(struct mlx5_ib_qp *qp, struct mlx5_ib_fw_batch *b
 {
 	if (late_exists(qp))
 		mlx5_ib_fw_batch_destroy(batch, qp->uid, MLX5_CMD_OP_DESTROY_DCT, qp->ibqp.qp_num,
-					 late_destroyed, qp);
+					 &the_env->late_attempt, late_destroyed, qp);
 }
 
 static const struct mlx5_ib_qp_ops late_ops = {
@@ -734,7 +745,8 @@ static void refused_unwinding_leaves_orphans(struct kunit *test)
 	/* Firmware would have refused the objects that others use in any case. */
 	env->in_use = 0;
 	env->mock->refuse_destroy = false;
-	mlx5_ib_orphans_retry(env->mock->dev);
+	mlx5_ib_orphans_retry(env->mock->dev, env->mock->context);
+	mlx5_ib_orphans_retry(env->mock->dev, NULL);
 	finish(test, env);
 }
 

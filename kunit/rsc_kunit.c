@@ -238,16 +238,28 @@ static void object_that_firmware_keeps_gets_events(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&env->mock->dev->rsc_table.rscs));
 }
 
-static void number_belongs_to_one_object(struct kunit *test)
+/* The device has given the number to another object, so the first one is gone. */
+static void new_object_takes_the_number_over(struct kunit *test)
 {
 	struct rsc_env *env = make_env(test);
 	struct object *second = kunit_kzalloc(test, sizeof(*second), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, second);
-	second->rsc = env->qp.rsc;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_add(&second->rsc), -EBUSY);
+	second->rsc = (struct mlx5_ib_rsc){
+		.dev = env->qp.rsc.dev, .ops = env->qp.rsc.ops, .num = NUM,
+	};
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_add(&second->rsc), 0);
+	KUNIT_EXPECT_EQ(test, raise_event(env, 0x05, 0, NUM), NOTIFY_OK);
+	KUNIT_EXPECT_EQ(test, second->events, 1);
+	KUNIT_EXPECT_EQ(test, env->qp.events, 0);
+	/* The command would destroy the second object. */
+	env->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->qp.rsc), 0);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&second->rsc), 0);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->srq.rsc), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&env->mock->dev->rsc_table.rscs));
 }
 
 static struct kunit_case rsc_cases[] = {
@@ -256,7 +268,7 @@ static struct kunit_case rsc_cases[] = {
 	KUNIT_CASE(pending_events_are_delivered_once_each),
 	KUNIT_CASE(destruction_waits_for_references),
 	KUNIT_CASE(object_that_firmware_keeps_gets_events),
-	KUNIT_CASE(number_belongs_to_one_object),
+	KUNIT_CASE(new_object_takes_the_number_over),
 	{}
 };
 

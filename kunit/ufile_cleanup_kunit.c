@@ -30,6 +30,7 @@
 #define LONG_KEYS	24
 
 struct object {
+	struct mlx5_ib_fw_attempt attempt;
 	bool answered;
 	unsigned int done;
 	int err;
@@ -153,8 +154,8 @@ static void destroy_many(struct kunit *test, struct closer *c)
 	KUNIT_ASSERT_NOT_NULL(test, batch);
 	c->together = true;
 	for (i = 0; i < MANY; i++)
-		mlx5_ib_fw_batch_destroy(batch, 0, MLX5_CMD_OP_DESTROY_DCT, i, note_result,
-					 &c->objects[i]);
+		mlx5_ib_fw_batch_destroy(batch, 0, MLX5_CMD_OP_DESTROY_DCT, i,
+					 &c->objects[i].attempt, note_result, &c->objects[i]);
 	mlx5_ib_fw_batch_wait(batch);
 	for (i = 0; i < MANY; i++)
 		KUNIT_EXPECT_EQ(test, c->objects[i].done, 1);

@@ -59,8 +59,13 @@ static void create_object(struct mock *mock, enum mock_kind kind, u16 uid, __be3
 	out[2] = cpu_to_be32(number);
 	/* mlx5_core itself keeps the number of a CQ, and the uid of its commands. */
 	if (kind == MOCK_CQ) {
-		((struct mlx5_core_cq *)arg)->cqn = number;
-		((struct mlx5_core_cq *)arg)->uid = uid;
+		struct mlx5_core_cq *mcq = arg;
+
+		mcq->cqn = number;
+		mcq->uid = uid;
+		/* The reference that mlx5_core keeps if it cannot destroy the CQ. */
+		refcount_set(&mcq->refcount, 1);
+		init_completion(&mcq->free);
 	}
 }
 
@@ -311,7 +316,10 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_device, dev));
 	mlx5_ib_init_mkeys(dev);
 	mlx5_ib_init_contexts(dev);
+	mlx5_ib_init_fw_attempts(dev);
 	mlx5_ib_init_orphans(dev);
+	/* In a worker nothing stands for the device. */
+	disable_delayed_work(&dev->orphans.retry);
 	mutex_init(&dev->first_use);
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_event_table(dev));
 	dev->mdev = make_mdev(test);
@@ -413,6 +421,7 @@ struct mock *mock_create(struct kunit *test)
 	KUNIT_ASSERT_NE(test, 0, mock->user);
 	KUNIT_ASSERT_TRUE(test, mock->user < TASK_SIZE);
 
+	INIT_LIST_HEAD(&mock->context->orphans);
 	mock->context->ibucontext.device = &mock->dev->ib_dev;
 	xa_init_flags(&mock->context->ibucontext.mmap_xa, XA_FLAGS_ALLOC);
 	mock->attrs->ufile = make_file(test);

@@ -131,6 +131,7 @@ static const struct dev_stage {
 } dev_stages[] = {
 	{ "attributes", mlx5_ib_init_device_attr },
 	{ "contexts", mlx5_ib_init_contexts },
+	{ "destruction of objects", mlx5_ib_init_fw_attempts },
 	{ "objects that firmware keeps", mlx5_ib_init_orphans, mlx5_ib_cleanup_orphans },
 	{ "subscriptions to events", mlx5_ib_init_events, mlx5_ib_cleanup_events },
 	{ "queue events", mlx5_ib_init_rsc_table, mlx5_ib_cleanup_rsc_table },

@@ -128,10 +128,16 @@ static bool devx_is_adopted(struct mlx5_ib_devx_obj *obj)
 	       devx_table_key(obj)->mkey.type == MLX5_IB_MKEY_TABLE;
 }
 
+static struct mlx5_ib_fw_attempt *devx_attempt(struct mlx5_ib_devx_obj *obj)
+{
+	return obj->form == MLX5_IB_DEVX_WITH_KEY ? &devx_table_key(obj)->mkey.attempt :
+						    &obj->attempt;
+}
+
 static int devx_destroy(struct mlx5_ib_devx_obj *obj)
 {
 	return mlx5_ib_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
-				       &obj->destroy_failed);
+				       devx_attempt(obj));
 }
 
 /*
@@ -168,9 +174,9 @@ static int devx_destroy_key(struct mlx5_ib_devx_obj *obj, bool last)
 static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 {
 	if (obj->form == MLX5_IB_DEVX_WITH_MCQ && last)
-		return mlx5_ib_fw_discard_cq(obj->dev, &to_devx_cq(obj)->mcq, obj->destroy_failed);
+		return mlx5_ib_fw_discard_cq(obj->dev, &to_devx_cq(obj)->mcq, &obj->attempt);
 	if (obj->form == MLX5_IB_DEVX_WITH_MCQ)
-		return mlx5_ib_fw_destroy_cq(obj->dev, &to_devx_cq(obj)->mcq, &obj->destroy_failed);
+		return mlx5_ib_fw_destroy_cq(obj->dev, &to_devx_cq(obj)->mcq, &obj->attempt);
 	if (obj->id.kind == MLX5_IB_DEVX_DCT)
 		return devx_destroy_dct(obj);
 	if (devx_is_adopted(obj))
@@ -204,15 +210,15 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
  */
 VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
 {
-	struct mlx5_ib_queue_mem mem = { .uar = obj->uar };
+	struct mlx5_ib_queue_mem mem = { .context = obj->context, .uar = obj->uar };
 	int err = devx_send_destroy(obj, last);
 
 	if (err && !last)
 		return err;
 	if (err)
 		mlx5_ib_orphan_adopt_quietly(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
-					     obj->id.num, mlx5_ib_devx_kinds[obj->id.kind].name,
-					     &mem);
+					     obj->id.num, devx_attempt(obj),
+					     mlx5_ib_devx_kinds[obj->id.kind].name, &mem);
 	else
 		devx_put_uar(obj);
 	WARN_ON_ONCE(devx_is_adopted(obj));
@@ -257,6 +263,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 		return ERR_PTR(-ENOMEM);
 	obj->dev = dev;
 	obj->uid = context->uid;
+	obj->context = context;
 	devx_get_uar(context, obj, cmd, in, in_len);
 	err = devx_send_create(obj, in, in_len, out, out_len);
 	if (err) {
@@ -265,6 +272,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	}
 	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
 	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len, obj->destroy);
+	mlx5_ib_fw_number_taken(dev, obj->destroy);
 	if (obj->form == MLX5_IB_DEVX_WITH_KEY)
 		err = devx_adopt_key(obj, mlx5_ib_devx_table_entries(cmd, in));
 	if (!err)

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "fw/attempt.h"
 #include "layout/layout_devx.h"
 #include "lib/mkey.h"
 
@@ -36,12 +37,13 @@ enum mlx5_ib_devx_form {
  * struct mlx5_ib_devx_obj - an object of a process
  * @dev: device
  * @uid: user id of the process, which the commands about the object carry
+ * @context: of the process
  * @form: enum mlx5_ib_devx_form. Constant
- * @destroy_failed: a command to destroy the object has failed
  * @destroy_size: bytes of @destroy
  * @id: kind and number; constant
  * @uar: UAR object of the process that has the doorbells of this object, with a reference; NULL if
  *	the object has no doorbells, or has them in a UAR page of the context
+ * @attempt: attempts to destroy the object; those of a key over keys are in the key
  * @destroy: the command that destroys the object
  *
  * The object belongs to its handle. While the object is being destroyed, ib_core keeps other tasks
@@ -50,11 +52,12 @@ enum mlx5_ib_devx_form {
 struct mlx5_ib_devx_obj {
 	struct mlx5_ib_dev *dev;
 	u16 uid;
+	struct mlx5_ib_ucontext *context;
 	u8 form;
-	bool destroy_failed;
 	u32 destroy_size;
 	struct mlx5_ib_devx_id id;
 	struct mlx5_user_mmap_entry *uar;
+	struct mlx5_ib_fw_attempt attempt;
 	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
 };
 
@@ -92,18 +95,20 @@ static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
  * struct mlx5_ib_devx_umem - registered memory
  * @dev: device
  * @uid: user id of the process
+ * @context: of the process
  * @id: number of the umem in the device
  * @umem: the memory, pinned until the device has destroyed the umem
- * @destroy_failed: a command to destroy the umem has failed
+ * @attempt: attempts to destroy the umem
  *
  * The umem belongs to its uverbs handle, and is freed when the handle is destroyed.
  */
 struct mlx5_ib_devx_umem {
 	struct mlx5_ib_dev *dev;
 	u16 uid;
+	struct mlx5_ib_ucontext *context;
 	u32 id;
 	struct ib_umem *umem;
-	bool destroy_failed;
+	struct mlx5_ib_fw_attempt attempt;
 };
 
 int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,

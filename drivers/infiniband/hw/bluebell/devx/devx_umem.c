@@ -66,7 +66,7 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 /**
  * mlx5_ib_devx_create_umem - CREATE_UMEM: let the objects of a process use its memory
  * @context: of the process; has a user id
- * @umem: the memory, pinned; taken over if the function succeeds
+ * @umem: the memory, pinned; taken over if the function succeeds, or firmware does not answer
  * @pgsz_bitmap: sizes of pages, in bytes, that the process accepts
  *
  * The pages are as large as mlx5_ib_umem_best_page() allows, which makes their list short. May
@@ -93,8 +93,14 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 	WARN_ON_ONCE(!context->uid);
 	obj->dev = to_mdev(context->ibucontext.device);
 	obj->uid = context->uid;
+	obj->context = context;
 	obj->umem = umem;
 	err = umem_send_create(obj, page_size);
+	if (err == -ETIMEDOUT)
+		mlx5_ib_orphan_keep_lost(obj->dev, "a umem",
+					 &(struct mlx5_ib_queue_mem){
+						.context = context, .buf.umem = umem,
+					 });
 	return err ? ERR_PTR(err) : no_free_ptr(obj);
 }
 
@@ -111,17 +117,17 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
  */
 VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bool last)
 {
-	struct mlx5_ib_queue_mem mem = { .buf.umem = obj->umem };
+	struct mlx5_ib_queue_mem mem = { .context = obj->context, .buf.umem = obj->umem };
 	u32 in[MLX5_ST_SZ_DW(destroy_umem_in)];
 	int err;
 
 	mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DESTROY_UMEM, obj->id);
-	err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, in, sizeof(in), &obj->destroy_failed);
+	err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, in, sizeof(in), &obj->attempt);
 	if (err && !last)
 		return err;
 	if (err)
-		mlx5_ib_orphan_adopt_quietly(obj->dev, obj->uid, in, sizeof(in), obj->id, "umem",
-					     &mem);
+		mlx5_ib_orphan_adopt_quietly(obj->dev, obj->uid, in, sizeof(in), obj->id,
+					     &obj->attempt, "umem", &mem);
 	else
 		ib_umem_release(obj->umem);
 	kfree(obj);
@@ -227,7 +233,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 		return PTR_ERR(umem);
 	obj = mlx5_ib_devx_create_umem(context, umem, req.pgsz_bitmap);
 	if (IS_ERR(obj)) {
-		ib_umem_release(umem);
+		if (PTR_ERR(obj) != -ETIMEDOUT)
+			ib_umem_release(umem);
 		return PTR_ERR(obj);
 	}
 	uobj->object = obj;

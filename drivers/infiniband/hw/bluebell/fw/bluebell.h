@@ -19,6 +19,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "fw/attempt.h"
 #include "layout/caps.h"
 #include "layout/layout_uar.h"
 
@@ -79,14 +80,23 @@ struct mlx5_ib_port {
 
 /**
  * struct mlx5_ib_orphans - objects and buffers of a device that wait to be destroyed
- * @lock: guards @list, and the memory of the objects in it
- * @list: struct orphan, in the order in which they have to be destroyed
+ * @lock: guards @list, @dead and the lists of all contexts, for as long as an entry is moved; no
+ *	command is sent with it held. Also guards the doorbell pages of @dead
+ * @list: struct orphan of the driver and of kernel consumers, in the order in which they have to be
+ *	destroyed
+ * @dead: struct orphan of contexts that have been closed
+ * @retry: tries to destroy the objects of both lists. So what the processes that are gone have left
+ *	costs the others one command at a time
+ * @delay: time to the next run of @retry, in jiffies
  * @buffers_lock: guards @buffers; taken while memory is being reclaimed
  * @buffers: struct orphan_buffer
  */
 struct mlx5_ib_orphans {
-	struct mutex lock;	/* list */
+	struct mutex lock;	/* list, dead */
 	struct list_head list;
+	struct list_head dead;
+	struct delayed_work retry;
+	unsigned long delay;
 	spinlock_t buffers_lock; /* buffers */
 	struct list_head buffers;
 };
@@ -114,6 +124,7 @@ struct mlx5_ib_rsc_table {
  * @sys_error: notified by mlx5_core when the device has failed; wakes all tasks that wait for @umr
  * @gone: does the same when a command finds the device gone; enabled only while @sys_error is
  *	registered
+ * @attempts: objects that are being destroyed, or perhaps have been
  * @orphans: objects that firmware has refused to destroy, and whose owner is gone
  * @events: subscriptions to events of the device. Constant while the device has objects
  * @rsc_table: finds queues by the number that an event of the device names
@@ -161,6 +172,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_port port;
 	struct notifier_block sys_error;
 	struct work_struct gone;
+	struct mlx5_ib_fw_attempts attempts;
 	struct mlx5_ib_orphans orphans;
 	struct mlx5_ib_events *events;
 	struct mlx5_ib_rsc_table rsc_table;
@@ -233,6 +245,10 @@ struct mlx5_bfreg_info {
  *	so that a page is pinned once.
  * @cqe_version: of the completions that the library reads
  * @advice: calls of prefetch that do not wait; NULL before the first one
+ * @orphans: struct orphan of the context, guarded by the lock of struct mlx5_ib_orphans
+ * @closing: the process has closed the device, or the device is being removed: ib_core destroys
+ *	the objects of the context, and gives up those that firmware goes on refusing to destroy.
+ *	Written and read with the file's hw_destroy_rwsem held for writing
  * @async_bytes: memory of asynchronous commands whose answers have not been read
  */
 struct mlx5_ib_ucontext {
@@ -247,6 +263,8 @@ struct mlx5_ib_ucontext {
 	struct mutex db_lock;	/* db_pages */
 	u8 cqe_version;
 	struct mlx5_ib_advice_queue *advice;
+	struct list_head orphans;
+	bool closing;
 	atomic_t async_bytes;
 };
 
@@ -255,11 +273,13 @@ struct mlx5_ib_ucontext {
  * @ibpd: as the RDMA core sees it; first
  * @uid: user id that owns the domain
  * @pdn: number of the domain in the device
+ * @attempt: attempts to deallocate the domain
  */
 struct mlx5_ib_pd {
 	struct ib_pd ibpd;
 	u16 uid;
 	u32 pdn;
+	struct mlx5_ib_fw_attempt attempt;
 };
 
 /**
@@ -309,6 +329,12 @@ static inline struct mlx5_ib_dev *to_mdev(struct ib_device *ibdev)
 static inline struct mlx5_ib_ucontext *to_mucontext(struct ib_ucontext *ibucontext)
 {
 	return container_of(ibucontext, struct mlx5_ib_ucontext, ibucontext);
+}
+
+/* Whether the object belongs to a process that has closed the device; not if the kernel owns it. */
+static inline bool mlx5_ib_is_closing(const struct ib_uobject *uobj)
+{
+	return uobj && uobj->context && to_mucontext(uobj->context)->closing;
 }
 
 static inline struct mlx5_ib_pd *to_mpd(struct ib_pd *ibpd)

@@ -126,9 +126,7 @@ int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, vo
 {
 	int err = fw_do(dev, in, in_size, out, out_size);
 
-	if (err == -EREMOTEIO && MLX5_GET(create_cq_out, out, status) == MLX5_CMD_STAT_BAD_RES_ERR)
-		return -ENOENT;
-	return mlx5_cmd_check(dev->mdev, err, in, out);
+	return mlx5_ib_fw_is_unknown(err, out) ? -ENOENT : mlx5_cmd_check(dev->mdev, err, in, out);
 }
 
 /**

@@ -15,6 +15,7 @@ struct mlx5_eq;
 struct mlx5_eq_param;
 struct mlx5_ib_dev;
 struct mlx5_ib_fault;
+struct mlx5_ib_fw_attempt;
 struct mlx5_ib_fw_batch;
 union ib_gid;
 
@@ -45,6 +46,13 @@ struct mlx5_ib_fw_async {
 	struct mlx5_async_work work;
 };
 
+/* Whether firmware has refused a command, with answer @out, because the object does not exist. */
+static inline bool mlx5_ib_fw_is_unknown(int err, const void *out)
+{
+	return err == -EREMOTEIO && MLX5_GET(create_cq_out, out, status) ==
+				    MLX5_CMD_STAT_BAD_RES_ERR;
+}
+
 bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev);
 int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			int out_size, mlx5_ib_fw_send_t send, void *arg);
@@ -69,10 +77,9 @@ int mlx5_ib_fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t
 
 int mlx5_ib_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
 			     u32 *number);
+int mlx5_ib_fw_create_within_limit(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in,
+				   int inlen, u32 *number);
 int mlx5_ib_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number);
-int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
-int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool *failed);
-void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number);
 int mlx5_ib_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
 			    int outlen);
 
@@ -81,14 +88,17 @@ int mlx5_ib_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *
 int mlx5_ib_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
 			     int inlen, void *out, int outlen);
 int mlx5_ib_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int inlen);
-int mlx5_ib_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *failed);
-int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool failed);
+int mlx5_ib_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
+			  struct mlx5_ib_fw_attempt *attempt);
+int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
+			  struct mlx5_ib_fw_attempt *attempt);
 
 int mlx5_ib_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey);
 
 int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u32 size,
 			   u32 log_align, u64 *addr);
-int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size);
+int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size,
+			     struct mlx5_ib_fw_attempt *attempt);
 int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 op_mod, u64 addr, u8 op, u64 *op_addr);
 
 int mlx5_ib_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece);
@@ -98,7 +108,9 @@ int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, 
 int mlx5_ib_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit);
 int mlx5_ib_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit);
 
-int mlx5_ib_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const union ib_gid *gid);
+void mlx5_ib_fw_name_mcg(u32 *in, u16 opcode, u32 qpn, const union ib_gid *gid);
+int mlx5_ib_fw_attach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union ib_gid *gid);
+int mlx5_ib_fw_detach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union ib_gid *gid);
 int mlx5_ib_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid,
 		       const void *in_mad, void *out_mad);
 
@@ -111,11 +123,28 @@ void mlx5_ib_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index);
 int mlx5_ib_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
 				 bool error);
 
+/* fw_destroy.c */
+void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number);
+int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen,
+			    struct mlx5_ib_fw_attempt *attempt);
+int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			      struct mlx5_ib_fw_attempt *attempt);
 bool mlx5_ib_fw_pause(unsigned int *ms);
-int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
+int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			      struct mlx5_ib_fw_attempt *attempt);
 void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			       const char *what);
+bool mlx5_ib_fw_attempt_begin(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt,
+			      const void *in, int inlen);
+int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt, int err);
+void mlx5_ib_fw_attempt_move(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *to,
+			     struct mlx5_ib_fw_attempt *from);
+void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt);
+void mlx5_ib_fw_attempt_replaced(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt);
+void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy);
+int mlx5_ib_init_fw_attempts(struct mlx5_ib_dev *dev);
 
+/* fw_batch.c */
 /*
  * Takes the result of a command of a batch (fw_batch.c), for @object of mlx5_ib_fw_batch_destroy():
  * 0; -EREMOTEIO if firmware has refused to destroy the object; or the errno of a command that was
@@ -125,7 +154,8 @@ typedef void (*mlx5_ib_fw_batch_done_t)(struct mlx5_ib_dev *dev, void *object, i
 
 struct mlx5_ib_fw_batch *mlx5_ib_fw_batch_alloc(struct mlx5_ib_dev *dev);
 void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcode, u32 number,
-			      mlx5_ib_fw_batch_done_t done, void *object);
+			      struct mlx5_ib_fw_attempt *attempt, mlx5_ib_fw_batch_done_t done,
+			      void *object);
 void mlx5_ib_fw_batch_wait(struct mlx5_ib_fw_batch *batch);
 void mlx5_ib_fw_batch_free(struct mlx5_ib_fw_batch *batch);
 

@@ -28,6 +28,7 @@
  * @async: for the firmware interface
  * @out: the answer
  * @err: the result; valid once the bit of the slot in @batch->answered is set
+ * @attempt: of the object that the command destroys
  * @done: takes the result
  * @object: for @done
  */
@@ -36,6 +37,7 @@ struct fw_batch_slot {
 	struct mlx5_ib_fw_async async;
 	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)];
 	int err;
+	struct mlx5_ib_fw_attempt *attempt;
 	mlx5_ib_fw_batch_done_t done;
 	void *object;
 };
@@ -113,6 +115,16 @@ static bool fw_batch_has_answers(struct mlx5_ib_fw_batch *batch, unsigned int wa
 	return hweight_long(batch->answered) >= wanted;
 }
 
+/* Take the result of a command, or of one that could not be sent. */
+static void fw_batch_finish(struct fw_batch_slot *slot)
+{
+	struct mlx5_ib_dev *dev = slot->batch->dev;
+
+	if (slot->attempt->unanswered && mlx5_ib_fw_is_unknown(slot->err, slot->out))
+		slot->err = -ENOENT;
+	slot->done(dev, slot->object, mlx5_ib_fw_attempt_end(dev, slot->attempt, slot->err));
+}
+
 /* Wait for a number of answers, then take the results of all commands that have been answered. */
 static void fw_batch_take(struct mlx5_ib_fw_batch *batch, unsigned int wanted)
 {
@@ -127,7 +139,7 @@ static void fw_batch_take(struct mlx5_ib_fw_batch *batch, unsigned int wanted)
 	WARN_ON_ONCE(answered & ~batch->used);
 	for_each_set_bit(i, &answered, BATCH_COMMANDS) {
 		__clear_bit(i, &batch->used);
-		batch->slots[i].done(batch->dev, batch->slots[i].object, batch->slots[i].err);
+		fw_batch_finish(&batch->slots[i]);
 	}
 }
 
@@ -137,9 +149,12 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
 	int err;
 
+	mlx5_ib_fw_name_object(in, opcode, number);
+	/* The caller gets the result of an object that is known to be destroyed, too. */
+	if (!mlx5_ib_fw_attempt_begin(batch->dev, slot->attempt, in, sizeof(in)))
+		return -ENOENT;
 	do {
 		memset(slot->out, 0, sizeof(slot->out));
-		mlx5_ib_fw_name_object(in, opcode, number);
 		err = mlx5_ib_fw_exec_async(batch->dev, uid, in, sizeof(in), &slot->async);
 		/* mlx5_core may allow a user fewer commands in flight than BATCH_COMMANDS. */
 		if (err != -EBUSY || !batch->used)
@@ -154,6 +169,7 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
  * @uid: user id that the command is sent for
  * @opcode: MLX5_CMD_OP_* of the command
  * @number: number of the object
+ * @attempt: of the object, as for mlx5_ib_fw_send_destroy()
  * @done: called when the command has been answered, or at once if it cannot be sent: by this
  *	function, a later call for the batch, or mlx5_ib_fw_batch_wait()
  * @object: for @done
@@ -162,7 +178,8 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
  * answered. Nothing is logged. Commands of a batch may be executed in any order. May sleep.
  */
 void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcode, u32 number,
-			      mlx5_ib_fw_batch_done_t done, void *object)
+			      struct mlx5_ib_fw_attempt *attempt, mlx5_ib_fw_batch_done_t done,
+			      void *object)
 {
 	struct fw_batch_slot *slot;
 	int err;
@@ -170,13 +187,17 @@ void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcod
 	if (bitmap_full(&batch->used, BATCH_COMMANDS))
 		fw_batch_take(batch, BATCH_COMMANDS / 2);
 	slot = &batch->slots[ffz(batch->used)];
+	slot->attempt = attempt;
 	slot->done = done;
 	slot->object = object;
 	err = fw_batch_send(batch, slot, uid, opcode, number);
-	if (err)
-		done(batch->dev, object, err);
-	else
+	if (!err) {
 		__set_bit(slot - batch->slots, &batch->used);
+		return;
+	}
+	/* The command has not been sent, so no answer writes the result at the same time. */
+	slot->err = err;
+	fw_batch_finish(slot);
 }
 
 /**

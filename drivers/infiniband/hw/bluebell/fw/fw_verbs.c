@@ -4,7 +4,6 @@
  * queues, multicast groups, management datagrams, and page faults.
  */
 
-#include <linux/delay.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eq.h>
@@ -15,13 +14,49 @@
 #include "layout/layout_dm.h"
 #include "layout/layout_odp.h"
 
-/* The longest pause before a refused command is sent once more. */
-#define MAX_PAUSE_MS	256
-
 /*
  * All commands have the number of their object at the same offset, and so have all answers. The
  * layouts of the commands on protection domains stand for all of them.
  */
+
+/* The command that destroys what a command creates. */
+static const struct {
+	u16 create;
+	u16 destroy;
+} fw_opcodes[] = {
+	{ MLX5_CMD_OP_ALLOC_PD, MLX5_CMD_OP_DEALLOC_PD },
+	{ MLX5_CMD_OP_ALLOC_UAR, MLX5_CMD_OP_DEALLOC_UAR },
+	{ MLX5_CMD_OP_ALLOC_XRCD, MLX5_CMD_OP_DEALLOC_XRCD },
+	{ MLX5_CMD_OP_ALLOC_Q_COUNTER, MLX5_CMD_OP_DEALLOC_Q_COUNTER },
+	{ MLX5_CMD_OP_CREATE_UCTX, MLX5_CMD_OP_DESTROY_UCTX },
+	{ MLX5_CMD_OP_CREATE_UMEM, MLX5_CMD_OP_DESTROY_UMEM },
+	{ MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_DESTROY_MKEY },
+	{ MLX5_CMD_OP_CREATE_CQ, MLX5_CMD_OP_DESTROY_CQ },
+	{ MLX5_CMD_OP_CREATE_QP, MLX5_CMD_OP_DESTROY_QP },
+	{ MLX5_CMD_OP_CREATE_RMP, MLX5_CMD_OP_DESTROY_RMP },
+	{ MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_CMD_OP_DESTROY_XRC_SRQ },
+	{ MLX5_CMD_OP_CREATE_SQ, MLX5_CMD_OP_DESTROY_SQ },
+	{ MLX5_CMD_OP_CREATE_RQ, MLX5_CMD_OP_DESTROY_RQ },
+	{ MLX5_CMD_OP_CREATE_TIS, MLX5_CMD_OP_DESTROY_TIS },
+	{ MLX5_CMD_OP_CREATE_TIR, MLX5_CMD_OP_DESTROY_TIR },
+	{ MLX5_CMD_OP_CREATE_DCT, MLX5_CMD_OP_DESTROY_DCT },
+};
+
+/* A command that creates an object has been answered. Returns the number of the object. */
+static u32 fw_created(struct mlx5_ib_dev *dev, u16 opcode, const void *out)
+{
+	u32 number = MLX5_GET(alloc_pd_out, out, pd);
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(fw_opcodes) && fw_opcodes[i].create != opcode; i++)
+		;
+	if (WARN_ON_ONCE(i == ARRAY_SIZE(fw_opcodes)))
+		return number;
+	mlx5_ib_fw_name_object(in, fw_opcodes[i].destroy, number);
+	mlx5_ib_fw_number_taken(dev, in);
+	return number;
+}
 
 /**
  * mlx5_ib_fw_create_object - send a command that creates an object from a context
@@ -45,7 +80,33 @@ int mlx5_ib_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void 
 	MLX5_SET(alloc_pd_in, in, opcode, opcode);
 	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
 	if (!err)
-		*number = MLX5_GET(alloc_pd_out, out, pd);
+		*number = fw_created(dev, opcode, out);
+	return err;
+}
+
+/**
+ * mlx5_ib_fw_create_within_limit - as mlx5_ib_fw_create_object(), if a limit may be reached
+ * @dev: device
+ * @uid: as for mlx5_ib_fw_create_object()
+ * @opcode: as for mlx5_ib_fw_create_object()
+ * @in: as for mlx5_ib_fw_create_object()
+ * @inlen: as for mlx5_ib_fw_create_object()
+ * @number: as for mlx5_ib_fw_create_object()
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_fw_exec_within_limit().
+ */
+int mlx5_ib_fw_create_within_limit(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in,
+				   int inlen, u32 *number)
+{
+	u32 out[MLX5_ST_SZ_DW(alloc_pd_out)] = {};
+	int err;
+
+	MLX5_SET(alloc_pd_in, in, opcode, opcode);
+	err = mlx5_ib_fw_exec_within_limit(dev, uid, in, inlen, out, sizeof(out));
+	if (!err)
+		*number = fw_created(dev, opcode, out);
 	return err;
 }
 
@@ -68,19 +129,6 @@ int mlx5_ib_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *n
 }
 
 /**
- * mlx5_ib_fw_name_object - build a command that has no field but the number of its object
- * @in: gets the command; MLX5_ST_SZ_DW(dealloc_pd_in) dwords, as all such commands have
- * @opcode: MLX5_CMD_OP_* of the command
- * @number: number of the object
- */
-void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number)
-{
-	memset(in, 0, MLX5_ST_SZ_BYTES(dealloc_pd_in));
-	MLX5_SET(dealloc_pd_in, in, opcode, opcode);
-	MLX5_SET(dealloc_pd_in, in, pd, number);
-}
-
-/**
  * mlx5_ib_fw_query_object - send a command that has no field but the number of its object
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
@@ -100,52 +148,6 @@ int mlx5_ib_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 nu
 
 	mlx5_ib_fw_name_object(in, opcode, number);
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, outlen);
-}
-
-/**
- * mlx5_ib_fw_destroy_object - as mlx5_ib_fw_query_object(), for an answer that has a status only
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @opcode: MLX5_CMD_OP_* of the command
- * @number: number of the object
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
-{
-	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
-
-	return mlx5_ib_fw_query_object(dev, uid, opcode, number, out, sizeof(out));
-}
-
-/**
- * mlx5_ib_fw_send_destroy - send a command that destroys an object
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @in: the command, complete
- * @inlen: bytes of @in
- * @failed: whether an earlier call has failed; set if this one fails
- *
- * The command of an earlier call may have been answered too late, and then has destroyed the
- * object. May sleep.
- *
- * Return: 0, after an earlier failure also if the object does not exist; or a negative errno.
- */
-int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool *failed)
-{
-	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
-	int err;
-
-	if (!*failed)
-		err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
-	else
-		err = mlx5_ib_fw_exec_if_exists(dev, uid, in, inlen, out, sizeof(out));
-	if (*failed && err == -ENOENT)
-		err = 0;
-	*failed = err;
-	return err;
 }
 
 static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
@@ -171,9 +173,13 @@ int mlx5_ib_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *
 			 int inlen)
 {
 	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
+	int err;
 
 	MLX5_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
-	return mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, sizeof(out), fw_core_create_cq, mcq);
+	err = mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, sizeof(out), fw_core_create_cq, mcq);
+	if (!err)
+		fw_created(dev, MLX5_CMD_OP_CREATE_CQ, out);
+	return err;
 }
 
 static int fw_core_create_cq_raw(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
@@ -225,11 +231,40 @@ int mlx5_ib_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, in
 	return mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
 }
 
+static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
+			      int outlen, void *mcq)
+{
+	return mlx5_core_destroy_cq(dev->mdev, mcq);
+}
+
 /*
- * mlx5_core_destroy_cq() removes a CQ from the tables that events are looked up in. If the command
- * fails it returns without waiting for the handlers: wait for them, and release mlx5_core's
- * reference.
+ * mlx5_core_destroy_cq() removes the CQ from the tables that events are looked up in, whatever the
+ * result: it is called once. It builds its own command: this copy is what the tracepoint and KUnit
+ * see.
  */
+static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
+			      struct mlx5_ib_fw_attempt *attempt)
+{
+	u32 out[MLX5_ST_SZ_DW(destroy_cq_out)];
+	u32 in[MLX5_ST_SZ_DW(destroy_cq_in)];
+	bool repeat;
+	int err;
+
+	do {
+		mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DESTROY_CQ, mcq->cqn);
+		if (!mlx5_ib_fw_attempt_begin(dev, attempt, in, sizeof(in)))
+			return 0;
+		repeat = !attempt->unanswered;
+		memset(out, 0, sizeof(out));
+		err = mlx5_ib_fw_exec_via(dev, mcq->uid, in, sizeof(in), out, sizeof(out),
+					  attempt->failed ? mlx5_ib_fw_send_if_exists :
+							    fw_core_destroy_cq, mcq);
+		err = mlx5_ib_fw_attempt_end(dev, attempt, err);
+	} while (err == -ETIMEDOUT && repeat);
+	return err;
+}
+
+/* After a failure mlx5_core has not waited for the handlers: wait, and release its reference. */
 static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
 {
 	synchronize_irq(mcq->irqn);
@@ -237,73 +272,24 @@ static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
 	wait_for_completion(&mcq->free);
 }
 
-static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
-			      int outlen, void *mcq)
-{
-	return mlx5_core_destroy_cq(dev->mdev, mcq);
-}
-
-/* The CQ is in no table of mlx5_core any more. */
-static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
-			      void *mcq)
-{
-	int err = mlx5_ib_fw_send_if_exists(dev, in, inlen, out, outlen, NULL);
-
-	if (err && err != -ENOENT)
-		return err;
-	fw_wait_cq_handlers(mcq);
-	return 0;
-}
-
-static int fw_core_discard_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
-			      int outlen, void *mcq)
-{
-	int err = mlx5_core_destroy_cq(dev->mdev, mcq);
-
-	if (err)
-		fw_wait_cq_handlers(mcq);
-	return err;
-}
-
-/* The CQ is in no table of mlx5_core any more. */
-static int fw_send_discard_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
-			      void *mcq)
-{
-	int err = mlx5_ib_fw_send_if_exists(dev, in, inlen, out, outlen, NULL);
-
-	fw_wait_cq_handlers(mcq);
-	return err == -ENOENT ? 0 : err;
-}
-
-/* mlx5_core_destroy_cq() builds its own command: this copy is what the tracepoint and KUnit see. */
-static int fw_destroy_cq_via(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
-			     mlx5_ib_fw_send_t send)
-{
-	u32 out[MLX5_ST_SZ_DW(destroy_cq_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(destroy_cq_in)] = {};
-
-	MLX5_SET(destroy_cq_in, in, opcode, MLX5_CMD_OP_DESTROY_CQ);
-	MLX5_SET(destroy_cq_in, in, cqn, mcq->cqn);
-	return mlx5_ib_fw_exec_via(dev, mcq->uid, in, sizeof(in), out, sizeof(out), send, mcq);
-}
-
 /**
  * mlx5_ib_fw_destroy_cq - DESTROY_CQ, and take the CQ from mlx5_core's tables
  * @dev: device
  * @mcq: the CQ; the command carries the uid that it was created with
- * @failed: whether an earlier call has failed; set if this one fails
+ * @attempt: as for mlx5_ib_fw_send_destroy()
  *
  * Waits until no handler of the CQ runs. After a failure the CQ is in no table of mlx5_core any
- * more, and gets no events; the caller calls this function again. That call also succeeds if the
- * CQ does not exist, because the earlier command was answered too late. May sleep.
+ * more, and gets no events; the caller calls this function again. May sleep.
  *
- * Return: 0 or a negative errno.
+ * Return: as mlx5_ib_fw_send_destroy().
  */
-int mlx5_ib_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *failed)
+int mlx5_ib_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
+			  struct mlx5_ib_fw_attempt *attempt)
 {
-	int err = fw_destroy_cq_via(dev, mcq, *failed ? fw_send_destroy_cq : fw_core_destroy_cq);
+	int err = fw_send_destroy_cq(dev, mcq, attempt);
 
-	*failed = err;
+	if (!err && attempt->failed)
+		fw_wait_cq_handlers(mcq);
 	return err;
 }
 
@@ -311,15 +297,21 @@ int mlx5_ib_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, boo
  * mlx5_ib_fw_discard_cq - DESTROY_CQ, and have mlx5_core release the CQ whatever the result
  * @dev: device
  * @mcq: the CQ, which may be freed when this function returns
- * @failed: whether mlx5_ib_fw_destroy_cq() has failed
+ * @attempt: as for mlx5_ib_fw_send_destroy(); mlx5_ib_fw_destroy_cq() may have failed with it
  *
  * Waits until no handler of the CQ runs. May sleep.
  *
- * Return: 0 or a negative errno: then the device may still use the memory of the CQ.
+ * Return: as mlx5_ib_fw_send_destroy(); after an error the device may still use the memory of the
+ * CQ.
  */
-int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool failed)
+int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
+			  struct mlx5_ib_fw_attempt *attempt)
 {
-	return fw_destroy_cq_via(dev, mcq, failed ? fw_send_discard_cq : fw_core_discard_cq);
+	int err = fw_send_destroy_cq(dev, mcq, attempt);
+
+	if (attempt->failed)
+		fw_wait_cq_handlers(mcq);
+	return err;
 }
 
 /**
@@ -383,20 +375,22 @@ int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u
  * @dev: device
  * @addr: as mlx5_ib_fw_alloc_memic() gave it
  * @size: bytes that were allocated
+ * @attempt: as for mlx5_ib_fw_send_destroy()
  *
- * May sleep.
+ * The driver allocates from ranges of its choice, so no other allocation gets the address before
+ * this one is known to be gone. May sleep.
  *
- * Return: 0 or a negative errno.
+ * Return: as mlx5_ib_fw_send_destroy().
  */
-int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size)
+int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size,
+			     struct mlx5_ib_fw_attempt *attempt)
 {
-	u32 out[MLX5_ST_SZ_DW(dealloc_memic_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(dealloc_memic_in)] = {};
 
 	MLX5_SET(dealloc_memic_in, in, opcode, MLX5_CMD_OP_DEALLOC_MEMIC);
 	MLX5_SET64(dealloc_memic_in, in, memic_start_addr, addr);
 	MLX5_SET(dealloc_memic_in, in, memic_size, size);
-	return mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_send_destroy(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), attempt);
 }
 
 /**
@@ -450,7 +444,7 @@ int mlx5_ib_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, 
 	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
 	if (err)
 		return err;
-	*qpn = MLX5_GET(create_qp_out, out, qpn);
+	*qpn = fw_created(dev, MLX5_CMD_OP_CREATE_QP, out);
 	*ece = MLX5_GET(create_qp_out, out, ece);
 	return 0;
 }
@@ -481,7 +475,7 @@ int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, 
 
 	*granted = 0;
 	if (opcode == MLX5_CMD_OP_2ERR_QP || opcode == MLX5_CMD_OP_2RST_QP)
-		return mlx5_ib_fw_destroy_object(dev, uid, opcode, qpn);
+		return mlx5_ib_fw_query_object(dev, uid, opcode, qpn, out, sizeof(out));
 
 	MLX5_SET(rst2init_qp_in, in, opcode, opcode);
 	MLX5_SET(rst2init_qp_in, in, qpn, qpn);
@@ -544,26 +538,74 @@ int mlx5_ib_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit
 }
 
 /**
- * mlx5_ib_fw_mcg - ATTACH_TO_MCG or DETACH_FROM_MCG
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * mlx5_ib_fw_name_mcg - build a command that attaches or detaches a queue pair
+ * @in: gets the command; MLX5_ST_SZ_DW(attach_to_mcg_in) dwords, as both commands have
  * @opcode: MLX5_CMD_OP_ATTACH_TO_MCG or MLX5_CMD_OP_DETACH_FROM_MCG
  * @qpn: number of the queue pair
  * @gid: the multicast group
- *
- * Both commands have the same layout. May sleep.
- *
- * Return: 0 or a negative errno.
  */
-int mlx5_ib_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const union ib_gid *gid)
+void mlx5_ib_fw_name_mcg(u32 *in, u16 opcode, u32 qpn, const union ib_gid *gid)
 {
-	u32 out[MLX5_ST_SZ_DW(attach_to_mcg_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(attach_to_mcg_in)] = {};
-
+	memset(in, 0, MLX5_ST_SZ_BYTES(attach_to_mcg_in));
 	MLX5_SET(attach_to_mcg_in, in, opcode, opcode);
 	MLX5_SET(attach_to_mcg_in, in, qpn, qpn);
 	memcpy(MLX5_ADDR_OF(attach_to_mcg_in, in, multicast_gid), gid->raw, sizeof(gid->raw));
-	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+}
+
+static int fw_send_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn,
+		       const union ib_gid *gid, u32 *out, size_t out_size)
+{
+	u32 in[MLX5_ST_SZ_DW(attach_to_mcg_in)];
+
+	mlx5_ib_fw_name_mcg(in, opcode, qpn, gid);
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, out_size);
+}
+
+/**
+ * mlx5_ib_fw_detach_mcg - DETACH_FROM_MCG
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @qpn: number of the queue pair
+ * @gid: the multicast group
+ *
+ * A command that is not answered is sent again, once. If firmware refuses it then, the first one
+ * has been executed. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_fw_detach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union ib_gid *gid)
+{
+	u32 out[MLX5_ST_SZ_DW(detach_from_mcg_out)] = {};
+	int err;
+
+	err = fw_send_mcg(dev, uid, MLX5_CMD_OP_DETACH_FROM_MCG, qpn, gid, out, sizeof(out));
+	if (err != -ETIMEDOUT)
+		return err;
+	err = fw_send_mcg(dev, uid, MLX5_CMD_OP_DETACH_FROM_MCG, qpn, gid, out, sizeof(out));
+	return MLX5_GET(detach_from_mcg_out, out, status) ? 0 : err;
+}
+
+/**
+ * mlx5_ib_fw_attach_mcg - ATTACH_TO_MCG
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @qpn: number of the queue pair
+ * @gid: the multicast group
+ *
+ * If the command is not answered, the queue pair is detached: firmware refuses to destroy a queue
+ * pair that is in a group. May sleep.
+ *
+ * Return: 0 or a negative errno, and then the queue pair is not in the group.
+ */
+int mlx5_ib_fw_attach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union ib_gid *gid)
+{
+	u32 out[MLX5_ST_SZ_DW(attach_to_mcg_out)] = {};
+	int err;
+
+	err = fw_send_mcg(dev, uid, MLX5_CMD_OP_ATTACH_TO_MCG, qpn, gid, out, sizeof(out));
+	if (err == -ETIMEDOUT)
+		mlx5_ib_fw_detach_mcg(dev, uid, qpn, gid);
+	return err;
 }
 
 /**
@@ -754,66 +796,4 @@ int mlx5_ib_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_f
 	MLX5_SET(trans_page_fault_info, info, wq_number, fault->wq_num);
 	MLX5_SET(trans_page_fault_info, info, fault_token, fault->token);
 	return mlx5_ib_fw_exec_if_exists(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
-}
-
-/**
- * mlx5_ib_fw_pause - pause before a refused command is sent once more
- * @ms: the last pause, in milliseconds; 0 before the first one
- *
- * For commands that have to be executed in the end: five pauses, of a third of a second in
- * all. May sleep.
- *
- * Return: true after the pause; false, without a pause, if there have been five pauses.
- */
-bool mlx5_ib_fw_pause(unsigned int *ms)
-{
-	*ms = *ms ? *ms * 4 : 1;
-	if (*ms > MAX_PAUSE_MS)
-		return false;
-	msleep(*ms);
-	return true;
-}
-
-/**
- * mlx5_ib_fw_destroy_repeat - destroy an object, and repeat the command if firmware refuses it
- * @dev: device
- * @uid: as for mlx5_ib_fw_destroy_object()
- * @opcode: as for mlx5_ib_fw_destroy_object()
- * @number: as for mlx5_ib_fw_destroy_object()
- *
- * May sleep, a third of a second if firmware refuses.
- *
- * Return: 0, or the negative errno of the last command.
- */
-int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
-{
-	unsigned int pause = 0;
-	int err;
-
-	do {
-		err = mlx5_ib_fw_destroy_object(dev, uid, opcode, number);
-	} while (err && mlx5_ib_fw_pause(&pause));
-	return err;
-}
-
-/**
- * mlx5_ib_fw_destroy_or_log - destroy an object that ib_core frees whatever the result
- * @dev: device
- * @uid: firmware's user id of the owner
- * @opcode: MLX5_CMD_OP_* of the command
- * @number: number of the object
- * @what: what the object is, for the log
- *
- * A refused command is repeated. Only for objects that give access to no memory of a process:
- * firmware may keep the object all the same. May sleep, a third of a second if firmware refuses.
- */
-void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
-			       const char *what)
-{
-	int err = mlx5_ib_fw_destroy_repeat(dev, uid, opcode, number);
-
-	if (err)
-		ibdev_err_ratelimited(&dev->ib_dev,
-				      "cannot destroy %s 0x%x (%d); it stays allocated until the device is reset\n",
-				      what, number, err);
 }

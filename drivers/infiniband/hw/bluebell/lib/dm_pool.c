@@ -55,7 +55,7 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 		if (err)
 			return err;
 	}
-	err = mlx5_ib_fw_dealloc_memic(mem->dev, mem->addr, mem->size);
+	err = mlx5_ib_fw_dealloc_memic(mem->dev, mem->addr, mem->size, &mem->attempt);
 	if (err)
 		return err;
 	list_del(&mem->spare);

@@ -12,6 +12,8 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "fw/attempt.h"
+
 struct mlx5_ib_dev;
 
 /* Operations on device memory: the capability has a bit for each of 32. */
@@ -42,6 +44,7 @@ struct mlx5_ib_dm_pool {
  * @refs: one reference for each entry in the mmap space that maps the allocation
  * @spare: links the allocation into the pool's list once @refs is 0
  * @stale_ops: bit for each operation whose address firmware refused to deallocate
+ * @attempt: attempts to deallocate it
  * @addr: offset of the first byte in BAR 0
  * @size: bytes, as ALLOC_MEMIC was asked for them
  * @page: first page of the window that the allocation occupies
@@ -52,6 +55,7 @@ struct mlx5_ib_memic {
 	struct kref refs;
 	struct list_head spare;
 	unsigned long stale_ops;
+	struct mlx5_ib_fw_attempt attempt;
 	u64 addr;
 	u32 size;
 	unsigned long page;

@@ -56,11 +56,12 @@ int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_
  */
 void mlx5_ib_internal_cq_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq)
 {
-	int err = mlx5_ib_fw_discard_cq(dev, &cq->mcq, false);
+	struct mlx5_ib_fw_attempt attempt = {};
+	int err = mlx5_ib_fw_discard_cq(dev, &cq->mcq, &attempt);
 
 	if (err)
 		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn,
-				     "CQ", &cq->mem, err);
+				     &attempt, "CQ", &cq->mem, err);
 	else
 		mlx5_ib_queue_mem_free(dev, &cq->mem);
 	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_PD, cq->pdn, "PD", NULL);

@@ -10,10 +10,12 @@
 #include <rdma/ib_verbs.h>
 
 #include "fw/bluebell.h"
+#include "fw/fw.h"
 #include "layout/layout_mkey.h"
 #include "layout/refuse.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
+#include "lib/orphan.h"
 #include "lib/umr.h"
 
 /*
@@ -64,7 +66,13 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 		MLX5_SET(create_mkey_in, in, pg_access, 1);
 	err = mlx5_ib_mkey_table_create(dev, mkey->uid, in, inlen, &mkey->key);
 	/* The command is longer than the firmware allows. */
-	return err == -ENOMSG ? -ENOMEM : err;
+	if (err == -ENOMSG)
+		return -ENOMEM;
+	if (err != -ETIMEDOUT || !umem)
+		return err;
+	ibdev_err(&dev->ib_dev,
+		  "firmware did not answer whether it has created an mkey: the device may reach memory, which stays pinned for that reason; reset the device\n");
+	return -ENOTRECOVERABLE;
 }
 
 static u32 key_of_variant(u32 key, u8 variant)
@@ -88,10 +96,12 @@ static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
  */
 static int mkey_undo_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u8 variant)
 {
-	int err = mlx5_ib_mkey_table_destroy(dev, mkey->uid, mkey->key);
+	struct mlx5_ib_fw_attempt attempt = {};
+	int err = mlx5_ib_mkey_table_destroy(dev, mkey->uid, mkey->key, &attempt);
 
 	if (!err)
 		return 0;
+	mlx5_ib_fw_attempt_forget(dev, &attempt);
 	if (!mkey_free_again(dev, mkey->key, variant)) {
 		mlx5_ib_mkey_table_leak(dev, mkey->key, err);
 		return 0;
@@ -256,7 +266,7 @@ int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 
 static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
-	int err = mlx5_ib_mkey_table_destroy(dev, mkey->uid, mkey->key);
+	int err = mlx5_ib_mkey_table_destroy(dev, mkey->uid, mkey->key, &mkey->attempt);
 
 	if (err)
 		return err;
@@ -342,6 +352,24 @@ int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 }
 
 /**
+ * mlx5_ib_mkey_orphan - make an orphan of the key of a process that has closed the device
+ * @dev: device
+ * @mkey: the key, after mlx5_ib_mkey_destroy() has failed; its owner can be freed
+ * @mem: as for mlx5_ib_orphan_adopt_closing()
+ *
+ * May sleep.
+ */
+void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			 struct mlx5_ib_queue_mem *mem)
+{
+	mlx5_ib_mkey_retire(dev, mkey);
+	mlx5_ib_orphan_adopt_closing(dev, mkey->uid, MLX5_CMD_OP_DESTROY_MKEY,
+				     mlx5_mkey_to_idx(mkey->key), &mkey->attempt, "mkey", mem);
+	mkey->destroyed = true;
+	mlx5_ib_mkey_pool_forget(dev, mkey->class);
+}
+
+/**
  * mlx5_ib_mkey_abandon - give up a key that firmware refuses to destroy
  * @dev: device
  * @mkey: the key, not published, which leads to no memory; its owner can be freed
@@ -353,6 +381,7 @@ int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, int err)
 {
 	mlx5_ib_mkey_table_leak(dev, mkey->key, err);
+	mlx5_ib_fw_attempt_forget(dev, &mkey->attempt);
 	mkey->destroyed = true;
 	mlx5_ib_mkey_pool_forget(dev, mkey->class);
 }

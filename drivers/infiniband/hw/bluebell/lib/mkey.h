@@ -11,11 +11,14 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 
+#include "fw/attempt.h"
+
 struct ib_umem;
 struct mlx5_ib_dev;
 struct mlx5_ib_fw_batch;
 struct mlx5_ib_mkc_attr;
 struct mlx5_ib_mkey_batch;
+struct mlx5_ib_queue_mem;
 
 /**
  * enum mlx5_ib_mkey_type - what struct a published key is embedded in
@@ -45,6 +48,7 @@ enum mlx5_ib_mkey_type {
  * @destroyed: the key has been destroyed, or has been given to the pool: the owner
  *	has no key any more
  * @closing: the process has closed the device: the key is destroyed, or will be at any time
+ * @attempt: attempts to destroy the key
  *
  * The owner orders calls that change @revoked and @destroyed: a key that can be revoked at
  * any time is revoked under the lock that guards its pages (that of a leaf, or the dma-buf's
@@ -59,6 +63,7 @@ struct mlx5_ib_mkey {
 	bool revoked;
 	bool destroyed;
 	bool closing;
+	struct mlx5_ib_fw_attempt attempt;
 };
 
 /**
@@ -84,6 +89,8 @@ int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
+void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			 struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, int err);
 
 /* mkey_batch.c */
@@ -104,9 +111,12 @@ int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_disown(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, bool retry);
 int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen, u32 *key);
-int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key);
-void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key);
-void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key, int err);
+int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key,
+			       struct mlx5_ib_fw_attempt *attempt);
+void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key,
+			     const struct mlx5_ib_fw_attempt *attempt);
+void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key,
+			       const struct mlx5_ib_fw_attempt *attempt, bool exists);
 void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key);
 void mlx5_ib_mkey_table_leak(struct mlx5_ib_dev *dev, u32 key, int err);
 int mlx5_ib_init_mkeys(struct mlx5_ib_dev *dev);

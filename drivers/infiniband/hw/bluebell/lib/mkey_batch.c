@@ -57,7 +57,7 @@ static void mkey_batch_destroyed(struct mlx5_ib_dev *dev, void *object, int err)
 {
 	struct mlx5_ib_mkey *mkey = object;
 
-	mlx5_ib_mkey_table_unmark(dev, mkey->key, err);
+	mlx5_ib_mkey_table_unmark(dev, mkey->key, &mkey->attempt, err);
 	if (err)
 		return;
 	mkey->destroyed = true;
@@ -66,9 +66,10 @@ static void mkey_batch_destroyed(struct mlx5_ib_dev *dev, void *object, int err)
 
 static void mkey_batch_send(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey)
 {
-	mlx5_ib_mkey_table_mark(batch->dev, mkey->key);
+	mlx5_ib_mkey_table_mark(batch->dev, mkey->key, &mkey->attempt);
 	mlx5_ib_fw_batch_destroy(batch->commands, mkey->uid, MLX5_CMD_OP_DESTROY_MKEY,
-				 mlx5_mkey_to_idx(mkey->key), mkey_batch_destroyed, mkey);
+				 mlx5_mkey_to_idx(mkey->key), &mkey->attempt, mkey_batch_destroyed,
+				 mkey);
 }
 
 /* UMR has revoked a key. */

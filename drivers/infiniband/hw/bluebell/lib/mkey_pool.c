@@ -84,17 +84,20 @@ static bool mkey_class_push(struct mlx5_ib_mkey_class *mc, u32 key)
 
 /*
  * Have firmware destroy a free key. If it refuses, the key stays in the pool, where it reaches
- * nothing, and is destroyed on the next occasion.
+ * nothing, and is destroyed on the next occasion. If it does not answer, the key may not exist, so
+ * nobody must get it from the pool.
  */
 static bool mkey_class_discard(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc,
 			       u32 key)
 {
-	int err = mlx5_ib_mkey_table_destroy(pool->dev, MLX5_IB_KERNEL_UID, key);
+	struct mlx5_ib_fw_attempt attempt = {};
+	int err = mlx5_ib_mkey_table_destroy(pool->dev, MLX5_IB_KERNEL_UID, key, &attempt);
 
 	if (!err)
 		return true;
+	mlx5_ib_fw_attempt_forget(pool->dev, &attempt);
 	scoped_guard(spinlock, &mc->lock)
-		if (mkey_class_push(mc, key))
+		if (!attempt.unanswered && mkey_class_push(mc, key))
 			return false;
 	mlx5_ib_mkey_table_leak(pool->dev, key, err);
 	return false;

@@ -17,6 +17,8 @@
 /* Slots without an owner to look up: the key is not published, or is being destroyed. */
 #define MKEY_UNPUBLISHED	xa_mk_value(0)
 #define MKEY_DYING		xa_mk_value(1)
+/* DESTROY_MKEY was not answered: the key may not exist, and the index may be that of a new key. */
+#define MKEY_UNANSWERED		xa_mk_value(2)
 
 /**
  * mlx5_ib_mkey_table_create - have firmware create a key, and reserve its slot
@@ -40,7 +42,10 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
 	err = mlx5_ib_fw_create_mkey(dev, uid, in, inlen, key);
 	if (err)
 		return err;
-	/* The last key with this index may still be MKEY_DYING here; the slot is ours now. */
+	/*
+	 * The slot may have a mark of the previous key with this index. Whoever has destroyed that
+	 * key leaves the slot alone once it has another content.
+	 */
 	err = xa_err(xa_store(&dev->mkeys, mlx5_mkey_to_idx(*key), MKEY_UNPUBLISHED, GFP_KERNEL));
 	if (err)
 		mlx5_ib_mkey_table_discard(dev, uid, *key);
@@ -52,21 +57,24 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
  * @dev: device
  * @uid: user id that the key was created with
  * @key: the key; lookups do not find it any more, even if firmware refuses
+ * @attempt: as for mlx5_ib_fw_send_destroy()
  *
  * Firmware may create another key with the same index before this function returns from
  * the command. The slot is therefore marked first, and freed only if it still has the mark.
  *
  * Allocates no memory itself. May sleep.
  *
- * Return: 0 or the errno of a firmware refusal.
+ * Return: as mlx5_ib_fw_send_destroy().
  */
-int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key)
+int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key,
+			       struct mlx5_ib_fw_attempt *attempt)
 {
 	int err;
 
-	mlx5_ib_mkey_table_mark(dev, key);
-	err = mlx5_ib_fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY, mlx5_mkey_to_idx(key));
-	mlx5_ib_mkey_table_unmark(dev, key, err);
+	mlx5_ib_mkey_table_mark(dev, key, attempt);
+	err = mlx5_ib_fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY, mlx5_mkey_to_idx(key),
+					attempt);
+	mlx5_ib_mkey_table_unmark(dev, key, attempt, err);
 	return err;
 }
 
@@ -74,26 +82,36 @@ int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key)
  * mlx5_ib_mkey_table_mark - mark the slot of a key that is about to be destroyed
  * @dev: device
  * @key: the key, as for mlx5_ib_mkey_table_destroy(); the caller sends the command
+ * @attempt: earlier attempts to destroy the key
  *
  * Allocates no memory.
  */
-void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key)
+void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key,
+			     const struct mlx5_ib_fw_attempt *attempt)
 {
-	xa_store(&dev->mkeys, mlx5_mkey_to_idx(key), MKEY_DYING, 0);
+	u32 index = mlx5_mkey_to_idx(key);
+
+	if (attempt->unanswered)
+		xa_cmpxchg(&dev->mkeys, index, MKEY_UNANSWERED, MKEY_DYING, 0);
+	else
+		xa_store(&dev->mkeys, index, MKEY_DYING, 0);
 }
 
 /**
  * mlx5_ib_mkey_table_unmark - free the slot of a key that has been destroyed
  * @dev: device
  * @key: key of mlx5_ib_mkey_table_mark()
- * @err: errno of the command; the key has a slot without an owner if it is not 0
+ * @attempt: the attempt
+ * @exists: the command has failed: the key has a slot without an owner
  *
  * Allocates no memory.
  */
-void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key, int err)
+void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key,
+			       const struct mlx5_ib_fw_attempt *attempt, bool exists)
 {
-	xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(key), MKEY_DYING, err ? MKEY_UNPUBLISHED : NULL,
-		   0);
+	void *kept = attempt->unanswered ? MKEY_UNANSWERED : MKEY_UNPUBLISHED;
+
+	xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(key), MKEY_DYING, exists ? kept : NULL, 0);
 }
 
 /**
@@ -119,10 +137,13 @@ void mlx5_ib_mkey_table_leak(struct mlx5_ib_dev *dev, u32 key, int err)
  */
 void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key)
 {
-	int err = mlx5_ib_mkey_table_destroy(dev, uid, key);
+	struct mlx5_ib_fw_attempt attempt = {};
+	int err = mlx5_ib_mkey_table_destroy(dev, uid, key, &attempt);
 
-	if (err)
-		mlx5_ib_mkey_table_leak(dev, key, err);
+	if (!err)
+		return;
+	mlx5_ib_fw_attempt_forget(dev, &attempt);
+	mlx5_ib_mkey_table_leak(dev, key, err);
 }
 
 /**
@@ -132,8 +153,8 @@ void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key)
  *	yet
  * @type: what struct @mkey is embedded in
  *
- * Called again for a key that could not be destroyed, so that the key can be retired once more.
- * Allocates nothing.
+ * Called again for a key that could not be destroyed, so that the key can be retired once more. A
+ * key that perhaps does not exist has no slot any more that is its own. Allocates nothing.
  */
 void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			  enum mlx5_ib_mkey_type type)
@@ -141,7 +162,7 @@ void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 	WARN_ON_ONCE(mkey->type != MLX5_IB_MKEY_PRIVATE);
 	refcount_set(&mkey->refs, 1);
 	mkey->type = type;
-	if (!mkey->destroyed)
+	if (!mkey->destroyed && !mkey->attempt.unanswered)
 		xa_store(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), mkey, GFP_KERNEL);
 }
 
@@ -177,7 +198,7 @@ int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 void mlx5_ib_mkey_disown(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
 	mlx5_ib_mkey_retire(dev, mkey);
-	mlx5_ib_mkey_table_mark(dev, mkey->key);
+	mlx5_ib_mkey_table_mark(dev, mkey->key, &mkey->attempt);
 }
 
 /**
@@ -188,10 +209,9 @@ void mlx5_ib_mkey_disown(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
  */
 void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, bool retry)
 {
+	mlx5_ib_mkey_table_unmark(dev, mkey->key, &mkey->attempt, retry);
 	if (retry)
 		mlx5_ib_mkey_publish(dev, mkey, MLX5_IB_MKEY_TABLE);
-	else
-		mlx5_ib_mkey_table_unmark(dev, mkey->key, 0);
 }
 
 /**

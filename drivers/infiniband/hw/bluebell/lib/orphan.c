@@ -15,23 +15,29 @@
  *
  * * mlx5_ib_orphan_adopt(), which names the object in the log at once; the caller's memory passes
  *   to the orphan;
- * * mlx5_ib_orphan_adopt_quietly(), when a process has closed the device: objects that the process
- *   has created by commands of its own may refer to each other in any order, so that an older one
- *   may have to be destroyed first. The log names the objects that are left at the end.
+ * * mlx5_ib_orphan_adopt_closing() and mlx5_ib_orphan_adopt_quietly(), when a process has closed
+ *   the device: objects that the process has created by commands of its own may refer to each
+ *   other, and to those of verbs, in any order, so that an older one may have to be destroyed
+ *   first. The log names the objects that are left at the end;
+ * * mlx5_ib_orphan_keep_lost(), if a command that creates an object was not answered. Such an
+ *   orphan is memory without a command.
  *
- * The driver sends the command again
+ * An orphan is in the list of the context whose memory it has; the driver's own orphans, and those
+ * of kernel consumers, are in a list of the device. The driver sends the command again
  *
- * * before it destroys an object that an orphan may refer to: a CQ, an SRQ or a domain
+ * * before the owner destroys an object that an orphan may refer to: a CQ, an SRQ or a domain
  *   (mlx5_ib_orphans_retry(), which costs one look at an empty list);
- * * when the context is closed (mlx5_ib_orphans_leave_context()), for the orphans of the context
- *   in rounds, as long as a round destroys something, 16 at most, because other contexts wait.
- *   What is left does not refer to the context any more;
+ * * when the context is closed (mlx5_ib_orphans_leave_context()), in rounds, as long as a round
+ *   destroys something, 16 at most. What is left does not refer to the context any more, and passes
+ *   to the device;
+ * * from time to time, after a second at first and after a minute in the end, in a work item of the
+ *   device;
  * * when the driver is unbound (mlx5_ib_cleanup_orphans()). The memory of what firmware refuses
  *   even then is never freed.
  *
- * A command that timed out may have been executed, so the answer that the object does not exist
- * means success. When the command has succeeded, the memory is freed, in this order. The mutex of
- * struct mlx5_ib_orphans guards the list and is held while commands are sent.
+ * So a process waits for its own orphans only, however many another process has made. The orphan
+ * has what its owner knew about commands that were not answered, see fw_destroy.c. When the command
+ * has succeeded, the memory is freed, in this order.
  *
  * Lists that a stuck UMR queue pair may read are memory without an object. mlx5_ib_orphan_keep()
  * keeps them, under a spinlock of their own, because it is called during reclaim. They are freed
@@ -42,6 +48,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/kmemleak.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
@@ -56,15 +63,23 @@
  */
 #define ORPHAN_ROUNDS	16
 
+/* Orphans that are tried again for each object of a context that is being closed. */
+#define MAX_FEW		8
+
+/* Pauses between two attempts of the work item. */
+#define MIN_DELAY	(HZ / 2)
+#define MAX_DELAY	(64 * HZ)
+
 /**
  * struct orphan - an object that waits to be destroyed
- * @node: in the list of the device
+ * @node: in the list of its context, or one of the device
  * @uid: user id of the commands on the object
  * @cmd: the command that destroys the object
- * @cmd_size: bytes of @cmd
+ * @cmd_size: bytes of @cmd; 0 for an object that perhaps exists, and whose number is not known
  * @number: of the object, for the log
  * @name: of the kind of object, for the log
  * @logged: the object has been named in the log
+ * @attempt: attempts to destroy the object, those of its owner included
  * @mem: what the object shares with the device
  */
 struct orphan {
@@ -75,6 +90,7 @@ struct orphan {
 	u32 number;
 	const char *name;
 	bool logged;
+	struct mlx5_ib_fw_attempt attempt;
 	struct mlx5_ib_queue_mem mem;
 };
 
@@ -94,6 +110,13 @@ struct orphan_buffer {
 	mlx5_ib_free_buffer_t free;
 };
 
+/* Starts with short pauses again. */
+static void orphans_retry_later(struct mlx5_ib_dev *dev)
+{
+	WRITE_ONCE(dev->orphans.delay, MIN_DELAY);
+	mod_delayed_work(system_dfl_wq, &dev->orphans.retry, MIN_DELAY);
+}
+
 static void orphan_free_mem(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
 {
 	if (mem->buf.frags.frags)
@@ -102,10 +125,12 @@ static void orphan_free_mem(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *m
 		mlx5_ib_queue_mem_unmap_user(mem);
 }
 
-static struct orphan *orphan_alloc(u16 uid, u32 number, const char *name)
+static struct orphan *orphan_alloc(struct mlx5_ib_dev *dev, u16 uid, u32 number,
+				   const char *name, struct mlx5_ib_fw_attempt *attempt)
 {
 	struct orphan *orphan = kzalloc_obj(*orphan, GFP_KERNEL | __GFP_NOFAIL);
 
+	mlx5_ib_fw_attempt_move(dev, &orphan->attempt, attempt);
 	orphan->uid = uid;
 	orphan->number = number;
 	orphan->name = name;
@@ -114,8 +139,12 @@ static struct orphan *orphan_alloc(u16 uid, u32 number, const char *name)
 
 static void orphan_add(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
-	guard(mutex)(&dev->orphans.lock);
-	list_add_tail(&orphan->node, &dev->orphans.list);
+	struct mlx5_ib_ucontext *context = orphan->mem.context;
+
+	scoped_guard(mutex, &dev->orphans.lock)
+		list_add_tail(&orphan->node, context ? &context->orphans : &dev->orphans.list);
+	if (!context)
+		orphans_retry_later(dev);
 }
 
 static void orphan_log(struct mlx5_ib_dev *dev, const char *name, u32 number, int err)
@@ -131,6 +160,7 @@ static void orphan_log(struct mlx5_ib_dev *dev, const char *name, u32 number, in
  * @uid: user id of the commands on the object
  * @opcode: MLX5_CMD_OP_* of the command that destroys the object
  * @number: of the object
+ * @attempt: attempts to destroy the object, all of which have failed; taken over
  * @name: of the kind of object, for the log; not copied
  * @mem: what the object shares with the device, taken over: @mem is zeroed. NULL for an object
  *	without memory
@@ -139,9 +169,10 @@ static void orphan_log(struct mlx5_ib_dev *dev, const char *name, u32 number, in
  * For objects that no caller will destroy again. May sleep.
  */
 void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
-			  const char *name, struct mlx5_ib_queue_mem *mem, int err)
+			  struct mlx5_ib_fw_attempt *attempt, const char *name,
+			  struct mlx5_ib_queue_mem *mem, int err)
 {
-	struct orphan *orphan = orphan_alloc(uid, number, name);
+	struct orphan *orphan = orphan_alloc(dev, uid, number, name, attempt);
 
 	orphan->cmd_size = MLX5_ST_SZ_BYTES(dealloc_pd_in);
 	mlx5_ib_fw_name_object(orphan->cmd, opcode, number);
@@ -161,6 +192,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
  * @cmd: the command that destroys the object; copied
  * @cmd_size: bytes of @cmd, at most as many as struct mlx5_ifc_delete_fte_in_bits has
  * @number: of the object, for the log
+ * @attempt: as for mlx5_ib_orphan_adopt()
  * @name: of the kind of object, for the log; not copied
  * @mem: what the object shares with the device until it is destroyed, taken over
  *
@@ -169,16 +201,64 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
  * if firmware refuses it even when the process has no other objects left. May sleep.
  */
 void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *cmd,
-				  size_t cmd_size, u32 number, const char *name,
-				  const struct mlx5_ib_queue_mem *mem)
+				  size_t cmd_size, u32 number, struct mlx5_ib_fw_attempt *attempt,
+				  const char *name, const struct mlx5_ib_queue_mem *mem)
 {
-	struct orphan *orphan = orphan_alloc(uid, number, name);
+	struct orphan *orphan = orphan_alloc(dev, uid, number, name, attempt);
 
 	WARN_ON_ONCE(cmd_size > sizeof(orphan->cmd));
 	orphan->cmd_size = min(cmd_size, sizeof(orphan->cmd));
 	memcpy(orphan->cmd, cmd, orphan->cmd_size);
 	orphan->mem = *mem;
 	orphan_add(dev, orphan);
+}
+
+/**
+ * mlx5_ib_orphan_adopt_closing - keep the object of a process that has closed the device
+ * @dev: device
+ * @uid: as for mlx5_ib_orphan_adopt()
+ * @opcode: as for mlx5_ib_orphan_adopt()
+ * @number: as for mlx5_ib_orphan_adopt()
+ * @attempt: as for mlx5_ib_orphan_adopt()
+ * @name: as for mlx5_ib_orphan_adopt()
+ * @mem: as for mlx5_ib_orphan_adopt(); its context is that of the process
+ *
+ * Firmware may destroy the object once other objects of the process are destroyed, so the log names
+ * the object only if the context closes before. May sleep.
+ */
+void mlx5_ib_orphan_adopt_closing(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+				  struct mlx5_ib_fw_attempt *attempt, const char *name,
+				  struct mlx5_ib_queue_mem *mem)
+{
+	u32 cmd[MLX5_ST_SZ_DW(dealloc_pd_in)];
+
+	mlx5_ib_fw_name_object(cmd, opcode, number);
+	mlx5_ib_orphan_adopt_quietly(dev, uid, cmd, sizeof(cmd), number, attempt, name, mem);
+	memset(mem, 0, sizeof(*mem));
+}
+
+/**
+ * mlx5_ib_orphan_keep_lost - keep the memory of an object that perhaps has been created
+ * @dev: device
+ * @name: of the kind of object, for the log; not copied
+ * @mem: what the object would share with the device, taken over: @mem is zeroed
+ *
+ * The command that creates the object was not answered. If the object exists, its number is not
+ * known, so it cannot be destroyed. May sleep.
+ */
+void mlx5_ib_orphan_keep_lost(struct mlx5_ib_dev *dev, const char *name,
+			      struct mlx5_ib_queue_mem *mem)
+{
+	struct mlx5_ib_fw_attempt attempt = {};
+	struct orphan *orphan = orphan_alloc(dev, MLX5_IB_KERNEL_UID, 0, name, &attempt);
+
+	orphan->logged = true;
+	orphan->mem = *mem;
+	memset(mem, 0, sizeof(*mem));
+	orphan_add(dev, orphan);
+	ibdev_err_ratelimited(&dev->ib_dev,
+			      "firmware did not answer whether it has created %s: its memory stays allocated until the device is reset\n",
+			      name);
 }
 
 /**
@@ -237,70 +317,112 @@ static void orphan_free_buffers(struct mlx5_ib_dev *dev)
 void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, const char *name,
 			    struct mlx5_ib_queue_mem *mem)
 {
-	int err = mlx5_ib_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, opcode, number);
+	struct mlx5_ib_fw_attempt attempt = {};
+	int err = mlx5_ib_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, opcode, number, &attempt);
 
 	if (err)
-		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, opcode, number, name, mem, err);
+		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, opcode, number, &attempt, name, mem,
+				     err);
 	else if (mem)
 		mlx5_ib_queue_mem_free(dev, mem);
 }
 
-/* Send the command once more. Firmware may have executed an earlier command that failed. */
+/* A reset of the device destroys an object whose number is not known. */
+static int orphan_send(struct mlx5_ib_dev *dev, struct orphan *orphan)
+{
+	if (!orphan->cmd_size)
+		return mlx5_ib_fw_device_is_gone(dev) ? 0 : -ETIMEDOUT;
+	return mlx5_ib_fw_send_destroy(dev, orphan->uid, orphan->cmd, orphan->cmd_size,
+				       &orphan->attempt);
+}
+
+/* Send the command once more. */
 static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
-	bool failed = true;
-	int err = mlx5_ib_fw_send_destroy(dev, orphan->uid, orphan->cmd, orphan->cmd_size, &failed);
+	int err = orphan_send(dev, orphan);
 
-	lockdep_assert_held(&dev->orphans.lock);
 	if (err)
 		return err;
-	orphan_free_mem(dev, &orphan->mem);
+	/* Orphans of closed contexts may share a page of doorbell records. */
+	scoped_guard(mutex, &dev->orphans.lock)
+		orphan_free_mem(dev, &orphan->mem);
 	list_del(&orphan->node);
 	kfree(orphan);
 	return 0;
 }
 
-/**
- * mlx5_ib_orphans_retry - destroy what orphans firmware does not refuse to destroy any more
- * @dev: device
- *
- * Called before an object is destroyed that an orphan may refer to, because firmware would refuse
- * to destroy the object. Does nothing on a device without orphans. May sleep.
- */
-void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev)
-{
-	struct orphan *orphan, *next;
-
-	if (list_empty_careful(&dev->orphans.list))
-		return;
-	guard(mutex)(&dev->orphans.lock);
-	list_for_each_entry_safe(orphan, next, &dev->orphans.list, node)
-		orphan_retry(dev, orphan);
-}
-
-static bool orphan_is_of(const struct orphan *orphan, const struct mlx5_ib_ucontext *context)
-{
-	return orphan->mem.context == context || (context->uid && orphan->uid == context->uid);
-}
-
-/* Returns whether an object has been destroyed; @err gets the errno of the last refusal. */
-static bool orphans_retry_of(struct mlx5_ib_dev *dev, const struct mlx5_ib_ucontext *context,
-			     int *err)
+/* Nobody else sees the orphans meanwhile. Returns whether one has been destroyed. */
+static bool orphans_retry_list(struct mlx5_ib_dev *dev, struct list_head *list, bool quiet,
+			       int *err)
 {
 	struct orphan *orphan, *next;
 	bool progress = false;
+	LIST_HEAD(taken);
 	int ret;
 
-	list_for_each_entry_safe(orphan, next, &dev->orphans.list, node) {
-		if (!orphan_is_of(orphan, context))
-			continue;
+	if (list_empty_careful(list))
+		return false;
+	scoped_guard(mutex, &dev->orphans.lock)
+		list_splice_init(list, &taken);
+	list_for_each_entry_safe(orphan, next, &taken, node) {
+		orphan->attempt.quiet = quiet;
 		ret = orphan_retry(dev, orphan);
 		if (ret)
 			*err = ret;
 		else
 			progress = true;
 	}
+	scoped_guard(mutex, &dev->orphans.lock)
+		list_splice(&taken, list);
 	return progress;
+}
+
+static void orphans_retry_work(struct work_struct *work)
+{
+	struct mlx5_ib_dev *dev = container_of(to_delayed_work(work), struct mlx5_ib_dev,
+					       orphans.retry);
+	struct mlx5_ib_orphans *orphans = &dev->orphans;
+	int err = 0;
+
+	/* User ids of contexts that have been closed are in the second list. */
+	orphans_retry_list(dev, &orphans->dead, true, &err);
+	orphans_retry_list(dev, &orphans->list, true, &err);
+	if (!err)
+		return;
+	WRITE_ONCE(orphans->delay, min(2 * READ_ONCE(orphans->delay), MAX_DELAY));
+	queue_delayed_work(system_dfl_wq, &orphans->retry, orphans->delay);
+}
+
+/* The list is looked at by nobody else: the context is being closed. */
+static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
+{
+	const struct list_head *node;
+	unsigned int n = 0;
+
+	list_for_each(node, &context->orphans)
+		if (++n > MAX_FEW)
+			return false;
+	return true;
+}
+
+/**
+ * mlx5_ib_orphans_retry - destroy what orphans firmware does not refuse to destroy any more
+ * @dev: device
+ * @context: whose orphans; NULL for those of the driver and of kernel consumers
+ *
+ * Called before the owner destroys an object that an orphan may refer to, because firmware would
+ * refuse to destroy the object. When a context is being closed, and has more than a few orphans,
+ * they are left to mlx5_ib_orphans_leave_context(): otherwise each of its other objects would cost
+ * a command for each of the orphans. Does nothing without orphans. May sleep.
+ */
+void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
+{
+	int err;
+
+	if (!context)
+		orphans_retry_list(dev, &dev->orphans.list, false, &err);
+	else if (!context->closing || orphans_are_few(context))
+		orphans_retry_list(dev, &context->orphans, false, &err);
 }
 
 /**
@@ -309,9 +431,8 @@ static bool orphans_retry_of(struct mlx5_ib_dev *dev, const struct mlx5_ib_ucont
  * @context: the context, which is about to be freed
  *
  * Firmware may refuse to destroy an object before another one of the context, so all of them are
- * tried again if one has been destroyed, but not endlessly, because other contexts wait. What
- * firmware still refuses to destroy keeps its memory, but does not refer to the context any more.
- * May sleep.
+ * tried again if one has been destroyed, but not endlessly. What firmware still refuses to destroy
+ * keeps its memory, but does not refer to the context any more. May sleep.
  */
 void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
@@ -319,17 +440,19 @@ void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucont
 	struct orphan *orphan;
 	int err = 0;
 
-	guard(mutex)(&dev->orphans.lock);
-	while (orphans_retry_of(dev, context, &err) && ++rounds < ORPHAN_ROUNDS)
+	while (orphans_retry_list(dev, &context->orphans, false, &err) && ++rounds < ORPHAN_ROUNDS)
 		;
-	list_for_each_entry(orphan, &dev->orphans.list, node) {
-		if (!orphan_is_of(orphan, context))
-			continue;
+	if (list_empty(&context->orphans))
+		return;
+	list_for_each_entry(orphan, &context->orphans, node) {
 		mlx5_ib_queue_mem_leave_context(&orphan->mem);
 		if (!orphan->logged)
 			orphan_log(dev, orphan->name, orphan->number, err);
 		orphan->logged = true;
 	}
+	scoped_guard(mutex, &dev->orphans.lock)
+		list_splice_tail_init(&context->orphans, &dev->orphans.dead);
+	orphans_retry_later(dev);
 }
 
 /**
@@ -342,6 +465,8 @@ int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev)
 {
 	mutex_init(&dev->orphans.lock);
 	INIT_LIST_HEAD(&dev->orphans.list);
+	INIT_LIST_HEAD(&dev->orphans.dead);
+	INIT_DELAYED_WORK(&dev->orphans.retry, orphans_retry_work);
 	spin_lock_init(&dev->orphans.buffers_lock);
 	INIT_LIST_HEAD(&dev->orphans.buffers);
 	return 0;
@@ -356,17 +481,22 @@ int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev)
  */
 void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev)
 {
-	struct orphan *orphan, *next;
-	int err;
+	struct mlx5_ib_orphans *orphans = &dev->orphans;
+	unsigned int rounds = 0;
+	struct orphan *orphan;
+	int err = 0;
 
-	guard(mutex)(&dev->orphans.lock);
-	list_for_each_entry_safe(orphan, next, &dev->orphans.list, node) {
-		err = orphan_retry(dev, orphan);
-		if (err)
-			ibdev_err(&dev->ib_dev,
-				  "cannot destroy %s 0x%x (%d): the device may use its memory, which is never freed; reset the device\n",
-				  orphan->name, orphan->number, err);
+	disable_delayed_work_sync(&orphans->retry);
+	list_splice_init(&orphans->dead, &orphans->list);
+	while (orphans_retry_list(dev, &orphans->list, false, &err) && ++rounds < ORPHAN_ROUNDS)
+		;
+	list_for_each_entry(orphan, &orphans->list, node) {
+		mlx5_ib_fw_attempt_forget(dev, &orphan->attempt);
+		kmemleak_not_leak(orphan);
+		ibdev_err(&dev->ib_dev,
+			  "cannot destroy %s 0x%x (%d): the device may use its memory, which is never freed; reset the device\n",
+			  orphan->name, orphan->number, err);
 	}
-	if (list_empty(&dev->orphans.list))
+	if (list_empty(&orphans->list))
 		orphan_free_buffers(dev);
 }

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct mlx5_ib_dev;
+struct mlx5_ib_fw_attempt;
 struct mlx5_ib_queue_mem;
 struct mlx5_ib_ucontext;
 
@@ -16,15 +17,21 @@ struct mlx5_ib_ucontext;
 typedef void (*mlx5_ib_free_buffer_t)(const void *buffer);
 
 void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
-			  const char *name, struct mlx5_ib_queue_mem *mem, int err);
+			  struct mlx5_ib_fw_attempt *attempt, const char *name,
+			  struct mlx5_ib_queue_mem *mem, int err);
 void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *cmd,
-				  size_t cmd_size, u32 number, const char *name,
-				  const struct mlx5_ib_queue_mem *mem);
+				  size_t cmd_size, u32 number, struct mlx5_ib_fw_attempt *attempt,
+				  const char *name, const struct mlx5_ib_queue_mem *mem);
+void mlx5_ib_orphan_adopt_closing(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+				  struct mlx5_ib_fw_attempt *attempt, const char *name,
+				  struct mlx5_ib_queue_mem *mem);
+void mlx5_ib_orphan_keep_lost(struct mlx5_ib_dev *dev, const char *name,
+			      struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, const char *name,
 			    struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
 			 mlx5_ib_free_buffer_t free);
-void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev);
+void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context);
 void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context);
 int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev);

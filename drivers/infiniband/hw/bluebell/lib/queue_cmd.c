@@ -15,6 +15,7 @@
 #include "layout/layout_mkey.h"
 #include "layout/layout_srq.h"
 #include "lib/buf.h"
+#include "lib/orphan.h"
 #include "lib/queue_cmd.h"
 
 /* The translation list is the last part of each command that has one. */
@@ -88,6 +89,15 @@ int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
 	return mlx5_comp_eqn_get(dev->mdev, vector, eqn);
 }
 
+/* If the command was not answered, the device may use the memory. */
+static int queue_created(struct mlx5_ib_dev *dev, const char *name, struct mlx5_ib_queue_mem *mem,
+			 int err)
+{
+	if (err == -ETIMEDOUT)
+		mlx5_ib_orphan_keep_lost(dev, name, mem);
+	return err;
+}
+
 /**
  * mlx5_ib_create_cq_cmd - create a completion queue at the device
  * @dev: device
@@ -99,7 +109,8 @@ int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
  *
  * CREATE_CQ, struct mlx5_ifc_create_cq_in_bits. May sleep.
  *
- * Return: 0, -ENOMEM, or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM; -ETIMEDOUT if firmware does not answer, and then @mem is zeroed, because an
+ * orphan has it; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq,
 			  struct mlx5_ib_queue_mem *mem, u16 vector, void *cqc)
@@ -118,7 +129,7 @@ int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq 
 	if (!in)
 		return -ENOMEM;
 	memcpy(MLX5_ADDR_OF(create_cq_in, in, cq_context), cqc, MLX5_ST_SZ_BYTES(cqc));
-	return mlx5_ib_fw_create_cq(dev, uid, mcq, in, inlen);
+	return queue_created(dev, "a CQ", mem, mlx5_ib_fw_create_cq(dev, uid, mcq, in, inlen));
 }
 
 /**
@@ -133,7 +144,8 @@ int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq 
  *
  * CREATE_QP, struct mlx5_ifc_create_qp_in_bits. May sleep.
  *
- * Return: 0, -ENOMEM, or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM; -ETIMEDOUT if firmware does not answer, and then @mem is zeroed, because an
+ * orphan has it; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue_mem *mem,
 			  void *qpc, u32 *qpn, u32 *ece)
@@ -153,7 +165,8 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
 	MLX5_SET64(qpc, qpc, dbr_addr, mem->db.dma);
 	MLX5_SET(create_qp_in, in, ece, *ece);
 	memcpy(MLX5_ADDR_OF(create_qp_in, in, qpc), qpc, MLX5_ST_SZ_BYTES(qpc));
-	return mlx5_ib_fw_create_qp(dev, uid, in, inlen, qpn, ece);
+	return queue_created(dev, "a QP", mem,
+			     mlx5_ib_fw_create_qp(dev, uid, in, inlen, qpn, ece));
 }
 
 /**
@@ -168,13 +181,15 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
  * CREATE_RMP, struct mlx5_ifc_create_rmp_in_bits, or CREATE_XRC_SRQ, struct
  * mlx5_ifc_create_xrc_srq_in_bits. May sleep.
  *
- * Return: 0, -ENOMEM, or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM; -ETIMEDOUT if firmware does not answer, and then @mem is zeroed, because an
+ * orphan has it; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type type,
 			   struct mlx5_ib_queue_mem *mem, struct mlx5_ib_srqc_attr *attr, u32 *num)
 {
 	size_t size = type == IB_SRQT_XRC ? MLX5_ST_SZ_BYTES(create_xrc_srq_in) :
 					    MLX5_ST_SZ_BYTES(create_rmp_in);
+	u16 opcode = MLX5_CMD_OP_CREATE_RMP;
 	int inlen;
 
 	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf, size, &inlen);
@@ -186,9 +201,10 @@ int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type ty
 	if (type == IB_SRQT_XRC) {
 		mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry),
 				      attr);
-		return mlx5_ib_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_XRC_SRQ, in, inlen,
-						num);
+		opcode = MLX5_CMD_OP_CREATE_XRC_SRQ;
+	} else {
+		mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
 	}
-	mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
-	return mlx5_ib_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_RMP, in, inlen, num);
+	return queue_created(dev, "an SRQ", mem,
+			     mlx5_ib_fw_create_object(dev, uid, opcode, in, inlen, num));
 }

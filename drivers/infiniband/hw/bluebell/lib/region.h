@@ -60,6 +60,7 @@ struct mlx5_ib_mr_ops {
  * @pdn: number of the key's protection domain, if the region is paged. Page faults read the number
  *	with READ_ONCE(), because ibv_rereg_mr(3) may change it, after which the old domain may be
  *	freed
+ * @closing: the process has closed the device: @ops->dereg does not fail
  * @leak_umem: do not release @umem: firmware refused to destroy another key over it
  */
 struct mlx5_ib_mr {
@@ -69,6 +70,7 @@ struct mlx5_ib_mr {
 	struct ib_umem *umem;
 	u32 access;
 	u32 pdn;
+	bool closing;
 	bool leak_umem;
 };
 

@@ -165,25 +165,41 @@ VISIBLE_IF_KUNIT int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long 
  * mlx5_ib_rsc_add - let events and page faults find an object
  * @rsc: created at the device; its dev, ops, num and uid are set
  *
- * May sleep.
+ * The device gives a number to one object of a type at a time. So if the table has another object
+ * of that number, which firmware has refused to destroy, that object does not exist any more, and
+ * @rsc takes its place. May sleep.
  *
- * Return: 0; -ENOMEM; or -EBUSY if another object of the type has the number.
+ * Return: 0 or -ENOMEM.
  */
 VISIBLE_IF_KUNIT int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc)
 {
+	struct mlx5_ib_rsc *old;
+	int err;
+
 	refcount_set(&rsc->refs, 1);
 	init_completion(&rsc->free);
 	INIT_WORK(&rsc->work, rsc_deliver_events);
-	return xa_insert_irq(&rsc->dev->rsc_table.rscs, rsc_index(rsc->ops->type, rsc->num), rsc,
-			     GFP_KERNEL);
+	old = xa_store_irq(&rsc->dev->rsc_table.rscs, rsc_index(rsc->ops->type, rsc->num), rsc,
+			   GFP_KERNEL);
+	err = xa_err(old);
+	if (err)
+		return err;
+	rsc->listed = true;
+	if (old) {
+		mlx5_ib_fw_attempt_replaced(rsc->dev, &old->attempt);
+		mlx5_ib_rsc_put(old);
+	}
+	return 0;
 }
 
+/* Returns an error if the object may still exist, and the owner is to try once more. */
 static int rsc_send_destroy(struct mlx5_ib_rsc *rsc)
 {
 	const struct mlx5_ib_rsc_ops *ops = rsc->ops;
 
 	if (!ops->destroy_cannot_fail)
-		return mlx5_ib_fw_destroy_object(rsc->dev, rsc->uid, ops->destroy_op, rsc->num);
+		return mlx5_ib_fw_destroy_object(rsc->dev, rsc->uid, ops->destroy_op, rsc->num,
+						 &rsc->attempt);
 	mlx5_ib_fw_destroy_or_log(rsc->dev, rsc->uid, ops->destroy_op, rsc->num, ops->name);
 	return 0;
 }
@@ -195,7 +211,7 @@ static void rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 
 	if (err)
 		mlx5_ib_orphan_adopt(rsc->dev, rsc->uid, rsc->ops->destroy_op, rsc->num,
-				     rsc->ops->name, mem, err);
+				     &rsc->attempt, rsc->ops->name, mem, err);
 }
 
 /**
@@ -224,12 +240,14 @@ int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_me
 /* Take the object out of the table, and wait for the last reference. */
 static void rsc_remove(struct mlx5_ib_rsc *rsc)
 {
-	/* Another object may have the number if this one could not be added again. */
-	if (xa_cmpxchg_irq(&rsc->dev->rsc_table.rscs, rsc_index(rsc->ops->type, rsc->num), rsc,
-			   NULL, GFP_KERNEL) != rsc)
+	if (!rsc->listed)
 		return;
-	mlx5_ib_rsc_put(rsc);
+	/* An object that has taken the place of this one has put the reference of the table. */
+	if (xa_cmpxchg_irq(&rsc->dev->rsc_table.rscs, rsc_index(rsc->ops->type, rsc->num), rsc,
+			   NULL, GFP_KERNEL) == rsc)
+		mlx5_ib_rsc_put(rsc);
 	wait_for_completion(&rsc->free);
+	rsc->listed = false;
 }
 
 /* The type of an object in events that processes have subscribed to. */
@@ -259,7 +277,8 @@ static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
 	mlx5_ib_event_settle(dev, rsc_event_type(rsc), rsc->num, err);
 	if (err)
 		WRITE_ONCE(dev->kept, true);
-	if (err && mlx5_ib_rsc_add(rsc))
+	/* If the command was not answered, the device may give the number to a new object. */
+	if (err && !rsc->attempt.unanswered && mlx5_ib_rsc_add(rsc))
 		ibdev_warn_ratelimited(&dev->ib_dev,
 				       "cannot destroy %s 0x%x (%d), and no memory to keep track of it: its events are ignored\n",
 				       rsc->ops->name, rsc->num, err);
@@ -274,8 +293,9 @@ static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
  * is a page fault being resolved. Subscriptions of processes to its events end, too.
  * May sleep.
  *
- * Return: 0, also if the object has been destroyed already; or the errno of a firmware that
- * refuses; then the object is found again, and the device may use all that it points at.
+ * Return: 0, also if the object has been destroyed already; -ETIMEDOUT if firmware does not answer;
+ * or the errno of a firmware that refuses; then the object is found again. After an error the
+ * device may use all that the object points at.
  */
 int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 {
@@ -287,6 +307,21 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 	err = rsc_send_destroy(rsc);
 	rsc_finish_destroy(rsc->dev, rsc, err);
 	return err;
+}
+
+/**
+ * mlx5_ib_rsc_abandon - give up an object of a process that has closed the device
+ * @rsc: the object, after mlx5_ib_rsc_destroy() has failed
+ * @mem: what the object shares with the device; zeroed: an orphan has it
+ *
+ * May sleep.
+ */
+void mlx5_ib_rsc_abandon(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
+{
+	rsc_prepare_destroy(rsc);
+	mlx5_ib_event_settle(rsc->dev, rsc_event_type(rsc), rsc->num, 0);
+	mlx5_ib_orphan_adopt_closing(rsc->dev, rsc->uid, rsc->ops->destroy_op, rsc->num,
+				     &rsc->attempt, rsc->ops->name, mem);
 }
 
 /**
@@ -302,7 +337,7 @@ void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch 
 {
 	rsc_prepare_destroy(rsc);
 	mlx5_ib_fw_batch_destroy(batch, rsc->uid, rsc->ops->destroy_op, rsc->num,
-				 rsc_finish_destroy, rsc);
+				 &rsc->attempt, rsc_finish_destroy, rsc);
 }
 
 /**

@@ -13,6 +13,8 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "fw/attempt.h"
+
 struct mlx5_ib_dev;
 struct mlx5_ib_fw_batch;
 struct mlx5_ib_odp_sges;
@@ -51,7 +53,9 @@ struct mlx5_ib_rsc_ops {
  * @work: delivers @pending
  * @pending: bit n: event n of rsc.c's table awaits delivery. Events of one kind
  *	that arrive faster than they are delivered are delivered once.
+ * @listed: the object has been added to the table, and not been removed by its owner
  * @destroyed: the device has destroyed the object; its owner may still have other objects
+ * @attempt: attempts to destroy the object
  */
 struct mlx5_ib_rsc {
 	struct mlx5_ib_dev *dev;
@@ -62,12 +66,15 @@ struct mlx5_ib_rsc {
 	struct completion free;
 	struct work_struct work;
 	unsigned long pending;
+	bool listed;
 	bool destroyed;
+	struct mlx5_ib_fw_attempt attempt;
 };
 
 int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem,
 				struct ib_udata *udata, const void *resp, size_t len);
 int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc);
+void mlx5_ib_rsc_abandon(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch *batch);
 void mlx5_ib_rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem);
 struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type type, u32 num);

@@ -57,24 +57,23 @@ static void uctx_report_limit(struct mlx5_ib_dev *dev)
  */
 int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
-	u32 out[MLX5_ST_SZ_DW(create_uctx_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(create_uctx_in)] = {};
+	u32 uid;
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, log_max_uctx))
 		return refuse(-EOPNOTSUPP, "the device has no user ids (log_max_uctx)");
 	context->devx_rights = uctx_rights_of_caller(dev);
-	MLX5_SET(create_uctx_in, in, opcode, MLX5_CMD_OP_CREATE_UCTX);
 	MLX5_SET(create_uctx_in, in, uctx.cap,
 		 context->devx_rights & MLX5_CAP_GEN(dev->mdev, uctx_cap));
-	err = mlx5_ib_fw_exec_within_limit(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out,
-					   sizeof(out));
+	err = mlx5_ib_fw_create_within_limit(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_CREATE_UCTX, in,
+					     sizeof(in), &uid);
 	if (err == -ENOSPC) {
 		uctx_report_limit(dev);
 		return -ENOMEM;
 	}
 	if (!err)
-		context->uid = MLX5_GET(create_uctx_out, out, uid);
+		context->uid = uid;
 	return err;
 }
 
@@ -89,9 +88,11 @@ int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *contex
  */
 void mlx5_ib_destroy_uctx(struct mlx5_ib_dev *dev, u16 uid)
 {
-	int err = mlx5_ib_fw_destroy_repeat(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid);
+	struct mlx5_ib_fw_attempt attempt = {};
+	int err = mlx5_ib_fw_destroy_repeat(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid,
+					    &attempt);
 
 	if (err)
 		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid,
-				     "user id", NULL, err);
+				     &attempt, "user id", NULL, err);
 }

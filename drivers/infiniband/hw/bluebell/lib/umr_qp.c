@@ -97,6 +97,7 @@ enum umr_state {
  * @ring: finds the WQEBBs in the send queue
  * @lkey: over all of DMA memory, for translation lists
  * @qpn: of the QP; 0 without one
+ * @attempt: attempts to destroy the QP
  * @reset_lock: held while the QP is taken to reset
  * @restart: takes the QP out of reset
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
@@ -120,6 +121,7 @@ struct mlx5_ib_umr {
 	struct mlx5_frag_buf_ctrl ring;
 	u32 lkey;
 	u32 qpn;
+	struct mlx5_ib_fw_attempt attempt;
 	struct mutex reset_lock;	/* state of the QP at the device */
 	struct delayed_work restart;
 	wait_queue_head_t restarted;
@@ -295,10 +297,12 @@ static int umr_stop_qp(struct mlx5_ib_umr *umr)
 	if (!err)
 		return 0;
 	err = mlx5_ib_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_QP,
-					umr->qpn);
-	if (!err)
-		umr->qpn = 0;
-	return err;
+					umr->qpn, &umr->attempt);
+	if (err)
+		return err;
+	umr->qpn = 0;
+	umr->attempt = (struct mlx5_ib_fw_attempt){};
+	return 0;
 }
 
 /*
@@ -646,9 +650,14 @@ static int umr_alloc_sq(struct mlx5_ib_umr *umr)
 /* What has not been created is left out; there is no key and no QP of number 0. */
 static void umr_destroy(struct mlx5_ib_umr *umr)
 {
+	int err = 0;
+
 	if (umr->qpn)
-		mlx5_ib_orphan_destroy(umr->dev, MLX5_CMD_OP_DESTROY_QP, umr->qpn, "UMR QP",
-				       &umr->sq);
+		err = mlx5_ib_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID,
+						MLX5_CMD_OP_DESTROY_QP, umr->qpn, &umr->attempt);
+	if (err)
+		mlx5_ib_orphan_adopt(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_QP,
+				     umr->qpn, &umr->attempt, "UMR QP", &umr->sq, err);
 	else
 		mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
 	if (umr->lkey)

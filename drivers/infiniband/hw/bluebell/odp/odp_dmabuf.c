@@ -146,6 +146,11 @@ static int odp_dmabuf_destroy(struct odp_mr *mr)
 	/* An exporter that moves the memory finds the key either in use or destroyed. */
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
 	err = mlx5_ib_mkey_destroy(mr->odp->dev, &mr->mr.mkey);
+	if (err && mr->mr.closing) {
+		odp_dmabuf_clear(mr);
+		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, err);
+		err = 0;
+	}
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
 	if (!err)
 		ib_umem_release(mr->mr.umem);

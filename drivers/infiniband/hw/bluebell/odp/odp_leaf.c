@@ -597,7 +597,8 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	int err;
 
 	if (check_add_overflow(start, length, &end) || PAGE_ALIGN(end) < end)
-		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx wrap around", length, start));
+		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx wrap around", length,
+				      start));
 	num = (PAGE_ALIGN(end) - first) >> PAGE_SHIFT;
 	err = odp_leaf_check_device(mr->odp->dev->dma_device);
 	if (err)
@@ -646,8 +647,8 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
  *
  * May sleep; takes the leaf's lock.
  *
- * Return: 0, or the errno of a firmware that refuses to destroy the key: then the leaf is as it
- * was, but without pages.
+ * Return: 0, always if the process has closed the device; or the errno of a firmware that refuses
+ * to destroy the key: then the leaf is as it was, but without pages.
  */
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 {
@@ -660,6 +661,11 @@ int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 		leaf->dead = true;
 	}
 	err = mlx5_ib_mkey_destroy(leaf->mr->odp->dev, leaf->key.mkey);
+	/* Firmware keeps the key, which leads to no page. */
+	if (err && leaf->mr->mr.closing) {
+		mlx5_ib_mkey_abandon(leaf->mr->odp->dev, leaf->key.mkey, err);
+		err = 0;
+	}
 	if (err) {
 		scoped_guard(mutex, &leaf->lock)
 			leaf->dead = dead;

@@ -334,7 +334,10 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 
 	lockdep_assert_held(&mr->tree_lock);
 	err = mlx5_ib_mkey_destroy(mr->odp->dev, table->key.mkey);
-	if (err)
+	/* Firmware keeps the key; the leaves that it leads to lead to no page. */
+	if (err && mr->mr.closing)
+		mlx5_ib_mkey_abandon(mr->odp->dev, table->key.mkey, err);
+	else if (err)
 		return err;
 	xa_for_each(&table->children, i, child) {
 		/* The children of the root are tables, too; theirs are leaves. */

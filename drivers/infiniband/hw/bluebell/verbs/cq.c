@@ -82,14 +82,14 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 /* Give the memory of a CQ that firmware has refused to destroy, but ib_core frees, to an orphan. */
 static void cq_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, int err)
 {
-	mlx5_ib_orphan_adopt(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn, "CQ", &cq->mem,
-			     err);
+	mlx5_ib_orphan_adopt(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn, &cq->attempt,
+			     "CQ", &cq->mem, err);
 }
 
 /* Copying the answer to the user failed, so ib_core frees the CQ: destroy it at the device. */
 static void cq_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 {
-	int err = mlx5_ib_fw_discard_cq(dev, &cq->mcq, false);
+	int err = mlx5_ib_fw_discard_cq(dev, &cq->mcq, &cq->attempt);
 
 	if (err)
 		cq_adopt(dev, cq, err);
@@ -343,6 +343,12 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	if (err)
 		return err;
 	err = cq_resize_cmd(dev, cq, &buf, entries);
+	if (err == -ETIMEDOUT) {
+		/* The device may use the one or the other buffer. */
+		mlx5_ib_orphan_keep_lost(dev, "a new buffer of a CQ",
+					 &(struct mlx5_ib_queue_mem){ .buf = buf });
+		return err;
+	}
 	if (!err) {
 		swap(cq->mem.buf, buf);
 		ibcq->cqe = entries - 1;
@@ -406,11 +412,11 @@ int mlx5_ib_pre_destroy_cq(struct ib_cq *ibcq)
 	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 
-	mlx5_ib_orphans_retry(dev);
+	mlx5_ib_orphans_retry(dev, NULL);
 	/* Waits for a MODIFY_CQ in progress. */
 	scoped_guard(mutex, &cq->resize_lock)
 		mlx5_ib_kcq_close(cq->kcq);
-	cq->discard_err = mlx5_ib_fw_discard_cq(dev, &cq->mcq, false);
+	cq->discard_err = mlx5_ib_fw_discard_cq(dev, &cq->mcq, &cq->attempt);
 	return 0;
 }
 
@@ -448,6 +454,7 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+	bool last;
 	int err;
 
 	if (cq->kcq) {
@@ -455,11 +462,18 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 		mlx5_ib_post_destroy_cq(ibcq);
 		return 0;
 	}
-	mlx5_ib_orphans_retry(dev);
+	mlx5_ib_orphans_retry(dev, cq->mem.context);
 	mlx5_ib_bell_del(cq->mem.context, &cq->bell);
 	mlx5_ib_event_pause(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn);
-	err = mlx5_ib_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);
-	mlx5_ib_event_settle(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, err);
+	last = cq->mem.context && cq->mem.context->closing;
+	err = last ? mlx5_ib_fw_discard_cq(dev, &cq->mcq, &cq->attempt) :
+		     mlx5_ib_fw_destroy_cq(dev, &cq->mcq, &cq->attempt);
+	mlx5_ib_event_settle(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, last ? 0 : err);
+	if (err && last) {
+		mlx5_ib_orphan_adopt_closing(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn,
+					     &cq->attempt, "CQ", &cq->mem);
+		err = 0;
+	}
 	if (err) {
 		WRITE_ONCE(dev->kept, true);
 		mlx5_ib_bell_add(cq->mem.context, &cq->bell);

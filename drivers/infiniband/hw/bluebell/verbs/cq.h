@@ -11,6 +11,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "fw/attempt.h"
 #include "lib/buf.h"
 #include "verbs/uar.h"
 
@@ -31,7 +32,7 @@ struct mlx5_ib_kcq;
  * @cqe_size: bytes of a CQE, 64 or 128
  * @cqe_stride: @cqe_size as the CQC encodes it
  * @real_time: completions carry the real-time clock
- * @destroy_failed: firmware has refused to destroy the CQ
+ * @attempt: attempts to destroy the CQ
  * @discard_err: errno of the refusal to destroy a kernel consumer's queue, between
  *	mlx5_ib_pre_destroy_cq() and mlx5_ib_post_destroy_cq()
  */
@@ -46,7 +47,7 @@ struct mlx5_ib_cq {
 	int cqe_size;
 	u8 cqe_stride;
 	bool real_time;
-	bool destroy_failed;
+	struct mlx5_ib_fw_attempt attempt;
 	int discard_err;
 };
 

@@ -7,6 +7,7 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "lib/orphan.h"
 #include "verbs/qp.h"
 #include "verbs/verbs.h"
 
@@ -27,7 +28,7 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
 	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
-	return mlx5_ib_fw_mcg(qp->rsc.dev, qp->uid, MLX5_CMD_OP_ATTACH_TO_MCG, qp->rsc.num, gid);
+	return mlx5_ib_fw_attach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
 }
 
 /**
@@ -37,13 +38,33 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  * @lid: of the group; the device does not look at it
  *
  * Implements ibv_detach_mcast(3) and ib_detach_mcast() with DETACH_FROM_MCG (struct
- * mlx5_ifc_detach_from_mcg_in_bits). May sleep.
+ * mlx5_ifc_detach_from_mcg_in_bits). ib_core does not detach a second time, and does not destroy a
+ * queue pair that it could not detach. So a refused command is repeated, and becomes an orphan if
+ * firmware goes on refusing it: it is repeated before the queue pair is destroyed. May sleep, a
+ * third of a second if firmware refuses.
  *
- * Return: 0, or the errno of a firmware refusal; then the queue pair may still receive.
+ * Return: 0. If firmware has refused, the log says so, and the queue pair may still receive.
  */
 int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	struct mlx5_ib_queue_mem mem = { .context = qp->mem.context };
+	u32 cmd[MLX5_ST_SZ_DW(detach_from_mcg_in)];
+	/* The attachment ends with the queue pair at the latest. */
+	struct mlx5_ib_fw_attempt attempt = { .unanswered = true };
+	unsigned int pause = 0;
+	int err;
 
-	return mlx5_ib_fw_mcg(qp->rsc.dev, qp->uid, MLX5_CMD_OP_DETACH_FROM_MCG, qp->rsc.num, gid);
+	do {
+		err = mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
+	} while (err && err != -ETIMEDOUT && mlx5_ib_fw_pause(&pause));
+	if (!err)
+		return 0;
+	ibdev_err_ratelimited(ibqp->device,
+			      "cannot detach QP 0x%x from multicast group %pI6 (%d): it may receive until it is destroyed\n",
+			      qp->rsc.num, gid->raw, err);
+	mlx5_ib_fw_name_mcg(cmd, MLX5_CMD_OP_DETACH_FROM_MCG, qp->rsc.num, gid);
+	mlx5_ib_orphan_adopt_quietly(qp->rsc.dev, qp->uid, cmd, sizeof(cmd), qp->rsc.num, &attempt,
+				     "attachment of QP", &mem);
+	return 0;
 }

@@ -14,6 +14,7 @@
 #include "fw/fw.h"
 #include "layout/layout_mkey.h"
 #include "layout/refuse.h"
+#include "lib/buf.h"
 #include "lib/umem.h"
 #include "odp/odp.h"
 #include "verbs/mr.h"
@@ -48,11 +49,17 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 {
 	int err = mr->ops->destroy_key(mr);
+	struct mlx5_ib_queue_mem mem = {};
 
-	if (err)
+	if (err && !mr->closing)
 		return err;
 	if (!mr->leak_umem)
-		ib_umem_release(mr->umem);
+		mem.buf.umem = mr->umem;
+	if (err) {
+		mem.context = to_mucontext(mr->ibmr.uobject->context);
+		mlx5_ib_mkey_orphan(to_mdev(mr->ibmr.device), &mr->mkey, &mem);
+	}
+	ib_umem_release(mem.buf.umem);
 	kfree(mr);
 	return 0;
 }
@@ -299,7 +306,10 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	return to_mmr(ibmr)->ops->dereg(to_mmr(ibmr));
+	struct mlx5_ib_mr *mr = to_mmr(ibmr);
+
+	mr->closing = mlx5_ib_is_closing(ibmr->uobject);
+	return mr->ops->dereg(mr);
 }
 
 /**
@@ -375,5 +385,15 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
  */
 int mlx5_ib_dealloc_mw(struct ib_mw *ibmw)
 {
-	return mlx5_ib_mkey_destroy(to_mdev(ibmw->device), &to_mmw(ibmw)->mkey);
+	struct mlx5_ib_dev *dev = to_mdev(ibmw->device);
+	struct mlx5_ib_mw *mw = to_mmw(ibmw);
+	int err = mlx5_ib_mkey_destroy(dev, &mw->mkey);
+
+	if (err && mlx5_ib_is_closing(ibmw->uobject)) {
+		struct mlx5_ib_queue_mem mem = { .context = to_mucontext(ibmw->uobject->context) };
+
+		mlx5_ib_mkey_orphan(dev, &mw->mkey, &mem);
+		err = 0;
+	}
+	return err;
 }

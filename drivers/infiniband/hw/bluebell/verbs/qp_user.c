@@ -163,14 +163,19 @@ static int user_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 
 static int user_qp_destroy(struct mlx5_ib_qp *qp)
 {
+	struct mlx5_ib_ucontext *ctx = qp->mem.context;
 	int err;
 
-	mlx5_ib_bell_del(qp->mem.context, &qp->bell);
+	mlx5_ib_bell_del(ctx, &qp->bell);
 	err = mlx5_ib_rsc_destroy(&qp->rsc);
+	if (err && qp->closing) {
+		mlx5_ib_rsc_abandon(&qp->rsc, &qp->mem);
+		err = 0;
+	}
 	if (!err)
-		qp_put_resources(qp->mem.context, qp);
-	else if (qp->mem.context)
-		mlx5_ib_bell_add(qp->mem.context, &qp->bell);
+		qp_put_resources(ctx, qp);
+	else if (ctx)
+		mlx5_ib_bell_add(ctx, &qp->bell);
 	return err;
 }
 

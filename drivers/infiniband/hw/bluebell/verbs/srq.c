@@ -298,13 +298,17 @@ int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	int err;
 
-	mlx5_ib_orphans_retry(to_mdev(ibsrq->device));
+	mlx5_ib_orphans_retry(to_mdev(ibsrq->device), srq->mem.context);
 	if (srq->ring) {
 		mlx5_ib_rsc_discard(&srq->rsc, &srq->mem);
 		srq_release(srq);
 		return 0;
 	}
 	err = mlx5_ib_rsc_destroy(&srq->rsc);
+	if (err && srq->mem.context && srq->mem.context->closing) {
+		mlx5_ib_rsc_abandon(&srq->rsc, &srq->mem);
+		err = 0;
+	}
 	if (!err)
 		srq_release(srq);
 	return err;

@@ -77,21 +77,18 @@ static void uar_report_limit(struct mlx5_ib_dev *dev)
 int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
-	u32 out[MLX5_ST_SZ_DW(alloc_uar_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(alloc_uar_in)] = {};
 	int err;
 
-	MLX5_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
-	err = mlx5_ib_fw_exec_within_limit(dev, context->uid, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_create_within_limit(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR, in,
+					     sizeof(in), uar);
 	if (err == -ENOSPC) {
 		uar_report_limit(dev);
 		return -ENOMEM;
 	}
-	if (err)
-		return err;
-	*uar = MLX5_GET(alloc_uar_out, out, uar);
-	trace_uar_alloc(context, *uar, origin);
-	return 0;
+	if (!err)
+		trace_uar_alloc(context, *uar, origin);
+	return err;
 }
 
 /**

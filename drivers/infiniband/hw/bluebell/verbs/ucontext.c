@@ -15,6 +15,7 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "layout/refuse.h"
+#include "lib/buf.h"
 #include "lib/orphan.h"
 #include "lib/uctx.h"
 #include "odp/odp.h"
@@ -184,6 +185,7 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	get_task_comm(context->comm, current->group_leader);
 	mutex_init(&context->bfregi.lock);
 	INIT_LIST_HEAD(&context->bfregi.bells);
+	INIT_LIST_HEAD(&context->orphans);
 	mutex_init(&context->db_lock);
 	context->db_pages = RB_ROOT;
 
@@ -256,13 +258,16 @@ int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *
 }
 
 /* Copying the response to the user failed, so ib_core frees the PD: destroy it at the device. */
-static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_pd *pd)
+static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+		       struct mlx5_ib_pd *pd)
 {
-	int err = mlx5_ib_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
+	struct mlx5_ib_queue_mem mem = { .context = context };
+	int err = mlx5_ib_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn,
+					    &pd->attempt);
 
 	if (err)
-		mlx5_ib_orphan_adopt(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, "PD", NULL,
-				     err);
+		mlx5_ib_orphan_adopt(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, &pd->attempt,
+				     "PD", &mem, err);
 }
 
 /**
@@ -278,6 +283,7 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibpd->device);
 	struct mlx5_ib_alloc_pd_resp resp = {};
+	struct mlx5_ib_ucontext *context = NULL;
 	struct mlx5_ib_pd *pd = to_mpd(ibpd);
 	int err;
 
@@ -285,8 +291,8 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 		err = ib_is_udata_in_empty(udata);
 		if (err)
 			return err;
-		pd->uid = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
-						    ibucontext)->uid;
+		context = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext, ibucontext);
+		pd->uid = context->uid;
 	}
 	err = mlx5_ib_fw_alloc_object(dev, pd->uid, MLX5_CMD_OP_ALLOC_PD, &pd->pdn);
 	if (err || !udata)
@@ -295,7 +301,7 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	resp.pdn = pd->pdn;
 	err = ib_respond_udata(udata, resp);
 	if (err)
-		pd_discard(dev, pd);
+		pd_discard(dev, context, pd);
 	return err;
 }
 
@@ -313,12 +319,24 @@ int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibpd->device);
 	struct mlx5_ib_pd *pd = to_mpd(ibpd);
+	struct mlx5_ib_queue_mem mem = {};
+	int err;
 
-	mlx5_ib_orphans_retry(dev);
 	if (udata)
-		return mlx5_ib_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
-	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, "PD", NULL);
-	return 0;
+		mem.context = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext, ibucontext);
+	mlx5_ib_orphans_retry(dev, mem.context);
+	if (!udata) {
+		mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, "PD", NULL);
+		return 0;
+	}
+	err = mlx5_ib_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn,
+					&pd->attempt);
+	if (err && mem.context->closing) {
+		mlx5_ib_orphan_adopt_closing(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn,
+					     &pd->attempt, "PD", &mem);
+		err = 0;
+	}
+	return err;
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)

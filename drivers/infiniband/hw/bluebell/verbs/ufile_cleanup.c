@@ -85,13 +85,15 @@ static void close_keys(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *co
  *
  * Called before ib_core destroys the objects, and again before each further attempt if some could
  * not be destroyed; also when the device is removed. An object that cannot be destroyed here is
- * left to ib_core. Nothing is logged about the object, because the operation that ib_core then
- * calls returns the error. May sleep.
+ * left to the operation that ib_core then calls. As ib_core would give up an object that firmware
+ * goes on refusing to destroy, with its memory, that operation makes an orphan of the object, and
+ * returns success. May sleep.
  */
 void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
 {
 	struct mlx5_ib_fw_batch *batch;
 
+	to_mucontext(ufile->ucontext)->closing = true;
 	if (!close_has_many(ufile))
 		return;
 	batch = mlx5_ib_fw_batch_alloc(to_mdev(ufile->ucontext->device));

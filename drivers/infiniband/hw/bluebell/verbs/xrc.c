@@ -75,7 +75,8 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	mlx5_ib_orphans_retry(to_mdev(ibxrcd->device));
+	/* Processes share domains, so their orphans may refer to one, too. */
+	mlx5_ib_orphans_retry(to_mdev(ibxrcd->device), NULL);
 	mlx5_ib_fw_destroy_or_log(to_mdev(ibxrcd->device), MLX5_IB_KERNEL_UID,
 				  MLX5_CMD_OP_DEALLOC_XRCD, to_mxrcd(ibxrcd)->xrcdn, "XRC domain");
 	return 0;

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the driver knows about an object that it has tried to destroy; see fw_destroy.c.
+ */
+
+#ifndef BLUEBELL_ATTEMPT_H
+#define BLUEBELL_ATTEMPT_H
+
+#include <linux/hashtable.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+/**
+ * struct mlx5_ib_fw_attempt - attempts to destroy an object, embedded in its owner
+ * @node: in the table of the device, while a command is in flight and after one that has not been
+ *	answered
+ * @id: what the commands name: opcode, type and number
+ * @failed: a command has failed
+ * @unanswered: a command has not been answered: the object may not exist any more
+ * @quiet: refusals are not logged, and are -EREMOTEIO whatever firmware says
+ * @replaced: the device has given the number to a new object, so this object does not exist
+ *
+ * Zeroed before the first attempt. The owner makes one attempt at a time, so that only @node and
+ * @replaced need the lock of the table.
+ */
+struct mlx5_ib_fw_attempt {
+	struct hlist_node node;
+	u64 id;
+	bool failed;
+	bool unanswered;
+	bool quiet;
+	bool replaced;
+};
+
+/**
+ * struct mlx5_ib_fw_attempts - the objects of a device that may have been destroyed
+ * @lock: guards @table. Taken by each command that creates or destroys an object, for the time of
+ *	a look-up. What one process can put into @table is one entry for each of its commands in
+ *	flight, and one for each object of its whose destruction was not answered: these cost the
+ *	process a timeout each
+ * @table: struct mlx5_ib_fw_attempt by @id
+ */
+struct mlx5_ib_fw_attempts {
+	spinlock_t lock;	/* table */
+	DECLARE_HASHTABLE(table, 6);
+};
+
+#endif /* BLUEBELL_ATTEMPT_H */

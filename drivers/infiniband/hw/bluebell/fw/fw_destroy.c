@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Commands that destroy objects, and what the driver knows about an object if such a command has
+ * not been answered.
+ */
+
+/**
+ * DOC: Commands that are not answered
+ *
+ * mlx5_core waits for the answer to a command for a time, and then returns -ETIMEDOUT. The device
+ * may have executed the command all the same, or may execute it later. Two rules follow for a
+ * command that destroys an object.
+ *
+ * * The command is sent again: once at once, and again each time the owner asks for it. After an
+ *   attempt that has not been answered, a refusal because the object does not exist means success.
+ * * If the command has been executed, the device may have given the number of the object to a new
+ *   object of another owner, and the command would now destroy that one. So the driver notes which
+ *   numbers are being destroyed (&struct mlx5_ib_fw_attempt), before it sends the command. Every
+ *   command that creates an object looks for the new number among them
+ *   (mlx5_ib_fw_number_taken()); the object that had the number is then known to be destroyed, and
+ *   no command is sent for it any more.
+ *
+ * A number is noted while the command is in flight, and after an attempt that has not been answered
+ * until the object is known to be destroyed, or its owner gives up.
+ */
+
+#include <linux/delay.h>
+#include <linux/hashtable.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+
+/* The longest pause before a refused command is sent once more. */
+#define MAX_PAUSE_MS	256
+
+/* Commands of this length name their object by type and number. */
+#define NAMING_CMD_SIZE	MLX5_ST_SZ_BYTES(dealloc_pd_in)
+
+static_assert(MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr) == NAMING_CMD_SIZE);
+
+/**
+ * mlx5_ib_fw_name_object - build a command that has no field but the number of its object
+ * @in: gets the command; MLX5_ST_SZ_DW(dealloc_pd_in) dwords, as all such commands have
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
+ */
+void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number)
+{
+	memset(in, 0, MLX5_ST_SZ_BYTES(dealloc_pd_in));
+	MLX5_SET(dealloc_pd_in, in, opcode, opcode);
+	MLX5_SET(dealloc_pd_in, in, pd, number);
+}
+
+/* The opcode, the type of a general object, and the number; not the user id. */
+static u64 attempt_id(const void *in)
+{
+	return (u64)MLX5_GET(general_obj_in_cmd_hdr, in, opcode) << 48 |
+	       (u64)MLX5_GET(general_obj_in_cmd_hdr, in, obj_type) << 32 |
+	       MLX5_GET(general_obj_in_cmd_hdr, in, obj_id);
+}
+
+/**
+ * mlx5_ib_fw_attempt_begin - note that a command which destroys an object is about to be sent
+ * @dev: device
+ * @attempt: of the object
+ * @in: the command
+ * @inlen: bytes of @in. A longer command than one that has a type and a number is not noted
+ *
+ * Any context that can take a spinlock, except interrupts.
+ *
+ * Return: false if the object is known to be destroyed; then the command must not be sent.
+ */
+bool mlx5_ib_fw_attempt_begin(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt,
+			      const void *in, int inlen)
+{
+	guard(spinlock)(&dev->attempts.lock);
+	if (attempt->replaced)
+		return false;
+	if (inlen == NAMING_CMD_SIZE && hlist_unhashed(&attempt->node)) {
+		attempt->id = attempt_id(in);
+		hash_add(dev->attempts.table, &attempt->node, attempt->id);
+	}
+	return true;
+}
+
+/**
+ * mlx5_ib_fw_attempt_end - take the result of a command that destroys an object
+ * @dev: device
+ * @attempt: of mlx5_ib_fw_attempt_begin()
+ * @err: result of the command; -ENOENT if firmware does not know the object
+ *
+ * Any context that can take a spinlock, except interrupts.
+ *
+ * Return: 0 if the object is destroyed, whatever @err is; or @err, with -EINVAL for an unknown
+ * object.
+ */
+int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt, int err)
+{
+	guard(spinlock)(&dev->attempts.lock);
+	if (attempt->replaced)
+		return 0;
+	if (err == -ENOENT)
+		err = attempt->unanswered ? 0 : -EINVAL;
+	attempt->failed |= err;
+	attempt->unanswered |= err == -ETIMEDOUT;
+	if (!err || !attempt->unanswered)
+		hash_del(&attempt->node);
+	return err;
+}
+
+/**
+ * mlx5_ib_fw_attempt_move - let another owner destroy an object
+ * @dev: device
+ * @to: of the new owner; zeroed
+ * @from: of the old owner, which may be freed afterwards
+ *
+ * Any context that can take a spinlock, except interrupts.
+ */
+void mlx5_ib_fw_attempt_move(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *to,
+			     struct mlx5_ib_fw_attempt *from)
+{
+	guard(spinlock)(&dev->attempts.lock);
+	to->id = from->id;
+	to->failed = from->failed;
+	to->unanswered = from->unanswered;
+	to->replaced = from->replaced;
+	if (hlist_unhashed(&from->node))
+		return;
+	hash_del(&from->node);
+	hash_add(dev->attempts.table, &to->node, to->id);
+}
+
+/**
+ * mlx5_ib_fw_attempt_forget - give up an object
+ * @dev: device
+ * @attempt: of the object, which perhaps has not been destroyed
+ *
+ * Any context that can take a spinlock, except interrupts.
+ */
+void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt)
+{
+	guard(spinlock)(&dev->attempts.lock);
+	hash_del(&attempt->node);
+}
+
+/**
+ * mlx5_ib_fw_number_taken - the device has given a number to a new object
+ * @dev: device
+ * @destroy: command that destroys the new object
+ *
+ * If the driver has tried to destroy another object of the type and number, that attempt has
+ * succeeded. Any context that can take a spinlock, except interrupts.
+ */
+void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy)
+{
+	struct mlx5_ib_fw_attempt *attempt;
+	u64 id = attempt_id(destroy);
+	struct hlist_node *next;
+
+	guard(spinlock)(&dev->attempts.lock);
+	hash_for_each_possible_safe(dev->attempts.table, attempt, next, node, id) {
+		if (attempt->id != id)
+			continue;
+		attempt->replaced = true;
+		hash_del(&attempt->node);
+	}
+}
+
+/**
+ * mlx5_ib_fw_attempt_replaced - another object is known to have the number of an object
+ * @dev: device
+ * @attempt: of the object, which therefore does not exist any more
+ *
+ * Any context that can take a spinlock, except interrupts.
+ */
+void mlx5_ib_fw_attempt_replaced(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt)
+{
+	guard(spinlock)(&dev->attempts.lock);
+	attempt->replaced = true;
+	hash_del(&attempt->node);
+}
+
+/**
+ * mlx5_ib_init_fw_attempts - set up the table of objects that are being destroyed
+ * @dev: device
+ *
+ * Return: 0.
+ */
+int mlx5_ib_init_fw_attempts(struct mlx5_ib_dev *dev)
+{
+	spin_lock_init(&dev->attempts.lock);
+	hash_init(dev->attempts.table);
+	return 0;
+}
+
+static int fw_send_attempt(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen,
+			   const struct mlx5_ib_fw_attempt *attempt)
+{
+	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
+	int err;
+
+	if (attempt->quiet) {
+		err = mlx5_ib_fw_exec_raw(dev, uid, in, inlen, out, sizeof(out));
+		return mlx5_ib_fw_is_unknown(err, out) ? -ENOENT : err;
+	}
+	if (attempt->unanswered)
+		return mlx5_ib_fw_exec_if_exists(dev, uid, in, inlen, out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
+}
+
+/**
+ * mlx5_ib_fw_send_destroy - send a command that destroys an object
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @in: the command, complete
+ * @inlen: bytes of @in
+ * @attempt: of the object; zeroed before the first call
+ *
+ * A command that is not answered is sent again, once. May sleep.
+ *
+ * Return: 0, also if an earlier command has destroyed the object though it was not answered; or a
+ * negative errno, and then the owner calls again, passes @attempt on, or gives up with
+ * mlx5_ib_fw_attempt_forget().
+ */
+int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen,
+			    struct mlx5_ib_fw_attempt *attempt)
+{
+	bool repeat;
+	int err;
+
+	do {
+		if (!mlx5_ib_fw_attempt_begin(dev, attempt, in, inlen))
+			return 0;
+		repeat = !attempt->unanswered;
+		err = mlx5_ib_fw_attempt_end(dev, attempt,
+					     fw_send_attempt(dev, uid, in, inlen, attempt));
+	} while (err == -ETIMEDOUT && repeat);
+	return err;
+}
+
+/**
+ * mlx5_ib_fw_destroy_object - send a command that has no field but the number of its object
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_* of the command, which destroys an object
+ * @number: number of the object
+ * @attempt: as for mlx5_ib_fw_send_destroy()
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_fw_send_destroy().
+ */
+int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			      struct mlx5_ib_fw_attempt *attempt)
+{
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+
+	mlx5_ib_fw_name_object(in, opcode, number);
+	return mlx5_ib_fw_send_destroy(dev, uid, in, sizeof(in), attempt);
+}
+
+/**
+ * mlx5_ib_fw_pause - pause before a refused command is sent once more
+ * @ms: the last pause, in milliseconds; 0 before the first one
+ *
+ * For commands that have to be executed in the end: five pauses, of a third of a second in
+ * all. May sleep.
+ *
+ * Return: true after the pause; false, without a pause, if there have been five pauses.
+ */
+bool mlx5_ib_fw_pause(unsigned int *ms)
+{
+	*ms = *ms ? *ms * 4 : 1;
+	if (*ms > MAX_PAUSE_MS)
+		return false;
+	msleep(*ms);
+	return true;
+}
+
+/**
+ * mlx5_ib_fw_destroy_repeat - destroy an object, and repeat the command if firmware refuses it
+ * @dev: device
+ * @uid: as for mlx5_ib_fw_destroy_object()
+ * @opcode: as for mlx5_ib_fw_destroy_object()
+ * @number: as for mlx5_ib_fw_destroy_object()
+ * @attempt: as for mlx5_ib_fw_destroy_object()
+ *
+ * A command that is not answered is not repeated more often than by mlx5_ib_fw_send_destroy(),
+ * because the caller has waited for a long time. May sleep, a third of a second if firmware
+ * refuses.
+ *
+ * Return: 0, or the negative errno of the last command.
+ */
+int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			      struct mlx5_ib_fw_attempt *attempt)
+{
+	unsigned int pause = 0;
+	int err;
+
+	do {
+		err = mlx5_ib_fw_destroy_object(dev, uid, opcode, number, attempt);
+	} while (err && err != -ETIMEDOUT && mlx5_ib_fw_pause(&pause));
+	return err;
+}
+
+/**
+ * mlx5_ib_fw_destroy_or_log - destroy an object that ib_core frees whatever the result
+ * @dev: device
+ * @uid: firmware's user id of the owner
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
+ * @what: what the object is, for the log
+ *
+ * A refused command is repeated. Only for objects that give access to no memory of a process:
+ * firmware may keep the object all the same. May sleep, a third of a second if firmware refuses.
+ */
+void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			       const char *what)
+{
+	struct mlx5_ib_fw_attempt attempt = {};
+	int err = mlx5_ib_fw_destroy_repeat(dev, uid, opcode, number, &attempt);
+
+	if (!err)
+		return;
+	mlx5_ib_fw_attempt_forget(dev, &attempt);
+	ibdev_err_ratelimited(&dev->ib_dev,
+			      "cannot destroy %s 0x%x (%d); it stays allocated until the device is reset\n",
+			      what, number, err);
+}
