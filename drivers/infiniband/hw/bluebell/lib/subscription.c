@@ -19,8 +19,7 @@
  *   subscriber before, mlx5_ib_event_subscribe() ends the paused list and makes another one.
  *
  * If firmware refuses the command (-EINVAL, -EBUSY), the object exists: mlx5_ib_event_settle()
- * clears @paused, waits for a grace period, after which every handler that saw @paused has set its
- * bit in @missed, and tells the subscribers of the types that they have missed. If the command was
+ * clears @paused, and tells the subscribers of the types that they have missed. If the command was
  * not answered, the number may be that of another user's object by now, and the list stays paused
  * until a later command has destroyed the object.
  *
@@ -47,8 +46,8 @@
 #include "lib/subscription.h"
 
 /*
- * Subscriptions of one context to one event. All of them are served in one interrupt, so a process
- * must not be able to make the list long.
+ * Limit of one context's subscriptions to one event. One interrupt serves all subscriptions to an
+ * event, so no context may have many.
  */
 #define MAX_SUBS	64
 
@@ -246,19 +245,45 @@ void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, u32 type, u32 num)
 		WRITE_ONCE(list->paused, true);
 }
 
-static void event_resume(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
+/* Called under RCU. @eqe is NULL if the event has arrived while the list was paused. */
+static void event_deliver(struct mlx5_ib_event_list *list, unsigned long type,
+			  const struct mlx5_eqe *eqe)
 {
 	struct mlx5_ib_event_sub *sub;
 
+	list_for_each_entry_rcu(sub, &list->subs, node)
+		if (sub->type == type)
+			sub->owner->ops->deliver(sub, eqe);
+}
+
+/*
+ * An interrupt may have read @paused before, and set its bit in @missed only now. Both sides write
+ * one of the two and then read the other one, so at least one of them sees that the event is to be
+ * delivered; whoever clears the bit delivers it. So nobody has to wait for a grace period, with the
+ * lock held that all processes share.
+ */
+static void event_resume(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
+{
+	unsigned long type;
+
 	lockdep_assert_held(&events->lock);
 	WRITE_ONCE(list->paused, false);
-	/* After the grace period every handler that saw @paused has set its bit in @missed. */
-	synchronize_rcu();
+	/* Pairs with the barrier in event_miss(). */
+	smp_mb();
 	guard(rcu)();
-	list_for_each_entry_rcu(sub, &list->subs, node)
-		if (test_bit(sub->type, list->missed))
-			sub->owner->ops->deliver(sub, NULL);
-	bitmap_zero(list->missed, MLX5_EVENT_TYPE_MAX);
+	for_each_set_bit(type, list->missed, MLX5_EVENT_TYPE_MAX)
+		if (test_and_clear_bit(type, list->missed))
+			event_deliver(list, type, NULL);
+}
+
+/* Called under RCU: note an event of a paused list. */
+static void event_miss(struct mlx5_ib_event_list *list, const struct mlx5_eqe *eqe)
+{
+	set_bit(eqe->type, list->missed);
+	/* Pairs with the barrier in event_resume(). */
+	smp_mb__after_atomic();
+	if (!READ_ONCE(list->paused) && test_and_clear_bit(eqe->type, list->missed))
+		event_deliver(list, eqe->type, eqe);
 }
 
 /**
@@ -303,7 +328,6 @@ void mlx5_ib_event_report(struct mlx5_ib_dev *dev, const struct mlx5_eqe *eqe)
 {
 	struct mlx5_ib_event_source source;
 	struct mlx5_ib_event_list *list;
-	struct mlx5_ib_event_sub *sub;
 
 	if (!mlx5_ib_event_read(dev->mdev, eqe, &source))
 		return;
@@ -311,13 +335,10 @@ void mlx5_ib_event_report(struct mlx5_ib_dev *dev, const struct mlx5_eqe *eqe)
 	list = event_find(dev->events, &source);
 	if (!list)
 		return;
-	if (READ_ONCE(list->paused)) {
-		set_bit(eqe->type, list->missed);
-		return;
-	}
-	list_for_each_entry_rcu(sub, &list->subs, node)
-		if (sub->type == eqe->type)
-			sub->owner->ops->deliver(sub, eqe);
+	if (READ_ONCE(list->paused))
+		event_miss(list, eqe);
+	else
+		event_deliver(list, eqe->type, eqe);
 }
 
 /* Called in the interrupts of mlx5_core's event queues, so also when a command has completed. */
