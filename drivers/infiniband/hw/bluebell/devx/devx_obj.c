@@ -6,6 +6,7 @@
  */
 
 #include <kunit/visibility.h>
+#include <linux/memcontrol.h>
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -100,6 +101,7 @@ static int devx_adopt_key(struct mlx5_ib_devx_obj *obj, u32 num_entries)
 	struct mlx5_ib_table_key *key = devx_table_key(obj);
 
 	key->num_entries = num_entries;
+	key->memcg = get_mem_cgroup_from_mm(current->mm);
 	key->mkey.key = mlx5_idx_to_mkey(obj->id.num);
 	key->mkey.uid = obj->uid;
 	return mlx5_ib_mkey_adopt(obj->dev, &key->mkey);
@@ -222,6 +224,8 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool
 	else
 		devx_put_uar(obj);
 	WARN_ON_ONCE(devx_is_adopted(obj));
+	if (obj->form == MLX5_IB_DEVX_WITH_KEY)
+		mem_cgroup_put(devx_table_key(obj)->memcg);
 	kfree(obj);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "fw/attempt.h"
 
 struct ib_umem;
+struct mem_cgroup;
 struct mlx5_ib_dev;
 struct mlx5_ib_fw_batch;
 struct mlx5_ib_mkc_attr;
@@ -70,10 +71,13 @@ struct mlx5_ib_mkey {
  * struct mlx5_ib_table_key - a key that a process has made over other keys, by commands of its own
  * @mkey: the key, without a variant
  * @num_entries: number of entries of the key; constant
+ * @memcg: memory cgroup of the process, to which the answer of a query of the entries is charged;
+ *	a reference, or NULL without cgroups. Constant
  */
 struct mlx5_ib_table_key {
 	struct mlx5_ib_mkey mkey;
 	u32 num_entries;
+	struct mem_cgroup *memcg;
 };
 
 /* mkey.c */

@@ -5,8 +5,10 @@
  */
 
 #include <linux/err.h>
+#include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
@@ -16,18 +18,25 @@
 #include "odp/odp_internal.h"
 
 /*
- * A process can write tables that lead to each other, and that have long runs of empty entries. So
- * the driver bounds, for each fault, the tables that it reads and the entries that it looks at.
+ * A process can write tables that lead to each other, that are long, and that have long runs of
+ * empty entries. All processes share the command interface, so the driver bounds, for each fault,
+ * the tables that it reads, the bytes of them, and the entries that it looks at.
  */
 #define MAX_TABLES	64
+#define MAX_BYTES	SZ_4M
 /*
  * Tables that lead to each other are followed by recursion. Devices allow four levels at most; the
  * stack has room for a few more, and for paging in from there.
  */
 #define MAX_DEPTH	8
 #define MAX_ENTRIES	SZ_1M
-/* Most entries of a table that are read: as many as an answer of 1 MiB has. */
+/*
+ * Entries of a table: as many as the answer to one command of 1 MiB has. Most tables are short, so
+ * fewer entries are read at first, and each time that they do not reach the end of the range, more.
+ */
 #define MAX_TABLE_ENTRIES	((SZ_1M - MLX5_IB_KLM_QUERY_BYTES(0)) / sizeof(struct mlx5_klm))
+#define FIRST_ENTRIES	64
+#define MORE_ENTRIES	8
 /* Pieces that are mapped beyond what the device needs next. */
 #define MAX_AHEAD	64
 
@@ -37,6 +46,7 @@
  * @fn: called for each piece of a paged region
  * @arg: for @fn
  * @tables: number of tables that may still be read
+ * @bytes: bytes of them that may still be read
  * @entries: number of entries that may still be looked at
  * @ahead: number of pieces that may still be mapped ahead
  * @found: the key leads to a paged region
@@ -46,50 +56,112 @@ struct odp_walk {
 	odp_region_fn fn;
 	void *arg;
 	unsigned int tables;
+	size_t bytes;
 	unsigned int entries;
 	unsigned int ahead;
 	bool found;
 };
 
+/**
+ * struct odp_pieces - pieces of a range, copied out of the table of a key
+ * @pdn: protection domain of the key
+ * @num: number of pieces
+ * @covered: bytes of all pieces, from the start of the range on
+ * @piece: the pieces
+ */
+struct odp_pieces {
+	u32 pdn;
+	unsigned int num;
+	u64 covered;
+	struct mlx5_ib_klm_piece piece[MAX_AHEAD + 1];
+};
+
 static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsigned int depth);
 
-/*
- * Ask firmware for the table of a key that a process has made over other keys. Returns the
- * answer to QUERY_MKEY, for kvfree(); NULL if @key is not such a key; or an ERR_PTR.
- */
-static void *odp_read_table(struct mlx5_ib_odp *odp, u32 key, u32 *num)
+/* Charge the answer to the memory cgroup of the process that has made the key. */
+static void *odp_alloc_answer(const struct mlx5_ib_table_key *table, size_t bytes)
 {
-	struct mlx5_ib_mkey *mkey = mlx5_ib_mkey_get(odp->dev, key, MLX5_IB_MKEY_TABLE);
-	size_t bytes;
-	int err;
+	struct mem_cgroup *old = set_active_memcg(table->memcg);
+	void *out = kvzalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 
-	if (!mkey)
-		return NULL;
-	*num = min_t(size_t, container_of(mkey, struct mlx5_ib_table_key, mkey)->num_entries,
-		     MAX_TABLE_ENTRIES);
-	bytes = MLX5_IB_KLM_QUERY_BYTES(*num);
-	void *out __free(kvfree) = kvzalloc(bytes, GFP_KERNEL);
-
-	err = out ? mlx5_ib_fw_query_object(odp->dev, mkey->uid, MLX5_CMD_OP_QUERY_MKEY,
-					    mlx5_mkey_to_idx(key), out, bytes) : -ENOMEM;
-	mlx5_ib_mkey_put(mkey);
-	return err ? ERR_PTR(err) : no_free_ptr(out);
+	set_active_memcg(old);
+	return out;
 }
 
-static int odp_walk_pieces(struct odp_walk *walk, struct mlx5_ib_klm_walk *klms, u64 need,
+/* Copy the pieces of a range out of the first @num entries of a table. */
+static int odp_copy_pieces(struct odp_walk *walk, const struct mlx5_ib_table_key *table, u32 num,
+			   const struct odp_want *want, struct odp_pieces *pieces)
+{
+	struct mlx5_ib_klm_walk klms = { .budget = &walk->entries };
+	size_t bytes = MLX5_IB_KLM_QUERY_BYTES(num);
+	struct mlx5_ib_dev *dev = walk->odp->dev;
+	int err;
+
+	if (bytes > walk->bytes)
+		return -ELOOP;
+	walk->bytes -= bytes;
+	void *out __free(kvfree) = odp_alloc_answer(table, bytes);
+
+	if (!out)
+		return -ENOMEM;
+	err = mlx5_ib_fw_query_object(dev, table->mkey.uid, MLX5_CMD_OP_QUERY_MKEY,
+				      mlx5_mkey_to_idx(want->key), out, bytes);
+	pieces->num = 0;
+	pieces->covered = 0;
+	if (err || !mlx5_ib_klm_start(&klms, out, num, want->key, want->addr, want->len))
+		return err;
+	pieces->pdn = klms.pdn;
+	while (pieces->num < ARRAY_SIZE(pieces->piece) &&
+	       mlx5_ib_klm_next(&klms, &pieces->piece[pieces->num]))
+		pieces->covered += pieces->piece[pieces->num++].len;
+	return 0;
+}
+
+/*
+ * Find pieces of a range in the table of a key that a process has made over other keys: as many as
+ * there is room for, or those that the device needs next and some of the others. There is none if
+ * the key is not such a key. The answer of firmware is freed before anybody waits for a page of the
+ * process, which may never come.
+ */
+static int odp_read_pieces(struct odp_walk *walk, const struct odp_want *want,
+			   struct odp_pieces *pieces)
+{
+	struct mlx5_ib_mkey *mkey = mlx5_ib_mkey_get(walk->odp->dev, want->key,
+						     MLX5_IB_MKEY_TABLE);
+	struct mlx5_ib_table_key *table;
+	u32 num, all;
+	int err;
+
+	pieces->num = 0;
+	if (!mkey)
+		return 0;
+	table = container_of(mkey, struct mlx5_ib_table_key, mkey);
+	all = min_t(size_t, table->num_entries, MAX_TABLE_ENTRIES);
+	num = min(all, FIRST_ENTRIES);
+	do {
+		err = odp_copy_pieces(walk, table, num, want, pieces);
+		if (err || num == all || pieces->num == ARRAY_SIZE(pieces->piece))
+			break;
+		num = min(all, num * MORE_ENTRIES);
+	} while (pieces->covered < want->need && walk->entries);
+	mlx5_ib_mkey_put(mkey);
+	return err;
+}
+
+static int odp_walk_pieces(struct odp_walk *walk, const struct odp_pieces *pieces, u64 need,
 			   unsigned int depth)
 {
-	struct mlx5_ib_klm_piece piece;
+	const struct mlx5_ib_klm_piece *piece;
 	struct odp_want want;
 	int err;
 
-	while (mlx5_ib_klm_next(klms, &piece)) {
+	for (piece = pieces->piece; piece < pieces->piece + pieces->num; piece++) {
 		if (!need && !walk->ahead)
 			return 0;
 		walk->ahead -= !need;
 		want = (struct odp_want){
-			.key = piece.key, .addr = piece.addr, .len = piece.len,
-			.need = min(need, piece.len), .pdn = klms->pdn,
+			.key = piece->key, .addr = piece->addr, .len = piece->len,
+			.need = min(need, piece->len), .pdn = pieces->pdn,
 		};
 		err = odp_walk_key(walk, &want, depth);
 		if (err)
@@ -103,23 +175,32 @@ static int odp_walk_pieces(struct odp_walk *walk, struct mlx5_ib_klm_walk *klms,
 static int odp_walk_table(struct odp_walk *walk, const struct odp_want *want, unsigned int depth)
 {
 	unsigned int levels = MLX5_CAP_GEN(walk->odp->dev->mdev, max_indirection);
-	struct mlx5_ib_klm_walk klms = { .budget = &walk->entries };
-	u32 num;
+	struct odp_want rest = *want;
+	int err;
 
 	if (depth >= clamp(levels, 1, MAX_DEPTH))
 		return 0;
-	if (!walk->tables)
-		return -ELOOP;
-	walk->tables--;
-	void *out __free(kvfree) = odp_read_table(walk->odp, want->key, &num);
+	struct odp_pieces *pieces __free(kfree) = kmalloc_obj(*pieces);
 
-	if (IS_ERR_OR_NULL(out))
-		return PTR_ERR_OR_ZERO(out);
-	if (!mlx5_ib_klm_start(&klms, out, num, want->key, want->addr, want->len))
-		return 0;
-	if (want->pdn != MLX5_IB_ODP_ANY_PD && klms.pdn != want->pdn)
-		return -EFAULT;
-	return odp_walk_pieces(walk, &klms, want->need, depth + 1);
+	if (!pieces)
+		return -ENOMEM;
+	do {
+		if (!walk->tables)
+			return -ELOOP;
+		walk->tables--;
+		err = odp_read_pieces(walk, &rest, pieces);
+		if (err || !pieces->num)
+			return err;
+		if (want->pdn != MLX5_IB_ODP_ANY_PD && pieces->pdn != want->pdn)
+			return -EFAULT;
+		err = odp_walk_pieces(walk, pieces, rest.need, depth + 1);
+		if (err || pieces->covered >= rest.need)
+			return err;
+		rest.addr += pieces->covered;
+		rest.len -= pieces->covered;
+		rest.need -= pieces->covered;
+	} while (pieces->num == ARRAY_SIZE(pieces->piece));
+	return 0;
 }
 
 static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsigned int depth)
@@ -153,15 +234,15 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
  * May sleep.
  *
  * Return: 1 if there are paged regions, for which @fn has succeeded; 0 if there is none; -EFAULT
- * for a region of another domain; -ELOOP if the key leads through too many tables; -ENOMEM; the
- * errno of a firmware refusal; or what @fn has returned.
+ * for a region of another domain; -ELOOP if the key leads through too many tables, or too long
+ * ones; -ENOMEM; the errno of a firmware refusal; or what @fn has returned.
  */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
 				odp_region_fn fn, void *arg)
 {
 	struct odp_walk walk = {
-		.odp = odp, .fn = fn, .arg = arg, .tables = MAX_TABLES, .entries = MAX_ENTRIES,
-		.ahead = MAX_AHEAD,
+		.odp = odp, .fn = fn, .arg = arg, .tables = MAX_TABLES, .bytes = MAX_BYTES,
+		.entries = MAX_ENTRIES, .ahead = MAX_AHEAD,
 	};
 
 	return odp_walk_key(&walk, want, 0) ?: walk.found;
