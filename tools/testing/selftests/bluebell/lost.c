@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Commands that destroy or create objects, and that firmware answers too late, never in time,
+ * in another order, or with a refusal: for objects of every kind, whoever destroys them. One
+ * process for each kind has an object of that kind; all of them go on at the same time.
+ */
+#include <infiniband/mlx5dv.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "binding.h"
+#include "child.h"
+#include "devx_cmd.h"
+#include "kernel_file.h"
+#include "recovery.h"
+#include "test.h"
+
+#define PATIENT "the driver waits for a minute: use the profile impatient"
+/* mlx5_core waits for five seconds more, in case the event that tells of the answer was lost. */
+#define GRACE_MS 5000
+/* How long after that a late answer comes. */
+#define LATE_MS 1500
+/* An answer that comes after all that a test does. */
+#define LOST_MS 60000
+/* More objects of a kind than the numbers that were in use: a number that is stuck is found. */
+#define FRESH 40
+/* Not a status that libibverbs takes for success (EIO). */
+#define REFUSAL "BAD_RES_STATE"
+#define MW_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
+
+/* What a process has. */
+struct env {
+	struct rdma r;
+	void *mem;
+	uint32_t handle;
+	union ibv_gid gid;
+};
+
+/*
+ * A kind of object. @create returns NULL if it fails; @destroy returns 0 or an errno. @has is NULL
+ * for what every device has.
+ */
+struct kind {
+	const char *name;
+	const char *create_op, *destroy_op;
+	void *(*create)(struct env *e);
+	int (*destroy)(struct env *e, void *object);
+	bool silent;	/* @destroy returns 0 whatever firmware says */
+	bool kept;	/* firmware keeps the object for good if it goes on refusing */
+	bool pins;	/* memory of the process */
+	bool (*has)(struct env *e);
+};
+
+static void *create_qp(struct env *e, enum ibv_qp_type type)
+{
+	struct qp_cfg cfg = { .type = type };
+
+	return rdma_qp_create(&e->r, e->r.cq, &cfg);
+}
+
+static void *create_rc(struct env *e)
+{
+	return create_qp(e, IBV_QPT_RC);
+}
+
+static void *create_uc(struct env *e)
+{
+	return create_qp(e, IBV_QPT_UC);
+}
+
+static void *create_ud(struct env *e)
+{
+	return create_qp(e, IBV_QPT_UD);
+}
+
+static void *create_initiator(struct env *e)
+{
+	return create_qp(e, IBV_QPT_XRC_SEND);
+}
+
+static int destroy_qp(struct env *e, void *qp)
+{
+	return ibv_destroy_qp(qp);
+}
+
+static bool has_uc(struct env *e)
+{
+	return rdma_has_qp_type(IBV_QPT_UC);
+}
+
+static bool has_xrc(struct env *e)
+{
+	return rdma_has_xrc(e->r.ctx);
+}
+
+static void *create_cq(struct env *e)
+{
+	return ibv_create_cq(e->r.ctx, 100, NULL, NULL, 0);
+}
+
+static int destroy_cq(struct env *e, void *cq)
+{
+	return ibv_destroy_cq(cq);
+}
+
+static void *create_srq(struct env *e)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 10, .max_sge = 1 } };
+
+	return ibv_create_srq(e->r.pd, &init);
+}
+
+static int destroy_srq(struct env *e, void *srq)
+{
+	return ibv_destroy_srq(srq);
+}
+
+static void *create_pd(struct env *e)
+{
+	return ibv_alloc_pd(e->r.ctx);
+}
+
+static int destroy_pd(struct env *e, void *pd)
+{
+	return ibv_dealloc_pd(pd);
+}
+
+/* Windows can be bound to the region, so its key is not one of the driver's pool. */
+static void *create_mr(struct env *e)
+{
+	return ibv_reg_mr(e->r.pd, e->mem, UV_PAGE, MW_ACCESS);
+}
+
+static int destroy_mr(struct env *e, void *mr)
+{
+	return ibv_dereg_mr(mr);
+}
+
+static void *create_mw(struct env *e)
+{
+	return ibv_alloc_mw(e->r.pd, IBV_MW_TYPE_1);
+}
+
+static int destroy_mw(struct env *e, void *mw)
+{
+	return ibv_dealloc_mw(mw);
+}
+
+static bool has_windows(struct env *e)
+{
+	struct ibv_device_attr attr;
+
+	return !ibv_query_device(e->r.ctx, &attr) && attr.max_mw;
+}
+
+static void *create_xrcd(struct env *e)
+{
+	return rdma_open_xrcd(e->r.ctx, -1, O_CREAT);
+}
+
+static int destroy_xrcd(struct env *e, void *xrcd)
+{
+	return ibv_close_xrcd(xrcd);
+}
+
+static void *create_uar(struct env *e)
+{
+	struct uv_uar *uar = calloc(1, sizeof(*uar));
+
+	return uar && !uv_alloc_uar(e->r.ctx->cmd_fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, uar) ? uar :
+											   NULL;
+}
+
+static int destroy_uar(struct env *e, void *object)
+{
+	struct uv_uar *uar = object;
+
+	return -uv_free_uar(e->r.ctx->cmd_fd, uar->handle);
+}
+
+static void *create_umem(struct env *e)
+{
+	struct devx_umem *umem = calloc(1, sizeof(*umem));
+
+	if (!umem)
+		return NULL;
+	*umem = (struct devx_umem){ .addr = (uintptr_t)e->mem, .len = UV_PAGE, .access = 1 };
+	return devx_reg_umem(e->r.ctx->cmd_fd, umem) ? NULL : umem;
+}
+
+static int destroy_umem(struct env *e, void *object)
+{
+	struct devx_umem *umem = object;
+
+	return -devx_dereg_umem(e->r.ctx->cmd_fd, umem->handle);
+}
+
+static bool has_umems(struct env *e)
+{
+	return devx_has_umems();
+}
+
+static void *create_devx_obj(struct env *e)
+{
+	uint32_t *handle = calloc(1, sizeof(*handle));
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, DEVX_ALLOC_XRCD);
+	return handle && !devx_create(e->r.ctx->cmd_fd, &cmd, handle) ? handle : NULL;
+}
+
+static int destroy_devx_obj(struct env *e, void *object)
+{
+	return -devx_destroy(e->r.ctx->cmd_fd, *(uint32_t *)object);
+}
+
+static bool has_devx(struct env *e)
+{
+	return devx_has_user_ids() && has_xrc(e);
+}
+
+/* The membership of a queue pair in a multicast group. */
+static void *create_member(struct env *e)
+{
+	struct ibv_qp *qp = create_ud(e);
+
+	if (!qp)
+		return NULL;
+	e->gid = (union ibv_gid){ .raw = { 0xff, 0x12, [14] = getpid() >> 8, [15] = getpid() } };
+	return ibv_attach_mcast(qp, &e->gid, 0xc000) ? NULL : qp;
+}
+
+static int destroy_member(struct env *e, void *qp)
+{
+	return ibv_detach_mcast(qp, &e->gid, 0xc000);
+}
+
+static const struct kind kinds[] = {
+	{ "RC", "CREATE_QP", "DESTROY_QP", create_rc, destroy_qp, .pins = true },
+	{ "UC", "CREATE_QP", "DESTROY_QP", create_uc, destroy_qp, .pins = true, .has = has_uc },
+	{ "UD", "CREATE_QP", "DESTROY_QP", create_ud, destroy_qp, .pins = true },
+	{ "XRC initiator", "CREATE_QP", "DESTROY_QP", create_initiator, destroy_qp, .pins = true,
+	  .has = has_xrc },
+	{ "CQ", "CREATE_CQ", "DESTROY_CQ", create_cq, destroy_cq, .pins = true },
+	{ "SRQ", "CREATE_RMP", "DESTROY_RMP", create_srq, destroy_srq, .pins = true },
+	{ "PD", "ALLOC_PD", "DEALLOC_PD", create_pd, destroy_pd },
+	{ "MR", "CREATE_MKEY", "DESTROY_MKEY", create_mr, destroy_mr, .pins = true },
+	{ "MW", "CREATE_MKEY", "DESTROY_MKEY", create_mw, destroy_mw, .has = has_windows },
+	{ "XRCD", "ALLOC_XRCD", "DEALLOC_XRCD", create_xrcd, destroy_xrcd, .silent = true,
+	  .kept = true, .has = has_xrc },
+	{ "UAR", "ALLOC_UAR", "DEALLOC_UAR", create_uar, destroy_uar, .silent = true,
+	  .kept = true },
+	{ "umem", "CREATE_UMEM", "DESTROY_UMEM", create_umem, destroy_umem, .pins = true,
+	  .has = has_umems },
+	{ "DEVX object", "ALLOC_XRCD", "DEALLOC_XRCD", create_devx_obj, destroy_devx_obj,
+	  .has = has_devx },
+	{ "group member", "ATTACH_TO_MCG", "DETACH_FROM_MCG", create_member, destroy_member,
+	  .silent = true },
+};
+
+#define NUM_KINDS ARRAY_SIZE(kinds)
+
+/* What the parent and the processes share. */
+struct shared {
+	volatile bool go, end;
+	struct {
+		volatile bool absent, done;
+		volatile int first, second;	/* what the first and the second attempt return */
+		volatile long pinned;		/* pages of the process at the end */
+	} of[NUM_KINDS];
+};
+
+static struct shared *shared;
+
+static int env_open(struct env *e)
+{
+	e->mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return e->mem == MAP_FAILED ? -1 : rdma_open(&e->r);
+}
+
+static void wait_for(const volatile bool *flag)
+{
+	while (!*flag)
+		usleep(1000);
+}
+
+/* Has an object; destroys it if told so, and then has the context close. */
+static int own(void *arg, int ready)
+{
+	const struct kind *kind = arg;
+	unsigned int i = kind - kinds;
+	void *object = NULL;
+	struct env e = {};
+	long pinned;
+
+	if (env_open(&e))
+		return 1;
+	pinned = uv_pinned_pages();
+	shared->of[i].absent = kind->has && !kind->has(&e);
+	if (!shared->of[i].absent) {
+		object = kind->create(&e);
+		if (!object)
+			return 2;
+	}
+	if (child_ready(ready))
+		return 3;
+	wait_for(&shared->go);
+	if (object && !shared->end) {
+		shared->of[i].first = kind->destroy(&e, object);
+		shared->of[i].done = true;
+		wait_for(&shared->end);
+		if (shared->of[i].first)
+			shared->of[i].second = kind->destroy(&e, object);
+		shared->of[i].pinned = kind->pins ? uv_pinned_pages() - pinned : 0;
+	}
+	/* The kernel destroys what is left. */
+	return 0;
+}
+
+/* Creates many objects of each kind, and destroys them. */
+static int create_fresh(void *arg, int ready)
+{
+	void *objects[FRESH];
+	struct env e = {};
+	unsigned int i, k;
+
+	if (env_open(&e))
+		return 1;
+	for (k = 0; k < NUM_KINDS; k++) {
+		if (kinds[k].has && !kinds[k].has(&e))
+			continue;
+		for (i = 0; i < FRESH; i++) {
+			objects[i] = kinds[k].create(&e);
+			if (!objects[i])
+				return 10 + k;
+		}
+		while (i--)
+			if (kinds[k].destroy(&e, objects[i]))
+				return 100 + k;
+	}
+	rdma_close(&e.r);
+	return child_ready(ready);
+}
+
+enum way { BY_USER, BY_EXIT, BY_UNBIND };
+
+FIXTURE(destroy) {
+	struct binding binding;
+	pid_t pid[NUM_KINDS];
+	long pinned;
+};
+
+FIXTURE_VARIANT(destroy) {
+	enum way way;
+	unsigned int late_ms;	/* after the driver has given up */
+	const char *status;	/* of a refusal */
+	bool always;
+	bool reorder;
+};
+
+FIXTURE_VARIANT_ADD(destroy, by_user_late) { .way = BY_USER, .late_ms = LATE_MS };
+
+FIXTURE_VARIANT_ADD(destroy, by_exit_late) { .way = BY_EXIT, .late_ms = LATE_MS };
+
+FIXTURE_VARIANT_ADD(destroy, by_unbind_late) { .way = BY_UNBIND, .late_ms = LATE_MS };
+
+FIXTURE_VARIANT_ADD(destroy, by_user_lost) { .way = BY_USER, .late_ms = LOST_MS };
+
+FIXTURE_VARIANT_ADD(destroy, by_exit_lost) { .way = BY_EXIT, .late_ms = LOST_MS };
+
+FIXTURE_VARIANT_ADD(destroy, by_user_refused_once) { .way = BY_USER, .status = REFUSAL };
+
+FIXTURE_VARIANT_ADD(destroy, by_exit_refused_once) { .way = BY_EXIT, .status = REFUSAL };
+
+FIXTURE_VARIANT_ADD(destroy, by_unbind_refused_once) { .way = BY_UNBIND, .status = REFUSAL };
+
+FIXTURE_VARIANT_ADD(destroy, by_user_refused_always) {
+	.way = BY_USER, .status = REFUSAL, .always = true
+};
+
+FIXTURE_VARIANT_ADD(destroy, by_exit_refused_always) {
+	.way = BY_EXIT, .status = REFUSAL, .always = true
+};
+
+FIXTURE_VARIANT_ADD(destroy, by_user_reordered) { .way = BY_USER, .reorder = true };
+
+FIXTURE_VARIANT_ADD(destroy, by_exit_reordered) { .way = BY_EXIT, .reorder = true };
+
+FIXTURE_VARIANT_ADD(destroy, by_unbind_reordered) { .way = BY_UNBIND, .reorder = true };
+
+/* How long the driver waits for an answer, 0 if the HCA does not say. */
+static long patience_ms(void)
+{
+	return hca_limit("command_timeout_ms");
+}
+
+/* Returns whether a process whose object firmware may keep for good is left out. */
+static bool left_out(const struct _fixture_variant_destroy *v, const struct kind *kind)
+{
+	return v->always && kind->kept;
+}
+
+FIXTURE_SETUP(destroy)
+{
+	unsigned int i;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	if (variant->late_ms && !patience_ms())
+		SKIP(return, PATIENT);
+	ASSERT_EQ(0, binding_find(&self->binding));
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	ASSERT_NE(MAP_FAILED, shared);
+	/* What the driver creates at first use, and keeps. */
+	census_after_first_use(_metadata, IBV_QPT_RC);
+	census_after_first_use(_metadata, IBV_QPT_XRC_SEND);
+	self->pinned = uv_pinned_pages();
+	for (i = 0; i < NUM_KINDS; i++) {
+		if (left_out(variant, &kinds[i]))
+			continue;
+		self->pid[i] = child_start(own, (void *)&kinds[i]);
+		ASSERT_LT(0, self->pid[i]) TH_LOG("%s", kinds[i].name);
+	}
+}
+
+FIXTURE_TEARDOWN(destroy)
+{
+	munmap(shared, sizeof(*shared));
+}
+
+/*
+ * Number of objects that are destroyed by the same command as one of kind @k; 0 if an earlier kind
+ * has the same command.
+ */
+static unsigned int num_alike(const struct _fixture_variant_destroy *v, unsigned int k)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < NUM_KINDS; i++) {
+		if (left_out(v, &kinds[i]) || shared->of[i].absent ||
+		    strcmp(kinds[i].destroy_op, kinds[k].destroy_op))
+			continue;
+		if (i < k)
+			return 0;
+		n++;
+	}
+	return n;
+}
+
+static void set_failures(struct __test_metadata *_metadata,
+			 const struct _fixture_variant_destroy *v)
+{
+	unsigned int i;
+
+	if (v->reorder)
+		ASSERT_EQ(0, hca_do("inject cmd reorder"));
+	for (i = 0; i < NUM_KINDS; i++) {
+		unsigned int n = num_alike(v, i);
+
+		if (!n || v->reorder)
+			continue;
+		if (v->late_ms) {
+			ASSERT_EQ(0, hca_do("inject cmd delay %lu %u %s",
+					    patience_ms() + GRACE_MS + v->late_ms, n,
+					    kinds[i].destroy_op));
+		} else if (v->always) {
+			ASSERT_EQ(0, hca_do("inject op %s %s", kinds[i].destroy_op, v->status));
+		} else {
+			ASSERT_EQ(0, hca_do("inject op %s %s %u", kinds[i].destroy_op, v->status,
+					    n));
+		}
+	}
+}
+
+static void end_processes(struct __test_metadata *_metadata, struct _test_data_destroy *self)
+{
+	int status, i;
+
+	for (i = 0; i < NUM_KINDS; i++) {
+		if (!self->pid[i])
+			continue;
+		ASSERT_EQ(self->pid[i], waitpid(self->pid[i], &status, 0));
+		EXPECT_EQ(0, status) TH_LOG("%s: %d", kinds[i].name, WEXITSTATUS(status));
+	}
+}
+
+static void expect_results(struct __test_metadata *_metadata, struct _test_data_destroy *self,
+			   const struct _fixture_variant_destroy *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < NUM_KINDS; i++)
+		if (self->pid[i] && !shared->of[i].absent)
+			wait_for(&shared->of[i].done);
+	for (i = 0; i < NUM_KINDS; i++) {
+		if (!self->pid[i] || shared->of[i].absent)
+			continue;
+		EXPECT_EQ(v->status && !kinds[i].silent, !!shared->of[i].first)
+			TH_LOG("%s: %d", kinds[i].name, shared->of[i].first);
+	}
+}
+
+/*
+ * Whatever firmware answers, and whoever destroys the objects: in the end they are destroyed, their
+ * memory is not pinned any more, and their numbers can be used again.
+ */
+TEST_F(destroy, ends_in_the_end)
+{
+	unsigned int i;
+	int status;
+	pid_t pid;
+
+	/* Refusals of what the objects refer to, and of commands that are sent again. */
+	ASSERT_EQ(0, hca_expect("any"));
+	set_failures(_metadata, variant);
+	shared->end = variant->way == BY_EXIT;
+	if (variant->way == BY_UNBIND)
+		ASSERT_EQ(0, binding_do(&self->binding, "unbind"));
+	shared->go |= variant->way != BY_UNBIND;
+	if (variant->way == BY_USER)
+		expect_results(_metadata, self, variant);
+	if (variant->way == BY_EXIT)
+		end_processes(_metadata, self);
+	EXPECT_LE(variant->reorder ? 0 : 1, hca_inject_clear());
+	if (variant->way == BY_UNBIND) {
+		ASSERT_EQ(0, binding_do(&self->binding, "bind"));
+		ASSERT_TRUE(binding_wait_device());
+	}
+	shared->end = true;
+	shared->go = true;
+	if (variant->way != BY_EXIT)
+		end_processes(_metadata, self);
+	for (i = 0; i < NUM_KINDS; i++) {
+		EXPECT_EQ(0, shared->of[i].second) TH_LOG("%s", kinds[i].name);
+		/* libmlx5 keeps doorbell pages. */
+		EXPECT_GE(1, shared->of[i].pinned) TH_LOG("%s", kinds[i].name);
+	}
+
+	pid = child_start(create_fresh, NULL);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status) TH_LOG("%d", WEXITSTATUS(status));
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+	/* The driver has bound anew, and has created what it keeps only for queue pairs so far. */
+	if (variant->way == BY_UNBIND) {
+		EXPECT_EQ(0, hca_census_count("uctx"));
+		EXPECT_EQ(0, hca_census_count("umem"));
+	} else {
+		EXPECT_STREQ("", hca_census_delta_within(3000));
+	}
+}
+
+/* ---- commands that create objects ------------------------------------------------------------ */
+
+/* Is told that it has no object, while the device may use the memory of one. */
+static int own_lost(void *arg, int ready)
+{
+	const struct kind *kind = arg;
+	unsigned int i = kind - kinds;
+	struct env e = {};
+	long pinned;
+
+	if (env_open(&e))
+		return 1;
+	shared->of[i].absent = kind->has && !kind->has(&e);
+	pinned = uv_pinned_pages();
+	if (child_ready(ready))
+		return 2;
+	wait_for(&shared->go);
+	if (shared->of[i].absent)
+		return 0;
+	if (kind->create(&e))
+		return 3;
+	shared->of[i].pinned = uv_pinned_pages() - pinned;
+	return 0;
+}
+
+/* The HCA creates objects and answers too late; a reset destroys them. */
+FIXTURE(create) { };
+
+FIXTURE_SETUP(create)
+{
+}
+
+FIXTURE_TEARDOWN(create)
+{
+}
+
+TEST_F_TIMEOUT(create, lost_object_keeps_its_memory_until_the_device_is_reset, 300)
+{
+	pid_t pid[NUM_KINDS] = {};
+	char path[512], pci[256];
+	struct binding b;
+	unsigned int i, j, n;
+	int status;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	if (!patience_ms())
+		SKIP(return, PATIENT);
+	ASSERT_EQ(0, binding_find(&b));
+	ASSERT_EQ(0, binding_pci(&b, pci, sizeof(pci)));
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	ASSERT_NE(MAP_FAILED, shared);
+	census_after_first_use(_metadata, IBV_QPT_RC);
+	census_after_first_use(_metadata, IBV_QPT_XRC_SEND);
+	/* User ids and domains that lost objects belong to cannot be destroyed. */
+	ASSERT_EQ(0, hca_expect("any"));
+	for (i = 0; i < NUM_KINDS; i++) {
+		if (!kinds[i].pins)
+			continue;
+		pid[i] = child_start(own_lost, (void *)&kinds[i]);
+		ASSERT_LT(0, pid[i]) TH_LOG("%s", kinds[i].name);
+	}
+	for (i = 0; i < NUM_KINDS; i++) {
+		for (n = 0, j = 0; j < NUM_KINDS; j++)
+			n += kinds[j].pins && !strcmp(kinds[i].create_op, kinds[j].create_op);
+		if (kinds[i].pins)
+			ASSERT_EQ(0, hca_do("inject cmd delay %lu %u %s",
+					    patience_ms() + GRACE_MS + LATE_MS, n,
+					    kinds[i].create_op));
+	}
+	shared->go = true;
+	for (i = 0; i < NUM_KINDS; i++) {
+		if (!pid[i])
+			continue;
+		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
+		EXPECT_EQ(0, status) TH_LOG("%s: %d", kinds[i].name, WEXITSTATUS(status));
+		EXPECT_TRUE(shared->of[i].absent || shared->of[i].pinned > 0)
+			TH_LOG("%s", kinds[i].name);
+	}
+	EXPECT_LE(1, hca_inject_clear());
+	pid[0] = child_start(create_fresh, NULL);
+	ASSERT_LT(0, pid[0]);
+	ASSERT_EQ(pid[0], waitpid(pid[0], &status, 0));
+	EXPECT_EQ(0, status) TH_LOG("%d", WEXITSTATUS(status));
+	snprintf(path, sizeof(path), "%s/reset", pci);
+	ASSERT_EQ(0, write_file(path, "1"));
+	EXPECT_TRUE(device_recovers());
+	EXPECT_STREQ("", objects_of_before());
+	munmap(shared, sizeof(*shared));
+}
+
+TEST_HARNESS_MAIN
