@@ -572,7 +572,11 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
 	err = mmu_interval_notifier_insert(&leaf->notifier, mm, leaf->start,
 					   leaf->num_pages << PAGE_SHIFT, &odp_leaf_notifier_ops);
 	mmput_async(mm);
-	return err;
+	/*
+	 * The first notifier of an address space is inserted with all of its locks held, which a
+	 * signal interrupts. Programs do not expect EINTR: have the kernel call the verb again.
+	 */
+	return err == -EINTR && !fatal_signal_pending(current) ? -ERESTARTNOINTR : err;
 }
 
 /**
@@ -586,8 +590,9 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
  * May sleep.
  *
  * Return: the leaf with one reference, or an ERR_PTR: -EOVERFLOW for a range that wraps around,
- * -EOPNOTSUPP if the device may need bounce buffers, -EFAULT if the process is being killed,
- * -ENOMEM, or the errno of a firmware refusal.
+ * -EOPNOTSUPP if the device may need bounce buffers, -EFAULT or -EINTR if the process is being
+ * killed, -ERESTARTNOINTR if a signal has interrupted the function, -ENOMEM, or the errno of a
+ * firmware refusal.
  */
 struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,
 					 u64 length, u64 iova)
