@@ -187,9 +187,9 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  * @iova: first address of the region as work requests name it, with the page offset of @start
  * @access: enum ib_access_flags, including IB_ACCESS_ON_DEMAND
  *
- * Implements ibv_reg_mr(3) with IBV_ACCESS_ON_DEMAND: creates a key with no page
- * mapped (CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits, or a free key of the pool
- * that UMR fills). May sleep.
+ * Implements ibv_reg_mr(3) with IBV_ACCESS_ON_DEMAND: creates a key (CREATE_MKEY, struct
+ * mlx5_ifc_create_mkey_in_bits, or a free key of the pool that UMR fills), and maps the pages of an
+ * explicit region that the process has already. May sleep.
  *
  * Return: the region, or an ERR_PTR: -EINVAL and -EOPNOTSUPP as mlx5_ib_reg_user_mr(),
  * -EOPNOTSUPP also with IB_ACCESS_MW_BIND, if UMR does not work any more, and if the device may
@@ -222,6 +222,9 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (err)
 		return ERR_PTR(err);
 	mlx5_ib_publish_mr(dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
+	/* As for faults: no page is mapped while UMR fails. */
+	if (!implicit && !mlx5_ib_umr_await(dev))
+		mlx5_ib_odp_leaf_map_present(mr->leaf);
 	return &no_free_ptr(mr)->mr.ibmr;
 }
 

@@ -312,6 +312,7 @@ int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iov
 struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,
 					 u64 length, u64 iova);
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf);
+void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf);
 void mlx5_ib_odp_leaf_unmap_dead(struct odp_leaf *leaf);
 int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req);
 

@@ -526,6 +526,72 @@ int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned lo
 	return had_all;
 }
 
+/* Whether the process has a page in [@va, @end), which is in one chunk. @page is for the pages. */
+static bool odp_leaf_is_touched(struct odp_leaf *leaf, u64 va, u64 end, void *page)
+{
+	size_t i, num = (PAGE_ALIGN(end) - (va & PAGE_MASK)) >> PAGE_SHIFT;
+	const unsigned long *pfns = page;
+
+	if (odp_leaf_fault_and_lock(leaf, va, end, 0, page))
+		return false;
+	mutex_unlock(&leaf->lock);
+	for (i = 0; i < num; i++)
+		if (pfns[i] & HMM_PFN_VALID)
+			return true;
+	return false;
+}
+
+/*
+ * Find the next mapping of the current process at or after *@va in which there can be pages, and
+ * set *@va and *@stop to the part of it before @end. A mapping of anonymous memory that nobody has
+ * written to is passed over without a look at its page tables, however large it is.
+ */
+static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+
+	mmap_read_lock(mm);
+	vma = find_vma(mm, *va);
+	while (vma && vma->vm_start < end && vma_is_anonymous(vma) && !vma->anon_vma)
+		vma = find_vma(mm, vma->vm_end);
+	if (vma) {
+		*va = max_t(u64, *va, vma->vm_start);
+		*stop = min_t(u64, end, vma->vm_end);
+	}
+	mmap_read_unlock(mm);
+	return vma && *va < end;
+}
+
+/**
+ * mlx5_ib_odp_leaf_map_present - map the pages that the process has into the device
+ * @leaf: the leaf of a new region of the current process
+ *
+ * So the device does not fault on memory that the process has used. Faults in no page; the device
+ * may write to what the page tables allow to write to. Pages that cannot be mapped are left out.
+ * May sleep; takes mmap_lock and the leaf's lock.
+ */
+void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
+{
+	u64 va = leaf->start, end = va + ((u64)leaf->num_pages << PAGE_SHIFT), mapped, stop;
+
+	void *page __free(free_page) = (void *)__get_free_page(GFP_KERNEL);
+
+	while (page && odp_leaf_next_mapping(&va, end, &mapped)) {
+		for (; va < mapped; va = stop) {
+			stop = va + MLX5_IB_ODP_CHUNK_BYTES -
+			       ((va - leaf->start) & (MLX5_IB_ODP_CHUNK_BYTES - 1));
+			stop = min(stop, mapped);
+			if (fatal_signal_pending(current))
+				return;
+			if (odp_leaf_is_touched(leaf, va, stop, page) &&
+			    odp_leaf_page_in_chunk(leaf, va, stop, 0, page) < 0)
+				return;
+			cond_resched();
+		}
+	}
+}
+
 /**
  * mlx5_ib_odp_leaf_unmap_dead - release the pages of a leaf whose key has been destroyed
  * @leaf: the leaf, with its lock held
