@@ -156,4 +156,21 @@ TEST_F(advice, beyond_the_end_of_the_region_is_refused)
 	EXPECT_EQ(0, ibv_dereg_mr(part));
 }
 
+/* The region allows writing, the mapping of the process does not. */
+TEST_F(advice, to_write_where_the_process_may_not_is_refused)
+{
+	const uint32_t flush = IBV_ADVISE_MR_FLAG_FLUSH;
+	struct paged *o = &self->o;
+
+	fill(o->mem, LEN, 2);
+	ASSERT_EQ(0, mprotect(o->mem, LEN, PROT_READ));
+	EXPECT_EQ(EPERM, paged_advise(o, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, flush, o->mem, LEN,
+				      o->mr->lkey));
+	EXPECT_EQ(0, paged_advise(o, IBV_ADVISE_MR_ADVICE_PREFETCH, flush, o->mem, LEN,
+				  o->mr->lkey));
+	ASSERT_EQ(0, mprotect(o->mem, LEN, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(0, paged_advise(o, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, flush, o->mem, LEN,
+				  o->mr->lkey));
+}
+
 TEST_HARNESS_MAIN

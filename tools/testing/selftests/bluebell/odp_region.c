@@ -10,6 +10,8 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 
 #include "klog.h"
 #include "paged_setup.h"
@@ -603,6 +605,134 @@ TEST_F(implicit, recovers_after_failed_umr)
 	EXPECT_TRUE(check_fill(o->mem, LEN, 2));
 	EXPECT_EQ(0, ibv_dereg_mr(all));
 	EXPECT_CENSUS_UNCHANGED();
+}
+
+/* Read and write all pages of a region, in an order that helps no read-ahead. */
+static int access_all_pages(struct paged *o, struct ibv_mr *mr)
+{
+	size_t i, at;
+	int ret = 0;
+
+	for (i = 0; i < PAGES && !ret; i++) {
+		at = i * 7 % PAGES * UV_PAGE;
+		ret = paged_run(o, READ, o->p.buf[0], o->p.mr->lkey, mr->addr + at, mr->rkey, 1);
+		if (!ret)
+			ret = paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, mr->addr + at,
+					mr->rkey, 1);
+	}
+	return ret;
+}
+
+/* The process has used the memory before it registers the memory. */
+TEST_F(region, over_touched_memory_does_not_fault)
+{
+	struct paged *o = &self->o;
+	uint8_t *other;
+	struct ibv_mr *mr;
+	long faults;
+
+	fill(o->mem, LEN, 1);
+	mr = paged_reg(o, false);
+	ASSERT_NE(NULL, mr);
+	faults = hca_counter("page_faults");
+	EXPECT_EQ(0, access_all_pages(o, mr));
+	EXPECT_EQ(faults, hca_counter("page_faults"));
+	/* Another mapping, the middle of which has been used. */
+	other = paged_map(NULL);
+	ASSERT_NE(MAP_FAILED, other);
+	fill(other + LEN / 4, LEN / 2, 2);
+	ASSERT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, LEN, 0));
+	EXPECT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, other + LEN / 4, mr->rkey,
+			       LEN / 2));
+	EXPECT_EQ(faults, hca_counter("page_faults"));
+	EXPECT_EQ(0, access_all_pages(o, mr));
+	EXPECT_LT(faults, hca_counter("page_faults"));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	munmap(other, LEN);
+}
+
+/* The device may not write to pages that the process only reads, until it faults on them. */
+TEST_F(region, over_memory_for_reading_faults_on_writes_only)
+{
+	struct paged *o = &self->o;
+	volatile uint8_t sum = 0;
+	struct ibv_mr *mr;
+	long faults;
+	size_t i;
+
+	/* Reading maps the zero page. */
+	for (i = 0; i < LEN; i += UV_PAGE)
+		sum += o->mem[i];
+	mr = paged_reg(o, false);
+	ASSERT_NE(NULL, mr);
+	faults = hca_counter("page_faults");
+	fill(o->p.buf[0], LEN, 3);
+	EXPECT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
+	EXPECT_LT(faults, hca_counter("page_faults"));
+	EXPECT_TRUE(check_fill(o->mem, LEN, 3));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+#define SIGNAL_US 300	/* between two signals */
+#define SIGNAL_ROUNDS 20
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int sig)
+{
+	signals++;
+}
+
+/* The first paged region of an address space, which signals arrive at all the time. */
+static int register_under_signals(void)
+{
+	const struct itimerval often = { { .tv_usec = SIGNAL_US }, { .tv_usec = SIGNAL_US } };
+	const struct sigaction action = { .sa_handler = count_signal };
+	const struct itimerval never = {};
+	struct ibv_mr *mr;
+	struct rdma r;
+	void *mem;
+	int err;
+
+	mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED || rdma_open(&r))
+		return 1;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (signals < 2)
+		;
+	mr = ibv_reg_mr(r.pd, mem, UV_PAGE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	err = errno;
+	setitimer(ITIMER_REAL, &never, NULL);
+	if (!mr)
+		return err;
+	ibv_dereg_mr(mr);
+	rdma_close(&r);
+	return 0;
+}
+
+TEST(signal_does_not_make_a_registration_fail)
+{
+	int i, status;
+	struct rdma r;
+	bool has;
+	pid_t pid;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	ASSERT_EQ(0, rdma_open(&r));
+	has = rdma_has_odp(r.ctx);
+	rdma_close(&r);
+	if (!has)
+		SKIP(return, NO_ODP);
+	for (i = 0; i < SIGNAL_ROUNDS; i++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(register_under_signals());
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status) TH_LOG("errno %d", WEXITSTATUS(status));
+	}
 }
 
 TEST_HARNESS_MAIN
