@@ -246,12 +246,14 @@ static void key_of_its_domain_maps_its_pages(struct kunit *test)
 
 #define TABLE_KEY	0x765400
 #define TABLE_ENTRIES	4
+#define LONG_TABLE	200
 
 /* What firmware answers to QUERY_MKEY, and how often it was asked. */
 static struct {
 	u32 pdn;
 	u64 start;
-	struct mlx5_klm klm[TABLE_ENTRIES];
+	unsigned int entries;
+	struct mlx5_klm klm[LONG_TABLE];
 	unsigned int queries;
 	int err;
 } table;
@@ -259,6 +261,7 @@ static struct {
 static int table_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 		    int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
+	size_t bytes = out_size - MLX5_BYTE_OFF(query_mkey_out, bsf0_klm0_pas_mtt0_1);
 	void *mkc = MLX5_ADDR_OF(query_mkey_out, out, memory_key_mkey_entry);
 	struct kunit *test = kunit_get_current_test();
 
@@ -266,16 +269,17 @@ static int table_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, voi
 		return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 	table.queries++;
 	KUNIT_EXPECT_EQ(test, MLX5_GET(query_mkey_in, in, mkey_index), TABLE_KEY >> 8);
-	KUNIT_EXPECT_EQ(test, out_size, MLX5_BYTE_OFF(query_mkey_out, bsf0_klm0_pas_mtt0_1) +
-					sizeof(table.klm));
+	KUNIT_ASSERT_LE(test, bytes, table.entries * sizeof(*table.klm));
+	/* A short table is read at once. */
+	if (table.entries == TABLE_ENTRIES)
+		KUNIT_EXPECT_EQ(test, bytes, TABLE_ENTRIES * sizeof(*table.klm));
 	if (table.err)
 		return table.err;
 	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KLMS);
 	MLX5_SET(mkc, mkc, pd, table.pdn);
 	MLX5_SET64(mkc, mkc, start_addr, table.start);
 	MLX5_SET64(mkc, mkc, len, BYTES);
-	memcpy(MLX5_ADDR_OF(query_mkey_out, out, bsf0_klm0_pas_mtt0_1), table.klm,
-	       sizeof(table.klm));
+	memcpy(MLX5_ADDR_OF(query_mkey_out, out, bsf0_klm0_pas_mtt0_1), table.klm, bytes);
 	return 0;
 }
 
@@ -292,6 +296,7 @@ static void set_table(struct kunit *test, struct env *env, u32 pdn)
 {
 	memset(&table, 0, sizeof(table));
 	table.pdn = pdn;
+	table.entries = TABLE_ENTRIES;
 	table.start = mock_buffer(env->mock, REGION);
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
 }
@@ -324,6 +329,31 @@ static void table_of_keys_leads_to_its_pages(struct kunit *test)
 						 mock_buffer(env->mock, REGION + 3)), 0);
 	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
 						 mock_buffer(env->mock, REGION + 5)), 0);
+	destroy_table(dev, &key);
+	free_env(test, env);
+}
+
+/*
+ * The first 64 entries do not reach the end of the range, so the whole table is read; the range has
+ * more pieces than fit in one reading, so the same is done for the rest of it.
+ */
+static void long_table_of_keys_is_read_as_far_as_needed(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = LONG_TABLE };
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+	unsigned int i;
+
+	set_table(test, env, PDN);
+	table.entries = LONG_TABLE;
+	for (i = 0; i < BYTES - 20; i++)
+		set_entry(env, i, 1, env->mr->lkey, 3);
+	set_entry(env, i, 20, env->mr->lkey, 5);
+	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, table.queries, 4);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
 	destroy_table(dev, &key);
 	free_env(test, env);
 }
@@ -803,6 +833,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(key_of_another_domain_maps_no_page),
 	KUNIT_CASE(key_of_its_domain_maps_its_pages),
 	KUNIT_CASE(table_of_keys_leads_to_its_pages),
+	KUNIT_CASE(long_table_of_keys_is_read_as_far_as_needed),
 	KUNIT_CASE(table_of_keys_that_leads_nowhere_maps_no_page),
 	KUNIT_CASE(table_of_keys_of_another_domain_maps_no_page),
 	KUNIT_CASE_PARAM(receive_list_starts_behind_the_signature, recv_gen_params),
