@@ -267,11 +267,12 @@ int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return err;
 }
 
+/* @buf is zeroed if firmware does not answer: an orphan has it. */
 static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 			 struct mlx5_ib_buf *buf, int entries)
 {
+	int inlen, err;
 	void *cqc;
-	int inlen;
 
 	lockdep_assert_held(&cq->resize_lock);
 	/* Only the CQ of a user moves to another buffer. */
@@ -290,7 +291,14 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	MLX5_SET(cqc, cqc, cqe_sz, cq->cqe_stride);
 	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
 	mlx5_ib_fill_cqc_buf(cqc, &buf->geo);
-	return mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
+	err = mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
+	/* The device may use the one or the other buffer. */
+	if (err == -ETIMEDOUT) {
+		mlx5_ib_orphan_keep_lost(dev, "a new buffer of a CQ",
+					 &(struct mlx5_ib_queue_mem){ .buf = *buf });
+		*buf = (struct mlx5_ib_buf){};
+	}
+	return err;
 }
 
 /**
@@ -343,12 +351,6 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	if (err)
 		return err;
 	err = cq_resize_cmd(dev, cq, &buf, entries);
-	if (err == -ETIMEDOUT) {
-		/* The device may use the one or the other buffer. */
-		mlx5_ib_orphan_keep_lost(dev, "a new buffer of a CQ",
-					 &(struct mlx5_ib_queue_mem){ .buf = buf });
-		return err;
-	}
 	if (!err) {
 		swap(cq->mem.buf, buf);
 		ibcq->cqe = entries - 1;
