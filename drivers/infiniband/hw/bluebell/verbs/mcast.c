@@ -38,12 +38,14 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  * @lid: of the group; the device does not look at it
  *
  * Implements ibv_detach_mcast(3) and ib_detach_mcast() with DETACH_FROM_MCG (struct
- * mlx5_ifc_detach_from_mcg_in_bits). ib_core does not detach a second time, and does not destroy a
- * queue pair that it could not detach. So a refused command is repeated, and becomes an orphan if
- * firmware goes on refusing it: it is repeated before the queue pair is destroyed. May sleep, a
- * third of a second if firmware refuses.
+ * mlx5_ifc_detach_from_mcg_in_bits). ib_core does not detach a process's queue pair a second time,
+ * and does not destroy a queue pair that it could not detach. So a refused command is repeated, and
+ * becomes an orphan if firmware goes on refusing it: it is repeated before the queue pair is
+ * destroyed. May sleep, a third of a second if firmware refuses.
  *
- * Return: 0. If firmware has refused, the log says so, and the queue pair may still receive.
+ * Return: 0 for the queue pair of a process: if firmware has refused, the log says so, and the
+ * queue pair may still receive. Or the errno of a firmware that refuses to detach the queue pair of
+ * a kernel consumer, which can detach it once more.
  */
 int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
@@ -55,6 +57,8 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	unsigned int pause = 0;
 	int err;
 
+	if (!mem.context)
+		return mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
 	do {
 		err = mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
 	} while (err && err != -ETIMEDOUT && mlx5_ib_fw_pause(&pause));
