@@ -297,7 +297,8 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 /**
  * mlx5_ib_dereg_mr - deregister a region
  * @ibmr: the region; freed if all goes well
- * @udata: not used
+ * @udata: of the process whose region it is; NULL for a kernel consumer, and for a region that
+ *	could not replace another one
  *
  * The key is destroyed before the memory is unpinned. May sleep.
  *
@@ -308,7 +309,8 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct mlx5_ib_mr *mr = to_mmr(ibmr);
 
-	mr->closing = mlx5_ib_is_closing(ibmr->uobject);
+	/* Regions of kernel consumers have a list entry in the place of the uobject. */
+	mr->closing = udata && mlx5_ib_is_closing(ibmr->uobject);
 	return mr->ops->dereg(mr);
 }
 
