@@ -221,6 +221,7 @@ static void created_number_is_looked_for(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_fw_attempt_begin(mock->dev, &attempt, cmd, sizeof(cmd)));
 	/* The command was in flight: whatever its result says. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_attempt_end(mock->dev, &attempt, -ETIMEDOUT), 0);
+	KUNIT_EXPECT_TRUE(test, attempt.failed);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_object(mock->dev, UID, c->destroy, number,
 							&(struct mlx5_ib_fw_attempt){}), 0);
 }

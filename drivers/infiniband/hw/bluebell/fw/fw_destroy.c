@@ -99,11 +99,12 @@ bool mlx5_ib_fw_attempt_begin(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt
 int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt, int err)
 {
 	guard(spinlock)(&dev->attempts.lock);
+	/* mlx5_core keeps a CQ for which the command has failed, also if the CQ is gone. */
+	attempt->failed |= err;
 	if (attempt->replaced)
 		return 0;
 	if (err == -ENOENT)
 		err = attempt->unanswered ? 0 : -EINVAL;
-	attempt->failed |= err;
 	attempt->unanswered |= err == -ETIMEDOUT;
 	if (!err || !attempt->unanswered)
 		hash_del(&attempt->node);
