@@ -343,9 +343,14 @@ static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 
 	if (err)
 		return err;
-	/* Orphans of closed contexts may share a page of doorbell records. */
-	scoped_guard(mutex, &dev->orphans.lock)
+	/* Those of an open context may have the last reference to a UAR, which takes a command. */
+	if (orphan->mem.context) {
 		orphan_free_mem(dev, &orphan->mem);
+	} else {
+		/* Those of closed contexts may share a page of doorbell records. */
+		guard(mutex)(&dev->orphans.lock);
+		orphan_free_mem(dev, &orphan->mem);
+	}
 	list_del(&orphan->node);
 	kfree(orphan);
 	return 0;
