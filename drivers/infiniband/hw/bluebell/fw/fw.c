@@ -96,8 +96,21 @@ static int fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int 
 	return err && err != -EREMOTEIO && fw_device_is_gone(dev->mdev) ? -ENXIO : err;
 }
 
-static int fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
-		   void *arg)
+/**
+ * mlx5_ib_fw_send - send a command
+ * @dev: device
+ * @in: the command
+ * @in_size: bytes of @in
+ * @out: the answer
+ * @out_size: bytes of @out
+ * @arg: not used
+ *
+ * For mlx5_ib_fw_exec_via(). May sleep.
+ *
+ * Return: as mlx5_ib_fw_exec().
+ */
+int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+		    void *arg)
 {
 	int err = fw_do(dev, in, in_size, out, out_size);
 
@@ -148,7 +161,7 @@ int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, vo
 int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 		    int out_size)
 {
-	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send, NULL);
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, mlx5_ib_fw_send, NULL);
 }
 
 static int fw_send_raw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,

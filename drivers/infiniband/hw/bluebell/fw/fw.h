@@ -66,6 +66,8 @@ int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 			int out_size);
 int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 			  struct mlx5_ib_fw_async *async);
+int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+		    void *arg);
 int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
 			      int out_size, void *arg);
 int mlx5_ib_fw_call_core(struct mlx5_ib_dev *dev, u16 opcode, mlx5_ib_fw_send_t send, void *arg);
@@ -125,6 +127,8 @@ int mlx5_ib_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_f
 
 /* fw_destroy.c */
 void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number);
+int mlx5_ib_fw_destroy_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen,
+			   struct mlx5_ib_fw_attempt *attempt, mlx5_ib_fw_send_t first, void *arg);
 int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen,
 			    struct mlx5_ib_fw_attempt *attempt);
 int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,

@@ -196,30 +196,59 @@ int mlx5_ib_init_fw_attempts(struct mlx5_ib_dev *dev)
 	return 0;
 }
 
-static int fw_send_attempt(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen,
-			   const struct mlx5_ib_fw_attempt *attempt)
+static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+			   void *arg)
 {
-	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
-	int err;
+	int err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
 
-	if (attempt->quiet) {
-		err = mlx5_ib_fw_exec_raw(dev, uid, in, inlen, out, sizeof(out));
-		return mlx5_ib_fw_is_unknown(err, out) ? -ENOENT : err;
-	}
-	if (attempt->unanswered)
-		return mlx5_ib_fw_exec_if_exists(dev, uid, in, inlen, out, sizeof(out));
-	return mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
+	return mlx5_ib_fw_is_unknown(err, out) ? -ENOENT : err;
 }
 
 /**
- * mlx5_ib_fw_send_destroy - send a command that destroys an object
+ * mlx5_ib_fw_destroy_via - destroy an object by a command that another function sends at first
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: the command, complete
  * @inlen: bytes of @in
  * @attempt: of the object; zeroed before the first call
+ * @first: sends the command, or has mlx5_core send it. Called once: if it fails, the command is
+ *	sent by this file from then on
+ * @arg: for @first
  *
  * A command that is not answered is sent again, once. May sleep.
+ *
+ * Return: as mlx5_ib_fw_send_destroy().
+ */
+int mlx5_ib_fw_destroy_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen,
+			   struct mlx5_ib_fw_attempt *attempt, mlx5_ib_fw_send_t first, void *arg)
+{
+	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)];
+	mlx5_ib_fw_send_t send;
+	bool repeat;
+	int err;
+
+	do {
+		if (!mlx5_ib_fw_attempt_begin(dev, attempt, in, inlen))
+			return 0;
+		repeat = !attempt->unanswered;
+		send = attempt->failed ? mlx5_ib_fw_send_if_exists : first;
+		memset(out, 0, sizeof(out));
+		err = mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, sizeof(out),
+					  attempt->quiet ? fw_send_quietly : send, arg);
+		err = mlx5_ib_fw_attempt_end(dev, attempt, err);
+	} while (err == -ETIMEDOUT && repeat);
+	return err;
+}
+
+/**
+ * mlx5_ib_fw_send_destroy - send a command that destroys an object
+ * @dev: as for mlx5_ib_fw_destroy_via()
+ * @uid: as for mlx5_ib_fw_destroy_via()
+ * @in: as for mlx5_ib_fw_destroy_via()
+ * @inlen: as for mlx5_ib_fw_destroy_via()
+ * @attempt: as for mlx5_ib_fw_destroy_via()
+ *
+ * May sleep.
  *
  * Return: 0, also if an earlier command has destroyed the object though it was not answered; or a
  * negative errno, and then the owner calls again, passes @attempt on, or gives up with
@@ -228,17 +257,7 @@ static int fw_send_attempt(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen
 int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen,
 			    struct mlx5_ib_fw_attempt *attempt)
 {
-	bool repeat;
-	int err;
-
-	do {
-		if (!mlx5_ib_fw_attempt_begin(dev, attempt, in, inlen))
-			return 0;
-		repeat = !attempt->unanswered;
-		err = mlx5_ib_fw_attempt_end(dev, attempt,
-					     fw_send_attempt(dev, uid, in, inlen, attempt));
-	} while (err == -ETIMEDOUT && repeat);
-	return err;
+	return mlx5_ib_fw_destroy_via(dev, uid, in, inlen, attempt, mlx5_ib_fw_send, NULL);
 }
 
 /**

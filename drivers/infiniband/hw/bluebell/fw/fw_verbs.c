@@ -245,23 +245,11 @@ static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
 static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 			      struct mlx5_ib_fw_attempt *attempt)
 {
-	u32 out[MLX5_ST_SZ_DW(destroy_cq_out)];
 	u32 in[MLX5_ST_SZ_DW(destroy_cq_in)];
-	bool repeat;
-	int err;
 
-	do {
-		mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DESTROY_CQ, mcq->cqn);
-		if (!mlx5_ib_fw_attempt_begin(dev, attempt, in, sizeof(in)))
-			return 0;
-		repeat = !attempt->unanswered;
-		memset(out, 0, sizeof(out));
-		err = mlx5_ib_fw_exec_via(dev, mcq->uid, in, sizeof(in), out, sizeof(out),
-					  attempt->failed ? mlx5_ib_fw_send_if_exists :
-							    fw_core_destroy_cq, mcq);
-		err = mlx5_ib_fw_attempt_end(dev, attempt, err);
-	} while (err == -ETIMEDOUT && repeat);
-	return err;
+	mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DESTROY_CQ, mcq->cqn);
+	return mlx5_ib_fw_destroy_via(dev, mcq->uid, in, sizeof(in), attempt, fw_core_destroy_cq,
+				      mcq);
 }
 
 /* After a failure mlx5_core has not waited for the handlers: wait, and release its reference. */
