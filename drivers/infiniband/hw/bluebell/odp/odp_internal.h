@@ -8,6 +8,7 @@
  *  odp_tree.c	implicit regions: a tree of keys with leaves at the bottom
  *  odp_dmabuf.c	regions over a dma-buf
  *  odp_leaf.c	a key over pages of a process, and the MMU notifier that unmaps them
+ *  odp_chunk.c	the mapped pages of a leaf and its translation entries
  *  odp_fault.c	the device's page faults: event queue, resolution, answer
  *  odp_walk.c	the paged regions that a key leads to, perhaps through other keys
  *  odp_mr.c	regions of every kind by key, with references, paging in through
@@ -56,6 +57,9 @@ struct odp_key {
 	u64 base;
 	bool linked;
 };
+
+/* A table that the memory cgroup has no room for is refused; no process is killed for it. */
+#define MLX5_IB_ODP_GFP		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /* Pages that a chunk of a leaf has tables for. One UMR maps them all. */
 #define MLX5_IB_ODP_CHUNK_PAGES	(PAGE_SIZE / sizeof(__be64))
@@ -307,6 +311,15 @@ struct mm_struct *mlx5_ib_odp_mr_get_mm(const struct odp_mr *mr);
 bool mlx5_ib_odp_mr_is_closing(const struct odp_mr *mr);
 int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
 			   u32 nmtts);
+
+/* odp_chunk.c */
+struct odp_chunk *mlx5_ib_odp_chunk_get(struct odp_leaf *leaf, size_t index);
+void mlx5_ib_odp_chunk_put(struct odp_leaf *leaf, size_t index);
+bool mlx5_ib_odp_has_pages(struct odp_leaf *leaf, size_t first, size_t num, unsigned long req);
+int mlx5_ib_odp_map(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t first, size_t num,
+		    void *page);
+void mlx5_ib_odp_clear(struct odp_leaf *leaf, size_t first, size_t end);
+void mlx5_ib_odp_unmap(struct odp_leaf *leaf, size_t first, size_t end);
 
 /* odp_leaf.c */
 struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,

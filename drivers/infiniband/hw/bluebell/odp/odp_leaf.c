@@ -4,10 +4,6 @@
  * mapped; page-in writes translation entries for the pages that the device needs, and the
  * MMU notifier clears the entries of pages before the process loses them.
  *
- * The tables of a leaf are allocated in chunks when pages are mapped, and freed when the last page
- * of a chunk has been unmapped, so that a leaf over memory that the process does not have costs
- * next to nothing.
- *
  * struct ib_umem_odp is not used, because its tables are of the size of the leaf and not charged to
  * the process, and because ib_umem_odp_map_dma_and_lock() has hmm_range_fault() write to the
  * list of mapped pages without a lock. hmm_range_fault() may write back what it has read of an
@@ -15,10 +11,8 @@
  * names a page that the process no longer has.
  */
 
-#include <linux/dma-mapping.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
-#include <linux/pci-p2pdma.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -26,242 +20,8 @@
 #include "layout/layout_mkey.h"
 #include "layout/layout_odp.h"
 #include "layout/refuse.h"
-#include "lib/orphan.h"
 #include "lib/umr.h"
 #include "odp/odp_internal.h"
-
-/* A table that the memory cgroup has no room for is refused; no process is killed for it. */
-#define ODP_GFP		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
-
-static struct device *odp_leaf_device(const struct odp_leaf *leaf)
-{
-	return leaf->mr->odp->dev->dma_device;
-}
-
-/* ---- chunks ---------------------------------------------------------------------- */
-
-static void odp_chunk_free(struct device *device, struct odp_chunk *chunk)
-{
-	if (!chunk)
-		return;
-	hmm_dma_map_free(device, &chunk->map);
-	kfree(chunk->mtt);
-	kfree(chunk);
-}
-
-static struct odp_chunk *odp_leaf_alloc_chunk(struct odp_leaf *leaf, size_t index)
-{
-	size_t first = index * MLX5_IB_ODP_CHUNK_PAGES;
-	size_t num = min(ALIGN(leaf->num_pages, MLX5_IB_UMR_BLOCK_MTTS) - first,
-			 MLX5_IB_ODP_CHUNK_PAGES);
-	struct odp_chunk *chunk __free(kfree) = kzalloc_obj(*chunk, ODP_GFP);
-	__be64 *mtt __free(kfree) = kcalloc(num, sizeof(*mtt), ODP_GFP);
-	int err;
-
-	if (!chunk || !mtt)
-		return ERR_PTR(-ENOMEM);
-	err = hmm_dma_map_alloc(odp_leaf_device(leaf), &chunk->map, num, PAGE_SIZE);
-	if (err)
-		return ERR_PTR(err);
-	chunk->mtt = no_free_ptr(mtt);
-	return_ptr(chunk);
-}
-
-/*
- * Get the chunk of an index, allocated if there is none. The chunk stays until
- * odp_leaf_put_chunk(). Takes the lock, but allocates without it, because memory reclaim takes the
- * lock, too.
- */
-static struct odp_chunk *odp_leaf_get_chunk(struct odp_leaf *leaf, size_t index)
-{
-	struct odp_chunk *new = NULL, *chunk;
-
-	for (;;) {
-		scoped_guard(mutex, &leaf->lock) {
-			if (!leaf->chunks[index]) {
-				leaf->chunks[index] = new;
-				new = NULL;
-			}
-			chunk = leaf->chunks[index];
-			if (chunk)
-				chunk->users++;
-		}
-		if (chunk) {
-			odp_chunk_free(odp_leaf_device(leaf), new);
-			return chunk;
-		}
-		new = odp_leaf_alloc_chunk(leaf, index);
-		if (IS_ERR(new))
-			return new;
-	}
-}
-
-/* Free a chunk that has neither pages nor users. */
-static void odp_leaf_trim_chunk(struct odp_leaf *leaf, size_t index)
-{
-	struct odp_chunk *chunk = leaf->chunks[index];
-
-	lockdep_assert_held(&leaf->lock);
-	if (!chunk || chunk->npages || chunk->users)
-		return;
-	leaf->chunks[index] = NULL;
-	odp_chunk_free(odp_leaf_device(leaf), chunk);
-}
-
-static void odp_leaf_put_chunk(struct odp_leaf *leaf, size_t index)
-{
-	lockdep_assert_held(&leaf->lock);
-	WARN_ON_ONCE(!leaf->chunks[index]->users--);
-	odp_leaf_trim_chunk(leaf, index);
-}
-
-/* Undo the DMA mapping of a page, if there is one. */
-static void odp_leaf_unmap_page(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t i)
-{
-	unsigned long pfn = chunk->map.pfn_list[i];
-
-	if (hmm_dma_unmap_pfn(odp_leaf_device(leaf), &chunk->map, i)) {
-		if (pfn & HMM_PFN_WRITE)
-			set_page_dirty(compound_head(hmm_pfn_to_page(pfn)));
-		chunk->npages--;
-		leaf->npages--;
-	}
-	chunk->map.pfn_list[i] = 0;
-}
-
-/* Undo the DMA mappings of pages [@first, @end), whose translation entries are clear. */
-static void odp_leaf_unmap(struct odp_leaf *leaf, size_t first, size_t end)
-{
-	struct odp_chunk *chunk;
-	size_t stop, index;
-
-	lockdep_assert_held(&leaf->lock);
-	for (; first < end; first = stop) {
-		index = first / MLX5_IB_ODP_CHUNK_PAGES;
-		stop = min(end, (index + 1) * MLX5_IB_ODP_CHUNK_PAGES);
-		chunk = leaf->chunks[index];
-		if (!chunk)
-			continue;
-		for (; first < stop; first++)
-			odp_leaf_unmap_page(leaf, chunk, first % MLX5_IB_ODP_CHUNK_PAGES);
-		odp_leaf_trim_chunk(leaf, index);
-	}
-}
-
-/* ---- clearing of translation entries ------------------------------------------------ */
-
-/* UMR failed, so that the entries are still valid: destroy the key. */
-static void odp_leaf_kill(struct odp_leaf *leaf)
-{
-	lockdep_assert_held(&leaf->lock);
-	mlx5_ib_mkey_kill(leaf->mr->odp->dev, leaf->key.mkey);
-	leaf->dead = true;
-}
-
-/* Write a few entries, which start at @mtt in a chunk, to the key. The UMR itself carries them. */
-static int odp_leaf_write_inline(struct odp_leaf *leaf, size_t first, size_t num,
-				 const __be64 *mtt)
-{
-	struct mlx5_ib_umr_wqe wqe = {};
-
-	memcpy(mlx5_ib_umr_fill_inline(&wqe, leaf->key.mkey->key,
-				       mlx5_ib_mtt_octowords(first),
-				       mlx5_ib_mtt_octowords(num)),
-	       mtt, num * sizeof(*mtt));
-	return mlx5_ib_umr_exec(leaf->mr->odp->dev, &wqe);
-}
-
-/*
- * Clear entries [@first, @end) of one block, numbered in @chunk, the first entry of which is number
- * @base of the key. A UMR writes whole blocks, so the other entries of the block are written again
- * as they are.
- */
-static void odp_leaf_clear_in_block(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
-				    size_t first, size_t end)
-{
-	size_t block = ALIGN_DOWN(first, MLX5_IB_UMR_BLOCK_MTTS);
-	size_t bytes = (end - first) * sizeof(*chunk->mtt);
-
-	if (!memchr_inv(chunk->mtt + first, 0, bytes))
-		return;
-	memset(chunk->mtt + first, 0, bytes);
-	if (!leaf->dead && odp_leaf_write_inline(leaf, base + block, MLX5_IB_UMR_BLOCK_MTTS,
-						 chunk->mtt + block))
-		odp_leaf_kill(leaf);
-}
-
-/* Entries that are clear in the chunks, and that one UMR has yet to clear in the device. */
-struct odp_run {
-	size_t first;
-	size_t num;
-};
-
-static void odp_leaf_clear_run(struct odp_leaf *leaf, struct odp_run *run)
-{
-	if (run->num && !leaf->dead &&
-	    mlx5_ib_umr_clear(leaf->mr->odp->dev, leaf->key.mkey->key, run->first, run->num))
-		odp_leaf_kill(leaf);
-	run->num = 0;
-}
-
-/* Add @num entries to a run if they continue it, and otherwise start another run. */
-static void odp_leaf_add_to_run(struct odp_leaf *leaf, struct odp_run *run, size_t first,
-				size_t num)
-{
-	if (run->first + run->num != first || run->num + num > MLX5_IB_UMR_MAX_CLEAR) {
-		odp_leaf_clear_run(leaf, run);
-		run->first = first;
-	}
-	run->num += num;
-}
-
-/* Clear the entries of whole blocks, passing over blocks that are clear. */
-static void odp_leaf_clear_blocks(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
-				  size_t first, size_t end, struct odp_run *run)
-{
-	size_t num;
-
-	for (; mlx5_ib_odp_next_run(chunk->mtt, &first, end, MLX5_IB_UMR_MAX_CLEAR, &num);
-	     first += num) {
-		odp_leaf_add_to_run(leaf, run, base + first, num);
-		memset(chunk->mtt + first, 0, num * sizeof(*chunk->mtt));
-	}
-}
-
-static void odp_leaf_clear_chunk(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
-				 size_t first, size_t end, struct odp_run *run)
-{
-	size_t head = min(ALIGN(first, MLX5_IB_UMR_BLOCK_MTTS), end);
-	size_t tail = max(ALIGN_DOWN(end, MLX5_IB_UMR_BLOCK_MTTS), head);
-
-	if (first < head)
-		odp_leaf_clear_in_block(leaf, chunk, base, first, head);
-	if (head < tail)
-		odp_leaf_clear_blocks(leaf, chunk, base, head, tail, run);
-	if (tail < end)
-		odp_leaf_clear_in_block(leaf, chunk, base, tail, end);
-}
-
-/*
- * Clear entries [@first, @end): afterwards the device reaches none of their pages. If UMR fails,
- * the key is destroyed; if firmware refuses that, too, the log says so. Called with the lock held,
- * possibly from memory reclaim: allocates nothing.
- */
-static void odp_leaf_clear(struct odp_leaf *leaf, size_t first, size_t end)
-{
-	struct odp_run run = {};
-	size_t base, stop;
-
-	lockdep_assert_held(&leaf->lock);
-	for (; first < end; first = stop) {
-		base = ALIGN_DOWN(first, MLX5_IB_ODP_CHUNK_PAGES);
-		stop = min(end, base + MLX5_IB_ODP_CHUNK_PAGES);
-		if (leaf->chunks[base / MLX5_IB_ODP_CHUNK_PAGES])
-			odp_leaf_clear_chunk(leaf, leaf->chunks[base / MLX5_IB_ODP_CHUNK_PAGES],
-					     base, first - base, stop - base, &run);
-	}
-	odp_leaf_clear_run(leaf, &run);
-}
 
 /*
  * MMU notifier: unmap pages from the device before the process loses them. A range that reaches
@@ -285,8 +45,8 @@ static bool odp_leaf_invalidate(struct mmu_interval_notifier *mni,
 	if (!leaf->npages || leaf->isolated)
 		return true;
 	npages = leaf->npages;
-	odp_leaf_clear(leaf, first, last);
-	odp_leaf_unmap(leaf, first, last);
+	mlx5_ib_odp_clear(leaf, first, last);
+	mlx5_ib_odp_unmap(leaf, first, last);
 	atomic64_add(npages - leaf->npages, &leaf->mr->stat.invalidations);
 	if (leaf->emptied && (!leaf->npages || leaf->dead))
 		leaf->emptied(leaf);
@@ -348,112 +108,6 @@ static int odp_leaf_fault_and_lock(struct odp_leaf *leaf, u64 va, u64 end, unsig
 	return err == -EBUSY ? -ERESTART : err;
 }
 
-/* DMA-map the pages of @pfns that are present, and enter them into a chunk from entry @first on. */
-static int odp_leaf_map_pages(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t first,
-			      size_t num, const unsigned long *pfns)
-{
-	const unsigned long kept = HMM_PFN_DMA_MAPPED | HMM_PFN_P2PDMA | HMM_PFN_P2PDMA_BUS;
-	bool writable = ib_access_writable(leaf->mr->mr.access);
-	struct pci_p2pdma_map_state p2pdma = {};
-	dma_addr_t dma;
-	bool mapped;
-	size_t i;
-
-	lockdep_assert_held(&leaf->lock);
-	for (i = 0; i < num; i++) {
-		unsigned long *entry = &chunk->map.pfn_list[first + i];
-
-		if (!(pfns[i] & HMM_PFN_VALID))
-			continue;
-		mapped = *entry & HMM_PFN_DMA_MAPPED;
-		*entry = pfns[i] | (*entry & kept);
-		dma = hmm_dma_map_pfn(odp_leaf_device(leaf), &chunk->map, first + i, &p2pdma);
-		if (dma == DMA_MAPPING_ERROR)
-			return -EFAULT;
-		chunk->npages += !mapped;
-		leaf->npages += !mapped;
-		if (pfns[i] & HMM_PFN_WRITE && writable)
-			dma |= MLX5_EN_WR;
-		chunk->mtt[first + i] = cpu_to_be64(dma | MLX5_EN_RD);
-	}
-	return 0;
-}
-
-static void odp_leaf_put_list(const void *list)
-{
-	put_page(virt_to_page(list));
-}
-
-/*
- * Write entries of a chunk, numbered in the chunk, to the key. The UMR carries a few entries; more
- * are copied to @list, which is a page and not memory of a slab cache, because a reference keeps
- * only a page from being freed. @base is the number of the chunk's first entry.
- */
-static int odp_leaf_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
-			       size_t first, size_t num, __be64 *list)
-{
-	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
-	struct device *device = odp_leaf_device(leaf);
-	dma_addr_t dma;
-	size_t end;
-	int err;
-
-	end = ALIGN(first + num, MLX5_IB_UMR_BLOCK_MTTS);
-	first = ALIGN_DOWN(first, MLX5_IB_UMR_BLOCK_MTTS);
-	num = end - first;
-	if (num <= MLX5_IB_UMR_INLINE_MTTS)
-		return odp_leaf_write_inline(leaf, base + first, num, chunk->mtt + first);
-	memcpy(list, chunk->mtt + first, num * sizeof(*list));
-	dma = dma_map_single(device, list, num * sizeof(*list), DMA_TO_DEVICE);
-	if (dma_mapping_error(device, dma))
-		return -ENOMEM;
-	err = mlx5_ib_umr_write_list(dev, leaf->key.mkey->key, base + first, num, dma);
-	if (err && mlx5_ib_umr_is_stuck(dev)) {
-		/* The caller frees the page, which stays allocated until this reference is put. */
-		get_page(virt_to_page(list));
-		mlx5_ib_orphan_keep(dev, list, dma, num * sizeof(*list), odp_leaf_put_list);
-	} else {
-		dma_unmap_single(device, dma, num * sizeof(*list), DMA_TO_DEVICE);
-	}
-	return err;
-}
-
-/* Whether pages of one chunk are mapped already as @req asks: more advice on them costs nothing. */
-static bool odp_leaf_has_pages(struct odp_leaf *leaf, size_t first, size_t num, unsigned long req)
-{
-	u64 want = MLX5_EN_RD | (req & HMM_PFN_REQ_WRITE ? MLX5_EN_WR : 0);
-	const struct odp_chunk *chunk;
-	size_t i;
-
-	guard(mutex)(&leaf->lock);
-	chunk = leaf->chunks[first / MLX5_IB_ODP_CHUNK_PAGES];
-	if (!chunk || leaf->dead)
-		return false;
-	first %= MLX5_IB_ODP_CHUNK_PAGES;
-	for (i = first; i < first + num; i++)
-		if ((be64_to_cpu(chunk->mtt[i]) & want) != want)
-			return false;
-	return true;
-}
-
-/* Map the pages of one chunk that @page lists. @first is the number of the first in the leaf. */
-static int odp_leaf_page_in_locked(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t first,
-				   size_t num, void *page)
-{
-	size_t base = ALIGN_DOWN(first, MLX5_IB_ODP_CHUNK_PAGES);
-	int err;
-
-	if (leaf->dead)
-		return -EIO;
-	err = odp_leaf_map_pages(leaf, chunk, first - base, num, page) ?:
-	      odp_leaf_write_mtts(leaf, chunk, base, first - base, num, page);
-	if (err) {
-		odp_leaf_clear(leaf, first, first + num);
-		odp_leaf_unmap(leaf, first, first + num);
-	}
-	return err;
-}
-
 /*
  * Map [@va, @end), which is in one chunk of a leaf, into the device. @page has room for the pages
  * that are found and, after that, for their translation entries. Returns 1 if they were mapped
@@ -468,17 +122,17 @@ static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsign
 	struct odp_chunk *chunk;
 	int err;
 
-	if (odp_leaf_has_pages(leaf, first, num, req))
+	if (mlx5_ib_odp_has_pages(leaf, first, num, req))
 		return 1;
-	chunk = odp_leaf_get_chunk(leaf, index);
+	chunk = mlx5_ib_odp_chunk_get(leaf, index);
 	if (IS_ERR(chunk))
 		return PTR_ERR(chunk);
 	err = odp_leaf_fault_and_lock(leaf, va, end, req, page);
 	if (!err)
-		err = odp_leaf_page_in_locked(leaf, chunk, first, num, page);
+		err = mlx5_ib_odp_map(leaf, chunk, first, num, page);
 	else
 		mutex_lock(&leaf->lock);
-	odp_leaf_put_chunk(leaf, index);
+	mlx5_ib_odp_chunk_put(leaf, index);
 	mutex_unlock(&leaf->lock);
 	return err;
 }
@@ -601,8 +255,8 @@ void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
 void mlx5_ib_odp_leaf_unmap_dead(struct odp_leaf *leaf)
 {
 	WARN_ON_ONCE(!leaf->dead);
-	odp_leaf_clear(leaf, 0, leaf->num_pages);
-	odp_leaf_unmap(leaf, 0, leaf->num_pages);
+	mlx5_ib_odp_clear(leaf, 0, leaf->num_pages);
+	mlx5_ib_odp_unmap(leaf, 0, leaf->num_pages);
 }
 
 /* ---- creation and destruction ---------------------------------------------------- */
@@ -610,7 +264,7 @@ void mlx5_ib_odp_leaf_unmap_dead(struct odp_leaf *leaf)
 static void odp_leaf_free(struct odp_leaf *leaf)
 {
 	scoped_guard(mutex, &leaf->lock)
-		odp_leaf_unmap(leaf, 0, leaf->num_pages);
+		mlx5_ib_odp_unmap(leaf, 0, leaf->num_pages);
 	WARN_ON_ONCE(leaf->npages);
 	mmu_interval_notifier_remove(&leaf->notifier);
 	mutex_destroy(&leaf->lock);
@@ -676,7 +330,8 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 		return ERR_PTR(err);
 
 	struct odp_leaf *leaf __free(kvfree) =
-		kvzalloc_flex(*leaf, chunks, DIV_ROUND_UP(num, MLX5_IB_ODP_CHUNK_PAGES), ODP_GFP);
+		kvzalloc_flex(*leaf, chunks, DIV_ROUND_UP(num, MLX5_IB_ODP_CHUNK_PAGES),
+			      MLX5_IB_ODP_GFP);
 
 	if (!leaf)
 		return ERR_PTR(-ENOMEM);
@@ -709,7 +364,7 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
 	/* A key that is not of the pool must stay usable: firmware may refuse to destroy it. */
 	if (leaf->key.mkey->class < 0 ||
 	    mlx5_ib_mkey_umr_revoke(leaf->mr->odp->dev, leaf->key.mkey))
-		odp_leaf_clear(leaf, 0, leaf->num_pages);
+		mlx5_ib_odp_clear(leaf, 0, leaf->num_pages);
 }
 
 /**
