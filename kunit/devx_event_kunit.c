@@ -690,13 +690,17 @@ static void destroyed_verbs_queue_has_no_subscribers(struct kunit *test)
 
 static void lost_events_are_reported(struct kunit *test)
 {
+	const unsigned int subs = MLX5_IB_DEVX_EVENTS / MLX5_IB_DEVX_EVENTS_PER_SUB;
 	struct mlx5_ib_devx_channel *channel;
 	struct mlx5_ib_devx_event event;
 	unsigned int i, round;
 
 	make_mock(test);
 	channel = make_channel(test, false);
-	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
+	/* Subscriptions to other objects make room, too. */
+	for (i = 0; i < subs; i++)
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM + i, COMM_EST,
+						i + 1), 0);
 	for (round = 0; round < 2; round++) {
 		for (i = 0; i < MLX5_IB_DEVX_EVENTS + 3; i++)
 			report_qp(test, COMM_EST, NUM, i);
@@ -713,6 +717,46 @@ static void lost_events_are_reported(struct kunit *test)
 	for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++)
 		expect_cookie(test, channel, 1);
 	expect_nothing(test, channel);
+}
+
+/* Most channels have few subscriptions, and a process may have thousands of channels. */
+static void channel_has_room_for_its_subscriptions(struct kunit *test)
+{
+	const unsigned int per_sub = MLX5_IB_DEVX_EVENTS_PER_SUB;
+	struct mlx5_ib_devx_channel *data, *cookies;
+	unsigned int i;
+
+	make_mock(test);
+	data = make_channel(test, false);
+	cookies = make_channel(test, true);
+	KUNIT_EXPECT_EQ(test, data->num_slots, 0);
+	for (i = 0; i < 20; i++) {
+		KUNIT_ASSERT_EQ(test, subscribe(test, data, MLX5_OBJ_TYPE_QP, NUM + i, COMM_EST,
+						i), 0);
+		KUNIT_ASSERT_EQ(test, subscribe(test, cookies, MLX5_OBJ_TYPE_QP, NUM + i, COMM_EST,
+						i), 0);
+		KUNIT_EXPECT_EQ(test, data->num_slots, min((i + 1) * per_sub, MLX5_IB_DEVX_EVENTS));
+	}
+	KUNIT_EXPECT_EQ(test, cookies->num_slots, 0);
+	KUNIT_EXPECT_NULL(test, cookies->slots);
+}
+
+/* A refused channel does not count, and a closed one makes room for another. */
+static void context_has_256_channels_at_most(struct kunit *test)
+{
+	struct mlx5_ib_devx_channel *first, refused = {};
+	struct mock *mock = make_mock(test);
+	unsigned int i;
+
+	first = make_channel(test, false);
+	for (i = 1; i < MLX5_IB_DEVX_CHANNELS; i++)
+		make_channel(test, i % 2);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_devx_open_channel(&refused, mock->context, i),
+				-ENOSPC);
+	kunit_release_action(test, close_channel, first);
+	make_channel(test, false);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_open_channel(&refused, mock->context, false), -ENOSPC);
 }
 
 static void event_without_data_is_queued_once(struct kunit *test)
@@ -781,6 +825,8 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE(orphaned_devx_object_has_no_subscribers),
 	KUNIT_CASE(destroyed_verbs_queue_has_no_subscribers),
 	KUNIT_CASE(lost_events_are_reported),
+	KUNIT_CASE(channel_has_room_for_its_subscriptions),
+	KUNIT_CASE(context_has_256_channels_at_most),
 	KUNIT_CASE(event_without_data_is_queued_once),
 	KUNIT_CASE(event_is_read_whole_or_kept),
 	{}

@@ -22,6 +22,7 @@
 #include "child.h"
 #include "devx_cmd.h"
 #include "devx_queues.h"
+#include "memcg.h"
 #include "rights.h"
 #include "test.h"
 
@@ -353,7 +354,7 @@ TEST_F(event, no_event_is_lost_in_silence)
 	EXPECT_LE(got, raised);
 	if (driver_is("bluebell")) {
 		EXPECT_EQ(1, lost);
-		EXPECT_EQ(1024, got);
+		EXPECT_EQ(128, got);
 	}
 	ASSERT_EQ(0, raise_qp(self->q.qpn));
 	EXPECT_EQ(sizeof(e), next_event(self->channel, &e));
@@ -450,6 +451,68 @@ TEST_F(event, number_of_subscriptions_is_bounded)
 					 self->q.qp, DEVX_EVENT_COMM_EST, i);
 	EXPECT_EQ(-ENOSPC, ret);
 	EXPECT_EQ(65, i);
+}
+
+/* Open channels, each with a subscription if @subscribe. Returns what they cost, in KiB, or -1. */
+static long cost_of_channels(struct uv *uv, uint32_t qp, int *channels, unsigned int n,
+			     bool subscribe)
+{
+	long before = free_kb(), cost;
+	unsigned int i;
+	bool failed = false;
+
+	for (i = 0; i < n && !failed; i++) {
+		channels[i] = devx_open_channel(uv->fd, 0);
+		failed = channels[i] < 0 ||
+			 (subscribe && devx_subscribe_obj(uv->fd, channels[i], qp,
+							  DEVX_EVENT_COMM_EST, i));
+	}
+	cost = before - free_kb();
+	while (i)
+		close(channels[--i]);
+	return failed ? -1 : cost;
+}
+
+/* Most channels have few subscriptions, and a process may have thousands of channels. */
+TEST_F(event, channels_cost_what_their_subscriptions_need)
+{
+	int channels[200];
+	long cost;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	/* The files cost a KiB or two each; memory for 1,024 events would be 25 MiB. */
+	cost = cost_of_channels(&self->uv, self->q.qp, channels, 200, false);
+	TH_LOG("200 channels: %ld KiB", cost);
+	EXPECT_GT(4 * 1024, cost);
+	/* A context may have 64 subscriptions to an event of an object. */
+	cost = cost_of_channels(&self->uv, self->q.qp, channels, 60, true);
+	TH_LOG("60 channels with a subscription: %ld KiB", cost);
+	EXPECT_LE(0, cost);
+	EXPECT_GT(4 * 1024, cost);
+}
+
+TEST_F(event, number_of_channels_is_bounded)
+{
+	int channels[300], n, ret;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	for (n = 0; n < 300; n++) {
+		channels[n] = devx_open_channel(self->uv.fd, n % 2);
+		if (channels[n] < 0)
+			break;
+	}
+	/* The fixture has two. */
+	EXPECT_EQ(254, n);
+	EXPECT_EQ(-ENOSPC, channels[n]);
+	close(channels[0]);
+	ret = devx_open_channel(self->uv.fd, 0);
+	EXPECT_LE(0, ret);
+	EXPECT_EQ(-ENOSPC, devx_open_channel(self->uv.fd, 0));
+	channels[0] = ret;
+	while (n)
+		close(channels[--n]);
 }
 
 TEST_F(event, device_reports_its_temperature_to_the_privileged)

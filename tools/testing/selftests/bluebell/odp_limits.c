@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 
 #include "child.h"
-#include "kernel_file.h"
+#include "memcg.h"
 #include "rights.h"
 #include "slow_file.h"
 #include "test.h"
@@ -151,26 +151,6 @@ static int advise_and_hold(void *arg, int ready)
 	if (!mr || advise_on_all(&r, mr))
 		return 3;
 	return child_hold(ready);
-}
-
-/*
- * Free memory in KiB, or -1. The pages in the lists of the processors count, which MemFree in
- * /proc/meminfo leaves out: much of what a process has freed stays in them for seconds.
- */
-static long free_kb(void)
-{
-	FILE *f = fopen("/proc/zoneinfo", "r");
-	long pages, sum = 0;
-	char line[128];
-
-	if (!f)
-		return -1;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, " pages free %ld", &pages) == 1 ||
-		    sscanf(line, " count: %ld", &pages) == 1)
-			sum += pages;
-	fclose(f);
-	return sum * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 /*
@@ -348,8 +328,6 @@ TEST_F_TIMEOUT(other, process_whose_fault_waits_for_its_page_ends_when_it_is_kil
 
 /* --- Memory cgroups ------------------------------------------------------------------------- */
 
-#define CGROUP_ROOT "/sys/fs/cgroup"
-#define CGROUP CGROUP_ROOT "/bluebell-test"
 #define LIMIT (96 * MIB)
 #define REGION_LEN (4 * GIB)
 /*
@@ -357,36 +335,6 @@ TEST_F_TIMEOUT(other, process_whose_fault_waits_for_its_page_ends_when_it_is_kil
  * times as large.
  */
 #define REGION_COST MIB
-
-static long cgroup_value(const char *name)
-{
-	long v = -1;
-	FILE *f = fopen(name, "r");
-
-	if (f && fscanf(f, "%ld", &v) != 1)
-		v = -1;
-	if (f)
-		fclose(f);
-	return v;
-}
-
-/* What the cgroup is charged for objects of the kernel, in bytes; -1 if that cannot be read. */
-static long cgroup_objects(void)
-{
-	char line[256];
-	long v = -1;
-	FILE *f;
-
-	/* The kernel adds up what the processors have counted every two seconds. */
-	sleep(3);
-	f = fopen(CGROUP "/memory.stat", "r");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "slab_unreclaimable %ld", &v) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return v;
-}
 
 FIXTURE(charge) {
 	bool has_cgroup;
@@ -402,19 +350,15 @@ FIXTURE_SETUP(charge)
 	rdma_close(&r);
 	if (!has)
 		SKIP(return, NO_ODP);
-	write_file(CGROUP_ROOT "/cgroup.subtree_control", "+memory");
-	self->has_cgroup = !mkdir(CGROUP, 0755) || errno == EEXIST;
-	if (!self->has_cgroup || write_file(CGROUP "/memory.max", "%lu", LIMIT))
-		SKIP(return, "the kernel has no memory cgroups");
-	write_file(CGROUP "/memory.swap.max", "0");
+	self->has_cgroup = !memcg_make(LIMIT);
+	if (!self->has_cgroup)
+		SKIP(return, NO_MEMCG);
 }
 
 FIXTURE_TEARDOWN(charge)
 {
-	int i;
-
-	for (i = 0; self->has_cgroup && rmdir(CGROUP) && i < 100; i++)
-		usleep(20000);
+	if (self->has_cgroup)
+		memcg_remove();
 }
 
 /*
@@ -429,7 +373,7 @@ static int run_in_cgroup(int (*work)(void))
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (write_file(CGROUP "/cgroup.procs", "0") || drop_privileges())
+		if (memcg_enter() || drop_privileges())
 			_exit(100);
 		_exit(work());
 	}
@@ -478,12 +422,12 @@ static int register_small_regions(void)
 	if (rdma_open(&r))
 		return 101;
 	mem = map_memory(LEN, MAP_POPULATE);
-	before = cgroup_value(CGROUP "/memory.current");
+	before = memcg_charge();
 	for (i = 0; i < 2000; i++)
 		if (!reg_paged(r.pd, mem, LEN))
 			return 102;
 	/* Each has at least the structures of the region and of its leaf. */
-	return cgroup_value(CGROUP "/memory.current") - before >= 2000 * 512 ? 0 : 1;
+	return memcg_charge() - before >= 2000 * 512 ? 0 : 1;
 }
 
 TEST_F_TIMEOUT(charge, small_paged_regions_are_charged, 300)
@@ -510,7 +454,7 @@ static int create_cqs_with_records(int fd, void *buf, uint8_t *records, size_t s
 {
 	struct mlx5_ib_create_cq drv = { .buf_addr = (uintptr_t)buf, .cqe_size = 64 };
 	struct ib_uverbs_create_cq_resp resp;
-	long before = cgroup_objects();
+	long before = memcg_objects();
 	uint32_t cqn;
 	int i;
 
@@ -519,7 +463,7 @@ static int create_cqs_with_records(int fd, void *buf, uint8_t *records, size_t s
 		if (uv_create_cq_raw(fd, 63, &drv, sizeof(drv), &resp, &cqn))
 			return -1;
 	}
-	*charge = cgroup_objects() - before;
+	*charge = memcg_objects() - before;
 	return before < 0 ? -1 : 0;
 }
 
@@ -563,14 +507,14 @@ static int open_contexts_with(uint32_t num_bfregs, long *charge)
 		.total_num_bfregs = num_bfregs, .num_low_latency_bfregs = 4,
 		.lib_caps = MLX5_LIB_CAP_4K_UAR, .max_cqe_version = 1,
 	};
-	long before = cgroup_objects();
+	long before = memcg_objects();
 	struct uv uv[CONTEXTS];
 	int i;
 
 	for (i = 0; i < CONTEXTS; i++)
 		if (uv_open_req(&uv[i], &req))
 			return -1;
-	*charge = cgroup_objects() - before;
+	*charge = memcg_objects() - before;
 	while (i)
 		uv_close(&uv[--i]);
 	return before < 0 ? -1 : 0;
@@ -622,11 +566,11 @@ static int register_dm(void)
 
 	if (uv_open(&uv) || uv_alloc_pd(uv.fd, &pd, NULL) || uv_alloc_dm(uv.fd, 64, 0, &dm))
 		return 101;
-	before = cgroup_objects();
+	before = memcg_objects();
 	for (i = 0; i < DM_REGIONS; i++)
 		if (uv_reg_dm_mr(uv.fd, pd, dm.handle, 0, 64, IBV_ACCESS_ZERO_BASED, &mr))
 			return 102;
-	charge = cgroup_objects() - before;
+	charge = memcg_objects() - before;
 	fprintf(stderr, "# %d regions of device memory: %ld bytes\n", DM_REGIONS, charge);
 	return before >= 0 && charge >= DM_REGIONS * 128 ? 0 : 1;
 }

@@ -40,9 +40,19 @@ struct devx_queued {
 	struct devx_sub *sub;
 };
 
-struct mlx5_ib_devx_slot {
+struct devx_slot {
 	struct devx_queued queued;
 	struct mlx5_eqe eqe;
+};
+
+/**
+ * struct mlx5_ib_devx_slots - memory for events of a channel
+ * @next: more of it, or NULL
+ * @slots: each in the queue of the channel, or unused
+ */
+struct mlx5_ib_devx_slots {
+	struct mlx5_ib_devx_slots *next;
+	struct devx_slot slots[MLX5_IB_DEVX_EVENTS_PER_SUB];
 };
 
 /**
@@ -71,9 +81,9 @@ struct devx_sub {
 static void devx_queue_data(struct mlx5_ib_devx_channel *channel, struct devx_sub *sub,
 			    const struct mlx5_eqe *eqe)
 {
-	struct mlx5_ib_devx_slot *slot;
+	struct devx_slot *slot;
 
-	slot = list_first_entry_or_null(&channel->unused, struct mlx5_ib_devx_slot, queued.node);
+	slot = list_first_entry_or_null(&channel->unused, struct devx_slot, queued.node);
 	if (!slot || !eqe) {
 		channel->lost = true;
 		return;
@@ -153,17 +163,17 @@ static const struct mlx5_ib_event_ops devx_event_ops = {
  * @context: of the process
  * @omit_data: the reader gets only cookies, and one for all unread events of a subscription
  *
- * May sleep.
- *
- * Return: 0 or -ENOMEM.
+ * Return: 0, or -ENOSPC if the context has MLX5_IB_DEVX_CHANNELS channels.
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 			      struct mlx5_ib_ucontext *context, bool omit_data)
 {
-	unsigned int i;
-
+	if (!atomic_add_unless(&context->event_channels, 1, MLX5_IB_DEVX_CHANNELS))
+		return refuse(-ENOSPC, "more than %u event channels of a context",
+			      MLX5_IB_DEVX_CHANNELS);
 	channel->dev = to_mdev(context->ibucontext.device);
+	channel->context = context;
 	channel->omit_data = omit_data;
 	channel->owner.ops = &devx_event_ops;
 	channel->owner.context = context;
@@ -172,13 +182,44 @@ int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 	spin_lock_init(&channel->lock);
 	INIT_LIST_HEAD(&channel->queue);
 	INIT_LIST_HEAD(&channel->unused);
-	if (omit_data)
+	return 0;
+}
+
+/* Also drops the events in @channel's queue. No event is being queued any more. */
+static void devx_free_slots(struct mlx5_ib_devx_channel *channel)
+{
+	struct mlx5_ib_devx_slots *slots, *next;
+
+	for (slots = channel->slots; slots; slots = next) {
+		next = slots->next;
+		kvfree(slots);
+	}
+}
+
+/*
+ * Give a channel room for the events of another subscription, up to MLX5_IB_DEVX_EVENTS events.
+ * Events arrive in interrupts, so their memory is allocated here, and charged to the subscriber.
+ */
+static int devx_add_slots(struct mlx5_ib_devx_channel *channel)
+{
+	unsigned int i;
+
+	if (channel->omit_data || READ_ONCE(channel->num_slots) >= MLX5_IB_DEVX_EVENTS)
 		return 0;
-	channel->slots = kvcalloc(MLX5_IB_DEVX_EVENTS, sizeof(*channel->slots), GFP_KERNEL_ACCOUNT);
-	if (!channel->slots)
+
+	struct mlx5_ib_devx_slots *slots __free(kvfree) = kvzalloc_obj(*slots, GFP_KERNEL_ACCOUNT);
+
+	if (!slots)
 		return -ENOMEM;
-	for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++)
-		list_add_tail(&channel->slots[i].queued.node, &channel->unused);
+	guard(spinlock_irq)(&channel->lock);
+	/* Another thread may have subscribed meanwhile. */
+	if (channel->num_slots >= MLX5_IB_DEVX_EVENTS)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(slots->slots); i++)
+		list_add_tail(&slots->slots[i].queued.node, &channel->unused);
+	WRITE_ONCE(channel->num_slots, channel->num_slots + i);
+	slots->next = channel->slots;
+	channel->slots = no_free_ptr(slots);
 	return 0;
 }
 
@@ -201,7 +242,8 @@ VISIBLE_IF_KUNIT void mlx5_ib_devx_close_channel(struct mlx5_ib_devx_channel *ch
 	mlx5_ib_event_unsubscribe_all(channel->dev, &channel->owner);
 	/* An event that is being delivered is not queued: devx_deliver() looks at @closed. */
 	WARN_ON_ONCE(!list_empty(&channel->queue) || !list_empty(&channel->owner.subs));
-	kvfree(channel->slots);
+	devx_free_slots(channel);
+	WARN_ON_ONCE(atomic_dec_return(&channel->context->event_channels) < 0);
 	wake_up_interruptible(&channel->wait);
 }
 
@@ -209,7 +251,7 @@ static struct devx_sub *devx_create_sub(struct mlx5_ib_devx_channel *channel,
 					const struct mlx5_ib_devx_request *request, u8 type)
 {
 	struct devx_sub *sub __free(kfree) = kzalloc_obj(*sub, GFP_KERNEL_ACCOUNT);
-	int err;
+	int err = 0;
 
 	if (!sub)
 		return ERR_PTR(-ENOMEM);
@@ -224,7 +266,10 @@ static struct devx_sub *devx_create_sub(struct mlx5_ib_devx_channel *channel,
 		if (IS_ERR(sub->eventfd))
 			return ERR_CAST(sub->eventfd);
 	}
-	err = mlx5_ib_event_subscribe(channel->dev, &request->source, &sub->sub);
+	if (!sub->eventfd)
+		err = devx_add_slots(channel);
+	if (!err)
+		err = mlx5_ib_event_subscribe(channel->dev, &request->source, &sub->sub);
 	if (!err)
 		return no_free_ptr(sub);
 	if (sub->eventfd)
@@ -332,7 +377,7 @@ ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t cou
 		return refuse(-EINVAL, "read of %zu bytes, the event has %zu", count, len);
 	event->cookie = queued->sub->cookie;
 	if (!channel->omit_data)
-		event->eqe = container_of(queued, struct mlx5_ib_devx_slot, queued)->eqe;
+		event->eqe = container_of(queued, struct devx_slot, queued)->eqe;
 	devx_dequeue(channel, queued);
 	return len;
 }

@@ -16,37 +16,49 @@
 
 #include "lib/subscription.h"
 
-struct mlx5_ib_devx_slot;
+struct mlx5_ib_devx_slots;
 struct mlx5_ib_ucontext;
 
-/* Events with data that a channel keeps for its reader. Further events are lost. */
-#define MLX5_IB_DEVX_EVENTS	1024
+/*
+ * Events with data that a channel keeps for its reader: so many for each subscription without an
+ * eventfd, and so many in all. Further events are lost.
+ */
+#define MLX5_IB_DEVX_EVENTS_PER_SUB	128
+#define MLX5_IB_DEVX_EVENTS		1024
+/*
+ * Channels of a context. A full channel has 128 KiB, so a context has 32 MiB at most, also where
+ * no memory cgroup limits the process. Programs have a channel for each kind of event.
+ */
+#define MLX5_IB_DEVX_CHANNELS		256
 
 /**
  * struct mlx5_ib_devx_channel - events that wait to be read
  * @uobj: the file
  * @dev: device
+ * @context: context of the process, which counts its channels
  * @omit_data: the reader wants only the cookies of its subscriptions. Constant
  * @owner: subscriptions of the channel
  * @wait: readers
  * @lock: guards all members below; taken in interrupts
  * @queue: the events
- * @unused: elements of @slots that are not in @queue
- * @slots: memory for MLX5_IB_DEVX_EVENTS events, allocated and charged to the process when the
- *	channel is opened, because events arrive in interrupts; NULL with @omit_data
+ * @unused: slots that are not in @queue
+ * @slots: memory for events; NULL with @omit_data. Read without the lock once @closed is set
+ * @num_slots: number of events that @slots has room for
  * @lost: an event was lost: the next read returns -EOVERFLOW
  * @closed: the device or the context is gone, or the file is closed
  */
 struct mlx5_ib_devx_channel {
 	struct ib_uobject uobj;
 	struct mlx5_ib_dev *dev;
+	struct mlx5_ib_ucontext *context;
 	bool omit_data;
 	struct mlx5_ib_event_owner owner;
 	wait_queue_head_t wait;
-	spinlock_t lock;	/* queue, unused, slots, lost, closed */
+	spinlock_t lock;	/* queue, unused, slots, num_slots, lost, closed */
 	struct list_head queue;
 	struct list_head unused;
-	struct mlx5_ib_devx_slot *slots;
+	struct mlx5_ib_devx_slots *slots;
+	unsigned int num_slots;
 	bool lost;
 	bool closed;
 };

@@ -250,6 +250,7 @@ struct mlx5_bfreg_info {
  *	the objects of the context, and gives up those that firmware goes on refusing to destroy.
  *	Written and read with the file's hw_destroy_rwsem held for writing
  * @async_bytes: memory of asynchronous commands whose answers have not been read
+ * @event_channels: number of open channels for events
  */
 struct mlx5_ib_ucontext {
 	struct ib_ucontext ibucontext;
@@ -266,6 +267,7 @@ struct mlx5_ib_ucontext {
 	struct list_head orphans;
 	bool closing;
 	atomic_t async_bytes;
+	atomic_t event_channels;
 };
 
 /**

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What memory the kernel has left, and what it charges to the memory cgroup of a test.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel_file.h"
+#include "memcg.h"
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+#define CGROUP CGROUP_ROOT "/bluebell-test"
+
+/**
+ * free_kb - find out how much memory is free
+ *
+ * The pages in the lists of the processors count, which MemFree in /proc/meminfo leaves out: much
+ * of what a process has freed stays in them for seconds.
+ *
+ * Return: free memory in KiB, or -1.
+ */
+long free_kb(void)
+{
+	FILE *f = fopen("/proc/zoneinfo", "r");
+	long pages, sum = 0;
+	char line[128];
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, " pages free %ld", &pages) == 1 ||
+		    sscanf(line, " count: %ld", &pages) == 1)
+			sum += pages;
+	fclose(f);
+	return sum * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/**
+ * memcg_make - make a memory cgroup for processes of a test
+ * @limit: of its memory, in bytes
+ *
+ * Return: 0 or a negative errno.
+ */
+int memcg_make(size_t limit)
+{
+	int ret;
+
+	write_file(CGROUP_ROOT "/cgroup.subtree_control", "+memory");
+	if (mkdir(CGROUP, 0755) && errno != EEXIST)
+		return -errno;
+	ret = write_file(CGROUP "/memory.max", "%zu", limit);
+	if (ret)
+		rmdir(CGROUP);
+	else
+		write_file(CGROUP "/memory.swap.max", "0");
+	return ret;
+}
+
+/* Move the calling process, which has the right to, into the cgroup. Returns 0 or -errno. */
+int memcg_enter(void)
+{
+	return write_file(CGROUP "/cgroup.procs", "0");
+}
+
+/* What the cgroup is charged for, in bytes; -1 if that cannot be read. */
+long memcg_charge(void)
+{
+	FILE *f = fopen(CGROUP "/memory.current", "r");
+	long v = -1;
+
+	if (f && fscanf(f, "%ld", &v) != 1)
+		v = -1;
+	if (f)
+		fclose(f);
+	return v;
+}
+
+/* What the cgroup is charged for objects of the kernel, in bytes; -1 if that cannot be read. */
+long memcg_objects(void)
+{
+	char line[256];
+	long v = -1;
+	FILE *f;
+
+	/* The kernel adds up what the processors have counted every two seconds. */
+	sleep(3);
+	f = fopen(CGROUP "/memory.stat", "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "slab_unreclaimable %ld", &v) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return v;
+}
+
+/* Remove the cgroup, whose processes have ended. */
+void memcg_remove(void)
+{
+	int i;
+
+	for (i = 0; rmdir(CGROUP) && i < 100; i++)
+		usleep(20000);
+}

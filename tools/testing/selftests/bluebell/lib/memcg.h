@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What memory the kernel has left, and what it charges to the memory cgroup of a test.
+ */
+#ifndef BLUEBELL_MEMCG_H
+#define BLUEBELL_MEMCG_H
+
+#include <stddef.h>
+
+#define NO_MEMCG "the kernel has no memory cgroups"
+
+long free_kb(void);
+
+int memcg_make(size_t limit);
+int memcg_enter(void);
+long memcg_charge(void);
+long memcg_objects(void);
+void memcg_remove(void);
+
+#endif
