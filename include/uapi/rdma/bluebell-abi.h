@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
  * What Bluebell has in its user interface beyond that of mlx5 (mlx5-abi.h and
- * mlx5_user_ioctl_cmds.h): a report of the UARs of a context, and of the queues
- * that are rung on them.
+ * mlx5_user_ioctl_cmds.h), for example a report of the UARs of a context, and of the
+ * queues that are rung on them.
  */
 
 #ifndef BLUEBELL_ABI_USER_H

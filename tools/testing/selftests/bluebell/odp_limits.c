@@ -575,7 +575,7 @@ static int register_dm(void)
 	return before >= 0 && charge >= DM_REGIONS * 128 ? 0 : 1;
 }
 
-TEST_F_TIMEOUT(charge, device_memory_is_charged, 300)
+TEST_F_TIMEOUT(charge, objects_of_device_memory_are_charged, 300)
 {
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);

@@ -344,8 +344,8 @@ static int devx_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why
 			    struct uverbs_attr_bundle *attrs)
 {
 	/*
-	 * A user whose destroy fails can try again. Each other attempt is the last, because ib_core
-	 * warns of objects that outlive their context.
+	 * A user who destroys an object, and fails, can try again. For any other reason this is the
+	 * last attempt, because ib_core then warns of an object that is left.
 	 */
 	return mlx5_ib_devx_destroy_obj(uobj->object, why != RDMA_REMOVE_DESTROY);
 }

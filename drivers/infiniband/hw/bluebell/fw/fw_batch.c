@@ -16,9 +16,8 @@
 #include "fw/fw.h"
 
 /*
- * Commands of a batch that are in flight at most. The device has 31 slots for commands (mlx5_core
- * leaves half of the slots to users without privileges, if the device distinguishes such users),
- * and the commands of other tasks wait in line behind the commands of a batch.
+ * Commands of a batch that are in flight at most. The device has 31 slots for commands, and the
+ * commands of other tasks wait in line behind the commands of a batch.
  */
 #define BATCH_COMMANDS	16
 

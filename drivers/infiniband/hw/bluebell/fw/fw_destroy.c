@@ -346,6 +346,6 @@ void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32
 		return;
 	mlx5_ib_fw_attempt_forget(dev, &attempt);
 	ibdev_err_ratelimited(&dev->ib_dev,
-			      "cannot destroy %s 0x%x (%d); it stays allocated until the device is reset\n",
+			      "cannot destroy %s 0x%x (%d): it stays allocated until the device is reset\n",
 			      what, number, err);
 }

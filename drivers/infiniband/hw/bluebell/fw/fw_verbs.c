@@ -42,7 +42,10 @@ static const struct {
 	{ MLX5_CMD_OP_CREATE_DCT, MLX5_CMD_OP_DESTROY_DCT },
 };
 
-/* A command that creates an object has been answered. Returns the number of the object. */
+/*
+ * Note that firmware has given a number to a new object, so that no command destroys the object
+ * that had the number before. Returns the number.
+ */
 static u32 fw_created(struct mlx5_ib_dev *dev, u16 opcode, const void *out)
 {
 	u32 number = MLX5_GET(alloc_pd_out, out, pd);

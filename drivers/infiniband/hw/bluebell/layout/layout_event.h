@@ -15,8 +15,8 @@ struct mlx5_ib_devx_id;
 
 /**
  * struct mlx5_ib_event_source - what an event is about
- * @type: MLX5_OBJ_TYPE_*; MLX5_OBJ_TYPE_RMP for an XRC SRQ, too, because events do not say of which
- *	type an SRQ is; 0 for the device as a whole
+ * @type: MLX5_OBJ_TYPE_*; MLX5_OBJ_TYPE_RMP for an XRC SRQ, too, because the events of SRQs do not
+ *	say of which type the SRQ is; 0 for the device as a whole
  * @num: number of the object; 0 for the device
  *
  * A key of a hash table, so it has no padding.

@@ -440,8 +440,8 @@ void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
 {
 	/*
-	 * mlx5_ib_flush_kernel_queues() sets @failed, and qp_modify.c sets @in_error, before it
-	 * calls this function: at least one of the two CPUs sees both.
+	 * mlx5_ib_flush_kernel_queues() sets @failed, qp_modify.c sets @in_error, and each of them
+	 * calls this function afterwards: at least one of the two CPUs sees both.
 	 */
 	smp_mb();
 	return READ_ONCE(wqs->recv_cq->dev->failed) && READ_ONCE(wqs->in_error) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Completion queues of the driver itself, for its UMR queue pair and for what it
- * adds to XRC queue pairs.
+ * Completion queues of the driver itself: of its UMR queue pair, and of XRC queue pairs, whose
+ * contexts name a CQ where verbs give them none.
  */
 
 #ifndef BLUEBELL_INTERNAL_CQ_H

@@ -103,7 +103,10 @@ static bool mkey_class_discard(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mk
 	return false;
 }
 
-/* Make room for @keys free keys. A key for which there is no room is destroyed. */
+/*
+ * Make room for @keys free keys, if there is memory. A key that finds no room when its region is
+ * deregistered is destroyed then.
+ */
 static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
 {
 	u32 room = roundup_pow_of_two(max(keys, 4U));

@@ -30,8 +30,8 @@
  * * when the context is closed (mlx5_ib_orphans_leave_context()), in rounds, as long as a round
  *   destroys something, 16 at most. What is left does not refer to the context any more, and passes
  *   to the device;
- * * from time to time, after a second at first and after a minute in the end, in a work item of the
- *   device;
+ * * from time to time, after half a second at first and after a minute in the end, in a work item
+ *   of the device;
  * * when the driver is unbound (mlx5_ib_cleanup_orphans()). The memory of what firmware refuses
  *   even then is never freed.
  *

@@ -221,8 +221,9 @@ struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_n
 				      "fast registration of type %d, only MEM_REG and SG_GAPS",
 				      type));
 	if (!max_num_sg || max_num_sg > mlx5_ib_max_fast_reg(&dev->caps, attr.klm))
-		return ERR_PTR(refuse(-EINVAL, "region of %u pages, 1 to %u are possible",
-				      max_num_sg, mlx5_ib_max_fast_reg(&dev->caps, attr.klm)));
+		return ERR_PTR(refuse(-EINVAL, "region of %u %s, 1 to %u are possible", max_num_sg,
+				      attr.klm ? "pieces" : "pages",
+				      mlx5_ib_max_fast_reg(&dev->caps, attr.klm)));
 	mr = fast_mr_alloc(pd->device, attr.klm, max_num_sg);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);

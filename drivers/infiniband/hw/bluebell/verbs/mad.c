@@ -24,8 +24,8 @@
 #define DIRECTION	BIT(15)
 
 /*
- * Whether firmware may have an agent for MADs of this class and method. All other MADs are for
- * consumers, and so are those that firmware then refuses.
+ * Whether firmware may have an agent for a MAD of this class, method and attribute. All other MADs
+ * are for consumers, and so are those that firmware then refuses.
  */
 static bool mad_is_for_firmware(const struct ib_mad_hdr *mad)
 {
