@@ -23,6 +23,7 @@
 #include "lib/mkey.h"
 #include "lib/orphan.h"
 #include "lib/queue_cmd.h"
+#include "lib/share.h"
 #include "lib/subscription.h"
 #include "lib/umem.h"
 #include "mock.h"
@@ -305,6 +306,8 @@ static void free_device(void *data)
 	if (dev->events)
 		mlx5_ib_cleanup_event_table(dev);
 	mlx5_ib_cleanup_mkeys(dev);
+	if (dev->users)
+		mlx5_ib_cleanup_users(dev);
 	ib_dealloc_device(&dev->ib_dev);
 }
 
@@ -323,6 +326,10 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	mutex_init(&dev->first_use);
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_event_table(dev));
 	dev->mdev = make_mdev(test);
+	/* A subfunction has no BAR of its own, so its UARs are not limited. */
+	dev->mdev->coredev_type = MLX5_COREDEV_SF;
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(dev));
+	dev->mdev->coredev_type = MLX5_COREDEV_PF;
 	/* Firmware creates all keys, unless the suite has a device that executes UMRs. */
 	MLX5_SET(cmd_hca_cap, dev->mdev->caps.hca[MLX5_CAP_GENERAL]->cur,
 		 umr_modify_entity_size_disabled, 1);

@@ -16,6 +16,7 @@
 #include "lib/mkey_pool.h"
 #include "lib/orphan.h"
 #include "lib/rsc.h"
+#include "lib/share.h"
 #include "lib/subscription.h"
 #include "lib/umr.h"
 #include "odp/odp.h"
@@ -130,6 +131,7 @@ static const struct dev_stage {
 	const char *without;
 } dev_stages[] = {
 	{ "attributes", mlx5_ib_init_device_attr },
+	{ "users", mlx5_ib_init_users, mlx5_ib_cleanup_users },
 	{ "contexts", mlx5_ib_init_contexts },
 	{ "destruction of objects", mlx5_ib_init_fw_attempts },
 	{ "objects that firmware keeps", mlx5_ib_init_orphans, mlx5_ib_cleanup_orphans },

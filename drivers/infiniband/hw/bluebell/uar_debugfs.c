@@ -18,6 +18,7 @@
 
 #include "fw/bluebell.h"
 #include "ops.h"
+#include "lib/share.h"
 #include "verbs/uar.h"
 
 static const char *const origin_names[] = {

@@ -59,6 +59,15 @@ static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
 	return MLX5_IB_DEVX_PLAIN;
 }
 
+/* The objects that verbs create, too, have the same numbers. */
+static const u8 devx_share_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
+	[MLX5_IB_DEVX_PD] = MLX5_IB_SHARE_PD,
+	[MLX5_IB_DEVX_CQ] = MLX5_IB_SHARE_CQ,
+	[MLX5_IB_DEVX_QP] = MLX5_IB_SHARE_QP,
+	[MLX5_IB_DEVX_RMP] = MLX5_IB_SHARE_SRQ,
+	[MLX5_IB_DEVX_XRC_SRQ] = MLX5_IB_SHARE_SRQ,
+};
+
 static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form)
 {
 	static const size_t size[] = {
@@ -212,7 +221,9 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
  */
 VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
 {
-	struct mlx5_ib_queue_mem mem = { .context = obj->context, .uar = obj->uar };
+	struct mlx5_ib_queue_mem mem = {
+		.context = obj->context, .uar = obj->uar, .share = obj->share,
+	};
 	int err = devx_send_destroy(obj, last);
 
 	if (err && !last)
@@ -222,7 +233,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool
 					     obj->id.num, devx_attempt(obj),
 					     mlx5_ib_devx_kinds[obj->id.kind].name, &mem);
 	else
-		devx_put_uar(obj);
+		mlx5_ib_queue_mem_unmap_user(&mem);
 	WARN_ON_ONCE(devx_is_adopted(obj));
 	if (obj->form == MLX5_IB_DEVX_WITH_KEY)
 		mem_cgroup_put(devx_table_key(obj)->memcg);
@@ -242,7 +253,8 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool
  *
  * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
  * -EINVAL for a command that creates no object, is too short, or names an unknown event queue;
- * -EPERM for a command that the process has no right to; -ENOMEM; or the errno of a command that
+ * -EPERM for a command that the process has no right to; -ENOMEM, also if the user has as many
+ * objects of the kind as a user can have; or the errno of a command that
  * could not be sent.
  */
 VISIBLE_IF_KUNIT
@@ -268,10 +280,14 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	obj->dev = dev;
 	obj->uid = context->uid;
 	obj->context = context;
+	err = mlx5_ib_share_take(context, devx_share_kinds[cmd->kind], &obj->share);
+	if (err)
+		return ERR_PTR(err);
 	devx_get_uar(context, obj, cmd, in, in_len);
 	err = devx_send_create(obj, in, in_len, out, out_len);
 	if (err) {
 		devx_put_uar(obj);
+		mlx5_ib_share_give(&obj->share);
 		return ERR_PTR(err);
 	}
 	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);

@@ -14,6 +14,7 @@
 #include "fw/attempt.h"
 #include "layout/layout_devx.h"
 #include "lib/mkey.h"
+#include "lib/share.h"
 
 struct ib_umem;
 struct ib_uobject;
@@ -43,6 +44,7 @@ enum mlx5_ib_devx_form {
  * @id: kind and number; constant
  * @uar: UAR object of the process that has the doorbells of this object, with a reference; NULL if
  *	the object has no doorbells, or has them in a UAR page of the context
+ * @share: that the object is counted as one of its user
  * @attempt: attempts to destroy the object; those of a key over keys are in the key
  * @destroy: the command that destroys the object
  *
@@ -57,6 +59,7 @@ struct mlx5_ib_devx_obj {
 	u32 destroy_size;
 	struct mlx5_ib_devx_id id;
 	struct mlx5_user_mmap_entry *uar;
+	struct mlx5_ib_share share;
 	struct mlx5_ib_fw_attempt attempt;
 	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
 };

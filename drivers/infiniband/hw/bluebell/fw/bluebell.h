@@ -33,6 +33,8 @@ struct mlx5_ib_mkey_pool;
 struct mlx5_ib_odp;
 struct mlx5_ib_port_ops;
 struct mlx5_ib_umr;
+struct mlx5_ib_user;
+struct mlx5_ib_users;
 struct mlx5_ib_xrc;
 
 /**
@@ -106,7 +108,8 @@ struct mlx5_ib_orphans {
  * @rscs: struct mlx5_ib_rsc by type and number; its lock is taken in interrupt
  *	context
  * @nb: asynchronous events of mlx5_core
- * @wq: delivers events in process context
+ * @wq: delivers events in process context. A process causes events by errors of its queues, but
+ *	each queue has one work item, whatever the number of events
  */
 struct mlx5_ib_rsc_table {
 	struct xarray rscs;
@@ -157,9 +160,11 @@ struct mlx5_ib_rsc_table {
  *	capability dump_fill_mkey
  * @null_mkey: key for table entries without memory: any access through this key faults. Valid
  *	if the device has the capability null_mkey
+ * @users: what the users of the device have; constant
  * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
  * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported, which takes
- *	the locks of their bfregs
+ *	the locks of their bfregs; only root can read the report. A process that opens or closes the
+ *	device waits for one list operation of each other one
  * @uar_file: the report of all contexts in debugfs
  * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: of the board, from the adapter
@@ -195,6 +200,7 @@ struct mlx5_ib_dev {
 	u8 counter_set_id;
 	u32 dump_fill_mkey;
 	u32 null_mkey;
+	struct mlx5_ib_users *users;
 	struct list_head contexts;
 	struct mutex contexts_lock; /* contexts */
 	struct dentry *uar_file;
@@ -236,6 +242,8 @@ struct mlx5_bfreg_info {
  * @node: in the list of the device, while the context is open
  * @pid: the process that opened the device
  * @comm: name of that process at the time
+ * @user: whom the process belonged to when it opened the device, with a reference; constant
+ * @unlimited: the limits of a user do not apply to objects of the context; constant
  * @uid: user id in firmware commands for the process; 0 in a context without a user id
  * @devx_rights: MLX5_UCTX_CAP_*: what the process was privileged to do when it opened the device,
  *	also if the device has no user ids with that right; constant
@@ -257,6 +265,8 @@ struct mlx5_ib_ucontext {
 	struct list_head node;
 	struct pid *pid;
 	char comm[TASK_COMM_LEN];
+	struct mlx5_ib_user *user;
+	bool unlimited;
 	u16 uid;
 	u32 devx_rights;
 	struct mlx5_bfreg_info bfregi;

@@ -102,7 +102,7 @@ int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, si
 
 /**
  * mlx5_ib_queue_mem_map_user - take over the memory that a process gives a queue
- * @mem: zeroed, but for @mem->uar
+ * @mem: zeroed, but for @mem->uar and @mem->share
  * @context: of the process
  * @umem: the buffer of the queue, pinned, or the ERR_PTR of a pin that failed; NULL for a
  *	queue pair without queues. Taken over.
@@ -133,8 +133,8 @@ static void mem_put_uar(struct mlx5_ib_queue_mem *mem)
 }
 
 /**
- * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, and put
- *	its UAR
+ * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, put its UAR, and
+ *	give back its share
  * @mem: of mlx5_ib_queue_mem_map_user(), no longer used by the device; parts that @mem does not
  *	have are skipped
  *
@@ -146,6 +146,7 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
 		mlx5_ib_db_unmap_user(mem->context, &mem->db);
 	mlx5_ib_buf_free_user(&mem->buf);
 	mem_put_uar(mem);
+	mlx5_ib_share_give(&mem->share);
 }
 
 /**

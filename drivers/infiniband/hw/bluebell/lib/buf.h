@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 #include "layout/layout_pages.h"
+#include "lib/share.h"
 
 struct ib_umem;
 struct mlx5_ib_dev;
@@ -39,6 +40,7 @@ struct mlx5_ib_buf {
  * @uar: UAR object of the process on which the queue is rung, with a reference; NULL if the queue
  *	is rung on a UAR page of the context, or is the kernel's
  * @buf: the buffer
+ * @share: that the object is counted as one of its user
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
  *
@@ -49,6 +51,7 @@ struct mlx5_ib_queue_mem {
 	struct mlx5_ib_ucontext *context;
 	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_ib_buf buf;
+	struct mlx5_ib_share share;
 	struct mlx5_db db;
 };
 

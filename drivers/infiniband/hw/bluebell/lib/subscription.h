@@ -67,7 +67,9 @@ struct mlx5_ib_event_sub {
  * @dev: device
  * @lists: struct mlx5_ib_event_list of each object that has subscriptions, by type and number;
  *	read under RCU
- * @lock: guards changes of @lists and all lists of subscriptions
+ * @lock: guards changes of @lists and all lists of subscriptions. Held for one subscription, or for
+ *	those to one object, of which a context has 64 for each type of event at most; no command is
+ *	sent with it held
  * @nb: called for each event of mlx5_core's queues for asynchronous events
  */
 struct mlx5_ib_events {

@@ -10,7 +10,9 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "layout/refuse.h"
+#include "lib/buf.h"
 #include "lib/orphan.h"
+#include "lib/share.h"
 #include "lib/uctx.h"
 
 /* What the calling process may do by commands of its own. */
@@ -52,47 +54,55 @@ static void uctx_report_limit(struct mlx5_ib_dev *dev)
  * control the RDMA objects of others, is never given. The driver itself checks these rights for
  * commands that carry no id, see layout_devx.c. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a device without user ids; -ENOMEM if all are in use; or the errno of
- * another firmware refusal.
+ * Return: 0; -EOPNOTSUPP for a device without user ids; -ENOMEM if all are in use, or if the user
+ * has as many as a user can have; or the errno of another firmware refusal.
  */
 int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
 	u32 in[MLX5_ST_SZ_DW(create_uctx_in)] = {};
+	struct mlx5_ib_share share = {};
 	u32 uid;
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, log_max_uctx))
 		return refuse(-EOPNOTSUPP, "the device has no user ids (log_max_uctx)");
+	err = mlx5_ib_share_take(context, MLX5_IB_SHARE_UCTX, &share);
+	if (err)
+		return err;
 	context->devx_rights = uctx_rights_of_caller(dev);
 	MLX5_SET(create_uctx_in, in, uctx.cap,
 		 context->devx_rights & MLX5_CAP_GEN(dev->mdev, uctx_cap));
 	err = mlx5_ib_fw_create_within_limit(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_CREATE_UCTX, in,
 					     sizeof(in), &uid);
-	if (err == -ENOSPC) {
-		uctx_report_limit(dev);
-		return -ENOMEM;
-	}
-	if (!err)
+	if (!err) {
 		context->uid = uid;
-	return err;
+		return 0;
+	}
+	mlx5_ib_share_give(&share);
+	if (err != -ENOSPC)
+		return err;
+	uctx_report_limit(dev);
+	return -ENOMEM;
 }
 
 /**
- * mlx5_ib_destroy_uctx - DESTROY_UCTX: destroy a user id
- * @dev: device
- * @uid: the id; all its objects have been destroyed
+ * mlx5_ib_destroy_uctx - DESTROY_UCTX: destroy the user id of a context
+ * @context: has a user id, all of whose objects have been destroyed
  *
  * Firmware keeps an id that still owns an object, so that no other process gets the id, and with it
  * the object. The id is then destroyed after the object, see orphan.c. May sleep, for a third of a
  * second if firmware refuses.
  */
-void mlx5_ib_destroy_uctx(struct mlx5_ib_dev *dev, u16 uid)
+void mlx5_ib_destroy_uctx(struct mlx5_ib_ucontext *context)
 {
+	struct mlx5_ib_queue_mem mem = { .share = mlx5_ib_share_of(context, MLX5_IB_SHARE_UCTX) };
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_ib_fw_attempt attempt = {};
-	int err = mlx5_ib_fw_destroy_repeat(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid,
-					    &attempt);
+	int err = mlx5_ib_fw_destroy_repeat(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX,
+					    context->uid, &attempt);
 
 	if (err)
-		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid,
-				     &attempt, "user id", NULL, err);
+		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX,
+				     context->uid, &attempt, "user id", &mem, err);
+	mlx5_ib_share_give(&mem.share);
 }

@@ -12,6 +12,6 @@ struct mlx5_ib_dev;
 struct mlx5_ib_ucontext;
 
 int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context);
-void mlx5_ib_destroy_uctx(struct mlx5_ib_dev *dev, u16 uid);
+void mlx5_ib_destroy_uctx(struct mlx5_ib_ucontext *context);
 
 #endif /* BLUEBELL_UCTX_H */

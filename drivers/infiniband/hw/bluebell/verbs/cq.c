@@ -163,9 +163,9 @@ static void cq_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq)
  *
  * Return: 0; -EINVAL for invalid attributes, a UAR that is not the user's, or a
  * buffer that is not aligned to the size of a CQE;
- * -EOPNOTSUPP for a feature that the device lacks; -ENOMEM beyond RLIMIT_MEMLOCK;
- * -EFAULT for a buffer the process does not have; or the errno of a firmware
- * refusal.
+ * -EOPNOTSUPP for a feature that the device lacks; -ENOMEM beyond RLIMIT_MEMLOCK, and if the user
+ * has as many CQs as a user can have; -EFAULT for a buffer the process does not have; or the errno
+ * of a firmware refusal.
  */
 int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			   struct uverbs_attr_bundle *attrs)
@@ -199,7 +199,8 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	ibcq->cqe = entries - 1;
 	MLX5_SET(cqc, cqc, uar_page, cq->uar_page);
 	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
-	err = cq_pin(dev, ctx, cq, &ucmd, (u64)ucmd.cqe_size * entries, attrs);
+	err = mlx5_ib_share_take(ctx, MLX5_IB_SHARE_CQ, &cq->mem.share) ?:
+	      cq_pin(dev, ctx, cq, &ucmd, (u64)ucmd.cqe_size * entries, attrs);
 	if (!err)
 		err = cq_create_and_respond(dev, cq, ctx->uid, attr->comp_vector, cqc, udata);
 	if (err)

@@ -147,7 +147,8 @@ static int user_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	}
 	if (MLX5_CAP_GEN(dev->mdev, ece_support))
 		resp.ece_options = qp->ucmd.ece_options;
-	err = qp_get_bfreg(ctx, qp, &resp.bfreg_index);
+	err = mlx5_ib_share_take(ctx, MLX5_IB_SHARE_QP, &qp->mem.share) ?:
+	      qp_get_bfreg(ctx, qp, &resp.bfreg_index);
 	if (!err)
 		err = mlx5_ib_queue_mem_map_user(&qp->mem, ctx, qp_pin(dev, qp, buf_size, udata),
 						 buf_size, MLX5_IB_MAX_PAGE_OFFSET,
@@ -207,6 +208,8 @@ static const struct mlx5_ib_rsc_ops target_rsc_ops = {
 static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 			 struct ib_udata *udata)
 {
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
 	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
 	struct mlx5_ib_create_qp_resp resp = {};
 	int err;
@@ -220,7 +223,11 @@ static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	MLX5_SET(qpc, qp->qpc, user_index, mlx5_ib_qp_uidx(0, 0, &dev->caps));
 	MLX5_SET(qpc, qp->qpc, ts_format, dev->caps.qp_ts_format);
 	mlx5_ib_xrc_fill_qpc(dev, init->xrcd, qp->qpc);
-	return mlx5_ib_plain_qp_create(qp, &target_rsc_ops, &resp, NULL);
+	err = mlx5_ib_share_take(ctx, MLX5_IB_SHARE_QP, &qp->mem.share) ?:
+	      mlx5_ib_plain_qp_create(qp, &target_rsc_ops, &resp, NULL);
+	if (err)
+		mlx5_ib_share_give(&qp->mem.share);
+	return err;
 }
 
 const struct mlx5_ib_qp_ops mlx5_ib_xrc_target_ops = {

@@ -105,6 +105,9 @@ static int srq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 		attr.cqn = to_mcq(srq->ibsrq.ext.cq)->mcq.cqn;
 		attr.uidx = ctx->cqe_version ? ucmd->uidx : MLX5_IB_DEFAULT_UIDX;
 	}
+	err = mlx5_ib_share_take(ctx, MLX5_IB_SHARE_SRQ, &srq->mem.share);
+	if (err)
+		return err;
 	/* The device only reads its work queues. */
 	err = mlx5_ib_queue_mem_map_user(&srq->mem, ctx,
 					 mlx5_ib_umem_get(dev, ucmd->buf_addr, size, 0), size,
@@ -191,8 +194,8 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  * Return: 0; -EOPNOTSUPP for another type than basic and, for a user, XRC,
  * or a device without SRQs of the type; -EINVAL for invalid attributes, sizes beyond the limits of
  * the device, or a buffer or record that is not aligned; -ENOMEM, also beyond
- * RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have; or the errno
- * of a firmware refusal.
+ * RLIMIT_MEMLOCK, and if the user has as many SRQs as a user can have; -EFAULT for a buffer the
+ * process does not have; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {

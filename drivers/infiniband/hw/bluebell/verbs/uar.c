@@ -20,28 +20,12 @@
 #include "fw/fw.h"
 #include "fw/trace.h"
 #include "layout/refuse.h"
+#include "lib/share.h"
 #include "verbs/uar.h"
 
 static u8 uar_page_origin(const struct mlx5_bfreg_layout *layout, u32 page)
 {
 	return page < layout->num_static_sys_pages ? BLUEBELL_UAR_STATIC : BLUEBELL_UAR_DYNAMIC;
-}
-
-/**
- * mlx5_ib_max_uars - how many UARs BAR 0 has room for
- * @dev: device
- *
- * Firmware may allocate fewer to this PCI function.
- *
- * Return: the number; 0 for a subfunction, which has a part of another function's BAR.
- */
-u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
-{
-	struct mlx5_core_dev *mdev = dev->mdev;
-
-	if (mdev->coredev_type == MLX5_COREDEV_SF)
-		return 0;
-	return (u64)pci_resource_len(mdev->pdev, 0) >> MLX5_ADAPTER_PAGE_SHIFT;
 }
 
 /*
@@ -70,25 +54,33 @@ static void uar_report_limit(struct mlx5_ib_dev *dev)
  * @origin: enum bluebell_uar_origin
  * @uar: the device's index of the UAR
  *
- * If the device has no UAR left, the kernel's log says so. May sleep.
+ * If the device has no UAR left, or the user has as many as a user can have, the kernel's log says
+ * so. May sleep.
  *
- * Return: 0; -ENOMEM, also if the device has no UAR left; or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM, also if there is no UAR left for the user; or the errno of a firmware
+ * refusal.
  */
 int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	u32 in[MLX5_ST_SZ_DW(alloc_uar_in)] = {};
+	struct mlx5_ib_share share = {};
 	int err;
 
+	err = mlx5_ib_share_take(context, MLX5_IB_SHARE_UAR, &share);
+	if (err)
+		return err;
 	err = mlx5_ib_fw_create_within_limit(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR, in,
 					     sizeof(in), uar);
-	if (err == -ENOSPC) {
-		uar_report_limit(dev);
-		return -ENOMEM;
-	}
-	if (!err)
+	if (!err) {
 		trace_uar_alloc(context, *uar, origin);
-	return err;
+		return 0;
+	}
+	mlx5_ib_share_give(&share);
+	if (err != -ENOSPC)
+		return err;
+	uar_report_limit(dev);
+	return -ENOMEM;
 }
 
 /**
@@ -101,9 +93,12 @@ int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar)
  */
 void mlx5_ib_dealloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 uar)
 {
+	struct mlx5_ib_share share = mlx5_ib_share_of(context, MLX5_IB_SHARE_UAR);
+
 	trace_uar_free(context, uar, origin);
 	mlx5_ib_fw_destroy_or_log(to_mdev(context->ibucontext.device), context->uid,
 				  MLX5_CMD_OP_DEALLOC_UAR, uar, "UAR");
+	mlx5_ib_share_give(&share);
 }
 
 static void uar_free_page(struct mlx5_ib_ucontext *context, u32 page)

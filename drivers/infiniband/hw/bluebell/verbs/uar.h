@@ -47,7 +47,6 @@ struct mlx5_ib_uar_report {
 	struct bluebell_queue *queues;
 };
 
-u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev);
 int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar);
 void mlx5_ib_dealloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 uar);
 int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,

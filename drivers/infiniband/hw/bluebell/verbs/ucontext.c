@@ -4,6 +4,8 @@
  * what the context owns; protection domains.
  */
 
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/mlx5/driver.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -17,6 +19,7 @@
 #include "layout/refuse.h"
 #include "lib/buf.h"
 #include "lib/orphan.h"
+#include "lib/share.h"
 #include "lib/uctx.h"
 #include "odp/odp.h"
 #include "verbs/uar.h"
@@ -134,7 +137,8 @@ static void ucontext_free(struct mlx5_ib_ucontext *context)
 {
 	mlx5_ib_deallocate_uars(context);
 	if (context->uid)
-		mlx5_ib_destroy_uctx(to_mdev(context->ibucontext.device), context->uid);
+		mlx5_ib_destroy_uctx(context);
+	mlx5_ib_user_put(context->user);
 	put_pid(context->pid);
 }
 
@@ -166,9 +170,9 @@ int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
  *
  * Return: 0; -EINVAL for a request of unknown length, without bfregs or with too
  * many low-latency bfregs; -ENOMEM for more than 512 bfregs or if the device has no UAR
- * or no user id left; -EOPNOTSUPP for DEVX on a device without user ids, and for unknown
- * flags and fields; -EFAULT; or the errno of a firmware refusal. After an error the context
- * owns nothing.
+ * or no user id left for the user; -EOPNOTSUPP for DEVX on a device without user ids, and for
+ * unknown flags and fields; -EFAULT; or the errno of a firmware refusal. After an error the
+ * context owns nothing.
  */
 int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
@@ -181,6 +185,10 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (err)
 		return err;
 	context->cqe_version = min(req.max_cqe_version, MLX5_CAP_GEN(dev->mdev, cqe_version));
+	context->user = mlx5_ib_user_get(dev, current_uid());
+	if (!context->user)
+		return -ENOMEM;
+	context->unlimited = capable(CAP_SYS_RESOURCE);
 	context->pid = get_pid(task_tgid(current));
 	get_task_comm(context->comm, current->group_leader);
 	mutex_init(&context->bfregi.lock);
@@ -261,13 +269,16 @@ int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *
 static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
 		       struct mlx5_ib_pd *pd)
 {
-	struct mlx5_ib_queue_mem mem = { .context = context };
+	struct mlx5_ib_queue_mem mem = {
+		.context = context, .share = mlx5_ib_share_of(context, MLX5_IB_SHARE_PD),
+	};
 	int err = mlx5_ib_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn,
 					    &pd->attempt);
 
 	if (err)
 		mlx5_ib_orphan_adopt(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, &pd->attempt,
 				     "PD", &mem, err);
+	mlx5_ib_share_give(&mem.share);
 }
 
 /**
@@ -277,7 +288,8 @@ static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context
  *
  * Implements ibv_alloc_pd(3) with ALLOC_PD. May sleep.
  *
- * Return: 0, -EFAULT, or the errno of a firmware refusal.
+ * Return: 0; -EFAULT; -ENOMEM if the user has as many as a user can have; or the errno of a
+ * firmware refusal.
  */
 int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
@@ -285,16 +297,20 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	struct mlx5_ib_alloc_pd_resp resp = {};
 	struct mlx5_ib_ucontext *context = NULL;
 	struct mlx5_ib_pd *pd = to_mpd(ibpd);
+	struct mlx5_ib_share share = {};
 	int err;
 
 	if (udata) {
-		err = ib_is_udata_in_empty(udata);
-		if (err)
-			return err;
 		context = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext, ibucontext);
 		pd->uid = context->uid;
+		err = ib_is_udata_in_empty(udata) ?:
+		      mlx5_ib_share_take(context, MLX5_IB_SHARE_PD, &share);
+		if (err)
+			return err;
 	}
 	err = mlx5_ib_fw_alloc_object(dev, pd->uid, MLX5_CMD_OP_ALLOC_PD, &pd->pdn);
+	if (err)
+		mlx5_ib_share_give(&share);
 	if (err || !udata)
 		return err;
 
@@ -331,11 +347,14 @@ int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	}
 	err = mlx5_ib_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn,
 					&pd->attempt);
+	mem.share = mlx5_ib_share_of(mem.context, MLX5_IB_SHARE_PD);
 	if (err && mem.context->closing) {
 		mlx5_ib_orphan_adopt_closing(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn,
 					     &pd->attempt, "PD", &mem);
 		err = 0;
 	}
+	if (!err)
+		mlx5_ib_share_give(&mem.share);
 	return err;
 }
 

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a user has of the objects of which the device has a fixed number.
+ */
+
+/**
+ * DOC: Shares of users
+ *
+ * The device has a fixed number of user ids, UARs, protection domains, CQs, queue pairs and SRQs.
+ * A user without privileges can have seven eighths of each, with all of the user's processes
+ * together, so a process of another user always gets objects. Like other limits of the kernel's
+ * objects, the limits do not apply to a process that has CAP_SYS_RESOURCE, in the initial user
+ * namespace, when it opens the device: the device is no resource of a namespace. They do not apply
+ * to kernel consumers either.
+ *
+ * Memory keys are not counted: a device has millions, each of which costs the process memory that
+ * is charged to its cgroup.
+ *
+ * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
+ * mlx5_ib_share_give() is called when the device has the number for someone else: when the object
+ * is destroyed, also if that happens when the process ends. An orphan takes the share over, with
+ * struct mlx5_ib_queue_mem, and so does the memory of an object whose creation was not answered.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/pci.h>
+#include <linux/ratelimit.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "fw/bluebell.h"
+#include "lib/share.h"
+
+static const char * const share_names[MLX5_IB_NUM_SHARES] = {
+	[MLX5_IB_SHARE_UCTX] = "user ids",
+	[MLX5_IB_SHARE_UAR] = "UARs",
+	[MLX5_IB_SHARE_PD] = "protection domains",
+	[MLX5_IB_SHARE_CQ] = "CQs",
+	[MLX5_IB_SHARE_QP] = "queue pairs",
+	[MLX5_IB_SHARE_SRQ] = "SRQs",
+};
+
+/**
+ * mlx5_ib_max_uars - how many UARs BAR 0 has room for
+ * @dev: device
+ *
+ * Firmware may allocate fewer to this PCI function.
+ *
+ * Return: the number; 0 for a subfunction, which has a part of another function's BAR.
+ */
+u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	if (mdev->coredev_type == MLX5_COREDEV_SF)
+		return 0;
+	return (u64)pci_resource_len(mdev->pdev, 0) >> MLX5_ADAPTER_PAGE_SHIFT;
+}
+
+/**
+ * mlx5_ib_user_get - find a user, or make a new one
+ * @dev: device
+ * @uid: the user
+ *
+ * May sleep.
+ *
+ * Return: the user with a reference, for mlx5_ib_user_put(); or NULL without memory.
+ */
+struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid)
+{
+	struct mlx5_ib_users *users = dev->users;
+	struct mlx5_ib_user *user;
+
+	guard(mutex)(&users->lock);
+	user = xa_load(&users->table, __kuid_val(uid));
+	if (user) {
+		refcount_inc(&user->refs);
+		return user;
+	}
+	user = kzalloc_obj(*user, GFP_KERNEL_ACCOUNT);
+	if (!user)
+		return NULL;
+	user->users = users;
+	user->uid = uid;
+	refcount_set(&user->refs, 1);
+	if (xa_err(xa_store(&users->table, __kuid_val(uid), user, GFP_KERNEL_ACCOUNT))) {
+		kfree(user);
+		return NULL;
+	}
+	return user;
+}
+
+/**
+ * mlx5_ib_user_put - release a reference to a user
+ * @user: of mlx5_ib_user_get(), or NULL
+ *
+ * May sleep.
+ */
+void mlx5_ib_user_put(struct mlx5_ib_user *user)
+{
+	struct mlx5_ib_users *users;
+	unsigned int i;
+
+	if (!user)
+		return;
+	users = user->users;
+	if (!refcount_dec_and_mutex_lock(&user->refs, &users->lock))
+		return;
+	xa_erase(&users->table, __kuid_val(user->uid));
+	mutex_unlock(&users->lock);
+	for (i = 0; i < MLX5_IB_NUM_SHARES; i++)
+		WARN_ON_ONCE(atomic_read(&user->count[i]));
+	kfree(user);
+}
+
+/* Any user can cause any number of refusals, so the line is logged at most once in ten seconds. */
+static int share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *user,
+			enum mlx5_ib_share_kind kind)
+{
+	static struct ratelimit_state once_in_a_while =
+		RATELIMIT_STATE_INIT_FLAGS(once_in_a_while, 10 * HZ, 1, RATELIMIT_MSG_ON_RELEASE);
+
+	if (__ratelimit(&once_in_a_while))
+		ibdev_warn(&dev->ib_dev,
+			   "user %u has %u %s, 7/8 of those of the device: %s (%d) gets no more; a process with CAP_SYS_RESOURCE can have all\n",
+			   __kuid_val(user->uid), user->users->limit[kind], share_names[kind],
+			   current->comm, task_tgid_nr(current));
+	return -ENOMEM;
+}
+
+/**
+ * mlx5_ib_share_take - count an object that is about to be created
+ * @context: of the process; NULL for a kernel consumer, whose objects are not counted
+ * @kind: kind of the object
+ * @share: zeroed; for mlx5_ib_share_give()
+ *
+ * If the user has too many objects, the kernel's log says so. Any context.
+ *
+ * Return: 0; or -ENOMEM if the user has the most objects of the kind that a user can have.
+ */
+int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind,
+		       struct mlx5_ib_share *share)
+{
+	struct mlx5_ib_user *user = context ? context->user : NULL;
+	u32 limit;
+
+	if (!user || kind == MLX5_IB_SHARE_NONE)
+		return 0;
+	limit = user->users->limit[kind];
+	if (atomic_inc_return(&user->count[kind]) > limit && limit && !context->unlimited) {
+		atomic_dec(&user->count[kind]);
+		return share_refuse(to_mdev(context->ibucontext.device), user, kind);
+	}
+	refcount_inc(&user->refs);
+	*share = (struct mlx5_ib_share){ .user = user, .kind = kind };
+	return 0;
+}
+
+/**
+ * mlx5_ib_share_give - an object is gone, or has not been created
+ * @share: of mlx5_ib_share_take(); nothing is done if no object is counted. Zeroed
+ *
+ * May sleep.
+ */
+void mlx5_ib_share_give(struct mlx5_ib_share *share)
+{
+	struct mlx5_ib_user *user = share->user;
+
+	if (!user)
+		return;
+	WARN_ON_ONCE(atomic_dec_return(&user->count[share->kind]) < 0);
+	share->user = NULL;
+	mlx5_ib_user_put(user);
+}
+
+static u32 share_limit(u64 num)
+{
+	return num - num / 8;
+}
+
+/**
+ * mlx5_ib_init_users - set up the table of users
+ * @dev: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_users *users = kzalloc_obj(*users, GFP_KERNEL);
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	if (!users)
+		return -ENOMEM;
+	mutex_init(&users->lock);
+	xa_init_flags(&users->table, XA_FLAGS_ACCOUNT);
+	users->limit[MLX5_IB_SHARE_UCTX] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_uctx)));
+	users->limit[MLX5_IB_SHARE_UAR] = share_limit(mlx5_ib_max_uars(dev));
+	users->limit[MLX5_IB_SHARE_PD] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_pd)));
+	users->limit[MLX5_IB_SHARE_CQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_cq)));
+	users->limit[MLX5_IB_SHARE_QP] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_qp)));
+	users->limit[MLX5_IB_SHARE_SRQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_srq)));
+	dev->users = users;
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_users - free the table of users
+ * @dev: device, which has no contexts; what is left belongs to objects that firmware has kept, or
+ *	perhaps has
+ */
+void mlx5_ib_cleanup_users(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_users *users = dev->users;
+	struct mlx5_ib_user *user;
+	unsigned long i;
+
+	xa_for_each(&users->table, i, user)
+		kfree(user);
+	xa_destroy(&users->table);
+	mutex_destroy(&users->lock);
+	kfree(users);
+	dev->users = NULL;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What a user has of the objects of which the device has a fixed number.
+ */
+
+#ifndef BLUEBELL_SHARE_H
+#define BLUEBELL_SHARE_H
+
+#include <linux/atomic.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include <linux/uidgid.h>
+#include <linux/xarray.h>
+
+#include "fw/bluebell.h"
+
+/**
+ * enum mlx5_ib_share_kind - kinds of objects that are counted
+ * @MLX5_IB_SHARE_NONE: not counted
+ * @MLX5_IB_SHARE_UCTX: user ids of the firmware
+ * @MLX5_IB_SHARE_UAR: UARs
+ * @MLX5_IB_SHARE_PD: protection domains
+ * @MLX5_IB_SHARE_CQ: completion queues
+ * @MLX5_IB_SHARE_QP: queue pairs
+ * @MLX5_IB_SHARE_SRQ: shared receive queues
+ * @MLX5_IB_NUM_SHARES: number of kinds, with MLX5_IB_SHARE_NONE
+ */
+enum mlx5_ib_share_kind {
+	MLX5_IB_SHARE_NONE,
+	MLX5_IB_SHARE_UCTX,
+	MLX5_IB_SHARE_UAR,
+	MLX5_IB_SHARE_PD,
+	MLX5_IB_SHARE_CQ,
+	MLX5_IB_SHARE_QP,
+	MLX5_IB_SHARE_SRQ,
+	MLX5_IB_NUM_SHARES,
+};
+
+/**
+ * struct mlx5_ib_user - a user, with all of the user's processes
+ * @users: the users of the device
+ * @uid: the user; constant
+ * @refs: one reference of each context, one of each object
+ * @count: number of objects of each kind
+ */
+struct mlx5_ib_user {
+	struct mlx5_ib_users *users;
+	kuid_t uid;
+	refcount_t refs;
+	atomic_t count[MLX5_IB_NUM_SHARES];
+};
+
+/**
+ * struct mlx5_ib_share - that an object is counted; embedded in what owns the object
+ * @user: owner of the object, with a reference; NULL if the object is not counted
+ * @kind: kind of the object
+ */
+struct mlx5_ib_share {
+	struct mlx5_ib_user *user;
+	enum mlx5_ib_share_kind kind;
+};
+
+/**
+ * struct mlx5_ib_users - users of a device
+ * @lock: guards @table. Held for one look-up when a process opens or closes the device, and when
+ *	the last object of a user is gone
+ * @table: struct mlx5_ib_user by the number of the user
+ * @limit: objects of each kind that a user without privileges can have; 0 for no limit
+ */
+struct mlx5_ib_users {
+	struct mutex lock;	/* table */
+	struct xarray table;
+	u32 limit[MLX5_IB_NUM_SHARES];
+};
+
+/* The share of an object that lives no longer than its context, which need not keep the share. */
+static inline struct mlx5_ib_share mlx5_ib_share_of(const struct mlx5_ib_ucontext *context,
+						    enum mlx5_ib_share_kind kind)
+{
+	return (struct mlx5_ib_share){ .user = context->user, .kind = kind };
+}
+
+u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev);
+
+struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid);
+void mlx5_ib_user_put(struct mlx5_ib_user *user);
+
+int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind,
+		       struct mlx5_ib_share *share);
+void mlx5_ib_share_give(struct mlx5_ib_share *share);
+
+int mlx5_ib_init_users(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_users(struct mlx5_ib_dev *dev);
+
+#endif /* BLUEBELL_SHARE_H */

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the shares of users: which objects count, whom the limits stop, and that each
+ * object gives its share back when the device has destroyed it, and not before.
+ */
+
+#include <kunit/test.h>
+#include <linux/uidgid.h>
+
+#include "devx/devx_obj.h"
+#include "fw/fw.h"
+#include "lib/mock.h"
+#include "lib/orphan.h"
+#include "lib/share.h"
+#include "lib/uctx.h"
+#include "verbs/uar.h"
+#include "verbs/ucontext.h"
+
+#define LIMIT	7
+
+static void drop_user(void *context)
+{
+	mlx5_ib_user_put(((struct mlx5_ib_ucontext *)context)->user);
+}
+
+/* A context of a user without privileges, who can have LIMIT objects of each kind. */
+static struct mock *make_mock(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_ucontext *context = mock->context;
+	unsigned int i;
+
+	for (i = 1; i < MLX5_IB_NUM_SHARES; i++)
+		mock->dev->users->limit[i] = LIMIT;
+	context->user = mlx5_ib_user_get(mock->dev, KUIDT_INIT(1000));
+	KUNIT_ASSERT_NOT_NULL(test, context->user);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_user, context));
+	return mock;
+}
+
+static int count(struct mock *mock, enum mlx5_ib_share_kind kind)
+{
+	return atomic_read(&mock->context->user->count[kind]);
+}
+
+static void user_has_seven_eighths(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+	u32 *limit;
+
+	mlx5_ib_cleanup_users(mock->dev);
+	MOCK_SET_CAP(&mock->dev->caps, log_max_qp, 8);
+	MOCK_SET_CAP(&mock->dev->caps, log_max_cq, 2);
+	mdev->coredev_type = MLX5_COREDEV_SF;
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
+	limit = mock->dev->users->limit;
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_QP], 224);
+	/* Of fewer than eight there is no eighth. */
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 4);
+	/* The number of UARs of a subfunction is not known. */
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_UAR], 0);
+}
+
+static void user_is_limited_in_all_contexts_together(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_ucontext second = { .ibucontext.device = &mock->dev->ib_dev };
+	struct mlx5_ib_ucontext other = second;
+	struct mlx5_ib_share share[LIMIT] = {}, more = {};
+	unsigned int i;
+
+	second.user = mlx5_ib_user_get(mock->dev, KUIDT_INIT(1000));
+	other.user = mlx5_ib_user_get(mock->dev, KUIDT_INIT(1001));
+	KUNIT_ASSERT_PTR_EQ(test, second.user, mock->context->user);
+	KUNIT_ASSERT_PTR_NE(test, other.user, second.user);
+	for (i = 0; i < LIMIT; i++)
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(i % 2 ? &second : mock->context,
+							    MLX5_IB_SHARE_PD, &share[i]));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_share_take(&second, MLX5_IB_SHARE_PD, &more));
+	KUNIT_EXPECT_NULL(test, more.user);
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(&other, MLX5_IB_SHARE_PD, &more));
+	mlx5_ib_share_give(&more);
+	mlx5_ib_share_give(&share[0]);
+	/* Nothing is given back twice. */
+	mlx5_ib_share_give(&share[0]);
+	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_PD));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(&second, MLX5_IB_SHARE_PD, &share[0]));
+	for (i = 0; i < LIMIT; i++)
+		mlx5_ib_share_give(&share[i]);
+	mlx5_ib_user_put(second.user);
+	mlx5_ib_user_put(other.user);
+}
+
+static void limits_do_not_stop_the_privileged(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_share share[LIMIT + 1] = {}, more = {};
+	unsigned int i;
+
+	mock->context->unlimited = true;
+	for (i = 0; i <= LIMIT; i++)
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(mock->context, MLX5_IB_SHARE_QP,
+							    &share[i]));
+	/* They count for the user's other processes. */
+	mock->context->unlimited = false;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_share_take(mock->context, MLX5_IB_SHARE_QP, &more));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(NULL, MLX5_IB_SHARE_QP, &more));
+	mock->dev->users->limit[MLX5_IB_SHARE_QP] = 0;
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(mock->context, MLX5_IB_SHARE_QP, &more));
+	mlx5_ib_share_give(&more);
+	for (i = 0; i <= LIMIT; i++)
+		mlx5_ib_share_give(&share[i]);
+}
+
+static void uar_that_is_refused_is_not_counted(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	u32 uar[LIMIT + 1];
+	unsigned int i;
+
+	mock->refuse = 1;
+	KUNIT_EXPECT_GT(test, 0, mlx5_ib_alloc_uar(mock->context, 0, &uar[0]));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_UAR));
+	mock->refuse = 0;
+	for (i = 0; i < LIMIT; i++)
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_alloc_uar(mock->context, 0, &uar[i]));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_alloc_uar(mock->context, 0, &uar[LIMIT]));
+	for (i = 0; i < LIMIT; i++)
+		mlx5_ib_dealloc_uar(mock->context, 0, uar[i]);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_UAR));
+}
+
+static struct mlx5_ib_devx_obj *create_devx_cq(struct mock *mock)
+{
+	u32 in[MLX5_ST_SZ_DW(create_cq_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
+
+	MLX5_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
+	return mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+}
+
+static void devx_object_counts_until_the_device_destroys_it(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_obj *obj[LIMIT];
+	unsigned int i;
+
+	mock->context->uid = 1;
+	for (i = 0; i < LIMIT; i++) {
+		obj[i] = create_devx_cq(mock);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj[i]);
+	}
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_devx_cq(mock)));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj[0], true));
+	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_CQ));
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, -EBUSY, mlx5_ib_devx_destroy_obj(obj[1], false));
+	for (i = 1; i < LIMIT; i++)
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj[i], true));
+	/* The orphans still have the numbers. */
+	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_CQ));
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_CQ));
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_CQ));
+}
+
+static void user_id_counts_until_the_device_destroys_it(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_create_uctx(mock->dev, mock->context));
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_UCTX));
+	mock->refuse_destroy = true;
+	mlx5_ib_destroy_uctx(mock->context);
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_UCTX));
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_UCTX));
+}
+
+static struct kunit_case share_cases[] = {
+	KUNIT_CASE(user_has_seven_eighths),
+	KUNIT_CASE(user_is_limited_in_all_contexts_together),
+	KUNIT_CASE(limits_do_not_stop_the_privileged),
+	KUNIT_CASE(uar_that_is_refused_is_not_counted),
+	KUNIT_CASE(devx_object_counts_until_the_device_destroys_it),
+	KUNIT_CASE(user_id_counts_until_the_device_destroys_it),
+	{}
+};
+
+static struct kunit_suite share_suite = {
+	.name = "bluebell_share",
+	.test_cases = share_cases,
+};
+
+kunit_test_suite(share_suite);

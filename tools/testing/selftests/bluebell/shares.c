@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A user without privileges has seven eighths at most of the objects of which the device has a
+ * fixed number, so that another user always gets some. For devices with few objects: the profiles
+ * small and few-users.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "child.h"
+#include "devx_cmd.h"
+#include "klog.h"
+#include "rights.h"
+#include "test.h"
+
+/* What Bluebell logs. */
+#define LOG_LIMIT "7/8 of those of the device"
+/* The driver logs at most one line in this time. */
+#define LOG_SECONDS 10
+#define REFUSED 20
+/* A test takes more objects than this neither patiently nor with the files that a process has. */
+#define FEW 600
+
+/* A process that takes objects. */
+struct taker {
+	struct uv uv;
+	uint32_t pd, pdn;
+	struct uv_cq cq;
+	struct uv_mem srq_mem;
+	unsigned int taken;
+};
+
+static int open_bare(struct uv *uv)
+{
+	const struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1,
+		.flags = MLX5_IB_ALLOC_UCTX_DEVX,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
+	};
+
+	return uv_open_req(uv, &req);
+}
+
+static int take_context(struct taker *t)
+{
+	struct uv uv;
+
+	return open_bare(&uv);
+}
+
+static int take_uar(struct taker *t)
+{
+	struct uv_uar uar;
+
+	return uv_alloc_uar(t->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar);
+}
+
+/* By verbs and by commands of the process in turn. */
+static int take_pd(struct taker *t)
+{
+	struct devx_cmd cmd;
+	uint32_t pd, pdn;
+
+	if (t->taken % 2)
+		return uv_alloc_pd(t->uv.fd, &pd, &pdn);
+	devx_start(&cmd, DEVX_ALLOC_PD);
+	cmd.in_len = 16;
+	cmd.out_len = 16;
+	return devx_create(t->uv.fd, &cmd, &pd);
+}
+
+static int take_cq(struct taker *t)
+{
+	struct uv_cq cq;
+
+	return uv_create_cq(t->uv.fd, 31, &cq);
+}
+
+static int take_qp(struct taker *t)
+{
+	struct uv_qp qp;
+
+	return uv_create_qp(t->uv.fd, t->pd, t->cq.handle, IBV_QPT_RC, &qp);
+}
+
+static int take_srq(struct taker *t)
+{
+	struct mlx5_ib_create_srq drv = {
+		.uidx = uv_uidx(), .buf_addr = (uintptr_t)t->srq_mem.buf,
+		.db_addr = (uintptr_t)t->srq_mem.dbr,
+	};
+	struct uv_srq srq = { .max_wr = 15, .max_sge = 1 };
+
+	return uv_create_srq(t->uv.fd, t->pd, &drv, sizeof(drv), &srq);
+}
+
+FIXTURE(share) {
+	struct taker mine;
+	unsigned int num;		/* of the device */
+	unsigned int *taken;		/* by the other process */
+	pid_t pid;
+};
+
+/*
+ * @log_max is the capability that has the number of objects; without one, it is the number of UARs
+ * that BAR 0 has room for. @before: objects of the kind that a process has taken before it starts.
+ */
+FIXTURE_VARIANT(share) {
+	const char *log_max;
+	int (*take)(struct taker *t);
+	unsigned int before;
+};
+
+FIXTURE_VARIANT_ADD(share, contexts) {
+	.log_max = "log_max_uctx", .take = take_context, .before = 1,
+};
+
+FIXTURE_VARIANT_ADD(share, uars) { .take = take_uar, };
+
+FIXTURE_VARIANT_ADD(share, pds) { .log_max = "log_max_pd", .take = take_pd, .before = 1, };
+
+FIXTURE_VARIANT_ADD(share, cqs) { .log_max = "log_max_cq", .take = take_cq, .before = 1, };
+
+FIXTURE_VARIANT_ADD(share, qps) { .log_max = "log_max_qp", .take = take_qp, };
+
+FIXTURE_VARIANT_ADD(share, srqs) { .log_max = "log_max_srq", .take = take_srq, };
+
+/* Those of all users, from the size of BAR 0; 0 if that cannot be read. */
+static unsigned int num_uars(void)
+{
+	unsigned long long start = 0, end = 0;
+	char text[4096];
+
+	if (!rdma_read_sysfs("device/resource", text, sizeof(text)) ||
+	    sscanf(text, "%llx %llx", &start, &end) != 2)
+		return 0;
+	return (end - start + 1) / UV_PAGE;
+}
+
+static int taker_open(struct taker *t)
+{
+	return open_bare(&t->uv) ?: uv_alloc_pd(t->uv.fd, &t->pd, &t->pdn) ?:
+	       uv_mem_alloc(&t->srq_mem, 64 * 32);
+}
+
+/* Queues are rung on a UAR, and a bare context has none. */
+static int taker_open_with_uars(struct taker *t)
+{
+	return uv_open_devx(&t->uv) ?: uv_alloc_pd(t->uv.fd, &t->pd, &t->pdn) ?:
+	       uv_mem_alloc(&t->srq_mem, 64 * 32) ?: uv_create_cq(t->uv.fd, 31, &t->cq);
+}
+
+static int open_for(const struct _fixture_variant_share *v, struct taker *t)
+{
+	return v->take == take_cq || v->take == take_qp || v->take == take_srq ?
+		taker_open_with_uars(t) : taker_open(t);
+}
+
+FIXTURE_SETUP(share)
+{
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	self->num = variant->log_max ? 1u << hca_cap("general", variant->log_max) : num_uars();
+	ASSERT_LT(0, self->num);
+	if (self->num > FEW)
+		SKIP(return, "the device has more than %d", FEW);
+	self->taken = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			   0);
+	ASSERT_NE(MAP_FAILED, self->taken);
+	ASSERT_EQ(0, open_for(variant, &self->mine));
+	ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(share)
+{
+	if (self->pid > 0)
+		child_kill(self->pid);
+	if (!self->taken)
+		return;
+	uv_close(&self->mine.uv);
+	munmap(self->taken, UV_PAGE);
+}
+
+struct order {
+	const struct _fixture_variant_share *variant;
+	unsigned int *taken;
+};
+
+/* Take all objects that the process gets, and keep them. */
+static int take_all(void *arg, int ready)
+{
+	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	const struct order *order = arg;
+	struct taker t = {};
+	int i, ret = 0;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &unlimited) || drop_privileges() ||
+	    open_for(order->variant, &t))
+		return 2;
+	for (; !ret && t.taken < 2 * FEW; t.taken += !ret)
+		ret = order->variant->take(&t);
+	for (i = 0; i < REFUSED; i++)
+		if (order->variant->take(&t) != -ENOMEM)
+			return 3;
+	*order->taken = t.taken + order->variant->before;
+	return child_hold(ready);
+}
+
+TEST_F_TIMEOUT(share, user_leaves_an_eighth_to_others, 300)
+{
+	struct order order = { variant, self->taken };
+	int logged, round;
+
+	for (round = 0; round < 2; round++) {
+		/* An earlier test may have caused a line, shortly before. */
+		logged = klog_count(LOG_LIMIT);
+		if (logged)
+			sleep(LOG_SECONDS + 1);
+		self->pid = child_start(take_all, &order);
+		ASSERT_LT(0, self->pid);
+		EXPECT_EQ(self->num - self->num / 8, *self->taken);
+		EXPECT_LE(logged + 1, klog_count(LOG_LIMIT));
+		EXPECT_GE(logged + 3, klog_count(LOG_LIMIT));
+		EXPECT_EQ(0, variant->take(&self->mine));
+		/* All that a process has had is for the next one. */
+		child_kill(self->pid);
+		self->pid = 0;
+	}
+}
+
+TEST_HARNESS_MAIN
