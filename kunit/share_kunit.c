@@ -113,6 +113,23 @@ static void limits_do_not_stop_the_privileged(struct kunit *test)
 		mlx5_ib_share_give(&share[i]);
 }
 
+static void object_counts_as_its_size(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_share share = {}, more = {};
+
+	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_share_take_many(mock->context, MLX5_IB_SHARE_PAGED,
+							       LIMIT + 1, &share));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_many(mock->context, MLX5_IB_SHARE_PAGED,
+							 LIMIT - 1, &share));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_share_take_many(mock->context, MLX5_IB_SHARE_PAGED,
+							       2, &more));
+	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_PAGED));
+	mlx5_ib_share_give(&share);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
+}
+
 static void uar_that_is_refused_is_not_counted(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -185,6 +202,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
 	KUNIT_CASE(user_is_limited_in_all_contexts_together),
 	KUNIT_CASE(limits_do_not_stop_the_privileged),
+	KUNIT_CASE(object_counts_as_its_size),
 	KUNIT_CASE(uar_that_is_refused_is_not_counted),
 	KUNIT_CASE(devx_object_counts_until_the_device_destroys_it),
 	KUNIT_CASE(user_id_counts_until_the_device_destroys_it),

@@ -326,6 +326,53 @@ TEST_F_TIMEOUT(other, process_whose_fault_waits_for_its_page_ends_when_it_is_kil
 	EXPECT_TRUE(objects_are_gone(qps, uars));
 }
 
+/* --- Translations of the device --------------------------------------------------------------- */
+
+#define HUGE_LEN (16 * GIB)
+
+static uint8_t *map_unused(size_t len)
+{
+	return mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/* Register memory that the process does not use until no more can be registered. */
+static int take_translations(void *arg, int ready)
+{
+	int n = 0, *taken = arg;
+	struct rdma r;
+	uint8_t *mem;
+
+	if (drop_privileges() || rdma_open(&r))
+		return 2;
+	mem = map_unused(HUGE_LEN);
+	while (n < 1000 && reg_paged(r.pd, mem, HUGE_LEN))
+		n++;
+	*taken = n;
+	return errno == ENOMEM ? child_hold(ready) : 3;
+}
+
+/* Paged regions of one user leave translations for regions of another user. */
+TEST_F_TIMEOUT(other, regions_of_another_user_leave_room_for_mine, 300)
+{
+	int *taken = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+	uint8_t *mem;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	mem = map_unused(HUGE_LEN);
+	ASSERT_NE(MAP_FAILED, mem);
+	self->pid = child_start(take_translations, taken);
+	ASSERT_LT(0, self->pid);
+	TH_LOG("%d regions of %lu GiB", *taken, HUGE_LEN / GIB);
+	EXPECT_LT(0, *taken);
+	mr = reg_paged(self->r.pd, mem, HUGE_LEN);
+	EXPECT_NE(NULL, mr);
+	if (mr)
+		EXPECT_EQ(0, ibv_dereg_mr(mr));
+	munmap(mem, HUGE_LEN);
+}
+
 /* --- Memory cgroups ------------------------------------------------------------------------- */
 
 #define LIMIT (96 * MIB)

@@ -14,7 +14,10 @@
  * to kernel consumers either.
  *
  * Memory keys are not counted: a device has millions, each of which costs the process memory that
- * is charged to its cgroup.
+ * is charged to its cgroup. What a process pins is limited, too, but it can register any length of
+ * memory that is not pinned. Each MiB costs the device two KiB for translations: memory of the
+ * host that mlx5_core gives to firmware and charges to no process. How much firmware has is not
+ * known, so the limit is 64 times the memory of the host, which costs an eighth of it.
  *
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
  * mlx5_ib_share_give() is called when the device has the number for someone else: when the object
@@ -23,6 +26,7 @@
  */
 
 #include <linux/mlx5/driver.h>
+#include <linux/mm.h>
 #include <linux/pci.h>
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
@@ -31,13 +35,16 @@
 #include "fw/bluebell.h"
 #include "lib/share.h"
 
+#define OF_THE_DEVICE(what)	what ", 7/8 of those of the device"
+
 static const char * const share_names[MLX5_IB_NUM_SHARES] = {
-	[MLX5_IB_SHARE_UCTX] = "user ids",
-	[MLX5_IB_SHARE_UAR] = "UARs",
-	[MLX5_IB_SHARE_PD] = "protection domains",
-	[MLX5_IB_SHARE_CQ] = "CQs",
-	[MLX5_IB_SHARE_QP] = "queue pairs",
-	[MLX5_IB_SHARE_SRQ] = "SRQs",
+	[MLX5_IB_SHARE_UCTX] = OF_THE_DEVICE("user ids"),
+	[MLX5_IB_SHARE_UAR] = OF_THE_DEVICE("UARs"),
+	[MLX5_IB_SHARE_PD] = OF_THE_DEVICE("protection domains"),
+	[MLX5_IB_SHARE_CQ] = OF_THE_DEVICE("CQs"),
+	[MLX5_IB_SHARE_QP] = OF_THE_DEVICE("queue pairs"),
+	[MLX5_IB_SHARE_SRQ] = OF_THE_DEVICE("SRQs"),
+	[MLX5_IB_SHARE_PAGED] = "MiB of paged regions, 64 times the memory of the host",
 };
 
 /**
@@ -122,24 +129,25 @@ static int share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *user
 
 	if (__ratelimit(&once_in_a_while))
 		ibdev_warn(&dev->ib_dev,
-			   "user %u has %u %s, 7/8 of those of the device: %s (%d) gets no more; a process with CAP_SYS_RESOURCE can have all\n",
+			   "user %u can have %u %s: %s (%d) gets no more; for a process with CAP_SYS_RESOURCE there is no limit\n",
 			   __kuid_val(user->uid), user->users->limit[kind], share_names[kind],
 			   current->comm, task_tgid_nr(current));
 	return -ENOMEM;
 }
 
 /**
- * mlx5_ib_share_take - count an object that is about to be created
+ * mlx5_ib_share_take_many - count an object that is about to be created
  * @context: of the process; NULL for a kernel consumer, whose objects are not counted
  * @kind: kind of the object
+ * @num: number that the object is counted as
  * @share: zeroed; for mlx5_ib_share_give()
  *
  * If the user has too many objects, the kernel's log says so. Any context.
  *
- * Return: 0; or -ENOMEM if the user has the most objects of the kind that a user can have.
+ * Return: 0; or -ENOMEM if the user would have more of the kind than a user can have.
  */
-int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind,
-		       struct mlx5_ib_share *share)
+int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind, u32 num,
+			    struct mlx5_ib_share *share)
 {
 	struct mlx5_ib_user *user = context ? context->user : NULL;
 	u32 limit;
@@ -147,13 +155,30 @@ int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind
 	if (!user || kind == MLX5_IB_SHARE_NONE)
 		return 0;
 	limit = user->users->limit[kind];
-	if (atomic_inc_return(&user->count[kind]) > limit && limit && !context->unlimited) {
-		atomic_dec(&user->count[kind]);
+	if ((u32)atomic_add_return(num, &user->count[kind]) > limit && limit &&
+	    !context->unlimited) {
+		atomic_sub(num, &user->count[kind]);
 		return share_refuse(to_mdev(context->ibucontext.device), user, kind);
 	}
 	refcount_inc(&user->refs);
-	*share = (struct mlx5_ib_share){ .user = user, .kind = kind };
+	*share = (struct mlx5_ib_share){ .user = user, .kind = kind, .num = num };
 	return 0;
+}
+
+/**
+ * mlx5_ib_share_take - count an object that is about to be created, as one
+ * @context: as for mlx5_ib_share_take_many()
+ * @kind: as for mlx5_ib_share_take_many()
+ * @share: as for mlx5_ib_share_take_many()
+ *
+ * Any context.
+ *
+ * Return: as mlx5_ib_share_take_many().
+ */
+int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind,
+		       struct mlx5_ib_share *share)
+{
+	return mlx5_ib_share_take_many(context, kind, 1, share);
 }
 
 /**
@@ -168,7 +193,7 @@ void mlx5_ib_share_give(struct mlx5_ib_share *share)
 
 	if (!user)
 		return;
-	WARN_ON_ONCE(atomic_dec_return(&user->count[share->kind]) < 0);
+	WARN_ON_ONCE(atomic_sub_return(share->num, &user->count[share->kind]) < 0);
 	share->user = NULL;
 	mlx5_ib_user_put(user);
 }
@@ -199,6 +224,8 @@ int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
 	users->limit[MLX5_IB_SHARE_CQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_cq)));
 	users->limit[MLX5_IB_SHARE_QP] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_qp)));
 	users->limit[MLX5_IB_SHARE_SRQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_srq)));
+	users->limit[MLX5_IB_SHARE_PAGED] = min_t(u64, INT_MAX,
+						  64ULL * (totalram_pages() >> (20 - PAGE_SHIFT)));
 	dev->users = users;
 	return 0;
 }

@@ -24,6 +24,7 @@
  * @MLX5_IB_SHARE_CQ: completion queues
  * @MLX5_IB_SHARE_QP: queue pairs
  * @MLX5_IB_SHARE_SRQ: shared receive queues
+ * @MLX5_IB_SHARE_PAGED: MiB of keys over memory that is not pinned
  * @MLX5_IB_NUM_SHARES: number of kinds, with MLX5_IB_SHARE_NONE
  */
 enum mlx5_ib_share_kind {
@@ -34,6 +35,7 @@ enum mlx5_ib_share_kind {
 	MLX5_IB_SHARE_CQ,
 	MLX5_IB_SHARE_QP,
 	MLX5_IB_SHARE_SRQ,
+	MLX5_IB_SHARE_PAGED,
 	MLX5_IB_NUM_SHARES,
 };
 
@@ -55,10 +57,12 @@ struct mlx5_ib_user {
  * struct mlx5_ib_share - that an object is counted; embedded in what owns the object
  * @user: owner of the object, with a reference; NULL if the object is not counted
  * @kind: kind of the object
+ * @num: number that the object is counted as
  */
 struct mlx5_ib_share {
 	struct mlx5_ib_user *user;
 	enum mlx5_ib_share_kind kind;
+	u32 num;
 };
 
 /**
@@ -78,7 +82,9 @@ struct mlx5_ib_users {
 static inline struct mlx5_ib_share mlx5_ib_share_of(const struct mlx5_ib_ucontext *context,
 						    enum mlx5_ib_share_kind kind)
 {
-	return (struct mlx5_ib_share){ .user = context->user, .kind = kind };
+	return (struct mlx5_ib_share){
+		.user = context->user, .kind = kind, .num = 1,
+	};
 }
 
 u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev);
@@ -86,6 +92,8 @@ u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev);
 struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid);
 void mlx5_ib_user_put(struct mlx5_ib_user *user);
 
+int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind, u32 num,
+			    struct mlx5_ib_share *share);
 int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind,
 		       struct mlx5_ib_share *share);
 void mlx5_ib_share_give(struct mlx5_ib_share *share);

@@ -96,6 +96,7 @@ static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops
 	if (!mr)
 		return NULL;
 	mr->odp = to_mdev(pd->device)->odp;
+	mr->context = pd->uobject ? to_mucontext(pd->uobject->context) : NULL;
 	mr->mr.ops = ops;
 	mr->mr.access = access;
 	mr->mr.pdn = to_mpd(pd)->pdn;
@@ -193,7 +194,8 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  *
  * Return: the region, or an ERR_PTR: -EINVAL and -EOPNOTSUPP as mlx5_ib_reg_user_mr(),
  * -EOPNOTSUPP also with IB_ACCESS_MW_BIND, if UMR does not work any more, and if the device may
- * need bounce buffers; -ENOMEM also for a region with too many pages; as mlx5_ib_odp_start() if
+ * need bounce buffers; -ENOMEM also for a region with too many pages, and if the user has as much
+ * paged memory as a user can have; as mlx5_ib_odp_start() if
  * paging cannot be set up.
  */
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)

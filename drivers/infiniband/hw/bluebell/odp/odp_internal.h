@@ -37,6 +37,7 @@
 
 #include "lib/mkey.h"
 #include "lib/region.h"
+#include "lib/share.h"
 #include "odp/odp.h"
 
 struct mlx5_eq;
@@ -100,6 +101,7 @@ struct odp_chunk {
  * @refs: one reference of the tree, one of each user. Implicit regions only
  * @reclaim: destroys the leaf if it has no page or no key. While queued, holds a
  *	reference to the leaf and one to the region. Implicit regions only
+ * @share: that the leaf is counted as memory of its user
  * @chunks: tables of each MLX5_IB_ODP_CHUNK_PAGES pages; NULL if none of these pages is mapped
  */
 struct odp_leaf {
@@ -115,6 +117,7 @@ struct odp_leaf {
 	void (*emptied)(struct odp_leaf *leaf);
 	refcount_t refs;
 	struct delayed_work reclaim;
+	struct mlx5_ib_share share;
 	struct odp_chunk *chunks[];
 };
 
@@ -180,6 +183,7 @@ struct odp_mr_ops {
  *	in progress holds a reference to its key
  * @odp: paging state of the device
  * @ops: operations of the region's kind
+ * @context: of the process, which outlives the region; NULL for a kernel consumer
  * @process: the process, to which the region holds a reference; NULL for a region over a
  *	dma-buf
  * @mm: address space of the process; NULL as @process
@@ -196,6 +200,7 @@ struct odp_mr {
 	struct mlx5_ib_mr mr;
 	struct mlx5_ib_odp *odp;
 	const struct odp_mr_ops *ops;
+	struct mlx5_ib_ucontext *context;
 	struct odp_process *process;
 	struct mm_struct *mm;
 	struct pid *tgid;

@@ -268,6 +268,7 @@ static void odp_leaf_free(struct odp_leaf *leaf)
 	WARN_ON_ONCE(leaf->npages);
 	mmu_interval_notifier_remove(&leaf->notifier);
 	mutex_destroy(&leaf->lock);
+	mlx5_ib_share_give(&leaf->share);
 	kvfree(leaf);
 }
 
@@ -311,8 +312,8 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
  *
  * Return: the leaf with one reference, or an ERR_PTR: -EOVERFLOW for a range that wraps around,
  * -EOPNOTSUPP if the device may need bounce buffers, -EFAULT or -EINTR if the process is being
- * killed, -ERESTARTNOINTR if a signal has interrupted the function, -ENOMEM, or the errno of a
- * firmware refusal.
+ * killed, -ERESTARTNOINTR if a signal has interrupted the function, -ENOMEM, also if the user has
+ * as much paged memory as a user can have, or the errno of a firmware refusal.
  */
 struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,
 					 u64 length, u64 iova)
@@ -346,7 +347,9 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	err = odp_leaf_insert_notifier(leaf);
 	if (err)
 		return ERR_PTR(err);
-	err = mlx5_ib_odp_create_key(mr, leaf->key.mkey, iova, length,
+	err = mlx5_ib_share_take_many(mr->context, MLX5_IB_SHARE_PAGED,
+				      DIV_ROUND_UP_ULL(length, SZ_1M), &leaf->share) ?:
+	      mlx5_ib_odp_create_key(mr, leaf->key.mkey, iova, length,
 				     ALIGN(num, MLX5_IB_UMR_BLOCK_MTTS));
 	if (err) {
 		odp_leaf_free(no_free_ptr(leaf));
