@@ -235,28 +235,6 @@ static bool cqe_is_error(const struct completion *c)
 	return c->opcode == CQE_REQ_ERR || c->opcode == CQE_RESP_ERR;
 }
 
-/*
- * The vendor syndrome is not documented, but programs print it. Reports from the field show some of
- * these values for ConnectX; the other values are made up. None is 0.
- */
-static uint8_t cqe_vendor_syndrome(uint8_t syndrome)
-{
-	switch (syndrome) {
-	case SYND_TRANSPORT_RETRY:
-		return 0x81;
-	case SYND_RNR_RETRY:
-		return 0x87;
-	case SYND_REMOTE_ACCESS:
-		return 0x88;
-	case SYND_REMOTE_INVAL_REQ:
-		return 0x8a;
-	case SYND_WR_FLUSH:
-		return 0xf9;
-	default:
-		return 0x50 + (syndrome & 0xf);
-	}
-}
-
 /* Seconds in the upper half, nanoseconds in the lower. */
 static uint64_t cqe_real_time(void)
 {
@@ -270,8 +248,7 @@ static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 {
 	if (cqe_is_error(c)) {
 		put_be32(cqe + 32, c->srqn_uidx);
-		cqe[54] = cqe_vendor_syndrome(c->syndrome);
-		cqe[55] = c->syndrome;
+		cqe_error_put(cqe + CQE_ERROR_OFF, c->error);
 	} else {
 		if (c->inline_len && c->inline_len <= 32) {
 			memcpy(cqe, c->inline_data, c->inline_len);
@@ -389,9 +366,10 @@ void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 		cq->sol_seen = true;
 		cq->sol_pi = cq->pi;
 	}
-	hca_trace(hca, "cqe", "\"cqn\":%u,\"pi\":%u,\"opcode\":%u,\"syndrome\":%u,\"qpn\":%u,"
-		  "\"wqe\":%u,\"bytes\":%u", cqn, cq->pi, c->opcode, c->syndrome, c->qpn,
-		  c->wqe_counter, c->byte_cnt);
+	hca_trace(hca, "cqe", "\"cqn\":%u,\"pi\":%u,\"opcode\":%u,\"syndrome\":%u,"
+		  "\"vendor\":%u,\"qpn\":%u,\"wqe\":%u,\"bytes\":%u", cqn, cq->pi, c->opcode,
+		  cqe_error_syndrome(c->error), cqe_error_vendor(c->error), c->qpn, c->wqe_counter,
+		  c->byte_cnt);
 	if (cq->armed && (sol || !cq->armed_sol))
 		cq_notify(cq, sol);
 }

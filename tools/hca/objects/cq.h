@@ -6,6 +6,7 @@
 #define BLUEBELL_CQ_H
 
 #include "cmd.h"
+#include "cqe_error.h"
 #include "object.h"
 #include "queue_mem.h"
 
@@ -22,27 +23,19 @@ enum cqe_opcode {
 	CQE_RESP_SEND_INV = 4, CQE_RESIZE = 5, CQE_REQ_ERR = 13, CQE_RESP_ERR = 14,
 };
 
-/* Syndromes of error CQEs, as the programmer's reference manual defines them. */
-enum cqe_syndrome {
-	SYND_OK = 0, SYND_LOCAL_LENGTH = 0x01, SYND_LOCAL_QP_OP = 0x02, SYND_LOCAL_PROT = 0x04,
-	SYND_WR_FLUSH = 0x05, SYND_MW_BIND = 0x06, SYND_BAD_RESP = 0x10, SYND_LOCAL_ACCESS = 0x11,
-	SYND_REMOTE_INVAL_REQ = 0x12, SYND_REMOTE_ACCESS = 0x13, SYND_REMOTE_OP = 0x14,
-	SYND_TRANSPORT_RETRY = 0x15, SYND_RNR_RETRY = 0x16, SYND_REMOTE_ABORT = 0x22,
-	SYND_PAGE_FAULT = 0x100,	/* in no CQE: the queue waits for a page (fault.h) */
-};
-
 /* Bit of a CQ doorbell (linux/mlx5/cq.h): next solicited event instead of next event. */
 #define DBR_ARM		4	/* offset of the arm word in a doorbell record, bytes */
 #define CQ_DB_NOT_SOL	(1u << 24)
 
 #define CQ_INDEX_MASK	0xffffffu	/* counters of the doorbell record are 24 bits */
 #define CQE_BYTES	64
+#define CQE_ERROR_OFF	52	/* of the syndromes in an error CQE */
 #define CQC_BYTES	64
 
 /* What a completion says; cq.c builds the CQE of 64 or 128 bytes from it. */
 struct completion {
 	uint8_t opcode;		/* enum cqe_opcode */
-	uint8_t syndrome;	/* error CQEs */
+	enum cqe_error error;	/* error CQEs */
 	uint32_t qpn;
 	uint16_t wqe_counter;
 	uint8_t s_wqe_opcode;	/* requester: of the WQE */

@@ -28,7 +28,6 @@ static const uint16_t qc_byte[QC_NR] = {
 	QC(QC_RESP_LOCAL_PROT, resp_local_protection),
 	QC(QC_REQ_LOCAL_PROT, req_local_protection),
 	QC(QC_REQ_REMOTE_ACCESS, req_remote_access_errors),
-	QC(QC_RESP_REMOTE_ACCESS, resp_remote_access_errors),
 	QC(QC_REQ_REMOTE_INVAL, req_remote_invalid_request),
 	QC(QC_REQ_RETRIES, req_transport_retries_exceeded),
 	QC(QC_REQ_FLUSH, req_cqe_flush_error), QC(QC_RESP_FLUSH, resp_cqe_flush_error),

@@ -107,14 +107,16 @@ void qp_event(struct hca *hca, struct qp *qp, enum async_event event)
  * @qp: the queue pair
  * @now: the new state
  *
- * Tells the transport. A queue pair with an SRQ that enters ERR has taken its last WQE from the
- * SRQ, and raises SRQ_LAST_WQE once.
+ * Tells the transport. A queue pair that works again has no error. A queue pair with an SRQ that
+ * enters ERR has taken its last WQE from the SRQ, and raises SRQ_LAST_WQE once.
  */
 void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 {
 	enum qp_state old = qp->state;
 
 	qp->state = now;
+	if (now != QPS_SQER && now != QPS_ERR)
+		qp->error = ERR_NONE;
 	hca_trace(hca, "qp_state", "\"qpn\":%u,\"from\":\"%s\",\"to\":\"%s\"", qp->obj.num,
 		  qp_state_name(old), qp_state_name(now));
 	hca->board->qp->state(hca, qp, old, now);
@@ -130,14 +132,16 @@ void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
  * qp_to_error() - move a queue pair that failed to ERR
  * @hca: the HCA
  * @qp: the queue pair; nothing happens if it is in ERR or RST
+ * @error: why it failed, for QUERY_QP
  * @event: asynchronous event to raise, 0 for none
  *
  * The transport flushes the work requests when it is told about the new state.
  */
-void qp_to_error(struct hca *hca, struct qp *qp, enum async_event event)
+void qp_to_error(struct hca *hca, struct qp *qp, enum cqe_error error, enum async_event event)
 {
 	if (qp->state == QPS_ERR || qp->state == QPS_RST)
 		return;
+	qp->error = error;
 	qp_set_state(hca, qp, QPS_ERR);
 	if (event)
 		qp_event(hca, qp, event);
@@ -147,11 +151,14 @@ void qp_to_error(struct hca *hca, struct qp *qp, enum async_event event)
  * qp_to_sq_error() - move an unreliable queue pair whose send queue failed to SQER
  * @hca: the HCA
  * @qp: the queue pair, in RTS or draining
+ * @error: why it failed, for QUERY_QP
  */
-void qp_to_sq_error(struct hca *hca, struct qp *qp)
+void qp_to_sq_error(struct hca *hca, struct qp *qp, enum cqe_error error)
 {
-	if (qp->state == QPS_RTS || qp->state == QPS_SQD || qp->state == QPS_SQ_DRAINING)
-		qp_set_state(hca, qp, QPS_SQER);
+	if (qp->state != QPS_RTS && qp->state != QPS_SQD && qp->state != QPS_SQ_DRAINING)
+		return;
+	qp->error = error;
+	qp_set_state(hca, qp, QPS_SQER);
 }
 
 /**
@@ -187,7 +194,7 @@ static bool qp_fail_if_lost(struct hca *hca, struct obj *o, void *arg)
 
 	(void)arg;
 	if (qp->cq_dead)
-		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);
+		qp_to_error(hca, qp, ERR_CQ_FAILED, EV_WQ_CATAS_ERROR);
 	qp->cq_dead = false;
 	return true;
 }

@@ -7,6 +7,7 @@
 #define BLUEBELL_QP_H
 
 #include "cmd.h"
+#include "cqe_error.h"
 #include "eq.h"
 #include "object.h"
 #include "queue_mem.h"
@@ -111,6 +112,7 @@ struct qp {
 	bool comm_est;		/* COMM_EST was raised in this RTR */
 	bool drain_event;	/* raise SQ_DRAINED when the SQ has drained (sqd_event) */
 	bool last_wqe_done;	/* SRQ_LAST_WQE was raised since ERR was entered */
+	enum cqe_error error;	/* why it left RTR, RTS or SQD for SQER or ERR */
 	bool cq_dead;		/* a completion was lost; ERR is entered from the event loop */
 
 	uint8_t qpc[QPC_BYTES];	/* as the commands built it, for QUERY_QP */
@@ -146,8 +148,8 @@ struct qp *qp_find(struct hca *hca, uint32_t qpn);
 struct qp *qp_special(struct hca *hca, unsigned int n);
 void qp_set_special(struct hca *hca, struct qp *qp, bool on);
 void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now);
-void qp_to_error(struct hca *hca, struct qp *qp, enum async_event event);
-void qp_to_sq_error(struct hca *hca, struct qp *qp);
+void qp_to_error(struct hca *hca, struct qp *qp, enum cqe_error error, enum async_event event);
+void qp_to_sq_error(struct hca *hca, struct qp *qp, enum cqe_error error);
 void qp_sq_drained(struct hca *hca, struct qp *qp);
 void qp_comm_est(struct hca *hca, struct qp *qp);
 void qp_event(struct hca *hca, struct qp *qp, enum async_event event);

@@ -92,7 +92,7 @@ static void sq_complete(struct hca *hca, struct sq *sq, const uint8_t *ctrl, uin
 	struct completion c = {
 		.opcode = opcode, .qpn = sq->obj.num, .wqe_counter = sq->hw,
 		.s_wqe_opcode = ctrl[3], .srqn_uidx = IFC_GET(sqc, sq->sqc, user_index),
-		.syndrome = opcode == CQE_REQ_ERR ? SYND_LOCAL_QP_OP : 0,
+		.error = opcode == CQE_REQ_ERR ? ERR_WQE_INVALID : ERR_NONE,
 	};
 
 	cq_complete(hca, sq->cqn, &c);

@@ -96,7 +96,7 @@ void req_flush(struct hca *hca, struct qp *qp)
 		return;
 	req->poisoned = true;
 	TAILQ_FOREACH(op, &req->ops, link)
-		req_complete(hca, qp, op, SYND_WR_FLUSH);
+		req_complete(hca, qp, op, ERR_FLUSHED);
 	req_drop_ops(req);
 	op = req_op_alloc(hca);
 	while (op && qp->sq_hw != req->posted) {
@@ -105,7 +105,7 @@ void req_flush(struct hca *hca, struct qp *qp)
 		if (n < 0)
 			break;
 		qp->sq_hw += n ? n : 1;
-		req_complete(hca, qp, op, SYND_WR_FLUSH);
+		req_complete(hca, qp, op, ERR_FLUSHED);
 	}
 	if (op)
 		req_op_free(hca, op);

@@ -27,7 +27,7 @@ struct send_op {
 	uint16_t idx;		/* WQEBB counter of its first WQEBB */
 	bool started;		/* has been given its PSNs */
 	bool finished;		/* sent, and acknowledged or answered if RC */
-	uint8_t error;		/* enum cqe_syndrome to complete with when it is the oldest */
+	enum cqe_error error;		/* to complete with when it is the oldest */
 	uint32_t psn, npsn;	/* first PSN and number of them; 0 for local operations */
 	uint32_t sent;		/* request packets sent since the last rewind */
 	uint64_t done;		/* bytes of a READ response that arrived */
@@ -85,9 +85,9 @@ void req_op_remove(struct requester *req, struct send_op *op);
 struct send_op *req_oldest_unanswered(const struct requester *req);
 bool req_answer_in_cqe(const struct qp *qp, const struct send_wqe *w);
 void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op,
-		  enum cqe_syndrome synd);
+		  enum cqe_error error);
 void req_reap(struct hca *hca, struct qp *qp);
-void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd);
+void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_error error);
 
 extern const struct hca_module req_module;
 
@@ -105,7 +105,7 @@ void req_retry(struct requester *req);
 void req_rnr(struct requester *req, uint32_t psn, unsigned int timer);
 
 /* req_fault.c: page faults of local memory */
-bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd,
+bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_error error,
 		 uint64_t done, uint32_t len);
 
 /* req_send.c: packets */

@@ -15,6 +15,7 @@
 #include "qp.h"
 #include "req.h"
 #include "sg.h"
+#include "util.h"
 
 /* Answers after a lost answer show the loss. Repair it once; the timer repairs later losses. */
 static void req_answer_lost(struct requester *req)
@@ -83,10 +84,10 @@ static struct send_op *req_op_by_psn(struct requester *req, uint32_t psn)
 
 static void req_nak(struct hca *hca, struct qp *qp, const struct packet *p)
 {
-	static const uint8_t synd[] = {
-		[NAK_INVALID_REQ - AETH_NAK] = SYND_REMOTE_INVAL_REQ,
-		[NAK_ACCESS - AETH_NAK] = SYND_REMOTE_ACCESS,
-		[NAK_REMOTE_OP - AETH_NAK] = SYND_REMOTE_OP,
+	static const enum cqe_error error[] = {
+		[NAK_INVALID_REQ - AETH_NAK] = ERR_NAK_INVALID_REQUEST,
+		[NAK_ACCESS - AETH_NAK] = ERR_NAK_ACCESS,
+		[NAK_REMOTE_OP - AETH_NAK] = ERR_NAK_OPERATION,
 	};
 	struct requester *req = qp->req;
 	unsigned int code = p->syndrome & AETH_VALUE_MASK;
@@ -98,7 +99,7 @@ static void req_nak(struct hca *hca, struct qp *qp, const struct packet *p)
 		return;
 	}
 	if (op && !op->finished && !op->error)
-		req_fail(hca, qp, op, code < sizeof(synd) ? synd[code] : SYND_BAD_RESP);
+		req_fail(hca, qp, op, code < ARRAY_SIZE(error) ? error[code] : ERR_RESPONSE_INVALID);
 }
 
 static void req_acknowledged(struct hca *hca, struct qp *qp, const struct packet *p)
@@ -126,12 +127,12 @@ static uint64_t req_atomic_order(struct hca *hca, uint64_t v)
 	return hca_cap_atomic(hca, atomic_req_8B_endianness_mode) ? v : htobe64(v);
 }
 
-static enum cqe_syndrome req_store_answer(struct hca *hca, struct qp *qp, struct send_op *op,
-					  const void *buf, size_t len)
+static enum cqe_error req_store_answer(struct hca *hca, struct qp *qp, struct send_op *op,
+				       const void *buf, size_t len)
 {
 	if (req_answer_in_cqe(qp, &op->w)) {
 		memcpy(op->w.raw + op->done, buf, len);
-		return SYND_OK;
+		return ERR_NONE;
 	}
 	return sg_scatter(hca, qp, qp->pdn, op->w.seg, op->w.nseg, op->done, buf, len);
 }
@@ -148,14 +149,14 @@ static void req_atomic_response(struct hca *hca, struct qp *qp, struct send_op *
 				const struct packet *p)
 {
 	uint64_t orig = req_atomic_order(hca, p->orig);
-	enum cqe_syndrome synd;
+	enum cqe_error error;
 
 	if (!op->w.is_atomic) {
-		req_fail(hca, qp, op, SYND_BAD_RESP);
+		req_fail(hca, qp, op, ERR_RESPONSE_INVALID);
 		return;
 	}
-	synd = req_store_answer(hca, qp, op, &orig, sizeof(orig));
-	if (req_held_up(hca, qp, op, synd, 0, sizeof(orig)))
+	error = req_store_answer(hca, qp, op, &orig, sizeof(orig));
+	if (req_held_up(hca, qp, op, error, 0, sizeof(orig)))
 		return;
 	qp->req->una = psn_add(p->psn, 1);
 	req_answered(qp->req, op);
@@ -177,7 +178,7 @@ static void req_read_response(struct hca *hca, struct qp *qp, struct send_op *op
 			      const struct packet *p)
 {
 	uint32_t expect = psn_add(op->psn, op->done / qp->mtu);
-	enum cqe_syndrome synd;
+	enum cqe_error error;
 
 	if (psn_diff(p->psn, expect) < 0)
 		return;
@@ -185,9 +186,9 @@ static void req_read_response(struct hca *hca, struct qp *qp, struct send_op *op
 		req_answer_lost(qp->req);
 		return;
 	}
-	synd = req_read_response_sane(qp, op, p) ?
-	       req_store_answer(hca, qp, op, p->payload, p->len) : SYND_BAD_RESP;
-	if (req_held_up(hca, qp, op, synd, op->done, p->len))
+	error = req_read_response_sane(qp, op, p) ?
+	       req_store_answer(hca, qp, op, p->payload, p->len) : ERR_RESPONSE_INVALID;
+	if (req_held_up(hca, qp, op, error, op->done, p->len))
 		return;
 	op->done += p->len;
 	qp->req->una = psn_add(p->psn, 1);

@@ -102,7 +102,7 @@ void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t b
 	if (!req)
 		return;
 	if (!qp_dbr_read(hca, qp, DBR_SND, &val) || (uint16_t)(val - qp->sq_hw) > qp->sq_cnt) {
-		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);
+		qp_to_error(hca, qp, ERR_QUEUE_GONE, EV_WQ_CATAS_ERROR);
 		return;
 	}
 	idx = get_be32(bf) >> 8;

@@ -24,7 +24,7 @@ static void req_resume(struct hca *hca, struct qp *qp, bool ok)
 	req->fault = 0;
 	req->fault_op = NULL;
 	if (!ok && op) {
-		req_fail(hca, qp, op, SYND_LOCAL_PROT);
+		req_fail(hca, qp, op, ERR_PAGE_REFUSED);
 		return;
 	}
 	/* The time that the page took does not count against the peer. */
@@ -68,21 +68,21 @@ static bool req_stall(struct hca *hca, struct qp *qp, struct send_op *op, uint64
  * @hca: the HCA
  * @qp: the queue pair
  * @op: the work request
- * @synd: the result
+ * @error: the result
  * @done: bytes of the message before the access
  * @len: bytes of the access
  *
  * Return: true if the send queue has to wait for a page, or has failed.
  */
-bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd,
+bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_error error,
 		 uint64_t done, uint32_t len)
 {
-	if (synd == SYND_PAGE_FAULT) {
+	if (error == ERR_PAGE_FAULT) {
 		if (req_stall(hca, qp, op, done, len))
 			return true;
-		synd = SYND_LOCAL_PROT;
+		error = ERR_PAGE_REFUSED;
 	}
-	if (synd)
-		req_fail(hca, qp, op, synd);
-	return synd;
+	if (error)
+		req_fail(hca, qp, op, error);
+	return error;
 }

@@ -112,7 +112,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 	req->bf_len = 0;	/* was for this WQE; the counter comes to this value again */
 	if (n < 0) {
 		req_op_free(hca, op);
-		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);
+		qp_to_error(hca, qp, ERR_QUEUE_GONE, EV_WQ_CATAS_ERROR);
 		return NULL;
 	}
 	hca->count.wqes_sq++;
@@ -123,7 +123,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 	    !req_atomic_offered(hca, &op->w)) {
 		if (n && op->w.qpn != qp->obj.num)
 			op->w.why = "the WQE has another QP number";
-		req_fail(hca, qp, op, SYND_LOCAL_QP_OP);
+		req_fail(hca, qp, op, ERR_WQE_INVALID);
 		return NULL;
 	}
 	return op;

@@ -115,7 +115,7 @@ bool req_answer_in_cqe(const struct qp *qp, const struct send_wqe *w)
 	return w->cqe && (w->is_read || w->is_atomic) && w->len && w->len <= req_inline_limit(qp);
 }
 
-static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_syndrome synd)
+static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_error error)
 {
 	static const struct { uint8_t synd, id; } map[] = {
 		{ SYND_LOCAL_LENGTH, QC_REQ_LOCAL_LEN }, { SYND_LOCAL_PROT, QC_REQ_LOCAL_PROT },
@@ -128,7 +128,7 @@ static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_syndr
 
 	qcounter_add(hca, qp->counter_set, QC_REQ_CQE_ERR);
 	for (i = 0; i < ARRAY_SIZE(map); i++)
-		if (map[i].synd == synd)
+		if (map[i].synd == cqe_error_syndrome(error))
 			qcounter_add(hca, qp->counter_set, map[i].id);
 }
 
@@ -137,30 +137,31 @@ static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_syndr
  * @hca: the HCA
  * @qp: the queue pair
  * @op: the work request
- * @synd: syndrome of the CQE; without one, only a work request that asks for a CQE gets it
+ * @error: how it failed; without an error, only a work request that asks for a CQE gets it
  */
 void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op,
-		  enum cqe_syndrome synd)
+		  enum cqe_error error)
 {
 	const struct send_wqe *w = &op->w;
 	struct completion c = {
-		.opcode = synd ? CQE_REQ_ERR : CQE_REQ, .syndrome = synd, .qpn = qp->obj.num,
+		.opcode = error ? CQE_REQ_ERR : CQE_REQ, .error = error, .qpn = qp->obj.num,
 		.wqe_counter = op->idx, .s_wqe_opcode = w->opcode, .byte_cnt = w->len,
-		.srqn_uidx = qp->cqe_version1 ? qp->user_index : 0, .solicited = synd != SYND_OK,
+		.srqn_uidx = qp->cqe_version1 ? qp->user_index : 0, .solicited = error != ERR_NONE,
 		.real_time = qp->real_time,
 	};
 
-	if (!synd && !w->cqe)
+	if (!error && !w->cqe)
 		return;
-	if (!synd && req_answer_in_cqe(qp, w)) {
+	if (!error && req_answer_in_cqe(qp, w)) {
 		c.inline_data = w->raw;
 		c.inline_len = w->len;
 	}
-	if (synd)
-		req_count_error(hca, qp, synd);
-	if (synd && synd != SYND_WR_FLUSH)
+	if (error)
+		req_count_error(hca, qp, error);
+	if (error && error != ERR_FLUSHED)
 		hca_trace(hca, "req_error", "\"qpn\":%u,\"wqe\":%u,\"opcode\":%u,\"syndrome\":%u,"
-			  "\"why\":\"%s\"", qp->obj.num, op->idx, w->opcode, synd,
+			  "\"vendor\":%u,\"why\":\"%s\"", qp->obj.num, op->idx, w->opcode,
+			  cqe_error_syndrome(error), cqe_error_vendor(error),
 			  w->why ? w->why : "");
 	cq_complete(hca, qp->cqn_snd, &c);
 }
@@ -175,21 +176,23 @@ void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op
 void req_reap(struct hca *hca, struct qp *qp)
 {
 	struct requester *req = qp->req;
+	enum cqe_error error;
 	struct send_op *op;
 
 	while ((op = TAILQ_FIRST(&req->ops))) {
-		if (op->error) {
-			req_complete(hca, qp, op, op->error);
+		error = op->error;
+		if (error) {
+			req_complete(hca, qp, op, error);
 			req_op_remove(req, op);
 			if (conn_reliable(qp) || qp->type == QPT_REG_UMR)
-				qp_to_error(hca, qp, 0);
+				qp_to_error(hca, qp, error, 0);
 			else
-				qp_to_sq_error(hca, qp);
+				qp_to_sq_error(hca, qp, error);
 			return;
 		}
 		if (!op->finished)
 			return;
-		req_complete(hca, qp, op, SYND_OK);
+		req_complete(hca, qp, op, ERR_NONE);
 		req_op_remove(req, op);
 	}
 }
@@ -199,12 +202,12 @@ void req_reap(struct hca *hca, struct qp *qp)
  * @hca: the HCA
  * @qp: the queue pair
  * @op: the work request
- * @synd: syndrome of its CQE
+ * @error: what its CQE says
  */
-void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd)
+void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_error error)
 {
 	qp->req->poisoned = true;
-	op->error = synd;
+	op->error = error;
 	req_reap(hca, qp);
 }
 

@@ -54,35 +54,35 @@ static bool req_may_start(const struct qp *qp, const struct send_op *op)
 }
 
 /* A datagram has to fit a packet of the port and the queue pair. */
-static enum cqe_syndrome req_check_datagram(struct hca *hca, const struct qp *qp,
-					    struct send_wqe *w)
+static enum cqe_error req_check_datagram(struct hca *hca, const struct qp *qp,
+					 struct send_wqe *w)
 {
 	const struct link_ops *link = link_of(hca);
 
 	if (w->len > link->mtu(hca) || w->len > qp->mtu)
-		return SYND_LOCAL_LENGTH;
+		return ERR_MESSAGE_TOO_LONG;
 	if (link->has_source(hca, &w->av.path))
-		return SYND_OK;
+		return ERR_NONE;
 	w->why = "the source GID does not exist";
-	return SYND_LOCAL_QP_OP;
+	return ERR_SOURCE_GID_UNKNOWN;
 }
 
-static enum cqe_syndrome req_check_length(const struct qp *qp, const struct send_wqe *w)
+static enum cqe_error req_check_length(const struct qp *qp, const struct send_wqe *w)
 {
 	if (w->len > 1ull << (qp->log_msg_max ? qp->log_msg_max : 30))
-		return SYND_LOCAL_LENGTH;
-	return SYND_OK;
+		return ERR_MESSAGE_TOO_LONG;
+	return ERR_NONE;
 }
 
 /* Give the operation its PSNs. */
-static enum cqe_syndrome req_start_op(struct hca *hca, struct qp *qp, struct send_op *op)
+static enum cqe_error req_start_op(struct hca *hca, struct qp *qp, struct send_op *op)
 {
 	struct requester *req = qp->req;
-	enum cqe_syndrome synd = conn_datagram(qp) ? req_check_datagram(hca, qp, &op->w) :
+	enum cqe_error error = conn_datagram(qp) ? req_check_datagram(hca, qp, &op->w) :
 						     req_check_length(qp, &op->w);
 
-	if (synd)
-		return synd;
+	if (error)
+		return error;
 	op->started = true;
 	op->psn = qp->next_send_psn;
 	if (op->w.local)
@@ -94,7 +94,7 @@ static enum cqe_syndrome req_start_op(struct hca *hca, struct qp *qp, struct sen
 	if (op->w.is_read || op->w.is_atomic)
 		req->rd_out++;
 	qp->next_send_psn = psn_add(qp->next_send_psn, op->npsn);
-	return SYND_OK;
+	return ERR_NONE;
 }
 
 /* ---- packets --------------------------------------------------------------------------------- */
@@ -124,26 +124,26 @@ static uint8_t req_bth_opcode(const struct send_wqe *w, bool first, bool last)
 }
 
 /* Make the next packet of a SEND or RDMA WRITE. */
-static enum cqe_syndrome req_message_packet(struct hca *hca, const struct qp *qp,
-					    struct send_op *op,
-					    struct packet **out)
+static enum cqe_error req_message_packet(struct hca *hca, const struct qp *qp,
+					 struct send_op *op,
+					 struct packet **out)
 {
 	const struct send_wqe *w = &op->w;
 	bool first = !op->sent, last = op->sent == op->npsn - 1;
 	uint64_t off = (uint64_t)op->sent * qp->mtu;
 	uint32_t ack_every = 1u << (qp->log_ack_req_freq < LOG_ACK_EVERY ? qp->log_ack_req_freq :
 									   LOG_ACK_EVERY);
-	enum cqe_syndrome synd;
+	enum cqe_error error;
 	struct packet *p;
 
 	p = conn_packet(hca, qp, req_bth_opcode(w, first, last), op->psn + op->sent);
 	if (!p)
-		return SYND_OK;
+		return ERR_NONE;
 	p->len = last ? w->len - off : qp->mtu;
-	synd = sg_gather(hca, qp, w->seg, w->nseg, off, p->payload, p->len);
-	if (synd) {
+	error = sg_gather(hca, qp, w->seg, w->nseg, off, p->payload, p->len);
+	if (error) {
 		packet_free(hca->fabric, p);
-		return synd;
+		return error;
 	}
 	p->solicited = last && w->solicited;
 	p->ack_req = last || op->sent % ack_every == ack_every - 1;
@@ -155,7 +155,7 @@ static enum cqe_syndrome req_message_packet(struct hca *hca, const struct qp *qp
 		p->dma_len = w->len;
 	}
 	*out = p;
-	return SYND_OK;
+	return ERR_NONE;
 }
 
 static struct packet *req_read_packet(struct hca *hca, const struct qp *qp,
@@ -225,15 +225,15 @@ static void req_trace_datagram(struct hca *hca, const struct qp *qp, const struc
 		  path->grh ? path->tclass : 0, path->grh ? path->flow_label : 0);
 }
 
-static enum cqe_syndrome req_ud_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
-				       struct packet **out)
+static enum cqe_error req_ud_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
+				    struct packet **out)
 {
 	const struct send_wqe *w = &op->w;
-	enum cqe_syndrome synd;
+	enum cqe_error error;
 	struct packet *p = packet_alloc(hca->fabric);
 
 	if (!p)
-		return SYND_OK;
+		return ERR_NONE;
 	p->opcode = BTH_UD | (w->opcode == WQE_SEND_IMM ? BTH_SEND_ONLY_IMM : BTH_SEND_ONLY);
 	p->psn = op->psn;
 	p->solicited = w->solicited;
@@ -241,18 +241,18 @@ static enum cqe_syndrome req_ud_packet(struct hca *hca, const struct qp *qp, str
 	p->len = w->len;
 	req_ud_address(hca, qp, &w->av, p);
 	req_trace_datagram(hca, qp, &w->av.path, p);
-	synd = sg_gather(hca, qp, w->seg, w->nseg, 0, p->payload, p->len);
-	if (synd) {
+	error = sg_gather(hca, qp, w->seg, w->nseg, 0, p->payload, p->len);
+	if (error) {
 		packet_free(hca->fabric, p);
-		return synd;
+		return error;
 	}
 	*out = p;
-	return SYND_OK;
+	return ERR_NONE;
 }
 
 /* Make the next packet of @op. *out stays NULL if memory is short; the caller tries again later. */
-static enum cqe_syndrome req_make_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
-					 struct packet **out)
+static enum cqe_error req_make_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
+				      struct packet **out)
 {
 	*out = NULL;
 	if (conn_datagram(qp))
@@ -263,7 +263,7 @@ static enum cqe_syndrome req_make_packet(struct hca *hca, const struct qp *qp, s
 		*out = req_atomic_packet(hca, qp, op);
 	else
 		return req_message_packet(hca, qp, op, out);
-	return SYND_OK;
+	return ERR_NONE;
 }
 
 static void req_sent_packet(struct qp *qp, struct send_op *op)
@@ -344,20 +344,20 @@ static bool req_reorder_umr(struct hca *hca, struct qp *qp, struct send_op *op)
 
 static enum step req_run_local(struct hca *hca, struct qp *qp, struct send_op *op)
 {
-	enum cqe_syndrome synd = SYND_OK;
+	enum cqe_error error = ERR_NONE;
 
 	if (op->w.opcode == WQE_UMR && inject_umr_reorder(hca->inject) &&
 	    !req_reorder_umr(hca, qp, op))
 		return conn_can_send(qp) ? STEP_BLOCKED : STEP_IDLE;
 	if (op->w.opcode == WQE_UMR && qp->type != QPT_REG_UMR && !hca_cap_gen(hca, imaicl)) {
 		op->w.why = "memory windows are not offered";
-		synd = SYND_LOCAL_QP_OP;
+		error = ERR_WQE_INVALID;
 	} else if (op->w.opcode == WQE_UMR) {
-		synd = umr_execute(hca, qp, &op->w);
+		error = umr_execute(hca, qp, &op->w);
 	}
 	qp->req->cur = TAILQ_NEXT(op, link);
-	if (synd) {
-		req_fail(hca, qp, op, synd);
+	if (error) {
+		req_fail(hca, qp, op, error);
 		return STEP_IDLE;
 	}
 	op->finished = true;
@@ -368,7 +368,7 @@ static enum step req_run_local(struct hca *hca, struct qp *qp, struct send_op *o
 static enum step req_send_packet(struct hca *hca, struct qp *qp, struct send_op *op)
 {
 	struct requester *req = qp->req;
-	enum cqe_syndrome synd;
+	enum cqe_error error;
 	uint64_t done, left;
 	struct packet *p;
 
@@ -376,10 +376,10 @@ static enum step req_send_packet(struct hca *hca, struct qp *qp, struct send_op 
 		return STEP_IDLE;
 	if (!link_of(hca)->room(hca, conn_datagram(qp) ? &op->w.av.path : &qp->path))
 		return STEP_BLOCKED;
-	synd = req_make_packet(hca, qp, op, &p);
+	error = req_make_packet(hca, qp, op, &p);
 	done = (uint64_t)op->sent * qp->mtu;
 	left = op->w.len - done;
-	if (req_held_up(hca, qp, op, synd, done, conn_datagram(qp) ||
+	if (req_held_up(hca, qp, op, error, done, conn_datagram(qp) ||
 			left < qp->mtu ? left : qp->mtu))
 		return STEP_IDLE;
 	if (!p)
@@ -395,7 +395,7 @@ static enum step req_step(struct hca *hca, struct qp *qp)
 {
 	struct requester *req = qp->req;
 	struct send_op *op = req->cur;
-	enum cqe_syndrome synd;
+	enum cqe_error error;
 
 	while (op && op->finished)
 		op = TAILQ_NEXT(op, link);
@@ -411,9 +411,9 @@ static enum step req_step(struct hca *hca, struct qp *qp)
 	if (!op->started) {
 		if (!req_may_start(qp, op))
 			return STEP_IDLE;
-		synd = req_start_op(hca, qp, op);
-		if (synd) {
-			req_fail(hca, qp, op, synd);
+		error = req_start_op(hca, qp, op);
+		if (error) {
+			req_fail(hca, qp, op, error);
 			return STEP_IDLE;
 		}
 	}

@@ -136,7 +136,7 @@ void req_retry(struct requester *req)
 	hca_trace(req->hca, "retry", "\"qpn\":%u,\"psn\":%u,\"left\":%u", qp->obj.num, req->una,
 		  qp->cur_retry);
 	if (!qp->cur_retry) {
-		req_fail(req->hca, qp, op, SYND_TRANSPORT_RETRY);
+		req_fail(req->hca, qp, op, ERR_NO_ANSWER);
 		return;
 	}
 	qp->cur_retry--;
@@ -188,7 +188,7 @@ void req_rnr(struct requester *req, uint32_t psn, unsigned int timer)
 		return;
 	if (qp->rnr_retry != 7) {
 		if (!qp->cur_rnr_retry) {
-			req_fail(req->hca, qp, op, SYND_RNR_RETRY);
+			req_fail(req->hca, qp, op, ERR_NO_RECEIVE);
 			return;
 		}
 		qp->cur_rnr_retry--;

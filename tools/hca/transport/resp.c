@@ -135,7 +135,7 @@ void resp_flush(struct hca *hca, struct qp *qp)
 	resp->msg = MSG_NONE;
 	resp_cancel_fault(hca, resp);
 	if (resp->have_rwqe)
-		resp_complete_error(hca, qp, SYND_WR_FLUSH);
+		resp_complete_error(hca, qp, ERR_FLUSHED);
 	if (!own)
 		return;
 	if (!qp_dbr_read(hca, qp, DBR_RCV, &val)) {
@@ -147,7 +147,7 @@ void resp_flush(struct hca *hca, struct qp *qp)
 		resp_consume_own(qp, resp->rwqe_idx);
 		resp->rwqe_cqn = qp->cqn_rcv;
 		resp->rwqe_owner = resp_cqe_owner(qp, NULL);
-		resp_complete_error(hca, qp, SYND_WR_FLUSH);
+		resp_complete_error(hca, qp, ERR_FLUSHED);
 	}
 	resp_poll(hca, resp, true);
 }

@@ -48,6 +48,7 @@ struct responder {
 	uint32_t xrc_srqn;		/* XRC: of the message in progress */
 	struct recv_wqe rwqe;
 	uint32_t got;			/* bytes of the message so far */
+	enum cqe_error store_error;	/* why the receive WQE could not take its data */
 	uint64_t va;			/* WRITE: address of the next packet's data */
 	uint32_t rkey, left;
 	uint32_t write_len;		/* WRITE: of the whole message, for the CQE */
@@ -86,13 +87,13 @@ static inline uint32_t resp_read_packets(const struct qp *qp, uint32_t len)
 /* Why a request is refused, and what the parties are told. */
 struct refusal {
 	uint8_t nak;			/* AETH syndrome for the requester */
-	uint8_t synd;			/* of the receive WQE's completion, if one was taken */
-	enum async_event event;		/* raised if no receive WQE was taken */
+	enum cqe_error error;		/* of the receive WQE's completion, if one was taken */
+	enum async_event event;		/* raised if no receive WQE was taken; 0: none */
 };
 
 /* resp_refuse.c */
-extern const struct refusal refuse_length, refuse_request, refuse_access, refuse_inval, refuse_prot,
-	refuse_wqe;
+extern const struct refusal refuse_length, refuse_request, refuse_right, refuse_access,
+	refuse_inval, refuse_store, refuse_wqe;
 
 /* What became of a request. NOT_READY: the requester has to send it again. */
 enum outcome { DONE, REFUSED, NOT_READY };
@@ -123,11 +124,11 @@ uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq);
 int resp_take_wqe(struct hca *hca, struct qp *qp);
 uint16_t resp_next_own(const struct qp *qp, uint16_t posted);
 void resp_consume_own(struct qp *qp, uint16_t index);
-enum cqe_syndrome resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off, const void *buf,
-			       size_t len);
+enum cqe_error resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off, const void *buf,
+			    size_t len);
 void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint32_t bytes,
 		   bool in_cqe);
-void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_syndrome synd);
+void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_error error);
 
 /* resp_job.c: answers that wait, and acknowledgements */
 bool resp_send_ack(struct hca *hca, const struct qp *qp, const struct resp_job *job);

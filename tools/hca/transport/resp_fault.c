@@ -27,7 +27,7 @@ static void resp_resume(struct hca *hca, struct qp *qp, bool ok)
 	if (!p)
 		return;
 	p->psn = resp->fault_psn;
-	resp_refuse(hca, qp, p, resp->fault_recv ? &refuse_prot : &refuse_access);
+	resp_refuse(hca, qp, p, resp->fault_recv ? &refuse_store : &refuse_access);
 	packet_free(hca->fabric, p);
 }
 

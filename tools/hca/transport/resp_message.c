@@ -95,7 +95,7 @@ static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_d
 	struct responder *resp = qp->resp;
 	bool in_cqe = resp_fits_cqe(qp, d, p);
 	enum outcome o = resp_need_wqe(hca, qp, why);
-	enum cqe_syndrome synd = SYND_OK;
+	enum cqe_error error = ERR_NONE;
 
 	if (o != DONE)
 		return o;
@@ -106,11 +106,11 @@ static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_d
 		return REFUSED;
 	}
 	if (!in_cqe)
-		synd = resp_scatter(hca, qp, resp->got, p->payload, p->len);
-	if (synd == SYND_PAGE_FAULT && resp_stall_recv(hca, qp, p))
+		error = resp_scatter(hca, qp, resp->got, p->payload, p->len);
+	if (error == ERR_PAGE_FAULT && resp_stall_recv(hca, qp, p))
 		return NOT_READY;
-	if (synd) {
-		*why = &refuse_prot;
+	if (error) {
+		*why = &refuse_store;
 		return REFUSED;
 	}
 	resp->got += p->len;
@@ -128,12 +128,13 @@ static enum outcome resp_begin_write(struct hca *hca, struct qp *qp, const struc
 {
 	struct responder *resp = qp->resp;
 
-	*why = &refuse_access;
+	*why = &refuse_right;
 	if (!qp->rwe)
 		return REFUSED;
+	qcounter_add(hca, qp->counter_set, QC_RX_WRITE);
+	*why = &refuse_access;
 	if (!resp_remote_ok(hca, qp, p, MK_REMOTE_WRITE))
 		return REFUSED;
-	qcounter_add(hca, qp->counter_set, QC_RX_WRITE);
 	resp->va = p->va;
 	resp->rkey = p->rkey;
 	resp->left = p->dma_len;

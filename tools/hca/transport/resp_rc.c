@@ -123,7 +123,7 @@ void resp_receive_uc(struct hca *hca, struct qp *qp, const struct packet *p)
 	o = resp_message(hca, qp, d, p, &why);
 	if (o == NOT_READY)
 		resp->msg = d->last ? MSG_NONE : MSG_SKIP;
-	else if (o == REFUSED && why == &refuse_access)
+	else if (o == REFUSED && (why == &refuse_access || why == &refuse_right))
 		resp->msg = MSG_SKIP;
 	else if (o == REFUSED)
 		resp_refuse(hca, qp, p, why);

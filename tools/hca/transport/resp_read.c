@@ -48,15 +48,16 @@ enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 		.npsn = resp_read_packets(qp, p->dma_len), .pdn = resp_remote_pdn(hca, qp),
 	};
 
+	*why = &refuse_right;
+	if (!qp->rre)
+		return REFUSED;
 	*why = &refuse_request;
 	if (resp->msg != MSG_NONE || resp->rd_jobs >= qp->max_dest_rd_atomic)
 		return REFUSED;
+	qcounter_add(hca, qp->counter_set, QC_RX_READ);
 	*why = &refuse_access;
-	if (!qp->rre)
-		return REFUSED;
 	if (!resp_remote_ok(hca, qp, p, MK_REMOTE_READ))
 		return REFUSED;
-	qcounter_add(hca, qp->counter_set, QC_RX_READ);
 	resp->msn = psn_add(resp->msn, 1);
 	job.msn = resp->msn;
 	resp_queue_job(hca, qp, &job);
@@ -151,22 +152,20 @@ enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
 	enum mk_result res;
 	uint64_t *mem;
 
-	*why = &refuse_request;
-	if (resp->msg != MSG_NONE || p->va % sizeof(*mem))
-		return REFUSED;
-	*why = &refuse_access;
+	*why = &refuse_right;
 	if (!qp->rae)
 		return REFUSED;
 	*why = &refuse_request;
-	if (!resp_atomic_offered(hca, qp, p->opcode & BTH_OP_MASK))
+	if (resp->msg != MSG_NONE || p->va % sizeof(*mem) ||
+	    !resp_atomic_offered(hca, qp, p->opcode & BTH_OP_MASK))
 		return REFUSED;
 	*why = &refuse_access;
 	mem = mkey_atomic_ptr(hca, &user, p->rkey, p->va, sizeof(*mem), &res);
 	if (res == MK_NOT_PRESENT && resp_stall_atomic(hca, qp, p))
 		return NOT_READY;
+	qcounter_add(hca, qp->counter_set, QC_RX_ATOMIC);
 	if (!mem)
 		return REFUSED;
-	qcounter_add(hca, qp->counter_set, QC_RX_ATOMIC);
 	job.orig = resp_atomic_apply(hca, mem, p);
 	resp->msn = psn_add(resp->msn, 1);
 	job.msn = resp->msn;

@@ -13,14 +13,15 @@
 #include "qp.h"
 #include "resp.h"
 
-const struct refusal refuse_length = { NAK_INVALID_REQ, SYND_LOCAL_LENGTH, EV_WQ_INVAL_REQ };
-const struct refusal refuse_request = {
-	NAK_INVALID_REQ, SYND_REMOTE_INVAL_REQ, EV_WQ_INVAL_REQ
-};
-const struct refusal refuse_access = { NAK_ACCESS, SYND_REMOTE_ACCESS, EV_WQ_ACCESS };
-const struct refusal refuse_inval = { NAK_ACCESS, SYND_LOCAL_ACCESS, EV_WQ_ACCESS };
-const struct refusal refuse_prot = { NAK_REMOTE_OP, SYND_LOCAL_PROT, EV_WQ_CATAS_ERROR };
-const struct refusal refuse_wqe = { NAK_REMOTE_OP, SYND_LOCAL_QP_OP, EV_WQ_CATAS_ERROR };
+const struct refusal refuse_length = { NAK_INVALID_REQ, ERR_RECEIVE_TOO_SHORT, EV_WQ_INVAL_REQ };
+const struct refusal refuse_request = { NAK_INVALID_REQ, ERR_REQUEST_INVALID, EV_WQ_INVAL_REQ };
+/* The queue pair does not allow the operation: only the requester is told. */
+const struct refusal refuse_right = { NAK_INVALID_REQ, ERR_REQUEST_INVALID, 0 };
+const struct refusal refuse_access = { NAK_ACCESS, ERR_RKEY_REFUSED, EV_WQ_ACCESS };
+const struct refusal refuse_inval = { NAK_ACCESS, ERR_INVALIDATION_REFUSED, EV_WQ_ACCESS };
+/* The error is that of resp_scatter(). */
+const struct refusal refuse_store = { NAK_REMOTE_OP, ERR_NONE, EV_WQ_CATAS_ERROR };
+const struct refusal refuse_wqe = { NAK_REMOTE_OP, ERR_WQE_INVALID, EV_WQ_CATAS_ERROR };
 
 /**
  * resp_refuse() - refuse a request
@@ -35,22 +36,21 @@ const struct refusal refuse_wqe = { NAK_REMOTE_OP, SYND_LOCAL_QP_OP, EV_WQ_CATAS
 void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why)
 {
 	struct responder *resp = qp->resp;
+	enum cqe_error error = why == &refuse_store ? resp->store_error : why->error;
 	bool told = resp->have_rwqe;
 
 	if (why == &refuse_length)
 		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_LEN);
-	else if (why == &refuse_access)
-		qcounter_add(hca, qp->counter_set, QC_RESP_REMOTE_ACCESS);
-	else if (why == &refuse_prot)
+	else if (why == &refuse_store)
 		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_PROT);
 	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
-		  qp->obj.num, p->psn, p->opcode, why->nak, why->synd);
+		  qp->obj.num, p->psn, p->opcode, why->nak, cqe_error_syndrome(error));
 	if (conn_reliable(qp))
 		resp_ack(hca, qp, why->nak, p->psn);
 	if (told)
-		resp_complete_error(hca, qp, why->synd);
+		resp_complete_error(hca, qp, error);
 	resp->msg = MSG_NONE;
-	qp_to_error(hca, qp, told ? 0 : why->event);
+	qp_to_error(hca, qp, error, told ? 0 : why->event);
 }
 
 /**

@@ -15,18 +15,18 @@ static void resp_store_ud(struct hca *hca, struct qp *qp, const struct packet *p
 {
 	struct responder *resp = qp->resp;
 	uint8_t header[NETWORK_HEADER_BYTES];
-	enum cqe_syndrome synd = SYND_OK;
+	enum cqe_error error = ERR_NONE;
 
 	if (p->len + NETWORK_HEADER_BYTES > resp->rwqe.len) {
 		resp_refuse(hca, qp, p, &refuse_length);
 		return;
 	}
 	if (link_of(hca)->network_header(p, header))
-		synd = resp_scatter(hca, qp, 0, header, sizeof(header));
-	if (!synd)
-		synd = resp_scatter(hca, qp, sizeof(header), p->payload, p->len);
-	if (synd)
-		resp_refuse(hca, qp, p, &refuse_prot);
+		error = resp_scatter(hca, qp, 0, header, sizeof(header));
+	if (!error)
+		error = resp_scatter(hca, qp, sizeof(header), p->payload, p->len);
+	if (error)
+		resp_refuse(hca, qp, p, &refuse_store);
 	else
 		resp_complete(hca, qp, p, p->len + sizeof(header), false);
 }

@@ -169,14 +169,19 @@ int resp_take_wqe(struct hca *hca, struct qp *qp)
  * @buf: the data
  * @len: bytes
  *
- * Return: SYND_OK, SYND_LOCAL_LENGTH, SYND_LOCAL_PROT or SYND_PAGE_FAULT.
+ * Return: ERR_NONE, ERR_PAGE_FAULT, or another error as sg_scatter().
  */
-enum cqe_syndrome resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off,
-			       const void *buf, size_t len)
+enum cqe_error resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off,
+			    const void *buf, size_t len)
 {
-	const struct recv_wqe *w = &qp->resp->rwqe;
+	struct responder *resp = qp->resp;
+	const struct recv_wqe *w = &resp->rwqe;
+	enum cqe_error error;
 
-	return sg_scatter(hca, qp, resp_recv_pdn(hca, qp), w->seg, w->nseg, off, buf, len);
+	error = sg_scatter(hca, qp, resp_recv_pdn(hca, qp), w->seg, w->nseg, off, buf, len);
+	/* If software does not bring the page, the request is refused. */
+	resp->store_error = error == ERR_PAGE_FAULT ? ERR_PAGE_REFUSED : error;
+	return error;
 }
 
 /* ---- completions ----------------------------------------------------------------------------- */
@@ -203,7 +208,7 @@ static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *
 		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? resp_pkey(qp, p) : p->imm;
 		c->src_qp = (p->opcode & BTH_SERVICE_MASK) == BTH_UD ? p->sqpn : qp->remote_qpn;
 		link_of(hca)->to_cqe(p, c);
-		c->solicited = p->solicited || c->syndrome;
+		c->solicited = p->solicited || c->error;
 	}
 	resp->have_rwqe = false;
 	resp->got = 0;
@@ -214,18 +219,19 @@ static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *
  * resp_complete_error() - complete the receive WQE in use with an error
  * @hca: the HCA
  * @qp: the queue pair
- * @synd: syndrome of the CQE
+ * @error: what the CQE says
  */
-void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_syndrome synd)
+void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_error error)
 {
-	struct completion c = { .opcode = CQE_RESP_ERR, .syndrome = synd, .solicited = true };
+	struct completion c = { .opcode = CQE_RESP_ERR, .error = error, .solicited = true };
 
 	qcounter_add(hca, qp->counter_set, QC_RESP_CQE_ERR);
-	if (synd == SYND_WR_FLUSH)
+	if (error == ERR_FLUSHED)
 		qcounter_add(hca, qp->counter_set, QC_RESP_FLUSH);
 	else
-		hca_trace(hca, "resp_error", "\"qpn\":%u,\"wqe\":%u,\"syndrome\":%u", qp->obj.num,
-			  qp->resp->rwqe_idx, synd);
+		hca_trace(hca, "resp_error", "\"qpn\":%u,\"wqe\":%u,\"syndrome\":%u,\"vendor\":%u",
+			  qp->obj.num, qp->resp->rwqe_idx, cqe_error_syndrome(error),
+			  cqe_error_vendor(error));
 	resp_write_cqe(hca, qp, NULL, &c);
 }
 

@@ -14,32 +14,35 @@
 #include "sg.h"
 #include "wqe.h"
 
-static enum cqe_syndrome seg_copy(struct hca *hca, const struct mkey_user *user,
-				  const struct wqe_seg *seg, uint64_t off, uint8_t *buf, size_t len,
-				  bool gather)
+static enum cqe_error seg_copy(struct hca *hca, const struct mkey_user *user,
+			       const struct wqe_seg *seg, uint64_t off, uint8_t *buf, size_t len,
+			       bool gather)
 {
+	static const enum cqe_error errors[] = {
+		[MK_OK] = ERR_NONE, [MK_BAD_KEY] = ERR_LKEY_UNKNOWN, [MK_BAD_PD] = ERR_LKEY_PD,
+		[MK_BAD_ACCESS] = ERR_LKEY_RIGHTS, [MK_OUT_OF_RANGE] = ERR_LKEY_RANGE,
+		[MK_FAULT] = ERR_MEMORY_GONE, [MK_NOT_PRESENT] = ERR_PAGE_FAULT,
+	};
 	enum mk_result res;
 
 	if (seg->inl) {
 		if (!gather)
-			return SYND_LOCAL_PROT;
+			return ERR_WQE_INVALID;
 		memcpy(buf, seg->inl + off, len);
-		return SYND_OK;
+		return ERR_NONE;
 	}
 	if (gather)
 		res = mkey_read(hca, user, seg->lkey, seg->addr + off, buf, len, MK_LOCAL_READ);
 	else
 		res = mkey_write(hca, user, seg->lkey, seg->addr + off, buf, len, MK_LOCAL_WRITE);
-	if (res == MK_NOT_PRESENT)
-		return SYND_PAGE_FAULT;
-	return res == MK_OK ? SYND_OK : SYND_LOCAL_PROT;
+	return errors[res];
 }
 
-static enum cqe_syndrome sg_copy(struct hca *hca, const struct mkey_user *user,
-				 const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
-				 uint8_t *buf, size_t len, bool gather)
+static enum cqe_error sg_copy(struct hca *hca, const struct mkey_user *user,
+			      const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
+			      uint8_t *buf, size_t len, bool gather)
 {
-	enum cqe_syndrome synd;
+	enum cqe_error error;
 	unsigned int i;
 	size_t n;
 
@@ -49,14 +52,14 @@ static enum cqe_syndrome sg_copy(struct hca *hca, const struct mkey_user *user,
 			continue;
 		}
 		n = seg[i].len - off < len ? seg[i].len - off : len;
-		synd = seg_copy(hca, user, &seg[i], off, buf, n, gather);
-		if (synd)
-			return synd;
+		error = seg_copy(hca, user, &seg[i], off, buf, n, gather);
+		if (error)
+			return error;
 		buf += n;
 		len -= n;
 		off = 0;
 	}
-	return len ? SYND_LOCAL_LENGTH : SYND_OK;
+	return len ? ERR_RECEIVE_TOO_SHORT : ERR_NONE;
 }
 
 /**
@@ -69,11 +72,11 @@ static enum cqe_syndrome sg_copy(struct hca *hca, const struct mkey_user *user,
  * @buf: destination
  * @len: bytes
  *
- * Return: SYND_OK, SYND_LOCAL_PROT if a key does not cover the access, SYND_LOCAL_LENGTH if the
- * list is too short, SYND_PAGE_FAULT if a page is not present.
+ * Return: ERR_NONE; ERR_PAGE_FAULT if a page is not present; or the error if a key does not cover
+ * the access or the list is too short.
  */
-enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
-			    unsigned int nseg, uint64_t off, void *buf, size_t len)
+enum cqe_error sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
+			 unsigned int nseg, uint64_t off, void *buf, size_t len)
 {
 	const struct mkey_user user = conn_user(qp, qp->pdn);
 
@@ -93,9 +96,9 @@ enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct w
  *
  * Return: as sg_gather(). Bytes before the refused segment may have been written.
  */
-enum cqe_syndrome sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
-			     const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
-			     const void *buf, size_t len)
+enum cqe_error sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
+			  const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
+			  const void *buf, size_t len)
 {
 	const struct mkey_user user = conn_user(qp, pdn);
 

@@ -9,10 +9,10 @@
 #include "qp.h"
 #include "wqe.h"
 
-enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
-			    unsigned int nseg, uint64_t off, void *buf, size_t len);
-enum cqe_syndrome sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
-			     const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
-			     const void *buf, size_t len);
+enum cqe_error sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
+			 unsigned int nseg, uint64_t off, void *buf, size_t len);
+enum cqe_error sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
+			  const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
+			  const void *buf, size_t len);
 
 #endif

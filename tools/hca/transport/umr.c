@@ -285,15 +285,15 @@ static const char *umr_change(struct hca *hca, const struct qp *qp, struct mkey 
  * Count and trace a refusal. The refusal of a process's request is not recorded as an incident: the
  * process sees the error in its CQE.
  */
-static enum cqe_syndrome umr_refuse(struct hca *hca, const struct qp *qp, uint32_t key,
-				    enum cqe_syndrome synd, const char *why)
+static enum cqe_error umr_refuse(struct hca *hca, const struct qp *qp, uint32_t key,
+				 enum cqe_error error, const char *why)
 {
 	hca->count.umr_refused++;
 	hca_trace(hca, "umr_refused", "\"qpn\":%u,\"mkey\":%u,\"why\":\"%s\"", qp->obj.num, key,
 		  why);
 	if (umr_privileged(qp) && strcmp(why, UMR_INJECTED))
 		expect_incident(hca->expect, INCIDENT_UMR, 0, 0, why, why);
-	return synd;
+	return error;
 }
 
 static void umr_trace(struct hca *hca, const struct qp *qp, const struct umr *u,
@@ -322,18 +322,18 @@ static void umr_trace(struct hca *hca, const struct qp *qp, const struct umr *u,
  * queue pair of type REG_UMR, which the driver keeps for itself, may change any key. A refused
  * request leaves the context as it was.
  *
- * Return: SYND_OK, SYND_LOCAL_QP_OP for a malformed WQE, SYND_MW_BIND for a refused change.
+ * Return: ERR_NONE, ERR_WQE_INVALID for a malformed WQE, ERR_UMR_REFUSED for a refused change.
  */
-enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct send_wqe *w)
+enum cqe_error umr_execute(struct hca *hca, const struct qp *qp, const struct send_wqe *w)
 {
-	enum cqe_syndrome synd = SYND_LOCAL_QP_OP;
+	enum cqe_error error = ERR_WQE_INVALID;
 	struct mkey *mk = NULL;
 	struct umr u;
 	const char *why = umr_parse(&u, w);
 
 	if (!why) {
 		umr_trace(hca, qp, &u, w);
-		synd = SYND_MW_BIND;
+		error = ERR_UMR_REFUSED;
 		mk = (struct mkey *)obj_find(hca, OBJ_MKEY, mkey_index(w->imm));
 		why = umr_not_offered(hca, &u);
 	}
@@ -345,9 +345,9 @@ enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct
 		why = umr_change(hca, qp, mk, &u);
 	if (!why) {
 		hca->count.umr++;
-		return SYND_OK;
+		return ERR_NONE;
 	}
-	return umr_refuse(hca, qp, w->imm, synd, why);
+	return umr_refuse(hca, qp, w->imm, error, why);
 }
 
 /**

@@ -9,7 +9,7 @@
 #include "qp.h"
 #include "wqe.h"
 
-enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct send_wqe *w);
+enum cqe_error umr_execute(struct hca *hca, const struct qp *qp, const struct send_wqe *w);
 bool umr_invalidate(struct hca *hca, const struct qp *qp, uint32_t rkey);
 
 #endif

@@ -13,6 +13,7 @@
 #include "ifc.h"
 #include "objrig.h"
 #include "profile.h"
+#include "util.h"
 
 #define BUF	(RAM_BASE + 0x10000)
 #define BUF2	(RAM_BASE + 0x40000)
@@ -112,23 +113,27 @@ static void test_cqe_fields(void **state)
 	assert_int_equal(cqe(0)[63], 3 << 4);
 }
 
-/* All syndromes are at their place, with the WQE's opcode beside the QPN. */
+/* The syndromes of all errors are at their place, with the WQE's opcode beside the QPN. */
 static void test_error_cqe(void **state)
 {
-	static const uint8_t synd[] = {
-		1, 2, 4, 5, 6, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x22,
+	static const enum cqe_error errors[] = {
+#define CQE_ERROR(name, synd, vendor, hw) ERR_##name,
+		CQE_ERRORS(CQE_ERROR)
+#undef CQE_ERROR
 	};
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(synd); i++) {
-		struct completion c = { .opcode = i & 1 ? 14 : 13, .syndrome = synd[i],
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		struct completion c = { .opcode = i & 1 ? 14 : 13, .error = errors[i],
 					.qpn = 7, .s_wqe_opcode = 0x0a, .wqe_counter = i };
 
 		consumer(i);
 		cq_complete_now(rig.hca, cqn, &c);
-		assert_int_equal(cqe(i % 4)[55], synd[i]);
-		assert_int_not_equal(cqe(i % 4)[54], 0);	/* vendor_err_synd */
+		assert_int_equal(cqe(i % 4)[52], errors[i] >> 16);	/* hw_error_syndrome */
+		assert_int_equal(cqe(i % 4)[53], 0);
+		assert_int_equal(cqe(i % 4)[54], errors[i] >> 8 & 0xff);
+		assert_int_equal(cqe(i % 4)[55], errors[i] & 0xff);
 		assert_int_equal(get_be32(cqe(i % 4) + 56), 0x0a000007);
 		assert_int_equal(cqe(i % 4)[63] >> 4, i & 1 ? 14 : 13);
 	}
@@ -219,7 +224,7 @@ static void test_stale_sequence_number_is_ignored(void **state)
 
 static void test_solicited_only(void **state)
 {
-	struct completion err = { .opcode = 14, .syndrome = 5 };
+	struct completion err = { .opcode = 14, .error = ERR_FLUSHED };
 
 	(void)state;
 	arm(0, true, 0);

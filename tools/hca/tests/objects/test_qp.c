@@ -171,7 +171,7 @@ static void bring_to(struct qp *qp, enum qp_state s)
 		return;
 	assert_int_equal(modify(MLX5_CMD_OP_RTR2RTS_QP, qpn), ST_OK);
 	if (s == QPS_SQER)
-		qp_to_sq_error(rig.hca, qp);
+		qp_to_sq_error(rig.hca, qp, ERR_WQE_INVALID);
 	if (s == QPS_ERR)
 		assert_int_equal(modify(MLX5_CMD_OP_2ERR_QP, qpn), ST_OK);
 	if (s == QPS_SQD || s == QPS_SQ_DRAINING)
@@ -809,10 +809,10 @@ static void test_fatal_error_raises_one_event(void **state)
 	for (i = 0; i < sizeof(kinds); i++) {
 		bring_to(qp, QPS_RTS);
 		rig_clear();
-		qp_to_error(rig.hca, qp, kinds[i]);
+		qp_to_error(rig.hca, qp, ERR_WQE_INVALID, kinds[i]);
 		assert_int_equal(qp->state, QPS_ERR);
 		expect_event(0, kinds[i], qp->obj.num);
-		qp_to_error(rig.hca, qp, kinds[i]);
+		qp_to_error(rig.hca, qp, ERR_WQE_INVALID, kinds[i]);
 		assert_int_equal(rig.nev, 1);
 		assert_int_equal(rig.ntr, 1);
 	}
@@ -913,7 +913,7 @@ static void test_last_wqe_of_an_srq_qp(void **state)
 	qp = qp_find(rig.hca, qpn);
 	bring_to(qp, QPS_RTS);
 	rig_clear();
-	qp_to_error(rig.hca, qp, EV_WQ_ACCESS);
+	qp_to_error(rig.hca, qp, ERR_RKEY_REFUSED, EV_WQ_ACCESS);
 	expect_event(0, EV_SRQ_LAST_WQE, qpn);
 	expect_event(1, EV_WQ_ACCESS, qpn);
 	assert_int_equal(rig.nev, 2);

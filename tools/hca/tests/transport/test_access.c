@@ -26,7 +26,7 @@ static void message_too_long_for_the_qp_fails(void **state)
 	a->log_msg_max = 10;
 	post_send(WQE_SEND, 1025, false);
 	rig_run(1, 1000);
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_MESSAGE_TOO_LONG);
 	assert_int_equal(a->state, QPS_ERR);
 }
 
@@ -35,7 +35,7 @@ static void opcode_that_the_service_lacks_fails(void **state)
 	(void)state;
 	post_send(0x3f, 16, true);
 	rig_run(1, 1000);
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_WQE_INVALID);
 }
 
 static void local_key_is_checked(void **state)
@@ -53,9 +53,43 @@ static void local_key_is_checked(void **state)
 	rig_run(4, 1000);
 	rig_settle();
 	expect(CQ_A, 0, CQE_REQ, 0);	/* the packets before are not lost */
-	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_PROT);
-	expect(CQ_A, 2, CQE_REQ_ERR, SYND_WR_FLUSH);
+	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_LKEY_RANGE);
+	expect_cause(CQ_A, 2, CQE_REQ_ERR, ERR_FLUSHED);
 	assert_int_equal(a->state, QPS_ERR);
+}
+
+/* Fail to send from an address by a key. */
+static void local_row(uint64_t addr, uint32_t lkey, enum cqe_error error)
+{
+	struct rig_wqe w;
+
+	rig_recv(1, b, buf_b, BUF, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, addr, 16, lkey);
+	rig_send(0, a, w.b, w.ds);
+	rig_run(1, 1000);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, error);
+}
+
+static void unknown_local_key_is_refused(void **state)
+{
+	(void)state;
+	local_row(buf_a, key_a + 0x100, ERR_LKEY_UNKNOWN);
+}
+
+static void local_pd_is_checked(void **state)
+{
+	(void)state;
+	a->pdn = RIG_PD + 1;
+	local_row(buf_a, key_a, ERR_LKEY_PD);
+}
+
+static void memory_that_the_device_cannot_reach_is_an_error(void **state)
+{
+	uint64_t nowhere = RIG_BASE + (1ull << 40);
+
+	(void)state;
+	local_row(nowhere, rig_mkey(0, nowhere, BUF, ALL), ERR_MEMORY_GONE);
 }
 
 static void local_rights_are_checked(void **state)
@@ -69,14 +103,14 @@ static void local_rights_are_checked(void **state)
 	wq_data(&w, buf_a, 16, ro);
 	rig_send(0, a, w.b, w.ds);
 	rig_run(1, 1000);
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_LKEY_RIGHTS);
 }
 
 static void remote_access_row(uint64_t addr, uint32_t rkey, uint8_t opcode)
 {
 	post_rdma(opcode, addr, rkey, 16);
 	rig_run(1, 1000);
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_ACCESS);
 	assert_int_equal(b->state, QPS_ERR);
 	assert_int_equal(rig_events(EV_WQ_ACCESS), 1);
 }
@@ -112,18 +146,30 @@ static void remote_pd_is_checked(void **state)
 	remote_access_row(buf_b, key_b, WQE_RDMA_WRITE);
 }
 
+/* The requester learns that the queue pair does not allow the operation, and nobody else does. */
+static void expect_not_allowed(void)
+{
+	rig_run(1, 1000);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_INVALID_REQUEST);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(rig_events(EV_WQ_ACCESS), 0);
+	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 0);
+}
+
 static void qp_rights_are_checked(void **state)
 {
 	(void)state;
 	b->rre = false;
-	remote_access_row(buf_b, key_b, WQE_RDMA_READ);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 16);
+	expect_not_allowed();
 }
 
 static void qp_write_right_is_checked(void **state)
 {
 	(void)state;
 	b->rwe = false;
-	remote_access_row(buf_b, key_b, WQE_RDMA_WRITE);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	expect_not_allowed();
 }
 
 static void qp_atomic_right_is_checked(void **state)
@@ -131,8 +177,7 @@ static void qp_atomic_right_is_checked(void **state)
 	(void)state;
 	b->rae = false;
 	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
-	rig_run(1, 1000);
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	expect_not_allowed();
 }
 
 static void mode_of_the_specification_refuses_masked_atomics(void **state)
@@ -148,7 +193,7 @@ static void mode_of_the_specification_refuses_masked_atomics(void **state)
 	assert_true(*word == 2);
 	post_atomic(WQE_MASKED_FA, buf_b, 1, 0);
 	rig_run(2, 1000);
-	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_NAK_INVALID_REQUEST);
 	assert_true(*word == 2);
 }
 
@@ -158,7 +203,7 @@ static void atomic_that_the_hca_does_not_offer_fails(void **state)
 	IFC_SET(atomic_caps, rig.hca[0]->cap[CAP_ATOMIC], atomic_operations, 0x7);
 	post_atomic(WQE_MASKED_FA, buf_b, 1, 0);
 	rig_run(1, 1000);
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_WQE_INVALID);
 }
 
 static void atomic_that_the_peer_does_not_offer_is_refused(void **state)
@@ -169,7 +214,7 @@ static void atomic_that_the_peer_does_not_offer_is_refused(void **state)
 	assert_int_equal(rig_run(1, 1000), 1);
 	post_atomic(WQE_ATOMIC_CS, buf_b, 1, 0);
 	rig_run(2, 1000);
-	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_NAK_INVALID_REQUEST);
 }
 
 static void misaligned_atomic_is_refused(void **state)
@@ -177,7 +222,7 @@ static void misaligned_atomic_is_refused(void **state)
 	(void)state;
 	post_atomic(WQE_ATOMIC_FA, buf_b + 4, 1, 0);
 	rig_run(1, 1000);
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_INVALID_REQUEST);
 	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 1);
 }
 
@@ -189,9 +234,9 @@ static void message_longer_than_its_receive_is_refused(void **state)
 	post_send(WQE_SEND, 1501, true);
 	rig_run(3, 1000);
 	rig_settle();
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
-	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_LENGTH);
-	expect(CQ_B + 1, 1, CQE_RESP_ERR, SYND_WR_FLUSH);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_INVALID_REQUEST);
+	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_RECEIVE_TOO_SHORT);
+	expect_cause(CQ_B + 1, 1, CQE_RESP_ERR, ERR_FLUSHED);
 	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.wqe_counter, 1);
 	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 0);	/* the CQE has all of it */
 }
@@ -202,8 +247,8 @@ static void receive_key_is_checked(void **state)
 	rig_recv(1, b, buf_b, 64, key_b + 0x100);
 	post_send(WQE_SEND, 16, true);
 	rig_run(2, 1000);
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_OP);
-	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_PROT);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_OPERATION);
+	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_LKEY_UNKNOWN);
 }
 
 static void response_of_the_wrong_length_fails_the_request(void **state)
@@ -226,14 +271,16 @@ static void response_of_the_wrong_length_fails_the_request(void **state)
 	p->len = 99;
 	fabric_tx(rig.hca[1], p);
 	rig_run(1, 1000);
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_BAD_RESP);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_RESPONSE_INVALID);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RC(message_too_long_for_the_qp_fails), RC(opcode_that_the_service_lacks_fails),
-		RC(local_key_is_checked), RC(local_rights_are_checked), RC(remote_key_is_checked),
+		RC(local_key_is_checked), RC(unknown_local_key_is_refused), RC(local_pd_is_checked),
+		RC(memory_that_the_device_cannot_reach_is_an_error), RC(local_rights_are_checked),
+		RC(remote_key_is_checked),
 		RC(remote_key_variant_is_checked), RC(remote_range_is_checked),
 		RC(remote_rights_are_checked), RC(remote_pd_is_checked), RC(qp_rights_are_checked),
 		RC(qp_write_right_is_checked), RC(qp_atomic_right_is_checked),

@@ -267,7 +267,7 @@ static void check_completions(void)
 		unsigned int h = c->cqn >= CQ_OF(1);
 
 		if (c->c.opcode == CQE_REQ_ERR || c->c.opcode == CQE_RESP_ERR)
-			fail_msg("completion with the syndrome 0x%x", c->c.syndrome);
+			fail_msg("completion with the error 0x%x", c->c.error);
 		if (c->cqn == CQ_OF(h))
 			check_sent(&end[h], &c->c);
 		else

@@ -262,8 +262,8 @@ static void failure_of_the_one_that_overtook_stops_the_queue(void **state)
 	rig_send(0, qp, w.b, w.ds);
 	assert_int_equal(rig_run(3, 1000), 3);
 	assert_int_equal(rig.cqe[0].c.opcode, CQE_REQ);
-	assert_int_equal(rig.cqe[1].c.syndrome, SYND_MW_BIND);
-	assert_int_equal(rig.cqe[2].c.syndrome, SYND_WR_FLUSH);
+	assert_int_equal(rig.cqe[1].c.error, ERR_UMR_REFUSED);
+	assert_int_equal(rig.cqe[2].c.error, ERR_FLUSHED);
 }
 
 #define T(f)	cmocka_unit_test_setup_teardown(f, up, rig_down)

@@ -112,7 +112,7 @@ static void expect(uint32_t cqn, uint8_t opcode, uint8_t syndrome)
 
 	assert_non_null(e);
 	assert_int_equal(e->c.opcode, opcode);
-	assert_int_equal(e->c.syndrome, syndrome);
+	assert_int_equal(cqe_error_syndrome(e->c.error), syndrome);
 }
 
 static void send_goes_to_the_srq_of_the_packet(void **state)

@@ -359,10 +359,11 @@ TEST_F(counters, requests_are_counted_by_kind)
 	EXPECT_EQ(reads + 3, port_counter("rx_read_requests"));
 }
 
-/* A write that the peer refuses: each side counts it. */
-TEST_F(counters, refused_requests_are_counted_on_both_sides)
+/* A write that the peer refuses: the peer counts the request, and the requester the error. */
+TEST_F(counters, refused_requests_are_counted_by_the_requester)
 {
 	int64_t refused = port_counter("resp_remote_access_errors");
+	int64_t writes = port_counter("rx_write_requests");
 	int64_t failed = port_counter("req_remote_access_errors");
 	int64_t cqes = port_counter("req_cqe_error");
 
@@ -370,7 +371,8 @@ TEST_F(counters, refused_requests_are_counted_on_both_sides)
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
 		  rdma_access(&self->p, IBV_WR_RDMA_WRITE, self->p.mr->rkey ^ 0x100,
 			      (uintptr_t)self->p.buf[1], 8));
-	EXPECT_EQ(refused + 1, port_counter("resp_remote_access_errors"));
+	EXPECT_EQ(refused, port_counter("resp_remote_access_errors"));
+	EXPECT_EQ(writes + 1, port_counter("rx_write_requests"));
 	EXPECT_EQ(failed + 1, port_counter("req_remote_access_errors"));
 	EXPECT_EQ(cqes + 1, port_counter("req_cqe_error"));
 }

@@ -99,7 +99,16 @@ void expect(uint32_t cqn, unsigned int i, uint8_t opcode, uint8_t syndrome)
 
 	assert_non_null(e);
 	assert_int_equal(e->c.opcode, opcode);
-	assert_int_equal(e->c.syndrome, syndrome);
+	assert_int_equal(cqe_error_syndrome(e->c.error), syndrome);
+}
+
+void expect_cause(uint32_t cqn, unsigned int i, uint8_t opcode, enum cqe_error error)
+{
+	struct rig_cqe *e = rig_cqe(cqn, i);
+
+	assert_non_null(e);
+	assert_int_equal(e->c.opcode, opcode);
+	assert_int_equal(e->c.error, error);
 }
 
 bool same(uint32_t len)

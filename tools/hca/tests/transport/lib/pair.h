@@ -38,6 +38,8 @@ void post_datagram(uint32_t len, uint32_t qkey, const uint8_t *dgid);
 
 /* The i-th completion on @cqn has this opcode and this syndrome. */
 void expect(uint32_t cqn, unsigned int i, uint8_t opcode, uint8_t syndrome);
+/* The i-th completion on @cqn has this opcode and the syndromes of this cause. */
+void expect_cause(uint32_t cqn, unsigned int i, uint8_t opcode, enum cqe_error error);
 /* Whether the buffers begin with the same @len bytes. */
 bool same(uint32_t len);
 

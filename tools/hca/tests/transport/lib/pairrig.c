@@ -67,7 +67,7 @@ static void decode_cqe(struct rig_cqe *e, const uint8_t *cqe128)
 	c->wqe_counter = get_be16(cqe + 60);
 	c->srqn_uidx = get_be32(cqe + 32);
 	if (c->opcode == CQE_REQ_ERR || c->opcode == CQE_RESP_ERR) {
-		c->syndrome = cqe[55];
+		c->error = cqe[52] << 16 | cqe[54] << 8 | cqe[55];
 		return;
 	}
 	c->byte_cnt = get_be32(cqe + 44);
