@@ -45,6 +45,7 @@ static bool limit_of_setting(const struct profile *p, const char *name, uint64_t
 		uint64_t value;
 	} settings[] = {
 		{ "command_timeout_ms", p->command_timeout_ms },
+		{ "log_min_ack_timeout", p->log_min_ack_timeout },
 		{ "no_write_combining", p->no_write_combining },
 	};
 	size_t i;
@@ -85,7 +86,8 @@ struct json_object *request_limit(struct hca *hca, unsigned int n, char **w)
 	uint64_t limit;
 
 	if (n != 2)
-		return answer_fail("limit KIND|command_timeout_ms|no_write_combining");
+		return answer_fail("limit KIND|command_timeout_ms|log_min_ack_timeout|"
+				   "no_write_combining");
 	if (!limit_of_setting(hca->profile, w[1], &limit) &&
 	    !limit_of_kind(hca->profile, w[1], &limit))
 		return answer_fail("no kind of object %s", w[1]);

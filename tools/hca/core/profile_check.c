@@ -327,6 +327,10 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 		return profile_refuse(why, len,
 				      "command_timeout_ms is %u, the register has 20 bits",
 				      p->command_timeout_ms);
+	if (p->log_min_ack_timeout > 31)
+		return profile_refuse(why, len,
+				      "log_min_ack_timeout is %u, a queue pair has 31 at most",
+				      p->log_min_ack_timeout);
 	for (i = 0; i < OBJ_KINDS; i++)
 		if (p->range[i].limit <= p->range[i].first)
 			return profile_refuse(why, len, "no object of kind %s is possible",

@@ -148,6 +148,7 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 		{ "command_delay_us", &p->command_delay_us },
 		{ "command_timeout_ms", &p->command_timeout_ms },
 		{ "initializing_ms", &p->initializing_ms },
+		{ "log_min_ack_timeout", &p->log_min_ack_timeout },
 		{ "max_translation_mb", &p->max_translation_mb },
 	};
 	const struct { const char *name; char *to; size_t size; } strs[] = {

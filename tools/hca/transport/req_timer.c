@@ -9,6 +9,7 @@
 #include "cq.h"
 #include "hca.h"
 #include "packet.h"
+#include "profile.h"
 #include "qcounter.h"
 #include "qp.h"
 #include "req.h"
@@ -23,13 +24,16 @@ static const uint16_t rnr_10us[32] = {
 	49152,
 };
 
-static uint64_t req_ack_timeout_ns(const struct qp *qp)
+/* Real cards have a lower bound of half a second, which some profiles have, too. */
+static uint64_t req_ack_timeout_ns(const struct requester *req)
 {
+	unsigned int log = req->run.qp->path.ack_timeout;
+	unsigned int bound = req->hca->profile->log_min_ack_timeout;
 	uint64_t ns;
 
-	if (!qp->path.ack_timeout)
+	if (!log)
 		return 0;
-	ns = 4096ull << qp->path.ack_timeout;
+	ns = 4096ull << (log < bound ? bound : log);
 	return ns < MIN_TIMEOUT_NS ? MIN_TIMEOUT_NS : ns;
 }
 
@@ -54,7 +58,7 @@ static void req_timer_add(struct requester *req, uint64_t ns)
  */
 void req_timer_start(struct requester *req)
 {
-	uint64_t ns = req_ack_timeout_ns(req->run.qp);
+	uint64_t ns = req_ack_timeout_ns(req);
 
 	if (!ns || req->rnr_wait)
 		return;
@@ -70,7 +74,7 @@ void req_timer_start(struct requester *req)
 void req_timer_extend(struct requester *req)
 {
 	if (req->deadline_ns)
-		req->deadline_ns = clock_now_ns() + req_ack_timeout_ns(req->run.qp);
+		req->deadline_ns = clock_now_ns() + req_ack_timeout_ns(req);
 }
 
 /**

@@ -95,6 +95,7 @@ static size_t expand_settings(struct fuzz_in *in, char *text)
 		"caps", "caps", "caps", "limits", "pkeys", "name", "link", "psid", "fw_version",
 		"vectors", "log_bar_size", "boot_pages", "init_pages", "gids", "mtu", "comment",
 		"command_delay_us", "command_timeout_ms", "max_translation_mb",
+		"log_min_ack_timeout",
 	};
 	uint8_t n = 1 + fuzz_u8(in) % 6, name;
 	size_t len = sprintf(text, "{");

@@ -224,6 +224,7 @@ static void malformed_files_are_refused(void **state)
 	refused("{\"gids\":0}", "gids");
 	refused("{\"mtu\":1500}", "mtu");
 	refused("{\"mtu\":8192}", "mtu");
+	refused("{\"log_min_ack_timeout\":32}", "log_min_ack_timeout");
 	profile_default(&p, false);
 	assert_int_equal(profile_load(&p, "/nonexistent", why, sizeof(why)), -22);
 	refused("{", "");
@@ -235,7 +236,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"default", "small", "few-uars", "old-firmware", "no-atomics", "no-odp",
 		"fixed-keys",
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
-		"no-ksm", "old-entities", "mapped-memory", "busy-uars", "opensm",
+		"no-ksm", "old-entities", "mapped-memory", "busy-uars", "opensm", "slow-retries",
 	};
 	static struct profile built_in;
 	unsigned int i;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "clock.h"
 #include "count.h"
 #include "cq.h"
 #include "eq.h"
@@ -483,6 +484,41 @@ static void switch_drops_what_is_longer_than_the_mtu(void **state)
 
 /* ---- loss ------------------------------------------------------------------------------------ */
 
+/* A time-out of 1 ms, of which there are two, takes as long as the profile says. */
+static void retry_timer_has_a_lower_bound(void **state)
+{
+	uint64_t start;
+
+	(void)state;
+	rig.hca[0]->profile->log_min_ack_timeout = 15;
+	a->path.ack_timeout = 8;
+	a->retry_count = a->cur_retry = 1;
+	qp_set_state(rig.hca[1], b, QPS_RST);
+	start = clock_now_ns();
+	post_send(WQE_SEND, 16, true);
+	rig_run(1, 3000);
+	assert_true(clock_now_ns() - start >= 2 * (4096ull << 15));
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NO_ANSWER);
+	rig.hca[0]->profile->log_min_ack_timeout = 0;
+}
+
+/* A longer time-out than the profile's stays as it is. */
+static void retry_timer_may_be_longer_than_its_bound(void **state)
+{
+	uint64_t now;
+
+	(void)state;
+	rig.hca[0]->profile->log_min_ack_timeout = 15;
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[0], 0, 1);
+	now = clock_now_ns();
+	post_send(WQE_SEND, 16, true);
+	rig_settle();
+	assert_true(a->req->deadline_ns >= now + (4096ull << 18));
+	assert_true(a->req->deadline_ns < now + (4096ull << 19));
+	rig.hca[0]->profile->log_min_ack_timeout = 0;
+}
+
 /* Drop one packet at each position, in both directions: the result must be as if none was lost. */
 static void lost_packets_are_repaired(void **state)
 {
@@ -621,6 +657,7 @@ int main(void)
 		RC(switch_drops_what_is_longer_than_the_mtu),
 		cmocka_unit_test(lost_packets_are_repaired),
 		RC(late_duplicate_of_a_read_takes_no_room),
+		RC(retry_timer_has_a_lower_bound), RC(retry_timer_may_be_longer_than_its_bound),
 		RC(requester_gives_up_after_its_retries), RC(send_waits_for_a_receive),
 		RC(requester_gives_up_after_its_rnr_retries),
 		RC(write_with_immediate_waits_for_a_receive),

@@ -387,4 +387,25 @@ TEST_F(fault, these_counters_move_and_no_others)
 	}
 }
 
+/* With a time-out of 1 ms and retry_cnt 1 there are two time-outs, each as long as the bound. */
+TEST(retries_take_as_long_as_the_device_says)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC, .timeout = 8, .retry = 1 };
+	long log = hca_limit("log_min_ack_timeout");
+	struct ibv_wc wc;
+	struct rdma r;
+	struct pair p;
+	double start;
+
+	if (log <= 0)
+		SKIP(return, "no lower bound: use the profile slow-retries");
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, SIDE));
+	start = seconds();
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, peer_in_reset(&p, &wc));
+	EXPECT_LE(2 * 4.096 * (1 << log) / 1000000, seconds() - start);
+	pair_close(&p);
+	rdma_close(&r);
+}
+
 TEST_HARNESS_MAIN
