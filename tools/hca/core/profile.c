@@ -67,6 +67,7 @@ static const struct def {
 	{ "general", "retransmission_q_counters", 1, 1 },
 	{ "general", "enhanced_error_q_counters", 1, 1 },
 	{ "general", "rts2rts_qp_counters_set_id", 1, 1 },
+	{ "general", "qp_error_syndrome", 1, 1 },
 	{ "general", "ib_virt", 1, 1 },
 	{ "general", "vport_group_manager", 1, 1 },
 	{ "general", "local_ca_ack_delay", 16, 16 },

@@ -272,6 +272,25 @@ static uint8_t destroy_qp(struct hca *hca, struct cmd *cmd)
 	return st;
 }
 
+#define QPC_EXT		qp_pas_or_qpc_ext_and_pas.qpc_ext_and_pas_list.qpc_data_extension
+#define QPC_EXT_END	(IFC_BYTE(query_qp_out, QPC_EXT) + IFC_SZ(qp_context_extension))
+
+/* The extension of the context says why the queue pair is in SQER or ERR. */
+static uint8_t query_qp_ext(struct hca *hca, struct cmd *cmd, const struct qp *qp)
+{
+	if (!IFC_GET(query_qp_in, cmd->in, qpc_ext))
+		return ST_OK;
+	if (!hca_cap_gen(hca, qp_error_syndrome))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
+				"the context has no extension without qp_error_syndrome");
+	if (cmd->out_len < QPC_EXT_END)
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
+				"%zu bytes of output, the extension ends at %u", cmd->out_len,
+				(unsigned int)QPC_EXT_END);
+	cqe_error_put(cmd->out + IFC_BYTE(query_qp_out, QPC_EXT.error_syndrome), qp->error);
+	return ST_OK;
+}
+
 static uint8_t query_qp(struct hca *hca, struct cmd *cmd)
 {
 	uint8_t *c = IFC_ADDR(query_qp_out, cmd->out, qpc);
@@ -297,7 +316,7 @@ static uint8_t query_qp(struct hca *hca, struct cmd *cmd)
 		IFC_SET(qpc, c, sw_sq_wqebb_counter, posted);
 	if (qp->rq_type == RQ_OWN && qp_dbr_read(hca, qp, DBR_RCV, &posted))
 		IFC_SET(qpc, c, sw_rq_counter, posted);
-	return ST_OK;
+	return query_qp_ext(hca, cmd, qp);
 }
 
 const struct cmd_desc qp_cmds[] = {

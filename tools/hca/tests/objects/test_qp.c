@@ -818,6 +818,57 @@ static void test_fatal_error_raises_one_event(void **state)
 	}
 }
 
+static uint8_t query_ext(uint32_t qpn, uint8_t *out, size_t len)
+{
+	uint8_t in[IFC_SZ(query_qp_in)] = {};
+
+	IFC_SET(query_qp_in, in, qpc_ext, 1);
+	IFC_SET(query_qp_in, in, qpn, qpn);
+	return rig_cmd(MLX5_CMD_OP_QUERY_QP, 0, 0, in, sizeof(in), out, len);
+}
+
+#define EXT_ERROR IFC_BYTE(query_qp_out, qp_pas_or_qpc_ext_and_pas.qpc_ext_and_pas_list. \
+				       qpc_data_extension.error_syndrome)
+
+/* The syndromes and the type are in the extension of the context, until the QP works again. */
+static void test_query_says_why_a_qp_failed(void **state)
+{
+	static const uint8_t why[] = { 147, 0, 0x52, SYND_LOCAL_PROT }, none[4];
+	uint8_t out[IFC_SZ(query_qp_out)];
+	struct qp *qp = new_qp(QPT_RC);
+	uint32_t qpn = qp->obj.num;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], qp_error_syndrome, 1);
+	bring_to(qp, QPS_RTS);
+	qp_to_error(rig.hca, qp, ERR_LKEY_UNKNOWN, 0);
+	qp_to_error(rig.hca, qp, ERR_FLUSHED, 0);	/* the first error counts */
+	assert_int_equal(query_ext(qpn, out, sizeof(out)), ST_OK);
+	assert_memory_equal(out + EXT_ERROR, why, sizeof(why));
+	assert_int_equal(modify(MLX5_CMD_OP_2RST_QP, qpn), ST_OK);
+	assert_int_equal(query_ext(qpn, out, sizeof(out)), ST_OK);
+	assert_memory_equal(out + EXT_ERROR, none, sizeof(none));
+	/* A queue pair that software has moved to ERR has not failed. */
+	bring_to(qp, QPS_RTS);
+	assert_int_equal(modify(MLX5_CMD_OP_2ERR_QP, qpn), ST_OK);
+	assert_int_equal(query_ext(qpn, out, sizeof(out)), ST_OK);
+	assert_memory_equal(out + EXT_ERROR, none, sizeof(none));
+}
+
+static void test_extended_query_needs_capability_and_room(void **state)
+{
+	uint8_t out[IFC_SZ(query_qp_out)];
+	uint32_t qpn = new_qp(QPT_RC)->obj.num;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], qp_error_syndrome, 0);
+	assert_int_equal(query_ext(qpn, out, sizeof(out)), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_QP_FIELD_NOT_OFFERED);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], qp_error_syndrome, 1);
+	assert_int_equal(query_ext(qpn, out, sizeof(out) - 1), ST_BAD_OUTP_LEN);
+	assert_int_equal(query_ext(qpn, out, sizeof(out)), ST_OK);
+}
+
 static void test_2err_command_raises_no_event(void **state)
 {
 	struct qp *qp = new_qp(QPT_RC);
@@ -1012,6 +1063,8 @@ int main(void)
 		T(test_qp_of_a_user_names_objects_of_the_user),
 		T(test_qp_of_the_kernel_is_not_a_users), T(test_qp_holds_its_references),
 		T(test_umr_qp_gets_its_pd_at_rst2init), T(test_fatal_error_raises_one_event),
+		T(test_query_says_why_a_qp_failed),
+		T(test_extended_query_needs_capability_and_room),
 		T(test_2err_command_raises_no_event), T(test_comm_est_is_raised_once),
 		T(test_drained_queue_enters_sqd), T(test_lost_completion_is_fatal),
 		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_linked_list),
