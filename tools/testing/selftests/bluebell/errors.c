@@ -6,7 +6,10 @@
  */
 
 #include <dirent.h>
+#include <unistd.h>
 
+#include "kernel_file.h"
+#include "klog.h"
 #include "test.h"
 
 #define SIDE		4096
@@ -406,6 +409,112 @@ TEST(retries_take_as_long_as_the_device_says)
 	EXPECT_LE(2 * 4.096 * (1 << log) / 1000000, seconds() - start);
 	pair_close(&p);
 	rdma_close(&r);
+}
+
+/* ---- the log ------------------------------------------------------------------------------- */
+
+#define CONTROL		"/proc/dynamic_debug/control"
+#define LOG_LINES	10	/* that the driver prints in LOG_SECONDS */
+#define LOG_SECONDS	5
+
+FIXTURE(log) {
+	struct rdma r;
+	struct pair p;
+	bool open;
+};
+
+static int log_errors(bool on)
+{
+	return write_file(CONTROL, "file qp_error.c %cp", on ? '+' : '-');
+}
+
+FIXTURE_SETUP(log)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib logs other lines");
+	if (access(CONTROL, W_OK))
+		SKIP(return, "this kernel has no dynamic debug");
+	if (hca_cap("general", "qp_error_syndrome") <= 0)
+		SKIP(return, "the device does not tell why a queue pair has failed");
+	ASSERT_EQ(0, rdma_open(&self->r));
+	self->open = true;
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, SIDE));
+	/* The lines of the test before count, too. */
+	sleep(LOG_SECONDS + 1);
+	ASSERT_EQ(0, log_errors(true));
+}
+
+FIXTURE_TEARDOWN(log)
+{
+	if (!self->open)
+		return;
+	log_errors(false);
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+/* The driver logs after it has delivered the event. */
+static int lines_within(const char *text, int num, double limit)
+{
+	double end = seconds() + limit;
+	int found;
+
+	while ((found = klog_count(text)) < num && seconds() < end)
+		usleep(10000);
+	return found;
+}
+
+/* The peer is to blame, so its queue pair has no completion with the reason. */
+TEST_F(log, failed_queue_pair_is_named)
+{
+	char line[256];
+	struct ibv_wc wc;
+
+	snprintf(line, sizeof(line), "QP 0x%x of errors[%d]: QP access error: %s (%s)",
+		 self->p.qp[1]->qp_num, getpid(), "remote access error",
+		 "syndrome 0x13, vendor syndrome 0x7a, hardware syndrome 0x0 of type 0x0");
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_unknown_rkey(&self->p, &wc));
+	EXPECT_EQ(1, lines_within(line, 1, 5)) TH_LOG("%s", line);
+}
+
+TEST_F(log, line_tells_that_firmware_refuses_to_say)
+{
+	char line[128];
+	struct ibv_wc wc;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	snprintf(line, sizeof(line), "QP 0x%x of errors[%d]: QP access error: firmware does not",
+		 self->p.qp[1]->qp_num, getpid());
+	ASSERT_EQ(0, hca_do("inject op QUERY_QP BAD_RES 1"));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_unknown_rkey(&self->p, &wc));
+	EXPECT_EQ(1, lines_within(line, 1, 5)) TH_LOG("%s", line);
+	hca_inject_clear();
+}
+
+TEST_F(log, lines_and_commands_are_limited)
+{
+	struct ibv_async_event ev;
+	int errors, lines = klog_count(": QP access error: ");
+	struct ibv_wc wc;
+	double start = seconds();
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, hca_commands_reset());
+	for (errors = 0; errors < 3 * LOG_LINES; errors++) {
+		ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, write_unknown_rkey(&self->p, &wc));
+		ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
+		ASSERT_EQ(0, pair_reconnect(&self->p));
+	}
+	usleep(100000);
+	lines = klog_count(": QP access error: ") - lines;
+	EXPECT_EQ(lines, hca_commands("QUERY_QP"));
+	/* On a slow machine the test takes several intervals. */
+	EXPECT_GE(LOG_LINES * (1 + (int)((seconds() - start) / LOG_SECONDS)), lines);
+	EXPECT_GE(lines, LOG_LINES);
 }
 
 TEST_HARNESS_MAIN

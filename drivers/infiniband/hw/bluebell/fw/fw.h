@@ -84,6 +84,7 @@ int mlx5_ib_fw_create_within_limit(struct mlx5_ib_dev *dev, u16 uid, u16 opcode,
 int mlx5_ib_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number);
 int mlx5_ib_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
 			    int outlen);
+int mlx5_ib_fw_query_qp_error(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, void *error);
 
 int mlx5_ib_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
 			 int inlen);

@@ -153,6 +153,35 @@ int mlx5_ib_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 nu
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, outlen);
 }
 
+/**
+ * mlx5_ib_fw_query_qp_error - QUERY_QP: read why a QP has failed
+ * @dev: device, which has qp_error_syndrome
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @qpn: number of the QP
+ * @error: gets struct mlx5_ifc_cqe_error_syndrome_bits, all 0 if the QP has not failed
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_fw_query_qp_error(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, void *error)
+{
+	u32 out[MLX5_ST_SZ_DW(query_qp_out)] = {};
+	void *ext = MLX5_ADDR_OF(query_qp_out, out, qp_pas_or_qpc_ext_and_pas);
+	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
+	int err;
+
+	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
+	MLX5_SET(query_qp_in, in, qpc_ext, 1);
+	MLX5_SET(query_qp_in, in, qpn, qpn);
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	if (!err)
+		memcpy(error, MLX5_ADDR_OF(qpc_extension_and_pas_list_in, ext,
+					   qpc_data_extension.error_syndrome),
+		       MLX5_ST_SZ_BYTES(cqe_error_syndrome));
+	return err;
+}
+
 static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
 			     void *mcq)
 {

@@ -69,6 +69,20 @@ static const u8 cqe_status[] = {
 };
 
 /**
+ * mlx5_ib_cqe_status - translate a syndrome
+ * @syndrome: MLX5_CQE_SYNDROME_* of a failed request or queue pair
+ *
+ * Return: the status, IB_WC_GENERAL_ERR for a syndrome that has none.
+ */
+enum ib_wc_status mlx5_ib_cqe_status(u8 syndrome)
+{
+	enum ib_wc_status status = syndrome < ARRAY_SIZE(cqe_status) ? cqe_status[syndrome] : 0;
+
+	/* Gaps of the table are 0, IB_WC_SUCCESS. */
+	return status ?: IB_WC_GENERAL_ERR;
+}
+
+/**
  * mlx5_ib_cqe_read_error - read why a request has failed
  * @cqe: the CQE, for which mlx5_ib_cqe_is_error() is true: struct mlx5_err_cqe
  * @wc: gets status and vendor_err
@@ -77,9 +91,7 @@ void mlx5_ib_cqe_read_error(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {
 	const struct mlx5_err_cqe *err = (const struct mlx5_err_cqe *)cqe;
 
-	wc->status = err->syndrome < ARRAY_SIZE(cqe_status) ? cqe_status[err->syndrome] : 0;
-	/* Gaps of the table are 0, IB_WC_SUCCESS. */
-	wc->status = wc->status ?: IB_WC_GENERAL_ERR;
+	wc->status = mlx5_ib_cqe_status(err->syndrome);
 	wc->vendor_err = err->vendor_err_synd;
 }
 

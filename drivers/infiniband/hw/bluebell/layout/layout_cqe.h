@@ -34,6 +34,7 @@ static inline u32 mlx5_ib_cqe_qpn(const struct mlx5_cqe64 *cqe)
 
 enum mlx5_ib_cqe_kind mlx5_ib_cqe_kind(const struct mlx5_cqe64 *cqe);
 bool mlx5_ib_cqe_is_error(const struct mlx5_cqe64 *cqe);
+enum ib_wc_status mlx5_ib_cqe_status(u8 syndrome);
 void mlx5_ib_cqe_read_error(const struct mlx5_cqe64 *cqe, struct ib_wc *wc);
 void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcode,
 			   struct ib_wc *wc);

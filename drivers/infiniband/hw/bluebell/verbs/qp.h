@@ -147,6 +147,9 @@ int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int 
 			    struct ib_udata *udata);
 int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id);
 
+/* qp_error.c */
+void mlx5_ib_qp_log_error(struct mlx5_ib_qp *qp, enum ib_event_type type);
+
 /* wr.c: work requests of kernel consumers */
 int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr *end, const struct ib_send_wr **bad);
@@ -158,6 +161,10 @@ struct ib_pd *mlx5_ib_qp_read_wqe(struct mlx5_ib_rsc *rsc, bool is_send, u16 ind
 				  struct mlx5_ib_odp_sges *sges);
 
 #if IS_ENABLED(CONFIG_KUNIT)
+/* qp_error.c */
+const char *mlx5_ib_qp_owner(const struct ib_qp *ibqp, char *buf, size_t size);
+const char *mlx5_ib_qp_error_reason(const struct mlx5_ib_qp *qp, char *buf, size_t size);
+
 /* gsi.c */
 void mlx5_ib_gsi_watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on);
 #endif

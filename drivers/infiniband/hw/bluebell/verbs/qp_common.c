@@ -64,6 +64,7 @@ void mlx5_ib_plain_qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 		return;
 	if (ibqp->event_handler)
 		ibqp->event_handler(&event, ibqp->qp_context);
+	mlx5_ib_qp_log_error(qp, type);
 }
 
 const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops = {
