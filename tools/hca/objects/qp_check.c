@@ -193,6 +193,10 @@ uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
 				"a %s QP cannot block the loopback of multicast",
 				qp_type_name(qp->type));
+	if (qp->deth_sqpn && (qp->type != QPT_UD || !hca_cap_gen(hca, set_deth_sqpn)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
+				"a %s QP cannot send as QP 0x%x", qp_type_name(qp->type),
+				qp->deth_sqpn);
 	if (!qp_ts_format_ok(hca, IFC_GET(qpc, c, ts_format)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_TIMESTAMP_FORMAT,
 				"ts_format %u is not offered", IFC_GET(qpc, c, ts_format));

@@ -42,8 +42,8 @@ static void qp_take_queues(struct qp *qp)
 
 /*
  * The reserved key leads to all of memory, a UMR queue pair can make a key do so, and the packets
- * of QP0 and QP1 speak for the host. So a user id is refused all of these, whatever its
- * capabilities.
+ * of QP0 and QP1, or of a queue pair that sends as one of them, speak for the host. So a user id is
+ * refused all of these, whatever its capabilities.
  */
 static uint8_t qp_check_user(struct cmd *cmd, const struct qp *qp)
 {
@@ -55,6 +55,9 @@ static uint8_t qp_check_user(struct cmd *cmd, const struct qp *qp)
 	if (qp->type == QPT_QP0 || qp->type == QPT_QP1 || qp->type == QPT_REG_UMR)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PRIVILEGED,
 				"user id %u may have no %s", cmd->uid, qp_type_name(qp->type));
+	if (qp->deth_sqpn)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PRIVILEGED,
+				"user id %u may not send as QP 0x%x", cmd->uid, qp->deth_sqpn);
 	return ST_OK;
 }
 

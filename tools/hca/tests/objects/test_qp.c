@@ -512,6 +512,28 @@ static void test_what_is_not_offered_is_refused(void **state)
 	assert_int_equal(create(&p, &qpn), ST_OK);
 }
 
+/* Packets of a UD queue pair can have another source, if the HCA offers that. */
+static void test_source_of_packets_needs_a_capability(void **state)
+{
+	static const uint8_t types[] = { QPT_UD, QPT_RC, QPT_UC };
+	struct qp_params p = good;
+	uint32_t qpn;
+	size_t i;
+
+	(void)state;
+	p.field = (struct ifc_field)IFC_FIELD(qpc, deth_sqpn);
+	p.value = 1;
+	for (i = 0; i < sizeof(types); i++) {
+		p.st = types[i];
+		assert_int_equal(create(&p, &qpn), i ? ST_BAD_PARAM : ST_OK);
+	}
+	assert_int_equal(rig.syndrome, WHY_QP_FIELD_NOT_OFFERED);
+	p.st = QPT_UD;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], set_deth_sqpn, 0);
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_QP_FIELD_NOT_OFFERED);
+}
+
 /* The order of data is free where the capability for the service type is there. */
 static void test_order_of_data_needs_a_capability(void **state)
 {
@@ -1070,7 +1092,7 @@ int main(void)
 		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_linked_list),
 		T(test_srq_limit_event_is_raised_once),
 		T(test_what_is_not_offered_is_refused), T(test_order_of_data_needs_a_capability),
-		T(test_timestamp_formats),
+		T(test_source_of_packets_needs_a_capability), T(test_timestamp_formats),
 		T(test_reserved_timestamp_format),
 		T(test_user_index_selects_the_cqe_version), T(test_xrc_srq_is_for_xrc_only),
 		T(test_only_ud_joins_a_multicast_group),

@@ -1048,11 +1048,15 @@ static void users_have_no_privileged_qps(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < 6; i++) {
 		memset(in, 0, sizeof(in));
 		build_qp(&q, in);
 		if (i < 3)
 			IFC_SET(create_qp_in, in, qpc.st, types[i]);
+		if (i == 5) {
+			IFC_SET(create_qp_in, in, qpc.st, QPT_UD);
+			IFC_SET(create_qp_in, in, qpc.deth_sqpn, 1);
+		}
 		IFC_SET(create_qp_in, in, qpc.rlky, i == 3);
 		IFC_SET(create_qp_in, in, qpc.fre, i == 4);
 		assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_QP, 0, UID, in, sizeof(in), out,

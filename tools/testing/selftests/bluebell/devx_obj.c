@@ -5,10 +5,12 @@
  */
 #include <linux/capability.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "child.h"
 #include "devx_cmd.h"
+#include "devx_queues.h"
 #include "rights.h"
 #include "test.h"
 
@@ -652,6 +654,43 @@ TEST(speaking_as_qp1_needs_net_raw)
 	devx_put(&cmd, 0x98, 1);			/* deth_sqpn */
 	EXPECT_EQ(-EPERM, devx_create(uv.fd, &cmd, &handle));
 	uv_close(&uv);
+}
+
+/*
+ * A receiver trusts the source of a datagram. Whatever rights the process has, the device refuses a
+ * queue pair of the process that would send as QP1.
+ */
+TEST(process_does_not_send_as_qp1)
+{
+	struct devx_queues q;
+	struct devx_cmd cmd;
+	uint32_t handle;
+	struct uv uv;
+	void *mem;
+	int ret;
+
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	if (!devx_has_umems())
+		SKIP(return, NO_UMEMS);
+	mem = mmap(NULL, DEVX_QUEUES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		   -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_EQ(0, uv_open_devx(&uv));
+	ASSERT_EQ(0, devx_queues_prepare(uv.fd, mem, &q));
+	ASSERT_EQ(0, devx_create_cq(uv.fd, &q));
+	devx_start_qp(&q, &cmd);
+	devx_put(&cmd, 0x18, 2 << 16 | 3 << 11);	/* UD, migrated */
+	ASSERT_EQ(0, devx_create(uv.fd, &cmd, &handle));
+	EXPECT_EQ(0, devx_destroy(uv.fd, handle));
+	devx_put(&cmd, 0x98, 1);			/* deth_sqpn */
+	ASSERT_EQ(0, hca_expect("refuse CREATE_QP BAD_PARAM_ERR 1"));
+	ret = devx_create(uv.fd, &cmd, &handle);
+	EXPECT_TRUE(devx_refused_by_firmware(&cmd, ret)) TH_LOG("%d", ret);
+	EXPECT_EQ(0, devx_destroy(uv.fd, q.cq));
+	EXPECT_EQ(0, devx_queues_release(uv.fd, &q));
+	uv_close(&uv);
+	munmap(mem, DEVX_QUEUES_BYTES);
 }
 
 /* A context without an id: firmware would take commands of the process for the kernel's. */

@@ -135,6 +135,9 @@ static void rig_caps(struct profile *p)
 	IFC_SET(cmd_hca_cap, c, sctr_data_cqe, 1);
 	IFC_SET(cmd_hca_cap, c, cqe_version, 1);
 	IFC_SET(cmd_hca_cap, c, block_lb_mc, 1);
+	IFC_SET(cmd_hca_cap, c, set_deth_sqpn, 1);
+	IFC_SET(cmd_hca_cap, c, log_max_mcg, 10);
+	IFC_SET(cmd_hca_cap, c, max_qp_mcg, 240);
 	IFC_SET(cmd_hca_cap, c, stat_rate_support, 1 << 8);
 }
 

@@ -234,6 +234,10 @@ static void rig_prepare(void **state, const struct rig_net *net)
 	profile.cap_valid[CAP_GENERAL] = true;
 	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], imaicl, 1);
 	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], atomic, 1);
+	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], max_wqe_sz_sq, 1024);
+	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], compact_address_vector, 1);
+	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], log_max_mcg, 10);
+	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], max_qp_mcg, 240);
 	profile.pkey[0] = 0xffff;
 	profile.pkey[1] = 0x8001;
 	profile.pkey[2] = 0x0001;
