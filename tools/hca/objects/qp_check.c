@@ -134,8 +134,12 @@ uint8_t qp_check_ordering(struct hca *hca, struct cmd *cmd, enum qp_type type, c
 	return ST_OK;
 }
 
-/* Whether a queue pair may have this format of time stamps. */
-static bool qp_ts_format_ok(struct hca *hca, unsigned int format)
+/**
+ * qp_ts_format_ok() - tell whether a queue may have a format of time stamps
+ * @hca: the HCA
+ * @format: the field of the context of a queue pair or a send queue
+ */
+bool qp_ts_format_ok(struct hca *hca, unsigned int format)
 {
 	unsigned int cap = hca_cap_gen(hca, sq_ts_format);
 

@@ -18,6 +18,7 @@
 #include "qp.h"
 #include "queue_mem.h"
 #include "sq.h"
+#include "util.h"
 
 #define WQEBB		64
 #define WQ_CYCLIC	1
@@ -31,6 +32,7 @@ struct sq {
 	struct obj obj;
 	enum sq_state state;
 	uint32_t uar, cqn;
+	uint32_t pdn;			/* 0: none, see sq_check_pd() */
 	unsigned int log_size;		/* WQEBBs */
 	struct queue_mem mem;
 	struct doorbell_record dbr;
@@ -52,6 +54,7 @@ static void sq_release(struct hca *hca, struct sq *sq)
 {
 	sq_unref(hca, OBJ_UAR, sq->uar);
 	sq_unref(hca, OBJ_CQ, sq->cqn);
+	sq_unref(hca, OBJ_PD, sq->pdn);
 	qmem_free(hca, &sq->mem);
 	dbr_free(hca, &sq->dbr);
 	obj_free(hca, &sq->obj);
@@ -170,10 +173,79 @@ static uint8_t sq_check_rate(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	return index ? check_shared(hca, cmd, OBJ_RATE, index, &rate) : ST_OK;
 }
 
-static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
+#define WQ_FIELD(fld) { IFC_OFF(sqc, wq.fld), IFC_BITS(wq, fld), "wq." #fld }
+
+/*
+ * Fields of features that the HCA does not have: fast registration and UMR by the queue, Ethernet
+ * offloads, hairpins, groups of queues, cross channel, signatures, and what only receive queues
+ * have.
+ */
+static const struct ifc_field sqc_not_offered[] = {
+	IFC_FIELD(sqc, fre), IFC_FIELD(sqc, reg_umr), IFC_FIELD(sqc, cd_master),
+	IFC_FIELD(sqc, allow_multi_pkt_send_wqe), IFC_FIELD(sqc, min_wqe_inline_mode),
+	IFC_FIELD(sqc, allow_swp), IFC_FIELD(sqc, non_wire), IFC_FIELD(sqc, hairpin_peer_rq),
+	IFC_FIELD(sqc, hairpin_peer_vhca), IFC_FIELD(sqc, ts_cqe_to_dest_cqn),
+	IFC_FIELD(sqc, qos_queue_group_id), IFC_FIELD(sqc, tis_num_0),
+	WQ_FIELD(wq_signature), WQ_FIELD(end_padding_mode), WQ_FIELD(cd_slave),
+	WQ_FIELD(hds_skip_first_sge), WQ_FIELD(log2_hds_buf_size), WQ_FIELD(lwm),
+	WQ_FIELD(log_hairpin_num_packets), WQ_FIELD(log_hairpin_data_sz),
+	WQ_FIELD(log_wqe_num_of_strides), WQ_FIELD(two_byte_shift_en),
+	WQ_FIELD(log_wqe_stride_size), WQ_FIELD(headers_mkey), WQ_FIELD(shampo_enable),
+};
+
+/* The reserved key leads to all of memory, and UMR can make a key do so. */
+static uint8_t sq_check_user(struct cmd *cmd, const uint8_t *c)
+{
+	if (cmd->uid && (IFC_GET(sqc, c, rlky) || IFC_GET(sqc, c, fre) || IFC_GET(sqc, c, reg_umr)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_PRIVILEGED,
+				"user id %u may have neither rlky nor fre nor reg_umr", cmd->uid);
+	return ST_OK;
+}
+
+static uint8_t sq_check_features(struct hca *hca, struct cmd *cmd, const uint8_t *c)
+{
+	const char *name = ifc_first_set(c, sqc_not_offered, ARRAY_SIZE(sqc_not_offered));
+
+	if (name)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_FIELD_NOT_OFFERED,
+				"sqc.%s is set, which is not offered", name);
+	if (!qp_ts_format_ok(hca, IFC_GET(sqc, c, ts_format)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_TIMESTAMP_FORMAT,
+				"ts_format %u is not offered", IFC_GET(sqc, c, ts_format));
+	if (IFC_GET(sqc, c, user_index) && !hca_cap_gen(hca, cqe_version))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_USER_INDEX,
+				"user_index is 0x%x, but CQEs have version 0",
+				IFC_GET(sqc, c, user_index));
+	return ST_OK;
+}
+
+/*
+ * On InfiniBand mlx5_core has no PD of its own, and its test of write combining creates a send
+ * queue with PD 0. So the kernel may name PD 0, which is none.
+ */
+static uint8_t sq_check_pd(struct hca *hca, struct cmd *cmd, uint32_t pdn)
+{
+	struct obj *pd;
+
+	return !pdn && !cmd->uid ? ST_OK : check_obj(hca, cmd, OBJ_PD, pdn, &pd);
+}
+
+static uint8_t sq_check_refs(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
 	const uint8_t *wq = IFC_ADDR(sqc, c, wq);
 	struct obj *uar, *cq;
+	uint8_t st = sq_check_pd(hca, cmd, IFC_GET(wq, wq, pd));
+
+	if (!st)
+		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(wq, wq, uar_page), &uar);
+	if (!st)
+		st = check_obj(hca, cmd, OBJ_CQ, IFC_GET(sqc, c, cqn), &cq);
+	return st ? st : sq_check_rate(hca, cmd, c);
+}
+
+static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
+{
+	const uint8_t *wq = IFC_ADDR(sqc, c, wq);
 	uint8_t st;
 
 	if (IFC_GET(sqc, c, state) != SQ_RST)
@@ -191,12 +263,10 @@ static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 	if (IFC_GET(sqc, c, tis_lst_sz) || IFC_GET(sqc, c, hairpin))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_TIS_NOT_OFFERED,
 				"TIS and hairpin are not offered");
-	st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(wq, wq, uar_page), &uar);
+	st = sq_check_user(cmd, c);
 	if (!st)
-		st = check_obj(hca, cmd, OBJ_CQ, IFC_GET(sqc, c, cqn), &cq);
-	if (!st)
-		st = sq_check_rate(hca, cmd, c);
-	return st;
+		st = sq_check_features(hca, cmd, c);
+	return st ? st : sq_check_refs(hca, cmd, c);
 }
 
 static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
@@ -227,10 +297,13 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 	sq->dbr = dbr;
 	sq->uar = IFC_GET(wq, wq, uar_page);
 	sq->cqn = IFC_GET(sqc, c, cqn);
+	sq->pdn = IFC_GET(wq, wq, pd);
 	sq->log_size = IFC_GET(wq, wq, log_wq_sz);
 	memcpy(sq->sqc, c, sizeof(sq->sqc));
 	obj_find(hca, OBJ_UAR, sq->uar)->refs++;
 	obj_find(hca, OBJ_CQ, sq->cqn)->refs++;
+	if (sq->pdn)
+		obj_find(hca, OBJ_PD, sq->pdn)->refs++;
 	IFC_SET(create_sq_out, cmd->out, sqn, sq->obj.num);
 	return ST_OK;
 }
@@ -242,7 +315,8 @@ static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(modify_sq_in, cmd->in, ctx);
 	unsigned int from = IFC_GET(modify_sq_in, cmd->in, sq_state);
-	bool rated = IFC_GET64(modify_sq_in, cmd->in, modify_bitmask) & MODIFY_RATE;
+	uint64_t mask = IFC_GET64(modify_sq_in, cmd->in, modify_bitmask);
+	bool rated = mask & MODIFY_RATE;
 	unsigned int to = IFC_GET(sqc, c, state);
 	struct obj *o;
 	struct sq *sq;
@@ -252,6 +326,10 @@ static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	sq = (struct sq *)o;
+	if (mask & ~MODIFY_RATE)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_MODIFY_MASK,
+				"modify_bitmask has unknown bits 0x%llx",
+				(unsigned long long)(mask & ~MODIFY_RATE));
 	if (from != sq->state)
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_SQ_STATE,
 				"the SQ is in state %u, not %u", sq->state, from);
