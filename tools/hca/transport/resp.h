@@ -32,7 +32,7 @@ struct resp_job {
 	uint64_t va;
 	uint32_t pdn, rkey, len;
 	uint64_t orig;		/* ATOMIC */
-	bool again;		/* READ: the request arrived a second time */
+	bool again;		/* READ, ATOMIC: the request arrived a second time */
 };
 
 /* The message in progress. MSG_SKIP: UC, none until the next first packet. */
@@ -58,7 +58,8 @@ struct responder {
 	uint32_t msn;
 	struct resp_job job[RESP_MAX_JOBS];
 	unsigned int job_head, job_n;
-	unsigned int rd_jobs;		/* first READs among them: at most max_dest_rd_atomic */
+	/* First READs and atomics among them: at most max_dest_rd_atomic. */
+	unsigned int rd_jobs;
 	struct { bool valid; uint32_t psn; uint64_t orig; } replay[RESP_REPLAY];
 	unsigned int replay_next;
 	uint32_t fault;			/* token of the page fault that it waits for, or 0 */
@@ -75,7 +76,7 @@ static inline struct resp_job *resp_job_at(struct responder *resp, unsigned int 
 /* Whether an answer is one of the max_dest_rd_atomic that the requester may wait for. */
 static inline bool resp_job_counts(const struct resp_job *job)
 {
-	return job->kind == JOB_READ && !job->again;
+	return job->kind != JOB_ACK && !job->again;
 }
 
 /* The number of packets of a READ's answer of @len bytes. */

@@ -157,6 +157,7 @@ enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
 		return REFUSED;
 	*why = &refuse_request;
 	if (resp->msg != MSG_NONE || p->va % sizeof(*mem) ||
+	    resp->rd_jobs >= qp->max_dest_rd_atomic ||
 	    !resp_atomic_offered(hca, qp, p->opcode & BTH_OP_MASK))
 		return REFUSED;
 	*why = &refuse_access;
@@ -194,7 +195,7 @@ static void resp_replay_atomic(struct hca *hca, struct qp *qp, const struct pack
 	struct responder *resp = qp->resp;
 	struct resp_job job = {
 		.kind = JOB_ATOMIC, .psn = p->psn, .syndrome = AETH_ACK | AETH_NO_CREDITS,
-		.msn = resp->msn,
+		.msn = resp->msn, .again = true,
 	};
 	unsigned int i;
 
@@ -213,9 +214,9 @@ static void resp_replay_atomic(struct hca *hca, struct qp *qp, const struct pack
  * @qp: the queue pair
  * @p: the packet
  *
- * The request is executed again only if that is harmless. A READ that the fabric duplicated may
- * arrive after its answer, when the requester has sent as many READs as it may. So the answer to a
- * duplicate takes no room from theirs.
+ * The request is executed again only if that is harmless. A READ or atomic that the fabric
+ * duplicated may arrive after its answer, when the requester has sent as many of them as it may. So
+ * the answer to a duplicate takes no room from theirs.
  */
 void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 {

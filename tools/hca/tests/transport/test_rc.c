@@ -286,6 +286,26 @@ static void more_reads_than_resources_are_refused(void **state)
 	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 1);
 }
 
+/* As many atomics as the responder has resources for, and one more. */
+static void more_atomics_than_resources_are_refused(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	a->max_rd_atomic = 1;
+	b->max_dest_rd_atomic = 1;
+	for (i = 0; i < 4; i++)
+		post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	assert_int_equal(rig_run(4, 1000), 4);
+	expect(CQ_A, 3, CQE_REQ, 0);
+	a->max_rd_atomic = 2;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 5000);
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	rig_run(6, 1000);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 1);
+}
+
 static void fence_waits_for_reads(void **state)
 {
 	struct rig_wqe w;
@@ -589,6 +609,30 @@ static void late_duplicate_of_a_read_takes_no_room(void **state)
 	expect(CQ_A, 1, CQE_REQ, 0);
 }
 
+static void late_duplicate_of_an_atomic_takes_no_room(void **state)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	(void)state;
+	a->max_rd_atomic = 1;
+	b->max_dest_rd_atomic = 1;
+	p->opcode = BTH_RC | BTH_FETCH_ADD;
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
+	p->pkey = 0xffff;
+	p->dqpn = b->obj.num;
+	p->psn = a->next_send_psn;
+	p->va = buf_b;
+	p->rkey = key_b;
+	p->swap_add = 1;
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	assert_int_equal(rig_run(1, 1000), 1);
+	fabric_tx(rig.hca[0], p);
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 1, CQE_REQ, 0);
+}
+
 static void requester_gives_up_after_its_retries(void **state)
 {
 	(void)state;
@@ -649,6 +693,7 @@ int main(void)
 		RC(atomics_compute_in_network_order), RC(masked_atomics_change_masked_bits_only),
 		RC(qps_of_one_hca_reach_each_other), RC(qp_connected_to_itself_reaches_itself),
 		RC(reads_within_the_limit_complete), RC(more_reads_than_resources_are_refused),
+		RC(more_atomics_than_resources_are_refused),
 		RC(fence_waits_for_reads), RC(no_queue_starves_another),
 		RC(cqes_of_version_0_have_no_user_index), RC(acks_come_as_often_as_the_qp_asks),
 		RC(recvs_are_consumed_out_of_order), RC(what_was_consumed_ahead_is_not_flushed),
@@ -658,6 +703,7 @@ int main(void)
 		cmocka_unit_test(lost_packets_are_repaired),
 		RC(late_duplicate_of_a_read_takes_no_room),
 		RC(retry_timer_has_a_lower_bound), RC(retry_timer_may_be_longer_than_its_bound),
+		RC(late_duplicate_of_an_atomic_takes_no_room),
 		RC(requester_gives_up_after_its_retries), RC(send_waits_for_a_receive),
 		RC(requester_gives_up_after_its_rnr_retries),
 		RC(write_with_immediate_waits_for_a_receive),
