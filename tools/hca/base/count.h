@@ -21,6 +21,7 @@ struct counters {
 	uint64_t wqes_bf;		/* WQEs executed from a BlueFlame buffer */
 	uint64_t bf_same_buffer;	/* BlueFlame writes that did not alternate the buffers */
 	uint64_t cqes, cqes_err, eqes, irqs;
+	uint64_t eqes_lost;		/* events that found their event queue full */
 	uint64_t page_faults, page_faults_failed;	/* raised; resumed with an error */
 	uint64_t page_faults_midway;	/* raised after a part of the message was transferred */
 	/*

@@ -127,7 +127,7 @@ static struct incident *expect_find(struct expect *e, enum incident_kind kind, u
  * expect_incident() - record that the HCA refused or ignored something
  * @e: the record
  * @kind: what it was
- * @code: opcode of the command, or reason for which the doorbell was ignored
+ * @code: opcode of the command, or reason for which the doorbell was ignored; otherwise 0
  * @status: with which the command was refused; otherwise 0
  * @cause: name of the check that failed, a constant string
  * @why: the reason in words

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A record of what the HCA refuses and ignores, and of the incidents that tests have announced.
+ * A record of what the HCA refuses, ignores and loses, and of the incidents that tests have
+ * announced.
  * Commands that are refused because of an injection are not recorded.
  */
 #ifndef BLUEBELL_EXPECT_H
@@ -14,9 +15,11 @@
 struct expect;
 
 enum incident_kind {
+	/* The first two have a code, the others the code 0. */
 	INCIDENT_REFUSE,	/* a command was refused; the code is the opcode */
 	INCIDENT_DROP,		/* a doorbell was ignored; the code is an enum drop_reason */
 	INCIDENT_UMR,		/* a UMR request of the driver's own queue pair was refused */
+	INCIDENT_OVERRUN,	/* an event found its event queue full, and is lost */
 	INCIDENT_KINDS
 };
 

@@ -73,6 +73,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "doorbells_send", c->db_send }, { "doorbells_blueflame", c->db_bf },
 		{ "doorbells_cq", c->db_cq }, { "doorbells_eq", c->db_eq },
 		{ "cqes", c->cqes }, { "cqes_error", c->cqes_err }, { "eqes", c->eqes },
+		{ "eqes_lost", c->eqes_lost },
 		{ "page_faults", c->page_faults },
 		{ "page_faults_failed", c->page_faults_failed },
 		{ "page_faults_midway", c->page_faults_midway },

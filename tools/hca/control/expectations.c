@@ -18,7 +18,13 @@
 
 static const char *const kind_name[INCIDENT_KINDS] = {
 	[INCIDENT_REFUSE] = "refuse", [INCIDENT_DROP] = "drop", [INCIDENT_UMR] = "umr",
+	[INCIDENT_OVERRUN] = "overrun",
 };
+
+static bool has_code(enum incident_kind kind)
+{
+	return kind == INCIDENT_REFUSE || kind == INCIDENT_DROP;
+}
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -54,7 +60,7 @@ static void add_name(struct hca *hca, struct json_object *o, enum incident_kind 
 	const struct cmd_desc *d;
 	char name[40];
 
-	if (kind == INCIDENT_UMR)
+	if (!has_code(kind))
 		return;
 	d = kind == INCIDENT_REFUSE && code != EXPECT_ANY ? cmd_desc_find(hca, code) : NULL;
 	if (code == EXPECT_ANY)
@@ -105,7 +111,7 @@ static bool parse_expectation(struct hca *hca, unsigned int n, char **w, struct 
 	x->status = EXPECT_ANY;
 	if (x->kind == INCIDENT_KINDS)
 		return false;
-	if (x->kind != INCIDENT_UMR && (n <= at || !code_by_name(hca, x->kind, w[at++], &x->code)))
+	if (has_code(x->kind) && (n <= at || !code_by_name(hca, x->kind, w[at++], &x->code)))
 		return false;
 	if (x->kind == INCIDENT_REFUSE && n > at && !is_any(w[at])) {
 		x->status = request_status(w[at]);
@@ -170,7 +176,7 @@ struct json_object *request_expect(struct hca *hca, unsigned int n, char **w)
 	all = n == 2 && is_any(w[1]);
 	if (!all && (n < 2 || !parse_expectation(hca, n, w, &x)))
 		return answer_fail("expect refuse OPCODE|any [STATUS|any [N|any]] | "
-				   "drop REASON|any [N|any] | umr [N|any] | any | clear");
+				   "drop REASON|any [N|any] | umr|overrun [N|any] | any | clear");
 	if (!(all ? expect_everything(hca) : expect_add(hca->expect, &x)))
 		return answer_fail("too many expectations");
 	return answer_ok();

@@ -3,6 +3,7 @@
  * Event queues: commands, writing of EQEs with their owner bit, arming, interrupts, and which
  * queues receive an asynchronous event.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "caps.h"
@@ -10,6 +11,7 @@
 #include "cmd.h"
 #include "count.h"
 #include "eq.h"
+#include "expect.h"
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
@@ -71,6 +73,18 @@ static bool eq_full(const struct eq *eq)
 	return ((eq->pi - eq->ci) & EQ_INDEX_MASK) >= 1u << eq->log_size;
 }
 
+static void eq_lose(struct hca *hca, struct eq *eq, uint8_t type)
+{
+	char why[60];
+
+	eq->lost++;
+	hca->count.eqes_lost++;
+	hca_trace(hca, "eq_overrun", "\"eqn\":%u,\"event\":%u", eq->obj.num, type);
+	snprintf(why, sizeof(why), "EQ %u is full, an event of type 0x%x is lost", eq->obj.num,
+		 type);
+	expect_incident(hca->expect, INCIDENT_OVERRUN, 0, 0, "eq_overrun", why);
+}
+
 static void eq_put(struct hca *hca, struct eq *eq, uint8_t type, uint8_t subtype,
 		   const uint8_t *data)
 {
@@ -82,8 +96,7 @@ static void eq_put(struct hca *hca, struct eq *eq, uint8_t type, uint8_t subtype
 	if (eq->status != EQ_STATUS_OK)
 		return;
 	if (!eq->overrun_ok && eq_full(eq)) {
-		eq->lost++;
-		hca_trace(hca, "eq_overrun", "\"eqn\":%u,\"event\":%u", eq->obj.num, type);
+		eq_lose(hca, eq, type);
 		return;
 	}
 	memcpy(eqe + EQE_DATA, data, 28);

@@ -299,11 +299,13 @@ static void announced_refusals_that_do_not_come_are_missing(void **state)
 	assert_true(answer("expect refuse CREATE_CQ any any", "\"ok\":true"));
 	assert_true(answer("expect drop wrong_uar", "\"ok\":true"));
 	assert_true(answer("expect umr 3", "\"ok\":true"));
+	assert_true(answer("expect overrun 2", "\"ok\":true"));
 	refuse_one();
 	assert_true(answer("expect clear", "\"missing\":[{\"kind\":\"refuse\",\"name\":\"0xfff\","
 			   "\"status\":\"BAD_OP_ERR\",\"want\":2,\"seen\":1},"
 			   "{\"kind\":\"drop\",\"name\":\"wrong_uar\",\"want\":1,\"seen\":0},"
-			   "{\"kind\":\"umr\",\"want\":3,\"seen\":0}]"));
+			   "{\"kind\":\"umr\",\"want\":3,\"seen\":0},"
+			   "{\"kind\":\"overrun\",\"want\":2,\"seen\":0}]"));
 	assert_true(answer("expect clear", "\"missing\":[]"));
 	refuse_one();
 	assert_true(answer("unexpected", UNKNOWN_CMD "1}"));
@@ -329,6 +331,7 @@ static void everything_can_be_announced(void **state)
 	refuse_one();
 	doorbell_drop(core.hca, DROP_NO_CQ, 5, 0x77);
 	expect_incident(core.hca->expect, INCIDENT_UMR, 0, 0, "cause", "why");
+	expect_incident(core.hca->expect, INCIDENT_OVERRUN, 0, 0, "cause", "why");
 	assert_true(answer("unexpected", "\"list\":[]"));
 	assert_true(answer("expect clear", "\"missing\":[]"));
 	refuse_one();
@@ -350,7 +353,7 @@ static void malformed_requests_are_answered(void **state)
 		"expect", "expect frob", "expect refuse", "expect refuse FROB", "expect drop",
 		"expect refuse CREATE_CQ FROB", "expect refuse CREATE_CQ LIM_ERR 0",
 		"expect refuse CREATE_CQ LIM_ERR 1 2", "expect drop frob", "expect drop no_qp 1 2",
-		"expect umr x", "expect any 1", "unexpected frob", "unexpected new 1",
+		"expect umr x", "expect overrun 1 2", "expect any 1", "unexpected frob", "unexpected new 1",
 	};
 	unsigned int i;
 

@@ -12,6 +12,7 @@
 #include "corerig.h"
 #include "count.h"
 #include "eq.h"
+#include "expect.h"
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
@@ -609,6 +610,9 @@ static void full_queue_loses_events(void **state)
 		post(i);
 	assert_int_equal(eqe(0)[3], 0);
 	assert_int_equal(eq_find(core.hca, eqn)->lost, 5);
+	assert_int_equal(core.hca->count.eqes_lost, 5);
+	assert_int_equal(expect_unexpected(core.hca->expect, 0)->kind, INCIDENT_OVERRUN);
+	assert_int_equal(expect_unexpected(core.hca->expect, 0)->count, 5);
 }
 
 static void doorbell_on_another_page_is_dropped(void **state)
