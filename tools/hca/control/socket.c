@@ -17,6 +17,7 @@
 #include "request.h"
 
 #define MAX_LINE	4096	/* bytes of a request */
+#define MAX_UNSENT	65536	/* bytes of answers after which a client's requests wait */
 
 struct client {
 	struct hca *hca;
@@ -41,19 +42,37 @@ static void control_client_drop(struct client *cl)
 	free(cl);
 }
 
+static bool control_is_full(struct bufferevent *bev)
+{
+	return evbuffer_get_length(bufferevent_get_output(bev)) >= MAX_UNSENT;
+}
+
+/* While a client does not read the answers to its requests, no more requests of it are read. */
 static void control_on_line(struct bufferevent *bev, void *arg)
 {
+	struct evbuffer *in = bufferevent_get_input(bev);
 	struct client *cl = arg;
 	char *line, *answer;
 
-	while ((line = evbuffer_readln(bufferevent_get_input(bev), NULL, EVBUFFER_EOL_LF))) {
+	while (!control_is_full(bev) && (line = evbuffer_readln(in, NULL, EVBUFFER_EOL_LF))) {
 		answer = control_request(cl->hca, line);
 		evbuffer_add_printf(bufferevent_get_output(bev), "%s\n", answer);
 		free(answer);
 		free(line);
 	}
-	if (evbuffer_get_length(bufferevent_get_input(bev)) > MAX_LINE)
+	if (control_is_full(bev))
+		bufferevent_disable(bev, EV_READ);
+	else if (evbuffer_get_length(in) > MAX_LINE)
 		control_client_drop(cl);
+}
+
+/* The client has read some answers. */
+static void control_on_sent(struct bufferevent *bev, void *arg)
+{
+	if (bufferevent_get_enabled(bev) & EV_READ)
+		return;
+	bufferevent_enable(bev, EV_READ);
+	control_on_line(bev, arg);
 }
 
 static void control_on_event(struct bufferevent *bev, short what, void *arg)
@@ -80,7 +99,8 @@ static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, stru
 	cl->bev = bufferevent_socket_new(hca->base, fd, BEV_OPT_CLOSE_ON_FREE);
 	cl->next = hca->control->socket->clients;
 	hca->control->socket->clients = cl;
-	bufferevent_setcb(cl->bev, control_on_line, NULL, control_on_event, cl);
+	bufferevent_setcb(cl->bev, control_on_line, control_on_sent, control_on_event, cl);
+	bufferevent_setwatermark(cl->bev, EV_WRITE, MAX_UNSENT / 2, 0);
 	bufferevent_enable(cl->bev, EV_READ | EV_WRITE);
 }
 

@@ -2,11 +2,14 @@
 /*
  * The control socket's requests: injections, census, counters, capabilities, trace, removal.
  */
+#include <event2/event.h>
 #include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "address.h"
@@ -428,6 +431,80 @@ static void firmware_restarts_after_a_fatal_error(void **state)
 	assert_int_equal(core.hca->life, LIFE_RESET);
 }
 
+/* Connect to the control socket at @path; returns a descriptor that does not block. */
+static int connect_to(const char *path)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	strcpy(a.sun_path, path);
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+static void loop(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 10; i++)
+		event_base_loop(core.base, EVLOOP_NONBLOCK);
+}
+
+#define REQUEST		"limit pd\n"
+#define REQUEST_LEN	(sizeof(REQUEST) - 1)
+
+/* Send whole requests as long as they are read, at most @max; returns their number. */
+static unsigned int send_requests(int fd, unsigned int max)
+{
+	unsigned int n;
+
+	for (n = 0; n < max; n++) {
+		if (n % 64 == 0)
+			loop();
+		if (send(fd, REQUEST, REQUEST_LEN, 0) != REQUEST_LEN)
+			break;
+	}
+	return n;
+}
+
+/* Read answers until no more come; returns their number. */
+static unsigned int read_answers(int fd)
+{
+	unsigned int n = 0, i, idle;
+	char buf[4096];
+	ssize_t len;
+
+	for (idle = 0; idle < 3; idle++) {
+		loop();
+		while ((len = recv(fd, buf, sizeof(buf), 0)) > 0)
+			for (i = 0, idle = 0; i < len; i++)
+				n += buf[i] == '\n';
+	}
+	return n;
+}
+
+/* More requests than the kernel buffers for both directions. */
+#define MANY 100000
+
+static void client_that_reads_no_answers_is_not_read(void **state)
+{
+	char path[] = "/tmp/test-control-XXXXXX";
+	unsigned int sent;
+	int fd;
+
+	(void)state;
+	close(mkstemp(path));
+	assert_int_equal(control_listen(core.hca, path), 0);
+	fd = connect_to(path);
+	sent = send_requests(fd, MANY);
+	assert_in_range(sent, 1000, MANY - 1);
+	assert_int_equal(read_answers(fd), sent);
+	assert_int_equal(send_requests(fd, 1), 1);
+	assert_int_equal(read_answers(fd), 1);
+	close(fd);
+	loop();
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, core_down)
 
 int main(void)
@@ -447,7 +524,8 @@ int main(void)
 		T(announcement_of_any_number_takes_the_rest), T(everything_can_be_announced),
 		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
 		T(plugged_in_hca_is_as_after_power_on),
-		T(hang_leaves_commands_unanswered), T(fatal_error_is_in_the_health_buffer),
+		T(client_that_reads_no_answers_is_not_read), T(hang_leaves_commands_unanswered),
+		T(fatal_error_is_in_the_health_buffer),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
