@@ -4,11 +4,13 @@
  * number, or, with the profile's cycle_numbers, the next free number after the one given out last.
  * A lookup is two array steps.
  */
-#include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
+#include "expect.h"
 #include "hca.h"
 #include "object.h"
 #include "profile.h"
@@ -123,6 +125,7 @@ struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16
 	}
 	o->kind = kind;
 	o->num = num;
+	o->size = size;
 	o->uid = uid;
 	o->born_ns = clock_now_ns();
 	(*c)->obj[num & (CHUNK - 1)] = o;
@@ -215,16 +218,36 @@ struct obj *obj_find_shared(struct hca *hca, enum obj_kind kind, uint32_t num, u
 	return o && o->uid == SHARED_UID && !o->gone ? o : obj_find_own(hca, kind, num, uid);
 }
 
+/*
+ * The HCA has released the content of an object that others refer to, which is a mistake of the
+ * HCA. Clear the content, and keep the object until the last reference is dropped: the process goes
+ * on, because it is also the HCA of other guests.
+ */
+static void obj_keep(struct hca *hca, struct obj *obj)
+{
+	char why[80];
+
+	snprintf(why, sizeof(why), "%s 0x%x is freed, but has %u references",
+		 obj_kind_name[obj->kind], obj->num, obj->refs);
+	fprintf(stderr, "hca %u: %s\n", hca->index, why);
+	expect_incident(hca->expect, INCIDENT_BUG, 0, 0, "references", why);
+	memset((char *)obj + sizeof(*obj), 0, obj->size - sizeof(*obj));
+	obj->gone = true;
+}
+
 /**
  * obj_free() - free an object
  * @hca: the HCA
- * @obj: the object, to which no references are left
+ * @obj: the object, to which no references are left; otherwise obj_put() will free it
  */
 void obj_free(struct hca *hca, struct obj *obj)
 {
 	struct table *t = &hca->objs->t[obj->kind];
 
-	assert(!obj->refs);
+	if (obj->refs) {
+		obj_keep(hca, obj);
+		return;
+	}
 	*obj_slot(t, obj->num) = NULL;
 	t->chunk[obj->num >> CHUNK_BITS]->used--;
 	t->count--;

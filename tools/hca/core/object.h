@@ -28,6 +28,7 @@ struct obj {
 	uint32_t num;
 	uint16_t uid;		/* user id of the owner, 0: the kernel */
 	unsigned int refs;	/* objects that refer to this one */
+	size_t size;		/* of the structure whose first member this is */
 	bool gone;		/* freed by a command; the number stays in use while refs > 0 */
 	uint64_t born_ns;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "expect.h"
 #include "ifc.h"
 #include "object.h"
 #include "objrig.h"
@@ -94,12 +95,33 @@ static void q_counter_counts_and_clears(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
 
+/* A mistake of the HCA, which ends neither this HCA nor those of other guests. */
+static void object_is_kept_for_its_references(void **state)
+{
+	struct obj *o = obj_find(rig.hca, OBJ_PD, rig_pd());
+	const struct incident *it;
+	uint32_t num = o->num;
+
+	(void)state;
+	o->refs = 2;
+	obj_free(rig.hca, o);
+	it = expect_unexpected(rig.hca->expect, 0);
+	assert_int_equal(it->kind, INCIDENT_BUG);
+	assert_ptr_equal(obj_find(rig.hca, OBJ_PD, num), o);
+	assert_null(obj_find_own(rig.hca, OBJ_PD, num, 0));
+	obj_put(rig.hca, o);
+	assert_non_null(obj_find(rig.hca, OBJ_PD, num));
+	obj_put(rig.hca, o);
+	assert_null(obj_find(rig.hca, OBJ_PD, num));
+	assert_int_equal(obj_count(rig.hca, OBJ_PD), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(domains_are_allocated_and_freed), T(domains_belong_to_their_user),
 		T(allocation_fails_at_the_limit),
-		T(q_counter_counts_and_clears),
+		T(object_is_kept_for_its_references), T(q_counter_counts_and_clears),
 	};
 
 	return cmocka_run_group_tests_name("pd", tests, NULL, NULL);
