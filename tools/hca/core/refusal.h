@@ -65,6 +65,8 @@
 	R(0x040c, MCAST_SERVICE_TYPE)			\
 	R(0x040d, PORT_NO_VPORT)			\
 	R(0x040e, MAD_M_KEY)				\
+	R(0x040f, MCAST_GROUPS)				\
+	R(0x0410, MCAST_MEMBERS)			\
 	/* event queues */				\
 	R(0x0501, EQ_RESERVED_FIELD)			\
 	R(0x0502, EQ_SIZE)				\

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "caps.h"
 #include "check.h"
 #include "cmd.h"
 #include "hca.h"
@@ -16,15 +17,94 @@
 #include "object.h"
 #include "qp.h"
 
-struct mcast {
-	LIST_ENTRY(mcast) link;
-	uint8_t gid[16];
+#define BUCKETS	256	/* of groups, by a hash of their GIDs */
+
+/* A queue pair that is attached to a group. */
+struct member {
+	LIST_ENTRY(member) link;
 	uint32_t qpn;
 };
 
-struct mcasts {
-	LIST_HEAD(, mcast) list;
+/* A group to which at least one queue pair is attached. */
+struct group {
+	LIST_ENTRY(group) link;
+	uint8_t gid[16];
+	unsigned int members;
+	LIST_HEAD(, member) list;
 };
+
+struct mcasts {
+	unsigned int groups;
+	LIST_HEAD(bucket, group) bucket[BUCKETS];
+};
+
+static struct bucket *mcast_bucket(struct hca *hca, const uint8_t gid[16])
+{
+	uint32_t hash = 0;
+	unsigned int i;
+
+	for (i = 0; i < 16; i++)
+		hash = hash * 31 + gid[i];
+	return &hca->mcasts->bucket[(hash ^ hash >> 8) % BUCKETS];
+}
+
+static struct group *group_find(struct hca *hca, const uint8_t gid[16])
+{
+	struct group *g;
+
+	LIST_FOREACH(g, mcast_bucket(hca, gid), link)
+		if (!memcmp(g->gid, gid, sizeof(g->gid)))
+			return g;
+	return NULL;
+}
+
+static struct member *member_find(struct group *g, uint32_t qpn)
+{
+	struct member *m;
+
+	LIST_FOREACH(m, &g->list, link)
+		if (m->qpn == qpn)
+			return m;
+	return NULL;
+}
+
+static struct group *group_new(struct hca *hca, const uint8_t gid[16])
+{
+	struct group *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	memcpy(g->gid, gid, sizeof(g->gid));
+	LIST_INSERT_HEAD(mcast_bucket(hca, gid), g, link);
+	hca->mcasts->groups++;
+	return g;
+}
+
+static void group_free(struct hca *hca, struct group *g)
+{
+	hca->mcasts->groups--;
+	LIST_REMOVE(g, link);
+	free(g);
+}
+
+/* Detach a queue pair from its group, which ends with its last member. */
+static void member_free(struct hca *hca, struct group *g, struct member *m)
+{
+	LIST_REMOVE(m, link);
+	free(m);
+	if (!--g->members)
+		group_free(hca, g);
+}
+
+/* Check whether a group, or a new group if @g is NULL, may have one more member. */
+static int mcast_check_room(struct hca *hca, struct group *g, uint32_t qpn)
+{
+	if (g && member_find(g, qpn))
+		return -EEXIST;
+	if (!g && hca->mcasts->groups >= 1u << hca_cap_gen(hca, log_max_mcg))
+		return -ENOSPC;
+	return (g ? g->members : 0) < hca_cap_gen(hca, max_qp_mcg) ? 0 : -EMLINK;
+}
 
 /**
  * mcast_attach() - attach a queue pair to a multicast group
@@ -32,21 +112,27 @@ struct mcasts {
  * @gid: the group
  * @qpn: the queue pair
  *
- * Return: 0, -EEXIST or -ENOMEM.
+ * Return: 0; -EEXIST; -ENOSPC if there are as many groups as the HCA can have; -EMLINK if the group
+ * has as many queue pairs as it can have; -ENOMEM.
  */
 int mcast_attach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
 {
-	struct mcast *m;
+	struct group *g = group_find(hca, gid);
+	int err = mcast_check_room(hca, g, qpn);
+	struct member *m;
 
-	LIST_FOREACH(m, &hca->mcasts->list, link)
-		if (m->qpn == qpn && !memcmp(m->gid, gid, sizeof(m->gid)))
-			return -EEXIST;
+	if (err)
+		return err;
 	m = malloc(sizeof(*m));
-	if (!m)
+	if (m && !g)
+		g = group_new(hca, gid);
+	if (!m || !g) {
+		free(m);
 		return -ENOMEM;
-	memcpy(m->gid, gid, sizeof(m->gid));
+	}
 	m->qpn = qpn;
-	LIST_INSERT_HEAD(&hca->mcasts->list, m, link);
+	g->members++;
+	LIST_INSERT_HEAD(&g->list, m, link);
 	return 0;
 }
 
@@ -60,15 +146,13 @@ int mcast_attach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
  */
 int mcast_detach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
 {
-	struct mcast *m;
+	struct group *g = group_find(hca, gid);
+	struct member *m = g ? member_find(g, qpn) : NULL;
 
-	LIST_FOREACH(m, &hca->mcasts->list, link)
-		if (m->qpn == qpn && !memcmp(m->gid, gid, sizeof(m->gid))) {
-			LIST_REMOVE(m, link);
-			free(m);
-			return 0;
-		}
-	return -ENOENT;
+	if (!m)
+		return -ENOENT;
+	member_free(hca, g, m);
+	return 0;
 }
 
 /**
@@ -78,15 +162,17 @@ int mcast_detach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
  */
 void mcast_forget(struct hca *hca, uint32_t qpn)
 {
-	struct mcast *m, *next;
+	struct group *g, *next;
+	struct member *m;
+	unsigned int i;
 
-	for (m = LIST_FIRST(&hca->mcasts->list); m; m = next) {
-		next = LIST_NEXT(m, link);
-		if (m->qpn != qpn)
-			continue;
-		LIST_REMOVE(m, link);
-		free(m);
-	}
+	for (i = 0; hca->mcasts->groups && i < BUCKETS; i++)
+		for (g = LIST_FIRST(&hca->mcasts->bucket[i]); g; g = next) {
+			next = LIST_NEXT(g, link);
+			m = member_find(g, qpn);
+			if (m)
+				member_free(hca, g, m);
+		}
 }
 
 /**
@@ -96,12 +182,7 @@ void mcast_forget(struct hca *hca, uint32_t qpn)
  */
 bool mcast_has_group(struct hca *hca, const uint8_t gid[16])
 {
-	const struct mcast *m;
-
-	LIST_FOREACH(m, &hca->mcasts->list, link)
-		if (!memcmp(m->gid, gid, sizeof(m->gid)))
-			return true;
-	return false;
+	return group_find(hca, gid);
 }
 
 /**
@@ -114,16 +195,33 @@ bool mcast_has_group(struct hca *hca, const uint8_t gid[16])
 void mcast_each(struct hca *hca, const uint8_t gid[16],
 		void (*fn)(struct hca *hca, uint32_t qpn, void *arg), void *arg)
 {
-	struct mcast *m, *next;
+	struct group *g = group_find(hca, gid);
+	struct member *m;
 
-	for (m = LIST_FIRST(&hca->mcasts->list); m; m = next) {
-		next = LIST_NEXT(m, link);
-		if (!memcmp(m->gid, gid, sizeof(m->gid)))
-			fn(hca, m->qpn, arg);
-	}
+	if (!g)
+		return;
+	LIST_FOREACH(m, &g->list, link)
+		fn(hca, m->qpn, arg);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
+
+static uint8_t mcast_fail(struct hca *hca, struct cmd *cmd, uint32_t qpn, int err)
+{
+	switch (err) {
+	case -ENOSPC:
+		return cmd_fail(cmd, ST_LIM, WHY_MCAST_GROUPS, "no more than %u groups",
+				1u << hca_cap_gen(hca, log_max_mcg));
+	case -EMLINK:
+		return cmd_fail(cmd, ST_LIM, WHY_MCAST_MEMBERS, "no more than %u QPs in a group",
+				hca_cap_gen(hca, max_qp_mcg));
+	case -ENOMEM:
+		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory for a member");
+	default:
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_MCAST_ATTACHED, "QP 0x%x: %s", qpn,
+				err == -EEXIST ? "attached already" : "not attached");
+	}
+}
 
 static uint8_t mcast_cmd(struct hca *hca, struct cmd *cmd, bool attach)
 {
@@ -142,11 +240,7 @@ static uint8_t mcast_cmd(struct hca *hca, struct cmd *cmd, bool attach)
 	if (gid[0] != 0xff)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MCAST_GID, "not a multicast GID");
 	ret = attach ? mcast_attach(hca, gid, qpn) : mcast_detach(hca, gid, qpn);
-	if (ret)
-		return cmd_fail(cmd, ret == -ENOMEM ? ST_NO_RES : ST_BAD_RES_STATE,
-				WHY_MCAST_ATTACHED, "QP 0x%x: %s", qpn,
-				attach ? "attached already" : "not attached");
-	return ST_OK;
+	return ret ? mcast_fail(hca, cmd, qpn, ret) : ST_OK;
 }
 
 static uint8_t attach_mcg(struct hca *hca, struct cmd *cmd)
@@ -175,12 +269,12 @@ static int mcast_init(struct hca *hca)
 
 static void mcast_reset(struct hca *hca)
 {
-	struct mcast *m;
+	struct group *g;
+	unsigned int i;
 
-	while ((m = LIST_FIRST(&hca->mcasts->list))) {
-		LIST_REMOVE(m, link);
-		free(m);
-	}
+	for (i = 0; i < BUCKETS; i++)
+		while ((g = LIST_FIRST(&hca->mcasts->bucket[i])))
+			member_free(hca, g, LIST_FIRST(&g->list));
 }
 
 static void mcast_exit(struct hca *hca)

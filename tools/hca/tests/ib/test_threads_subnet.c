@@ -52,12 +52,14 @@ static unsigned int pick(struct host *host, unsigned int n)
 	return (host->seed >> 16) % n;
 }
 
+static const uint8_t no_gid[16];
+
 static void send_mad(struct host *host, unsigned int qpn, uint16_t dlid, const uint8_t *mad)
 {
 	struct hca *hca = net.hca[host->h];
 	struct packet *p;
 
-	if (dlid != LID_PERMISSIVE && !fabric_can_tx(hca, dlid, NULL)) {
+	if (dlid != LID_PERMISSIVE && !fabric_can_tx(hca, dlid, no_gid)) {
 		host->waits++;
 		return;
 	}

@@ -12,6 +12,7 @@
 #include "cq.h"
 #include "eq.h"
 #include "ifc.h"
+#include "mcast.h"
 #include "object.h"
 #include "objrig.h"
 #include "profile.h"
@@ -655,6 +656,53 @@ static void test_only_ud_joins_a_multicast_group(void **state)
 				 sizeof(out)), ST_OK);
 }
 
+/* ATTACH_TO_MCG, or DETACH_FROM_MCG, which has the same layout, for group @n. */
+static uint8_t mcast(uint16_t op, unsigned int n, const struct qp *qp)
+{
+	uint8_t in[IFC_SZ(attach_to_mcg_in)] = {}, out[IFC_SZ(attach_to_mcg_out)];
+
+	IFC_ADDR(attach_to_mcg_in, in, multicast_gid)[0] = 0xff;
+	put_be32(IFC_ADDR(attach_to_mcg_in, in, multicast_gid) + 12, n);
+	IFC_SET(attach_to_mcg_in, in, qpn, qp->obj.num);
+	return rig_cmd(op, 0, 0, in, sizeof(in), out, sizeof(out));
+}
+
+static void count_member(struct hca *hca, uint32_t qpn, void *arg)
+{
+	(void)hca;
+	(void)qpn;
+	++*(unsigned int *)arg;
+}
+
+static void test_multicast_is_limited_by_capabilities(void **state)
+{
+	struct qp *qp[3] = { new_qp(QPT_UD), new_qp(QPT_UD), new_qp(QPT_UD) };
+	uint8_t *cap = rig.hca->cap[CAP_GENERAL], gid[16] = { 0xff };
+	unsigned int i, members = 0;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, cap, log_max_mcg, 9);
+	IFC_SET(cmd_hca_cap, cap, max_qp_mcg, 2);
+	for (i = 0; i < 512; i++)
+		assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp[0]), ST_OK);
+	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp[0]), ST_LIM);
+	assert_int_equal(rig.syndrome, WHY_MCAST_GROUPS);
+	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[0]), ST_BAD_RES_STATE);
+	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[1]), ST_OK);
+	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[2]), ST_LIM);
+	assert_int_equal(rig.syndrome, WHY_MCAST_MEMBERS);
+	mcast_each(rig.hca, gid, count_member, &members);
+	assert_int_equal(members, 2);
+	assert_int_equal(mcast(MLX5_CMD_OP_DETACH_FROM_MCG, 1, qp[0]), ST_OK);
+	assert_int_equal(mcast(MLX5_CMD_OP_DETACH_FROM_MCG, 1, qp[0]), ST_BAD_RES_STATE);
+	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp[2]), ST_OK);
+	mcast_forget(rig.hca, qp[0]->obj.num);
+	assert_true(mcast_has_group(rig.hca, gid));	/* of qp[1] */
+	for (i = 1; i < 512; i++)
+		assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i + 1000, qp[0]),
+				 i < 511 ? ST_OK : ST_LIM);
+}
+
 static void test_queue_layout(void **state)
 {
 	struct qp_params p = good;
@@ -1096,6 +1144,7 @@ int main(void)
 		T(test_reserved_timestamp_format),
 		T(test_user_index_selects_the_cqe_version), T(test_xrc_srq_is_for_xrc_only),
 		T(test_only_ud_joins_a_multicast_group),
+		T(test_multicast_is_limited_by_capabilities),
 		T(test_srq_cannot_hold_more_wqes_than_it_has),
 		T(test_srq_link_leads_to_a_wqe_of_the_queue),
 	};
