@@ -16,7 +16,6 @@
 _Static_assert(IFC_SZ(mkc) == MKC_BYTES, "mkc size");
 
 #define MKEY_MAX_OCTO	(1u << 26)	/* octowords of translations of a key */
-#define MTT_RESERVED	4ull	/* a bit of an MTT that is ignored */
 
 /* Limits of mkc.log_page_size of an HCA that has no capabilities for them. */
 #define ENTITY_LOG_MIN	12
@@ -77,6 +76,21 @@ bool mkey_update(struct hca *hca, struct mkey *mk)
 }
 
 /**
+ * mkey_xlt_used() - count the translation entries that the range of a key needs
+ * @mk: decoded key of mode MTT or KSM
+ *
+ * Return: their number; the whole table if the key covers the whole address space.
+ */
+uint64_t mkey_xlt_used(const struct mkey *mk)
+{
+	uint64_t mask = (1ull << mk->log_page) - 1;
+
+	if (mk->length64)
+		return mk->nent;
+	return mk->len ? (((mk->start & mask) + (mk->len - 1)) >> mk->log_page) + 1 : 0;
+}
+
+/**
  * mkey_invalid() - check that a key can be translated
  * @mk: decoded key
  * @nxlt: translation entries that are filled
@@ -85,7 +99,7 @@ bool mkey_update(struct hca *hca, struct mkey *mk)
  */
 const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 {
-	uint64_t mask, need;
+	uint64_t mask;
 
 	if (!mk->length64 && mk->len && mk->start + (mk->len - 1) < mk->start)
 		return "the range wraps around";
@@ -95,10 +109,9 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 	if (mk->length64)
 		return nxlt ? NULL : "the key has neither a length nor translations";
 	mask = (1ull << mk->log_page) - 1;
-	need = mk->len ? (((mk->start & mask) + (mk->len - 1)) >> mk->log_page) + 1 : 0;
 	if ((mk->start & mask) + (mk->len ? mk->len - 1 : 0) < (mk->start & mask))
 		return "the length overflows";
-	return need > nxlt ? "too few translation entries for the length" : NULL;
+	return mkey_xlt_used(mk) > nxlt ? "too few translation entries for the length" : NULL;
 }
 
 /**

@@ -28,6 +28,7 @@ enum mkey_mode {		/* MLX5_MKC_ACCESS_MODE_* */
 #define MTT_READ	1ull
 #define MTT_WRITE	2ull
 #define MTT_ACCESS	(MTT_READ | MTT_WRITE)
+#define MTT_RESERVED	4ull	/* a bit of an MTT that is ignored */
 
 enum mkey_access {
 	MK_LOCAL_READ = 1, MK_LOCAL_WRITE = 2, MK_REMOTE_READ = 4, MK_REMOTE_WRITE = 8,
@@ -95,12 +96,19 @@ static inline uint32_t mkey_index(uint32_t key)
 	return key >> 8;
 }
 
+/* Whether an MTT is not aligned to the page size of its key. */
+static inline bool mkey_mtt_misaligned(const struct mkey *mk, uint64_t mtt)
+{
+	return mtt & ((1ull << mk->log_page) - 1) & ~(MTT_ACCESS | MTT_RESERVED);
+}
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 struct mkey *mkey_find(struct hca *hca, uint32_t key);
 void mkey_decode(struct mkey *mk);
 bool mkey_update(struct hca *hca, struct mkey *mk);
 const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt);
+uint64_t mkey_xlt_used(const struct mkey *mk);
 const char *mkey_entity_refused(struct hca *hca, const struct mkey *mk);
 bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind);
 uint32_t mkey_xlt_octowords(const struct mkey *mk);

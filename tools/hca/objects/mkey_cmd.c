@@ -101,7 +101,7 @@ static uint8_t mkey_check_xlt(struct hca *hca, struct cmd *cmd, const struct mke
 	if (why)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_TRANSLATION, "%s", why);
 	for (i = 0; mk->mtt && i < given * 2; i++)
-		if (mk->mtt[i] & ((1ull << mk->log_page) - 1) & ~MTT_ACCESS)
+		if (mkey_mtt_misaligned(mk, mk->mtt[i]))
 			return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_MTT_MISALIGNED,
 					"MTT %u is not aligned to 2^%u", i, mk->log_page);
 	return ST_OK;

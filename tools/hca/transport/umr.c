@@ -32,6 +32,7 @@
 #define UMR_XLT_OFFSET	0x10
 #define UMR_CHECK_QPN	0x08
 
+#define UMR_MISALIGNED	"an MTT is not aligned to the page size"
 #define UMR_INJECTED	"injected"	/* the reason of a refusal that a test asked for */
 
 /* Translations are read and written in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
@@ -238,6 +239,29 @@ static const char *umr_translations(struct hca *hca, const struct qp *qp, const 
 	return off < bytes ? "translation list too short" : NULL;
 }
 
+/* Whether an MTT of the request's list, of those that the key uses, is misaligned. */
+static bool umr_list_misaligned(const struct mkey *mk, const struct umr *u, const uint8_t *list)
+{
+	uint64_t first = u->offset * 2, used = mkey_xlt_used(mk), i;
+
+	for (i = 0; i < u->octowords * 2u && first + i < used; i++)
+		if (mkey_mtt_misaligned(mk, get_be64(list + 8 * i)))
+			return true;
+	return false;
+}
+
+/* Whether an MTT that stays as it was is misaligned. */
+static bool umr_table_misaligned(const struct mkey *mk, const struct umr *u)
+{
+	uint64_t first = u->offset * 2, used = mkey_xlt_used(mk), i;
+
+	for (i = 0; i < used && i < mk->nent; i++)
+		if ((i < first || i - first >= u->octowords * 2u) &&
+		    mkey_mtt_misaligned(mk, mk->mtt[i]))
+			return true;
+	return false;
+}
+
 static const char *umr_write_translations(struct hca *hca, const struct qp *qp, struct mkey *mk,
 					  const struct umr *u)
 {
@@ -250,6 +274,8 @@ static const char *umr_write_translations(struct hca *hca, const struct qp *qp, 
 	why = umr_translations(hca, qp, u, &list, &heap);
 	if (!why)
 		why = mkey_xlt_invalid(mk, list, u->octowords);
+	if (!why && mk->mtt && !mk->free && umr_list_misaligned(mk, u, list))
+		why = UMR_MISALIGNED;
 	if (!why && mkey_xlt_write(mk, u->offset, list, u->octowords))
 		why = "more translations than the key has room for";
 	free(heap);
@@ -259,7 +285,9 @@ static const char *umr_write_translations(struct hca *hca, const struct qp *qp, 
 static const char *umr_change(struct hca *hca, const struct qp *qp, struct mkey *mk,
 			      const struct umr *u)
 {
+	unsigned int log_page = mk->log_page;
 	uint8_t before[MKC_BYTES];
+	bool was_free = mk->free;
 	const char *why;
 
 	memcpy(before, mk->mkc, sizeof(before));
@@ -270,6 +298,9 @@ static const char *umr_change(struct hca *hca, const struct qp *qp, struct mkey 
 		why = mkey_entity_refused(hca, mk);
 	if (!why && !mk->free)
 		why = mkey_invalid(mk, mk->nent);
+	if (!why && mk->mtt && !mk->free && (was_free || mk->log_page != log_page) &&
+	    umr_table_misaligned(mk, u))
+		why = UMR_MISALIGNED;
 	if (!why)
 		why = umr_write_translations(hca, qp, mk, u);
 	if (!why && !umr_privileged(qp) && !mkey_set_bound(hca, mk, !mk->free))

@@ -82,6 +82,12 @@ static void opens_a_key(void **state)
 	assert_false(mk->free);
 }
 
+static void free_key(void)
+{
+	IFC_SET(mkc, mk->mkc, free, 1);
+	mkey_decode(mk);
+}
+
 static void qp_needs_fre(void **state)
 {
 	struct rig_wqe w;
@@ -89,6 +95,42 @@ static void qp_needs_fre(void **state)
 	(void)state;
 	IFC_SET(qpc, qp->qpc, fre, 0);
 	open_wqe(&w, 12, 4);
+	run(&w, CQE_REQ_ERR);
+	assert_true(mk->free);
+}
+
+static void misaligned_entry_is_refused(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	put_be64(rig_ptr(0, list), RIG_BASE + 8);
+	open_wqe(&w, 12, 4);
+	run(&w, CQE_REQ_ERR);
+	assert_true(mk->free);
+}
+
+/* Of the entries that the key uses; those behind them pad the list. */
+static void entries_are_aligned_to_the_page_size(void **state)
+{
+	uint8_t *entry = rig_ptr(0, list);
+	struct rig_wqe w;
+
+	(void)state;
+	put_be64(entry, RIG_BASE | MTT_ACCESS | 4);
+	put_be64(entry + 8, 8);
+	open_wqe(&w, 12, 4);
+	run(&w, CQE_REQ);
+	/* The key uses the second entry now, which is in the table. */
+	free_key();
+	open_wqe(&w, 12, 0);
+	IFC_SET64(mkc, w.b + 64, len, 8192);
+	w.b[16] |= INLINE;
+	w.ds = 8;
+	mk->mtt[1] = RIG_BASE;
+	run(&w, CQE_REQ);
+	free_key();
+	mk->mtt[1] = 8;
 	run(&w, CQE_REQ_ERR);
 	assert_true(mk->free);
 }
@@ -271,7 +313,10 @@ static void failure_of_the_one_that_overtook_stops_the_queue(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(opens_a_key), T(qp_needs_fre), T(list_is_aligned_to_2048_bytes),
+		T(opens_a_key), T(qp_needs_fre),
+		T(misaligned_entry_is_refused),
+		T(entries_are_aligned_to_the_page_size),
+		T(list_is_aligned_to_2048_bytes),
 		T(list_is_whole_blocks), T(offset_is_whole_blocks), T(list_is_in_the_pd_of_the_qp),
 		T(reserved_lkey_needs_a_capability), T(page_size_is_limited),
 		T(page_size_has_two_mask_bits), T(fences_order_requests_on_one_key),
