@@ -11,6 +11,7 @@
 #include "cmd.h"
 #include "count.h"
 #include "cq.h"
+#include "eq.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
@@ -25,6 +26,8 @@
 #define OPCODE_NOP	0x00
 #define CE_ALWAYS	0x08	/* of fm_ce_se: completion wanted */
 #define CE_MASK		0x0c
+
+#define EVENT_QUEUE_SQ	2	/* as MLX5_EVENT_QUEUE_TYPE_SQ in linux/mlx5/device.h */
 
 enum sq_state { SQ_RST = 0, SQ_RDY = 1, SQ_ERR = 3 };
 
@@ -119,6 +122,16 @@ static void sq_run(struct hca *hca, struct sq *sq, uint16_t to, const uint8_t *b
 	}
 }
 
+/* Move a queue whose doorbell record announces nothing that the queue can hold to ERR. */
+static void sq_fail(struct hca *hca, struct sq *sq)
+{
+	uint8_t data[EQE_DATA_BYTES] = { [20] = EVENT_QUEUE_SQ };
+
+	put_be32(data + 24, sq->obj.num);
+	sq->state = SQ_ERR;
+	eq_post_async(hca, EV_WQ_CATAS_ERROR, 0, data);
+}
+
 /**
  * sq_send_doorbell() - a send doorbell was rung, perhaps for a send queue of this kind
  * @hca: the HCA
@@ -151,13 +164,16 @@ bool sq_send_doorbell(struct hca *hca, uint32_t num, uint32_t uar, const uint8_t
 		hca->count.db_bf++;
 	else
 		hca->count.db_send++;
-	if (mem_read(hca, sq->dbr.addr + DBR_SND, dbr, sizeof(dbr)))
+	if (mem_read(hca, sq->dbr.addr + DBR_SND, dbr, sizeof(dbr)) ||
+	    (uint16_t)(get_be32(dbr) - sq->hw) > 1u << sq->log_size) {
+		sq_fail(hca, sq);
 		return true;
+	}
 	to = get_be32(dbr);
 	why = qmem_check_doorbell(hca, &sq->mem, 0, 1u << sq->log_size, to, bf);
 	if (why != DROP_REASONS)
 		doorbell_drop(hca, why, uar, num);
-	else if ((uint16_t)(to - sq->hw) <= 1u << sq->log_size)
+	else
 		sq_run(hca, sq, to, bf, bf_len);
 	return true;
 }

@@ -182,6 +182,34 @@ static void only_the_rate_can_be_modified(void **state)
 				 sizeof(answer)), ST_OK);
 }
 
+static void record_beyond_the_queue_is_an_error(void **state)
+{
+	uint8_t cmd[IFC_SZ(modify_sq_in)] = {}, answer[IFC_SZ(modify_sq_out)], bf[8] = {};
+	uint8_t query[IFC_SZ(query_sq_in)] = {}, found[IFC_SZ(query_sq_out)];
+	uint32_t sqn;
+
+	(void)state;
+	good();
+	assert_int_equal(create(UID), ST_OK);
+	sqn = IFC_GET(create_sq_out, out, sqn);
+	IFC_SET(modify_sq_in, cmd, sqn, sqn);
+	IFC_SET(modify_sq_in, cmd, ctx.state, 1);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_SQ, 0, UID, cmd, sizeof(cmd), answer,
+				 sizeof(answer)), ST_OK);
+	put_be32(ram(DBR) + 4, 17);	/* the queue has 16 */
+	put_be32(bf + 4, sqn << 8 | 1);
+	rig_clear();
+	assert_true(sq_send_doorbell(rig.hca, sqn, uar, bf, sizeof(bf)));
+	assert_int_equal(rig.nev, 1);
+	assert_int_equal(rig.ev[0].type, EV_WQ_CATAS_ERROR);
+	assert_int_equal(rig.ev[0].data[20], 2);
+	assert_int_equal(get_be32(rig.ev[0].data + 24), sqn);
+	IFC_SET(query_sq_in, query, sqn, sqn);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_SQ, 0, UID, query, sizeof(query), found,
+				 sizeof(found)), ST_OK);
+	assert_int_equal(IFC_GET(query_sq_out, found, sq_context.state), 3);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 
 int main(void)
@@ -190,6 +218,7 @@ int main(void)
 		T(features_must_be_offered), T(users_have_no_privileged_queues),
 		T(clock_and_index_must_be_offered), T(only_the_kernel_needs_no_domain),
 		T(queue_keeps_its_domain), T(only_the_rate_can_be_modified),
+		T(record_beyond_the_queue_is_an_error),
 	};
 
 	rig_extra.modules = modules;
