@@ -20,6 +20,7 @@ enum incident_kind {
 	INCIDENT_DROP,		/* a doorbell was ignored; the code is an enum drop_reason */
 	INCIDENT_UMR,		/* a UMR request of the driver's own queue pair was refused */
 	INCIDENT_OVERRUN,	/* an event found its event queue full, and is lost */
+	INCIDENT_LEFT,		/* objects were left at TEARDOWN_HCA */
 	INCIDENT_BUG,		/* the HCA made a mistake; last, because no test announces it */
 	INCIDENT_KINDS
 };

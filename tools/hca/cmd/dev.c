@@ -3,14 +3,17 @@
  * Commands about the HCA as a whole: its life from ENABLE_HCA to DISABLE_HCA, interface versions,
  * special keys.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "caps.h"
 #include "cmd.h"
 #include "dev.h"
+#include "expect.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mkey.h"
+#include "object.h"
 #include "pages.h"
 #include "profile.h"
 
@@ -56,6 +59,21 @@ static uint8_t init_hca(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
+/* Record what the driver should have destroyed, an incident for each kind of object. */
+static void report_left(struct hca *hca)
+{
+	unsigned int k, n;
+	char why[60];
+
+	for (k = 0; k < OBJ_KINDS; k++) {
+		n = obj_count(hca, k);
+		if (!n)
+			continue;
+		snprintf(why, sizeof(why), "%u objects are left at TEARDOWN_HCA", n);
+		expect_incident(hca->expect, INCIDENT_LEFT, 0, 0, obj_kind_name[k], why);
+	}
+}
+
 static uint8_t teardown_hca(struct hca *hca, struct cmd *cmd)
 {
 	uint16_t profile = IFC_GET(teardown_hca_in, cmd->in, profile);
@@ -68,6 +86,8 @@ static uint8_t teardown_hca(struct hca *hca, struct cmd *cmd)
 	if (profile == MLX5_TEARDOWN_HCA_IN_PROFILE_PREPARE_FAST_TEARDOWN)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_TEARDOWN_FAST,
 				"fast teardown is not offered");
+	if (profile == MLX5_TEARDOWN_HCA_IN_PROFILE_GRACEFUL_CLOSE)
+		report_left(hca);
 	hca->life = LIFE_ENABLED;
 	hca_free_objects(hca);
 	return ST_OK;

@@ -276,6 +276,31 @@ static void injected_refusals_are_not_listed(void **state)
 	assert_true(answer("unexpected", "\"list\":[]"));
 }
 
+static void objects_left_at_teardown_are_listed(void **state)
+{
+	(void)state;
+	core_alloc_uar();
+	core_alloc_uar();
+	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_OK);
+	assert_true(answer("unexpected", "[{\"kind\":\"left\",\"cause\":\"uar\",\"why\":"
+			   "\"2 objects are left at TEARDOWN_HCA\",\"count\":1}]"));
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_OK);
+	assert_true(answer("unexpected", "\"count\":1}]"));
+}
+
+/* A driver that has no time to destroy its objects says so, as mlx5_core does at shutdown. */
+static void forced_teardown_may_leave_objects(void **state)
+{
+	(void)state;
+	core_alloc_uar();
+	IFC_SET(teardown_hca_in, in, opcode, MLX5_CMD_OP_TEARDOWN_HCA);
+	IFC_SET(teardown_hca_in, in, profile, MLX5_TEARDOWN_HCA_IN_PROFILE_FORCE_CLOSE);
+	assert_int_equal(core_cmd(in, IFC_SZ(teardown_hca_in), out, 16), ST_OK);
+	assert_int_equal(obj_total(core.hca), 0);
+	assert_true(answer("unexpected", "\"list\":[]"));
+}
+
 /* Each announcement covers its opcode, its status and its number of refusals, and no more. */
 static void announced_refusals_are_not_listed(void **state)
 {
@@ -356,7 +381,8 @@ static void malformed_requests_are_answered(void **state)
 		"expect", "expect frob", "expect refuse", "expect refuse FROB", "expect drop",
 		"expect refuse CREATE_CQ FROB", "expect refuse CREATE_CQ LIM_ERR 0",
 		"expect refuse CREATE_CQ LIM_ERR 1 2", "expect drop frob", "expect drop no_qp 1 2",
-		"expect umr x", "expect overrun 1 2", "expect any 1", "unexpected frob", "unexpected new 1",
+		"expect umr x", "expect left x", "expect bug", "expect overrun 1 2", "expect any 1",
+		"unexpected frob", "unexpected new 1",
 	};
 	unsigned int i;
 
@@ -519,6 +545,7 @@ int main(void)
 		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),
 		T(refusals_that_nobody_announced_are_listed),
 		T(dropped_doorbells_that_nobody_announced_are_listed),
+		T(objects_left_at_teardown_are_listed), T(forced_teardown_may_leave_objects),
 		T(injected_refusals_are_not_listed), T(announced_refusals_are_not_listed),
 		T(announced_refusals_that_do_not_come_are_missing),
 		T(announcement_of_any_number_takes_the_rest), T(everything_can_be_announced),
