@@ -218,6 +218,19 @@ struct obj *obj_find_shared(struct hca *hca, enum obj_kind kind, uint32_t num, u
 	return o && o->uid == SHARED_UID && !o->gone ? o : obj_find_own(hca, kind, num, uid);
 }
 
+/**
+ * obj_set_owner() - give an object to another user
+ * @hca: the HCA
+ * @obj: the object
+ * @uid: the user's id
+ */
+void obj_set_owner(struct hca *hca, struct obj *obj, uint16_t uid)
+{
+	hca->objs->by_uid[obj->uid]--;
+	hca->objs->by_uid[uid]++;
+	obj->uid = uid;
+}
+
 /*
  * The HCA has released the content of an object that others refer to, which is a mistake of the
  * HCA. Clear the content, and keep the object until the last reference is dropped: the process goes

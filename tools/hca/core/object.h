@@ -46,6 +46,7 @@ struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16
 struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num);
 struct obj *obj_find_own(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid);
 struct obj *obj_find_shared(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid);
+void obj_set_owner(struct hca *hca, struct obj *obj, uint16_t uid);
 void obj_put(struct hca *hca, struct obj *obj);
 void obj_free(struct hca *hca, struct obj *obj);
 void obj_free_all(struct hca *hca, enum obj_kind kind);

@@ -191,7 +191,8 @@
 	R(0x1001, RATE_NOT_OFFERED)			\
 	R(0x1002, RATE_UID)				\
 	R(0x1003, RATE_INDEX)				\
-	R(0x1004, RATE_RANGE)
+	R(0x1004, RATE_RANGE)				\
+	R(0x1005, RATE_IN_USE)
 
 #define REFUSAL_ENUM(number, name) WHY_##name = number,
 enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };

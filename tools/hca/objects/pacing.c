@@ -2,8 +2,13 @@
 /*
  * Packet pacing: the table of rates. A send queue names an entry by its index. It sends no packets
  * (sq.c), so there is nothing to slow down; what matters is who may set, name and clear an entry.
- * An entry can be cleared while queues name it; these queues are then not limited.
+ * An entry can be cleared while queues name it, as mlx5_core does before it moves a queue to a new
+ * rate; these queues are then not limited. Its object is gone, but stays for their references, and
+ * comes back if the entry is set again. While an entry is set and queues name it, it keeps its
+ * values.
  */
+#include <string.h>
+
 #include "caps.h"
 #include "check.h"
 #include "cmd.h"
@@ -47,18 +52,46 @@ static uint8_t rate_check_index(struct hca *hca, struct cmd *cmd, uint32_t index
 static uint8_t rate_clear(struct hca *hca, struct cmd *cmd, uint32_t index)
 {
 	struct obj *o;
-	uint8_t st = check_destroy(hca, cmd, OBJ_RATE, index, &o);
+	uint8_t st = check_obj(hca, cmd, OBJ_RATE, index, &o);
 
-	if (!st)
+	if (st)
+		return st;
+	if (o->refs)
+		o->gone = true;
+	else
 		obj_free(hca, o);
-	return st;
+	return ST_OK;
+}
+
+/* Find the entry to set: a new one, or one whose values may change to @c. */
+static uint8_t rate_get(struct hca *hca, struct cmd *cmd, uint32_t index, const uint8_t *c,
+			struct rate **rate)
+{
+	struct obj *o = obj_find(hca, OBJ_RATE, index);
+	uint8_t st = ST_OK;
+
+	*rate = (struct rate *)o;
+	if (!o)
+		*rate = (struct rate *)obj_new_at(hca, OBJ_RATE, index, cmd->uid, sizeof(**rate));
+	else if (o->gone)
+		obj_set_owner(hca, o, cmd->uid);
+	else
+		st = check_obj(hca, cmd, OBJ_RATE, index, &o);
+	if (st)
+		return st;
+	if (!*rate)
+		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory for rate %u", index);
+	if (o && !o->gone && o->refs && memcmp((*rate)->ctx, c, sizeof((*rate)->ctx)))
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_RATE_IN_USE,
+				"%u queues name rate %u, which has other values", o->refs, index);
+	return ST_OK;
 }
 
 static uint8_t set_pp_rate_limit(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(set_pp_rate_limit_in, cmd->in, ctx);
 	uint32_t index = IFC_GET(set_pp_rate_limit_in, cmd->in, rate_limit_index);
-	struct obj *o;
+	struct rate *rate;
 	uint8_t st = rate_check_index(hca, cmd, index);
 
 	if (st)
@@ -66,12 +99,12 @@ static uint8_t set_pp_rate_limit(struct hca *hca, struct cmd *cmd)
 	if (!IFC_GET(set_pp_rate_limit_context, c, rate_limit))
 		return rate_clear(hca, cmd, index);
 	st = rate_check(hca, cmd, c);
+	if (!st)
+		st = rate_get(hca, cmd, index, c, &rate);
 	if (st)
 		return st;
-	if (obj_find(hca, OBJ_RATE, index))
-		return check_obj(hca, cmd, OBJ_RATE, index, &o);
-	if (!obj_new_at(hca, OBJ_RATE, index, cmd->uid, sizeof(struct obj)))
-		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory for rate %u", index);
+	rate->obj.gone = false;
+	memcpy(rate->ctx, c, sizeof(rate->ctx));
 	return ST_OK;
 }
 

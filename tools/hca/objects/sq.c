@@ -53,11 +53,24 @@ static void sq_unref(struct hca *hca, enum obj_kind kind, uint32_t num)
 	obj_put(hca, obj_find(hca, kind, num));
 }
 
+/* Move the reference to an entry of the table of rates. Entry 0 is no limit. */
+static void sq_name_rate(struct hca *hca, struct sq *sq, uint32_t index)
+{
+	uint32_t old = IFC_GET(sqc, sq->sqc, packet_pacing_rate_limit_index);
+
+	if (index)
+		obj_find(hca, OBJ_RATE, index)->refs++;
+	if (old)
+		sq_unref(hca, OBJ_RATE, old);
+	IFC_SET(sqc, sq->sqc, packet_pacing_rate_limit_index, index);
+}
+
 static void sq_release(struct hca *hca, struct sq *sq)
 {
 	sq_unref(hca, OBJ_UAR, sq->uar);
 	sq_unref(hca, OBJ_CQ, sq->cqn);
 	sq_unref(hca, OBJ_PD, sq->pdn);
+	sq_name_rate(hca, sq, 0);
 	qmem_free(hca, &sq->mem);
 	dbr_free(hca, &sq->dbr);
 	obj_free(hca, &sq->obj);
@@ -316,6 +329,8 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 	sq->pdn = IFC_GET(wq, wq, pd);
 	sq->log_size = IFC_GET(wq, wq, log_wq_sz);
 	memcpy(sq->sqc, c, sizeof(sq->sqc));
+	IFC_SET(sqc, sq->sqc, packet_pacing_rate_limit_index, 0);
+	sq_name_rate(hca, sq, IFC_GET(sqc, c, packet_pacing_rate_limit_index));
 	obj_find(hca, OBJ_UAR, sq->uar)->refs++;
 	obj_find(hca, OBJ_CQ, sq->cqn)->refs++;
 	if (sq->pdn)
@@ -356,8 +371,7 @@ static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	if (rated)
-		IFC_SET(sqc, sq->sqc, packet_pacing_rate_limit_index,
-			IFC_GET(sqc, c, packet_pacing_rate_limit_index));
+		sq_name_rate(hca, sq, IFC_GET(sqc, c, packet_pacing_rate_limit_index));
 	if (to == SQ_RST)
 		sq->hw = 0;
 	sq->state = to;

@@ -23,6 +23,7 @@
 #include "ifc.h"
 #include "impair.h"
 #include "object.h"
+#include "pacing.h"
 #include "packet.h"
 #include "pci.h"
 #include "profile.h"
@@ -181,6 +182,23 @@ static void limit_shows_the_number_of_objects(void **state)
 	assert_true(answer("limit pd", "\"limit\":262143"));
 	core.hca->profile->range[OBJ_UAR].limit = core.hca->profile->range[OBJ_UAR].first + 24;
 	assert_true(answer("limit uar", "\"limit\":24"));
+}
+
+static void rates_are_listed(void **state)
+{
+	struct rate *rate;
+
+	(void)state;
+	assert_true(answer("rates", "\"list\":[]"));
+	rate = (struct rate *)obj_new_at(core.hca, OBJ_RATE, 3, 5, sizeof(*rate));
+	rate->obj.refs = 2;
+	IFC_SET(set_pp_rate_limit_context, rate->ctx, rate_limit, 1000);
+	IFC_SET(set_pp_rate_limit_context, rate->ctx, burst_upper_bound, 7);
+	IFC_SET(set_pp_rate_limit_context, rate->ctx, typical_packet_size, 64);
+	assert_true(answer("rates", "[{\"index\":3,\"uid\":5,\"set\":1,\"rate\":1000,\"burst\":7,"
+			   "\"packet\":64,\"queues\":2}]"));
+	rate->obj.refs = 0;
+	obj_free(core.hca, &rate->obj);
 }
 
 /* A datagram of the HCA to itself. */
@@ -377,7 +395,7 @@ static void malformed_requests_are_answered(void **state)
 		"port pkey 0", "port pkey 128 1", "port pkey 0 0x10000", "census all",
 		"inject fatal 300",
 		"cap", "cap general", "cap frob rc", "cap general frob",
-		"cap general reserved_at_0", "cap general rc 1", "limit", "limit frob",
+		"cap general reserved_at_0", "cap general rc 1", "limit", "limit frob", "rates 1",
 		"expect", "expect frob", "expect refuse", "expect refuse FROB", "expect drop",
 		"expect refuse CREATE_CQ FROB", "expect refuse CREATE_CQ LIM_ERR 0",
 		"expect refuse CREATE_CQ LIM_ERR 1 2", "expect drop frob", "expect drop no_qp 1 2",
@@ -540,7 +558,8 @@ int main(void)
 		T(answers_are_delayed_and_reordered),
 		T(firmware_restarts_after_a_fatal_error), T(census_shows_the_delta),
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
-		T(limit_shows_the_number_of_objects), T(trace_decodes_command_fields),
+		T(limit_shows_the_number_of_objects), T(rates_are_listed),
+		T(trace_decodes_command_fields),
 		T(capture_is_switched_off_and_on),
 		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),
 		T(refusals_that_nobody_announced_are_listed),

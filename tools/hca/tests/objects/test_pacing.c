@@ -164,13 +164,41 @@ static void queue_names_a_rate_of_its_user(void **state)
 	assert_int_equal(rate_of(sqn), 0);
 }
 
+static void rate_that_is_named_keeps_its_values(void **state)
+{
+	uint32_t sqn;
+
+	(void)state;
+	QOS(packet_pacing_burst_bound, 1);
+	assert_int_equal(set_rate(UID, 1, 100, 7, 0), ST_OK);
+	assert_int_equal(set_rate(UID, 1, 200, 7, 0), ST_OK);
+	assert_int_equal(create_sq(UID, 1, &sqn), ST_OK);
+	assert_int_equal(obj_find(rig.hca, OBJ_RATE, 1)->refs, 1);
+	assert_int_equal(set_rate(UID, 1, 200, 7, 0), ST_OK);
+	assert_int_equal(set_rate(UID, 1, 100, 7, 0), ST_BAD_RES_STATE);
+	assert_int_equal(rig.syndrome, WHY_RATE_IN_USE);
+	assert_int_equal(set_rate(UID, 1, 200, 8, 0), ST_BAD_RES_STATE);
+	/* The entry of another user, after the queue's user has cleared it. */
+	assert_int_equal(set_rate(UID, 1, 0, 0, 0), ST_OK);
+	assert_int_equal(set_rate(UID, 1, 0, 0, 0), ST_BAD_RES);
+	assert_int_equal(set_rate(UID + 1, 1, 300, 0, 0), ST_OK);
+	assert_int_equal(obj_count_uid(rig.hca, UID + 1), 1);
+	assert_int_equal(set_rate(UID, 2, 300, 0, 0), ST_OK);
+	assert_int_equal(modify_sq(UID, sqn, 1, 2), ST_OK);
+	assert_int_equal(obj_find(rig.hca, OBJ_RATE, 1)->refs, 0);
+	assert_int_equal(set_rate(UID, 2, 0, 0, 0), ST_OK);
+	assert_int_equal(obj_count(rig.hca, OBJ_RATE), 2);
+	assert_int_equal(modify_sq(UID, sqn, 1, 0), ST_OK);
+	assert_int_equal(obj_count(rig.hca, OBJ_RATE), 1);
+}
+
 #define T(f)	cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(rates_are_limited_by_capabilities), T(rate_belongs_to_its_user),
-		T(queue_names_a_rate_of_its_user),
+		T(queue_names_a_rate_of_its_user), T(rate_that_is_named_keeps_its_values),
 	};
 
 	return cmocka_run_group_tests_name("pacing", tests, NULL, NULL);
