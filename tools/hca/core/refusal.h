@@ -85,6 +85,7 @@
 	R(0x060b, CQ_IN_ERROR)				\
 	R(0x060c, CQ_CQES_OUTSTANDING)			\
 	R(0x060d, CQ_EQ_KIND)				\
+	R(0x060e, CQ_PERIOD_MODE)			\
 	/* queue pairs */				\
 	R(0x0701, QP_RESERVED_FIELD)			\
 	R(0x0702, QP_SPECIAL_EXISTS)			\

@@ -62,6 +62,11 @@ static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	if (IFC_GET(cqc, c, cqe_comp_en) && !hca_cap_gen(hca, cqe_compression))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_COMPRESSION_NOT_OFFERED,
 				"CQE compression is not offered");
+	if (IFC_GET(cqc, c, cq_period_mode) > MLX5_CQ_PERIOD_MODE_START_FROM_CQE ||
+	    (IFC_GET(cqc, c, cq_period_mode) && !hca_cap_gen(hca, cq_period_start_from_cqe)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_PERIOD_MODE,
+				"cq_period_mode %u is not offered",
+				IFC_GET(cqc, c, cq_period_mode));
 	if (IFC_GET(cqc, c, oi) && !hca_cap_gen(hca, cq_oi))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED,
 				"overrun ignore is not offered");

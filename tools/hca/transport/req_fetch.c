@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "caps.h"
+#include "conn.h"
 #include "cq.h"
 #include "eq.h"
 #include "hca.h"
@@ -57,6 +58,10 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 	if (wqe_parse_ctrl(w))
 		return 0;
 	n = wqe_bbs(w->ds);
+	if (w->ds * WQE_DS > hca_cap_gen(hca, max_wqe_sz_sq)) {
+		w->why = "the WQE is longer than max_wqe_sz_sq";
+		return 0;
+	}
 	if (n > room || n > qp->sq_cnt) {
 		w->why = "the WQE is longer than what was posted";
 		return 0;
@@ -85,6 +90,21 @@ static bool req_atomic_offered(struct hca *hca, struct send_wqe *w)
 			      hca_cap_atomic(hca, atomic_operations) & ops[w->opcode]))
 		return true;
 	w->why = "the HCA does not offer this atomic operation";
+	return false;
+}
+
+/* Check the address vector of a datagram; that of another WQE is not set. */
+static bool req_address_offered(struct hca *hca, const struct qp *qp, struct send_wqe *w)
+{
+	if (w->local || !conn_datagram(qp))
+		return true;
+	if (w->av.compact && !hca_cap_gen(hca, compact_address_vector))
+		w->why = "the HCA does not offer address vectors of 16 bytes";
+	else if (w->av.path.stat_rate &&
+		 !(hca_cap_gen(hca, stat_rate_support) >> w->av.path.stat_rate & 1))
+		w->why = "the HCA does not offer this static rate";
+	else
+		return true;
 	return false;
 }
 
@@ -120,7 +140,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 	TAILQ_INSERT_TAIL(&req->ops, op, link);
 	req->nops++;
 	if (!n || op->w.qpn != qp->obj.num || wqe_parse_send(&op->w, qp->type) ||
-	    !req_atomic_offered(hca, &op->w)) {
+	    !req_atomic_offered(hca, &op->w) || !req_address_offered(hca, qp, &op->w)) {
 		if (n && op->w.qpn != qp->obj.num)
 			op->w.why = "the WQE has another QP number";
 		req_fail(hca, qp, op, ERR_WQE_INVALID);

@@ -98,7 +98,8 @@ static int wqe_parse_av(struct send_wqe *w, size_t off, size_t end)
 	path->sl = p[12] & 0xf;
 	path->mlid = p[13] & 0x7f;
 	path->rlid = get_be16(p + 14);
-	if (!(dqpn & AV_EXTENDED))
+	av->compact = !(dqpn & AV_EXTENDED);
+	if (av->compact)
 		return AV_BASE_BYTES;
 	if (off + AV_FULL_BYTES > end)
 		return wqe_bad(w, "no room for an extended address vector");

@@ -38,6 +38,7 @@ struct wqe_seg {
 struct wqe_av {			/* of a datagram segment */
 	uint32_t qkey;
 	uint32_t dqpn;
+	bool compact;		/* of 16 bytes */
 	struct qp_path path;	/* without what belongs to the queue pair: P_Key, timeout, port */
 };
 

@@ -444,7 +444,7 @@ static void test_resize_is_refused_if_cqes_do_not_fit(void **state)
 struct create {
 	uint32_t uar, eqn;
 	uint64_t dbr, pa;
-	unsigned int log, pg_off, sz;
+	unsigned int log, pg_off, sz, period_mode;
 	size_t npas;
 	uint16_t uid;
 	bool reserved;
@@ -464,9 +464,26 @@ static uint8_t create(const struct create *p)
 	IFC_SET(cqc, c, c_eqn_or_apu_element, p->eqn);
 	IFC_SET64(cqc, c, dbr_addr, p->dbr);
 	IFC_SET(cqc, c, reserved_at_e0, p->reserved);
+	IFC_SET(cqc, c, cq_period_mode, p->period_mode);
 	for (i = 0; i < p->npas; i++)
 		put_be64(IFC_ADDR(create_cq_in, in, pas) + 8 * i, p->pa + 4096 * i);
 	return rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, p->uid, in, len, out, sizeof(out));
+}
+
+static void test_period_mode_needs_a_capability(void **state)
+{
+	struct create p = { .uar = uar, .eqn = eqn, .dbr = DBR, .pa = BUF2, .log = 6, .npas = 1 };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_period_start_from_cqe, i);
+		p.period_mode = 1;
+		assert_int_equal(create(&p), i ? ST_OK : ST_BAD_PARAM);
+		assert_int_equal(rig.syndrome, i ? 0 : WHY_CQ_PERIOD_MODE);
+		p.period_mode = 2;
+		assert_int_equal(create(&p), ST_BAD_PARAM);
+	}
 }
 
 static void test_create_refuses_invalid_contexts(void **state)
@@ -558,6 +575,7 @@ int main(void)
 		T(test_moderation_by_count), T(test_moderation_by_time),
 		T(test_end_of_moderation_raises_delayed_event), T(test_resize),
 		T(test_resize_is_refused_if_cqes_do_not_fit),
+		T(test_period_mode_needs_a_capability),
 		T(test_create_refuses_invalid_contexts), T(test_query),
 	};
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "caps.h"
 #include "count.h"
 #include "cq.h"
 #include "fabric.h"
@@ -15,6 +16,7 @@
 #include "packet.h"
 #include "pair.h"
 #include "pairrig.h"
+#include "profile.h"
 #include "qp.h"
 #include "req.h"
 #include "wqe.h"
@@ -80,6 +82,52 @@ static void source_gid_has_to_exist(void **state)
 	rig_send(0, a, w.b, w.ds);
 	assert_int_equal(rig_run(3, 1000), 3);
 	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
+/* Send a datagram with this static rate, by an address vector of @ds units; returns its opcode. */
+static uint8_t sent_at(unsigned int rate, unsigned int ds)
+{
+	unsigned int n = rig.ncqe;
+	struct rig_wqe w;
+
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_av(&w, fabric_lid(rig.hca[1]), b->obj.num, 0x1111, NULL);
+	w.b[16 + 12] |= rate << 4;
+	if (ds == 1)
+		w.b[16 + 8] = 0;
+	w.ds = 1 + ds;
+	wq_data(&w, buf_a, 8, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_true(rig_run(n + 1, 1000) > n);
+	return rig.cqe[n].c.opcode;
+}
+
+#define CAP(fld, v) IFC_SET(cmd_hca_cap, rig.hca[0]->cap[CAP_GENERAL], fld, v)
+
+static void static_rate_has_to_be_offered(void **state)
+{
+	(void)state;
+	CAP(stat_rate_support, 1 << 7);
+	assert_int_equal(sent_at(7, 3), CQE_REQ);
+	assert_int_equal(sent_at(8, 3), CQE_REQ_ERR);
+}
+
+static void compact_address_has_to_be_offered(void **state)
+{
+	(void)state;
+	assert_int_equal(sent_at(0, 1), CQE_REQ);
+	CAP(compact_address_vector, 0);
+	assert_int_equal(sent_at(0, 3), CQE_REQ);
+	assert_int_equal(sent_at(0, 1), CQE_REQ_ERR);
+}
+
+static void wqe_has_to_fit_the_capability(void **state)
+{
+	(void)state;
+	CAP(max_wqe_sz_sq, 80);
+	assert_int_equal(sent_at(0, 3), CQE_REQ);
+	CAP(max_wqe_sz_sq, 64);
+	assert_int_equal(sent_at(0, 3), CQE_REQ_ERR);
 }
 
 static void datagram_longer_than_the_mtu_of_the_port_fails(void **state)
@@ -301,7 +349,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UD(receive_buffer_has_room_for_the_grh), UD(grh_is_delivered_and_checked),
-		UD(source_gid_has_to_exist), UD(datagram_longer_than_the_mtu_of_the_port_fails),
+		UD(static_rate_has_to_be_offered), UD(compact_address_has_to_be_offered),
+		UD(wqe_has_to_fit_the_capability), UD(source_gid_has_to_exist),
+		UD(datagram_longer_than_the_mtu_of_the_port_fails),
 		UD(partitions_separate_datagrams), UD(wrong_q_key_drops_the_datagram),
 		UD(datagram_has_to_fit_qp_and_receive), UD(members_of_the_group_receive),
 		UD(firmware_answers_while_there_is_no_qp0), UD(qp1_is_told_the_pkey),
