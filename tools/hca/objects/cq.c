@@ -472,8 +472,11 @@ static bool cq_drop(struct hca *hca, struct obj *o, void *arg)
 	return true;
 }
 
+/* Completions that are held back do not outlive their queues, whose numbers are used again. */
 static void cq_reset(struct hca *hca)
 {
+	while (hca->cqs->delayed)
+		cq_delayed_free(hca->cqs->delayed);
 	obj_for_each(hca, OBJ_CQ, cq_drop, NULL);
 }
 
@@ -485,8 +488,6 @@ static int cq_init(struct hca *hca)
 
 static void cq_exit(struct hca *hca)
 {
-	while (hca->cqs->delayed)
-		cq_delayed_free(hca->cqs->delayed);
 	free(hca->cqs);
 	hca->cqs = NULL;
 }

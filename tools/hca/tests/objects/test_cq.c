@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "eq.h"
 #include "ifc.h"
+#include "inject.h"
 #include "objrig.h"
 #include "profile.h"
 #include "util.h"
@@ -441,6 +442,26 @@ static void test_resize_is_refused_if_cqes_do_not_fit(void **state)
 	assert_int_equal(modify(2, 7, c, BUF2), ST_BAD_OP);
 }
 
+/* A completion that is held back when the HCA is reset does not reach a later CQ of the number. */
+static void test_reset_drops_delayed_completions(void **state)
+{
+	struct completion c = { .opcode = 2, .qpn = 0x42 };
+	struct timeval tv = { .tv_usec = 20000 };
+	uint32_t old = cqn;
+
+	(void)state;
+	inject_set_cqes(rig.hca->inject, 1, 1);
+	cq_complete(rig.hca, cqn, &c);
+	hca_free_objects(rig.hca);
+	uar = rig_uar(0);
+	eqn = rig_eq();
+	cqn = rig_cq(BUF, DBR, LOG, 64, uar, eqn);
+	assert_int_equal(cqn, old);
+	event_base_loopexit(rig.base, &tv);
+	event_base_dispatch(rig.base);
+	assert_int_equal(cq_find(rig.hca, cqn)->pi, 0);
+}
+
 struct create {
 	uint32_t uar, eqn;
 	uint64_t dbr, pa;
@@ -575,7 +596,7 @@ int main(void)
 		T(test_moderation_by_count), T(test_moderation_by_time),
 		T(test_end_of_moderation_raises_delayed_event), T(test_resize),
 		T(test_resize_is_refused_if_cqes_do_not_fit),
-		T(test_period_mode_needs_a_capability),
+		T(test_reset_drops_delayed_completions), T(test_period_mode_needs_a_capability),
 		T(test_create_refuses_invalid_contexts), T(test_query),
 	};
 
