@@ -41,19 +41,31 @@ static bool path_is_end(const struct sa_request *rq, unsigned int port, const st
 	       get_be16(q + (source ? OFF_SLID : OFF_DLID)) == e->lid;
 }
 
+/*
+ * The ends that can be the source or the destination of a path, with the P_Keys that they use. A
+ * request reads each table once, because it takes a lock to read.
+ */
+struct path_end {
+	bool is_src, is_dst;
+	struct sa_end end;
+	unsigned int npkeys;
+	uint16_t pkey[SA_END_PKEYS];
+};
+
 /* The P_Key that the request asks for, or the first one of both ports; 0 if none. */
-static uint16_t path_pkey(const struct sa_request *rq, unsigned int from, unsigned int to)
+static uint16_t path_pkey(const struct sa_request *rq, const struct path_end *from,
+			  const struct path_end *to)
 {
 	uint16_t asked = get_be16(rq->data + OFF_PKEY);
 	unsigned int i, j;
 
-	for (i = 0; i < SA_END_PKEYS; i++) {
-		uint16_t a = sa_end_pkey(rq->sw, from, i);
+	for (i = 0; i < from->npkeys; i++) {
+		uint16_t a = from->pkey[i];
 
-		if (!a || (sa_has(rq, P_PKEY) && (a ^ asked) & ~PKEY_FULL & 0xffff))
+		if (sa_has(rq, P_PKEY) && (a ^ asked) & ~PKEY_FULL & 0xffff)
 			continue;
-		for (j = 0; j < SA_END_PKEYS; j++)
-			if (pkeys_match(a, sa_end_pkey(rq->sw, to, j)))
+		for (j = 0; j < to->npkeys; j++)
+			if (pkeys_match(a, to->pkey[j]))
 				return sa_has(rq, P_PKEY) ? asked : a;
 	}
 	return 0;
@@ -92,9 +104,10 @@ static bool path_life_ok(const struct sa_request *rq)
 }
 
 /* The GIDs are the request's, which may be any GIDs of the two ports. */
-static void path_add(struct sa_request *rq, unsigned int from, const struct sa_end *src,
-		     unsigned int to, const struct sa_end *dst)
+static void path_add(struct sa_request *rq, const struct path_end *from,
+		     const struct path_end *to)
 {
+	const struct sa_end *src = &from->end, *dst = &to->end;
 	const uint8_t *q = rq->data;
 	uint16_t pkey = path_pkey(rq, from, to);
 	uint8_t rec[SA_PATH_BYTES] = { 0 };
@@ -120,6 +133,16 @@ static void path_add(struct sa_request *rq, unsigned int from, const struct sa_e
 	sa_add(rq, rec);
 }
 
+static void path_find_end(const struct sa_request *rq, unsigned int port, struct path_end *e)
+{
+	if (!sa_end(rq->sw, port, &e->end))
+		return;
+	e->is_src = path_is_end(rq, port, &e->end, true);
+	e->is_dst = path_is_end(rq, port, &e->end, false);
+	if (e->is_src || e->is_dst)
+		e->npkeys = sa_end_pkeys(rq->sw, port, e->pkey);
+}
+
 /**
  * sa_path_get() - answer Get and GetTable of PathRecord
  * @rq: the request, to whose answer the records are added
@@ -128,19 +151,18 @@ static void path_add(struct sa_request *rq, unsigned int from, const struct sa_e
  */
 uint16_t sa_path_get(struct sa_request *rq)
 {
-	struct sa_end src, dst;
+	struct path_end ends[SWITCH_PORTS + 1] = {};
 	unsigned int from, to;
 
 	if (sa_has(rq, P_RAW) && (rq->data[OFF_FLOW] & RAW_TRAFFIC))
 		return SA_INVALID;
 	if (!path_life_ok(rq))
 		return SA_OK;
-	for (from = 0; from <= SWITCH_PORTS; from++) {
-		if (!sa_end(rq->sw, from, &src) || !path_is_end(rq, from, &src, true))
-			continue;
-		for (to = 0; to <= SWITCH_PORTS; to++)
-			if (sa_end(rq->sw, to, &dst) && path_is_end(rq, to, &dst, false))
-				path_add(rq, from, &src, to, &dst);
-	}
+	for (from = 0; from <= SWITCH_PORTS; from++)
+		path_find_end(rq, from, &ends[from]);
+	for (from = 0; from <= SWITCH_PORTS; from++)
+		for (to = 0; ends[from].is_src && to <= SWITCH_PORTS; to++)
+			if (ends[to].is_dst)
+				path_add(rq, &ends[from], &ends[to]);
 	return SA_OK;
 }

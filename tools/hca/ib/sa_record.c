@@ -189,6 +189,33 @@ uint16_t sa_end_pkey(const struct switch_node *sw, unsigned int port, unsigned i
 }
 
 /**
+ * sa_end_pkeys() - read the whole P_Key table of an end port
+ * @sw: the switch
+ * @port: number of the switch's port
+ * @pkeys: set to the P_Keys, in the order of the table, without the entries that are not used
+ *
+ * Return: the number of P_Keys.
+ */
+unsigned int sa_end_pkeys(const struct switch_node *sw, unsigned int port,
+			  uint16_t pkeys[SA_END_PKEYS])
+{
+	struct hca *hca = port ? sa_hca(sw, port) : NULL;
+	unsigned int i, n = 0;
+
+	if (port && !hca)
+		return 0;
+	if (hca)
+		pthread_mutex_lock(&hca->attr_lock);
+	for (i = 0; i < SA_END_PKEYS; i++) {
+		pkeys[n] = hca ? pkey_table_get(hca, i) : i < SWITCH_PKEYS ? sw->pkey[i] : 0;
+		n += pkeys[n] != 0;
+	}
+	if (hca)
+		pthread_mutex_unlock(&hca->attr_lock);
+	return n;
+}
+
+/**
  * sa_end_in() - tell whether an end port is a member of a partition
  * @sw: the switch
  * @port: number of the switch's port
@@ -196,10 +223,11 @@ uint16_t sa_end_pkey(const struct switch_node *sw, unsigned int port, unsigned i
  */
 bool sa_end_in(const struct switch_node *sw, unsigned int port, uint16_t pkey)
 {
-	unsigned int i;
+	uint16_t own[SA_END_PKEYS];
+	unsigned int n = sa_end_pkeys(sw, port, own), i;
 
-	for (i = 0; i < SA_END_PKEYS; i++)
-		if (pkeys_match(sa_end_pkey(sw, port, i), pkey | PKEY_FULL))
+	for (i = 0; i < n; i++)
+		if (pkeys_match(own[i], pkey | PKEY_FULL))
 			return true;
 	return false;
 }

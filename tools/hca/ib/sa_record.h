@@ -69,6 +69,8 @@ void sa_add(struct sa_request *rq, const uint8_t *rec);
 
 /* ---- end ports: port 0 of the switch, and each HCA by the number of the switch's port -------- */
 
+#define SA_END_PKEYS	128	/* entries of a P_Key table that are looked at */
+
 struct sa_end {
 	uint16_t lid;
 	uint64_t guid;
@@ -80,11 +82,11 @@ bool sa_end(const struct switch_node *sw, unsigned int port, struct sa_end *e);
 bool sa_end_gid(const struct switch_node *sw, unsigned int port, uint8_t gid[16]);
 bool sa_end_has_gid(const struct switch_node *sw, unsigned int port, const uint8_t gid[16]);
 uint16_t sa_end_pkey(const struct switch_node *sw, unsigned int port, unsigned int index);
+unsigned int sa_end_pkeys(const struct switch_node *sw, unsigned int port,
+			  uint16_t pkeys[SA_END_PKEYS]);
 bool sa_end_in(const struct switch_node *sw, unsigned int port, uint16_t pkey);
 bool sa_end_attr(struct switch_node *sw, unsigned int port, uint16_t attr, uint32_t mod,
 		 uint8_t *data);
-
-#define SA_END_PKEYS	128	/* entries of a P_Key table that are looked at */
 
 /* ---- selectors of MTU and rate, in the upper two bits ---------------------------------------- */
 
