@@ -92,6 +92,7 @@ void sa_port_changed(struct sa *sa, unsigned int port, bool up)
 	if (!up) {
 		sa_groups_port_gone(sa->groups, port);
 		sa_notices_port_gone(sa->notices, port);
+		sa_services_port_gone(sa->services, port);
 	}
 	sa_notify(sa->notices, up ? TRAP_GID_IN : TRAP_GID_OUT, gid);
 }

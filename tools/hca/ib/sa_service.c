@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Service records (InfiniBand Architecture, volume 1, 15.2.5.14). A lease is kept in the record,
- * but does not run out.
+ * but does not run out; a service ends with the link of its port.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "sa_service.h"
 #include "util.h"
 
-#define SERVICES	128
+#define PORT_SERVICES	16	/* of a port */
+#define SERVICES	(PORT_SERVICES * (SWITCH_PORTS + 1))
 
 /* Bits of the component mask, and offsets in the record. */
 enum { S_ID = 0, S_GID = 1, S_PKEY = 2 };
@@ -19,9 +20,14 @@ enum { R_ID = 0, R_GID = 8, R_PKEY = 24, R_KEY = 32, R_NAME = 48, R_DATA = 112 }
 
 #define S_IDENTITY	(1ull << S_ID | 1ull << S_GID)
 
+struct service {
+	unsigned int port;	/* of the switch, by which the request came */
+	uint8_t rec[SA_SERVICE_BYTES];
+};
+
 struct sa_services {
 	unsigned int nr;
-	uint8_t rec[SERVICES][SA_SERVICE_BYTES];
+	struct service service[SERVICES];
 };
 
 /**
@@ -44,14 +50,45 @@ void sa_services_free(struct sa_services *ss)
 }
 
 /* A service is known by its ID, GID and P_Key. */
-static uint8_t *service_find(struct sa_services *ss, const uint8_t *rec)
+static struct service *service_find(struct sa_services *ss, const uint8_t *rec)
 {
 	unsigned int i;
 
 	for (i = 0; i < ss->nr; i++)
-		if (!memcmp(ss->rec[i], rec, R_PKEY + 2))
-			return ss->rec[i];
+		if (!memcmp(ss->service[i].rec, rec, R_PKEY + 2))
+			return &ss->service[i];
 	return NULL;
+}
+
+static void service_remove(struct sa_services *ss, struct service *s)
+{
+	*s = ss->service[--ss->nr];
+}
+
+/* Add a service of a port; NULL if the port has as many services as a port can have. */
+static struct service *service_new(struct sa_services *ss, unsigned int port)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ss->nr; i++)
+		n += ss->service[i].port == port;
+	return n < PORT_SERVICES && ss->nr < SERVICES ? &ss->service[ss->nr++] : NULL;
+}
+
+/**
+ * sa_services_port_gone() - end the services that came by a port
+ * @ss: the services
+ * @port: number of the switch's port, whose link went down
+ */
+void sa_services_port_gone(struct sa_services *ss, unsigned int port)
+{
+	unsigned int i = 0;
+
+	while (i < ss->nr)
+		if (ss->service[i].port == port)
+			service_remove(ss, &ss->service[i]);
+		else
+			i++;
 }
 
 static uint16_t service_check(const struct sa_request *rq)
@@ -80,9 +117,9 @@ uint16_t sa_service_get(struct sa_request *rq)
 	unsigned int i;
 
 	for (i = 0; i < ss->nr; i++) {
-		if (!sa_match(rq, c, ARRAY_SIZE(c), ss->rec[i]))
+		if (!sa_match(rq, c, ARRAY_SIZE(c), ss->service[i].rec))
 			continue;
-		memcpy(rec, ss->rec[i], sizeof(rec));
+		memcpy(rec, ss->service[i].rec, sizeof(rec));
 		memset(rec + R_KEY, 0, R_NAME - R_KEY);
 		sa_add(rq, rec);
 	}
@@ -98,16 +135,17 @@ uint16_t sa_service_get(struct sa_request *rq)
 uint16_t sa_service_set(struct sa_request *rq)
 {
 	struct sa_services *ss = rq->services;
-	uint8_t *rec = service_find(ss, rq->data);
+	struct service *s = service_find(ss, rq->data);
 	uint16_t st = service_check(rq);
 
 	if (st)
 		return st;
-	if (!rec && ss->nr == SERVICES)
+	s = s ? s : service_new(ss, rq->port);
+	if (!s)
 		return SA_NO_RESOURCES;
-	rec = rec ? rec : ss->rec[ss->nr++];
-	memcpy(rec, rq->data, SA_SERVICE_BYTES);
-	sa_add(rq, rec);
+	s->port = rq->port;
+	memcpy(s->rec, rq->data, SA_SERVICE_BYTES);
+	sa_add(rq, s->rec);
 	return SA_OK;
 }
 
@@ -120,14 +158,14 @@ uint16_t sa_service_set(struct sa_request *rq)
 uint16_t sa_service_delete(struct sa_request *rq)
 {
 	struct sa_services *ss = rq->services;
-	uint8_t *rec = service_find(ss, rq->data);
+	struct service *s = service_find(ss, rq->data);
 	uint16_t st = service_check(rq);
 
 	if (st)
 		return st;
-	if (!rec)
+	if (!s)
 		return SA_NO_RECORDS;
-	sa_add(rq, rec);
-	memmove(rec, ss->rec[--ss->nr], SA_SERVICE_BYTES);
+	sa_add(rq, s->rec);
+	service_remove(ss, s);
 	return SA_OK;
 }

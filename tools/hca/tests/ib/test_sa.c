@@ -555,6 +555,36 @@ static void services_are_registered(void **state)
 	assert_int_equal(ask(1, GET, SA_SERVICE_RECORD, BIT_OF(6)), SA_NO_RECORDS);
 }
 
+/* Register service @id of HCA @h; returns the status. */
+static uint16_t serve(unsigned int h, uint64_t id)
+{
+	memset(q, 0, SA_DATA_BYTES);
+	put_be64(q, id);
+	gid_get(net.hca[h], 0, q + 8);
+	put_be16(q + 24, 0xffff);
+	strcpy((char *)q + 48, "storage");
+	return ask(h, SET, SA_SERVICE_RECORD, BIT_OF(0) | BIT_OF(1) | BIT_OF(2));
+}
+
+static void services_of_a_port_are_limited_and_end_with_it(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 16; i++)
+		assert_int_equal(serve(0, i), 0);
+	assert_int_equal(serve(0, 16), SA_NO_RESOURCES);
+	assert_int_equal(serve(0, 15), 0);
+	assert_int_equal(serve(1, 16), 0);
+	port_set_link(net.hca[0], false);
+	net_turn();
+	assert_int_equal(ask(1, GET, SA_SERVICE_RECORD, BIT_OF(6)), 0);
+	assert_true(get_be64(rec) == 16);
+	port_set_link(net.hca[0], true);
+	net_turn();
+	assert_int_equal(serve(0, 16), 0);
+}
+
 static void performance_of_the_switch(void **state)
 {
 	(void)state;
@@ -640,7 +670,8 @@ int main(void)
 		T(broadcast_group_exists), T(groups_are_made_and_end),
 		T(joins_that_do_not_fit_are_refused), T(groups_and_members_are_listed),
 		T(a_guest_cannot_make_groups_without_end), T(notices_are_reported_to_subscribers),
-		T(services_are_registered), T(performance_of_the_switch),
+		T(services_are_registered), T(services_of_a_port_are_limited_and_end_with_it),
+		T(performance_of_the_switch),
 		T(short_or_foreign_packets_are_dropped), T(garbage_is_survived),
 	};
 
