@@ -3,6 +3,7 @@
  * UMR work requests: changes to memory keys from a send queue. Drivers register memory with them
  * without a firmware command, bind memory windows and invalidate keys.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@
 #define MASK_PAGE_SIZE	(1ull << 1 | MASK_PAGE_SIZE_5)
 #define MASK_LEN	(1ull << 0)
 #define MASK_PLACE	(MASK_LEN | 1ull << 6 | MASK_PAGE_SIZE)	/* length, start, page */
+#define MASK_VARIANT	(1ull << 13)
 #define MASK_QPN	(1ull << 14)
 #define MASK_ATOMIC	(1ull << 21)
 #define MASK_RO_WRITE	(1ull << 25)
@@ -327,6 +329,23 @@ static enum cqe_error umr_refuse(struct hca *hca, const struct qp *qp, uint32_t 
 	return error;
 }
 
+/*
+ * A request of the driver's own queue pair names a key by its index and its variant, before or
+ * after the change. Whether a device compares the variant is not known, so that another variant
+ * fails no request. But the driver means another key, which is recorded.
+ */
+static void umr_check_variant(struct hca *hca, const struct qp *qp, const struct mkey *mk,
+			      const struct umr *u, uint32_t key)
+{
+	bool renamed = u->mask & MASK_VARIANT && IFC_GET(mkc, u->ctx, mkey_7_0) == (key & 0xff);
+	char why[80];
+
+	if (!umr_privileged(qp) || !mk || mk->variant == (key & 0xff) || renamed)
+		return;
+	snprintf(why, sizeof(why), "UMR of key 0x%x, whose variant is 0x%02x", key, mk->variant);
+	expect_incident(hca->expect, INCIDENT_UMR, 0, 0, "variant", why);
+}
+
 static void umr_trace(struct hca *hca, const struct qp *qp, const struct umr *u,
 		      const struct send_wqe *w)
 {
@@ -368,6 +387,8 @@ enum cqe_error umr_execute(struct hca *hca, const struct qp *qp, const struct se
 		mk = (struct mkey *)obj_find(hca, OBJ_MKEY, mkey_index(w->imm));
 		why = umr_not_offered(hca, &u);
 	}
+	if (!why)
+		umr_check_variant(hca, qp, mk, &u, w->imm);
 	if (!why && umr_privileged(qp) && inject_umr(hca->inject))
 		why = UMR_INJECTED;
 	if (!why)

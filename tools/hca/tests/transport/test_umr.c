@@ -7,6 +7,7 @@
 
 #include "caps.h"
 #include "cq.h"
+#include "expect.h"
 #include "ifc.h"
 #include "inject.h"
 #include "mkey.h"
@@ -86,6 +87,28 @@ static void free_key(void)
 {
 	IFC_SET(mkc, mk->mkc, free, 1);
 	mkey_decode(mk);
+}
+
+/* By its variant before or after the request; by another one the driver means another key. */
+static void other_variant_is_an_incident(void **state)
+{
+	const struct incident *it;
+	struct rig_wqe w;
+
+	(void)state;
+	open_wqe(&w, 12, 4);
+	run(&w, CQE_REQ);
+	free_key();
+	open_wqe(&w, 12, 4);
+	IFC_SET(mkc, w.b + 64, mkey_7_0, 0x44);
+	w.b[15] = 0x44;
+	run(&w, CQE_REQ);
+	assert_null(expect_unexpected(rig.hca[0]->expect, 0));
+	w.b[15] = 0x45;
+	run(&w, CQE_REQ);
+	it = expect_unexpected(rig.hca[0]->expect, 0);
+	assert_int_equal(it->kind, INCIDENT_UMR);
+	assert_string_equal(it->cause, "variant");
 }
 
 static void qp_needs_fre(void **state)
@@ -313,7 +336,7 @@ static void failure_of_the_one_that_overtook_stops_the_queue(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(opens_a_key), T(qp_needs_fre),
+		T(opens_a_key), T(other_variant_is_an_incident), T(qp_needs_fre),
 		T(misaligned_entry_is_refused),
 		T(entries_are_aligned_to_the_page_size),
 		T(list_is_aligned_to_2048_bytes),
