@@ -202,6 +202,7 @@ static void port_restart(struct hca *hca)
 
 	pthread_mutex_lock(&hca->attr_lock);
 	port->cap_mask1 = MAD_CAP_MASK;
+	port->admin_down = false;
 	port_attrs_init(&port->attrs, mtu_code(hca->profile->mtu));
 	if (fabric_managed(hca->fabric))
 		port->attrs.sm_lid = SWITCH_LID;

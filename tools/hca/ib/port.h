@@ -21,6 +21,7 @@ struct hca_module;
 struct port {
 	char node_desc[64];
 	uint32_t cap_mask1;
+	bool admin_down;	/* the driver has taken the port down (PAOS) */
 	struct port_attrs attrs;
 };
 

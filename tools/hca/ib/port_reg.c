@@ -60,8 +60,16 @@ static void reg_pvlc(struct hca *hca, uint8_t *out)
 
 static void reg_paos(struct hca *hca, uint8_t *out)
 {
-	IFC_SET(paos_reg, out, admin_status, PAOS_UP);
+	IFC_SET(paos_reg, out, admin_status, hca->port->admin_down ? PAOS_DOWN : PAOS_UP);
 	IFC_SET(paos_reg, out, oper_status, fabric_link(hca) ? PAOS_UP : PAOS_DOWN);
+}
+
+static void port_set_admin(struct hca *hca, bool up)
+{
+	pthread_mutex_lock(&hca->attr_lock);
+	hca->port->admin_down = !up;
+	pthread_mutex_unlock(&hca->attr_lock);
+	port_set_link(hca, up);
 }
 
 static void reg_plib(struct hca *hca, uint8_t *out)
@@ -155,7 +163,7 @@ uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool wri
 		pthread_mutex_unlock(&hca->attr_lock);
 	} else if (write && reg == REG_PAOS) {
 		if (IFC_GET(paos_reg, in, ase))
-			port_set_link(hca, IFC_GET(paos_reg, in, admin_status) == PAOS_UP);
+			port_set_admin(hca, IFC_GET(paos_reg, in, admin_status) == PAOS_UP);
 	} else if (write) {
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_REG_READ_ONLY,
 				"register 0x%04x is read-only", reg);

@@ -141,13 +141,16 @@ static uint8_t query_hca_vport_pkey(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
+enum { VPORT_DOWN = 0, VPORT_FOLLOWS_LINK = 2 };	/* admin_state */
+
 static uint8_t query_vport_state(struct hca *hca, struct cmd *cmd)
 {
 	uint8_t st = port_check_vport(cmd, IFC_GET(query_vport_state_in, cmd->in, other_vport), 0);
 
 	if (st)
 		return st;
-	IFC_SET(query_vport_state_out, cmd->out, admin_state, 2);	/* follows the link */
+	IFC_SET(query_vport_state_out, cmd->out, admin_state,
+		hca->port->admin_down ? VPORT_DOWN : VPORT_FOLLOWS_LINK);
 	IFC_SET(query_vport_state_out, cmd->out, state, fabric_link(hca));
 	return ST_OK;
 }

@@ -251,6 +251,33 @@ static void port_registers(void **state)
 	assert_memory_equal(out, "a name", 7);
 }
 
+/* PAOS and QUERY_VPORT_STATE after the driver has written @status to PAOS. */
+static void admin_is(uint8_t status, uint8_t vport)
+{
+	uint8_t in[IFC_SZ(paos_reg)] = { [1] = 1 }, query[IFC_SZ(query_vport_state_in)] = {};
+	uint8_t vport_out[IFC_SZ(query_vport_state_out)];
+
+	IFC_SET(paos_reg, in, ase, 1);
+	IFC_SET(paos_reg, in, admin_status, status);
+	assert_int_equal(reg(0x5006, true, in, sizeof(in)), ST_OK);
+	assert_int_equal(reg(0x5006, false, in, sizeof(in)), ST_OK);
+	assert_int_equal(IFC_GET(paos_reg, out, admin_status), status);
+	assert_int_equal(IFC_GET(paos_reg, out, oper_status), status);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_VPORT_STATE, 0, 0, query, sizeof(query),
+				 vport_out, sizeof(vport_out)), ST_OK);
+	assert_int_equal(IFC_GET(query_vport_state_out, vport_out, admin_state), vport);
+}
+
+static void administrative_state_is_kept(void **state)
+{
+	(void)state;
+	admin_is(2, 0);
+	admin_is(1, 2);
+	admin_is(2, 0);
+	hca_reset(rig.hca);
+	assert_false(rig.hca->port->admin_down);
+}
+
 static void default_timeouts_can_be_read(void **state)
 {
 	uint8_t in[IFC_SZ(dtor_reg)] = {};
@@ -396,7 +423,8 @@ int main(void)
 		T(only_settable_capability_mask_bits_change), T(lid_changes_with_an_event),
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
 		T(vports_need_their_capability),
-		T(other_vports_are_refused), T(port_registers), T(default_timeouts_can_be_read),
+		T(other_vports_are_refused), T(port_registers),
+		T(administrative_state_is_kept), T(default_timeouts_can_be_read),
 		T(mad_ifc_sets_the_port), cmocka_unit_test(mad_attributes),
 		cmocka_unit_test(mad_requests_without_an_agent_are_refused),
 	};
