@@ -21,6 +21,7 @@ enum incident_kind {
 	INCIDENT_UMR,		/* a UMR request of the driver's own queue pair was refused */
 	INCIDENT_OVERRUN,	/* an event found its event queue full, and is lost */
 	INCIDENT_LEFT,		/* objects were left at TEARDOWN_HCA */
+	INCIDENT_PAGE,		/* the driver wrote to a page that it had given to the HCA */
 	INCIDENT_BUG,		/* the HCA made a mistake; last, because no test announces it */
 	INCIDENT_KINDS
 };

@@ -18,7 +18,8 @@
 
 static const char *const kind_name[INCIDENT_KINDS] = {
 	[INCIDENT_REFUSE] = "refuse", [INCIDENT_DROP] = "drop", [INCIDENT_UMR] = "umr",
-	[INCIDENT_OVERRUN] = "overrun", [INCIDENT_LEFT] = "left", [INCIDENT_BUG] = "bug",
+	[INCIDENT_OVERRUN] = "overrun", [INCIDENT_LEFT] = "left", [INCIDENT_PAGE] = "page",
+	[INCIDENT_BUG] = "bug",
 };
 
 static bool has_code(enum incident_kind kind)
@@ -176,8 +177,8 @@ struct json_object *request_expect(struct hca *hca, unsigned int n, char **w)
 	all = n == 2 && is_any(w[1]);
 	if (!all && (n < 2 || !parse_expectation(hca, n, w, &x)))
 		return answer_fail("expect refuse OPCODE|any [STATUS|any [N|any]] | "
-				   "drop REASON|any [N|any] | umr|overrun|left [N|any] | any | "
-				   "clear");
+				   "drop REASON|any [N|any] | "
+				   "umr|overrun|left|page [N|any] | any | clear");
 	if (!(all ? expect_everything(hca) : expect_add(hca->expect, &x)))
 		return answer_fail("too many expectations");
 	return answer_ok();

@@ -4,11 +4,13 @@
  * initialize, MANAGE_PAGES gives and takes them.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "eq.h"
+#include "expect.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
@@ -193,6 +195,23 @@ static uint8_t pages_give(struct hca *hca, struct cmd *cmd, uint32_t n)
 	return ST_OK;
 }
 
+/* Record whether the driver has written to a page that it has given. */
+static void pages_compare(struct hca *hca, uint64_t pa)
+{
+	const uint8_t *page = mem_ptr(hca, pa, HCA_PAGE_SIZE, false);
+	unsigned int i;
+	char why[80];
+
+	for (i = 0; page && i < HCA_PAGE_SIZE; i++) {
+		if (page[i] == PAGES_FILL)
+			continue;
+		snprintf(why, sizeof(why), "byte 0x%x of the HCA's page 0x%llx was written", i,
+			 (unsigned long long)pa);
+		expect_incident(hca->expect, INCIDENT_PAGE, 0, 0, "page", why);
+		return;
+	}
+}
+
 /* Return pages to the driver. While the HCA is initialized, only those that it wants to return. */
 static uint8_t pages_take(struct hca *hca, struct cmd *cmd, uint32_t n)
 {
@@ -208,8 +227,10 @@ static uint8_t pages_take(struct hca *hca, struct cmd *cmd, uint32_t n)
 		p->asked = 0;
 	if (n > p->nr)
 		n = p->nr;
-	for (i = 0; i < n; i++)
-		put_be64(cmd->out + IFC_SZ(manage_pages_out) + 8ULL * i, p->pa[--p->nr]);
+	for (i = 0; i < n; i++) {
+		pages_compare(hca, p->pa[--p->nr]);
+		put_be64(cmd->out + IFC_SZ(manage_pages_out) + 8ULL * i, p->pa[p->nr]);
+	}
 	IFC_SET(manage_pages_out, cmd->out, output_num_entries, n);
 	return ST_OK;
 }

@@ -9,6 +9,7 @@
 #include "caps.h"
 #include "cmd.h"
 #include "corerig.h"
+#include "expect.h"
 #include "ifc.h"
 #include "inject.h"
 #include "object.h"
@@ -347,6 +348,20 @@ static void pages_are_overwritten(void **state)
 	assert_int_equal(page[4096], 0xb1);
 	assert_int_equal(page[2 * 4096 - 1], 0xb1);
 	assert_int_equal(page[2 * 4096], 0);
+}
+
+static void pages_are_compared_when_returned(void **state)
+{
+	const struct incident *it;
+
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(manage(1, 2, CORE_FREE), ST_OK);
+	core.ram[CORE_FREE + 4096 + 17] ^= 1;
+	assert_int_equal(manage(2, 2, 0), ST_OK);
+	it = expect_unexpected(core.hca->expect, 0);
+	assert_int_equal(it->kind, INCIDENT_PAGE);
+	assert_int_equal(it->count, 1);
 }
 
 static void no_page_is_given_twice(void **state)
@@ -893,7 +908,8 @@ int main(void)
 		T(all_slots_at_once), T(slot_owned_by_the_driver_is_ignored), T(unknown_opcode),
 		T(short_input_and_output), T(reserved_bits_must_be_zero), T(user_ids_must_exist),
 		T0(life_cycle), T0(pages_given_are_returned), T0(pages_must_be_mapped),
-		T0(pages_are_overwritten), T0(no_page_is_given_twice),
+		T0(pages_are_overwritten), T0(pages_are_compared_when_returned),
+		T0(no_page_is_given_twice),
 		T(pages_follow_the_objects), T(numbers_can_be_reused_late),
 		T0(pages_are_needed_to_initialize),
 		T0(issi_is_kept), T(issi_1_has_no_legacy_srqs),
