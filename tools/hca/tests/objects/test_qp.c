@@ -250,6 +250,23 @@ static void test_state_machine_ud(void **state)
 	machine_of(QPT_UD);
 }
 
+/* A program's queue pair is destroyed in the state in which the program left it. */
+static void test_qp_is_destroyed_in_any_state(void **state)
+{
+	uint8_t in[IFC_SZ(destroy_qp_in)] = {}, out[IFC_SZ(destroy_qp_out)];
+	unsigned int s;
+
+	(void)state;
+	for (s = 0; s < QPS_NUM; s++) {
+		struct qp *qp = new_qp(QPT_RC);
+
+		bring_to(qp, s);
+		IFC_SET(destroy_qp_in, in, qpn, qp->obj.num);
+		assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out,
+					 sizeof(out)), ST_OK);
+	}
+}
+
 static void test_transitions_take_their_fields(void **state)
 {
 	struct qp *qp = new_qp(QPT_RC);
@@ -1125,6 +1142,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_state_machine_rc), T(test_state_machine_uc), T(test_state_machine_ud),
+		T(test_qp_is_destroyed_in_any_state),
 		T(test_transitions_take_their_fields), T(test_optional_parameters),
 		T(test_path_migration_is_set_when_created),
 		T(test_invalid_values_are_refused), T(test_create_refuses_invalid_contexts),
