@@ -50,6 +50,8 @@ struct fabric_port {
 	void (*told)(struct hca *hca, bool up);
 };
 
+#define POOL_MAX	4096	/* packets that are kept for reuse: less than 20 MiB */
+
 struct fabric {
 	/* By the number of the switch's port. They change only while no HCA's loop runs. */
 	struct fabric_port *ports[SWITCH_PORTS + 1];
@@ -66,6 +68,7 @@ struct fabric {
 	struct capture *capture;		/* of all links, or NULL */
 	pthread_mutex_t pool_lock;
 	struct packet_queue pool;		/* packets for reuse */
+	unsigned int pooled;			/* how many: at most POOL_MAX */
 };
 
 /* The HCA's port that is linked with this port of the switch, or NULL. */

@@ -23,8 +23,10 @@ struct packet *packet_alloc(struct fabric *f)
 
 	pthread_mutex_lock(&f->pool_lock);
 	p = STAILQ_FIRST(&f->pool);
-	if (p)
+	if (p) {
 		STAILQ_REMOVE_HEAD(&f->pool, link);
+		f->pooled--;
+	}
 	pthread_mutex_unlock(&f->pool_lock);
 	if (!p)
 		p = malloc(sizeof(*p));
@@ -52,15 +54,23 @@ struct packet *packet_copy(struct fabric *f, const struct packet *p)
 /**
  * packet_free() - give a packet back to the pool
  * @f: the fabric
- * @p: the packet
+ * @p: the packet, which is freed if the pool is full
  *
  * May be called by any thread.
  */
 void packet_free(struct fabric *f, struct packet *p)
 {
+	bool keep;
+
 	pthread_mutex_lock(&f->pool_lock);
-	STAILQ_INSERT_HEAD(&f->pool, p, link);
+	keep = f->pooled < POOL_MAX;
+	if (keep) {
+		STAILQ_INSERT_HEAD(&f->pool, p, link);
+		f->pooled++;
+	}
 	pthread_mutex_unlock(&f->pool_lock);
+	if (!keep)
+		free(p);
 }
 
 /**

@@ -27,8 +27,8 @@ enum { PAGES_BOOT = 1, PAGES_INIT = 2 };
 enum { PAGE_REQ_NUM = 4 };
 
 struct pages {
-	uint64_t *pa;
-	uint32_t nr, cap;
+	uint64_t *pa;		/* sorted */
+	uint32_t nr;
 	int32_t asked;		/* pages that the driver was asked for; negative: asked to take */
 	uint32_t refused;	/* number of objects when the driver could give no pages */
 };
@@ -141,24 +141,45 @@ static uint8_t pages_check(struct hca *hca, struct cmd *cmd, uint64_t pa)
 	return ST_OK;
 }
 
-static bool pages_has(const uint64_t *pages, uint32_t n, uint64_t pa)
+static int pages_compare_addresses(const void *a, const void *b)
 {
-	uint32_t i;
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	for (i = 0; i < n; i++)
-		if (pages[i] == pa)
-			return true;
-	return false;
+	return (x > y) - (x < y);
 }
 
-/* The pages are the HCA's from now on. Overwrite them, in case the driver still uses one. */
-static void pages_add(struct hca *hca, uint32_t n)
+/* Read the @n pages of the command to @pa, sorted. */
+static uint8_t pages_read(struct hca *hca, struct cmd *cmd, uint32_t n, uint64_t *pa)
+{
+	const struct pages *p = hca->pages;
+	uint32_t i;
+	uint8_t st;
+
+	for (i = 0; i < n; i++) {
+		pa[i] = get_be64(cmd->in + IFC_SZ(manage_pages_in) + 8ULL * i);
+		st = pages_check(hca, cmd, pa[i]);
+		if (st)
+			return st;
+	}
+	qsort(pa, n, sizeof(*pa), pages_compare_addresses);
+	for (i = 0; i < n; i++)
+		if ((i && pa[i] == pa[i - 1]) ||
+		    bsearch(&pa[i], p->pa, p->nr, sizeof(*pa), pages_compare_addresses))
+			return cmd_fail(cmd, ST_BAD_PARAM, WHY_PAGE_TWICE,
+					"the HCA has page 0x%llx already",
+					(unsigned long long)pa[i]);
+	return ST_OK;
+}
+
+/* Merge sorted pages with those that the HCA has. */
+static void pages_add(struct hca *hca, uint32_t n, const uint64_t *new)
 {
 	struct pages *p = hca->pages;
-	uint32_t end = p->nr + n;
+	uint32_t have = p->nr, i;
 
-	for (; p->nr < end; p->nr++)
-		memset(mem_ptr(hca, p->pa[p->nr], HCA_PAGE_SIZE, true), PAGES_FILL, HCA_PAGE_SIZE);
+	p->nr += n;
+	for (i = p->nr; n; i--)
+		p->pa[i - 1] = have && p->pa[have - 1] > new[n - 1] ? p->pa[--have] : new[--n];
 	if (p->asked > 0)
 		p->asked = 0;
 	p->refused = 0;
@@ -167,32 +188,27 @@ static void pages_add(struct hca *hca, uint32_t n)
 static uint8_t pages_give(struct hca *hca, struct cmd *cmd, uint32_t n)
 {
 	struct pages *p = hca->pages;
+	uint64_t *new, *pa;
 	uint32_t i;
+	uint8_t st;
 
 	if (cmd->in_len < IFC_SZ(manage_pages_in) + 8ULL * n)
 		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_INPUT_LENGTH,
 				"%zu bytes are too few for %u pages", cmd->in_len, n);
-	if (p->nr + n > p->cap) {
-		uint64_t *pa = realloc(p->pa, (p->nr + n) * sizeof(*pa));
-
-		if (!pa)
-			return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory");
+	pa = realloc(p->pa, (p->nr + n + 1) * sizeof(*pa));
+	if (pa)
 		p->pa = pa;
-		p->cap = p->nr + n;
-	}
-	for (i = 0; i < n; i++) {
-		uint64_t pa = get_be64(cmd->in + IFC_SZ(manage_pages_in) + 8ULL * i);
-		uint8_t st = pages_check(hca, cmd, pa);
-
-		if (st)
-			return st;
-		if (pages_has(p->pa, p->nr + i, pa))
-			return cmd_fail(cmd, ST_BAD_PARAM, WHY_PAGE_TWICE,
-					"the HCA has page 0x%llx already", (unsigned long long)pa);
-		p->pa[p->nr + i] = pa;
-	}
-	pages_add(hca, n);
-	return ST_OK;
+	new = pa ? malloc((n + 1) * sizeof(*new)) : NULL;
+	if (!new)
+		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory");
+	st = pages_read(hca, cmd, n, new);
+	/* The pages are the HCA's now. Overwrite them, in case the driver still uses one. */
+	for (i = 0; !st && i < n; i++)
+		memset(mem_ptr(hca, new[i], HCA_PAGE_SIZE, true), PAGES_FILL, HCA_PAGE_SIZE);
+	if (!st)
+		pages_add(hca, n, new);
+	free(new);
+	return st;
 }
 
 /* Record whether the driver has written to a page that it has given. */

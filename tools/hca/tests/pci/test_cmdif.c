@@ -364,6 +364,28 @@ static void pages_are_compared_when_returned(void **state)
 	assert_int_equal(it->count, 1);
 }
 
+/* In any order, and in the order of their addresses when they are returned. */
+static void pages_are_given_in_any_order(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(manage(1, 1, CORE_FREE + i * 5 % 8 * 8192), ST_OK);
+	assert_int_equal(manage(1, 2, CORE_FREE + 2 * 8192 - 4096), ST_BAD_PARAM);
+	assert_int_equal(manage(1, 1, CORE_FREE + 4096), ST_OK);
+	memset(in + 16, 0, 16);
+	put_be64(in + 16, CORE_FREE + 5 * 4096);
+	put_be64(in + 24, CORE_FREE + 5 * 4096);
+	IFC_SET(manage_pages_in, in, input_num_entries, 2);
+	assert_int_equal(core_cmd(in, 32, out, 16), ST_BAD_PARAM);
+	assert_int_equal(manage(2, 9, 0), ST_OK);
+	for (i = 0; i < 9; i++)
+		assert_int_equal(get_be64(out + 16 + 8 * i),
+				 CORE_FREE + (i == 8 ? 0 : i == 7 ? 4096 : (7 - i) * 8192));
+}
+
 static void no_page_is_given_twice(void **state)
 {
 	(void)state;
@@ -909,7 +931,7 @@ int main(void)
 		T(short_input_and_output), T(reserved_bits_must_be_zero), T(user_ids_must_exist),
 		T0(life_cycle), T0(pages_given_are_returned), T0(pages_must_be_mapped),
 		T0(pages_are_overwritten), T0(pages_are_compared_when_returned),
-		T0(no_page_is_given_twice),
+		T0(pages_are_given_in_any_order), T0(no_page_is_given_twice),
 		T(pages_follow_the_objects), T(numbers_can_be_reused_late),
 		T0(pages_are_needed_to_initialize),
 		T0(issi_is_kept), T(issi_1_has_no_legacy_srqs),
