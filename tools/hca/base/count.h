@@ -29,6 +29,9 @@ struct counters {
 	 * down is counted as dropped at that port, in the sender's thread.
 	 */
 	_Atomic uint64_t packets_tx, packets_rx, packets_dropped;
+	_Atomic uint64_t octets_tx, octets_rx;		/* of these packets, as PortXmitData */
+	_Atomic uint64_t mcast_tx, mcast_rx;		/* those of them to multicast groups */
+	_Atomic uint64_t mcast_octets_tx, mcast_octets_rx;
 	_Atomic uint64_t packets_corrupted;	/* arrived with a wrong CRC, and were dropped */
 	_Atomic uint64_t bad_pkeys, bad_qkeys;	/* packets dropped for them */
 	uint64_t wqes_sq, wqes_rq;

@@ -14,6 +14,7 @@
 #include "ib_packet.h"
 #include "impair.h"
 #include "profile.h"
+#include "wire.h"
 
 #define FIRST_LID	1
 #define GUID_BASE	0x02b1ebe100000100ull	/* locally administered */
@@ -151,6 +152,26 @@ static bool fabric_port_drops(struct fabric_port *port)
 	}
 	port->drop_count--;
 	return true;
+}
+
+/**
+ * fabric_count() - count a packet that an HCA sends or receives
+ * @hca: the HCA
+ * @p: the packet
+ * @tx: it is sent
+ */
+void fabric_count(struct hca *hca, const struct packet *p, bool tx)
+{
+	bool mcast = lid_is_mcast(ib_hdr(p)->dlid);
+	struct counters *c = &hca->count;
+	unsigned int octets = wire_octets(p);
+
+	atomic_fetch_add(tx ? &c->packets_tx : &c->packets_rx, 1);
+	atomic_fetch_add(tx ? &c->octets_tx : &c->octets_rx, octets);
+	if (!mcast)
+		return;
+	atomic_fetch_add(tx ? &c->mcast_tx : &c->mcast_rx, 1);
+	atomic_fetch_add(tx ? &c->mcast_octets_tx : &c->mcast_octets_rx, octets);
 }
 
 /**
@@ -313,7 +334,7 @@ struct packet *fabric_rx(struct hca *hca)
 		return NULL;
 	STAILQ_REMOVE_HEAD(&port->rx, link);
 	port->rx_len--;
-	hca->count.packets_rx++;
+	fabric_count(hca, p, false);
 	fabric_port_publish(port);
 	return p;
 }

@@ -100,6 +100,7 @@ void fabric_port_changed(struct fabric *f, unsigned int port, bool up);
 
 /* ---- fabric_port.c --------------------------------------------------------------------------- */
 
+void fabric_count(struct hca *hca, const struct packet *p, bool tx);
 bool fabric_port_open(const struct fabric_port *port, const struct packet *p);
 
 #endif

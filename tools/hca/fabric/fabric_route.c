@@ -127,7 +127,7 @@ void fabric_tx(struct hca *hca, struct packet *p)
 {
 	struct fabric_port *port = hca->fabric_port;
 
-	hca->count.packets_tx++;
+	fabric_count(hca, p, true);
 	if (!fabric_port_open(port, p) || p->len > port->mtu) {
 		hca->count.packets_dropped++;
 		packet_free(hca->fabric, p);

@@ -128,6 +128,17 @@ static unsigned int wire_transport_bytes(const struct packet *p)
 	return BTH_BYTES + (wire_put_ext_headers(p, ext) - ext) + p->len + wire_pad(p) + ICRC_BYTES;
 }
 
+/**
+ * wire_octets() - length of a packet as the counters of ports count it
+ * @p: the packet
+ *
+ * Return: bytes from the LRH to the ICRC.
+ */
+unsigned int wire_octets(const struct packet *p)
+{
+	return LRH_BYTES + (ib_hdr(p)->grh ? GRH_BYTES : 0) + wire_transport_bytes(p);
+}
+
 static void wire_put_lrh(const struct packet *p, uint8_t *lrh)
 {
 	unsigned int len = LRH_BYTES + (ib_hdr(p)->grh ? GRH_BYTES : 0) + wire_transport_bytes(p);

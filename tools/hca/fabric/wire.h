@@ -15,6 +15,7 @@
 /* LRH, GRH, BTH, extended headers, payload, which needs no pad at this length, ICRC and VCRC. */
 #define WIRE_MAX	(8 + GRH_BYTES + 12 + EXT_MAX_BYTES + PKT_MTU_MAX + 4 + 2)
 
+unsigned int wire_octets(const struct packet *p);
 void wire_grh(const struct packet *p, uint8_t grh[GRH_BYTES]);
 size_t wire_append_crcs(uint8_t *buf, size_t len);
 size_t wire_packet(const struct packet *p, uint8_t buf[WIRE_MAX]);

@@ -9,6 +9,19 @@
 #include "mad.h"
 #include "util.h"
 
+#define PERF_UNIT	4ull	/* bytes in the unit of data counters */
+
+/* Offsets in PortCounters, and bits of its CounterSelect. */
+enum {
+	PERF_RX_ERRORS = 8, PERF_TX_DATA = 24, PERF_RX_DATA = 28, PERF_TX_PACKETS = 32,
+	PERF_RX_PACKETS = 36,
+};
+enum {
+	PERF_SELECT_RX_ERRORS = 1 << 3, PERF_SELECT_TX_DATA = 1 << 12,
+	PERF_SELECT_RX_DATA = 1 << 13, PERF_SELECT_TX_PACKETS = 1 << 14,
+	PERF_SELECT_RX_PACKETS = 1 << 15,
+};
+
 typedef uint16_t (*attr_fn)(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 			    uint8_t *data);
 
@@ -107,26 +120,67 @@ static uint16_t mad_pm_class_info(const struct mad_port *port, uint32_t mod, con
 	return 0;
 }
 
+static uint64_t mad_saturate(uint64_t n, uint64_t max)
+{
+	return n > max ? max : n;
+}
+
 static uint16_t mad_pm_counters(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 				uint8_t *data)
 {
+	const struct mad_perf *n = &port->perf, *zero = &port->zero;
+
 	(void)mod;
 	data[1] = in[OFF_PMA_DATA + 1];		/* port select */
-	put_be16(data + 8, port->rx_errors > 0xffff ? 0xffff : port->rx_errors);
-	put_be32(data + 32, port->packets_tx > ~0u ? ~0u : port->packets_tx);
-	put_be32(data + 36, port->packets_rx > ~0u ? ~0u : port->packets_rx);
+	put_be16(data + PERF_RX_ERRORS, mad_saturate(n->errors - zero->errors, UINT16_MAX));
+	put_be32(data + PERF_TX_DATA,
+		 mad_saturate((n->octets_tx - zero->octets_tx) / PERF_UNIT, UINT32_MAX));
+	put_be32(data + PERF_RX_DATA,
+		 mad_saturate((n->octets_rx - zero->octets_rx) / PERF_UNIT, UINT32_MAX));
+	put_be32(data + PERF_TX_PACKETS,
+		 mad_saturate(n->packets_tx - zero->packets_tx, UINT32_MAX));
+	put_be32(data + PERF_RX_PACKETS,
+		 mad_saturate(n->packets_rx - zero->packets_rx, UINT32_MAX));
 	return 0;
+}
+
+/**
+ * mad_perf_set() - let PortCounters count from other values, as a Set asks
+ * @n: what has been counted
+ * @data: of the request: which counters, and their values
+ * @zero: changed so that PortCounters has these values
+ */
+void mad_perf_set(const struct mad_perf *n, const uint8_t *data, struct mad_perf *zero)
+{
+	uint16_t select = get_be16(data + 2);
+
+	if (select & PERF_SELECT_RX_ERRORS)
+		zero->errors = n->errors - get_be16(data + PERF_RX_ERRORS);
+	if (select & PERF_SELECT_TX_DATA)
+		zero->octets_tx = n->octets_tx - PERF_UNIT * get_be32(data + PERF_TX_DATA);
+	if (select & PERF_SELECT_RX_DATA)
+		zero->octets_rx = n->octets_rx - PERF_UNIT * get_be32(data + PERF_RX_DATA);
+	if (select & PERF_SELECT_TX_PACKETS)
+		zero->packets_tx = n->packets_tx - get_be32(data + PERF_TX_PACKETS);
+	if (select & PERF_SELECT_RX_PACKETS)
+		zero->packets_rx = n->packets_rx - get_be32(data + PERF_RX_PACKETS);
 }
 
 static uint16_t mad_pm_counters_ext(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 				    uint8_t *data)
 {
+	const struct mad_perf *n = &port->perf;
+
 	(void)mod;
 	data[1] = in[OFF_PMA_DATA + 1];
-	put_be64(data + 24, port->packets_tx);
-	put_be64(data + 32, port->packets_rx);
-	put_be64(data + 40, port->packets_tx);	/* unicast */
-	put_be64(data + 48, port->packets_rx);
+	put_be64(data + 8, n->octets_tx / PERF_UNIT);
+	put_be64(data + 16, n->octets_rx / PERF_UNIT);
+	put_be64(data + 24, n->packets_tx);
+	put_be64(data + 32, n->packets_rx);
+	put_be64(data + 40, n->packets_tx - port->mcast_tx);
+	put_be64(data + 48, n->packets_rx - port->mcast_rx);
+	put_be64(data + 56, port->mcast_tx);
+	put_be64(data + 64, port->mcast_rx);
 	return 0;
 }
 
@@ -143,7 +197,7 @@ static const struct {
 	{ CLASS_SM_LID, SMP_SL_TO_VL, mad_sm_sl_to_vl },
 	{ CLASS_SM_LID, SMP_EXT_PORT_INFO, mad_sm_ext_port_info },
 	{ CLASS_PERF, 0x01, mad_pm_class_info },
-	{ CLASS_PERF, 0x12, mad_pm_counters },
+	{ CLASS_PERF, PERF_COUNTERS, mad_pm_counters },
 	{ CLASS_PERF, 0x1d, mad_pm_counters_ext },
 };
 

@@ -17,6 +17,11 @@
 #define MAD_CAP_MASK	0x2651e848u
 #define MAD_CAP_MASK_SETTABLE ((1u << 1) | (1u << 16) | (1u << 17) | (1u << 18) | (1u << 20))
 
+/* What PortCounters counts. */
+struct mad_perf {
+	uint64_t errors, octets_tx, octets_rx, packets_tx, packets_rx;
+};
+
 struct mad_port {
 	uint64_t guid;		/* system image, node and port */
 	uint8_t gid[MAD_MAX_GIDS][16];	/* entries that are not used are zero */
@@ -26,9 +31,14 @@ struct mad_port {
 	const uint16_t *pkeys;
 	unsigned int npkeys;	/* whole blocks of 32, as a MAD carries them */
 	const char *node_desc;	/* 64 bytes */
-	uint64_t packets_rx, packets_tx, rx_errors;
+	struct mad_perf perf;	/* since the HCA was made */
+	struct mad_perf zero;	/* what of it PortCounters does not count, since a Set */
+	uint64_t mcast_tx, mcast_rx;	/* packets to multicast groups */
 };
 
+#define PERF_COUNTERS	0x12	/* attribute PortCounters of performance management */
+
+void mad_perf_set(const struct mad_perf *n, const uint8_t *data, struct mad_perf *zero);
 bool mad_version_ok(const uint8_t *in);
 bool mad_answer(const struct mad_port *port, const uint8_t *in, uint8_t *out);
 

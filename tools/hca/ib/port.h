@@ -12,6 +12,7 @@
 
 #include "cmd.h"
 #include "fabric.h"
+#include "mad.h"
 #include "port_info.h"
 
 struct hca;
@@ -23,6 +24,7 @@ struct port {
 	uint32_t cap_mask1;
 	bool admin_down;	/* the driver has taken the port down (PAOS) */
 	struct port_attrs attrs;
+	struct mad_perf perf_zero;	/* what PortCounters does not count */
 };
 
 uint16_t port_violations(bool counted, uint64_t n);

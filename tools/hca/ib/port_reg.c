@@ -88,7 +88,39 @@ static void reg_pmlp(struct hca *hca, uint8_t *out)
 		put_be32(out + 4 + 4 * lane, lane << 8);
 }
 
-/* Registers that are the request and zeros: capability mask 0, counters 0. */
+#define PPCNT_IB	0x20	/* groups of counters, MLX5_INFINIBAND_*_COUNTERS_GROUP */
+#define PPCNT_IB_EXT	0x21
+#define PPCNT_SET(fld, n) \
+	put_be64(set + IFC_BYTE(ib_ext_port_cntrs_grp_data_layout, fld##_high), n)
+
+/* The counters of other groups are 0. */
+static void reg_ppcnt(struct hca *hca, uint8_t *out)
+{
+	uint8_t *set = IFC_ADDR(ppcnt_reg, out, counter_set);
+	const struct counters *c = &hca->count;
+	uint64_t errors = c->packets_dropped + c->packets_corrupted;
+
+	switch (IFC_GET(ppcnt_reg, out, grp)) {
+	case PPCNT_IB:
+		IFC_SET(ib_port_cntrs_grp_data_layout, set, port_rcv_errors,
+			errors > UINT16_MAX ? UINT16_MAX : errors);
+		break;
+	case PPCNT_IB_EXT:
+		PPCNT_SET(port_xmit_data, c->octets_tx / 4);
+		PPCNT_SET(port_rcv_data, c->octets_rx / 4);
+		PPCNT_SET(port_xmit_pkts, c->packets_tx);
+		PPCNT_SET(port_rcv_pkts, c->packets_rx);
+		PPCNT_SET(port_unicast_xmit_pkts, c->packets_tx - c->mcast_tx);
+		PPCNT_SET(port_unicast_rcv_pkts, c->packets_rx - c->mcast_rx);
+		PPCNT_SET(port_multicast_xmit_pkts, c->mcast_tx);
+		PPCNT_SET(port_multicast_rcv_pkts, c->mcast_rx);
+		break;
+	default:
+		break;
+	}
+}
+
+/* A register that is the request and zeros: capability mask 0. */
 static void reg_none(struct hca *hca, uint8_t *out)
 {
 	(void)hca;
@@ -121,7 +153,7 @@ static const struct {
 	{ REG_PMTU, IFC_SZ(pmtu_reg), true, reg_pmtu },
 	{ REG_PTYS, IFC_SZ(ptys_reg), true, reg_ptys },
 	{ REG_PAOS, IFC_SZ(paos_reg), true, reg_paos },
-	{ REG_PPCNT, IFC_BYTE(ppcnt_reg, counter_set), true, reg_none },
+	{ REG_PPCNT, IFC_SZ(ppcnt_reg), true, reg_ppcnt },
 	{ REG_PVLC, IFC_SZ(pvlc_reg), true, reg_pvlc },
 	{ REG_PLIB, IFC_SZ(plib_reg), true, reg_plib },
 	{ REG_NODE_DESC, 64, false, reg_node_desc },

@@ -45,9 +45,13 @@ static void sma_port(struct hca *hca, struct mad_port *mp)
 		.npkeys = pkey_table_len(hca),
 		.gids = gid_table_len(hca),
 		.node_desc = port->node_desc,
-		.packets_rx = hca->count.packets_rx,
-		.packets_tx = hca->count.packets_tx,
-		.rx_errors = hca->count.packets_dropped + hca->count.packets_corrupted,
+		.perf = {
+			.errors = hca->count.packets_dropped + hca->count.packets_corrupted,
+			.octets_tx = hca->count.octets_tx, .octets_rx = hca->count.octets_rx,
+			.packets_tx = hca->count.packets_tx, .packets_rx = hca->count.packets_rx,
+		},
+		.zero = port->perf_zero,
+		.mcast_tx = hca->count.mcast_tx, .mcast_rx = hca->count.mcast_rx,
 	};
 	for (i = 0; i < mp->gids; i++)
 		gid_get(hca, i, mp->gid[i]);
@@ -162,6 +166,24 @@ static void sma_answer_set(struct hca *hca, const uint8_t *in, uint8_t *out)
 	put_be16(out + OFF_STATUS, status | (directed ? MAD_STATUS_DIRECTION : 0));
 }
 
+/* Answer a Set of PortCounters as a Get. */
+static void sma_set_counters(struct hca *hca, uint8_t *in)
+{
+	struct mad_port mp;
+
+	sma_port(hca, &mp);
+	pthread_mutex_lock(&hca->attr_lock);
+	mad_perf_set(&mp.perf, in + OFF_PMA_DATA, &hca->port->perf_zero);
+	pthread_mutex_unlock(&hca->attr_lock);
+	in[OFF_METHOD] = METHOD_GET;
+}
+
+static bool sma_sets_counters(const uint8_t *in)
+{
+	return in[OFF_CLASS] == CLASS_PERF && in[OFF_METHOD] == METHOD_SET &&
+	       get_be16(in + OFF_ATTR) == PERF_COUNTERS && mad_version_ok(in);
+}
+
 /* The check counts violations, so it needs the lock. */
 static enum m_key_check sma_check_m_key(struct hca *hca, const uint8_t *in)
 {
@@ -207,6 +229,7 @@ bool sma_read(struct hca *hca, const uint8_t *in, uint8_t *out)
 enum sma_verdict sma_answer(struct hca *hca, const uint8_t *in, uint8_t *out, bool any_m_key)
 {
 	enum m_key_check key = M_KEY_OK;
+	uint8_t get[MAD_BYTES];
 	struct mad_port mp;
 
 	if (sma_class(in[OFF_CLASS]) && in[OFF_METHOD] == METHOD_TRAP_REPRESS)
@@ -219,8 +242,11 @@ enum sma_verdict sma_answer(struct hca *hca, const uint8_t *in, uint8_t *out, bo
 		sma_answer_set(hca, in, out);
 		return SMA_REPLY;
 	}
+	memcpy(get, in, MAD_BYTES);
+	if (sma_sets_counters(in))
+		sma_set_counters(hca, get);
 	sma_port(hca, &mp);
-	if (!mad_answer(&mp, in, out))
+	if (!mad_answer(&mp, get, out))
 		return SMA_NO_AGENT;
 	if (key == M_KEY_HIDDEN && get_be16(in + OFF_ATTR) == SMP_PORT_INFO)
 		memset(out + OFF_SMP_DATA, 0, M_KEY_BYTES);

@@ -21,8 +21,12 @@ static bool switch_perf_port(struct switch_node *sw, unsigned int n, struct mad_
 	*mp = (struct mad_port){ .attrs = &sw->port[0] };
 	if (!peer)
 		return n <= SWITCH_PORTS;
-	mp->packets_tx = peer->count.packets_rx;
-	mp->packets_rx = peer->count.packets_tx;
+	mp->perf.packets_tx = peer->count.packets_rx;
+	mp->perf.packets_rx = peer->count.packets_tx;
+	mp->perf.octets_tx = peer->count.octets_rx;
+	mp->perf.octets_rx = peer->count.octets_tx;
+	mp->mcast_tx = peer->count.mcast_rx;
+	mp->mcast_rx = peer->count.mcast_tx;
 	return true;
 }
 

@@ -155,19 +155,25 @@ static uint8_t query_vport_state(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
+#define COUNTER(fld, n) IFC_SET64(query_vport_counter_out, cmd->out, fld, n)
+
 static uint8_t query_vport_counter(struct hca *hca, struct cmd *cmd)
 {
-	uint8_t *o = cmd->out;
+	const struct counters *c = &hca->count;
 	uint8_t st = port_check_vport(cmd, IFC_GET(query_vport_counter_in, cmd->in, other_vport),
 				      IFC_GET(query_vport_counter_in, cmd->in, port_num));
 
 	if (st)
 		return st;
-	IFC_SET64(query_vport_counter_out, o, received_ib_unicast.packets, hca->count.packets_rx);
-	IFC_SET64(query_vport_counter_out, o, transmitted_ib_unicast.packets,
-		  hca->count.packets_tx);
-	IFC_SET64(query_vport_counter_out, o, received_errors.packets,
-		  hca->count.packets_dropped + hca->count.packets_corrupted);
+	COUNTER(received_errors.packets, c->packets_dropped + c->packets_corrupted);
+	COUNTER(received_ib_unicast.packets, c->packets_rx - c->mcast_rx);
+	COUNTER(received_ib_unicast.octets, c->octets_rx - c->mcast_octets_rx);
+	COUNTER(transmitted_ib_unicast.packets, c->packets_tx - c->mcast_tx);
+	COUNTER(transmitted_ib_unicast.octets, c->octets_tx - c->mcast_octets_tx);
+	COUNTER(received_ib_multicast.packets, c->mcast_rx);
+	COUNTER(received_ib_multicast.octets, c->mcast_octets_rx);
+	COUNTER(transmitted_ib_multicast.packets, c->mcast_tx);
+	COUNTER(transmitted_ib_multicast.octets, c->mcast_octets_tx);
 	return ST_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "objrig.h"
 #include "port.h"
 #include "profile.h"
+#include "sma.h"
 
 static uint8_t out[4096];
 
@@ -307,7 +308,7 @@ static const struct mad_port mad_port = {
 	.gid = { { 0xfe, 0x80, [8] = 0x11 }, { 0xfe, 0x80, [8] = 0x22 }, [15] = { [15] = 9 } },
 	.gids = 16,
 	.node_desc = "the node's description, padded to what the attribute has: 64 byte",
-	.packets_tx = 0x100000001ull, .packets_rx = 7,
+	.perf = { .packets_tx = 0x100000001ull, .packets_rx = 7 },
 };
 
 static bool ask(uint8_t class, uint8_t method, uint16_t attr, uint32_t mod)
@@ -357,6 +358,99 @@ static void mad_attributes(void **state)
 	assert_int_equal(get_be32(out + 64 + 36), 7);
 	assert_true(ask(4, 1, 0x1d, 0));
 	assert_true(get_be64(out + 64 + 24) == 0x100000001ull);
+}
+
+/* Set what the port has counted. Data is counted in words of 4 bytes, but by vports in bytes. */
+static void count_traffic(void)
+{
+	struct counters *c = &rig.hca->count;
+
+	c->packets_tx = 10;
+	c->packets_rx = 20;
+	c->octets_tx = 4000;
+	c->octets_rx = 8000;
+	c->mcast_tx = 3;
+	c->mcast_rx = 4;
+	c->mcast_octets_tx = 400;
+	c->mcast_octets_rx = 800;
+	c->packets_dropped = 5;
+}
+
+/* PortCounters of the port; with method Set, the counters of @select begin at 0. */
+static const uint8_t *port_counters(uint8_t method, uint16_t attr, uint16_t select)
+{
+	uint8_t in[MAD_BYTES] = { 1, CLASS_PERF, 1, method };
+
+	put_be16(in + OFF_ATTR, attr);
+	put_be16(in + OFF_PMA_DATA + 2, select);
+	assert_int_equal(sma_answer(rig.hca, in, out, false), SMA_REPLY);
+	assert_int_equal(out[OFF_METHOD], METHOD_GET_RESP);
+	assert_int_equal(get_be16(out + OFF_STATUS), 0);
+	return out + OFF_PMA_DATA;
+}
+
+static void performance_counters_have_words_and_kinds(void **state)
+{
+	const uint8_t *data;
+
+	(void)state;
+	count_traffic();
+	data = port_counters(METHOD_GET, 0x1d, 0);
+	assert_true(get_be64(data + 8) == 1000);
+	assert_true(get_be64(data + 16) == 2000);
+	assert_true(get_be64(data + 24) == 10);
+	assert_true(get_be64(data + 40) == 7);
+	assert_true(get_be64(data + 48) == 16);
+	assert_true(get_be64(data + 56) == 3);
+	assert_true(get_be64(data + 64) == 4);
+	data = port_counters(METHOD_GET, PERF_COUNTERS, 0);
+	assert_int_equal(get_be16(data + 8), 5);
+	assert_int_equal(get_be32(data + 24), 1000);
+	assert_int_equal(get_be32(data + 28), 2000);
+}
+
+static void performance_counters_can_be_reset(void **state)
+{
+	const uint8_t *data;
+
+	(void)state;
+	count_traffic();
+	data = port_counters(METHOD_SET, PERF_COUNTERS, 1 << 12 | 1 << 15 | 1 << 3);
+	assert_int_equal(get_be16(data + 8), 0);
+	assert_int_equal(get_be32(data + 24), 0);
+	assert_int_equal(get_be32(data + 28), 2000);
+	assert_int_equal(get_be32(data + 32), 10);
+	assert_int_equal(get_be32(data + 36), 0);
+	rig.hca->count.packets_rx += 2;
+	data = port_counters(METHOD_GET, PERF_COUNTERS, 0);
+	assert_int_equal(get_be32(data + 36), 2);
+	assert_int_equal(rig.hca->count.packets_rx, 22);
+}
+
+static void counters_of_vport_and_registers(void **state)
+{
+	uint8_t in[IFC_SZ(query_vport_counter_in)] = {}, got[IFC_SZ(query_vport_counter_out)];
+	uint8_t query[IFC_SZ(ppcnt_reg)] = { [1] = 1, [3] = 0x21 };
+	const uint8_t *set = IFC_ADDR(ppcnt_reg, (const uint8_t *)out, counter_set);
+
+	(void)state;
+	count_traffic();
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], vport_counters, 1);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_VPORT_COUNTER, 0, 0, in, sizeof(in), got,
+				 sizeof(got)), ST_OK);
+	assert_true(IFC_GET64(query_vport_counter_out, got, transmitted_ib_unicast.octets) == 3600);
+	assert_true(IFC_GET64(query_vport_counter_out, got, received_ib_unicast.packets) == 16);
+	assert_true(IFC_GET64(query_vport_counter_out, got, received_ib_multicast.octets) == 800);
+	assert_true(IFC_GET64(query_vport_counter_out, got, transmitted_ib_multicast.packets) == 3);
+	memset(out, 0, sizeof(out));
+	assert_int_equal(reg(0x5008, false, query, sizeof(query)), ST_OK);
+	assert_true(get_be64(set + 0x300 / 8) == 1000);
+	assert_true(get_be64(set + 0x380 / 8) == 10);
+	assert_true(get_be64(set + 0x3c0 / 8) == 20);
+	memset(out, 0, sizeof(out));
+	query[3] = 0x20;
+	assert_int_equal(reg(0x5008, false, query, sizeof(query)), ST_OK);
+	assert_int_equal(IFC_GET(ib_port_cntrs_grp_data_layout, set, port_rcv_errors), 5);
 }
 
 static void mad_requests_without_an_agent_are_refused(void **state)
@@ -424,7 +518,9 @@ int main(void)
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
 		T(vports_need_their_capability),
 		T(other_vports_are_refused), T(port_registers),
-		T(administrative_state_is_kept), T(default_timeouts_can_be_read),
+		T(administrative_state_is_kept), T(performance_counters_have_words_and_kinds),
+		T(performance_counters_can_be_reset), T(counters_of_vport_and_registers),
+		T(default_timeouts_can_be_read),
 		T(mad_ifc_sets_the_port), cmocka_unit_test(mad_attributes),
 		cmocka_unit_test(mad_requests_without_an_agent_are_refused),
 	};

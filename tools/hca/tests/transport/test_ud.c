@@ -130,6 +130,30 @@ static void wqe_has_to_fit_the_capability(void **state)
 	assert_int_equal(sent_at(0, 3), CQE_REQ_ERR);
 }
 
+/* LRH, BTH, DETH, immediate, payload with pad, ICRC; and the GRH of a packet to a group. */
+static void octets_and_kinds_of_packets_are_counted(void **state)
+{
+	static const uint8_t group[16] = { 0xff, 0x12, 0x40, 0x1b, [15] = 1 };
+	struct counters *tx = &rig.hca[0]->count, *rx = &rig.hca[1]->count;
+	struct rig_wqe w;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_datagram(99, 0x1111, NULL);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(tx->octets_tx, 8 + 12 + 8 + 4 + 100 + 4);
+	assert_int_equal(rx->octets_rx, 8 + 12 + 8 + 4 + 100 + 4);
+	assert_int_equal(tx->mcast_tx, 0);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_av(&w, 0xc005, 0xffffff, 0x1111, group);
+	wq_data(&w, buf_a, 8, key_a);
+	rig_send(0, a, w.b, w.ds);
+	rig_settle();
+	assert_int_equal(tx->mcast_tx, 1);
+	assert_int_equal(tx->mcast_octets_tx, 8 + 40 + 12 + 8 + 8 + 4);
+	assert_int_equal(tx->packets_tx, 2);
+}
+
 static void datagram_longer_than_the_mtu_of_the_port_fails(void **state)
 {
 	(void)state;
@@ -350,7 +374,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UD(receive_buffer_has_room_for_the_grh), UD(grh_is_delivered_and_checked),
 		UD(static_rate_has_to_be_offered), UD(compact_address_has_to_be_offered),
-		UD(wqe_has_to_fit_the_capability), UD(source_gid_has_to_exist),
+		UD(wqe_has_to_fit_the_capability), UD(octets_and_kinds_of_packets_are_counted),
+		UD(source_gid_has_to_exist),
 		UD(datagram_longer_than_the_mtu_of_the_port_fails),
 		UD(partitions_separate_datagrams), UD(wrong_q_key_drops_the_datagram),
 		UD(datagram_has_to_fit_qp_and_receive), UD(members_of_the_group_receive),
