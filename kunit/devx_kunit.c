@@ -113,7 +113,10 @@ static const struct right_case {
 	{ 0xa00, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
 	{ 0xb00, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_RAW_TX },
 	{ 0xb0e, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ 0xb10, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_RAW_TX },
 	{ 0xb11, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ 0xb12, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ 0xb16, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
 	{ 0xb17, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_RAW_TX },
 };
 
@@ -197,13 +200,6 @@ static const struct raw_case {
 	{ "counters of others", 0x93b, MLX5_IB_DEVX_QUERY, { { 0x18, 2 } }, MLX5_UCTX_CAP_RAW_TX },
 	{ "counters set to 0", 0x93b, MLX5_IB_DEVX_QUERY, { { 0x18, 0x80000000 } },
 	  MLX5_UCTX_CAP_RAW_TX },
-	{ "encryption key", 0xa00, MLX5_IB_DEVX_CREATE, { { 4, 0xc } }, 0 },
-	{ "sampler", 0xa00, MLX5_IB_DEVX_CREATE, { { 4, 0x20 } }, MLX5_UCTX_CAP_RAW_TX },
-	{ "flow meter", 0xa00, MLX5_IB_DEVX_CREATE, { { 4, 0x24 } }, MLX5_UCTX_CAP_RAW_TX },
-	{ "alias of a flow table", 0xa00, MLX5_IB_DEVX_CREATE, { { 4, 0xff15 } },
-	  MLX5_UCTX_CAP_RAW_TX },
-	{ "object of a type that the header does not have", 0xa00, MLX5_IB_DEVX_CREATE,
-	  { { 4, 0x46 } }, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
 };
 
 KUNIT_ARRAY_PARAM_DESC(raw, raw_cases, name);
@@ -215,6 +211,50 @@ static void privileged_fields_need_their_right(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, check(in, c->use, c->right), 0);
 	KUNIT_EXPECT_EQ(test, check(in, c->use, ALL_RIGHTS & ~c->right), c->right ? -EPERM : 0);
+}
+
+/* Types of general objects, and the right that the creation of an object needs. */
+static const struct type_case {
+	const char *name;
+	u16 type;
+	u32 right;
+} type_cases[] = {
+	{ "encryption key", 0xc, 0 },
+	{ "GENEVE option", 0xb, MLX5_UCTX_CAP_RAW_TX },
+	{ "match definer", 0x18, MLX5_UCTX_CAP_RAW_TX },
+	{ "sampler", 0x20, MLX5_UCTX_CAP_RAW_TX },
+	{ "header modify argument", 0x23, MLX5_UCTX_CAP_RAW_TX },
+	{ "flow meter ASO", 0x24, MLX5_UCTX_CAP_RAW_TX },
+	{ "first hit ASO", 0x25, MLX5_UCTX_CAP_RAW_TX },
+	{ "conntrack ASO", 0x31, MLX5_UCTX_CAP_RAW_TX },
+	{ "STC", 0x40, MLX5_UCTX_CAP_RAW_TX },
+	{ "RTC", 0x41, MLX5_UCTX_CAP_RAW_TX },
+	{ "STE", 0x42, MLX5_UCTX_CAP_RAW_TX },
+	{ "header modify pattern", 0x43, MLX5_UCTX_CAP_RAW_TX },
+	{ "alias of a flow table", 0xff15, MLX5_UCTX_CAP_RAW_TX },
+	{ "SW ICM", 0x8, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "virtio queue", 0xd, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "IPsec", 0x13, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "virtio counters", 0x1c, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "MACsec", 0x27, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "page track", 0x46, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "internal KEK", 0x47, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "RDMA control", 0x53, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "PCIe congestion event", 0x58, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "unknown type", 0x7fff, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+};
+
+KUNIT_ARRAY_PARAM_DESC(type, type_cases, name);
+
+static void general_object_needs_the_right_of_its_type(struct kunit *test)
+{
+	const struct type_case *c = test->param_value;
+	const struct golden type[MAX_GOLDEN] = { { 4, c->type } };
+	u32 *in = new_command(test, 0xa00, type);
+
+	KUNIT_EXPECT_EQ(test, check(in, MLX5_IB_DEVX_CREATE, c->right), 0);
+	KUNIT_EXPECT_EQ(test, check(in, MLX5_IB_DEVX_CREATE, ALL_RIGHTS & ~c->right),
+			c->right ? -EPERM : 0);
 }
 
 /* The driver itself sends these commands when a process destroys a handle. */
@@ -682,6 +722,7 @@ static struct kunit_case devx_cases[] = {
 	KUNIT_CASE(only_listed_general_commands_are_allowed),
 	KUNIT_CASE(privileged_commands_need_their_right),
 	KUNIT_CASE_PARAM(privileged_fields_need_their_right, raw_gen_params),
+	KUNIT_CASE_PARAM(general_object_needs_the_right_of_its_type, type_gen_params),
 	KUNIT_CASE(commands_that_destroy_are_for_the_driver_only),
 	KUNIT_CASE_PARAM(destroy_command_names_the_created_object, object_gen_params),
 	KUNIT_CASE_PARAM(command_names_its_object_and_no_other, object_gen_params),

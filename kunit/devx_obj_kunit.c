@@ -298,6 +298,26 @@ static void flow_table_needs_the_raw_tx_right(struct kunit *test)
 	close_user(user);
 }
 
+/* apu_cq: the CQ is on an APU element, and not on an event queue. */
+static void cq_on_an_apu_element_needs_the_capability(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mock *mock = user->mock;
+
+	mock->num_commands = 0;
+	start(user, MLX5_CMD_OP_CREATE_CQ);
+	put(user, 0x10, 0x01000000);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(create(user)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	MOCK_SET_CAP(&mock->dev->caps, apu, 1);
+	mock->refuse = 1;
+	start(user, MLX5_CMD_OP_CREATE_CQ);
+	put(user, 0x10, 0x01000000);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(create(user)), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	close_user(user);
+}
+
 /* Firmware refuses to destroy a DC target that is not drained. */
 static void dc_target_is_drained_before_its_destruction(struct kunit *test)
 {
@@ -579,6 +599,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE_PARAM(command_must_name_the_object_of_its_handle, kind_gen_params),
 	KUNIT_CASE(context_without_a_user_id_sends_nothing),
 	KUNIT_CASE(flow_table_needs_the_raw_tx_right),
+	KUNIT_CASE(cq_on_an_apu_element_needs_the_capability),
 	KUNIT_CASE(dc_target_is_drained_before_its_destruction),
 	KUNIT_CASE(umem_command_describes_the_pinned_memory),
 	KUNIT_CASE(umem_with_an_impossible_page_size_is_refused),

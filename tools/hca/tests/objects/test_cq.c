@@ -468,7 +468,7 @@ struct create {
 	unsigned int log, pg_off, sz, period_mode;
 	size_t npas;
 	uint16_t uid;
-	bool reserved;
+	bool reserved, apu;
 };
 
 static uint8_t create(const struct create *p)
@@ -486,6 +486,7 @@ static uint8_t create(const struct create *p)
 	IFC_SET64(cqc, c, dbr_addr, p->dbr);
 	IFC_SET(cqc, c, reserved_at_e0, p->reserved);
 	IFC_SET(cqc, c, cq_period_mode, p->period_mode);
+	IFC_SET(cqc, c, apu_cq, p->apu);
 	for (i = 0; i < p->npas; i++)
 		put_be64(IFC_ADDR(create_cq_in, in, pas) + 8 * i, p->pa + 4096 * i);
 	return rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, p->uid, in, len, out, sizeof(out));
@@ -556,6 +557,9 @@ static void test_create_refuses_invalid_contexts(void **state)
 	assert_int_equal(create(&p), ST_BAD_PARAM);
 	p = good;
 	p.reserved = true;
+	assert_int_equal(create(&p), ST_BAD_PARAM);
+	p = good;
+	p.apu = true;		/* there are no APU elements */
 	assert_int_equal(create(&p), ST_BAD_PARAM);
 	p = good;
 	p.log = 17;

@@ -610,6 +610,84 @@ TEST(flow_tables_need_net_raw)
 	uv_close(&uv);
 }
 
+/*
+ * Create a general object of a type that the device does not have; true if the command has reached
+ * firmware, which refuses it.
+ */
+static bool firmware_refuses_type(struct uv *uv, uint16_t type)
+{
+	struct devx_cmd cmd;
+	uint32_t handle;
+
+	if (hca_expect("refuse 0xa00 BAD_PARAM_ERR 1"))
+		return false;
+	devx_start(&cmd, DEVX_CREATE_GENERAL_OBJECT);
+	devx_put(&cmd, 4, type);
+	return devx_refused_by_firmware(&cmd, devx_create(uv->fd, &cmd, &handle));
+}
+
+/* RTC, STC and STE, the header modify argument and pattern, and the ASO of connection tracking. */
+TEST(steering_objects_need_no_more_than_net_raw)
+{
+	static const uint16_t types[] = { 0x41, 0x40, 0x42, 0x23, 0x43, 0x18, 0x31 };
+	struct uv uv;
+	size_t i;
+
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	ASSERT_EQ(0, drop_capability(CAP_SYS_RAWIO));
+	ASSERT_EQ(0, uv_open_devx(&uv));
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		EXPECT_TRUE(firmware_refuses_type(&uv, types[i])) TH_LOG("type 0x%x", types[i]);
+	uv_close(&uv);
+}
+
+/* Commands that affect other users, whatever object they name. */
+TEST(commands_with_effect_on_others_need_a_right)
+{
+	static const uint16_t opcodes[] = { 0xb10, 0xb12, 0xb16 };
+	struct devx_cmd cmd;
+	struct uv uv;
+	size_t i;
+
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib leaves the decision to firmware");
+	ASSERT_EQ(0, drop_capability(CAP_NET_RAW));
+	ASSERT_EQ(0, drop_capability(CAP_SYS_RAWIO));
+	ASSERT_EQ(0, uv_open_devx(&uv));
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		devx_start(&cmd, opcodes[i]);
+		EXPECT_EQ(-EPERM, devx_general(uv.fd, &cmd)) TH_LOG("command 0x%x", opcodes[i]);
+	}
+	uv_close(&uv);
+}
+
+TEST(cq_on_an_apu_element_is_refused)
+{
+	uint32_t handle, eqn;
+	struct devx_cmd cmd;
+	struct uv uv;
+	int ret;
+
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	ASSERT_EQ(0, uv_open_devx(&uv));
+	if (!driver_is("bluebell"))
+		ASSERT_EQ(0, hca_expect("refuse 0x400 BAD_PARAM_ERR 1"));
+	/* mlx5_core looks for the event queue, before the command is sent. */
+	ASSERT_EQ(0, devx_query_eqn(uv.fd, 0, &eqn));
+	devx_start(&cmd, DEVX_CREATE_CQ);
+	devx_put(&cmd, 0x10, 1 << 24);			/* apu_cq */
+	devx_put(&cmd, 0x24, eqn);
+	ret = devx_create(uv.fd, &cmd, &handle);
+	/* mlx5_ib leaves the decision to firmware. */
+	EXPECT_TRUE(driver_is("bluebell") ? ret == -EOPNOTSUPP :
+					    devx_refused_by_firmware(&cmd, ret)) TH_LOG("%d", ret);
+	uv_close(&uv);
+}
+
 /* Bring a UD queue pair of verbs to INIT by a command of the process; returns as devx_modify(). */
 static int init_with_qkey(struct uv *uv, uint32_t qkey)
 {

@@ -45,6 +45,16 @@ static bool devx_cq_has_eq(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 	       !MLX5_GET(create_cq_in, in, cq_context.apu_cq);
 }
 
+/* Firmware without APU elements may ignore the bit, and put the CQ on an event queue. */
+static int devx_check_apu(const struct mlx5_ib_dev *dev, const struct mlx5_ib_devx_cmd *cmd,
+			  const void *in)
+{
+	if (cmd->opcode != MLX5_CMD_OP_CREATE_CQ || devx_cq_has_eq(cmd, in) ||
+	    MLX5_CAP_GEN(dev->mdev, apu))
+		return 0;
+	return refuse(-EOPNOTSUPP, "CREATE_CQ on an APU element, which the device does not have");
+}
+
 /*
  * An access through a key over other keys may reach a paged region and fault there. The device then
  * names the outer key, so the handler of page faults has to find the outer key in its table.
@@ -253,9 +263,9 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool
  *
  * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
  * -EINVAL for a command that creates no object, is too short, or names an unknown event queue;
- * -EPERM for a command that the process has no right to; -ENOMEM, also if the user has as many
- * objects of the kind as a user can have; or the errno of a command that
- * could not be sent.
+ * -EPERM for a command that the process has no right to; -EOPNOTSUPP for a CQ on an APU element, if
+ * the device has none; -ENOMEM, also if the user has as many objects of the kind as a user can
+ * have; or the errno of a command that could not be sent.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
@@ -268,6 +278,8 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	err = mlx5_ib_devx_check(context, in, in_len, MLX5_IB_DEVX_CREATE, &cmd);
 	if (!err)
 		err = mlx5_ib_devx_check_create(cmd, in, in_len, out_len);
+	if (!err)
+		err = devx_check_apu(dev, cmd, in);
 	if (!err)
 		err = mlx5_ib_devx_use_umem(cmd, in, in_len);
 	if (err)

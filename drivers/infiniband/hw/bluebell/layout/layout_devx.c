@@ -383,10 +383,13 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	GENERAL(SYNC_STEERING, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(QUERY_VHCA_STATE),
 	GENERAL(MODIFY_VHCA_STATE, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
-	GENERAL(PSP_GEN_SPI),
+	/* Each SPI is taken from the port's until the master key is rotated. */
+	GENERAL(PSP_GEN_SPI, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(PSP_ROTATE_KEY, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
-	GENERAL(SYNC_CRYPTO),
-	GENERAL(ALLOW_OTHER_VHCA_ACCESS),
+	/* Waits for the requests of all users that use encryption keys. */
+	GENERAL(SYNC_CRYPTO, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
+	/* Names an object by its type and number, without a handle. */
+	GENERAL(ALLOW_OTHER_VHCA_ACCESS, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	GENERAL(GENERATE_WQE, .rights = MLX5_UCTX_CAP_RAW_TX),
 	{ .opcode = MLX5_CMD_OPCODE_QUERY_VUID, .use = MLX5_IB_DEVX_GENERAL },
 };

@@ -74,15 +74,33 @@ static bool devx_is_denied(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
 	return false;
 }
 
-/* An object of an unknown type may be any resource of the device, so it needs CAP_SYS_RAWIO. */
+/* Types of general objects that mlx5_ifc.h does not have; the numbers are those of rdma-core. */
+enum {
+	DEVX_TYPE_FIRST_HIT_ASO = 0x25,
+	DEVX_TYPE_CONNTRACK_ASO = 0x31,
+};
+
+/*
+ * Objects of flow steering need CAP_NET_RAW, as flow tables do: DPDK and Open vSwitch run with it.
+ * An object of another type may be any resource of the device, so it needs CAP_SYS_RAWIO.
+ */
 static u32 devx_rights_for_type(u32 type)
 {
 	switch (type) {
 	case MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY:
 		return 0;
+	case MLX5_OBJ_TYPE_GENEVE_TLV_OPT:
+	case MLX5_OBJ_TYPE_MATCH_DEFINER:
+	case MLX5_OBJ_TYPE_HEADER_MODIFY_ARGUMENT:
+	case MLX5_OBJ_TYPE_STC:
+	case MLX5_OBJ_TYPE_RTC:
+	case MLX5_OBJ_TYPE_STE:
+	case MLX5_OBJ_TYPE_MODIFY_HDR_PATTERN:
 	case MLX5_GENERAL_OBJECT_TYPES_SAMPLER:
 	case MLX5_GENERAL_OBJECT_TYPES_FLOW_METER_ASO:
 	case MLX5_GENERAL_OBJECT_TYPES_FLOW_TABLE_ALIAS:
+	case DEVX_TYPE_FIRST_HIT_ASO:
+	case DEVX_TYPE_CONNTRACK_ASO:
 		return MLX5_UCTX_CAP_RAW_TX;
 	default:
 		return MLX5_UCTX_CAP_INTERNAL_DEV_RES;
