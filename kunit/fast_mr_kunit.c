@@ -119,6 +119,23 @@ static void adjacent_pieces_are_merged(struct kunit *test)
 	free_region(test, r);
 }
 
+/* Keys over other keys are filled by UMR only. */
+static void pieces_need_umr_of_indirect_keys(struct kunit *test)
+{
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, MAX_SG);
+	struct ib_mr *mr;
+
+	KUNIT_EXPECT_NE(test, mlx5_ib_max_fast_reg(&r->mock->dev->caps, true), 0);
+	MOCK_SET_CAP(&r->mock->dev->caps, umr_indirect_mkey_disabled, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_max_fast_reg(&r->mock->dev->caps, true), 0);
+	KUNIT_EXPECT_NE(test, mlx5_ib_max_fast_reg(&r->mock->dev->caps, false), 0);
+	r->mock->num_commands = 0;
+	mr = mlx5_ib_alloc_mr(&r->pd.ibpd, IB_MR_TYPE_SG_GAPS, MAX_SG);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mr), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, r->mock->num_commands, 0);
+	free_region(test, r);
+}
+
 static void merged_piece_fits_its_byte_count(struct kunit *test)
 {
 	static const struct part list[] = {
@@ -241,6 +258,7 @@ static void page_size_changes_only_if_the_device_can(struct kunit *test)
 
 static struct kunit_case fast_mr_cases[] = {
 	KUNIT_CASE(adjacent_pieces_are_merged),
+	KUNIT_CASE(pieces_need_umr_of_indirect_keys),
 	KUNIT_CASE(merged_piece_fits_its_byte_count),
 	KUNIT_CASE(entry_that_is_longer_than_a_piece_is_cut),
 	KUNIT_CASE(mapping_may_end_within_an_entry),

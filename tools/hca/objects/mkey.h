@@ -102,6 +102,12 @@ static inline bool mkey_mtt_misaligned(const struct mkey *mk, uint64_t mtt)
 	return mtt & ((1ull << mk->log_page) - 1) & ~(MTT_ACCESS | MTT_RESERVED);
 }
 
+/* A key over other keys. */
+static inline bool mkey_is_indirect(const struct mkey *mk)
+{
+	return mk->mode == MKM_KLM || mk->mode == MKM_KSM;
+}
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 struct mkey *mkey_find(struct hca *hca, uint32_t key);

@@ -19,11 +19,6 @@
  */
 #define MKEY_MAX_STEPS	(1u << 20)
 
-static bool mkey_mode_indirect(uint8_t mode)
-{
-	return mode == MKM_KLM || mode == MKM_KSM;
-}
-
 enum xfer_dir { XFER_CHECK, XFER_READ, XFER_WRITE, XFER_PTR };
 
 struct xfer {
@@ -298,7 +293,7 @@ static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64
 	res = xfer_allowed(x, mk, va, len, access);
 	if (res != MK_OK)
 		return res;
-	if (mkey_mode_indirect(mk->mode) && depth >= MKEY_MAX_DEPTH)
+	if (mkey_is_indirect(mk) && depth >= MKEY_MAX_DEPTH)
 		return MK_BAD_KEY;
 	switch (mk->mode) {
 	case MKM_PA:

@@ -145,8 +145,8 @@ static const char *umr_not_offered(struct hca *hca, const struct umr *u)
  * Check that this queue pair may change this key in this way. Returns NULL or the reason for the
  * refusal.
  */
-static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, const struct umr *u,
-				 uint32_t key)
+static const char *umr_forbidden(struct hca *hca, const struct qp *qp, const struct mkey *mk,
+				 const struct umr *u, uint32_t key)
 {
 	bool frees = u->mask & MASK_FREE && IFC_GET(mkc, u->ctx, free);
 
@@ -156,6 +156,8 @@ static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, con
 		return "the key does not exist";
 	if (!mk->umr_en)
 		return "the key does not allow UMR";
+	if (mkey_is_indirect(mk) && hca_cap_gen(hca, umr_indirect_mkey_disabled))
+		return "UMR may not change a key over other keys";
 	if (!umr_privileged(qp) && mk->pdn != qp->pdn)
 		return "the key is of another PD";
 	/* A request that sets the length may give fewer entries than the key has. */
@@ -392,7 +394,7 @@ enum cqe_error umr_execute(struct hca *hca, const struct qp *qp, const struct se
 	if (!why && umr_privileged(qp) && inject_umr(hca->inject))
 		why = UMR_INJECTED;
 	if (!why)
-		why = umr_forbidden(qp, mk, &u, w->imm);
+		why = umr_forbidden(hca, qp, mk, &u, w->imm);
 	if (!why)
 		why = umr_change(hca, qp, mk, &u);
 	if (!why) {

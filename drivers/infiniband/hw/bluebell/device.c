@@ -175,7 +175,8 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	device_fill_mcast_limits(mdev, props);
 	device_fill_atomics(dev, props);
 	props->device_cap_flags = device_cap_flags(dev);
-	props->kernel_cap_flags = IBK_SG_GAPS_REG;
+	if (mlx5_ib_max_fast_reg(&dev->caps, true))
+		props->kernel_cap_flags |= IBK_SG_GAPS_REG;
 	if (MLX5_CAP_GEN(mdev, block_lb_mc))
 		props->kernel_cap_flags |= IBK_BLOCK_MULTICAST_LOOPBACK;
 	props->max_mr_size = ~0ULL;

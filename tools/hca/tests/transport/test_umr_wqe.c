@@ -59,6 +59,20 @@ static void umr_binds_no_window_without_the_capability(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
+static void umr_of_an_indirect_key_can_be_disabled(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca[1]->cap[CAP_GENERAL], umr_indirect_mkey_disabled, 1);
+	umr_wqe(&w, mk, 0x80 | 0x20, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_B, 0, CQE_REQ_ERR, SYND_MW_BIND);
+	assert_true(mk->free);
+}
+
 static void umr_binds_a_window(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
@@ -474,7 +488,8 @@ static void send_with_invalidate_invalidates_the_key(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RC(umr_binds_no_window_without_the_capability), RC(umr_binds_a_window),
+		RC(umr_binds_no_window_without_the_capability),
+		RC(umr_of_an_indirect_key_can_be_disabled), RC(umr_binds_a_window),
 		RC(umr_holds_the_bound_region), RC(umr_does_not_hold_regions_of_other_pds),
 		RC(umr_needs_umr_en), RC(umr_stays_in_its_pd), RC(umr_must_fit_the_key),
 		RC(umr_of_a_part_needs_the_offset_flag),

@@ -378,6 +378,17 @@ static int access_pieces(struct rig *rig, unsigned int first, unsigned int n, un
 	return 0;
 }
 
+/* A device without them must not give a region that the first work request cannot open. */
+static int test_gaps_refused(struct rig *rig)
+{
+	if (rig->dev->attrs.kernel_cap_flags & IBK_SG_GAPS_REG)
+		LACKS("the device has regions over memory with gaps");
+	rig->mr = ib_alloc_mr(rig->pd, IB_MR_TYPE_SG_GAPS, MOST_PIECES);
+	EXPECT_EQ(-EOPNOTSUPP, PTR_ERR_OR_ZERO(rig->mr));
+	rig->mr = NULL;
+	return 0;
+}
+
 static int test_gaps(struct rig *rig)
 {
 	unsigned int n = ARRAY_SIZE(pieces), len = pieces_bytes(0, n);
@@ -509,6 +520,7 @@ const struct rig_test memory_tests[] = {
 	{ "rc_local_invalidate", test_local_invalidate, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_remote_invalidate", test_remote_invalidate, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_rights", test_rights, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "gaps_refused", test_gaps_refused, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "gaps_write_and_read", test_gaps, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "gaps_local", test_gaps_local, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "gaps_limits", test_gaps_limits, IB_QPT_RC, IB_POLL_DIRECT },

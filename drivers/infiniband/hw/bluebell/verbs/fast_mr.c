@@ -181,12 +181,14 @@ static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max
  * @caps: what the device can do
  * @gaps: the entries are pieces of any length, not pages
  *
- * Return: the number.
+ * Return: the number; 0 for pieces if UMR cannot fill keys over other keys.
  */
 u32 mlx5_ib_max_fast_reg(const struct mlx5_ib_caps *caps, bool gaps)
 {
 	if (!gaps)
 		return MAX_LIST_MTTS;
+	if (MLX5_CAP_GEN(caps->mdev, umr_indirect_mkey_disabled))
+		return 0;
 	return min(MAX_LIST_MTTS / MTTS_PER_KLM,
 		   BIT(MLX5_CAP_GEN(caps->mdev, log_max_klm_list_size)));
 }
@@ -200,7 +202,8 @@ u32 mlx5_ib_max_fast_reg(const struct mlx5_ib_caps *caps, bool gaps)
  * Implements ib_alloc_mr() with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): the key is
  * free, and requests of queue pairs in the domain may fill it. May sleep.
  *
- * Return: the region, or an ERR_PTR: -EOPNOTSUPP for another type; -EINVAL for no entries or too
+ * Return: the region, or an ERR_PTR: -EOPNOTSUPP for another type, or for pieces if UMR cannot fill
+ * keys over other keys; -EINVAL for no entries or too
  * many; -ENOMEM; or the errno of a firmware refusal.
  */
 struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
@@ -220,6 +223,9 @@ struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_n
 		return ERR_PTR(refuse(-EOPNOTSUPP,
 				      "fast registration of type %d, only MEM_REG and SG_GAPS",
 				      type));
+	if (!mlx5_ib_max_fast_reg(&dev->caps, attr.klm))
+		return ERR_PTR(refuse(-EOPNOTSUPP,
+				      "fast registration of pieces, UMR fills no keys over keys"));
 	if (!max_num_sg || max_num_sg > mlx5_ib_max_fast_reg(&dev->caps, attr.klm))
 		return ERR_PTR(refuse(-EINVAL, "region of %u %s, 1 to %u are possible", max_num_sg,
 				      attr.klm ? "pieces" : "pages",
