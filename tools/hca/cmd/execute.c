@@ -63,6 +63,15 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd)
 	return st ? st : d->handler(hca, cmd);
 }
 
+/*
+ * A test has asked for the refusal, or a driver had to ask: no capability says whether firmware has
+ * an agent for performance management.
+ */
+static bool refusal_is_expected(const struct cmd *cmd)
+{
+	return cmd->syndrome == WHY_INJECTED || cmd->syndrome == WHY_MAD_NO_PERFORMANCE_AGENT;
+}
+
 static void trace_cmd_half(FILE *f, const char *half, const char *strct, const uint8_t *p,
 			   size_t len)
 {
@@ -124,7 +133,7 @@ uint8_t cmd_execute(struct hca *hca, const uint8_t *in, size_t in_len, uint8_t *
 	cmd_count(hca, cmd.opcode);
 	if (status) {
 		hca->count.cmds_failed++;
-		if (cmd.syndrome != WHY_INJECTED)
+		if (!refusal_is_expected(&cmd))
 			expect_incident(hca->expect, INCIDENT_REFUSE, cmd.opcode, status,
 					refusal_name(cmd.syndrome), cmd.why);
 		memset(out, 0, out_len);

@@ -50,6 +50,9 @@ struct profile {
 	uint16_t pkey[PROFILE_PKEYS];	/* first entries of the P_Key table; 0: not used */
 	unsigned int gids;		/* entries of the GID table that are used */
 	unsigned int mtu;		/* of the port, bytes */
+	unsigned int virtual_functions;	/* that have a vport; none of them is on the PCI bus */
+	unsigned int vport_speed;	/* to which the vport is limited, in 100 Mb/s; 0: not at all */
+	bool no_performance_agent;	/* MAD_IFC has no agent for performance management */
 	bool subnet_manager;		/* of the fabric; false: a host's configures the ports */
 	bool refuse_busy_uars;		/* DEALLOC_UAR fails while queues use the UAR */
 	bool one_clock;			/* qpc.ts_format is reserved: queue pairs have one clock */

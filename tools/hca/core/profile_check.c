@@ -293,6 +293,15 @@ static int profile_check_port(const struct profile *p, char *why, size_t len)
 				      p->pkey[0]);
 	if (!p->gids || p->gids > gids)
 		return profile_refuse(why, len, "gids is %u, must be from 1 to %u", p->gids, gids);
+	if (p->virtual_functions > 127)
+		return profile_refuse(why, len, "virtual_functions is %u, at most 127 are possible",
+				      p->virtual_functions);
+	if (p->virtual_functions && !cap_gen(p, "vport_group_manager"))
+		return profile_refuse(why, len,
+				      "there are virtual_functions, but vport_group_manager is 0");
+	if (p->vport_speed > 0xffff)
+		return profile_refuse(why, len, "vport_speed is %u, the field has 16 bits",
+				      p->vport_speed);
 	if (!is_pow2(p->mtu) || p->mtu < 256 || p->mtu > 4096)
 		return profile_refuse(why, len, "mtu is %u, must be 256, 512, 1024, 2048 or 4096",
 				      p->mtu);

@@ -118,6 +118,7 @@ static bool *profile_bool(struct profile *p, const char *key)
 		{ "no_write_combining", &p->no_write_combining }, { "one_clock", &p->one_clock },
 		{ "cycle_numbers", &p->cycle_numbers },
 		{ "subnet_manager", &p->subnet_manager },
+		{ "no_performance_agent", &p->no_performance_agent },
 	};
 	unsigned int i;
 
@@ -150,6 +151,8 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 		{ "initializing_ms", &p->initializing_ms },
 		{ "log_min_ack_timeout", &p->log_min_ack_timeout },
 		{ "max_translation_mb", &p->max_translation_mb },
+		{ "virtual_functions", &p->virtual_functions },
+		{ "vport_speed", &p->vport_speed },
 	};
 	const struct { const char *name; char *to; size_t size; } strs[] = {
 		{ "name", p->name, sizeof(p->name) }, { "psid", p->psid, sizeof(p->psid) },

@@ -67,6 +67,9 @@
 	R(0x040e, MAD_M_KEY)				\
 	R(0x040f, MCAST_GROUPS)				\
 	R(0x0410, MCAST_MEMBERS)			\
+	R(0x0411, MAD_NO_PERFORMANCE_AGENT)		\
+	R(0x0412, VPORT_FIELD)				\
+	R(0x0413, VPORT_NO_COUNTERS)			\
 	/* event queues */				\
 	R(0x0501, EQ_RESERVED_FIELD)			\
 	R(0x0502, EQ_SIZE)				\

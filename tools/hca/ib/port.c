@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "address.h"
 #include "caps.h"
@@ -203,6 +204,7 @@ static void port_restart(struct hca *hca)
 	pthread_mutex_lock(&hca->attr_lock);
 	port->cap_mask1 = MAD_CAP_MASK;
 	port->admin_down = false;
+	memset(port->vf, 0, sizeof(port->vf));
 	port_attrs_init(&port->attrs, mtu_code(hca->profile->mtu));
 	if (fabric_managed(hca->fabric))
 		port->attrs.sm_lid = SWITCH_LID;

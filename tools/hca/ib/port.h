@@ -18,8 +18,17 @@
 struct hca;
 struct hca_module;
 
+#define PORT_MAX_VFS	127
+
+/* The vport of a virtual function: what the function that manages it has set. */
+struct vf_vport {
+	uint64_t node_guid, port_guid;
+	uint8_t policy;			/* enum vport_policy */
+};
+
 /* Changed by the HCA's thread, with its attr_lock: the switch's agents read all of this. */
 struct port {
+	struct vf_vport vf[PORT_MAX_VFS];
 	char node_desc[64];
 	uint32_t cap_mask1;
 	bool admin_down;	/* the driver has taken the port down (PAOS) */
@@ -44,6 +53,12 @@ uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool wri
 			const uint8_t *in, uint8_t *out, size_t len);
 
 extern const struct cmd_desc port_reg_cmds[];
+
+/* ---- vf_vport.c ------------------------------------------------------------------------------ */
+
+uint8_t vf_vport_check(struct hca *hca, struct cmd *cmd, unsigned int vport);
+void vf_vport_query(struct hca *hca, unsigned int vport, uint8_t *ctx);
+uint8_t vf_vport_modify(struct hca *hca, struct cmd *cmd, unsigned int vport, const uint8_t *ctx);
 
 /* ---- vport.c --------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include "ifc.h"
 #include "mad.h"
 #include "port.h"
+#include "profile.h"
 #include "sma.h"
 
 /*
@@ -35,13 +36,26 @@ static uint8_t port_check_hca_vport(struct hca *hca, struct cmd *cmd, bool other
 	return port_check_vport(cmd, other, port_num);
 }
 
+/* Find the vport whose context a command names: 0 for that of this function. */
+static uint8_t vport_find(struct hca *hca, struct cmd *cmd, bool other, unsigned int number,
+			  unsigned int port_num, unsigned int *vport)
+{
+	uint8_t st = port_check_hca_vport(hca, cmd, false, port_num);
+
+	*vport = other ? number : 0;
+	if (!st && other)
+		st = vf_vport_check(hca, cmd, number);
+	return st;
+}
+
 static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
 {
+	unsigned int vport;
 	uint8_t *c = IFC_ADDR(query_hca_vport_context_out, cmd->out, hca_vport_context);
 	bool up = fabric_link(hca);
-	uint8_t st = port_check_hca_vport(hca, cmd,
-					  IFC_GET(query_hca_vport_context_in, cmd->in, other_vport),
-					  IFC_GET(query_hca_vport_context_in, cmd->in, port_num));
+	uint8_t st = vport_find(hca, cmd, IFC_GET(query_hca_vport_context_in, cmd->in, other_vport),
+				IFC_GET(query_hca_vport_context_in, cmd->in, vport_number),
+				IFC_GET(query_hca_vport_context_in, cmd->in, port_num), &vport);
 
 	if (st)
 		return st;
@@ -63,10 +77,10 @@ static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
 		port_violations(hca_cap_gen(hca, qkv), hca->count.bad_qkeys));
 	IFC_SET(hca_vport_context, c, pkey_violation_counter,
 		port_violations(hca_cap_gen(hca, pkv), hca->count.bad_pkeys));
+	if (vport)
+		vf_vport_query(hca, vport, c);
 	return ST_OK;
 }
-
-enum { VPORT_SEL_PORT_GUID = 1, VPORT_SEL_NODE_GUID = 2, VPORT_SEL_STATE_POLICY = 4 };
 
 static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
 {
@@ -74,12 +88,16 @@ static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
 	uint32_t allowed = IFC_GET(hca_vport_context, c, cap_mask1_field_select);
 	uint32_t mask = IFC_GET(hca_vport_context, c, cap_mask1);
 	struct port *port = hca->port;
-	uint8_t st = port_check_hca_vport(hca, cmd,
+	unsigned int vport;
+	uint8_t st = vport_find(hca, cmd,
 				IFC_GET(modify_hca_vport_context_in, cmd->in, other_vport),
-				IFC_GET(modify_hca_vport_context_in, cmd->in, port_num));
+				IFC_GET(modify_hca_vport_context_in, cmd->in, vport_number),
+				IFC_GET(modify_hca_vport_context_in, cmd->in, port_num), &vport);
 
 	if (st)
 		return st;
+	if (vport)
+		return vf_vport_modify(hca, cmd, vport, c);
 	if (IFC_GET(hca_vport_context, c, field_select))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_GROUP_MANAGER,
 				"only the group manager may set GUIDs and policy");
@@ -149,6 +167,7 @@ static uint8_t query_vport_state(struct hca *hca, struct cmd *cmd)
 
 	if (st)
 		return st;
+	IFC_SET(query_vport_state_out, cmd->out, max_tx_speed, hca->profile->vport_speed);
 	IFC_SET(query_vport_state_out, cmd->out, admin_state,
 		hca->port->admin_down ? VPORT_DOWN : VPORT_FOLLOWS_LINK);
 	IFC_SET(query_vport_state_out, cmd->out, state, fabric_link(hca));
@@ -159,11 +178,19 @@ static uint8_t query_vport_state(struct hca *hca, struct cmd *cmd)
 
 static uint8_t query_vport_counter(struct hca *hca, struct cmd *cmd)
 {
+	bool other = IFC_GET(query_vport_counter_in, cmd->in, other_vport);
 	const struct counters *c = &hca->count;
-	uint8_t st = port_check_vport(cmd, IFC_GET(query_vport_counter_in, cmd->in, other_vport),
+	uint8_t st = port_check_vport(cmd, false,
 				      IFC_GET(query_vport_counter_in, cmd->in, port_num));
 
-	if (st)
+	if (!hca_cap_gen(hca, vport_counters))
+		return cmd_fail(cmd, ST_BAD_OP, WHY_VPORT_NO_COUNTERS,
+				"vport_counters is not offered");
+	if (!st && other)
+		st = vf_vport_check(hca, cmd,
+				    IFC_GET(query_vport_counter_in, cmd->in, vport_number));
+	/* A virtual function has sent and received nothing. */
+	if (st || other)
 		return st;
 	COUNTER(received_errors.packets, c->packets_dropped + c->packets_corrupted);
 	COUNTER(received_ib_unicast.packets, c->packets_rx - c->mcast_rx);
@@ -184,6 +211,9 @@ static uint8_t mad_ifc(struct hca *hca, struct cmd *cmd)
 	const uint8_t *in = IFC_ADDR(mad_ifc_in, cmd->in, mad);
 	uint8_t *out = IFC_ADDR(mad_ifc_out, cmd->out, response_mad_packet);
 
+	if (hca->profile->no_performance_agent && in[OFF_CLASS] == CLASS_PERF)
+		return cmd_fail(cmd, ST_BAD_PKT, WHY_MAD_NO_PERFORMANCE_AGENT,
+				"no agent for performance management");
 	if (IFC_GET(mad_ifc_in, cmd->in, port) > 1)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
 				IFC_GET(mad_ifc_in, cmd->in, port));

@@ -237,6 +237,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"fixed-keys",
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
 		"no-ksm", "old-entities", "mapped-memory", "busy-uars", "opensm", "slow-retries",
+		"group-manager", "vf", "no-klm-umr",
 	};
 	static struct profile built_in;
 	unsigned int i;

@@ -132,6 +132,111 @@ static void only_settable_capability_mask_bits_change(void **state)
 				 16), ST_BAD_PARAM);
 }
 
+/* ---- vports of virtual functions ------------------------------------------------------------- */
+
+/* The HCA manages @n virtual functions. */
+static void manage(unsigned int n)
+{
+	rig.profile->virtual_functions = n;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], vport_group_manager, 1);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], vport_counters, 1);
+}
+
+static uint8_t query_vf(unsigned int number)
+{
+	uint8_t in[IFC_SZ(query_hca_vport_context_in)] = {};
+
+	IFC_SET(query_hca_vport_context_in, in, other_vport, 1);
+	IFC_SET(query_hca_vport_context_in, in, vport_number, number);
+	return rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+		       IFC_SZ(query_hca_vport_context_out));
+}
+
+static uint8_t modify_vf(unsigned int number, uint32_t select, uint64_t guid, unsigned int policy)
+{
+	uint8_t in[IFC_SZ(modify_hca_vport_context_in)] = {};
+	uint8_t *c = IFC_ADDR(modify_hca_vport_context_in, in, hca_vport_context);
+
+	IFC_SET(modify_hca_vport_context_in, in, other_vport, !!number);
+	IFC_SET(modify_hca_vport_context_in, in, vport_number, number);
+	IFC_SET(hca_vport_context, c, field_select, select);
+	IFC_SET(hca_vport_context, c, vport_state_policy, policy);
+	IFC_SET64(hca_vport_context, c, port_guid, guid + 1);
+	IFC_SET64(hca_vport_context, c, node_guid, guid + 2);
+	return rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out, 16);
+}
+
+static void group_manager_sets_guids_and_policies(void **state)
+{
+	const uint8_t *c = IFC_ADDR(query_hca_vport_context_out, (const uint8_t *)out,
+				    hca_vport_context);
+	uint64_t own = IFC_GET64(hca_vport_context, vport(), node_guid);
+
+	(void)state;
+	manage(2);
+	assert_int_equal(modify_vf(2, 3, 0x1234567800, 0), ST_OK);
+	assert_int_equal(query_vf(2), ST_OK);
+	assert_true(IFC_GET64(hca_vport_context, c, port_guid) == 0x1234567801);
+	assert_true(IFC_GET64(hca_vport_context, c, node_guid) == 0x1234567802);
+	assert_int_equal(IFC_GET(hca_vport_context, c, vport_state), 1);	/* policy: down */
+	assert_int_equal(modify_vf(2, 4, 0, 1), ST_OK);
+	assert_int_equal(query_vf(2), ST_OK);
+	assert_true(IFC_GET64(hca_vport_context, c, port_guid) == 0x1234567801);
+	assert_int_equal(IFC_GET(hca_vport_context, c, vport_state_policy), 1);
+	assert_int_equal(IFC_GET(hca_vport_context, c, vport_state), 4);
+	/* The link is up; the state follows it. */
+	assert_int_equal(modify_vf(2, 4, 0, 2), ST_OK);
+	assert_int_equal(query_vf(2), ST_OK);
+	assert_int_equal(IFC_GET(hca_vport_context, c, vport_state), 4);
+	fabric_set_link(rig.hca, false);
+	assert_int_equal(query_vf(2), ST_OK);
+	assert_int_equal(IFC_GET(hca_vport_context, c, vport_state), 1);
+	/* The other function, and this one, are as before. */
+	assert_int_equal(query_vf(1), ST_OK);
+	assert_true(IFC_GET64(hca_vport_context, c, node_guid) == 0);
+	assert_true(IFC_GET64(hca_vport_context, vport(), node_guid) == own);
+}
+
+static void vports_of_virtual_functions_are_the_group_managers(void **state)
+{
+	(void)state;
+	manage(2);
+	assert_int_equal(query_vf(0), ST_BAD_PARAM);
+	assert_int_equal(query_vf(3), ST_BAD_PARAM);
+	assert_int_equal(modify_vf(3, 3, 1, 0), ST_BAD_PARAM);
+	assert_int_equal(modify_vf(1, 0, 1, 0), ST_BAD_PARAM);	/* nothing */
+	assert_int_equal(modify_vf(1, 8, 1, 0), ST_BAD_PARAM);	/* unknown field */
+	assert_int_equal(modify_vf(1, 4, 1, 3), ST_BAD_PARAM);	/* unknown policy */
+	assert_int_equal(modify_vf(0, 3, 1, 0), ST_BAD_PARAM);	/* the HCA's own GUIDs */
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], vport_group_manager, 0);
+	assert_int_equal(query_vf(1), ST_BAD_PARAM);
+	assert_int_equal(modify_vf(1, 3, 1, 0), ST_BAD_PARAM);
+}
+
+static uint8_t counters(bool other, unsigned int number)
+{
+	uint8_t in[IFC_SZ(query_vport_counter_in)] = {};
+
+	IFC_SET(query_vport_counter_in, in, other_vport, other);
+	IFC_SET(query_vport_counter_in, in, vport_number, number);
+	return rig_cmd(MLX5_CMD_OP_QUERY_VPORT_COUNTER, 0, 0, in, sizeof(in), out,
+		       IFC_SZ(query_vport_counter_out));
+}
+
+static void counters_of_vports_need_the_capability(void **state)
+{
+	(void)state;
+	manage(1);
+	rig.hca->count.packets_rx = 5;
+	assert_int_equal(counters(false, 0), ST_OK);
+	assert_true(IFC_GET64(query_vport_counter_out, out, received_ib_unicast.packets) == 5);
+	assert_int_equal(counters(true, 1), ST_OK);
+	assert_true(IFC_GET64(query_vport_counter_out, out, received_ib_unicast.packets) == 0);
+	assert_int_equal(counters(true, 2), ST_BAD_PARAM);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], vport_counters, 0);
+	assert_int_equal(counters(false, 0), ST_BAD_OP);
+}
+
 static uint8_t gid(uint16_t index, size_t n)
 {
 	uint8_t in[IFC_SZ(query_hca_vport_gid_in)] = {};
@@ -485,6 +590,21 @@ static uint8_t mad_ifc(uint16_t op_mod, const uint8_t *mad)
 	return rig_cmd(MLX5_CMD_OP_MAD_IFC, op_mod, 0, in, sizeof(in), out, IFC_SZ(mad_ifc_out));
 }
 
+static void performance_agent_can_be_missing(void **state)
+{
+	uint8_t mad[MAD_BYTES] = {};
+
+	(void)state;
+	mad[OFF_VERSION] = 1;
+	mad[OFF_CLASS] = CLASS_PERF;
+	mad[OFF_CLASS_VERSION] = 1;
+	mad[OFF_METHOD] = METHOD_GET;
+	put_be16(mad + OFF_ATTR, 0x12);
+	assert_int_equal(mad_ifc(3, mad), ST_OK);
+	rig.profile->no_performance_agent = true;
+	assert_int_equal(mad_ifc(3, mad), ST_BAD_PKT);
+}
+
 static void mad_ifc_sets_the_port(void **state)
 {
 	const uint8_t *answer = IFC_ADDR(mad_ifc_out, (const uint8_t *)out, response_mad_packet);
@@ -514,6 +634,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(vport_context_follows_the_link), T(link_change_raises_events_once),
+		T(group_manager_sets_guids_and_policies),
+		T(vports_of_virtual_functions_are_the_group_managers),
+		T(counters_of_vports_need_the_capability), T(performance_agent_can_be_missing),
 		T(only_settable_capability_mask_bits_change), T(lid_changes_with_an_event),
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
 		T(vports_need_their_capability),
