@@ -90,6 +90,23 @@ static void completions_are_dropped_in_any_lap(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+/* The doorbell record tells the device that the slots of the destroyed queue pair are free. */
+static void destroyed_queue_pair_leaves_its_room(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
+	struct mlx5_core_cq *mcq = &k->cq.mcq;
+	u32 before = mcq->cons_index;
+	struct ib_wc wc[8];
+
+	complete_pairs(test, k, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mcq->cons_index - before, has_two_cqs(test) ? 1 : 2);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(*mcq->set_ci_db), mcq->cons_index & 0xffffff);
+	KUNIT_EXPECT_EQ(test, poll(k, 8, wc), 2);
+	KUNIT_EXPECT_EQ(test, mcq->cons_index - before, has_two_cqs(test) ? 2 : 4);
+	kernel_destroy_all(k);
+}
+
 /* The mock gives the next queue pair the number of the destroyed one. */
 static void next_queue_pair_of_the_number_gets_its_own_completions(struct kunit *test)
 {
@@ -332,6 +349,7 @@ static void request_behind_an_invalidation_is_fenced(struct kunit *test)
 static struct kunit_case kernel_queues_cases[] = {
 	KUNIT_CASE_PARAM(completions_are_dropped_in_any_lap, cqs_gen_params),
 	KUNIT_CASE_PARAM(next_queue_pair_of_the_number_gets_its_own_completions, cqs_gen_params),
+	KUNIT_CASE_PARAM(destroyed_queue_pair_leaves_its_room, cqs_gen_params),
 	KUNIT_CASE_PARAM(unpolled_completions_are_not_for_the_next_queue_pair, cqs_gen_params),
 	KUNIT_CASE_PARAM(reset_queue_pair_starts_empty, cqs_gen_params),
 	KUNIT_CASE(failed_device_calls_the_consumer_of_either_cq),

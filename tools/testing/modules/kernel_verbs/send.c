@@ -426,6 +426,41 @@ static int test_numbers_used_again(struct rig *rig)
 	return err;
 }
 
+/*
+ * A consumer that destroys a queue pair need not poll its completions first. The room that they
+ * took is free for the next queue pairs: the queue has fewer entries than they complete together.
+ */
+static int destroy_unpolled(struct rig *rig)
+{
+	struct ib_sge sge = rig_sge(rig, 0, 0, 8);
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1,
+	};
+	struct ib_qp_attr init = { .qp_state = IB_QPS_INIT, .port_num = 1 };
+	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
+	struct ib_qp *qp = rig_make_qp(rig, IB_QPT_RC, rig->cq[0]);
+	int i, err;
+
+	TRY(PTR_ERR_OR_ZERO(qp));
+	err = rig_modify(qp, init, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS) ?:
+	      rig_modify(qp, error, 0);
+	for (i = 0; i < MAX_WR && !err; i++)
+		err = ib_post_send(qp, &wr, NULL);
+	/* The device flushes the requests meanwhile. */
+	msleep(20);
+	return ib_destroy_qp(qp) ?: err;
+}
+
+static int test_destroyed_leave_room(struct rig *rig)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4 * CQ_ENTRIES / MAX_WR; i++)
+		TRY(destroy_unpolled(rig));
+	EXPECT(rig_idle(rig));
+	return test_send(rig);
+}
+
 const struct rig_test send_tests[] = {
 	{ "rc_send", test_send, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_send_imm", test_send_imm, IB_QPT_RC, IB_POLL_DIRECT },
@@ -439,6 +474,7 @@ const struct rig_test send_tests[] = {
 	{ "rc_local_error", test_local_error, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_reset", test_reset, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_destroy", test_destroy, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_destroyed_leave_room", test_destroyed_leave_room, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_numbers_used_again", test_numbers_used_again, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "uc_send", test_send, IB_QPT_UC, IB_POLL_DIRECT },
 	{ "uc_send_imm", test_send_imm, IB_QPT_UC, IB_POLL_DIRECT },

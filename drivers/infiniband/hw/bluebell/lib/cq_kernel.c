@@ -334,25 +334,41 @@ int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs)
 	return 0;
 }
 
+static bool kcq_is_of(const struct mlx5_cqe64 *cqe, const struct mlx5_ib_wqs *wqs)
+{
+	return mlx5_ib_cqe_kind(cqe) != MLX5_IB_CQE_OTHER && mlx5_ib_cqe_qpn(cqe) == wqs->qpn;
+}
+
 /*
- * Turn the completions of a queue pair that nobody has read into completions of no request. The
- * device counts CQEs, so none can be taken out. The slots of a shared receive queue are given back,
- * because other queue pairs use the queue, too.
+ * Take the completions of a queue pair that nobody has read out of the ring. Other completions move
+ * to the newest slots that become free, in their order, so that the oldest slots are free for the
+ * device: the next queue pairs on the CQ count on the room that this one had. The slots of a shared
+ * receive queue are given back, because other queue pairs use the queue, too.
  */
 static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 {
-	u32 index = kcq->ring.mcq->cons_index;
-	enum mlx5_ib_cqe_kind kind;
+	struct mlx5_core_cq *mcq = kcq->ring.mcq;
+	u32 index = mcq->cons_index, freed = 0;
 	struct mlx5_cqe64 *cqe;
 
-	for (; (cqe = mlx5_ib_cq_ring_peek(&kcq->ring, index)); index++) {
-		kind = mlx5_ib_cqe_kind(cqe);
-		if (kind == MLX5_IB_CQE_OTHER || mlx5_ib_cqe_qpn(cqe) != wqs->qpn)
+	while (mlx5_ib_cq_ring_peek(&kcq->ring, index))
+		index++;
+	while (index-- != mcq->cons_index) {
+		cqe = mlx5_ib_cq_ring_peek(&kcq->ring, index);
+		if (!kcq_is_of(cqe, wqs)) {
+			mlx5_ib_cq_ring_move(&kcq->ring, index, index + freed);
 			continue;
-		if (kind == MLX5_IB_CQE_RECV && wqs->srq)
+		}
+		if (mlx5_ib_cqe_kind(cqe) == MLX5_IB_CQE_RECV && wqs->srq)
 			mlx5_ib_srq_ring_complete(wqs->srq, be16_to_cpu(cqe->wqe_counter));
-		cqe->op_own = MLX5_CQE_RESIZE_CQ << 4 | (cqe->op_own & MLX5_CQE_OWNER_MASK);
+		freed++;
 	}
+	if (!freed)
+		return;
+	WRITE_ONCE(mcq->cons_index, mcq->cons_index + freed);
+	/* The device may write to the slots once the doorbell record says that they are free. */
+	dma_wmb();
+	mlx5_cq_set_ci(mcq);
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 
 #include <linux/mlx5/device.h>
+#include <linux/string.h>
 
 #include "lib/buf.h"
 #include "lib/cq_ring.h"
@@ -70,4 +71,24 @@ struct mlx5_cqe64 *mlx5_ib_cq_ring_peek(const struct mlx5_ib_cq_ring *ring, u32 
 	/* The rest of the CQE is valid once its owner bit is ours. */
 	dma_rmb();
 	return cqe;
+}
+
+/**
+ * mlx5_ib_cq_ring_move - move a completion to a later slot, whose completion has been dealt with
+ * @ring: the entries
+ * @from: number of completions that come before this one
+ * @to: the same, when the function returns
+ *
+ * The slot keeps its owner bit. The last byte is written at once, because callers look at it
+ * without a lock. Any context.
+ */
+void mlx5_ib_cq_ring_move(const struct mlx5_ib_cq_ring *ring, u32 from, u32 to)
+{
+	struct mlx5_cqe64 *src = ring_cqe(ring, from), *dst = ring_cqe(ring, to);
+
+	if (from == to)
+		return;
+	memcpy(dst, src, offsetof(struct mlx5_cqe64, op_own));
+	WRITE_ONCE(dst->op_own, (src->op_own & ~MLX5_CQE_OWNER_MASK) |
+				(dst->op_own & MLX5_CQE_OWNER_MASK));
 }

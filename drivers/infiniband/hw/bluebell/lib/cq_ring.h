@@ -26,6 +26,7 @@ struct mlx5_ib_cq_ring {
 int mlx5_ib_cq_ring_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_cq_ring *ring,
 			  struct mlx5_core_cq *mcq, struct mlx5_ib_queue_mem *mem, u8 log_cqes);
 struct mlx5_cqe64 *mlx5_ib_cq_ring_peek(const struct mlx5_ib_cq_ring *ring, u32 index);
+void mlx5_ib_cq_ring_move(const struct mlx5_ib_cq_ring *ring, u32 from, u32 to);
 
 /**
  * mlx5_ib_cq_ring_next - the next completion
