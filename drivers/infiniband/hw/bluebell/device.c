@@ -177,6 +177,8 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	props->device_cap_flags = device_cap_flags(dev);
 	if (mlx5_ib_max_fast_reg(&dev->caps, true))
 		props->kernel_cap_flags |= IBK_SG_GAPS_REG;
+	if (mlx5_core_is_vf(mdev))
+		props->kernel_cap_flags |= IBK_VIRTUAL_FUNCTION;
 	if (MLX5_CAP_GEN(mdev, block_lb_mc))
 		props->kernel_cap_flags |= IBK_BLOCK_MULTICAST_LOOPBACK;
 	props->max_mr_size = ~0ULL;

@@ -44,6 +44,12 @@ const struct ib_device_ops mlx5_ib_dev_ops = {
 	.query_pkey = mlx5_ib_query_pkey,
 	.process_mad = mlx5_ib_process_mad,
 
+	.get_vf_config = mlx5_ib_get_vf_config,
+	.get_vf_guid = mlx5_ib_get_vf_guid,
+	.get_vf_stats = mlx5_ib_get_vf_stats,
+	.set_vf_guid = mlx5_ib_set_vf_guid,
+	.set_vf_link_state = mlx5_ib_set_vf_link_state,
+
 	.alloc_ucontext = mlx5_ib_alloc_ucontext,
 	.dealloc_ucontext = mlx5_ib_dealloc_ucontext,
 	.disassociate_ucontext = mlx5_ib_disassociate_ucontext,

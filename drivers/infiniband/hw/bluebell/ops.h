@@ -41,8 +41,21 @@ int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
 int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr);
 int mlx5_ib_fill_stat_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
 
+/* vf.c */
+int mlx5_ib_get_vf_config(struct ib_device *ibdev, int vf, u32 port, struct ifla_vf_info *info);
+int mlx5_ib_get_vf_guid(struct ib_device *ibdev, int vf, u32 port, struct ifla_vf_guid *node_guid,
+			struct ifla_vf_guid *port_guid);
+int mlx5_ib_get_vf_stats(struct ib_device *ibdev, int vf, u32 port, struct ifla_vf_stats *stats);
+int mlx5_ib_set_vf_guid(struct ib_device *ibdev, int vf, u32 port, u64 guid, int type);
+int mlx5_ib_set_vf_link_state(struct ib_device *ibdev, int vf, u32 port, int state);
+
 /* uar_debugfs.c */
 int mlx5_ib_init_uar_debugfs(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_uar_debugfs(struct mlx5_ib_dev *dev);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+/* vf.c */
+int mlx5_ib_num_vfs(const struct mlx5_ib_dev *dev);
+#endif
 
 #endif /* BLUEBELL_OPS_H */

@@ -126,6 +126,12 @@ void mlx5_ib_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index);
 int mlx5_ib_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
 				 bool error);
 
+/* fw_vport.c */
+int mlx5_ib_fw_query_vport_counter(struct mlx5_ib_dev *dev, u16 vport, void *out);
+int mlx5_ib_fw_query_vport_speed(struct mlx5_ib_dev *dev, u64 *speed);
+int mlx5_ib_fw_query_vf_vport(struct mlx5_ib_dev *dev, u16 vport, void *out);
+int mlx5_ib_fw_modify_vf_vport(struct mlx5_ib_dev *dev, u16 vport, void *in);
+
 /* fw_destroy.c */
 void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number);
 int mlx5_ib_fw_destroy_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen,
