@@ -62,6 +62,20 @@ static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
 	return op_mod;
 }
 
+/*
+ * Firmware refuses a datagram for which it has no agent. Counters of the port are then those of the
+ * vport.
+ */
+static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
+		      const struct ib_mad *in, struct ib_mad *out)
+{
+	int err = mlx5_ib_fw_mad_ifc(dev, port, op_mod, slid, in, out);
+
+	if (err == -EREMOTEIO && in->mad_hdr.mgmt_class == IB_MGMT_CLASS_PERF_MGMT)
+		err = mlx5_ib_answer_perf_mad(dev, in, out);
+	return err;
+}
+
 /**
  * mlx5_ib_process_mad - have firmware answer a management datagram
  * @ibdev: device
@@ -74,8 +88,8 @@ static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
  * @out_size: bytes of @out, which do not change
  * @out_pkey_index: P_Key of the answer, that of the MAD
  *
- * Implements the operation of that name with MAD_IFC (struct mlx5_ifc_mad_ifc_in_bits). May
- * sleep.
+ * Implements the operation of that name with MAD_IFC (struct mlx5_ifc_mad_ifc_in_bits), and with
+ * QUERY_VPORT_COUNTER if firmware has no agent for performance management. May sleep.
  *
  * Return: enum ib_mad_result: IB_MAD_RESULT_SUCCESS alone for a MAD that is not for firmware;
  * IB_MAD_RESULT_FAILURE if firmware refuses the command.
@@ -92,7 +106,7 @@ int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const stru
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	if (!mad_is_for_firmware(mad))
 		return IB_MAD_RESULT_SUCCESS;
-	if (mlx5_ib_fw_mad_ifc(to_mdev(ibdev), port, mad_op_mod(flags, in_wc), slid, in, out))
+	if (mad_answer(to_mdev(ibdev), port, mad_op_mod(flags, in_wc), slid, in, out))
 		return IB_MAD_RESULT_FAILURE;
 
 	/* There is no answer to a TrapRepress. */

@@ -28,6 +28,9 @@ int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const stru
 			const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
 			size_t *out_size, u16 *out_pkey_index);
 
+/* mad_counters.c */
+int mlx5_ib_answer_perf_mad(struct mlx5_ib_dev *dev, const struct ib_mad *in, struct ib_mad *out);
+
 /* mcast.c */
 int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
