@@ -37,6 +37,7 @@ const struct ib_device_ops mlx5_ib_dev_ops = {
 	.modify_device = mlx5_ib_modify_device,
 	.get_dev_fw_str = mlx5_ib_get_dev_fw_str,
 	.query_port = mlx5_ib_query_port,
+	.query_port_speed = mlx5_ib_query_port_speed,
 	.modify_port = mlx5_ib_modify_port,
 	.get_port_immutable = mlx5_ib_port_immutable,
 	.get_link_layer = mlx5_ib_port_link_layer,

@@ -12,6 +12,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "fw/bluebell.h"
+#include "fw/fw.h"
 #include "layout/refuse.h"
 #include "port.h"
 
@@ -81,6 +82,34 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *pr
 	props->pkey_tbl_len = caps->pkey_table_len;
 	props->max_msg_sz = 1U << MLX5_CAP_GEN(caps->mdev, log_max_msg);
 	return port->ops->query(port, props);
+}
+
+/**
+ * mlx5_ib_query_port_speed - the speed that the traffic of this function may have
+ * @ibdev: device
+ * @num: number of the port
+ * @speed: gets the speed, in units of 100 Mb/s
+ *
+ * Implements ibv_query_port_speed(3): the speed of the link, or that to which firmware limits the
+ * vport, with QUERY_VPORT_STATE. May sleep.
+ *
+ * Return: 0; -EINVAL for an unknown width of the link; or the errno of a firmware refusal.
+ */
+int mlx5_ib_query_port_speed(struct ib_device *ibdev, u32 num, u64 *speed)
+{
+	struct ib_port_attr props = {};
+	struct ib_port_speed_info link;
+	u64 limit;
+	int err;
+
+	err = mlx5_ib_query_port(ibdev, num, &props);
+	if (!err)
+		err = ib_port_attr_to_speed_info(&props, &link);
+	if (!err)
+		err = mlx5_ib_fw_query_vport_speed(to_mdev(ibdev), &limit);
+	if (!err)
+		*speed = min_not_zero((u64)link.rate, limit);
+	return err;
 }
 
 /**

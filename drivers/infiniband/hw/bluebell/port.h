@@ -42,6 +42,7 @@ extern const struct uapi_definition mlx5_ib_port_defs[];
 const char *mlx5_ib_port_why_not(struct mlx5_core_dev *mdev);
 int mlx5_ib_init_port(struct mlx5_ib_dev *dev);
 int mlx5_ib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *props);
+int mlx5_ib_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed);
 int mlx5_ib_modify_port(struct ib_device *ibdev, u32 port, int mask,
 			struct ib_port_modify *props);
 int mlx5_ib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);

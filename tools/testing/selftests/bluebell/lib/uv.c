@@ -779,6 +779,27 @@ int uv_query_eswitch_port(int fd, uint32_t port)
 	return uv_ioctl(fd, UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, attrs, 2);
 }
 
+/* UVERBS_METHOD_QUERY_PORT_SPEED, which older headers do not have, and its attributes. */
+enum { METHOD_QUERY_PORT_SPEED = UVERBS_METHOD_QUERY_GID_ENTRY + 1 };
+enum { SPEED_PORT_NUM, SPEED_RESP };
+
+/**
+ * uv_query_port_speed - ask for the speed that the traffic of the function may have
+ * @fd: command fd
+ * @port: number of the port
+ * @speed: gets the speed, in units of 100 Mb/s
+ */
+int uv_query_port_speed(int fd, uint32_t port, uint64_t *speed)
+{
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = SPEED_PORT_NUM, .len = sizeof(uint64_t),
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = port },
+		attr_out(SPEED_RESP, speed, sizeof(*speed)),
+	};
+
+	return uv_ioctl(fd, UVERBS_OBJECT_DEVICE, METHOD_QUERY_PORT_SPEED, attrs, 2);
+}
+
 int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar)
 {
 	uint64_t type64 = type;

@@ -161,6 +161,7 @@ struct uv_uar {
 int uv_alloc_rate(int fd, uint32_t kbps, uint32_t *handle);
 int uv_free_rate(int fd, uint32_t handle);
 int uv_query_eswitch_port(int fd, uint32_t port);
+int uv_query_port_speed(int fd, uint32_t port, uint64_t *speed);
 int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar);
 int uv_query_uar(int fd, uint32_t bfreg, uint32_t *page_id);
 int uv_free_uar(int fd, uint32_t handle);
