@@ -264,10 +264,24 @@ static ssize_t board_id_show(struct device *device, struct device_attribute *att
 }
 static DEVICE_ATTR_RO(board_id);
 
+static ssize_t fw_pages_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(sysfs_to_mdev(device)->priv.fw_pages));
+}
+static DEVICE_ATTR_RO(fw_pages);
+
+static ssize_t reg_pages_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", atomic_read(&sysfs_to_mdev(device)->priv.reg_pages));
+}
+static DEVICE_ATTR_RO(reg_pages);
+
 static struct attribute *mlx5_ib_attributes[] = {
 	&dev_attr_hca_type.attr,
 	&dev_attr_hw_rev.attr,
 	&dev_attr_board_id.attr,
+	&dev_attr_fw_pages.attr,
+	&dev_attr_reg_pages.attr,
 	NULL,
 };
 

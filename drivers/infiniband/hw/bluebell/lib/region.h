@@ -61,6 +61,7 @@ struct mlx5_ib_mr_ops {
  *	with READ_ONCE(), because ibv_rereg_mr(3) may change it, after which the old domain may be
  *	freed
  * @closing: the process has closed the device: @ops->dereg does not fail
+ * @num_pages: pages of memory that the region counts among the registered pages of mlx5_core
  * @leak_umem: do not release @umem: firmware refused to destroy another key over it
  */
 struct mlx5_ib_mr {
@@ -70,6 +71,7 @@ struct mlx5_ib_mr {
 	struct ib_umem *umem;
 	u32 access;
 	u32 pdn;
+	u32 num_pages;
 	bool closing;
 	bool leak_umem;
 };

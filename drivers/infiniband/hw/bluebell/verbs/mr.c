@@ -60,6 +60,7 @@ int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 		mlx5_ib_mkey_orphan(to_mdev(mr->ibmr.device), &mr->mkey, &mem);
 	}
 	ib_umem_release(mem.buf.umem);
+	atomic_sub(mr->num_pages, &to_mdev(mr->ibmr.device)->mdev->priv.reg_pages);
 	kfree(mr);
 	return 0;
 }
@@ -103,6 +104,8 @@ struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64
 
 	mr->ops = &pinned_mr_ops;
 	mr->umem = umem;
+	mr->num_pages = ib_umem_num_pages(umem);
+	atomic_add(mr->num_pages, &dev->mdev->priv.reg_pages);
 	mr->access = access;
 	mr->ibmr.device = pd->device;
 	mr->ibmr.iova = iova;
