@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of vports: what an administrator reads and sets of virtual functions, the speed of
+ * this function, and performance management by the counters of the vport.
+ */
+
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/if_link.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/port.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_pma.h>
+
+#include "fw/fw.h"
+#include "lib/mock.h"
+#include "ops.h"
+#include "port.h"
+#include "verbs/verbs.h"
+
+#define NUM_VFS	3
+
+/**
+ * struct vports - the device, and what its firmware answers
+ * @mock: device
+ * @vfs: table of virtual functions of mlx5_core
+ * @policy: of the link state of each virtual function
+ * @speed: of this function's vport
+ * @no_agent: firmware refuses MAD_IFC
+ */
+struct vports {
+	struct mock *mock;
+	struct mlx5_vf_context vfs[NUM_VFS];
+	u8 policy;
+	u16 speed;
+	bool no_agent;
+};
+
+static struct vports vports;
+
+static void fill_counters(void *out)
+{
+	MLX5_SET64(query_vport_counter_out, out, received_ib_unicast.packets, 0x100000001ULL);
+	MLX5_SET64(query_vport_counter_out, out, received_ib_multicast.packets, 2);
+	MLX5_SET64(query_vport_counter_out, out, received_ib_unicast.octets, 4000);
+	MLX5_SET64(query_vport_counter_out, out, received_ib_multicast.octets, 400);
+	MLX5_SET64(query_vport_counter_out, out, received_eth_broadcast.packets, 7);
+	MLX5_SET64(query_vport_counter_out, out, received_errors.packets, 0x12345);
+	MLX5_SET64(query_vport_counter_out, out, transmitted_ib_unicast.packets, 30);
+	MLX5_SET64(query_vport_counter_out, out, transmitted_ib_multicast.packets, 4);
+	MLX5_SET64(query_vport_counter_out, out, transmitted_ib_unicast.octets, 800);
+	MLX5_SET64(query_vport_counter_out, out, transmit_errors.packets, 5);
+}
+
+static int vport_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		    int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	void *part;
+
+	switch (vports.mock->opcode) {
+	case MLX5_CMD_OP_MAD_IFC:
+		return vports.no_agent ? -EREMOTEIO : err;
+	case MLX5_CMD_OP_QUERY_VPORT_COUNTER:
+		fill_counters(out);
+		break;
+	case MLX5_CMD_OP_QUERY_VPORT_STATE:
+		MLX5_SET(query_vport_state_out, out, max_tx_speed, vports.speed);
+		break;
+	case MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT:
+		/* mlx5_core builds the query of this function itself. */
+		if (send && out_size < MLX5_ST_SZ_BYTES(query_hca_vport_context_out))
+			break;
+		part = MLX5_ADDR_OF(query_hca_vport_context_out, out, hca_vport_context);
+		MLX5_SET(hca_vport_context, part, vport_state_policy, vports.policy);
+		MLX5_SET64(hca_vport_context, part, node_guid, 0x1122334455667788ULL);
+		MLX5_SET64(hca_vport_context, part, port_guid, 0x99aabbccddeeff00ULL);
+		break;
+	case MLX5_CMD_OP_ACCESS_REG:
+		if (MLX5_GET(access_register_in, in, register_id) != MLX5_REG_PTYS)
+			break;
+		part = MLX5_ADDR_OF(access_register_out, out, register_data);
+		MLX5_SET(ptys_reg, part, ib_link_width_oper, MLX5_PTYS_WIDTH_4X);
+		MLX5_SET(ptys_reg, part, ib_proto_oper, IB_SPEED_EDR);
+		break;
+	}
+	return err;
+}
+
+static int num_vfs(const struct mlx5_ib_dev *dev)
+{
+	return NUM_VFS;
+}
+
+static struct ib_device *make_vports(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev;
+
+	vports = (struct vports){ .mock = mock_create(test) };
+	dev = vports.mock->dev;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, vport_fw);
+	kunit_activate_static_stub(test, mlx5_ib_num_vfs, num_vfs);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_device_attr(dev), 0);
+	MOCK_SET_CAP(&dev->caps, vport_group_manager, 1);
+	MOCK_SET_CAP(&dev->caps, vport_counters, 1);
+	dev->mdev->priv.sriov.vfs_ctx = vports.vfs;
+	vports.mock->num_commands = 0;
+	return &dev->ib_dev;
+}
+
+/* Expect the last command to be about the vport, the third dword of all of them. */
+static void expect_about(struct kunit *test, u16 opcode, u16 vport)
+{
+	KUNIT_EXPECT_EQ(test, vports.mock->opcode, opcode);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu((__force __be32)vports.mock->in[2]), 0x80000000 | vport);
+}
+
+static void guids_are_set_and_kept_for_mlx5_core(struct kunit *test)
+{
+	struct ib_device *ibdev = make_vports(test);
+	const void *in = vports.mock->in;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, 1, 1, 0xabc, IFLA_VF_IB_NODE_GUID), 0);
+	expect_about(test, MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 2);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in,
+				       hca_vport_context.field_select), 2);
+	KUNIT_EXPECT_EQ(test, vports.vfs[1].node_guid, 0xabc);
+	KUNIT_EXPECT_TRUE(test, vports.vfs[1].node_guid_valid);
+	KUNIT_EXPECT_FALSE(test, vports.vfs[1].port_guid_valid);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, 1, 1, 0xdef, IFLA_VF_IB_PORT_GUID), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in,
+				       hca_vport_context.field_select), 1);
+	KUNIT_EXPECT_EQ(test, vports.vfs[1].port_guid, 0xdef);
+	KUNIT_EXPECT_EQ(test, vports.vfs[1].node_guid, 0xabc);
+	/* What firmware has refused is not kept. */
+	vports.mock->num_commands = 0;
+	vports.mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, 1, 1, 1, IFLA_VF_IB_NODE_GUID),
+			vports.mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, vports.vfs[1].node_guid, 0xabc);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, 1, 1, 1, IFLA_VF_MAC), -EINVAL);
+}
+
+static void guids_are_those_of_the_device(struct kunit *test)
+{
+	struct ib_device *ibdev = make_vports(test);
+	struct ifla_vf_guid node = {}, port = {};
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_guid(ibdev, 0, 1, &node, &port), 0);
+	expect_about(test, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 1);
+	KUNIT_EXPECT_EQ(test, node.guid, 0x1122334455667788ULL);
+	KUNIT_EXPECT_EQ(test, port.guid, 0x99aabbccddeeff00ULL);
+}
+
+static void link_state_has_a_policy(struct kunit *test)
+{
+	static const u8 states[][2] = {
+		{ IFLA_VF_LINK_STATE_DISABLE, 0 }, { IFLA_VF_LINK_STATE_ENABLE, 1 },
+		{ IFLA_VF_LINK_STATE_AUTO, 2 },
+	};
+	struct ib_device *ibdev = make_vports(test);
+	struct ifla_vf_info info;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_link_state(ibdev, 2, 1, states[i][0]), 0);
+		expect_about(test, MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 3);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, vports.mock->in,
+					       hca_vport_context.field_select), 4);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, vports.mock->in,
+					       hca_vport_context.vport_state_policy),
+				states[i][1]);
+		KUNIT_EXPECT_EQ(test, vports.vfs[2].policy, states[i][1]);
+		vports.policy = states[i][1];
+		KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_config(ibdev, 2, 1, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.linkstate, states[i][0]);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_link_state(ibdev, 2, 1, 3), -EINVAL);
+	vports.policy = 3;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_config(ibdev, 2, 1, &info), -EINVAL);
+	vports.mock->num_commands = 0;
+	vports.mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_link_state(ibdev, 2, 1, IFLA_VF_LINK_STATE_ENABLE),
+			vports.mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, vports.vfs[2].policy, 2);
+}
+
+static void statistics_count_all_kinds_of_packets(struct kunit *test)
+{
+	struct ib_device *ibdev = make_vports(test);
+	struct ifla_vf_stats stats;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_stats(ibdev, 0, 1, &stats), 0);
+	expect_about(test, MLX5_CMD_OP_QUERY_VPORT_COUNTER, 1);
+	KUNIT_EXPECT_EQ(test, stats.rx_packets, 0x10000000aULL);
+	KUNIT_EXPECT_EQ(test, stats.rx_bytes, 4400);
+	KUNIT_EXPECT_EQ(test, stats.multicast, 2);
+	KUNIT_EXPECT_EQ(test, stats.broadcast, 7);
+	KUNIT_EXPECT_EQ(test, stats.tx_packets, 34);
+	KUNIT_EXPECT_EQ(test, stats.tx_bytes, 800);
+	vports.mock->num_commands = 0;
+	vports.mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_stats(ibdev, 0, 1, &stats), vports.mock->refuse_err);
+}
+
+static void expect_all_refused(struct kunit *test, struct ib_device *ibdev, int vf, int err)
+{
+	struct ifla_vf_guid node, port;
+	struct ifla_vf_stats stats;
+	struct ifla_vf_info info;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_config(ibdev, vf, 1, &info), err);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_guid(ibdev, vf, 1, &node, &port), err);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_stats(ibdev, vf, 1, &stats), err);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, vf, 1, 1, IFLA_VF_IB_NODE_GUID), err);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_link_state(ibdev, vf, 1, IFLA_VF_LINK_STATE_AUTO),
+			err);
+	KUNIT_EXPECT_EQ(test, vports.mock->num_commands, 0);
+}
+
+static void functions_that_do_not_exist_are_refused(struct kunit *test)
+{
+	struct ib_device *ibdev = make_vports(test);
+
+	expect_all_refused(test, ibdev, -1, -EINVAL);
+	expect_all_refused(test, ibdev, NUM_VFS, -EINVAL);
+	MOCK_SET_CAP(&vports.mock->dev->caps, vport_group_manager, 0);
+	expect_all_refused(test, ibdev, 0, -EPERM);
+}
+
+/* In units of 100 Mb/s. */
+static void speed_is_that_of_the_link_or_the_limit(struct kunit *test)
+{
+	static const struct {
+		u16 limit;
+		u64 speed;
+	} cases[] = { { 0, 1000 }, { 250, 250 }, { 4000, 1000 } };
+	struct ib_device *ibdev = make_vports(test);
+	unsigned int i;
+	u64 speed;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		vports.speed = cases[i].limit;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_query_port_speed(ibdev, 1, &speed), 0);
+		KUNIT_EXPECT_EQ(test, speed, cases[i].speed);
+	}
+	for (i = 1; i <= 10; i++) {
+		vports.mock->num_commands = 0;
+		vports.mock->refuse = i;
+		err = mlx5_ib_query_port_speed(ibdev, 1, &speed);
+		if (!err)
+			break;
+		KUNIT_EXPECT_EQ(test, err, vports.mock->refuse_err);
+	}
+	KUNIT_EXPECT_GT(test, i, 3);
+}
+
+static int pma(struct ib_device *ibdev, u8 method, __be16 attr, struct ib_pma_mad *out)
+{
+	struct ib_pma_mad in = {
+		.mad_hdr = {
+			.base_version = 1, .mgmt_class = IB_MGMT_CLASS_PERF_MGMT,
+			.class_version = 1, .method = method, .attr_id = attr,
+			.tid = cpu_to_be64(99),
+		},
+		.data = { 0, 1 },
+	};
+	size_t size = sizeof(*out);
+	u16 pkey_index = 0;
+
+	return mlx5_ib_process_mad(ibdev, 0, 1, NULL, NULL, (struct ib_mad *)&in,
+				   (struct ib_mad *)out, &size, &pkey_index);
+}
+
+#define REPLY	(IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY)
+
+static void vport_counters_stand_in_for_the_agent(struct kunit *test)
+{
+	struct ib_device *ibdev = make_vports(test);
+	struct ib_pma_portcounters_ext *ext;
+	struct ib_pma_portcounters *pc;
+	struct ib_pma_mad out;
+
+	vports.no_agent = true;
+	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_CLASS_PORT_INFO, &out), REPLY);
+	KUNIT_EXPECT_EQ(test, out.mad_hdr.method, IB_MGMT_METHOD_GET_RESP);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(out.mad_hdr.tid), 99);
+	KUNIT_EXPECT_EQ(test, out.mad_hdr.status, 0);
+	KUNIT_EXPECT_EQ(test, out.data[2], 2);		/* counters of 64 bits */
+	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS, &out), REPLY);
+	pc = (struct ib_pma_portcounters *)out.data;
+	KUNIT_EXPECT_EQ(test, pc->port_select, 1);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_rcv_packets), U32_MAX);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_rcv_data), 1100);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(pc->port_rcv_errors), U16_MAX);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_xmit_packets), 34);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_xmit_data), 200);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(pc->port_xmit_discards), 5);
+	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS_EXT, &out),
+			REPLY);
+	ext = (struct ib_pma_portcounters_ext *)out.data;
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_rcv_packets), 0x100000003ULL);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_unicast_rcv_packets), 0x100000001ULL);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_multicast_rcv_packets), 2);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_unicast_xmit_packets), 30);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_multicast_xmit_packets), 4);
+	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, cpu_to_be16(0x10), &out), REPLY);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status), 0xc);
+	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_SET, IB_PMA_PORT_COUNTERS, &out), REPLY);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status), 0xc);
+}
+
+static void performance_mad_fails_without_counters(struct kunit *test)
+{
+	struct ib_device *ibdev = make_vports(test);
+	struct ib_pma_mad out;
+
+	/* Firmware has the agent. */
+	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS, &out), REPLY);
+	KUNIT_EXPECT_EQ(test, vports.mock->num_commands, 1);
+	vports.no_agent = true;
+	vports.mock->num_commands = 0;
+	vports.mock->refuse = 2;
+	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS, &out),
+			IB_MAD_RESULT_FAILURE);
+	vports.mock->refuse = 0;
+	MOCK_SET_CAP(&vports.mock->dev->caps, vport_counters, 0);
+	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS, &out),
+			IB_MAD_RESULT_FAILURE);
+}
+
+static struct kunit_case vport_cases[] = {
+	KUNIT_CASE(guids_are_set_and_kept_for_mlx5_core),
+	KUNIT_CASE(guids_are_those_of_the_device),
+	KUNIT_CASE(link_state_has_a_policy),
+	KUNIT_CASE(statistics_count_all_kinds_of_packets),
+	KUNIT_CASE(functions_that_do_not_exist_are_refused),
+	KUNIT_CASE(speed_is_that_of_the_link_or_the_limit),
+	KUNIT_CASE(vport_counters_stand_in_for_the_agent),
+	KUNIT_CASE(performance_mad_fails_without_counters),
+	{}
+};
+
+static struct kunit_suite vport_suite = {
+	.name = "bluebell_vport",
+	.test_cases = vport_cases,
+};
+
+kunit_test_suite(vport_suite);
