@@ -3,9 +3,12 @@
  * Device and port attributes, protection domains, address handles, and each documented errno.
  */
 #include <infiniband/mlx5dv.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 
 #include "kernel_file.h"
 #include "test.h"
+#include "uv.h"
 
 FIXTURE(dev) {
 	struct rdma r;
@@ -89,6 +92,73 @@ TEST_F(dev, usual_sysfs_files_exist)
 	}
 	ASSERT_TRUE(rdma_read_sysfs("fw_ver", buf, sizeof(buf)));
 	EXPECT_STREQ(self->attr.fw_ver, buf);
+}
+
+static bool read_sysfs_number(const char *name, long *number)
+{
+	char buf[32];
+
+	if (!rdma_read_sysfs(name, buf, sizeof(buf)))
+		return false;
+	*number = strtol(buf, NULL, 10);
+	return true;
+}
+
+/* Pages that firmware has been given, and pages of registered memory. */
+TEST_F(dev, sysfs_counts_pages)
+{
+	const long pages = 37;
+	long fw, reg, more;
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+	void *mem;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "what mlx5_ib counts is its own");
+	mem = mmap(NULL, pages * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		   0);
+	ASSERT_NE(MAP_FAILED, mem);
+	pd = ibv_alloc_pd(self->r.ctx);
+	ASSERT_NE(NULL, pd);
+	ASSERT_TRUE(read_sysfs_number("fw_pages", &fw));
+	EXPECT_LT(0, fw);
+	ASSERT_TRUE(read_sysfs_number("reg_pages", &reg));
+	mr = ibv_reg_mr(pd, mem, pages * UV_PAGE, IBV_ACCESS_LOCAL_WRITE);
+	ASSERT_NE(NULL, mr);
+	ASSERT_TRUE(read_sysfs_number("reg_pages", &more));
+	EXPECT_EQ(reg + pages, more);
+	/* A region that replaces another one is over the same pages. */
+	EXPECT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ));
+	ASSERT_TRUE(read_sysfs_number("reg_pages", &more));
+	EXPECT_EQ(reg + pages, more);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	ASSERT_TRUE(read_sysfs_number("reg_pages", &more));
+	EXPECT_EQ(reg, more);
+	EXPECT_EQ(0, ibv_dealloc_pd(pd));
+	munmap(mem, pages * UV_PAGE);
+}
+
+/* The attribute rate of the port is the speed of the link, "100 Gb/sec (4X EDR)". */
+TEST_F(dev, port_speed_is_that_of_the_link_or_the_limit)
+{
+	uint64_t speed = 0;
+	char buf[256];
+	double gbps;
+	struct uv uv;
+	int ret;
+
+	ASSERT_TRUE(rdma_read_sysfs("ports/1/rate", buf, sizeof(buf)));
+	gbps = strtod(buf, NULL);
+	ASSERT_EQ(0, uv_open(&uv));
+	ret = uv_query_port_speed(uv.fd, 1, &speed);
+	if (ret == -EOPNOTSUPP && !driver_is("bluebell"))
+		SKIP(uv_close(&uv); return, "the driver does not report the speed");
+	EXPECT_EQ(0, ret);
+	/* The profile "vf" limits the function. */
+	EXPECT_TRUE(speed == gbps * 10 || speed == 250) TH_LOG("%s: %lu", buf, (long)speed);
+	EXPECT_GT(0, uv_query_port_speed(uv.fd, 2, &speed));
+	uv_close(&uv);
 }
 
 static bool write_sysfs(const char *name, const char *text)
