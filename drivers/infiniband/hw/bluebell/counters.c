@@ -24,6 +24,10 @@ static const struct rdma_stat_desc basic_counters[] = {
 	COUNTER(out_of_buffer),
 };
 
+static const struct rdma_stat_desc dc_counters[] = {
+	COUNTER(rx_dct_connect),
+};
+
 static const struct rdma_stat_desc sequence_counters[] = {
 	COUNTER(out_of_sequence),
 };
@@ -49,8 +53,9 @@ static const struct rdma_stat_desc error_counters[] = {
 	COUNTER(req_rnr_retries_exceeded),
 };
 
-#define MAX_COUNTERS	(ARRAY_SIZE(basic_counters) + ARRAY_SIZE(sequence_counters) + \
-			 ARRAY_SIZE(retransmission_counters) + ARRAY_SIZE(error_counters))
+#define MAX_COUNTERS	(ARRAY_SIZE(basic_counters) + ARRAY_SIZE(dc_counters) + \
+			 ARRAY_SIZE(sequence_counters) + ARRAY_SIZE(retransmission_counters) + \
+			 ARRAY_SIZE(error_counters))
 
 /**
  * struct mlx5_ib_counters - the counters that the device has
@@ -218,6 +223,8 @@ int mlx5_ib_init_counters(struct mlx5_ib_dev *dev)
 		return err;
 
 	counters_add(counters, basic_counters, ARRAY_SIZE(basic_counters));
+	if (MLX5_CAP_GEN(mdev, dct))
+		counters_add(counters, dc_counters, ARRAY_SIZE(dc_counters));
 	if (MLX5_CAP_GEN(mdev, out_of_seq_cnt))
 		counters_add(counters, sequence_counters, ARRAY_SIZE(sequence_counters));
 	if (MLX5_CAP_GEN(mdev, retransmission_q_counters))
