@@ -42,5 +42,6 @@ const struct rig_test object_tests[] = {
 	{ "objects_ud", test_address, IB_QPT_UD, IB_POLL_WORKQUEUE, .idle = true },
 	{ "objects_srq", test_nothing, IB_QPT_RC, IB_POLL_SOFTIRQ, .srq = true, .idle = true },
 	{ "objects_regions", test_regions, IB_QPT_RC, IB_POLL_DIRECT, .idle = true },
+	{ "objects_all", test_regions, IB_QPT_RC, IB_POLL_SOFTIRQ, .srq = true, .idle = true },
 	{}
 };

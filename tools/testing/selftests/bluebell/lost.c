@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Commands that destroy or create objects, and that firmware answers too late, never in time,
- * in another order, or with a refusal: for objects of every kind, whoever destroys them. One
+ * Commands that destroy or create objects, and that firmware answers after the driver has given up,
+ * not before the test ends, in another order, or with a refusal: for objects of every kind, and
+ * whether the process destroys them, its end does, or the driver when it is unbound. One
  * process for each kind has an object of that kind; all of them go on at the same time.
  */
 #include <infiniband/mlx5dv.h>
@@ -10,6 +11,7 @@
 
 #include "binding.h"
 #include "child.h"
+#include "consumer.h"
 #include "devx_cmd.h"
 #include "kernel_file.h"
 #include "recovery.h"
@@ -650,6 +652,91 @@ TEST_F_TIMEOUT(create, lost_object_keeps_its_memory_until_the_device_is_reset, 3
 	EXPECT_TRUE(device_recovers());
 	EXPECT_STREQ("", objects_of_before());
 	munmap(shared, sizeof(*shared));
+}
+
+/* ---- kernel consumers ------------------------------------------------------------------------ */
+
+/* What a kernel consumer destroys, each once or twice, in this order. */
+static const char *const kernel_ops[] = {
+	"DESTROY_MKEY", "DESTROY_QP", "DESTROY_RMP", "DESTROY_CQ", "DEALLOC_PD",
+};
+
+FIXTURE(kernel) {
+	int fd;
+};
+
+FIXTURE_VARIANT(kernel) {
+	unsigned int late_ms;	/* after the driver has given up */
+	const char *status;	/* of a refusal */
+	unsigned int times;	/* that each command is answered so; 0: always */
+};
+
+FIXTURE_VARIANT_ADD(kernel, late) { .late_ms = LATE_MS, .times = 1 };
+
+FIXTURE_VARIANT_ADD(kernel, lost) { .late_ms = LOST_MS, .times = 1 };
+
+FIXTURE_VARIANT_ADD(kernel, refused_once) { .status = REFUSAL, .times = 1 };
+
+FIXTURE_VARIANT_ADD(kernel, refused_always) { .status = REFUSAL };
+
+FIXTURE_VARIANT_ADD(kernel, reordered) { };
+
+FIXTURE_SETUP(kernel)
+{
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	if (variant->late_ms && !patience_ms())
+		SKIP(return, PATIENT);
+	self->fd = consumer_open();
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(kernel)
+{
+	if (variant->late_ms == LOST_MS)
+		usleep(LOST_MS * 1000);
+	close(self->fd);
+}
+
+static void run_consumer(struct __test_metadata *_metadata, int fd)
+{
+	char report[CONSUMER_REPORT];
+
+	ASSERT_EQ(0, consumer_run(fd, "objects_all", report)) TH_LOG("%s", report);
+}
+
+/*
+ * A kernel consumer destroys its objects once and forgets them, so each is destroyed in the end
+ * whatever firmware answers.
+ */
+TEST_F_TIMEOUT(kernel, consumer_leaves_nothing, 180)
+{
+	unsigned int i;
+
+	run_consumer(_metadata, self->fd);
+	ASSERT_EQ(0, hca_census_reset());
+	ASSERT_EQ(0, hca_expect("any"));
+	if (!variant->late_ms && !variant->status)
+		ASSERT_EQ(0, hca_do("inject cmd reorder"));
+	for (i = 0; i < ARRAY_SIZE(kernel_ops); i++) {
+		if (variant->late_ms) {
+			ASSERT_EQ(0, hca_do("inject cmd delay %lu 1 %s",
+					    patience_ms() + GRACE_MS + variant->late_ms,
+					    kernel_ops[i]));
+		} else if (variant->status && variant->times) {
+			ASSERT_EQ(0, hca_do("inject op %s %s %u", kernel_ops[i], variant->status,
+					    variant->times));
+		} else if (variant->status) {
+			ASSERT_EQ(0, hca_do("inject op %s %s", kernel_ops[i], variant->status));
+		}
+	}
+	run_consumer(_metadata, self->fd);
+	EXPECT_LE(variant->late_ms || variant->status ? 1 : 0, hca_inject_clear());
+	for (i = 0; i < FRESH; i++)
+		run_consumer(_metadata, self->fd);
+	EXPECT_STREQ("", hca_census_delta_within(3000));
 }
 
 TEST_HARNESS_MAIN
