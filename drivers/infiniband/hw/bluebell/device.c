@@ -141,6 +141,33 @@ static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 	return ib_respond_udata(uhw, resp);
 }
 
+static void device_fill_memory_limits(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	props->max_mr_size = ~0ULL;
+	props->page_size_cap = ~(BIT_ULL(MLX5_CAP_GEN(mdev, log_pg_sz)) - 1);
+	props->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
+	if (MLX5_CAP_GEN(mdev, imaicl))
+		props->max_mw = props->max_mr;
+	props->max_fast_reg_page_list_len = mlx5_ib_max_fast_reg(&dev->caps, false);
+	if (mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
+		props->max_dm_size = mlx5_ib_max_dm(&dev->caps);
+}
+
+static u64 device_kernel_cap_flags(struct mlx5_ib_dev *dev)
+{
+	u64 flags = 0;
+
+	if (mlx5_ib_max_fast_reg(&dev->caps, true))
+		flags |= IBK_SG_GAPS_REG;
+	if (mlx5_core_is_vf(dev->mdev))
+		flags |= IBK_VIRTUAL_FUNCTION;
+	if (MLX5_CAP_GEN(dev->mdev, block_lb_mc))
+		flags |= IBK_BLOCK_MULTICAST_LOOPBACK;
+	return flags;
+}
+
 /**
  * mlx5_ib_query_device - attributes of the device
  * @ibdev: device
@@ -175,21 +202,9 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	device_fill_mcast_limits(mdev, props);
 	device_fill_atomics(dev, props);
 	props->device_cap_flags = device_cap_flags(dev);
-	if (mlx5_ib_max_fast_reg(&dev->caps, true))
-		props->kernel_cap_flags |= IBK_SG_GAPS_REG;
-	if (mlx5_core_is_vf(mdev))
-		props->kernel_cap_flags |= IBK_VIRTUAL_FUNCTION;
-	if (MLX5_CAP_GEN(mdev, block_lb_mc))
-		props->kernel_cap_flags |= IBK_BLOCK_MULTICAST_LOOPBACK;
-	props->max_mr_size = ~0ULL;
-	props->page_size_cap = ~(BIT_ULL(MLX5_CAP_GEN(mdev, log_pg_sz)) - 1);
-	props->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
-	if (MLX5_CAP_GEN(mdev, imaicl))
-		props->max_mw = props->max_mr;
-	props->max_fast_reg_page_list_len = mlx5_ib_max_fast_reg(&dev->caps, false);
+	props->kernel_cap_flags = device_kernel_cap_flags(dev);
+	device_fill_memory_limits(dev, props);
 	props->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
-	props->max_dm_size = mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT) ?
-								 mlx5_ib_max_dm(&dev->caps) : 0;
 	props->max_ah = INT_MAX;
 	props->max_pkeys = dev->caps.pkey_table_len;
 	props->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);
