@@ -641,6 +641,7 @@ enum needs { NEEDS_ODP = 1, NEEDS_DEVX = 2, NEEDS_DM = 4, NEEDS_XRC = 8, NEEDS_S
  * @needs: what the device must have
  * @type: of the queue pairs, if not RC
  * @refused: a command that firmware refuses to the process, for hca_expect(), or NULL
+ * @untimed: the times of the quiet process say nothing about the driver
  */
 struct greedy {
 	int (*prepare)(struct me *me);
