@@ -93,18 +93,17 @@ static bool req_atomic_offered(struct hca *hca, struct send_wqe *w)
 	return false;
 }
 
-/* Check the address vector of a datagram; that of another WQE is not set. */
+/*
+ * Check the address vector of a datagram; that of another WQE is not set. It may have any static
+ * rate: libmlx5 writes the rate of the path, and does not ask for stat_rate_support.
+ */
 static bool req_address_offered(struct hca *hca, const struct qp *qp, struct send_wqe *w)
 {
 	if (w->local || !conn_datagram(qp))
 		return true;
-	if (w->av.compact && !hca_cap_gen(hca, compact_address_vector))
-		w->why = "the HCA does not offer address vectors of 16 bytes";
-	else if (w->av.path.stat_rate &&
-		 !(hca_cap_gen(hca, stat_rate_support) >> w->av.path.stat_rate & 1))
-		w->why = "the HCA does not offer this static rate";
-	else
+	if (!w->av.compact || hca_cap_gen(hca, compact_address_vector))
 		return true;
+	w->why = "the HCA does not offer address vectors of 16 bytes";
 	return false;
 }
 
