@@ -120,12 +120,19 @@ static unsigned int wire_pad(const struct packet *p)
 	return -p->len & 3;
 }
 
+static unsigned int wire_ext_bytes(const struct packet *p)
+{
+	unsigned int h = wire_ext_headers(p);
+
+	return (h & XRCETH ? 4 : 0) + (h & DETH ? 8 : 0) + (h & RETH ? 16 : 0) +
+	       (h & ATOMIC_ETH ? 28 : 0) + (h & MASKS ? 16 : 0) + (h & AETH ? 4 : 0) +
+	       (h & ATOMIC_ACK_ETH ? 8 : 0) + (h & IMM_DT ? 4 : 0);
+}
+
 /* Length from the BTH to the ICRC. */
 static unsigned int wire_transport_bytes(const struct packet *p)
 {
-	uint8_t ext[EXT_MAX_BYTES];
-
-	return BTH_BYTES + (wire_put_ext_headers(p, ext) - ext) + p->len + wire_pad(p) + ICRC_BYTES;
+	return BTH_BYTES + wire_ext_bytes(p) + p->len + wire_pad(p) + ICRC_BYTES;
 }
 
 /**

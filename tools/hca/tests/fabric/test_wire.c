@@ -173,7 +173,7 @@ static void subnet_management(void **state)
 
 static void longest_packet(void **state)
 {
-	struct packet p = packet(BTH_XRC | BTH_MASKED_CMP_SWAP, PKT_MTU_MAX);
+	struct packet p = packet(BTH_UD | BTH_MASKED_CMP_SWAP, PKT_MTU_MAX);
 
 	(void)state;
 	ib_hdr(&p)->grh = true;
@@ -181,6 +181,21 @@ static void longest_packet(void **state)
 	assert_int_equal(bytes[4] << 8 | bytes[5], (WIRE_MAX - 2) / 4);
 	assert_int_equal(bytes[12] << 8 | bytes[13], WIRE_MAX - 2 - 8 - GRH_BYTES);
 	expect_crcs(WIRE_MAX - CRCS);
+}
+
+/* A peer may send any opcode, also one that no service has. */
+static void length_of_every_opcode(void **state)
+{
+	struct packet p = packet(0, PKT_MTU_MAX);
+	unsigned int op;
+
+	(void)state;
+	ib_hdr(&p)->grh = true;
+	for (op = 0; op <= 0xff; op++) {
+		p.opcode = op;
+		assert_true(wire_packet(&p, bytes) <= WIRE_MAX);
+		assert_int_equal(wire_packet(&p, bytes), wire_octets(&p) + 2);
+	}
 }
 
 /* ---- extended headers ------------------------------------------------------------------------ */
@@ -319,7 +334,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(base_headers), cmocka_unit_test(payload_is_padded),
 		cmocka_unit_test(global_header), cmocka_unit_test(subnet_management),
-		cmocka_unit_test(longest_packet), cmocka_unit_test(extended_headers),
+		cmocka_unit_test(longest_packet),
+		cmocka_unit_test(length_of_every_opcode), cmocka_unit_test(extended_headers),
 		cmocka_unit_test(crc_of_the_specification),
 		cmocka_unit_test(icrc_covers_what_is_invariant),
 	};
