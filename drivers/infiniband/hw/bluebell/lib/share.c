@@ -33,6 +33,7 @@
 #include <linux/slab.h>
 
 #include "fw/bluebell.h"
+#include "fw/fw.h"
 #include "lib/share.h"
 
 #define OF_THE_DEVICE(what)	what ", 7/8 of those of the device"
@@ -196,6 +197,36 @@ void mlx5_ib_share_give(struct mlx5_ib_share *share)
 	WARN_ON_ONCE(atomic_sub_return(share->num, &user->count[share->kind]) < 0);
 	share->user = NULL;
 	mlx5_ib_user_put(user);
+}
+
+/**
+ * mlx5_ib_share_create - create an object that lives no longer than its context
+ * @context: of the process
+ * @kind: kind of the object
+ * @uid: as for mlx5_ib_fw_create_within_limit()
+ * @opcode: as for mlx5_ib_fw_create_within_limit()
+ * @in: as for mlx5_ib_fw_create_within_limit()
+ * @inlen: as for mlx5_ib_fw_create_within_limit()
+ * @number: as for mlx5_ib_fw_create_within_limit()
+ *
+ * The object is counted; mlx5_ib_share_of() is its share. May sleep.
+ *
+ * Return: 0; as mlx5_ib_share_take(); or as mlx5_ib_fw_create_within_limit(). After an error
+ * nothing is counted.
+ */
+int mlx5_ib_share_create(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind, u16 uid,
+			 u16 opcode, void *in, int inlen, u32 *number)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	struct mlx5_ib_share share = {};
+	int err = mlx5_ib_share_take(context, kind, &share);
+
+	if (err)
+		return err;
+	err = mlx5_ib_fw_create_within_limit(dev, uid, opcode, in, inlen, number);
+	if (err)
+		mlx5_ib_share_give(&share);
+	return err;
 }
 
 static u32 share_limit(u64 num)

@@ -97,6 +97,8 @@ int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share
 int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind,
 		       struct mlx5_ib_share *share);
 void mlx5_ib_share_give(struct mlx5_ib_share *share);
+int mlx5_ib_share_create(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind, u16 uid,
+			 u16 opcode, void *in, int inlen, u32 *number);
 
 int mlx5_ib_init_users(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_users(struct mlx5_ib_dev *dev);

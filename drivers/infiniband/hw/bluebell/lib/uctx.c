@@ -60,29 +60,23 @@ static void uctx_report_limit(struct mlx5_ib_dev *dev)
 int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
 	u32 in[MLX5_ST_SZ_DW(create_uctx_in)] = {};
-	struct mlx5_ib_share share = {};
 	u32 uid;
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, log_max_uctx))
 		return refuse(-EOPNOTSUPP, "the device has no user ids (log_max_uctx)");
-	err = mlx5_ib_share_take(context, MLX5_IB_SHARE_UCTX, &share);
-	if (err)
-		return err;
 	context->devx_rights = uctx_rights_of_caller(dev);
 	MLX5_SET(create_uctx_in, in, uctx.cap,
 		 context->devx_rights & MLX5_CAP_GEN(dev->mdev, uctx_cap));
-	err = mlx5_ib_fw_create_within_limit(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_CREATE_UCTX, in,
-					     sizeof(in), &uid);
-	if (!err) {
-		context->uid = uid;
-		return 0;
+	err = mlx5_ib_share_create(context, MLX5_IB_SHARE_UCTX, MLX5_IB_KERNEL_UID,
+				   MLX5_CMD_OP_CREATE_UCTX, in, sizeof(in), &uid);
+	if (err == -ENOSPC) {
+		uctx_report_limit(dev);
+		return -ENOMEM;
 	}
-	mlx5_ib_share_give(&share);
-	if (err != -ENOSPC)
-		return err;
-	uctx_report_limit(dev);
-	return -ENOMEM;
+	if (!err)
+		context->uid = uid;
+	return err;
 }
 
 /**

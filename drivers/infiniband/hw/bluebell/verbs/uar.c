@@ -64,23 +64,17 @@ int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	u32 in[MLX5_ST_SZ_DW(alloc_uar_in)] = {};
-	struct mlx5_ib_share share = {};
 	int err;
 
-	err = mlx5_ib_share_take(context, MLX5_IB_SHARE_UAR, &share);
-	if (err)
-		return err;
-	err = mlx5_ib_fw_create_within_limit(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR, in,
-					     sizeof(in), uar);
-	if (!err) {
-		trace_uar_alloc(context, *uar, origin);
-		return 0;
+	err = mlx5_ib_share_create(context, MLX5_IB_SHARE_UAR, context->uid, MLX5_CMD_OP_ALLOC_UAR,
+				   in, sizeof(in), uar);
+	if (err == -ENOSPC) {
+		uar_report_limit(dev);
+		return -ENOMEM;
 	}
-	mlx5_ib_share_give(&share);
-	if (err != -ENOSPC)
-		return err;
-	uar_report_limit(dev);
-	return -ENOMEM;
+	if (!err)
+		trace_uar_alloc(context, *uar, origin);
+	return err;
 }
 
 /**
