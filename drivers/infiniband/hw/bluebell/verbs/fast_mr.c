@@ -203,8 +203,8 @@ u32 mlx5_ib_max_fast_reg(const struct mlx5_ib_caps *caps, bool gaps)
  * free, and requests of queue pairs in the domain may fill it. May sleep.
  *
  * Return: the region, or an ERR_PTR: -EOPNOTSUPP for another type, or for pieces if UMR cannot fill
- * keys over other keys; -EINVAL for no entries or too
- * many; -ENOMEM; or the errno of a firmware refusal.
+ * keys over other keys; -EINVAL for no entries or too many; -ENOMEM; or the errno of a firmware
+ * refusal.
  */
 struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {
@@ -216,6 +216,7 @@ struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_n
 		.free = true,
 		.klm = type == IB_MR_TYPE_SG_GAPS,
 	};
+	u32 max = mlx5_ib_max_fast_reg(&dev->caps, attr.klm);
 	struct fast_mr *mr;
 	int err;
 
@@ -223,13 +224,12 @@ struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_n
 		return ERR_PTR(refuse(-EOPNOTSUPP,
 				      "fast registration of type %d, only MEM_REG and SG_GAPS",
 				      type));
-	if (!mlx5_ib_max_fast_reg(&dev->caps, attr.klm))
+	if (!max)
 		return ERR_PTR(refuse(-EOPNOTSUPP,
 				      "fast registration of pieces, UMR fills no keys over keys"));
-	if (!max_num_sg || max_num_sg > mlx5_ib_max_fast_reg(&dev->caps, attr.klm))
+	if (!max_num_sg || max_num_sg > max)
 		return ERR_PTR(refuse(-EINVAL, "region of %u %s, 1 to %u are possible", max_num_sg,
-				      attr.klm ? "pieces" : "pages",
-				      mlx5_ib_max_fast_reg(&dev->caps, attr.klm)));
+				      attr.klm ? "pieces" : "pages", max));
 	mr = fast_mr_alloc(pd->device, attr.klm, max_num_sg);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);

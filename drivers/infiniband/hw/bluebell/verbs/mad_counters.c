@@ -65,75 +65,68 @@ static __be32 mad_count_32(u64 n)
 	return cpu_to_be32(min_t(u64, n, U32_MAX));
 }
 
-static int mad_fill_class_info(struct mlx5_ib_dev *dev, void *data)
+static void mad_fill_class_info(struct ib_class_port_info *info)
 {
-	struct ib_class_port_info *info = data;
-
 	memset(info, 0, sizeof(*info));
 	info->base_version = IB_MGMT_BASE_VERSION;
 	info->class_version = 1;
 	info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH;
 	ib_set_cpi_resp_time(info, RESPONSE_TIME);
-	return 0;
 }
 
-static int mad_fill_counters(struct mlx5_ib_dev *dev, void *data)
+static void mad_fill_counters(struct ib_pma_portcounters *pma, const struct vport_counts *c)
 {
-	struct ib_pma_portcounters *pma = data;
-	u8 port = pma->port_select;
-	struct vport_counts c;
-	int err = mad_read_counts(dev, &c);
-
-	if (err)
-		return err;
 	*pma = (struct ib_pma_portcounters){
-		.port_select = port,
-		.port_rcv_errors = mad_count_16(c.rx_errors),
-		.port_xmit_discards = mad_count_16(c.tx_errors),
-		.port_xmit_data = mad_count_32(c.tx_data),
-		.port_rcv_data = mad_count_32(c.rx_data),
-		.port_xmit_packets = mad_count_32(c.tx_unicast + c.tx_multicast),
-		.port_rcv_packets = mad_count_32(c.rx_unicast + c.rx_multicast),
+		.port_select = pma->port_select,
+		.port_rcv_errors = mad_count_16(c->rx_errors),
+		.port_xmit_discards = mad_count_16(c->tx_errors),
+		.port_xmit_data = mad_count_32(c->tx_data),
+		.port_rcv_data = mad_count_32(c->rx_data),
+		.port_xmit_packets = mad_count_32(c->tx_unicast + c->tx_multicast),
+		.port_rcv_packets = mad_count_32(c->rx_unicast + c->rx_multicast),
 	};
-	return 0;
 }
 
-static int mad_fill_counters_ext(struct mlx5_ib_dev *dev, void *data)
+static void mad_fill_counters_ext(struct ib_pma_portcounters_ext *pma,
+				  const struct vport_counts *c)
 {
-	struct ib_pma_portcounters_ext *pma = data;
-	u8 port = pma->port_select;
-	struct vport_counts c;
-	int err = mad_read_counts(dev, &c);
-
-	if (err)
-		return err;
 	*pma = (struct ib_pma_portcounters_ext){
-		.port_select = port,
-		.port_xmit_data = cpu_to_be64(c.tx_data),
-		.port_rcv_data = cpu_to_be64(c.rx_data),
-		.port_xmit_packets = cpu_to_be64(c.tx_unicast + c.tx_multicast),
-		.port_rcv_packets = cpu_to_be64(c.rx_unicast + c.rx_multicast),
-		.port_unicast_xmit_packets = cpu_to_be64(c.tx_unicast),
-		.port_unicast_rcv_packets = cpu_to_be64(c.rx_unicast),
-		.port_multicast_xmit_packets = cpu_to_be64(c.tx_multicast),
-		.port_multicast_rcv_packets = cpu_to_be64(c.rx_multicast),
+		.port_select = pma->port_select,
+		.port_xmit_data = cpu_to_be64(c->tx_data),
+		.port_rcv_data = cpu_to_be64(c->rx_data),
+		.port_xmit_packets = cpu_to_be64(c->tx_unicast + c->tx_multicast),
+		.port_rcv_packets = cpu_to_be64(c->rx_unicast + c->rx_multicast),
+		.port_unicast_xmit_packets = cpu_to_be64(c->tx_unicast),
+		.port_unicast_rcv_packets = cpu_to_be64(c->rx_unicast),
+		.port_multicast_xmit_packets = cpu_to_be64(c->tx_multicast),
+		.port_multicast_rcv_packets = cpu_to_be64(c->rx_multicast),
 	};
-	return 0;
 }
 
 static int mad_fill_answer(struct mlx5_ib_dev *dev, struct ib_pma_mad *mad)
 {
-	if (mad->mad_hdr.method == IB_MGMT_METHOD_GET) {
-		switch (mad->mad_hdr.attr_id) {
-		case IB_PMA_CLASS_PORT_INFO:
-			return mad_fill_class_info(dev, mad->data);
-		case IB_PMA_PORT_COUNTERS:
-			return mad_fill_counters(dev, mad->data);
-		case IB_PMA_PORT_COUNTERS_EXT:
-			return mad_fill_counters_ext(dev, mad->data);
-		}
+	__be16 attr = mad->mad_hdr.method == IB_MGMT_METHOD_GET ? mad->mad_hdr.attr_id : 0;
+	struct vport_counts counts;
+	int err;
+
+	switch (attr) {
+	case IB_PMA_CLASS_PORT_INFO:
+		mad_fill_class_info((void *)mad->data);
+		return 0;
+	case IB_PMA_PORT_COUNTERS:
+	case IB_PMA_PORT_COUNTERS_EXT:
+		break;
+	default:
+		mad->mad_hdr.status = cpu_to_be16(IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB);
+		return 0;
 	}
-	mad->mad_hdr.status = cpu_to_be16(IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB);
+	err = mad_read_counts(dev, &counts);
+	if (err)
+		return err;
+	if (attr == IB_PMA_PORT_COUNTERS)
+		mad_fill_counters((void *)mad->data, &counts);
+	else
+		mad_fill_counters_ext((void *)mad->data, &counts);
 	return 0;
 }
 
