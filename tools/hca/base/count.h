@@ -43,6 +43,12 @@ struct counters {
 	uint64_t dma_blocked;			/* accesses of a function that is no bus master */
 };
 
+/* Packets that arrived and were dropped, which performance management counts as receive errors. */
+static inline uint64_t count_rx_errors(const struct counters *c)
+{
+	return c->packets_dropped + c->packets_corrupted;
+}
+
 const char *drop_reason_name(enum drop_reason why);
 
 #endif

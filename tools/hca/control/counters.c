@@ -81,7 +81,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "packets_rx", c->packets_rx },
 		{ "octets_tx", c->octets_tx }, { "octets_rx", c->octets_rx },
 		{ "multicast_tx", c->mcast_tx }, { "multicast_rx", c->mcast_rx },
-	 { "packets_dropped", c->packets_dropped },
+		{ "packets_dropped", c->packets_dropped },
 		{ "packets_corrupted", c->packets_corrupted },
 		{ "bad_pkeys", c->bad_pkeys }, { "bad_qkeys", c->bad_qkeys },
 		{ "wqes_sq", c->wqes_sq }, { "wqes_rq", c->wqes_rq }, { "commands", c->cmds },

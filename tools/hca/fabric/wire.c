@@ -148,13 +148,12 @@ unsigned int wire_octets(const struct packet *p)
 
 static void wire_put_lrh(const struct packet *p, uint8_t *lrh)
 {
-	unsigned int len = LRH_BYTES + (ib_hdr(p)->grh ? GRH_BYTES : 0) + wire_transport_bytes(p);
 	uint8_t vl = packet_is_smp(p) ? VL_MANAGEMENT : port_data_vl(ib_hdr(p)->sl);
 
 	lrh[0] = vl << 4;
 	lrh[1] = ib_hdr(p)->sl << 4 | (ib_hdr(p)->grh ? LNH_GRH : LNH_BTH);
 	put_be16(lrh + 2, ib_hdr(p)->dlid);
-	put_be16(lrh + 4, len / 4);
+	put_be16(lrh + 4, wire_octets(p) / 4);
 	put_be16(lrh + 6, ib_hdr(p)->slid);
 }
 

@@ -98,7 +98,7 @@ static void reg_ppcnt(struct hca *hca, uint8_t *out)
 {
 	uint8_t *set = IFC_ADDR(ppcnt_reg, out, counter_set);
 	const struct counters *c = &hca->count;
-	uint64_t errors = c->packets_dropped + c->packets_corrupted;
+	uint64_t errors = count_rx_errors(c);
 
 	switch (IFC_GET(ppcnt_reg, out, grp)) {
 	case PPCNT_IB:

@@ -166,29 +166,6 @@ bool sa_end_has_gid(const struct switch_node *sw, unsigned int port, const uint8
 }
 
 /**
- * sa_end_pkey() - read the P_Key table of an end port
- * @sw: the switch
- * @port: number of the switch's port
- * @index: of the entry
- *
- * Return: the P_Key, 0 for an entry that is not used.
- */
-uint16_t sa_end_pkey(const struct switch_node *sw, unsigned int port, unsigned int index)
-{
-	struct hca *hca = sa_hca(sw, port);
-	uint16_t pkey;
-
-	if (!port)
-		return index < SWITCH_PKEYS ? sw->pkey[index] : 0;
-	if (!hca)
-		return 0;
-	pthread_mutex_lock(&hca->attr_lock);
-	pkey = pkey_table_get(hca, index);
-	pthread_mutex_unlock(&hca->attr_lock);
-	return pkey;
-}
-
-/**
  * sa_end_pkeys() - read the whole P_Key table of an end port
  * @sw: the switch
  * @port: number of the switch's port

@@ -81,7 +81,6 @@ struct sa_end {
 bool sa_end(const struct switch_node *sw, unsigned int port, struct sa_end *e);
 bool sa_end_gid(const struct switch_node *sw, unsigned int port, uint8_t gid[16]);
 bool sa_end_has_gid(const struct switch_node *sw, unsigned int port, const uint8_t gid[16]);
-uint16_t sa_end_pkey(const struct switch_node *sw, unsigned int port, unsigned int index);
 unsigned int sa_end_pkeys(const struct switch_node *sw, unsigned int port,
 			  uint16_t pkeys[SA_END_PKEYS]);
 bool sa_end_in(const struct switch_node *sw, unsigned int port, uint16_t pkey);

@@ -192,7 +192,7 @@ static uint8_t query_vport_counter(struct hca *hca, struct cmd *cmd)
 	/* A virtual function has sent and received nothing. */
 	if (st || other)
 		return st;
-	COUNTER(received_errors.packets, c->packets_dropped + c->packets_corrupted);
+	COUNTER(received_errors.packets, count_rx_errors(c));
 	COUNTER(received_ib_unicast.packets, c->packets_rx - c->mcast_rx);
 	COUNTER(received_ib_unicast.octets, c->octets_rx - c->mcast_octets_rx);
 	COUNTER(transmitted_ib_unicast.packets, c->packets_tx - c->mcast_tx);

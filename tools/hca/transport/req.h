@@ -27,7 +27,7 @@ struct send_op {
 	uint16_t idx;		/* WQEBB counter of its first WQEBB */
 	bool started;		/* has been given its PSNs */
 	bool finished;		/* sent, and acknowledged or answered if RC */
-	enum cqe_error error;		/* to complete with when it is the oldest */
+	enum cqe_error error;	/* to complete with when it is the oldest */
 	uint32_t psn, npsn;	/* first PSN and number of them; 0 for local operations */
 	uint32_t sent;		/* request packets sent since the last rewind */
 	uint64_t done;		/* bytes of a READ response that arrived */
