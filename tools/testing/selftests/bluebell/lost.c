@@ -455,6 +455,21 @@ static unsigned int num_alike(const struct _fixture_variant_destroy *v, unsigned
 	return n;
 }
 
+/*
+ * Have firmware answer a command late or refuse it, as often as @times says; 0: refuse it always.
+ * Does nothing without a delay or a status.
+ */
+static int inject_failure(const char *op, unsigned int late_ms, const char *status,
+			  unsigned int times)
+{
+	if (late_ms)
+		return hca_do("inject cmd delay %lu %u %s", patience_ms() + GRACE_MS + late_ms,
+			      times, op);
+	if (status && times)
+		return hca_do("inject op %s %s %u", op, status, times);
+	return status ? hca_do("inject op %s %s", op, status) : 0;
+}
+
 static void set_failures(struct __test_metadata *_metadata,
 			 const struct _fixture_variant_destroy *v)
 {
@@ -467,16 +482,8 @@ static void set_failures(struct __test_metadata *_metadata,
 
 		if (!n || v->reorder)
 			continue;
-		if (v->late_ms) {
-			ASSERT_EQ(0, hca_do("inject cmd delay %lu %u %s",
-					    patience_ms() + GRACE_MS + v->late_ms, n,
-					    kinds[i].destroy_op));
-		} else if (v->always) {
-			ASSERT_EQ(0, hca_do("inject op %s %s", kinds[i].destroy_op, v->status));
-		} else {
-			ASSERT_EQ(0, hca_do("inject op %s %s %u", kinds[i].destroy_op, v->status,
-					    n));
-		}
+		ASSERT_EQ(0, inject_failure(kinds[i].destroy_op, v->late_ms, v->status,
+					    v->always ? 0 : n));
 	}
 }
 
@@ -627,9 +634,7 @@ TEST_F_TIMEOUT(create, lost_object_keeps_its_memory_until_the_device_is_reset, 3
 		for (n = 0, j = 0; j < NUM_KINDS; j++)
 			n += kinds[j].pins && !strcmp(kinds[i].create_op, kinds[j].create_op);
 		if (kinds[i].pins)
-			ASSERT_EQ(0, hca_do("inject cmd delay %lu %u %s",
-					    patience_ms() + GRACE_MS + LATE_MS, n,
-					    kinds[i].create_op));
+			ASSERT_EQ(0, inject_failure(kinds[i].create_op, LATE_MS, NULL, n));
 	}
 	shared->go = true;
 	for (i = 0; i < NUM_KINDS; i++) {
@@ -720,18 +725,9 @@ TEST_F_TIMEOUT(kernel, consumer_leaves_nothing, 180)
 	ASSERT_EQ(0, hca_expect("any"));
 	if (!variant->late_ms && !variant->status)
 		ASSERT_EQ(0, hca_do("inject cmd reorder"));
-	for (i = 0; i < ARRAY_SIZE(kernel_ops); i++) {
-		if (variant->late_ms) {
-			ASSERT_EQ(0, hca_do("inject cmd delay %lu 1 %s",
-					    patience_ms() + GRACE_MS + variant->late_ms,
-					    kernel_ops[i]));
-		} else if (variant->status && variant->times) {
-			ASSERT_EQ(0, hca_do("inject op %s %s %u", kernel_ops[i], variant->status,
+	for (i = 0; i < ARRAY_SIZE(kernel_ops); i++)
+		ASSERT_EQ(0, inject_failure(kernel_ops[i], variant->late_ms, variant->status,
 					    variant->times));
-		} else if (variant->status) {
-			ASSERT_EQ(0, hca_do("inject op %s %s", kernel_ops[i], variant->status));
-		}
-	}
 	run_consumer(_metadata, self->fd);
 	EXPECT_LE(variant->late_ms || variant->status ? 1 : 0, hca_inject_clear());
 	for (i = 0; i < FRESH; i++)
