@@ -55,11 +55,23 @@ static void user_has_seven_eighths(struct kunit *test)
 	mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
 	limit = mock->dev->users->limit;
-	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_QP], 224);
+	/* Firmware may keep a quarter of few numbers for itself. */
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_QP], 168);
 	/* Of fewer than eight there is no eighth. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 4);
 	/* The number of UARs of a subfunction is not known. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_UAR], 0);
+}
+
+static void firmware_keeps_512_queue_pairs(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	mlx5_ib_cleanup_users(mock->dev);
+	MOCK_SET_CAP(&mock->dev->caps, log_max_qp, 17);
+	mock->dev->mdev->coredev_type = MLX5_COREDEV_SF;
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
+	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_QP], (131072 - 512) / 8 * 7);
 }
 
 static void user_is_limited_in_all_contexts_together(struct kunit *test)
@@ -200,6 +212,7 @@ static void user_id_counts_until_the_device_destroys_it(struct kunit *test)
 
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
+	KUNIT_CASE(firmware_keeps_512_queue_pairs),
 	KUNIT_CASE(user_is_limited_in_all_contexts_together),
 	KUNIT_CASE(limits_do_not_stop_the_privileged),
 	KUNIT_CASE(object_counts_as_its_size),

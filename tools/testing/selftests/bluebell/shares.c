@@ -105,11 +105,13 @@ FIXTURE(share) {
 /*
  * @log_max is the capability that has the number of objects; without one, it is the number of UARs
  * that BAR 0 has room for. @before: objects of the kind that a process has taken before it starts.
+ * Firmware keeps one in @of_firmware for itself, if this is not 0, as far as the driver knows.
  */
 FIXTURE_VARIANT(share) {
 	const char *log_max;
 	int (*take)(struct taker *t);
 	unsigned int before;
+	unsigned int of_firmware;
 };
 
 FIXTURE_VARIANT_ADD(share, contexts) {
@@ -122,7 +124,7 @@ FIXTURE_VARIANT_ADD(share, pds) { .log_max = "log_max_pd", .take = take_pd, .bef
 
 FIXTURE_VARIANT_ADD(share, cqs) { .log_max = "log_max_cq", .take = take_cq, .before = 1, };
 
-FIXTURE_VARIANT_ADD(share, qps) { .log_max = "log_max_qp", .take = take_qp, };
+FIXTURE_VARIANT_ADD(share, qps) { .log_max = "log_max_qp", .take = take_qp, .of_firmware = 4, };
 
 FIXTURE_VARIANT_ADD(share, srqs) { .log_max = "log_max_srq", .take = take_srq, };
 
@@ -169,6 +171,8 @@ FIXTURE_SETUP(share)
 	ASSERT_LT(0, self->num);
 	if (self->num > FEW)
 		SKIP(return, "the device has more than %d", FEW);
+	if (variant->of_firmware)
+		self->num -= self->num / variant->of_firmware;
 	self->taken = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 			   0);
 	ASSERT_NE(MAP_FAILED, self->taken);
@@ -217,14 +221,15 @@ TEST_F_TIMEOUT(share, user_leaves_an_eighth_to_others, 300)
 	int logged, round;
 
 	for (round = 0; round < 2; round++) {
-		/* An earlier test may have caused a line, shortly before. */
+		/* The first round must cause a line, which an earlier test's can prevent. */
 		logged = klog_count(LOG_LIMIT);
-		if (logged)
+		if (logged && !round)
 			sleep(LOG_SECONDS + 1);
 		self->pid = child_start(take_all, &order);
 		ASSERT_LT(0, self->pid);
 		EXPECT_EQ(self->num - self->num / 8, *self->taken);
-		EXPECT_LE(logged + 1, klog_count(LOG_LIMIT));
+		if (!round)
+			EXPECT_LE(logged + 1, klog_count(LOG_LIMIT));
 		EXPECT_GE(logged + 3, klog_count(LOG_LIMIT));
 		EXPECT_EQ(0, variant->take(&self->mine));
 		/* All that a process has had is for the next one. */

@@ -234,6 +234,17 @@ static u32 share_limit(u64 num)
 	return num - num / 8;
 }
 
+/*
+ * Firmware keeps some numbers of queue pairs for itself, and nothing says how many. Cards with 2^17
+ * and 2^18 have refused the next one at 130,763 and 261,935.
+ */
+static u64 share_num_qps(struct mlx5_core_dev *mdev)
+{
+	u64 num = BIT(MLX5_CAP_GEN(mdev, log_max_qp));
+
+	return num - min(num / 4, 512);
+}
+
 /**
  * mlx5_ib_init_users - set up the table of users
  * @dev: device
@@ -253,7 +264,7 @@ int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
 	users->limit[MLX5_IB_SHARE_UAR] = share_limit(mlx5_ib_max_uars(dev));
 	users->limit[MLX5_IB_SHARE_PD] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_pd)));
 	users->limit[MLX5_IB_SHARE_CQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_cq)));
-	users->limit[MLX5_IB_SHARE_QP] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_qp)));
+	users->limit[MLX5_IB_SHARE_QP] = share_limit(share_num_qps(mdev));
 	users->limit[MLX5_IB_SHARE_SRQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_srq)));
 	users->limit[MLX5_IB_SHARE_PAGED] = min_t(u64, INT_MAX,
 						  64ULL * (totalram_pages() >> (20 - PAGE_SHIFT)));
