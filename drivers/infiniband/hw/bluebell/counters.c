@@ -197,6 +197,20 @@ static const struct ib_device_ops counters_dev_ops = {
 
 /* ---- the device -------------------------------------------------------------------------- */
 
+static void counters_add_all(struct mlx5_ib_counters *counters, struct mlx5_core_dev *mdev)
+{
+	counters_add(counters, basic_counters, ARRAY_SIZE(basic_counters));
+	if (MLX5_CAP_GEN(mdev, dct))
+		counters_add(counters, dc_counters, ARRAY_SIZE(dc_counters));
+	if (MLX5_CAP_GEN(mdev, out_of_seq_cnt))
+		counters_add(counters, sequence_counters, ARRAY_SIZE(sequence_counters));
+	if (MLX5_CAP_GEN(mdev, retransmission_q_counters))
+		counters_add(counters, retransmission_counters,
+			     ARRAY_SIZE(retransmission_counters));
+	if (MLX5_CAP_GEN(mdev, enhanced_error_q_counters))
+		counters_add(counters, error_counters, ARRAY_SIZE(error_counters));
+}
+
 /**
  * mlx5_ib_init_counters - allocate the counter set that queue pairs name
  * @dev: device; if it has no Q counters, nothing is done, and it has no statistics of the port
@@ -221,17 +235,7 @@ int mlx5_ib_init_counters(struct mlx5_ib_dev *dev)
 	err = counters_alloc_set(dev, &set_id);
 	if (err)
 		return err;
-
-	counters_add(counters, basic_counters, ARRAY_SIZE(basic_counters));
-	if (MLX5_CAP_GEN(mdev, dct))
-		counters_add(counters, dc_counters, ARRAY_SIZE(dc_counters));
-	if (MLX5_CAP_GEN(mdev, out_of_seq_cnt))
-		counters_add(counters, sequence_counters, ARRAY_SIZE(sequence_counters));
-	if (MLX5_CAP_GEN(mdev, retransmission_q_counters))
-		counters_add(counters, retransmission_counters,
-			     ARRAY_SIZE(retransmission_counters));
-	if (MLX5_CAP_GEN(mdev, enhanced_error_q_counters))
-		counters_add(counters, error_counters, ARRAY_SIZE(error_counters));
+	counters_add_all(counters, mdev);
 	dev->counter_set_id = set_id;
 	dev->counters = no_free_ptr(counters);
 	ib_set_device_ops(&dev->ib_dev, &counters_dev_ops);

@@ -182,6 +182,23 @@ static int dev_init(struct mlx5_ib_dev *dev)
 	return 0;
 }
 
+static void dev_fill(struct mlx5_ib_dev *dev, struct mlx5_core_dev *mdev)
+{
+	dev->mdev = mdev;
+	dev->dma_device = &mdev->pdev->dev;
+	INIT_WORK(&dev->gone, dev_gone_work);
+	disable_work(&dev->gone);
+	mlx5_ib_read_caps(mdev, &dev->caps);
+	dev->ib_dev.node_type = RDMA_NODE_IB_CA;
+	dev->ib_dev.phys_port_cnt = MLX5_CAP_GEN(mdev, num_ports);
+	dev->ib_dev.num_comp_vectors = mlx5_comp_vectors_max(mdev);
+	dev->ib_dev.dev.parent = mdev->device;
+	dev->ib_dev.driver_def = mlx5_ib_defs;
+	/* ib_core adapts the moderation of the CQs that it polls to the load. */
+	dev->ib_dev.use_cq_dim = MLX5_CAP_GEN(mdev, cq_moderation);
+	ib_set_device_ops(&dev->ib_dev, &mlx5_ib_dev_ops);
+}
+
 static int mlx5_ib_probe(struct auxiliary_device *adev, const struct auxiliary_device_id *id)
 {
 	struct mlx5_core_dev *mdev = container_of(adev, struct mlx5_adev, adev)->mdev;
@@ -197,19 +214,7 @@ static int mlx5_ib_probe(struct auxiliary_device *adev, const struct auxiliary_d
 	dev = ib_alloc_device(mlx5_ib_dev, ib_dev);
 	if (!dev)
 		return -ENOMEM;
-	dev->mdev = mdev;
-	dev->dma_device = &mdev->pdev->dev;
-	INIT_WORK(&dev->gone, dev_gone_work);
-	disable_work(&dev->gone);
-	mlx5_ib_read_caps(mdev, &dev->caps);
-	dev->ib_dev.node_type = RDMA_NODE_IB_CA;
-	dev->ib_dev.phys_port_cnt = MLX5_CAP_GEN(mdev, num_ports);
-	dev->ib_dev.num_comp_vectors = mlx5_comp_vectors_max(mdev);
-	dev->ib_dev.dev.parent = mdev->device;
-	dev->ib_dev.driver_def = mlx5_ib_defs;
-	/* ib_core adapts the moderation of the CQs that it polls to the load. */
-	dev->ib_dev.use_cq_dim = MLX5_CAP_GEN(mdev, cq_moderation);
-	ib_set_device_ops(&dev->ib_dev, &mlx5_ib_dev_ops);
+	dev_fill(dev, mdev);
 	err = dev_init(dev);
 	if (err) {
 		ib_dealloc_device(&dev->ib_dev);

@@ -174,6 +174,18 @@ int mlx5_ib_get_vf_stats(struct ib_device *ibdev, int vf, u32 port, struct ifla_
 	return 0;
 }
 
+/* mlx5_core sets it again when the virtual functions are enabled again. */
+static void vf_keep_guid(struct mlx5_vf_context *kept, u64 guid, int type)
+{
+	if (type == IFLA_VF_IB_NODE_GUID) {
+		kept->node_guid = guid;
+		kept->node_guid_valid = 1;
+	} else {
+		kept->port_guid = guid;
+		kept->port_guid_valid = 1;
+	}
+}
+
 /**
  * mlx5_ib_set_vf_guid - set a GUID of a virtual function
  * @ibdev: device
@@ -192,7 +204,6 @@ int mlx5_ib_set_vf_guid(struct ib_device *ibdev, int vf, u32 port, u64 guid, int
 	u32 in[MLX5_ST_SZ_DW(modify_hca_vport_context_in)] = {};
 	void *ctx = MLX5_ADDR_OF(modify_hca_vport_context_in, in, hca_vport_context);
 	struct mlx5_ib_dev *dev = to_mdev(ibdev);
-	struct mlx5_vf_context *kept;
 	int err = vf_check(dev, vf);
 
 	if (err)
@@ -208,17 +219,9 @@ int mlx5_ib_set_vf_guid(struct ib_device *ibdev, int vf, u32 port, u64 guid, int
 			      type);
 	}
 	err = mlx5_ib_fw_modify_vf_vport(dev, vf + 1, in);
-	if (err)
-		return err;
-	kept = &dev->mdev->priv.sriov.vfs_ctx[vf];
-	if (type == IFLA_VF_IB_NODE_GUID) {
-		kept->node_guid = guid;
-		kept->node_guid_valid = 1;
-	} else {
-		kept->port_guid = guid;
-		kept->port_guid_valid = 1;
-	}
-	return 0;
+	if (!err)
+		vf_keep_guid(&dev->mdev->priv.sriov.vfs_ctx[vf], guid, type);
+	return err;
 }
 
 /**

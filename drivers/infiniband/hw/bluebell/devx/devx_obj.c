@@ -419,6 +419,17 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 				   PTR_ERR_OR_ZERO(obj));
 }
 
+static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
+{
+	/* A process that opens an XRC target gets an ib_qp that is no struct mlx5_ib_qp. */
+	if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
+		return refuse(-EINVAL, "DEVX on QP 0x%x, not a single QP of the device",
+			      qp->qp_num);
+	id->kind = MLX5_IB_DEVX_QP;
+	id->num = qp->qp_num;
+	return 0;
+}
+
 /**
  * mlx5_ib_devx_identify - find the object of a handle
  * @uobj: the handle
@@ -432,7 +443,6 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {
 	struct ib_srq *srq;
-	struct ib_qp *qp;
 
 	*id = (struct mlx5_ib_devx_id){};
 	switch (uobj_get_object_id(uobj)) {
@@ -444,14 +454,7 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		id->num = to_mcq(uobj->object)->mcq.cqn;
 		return 0;
 	case UVERBS_OBJECT_QP:
-		qp = uobj->object;
-		/* A process that opens an XRC target gets an ib_qp that is no struct mlx5_ib_qp. */
-		if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
-			return refuse(-EINVAL, "DEVX on QP 0x%x, not a single QP of the device",
-				      qp->qp_num);
-		id->kind = MLX5_IB_DEVX_QP;
-		id->num = qp->qp_num;
-		return 0;
+		return devx_identify_qp(uobj->object, id);
 	case UVERBS_OBJECT_SRQ:
 		srq = uobj->object;
 		id->kind = srq->srq_type == IB_SRQT_XRC ? MLX5_IB_DEVX_XRC_SRQ : MLX5_IB_DEVX_RMP;

@@ -136,19 +136,8 @@ void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcod
 	}
 }
 
-/**
- * mlx5_ib_cqe_read_recv - read the completion of a receive request
- * @cqe: the CQE
- * @wc: gets all that the CQE has
- *
- * In a CQE without immediate data or an invalidated key, their field has the P_Key index; in a CQE
- * of QP1 it has the P_Key itself, which the function then writes to pkey_index.
- */
-void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
+static void cqe_read_recv_opcode(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {
-	u32 flags_rqpn = be32_to_cpu(cqe->flags_rqpn);
-
-	wc->status = IB_WC_SUCCESS;
 	wc->opcode = IB_WC_RECV;
 	wc->wc_flags = 0;
 	wc->pkey_index = 0;
@@ -168,6 +157,22 @@ void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 		wc->pkey_index = be32_to_cpu(cqe->pkey) & PKEY_INDEX_MASK;
 		break;
 	}
+}
+
+/**
+ * mlx5_ib_cqe_read_recv - read the completion of a receive request
+ * @cqe: the CQE
+ * @wc: gets all that the CQE has
+ *
+ * In a CQE without immediate data or an invalidated key, their field has the P_Key index; in a CQE
+ * of QP1 it has the P_Key itself, which the function then writes to pkey_index.
+ */
+void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
+{
+	u32 flags_rqpn = be32_to_cpu(cqe->flags_rqpn);
+
+	wc->status = IB_WC_SUCCESS;
+	cqe_read_recv_opcode(cqe, wc);
 	if (flags_rqpn >> RQPN_GRH_SHIFT & RQPN_GRH_MASK)
 		wc->wc_flags |= IB_WC_GRH;
 	wc->byte_len = be32_to_cpu(cqe->byte_cnt);

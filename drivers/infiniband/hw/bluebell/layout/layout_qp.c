@@ -618,6 +618,23 @@ static u32 qpc_read_access(const void *qpc)
 	       (MLX5_GET(qpc, qpc, rae) ? IB_ACCESS_REMOTE_ATOMIC : 0);
 }
 
+static void qpc_read_paths(const void *qpc, bool connected, struct ib_qp_attr *attr)
+{
+	const void *prim = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
+	const void *alt = MLX5_ADDR_OF(qpc, qpc, secondary_address_path);
+
+	attr->pkey_index = MLX5_GET(ads, prim, pkey_index);
+	attr->port_num = MLX5_GET(ads, prim, vhca_port_num);
+	attr->timeout = MLX5_GET(ads, prim, ack_timeout);
+	if (!connected)
+		return;
+	mlx5_ib_read_path(prim, &attr->ah_attr);
+	mlx5_ib_read_path(alt, &attr->alt_ah_attr);
+	attr->alt_pkey_index = MLX5_GET(ads, alt, pkey_index);
+	attr->alt_port_num = MLX5_GET(ads, alt, vhca_port_num);
+	attr->alt_timeout = MLX5_GET(ads, alt, ack_timeout);
+}
+
 /**
  * mlx5_ib_read_qpc - read a context back into verbs attributes
  * @qpc: struct mlx5_ifc_qpc_bits, as QUERY_QP gives it
@@ -626,9 +643,6 @@ static u32 qpc_read_access(const void *qpc)
  */
 void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *attr)
 {
-	const void *prim = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
-	const void *alt = MLX5_ADDR_OF(qpc, qpc, secondary_address_path);
-
 	attr->sq_draining = MLX5_GET(qpc, qpc, state) == MLX5_QP_STATE_SQ_DRAINING;
 	attr->path_mtu = MLX5_GET(qpc, qpc, mtu);
 	attr->path_mig_state = mlx5_ib_mig_from_hw(MLX5_GET(qpc, qpc, pm_state));
@@ -640,20 +654,9 @@ void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *
 	attr->min_rnr_timer = MLX5_GET(qpc, qpc, min_rnr_nak);
 	attr->retry_cnt = MLX5_GET(qpc, qpc, retry_count);
 	attr->rnr_retry = MLX5_GET(qpc, qpc, rnr_retry);
-	attr->pkey_index = MLX5_GET(ads, prim, pkey_index);
-	attr->port_num = MLX5_GET(ads, prim, vhca_port_num);
-	attr->timeout = MLX5_GET(ads, prim, ack_timeout);
-
 	if (qp_is_reliable(type)) {
 		attr->max_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_sra_max);
 		attr->max_dest_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_rra_max);
 	}
-	if (mlx5_ib_qp_is_datagram(type))
-		return;
-
-	mlx5_ib_read_path(prim, &attr->ah_attr);
-	mlx5_ib_read_path(alt, &attr->alt_ah_attr);
-	attr->alt_pkey_index = MLX5_GET(ads, alt, pkey_index);
-	attr->alt_port_num = MLX5_GET(ads, alt, vhca_port_num);
-	attr->alt_timeout = MLX5_GET(ads, alt, ack_timeout);
+	qpc_read_paths(qpc, !mlx5_ib_qp_is_datagram(type), attr);
 }

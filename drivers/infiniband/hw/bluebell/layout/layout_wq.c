@@ -42,13 +42,29 @@ static bool wq_has_wqes(u32 count, const struct mlx5_ib_caps *caps)
 	return is_power_of_2(count) && count <= mlx5_ib_max_wqes(caps);
 }
 
+static int check_user_rq_size(const struct mlx5_ib_create_qp *ucmd,
+			      const struct mlx5_ib_caps *caps)
+{
+	u32 max_bytes = min_t(u32, MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq),
+			      1U << LOG_MAX_RQ_STRIDE);
+
+	if (!wq_has_wqes(ucmd->rq_wqe_count, caps))
+		return refuse(-EINVAL, "receive queue of %u WQEs, powers of two to %u are possible",
+			      ucmd->rq_wqe_count, mlx5_ib_max_wqes(caps));
+	if (ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
+	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE || 1U << ucmd->rq_wqe_shift > max_bytes)
+		return refuse(-EINVAL, "receive WQEs of 2^%u bytes, possible are 2^%u to %u bytes",
+			      ucmd->rq_wqe_shift, MLX5_IB_LOG_MIN_RQ_STRIDE, max_bytes);
+	return 0;
+}
+
 static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			const struct mlx5_ib_caps *caps)
 {
-	u32 max_bytes = MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq);
 	u32 sig = !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE);
 	const struct ib_qp_cap asked = init->cap;
 	u32 entries;
+	int err;
 
 	init->cap.max_recv_wr = 0;
 	init->cap.max_recv_sge = 0;
@@ -62,15 +78,9 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 		       refuse(-EINVAL, "receive queue of 0 WQEs for %u requests",
 			      asked.max_recv_wr);
 
-	if (!wq_has_wqes(ucmd->rq_wqe_count, caps))
-		return refuse(-EINVAL, "receive queue of %u WQEs, powers of two to %u are possible",
-			      ucmd->rq_wqe_count, mlx5_ib_max_wqes(caps));
-	if (ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
-	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE || 1U << ucmd->rq_wqe_shift > max_bytes)
-		return refuse(-EINVAL, "receive WQEs of 2^%u bytes, possible are 2^%u to %u bytes",
-			      ucmd->rq_wqe_shift, MLX5_IB_LOG_MIN_RQ_STRIDE,
-			      min(max_bytes, 1U << LOG_MAX_RQ_STRIDE));
-
+	err = check_user_rq_size(ucmd, caps);
+	if (err)
+		return err;
 	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
 	if (entries <= sig || asked.max_recv_wr > ucmd->rq_wqe_count ||
 	    asked.max_recv_sge > entries - sig)

@@ -689,21 +689,12 @@ static void umr_publish(struct mlx5_ib_umr *umr)
 		mlx5_ib_abort_umr(umr->dev);
 }
 
-/**
- * mlx5_ib_init_umr - get ready to register without firmware commands
- * @dev: device with mlx5_ib_has_umr(), of which the caller holds first_use
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
+static struct mlx5_ib_umr *umr_alloc(struct mlx5_ib_dev *dev)
 {
-	struct mlx5_ib_umr *umr __free(kfree) = kzalloc_obj(*umr);
-	int err;
+	struct mlx5_ib_umr *umr = kzalloc_obj(*umr);
 
 	if (!umr)
-		return -ENOMEM;
+		return NULL;
 	umr->dev = dev;
 	umr->cq.mcq.comp = umr_cq_comp;
 	umr->cq.mcq.event = umr_cq_event;
@@ -716,6 +707,24 @@ int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 	init_waitqueue_head(&umr->restarted);
 	sema_init(&umr->slots, MAX_POSTED);
 	spin_lock_init(&umr->lock);
+	return umr;
+}
+
+/**
+ * mlx5_ib_init_umr - get ready to register without firmware commands
+ * @dev: device with mlx5_ib_has_umr(), of which the caller holds first_use
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_umr *umr __free(kfree) = umr_alloc(dev);
+	int err;
+
+	if (!umr)
+		return -ENOMEM;
 	err = mlx5_ib_internal_cq_create(dev, &umr->cq, LOG_CQES);
 	if (err)
 		return err;

@@ -153,6 +153,18 @@ static void cq_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq)
 	mlx5_ib_bell_add(ctx, &cq->bell);
 }
 
+static void cq_init_user(struct mlx5_ib_cq *cq, const struct mlx5_ib_create_cq *ucmd, int entries,
+			 void *cqc)
+{
+	mutex_init(&cq->resize_lock);
+	cq->cqe_size = ucmd->cqe_size;
+	cq->cqe_stride = MLX5_GET(cqc, cqc, cqe_sz);
+	cq->real_time = ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
+	cq->ibcq.cqe = entries - 1;
+	MLX5_SET(cqc, cqc, uar_page, cq->uar_page);
+	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
+}
+
 /**
  * mlx5_ib_create_user_cq - create a completion queue for a user
  * @ibcq: the object, zeroed but for what ib_core sets
@@ -192,13 +204,7 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	if (err)
 		return err;
 
-	mutex_init(&cq->resize_lock);
-	cq->cqe_size = ucmd.cqe_size;
-	cq->cqe_stride = MLX5_GET(cqc, cqc, cqe_sz);
-	cq->real_time = ucmd.flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
-	ibcq->cqe = entries - 1;
-	MLX5_SET(cqc, cqc, uar_page, cq->uar_page);
-	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
+	cq_init_user(cq, &ucmd, entries, cqc);
 	err = mlx5_ib_share_take(ctx, MLX5_IB_SHARE_CQ, &cq->mem.share) ?:
 	      cq_pin(dev, ctx, cq, &ucmd, (u64)ucmd.cqe_size * entries, attrs);
 	if (!err)
@@ -302,6 +308,20 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	return err;
 }
 
+static int cq_copy_resize_request(const struct mlx5_ib_cq *cq, struct ib_udata *udata,
+				  struct mlx5_ib_resize_cq *ucmd)
+{
+	int err = ib_copy_validate_udata_in(udata, *ucmd, reserved1);
+
+	if (err)
+		return err;
+	if (ucmd->reserved0 || ucmd->reserved1 || ucmd->cqe_size != cq->cqe_size)
+		return refuse(-EINVAL,
+			      "resize to CQEs of %u bytes, must be %u; reserved %#x %#x, must be 0",
+			      ucmd->cqe_size, cq->cqe_size, ucmd->reserved0, ucmd->reserved1);
+	return ib_respond_empty_udata(udata);
+}
+
 /**
  * mlx5_ib_resize_user_cq - move a completion queue to another buffer
  * @ibcq: the queue
@@ -328,14 +348,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_resize))
 		return refuse(-EOPNOTSUPP, "the device cannot resize CQs (cq_resize)");
-	err = ib_copy_validate_udata_in(udata, ucmd, reserved1);
-	if (err)
-		return err;
-	if (ucmd.reserved0 || ucmd.reserved1 || ucmd.cqe_size != cq->cqe_size)
-		return refuse(-EINVAL,
-			      "resize to CQEs of %u bytes, must be %u; reserved %#x %#x, must be 0",
-			      ucmd.cqe_size, cq->cqe_size, ucmd.reserved0, ucmd.reserved1);
-	err = ib_respond_empty_udata(udata);
+	err = cq_copy_resize_request(cq, udata, &ucmd);
 	if (err)
 		return err;
 	entries = mlx5_ib_cq_entries(cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
@@ -440,6 +453,23 @@ void mlx5_ib_post_destroy_cq(struct ib_cq *ibcq)
 	mlx5_ib_queue_mem_free(dev, &cq->mem);
 }
 
+/* After the last attempt, when the process exits, the CQ becomes an orphan and the result is 0. */
+static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
+{
+	bool last = cq->mem.context && cq->mem.context->closing;
+	int err;
+
+	mlx5_ib_event_pause(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn);
+	err = last ? mlx5_ib_fw_discard_cq(dev, &cq->mcq, &cq->attempt) :
+		     mlx5_ib_fw_destroy_cq(dev, &cq->mcq, &cq->attempt);
+	mlx5_ib_event_settle(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, last ? 0 : err);
+	if (!err || !last)
+		return err;
+	mlx5_ib_orphan_adopt_closing(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn,
+				     &cq->attempt, "CQ", &cq->mem);
+	return 0;
+}
+
 /**
  * mlx5_ib_destroy_cq - destroy a completion queue
  * @ibcq: the queue
@@ -457,7 +487,6 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
-	bool last;
 	int err;
 
 	if (cq->kcq) {
@@ -467,16 +496,7 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	}
 	mlx5_ib_orphans_retry(dev, cq->mem.context);
 	mlx5_ib_bell_del(cq->mem.context, &cq->bell);
-	mlx5_ib_event_pause(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn);
-	last = cq->mem.context && cq->mem.context->closing;
-	err = last ? mlx5_ib_fw_discard_cq(dev, &cq->mcq, &cq->attempt) :
-		     mlx5_ib_fw_destroy_cq(dev, &cq->mcq, &cq->attempt);
-	mlx5_ib_event_settle(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, last ? 0 : err);
-	if (err && last) {
-		mlx5_ib_orphan_adopt_closing(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn,
-					     &cq->attempt, "CQ", &cq->mem);
-		err = 0;
-	}
+	err = cq_destroy_or_orphan(dev, cq);
 	if (err) {
 		WRITE_ONCE(dev->kept, true);
 		mlx5_ib_bell_add(cq->mem.context, &cq->bell);

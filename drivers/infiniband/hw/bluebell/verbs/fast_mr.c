@@ -193,6 +193,23 @@ u32 mlx5_ib_max_fast_reg(const struct mlx5_ib_caps *caps, bool gaps)
 		   BIT(MLX5_CAP_GEN(caps->mdev, log_max_klm_list_size)));
 }
 
+static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, u32 max_num_sg)
+{
+	bool gaps = type == IB_MR_TYPE_SG_GAPS;
+	u32 max = mlx5_ib_max_fast_reg(caps, gaps);
+
+	if (type != IB_MR_TYPE_MEM_REG && !gaps)
+		return refuse(-EOPNOTSUPP,
+			      "fast registration of type %d, only MEM_REG and SG_GAPS", type);
+	if (!max)
+		return refuse(-EOPNOTSUPP,
+			      "fast registration of pieces, UMR fills no keys over keys");
+	if (!max_num_sg || max_num_sg > max)
+		return refuse(-EINVAL, "region of %u %s, 1 to %u are possible", max_num_sg,
+			      gaps ? "pieces" : "pages", max);
+	return 0;
+}
+
 /**
  * mlx5_ib_alloc_mr - allocate a region that work requests open and invalidate
  * @pd: protection domain of a kernel consumer
@@ -216,20 +233,12 @@ struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_n
 		.free = true,
 		.klm = type == IB_MR_TYPE_SG_GAPS,
 	};
-	u32 max = mlx5_ib_max_fast_reg(&dev->caps, attr.klm);
 	struct fast_mr *mr;
 	int err;
 
-	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
-		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "fast registration of type %d, only MEM_REG and SG_GAPS",
-				      type));
-	if (!max)
-		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "fast registration of pieces, UMR fills no keys over keys"));
-	if (!max_num_sg || max_num_sg > max)
-		return ERR_PTR(refuse(-EINVAL, "region of %u %s, 1 to %u are possible", max_num_sg,
-				      attr.klm ? "pieces" : "pages", max));
+	err = fast_mr_check(&dev->caps, type, max_num_sg);
+	if (err)
+		return ERR_PTR(err);
 	mr = fast_mr_alloc(pd->device, attr.klm, max_num_sg);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);

@@ -83,32 +83,40 @@ static void sender_destroy(struct mlx5_ib_qp *sender)
 	kfree(sender);
 }
 
+static struct mlx5_ib_qp *sender_alloc(const struct mlx5_ib_gsi *gsi)
+{
+	struct mlx5_ib_qp *sender = kzalloc_obj(*sender);
+
+	if (!sender)
+		return NULL;
+	sender->ibqp.device = gsi->qp->ibqp.device;
+	sender->ibqp.pd = gsi->qp->ibqp.pd;
+	sender->ibqp.qp_type = IB_QPT_UD;
+	sender->ibqp.port = gsi->qp->init.port_num;
+	sender->sends_as_qp1 = true;
+	return sender;
+}
+
 /*
  * Create a queue pair as the RDMA core does it for a consumer, but have its requests complete as
  * requests of QP1.
  */
 static struct mlx5_ib_qp *sender_create(struct mlx5_ib_gsi *gsi, u16 pkey_index)
 {
-	const struct ib_qp_init_attr *of_qp1 = &gsi->qp->init;
 	struct ib_qp_init_attr init = {
-		.send_cq = of_qp1->send_cq,
-		.recv_cq = of_qp1->recv_cq,
-		.cap = of_qp1->cap,
-		.sq_sig_type = of_qp1->sq_sig_type,
+		.send_cq = gsi->qp->init.send_cq,
+		.recv_cq = gsi->qp->init.recv_cq,
+		.cap = gsi->qp->init.cap,
+		.sq_sig_type = gsi->qp->init.sq_sig_type,
 		.qp_type = IB_QPT_UD,
 	};
-	struct mlx5_ib_qp *sender = kzalloc_obj(*sender);
+	struct mlx5_ib_qp *sender = sender_alloc(gsi);
 	int err;
 
 	if (!sender)
 		return ERR_PTR(-ENOMEM);
 	init.cap.max_recv_wr = 0;
 	init.cap.max_recv_sge = 0;
-	sender->ibqp.device = gsi->qp->ibqp.device;
-	sender->ibqp.pd = gsi->qp->ibqp.pd;
-	sender->ibqp.qp_type = IB_QPT_UD;
-	sender->ibqp.port = of_qp1->port_num;
-	sender->sends_as_qp1 = true;
 	err = mlx5_ib_qp_create(sender, base, &init, NULL);
 	if (err) {
 		kfree(sender);

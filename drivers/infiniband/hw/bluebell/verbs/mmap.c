@@ -164,6 +164,16 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 	return err;
 }
 
+static int mmap_check_page(struct vm_area_struct *vma, int command)
+{
+	bool clock = command == MLX5_IB_MMAP_CORE_CLOCK || command == MLX5_IB_MMAP_CLOCK_INFO;
+
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
+		return refuse(-EINVAL, "mapping of %lu bytes, only %lu is possible",
+			      vma->vm_end - vma->vm_start, PAGE_SIZE);
+	return mmap_deny(vma, clock ? VM_WRITE | VM_EXEC : MLX5_IB_UAR_DENIED);
+}
+
 /**
  * mlx5_ib_mmap - map what an offset of the command fd names
  * @uctx: the context the fd belongs to
@@ -181,7 +191,6 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
-	vm_flags_t denied = MLX5_IB_UAR_DENIED;
 	int command, err;
 	u32 index;
 
@@ -194,12 +203,7 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 			      vma->vm_pgoff);
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
 		return map_entry(context, vma, index);
-	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
-		return refuse(-EINVAL, "mapping of %lu bytes, only %lu is possible",
-			      vma->vm_end - vma->vm_start, PAGE_SIZE);
-	if (command == MLX5_IB_MMAP_CORE_CLOCK || command == MLX5_IB_MMAP_CLOCK_INFO)
-		denied = VM_WRITE | VM_EXEC;
-	err = mmap_deny(vma, denied);
+	err = mmap_check_page(vma, command);
 	if (err)
 		return err;
 

@@ -200,22 +200,11 @@ static bool mr_change_in_place(struct mlx5_ib_mr *mr, u32 access, u32 pdn)
 	return true;
 }
 
-/* Returns the region that replaces @old, or NULL if @old has been changed in place. */
-static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64 length, u64 iova,
-			       u32 access, struct ib_pd *pd)
+static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct ib_pd *pd)
 {
 	struct ib_mr *ibmr = &old->ibmr;
 	struct mlx5_ib_mr *mr;
 	int err;
-
-	if (flags & IB_MR_REREG_TRANS)
-		return mr_reg(pd, start, length, iova, access);
-	if (old->ops->range) {
-		err = old->ops->range(old, &start, &length);
-		return err ? ERR_PTR(err) : mr_reg(pd, start, length, ibmr->iova, access);
-	}
-	if (access & IB_ACCESS_ON_DEMAND)
-		return mr_repin(pd, old, access);
 
 	/* ib_core refuses to change a region over device memory. */
 	WARN_ON_ONCE(!old->umem);
@@ -235,6 +224,23 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 	if (mr == ERR_PTR(-ENOTRECOVERABLE))
 		old->leak_umem = true;
 	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+}
+
+/* Returns the region that replaces @old, or NULL if @old has been changed in place. */
+static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64 length, u64 iova,
+			       u32 access, struct ib_pd *pd)
+{
+	int err;
+
+	if (flags & IB_MR_REREG_TRANS)
+		return mr_reg(pd, start, length, iova, access);
+	if (old->ops->range) {
+		err = old->ops->range(old, &start, &length);
+		return err ? ERR_PTR(err) : mr_reg(pd, start, length, old->ibmr.iova, access);
+	}
+	if (access & IB_ACCESS_ON_DEMAND)
+		return mr_repin(pd, old, access);
+	return mr_change_pinned(old, access, pd);
 }
 
 /*
@@ -337,6 +343,22 @@ void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_m
 
 /* ---- memory windows ---------------------------------------------------------------- */
 
+/* The request may be empty, or have the number of pieces that the window is bound to. */
+static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
+{
+	int err;
+
+	if (udata->inlen) {
+		err = ib_copy_validate_udata_in_cm(udata, *req, reserved2, 0);
+		if (err)
+			return err;
+	}
+	if (req->reserved1 || req->reserved2)
+		return refuse(-EOPNOTSUPP, "window with reserved %#x and %#x, must be 0",
+			      req->reserved1, req->reserved2);
+	return ib_respond_empty_udata(udata);
+}
+
 /**
  * mlx5_ib_alloc_mw - allocate a memory window
  * @ibmw: the window, zeroed but for what ib_core sets: type and domain
@@ -358,16 +380,7 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 	if (!MLX5_CAP_GEN(dev->mdev, imaicl))
 		return refuse(-EOPNOTSUPP, "the device has no memory windows (imaicl)");
-	/* The request may be empty, or have the number of pieces that the window is bound to. */
-	if (udata->inlen) {
-		err = ib_copy_validate_udata_in_cm(udata, req, reserved2, 0);
-		if (err)
-			return err;
-	}
-	if (req.reserved1 || req.reserved2)
-		return refuse(-EOPNOTSUPP, "window with reserved %#x and %#x, must be 0",
-			      req.reserved1, req.reserved2);
-	err = ib_respond_empty_udata(udata);
+	err = mw_copy_request(udata, &req);
 	if (err)
 		return err;
 	mlx5_ib_fill_mw_mkey(in, to_mpd(ibmw->pd)->pdn, req.num_klms,

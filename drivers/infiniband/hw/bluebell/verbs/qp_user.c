@@ -123,6 +123,25 @@ static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 	return mlx5_ib_calc_user_wq(init, ucmd, &dev->caps);
 }
 
+static int qp_fill_user_qpc(struct mlx5_ib_qp *qp, const struct mlx5_ib_ucontext *ctx,
+			    const struct ib_qp_init_attr *init)
+{
+	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
+	int err;
+
+	mlx5_ib_plain_qp_fill_qpc(qp, init, ctx->cqe_version);
+	qp->uid = ctx->uid;
+	if (init->qp_type != IB_QPT_XRC_INI)
+		return 0;
+	err = mlx5_ib_use_xrc(dev);
+	if (err)
+		return err;
+	mlx5_ib_xrc_fill_qpc(dev, NULL, qp->qpc);
+	/* The context of the QP names objects of the driver, which have no user id. */
+	qp->uid = MLX5_IB_KERNEL_UID;
+	return 0;
+}
+
 static int user_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata)
 {
@@ -135,16 +154,9 @@ static int user_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	buf_size = qp_parse_request(dev, ctx, init, udata, &qp->ucmd);
 	if (buf_size < 0)
 		return buf_size;
-	mlx5_ib_plain_qp_fill_qpc(qp, init, ctx->cqe_version);
-	qp->uid = ctx->uid;
-	if (init->qp_type == IB_QPT_XRC_INI) {
-		err = mlx5_ib_use_xrc(dev);
-		if (err)
-			return err;
-		mlx5_ib_xrc_fill_qpc(dev, NULL, qp->qpc);
-		/* The context of the QP names objects of the driver, which have no user id. */
-		qp->uid = MLX5_IB_KERNEL_UID;
-	}
+	err = qp_fill_user_qpc(qp, ctx, init);
+	if (err)
+		return err;
 	if (MLX5_CAP_GEN(dev->mdev, ece_support))
 		resp.ece_options = qp->ucmd.ece_options;
 	err = mlx5_ib_share_take(ctx, MLX5_IB_SHARE_QP, &qp->mem.share) ?:

@@ -341,29 +341,39 @@ static int uar_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
 	return 0;
 }
 
+static int uar_obj_get_bf(const struct uverbs_attr_bundle *attrs,
+			  const struct mlx5_ib_ucontext *context, bool *bf)
+{
+	bool blueflame = context->bfregi.blueflame;
+	enum mlx5_ib_uapi_uar_alloc_type type;
+	int err = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
+
+	if (err)
+		return err;
+	*bf = type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF;
+	if (type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC || (*bf && blueflame))
+		return 0;
+	return refuse(-EOPNOTSUPP, "UAR of type %d, possible is NC (1)%s", type,
+		      blueflame ? " or BF (0)" : "");
+}
+
 static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
 							  MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
-	enum mlx5_ib_uapi_uar_alloc_type type;
 	struct mlx5_user_mmap_entry *entry;
 	u32 length = PAGE_SIZE;
 	u64 offset;
+	bool bf;
 	int err;
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
-	err = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
+	err = uar_obj_get_bf(attrs, to_mucontext(uctx), &bf);
 	if (err)
 		return err;
-	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC &&
-	    (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF || !to_mucontext(uctx)->bfregi.blueflame))
-		return refuse(-EOPNOTSUPP, "UAR of type %d, possible is NC (1)%s", type,
-			      to_mucontext(uctx)->bfregi.blueflame ? " or BF (0)" : "");
-
-	entry = mlx5_ib_create_uar_object(to_mucontext(uctx),
-					  type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
+	entry = mlx5_ib_create_uar_object(to_mucontext(uctx), bf);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	uobj->object = entry;

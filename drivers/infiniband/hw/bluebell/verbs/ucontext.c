@@ -155,6 +155,23 @@ int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
 	return 0;
 }
 
+/* The context belongs to the process that calls. */
+static int ucontext_init(struct mlx5_ib_ucontext *context)
+{
+	context->user = mlx5_ib_user_get(to_mdev(context->ibucontext.device), current_uid());
+	if (!context->user)
+		return -ENOMEM;
+	context->unlimited = capable(CAP_SYS_RESOURCE);
+	context->pid = get_pid(task_tgid(current));
+	get_task_comm(context->comm, current->group_leader);
+	mutex_init(&context->bfregi.lock);
+	INIT_LIST_HEAD(&context->bfregi.bells);
+	INIT_LIST_HEAD(&context->orphans);
+	mutex_init(&context->db_lock);
+	context->db_pages = RB_ROOT;
+	return 0;
+}
+
 /**
  * mlx5_ib_alloc_ucontext - open the device for a process
  * @uctx: the context, zeroed but for what ib_core sets
@@ -185,18 +202,9 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (err)
 		return err;
 	context->cqe_version = min(req.max_cqe_version, MLX5_CAP_GEN(dev->mdev, cqe_version));
-	context->user = mlx5_ib_user_get(dev, current_uid());
-	if (!context->user)
-		return -ENOMEM;
-	context->unlimited = capable(CAP_SYS_RESOURCE);
-	context->pid = get_pid(task_tgid(current));
-	get_task_comm(context->comm, current->group_leader);
-	mutex_init(&context->bfregi.lock);
-	INIT_LIST_HEAD(&context->bfregi.bells);
-	INIT_LIST_HEAD(&context->orphans);
-	mutex_init(&context->db_lock);
-	context->db_pages = RB_ROOT;
-
+	err = ucontext_init(context);
+	if (err)
+		return err;
 	if (req.flags & MLX5_IB_ALLOC_UCTX_DEVX)
 		err = mlx5_ib_create_uctx(dev, context);
 	if (!err)
