@@ -50,6 +50,7 @@ struct kind {
 	bool silent;	/* @destroy returns 0 whatever firmware says */
 	bool kept;	/* firmware keeps the object for good if it goes on refusing */
 	bool pins;	/* memory of the process */
+	unsigned int most;	/* objects of all processes, if the device has few */
 	bool (*has)(struct env *e);
 };
 
@@ -221,6 +222,41 @@ static bool has_devx(struct env *e)
 	return devx_has_user_ids() && has_xrc(e);
 }
 
+static void *create_counter_set(struct env *e)
+{
+	uint32_t *handle = calloc(1, sizeof(*handle));
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, DEVX_ALLOC_Q_COUNTER);
+	cmd.in_len = 16;
+	cmd.out_len = 16;
+	return handle && !devx_create(e->r.ctx->cmd_fd, &cmd, handle) ? handle : NULL;
+}
+
+static bool has_user_ids(struct env *e)
+{
+	return devx_has_user_ids();
+}
+
+static void *create_dm(struct env *e)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 64 };
+
+	return ibv_alloc_dm(e->r.ctx, &attr);
+}
+
+static int destroy_dm(struct env *e, void *dm)
+{
+	return ibv_free_dm(dm);
+}
+
+static bool has_dm(struct env *e)
+{
+	struct ibv_device_attr_ex attr;
+
+	return !ibv_query_device_ex(e->r.ctx, NULL, &attr) && attr.max_dm_size;
+}
+
 /* The membership of a queue pair in a multicast group. */
 static void *create_member(struct env *e)
 {
@@ -258,6 +294,11 @@ static const struct kind kinds[] = {
 	  .has = has_devx },
 	{ "group member", "ATTACH_TO_MCG", "DETACH_FROM_MCG", create_member, destroy_member,
 	  .silent = true },
+	{ "counter set", "ALLOC_Q_COUNTER", "DEALLOC_Q_COUNTER", create_counter_set,
+	  destroy_devx_obj, .has = has_user_ids },
+	/* An allocation has a page of the device's memory. */
+	{ "DM", "ALLOC_MEMIC", "DEALLOC_MEMIC", create_dm, destroy_dm, .silent = true,
+	  .most = 16, .has = has_dm },
 };
 
 #define NUM_KINDS ARRAY_SIZE(kinds)
@@ -331,7 +372,7 @@ static int create_fresh(void *arg, int ready)
 	for (k = 0; k < NUM_KINDS; k++) {
 		if (kinds[k].has && !kinds[k].has(&e))
 			continue;
-		for (i = 0; i < FRESH; i++) {
+		for (i = 0; i < (kinds[k].most ?: FRESH); i++) {
 			objects[i] = kinds[k].create(&e);
 			if (!objects[i])
 				return 10 + k;
