@@ -15,10 +15,10 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 	unsigned long pgsz;
 
 	/*
-	 * Check the alignment first: ib_umem_find_best_pgoff() sets the iova of the umem to the
-	 * start without the bits that its mask lacks, and ib_umem_release() computes from the iova
-	 * how many pages to take off the process's account. If the start is misaligned, these may
-	 * be more or fewer than were pinned.
+	 * Check the alignment first: ib_umem_find_best_pgoff() sets the iova of the umem to the DMA
+	 * address of the start, without the bits that its mask lacks, and ib_umem_release()
+	 * computes from the iova how many pages to take off the process's account. If the start is
+	 * misaligned, that may be fewer pages than were pinned.
 	 */
 	if (!IS_ALIGNED(buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT))
 		return refuse(-EINVAL, "queue at %#lx, not aligned to %u bytes",
@@ -40,8 +40,8 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
  * @max_offset: largest offset that the queue's context can hold:
  *	MLX5_IB_MAX_PAGE_OFFSET or MLX5_IB_MAX_WQ_PAGE_OFFSET
  *
- * Return: 0; the errno of the failed pin; or -EINVAL for memory that is not
- * aligned to 64 bytes, or whose offset the context cannot hold.
+ * Return: 0; the errno of the failed pin; or -EINVAL for memory that is not aligned to 64 bytes,
+ * that no page size fits, or whose offset the context cannot hold.
  */
 int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, size_t size,
 			  u8 max_offset)
@@ -171,8 +171,7 @@ void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem)
  * @mem: zeroed
  * @size: bytes of the buffer
  *
- * Buffer and doorbell record are zeroed. The buffer lies in pages that are not
- * contiguous. May sleep.
+ * Buffer and doorbell record are zeroed. The pages of the buffer need not be contiguous. May sleep.
  *
  * Return: 0 or -ENOMEM.
  */

@@ -22,7 +22,7 @@ struct mlx5_user_mmap_entry;
  * struct mlx5_ib_buf - buffer of a queue
  * @umem: pinned memory of a process; NULL if the buffer is the kernel's, and for
  *	a queue pair without queues
- * @size: bytes of @umem that the queue has, from the first one on
+ * @size: bytes of @umem that the queue uses, from the first byte on
  * @frags: pages of the kernel, if the buffer is the kernel's
  * @geo: how the queue's context describes the buffer; zeroed for a queue pair without queues
  */
@@ -37,10 +37,10 @@ struct mlx5_ib_buf {
  * struct mlx5_ib_queue_mem - what a queue shares with the device
  * @context: context of the process that owns the memory; NULL for memory of the kernel, and after
  *	mlx5_ib_queue_mem_leave_context()
- * @uar: UAR object of the process on which the queue is rung, with a reference; NULL if the queue
- *	is rung on a UAR page of the context, or is the kernel's
+ * @uar: UAR object on which the process rings the queue, with a reference; NULL if the process
+ *	rings the queue on a UAR page of the context, or if the queue is the kernel's
  * @buf: the buffer
- * @share: that the object is counted as one of its user
+ * @share: counts the queue as one of its user's
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
  *

@@ -12,12 +12,12 @@
  * dropped.
  *
  * **A queue pair ends.** Before DESTROY_QP the queue pair is reset, so that the device completes
- * nothing more. Under the lock of each CQ mlx5_ib_kcq_reset() turns the completions that nobody
- * has polled into completions of no request, and empties the queue; of a receive from a shared
- * receive queue the slot is given back. After DESTROY_QP another queue pair may get the number.
- * If firmware does not reset the queue pair, the completions that come until DESTROY_QP are removed
- * after that command. mlx5_ib_kcq_remove() takes the queue pair out of the table; when the function
- * returns, no poll uses the queues of the queue pair.
+ * nothing more. Under the lock of each CQ mlx5_ib_kcq_reset() removes the completions that nobody
+ * has polled from the ring, gives the slots of receives from a shared receive queue back, and
+ * empties the work queue. After DESTROY_QP another queue pair may get the number. If firmware does
+ * not reset the queue pair, the completions that come until DESTROY_QP are removed after that
+ * command. mlx5_ib_kcq_remove() takes the queue pair out of the table; when the function returns,
+ * no poll uses the queues of the queue pair.
  *
  * **A CQ ends.** mlx5_ib_kcq_close() stops arming and waits for the work item that calls the
  * consumer; then the device destroys the CQ; then ib_core cancels its own work. Meanwhile the
@@ -99,7 +99,7 @@ void mlx5_ib_kcq_free(struct mlx5_ib_kcq *kcq)
 /**
  * mlx5_ib_kcq_close - stop arming a completion queue, and calling its consumer, before the device
  *	destroys the queue
- * @kcq: the queue, on which no queue completes any more
+ * @kcq: the queue, on which no QP or SRQ completes any more
  *
  * The consumer may go on polling and arming until mlx5_ib_kcq_free(). Only an event of the device
  * calls the consumer after this function has returned. May sleep.
@@ -114,8 +114,8 @@ void mlx5_ib_kcq_close(struct mlx5_ib_kcq *kcq)
 /* ---- polling --------------------------------------------------------------------------- */
 
 /*
- * Find the queue pair of a CQE, whose queue completes on this CQ. NULL if there is none: the CQE
- * may have been written by an earlier queue pair of this number.
+ * Find the queue pair that a CQE names. NULL if no queue pair of this number completes such
+ * requests on this CQ: the CQE may have been written by an earlier queue pair of the number.
  */
 static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn,
 					enum mlx5_ib_cqe_kind kind)
@@ -131,7 +131,7 @@ static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn,
 	return wqs;
 }
 
-/* Leave out errors that consumers expect: of a connection that ends, of a peer that is gone. */
+/* Log an error, unless consumers expect it: a flush, or retries that are exhausted. */
 static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
 			  const struct ib_wc *wc)
 {
@@ -167,7 +167,7 @@ static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, 
 	if (kind == MLX5_IB_CQE_OTHER)
 		return false;
 	wqs = kcq_find_wqs(kcq, mlx5_ib_cqe_qpn(cqe), kind);
-	/* Left by a queue pair that is being destroyed, or by an earlier one of this number. */
+	/* Written by a queue pair that is being destroyed, or by an earlier one of the number. */
 	if (!wqs)
 		return false;
 	if (kind == MLX5_IB_CQE_SEND)
@@ -278,8 +278,8 @@ int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
  *	IB_CQ_REPORT_MISSED_EVENTS to be told of completions for which there will be no event
  *
  * A completion that has been written but not polled raises an event at once, so none is missed
- * while the device works. When it has failed, its registers may be gone, so the driver does not arm
- * the queue but calls the consumer if there is something to poll. Nothing happens after
+ * while the device works. When the device has failed, its registers may be gone, so the driver does
+ * not arm the queue but calls the consumer if there is something to poll. Nothing happens after
  * mlx5_ib_kcq_close(). Any context.
  *
  * Return: 1 if the caller should poll again because the device has failed; else 0.
@@ -314,7 +314,7 @@ int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 
 /**
  * mlx5_ib_kcq_add - let completions find a queue pair
- * @wqs: its work queues; it has been created at the device
+ * @wqs: work queues of the queue pair, which exists at the device
  *
  * May sleep.
  *
@@ -340,10 +340,10 @@ static bool kcq_is_of(const struct mlx5_cqe64 *cqe, const struct mlx5_ib_wqs *wq
 }
 
 /*
- * Take the completions of a queue pair that nobody has read out of the ring. Other completions move
- * to the newest slots that become free, in their order, so that the oldest slots are free for the
- * device: the next queue pairs on the CQ count on the room that this one had. The slots of a shared
- * receive queue are given back, because other queue pairs use the queue, too.
+ * Remove the completions of a queue pair that nobody has polled from the ring. Other completions
+ * move to the newest slots that become free, in their order, so that the oldest slots are free for
+ * the device: the next queue pairs on the CQ count on the room that this one had. The slots of a
+ * shared receive queue are given back, because other queue pairs use the queue, too.
  */
 static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 {

@@ -26,12 +26,13 @@ struct mlx5_ib_wqs;
  * @lock: guards the consumer index and all below
  * @senders: struct mlx5_ib_wqs of the queue pairs whose send queues complete here
  * @receivers: struct mlx5_ib_wqs of the queue pairs whose receive queues complete here
- * @last: work queues of the completion polled before, probably also those of the next one; or NULL
+ * @last: work queues that the completion polled last belongs to, and probably the next one, too; or
+ *	NULL
  * @notifies: the consumer has armed the queue at least once; a consumer that only polls must not be
  *	called
  * @flushed: the device has failed, and a request has been completed as flushed: CQEs are ignored
- * @closed: the queue is being destroyed: the device is not rung, nor the consumer called. Written
- *	under the resize_lock of the CQ, too
+ * @closed: the queue is being destroyed: the driver neither arms it nor queues @wake. Written under
+ *	the resize_lock of the CQ, too
  * @wake: calls the consumer, who waits for completions of a device that has failed
  */
 struct mlx5_ib_kcq {

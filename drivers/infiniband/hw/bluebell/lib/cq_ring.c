@@ -79,8 +79,8 @@ struct mlx5_cqe64 *mlx5_ib_cq_ring_peek(const struct mlx5_ib_cq_ring *ring, u32 
  * @from: number of completions that come before this one
  * @to: the same, when the function returns
  *
- * The slot keeps its owner bit. The last byte is written at once, because callers look at it
- * without a lock. Any context.
+ * The later slot keeps its owner bit. Its last byte is written by one store, because
+ * mlx5_ib_cq_ring_peek() may read this byte without a lock. Any context.
  */
 void mlx5_ib_cq_ring_move(const struct mlx5_ib_cq_ring *ring, u32 from, u32 to)
 {

@@ -209,13 +209,13 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 len
  * mlx5_ib_alloc_memic - allocate device memory
  * @pool: the device's memory
  * @length: bytes
- * @log_align: log2 of the alignment of its address
+ * @log_align: log2 of the alignment of the allocation's address
  *
  * The pages of the allocation are zeroed as a whole. ALLOC_MEMIC (struct
  * mlx5_ifc_alloc_memic_in_bits), unless a spare allocation fits. May sleep.
  *
- * Return: the allocation, with one reference, or an ERR_PTR: -ENOMEM if there are
- * not enough contiguous free pages; or the errno of a firmware refusal.
+ * Return: the allocation, with one reference, or an ERR_PTR: -ENOMEM if there are not enough
+ * contiguous free pages, or no memory of the host; or the errno of a firmware refusal.
  */
 struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length, u32 log_align)
 {
@@ -225,7 +225,7 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 leng
 	if (IS_ERR(mem))
 		return mem;
 	kref_init(&mem->refs);
-	/* All that a mapping shows, in words: memset_io() may write single bytes. */
+	/* Clear all that a mapping shows, by words: memset_io() may write single bytes. */
 	for (page = mem->page; page < mem->page + mem->num_pages; page++)
 		__iowrite64_copy(pool->map + page * PAGE_SIZE, page_address(ZERO_PAGE(0)),
 				 PAGE_SIZE / sizeof(u64));
@@ -251,7 +251,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
 	mlx5_ib_return_spare_memic(pool);
 	list_for_each_entry_safe(mem, next, &pool->spare, spare) {
 		ibdev_warn(&pool->dev->ib_dev,
-			   "cannot free %u bytes of device memory at 0x%llx; they stay allocated until the device is reset\n",
+			   "cannot free %u bytes of device memory at 0x%llx: they stay allocated until the device is reset\n",
 			   mem->size, mem->addr);
 		list_del(&mem->spare);
 		kfree(mem);
@@ -300,8 +300,8 @@ static int dm_pool_init(struct mlx5_ib_dev *dev)
  * mlx5_ib_use_dm - set up the pool of the device's memory, unless that has been done
  * @dev: device; it has memory for users
  *
- * To be called before memory is allocated: the pool maps all of the device's memory. It stays until
- * the device is removed. May sleep; takes first_use.
+ * To be called before memory is allocated: the pool maps all of the device's memory. The pool stays
+ * until the device is removed. May sleep; takes first_use.
  *
  * Return: 0; -ENOMEM, and then the next caller tries again; or -EINTR if the task is being killed.
  */

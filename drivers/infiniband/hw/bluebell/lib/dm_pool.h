@@ -44,9 +44,9 @@ struct mlx5_ib_dm_pool {
  * @refs: one reference for each entry in the mmap space that maps the allocation
  * @spare: links the allocation into the pool's list once @refs is 0
  * @stale_ops: bit for each operation whose address firmware refused to deallocate
- * @attempt: attempts to deallocate it
+ * @attempt: attempts to deallocate the allocation
  * @addr: offset of the first byte in BAR 0
- * @size: bytes, as ALLOC_MEMIC was asked for them
+ * @size: bytes that ALLOC_MEMIC was asked for
  * @page: first page of the window that the allocation occupies
  * @num_pages: number of pages that the allocation occupies
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues of the driver itself: each has a protection domain of its own, which
- * the queues that complete on it share. All are armed and rung by mlx5_core's doorbell.
+ * Completion queues of the driver itself: each has a protection domain of its own, which the queues
+ * that complete on it share. All are armed by the doorbell of mlx5_core.
  */
 
 #include <linux/mlx5/device.h>
@@ -20,7 +20,7 @@
  *
  * Allocates the PD first. Completions come on vector 0. May sleep.
  *
- * Return: 0 or a negative errno; after an error nothing is left.
+ * Return: 0 or a negative errno; after an error nothing is left but perhaps an orphan.
  */
 int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq,
 			       u8 log_cqes)

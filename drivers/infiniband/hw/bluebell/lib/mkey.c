@@ -19,8 +19,8 @@
 #include "lib/umr.h"
 
 /*
- * A longer list of pages is written by UMR even into a new key: firmware reads the list of
- * CREATE_MKEY by the half-kilobyte.
+ * UMR writes a longer list of pages even into a new key, because firmware reads the list of
+ * CREATE_MKEY in mailboxes of half a kilobyte.
  */
 #define MAX_SHORT_LIST_MTTS	512
 
@@ -158,9 +158,9 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * @mkey: the key, zeroed
  * @umem: the memory, pinned and mapped; NULL if none of the pages is present, for which
  *	mlx5_ib_init_umr_clear() is needed
- * @attr: access, domain, first address, length, page size and number of entries; these are
- *	whole units of MLX5_UMR_FLEX_ALIGNMENT without @umem. The room and the variant are
- *	written to it
+ * @attr: access, domain, first address, length, page size and number of entries; without @umem the
+ *	entries are whole units of MLX5_UMR_FLEX_ALIGNMENT. The function sets the room and the
+ *	variant
  *
  * A key of the pool that UMR fills; or CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits.
  * May sleep; the caller may hold the reservation lock of a dma-buf.
@@ -190,8 +190,8 @@ int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * @dev: device
  * @mkey: the key, zeroed
  * @umem: the memory
- * @attr: access, domain, first address and length; the rest, with the largest page size that
- *	fits, is written to it
+ * @attr: access, domain, first address and length; the function sets the rest, with the largest
+ *	page size that fits
  *
  * Return: -EINVAL for memory that no page size fits; else as mlx5_ib_mkey_create_mtts().
  */
@@ -203,7 +203,7 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mke
 	size_t nmtts;
 
 	if (!pgsz)
-		return refuse(-EINVAL, "no page size fits memory at %#lx and region at %#llx",
+		return refuse(-EINVAL, "no page size fits memory at %#lx in a region at %#llx",
 			      umem->address, attr->iova);
 	nmtts = ib_umem_num_dma_blocks(umem, pgsz);
 	if (nmtts > MLX5_IB_MAX_MTTS)
@@ -217,8 +217,8 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mke
  * mlx5_ib_mkey_change - change the rights and the protection domain of a key
  * @dev: device
  * @mkey: the key, which keeps its number
- * @old_access: enum ib_access_flags that it has
- * @access: enum ib_access_flags that it gets
+ * @old_access: enum ib_access_flags that the key has
+ * @access: enum ib_access_flags that the key gets
  * @pdn: number of the domain
  *
  * The caller holds the lock under which the key can be revoked, if there is one. May sleep.
@@ -229,7 +229,7 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mke
 int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 old_access,
 			u32 access, u32 pdn)
 {
-	/* A key of the pool may not have windows, see mlx5_ib_mkey_pool_choose_class(). */
+	/* A key of the pool must not have windows, see mlx5_ib_mkey_pool_choose_class(). */
 	if (mkey->class == MLX5_IB_CLASS_FIRMWARE || access & ~old_access & IB_ACCESS_MW_BIND ||
 	    mlx5_ib_mkey_pool_family(access, &dev->caps) !=
 	    mlx5_ib_mkey_pool_family(old_access, &dev->caps))
@@ -280,9 +280,9 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
  * @dev: device
  * @mkey: the key, not destroyed yet
  *
- * Called when UMR has failed, so that the translations are still valid: accesses through a key
- * that does not exist fail. May sleep. May be called while memory is being reclaimed, and with
- * locks held that reclaim takes, so the command must not reclaim memory itself. Its memory,
+ * Called when UMR has failed, so that the translations are still valid: accesses through a key that
+ * does not exist fail. May sleep. May be called while memory is being reclaimed, and with locks
+ * held that reclaim takes, so the command must not reclaim memory itself. The command's memory,
  * less than a page, comes from the reserves, which is what memalloc_noreclaim_save() is for: the
  * pages of the key can be freed only afterwards, and a key is killed once.
  *

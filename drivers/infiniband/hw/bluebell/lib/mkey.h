@@ -48,7 +48,7 @@ enum mlx5_ib_mkey_type {
  * @revoked: UMR has freed the key: the device reaches nothing through it
  * @destroyed: the key has been destroyed, or has been given to the pool: the owner
  *	has no key any more
- * @closing: the process has closed the device: the key is destroyed, or will be at any time
+ * @closing: the process has closed the device: the key has been destroyed, or may be at any time
  * @attempt: attempts to destroy the key
  *
  * The owner orders calls that change @revoked and @destroyed: a key that can be revoked at

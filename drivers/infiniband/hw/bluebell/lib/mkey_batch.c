@@ -115,8 +115,8 @@ static void mkey_batch_post(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mke
  *
  * Nobody uses the key any more. Does what mlx5_ib_mkey_destroy() does, but does not wait for the
  * device. After mlx5_ib_mkey_batch_wait(), the key is destroyed, or exists but no lookup finds it,
- * and nothing is logged: the owner calls mlx5_ib_mkey_destroy() in either case. Does nothing when
- * it is called for a key once more. May sleep.
+ * and nothing is logged: the owner calls mlx5_ib_mkey_destroy() in either case. A second call for a
+ * key does nothing. May sleep.
  */
 void mlx5_ib_mkey_destroy_early(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey)
 {

@@ -14,25 +14,26 @@
  * allocated under this lock.
  *
  * * **Registration.** mlx5_ib_mkey_pool_alloc() counts a key in use, raises the peak, and takes a
- *   free key. If the class has no free key, the caller has firmware create a key
- *   (mlx5_ib_mkey_pool_create()), which counts as a key of the class, too. If the class has fewer
- *   free keys than it wants, the work item @upkeep is queued. The array grows beforehand, so
- *   that there is room for all keys that may be freed: freeing a key allocates nothing.
- * * **Deregistration.** mlx5_ib_mkey_pool_wants() tells whether UMR should revoke the key. When
- *   UMR has revoked the key and no lookup finds the key, mlx5_ib_mkey_pool_keep() adds the key to
- *   the free keys. If the class has enough of them, firmware destroys the key instead.
- *   mlx5_ib_mkey_pool_forget() uncounts a key that firmware has destroyed.
+ *   free key. If the class has no free key, the caller has firmware create a key, which counts as a
+ *   key of the class, too. If the class has fewer free keys than it wants, the work item @upkeep is
+ *   queued. The array grows beforehand, so that there is room for as many free keys as the class
+ *   may want: freeing a key allocates nothing.
+ * * **Deregistration.** UMR revokes the key; a batch lets UMR revoke only keys that the class wants
+ *   (mlx5_ib_mkey_pool_wants()). When UMR has revoked the key and no lookup finds the key,
+ *   mlx5_ib_mkey_pool_keep() adds the key to the free keys. If the class has enough of them,
+ *   firmware destroys the key instead. mlx5_ib_mkey_pool_forget() uncounts a key that firmware has
+ *   destroyed.
  * * **Upkeep.** The work item creates the free keys that are missing, if UMR works, and destroys
  *   surplus free keys and the free keys that the shrinker has marked (@to_destroy).
  * * **Ageing.** As long as a class has a peak above what is in use, @ageing lowers the peak every
- *   30 s, and queues the upkeep for what is then too much.
+ *   30 s, and queues the upkeep for the free keys that are then surplus.
  * * **Short memory.** The shrinker marks free keys, the largest first, and queues the upkeep,
  *   because firmware commands allocate memory and take locks of mlx5_core.
  *
  * UMR and the pool are set up by the first registration, under the mutex first_use. If that fails,
  * registrations use firmware commands; the first registration after a second tries again. When UMR
- * is gone until the driver is bound again, no key is taken from the pool or kept, and the free keys
- * are destroyed by ageing or when memory is short.
+ * is gone until the driver is bound again, no key is taken from the pool or kept. Surplus free keys
+ * are destroyed by ageing, and all free keys when memory is short.
  */
 
 #include <kunit/static_stub.h>
@@ -132,7 +133,7 @@ static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
 
 /* ---- for owners of keys ---------------------------------------------------------- */
 
-/* Whether UMR could not be set up within the last RETRY_PERIOD. */
+/* Whether an attempt to set up UMR has failed within the last RETRY_PERIOD. */
 static bool mkey_pool_is_paused(const struct mlx5_ib_dev *dev)
 {
 	return READ_ONCE(dev->mkey_pool_err) &&
@@ -159,10 +160,10 @@ int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 acces
 		return MLX5_IB_CLASS_FIRMWARE;
 	class = mlx5_ib_mkey_pool_class(nmtts, access, &dev->caps);
 	/*
-	 * Firmware counts the windows that are bound to a key, and refuses to destroy the key
-	 * while there are any. UMR does not count them: it would revoke a key that has windows,
-	 * and a key of the pool might still have windows of its last region. So the key of a
-	 * region that may have windows is not taken from the pool.
+	 * Firmware counts the windows that are bound to a key, and refuses to destroy the key while
+	 * there are any. UMR does not count them: it would revoke a key that has windows, and a key
+	 * of the pool might still have windows of the previous region. So the key of a region that
+	 * may have windows is not taken from the pool.
 	 */
 	return access & IB_ACCESS_MW_BIND && class >= 0 ? MLX5_IB_CLASS_LONG : class;
 }
@@ -171,7 +172,7 @@ int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 acces
  * mlx5_ib_mkey_pool_create - have firmware create a free key
  * @dev: device with a UMR queue pair
  * @nmtts: translation entries that the key gets room for
- * @access: enum ib_access_flags that UMR does not change
+ * @access: enum ib_access_flags; only those that UMR cannot change matter
  * @key: the key, for UMR to fill
  *
  * May sleep.
@@ -216,7 +217,7 @@ bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key)
 		mc->use.peak = max(mc->use.peak, mc->use.in_use);
 		found = mkey_class_pop(mc, key);
 		missing = mlx5_ib_mkey_pool_missing(class, &mc->use);
-		/* Room for all keys in use, for when they are freed. */
+		/* Room for the free keys that the class wants once no region uses its keys. */
 		wanted = mlx5_ib_mkey_pool_want(class, &(struct mlx5_ib_mkey_pool_use){
 							.peak = mc->use.peak });
 	}
@@ -345,8 +346,8 @@ static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_
 }
 
 /*
- * Without UMR no key is added, and the free keys are destroyed as the pool ages, or when memory is
- * short: until then nothing reaches memory through them.
+ * Without UMR no key is added, surplus free keys are destroyed as the pool ages, and all when
+ * memory is short: until then nothing reaches memory through them.
  */
 static void mkey_pool_upkeep(struct work_struct *work)
 {

@@ -20,7 +20,7 @@
 /* Free keys of the smallest class when no region uses it; half as many of each larger class. */
 #define READY_KEYS		16
 #define READY_SIZES		8
-/* Entries that a UMR can name whose offset field has 16 bits only. */
+/* Entries that a UMR can name if its offset, in units of two entries, has 16 bits only. */
 #define MAX_SHORT_OFFSET_MTTS	BIT(17)
 
 static_assert(BIT(MLX5_IB_POOL_MIN_LOG_MTTS) * sizeof(__be64) >= MLX5_UMR_FLEX_ALIGNMENT);
@@ -51,12 +51,12 @@ u32 mlx5_ib_mkey_pool_family(u32 access, const struct mlx5_ib_caps *caps)
 
 /**
  * mlx5_ib_mkey_pool_class - the class of the keys that fit a region
- * @nmtts: translation entries that it needs, at least 1
+ * @nmtts: translation entries that the region needs, at least 1
  * @access: enum ib_access_flags
  * @caps: what the device can do
  *
- * Return: the class, whose keys have the least room that is enough; or
- * MLX5_IB_CLASS_LONG or MLX5_IB_CLASS_FIRMWARE.
+ * Return: the class, whose keys have the least room that is enough; MLX5_IB_CLASS_LONG if no class
+ * has enough; or MLX5_IB_CLASS_FIRMWARE if UMR cannot reach all entries.
  */
 int mlx5_ib_mkey_pool_class(u32 nmtts, u32 access, const struct mlx5_ib_caps *caps)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of all memory keys by index, and the two commands that add a key to
- * the device and remove it.
+ * The table of all memory keys by index, and the commands CREATE_MKEY and DESTROY_MKEY.
  *
  * A slot of the table lives as long as the key exists in the device, whether an owner
  * has the key or the pool. So publishing a key allocates nothing and cannot fail.
@@ -36,7 +35,7 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
 {
 	int err;
 
-	/* Another variant than that of the last key with this index, which users may still have. */
+	/* Not the variant of the previous key with this index, which users may still have. */
 	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0,
 		 atomic_inc_return(&dev->mkey_variant));
 	err = mlx5_ib_fw_create_mkey(dev, uid, in, inlen, key);
@@ -98,11 +97,11 @@ void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key,
 }
 
 /**
- * mlx5_ib_mkey_table_unmark - free the slot of a key that has been destroyed
+ * mlx5_ib_mkey_table_unmark - free the slot of a key after DESTROY_MKEY
  * @dev: device
  * @key: key of mlx5_ib_mkey_table_mark()
  * @attempt: the attempt
- * @exists: the command has failed: the key has a slot without an owner
+ * @exists: the command has failed: the key keeps its slot, without an owner
  *
  * Allocates no memory.
  */
@@ -225,7 +224,7 @@ void mlx5_ib_mkey_retire(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
 	if (mkey->type == MLX5_IB_MKEY_PRIVATE)
 		return;
-	/* A key that has been destroyed has no slot; another one may have the index. */
+	/* A key that has been destroyed has no slot; another key may have the index. */
 	xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), mkey, MKEY_UNPUBLISHED, 0);
 	mkey->type = MLX5_IB_MKEY_PRIVATE;
 	mlx5_ib_mkey_put(mkey);

@@ -7,9 +7,10 @@
  * DOC: Orphans
  *
  * If firmware refuses to destroy an object, the device may still use the object's memory, so the
- * memory stays pinned. ib_core keeps an object of a process and destroys it again later. It does
- * not if the object was being created, or belongs to the driver or to a kernel consumer. Such an
- * object becomes an orphan, which has the command that destroys the object, and the memory.
+ * memory stays pinned. ib_core keeps an object of a process, and tries again later to destroy the
+ * object. Nobody tries again if the object was being created, or belongs to the driver or to a
+ * kernel consumer. Such an object becomes an orphan, which has the command that destroys the
+ * object, and the memory.
  *
  * An orphan is made by
  *
@@ -36,8 +37,8 @@
  *   even then is never freed.
  *
  * So a process waits for its own orphans only, however many another process has made. The orphan
- * has what its owner knew about commands that were not answered, see fw_destroy.c. When the command
- * has succeeded, the memory is freed, in this order.
+ * has what its owner knew about commands that were not answered, see fw_destroy.c. The memory is
+ * freed after the command has succeeded.
  *
  * Lists that a stuck UMR queue pair may read are memory without an object. mlx5_ib_orphan_keep()
  * keeps them, under a spinlock of their own, because it is called during reclaim. They are freed
@@ -58,12 +59,12 @@
 /* The longest command that destroys an object. */
 #define ORPHAN_CMD_DW	MLX5_ST_SZ_DW(delete_fte_in)
 /*
- * How often the objects of a context are tried: more than objects refer to each other in a row,
- * from a flow table entry over TIR, RQT and queues to their memory.
+ * Rounds in which the orphans of a context are tried: more than the longest chain of objects that
+ * refer to each other has, from a flow table entry over TIR, RQT and queues to their memory.
  */
 #define ORPHAN_ROUNDS	16
 
-/* Orphans that are tried again for each object of a context that is being closed. */
+/* Most orphans that are tried again for each object of a context that is being closed. */
 #define MAX_FEW		8
 
 /* Pauses between two attempts of the work item. */
@@ -224,7 +225,7 @@ void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *
  * @mem: as for mlx5_ib_orphan_adopt(); its context is that of the process
  *
  * Firmware may destroy the object once other objects of the process are destroyed, so the log names
- * the object only if the context closes before. May sleep.
+ * the object only if it still exists at the end of the close. May sleep.
  */
 void mlx5_ib_orphan_adopt_closing(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 				  struct mlx5_ib_fw_attempt *attempt, const char *name,
@@ -343,11 +344,11 @@ static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 
 	if (err)
 		return err;
-	/* Those of an open context may have the last reference to a UAR, which takes a command. */
+	/* That of an open context may put the last reference to a UAR, which sends a command. */
 	if (orphan->mem.context) {
 		orphan_free_mem(dev, &orphan->mem);
 	} else {
-		/* Those of closed contexts may share a page of doorbell records. */
+		/* Orphans of closed contexts may share a page of doorbell records: take the lock. */
 		guard(mutex)(&dev->orphans.lock);
 		orphan_free_mem(dev, &orphan->mem);
 	}
@@ -389,7 +390,7 @@ static void orphans_retry_work(struct work_struct *work)
 	struct mlx5_ib_orphans *orphans = &dev->orphans;
 	int err = 0;
 
-	/* User ids of contexts that have been closed are in the second list. */
+	/* The first list has objects whose user ids are in the second list. */
 	orphans_retry_list(dev, &orphans->dead, true, &err);
 	orphans_retry_list(dev, &orphans->list, true, &err);
 	if (!err)
@@ -411,14 +412,14 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
 }
 
 /**
- * mlx5_ib_orphans_retry - destroy what orphans firmware does not refuse to destroy any more
+ * mlx5_ib_orphans_retry - try again to destroy orphans
  * @dev: device
  * @context: whose orphans; NULL for those of the driver and of kernel consumers
  *
  * Called before the owner destroys an object that an orphan may refer to, because firmware would
  * refuse to destroy the object. When a context is being closed, and has more than a few orphans,
- * they are left to mlx5_ib_orphans_leave_context(): otherwise each of its other objects would cost
- * a command for each of the orphans. Does nothing without orphans. May sleep.
+ * the orphans are left to mlx5_ib_orphans_leave_context(): otherwise each of its other objects
+ * would cost a command for each of the orphans. Does nothing without orphans. May sleep.
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {

@@ -65,7 +65,7 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 
 	/* This does not overflow: no context can describe a queue of 2^28 pages. */
 	*inlen = size + sizeof(__be64) * npas;
-	/* Freed with its answer, a command is charged to the memory cgroup only if it is large. */
+	/* A command is freed once it is answered: only a large one is charged to the cgroup. */
 	in = kvzalloc(*inlen, *inlen > PAGE_SIZE ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!in)
 		return NULL;

@@ -151,7 +151,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long 
 	if (event < 0)
 		return NOTIFY_DONE;
 	of = rsc_events[event].type;
-	/* Events of QPs are also those of RQs and SQs, which have numbers of their own. */
+	/* An event of this type may also be about an RQ or SQ, which has a number of its own. */
 	if (of == MLX5_RES_QP)
 		of = eqe->data.qp_srq.type;
 	if (of > MLX5_RES_SQ && of != rsc_events[event].type)

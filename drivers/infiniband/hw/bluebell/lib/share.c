@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a user has of the objects of which the device has a fixed number.
+ * How many objects a user has, of the kinds of which the device has a fixed number.
  */
 
 /**
  * DOC: Shares of users
  *
- * The device has a fixed number of user ids, UARs, protection domains, CQs, queue pairs and SRQs.
- * A user without privileges can have seven eighths of each, with all of the user's processes
- * together, so a process of another user always gets objects. Like other limits of the kernel's
+ * The device has a fixed number of user ids, UARs, protection domains, CQs, queue pairs and SRQs. A
+ * user without privileges can have seven eighths of each, with all of the user's processes
+ * together, so no such user can take all from the others alone. Like other limits of the kernel's
  * objects, the limits do not apply to a process that has CAP_SYS_RESOURCE, in the initial user
  * namespace, when it opens the device: the device is no resource of a namespace. They do not apply
  * to kernel consumers either.
  *
  * Memory keys are not counted: a device has millions, each of which costs the process memory that
  * is charged to its cgroup. What a process pins is limited, too, but it can register any length of
- * memory that is not pinned. Each MiB costs the device two KiB for translations: memory of the
- * host that mlx5_core gives to firmware and charges to no process. How much firmware has is not
- * known, so the limit is 64 times the memory of the host, which costs an eighth of it.
+ * memory that is not pinned. Each MiB costs the device two KiB for translations: memory of the host
+ * that mlx5_core gives to firmware and charges to no process. How much memory firmware can get is
+ * not known, so the limit is 64 times the memory of the host, for which the translations take an
+ * eighth of that memory.
  *
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
- * mlx5_ib_share_give() is called when the device has the number for someone else: when the object
- * is destroyed, also if that happens when the process ends. An orphan takes the share over, with
- * struct mlx5_ib_queue_mem, and so does the memory of an object whose creation was not answered.
+ * mlx5_ib_share_give() is called when the device can give the number to someone else: when the
+ * object has been destroyed, also if that happens after the process has ended. An orphan takes the
+ * share over, with struct mlx5_ib_queue_mem, and so does the memory of an object whose creation was
+ * not answered.
  */
 
 #include <linux/mlx5/driver.h>
@@ -140,7 +142,7 @@ static int share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *user
  * mlx5_ib_share_take_many - count an object that is about to be created
  * @context: of the process; NULL for a kernel consumer, whose objects are not counted
  * @kind: kind of the object
- * @num: number that the object is counted as
+ * @num: how many the object counts as
  * @share: zeroed; for mlx5_ib_share_give()
  *
  * If the user has too many objects, the kernel's log says so. Any context.
@@ -183,7 +185,7 @@ int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind
 }
 
 /**
- * mlx5_ib_share_give - an object is gone, or has not been created
+ * mlx5_ib_share_give - uncount an object that is gone, or has not been created
  * @share: of mlx5_ib_share_take(); nothing is done if no object is counted. Zeroed
  *
  * May sleep.
@@ -236,7 +238,7 @@ static u32 share_limit(u64 num)
 
 /*
  * Firmware keeps some numbers of queue pairs for itself, and nothing says how many. Cards with 2^17
- * and 2^18 have refused the next one at 130,763 and 261,935.
+ * and 2^18 have refused to create a QP beside 130,763 and 261,935 others.
  */
 static u64 share_num_qps(struct mlx5_core_dev *mdev)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a user has of the objects of which the device has a fixed number.
+ * How many objects a user has, of the kinds of which the device has a fixed number.
  */
 
 #ifndef BLUEBELL_SHARE_H
@@ -54,10 +54,10 @@ struct mlx5_ib_user {
 };
 
 /**
- * struct mlx5_ib_share - that an object is counted; embedded in what owns the object
+ * struct mlx5_ib_share - how an object is counted; embedded in what owns the object
  * @user: owner of the object, with a reference; NULL if the object is not counted
  * @kind: kind of the object
- * @num: number that the object is counted as
+ * @num: how many the object counts as; MiB for MLX5_IB_SHARE_PAGED
  */
 struct mlx5_ib_share {
 	struct mlx5_ib_user *user;
@@ -69,7 +69,7 @@ struct mlx5_ib_share {
  * struct mlx5_ib_users - users of a device
  * @lock: guards @table. Held for one look-up when a process opens or closes the device, and when
  *	the last object of a user is gone
- * @table: struct mlx5_ib_user by the number of the user
+ * @table: struct mlx5_ib_user by uid
  * @limit: objects of each kind that a user without privileges can have; 0 for no limit
  */
 struct mlx5_ib_users {
@@ -78,7 +78,7 @@ struct mlx5_ib_users {
 	u32 limit[MLX5_IB_NUM_SHARES];
 };
 
-/* The share of an object that lives no longer than its context, which need not keep the share. */
+/* The share of an object that lives no longer than its context: the share need not be stored. */
 static inline struct mlx5_ib_share mlx5_ib_share_of(const struct mlx5_ib_ucontext *context,
 						    enum mlx5_ib_share_kind kind)
 {

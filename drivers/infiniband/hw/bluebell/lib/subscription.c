@@ -19,7 +19,7 @@
  *   subscriber before, mlx5_ib_event_subscribe() ends the paused list and makes another one.
  *
  * If firmware refuses the command (-EINVAL, -EBUSY), the object exists: mlx5_ib_event_settle()
- * clears @paused, and tells the subscribers of the types that they have missed. If the command was
+ * clears @paused, and delivers an event without data for each type in @missed. If the command was
  * not answered, the number may be that of another user's object by now, and the list stays paused
  * until a later command has destroyed the object.
  *
@@ -77,7 +77,7 @@ static const struct rhashtable_params event_params = {
 	.automatic_shrinking = true,
 };
 
-/* Called under RCU by an interrupt, and with the lock held to change the list. */
+/* Called under RCU by an interrupt, with the lock held to change the list, or to test for NULL. */
 static struct mlx5_ib_event_list *event_find(struct mlx5_ib_events *events,
 					     const struct mlx5_ib_event_source *source)
 {
@@ -161,7 +161,7 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 
 	guard(mutex)(&events->lock);
 	list = event_find(events, source);
-	/* The object that had the number before is gone: mlx5_ib_event_settle() is about to run. */
+	/* The object that had the number before is gone, but its list has not been ended yet. */
 	if (list && list->paused) {
 		event_end_list(events, list);
 		list = NULL;
@@ -257,10 +257,10 @@ static void event_deliver(struct mlx5_ib_event_list *list, unsigned long type,
 }
 
 /*
- * An interrupt may have read @paused before, and set its bit in @missed only now. Both sides write
- * one of the two and then read the other one, so at least one of them sees that the event is to be
- * delivered; whoever clears the bit delivers it. So nobody has to wait for a grace period, with the
- * lock held that all processes share.
+ * An interrupt may have read @paused before, and set its bit in @missed only now. Each side writes
+ * one of @paused and @missed and then reads the other, so at least one side sees that the event is
+ * to be delivered; the side that clears the bit delivers the event. So nobody waits for a grace
+ * period while holding the lock, which all processes share.
  */
 static void event_resume(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
 {

@@ -24,7 +24,7 @@ static u32 uctx_rights_of_caller(struct mlx5_ib_dev *dev)
 
 /*
  * Any user can open the device many times, so the line is logged once in a while, and not for each
- * refusal. It tells the administrator where to see which processes have the ids, to end them.
+ * refusal. The line tells the administrator where to see which processes have the ids.
  */
 static void uctx_report_limit(struct mlx5_ib_dev *dev)
 {
@@ -41,7 +41,7 @@ static void uctx_report_limit(struct mlx5_ib_dev *dev)
 /**
  * mlx5_ib_create_uctx - CREATE_UCTX: create a user id for the calling process
  * @dev: device
- * @context: of the process, which gets the id, which is not 0, and the rights of the process
+ * @context: of the process; gets the id, which is not 0, and the rights of the process
  *
  * Firmware lets a command with a user id name only objects of the same id, and those that
  * mlx5_core has created for all users (completion EQs). Objects without an id belong to the
@@ -81,11 +81,11 @@ int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *contex
 
 /**
  * mlx5_ib_destroy_uctx - DESTROY_UCTX: destroy the user id of a context
- * @context: has a user id, all of whose objects have been destroyed
+ * @context: has a user id, whose objects have been destroyed or are orphans
  *
  * Firmware keeps an id that still owns an object, so that no other process gets the id, and with it
- * the object. The id is then destroyed after the object, see orphan.c. May sleep, for a third of a
- * second if firmware refuses.
+ * the object. The id then becomes an orphan, and is destroyed after the object, see orphan.c. May
+ * sleep, for a third of a second if firmware refuses.
  */
 void mlx5_ib_destroy_uctx(struct mlx5_ib_ucontext *context)
 {

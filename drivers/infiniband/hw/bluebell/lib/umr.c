@@ -103,7 +103,7 @@ static int umr_list_wait(struct umr_fill *fill, struct umr_list *list)
 	return err;
 }
 
-/* Keep a buffer that a queue pair which firmware could not stop may still read. */
+/* Free a buffer, or keep it if a queue pair that firmware could not stop may still read it. */
 static void umr_buffer_free(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
 			    bool device_may_read)
 {

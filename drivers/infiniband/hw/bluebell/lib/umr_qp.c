@@ -14,7 +14,7 @@
  * the caller hands the memory to mlx5_ib_orphan_keep(). The queue pair has one of three states,
  * which @lock guards:
  *
- * * **UMR_RUNNING**: requests are taken.
+ * * **UMR_RUNNING**: requests are posted.
  * * **UMR_STOPPED**: a request has failed. Its completion says so; or there was none for a minute,
  *   or for a second after the waiting task was killed. Requests get -EAGAIN, and callers use
  *   firmware commands. The first task that finds its request failed holds @reset_lock and has
@@ -23,16 +23,16 @@
  *   earlier epoch has nothing left to do. The work item @restart creates the queue pair anew if it
  *   was destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is
  *   reset once more. The more failures in a row (@failures), the later the work item runs.
- * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has
- *   neither reset nor destroyed the queue pair. All requests that are posted are completed as
- *   failed, and none is taken until the driver is bound again. mlx5_ib_abort_umr() sets this state
- *   from any context; nothing leaves it.
+ * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has neither
+ *   reset nor destroyed the queue pair. All requests that are posted are completed as failed, and
+ *   none is posted until the driver is bound again. mlx5_ib_abort_umr() sets this state from any
+ *   context; nothing leaves it.
  *
  * Requests are posted by MMU notifiers, too, while memory is being reclaimed. So a caller may hold
  * the lock that such a notifier takes; inside it nests @reset_lock, and inside that the locks of
  * firmware commands, which do not reclaim memory then. The restart holds no lock while firmware
- * brings the queue pair up. @lock is taken in the completion interrupt, and nothing nests inside
- * it but what wakes tasks.
+ * brings the queue pair up. @lock is taken in the completion interrupt, and only the locks that
+ * wake tasks nest inside it.
  */
 
 #include <kunit/static_stub.h>
@@ -72,8 +72,8 @@
 /* As long as mlx5_core waits for a command. */
 #define UMR_TIMEOUT	(60 * HZ)
 /*
- * How long a task that is being killed waits on. The device may still read what a request points
- * at, so the queue pair has to be reset before the task can go.
+ * How long a task goes on waiting when it is being killed. The device may still read what a request
+ * points at, so the queue pair has to be reset before the task can go.
  */
 #define UMR_KILLED_TIMEOUT	HZ
 /* How long a caller that has no other means than UMR waits for a restart. */
@@ -84,7 +84,7 @@ static_assert(BIT(LOG_CQES) >= MAX_POSTED);
 enum umr_state {
 	UMR_RUNNING,
 	UMR_STOPPED,	/* in reset, or about to be; @restart is due */
-	UMR_GONE,	/* the device was removed or failed: no request is taken any more */
+	UMR_GONE,	/* no request is posted until the driver is bound again */
 };
 
 /**
@@ -103,7 +103,7 @@ enum umr_state {
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
  * @slots: room in the send queue, one for each WQE
  * @lock: guards all below; taken in the completion interrupt
- * @state: whether requests are taken
+ * @state: whether requests are posted
  * @stuck: firmware has refused to stop the QP, so the device may still execute requests that have
  *	been completed here
  * @epoch: how often the QP has been stopped
@@ -139,13 +139,13 @@ struct mlx5_ib_umr {
 
 /*
  * Requests are also posted by MMU notifiers, during reclaim, to revoke the device's access to
- * pages. If such a request fails, the pages cannot be freed before the queue pair has been
- * reset. So the command that resets the queue pair does not reclaim memory itself: reclaim
- * could wait for a lock of the notifier that waits for the command. The command takes less than a
- * page, from the reserves, "in the process of freeing memory", for which memalloc_noreclaim_save()
- * is meant. This happens once a failure, not periodically. It also happens if a restart fails,
- * because a notifier may wait for the lock that is held then. The other commands of a restart,
- * which holds no lock meanwhile, may reclaim memory.
+ * pages. If such a request fails, the pages cannot be freed before the queue pair has been reset.
+ * So the command that resets the queue pair does not reclaim memory itself: reclaim could wait for
+ * a lock of the notifier that waits for the command. The command takes less than a page, from the
+ * reserves, "in the process of freeing memory", for which memalloc_noreclaim_save() is meant. This
+ * happens once per failure, not periodically. It also happens if a restart fails, because a
+ * notifier may wait for the lock that is held then. The other commands of a restart, which holds no
+ * lock meanwhile, may reclaim memory.
  */
 DEFINE_LOCK_GUARD_0(umr_noreclaim, _T->flags = memalloc_noreclaim_save(),
 		    memalloc_noreclaim_restore(_T->flags), unsigned int flags)
@@ -319,7 +319,7 @@ static void umr_reset_qp(struct mlx5_ib_umr *umr)
 	scoped_guard(spinlock_irqsave, &umr->lock) {
 		if (umr->stuck)
 			return;
-		/* After an error of the CQ the QP is stopped, too, but not started again. */
+		/* In UMR_GONE the QP is stopped, too, but not started again. */
 		gone = umr->state == UMR_GONE;
 		if (!gone)
 			umr->state = UMR_STOPPED;
@@ -359,7 +359,7 @@ static void umr_stop_sleep(struct mlx5_ib_umr *umr)
 	WARN_ON_ONCE(!umr->sleepers--);
 }
 
-/* Poll for the completion for as long as it would take to sleep. */
+/* Poll for the completion for about as long as it would take to sleep. */
 static bool umr_spin(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
 {
 	u64 end = local_clock() + SPIN_NS;
