@@ -17,7 +17,7 @@
  * @id: what the commands name: opcode, type and number
  * @failed: a command has failed
  * @unanswered: a command has not been answered: the object may not exist any more
- * @quiet: refusals are not logged, and are -EREMOTEIO whatever firmware says
+ * @quiet: refusals are not logged, and are -EREMOTEIO unless firmware does not know the object
  * @replaced: the device has given the number to a new object, so this object does not exist
  *
  * Zeroed before the first attempt. The owner makes one attempt at a time, so that only @node and

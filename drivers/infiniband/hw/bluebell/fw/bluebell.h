@@ -87,8 +87,8 @@ struct mlx5_ib_port {
  * @list: struct orphan of the driver and of kernel consumers, in the order in which they have to be
  *	destroyed
  * @dead: struct orphan of contexts that have been closed
- * @retry: tries to destroy the objects of both lists. So what the processes that are gone have left
- *	costs the others one command at a time
+ * @retry: tries to destroy the objects of both lists. So the orphans of processes that are gone
+ *	have one command in flight at a time
  * @delay: time to the next run of @retry, in jiffies
  * @buffers_lock: guards @buffers; taken while memory is being reclaimed
  * @buffers: struct orphan_buffer
@@ -108,8 +108,8 @@ struct mlx5_ib_orphans {
  * @rscs: struct mlx5_ib_rsc by type and number; its lock is taken in interrupt
  *	context
  * @nb: asynchronous events of mlx5_core
- * @wq: delivers events in process context. A process causes events by errors of its queues, but
- *	each queue has one work item, whatever the number of events
+ * @wq: delivers events in process context. A process causes events, for example by errors of its
+ *	queues, but each queue has one work item, whatever the number of events
  */
 struct mlx5_ib_rsc_table {
 	struct xarray rscs;
@@ -124,7 +124,8 @@ struct mlx5_ib_rsc_table {
  * @dma_device: the device that does DMA: the PCI function, also for a subfunction
  * @caps: what the device can do, as computed at probe; constant
  * @port: the port, see port.c
- * @sys_error: notified by mlx5_core when the device has failed; wakes all tasks that wait for @umr
+ * @sys_error: notified by mlx5_core when the device has failed; fails the requests of @umr, and has
+ *	@kernel_qps flushed
  * @gone: does the same when a command finds the device gone; enabled only while @sys_error is
  *	registered
  * @attempts: objects that are being destroyed, or perhaps have been
@@ -153,8 +154,8 @@ struct mlx5_ib_rsc_table {
  * @odp: on-demand paging; NULL if the device does not support it. Constant while the device is
  *	registered
  * @xrc: the driver's own objects for XRC queue pairs
- * @counters: Q counters of the queue pairs of processes; NULL if the device has none. Constant
- *	while the device is registered
+ * @counters: Q counters of all queue pairs that are bound to no other set; NULL if the device has
+ *	none. Constant while the device is registered
  * @counter_set_id: Q counter set of @counters
  * @dump_fill_mkey: key that discards data written through it; valid if the device has the
  *	capability dump_fill_mkey
@@ -162,9 +163,9 @@ struct mlx5_ib_rsc_table {
  *	if the device has the capability null_mkey
  * @users: what the users of the device have; constant
  * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
- * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported, which takes
- *	the locks of their bfregs; only root can read the report. A process that opens or closes the
- *	device waits for one list operation of each other one
+ * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported, which takes the
+ *	locks of their bfregs; only root can read the report. A process that opens or closes the
+ *	device waits for one list operation of each process that does the same
  * @uar_file: the report of all contexts in debugfs
  * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: of the board, from the adapter

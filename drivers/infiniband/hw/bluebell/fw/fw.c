@@ -52,10 +52,10 @@ bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
  * @send: sends the command, or calls the function of mlx5_core that does
  * @arg: for @send
  *
- * Every firmware command of the driver passes through this function, which writes
- * @uid into the command: firmware lets a user name only objects of the same uid.
- * If mlx5_core builds the command, @in is the copy that the tracepoint and KUnit see.
- * Sleeps until firmware has answered; the call may wait for other commands.
+ * Every firmware command of the driver passes through this function, which writes @uid into the
+ * command: firmware lets a user name only objects of the same uid. If mlx5_core builds the command,
+ * @in is the copy that the tracepoint and KUnit see. Sleeps until firmware has answered, unless
+ * @send does not wait; the call may wait for other commands.
  *
  * If the device is pulled out while the driver is being unbound, mlx5_core reports no system error,
  * because it has stopped its health work by then. So the first command that finds the device gone
@@ -114,7 +114,7 @@ int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
 {
 	int err = fw_do(dev, in, in_size, out, out_size);
 
-	/* mlx5_cmd_check() has no result of MODIFY_MEMIC for a lost device. */
+	/* mlx5_cmd_check() does not know what MODIFY_MEMIC returns for a lost device. */
 	if (err == -ENXIO && MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_MODIFY_MEMIC)
 		return -ENOLINK;
 	return mlx5_cmd_check(dev->mdev, err, in, out);
@@ -151,9 +151,9 @@ int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, vo
  * @out: the answer, struct mlx5_ifc_*_out_bits
  * @out_size: bytes of @out
  *
- * mlx5_core turns a status into an errno, and logs a refusal unless the command
- * carries a user id. Once the device is lost, a command that destroys
- * an object succeeds, because the object is gone with the device. May sleep.
+ * mlx5_core turns a status into an errno, and logs a refusal unless the command carries a user id,
+ * or is DESTROY_MKEY or CREATE_UCTX. Once the device is lost, a command that destroys an object
+ * succeeds, because the object is gone with the device. May sleep.
  *
  * Return: 0; the errno of mlx5_cmd_check() for a refusal; -ENOLINK if the device is
  * lost; or the errno of a command that could not be sent.
@@ -343,7 +343,7 @@ int mlx5_ib_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16
  * @dev: device
  * @port: number of the port
  * @caps: PortInfo.CapabilityMask
- * @select: bits of it to change
+ * @select: bits of @caps to change
  *
  * May sleep.
  *

@@ -155,7 +155,7 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
 	do {
 		memset(slot->out, 0, sizeof(slot->out));
 		err = mlx5_ib_fw_exec_async(batch->dev, uid, in, sizeof(in), &slot->async);
-		/* mlx5_core may allow a user fewer commands in flight than BATCH_COMMANDS. */
+		/* mlx5_core limits the commands in flight of some users and opcodes. */
 		if (err != -EBUSY || !batch->used)
 			return err;
 		fw_batch_take(batch, 1);

@@ -14,9 +14,9 @@
  * * The command is sent again: once at once, and again each time the owner asks for it. After an
  *   attempt that has not been answered, a refusal because the object does not exist means success.
  * * If the command has been executed, the device may have given the number of the object to a new
- *   object of another owner, and the command would now destroy that one. So the driver notes which
- *   numbers are being destroyed (&struct mlx5_ib_fw_attempt), before it sends the command. Every
- *   command that creates an object looks for the new number among them
+ *   object of another owner, and the command would now destroy the new object. So the driver notes
+ *   which numbers are being destroyed (&struct mlx5_ib_fw_attempt), before it sends the command.
+ *   Every command that creates an object looks for the new number among them
  *   (mlx5_ib_fw_number_taken()); the object that had the number is then known to be destroyed, and
  *   no command is sent for it any more.
  *
@@ -283,7 +283,7 @@ int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
 
 /**
  * mlx5_ib_fw_pause - pause before a refused command is sent once more
- * @ms: the last pause, in milliseconds; 0 before the first one
+ * @ms: the previous pause, in milliseconds; 0 before the first one
  *
  * For commands that have to be executed in the end: five pauses, of a third of a second in
  * all. May sleep.

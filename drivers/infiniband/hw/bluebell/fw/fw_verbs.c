@@ -298,8 +298,8 @@ static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
  * @mcq: the CQ; the command carries the uid that it was created with
  * @attempt: as for mlx5_ib_fw_send_destroy()
  *
- * Waits until no handler of the CQ runs. After a failure the CQ is in no table of mlx5_core any
- * more, and gets no events; the caller calls this function again. May sleep.
+ * After success no handler of the CQ runs any more. After a failure the CQ is in no table of
+ * mlx5_core any more, and gets no events; the caller calls this function again. May sleep.
  *
  * Return: as mlx5_ib_fw_send_destroy().
  */
@@ -615,7 +615,8 @@ int mlx5_ib_fw_detach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union
  * If the command is not answered, the queue pair is detached: firmware refuses to destroy a queue
  * pair that is in a group. May sleep.
  *
- * Return: 0 or a negative errno, and then the queue pair is not in the group.
+ * Return: 0 or a negative errno. After an error the queue pair is not in the group, unless the
+ * command was not answered and firmware does not detach the queue pair either.
  */
 int mlx5_ib_fw_attach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union ib_gid *gid)
 {

@@ -24,8 +24,8 @@
  * @cqe: entries the user asked for
  * @log_max_cq_sz: log2 of the device's limit
  *
- * The queue has at least one entry more than asked for, so that a full queue differs from an empty
- * queue, and the number of entries is a power of two.
+ * The number of entries is the next power of two above @cqe, as in libmlx5, which allocates the
+ * buffer of a user's queue.
  *
  * Return: number of CQEs, or -EINVAL if @cqe is zero or beyond the limit.
  */
@@ -98,7 +98,7 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD) {
 		if (ucmd->cqe_size != 128 || !MLX5_CAP_GEN(caps->mdev, cqe_128_always))
 			return refuse(-EOPNOTSUPP,
-				      "padded CQEs of %u bytes need 128, and cqe_128_always",
+				      "padded CQEs of %u bytes, must be 128, with cqe_128_always",
 				      ucmd->cqe_size);
 		MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_128_PAD);
 	}

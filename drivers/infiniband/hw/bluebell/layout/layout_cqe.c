@@ -164,8 +164,8 @@ static void cqe_read_recv_opcode(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
  * @cqe: the CQE
  * @wc: gets all that the CQE has
  *
- * In a CQE without immediate data or an invalidated key, their field has the P_Key index; in a CQE
- * of QP1 it has the P_Key itself, which the function then writes to pkey_index.
+ * In a CQE without immediate data or an invalidated key, the field of these has the P_Key index; in
+ * a CQE of QP1 the field has the P_Key itself, which the function then writes to pkey_index.
  */
 void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {

@@ -383,7 +383,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	GENERAL(SYNC_STEERING, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(QUERY_VHCA_STATE),
 	GENERAL(MODIFY_VHCA_STATE, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
-	/* Each SPI is taken from the port's until the master key is rotated. */
+	/* Uses up an SPI of the port, until the master key is rotated. */
 	GENERAL(PSP_GEN_SPI, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(PSP_ROTATE_KEY, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	/* Waits for the requests of all users that use encryption keys. */

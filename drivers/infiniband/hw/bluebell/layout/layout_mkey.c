@@ -123,7 +123,7 @@ void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_caps *c
 }
 
 /**
- * mlx5_ib_fill_mkc - build the context of a key over pinned pages
+ * mlx5_ib_fill_mkc - build the context of a key over pages or pieces
  * @mkc: zeroed struct mlx5_ifc_mkc_bits
  * @attr: attributes of the key
  * @caps: as for mlx5_ib_fill_mkc_access()

@@ -19,8 +19,8 @@ struct mlx5_ib_mkc_attr;
 
 /*
  * An implicit region is a tree of keys, like a page table: the entries of the root lead to
- * directories, those of a directory to leaves, those of a leaf to pages. Each key is small
- * enough that one short command creates it at the first access.
+ * directories, those of a directory to leaves, those of a leaf to pages. Directories and leaves are
+ * small enough to be created at the first access.
  */
 #define MLX5_IB_ODP_LEAF_SHIFT		24
 

@@ -194,8 +194,8 @@ static inline int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_targ
  * @flags: enum ib_send_flags of the request
  * @after_umr: the request before this one changes a key
  *
- * A request may use a key that the request before it changes, so it waits until the key has been
- * changed. @to->umr_fence orders the requests that change a key.
+ * A request may use a key that the previous request changes, so the request waits until the key has
+ * been changed. @to->umr_fence orders the requests that change a key.
  *
  * Return: MLX5_FENCE_MODE_*.
  */

@@ -348,7 +348,7 @@ static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 	if (orphan->mem.context) {
 		orphan_free_mem(dev, &orphan->mem);
 	} else {
-		/* Orphans of closed contexts may share a page of doorbell records: take the lock. */
+		/* Orphans of closed contexts may share a doorbell page: take the lock. */
 		guard(mutex)(&dev->orphans.lock);
 		orphan_free_mem(dev, &orphan->mem);
 	}

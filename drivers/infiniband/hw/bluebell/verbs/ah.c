@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Address handles. A user's library puts the address vector into its WQEs
- * itself, so for a user the driver only checks the address. For a kernel consumer it
- * builds the vector.
+ * Address handles. A user's library puts the address vector into its WQEs itself, so for a user the
+ * driver only checks the address. For a kernel consumer the driver builds the vector.
  */
 
 #include <linux/mlx5/driver.h>

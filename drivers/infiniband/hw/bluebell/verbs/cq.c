@@ -66,7 +66,7 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	} else if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX) {
 		cq->uar_page = ucmd->uar_page_index;
 	} else {
-		/* A library that creates UAR objects only has no static page. */
+		/* If the library creates only UAR objects, the context has no static page. */
 		if (!ctx->bfregi.layout.num_static_sys_pages)
 			return refuse(-EINVAL,
 				      "the CQ names no UAR, and the context has no static UAR");
@@ -299,7 +299,7 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
 	mlx5_ib_fill_cqc_buf(cqc, &buf->geo);
 	err = mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
-	/* The device may use the one or the other buffer. */
+	/* The device may use the old or the new buffer. */
 	if (err == -ETIMEDOUT) {
 		mlx5_ib_orphan_keep_lost(dev, "a new buffer of a CQ",
 					 &(struct mlx5_ib_queue_mem){ .buf = *buf });
@@ -331,10 +331,10 @@ static int cq_copy_resize_request(const struct mlx5_ib_cq *cq, struct ib_udata *
  * Implements ibv_resize_cq(3) with MODIFY_CQ. The last CQE that the device writes to the old buffer
  * is a resize CQE. The library copies the CQEs before it to the new buffer. May sleep.
  *
- * Return: 0; -EINVAL for invalid attributes, a buffer that is not
- * aligned to the size of a CQE, or fewer entries than there are completions;
- * -EOPNOTSUPP if the device cannot resize; -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT;
- * or the errno of a firmware refusal. After an error the queue is as it was.
+ * Return: 0; -EINVAL for invalid attributes, a buffer that is not aligned to the size of a CQE, or
+ * fewer entries than there are completions; -EOPNOTSUPP if the device cannot resize; -ENOMEM beyond
+ * RLIMIT_MEMLOCK; -EFAULT; -ETIMEDOUT if firmware does not answer, and then the device may use
+ * either buffer; or the errno of a firmware refusal. After any other error the queue is as it was.
  */
 int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
@@ -453,7 +453,7 @@ void mlx5_ib_post_destroy_cq(struct ib_cq *ibcq)
 	mlx5_ib_queue_mem_free(dev, &cq->mem);
 }
 
-/* After the last attempt, when the process exits, the CQ becomes an orphan and the result is 0. */
+/* If the attempt fails when the process has closed the device, the CQ becomes an orphan. */
 static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 {
 	bool last = cq->mem.context && cq->mem.context->closing;

@@ -82,7 +82,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "no device memory (memic), or not in whole host pages"));
+				      "no device memory (memic), or not in pages of the host"));
 	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
 		return ERR_PTR(err);
@@ -108,8 +108,8 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
  * @ibdm: the memory; ib_core has checked that no region uses it
  * @attrs: not used
  *
- * Mapped memory stays allocated until it is unmapped. If firmware refuses to deallocate
- * it, the pool tries again later. May sleep.
+ * Mapped memory stays allocated until it is unmapped. If firmware refuses to deallocate the memory,
+ * the pool tries again later. May sleep.
  *
  * Return: 0.
  */
@@ -143,8 +143,8 @@ static int dm_copy_entry(struct uverbs_attr_bundle *attrs,
  * @ibdev: device
  * @uctx: context
  * @attr: length and alignment
- * @attrs: MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE says what kind, MEMIC if it is absent;
- *	answered with the offset to map it at
+ * @attrs: MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE says what kind, MEMIC if it is absent; answered with what
+ *	the library maps the memory by
  *
  * Implements ibv_alloc_dm(3). May sleep.
  *
@@ -221,7 +221,7 @@ VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_d
 
 	if (op >= MLX5_IB_DM_MAX_OPS || !(ops & BIT(op)))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "operation %u on device memory, possible are those of %#x",
+				      "operation %u on device memory, possible are the bits of %#x",
 				      op, ops));
 	guard(mutex)(&dm->lock);
 	if (dm->op_entries[op])
@@ -274,9 +274,8 @@ static const struct mlx5_ib_mr_ops dm_mr_ops = {
  *	memory, and enum ib_access_flags
  * @attrs: no attributes of the driver
  *
- * Implements ibv_reg_dm_mr(3) with CREATE_MKEY (struct
- * mlx5_ifc_create_mkey_in_bits). Such a region begins at 0. ib_core keeps the
- * memory until the region is gone. May sleep.
+ * Implements ibv_reg_dm_mr(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). Such a region
+ * begins at address 0. ib_core keeps the memory until the region is gone. May sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a region that is not zero based;
  * -EOPNOTSUPP for access rights that device memory does not have; -ENOMEM; or the errno of a

@@ -264,7 +264,8 @@ static int gsi_destroy(struct mlx5_ib_qp *qp)
 
 /*
  * A request that fails takes its queue pair to SQE: QP1 or a sender. The consumer knows of QP1
- * only, and asks for QP1 to return to RTS. So take each queue pair that is in SQE to RTS.
+ * only, and asks for QP1 to return to RTS. So this function takes each queue pair that is in SQE to
+ * RTS.
  */
 static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mask)
 {

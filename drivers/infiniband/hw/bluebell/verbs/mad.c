@@ -86,7 +86,7 @@ static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
  * @in: the MAD
  * @out: gets the answer
  * @out_size: bytes of @out, which do not change
- * @out_pkey_index: P_Key of the answer, that of the MAD
+ * @out_pkey_index: not used: the answer has the P_Key of the MAD
  *
  * Implements the operation of that name with MAD_IFC (struct mlx5_ifc_mad_ifc_in_bits), and with
  * QUERY_VPORT_COUNTER if firmware has no agent for performance management. May sleep.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Performance management where firmware has no agent for it, as that of a virtual function may not:
+ * Performance management where firmware has no agent for it, which may be so on a virtual function:
  * the driver answers with the counters of the vport. ib_core reads the counters of a port in sysfs
  * by these datagrams, and perfquery sends them.
  */
@@ -147,7 +147,7 @@ int mlx5_ib_answer_perf_mad(struct mlx5_ib_dev *dev, const struct ib_mad *in, st
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, vport_counters))
-		return refuse(-EOPNOTSUPP, "no agent of firmware, and no counters of the vport");
+		return refuse(-EOPNOTSUPP, "no agent of firmware, nor vport_counters");
 	*out = *in;
 	mad->mad_hdr.status = 0;
 	if (in->mad_hdr.base_version != IB_MGMT_BASE_VERSION || in->mad_hdr.class_version != 1)

@@ -39,9 +39,9 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  *
  * Implements ibv_detach_mcast(3) and ib_detach_mcast() with DETACH_FROM_MCG (struct
  * mlx5_ifc_detach_from_mcg_in_bits). ib_core does not detach a process's queue pair a second time,
- * and does not destroy a queue pair that it could not detach. So a refused command is repeated, and
- * becomes an orphan if firmware goes on refusing it: it is repeated before the queue pair is
- * destroyed. May sleep, a third of a second if firmware refuses.
+ * and does not destroy a queue pair that it could not detach. So the driver repeats a refused
+ * command, and makes an orphan of the attachment if firmware goes on refusing: the command is sent
+ * again before the queue pair is destroyed. May sleep, a third of a second if firmware refuses.
  *
  * Return: 0 for the queue pair of a process: if firmware has refused, the log says so, and the
  * queue pair may still receive. Or the errno of a firmware that refuses to detach the queue pair of
@@ -52,7 +52,7 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 	struct mlx5_ib_queue_mem mem = { .context = qp->mem.context };
 	u32 cmd[MLX5_ST_SZ_DW(detach_from_mcg_in)];
-	/* The attachment ends with the queue pair at the latest. */
+	/* An unknown QP means success: the attachment ends with the QP at the latest. */
 	struct mlx5_ib_fw_attempt attempt = { .unanswered = true };
 	unsigned int pause = 0;
 	int err;
@@ -65,7 +65,7 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	if (!err)
 		return 0;
 	ibdev_err_ratelimited(ibqp->device,
-			      "cannot detach QP 0x%x from multicast group %pI6 (%d): it may receive until it is destroyed\n",
+			      "cannot detach QP 0x%x from multicast group %pI6 (%d): the QP may receive from the group until it is destroyed\n",
 			      qp->rsc.num, gid->raw, err);
 	mlx5_ib_fw_name_mcg(cmd, MLX5_CMD_OP_DETACH_FROM_MCG, qp->rsc.num, gid);
 	mlx5_ib_orphan_adopt_quietly(qp->rsc.dev, qp->uid, cmd, sizeof(cmd), qp->rsc.num, &attempt,

@@ -151,10 +151,10 @@ static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u
  * Implements ibv_reg_mr(3) and ibv_reg_mr_iova(3) with CREATE_MKEY (struct
  * mlx5_ifc_create_mkey_in_bits). May sleep.
  *
- * Return: the region, or an ERR_PTR: -EINVAL for an empty, wrapping or too long
- * range; -EOPNOTSUPP for access flags that this driver does not support, or a DMA handle;
- * -ENOMEM beyond RLIMIT_MEMLOCK or for a translation list that is too long;
- * -EFAULT for addresses that are not mapped in the process.
+ * Return: the region, or an ERR_PTR: -EINVAL for an empty, wrapping or too long range; -EOPNOTSUPP
+ * for access flags that this driver does not support, or a DMA handle; -ENOMEM beyond
+ * RLIMIT_MEMLOCK or for a translation list that is too long; -EFAULT for addresses that are not
+ * mapped in the process; or as mlx5_ib_create_mr().
  */
 struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				  struct ib_dmah *dmah, struct ib_udata *udata)
@@ -218,7 +218,7 @@ static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct
 	/* The exporter of a dma-buf revokes one key only, so there cannot be a second one. */
 	if (old->umem->is_dmabuf)
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "change of a region over a dma-buf, but UMR cannot make it"));
+				      "change of a region over a dma-buf that UMR cannot make"));
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
 	if (mr == ERR_PTR(-ENOTRECOVERABLE))

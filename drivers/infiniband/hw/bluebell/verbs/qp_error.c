@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Why a queue pair has failed, for an administrator who has switched dynamic debug on: the consumer
- * gets an event without a reason, and, if the queue pair's peer is to blame, no completion that
- * names one.
+ * gets an event without a reason, and, if the queue pair's peer is to blame, no completion that has
+ * the reason.
  */
 
 #include <kunit/visibility.h>
@@ -23,8 +23,8 @@ static bool is_fatal(enum ib_event_type type)
 }
 
 /*
- * Name the process or the kernel consumer. The caller's reference on the QP delays its destruction,
- * before the end of which resource tracking does not release the task.
+ * Name the process or the kernel consumer. Resource tracking releases the task after the QP has
+ * been destroyed, which waits for the caller's reference on the QP.
  */
 VISIBLE_IF_KUNIT const char *mlx5_ib_qp_owner(const struct ib_qp *ibqp, char *buf, size_t size)
 {

@@ -46,7 +46,7 @@ static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 
 /*
  * Free the memory of a queue pair that the device does not have. If firmware has refused to destroy
- * the queue pair, an orphan has @qp->mem, which is zeroed here.
+ * the queue pair, an orphan has the memory, and @qp->mem is zeroed already.
  */
 static void kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 {
@@ -121,9 +121,9 @@ static int kernel_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 
 /*
  * Take the queue pair to RESET first, and remove its completions: once the queue pair is destroyed
- * another queue pair may have its number, and completions of the two could not be told apart. If
- * firmware does not reset the queue pair, the device may complete requests until the queue pair is
- * destroyed; these completions are removed afterwards. Kernel consumers do not try to destroy an
+ * another queue pair may have its number, and nothing would distinguish the completions of the two.
+ * If firmware does not reset the queue pair, the device may complete requests until the queue pair
+ * is destroyed; these completions are removed afterwards. Kernel consumers do not try to destroy an
  * object twice, so the queue pair becomes an orphan if firmware refuses to destroy it.
  */
 static int kernel_qp_destroy(struct mlx5_ib_qp *qp)

@@ -129,7 +129,7 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	/* libmlx5 asks for any order in the change to INIT; the change to RTR sets it. */
 	if (out_of_order && mod->next != IB_QPS_INIT)
 		return refuse(-EINVAL,
-			      "receive WQEs in any order: change to state %u, only to INIT (1)",
+			      "receive WQEs in any order: change to state %u, must be INIT (1)",
 			      mod->next);
 	return opcode;
 }
@@ -159,7 +159,7 @@ static void qp_modified(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_modify *m
 	} else {
 		qp->out_of_order |= out_of_order;
 	}
-	/* Bound to another set since INIT. If the change fails, the old set goes on counting. */
+	/* The QP was bound to another set after INIT. If the change fails, the old set counts. */
 	if (mod->next == IB_QPS_RTS && qp->counts_in != qp->counter_set)
 		qp_change_counter(qp, qp->counter_set);
 	if (qp->wqs)

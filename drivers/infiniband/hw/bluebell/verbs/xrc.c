@@ -75,7 +75,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	/* Processes share domains, so their orphans may refer to one, too. */
+	/* Orphans of open contexts may refer to the domain, too, but are not tried again here. */
 	mlx5_ib_orphans_retry(to_mdev(ibxrcd->device), NULL);
 	mlx5_ib_fw_destroy_or_log(to_mdev(ibxrcd->device), MLX5_IB_KERNEL_UID,
 				  MLX5_CMD_OP_DEALLOC_XRCD, to_mxrcd(ibxrcd)->xrcdn, "XRC domain");
@@ -178,7 +178,8 @@ static int xrc_init(struct mlx5_ib_dev *dev)
  * removed. May sleep; takes first_use.
  *
  * Return: 0; -EOPNOTSUPP for a device without XRC; -ENOMEM; -EINTR if the task is being killed; or
- * the errno of a firmware refusal. After an error nothing is left, and the next caller tries again.
+ * the errno of a firmware refusal. After an error nothing is left but perhaps orphans, and the next
+ * caller tries again.
  */
 int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev)
 {
