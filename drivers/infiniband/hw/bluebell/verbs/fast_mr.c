@@ -203,7 +203,7 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
 			      "fast registration of type %d, only MEM_REG and SG_GAPS", type);
 	if (!max)
 		return refuse(-EOPNOTSUPP,
-			      "fast registration of pieces (umr_indirect_mkey_disabled)");
+			      "no fast registration of pieces (umr_indirect_mkey_disabled)");
 	if (!max_num_sg || max_num_sg > max)
 		return refuse(-EINVAL, "region of %u %s, 1 to %u are possible", max_num_sg,
 			      gaps ? "pieces" : "pages", max);
