@@ -34,10 +34,10 @@ struct mlx5_ib_fw_attempt {
 
 /**
  * struct mlx5_ib_fw_attempts - the objects of a device that may have been destroyed
- * @lock: guards @table. Taken by each command that creates or destroys an object, for the time of
- *	a look-up. What one process can put into @table is one entry for each of its commands in
- *	flight, and one for each object of its whose destruction was not answered: these cost the
- *	process a timeout each
+ * @lock: guards @table. Taken by each command that creates or destroys an object, for the time of a
+ *	look-up. One process can put into @table an entry for each of its commands in flight, and an
+ *	entry for each of its objects whose destruction was not answered, which costs the process a
+ *	timeout each
  * @table: struct mlx5_ib_fw_attempt by @id
  */
 struct mlx5_ib_fw_attempts {

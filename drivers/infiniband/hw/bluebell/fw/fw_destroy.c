@@ -211,8 +211,8 @@ static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void 
  * @in: the command, complete
  * @inlen: bytes of @in
  * @attempt: of the object; zeroed before the first call
- * @first: sends the command, or has mlx5_core send it. Called once: if it fails, the command is
- *	sent by this file from then on
+ * @first: sends the command, or has mlx5_core send it. Called once: if @first fails, this file
+ *	sends the command from then on
  * @arg: for @first
  *
  * A command that is not answered is sent again, once. May sleep.

@@ -271,8 +271,8 @@ static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
 
 /*
  * mlx5_core_destroy_cq() removes the CQ from the tables that events are looked up in, whatever the
- * result: it is called once. It builds its own command: this copy is what the tracepoint and KUnit
- * see.
+ * result: it is called once. mlx5_core builds the command itself: the copy here is what the
+ * tracepoint and KUnit see.
  */
 static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 			      struct mlx5_ib_fw_attempt *attempt)
@@ -588,8 +588,8 @@ static int fw_send_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn,
  * @qpn: number of the queue pair
  * @gid: the multicast group
  *
- * A command that is not answered is sent again, once. If firmware refuses it then, the first one
- * has been executed. May sleep.
+ * A command that is not answered is sent again, once. If firmware refuses the second command, the
+ * first one has been executed. May sleep.
  *
  * Return: 0 or a negative errno.
  */

@@ -29,8 +29,8 @@
  * @rate: enum ib_rate
  * @supported: bit n: the device can limit to code n
  *
- * A static rate is a limit, which protects a slower link on the way, so it is rounded down if the
- * device has a slower rate.
+ * A static rate is a limit, which protects a slower link on the way, so the rate is rounded down if
+ * the device has a slower one.
  *
  * Return: the fastest supported rate that is not faster than @rate, or the slowest supported
  * rate if all are faster; 0, the speed of the port, if the device supports no rates.

@@ -76,7 +76,7 @@ static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
  * mlx5_ib_umr_fill_reg - build a request that opens a free key over memory
  * @wqe: zeroed request. The caller then writes the entries to wqe->mtt, or calls
  *	mlx5_ib_umr_fill_list() or mlx5_ib_umr_fill_entries()
- * @mkey: the key, with its old variant
+ * @mkey: the key, with its old variant or that of @attr
  * @attr: the new context
  * @caps: as for mlx5_ib_fill_mkc()
  */

@@ -24,13 +24,13 @@
  * consumer may still poll: mlx5_ib_kcq_free() and the release of the ring come last.
  *
  * **The device fails.** mlx5_ib_flush_kernel_queues() sets @failed of the device, and calls the
- * consumers of the CQs of all queue pairs, armed or not, except those that have never armed the
- * CQ, because they poll by themselves. From then on the driver does not ring the device. A poll
- * first reads the CQEs that are there, then completes what is posted as flushed, in the order of
- * posting. The device may still write CQEs of the same requests, so after the first flushed
- * request of a CQ (@flushed) its CQEs are not read. What is posted later is flushed, too. What is
- * posted to a shared receive queue stays there; a consumer who takes a queue pair to the error
- * state gets IB_EVENT_QP_LAST_WQE_REACHED from the driver, as the device cannot raise it any more.
+ * consumers of the CQs of all queue pairs, armed or not, except those that have never armed the CQ,
+ * because they poll by themselves. From then on the driver does not ring the device. A poll first
+ * reads the CQEs that are there, then completes the posted requests as flushed, in the order of
+ * posting. The device may still write CQEs of the same requests, so after the first flushed request
+ * of a CQ (@flushed) its CQEs are not read. What is posted later is flushed, too. What is posted to
+ * a shared receive queue stays there; a consumer who takes a queue pair to the error state gets
+ * IB_EVENT_QP_LAST_WQE_REACHED from the driver, as the device cannot raise it any more.
  *
  * Two pairs of barriers keep a failure from being missed: in mlx5_ib_kcq_arm() and
  * mlx5_ib_kcq_wake(), at least one of the two functions sees both @failed and @notifies; in
@@ -207,8 +207,9 @@ static int kcq_poll_ring(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 }
 
 /*
- * Complete what is posted as flushed. A device that has failed may still write CQEs of the same
- * requests, so after the first request that is flushed here no CQE of the queue is read any more.
+ * Complete the posted requests as flushed. A device that has failed may still write CQEs of the
+ * same requests, so after the first request that is flushed here no CQE of the queue is read any
+ * more.
  */
 static int kcq_flush(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 {
@@ -253,9 +254,9 @@ static bool kcq_has_work(struct mlx5_ib_kcq *kcq)
  * @wc: gets the completions
  *
  * After the device has failed, this function first reads the CQEs that are there, then completes
- * all other requests that are posted as flushed. CQEs that the device writes after a request has
- * been flushed are ignored: the request that such a CQE names is completed, or will be, as flushed.
- * Any context.
+ * all other posted requests as flushed. CQEs that the device writes after a request has been
+ * flushed are ignored: the request that such a CQE names is completed, or will be, as flushed. Any
+ * context.
  *
  * Return: number of completions.
  */
@@ -392,8 +393,8 @@ void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs)
  * @wqs: its work queues, to which nobody posts; the device completes nothing on them any more
  *
  * Completions that have not been polled are removed. Takes the lock of each CQ: if the device has
- * failed, a poll flushes what is posted, and without the lock it could flush stale requests of a
- * queue that is being emptied. Any context.
+ * failed, a poll flushes what is posted, and without the lock the poll could flush stale requests
+ * of a queue that is being emptied. Any context.
  */
 void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs)
 {
@@ -438,8 +439,8 @@ void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
  * mlx5_ib_kcq_wake - call the consumer of a completion queue of a device that has failed
  * @kcq: the queue
  *
- * The consumer is called in process context, whether or not the queue is armed, unless it never
- * armed the queue: then it polls by itself. Any context.
+ * The consumer is called in process context, whether or not the queue is armed, unless the consumer
+ * has never armed the queue: then the consumer polls by itself. Any context.
  */
 void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 {

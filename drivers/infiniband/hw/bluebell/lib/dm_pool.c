@@ -64,8 +64,8 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 }
 
 /*
- * Deallocate the spare allocations in a range of pages. Returns -EAGAIN if firmware
- * refused one of them.
+ * Deallocate the spare allocations in a range of pages. Returns -EAGAIN if firmware has refused to
+ * deallocate one.
  */
 static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
 			       unsigned long num_pages)

@@ -2,7 +2,7 @@
 /*
  * Doorbell records of processes: the words in a process's memory from which the device reads how
  * far a queue has been filled or emptied. A page that holds records is pinned once in a context,
- * however many records of the context lie in it, and found by its number and address space.
+ * however many records of the context lie in it, and found by page number and address space.
  */
 
 #include <linux/overflow.h>
@@ -18,7 +18,7 @@
 #include "lib/buf.h"
 #include "lib/umem.h"
 
-/* A record is two 32-bit words, which the device reads at once, so it is aligned to its size. */
+/* Two 32-bit words, which the device reads at once, so a record is aligned to its size. */
 #define DB_RECORD_SIZE		8
 
 /**

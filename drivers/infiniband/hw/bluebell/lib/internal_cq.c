@@ -51,8 +51,8 @@ int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_
  * @cq: of mlx5_ib_internal_cq_create(); no queue completes on it, and nothing is left
  *	in its PD
  *
- * When it returns no handler runs any more, and @cq may be freed, even if firmware refuses to
- * destroy the CQ. May sleep.
+ * When the function returns no handler runs any more, and @cq may be freed, even if firmware
+ * refuses to destroy the CQ. May sleep.
  */
 void mlx5_ib_internal_cq_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq)
 {

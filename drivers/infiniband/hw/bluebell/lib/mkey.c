@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory keys of regions and windows. A key comes from the pool, where UMR fills it, or
- * from firmware; it goes back to the pool when UMR has revoked it, or firmware destroys it.
+ * Memory keys of regions and windows. A key comes from the pool, and UMR fills the key, or from
+ * firmware. In the end UMR revokes the key, which then returns to the pool, or firmware destroys
+ * the key.
  */
 
 #include <linux/sched/mm.h>

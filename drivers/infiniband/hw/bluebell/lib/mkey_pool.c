@@ -52,7 +52,7 @@
 
 #define AGEING_PERIOD	(30 * HZ)
 /*
- * How long registrations do without UMR after it could not be set up. Each attempt is several
+ * How long registrations do without UMR after UMR could not be set up. Each attempt is several
  * commands, which firmware would refuse again.
  */
 #define RETRY_PERIOD	HZ
@@ -84,9 +84,9 @@ static bool mkey_class_push(struct mlx5_ib_mkey_class *mc, u32 key)
 }
 
 /*
- * Have firmware destroy a free key. If it refuses, the key stays in the pool, where it reaches
- * nothing, and is destroyed on the next occasion. If it does not answer, the key may not exist, so
- * nobody must get it from the pool.
+ * Have firmware destroy a free key. If firmware refuses, the key stays in the pool, where it
+ * reaches nothing, and is destroyed on the next occasion. If firmware does not answer, the key may
+ * not exist, so nobody must get it from the pool.
  */
 static bool mkey_class_discard(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc,
 			       u32 key)
@@ -161,9 +161,9 @@ int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 acces
 	class = mlx5_ib_mkey_pool_class(nmtts, access, &dev->caps);
 	/*
 	 * Firmware counts the windows that are bound to a key, and refuses to destroy the key while
-	 * there are any. UMR does not count them: it would revoke a key that has windows, and a key
-	 * of the pool might still have windows of the previous region. So the key of a region that
-	 * may have windows is not taken from the pool.
+	 * there are any. UMR does not count the windows: UMR would revoke a key that has windows,
+	 * and a key of the pool might still have windows of the previous region. So the key of a
+	 * region that may have windows is not taken from the pool.
 	 */
 	return access & IB_ACCESS_MW_BIND && class >= 0 ? MLX5_IB_CLASS_LONG : class;
 }

@@ -90,7 +90,7 @@ static u32 mkey_class_ready(int class)
 /**
  * mlx5_ib_mkey_pool_want - how many free keys a class should have
  * @class: from 0
- * @use: how many keys of it are used
+ * @use: how many keys of the class are used
  *
  * The class should have as many free keys as were in use at the last peak and are not in use now,
  * because regions may need them again, and some more, which are created ahead of a growing demand.
@@ -108,10 +108,10 @@ u32 mlx5_ib_mkey_pool_want(int class, const struct mlx5_ib_mkey_pool_use *use)
 /**
  * mlx5_ib_mkey_pool_missing - how many free keys to create
  * @class: from 0
- * @use: how many keys of it are used
+ * @use: how many keys of the class are used
  *
- * Up to the number that is kept of a class that no region uses; up to half of it while
- * regions use the class, because the keys in use will be free later.
+ * Up to the number of free keys that the class has while no region uses it; up to half of that
+ * number while regions use the class, because the keys in use will be free later.
  *
  * Return: number of keys.
  */
@@ -125,7 +125,7 @@ u32 mlx5_ib_mkey_pool_missing(int class, const struct mlx5_ib_mkey_pool_use *use
 /**
  * mlx5_ib_mkey_pool_surplus - how many free keys to destroy
  * @class: from 0
- * @use: how many keys of it are used
+ * @use: how many keys of the class are used
  *
  * Return: number of keys.
  */

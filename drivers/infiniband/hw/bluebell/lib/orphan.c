@@ -197,9 +197,9 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
  * @name: of the kind of object, for the log; not copied
  * @mem: what the object shares with the device until it is destroyed, taken over
  *
- * For objects that refer to each other in a way that the driver does not know, so that firmware
- * may refuse to destroy them in the reverse order of their creation. The log names the object only
- * if firmware refuses it even when the process has no other objects left. May sleep.
+ * For objects that refer to each other in a way that the driver does not know, so that firmware may
+ * refuse to destroy them in the reverse order of their creation. The log names the object only if
+ * firmware refuses to destroy it even when the process has no other objects left. May sleep.
  */
 void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *cmd,
 				  size_t cmd_size, u32 number, struct mlx5_ib_fw_attempt *attempt,

@@ -288,10 +288,9 @@ static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
  * mlx5_ib_rsc_destroy - destroy an object at the device
  * @rsc: of mlx5_ib_rsc_add()
  *
- * The object leaves the table first: once it is destroyed, the device may give its
- * number to a new one. When this function returns no event is being delivered, nor
- * is a page fault being resolved. Subscriptions of processes to its events end, too.
- * May sleep.
+ * The object leaves the table first: once the object is destroyed, the device may give its number
+ * to a new object. When this function returns no event is being delivered, nor is a page fault
+ * being resolved. Subscriptions of processes to its events end, too. May sleep.
  *
  * Return: 0, also if the object has been destroyed already; -ETIMEDOUT if firmware does not answer;
  * or the errno of a firmware that refuses; then the object is found again. After an error the

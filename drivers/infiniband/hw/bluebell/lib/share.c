@@ -14,11 +14,11 @@
  * to kernel consumers either.
  *
  * Memory keys are not counted: a device has millions, each of which costs the process memory that
- * is charged to its cgroup. What a process pins is limited, too, but it can register any length of
- * memory that is not pinned. Each MiB costs the device two KiB for translations: memory of the host
- * that mlx5_core gives to firmware and charges to no process. How much memory firmware can get is
- * not known, so the limit is 64 times the memory of the host, for which the translations take an
- * eighth of that memory.
+ * is charged to its cgroup. What a process pins is limited, too, but a process can register any
+ * length of memory that is not pinned. Each MiB costs the device two KiB for translations: memory
+ * of the host that mlx5_core gives to firmware and charges to no process. How much memory firmware
+ * can get is not known, so the limit is 64 times the memory of the host, for which the translations
+ * take an eighth of that memory.
  *
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
  * mlx5_ib_share_give() is called when the device can give the number to someone else: when the

@@ -295,8 +295,8 @@ static void event_miss(struct mlx5_ib_event_list *list, const struct mlx5_eqe *e
  *	command
  *
  * A command that was not answered may have been executed, and then the number may be another
- * user's. So if @err does not say that the object exists, its events stay undelivered, until it is
- * destroyed by a later command. May sleep.
+ * user's. So if @err does not say that the object exists, its events stay undelivered, until a
+ * later command has destroyed the object. May sleep.
  */
 void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err)
 {

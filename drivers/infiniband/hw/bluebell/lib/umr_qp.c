@@ -9,24 +9,24 @@
  *
  * The driver fills, changes and revokes memory keys by work requests (UMR) on a queue pair of its
  * own, because a firmware command takes many times as long. mlx5_ib_umr_post() puts a request on
- * the queue, mlx5_ib_umr_wait() waits for the request. When it returns, the device no longer reads
- * what the request points at, unless firmware has refused to stop the queue pair (@stuck): then
- * the caller hands the memory to mlx5_ib_orphan_keep(). The queue pair has one of three states,
- * which @lock guards:
+ * the queue, mlx5_ib_umr_wait() waits for the request. When mlx5_ib_umr_wait() returns, the device
+ * no longer reads what the request points at, unless firmware has refused to stop the queue pair
+ * (@stuck): then the caller hands the memory to mlx5_ib_orphan_keep(). The queue pair has one of
+ * three states, which @lock guards:
  *
  * * **UMR_RUNNING**: requests are posted.
  * * **UMR_STOPPED**: a request has failed. Its completion says so; or there was none for a minute,
  *   or for a second after the waiting task was killed. Requests get -EAGAIN, and callers use
  *   firmware commands. The first task that finds its request failed holds @reset_lock and has
- *   firmware reset the queue pair, or destroy it if the reset is refused. Then it completes all
- *   requests that are posted as failed, and increments @epoch. A task whose request is of an
- *   earlier epoch has nothing left to do. The work item @restart creates the queue pair anew if it
- *   was destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is
- *   reset once more. The more failures in a row (@failures), the later the work item runs.
+ *   firmware reset the queue pair, or destroy it if the reset is refused. Then the task completes
+ *   all posted requests as failed, and increments @epoch. A task whose request is of an earlier
+ *   epoch has nothing left to do. The work item @restart creates the queue pair anew if it was
+ *   destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is reset
+ *   once more. The more failures in a row (@failures), the later the work item runs.
  * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has neither
- *   reset nor destroyed the queue pair. All requests that are posted are completed as failed, and
- *   none is posted until the driver is bound again. mlx5_ib_abort_umr() sets this state from any
- *   context; nothing leaves it.
+ *   reset nor destroyed the queue pair. All posted requests are completed as failed, and none is
+ *   posted until the driver is bound again. mlx5_ib_abort_umr() sets this state from any context;
+ *   nothing leaves it.
  *
  * Requests are posted by MMU notifiers, too, while memory is being reclaimed. So a caller may hold
  * the lock that such a notifier takes; inside it nests @reset_lock, and inside that the locks of
@@ -439,7 +439,7 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 	mlx5_ib_umr_fill_ctrl(wqe, umr->qpn, umr->pc, umr->dev->caps.umr_fence);
 	mlx5_ib_sq_copy(&umr->ring, umr->pc, wqe, WQE_WQEBBS);
 	umr->posted[umr->pc & SQ_MASK] = req;
-	/* The queue advances by what the WQE says its size is. */
+	/* The queue advances by the size that the control segment has. */
 	umr->pc += DIV_ROUND_UP((be32_to_cpu(wqe->ctrl.qpn_ds) & 0x3f) *
 				sizeof(struct mlx5_wqe_data_seg), MLX5_SEND_WQE_BB);
 	mlx5_ib_sq_doorbell(&umr->sq.db.db[MLX5_SND_DBR], umr->pc, (__be32 *)&wqe->ctrl,
@@ -462,7 +462,7 @@ static bool umr_is_current(struct mlx5_ib_umr *umr, const struct mlx5_ib_umr_req
  * @dev: device
  * @req: of mlx5_ib_umr_post()
  *
- * When it returns the device no longer reads what the request points at, unless
+ * When the function returns the device no longer reads what the request points at, unless
  * mlx5_ib_umr_is_stuck(). May sleep.
  *
  * Return: 0; -EIO if the request failed, or was not executed because another

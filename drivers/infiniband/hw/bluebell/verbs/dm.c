@@ -65,7 +65,7 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
  * mlx5_ib_create_dm - allocate device memory and give it an entry in the mmap space
  * @uctx: context
  * @length: bytes
- * @log_align: log2 of the alignment of its address
+ * @log_align: log2 of the alignment of the memory's address
  *
  * The memory shares no page with other memory, because processes map whole pages, and
  * is zeroed. May sleep.

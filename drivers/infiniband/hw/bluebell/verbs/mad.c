@@ -20,7 +20,7 @@
 #define MGMT_CLASS_FIRMWARE_1	0x09
 #define MGMT_CLASS_FIRMWARE_2	0x0a
 
-/* The D bit in the status of a directed-route MAD: it is on its way back. */
+/* The D bit in the status of a directed-route MAD: the MAD is on its way back. */
 #define DIRECTION	BIT(15)
 
 /*
@@ -82,7 +82,7 @@ static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
  * @flags: enum ib_process_mad_flags
  * @port: number of the port
  * @in_wc: completion of the receive request; NULL if a process of this host sends the MAD
- * @in_grh: its GRH, if it has one
+ * @in_grh: GRH of the MAD, if the MAD has one
  * @in: the MAD
  * @out: gets the answer
  * @out_size: bytes of @out, which do not change

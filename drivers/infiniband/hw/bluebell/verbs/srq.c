@@ -325,7 +325,8 @@ int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
  *
  * Implements ib_post_srq_recv(). Any context.
  *
- * Return: 0; -ENOMEM if the queue is full; or -EINVAL for more segments than it was created for.
+ * Return: 0; -ENOMEM if the queue is full; or -EINVAL for more segments than the queue was created
+ * for.
  */
 int mlx5_ib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			  const struct ib_recv_wr **bad)

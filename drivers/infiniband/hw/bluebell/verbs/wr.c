@@ -13,7 +13,7 @@
 #include "verbs/mr.h"
 #include "verbs/qp.h"
 
-/* Build the WQE of a request that changes a key. Returns its length in units of 16 bytes. */
+/* Build the WQE of a request that changes a key. Returns the length in units of 16 bytes. */
 static noinline int wr_build_umr(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *umr,
 				 const struct ib_send_wr *wr)
 {
@@ -101,7 +101,7 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 			break;
 		}
 	}
-	/* The flush takes the lock, too: it finds the requests if the failure is not seen here. */
+	/* The flush takes the lock, too, and finds the requests if the failure is not seen here. */
 	if (unlikely(READ_ONCE(dev->failed)))
 		mlx5_ib_kcq_wake(qp->wqs->send_cq);
 	else if (wr != first)
