@@ -172,7 +172,7 @@ static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type
 		possible = obj_type == event_objects[form].type;
 	}
 	return possible ? 0 :
-	       refuse(-EINVAL, "objects of type %u have no event %u", obj_type, type);
+	       refuse(-EINVAL, "objects of type %u have no event of type %u", obj_type, type);
 }
 
 /**
@@ -193,7 +193,7 @@ int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 	if (source)
 		return event_check_object(mdev, type, source->type);
 	if (event_form(mdev, type) != EVENT_OF_DEVICE)
-		return refuse(-EINVAL, "event %u is not an event of the device itself", type);
+		return refuse(-EINVAL, "event type %u is not of the device itself", type);
 	if (type == MLX5_EVENT_TYPE_PORT_CHANGE || event_is_unaffiliated(mdev, type))
 		return 0;
 	return rights & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? 0 :

@@ -65,7 +65,7 @@ static int qp_check_create_flags(const struct ib_qp_init_attr *init,
 	if (flags & ~CREATE_FLAGS)
 		return refuse(-EOPNOTSUPP, "QP flags %#x, known are %#x", flags, CREATE_FLAGS);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) && init->qp_type != IB_QPT_UD)
-		return refuse(-EINVAL, "only UD QPs can block multicast loopback, not type %d",
+		return refuse(-EINVAL, "only UD QPs (type 4) can block multicast loopback, not type %d",
 			      init->qp_type);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) &&
 	    !MLX5_CAP_GEN(caps->mdev, block_lb_mc))
@@ -170,7 +170,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE) {
 		if (init->qp_type != IB_QPT_RC)
 			return refuse(-EINVAL,
-				      "packet-based credits need an RC QP, this is type %d",
+				      "packet-based credits need an RC QP (type 2), not type %d",
 				      init->qp_type);
 		if (!MLX5_CAP_GEN(caps->mdev, qp_packet_based))
 			return refuse(-EOPNOTSUPP,
@@ -450,7 +450,7 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 			      IB_ACCESS_SUPPORTED);
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC &&
 	    qp_is_reliable(mod->type) && !caps->atomic_mode)
-		return refuse(-EOPNOTSUPP, "the device has no atomic operations");
+		return refuse(-EOPNOTSUPP, "the device has no atomics of 8 bytes (atomic)");
 	return qp_check_path(attr, mask, caps);
 }
 

@@ -82,7 +82,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "no device memory (memic), or not in pages of the host"));
+				      "no device memory (memic) that fills whole host pages"));
 	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
 		return ERR_PTR(err);
@@ -163,7 +163,7 @@ struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx
 	if (err)
 		return ERR_PTR(err);
 	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
-		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d, only %d is possible",
+		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d, only %d (MEMIC)",
 				      type, MLX5_IB_UAPI_DM_TYPE_MEMIC));
 	dm = mlx5_ib_create_dm(uctx, attr->length, attr->alignment);
 	if (IS_ERR(dm))

@@ -200,7 +200,7 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
 
 	if (type != IB_MR_TYPE_MEM_REG && !gaps)
 		return refuse(-EOPNOTSUPP,
-			      "fast registration of type %d, only MEM_REG and SG_GAPS", type);
+			      "fast registration of type %d, only MEM_REG (0), SG_GAPS (1)", type);
 	if (!max)
 		return refuse(-EOPNOTSUPP,
 			      "no fast registration of pieces (umr_indirect_mkey_disabled)");
