@@ -65,7 +65,7 @@ static int qp_check_create_flags(const struct ib_qp_init_attr *init,
 	if (flags & ~CREATE_FLAGS)
 		return refuse(-EOPNOTSUPP, "QP flags %#x, known are %#x", flags, CREATE_FLAGS);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) && init->qp_type != IB_QPT_UD)
-		return refuse(-EINVAL, "only UD QPs (type 4) can block multicast loopback, not type %d",
+		return refuse(-EINVAL, "only UD QPs (type 4) block multicast loopback, not type %d",
 			      init->qp_type);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) &&
 	    !MLX5_CAP_GEN(caps->mdev, block_lb_mc))
@@ -151,8 +151,8 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
  *	the target of an XRC connection
  * @caps: what the device can do
  *
- * Return: 0; -EOPNOTSUPP for a feature that this driver or device does not have;
- * -EINVAL for invalid attributes.
+ * Return: 0; -EINVAL for invalid attributes, and for signatures that the device cannot check;
+ * -EOPNOTSUPP for any other feature that this driver or device does not have.
  */
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd, const struct mlx5_ib_caps *caps)

@@ -58,7 +58,7 @@ u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
  * @caps: what the device can do
  *
  * Return: 0; -EOPNOTSUPP for a type that the driver or the device does not have; -EINVAL for
- * invalid attributes.
+ * invalid attributes, and for signatures that the device cannot check.
  */
 int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
 			     const struct mlx5_ib_caps *caps)

@@ -81,7 +81,7 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
  *
  * mlx5_core creates the event queue when its vector is first used. May sleep.
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EINVAL for a vector that the device does not have; or another negative errno.
  */
 int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
 {
@@ -109,8 +109,8 @@ static int queue_created(struct mlx5_ib_dev *dev, const char *name, struct mlx5_
  *
  * CREATE_CQ, struct mlx5_ifc_create_cq_in_bits. May sleep.
  *
- * Return: 0; -ENOMEM; -ETIMEDOUT if firmware does not answer, and then @mem is zeroed, because an
- * orphan has it; or the errno of a firmware refusal.
+ * Return: 0; as mlx5_ib_comp_eqn(); -ENOMEM; -ETIMEDOUT if firmware does not answer, and then @mem
+ * is zeroed, because an orphan has it; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq,
 			  struct mlx5_ib_queue_mem *mem, u16 vector, void *cqc)

@@ -41,9 +41,9 @@ static const struct {
  *
  * Return: 0; -EOPNOTSUPP for a type other than RC, UC, UD, XRC (users only), SMI and GSI (kernel
  * consumers only), for a type or feature that the device lacks, and for queues in two buffers;
- * -EINVAL for invalid attributes, queues that do not fit, or a doorbell register that is not the
- * user's; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT for a buffer that the process does not have;
- * or the errno of a firmware refusal.
+ * -EINVAL for invalid attributes, signatures that the device cannot check, queues that do not fit,
+ * or a doorbell register that is not the user's; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT for a
+ * buffer that the process does not have; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {

@@ -296,8 +296,8 @@ static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context
  *
  * Implements ibv_alloc_pd(3) with ALLOC_PD. May sleep.
  *
- * Return: 0; -EFAULT; -ENOMEM if the user has as many as a user can have; or the errno of a
- * firmware refusal.
+ * Return: 0; -EOPNOTSUPP for driver data; -EFAULT; -ENOMEM if the user has as many PDs as a user
+ * can have; or the errno of a firmware refusal.
  */
 int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
