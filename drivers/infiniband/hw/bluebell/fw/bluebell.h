@@ -139,9 +139,9 @@ struct mlx5_ib_rsc_table {
  * @mkeys: slots of all memory keys by index, see mkey_table.c
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
  *	a destroyed one of the same index
- * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used.
- *	Each of them is NULL before and then constant until the device is removed. Memory is
- *	allocated with it held, so nothing takes it that memory reclaim waits for
+ * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used. Each
+ *	of them is NULL before and then constant until the device is removed. Memory is allocated
+ *	while the mutex is held, so nothing that memory reclaim waits for takes the mutex
  * @dm: device memory for users
  * @umr: changes memory keys without firmware commands
  * @umr_zeros: translation entries of pages that are not present, for the device to read;

@@ -58,7 +58,7 @@
 /*
  * A command that changes the state of a queue pair and has a QP context (qpc); all of them have the
  * same layout. No process may use the reserved key (rlky), which reaches all memory. Fast
- * registration (fre), by which a request brings DMA addresses, needs CAP_SYS_RAWIO. As in ib_core,
+ * registration (fre), by which a request carries DMA addresses, needs CAP_SYS_RAWIO. As in ib_core,
  * controlled Q_Keys, and another queue pair as the source of packets (deth_sqpn), need CAP_NET_RAW.
  */
 #define MODIFY_QP(op) \

@@ -104,7 +104,7 @@ struct mlx5_ib_devx_field {
  *	of a flow table and its parts the type of the table, of a scheduling element its hierarchy
  * @table: number of the flow table that the object belongs to
  * @umem: bits that say that the memory of the object is a umem. The driver sets the bits, because
- *	without them the command brings DMA addresses
+ *	without these bits the command carries DMA addresses
  * @uar: index of the UAR that has the doorbells of the object
  * @deny: fields that must be 0
  * @needs: fields that must be 0 unless the sender has the rights of the entry, MLX5_UCTX_CAP_*

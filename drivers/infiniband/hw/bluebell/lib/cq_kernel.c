@@ -276,7 +276,7 @@ int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
  * mlx5_ib_kcq_arm - have the next completion raise an event
  * @kcq: the queue
  * @flags: IB_CQ_NEXT_COMP for any completion, IB_CQ_SOLICITED for a solicited one or an error; and
- *	IB_CQ_REPORT_MISSED_EVENTS to be told of completions for which there will be no event
+ *	IB_CQ_REPORT_MISSED_EVENTS for a report of completions for which there will be no event
  *
  * A completion that has been written but not polled raises an event at once, so none is missed
  * while the device works. When the device has failed, its registers may be gone, so the driver does

@@ -77,7 +77,8 @@ struct mlx5_ib_mkey_class {
  * key in the context of the registration, and no key is created ahead of demand. ib_core hands out
  * keys to a struct ib_mr, which the parts of an implicit region do not have. The stock driver uses
  * the pools of ib_core; `make bench` shows that the cold registration of 4 KiB takes 0.42 of the
- * time of the stock driver, the warm one 0.36, and a region about as many bytes of memory.
+ * time of the stock driver, the warm one 0.36, and that a region needs about as many bytes of
+ * memory.
  */
 struct mlx5_ib_mkey_pool {
 	struct mlx5_ib_dev *dev;

@@ -27,7 +27,7 @@ struct mlx5_ib_rsc;
  * @name: for the log
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
  * @destroy_cannot_fail: ib_core frees the verbs object whether or not firmware destroys the object
- * @event: tells the consumer about an event of the device. May sleep.
+ * @event: delivers an event of the device to the consumer. May sleep.
  * @read_wqe: reads the WQE that a page fault is about into a buffer of MLX5_IB_ODP_MAX_WQE bytes,
  *	and finds its data segments. May sleep. Returns the PD that their keys must belong to, or an
  *	ERR_PTR

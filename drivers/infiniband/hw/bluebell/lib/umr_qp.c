@@ -417,8 +417,7 @@ static void umr_get_slot(struct mlx5_ib_umr *umr)
  * Requests are executed in the order in which they were posted, because each carries the fence
  * that the device needs for that. May sleep.
  *
- * Return: 0; -EAGAIN if the queue pair takes no requests: then the caller uses a
- * firmware command.
+ * Return: 0; -EAGAIN if the queue pair does not run: then the caller uses a firmware command.
  */
 int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 		     struct mlx5_ib_umr_request *req)
@@ -557,7 +556,7 @@ static void umr_restart_work(struct work_struct *work)
  * For callers that have no other means than UMR. May sleep, a second at most; not
  * during reclaim, because firmware commands restart the queue pair.
  *
- * Return: 0 if the queue pair takes requests, else -EAGAIN.
+ * Return: 0 if the queue pair runs, else -EAGAIN.
  */
 int mlx5_ib_umr_await(struct mlx5_ib_dev *dev)
 {

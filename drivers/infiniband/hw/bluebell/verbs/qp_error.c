@@ -63,7 +63,7 @@ VISIBLE_IF_KUNIT const char *mlx5_ib_qp_error_reason(const struct mlx5_ib_qp *qp
 }
 
 /**
- * mlx5_ib_qp_log_error - tell the log why a queue pair has failed
+ * mlx5_ib_qp_log_error - log why a queue pair has failed
  * @qp: a plain queue pair, on whose QP the caller holds a reference
  * @type: the event that has been delivered; nothing is logged if it does not mean a failure
  *
