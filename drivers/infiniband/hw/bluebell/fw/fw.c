@@ -59,7 +59,7 @@ bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
  *
  * If the device is pulled out while the driver is being unbound, mlx5_core reports no system error,
  * because it has stopped its health work by then. So the first command that finds the device gone
- * queues the work item that fails what kernel consumers wait for.
+ * queues the work item that fails UMR requests and what kernel consumers wait for.
  *
  * Return: what @send returns, which is never changed: for DESTROY_CQ and the like
  * the result also says whether mlx5_core has released the object.

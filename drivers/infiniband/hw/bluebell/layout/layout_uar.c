@@ -16,7 +16,7 @@
 /**
  * mlx5_ib_uars_per_sys_page - device UARs in one page of the host
  * @page_shift: log2 of the host's page size
- * @uar_4k: UARs are 4 KiB, whatever the host's page; if not, each is a host page
+ * @uar_4k: UARs are 4 KiB, whatever the host's page; if not, a UAR is as long as a host page
  *
  * Return: the number of UARs.
  */
