@@ -284,7 +284,7 @@ static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 				      mcq);
 }
 
-/* After a failure mlx5_core has not waited for the handlers: wait, and release its reference. */
+/* Does what mlx5_core_destroy_cq() does only if the first DESTROY_CQ succeeds. */
 static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
 {
 	synchronize_irq(mcq->irqn);

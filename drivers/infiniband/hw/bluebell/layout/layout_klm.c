@@ -42,8 +42,8 @@ static u32 klm_block_cycles(const struct mlx5_ib_klm_walk *walk)
 
 /*
  * Enter the strided block at the next entry, in the cycle in which the rest of the range starts, or
- * step over the block if the rest starts behind it. Returns false for a block that the device
- * refuses, too, or that has more entries than the budget.
+ * step over the block if the rest starts behind it. Returns false for a block that the device would
+ * refuse, and for one that has more entries than the budget.
  */
 static bool klm_enter_block(struct mlx5_ib_klm_walk *walk)
 {

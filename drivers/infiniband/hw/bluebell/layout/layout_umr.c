@@ -73,7 +73,7 @@ static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_umr_fill_reg - build a request that opens a free key over memory
+ * mlx5_ib_umr_fill_reg - build a request that registers memory with a free key
  * @wqe: zeroed request. The caller then writes the entries to wqe->mtt, or calls
  *	mlx5_ib_umr_fill_list() or mlx5_ib_umr_fill_entries()
  * @mkey: the key, with its old variant or that of @attr
@@ -92,7 +92,7 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 		mask |= MLX5_MKEY_MASK_PAGE_SIZE;
 	mlx5_ib_umr_fill_inline(wqe, mkey, 0, umr_octowords(attr->nmtts));
 	mlx5_ib_fill_mkc(wqe->mkc, attr, caps);
-	/* A key that is in use must not be opened for another region. */
+	/* The device refuses the request if the key is in use. */
 	wqe->umr.flags |= MLX5_UMR_CHECK_NOT_FREE;
 	wqe->umr.mkey_mask = cpu_to_be64(mask);
 }

@@ -18,7 +18,7 @@
 #define WQ_MAX_LOG_SIZE		15
 
 static_assert(MLX5_SEND_WQE_BB == 1 << MLX5_IB_LOG_WQEBB);
-/* Bytes of a request that opens a region: it has a block of entries, or the address of a list. */
+/* Bytes of a WQE that registers memory: with a block of entries, or with the address of a list. */
 #define REG_WQE_BYTES	(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT)
 
 static_assert(offsetofend(struct mlx5_ib_umr_wqe, list) <= REG_WQE_BYTES);

@@ -193,7 +193,7 @@ static int umr_fill_inline(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *ume
 }
 
 /**
- * mlx5_ib_umr_reg - open a free key over pinned memory
+ * mlx5_ib_umr_reg - register pinned memory with a free key
  * @dev: device with a UMR queue pair
  * @umem: the memory
  * @attr: context of the key, which has room for @attr->nmtts entries
@@ -213,7 +213,7 @@ int mlx5_ib_umr_reg(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 }
 
 /**
- * mlx5_ib_umr_reg_empty - open a free key over pages none of which is present
+ * mlx5_ib_umr_reg_empty - register pages with a free key, none of them present yet
  * @dev: device with mlx5_ib_init_umr_clear()
  * @attr: as for mlx5_ib_umr_reg()
  * @key: as for mlx5_ib_umr_reg()

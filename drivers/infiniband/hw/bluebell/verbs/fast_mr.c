@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions of kernel consumers: regions over all of DMA memory, and regions that a work
- * request opens over a list of pages, or of pieces of any length, and another work request
- * invalidates.
+ * Memory regions of kernel consumers: regions over all of DMA memory, and regions that one work
+ * request registers over a list of pages, or of pieces of any length, and another invalidates.
  */
 
 #include <linux/bits.h>
@@ -20,12 +19,12 @@
 #include "verbs/mr.h"
 
 /**
- * struct fast_mr - a region that work requests open and invalidate
+ * struct fast_mr - a region that work requests register and invalidate
  * @mr: the region
  * @gaps: the entries of the list are pieces; otherwise they are pages
  * @pages: list of translation entries, with zeros behind them to the end of a block. A work request
- *	that opens the region carries a copy of the entries if they are at most a block; otherwise
- *	the device reads them from the list
+ *	that registers the region carries a copy of the entries if they are at most a block;
+ *	otherwise the device reads them from the list
  * @pieces: the list if @gaps is set
  * @dma: DMA address of the list
  * @max: entries at most
@@ -117,7 +116,7 @@ struct ib_mr *mlx5_ib_get_dma_mr(struct ib_pd *pd, int access)
 	return &no_free_ptr(mr)->ibmr;
 }
 
-/* ---- regions that work requests open -------------------------------------------------------- */
+/* ---- regions that work requests register ---------------------------------------------------- */
 
 static u32 fast_mr_mtts(const struct fast_mr *mr, u32 entries)
 {
@@ -177,7 +176,7 @@ static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max
 }
 
 /**
- * mlx5_ib_max_fast_reg - most entries of the list of a region that work requests open
+ * mlx5_ib_max_fast_reg - most entries of the list of a region that work requests register
  * @caps: what the device can do
  * @gaps: the entries are pieces of any length, not pages
  *
@@ -211,10 +210,10 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
 }
 
 /**
- * mlx5_ib_alloc_mr - allocate a region that work requests open and invalidate
+ * mlx5_ib_alloc_mr - allocate a region that work requests register and invalidate
  * @pd: protection domain of a kernel consumer
  * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS
- * @max_num_sg: pages or pieces that the region is opened over, at most
+ * @max_num_sg: most pages or pieces that the region is registered over
  *
  * Implements ib_alloc_mr() with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): the key is
  * free, and requests of queue pairs in the domain may fill it. May sleep.
@@ -329,7 +328,7 @@ out:
 
 /**
  * mlx5_ib_map_mr_sg - put memory into the list of a region
- * @ibmr: the region, which no work request has open
+ * @ibmr: the region, which is not registered at present
  * @sg: the memory, mapped for DMA
  * @sg_nents: entries of @sg
  * @sg_offset: bytes of the first entry to skip; set to the bytes of the next entry that are in the
@@ -365,7 +364,7 @@ int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 }
 
 /**
- * mlx5_ib_fast_mr_fill_wqe - build the work request that opens a region
+ * mlx5_ib_fast_mr_fill_wqe - build the work request that registers a region
  * @dev: device
  * @wqe: zeroed request
  * @wr: the request of the consumer: a region of mlx5_ib_alloc_mr(), its key with a new variant, and

@@ -56,8 +56,8 @@ struct mlx5_ib_qp_ops {
 /**
  * struct mlx5_ib_qp - queue pair
  * @ibqp: verbs object; ib_core allocates and frees the whole
- * @ops: of its kind. Constant
- * @priv: what only its kind knows: of QP1, struct mlx5_ib_gsi
+ * @ops: operations of the queue pair's kind. Constant
+ * @priv: data of the queue pair's kind: struct mlx5_ib_gsi for QP1, otherwise NULL
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
  * @uid: firmware's user id of the owner. Constant
  * @mutex: guards the state below; held across the state-change command, so that @state is the state
