@@ -59,7 +59,7 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 	if (!in)
 		return -ENOMEM;
 	mlx5_ib_fill_create_mkey(in, attr, &dev->caps);
-	/* Without pages all entries stay zero, so the device has to look at their access bits. */
+	/* Without pages all entries stay zero: have the device check the access bits of entries. */
 	if (umem)
 		mlx5_ib_populate_pas(umem, 1UL << attr->page_shift,
 				     MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));

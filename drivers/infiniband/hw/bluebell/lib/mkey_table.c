@@ -35,7 +35,7 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
 {
 	int err;
 
-	/* Not the variant of the previous key with this index, which users may still have. */
+	/* Users may still have the previous key with this index, so use another variant. */
 	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0,
 		 atomic_inc_return(&dev->mkey_variant));
 	err = mlx5_ib_fw_create_mkey(dev, uid, in, inlen, key);

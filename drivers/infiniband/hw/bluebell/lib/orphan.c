@@ -344,7 +344,7 @@ static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 
 	if (err)
 		return err;
-	/* That of an open context may put the last reference to a UAR, which sends a command. */
+	/* Not under the lock: this may put the last reference to a UAR, which sends a command. */
 	if (orphan->mem.context) {
 		orphan_free_mem(dev, &orphan->mem);
 	} else {

@@ -32,7 +32,7 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 {
 	int err = mlx5_ib_mkey_destroy(to_mdev(mr->ibmr.device), &mr->mkey);
 
-	/* For a key that exists, firmware has this errno only if windows are bound to the key. */
+	/* For a key that exists, firmware returns this errno only if windows are bound to it. */
 	return err == -EINVAL && mr->mkey.class < 0 ?
 		       refuse(-EBUSY, "a window is bound to region 0x%x", mr->mkey.key) : err;
 }
