@@ -69,7 +69,7 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 	if (!odp_can_page(dev, access))
 		return refuse(-EOPNOTSUPP, "access %#x: %s", access,
 			      dev->odp ? "windows cannot be bound to paged memory" :
-					 "no paging that the driver can use (pg)");
+					 "the device has no paging that the driver can use (pg)");
 	if (overflows_type(start, unsigned long))
 		return refuse(-EOVERFLOW, "memory at %#llx, which exceeds 32 bits", start);
 	/* ib_core has compared the offsets for processes, but not for kernel consumers. */
@@ -80,7 +80,7 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
 		return refuse(-EOPNOTSUPP,
-			      "implicit ODP needs null_mkey, max_indirection, fixed_buffer_size");
+			      "implicit ODP needs null_mkey, max_indirection 2, fixed_buffer_size");
 	if (iova || access & IB_ACCESS_HUGETLB)
 		return refuse(-EINVAL,
 			      "implicit region at %#llx, must be 0; access %#x, no HUGETLB (0x80)",
@@ -188,15 +188,14 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  * @iova: first address of the region as work requests name it, with the page offset of @start
  * @access: enum ib_access_flags, including IB_ACCESS_ON_DEMAND
  *
- * Implements ibv_reg_mr(3) with IBV_ACCESS_ON_DEMAND: creates a key (CREATE_MKEY, struct
- * mlx5_ifc_create_mkey_in_bits, or a free key of the pool that UMR fills), and maps the pages of an
- * explicit region that the process has already. May sleep.
+ * Implements ibv_reg_mr(3) with IBV_ACCESS_ON_DEMAND: creates a key (by CREATE_MKEY, struct
+ * mlx5_ifc_create_mkey_in_bits, or by a UMR that gives a free key of the pool its attributes), and
+ * maps those pages of an explicit region that the process has already. May sleep.
  *
  * Return: the region, or an ERR_PTR: -EINVAL and -EOPNOTSUPP as mlx5_ib_reg_user_mr(),
- * -EOPNOTSUPP also with IB_ACCESS_MW_BIND, if UMR does not work any more, and if the device may
- * need bounce buffers; -ENOMEM also for a region with too many pages, and if the user has as much
- * paged memory as a user can have; as mlx5_ib_odp_start() if
- * paging cannot be set up.
+ * -EOPNOTSUPP also with IB_ACCESS_MW_BIND; -EOVERFLOW for an address beyond 32 bits on a 32-bit
+ * host; -ENOMEM, also for a region with too many pages; or as mlx5_ib_odp_start() and, for an
+ * explicit region, mlx5_ib_odp_leaf_create().
  */
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {

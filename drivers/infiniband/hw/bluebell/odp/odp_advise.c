@@ -316,9 +316,9 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
  *
  * Return: 0; -EOPNOTSUPP for other advice; -EINVAL for other flags; -EFAULT for a key
  * that is not of a paged region of @pd or does not allow writing and, with FLUSH, for
- * memory outside the region or the process and if the device is being removed; -EPERM, with FLUSH,
- * for memory that the process may not write to; -EIO, without FLUSH, if the device is being
- * removed; -EINTR if the task is being killed; -ENOMEM.
+ * memory outside the region or the process, if the device is being removed, and for any other
+ * failure to map pages; -EPERM, with FLUSH, for memory that the process may not write to; -EIO,
+ * without FLUSH, if the device is being removed; -EINTR if the task is being killed; -ENOMEM.
  */
 int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)

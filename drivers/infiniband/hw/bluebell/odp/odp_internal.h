@@ -91,7 +91,7 @@ struct odp_chunk {
  * @lock: guards @npages to @isolated, all of @chunks, and the state of the key. Memory reclaim
  *	takes it: nothing is allocated under it
  * @npages: number of pages that are mapped
- * @dead: UMR failed while pages were being unmapped, or the leaf is being destroyed:
+ * @dead: UMR has failed to clear translation entries, or the leaf is being destroyed:
  *	nothing is written to the key any more
  * @isolated: the leaf is being removed from its tree, and has no pages: the notifier passes
  *	over the leaf
@@ -186,8 +186,9 @@ struct odp_mr_ops {
  * @context: of the process, which outlives the region; NULL for a kernel consumer
  * @process: the process, to which the region holds a reference; NULL for a region over a
  *	dma-buf
- * @mm: address space of the process; NULL as @process
- * @tgid: number of the process, to which the region holds a reference; NULL as @process
+ * @mm: address space of the process; NULL for a region over a dma-buf
+ * @tgid: struct pid of the process, to which the region holds a reference; NULL for a region over a
+ *	dma-buf
  * @start: address in @mm; 0 for an implicit region
  * @leaf: explicit region: its only leaf
  * @root: implicit region: table of directories. Once its key has been destroyed, the

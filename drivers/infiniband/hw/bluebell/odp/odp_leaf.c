@@ -294,8 +294,9 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
 					   leaf->num_pages << PAGE_SHIFT, &odp_leaf_notifier_ops);
 	mmput_async(mm);
 	/*
-	 * The first notifier of an address space is inserted with all of its locks held, which a
-	 * signal interrupts. Programs do not expect EINTR: have the kernel call the verb again.
+	 * For the first notifier of an address space, mm_take_all_locks() takes all locks of the
+	 * address space, which a signal interrupts. Programs do not expect EINTR: have the kernel
+	 * call the verb again.
 	 */
 	return err == -EINTR && !fatal_signal_pending(current) ? -ERESTARTNOINTR : err;
 }

@@ -76,9 +76,10 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long r
  * mlx5_ib_odp_mr_is_closing - whether a region is being deregistered
  * @mr: the region, on which the caller holds a reference
  *
- * Deregistration waits for that reference, so callers that work for long give up then.
+ * Deregistration waits for that reference, so a caller that works for long stops if the region is
+ * being deregistered.
  *
- * Return: true if so.
+ * Return: true if the region is being deregistered.
  */
 bool mlx5_ib_odp_mr_is_closing(const struct odp_mr *mr)
 {

@@ -31,8 +31,9 @@
 #define MAX_DEPTH	8
 #define MAX_ENTRIES	SZ_1M
 /*
- * Entries of a table: as many as the answer to one command of 1 MiB has. Most tables are short, so
- * fewer entries are read at first, and each time that they do not reach the end of the range, more.
+ * Limit of the entries that are read of a table: as many as an answer of 1 MiB has. Most tables are
+ * short, so FIRST_ENTRIES are read at first, and then MORE_ENTRIES times as many each time, until
+ * the entries cover what the device needs next.
  */
 #define MAX_TABLE_ENTRIES	((SZ_1M - MLX5_IB_KLM_QUERY_BYTES(0)) / sizeof(struct mlx5_klm))
 #define FIRST_ENTRIES	64
