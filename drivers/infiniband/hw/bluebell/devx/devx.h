@@ -23,8 +23,9 @@ struct mlx5_ib_ucontext;
 		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr)), UA_MANDATORY)
 
 /*
- * Methods that change an object take its handle for reading, too, so several of them can run at a
- * time: firmware orders their commands, which change no state of the driver.
+ * The handle of an object, for methods that query the object or change it. Also the latter lock the
+ * handle for reading only (UVERBS_ACCESS_READ), so several can run at a time: firmware orders their
+ * commands, which change no state of the driver.
  */
 #define MLX5_IB_DEVX_ANY_OBJECT(attr) \
 	UVERBS_ATTR_IDR(attr, UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_READ, UA_MANDATORY)

@@ -110,7 +110,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 
 	if (!devx_charge(file->context, bytes))
 		return ERR_PTR(refuse(-EAGAIN,
-				      "command and answer: %zu bytes; unread answers take %d of %d",
+				      "command and answer: %zu bytes; unread ones: %d of %d bytes",
 				      bytes, atomic_read(&file->context->async_bytes),
 				      MLX5_IB_DEVX_ASYNC_BYTES));
 	answer = kvzalloc(sizeof(*answer) + out_len, GFP_KERNEL_ACCOUNT);
@@ -130,19 +130,19 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 }
 
 /**
- * mlx5_ib_devx_query_async - query an object as a process says, and do not wait for the answer
+ * mlx5_ib_devx_query_async - query an object by a command of a process, and do not wait for it
  * @file: gets the answer; the caller keeps the file from being closed meanwhile
  * @id: the object
  * @in: the command, which is changed: it gets the user id of the context
  * @in_len: bytes of @in
  * @out_len: bytes of the answer, at least those of the status and the syndrome
- * @wr_id: is returned with the answer
+ * @wr_id: value of the process, returned with the answer
  *
  * May sleep.
  *
- * Return: 0; -EAGAIN if the context has to read answers before it may send more commands; the
- * errno of mlx5_ib_devx_prepare(); -EINVAL if @out_len is too small; -ENOMEM; or the errno of a
- * command that could not be sent.
+ * Return: 0; -EAGAIN if the process has to read answers before it may send more commands in the
+ * context; the errno of mlx5_ib_devx_prepare(); -EINVAL if @out_len is too small; -ENOMEM; or the
+ * errno of a command that could not be sent.
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct mlx5_ib_devx_id *id,

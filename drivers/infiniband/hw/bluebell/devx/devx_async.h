@@ -21,9 +21,9 @@ struct mlx5_ib_devx_id;
 struct mlx5_ib_ucontext;
 
 /*
- * Limit of the memory for those commands of a context whose answers have not been read. All
- * processes and the kernel share the few command slots of mlx5_core, so a process must not have
- * many commands in flight.
+ * Limit of the bytes of those commands of a context whose answers have not been read, and of these
+ * answers. All processes and the kernel share the few command slots of mlx5_core, so a process must
+ * not have many commands in flight.
  */
 #define MLX5_IB_DEVX_ASYNC_BYTES	0x100000
 
@@ -49,7 +49,7 @@ struct mlx5_ib_devx_cmd_file {
 
 /**
  * struct mlx5_ib_devx_async_answer - a command that has been sent, then its answer
- * @async: for the firmware interface
+ * @async: the command, as mlx5_ib_fw_exec_async() has sent it
  * @file: the file from which the answer is read
  * @node: in the list of @file, when the command has been answered
  * @bytes: what the command counts against MLX5_IB_DEVX_ASYNC_BYTES

@@ -46,9 +46,9 @@ struct devx_slot {
 };
 
 /**
- * struct mlx5_ib_devx_slots - memory for events of a channel
- * @next: more of it, or NULL
- * @slots: each in the queue of the channel, or unused
+ * struct mlx5_ib_devx_slots - slots for events of a channel, allocated together
+ * @next: the slots of the channel that were allocated before, or NULL
+ * @slots: each in the list @queue or @unused of the channel
  */
 struct mlx5_ib_devx_slots {
 	struct mlx5_ib_devx_slots *next;
@@ -63,7 +63,7 @@ struct mlx5_ib_devx_slots {
  * @eventfd: signalled instead of queueing the event in the channel; NULL for none. Constant
  * @queued: in a channel without data, the event in the queue, which has at most one event of a
  *	subscription. Guarded by the channel's lock
- * @ended: no events are queued any more. Guarded by the channel's lock
+ * @ended: no events of the subscription are queued any more. Guarded by the channel's lock
  * @rcu: frees the subscription
  */
 struct devx_sub {
@@ -163,7 +163,7 @@ static const struct mlx5_ib_event_ops devx_event_ops = {
  * @context: of the process
  * @omit_data: the reader gets only cookies, and one for all unread events of a subscription
  *
- * Return: 0, or -ENOSPC if the context has MLX5_IB_DEVX_CHANNELS channels.
+ * Return: 0, or -ENOSPC if the context has MLX5_IB_DEVX_CHANNELS channels already.
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
@@ -197,8 +197,9 @@ static void devx_free_slots(struct mlx5_ib_devx_channel *channel)
 }
 
 /*
- * Give a channel room for the events of another subscription, up to MLX5_IB_DEVX_EVENTS events.
- * Events arrive in interrupts, so their memory is allocated here, and charged to the subscriber.
+ * Give a channel room for the events of one more subscription, unless the channel has room for
+ * MLX5_IB_DEVX_EVENTS. Events arrive in interrupts, so their memory is allocated here, and charged
+ * to the subscriber.
  */
 static int devx_add_slots(struct mlx5_ib_devx_channel *channel)
 {
@@ -312,7 +313,7 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
  * Return: 0; -EINVAL or -EPERM for an event that the process may not have, as
  * mlx5_ib_event_check() says, for too many events or none, and for a context without a user id;
  * -EBADF or -EINVAL if the file is no eventfd; -ENOSPC for too many subscriptions to an event; or
- * -ENOMEM. After an error the channel is subscribed to none of the events.
+ * -ENOMEM. After an error none of the subscriptions of @request is left.
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,

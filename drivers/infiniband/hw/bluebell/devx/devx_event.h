@@ -20,14 +20,15 @@ struct mlx5_ib_devx_slots;
 struct mlx5_ib_ucontext;
 
 /*
- * Events with data that a channel keeps for its reader: so many for each subscription without an
- * eventfd, and so many in all. Further events are lost.
+ * Limits of the events with data that a channel keeps for its reader: for each subscription without
+ * an eventfd, and in all. Further events are lost.
  */
 #define MLX5_IB_DEVX_EVENTS_PER_SUB	128
 #define MLX5_IB_DEVX_EVENTS		1024
 /*
- * Channels of a context. A full channel has 128 KiB, so a context has 32 MiB at most, also where
- * no memory cgroup limits the process. Programs have a channel for each kind of event.
+ * Limit of the channels of a context. A full channel has 128 KiB, so a context has 32 MiB at most,
+ * also where no memory cgroup limits the process. Programs need few channels: one for each kind of
+ * event.
  */
 #define MLX5_IB_DEVX_CHANNELS		256
 

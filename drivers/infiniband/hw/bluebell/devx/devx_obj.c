@@ -69,7 +69,7 @@ static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
 	return MLX5_IB_DEVX_PLAIN;
 }
 
-/* The objects that verbs create, too, have the same numbers. */
+/* Objects of these kinds count in the same limits of a user as objects of verbs. */
 static const u8 devx_share_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
 	[MLX5_IB_DEVX_PD] = MLX5_IB_SHARE_PD,
 	[MLX5_IB_DEVX_CQ] = MLX5_IB_SHARE_CQ,
@@ -262,10 +262,10 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool
  * May sleep.
  *
  * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
- * -EINVAL for a command that creates no object, is too short, or names an unknown event queue;
- * -EPERM for a command that the process has no right to; -EOPNOTSUPP for a CQ on an APU element, if
- * the device has none; -ENOMEM, also if the user has as many objects of the kind as a user can
- * have; or the errno of a command that could not be sent.
+ * -EINVAL and -EPERM as mlx5_ib_devx_check() and mlx5_ib_devx_check_create(); -EINVAL also for a CQ
+ * on an event queue that is none for completions; -EOPNOTSUPP for a CQ on an APU element, if the
+ * device has none; -ENOMEM, also if the user has as many objects of the kind as a user can have; or
+ * the errno of a command that could not be sent.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
@@ -314,15 +314,15 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 }
 
 /**
- * mlx5_ib_devx_prepare - check a command about an object, and have it use umems
+ * mlx5_ib_devx_prepare - check a command about an object, and have the command use umems
  * @context: of the process
  * @id: the object
  * @use: MLX5_IB_DEVX_MODIFY or MLX5_IB_DEVX_QUERY
  * @in: the command, which may be changed
  * @in_len: bytes of @in
  *
- * Return: 0; -EINVAL for a command of another use, that is too short, or about another object; or
- * -EPERM for a command that the process has no right to.
+ * Return: 0; as mlx5_ib_devx_check(); or -EINVAL for a command about another object, or one that is
+ * too short to have the bits of mlx5_ib_devx_use_umem().
  */
 int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 			 enum mlx5_ib_devx_use use, void *in, size_t in_len)
@@ -421,9 +421,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 
 static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
 {
-	/* A process that opens an XRC target gets an ib_qp that is no struct mlx5_ib_qp. */
+	/* A process that opens an XRC target gets an ib_qp of ib_core: only @real_qp is ours. */
 	if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
-		return refuse(-EINVAL, "DEVX on QP 0x%x, not a single QP of the device",
+		return refuse(-EINVAL, "DEVX on QP 0x%x, which is not one QP at the device",
 			      qp->qp_num);
 	id->kind = MLX5_IB_DEVX_QP;
 	id->num = qp->qp_num;
@@ -435,8 +435,8 @@ static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
  * @uobj: the handle
  * @id: gets the object
  *
- * A process may change and query objects of verbs, too, and subscribe to their events; the library
- * passes their handles.
+ * A process may change and query objects of verbs, too, and subscribe to their events: @uobj is
+ * the handle of such an object, or of an object that a command of the process has created.
  *
  * Return: 0, or -EINVAL for a handle of another kind.
  */

@@ -26,7 +26,7 @@
 #include "lib/orphan.h"
 #include "lib/umem.h"
 
-/* Only flags that allow writing make a difference to a umem; programs pass the others, too. */
+/* Flags that programs pass. Reading is always allowed, so IB_ACCESS_REMOTE_READ changes nothing. */
 #define UMEM_ACCESS \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_RELAXED_ORDERING)
@@ -66,7 +66,8 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 /**
  * mlx5_ib_devx_create_umem - CREATE_UMEM: let the objects of a process use its memory
  * @context: of the process; has a user id
- * @umem: the memory, pinned; taken over if the function succeeds, or firmware does not answer
+ * @umem: the memory, pinned; belongs to the driver from now on if the function succeeds or returns
+ *	-ETIMEDOUT; otherwise the caller releases it
  * @pgsz_bitmap: sizes of pages, in bytes, that the process accepts
  *
  * The pages are as large as mlx5_ib_umem_best_page() allows, which makes their list short. May

@@ -41,7 +41,8 @@ static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 	u32 limit = MLX5_GET(set_pp_rate_limit_context, rate, rate_limit);
 
 	if (!mlx5_rl_is_supported(mdev) || !MLX5_CAP_QOS(mdev, packet_pacing_uid))
-		return refuse(-EOPNOTSUPP, "the device has no rates for users (packet_pacing_uid)");
+		return refuse(-EOPNOTSUPP,
+			      "no rates for users (packet_pacing or packet_pacing_uid is 0)");
 	if (MLX5_GET(set_pp_rate_limit_context, rate, burst_upper_bound) &&
 	    !MLX5_CAP_QOS(mdev, packet_pacing_burst_bound))
 		return refuse(-EOPNOTSUPP,
@@ -140,7 +141,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_PP_OBJ_ALLOC)(struct uverbs_attr_bundle
 			      sizeof(pp->index));
 }
 
-/* A context that is shorter is filled up with zeros. */
+/* A process may pass a shorter struct, the rest of which is taken as zero. */
 #define PP_CONTEXT	UVERBS_ATTR_SIZE(1, MLX5_ST_SZ_BYTES(set_pp_rate_limit_context))
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PP_OBJ_ALLOC,
