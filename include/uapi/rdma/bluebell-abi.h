@@ -16,10 +16,10 @@
  * own for an object. Those of mlx5_user_ioctl_cmds.h are numbered from the first one, so
  * Bluebell takes the last one.
  *
- * The method needs no object of the type: it is about the context of the file
- * descriptor. It writes nothing to the lists unless each of them has room for all its
- * entries, and then fails with ENOSPC. The answer has the numbers of entries in
- * either case.
+ * The method needs no object of the type: it reports the context of the file
+ * descriptor. If one of the lists has no room for all its entries, the method writes
+ * nothing to any of the lists, and fails with ENOSPC. The answer has the numbers of
+ * entries in either case.
  */
 enum bluebell_uar_methods {
 	BLUEBELL_METHOD_UAR_REPORT = (1U << UVERBS_ID_NS_SHIFT) + 7,
@@ -43,7 +43,7 @@ struct bluebell_uar_report_req {
 	__u32 reserved;		/* 0 */
 };
 
-/* How many there are. All three lists are of one moment. */
+/* How many entries there are. All three lists show the context at the same time. */
 struct bluebell_uar_report_resp {
 	__u32 num_uars;
 	__u32 num_bfregs;
@@ -67,7 +67,8 @@ enum bluebell_uar_flags {
 
 /**
  * struct bluebell_uar - a UAR of the context
- * @index: of its page in the device: page id of an object, and uar_page of the contexts of queues
+ * @index: number of the UAR in the device, as in uar_page of a queue's context, and in page_id of
+ *	struct mlx5dv_devx_uar
  * @origin: enum bluebell_uar_origin
  * @kind: enum mlx5_ib_uapi_uar_alloc_type. MLX5DV_UAR_ALLOC_TYPE_NC_DEDICATED is
  *	MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC here: that no queues share the UAR is up to the library
@@ -91,13 +92,13 @@ struct bluebell_uar {
 };
 
 enum bluebell_bfreg_class {
-	/* The first one: never written as BlueFlame, any number of queues, no lock. */
+	/* Register 0: never written as BlueFlame, any number of queues, no lock. */
 	BLUEBELL_BFREG_HIGH_LATENCY,
 	/* Any number of queues, and the library takes a lock for each doorbell. */
 	BLUEBELL_BFREG_MEDIUM_LATENCY,
 	/* One queue, for which the library takes no lock. */
 	BLUEBELL_BFREG_LOW_LATENCY,
-	/* Of a dynamic page: the library decides which queues share it. */
+	/* On a dynamic page: the library decides which queues share the register. */
 	BLUEBELL_BFREG_DYNAMIC,
 };
 
@@ -113,8 +114,8 @@ enum bluebell_bfreg_class {
  * @reserved0: 0
  * @num_qps: queue pairs rung on it
  *
- * The registers of UAR objects are not listed, because a library that has such objects shares
- * them out itself.
+ * The registers of UAR objects are not listed: which queue uses which of them is up to the
+ * library, and the kernel does not know.
  */
 struct bluebell_bfreg {
 	__u32 number;
