@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Counters, for `rdma statistic` and sysfs. The driver has one Q counter set, in which all queue
- * pairs count that an administrator has not bound to another set (`rdma statistic qp set`, `rdma
- * statistic qp bind`). A counter has the name of its field in the answer to QUERY_Q_COUNTER, struct
- * mlx5_ifc_query_q_counter_out_bits.
+ * Counters, for `rdma statistic` and sysfs. The driver has one Q counter set, in which a queue pair
+ * of a process or kernel consumer counts unless an administrator has bound the queue pair to
+ * another set (`rdma statistic qp set`, `rdma statistic qp bind`). A counter has the name of its
+ * field in the answer to QUERY_Q_COUNTER, struct mlx5_ifc_query_q_counter_out_bits.
  */
 
 #include <linux/mlx5/driver.h>
@@ -14,7 +14,7 @@
 #include "ops.h"
 #include "verbs/qp.h"
 
-/* @priv is the offset of the counter in the answer. */
+/* @priv is the offset of the counter in the answer, in bytes. */
 #define COUNTER(fld)	{ .name = #fld, .priv = (void *)MLX5_BYTE_OFF(query_q_counter_out, fld) }
 
 static const struct rdma_stat_desc basic_counters[] = {
@@ -59,8 +59,8 @@ static const struct rdma_stat_desc error_counters[] = {
 
 /**
  * struct mlx5_ib_counters - the counters that the device has
- * @num: how many
- * @descs: of each, its name and its offset
+ * @num: number of counters
+ * @descs: name and offset of each counter
  */
 struct mlx5_ib_counters {
 	int num;
@@ -126,7 +126,7 @@ static int counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *sta
 
 /* ---- counters that queue pairs are bound to ------------------------------------------------- */
 
-/* The driver needs no more of a counter than its id, which is the number of the set. */
+/* Nothing to do: qp_counter_bind() sets @counter->id, the number of the Q counter set. */
 static void qp_counter_init(struct rdma_counter *counter)
 {
 }
@@ -244,7 +244,7 @@ int mlx5_ib_init_counters(struct mlx5_ib_dev *dev)
 
 /**
  * mlx5_ib_cleanup_counters - undo mlx5_ib_init_counters()
- * @dev: device without queue pairs of processes
+ * @dev: device without queue pairs of processes and kernel consumers
  *
  * May sleep.
  */

@@ -19,7 +19,7 @@
 #include "port.h"
 #include "verbs/mr.h"
 
-/* The device reads longer send WQEs in more than one step. */
+/* Bytes of a send WQE. The device reads a longer WQE in more than one step. */
 #define MAX_SQ_DESC		512
 /*
  * Entries of 64 bytes that libmlx5 reserves in the send queue of an RC QP for each request, so that
@@ -230,8 +230,8 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 	int err;
 
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
-		return refuse(-EOPNOTSUPP, "device attributes %#x, only %#x can change", mask,
-			      IB_DEVICE_MODIFY_NODE_DESC);
+		return refuse(-EOPNOTSUPP, "device attributes %#x, only NODE_DESC (%#x) can change",
+			      mask, IB_DEVICE_MODIFY_NODE_DESC);
 	if (!mask)
 		return 0;
 	err = mlx5_ib_fw_access_reg(to_mdev(ibdev), MLX5_REG_NODE_DESC, props->node_desc,

@@ -93,7 +93,7 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *pr
  * Implements ibv_query_port_speed(3): the speed of the link, or that to which firmware limits the
  * vport, with QUERY_VPORT_STATE. May sleep.
  *
- * Return: 0; -EINVAL for an unknown width of the link; or the errno of a firmware refusal.
+ * Return: 0 or the errno of a firmware refusal.
  */
 int mlx5_ib_query_port_speed(struct ib_device *ibdev, u32 num, u64 *speed)
 {
@@ -122,7 +122,7 @@ int mlx5_ib_query_port_speed(struct ib_device *ibdev, u32 num, u64 *speed)
  * Implements ib_modify_port() with MODIFY_HCA_VPORT_CONTEXT: consumers announce that there is a
  * connection manager, or a subnet manager, at the port. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for another change; -EINVAL for a capability that consumers cannot change;
+ * Return: 0; -EOPNOTSUPP if @mask is not 0; -EINVAL for a capability that consumers cannot change;
  * or the errno of a firmware refusal.
  */
 int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_port_modify *props)
@@ -131,7 +131,7 @@ int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_po
 	u32 select = props->set_port_cap_mask | props->clr_port_cap_mask;
 
 	if (mask)
-		return refuse(-EOPNOTSUPP, "port attributes %#x, none can change", mask);
+		return refuse(-EOPNOTSUPP, "port changes %#x, only capabilities can change", mask);
 	return select ? port->ops->modify(port, props->set_port_cap_mask, select) : 0;
 }
 

@@ -18,7 +18,8 @@ struct mlx5_ib_port;
  * @link_layer: link layer of the port
  * @why_not: returns why the driver does not support a device with such a port, or NULL if it does
  * @query: reads the attributes of the port into @props, which is zeroed
- * @modify: sets those capabilities which the port announces and which are in @select as in @caps
+ * @modify: changes the capabilities that the port announces: gives those in @select their values
+ *	in @caps
  * @query_gid: reads an entry of the GID table; @index is less than the length of the table
  * @query_pkey: reads an entry of the P_Key table; @index is less than the length of the table
  * @read_constants: reads what never changes about the port and its node

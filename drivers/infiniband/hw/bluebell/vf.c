@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What an administrator reads and sets of the ports of virtual functions, by the network device
- * that IPoIB has on this function ("ip link set ib0 vf 0 node_guid ..."): GUIDs, the policy of the
- * link state, statistics.
+ * What an administrator reads and sets of the ports of virtual functions, through the network
+ * device that IPoIB has on this function ("ip link set ib0 vf 0 node_guid ..."): GUIDs, the policy
+ * of the link state, statistics.
  *
- * The vport of virtual function N has the number N + 1. Firmware forgets what was set when virtual
- * functions are disabled. mlx5_core sets it again when it enables them, from its table of virtual
- * functions, so the driver keeps what it has set in that table. IPoIB's operations hold the RTNL,
- * which orders them.
+ * The vport of virtual function N has the number N + 1. When virtual functions are disabled,
+ * firmware forgets what has been set of them. When mlx5_core enables them again, it sets the values
+ * of its table of virtual functions, so the driver also writes to that table what it sets. IPoIB
+ * calls these functions with the RTNL held, so they need no lock for the table.
  */
 
 #include <kunit/static_stub.h>
@@ -37,7 +37,7 @@ static int vf_check(const struct mlx5_ib_dev *dev, int vf)
 	if (!MLX5_CAP_GEN(dev->mdev, vport_group_manager))
 		return refuse(-EPERM, "this function manages no other (vport_group_manager is 0)");
 	if (vf < 0 || vf >= mlx5_ib_num_vfs(dev))
-		return refuse(-EINVAL, "virtual function %d, the device has %d", vf,
+		return refuse(-EINVAL, "virtual function %d, the device has %d, from 0 on", vf,
 			      mlx5_ib_num_vfs(dev));
 	return 0;
 }
@@ -78,7 +78,8 @@ int mlx5_ib_get_vf_config(struct ib_device *ibdev, int vf, u32 port, struct ifla
 		return err;
 	policy = MLX5_GET(query_hca_vport_context_out, out, hca_vport_context.vport_state_policy);
 	if (policy >= ARRAY_SIZE(vf_link_states))
-		return refuse(-EINVAL, "vport_state_policy %u of virtual function %d", policy, vf);
+		return refuse(-EINVAL, "vport_state_policy %u of virtual function %d, not 0 to 2",
+			      policy, vf);
 	memset(info, 0, sizeof(*info));
 	info->linkstate = vf_link_states[policy];
 	return 0;
@@ -174,7 +175,7 @@ int mlx5_ib_get_vf_stats(struct ib_device *ibdev, int vf, u32 port, struct ifla_
 	return 0;
 }
 
-/* mlx5_core sets it again when the virtual functions are enabled again. */
+/* Write a GUID to mlx5_core's table, see the top of this file. */
 static void vf_keep_guid(struct mlx5_vf_context *kept, u64 guid, int type)
 {
 	if (type == IFLA_VF_IB_NODE_GUID) {
@@ -234,7 +235,7 @@ int mlx5_ib_set_vf_guid(struct ib_device *ibdev, int vf, u32 port, u64 guid, int
  * May sleep.
  *
  * Return: 0; -EPERM on a function that manages no other; -EINVAL for a function that does not
- * exist, or another policy; or the errno of a firmware refusal.
+ * exist, or an unknown @state; or the errno of a firmware refusal.
  */
 int mlx5_ib_set_vf_link_state(struct ib_device *ibdev, int vf, u32 port, int state)
 {
@@ -250,7 +251,8 @@ int mlx5_ib_set_vf_link_state(struct ib_device *ibdev, int vf, u32 port, int sta
 		if (vf_link_states[policy] == state)
 			break;
 	if (policy == ARRAY_SIZE(vf_link_states))
-		return refuse(-EINVAL, "link state %d, only auto, enable and disable", state);
+		return refuse(-EINVAL, "link state %d, only auto (0), enable (1) and disable (2)",
+			      state);
 	MLX5_SET(hca_vport_context, ctx, field_select, MLX5_HCA_VPORT_SEL_STATE_POLICY);
 	MLX5_SET(hca_vport_context, ctx, vport_state_policy, policy);
 	err = mlx5_ib_fw_modify_vf_vport(dev, vf + 1, in);
