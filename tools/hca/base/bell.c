@@ -14,7 +14,7 @@
 /*
  * bell_ring() writes to the eventfd only if @rung was not set. So the loop clears @rung before it
  * calls @answer: a later ring then writes again. Both sides exchange @rung, so @answer sees all
- * that a thread stored before it rang the bell earlier.
+ * that a thread stored before it called bell_ring(), also if that call did not write.
  */
 static void bell_on_readable(evutil_socket_t fd, short what, void *arg)
 {

@@ -39,8 +39,8 @@ struct counters {
 	uint64_t umr_reordered;			/* executed before an older UMR of the same key */
 	uint64_t cmds, cmds_failed;
 	uint64_t reg_reads, reg_writes;
-	uint64_t reg_early;			/* writes ignored because firmware initialized */
-	uint64_t dma_blocked;			/* accesses of a function that is no bus master */
+	uint64_t reg_early;			/* writes ignored while firmware initialized */
+	uint64_t dma_blocked;			/* accesses while no bus master, or not in D0 */
 };
 
 /* Packets that arrived and were dropped, which performance management counts as receive errors. */

@@ -179,7 +179,7 @@ unsigned long expect_unlisted(const struct expect *e)
 }
 
 /**
- * expect_tell() - remember that a test has been told of all entries of the list
+ * expect_tell() - remember that all entries of the list have been reported to a test
  * @e: the record, whose entries stay
  */
 void expect_tell(struct expect *e)

@@ -40,9 +40,9 @@ struct incident {
 	enum incident_kind kind;
 	unsigned int code, status;
 	const char *cause;	/* name of the check */
-	char why[120];		/* reason of the first incident not yet told */
+	char why[120];		/* reason of the first incident not yet reported to a test */
 	unsigned long count;
-	unsigned long told;	/* how many of them expect_tell() has told */
+	unsigned long told;	/* how many had been reported at the last expect_tell() */
 };
 
 struct expect *expect_new(void);

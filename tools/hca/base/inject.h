@@ -24,7 +24,7 @@ struct inject_fault {
 struct inject *inject_new(void);
 void inject_free(struct inject *inj);
 
-/* Set by the control socket. Return false if the most injections of the kind are set already. */
+/* Set by the control socket. Return false if there is no room for another injection of the kind. */
 bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status);
 bool inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long count,
 			  unsigned int ms);

@@ -64,8 +64,8 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd)
 }
 
 /*
- * A test has asked for the refusal, or a driver had to ask: no capability says whether firmware has
- * an agent for performance management.
+ * Refusals that are no incidents: those that a test has injected; and that of a MAD for performance
+ * management, because only this command shows a driver whether firmware has an agent for it.
  */
 static bool refusal_is_expected(const struct cmd *cmd)
 {

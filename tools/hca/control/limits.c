@@ -37,7 +37,7 @@ struct json_object *request_cap(struct hca *hca, unsigned int n, char **w)
 	return o;
 }
 
-/* The profile's settings that the request "limit" tells, by their names in a profile. */
+/* The profile's settings that the request "limit" returns, by their names in a profile. */
 static bool limit_of_setting(const struct profile *p, const char *name, uint64_t *limit)
 {
 	const struct {

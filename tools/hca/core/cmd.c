@@ -252,7 +252,7 @@ uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd)
 }
 
 /**
- * cmd_check_op_mod() - refuse a command with an op_mod that it does not take
+ * cmd_check_op_mod() - refuse a command with an op_mod that its opcode does not have
  * @cmd: the command, of an opcode that is registered
  *
  * Return: ST_OK or ST_BAD_OP.
@@ -263,6 +263,6 @@ uint8_t cmd_check_op_mod(struct cmd *cmd)
 
 	if (cmd->op_mod >= d->op_mod_first && cmd->op_mod <= d->op_mod_last)
 		return ST_OK;
-	return cmd_fail(cmd, ST_BAD_OP, WHY_OP_MOD, "op_mod %u, the command takes %u to %u",
+	return cmd_fail(cmd, ST_BAD_OP, WHY_OP_MOD, "op_mod %u, the command has %u to %u",
 			cmd->op_mod, d->op_mod_first, d->op_mod_last);
 }

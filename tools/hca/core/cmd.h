@@ -42,7 +42,7 @@ typedef uint8_t (*cmd_handler)(struct hca *hca, struct cmd *cmd);
 
 /* When a command is accepted, and from whom. Without a flag: after INIT_HCA, from any user id. */
 enum cmd_flags {
-	CMD_FIRST	= 1 << 0,	/* only before ENABLE_HCA, which is this command */
+	CMD_FIRST	= 1 << 0,	/* ENABLE_HCA itself: only while the HCA is not enabled */
 	CMD_EARLY	= 1 << 1,	/* also between ENABLE_HCA and INIT_HCA */
 	CMD_LEGACY	= 1 << 2,	/* only with version 0 of the interface (ISSI) */
 	CMD_KERNEL	= 1 << 3,	/* only from the kernel: user id 0 */
@@ -59,7 +59,7 @@ struct cmd_desc {
 	uint16_t out_min;		/* least bytes of output, else BAD_OUTP_LEN */
 	cmd_handler handler;
 	unsigned int flags;		/* enum cmd_flags */
-	uint16_t op_mod_first, op_mod_last;	/* the op_mods that it takes, else BAD_OP */
+	uint16_t op_mod_first, op_mod_last;	/* the op_mods that are valid, else BAD_OP */
 };
 
 /*

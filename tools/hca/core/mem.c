@@ -365,7 +365,7 @@ static const struct region *mem_region_find(struct mem_map *m, uint64_t iova)
 	return &m->r[at];
 }
 
-/* A function that is no bus master sends no requests. */
+/* A function that is no bus master, or not in D0, sends no requests. */
 static bool mem_dma_off(struct hca *hca)
 {
 	hca->count.dma_blocked += hca->dma_off;
@@ -380,7 +380,7 @@ static bool mem_dma_off(struct hca *hca)
  * @write: the caller will write
  *
  * Return: the address, valid until the event loop runs again; NULL unless the function is a bus
- * master and one region that allows the access covers the whole range.
+ * master in D0 and one region that allows the access covers the whole range.
  */
 void *mem_ptr(struct hca *hca, uint64_t iova, size_t len, bool write)
 {

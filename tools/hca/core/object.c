@@ -28,7 +28,7 @@ struct chunk {
 struct table {
 	unsigned int count;
 	unsigned int chunks;		/* no chunk is in use from this index on */
-	uint32_t hint;			/* where to look first; every lower number is in use */
+	uint32_t hint;	/* where to look first; without cycle_numbers no lower number is free */
 	struct chunk *chunk[CHUNKS];
 };
 

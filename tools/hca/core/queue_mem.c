@@ -244,7 +244,7 @@ static uint64_t qmem_page(const struct queue_mem *m, uint64_t pos)
  * @m: queue memory
  * @off: bytes from the queue's start
  * @len: bytes
- * @write: it will be written
+ * @write: the caller writes to the piece
  *
  * Return: the address, NULL if the piece straddles pages or is not mapped.
  */

@@ -65,7 +65,7 @@ static uint8_t check_umem_use(struct cmd *cmd, const struct umem_place *at,
 /**
  * check_umem() - find a umem that a context names, and check the use that the context makes of it
  * @hca: the HCA
- * @cmd: the command, whose user id must own the umem, also if it is the kernel's
+ * @cmd: the command, whose user id must own the umem, also if the kernel has sent the command
  * @at: the umem, and the place in it
  * @use: length, alignment and access that the context needs
  * @u: the umem

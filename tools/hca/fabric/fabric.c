@@ -37,7 +37,8 @@ struct fabric *fabric_new(void)
  * fabric_leave_unmanaged() - leave the ports to a subnet manager on one of the hosts
  * @f: the fabric, which no HCA has joined
  *
- * Until it configures them, ports have no LID, and the forwarding tables are empty.
+ * Until that subnet manager configures the ports and the switch, the ports have no LID, and the
+ * forwarding tables are empty.
  */
 void fabric_leave_unmanaged(struct fabric *f)
 {

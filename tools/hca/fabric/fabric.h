@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The in-process InfiniBand fabric: one switch that joins the ports of all HCAs of this process.
- * It gives out GUIDs, forwards packets, and queues them at the port that they go to.
+ * The fabric gives out GUIDs, forwards packets, and queues packets at the port that they go to.
  *
  * Each HCA may have an event loop, and so a thread, of its own, and the switch has one. Unless said
  * otherwise, the thread of an HCA calls the functions about that HCA, and the thread of the switch

@@ -158,7 +158,7 @@ static bool fabric_port_drops(struct fabric_port *port)
  * fabric_count() - count a packet that an HCA sends or receives
  * @hca: the HCA
  * @p: the packet
- * @tx: it is sent
+ * @tx: the packet is sent, else received
  */
 void fabric_count(struct hca *hca, const struct packet *p, bool tx)
 {

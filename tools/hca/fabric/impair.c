@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Impairments of the link to an HCA's port. It owns the packets that are held back, the source of
- * random numbers, and the timer that releases packets.
+ * Impairments of the link to an HCA's port: the packets that are held back, the source of random
+ * numbers, and the timer that releases packets.
  *
  * A corrupted packet has a wrong CRC, so that the port drops and counts it. Subnet management
  * packets are not impaired: a subnet manager can configure a lossy fabric, too.
@@ -38,7 +38,7 @@ struct impair {
 	struct impair_settings set;
 	struct impair_counts count;
 	uint64_t random;		/* state of the random numbers */
-	struct packet_queue reordered;	/* wait to be overtaken; by the ends of their time */
+	struct packet_queue reordered;	/* wait to be overtaken; the first to time out first */
 	struct packet_queue delayed;	/* wait for their time, or behind such a packet */
 	uint64_t delayed_until;		/* when the last of them is released */
 	struct event *timer;		/* for the next packet whose time ends */
@@ -98,7 +98,7 @@ static const char *impair_parse_one(const char *key, const char *value, struct i
 
 /**
  * impair_parse() - parse settings
- * @text: KEY=VALUE, with a comma between two of them
+ * @text: settings of the form KEY=VALUE, separated by commas
  * @s: set to the settings; what @text does not name is 0, or as the documentation says
  * @why: set to a reason in words if @text is wrong
  * @len: bytes of @why

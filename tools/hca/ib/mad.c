@@ -232,7 +232,7 @@ static uint16_t mad_get(const struct mad_port *port, uint8_t class, const uint8_
  * @in: request, MAD_BYTES
  * @out: response, MAD_BYTES
  *
- * Return: false if no agent of the port takes the class, or nothing is to be answered.
+ * Return: false if no agent of the port serves the class, or nothing is to be answered.
  */
 bool mad_answer(const struct mad_port *port, const uint8_t *in, uint8_t *out)
 {

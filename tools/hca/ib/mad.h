@@ -32,7 +32,7 @@ struct mad_port {
 	unsigned int npkeys;	/* whole blocks of 32, as a MAD carries them */
 	const char *node_desc;	/* 64 bytes */
 	struct mad_perf perf;	/* since the HCA was made */
-	struct mad_perf zero;	/* what of it PortCounters does not count, since a Set */
+	struct mad_perf zero;	/* what PortCounters leaves out of @perf, since a Set */
 	uint64_t mcast_tx, mcast_rx;	/* packets to multicast groups */
 };
 

@@ -227,8 +227,8 @@ static void port_m_key_violated(struct port_attrs *a, uint64_t now_ns)
  *
  * Volume 1, 14.2.4.1 to 14.2.4.3.
  *
- * Return: M_KEY_HIDDEN if a Get is allowed but shall not tell the M_Key, M_KEY_DENIED if the
- * request is to be dropped.
+ * Return: M_KEY_HIDDEN if a Get is answered without the M_Key, M_KEY_DENIED if the request is to be
+ * dropped.
  */
 enum m_key_check port_m_key_check(struct port_attrs *a, const uint8_t *mad, uint64_t now_ns)
 {

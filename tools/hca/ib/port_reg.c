@@ -120,7 +120,7 @@ static void reg_ppcnt(struct hca *hca, uint8_t *out)
 	}
 }
 
-/* A register that is the request and zeros: capability mask 0. */
+/* A register without capabilities: the answer has the port of the request, and zeros. */
 static void reg_none(struct hca *hca, uint8_t *out)
 {
 	(void)hca;

@@ -3,8 +3,8 @@
  * The sender of the reliable multi-packet transaction protocol (InfiniBand Architecture, volume 1,
  * 13.6), for the class of subnet administration.
  *
- * It has no timer. If a segment or an acknowledgment is lost, the requester asks again after its
- * time-out, and the new request, of the same transaction, restarts the transfer.
+ * The sender has no timer. If a segment or an acknowledgment is lost, the requester asks again
+ * after its time-out, and the new request, of the same transaction, restarts the transfer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static struct rmpp_session *rmpp_session_for(struct rmpp *r, const struct gsi_pe
 	return best;
 }
 
-/* The first segment tells the length of all of them, the last one its own. */
+/* The length in the first segment is that of all segments, in the last segment its own. */
 static void rmpp_send_segment(struct rmpp *r, struct rmpp_session *s, uint32_t n)
 {
 	size_t off = (size_t)(n - 1) * SA_DATA_BYTES, left = s->len - off;

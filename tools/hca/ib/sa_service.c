@@ -102,7 +102,7 @@ static uint16_t service_check(const struct sa_request *rq)
  * sa_service_get() - answer Get and GetTable of ServiceRecord
  * @rq: the request
  *
- * Answers do not tell the key.
+ * Answers do not contain the key of a service.
  *
  * Return: SA_OK.
  */

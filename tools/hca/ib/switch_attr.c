@@ -212,8 +212,8 @@ static uint16_t switch_set_info(struct switch_node *sw, unsigned int by, const u
 }
 
 /*
- * If the switch has the subnet manager, it takes no LID of an HCA, and enters its LID in the
- * forwarding table. A subnet manager on a host writes the table itself.
+ * If the subnet manager is at the switch, the switch cannot have the LID of an HCA, and enters its
+ * own LID in the forwarding table. A subnet manager on a host writes the table itself.
  */
 static bool switch_own_lid(struct switch_node *sw, uint16_t lid)
 {

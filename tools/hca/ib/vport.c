@@ -14,8 +14,8 @@
 #include "sma.h"
 
 /*
- * Each of these commands names a port, and may name the vport of another function, which does not
- * exist.
+ * Each of these commands names a port. A command that also names another function's vport is
+ * refused, because there is none.
  */
 static uint8_t port_check_vport(struct cmd *cmd, bool other, unsigned int port_num)
 {
@@ -27,7 +27,7 @@ static uint8_t port_check_vport(struct cmd *cmd, bool other, unsigned int port_n
 	return ST_OK;
 }
 
-/* The attributes of a port by its vport, which older devices do not have: they have MADs only. */
+/* Without ib_virt, as on older devices, the port's attributes can be read by MADs only. */
 static uint8_t port_check_hca_vport(struct hca *hca, struct cmd *cmd, bool other,
 				    unsigned int port_num)
 {
@@ -103,7 +103,8 @@ static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
 				"only the group manager may set GUIDs and policy");
 	if (allowed & ~(uint32_t)MAD_CAP_MASK_SETTABLE)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_CAP_MASK,
-				"cap_mask1 bits 0x%x cannot change", allowed);
+				"cap_mask1_field_select 0x%x, only bits of 0x%x can change",
+				allowed, MAD_CAP_MASK_SETTABLE);
 	pthread_mutex_lock(&hca->attr_lock);
 	port->cap_mask1 = (port->cap_mask1 & ~allowed) | (mask & allowed);
 	pthread_mutex_unlock(&hca->attr_lock);

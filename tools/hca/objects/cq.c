@@ -333,7 +333,7 @@ bool cq_write_resize(struct hca *hca, struct cq *cq)
  * cq_complete_now() - write a CQE without asking for injections
  * @hca: the HCA
  * @cqn: completion queue
- * @c: what it says
+ * @c: what the CQE says
  *
  * A queue that is full enters the error state, which raises its event once. CQEs for a queue in
  * error are lost, and the queue pairs that they were for enter ERR from the event loop.
@@ -435,7 +435,7 @@ static bool cq_injected(struct hca *hca, uint32_t cqn, const struct completion *
  * cq_complete() - write a CQE (struct mlx5_cqe64 of linux/mlx5/device.h)
  * @hca: the HCA
  * @cqn: completion queue
- * @c: what it says
+ * @c: what the CQE says
  */
 void cq_complete(struct hca *hca, uint32_t cqn, const struct completion *c)
 {

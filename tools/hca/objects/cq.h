@@ -23,8 +23,8 @@ enum cqe_opcode {
 	CQE_RESP_SEND_INV = 4, CQE_RESIZE = 5, CQE_REQ_ERR = 13, CQE_RESP_ERR = 14,
 };
 
-/* Bit of a CQ doorbell (linux/mlx5/cq.h): next solicited event instead of next event. */
 #define DBR_ARM		4	/* offset of the arm word in a doorbell record, bytes */
+/* Bit of a CQ doorbell (linux/mlx5/cq.h): next solicited event instead of next event. */
 #define CQ_DB_NOT_SOL	(1u << 24)
 
 #define CQ_INDEX_MASK	0xffffffu	/* counters of the doorbell record are 24 bits */

@@ -110,7 +110,7 @@ static void cq_take_ctx(struct cq *cq, const uint8_t *c)
 	cq->status = CQ_STATUS_OK;
 }
 
-/* An EQ that takes asynchronous events does not take completion events. */
+/* An EQ that has subscribed to asynchronous events gets no completion events. */
 static uint8_t cq_check_eq(struct hca *hca, struct cmd *cmd, const uint8_t *c, struct obj **eq)
 {
 	uint8_t st = check_shared(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), eq);
@@ -123,7 +123,7 @@ static uint8_t cq_check_eq(struct hca *hca, struct cmd *cmd, const uint8_t *c, s
 	for (i = 0; i < ARRAY_SIZE(((struct eq *)NULL)->events); i++)
 		if (events[i])
 			return cmd_fail(cmd, ST_BAD_RES, WHY_CQ_EQ_KIND,
-					"EQ %u takes asynchronous events only", (*eq)->num);
+					"EQ %u is for asynchronous events only", (*eq)->num);
 	return ST_OK;
 }
 

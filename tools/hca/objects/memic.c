@@ -18,7 +18,7 @@
 #include "object.h"
 #include "profile.h"
 
-/* Freed memory is filled with this, so that no user of it mistakes it for zeros. */
+/* Freed memory is filled with this, so that the next owner does not find zeros by chance. */
 #define POISON	0xdb
 
 /*

@@ -67,10 +67,10 @@ struct mkey {
 	uint64_t start, len;
 	uint64_t memic_addr;	/* MEMIC mode: of byte 0 in BAR0; the key itself starts at 0 */
 	struct obj *memic;	/* the allocation that it lies in; a reference */
-	struct obj *umem;	/* whose pages it leads to; a reference, or NULL */
+	struct obj *umem;	/* whose pages the key leads to; a reference, or NULL */
 	unsigned int log_page;	/* MTT and KSM mode */
 	uint32_t nent;		/* translation entries allocated */
-	uint64_t xlt_bytes;	/* as which they count in hca->xlt_bytes */
+	uint64_t xlt_bytes;	/* of the translation table, as counted in hca->xlt_bytes */
 	uint64_t *mtt;		/* MTT mode: page addresses with MTT_READ and MTT_WRITE */
 	struct klm *klm;	/* KLM and KSM mode */
 	uint32_t *bound;	/* keys that a process bound this one to; a reference on each */

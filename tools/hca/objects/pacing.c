@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packet pacing: the table of rates. A send queue names an entry by its index. It sends no packets
- * (sq.c), so there is nothing to slow down; what matters is who may set, name and clear an entry.
- * An entry can be cleared while queues name it, as mlx5_core does before it moves a queue to a new
- * rate; these queues are then not limited. Its object is gone, but stays for their references, and
- * comes back if the entry is set again. While an entry is set and queues name it, it keeps its
- * values.
+ * Packet pacing: the table of rates. A send queue names an entry by its index. Send queues send no
+ * packets (sq.c), so there is nothing to slow down; what matters is who may set, name and clear an
+ * entry. An entry can be cleared while queues name it, as mlx5_core does before it moves a queue to
+ * a new rate; these queues are then not limited. The object of a cleared entry is marked gone,
+ * stays as long as queues refer to it, and is used again if the entry is set again. The values of
+ * an entry that is set and that queues name cannot change.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages that the driver gives to the HCA: QUERY_PAGES tells how many the HCA wants to boot and to
- * initialize, MANAGE_PAGES gives and takes them.
+ * Pages that the driver gives to the HCA: QUERY_PAGES returns how many the HCA needs to boot and to
+ * initialize; by MANAGE_PAGES the driver gives pages, and gets them back.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ enum { PAGE_REQ_NUM = 4 };
 struct pages {
 	uint64_t *pa;		/* sorted */
 	uint32_t nr;
-	int32_t asked;		/* pages that the driver was asked for; negative: asked to take */
+	int32_t asked;		/* pages that the driver was asked for; negative: to take back */
 	uint32_t refused;	/* number of objects when the driver could give no pages */
 };
 
@@ -83,7 +83,7 @@ static void pages_ask(struct hca *hca, int32_t n)
 }
 
 /**
- * pages_balance() - ask the driver to give or to take pages, by the number of objects
+ * pages_balance() - ask the driver to give or to take back pages, by the number of objects
  * @hca: the HCA
  *
  * There is one request at a time. After the driver could give no pages, the HCA asks again only

@@ -107,8 +107,8 @@ void qp_event(struct hca *hca, struct qp *qp, enum async_event event)
  * @qp: the queue pair
  * @now: the new state
  *
- * Tells the transport. A queue pair that works again has no error. A queue pair with an SRQ that
- * enters ERR has taken its last WQE from the SRQ, and raises SRQ_LAST_WQE once.
+ * Notifies the transport. In states other than SQER and ERR a queue pair has no error. A queue pair
+ * with an SRQ that enters ERR has taken its last WQE from the SRQ, and raises SRQ_LAST_WQE once.
  */
 void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 {
@@ -135,7 +135,7 @@ void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
  * @error: why it failed, for QUERY_QP
  * @event: asynchronous event to raise, 0 for none
  *
- * The transport flushes the work requests when it is told about the new state.
+ * The transport flushes the work requests when qp_set_state() notifies the transport.
  */
 void qp_to_error(struct hca *hca, struct qp *qp, enum cqe_error error, enum async_event event)
 {

@@ -58,7 +58,7 @@ enum { PM_MIGRATED = 3 };	/* pm_state */
 
 static const struct trans_desc {
 	uint8_t from, to;	/* enum qp_state */
-	uint32_t opt;		/* optional parameters that it takes */
+	uint32_t opt;		/* optional parameters that a command may set */
 } trans_table[T_NR] = {
 	[T_RST2INIT] = { QPS_RST, QPS_INIT,
 		OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_PM | OPT_ANY },
@@ -81,8 +81,8 @@ static const struct trans_desc {
 enum { ON_RELIABLE = 1, ON_CONNECTED = 2, ON_ANY = 4 };
 
 /*
- * A field of the context: the transitions that always take the field, the service types for which
- * they do, and the optional parameter by which other transitions take it.
+ * A field of the context: the transitions that always set the field, the service types for which
+ * they do, and the optional parameter by which other transitions set it.
  */
 struct trans_field {
 	struct ifc_field f;
@@ -234,7 +234,7 @@ static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const st
 		bad |= opt & OPT_NOT_UC;
 	if (bad)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_OPT_PARAM,
-				"%s of a %s QP takes no opt_param 0x%x", cmd->desc->name,
+				"%s of a %s QP must not set opt_param 0x%x", cmd->desc->name,
 				qp_type_name(qp->type), bad);
 	return ST_OK;
 }
@@ -247,7 +247,7 @@ static uint8_t trans_check_dbr(struct cmd *cmd, const uint8_t *given)
 	if (!id && !IFC_GET(qpc, given, dbr_umem_valid))
 		return ST_OK;
 	return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_FIELDS,
-			"only CREATE_QP takes a umem for the doorbell record, here it is %u", id);
+			"umem %u for the doorbell record, which only CREATE_QP can name", id);
 }
 
 /* RST2INIT may name another protection domain than CREATE_QP; the reference moves with it. */

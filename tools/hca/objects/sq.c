@@ -135,7 +135,7 @@ static void sq_run(struct hca *hca, struct sq *sq, uint16_t to, const uint8_t *b
 	}
 }
 
-/* Move a queue whose doorbell record announces nothing that the queue can hold to ERR. */
+/* Fail a queue whose doorbell record is not mapped, or announces more than the queue can hold. */
 static void sq_fail(struct hca *hca, struct sq *sq)
 {
 	uint8_t data[EQE_DATA_BYTES] = { [20] = EVENT_QUEUE_SQ };
@@ -250,7 +250,7 @@ static uint8_t sq_check_features(struct hca *hca, struct cmd *cmd, const uint8_t
 
 /*
  * On InfiniBand mlx5_core has no PD of its own, and its test of write combining creates a send
- * queue with PD 0. So the kernel may name PD 0, which is none.
+ * queue with PD 0. So the kernel may name PD 0, which does not exist.
  */
 static uint8_t sq_check_pd(struct hca *hca, struct cmd *cmd, uint32_t pdn)
 {
@@ -341,7 +341,7 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 
 #define MODIFY_RATE	1ull	/* of modify_bitmask: the index of the rate changes */
 
-/* RST to RDY, and any state to RST or ERR; and to another rate. */
+/* Change the state from RST to RDY, or from any state to RST or ERR; and perhaps the rate. */
 static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(modify_sq_in, cmd->in, ctx);

@@ -38,7 +38,7 @@ struct page_fault {
 	uint16_t wqe_index;
 	uint32_t rkey, op_len;	/* of a remote key */
 	uint64_t va;
-	/* Called at PAGE_FAULT_RESUME; @ok: the page is present now, else it will not be. */
+	/* Called at PAGE_FAULT_RESUME; @ok: the page is present now, else the access fails. */
 	void (*resume)(struct hca *hca, struct qp *qp, bool ok);
 };
 

@@ -171,7 +171,7 @@ void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op
  * @hca: the HCA
  * @qp: the queue pair
  *
- * A work request that failed is the last: it moves the queue pair to ERR or SQER.
+ * Stops after a work request that failed, which moves the queue pair to ERR or SQER.
  */
 void req_reap(struct hca *hca, struct qp *qp)
 {

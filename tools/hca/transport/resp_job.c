@@ -34,7 +34,7 @@ void resp_queue_job(struct hca *hca, struct qp *qp, const struct resp_job *job)
  * resp_send_ack() - send an acknowledgement, or the answer to an atomic
  * @hca: the HCA
  * @qp: the queue pair
- * @job: the answer, no READ
+ * @job: the answer, not to a READ
  *
  * Return: false if memory is short.
  */

@@ -214,9 +214,9 @@ static void resp_replay_atomic(struct hca *hca, struct qp *qp, const struct pack
  * @qp: the queue pair
  * @p: the packet
  *
- * The request is executed again only if that is harmless. A READ or atomic that the fabric
- * duplicated may arrive after its answer, when the requester has sent as many of them as it may. So
- * the answer to a duplicate takes no room from theirs.
+ * A READ is executed again; the answer to an atomic is repeated. A READ or atomic that the fabric
+ * duplicated may arrive after its answer, when the requester has as many other READs and atomics
+ * outstanding as it may. So the answer to a duplicate does not count as one of these.
  */
 void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 {

@@ -165,7 +165,7 @@ int resp_take_wqe(struct hca *hca, struct qp *qp)
  * resp_scatter() - store data in the receive WQE in use
  * @hca: the HCA
  * @qp: the queue pair
- * @off: byte of it
+ * @off: first byte to write, counted over the whole receive WQE
  * @buf: the data
  * @len: bytes
  *
@@ -187,8 +187,8 @@ enum cqe_error resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off,
 /* ---- completions ----------------------------------------------------------------------------- */
 
 /*
- * The CQE of a SEND without immediate tells the partition: the index of the queue pair's P_Key. For
- * QP1, which is in all partitions of the port, it tells the P_Key of the packet.
+ * The CQE of a SEND without immediate has the index of the queue pair's P_Key, which identifies the
+ * partition; for QP1, which is in all partitions of the port, the P_Key of the packet.
  */
 static uint16_t resp_pkey(const struct qp *qp, const struct packet *p)
 {
