@@ -541,7 +541,7 @@ static void out_of_order_data_is_set_at_rtr_if_init_asks_for_it(struct kunit *te
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &rst, IB_QP_STATE), 0);
 
-	/* A queue pair whose user does not ask for it receives in order. */
+	/* A queue pair whose user does not ask for data out of order receives in order. */
 	KUNIT_ASSERT_EQ(test, modify_qp(o, &init, INIT_MASK), 0);
 	KUNIT_ASSERT_EQ(test, modify_qp(o, &rtr, RTR_MASK), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 0);

@@ -22,7 +22,7 @@ static bool any(const struct object_type *type)
 	return true;
 }
 
-/* The object itself is an orphan, and no object before it has memory of the process. */
+/* An orphan is left if the response cannot be copied and firmware refuses to destroy the object. */
 static bool can_be_orphan(const struct object_type *type)
 {
 	return type->has_response && type->may_stay;

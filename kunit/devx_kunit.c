@@ -279,7 +279,7 @@ static void commands_that_destroy_are_for_the_driver_only(struct kunit *test)
 	KUNIT_EXPECT_GT(test, n, 50);
 }
 
-/* A command that names an object: which bytes, and where it is the number. */
+/* A command that names an object, and the dwords of the command that name the object. */
 struct naming {
 	u16 opcode;
 	enum mlx5_ib_devx_use use;
@@ -288,7 +288,7 @@ struct naming {
 
 #define M(op, ...)	{ op, MLX5_IB_DEVX_MODIFY, { __VA_ARGS__ } }
 #define Q(op, ...)	{ op, MLX5_IB_DEVX_QUERY, { __VA_ARGS__ } }
-/* Where most of them have it. */
+/* Where most commands have the number. */
 #define AT_8		{ 8, 0x123456 }
 
 /*

@@ -179,7 +179,7 @@ static void number_of_a_new_object_is_not_destroyed_again(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -ETIMEDOUT);
 		if (moved)
 			mlx5_ib_fw_attempt_move(mock->dev, &heir, &attempt);
-		/* Another number, and an object of another type, are no reason. */
+		/* A new object with another number, or of another type, proves nothing. */
 		mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_PD, number + 1);
 		mlx5_ib_fw_number_taken(mock->dev, in);
 		mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_UAR, number);
@@ -196,13 +196,13 @@ static void number_of_a_new_object_is_not_destroyed_again(struct kunit *test)
 		if (moved)
 			break;
 	}
-	/* The new object. */
+	/* The new object can be destroyed. */
 	mock->refuse_destroy = false;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &(struct mlx5_ib_fw_attempt){}), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
-/* Each command that creates an object looks for its number. */
+/* After each creation the driver looks for attempts to destroy an earlier object of the number. */
 static void created_number_is_looked_for(struct kunit *test)
 {
 	const struct create_case *c = test->param_value;
@@ -219,7 +219,7 @@ static void created_number_is_looked_for(struct kunit *test)
 						       &number), 0);
 	KUNIT_ASSERT_EQ(test, number, 0x100);
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_fw_attempt_begin(mock->dev, &attempt, cmd, sizeof(cmd)));
-	/* The command was in flight: whatever its result says. */
+	/* An attempt in flight has destroyed the earlier object, whatever its result says. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_attempt_end(mock->dev, &attempt, -ETIMEDOUT), 0);
 	KUNIT_EXPECT_TRUE(test, attempt.failed);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_object(mock->dev, UID, c->destroy, number,

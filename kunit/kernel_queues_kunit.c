@@ -129,7 +129,7 @@ static void next_queue_pair_of_the_number_gets_its_own_completions(struct kunit 
 	kernel_destroy_all(k);
 }
 
-/* They are dropped in each CQ: the number leads to the next queue pair when the CQ is polled. */
+/* Each CQ drops them, although their number leads to the next queue pair when the CQ is polled. */
 static void unpolled_completions_are_not_for_the_next_queue_pair(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));

@@ -210,7 +210,7 @@ static void flushed_request_completes_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
 	KUNIT_EXPECT_EQ(test, wc[1].status, IB_WC_WR_FLUSH_ERR);
-	/* Of the request that has been flushed, of one that has not, and of the receive request. */
+	/* Completions of the flushed request, of one not yet flushed, and of the receive. */
 	kernel_complete(k, qp, MLX5_CQE_REQ, 1);
 	kernel_complete(k, qp, MLX5_CQE_REQ, 2);
 	kernel_complete(k, qp, MLX5_CQE_RESP_SEND, 0);

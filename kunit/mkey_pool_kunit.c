@@ -125,7 +125,7 @@ static void past_demand_is_forgotten_in_ten_periods(struct kunit *test)
 		periods++;
 	}
 	KUNIT_EXPECT_EQ(test, use.peak, 10);
-	/* Not at once either: a pause of a minute is not the end. */
+	/* The peak is not forgotten at once: the process may register again after a minute. */
 	KUNIT_EXPECT_EQ(test, periods, 10);
 }
 

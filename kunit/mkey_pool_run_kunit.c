@@ -228,7 +228,7 @@ static void keys_age_without_umr(struct kunit *test)
 		run_upkeep(env);
 	}
 	KUNIT_EXPECT_EQ(test, mc->use.peak, 0);
-	/* What the class keeps when no region uses it. */
+	/* The number of keys that the class keeps when no region uses it. */
 	KUNIT_EXPECT_EQ(test, pool_keys(env), 16);
 }
 
@@ -274,7 +274,7 @@ static void shrinker_counts_each_key_once(struct kunit *test)
 	run_upkeep(env);
 	KUNIT_EXPECT_EQ(test, shrinker->count_objects(shrinker, &sc), READY_KEYS);
 	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), READY_KEYS);
-	/* All are marked already. */
+	/* All keys are marked for destruction already. */
 	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
 }
 

@@ -614,7 +614,7 @@ static struct odp_leaf *first_leaf(struct odp_mr *mr)
 	return container_of(key, struct odp_leaf, key);
 }
 
-/* The address space of a process that exits is invalidated from 0 to ULONG_MAX, at one time. */
+/* The address space of a process that exits is invalidated by one call, from 0 to ULONG_MAX. */
 static void exit_of_a_process_clears_its_low_memory(struct kunit *test)
 {
 	const struct mmu_notifier_range range = {

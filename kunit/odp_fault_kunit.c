@@ -334,8 +334,8 @@ static void table_of_keys_leads_to_its_pages(struct kunit *test)
 }
 
 /*
- * The first 64 entries do not reach the end of the range, so the whole table is read; the range has
- * more pieces than fit in one reading, so the same is done for the rest of it.
+ * The first 64 entries do not cover what the device needs, so the whole table is read. The range
+ * has more pieces than one reading returns, so the same is done for the rest of the range.
  */
 static void long_table_of_keys_is_read_as_far_as_needed(struct kunit *test)
 {

@@ -408,7 +408,7 @@ static void payload_is_scattered_to_cqes_that_hold_it(struct kunit *test)
 	};
 	u32 qpc[QPC_SIZE / 4] = {};
 
-	/* A wish that a device without cannot grant. */
+	/* A device without scatter to CQE cannot grant the request. */
 	mlx5_ib_scatter_to_cqe(qpc, &init, c->flags, c->scqe, c->rcqe, make_caps(test, &no_caps));
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cs_req), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cs_res), 0);
@@ -510,7 +510,7 @@ static void qpc_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, qpc, sizeof(qpc), c->want);
 }
 
-/* Formats that SQs have and formats that QPs have differ; the latter are told with RoCE only. */
+/* SQs and QPs may have different formats; the device reports those of QPs only if it has RoCE. */
 static const struct ts_case {
 	const char *name;
 	bool roce;

@@ -130,7 +130,7 @@ static void registration_carries_up_to_8_entries(struct kunit *test)
 	}
 }
 
-/* No context with it, and the entries go behind the first 2^17, whose number takes both fields. */
+/* A request without a context. Entries from 2^17 + 8 on need both fields of the offset. */
 static void part_of_a_list_goes_to_its_offset(struct kunit *test)
 {
 	static const struct golden want[GOLDEN_MAX] = {

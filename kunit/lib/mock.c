@@ -95,7 +95,7 @@ static void destroy_object(struct mock *mock, enum mock_kind kind, u16 uid, cons
  * @out: the answer, zeroed
  * @out_size: bytes of @out
  * @send: not called
- * @arg: what @send would take
+ * @arg: argument of @send
  *
  * For the stubs of suites whose firmware does more.
  *
@@ -262,11 +262,11 @@ static struct mlx5_core_dev *make_mdev(struct kunit *test)
 	struct device *device;
 	char name[32];
 
-	/* A test may have several. */
+	/* A test may have several devices. */
 	snprintf(name, sizeof(name), "bluebell-mock.%d", atomic_inc_return(&number));
 	device = kunit_device_register(test, name);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, device);
-	/* As that of a subfunction, it does no DMA. */
+	/* The device does no DMA itself, like the auxiliary device of a subfunction. */
 	device->dma_mask = NULL;
 	device->coherent_dma_mask = 0;
 	devlink = devlink_alloc(&ops, sizeof(*mdev), device);
@@ -321,7 +321,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	mlx5_ib_init_contexts(dev);
 	mlx5_ib_init_fw_attempts(dev);
 	mlx5_ib_init_orphans(dev);
-	/* In a worker nothing stands for the device. */
+	/* Static stubs take effect in the test's own task only, and so not in this work. */
 	disable_delayed_work(&dev->orphans.retry);
 	mutex_init(&dev->first_use);
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_event_table(dev));
