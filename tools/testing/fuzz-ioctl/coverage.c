@@ -34,7 +34,7 @@ static unsigned int nr_functions;
 static uint8_t *seen;		/* a bit for each address from that of the first function */
 static uint64_t seen_bytes;
 
-/* Whether the compiler has made the symbol of trace.h, or for a part of a function. */
+/* Whether the symbol is one of the tracepoints of trace.h, or of the compiler's or module's own. */
 static bool is_generated(const char *name)
 {
 	static const char *const prefixes[] = {

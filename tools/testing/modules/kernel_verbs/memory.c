@@ -378,7 +378,7 @@ static int access_pieces(struct rig *rig, unsigned int first, unsigned int n, un
 	return 0;
 }
 
-/* A device without them must not give a region that the first work request cannot open. */
+/* A device without IBK_SG_GAPS_REG must not give a region that no work request can open. */
 static int test_gaps_refused(struct rig *rig)
 {
 	if (rig->dev->attrs.kernel_cap_flags & IBK_SG_GAPS_REG)

@@ -124,7 +124,7 @@ static unsigned int crowd_leave(struct crowd *c)
 	return bad;
 }
 
-/* Contexts with a user id that the driver tells administrators about. */
+/* Number of contexts with a user id in the driver's report in debugfs. */
 static int contexts_in_report(void)
 {
 	unsigned int uid;

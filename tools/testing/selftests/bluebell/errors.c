@@ -72,8 +72,8 @@ static int expected_move(const struct move *moves, const char *name)
 /* ---- faults -------------------------------------------------------------------------------- */
 
 /*
- * Each posts one request that fails, and waits for its completion. Returns the status of the
- * completion, or a negative number.
+ * Each of these functions posts one request that fails, and waits for its completion. Returns the
+ * status of the completion, or a negative number.
  */
 
 static int write_to(struct pair *p, uint32_t rkey, uint64_t va, struct ibv_wc *wc)
@@ -466,7 +466,7 @@ static int lines_within(const char *text, int num, double limit)
 	return found;
 }
 
-/* The peer is to blame, so its queue pair has no completion with the reason. */
+/* The peer's request is wrong, so the queue pair that fails has no completion with the reason. */
 TEST_F(log, failed_queue_pair_is_named)
 {
 	char line[256];

@@ -983,7 +983,7 @@ TEST_F(mad, port_goes_down_while_requests_are_under_way)
 	expect_ping(_metadata, self);
 }
 
-/* An event of the port tells its new LID, by which it is then reached. */
+/* After an event for a new LID, the port is reached by this LID. */
 TEST_F(mad, lid_changes)
 {
 	uint16_t old = own_lid();

@@ -443,7 +443,7 @@ static int write_through(struct side *s, uint32_t lkey)
 			64);
 }
 
-/* What the attacks below change is right. */
+/* The request that the attacks below change is valid without these changes. */
 TEST_F(attack, request_is_executed_as_it_is)
 {
 	struct side *s = &self->s;

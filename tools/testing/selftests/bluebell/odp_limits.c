@@ -250,7 +250,7 @@ static int fault_until_released(void *arg, int ready)
 	return ret ? 6 : 0;
 }
 
-/* Start it, and wait until the file system has been asked for the page. */
+/* Start the process with the fault, and wait until the file system has been asked for the page. */
 static pid_t start_fault(struct slow_file *f)
 {
 	pid_t pid = child_start(fault_until_released, f);
@@ -282,7 +282,7 @@ TEST_F_TIMEOUT(other, fault_of_another_user_that_waits_for_its_page_stops_no_fau
 	TH_LOG("a fault takes %.1f ms, %.1f ms while that of another process waits", quiet, during);
 	EXPECT_LT(0, during);
 	EXPECT_LE(during, 2 * quiet + NOISE_MS);
-	/* It is resolved as soon as that is possible. */
+	/* The fault that waited is resolved as soon as its page has come. */
 	EXPECT_EQ(0, status);
 }
 
@@ -578,7 +578,7 @@ static int open_contexts(void)
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		/* The first contexts cost the process something of its own, too. */
+		/* The first contexts also cost what is allocated once, so measure again. */
 		if (open_contexts_with(FEW_BFREGS, &few) || open_contexts_with(FEW_BFREGS, &few) ||
 		    open_contexts_with(MANY_BFREGS, &many))
 			return 102;

@@ -19,7 +19,7 @@
 /* The driver logs at most one line in this time. */
 #define LOG_SECONDS 10
 #define REFUSED 20
-/* A test takes more objects than this neither patiently nor with the files that a process has. */
+/* With more objects a test would take too long, and need more files than a process may have. */
 #define FEW 600
 
 /* A process that takes objects. */

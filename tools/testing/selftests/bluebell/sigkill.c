@@ -155,7 +155,7 @@ static void __noreturn register_until_killed(int ready)
 	}
 }
 
-/* Otherwise a task waits for a minute for a UMR request whose completion is lost. */
+/* A task that is not killed waits for a minute for a UMR request whose completion is lost. */
 TEST_F_TIMEOUT(victim, killed_while_a_umr_is_lost_ends_soon, 200)
 {
 	struct timespec start, end;

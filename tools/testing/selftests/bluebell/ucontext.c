@@ -460,7 +460,7 @@ TEST(cqe_version_is_the_lower_of_library_and_device)
 	}
 }
 
-/* Then the numbers in the request are ignored, even invalid ones. */
+/* With MLX5_LIB_CAP_DYN_UAR the numbers in the request are ignored, even invalid ones. */
 TEST(dyn_uar_context_has_no_registers)
 {
 	static const uint32_t asked[] = { 0, 16, 513, ~0u };

@@ -27,7 +27,7 @@
 /**
  * seconds - the time since the machine was started, for comparison
  *
- * Return: it, in seconds.
+ * Return: the time in seconds.
  */
 double seconds(void)
 {

@@ -205,8 +205,8 @@ int slow_file_wait_read(struct slow_file *f, int timeout_ms)
 void slow_file_release(struct slow_file *f)
 {
 	/*
-	 * Processes that have been forked meanwhile have the pipe, too, so closing it tells
-	 * nothing.
+	 * Processes that have been forked meanwhile have the pipe, too, so the reader sees no end
+	 * of the pipe when this process closes it.
 	 */
 	if (f->release < 0 || write(f->release, "", 1) != 1)
 		return;
