@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A record of what the HCA refuses and ignores, and of the incidents that tests have announced.
+ * A record of what the HCA refuses, ignores and loses, and of the incidents that tests have
+ * announced.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A record of what the HCA refuses, ignores and loses, and of the incidents that tests have
- * announced.
- * Commands that are refused because of an injection are not recorded.
+ * announced. Commands that are refused because of an injection are not recorded, nor are MADs that
+ * are refused because the profile has no agent for performance management.
  */
 #ifndef BLUEBELL_EXPECT_H
 #define BLUEBELL_EXPECT_H
@@ -18,7 +18,8 @@ enum incident_kind {
 	/* The first two have a code, the others the code 0. */
 	INCIDENT_REFUSE,	/* a command was refused; the code is the opcode */
 	INCIDENT_DROP,		/* a doorbell was ignored; the code is an enum drop_reason */
-	INCIDENT_UMR,		/* a UMR request of the driver's own queue pair was refused */
+	/* a UMR request of the driver's own queue pair was refused, or named a wrong variant */
+	INCIDENT_UMR,
 	INCIDENT_OVERRUN,	/* an event found its event queue full, and is lost */
 	INCIDENT_LEFT,		/* objects were left at TEARDOWN_HCA */
 	INCIDENT_PAGE,		/* the driver wrote to a page that it had given to the HCA */

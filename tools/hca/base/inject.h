@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Injected failures: the control socket says what is to fail, and the code that executes commands,
- * writes CQEs or executes UMR work requests asks for each of them whether to fail it.
+ * writes CQEs, executes UMR work requests or raises page faults asks for each of them whether to
+ * fail it.
  */
 #ifndef BLUEBELL_INJECT_H
 #define BLUEBELL_INJECT_H
@@ -36,7 +37,7 @@ void inject_set_faults(struct inject *inj, const struct inject_fault *fault);
 void inject_set_umr_reorder(struct inject *inj);
 unsigned int inject_clear(struct inject *inj);
 
-/* Asked for each command, each completion and each UMR work request of a driver. */
+/* Asked for each command, completion, UMR work request of a driver, and page fault. */
 uint8_t inject_cmd(struct inject *inj, uint16_t opcode);
 unsigned int inject_cmd_delay(struct inject *inj, uint16_t opcode);
 bool inject_cmd_reorder(const struct inject *inj);

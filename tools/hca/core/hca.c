@@ -136,7 +136,8 @@ void hca_free_objects(struct hca *hca)
 
 /**
  * hca_reset() - reset the device
- * @hca: the HCA, which is then as after power on; the client's interrupts and memory stay
+ * @hca: the HCA, which is then as after power on; but the client's interrupts and memory stay, and
+ *   so do the port's LID and its tables of P_Keys and GUIDs
  */
 void hca_reset(struct hca *hca)
 {
@@ -185,7 +186,7 @@ uint64_t hca_clock(struct hca *hca)
  * doorbell_drop() - record that a doorbell is ignored
  * @hca: the HCA
  * @why: the reason
- * @uar: on whose page the doorbell was rung
+ * @uar: number of the page that was written: a UAR, or a page of device memory in BAR0
  * @num: of the queue, or the offset in the page
  */
 void doorbell_drop(struct hca *hca, enum drop_reason why, uint32_t uar, uint32_t num)

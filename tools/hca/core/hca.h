@@ -73,7 +73,7 @@ struct board {
 enum hca_life {
 	LIFE_RESET,	/* before ENABLE_HCA */
 	LIFE_ENABLED,	/* between ENABLE_HCA and INIT_HCA */
-	LIFE_INIT,	/* INIT_HCA done: all commands are accepted */
+	LIFE_INIT,	/* INIT_HCA done: all commands but ENABLE_HCA are accepted */
 };
 
 struct hca {

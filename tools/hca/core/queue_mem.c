@@ -123,8 +123,9 @@ static uint8_t qmem_init_pages(struct hca *hca, struct cmd *cmd, struct queue_me
  * @align: alignment that a queue in a umem needs; not used for a page list
  * @access: what the HCA does with the queue, which a umem has to allow
  *
- * Return: ST_OK; ST_BAD_INP_LEN for a short list; ST_BAD_PARAM for a page size out of range and for
- * pages that are misaligned or not mapped; for a umem as check_umem().
+ * Return: ST_OK; ST_BAD_INP_LEN for a short list; ST_BAD_PARAM for a page size out of range, for
+ * pages that are misaligned or not mapped, and for fields that contradict each other; ST_INTERNAL
+ * if memory is short; for a umem as check_umem().
  */
 uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m,
 		  const struct qmem_source *src, size_t len, unsigned int align, uint64_t access)
@@ -195,8 +196,8 @@ static uint8_t dbr_init_umem(struct hca *hca, struct cmd *cmd, struct doorbell_r
  * @src: where the record is
  * @len: bytes of the record, to which it has to be aligned
  *
- * Return: ST_OK; ST_BAD_PARAM when the record is misaligned or not mapped; for a umem as
- * check_umem().
+ * Return: ST_OK; ST_BAD_PARAM if the record is misaligned or not mapped, or if a umem is named but
+ * not valid; for a umem as check_umem().
  */
 uint8_t dbr_init(struct hca *hca, struct cmd *cmd, struct doorbell_record *dbr,
 		 const struct dbr_source *src, size_t len)

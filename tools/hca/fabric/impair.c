@@ -99,7 +99,7 @@ static const char *impair_parse_one(const char *key, const char *value, struct i
 /**
  * impair_parse() - parse settings
  * @text: settings of the form KEY=VALUE, separated by commas
- * @s: set to the settings; what @text does not name is 0, or as the documentation says
+ * @s: set to the settings; what @text does not name is 0, but DELAY_MS and SEED for these two
  * @why: set to a reason in words if @text is wrong
  * @len: bytes of @why
  *
@@ -278,7 +278,7 @@ static bool impair_discards(struct impair *im, const struct fate *fate, const st
 	return true;
 }
 
-/* The copy is passed at once, whether the packet itself is delayed or reordered. */
+/* The copy is passed without a delay, even if the packet itself is delayed or reordered. */
 static void impair_duplicate(struct impair *im, const struct packet *p)
 {
 	struct packet *copy = packet_copy(im->hca->fabric, p);

@@ -48,7 +48,7 @@ struct packet {
 	/* The head */
 	STAILQ_ENTRY(packet) link;
 	uint64_t release_ns;		/* impair.c: time until which it holds the packet */
-	unsigned int overtakers;	/* impair.c: number of packets that overtake it before */
+	unsigned int overtakers;	/* impair.c: packets that have yet to overtake it */
 	uint8_t by;			/* port of the switch by which it came to port 0 */
 	uint32_t len;			/* of the payload */
 	/* Headers of the link layer: of InfiniBand, struct ib_headers */

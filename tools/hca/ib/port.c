@@ -196,7 +196,10 @@ void port_reregister(struct hca *hca)
 
 /* ---- module ---------------------------------------------------------------------------------- */
 
-/* Reset what the driver and a subnet manager set, but not the LID, which is the fabric's. */
+/*
+ * Reset what the driver and a subnet manager set, but not the LID and the LMC, which are the
+ * fabric's, nor the tables of address.c.
+ */
 static void port_restart(struct hca *hca)
 {
 	struct port *port = hca->port;

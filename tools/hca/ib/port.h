@@ -26,7 +26,7 @@ struct vf_vport {
 	uint8_t policy;			/* enum vport_policy */
 };
 
-/* Changed by the HCA's thread, with its attr_lock: the switch's agents read all of this. */
+/* Changed by the HCA's thread, with its attr_lock: the switch's agents read all of it but @vf. */
 struct port {
 	struct vf_vport vf[PORT_MAX_VFS];
 	char node_desc[64];

@@ -20,9 +20,9 @@
 
 #define CLASS_VERSION	2
 #define CLASS_PORT_BYTES 72
-/* Optional records; the send-only full member. In ClassPortInfo, CapabilityMask and 2. */
-#define SA_CAPS		0x2000		/* subset of PortInfo's capability mask */
-#define SA_CAPS2	(1u << 12)
+/* In ClassPortInfo: CapabilityMask and CapabilityMask2. */
+#define SA_CAPS		0x2000		/* a query may name some of PortInfo's capabilities */
+#define SA_CAPS2	(1u << 12)	/* send-only full members of multicast groups */
 #define SA_RESPONSE_TIME 18
 
 enum sa_method {

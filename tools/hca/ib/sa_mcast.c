@@ -107,7 +107,7 @@ static bool group_is_kept(const struct sa_group *g)
 	return g->permanent;
 }
 
-/* A group ends when its last full member leaves, even if it has other members. */
+/* A group that is not permanent ends when its last full member leaves, even if others are left. */
 static void group_left(struct sa_groups *gs, unsigned int i)
 {
 	uint8_t mgid[16];
@@ -397,8 +397,9 @@ static void member_add(struct sa_request *rq, const struct sa_group *g, unsigned
  * sa_mcmember_get() - answer Get and GetTable of MCMemberRecord
  * @rq: the request
  *
- * A trusted requester gets a record of each member. Other requesters get a record of each group or,
- * if they ask for a port or a join state, the records of their own port.
+ * A trusted requester gets a record of each member, and of each group without members. Other
+ * requesters get a record of each group or, if they ask for a port or a join state, the records of
+ * their own port.
  *
  * Return: SA_OK.
  */

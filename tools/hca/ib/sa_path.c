@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Path records (InfiniBand Architecture, volume 1, 15.2.5.16): there is one path from each end port
- * to each other and to itself, in each partition that both are in.
+ * to each other and to itself, in each partition that both are in. A request that names no P_Key
+ * gets the path in the first of these partitions.
  */
 #include <string.h>
 
@@ -71,7 +72,7 @@ static uint16_t path_pkey(const struct sa_request *rq, const struct path_end *fr
 	return 0;
 }
 
-/* One of MTU, rate and life: as the request's selector wants it. */
+/* The MTU or the rate, as the request's selector wants it. */
 static bool path_select(const struct sa_request *rq, unsigned int selector, unsigned int val,
 			uint8_t asked, uint8_t most, unsigned int (*rank)(uint8_t), uint8_t *rec)
 {
@@ -103,7 +104,7 @@ static bool path_life_ok(const struct sa_request *rq)
 	}
 }
 
-/* The GIDs are the request's, which may be any GIDs of the two ports. */
+/* GIDs that the request names are kept: they may be any GIDs of the two ports. */
 static void path_add(struct sa_request *rq, const struct path_end *from,
 		     const struct path_end *to)
 {

@@ -27,6 +27,8 @@ static void table_add(struct sa_request *rq, const struct sa_component *c, size_
 /**
  * sa_node_get() - answer Get and GetTable of NodeRecord
  * @rq: the request
+ *
+ * Return: SA_OK.
  */
 uint16_t sa_node_get(struct sa_request *rq)
 {
@@ -53,7 +55,7 @@ uint16_t sa_node_get(struct sa_request *rq)
 	return SA_OK;
 }
 
-/* With a bit of the attribute modifier only the capabilities that are asked for count. */
+/* With CAP_MASK_SUBSET in the attribute modifier, a port may have more than is asked for. */
 static bool port_info_caps_match(const struct sa_request *rq, const uint8_t *rec)
 {
 	uint32_t asked = get_be32(rq->data + CAP_MASK), has = get_be32(rec + CAP_MASK);
@@ -85,6 +87,8 @@ static void port_info_add(struct sa_request *rq, const struct sa_end *e, unsigne
 /**
  * sa_port_info_get() - answer Get and GetTable of PortInfoRecord
  * @rq: the request
+ *
+ * Return: SA_OK.
  */
 uint16_t sa_port_info_get(struct sa_request *rq)
 {
@@ -105,6 +109,8 @@ uint16_t sa_port_info_get(struct sa_request *rq)
 /**
  * sa_switch_info_get() - answer Get and GetTable of SwitchInfoRecord
  * @rq: the request
+ *
+ * Return: SA_OK.
  */
 uint16_t sa_switch_info_get(struct sa_request *rq)
 {
@@ -122,6 +128,8 @@ uint16_t sa_switch_info_get(struct sa_request *rq)
 /**
  * sa_sm_info_get() - answer Get and GetTable of SMInfoRecord
  * @rq: the request
+ *
+ * Return: SA_OK.
  */
 uint16_t sa_sm_info_get(struct sa_request *rq)
 {
@@ -156,6 +164,8 @@ static void link_add(struct sa_request *rq, const struct sa_end *from, uint8_t f
 /**
  * sa_link_get() - answer Get and GetTable of LinkRecord
  * @rq: the request
+ *
+ * Return: SA_OK.
  */
 uint16_t sa_link_get(struct sa_request *rq)
 {

@@ -59,7 +59,10 @@ static void sma_port(struct hca *hca, struct mad_port *mp)
 
 /* ---- Set ------------------------------------------------------------------------------------- */
 
-/* The driver reads the attributes after the events, when all of them are set. */
+/*
+ * Some events are raised before all attributes are set. The driver still reads all of them: its
+ * command is executed after this.
+ */
 static uint16_t sma_set_port_info(struct hca *hca, const struct mad_port *mp, uint32_t mod,
 				  const uint8_t *data)
 {

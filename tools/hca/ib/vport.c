@@ -14,8 +14,8 @@
 #include "sma.h"
 
 /*
- * Each of these commands names a port. A command that also names another function's vport is
- * refused, because there is none.
+ * Each of these commands names a port. Of another function's vport there is at most a context and
+ * counters (vf_vport.c), so other commands that name one are refused.
  */
 static uint8_t port_check_vport(struct cmd *cmd, bool other, unsigned int port_num)
 {

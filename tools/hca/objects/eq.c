@@ -228,6 +228,7 @@ void eq_doorbell(struct hca *hca, uint32_t uar, uint32_t val, bool arm)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
+/* Check the context, and take a reference to the UAR that it names. */
 static uint8_t eq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
 	struct obj *uar;

@@ -112,8 +112,8 @@ static int mcast_check_room(struct hca *hca, struct group *g, uint32_t qpn)
  * @gid: the group
  * @qpn: the queue pair
  *
- * Return: 0; -EEXIST; -ENOSPC if there are as many groups as the HCA can have; -EMLINK if the group
- * has as many queue pairs as it can have; -ENOMEM.
+ * Return: 0; -EEXIST if it is attached; -ENOSPC if there are as many groups as the HCA can have;
+ * -EMLINK if the group has as many queue pairs as it can have; -ENOMEM.
  */
 int mcast_attach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
 {

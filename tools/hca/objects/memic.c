@@ -22,8 +22,8 @@
 #define POISON	0xdb
 
 /*
- * An allocation. Addresses are offsets in BAR0. The window of each operation is as long as the
- * memory and lies behind it, so that allocations do not overlap in the windows, either.
+ * An allocation. Addresses are offsets in BAR0. The windows of the operations lie behind the device
+ * memory, and each is as long as all of it, so that allocations do not overlap there, either.
  */
 struct memic {
 	struct obj obj;		/* obj.num: units from the memory's start */
@@ -225,11 +225,11 @@ static uint8_t *memic_op_ptr(struct hca *hca, uint64_t off, uint32_t len, unsign
  * @buf: where to
  * @len: bytes
  *
- * Reads are not checked against the owner: the driver decides which process maps which page. A
- * window of an operation that has no address there reads as zero, and the access is counted as a
- * drop.
+ * Reads are not checked against the owner: the driver decides which process maps which page. In the
+ * window of an operation, only test-and-set, of one byte, gives data. Other reads there give zeros
+ * and are counted as drops, as are those where the operation has no address.
  *
- * Return: false if there is no device memory at @off.
+ * Return: false if @off is neither in device memory nor in the window of an operation.
  */
 bool memic_bar_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t len)
 {
@@ -259,7 +259,10 @@ bool memic_bar_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t len)
  * @buf: the bytes
  * @len: how many
  *
- * Return: false if there is no device memory at @off.
+ * In the window of an operation, a write that is not an increment, of one byte, where that has an
+ * address, is dropped and counted.
+ *
+ * Return: false if @off is neither in device memory nor in the window of an operation.
  */
 bool memic_bar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 {

@@ -162,7 +162,8 @@ uint32_t mkey_xlt_octowords(const struct mkey *mk)
  * @mk: the key as it will be, whose table and its size are set
  * @octo: octowords of the table; it has whole blocks of 64 bytes, to which UMR lists are padded
  *
- * Return: ST_OK; ST_LIM for a table that is too large; ST_NO_RES.
+ * Return: ST_OK; ST_LIM for a table that is too large, or if the tables of all keys would take more
+ * than the profile's max_translation_mb; ST_NO_RES if memory is short.
  */
 uint8_t mkey_alloc_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk, uint64_t octo)
 {

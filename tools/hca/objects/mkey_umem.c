@@ -15,7 +15,7 @@
  * @cmd: CREATE_MKEY
  * @names: set to the answer
  *
- * Return: ST_OK, or ST_BAD_PARAM if the fields contradict each other.
+ * Return: ST_OK, or ST_BAD_PARAM if umems are not offered or the fields contradict each other.
  */
 uint8_t mkey_names_umem(struct hca *hca, struct cmd *cmd, bool *names)
 {

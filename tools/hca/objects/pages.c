@@ -228,7 +228,7 @@ static void pages_compare(struct hca *hca, uint64_t pa)
 	}
 }
 
-/* Return pages to the driver. While the HCA is initialized, only those that it wants to return. */
+/* Return pages to the driver. While the HCA is initialized, only as many as it has asked for. */
 static uint8_t pages_take(struct hca *hca, struct cmd *cmd, uint32_t n)
 {
 	struct pages *p = hca->pages;

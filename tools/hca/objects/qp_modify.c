@@ -50,7 +50,7 @@ enum { PM_MIGRATED = 3 };	/* pm_state */
 #define OPT_ANY (OPT_COUNTER | OPT_LAG)
 #define OPT_SQD (OPT_ALT | OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PATH | \
 		 OPT_SRA | OPT_RRA | OPT_PM | OPT_RETRY | OPT_RNR_RETRY | OPT_TIMEOUT | OPT_PORT)
-/* Parameters that do not apply to unconnected and to connected unreliable queue pairs. */
+/* Parameters that do not apply to queue pairs without a connection, and to UC queue pairs. */
 #define OPT_NOT_UD ((uint32_t)(OPT_SQD | OPT_ANY) & \
 		    ~(uint32_t)(OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_ANY))
 #define OPT_NOT_UC ((uint32_t)(OPT_RRE | OPT_RAE | OPT_RNR_TIMEOUT | OPT_SRA | OPT_RRA | \

@@ -341,7 +341,7 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 
 #define MODIFY_RATE	1ull	/* of modify_bitmask: the index of the rate changes */
 
-/* Change the state from RST to RDY, or from any state to RST or ERR; and perhaps the rate. */
+/* Change the state: to RDY from RST or RDY, to RST or ERR from any; and perhaps the rate. */
 static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(modify_sq_in, cmd->in, ctx);

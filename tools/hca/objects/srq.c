@@ -58,7 +58,7 @@ static void srq_event(struct hca *hca, struct srq *srq, enum async_event event)
  * @wqe: the WQE, its next segment first
  * @max: room for it, bytes
  *
- * Raises the limit event when an armed limit is passed.
+ * Raises the limit event when fewer WQEs are left than an armed limit.
  *
  * Return: bytes; -ENOENT if none is posted; -EFAULT if the queue is in error. The queue enters
  * error and raises an event if its memory is not mapped any more, if the doorbell record counts

@@ -26,7 +26,7 @@ struct send_op {
 	TAILQ_ENTRY(send_op) link;
 	uint16_t idx;		/* WQEBB counter of its first WQEBB */
 	bool started;		/* has been given its PSNs */
-	bool finished;		/* sent, and acknowledged or answered if RC */
+	bool finished;		/* executed; or sent, and acknowledged or answered if RC or XRC */
 	enum cqe_error error;	/* to complete with when it is the oldest */
 	uint32_t psn, npsn;	/* first PSN and number of them; 0 for local operations */
 	uint32_t sent;		/* request packets sent since the last rewind */

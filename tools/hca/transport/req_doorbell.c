@@ -74,11 +74,12 @@ static bool req_doorbell_is_late(const struct requester *req, uint16_t idx)
  * @bf: what was written: the first 8 bytes of a WQE's control segment, or a whole WQE
  * @bf_len: 8, or the bytes of the BlueFlame buffer
  *
- * The register tells that there is work; the doorbell record tells how much. WQEs up to the
- * record's counter are executed from the event loop. If the WQE of a doorbell has been executed
- * before, the HCA only reads the record. A doorbell is dropped, counted and traced if its queue
- * pair does not exist, belongs to another UAR, or is not ready to send, or if it is not the start
- * of a WQE that the record announces.
+ * The register says that there is work; the doorbell record says how much. WQEs up to the record's
+ * counter are executed from the event loop; in ERR and SQER they are flushed. If the WQE of a
+ * doorbell has been executed before, the HCA only reads the record. A doorbell is dropped, counted
+ * and traced if its queue pair does not exist, belongs to another UAR, or has not been in RTS since
+ * it was in RST, or if it is not the start of a WQE that the record announces. A record that cannot
+ * be read, or that announces more than the queue holds, moves the queue pair to ERR.
  */
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len)
 {

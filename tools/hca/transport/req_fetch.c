@@ -112,7 +112,10 @@ static bool req_address_offered(struct hca *hca, const struct qp *qp, struct sen
  * @hca: the HCA
  * @qp: the queue pair
  *
- * Return: its work request, at the end of the list; NULL if there is none or the list is full.
+ * A WQE that is not valid fails. If the queue cannot be read, the queue pair moves to ERR.
+ *
+ * Return: its work request, at the end of the list; NULL if there is none to execute, if the list
+ * is full, or if memory is short.
  */
 struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 {

@@ -20,7 +20,7 @@
 #include "umr.h"
 #include "wqe.h"
 
-#define LOG_ACK_EVERY	5		/* at most so many packets between requests for an ACK */
+#define LOG_ACK_EVERY	5		/* one in 2^5 packets, at least, requests an ACK */
 #define UMR_WAIT_NS	2000000	/* how long a UMR waits for a later UMR */
 #define UD_QKEY_OWN	0x80000000u	/* bit of a Q_Key: use that of the queue pair */
 
@@ -431,7 +431,8 @@ static bool req_sq_stopping(const struct qp *qp)
  * @qp: the queue pair
  * @budget: packets that it may send, counted down
  *
- * Return: true if it has more to send and waits for nothing.
+ * Return: true if it needs another turn, because it has more to send, or waits for room for a
+ * packet, for memory or for a later UMR.
  */
 bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget)
 {

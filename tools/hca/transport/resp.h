@@ -25,7 +25,8 @@ struct srq;
 /* An answer that waits to be sent. */
 struct resp_job {
 	enum { JOB_ACK, JOB_READ, JOB_ATOMIC } kind;
-	uint32_t psn, npsn;	/* READ: of the first response packet; ACK: acknowledged */
+	/* READ: PSN of the first response packet, and number of packets; ACK: acknowledged PSN */
+	uint32_t psn, npsn;
 	uint8_t syndrome;
 	uint32_t msn;
 	uint32_t sent;		/* READ: packets sent */
@@ -58,7 +59,7 @@ struct responder {
 	uint32_t msn;
 	struct resp_job job[RESP_MAX_JOBS];
 	unsigned int job_head, job_n;
-	/* First READs and atomics among them: at most max_dest_rd_atomic. */
+	/* Those of resp_job_counts() among them: at most max_dest_rd_atomic. */
 	unsigned int rd_jobs;
 	struct { bool valid; uint32_t psn; uint64_t orig; } replay[RESP_REPLAY];
 	unsigned int replay_next;

@@ -41,7 +41,8 @@ static void resp_resume(struct hca *hca, struct qp *qp, bool ok)
  * The requester is told to send the packet again. Its later packets are ignored until software has
  * brought the page.
  *
- * Return: false if software cannot be asked for the page.
+ * Return: false if software cannot be asked for the page, or the requester cannot be told to send
+ * again.
  */
 bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault *f)
 {

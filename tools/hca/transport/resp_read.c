@@ -16,7 +16,7 @@
 #include "resp.h"
 
 /**
- * resp_remote_ok() - check that the key of a request allows the whole access
+ * resp_remote_ok() - check that the key of a request allows the whole access, if that has any bytes
  * @hca: the HCA
  * @qp: the queue pair
  * @p: the packet

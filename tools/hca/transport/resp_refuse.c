@@ -30,8 +30,8 @@ const struct refusal refuse_wqe = { NAK_REMOTE_OP, ERR_WQE_INVALID, EV_WQ_CATAS_
  * @p: the packet
  * @why: the reason
  *
- * NAKs the request, completes the receive WQE in use with an error, and moves the queue pair to
- * ERR.
+ * NAKs the request if the service is reliable, completes the receive WQE in use with an error, and
+ * moves the queue pair to ERR.
  */
 void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why)
 {

@@ -13,7 +13,7 @@
 
 /*
  * Stop the answer at @p, which becomes an RNR NAK. The requester will ask again for @p and all that
- * follows.
+ * follows. Returns false if software cannot be asked for the page.
  */
 static bool resp_stall_read(struct hca *hca, struct qp *qp, struct resp_job *job, struct packet *p)
 {

@@ -37,7 +37,8 @@ static void resp_store_ud(struct hca *hca, struct qp *qp, const struct packet *p
  * @qp: the queue pair
  * @p: the packet
  *
- * Datagrams that do not match are dropped silently: the sender expects no answer.
+ * A datagram with another Q_Key, or without a receive WQE for it, is dropped and counted. The
+ * sender is not told.
  */
 void resp_receive_ud(struct hca *hca, struct qp *qp, const struct packet *p)
 {

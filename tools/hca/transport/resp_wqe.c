@@ -23,7 +23,8 @@
  *
  * XRC packets name the SRQ.
  *
- * Return: the SRQ; NULL if the queue pair has a receive queue of its own.
+ * Return: the SRQ; NULL if the queue pair has a receive queue of its own, or if no SRQ of its XRC
+ * domain has the number that the packet names.
  */
 struct srq *resp_srq(struct hca *hca, const struct qp *qp)
 {
@@ -134,7 +135,8 @@ uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq)
  * @hca: the HCA
  * @qp: the queue pair
  *
- * Return: 0, -ENOENT if none is posted, -EFAULT or -EINVAL.
+ * Return: 0; -ENOENT if none is posted; -EFAULT if the queue cannot be read, or if its doorbell
+ * record counts more WQEs than it has; -EINVAL if the WQE is not valid.
  */
 int resp_take_wqe(struct hca *hca, struct qp *qp)
 {

@@ -108,9 +108,10 @@ static bool umr_privileged(const struct qp *qp)
 }
 
 /*
- * Keys of mode PA and MTT lead to host addresses, MEMIC to device memory. Only queue pairs of the
- * kernel, which have qpc.fre set (fast registration enable), may change where they lead, because a
- * process could reach all memory. Freeing a key is harmless.
+ * Keys of mode PA and MTT lead to host addresses, those of mode MEMIC to device memory. A process
+ * that could change where they lead could reach all memory. So only queue pairs of the kernel,
+ * which have qpc.fre set (fast registration enable), may change such a key; others may only free
+ * it.
  */
 static bool umr_redirects(const struct qp *qp, const struct mkey *mk, const struct umr *u)
 {

@@ -58,7 +58,7 @@ static int wqe_bad(struct send_wqe *w, const char *why)
  *
  * Implements struct mlx5_wqe_ctrl_seg. Pure.
  *
- * Return: 0, or -EINVAL if no WQE can have the length.
+ * Return: 0, or -EINVAL with @w->why if no WQE can have the length.
  */
 int wqe_parse_ctrl(struct send_wqe *w)
 {
@@ -219,8 +219,9 @@ static int wqe_parse_segments(struct send_wqe *w, const struct op_desc *d, enum 
  * @w: @w->raw holds ds * 16 bytes (a ring's wrap-around undone); the rest is filled
  * @type: service type of the queue pair, which determines the opcodes and segments
  *
- * Implements the segments of linux/mlx5/qp.h: control, datagram, remote address, atomic, masked
- * atomic, data and inline. Every reference into the WQE is bounded by its ds count. Pure.
+ * Implements the segments of linux/mlx5/qp.h: control, XRC, datagram, remote address, atomic,
+ * masked atomic, data and inline. What follows the control segment of a UMR stays as it is, in
+ * @w->umr. Every reference into the WQE is bounded by its ds count. Pure.
  *
  * Return: 0, or -EINVAL with @w->why.
  */
