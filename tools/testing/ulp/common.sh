@@ -70,7 +70,7 @@ check() {
 	fi
 }
 
-# The same for a test that needs two guests.
+# between NAME COMMAND...: as check, for a test that a guest alone leaves out.
 between() {
 	[[ $alone ]] || check "$@"
 }

@@ -4,7 +4,7 @@
 # What the tests do in one guest: bring IPoIB up, offer block devices and files to the other guest, use those of the
 # other guest, take the device away. Functions that end in _up or _down are called in either guest.
 
-# here and there are the addresses of the two guests, and tmp a directory: run sets them.
+# here and there are the addresses of the two guests, and tmp a directory: common.sh sets them.
 # shellcheck disable=SC2154
 
 nvmet=/sys/kernel/config/nvmet

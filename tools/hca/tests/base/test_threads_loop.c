@@ -22,8 +22,8 @@
 #define PATIENCE 20000	/* looks for an answer, most of them 0.1 ms apart */
 
 static struct bell bell;
-static atomic_uint left;		/* by the ringers */
-static atomic_uint seen;		/* by the thread that answers */
+static atomic_uint left;		/* what the ringers left for the thread that answers */
+static atomic_uint seen;		/* what that thread saw of it last */
 static unsigned int answers;
 static sem_t all_seen;
 
@@ -34,7 +34,7 @@ static void answer(void *arg)
 	seen = atomic_load(&left);
 	if (seen == RINGERS * RINGS)
 		sem_post(&all_seen);
-	sched_yield();		/* there is more to do after the look at what was left */
+	sched_yield();		/* so that ringers leave more before the answer ends */
 }
 
 static void *ringer(void *arg)

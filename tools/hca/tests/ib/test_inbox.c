@@ -44,7 +44,7 @@ static int down(void **state)
 	return 0;
 }
 
-/* From HCA @h, which nobody but the receiver processes. */
+/* Send a packet from HCA @h to @dlid, which no agent answers. */
 static void put(unsigned int h, uint16_t dlid, unsigned int psn)
 {
 	struct packet *p = packet_alloc(net.fabric);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The port: vport context and tables, port_registers, link events, and the management agents.
+ * The port: vport context and tables, its registers, link events, and the management agents.
  */
 #include <string.h>
 

@@ -529,7 +529,7 @@ static void unmanaged_ports_wait_for_a_subnet_manager(void **state)
 	}
 	net_send(0, 1, 12, mad);
 	assert_true(net_take(1));
-	/* A link that goes down is told by a trap. */
+	/* A trap tells the subnet manager that a link went down. */
 	port_set_link(net.hca[1], false);
 	assert_true(net_take(0));
 	assert_int_equal(net.out[OFF_METHOD], METHOD_TRAP);

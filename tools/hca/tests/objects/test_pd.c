@@ -35,7 +35,7 @@ static void domains_are_allocated_and_freed(void **state)
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_BAD_RES);
 }
 
-/* Neither another user nor, with a user id, the kernel's own objects. */
+/* A user id can free neither the domains of another user nor those of the kernel. */
 static void domains_belong_to_their_user(void **state)
 {
 	static const struct { uint16_t alloc, dealloc; } ops[] = {

@@ -364,7 +364,7 @@ static void pages_are_compared_when_returned(void **state)
 	assert_int_equal(it->count, 1);
 }
 
-/* In any order, and in the order of their addresses when they are returned. */
+/* They are given in any order, and returned by their addresses, the highest first. */
 static void pages_are_given_in_any_order(void **state)
 {
 	unsigned int i;
@@ -594,7 +594,7 @@ static void caps_cannot_be_set_after_init(void **state)
 	assert_int_equal(core_cmd(in, cap_query(0x3f << 1), out, CAP_OUT), ST_BAD_PARAM);
 }
 
-/* As the tests of rdma-core ask, whose page of capabilities has 2 KiB. */
+/* The tests of rdma-core have a buffer of 2 KiB for a page of capabilities. */
 static void caps_are_as_long_as_their_buffer(void **state)
 {
 	static const size_t lens[] = { 0, 4, 0x100, 2048, HCA_CAP_SIZE - 4, HCA_CAP_SIZE,

@@ -2,7 +2,8 @@
 /*
  * What the HCA does with the guest's stores does not depend on how they arrive. The same doorbells
  * and commands, most of which are refused, arrive in three ways: with an answer to each store,
- * posted, and posted with several stores in a message. And bursts of stores that do not end.
+ * posted, and posted with several stores in a message. Other tests are about bursts of stores that
+ * do not end.
  */
 #include <event2/event.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The vfio-user protocol from the client's side: negotiation, device_information, guest memory,
+ * The vfio-user protocol from the client's side: negotiation, device information, guest memory,
  * interrupts, register access, and clients that misbehave. Also config space.
  */
 #include <errno.h>
@@ -474,7 +474,7 @@ static void reset_disables_the_interface(void **state)
 	assert_int_equal(core_reg_read(0x14) >> 8 & 7, 0);
 }
 
-/* Firmware that has failed does not start again by itself, but when the driver resets it. */
+/* Firmware that has failed starts again when the driver resets it, and not by itself. */
 static void driver_resets_firmware(void **state)
 {
 	(void)state;

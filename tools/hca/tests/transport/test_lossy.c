@@ -545,7 +545,7 @@ static void link_down_drops_what_is_held(void **state)
 	assert_int_equal(*(uint64_t *)rig_ptr(1, end[1].word[0]), 1);
 }
 
-/* What was held arrives when its queue pair has been reset, and at one in error. */
+/* Held packets arrive at a queue pair that has been reset meanwhile, and at one in error. */
 static void held_packets_meet_another_state(void **state)
 {
 	uint64_t until = clock_now_ns() + 5000000000ull;

@@ -155,7 +155,7 @@ static void traffic_in_both_directions(void **state)
 	assert_true(received(&b, BUF / 2));
 }
 
-/* Lost packets are sent again, and the random numbers belong to the receiver. */
+/* Lost packets are sent again. The thread of the receiver draws the random numbers. */
 static void traffic_on_a_lossy_link(void **state)
 {
 	const struct impair_settings s = {
@@ -186,7 +186,7 @@ static void traffic_on_a_lossy_link(void **state)
 	assert_true(received(&b, 16 * 4096));
 }
 
-/* One guest's HCA does nothing: the other's works on, and what is between them is done later. */
+/* One guest's HCA is blocked: the other's works on; what they send each other arrives later. */
 static void blocked_hca_does_not_hold_up_another(void **state)
 {
 	struct end a = end_up(0, QPT_RC, 0), b = end_up(1, QPT_RC, 0);

@@ -89,7 +89,10 @@ static void free_key(void)
 	mkey_decode(mk);
 }
 
-/* By its variant before or after the request; by another one the driver means another key. */
+/*
+ * A request may name the key by its variant before or after the request. By a third variant, the
+ * driver means another key.
+ */
 static void other_variant_is_an_incident(void **state)
 {
 	const struct incident *it;
@@ -133,7 +136,7 @@ static void misaligned_entry_is_refused(void **state)
 	assert_true(mk->free);
 }
 
-/* Of the entries that the key uses; those behind them pad the list. */
+/* Only the entries that the key uses have to be aligned; those behind them pad the list. */
 static void entries_are_aligned_to_the_page_size(void **state)
 {
 	uint8_t *entry = rig_ptr(0, list);
