@@ -146,7 +146,7 @@ interrupted_doorbells() {
 
 # Take the device away from its users. $1 says how:
 # unplug  the HCA is pulled out, and its PCI device is removed, as a hotplug slot does. mlx5_core looks at the HCA
-#         every two seconds, and knows by then that no command will be answered
+#         every two or three seconds, and knows by then that no command will be answered
 # pull    the HCA is pulled out, and its PCI device is removed at once, as a hotplug driver does: mlx5_core has not
 #         looked at the HCA since, and does not report that it has failed
 # fatal   firmware fails; mlx5_core takes the device away and brings it back
