@@ -65,7 +65,7 @@ static void free_region(struct kunit *test, struct region *r)
 	KUNIT_EXPECT_EQ(test, mock_num_live(r->mock), 0);
 }
 
-/* Map a list, and build the request that opens the region. Returns what the mapping does. */
+/* Map a list, and build the request that registers the region. Returns what the mapping does. */
 static int map(struct region *r, const struct part *part, unsigned int n, unsigned int *offset)
 {
 	struct ib_reg_wr wr = { .mr = r->mr, .key = r->mr->rkey };
@@ -83,7 +83,7 @@ static int map(struct region *r, const struct part *part, unsigned int n, unsign
 	return ret;
 }
 
-/* Whether the request opens the region over these pieces: up to 4, so that it carries them. */
+/* Whether the request registers these pieces: up to 4, so that it carries them. */
 static void expect_pieces(struct kunit *test, const struct region *r, const struct part *part,
 			  unsigned int n)
 {

@@ -169,7 +169,7 @@ static int test_masked_atomics(struct rig *rig)
 	return 0;
 }
 
-/* A chain of requests invalidates a region, opens the region over other memory, and uses it. */
+/* A chain of requests invalidates a region, registers other memory with its key, and uses it. */
 static int test_region_without_waiting(struct rig *rig)
 {
 	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };

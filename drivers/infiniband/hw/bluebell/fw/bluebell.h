@@ -154,8 +154,8 @@ struct mlx5_ib_rsc_table {
  * @odp: on-demand paging; NULL if the device does not support it. Constant while the device is
  *	registered
  * @xrc: the driver's own objects for XRC queue pairs
- * @counters: Q counters of all queue pairs that are bound to no other set; NULL if the device has
- *	none. Constant while the device is registered
+ * @counters: Q counters of all queue pairs of consumers that are bound to no other set; NULL if the
+ *	device has none. Constant while the device is registered
  * @counter_set_id: Q counter set of @counters
  * @dump_fill_mkey: key that discards data written through it; valid if the device has the
  *	capability dump_fill_mkey

@@ -44,7 +44,7 @@ struct fast_mr {
 	u32 used;
 };
 
-/* A UMR request counts the entries of a list in 16 bits, in units of 16 bytes. */
+/* Half of what a UMR request can count: it has 16 bits for the length, in units of 16 bytes. */
 #define MAX_LIST_MTTS	BIT(16)
 /* An entry for a piece is as long as two entries for pages. */
 #define MTTS_PER_KLM	(sizeof(struct mlx5_klm) / sizeof(__be64))
