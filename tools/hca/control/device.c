@@ -74,11 +74,13 @@ struct json_object *request_link(struct hca *hca, unsigned int n, char **w)
  */
 struct json_object *request_port(struct hca *hca, unsigned int n, char **w)
 {
-	unsigned long v[2];
+	unsigned long v[2] = { 0 };
 
-	if (n == 3 && !strcmp(w[1], "lid") && request_number(w[2], &v[0])) {
-		if (v[0] > 0xffff || !port_set_lid(hca, v[0]))
-			return answer_fail("%s is not a free unicast LID", w[2]);
+	if ((n == 3 || (n == 4 && request_number(w[3], &v[1]))) && !strcmp(w[1], "lid") &&
+	    request_number(w[2], &v[0])) {
+		if (v[0] > 0xffff || v[1] > 7 || !port_set_lids(hca, v[0], v[1]))
+			return answer_fail("%s is not the first of 2^%lu free unicast LIDs", w[2],
+					   v[1]);
 		return answer_ok();
 	}
 	if (n == 4 && !strcmp(w[1], "pkey") && request_number(w[2], &v[0]) &&
@@ -87,7 +89,7 @@ struct json_object *request_port(struct hca *hca, unsigned int n, char **w)
 			return answer_fail("the P_Key table has no entry %s", w[2]);
 		return answer_ok();
 	}
-	return answer_fail("port lid LID | pkey INDEX P_KEY");
+	return answer_fail("port lid LID [LMC] | pkey INDEX P_KEY");
 }
 
 /**

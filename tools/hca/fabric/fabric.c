@@ -139,25 +139,31 @@ struct hca *fabric_peer(const struct fabric *f, unsigned int port)
 }
 
 /**
- * fabric_move_lid() - give a port another LID in the forwarding table
+ * fabric_move_lids() - give a port other LIDs in the forwarding table
  * @f: the fabric
  * @port: number of the switch's port, 0 for the switch itself
- * @from: the LID that the port had, 0 for none
- * @to: its new LID
+ * @from: the LIDs that the port had, or LID 0 for none
+ * @to: its new LIDs
  *
  * May be called by any thread.
  *
- * Return: false if another port has the LID @to.
+ * Return: false if another port has one of the LIDs @to.
  */
-bool fabric_move_lid(struct fabric *f, unsigned int port, uint16_t from, uint16_t to)
+bool fabric_move_lids(struct fabric *f, unsigned int port, const struct lids *from,
+		      const struct lids *to)
 {
-	bool is_free;
+	_Atomic uint8_t *table = f->forward.port;
+	bool is_free = true;
+	unsigned int i;
 
 	pthread_mutex_lock(&f->lid_lock);
-	is_free = f->forward.port[to] == FORWARD_DROP || f->forward.port[to] == port;
-	if (is_free && from != to) {
-		f->forward.port[to] = port;
-		f->forward.port[from] = FORWARD_DROP;
+	for (i = 0; i < 1u << to->lmc; i++)
+		is_free &= table[to->base + i] == FORWARD_DROP || table[to->base + i] == port;
+	if (is_free) {
+		for (i = 0; from->base && i < 1u << from->lmc; i++)
+			table[from->base + i] = FORWARD_DROP;
+		for (i = 0; i < 1u << to->lmc; i++)
+			table[to->base + i] = port;
 	}
 	pthread_mutex_unlock(&f->lid_lock);
 	return is_free;

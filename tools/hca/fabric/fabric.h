@@ -28,6 +28,12 @@ struct packet;
 /* States of a port, as in PortInfo. */
 enum port_state { PORT_DOWN = 1, PORT_INIT = 2, PORT_ARMED = 3, PORT_ACTIVE = 4 };
 
+/* LIDs of a port: 2^lmc of them, from one whose low bits are 0. */
+struct lids {
+	uint16_t base;
+	uint8_t lmc;
+};
+
 /* The functions of the switch's port 0. */
 struct fabric_agent {
 	/* A packet came to the switch by @port; the fabric frees it afterwards. */
@@ -47,7 +53,8 @@ struct capture *fabric_capture(const struct fabric *f);
 /* For the switch's agents. */
 int fabric_set_agent(struct fabric *f, struct event_base *base, const struct fabric_agent *agent,
 		     void *arg);
-bool fabric_move_lid(struct fabric *f, unsigned int port, uint16_t from, uint16_t to);
+bool fabric_move_lids(struct fabric *f, unsigned int port, const struct lids *from,
+		      const struct lids *to);
 struct forward *fabric_forward(struct fabric *f);
 struct hca *fabric_peer(const struct fabric *f, unsigned int port);
 void fabric_route(struct fabric *f, unsigned int from, struct packet *p);
@@ -59,9 +66,9 @@ void fabric_set_far_link(struct hca *hca, bool up);
 unsigned int fabric_port_number(const struct hca *hca);
 uint16_t fabric_lid(struct hca *hca);
 uint64_t fabric_guid(struct hca *hca);
-bool fabric_set_lid(struct hca *hca, uint16_t lid);
+bool fabric_set_lids(struct hca *hca, uint16_t lid, uint8_t lmc);
 uint8_t fabric_lmc(struct hca *hca);
-void fabric_set_lmc(struct hca *hca, uint8_t lmc);
+uint8_t fabric_path_bits(struct hca *hca, uint16_t bits);
 uint16_t fabric_mtu(struct hca *hca);
 uint16_t fabric_link_mtu(struct hca *hca);
 void fabric_set_mtu(struct hca *hca, bool far, uint16_t mtu);

@@ -46,26 +46,29 @@ uint16_t fabric_lid(struct hca *hca)
 }
 
 /**
- * fabric_set_lid() - give the port another LID, as a subnet manager does
+ * fabric_set_lids() - give the port other LIDs, as a subnet manager does
  * @hca: the HCA
- * @lid: the LID
+ * @lid: the first of them, of which the low @lmc bits are 0
+ * @lmc: log2 of the number, 0 to 7
  *
  * Without a subnet manager in the fabric, only the port changes: the switch forwards by the tables
- * that another subnet manager writes. Raises no event; port_set_lid() does.
+ * that another subnet manager writes. Raises no event; port_set_lids() does.
  *
- * Return: false if the LID is that of another port, or no unicast LID.
+ * Return: false if a LID is that of another port, or no unicast LID.
  */
-bool fabric_set_lid(struct hca *hca, uint16_t lid)
+bool fabric_set_lids(struct hca *hca, uint16_t lid, uint8_t lmc)
 {
 	struct fabric *f = hca->fabric;
 	struct fabric_port *port = hca->fabric_port;
+	const struct lids from = { port->lid, port->lmc }, to = { lid, lmc };
 	unsigned int n = fabric_port_number(hca);
 
-	if (!lid || lid >= LID_MCAST_FIRST)
+	if (!lid || lid >= LID_MCAST_FIRST || lid & ((1u << lmc) - 1))
 		return false;
-	if (!f->unmanaged && !fabric_move_lid(f, n, port->lid, lid))
+	if (!f->unmanaged && !fabric_move_lids(f, n, &from, &to))
 		return false;
 	port->lid = lid;
+	port->lmc = lmc;
 	return true;
 }
 
@@ -79,13 +82,13 @@ uint8_t fabric_lmc(struct hca *hca)
 }
 
 /**
- * fabric_set_lmc() - set how many low bits of a LID the port ignores
+ * fabric_path_bits() - keep of a LID, or of the path bits of an address, the bits that the LMC allows
  * @hca: the HCA
- * @lmc: 0 to 7
+ * @bits: the LID or the bits; nothing of a multicast or permissive LID is kept
  */
-void fabric_set_lmc(struct hca *hca, uint8_t lmc)
+uint8_t fabric_path_bits(struct hca *hca, uint16_t bits)
 {
-	hca->fabric_port->lmc = lmc;
+	return bits >= LID_MCAST_FIRST ? 0 : bits & ((1u << fabric_lmc(hca)) - 1);
 }
 
 /**
@@ -483,7 +486,7 @@ static int fabric_init(struct hca *hca)
 	f->told_up |= 1ull << n;
 	hca->fabric_port = port;
 	if (!f->unmanaged)
-		fabric_set_lid(hca, FIRST_LID + hca->index);
+		fabric_set_lids(hca, FIRST_LID + hca->index, 0);
 	return 0;
 }
 

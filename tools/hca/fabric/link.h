@@ -65,8 +65,8 @@ struct link_ops {
 					 const struct packet *p);
 	/* Make the header for a datagram's receive buffer. Returns false if the packet has none. */
 	bool (*network_header)(const struct packet *p, uint8_t header[NETWORK_HEADER_BYTES]);
-	/* Set the fields of a CQE that have the sender's address. */
-	void (*to_cqe)(const struct packet *p, struct completion *c);
+	/* Set the fields of a CQE that have the addresses. */
+	void (*to_cqe)(struct hca *hca, const struct packet *p, struct completion *c);
 };
 
 /* The link layer of an HCA's port. */

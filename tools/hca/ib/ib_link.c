@@ -25,10 +25,16 @@ static bool ib_has_source(struct hca *hca, const struct qp_path *path)
 	return !path->grh || gid_get(hca, path->src_gid_index, gid);
 }
 
+/* The LID that the port uses on a path. */
+static uint16_t ib_own_lid(struct hca *hca, const struct qp_path *path)
+{
+	return fabric_lid(hca) | fabric_path_bits(hca, path->mlid);
+}
+
 static void ib_address(struct hca *hca, const struct qp *qp, const struct qp_path *path,
 		       struct packet *p)
 {
-	ib_hdr(p)->slid = fabric_lid(hca);
+	ib_hdr(p)->slid = ib_own_lid(hca, path);
 	ib_hdr(p)->dlid = path->rlid;
 	ib_hdr(p)->sl = path->sl;
 	p->pkey = pkey_table_get(hca, qp->path.pkey_index);
@@ -108,12 +114,16 @@ static bool ib_grh_ok(struct hca *hca, const struct qp *qp, const struct packet 
 
 static bool ib_is_own(struct hca *hca, const struct qp *qp, const struct packet *p)
 {
-	return ib_hdr(p)->slid == fabric_lid(hca) && p->sqpn == qp->obj.num;
+	return ib_hdr(p)->slid >> fabric_lmc(hca) == fabric_lid(hca) >> fabric_lmc(hca) &&
+	       p->sqpn == qp->obj.num;
 }
 
 static const char *ib_wrong_destination(struct hca *hca, const struct qp *qp,
 					const struct packet *p)
 {
+	if ((p->opcode & BTH_SERVICE_MASK) != BTH_UD && !lid_is_mcast(ib_hdr(p)->dlid) &&
+	    ib_hdr(p)->dlid != ib_own_lid(hca, &qp->path))
+		return "DLID";
 	if (!ib_grh_ok(hca, qp, p))
 		return "GID";
 	if (qp->block_lb_mc && ib_group(p) && ib_is_own(hca, qp, p))
@@ -131,8 +141,9 @@ static bool ib_network_header(const struct packet *p, uint8_t header[NETWORK_HEA
 	return ib_hdr(p)->grh;
 }
 
-static void ib_to_cqe(const struct packet *p, struct completion *c)
+static void ib_to_cqe(struct hca *hca, const struct packet *p, struct completion *c)
 {
+	c->ml_path = fabric_path_bits(hca, ib_hdr(p)->dlid);
 	c->slid = ib_hdr(p)->slid;
 	c->sl = ib_hdr(p)->sl;
 	c->grh = ib_hdr(p)->grh;

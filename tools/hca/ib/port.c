@@ -91,21 +91,24 @@ void port_set_state(struct hca *hca, enum port_state state)
 }
 
 /**
- * port_set_lid() - give the port another LID
+ * port_set_lids() - give the port other LIDs
  * @hca: the HCA
- * @lid: the LID
+ * @lid: the first of them
+ * @lmc: log2 of the number, 0 to 7
  *
- * Raises the port's asynchronous event if the LID changes.
+ * Raises the port's asynchronous event if the LIDs change.
  *
- * Return: false if the LID is that of another port, or no unicast LID.
+ * Return: false if a LID is that of another port or no unicast LID, or @lid is not a multiple of
+ * the number.
  */
-bool port_set_lid(struct hca *hca, uint16_t lid)
+bool port_set_lids(struct hca *hca, uint16_t lid, uint8_t lmc)
 {
-	uint16_t old = fabric_lid(hca);
+	uint16_t old_lid = fabric_lid(hca);
+	uint8_t old_lmc = fabric_lmc(hca);
 
-	if (!fabric_set_lid(hca, lid))
+	if (!fabric_set_lids(hca, lid, lmc))
 		return false;
-	if (fabric_lid(hca) != old)
+	if (fabric_lid(hca) != old_lid || lmc != old_lmc)
 		port_event(hca, CHANGE_LID);
 	return true;
 }

@@ -39,7 +39,7 @@ struct port {
 uint16_t port_violations(bool counted, uint64_t n);
 
 void port_set_link(struct hca *hca, bool up);
-bool port_set_lid(struct hca *hca, uint16_t lid);
+bool port_set_lids(struct hca *hca, uint16_t lid, uint8_t lmc);
 void port_set_state(struct hca *hca, enum port_state state);
 void port_set_prefix(struct hca *hca, uint64_t prefix);
 void port_set_pkeys(struct hca *hca, unsigned int index, const uint8_t *pkeys, unsigned int n);

@@ -71,9 +71,8 @@ static uint16_t sma_set_port_info(struct hca *hca, const struct mad_port *mp, ui
 
 	port_info_wish(data, &w);
 	if ((mod & ~SMP_MOD_EXT_SPEEDS) > 1 || !port_info_valid(&mp->view, true, data) ||
-	    !port_set_lid(hca, w.lid))
+	    !port_set_lids(hca, w.lid, w.lmc))
 		return MAD_BAD_VALUE;
-	fabric_set_lmc(hca, w.lmc);
 	pthread_mutex_lock(&hca->attr_lock);
 	port_info_take(&port->attrs, data);
 	pthread_mutex_unlock(&hca->attr_lock);
@@ -260,12 +259,13 @@ enum sma_verdict sma_answer(struct hca *hca, const uint8_t *in, uint8_t *out, bo
 
 static void sma_reply(struct hca *hca, const struct packet *p, uint16_t dlid, const uint8_t *mad)
 {
+	uint8_t path_bits = fabric_path_bits(hca, ib_hdr(p)->dlid);
 	struct packet *r = packet_alloc(hca->fabric);
 
 	if (!r)
 		return;
 	r->opcode = BTH_UD | BTH_SEND_ONLY;
-	ib_hdr(r)->slid = fabric_lid(hca);
+	ib_hdr(r)->slid = fabric_lid(hca) | path_bits;
 	ib_hdr(r)->dlid = dlid;
 	ib_hdr(r)->sl = ib_hdr(p)->sl;
 	r->pkey = p->pkey;

@@ -217,7 +217,9 @@ static uint16_t switch_set_info(struct switch_node *sw, unsigned int by, const u
  */
 static bool switch_own_lid(struct switch_node *sw, uint16_t lid)
 {
-	if (sw->manager && lid != sw->lid && !fabric_move_lid(sw->fabric, 0, sw->lid, lid))
+	const struct lids from = { sw->lid, 0 }, to = { lid, 0 };
+
+	if (sw->manager && lid != sw->lid && !fabric_move_lids(sw->fabric, 0, &from, &to))
 		return false;
 	sw->lid = lid;
 	return true;

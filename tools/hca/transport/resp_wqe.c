@@ -209,7 +209,7 @@ static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *
 	if (p) {
 		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? resp_pkey(qp, p) : p->imm;
 		c->src_qp = (p->opcode & BTH_SERVICE_MASK) == BTH_UD ? p->sqpn : qp->remote_qpn;
-		link_of(hca)->to_cqe(p, c);
+		link_of(hca)->to_cqe(hca, p, c);
 		c->solicited = p->solicited || c->error;
 	}
 	resp->have_rwqe = false;

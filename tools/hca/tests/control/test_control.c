@@ -217,6 +217,8 @@ static void port_changes_as_a_subnet_manager_does(void **state)
 	(void)state;
 	assert_true(answer("port lid 77", "\"ok\":true"));
 	assert_int_equal(fabric_lid(core.hca), 77);
+	assert_true(answer("port lid 80 3", "\"ok\":true"));
+	assert_int_equal(fabric_lmc(core.hca), 3);
 	assert_true(answer("port pkey 3 0x8003", "\"ok\":true"));
 	assert_int_equal(pkey_table_get(core.hca, 3), 0x8003);
 }
@@ -392,6 +394,7 @@ static void malformed_requests_are_answered(void **state)
 		"inject cmd delay 5 1 FOO", "inject cmd delay 5 1 0x10000", "inject cmd reorder 3",
 		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0", "inject event NONE",
 		"trace", "link", "link sideways", "port", "port lid 0", "port lid 0xc000",
+		"port lid 64 8", "port lid 65 1", "port lid 64 1 1",
 		"port pkey 0", "port pkey 128 1", "port pkey 0 0x10000", "census all",
 		"inject fatal 300",
 		"cap", "cap general", "cap frob rc", "cap general frob",

@@ -401,7 +401,7 @@ static void held_packet_meets_another_port(void **state)
 	(void)state;
 	impair("delay=100,delay_ms=20");
 	send_packet(0);
-	assert_true(fabric_set_lid(net.hca[1], 0x77));
+	assert_true(fabric_set_lids(net.hca[1], 0x77, 0));
 	wait_for_held(1000);
 	send_packet(1);
 	fabric_set_state(net.hca[1], true, PORT_ARMED);

@@ -89,11 +89,11 @@ static void link_change_raises_events_once(void **state)
 static void lid_changes_with_an_event(void **state)
 {
 	(void)state;
-	assert_true(port_set_lid(rig.hca, 1));		/* the LID that it has */
+	assert_true(port_set_lids(rig.hca, 1, 0));		/* the LID that it has */
 	assert_int_equal(rig.nev, 0);
-	assert_false(port_set_lid(rig.hca, 0));
-	assert_false(port_set_lid(rig.hca, 0xc000));
-	assert_true(port_set_lid(rig.hca, 0xbfff));
+	assert_false(port_set_lids(rig.hca, 0, 0));
+	assert_false(port_set_lids(rig.hca, 0xc000, 0));
+	assert_true(port_set_lids(rig.hca, 0xbfff, 0));
 	assert_int_equal(rig.nev, 1);
 	assert_int_equal(rig.ev[0].type, EV_PORT_CHANGE);
 	assert_int_equal(rig.ev[0].subtype, 6);

@@ -516,7 +516,7 @@ static void unmanaged_ports_wait_for_a_subnet_manager(void **state)
 	to_set[12] = 2;
 	assert_int_equal(at_switch(METHOD_SET, SMP_LINEAR_TABLE, 0), 0);
 	/* The switch's end of the link is not active yet: nothing but management passes. */
-	fabric_set_lid(net.hca[0], 11);
+	fabric_set_lids(net.hca[0], 11, 0);
 	fabric_set_state(net.hca[0], false, PORT_ACTIVE);
 	fabric_set_state(net.hca[0], true, PORT_ACTIVE);
 	net_sa(mad, 1, 1, 0);

@@ -157,7 +157,7 @@ static void own_port(struct host *host)
 
 	port_set_pkey(hca, 2, 0x8000 | pick(host, 100));
 	if (!pick(host, 10) && fabric_link(hca))
-		port_set_lid(hca, 0x100 + 10 * host->h + pick(host, 10));
+		port_set_lids(hca, 0x100 + 10 * host->h + pick(host, 10), 0);
 	if (!pick(host, 20))
 		port_set_state(hca, PORT_DOWN);
 }

@@ -116,6 +116,26 @@ static void lists_are_gathered_and_scattered(void **state)
 	assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a + 1000), 1720);
 }
 
+/* A connection uses one LID of each port, and takes packets that have both. */
+static void path_bits_belong_to_the_connection(void **state)
+{
+	(void)state;
+	assert_true(fabric_set_lids(rig.hca[0], 0x20, 2));
+	assert_true(fabric_set_lids(rig.hca[1], 0x30, 2));
+	a->path = (struct qp_path){ .rlid = 0x33, .mlid = 1 };
+	b->path = (struct qp_path){ .rlid = 0x21, .mlid = 3 };
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(same(10));
+	b->path.mlid = 2;
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 20, true);
+	rig_settle();
+	assert_null(rig_cqe(CQ_B + 1, 1));
+	assert_int_equal(rig.hca[1]->count.packets_dropped, 1);
+}
+
 static void unsignaled_work_writes_no_cqe(void **state)
 {
 	(void)state;
@@ -689,7 +709,7 @@ int main(void)
 		RC(empty_messages_complete), RC(immediate_data_is_in_the_cqe),
 		RC(lists_are_gathered_and_scattered), RC(unsignaled_work_writes_no_cqe),
 		RC(every_cqe_has_the_user_index), RC(short_data_goes_into_the_cqe),
-		RC(scatter_to_cqe_leaves_memory_alone), RC(atomics_compute_in_host_order),
+		RC(scatter_to_cqe_leaves_memory_alone), RC(path_bits_belong_to_the_connection), RC(atomics_compute_in_host_order),
 		RC(atomics_compute_in_network_order), RC(masked_atomics_change_masked_bits_only),
 		RC(qps_of_one_hca_reach_each_other), RC(qp_connected_to_itself_reaches_itself),
 		RC(reads_within_the_limit_complete), RC(more_reads_than_resources_are_refused),

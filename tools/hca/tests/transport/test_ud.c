@@ -351,6 +351,32 @@ static void multicast_waits_for_a_full_member(void **state)
 	assert_true(fabric_can_tx(from, 0xc006, group));
 }
 
+/* With an LMC the address vector chooses the source LID, and the CQE tells which LID was used. */
+static void port_has_several_lids(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	assert_true(fabric_set_lids(rig.hca[0], 0x20, 2));
+	assert_true(fabric_set_lids(rig.hca[1], 0x30, 3));
+	assert_false(fabric_set_lids(rig.hca[0], 0x22, 2));	/* not the first of four */
+	assert_false(fabric_set_lids(rig.hca[0], 0x34, 1));	/* of the other port */
+	rig_recv(1, b, buf_b, 4096, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_av(&w, 0x35, b->obj.num, 0x1111, NULL);
+	w.b[16 + 13] |= 0x45;			/* of which the LMC allows two bits */
+	wq_data(&w, buf_a, 100, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.slid, 0x21);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.ml_path, 5);
+	assert_true(fabric_set_lids(rig.hca[1], 0x30, 0));
+	rig_recv(1, b, buf_b, 4096, key_b);
+	rig_send(0, a, w.b, w.ds);
+	rig_settle();
+	assert_null(rig_cqe(CQ_B + 1, 1));
+}
+
 static void hung_hca_holds_up_no_sender(void **state)
 {
 	struct hca *from = rig.hca[0];
@@ -381,7 +407,7 @@ int main(void)
 		UD(datagram_has_to_fit_qp_and_receive), UD(members_of_the_group_receive),
 		UD(firmware_answers_while_there_is_no_qp0), UD(qp1_is_told_the_pkey),
 		UD(own_multicast_can_be_blocked), UD(multicast_waits_for_a_full_member),
-		UD(hung_hca_holds_up_no_sender),
+		UD(port_has_several_lids), UD(hung_hca_holds_up_no_sender),
 	};
 
 	return cmocka_run_group_tests_name("ud", tests, NULL, NULL);

@@ -122,6 +122,40 @@ TEST_F(port, changed_lid_is_told_and_used)
 	EXPECT_EQ(0, hca_do("port lid %u", old));
 }
 
+#define LMC 3
+
+/* A port with an LMC has several LIDs. A datagram comes from one to one, and a connection has one. */
+TEST_F(port, path_bits_choose_the_lid)
+{
+	struct ibv_ah_attr attr = { .dlid = 0x4325, .src_path_bits = 3, .port_num = 1 };
+	uint16_t old = self->r.port.lid;
+	struct ibv_port_attr port;
+	struct ibv_wc wc;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, hca_do("port lid 0x4320 %d", LMC));
+	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_LID_CHANGE, 5000));
+	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
+	EXPECT_EQ(0x4320, port.lid);
+	EXPECT_EQ(LMC, port.lmc);
+	self->r.port.lid = port.lid;
+	self->cfg.type = IBV_QPT_UD;
+	EXPECT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 4096));
+	EXPECT_EQ(0, pair_set_address(&self->p, &attr));
+	EXPECT_EQ(0, pair_send_one(&self->p, 8, 64, &wc));
+	EXPECT_EQ(0x4323, wc.slid);
+	EXPECT_EQ(5, wc.dlid_path_bits);
+	pair_close(&self->p);
+
+	self->r.port.lid = 0x4326;
+	self->cfg.type = IBV_QPT_RC;
+	self->cfg.path_bits = 6;
+	EXPECT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 4096));
+	EXPECT_EQ(0, pair_send_one(&self->p, 8, 64, &wc));
+	EXPECT_EQ(0, hca_do("port lid %u", old));
+}
+
 /*
  * After a change of the link a query must not return what an earlier query has read.
  */

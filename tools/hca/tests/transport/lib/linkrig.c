@@ -186,8 +186,9 @@ static bool station_network_header(const struct packet *p, uint8_t header[NETWOR
 	return true;
 }
 
-static void station_to_cqe(const struct packet *p, struct completion *c)
+static void station_to_cqe(struct hca *hca, const struct packet *p, struct completion *c)
 {
+	(void)hca;
 	c->slid = hdr(p)->from;		/* what fits */
 	c->sl = 4 + hdr(p)->name;
 }

@@ -79,6 +79,7 @@ static void decode_cqe(struct rig_cqe *e, const uint8_t *cqe128)
 	}
 	if (cqe[63] >> 2 & 1)
 		return;
+	c->ml_path = cqe[17];
 	c->slid = get_be16(cqe + 22);
 	c->src_qp = get_be32(cqe + 24) & 0xffffff;
 	c->grh = cqe[24] >> 4 & 1;

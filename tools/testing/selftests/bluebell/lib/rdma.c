@@ -317,7 +317,7 @@ int rdma_qp_rtr(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, 
 		.rq_psn = 0xfffff0,	/* so that PSNs wrap within a test */
 		.max_dest_rd_atomic = rd_atomic_limit(device_attr(qp->context)->max_qp_rd_atom),
 		.min_rnr_timer = cfg->rnr_timer ?: 1,
-		.ah_attr = { .dlid = dlid, .port_num = 1 },
+		.ah_attr = { .dlid = dlid, .src_path_bits = cfg->path_bits, .port_num = 1 },
 	};
 	int mask = IBV_QP_STATE;
 
