@@ -158,7 +158,7 @@ static const struct request {
 	{ "mmap rights", ask_to_read, EPERM, "-EPERM", "mapping must not have rights 0x1" },
 	{ "MR", ask_mr, EINVAL, "-EINVAL", "region of 0 bytes at 0x0, 1 to 2^" },
 	{ "advice", ask_odp, EFAULT, "-EFAULT", "no paged region (key 0x0) for this advice" },
-	{ "device memory", ask_dm, EINVAL, "-EINVAL", "device memory of 64 bytes aligned to 2^60" },
+	{ "device memory", ask_dm, EINVAL, "-EINVAL", "alignment 2^60, at most 2^" },
 	{ "DEVX command", ask_command, EINVAL, "-EINVAL", "command 0xabc is unknown" },
 	{ "umem", ask_umem, EINVAL, "-EINVAL", "umem of no bytes" },
 };

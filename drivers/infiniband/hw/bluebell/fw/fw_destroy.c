@@ -66,7 +66,8 @@ static u64 attempt_id(const void *in)
  * @dev: device
  * @attempt: of the object
  * @in: the command
- * @inlen: bytes of @in. A longer command than one that has a type and a number is not noted
+ * @inlen: bytes of @in. Only a command that names its object by type and number alone
+ *	(NAMING_CMD_SIZE) is noted
  *
  * Any context that can take a spinlock, except interrupts.
  *
@@ -333,8 +334,8 @@ int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
  * @number: number of the object
  * @what: what the object is, for the log
  *
- * A refused command is repeated. Only for objects that give access to no memory of a process:
- * firmware may keep the object all the same. May sleep, a third of a second if firmware refuses.
+ * A refused command is repeated. Only for objects that give access to no memory of a process,
+ * because firmware may keep the object. May sleep, a third of a second if firmware refuses.
  */
 void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			       const char *what)
@@ -346,6 +347,6 @@ void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32
 		return;
 	mlx5_ib_fw_attempt_forget(dev, &attempt);
 	ibdev_err_ratelimited(&dev->ib_dev,
-			      "cannot destroy %s 0x%x (%d): it stays allocated until the device is reset\n",
+			      "cannot destroy %s 0x%x (%d): it may stay allocated until the device is reset\n",
 			      what, number, err);
 }

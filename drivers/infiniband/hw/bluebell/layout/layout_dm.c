@@ -54,7 +54,7 @@ u32 mlx5_ib_max_dm(const struct mlx5_ib_caps *caps)
 /**
  * mlx5_ib_check_dm - check a request for device memory
  * @length: bytes
- * @log_align: log2 of the alignment asked for
+ * @log_align: log2 of the alignment asked for, in bytes
  * @caps: what the device can do; it has memory for users
  *
  * Return: 0; -EINVAL for a length or an alignment that no allocation can have.
@@ -66,8 +66,8 @@ int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_caps *caps)
 
 	return length && length <= mlx5_ib_max_dm(caps) && log_align <= log_max_align ? 0 :
 	       refuse(-EINVAL,
-		      "device memory of %llu bytes aligned to 2^%u, possible 1 to %u, up to 2^%u",
-		      length, log_align, mlx5_ib_max_dm(caps), log_max_align);
+		      "device memory: %llu bytes, 1 to %u possible; alignment 2^%u, at most 2^%u",
+		      length, mlx5_ib_max_dm(caps), log_align, log_max_align);
 }
 
 /**

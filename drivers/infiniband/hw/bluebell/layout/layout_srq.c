@@ -95,8 +95,9 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 
 	*wq = (struct mlx5_ib_srq_layout){};
 	if (attr->max_wr > mlx5_ib_max_srq_wr(caps) || attr->max_sge > mlx5_ib_max_srq_sge(caps))
-		return refuse(-EINVAL, "SRQ of %u requests of %u entries, at most %u and %u",
-			      attr->max_wr, attr->max_sge, mlx5_ib_max_srq_wr(caps),
+		return refuse(-EINVAL,
+			      "SRQ of %u requests, at most %u; of %u entries each, at most %u",
+			      attr->max_wr, mlx5_ib_max_srq_wr(caps), attr->max_sge,
 			      mlx5_ib_max_srq_sge(caps));
 
 	stride = sizeof(struct mlx5_wqe_srq_next_seg) +

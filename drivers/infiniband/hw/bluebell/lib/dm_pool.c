@@ -28,8 +28,7 @@
  * @mem: allocation
  * @op: number of the operation
  *
- * An address that firmware refuses to deallocate is tried again before @mem is
- * deallocated. May sleep.
+ * If firmware refuses, the command is sent again before @mem is deallocated. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -251,7 +250,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
 	mlx5_ib_return_spare_memic(pool);
 	list_for_each_entry_safe(mem, next, &pool->spare, spare) {
 		ibdev_warn(&pool->dev->ib_dev,
-			   "cannot free %u bytes of device memory at 0x%llx: they stay allocated until the device is reset\n",
+			   "cannot free %u bytes of device memory at 0x%llx: they may stay allocated until the device is reset\n",
 			   mem->size, mem->addr);
 		list_del(&mem->spare);
 		kfree(mem);

@@ -114,15 +114,16 @@ void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key,
 }
 
 /**
- * mlx5_ib_mkey_table_leak - log that a key without an owner stays allocated
+ * mlx5_ib_mkey_table_leak - log that a key without an owner may stay allocated
  * @dev: device
  * @key: the key
- * @err: errno of the firmware that refused to destroy it
+ * @err: errno of the firmware that refused to destroy the key; -ETIMEDOUT if firmware has not
+ *	answered
  */
 void mlx5_ib_mkey_table_leak(struct mlx5_ib_dev *dev, u32 key, int err)
 {
 	ibdev_err_ratelimited(&dev->ib_dev,
-			      "cannot destroy mkey 0x%x (%d): it stays allocated until the device is reset\n",
+			      "cannot destroy mkey 0x%x (%d): it may stay allocated until the device is reset\n",
 			      key, err);
 }
 

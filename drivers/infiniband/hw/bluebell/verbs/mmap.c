@@ -153,7 +153,8 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 
 	rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext, pgoff);
 	if (!rdma_entry)
-		return refuse(-EINVAL, "no object has page offset %#x", pgoff);
+		return refuse(-EINVAL, "mmap: no UAR object or device memory has page offset %#x",
+			      pgoff);
 	entry = to_mmmap(rdma_entry);
 	err = mmap_deny(vma, entry->denied);
 	if (!err)
