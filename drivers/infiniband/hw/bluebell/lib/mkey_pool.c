@@ -7,17 +7,17 @@
 /**
  * DOC: The pool of free keys
  *
- * A key of the pool is either in use by a region or free: revoked by UMR, in the protection domain
- * of the UMR queue pair, so that the device reaches nothing through the key. Keys differ by class:
- * room for translation entries, and rights that UMR cannot change. Each class has a spinlock,
- * which guards its counts and the array of its free keys; no command is sent and nothing is
- * allocated under this lock.
+ * A key of the pool is either in use by a region or free. Firmware creates a key free, and UMR
+ * revokes a key that has been in use. A free key is in the protection domain of the UMR queue pair,
+ * and the device reaches nothing through the key. Keys differ by class: room for translation
+ * entries, and rights that UMR cannot change. Each class has a spinlock, which guards its counts
+ * and the array of its free keys; no command is sent and nothing is allocated under this lock.
  *
  * * **Registration.** mlx5_ib_mkey_pool_alloc() counts a key in use, raises the peak, and takes a
  *   free key. If the class has no free key, the caller has firmware create a key, which counts as a
- *   key of the class, too. If the class has fewer free keys than it wants, the work item @upkeep is
- *   queued. The array grows beforehand, so that there is room for as many free keys as the class
- *   may want: freeing a key allocates nothing.
+ *   key of the class, too. If free keys are missing (mlx5_ib_mkey_pool_missing()), the work item
+ *   @upkeep is queued. The array grows beforehand, so that there is room for as many free keys as
+ *   the class may want (mlx5_ib_mkey_pool_want()): freeing a key allocates nothing.
  * * **Deregistration.** UMR revokes the key; a batch lets UMR revoke only keys that the class wants
  *   (mlx5_ib_mkey_pool_wants()). When UMR has revoked the key and no lookup finds the key,
  *   mlx5_ib_mkey_pool_keep() adds the key to the free keys. If the class has enough of them,
@@ -27,13 +27,14 @@
  *   surplus free keys and the free keys that the shrinker has marked (@to_destroy).
  * * **Ageing.** As long as a class has a peak above what is in use, @ageing lowers the peak every
  *   30 s, and queues the upkeep for the free keys that are then surplus.
- * * **Short memory.** The shrinker marks free keys, the largest first, and queues the upkeep,
- *   because firmware commands allocate memory and take locks of mlx5_core.
+ * * **Short memory.** The shrinker only marks free keys, family by family, the largest keys of each
+ *   first, and queues the upkeep, because firmware commands allocate memory and take locks of
+ *   mlx5_core.
  *
  * UMR and the pool are set up by the first registration, under the mutex first_use. If that fails,
- * registrations use firmware commands; the first registration after a second tries again. When UMR
- * is gone until the driver is bound again, no key is taken from the pool or kept. Surplus free keys
- * are destroyed by ageing, and all free keys when memory is short.
+ * registrations use firmware commands; the first registration after a second tries again. Once UMR
+ * is gone, which lasts until the driver is bound again, no key is taken from the pool or kept.
+ * Surplus free keys are destroyed as the pool ages, and other free keys when memory is short.
  */
 
 #include <kunit/static_stub.h>
@@ -346,8 +347,8 @@ static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_
 }
 
 /*
- * Without UMR no key is added, surplus free keys are destroyed as the pool ages, and all when
- * memory is short: until then nothing reaches memory through them.
+ * Without UMR no key is added. Surplus free keys are destroyed as the pool ages, and other free
+ * keys when memory is short; the device reaches nothing through the free keys that are left.
  */
 static void mkey_pool_upkeep(struct work_struct *work)
 {
@@ -396,8 +397,8 @@ static unsigned long mkey_pool_count(struct shrinker *shrinker, struct shrink_co
 }
 
 /*
- * Keys are only marked here, since firmware commands allocate memory and take locks of
- * mlx5_core. The largest keys are marked first: they hold the most memory.
+ * Keys are only marked here, since firmware commands allocate memory and take locks of mlx5_core.
+ * In each family the largest keys are marked first, because they hold the most memory.
  */
 static unsigned long mkey_pool_scan(struct shrinker *shrinker, struct shrink_control *sc)
 {

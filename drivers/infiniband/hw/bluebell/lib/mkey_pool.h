@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The pool of free memory keys, which UMR has revoked, and which UMR fills again for the next
- * region of their size (mkey_pool.c). Pure functions decide which key fits a region, and how many
- * keys to keep (mkey_pool_policy.c).
+ * The pool of free memory keys, which UMR fills for the next region of their size (mkey_pool.c).
+ * Pure functions decide which key fits a region, and how many keys to keep (mkey_pool_policy.c).
  */
 
 #ifndef BLUEBELL_MKEY_POOL_H
@@ -71,7 +70,7 @@ struct mlx5_ib_mkey_class {
  * @classes: by size and family
  * @upkeep: creates missing keys and destroys surplus keys
  * @ageing: lowers the peaks of classes whose demand has ceased; queued while there are such classes
- * @shrinker: destroys keys when memory is short
+ * @shrinker: marks free keys when memory is short, for @upkeep to destroy
  *
  * rdma/frmr_pools.h of ib_core does not serve here. A pop from an empty pool of ib_core creates the
  * key in the context of the registration, and no key is created ahead of demand. ib_core hands out
