@@ -73,7 +73,8 @@ u8 mlx5_ib_rate_from_hw(u8 code)
  * mlx5_ib_check_ah - check the address of a path or an address handle
  * @ah: the address, of which ib_core has checked type, port and GID index
  *
- * Return: 0, or -EINVAL for a value that its field cannot hold.
+ * Return: 0, or -EINVAL for a value that its field cannot hold, or for a static rate that is not in
+ * enum ib_rate.
  */
 int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 {

@@ -163,11 +163,9 @@ struct odp_mr;
  * @page_in: map a range, given by its offset in the region and its length in bytes, both
  *	within the region. @req is HMM_PFN_REQ_FAULT to fault in pages that are not present in the
  *	process, with HMM_PFN_REQ_WRITE to map them for writing; or 0 to map only pages that are
- *	present. May sleep. Returns 0; 1 if all of the range was mapped so already; -EFAULT for
- *	memory that the process does not have, or for a write to a read-only region; -EPERM for
- *	memory that the process may not write to; -ENOMEM; -EIO if the key has been destroyed;
- *	-ERESTART, -ECANCELED and -EINTR as mlx5_ib_odp_leaf_page_in(); the errno of a failed UMR
- *	or of an exporter
+ *	present. May sleep. Returns 0; 1 if all of the range was mapped so already; or a negative
+ *	errno: as mlx5_ib_odp_leaf_page_in(); of an implicit region, which may have to create keys,
+ *	also as mlx5_ib_odp_leaf_create(); of a region over a dma-buf also that of the exporter
  * @destroy: destroy the keys and release the memory of a region without users. May
  *	sleep. Returns 0, or the errno of a firmware that refused to destroy a key: then
  *	what is left is destroyed by another call

@@ -147,11 +147,12 @@ static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsign
  * Works in chunks, each mapped as a whole or not at all. May sleep; takes the leaf's lock.
  *
  * Return: 0; 1 if all pages were mapped so already; -EFAULT for memory that the process does
- * not have or the region does not allow to write to, and if the process is being killed; -EPERM for
- * memory that the process may not write to; -ERESTART if its mappings change all the time; -ENOMEM;
- * -EIO if the key has been destroyed; -ECANCELED if the region is being deregistered; -EINTR if the
- * calling task is being killed; or the errno of a failed UMR. After an error the chunks before the
- * one that failed stay mapped.
+ * not have or the region does not allow to write to, if the process is being killed, and if a page
+ * cannot be mapped for DMA; -EPERM for memory that the process may not write to; -ERESTART if the
+ * process's mappings change all the time; -ENOMEM; -EIO if the key has been destroyed; -ECANCELED
+ * if the region is being deregistered; -EINTR if the calling task is being killed; or the errno of
+ * a failed UMR or of mlx5_ib_odp_chunk_get(). After an error the chunks before the one that failed
+ * stay mapped.
  */
 int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req)
 {
@@ -314,7 +315,7 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
  * Return: the leaf with one reference, or an ERR_PTR: -EOVERFLOW for a range that wraps around,
  * -EOPNOTSUPP if the device may need bounce buffers, -EFAULT or -EINTR if the process is being
  * killed, -ERESTARTNOINTR if a signal has interrupted the function, -ENOMEM, also if the user has
- * as much paged memory as a user can have, or the errno of a firmware refusal.
+ * as much paged memory as a user can have, or an errno of mlx5_ib_mkey_create_mtts().
  */
 struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,
 					 u64 length, u64 iova)

@@ -373,7 +373,7 @@ static const struct odp_mr_ops odp_tree_ops = {
  * mlx5_ifc_create_mkey_in_bits), all entries of which lead to the null key. May
  * sleep.
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 {
