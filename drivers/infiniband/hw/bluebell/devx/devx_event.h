@@ -26,9 +26,9 @@ struct mlx5_ib_ucontext;
 #define MLX5_IB_DEVX_EVENTS_PER_SUB	128
 #define MLX5_IB_DEVX_EVENTS		1024
 /*
- * Limit of the channels of a context. A full channel has 128 KiB, so a context has 32 MiB at most,
- * also where no memory cgroup limits the process. Programs need few channels: one for each kind of
- * event.
+ * Limit of the channels of a context. The slots of a full channel take 128 KiB (eight allocations
+ * of 16 KiB), so those of a context take 32 MiB at most, also where no memory cgroup limits the
+ * process. Programs need few channels: one for each kind of event.
  */
 #define MLX5_IB_DEVX_CHANNELS		256
 

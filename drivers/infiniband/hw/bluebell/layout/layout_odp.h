@@ -36,12 +36,13 @@ struct mlx5_ib_mkc_attr;
 
 /**
  * struct mlx5_ib_fault - a page fault as the device reported it
- * @is_unknown: the fault is of a kind that the driver does not know: only @type, @wq_num and
- *	@token are valid, which PAGE_FAULT_RESUME needs
- * @is_rdma: the device faulted on a remote key; otherwise on a data segment of a WQE
- * @type: side of the connection that faulted: enum wqe_page_fault_type, in which the bit
- *	MLX5_PAGE_FAULT_RESUME_REQUESTOR stands for a send queue; or if @is_rdma,
- *	MLX5_PAGE_FAULT_RESUME_*
+ * @is_unknown: the fault is of a kind that the driver does not know. Of the members below only
+ *	@type, @wq_num and @token, which PAGE_FAULT_RESUME needs, and @taken are valid
+ * @is_rdma: the device faulted on a remote key, else on a data segment of a WQE. If @is_unknown,
+ *	this only says which of the two layouts the event has
+ * @type: the type in the event, which PAGE_FAULT_RESUME repeats. If @is_rdma, flags
+ *	MLX5_PAGE_FAULT_RESUME_*; else enum wqe_page_fault_type, in which the bit
+ *	MLX5_PAGE_FAULT_RESUME_REQUESTOR is set for a send queue
  * @wq_num: number of the queue, as PAGE_FAULT_RESUME expects it
  * @token: identifies the fault to PAGE_FAULT_RESUME
  * @committed: bytes of the message that have been transferred

@@ -28,7 +28,7 @@ static_assert(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT ==
 /**
  * mlx5_ib_umr_mark_present - mark translation entries as present
  * @mtt: entries, big-endian page addresses
- * @nmtts: number of them
+ * @nmtts: number of entries
  *
  * UMR writes entries in the device's format, with the access bits of the page in the low bits.
  * CREATE_MKEY sets these bits itself, unless pg_access is set.
@@ -61,7 +61,7 @@ static void umr_set_range(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16
 	wqe->umr.xlt_octowords = cpu_to_be16(octowords);
 }
 
-/* The rights that a request may change. The relaxed ordering of a key cannot be changed. */
+/* The rights that a request may change. No request changes the relaxed ordering of a key. */
 static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
 {
 	u64 mask = MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW | MLX5_MKEY_MASK_RR | MLX5_MKEY_MASK_RW;
@@ -143,8 +143,8 @@ void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 
  * @addr: DMA address of @mtt
  * @nmtts: number of entries
  *
- * If all entries fit into a block, the request carries them. It then has as many basic blocks as a
- * request with the address of a list, and the device does not have to read the list.
+ * If all entries fit into a block, the request carries the entries: then the request has as many
+ * basic blocks as one with the address of a list, and the device does not have to read the list.
  */
 void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, const __be64 *mtt,
 			      u64 addr, u32 nmtts)
@@ -159,7 +159,8 @@ void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, c
  * mlx5_ib_umr_fill_change - build a request that changes the rights and the domain of a key
  * @wqe: zeroed request
  * @mkey: the key, which keeps its number
- * @access: enum ib_access_flags; relaxed ordering is not changed
+ * @access: enum ib_access_flags. Rights that UMR cannot change stay as they are: relaxed ordering,
+ *	and atomic operations if umr_modify_atomic_disabled is set
  * @pdn: protection domain number
  * @caps: as for mlx5_ib_fill_mkc()
  */

@@ -257,10 +257,10 @@ static void event_deliver(struct mlx5_ib_event_list *list, unsigned long type,
 }
 
 /*
- * An interrupt may have read @paused before, and set its bit in @missed only now. Each side writes
- * one of @paused and @missed and then reads the other, so at least one side sees that the event is
- * to be delivered; the side that clears the bit delivers the event. So nobody waits for a grace
- * period while holding the lock, which all processes share.
+ * An interrupt may have read @paused before, and set the bit of its event in @missed only now. Each
+ * side writes one of @paused and @missed and then reads the other, so at least one side sees that
+ * the event is to be delivered; the side that clears the bit delivers the event. So nobody waits
+ * for a grace period while holding the lock, which all processes share.
  */
 static void event_resume(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
 {

@@ -24,8 +24,8 @@ struct mlx5_ib_event_list;
  * @deliver: an event has occurred; NULL in place of the event if its data is lost. Any context, in
  *	an RCU read-side critical section
  * @release: the subscription has ended, by the subscriber or because the object is gone. Called
- *	with the lock of struct mlx5_ib_events. @deliver may still be running; the subscription is
- *	freed after a grace period of RCU
+ *	with the lock of struct mlx5_ib_events. @deliver may still be running, so @release has the
+ *	subscription freed after a grace period of RCU, by call_rcu()
  */
 struct mlx5_ib_event_ops {
 	void (*deliver)(struct mlx5_ib_event_sub *sub, const struct mlx5_eqe *eqe);
