@@ -471,7 +471,10 @@ static void keep_list(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, siz
 	kept.free = free;
 }
 
-/* The device may read the list of translation entries again when page-in has failed. */
+/*
+ * If firmware neither resets nor destroys the UMR queue pair, the device may still read the list of
+ * translation entries of a failed page-in, so the list must not be freed.
+ */
 static void list_that_the_device_may_read_is_kept(struct kunit *test)
 {
 	static const struct region_case c = { .pages = MEM_PAGES };

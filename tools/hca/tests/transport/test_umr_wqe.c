@@ -88,7 +88,7 @@ static void umr_binds_a_window(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 	expect(CQ_A, 0, CQE_REQ, 0);
 	assert_memory_equal(rig_ptr(1, buf_b + 0x1010), rig_ptr(0, buf_a), 0xf0);
-	/* After invalidation it allows no access. */
+	/* After invalidation the window allows no access. */
 	umr_wqe(&w, mk, 0x80, 1ull << 29, 0);
 	IFC_SET(mkc, w.b + 64, free, 1);
 	put_be32(w.b + 12, rkey);
@@ -127,7 +127,7 @@ static void umr_holds_the_bound_region(void **state)
 	rig_send(1, b, w.b, w.ds);
 	assert_int_equal(rig_run(3, 1000), 3);
 	assert_int_equal(refs_of(key_b), 2);
-	/* Bind it to a key that does not exist. */
+	/* Bind the other window to a key that does not exist. */
 	put_be32(w.b + 132, key_b ^ 1);
 	rig_send(1, b, w.b, w.ds);
 	assert_int_equal(rig_run(4, 1000), 4);
@@ -376,7 +376,7 @@ static void umr_of_a_process_may_not_set_the_page_size(void **state)
 	umr_refused(rig_umr_key(1, 4, MKM_MTT), 0x80, 1ull << 1, 0);
 }
 
-/* Not even a driver's own queue pair may move a key over device memory. */
+/* Not even a queue pair of the kernel (fre) may change the start of a key for device memory. */
 static void umr_may_not_move_device_memory_keys(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_MEMIC);

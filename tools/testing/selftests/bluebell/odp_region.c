@@ -651,7 +651,10 @@ TEST_F(region, over_touched_memory_does_not_fault)
 	munmap(other, LEN);
 }
 
-/* The device may not write to pages that the process only reads, until it faults on them. */
+/*
+ * The process has only read these pages, so they are mapped read-only: the device faults before it
+ * writes to them.
+ */
 TEST_F(region, over_memory_for_reading_faults_on_writes_only)
 {
 	struct paged *o = &self->o;

@@ -377,7 +377,10 @@ TEST_F(counters, refused_requests_are_counted_by_the_requester)
 	EXPECT_EQ(cqes + 1, port_counter("req_cqe_error"));
 }
 
-/* Nothing was posted to receive into: the first RNR NAK is a retry, the second is too many. */
+/*
+ * Nothing is posted to receive into, and one RNR retry is allowed: the first RNR NAK causes the
+ * retry, the second ends the request.
+ */
 TEST_F(counters, rnr_naks_are_counted)
 {
 	int64_t retries = port_counter("rnr_nak_retry_err");

@@ -293,7 +293,7 @@ TEST_F(xfer, write_of_all_sizes)
 		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], sizes[i]));
 		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc)) TH_LOG("%u bytes", sizes[i]);
 		EXPECT_EQ(IBV_WC_RDMA_WRITE, wc.opcode);
-		/* UC completes when the message is sent, which may be before it arrives. */
+		/* A request of UC completes when the message is sent, perhaps before it arrives. */
 		usleep(variant->type == IBV_QPT_UC ? 20000 : 0);
 		EXPECT_TRUE(check_fill(self->p.buf[1] + 5, sizes[i], i))
 			TH_LOG("%u bytes", sizes[i]);
@@ -614,7 +614,7 @@ FIXTURE_VARIANT_ADD(remote_error, send_longer_than_receive) {
 
 FIXTURE_SETUP(remote_error)
 {
-	/* With NO_ACCESS the queue pair forbids the operation, not the key. */
+	/* With NO_ACCESS it is the queue pair that forbids the operation; the key allows it. */
 	self->cfg.access = variant->e.what == NO_ACCESS ? -1 : 0;
 }
 

@@ -58,9 +58,12 @@ uint32_t core_reg_read(uint32_t off);
 uint8_t *core_put(unsigned int slot, const void *in, size_t in_len, size_t out_len);
 /* Ring the doorbell for @slots. */
 void core_ring(uint32_t slots);
-/* Take the answer from slot @slot; returns the delivery status, CORE_NOT_DONE if still owned. */
+/*
+ * Take the answer from slot @slot. Returns the delivery status, or CORE_NOT_DONE if the HCA still
+ * owns the slot.
+ */
 uint8_t core_take(unsigned int slot, void *out, size_t out_len);
-/* All three for slot 0. Returns the firmware status; the delivery status must be 0. */
+/* All three for slot 0. Returns the firmware status, or 0xff if the delivery status is not 0. */
 uint8_t core_cmd(const void *in, size_t in_len, void *out, size_t out_len);
 /* A command with nothing but opcode and op_mod, and an output of 16 bytes. */
 uint8_t core_simple(uint16_t opcode, uint16_t op_mod, uint8_t *out16);
