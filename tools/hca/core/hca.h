@@ -84,7 +84,7 @@ struct hca {
 	struct fabric *fabric;		/* which the ports of all HCAs of this process join */
 	enum hca_life life;
 	unsigned int issi;		/* version of the interface that SET_ISSI chose */
-	bool hung;			/* commands and doorbells are ignored (injected) */
+	bool hung;			/* no command, doorbell, packet or event (injected) */
 	bool fatal;			/* the health buffer shows a firmware fatal error */
 	bool unplugged;			/* removed from the bus: reads give all ones */
 	bool dma_off;			/* no bus master, or in D3hot: no access to guest memory */
