@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Page faults of the device: the event queue that reports them, what each fault needs to
- * have mapped, and the command that lets the faulting queue go on.
+ * Page faults of the device: the event queue that reports them, the work that resolves them, and
+ * the command that lets the faulting queue go on.
  */
 
 /**
@@ -41,7 +41,6 @@
 
 #include <kunit/visibility.h>
 #include <linux/delay.h>
-#include <linux/jhash.h>
 #include <linux/ktime.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eq.h>
@@ -49,301 +48,16 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
-#include "layout/layout_odp.h"
 #include "layout/refuse.h"
 #include "lib/mkey_pool.h"
 #include "lib/rsc.h"
 #include "lib/umr.h"
-#include "odp/odp_internal.h"
+#include "odp/odp_fault.h"
 
-/* A fault also maps what the operation will touch later, up to this many bytes in all. */
-#define FAULT_AROUND	SZ_4M
 /* Pause before another attempt to allocate memory for a reported fault. */
 #define MEMORY_PAUSE_MS	10
-/*
- * How often in a row a fault is answered although nothing could be mapped for it, before the work
- * request fails: MAX_REFUSED if the memory, to which the device perhaps wants to write, cannot be
- * mapped for writing; MAX_UNPAGED if no key of a WQE leads to paged memory.
- */
-#define MAX_REFUSED	8
-#define MAX_UNPAGED	1
-/* A fault that is reported again later than this is a new fault. */
-#define REPEAT_MS	5000
 /* Number of queues that can have a fault reported at a time; mlx5_core adds spare entries. */
 #define NUM_EQE		0x1000
-
-/**
- * struct odp_fault_work - a fault from its event to its answer
- * @work: resolves the fault
- * @odp: paging state of the device
- * @fault: the fault
- * @slot: process whose slot the fault has, or NULL
- * @waiting: in the list of the faults that wait for a slot of a process
- */
-struct odp_fault_work {
-	struct work_struct work;
-	struct mlx5_ib_odp *odp;
-	struct mlx5_ib_fault fault;
-	struct odp_process *slot;
-	struct list_head waiting;
-};
-
-/**
- * struct odp_fault_state - a fault that is being resolved
- * @odp: paging state of the device
- * @fault: the fault
- * @write: the device is about to write
- * @repeated: how often the same fault has been answered although there was nothing to map
- * @mapped: a page has been mapped, or mapped for writing, that was not before
- * @refused: all was mapped for reading, and could not be mapped for writing
- * @slot: process whose slot the fault has, or NULL
- * @full: a process whose memory the fault needs, but which has no slot for it, with a reference; or
- *	NULL
- */
-struct odp_fault_state {
-	struct mlx5_ib_odp *odp;
-	const struct mlx5_ib_fault *fault;
-	bool write;
-	unsigned int repeated;
-	bool mapped;
-	bool refused;
-	struct odp_process **slot;
-	struct odp_process *full;
-};
-
-static void odp_fault_queue(struct odp_fault_work *job)
-{
-	atomic_inc(&job->odp->num_faults);
-	queue_work(job->odp->fault_wq, &job->work);
-}
-
-/* Give up the slot, if there is one. Faults that wait go on. */
-static void odp_fault_leave(struct odp_process **slot)
-{
-	struct odp_process *process = *slot;
-	struct odp_fault_work *next;
-	struct list_head *entry;
-
-	*slot = NULL;
-	if (!process)
-		return;
-	mlx5_ib_odp_process_leave(process);
-	while ((entry = mlx5_ib_odp_process_next(process))) {
-		next = list_entry(entry, struct odp_fault_work, waiting);
-		next->slot = process;
-		odp_fault_queue(next);
-	}
-	mlx5_ib_odp_process_put(process);
-}
-
-/*
- * Take a slot of a process for the fault, unless the fault has one, or the region is over a dma-buf
- * and so has no process. The fault keeps the slot until it is answered or needs a slot of another
- * process. Returns false if the process has no slot for the fault.
- */
-static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *process)
-{
-	if (!process || *state->slot == process)
-		return true;
-	odp_fault_leave(state->slot);
-	if (!mlx5_ib_odp_process_enter(process))
-		return false;
-	*state->slot = process;
-	return true;
-}
-
-static struct odp_fault_id odp_fault_identify(const struct mlx5_ib_fault *fault)
-{
-	return (struct odp_fault_id){
-		.where = fault->is_rdma ? fault->va : fault->wqe_index,
-		.wq_num = fault->is_rdma ? 0 : fault->wq_num,
-		.rkey = fault->rkey,
-		.committed = fault->committed,
-		.type = fault->type,
-	};
-}
-
-static struct odp_repeated *odp_repeated_find(struct mlx5_ib_odp *odp,
-					      const struct odp_fault_id *id)
-{
-	lockdep_assert_held(&odp->repeated_lock);
-	return &odp->repeated[jhash(id, sizeof(*id), 0) % MLX5_IB_ODP_NUM_REPEATED];
-}
-
-static bool odp_repeated_is_of(const struct odp_repeated *repeated, const struct odp_fault_id *id)
-{
-	return !memcmp(&repeated->id, id, sizeof(*id)) &&
-	       ktime_ms_delta(ktime_get(), repeated->last) <= REPEAT_MS;
-}
-
-/*
- * How often the same fault has just been answered although there was nothing to map. The event of
- * a fault that is reported again is taken after that answer. An event that was taken before is that
- * of another queue.
- */
-static unsigned int odp_repeated_count(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
-{
-	const struct odp_fault_id id = odp_fault_identify(fault);
-	struct odp_repeated *repeated;
-
-	guard(spinlock)(&odp->repeated_lock);
-	repeated = odp_repeated_find(odp, &id);
-	if (!odp_repeated_is_of(repeated, &id) || ktime_before(fault->taken, repeated->last))
-		return 0;
-	return repeated->times;
-}
-
-static void odp_repeated_set(const struct odp_fault_state *state, unsigned int times)
-{
-	const struct odp_fault_id id = odp_fault_identify(state->fault);
-	struct odp_repeated *repeated;
-	bool is_same;
-
-	guard(spinlock)(&state->odp->repeated_lock);
-	repeated = odp_repeated_find(state->odp, &id);
-	is_same = odp_repeated_is_of(repeated, &id);
-	if (!times && is_same)
-		repeated->times = 0;
-	/* The fault of another queue is not counted. */
-	if (!times || (is_same && ktime_before(state->fault->taken, repeated->last)))
-		return;
-	*repeated = (struct odp_repeated){ .id = id, .times = times, .last = ktime_get() };
-}
-
-/*
- * All that a fault needs was mapped already. That is so if another queue has faulted on the same
- * pages, and then the queue just goes on. But if the fault is reported again, the device may want
- * to write, whatever the event says.
- */
-static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *want, u64 need,
-				      struct odp_fault_state *state)
-{
-	int ret;
-
-	if (!state->repeated || state->write || !ib_access_writable(READ_ONCE(mr->mr.access)))
-		return;
-	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, need, HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE);
-	if (!ret)
-		atomic64_add(odp_range_pages(want->addr, need), &mr->stat.faults);
-	state->mapped |= !ret;
-	state->refused |= ret < 0;
-}
-
-/*
- * Map the bytes of a region that the device needs, without which the queue cannot go on, and as
- * much of the rest as can be mapped: the operation will touch that next.
- */
-static int odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, void *arg)
-{
-	struct odp_fault_state *state = arg;
-	unsigned long req = HMM_PFN_REQ_FAULT | (state->write ? HMM_PFN_REQ_WRITE : 0);
-	u64 need = want->need ?: 1, len;
-	int ret;
-
-	if (!odp_fault_enter(state, mr->process)) {
-		/* What the device does not need yet is left out. */
-		if (want->need) {
-			refcount_inc(&mr->process->refs);
-			state->full = mr->process;
-		}
-		return -EBUSY;
-	}
-	len = clamp(want->len, need, max_t(u64, need, FAULT_AROUND));
-	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
-	if (ret < 0 && need < len) {
-		len = need;
-		ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
-	}
-	if (ret < 0)
-		return ret;
-	if (ret) {
-		odp_fault_map_for_writing(mr, want, need, state);
-	} else {
-		atomic64_add(odp_range_pages(want->addr, len), &mr->stat.faults);
-		state->mapped = true;
-	}
-	return 0;
-}
-
-/* Returns 0 if the queue of a fault may go on, or -EFAULT if the driver cannot do more for it. */
-static int odp_fault_check_progress(const struct odp_fault_state *state, bool is_paged)
-{
-	unsigned int max = is_paged ? MAX_REFUSED : MAX_UNPAGED;
-	bool ends = !state->mapped && (state->refused || !is_paged) && state->repeated >= max;
-
-	odp_repeated_set(state, ends || state->mapped ? 0 : state->repeated + 1);
-	return ends ? -EFAULT : 0;
-}
-
-/* Resolve a fault that an incoming RDMA operation met at the remote key it names. */
-static int odp_fault_resolve_rdma(struct odp_fault_state *state)
-{
-	const struct mlx5_ib_fault *fault = state->fault;
-	u64 left = fault->op_len > fault->committed ? fault->op_len - fault->committed : 0;
-	const struct odp_want want = {
-		.key = fault->rkey,
-		.pdn = MLX5_IB_ODP_ANY_PD,
-		.addr = fault->va + fault->committed,
-		.need = fault->packet_len ?: 1,
-		.len = max_t(u64, left, fault->packet_len ?: 1),
-	};
-	int ret = mlx5_ib_odp_for_each_region(state->odp, &want, odp_fault_page_in, state);
-
-	if (ret < 0)
-		return ret;
-	return ret ? odp_fault_check_progress(state, true) : -ENOENT;
-}
-
-/*
- * Map what the data segments of a WQE name, the first @need bytes at least. Segments of regions
- * that are not paged are skipped: their memory is always mapped. If no segment is of a paged
- * region, the queue may go on: the device looks at the keys again, which may have changed
- * meanwhile. But if the same fault is reported once more, the driver cannot resolve it.
- */
-static int odp_fault_page_in_sges(struct odp_fault_state *state, struct ib_pd *pd,
-				  const struct mlx5_ib_odp_sges *sges, u64 need)
-{
-	bool is_paged = false;
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < sges->num; i++) {
-		const struct ib_sge *sge = &sges->sge[i];
-		const struct odp_want want = {
-			.key = sge->lkey,
-			.pdn = to_mpd(pd)->pdn,
-			.addr = sge->addr,
-			.need = min_t(u64, need, sge->length),
-			.len = sge->length,
-		};
-
-		need -= want.need;
-		if (!sge->lkey)
-			continue;
-		ret = mlx5_ib_odp_for_each_region(state->odp, &want, odp_fault_page_in, state);
-		if (ret < 0 && want.need)
-			return ret;
-		is_paged |= ret != 0;
-	}
-	return odp_fault_check_progress(state, is_paged);
-}
-
-static int odp_fault_resolve_wqe(struct odp_fault_state *state, struct mlx5_ib_rsc *queue)
-{
-	const struct mlx5_ib_fault *fault = state->fault;
-	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
-	void *wqe __free(kfree) = kmalloc(MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
-	struct ib_pd *pd;
-
-	if (!sges || !wqe)
-		return -ENOMEM;
-	pd = queue->ops->read_wqe(queue, fault->type & MLX5_PAGE_FAULT_RESUME_REQUESTOR,
-				  fault->wqe_index, wqe, sges);
-	if (IS_ERR(pd))
-		return PTR_ERR(pd);
-	mlx5_ib_odp_window(sges, fault->committed, max_t(u64, fault->packet_len, FAULT_AROUND));
-	return odp_fault_page_in_sges(state, pd, sges, fault->packet_len ?: 1);
-}
 
 /*
  * Let the faulting queue go on. The queue stays stopped until firmware accepts the command, so a
@@ -361,31 +75,6 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 		ibdev_err_ratelimited(&odp->dev->ib_dev,
 				      "cannot resume queue 0x%x after page fault 0x%x (%d): the queue stays stopped until it is destroyed\n",
 				      fault->wq_num, fault->token, err);
-}
-
-/*
- * Map what a fault is about. Returns 0 or a negative errno, and in @queue the queue of a fault at a
- * WQE, with a reference.
- */
-static int odp_fault_resolve(struct odp_fault_state *state, struct mlx5_ib_rsc **queue)
-{
-	const struct mlx5_ib_fault *fault = state->fault;
-
-	if (fault->is_unknown)
-		return -EOPNOTSUPP;
-	state->repeated = odp_repeated_count(state->odp, fault);
-	state->write = fault->is_rdma ? fault->type & MLX5_PAGE_FAULT_RESUME_WRITE :
-					fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE;
-	if (fault->is_rdma)
-		return odp_fault_resolve_rdma(state);
-	*queue = mlx5_ib_rsc_get(state->odp->dev, fault->type == MLX5_WQE_PF_TYPE_RMP ?
-				 MLX5_RES_SRQ : MLX5_RES_QP, fault->wq_num);
-	/*
-	 * The table does not have a queue that a process has created by commands of its own, or
-	 * that is being destroyed, which firmware may still refuse. Resume such a queue with an
-	 * error: otherwise it would stay stopped until it is destroyed.
-	 */
-	return *queue ? odp_fault_resolve_wqe(state, *queue) : -ENOENT;
 }
 
 static void odp_fault_answer(const struct odp_fault_state *state, int err)
@@ -420,8 +109,12 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 {
 	struct odp_fault_state state = { .odp = odp, .fault = fault, .slot = slot };
 	struct mlx5_ib_rsc *queue = NULL;
-	int err = odp_fault_resolve(&state, &queue);
+	int err = -EOPNOTSUPP;
 
+	if (!fault->is_unknown) {
+		state.repeated = mlx5_ib_odp_fault_repeated(odp, fault);
+		err = mlx5_ib_odp_resolve_transport(&state, &queue);
+	}
 	if (!state.full)
 		odp_fault_answer(&state, err);
 	/* The queue is not destroyed before the fault has been answered. */
@@ -435,7 +128,7 @@ static void odp_fault_wait(struct odp_fault_work *job, struct odp_process *proce
 {
 	if (!mlx5_ib_odp_process_wait(process, &job->waiting)) {
 		job->slot = process;
-		odp_fault_queue(job);
+		mlx5_ib_odp_fault_queue(job);
 	}
 	mlx5_ib_odp_process_put(process);
 }
@@ -449,7 +142,7 @@ static void odp_fault_do_work(struct work_struct *work)
 	if (full) {
 		odp_fault_wait(job, full);
 	} else {
-		odp_fault_leave(&job->slot);
+		mlx5_ib_odp_fault_leave(&job->slot);
 		kfree(job);
 		atomic_inc(&odp->num_resolved);
 	}
@@ -463,7 +156,7 @@ static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *job)
 	job->fault.taken = ktime_get();
 	job->slot = NULL;
 	INIT_WORK(&job->work, odp_fault_do_work);
-	odp_fault_queue(job);
+	mlx5_ib_odp_fault_queue(job);
 }
 
 /*

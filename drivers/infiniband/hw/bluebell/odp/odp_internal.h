@@ -17,7 +17,7 @@
  *
  * Three calls go up through a pointer: odp_mr.c pages in by the ops of the region's
  * kind, odp_leaf.c reports to the owner of a leaf that its last page was unmapped, and odp_walk.c
- * reports to odp_fault.c each region that it has found.
+ * reports to odp_fault_map.c each region that it has found.
  */
 
 #ifndef BLUEBELL_ODP_INTERNAL_H

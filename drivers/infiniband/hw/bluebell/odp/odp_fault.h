@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the files that resolve page faults share: odp_fault.c, odp_fault_transport.c and
+ * odp_fault_map.c, see odp_internal.h.
+ */
+
+#ifndef BLUEBELL_ODP_FAULT_H
+#define BLUEBELL_ODP_FAULT_H
+
+#include <linux/sizes.h>
+
+#include "layout/layout_odp.h"
+#include "odp/odp_internal.h"
+
+struct mlx5_ib_rsc;
+
+/* A fault also maps what the operation will touch later, up to this many bytes in all. */
+#define MLX5_IB_ODP_FAULT_AROUND	SZ_4M
+
+/**
+ * struct odp_fault_work - a fault from its event to its answer
+ * @work: resolves the fault
+ * @odp: paging state of the device
+ * @fault: the fault
+ * @slot: process whose slot the fault has, or NULL
+ * @waiting: in the list of the faults that wait for a slot of a process
+ */
+struct odp_fault_work {
+	struct work_struct work;
+	struct mlx5_ib_odp *odp;
+	struct mlx5_ib_fault fault;
+	struct odp_process *slot;
+	struct list_head waiting;
+};
+
+/**
+ * struct odp_fault_state - a fault that is being resolved
+ * @odp: paging state of the device
+ * @fault: the fault
+ * @write: the device is about to write
+ * @repeated: how often the same fault has been answered although there was nothing to map
+ * @mapped: a page has been mapped, or mapped for writing, that was not before
+ * @refused: all was mapped for reading, and could not be mapped for writing
+ * @slot: process whose slot the fault has, or NULL
+ * @full: a process whose memory the fault needs, but which has no slot for it, with a reference; or
+ *	NULL
+ */
+struct odp_fault_state {
+	struct mlx5_ib_odp *odp;
+	const struct mlx5_ib_fault *fault;
+	bool write;
+	unsigned int repeated;
+	bool mapped;
+	bool refused;
+	struct odp_process **slot;
+	struct odp_process *full;
+};
+
+/* odp_fault_map.c */
+void mlx5_ib_odp_fault_queue(struct odp_fault_work *job);
+void mlx5_ib_odp_fault_leave(struct odp_process **slot);
+unsigned int mlx5_ib_odp_fault_repeated(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault);
+int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, void *arg);
+int mlx5_ib_odp_fault_check(const struct odp_fault_state *state, bool is_paged);
+
+/* odp_fault_transport.c */
+int mlx5_ib_odp_resolve_transport(struct odp_fault_state *state, struct mlx5_ib_rsc **queue);
+
+#endif /* BLUEBELL_ODP_FAULT_H */
