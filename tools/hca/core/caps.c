@@ -41,6 +41,7 @@ static const struct {
 	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.xrc_odp_caps.write" },
 	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.xrc_odp_caps.read" },
 	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.xrc_odp_caps.atomic" },
+	{ 0x02, "odp_cap", "mem_page_fault" },
 	{ 0x03, "atomic_caps", "atomic_req_8B_endianness_mode" },
 	{ 0x04, "roce_cap", "sw_r_roce_src_udp_port" },
 	{ 0x20, "cmd_hca_cap_2", "sw_vhca_id_valid" },

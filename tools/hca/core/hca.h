@@ -110,6 +110,7 @@ struct hca {
 	struct pages *pages;		/* pages that the driver gave */
 	uint64_t xlt_bytes;		/* of the translation tables of all memory keys and umems */
 	struct memics *memics;		/* device memory */
+	struct mkey_absent *absent;	/* pages that the latest access did not find */
 	struct cqs *cqs;
 	struct qps *qps;
 	struct mcasts *mcasts;		/* multicast groups */

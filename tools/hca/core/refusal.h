@@ -171,6 +171,8 @@
 	/* page faults */				\
 	R(0x0c01, FAULT_UNKNOWN)			\
 	R(0x0c02, FAULT_MISMATCH)			\
+	R(0x0c03, FAULT_SCHEME)				\
+	R(0x0c04, FAULT_NOT_LAST)			\
 	/* user contexts */				\
 	R(0x0d01, UCTX_NOT_OFFERED)			\
 	R(0x0d02, UCTX_CAPS)				\

@@ -365,4 +365,19 @@ static void mkey_reset(struct hca *hca)
 	obj_for_each(hca, OBJ_MKEY, mkey_drop, NULL);
 }
 
-const struct hca_module mkey_module = { .name = "mkey", .reset = mkey_reset };
+static int mkey_init(struct hca *hca)
+{
+	hca->absent = calloc(1, sizeof(*hca->absent));
+	return hca->absent ? 0 : -ENOMEM;
+}
+
+static void mkey_exit(struct hca *hca)
+{
+	mkey_reset(hca);
+	free(hca->absent);
+	hca->absent = NULL;
+}
+
+const struct hca_module mkey_module = {
+	.name = "mkey", .init = mkey_init, .reset = mkey_reset, .exit = mkey_exit,
+};

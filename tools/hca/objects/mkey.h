@@ -90,6 +90,20 @@ enum mk_result {
 	MK_NOT_PRESENT,		/* allowed, but software has to bring the page in first (fault.h) */
 };
 
+/*
+ * Pages that the latest access which was answered by MK_NOT_PRESENT did not find: those of the
+ * lowest key, that is the key whose own entries lead to the pages, or the null key.
+ */
+#define MKEY_PREFETCH	0xf000	/* bytes before and after it that are reported, too */
+
+struct mkey_absent {
+	uint32_t key;		/* with its variant */
+	unsigned int log_page;
+	uint64_t va;		/* in @key: first byte of the access that was not found */
+	uint64_t len;		/* bytes of the access from there on, within @key */
+	uint32_t before, after;	/* bytes next to it that are absent: MKEY_PREFETCH at most */
+};
+
 /* Index of a key; the low byte is the variant that the owner chose. */
 static inline uint32_t mkey_index(uint32_t key)
 {

@@ -73,15 +73,51 @@ static enum mk_result xfer_phys(struct xfer *x, uint64_t pa, uint64_t len)
 	return ret ? MK_FAULT : MK_OK;
 }
 
-/* The page is not present: a page fault if paging is on, else an error. */
-static enum mk_result xfer_absent(const struct xfer *x)
-{
-	return hca_cap_gen(x->hca, pg) ? MK_NOT_PRESENT : MK_FAULT;
-}
-
 static uint64_t xfer_mtt_need(const struct xfer *x)
 {
 	return x->dir == XFER_READ ? MTT_READ : x->dir == XFER_WRITE ? MTT_WRITE : MTT_ACCESS;
+}
+
+/* Number of pages of a key. Its table may have more entries, up to the end of a block. */
+static uint64_t xfer_pages(const struct mkey *mk)
+{
+	uint64_t size = 1ull << mk->log_page;
+	uint64_t pages = ((mk->start & (size - 1)) + mk->len + size - 1) >> mk->log_page;
+
+	return mk->length64 || pages > mk->nent ? mk->nent : pages;
+}
+
+/*
+ * Number of bytes in a row that are not present, MKEY_PREFETCH at most: @room bytes of a page, and
+ * then the pages from @page on by @step, which is 1 or -1.
+ */
+static uint32_t xfer_absent_bytes(const struct xfer *x, const struct mkey *mk, uint64_t room,
+				  uint64_t page, int step)
+{
+	for (; room < MKEY_PREFETCH && page < xfer_pages(mk); page += step) {
+		if (!(xfer_mtt_need(x) & ~mk->mtt[page]))
+			break;
+		room += 1ull << mk->log_page;
+	}
+	return room < MKEY_PREFETCH ? room : MKEY_PREFETCH;
+}
+
+/* The page of byte @pos is not present: a page fault if paging is on, else an error. */
+static enum mk_result xfer_absent(const struct xfer *x, const struct mkey *mk, uint64_t pos,
+				  uint64_t len)
+{
+	uint64_t mask = (1ull << mk->log_page) - 1, last = pos + len - 1;
+
+	if (!hca_cap_gen(x->hca, pg))
+		return MK_FAULT;
+	*x->hca->absent = (struct mkey_absent){
+		.key = mk->obj.num << 8 | mk->variant, .log_page = mk->log_page, .len = len,
+		.va = mk->start + pos - (mk->start & mask),
+		.before = xfer_absent_bytes(x, mk, pos & mask, (pos >> mk->log_page) - 1, -1),
+		.after = xfer_absent_bytes(x, mk, mask - (last & mask),
+					   (last >> mk->log_page) + 1, 1),
+	};
+	return MK_NOT_PRESENT;
 }
 
 static enum mk_result xfer_mtt(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len)
@@ -101,7 +137,7 @@ static enum mk_result xfer_mtt(struct xfer *x, const struct mkey *mk, uint64_t v
 		if (i >= mk->nent)
 			return MK_OUT_OF_RANGE;
 		if (xfer_mtt_need(x) & ~mk->mtt[i])
-			return xfer_absent(x);
+			return xfer_absent(x, mk, pos, len);
 		/* Copy pages that are contiguous in DMA memory at once. */
 		while (run < len && i + 1 < mk->nent && mk->mtt[i + 1] == mk->mtt[i] + page) {
 			run += page;
@@ -275,9 +311,14 @@ static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64
 	enum mk_result res;
 	struct mkey *mk;
 
-	if (key == MKEY_NULL && hca_cap_gen(x->hca, null_mkey))
-		return x->dir != XFER_CHECK && len && hca_cap_gen(x->hca, pg) ? MK_NOT_PRESENT :
-										xfer_null(x, len);
+	if (key == MKEY_NULL && hca_cap_gen(x->hca, null_mkey)) {
+		if (x->dir == XFER_CHECK || !len || !hca_cap_gen(x->hca, pg))
+			return xfer_null(x, len);
+		*x->hca->absent = (struct mkey_absent){
+			.key = key, .log_page = 12, .va = va, .len = len,
+		};
+		return MK_NOT_PRESENT;
+	}
 	/* The driver gives this key to processes as their null region. Peers cannot use the key. */
 	if (key == MKEY_DUMP_FILL && hca_cap_gen(x->hca, dump_fill_mkey))
 		return access & ~(MK_LOCAL_READ | MK_LOCAL_WRITE) ? MK_BAD_ACCESS :

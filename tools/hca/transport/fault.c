@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Page faults: which work may have them, the event that tells software, and PAGE_FAULT_RESUME. The
- * requester and the responder stop and resume the work.
+ * requester and the responder stop and resume the work. A driver chooses one of two schemes before
+ * INIT_HCA (odp_cap.mem_page_fault); fault_event.c has the events of both.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,15 +13,15 @@
 #include "cmd.h"
 #include "eq.h"
 #include "fault.h"
+#include "fault_event.h"
 #include "hca.h"
 #include "ifc.h"
 #include "inject.h"
+#include "mkey.h"
 #include "profile.h"
 #include "qp.h"
 #include "req.h"
 
-#define SUBTYPE_WQE	0	/* MLX5_PFAULT_SUBTYPE_* */
-#define SUBTYPE_RDMA	1
 #define TOKEN_MASK	0xffffffu
 #define TYPE_WRITE	2	/* MLX5_PAGE_FAULT_RESUME_WRITE */
 #define MAX_CANCELLED	1024	/* cancelled faults that are kept for software to answer */
@@ -105,27 +106,32 @@ static uint32_t fault_new_token(struct hca *hca)
 
 /* ---- raising --------------------------------------------------------------------------------- */
 
-static bool fault_supported(struct hca *hca, const struct qp *qp, enum fault_op op)
+/* What the services can page: struct mlx5_ifc_odp_scheme_cap_bits of the scheme in use. */
+static const uint8_t *fault_scheme_cap(struct hca *hca)
 {
 	const uint8_t *cap = hca->cap[CAP_ODP];
+
+	return fault_by_memory(hca) ? IFC_ADDR(odp_cap, cap, memory_page_fault_scheme_cap) :
+				      IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap);
+}
+
+static bool fault_supported(struct hca *hca, const struct qp *qp, enum fault_op op)
+{
+	const uint8_t *cap = fault_scheme_cap(hca);
 	uint32_t bits = 0;
 
 	switch (qp->type) {
 	case QPT_RC:
-		bits = get_be32(IFC_ADDR(odp_cap, cap,
-					 transport_page_fault_scheme_cap.rc_odp_caps));
+		bits = get_be32(IFC_ADDR(odp_scheme_cap, cap, rc_odp_caps));
 		break;
 	case QPT_UC:
-		bits = get_be32(IFC_ADDR(odp_cap, cap,
-					 transport_page_fault_scheme_cap.uc_odp_caps));
+		bits = get_be32(IFC_ADDR(odp_scheme_cap, cap, uc_odp_caps));
 		break;
 	case QPT_UD:
-		bits = get_be32(IFC_ADDR(odp_cap, cap,
-					 transport_page_fault_scheme_cap.ud_odp_caps));
+		bits = get_be32(IFC_ADDR(odp_scheme_cap, cap, ud_odp_caps));
 		break;
 	case QPT_XRC:
-		bits = get_be32(IFC_ADDR(odp_cap, cap,
-					 transport_page_fault_scheme_cap.xrc_odp_caps));
+		bits = get_be32(IFC_ADDR(odp_scheme_cap, cap, xrc_odp_caps));
 		break;
 	default:
 		break;
@@ -133,44 +139,20 @@ static bool fault_supported(struct hca *hca, const struct qp *qp, enum fault_op 
 	return hca_cap_gen(hca, pg) && bits & 0x80000000u >> op;
 }
 
-static bool fault_is_remote(enum fault_type type)
-{
-	return type & 4;
-}
-
-/* struct mlx5_eqe_page_fault of linux/mlx5/device.h */
-static void fault_fill_event(uint8_t data[28], const struct page_fault *f, uint32_t token)
-{
-	memset(data, 0, 28);
-	put_be32(data, f->done);
-	put_be16(data + 10, f->packet_len);
-	if (fault_is_remote(f->type)) {
-		put_be32(data + 4, f->rkey);
-		put_be32(data + 12, f->op_len);
-		put_be64(data + 16, f->va);
-		put_be32(data + 24, (uint32_t)f->type << 24 | token);
-	} else {
-		put_be16(data + 6, f->wqe_index);
-		put_be32(data + 12, token);
-		put_be32(data + 24, (uint32_t)f->type << 24 | f->wq);
-	}
-}
-
 /* Post the event, falsified if a test injected that. Software's answer has to repeat the type. */
 static void fault_post(struct hca *hca, struct fault *rec, const struct page_fault *f)
 {
-	const struct inject_fault *inj = inject_fault(hca->inject, f->type == FAULT_REMOTE_WRITE);
-	uint8_t subtype = fault_is_remote(f->type) ? SUBTYPE_RDMA : SUBTYPE_WQE;
+	bool remote_write = f->type == FAULT_REMOTE_WRITE && !fault_by_memory(hca);
+	const struct inject_fault *inj = inject_fault(hca->inject, remote_write);
 	struct page_fault said = *f;
-	uint8_t data[28];
 
 	if (inj && inj->not_write)
 		said.type &= ~TYPE_WRITE;
-	else if (inj)
-		subtype = inj->subtype;
 	rec->type = said.type;
-	fault_fill_event(data, &said, rec->token);
-	eq_post_async(hca, EV_PAGE_FAULT, subtype, data);
+	if (fault_by_memory(hca))
+		fault_post_memory(hca, hca->absent, fault_memory_token(rec->token), inj);
+	else
+		fault_post_transport(hca, &said, rec->token, inj);
 }
 
 /**
@@ -193,7 +175,7 @@ uint32_t fault_raise(struct hca *hca, struct qp *qp, const struct page_fault *f)
 	if (!rec)
 		return 0;
 	rec->token = fault_new_token(hca);
-	rec->wq = fault_is_remote(f->type) ? rec->token : f->wq;
+	rec->wq = fault_type_is_remote(f->type) ? rec->token : f->wq;
 	rec->qp = qp;
 	rec->resume = f->resume;
 	TAILQ_INSERT_TAIL(&fs->list, rec, link);
@@ -255,13 +237,55 @@ void fault_forget_qp(struct hca *hca, const struct qp *qp)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static uint8_t page_fault_resume(struct hca *hca, struct cmd *cmd)
+/* Let the queue of a fault go on, unless it no longer waits. */
+static void fault_answer(struct hca *hca, const struct fault *f, bool error)
 {
-	const uint8_t *info = IFC_ADDR(page_fault_resume_in, cmd->in, page_fault_info);
-	bool error = IFC_GET(trans_page_fault_info, info, error);
-	uint32_t token = IFC_GET(trans_page_fault_info, info, fault_token);
+	hca_trace(hca, "resume", "\"qpn\":%u,\"token\":%u,\"error\":%s", f->qp->obj.num, f->token,
+		  error ? "true" : "false");
+	if (error)
+		hca->count.page_faults_failed++;
+	if (!f->cancelled)
+		f->resume(hca, f->qp, !error);
+}
+
+static uint8_t fault_end(struct hca *hca, struct fault *f, bool error)
+{
+	struct fault was = *f;
+
+	fault_free(hca->faults, f);
+	fault_answer(hca, &was, error);
+	return ST_OK;
+}
+
+/*
+ * The answer to an event that is not the last of its fault. Software answers the last event, too,
+ * before or after this one.
+ */
+static uint8_t fault_fail_early(struct hca *hca, struct cmd *cmd, uint32_t token, bool error)
+{
 	struct fault *f = fault_find(hca, token), was;
 
+	if (!error)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FAULT_NOT_LAST,
+				"an event of page fault 0x%x that is not its last is answered "
+				"without an error", token);
+	if (!f)
+		return ST_OK;
+	was = *f;
+	fault_cancel(hca, token);
+	fault_answer(hca, &was, true);
+	return ST_OK;
+}
+
+/* Answer by the transport scheme: the queue and the type are repeated. */
+static uint8_t fault_resume_transport(struct hca *hca, struct cmd *cmd, const uint8_t *info)
+{
+	uint32_t token = IFC_GET(trans_page_fault_info, info, fault_token);
+	struct fault *f = fault_find(hca, token);
+
+	if (IFC_GET(trans_page_fault_info, info, reserved_at_20))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FAULT_SCHEME,
+				"the token has more than 24 bits, as those of the memory scheme");
 	if (!f)
 		return cmd_fail(cmd, ST_BAD_RES, WHY_FAULT_UNKNOWN,
 				"there is no page fault with token 0x%x", token);
@@ -270,16 +294,36 @@ static uint8_t page_fault_resume(struct hca *hca, struct cmd *cmd)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FAULT_MISMATCH,
 				"page fault 0x%x has type %u and queue 0x%x", token, f->type,
 				f->wq);
-	was = *f;
-	fault_free(hca->faults, f);
-	hca_trace(hca, "resume", "\"qpn\":%u,\"token\":%u,\"error\":%s", was.qp->obj.num, token,
-		  error ? "true" : "false");
-	if (error)
-		hca->count.page_faults_failed++;
-	if (was.cancelled)
-		return ST_OK;
-	was.resume(hca, was.qp, !error);
-	return ST_OK;
+	return fault_end(hca, f, IFC_GET(trans_page_fault_info, info, error));
+}
+
+/* Answer by the memory scheme: the token alone. A fault ends with the answer to its last event. */
+static uint8_t fault_resume_memory(struct hca *hca, struct cmd *cmd, const uint8_t *info)
+{
+	uint64_t token = (uint64_t)IFC_GET(mem_page_fault_info, info, fault_token_47_32) << 32 |
+			 IFC_GET(mem_page_fault_info, info, fault_token_31_0);
+	struct fault *f = fault_find(hca, token & TOKEN_MASK);
+
+	if (IFC_GET(mem_page_fault_info, info, reserved_at_1))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FAULT_SCHEME,
+				"a type and a queue are named, as in the transport scheme");
+	if (token == fault_memory_token_early(token & TOKEN_MASK) &&
+	    (token & TOKEN_MASK) <= hca->faults->last)
+		return fault_fail_early(hca, cmd, token & TOKEN_MASK,
+					IFC_GET(mem_page_fault_info, info, error));
+	if (!f || token != fault_memory_token(f->token))
+		return cmd_fail(cmd, ST_BAD_RES, WHY_FAULT_UNKNOWN,
+				"there is no page fault with token 0x%llx",
+				(unsigned long long)token);
+	return fault_end(hca, f, IFC_GET(mem_page_fault_info, info, error));
+}
+
+static uint8_t page_fault_resume(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *info = IFC_ADDR(page_fault_resume_in, cmd->in, page_fault_info);
+
+	return fault_by_memory(hca) ? fault_resume_memory(hca, cmd, info) :
+				      fault_resume_transport(hca, cmd, info);
 }
 
 const struct cmd_desc fault_cmds[] = {

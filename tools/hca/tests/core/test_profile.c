@@ -234,6 +234,7 @@ static void shipped_profiles_are_accepted(void **state)
 {
 	static const char *const names[] = {
 		"default", "small", "few-uars", "old-firmware", "no-atomics", "no-odp",
+		"memory-faults",
 		"fixed-keys",
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
 		"no-ksm", "old-entities", "mapped-memory", "busy-uars", "opensm", "slow-retries",

@@ -69,12 +69,37 @@ static uint32_t type_of(unsigned int i)
 	return event[i].data[24];
 }
 
+static uint8_t resume_memory(unsigned int h, uint64_t token, bool error)
+{
+	uint8_t in[IFC_SZ(page_fault_resume_in)] = {}, out[IFC_SZ(page_fault_resume_out)] = {};
+	uint8_t *info = IFC_ADDR(page_fault_resume_in, in, page_fault_info);
+	struct cmd cmd = { .in = in, .in_len = sizeof(in), .out = out, .out_len = sizeof(out) };
+
+	IFC_SET(mem_page_fault_info, info, error, error);
+	IFC_SET(mem_page_fault_info, info, fault_token_47_32, token >> 32);
+	IFC_SET(mem_page_fault_info, info, fault_token_31_0, token);
+	return fault_cmds[0].handler(rig.hca[h], &cmd);
+}
+
+static uint64_t memory_token(unsigned int i)
+{
+	return (uint64_t)get_be16(event[i].data + 6) << 32 | get_be32(event[i].data + 8);
+}
+
+/* Whether software has to answer an event. */
+static bool is_last(unsigned int i)
+{
+	return event[i].subtype != 2 || event[i].data[0] & 0x80;
+}
+
 /* Answer as the stock driver does: for remote keys the token is also the number of the queue. */
 static uint8_t resume(unsigned int i, bool error)
 {
 	uint32_t last = get_be32(event[i].data + 24) & 0xffffff;
 	uint32_t token = event[i].subtype ? last : get_be32(event[i].data + 12);
 
+	if (event[i].subtype == 2)
+		return resume_memory(event[i].h, memory_token(i), error);
 	return resume_with(event[i].h, type_of(i), last, token, error);
 }
 
@@ -168,6 +193,24 @@ static int rc_up(void **state)
 {
 	(void)state;
 	return pair_up(QPT_RC);
+}
+
+/* As a driver that has chosen the memory scheme. */
+static int memory_up(void **state)
+{
+	unsigned int h;
+
+	(void)state;
+	pair_up(QPT_RC);
+	for (h = 0; h < 2; h++) {
+		uint8_t *cap = rig.hca[h]->cap[CAP_ODP];
+
+		IFC_SET(odp_cap, cap, mem_page_fault, 1);
+		IFC_SET(odp_cap, cap, memory_page_fault_scheme_cap.page_prefetch, 1);
+		put_be32(IFC_ADDR(odp_cap, cap, memory_page_fault_scheme_cap.rc_odp_caps),
+			 0xfc000000);
+	}
+	return 0;
 }
 
 static int uc_up(void **state)
@@ -817,7 +860,8 @@ static void random_faults_under_all_operations(void **state)
 		for (; seen < nfaults; seen++) {
 			all_present(0);
 			all_present(1);
-			assert_int_equal(resume(seen, false), ST_OK);
+			if (is_last(seen))
+				assert_int_equal(resume(seen, false), ST_OK);
 		}
 		for (i = 0; i < 2; i++)
 			if (nfaults < 900 && !(rand() % 8))
@@ -832,7 +876,159 @@ static void random_faults_under_all_operations(void **state)
 	assert_true(*(uint64_t *)rig_ptr(1, buf[1] + BUF - PAGE) == adds);
 }
 
+/* ---- the memory scheme ----------------------------------------------------------------------- */
+
+static void expect_memory_event(unsigned int i, unsigned int h, uint32_t mkey, uint64_t va,
+				uint32_t before, uint32_t bytes, uint32_t after)
+{
+	assert_int_equal(event[i].h, h);
+	assert_int_equal(event[i].subtype, 2);
+	assert_int_equal(get_be32(event[i].data + 16), mkey);
+	assert_true(get_be64(event[i].data + 20) == va);
+	assert_int_equal(get_be16(event[i].data + 4), before);
+	assert_int_equal(get_be32(event[i].data + 12), bytes);
+	assert_int_equal(get_be16(event[i].data + 2), after);
+}
+
+static void memory_fault_names_the_pages(void **state)
+{
+	(void)state;
+	all_present(0);
+	present(1, 0, MTT_ACCESS);
+	present(1, 6, MTT_ACCESS);
+	post_rdma(WQE_RDMA_WRITE, 3 * PAGE + 8, 64);
+	wait_faults(1);
+	assert_true(is_last(0));
+	expect_memory_event(0, 1, key[1], buf[1] + 3 * PAGE + 8, 2, PAGE, 2);
+	pass(10);
+	assert_int_equal(rig.ncqe, 0);
+	all_present(1);
+	assert_int_equal(resume(0, false), ST_OK);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	assert_int_equal(resume(0, false), ST_BAD_RES);
+}
+
+/* What lies before the key, behind it, and in the padding of its table is not reported. */
+static void memory_fault_stays_in_its_key(void **state)
+{
+	(void)state;
+	all_present(1);
+	IFC_SET64(mkc, mk[0]->mkc, len, 3 * PAGE);
+	mkey_decode(mk[0]);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(PAGE, 100);
+	wait_faults(1);
+	expect_memory_event(0, 0, key[0], buf[0] + PAGE, 1, PAGE, 1);
+	IFC_SET(odp_cap, rig.hca[0]->cap[CAP_ODP], memory_page_fault_scheme_cap.page_prefetch, 0);
+	resume(0, false);
+	wait_faults(2);
+	expect_memory_event(1, 0, key[0], buf[0] + PAGE, 0, PAGE, 0);
+	assert_true(memory_token(0) != memory_token(1));
+}
+
+/* An access to two pages has two events, the last of which is answered. */
+static void memory_fault_is_answered_at_its_last_event(void **state)
+{
+	(void)state;
+	all_present(0);
+	post_rdma(WQE_RDMA_WRITE, 2 * PAGE - 8, 16);
+	wait_faults(2);
+	assert_false(is_last(0));
+	assert_true(is_last(1));
+	expect_memory_event(0, 1, key[1], buf[1] + 2 * PAGE - 8, 1, PAGE, 0);
+	expect_memory_event(1, 1, key[1], buf[1] + 2 * PAGE, 0, PAGE, 13);
+	assert_int_equal(resume(0, false), ST_BAD_PARAM);
+	all_present(1);
+	assert_int_equal(resume(1, false), ST_OK);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ, 0);
+}
+
+/* An error may be reported at any event. The fault is over with the answer to the last. */
+static void memory_fault_fails_at_any_event(void **state)
+{
+	(void)state;
+	all_present(0);
+	post_rdma(WQE_RDMA_WRITE, 2 * PAGE - 8, 16);
+	wait_faults(2);
+	assert_int_equal(resume(0, true), ST_OK);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	assert_int_equal(rig.hca[1]->count.page_faults_failed, 1);
+	assert_int_equal(resume(1, false), ST_OK);
+	assert_int_equal(resume(1, false), ST_BAD_RES);
+	assert_int_equal(resume(0, true), ST_OK);
+	assert_int_equal(rig.hca[1]->count.page_faults_failed, 1);
+}
+
+static void answer_of_the_other_scheme_is_refused(void **state)
+{
+	uint64_t token;
+
+	(void)state;
+	all_present(0);
+	post_rdma(WQE_RDMA_WRITE, 0, 8);
+	wait_faults(1);
+	token = memory_token(0);
+	assert_int_equal(resume_with(1, FAULT_REMOTE_WRITE, token, token, false), ST_BAD_PARAM);
+	/* Neither half of the token is enough. */
+	assert_int_equal(resume_memory(1, token & 0xffffffff, false), ST_BAD_RES);
+	assert_int_equal(resume_memory(1, token + 1, false), ST_BAD_RES);
+	assert_int_equal(resume_memory(0, token, false), ST_BAD_RES);
+	/* The same answer of a driver that chose the other scheme. */
+	IFC_SET(odp_cap, rig.hca[1]->cap[CAP_ODP], mem_page_fault, 0);
+	assert_int_equal(resume_memory(1, token, false), ST_BAD_PARAM);
+	IFC_SET(odp_cap, rig.hca[1]->cap[CAP_ODP], mem_page_fault, 1);
+	assert_int_equal(resume_memory(1, token, true), ST_OK);
+}
+
+/* Through a table of keys: an entry that leads to pages, and one that leads to the null key. */
+static void memory_fault_names_the_lowest_key(void **state)
+{
+	struct mkey *top = rig_umr_key(1, 2, MKM_KSM);
+	uint32_t low = key[1];
+
+	(void)state;
+	all_present(0);
+	memcpy(top->mkc, mk[1]->mkc, MKC_BYTES);
+	IFC_SET(mkc, top->mkc, access_mode_1_0, MKM_KSM);
+	IFC_SET64(mkc, top->mkc, start_addr, 0);
+	IFC_SET64(mkc, top->mkc, len, 2 * BUF);
+	IFC_SET(mkc, top->mkc, log_page_size, 16);
+	mkey_decode(top);
+	top->klm[0].key = MKEY_NULL;
+	top->klm[0].va = 0x123000;
+	top->klm[1].key = low;
+	top->klm[1].va = buf[1];
+	key[1] = top->obj.num << 8 | 0x7a;
+	buf[1] = 0;
+	post_rdma(WQE_RDMA_WRITE, BUF + 8, 64);
+	wait_faults(1);
+	expect_memory_event(0, 1, low, top->klm[1].va + 8, 0, PAGE, 15);
+	resume(0, true);
+	rig_run(1, 1000);
+	rig_connect(a, 0, b, 1);
+	post_rdma(WQE_RDMA_WRITE, 8, 64);
+	wait_faults(2);
+	expect_memory_event(1, 1, MKEY_NULL, 0x123008, 0, PAGE, 0);
+}
+
+static void operation_without_paging_by_memory(void **state)
+{
+	uint8_t *cap = rig.hca[1]->cap[CAP_ODP];
+
+	(void)state;
+	/* What the other scheme offers does not count. */
+	IFC_SET(odp_cap, cap, memory_page_fault_scheme_cap.rc_odp_caps.atomic, 0);
+	all_present(0);
+	post_fetch_add(0, 5);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+}
+
 #define RC(f)	cmocka_unit_test_setup_teardown(f, rc_up, down)
+#define MEM(f)	cmocka_unit_test_setup_teardown(f, memory_up, down)
 #define UC(f)	cmocka_unit_test_setup_teardown(f, uc_up, down)
 #define UD(f)	cmocka_unit_test_setup_teardown(f, ud_up, down)
 
@@ -856,6 +1052,11 @@ int main(void)
 		UC(service_without_paging), RC(operation_without_paging), RC(hca_without_paging),
 		UD(ud_send_waits_for_its_page), UD(ud_receive_does_not_page),
 		RC(null_key_in_a_table_faults), RC(random_faults_under_all_operations),
+		MEM(memory_fault_names_the_pages), MEM(memory_fault_stays_in_its_key),
+		MEM(memory_fault_is_answered_at_its_last_event),
+		MEM(memory_fault_fails_at_any_event), MEM(answer_of_the_other_scheme_is_refused),
+		MEM(memory_fault_names_the_lowest_key), MEM(operation_without_paging_by_memory),
+		MEM(random_faults_under_all_operations),
 	};
 
 	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);
