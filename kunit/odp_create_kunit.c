@@ -49,10 +49,12 @@ static const struct region_case {
 	/* What a run without failures takes. */
 	unsigned int commands;
 	unsigned int requests;
+	bool by_memory;
 } region_cases[] = {
 	{ "a short table", false, 0, MEM_PAGES, 1, 4 },
 	{ "a table too long for a command", false, 0, 5000, 1, 6 },
 	{ "an implicit region", true, 0, 0, 5, 10 },
+	{ "an implicit region by the memory scheme", true, 0, 0, 7, 10, true },
 };
 
 KUNIT_ARRAY_PARAM_DESC(region, region_cases, name);
@@ -135,6 +137,7 @@ static int reg(struct env *env, const struct region_case *c)
 	u32 access = IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE | c->access;
 	struct ib_mr *mr;
 
+	env->mock->dev->odp->by_memory = c->by_memory;
 	if (c->implicit)
 		mr = mlx5_ib_odp_reg(&env->pd.ibpd, 0, U64_MAX, 0, access);
 	else

@@ -464,7 +464,7 @@ static void expect_read_answer(struct kunit *test, struct env *env, ktime_t take
 	static u32 num;
 	struct mlx5_ib_fault fault = {
 		.is_rdma = true, .type = MLX5_PAGE_FAULT_RESUME_RDMA, .wq_num = ++num,
-		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .rkey = env->mr->rkey,
+		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .key = env->mr->rkey,
 		.va = mock_buffer(env->mock, REGION), .taken = taken,
 	};
 
@@ -559,6 +559,158 @@ static void write_to_a_read_only_mapping_fails_in_the_end(struct kunit *test)
 	expect_read_answer(test, env, 0, true);
 	/* The work request has failed, so the next fault is another one. */
 	expect_read_answer(test, env, 0, false);
+	free_env(test, env);
+}
+
+/* ---- the memory scheme ------------------------------------------------------------------ */
+
+#define MEMORY_TOKEN	0xf41780000123ULL
+
+static struct mlx5_ib_fault memory_fault(struct env *env, u32 key, unsigned int page)
+{
+	return (struct mlx5_ib_fault){
+		.is_memory = true, .token = MEMORY_TOKEN, .key = key, .packet_len = PAGE_SIZE,
+		.va = mock_buffer(env->mock, REGION + page), .taken = ktime_get(),
+	};
+}
+
+/* Have the driver resolve a fault. Returns the error bit of its answer, or -1 without an answer. */
+static int resolve_memory_fault(struct kunit *test, struct env *env,
+				const struct mlx5_ib_fault *fault)
+{
+	const __be32 *in = (const __be32 *)env->mock->in;
+	struct odp_process *slot = NULL;
+
+	env->mock->num_commands = 0;
+	env->mock->opcode = 0;
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(env->mock->dev->odp, fault, &slot));
+	if (slot)
+		leave(test, slot);
+	if (env->mock->opcode != MLX5_CMD_OP_PAGE_FAULT_RESUME)
+		return -1;
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]) & ~BIT(31), 0xf417);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[3]), 0x80000123);
+	return be32_to_cpu(in[2]) >> 31;
+}
+
+/* The variant of the key does not count. */
+static void memory_fault_maps_what_is_needed_and_near(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_fault fault = memory_fault(env, env->mr->lkey ^ 1, 3);
+
+	fault.va += 8;
+	fault.packet_len -= 8;
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	fault.before = PAGE_SIZE;
+	fault.after = 2 * PAGE_SIZE;
+	replace_page(test, env, PROT_READ | PROT_WRITE);
+	fault.va = mock_buffer(env->mock, REGION + 5);
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 5);
+	/* More than there is: the region ends. */
+	fault.va = mock_buffer(env->mock, REGION);
+	fault.before = SZ_1M;
+	fault.after = SZ_1M;
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), REGION_PAGES);
+	/* The device may want to write, which the event does not say. */
+	KUNIT_EXPECT_TRUE(test, is_writable(env));
+	free_env(test, env);
+}
+
+/* What the process does not have is left out, unless the device needs it. */
+static void memory_near_a_fault_may_be_missing(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_fault fault = memory_fault(env, env->mr->lkey, 1);
+
+	fault.before = PAGE_SIZE;
+	fault.after = PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, vm_munmap(mock_buffer(env->mock, REGION), PAGE_SIZE), 0);
+	KUNIT_ASSERT_EQ(test, vm_munmap(mock_buffer(env->mock, REGION + 2), PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	fault.va += PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 1);
+	/* An address that is not in the region. */
+	fault = memory_fault(env, env->mr->lkey, REGION_PAGES);
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 1);
+	fault.va = mock_buffer(env->mock, REGION) - 1;
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 1);
+	free_env(test, env);
+}
+
+static void early_event_is_answered_with_an_error_only(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_fault fault = memory_fault(env, env->mr->lkey, 0);
+
+	fault.is_early = true;
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), -1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	KUNIT_ASSERT_EQ(test, vm_munmap(fault.va, PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 1);
+	free_env(test, env);
+}
+
+/* The key may have been that of a leaf, in whose place there is another by now. */
+static void memory_fault_at_an_unknown_key_is_repeated_once(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_fault fault = memory_fault(env, UNKNOWN_KEY, 0);
+
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	fault.taken = ktime_get();
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	free_env(test, env);
+}
+
+static void memory_for_reading_is_mapped_for_reading(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_fault fault = memory_fault(env, env->mr->lkey, 0);
+	unsigned int i;
+
+	replace_page(test, env, PROT_READ);
+	/* The first one maps the page. */
+	for (i = 0; i < 9; i++, fault.taken = ktime_get())
+		KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	KUNIT_EXPECT_FALSE(test, is_writable(env));
+	/* The device wants to write. */
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 1);
+	free_env(test, env);
+}
+
+/* The device faults at the key of addresses without a leaf, and later at that of the leaf. */
+static void memory_fault_finds_its_implicit_region(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	u64 va = mock_buffer(env->mock, REGION);
+	struct mlx5_ib_fault fault;
+	struct odp_key *leaf;
+	struct odp_dir *dir;
+	struct odp_mr *mr;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(env->mr, NULL), 0);
+	env->mock->dev->odp->by_memory = true;
+	env->mr = mlx5_ib_odp_reg(&env->pd[0].ibpd, 0, U64_MAX, 0,
+				  IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	mr = container_of(to_mmr(env->mr), struct odp_mr, mr);
+	fault = memory_fault(env, mr->absent.own.key, 0);
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey, va), 0);
+	dir = container_of(xa_load(&mr->root->children, va >> mr->root->shift), struct odp_dir,
+			   key);
+	leaf = xa_load(&dir->children, (va - dir->key.base) >> dir->shift);
+	KUNIT_ASSERT_NOT_NULL(test, leaf);
+	fault = memory_fault(env, leaf->own.key, 1);
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey, va + PAGE_SIZE), 0);
 	free_env(test, env);
 }
 
@@ -721,7 +873,7 @@ static void fault_without_a_slot_waits(struct kunit *test)
 	};
 	const struct mlx5_ib_fault write = {
 		.is_rdma = true, .type = MLX5_PAGE_FAULT_RESUME_RDMA | MLX5_PAGE_FAULT_RESUME_WRITE,
-		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .rkey = env->mr->rkey,
+		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .key = env->mr->rkey,
 		.va = mock_buffer(env->mock, REGION), .taken = ktime_get(),
 	};
 	struct mlx5_ib_odp *odp = env->mock->dev->odp;
@@ -841,6 +993,12 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(read_fault_that_is_repeated_maps_for_writing),
 	KUNIT_CASE(repeated_read_of_a_read_only_region_succeeds),
 	KUNIT_CASE(write_to_a_read_only_mapping_fails_in_the_end),
+	KUNIT_CASE(memory_fault_maps_what_is_needed_and_near),
+	KUNIT_CASE(memory_near_a_fault_may_be_missing),
+	KUNIT_CASE(early_event_is_answered_with_an_error_only),
+	KUNIT_CASE(memory_fault_at_an_unknown_key_is_repeated_once),
+	KUNIT_CASE(memory_for_reading_is_mapped_for_reading),
+	KUNIT_CASE(memory_fault_finds_its_implicit_region),
 	KUNIT_CASE(fault_of_an_unknown_queue_is_answered),
 	KUNIT_CASE(wqes_of_kernel_consumers_are_read),
 	KUNIT_CASE(fault_without_a_slot_waits),

@@ -41,7 +41,7 @@ static void wqe_fault_event_is_parsed(struct kunit *test)
 	struct mlx5_eqe eqe;
 
 	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_WQE, data);
-	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, false, &fault));
 	KUNIT_EXPECT_FALSE(test, fault.is_rdma);
 	KUNIT_EXPECT_EQ(test, fault.type, MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE);
 	KUNIT_EXPECT_EQ(test, fault.wq_num, 0x123);
@@ -60,14 +60,14 @@ static void rdma_fault_event_is_parsed(struct kunit *test)
 	struct mlx5_eqe eqe;
 
 	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_RDMA, data);
-	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, false, &fault));
 	KUNIT_EXPECT_TRUE(test, fault.is_rdma);
 	KUNIT_EXPECT_EQ(test, fault.type, 6);
 	KUNIT_EXPECT_EQ(test, fault.wq_num, 0x99);
 	KUNIT_EXPECT_EQ(test, fault.token, 0x99);
 	KUNIT_EXPECT_EQ(test, fault.committed, 0x1000);
 	KUNIT_EXPECT_EQ(test, fault.packet_len, 0x800);
-	KUNIT_EXPECT_EQ(test, fault.rkey, 0x5678);
+	KUNIT_EXPECT_EQ(test, fault.key, 0x5678);
 	KUNIT_EXPECT_EQ(test, fault.op_len, 0x4000);
 	KUNIT_EXPECT_EQ(test, fault.va, 0x7fff12345678ULL);
 }
@@ -80,7 +80,7 @@ static void other_event_is_no_page_fault(struct kunit *test)
 
 	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_WQE, data);
 	eqe.type = MLX5_EVENT_TYPE_COMM_EST;
-	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_parse_eqe(&eqe, false, &fault));
 }
 
 static void fault_of_unknown_kind_can_be_answered(struct kunit *test)
@@ -91,17 +91,65 @@ static void fault_of_unknown_kind_can_be_answered(struct kunit *test)
 	struct mlx5_eqe eqe;
 
 	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_MEMORY, wqe);
-	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, false, &fault));
 	KUNIT_EXPECT_TRUE(test, fault.is_unknown);
 	KUNIT_EXPECT_EQ(test, fault.type, MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE);
 	KUNIT_EXPECT_EQ(test, fault.wq_num, 0x123);
 	KUNIT_EXPECT_EQ(test, fault.token, 0xabcdef);
 	make_eqe(&eqe, 7, rdma);
-	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, false, &fault));
 	KUNIT_EXPECT_TRUE(test, fault.is_unknown);
 	KUNIT_EXPECT_EQ(test, fault.type, 6);
 	KUNIT_EXPECT_EQ(test, fault.wq_num, 0x99);
 	KUNIT_EXPECT_EQ(test, fault.token, 0x99);
+}
+
+static void memory_fault_event_is_parsed(struct kunit *test)
+{
+	/* Last; 2 pages behind, 3 before; needed: a page and the rest of one. */
+	static const u32 data[7] = {
+		0x80ff0002, 0x0003f417, 0x80000123, 0x2000, 0x567842, 0x7fff, 0x12345678,
+	};
+	struct mlx5_ib_fault fault;
+	struct mlx5_eqe eqe;
+
+	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_MEMORY, data);
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, true, &fault));
+	KUNIT_EXPECT_FALSE(test, fault.is_unknown);
+	KUNIT_EXPECT_FALSE(test, fault.is_early);
+	KUNIT_EXPECT_EQ(test, fault.token, 0xf41780000123ULL);
+	KUNIT_EXPECT_EQ(test, fault.key, 0x567842);
+	KUNIT_EXPECT_EQ(test, fault.va, 0x7fff12345678ULL);
+	KUNIT_EXPECT_EQ(test, fault.packet_len, 0x2000 - 0x678);
+	KUNIT_EXPECT_EQ(test, fault.before, 0x3000);
+	KUNIT_EXPECT_EQ(test, fault.after, 0x2000);
+	/* Older firmware counts bytes. Without the flag, other events follow. */
+	eqe.data.page_fault.memory.demand_fault_pages = cpu_to_be32(100);
+	eqe.data.page_fault.memory.flags = 0x7f;
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, true, &fault));
+	KUNIT_EXPECT_EQ(test, fault.packet_len, 100);
+	KUNIT_EXPECT_TRUE(test, fault.is_early);
+	/* Of a kind of the other scheme only the token is known. */
+	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_RDMA, data);
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, true, &fault));
+	KUNIT_EXPECT_TRUE(test, fault.is_unknown);
+	KUNIT_EXPECT_EQ(test, fault.token, 0xf41780000123ULL);
+}
+
+static void answer_has_the_form_of_the_scheme(struct kunit *test)
+{
+	const struct mlx5_ib_fault memory = { .is_memory = true, .token = 0xf41780000123ULL };
+	const struct mlx5_ib_fault transport = { .type = 3, .wq_num = 0x99, .token = 0xabcdef };
+	__be32 in[MLX5_ST_SZ_DW(page_fault_resume_in)] = {};
+
+	mlx5_ib_odp_fill_resume(in, &memory, true);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[0]), MLX5_CMD_OP_PAGE_FAULT_RESUME << 16);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), 0x8000f417);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[3]), 0x80000123);
+	memset(in, 0, sizeof(in));
+	mlx5_ib_odp_fill_resume(in, &transport, false);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), 0x03000099);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[3]), 0xabcdef);
 }
 
 static void capability_bits_are_reported(struct kunit *test)
@@ -423,6 +471,23 @@ static void create_mkey_of_a_key_table_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, in, CREATE_MKEY_IN_SIZE + 64, want);
 }
 
+static void create_mkey_without_pages_is_exact_to_the_bit(struct kunit *test)
+{
+	static const struct mlx5_ib_mkc_attr attr = {
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_RELAXED_ORDERING, .pdn = 5, .nmtts = 8,
+	};
+	static const struct golden want[GOLDEN_MAX] = {
+		/* Opcode; pg_access; lw, lr and access mode MTT; length64 and domain; and so on. */
+		{ 0x00, 0x02000000 }, { 0x0c, 0x80000000 }, { 0x10, 0x00000d00 },
+		{ 0x14, 0xffffff00 }, { 0x1c, 0x80000005 },
+		{ 0x44, 4 }, { 0x48, 61 }, { 0x60, 4 },
+	};
+	void *in = kunit_kzalloc(test, CREATE_MKEY_IN_SIZE + 64, GFP_KERNEL);
+
+	mlx5_ib_odp_fill_create_absent(in, &attr);
+	expect_golden(test, in, CREATE_MKEY_IN_SIZE + 64, want);
+}
+
 static const struct dir_case {
 	const char *name;
 	u64 space;
@@ -472,6 +537,8 @@ static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(rdma_fault_event_is_parsed),
 	KUNIT_CASE(other_event_is_no_page_fault),
 	KUNIT_CASE(fault_of_unknown_kind_can_be_answered),
+	KUNIT_CASE(memory_fault_event_is_parsed),
+	KUNIT_CASE(answer_has_the_form_of_the_scheme),
 	KUNIT_CASE(capability_bits_are_reported),
 	KUNIT_CASE_PARAM(data_segments_follow_the_header_of_the_opcode, op_gen_params),
 	KUNIT_CASE(inline_data_is_counted_and_has_no_key),
@@ -482,6 +549,7 @@ static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(mapped_pages_are_found_in_whole_blocks),
 	KUNIT_CASE(create_mkey_of_a_paged_key_is_exact_to_the_bit),
 	KUNIT_CASE(create_mkey_of_a_key_table_is_exact_to_the_bit),
+	KUNIT_CASE(create_mkey_without_pages_is_exact_to_the_bit),
 	KUNIT_CASE_PARAM(entries_of_a_key_table_fit_the_device, dir_gen_params),
 	{}
 };

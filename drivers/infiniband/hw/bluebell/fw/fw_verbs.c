@@ -809,12 +809,7 @@ int mlx5_ib_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_f
 {
 	u32 out[MLX5_ST_SZ_DW(page_fault_resume_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(page_fault_resume_in)] = {};
-	void *info = MLX5_ADDR_OF(page_fault_resume_in, in, page_fault_info);
 
-	MLX5_SET(page_fault_resume_in, in, opcode, MLX5_CMD_OP_PAGE_FAULT_RESUME);
-	MLX5_SET(trans_page_fault_info, info, error, error);
-	MLX5_SET(trans_page_fault_info, info, page_fault_type, fault->type);
-	MLX5_SET(trans_page_fault_info, info, wq_number, fault->wq_num);
-	MLX5_SET(trans_page_fault_info, info, fault_token, fault->token);
+	mlx5_ib_odp_fill_resume(in, fault, error);
 	return mlx5_ib_fw_exec_if_exists(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 }

@@ -17,6 +17,17 @@
 #define TOKEN_MASK	0xffffff
 #define TYPE_SHIFT	24
 #define TYPE_MASK	7
+/*
+ * Flag of an event by the memory scheme: the last of its fault. include/linux/mlx5 has no name for
+ * it; mlx5_ib answers the events that have this bit.
+ */
+#define FLAG_LAST	BIT(7)
+
+/*
+ * Pages of a key without pages, which is to have all addresses: eight entries, the fewest that a
+ * device reads, of 2^61 bytes each.
+ */
+#define ABSENT_PAGE_SHIFT	61
 
 /* Directories of 64 GiB, whose tables have 4096 entries. */
 #define PREFERRED_DIR_SHIFT	36
@@ -50,25 +61,16 @@ static void odp_parse_rdma_fault(const struct mlx5_eqe_page_fault *pf, struct ml
 	/* An RDMA fault has one number for the token and the queue. */
 	fault->is_rdma = true;
 	fault->token = fault->wq_num;
-	fault->rkey = be32_to_cpu(pf->rdma.r_key);
+	fault->key = be32_to_cpu(pf->rdma.r_key);
 	fault->op_len = be32_to_cpu(pf->rdma.rdma_op_len);
 	fault->va = be64_to_cpu(pf->rdma.rdma_va);
 }
 
-/**
- * mlx5_ib_odp_parse_eqe - decode a page-fault event
- * @eqe: entry of the page-fault event queue, struct mlx5_eqe_page_fault
- * @fault: result
- *
- * Return: true; false if the entry is not of a page fault.
- */
-bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault)
+static void odp_parse_transport_fault(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault)
 {
 	const struct mlx5_eqe_page_fault *pf = &eqe->data.page_fault;
 	u32 last = be32_to_cpu(pf->wqe.pftype_wq);
 
-	if (eqe->type != MLX5_EVENT_TYPE_PAGE_FAULT)
-		return false;
 	*fault = (struct mlx5_ib_fault){
 		.type = last >> TYPE_SHIFT & TYPE_MASK,
 		.wq_num = last & TOKEN_MASK,
@@ -85,7 +87,81 @@ bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fau
 		fault->token = be32_to_cpu(pf->wqe.token) & TOKEN_MASK;
 		fault->wqe_index = be16_to_cpu(pf->wqe.wqe_index);
 	}
+}
+
+/*
+ * Older firmware counts in bytes what the device needs, newer firmware in pages of 4 KiB, of which
+ * it gives the number of bytes: then @va is somewhere in the first page.
+ */
+static u32 odp_needed_bytes(u32 needed, u64 va)
+{
+	if (!needed || needed % MEMORY_SCHEME_PAGE_FAULT_GRANULARITY)
+		return needed;
+	return needed - va % MEMORY_SCHEME_PAGE_FAULT_GRANULARITY;
+}
+
+static void odp_parse_memory_fault(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault)
+{
+	const struct mlx5_eqe_page_fault *pf = &eqe->data.page_fault;
+	u64 va = be64_to_cpu(pf->memory.va);
+
+	*fault = (struct mlx5_ib_fault){
+		.is_unknown = eqe->sub_type != MLX5_PFAULT_SUBTYPE_MEMORY,
+		.is_memory = true,
+		.is_early = !(pf->memory.flags & FLAG_LAST),
+		.token = (u64)be16_to_cpu(pf->memory.token47_32) << 32 |
+			 be32_to_cpu(pf->memory.token31_0),
+		.key = be32_to_cpu(pf->memory.mkey),
+		.va = va,
+		.packet_len = odp_needed_bytes(be32_to_cpu(pf->memory.demand_fault_pages), va),
+		.before = be16_to_cpu(pf->memory.pre_demand_fault_pages) *
+			  MEMORY_SCHEME_PAGE_FAULT_GRANULARITY,
+		.after = be16_to_cpu(pf->memory.post_demand_fault_pages) *
+			 MEMORY_SCHEME_PAGE_FAULT_GRANULARITY,
+	};
+}
+
+/**
+ * mlx5_ib_odp_parse_eqe - decode a page-fault event
+ * @eqe: entry of the page-fault event queue, struct mlx5_eqe_page_fault
+ * @by_memory: the device reports faults by the memory scheme
+ * @fault: result
+ *
+ * Return: true; false if the entry is not of a page fault.
+ */
+bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, bool by_memory,
+			   struct mlx5_ib_fault *fault)
+{
+	if (eqe->type != MLX5_EVENT_TYPE_PAGE_FAULT)
+		return false;
+	if (by_memory)
+		odp_parse_memory_fault(eqe, fault);
+	else
+		odp_parse_transport_fault(eqe, fault);
 	return true;
+}
+
+/**
+ * mlx5_ib_odp_fill_resume - build PAGE_FAULT_RESUME
+ * @in: zeroed struct mlx5_ifc_page_fault_resume_in_bits
+ * @fault: the fault
+ * @error: the pages cannot be mapped, so the work request fails
+ */
+void mlx5_ib_odp_fill_resume(void *in, const struct mlx5_ib_fault *fault, bool error)
+{
+	void *info = MLX5_ADDR_OF(page_fault_resume_in, in, page_fault_info);
+
+	MLX5_SET(page_fault_resume_in, in, opcode, MLX5_CMD_OP_PAGE_FAULT_RESUME);
+	if (fault->is_memory) {
+		MLX5_SET(mem_page_fault_info, info, error, error);
+		MLX5_SET(mem_page_fault_info, info, fault_token_47_32, fault->token >> 32);
+		MLX5_SET(mem_page_fault_info, info, fault_token_31_0, lower_32_bits(fault->token));
+	} else {
+		MLX5_SET(trans_page_fault_info, info, error, error);
+		MLX5_SET(trans_page_fault_info, info, page_fault_type, fault->type);
+		MLX5_SET(trans_page_fault_info, info, wq_number, fault->wq_num);
+		MLX5_SET(trans_page_fault_info, info, fault_token, lower_32_bits(fault->token));
+	}
 }
 
 /* ---- WQEs ------------------------------------------------------------------- */
@@ -315,4 +391,23 @@ void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr)
 	mlx5_ib_fill_create_mkey(in, &ordered, NULL);
 	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KSM);
 	MLX5_SET(mkc, mkc, umr_en, 1);
+}
+
+/**
+ * mlx5_ib_odp_fill_create_absent - build CREATE_MKEY for all addresses, none of which has a page
+ * @in: zeroed struct mlx5_ifc_create_mkey_in_bits, with room for a block of entries, which stay 0
+ * @attr: rights and domain of the key, and the number of entries in a block
+ *
+ * The page size is that of mlx5_ib, so devices accept it, whatever they report as their largest.
+ */
+void mlx5_ib_odp_fill_create_absent(void *in, const struct mlx5_ib_mkc_attr *attr)
+{
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	struct mlx5_ib_mkc_attr ordered = *attr;
+
+	ordered.access &= ~IB_ACCESS_RELAXED_ORDERING;
+	ordered.page_shift = ABSENT_PAGE_SHIFT;
+	mlx5_ib_fill_create_mkey(in, &ordered, NULL);
+	MLX5_SET(create_mkey_in, in, pg_access, 1);
+	MLX5_SET(mkc, mkc, length64, 1);
 }

@@ -37,9 +37,13 @@ struct mlx5_ib_mkc_attr;
 /**
  * struct mlx5_ib_fault - a page fault as the device reported it
  * @is_unknown: the fault is of a kind that the driver does not know. Of the members below only
- *	@type, @wq_num and @token, which PAGE_FAULT_RESUME needs, and @taken are valid
- * @is_rdma: the device faulted on a remote key, else on a data segment of a WQE. If @is_unknown,
- *	this only says which of the two layouts the event has
+ *	@is_memory, @type, @wq_num and @token, which PAGE_FAULT_RESUME needs, and @taken are valid
+ * @is_memory: the fault is by the memory scheme: @type, @wq_num, @committed, @wqe_index and @op_len
+ *	are 0
+ * @is_rdma: the device faulted on a remote key; otherwise, without @is_memory, on a data segment of
+ *	a WQE. If @is_unknown, this only says which of the two layouts the event has
+ * @is_early: other events of the same fault follow, the last of which has to be answered. Memory
+ *	scheme only
  * @type: the type in the event, which PAGE_FAULT_RESUME repeats. If @is_rdma, flags
  *	MLX5_PAGE_FAULT_RESUME_*; else enum wqe_page_fault_type, in which the bit
  *	MLX5_PAGE_FAULT_RESUME_REQUESTOR is set for a send queue
@@ -47,23 +51,30 @@ struct mlx5_ib_mkc_attr;
  * @token: identifies the fault to PAGE_FAULT_RESUME
  * @committed: bytes of the message that have been transferred
  * @packet_len: bytes that the device needs next; 0 if unknown
+ * @before: bytes in front of @va that the device may need soon. Memory scheme only
+ * @after: bytes behind what it needs next that it may need soon. Memory scheme only
  * @wqe_index: index of the WQE, in basic blocks of a send queue or WQEs of a receive queue.
  *	WQE faults only
- * @rkey: the remote key. RDMA faults only
+ * @key: the remote key, or by the memory scheme the lowest key, the one that leads to the pages.
+ *	0 for a WQE
  * @op_len: length of the whole operation in bytes; 0 if unknown. RDMA faults only
- * @va: first address of the whole operation. RDMA faults only
+ * @va: first address of the whole operation, or by the memory scheme of what is needed. 0 for a WQE
  * @taken: when the driver has taken the event from its queue
  */
 struct mlx5_ib_fault {
 	bool is_unknown;
+	bool is_memory;
 	bool is_rdma;
+	bool is_early;
 	u8 type;
 	u32 wq_num;
-	u32 token;
+	u64 token;
 	u32 committed;
 	u32 packet_len;
+	u32 before;
+	u32 after;
 	u16 wqe_index;
-	u32 rkey;
+	u32 key;
 	u32 op_len;
 	u64 va;
 	ktime_t taken;
@@ -80,7 +91,9 @@ struct mlx5_ib_odp_sges {
 };
 
 u32 mlx5_ib_odp_service_caps(const void *caps);
-bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault);
+bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, bool by_memory,
+			   struct mlx5_ib_fault *fault);
+void mlx5_ib_odp_fill_resume(void *in, const struct mlx5_ib_fault *fault, bool error);
 
 int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
 			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges);
@@ -90,6 +103,7 @@ void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len);
 
 bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num);
 u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space);
+void mlx5_ib_odp_fill_create_absent(void *in, const struct mlx5_ib_mkc_attr *attr);
 void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr);
 
 #endif /* BLUEBELL_LAYOUT_ODP_H */

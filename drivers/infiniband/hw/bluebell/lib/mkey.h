@@ -27,6 +27,8 @@ struct mlx5_ib_queue_mem;
  * @MLX5_IB_MKEY_MR: struct mlx5_ib_mr, whose memory the device can always reach
  * @MLX5_IB_MKEY_ODP_MR: struct mlx5_ib_mr inside a struct odp_mr, whose pages the device
  *	faults on
+ * @MLX5_IB_MKEY_ODP_PART: struct odp_key of a part of an implicit region, on which the device
+ *	faults by the memory scheme
  * @MLX5_IB_MKEY_MW: struct mlx5_ib_mw
  * @MLX5_IB_MKEY_TABLE: struct mlx5_ib_table_key, whose variant its process may change by UMR
  */
@@ -34,6 +36,7 @@ enum mlx5_ib_mkey_type {
 	MLX5_IB_MKEY_PRIVATE,
 	MLX5_IB_MKEY_MR,
 	MLX5_IB_MKEY_ODP_MR,
+	MLX5_IB_MKEY_ODP_PART,
 	MLX5_IB_MKEY_MW,
 	MLX5_IB_MKEY_TABLE,
 };
@@ -107,6 +110,8 @@ void mlx5_ib_mkey_batch_wait(struct mlx5_ib_mkey_batch *batch);
 void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			  enum mlx5_ib_mkey_type type);
 void mlx5_ib_mkey_retire(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
+struct mlx5_ib_mkey *mlx5_ib_mkey_get_any(struct mlx5_ib_dev *dev, u32 key,
+					  enum mlx5_ib_mkey_type type);
 struct mlx5_ib_mkey *mlx5_ib_mkey_get(struct mlx5_ib_dev *dev, u32 key,
 				      enum mlx5_ib_mkey_type type);
 bool mlx5_ib_mkey_hold(struct mlx5_ib_mkey *mkey);

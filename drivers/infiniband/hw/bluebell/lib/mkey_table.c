@@ -235,6 +235,28 @@ void mlx5_ib_mkey_retire(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 }
 
 /**
+ * mlx5_ib_mkey_get_any - find a published key of any variant, and keep its owner from being freed
+ * @dev: device
+ * @key: the key, whose variant does not count
+ * @type: what struct the key has to be embedded in
+ *
+ * Any context that can take a spinlock, except interrupts.
+ *
+ * Return: the key, for which mlx5_ib_mkey_put() has to be called; or NULL.
+ */
+struct mlx5_ib_mkey *mlx5_ib_mkey_get_any(struct mlx5_ib_dev *dev, u32 key,
+					  enum mlx5_ib_mkey_type type)
+{
+	struct mlx5_ib_mkey *mkey;
+
+	guard(spinlock)(&dev->mkeys.xa_lock);
+	mkey = xa_load(&dev->mkeys, mlx5_mkey_to_idx(key));
+	if (!mkey || xa_is_value(mkey) || mkey->type != type || !mlx5_ib_mkey_hold(mkey))
+		return NULL;
+	return mkey;
+}
+
+/**
  * mlx5_ib_mkey_get - find a published key, and keep its owner from being freed
  * @dev: device
  * @key: the key, its variant included, which does not count for MLX5_IB_MKEY_TABLE
@@ -242,19 +264,17 @@ void mlx5_ib_mkey_retire(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
  *
  * Any context that can take a spinlock, except interrupts.
  *
- * Return: the key, for which mlx5_ib_mkey_put() has to be called; or NULL.
+ * Return: as mlx5_ib_mkey_get_any().
  */
 struct mlx5_ib_mkey *mlx5_ib_mkey_get(struct mlx5_ib_dev *dev, u32 key,
 				      enum mlx5_ib_mkey_type type)
 {
-	struct mlx5_ib_mkey *mkey;
+	struct mlx5_ib_mkey *mkey = mlx5_ib_mkey_get_any(dev, key, type);
 
-	guard(spinlock)(&dev->mkeys.xa_lock);
-	mkey = xa_load(&dev->mkeys, mlx5_mkey_to_idx(key));
-	if (!mkey || xa_is_value(mkey) || mkey->type != type ||
-	    (mkey->key != key && type != MLX5_IB_MKEY_TABLE) || !mlx5_ib_mkey_hold(mkey))
-		return NULL;
-	return mkey;
+	if (!mkey || mkey->key == key || type == MLX5_IB_MKEY_TABLE)
+		return mkey;
+	mlx5_ib_mkey_put(mkey);
+	return NULL;
 }
 
 /**

@@ -58,7 +58,11 @@ static bool odp_is_implicit(u64 start, u64 length)
 	return !start && length == U64_MAX;
 }
 
-/* The driver does not know what a window is bound to, so it cannot resolve faults through one. */
+/*
+ * By the transport scheme of faults the driver does not know what a window is bound to, so it
+ * cannot resolve faults through the window. By either scheme, firmware would refuse to destroy the
+ * key of a region with a window, which the driver has to do when UMR fails to unmap pages.
+ */
 static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
 {
 	return dev->odp && !(access & IB_ACCESS_MW_BIND);
@@ -283,7 +287,9 @@ void mlx5_ib_fill_odp_attr(struct mlx5_ib_dev *dev, struct ib_device_attr *props
 static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_odp_caps *caps)
 {
 	const void *cur = mdev->caps.hca[MLX5_CAP_ODP]->cur;
-	const void *scheme = MLX5_ADDR_OF(odp_cap, cur, transport_page_fault_scheme_cap);
+	const void *scheme = MLX5_CAP_ODP(mdev, mem_page_fault) ?
+			     MLX5_ADDR_OF(odp_cap, cur, memory_page_fault_scheme_cap) :
+			     MLX5_ADDR_OF(odp_cap, cur, transport_page_fault_scheme_cap);
 
 	caps->general_caps = IB_ODP_SUPPORT;
 	/* Two levels of indirection lead from the root over a directory to a leaf. */
@@ -302,10 +308,10 @@ static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_od
  * mlx5_ib_init_odp - get ready for on-demand paging, if the device has it
  * @dev: device
  *
- * Leaves @dev->odp NULL, which is no error, on a device that does not page, that pages
- * only by the newer memory scheme of faults, on which UMR cannot change every translation entry of
- * a key, or whose keys cannot have pages of PAGE_SIZE. What paging needs of the device is created
- * for the first paged region: mlx5_ib_odp_start().
+ * Leaves @dev->odp NULL, which is no error, on a device that does not page, on which UMR cannot
+ * change every translation entry of a key, or whose keys cannot have pages of PAGE_SIZE. mlx5_core
+ * has chosen the scheme of faults. What paging needs of the device is created for the first paged
+ * region: mlx5_ib_odp_start().
  *
  * Return: 0 or -ENOMEM.
  */
@@ -314,14 +320,15 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 	struct mlx5_core_dev *mdev = dev->mdev;
 	struct mlx5_ib_odp *odp;
 
-	if (!MLX5_CAP_GEN(mdev, pg) || MLX5_CAP_ODP(mdev, mem_page_fault) ||
-	    !mlx5_ib_has_umr(&dev->caps) || !MLX5_CAP_GEN(mdev, umr_extended_translation_offset) ||
+	if (!MLX5_CAP_GEN(mdev, pg) || !mlx5_ib_has_umr(&dev->caps) ||
+	    !MLX5_CAP_GEN(mdev, umr_extended_translation_offset) ||
 	    !(mlx5_ib_mkey_page_sizes(&dev->caps) & PAGE_SIZE))
 		return 0;
 	odp = kzalloc_obj(*odp);
 	if (!odp)
 		return -ENOMEM;
 	odp->dev = dev;
+	odp->by_memory = MLX5_CAP_ODP(mdev, mem_page_fault);
 	odp->dir_shift = mlx5_ib_odp_dir_shift(&dev->caps, TASK_SIZE_MAX);
 	odp_read_caps(mdev, odp->dir_shift, &odp->caps);
 	init_waitqueue_head(&odp->advice_room);

@@ -21,7 +21,7 @@
 
 static struct device *odp_chunk_device(const struct odp_leaf *leaf)
 {
-	return leaf->mr->odp->dev->dma_device;
+	return leaf->key.mr->odp->dev->dma_device;
 }
 
 /* ---- chunks ---------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ void mlx5_ib_odp_unmap(struct odp_leaf *leaf, size_t first, size_t end)
 static void odp_kill_key(struct odp_leaf *leaf)
 {
 	lockdep_assert_held(&leaf->lock);
-	mlx5_ib_mkey_kill(leaf->mr->odp->dev, leaf->key.mkey);
+	mlx5_ib_mkey_kill(leaf->key.mr->odp->dev, leaf->key.mkey);
 	leaf->dead = true;
 }
 
@@ -171,7 +171,7 @@ static int odp_write_inline(struct odp_leaf *leaf, size_t first, size_t num, con
 				       mlx5_ib_mtt_octowords(first),
 				       mlx5_ib_mtt_octowords(num)),
 	       mtt, num * sizeof(*mtt));
-	return mlx5_ib_umr_exec(leaf->mr->odp->dev, &wqe);
+	return mlx5_ib_umr_exec(leaf->key.mr->odp->dev, &wqe);
 }
 
 /*
@@ -202,7 +202,7 @@ struct odp_run {
 static void odp_clear_run(struct odp_leaf *leaf, struct odp_run *run)
 {
 	if (run->num && !leaf->dead &&
-	    mlx5_ib_umr_clear(leaf->mr->odp->dev, leaf->key.mkey->key, run->first, run->num))
+	    mlx5_ib_umr_clear(leaf->key.mr->odp->dev, leaf->key.mkey->key, run->first, run->num))
 		odp_kill_key(leaf);
 	run->num = 0;
 }
@@ -276,7 +276,7 @@ static int odp_chunk_map_pages(struct odp_leaf *leaf, struct odp_chunk *chunk, s
 			       size_t num, const unsigned long *pfns)
 {
 	const unsigned long kept = HMM_PFN_DMA_MAPPED | HMM_PFN_P2PDMA | HMM_PFN_P2PDMA_BUS;
-	bool writable = ib_access_writable(leaf->mr->mr.access);
+	bool writable = ib_access_writable(leaf->key.mr->mr.access);
 	struct pci_p2pdma_map_state p2pdma = {};
 	dma_addr_t dma;
 	bool mapped;
@@ -315,7 +315,7 @@ static void odp_put_list(const void *list)
 static int odp_chunk_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
 				size_t first, size_t num, __be64 *list)
 {
-	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
+	struct mlx5_ib_dev *dev = leaf->key.mr->odp->dev;
 	struct device *device = odp_chunk_device(leaf);
 	dma_addr_t dma;
 	size_t end;

@@ -26,9 +26,12 @@
  *   odp_fault_resume() repeats it, because the queue would stay stopped; a queue that is destroyed
  *   meanwhile is no error. The fault leaves its slot afterwards.
  *
- * A fault at a remote key names the memory itself. A fault at a WQE names a queue, to which the
- * work item holds a reference, and an operation of the queue reads the WQE. A fault of a queue
- * that the driver does not know, and a fault of an unknown kind, are answered with an error.
+ * By the transport scheme, a fault at a remote key names the memory itself. A fault at a WQE names
+ * a queue, to which the work item holds a reference, and an operation of the queue reads the WQE.
+ * A fault of a queue that the driver does not know, and a fault of an unknown kind, are answered
+ * with an error. By the memory scheme, which devices have instead, a fault names the key that leads
+ * to the pages. Such a fault may have several events, of which only the last is answered, but an
+ * error at once.
  *
  * If everything was mapped already, another queue may have faulted on the same pages before, and
  * the queue goes on. If the device reports the same fault again after that answer, the pages are
@@ -73,20 +76,24 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 	} while (err && err != -ENOLINK && err != -ENOENT && mlx5_ib_fw_pause(&pause));
 	if (err && err != -ENOLINK && err != -ENOENT)
 		ibdev_err_ratelimited(&odp->dev->ib_dev,
-				      "cannot resume queue 0x%x after page fault 0x%x (%d): the queue stays stopped until it is destroyed\n",
-				      fault->wq_num, fault->token, err);
+				      "cannot resume queue 0x%x after page fault 0x%llx at key 0x%x (%d): the queue stays stopped until it is destroyed\n",
+				      fault->wq_num, fault->token, fault->key, err);
 }
 
 static void odp_fault_answer(const struct odp_fault_state *state, int err)
 {
 	const struct mlx5_ib_fault *fault = state->fault;
+	bool error;
 
 	if (err)
 		ibdev_dbg(&state->odp->dev->ib_dev,
-			  "page fault 0x%x of type %u on queue 0x%x not resolved (%d)\n",
-			  fault->token, fault->type, fault->wq_num, err);
+			  "page fault 0x%llx of type %u on queue 0x%x at key 0x%x not resolved (%d)\n",
+			  fault->token, fault->type, fault->wq_num, fault->key, err);
 	/* While the process changes its mappings all the time, the device may try again. */
-	odp_fault_resume(state->odp, fault, err && err != -ERESTART);
+	error = err && err != -ERESTART;
+	/* The answer to the last event lets the queue go on. An error need not wait for that. */
+	if (error || !fault->is_early)
+		odp_fault_resume(state->odp, fault, error);
 }
 
 /**
@@ -113,7 +120,8 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 
 	if (!fault->is_unknown) {
 		state.repeated = mlx5_ib_odp_fault_repeated(odp, fault);
-		err = mlx5_ib_odp_resolve_transport(&state, &queue);
+		err = fault->is_memory ? mlx5_ib_odp_resolve_memory(&state) :
+					 mlx5_ib_odp_resolve_transport(&state, &queue);
 	}
 	if (!state.full)
 		odp_fault_answer(&state, err);
@@ -176,7 +184,7 @@ static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 		job = kmalloc_obj(*job, GFP_NOWAIT);
 		if (!job)
 			break;
-		if (mlx5_ib_odp_parse_eqe(eqe, &job->fault))
+		if (mlx5_ib_odp_parse_eqe(eqe, odp->by_memory, &job->fault))
 			odp_fault_start(odp, job);
 		else
 			kfree(job);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the files that resolve page faults share: odp_fault.c, odp_fault_transport.c and
- * odp_fault_map.c, see odp_internal.h.
+ * What the files that resolve page faults share: odp_fault.c, odp_fault_transport.c,
+ * odp_fault_memory.c and odp_fault_map.c, see odp_internal.h.
  */
 
 #ifndef BLUEBELL_ODP_FAULT_H
@@ -62,6 +62,9 @@ void mlx5_ib_odp_fault_leave(struct odp_process **slot);
 unsigned int mlx5_ib_odp_fault_repeated(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault);
 int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, void *arg);
 int mlx5_ib_odp_fault_check(const struct odp_fault_state *state, bool is_paged);
+
+/* odp_fault_memory.c */
+int mlx5_ib_odp_resolve_memory(struct odp_fault_state *state);
 
 /* odp_fault_transport.c */
 int mlx5_ib_odp_resolve_transport(struct odp_fault_state *state, struct mlx5_ib_rsc **queue);

@@ -14,7 +14,7 @@
 /*
  * How often in a row a fault is answered although nothing could be mapped for it, before the work
  * request fails: MAX_REFUSED if the memory, to which the device perhaps wants to write, cannot be
- * mapped for writing; MAX_UNPAGED if no key of a WQE leads to paged memory.
+ * mapped for writing; MAX_UNPAGED if no key of the fault leads to paged memory.
  */
 #define MAX_REFUSED	8
 #define MAX_UNPAGED	1
@@ -76,9 +76,9 @@ static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *p
 static struct odp_fault_id odp_fault_identify(const struct mlx5_ib_fault *fault)
 {
 	return (struct odp_fault_id){
-		.where = fault->is_rdma ? fault->va : fault->wqe_index,
-		.wq_num = fault->is_rdma ? 0 : fault->wq_num,
-		.rkey = fault->rkey,
+		.where = fault->key ? fault->va : fault->wqe_index,
+		.wq_num = fault->key ? 0 : fault->wq_num,
+		.key = fault->key,
 		.committed = fault->committed,
 		.type = fault->type,
 	};

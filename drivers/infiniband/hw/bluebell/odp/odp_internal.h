@@ -9,7 +9,10 @@
  *  odp_dmabuf.c	regions over a dma-buf
  *  odp_leaf.c	a key over pages of a process, and the MMU notifier that unmaps them
  *  odp_chunk.c	the mapped pages of a leaf and its translation entries
- *  odp_fault.c	the device's page faults: event queue, resolution, answer
+ *  odp_fault.c	the device's page faults: event queue, answer
+ *  odp_fault_transport.c, odp_fault_memory.c
+ *			what a fault needs to have mapped, by the scheme of the device
+ *  odp_fault_map.c	mapping for faults of any kind, slots, repeated faults
  *  odp_walk.c	the paged regions that a key leads to, perhaps through other keys
  *  odp_mr.c	regions of every kind by key, with references, paging in through
  *		struct odp_mr_ops, and creation of their keys
@@ -43,16 +46,20 @@
 struct mlx5_eq;
 struct mlx5_ib_dev;
 struct mlx5_ib_fault;
+struct odp_mr;
 
 /**
  * struct odp_key - a key that an entry of a table of keys can lead to
+ * @mr: region that the key belongs to
  * @mkey: memory key: the region's for a root or an explicit region, otherwise @own
- * @own: memory key of a directory, or of a leaf of an implicit region
+ * @own: memory key of a directory, of a leaf of an implicit region, or of its addresses without a
+ *	leaf; published if the device can fault on it, for mlx5_ib_odp_mr_get_lowest()
  * @base: first address of the key
  * @linked: the device has the entry that leads to this key. False also when the UMR that was to
  *	write the entry failed: the entry is then written before the key is used
  */
 struct odp_key {
+	struct odp_mr *mr;
 	struct mlx5_ib_mkey *mkey;
 	struct mlx5_ib_mkey own;
 	u64 base;
@@ -84,7 +91,6 @@ struct odp_chunk {
  * struct odp_leaf - a key over pages of a process: all of an explicit region, or a
  *	part of an implicit one
  * @key: the key
- * @mr: region that the leaf belongs to
  * @start: address in the process of the first page
  * @num_pages: number of pages
  * @notifier: MMU notifier, called before the process loses pages of the leaf
@@ -106,7 +112,6 @@ struct odp_chunk {
  */
 struct odp_leaf {
 	struct odp_key key;
-	struct odp_mr *mr;
 	u64 start;
 	size_t num_pages;
 	struct mmu_interval_notifier notifier;
@@ -156,8 +161,6 @@ struct odp_process {
 	struct list_head waiting;
 };
 
-struct odp_mr;
-
 /**
  * struct odp_mr_ops - operations of a kind of paged regions
  * @page_in: map a range, given by its offset in the region and its length in bytes, both
@@ -191,6 +194,8 @@ struct odp_mr_ops {
  * @leaf: explicit region: its only leaf
  * @root: implicit region: table of directories. Once its key has been destroyed, the
  *	device reaches nothing below it
+ * @absent: implicit region, memory scheme: a key over the whole address space without any page, to
+ *	which the entries of tables lead that have no child; without a key by the transport scheme
  * @tree_lock: implicit region: guards the tree below @root. Held while leaves are
  *	created and destroyed
  * @stat: statistics
@@ -206,6 +211,7 @@ struct odp_mr {
 	u64 start;
 	struct odp_leaf *leaf;
 	struct odp_dir *root;
+	struct odp_key absent;
 	struct mutex tree_lock;	/* root */
 	struct mlx5_ib_paging_stat stat;
 };
@@ -221,9 +227,9 @@ static inline u64 odp_range_pages(u64 addr, u64 len)
 
 /**
  * struct odp_fault_id - what a fault was about
- * @where: the address of the operation, or the index of the WQE
- * @wq_num: the queue; 0 for a fault at a remote key
- * @rkey: the remote key; 0 for a fault at a WQE
+ * @where: the address, or the index of the WQE
+ * @wq_num: the queue; 0 for a fault at a key
+ * @key: the key; 0 for a fault at a WQE
  * @committed: bytes of the message that had been transferred
  * @type: as the device reported it
  *
@@ -232,7 +238,7 @@ static inline u64 odp_range_pages(u64 addr, u64 len)
 struct odp_fault_id {
 	u64 where;
 	u32 wq_num;
-	u32 rkey;
+	u32 key;
 	u32 committed;
 	u32 type;
 };
@@ -253,6 +259,8 @@ struct odp_repeated {
  * struct mlx5_ib_odp - paging state of a device
  * @dev: device
  * @caps: what the device can page, as verbs report it
+ * @by_memory: the device reports faults by the memory scheme, which names keys, and not by the
+ *	transport scheme, which names queues
  * @dir_shift: log2 of what a directory of an implicit region covers; 0 if the device cannot
  *	have such regions
  * @fault_wq: resolves faults, and nothing else. The three workqueues and @eq are created for the
@@ -279,6 +287,7 @@ struct odp_repeated {
 struct mlx5_ib_odp {
 	struct mlx5_ib_dev *dev;
 	struct ib_odp_caps caps;
+	bool by_memory;
 	u8 dir_shift;
 	struct workqueue_struct *fault_wq;
 	struct workqueue_struct *advice_wq;
@@ -309,7 +318,8 @@ void mlx5_ib_odp_process_leave(struct odp_process *process);
 struct list_head *mlx5_ib_odp_process_next(struct odp_process *process);
 
 /* odp_mr.c */
-struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 mkey);
+struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key);
+struct odp_mr *mlx5_ib_odp_mr_get_lowest(struct mlx5_ib_odp *odp, u32 key);
 int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req);
 struct mm_struct *mlx5_ib_odp_mr_get_mm(const struct odp_mr *mr);
 bool mlx5_ib_odp_mr_is_closing(const struct odp_mr *mr);

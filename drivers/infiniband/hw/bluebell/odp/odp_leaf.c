@@ -47,7 +47,7 @@ static bool odp_leaf_invalidate(struct mmu_interval_notifier *mni,
 	npages = leaf->npages;
 	mlx5_ib_odp_clear(leaf, first, last);
 	mlx5_ib_odp_unmap(leaf, first, last);
-	atomic64_add(npages - leaf->npages, &leaf->mr->stat.invalidations);
+	atomic64_add(npages - leaf->npages, &leaf->key.mr->stat.invalidations);
 	if (leaf->emptied && (!leaf->npages || leaf->dead))
 		leaf->emptied(leaf);
 	return true;
@@ -66,7 +66,7 @@ static const struct mmu_interval_notifier_ops odp_leaf_notifier_ops = {
 static int odp_leaf_try_fault_and_lock(struct odp_leaf *leaf, struct hmm_range *range)
 {
 	size_t bytes = ((range->end - range->start) >> PAGE_SHIFT) * sizeof(*range->hmm_pfns);
-	struct mm_struct *mm = leaf->mr->mm;
+	struct mm_struct *mm = leaf->key.mr->mm;
 	int err;
 
 	range->notifier_seq = mmu_interval_read_begin(&leaf->notifier);
@@ -95,7 +95,7 @@ static int odp_leaf_fault_and_lock(struct odp_leaf *leaf, u64 va, u64 end, unsig
 		.default_flags = req,
 	};
 	unsigned long timeout = jiffies + msecs_to_jiffies(HMM_RANGE_DEFAULT_TIMEOUT);
-	struct mm_struct *mm = mlx5_ib_odp_mr_get_mm(leaf->mr);
+	struct mm_struct *mm = mlx5_ib_odp_mr_get_mm(leaf->key.mr);
 	int err;
 
 	if (!mm)
@@ -159,7 +159,7 @@ int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned lo
 	u64 end = va + len, stop, in_chunk;
 	int ret, had_all = 1;
 
-	if (req & HMM_PFN_REQ_WRITE && !ib_access_writable(leaf->mr->mr.access))
+	if (req & HMM_PFN_REQ_WRITE && !ib_access_writable(leaf->key.mr->mr.access))
 		return -EFAULT;
 	/* Allocated here and not under the lock, which memory reclaim takes. */
 	void *page __free(free_page) = (void *)__get_free_page(GFP_KERNEL);
@@ -167,7 +167,7 @@ int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned lo
 	if (!page)
 		return -ENOMEM;
 	for (; va < end; va = stop) {
-		if (mlx5_ib_odp_mr_is_closing(leaf->mr))
+		if (mlx5_ib_odp_mr_is_closing(leaf->key.mr))
 			return -ECANCELED;
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -286,7 +286,7 @@ static int odp_leaf_check_device(struct device *device)
 
 static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
 {
-	struct mm_struct *mm = mlx5_ib_odp_mr_get_mm(leaf->mr);
+	struct mm_struct *mm = mlx5_ib_odp_mr_get_mm(leaf->key.mr);
 	int err;
 
 	if (!mm)
@@ -338,7 +338,7 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 
 	if (!leaf)
 		return ERR_PTR(-ENOMEM);
-	leaf->mr = mr;
+	leaf->key.mr = mr;
 	leaf->start = first;
 	leaf->num_pages = num;
 	leaf->key.mkey = mkey ?: &leaf->key.own;
@@ -357,6 +357,9 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 		odp_leaf_free(no_free_ptr(leaf));
 		return ERR_PTR(err);
 	}
+	/* The key of an explicit region is published with the region. */
+	if (!mkey)
+		mlx5_ib_mkey_publish(mr->odp->dev, leaf->key.mkey, MLX5_IB_MKEY_ODP_PART);
 	return_ptr(leaf);
 }
 
@@ -368,7 +371,7 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
 		return;
 	/* A key that is not of the pool must stay usable: firmware may refuse to destroy it. */
 	if (leaf->key.mkey->class < 0 ||
-	    mlx5_ib_mkey_umr_revoke(leaf->mr->odp->dev, leaf->key.mkey))
+	    mlx5_ib_mkey_umr_revoke(leaf->key.mr->odp->dev, leaf->key.mkey))
 		mlx5_ib_odp_clear(leaf, 0, leaf->num_pages);
 }
 
@@ -391,10 +394,11 @@ int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 		dead = leaf->dead;
 		leaf->dead = true;
 	}
-	err = mlx5_ib_mkey_destroy(leaf->mr->odp->dev, leaf->key.mkey);
+	err = mlx5_ib_mkey_destroy(leaf->key.mr->odp->dev, leaf->key.mkey);
 	/* Firmware keeps the key, which leads to no page. */
-	if (err && leaf->mr->mr.closing) {
-		mlx5_ib_mkey_abandon(leaf->mr->odp->dev, leaf->key.mkey, err);
+	if (err && leaf->key.mr->mr.closing) {
+		mlx5_ib_mkey_retire(leaf->key.mr->odp->dev, leaf->key.mkey);
+		mlx5_ib_mkey_abandon(leaf->key.mr->odp->dev, leaf->key.mkey, err);
 		err = 0;
 	}
 	if (err) {

@@ -30,6 +30,35 @@ struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
 	return mkey ? container_of(mkey, struct odp_mr, mr.mkey) : NULL;
 }
 
+/**
+ * mlx5_ib_odp_mr_get_lowest - look up the region of a key on which the device has faulted
+ * @odp: paging state of the device
+ * @key: the lowest key of the access, which leads to pages: that of an explicit region, of a leaf,
+ *	or of the addresses of an implicit region that have no leaf. The device has checked the
+ *	variant
+ *
+ * The reference is one to the region and not to the key of a leaf: reclaim, which holds the lock
+ * of the tree, waits for those. Any process context.
+ *
+ * Return: as mlx5_ib_odp_mr_get().
+ */
+struct odp_mr *mlx5_ib_odp_mr_get_lowest(struct mlx5_ib_odp *odp, u32 key)
+{
+	struct mlx5_ib_mkey *part = mlx5_ib_mkey_get_any(odp->dev, key, MLX5_IB_MKEY_ODP_PART);
+	struct mlx5_ib_mkey *mkey;
+	struct odp_mr *mr;
+
+	if (part) {
+		mr = container_of(part, struct odp_key, own)->mr;
+		if (!mlx5_ib_mkey_hold(&mr->mr.mkey))
+			mr = NULL;
+		mlx5_ib_mkey_put(part);
+		return mr;
+	}
+	mkey = mlx5_ib_mkey_get_any(odp->dev, key, MLX5_IB_MKEY_ODP_MR);
+	return mkey ? container_of(mkey, struct odp_mr, mr.mkey) : NULL;
+}
+
 /* Charge the tables to the memory cgroup of the process, and not to that of a kernel thread. */
 static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
 {

@@ -30,7 +30,16 @@ static u64 odp_tree_child_base(const struct odp_dir *dir, unsigned long index)
 	return dir->key.base + ((u64)index << dir->shift);
 }
 
-/* Build entries for the device, which lead to children of @dir, or else to the null key. */
+/*
+ * The key of addresses without a leaf. By the memory scheme a fault names this key and no other, so
+ * each region has to have its own.
+ */
+static u32 odp_tree_absent_key(const struct odp_mr *mr)
+{
+	return mr->odp->by_memory ? mr->absent.own.key : mr->odp->dev->null_mkey;
+}
+
+/* Build entries for the device, which lead to children of @dir, or else to no page. */
 static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsigned long first,
 				  unsigned long num, struct mlx5_ksm *ksm)
 {
@@ -39,7 +48,7 @@ static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsign
 
 	for (i = first; i < first + num; i++, ksm++) {
 		child = xa_load(&dir->children, i);
-		ksm->key = cpu_to_be32(child ? child->mkey->key : mr->odp->dev->null_mkey);
+		ksm->key = cpu_to_be32(child ? child->mkey->key : odp_tree_absent_key(mr));
 		ksm->va = cpu_to_be64(odp_tree_child_base(dir, i));
 	}
 }
@@ -63,6 +72,7 @@ static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mke
 
 	if (!in || !dir)
 		return ERR_PTR(-ENOMEM);
+	dir->key.mr = mr;
 	dir->key.mkey = mkey ?: &dir->key.own;
 	dir->key.base = base;
 	dir->shift = shift;
@@ -146,7 +156,7 @@ static struct odp_key *odp_tree_create_child_dir(struct odp_mr *mr, u64 base)
  */
 static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
 {
-	struct odp_mr *mr = leaf->mr;
+	struct odp_mr *mr = leaf->key.mr;
 
 	lockdep_assert_held(&leaf->lock);
 	/* Without a reference to take, the region is being deregistered, and its leaves with it. */
@@ -166,7 +176,7 @@ static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
  */
 static bool odp_tree_isolate_leaf(struct odp_leaf *leaf)
 {
-	lockdep_assert_held(&leaf->mr->tree_lock);
+	lockdep_assert_held(&leaf->key.mr->tree_lock);
 	guard(mutex)(&leaf->lock);
 	/* A destroyed key reaches no page: what is still DMA-mapped can be unmapped. */
 	if (leaf->dead)
@@ -203,7 +213,7 @@ static bool odp_tree_remove_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
 static void odp_tree_reclaim_leaf(struct work_struct *work)
 {
 	struct odp_leaf *leaf = container_of(to_delayed_work(work), struct odp_leaf, reclaim);
-	struct odp_mr *mr = leaf->mr;
+	struct odp_mr *mr = leaf->key.mr;
 	bool again = false;
 
 	scoped_guard(mutex, &mr->tree_lock) {
@@ -248,7 +258,7 @@ static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
  */
 static void odp_tree_put_leaf(struct odp_leaf *leaf)
 {
-	struct odp_mr *mr = leaf->mr;
+	struct odp_mr *mr = leaf->key.mr;
 	bool empty;
 
 	lockdep_assert_held(&mr->tree_lock);
@@ -323,6 +333,23 @@ static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long re
 /* ---- the whole tree ------------------------------------------------------------ */
 
 /*
+ * Destroy a key that itself leads to no page, unless that has been done. If the process has closed
+ * the device, firmware may keep the key.
+ */
+static int odp_tree_destroy_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey)
+{
+	int err;
+
+	lockdep_assert_held(&mr->tree_lock);
+	err = mlx5_ib_mkey_destroy(mr->odp->dev, mkey);
+	if (!err || !mr->mr.closing)
+		return err;
+	mlx5_ib_mkey_retire(mr->odp->dev, mkey);
+	mlx5_ib_mkey_abandon(mr->odp->dev, mkey, err);
+	return 0;
+}
+
+/*
  * Destroy a table, then its children: once the key of the table has been destroyed, no entry leads
  * to the children. If firmware refuses to destroy a key, another call goes on from there.
  */
@@ -332,12 +359,8 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 	unsigned long i;
 	int err;
 
-	lockdep_assert_held(&mr->tree_lock);
-	err = mlx5_ib_mkey_destroy(mr->odp->dev, table->key.mkey);
-	/* Firmware keeps the key; the leaves that it leads to lead to no page. */
-	if (err && mr->mr.closing)
-		mlx5_ib_mkey_abandon(mr->odp->dev, table->key.mkey, err);
-	else if (err)
+	err = odp_tree_destroy_key(mr, table->key.mkey);
+	if (err)
 		return err;
 	xa_for_each(&table->children, i, child) {
 		/* The children of the root are tables, too; theirs are leaves. */
@@ -356,8 +379,14 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 
 static int odp_tree_destroy(struct odp_mr *mr)
 {
+	int err;
+
 	guard(mutex)(&mr->tree_lock);
-	return odp_tree_destroy_table(mr, mr->root);
+	/* Once the root has been destroyed, nothing leads to the other keys. */
+	err = odp_tree_destroy_key(mr, mr->root->key.mkey);
+	if (!err && mr->odp->by_memory)
+		err = odp_tree_destroy_key(mr, &mr->absent.own);
+	return err ?: odp_tree_destroy_table(mr, mr->root);
 }
 
 static const struct odp_mr_ops odp_tree_ops = {
@@ -365,24 +394,65 @@ static const struct odp_mr_ops odp_tree_ops = {
 	.destroy = odp_tree_destroy,
 };
 
+/* Create the key of the addresses without a leaf: at first, of all addresses. */
+static int odp_tree_create_absent(struct odp_mr *mr)
+{
+	const struct mlx5_ib_mkc_attr attr = {
+		.access = mr->mr.access,
+		.pdn = to_mpd(mr->mr.ibmr.pd)->pdn,
+		.nmtts = MLX5_IB_UMR_BLOCK_MTTS,
+	};
+	size_t inlen = mlx5_ib_create_mkey_inlen(attr.nmtts);
+	void *in __free(kfree) = kzalloc(inlen, GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!in)
+		return -ENOMEM;
+	mlx5_ib_odp_fill_create_absent(in, &attr);
+	err = mlx5_ib_mkey_create(mr->odp->dev, &mr->absent.own, MLX5_IB_KERNEL_UID, in, inlen);
+	if (err)
+		return err;
+	mr->absent.mr = mr;
+	mr->absent.mkey = &mr->absent.own;
+	mlx5_ib_mkey_publish(mr->odp->dev, &mr->absent.own, MLX5_IB_MKEY_ODP_PART);
+	return 0;
+}
+
+/* Destroy that key of a region that has not been created. The key leads to no page. */
+static void odp_tree_drop_absent(struct odp_mr *mr)
+{
+	int err = mr->odp->by_memory ? mlx5_ib_mkey_destroy(mr->odp->dev, &mr->absent.own) : 0;
+
+	if (!err)
+		return;
+	mlx5_ib_mkey_retire(mr->odp->dev, &mr->absent.own);
+	mlx5_ib_mkey_abandon(mr->odp->dev, &mr->absent.own, err);
+}
+
 /**
  * mlx5_ib_odp_tree_create - make a region an implicit one, of the current process
  * @mr: the region, its rights and protection domain set
  *
  * Creates the root, a key with indirect access (CREATE_MKEY, struct
- * mlx5_ifc_create_mkey_in_bits), all entries of which lead to the null key. May
- * sleep.
+ * mlx5_ifc_create_mkey_in_bits), all entries of which lead to the null key; by the memory scheme,
+ * to a key without pages, which is created first. May sleep.
  *
  * Return: 0; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 {
 	u32 num = (((u64)TASK_SIZE - 1) >> mr->odp->dir_shift) + 1;
-	struct odp_dir *root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, mr->odp->dir_shift,
-						   ALIGN(num, MLX5_IB_ODP_BLOCK_KSMS));
+	int err = mr->odp->by_memory ? odp_tree_create_absent(mr) : 0;
+	struct odp_dir *root;
 
-	if (IS_ERR(root))
+	if (err)
+		return err;
+	root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, mr->odp->dir_shift,
+				   ALIGN(num, MLX5_IB_ODP_BLOCK_KSMS));
+	if (IS_ERR(root)) {
+		odp_tree_drop_absent(mr);
 		return PTR_ERR(root);
+	}
 	mr->root = root;
 	mr->ops = &odp_tree_ops;
 	return 0;
