@@ -36,6 +36,7 @@ static struct {
 	const char *profile, *trace, *capture, *link;
 	struct impair_settings impair;
 	bool impaired, check;
+	const char *caps;
 } opt;
 
 /* The HCAs of this process on their fabric. */
@@ -62,6 +63,8 @@ static const struct argp_option options[] = {
 	{ "impair", 'i', "SETTINGS", 0, "Lose, duplicate, reorder, corrupt and delay packets: "
 	  "loss=P,dup=P,reorder=P,corrupt=P,delay=P in percent, delay_ms=N, seed=N", 0 },
 	{ "check-profile", 'k', NULL, 0, "Only read the profile and say whether it is sound", 0 },
+	{ "caps", 'a', "DIR", 0, "Only print the profile, changed to what a card says: DIR has the "
+	  "answers to QUERY_HCA_CAP in hexadecimal, 00-max.hex, 00-cur.hex and so on by types", 0 },
 	{ 0 }
 };
 
@@ -109,8 +112,13 @@ static int parse(int key, char *arg, struct argp_state *st)
 	case 'k':
 		opt.check = true;
 		return 0;
+	case 'a':
+		opt.caps = arg;
+		return 0;
 	case ARGP_KEY_END:
-		if (!opt.sockets && !opt.check)
+		if (opt.caps && !opt.profile)
+			argp_error(st, "--caps needs --profile, the card's other settings");
+		if (!opt.sockets && !opt.check && !opt.caps)
 			argp_error(st, "--socket is needed");
 		if (opt.controls > opt.sockets)
 			argp_error(st, "there are more --control than --socket");
@@ -126,7 +134,7 @@ static const struct argp argp = {
 	       "It runs until the client of each HCA has come and gone, or until it receives SIGINT or "
 	       "SIGTERM. Up to 16 HCAs, one for each --socket, share a fabric.\n\n"
 	       "Exit status:\n"
-	       "  0   the clients have gone, or the profile is sound\n"
+	       "  0   the clients have gone, or the profile is sound or printed\n"
 	       "  1   it cannot listen, or the machine has too little memory\n"
 	       "  2   the profile is refused\n"
 	       "  64  wrong arguments\n\n"
@@ -283,13 +291,27 @@ static int run(struct profile *p)
 	return err;
 }
 
+/* Print a profile, and on stderr what it does not have from the card. */
+static int print_card(void)
+{
+	char why[200];
+
+	if (!profile_from_card(opt.profile, opt.caps, stdout, stderr, why, sizeof(why)))
+		return 0;
+	fprintf(stderr, "bluebell-hca: no profile of the card in %s: %s\n", opt.caps, why);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
-	struct profile *p = malloc(sizeof(*p));
+	struct profile *p;
 	char why[200];
 	int err;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	if (opt.caps)
+		return print_card();
+	p = malloc(sizeof(*p));
 	signal(SIGPIPE, SIG_IGN);
 	/*
 	 * The wait for the rest of a BlueFlame write is shorter than the default timer slack. The

@@ -51,6 +51,21 @@ static const struct {
 #define NR_SETTABLE (ARRAY_SIZE(settable))
 
 /**
+ * caps_settable() - tell whether a driver may set a capability
+ * @type: of the page
+ * @field: name of the capability
+ */
+bool caps_settable(unsigned int type, const char *field)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_SETTABLE; i++)
+		if (settable[i].type == type && !strcmp(settable[i].field, field))
+			return true;
+	return false;
+}
+
+/**
  * caps_reset() - bring the current capabilities back to those of the profile
  * @hca: the HCA
  */

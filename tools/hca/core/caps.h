@@ -23,6 +23,7 @@ enum atomic_ops {
 	ATOMIC_OP_MASKED_FETCH_ADD = 0x8,
 };
 
+bool caps_settable(unsigned int type, const char *field);
 void caps_reset(struct hca *hca);
 
 extern const struct cmd_desc cap_cmds[];

@@ -214,6 +214,21 @@ const struct cap_page *cap_page_find(const char *name)
 	return NULL;
 }
 
+/**
+ * profile_default_cap() - list the capabilities that the default profile names
+ * @i: 0, 1 and so on
+ * @page: set to PAGE_*
+ *
+ * Return: name of the field, NULL if there are no more.
+ */
+const char *profile_default_cap(unsigned int i, unsigned int *page)
+{
+	if (i >= ARRAY_SIZE(defaults))
+		return NULL;
+	*page = cap_page_find(defaults[i].page) - cap_pages;
+	return defaults[i].field;
+}
+
 static const struct ifc_member *cap_find(const struct cap_page *pg, const char *field,
 					 uint32_t *off)
 {

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "object.h"
 
@@ -70,6 +71,8 @@ struct profile {
 int profile_default(struct profile *p, bool eth);
 int profile_load(struct profile *p, const char *path, char *why, size_t why_len);
 int profile_check(const struct profile *p, char *why, size_t why_len);
+int profile_from_card(const char *settings, const char *dir, FILE *out, FILE *report, char *why,
+		      size_t len);
 bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
 		      uint32_t *width);
 

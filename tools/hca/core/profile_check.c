@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "fields.h"
 #include "hca.h"
@@ -74,6 +75,27 @@ static const struct {
 	{ "end_pad", 0, 0 },
 	{ "qp_packet_based", 0, 0 },
 };
+
+/**
+ * profile_bound() - tell between which values a general capability is sensible
+ * @field: its name
+ * @min: set to the least one
+ * @max: set to the greatest one
+ *
+ * Return: false if it has no such bounds.
+ */
+bool profile_bound(const char *field, uint32_t *min, uint32_t *max)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bounds) && strcmp(bounds[i].field, field); i++)
+		;
+	if (i == ARRAY_SIZE(bounds))
+		return false;
+	*min = bounds[i].min;
+	*max = bounds[i].max;
+	return true;
+}
 
 /**
  * profile_check_bounds() - check that each general capability has a sensible value
@@ -239,7 +261,15 @@ static int profile_check_qos(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
-static int profile_check_memic(const struct profile *p, char *why, size_t len)
+/**
+ * profile_check_memic() - check that device memory is in the BAR
+ * @p: the profile
+ * @why: set to the reason if it is not
+ * @len: bytes there
+ *
+ * Return: 0 or -EINVAL.
+ */
+int profile_check_memic(const struct profile *p, char *why, size_t len)
 {
 	uint64_t start = cap_memic(p, "memic_bar_start_addr");
 	uint64_t size = cap_memic(p, "memic_bar_size");

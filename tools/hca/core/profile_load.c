@@ -186,7 +186,16 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 	return profile_refuse(why, len, "%s: no such setting", key);
 }
 
-static int profile_load_json(struct profile *p, struct json_object *top, char *why, size_t len)
+/**
+ * profile_load_settings() - read all of a profile but capabilities and limits
+ * @p: set to the default profile of the link layer, then changed
+ * @top: the profile
+ * @why: set to the reason for a refusal
+ * @len: bytes there
+ *
+ * Return: 0 or -EINVAL. The settings have not been checked.
+ */
+int profile_load_settings(struct profile *p, struct json_object *top, char *why, size_t len)
 {
 	struct json_object *v;
 
@@ -203,6 +212,15 @@ static int profile_load_json(struct profile *p, struct json_object *top, char *w
 		if (profile_load_setting(p, key, val, why, len))
 			return -EINVAL;
 	}
+	return 0;
+}
+
+static int profile_load_json(struct profile *p, struct json_object *top, char *why, size_t len)
+{
+	struct json_object *v;
+
+	if (profile_load_settings(p, top, why, len))
+		return -EINVAL;
 	if (json_object_object_get_ex(top, "caps", &v) && profile_load_caps(p, v, why, len))
 		return -EINVAL;
 	if (p->log_bar_size < 20 || p->log_bar_size > 32)

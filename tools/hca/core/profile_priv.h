@@ -7,6 +7,8 @@
 
 #include "profile.h"
 
+struct json_object;
+
 /* A capability page by the name that a profile calls it. */
 struct cap_page {
 	const char *name;
@@ -21,6 +23,7 @@ enum {
 };
 extern const struct cap_page cap_pages[NR_PAGES];
 
+#define CARD_MAX_PAGES	4096	/* that a profile made of a card's asks for: 16 MiB */
 #define FIRST_UAR	4	/* the initialization segment has the pages before */
 
 const struct cap_page *cap_page_find(const char *name);
@@ -30,6 +33,10 @@ uint64_t cap_memic(const struct profile *p, const char *field);
 bool cap_put(struct profile *p, bool cur, const struct cap_page *pg, const char *field, uint64_t v);
 bool profile_has_memic(const struct profile *p);
 void profile_set_ranges(struct profile *p);
+int profile_load_settings(struct profile *p, struct json_object *top, char *why, size_t len);
+const char *profile_default_cap(unsigned int i, unsigned int *page);
+bool profile_bound(const char *field, uint32_t *min, uint32_t *max);
+int profile_check_memic(const struct profile *p, char *why, size_t len);
 int profile_check_bounds(const struct profile *p, char *why, size_t len);
 
 /* Print the reason to @why. Returns -EINVAL. */
