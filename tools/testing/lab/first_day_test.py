@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of scripts/first-day without a device: what is replaced, what an archive is, and when the
+selftests may run."""
+
+import contextlib
+import io
+import json
+import tarfile
+import types
+import unittest
+from unittest import mock
+
+from program import SCRIPTS, load
+from firstday import device, record, selftests
+from firstday.device import msix_vectors, page_text
+from firstday.scrub import Scrubber
+
+REPO = SCRIPTS.parent
+SELFTESTS = REPO / "tools/testing/selftests/bluebell"
+
+LSPCI = """\
+03:00.0 Infiniband controller [0207]: Mellanox Technologies MT27800 [15b3:1017]
+\t\tProduct Name: ConnectX-5 VPI adapter card, rev. 2.0
+\t\t\t[PN] Part number: MCX555A-ECAT
+\t\t\t[SN] Serial number: MT1234X56789
+\t\t\t[V2] Vendor specific: MCX555A-ECAT
+\t\t\t[V3] Vendor specific: 5a7b0000000000000800248a07a1b2c3
+\tRegion 0: Memory at f8000000 (64-bit, prefetchable) [size=32M]
+\tCapabilities: [100 v1] Device Serial Number 24-8a-07-03-00-a1-b2-c3
+"""
+
+
+class Replacements(unittest.TestCase):
+    """What Scrubber replaces, and what it leaves."""
+
+    def setUp(self):
+        self.scrub = Scrubber()
+
+    def same(self, *texts):
+        """All of the texts are replaced by the same word."""
+        words = {self.scrub.text(text) for text in texts}
+        self.assertEqual(len(words), 1, words)
+        self.assertNotIn(words.pop(), texts)
+
+    def test_a_guid_is_the_same_in_all_notations(self):
+        self.scrub.learn("guid", "248a:0703:00a1:b2c3")
+        self.same("248a:0703:00a1:b2c3", "248a070300a1b2c3", "0x248a070300a1b2c3",
+                  "0x248A070300A1B2C3", "24-8a-07-03-00-a1-b2-c3")
+
+    def test_addresses_are_replaced(self):
+        self.assertEqual(self.scrub.text("link/ether 24:8a:07:a1:b2:c3 brd ff:ff:ff:ff:ff:ff"),
+                         "link/ether mac-1 brd ff:ff:ff:ff:ff:ff")
+        self.assertEqual(self.scrub.text("inet 192.168.7.9/24 to 10.0.0.1:4791"),
+                         "inet ip-1/24 to ip-2:4791")
+        self.same("fe80::268a:7ff:fea1:b2c3", "fe80:0:0:0:268a:7ff:fea1:b2c3",
+                  "fe80:0000:0000:0000:268a:07ff:fea1:b2c3")
+        self.assertEqual(self.scrub.text("20 " + ":".join(["80"] * 20)), "20 mac-2")
+        self.assertEqual(self.scrub.text("id 1b4e28ba-2fa1-11d2-883f-0016d3cca427."), "id uuid-1.")
+
+    def test_the_same_value_is_the_same_word_everywhere(self):
+        text = self.scrub.text("a 24:8a:07:a1:b2:c3\nb 24:8a:07:a1:b2:c4\nc 24:8A:07:A1:B2:C3")
+        self.assertEqual(text, "a mac-1\nb mac-2\nc mac-1")
+
+    def test_numbers_and_versions_stay(self):
+        text = ("0000:03:00.0 16.35.4030 7.2.12+deb13-amd64 24.10-1.1.4.0 12:30:45 ::1 :: "
+                "127.0.0.1\n"
+                "max_mr_size: 0xffffffffffffffff page_size_cap: 0xfffffffffffff000\n"
+                "GID 0000:0000:0000:0000:0000:0000:0000:0000 prefix fe80:0000:0000:0000\n"
+                "firmware version 1.2.3.4.5, 300.1.1.1, MT_0000000008, psid SM_1071000001000\n")
+        self.assertEqual(self.scrub.text(text), text)
+
+    def test_serial_numbers_of_lspci_are_replaced(self):
+        text = self.scrub.text(LSPCI)
+        self.assertEqual(text, LSPCI.replace("MT1234X56789", "serial-1")
+                         .replace("specific: MCX555A-ECAT", "specific: serial-2")
+                         .replace("5a7b0000000000000800248a07a1b2c3", "serial-3")
+                         .replace("24-8a-07-03-00-a1-b2-c3", "guid-1"))
+        self.assertEqual(self.scrub.text("\tVendor SN                                 : MT7"),
+                         "\tVendor SN                                 : serial-4")
+
+    def test_serial_numbers_of_devlink_are_replaced_in_texts_too(self):
+        data = {"info": {"pci/0000:03:00.0": {
+            "driver": "mlx5_core", "serial_number": "MT1", "board.serial_number": "MT2",
+            "versions": {"fixed": {"fw.psid": "MT_0000000008"}}}}}
+        self.scrub.learn_json(data)
+        info = self.scrub.json(data)["info"]["pci/0000:03:00.0"]
+        self.assertEqual(info, {"driver": "mlx5_core", "serial_number": "serial-1",
+                                "board.serial_number": "serial-2",
+                                "versions": {"fixed": {"fw.psid": "MT_0000000008"}}})
+        self.assertEqual(self.scrub.text("card MT2, not MT20"), "card serial-2, not MT20")
+
+    def test_names_are_replaced_as_words(self):
+        for kind, name in (("host", "rack7.example.org"), ("host", "rack7"), ("user", "ann")):
+            self.scrub.learn(kind, name)
+        self.assertEqual(self.scrub.text("rack7 Rack7.example.org mlx5 ann's channel rack77"),
+                         "host-2 host-1 mlx5 user-1's channel rack77")
+
+    def test_processes_have_neither_names_nor_numbers(self):
+        rows = [{"lqpn": 5, "comm": "ib_core"},
+                {"lqpn": 6, "pid": 4711, "comm": "payroll", "rq-psn": 77, "sq-psn": 78},
+                {"lqpn": 7, "pid": 4711, "comm": "payroll", "src-addr": "10.1.2.3"}]
+        self.assertEqual(self.scrub.json(rows), [
+            {"lqpn": 5, "comm": "ib_core"}, {"lqpn": 6, "pid": 1, "comm": "process-1"},
+            {"lqpn": 7, "pid": 1, "comm": "process-1", "src-addr": "ip-1"}])
+
+    def test_keys_of_memory_are_left_out(self):
+        self.assertEqual(self.scrub.json([{"mrn": 1, "rkey": 2, "lkey": 3, "iova": 4}]),
+                         [{"mrn": 1}])
+
+
+class Records(unittest.TestCase):
+    """The files of an archive."""
+
+    def recording(self):
+        """A recording of a device that says nothing."""
+        silent = mock.Mock(**{"attribute.return_value": "", "netdevs.return_value": []})
+        return record.Recording(silent)
+
+    def test_a_tool_that_is_missing_or_fails_is_listed(self):
+        recording = self.recording()
+        recording.tool("a", "no-such-tool", "-v")
+        recording.tool("b", "sh", "-c", "echo why 10.9.8.7 >&2; exit 3")
+        recording.json_tool("c", "echo", "not json")
+        recording.tool("d", "echo", "fine")
+        with mock.patch.object(record, "users", return_value=[]):
+            files = recording.files()
+        self.assertEqual(files["MISSING"].decode().splitlines(), [
+            "a: no-such-tool -v: not installed",
+            "b: sh -c echo why ip-1 >&2; exit 3: status 3: why ip-1",
+            "c: echo not json: it printed no JSON"])
+        self.assertEqual(sorted(files), ["ABOUT", "MISSING", "d"])
+
+    def test_names_are_replaced_in_files_and_pages_stay(self):
+        recording = self.recording()
+        recording.texts = {"x.txt": "box of ann, box.lan, rack.lan\n",
+                           "caps/00-max.hex": "0a" * 32 + "\n"}
+        recording.trees = {"y.json": {"node_guid": "0002:c903:0001:0002"}}
+        with mock.patch.object(record, "users", return_value=["ann"]), \
+                mock.patch.object(record, "read", return_value="rack.lan"), \
+                mock.patch.object(record.socket, "gethostname", return_value="box.lan"):
+            files = recording.files()
+        self.assertEqual(files["x.txt"], b"host-2 of user-1, host-1, host-3\n")
+        self.assertEqual(files["caps/00-max.hex"], b"0a" * 32 + b"\n")
+        self.assertEqual(json.loads(files["y.json"]), {"node_guid": "guid-1"})
+
+    def test_an_archive_is_the_same_for_the_same_files(self):
+        files = {"b": b"2", "a/c": b"1"}
+        data = record.pack(files)
+        self.assertEqual(data, record.pack(dict(sorted(files.items()))))
+        self.assertEqual(data[4:8], bytes(4), "no time in the header of gzip")
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            members = archive.getmembers()
+        self.assertEqual([(member.name, member.mtime, member.uid, member.uname)
+                          for member in members],
+                         [("first-day/a/c", 0, 0, ""), ("first-day/b", 0, 0, "")])
+
+    def test_the_only_device_is_chosen(self):
+        for names, wanted, chosen in ((["a"], None, "a"), (["a", "b"], "b", "b"),
+                                      (["a", "b"], None, "which device"), (["a"], "b", "no mlx5"),
+                                      ([], None, "verbs driver"), ([], "a", "verbs driver")):
+            with mock.patch.object(device, "mlx5_devices", return_value=names):
+                if chosen in names:
+                    self.assertEqual(device.choose(wanted), chosen)
+                else:
+                    self.assertRaisesRegex(device.DeviceError, chosen, device.choose, wanted)
+
+    def test_vectors_are_those_of_config_space(self):
+        config = bytearray(256)
+        config[0x34] = 0x60
+        config[0x60:0x64] = b"\x10\x9c\x02\x00"
+        config[0x9c:0xa0] = b"\x11\x00\x3f\x80"
+        self.assertEqual(msix_vectors(bytes(config)), 64)
+        self.assertIsNone(msix_vectors(bytes(config[:64])))
+        config[0x61] = 0x60
+        self.assertIsNone(msix_vectors(bytes(config)))
+
+    def test_a_page_ends_at_its_last_byte(self):
+        self.assertEqual(page_text(bytes(4096)), "00" * 32 + "\n")
+        self.assertEqual(page_text(b"\1" * 33 + bytes(4063)), "01" * 32 + "\n01" + "00" * 31 + "\n")
+
+
+class Selftests(unittest.TestCase):
+    """When the selftests may run."""
+
+    def reasons(self, rows=(), first="mlx5_0", flags=None):
+        """Why a device is in use. flags: of its network interface."""
+        card = mock.Mock(**{"netdevs.return_value": ["ib0"] if flags else []})
+        card.name = "mlx5_0"
+        with mock.patch.object(selftests, "read", return_value=flags):
+            return selftests.in_use(card, first, list(rows))
+
+    def test_a_device_with_queue_pairs_of_the_kernel_s_own_is_free(self):
+        self.assertEqual(self.reasons([{"comm": "ib_core"}, {"comm": "mlx5_ib"}]), [])
+        self.assertEqual(self.reasons(flags="0x1002"), [])
+
+    def test_a_device_that_is_used_is_not(self):
+        self.assertEqual(self.reasons([{"comm": "db", "pid": 7}, {"comm": "db", "pid": 7}]),
+                         ["db (process 7) uses the device"])
+        self.assertEqual(self.reasons([{"comm": "nvme_rdma"}]),
+                         ["the kernel's nvme_rdma uses the device"])
+        self.assertEqual(self.reasons(flags="0x1003"), ["the network interface ib0 is up"])
+        self.assertEqual(self.reasons(first="mlx5_1"),
+                         ["the selftests take the first device, which is mlx5_1"])
+
+    def test_no_test_that_runs_by_default_resets_the_device_or_unbinds_the_driver(self):
+        for name in selftests.SAFE:
+            text = (SELFTESTS / f"{name}.c").read_text()
+            self.assertNotRegex(text, r"binding_do|binding_find|/reset\"|SIGKILL_|insmod|modprobe",
+                                name)
+
+    def test_without_a_yes_nothing_runs(self):
+        first_day = load("first-day")
+        firmware = types.SimpleNamespace(devices=lambda: {"mlx5_0": 1}, close=lambda: None)
+        card = mock.Mock(**{"netdevs.return_value": [], "ports.return_value": []})
+        card.name = "mlx5_0"
+        recording = mock.Mock(trees={}, texts={})
+        for answer, ran in (("", False), ("n\n", False), ("x\n", False), ("y\n", True)):
+            with mock.patch.object(first_day, "Firmware", return_value=firmware), \
+                    mock.patch.object(selftests, "build", return_value=True), \
+                    mock.patch.object(selftests, "run", return_value="1 passed") as run, \
+                    mock.patch("sys.stdin", io.StringIO(answer)), \
+                    contextlib.redirect_stderr(io.StringIO()):
+                self.assertEqual(first_day.run_selftests(card, recording, []), ran, answer)
+                self.assertEqual(run.called, ran, answer)
+
+
+if __name__ == "__main__":
+    unittest.main()
