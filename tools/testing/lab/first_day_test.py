@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of scripts/first-day without a device: what is replaced, what an archive is, and when the
-selftests may run."""
+"""Tests of scripts/first-day and of from-archive without a device: what is replaced, when the
+selftests may run, what an archive is, and which capabilities a profile takes from one."""
 
 import contextlib
 import io
 import json
+import re
 import tarfile
+import tempfile
 import types
 import unittest
 from unittest import mock
@@ -17,7 +19,9 @@ from firstday.device import msix_vectors, page_text
 from firstday.scrub import Scrubber
 
 REPO = SCRIPTS.parent
+HCA = REPO / "tools/hca"
 SELFTESTS = REPO / "tools/testing/selftests/bluebell"
+from_archive = load("../tools/hca/profiles/from-archive")
 
 LSPCI = """\
 03:00.0 Infiniband controller [0207]: Mellanox Technologies MT27800 [15b3:1017]
@@ -223,6 +227,91 @@ class Selftests(unittest.TestCase):
                     contextlib.redirect_stderr(io.StringIO()):
                 self.assertEqual(first_day.run_selftests(card, recording, []), ran, answer)
                 self.assertEqual(run.called, ran, answer)
+
+
+FACTS = {"format": 1, "hca_type": "MT4119", "fw_version": "16.31.1014", "psid": "MT_0000000008",
+         "link_layer": "InfiniBand", "max_mtu": 4096, "gids": 2,
+         "pkeys": ["0xffff", None, "0x8001"], "bars": [1 << 25, 0], "vectors": 64,
+         "firmware_pages": 5008}
+
+
+class Profiles(unittest.TestCase):
+    """What from-archive says about a card besides capabilities, and which capabilities it takes."""
+
+    def settings(self, link=None, **changes):
+        """The settings for these facts, and the lines that are reported."""
+        lines = []
+        return from_archive.settings({**FACTS, **changes}, None, link, lines.append), lines
+
+    def test_settings_of_an_infiniband_port(self):
+        made, lines = self.settings()
+        del made["comment"]
+        self.assertEqual(made, {
+            "name": "MT4119-16.31.1014", "link": "ib", "fw_version": "16.31.1014",
+            "psid": "MT_0000000008", "log_bar_size": 25, "vectors": 64, "init_pages": 5000,
+            "gids": 2, "mtu": 4096, "pkeys": ["0xffff", "0x0000", "0x8001"]})
+        self.assertEqual(lines, [])
+
+    def test_what_could_not_be_recorded_stays_as_it_is(self):
+        made, _ = self.settings(vectors=None, firmware_pages=None, max_mtu=None, bars=[], gids=0)
+        self.assertEqual(sorted(made),
+                         ["comment", "fw_version", "link", "name", "pkeys", "psid"])
+
+    def test_an_ethernet_port_can_become_an_infiniband_port(self):
+        made, lines = self.settings(link_layer="Ethernet")
+        self.assertEqual((made["link"], "gids" in made, lines), ("eth", False, []))
+        made, lines = self.settings(link_layer="Ethernet", link="ib")
+        self.assertEqual((made["link"], "gids" in made), ("ib", False))
+        self.assertEqual(lines, ["link: the card has eth, the profile ib"])
+
+    def test_partitions_without_the_default_one_are_not_taken(self):
+        made, lines = self.settings(pkeys=["0x8001"])
+        self.assertNotIn("pkeys", made)
+        self.assertEqual(lines, ["pkeys: the card's begin with 0x8001, the profile's with 0xffff"])
+        made, lines = self.settings(pkeys=["0x7fff"] * 40)
+        self.assertEqual((len(made["pkeys"]), len(lines)), (32, 1))
+
+    def read(self, files):
+        """What from-archive reads of an archive with these files."""
+        with tempfile.NamedTemporaryFile(suffix=".tar.gz") as archive:
+            archive.write(record.pack(files))
+            archive.flush()
+            return from_archive.contents(archive.name)
+
+    def test_only_pages_and_facts_are_read(self):
+        facts, pages = self.read({"device.json": json.dumps(FACTS).encode(), "../x": b"1",
+                                  "caps/00-max.hex": b"00", "caps/00-max.hex.x": b"00",
+                                  "caps/../../00-cur.hex": b"00"})
+        self.assertEqual(facts, FACTS)
+        self.assertEqual(pages, {"00-max.hex": "00"})
+
+    def test_other_archives_are_refused(self):
+        facts = json.dumps(FACTS).encode()
+        for files in ({}, {"device.json": b"{}", "caps/00-max.hex": b"00"}, {"device.json": facts},
+                      {"device.json": b"[]"}, {"device.json": b"{"},
+                      {"device.json": facts, "caps/00-max.hex": b"\xff"}):
+            with self.assertRaises(from_archive.ArchiveError, msg=files):
+                self.read(files)
+        with self.assertRaises(from_archive.ArchiveError):
+            from_archive.contents("/nonexistent")
+
+    # Without these the HCA refuses a request; with them it does nothing else.
+    ONLY_REFUSED = {("gen", "ats"), ("gen", "cqe_compression")}
+
+    def test_what_the_hca_asks_for_is_taken_from_a_card(self):
+        tables = "".join((HCA / "core" / name).read_text()
+                         for name in ("profile.c", "profile_card.c"))
+        pages = {"gen": ("general", "GENERAL"), "gen_2": ("general_2", "GENERAL_2"),
+                 "atomic": ("atomic", "ATOMIC"), "qos": ("qos", "QOS"),
+                 "mem": ("device_memory", "DEV_MEM")}
+        asked = set()
+        for path in HCA.glob("*/*.c"):
+            asked |= set(re.findall(r"hca_cap_(gen|gen_2|atomic|qos|mem)\([\w>-]+, (\w+)\)",
+                                    path.read_text()))
+        self.assertGreater(len(asked), 80)
+        for kind, field in asked - self.ONLY_REFUSED:
+            name, page = pages[kind]
+            self.assertRegex(tables, rf'\{{ ("{name}"|PAGE_{page}), "{field}"', f"{kind} {field}")
 
 
 if __name__ == "__main__":
