@@ -17,7 +17,7 @@
 #include "object.h"
 #include "qp.h"
 
-#define BUCKETS	256	/* of groups, by a hash of their GIDs */
+#define BUCKETS_MIN	256	/* of groups, by a hash of their GIDs; doubled as groups come */
 
 /* A queue pair that is attached to a group. */
 struct member {
@@ -35,24 +35,48 @@ struct group {
 
 struct mcasts {
 	unsigned int groups;
-	LIST_HEAD(bucket, group) bucket[BUCKETS];
+	unsigned int buckets;
+	LIST_HEAD(bucket, group) *bucket;
 };
 
-static struct bucket *mcast_bucket(struct hca *hca, const uint8_t gid[16])
+static struct bucket *mcast_bucket(struct mcasts *mc, const uint8_t gid[16])
 {
-	uint32_t hash = 0;
+	uint32_t hash = 2166136261;
 	unsigned int i;
 
 	for (i = 0; i < 16; i++)
-		hash = hash * 31 + gid[i];
-	return &hca->mcasts->bucket[(hash ^ hash >> 8) % BUCKETS];
+		hash = (hash ^ gid[i]) * 16777619;
+	return &mc->bucket[(hash ^ hash >> 15) % mc->buckets];
+}
+
+/*
+ * Double the number of buckets, so that a list has two groups on the average. Without memory the
+ * lists get longer.
+ */
+static void mcast_grow(struct mcasts *mc)
+{
+	struct mcasts more = { .buckets = 2 * mc->buckets };
+	struct group *g;
+	unsigned int i;
+
+	more.bucket = calloc(more.buckets, sizeof(*more.bucket));
+	if (!more.bucket)
+		return;
+	for (i = 0; i < mc->buckets; i++)
+		while ((g = LIST_FIRST(&mc->bucket[i]))) {
+			LIST_REMOVE(g, link);
+			LIST_INSERT_HEAD(mcast_bucket(&more, g->gid), g, link);
+		}
+	free(mc->bucket);
+	mc->bucket = more.bucket;
+	mc->buckets = more.buckets;
 }
 
 static struct group *group_find(struct hca *hca, const uint8_t gid[16])
 {
 	struct group *g;
 
-	LIST_FOREACH(g, mcast_bucket(hca, gid), link)
+	LIST_FOREACH(g, mcast_bucket(hca->mcasts, gid), link)
 		if (!memcmp(g->gid, gid, sizeof(g->gid)))
 			return g;
 	return NULL;
@@ -75,8 +99,9 @@ static struct group *group_new(struct hca *hca, const uint8_t gid[16])
 	if (!g)
 		return NULL;
 	memcpy(g->gid, gid, sizeof(g->gid));
-	LIST_INSERT_HEAD(mcast_bucket(hca, gid), g, link);
-	hca->mcasts->groups++;
+	if (++hca->mcasts->groups > 2 * hca->mcasts->buckets)
+		mcast_grow(hca->mcasts);
+	LIST_INSERT_HEAD(mcast_bucket(hca->mcasts, gid), g, link);
 	return g;
 }
 
@@ -166,7 +191,7 @@ void mcast_forget(struct hca *hca, uint32_t qpn)
 	struct member *m;
 	unsigned int i;
 
-	for (i = 0; hca->mcasts->groups && i < BUCKETS; i++)
+	for (i = 0; hca->mcasts->groups && i < hca->mcasts->buckets; i++)
 		for (g = LIST_FIRST(&hca->mcasts->bucket[i]); g; g = next) {
 			next = LIST_NEXT(g, link);
 			m = member_find(g, qpn);
@@ -263,8 +288,18 @@ const struct cmd_desc mcast_cmds[] = {
 
 static int mcast_init(struct hca *hca)
 {
-	hca->mcasts = calloc(1, sizeof(*hca->mcasts));
-	return hca->mcasts ? 0 : -ENOMEM;
+	struct mcasts *mc = calloc(1, sizeof(*mc));
+
+	if (!mc)
+		return -ENOMEM;
+	mc->buckets = BUCKETS_MIN;
+	mc->bucket = calloc(mc->buckets, sizeof(*mc->bucket));
+	if (!mc->bucket) {
+		free(mc);
+		return -ENOMEM;
+	}
+	hca->mcasts = mc;
+	return 0;
 }
 
 static void mcast_reset(struct hca *hca)
@@ -272,13 +307,14 @@ static void mcast_reset(struct hca *hca)
 	struct group *g;
 	unsigned int i;
 
-	for (i = 0; i < BUCKETS; i++)
+	for (i = 0; i < hca->mcasts->buckets; i++)
 		while ((g = LIST_FIRST(&hca->mcasts->bucket[i])))
 			member_free(hca, g, LIST_FIRST(&g->list));
 }
 
 static void mcast_exit(struct hca *hca)
 {
+	free(hca->mcasts->bucket);
 	free(hca->mcasts);
 	hca->mcasts = NULL;
 }

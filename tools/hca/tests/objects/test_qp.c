@@ -736,6 +736,29 @@ static void test_queue_layout(void **state)
 	assert_int_equal(qp->sq_off, 1024);
 	assert_int_equal(qp->mem.len, 2048);
 }
+/* The table of groups grows with their number. */
+static void test_many_multicast_groups_are_found(void **state)
+{
+	struct qp *qp = new_qp(QPT_UD);
+	uint8_t gid[16] = { 0xff };
+	unsigned int i;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], log_max_mcg, 21);
+	for (i = 0; i < 20000; i++)
+		assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp), ST_OK);
+	for (i = 0; i < 20000; i++) {
+		put_be32(gid + 12, i);
+		assert_true(mcast_has_group(rig.hca, gid));
+	}
+	assert_int_equal(mcast(MLX5_CMD_OP_DETACH_FROM_MCG, 7, qp), ST_OK);
+	put_be32(gid + 12, 7);
+	assert_false(mcast_has_group(rig.hca, gid));
+	mcast_forget(rig.hca, qp->obj.num);
+	put_be32(gid + 12, 8);
+	assert_false(mcast_has_group(rig.hca, gid));
+}
+
 
 static void test_port_has_one_qp0_and_one_qp1(void **state)
 {
@@ -1169,3 +1192,4 @@ int main(void)
 
 	return cmocka_run_group_tests_name("qp", tests, NULL, NULL);
 }
+		T(test_many_multicast_groups_are_found),
