@@ -70,9 +70,7 @@ static const struct {
 	{ "log_max_umem", 0, 24 },
 	/* What the HCA does not model. */
 	{ "wq_signature", 0, 0 },
-	{ "apm", 0, 0 },
 	{ "cd", 0, 0 },
-	{ "end_pad", 0, 0 },
 	{ "qp_packet_based", 0, 0 },
 };
 

@@ -39,15 +39,14 @@ _Static_assert(QPC_DBR_UMEM_ID + 32 == sizeof(IFC_T(qpc)), "the last field of a 
 
 /*
  * Fields of features that the HCA does not have, and whose capabilities profiles cannot set: LAG,
- * RoCE, end-to-end credits by packet, padding, IPoIB offloads, rate limits, cross channel, DC.
+ * RoCE, end-to-end credits by packet, IPoIB offloads, rate limits, cross channel, DC.
  * latency_sensitive is not among them: software cannot see whether the HCA follows this hint, and
  * the stock driver sets it for its UMR queue pair.
  */
 static const struct ifc_field qpc_not_offered[] = {
 	IFC_FIELD(qpc, lag_tx_port_affinity), IFC_FIELD(qpc, isolate_vl_tc),
 	IFC_FIELD(qpc, req_e2e_credit_mode), IFC_FIELD(qpc, offload_type),
-	IFC_FIELD(qpc, end_padding_mode), IFC_FIELD(qpc, atomic_like_write_en),
-	IFC_FIELD(qpc, retry_mode),
+	IFC_FIELD(qpc, atomic_like_write_en), IFC_FIELD(qpc, retry_mode),
 	IFC_FIELD(qpc, ulp_stateless_offload_mode),
 	IFC_FIELD(qpc, packet_pacing_rate_limit_index),
 	IFC_FIELD(qpc, log_num_dci_stream_channels), IFC_FIELD(qpc, log_num_dci_errored_streams),
@@ -60,7 +59,7 @@ static const struct ifc_field qpc_not_offered[] = {
 	PRIMARY(eth_prio), PRIMARY(rmac_47_32), PRIMARY(rmac_31_0),
 };
 
-/* The alternate path, word by word: automatic path migration is not offered. */
+/* The alternate path, byte by byte: the HCA migrates no paths, even if a profile offers apm. */
 static bool qpc_has_alternate_path(const uint8_t *c)
 {
 	const uint8_t *ads = IFC_ADDR(qpc, c, secondary_address_path);
@@ -72,14 +71,27 @@ static bool qpc_has_alternate_path(const uint8_t *c)
 	return false;
 }
 
+/*
+ * Padding to whole cache lines saves a device reads of memory on the PCI bus. The HCA has no such
+ * reads, and pads nothing.
+ */
+static bool qpc_padding_ok(struct hca *hca, const uint8_t *c)
+{
+	unsigned int mode = IFC_GET(qpc, c, end_padding_mode);
+
+	return !mode || (mode == MLX5_QPC_END_PADDING_MODE_PAD_TO_CACHE_LINE_ALIGNMENT &&
+			 hca_cap_gen(hca, end_pad));
+}
+
 /**
  * qp_check_context() - refuse a context with a field that the HCA would have to ignore
+ * @hca: the HCA
  * @cmd: the command that brings it
  * @c: the context
  *
  * Return: ST_OK or ST_BAD_PARAM.
  */
-uint8_t qp_check_context(struct cmd *cmd, const uint8_t *c)
+uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
 	const char *name = ifc_first_set(c, qpc_reserved, ARRAY_SIZE(qpc_reserved));
 
@@ -90,9 +102,13 @@ uint8_t qp_check_context(struct cmd *cmd, const uint8_t *c)
 	if (name)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
 				"qpc.%s is set, which is not offered", name);
+	if (!qpc_padding_ok(hca, c))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
+				"end_padding_mode %u is not offered",
+				IFC_GET(qpc, c, end_padding_mode));
 	if (qpc_has_alternate_path(c))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
-				"alternate paths are not offered");
+				"the HCA has no alternate paths");
 	return ST_OK;
 }
 

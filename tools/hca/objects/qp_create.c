@@ -221,7 +221,7 @@ static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, 
 	if (IFC_GET(create_qp_in, cmd->in, qpc_ext))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_EXTENSION_NOT_OFFERED,
 				"QPC extensions are not offered");
-	st = qp_check_context(cmd, qp->created);
+	st = qp_check_context(hca, cmd, qp->created);
 	if (!st)
 		st = qp_check_user(cmd, qp);
 	if (!st)

@@ -195,7 +195,7 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 				"atomic_mode %u is not offered", n->atomic_mode);
 	if (n->pm_state != PM_MIGRATED)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
-				"pm_state is %u, but path migration is not offered", n->pm_state);
+				"pm_state is %u, but the HCA migrates no paths", n->pm_state);
 	if (n->counter_set &&
 	    !obj_find_shared(hca, OBJ_QCOUNTER, n->counter_set, cmd->uid))
 		return cmd_fail(cmd, ST_BAD_RES, WHY_QP_COUNTER_UNKNOWN,
@@ -227,7 +227,7 @@ static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const st
 
 	if (opt & OPT_ALT)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
-				"alternate paths are not offered");
+				"the HCA has no alternate paths");
 	if (!qp_type_connected(qp->type))
 		bad |= opt & OPT_NOT_UD;
 	else if (qp->type == QPT_UC)
@@ -316,7 +316,7 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 		return cmd_fail(cmd, ST_BAD_QP_STATE, WHY_QP_STATE,
 				"%s is not allowed: QP 0x%x is in %s", cmd->desc->name,
 				qp->obj.num, qp_state_name(qp->state));
-	st = qp_check_context(cmd, given);
+	st = qp_check_context(hca, cmd, given);
 	if (!st)
 		st = qp_check_ordering(hca, cmd, qp->type, given);
 	if (!st)

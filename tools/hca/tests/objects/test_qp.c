@@ -530,6 +530,22 @@ static void test_what_is_not_offered_is_refused(void **state)
 	assert_int_equal(create(&p, &qpn), ST_OK);
 }
 
+static void test_padding_needs_a_capability(void **state)
+{
+	struct qp_params p = good;
+	uint32_t qpn;
+
+	(void)state;
+	p.field = (struct ifc_field)IFC_FIELD(qpc, end_padding_mode);
+	p.value = MLX5_QPC_END_PADDING_MODE_PAD_TO_CACHE_LINE_ALIGNMENT;
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_QP_FIELD_NOT_OFFERED);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], end_pad, 1);
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	p.value = 2;
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+}
+
 /* Packets of a UD queue pair can have another source, if the HCA offers that. */
 static void test_source_of_packets_needs_a_capability(void **state)
 {
@@ -720,22 +736,6 @@ static void test_multicast_is_limited_by_capabilities(void **state)
 				 i < 511 ? ST_OK : ST_LIM);
 }
 
-static void test_queue_layout(void **state)
-{
-	struct qp_params p = good;
-	struct qp *qp;
-	uint32_t qpn;
-
-	(void)state;
-	p.rq_stride = 2;		/* 64 bytes */
-	p.npas = 1;
-	assert_int_equal(create(&p, &qpn), ST_OK);
-	qp = qp_find(rig.hca, qpn);
-	assert_int_equal(qp->rq_cnt, 16);
-	assert_int_equal(qp->rq_shift, 6);
-	assert_int_equal(qp->sq_off, 1024);
-	assert_int_equal(qp->mem.len, 2048);
-}
 /* The table of groups grows with their number. */
 static void test_many_multicast_groups_are_found(void **state)
 {
@@ -759,6 +759,22 @@ static void test_many_multicast_groups_are_found(void **state)
 	assert_false(mcast_has_group(rig.hca, gid));
 }
 
+static void test_queue_layout(void **state)
+{
+	struct qp_params p = good;
+	struct qp *qp;
+	uint32_t qpn;
+
+	(void)state;
+	p.rq_stride = 2;		/* 64 bytes */
+	p.npas = 1;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	qp = qp_find(rig.hca, qpn);
+	assert_int_equal(qp->rq_cnt, 16);
+	assert_int_equal(qp->rq_shift, 6);
+	assert_int_equal(qp->sq_off, 1024);
+	assert_int_equal(qp->mem.len, 2048);
+}
 
 static void test_port_has_one_qp0_and_one_qp1(void **state)
 {
@@ -1181,15 +1197,16 @@ int main(void)
 		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_linked_list),
 		T(test_srq_limit_event_is_raised_once),
 		T(test_what_is_not_offered_is_refused), T(test_order_of_data_needs_a_capability),
+		T(test_padding_needs_a_capability),
 		T(test_source_of_packets_needs_a_capability), T(test_timestamp_formats),
 		T(test_reserved_timestamp_format),
 		T(test_user_index_selects_the_cqe_version), T(test_xrc_srq_is_for_xrc_only),
 		T(test_only_ud_joins_a_multicast_group),
 		T(test_multicast_is_limited_by_capabilities),
+		T(test_many_multicast_groups_are_found),
 		T(test_srq_cannot_hold_more_wqes_than_it_has),
 		T(test_srq_link_leads_to_a_wqe_of_the_queue),
 	};
 
 	return cmocka_run_group_tests_name("qp", tests, NULL, NULL);
 }
-		T(test_many_multicast_groups_are_found),
