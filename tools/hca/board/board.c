@@ -3,6 +3,7 @@
  * The composition of the product: which modules an HCA consists of, their commands, and who answers
  * the calls by which a lower module reaches an upper one.
  */
+#include "absent.h"
 #include "address.h"
 #include "board.h"
 #include "caps.h"
@@ -55,7 +56,7 @@ static const struct hca_module *const modules[] = {
 
 static const struct cmd_desc *const cmds[] = {
 	cap_cmds,
-	pages_cmds, uctx_cmds, umem_cmds, general_cmds, eq_cmds, pd_cmds, qcounter_cmds,
+	pages_cmds, uctx_cmds, umem_cmds, general_cmds, absent_cmds, eq_cmds, pd_cmds, qcounter_cmds,
 	pacing_cmds, memic_cmds,
 	mkey_cmds, cq_cmds, srq_cmds,
 	mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
