@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requests "cap" and "limit": what the HCA can do.
+ * The requests "profile", "cap" and "limit": what the HCA can do.
  */
 #include <json-c/json.h>
 #include <string.h>
@@ -70,6 +70,26 @@ static bool limit_of_kind(const struct profile *p, const char *name, uint64_t *l
 		return true;
 	}
 	return false;
+}
+
+/**
+ * request_profile() - the request "profile"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
+struct json_object *request_profile(struct hca *hca, unsigned int n, char **w)
+{
+	struct json_object *o;
+
+	(void)w;
+	if (n != 1)
+		return answer_fail("profile");
+	o = answer_ok();
+	json_object_object_add(o, "name", json_object_new_string(hca->profile->name));
+	return o;
 }
 
 /**

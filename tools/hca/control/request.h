@@ -36,6 +36,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w);
 
 /* limits.c */
 struct json_object *request_cap(struct hca *hca, unsigned int n, char **w);
+struct json_object *request_profile(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_limit(struct hca *hca, unsigned int n, char **w);
 
 /* rates.c */

@@ -176,6 +176,12 @@ static void cap_shows_current_and_maximum(void **state)
 			   "\"cur\":1"));
 }
 
+static void profile_has_a_name(void **state)
+{
+	(void)state;
+	assert_true(answer("profile", "\"name\":\"default\""));
+}
+
 static void limit_shows_the_number_of_objects(void **state)
 {
 	(void)state;
@@ -398,7 +404,7 @@ static void malformed_requests_are_answered(void **state)
 		"port pkey 0", "port pkey 128 1", "port pkey 0 0x10000", "census all",
 		"inject fatal 300",
 		"cap", "cap general", "cap frob rc", "cap general frob",
-		"cap general reserved_at_0", "cap general rc 1", "limit", "limit frob", "rates 1",
+		"cap general reserved_at_0", "cap general rc 1", "limit", "limit frob", "rates 1", "profile x",
 		"expect", "expect frob", "expect refuse", "expect refuse FROB", "expect drop",
 		"expect refuse CREATE_CQ FROB", "expect refuse CREATE_CQ LIM_ERR 0",
 		"expect refuse CREATE_CQ LIM_ERR 1 2", "expect drop frob", "expect drop no_qp 1 2",
@@ -561,7 +567,7 @@ int main(void)
 		T(answers_are_delayed_and_reordered),
 		T(firmware_restarts_after_a_fatal_error), T(census_shows_the_delta),
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
-		T(limit_shows_the_number_of_objects), T(rates_are_listed),
+		T(profile_has_a_name), T(limit_shows_the_number_of_objects), T(rates_are_listed),
 		T(trace_decodes_command_fields),
 		T(capture_is_switched_off_and_on),
 		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),
