@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tables of the objects that commands made, by kind and number. New objects get the lowest free
- * number, or, with the profile's cycle_numbers, the next free number after the one given out last.
- * A lookup is two array steps.
+ * number; or, with the profile's cycle_numbers, the next free number after the one given out last;
+ * or, with highest_numbers, the highest free number. A lookup is two array steps.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +29,8 @@ struct table {
 	unsigned int count;
 	unsigned int chunks;		/* no chunk is in use from this index on */
 	uint32_t hint;	/* where to look first; without cycle_numbers no lower number is free */
+	uint32_t used_above;		/* with highest_numbers: every number of the range that is
+					 * not below this one is in use; 0: not known */
 	struct chunk *chunk[CHUNKS];
 };
 
@@ -97,6 +99,24 @@ static uint32_t obj_next_free(struct table *t, uint32_t num, uint32_t limit)
 	return limit;
 }
 
+/* Return the highest free number in [@first, @end), or @end. Steps over full chunks as a whole. */
+static uint32_t obj_last_free(struct table *t, uint32_t first, uint32_t end)
+{
+	uint32_t num = end;
+
+	while (num > first) {
+		struct chunk *c = t->chunk[(num - 1) >> CHUNK_BITS];
+
+		if (c && c->used == CHUNK)
+			num = (num - 1) & ~(CHUNK - 1);
+		else if (c && c->obj[(num - 1) & (CHUNK - 1)])
+			num--;
+		else
+			return num - 1;
+	}
+	return end;
+}
+
 /**
  * obj_new_at() - make an object with a given number
  * @hca: the HCA
@@ -137,6 +157,28 @@ struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16
 	return o;
 }
 
+static uint32_t obj_number_low(struct hca *hca, const struct obj_range *r, struct table *t)
+{
+	uint32_t num = obj_next_free(t, t->hint > r->first ? t->hint : r->first, r->limit);
+
+	if (num >= r->limit && hca->profile->cycle_numbers)
+		num = obj_next_free(t, r->first, r->limit);
+	if (num < r->limit)
+		t->hint = num + 1;
+	return num;
+}
+
+static uint32_t obj_number_high(const struct obj_range *r, struct table *t)
+{
+	uint32_t end = t->used_above ? t->used_above : r->limit;
+	uint32_t num = obj_last_free(t, r->first, end);
+
+	if (num == end)
+		return r->limit;
+	t->used_above = num;
+	return num;
+}
+
 /**
  * obj_new() - make an object with a free number of its kind
  * @hca: the HCA
@@ -152,13 +194,8 @@ struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t si
 	struct table *t = &hca->objs->t[kind];
 	uint32_t num;
 
-	num = obj_next_free(t, t->hint > r->first ? t->hint : r->first, r->limit);
-	if (num >= r->limit && hca->profile->cycle_numbers)
-		num = obj_next_free(t, r->first, r->limit);
-	if (num >= r->limit)
-		return NULL;
-	t->hint = num + 1;
-	return obj_new_at(hca, kind, num, uid, size);
+	num = hca->profile->highest_numbers ? obj_number_high(r, t) : obj_number_low(hca, r, t);
+	return num < r->limit ? obj_new_at(hca, kind, num, uid, size) : NULL;
 }
 
 /**
@@ -267,6 +304,8 @@ void obj_free(struct hca *hca, struct obj *obj)
 	hca->objs->by_uid[obj->uid]--;
 	if (obj->num < t->hint && !hca->profile->cycle_numbers)
 		t->hint = obj->num;
+	if (t->used_above && obj->num >= t->used_above)
+		t->used_above = obj->num + 1;
 	free(obj);
 }
 

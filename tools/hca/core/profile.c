@@ -173,6 +173,9 @@ static const struct def {
  */
 #define FIRST_SQ	0x800000
 
+/* The greatest number of 24 bits is no object's, because all ones mean "none" in many fields. */
+#define NO_OBJECT	0xffffff
+
 /* Numbers of objects: the first, and the limit, which a capability or a constant sets. */
 static const struct {
 	enum obj_kind kind;
@@ -353,6 +356,26 @@ static void profile_memic_op_sizes(struct profile *p)
 }
 
 /**
+ * profile_hw_id() - the hardware id of the HCA's part
+ * @p: the profile
+ *
+ * Return: the id that the health buffer shows; 0 for a part that the HCA does not know.
+ */
+uint32_t profile_hw_id(const struct profile *p)
+{
+	static const struct { unsigned int part, hw_id; } parts[] = {
+		{ 4115, 0x209 }, { 4117, 0x20b }, { 4119, 0x20d }, { 4121, 0x20d },
+		{ 4123, 0x20f }, { 4125, 0x212 }, { 4127, 0x216 }, { 4129, 0x218 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		if (parts[i].part == p->part)
+			return parts[i].hw_id;
+	return 0;
+}
+
+/**
  * profile_set_ranges() - derive the numbers of objects from the capabilities
  * @p: the profile
  */
@@ -368,6 +391,8 @@ void profile_set_ranges(struct profile *p)
 					       ranges[i].limit;
 		if (ranges[i].kind == OBJ_SQ)
 			r->limit += FIRST_SQ;
+		if (r->limit > NO_OBJECT)
+			r->limit = NO_OBJECT;
 		/* If these are not offered, CREATE_UCTX and CREATE_UMEM are refused. */
 		if ((ranges[i].kind == OBJ_UCTX && !cap_gen(p, "log_max_uctx")) ||
 		    (ranges[i].kind == OBJ_UMEM && !cap_gen(p, "log_max_umem")))
@@ -404,6 +429,10 @@ int profile_default(struct profile *p, bool eth)
 	p->pkey[0] = 0xffff;
 	p->gids = 1;
 	p->mtu = 4096;
+	p->part = 4119;
+	p->link_speed = SPEED_EDR;
+	/* Traps, SL mapping, system image GUID, extended speeds, CM, and others. */
+	p->port_caps = 0x2651e848;
 	p->subnet_manager = true;
 	p->max_translation_mb = 512;
 	for (i = 0; i < ARRAY_SIZE(defaults); i++) {

@@ -28,6 +28,9 @@ enum hca_cap_type {
 /* Operations on device memory; bits of memic_operations. */
 enum memic_op { MEMIC_INCREMENT = 0, MEMIC_TEST_AND_SET = 1, MEMIC_OPS };
 
+/* Speed of a lane, as in PortInfo.LinkSpeedExt*: 14, 25, 50 and 100 Gb/s. */
+enum link_speed { SPEED_FDR = 1, SPEED_EDR = 2, SPEED_HDR = 4, SPEED_NDR = 8 };
+
 struct obj_range {
 	uint32_t first;		/* least number that is given out */
 	uint32_t limit;		/* one more than the greatest */
@@ -46,11 +49,15 @@ struct profile {
 	unsigned int initializing_ms;	/* how long firmware initializes after a reset */
 	char fw_version[32];		/* "16.35.4030" */
 	char psid[17];
+	unsigned int part;		/* PCI device id */
 	uint32_t core_clock_khz;
 	struct obj_range range[OBJ_KINDS];
 	uint16_t pkey[PROFILE_PKEYS];	/* first entries of the P_Key table; 0: not used */
 	unsigned int gids;		/* entries of the GID table that are used */
 	unsigned int mtu;		/* of the port, bytes */
+	uint8_t link_speed;		/* of an InfiniBand link, enum link_speed */
+	uint32_t port_caps;		/* CapabilityMask of the port's PortInfo */
+	uint16_t port_caps_2;		/* CapabilityMask2 */
 	unsigned int virtual_functions;	/* that have a vport; none of them is on the PCI bus */
 	unsigned int vport_speed;	/* to which the vport is limited, in 100 Mb/s; 0: not at all */
 	bool no_performance_agent;	/* MAD_IFC has no agent for performance management */
@@ -58,6 +65,7 @@ struct profile {
 	bool refuse_busy_uars;		/* DEALLOC_UAR fails while queues use the UAR */
 	bool one_clock;			/* qpc.ts_format is reserved: queue pairs have one clock */
 	bool cycle_numbers;		/* numbers are reused only after the highest one */
+	bool highest_numbers;		/* new objects get the highest free number */
 	unsigned int objects_per_page;	/* the HCA asks for a page for so many objects; 0: never */
 	bool no_write_combining;	/* stores to BlueFlame registers arrive one by one */
 	bool map_memic;			/* guests map device memory, else accesses are trapped */
@@ -73,6 +81,7 @@ int profile_load(struct profile *p, const char *path, char *why, size_t why_len)
 int profile_check(const struct profile *p, char *why, size_t why_len);
 int profile_from_card(const char *settings, const char *dir, FILE *out, FILE *report, char *why,
 		      size_t len);
+uint32_t profile_hw_id(const struct profile *p);
 bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
 		      uint32_t *width);
 

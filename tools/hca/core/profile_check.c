@@ -311,6 +311,8 @@ int profile_check_memic(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
+#define PORT_CAP_MASK2	(1u << 15)	/* of CapabilityMask */
+
 static int profile_check_port(const struct profile *p, char *why, size_t len)
 {
 	unsigned int gids = 8u << cap_gen(p, "gid_table_size");
@@ -330,6 +332,10 @@ static int profile_check_port(const struct profile *p, char *why, size_t len)
 	if (p->vport_speed > 0xffff)
 		return profile_refuse(why, len, "vport_speed is %u, the field has 16 bits",
 				      p->vport_speed);
+	if (p->port_caps_2 && !(p->port_caps & PORT_CAP_MASK2))
+		return profile_refuse(why, len,
+				      "port_caps_2 is 0x%x, but bit 15 of port_caps, which announces "
+				      "it, is not set", p->port_caps_2);
 	if (!is_pow2(p->mtu) || p->mtu < 256 || p->mtu > 4096)
 		return profile_refuse(why, len, "mtu is %u, must be 256, 512, 1024, 2048 or 4096",
 				      p->mtu);
@@ -346,6 +352,10 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 	if (1u << cap_gen(p, "uar_sz") != 1u << (p->log_bar_size - 20))
 		return profile_refuse(why, len, "uar_sz says 2^%u MB, the BAR has 2^%u bytes",
 				      cap_gen(p, "uar_sz"), p->log_bar_size);
+	if (!profile_hw_id(p))
+		return profile_refuse(why, len, "part is %u, which is no ConnectX-4 to 7", p->part);
+	if (p->cycle_numbers && p->highest_numbers)
+		return profile_refuse(why, len, "cycle_numbers and highest_numbers are set");
 	if (!p->vectors || p->vectors > HCA_MAX_VECTORS)
 		return profile_refuse(why, len, "%u vectors, must be from 1 to %u", p->vectors,
 				      HCA_MAX_VECTORS);

@@ -110,13 +110,65 @@ static int profile_load_pkeys(struct profile *p, struct json_object *v, char *wh
 	return 0;
 }
 
+/* "port_caps": "0x2651e848", of at most @bits bits. */
+static int profile_load_hex(uint32_t *to, unsigned int bits, const char *key, struct json_object *v,
+			    char *why, size_t len)
+{
+	const char *s = json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "";
+	unsigned long long n;
+	char *end;
+
+	n = strtoull(s, &end, 16);
+	if (!*s || *end || n >> bits)
+		return profile_refuse(why, len, "%s: \"%s\" is no mask of %u bits", key, s, bits);
+	*to = n;
+	return 0;
+}
+
+static int profile_load_speed(struct profile *p, struct json_object *v, char *why, size_t len)
+{
+	static const struct { const char *name; uint8_t speed; } speeds[] = {
+		{ "fdr", SPEED_FDR }, { "edr", SPEED_EDR }, { "hdr", SPEED_HDR },
+		{ "ndr", SPEED_NDR },
+	};
+	const char *s = json_object_get_string(v);
+	unsigned int i;
+
+	for (i = 0; s && i < ARRAY_SIZE(speeds); i++)
+		if (!strcmp(speeds[i].name, s)) {
+			p->link_speed = speeds[i].speed;
+			return 0;
+		}
+	return profile_refuse(why, len, "link_speed must be fdr, edr, hdr or ndr");
+}
+
+/* Settings of the port that are neither numbers nor true or false. */
+static int profile_load_port(struct profile *p, const char *key, struct json_object *v, char *why,
+			     size_t len)
+{
+	uint32_t mask = p->port_caps_2;
+	int err;
+
+	if (!strcmp(key, "pkeys"))
+		return profile_load_pkeys(p, v, why, len);
+	if (!strcmp(key, "link_speed"))
+		return profile_load_speed(p, v, why, len);
+	if (!strcmp(key, "port_caps"))
+		return profile_load_hex(&p->port_caps, 32, key, v, why, len);
+	if (strcmp(key, "port_caps_2"))
+		return profile_refuse(why, len, "%s: no such setting", key);
+	err = profile_load_hex(&mask, 16, key, v, why, len);
+	p->port_caps_2 = mask;
+	return err;
+}
+
 /* The setting of this name that is true or false, or NULL. */
 static bool *profile_bool(struct profile *p, const char *key)
 {
 	const struct { const char *name; bool *at; } bools[] = {
 		{ "map_memic", &p->map_memic }, { "refuse_busy_uars", &p->refuse_busy_uars },
 		{ "no_write_combining", &p->no_write_combining }, { "one_clock", &p->one_clock },
-		{ "cycle_numbers", &p->cycle_numbers },
+		{ "cycle_numbers", &p->cycle_numbers }, { "highest_numbers", &p->highest_numbers },
 		{ "subnet_manager", &p->subnet_manager },
 		{ "no_performance_agent", &p->no_performance_agent },
 	};
@@ -138,8 +190,7 @@ static int profile_load_bool(bool *to, const char *key, struct json_object *v, c
 }
 
 static int profile_load_setting(struct profile *p, const char *key, struct json_object *v,
-				char *why,
-				size_t len)
+				char *why, size_t len)
 {
 	const struct { const char *name; unsigned int *to; } nums[] = {
 		{ "log_bar_size", &p->log_bar_size }, { "vectors", &p->vectors },
@@ -152,7 +203,7 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 		{ "log_min_ack_timeout", &p->log_min_ack_timeout },
 		{ "max_translation_mb", &p->max_translation_mb },
 		{ "virtual_functions", &p->virtual_functions },
-		{ "vport_speed", &p->vport_speed },
+		{ "vport_speed", &p->vport_speed }, { "part", &p->part },
 	};
 	const struct { const char *name; char *to; size_t size; } strs[] = {
 		{ "name", p->name, sizeof(p->name) }, { "psid", p->psid, sizeof(p->psid) },
@@ -175,8 +226,8 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 		snprintf(strs[i].to, strs[i].size, "%s", json_object_get_string(v));
 		return 0;
 	}
-	if (!strcmp(key, "pkeys"))
-		return profile_load_pkeys(p, v, why, len);
+	if (!strcmp(key, "pkeys") || !strcmp(key, "link_speed") || !strncmp(key, "port_caps", 9))
+		return profile_load_port(p, key, v, why, len);
 	if (profile_bool(p, key))
 		return profile_load_bool(profile_bool(p, key), key, v, why, len);
 	/* caps, limits and link are read elsewhere; comment is for the reader of the file. */

@@ -47,7 +47,7 @@ static uint16_t mad_sm_node_info(const struct mad_port *port, uint32_t mod, cons
 	put_be64(data + 12, port->guid);	/* node */
 	put_be64(data + 20, port->guid);	/* port */
 	put_be16(data + 28, port->npkeys);
-	put_be16(data + 30, 0x1017);		/* device */
+	put_be16(data + 30, port->part);
 	put_be32(data + 36, 1u << 24 | 0x02b1eb);	/* local port, vendor */
 	return 0;
 }

@@ -13,8 +13,6 @@
 #include "port_info.h"
 
 #define MAD_MAX_GIDS	128	/* of the longest GID table that a profile can have */
-/* PortInfo.CapabilityMask: traps, SL mapping, system image GUID, extended speeds, CM, … */
-#define MAD_CAP_MASK	0x2651e848u
 #define MAD_CAP_MASK_SETTABLE ((1u << 1) | (1u << 16) | (1u << 17) | (1u << 18) | (1u << 20))
 
 /* What PortCounters counts. */
@@ -26,6 +24,7 @@ struct mad_port {
 	uint64_t guid;		/* system image, node and port */
 	uint8_t gid[MAD_MAX_GIDS][16];	/* entries that are not used are zero */
 	unsigned int gids;	/* entries of the GID table */
+	uint16_t part;		/* PCI device id */
 	const struct port_attrs *attrs;
 	struct port_view view;
 	const uint16_t *pkeys;

@@ -208,7 +208,7 @@ static void port_restart(struct hca *hca)
 	struct port *port = hca->port;
 
 	pthread_mutex_lock(&hca->attr_lock);
-	port->cap_mask1 = MAD_CAP_MASK;
+	port->cap_mask1 = hca->profile->port_caps;
 	port->admin_down = false;
 	memset(port->vf, 0, sizeof(port->vf));
 	port_attrs_init(&port->attrs, mtu_code(hca->profile->mtu));

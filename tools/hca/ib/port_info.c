@@ -18,15 +18,14 @@ enum {
 	PI_VL_CAP = 37, PI_VL_HIGH_LIMIT = 38, PI_MTU_CAP = 41, PI_HOQ_LIFE = 42,
 	PI_OPERATIONAL_VLS = 43, PI_M_KEY_VIOLATIONS = 44, PI_BAD_PKEYS = 46, PI_BAD_QKEYS = 48,
 	PI_GUID_CAP = 50, PI_TIMEOUT = 51, PI_RESPONSE_TIME = 52, PI_THRESHOLDS = 53,
-	PI_EXT_SPEED = 62, PI_EXT_SPEED_ENABLED = 63,
+	PI_CAP_MASK2 = 60, PI_EXT_SPEED = 62, PI_EXT_SPEED_ENABLED = 63,
 };
 
 #define WIDTHS		3	/* 1x and 4x */
 #define WIDTH_4X	2
 #define SPEEDS		7	/* SDR, DDR, QDR */
 #define SPEED_QDR	4
-#define EXT_SPEEDS	3	/* FDR, EDR */
-#define EXT_SPEED_EDR	2
+#define EXT_SPEEDS	15	/* FDR to NDR */
 #define VL_CAP_0_3	3
 #define NO_CHANGE_SPEED	15
 #define NO_CHANGE_EXT	31
@@ -77,6 +76,12 @@ void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap)
 		a->sl_to_vl[i] = port_data_vl(2 * i) << 4 | port_data_vl(2 * i + 1);
 }
 
+/* A port can use its speed and the slower ones. */
+static uint8_t port_ext_speeds(const struct port_view *v)
+{
+	return 2 * v->speed - 1;
+}
+
 /**
  * port_info_get() - make the attribute PortInfo
  * @a: what a subnet manager has set
@@ -115,8 +120,9 @@ void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_
 	data[PI_TIMEOUT] = a->subnet_timeout;
 	data[PI_RESPONSE_TIME] = RESPONSE_TIME;
 	data[PI_THRESHOLDS] = a->error_thresholds;
-	data[PI_EXT_SPEED] = (v->up ? EXT_SPEED_EDR : 0) << 4 | EXT_SPEEDS;
-	data[PI_EXT_SPEED_ENABLED] = a->ext_speed_enabled;
+	put_be16(data + PI_CAP_MASK2, v->cap_mask2);
+	data[PI_EXT_SPEED] = (v->up ? v->speed : 0) << 4 | port_ext_speeds(v);
+	data[PI_EXT_SPEED_ENABLED] = a->ext_speed_enabled & port_ext_speeds(v);
 }
 
 static bool port_lid_valid(uint16_t lid)
@@ -155,7 +161,7 @@ bool port_info_valid(const struct port_view *v, bool has_lid, const uint8_t *dat
 	if (width != NO_CHANGE_WIDTH && (width & ~WIDTHS))
 		return false;
 	if ((speed != NO_CHANGE_SPEED && (speed & ~SPEEDS)) ||
-	    (ext != NO_CHANGE_EXT && (ext & ~EXT_SPEEDS)))
+	    (ext != NO_CHANGE_EXT && (ext & ~port_ext_speeds(v))))
 		return false;
 	return mtu <= v->mtu_cap && vls <= VL_CAP_0_3;
 }

@@ -22,8 +22,7 @@ enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 #define PTYS_IB		1u	/* proto_mask */
 #define IB_WIDTH_1X_4X	0x5	/* MLX5_PTYS_WIDTH_* */
 #define IB_WIDTH_4X	0x4
-#define IB_PROTO_ALL	0x3f	/* SDR .. EDR */
-#define IB_PROTO_EDR	0x20
+#define IB_PROTO(speed)	((unsigned int)(speed) << 4)	/* MLX5_PTYS_RATE_* of enum link_speed */
 #define VL_CAP_0_3	4
 #define PAOS_UP		1
 #define PAOS_DOWN	2
@@ -32,15 +31,17 @@ enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 
 static void reg_ptys(struct hca *hca, uint8_t *out)
 {
+	unsigned int proto = IB_PROTO(hca->profile->link_speed), all = 2 * proto - 1;
+
 	IFC_SET(ptys_reg, out, proto_mask, PTYS_IB);
 	IFC_SET(ptys_reg, out, ib_link_width_capability, IB_WIDTH_1X_4X);
-	IFC_SET(ptys_reg, out, ib_proto_capability, IB_PROTO_ALL);
+	IFC_SET(ptys_reg, out, ib_proto_capability, all);
 	IFC_SET(ptys_reg, out, ib_link_width_admin, IB_WIDTH_1X_4X);
-	IFC_SET(ptys_reg, out, ib_proto_admin, IB_PROTO_ALL);
+	IFC_SET(ptys_reg, out, ib_proto_admin, all);
 	if (!fabric_link(hca))
 		return;
 	IFC_SET(ptys_reg, out, ib_link_width_oper, IB_WIDTH_4X);
-	IFC_SET(ptys_reg, out, ib_proto_oper, IB_PROTO_EDR);
+	IFC_SET(ptys_reg, out, ib_proto_oper, proto);
 }
 
 static void reg_pmtu(struct hca *hca, uint8_t *out)

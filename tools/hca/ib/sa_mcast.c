@@ -212,13 +212,13 @@ static bool join_fits(const struct sa_group *g, const struct sa_request *rq)
 /* MTU and rate of a new group: what the creator's port has, unless the request wants less. */
 static bool join_choose(const struct sa_request *rq, const struct sa_end *e, struct sa_group *g)
 {
-	uint8_t mtu = e->mtu, rate = SA_RATE;
+	uint8_t mtu = e->mtu, rate = e->rate;
 
 	if (sa_has(rq, M_MTU_SELECTOR) && sa_has(rq, M_MTU) &&
 	    !sa_select(rq->data[R_MTU], e->mtu, sa_rank_plain, &mtu))
 		return false;
 	if (sa_has(rq, M_RATE_SELECTOR) && sa_has(rq, M_RATE) &&
-	    !sa_select(rq->data[R_RATE], SA_RATE, sa_rank_rate, &rate))
+	    !sa_select(rq->data[R_RATE], e->rate, sa_rank_rate, &rate))
 		return false;
 	g->rec[R_MTU] = EXACTLY | mtu;
 	g->rec[R_RATE] = EXACTLY | rate;

@@ -113,11 +113,12 @@ static void path_add(struct sa_request *rq, const struct path_end *from,
 	uint16_t pkey = path_pkey(rq, from, to);
 	uint8_t rec[SA_PATH_BYTES] = { 0 };
 	uint8_t mtu = src->mtu < dst->mtu ? src->mtu : dst->mtu;
+	uint8_t rate = sa_rank_rate(src->rate) < sa_rank_rate(dst->rate) ? src->rate : dst->rate;
 
 	if (!pkey ||
 	    !path_select(rq, P_MTU_SELECTOR, P_MTU, q[OFF_MTU], mtu, sa_rank_plain,
 			 rec + OFF_MTU) ||
-	    !path_select(rq, P_RATE_SELECTOR, P_RATE, q[OFF_RATE], SA_RATE, sa_rank_rate,
+	    !path_select(rq, P_RATE_SELECTOR, P_RATE, q[OFF_RATE], rate, sa_rank_rate,
 			 rec + OFF_RATE))
 		return;
 	memcpy(rec + OFF_SERVICE, q + OFF_SERVICE, 8);

@@ -112,6 +112,21 @@ bool sa_end_gid(const struct switch_node *sw, unsigned int port, uint8_t gid[16]
 	return true;
 }
 
+/* Code of the rate of a link with four lanes. */
+static uint8_t sa_link_rate(enum link_speed speed)
+{
+	switch (speed) {
+	case SPEED_FDR:
+		return 12;		/* 56 Gb/s */
+	case SPEED_EDR:
+		return 16;		/* 100 Gb/s */
+	case SPEED_HDR:
+		return 17;		/* 200 Gb/s */
+	default:
+		return 21;		/* 400 Gb/s */
+	}
+}
+
 /**
  * sa_end() - describe an end port of the subnet
  * @sw: the switch
@@ -129,6 +144,7 @@ bool sa_end(const struct switch_node *sw, unsigned int port, struct sa_end *e)
 		e->lid = sw->lid;
 		e->guid = SWITCH_GUID;
 		e->mtu = MTU_4096;
+		e->rate = sa_link_rate(SPEED_NDR);
 		switch_gid(sw, e->gid);
 		return true;
 	}
@@ -138,6 +154,7 @@ bool sa_end(const struct switch_node *sw, unsigned int port, struct sa_end *e)
 	e->lid = fabric_lid(hca);
 	e->guid = fabric_guid(hca);
 	e->mtu = mtu_code(fabric_link_mtu(hca));
+	e->rate = sa_link_rate(hca->profile->link_speed);
 	return sa_end_gid(sw, port, e->gid);
 }
 
@@ -257,7 +274,7 @@ unsigned int sa_rank_rate(uint8_t code)
 	static const uint16_t gbps[] = {
 		[2] = 3, [3] = 10, [4] = 30, [5] = 5, [6] = 20, [7] = 40, [8] = 60, [9] = 80,
 		[10] = 120, [11] = 14, [12] = 56, [13] = 112, [14] = 168, [15] = 25, [16] = 100,
-		[17] = 200, [18] = 300,
+		[17] = 200, [18] = 300, [19] = 28, [20] = 50, [21] = 400, [22] = 600, [23] = 800,
 	};
 
 	return code < ARRAY_SIZE(gbps) ? gbps[code] : 0;

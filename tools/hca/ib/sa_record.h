@@ -75,7 +75,7 @@ struct sa_end {
 	uint16_t lid;
 	uint64_t guid;
 	uint8_t gid[16];
-	uint8_t mtu;			/* code */
+	uint8_t mtu, rate;		/* codes */
 };
 
 bool sa_end(const struct switch_node *sw, unsigned int port, struct sa_end *e);
@@ -95,7 +95,6 @@ bool sa_select(uint8_t asked, uint8_t most, unsigned int (*rank)(uint8_t code), 
 unsigned int sa_rank_plain(uint8_t code);
 unsigned int sa_rank_rate(uint8_t code);
 
-#define SA_RATE		16	/* code of 100 Gb/s, which every link has */
 #define SA_PACKET_LIFE	14	/* 4.096 us * 2^n */
 
 #endif

@@ -28,6 +28,7 @@ static void sma_port(struct hca *hca, struct mad_port *mp)
 
 	*mp = (struct mad_port){
 		.guid = fabric_guid(hca),
+		.part = hca->profile->part,
 		.attrs = &port->attrs,
 		.view = {
 			.lid = fabric_lid(hca),
@@ -35,6 +36,8 @@ static void sma_port(struct hca *hca, struct mad_port *mp)
 			.up = fabric_link(hca),
 			.state = fabric_state(hca, false),
 			.cap_mask = port->cap_mask1,
+			.cap_mask2 = hca->profile->port_caps_2,
+			.speed = hca->profile->link_speed,
 			.local_port = 1,
 			.mtu_cap = mtu_code(hca->profile->mtu),
 			.gids = gid_table_len(hca),

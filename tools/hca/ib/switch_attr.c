@@ -9,6 +9,7 @@
 #include "ifc.h"
 #include "packet.h"
 #include "port_info.h"
+#include "profile.h"
 #include "switch.h"
 #include "util.h"
 
@@ -42,6 +43,7 @@ static void switch_view(struct switch_node *sw, unsigned int n, unsigned int by,
 	v->state = !n ? sw->state : v->up ? fabric_state(peer, true) : PORT_DOWN;
 	v->cap_mask = n ? 0 : SWITCH_CAP_MASK | (sw->manager ? PORT_CAP_SM : 0);
 	v->gids = n ? 0 : 1;
+	v->speed = peer ? peer->profile->link_speed : SPEED_EDR;
 }
 
 static uint16_t switch_node_desc(struct switch_node *sw, unsigned int by, const uint8_t *in,

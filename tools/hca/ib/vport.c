@@ -68,6 +68,7 @@ static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
 	IFC_SET64(hca_vport_context, c, node_guid, fabric_guid(hca));
 	IFC_SET(hca_vport_context, c, cap_mask1, hca->port->cap_mask1);
 	IFC_SET(hca_vport_context, c, cap_mask1_field_select, MAD_CAP_MASK_SETTABLE);
+	IFC_SET(hca_vport_context, c, cap_mask2, hca->profile->port_caps_2);
 	IFC_SET(hca_vport_context, c, lid, fabric_lid(hca));
 	IFC_SET(hca_vport_context, c, lmc, fabric_lmc(hca));
 	IFC_SET(hca_vport_context, c, sm_lid, up ? hca->port->attrs.sm_lid : 0);

@@ -30,7 +30,6 @@ enum { HEALTH_FW_VER = 0x30, HEALTH_HW_ID = 0x34, HEALTH_RFR = 0x38, HEALTH_SYND
 #define INITIALIZING	0x80000000
 #define CAN_RESET	0x40000000	/* the driver may reset firmware */
 #define CMDIF_REV	5
-#define HW_ID_CX5	0x20d
 #define NIC_IFC_SHIFT	8
 #define RFR_RESET	0x88000000	/* reset wanted; severity valid, 0: emergency */
 #define HEALTH_TICK_NS	100000000ULL	/* the driver checks every 2 s that the counter changes */
@@ -124,7 +123,7 @@ static uint32_t iseg_health_read(struct hca *hca, uint32_t off)
 	case HEALTH_FW_VER:
 		return s->fw_ver;
 	case HEALTH_HW_ID:
-		return HW_ID_CX5;
+		return profile_hw_id(hca->profile);
 	case HEALTH_RFR:
 		return s->synd ? RFR_RESET : 0;
 	case HEALTH_SYND:

@@ -26,7 +26,6 @@
 #define MSIX_PBA	(MSIX_BAR_SIZE / 2)	/* pending bits in BAR2, behind the table */
 
 #define PCI_VENDOR_MELLANOX	0x15b3
-#define PCI_DEVICE_CX5		0x1017
 #define PCI_SUBSYS		0x0007
 
 struct pci {
@@ -136,7 +135,7 @@ void pci_power_on(struct hca *hca)
 	memset(pci, 0, sizeof(*pci));
 	hca->dma_off = true;	/* until the driver makes the function a bus master */
 	put_le16(c + PCI_VENDOR_ID, PCI_VENDOR_MELLANOX);
-	put_le16(c + PCI_DEVICE_ID, PCI_DEVICE_CX5);
+	put_le16(c + PCI_DEVICE_ID, hca->profile->part);
 	put_le16(c + PCI_STATUS, PCI_STATUS_CAP_LIST);
 	put_le16(c + PCI_CLASS_DEVICE, hca->profile->eth ? 0x0200 : 0x0207);
 	c[PCI_CACHE_LINE_SIZE] = 16;

@@ -99,6 +99,27 @@ static void file_changes_the_default(void **state)
 	assert_int_equal(p.range[OBJ_QP].limit - p.range[OBJ_QP].first, 5);
 }
 
+static void port_and_part_of_a_card(void **state)
+{
+	(void)state;
+	assert_int_equal(load("{\"part\":4123,\"link_speed\":\"hdr\",\"port_caps\":\"0xa651e848\","
+			      "\"port_caps_2\":\"0x0032\",\"highest_numbers\":true}"), 0);
+	assert_int_equal(profile_hw_id(&p), 0x20f);
+	assert_int_equal(p.link_speed, SPEED_HDR);
+	assert_int_equal(p.port_caps, 0xa651e848);
+	assert_int_equal(p.port_caps_2, 0x32);
+	assert_true(p.highest_numbers);
+	refused("{\"part\":4999}", "no ConnectX");
+	refused("{\"link_speed\":\"qdr\"}", "fdr, edr, hdr or ndr");
+	refused("{\"link_speed\":null}", "fdr, edr, hdr or ndr");
+	refused("{\"port_caps\":\"0x1a651e848\"}", "mask of 32 bits");
+	refused("{\"port_caps\":5}", "mask of 32 bits");
+	refused("{\"port_caps_2\":\"0x10000\"}", "mask of 16 bits");
+	refused("{\"port_caps_3\":\"0x1\"}", "no such setting");
+	refused("{\"port_caps\":\"0x0\",\"port_caps_2\":\"0x2\"}", "bit 15");
+	refused("{\"cycle_numbers\":true,\"highest_numbers\":true}", "cycle_numbers");
+}
+
 static void contradictions_are_refused(void **state)
 {
 	(void)state;
@@ -239,6 +260,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
 		"no-ksm", "old-entities", "mapped-memory", "busy-uars", "opensm", "slow-retries",
 		"group-manager", "vf", "no-klm-umr",
+		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
 	};
 	static struct profile built_in;
 	unsigned int i;
@@ -264,6 +286,7 @@ int main(void)
 		cmocka_unit_test(default_profile_is_accepted),
 		cmocka_unit_test(default_has_the_expected_capabilities),
 		cmocka_unit_test(file_changes_the_default),
+		cmocka_unit_test(port_and_part_of_a_card),
 		cmocka_unit_test(contradictions_are_refused),
 		cmocka_unit_test(events_are_of_an_object_or_of_the_device),
 		cmocka_unit_test(device_memory_must_fit_the_bar),

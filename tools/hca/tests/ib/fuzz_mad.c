@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	port.gids = fuzz_u8(&in) % (MAD_MAX_GIDS + 1);
 	port.view.lid = fuzz_u16(&in);
 	port.view.up = how & 1;
+	port.view.speed = 1 << how % 4;
 	port.view.mtu_cap = 1 + how / 2 % 5;
 	port_attrs_init(&attrs, port.view.mtu_cap);
 	/* Of the exact size, so that the sanitizer sees a read beyond its end. */

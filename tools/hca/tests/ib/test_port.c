@@ -340,6 +340,11 @@ static void port_registers(void **state)
 	assert_int_equal(reg(0x5004, false, in, IFC_SZ(ptys_reg)), ST_OK);
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_link_width_oper), 4);
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_oper), 0x20);
+	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_capability), 0x3f);
+	rig.profile->link_speed = SPEED_NDR;
+	assert_int_equal(reg(0x5004, false, in, IFC_SZ(ptys_reg)), ST_OK);
+	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_oper), 0x80);
+	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_capability), 0xff);
 	fabric_set_link(rig.hca, false);
 	assert_int_equal(reg(0x5004, false, in, IFC_SZ(ptys_reg)), ST_OK);
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_oper), 0);
@@ -628,12 +633,32 @@ static void mad_ifc_sets_the_port(void **state)
 	assert_int_equal(mad_ifc(1, mad), ST_OK);
 }
 
+/* As PortInfo and NodeInfo have them. */
+static void agent_tells_part_speed_and_capabilities(void **state)
+{
+	const uint8_t *data = IFC_ADDR(mad_ifc_out, (const uint8_t *)out, response_mad_packet) +
+			      OFF_SMP_DATA;
+	uint8_t mad[MAD_BYTES] = { 1, CLASS_SM_DIRECTED, 1, METHOD_GET, [17] = SMP_PORT_INFO };
+
+	(void)state;
+	rig.profile->part = 4123;
+	rig.profile->link_speed = SPEED_HDR;
+	rig.profile->port_caps_2 = 0x32;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_int_equal(get_be16(data + 60), 0x32);
+	assert_int_equal(data[62], SPEED_HDR << 4 | 7);
+	assert_int_equal(data[63], 7);
+	mad[17] = SMP_NODE_INFO;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_int_equal(get_be16(data + 30), 4123);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(vport_context_follows_the_link), T(link_change_raises_events_once),
+		T(agent_tells_part_speed_and_capabilities), T(vport_context_follows_the_link), T(link_change_raises_events_once),
 		T(group_manager_sets_guids_and_policies),
 		T(vports_of_virtual_functions_are_the_group_managers),
 		T(counters_of_vports_need_the_capability), T(performance_agent_can_be_missing),

@@ -273,6 +273,25 @@ static void path_over_links_of_other_mtus(void **state)
 	assert_int_equal(path_with(BIT_OF(16) | BIT_OF(17), 2 << 6 | 3, 0), SA_NO_RECORDS);
 }
 
+static void path_has_the_rate_of_its_links(void **state)
+{
+	static struct profile fast;
+
+	(void)state;
+	fast = *net.hca[1]->profile;
+	fast.link_speed = SPEED_NDR;
+	net.hca[1]->profile = &fast;
+	gids(0, 1);
+	assert_int_equal(path_with(0, 0, 0), 0);
+	assert_int_equal(rec[55] & 63, 16);			/* 100 Gb/s */
+	gids(1, 1);
+	assert_int_equal(path_with(0, 0, 0), 0);
+	assert_int_equal(rec[55] & 63, 21);			/* 400 Gb/s */
+	fast.link_speed = SPEED_FDR;
+	assert_int_equal(path_with(0, 0, 0), 0);
+	assert_int_equal(rec[55] & 63, 12);			/* 56 Gb/s */
+}
+
 static void table_of_more_than_one_packet(void **state)
 {
 	(void)state;
@@ -665,6 +684,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(class_and_versions), T(nodes_ports_and_links), T(path_between_gids),
 		T(path_in_a_partition), T(path_of_an_mtu_and_a_rate),
+		T(path_has_the_rate_of_its_links),
 		T(path_over_links_of_other_mtus),
 		T(table_of_more_than_one_packet), T(rmpp_from_others_does_nothing),
 		T(broadcast_group_exists), T(groups_are_made_and_end),

@@ -71,6 +71,52 @@ static void allocation_fails_at_the_limit(void **state)
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, 16, out, 16), ST_LIM);
 }
 
+static uint32_t new_pd(void)
+{
+	uint8_t in[16] = {};
+
+	if (rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, 16, out, 16) != ST_OK)
+		return 0;
+	return IFC_GET(alloc_pd_out, out, pd);
+}
+
+static void highest_number_comes_first(void **state)
+{
+	struct obj_range *r = &rig.hca->profile->range[OBJ_PD];
+
+	(void)state;
+	*r = (struct obj_range){ 0xfffffa, 0xffffff };
+	rig.hca->profile->highest_numbers = true;
+	assert_int_equal(new_pd(), 0xfffffe);
+	assert_int_equal(new_pd(), 0xfffffd);
+	obj_free(rig.hca, obj_find(rig.hca, OBJ_PD, 0xfffffe));
+	assert_int_equal(new_pd(), 0xfffffe);
+	assert_int_equal(new_pd(), 0xfffffc);
+	assert_int_equal(new_pd(), 0xfffffb);
+	assert_int_equal(new_pd(), 0xfffffa);
+	assert_int_equal(new_pd(), 0);
+	obj_free(rig.hca, obj_find(rig.hca, OBJ_PD, 0xfffffb));
+	assert_int_equal(new_pd(), 0xfffffb);
+	assert_int_equal(new_pd(), 0);
+}
+
+/* More objects than a part of the table has, which is then passed over as a whole. */
+static void highest_numbers_pass_a_full_part(void **state)
+{
+	struct obj_range *r = &rig.hca->profile->range[OBJ_PD];
+	uint32_t i;
+
+	(void)state;
+	*r = (struct obj_range){ 0x100000, 0xffffff };
+	rig.hca->profile->highest_numbers = true;
+	for (i = 0; i < 3000; i++)
+		assert_int_equal(new_pd(), 0xfffffe - i);
+	obj_free(rig.hca, obj_find(rig.hca, OBJ_PD, 0xffffff - 3000));
+	obj_free(rig.hca, obj_find(rig.hca, OBJ_PD, 0xfffffe));
+	assert_int_equal(new_pd(), 0xfffffe);
+	assert_int_equal(new_pd(), 0xffffff - 3000);
+}
+
 static void q_counter_counts_and_clears(void **state)
 {
 	uint8_t in[IFC_SZ(query_q_counter_in)] = {};
@@ -120,7 +166,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(domains_are_allocated_and_freed), T(domains_belong_to_their_user),
-		T(allocation_fails_at_the_limit),
+		T(allocation_fails_at_the_limit), T(highest_number_comes_first),
+		T(highest_numbers_pass_a_full_part),
 		T(object_is_kept_for_its_references), T(q_counter_counts_and_clears),
 	};
 

@@ -124,7 +124,7 @@ TEST_F(port, changed_lid_is_told_and_used)
 
 #define LMC 3
 
-/* A port with an LMC has several LIDs. A datagram comes from one to one, and a connection has one. */
+/* A port with an LMC has several LIDs: a datagram names two of them, and a connection uses one. */
 TEST_F(port, path_bits_choose_the_lid)
 {
 	struct ibv_ah_attr attr = { .dlid = 0x4325, .src_path_bits = 3, .port_num = 1 };

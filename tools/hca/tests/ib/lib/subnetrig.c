@@ -76,6 +76,8 @@ static void net_prepare(void)
 	profile.pkey[1] = 0x8001;
 	profile.gids = 2;
 	profile.mtu = 4096;
+	profile.link_speed = SPEED_EDR;
+	profile.port_caps = 0x2651e848;
 	evrig_set_handler(net_event);
 	net.base = event_base_new();
 	net.fabric = fabric_new();

@@ -152,6 +152,8 @@ int rig_setup(void **state)
 	for (i = 0; i < OBJ_KINDS; i++)
 		rig.profile->range[i] = (struct obj_range){ 0x10, 0x10000 };
 	rig_caps(rig.profile);
+	rig.profile->link_speed = SPEED_EDR;
+	rig.profile->port_caps = 0x2651e848;
 	rig.hca = hca_create(&board, rig.base, rig_extra.fabric, rig.profile, 0);
 	assert_non_null(rig.hca);
 	assert_int_equal(ftruncate(rig.fd, RAM_SIZE + EQ_MEM), 0);
