@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The PCI function: config space with PM, PCIe, MSI-X and vendor-specific capabilities, and which
+ * The PCI function: config space with its capabilities, and which
  * part of the HCA an access to a BAR goes to.
  */
 #include <endian.h>
@@ -16,23 +16,41 @@
 #include "pci.h"
 #include "profile.h"
 #include "uar.h"
+#include "util.h"
+#include "vpd.h"
 #include "vsc.h"
 
 #define CAP_PM		0x40
+#define CAP_VPD		0x48
 #define CAP_EXP		0x60
 #define CAP_MSIX	0x9c
 #define CAP_VSC		0xc0
+
+/* Extended capabilities. */
+#define CAP_AER		0x100
+#define CAP_ARI		0x150
+#define CAP_SECONDARY	0x1c0
 
 #define MSIX_PBA	(MSIX_BAR_SIZE / 2)	/* pending bits in BAR2, behind the table */
 
 #define PCI_VENDOR_MELLANOX	0x15b3
 #define PCI_SUBSYS		0x0007
 
+/* Bits of errors that the function could report, and those that are fatal. */
+#define AER_SEVERE	(PCI_ERR_UNC_DLP | PCI_ERR_UNC_FCP | PCI_ERR_UNC_RX_OVER | \
+			 PCI_ERR_UNC_MALF_TLP)
+#define AER_UNCORRECTABLE (AER_SEVERE | PCI_ERR_UNC_POISON_TLP | PCI_ERR_UNC_COMP_TIME | \
+			   PCI_ERR_UNC_COMP_ABORT | PCI_ERR_UNC_UNX_COMP | PCI_ERR_UNC_ECRC | \
+			   PCI_ERR_UNC_UNSUP)
+#define AER_CORRECTABLE	(PCI_ERR_COR_RCVR | PCI_ERR_COR_BAD_TLP | PCI_ERR_COR_BAD_DLLP | \
+			 PCI_ERR_COR_REP_ROLL | PCI_ERR_COR_REP_TIMER | PCI_ERR_COR_ADV_NFAT)
+
 struct pci {
 	uint8_t cfg[PCI_CONFIG_SIZE];
 	uint8_t wmask[PCI_CONFIG_SIZE];	/* bits that a write changes */
 	uint8_t msix[MSIX_BAR_SIZE];
 	struct vsc vsc;			/* registers of the vendor-specific capability */
+	uint8_t vpd[VPD_SIZE];
 };
 
 static void put_le16(uint8_t *p, uint16_t v)
@@ -73,10 +91,54 @@ static void pci_cap_pm(struct pci *pci)
 	uint8_t *c = pci->cfg + CAP_PM;
 
 	c[0] = PCI_CAP_ID_PM;
-	c[1] = CAP_EXP;
+	c[1] = CAP_VPD;
 	put_le16(c + PCI_PM_PMC, 3);
 	put_le16(c + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
 	put_le16(pci->wmask + CAP_PM + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
+}
+
+static void pci_cap_vpd(struct hca *hca)
+{
+	struct pci *pci = hca->pci;
+
+	pci->cfg[CAP_VPD] = PCI_CAP_ID_VPD;
+	pci->cfg[CAP_VPD + 1] = CAP_EXP;
+	put_le16(pci->wmask + CAP_VPD + PCI_VPD_ADDR, 0xffff);
+	vpd_fill(hca, pci->vpd);
+}
+
+/* A write of an address reads four bytes there, and sets the flag; VPD cannot be written. */
+static void pci_vpd_read(struct pci *pci)
+{
+	uint8_t *c = pci->cfg + CAP_VPD;
+	uint16_t addr = get_le16(c + PCI_VPD_ADDR);
+
+	if (addr & PCI_VPD_ADDR_F)
+		return;
+	memset(c + PCI_VPD_DATA, 0, 4);
+	if (addr <= VPD_SIZE - 4)
+		memcpy(c + PCI_VPD_DATA, pci->vpd + addr, 4);
+	put_le16(c + PCI_VPD_ADDR, addr | PCI_VPD_ADDR_F);
+}
+
+/* Error reporting without an error ever; one function on the bus; a link of the third generation. */
+static void pci_caps_extended(struct pci *pci)
+{
+	static const struct { uint16_t at, next, id, version; } caps[] = {
+		{ CAP_AER, CAP_ARI, PCI_EXT_CAP_ID_ERR, 2 },
+		{ CAP_ARI, CAP_SECONDARY, PCI_EXT_CAP_ID_ARI, 1 },
+		{ CAP_SECONDARY, 0, PCI_EXT_CAP_ID_SECPCI, 1 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(caps); i++)
+		put_le32(pci->cfg + caps[i].at, caps[i].id | (uint32_t)caps[i].version << 16 |
+			 (uint32_t)caps[i].next << 20);
+	put_le32(pci->wmask + CAP_AER + PCI_ERR_UNCOR_MASK, AER_UNCORRECTABLE);
+	put_le32(pci->cfg + CAP_AER + PCI_ERR_UNCOR_SEVER, AER_SEVERE);
+	put_le32(pci->wmask + CAP_AER + PCI_ERR_UNCOR_SEVER, AER_UNCORRECTABLE);
+	put_le32(pci->cfg + CAP_AER + PCI_ERR_COR_MASK, PCI_ERR_COR_ADV_NFAT);
+	put_le32(pci->wmask + CAP_AER + PCI_ERR_COR_MASK, AER_CORRECTABLE);
 }
 
 static void pci_cap_exp(struct pci *pci)
@@ -150,9 +212,11 @@ void pci_power_on(struct hca *hca)
 		      PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH);
 	pci_bar_setup(pci, 2, MSIX_BAR_SIZE, PCI_BASE_ADDRESS_MEM_TYPE_64);
 	pci_cap_pm(pci);
+	pci_cap_vpd(hca);
 	pci_cap_exp(pci);
 	pci_cap_msix(pci, hca->profile->vectors);
 	pci_cap_vsc(pci);
+	pci_caps_extended(pci);
 }
 
 static int pci_init(struct hca *hca)
@@ -302,6 +366,8 @@ void pci_config_write(struct hca *hca, uint32_t off, const uint8_t *buf, uint32_
 		if (off + i == CAP_EXP + PCI_EXP_DEVCTL + 1)
 			flr = buf[i] & PCI_EXP_DEVCTL_BCR_FLR >> 8;
 	}
+	if (off <= CAP_VPD + PCI_VPD_ADDR + 1 && off + len > CAP_VPD + PCI_VPD_ADDR + 1)
+		pci_vpd_read(pci);
 	pci_update_dma(hca);
 	if (flr)
 		hca_reset(hca);

@@ -22,6 +22,7 @@
 #include "iseg.h"
 #include "mem.h"
 #include "pci.h"
+#include "util.h"
 #include "vfio_user.h"
 
 enum { VERSION = 1, DMA_MAP, DMA_UNMAP, GET_INFO, REGION_INFO, IO_FDS, IRQ_INFO, SET_IRQS,
@@ -447,8 +448,62 @@ static void config_space(void **state)
 	for (cap = cfg_read(PCI_CAPABILITY_LIST, 1); cap && n < 48;
 	     cap = cfg_read(cap + 1, 1), n++)
 		seen |= 1u << cfg_read(cap, 1);
-	assert_int_equal(seen, 1u << PCI_CAP_ID_PM | 1u << PCI_CAP_ID_EXP | 1u << PCI_CAP_ID_MSIX |
+	assert_int_equal(seen, 1u << PCI_CAP_ID_PM | 1u << PCI_CAP_ID_VPD | 1u << PCI_CAP_ID_EXP | 1u << PCI_CAP_ID_MSIX |
 			       1u << PCI_CAP_ID_VNDR);
+}
+
+static void extended_capabilities_are_chained(void **state)
+{
+	static const uint16_t ids[] = {
+		PCI_EXT_CAP_ID_ERR, PCI_EXT_CAP_ID_ARI, PCI_EXT_CAP_ID_SECPCI
+	};
+	unsigned int at = PCI_CFG_SPACE_SIZE, i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		uint32_t head = cfg_read(at, 4);
+
+		assert_int_equal(PCI_EXT_CAP_ID(head), ids[i]);
+		at = PCI_EXT_CAP_NEXT(head);
+	}
+	assert_int_equal(at, 0);
+}
+
+#define VPD	0x48
+
+static uint32_t vpd_word(uint16_t addr)
+{
+	cfg_write(VPD + PCI_VPD_ADDR, addr, 2);
+	assert_int_equal(cfg_read(VPD + PCI_VPD_ADDR, 2), addr | PCI_VPD_ADDR_F);
+	return cfg_read(VPD + PCI_VPD_DATA, 4);
+}
+
+/* A string, read-only fields whose bytes up to the checksum have the sum 0, and the end. */
+static void vital_product_data(void **state)
+{
+	uint8_t vpd[512], sum = 0;
+	unsigned int i, len, end;
+
+	(void)state;
+	for (i = 0; i < sizeof(vpd); i += 4) {
+		uint32_t word = vpd_word(i);
+
+		memcpy(vpd + i, &word, 4);
+	}
+	assert_int_equal(vpd[0], 0x82);
+	len = 3 + (vpd[1] | vpd[2] << 8);
+	assert_int_equal(vpd[len], 0x90);
+	assert_memory_equal(vpd + len + 3, "PN\x07" "BBL4119", 10);
+	assert_non_null(memmem(vpd, sizeof(vpd), "SN\x0a" "BB00000001", 13));
+	end = len + 3 + (vpd[len + 1] | vpd[len + 2] << 8);
+	assert_int_equal(vpd[end], 0x78);
+	for (i = 0; i < end; i++)
+		sum += vpd[i];
+	assert_int_equal(sum, 0);
+	assert_int_equal(vpd_word(0x7ffc), 0);
+	cfg_write(VPD + PCI_VPD_DATA, 0, 4);			/* VPD is read-only */
+	cfg_write(VPD + PCI_VPD_ADDR, PCI_VPD_ADDR_F, 2);
+	assert_int_equal(vpd_word(0) & 0xff, 0x82);
 }
 
 static void function_level_reset(void **state)
@@ -910,7 +965,8 @@ int main(void)
 		R(other_major_version_is_refused), T(device_information),
 		T(device_memory_is_mapped), T(guest_memory), T(ranges_are_unmapped_whole),
 		T(memory_must_be_in_its_file), T(memory_rights_and_region_borders),
-		T(interrupts), T(config_space), T(function_level_reset),
+		T(interrupts), T(config_space), T(extended_capabilities_are_chained),
+		T(vital_product_data), T(function_level_reset),
 		T(reset_disables_the_interface),
 		T(driver_resets_firmware), T(semaphore_of_resets_has_one_owner), T(registers),
 		T(posted_writes_keep_their_order), T(many_writes_in_one_message),

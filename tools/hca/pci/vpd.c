@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Vital product data: what the card is, its part number and its serial number, as tools read them
+ * through a capability of config space.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "hca.h"
+#include "profile.h"
+#include "vpd.h"
+
+#define TAG_STRING	0x82
+#define TAG_READ_ONLY	0x90
+#define TAG_END		0x78
+
+/* Append a field of two letters and a text. */
+static size_t vpd_field(uint8_t *to, const char *name, const char *text)
+{
+	size_t len = strlen(text);
+
+	to[0] = name[0];
+	to[1] = name[1];
+	to[2] = len;
+	memcpy(to + 3, text, len);
+	return 3 + len;
+}
+
+static size_t vpd_tag(uint8_t *to, uint8_t tag, size_t len)
+{
+	to[0] = tag;
+	to[1] = len;
+	to[2] = len >> 8;
+	return 3 + len;
+}
+
+/* The last read-only field: a byte by which the sum of all bytes so far becomes 0. */
+static size_t vpd_checksum(uint8_t *vpd, size_t at)
+{
+	uint8_t sum = 0;
+	size_t i;
+
+	at += vpd_field(vpd + at, "RV", "-");
+	for (i = 0; i < at - 1; i++)
+		sum += vpd[i];
+	vpd[at - 1] = -sum;
+	return at;
+}
+
+/**
+ * vpd_fill() - make the vital product data of an HCA
+ * @hca: the HCA: its profile says which card it is, its number makes the serial number
+ * @vpd: VPD_SIZE bytes, set to the data
+ */
+void vpd_fill(struct hca *hca, uint8_t *vpd)
+{
+	char name[80], part[32], serial[32], uid[48];
+	size_t at, from;
+
+	memset(vpd, 0, VPD_SIZE);
+	snprintf(name, sizeof(name), "Bluebell emulated HCA, %.32s", hca->profile->name);
+	snprintf(part, sizeof(part), "BBL%u", hca->profile->part);
+	snprintf(serial, sizeof(serial), "BB%08u", hca->index + 1);
+	snprintf(uid, sizeof(uid), "02b1ebe1000000000000%012x", hca->index + 1);
+	memcpy(vpd + 3, name, strlen(name));
+	from = vpd_tag(vpd, TAG_STRING, strlen(name));
+	at = from + 3;
+	at += vpd_field(vpd + at, "PN", part);
+	at += vpd_field(vpd + at, "EC", "A1");
+	at += vpd_field(vpd + at, "V2", part);
+	at += vpd_field(vpd + at, "SN", serial);
+	at += vpd_field(vpd + at, "V3", uid);
+	at += vpd_field(vpd + at, "VA", "BBL:MODL=HCA:MN=Bluebell");
+	at += vpd_field(vpd + at, "V0", "PCIeGen3 x16");
+	at += vpd_field(vpd + at, "VU", uid);
+	vpd_tag(vpd + from, TAG_READ_ONLY, at + 4 - from - 3);
+	at = vpd_checksum(vpd, at);
+	vpd[at] = TAG_END;
+}
