@@ -114,8 +114,8 @@ FIXTURE_SETUP(fault)
 	if (!paged_setup_type(_metadata, &self->o, variant->implicit,
 			      variant->xrc ? IBV_QPT_XRC_SEND : IBV_QPT_RC))
 		return;
-	if (variant->op == ATOMIC && !rdma_has_atomics(self->o.r.ctx))
-		SKIP(return, NO_ATOMICS);
+	if (variant->op == ATOMIC && !rdma_has_paged_atomics(self->o.r.ctx, variant->xrc))
+		SKIP(return, "the device has no atomic operations on paged memory");
 }
 
 FIXTURE_TEARDOWN(fault)
@@ -208,7 +208,7 @@ TEST_F(lost, unmapped_memory_fails_access_until_mapped_again)
 	munmap(o->mem, LEN);
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, paged_remote(o, WRITE, 0, 64));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, paged_remote(o, READ, 0, 64));
-	if (rdma_has_atomics(o->r.ctx))
+	if (rdma_has_paged_atomics(o->r.ctx, false))
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, paged_remote(o, ATOMIC, 0, 8));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, paged_local(o, WRITE, 0, 64));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, paged_local(o, READ, 0, 64));

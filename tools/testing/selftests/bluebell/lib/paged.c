@@ -10,7 +10,7 @@
 
 /* The accesses to paged memory that an XRC queue pair needs. */
 #define XRC_ODP (IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | \
-		 IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV)
+		 IBV_ODP_SUPPORT_SRQ_RECV)
 
 static const enum ibv_wr_opcode opcodes[] = {
 	[SEND] = IBV_WR_SEND, [WRITE] = IBV_WR_RDMA_WRITE, [READ] = IBV_WR_RDMA_READ,

@@ -125,6 +125,22 @@ bool rdma_has_odp(struct ibv_context *ctx)
 }
 
 /**
+ * rdma_has_paged_atomics - tell whether atomic operations may access paged memory
+ * @ctx: the device
+ * @xrc: of XRC queue pairs, not of RC ones
+ */
+bool rdma_has_paged_atomics(struct ibv_context *ctx, bool xrc)
+{
+	struct ibv_device_attr_ex attr;
+	uint32_t caps;
+
+	if (!rdma_has_atomics(ctx) || ibv_query_device_ex(ctx, NULL, &attr))
+		return false;
+	caps = xrc ? attr.xrc_odp_caps : attr.odp_caps.per_transport_caps.rc_odp_caps;
+	return caps & IBV_ODP_SUPPORT_ATOMIC;
+}
+
+/**
  * rdma_has_qp_type - tell whether the device has queue pairs of a type
  * @type: RC, UC or UD
  *

@@ -67,6 +67,7 @@ const char *rdma_device_name(void);
 struct ibv_context *rdma_open_device(void);
 bool rdma_has_atomics(struct ibv_context *ctx);
 bool rdma_has_odp(struct ibv_context *ctx);
+bool rdma_has_paged_atomics(struct ibv_context *ctx, bool xrc);
 bool rdma_has_qp_type(enum ibv_qp_type type);
 int rdma_open(struct rdma *r);
 void rdma_close(struct rdma *r);
