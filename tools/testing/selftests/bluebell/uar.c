@@ -664,12 +664,14 @@ static int create_cq_on(int fd, struct mlx5_ib_create_cq *drv, uint32_t page_id,
 
 TEST_F(on_uar, cq_on_another_contexts_uar_is_refused)
 {
-	uint32_t cq, ids[] = { 0, self->uar.page_id + 1, 0xffffff, ~0u };
+	uint32_t cq, ids[] = { 0, 0, 0xffffff, ~0u };
 	struct uv_uar foreign;
 	size_t i;
 
 	ASSERT_EQ(0, uv_alloc_uar(self->other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &foreign));
 	ids[0] = foreign.page_id;
+	/* The HCA gives out the lowest or the highest free number: this one would be the next. */
+	ids[1] = 2 * foreign.page_id - self->uar.page_id;
 	for (i = 0; i < ARRAY_SIZE(ids); i++)
 		EXPECT_EQ(-EINVAL, create_cq_on(self->uv.fd, &self->drv, ids[i], variant->attr,
 						&cq))
