@@ -21,7 +21,7 @@
 #define CMD_TYPE_PCI	7
 #define OWNER_HW	1
 #define OUT_HDR		8	/* status and syndrome: the shortest output */
-#define MAX_CMD_LEN	(1u << 20)
+#define MAX_CMD_LEN	(2u << 20)
 
 #define LOG_STRIDE	6
 #define LOG_SIZE	5

@@ -33,10 +33,11 @@
 #define PREFERRED_DIR_SHIFT	36
 /*
  * Entries of a root, which one command creates. No specification says how long a command may be;
- * the emulated HCA accepts 1 MiB.
+ * the emulated HCA accepts 2 MiB, and real devices take longer page lists of large regions. With
+ * entries of 2 GiB the root of an address space of 128 TiB has a list of 1 MiB.
  */
 #define MAX_ROOT_KSMS	\
-	ALIGN_DOWN((SZ_1M - MLX5_ST_SZ_BYTES(create_mkey_in)) / sizeof(struct mlx5_ksm), \
+	ALIGN_DOWN((SZ_2M - MLX5_ST_SZ_BYTES(create_mkey_in)) / sizeof(struct mlx5_ksm), \
 		   MLX5_IB_ODP_BLOCK_KSMS)
 
 /**
