@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Cards: on an HCA whose profile plays a card, `ibv_devinfo -v` prints what the public record says
+ * of that card, with either driver.
+ */
+#include <infiniband/verbs.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+#define MAX_FIELDS	160
+
+/* MANAGED_FLOW_STEERING and UD_IP_CSUM: the HCA has neither flow steering nor checksums. */
+#define FLAGS_ABSENT	0x20040000ull
+
+#define NFIELDS(table) (sizeof(table) / sizeof((table)[0]))
+
+struct field {
+	const char *name, *value;
+};
+
+/* What every card prints. Lists are printed on the lines after the name. */
+static const struct field common[] = {
+	{ "max_mr_size", "0xffffffffffffffff" }, { "page_size_cap", "0xfffffffffffff000" },
+	{ "phys_port_cnt", "1" }, { "vendor_id", "0x02c9" }, { "max_qp_wr", "8192" },
+	{ "max_sge", "30" }, { "max_sge_rd", "30" }, { "max_cq", "16777216" },
+	{ "max_cqe", "4194303" }, { "max_mr", "16777216" }, { "max_mw", "16777216" },
+	{ "max_qp_rd_atom", "16" }, { "max_qp_init_rd_atom", "16" }, { "max_ee_rd_atom", "0" },
+	{ "max_ee_init_rd_atom", "0" }, { "max_ee", "0" }, { "max_rdd", "0" },
+	{ "max_raw_ipv6_qp", "0" }, { "max_raw_ethy_qp", "0" }, { "max_fmr", "0" },
+	{ "atomic_cap", "ATOMIC_HCA (1)" }, { "max_mcast_grp", "2097152" },
+	{ "max_mcast_qp_attach", "240" }, { "max_total_mcast_qp_attach", "503316480" },
+	{ "max_ah", "2147483647" }, { "max_srq", "8388608" }, { "max_srq_wr", "32767" },
+	{ "max_srq_sge", "31" }, { "max_pkeys", "128" }, { "local_ca_ack_delay", "16" },
+	{ "general_odp_caps", "ODP_SUPPORT ODP_SUPPORT_IMPLICIT" },
+	{ "uc_odp_caps", "NO SUPPORT" }, { "ud_odp_caps", "SUPPORT_SEND" },
+	{ "completion timestamp_mask", "0x7fffffffffffffff" },
+	{ "max_tso", "0" }, { "max_rwq_indirection_tables", "0" },
+	{ "max_rwq_indirection_table_size", "0" }, { "rx_hash_function", "0x0" },
+	{ "rx_hash_fields_mask", "0x0" }, { "max_wq_type_rq", "0" },
+	{ "qp_rate_limit_min", "0kbps" },
+	{ "max_cq_count", "65535" }, { "max_cq_period", "4095 us" },
+	{ "maximum available device memory", "131072Bytes" },
+	{ "state", "PORT_ACTIVE (4)" }, { "max_mtu", "4096 (5)" }, { "active_mtu", "4096 (5)" },
+	{ "link_layer", "InfiniBand" }, { "max_msg_sz", "0x40000000" },
+	{ "max_vl_num", "4 (3)" }, { "pkey_tbl_len", "128" }, { "gid_tbl_len", "8" },
+	{ "subnet_timeout", "18" }, { "active_width", "4X (2)" }, { "phys_state", "LINK_UP (5)" },
+};
+
+#define RC_ODP		"SUPPORT_SEND SUPPORT_RECV SUPPORT_WRITE SUPPORT_READ "
+#define XRC_ODP		"SUPPORT_SEND SUPPORT_WRITE SUPPORT_READ "
+
+#define OLD_SIZES							\
+	{ "max_qp", "262144" }, { "max_res_rd_atom", "4194304" },	\
+	{ "hca_core_clock", "156250kHZ" }
+#define NEW_SIZES							\
+	{ "max_qp", "131072" }, { "max_res_rd_atom", "2097152" }, { "max_pd", "8388608" }
+#define ODP_WITHOUT_ATOMICS { "rc_odp_caps", RC_ODP "SUPPORT_SRQ" }
+#define ODP_WITH_ATOMICS						\
+	{ "rc_odp_caps", RC_ODP "SUPPORT_ATOMIC SUPPORT_SRQ" },		\
+	{ "xrc_odp_caps", XRC_ODP "SUPPORT_ATOMIC SUPPORT_SRQ" }
+
+/* What differs. The capability masks are without bit 26, which ib_uverbs gives another meaning. */
+static const struct card {
+	const char *profile;
+	bool tag_matching;
+	struct field field[12];
+} cards[] = {
+	{ "connectx-4lx", false,
+	  { { "vendor_part_id", "4117" }, { "fw_ver", "14.27.1016" }, OLD_SIZES,
+	    { "max_pd", "16777216" }, ODP_WITHOUT_ATOMICS, { "xrc_odp_caps", "NO SUPPORT" },
+	    { "active_speed", "14.0 Gbps (16)" }, { "port_cap_flags", "0x2251e848" },
+	    { "port_cap_flags2", "0x0000" } } },
+	{ "connectx-5", false,
+	  { { "vendor_part_id", "4119" }, { "fw_ver", "16.31.1014" }, OLD_SIZES,
+	    { "max_pd", "8388608" }, ODP_WITHOUT_ATOMICS, { "xrc_odp_caps", XRC_ODP "SUPPORT_SRQ" },
+	    { "active_speed", "25.0 Gbps (32)" }, { "port_cap_flags", "0x2251e848" },
+	    { "port_cap_flags2", "0x0000" } } },
+	{ "connectx-6", true,
+	  { { "vendor_part_id", "4123" }, { "fw_ver", "20.37.1700" }, NEW_SIZES,
+	    ODP_WITH_ATOMICS, { "hca_core_clock", "156250kHZ" },
+	    { "active_speed", "50.0 Gbps (64)" }, { "port_cap_flags", "0xa251e848" },
+	    { "port_cap_flags2", "0x0032" } } },
+	{ "connectx-6dx", false,
+	  { { "vendor_part_id", "4125" }, { "fw_ver", "22.36.1010" }, NEW_SIZES,
+	    ODP_WITHOUT_ATOMICS, { "xrc_odp_caps", XRC_ODP "SUPPORT_SRQ" },
+	    { "hca_core_clock", "1000000kHZ" }, { "active_speed", "50.0 Gbps (64)" },
+	    { "port_cap_flags", "0xa251e848" }, { "port_cap_flags2", "0x0032" } } },
+	{ "connectx-7", true,
+	  { { "vendor_part_id", "4129" }, { "fw_ver", "28.39.1002" }, NEW_SIZES,
+	    ODP_WITH_ATOMICS, { "hca_core_clock", "1000000kHZ" },
+	    { "active_speed", "100.0 Gbps (128)" }, { "port_cap_flags", "0xa351e848" },
+	    { "port_cap_flags2", "0x0432" } } },
+};
+
+static const struct field tag_matching[] = {
+	{ "max_rndv_hdr_size", "64" }, { "max_num_tags", "127" }, { "max_ops", "32768" },
+	{ "flags", "IBV_TM_CAP_RC" },
+};
+
+FIXTURE(card) {
+	const struct card *card;
+	unsigned int n;
+	char name[MAX_FIELDS][64];
+	char value[MAX_FIELDS][512];
+};
+
+/* The card that the HCA's profile plays, or NULL. */
+static const struct card *find_card(void)
+{
+	struct json_object *answer = hca_request("profile"), *name;
+	const struct card *card = NULL;
+	unsigned int i;
+
+	for (i = 0; answer && json_object_object_get_ex(answer, "name", &name) &&
+		    i < NFIELDS(cards); i++)
+		if (!strcmp(cards[i].profile, json_object_get_string(name)))
+			card = &cards[i];
+	json_object_put(answer);
+	return card;
+}
+
+/* Store one line of ibv_devinfo: a field with its value, or a further value of the last field. */
+static void take_line(FIXTURE_DATA(card) *self, char *line)
+{
+	char *colon = strchr(line, ':'), *value;
+
+	line += strspn(line, " \t");
+	line[strcspn(line, "\n")] = 0;
+	if (!colon && self->n && *line) {
+		value = self->value[self->n - 1];
+		snprintf(value + strlen(value), sizeof(self->value[0]) - strlen(value), "%s%s",
+			 *value ? " " : "", line);
+	}
+	if (!colon || self->n == MAX_FIELDS)
+		return;
+	*colon = 0;
+	value = colon + 1;
+	value += strspn(value, " \t");
+	snprintf(self->name[self->n], sizeof(self->name[0]), "%s", line);
+	snprintf(self->value[self->n++], sizeof(self->value[0]), "%s", value);
+}
+
+FIXTURE_SETUP(card)
+{
+	char line[256];
+	FILE *f;
+
+	self->card = find_card();
+	if (!self->card)
+		SKIP(return, "the HCA's profile plays no card");
+	f = popen("ibv_devinfo -v", "r");
+	ASSERT_NE(NULL, f);
+	while (fgets(line, sizeof(line), f))
+		take_line(self, line);
+	ASSERT_EQ(0, pclose(f));
+}
+
+FIXTURE_TEARDOWN(card)
+{
+}
+
+static const char *printed(const FIXTURE_DATA(card) *self, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < self->n; i++)
+		if (!strcmp(self->name[i], name))
+			return self->value[i];
+	return NULL;
+}
+
+/* The number of @fields that are not printed as they should be. */
+static unsigned int differ(struct __test_metadata *_metadata, const FIXTURE_DATA(card) *self,
+			   const struct field *fields, unsigned int max)
+{
+	unsigned int i, bad = 0;
+
+	for (i = 0; i < max && fields[i].name; i++) {
+		const char *value = printed(self, fields[i].name);
+
+		if (value && !strcmp(value, fields[i].value))
+			continue;
+		TH_LOG("%s is %s, on the card %s", fields[i].name, value ?: "not printed",
+		       fields[i].value);
+		bad++;
+	}
+	return bad;
+}
+
+TEST_F(card, prints_what_all_cards_print)
+{
+	EXPECT_EQ(0, differ(_metadata, self, common, NFIELDS(common)));
+}
+
+TEST_F(card, prints_what_the_card_prints)
+{
+	EXPECT_EQ(0, differ(_metadata, self, self->card->field, NFIELDS(self->card->field)));
+}
+
+TEST_F(card, flags_are_those_of_a_card)
+{
+	const char *low = printed(self, "device_cap_flags");
+	const char *all = printed(self, "device_cap_flags_ex");
+
+	ASSERT_NE(NULL, low);
+	ASSERT_NE(NULL, all);
+	EXPECT_EQ(0x21361c36, strtoull(low, NULL, 16) | FLAGS_ABSENT);
+	EXPECT_EQ(0x1021361c36, strtoull(all, NULL, 16) | FLAGS_ABSENT);
+}
+
+TEST_F(card, tag_matching_is_offered)
+{
+	if (!self->card->tag_matching || !driver_is("mlx5_ib")) {
+		EXPECT_EQ(NULL, printed(self, "max_num_tags"));
+		if (self->card->tag_matching)
+			SKIP(return, "bluebell has no tag matching, and does not offer it");
+		return;
+	}
+	EXPECT_EQ(0, differ(_metadata, self, tag_matching, NFIELDS(tag_matching)));
+}
+
+TEST_F(card, tag_matching_is_refused)
+{
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = 16, .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM,
+		.srq_type = IBV_SRQT_TM,
+		.tm_cap = { .max_num_tags = 16, .max_ops = 16 },
+	};
+	struct rdma r;
+
+	if (!self->card->tag_matching)
+		SKIP(return, "the card has no tag matching");
+	ASSERT_EQ(0, rdma_open(&r));
+	attr.pd = r.pd;
+	attr.cq = r.cq;
+	if (driver_is("mlx5_ib"))
+		ASSERT_EQ(0, hca_expect("refuse CREATE_XRQ any any"));
+	EXPECT_EQ(NULL, ibv_create_srq_ex(r.ctx, &attr));
+	rdma_close(&r);
+}
+
+TEST_HARNESS_MAIN
