@@ -9,6 +9,7 @@
 #include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
+#include "mng_reg.h"
 #include "port.h"
 #include "profile.h"
 #include "util.h"
@@ -219,6 +220,8 @@ static uint8_t access_reg(struct hca *hca, struct cmd *cmd)
 	uint8_t *out = cmd->out + IFC_SZ(access_register_out);
 	uint16_t reg = IFC_GET(access_register_in, cmd->in, register_id);
 	size_t len = cmd->in_len - IFC_SZ(access_register_in);
+	bool write = cmd->op_mod == MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE;
+	uint8_t st;
 
 	if (cmd->out_len - IFC_SZ(access_register_out) < len)
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_REG_LENGTH,
@@ -228,7 +231,10 @@ static uint8_t access_reg(struct hca *hca, struct cmd *cmd)
 		memcpy(out, in, len);
 		return ST_OK;
 	}
-	return port_access_reg(hca, cmd, reg, cmd->op_mod == 0, in, out, len);
+	if (mng_reg_access(hca, cmd, reg, write, in, len, out,
+			   cmd->out_len - IFC_SZ(access_register_out), &st))
+		return st;
+	return port_access_reg(hca, cmd, reg, write, in, out, len);
 }
 
 const struct cmd_desc port_reg_cmds[] = {

@@ -137,6 +137,11 @@ void eq_post(struct hca *hca, uint32_t eqn, uint8_t type, uint8_t subtype, const
 		eq_put(hca, eq, type, subtype, data28);
 }
 
+static bool eq_wants(const struct eq *eq, uint8_t type)
+{
+	return eq->events[type / 64] >> (type % 64) & 1;
+}
+
 struct subscriber {
 	uint8_t type;
 	bool found;
@@ -147,7 +152,7 @@ static bool eq_is_subscribed(struct hca *hca, struct obj *obj, void *arg)
 	struct subscriber *s = arg;
 
 	(void)hca;
-	s->found |= ((struct eq *)obj)->events[s->type / 64] >> (s->type % 64) & 1;
+	s->found |= eq_wants((struct eq *)obj, s->type);
 	return !s->found;
 }
 
@@ -174,7 +179,7 @@ static bool eq_post_if_subscribed(struct hca *hca, struct obj *obj, void *arg)
 	struct eq *eq = (struct eq *)obj;
 	const struct eq_async *e = arg;
 
-	if (eq->events[e->type / 64] >> (e->type % 64) & 1)
+	if (eq_wants(eq, e->type))
 		eq_put(hca, eq, e->type, e->subtype, e->data);
 	return true;
 }
@@ -279,6 +284,23 @@ static uint8_t eq_fill(struct hca *hca, struct cmd *cmd, struct eq *eq, const ui
 			 UMEM_ACCESS);
 }
 
+#define MODULE_PLUGGED	1
+#define GENERAL_PCI_POWER 5	/* subtype */
+
+/*
+ * After INIT_HCA firmware tells that a cable is plugged and that the power of the slot was read,
+ * as soon as an event queue takes such events: a driver creates one of these.
+ */
+static void eq_greet(struct hca *hca, struct eq *eq)
+{
+	uint8_t module[EQE_DATA_BYTES] = { [3] = MODULE_PLUGGED }, none[EQE_DATA_BYTES] = { 0 };
+
+	if (eq_wants(eq, EV_PORT_MODULE) && hca_cap_gen(hca, port_module_event))
+		eq_put(hca, eq, EV_PORT_MODULE, 0, module);
+	if (eq_wants(eq, EV_GENERAL) && hca_cap_gen(hca, general_notification_event))
+		eq_put(hca, eq, EV_GENERAL, GENERAL_PCI_POWER, none);
+}
+
 static uint8_t create_eq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(create_eq_in, cmd->in, eq_context_entry);
@@ -299,6 +321,7 @@ static uint8_t create_eq(struct hca *hca, struct cmd *cmd)
 		return st;
 	}
 	IFC_SET(create_eq_out, cmd->out, eq_number, eq->obj.num);
+	eq_greet(hca, eq);
 	return ST_OK;
 }
 

@@ -13,6 +13,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "iseg.h"
+#include "mng_reg.h"
 #include "profile.h"
 
 /* struct mlx5_init_seg of linux/mlx5/device.h */
@@ -55,7 +56,7 @@ static int iseg_init(struct hca *hca)
 	sscanf(hca->profile->fw_version, "%u.%u.%u", &major, &minor, &sub);
 	s->fw_rev = minor << 16 | (major & 0xffff);
 	s->fw_sub = sub & 0xffff;
-	s->fw_ver = major << 24 | (minor & 0xff) << 16 | (sub & 0xffff);
+	s->fw_ver = mng_fw_version(hca->profile);
 	s->nic_ifc = MLX5_INITIAL_SEG_NIC_INTERFACE_DISABLED;
 	hca->iseg = s;
 	return 0;

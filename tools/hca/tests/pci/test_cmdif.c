@@ -9,6 +9,7 @@
 #include "caps.h"
 #include "cmd.h"
 #include "corerig.h"
+#include "eq.h"
 #include "expect.h"
 #include "ifc.h"
 #include "inject.h"
@@ -276,6 +277,94 @@ static void give_all_pages(void)
 	uint32_t n = core.profile->boot_pages + core.profile->init_pages;
 
 	assert_int_equal(manage(1, n, CORE_FREE), ST_OK);
+}
+
+/* Read a register of which @len bytes are given and @room bytes fit into the answer. */
+static uint8_t reg_read(uint16_t id, const uint8_t *data, size_t len, size_t room)
+{
+	memset(in, 0, sizeof(in));
+	IFC_SET(access_register_in, in, opcode, MLX5_CMD_OP_ACCESS_REG);
+	IFC_SET(access_register_in, in, op_mod, MLX5_ACCESS_REGISTER_IN_OP_MOD_READ);
+	IFC_SET(access_register_in, in, register_id, id);
+	memcpy(in + IFC_SZ(access_register_in), data, len);
+	return core_cmd(in, IFC_SZ(access_register_in) + len, out,
+			IFC_SZ(access_register_out) + room);
+}
+
+#define MCQI_ROOM	(IFC_SZ(mcqi_reg) + IFC_SZ(mcqi_version))
+
+static void registers_tell_the_version_of_firmware(void **state)
+{
+	const uint8_t *reg = out + IFC_SZ(access_register_out), *data = reg + IFC_SZ(mcqi_reg);
+	uint8_t r[IFC_SZ(mcam_reg)] = { 0 };
+
+	(void)state;
+	assert_int_equal(reg_read(0x907f, r, IFC_SZ(mcam_reg), IFC_SZ(mcam_reg)), ST_OK);
+	assert_int_equal(IFC_GET(mcam_reg, reg, mng_access_reg_cap_mask.access_regs.mcqi), 1);
+	assert_int_equal(IFC_GET(mcam_reg, reg, mng_access_reg_cap_mask.access_regs.mcqs), 1);
+	assert_int_equal(IFC_GET(mcam_reg, reg, mng_access_reg_cap_mask.access_regs.mcc), 0);
+	IFC_SET(mcam_reg, r, access_reg_group, 1);
+	assert_int_equal(reg_read(0x907f, r, IFC_SZ(mcam_reg), IFC_SZ(mcam_reg)), ST_OK);
+	assert_int_equal(IFC_GET(mcam_reg, reg, mng_access_reg_cap_mask.access_regs.mcqi), 0);
+	memset(r, 0, sizeof(r));
+	assert_int_equal(reg_read(0x9060, r, IFC_SZ(mcqs_reg), IFC_SZ(mcqs_reg)), ST_OK);
+	assert_int_equal(IFC_GET(mcqs_reg, reg, identifier), 1);
+	assert_int_equal(IFC_GET(mcqs_reg, reg, last_index_flag), 1);
+	IFC_SET(mcqs_reg, r, component_index, 1);
+	assert_int_equal(reg_read(0x9060, r, IFC_SZ(mcqs_reg), IFC_SZ(mcqs_reg)), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_INDEX);
+	memset(r, 0, sizeof(r));
+	IFC_SET(mcqi_reg, r, info_type, 1);
+	IFC_SET(mcqi_reg, r, data_size, IFC_SZ(mcqi_version));
+	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_OK);
+	assert_int_equal(IFC_GET(mcqi_version, data, version), 16 << 24 | 35 << 16 | 4030);
+	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM - 4), ST_BAD_PARAM);
+	IFC_SET(mcqi_reg, r, info_type, 5);
+	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM);
+}
+
+static void registers_tell_power_and_configuration(void **state)
+{
+	const uint8_t *reg = out + IFC_SZ(access_register_out);
+	uint8_t r[IFC_SZ(mpein_reg)] = { 0 };
+
+	(void)state;
+	assert_int_equal(reg_read(0x9050, r, sizeof(r), sizeof(r)), ST_OK);
+	assert_int_equal(IFC_GET(mpein_reg, reg, pwr_status), 1);
+	assert_int_equal(IFC_GET(mpein_reg, reg, pci_power), 75);
+	r[3] = 8;						/* bytes of the item */
+	put_be32(r + 4, 0x03000080);
+	assert_int_equal(reg_read(0x9024, r, 20, 20), ST_OK);
+	assert_memory_equal(reg, r, 20);
+	put_be32(r + 4, 0x030000ff);
+	assert_int_equal(reg_read(0x9024, r, 20, 20), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_INDEX);
+	assert_int_equal(reg_read(0x9024, r, 8, 8), ST_BAD_PARAM);
+	put_be32(r + 4, 0x03000080);
+	reg_read(0x9024, r, 20, 20);
+	IFC_SET(access_register_in, in, op_mod, MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE);
+	assert_int_equal(core_cmd(in, IFC_SZ(access_register_in) + 20, out,
+				  IFC_SZ(access_register_out) + 20), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_READ_ONLY);
+}
+
+/* An event queue with these types gets the events that firmware sends after INIT_HCA. */
+static void firmware_tells_of_cable_and_power(void **state)
+{
+	uint32_t uar = core_alloc_uar(), eqn;
+	struct eq *eq;
+
+	(void)state;
+	assert_int_equal(core_create_eq(uar, 6, CORE_FREE, 1ull << EV_CMD, 1, &eqn), ST_OK);
+	assert_int_equal(eq_find(core.hca, eqn)->pi, 0);
+	assert_int_equal(core_create_eq(uar, 6, CORE_FREE, 1ull << EV_PORT_MODULE |
+					1ull << EV_GENERAL, 1, &eqn), ST_OK);
+	eq = eq_find(core.hca, eqn);
+	assert_int_equal(eq->pi, 2);
+	assert_int_equal((core.ram + CORE_FREE)[1], EV_PORT_MODULE);
+	assert_int_equal((core.ram + CORE_FREE)[0x20 + 3], 1);		/* plugged */
+	assert_int_equal((core.ram + CORE_FREE)[64 + 1], EV_GENERAL);
+	assert_int_equal((core.ram + CORE_FREE)[64 + 3], 5);		/* power of the slot */
 }
 
 static void life_cycle(void **state)
@@ -929,6 +1018,8 @@ int main(void)
 		T(unmapped_mailbox), T(bad_lengths), T(out_chain_is_checked_before_execution),
 		T(all_slots_at_once), T(slot_owned_by_the_driver_is_ignored), T(unknown_opcode),
 		T(short_input_and_output), T(reserved_bits_must_be_zero), T(user_ids_must_exist),
+		T(registers_tell_the_version_of_firmware),
+		T(registers_tell_power_and_configuration), T(firmware_tells_of_cable_and_power),
 		T0(life_cycle), T0(pages_given_are_returned), T0(pages_must_be_mapped),
 		T0(pages_are_overwritten), T0(pages_are_compared_when_returned),
 		T0(pages_are_given_in_any_order), T0(no_page_is_given_twice),

@@ -212,6 +212,36 @@ TEST_F(card, flags_are_those_of_a_card)
 	EXPECT_EQ(0x1021361c36, strtoull(all, NULL, 16) | FLAGS_ABSENT);
 }
 
+/* Whether a command prints a line with a text. */
+static bool prints(const char *cmd, const char *text)
+{
+	char line[512];
+	bool found = false;
+	FILE *f = popen(cmd, "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		found |= !!strstr(line, text);
+	return f && !pclose(f) && found;
+}
+
+TEST_F(card, devlink_tells_version_and_serial_number)
+{
+	char version[64];
+
+	snprintf(version, sizeof(version), "fw.version %s", printed(self, "fw_ver"));
+	EXPECT_TRUE(prints("devlink dev info", version));
+	EXPECT_TRUE(prints("devlink dev info", "board.serial_number BB"));
+	EXPECT_TRUE(prints("devlink dev info", "fw.psid BBL"));
+	EXPECT_TRUE(prints("devlink dev param show", "name"));
+}
+
+TEST_F(card, kernel_log_is_that_of_a_healthy_card)
+{
+	EXPECT_TRUE(prints("dmesg", "Port module event: module 0, Cable plugged"));
+	EXPECT_TRUE(prints("dmesg", "PCIe slot advertised sufficient power (75W)"));
+	EXPECT_FALSE(prints("dmesg", "fw query isn't supported by the FW"));
+}
+
 TEST_F(card, tag_matching_is_offered)
 {
 	if (!self->card->tag_matching || !driver_is("mlx5_ib")) {
