@@ -274,12 +274,26 @@ int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return err;
 }
 
+static void cq_fill_resize(void *in, const struct mlx5_ib_cq *cq, const struct mlx5_ib_buf *buf,
+			   int entries)
+{
+	void *cqc = MLX5_ADDR_OF(modify_cq_in, in, cq_context);
+
+	MLX5_SET(modify_cq_in, in, op_mod, MLX5_CQ_OPMOD_RESIZE);
+	MLX5_SET(modify_cq_in, in,
+		 modify_field_select_resize_field_select.resize_field_select.resize_field_select,
+		 MLX5_MODIFY_CQ_MASK_LOG_SIZE | MLX5_MODIFY_CQ_MASK_PG_OFFSET |
+		 MLX5_MODIFY_CQ_MASK_PG_SIZE);
+	MLX5_SET(cqc, cqc, cqe_sz, cq->cqe_stride);
+	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
+	mlx5_ib_fill_cqc_buf(cqc, &buf->geo);
+}
+
 /* @buf is zeroed if firmware does not answer: an orphan has it. */
 static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 			 struct mlx5_ib_buf *buf, int entries)
 {
 	int inlen, err;
-	void *cqc;
 
 	lockdep_assert_held(&cq->resize_lock);
 	/* Only the CQ of a user moves to another buffer. */
@@ -289,15 +303,7 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 
 	if (!in)
 		return -ENOMEM;
-	MLX5_SET(modify_cq_in, in, op_mod, MLX5_CQ_OPMOD_RESIZE);
-	MLX5_SET(modify_cq_in, in,
-		 modify_field_select_resize_field_select.resize_field_select.resize_field_select,
-		 MLX5_MODIFY_CQ_MASK_LOG_SIZE | MLX5_MODIFY_CQ_MASK_PG_OFFSET |
-		 MLX5_MODIFY_CQ_MASK_PG_SIZE);
-	cqc = MLX5_ADDR_OF(modify_cq_in, in, cq_context);
-	MLX5_SET(cqc, cqc, cqe_sz, cq->cqe_stride);
-	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
-	mlx5_ib_fill_cqc_buf(cqc, &buf->geo);
+	cq_fill_resize(in, cq, buf, entries);
 	err = mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
 	/* The device may use the old or the new buffer. */
 	if (err == -ETIMEDOUT) {
