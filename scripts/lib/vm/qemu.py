@@ -38,6 +38,11 @@ IOMMU_APPEND = ["intel_iommu=on", "iommu.passthrough=0", "iommu.strict=1"]
 SWIOTLB_APPEND = ["swiotlb=262144,force"]
 SWIOTLB_MEMORY = 1024   # MiB more
 
+# The slot that the HCA is in, so that the guest sees the link and the extended capabilities of a
+# PCI Express endpoint. The guest does not control the slot's power: the HCA's control socket
+# removes the HCA.
+ROOT_PORT = "pcie-root-port,id=hca-slot,chassis=1,slot=1,hotplug=off,x-speed=16,x-width=16"
+
 
 def kvm_works(kernel):
     """Whether KVM runs this kernel. On some machines /dev/kvm opens but no guest makes progress, so
@@ -262,11 +267,11 @@ class Guest:
             # It comes before the HCA, which is behind it. The virtio devices bypass it.
             options += ["-device", "intel-iommu,caching-mode=on,intremap=on"]
         if args.hca != "none":
-            hca = {"driver": "vfio-user-pci",
+            hca = {"driver": "vfio-user-pci", "bus": "hca-slot",
                    "socket": {"type": "unix", "path": str(self.path("vfio-user"))}}
             if args.answered_writes:
                 hca["x-no-posted-writes"] = True
-            options += ["-device", json.dumps(hca)]
+            options += ["-device", ROOT_PORT, "-device", json.dumps(hca)]
         if args.hosts > 1:
             path = self.run.directory / "net"
             options += [
