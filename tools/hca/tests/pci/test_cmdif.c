@@ -355,7 +355,8 @@ static void firmware_tells_of_cable_and_power(void **state)
 	struct eq *eq;
 
 	(void)state;
-	assert_int_equal(core_create_eq(uar, 6, CORE_FREE, 1ull << EV_CMD, 1, &eqn), ST_OK);
+	assert_int_equal(core_create_eq(uar, 6, CORE_FREE, 1ull << EV_PORT_CHANGE, 1, &eqn),
+			 ST_OK);
 	assert_int_equal(eq_find(core.hca, eqn)->pi, 0);
 	assert_int_equal(core_create_eq(uar, 6, CORE_FREE, 1ull << EV_PORT_MODULE |
 					1ull << EV_GENERAL, 1, &eqn), ST_OK);
