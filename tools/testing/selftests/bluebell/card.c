@@ -115,16 +115,16 @@ static const struct card *find_card(void)
 	const struct card *card = NULL;
 	unsigned int i;
 
-	for (i = 0; answer && json_object_object_get_ex(answer, "name", &name) &&
-		    i < NFIELDS(cards); i++)
-		if (!strcmp(cards[i].profile, json_object_get_string(name)))
-			card = &cards[i];
+	if (answer && json_object_object_get_ex(answer, "name", &name))
+		for (i = 0; i < NFIELDS(cards); i++)
+			if (!strcmp(cards[i].profile, json_object_get_string(name)))
+				card = &cards[i];
 	json_object_put(answer);
 	return card;
 }
 
 /* Store one line of ibv_devinfo: a field with its value, or a further value of the last field. */
-static void take_line(FIXTURE_DATA(card) *self, char *line)
+static void take_line(struct _test_data_card *self, char *line)
 {
 	char *colon = strchr(line, ':'), *value;
 
@@ -163,7 +163,7 @@ FIXTURE_TEARDOWN(card)
 {
 }
 
-static const char *printed(const FIXTURE_DATA(card) *self, const char *name)
+static const char *printed(const struct _test_data_card *self, const char *name)
 {
 	unsigned int i;
 
@@ -174,7 +174,7 @@ static const char *printed(const FIXTURE_DATA(card) *self, const char *name)
 }
 
 /* The number of @fields that are not printed as they should be. */
-static unsigned int differ(struct __test_metadata *_metadata, const FIXTURE_DATA(card) *self,
+static unsigned int differ(struct __test_metadata *_metadata, const struct _test_data_card *self,
 			   const struct field *fields, unsigned int max)
 {
 	unsigned int i, bad = 0;

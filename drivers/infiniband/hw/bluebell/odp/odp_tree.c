@@ -403,8 +403,9 @@ static int odp_tree_create_absent(struct odp_mr *mr)
 		.nmtts = MLX5_IB_UMR_BLOCK_MTTS,
 	};
 	size_t inlen = mlx5_ib_create_mkey_inlen(attr.nmtts);
-	void *in __free(kfree) = kzalloc(inlen, GFP_KERNEL_ACCOUNT);
 	int err;
+
+	void *in __free(kfree) = kzalloc(inlen, GFP_KERNEL_ACCOUNT);
 
 	if (!in)
 		return -ENOMEM;
