@@ -36,7 +36,10 @@ static const struct {
 	unsigned int page;
 	const char *field;
 } modelled[] = {
+	{ PAGE_GENERAL, "apm" },
 	{ PAGE_GENERAL, "cq_period_start_from_cqe" },
+	{ PAGE_GENERAL, "end_pad" },
+	{ PAGE_GENERAL, "log_tag_matching_list_sz" },
 	{ PAGE_GENERAL, "qos" },
 	{ PAGE_GENERAL, "relaxed_ordering_read" },
 	{ PAGE_GENERAL, "relaxed_ordering_read_pci_enabled" },
@@ -44,8 +47,10 @@ static const struct {
 	{ PAGE_GENERAL, "relaxed_ordering_write" },
 	{ PAGE_GENERAL, "relaxed_ordering_write_umr" },
 	{ PAGE_GENERAL, "rq_ts_format" },
+	{ PAGE_GENERAL, "rndv_offload_rc" },
 	{ PAGE_GENERAL, "sq_ts_format" },
 	{ PAGE_GENERAL, "stat_rate_support" },
+	{ PAGE_GENERAL, "tag_matching" },
 	{ PAGE_GENERAL, "umr_indirect_mkey_disabled" },
 	{ PAGE_GENERAL, "umr_modify_atomic_disabled" },
 	{ PAGE_GENERAL, "umr_modify_entity_size_disabled" },
