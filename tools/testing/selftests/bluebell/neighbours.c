@@ -688,7 +688,8 @@ GREEDY_BY(writes, .work = many_writes);
 GREEDY_BY(refusals, .work = many_refusals);
 GREEDY_BY(paged_regions, .work = many_regions, .needs = NEEDS_ODP);
 GREEDY_BY(implicit_regions, .work = large_regions, .needs = NEEDS_IMPLICIT);
-GREEDY_BY(faults, .prepare = prepare_region, .work = many_faults, .needs = NEEDS_ODP);
+GREEDY_BY(faults, .prepare = prepare_region, .work = many_faults, .needs = NEEDS_ODP,
+	  .refused = "PAGE_FAULT_RESUME BAD_RES_ERR");
 GREEDY_BY(faults_that_wait, .prepare = prepare_slow_write, .work = sleep_on,
 	  .needs = NEEDS_ODP | NEEDS_SLOW_FILE);
 GREEDY_BY(advice, .prepare = prepare_region, .work = much_advice, .needs = NEEDS_ODP);
