@@ -243,7 +243,8 @@ int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layo
 		return MLX5_IB_MMAP_DEVICE_MEM;
 	*index = pgoff >> 16 << 8 | (pgoff & 0xff);
 	if (pgoff > MLX5_IB_MMAP_OFFSET_END || *index >= num)
-		return refuse(-EINVAL, "mmap of page offset %#lx: index %u, command %u has %u indices",
+		return refuse(-EINVAL,
+			      "mmap of page offset %#lx: index %u, command %u has %u indices",
 			      pgoff, *index, command, num);
 	if (command == MLX5_IB_MMAP_CLOCK_INFO && *index != MLX5_IB_CLOCK_INFO_V1)
 		return refuse(-EOPNOTSUPP, "clock parameters of version %u, only %u is possible",
