@@ -9,14 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "klog.h"
 #include "test.h"
 
 #define MAX_FIELDS	160
 
 /* MANAGED_FLOW_STEERING and UD_IP_CSUM: the HCA has neither flow steering nor checksums. */
 #define FLAGS_ABSENT	0x20040000ull
-
-#define NFIELDS(table) (sizeof(table) / sizeof((table)[0]))
 
 struct field {
 	const char *name, *value;
@@ -116,7 +115,7 @@ static const struct card *find_card(void)
 	unsigned int i;
 
 	if (answer && json_object_object_get_ex(answer, "name", &name))
-		for (i = 0; i < NFIELDS(cards); i++)
+		for (i = 0; i < ARRAY_SIZE(cards); i++)
 			if (!strcmp(cards[i].profile, json_object_get_string(name)))
 				card = &cards[i];
 	json_object_put(answer);
@@ -193,12 +192,12 @@ static unsigned int differ(struct __test_metadata *_metadata, const struct _test
 
 TEST_F(card, prints_what_all_cards_print)
 {
-	EXPECT_EQ(0, differ(_metadata, self, common, NFIELDS(common)));
+	EXPECT_EQ(0, differ(_metadata, self, common, ARRAY_SIZE(common)));
 }
 
 TEST_F(card, prints_what_the_card_prints)
 {
-	EXPECT_EQ(0, differ(_metadata, self, self->card->field, NFIELDS(self->card->field)));
+	EXPECT_EQ(0, differ(_metadata, self, self->card->field, ARRAY_SIZE(self->card->field)));
 }
 
 TEST_F(card, flags_are_those_of_a_card)
@@ -237,9 +236,9 @@ TEST_F(card, devlink_tells_version_and_serial_number)
 
 TEST_F(card, kernel_log_is_that_of_a_healthy_card)
 {
-	EXPECT_TRUE(prints("dmesg", "Port module event: module 0, Cable plugged"));
-	EXPECT_TRUE(prints("dmesg", "PCIe slot advertised sufficient power (75W)"));
-	EXPECT_FALSE(prints("dmesg", "fw query isn't supported by the FW"));
+	EXPECT_LE(1, klog_count("Port module event: module 0, Cable plugged"));
+	EXPECT_LE(1, klog_count("PCIe slot advertised sufficient power (75W)"));
+	EXPECT_EQ(0, klog_count("fw query isn't supported by the FW"));
 }
 
 TEST_F(card, tag_matching_is_offered)
@@ -250,7 +249,7 @@ TEST_F(card, tag_matching_is_offered)
 			SKIP(return, "bluebell has no tag matching, and does not offer it");
 		return;
 	}
-	EXPECT_EQ(0, differ(_metadata, self, tag_matching, NFIELDS(tag_matching)));
+	EXPECT_EQ(0, differ(_metadata, self, tag_matching, ARRAY_SIZE(tag_matching)));
 }
 
 TEST_F(card, tag_matching_is_refused)
