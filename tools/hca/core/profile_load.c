@@ -226,15 +226,13 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 		snprintf(strs[i].to, strs[i].size, "%s", json_object_get_string(v));
 		return 0;
 	}
-	if (!strcmp(key, "pkeys") || !strcmp(key, "link_speed") || !strncmp(key, "port_caps", 9))
-		return profile_load_port(p, key, v, why, len);
 	if (profile_bool(p, key))
 		return profile_load_bool(profile_bool(p, key), key, v, why, len);
 	/* caps, limits and link are read elsewhere; comment is for the reader of the file. */
 	if (!strcmp(key, "caps") || !strcmp(key, "limits") || !strcmp(key, "comment") ||
 	    !strcmp(key, "link"))
 		return 0;
-	return profile_refuse(why, len, "%s: no such setting", key);
+	return profile_load_port(p, key, v, why, len);
 }
 
 /**
