@@ -154,11 +154,12 @@ class Recording:
     def facts(self):
         """What a profile of the emulated HCA is made of, and what the device is."""
         device = self.device
-        port = device.path / "ports" / str(device.ports()[0])
-        gids = device.port_table(1, "gids")
+        number = device.ports()[0]
+        port = device.path / "ports" / str(number)
+        gids = device.port_table(number, "gids")
         pages = Path("/sys/kernel/debug/mlx5") / device.address / "pages/fw_pages_total"
         mtu = re.search(r"max_mtu:\s+(\d+)", self.texts.get("ibv_devinfo.txt", ""))
-        pkeys = device.port_table(1, "pkeys")
+        pkeys = device.port_table(number, "pkeys")
         while pkeys and pkeys[-1] in (None, "0x0000"):
             pkeys.pop()
         firmware_pages = read(pages)
