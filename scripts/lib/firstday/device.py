@@ -4,6 +4,7 @@
 libmlx5 is called by ctypes: every host with verbs has the library, but few have pyverbs.
 """
 
+import contextlib
 import ctypes
 import os
 import re
@@ -131,6 +132,7 @@ class Firmware:
         except OSError as err:
             raise DeviceError(f"{err}: install rdma-core's libraries") from None
         self.verbs.ibv_get_device_list.restype = ctypes.POINTER(ctypes.c_void_p)
+        self.verbs.ibv_free_device_list.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
         self.verbs.ibv_get_device_name.restype = ctypes.c_char_p
         self.verbs.ibv_get_device_name.argtypes = [ctypes.c_void_p]
         self.verbs.ibv_close_device.argtypes = [ctypes.c_void_p]
@@ -139,21 +141,31 @@ class Firmware:
                                                  ctypes.POINTER(ContextAttributes)]
         self.mlx5.mlx5dv_devx_general_cmd.argtypes = [
             ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
-        devices = self.devices()
-        if name not in devices:
-            raise DeviceError(f"libibverbs does not list {name}: is ib_uverbs loaded?")
-        self.context = self.mlx5.mlx5dv_open_device(devices[name],
-                                                    ContextAttributes(DEVX, 0))
+        # The context keeps its device when the list is freed.
+        with self.devices() as devices:
+            if name not in devices:
+                raise DeviceError(f"libibverbs does not list {name}: is ib_uverbs loaded?")
+            self.context = self.mlx5.mlx5dv_open_device(devices[name], ContextAttributes(DEVX, 0))
         if not self.context:
             raise DeviceError(f"{name} cannot be opened with DEVX: "
                               + os.strerror(ctypes.get_errno()))
 
+    @contextlib.contextmanager
     def devices(self):
-        """{name: struct ibv_device *} in the order of libibverbs."""
+        """{name: struct ibv_device *} in the order of libibverbs, until the list is freed."""
         count = ctypes.c_int()
         array = self.verbs.ibv_get_device_list(ctypes.byref(count))
-        return {self.verbs.ibv_get_device_name(array[i]).decode(): array[i]
-                for i in range(count.value)}
+        try:
+            yield {self.verbs.ibv_get_device_name(array[i]).decode(): array[i]
+                   for i in range(count.value)}
+        finally:
+            if array:
+                self.verbs.ibv_free_device_list(array)
+
+    def first(self):
+        """The name of the device that libibverbs lists first, which programs take."""
+        with self.devices() as devices:
+            return next(iter(devices))
 
     def capabilities(self, kind, which):
         """The page of capabilities of a type, None if firmware refuses to tell it."""

@@ -4,6 +4,7 @@
 selftests may run, what an archive is, and which capabilities a profile takes from one."""
 
 import contextlib
+import ctypes
 import io
 import json
 import re
@@ -184,6 +185,39 @@ class Records(unittest.TestCase):
         self.assertEqual(page_text(b"\1" * 33 + bytes(4063)), "01" * 32 + "\n01" + "00" * 31 + "\n")
 
 
+class Lists(unittest.TestCase):
+    """Lists of devices of libibverbs, which whoever asks for has to free."""
+
+    def setUp(self):
+        self.libs = mock.MagicMock()
+        self.array = (ctypes.c_void_p * 2)(8, 9)
+
+        def get(count):
+            count._obj.value = 2    # pylint: disable=protected-access
+            return self.array
+        self.libs.ibv_get_device_list.side_effect = get
+        self.libs.ibv_get_device_name.side_effect = {8: b"a", 9: b"b"}.get
+        patched = mock.patch.object(device.ctypes, "CDLL", return_value=self.libs)
+        patched.start()
+        self.addCleanup(patched.stop)
+
+    def freed(self):
+        """Whether as many lists were freed as were asked for."""
+        return (self.libs.ibv_free_device_list.call_args_list
+                == [mock.call(self.array)] * self.libs.ibv_get_device_list.call_count)
+
+    def test_the_list_is_freed_after_a_device_is_opened(self):
+        firmware = device.Firmware("b")
+        self.assertEqual(self.libs.mlx5dv_open_device.call_args[0][0], 9)
+        self.assertTrue(self.freed())
+        self.assertEqual(firmware.first(), "a")
+        self.assertTrue(self.freed())
+
+    def test_the_list_is_freed_if_the_device_is_not_listed(self):
+        self.assertRaisesRegex(device.DeviceError, "does not list c", device.Firmware, "c")
+        self.assertTrue(self.freed())
+
+
 class Selftests(unittest.TestCase):
     """When the selftests may run."""
 
@@ -215,7 +249,7 @@ class Selftests(unittest.TestCase):
 
     def test_without_a_yes_nothing_runs(self):
         first_day = load("first-day")
-        firmware = types.SimpleNamespace(devices=lambda: {"mlx5_0": 1}, close=lambda: None)
+        firmware = types.SimpleNamespace(first=lambda: "mlx5_0", close=lambda: None)
         card = mock.Mock(**{"netdevs.return_value": [], "ports.return_value": []})
         card.name = "mlx5_0"
         recording = mock.Mock(trees={}, texts={})
