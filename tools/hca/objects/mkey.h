@@ -101,7 +101,8 @@ struct mkey_absent {
 	unsigned int log_page;
 	uint64_t va;		/* in @key: first byte of the access that was not found */
 	uint64_t len;		/* bytes of the access from there on, within @key */
-	uint32_t before, after;	/* bytes next to it that are absent: MKEY_PREFETCH at most */
+	uint32_t before, after;	/* bytes next to it that are absent: MKEY_PREFETCH at most, 0 if
+				 * the driver did not choose a scheme that reports them */
 };
 
 /* Index of a key; the low byte is the variant that the owner chose. */

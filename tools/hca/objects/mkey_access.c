@@ -10,6 +10,7 @@
 #include "mem.h"
 #include "memic.h"
 #include "mkey.h"
+#include "profile.h"
 
 #define MKEY_MAX_DEPTH	4	/* of keys that point at keys (capability max_indirection) */
 /*
@@ -102,21 +103,33 @@ static uint32_t xfer_absent_bytes(const struct xfer *x, const struct mkey *mk, u
 	return room < MKEY_PREFETCH ? room : MKEY_PREFETCH;
 }
 
+/* Whether a fault reports the pages next to the access: only the memory scheme can. */
+static bool xfer_prefetch(const struct xfer *x)
+{
+	const uint8_t *cap = x->hca->cap[CAP_ODP];
+
+	return IFC_GET(odp_cap, cap, mem_page_fault) &&
+	       IFC_GET(odp_cap, cap, memory_page_fault_scheme_cap.page_prefetch);
+}
+
 /* The page of byte @pos is not present: a page fault if paging is on, else an error. */
 static enum mk_result xfer_absent(const struct xfer *x, const struct mkey *mk, uint64_t pos,
 				  uint64_t len)
 {
 	uint64_t mask = (1ull << mk->log_page) - 1, last = pos + len - 1;
+	struct mkey_absent *a = x->hca->absent;
 
 	if (!hca_cap_gen(x->hca, pg))
 		return MK_FAULT;
-	*x->hca->absent = (struct mkey_absent){
+	*a = (struct mkey_absent){
 		.key = mk->obj.num << 8 | mk->variant, .log_page = mk->log_page, .len = len,
 		.va = mk->start + pos - (mk->start & mask),
-		.before = xfer_absent_bytes(x, mk, pos & mask, (pos >> mk->log_page) - 1, -1),
-		.after = xfer_absent_bytes(x, mk, mask - (last & mask),
-					   (last >> mk->log_page) + 1, 1),
 	};
+	if (xfer_prefetch(x)) {
+		a->before = xfer_absent_bytes(x, mk, pos & mask, (pos >> mk->log_page) - 1, -1);
+		a->after = xfer_absent_bytes(x, mk, mask - (last & mask),
+					     (last >> mk->log_page) + 1, 1);
+	}
 	return MK_NOT_PRESENT;
 }
 

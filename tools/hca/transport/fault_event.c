@@ -63,15 +63,13 @@ static void fault_post_part(struct hca *hca, const struct mkey_absent *a, uint64
 			    uint64_t token, uint8_t subtype)
 {
 	bool first = va == a->va, last = va + len == a->va + a->len;
-	bool prefetch = IFC_GET(odp_cap, hca->cap[CAP_ODP],
-				memory_page_fault_scheme_cap.page_prefetch);
 	uint64_t unit = 1ull << LOG_UNIT;
 	uint64_t bytes = ((va & (unit - 1)) + len + unit - 1) & ~(unit - 1);
 	uint8_t data[28] = {};
 
 	data[0] = last ? FLAG_LAST : 0;
-	put_be16(data + 2, last && prefetch ? a->after >> LOG_UNIT : 0);
-	put_be16(data + 4, first && prefetch ? a->before >> LOG_UNIT : 0);
+	put_be16(data + 2, last ? a->after >> LOG_UNIT : 0);
+	put_be16(data + 4, first ? a->before >> LOG_UNIT : 0);
 	put_be16(data + 6, token >> 32);
 	put_be32(data + 8, token);
 	put_be32(data + 12, bytes);

@@ -927,6 +927,21 @@ static void memory_fault_stays_in_its_key(void **state)
 	assert_true(memory_token(0) != memory_token(1));
 }
 
+/* The transport scheme could not report what is absent around the access. */
+static void transport_fault_looks_at_no_other_pages(void **state)
+{
+	struct mkey_absent *absent = rig.hca[1]->absent;
+
+	(void)state;
+	IFC_SET(odp_cap, rig.hca[1]->cap[CAP_ODP], memory_page_fault_scheme_cap.page_prefetch, 1);
+	all_present(0);
+	post_rdma(WQE_RDMA_WRITE, 3 * PAGE + 8, 64);
+	wait_faults(1);
+	assert_true(absent->va == buf[1] + 3 * PAGE + 8);
+	assert_int_equal(absent->before, 0);
+	assert_int_equal(absent->after, 0);
+}
+
 /* An access to two pages has two events, the last of which is answered. */
 static void memory_fault_is_answered_at_its_last_event(void **state)
 {
@@ -1050,7 +1065,8 @@ int main(void)
 		RC(resume_must_match_the_fault), RC(no_fault_without_a_subscriber),
 		UC(service_without_paging), RC(operation_without_paging), RC(hca_without_paging),
 		UD(ud_send_waits_for_its_page), UD(ud_receive_does_not_page),
-		RC(null_key_in_a_table_faults), RC(random_faults_under_all_operations),
+		RC(null_key_in_a_table_faults), RC(transport_fault_looks_at_no_other_pages),
+		RC(random_faults_under_all_operations),
 		MEM(memory_fault_names_the_pages), MEM(memory_fault_stays_in_its_key),
 		MEM(memory_fault_is_answered_at_its_last_event),
 		MEM(memory_fault_fails_at_any_event), MEM(answer_of_the_other_scheme_is_refused),
