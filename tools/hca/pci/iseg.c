@@ -4,7 +4,6 @@
  * counter, and the internal timer, which shows the device clock.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -48,15 +47,14 @@ struct iseg {
 
 static int iseg_init(struct hca *hca)
 {
-	unsigned int major = 0, minor = 0, sub = 0;
+	uint32_t version = mng_fw_version(hca->profile);
 	struct iseg *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	sscanf(hca->profile->fw_version, "%u.%u.%u", &major, &minor, &sub);
-	s->fw_rev = minor << 16 | (major & 0xffff);
-	s->fw_sub = sub & 0xffff;
-	s->fw_ver = mng_fw_version(hca->profile);
+	s->fw_rev = (version >> 16 & 0xff) << 16 | version >> 24;
+	s->fw_sub = version & 0xffff;
+	s->fw_ver = version;
 	s->nic_ifc = MLX5_INITIAL_SEG_NIC_INTERFACE_DISABLED;
 	hca->iseg = s;
 	return 0;
