@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of scripts/docs: what it finds on a page, and what it lets pass."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from program import load
+
+docs = load("docs")
+
+TABLE = """\
+============  ====
+``name``      text
+``longer``    text
+============  ====
+"""
+SOURCE = "drivers/infiniband/hw/bluebell/lib/orphan.c"
+
+
+class Pages(unittest.TestCase):
+    """What is found on a page beside which there is another one, and a picture."""
+
+    def setUp(self):
+        docs.register()
+        directory = tempfile.TemporaryDirectory(dir="/tmp")
+        self.addCleanup(directory.cleanup)
+        self.folder = Path(directory.name)
+        for name in ("other.rst", "there.png"):
+            (self.folder / name).touch()
+
+    def found(self, text):
+        """The complaints about a page, without its path."""
+        page = self.folder / "page.rst"
+        return [line.removeprefix(str(page)) for line in docs.complaints(page, text)]
+
+    def test_a_sound_page_has_no_complaint(self):
+        self.assertEqual(self.found(
+            f"Title\n=====\n\n{TABLE}\n:doc:`other`, :doc:`text <other>`, :manpage:`x(1)`,\n"
+            ":c:func:`f`, Title_\n\n.. toctree::\n   :maxdepth: 2\n\n   other\n\n"
+            f".. kernel-doc:: {SOURCE}\n   :doc: Orphans\n\n"
+            ".. code-block:: none\n\n   *text\n\n.. figure:: there.png\n   :alt: x\n\n   Caption.\n"
+        ), [])
+
+    def test_a_table_is_broken_by_one_character(self):
+        for old, new in (("=  =", "   ="), ("``longer``    ", "``longer``   "),
+                         ("============  ", "===========  ")):
+            lines = self.found(TABLE.replace(old, new, 1))
+            self.assertRegex("\n".join(lines), r":\d+: error: ", (old, new))
+
+    def test_mistakes_of_a_page_are_found(self):
+        for text, line in (("Title\n====\n", "Title underline too short."),
+                           ("``x`\n", "Inline literal start-string without end-string."),
+                           (".. nonsense::\n", 'Unknown directive type "nonsense".'),
+                           (":nonsense:`x`\n", 'Unknown interpreted text role "nonsense".'),
+                           ("Nowhere_\n", 'Unknown target name: "nowhere".')):
+            self.assertIn(line, "\n".join(self.found(text)))
+
+    def test_what_a_page_names_has_to_be_there(self):
+        for text, line in ((":doc:`absent`\n", ":1: error: there is no page absent"),
+                           (".. toctree::\n\n   absent\n", ":1: error: there is no page absent"),
+                           (".. image:: absent.png\n", ": error: there is no picture absent.png"),
+                           (".. kernel-doc:: absent.c\n", ":1: error: there is no absent.c"),
+                           (f".. kernel-doc:: {SOURCE}\n   :doc: Orphan\n",
+                            f":1: error: {SOURCE} has no section 'DOC: Orphan'")):
+            self.assertIn(line, self.found(text))
+
+
+if __name__ == "__main__":
+    unittest.main()
