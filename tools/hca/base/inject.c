@@ -17,14 +17,15 @@ struct cmd_inject {
 };
 
 struct cmd_delay {
-	uint16_t opcode;	/* whose answers are late; 0: all */
-	unsigned long left;	/* answers yet to be late */
+	uint16_t opcode;	/* of the commands; 0: all */
+	unsigned long left;	/* commands yet to be late */
 	unsigned int ms;	/* by how much */
 };
 
 struct inject {
 	struct cmd_inject cmd[INJECT_MAX_CMDS];
-	struct cmd_delay delay[INJECT_MAX_DELAYS];
+	struct cmd_delay delay[INJECT_MAX_DELAYS];	/* of answers */
+	struct cmd_delay deferral[INJECT_MAX_DELAYS];	/* of the execution */
 	bool reorder;			/* answers are given last first */
 	unsigned int fired;		/* injections that have taken effect since the last clear */
 	unsigned long cqe_left;		/* completions to drop or delay */
@@ -32,6 +33,7 @@ struct inject {
 	unsigned long umr_skip;		/* UMR work requests to let pass first */
 	unsigned long umr_left;		/* UMR work requests to fail after @umr_skip */
 	struct inject_fault fault;	/* page-fault events to falsify */
+	unsigned long tokens_left;	/* page faults that get a token which was used before */
 	bool umr_reorder;		/* of two unordered UMRs, execute the second first */
 };
 
@@ -84,6 +86,21 @@ bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status)
 	return inject_add_cmd(inj, &c);
 }
 
+static bool inject_set_late(struct cmd_delay *delays, const struct cmd_delay *set)
+{
+	struct cmd_delay *d, *room = NULL;
+
+	for (d = delays; d < delays + INJECT_MAX_DELAYS; d++) {
+		if (d->left && d->opcode == set->opcode)
+			room = d;
+		else if (!d->left && !room)
+			room = d;
+	}
+	if (room)
+		*room = *set;
+	return room;
+}
+
 /**
  * inject_set_cmd_delay() - answer commands late
  * @inj: the set of injections
@@ -98,18 +115,28 @@ bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status)
 bool inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long count,
 			  unsigned int ms)
 {
-	struct cmd_delay *d, *room = NULL;
+	const struct cmd_delay d = { .opcode = opcode, .left = count, .ms = ms };
 
-	for (d = inj->delay; d < inj->delay + INJECT_MAX_DELAYS; d++) {
-		if (d->left && d->opcode == opcode)
-			room = d;
-		else if (!d->left && !room)
-			room = d;
-	}
-	if (!room)
-		return false;
-	*room = (struct cmd_delay){ .opcode = opcode, .left = count, .ms = ms };
-	return true;
+	return inject_set_late(inj->delay, &d);
+}
+
+/**
+ * inject_set_cmd_deferral() - execute commands late
+ * @inj: the set of injections
+ * @opcode: of the commands; 0: any
+ * @count: how many of them
+ * @ms: milliseconds between doorbell and execution
+ *
+ * Replaces an earlier deferral of the same opcode.
+ *
+ * Return: false if there is no room for another opcode.
+ */
+bool inject_set_cmd_deferral(struct inject *inj, uint16_t opcode, unsigned long count,
+			     unsigned int ms)
+{
+	const struct cmd_delay d = { .opcode = opcode, .left = count, .ms = ms };
+
+	return inject_set_late(inj->deferral, &d);
 }
 
 /**
@@ -174,6 +201,16 @@ void inject_set_faults(struct inject *inj, const struct inject_fault *fault)
 }
 
 /**
+ * inject_set_tokens() - give page faults a token that was used before
+ * @inj: the set of injections
+ * @count: of page faults
+ */
+void inject_set_tokens(struct inject *inj, unsigned long count)
+{
+	inj->tokens_left = count;
+}
+
+/**
  * inject_set_umr_reorder() - reorder UMR work requests that no fence orders
  * @inj: the set of injections
  */
@@ -195,10 +232,12 @@ unsigned int inject_clear(struct inject *inj)
 	memset(inj->cmd, 0, sizeof(inj->cmd));
 	inj->fired = 0;
 	memset(inj->delay, 0, sizeof(inj->delay));
+	memset(inj->deferral, 0, sizeof(inj->deferral));
 	inj->reorder = false;
 	inj->cqe_left = 0;
 	inj->umr_left = 0;
 	inj->fault.count = 0;
+	inj->tokens_left = 0;
 	inj->umr_reorder = false;
 	return fired;
 }
@@ -234,6 +273,20 @@ uint8_t inject_cmd(struct inject *inj, uint16_t opcode)
 	return status;
 }
 
+static unsigned int inject_late(struct inject *inj, struct cmd_delay *delays, uint16_t opcode)
+{
+	struct cmd_delay *d;
+
+	for (d = delays; d < delays + INJECT_MAX_DELAYS; d++) {
+		if (!d->left || (d->opcode && d->opcode != opcode))
+			continue;
+		d->left--;
+		inj->fired++;
+		return d->ms;
+	}
+	return 0;
+}
+
 /**
  * inject_cmd_delay() - tell whether a command is to be answered late
  * @inj: the set of injections, which counts the command
@@ -243,16 +296,19 @@ uint8_t inject_cmd(struct inject *inj, uint16_t opcode)
  */
 unsigned int inject_cmd_delay(struct inject *inj, uint16_t opcode)
 {
-	struct cmd_delay *d;
+	return inject_late(inj, inj->delay, opcode);
+}
 
-	for (d = inj->delay; d < inj->delay + INJECT_MAX_DELAYS; d++) {
-		if (!d->left || (d->opcode && d->opcode != opcode))
-			continue;
-		d->left--;
-		inj->fired++;
-		return d->ms;
-	}
-	return 0;
+/**
+ * inject_cmd_deferral() - tell whether a command is to be executed late
+ * @inj: the set of injections, which counts the command
+ * @opcode: of the command
+ *
+ * Return: the delay in milliseconds, 0 to execute it at once.
+ */
+unsigned int inject_cmd_deferral(struct inject *inj, uint16_t opcode)
+{
+	return inject_late(inj, inj->deferral, opcode);
 }
 
 /**
@@ -314,6 +370,19 @@ const struct inject_fault *inject_fault(struct inject *inj, bool remote_write)
 	inj->fault.count--;
 	inj->fired++;
 	return &inj->fault;
+}
+
+/**
+ * inject_token() - tell whether a page fault gets a token that was used before
+ * @inj: the set of injections, which counts the fault
+ */
+bool inject_token(struct inject *inj)
+{
+	if (!inj->tokens_left)
+		return false;
+	inj->tokens_left--;
+	inj->fired++;
+	return true;
 }
 
 /**

@@ -29,21 +29,26 @@ void inject_free(struct inject *inj);
 bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status);
 bool inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long count,
 			  unsigned int ms);
+bool inject_set_cmd_deferral(struct inject *inj, uint16_t opcode, unsigned long count,
+			     unsigned int ms);
 void inject_set_cmd_reorder(struct inject *inj);
 bool inject_set_opcode(struct inject *inj, uint16_t opcode, unsigned long count, uint8_t status);
 void inject_set_cqes(struct inject *inj, unsigned long count, unsigned int delay_ms);
 void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip);
 void inject_set_faults(struct inject *inj, const struct inject_fault *fault);
+void inject_set_tokens(struct inject *inj, unsigned long count);
 void inject_set_umr_reorder(struct inject *inj);
 unsigned int inject_clear(struct inject *inj);
 
 /* Asked for each command, completion, UMR work request of a driver, and page fault. */
 uint8_t inject_cmd(struct inject *inj, uint16_t opcode);
 unsigned int inject_cmd_delay(struct inject *inj, uint16_t opcode);
+unsigned int inject_cmd_deferral(struct inject *inj, uint16_t opcode);
 bool inject_cmd_reorder(const struct inject *inj);
 bool inject_cqe(struct inject *inj, unsigned int *delay_ms);
 bool inject_umr(struct inject *inj);
 const struct inject_fault *inject_fault(struct inject *inj, bool remote_write);
+bool inject_token(struct inject *inj);
 bool inject_umr_reorder(const struct inject *inj);
 
 #endif

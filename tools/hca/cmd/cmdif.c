@@ -291,12 +291,27 @@ static void slot_on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (cmdif_is_dead(s->hca))
 		slot_free(s);
-	else if (s->state == SLOT_FETCHED)
-		slot_execute(s);
+	else if (s->state == SLOT_FETCHED && !slot_execute(s))
+		return;
 	else if (inject_cmd_reorder(s->hca->inject))
 		slot_hold(s);
 	else
 		slot_answer_alone(s);
+}
+
+/* Whether a timer will execute the command, because the profile or a test delays it. */
+static bool slot_defer(struct slot *s)
+{
+	unsigned int us = 0;
+
+	if (s->dl == DL_OK)
+		us = inject_cmd_deferral(s->hca->inject,
+					 IFC_GET(alloc_uar_in, s->in, opcode)) * 1000;
+	if (s->hca->profile->command_delay_us)
+		us += cmdif_delay(s->hca->cmdif, s->hca->profile->command_delay_us);
+	if (us)
+		slot_later(s, us);
+	return us;
 }
 
 /**
@@ -322,9 +337,8 @@ void cmdif_doorbell(struct hca *hca, uint32_t slots)
 		if (!(slots >> i & 1) || !slot_fetch(&c->slot[i]))
 			continue;
 		c->slot[i].event = event;
-		if (hca->profile->command_delay_us)
-			slot_later(&c->slot[i], cmdif_delay(c, hca->profile->command_delay_us));
-		else if (slot_execute(&c->slot[i]) && slot_answer(&c->slot[i]))
+		if (!slot_defer(&c->slot[i]) && slot_execute(&c->slot[i]) &&
+		    slot_answer(&c->slot[i]))
 			done |= 1u << i;
 	}
 	if (done && event)

@@ -13,23 +13,26 @@
 #include "request.h"
 #include "words.h"
 
-#define MAX_DELAY_MS	600000	/* of an answer */
+#define MAX_DELAY_MS	600000	/* of a command */
 
 static bool inject_opcode(struct hca *hca, const char *s, unsigned long *op)
 {
 	return request_opcode(hca, s, op) && *op && *op < CMD_OPCODES;
 }
 
-static struct json_object *request_inject_cmd_delay(struct hca *hca, unsigned int n, char **w)
+/* "delay" and "defer": answer or execute commands late. */
+static struct json_object *request_inject_cmd_late(struct hca *hca, unsigned int n, char **w)
 {
+	bool (*set)(struct inject *inj, uint16_t opcode, unsigned long count, unsigned int ms) =
+		strcmp(w[2], "defer") ? inject_set_cmd_delay : inject_set_cmd_deferral;
 	unsigned long ms, count = 1, op = 0;
 
 	if (n < 4 || n > 6 || !request_number(w[3], &ms) || !ms || ms > MAX_DELAY_MS ||
 	    (n > 4 && (!request_number(w[4], &count) || !count)))
-		return answer_fail("inject cmd delay MS [N [OPCODE]]");
+		return answer_fail("inject cmd %s MS [N [OPCODE]]", w[2]);
 	if (n > 5 && !inject_opcode(hca, w[5], &op))
 		return answer_fail("no command %s", w[5]);
-	if (!inject_set_cmd_delay(hca->inject, op, count, ms))
+	if (!set(hca->inject, op, count, ms))
 		return answer_fail("more than %d delays", INJECT_MAX_DELAYS);
 	return answer_ok();
 }
@@ -39,14 +42,15 @@ static struct json_object *request_inject_cmd(struct hca *hca, unsigned int n, c
 	uint8_t status = n == 4 ? request_status(w[3]) : 0;
 	unsigned long nth;
 
-	if (n > 2 && !strcmp(w[2], "delay"))
-		return request_inject_cmd_delay(hca, n, w);
+	if (n > 2 && (!strcmp(w[2], "delay") || !strcmp(w[2], "defer")))
+		return request_inject_cmd_late(hca, n, w);
 	if (n == 3 && !strcmp(w[2], "reorder")) {
 		inject_set_cmd_reorder(hca->inject);
 		return answer_ok();
 	}
 	if (!status || !request_number(w[2], &nth) || !nth)
-		return answer_fail("inject cmd N STATUS | delay MS [N [OPCODE]] | reorder");
+		return answer_fail("inject cmd N STATUS | delay MS [N [OPCODE]] | "
+				   "defer MS [N [OPCODE]] | reorder");
 	if (!inject_set_nth_cmd(hca->inject, nth, status))
 		return answer_fail("more than %d injections", INJECT_MAX_CMDS);
 	return answer_ok();
@@ -112,14 +116,26 @@ static struct json_object *request_inject_umrs(struct hca *hca, unsigned int n, 
 	return answer_ok();
 }
 
+static struct json_object *request_inject_tokens(struct hca *hca, unsigned int n, char **w)
+{
+	unsigned long count = 1;
+
+	if (n > 4 || (n == 4 && (!request_number(w[3], &count) || !count)))
+		return answer_fail("inject fault token [N]");
+	inject_set_tokens(hca->inject, count);
+	return answer_ok();
+}
+
 static struct json_object *request_inject_faults(struct hca *hca, unsigned int n, char **w)
 {
 	struct inject_fault fault = { .count = 1 };
 	unsigned long subtype = 0;
 	unsigned int at = 3;
 
+	if (n > 2 && !strcmp(w[2], "token"))
+		return request_inject_tokens(hca, n, w);
 	if (n < 3 || (strcmp(w[2], "subtype") && strcmp(w[2], "nowrite")))
-		return answer_fail("inject fault subtype SUBTYPE [N] | nowrite [N]");
+		return answer_fail("inject fault subtype SUBTYPE [N] | nowrite [N] | token [N]");
 	fault.not_write = !strcmp(w[2], "nowrite");
 	if (!fault.not_write && (n < 4 || !request_number(w[at++], &subtype) || subtype > 255))
 		return answer_fail("inject fault subtype SUBTYPE [N]");

@@ -41,6 +41,7 @@ struct faults {
 	TAILQ_HEAD(, fault) list;
 	unsigned int cancelled;	/* of the list */
 	uint32_t last;		/* last token that was given out */
+	uint32_t ended;		/* token of the fault that ended last; 0: none has */
 };
 
 static int fault_init(struct hca *hca)
@@ -98,6 +99,8 @@ static uint32_t fault_new_token(struct hca *hca)
 {
 	struct faults *fs = hca->faults;
 
+	if (fs->ended && !fault_find(hca, fs->ended) && inject_token(hca->inject))
+		return fs->ended;
 	do
 		fs->last = (fs->last + 1) & TOKEN_MASK;
 	while (!fs->last || fault_find(hca, fs->last));
@@ -252,6 +255,7 @@ static uint8_t fault_end(struct hca *hca, struct fault *f, bool error)
 {
 	struct fault was = *f;
 
+	hca->faults->ended = f->token;
 	fault_free(hca->faults, f);
 	fault_answer(hca, &was, error);
 	return ST_OK;

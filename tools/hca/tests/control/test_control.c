@@ -80,6 +80,15 @@ static void opcode_fails_until_cleared(void **state)
 	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
 }
 
+static void commands_are_deferred(void **state)
+{
+	(void)state;
+	assert_true(answer("inject cmd defer 5 1 ALLOC_PD", "\"ok\":true"));
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_PD, 0, out), 0xff);
+	assert_int_equal(obj_count(core.hca, OBJ_PD), 0);
+}
+
 static void answers_are_delayed_and_reordered(void **state)
 {
 	(void)state;
@@ -397,8 +406,10 @@ static void malformed_requests_are_answered(void **state)
 	static const char *const bad[] = {
 		"", "frob", "inject", "inject cmd", "inject cmd 0 LIM_ERR", "inject cmd 1 NO_SUCH",
 		"inject cmd delay", "inject cmd delay 0", "inject cmd delay 5 0",
-		"inject cmd delay 5 1 FOO", "inject cmd delay 5 1 0x10000", "inject cmd reorder 3",
-		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0", "inject event NONE",
+		"inject cmd delay 5 1 FOO", "inject cmd delay 5 1 0x10000", "inject cmd defer",
+		"inject cmd defer 0", "inject cmd reorder 3",
+		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0",
+		"inject fault token 0", "inject event NONE",
 		"trace", "link", "link sideways", "port", "port lid 0", "port lid 0xc000",
 		"port lid 64 8", "port lid 65 1", "port lid 64 1 1",
 		"port pkey 0", "port pkey 128 1", "port pkey 0 0x10000", "census all",
@@ -564,7 +575,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(nth_command_fails_once), T(opcode_fails_until_cleared),
-		T(answers_are_delayed_and_reordered),
+		T(commands_are_deferred), T(answers_are_delayed_and_reordered),
 		T(firmware_restarts_after_a_fatal_error), T(census_shows_the_delta),
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
 		T(profile_has_a_name), T(limit_shows_the_number_of_objects), T(rates_are_listed),

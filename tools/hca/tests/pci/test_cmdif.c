@@ -825,6 +825,29 @@ static void answer_can_be_late(void **state)
 	assert_int_equal(inject_clear(core.hca->inject), 1);
 }
 
+static void execution_can_be_late(void **state)
+{
+	(void)state;
+	assert_true(inject_set_cmd_deferral(core.hca->inject, MLX5_CMD_OP_ALLOC_PD, 1, 20));
+	put_simple(0, MLX5_CMD_OP_ALLOC_PD);
+	put_simple(1, MLX5_CMD_OP_ALLOC_UAR);
+	core_ring(3);
+	assert_int_equal(core_take(0, out, 16), CORE_NOT_DONE);
+	assert_int_equal(core_take(1, out, 16), 0);
+	assert_int_equal(obj_count(core.hca, OBJ_PD), 0);
+	/* The second one overtakes the first. */
+	put_simple(2, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(4);
+	assert_int_equal(core_take(2, out, 16), 0);
+	assert_int_equal(IFC_GET(alloc_pd_out, out, pd), 1);
+	assert_int_equal(core_take(0, out, 16), CORE_NOT_DONE);
+	run_until_answered(1);
+	assert_int_equal(core_take(0, out, 16), 0);
+	assert_int_equal(IFC_GET(alloc_pd_out, out, pd), 2);
+	assert_int_equal(obj_count(core.hca, OBJ_PD), 2);
+	assert_int_equal(inject_clear(core.hca->inject), 1);
+}
+
 static void one_opcode_can_be_late(void **state)
 {
 	(void)state;
@@ -1033,7 +1056,7 @@ int main(void)
 		T(there_is_no_link_aggregation),
 		T(special_contexts_are_those_that_are_offered),
 		T(special_contexts_fit_a_shorter_output),
-		T(answer_can_be_late), T(one_opcode_can_be_late),
+		T(answer_can_be_late), T(execution_can_be_late), T(one_opcode_can_be_late),
 		T(each_opcode_has_a_delay_of_its_own), T(delays_of_many_opcodes_are_refused),
 		T(answers_can_change_their_order),
 		T(one_event_tells_of_commands_that_run_at_once),

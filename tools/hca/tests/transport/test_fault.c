@@ -927,6 +927,29 @@ static void memory_fault_stays_in_its_key(void **state)
 	assert_true(memory_token(0) != memory_token(1));
 }
 
+/* An answer that software repeats may then meet another fault. */
+static void token_can_be_used_again(void **state)
+{
+	uint64_t token;
+
+	(void)state;
+	all_present(0);
+	post_rdma(WQE_RDMA_WRITE, 0, 8);
+	wait_faults(1);
+	inject_set_tokens(rig.hca[1]->inject, 1);
+	token = get_be32(event[0].data + 24) & 0xffffff;
+	assert_int_equal(resume(0, false), ST_OK);
+	wait_faults(2);
+	assert_int_equal(get_be32(event[1].data + 24) & 0xffffff, token);
+	assert_int_equal(resume(0, false), ST_OK);
+	wait_faults(3);
+	assert_int_not_equal(get_be32(event[2].data + 24) & 0xffffff, token);
+	all_present(1);
+	assert_int_equal(resume(2, false), ST_OK);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ, 0);
+}
+
 /* The transport scheme could not report what is absent around the access. */
 static void transport_fault_looks_at_no_other_pages(void **state)
 {
@@ -1066,6 +1089,7 @@ int main(void)
 		UC(service_without_paging), RC(operation_without_paging), RC(hca_without_paging),
 		UD(ud_send_waits_for_its_page), UD(ud_receive_does_not_page),
 		RC(null_key_in_a_table_faults), RC(transport_fault_looks_at_no_other_pages),
+		RC(token_can_be_used_again),
 		RC(random_faults_under_all_operations),
 		MEM(memory_fault_names_the_pages), MEM(memory_fault_stays_in_its_key),
 		MEM(memory_fault_is_answered_at_its_last_event),
