@@ -29,6 +29,7 @@ struct fabric *fabric_new(void)
 	pthread_mutex_init(&f->pool_lock, NULL);
 	pthread_mutex_init(&f->lid_lock, NULL);
 	forward_init(&f->forward);
+	forward_open(&f->forward);
 	f->forward.port[SWITCH_LID] = 0;
 	return f;
 }

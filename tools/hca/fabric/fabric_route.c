@@ -40,7 +40,7 @@ static uint64_t fabric_members(const struct fabric *f, uint16_t mlid, const uint
 			       unsigned int from)
 {
 	uint64_t own = 1ull << from;
-	uint64_t members = forward_multicast(&f->forward, mlid) & ~own & ~1ull;
+	uint64_t members = forward_multicast(&f->forward, from, mlid) & ~own & ~1ull;
 
 	return members | (from && mcast_has_group(f->ports[from]->hca, dgid) ? own : 0);
 }

@@ -11,16 +11,21 @@
 #define SWITCH_PORTS	36	/* external ports; port 0 is the switch's own */
 #define FORWARD_LIDS	0xc000	/* entries of the linear table: all unicast LIDs */
 #define FORWARD_MLIDS	1024	/* entries of the multicast table, from LID 0xc000 */
-#define FORWARD_DROP	0xff	/* in the linear table: packets to this LID are dropped */
+#define FORWARD_DROP	0xff	/* in the place of a port: packets are dropped */
 
 /* Every thread that sends looks up an entry while another thread may change it. */
 struct forward {
 	_Atomic uint8_t port[FORWARD_LIDS];		/* by unicast LID */
 	_Atomic uint64_t members[FORWARD_MLIDS];	/* by multicast LID: bits of ports */
+	/* SwitchInfo: the highest LIDs that have an entry; mcast_top of 0 sets no bound */
+	_Atomic uint16_t linear_top, mcast_top;
+	/* Where a multicast packet without an entry goes, and one that came by that port. */
+	_Atomic uint8_t mcast_primary, mcast_other;
 };
 
 void forward_init(struct forward *fw);
+void forward_open(struct forward *fw);
 uint8_t forward_unicast(const struct forward *fw, uint16_t lid);
-uint64_t forward_multicast(const struct forward *fw, uint16_t mlid);
+uint64_t forward_multicast(const struct forward *fw, unsigned int from, uint16_t mlid);
 
 #endif

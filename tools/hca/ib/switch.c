@@ -42,11 +42,8 @@ void switch_init(struct switch_node *sw, struct fabric *f, bool manager)
 	sw->pkey[0] = PKEY_DEFAULT;
 	for (i = 0; i <= SWITCH_PORTS; i++)
 		port_attrs_init(&sw->port[i], MTU_4096);
-	if (!manager)
-		return;
-	sw->linear_top = FORWARD_LIDS - 1;
-	sw->mcast_top = 0xc000 + FORWARD_MLIDS - 1;
-	sw->port[0].sm_lid = SWITCH_LID;
+	if (manager)
+		sw->port[0].sm_lid = SWITCH_LID;
 }
 
 /**

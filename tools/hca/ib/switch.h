@@ -26,9 +26,9 @@ struct switch_node {
 	struct port_attrs port[SWITCH_PORTS + 1];
 	bool disabled[SWITCH_PORTS + 1];
 	uint16_t pkey[SWITCH_PKEYS];
-	/* SwitchInfo */
-	uint16_t linear_top, mcast_top;
-	uint8_t default_port, mcast_primary, mcast_other, life;
+	/* SwitchInfo, with what the forwarding tables have of it */
+	uint8_t default_port;			/* of a random forwarding table: without effect */
+	uint8_t life;
 	bool changed;				/* a port's state, since it was cleared last */
 	uint32_t act_count;			/* of the subnet manager */
 	uint32_t traps;

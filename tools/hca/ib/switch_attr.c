@@ -6,6 +6,7 @@
 
 #include "fabric.h"
 #include "hca.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "packet.h"
 #include "port_info.h"
@@ -77,17 +78,19 @@ static uint16_t switch_node_info(struct switch_node *sw, unsigned int by, const 
 static uint16_t switch_info(struct switch_node *sw, unsigned int by, const uint8_t *in,
 			    uint8_t *data)
 {
+	const struct forward *fw = fabric_forward(sw->fabric);
+
 	(void)by;
 	(void)in;
 	put_be16(data, FORWARD_LIDS);
 	put_be16(data + 4, FORWARD_MLIDS);
-	put_be16(data + 6, sw->linear_top);
+	put_be16(data + 6, fw->linear_top);
 	data[8] = sw->default_port;
-	data[9] = sw->mcast_primary;
-	data[10] = sw->mcast_other;
+	data[9] = fw->mcast_primary;
+	data[10] = fw->mcast_other;
 	data[11] = sw->life << 3 | (sw->changed ? LIFE_CHANGED : 0);
 	data[16] = 1 << 3;			/* port 0 is an enhanced port */
-	put_be16(data + 18, sw->mcast_top);
+	put_be16(data + 18, fw->mcast_top);
 	return MAD_OK;
 }
 
@@ -202,14 +205,24 @@ static uint16_t switch_set_info(struct switch_node *sw, unsigned int by, const u
 	const uint8_t *data = in + OFF_SMP_DATA;
 
 	(void)by;
-	sw->linear_top = get_be16(data + 6);
+	if (!switch_tops_valid(get_be16(data + 6), get_be16(data + 18)))
+		return MAD_BAD_VALUE;
+	fw->linear_top = get_be16(data + 6);
 	sw->default_port = data[8];
-	sw->mcast_primary = data[9];
-	sw->mcast_other = data[10];
+	fw->mcast_primary = data[9];
+	fw->mcast_other = data[10];
 	sw->life = data[11] >> 3;
 	if (data[11] & LIFE_CHANGED)
+/* A top is within its table. That of the multicast table may also be 0, or just below the table. */
+static bool switch_tops_valid(uint16_t linear, uint16_t mcast)
+{
+	return linear < FORWARD_LIDS && (!mcast || (mcast >= LID_MCAST_FIRST - 1 &&
+						    mcast < LID_MCAST_FIRST + FORWARD_MLIDS));
+}
+
 		sw->changed = false;
-	sw->mcast_top = get_be16(data + 18);
+	fw->mcast_top = get_be16(data + 18);
+	struct forward *fw = fabric_forward(sw->fabric);
 	return MAD_OK;
 }
 

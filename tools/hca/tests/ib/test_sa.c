@@ -362,7 +362,7 @@ static void of_group(void)
 static uint64_t forwarded(uint16_t mlid)
 {
 	net_turn();
-	return forward_multicast(fabric_forward(net.fabric), mlid);
+	return forward_multicast(fabric_forward(net.fabric), 0, mlid);
 }
 
 static void broadcast_group_exists(void **state)

@@ -262,6 +262,89 @@ static void tables_of_the_switch_are_set(void **state)
 	assert_int_equal(data[11], 9 << 3);
 }
 
+/* Change the tops and the default ports in SwitchInfo. */
+static uint16_t set_switch_info(uint16_t linear_top, uint16_t mcast_top, uint8_t primary,
+				uint8_t other)
+{
+	memset(to_set, 0, SMP_DATA_BYTES);
+	put_be16(to_set + 6, linear_top);
+	to_set[8] = 3;			/* of a random table: without effect */
+	to_set[9] = primary;
+	to_set[10] = other;
+	put_be16(to_set + 18, mcast_top);
+	return at_switch(METHOD_SET, SMP_SWITCH_INFO, 0);
+}
+
+/* Which HCAs receive a packet that one of them sends to a LID: bits. */
+static unsigned int receivers(unsigned int from, uint16_t dlid)
+{
+	unsigned int h, got = 0;
+
+	net_sa(mad, METHOD_GET, 1, 0);
+	net_send(from, 1, dlid, mad);
+	for (h = 0; h < NET_HCAS; h++)
+		got |= net_take(h) << h;
+	return got;
+}
+
+static void lids_above_the_top_have_no_entry(void **state)
+{
+	(void)state;
+	assert_int_equal(receivers(0, 3), 1 << 2);
+	assert_int_equal(set_switch_info(2, 0, FORWARD_DROP, FORWARD_DROP), 0);
+	assert_int_equal(get_be16(data + 6), 2);
+	assert_int_equal(data[8], 3);
+	assert_int_equal(receivers(0, 2), 1 << 1);
+	assert_int_equal(receivers(0, 3), 0);
+	assert_int_equal(set_switch_info(3, 0, FORWARD_DROP, FORWARD_DROP), 0);
+	assert_int_equal(receivers(0, 3), 1 << 2);
+}
+
+static void multicast_without_an_entry_takes_the_default_ports(void **state)
+{
+	const uint16_t last = 0xc000 + FORWARD_MLIDS - 1;
+
+	(void)state;
+	fabric_forward(net.fabric)->members[0x123] = 1 << 3;
+	assert_int_equal(get_at_switch(SMP_SWITCH_INFO, 0), 0);
+	assert_int_equal(data[9], FORWARD_DROP);
+	assert_int_equal(data[10], FORWARD_DROP);
+	assert_int_equal(get_be16(data + 18), last);
+	assert_int_equal(set_switch_info(3, 0xc122, 2, 3), 0);
+	assert_int_equal(get_be16(data + 18), 0xc122);
+	assert_int_equal(receivers(0, 0xc123), 1 << 1);
+	assert_int_equal(receivers(1, 0xc123), 1 << 2);	/* came by the primary one */
+	assert_int_equal(receivers(0, 0xc122), 0);	/* has an entry, without members */
+	assert_int_equal(set_switch_info(3, 0xc123, 2, 3), 0);
+	assert_int_equal(receivers(0, 0xc123), 1 << 2);
+	assert_int_equal(set_switch_info(3, 0xbfff, 2, 3), 0);
+	assert_int_equal(receivers(0, 0xc000), 1 << 1);
+	assert_int_equal(set_switch_info(3, 0, 2, 3), 0);	/* no bound but the table's */
+	assert_int_equal(receivers(0, 0xc123), 1 << 2);
+	assert_int_equal(receivers(0, last + 1), 1 << 1);
+	assert_int_equal(set_switch_info(3, 0, FORWARD_DROP, SWITCH_PORTS + 1), 0);
+	assert_int_equal(receivers(0, last + 1), 0);
+	assert_int_equal(set_switch_info(3, 0, 1, SWITCH_PORTS + 1), 0);
+	assert_int_equal(receivers(0, last + 1), 0);
+}
+
+static void tops_beyond_the_tables_are_refused(void **state)
+{
+	static const uint16_t bad[][2] = {
+		{ FORWARD_LIDS, 0 }, { 0xffff, 0 }, { 3, 1 }, { 3, 0xbffe },
+		{ 3, 0xc000 + FORWARD_MLIDS },
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(set_switch_info(bad[i][0], bad[i][1], 2, 3), MAD_BAD_VALUE);
+	assert_int_equal(get_at_switch(SMP_SWITCH_INFO, 0), 0);
+	assert_int_equal(get_be16(data + 6), FORWARD_LIDS - 1);
+	assert_int_equal(get_be16(data + 18), 0xc000 + FORWARD_MLIDS - 1);
+	assert_int_equal(data[9], FORWARD_DROP);
+}
+
 /* PortInfo of the second HCA, as a Set sends it that changes nothing. */
 static void peer_info(uint8_t info[64])
 {
@@ -515,6 +598,7 @@ static void unmanaged_ports_wait_for_a_subnet_manager(void **state)
 	to_set[11] = 1;
 	to_set[12] = 2;
 	assert_int_equal(at_switch(METHOD_SET, SMP_LINEAR_TABLE, 0), 0);
+	assert_int_equal(set_switch_info(12, 0, FORWARD_DROP, FORWARD_DROP), 0);
 	/* The switch's end of the link is not active yet: nothing but management passes. */
 	fabric_set_lids(net.hca[0], 11, 0);
 	fabric_set_state(net.hca[0], false, PORT_ACTIVE);
@@ -577,6 +661,9 @@ int main(void)
 		M(directed_route_to_the_switch), M(directed_route_through_the_switch),
 		M(host_answers_a_directed_route), M(wrong_routes_are_dropped), M(routes_by_lid),
 		M(get_of_each_attribute_of_the_switch), M(tables_of_the_switch_are_set),
+		M(lids_above_the_top_have_no_entry),
+		M(multicast_without_an_entry_takes_the_default_ports),
+		M(tops_beyond_the_tables_are_refused),
 		M(set_port_info_changes_the_port_and_raises_events),
 		M(packets_longer_than_the_neighbour_mtu_are_discarded),
 		M(invalid_port_info_changes_nothing), M(tables_of_an_hca_are_set),
