@@ -72,6 +72,7 @@ uint8_t fabric_path_bits(struct hca *hca, uint16_t bits);
 uint16_t fabric_mtu(struct hca *hca);
 uint16_t fabric_link_mtu(struct hca *hca);
 void fabric_set_mtu(struct hca *hca, bool far, uint16_t mtu);
+void fabric_set_lanes(struct hca *hca, bool far, uint64_t sl_to_vl);
 enum port_state fabric_state(struct hca *hca, bool far);
 bool fabric_set_state(struct hca *hca, bool far, enum port_state state);
 

@@ -129,6 +129,19 @@ void fabric_set_mtu(struct hca *hca, bool far, uint16_t mtu)
 	*(far ? &hca->fabric_port->far_mtu : &hca->fabric_port->mtu) = mtu;
 }
 
+/**
+ * fabric_set_lanes() - set the virtual lanes that a port uses, as a subnet manager does
+ * @hca: the HCA
+ * @far: the port at the switch's end of the link, else at the HCA's end
+ * @sl_to_vl: as SL_TO_VL_DEFAULT; the port drops packets of service levels without a lane
+ *
+ * The threads of the HCA and of the switch call this.
+ */
+void fabric_set_lanes(struct hca *hca, bool far, uint64_t sl_to_vl)
+{
+	*(far ? &hca->fabric_port->far_sl_to_vl : &hca->fabric_port->sl_to_vl) = sl_to_vl;
+}
+
 /* ---- arriving -------------------------------------------------------------------------------- */
 
 /*
@@ -473,6 +486,8 @@ static int fabric_init(struct hca *hca)
 	port->told_up = true;
 	port->mtu = hca->profile->mtu;
 	port->far_mtu = PKT_MTU_MAX;
+	port->sl_to_vl = SL_TO_VL_DEFAULT;
+	port->far_sl_to_vl = SL_TO_VL_DEFAULT;
 	STAILQ_INIT(&port->rx);
 	pthread_mutex_init(&port->link_lock, NULL);
 	err = inbox_init(&port->in, hca->base, fabric_port_answer, port);

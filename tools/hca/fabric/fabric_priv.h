@@ -32,6 +32,7 @@ struct fabric_port {
 	_Atomic uint8_t lmc;
 	_Atomic uint16_t mtu;		/* bytes, of what the HCA sends */
 	_Atomic uint16_t far_mtu;	/* and of what the switch sends to it */
+	_Atomic uint64_t sl_to_vl, far_sl_to_vl;	/* lanes, likewise */
 	pthread_mutex_t link_lock;	/* to change the next three, and to open and close @in */
 	atomic_bool up;
 	_Atomic(enum port_state) state;		/* at the HCA's end of the link */

@@ -18,13 +18,13 @@ static void fabric_record(struct fabric *f, const struct packet *p)
 		capture_packet(f->capture, p);
 }
 
-/* Send a packet, which came by port @from of the switch, to @port. */
+/* Send a packet, which came by port @from of the switch, by its end of the link with @port. */
 static void fabric_deliver(struct fabric *f, unsigned int from, struct fabric_port *port,
 			   struct packet *p)
 {
 	if (!port) {
 		packet_free(f, p);
-	} else if (!inbox_put(&port->in, p)) {
+	} else if (!packet_choose_lane(p, port->far_sl_to_vl) || !inbox_put(&port->in, p)) {
 		port->hca->count.packets_dropped++;
 		packet_free(f, p);
 	} else {
@@ -108,7 +108,7 @@ void fabric_send(struct fabric *f, unsigned int port, struct packet *p)
 {
 	struct fabric_port *to = fabric_port_at(f, port);
 
-	if (to && fabric_port_open(to, p))
+	if (to && fabric_port_open(to, p) && packet_choose_lane(p, to->far_sl_to_vl))
 		fabric_record(f, p);
 	fabric_deliver(f, 0, to, p);
 }
@@ -119,8 +119,9 @@ void fabric_send(struct fabric *f, unsigned int port, struct packet *p)
  * @p: the packet, which the fabric owns from here; routed by its DLID
  *
  * A packet is dropped silently, as on a real fabric, if its LID is unknown, a link is not active,
- * the packet is longer than the MTU of a port by which it leaves or arrives, or an injection
- * selects it. Otherwise it meets the impairments of the destination's link.
+ * the packet is longer than the MTU of a port by which it leaves or arrives, its service level has
+ * no virtual lane at a port by which it leaves, or an injection selects it. Otherwise it meets the
+ * impairments of the destination's link.
  * No packet is received before this returns. The receiver processes the packet in its own thread.
  */
 void fabric_tx(struct hca *hca, struct packet *p)
@@ -128,7 +129,8 @@ void fabric_tx(struct hca *hca, struct packet *p)
 	struct fabric_port *port = hca->fabric_port;
 
 	fabric_count(hca, p, true);
-	if (!fabric_port_open(port, p) || p->len > port->mtu) {
+	if (!fabric_port_open(port, p) || p->len > port->mtu ||
+	    !packet_choose_lane(p, port->sl_to_vl)) {
 		hca->count.packets_dropped++;
 		packet_free(hca->fabric, p);
 	} else {

@@ -14,11 +14,16 @@
 
 #define LID_PERMISSIVE	0xffff
 #define LID_MCAST_FIRST	0xc000
+#define DATA_VLS	4	/* virtual lanes of data: 0 to 3 */
+#define VL_MANAGEMENT	15
+/* An SLtoVLMappingTable is a number with 4 bits for each SL, SL 0 first; this one after power on. */
+#define SL_TO_VL_DEFAULT 0x0123012301230123ull
 
 struct ib_headers {
 	/* LRH */
 	uint16_t slid, dlid;
 	uint8_t sl;
+	uint8_t vl;			/* set by the port that transmits the packet */
 	/* GRH */
 	bool grh;
 	uint8_t tclass, hop_limit;
@@ -44,10 +49,16 @@ static inline bool packet_is_smp(const struct packet *p)
 	return (p->opcode & BTH_SERVICE_MASK) == BTH_UD && !p->dqpn && !p->sqpn;
 }
 
-/* The virtual lane of a service level, by the tables that ports have after power on. */
-static inline uint8_t port_data_vl(uint8_t sl)
+/*
+ * Choose the virtual lane by which a port transmits a packet. Returns false for a service level
+ * whose lane the port does not have: the port drops the packet.
+ */
+static inline bool packet_choose_lane(struct packet *p, uint64_t sl_to_vl)
 {
-	return sl % 4;
+	struct ib_headers *h = ib_hdr(p);
+
+	h->vl = packet_is_smp(p) ? VL_MANAGEMENT : sl_to_vl >> (60 - 4 * h->sl) & 0xf;
+	return packet_is_smp(p) || h->vl < DATA_VLS;
 }
 
 #endif

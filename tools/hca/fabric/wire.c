@@ -20,7 +20,6 @@
 #define LNH_GRH		3
 #define LNH_MASK	3
 #define GRH_NEXT_IBA	0x1b
-#define VL_MANAGEMENT	15
 #define BTH_SE		0x80
 #define BTH_M		0x40
 #define VCRC_POLY	0xd008	/* x^16 + x^12 + x^3 + x + 1, the highest term in bit 0 */
@@ -148,9 +147,7 @@ unsigned int wire_octets(const struct packet *p)
 
 static void wire_put_lrh(const struct packet *p, uint8_t *lrh)
 {
-	uint8_t vl = packet_is_smp(p) ? VL_MANAGEMENT : port_data_vl(ib_hdr(p)->sl);
-
-	lrh[0] = vl << 4;
+	lrh[0] = ib_hdr(p)->vl << 4;
 	lrh[1] = ib_hdr(p)->sl << 4 | (ib_hdr(p)->grh ? LNH_GRH : LNH_BTH);
 	put_be16(lrh + 2, ib_hdr(p)->dlid);
 	put_be16(lrh + 4, wire_octets(p) / 4);
@@ -244,8 +241,6 @@ size_t wire_append_crcs(uint8_t *buf, size_t len)
  * wire_packet() - make the bytes of a packet
  * @p: the packet
  * @buf: set to them
- *
- * The virtual lane is that of the SL-to-VL tables after power on.
  *
  * Return: how many bytes.
  */

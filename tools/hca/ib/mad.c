@@ -77,8 +77,15 @@ static uint16_t mad_sm_sl_to_vl(const struct mad_port *port, uint32_t mod, const
 {
 	(void)mod;
 	(void)in;
-	memcpy(data, port->attrs->sl_to_vl, sizeof(port->attrs->sl_to_vl));
+	put_be64(data, port->attrs->sl_to_vl);
 	return 0;
+}
+
+static uint16_t mad_sm_vl_arb(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+			      uint8_t *data)
+{
+	(void)in;
+	return port_vl_arb_get(port->attrs, mod, data) ? MAD_OK : MAD_BAD_VALUE;
 }
 
 static uint16_t mad_sm_guid_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
@@ -195,6 +202,7 @@ static const struct {
 	{ CLASS_SM_LID, SMP_PORT_INFO, mad_sm_port_info },
 	{ CLASS_SM_LID, SMP_PKEY_TABLE, mad_sm_pkey_table },
 	{ CLASS_SM_LID, SMP_SL_TO_VL, mad_sm_sl_to_vl },
+	{ CLASS_SM_LID, SMP_VL_ARBITRATION, mad_sm_vl_arb },
 	{ CLASS_SM_LID, SMP_EXT_PORT_INFO, mad_sm_ext_port_info },
 	{ CLASS_PERF, 0x01, mad_pm_class_info },
 	{ CLASS_PERF, PERF_COUNTERS, mad_pm_counters },

@@ -29,7 +29,8 @@ enum mad_status {
 enum smp_attr {
 	SMP_NOTICE = 0x02, SMP_NODE_DESC = 0x10, SMP_NODE_INFO = 0x11, SMP_SWITCH_INFO = 0x12,
 	SMP_GUID_INFO = 0x14, SMP_PORT_INFO = 0x15, SMP_PKEY_TABLE = 0x16, SMP_SL_TO_VL = 0x17,
-	SMP_LINEAR_TABLE = 0x19, SMP_MCAST_TABLE = 0x1b, SMP_SM_INFO = 0x20,
+	SMP_VL_ARBITRATION = 0x18, SMP_LINEAR_TABLE = 0x19, SMP_MCAST_TABLE = 0x1b,
+	SMP_SM_INFO = 0x20,
 	SMP_EXT_PORT_INFO = 0xff90,	/* of the vendor 15b3: link speeds of its own */
 };
 

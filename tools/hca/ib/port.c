@@ -217,6 +217,7 @@ static void port_restart(struct hca *hca)
 	pthread_mutex_unlock(&hca->attr_lock);
 	gid_set_prefix(hca, port->attrs.gid_prefix);
 	fabric_set_mtu(hca, false, port_mtu(&port->attrs));
+	fabric_set_lanes(hca, false, port->attrs.sl_to_vl);
 }
 
 static int port_init(struct hca *hca)

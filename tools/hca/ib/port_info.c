@@ -15,7 +15,8 @@ enum {
 	PI_M_KEY = 0, PI_PREFIX = 8, PI_LID = 16, PI_SM_LID = 18, PI_CAP_MASK = 20,
 	PI_M_KEY_LEASE = 26, PI_LOCAL_PORT = 28, PI_WIDTH_ENABLED = 29, PI_WIDTH_SUPPORTED = 30,
 	PI_WIDTH_ACTIVE = 31, PI_STATE = 32, PI_PHYS = 33, PI_LMC = 34, PI_SPEED = 35, PI_MTU = 36,
-	PI_VL_CAP = 37, PI_VL_HIGH_LIMIT = 38, PI_MTU_CAP = 41, PI_HOQ_LIFE = 42,
+	PI_VL_CAP = 37, PI_VL_HIGH_LIMIT = 38, PI_VL_ARB_HIGH_CAP = 39, PI_VL_ARB_LOW_CAP = 40,
+	PI_MTU_CAP = 41, PI_HOQ_LIFE = 42,
 	PI_OPERATIONAL_VLS = 43, PI_M_KEY_VIOLATIONS = 44, PI_BAD_PKEYS = 46, PI_BAD_QKEYS = 48,
 	PI_GUID_CAP = 50, PI_TIMEOUT = 51, PI_RESPONSE_TIME = 52, PI_THRESHOLDS = 53,
 	PI_CAP_MASK2 = 60, PI_EXT_SPEED = 62, PI_EXT_SPEED_ENABLED = 63,
@@ -31,8 +32,12 @@ enum {
 #define NO_CHANGE_EXT	31
 #define NO_CHANGE_WIDTH	255
 #define RESPONSE_TIME	16
+#define WEIGHT		32	/* of each lane, in units of 64 bytes */
+#define VL_MASK		0x0f
 #define CLIENT_REREGISTER 0x80
 #define NS_PER_S	1000000000ull
+
+enum { LOW_PRIORITY, HIGH_PRIORITY };
 
 /**
  * mtu_code() - code of an MTU
@@ -72,8 +77,11 @@ void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap)
 	a->neighbour_mtu = mtu_cap;
 	a->operational_vls = VL_CAP_0_3;
 	a->subnet_timeout = SUBNET_TIMEOUT;
-	for (i = 0; i < sizeof(a->sl_to_vl); i++)
-		a->sl_to_vl[i] = port_data_vl(2 * i) << 4 | port_data_vl(2 * i + 1);
+	a->sl_to_vl = SL_TO_VL_DEFAULT;
+	for (i = 0; i < DATA_VLS; i++) {
+		a->vl_arb[LOW_PRIORITY][2 * i] = i;
+		a->vl_arb[LOW_PRIORITY][2 * i + 1] = WEIGHT;
+	}
 }
 
 /* A port can use its speed and the slower ones. */
@@ -110,6 +118,8 @@ void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_
 	data[PI_MTU] = a->neighbour_mtu << 4 | a->sm_sl;
 	data[PI_VL_CAP] = VL_CAP_0_3 << 4;
 	data[PI_VL_HIGH_LIMIT] = a->vl_high_limit;
+	data[PI_VL_ARB_HIGH_CAP] = VL_ARB_ENTRIES;
+	data[PI_VL_ARB_LOW_CAP] = VL_ARB_ENTRIES;
 	data[PI_MTU_CAP] = v->mtu_cap;
 	data[PI_HOQ_LIFE] = a->hoq_life;
 	data[PI_OPERATIONAL_VLS] = a->operational_vls << 4;
@@ -211,6 +221,64 @@ void port_info_take(struct port_attrs *a, const uint8_t *data)
 	a->error_thresholds = data[PI_THRESHOLDS];
 	if (!get_be16(data + PI_M_KEY_VIOLATIONS))
 		a->m_key_violations = 0;
+}
+
+/*
+ * The modifier has a block of 32 entries in its upper half: the first and the second one of low
+ * priority, then those of high priority. The tables are too short for second blocks.
+ */
+static int port_vl_arb_table(uint32_t mod)
+{
+	switch (mod >> 16) {
+	case 1:
+		return LOW_PRIORITY;
+	case 3:
+		return HIGH_PRIORITY;
+	default:
+		return -1;
+	}
+}
+
+/**
+ * port_vl_arb_get() - make the attribute VLArbitrationTable (14.2.5.9)
+ * @a: what a subnet manager has set
+ * @mod: modifier of the request
+ * @data: 64 bytes, which are 0; set to the attribute
+ *
+ * Return: false if the port has no such block.
+ */
+bool port_vl_arb_get(const struct port_attrs *a, uint32_t mod, uint8_t *data)
+{
+	int table = port_vl_arb_table(mod);
+
+	if (table < 0)
+		return false;
+	memcpy(data, a->vl_arb[table], sizeof(a->vl_arb[table]));
+	return true;
+}
+
+/**
+ * port_vl_arb_set() - store a block of VLArbitrationTable
+ * @a: the attributes, changed
+ * @mod: modifier of the request
+ * @data: the attribute; entries that the table does not have are ignored
+ *
+ * The table has no effect: the links of the fabric are never busy.
+ *
+ * Return: false if the port has no such block.
+ */
+bool port_vl_arb_set(struct port_attrs *a, uint32_t mod, const uint8_t *data)
+{
+	int table = port_vl_arb_table(mod);
+	unsigned int i;
+
+	if (table < 0)
+		return false;
+	for (i = 0; i < 2 * VL_ARB_ENTRIES; i += 2) {
+		a->vl_arb[table][i] = data[i] & VL_MASK;
+		a->vl_arb[table][i + 1] = data[i + 1];
+	}
+	return true;
 }
 
 /*

@@ -14,6 +14,7 @@
 #define SUBNET_PREFIX	0xfe80000000000000ull	/* the default one */
 #define SUBNET_TIMEOUT	18	/* 4.096 us * 2^n */
 #define PORT_CAP_SM	(1u << 1)	/* CapabilityMask: a subnet manager is here */
+#define VL_ARB_ENTRIES	8	/* of each of the two tables of VL arbitration */
 
 /* What a subnet manager sets and the port only keeps. */
 struct port_attrs {
@@ -31,7 +32,8 @@ struct port_attrs {
 	uint8_t vl_high_limit, operational_vls, hoq_life;
 	uint8_t subnet_timeout;
 	uint8_t error_thresholds;
-	uint8_t sl_to_vl[8];
+	uint64_t sl_to_vl;		/* as SL_TO_VL_DEFAULT */
+	uint8_t vl_arb[2][2 * VL_ARB_ENTRIES];	/* of low and high priority: lanes, weights */
 };
 
 /* The rest of PortInfo. */
@@ -71,6 +73,8 @@ void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_
 bool port_info_valid(const struct port_view *v, bool has_lid, const uint8_t *data);
 void port_info_wish(const uint8_t *data, struct port_wish *w);
 void port_info_take(struct port_attrs *a, const uint8_t *data);
+bool port_vl_arb_get(const struct port_attrs *a, uint32_t mod, uint8_t *data);
+bool port_vl_arb_set(struct port_attrs *a, uint32_t mod, const uint8_t *data);
 enum m_key_check port_m_key_check(struct port_attrs *a, const uint8_t *mad, uint64_t now_ns);
 
 #endif

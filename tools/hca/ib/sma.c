@@ -120,9 +120,22 @@ static uint16_t sma_set_sl_to_vl(struct hca *hca, const struct mad_port *mp, uin
 	(void)mp;
 	(void)mod;
 	pthread_mutex_lock(&hca->attr_lock);
-	memcpy(a->sl_to_vl, data, sizeof(a->sl_to_vl));
+	a->sl_to_vl = get_be64(data);
 	pthread_mutex_unlock(&hca->attr_lock);
+	fabric_set_lanes(hca, false, a->sl_to_vl);
 	return MAD_OK;
+}
+
+static uint16_t sma_set_vl_arb(struct hca *hca, const struct mad_port *mp, uint32_t mod,
+			       const uint8_t *data)
+{
+	bool ok;
+
+	(void)mp;
+	pthread_mutex_lock(&hca->attr_lock);
+	ok = port_vl_arb_set(&hca->port->attrs, mod, data);
+	pthread_mutex_unlock(&hca->attr_lock);
+	return ok ? MAD_OK : MAD_BAD_VALUE;
 }
 
 static uint16_t sma_set(struct hca *hca, const struct mad_port *mp, const uint8_t *in)
@@ -139,6 +152,8 @@ static uint16_t sma_set(struct hca *hca, const struct mad_port *mp, const uint8_
 		return sma_set_guids(hca, mp, mod, data);
 	case SMP_SL_TO_VL:
 		return sma_set_sl_to_vl(hca, mp, mod, data);
+	case SMP_VL_ARBITRATION:
+		return sma_set_vl_arb(hca, mp, mod, data);
 	default:
 		return MAD_BAD_ATTR;
 	}

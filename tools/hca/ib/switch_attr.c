@@ -141,8 +141,19 @@ static uint16_t switch_sl_to_vl(struct switch_node *sw, unsigned int by, const u
 	(void)by;
 	if (!switch_has_port(n))
 		return MAD_BAD_VALUE;
-	memcpy(data, sw->port[n].sl_to_vl, sizeof(sw->port[n].sl_to_vl));
+	put_be64(data, sw->port[n].sl_to_vl);
 	return MAD_OK;
+}
+
+/* The modifier has the port in its lower half. */
+static uint16_t switch_vl_arb(struct switch_node *sw, unsigned int by, const uint8_t *in,
+			      uint8_t *data)
+{
+	uint32_t mod = get_be32(in + OFF_MOD), n = mod & 0xffff;
+
+	(void)by;
+	return switch_has_port(n) && port_vl_arb_get(&sw->port[n], mod, data) ? MAD_OK :
+										 MAD_BAD_VALUE;
 }
 
 static uint16_t switch_linear_table(struct switch_node *sw, unsigned int by, const uint8_t *in,
@@ -200,8 +211,16 @@ static uint16_t switch_sm_info(struct switch_node *sw, unsigned int by, const ui
 
 /* ---- Set ------------------------------------------------------------------------------------- */
 
+/* A top is within its table. That of the multicast table may also be 0, or just below the table. */
+static bool switch_tops_valid(uint16_t linear, uint16_t mcast)
+{
+	return linear < FORWARD_LIDS && (!mcast || (mcast >= LID_MCAST_FIRST - 1 &&
+						    mcast < LID_MCAST_FIRST + FORWARD_MLIDS));
+}
+
 static uint16_t switch_set_info(struct switch_node *sw, unsigned int by, const uint8_t *in)
 {
+	struct forward *fw = fabric_forward(sw->fabric);
 	const uint8_t *data = in + OFF_SMP_DATA;
 
 	(void)by;
@@ -213,16 +232,8 @@ static uint16_t switch_set_info(struct switch_node *sw, unsigned int by, const u
 	fw->mcast_other = data[10];
 	sw->life = data[11] >> 3;
 	if (data[11] & LIFE_CHANGED)
-/* A top is within its table. That of the multicast table may also be 0, or just below the table. */
-static bool switch_tops_valid(uint16_t linear, uint16_t mcast)
-{
-	return linear < FORWARD_LIDS && (!mcast || (mcast >= LID_MCAST_FIRST - 1 &&
-						    mcast < LID_MCAST_FIRST + FORWARD_MLIDS));
-}
-
 		sw->changed = false;
 	fw->mcast_top = get_be16(data + 18);
-	struct forward *fw = fabric_forward(sw->fabric);
 	return MAD_OK;
 }
 
@@ -305,11 +316,24 @@ static uint16_t switch_set_pkeys(struct switch_node *sw, unsigned int by, const 
 static uint16_t switch_set_sl_to_vl(struct switch_node *sw, unsigned int by, const uint8_t *in)
 {
 	uint32_t n = get_be32(in + OFF_MOD) & 0xff;
+	struct hca *peer = fabric_peer(sw->fabric, n);
 
 	(void)by;
 	if (!switch_has_port(n))
 		return MAD_BAD_VALUE;
-	memcpy(sw->port[n].sl_to_vl, in + OFF_SMP_DATA, sizeof(sw->port[n].sl_to_vl));
+	sw->port[n].sl_to_vl = get_be64(in + OFF_SMP_DATA);
+	if (peer)
+		fabric_set_lanes(peer, true, sw->port[n].sl_to_vl);
+	return MAD_OK;
+}
+
+static uint16_t switch_set_vl_arb(struct switch_node *sw, unsigned int by, const uint8_t *in)
+{
+	uint32_t mod = get_be32(in + OFF_MOD), n = mod & 0xffff;
+
+	(void)by;
+	if (!switch_has_port(n) || !port_vl_arb_set(&sw->port[n], mod, in + OFF_SMP_DATA))
+		return MAD_BAD_VALUE;
 	return MAD_OK;
 }
 
@@ -359,6 +383,7 @@ static const struct switch_attr {
 	{ SMP_PORT_INFO, switch_port_info, switch_set_port_info },
 	{ SMP_PKEY_TABLE, switch_pkeys, switch_set_pkeys },
 	{ SMP_SL_TO_VL, switch_sl_to_vl, switch_set_sl_to_vl },
+	{ SMP_VL_ARBITRATION, switch_vl_arb, switch_set_vl_arb },
 	{ SMP_LINEAR_TABLE, switch_linear_table, switch_set_linear },
 	{ SMP_MCAST_TABLE, switch_mcast_table, switch_set_mcast },
 	{ SMP_SM_INFO, switch_sm_info, NULL },

@@ -97,7 +97,7 @@ static struct packet packet(uint8_t opcode, uint32_t len)
 	uint32_t i;
 
 	*ib_hdr(&p) = (struct ib_headers){
-		.slid = 0x1122, .dlid = 0x3344, .sl = 6, .tclass = 0xa1, .hop_limit = 0xa2,
+		.slid = 0x1122, .dlid = 0x3344, .sl = 6, .vl = 2, .tclass = 0xa1, .hop_limit = 0xa2,
 		.flow_label = 0x9b9c9,
 	};
 	for (i = 0; i < 4; i++) {
@@ -119,8 +119,9 @@ static void base_headers(void **state)
 	expect(&p, "20 62 3344 0006 1122  04 40 8765 00 123456 80 fedcba");
 	p.solicited = true;
 	ib_hdr(&p)->sl = 15;
+	ib_hdr(&p)->vl = 9;
 	p.psn = 0x1000000;	/* only 24 bits of it are sent */
-	expect(&p, "30 f2 3344 0006 1122  04 c0 8765 00 123456 80 000000");
+	expect(&p, "90 f2 3344 0006 1122  04 c0 8765 00 123456 80 000000");
 }
 
 static void payload_is_padded(void **state)
@@ -158,17 +159,26 @@ static void global_header(void **state)
 	assert_memory_equal(bytes, want, GRH_BYTES);
 }
 
-/* Virtual lane 15, which only subnet management uses. */
-static void subnet_management(void **state)
+/* Virtual lane 15, which only subnet management uses, whatever the table says. */
+static void lanes(void **state)
 {
 	struct packet p = packet(BTH_UD | BTH_SEND_ONLY, 0);
 
 	(void)state;
 	p.sqpn = 0;
 	p.dqpn = 0;
+	assert_true(packet_choose_lane(&p, ~0ull));
 	expect(&p, "f0 62 3344 0008 1122  64 00 8765 00 000000 00 fedcba  51525354 00 000000");
 	p.dqpn = 1;
-	expect(&p, "20 62 3344 0008 1122  64 00 8765 00 000001 00 fedcba  51525354 00 000000");
+	assert_true(packet_choose_lane(&p, 0xffffff3fffffffffull));
+	expect(&p, "30 62 3344 0008 1122  64 00 8765 00 000001 00 fedcba  51525354 00 000000");
+	assert_true(packet_choose_lane(&p, SL_TO_VL_DEFAULT));
+	assert_int_equal(ib_hdr(&p)->vl, 2);
+	assert_false(packet_choose_lane(&p, 0x0000004000000000ull));
+	assert_false(packet_choose_lane(&p, 0x000000f000000000ull));
+	ib_hdr(&p)->sl = 15;
+	assert_true(packet_choose_lane(&p, 0xfffffffffffffff1ull));
+	assert_int_equal(ib_hdr(&p)->vl, 1);
 }
 
 static void longest_packet(void **state)
@@ -333,7 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(base_headers), cmocka_unit_test(payload_is_padded),
-		cmocka_unit_test(global_header), cmocka_unit_test(subnet_management),
+		cmocka_unit_test(global_header), cmocka_unit_test(lanes),
 		cmocka_unit_test(longest_packet),
 		cmocka_unit_test(length_of_every_opcode), cmocka_unit_test(extended_headers),
 		cmocka_unit_test(crc_of_the_specification),

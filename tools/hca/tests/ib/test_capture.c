@@ -179,6 +179,58 @@ static void switch_is_a_sender_too(void **state)
 }
 
 static void multicast_is_recorded_once(void **state)
+/* The lane of a datagram with this SL, in the capture of HCA 0. */
+static unsigned int lane(uint8_t sl)
+{
+	struct packet *p = packet_alloc(net.fabric);
+	uint8_t bytes[WIRE_MAX];
+	uint64_t ns;
+	size_t len;
+
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	p->dqpn = 1;
+	ib_hdr(p)->sl = sl;
+	ib_hdr(p)->dlid = 77;
+	fabric_tx(net.hca[0], p);
+	packets(&ns, bytes, &len);
+	assert_int_equal(bytes[1] >> 4, sl);
+	return bytes[0] >> 4;
+}
+
+static void lanes_are_those_of_the_sender(void **state)
+{
+	uint8_t bytes[WIRE_MAX];
+	uint64_t ns;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(lane(0), 0);
+	assert_int_equal(lane(6), 2);
+	assert_int_equal(lane(15), 3);
+	net_smp(mad, METHOD_SET, SMP_SL_TO_VL, 0);
+	put_be64(mad + OFF_SMP_DATA, 0x3210321032103211ull);
+	net_send(1, 0, fabric_lid(net.hca[0]), mad);
+	net_firmware(0);
+	assert_true(net_take(1));
+	packets(&ns, bytes, &len);
+	assert_int_equal(bytes[0] >> 4, 15);
+	assert_int_equal(lane(0), 3);
+	assert_int_equal(lane(6), 1);
+	assert_int_equal(lane(15), 1);
+	/* The switch's answer by port 1, from any port. */
+	net_smp(mad, METHOD_SET, SMP_SL_TO_VL, 0xff01);
+	put_be64(mad + OFF_SMP_DATA, 0x2000000000000000ull);
+	net_send(1, 0, SWITCH_LID, mad);
+	assert_true(net_take(1));
+	net_sa(mad, METHOD_GET, 0x0001, 0);		/* ClassPortInfo, with SL 0 */
+	net_send(0, 1, SWITCH_LID, mad);
+	packets(&ns, bytes, &len);
+	assert_int_equal(get_be16(bytes + 6), SWITCH_LID);
+	assert_int_equal(bytes[0] >> 4, 2);
+	hca_reset(net.hca[0]);
+	assert_int_equal(lane(6), 2);
+}
+
 {
 	struct packet *p;
 	unsigned int h;
@@ -301,7 +353,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(file_has_bytes_and_times_of_packets), T(file_header), T(switch_is_a_sender_too),
-		T(multicast_is_recorded_once), T(dropped_packets), T(capture_pauses),
+		T(lanes_are_those_of_the_sender), T(multicast_is_recorded_once),
+		T(dropped_packets), T(capture_pauses),
 		cmocka_unit_test(file_that_cannot_be_opened), T(disk_that_becomes_full),
 	};
 

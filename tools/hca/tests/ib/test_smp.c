@@ -345,6 +345,48 @@ static void tops_beyond_the_tables_are_refused(void **state)
 	assert_int_equal(data[9], FORWARD_DROP);
 }
 
+/* A table of 8 entries of either priority, in the first of two blocks each. */
+static void ports_keep_vl_arbitration(void **state)
+{
+	static const uint8_t power_on[16] = { 0, 32, 1, 32, 2, 32, 3, 32 };
+	uint8_t table[64], zero[48] = { 0 };
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 2), 0);
+	assert_int_equal(data[39], 8);
+	assert_int_equal(data[40], 8);
+	assert_int_equal(get_at_switch(SMP_VL_ARBITRATION, 1 << 16 | 2), 0);
+	assert_memory_equal(data, power_on, sizeof(power_on));
+	for (i = 0; i < sizeof(table); i++)
+		table[i] = 0x10 + i;
+	memcpy(to_set, table, sizeof(table));
+	assert_int_equal(at_switch(METHOD_SET, SMP_VL_ARBITRATION, 3 << 16 | 2), 0);
+	for (i = 0; i < sizeof(table); i += 2)
+		table[i] &= 0xf;		/* the other bits are reserved */
+	assert_memory_equal(data, table, 16);
+	assert_memory_equal(data + 16, zero, sizeof(zero));
+	assert_int_equal(get_at_switch(SMP_VL_ARBITRATION, 1 << 16 | 2), 0);
+	assert_memory_equal(data, power_on, sizeof(power_on));
+	assert_int_equal(get_at_switch(SMP_VL_ARBITRATION, 3 << 16 | 3), 0);
+	assert_memory_equal(data, zero, sizeof(zero));
+	for (i = 0; i < 6; i++)
+		assert_int_equal(get_at_switch(SMP_VL_ARBITRATION, i << 16),
+				 i == 1 || i == 3 ? 0 : MAD_BAD_VALUE);
+	assert_int_equal(get_at_switch(SMP_VL_ARBITRATION, 1 << 16 | (SWITCH_PORTS + 1)),
+			 MAD_BAD_VALUE);
+	assert_int_equal(at_switch(METHOD_SET, SMP_VL_ARBITRATION, 2 << 16), MAD_BAD_VALUE);
+	assert_true(at_peer(METHOD_SET, SMP_VL_ARBITRATION, 1 << 16, table));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_memory_equal(data, table, 16);
+	assert_memory_equal(data + 16, zero, sizeof(zero));
+	assert_true(at_peer(METHOD_SET, SMP_VL_ARBITRATION, 4 << 16, table));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
+	hca_reset(net.hca[1]);
+	assert_true(at_peer(METHOD_GET, SMP_VL_ARBITRATION, 1 << 16, NULL));
+	assert_memory_equal(data, power_on, sizeof(power_on));
+}
+
 /* PortInfo of the second HCA, as a Set sends it that changes nothing. */
 static void peer_info(uint8_t info[64])
 {
@@ -383,8 +425,8 @@ static void set_port_info_changes_the_port_and_raises_events(void **state)
 	assert_int_equal(net.events[0] + net.events[2], 0);
 }
 
-/* Does a packet of @len bytes come from one HCA to the other? */
-static bool arrives(unsigned int from, unsigned int to, unsigned int len)
+/* Does a packet of @len bytes and with a service level come from one HCA to the other? */
+static bool arrives_by(unsigned int from, unsigned int to, unsigned int len, uint8_t sl)
 {
 	struct packet *p = packet_alloc(net.fabric);
 
@@ -392,10 +434,44 @@ static bool arrives(unsigned int from, unsigned int to, unsigned int len)
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
 	ib_hdr(p)->slid = fabric_lid(net.hca[from]);
 	ib_hdr(p)->dlid = fabric_lid(net.hca[to]);
+	ib_hdr(p)->sl = sl;
 	p->pkey = 0xffff;
+	p->dqpn = 1;
 	p->len = len;
 	fabric_tx(net.hca[from], p);
 	return net_take(to);
+}
+
+static bool arrives(unsigned int from, unsigned int to, unsigned int len)
+{
+	return arrives_by(from, to, len, 0);
+}
+
+/* Each end of a link has a table, and drops what it would have to send by a lane that is absent. */
+static void service_level_without_a_lane_is_dropped(void **state)
+{
+	uint64_t sent = net.hca[1]->count.packets_dropped, got = net.hca[0]->count.packets_dropped;
+	uint8_t table[64] = { 0x01, 0x23, 0x0f, 0x43 };		/* SL 5: lane 15, SL 6: lane 4 */
+
+	(void)state;
+	assert_true(arrives_by(1, 0, 8, 5));
+	assert_true(at_peer(METHOD_SET, SMP_SL_TO_VL, 0, table));
+	assert_memory_equal(data, table, 8);
+	assert_false(arrives_by(1, 0, 8, 5));
+	assert_false(arrives_by(1, 0, 8, 6));
+	assert_int_equal(net.hca[1]->count.packets_dropped, sent + 2);
+	assert_true(arrives_by(1, 0, 8, 7));
+	assert_true(arrives_by(0, 1, 8, 5));
+	assert_int_equal(net.hca[0]->count.packets_dropped, got);
+	memset(to_set, 0x11, SMP_DATA_BYTES);
+	to_set[3] = 0x1f;					/* SL 7 */
+	assert_int_equal(at_switch(METHOD_SET, SMP_SL_TO_VL, 0x0201), 0);
+	assert_int_equal(data[3], 0x1f);
+	assert_false(arrives_by(1, 0, 8, 7));
+	assert_int_equal(net.hca[0]->count.packets_dropped, got + 1);
+	assert_true(arrives_by(1, 2, 8, 7));
+	hca_reset(net.hca[1]);
+	assert_true(arrives_by(1, 0, 8, 5));
 }
 
 static uint16_t port_mtu_register(struct hca *hca)
@@ -663,9 +739,10 @@ int main(void)
 		M(get_of_each_attribute_of_the_switch), M(tables_of_the_switch_are_set),
 		M(lids_above_the_top_have_no_entry),
 		M(multicast_without_an_entry_takes_the_default_ports),
-		M(tops_beyond_the_tables_are_refused),
+		M(tops_beyond_the_tables_are_refused), M(ports_keep_vl_arbitration),
 		M(set_port_info_changes_the_port_and_raises_events),
 		M(packets_longer_than_the_neighbour_mtu_are_discarded),
+		M(service_level_without_a_lane_is_dropped),
 		M(invalid_port_info_changes_nothing), M(tables_of_an_hca_are_set),
 		M(m_key_protects_a_port), M(switch_disables_and_bounces_a_link),
 		U(unmanaged_ports_wait_for_a_subnet_manager), M(firmware_answers_no_garbage),

@@ -136,7 +136,8 @@ static void one_packet(struct capture *c, uint8_t opcode, bool grh)
 	};
 
 	*ib_hdr(&p) = (struct ib_headers){
-		.slid = 0x1000 + n, .dlid = 0x2000 + n, .sl = n % 16, .grh = grh, .tclass = 0xa1,
+		.slid = 0x1000 + n, .dlid = 0x2000 + n, .sl = n % 16, .vl = n / 2 % 4, .grh = grh,
+		.tclass = 0xa1,
 		.flow_label = 0x12300 + n, .hop_limit = 7,
 	};
 	/* Without data, Wireshark's EoIB finds the datagram malformed. */
@@ -158,7 +159,7 @@ static void expect_base_headers(unsigned int n)
 	const struct packet *p = &sent[n];
 	uint8_t bytes[WIRE_MAX];
 
-	expect(n, VL, true, ib_hdr(p)->sl % 4);
+	expect(n, VL, true, ib_hdr(p)->vl);
 	expect(n, SL, true, ib_hdr(p)->sl);
 	expect(n, LNH, true, ib_hdr(p)->grh ? 3 : 2);
 	expect(n, DLID, true, ib_hdr(p)->dlid);
