@@ -24,6 +24,7 @@
 #include "impair.h"
 #include "loop.h"
 #include "profile.h"
+#include "quota.h"
 #include "subnet.h"
 #include "trace.h"
 #include "vfio_user.h"
@@ -37,7 +38,8 @@ static struct {
 	struct impair_settings impair;
 	bool impaired, check;
 	const char *caps;
-} opt;
+	uint64_t file_limit;		/* bytes of the trace, and of the capture */
+} opt = { .file_limit = QUOTA_DEFAULT };
 
 /* The HCAs of this process on their fabric. */
 struct rack {
@@ -60,6 +62,8 @@ static const struct argp_option options[] = {
 	  "HCA to FILE.1, of a third to FILE.2", 0 },
 	{ "capture", 'w', "FILE", 0, "Write every packet on the fabric there, in the format of "
 	  "pcap", 0 },
+	{ "file-limit", 'f', "MIB", 0, "End a trace or a capture whose file has so many MiB "
+	  "(default: 4096; 0: never)", 0 },
 	{ "impair", 'i', "SETTINGS", 0, "Lose, duplicate, reorder, corrupt and delay packets: "
 	  "loss=P,dup=P,reorder=P,corrupt=P,delay=P in percent, delay_ms=N, seed=N", 0 },
 	{ "check-profile", 'k', NULL, 0, "Only read the profile and say whether it is sound", 0 },
@@ -86,6 +90,18 @@ static int parse_impair(struct argp_state *st, const char *arg)
 	return 0;
 }
 
+static int parse_file_limit(struct argp_state *st, const char *arg)
+{
+	unsigned long long mib;
+	char *end;
+
+	mib = strtoull(arg, &end, 10);
+	if (*arg < '0' || *arg > '9' || *end || mib > UINT64_MAX >> 20)
+		argp_error(st, "--file-limit must be a number of MiB, not %s", arg);
+	opt.file_limit = mib << 20;
+	return 0;
+}
+
 static int parse(int key, char *arg, struct argp_state *st)
 {
 	switch (key) {
@@ -107,6 +123,8 @@ static int parse(int key, char *arg, struct argp_state *st)
 	case 'w':
 		opt.capture = arg;
 		return 0;
+	case 'f':
+		return parse_file_limit(st, arg);
 	case 'i':
 		return parse_impair(st, arg);
 	case 'k':
@@ -170,7 +188,7 @@ static int serve(struct rack *rack, unsigned int i)
 
 	if (opt.trace) {
 		snprintf(path, sizeof(path), i ? "%s.%u" : "%s", opt.trace, i);
-		err = trace_to_file(hca->trace, path);
+		err = trace_to_file(hca->trace, path, opt.file_limit);
 		if (err) {
 			fprintf(stderr, "bluebell-hca: cannot write the trace to %s: %s\n", path,
 				strerror(-err));
@@ -195,7 +213,7 @@ static int serve(struct rack *rack, unsigned int i)
 static void start_capture(struct fabric *f)
 {
 	struct capture *c;
-	int err = capture_open(opt.capture, &c);
+	int err = capture_open(opt.capture, opt.file_limit, &c);
 
 	if (err)
 		fprintf(stderr, "bluebell-hca: cannot write the capture to %s: %s\n", opt.capture,

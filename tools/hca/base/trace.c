@@ -6,8 +6,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
+#include "quota.h"
 #include "trace.h"
 
 #define RING	16384
@@ -16,6 +18,8 @@ struct trace {
 	unsigned int hca_index;
 	bool on;		/* events go to the ring */
 	FILE *file;		/* events go here too; NULL: no file */
+	char *path;		/* of it */
+	struct quota quota;
 	char *ev[RING];
 	uint64_t n;		/* events so far */
 	FILE *open;		/* the event between trace_begin() and trace_end() */
@@ -52,6 +56,7 @@ void trace_free(struct trace *t)
 		free(t->ev[i]);
 	if (t->file)
 		fclose(t->file);
+	free(t->path);
 	free(t);
 }
 
@@ -59,16 +64,39 @@ void trace_free(struct trace *t)
  * trace_to_file() - write every event from now on to a file
  * @t: the trace
  * @path: of the file, which is truncated
+ * @limit: bytes after which the file gets no more events, 0 for none
  *
- * Return: 0, or -errno if the file cannot be opened.
+ * Return: 0, -ENOMEM, or -errno if the file cannot be opened.
  */
-int trace_to_file(struct trace *t, const char *path)
+int trace_to_file(struct trace *t, const char *path, uint64_t limit)
 {
+	t->path = strdup(path);
+	if (!t->path)
+		return -ENOMEM;
 	t->file = fopen(path, "we");
 	if (!t->file)
 		return -errno;
 	setvbuf(t->file, NULL, _IOLBF, 0);
+	quota_start(&t->quota, t->file, limit);
 	return 0;
+}
+
+/* Write an event as a line, which is whole or absent. The file ends with the first that fails. */
+static void trace_write(struct trace *t, const char *line)
+{
+	const char *why = NULL;
+
+	errno = 0;
+	if (!quota_take(&t->quota, t->len + 1))
+		why = QUOTA_USED_UP;
+	else if (fprintf(t->file, "%s\n", line) < 0 || ferror(t->file))
+		why = strerror(errno ? errno : EIO);
+	if (!why)
+		return;
+	fprintf(stderr, "bluebell-hca: cannot write to %s: %s; the trace ends here\n", t->path,
+		why);
+	fclose(t->file);
+	t->file = NULL;
 }
 
 /**
@@ -126,7 +154,7 @@ void trace_end(struct trace *t)
 	fclose(t->open);
 	line = t->line;
 	if (t->file)
-		fprintf(t->file, "%s\n", line);
+		trace_write(t, line);
 	if (!t->on) {
 		free(line);
 		return;

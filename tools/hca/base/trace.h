@@ -14,7 +14,7 @@ struct trace;
 
 struct trace *trace_new(unsigned int hca_index);
 void trace_free(struct trace *t);
-int trace_to_file(struct trace *t, const char *path);
+int trace_to_file(struct trace *t, const char *path, uint64_t limit);
 void trace_ring(struct trace *t, bool on);
 bool trace_wanted(const struct trace *t);
 char *trace_dump(struct trace *t, unsigned int n);

@@ -20,10 +20,14 @@
 #include "clock.h"
 #include "ifc.h"
 #include "packet.h"
+#include "quota.h"
 #include "wire.h"
 
 #define BUFFER		16384	/* more than a record, so one system call writes a record */
 #define NS_PER_S	1000000000ull
+
+#define FILE_HEADER	24	/* of a pcap file, and of its records */
+#define RECORD_HEADER	16
 
 /* The header of each record. */
 #define ERF_BYTES	16
@@ -39,6 +43,7 @@ struct capture {
 	pcap_t *pcap;
 	pcap_dumper_t *dumper;
 	pthread_mutex_t lock;	/* for writing a record */
+	struct quota quota;
 	atomic_bool paused;
 	atomic_int err;		/* why the capture has ended: -errno, or 0 */
 };
@@ -52,13 +57,15 @@ static int capture_flush(struct capture *c)
 	return errno ? -errno : -EIO;
 }
 
-static int capture_start(struct capture *c)
+static int capture_start(struct capture *c, uint64_t limit)
 {
 	FILE *file = fopen(c->path, "we");
 
 	if (!file)
 		return -errno;
 	setvbuf(file, NULL, _IOFBF, BUFFER);
+	quota_start(&c->quota, file, limit);
+	quota_take(&c->quota, FILE_HEADER);
 	c->pcap = pcap_open_dead_with_tstamp_precision(DLT_ERF, ERF_BYTES + WIRE_MAX,
 						       PCAP_TSTAMP_PRECISION_NANO);
 	if (!c->pcap) {
@@ -72,11 +79,12 @@ static int capture_start(struct capture *c)
 /**
  * capture_open() - begin a capture
  * @path: of the file, which is truncated
+ * @limit: bytes after which the capture ends, 0 for none
  * @out: set to the capture
  *
  * Return: 0, -ENOMEM, or -errno if the file cannot be written.
  */
-int capture_open(const char *path, struct capture **out)
+int capture_open(const char *path, uint64_t limit, struct capture **out)
 {
 	struct capture *c = calloc(1, sizeof(*c));
 	int err;
@@ -85,7 +93,7 @@ int capture_open(const char *path, struct capture **out)
 		return -ENOMEM;
 	pthread_mutex_init(&c->lock, NULL);
 	c->path = strdup(path);
-	err = c->path ? capture_start(c) : -ENOMEM;
+	err = c->path ? capture_start(c, limit) : -ENOMEM;
 	if (err) {
 		capture_close(c);
 		return err;
@@ -145,6 +153,13 @@ static void capture_erf_header(uint8_t erf[ERF_BYTES], uint64_t ns, size_t len)
 	put_be16(erf + ERF_WIRE_LEN, len);
 }
 
+static void capture_end(struct capture *c, int err, const char *why)
+{
+	c->err = err;
+	fprintf(stderr, "bluebell-hca: cannot write to %s: %s; the capture ends here\n", c->path,
+		why);
+}
+
 /* Write a record: room for the header, and a packet of @len bytes. The caller holds the lock. */
 static void capture_record(struct capture *c, uint8_t *record, size_t len)
 {
@@ -153,15 +168,19 @@ static void capture_record(struct capture *c, uint8_t *record, size_t len)
 		.ts = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S },
 		.caplen = ERF_BYTES + len, .len = ERF_BYTES + len,
 	};
+	int err;
 
 	if (c->err)
 		return;
+	if (!quota_take(&c->quota, RECORD_HEADER + header.caplen)) {
+		capture_end(c, -EFBIG, QUOTA_USED_UP);
+		return;
+	}
 	capture_erf_header(record, ns, len);
 	pcap_dump((uint8_t *)c->dumper, &header, record);
-	c->err = capture_flush(c);
-	if (c->err)
-		fprintf(stderr, "bluebell-hca: cannot write to %s: %s; the capture ends here\n",
-			c->path, strerror(-c->err));
+	err = capture_flush(c);
+	if (err)
+		capture_end(c, err, strerror(-err));
 }
 
 /**

@@ -6,11 +6,12 @@
 #define BLUEBELL_CAPTURE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct capture;
 struct packet;
 
-int capture_open(const char *path, struct capture **out);
+int capture_open(const char *path, uint64_t limit, struct capture **out);
 void capture_close(struct capture *c);
 void capture_pause(struct capture *c, bool pause);
 int capture_error(const struct capture *c);

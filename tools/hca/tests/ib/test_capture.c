@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture.h"
@@ -44,7 +45,7 @@ static int up(void **state)
 	strcpy(path + strlen(path) - 6, "XXXXXX");
 	close(mkstemp(path));
 	net_up(true);
-	if (capture_open(path, &capture))
+	if (capture_open(path, 0, &capture))
 		return -1;
 	fabric_set_capture(net.fabric, capture);
 	return 0;
@@ -178,7 +179,6 @@ static void switch_is_a_sender_too(void **state)
 	assert_int_equal(get_be16(bytes + 6), SWITCH_LID);
 }
 
-static void multicast_is_recorded_once(void **state)
 /* The lane of a datagram with this SL, in the capture of HCA 0. */
 static unsigned int lane(uint8_t sl)
 {
@@ -231,6 +231,7 @@ static void lanes_are_those_of_the_sender(void **state)
 	assert_int_equal(lane(6), 2);
 }
 
+static void multicast_is_recorded_once(void **state)
 {
 	struct packet *p;
 	unsigned int h;
@@ -293,9 +294,9 @@ static void file_that_cannot_be_opened(void **state)
 	struct capture *c = NULL;
 
 	(void)state;
-	assert_int_equal(capture_open("/nonexistent/file", &c), -ENOENT);
-	assert_int_equal(capture_open("/tmp", &c), -EISDIR);
-	assert_int_equal(capture_open("/dev/full", &c), -ENOSPC);
+	assert_int_equal(capture_open("/nonexistent/file", 0, &c), -ENOENT);
+	assert_int_equal(capture_open("/tmp", 0, &c), -EISDIR);
+	assert_int_equal(capture_open("/dev/full", 0, &c), -ENOSPC);
 	assert_null(c);
 }
 
@@ -347,6 +348,41 @@ static void disk_that_becomes_full(void **state)
 	assert_true(net_take(1));
 }
 
+/* Records that fit are whole. A pipe has no limit. */
+static void file_has_a_limit(void **state)
+{
+	const size_t record = RECORD_HEADER + ERF_BYTES + 8 + 12 + 8 + MAD_BYTES + 6;
+	struct capture *c;
+	char said[300];
+	struct stat st;
+	int pipe_fd[2];
+
+	(void)state;
+	assert_int_equal(capture_open(path, FILE_HEADER + 3 * record - 1, &c), 0);
+	fabric_set_capture(net.fabric, c);
+	capture_close(capture);
+	capture = c;
+	send_two();
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, FILE_HEADER + 2 * record);
+	stderr_of(send_two, said, sizeof(said));
+	assert_int_equal(capture_error(capture), -EFBIG);
+	assert_non_null(strstr(said, path));
+	assert_non_null(strstr(said, "--file-limit"));
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);	/* said once */
+	assert_int_equal(count(), 2);
+	assert_int_equal(pipe(pipe_fd), 0);
+	snprintf(said, sizeof(said), "/proc/self/fd/%d", pipe_fd[1]);
+	assert_int_equal(capture_open(said, 1, &c), 0);
+	fabric_set_capture(net.fabric, c);
+	send_two();
+	assert_int_equal(capture_error(c), 0);
+	fabric_set_capture(net.fabric, capture);
+	capture_close(c);
+	close(pipe_fd[0]);
+	close(pipe_fd[1]);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
 
 int main(void)
@@ -356,6 +392,7 @@ int main(void)
 		T(lanes_are_those_of_the_sender), T(multicast_is_recorded_once),
 		T(dropped_packets), T(capture_pauses),
 		cmocka_unit_test(file_that_cannot_be_opened), T(disk_that_becomes_full),
+		T(file_has_a_limit),
 	};
 
 	return cmocka_run_group_tests_name("capture", tests, NULL, NULL);

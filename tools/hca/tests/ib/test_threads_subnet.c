@@ -291,7 +291,7 @@ static void every_host_uses_the_switch_at_once(void **state)
 	(void)state;
 	close(mkstemp(path));
 	net_up_threads(true);
-	assert_int_equal(capture_open(path, &c), 0);
+	assert_int_equal(capture_open(path, 0, &c), 0);
 	fabric_set_capture(net.fabric, c);
 	run_hosts(true);
 	for (h = 0; h < NET_HCAS; h++)

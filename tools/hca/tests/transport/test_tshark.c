@@ -218,7 +218,7 @@ static void packets_of_each_kind(void **state)
 
 	(void)state;
 	rows = 0;
-	assert_int_equal(capture_open(path, &c), 0);
+	assert_int_equal(capture_open(path, 0, &c), 0);
 	for (s = 0; s < sizeof(services); s++) {
 		for (op = 0; op <= BTH_MASKED_FETCH_ADD; op++) {
 			if (op == 0x15 || op == 0x18 || op == 0x19 ||
@@ -254,7 +254,7 @@ static int pair_up(enum qp_type type)
 				 MK_REMOTE_WRITE | MK_ATOMIC;
 	struct capture *c;
 
-	if (have_tshark(NULL) || rig_up(NULL) || capture_open(path, &c))
+	if (have_tshark(NULL) || rig_up(NULL) || capture_open(path, 0, &c))
 		return -1;
 	fabric_set_capture(rig.fabric, c);
 	a = rig_qp(0, type, CQ_A);

@@ -720,7 +720,7 @@ void world_up(void)
 	if (!up)
 		must(!core_up(NULL));
 	if (!up && getenv("RIG_TRACE"))
-		must(!trace_to_file(core.hca->trace, "/dev/stderr"));
+		must(!trace_to_file(core.hca->trace, "/dev/stderr", 0));
 	up = true;
 	memset(&world, 0, sizeof(world));
 	memset(core.ram + RECORDS, 0, PLACES * 8);

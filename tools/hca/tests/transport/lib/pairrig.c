@@ -210,7 +210,7 @@ static void hca_up(unsigned int h, struct event_base *base)
 
 	must(hca);
 	if (getenv("RIG_TRACE"))
-		must(!trace_to_file(hca->trace, "/dev/stderr"));
+		must(!trace_to_file(hca->trace, "/dev/stderr", 0));
 	map(hca, RIG_BASE, RIG_MEM);
 	map(hca, QUEUES, QUEUES_LEN);
 	must(obj_new_at(hca, OBJ_PD, RIG_PD, 0, sizeof(struct obj)));

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The file of the trace: its limit, and a disk that is full.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace.h"
+
+static char path[] = "/tmp/test-trace-XXXXXX";
+static char said[400], text[4096];
+static struct trace *trace;
+
+static int up(void **state)
+{
+	(void)state;
+	strcpy(path + strlen(path) - 6, "XXXXXX");
+	close(mkstemp(path));
+	trace = trace_new(0);
+	return trace ? 0 : -1;
+}
+
+static int down(void **state)
+{
+	(void)state;
+	trace_free(trace);
+	unlink(path);
+	return 0;
+}
+
+/* Record @n events, and take what is written to standard error. */
+static void record(unsigned int n)
+{
+	FILE *file = tmpfile();
+	int keep = dup(2);
+
+	assert_non_null(file);
+	dup2(fileno(file), 2);
+	while (n--)
+		trace_event(trace, "test", "\"n\":%u", n);
+	dup2(keep, 2);
+	close(keep);
+	rewind(file);
+	said[fread(said, 1, sizeof(said) - 1, file)] = 0;
+	fclose(file);
+}
+
+/* The number of lines of the file, which are whole. */
+static unsigned int lines(void)
+{
+	FILE *file = fopen(path, "r");
+	unsigned int n = 0;
+	char *line;
+
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+	fclose(file);
+	for (line = text; *line; line = strchr(line, '\n') + 1) {
+		assert_non_null(strstr(line, "}\n"));
+		n++;
+	}
+	return n;
+}
+
+/* The ring goes on when the file has ended. */
+static void file_has_a_limit(void **state)
+{
+	char *dump;
+
+	(void)state;
+	assert_int_equal(trace_to_file(trace, path, 200), 0);
+	trace_ring(trace, true);
+	record(9);
+	assert_in_range(lines(), 2, 8);
+	assert_in_range(strlen(text), 100, 200);
+	assert_non_null(strstr(said, path));
+	assert_non_null(strstr(said, "--file-limit"));
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);	/* said once */
+	dump = trace_dump(trace, 1);
+	assert_non_null(strstr(dump, "\"n\":0}"));
+	free(dump);
+}
+
+static void file_without_a_limit(void **state)
+{
+	(void)state;
+	assert_int_equal(trace_to_file(trace, path, 0), 0);
+	record(50);
+	assert_int_equal(lines(), 50);
+	assert_string_equal(said, "");
+}
+
+static void disk_that_is_full(void **state)
+{
+	(void)state;
+	assert_int_equal(trace_to_file(trace, "/dev/full", 0), 0);
+	record(2);
+	assert_non_null(strstr(said, strerror(ENOSPC)));
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+	assert_false(trace_wanted(trace));
+}
+
+static void file_that_cannot_be_opened(void **state)
+{
+	(void)state;
+	assert_int_equal(trace_to_file(trace, "/nonexistent/file", 0), -ENOENT);
+	assert_false(trace_wanted(trace));
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(file_has_a_limit), T(file_without_a_limit), T(disk_that_is_full),
+		T(file_that_cannot_be_opened),
+	};
+
+	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+}
