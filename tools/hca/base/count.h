@@ -37,6 +37,7 @@ struct counters {
 	uint64_t wqes_sq, wqes_rq;
 	uint64_t umr, umr_refused;		/* UMR work requests */
 	uint64_t umr_reordered;			/* executed before an older UMR of the same key */
+	uint64_t remote_inval;			/* keys that a peer's SEND invalidated */
 	uint64_t cmds, cmds_failed;
 	uint64_t reg_reads, reg_writes;
 	uint64_t reg_early;			/* writes ignored while firmware initialized */

@@ -89,6 +89,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "blueflame_same_buffer", c->bf_same_buffer },
 		{ "umr", c->umr }, { "umr_refused", c->umr_refused },
 		{ "umr_reordered", c->umr_reordered },
+		{ "remote_invalidations", c->remote_inval },
 		{ "commands_failed", c->cmds_failed }, { "register_reads", c->reg_reads },
 		{ "register_writes", c->reg_writes },
 		{ "register_writes_early", c->reg_early },

@@ -118,6 +118,7 @@ static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_d
 		*why = &refuse_inval;
 		return REFUSED;
 	}
+	hca->count.remote_inval += d->inval;
 	if (d->last)
 		resp_complete(hca, qp, p, resp->got, in_cqe);
 	return DONE;

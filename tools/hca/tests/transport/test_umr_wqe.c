@@ -483,6 +483,7 @@ static void send_with_invalidate_invalidates_the_key(void **state)
 	assert_int_equal(rig_run(4, 1000), 4);
 	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
 	assert_false(mkey_find(rig.hca[1], key_b) == NULL);
+	assert_int_equal(rig.hca[1]->count.remote_inval, 1);
 }
 
 int main(void)
