@@ -41,6 +41,7 @@ struct profile {
 	bool eth;			/* link layer; false: InfiniBand */
 	unsigned int log_bar_size;	/* of BAR0, bytes */
 	unsigned int vectors;		/* MSI-X */
+	bool one_bar;			/* BAR0 has the MSI-X table, too; false: BAR2 has it */
 	unsigned int boot_pages, init_pages;
 	unsigned int command_delay_us;	/* the longest wait before a command is executed, and before
 					 * it is answered; 0: both at once */

@@ -31,7 +31,7 @@
 #define CAP_ARI		0x150
 #define CAP_SECONDARY	0x1c0
 
-#define MSIX_PBA	(MSIX_BAR_SIZE / 2)	/* pending bits in BAR2, behind the table */
+#define MSIX_PBA	(MSIX_SIZE / 2)	/* pending bits, behind the table */
 
 #define PCI_VENDOR_MELLANOX	0x15b3
 #define PCI_SUBSYS		0x0007
@@ -48,7 +48,7 @@
 struct pci {
 	uint8_t cfg[PCI_CONFIG_SIZE];
 	uint8_t wmask[PCI_CONFIG_SIZE];	/* bits that a write changes */
-	uint8_t msix[MSIX_BAR_SIZE];
+	uint8_t msix[MSIX_SIZE];
 	struct vsc vsc;			/* registers of the vendor-specific capability */
 	uint8_t vpd[VPD_SIZE];
 };
@@ -163,17 +163,38 @@ static void pci_cap_exp(struct pci *pci)
 		 PCI_EXP_LNKCAP2_SLS_8_0GB);
 }
 
-static void pci_cap_msix(struct pci *pci, unsigned int vectors)
+/* The BAR with the vector table and, behind it, the pending bits. */
+static unsigned int pci_msix_bar(const struct hca *hca)
 {
+	return hca->profile->one_bar ? 0 : 2;
+}
+
+/* Where the table begins in that BAR. */
+static uint32_t pci_msix_start(const struct hca *hca)
+{
+	return hca->profile->one_bar ? MSIX_IN_BAR0 : 0;
+}
+
+static bool pci_is_msix(const struct hca *hca, unsigned int bar, uint64_t off)
+{
+	uint32_t start = pci_msix_start(hca);
+
+	return bar == pci_msix_bar(hca) && off >= start && off - start < MSIX_SIZE;
+}
+
+static void pci_cap_msix(struct hca *hca)
+{
+	uint32_t start = pci_msix_start(hca), bar = pci_msix_bar(hca);
+	struct pci *pci = hca->pci;
 	uint8_t *c = pci->cfg + CAP_MSIX;
 
 	c[0] = PCI_CAP_ID_MSIX;
 	c[1] = CAP_VSC;
-	put_le16(c + PCI_MSIX_FLAGS, vectors - 1);
+	put_le16(c + PCI_MSIX_FLAGS, hca->profile->vectors - 1);
 	put_le16(pci->wmask + CAP_MSIX + PCI_MSIX_FLAGS,
 		 PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
-	put_le32(c + PCI_MSIX_TABLE, 2);
-	put_le32(c + PCI_MSIX_PBA, MSIX_PBA | 2);
+	put_le32(c + PCI_MSIX_TABLE, start | bar);
+	put_le32(c + PCI_MSIX_PBA, (start + MSIX_PBA) | bar);
 }
 
 static void pci_cap_vsc(struct pci *pci)
@@ -210,11 +231,12 @@ void pci_power_on(struct hca *hca)
 	pci->wmask[PCI_INTERRUPT_LINE] = 0xff;
 	pci_bar_setup(pci, 0, pci_bar_size(hca, 0),
 		      PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH);
-	pci_bar_setup(pci, 2, MSIX_BAR_SIZE, PCI_BASE_ADDRESS_MEM_TYPE_64);
+	if (!hca->profile->one_bar)
+		pci_bar_setup(pci, 2, MSIX_SIZE, PCI_BASE_ADDRESS_MEM_TYPE_64);
 	pci_cap_pm(pci);
 	pci_cap_vpd(hca);
 	pci_cap_exp(pci);
-	pci_cap_msix(pci, hca->profile->vectors);
+	pci_cap_msix(hca);
 	pci_cap_vsc(pci);
 	pci_caps_extended(pci);
 }
@@ -230,7 +252,7 @@ static int pci_init(struct hca *hca)
 
 static void pci_restart(struct hca *hca)
 {
-	memset(hca->pci->msix + MSIX_PBA, 0, MSIX_BAR_SIZE - MSIX_PBA);
+	memset(hca->pci->msix + MSIX_PBA, 0, MSIX_SIZE - MSIX_PBA);
 	vsc_reset(&hca->pci->vsc);
 }
 
@@ -257,7 +279,7 @@ uint64_t pci_bar_size(struct hca *hca, unsigned int bar)
 	case 0:
 		return 1ULL << hca->profile->log_bar_size;
 	case 2:
-		return MSIX_BAR_SIZE;
+		return hca->profile->one_bar ? 0 : MSIX_SIZE;
 	default:
 		return 0;
 	}
@@ -393,6 +415,24 @@ static void pci_registers_read(struct hca *hca, uint64_t off, uint8_t *buf, uint
 	}
 }
 
+/* What lies beyond the pending bits reads as zero. */
+static void pci_msix_read(struct hca *hca, uint32_t at, uint8_t *buf, uint32_t len)
+{
+	uint32_t n = len < MSIX_SIZE - at ? len : MSIX_SIZE - at;
+
+	memcpy(buf, hca->pci->msix + at, n);
+	memset(buf + n, 0, len - n);
+}
+
+/* The pending bits are read-only. */
+static void pci_msix_write(struct hca *hca, uint32_t at, const uint8_t *buf, uint32_t len)
+{
+	uint32_t i;
+
+	for (i = 0; i < len && at + i < MSIX_PBA; i++)
+		hca->pci->msix[at + i] = buf[i];
+}
+
 static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t len)
 {
 	if (memic_bar_read(hca, off, buf, len))
@@ -424,10 +464,10 @@ void pci_bar_read(struct hca *hca, unsigned int bar, uint64_t off, uint8_t *buf,
 		memset(buf, 0xff, len);
 		return;
 	}
-	if (bar == 0)
-		pci_bar0_read(hca, off, buf, len);
+	if (pci_is_msix(hca, bar, off))
+		pci_msix_read(hca, off - pci_msix_start(hca), buf, len);
 	else
-		memcpy(buf, hca->pci->msix + off, len);
+		pci_bar0_read(hca, off, buf, len);
 }
 
 /**
@@ -446,9 +486,8 @@ void pci_bar_write(struct hca *hca, unsigned int bar, uint64_t off, const uint8_
 	hca->count.reg_writes++;
 	if (!pci_memory_on(hca))
 		return;
-	if (bar == 2) {		/* the pending bits are read-only */
-		for (i = 0; i < len && off + i < MSIX_PBA; i++)
-			hca->pci->msix[off + i] = buf[i];
+	if (pci_is_msix(hca, bar, off)) {
+		pci_msix_write(hca, off - pci_msix_start(hca), buf, len);
 		return;
 	}
 	if (memic_bar_write(hca, off, buf, len))

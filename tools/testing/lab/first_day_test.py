@@ -282,14 +282,18 @@ class Profiles(unittest.TestCase):
         del made["comment"]
         self.assertEqual(made, {
             "name": "MT4119-16.31.1014", "link": "ib", "fw_version": "16.31.1014",
-            "psid": "MT_0000000008", "log_bar_size": 25, "vectors": 64, "init_pages": 5000,
-            "gids": 2, "mtu": 4096, "pkeys": ["0xffff", "0x0000", "0x8001"]})
+            "psid": "MT_0000000008", "log_bar_size": 25, "one_bar": True, "vectors": 64,
+            "init_pages": 5000, "gids": 2, "mtu": 4096, "pkeys": ["0xffff", "0x0000", "0x8001"]})
         self.assertEqual(lines, [])
 
     def test_what_could_not_be_recorded_stays_as_it_is(self):
         made, _ = self.settings(vectors=None, firmware_pages=None, max_mtu=None, bars=[], gids=0)
         self.assertEqual(sorted(made),
                          ["comment", "fw_version", "link", "name", "pkeys", "psid"])
+
+    def test_a_second_bar_has_the_vectors(self):
+        made, _ = self.settings(bars=[1 << 25, 0, 1 << 13, 0, 0, 0])
+        self.assertEqual((made["log_bar_size"], made["one_bar"]), (25, False))
 
     def test_an_ethernet_port_can_become_an_infiniband_port(self):
         made, lines = self.settings(link_layer="Ethernet")

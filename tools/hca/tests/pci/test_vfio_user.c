@@ -200,6 +200,15 @@ static void device_information(void **state)
 	assert_int_equal(call(99, NULL, 0), ENOTSUP);
 }
 
+static uint64_t region_size(unsigned int region)
+{
+	struct vfio_region_info r = { .argsz = sizeof(r), .index = region };
+
+	assert_int_equal(call(REGION_INFO, &r, sizeof(r)), 0);
+	memcpy(&r, reply, sizeof(r));
+	return r.size;
+}
+
 /* A client that has room for it is told where device memory lies, and receives the file. */
 static void device_memory_is_mapped(void **state)
 {
@@ -653,6 +662,52 @@ static void pending_interrupts_end_with_reset(void **state)
 	assert_int_equal(b, 0);
 }
 
+static uint32_t bar0_read(uint64_t off)
+{
+	uint32_t v;
+
+	pci_bar_read(core.hca, 0, off, (uint8_t *)&v, sizeof(v));
+	return v;
+}
+
+/* The pages that the vector table and the pending bits take are neither registers nor UARs. */
+static void one_bar_has_the_vector_table(void **state)
+{
+	uint8_t row[16], back[24];
+	uint64_t off;
+
+	(void)state;
+	core.profile->one_bar = true;
+	pci_power_on(core.hca);
+	assert_int_equal(region_size(VFIO_PCI_BAR0_REGION_INDEX), 32 << 20);
+	assert_int_equal(region_size(VFIO_PCI_BAR2_REGION_INDEX), 0);
+	cfg_write(PCI_BASE_ADDRESS_2, 0xffffffff, 4);
+	assert_int_equal(cfg_read(PCI_BASE_ADDRESS_2, 4), 0);
+	assert_int_equal(cfg_read(0x9c + PCI_MSIX_TABLE, 4), 0x2000);
+	assert_int_equal(cfg_read(0x9c + PCI_MSIX_PBA, 4), 0x3000);
+	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
+	for (off = 0x2000; off < 0x3000; off += sizeof(row)) {
+		memset(row, off / 16 + 1, sizeof(row));
+		pci_bar_write(core.hca, 0, off, row, sizeof(row));
+		pci_bar_read(core.hca, 0, off, back, sizeof(row));
+		assert_memory_equal(row, back, sizeof(row));
+	}
+	for (off = 0x1ff0; off < 0x2000; off += 4)
+		assert_int_equal(bar0_read(off), 0);
+	pci_bar_write(core.hca, 0, 0x3000, row, sizeof(row));
+	vfu_irq_ops.raise(core.hca, 33);
+	assert_int_equal(bar0_read(0x3000), 0);
+	assert_int_equal(bar0_read(0x3004), 1 << (33 - 32));
+	/* An access that leaves the pending bits ends there. */
+	memset(back, 0xff, sizeof(back));
+	pci_bar_read(core.hca, 0, 0x3ff8, back, sizeof(back));
+	for (off = 0; off < sizeof(back); off++)
+		assert_int_equal(back[off], 0);
+	assert_int_equal(core.hca->count.db_drop[DROP_NO_UAR], 0);
+	pci_bar_write(core.hca, 0, 0x4020, row, 8);
+	assert_int_equal(core.hca->count.db_drop[DROP_NO_UAR], 1);
+}
+
 /* A command that is rung without bus mastering is not seen, and can be rung later. */
 static void command_queue_needs_bus_mastering(void **state)
 {
@@ -958,7 +1013,8 @@ int main(void)
 		T(client_that_leaves_inside_a_message_is_gone),
 		T(unread_replies_do_not_hold_the_server), T(files_stay_with_their_message),
 		T(only_a_bus_master_sends_requests),
-		T(pending_interrupts_end_with_reset), T(command_queue_needs_bus_mastering),
+		T(pending_interrupts_end_with_reset), T(one_bar_has_the_vector_table),
+		T(command_queue_needs_bus_mastering),
 		T(timer_does_not_tear), T(cut_file_is_the_clients_loss),
 		T(hostile_requests_are_refused), T(firmware_initializes_after_reset),
 		R(version_is_negotiated), R(version_must_come_first),

@@ -234,6 +234,18 @@ TEST_F(card, devlink_tells_version_and_serial_number)
 	EXPECT_TRUE(prints("devlink dev param show", "name"));
 }
 
+/* The MSI-X table and the pending bits are in the BAR that has the registers. */
+TEST_F(card, function_has_one_bar)
+{
+	static const char lspci[] = "lspci -vv -d 15b3:";
+
+	EXPECT_TRUE(prints(lspci, "(64-bit, prefetchable) [size=32M]"));
+	EXPECT_FALSE(prints(lspci, "Region 2:"));
+	EXPECT_TRUE(prints(lspci, "[9c] MSI-X: Enable+ Count=64 Masked-"));
+	EXPECT_TRUE(prints(lspci, "Vector table: BAR=0 offset=00002000"));
+	EXPECT_TRUE(prints(lspci, "PBA: BAR=0 offset=00003000"));
+}
+
 TEST_F(card, kernel_log_is_that_of_a_healthy_card)
 {
 	EXPECT_LE(1, klog_count("Port module event: module 0, Cable plugged"));
