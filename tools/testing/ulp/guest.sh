@@ -103,8 +103,22 @@ waiting="waiting for clients"
 serve() {
 	local server
 	"$@" &
-	server=$!
-	wait_for 50 serves_or_has_ended "$server" && ! not_running "$server" && echo "$waiting"
+	announce $! serves_or_has_ended
+}
+
+# The same for a server whose address is a GID (AF_IB).
+serve_by_gid() {
+	local before
+	before=$(cm_ids)
+	"$@" &
+	announce $! has_an_id_or_has_ended "$before"
+}
+
+# announce PID COMMAND...: when the command, to which the process is appended, succeeds.
+announce() {
+	local server=$1
+	shift
+	wait_for 50 "$@" "$server" && ! not_running "$server" && echo "$waiting"
 	wait "$server"
 }
 
@@ -117,6 +131,15 @@ serves_or_has_ended() {
 write_in_time() {
 	echo "$1" >"$2" &
 	wait_for 120 not_running $! && wait $!
+# The number of IDs of the RDMA CM: the rdma tool counts those whose addresses are GIDs, but does not list them.
+cm_ids() {
+	rdma resource show mlx5_0 | grep -o 'cm_id [0-9]*' | cut -d ' ' -f 2
+}
+
+has_an_id_or_has_ended() {
+	not_running "$2" || (($(cm_ids) > $1))
+}
+
 }
 
 # Announce the doorbells that are rung when the device has gone in the way $1: the HCA ignores them, and they do no harm.
