@@ -277,6 +277,31 @@ TEST_F(dm, all_mappings_show_the_same_bytes)
 	EXPECT_EQ(0, uv_free_dm(fd, dm.handle));
 }
 
+/* A child inherits the mapping: the two processes see each other's stores. */
+TEST_F(dm, mapping_is_inherited_by_a_child)
+{
+	int fd = self->r.ctx->cmd_fd, status;
+	volatile uint32_t *p;
+	struct uv_dm dm;
+	pid_t pid;
+
+	ASSERT_EQ(0, uv_alloc_dm(fd, UV_PAGE, 12, &dm));
+	p = map_dm_rw(fd, dm.page_idx, UV_PAGE);
+	ASSERT_NE(MAP_FAILED, p);
+	p[1] = 0x12345678;
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		p[2] = 0x87654321;
+		_exit(p[1] != 0x12345678);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0x87654321, p[2]);
+	munmap((void *)p, UV_PAGE);
+	EXPECT_EQ(0, uv_free_dm(fd, dm.handle));
+}
+
 /* Memory whose handle is freed while it is mapped is not given to another allocation. */
 TEST_F(dm, mapped_memory_survives_its_handle)
 {

@@ -229,11 +229,8 @@ TEST_F(uar_command, mapping_cannot_grow)
 	munmap(q == MAP_FAILED ? p : q, UV_PAGE);
 }
 
-/*
- * A child may inherit the mapping or not, but the parent's stays usable, and the kernel must not
- * warn (scripts/vm fails the run if it does).
- */
-TEST_F(uar_command, mapping_survives_fork)
+/* A child inherits the mapping: the stores of both processes reach the device. */
+TEST_F(uar_command, mapping_is_inherited_by_a_child)
 {
 	int status;
 	void *p;
@@ -243,7 +240,7 @@ TEST_F(uar_command, mapping_survives_fork)
 			      MAP_SHARED,
 			     &p));
 	/* There is no register at this offset. A device without BlueFlame names another reason. */
-	ASSERT_EQ(0, hca_expect("drop %s",
+	ASSERT_EQ(0, hca_expect("drop %s 2",
 				hca_cap("general", "bf") ? "bad_offset" : "no_blueflame"));
 	pid = fork();
 	ASSERT_LE(0, pid);
@@ -558,6 +555,30 @@ TEST_F(clock, mapping_is_read_only)
 	ASSERT_EQ(0, try_mmap(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED, &p));
 	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
+	munmap(p, UV_PAGE);
+}
+
+TEST_F(clock, mapping_is_inherited_by_a_child)
+{
+	const size_t offset = variant->cmd == MLX5_IB_MMAP_CORE_CLOCK ?
+			      self->uv.resp.hca_core_clock_offset :
+			      offsetof(struct mlx5_ib_clock_info, nsec);
+	int status;
+	pid_t pid;
+	void *p;
+
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE, PROT_READ,
+			      MAP_SHARED, &p));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		volatile uint32_t *time = p + offset;
+
+		/* Some time has passed since 1970, and since the device was reset. */
+		_exit(!(time[0] | time[1]));
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
 	munmap(p, UV_PAGE);
 }
 
