@@ -565,6 +565,52 @@ TEST_F(dm_mr, rdma_reaches_exactly_its_bytes_from_offset_0)
 	free(host);
 }
 
+/* The library copies words only, so what lies beyond the last word goes by RDMA. */
+TEST_F(dm_mr, each_byte_of_an_odd_length_is_reached)
+{
+	static const size_t odd[] = {
+		1, 2, 3, 5, 7, 63, 65, 127, 129, 1000, 4095, 4097, 8191, 12345,
+	};
+	uint8_t *near = self->p.buf[0], *host = malloc(12345);
+	struct ibv_dm *dm;
+	struct ibv_mr *mr;
+	size_t i, len, words;
+
+	for (i = 0; i < ARRAY_SIZE(odd); i++) {
+		len = odd[i];
+		words = len & ~3ul;
+		dm = alloc_dm(&self->r, len, 0);
+		ASSERT_NE(NULL, dm) TH_LOG("%zu bytes: errno %d", len, errno);
+		mr = ibv_reg_dm_mr(self->r.pd, dm, 0, len, ZERO_BASED);
+		ASSERT_NE(NULL, mr) TH_LOG("%zu bytes: errno %d", len, errno);
+		/* In by the device, out by the device and by the processor. */
+		fill(near, len, i);
+		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, len));
+		memset(near, 0, len);
+		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, len));
+		EXPECT_TRUE(check_fill(near, len, i)) TH_LOG("%zu bytes", len);
+		EXPECT_EQ(0, ibv_memcpy_from_dm(host, dm, 0, words));
+		EXPECT_TRUE(check_fill(host, words, i)) TH_LOG("%zu bytes", len);
+		/* In by the processor, out by the device: the last bytes are those from before. */
+		fill(host, words, i + 100);
+		EXPECT_EQ(0, ibv_memcpy_to_dm(dm, 0, host, words));
+		memset(host, 0, len);
+		memcpy(host + words, near + words, len - words);
+		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, len));
+		EXPECT_TRUE(check_fill(near, words, i + 100)) TH_LOG("%zu bytes", len);
+		EXPECT_EQ(0, memcmp(host + words, near + words, len - words));
+		/* There is no byte beyond. */
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, len, 1))
+			TH_LOG("%zu bytes", len);
+		EXPECT_EQ(EFAULT, ibv_memcpy_from_dm(host, dm, words, 4));
+		EXPECT_EQ(NULL, ibv_reg_dm_mr(self->r.pd, dm, 0, len + 1, ZERO_BASED));
+		EXPECT_EQ(0, ibv_dereg_mr(mr));
+		EXPECT_EQ(0, ibv_free_dm(dm));
+	}
+	free(host);
+}
+
 TEST_F(dm_mr, region_over_a_part_reaches_that_part_only)
 {
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 4000, 500, ZERO_BASED);
