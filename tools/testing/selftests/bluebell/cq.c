@@ -900,4 +900,60 @@ TEST_F(cq, overrun_is_reported)
 	pair_close(&p);
 }
 
+/*
+ * A CQ that ignores overruns takes any number of completions; each goes to the next entry, whatever
+ * is in it.
+ */
+TEST_F(cq, overrun_can_be_ignored)
+{
+	struct ibv_cq_init_attr_ex init = {
+		.cqe = 7, .wc_flags = IBV_WC_STANDARD_FLAGS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
+	};
+	struct ibv_cq_ex *cqx = ibv_create_cq_ex(self->r.ctx, &init);
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_cq *small;
+	struct pair p;
+	struct ibv_wc wc;
+	int i;
+
+	if (!cqx && errno == EOPNOTSUPP && hca_cap("general", "cq_oi") == 0)
+		SKIP(return, "the device ignores no overruns");
+	ASSERT_NE(NULL, cqx) TH_LOG("%m");
+	small = ibv_cq_ex_to_cq(cqx);
+	ASSERT_EQ(7, small->cqe);
+	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
+	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
+	p.qp[0] = rdma_qp_create(&self->r, small, &cfg);
+	ASSERT_NE(NULL, p.qp[0]);
+	ASSERT_EQ(0, pair_reconnect(&p));
+	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
+	wr.wr.rdma.rkey = p.mr->rkey;
+	/* Twice around: the entries of the second round have the wrong owner for the reader. */
+	for (i = 0; i < 16; i++) {
+		wr.sg_list = NULL;
+		wr.wr_id = i;
+		fill(p.buf[0], 8, i);
+		ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
+	}
+	EXPECT_FALSE(wait_object_event(self->r.ctx, small, IBV_EVENT_CQ_ERR, 500));
+	EXPECT_TRUE(check_fill(p.buf[1], 8, 15));
+	EXPECT_EQ(IBV_QPS_RTS, rdma_qp_state(p.qp[0]));
+	EXPECT_TRUE(cq_stays_empty(small, 20));
+	/* The first entry of the third round has the owner that the reader is waiting for. */
+	for (i = 16; i < 20; i++) {
+		wr.sg_list = NULL;
+		wr.wr_id = i;
+		ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
+		ASSERT_EQ(0, reap_ok(small, &wc));
+		EXPECT_EQ(i, wc.wr_id);
+	}
+	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
+	p.qp[0] = NULL;
+	EXPECT_EQ(0, ibv_destroy_cq(small));
+	pair_close(&p);
+}
+
 TEST_HARNESS_MAIN
