@@ -294,6 +294,78 @@ TEST_F(state, optional_attributes_are_accepted)
 		}
 }
 
+/*
+ * Without IBV_QP_STATE the queue pair keeps its state, and gets the attributes that the transition
+ * to the same state may have.
+ */
+TEST_F(state, attributes_change_without_a_state)
+{
+	const struct step *s;
+	size_t n, i;
+	int bit;
+
+	s = steps_of(variant->type, &n);
+	for (i = 0; i < n; i++, s++) {
+		if (s->from != s->to)
+			continue;
+		for (bit = 1; bit <= EVERY_ATTR; bit <<= 1) {
+			struct ibv_qp_attr attr = valid_attr(&self->r, self->qp, s);
+
+			if (!(s->may & bit))
+				continue;
+			ASSERT_EQ(0, modify_through_states(&self->r, self->qp, &self->cfg, s->to));
+			EXPECT_EQ(0, ibv_modify_qp(self->qp, &attr, bit))
+				TH_LOG("in %d with %#x", s->to, bit);
+			EXPECT_EQ(s->to, rdma_qp_state(self->qp)) TH_LOG("with %#x", bit);
+		}
+	}
+}
+
+static int query_rc(struct ibv_qp *qp, struct ibv_qp_attr *attr)
+{
+	struct ibv_qp_init_attr init;
+
+	return ibv_query_qp(qp, attr, EVERY_ATTR, &init);
+}
+
+/* In RTS, each attribute has its new value, and the others keep theirs. */
+TEST(attributes_in_rts_have_the_values_of_the_last_change)
+{
+	const int write = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	struct qp_cfg cfg = { .type = IBV_QPT_RC, .access = write, .rnr_timer = 3 };
+	struct ibv_qp_attr attr, got;
+	struct ibv_qp *qp;
+	struct rdma r;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	qp = rdma_qp_create(&r, r.cq, &cfg);
+	ASSERT_NE(NULL, qp);
+	ASSERT_EQ(0, rdma_qp_connect(qp, &cfg, qp->qp_num, r.port.lid));
+	attr = (struct ibv_qp_attr){ .min_rnr_timer = 17, .qp_access_flags = 0 };
+	ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_MIN_RNR_TIMER));
+	ASSERT_EQ(0, query_rc(qp, &got));
+	EXPECT_EQ(IBV_QPS_RTS, got.qp_state);
+	EXPECT_EQ(17, got.min_rnr_timer);
+	EXPECT_EQ(IBV_ACCESS_REMOTE_WRITE, got.qp_access_flags & ~IBV_ACCESS_LOCAL_WRITE);
+	attr = (struct ibv_qp_attr){ .qp_access_flags = IBV_ACCESS_REMOTE_READ };
+	ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_ACCESS_FLAGS));
+	ASSERT_EQ(0, query_rc(qp, &got));
+	EXPECT_EQ(IBV_QPS_RTS, got.qp_state);
+	EXPECT_EQ(17, got.min_rnr_timer);
+	EXPECT_EQ(IBV_ACCESS_REMOTE_READ, got.qp_access_flags & ~IBV_ACCESS_LOCAL_WRITE);
+	/* An attribute of another transition is refused, with and without a state. */
+	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .sq_psn = 77, .min_rnr_timer = 9 };
+	EXPECT_EQ(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_SQ_PSN));
+	EXPECT_EQ(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_MIN_RNR_TIMER | IBV_QP_SQ_PSN));
+	ASSERT_EQ(0, query_rc(qp, &got));
+	EXPECT_EQ(17, got.min_rnr_timer);
+	/* No attribute at all is no change. */
+	EXPECT_EQ(0, ibv_modify_qp(qp, &attr, 0));
+	EXPECT_EQ(IBV_QPS_RTS, rdma_qp_state(qp));
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	rdma_close(&r);
+}
+
 /* Attributes that only the other end of XRC has; ib_core removes them from the request. */
 static int ignored_by_ib_core(enum ibv_qp_type type)
 {
