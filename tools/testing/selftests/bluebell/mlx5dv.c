@@ -75,6 +75,187 @@ TEST_F(dv, clock_goes_on)
 	EXPECT_LT(ns, 10000000000ull);
 }
 
+/* --- Clocks --------------------------------------------------------------------------------- */
+
+#define NS_PER_S 1000000000ll
+#define READINGS 50
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+/* The device's clock, and the time of this machine before and after it was read. */
+struct reading {
+	uint64_t raw;
+	int64_t before, after;
+};
+
+/* The reading, of many, that took the least time. Returns 0 or an errno. */
+static int read_clock(struct ibv_context *ctx, clockid_t clock, struct reading *best)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	struct reading r;
+	int i, ret;
+
+	for (i = 0; i < READINGS; i++) {
+		r.before = now_ns(clock);
+		ret = ibv_query_rt_values_ex(ctx, &values);
+		if (ret)
+			return ret;
+		r.after = now_ns(clock);
+		r.raw = values.raw_clock.tv_nsec;
+		if (!i || r.after - r.before < best->after - best->before)
+			*best = r;
+	}
+	return 0;
+}
+
+/* In a second as this machine counts it, the device's clock makes as many steps as it says. */
+TEST_F(dv, clock_has_the_frequency_that_the_device_reports)
+{
+	struct ibv_device_attr_ex attr;
+	struct mlx5dv_clock_info info;
+	struct reading a, b;
+	int64_t least, most, ns[2];
+
+	ASSERT_EQ(0, ibv_query_device_ex(self->r.ctx, NULL, &attr));
+	ASSERT_EQ(0, mlx5dv_get_clock_info(self->r.ctx, &info));
+	ASSERT_NE(0, attr.hca_core_clock);
+	ASSERT_EQ(0, read_clock(self->r.ctx, CLOCK_MONOTONIC, &a));
+	sleep(1);
+	ASSERT_EQ(0, read_clock(self->r.ctx, CLOCK_MONOTONIC, &b));
+	least = (b.before - a.after) * 99 / 100;
+	most = (b.after - a.before) * 101 / 100;
+	ns[0] = (b.raw - a.raw) * 1000000 / attr.hca_core_clock;
+	ns[1] = mlx5dv_ts_to_ns(&info, b.raw) - mlx5dv_ts_to_ns(&info, a.raw);
+	EXPECT_LE(least, ns[0]);
+	EXPECT_GE(most, ns[0]);
+	EXPECT_LE(least, ns[1]);
+	EXPECT_GE(most, ns[1]);
+}
+
+static struct ibv_cq_ex *create_stamping_cq(struct ibv_context *ctx, uint64_t stamp)
+{
+	struct ibv_cq_init_attr_ex init = {
+		.cqe = 31, .wc_flags = IBV_WC_STANDARD_FLAGS | stamp,
+	};
+
+	return ibv_create_cq_ex(ctx, &init);
+}
+
+/* Wait for a completion of a pair's first queue pair. Returns its stamp, or 0. */
+static uint64_t stamp_of_write(struct pair *p, struct ibv_cq_ex *cq, bool wall)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE,
+		.wr.rdma = { .remote_addr = (uintptr_t)p->buf[1], .rkey = p->mr->rkey },
+	};
+	double end = seconds() + 10;
+	struct ibv_poll_cq_attr attr = {};
+	uint64_t stamp = 0;
+
+	if (post_send(p, &wr, p->buf[0], 64))
+		return 0;
+	while (ibv_start_poll(cq, &attr)) {
+		if (seconds() > end)
+			return 0;
+	}
+	if (cq->status == IBV_WC_SUCCESS)
+		stamp = wall ? ibv_wc_read_completion_wallclock_ns(cq) :
+			       ibv_wc_read_completion_ts(cq);
+	ibv_end_poll(cq);
+	return stamp;
+}
+
+static int pair_open_stamping(struct pair *p, struct rdma *r, struct ibv_cq_ex *cq)
+{
+	const struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	int ret = pair_open(p, r, &cfg, UV_PAGE);
+
+	if (ret || ibv_destroy_qp(p->qp[0]))
+		return ret ?: -EBUSY;
+	p->qp[0] = rdma_qp_create(r, ibv_cq_ex_to_cq(cq), &cfg);
+	return p->qp[0] ? pair_reconnect(p) : -errno;
+}
+
+static void pair_close_stamping(struct pair *p, struct ibv_cq_ex *cq)
+{
+	ibv_destroy_qp(p->qp[0]);
+	p->qp[0] = NULL;
+	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+	pair_close(p);
+}
+
+TEST_F(dv, stamps_of_completions_are_times_of_the_clock)
+{
+	struct ibv_cq_ex *cq = create_stamping_cq(self->r.ctx,
+						  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP);
+	struct reading before, after;
+	uint64_t stamp, last;
+	struct pair p;
+	int i;
+
+	ASSERT_NE(NULL, cq) TH_LOG("%m");
+	ASSERT_EQ(0, pair_open_stamping(&p, &self->r, cq));
+	ASSERT_EQ(0, read_clock(self->r.ctx, CLOCK_MONOTONIC, &before));
+	last = before.raw;
+	for (i = 0; i < 10; i++) {
+		stamp = stamp_of_write(&p, cq, false);
+		EXPECT_LT(last, stamp);
+		last = stamp;
+	}
+	ASSERT_EQ(0, read_clock(self->r.ctx, CLOCK_MONOTONIC, &after));
+	EXPECT_GT(after.raw, last);
+	pair_close_stamping(&p, cq);
+}
+
+/*
+ * By how much the wall clocks may differ. The real-time clock of an emulated HCA is that of the
+ * host; a guest has set its own by a clock that has no fractions of a second. That of a real device
+ * is set by whoever administers it.
+ */
+static int64_t wall_clock_tolerance(void)
+{
+	if (hca_ctl_present() || !hca_cap("general", "rq_ts_format"))
+		return 2 * NS_PER_S;
+	return INT64_MAX / 4;
+}
+
+TEST_F(dv, wall_clock_of_completions_is_that_of_this_machine)
+{
+	struct ibv_cq_ex *cq = create_stamping_cq(self->r.ctx,
+						  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
+	int64_t before, stamp, after, last = 0, first = 0, start = 0, end = 0;
+	const int64_t tolerance = wall_clock_tolerance();
+	struct pair p;
+	int i;
+
+	ASSERT_NE(NULL, cq) TH_LOG("%m");
+	ASSERT_EQ(0, pair_open_stamping(&p, &self->r, cq));
+	for (i = 0; i < 10; i++) {
+		before = now_ns(CLOCK_REALTIME);
+		stamp = stamp_of_write(&p, cq, true);
+		after = now_ns(CLOCK_REALTIME);
+		EXPECT_LT(last, stamp);
+		EXPECT_LT(before - tolerance, stamp)
+			TH_LOG("early by %lld ns", (long long)(before - stamp));
+		EXPECT_GT(after + tolerance, stamp)
+			TH_LOG("late by %lld ns", (long long)(stamp - after));
+		last = stamp;
+		first = first ?: stamp;
+		start = start ?: before;
+		end = end ?: after;
+		usleep(100000);
+	}
+	EXPECT_LT((before - end) * 99 / 100, last - first);
+	EXPECT_GT((after - start) * 101 / 100, last - first);
+	pair_close_stamping(&p, cq);
+}
+
 /* No device of this kind emulates virtio. */
 TEST_F(dv, there_are_no_doorbells_of_virtio)
 {
