@@ -467,22 +467,6 @@ TEST_F(region, key_that_cannot_be_revoked_is_destroyed_later)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* If firmware refuses PAGE_FAULT_RESUME, the driver repeats it, because the queue waits for it. */
-TEST_F(region, refused_resume_is_repeated)
-{
-	struct paged *o = &self->o;
-
-	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, NEEDS_FAILURES);
-	ASSERT_EQ(0, hca_do("inject op PAGE_FAULT_RESUME LIM_ERR 3"));
-	EXPECT_EQ(0, paged_remote(o, WRITE, 0, 64));
-	EXPECT_EQ(3, hca_inject_clear());
-	madvise(o->mem, LEN, MADV_DONTNEED);
-	ASSERT_EQ(0, hca_do("inject op PAGE_FAULT_RESUME INT_ERR 3"));
-	EXPECT_EQ(0, paged_local(o, SEND, 0, 64));
-	EXPECT_EQ(3, hca_inject_clear());
-}
-
 /* A descriptor by which this process resolves faults on @mem itself; negative if it may not. */
 static int hold_faults(uint8_t *mem, size_t len)
 {

@@ -22,9 +22,9 @@
  * * **Resolved.** The bytes that the device needs are mapped, or the memory does not exist or may
  *   not be written. What the operation will touch later is mapped if that is possible, up to 4 MiB
  *   in all.
- * * **Answered.** The queue goes on, or the work request fails. If firmware refuses the command,
- *   odp_fault_resume() repeats it, because the queue would stay stopped; a queue that is destroyed
- *   meanwhile is no error. The fault leaves its slot afterwards.
+ * * **Answered.** The queue goes on, or the work request fails. If firmware refuses the command, or
+ *   does not answer, odp_fault_resume() repeats it, because the queue would stay stopped; a queue
+ *   that is destroyed meanwhile is no error. The fault leaves its slot afterwards.
  *
  * By the transport scheme, a fault at a remote key names the memory itself. A fault at a WQE names
  * a queue, to which the work item holds a reference, and an operation of the queue reads the WQE.
@@ -65,6 +65,10 @@
 /*
  * Let the faulting queue go on. The queue stays stopped until firmware accepts the command, so a
  * refused command is repeated for a third of a second, unless the queue has been destroyed.
+ *
+ * Firmware may have executed a command that it has not answered, and another fault may have the
+ * token by now. So that command is repeated without an error: the other fault is then only reported
+ * again, as this one is if firmware has not executed the first command.
  */
 static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
 {
@@ -73,11 +77,16 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 
 	do {
 		err = mlx5_ib_fw_page_fault_resume(odp->dev, fault, error);
-	} while (err && err != -ENOLINK && err != -ENOENT && mlx5_ib_fw_pause(&pause));
-	if (err && err != -ENOLINK && err != -ENOENT)
-		ibdev_err_ratelimited(&odp->dev->ib_dev,
-				      "cannot resume queue 0x%x after page fault 0x%llx at key 0x%x (%d): the queue stays stopped until it is destroyed\n",
-				      fault->wq_num, fault->token, fault->key, err);
+		if (!err || err == -ENOLINK || err == -ENOENT)
+			return;
+		error = error && err != -ETIMEDOUT;
+		/* The answer to the last event lets the queue go on. */
+		if (!error && fault->is_early)
+			return;
+	} while (mlx5_ib_fw_pause(&pause));
+	ibdev_err_ratelimited(&odp->dev->ib_dev,
+			      "cannot resume queue 0x%x after page fault 0x%llx at key 0x%x (%d): the queue stays stopped until it is destroyed\n",
+			      fault->wq_num, fault->token, fault->key, err);
 }
 
 static void odp_fault_answer(const struct odp_fault_state *state, int err)
