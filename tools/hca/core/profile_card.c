@@ -58,6 +58,21 @@ static const struct {
 	{ PAGE_GENERAL, "vport_counters" },
 	{ PAGE_GENERAL_2, "min_mkey_log_entity_size_fixed_buffer" },
 	{ PAGE_GENERAL_2, "min_mkey_log_entity_size_fixed_buffer_valid" },
+	{ PAGE_ODP, "mem_page_fault" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.page_prefetch" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.rc_odp_caps.atomic" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.rc_odp_caps.read" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.rc_odp_caps.receive" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.rc_odp_caps.send" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.rc_odp_caps.srq_receive" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.rc_odp_caps.write" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.uc_odp_caps.send" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.ud_odp_caps.send" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.xrc_odp_caps.atomic" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.xrc_odp_caps.read" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.xrc_odp_caps.send" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.xrc_odp_caps.srq_receive" },
+	{ PAGE_ODP, "memory_page_fault_scheme_cap.xrc_odp_caps.write" },
 	{ PAGE_QOS, "packet_pacing" },
 	{ PAGE_QOS, "packet_pacing_burst_bound" },
 	{ PAGE_QOS, "packet_pacing_max_rate" },
@@ -230,6 +245,17 @@ static void card_fit_number(struct card *c, const char *key, unsigned int *n, un
 	c->adapted++;
 }
 
+/* A part that the HCA does not know, such as a virtual function. */
+static void card_fit_part(struct card *c)
+{
+	if (profile_hw_id(c->p))
+		return;
+	fprintf(c->report, "part: the card has %u, the profile %u\n", c->p->part, c->def->part);
+	c->p->part = c->def->part;
+	json_object_object_del(c->top, "part");
+	c->adapted++;
+}
+
 /*
  * Move device memory that does not fit the BAR, as the HCA lays it out, to the end of the BAR. Its
  * size is then that of the default profile. What a card says about memory that it does not have may
@@ -283,6 +309,7 @@ static void card_fit(struct card *c)
 	card_fit_number(c, "vectors", &c->p->vectors, 1, HCA_MAX_VECTORS);
 	card_fit_number(c, "gids", &c->p->gids, 1, 8u << cap_gen(c->p, "gid_table_size"));
 	card_fit_number(c, "init_pages", &c->p->init_pages, 0, CARD_MAX_PAGES);
+	card_fit_part(c);
 	card_fit_pairs(c);
 	card_fit_memic(c);
 }

@@ -18,8 +18,8 @@ struct cap_page {
 };
 
 enum {
-	PAGE_GENERAL = 0, PAGE_ATOMIC = 2, PAGE_DEV_MEM = 4, PAGE_GENERAL_2 = 5, PAGE_DEV_EVENT = 6,
-	PAGE_QOS = 7, NR_PAGES = 8,
+	PAGE_GENERAL = 0, PAGE_ODP = 1, PAGE_ATOMIC = 2, PAGE_DEV_MEM = 4, PAGE_GENERAL_2 = 5,
+	PAGE_DEV_EVENT = 6, PAGE_QOS = 7, NR_PAGES = 8,
 };
 extern const struct cap_page cap_pages[NR_PAGES];
 

@@ -155,6 +155,37 @@ static void modelled_values_are_taken(void **state)
 	assert_string_equal(report, "");
 }
 
+/* mlx5_core has turned the memory scheme on where the archive was made, and does so again. */
+static void memory_scheme_is_taken(void **state)
+{
+	(void)state;
+	BOTH(CAP_ODP, odp_cap, mem_page_fault, 1);
+	BOTH(CAP_ODP, odp_cap, memory_page_fault_scheme_cap.page_prefetch, 1);
+	BOTH(CAP_ODP, odp_cap, memory_page_fault_scheme_cap.rc_odp_caps.send, 1);
+	BOTH(CAP_ODP, odp_cap, memory_page_fault_scheme_cap.xrc_odp_caps.srq_receive, 1);
+	make_and_load("{}");
+	assert_int_equal(IFC_GET(odp_cap, made.cap[0][CAP_ODP], mem_page_fault), 1);
+	assert_int_equal(IFC_GET(odp_cap, made.cap[1][CAP_ODP], mem_page_fault), 0);
+	assert_int_equal(IFC_GET(odp_cap, made.cap[1][CAP_ODP],
+				 memory_page_fault_scheme_cap.page_prefetch), 1);
+	assert_int_equal(IFC_GET(odp_cap, made.cap[1][CAP_ODP],
+				 memory_page_fault_scheme_cap.rc_odp_caps.send), 1);
+	assert_int_equal(IFC_GET(odp_cap, made.cap[1][CAP_ODP],
+				 memory_page_fault_scheme_cap.xrc_odp_caps.srq_receive), 1);
+	assert_string_equal(report, "");
+}
+
+static void unknown_part_is_not_taken(void **state)
+{
+	(void)state;
+	make_and_load("{\"part\":4129}");
+	assert_int_equal(made.part, 4129);
+	assert_string_equal(report, "");
+	make_and_load("{\"part\":4118}");
+	assert_int_equal(made.part, 4119);
+	reports("part: the card has 4118, the profile 4119\n");
+}
+
 static void page_that_only_the_card_has_is_taken(void **state)
 {
 	(void)state;
@@ -316,6 +347,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(own_capabilities_change_nothing),
 		CASE(modelled_values_are_taken),
+		CASE(memory_scheme_is_taken),
+		CASE(unknown_part_is_not_taken),
 		CASE(page_that_only_the_card_has_is_taken),
 		CASE(what_is_not_modelled_is_counted),
 		CASE(values_out_of_bounds_are_adapted),
