@@ -158,7 +158,7 @@ class Recording:
         port = device.path / "ports" / str(number)
         gids = device.port_table(number, "gids")
         pages = Path("/sys/kernel/debug/mlx5") / device.address / "pages/fw_pages_total"
-        mtu = re.search(r"max_mtu:\s+(\d+)", self.texts.get("ibv_devinfo.txt", ""))
+        printed = self.texts.get("ibv_devinfo.txt", "")
         pkeys = device.port_table(number, "pkeys")
         while pkeys and pkeys[-1] in (None, "0x0000"):
             pkeys.pop()
@@ -169,7 +169,13 @@ class Recording:
             "format": FORMAT, "device": device.name, "driver": device.driver(),
             "hca_type": device.attribute("hca_type"), "fw_version": device.attribute("fw_ver"),
             "psid": device.attribute("board_id"), "ports": len(device.ports()),
-            "link_layer": read(port / "link_layer"), "max_mtu": int(mtu[1]) if mtu else None,
+            "link_layer": read(port / "link_layer"), "rate": read(port / "rate"),
+            "cap_mask": read(port / "cap_mask"),
+            "cap_mask_2": printed_number(printed, "port_cap_flags2"),
+            "max_mtu": printed_number(printed, "max_mtu"),
+            "max_qp": printed_number(printed, "max_qp"),
+            "lowest_qpn": min((row["lqpn"] for row in self.trees.get("rdma-qp.json") or []
+                               if row.get("lqpn", 0) > 1), default=None),
             "gids": sum(1 for gid in gids if gid and not re.fullmatch("[0:]*", gid)),
             "pkeys": pkeys, "bars": device.bars(), "vectors": device.vectors(),
             "firmware_pages": int(firmware_pages) if firmware_pages else None,
@@ -235,6 +241,12 @@ def attributes(prefix, folder, names):
     """Lines with the files of a folder that can be read."""
     values = {name: read(folder / name) for name in names}
     return [f"{prefix}{name}: {value}" for name, value in values.items() if value is not None]
+
+
+def printed_number(text, name):
+    """The number behind a name in what ibv_devinfo prints; None if the name is not there."""
+    match = re.search(rf"^\s*{name}:\s+(0x[0-9a-f]+|\d+)", text, re.M)
+    return int(match[1], 0) if match else None
 
 
 def names():

@@ -266,7 +266,8 @@ class Selftests(unittest.TestCase):
 FACTS = {"format": 1, "hca_type": "MT4119", "fw_version": "16.31.1014", "psid": "MT_0000000008",
          "link_layer": "InfiniBand", "max_mtu": 4096, "gids": 2,
          "pkeys": ["0xffff", None, "0x8001"], "bars": [1 << 25, 0], "vectors": 64,
-         "firmware_pages": 5008}
+         "firmware_pages": 5008, "pci": {"device": "0x1017"}, "rate": "100 Gb/sec (4X EDR)",
+         "cap_mask": "0x2651e84a", "cap_mask_2": 0, "max_qp": 262144, "lowest_qpn": 0x3f}
 
 
 class Profiles(unittest.TestCase):
@@ -282,12 +283,29 @@ class Profiles(unittest.TestCase):
         del made["comment"]
         self.assertEqual(made, {
             "name": "MT4119-16.31.1014", "link": "ib", "fw_version": "16.31.1014",
-            "psid": "MT_0000000008", "log_bar_size": 25, "one_bar": True, "vectors": 64,
-            "init_pages": 5000, "gids": 2, "mtu": 4096, "pkeys": ["0xffff", "0x0000", "0x8001"]})
+            "psid": "MT_0000000008", "part": 4119, "log_bar_size": 25, "one_bar": True,
+            "vectors": 64,
+            "init_pages": 5000, "link_speed": "edr", "port_caps": "0x2651e848",
+            "gids": 2, "mtu": 4096, "pkeys": ["0xffff", "0x0000", "0x8001"]})
         self.assertEqual(lines, [])
 
+    def test_settings_of_a_card_with_a_second_mask_and_high_numbers(self):
+        made, lines = self.settings(pci={"device": "0x101b"}, rate="200 Gb/sec (4X HDR)",
+                                    cap_mask="0xa651e848", cap_mask_2=0x32, lowest_qpn=262139)
+        self.assertEqual((made["part"], made["link_speed"], made["port_caps"], made["port_caps_2"],
+                          made["highest_numbers"], lines),
+                         (4123, "hdr", "0xa651e848", "0x0032", True, []))
+
+    def test_a_link_that_is_down_has_no_speed(self):
+        made, lines = self.settings(rate="10 Gb/sec (4X SDR)")
+        self.assertNotIn("link_speed", made)
+        self.assertEqual(lines, ["link_speed: the card's rate is 10 Gb/sec (4X SDR), the profile "
+                                 "keeps that of the default"])
+
     def test_what_could_not_be_recorded_stays_as_it_is(self):
-        made, _ = self.settings(vectors=None, firmware_pages=None, max_mtu=None, bars=[], gids=0)
+        made, _ = self.settings(vectors=None, firmware_pages=None, max_mtu=None, bars=[], gids=0,
+                                pci=None, rate=None, cap_mask=None, cap_mask_2=None, max_qp=None,
+                                lowest_qpn=None)
         self.assertEqual(sorted(made),
                          ["comment", "fw_version", "link", "name", "pkeys", "psid"])
 
@@ -348,8 +366,22 @@ class Profiles(unittest.TestCase):
                                     path.read_text()))
         self.assertGreater(len(asked), 80)
         for kind, field in asked - self.ONLY_REFUSED:
-            name, page = pages[kind]
-            self.assertRegex(tables, rf'\{{ ("{name}"|PAGE_{page}), "{field}"', f"{kind} {field}")
+            self.assertRegex(tables, self.row(*pages[kind], field), f"{kind} {field}")
+
+    @staticmethod
+    def row(name, page, field):
+        """What finds a capability in the HCA's tables."""
+        return rf'\{{ ("{name}"|PAGE_{page}), "{re.escape(field)}"'
+
+    def test_what_profiles_set_is_taken_from_a_card(self):
+        tables = "".join((HCA / "core" / name).read_text()
+                         for name in ("profile.c", "profile_card.c"))
+        pages = {"device_memory": "DEV_MEM", "device_event": "DEV_EVENT"}
+        for path in (HCA / "profiles").glob("*.json"):
+            for name, fields in json.loads(path.read_text()).get("caps", {}).items():
+                for field in fields:
+                    self.assertRegex(tables, self.row(name, pages.get(name, name.upper()), field),
+                                     f"{path.name}: {name}.{field}")
 
 
 if __name__ == "__main__":
