@@ -12,6 +12,8 @@
 #include "fw/fw.h"
 #include "layout/layout_mkey.h"
 #include "layout/layout_odp.h"
+#include "lib/buf.h"
+#include "lib/orphan.h"
 #include "lib/umr.h"
 #include "odp/odp_internal.h"
 
@@ -377,16 +379,30 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 	return 0;
 }
 
+/*
+ * Destroy the key of the addresses without a leaf. The key leads to no page, and nothing leads to
+ * the key, so a region does not wait for a firmware that refuses.
+ */
+static void odp_tree_drop_absent(struct odp_mr *mr)
+{
+	struct mlx5_ib_queue_mem mem = { .context = mr->context };
+	struct mlx5_ib_dev *dev = mr->odp->dev;
+
+	if (!mr->odp->by_memory || !mlx5_ib_mkey_destroy(dev, &mr->absent.own))
+		return;
+	mlx5_ib_mkey_orphan(dev, &mr->absent.own, &mem);
+	mlx5_ib_orphans_retry(dev, mr->context);
+}
+
 static int odp_tree_destroy(struct odp_mr *mr)
 {
 	int err;
 
-	guard(mutex)(&mr->tree_lock);
-	/* Once the root has been destroyed, nothing leads to the other keys. */
-	err = odp_tree_destroy_key(mr, mr->root->key.mkey);
-	if (!err && mr->odp->by_memory)
-		err = odp_tree_destroy_key(mr, &mr->absent.own);
-	return err ?: odp_tree_destroy_table(mr, mr->root);
+	scoped_guard(mutex, &mr->tree_lock)
+		err = odp_tree_destroy_table(mr, mr->root);
+	if (!err)
+		odp_tree_drop_absent(mr);
+	return err;
 }
 
 static const struct odp_mr_ops odp_tree_ops = {
@@ -417,17 +433,6 @@ static int odp_tree_create_absent(struct odp_mr *mr)
 	mr->absent.mkey = &mr->absent.own;
 	mlx5_ib_mkey_publish(mr->odp->dev, &mr->absent.own, MLX5_IB_MKEY_ODP_PART);
 	return 0;
-}
-
-/* Destroy that key of a region that has not been created. The key leads to no page. */
-static void odp_tree_drop_absent(struct odp_mr *mr)
-{
-	int err = mr->odp->by_memory ? mlx5_ib_mkey_destroy(mr->odp->dev, &mr->absent.own) : 0;
-
-	if (!err)
-		return;
-	mlx5_ib_mkey_retire(mr->odp->dev, &mr->absent.own);
-	mlx5_ib_mkey_abandon(mr->odp->dev, &mr->absent.own, err);
 }
 
 /**
