@@ -24,10 +24,6 @@ static const struct rdma_stat_desc basic_counters[] = {
 	COUNTER(out_of_buffer),
 };
 
-static const struct rdma_stat_desc dc_counters[] = {
-	COUNTER(rx_dct_connect),
-};
-
 static const struct rdma_stat_desc sequence_counters[] = {
 	COUNTER(out_of_sequence),
 };
@@ -38,6 +34,10 @@ static const struct rdma_stat_desc retransmission_counters[] = {
 	COUNTER(packet_seq_err),
 	COUNTER(implied_nak_seq_err),
 	COUNTER(local_ack_timeout_err),
+};
+
+static const struct rdma_stat_desc dc_counters[] = {
+	COUNTER(rx_dct_connect),
 };
 
 static const struct rdma_stat_desc error_counters[] = {
@@ -197,16 +197,17 @@ static const struct ib_device_ops counters_dev_ops = {
 
 /* ---- the device -------------------------------------------------------------------------- */
 
+/* `rdma statistic` prints them in this order. */
 static void counters_add_all(struct mlx5_ib_counters *counters, struct mlx5_core_dev *mdev)
 {
 	counters_add(counters, basic_counters, ARRAY_SIZE(basic_counters));
-	if (MLX5_CAP_GEN(mdev, dct))
-		counters_add(counters, dc_counters, ARRAY_SIZE(dc_counters));
 	if (MLX5_CAP_GEN(mdev, out_of_seq_cnt))
 		counters_add(counters, sequence_counters, ARRAY_SIZE(sequence_counters));
 	if (MLX5_CAP_GEN(mdev, retransmission_q_counters))
 		counters_add(counters, retransmission_counters,
 			     ARRAY_SIZE(retransmission_counters));
+	if (MLX5_CAP_GEN(mdev, dct))
+		counters_add(counters, dc_counters, ARRAY_SIZE(dc_counters));
 	if (MLX5_CAP_GEN(mdev, enhanced_error_q_counters))
 		counters_add(counters, error_counters, ARRAY_SIZE(error_counters));
 }
