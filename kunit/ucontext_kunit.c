@@ -72,7 +72,7 @@ static void library_is_told_the_limits_of_the_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.max_srq_recv_wr, 32768);
 	KUNIT_EXPECT_EQ(test, resp.num_ports, 1);
 	KUNIT_EXPECT_EQ(test, resp.flow_action_flags, 0);
-	KUNIT_EXPECT_EQ(test, resp.comp_mask, 3);
+	KUNIT_EXPECT_EQ(test, resp.comp_mask, 0x2b);
 	KUNIT_EXPECT_EQ(test, resp.response_length, sizeof(resp));
 	KUNIT_EXPECT_EQ(test, resp.cqe_version, 1);
 	KUNIT_EXPECT_EQ(test, resp.cmds_supp_uhw, 3);

@@ -53,7 +53,7 @@ static struct ibv_qp *create_qp(struct rdma *r)
 	struct mlx5dv_qp_init_attr dv = {
 		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
 		.send_ops_flags = MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED |
-				  MLX5DV_QP_EX_WITH_RAW_WQE,
+				  MLX5DV_QP_EX_WITH_MKEY_CONFIGURE | MLX5DV_QP_EX_WITH_RAW_WQE,
 	};
 
 	return mlx5dv_create_qp(r->ctx, &attr, &dv);
@@ -113,14 +113,19 @@ static void side_close(struct side *s)
 	rdma_close(&s->r);
 }
 
-static struct mlx5dv_mkey *create_key(struct ibv_pd *pd, unsigned int entries)
+static struct mlx5dv_mkey *create_key_with(struct ibv_pd *pd, unsigned int entries, uint32_t flags)
 {
 	struct mlx5dv_mkey_init_attr attr = {
 		.pd = pd, .max_entries = entries,
-		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT | flags,
 	};
 
 	return mlx5dv_create_mkey(&attr);
+}
+
+static struct mlx5dv_mkey *create_key(struct ibv_pd *pd, unsigned int entries)
+{
+	return create_key_with(pd, entries, 0);
 }
 
 #define KEY_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
@@ -134,6 +139,23 @@ static int set_list(struct side *s, struct mlx5dv_mkey *key, struct ibv_sge *sge
 	ibv_wr_start(qpx);
 	qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
 	mlx5dv_wr_mr_list(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), key, KEY_ACCESS, n, sge);
+	return ibv_wr_complete(qpx) ?: reap(s->r.cq, &wc);
+}
+
+/* The same, and the variant becomes the one that @key->lkey has. */
+static int set_list_and_tag(struct side *s, struct mlx5dv_mkey *key, struct ibv_sge *sge,
+			    unsigned int n)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(s->qp[0]);
+	struct mlx5dv_qp_ex *dv = mlx5dv_qp_ex_from_ibv_qp_ex(qpx);
+	struct mlx5dv_mkey_conf_attr attr = {};
+	struct ibv_wc wc;
+
+	ibv_wr_start(qpx);
+	qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	mlx5dv_wr_mkey_configure(dv, key, 2, &attr);
+	mlx5dv_wr_set_mkey_access_flags(dv, KEY_ACCESS);
+	mlx5dv_wr_set_mkey_layout_list(dv, n, sge);
 	return ibv_wr_complete(qpx) ?: reap(s->r.cq, &wc);
 }
 
@@ -410,6 +432,36 @@ TEST_F(layout, key_leads_through_another_one)
 	EXPECT_EQ(0, memcmp((void *)(uintptr_t)sge[1].addr, self->plain, PIECE));
 	EXPECT_EQ(0, memcmp((void *)(uintptr_t)sge[4].addr, self->plain + PIECE, PIECE));
 	EXPECT_EQ(0, mlx5dv_destroy_mkey(outer));
+}
+
+/* A process may change the variant of its key; faults on the key name the new one. */
+TEST_F(layout, tag_is_changed)
+{
+	struct side *s = &self->s;
+	struct mlx5dv_mkey *key = create_key_with(s->r.pd, ENTRIES,
+						  MLX5DV_MKEY_INIT_ATTR_FLAGS_UPDATE_TAG);
+	uint32_t before;
+	struct ibv_sge sge[5];
+	unsigned int i;
+
+	ASSERT_NE(NULL, key) TH_LOG("%m");
+	before = key->rkey;
+	make_list(s, sge);
+	ASSERT_EQ(0, set_list_and_tag(s, key, sge, 5));
+	key->lkey = before | 0x5a;
+	key->rkey = key->lkey;
+	ASSERT_EQ(0, set_list_and_tag(s, key, sge, 5));
+	if (variant->access & IBV_ACCESS_ON_DEMAND)
+		lose_pages(s);
+	EXPECT_EQ(0, transfer(s, IBV_WR_RDMA_WRITE, self->plain_mr->lkey, (uintptr_t)self->plain,
+			      key->rkey, 0, 5 * PIECE));
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(0, memcmp((void *)(uintptr_t)sge[i].addr, self->plain + i * PIECE, PIECE))
+			TH_LOG("piece %u", i);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  transfer(s, IBV_WR_RDMA_WRITE, self->plain_mr->lkey, (uintptr_t)self->plain,
+			   before, 0, PIECE));
+	EXPECT_EQ(0, mlx5dv_destroy_mkey(key));
 }
 
 /* --- Attackers ------------------------------------------------------------------------------ */

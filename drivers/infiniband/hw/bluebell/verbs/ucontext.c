@@ -96,6 +96,9 @@ static void ucontext_fill_response(struct mlx5_ib_ucontext *context, size_t room
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
 	ucontext_fill_bfregs(&dev->caps, &context->bfregi, resp);
 	ucontext_fill_clock(mdev, resp);
+	/* Faults on a key over keys find it by its index, so the process may change the variant. */
+	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
+			   MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG;
 	if (MLX5_CAP_GEN(mdev, dump_fill_mkey)) {
 		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
 		resp->dump_fill_mkey = dev->dump_fill_mkey;
