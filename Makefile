@@ -46,6 +46,9 @@ check-full: ## also with the debug kernel, an IOMMU, fewer features; the benchma
 check-ulp: ## users of the kernel's verbs between two hosts, for long: MPI, removal, a soak
 	@scripts/steps check-ulp lab module hca debug-kernel -- scripts/check --ulp
 
+check-cards: ## all selftests on each emulated HCA that plays a card
+	@scripts/steps check-cards lab module hca selftests tools -- scripts/check --cards
+
 module: ## build/module/$KERNEL/bluebell.ko
 	$(Q)scripts/build-module $(KERNEL)
 
@@ -103,5 +106,5 @@ lab: ## make the lab and enter it
 clean: ## remove build/; the lab and the debug kernel stay in the cache
 	$(Q)rm -rf build
 
-.PHONY: help run shell check check-full check-ulp module hca fuzz fuzz-ioctl fuzz-ioctl-build \
+.PHONY: help run shell check check-cards check-full check-ulp module hca fuzz fuzz-ioctl \
 	selftests tools kunit static coverage bench bench-scale bench-hca man debug-kernel lab clean
