@@ -188,6 +188,7 @@ static void dev_fill(struct mlx5_ib_dev *dev, struct mlx5_core_dev *mdev)
 	dev->dma_device = &mdev->pdev->dev;
 	INIT_WORK(&dev->gone, dev_gone_work);
 	disable_work(&dev->gone);
+	sema_init(&dev->async_slots, MLX5_IB_ASYNC_SLOTS);
 	mlx5_ib_read_caps(mdev, &dev->caps);
 	dev->ib_dev.node_type = RDMA_NODE_IB_CA;
 	dev->ib_dev.phys_port_cnt = MLX5_CAP_GEN(mdev, num_ports);

@@ -22,8 +22,8 @@ struct mlx5_ib_ucontext;
 
 /*
  * Limit of the bytes of those commands of a context whose answers have not been read, and of these
- * answers. All processes and the kernel share the few command slots of mlx5_core, so a process must
- * not have many commands in flight.
+ * answers. How many of the commands are in flight is limited for all users together, see
+ * mlx5_ib_fw_exec_async().
  */
 #define MLX5_IB_DEVX_ASYNC_BYTES	0x100000
 

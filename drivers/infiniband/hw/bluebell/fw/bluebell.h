@@ -14,6 +14,7 @@
 #include <linux/notifier.h>
 #include <linux/rbtree.h>
 #include <linux/sched.h>
+#include <linux/semaphore.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -133,6 +134,10 @@ struct mlx5_ib_rsc_table {
  * @events: subscriptions to events of the device. Constant while the device has objects
  * @rsc_table: finds queues by the number that an event of the device names
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number
+ * @async_slots: asynchronous commands that may still be sent. A process can have as many threads
+ *	wait for a slot as it has threads; tasks get slots in the order of their arrival. So a
+ *	command of another user waits behind MLX5_IB_ASYNC_SLOTS asynchronous commands, and one
+ *	other command of each thread, at most
  * @failed: the device completes nothing any more; requests posted on @kernel_qps are flushed
  * @kept: firmware has refused to destroy an object. So at the end the driver may still have memory
  *	of an object that ib_core has left behind, and does not warn of it
@@ -186,6 +191,7 @@ struct mlx5_ib_dev {
 	bool failed;
 	bool kept;
 	struct xarray mkeys;
+	struct semaphore async_slots;
 	atomic_t mkey_variant;
 	struct mutex first_use; /* dm, umr, mkey_pool, xrc */
 	struct mlx5_ib_dm_pool *dm;

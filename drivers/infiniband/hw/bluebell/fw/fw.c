@@ -190,13 +190,34 @@ int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_raw, NULL);
 }
 
+/* In the interrupt of the command event queue; if the device is lost, in any context. */
+static void fw_async_answered(int err, struct mlx5_async_work *work)
+{
+	struct mlx5_ib_fw_async *async = container_of(work, struct mlx5_ib_fw_async, work);
+
+	/* First, because the callback may free @async. */
+	up(&async->dev->async_slots);
+	async->done(err, work);
+}
+
+/*
+ * mlx5_core sends commands in the order in which it got them. So that a command of another user
+ * does not wait behind a long queue, a task waits for one of the few slots for asynchronous
+ * commands here, where tasks take turns.
+ */
 static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 			 void *arg)
 {
 	struct mlx5_ib_fw_async *async = arg;
+	int err;
 
-	return mlx5_cmd_exec_cb(async->ctx, in, in_size, async->out, async->out_size, async->done,
-				&async->work);
+	async->dev = dev;
+	down(&dev->async_slots);
+	err = mlx5_cmd_exec_cb(async->ctx, in, in_size, async->out, async->out_size,
+			       fw_async_answered, &async->work);
+	if (err)
+		up(&dev->async_slots);
+	return err;
 }
 
 /**
@@ -208,7 +229,8 @@ static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
  * @async: where the answer goes; kept until its callback is called
  *
  * The tracepoint fires when the command has been passed to mlx5_core, so it shows no answer.
- * Nothing is logged. May sleep.
+ * Nothing is logged. May sleep until fewer than MLX5_IB_ASYNC_SLOTS asynchronous commands of all
+ * users are in flight.
  *
  * Return: 0, and the callback has been called or will be; or the errno of a command that could not
  * be sent, whose callback is not called.

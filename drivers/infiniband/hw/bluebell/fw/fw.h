@@ -22,6 +22,9 @@ union ib_gid;
 /* uid of the commands that the driver sends for itself: firmware checks no owner. */
 #define MLX5_IB_KERNEL_UID	0
 
+/* Asynchronous commands of all users in flight at most: half of the 31 slots of mlx5_core. */
+#define MLX5_IB_ASYNC_SLOTS	16
+
 /*
  * Sends a command, or lets mlx5_core build and send it; returns 0 or the errno for the caller.
  * See mlx5_ib_fw_exec_via().
@@ -37,6 +40,7 @@ typedef int (*mlx5_ib_fw_send_t)(struct mlx5_ib_dev *dev, void *in, int in_size,
  * @done: callback of the command: its result is 0, -EREMOTEIO if firmware has refused the command
  *	(@out has the status), or the errno of a command that was not answered. Any context
  * @work: for mlx5_core; the argument of @done
+ * @dev: device; set when the command is sent
  */
 struct mlx5_ib_fw_async {
 	struct mlx5_async_ctx *ctx;
@@ -44,6 +48,7 @@ struct mlx5_ib_fw_async {
 	int out_size;
 	mlx5_async_cbk_t done;
 	struct mlx5_async_work work;
+	struct mlx5_ib_dev *dev;
 };
 
 /* Whether firmware has refused a command, with answer @out, because the object does not exist. */
