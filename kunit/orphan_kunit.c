@@ -14,6 +14,7 @@
 #include "lib/buf.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
+#include "lib/uctx.h"
 #include "lib/umem.h"
 #include "verbs/ucontext.h"
 
@@ -215,6 +216,29 @@ static void orphan_does_not_use_a_closed_context(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.dead));
 }
 
+/* Kernel consumers, and processes that free an XRC domain, do not try the id again. */
+static void user_id_of_a_closed_context_costs_others_no_command(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	mock_open(mock);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_create_uctx(mock->dev, mock->context));
+	adopt_pd_of(test, mock, mock->context->uid, mock->context);
+	mock->refuse_destroy = true;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	mlx5_ib_destroy_uctx(mock->context);
+	mock->context->uid = 0;
+	mock->num_commands = 0;
+	mlx5_ib_orphans_retry(mock->dev, NULL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	mock->refuse_destroy = false;
+	/* The id comes after its object. */
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(*(__be32 *)mock->in) >> 16, MLX5_CMD_OP_DESTROY_UCTX);
+	mock_close(mock);
+}
+
 /* Firmware destroys the object at once, or refuses and destroys it later. */
 static void kernel_memory_is_freed_with_its_object(struct kunit *test)
 {
@@ -294,6 +318,7 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(owner_destroys_its_own_orphans_only),
 	KUNIT_CASE(orphans_of_a_context_are_destroyed_with_it),
 	KUNIT_CASE(orphan_does_not_use_a_closed_context),
+	KUNIT_CASE(user_id_of_a_closed_context_costs_others_no_command),
 	KUNIT_CASE(kernel_memory_is_freed_with_its_object),
 	KUNIT_CASE(buffer_is_freed_once_the_device_has_no_objects),
 	{}

@@ -84,14 +84,18 @@ struct mlx5_ib_port {
 /**
  * struct mlx5_ib_orphans - objects and buffers of a device that wait to be destroyed
  * @lock: guards @list, @dead and the lists of all contexts, for as long as an entry is moved; no
- *	command is sent with it held. Also guards the doorbell pages of @dead
+ *	command is sent with it held. Also guards the doorbell pages of @dead, while the memory of
+ *	an orphan is unpinned. Tasks without orphans do not take it
  * @list: struct orphan of the driver and of kernel consumers, in the order in which they have to be
- *	destroyed
- * @dead: struct orphan of contexts that have been closed
+ *	destroyed. Kernel consumers, and processes that free an XRC domain, send a command for each
+ *	entry; no process can add an entry with a command
+ * @dead: struct orphan of contexts that have been closed, and the user ids of these contexts. A
+ *	process can add as many as firmware refuses to destroy. Only @retry goes through the list
  * @retry: tries to destroy the objects of both lists. So the orphans of processes that are gone
  *	have one command in flight at a time
  * @delay: time to the next run of @retry, in jiffies
- * @buffers_lock: guards @buffers; taken while memory is being reclaimed
+ * @buffers_lock: guards @buffers, for the time of a list operation; taken while memory is being
+ *	reclaimed
  * @buffers: struct orphan_buffer
  */
 struct mlx5_ib_orphans {

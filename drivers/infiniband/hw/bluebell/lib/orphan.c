@@ -24,7 +24,8 @@
  *   orphan is memory without a command.
  *
  * An orphan is in the list of the context whose memory it has; the driver's own orphans, and those
- * of kernel consumers, are in a list of the device. The driver sends the command again
+ * of kernel consumers, are in a list of the device; those of contexts that have been closed, their
+ * user ids included, are in another list of the device. The driver sends the command again
  *
  * * before the owner destroys an object that an orphan may refer to: a CQ, an SRQ or a domain
  *   (mlx5_ib_orphans_retry(), which costs one look at an empty list);
@@ -141,9 +142,14 @@ static struct orphan *orphan_alloc(struct mlx5_ib_dev *dev, u16 uid, u32 number,
 static void orphan_add(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
 	struct mlx5_ib_ucontext *context = orphan->mem.context;
+	struct list_head *list = &dev->orphans.list;
 
+	if (context)
+		list = &context->orphans;
+	else if (orphan->mem.share.user)
+		list = &dev->orphans.dead;
 	scoped_guard(mutex, &dev->orphans.lock)
-		list_add_tail(&orphan->node, context ? &context->orphans : &dev->orphans.list);
+		list_add_tail(&orphan->node, list);
 	if (!context)
 		orphans_retry_later(dev);
 }
@@ -390,7 +396,7 @@ static void orphans_retry_work(struct work_struct *work)
 	struct mlx5_ib_orphans *orphans = &dev->orphans;
 	int err = 0;
 
-	/* The first list has objects whose user ids are in the second list. */
+	/* In the first list, a user id comes after the objects of the user. */
 	orphans_retry_list(dev, &orphans->dead, true, &err);
 	orphans_retry_list(dev, &orphans->list, true, &err);
 	if (!err)
