@@ -196,6 +196,35 @@ static void devx_object_counts_until_the_device_destroys_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_CQ));
 }
 
+static struct mlx5_ib_devx_obj *create_devx_table(struct mock *mock, u32 entries)
+{
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+
+	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KLMS);
+	MLX5_SET(mkc, mkc, translations_octword_size, entries);
+	return mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+}
+
+/* The table of a key takes memory of the host that is charged to no process. */
+static void table_of_a_key_counts_as_paged_memory(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_obj *obj;
+
+	mock->context->uid = 1;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_devx_table(mock, LIMIT * 128 + 1)));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_devx_table(mock, U32_MAX)));
+	obj = create_devx_table(mock, LIMIT * 128);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, LIMIT, count(mock, MLX5_IB_SHARE_PAGED));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_devx_table(mock, 1)));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
+}
+
 static void user_id_counts_until_the_device_destroys_it(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -218,6 +247,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(object_counts_as_its_size),
 	KUNIT_CASE(uar_that_is_refused_is_not_counted),
 	KUNIT_CASE(devx_object_counts_until_the_device_destroys_it),
+	KUNIT_CASE(table_of_a_key_counts_as_paged_memory),
 	KUNIT_CASE(user_id_counts_until_the_device_destroys_it),
 	{}
 };

@@ -5,6 +5,7 @@
  * small and few-users.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -95,6 +96,35 @@ static int take_srq(struct taker *t)
 	return uv_create_srq(t->uv.fd, t->pd, &drv, sizeof(drv), &srq);
 }
 
+static int take_xrcd(struct taker *t)
+{
+	struct devx_cmd cmd;
+	uint32_t xrcd;
+
+	if (t->taken % 2)
+		return uv_open_xrcd(t->uv.fd, -1, O_CREAT, &xrcd);
+	devx_start(&cmd, DEVX_ALLOC_XRCD);
+	return devx_create(t->uv.fd, &cmd, &xrcd);
+}
+
+static int take_counter_set(struct taker *t)
+{
+	struct devx_cmd cmd;
+	uint32_t set;
+
+	devx_start(&cmd, DEVX_ALLOC_Q_COUNTER);
+	cmd.in_len = 16;
+	cmd.out_len = 16;
+	return devx_create(t->uv.fd, &cmd, &set);
+}
+
+static int take_dm(struct taker *t)
+{
+	struct uv_dm dm;
+
+	return uv_alloc_dm(t->uv.fd, UV_PAGE, 0, &dm);
+}
+
 FIXTURE(share) {
 	struct taker mine;
 	unsigned int num;		/* of the device */
@@ -103,30 +133,19 @@ FIXTURE(share) {
 };
 
 /*
- * @log_max is the capability that has the number of objects; without one, it is the number of UARs
- * that BAR 0 has room for. @before: objects of the kind that a process has taken before it starts.
- * Firmware keeps one in @of_firmware for itself, if this is not 0, as far as the driver knows.
+ * @log_max is the capability that has the number of objects; without one, @num returns the number.
+ * @before: objects of the kind that a process has taken before it starts. Firmware keeps one in
+ * @of_firmware for itself, if this is not 0, as far as the driver knows. The driver has @of_driver
+ * that no user may take.
  */
 FIXTURE_VARIANT(share) {
 	const char *log_max;
+	unsigned int (*num)(void);
 	int (*take)(struct taker *t);
 	unsigned int before;
 	unsigned int of_firmware;
+	unsigned int of_driver;
 };
-
-FIXTURE_VARIANT_ADD(share, contexts) {
-	.log_max = "log_max_uctx", .take = take_context, .before = 1,
-};
-
-FIXTURE_VARIANT_ADD(share, uars) { .take = take_uar, };
-
-FIXTURE_VARIANT_ADD(share, pds) { .log_max = "log_max_pd", .take = take_pd, .before = 1, };
-
-FIXTURE_VARIANT_ADD(share, cqs) { .log_max = "log_max_cq", .take = take_cq, .before = 1, };
-
-FIXTURE_VARIANT_ADD(share, qps) { .log_max = "log_max_qp", .take = take_qp, .of_firmware = 4, };
-
-FIXTURE_VARIANT_ADD(share, srqs) { .log_max = "log_max_srq", .take = take_srq, };
 
 /* Those of all users, from the size of BAR 0; 0 if that cannot be read. */
 static unsigned int num_uars(void)
@@ -139,6 +158,39 @@ static unsigned int num_uars(void)
 		return 0;
 	return (end - start + 1) / UV_PAGE;
 }
+
+static unsigned int num_counter_sets(void)
+{
+	return hca_cap("general", "max_qp_cnt");
+}
+
+static unsigned int num_dm_pages(void)
+{
+	return hca_cap("general", "device_memory") > 0 ?
+		hca_cap("device_memory", "memic_bar_size") / UV_PAGE : 0;
+}
+
+FIXTURE_VARIANT_ADD(share, contexts) {
+	.log_max = "log_max_uctx", .take = take_context, .before = 1,
+};
+
+FIXTURE_VARIANT_ADD(share, uars) { .num = num_uars, .take = take_uar, };
+
+FIXTURE_VARIANT_ADD(share, pds) { .log_max = "log_max_pd", .take = take_pd, .before = 1, };
+
+FIXTURE_VARIANT_ADD(share, cqs) { .log_max = "log_max_cq", .take = take_cq, .before = 1, };
+
+FIXTURE_VARIANT_ADD(share, qps) { .log_max = "log_max_qp", .take = take_qp, .of_firmware = 4, };
+
+FIXTURE_VARIANT_ADD(share, srqs) { .log_max = "log_max_srq", .take = take_srq, };
+
+FIXTURE_VARIANT_ADD(share, xrcds) { .log_max = "log_max_xrcd", .take = take_xrcd, };
+
+FIXTURE_VARIANT_ADD(share, counter_sets) {
+	.num = num_counter_sets, .take = take_counter_set, .of_driver = 1,
+};
+
+FIXTURE_VARIANT_ADD(share, dm_pages) { .num = num_dm_pages, .take = take_dm, };
 
 static int taker_open(struct taker *t)
 {
@@ -167,8 +219,9 @@ FIXTURE_SETUP(share)
 		SKIP(return, NO_HCA_CTL);
 	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
-	self->num = variant->log_max ? 1u << hca_cap("general", variant->log_max) : num_uars();
-	ASSERT_LT(0, self->num);
+	self->num = variant->log_max ? 1u << hca_cap("general", variant->log_max) : variant->num();
+	if (!self->num)
+		SKIP(return, "the device has none");
 	if (self->num > FEW)
 		SKIP(return, "the device has more than %d", FEW);
 	if (variant->of_firmware)
@@ -227,7 +280,7 @@ TEST_F_TIMEOUT(share, user_leaves_an_eighth_to_others, 300)
 			sleep(LOG_SECONDS + 1);
 		self->pid = child_start(take_all, &order);
 		ASSERT_LT(0, self->pid);
-		EXPECT_EQ(self->num - self->num / 8, *self->taken);
+		EXPECT_EQ(self->num - self->num / 8 - variant->of_driver, *self->taken);
 		if (!round)
 			EXPECT_LE(logged + 1, klog_count(LOG_LIMIT));
 		EXPECT_GE(logged + 3, klog_count(LOG_LIMIT));

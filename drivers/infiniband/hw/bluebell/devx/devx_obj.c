@@ -76,7 +76,21 @@ static const u8 devx_share_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
 	[MLX5_IB_DEVX_QP] = MLX5_IB_SHARE_QP,
 	[MLX5_IB_DEVX_RMP] = MLX5_IB_SHARE_SRQ,
 	[MLX5_IB_DEVX_XRC_SRQ] = MLX5_IB_SHARE_SRQ,
+	[MLX5_IB_DEVX_XRCD] = MLX5_IB_SHARE_XRCD,
+	[MLX5_IB_DEVX_TRANSPORT_DOMAIN] = MLX5_IB_SHARE_TD,
+	[MLX5_IB_DEVX_Q_COUNTER] = MLX5_IB_SHARE_Q_COUNTER,
 };
+
+static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_cmd *cmd,
+			   const void *in, struct mlx5_ib_share *share)
+{
+	u32 entries = mlx5_ib_devx_table_entries(cmd, in);
+
+	if (entries)
+		return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED,
+					       MLX5_IB_SHARE_OF_TABLE(entries), share);
+	return mlx5_ib_share_take(context, devx_share_kinds[cmd->kind], share);
+}
 
 static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form)
 {
@@ -292,7 +306,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	obj->dev = dev;
 	obj->uid = context->uid;
 	obj->context = context;
-	err = mlx5_ib_share_take(context, devx_share_kinds[cmd->kind], &obj->share);
+	err = devx_take_share(context, cmd, in, &obj->share);
 	if (err)
 		return ERR_PTR(err);
 	devx_get_uar(context, obj, cmd, in, in_len);

@@ -313,10 +313,13 @@ struct mlx5_ib_pd {
 struct mlx5_ib_xrcd {
 	struct ib_xrcd ibxrcd;
 	u32 xrcdn;
+ * @user: who has allocated the domain and counts it as one of the user's, with a reference; NULL
+ *	for a domain that is not counted
 };
 
 /**
  * struct mlx5_user_mmap_entry - an entry in the mmap space of a context
+	struct mlx5_ib_user *user;
  * @rdma_entry: offset and references: one reference of the object, one of each mapping, and
  *	for a UAR one of each queue. A static or dynamic UAR page has an entry only while it is
  *	mapped, to count its mappings

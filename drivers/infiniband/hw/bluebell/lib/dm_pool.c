@@ -105,6 +105,7 @@ static void dm_pool_add_spare(struct kref *refs)
 	struct mlx5_ib_memic *mem = container_of(refs, struct mlx5_ib_memic, refs);
 	struct mlx5_ib_dm_pool *pool = mem->dev->dm;
 
+	mlx5_ib_share_give(&mem->share);
 	guard(mutex)(&pool->lock);
 	bitmap_clear(pool->used, mem->page, mem->num_pages);
 	list_add_tail(&mem->spare, &pool->spare);

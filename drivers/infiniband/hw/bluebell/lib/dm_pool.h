@@ -13,6 +13,7 @@
 #include <linux/workqueue.h>
 
 #include "fw/attempt.h"
+#include "lib/share.h"
 
 struct mlx5_ib_dev;
 
@@ -24,7 +25,9 @@ struct mlx5_ib_dev;
  * @dev: device
  * @map: the whole window in BAR 0, mapped to clear an allocation before a user gets it
  * @lock: guards @used and @spare. Serializes ALLOC_MEMIC and DEALLOC_MEMIC, so that
- *	an allocation does not fail while a free is in flight.
+ *	an allocation does not fail while a free is in flight. So a process that allocates waits
+ *	for the commands of the others: one for each free range that is tried, and one for each
+ *	spare allocation, of which there are no more than pages
  * @used: bitmap of allocated pages
  * @spare: allocations without a user, not deallocated yet
  * @return_spare: deallocates the allocations in @spare
@@ -49,6 +52,7 @@ struct mlx5_ib_dm_pool {
  * @size: bytes that ALLOC_MEMIC was asked for
  * @page: first page of the window that the allocation occupies
  * @num_pages: number of pages that the allocation occupies
+ * @share: that the pages are counted as those of a user, until @refs is 0
  */
 struct mlx5_ib_memic {
 	struct mlx5_ib_dev *dev;
@@ -60,6 +64,7 @@ struct mlx5_ib_memic {
 	u32 size;
 	unsigned long page;
 	unsigned long num_pages;
+	struct mlx5_ib_share share;
 };
 
 int mlx5_ib_use_dm(struct mlx5_ib_dev *dev);

@@ -6,19 +6,21 @@
 /**
  * DOC: Shares of users
  *
- * The device has a fixed number of user ids, UARs, protection domains, CQs, queue pairs and SRQs. A
- * user without privileges can have seven eighths of each, with all of the user's processes
- * together, so no such user can take all from the others alone. Like other limits of the kernel's
- * objects, the limits do not apply to a process that has CAP_SYS_RESOURCE, in the initial user
- * namespace, when it opens the device: the device is no resource of a namespace. They do not apply
- * to kernel consumers either.
+ * The device has a fixed number of user ids, UARs, protection domains, XRC domains, transport
+ * domains, CQs, queue pairs, SRQs, sets of Q counters and pages of device memory. A user without
+ * privileges can have seven eighths of each, with all of the user's processes together, so no such
+ * user can take all from the others alone. Like other limits of the kernel's objects, the limits do
+ * not apply to a process that has CAP_SYS_RESOURCE, in the initial user namespace, when it opens
+ * the device: the device is no resource of a namespace. They do not apply to kernel consumers
+ * either.
  *
  * Memory keys are not counted: a device has millions, each of which costs the process memory that
  * is charged to its cgroup. What a process pins is limited, too, but a process can register any
  * length of memory that is not pinned. Each MiB costs the device two KiB for translations: memory
  * of the host that mlx5_core gives to firmware and charges to no process. How much memory firmware
  * can get is not known, so the limit is 64 times the memory of the host, for which the translations
- * take an eighth of that memory.
+ * take an eighth of that memory. Tables of keys, those of implicit regions and those that processes
+ * create by commands of their own, are such memory, too, and count in the same limit.
  *
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
  * mlx5_ib_share_give() is called when the device can give the number to someone else: when the
@@ -47,6 +49,10 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_CQ] = OF_THE_DEVICE("CQs"),
 	[MLX5_IB_SHARE_QP] = OF_THE_DEVICE("queue pairs"),
 	[MLX5_IB_SHARE_SRQ] = OF_THE_DEVICE("SRQs"),
+	[MLX5_IB_SHARE_XRCD] = OF_THE_DEVICE("XRC domains"),
+	[MLX5_IB_SHARE_TD] = OF_THE_DEVICE("transport domains"),
+	[MLX5_IB_SHARE_Q_COUNTER] = OF_THE_DEVICE("sets of Q counters"),
+	[MLX5_IB_SHARE_DM] = OF_THE_DEVICE("pages of device memory"),
 	[MLX5_IB_SHARE_PAGED] = "MiB of paged regions, 64 times the memory of the host",
 };
 
@@ -231,6 +237,7 @@ int mlx5_ib_share_create(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_ki
 	return err;
 }
 
+/* @num is the number of objects of the device; a user can have the result. */
 static u32 share_limit(u64 num)
 {
 	return num - num / 8;
@@ -268,6 +275,14 @@ int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
 	users->limit[MLX5_IB_SHARE_CQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_cq)));
 	users->limit[MLX5_IB_SHARE_QP] = share_limit(share_num_qps(mdev));
 	users->limit[MLX5_IB_SHARE_SRQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_srq)));
+	users->limit[MLX5_IB_SHARE_XRCD] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_xrcd)));
+	users->limit[MLX5_IB_SHARE_TD] =
+		share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_transport_domain)));
+	/* The driver has one of few. */
+	users->limit[MLX5_IB_SHARE_Q_COUNTER] =
+		max(share_limit(MLX5_CAP_GEN(mdev, max_qp_cnt)), 1) - 1;
+	users->limit[MLX5_IB_SHARE_DM] =
+		share_limit(MLX5_CAP_DEV_MEM(mdev, memic_bar_size) >> PAGE_SHIFT);
 	users->limit[MLX5_IB_SHARE_PAGED] = min_t(u64, INT_MAX,
 						  64ULL * (totalram_pages() >> (20 - PAGE_SHIFT)));
 	dev->users = users;

@@ -9,6 +9,7 @@
 #include <linux/atomic.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <linux/xarray.h>
@@ -24,7 +25,14 @@
  * @MLX5_IB_SHARE_CQ: completion queues
  * @MLX5_IB_SHARE_QP: queue pairs
  * @MLX5_IB_SHARE_SRQ: shared receive queues
- * @MLX5_IB_SHARE_PAGED: MiB of keys over memory that is not pinned
+ * @MLX5_IB_SHARE_XRCD: XRC domains
+ * @MLX5_IB_SHARE_TD: transport domains
+ * @MLX5_IB_SHARE_Q_COUNTER: sets of Q counters
+ * @MLX5_IB_SHARE_DM: pages of device memory
+ * @MLX5_IB_SHARE_PAGED: MiB of keys over memory that is not pinned; a table of keys counts as the
+ *	memory whose translations have the same length
+ * @MLX5_IB_SHARE_FAULT: slots of page faults; limited by odp_fairness.c
+ * @MLX5_IB_SHARE_ADVICE: contexts whose advice is being served; limited by odp_advise.c
  * @MLX5_IB_NUM_SHARES: number of kinds, with MLX5_IB_SHARE_NONE
  */
 enum mlx5_ib_share_kind {
@@ -35,9 +43,18 @@ enum mlx5_ib_share_kind {
 	MLX5_IB_SHARE_CQ,
 	MLX5_IB_SHARE_QP,
 	MLX5_IB_SHARE_SRQ,
+	MLX5_IB_SHARE_XRCD,
+	MLX5_IB_SHARE_TD,
+	MLX5_IB_SHARE_Q_COUNTER,
+	MLX5_IB_SHARE_DM,
 	MLX5_IB_SHARE_PAGED,
+	MLX5_IB_SHARE_FAULT,
+	MLX5_IB_SHARE_ADVICE,
 	MLX5_IB_NUM_SHARES,
 };
+
+/* How many MiB a table of keys counts as: a MiB has 2 KiB of translations, an entry 16 bytes. */
+#define MLX5_IB_SHARE_OF_TABLE(entries)	DIV_ROUND_UP_ULL(entries, SZ_2K / 16)
 
 /**
  * struct mlx5_ib_user - a user, with all of the user's processes

@@ -130,11 +130,13 @@ struct odp_leaf {
  * struct odp_dir - a table of keys: root or directory of an implicit region
  * @key: key of the table itself
  * @shift: log2 of the bytes that an entry covers
+ * @share: that the table is counted as memory of its user
  * @children: struct odp_key of each entry that does not lead to the null key, by index
  */
 struct odp_dir {
 	struct odp_key key;
 	u8 shift;
+	struct mlx5_ib_share share;
 	struct xarray children;
 };
 

@@ -81,9 +81,13 @@ static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mke
 	xa_init_flags(&dir->children, XA_FLAGS_ACCOUNT);
 	mlx5_ib_odp_fill_create_ksm(in, &attr);
 	odp_tree_fill_entries(mr, dir, 0, num, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
-	err = mlx5_ib_mkey_create(mr->odp->dev, dir->key.mkey, MLX5_IB_KERNEL_UID, in, inlen);
-	if (err)
+	err = mlx5_ib_share_take_many(mr->context, MLX5_IB_SHARE_PAGED,
+				      MLX5_IB_SHARE_OF_TABLE(num), &dir->share) ?:
+	      mlx5_ib_mkey_create(mr->odp->dev, dir->key.mkey, MLX5_IB_KERNEL_UID, in, inlen);
+	if (err) {
+		mlx5_ib_share_give(&dir->share);
 		return ERR_PTR(err);
+	}
 	return_ptr(dir);
 }
 
@@ -375,6 +379,7 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 		xa_erase(&table->children, i);
 	}
 	xa_destroy(&table->children);
+	mlx5_ib_share_give(&table->share);
 	kfree(table);
 	return 0;
 }
@@ -443,7 +448,8 @@ static int odp_tree_create_absent(struct odp_mr *mr)
  * mlx5_ifc_create_mkey_in_bits), all entries of which lead to the null key; by the memory scheme,
  * to a key without pages, which is created first. May sleep.
  *
- * Return: 0; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM, also if the user has as much paged memory as a user can have; or the errno of
+ * a firmware refusal.
  */
 int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 {

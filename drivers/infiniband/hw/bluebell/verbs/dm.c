@@ -72,12 +72,14 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
  *
  * Return: the memory or an ERR_PTR: -EOPNOTSUPP if the device has none; -EINVAL for a
  * length or an alignment beyond the limits; -ENOMEM if there are not enough contiguous
- * free pages; -EINTR if the task is being killed; or the errno of a firmware refusal.
+ * free pages, or the user has as many pages as a user can have; -EINTR if the task is being
+ * killed; or the errno of a firmware refusal.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)
 {
 	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
+	struct mlx5_ib_share share = {};
 	int err;
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
@@ -91,9 +93,16 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!dm)
 		return ERR_PTR(-ENOMEM);
+	err = mlx5_ib_share_take_many(to_mucontext(uctx), MLX5_IB_SHARE_DM,
+				      DIV_ROUND_UP(length, PAGE_SIZE), &share);
+	if (err)
+		return ERR_PTR(err);
 	dm->mem = mlx5_ib_alloc_memic(dev->dm, length, log_align);
-	if (IS_ERR(dm->mem))
+	if (IS_ERR(dm->mem)) {
+		mlx5_ib_share_give(&share);
 		return ERR_CAST(dm->mem);
+	}
+	dm->mem->share = share;
 	dm->mentry = dm_publish(uctx, dm->mem, true, dm->mem->addr, 0);
 	if (IS_ERR(dm->mentry)) {
 		mlx5_ib_put_memic(dm->mem);

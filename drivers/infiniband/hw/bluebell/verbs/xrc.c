@@ -17,6 +17,7 @@
 #include "lib/internal_cq.h"
 #include "lib/orphan.h"
 #include "lib/queue_cmd.h"
+#include "lib/share.h"
 #include "verbs/verbs.h"
 
 /* Nothing is posted to the SRQ, and nothing completes on the CQ: both have the smallest sizes. */
@@ -49,18 +50,29 @@ struct mlx5_ib_xrc {
  * Implements ibv_open_xrcd(3) with ALLOC_XRCD; ib_core lets processes share a domain by an inode.
  * May sleep.
  *
- * Return: 0; -EOPNOTSUPP for driver data; -EFAULT; or as mlx5_ib_use_xrc().
+ * Return: 0; -EOPNOTSUPP for driver data; -EFAULT; -ENOMEM if the user has as many domains as a
+ * user can have; or as mlx5_ib_use_xrc().
  */
 int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibxrcd->device);
-	int err = ib_no_udata_io(udata) ?: mlx5_ib_use_xrc(dev);
+	struct mlx5_ib_ucontext *context = NULL;
+	struct mlx5_ib_share share = {};
+	int err;
 
+	if (udata)
+		context = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext, ibucontext);
+	err = ib_no_udata_io(udata) ?: mlx5_ib_use_xrc(dev) ?:
+	      mlx5_ib_share_take(context, MLX5_IB_SHARE_XRCD, &share);
 	if (err)
 		return err;
 	/* Without a user id: other processes may use the domain, even after this one has ended. */
-	return mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
-				       &to_mxrcd(ibxrcd)->xrcdn);
+	err = mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
+				      &to_mxrcd(ibxrcd)->xrcdn);
+	if (err)
+		mlx5_ib_share_give(&share);
+	to_mxrcd(ibxrcd)->user = share.user;
+	return err;
 }
 
 /**
@@ -75,10 +87,15 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
+	struct mlx5_ib_share share = {
+		.user = to_mxrcd(ibxrcd)->user, .kind = MLX5_IB_SHARE_XRCD, .num = 1,
+	};
+
 	/* Orphans of open contexts may refer to the domain, too, but are not tried again here. */
 	mlx5_ib_orphans_retry(to_mdev(ibxrcd->device), NULL);
 	mlx5_ib_fw_destroy_or_log(to_mdev(ibxrcd->device), MLX5_IB_KERNEL_UID,
 				  MLX5_CMD_OP_DEALLOC_XRCD, to_mxrcd(ibxrcd)->xrcdn, "XRC domain");
+	mlx5_ib_share_give(&share);
 	return 0;
 }
 
