@@ -146,8 +146,10 @@ static void post_send(struct kunit *test, struct env *env, u16 index, u32 lkey, 
 /* Leave a slot for which no fault waits. */
 static void leave(struct kunit *test, struct odp_process *process)
 {
+	bool extra;
+
 	mlx5_ib_odp_process_leave(process);
-	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process));
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process, &extra));
 	mlx5_ib_odp_process_put(process);
 }
 
@@ -915,6 +917,21 @@ static void page_that_is_not_needed_yet_is_not_waited_for(struct kunit *test)
 	free_env(test, env);
 }
 
+static struct odp_process *make_process(struct kunit *test, struct mlx5_ib_odp *odp,
+					struct mlx5_ib_user *user)
+{
+	struct mm_struct *mm = kunit_kzalloc(test, sizeof(*mm), GFP_KERNEL);
+	struct odp_process *process;
+
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	mmgrab(mm);
+	process = mlx5_ib_odp_process_get(odp, mm, user);
+	KUNIT_ASSERT_NOT_NULL(test, process);
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_get(odp, mm, user), process);
+	mlx5_ib_odp_process_put(process);
+	return process;
+}
+
 /* Processes with faults that are not resolved leave slots for a process that starts later. */
 static void processes_leave_slots_for_others(struct kunit *test)
 {
@@ -922,16 +939,9 @@ static void processes_leave_slots_for_others(struct kunit *test)
 	struct mlx5_ib_odp *odp = env->mock->dev->odp;
 	struct odp_process *process[80];
 	unsigned int n[80], i, left;
-	struct mm_struct *mm;
 
 	for (i = 0; i < ARRAY_SIZE(process); i++) {
-		mm = kunit_kzalloc(test, sizeof(*mm), GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, mm);
-		mmgrab(mm);
-		process[i] = mlx5_ib_odp_process_get(odp, mm);
-		KUNIT_ASSERT_NOT_NULL(test, process[i]);
-		KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_get(odp, mm), process[i]);
-		mlx5_ib_odp_process_put(process[i]);
+		process[i] = make_process(test, odp, NULL);
 		n[i] = take_slots(process[i]);
 		KUNIT_EXPECT_GE(test, n[i], 1);
 		if (!i)
@@ -950,6 +960,57 @@ static void processes_leave_slots_for_others(struct kunit *test)
 	free_env(test, env);
 }
 
+/*
+ * Any number of processes of a user whose faults are not resolved leave half of the slots to other
+ * users. Each of the processes has a slot of its own all the same.
+ */
+static void processes_of_a_user_leave_slots_for_other_users(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct mlx5_ib_user *user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
+	struct mlx5_ib_user *other = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1001));
+	struct odp_process *process[20], *quiet, *last;
+	struct list_head waiting[2];
+	unsigned int n[20], i;
+	bool extra;
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	for (i = 0; i < ARRAY_SIZE(process); i++) {
+		process[i] = make_process(test, odp, user);
+		n[i] = take_slots(process[i]);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), MLX5_IB_ODP_NUM_SLOTS / 2);
+	last = process[i - 1];
+	KUNIT_EXPECT_EQ(test, n[i - 1], 0);
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_wait(last, &waiting[0], &extra));
+	KUNIT_EXPECT_TRUE(test, extra);
+	/* The next fault of that process waits, and gets the extra slot. */
+	KUNIT_EXPECT_TRUE(test, mlx5_ib_odp_process_wait(last, &waiting[0], &extra));
+	mlx5_ib_odp_process_leave(last);
+	mlx5_ib_odp_process_put(last);
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(last, &extra), &waiting[0]);
+	KUNIT_EXPECT_TRUE(test, extra);
+	/* Nobody else has fewer slots for it. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), MLX5_IB_ODP_NUM_SLOTS / 2);
+	quiet = make_process(test, odp, other);
+	i = take_slots(quiet);
+	KUNIT_EXPECT_GE(test, i, 30);
+	leave_slots(test, quiet, i);
+	mlx5_ib_odp_process_put(quiet);
+	leave(test, last);
+	for (i = 0; i < ARRAY_SIZE(process); i++) {
+		leave_slots(test, process[i], n[i]);
+		mlx5_ib_odp_process_put(process[i]);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&user->count[MLX5_IB_SHARE_FAULT]), 0);
+	mlx5_ib_user_put(user);
+	mlx5_ib_user_put(other);
+	free_env(test, env);
+}
+
 /* Waiting faults get slots in the order of their arrival, as many as the process may have. */
 static void waiting_faults_get_slots_in_their_order(struct kunit *test)
 {
@@ -957,23 +1018,24 @@ static void waiting_faults_get_slots_in_their_order(struct kunit *test)
 	struct odp_process *process = process_of(env);
 	unsigned int i, n = take_slots(process);
 	struct list_head waiting[3];
+	bool extra;
 
 	for (i = 0; i < ARRAY_SIZE(waiting); i++)
-		KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_process_wait(process, &waiting[i]));
-	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process));
+		KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_process_wait(process, &waiting[i], &extra));
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process, &extra));
 	for (i = 0; i < ARRAY_SIZE(waiting); i++) {
 		mlx5_ib_odp_process_leave(process);
-		KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(process), &waiting[i]);
-		KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process));
+		KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(process, &extra), &waiting[i]);
+		KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process, &extra));
 		mlx5_ib_odp_process_put(process);
 	}
 	leave(test, process);
 	/* A slot may become free between the attempt to take one and the wait. */
-	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_wait(process, &waiting[0]));
-	KUNIT_EXPECT_TRUE(test, mlx5_ib_odp_process_wait(process, &waiting[0]));
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_wait(process, &waiting[0], &extra));
+	KUNIT_EXPECT_TRUE(test, mlx5_ib_odp_process_wait(process, &waiting[0], &extra));
 	mlx5_ib_odp_process_leave(process);
 	mlx5_ib_odp_process_put(process);
-	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(process), &waiting[0]);
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(process, &extra), &waiting[0]);
 	leave_slots(test, process, n);
 	KUNIT_EXPECT_EQ(test, refcount_read(&process->refs), 1);
 	free_env(test, env);
@@ -1004,6 +1066,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(fault_without_a_slot_waits),
 	KUNIT_CASE(page_that_is_not_needed_yet_is_not_waited_for),
 	KUNIT_CASE(processes_leave_slots_for_others),
+	KUNIT_CASE(processes_of_a_user_leave_slots_for_other_users),
 	KUNIT_CASE(waiting_faults_get_slots_in_their_order),
 	{}
 };

@@ -126,6 +126,13 @@ static void odp_mr_free(struct odp_mr *mr)
 
 DEFINE_FREE(odp_mr, struct odp_mr *, odp_mr_free(_T))
 
+/* Find the process that registers a region, or create its struct. Returns NULL without memory. */
+static struct odp_process *odp_mr_process(const struct odp_mr *mr)
+{
+	return mlx5_ib_odp_process_get(mr->odp, current->mm,
+				       mr->context ? mr->context->user : NULL);
+}
+
 /* The memory over which a region was registered, see struct mlx5_ib_mr_ops. */
 static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 {
@@ -217,7 +224,7 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	/* Faults look up pages in the address space, also after the process has left it. */
-	mr->process = mlx5_ib_odp_process_get(dev->odp, current->mm);
+	mr->process = odp_mr_process(mr);
 	if (!mr->process)
 		return ERR_PTR(-ENOMEM);
 	mr->mm = mr->process->mm;
@@ -264,6 +271,10 @@ struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 						       access);
 
 	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	/* Faults wait while the exporter moves the memory, so they count as those of the process. */
+	mr->process = odp_mr_process(mr);
+	if (!mr->process)
 		return ERR_PTR(-ENOMEM);
 	err = mlx5_ib_odp_dmabuf_create(mr, offset, fd);
 	return err ? ERR_PTR(err) : &no_free_ptr(mr)->mr.ibmr;

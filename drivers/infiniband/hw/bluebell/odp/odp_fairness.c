@@ -3,7 +3,10 @@
  * The processes that have paged regions, and how many faults of each are being resolved. A fault on
  * a page of a file takes as long as the file system does, and a process may have a file system of
  * its own (FUSE). The faults of all processes share the slots of one workqueue, so each process has
- * a share of the slots only.
+ * a share of the slots only. A user can have any number of processes, so all processes of a user
+ * together have a share, too: as many slots as are free. A process of a user who has as many gets
+ * an extra slot if it has no slot: its fault is resolved on another workqueue, on which only faults
+ * of such users wait for each other.
  */
 
 #include <linux/cleanup.h>
@@ -29,7 +32,8 @@ static struct odp_process *odp_process_find(struct mlx5_ib_odp *odp, struct mm_s
 	return NULL;
 }
 
-static struct odp_process *odp_process_create(struct mlx5_ib_odp *odp, struct mm_struct *mm)
+static struct odp_process *odp_process_create(struct mlx5_ib_odp *odp, struct mm_struct *mm,
+					      struct mlx5_ib_user *user)
 {
 	struct odp_process *process = kzalloc_obj(*process, GFP_KERNEL_ACCOUNT);
 
@@ -38,6 +42,9 @@ static struct odp_process *odp_process_create(struct mlx5_ib_odp *odp, struct mm
 	process->odp = odp;
 	process->mm = mm;
 	mmgrab(mm);
+	process->user = user;
+	if (user)
+		refcount_inc(&user->refs);
 	refcount_set(&process->refs, 1);
 	spin_lock_init(&process->lock);
 	INIT_LIST_HEAD(&process->waiting);
@@ -48,6 +55,7 @@ static void odp_process_free(struct odp_process *process)
 {
 	WARN_ON_ONCE(process->slots || !list_empty(&process->waiting));
 	mmdrop(process->mm);
+	mlx5_ib_user_put(process->user);
 	kfree(process);
 }
 
@@ -55,13 +63,15 @@ static void odp_process_free(struct odp_process *process)
  * mlx5_ib_odp_process_get - find the struct odp_process of an address space, or create it
  * @odp: paging state of the device
  * @mm: address space of the process
+ * @user: user of the process, to whom the caller has a reference; NULL for a kernel consumer
  *
  * May sleep; takes processes_lock.
  *
  * Return: the process, with a reference that mlx5_ib_odp_process_put() releases; NULL if there is
  * no memory.
  */
-struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_struct *mm)
+struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_struct *mm,
+					    struct mlx5_ib_user *user)
 {
 	struct odp_process *process, *new;
 
@@ -69,7 +79,7 @@ struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_s
 		process = odp_process_find(odp, mm);
 	if (process)
 		return process;
-	new = odp_process_create(odp, mm);
+	new = odp_process_create(odp, mm, user);
 	if (!new)
 		return NULL;
 	scoped_guard(spinlock, &odp->processes_lock) {
@@ -88,7 +98,7 @@ struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_s
  * mlx5_ib_odp_process_put - release a reference to a process
  * @process: the process
  *
- * Any process context; takes processes_lock.
+ * May sleep; takes processes_lock.
  */
 void mlx5_ib_odp_process_put(struct odp_process *process)
 {
@@ -99,25 +109,59 @@ void mlx5_ib_odp_process_put(struct odp_process *process)
 	odp_process_free(process);
 }
 
+/* The number of slots of the processes of a user. */
+static atomic_t *odp_user_slots(const struct odp_process *process)
+{
+	return &process->user->count[MLX5_IB_SHARE_FAULT];
+}
+
+static void odp_process_add_slot(struct odp_process *process, bool extra)
+{
+	lockdep_assert_held(&process->lock);
+	process->slots++;
+	refcount_inc(&process->refs);
+	if (extra) {
+		process->extra = true;
+		return;
+	}
+	atomic_inc(&process->odp->num_slots);
+	if (process->user)
+		atomic_inc(odp_user_slots(process));
+}
+
 /*
  * The more slots are taken, the fewer a process may have, but one in any case. A single process
- * gets 60. All slots are taken only if more than 80 processes have as many as they may have.
+ * gets 60, and the processes of a single user 512. All slots are taken only if more than 80
+ * processes of several users have as many as they may have.
  */
 static bool odp_process_take_slot(struct odp_process *process)
 {
-	unsigned int taken = atomic_read(&process->odp->num_slots);
+	unsigned int taken = atomic_read(&process->odp->num_slots), free;
 
 	lockdep_assert_held(&process->lock);
 	/*
-	 * The count can exceed MLX5_IB_ODP_NUM_SLOTS: a process always gets its first slot, and
-	 * processes read the count in parallel, each under its own lock.
+	 * The count can exceed MLX5_IB_ODP_NUM_SLOTS: kernel consumers always get their first slot,
+	 * and processes read the count in parallel, each under its own lock.
 	 */
-	taken = min(taken, MLX5_IB_ODP_NUM_SLOTS);
-	if (process->slots && process->slots >= (MLX5_IB_ODP_NUM_SLOTS - taken) / FREE_SHARE)
+	free = MLX5_IB_ODP_NUM_SLOTS - min(taken, MLX5_IB_ODP_NUM_SLOTS);
+	if (process->slots && process->slots >= free / FREE_SHARE)
 		return false;
-	atomic_inc(&process->odp->num_slots);
-	process->slots++;
-	refcount_inc(&process->refs);
+	if (process->user && atomic_read(odp_user_slots(process)) >= free)
+		return false;
+	odp_process_add_slot(process, false);
+	return true;
+}
+
+/* Take a slot, or an extra one if the process has none and its user has enough. */
+static bool odp_process_take_any_slot(struct odp_process *process, bool *extra)
+{
+	*extra = false;
+	if (odp_process_take_slot(process))
+		return true;
+	if (process->slots)
+		return false;
+	*extra = true;
+	odp_process_add_slot(process, true);
 	return true;
 }
 
@@ -127,8 +171,8 @@ static bool odp_process_take_slot(struct odp_process *process)
  *
  * Any process context. The slot has a reference of its own.
  *
- * Return: true, and mlx5_ib_odp_process_leave() is to be called; false if the process has as many
- * slots as it may have now.
+ * Return: true, and mlx5_ib_odp_process_leave() is to be called; false if the process, or its user,
+ * has as many slots as it may have now.
  */
 bool mlx5_ib_odp_process_enter(struct odp_process *process)
 {
@@ -140,16 +184,17 @@ bool mlx5_ib_odp_process_enter(struct odp_process *process)
  * mlx5_ib_odp_process_wait - have a fault wait for a slot
  * @process: the process, to which the caller has a reference
  * @fault: entry of the fault for the list of waiting faults
+ * @extra: set to whether the fault has got an extra slot
  *
  * Any process context.
  *
  * Return: true if the fault waits, until mlx5_ib_odp_process_next() returns it to the caller that
  * has given up a slot; false if it has a slot by now, as from mlx5_ib_odp_process_enter().
  */
-bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fault)
+bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fault, bool *extra)
 {
 	guard(spinlock)(&process->lock);
-	if (odp_process_take_slot(process))
+	if (odp_process_take_any_slot(process, extra))
 		return false;
 	list_add_tail(fault, &process->waiting);
 	return true;
@@ -166,24 +211,32 @@ void mlx5_ib_odp_process_leave(struct odp_process *process)
 {
 	guard(spinlock)(&process->lock);
 	WARN_ON_ONCE(!process->slots--);
+	/* Slots are alike: the extra one is given up first. */
+	if (process->extra) {
+		process->extra = false;
+		return;
+	}
 	WARN_ON_ONCE(atomic_dec_return(&process->odp->num_slots) < 0);
+	if (process->user)
+		WARN_ON_ONCE(atomic_dec_return(odp_user_slots(process)) < 0);
 }
 
 /**
  * mlx5_ib_odp_process_next - take a slot for the fault that has waited longest
  * @process: the process, to which the caller has a reference
+ * @extra: set to whether the fault has got an extra slot
  *
  * Any process context.
  *
  * Return: entry of the fault, which has a slot as from mlx5_ib_odp_process_enter(); or NULL if
  * none waits, or the process has as many slots as it may have now.
  */
-struct list_head *mlx5_ib_odp_process_next(struct odp_process *process)
+struct list_head *mlx5_ib_odp_process_next(struct odp_process *process, bool *extra)
 {
 	struct list_head *next;
 
 	guard(spinlock)(&process->lock);
-	if (list_empty(&process->waiting) || !odp_process_take_slot(process))
+	if (list_empty(&process->waiting) || !odp_process_take_any_slot(process, extra))
 		return NULL;
 	next = process->waiting.next;
 	list_del(next);

@@ -143,7 +143,7 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 /* Have a fault wait until a process has a slot for it. */
 static void odp_fault_wait(struct odp_fault_work *job, struct odp_process *process)
 {
-	if (!mlx5_ib_odp_process_wait(process, &job->waiting)) {
+	if (!mlx5_ib_odp_process_wait(process, &job->waiting, &job->extra)) {
 		job->slot = process;
 		mlx5_ib_odp_fault_queue(job);
 	}
@@ -172,6 +172,7 @@ static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *job)
 	job->odp = odp;
 	job->fault.taken = ktime_get();
 	job->slot = NULL;
+	job->extra = false;
 	INIT_WORK(&job->work, odp_fault_do_work);
 	mlx5_ib_odp_fault_queue(job);
 }
@@ -232,11 +233,13 @@ static int odp_create_workqueues(struct mlx5_ib_odp *odp)
 		odp->fault_wq = alloc_workqueue("bluebell_fault",
 						WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
 						MLX5_IB_ODP_NUM_SLOTS);
+	if (!odp->extra_wq)
+		odp->extra_wq = alloc_workqueue("bluebell_extra", WQ_UNBOUND, 0);
 	if (!odp->advice_wq)
 		odp->advice_wq = alloc_workqueue("bluebell_advice", WQ_UNBOUND, 0);
 	if (!odp->reclaim_wq)
 		odp->reclaim_wq = alloc_workqueue("bluebell_odp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return odp->fault_wq && odp->advice_wq && odp->reclaim_wq ? 0 : -ENOMEM;
+	return odp->fault_wq && odp->extra_wq && odp->advice_wq && odp->reclaim_wq ? 0 : -ENOMEM;
 }
 
 static int odp_create_eq(struct mlx5_ib_odp *odp)
@@ -321,9 +324,12 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
 	/* @eq_work queues faults. */
 	flush_work(&odp->eq_work);
-	/* Waits until all faults have been answered, those that wait for a slot included. */
+	/* Faults that have been answered queue faults that wait for a slot on either workqueue. */
+	wait_event(odp->no_faults, !atomic_read(&odp->num_faults));
 	if (odp->fault_wq)
 		destroy_workqueue(odp->fault_wq);
+	if (odp->extra_wq)
+		destroy_workqueue(odp->extra_wq);
 	WARN_ON_ONCE(atomic_read(&odp->num_faults) || atomic_read(&odp->num_slots));
 	if (odp->eq)
 		mlx5_ib_fw_destroy_eq(odp->dev, odp->eq);

@@ -23,6 +23,7 @@ struct mlx5_ib_rsc;
  * @odp: paging state of the device
  * @fault: the fault
  * @slot: process whose slot the fault has, or NULL
+ * @extra: the slot is an extra one
  * @waiting: in the list of the faults that wait for a slot of a process
  */
 struct odp_fault_work {
@@ -30,6 +31,7 @@ struct odp_fault_work {
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_fault fault;
 	struct odp_process *slot;
+	bool extra;
 	struct list_head waiting;
 };
 

@@ -30,7 +30,7 @@
 void mlx5_ib_odp_fault_queue(struct odp_fault_work *job)
 {
 	atomic_inc(&job->odp->num_faults);
-	queue_work(job->odp->fault_wq, &job->work);
+	queue_work(job->extra ? job->odp->extra_wq : job->odp->fault_wq, &job->work);
 }
 
 /**
@@ -44,27 +44,29 @@ void mlx5_ib_odp_fault_leave(struct odp_process **slot)
 	struct odp_process *process = *slot;
 	struct odp_fault_work *next;
 	struct list_head *entry;
+	bool extra;
 
 	*slot = NULL;
 	if (!process)
 		return;
 	mlx5_ib_odp_process_leave(process);
-	while ((entry = mlx5_ib_odp_process_next(process))) {
+	while ((entry = mlx5_ib_odp_process_next(process, &extra))) {
 		next = list_entry(entry, struct odp_fault_work, waiting);
 		next->slot = process;
+		next->extra = extra;
 		mlx5_ib_odp_fault_queue(next);
 	}
 	mlx5_ib_odp_process_put(process);
 }
 
 /*
- * Take a slot of a process for the fault, unless the fault has one, or the region is over a dma-buf
- * and so has no process. The fault keeps the slot until it is answered or needs a slot of another
- * process. Returns false if the process has no slot for the fault.
+ * Take a slot of a process for the fault, unless the fault has one. The fault keeps the slot until
+ * it is answered or needs a slot of another process. Returns false if the process has no slot for
+ * the fault.
  */
 static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *process)
 {
-	if (!process || *state->slot == process)
+	if (*state->slot == process)
 		return true;
 	mlx5_ib_odp_fault_leave(state->slot);
 	if (!mlx5_ib_odp_process_enter(process))

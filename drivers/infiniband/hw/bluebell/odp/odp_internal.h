@@ -148,18 +148,22 @@ struct odp_dir {
  * @node: in the table of the device's processes
  * @odp: paging state of the device
  * @mm: address space of the process. The reference (mmgrab()) keeps the struct, not the memory
+ * @user: whom the process belongs to, with a reference; NULL for a kernel consumer
  * @refs: one reference of each region, one of each slot
- * @lock: guards @slots and @waiting
+ * @lock: guards @slots to @waiting
  * @slots: number of faults that have a slot, which means that they are being resolved
+ * @extra: one of these slots is beyond those of the user, see odp_fairness.c
  * @waiting: faults that wait for a slot, in the order in which they came
  */
 struct odp_process {
 	struct hlist_node node;
 	struct mlx5_ib_odp *odp;
 	struct mm_struct *mm;
+	struct mlx5_ib_user *user;
 	refcount_t refs;
-	spinlock_t lock;	/* slots, waiting */
+	spinlock_t lock;	/* slots to waiting */
 	unsigned int slots;
+	bool extra;
 	struct list_head waiting;
 };
 
@@ -187,8 +191,7 @@ struct odp_mr_ops {
  * @odp: paging state of the device
  * @ops: operations of the region's kind
  * @context: of the process, which outlives the region; NULL for a kernel consumer
- * @process: the process, to which the region holds a reference; NULL for a region over a
- *	dma-buf
+ * @process: the process, to which the region holds a reference
  * @mm: address space of the process; NULL for a region over a dma-buf
  * @tgid: struct pid of the process, to which the region holds a reference; NULL for a region over a
  *	dma-buf
@@ -197,7 +200,8 @@ struct odp_mr_ops {
  * @root: implicit region: table of directories. Once its key has been destroyed, the
  *	device reaches nothing below it
  * @absent: implicit region, memory scheme: a key over the whole address space without any page, to
- *	which the entries of tables lead that have no child; without a key by the transport scheme
+ *	which the entries of tables lead that have no child; without a key by the transport scheme.
+ *	Each implicit region costs the device this one key more, of one block of entries
  * @tree_lock: implicit region: guards the tree below @root. Held while leaves are
  *	created and destroyed
  * @stat: statistics
@@ -265,25 +269,35 @@ struct odp_repeated {
  *	transport scheme, which names queues
  * @dir_shift: log2 of what a directory of an implicit region covers; 0 if the device cannot
  *	have such regions
- * @fault_wq: resolves faults, and nothing else. The three workqueues and @eq are created for the
+ * @fault_wq: resolves faults, and nothing else. The four workqueues and @eq are created for the
  *	first paged region
- * @advice_wq: serves advice, which may wait for memory as long as a process likes
- * @reclaim_wq: runs reclaim of leaves, and @eq_work. The work on this queue waits for no process
+ * @extra_wq: resolves faults of users who have enough slots on @fault_wq. Such faults wait behind
+ *	each other when more than 1024 of them wait for pages
+ * @advice_wq: serves advice, which may wait for memory as long as a process likes. A context has
+ *	one work item, and a user as many as odp_advise.c allows
+ * @reclaim_wq: runs reclaim of leaves, and @eq_work. The work on this queue waits for no process. A
+ *	process can have a work item queued for each of its leaves, each of which costs a UMR and
+ *	perhaps a command; items of others wait behind them
  * @stopping: the device is being removed: no advice is served any more
  * @num_faults: number of faults that are being resolved
  * @num_resolved: number of faults that have been resolved so far; may wrap
  * @no_faults: woken when @num_faults falls to 0
- * @advice_room: woken when there is room for advice, and when @stopping
+ * @advice_room: woken when there is room for advice, and when @stopping. All tasks that wait are
+ *	woken, and each looks at the queue of its own context
  * @start_lock: serializes the creation of the workqueues, @eq and the buffer for unmapping
- *	pages
+ *	pages. Held for a moment by each registration of paged memory, and across CREATE_EQ by the
+ *	first one
  * @eq: page-fault event queue, created last
  * @nb: notifier called by the interrupt of @eq
- * @events_lock: serializes consumption of @eq, also from its interrupt
+ * @events_lock: serializes consumption of @eq, also from its interrupt. Held until all faults that
+ *	have been reported are queued; each queue pair can have one or two
  * @eq_work: continues consumption after an allocation has failed in the interrupt
- * @repeated_lock: guards @repeated
- * @repeated: faults that were answered although there was nothing to map, by hash
- * @num_slots: number of faults that have a slot, of all processes
- * @processes_lock: guards @processes
+ * @repeated_lock: guards @repeated, for the time of a comparison
+ * @repeated: faults that were answered although there was nothing to map, by hash. A fault of one
+ *	process can displace that of another, whose work request then fails later than it could
+ * @num_slots: number of faults that have a slot, of all processes, without extra slots
+ * @processes_lock: guards @processes. Held by each registration and deregistration of paged memory
+ *	for a look-up, which passes a 64th of the processes that have such memory
  * @processes: struct odp_process, by the address of its struct mm_struct
  */
 struct mlx5_ib_odp {
@@ -292,6 +306,7 @@ struct mlx5_ib_odp {
 	bool by_memory;
 	u8 dir_shift;
 	struct workqueue_struct *fault_wq;
+	struct workqueue_struct *extra_wq;
 	struct workqueue_struct *advice_wq;
 	struct workqueue_struct *reclaim_wq;
 	bool stopping;
@@ -312,12 +327,13 @@ struct mlx5_ib_odp {
 };
 
 /* odp_fairness.c */
-struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_struct *mm);
+struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_struct *mm,
+					    struct mlx5_ib_user *user);
 void mlx5_ib_odp_process_put(struct odp_process *process);
 bool mlx5_ib_odp_process_enter(struct odp_process *process);
-bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fault);
+bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fault, bool *extra);
 void mlx5_ib_odp_process_leave(struct odp_process *process);
-struct list_head *mlx5_ib_odp_process_next(struct odp_process *process);
+struct list_head *mlx5_ib_odp_process_next(struct odp_process *process, bool *extra);
 
 /* odp_mr.c */
 struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key);

@@ -296,8 +296,8 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
 	mmput_async(mm);
 	/*
 	 * For the first notifier of an address space, mm_take_all_locks() takes all locks of the
-	 * address space, which a signal interrupts. Programs do not expect EINTR: have the kernel
-	 * call the verb again.
+	 * address space, under a mutex that all processes share. A signal interrupts it. Programs
+	 * do not expect EINTR: have the kernel call the verb again.
 	 */
 	return err == -EINTR && !fatal_signal_pending(current) ? -ERESTARTNOINTR : err;
 }

@@ -20,7 +20,9 @@
 /*
  * A process can write tables that lead to each other, that are long, and that have long runs of
  * empty entries. All processes share the command interface, so the driver bounds, for each fault,
- * the tables that it reads, the bytes of them, and the entries that it looks at.
+ * the tables that it reads, the bytes of them, and the entries that it looks at. When a fault reads
+ * tables, it has no slot of a process yet, so as many faults read tables at a time as fault_wq has
+ * workers, by one command each.
  */
 #define MAX_TABLES	64
 #define MAX_BYTES	SZ_4M
