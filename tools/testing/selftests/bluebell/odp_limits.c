@@ -286,6 +286,108 @@ TEST_F_TIMEOUT(other, fault_of_another_user_that_waits_for_its_page_stops_no_fau
 	EXPECT_EQ(0, status);
 }
 
+/* --- Advice on a page that does not come ------------------------------------------------------ */
+
+/* More contexts than the kernel has workers for a workqueue. */
+#define CONTEXTS_WITH_ADVICE 1100
+/* More calls than a context can have in its queue. */
+#define ADVICE_CALLS 40
+
+struct advisor {
+	int fd;
+	uint32_t pd, lkey;
+};
+
+struct advisors {
+	struct advisor one[CONTEXTS_WITH_ADVICE];
+	void *page;
+	volatile int started;
+};
+
+static int advisor_open(struct advisor *a, void *page)
+{
+	const struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
+	};
+	struct ib_uverbs_reg_mr_resp mr;
+	struct uv uv;
+	int ret;
+
+	ret = uv_open_req(&uv, &req) ?: uv_alloc_pd(uv.fd, &a->pd, NULL) ?:
+	      uv_reg_mr(uv.fd, a->pd, page, UV_PAGE, (uintptr_t)page, IBV_ACCESS_ON_DEMAND, &mr);
+	a->fd = uv.fd;
+	a->lkey = mr.lkey;
+	return ret;
+}
+
+/* The driver may let the thread wait for ever. */
+static void *advise_in_all(void *arg)
+{
+	struct advisors *all = arg;
+	struct advisor *a;
+
+	for (a = all->one; a < all->one + CONTEXTS_WITH_ADVICE; a++, all->started++)
+		uv_prefetch_mr(a->fd, a->pd, a->lkey, (uintptr_t)all->page, UV_PAGE);
+	return NULL;
+}
+
+static int advise_until_released(void *arg, int ready)
+{
+	const struct rlimit files = { 2 * CONTEXTS_WITH_ADVICE, 2 * CONTEXTS_WITH_ADVICE };
+	const struct slow_file *f = arg;
+	static struct advisors all;
+	pthread_t thread;
+	int i, started;
+
+	all.page = mmap(NULL, UV_PAGE, PROT_READ, MAP_SHARED, f->fd, 0);
+	if (all.page == MAP_FAILED || setrlimit(RLIMIT_NOFILE, &files) || drop_privileges())
+		return 2;
+	for (i = 0; i < CONTEXTS_WITH_ADVICE; i++)
+		if (advisor_open(&all.one[i], all.page))
+			return 3;
+	if (pthread_create(&thread, NULL, advise_in_all, &all))
+		return 4;
+	do {
+		started = all.started;
+		sleep(2);
+	} while (started < all.started);
+	return child_hold(ready);
+}
+
+/* A call beyond those that the queue has room for returns only if advice is being served. */
+static int advise_often(struct rdma *r, struct ibv_mr *mr)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)mr->addr, .length = LEN, .lkey = mr->lkey };
+	int i, ret = 0;
+
+	for (i = 0; i < ADVICE_CALLS && !ret; i++)
+		ret = ibv_advise_mr(r->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &sge, 1);
+	return ret;
+}
+
+TEST_F_TIMEOUT(other, advice_of_another_user_that_waits_for_its_pages_stops_no_advice, 120)
+{
+	struct slow_file f;
+	double start;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	ASSERT_EQ(0, slow_file_open(&f, UV_PAGE));
+	self->pid = child_start(advise_until_released, &f);
+	EXPECT_LT(0, self->pid);
+	start = ms_now();
+	EXPECT_EQ(0, advise_often(&self->r, self->mr));
+	TH_LOG("%d calls take %.0f ms", ADVICE_CALLS, ms_now() - start);
+	/* Each call gives way to the faults and the advice of others for a short time. */
+	EXPECT_GT(10 * soon_ms(), ms_now() - start);
+	slow_file_release(&f);
+	if (self->pid > 0)
+		child_kill(self->pid);
+	self->pid = 0;
+	slow_file_close(&f);
+}
+
 /*
  * Wait until the objects of a process that has ended are destroyed: the UAR of the context is the
  * last object.

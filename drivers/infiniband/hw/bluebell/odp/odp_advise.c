@@ -4,7 +4,8 @@
  *
  * Advice that the caller does not wait for goes to a queue of the context, which one work item
  * serves in slices, on a workqueue that resolves no page faults. The queue is short: a
- * caller that finds it full waits for room. Advice in the queue holds no reference to a region or
+ * caller that finds it full waits for room, and so does a caller whose user has advice in the
+ * queues of many other contexts. Advice in the queue holds no reference to a region or
  * to an address space, and is dropped when the context is closed.
  */
 
@@ -21,6 +22,11 @@
 
 /* Pieces of advice that a context can have in its queue. */
 #define ADVICE_MAX	32
+/*
+ * Contexts of a user whose advice is served at a time: half of what the workqueue serves, because
+ * each of them may wait for a page that never comes.
+ */
+#define ADVICE_CONTEXTS	(WQ_DFL_ACTIVE / 2)
 /* How long the work item of a context runs before those of other contexts have a turn. */
 #define ADVICE_SLICE	msecs_to_jiffies(20)
 /* How long advice waits for faults at most, before each of its steps. */
@@ -53,6 +59,7 @@ struct odp_advice {
 /**
  * struct mlx5_ib_advice_queue - advice of a context whose callers do not wait for it
  * @odp: paging state of the device
+ * @user: whom the context belongs to; counts the contexts that have advice in their queues
  * @work: serves the advice
  * @lock: guards @advice and @num
  * @advice: struct odp_advice, oldest first; @work alone removes entries
@@ -60,6 +67,7 @@ struct odp_advice {
  */
 struct mlx5_ib_advice_queue {
 	struct mlx5_ib_odp *odp;
+	struct mlx5_ib_user *user;
 	struct work_struct work;
 	spinlock_t lock;	/* advice, num */
 	struct list_head advice;
@@ -150,11 +158,24 @@ static struct odp_advice *odp_advice_first(struct mlx5_ib_advice_queue *queue)
 	return list_first_entry_or_null(&queue->advice, struct odp_advice, entry);
 }
 
+/* Before the first entry: returns false if as many contexts of the user have entries as may. */
+static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
+{
+	return atomic_add_unless(&queue->user->count[MLX5_IB_SHARE_ADVICE], 1, ADVICE_CONTEXTS);
+}
+
+/* After the last entry. */
+static void odp_advice_leave(struct mlx5_ib_advice_queue *queue)
+{
+	WARN_ON_ONCE(atomic_dec_return(&queue->user->count[MLX5_IB_SHARE_ADVICE]) < 0);
+}
+
 static void odp_advice_remove(struct mlx5_ib_advice_queue *queue, struct odp_advice *advice)
 {
 	scoped_guard(spinlock, &queue->lock) {
 		list_del(&advice->entry);
-		queue->num--;
+		if (!--queue->num)
+			odp_advice_leave(queue);
 	}
 	kvfree(advice);
 	wake_up_all(&queue->odp->advice_room);
@@ -190,6 +211,7 @@ static struct mlx5_ib_advice_queue *odp_advice_get_queue(struct mlx5_ib_odp *odp
 	if (!queue)
 		return NULL;
 	queue->odp = odp;
+	queue->user = context->user;
 	INIT_WORK(&queue->work, odp_advice_work);
 	spin_lock_init(&queue->lock);
 	INIT_LIST_HEAD(&queue->advice);
@@ -212,7 +234,7 @@ static bool odp_advice_try_append(struct mlx5_ib_advice_queue *queue, struct odp
 	*err = READ_ONCE(queue->odp->stopping) ? -EIO : 0;
 	if (*err)
 		return true;
-	if (queue->num == ADVICE_MAX)
+	if (queue->num == ADVICE_MAX || (!queue->num && !odp_advice_enter(queue)))
 		return false;
 	list_add_tail(&advice->entry, &queue->advice);
 	queue->num++;
@@ -250,6 +272,8 @@ void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context)
 		return;
 	context->advice = NULL;
 	cancel_work_sync(&queue->work);
+	if (queue->num)
+		odp_advice_leave(queue);
 	list_for_each_entry_safe(advice, next, &queue->advice, entry)
 		kvfree(advice);
 	kfree(queue);

@@ -974,12 +974,9 @@ int uv_export_dmabuf(int fd, uint64_t offset)
 	return ret ?: (int)attrs[0].data_s64;
 }
 
-/* Map a part of an on-demand-paging region for writing; the pages are mapped when this returns. */
-int uv_advise_mr(int fd, uint32_t pd, uint32_t lkey, uint64_t addr, uint32_t len)
+static int advise_mr(int fd, uint32_t pd, uint64_t advice, uint32_t flags,
+		     struct ib_uverbs_sge sge)
 {
-	struct ib_uverbs_sge sge = { .addr = addr, .length = len, .lkey = lkey };
-	uint64_t advice = IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
-	uint32_t flags = IB_UVERBS_ADVISE_MR_FLAG_FLUSH;
 	struct ib_uverbs_attr attrs[] = {
 		{ .attr_id = UVERBS_ATTR_ADVISE_MR_PD_HANDLE,
 		  .flags = UVERBS_ATTR_F_MANDATORY, .data = pd },
@@ -989,6 +986,23 @@ int uv_advise_mr(int fd, uint32_t pd, uint32_t lkey, uint64_t addr, uint32_t len
 	};
 
 	return uv_ioctl(fd, UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, attrs, 4);
+}
+
+/* Map a part of an on-demand-paging region for writing; the pages are mapped when this returns. */
+int uv_advise_mr(int fd, uint32_t pd, uint32_t lkey, uint64_t addr, uint32_t len)
+{
+	struct ib_uverbs_sge sge = { .addr = addr, .length = len, .lkey = lkey };
+
+	return advise_mr(fd, pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			 IB_UVERBS_ADVISE_MR_FLAG_FLUSH, sge);
+}
+
+/* Have a part of an on-demand-paging region mapped for reading, and do not wait for it. */
+int uv_prefetch_mr(int fd, uint32_t pd, uint32_t lkey, uint64_t addr, uint32_t len)
+{
+	struct ib_uverbs_sge sge = { .addr = addr, .length = len, .lkey = lkey };
+
+	return advise_mr(fd, pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, sge);
 }
 
 /**

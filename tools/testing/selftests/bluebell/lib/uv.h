@@ -184,6 +184,7 @@ int uv_reg_dmabuf_mr(int fd, uint32_t pd, uint64_t offset, uint64_t len, uint64_
 		     uint32_t dmabuf, uint32_t access, uint32_t *mr, uint32_t *lkey);
 int uv_export_dmabuf(int fd, uint64_t offset);
 int uv_advise_mr(int fd, uint32_t pd, uint32_t lkey, uint64_t addr, uint32_t len);
+int uv_prefetch_mr(int fd, uint32_t pd, uint32_t lkey, uint64_t addr, uint32_t len);
 
 long uv_pinned_pages(void);
 
