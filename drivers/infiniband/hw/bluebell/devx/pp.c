@@ -33,7 +33,9 @@ struct mlx5_ib_pp {
 /*
  * mlx5_core logs a rate that is out of range or that firmware refuses, so first check the rate
  * against the device's capabilities. Only queues of raw packets use rates, and the table is small:
- * a process that must not have such queues must not take entries of the table either.
+ * a process that must not have such queues must not take entries of the table either. A process
+ * that may have such queues can take all entries. mlx5_core holds the mutex of the table while it
+ * sends SET_PP_RATE_LIMIT.
  */
 static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 {

@@ -64,7 +64,8 @@ struct mlx5_ib_port_link {
  * @core_cap_flags: RDMA_CORE_CAP_*, constant
  * @events: receives events of the port and failures of the device, while the device is
  *	registered with the RDMA core
- * @link_lock: guards all below; taken in the interrupt of an event
+ * @link_lock: guards all below, for the time of a copy; taken by each query of the port, which any
+ *	process can repeat, and in the interrupt of an event
  * @told: the driver receives an event of each change of the link
  * @num_events: number of events of the port so far. The registration of @events counts, too
  * @link: the link when it was last queried
@@ -110,8 +111,8 @@ struct mlx5_ib_orphans {
 
 /**
  * struct mlx5_ib_rsc_table - finds objects by type and number
- * @rscs: struct mlx5_ib_rsc by type and number; its lock is taken in interrupt
- *	context
+ * @rscs: struct mlx5_ib_rsc by type and number: an entry for each queue of verbs. Its lock is taken
+ *	for one look-up, in interrupt context by each event of a queue
  * @nb: asynchronous events of mlx5_core
  * @wq: delivers events in process context. A process causes events, for example by errors of its
  *	queues, but each queue has one work item, whatever the number of events
@@ -133,24 +134,27 @@ struct mlx5_ib_rsc_table {
  *	@kernel_qps flushed
  * @gone: does the same when a command finds the device gone; enabled only while @sys_error is
  *	registered
- * @attempts: objects that are being destroyed, or perhaps have been
- * @orphans: objects that firmware has refused to destroy, and whose owner is gone
- * @events: subscriptions to events of the device. Constant while the device has objects
- * @rsc_table: finds queues by the number that an event of the device names
- * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number
  * @async_slots: asynchronous commands that may still be sent. A process can have as many threads
  *	wait for a slot as it has threads; tasks get slots in the order of their arrival. So a
  *	command of another user waits behind MLX5_IB_ASYNC_SLOTS asynchronous commands, and one
  *	other command of each thread, at most
+ * @attempts: objects that are being destroyed, or perhaps have been
+ * @orphans: objects that firmware has refused to destroy, and whose owner is gone
+ * @events: subscriptions to events of the device. Constant while the device has objects
+ * @rsc_table: finds queues by the number that an event of the device names
+ * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number; no process has
+ *	an entry
  * @failed: the device completes nothing any more; requests posted on @kernel_qps are flushed
  * @kept: firmware has refused to destroy an object. So at the end the driver may still have memory
  *	of an object that ib_core has left behind, and does not warn of it
- * @mkeys: slots of all memory keys by index, see mkey_table.c
+ * @mkeys: slots of all memory keys by index, see mkey_table.c. Each key has one entry, which is
+ *	charged to the process; the lock of the table is taken for one look-up
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
  *	a destroyed one of the same index
  * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used. Each
  *	of them is NULL before and then constant until the device is removed. Memory is allocated
- *	while the mutex is held, so nothing that memory reclaim waits for takes the mutex
+ *	while the mutex is held, so nothing that memory reclaim waits for takes the mutex. Other
+ *	users of a feature wait meanwhile, for up to eight commands, until a signal kills them
  * @dm: device memory for users
  * @umr: changes memory keys without firmware commands
  * @umr_zeros: translation entries of pages that are not present, for the device to read;
@@ -187,6 +191,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_port port;
 	struct notifier_block sys_error;
 	struct work_struct gone;
+	struct semaphore async_slots;
 	struct mlx5_ib_fw_attempts attempts;
 	struct mlx5_ib_orphans orphans;
 	struct mlx5_ib_events *events;
@@ -195,7 +200,6 @@ struct mlx5_ib_dev {
 	bool failed;
 	bool kept;
 	struct xarray mkeys;
-	struct semaphore async_slots;
 	atomic_t mkey_variant;
 	struct mutex first_use; /* dm, umr, mkey_pool, xrc */
 	struct mlx5_ib_dm_pool *dm;
@@ -309,17 +313,17 @@ struct mlx5_ib_pd {
  * struct mlx5_ib_xrcd - XRC domain
  * @ibxrcd: as the RDMA core sees it; first
  * @xrcdn: number of the domain in the device
+ * @user: who has allocated the domain and counts it as one of the user's, with a reference; NULL
+ *	for a domain that is not counted
  */
 struct mlx5_ib_xrcd {
 	struct ib_xrcd ibxrcd;
 	u32 xrcdn;
- * @user: who has allocated the domain and counts it as one of the user's, with a reference; NULL
- *	for a domain that is not counted
+	struct mlx5_ib_user *user;
 };
 
 /**
  * struct mlx5_user_mmap_entry - an entry in the mmap space of a context
-	struct mlx5_ib_user *user;
  * @rdma_entry: offset and references: one reference of the object, one of each mapping, and
  *	for a UAR one of each queue. A static or dynamic UAR page has an entry only while it is
  *	mapped, to count its mappings

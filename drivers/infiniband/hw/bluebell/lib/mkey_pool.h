@@ -50,7 +50,7 @@ struct mlx5_ib_mkey_pool_use {
 
 /**
  * struct mlx5_ib_mkey_class - the keys of a class
- * @lock: guards all below
+ * @lock: guards all below, for the time of a count, or of a copy of @keys when @keys grows
  * @use: how many keys there are
  * @keys: the free keys
  * @room: length of @keys
@@ -67,8 +67,9 @@ struct mlx5_ib_mkey_class {
 /**
  * struct mlx5_ib_mkey_pool - free memory keys
  * @dev: device
- * @classes: by size and family
- * @upkeep: creates missing keys and destroys surplus keys
+ * @classes: by size and family. One user can have 8 MiB of the device's translations kept in each
+ *	class for some time after the regions are gone, see mkey_pool_policy.c
+ * @upkeep: creates missing keys and destroys surplus keys, by one command at a time
  * @ageing: lowers the peaks of classes whose demand has ceased; queued while there are such classes
  * @shrinker: marks free keys when memory is short, for @upkeep to destroy
  *

@@ -69,7 +69,8 @@ struct mlx5_ib_event_sub {
  *	read under RCU
  * @lock: guards changes of @lists and all lists of subscriptions. Held for one subscription, or for
  *	those to one object, of which a context has 64 for each type of event at most; no command is
- *	sent with it held
+ *	sent with it held. All contexts with a user id can subscribe to the events of the device
+ *	itself, so a new subscription to these, and their interrupt, pass those of all contexts
  * @nb: called for each event of mlx5_core's queues for asynchronous events
  */
 struct mlx5_ib_events {

@@ -98,11 +98,14 @@ enum umr_state {
  * @lkey: over all of DMA memory, for translation lists
  * @qpn: of the QP; 0 without one
  * @attempt: attempts to destroy the QP
- * @reset_lock: held while the QP is taken to reset
+ * @reset_lock: held while the QP is taken to reset, by one or two commands: all tasks whose
+ *	requests have failed wait for it. No process can make a request fail
  * @restart: takes the QP out of reset
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
- * @slots: room in the send queue, one for each WQE
- * @lock: guards all below; taken in the completion interrupt
+ * @slots: room in the send queue, one for each WQE. A process can have as many requests as it has
+ *	threads, and more tasks wait in the order of their arrival
+ * @lock: guards all below, for the time of a post or of a poll of 64 completions at most; taken in
+ *	the completion interrupt
  * @state: whether requests are posted
  * @stuck: firmware has refused to stop the QP, so the device may still execute requests that have
  *	been completed here

@@ -27,7 +27,8 @@
  * struct mlx5_ib_gsi - what QP1 has beyond other queue pairs
  * @qp: QP1
  * @own_index: index of QP1's P_Key, which QP1 gets in INIT
- * @lock: guards creation of @senders
+ * @lock: guards creation of @senders, which takes several commands; the RDMA core alone waits for
+ *	it
  * @events: called by mlx5_core when the P_Key table has changed
  * @work: creates senders for new P_Keys
  * @num: entries of the P_Key table

@@ -3,6 +3,10 @@
  * Queue pairs in multicast groups. The device copies a datagram to each queue pair that is attached
  * to the group of the datagram's GID. The consumer joins the group at subnet administration, so
  * that the fabric delivers the datagram to the port.
+ *
+ * The device limits the groups (log_max_mcg), and the queue pairs of a group (max_qp_mcg). Any
+ * process may attach its queue pairs to any group, and nothing limits a user: one user can fill a
+ * group, so that firmware refuses to attach the queue pair of another, IPoIB's included.
  */
 
 #include "fw/bluebell.h"
