@@ -130,8 +130,27 @@ static int test_writes(struct rig *rig)
 	return 0;
 }
 
+/* The time of a message, from the posts to both completions. Other tasks may run meanwhile. */
+static int test_messages(struct rig *rig)
+{
+	s64 start = ktime_get_ns();
+	struct ib_wc wc;
+	int i;
+
+	for (i = 0; i < BATCH; i++) {
+		TRY(rig_post_recv(rig, 1, 0, BYTES, i));
+		TRY(rig_post_send(rig, IB_WR_SEND, BYTES, i));
+		REAP(rig, 0, i, &wc);
+		REAP(rig, 1, i, &wc);
+	}
+	snprintf(rig_report, sizeof(rig_report), "message %lld\n",
+		 div_s64(ktime_get_ns() - start, BATCH));
+	return 0;
+}
+
 const struct rig_test speed_tests[] = {
 	{ "speed_calls", test_calls, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "speed_writes", test_writes, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "speed_messages", test_messages, IB_QPT_RC, IB_POLL_DIRECT },
 	{}
 };

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 
 #include "child.h"
+#include "consumer.h"
 #include "devx_cmd.h"
 #include "devx_queues.h"
 #include "memcg.h"
@@ -45,6 +46,13 @@
  */
 #define ATTEMPTS 3
 #define GREEDY_MEM (4 * MIB)
+/* Objects that a greedy process has at a time. */
+#define MANY 16
+#define ASYNC_COMMANDS 1000
+/* Pause between two contexts with orphans, so that user ids are left. */
+#define ORPHANS_US 50000
+/* The driver tries orphans again after twice the time in which they have been refused. */
+#define ORPHANS_GONE_MS 60000
 
 static double ms_now(void)
 {
@@ -81,6 +89,7 @@ struct quiet {
 	struct ibv_cq *events;
 	struct ibv_qp *event_qp;
 	void *mem;
+	int consumer;		/* of verbs in the kernel; negative without one */
 };
 
 static int quiet_open(struct quiet *q)
@@ -161,10 +170,9 @@ static int quiet_fault(struct quiet *q)
 	return rdma_access(&q->paged.p, IBV_WR_RDMA_WRITE, q->paged.mr->rkey, (uintptr_t)page, 64);
 }
 
-/* The queue pair is connected to itself. */
-static int quiet_event(struct quiet *q)
+/* Post a write on a queue pair that is connected to itself, over the memory of a pair. */
+static int post_to_itself(struct ibv_qp *qp, struct pair *p)
 {
-	struct pair *p = &q->paged.p;
 	struct ibv_sge sge = { .addr = (uintptr_t)p->buf[0], .length = 8, .lkey = p->mr->lkey };
 	struct ibv_send_wr *bad, wr = {
 		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge,
@@ -172,20 +180,55 @@ static int quiet_event(struct quiet *q)
 			.remote_addr = (uintptr_t)p->buf[1], .rkey = p->mr->rkey,
 		},
 	};
+
+	return ibv_post_send(qp, &wr, &bad);
+}
+
+/* Wait for an event, and take the completion that it is about. */
+static int take_event(struct ibv_comp_channel *channel)
+{
 	struct ibv_cq *cq;
 	struct ibv_wc wc;
 	void *arg;
 
-	if (ibv_req_notify_cq(q->events, 0) || ibv_post_send(q->event_qp, &wr, &bad) ||
-	    ibv_get_cq_event(q->channel, &cq, &arg))
+	if (ibv_get_cq_event(channel, &cq, &arg))
 		return -1;
 	ibv_ack_cq_events(cq, 1);
-	return ibv_poll_cq(q->events, 1, &wc) == 1 && !wc.status ? 0 : -1;
+	return ibv_poll_cq(cq, 1, &wc) == 1 && !wc.status ? 0 : -1;
 }
 
+static int quiet_event(struct quiet *q)
+{
+	if (ibv_req_notify_cq(q->events, 0) || post_to_itself(q->event_qp, &q->paged.p))
+		return -1;
+	return take_event(q->channel);
+}
+
+/* A consumer in the kernel creates queues, sends a few messages, and destroys the queues. */
+static int quiet_consumer(struct quiet *q)
+{
+	return q->consumer < 0 ? 0 : consumer_run(q->consumer, "speed_messages", NULL);
+}
+
+/* The time of one of the messages, from the posts to the completions. */
+static double quiet_post_ms(struct quiet *q)
+{
+	char report[CONSUMER_REPORT] = "";
+	double ns = -1;
+
+	if (q->consumer < 0)
+		return 0;
+	if (quiet_consumer(q) || pread(q->consumer, report, sizeof(report) - 1, 0) < 0 ||
+	    sscanf(report, "message %lf", &ns) != 1)
+		return -1;
+	return ns / 1e6;
+}
+
+/* @ms is for what is a part of a call: returns a time, or a negative number after a failure. */
 static const struct {
 	const char *name;
 	int (*work)(struct quiet *q);
+	double (*ms)(struct quiet *q);
 } verbs[] = {
 	{ "open and close", quiet_open },
 	{ "PD", quiet_pd },
@@ -196,7 +239,19 @@ static const struct {
 	{ "write", quiet_write },
 	{ "page fault", quiet_fault },
 	{ "event", quiet_event },
+	{ "kernel queues", quiet_consumer },
+	{ "kernel post", NULL, quiet_post_ms },
 };
+
+/* Do a verb. Returns its time in ms; negative if it fails. */
+static double verb_ms(struct quiet *q, unsigned int verb)
+{
+	double start = ms_now();
+
+	if (verbs[verb].ms)
+		return verbs[verb].ms(q);
+	return verbs[verb].work(q) ? -1 : ms_now() - start;
+}
 
 static int quiet_prepare_events(struct quiet *q)
 {
@@ -214,6 +269,7 @@ static int quiet_prepare(struct quiet *q)
 {
 	int ret = paged_open(&q->paged, false);
 
+	q->consumer = consumer_open();
 	if (ret && ret != PAGED_LACKS_ODP)
 		return ret;
 	q->has_odp = !ret;
@@ -239,6 +295,8 @@ static void quiet_end(struct quiet *q)
 	paged_close(&q->paged);
 	uv_close(&q->uv);
 	munmap(q->mem, UV_PAGE);
+	if (q->consumer >= 0)
+		close(q->consumer);
 }
 
 /* --- Measurement ------------------------------------------------------------------------------ */
@@ -280,16 +338,15 @@ static double usual_worst(const struct times *t, unsigned int verb)
 static const char *measure(struct quiet *q, struct times *t)
 {
 	unsigned int i, v;
-	double start, ms;
+	double ms;
 
 	for (v = 0; v < ARRAY_SIZE(verbs); v++)
 		t->worst[v][t->rounds] = 0;
 	for (i = 0; i < SAMPLES; i++) {
 		for (v = 0; v < ARRAY_SIZE(verbs); v++) {
-			start = ms_now();
-			if (verbs[v].work(q))
+			ms = verb_ms(q, v);
+			if (ms < 0)
 				return verbs[v].name;
-			ms = ms_now() - start;
 			t->all[v][t->rounds * SAMPLES + i] = ms;
 			if (ms > t->worst[v][t->rounds])
 				t->worst[v][t->rounds] = ms;
@@ -313,9 +370,10 @@ struct me {
 	struct devx_queues q;
 	int file;
 	struct slow_file *slow;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *event_cq[MANY];
+	struct ibv_qp *event_qp[MANY];
 };
-
-#define MANY 16
 
 static int many_qps(struct me *me)
 {
@@ -463,6 +521,35 @@ static int many_writes(struct me *me)
 	return rdma_access(&me->p, IBV_WR_RDMA_WRITE, me->p.mr->rkey, (uintptr_t)me->p.buf[1], 64);
 }
 
+static int prepare_events(struct me *me)
+{
+	const struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	int i, ret = 0;
+
+	me->channel = ibv_create_comp_channel(me->r.ctx);
+	for (i = 0; i < MANY && !ret; i++) {
+		me->event_cq[i] = ibv_create_cq(me->r.ctx, 31, NULL, me->channel, 0);
+		me->event_qp[i] = me->event_cq[i] ?
+				  rdma_qp_create(&me->r, me->event_cq[i], &cfg) : NULL;
+		ret = me->event_qp[i] ?
+		      rdma_qp_connect(me->event_qp[i], &cfg, me->event_qp[i]->qp_num,
+				      me->r.port.lid) : -1;
+	}
+	return ret;
+}
+
+static int many_events(struct me *me)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < MANY && !ret; i++)
+		ret = ibv_req_notify_cq(me->event_cq[i], 0) ?:
+		      post_to_itself(me->event_qp[i], &me->p);
+	for (i = 0; i < MANY && !ret; i++)
+		ret = take_event(me->channel);
+	return ret;
+}
+
 static int many_refusals(struct me *me)
 {
 	struct uv_qp_req req;
@@ -582,6 +669,7 @@ static int prepare_queues(struct me *me)
 	       devx_create_cq(me->uv.fd, &me->q) ?: devx_create_qp(me->uv.fd, &me->q);
 }
 
+/* As many as a context can send before it reads answers. */
 static int many_async_commands(struct me *me)
 {
 	struct devx_cmd cmd;
@@ -590,7 +678,8 @@ static int many_async_commands(struct me *me)
 
 	devx_start(&cmd, DEVX_QUERY_QP);
 	devx_put(&cmd, 8, me->q.qpn);
-	for (i = 0; i < MANY; i++)
+	cmd.in_len = 16;
+	for (i = 0; i < ASYNC_COMMANDS; i++)
 		n += !devx_query_async(me->uv.fd, me->q.qp, &cmd, 0x110, me->file, i);
 	for (i = 0; i < n; i++)
 		if (read(me->file, answer, sizeof(answer)) < 0)
@@ -629,10 +718,28 @@ static int refused_destructions(struct me *me)
 	return devx_destroy(me->uv.fd, me->q.pd) ? 0 : -1;
 }
 
+/* Firmware refuses to destroy the umems, and so the user id, when the context is closed. */
+static int many_orphans(struct me *me)
+{
+	struct uv uv;
+	int i, ret = uv_open_devx(&uv);
+
+	for (i = 0; i < MANY && !ret; i++) {
+		struct devx_umem umem = {
+			.addr = (uintptr_t)me->mem + i * UV_PAGE, .len = UV_PAGE,
+			.access = IBV_ACCESS_LOCAL_WRITE,
+		};
+
+		ret = devx_reg_umem(uv.fd, &umem);
+	}
+	uv_close(&uv);
+	return ret ?: usleep(ORPHANS_US);
+}
+
 /* --- The table of greedy processes ------------------------------------------------------------ */
 
 enum needs { NEEDS_ODP = 1, NEEDS_DEVX = 2, NEEDS_DM = 4, NEEDS_XRC = 8, NEEDS_SLOW_FILE = 16,
-	     NEEDS_IMPLICIT = 32, NEEDS_MW = 64 };
+	     NEEDS_IMPLICIT = 32, NEEDS_MW = 64, NEEDS_BLUEBELL = 128 };
 
 /**
  * struct greedy - a greedy process
@@ -641,6 +748,8 @@ enum needs { NEEDS_ODP = 1, NEEDS_DEVX = 2, NEEDS_DM = 4, NEEDS_XRC = 8, NEEDS_S
  * @needs: what the device must have
  * @type: of the queue pairs, if not RC
  * @refused: a command that firmware refuses to the process, for hca_expect(), or NULL
+ * @inject: request "inject" for the time of the process, or NULL. When the process has ended, no
+ *	umem is left
  * @untimed: the times of the quiet process say nothing about the driver
  */
 struct greedy {
@@ -649,6 +758,7 @@ struct greedy {
 	unsigned int needs;
 	enum ibv_qp_type type;
 	const char *refused;
+	const char *inject;
 	bool untimed;
 };
 
@@ -685,6 +795,7 @@ GREEDY_BY(contexts, .work = many_contexts);
 GREEDY_BY(dying_processes, .work = dying_processes);
 GREEDY_BY(failing_queues, .work = failing_queues);
 GREEDY_BY(writes, .work = many_writes);
+GREEDY_BY(events, .prepare = prepare_events, .work = many_events);
 GREEDY_BY(refusals, .work = many_refusals);
 GREEDY_BY(paged_regions, .work = many_regions, .needs = NEEDS_ODP);
 GREEDY_BY(implicit_regions, .work = large_regions, .needs = NEEDS_IMPLICIT);
@@ -701,11 +812,16 @@ GREEDY_BY(async_commands, .prepare = prepare_queues, .work = many_async_commands
 	  .needs = NEEDS_DEVX);
 GREEDY_BY(refused_destructions, .prepare = prepare_used_pd, .work = refused_destructions,
 	  .needs = NEEDS_DEVX, .refused = "DEALLOC_PD BAD_RES_STATE_ERR");
+/* ib_core warns of objects that the stock driver cannot destroy when a context is closed. */
+GREEDY_BY(orphans, .work = many_orphans, .needs = NEEDS_DEVX | NEEDS_BLUEBELL,
+	  .inject = "op DESTROY_UMEM BAD_RES_STATE");
 
 static const char *what_is_missing(struct ibv_context *ctx, unsigned int needs)
 {
 	struct ibv_device_attr attr;
 
+	if (needs & NEEDS_BLUEBELL && !driver_is("bluebell"))
+		return ONLY_BLUEBELL;
 	if (needs & NEEDS_ODP && !rdma_has_odp(ctx))
 		return NO_ODP;
 	if (needs & NEEDS_IMPLICIT && !paged_has_implicit(ctx))
@@ -783,6 +899,8 @@ FIXTURE_TEARDOWN(beside)
 {
 	if (self->pid > 0)
 		child_kill(self->pid);
+	if (variant->greedy.inject)
+		hca_inject_clear();
 	if (self->has_slow_file)
 		slow_file_close(&self->slow);
 	if (self->has_memcg)
@@ -799,6 +917,18 @@ struct figures {
 	const char *failed;	/* a verb */
 };
 
+/* End the injections, and wait until the driver has destroyed the orphans. */
+static int end_injections(void)
+{
+	double end = ms_now() + ORPHANS_GONE_MS;
+
+	if (hca_inject_clear() < 0)
+		return -1;
+	while (hca_census_count("umem") > 0 && ms_now() < end)
+		usleep(100000);
+	return hca_census_count("umem") ? -1 : 0;
+}
+
 /* One round: the quiet process alone, then beside the greedy process. */
 static int run_round(struct _test_data_beside *self, const struct greedy *greedy,
 		     struct figures *f)
@@ -813,6 +943,8 @@ static int run_round(struct _test_data_beside *self, const struct greedy *greedy
 	/* A file whose pages have come cannot be used again. */
 	self->has_slow_file = greedy->needs & NEEDS_SLOW_FILE;
 	if (self->has_slow_file && slow_file_open(&self->slow, UV_PAGE))
+		return -1;
+	if (greedy->inject && hca_do("inject %s", greedy->inject))
 		return -1;
 	self->pid = child_start(be_greedy, &start);
 	if (self->pid < 0)
@@ -833,6 +965,8 @@ static int run_round(struct _test_data_beside *self, const struct greedy *greedy
 	if (self->has_slow_file)
 		slow_file_close(&self->slow);
 	self->has_slow_file = false;
+	if (greedy->inject && end_injections())
+		return -1;
 	return f->failed ? -1 : 0;
 }
 
@@ -868,17 +1002,17 @@ static unsigned int slow_verbs(const struct figures *f, bool print)
  */
 static double recovery_ms(struct quiet *q, struct figures *f)
 {
-	double begin = ms_now(), start;
+	double begin = ms_now(), ms;
 	unsigned int v, left = (1u << ARRAY_SIZE(verbs)) - 1;
 
 	while (left && !f->failed && ms_now() < begin + 2 * soon_ms()) {
 		for (v = 0; v < ARRAY_SIZE(verbs); v++) {
 			if (!(left & 1u << v))
 				continue;
-			start = ms_now();
-			if (verbs[v].work(q))
+			ms = verb_ms(q, v);
+			if (ms < 0)
 				f->failed = verbs[v].name;
-			if (ms_now() - start <= limit_ms(f, v))
+			if (ms <= limit_ms(f, v))
 				left &= ~(1u << v);
 		}
 	}
@@ -893,6 +1027,8 @@ TEST_F_TIMEOUT(beside, greedy_process_is_no_hindrance, 900)
 
 	if (variant->greedy.refused)
 		ASSERT_EQ(0, hca_expect("refuse %s any", variant->greedy.refused));
+	if (variant->greedy.inject)
+		ASSERT_EQ(0, hca_expect("any"));
 	for (attempt = 0; attempt < ATTEMPTS && slow; attempt++) {
 		memset(&f, 0, sizeof(f));
 		for (i = 0; i < rounds; i++)
