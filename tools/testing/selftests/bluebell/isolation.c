@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "devx_cmd.h"
 #include "klog.h"
 #include "rights.h"
 #include "test.h"
@@ -540,6 +541,271 @@ TEST_F(memlock, doorbell_record_counts_against_the_limit)
 	ASSERT_EQ(0, reg_pages(&self->uv, self->pd, self->mem, LIMIT_PAGES - 1, &handle));
 	EXPECT_EQ(-ENOMEM, uv_create_cq(self->uv.fd, 63, &cq));
 	EXPECT_EQ(LIMIT_PAGES - 1, uv_pinned_pages());
+}
+
+/* --- Limits of locked memory, and what counts ------------------------------------------------- */
+
+#define MANY_PAGES 128	/* 512 KiB */
+#define SOME_PAGES 16
+#define BIG_CQE (64 * (unsigned int)UV_PAGE / 64 - 1)	/* in 64 pages */
+#define CQE_OF_SOME_PAGES (SOME_PAGES * (unsigned int)UV_PAGE / 64 - 1)
+
+/* A context of a process without privileges, and what the calls of the test use. */
+struct limited {
+	struct uv uv;
+	uint32_t pd, mr;
+	struct uv_cq cq, more;
+	struct uv_qp qp;
+	struct uv_mem mem;
+	struct devx_umem umem;
+};
+
+static int prepare_cq(struct limited *l)
+{
+	return uv_create_cq(l->uv.fd, 63, &l->cq);
+}
+
+static int finish_cq(struct limited *l)
+{
+	return uv_destroy_cq(l->uv.fd, &l->cq);
+}
+
+static int call_cq(struct limited *l)
+{
+	return uv_create_cq(l->uv.fd, 63, &l->more);
+}
+
+static int call_big_cq(struct limited *l)
+{
+	return uv_create_cq(l->uv.fd, BIG_CQE, &l->more);
+}
+
+static int call_cq_on_a_pinned_record(struct limited *l)
+{
+	return uv_create_cq_dbr(l->uv.fd, 63, l->cq.mem.dbr + 16, &l->more);
+}
+
+static int undo_cq(struct limited *l)
+{
+	return uv_destroy_cq(l->uv.fd, &l->more);
+}
+
+/* The old buffer is pinned until the CQ has been resized. */
+static int call_resize(struct limited *l)
+{
+	const struct mlx5_ib_resize_cq drv = {
+		.buf_addr = (uintptr_t)l->mem.buf, .cqe_size = 64,
+	};
+
+	if (!hca_cap("general", "cq_resize"))
+		return -EOPNOTSUPP;
+	return uv_resize_cq(l->uv.fd, l->cq.handle, CQE_OF_SOME_PAGES, &drv, sizeof(drv));
+}
+
+static int call_qp(struct limited *l)
+{
+	return uv_create_qp(l->uv.fd, l->pd, l->cq.handle, IBV_QPT_RC, &l->qp);
+}
+
+static int undo_qp(struct limited *l)
+{
+	return uv_destroy_qp(l->uv.fd, &l->qp);
+}
+
+static int call_srq(struct limited *l)
+{
+	return create_and_destroy_srq(&l->uv, l->pd, &l->mem, IB_UVERBS_SRQT_BASIC, l->cq.handle);
+}
+
+static int call_xrc_srq(struct limited *l)
+{
+	return create_and_destroy_srq(&l->uv, l->pd, &l->mem, IB_UVERBS_SRQT_XRC, l->cq.handle);
+}
+
+static int call_region(struct limited *l)
+{
+	return reg_pages(&l->uv, l->pd, l->mem.buf, SOME_PAGES, &l->mr);
+}
+
+static int call_big_region(struct limited *l)
+{
+	return reg_pages(&l->uv, l->pd, l->mem.buf, MANY_PAGES, &l->mr);
+}
+
+static int call_paged_region(struct limited *l)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	int ret = uv_reg_mr(l->uv.fd, l->pd, l->mem.buf, MANY_PAGES * UV_PAGE,
+			    (uintptr_t)l->mem.buf, IBV_ACCESS_ON_DEMAND, &resp);
+
+	l->mr = resp.mr_handle;
+	return ret;
+}
+
+static int undo_region(struct limited *l)
+{
+	return uv_dereg_mr(l->uv.fd, l->mr);
+}
+
+static int prepare_region(struct limited *l)
+{
+	return reg_pages(&l->uv, l->pd, l->mem.buf, 1, &l->mr);
+}
+
+/* The old memory is pinned until the region is over the new memory. */
+static int call_rereg(struct limited *l)
+{
+	const struct ib_uverbs_rereg_mr req = {
+		.mr_handle = l->mr, .flags = IBV_REREG_MR_CHANGE_TRANSLATION,
+		.start = (uintptr_t)l->mem.buf, .hca_va = (uintptr_t)l->mem.buf,
+		.length = SOME_PAGES * UV_PAGE,
+	};
+	struct ib_uverbs_rereg_mr_resp resp;
+
+	return uv_cmd(l->uv.fd, IB_USER_VERBS_CMD_REREG_MR, &req, sizeof(req), &resp, sizeof(resp),
+		      NULL, 0, NULL, 0);
+}
+
+static int call_umem(struct limited *l)
+{
+	if (!devx_has_umems())
+		return -EOPNOTSUPP;
+	l->umem = (struct devx_umem){
+		.addr = (uintptr_t)l->mem.buf, .len = SOME_PAGES * UV_PAGE,
+		.access = IBV_ACCESS_LOCAL_WRITE,
+	};
+	return devx_reg_umem(l->uv.fd, &l->umem);
+}
+
+static int undo_umem(struct limited *l)
+{
+	return devx_dereg_umem(l->uv.fd, l->umem.handle);
+}
+
+FIXTURE(limit) {
+	struct limited l;
+};
+
+FIXTURE_VARIANT(limit) {
+	int (*prepare)(struct limited *l);	/* without a limit */
+	int (*call)(struct limited *l);
+	int (*undo)(struct limited *l);		/* of a call that succeeds */
+	int (*finish)(struct limited *l);
+	unsigned int pages;	/* that the call pins before it unpins any */
+};
+
+FIXTURE_VARIANT_ADD(limit, cq) { .call = call_cq, .undo = undo_cq, .pages = 2 };
+
+FIXTURE_VARIANT_ADD(limit, big_cq) { .call = call_big_cq, .undo = undo_cq, .pages = 65 };
+
+FIXTURE_VARIANT_ADD(limit, cq_on_a_pinned_record) {
+	.prepare = prepare_cq, .call = call_cq_on_a_pinned_record, .undo = undo_cq,
+	.finish = finish_cq, .pages = 1,
+};
+
+FIXTURE_VARIANT_ADD(limit, resized_cq) {
+	.prepare = prepare_cq, .call = call_resize, .finish = finish_cq, .pages = SOME_PAGES,
+};
+
+FIXTURE_VARIANT_ADD(limit, qp) {
+	.prepare = prepare_cq, .call = call_qp, .undo = undo_qp, .finish = finish_cq, .pages = 3,
+};
+
+FIXTURE_VARIANT_ADD(limit, srq) {
+	.prepare = prepare_cq, .call = call_srq, .finish = finish_cq, .pages = 2,
+};
+
+FIXTURE_VARIANT_ADD(limit, xrc_srq) {
+	.prepare = prepare_cq, .call = call_xrc_srq, .finish = finish_cq, .pages = 2,
+};
+
+FIXTURE_VARIANT_ADD(limit, region) {
+	.call = call_region, .undo = undo_region, .pages = SOME_PAGES,
+};
+
+FIXTURE_VARIANT_ADD(limit, big_region) {
+	.call = call_big_region, .undo = undo_region, .pages = MANY_PAGES,
+};
+
+FIXTURE_VARIANT_ADD(limit, paged_region) {
+	.call = call_paged_region, .undo = undo_region,
+};
+
+FIXTURE_VARIANT_ADD(limit, moved_region) {
+	.prepare = prepare_region, .call = call_rereg, .finish = undo_region, .pages = SOME_PAGES,
+};
+
+FIXTURE_VARIANT_ADD(limit, umem) {
+	.call = call_umem, .undo = undo_umem, .pages = SOME_PAGES,
+};
+
+/* The soft limit of this process, in pages. */
+static int limit_pages(unsigned long pages)
+{
+	struct rlimit lim = { pages * UV_PAGE, RLIM_INFINITY };
+
+	return setrlimit(RLIMIT_MEMLOCK, &lim) ? -errno : 0;
+}
+
+FIXTURE_SETUP(limit)
+{
+	struct limited *l = &self->l;
+
+	ASSERT_EQ(0, limit_pages(1000));
+	ASSERT_EQ(0, drop_privileges());
+	ASSERT_EQ(0, devx_has_user_ids() ? uv_open_devx(&l->uv) : uv_open(&l->uv));
+	ASSERT_EQ(0, uv_alloc_pd(l->uv.fd, &l->pd, NULL));
+	ASSERT_EQ(0, uv_mem_alloc(&l->mem, MANY_PAGES * UV_PAGE));
+}
+
+FIXTURE_TEARDOWN(limit)
+{
+	uv_close(&self->l.uv);
+}
+
+/*
+ * A process whose limit is 0 may not lock memory at all, which is EPERM. Returns what the call
+ * returns, -EOPNOTSUPP if the device does not have it.
+ */
+static int call_under_limit(struct __test_metadata *_metadata,
+			    const FIXTURE_VARIANT(limit) * variant, struct limited *l,
+			    unsigned long limit)
+{
+	long before, want;
+	int ret;
+
+	ASSERT_EQ(0, limit_pages(1000));
+	ASSERT_EQ(0, variant->prepare ? variant->prepare(l) : 0);
+	before = uv_pinned_pages();
+	want = !variant->pages || before + variant->pages <= limit ? 0 : limit ? -ENOMEM : -EPERM;
+	ASSERT_EQ(0, limit_pages(limit));
+	ret = variant->call(l);
+	if (ret == -EOPNOTSUPP)
+		return ret;
+	EXPECT_EQ(want, ret) TH_LOG("limit of %lu pages, %ld are pinned", limit, before);
+	EXPECT_EQ(0, !ret && variant->undo ? variant->undo(l) : 0);
+	/* The calls that cannot be undone pin other pages from now on. */
+	if (ret || variant->undo)
+		EXPECT_EQ(before, uv_pinned_pages());
+	EXPECT_EQ(0, variant->finish ? variant->finish(l) : 0);
+	EXPECT_EQ(0, uv_pinned_pages());
+	return ret;
+}
+
+/* 0, 8, 64 and 512 KiB; one page too few for the call, and exactly enough. */
+TEST_F(limit, call_succeeds_if_its_pages_fit)
+{
+	struct limited *l = &self->l;
+	unsigned long limits[] = { 0, 2, 16, 128, 0, 0 };
+	size_t i;
+
+	ASSERT_EQ(0, variant->prepare ? variant->prepare(l) : 0);
+	limits[5] = uv_pinned_pages() + variant->pages;
+	limits[4] = limits[5] ? limits[5] - 1 : 0;
+	ASSERT_EQ(0, variant->finish ? variant->finish(l) : 0);
+	for (i = 0; i < ARRAY_SIZE(limits); i++)
+		if (call_under_limit(_metadata, variant, l, limits[i]) == -EOPNOTSUPP)
+			SKIP(return, "the device does not have this");
 }
 
 TEST_HARNESS_MAIN
