@@ -133,6 +133,125 @@ TEST_F(region, exactly_its_bytes_can_be_written)
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_by_rkey(&self->p, mr->rkey, iova, 1));
 }
 
+/* --- Regions around 2 and 4 GiB --------------------------------------------------------------- */
+
+#define GIB (1024 * MIB)
+#define HUGE (2 * MIB)
+
+/*
+ * Pages of their own at the beginning, around 2 GiB and around 4 GiB; all others are one and the
+ * same page.
+ */
+static const size_t own_pages[] = {
+	0, 2 * GIB / HUGE - 1, 2 * GIB / HUGE, 4 * GIB / HUGE - 1, 4 * GIB / HUGE,
+};
+
+static off_t page_of(size_t i)
+{
+	size_t k = 0;
+
+	while (k < ARRAY_SIZE(own_pages) && own_pages[k] != i)
+		k++;
+	return k * HUGE;
+}
+
+/* Map a file of a few huge pages all over a large range. Returns NULL if there are none. */
+static uint8_t *map_large(void)
+{
+	const size_t pages = 4 * GIB / HUGE + 1;
+	int fd = memfd_create("large", MFD_HUGETLB);
+	uint8_t *mem;
+	size_t i;
+
+	reserve_huge_pages(ARRAY_SIZE(own_pages) + 1);
+	if (fd < 0 || ftruncate(fd, (ARRAY_SIZE(own_pages) + 1) * HUGE))
+		return NULL;
+	mem = mmap(NULL, (pages + 1) * HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED)
+		return NULL;
+	mem += HUGE - (uintptr_t)mem % HUGE;
+	for (i = 0; i < pages; i++)
+		if (mmap(mem + i * HUGE, HUGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			 page_of(i)) == MAP_FAILED)
+			return NULL;
+	close(fd);
+	return mem;
+}
+
+FIXTURE(large) {
+	struct rdma r;
+	struct pair p;
+	uint8_t *mem;
+};
+
+FIXTURE_VARIANT(large) {
+	int access;
+};
+
+FIXTURE_VARIANT_ADD(large, pinned) { };
+
+FIXTURE_VARIANT_ADD(large, paged) { .access = IBV_ACCESS_ON_DEMAND };
+
+FIXTURE_SETUP(large)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	if (variant->access && !rdma_has_odp(self->r.ctx))
+		SKIP(return, "the device has no on-demand paging");
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, UV_PAGE));
+	self->mem = map_large();
+	if (!self->mem)
+		SKIP(return, "there are no huge pages");
+}
+
+FIXTURE_TEARDOWN(large)
+{
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+TEST_F(large, both_ends_are_where_they_belong)
+{
+	const size_t lens[] = {
+		2 * GIB - 1, 2 * GIB, 2 * GIB + 1, 4 * GIB - 1, 4 * GIB, 4 * GIB + 1,
+	};
+	struct ibv_mr *mr;
+	size_t i, k, at;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		const uint64_t start = (uintptr_t)self->mem;
+		const size_t ends[] = { 0, 2 * GIB - 17, 4 * GIB - 17, lens[i] - 16 };
+
+		/* With mlx5_ib a write just below 4 GiB has been seen to be lost. */
+		if (variant->access && lens[i] > 3 * GIB && !driver_is("bluebell"))
+			break;
+		mr = ibv_reg_mr(self->r.pd, self->mem, lens[i], variant->access |
+				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+		ASSERT_NE(NULL, mr) TH_LOG("%zu bytes: %m", lens[i]);
+		EXPECT_EQ(lens[i], mr->length);
+		for (k = 0; k < ARRAY_SIZE(ends); k++) {
+			at = ends[k];
+			if (at + 16 > lens[i])
+				continue;
+			memset(self->mem + at, 0, 16);
+			fill(self->p.buf[0], 16, i * 10 + k);
+			EXPECT_EQ(0, write_by_rkey(&self->p, mr->rkey, start + at, 16))
+				TH_LOG("%zu bytes, at %zu", lens[i], at);
+			EXPECT_TRUE(check_fill(self->mem + at, 16, i * 10 + k))
+				TH_LOG("%zu bytes, at %zu", lens[i], at);
+		}
+		self->mem[lens[i]] = 0xee;
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  write_by_rkey(&self->p, mr->rkey, start + lens[i], 1));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  write_by_rkey(&self->p, mr->rkey, start + lens[i] - 1, 2));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_by_rkey(&self->p, mr->rkey, start - 1, 1));
+		EXPECT_EQ(0xee, self->mem[lens[i]]);
+		EXPECT_EQ(0, ibv_dereg_mr(mr));
+	}
+}
+
 /* --- Access ----------------------------------------------------------------------------------- */
 
 FIXTURE(access) {
