@@ -62,6 +62,11 @@ hca() {
 	[[ $answer == *'"ok":true'* ]]
 }
 
+# A counter of this guest's HCA.
+hca_counter() {
+	hca counters | grep -o "\"$1\":[0-9]*" | cut -d: -f2
+}
+
 # The link goes down for $1 seconds.
 link_flap() {
 	hca link down && sleep "$1" && hca link up
@@ -101,7 +106,6 @@ waiting="waiting for clients"
 # Run a server, and print the line above as soon as it listens at a TCP port or at one of the RDMA CM, or has the
 # address of its multicast group, which a member joins next.
 serve() {
-	local server
 	"$@" &
 	announce $! serves_or_has_ended
 }
@@ -127,10 +131,6 @@ serves_or_has_ended() {
 		[[ $(rdma resource show cm_id pid "$1") =~ \ state\ (LISTEN|ADDR_RESOLVED)\  ]]
 }
 
-# Write $1 to the file $2, which must end within two minutes.
-write_in_time() {
-	echo "$1" >"$2" &
-	wait_for 120 not_running $! && wait $!
 # The number of IDs of the RDMA CM: the rdma tool counts those whose addresses are GIDs, but does not list them.
 cm_ids() {
 	rdma resource show mlx5_0 | grep -o 'cm_id [0-9]*' | cut -d ' ' -f 2
@@ -140,6 +140,10 @@ has_an_id_or_has_ended() {
 	not_running "$2" || (($(cm_ids) > $1))
 }
 
+# Write $1 to the file $2, which must end within two minutes.
+write_in_time() {
+	echo "$1" >"$2" &
+	wait_for 120 not_running $! && wait $!
 }
 
 # Announce the doorbells that are rung when the device has gone in the way $1: the HCA ignores them, and they do no harm.
@@ -299,6 +303,29 @@ nvme_down() {
 	echo 1 >/sys/class/nvme/nvme0/delete_controller && modprobe -r nvme-rdma
 }
 
+# ---- SCSI disks and targets ------------------------------------------------------------------------------------
+
+# A device in memory of $1 MiB.
+ramdisk_up() {
+	mount -t configfs configfs /sys/kernel/config 2>/dev/null
+	mkdir -p "$target/core/rd_mcp_0/disk" && echo "rd_pages=$(($1 * 256))" >"$target/core/rd_mcp_0/disk/control" &&
+		echo 1 >"$target/core/rd_mcp_0/disk/enable"
+}
+
+ramdisk_down() {
+	rmdir "$target/core/rd_mcp_0/disk" "$target/core/rd_mcp_0"
+}
+
+scsi_disk() {
+	compgen -G '/sys/class/scsi_disk/*/device/block/*'
+}
+
+# The device node of the disk.
+scsi_node() {
+	local disk
+	disk=$(scsi_disk | head -n 1) && echo "/dev/${disk##*/}"
+}
+
 # ---- SRP: SCSI over RDMA ---------------------------------------------------------------------------------------
 
 # The GUID of this guest's port, by which SRP knows initiators and targets.
@@ -314,10 +341,7 @@ srp_service=0000000000005352
 srpt_up() {
 	local guid wwn acl
 	guid=$(port_guid)
-	mount -t configfs configfs /sys/kernel/config 2>/dev/null
-	modprobe ib_srpt "srpt_service_guid=0x$srp_service" && mkdir -p "$target/core/rd_mcp_0/disk" || return
-	echo "rd_pages=$(($1 * 256))" >"$target/core/rd_mcp_0/disk/control" &&
-		echo 1 >"$target/core/rd_mcp_0/disk/enable" || return
+	modprobe ib_srpt "srpt_service_guid=0x$srp_service" && ramdisk_up "$1" || return
 	wwn=$target/srpt/$guid/$guid
 	mkdir -p "$wwn/lun/lun_0" && ln -s "$target/core/rd_mcp_0/disk" "$wwn/lun/lun_0/disk" || return
 	acl=$wwn/acls/$2
@@ -329,29 +353,65 @@ srpt_down() {
 	guid=$(port_guid)
 	wwn=$target/srpt/$guid/$guid
 	echo 0 >"$wwn/enable" && rm "$wwn"/acls/*/lun_0/disk && rmdir "$wwn"/acls/*/lun_0 "$wwn"/acls/* || return
-	rm "$wwn/lun/lun_0/disk" && rmdir "$wwn/lun/lun_0" "$wwn" "$target/srpt/$guid" "$target/srpt" \
-		"$target/core/rd_mcp_0/disk" "$target/core/rd_mcp_0" && modprobe -r ib_srpt
-}
-
-srp_disk() {
-	compgen -G '/sys/class/scsi_disk/*/device/block/*'
-}
-
-# The device node of the disk.
-srp_node() {
-	local disk
-	disk=$(srp_disk | head -n 1) && echo "/dev/${disk##*/}"
+	rm "$wwn/lun/lun_0/disk" && rmdir "$wwn/lun/lun_0" "$wwn" "$target/srpt/$guid" "$target/srpt" && ramdisk_down &&
+		modprobe -r ib_srpt
 }
 
 # Log in to the target whose port has the GID $1.
 srp_up() {
 	modprobe -a sd_mod ib_srp && wait_for 30 compgen -G '/sys/class/infiniband_srp/*/add_target' >/dev/null || return
 	echo "id_ext=$srp_service,ioc_guid=$srp_service,dgid=${1//:/},pkey=ffff,service_id=$srp_service" \
-		>/sys/class/infiniband_srp/srp-mlx5_0-1/add_target && wait_for 60 srp_disk
+		>/sys/class/infiniband_srp/srp-mlx5_0-1/add_target && wait_for 60 scsi_disk
 }
 
 srp_down() {
 	modprobe -r ib_srp
+}
+
+# ---- iSER: iSCSI over RDMA -------------------------------------------------------------------------------------
+
+iqn=iqn.2026-01.test:disk
+tpg=$target/iscsi/$iqn/tpgt_1
+
+# A target at the address $2, which anybody may use, with a device in memory of $1 MiB.
+isert_up() {
+	modprobe ib_isert && ramdisk_up "$1" && mkdir -p "$tpg/lun/lun_0" "$tpg/np/$2:3260" || return
+	ln -s "$target/core/rd_mcp_0/disk" "$tpg/lun/lun_0/disk" && echo 1 >"$tpg/np/$2:3260/iser" || return
+	echo 0 >"$tpg/attrib/authentication" && echo 1 >"$tpg/attrib/generate_node_acls" &&
+		echo 0 >"$tpg/attrib/demo_mode_write_protect" && echo 1 >"$tpg/enable"
+}
+
+isert_down() {
+	echo 0 >"$tpg/enable" && rm "$tpg/lun/lun_0/disk" && rmdir "$tpg/lun/lun_0" "$tpg"/np/* "$tpg" "${tpg%/*}" \
+		"$target/iscsi" && ramdisk_down && modprobe -r ib_isert
+}
+
+# Log in to the target at the address $1.
+iser_up() {
+	modprobe -a sd_mod ib_iser && echo InitiatorName=iqn.2026-01.test:host >/etc/iscsi/initiatorname.iscsi || return
+	mkdir -p /run/lock/iscsi && iscsid && iscsiadm -m node -o new -T "$iqn" -p "$1:3260" -I iser &&
+		iscsiadm -m node -T "$iqn" --login && wait_for 60 scsi_disk
+}
+
+iser_down() {
+	iscsiadm -m node -T "$iqn" --logout && iscsiadm -m node -T "$iqn" -o delete && iscsiadm -k 0 &&
+		modprobe -r ib_iser
+}
+
+# The session uses iSER and not TCP.
+iser_is_used() {
+	iscsiadm -m session -P 3 | tee >(cat >&2) | grep -q 'Iface Transport: iser'
+}
+
+# Each read of the disk $1 registers its buffer by a work request; the target invalidates the key of the buffer by the
+# SEND of its response.
+iser_registers_and_target_invalidates() {
+	local umr inval
+	umr=$(hca_counter umr) && inval=$(hca_counter remote_invalidations) || return
+	dd if="$1" of="$tmp/back" bs=64k count=32 iflag=direct status=none || return
+	umr=$(($(hca_counter umr) - umr)) inval=$(($(hca_counter remote_invalidations) - inval))
+	echo "$umr registrations, $inval invalidations"
+	((umr >= 32 && inval >= 32))
 }
 
 # ---- NFS over RDMA ---------------------------------------------------------------------------------------------
