@@ -14,6 +14,7 @@
 #include "child.h"
 #include "devx_cmd.h"
 #include "devx_queues.h"
+#include "pagemap.h"
 #include "test.h"
 
 #define PAGES 16
@@ -132,9 +133,6 @@ TEST_F(umem, bad_requests_are_refused)
 /* --- Where it ends -------------------------------------------------------------------------- */
 
 #define HUGE_BYTES (2u << 20)
-#ifndef MADV_COLLAPSE	/* glibc 2.36 */
-#define MADV_COLLAPSE 25
-#endif
 
 FIXTURE(edge) {
 	struct uv uv;

@@ -15,6 +15,7 @@
 
 #include "klog.h"
 #include "paged_setup.h"
+#include "pagemap.h"
 
 #define HUGE (2ul << 20)
 
@@ -658,6 +659,128 @@ TEST_F(region, over_memory_for_reading_faults_on_writes_only)
 	EXPECT_LT(faults, hca_counter("page_faults"));
 	EXPECT_TRUE(check_fill(o->mem, LEN, 3));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* --- Memory that the process has touched before it registers it --------------------------- */
+
+enum page_kind { SMALL_PAGES, TRANSPARENT_HUGE, HUGETLB };
+
+FIXTURE(touched) {
+	struct paged o;
+	uint8_t *mapped, *mem;	/* of 3 * HUGE bytes; the first 2 * HUGE bytes of whole pages in it */
+	struct ibv_mr *mr;
+	long faults;
+};
+
+FIXTURE_VARIANT(touched) {
+	enum page_kind pages;
+};
+
+FIXTURE_VARIANT_ADD(touched, small_pages) { .pages = SMALL_PAGES };
+
+FIXTURE_VARIANT_ADD(touched, transparent_huge_pages) { .pages = TRANSPARENT_HUGE };
+
+FIXTURE_VARIANT_ADD(touched, hugetlb_pages) { .pages = HUGETLB };
+
+FIXTURE_SETUP(touched)
+{
+	int flags = variant->pages == HUGETLB ? MAP_HUGETLB : 0;
+
+	if (!paged_setup(_metadata, &self->o, false))
+		return;
+	if (variant->pages == HUGETLB)
+		reserve_huge_pages(4);
+	self->mapped = mmap(NULL, 3 * HUGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	if (self->mapped == MAP_FAILED)
+		SKIP(return, "the kernel has no huge pages to spare");
+	self->mem = self->mapped + (-(uintptr_t)self->mapped & (HUGE - 1));
+	if (variant->pages != HUGETLB)
+		madvise(self->mapped, 3 * HUGE,
+			variant->pages == SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+	fill(self->mem, 2 * HUGE, 0);
+	if (variant->pages == TRANSPARENT_HUGE && madvise(self->mem, 2 * HUGE, MADV_COLLAPSE))
+		SKIP(return, "the kernel has no huge pages to spare");
+	self->mr = ibv_reg_mr(self->o.r.pd, self->mem, 2 * HUGE, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, self->mr);
+	self->faults = hca_counter("page_faults");
+}
+
+FIXTURE_TEARDOWN(touched)
+{
+	EXPECT_EQ(self->faults, hca_counter("page_faults"));
+	if (self->mr)
+		EXPECT_EQ(0, ibv_dereg_mr(self->mr));
+	EXPECT_EQ(0, paged_close(&self->o));
+	if (self->mapped)
+		munmap(self->mapped, 3 * HUGE);
+}
+
+/* The teardown sees whether the device has faulted. */
+TEST_F(touched, is_accessed_without_a_fault)
+{
+	static const struct {
+		enum kind op;
+		bool local, writes;
+	} accesses[] = {
+		{ SEND, true }, { SEND, .writes = true }, { WRITE, true }, { WRITE, .writes = true },
+		{ READ, true, true }, { READ },
+	};
+	/* Across the border of two huge pages, and of pages that end elsewhere. */
+	uint8_t *mem = self->mem + HUGE - LEN / 2 + 100;
+	struct paged *o = &self->o;
+	struct ibv_mr *pinned = o->p.mr;
+	const uint32_t len = LEN - 300;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(accesses) / sizeof(*accesses); i++) {
+		fill(accesses[i].writes ? o->p.buf[0] : mem, len, i);
+		ASSERT_EQ(0, accesses[i].local ?
+			  paged_run(o, accesses[i].op, mem, self->mr->lkey, o->p.buf[0],
+				    pinned->rkey, len) :
+			  paged_run(o, accesses[i].op, o->p.buf[0], pinned->lkey, mem,
+				    self->mr->rkey, len));
+		EXPECT_TRUE(check_fill(accesses[i].writes ? mem : o->p.buf[0], len, i))
+			TH_LOG("access %u", i);
+	}
+}
+
+/* UC and UD have no way to wait for a page; a message that needs one would be lost. */
+static void receive(struct __test_metadata *_metadata, struct rdma *r, struct ibv_mr *mr,
+		    enum ibv_qp_type type)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	const uint32_t len = 900, header = type == IBV_QPT_UD ? GRH_LEN : 0;
+	uint8_t *mem = (uint8_t *)mr->addr + HUGE - 500;
+	struct qp_cfg cfg = { .type = type };
+	struct ibv_wc wc;
+	struct pair p;
+	int i;
+
+	ASSERT_EQ(0, pair_open(&p, r, &cfg, UV_PAGE));
+	for (i = 0; i < 4; i++) {
+		fill(p.buf[0], len, i);
+		wr.sg_list = NULL;
+		ASSERT_EQ(0, post_recv(p.qp[1], mr, mem, header + len, i));
+		ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], len));
+		ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
+		ASSERT_EQ(0, reap_ok(p.cq[1], &wc));
+		EXPECT_EQ(header + len, wc.byte_len);
+		EXPECT_TRUE(check_fill(mem + header, len, i));
+	}
+	pair_close(&p);
+}
+
+TEST_F(touched, receives_datagrams)
+{
+	receive(_metadata, &self->o.r, self->mr, IBV_QPT_UD);
+}
+
+TEST_F(touched, receives_messages_of_unreliable_connections)
+{
+	if (!rdma_has_qp_type(IBV_QPT_UC))
+		SKIP(return, NO_UC);
+	receive(_metadata, &self->o.r, self->mr, IBV_QPT_UC);
 }
 
 #define SIGNAL_US 300	/* between two signals */
