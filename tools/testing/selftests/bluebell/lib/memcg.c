@@ -65,10 +65,22 @@ int memcg_enter(void)
 	return write_file(CGROUP "/cgroup.procs", "0");
 }
 
-/* What the cgroup is charged for, in bytes; -1 if that cannot be read. */
-long memcg_charge(void)
+/* Let the processes in the cgroup swap. Returns 0 or -errno. */
+int memcg_allow_swap(void)
 {
-	FILE *f = fopen(CGROUP "/memory.current", "r");
+	return write_file(CGROUP "/memory.swap.max", "max");
+}
+
+/* Throttle the processes in the cgroup above @high bytes. Returns 0 or -errno. */
+int memcg_throttle(size_t high)
+{
+	return write_file(CGROUP "/memory.high", "%zu", high);
+}
+
+/* The number in a file of the cgroup; -1 if that cannot be read. */
+static long memcg_number(const char *path)
+{
+	FILE *f = fopen(path, "r");
 	long v = -1;
 
 	if (f && fscanf(f, "%ld", &v) != 1)
@@ -78,22 +90,45 @@ long memcg_charge(void)
 	return v;
 }
 
-/* What the cgroup is charged for objects of the kernel, in bytes; -1 if that cannot be read. */
-long memcg_objects(void)
+/* What the cgroup is charged for, in bytes; -1 if that cannot be read. */
+long memcg_charge(void)
 {
-	char line[256];
-	long v = -1;
-	FILE *f;
+	return memcg_number(CGROUP "/memory.current");
+}
 
-	/* The kernel adds up what the processors have counted every two seconds. */
-	sleep(3);
-	f = fopen(CGROUP "/memory.stat", "r");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "slab_unreclaimable %ld", &v) == 1)
-			break;
+/* What the cgroup has on swap devices, in bytes; -1 if that cannot be read. */
+long memcg_swapped(void)
+{
+	return memcg_number(CGROUP "/memory.swap.current");
+}
+
+/* The number behind @name in a file of the cgroup; -1 if that cannot be read. */
+static long memcg_named(const char *path, const char *name)
+{
+	FILE *f = fopen(path, "r");
+	char word[64];
+	long n, v = -1;
+
+	while (f && v < 0 && fscanf(f, "%63s %ld", word, &n) == 2)
+		if (!strcmp(word, name))
+			v = n;
 	if (f)
 		fclose(f);
 	return v;
+}
+
+/* How often the cgroup has met a limit ("max", "oom_kill"); -1 if that cannot be read. */
+long memcg_events(const char *name)
+{
+	return memcg_named(CGROUP "/memory.events", name);
+}
+
+/* What the cgroup is charged for objects of the kernel, in bytes; -1 if that cannot be read. */
+long memcg_objects(void)
+{
+	/* The kernel adds up what the processors have counted every two seconds. */
+	sleep(3);
+	return memcg_named(CGROUP "/memory.stat", "slab_unreclaimable");
 }
 
 /* Remove the cgroup, whose processes have ended. */

@@ -12,8 +12,12 @@
 long free_kb(void);
 
 int memcg_make(size_t limit);
+int memcg_allow_swap(void);
+int memcg_throttle(size_t high);
 int memcg_enter(void);
 long memcg_charge(void);
+long memcg_swapped(void);
+long memcg_events(const char *name);
 long memcg_objects(void);
 void memcg_remove(void);
 
