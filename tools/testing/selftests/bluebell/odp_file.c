@@ -76,7 +76,7 @@ FIXTURE_SETUP(file)
 }
 
 /* Give the file back. Returns the result of deregistration. */
-static int drop_file(FIXTURE_DATA(file) *self)
+static int drop_file(struct _test_data_file *self)
 {
 	int ret = self->mr ? ibv_dereg_mr(self->mr) : 0;
 

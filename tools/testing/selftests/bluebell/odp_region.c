@@ -667,7 +667,7 @@ enum page_kind { SMALL_PAGES, TRANSPARENT_HUGE, HUGETLB };
 
 FIXTURE(touched) {
 	struct paged o;
-	uint8_t *mapped, *mem;	/* of 3 * HUGE bytes; the first 2 * HUGE bytes of whole pages in it */
+	uint8_t *mapped, *mem;	/* of 3 * HUGE bytes; its first 2 * HUGE bytes of whole pages */
 	struct ibv_mr *mr;
 	long faults;
 };
@@ -723,8 +723,8 @@ TEST_F(touched, is_accessed_without_a_fault)
 		enum kind op;
 		bool local, writes;
 	} accesses[] = {
-		{ SEND, true }, { SEND, .writes = true }, { WRITE, true }, { WRITE, .writes = true },
-		{ READ, true, true }, { READ },
+		{ SEND, true }, { SEND, .writes = true }, { WRITE, true },
+		{ WRITE, .writes = true }, { READ, true, true }, { READ },
 	};
 	/* Across the border of two huge pages, and of pages that end elsewhere. */
 	uint8_t *mem = self->mem + HUGE - LEN / 2 + 100;
