@@ -272,7 +272,7 @@ struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	/* Faults wait while the exporter moves the memory, so they count as those of the process. */
+	/* Faults wait while the exporter moves memory, so they count as those of the process. */
 	mr->process = odp_mr_process(mr);
 	if (!mr->process)
 		return ERR_PTR(-ENOMEM);
