@@ -5,7 +5,9 @@
  * because static stubs take effect only in the test's own task.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/dma-mapping.h>
 #include <linux/mman.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
@@ -17,6 +19,7 @@
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/mock_hca.h"
+#include "lib/orphan.h"
 #include "lib/umr.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
@@ -278,6 +281,88 @@ static void shrinker_counts_each_key_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
 }
 
+/* A region takes a key that a scan has marked to be destroyed, and gives it back unmarked. */
+static void key_that_is_taken_after_a_scan_is_not_destroyed(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	struct shrinker *shrinker = env->dev->mkey_pool->shrinker;
+	struct shrink_control sc = { .gfp_mask = GFP_KERNEL, .nr_to_scan = 1 << 20 };
+	u32 keys[20];
+
+	run_upkeep(env);
+	KUNIT_ASSERT_EQ(test, shrinker->scan_objects(shrinker, &sc), READY_KEYS);
+	/* All 16 free keys of the class, and four new ones. */
+	take(test, env, keys, 20);
+	KUNIT_EXPECT_EQ(test, shrinker->count_objects(shrinker, &sc), READY_KEYS - 16);
+	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
+	give(env, keys, 20);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 20);
+	/* Only as many as are asked for. */
+	sc.nr_to_scan = 5;
+	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), 5);
+	KUNIT_EXPECT_EQ(test, mc->to_destroy, 5);
+	sc.nr_to_scan = 1 << 20;
+	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), 15);
+	take(test, env, keys, 1);
+	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_free(env->hca), 0);
+	give(env, keys, 1);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 1);
+}
+
+static bool umr_is_stuck(struct mlx5_ib_dev *dev)
+{
+	return true;
+}
+
+static unsigned int num_kept;
+
+static void keep_list(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
+		      mlx5_ib_free_buffer_t free)
+{
+	num_kept++;
+	dma_unmap_single(dev->dma_device, dma, bytes, DMA_TO_DEVICE);
+	free(buffer);
+}
+
+/* The request fails, and perhaps the queue pair cannot be stopped: then it may read the list. */
+static void list_that_the_device_may_read_is_kept(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_pd pd = { .ibpd.device = &env->dev->ib_dev };
+	unsigned int stuck;
+	unsigned long mem;
+	struct ib_mr *mr;
+
+	mem = kunit_vm_mmap(test, NULL, 0, LIST_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	KUNIT_ASSERT_NE(test, mem, 0);
+	MOCK_SET_CAP_OF(&env->dev->caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2,
+			max_mkey_log_entity_size_mtt, PAGE_SHIFT);
+	kunit_activate_static_stub(test, mlx5_ib_orphan_keep, keep_list);
+	for (stuck = 0; stuck < 2; stuck++) {
+		run_upkeep(env);
+		num_kept = 0;
+		if (stuck)
+			kunit_activate_static_stub(test, mlx5_ib_umr_is_stuck, umr_is_stuck);
+		env->hca->how = MOCK_NOT_EXECUTED;
+		env->hca->fail = env->hca->num_requests + 1;
+		/* Firmware creates the key instead. */
+		mr = mlx5_ib_reg_user_mr(&pd.ibpd, mem, LIST_PAGES * PAGE_SIZE, mem,
+					 IB_ACCESS_LOCAL_WRITE, NULL,
+					 mock_udata(env->mock, NULL, 0, 0));
+		KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+		KUNIT_EXPECT_EQ(test, num_kept, stuck);
+		if (stuck)
+			kunit_deactivate_static_stub(test, mlx5_ib_umr_is_stuck);
+		env->hca->fail = 0;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	}
+}
+
 /* ---- keys with an owner ----------------------------------------------------------------- */
 
 static int create(struct pool_env *env, struct mlx5_ib_mkey *mkey)
@@ -306,6 +391,38 @@ static void key_that_umr_revokes_returns_to_the_pool_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
 	KUNIT_EXPECT_EQ(test, mc->use.free, 16);
+}
+
+/* UMR has revoked the key, the pool has enough keys, and firmware refuses to destroy it. */
+static void key_that_nobody_wants_stays_free_if_it_cannot_be_destroyed(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkc_attr attr = {
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_RELAXED_ORDERING, .pdn = 5,
+		.length = 8 * PAGE_SIZE, .page_shift = PAGE_SHIFT, .nmtts = 8,
+	};
+	struct mlx5_ib_mkey mkeys[2] = {};
+	struct mlx5_ib_mkey_class *mc;
+	unsigned int i;
+
+	/* Of this class no key is kept that was never needed. */
+	MOCK_SET_CAP(&env->dev->caps, relaxed_ordering_write, 1);
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_create_mtts(env->dev, &mkeys[i], NULL, &attr),
+				0);
+	KUNIT_ASSERT_GT(test, mkeys[0].class, 0);
+	mc = &env->dev->mkey_pool->classes[mkeys[0].class];
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkeys[0]), 0);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 1);
+	run_ageing(env);
+	env->mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkeys[1]), 0);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 2);
+	env->mock->refuse_destroy = false;
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 1);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), mock_hca_num_free(env->hca));
 }
 
 /* UMR fails to revoke the key, so firmware destroys it. */
@@ -461,7 +578,10 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(upkeep_creates_keys_that_firmware_has_refused),
 	KUNIT_CASE(keys_stay_in_the_pool_until_firmware_destroys_them),
 	KUNIT_CASE(shrinker_counts_each_key_once),
+	KUNIT_CASE(key_that_is_taken_after_a_scan_is_not_destroyed),
+	KUNIT_CASE(list_that_the_device_may_read_is_kept),
 	KUNIT_CASE(key_that_umr_revokes_returns_to_the_pool_once),
+	KUNIT_CASE(key_that_nobody_wants_stays_free_if_it_cannot_be_destroyed),
 	KUNIT_CASE(key_that_firmware_destroys_leaves_the_pool_once),
 	KUNIT_CASE(key_that_is_not_created_is_not_counted),
 	KUNIT_CASE(key_that_may_reach_memory_is_replaced_or_reported),
