@@ -1,15 +1,164 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the counters of the port: which of them a device has, and in what order.
+ * KUnit suite of counters: which of them a device has and in what order, in which set a queue pair
+ * counts, and what a refused command leaves behind.
  */
 
+#include <kunit/static_stub.h>
+#include <kunit/test-bug.h>
 #include <kunit/test.h>
 #include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/rdma_counter.h>
 
 #include "lib/mock.h"
+#include "lib/objects.h"
 #include "ops.h"
+
+/* Sets of the mock: the set of the device is the first one. */
+#define MAX_SETS	8
+#define DEVICE_SET	1
+
+/**
+ * struct sets - the counter sets of a device
+ * @mock: device
+ * @exists: sets that are allocated, by number
+ * @set_in_command: set that the context of the last state change names
+ * @queried: set that was read last
+ */
+struct sets {
+	struct mock *mock;
+	bool exists[MAX_SETS];
+	u8 set_in_command;
+	u8 queried;
+};
+
+static struct sets sets;
+
+static void alloc_set(u16 uid, void *out)
+{
+	unsigned int id = DEVICE_SET;
+
+	/* Queue pairs of any user id can name the set. */
+	KUNIT_EXPECT_EQ(sets.mock->test, uid, MLX5_SHARED_RESOURCE_UID);
+	while (sets.exists[id])
+		id++;
+	KUNIT_ASSERT_LT(sets.mock->test, id, MAX_SETS);
+	sets.exists[id] = true;
+	MLX5_SET(alloc_q_counter_out, out, counter_set_id, id);
+}
+
+static void dealloc_set(const void *in)
+{
+	u8 id = MLX5_GET(dealloc_q_counter_in, in, counter_set_id);
+
+	KUNIT_ASSERT_LT(sets.mock->test, id, MAX_SETS);
+	KUNIT_EXPECT_TRUE_MSG(sets.mock->test, sets.exists[id], "set %u", id);
+	sets.exists[id] = false;
+}
+
+static int sets_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		   int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+
+	if (err)
+		return err;
+	switch (sets.mock->opcode) {
+	case MLX5_CMD_OP_ALLOC_Q_COUNTER:
+		alloc_set(uid, out);
+		break;
+	case MLX5_CMD_OP_DEALLOC_Q_COUNTER:
+		dealloc_set(in);
+		break;
+	case MLX5_CMD_OP_QUERY_Q_COUNTER:
+		sets.queried = MLX5_GET(query_q_counter_in, in, counter_set_id);
+		MLX5_SET(query_q_counter_out, out, rx_write_requests, sets.queried + 10);
+		MLX5_SET(query_q_counter_out, out, out_of_buffer, sets.queried + 20);
+		break;
+	case MLX5_CMD_OP_RST2INIT_QP:
+	case MLX5_CMD_OP_RTS2RTS_QP:
+		sets.set_in_command = MLX5_GET(rst2init_qp_in, in, qpc.counter_set_id);
+		break;
+	}
+	return 0;
+}
+
+static unsigned int num_sets(void)
+{
+	unsigned int i, num = 0;
+
+	for (i = 0; i < MAX_SETS; i++)
+		num += sets.exists[i];
+	return num;
+}
+
+/* A process with a queue pair in RESET, on a device whose queue pairs can change their set. */
+static struct objects *make_process(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mlx5_ib_caps *caps = &o->mock->dev->caps;
+
+	sets = (struct sets){ .mock = o->mock };
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, sets_fw);
+	MOCK_SET_CAP(caps, max_qp_cnt, MAX_SETS);
+	MOCK_SET_CAP(caps, rts2rts_qp_counters_set_id, 1);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_counters(o->mock->dev), 0);
+	KUNIT_ASSERT_EQ(test, o->mock->dev->counter_set_id, DEVICE_SET);
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_UD_QP), 0);
+	return o;
+}
+
+static void end_process(struct objects *o)
+{
+	struct kunit *test = o->mock->test;
+
+	o->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+	mlx5_ib_cleanup_counters(o->mock->dev);
+	KUNIT_EXPECT_EQ(test, num_sets(), 0);
+}
+
+static int modify(struct mlx5_ib_qp *qp, enum ib_qp_state state, int mask)
+{
+	struct ib_qp_attr attr = { .qp_state = state, .port_num = 1 };
+
+	return mlx5_ib_modify_qp(&qp->ibqp, &attr, mask | IB_QP_STATE, NULL);
+}
+
+static int to_init(struct mlx5_ib_qp *qp)
+{
+	return modify(qp, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+}
+
+static int init_to_rts(struct mlx5_ib_qp *qp)
+{
+	return modify(qp, IB_QPS_RTR, 0) ?: modify(qp, IB_QPS_RTS, IB_QP_SQ_PSN);
+}
+
+static void refuse_command(struct objects *o, unsigned int number)
+{
+	o->mock->num_commands = 0;
+	o->mock->refuse = number;
+}
+
+static int bind(struct mlx5_ib_qp *qp, struct rdma_counter *counter)
+{
+	counter->device = qp->ibqp.device;
+	return counter->device->ops.counter_bind_qp(counter, &qp->ibqp, 1);
+}
+
+static int unbind(struct mlx5_ib_qp *qp)
+{
+	return qp->ibqp.device->ops.counter_unbind_qp(&qp->ibqp, 1);
+}
+
+static int drop_counter(struct rdma_counter *counter)
+{
+	return counter->device->ops.counter_dealloc(counter);
+}
 
 static bool has_counter(struct mlx5_ib_dev *dev, const char *name)
 {
@@ -87,9 +236,193 @@ static void counters_have_the_order_of_the_record(struct kunit *test)
 	mlx5_ib_cleanup_counters(dev);
 }
 
+/* The first queue pair of a counter has its set allocated. */
+static void refused_bind_leaves_no_set(struct kunit *test)
+{
+	struct objects *o = make_process(test);
+	struct rdma_counter counter = {};
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
+	/* ALLOC_Q_COUNTER, and RTS2RTS_QP. */
+	for (i = 1; i <= 2; i++) {
+		refuse_command(o, i);
+		KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), o->mock->refuse_err);
+		KUNIT_EXPECT_EQ(test, num_sets(), 1);
+		KUNIT_EXPECT_EQ(test, counter.id, 0);
+		KUNIT_EXPECT_NULL(test, o->qp.ibqp.counter);
+	}
+	refuse_command(o, 0);
+	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	/* The queue pair still counts in the set of the device: nothing is to be changed. */
+	KUNIT_EXPECT_EQ(test, unbind(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	end_process(o);
+}
+
+static void refused_second_bind_keeps_the_set_of_the_first(struct kunit *test)
+{
+	struct objects *o = make_process(test);
+	struct rdma_counter counter = {};
+	struct mlx5_ib_qp *second = kunit_kzalloc(test, sizeof(*second), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, second);
+	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), 0);
+	KUNIT_EXPECT_EQ(test, counter.id, DEVICE_SET + 1);
+	KUNIT_EXPECT_EQ(test, sets.set_in_command, DEVICE_SET + 1);
+	KUNIT_EXPECT_PTR_EQ(test, o->qp.ibqp.counter, &counter);
+
+	KUNIT_ASSERT_EQ(test, objects_create_qp(o, second, IB_QPT_UD), 0);
+	KUNIT_ASSERT_EQ(test, to_init(second) ?: init_to_rts(second), 0);
+	refuse_command(o, 1);
+	KUNIT_EXPECT_EQ(test, bind(second, &counter), o->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, o->mock->opcode, MLX5_CMD_OP_RTS2RTS_QP);
+	KUNIT_EXPECT_NULL(test, second->ibqp.counter);
+	KUNIT_EXPECT_EQ(test, num_sets(), 2);
+	KUNIT_EXPECT_EQ(test, counter.id, DEVICE_SET + 1);
+	refuse_command(o, 0);
+	KUNIT_EXPECT_EQ(test, bind(second, &counter), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, sets.set_in_command, DEVICE_SET + 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&second->ibqp, &o->mock->attrs->driver_udata), 0);
+	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	KUNIT_EXPECT_EQ(test, num_sets(), 1);
+	end_process(o);
+}
+
+/* Until a refused command has been repeated, the queue pair counts where it counted before. */
+static void refused_unbind_can_be_repeated(struct kunit *test)
+{
+	struct objects *o = make_process(test);
+	struct rdma_counter counter = {};
+
+	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
+	KUNIT_ASSERT_EQ(test, bind(&o->qp, &counter), 0);
+	refuse_command(o, 1);
+	KUNIT_EXPECT_EQ(test, unbind(&o->qp), o->mock->refuse_err);
+	KUNIT_EXPECT_PTR_EQ(test, o->qp.ibqp.counter, &counter);
+	refuse_command(o, 0);
+	/* It is still bound: no command is needed. */
+	KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, unbind(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, sets.set_in_command, DEVICE_SET);
+	KUNIT_EXPECT_NULL(test, o->qp.ibqp.counter);
+	KUNIT_EXPECT_EQ(test, unbind(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	end_process(o);
+}
+
+/*
+ * The context gets its set in INIT, by the command that is sent anyway. A set that is bound between
+ * INIT and RTS costs another command, in RTS.
+ */
+static void set_is_named_in_init_or_changed_in_rts(struct kunit *test)
+{
+	struct objects *o = make_process(test);
+	struct rdma_counter counter = {};
+
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, to_init(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, sets.set_in_command, DEVICE_SET);
+	KUNIT_EXPECT_EQ(test, init_to_rts(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 3);
+
+	KUNIT_EXPECT_EQ(test, modify(&o->qp, IB_QPS_RESET, 0), 0);
+	KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), 0);
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, to_init(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, sets.set_in_command, counter.id);
+	KUNIT_EXPECT_EQ(test, init_to_rts(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 3);
+
+	KUNIT_EXPECT_EQ(test, modify(&o->qp, IB_QPS_RESET, 0) ?: to_init(&o->qp), 0);
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, unbind(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, init_to_rts(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 3);
+	KUNIT_EXPECT_EQ(test, o->mock->opcode, MLX5_CMD_OP_RTS2RTS_QP);
+	KUNIT_EXPECT_EQ(test, sets.set_in_command, DEVICE_SET);
+	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	end_process(o);
+}
+
+/* The process has closed the device: its queue pair is about to be destroyed. */
+static void closing_queue_pair_is_not_changed(struct kunit *test)
+{
+	struct objects *o = make_process(test);
+	struct rdma_counter counter = {};
+
+	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
+	KUNIT_ASSERT_EQ(test, bind(&o->qp, &counter), 0);
+	o->qp.closing = true;
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, unbind(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	o->qp.closing = false;
+	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	end_process(o);
+}
+
+static void queue_pair_in_rts_needs_the_capability(struct kunit *test)
+{
+	struct objects *o = make_process(test);
+	struct rdma_counter counter = {};
+
+	MOCK_SET_CAP(&o->mock->dev->caps, rts2rts_qp_counters_set_id, 0);
+	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
+	KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, num_sets(), 1);
+	end_process(o);
+}
+
+static void counters_are_read_from_their_own_set(struct kunit *test)
+{
+	struct objects *o = make_process(test);
+	struct ib_device *ibdev = &o->mock->dev->ib_dev;
+	struct rdma_hw_stats *port = ibdev->ops.alloc_hw_port_stats(ibdev, 1);
+	struct rdma_counter counter = { .device = ibdev };
+
+	KUNIT_ASSERT_NOT_NULL(test, port);
+	KUNIT_ASSERT_EQ(test, bind(&o->qp, &counter), 0);
+	counter.stats = ibdev->ops.counter_alloc_stats(&counter);
+	KUNIT_ASSERT_NOT_NULL(test, counter.stats);
+	KUNIT_EXPECT_STREQ(test, port->descs[0].name, "rx_write_requests");
+	KUNIT_EXPECT_STREQ(test, port->descs[3].name, "out_of_buffer");
+	KUNIT_EXPECT_EQ(test, ibdev->ops.get_hw_stats(ibdev, port, 1, 0), port->num_counters);
+	KUNIT_EXPECT_EQ(test, port->value[0], DEVICE_SET + 10);
+	KUNIT_EXPECT_EQ(test, port->value[1], 0);
+	KUNIT_EXPECT_EQ(test, port->value[3], DEVICE_SET + 20);
+	KUNIT_EXPECT_EQ(test, ibdev->ops.counter_update_stats(&counter), 0);
+	KUNIT_EXPECT_EQ(test, sets.queried, counter.id);
+	KUNIT_EXPECT_EQ(test, counter.stats->value[3], counter.id + 20);
+	refuse_command(o, 1);
+	KUNIT_EXPECT_EQ(test, ibdev->ops.counter_update_stats(&counter), o->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, counter.stats->value[3], counter.id + 20);
+	refuse_command(o, 1);
+	KUNIT_EXPECT_EQ(test, ibdev->ops.get_hw_stats(ibdev, port, 1, 0), o->mock->refuse_err);
+	refuse_command(o, 0);
+	rdma_free_hw_stats_struct(counter.stats);
+	rdma_free_hw_stats_struct(port);
+	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	end_process(o);
+}
+
 static struct kunit_case counters_cases[] = {
 	KUNIT_CASE(counters_need_their_capability),
 	KUNIT_CASE(counters_have_the_order_of_the_record),
+	KUNIT_CASE(refused_bind_leaves_no_set),
+	KUNIT_CASE(refused_second_bind_keeps_the_set_of_the_first),
+	KUNIT_CASE(refused_unbind_can_be_repeated),
+	KUNIT_CASE(set_is_named_in_init_or_changed_in_rts),
+	KUNIT_CASE(closing_queue_pair_is_not_changed),
+	KUNIT_CASE(queue_pair_in_rts_needs_the_capability),
+	KUNIT_CASE(counters_are_read_from_their_own_set),
 	{}
 };
 
