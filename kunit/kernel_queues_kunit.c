@@ -8,6 +8,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "lib/cq_kernel.h"
@@ -189,6 +190,163 @@ static void reset_queue_pair_starts_empty(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+/* One queue pair has filled the whole CQ when it is destroyed; the next one can fill it again. */
+static void full_cq_is_filled_again_after_a_destruction(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
+	struct mlx5_core_cq *mcq = &k->cq.mcq;
+	struct ib_wc wc[KERNEL_CQES];
+	unsigned int lap, i;
+	u16 index;
+
+	for (lap = 0; lap < 3; lap++) {
+		/* The entry at which the CQ is full is another one each time. */
+		index = k->qp[1].wqs->sq.posted;
+		KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[1], 0, 8), 0);
+		kernel_complete(k, &k->qp[1], MLX5_CQE_REQ, index);
+		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, wc), 1);
+		for (i = 0; i < KERNEL_CQES; i++) {
+			KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[0], i, 8), 0);
+			kernel_complete(k, &k->qp[0], MLX5_CQE_REQ, i);
+		}
+		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+		KUNIT_EXPECT_EQ(test, mcq->cons_index, k->written);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(*mcq->set_ci_db), k->written);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, wc), 0);
+		for (i = 0; i < KERNEL_CQES; i++) {
+			index = k->qp[1].wqs->sq.posted;
+			KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[1], 100 + i, 8), 0);
+			kernel_complete(k, &k->qp[1], MLX5_CQE_REQ, index);
+		}
+		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, KERNEL_CQES, wc), KERNEL_CQES);
+		for (i = 0; i < KERNEL_CQES; i++)
+			expect_wc(test, &wc[i], 100 + i, &k->qp[1]);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, wc), 0);
+		KUNIT_ASSERT_EQ(test, kernel_create_qp(k, &k->qp[0]), 0);
+		k->qp[0].state = IB_QPS_RTS;
+	}
+	kernel_destroy_all(k);
+}
+
+static int post_shared(struct kernel *k, u64 wr_id)
+{
+	struct ib_recv_wr wr = { .wr_id = wr_id };
+	const struct ib_recv_wr *bad;
+
+	return mlx5_ib_post_srq_recv(&k->srq.ibsrq, &wr, &bad);
+}
+
+/* The SRQ gets the WQEs of unpolled completions back, whichever CQ these are on. */
+static void unpolled_completions_return_shared_requests(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 3, has_two_cqs(test));
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct ib_wc wc[8];
+	unsigned int round, i;
+
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < 3; i++)
+			KUNIT_ASSERT_EQ(test, post_shared(k, 10 * round + i), 0);
+		KUNIT_EXPECT_EQ(test, post_shared(k, 0), -ENOMEM);
+		for (i = 0; i < KERNEL_QPS; i++) {
+			u16 index = k->qp[i].wqs->sq.posted;
+
+			KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[i], 50 + i, 8), 0);
+			kernel_complete(k, &k->qp[i], MLX5_CQE_REQ, index);
+			kernel_complete(k, &k->qp[i], MLX5_CQE_RESP_SEND,
+					round ? 1 - i : i);
+		}
+		/* A queue pair is reset, then it is destroyed. */
+		if (round)
+			KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+		else
+			KUNIT_EXPECT_EQ(test, mlx5_ib_modify_qp(&k->qp[0].ibqp, &attr, IB_QP_STATE,
+								NULL), 0);
+		k->qp[0].state = IB_QPS_RTS;
+		KUNIT_EXPECT_EQ(test, post_shared(k, 3), 0);
+		KUNIT_EXPECT_EQ(test, post_shared(k, 0), -ENOMEM);
+		KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 2);
+		KUNIT_EXPECT_PTR_EQ(test, wc[0].qp, &k->qp[1].ibqp);
+		KUNIT_EXPECT_PTR_EQ(test, wc[1].qp, &k->qp[1].ibqp);
+		KUNIT_EXPECT_EQ(test, wc[0].wr_id, 51);
+		if (!round) {
+			/* Two requests are left: they complete in order. */
+			KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
+			kernel_complete(k, &k->qp[1], MLX5_CQE_RESP_SEND, 2);
+			kernel_complete(k, &k->qp[1], MLX5_CQE_RESP_SEND, 3);
+			KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 2);
+			KUNIT_EXPECT_EQ(test, wc[0].wr_id, 2);
+			KUNIT_EXPECT_EQ(test, wc[1].wr_id, 3);
+		}
+	}
+	kernel_destroy_all(k);
+}
+
+/* Only one of the two consumers has asked to be called. */
+static void failed_device_calls_no_consumer_that_only_polls(struct kunit *test)
+{
+	unsigned int calls[2] = {}, asks;
+
+	for (asks = 0; asks < 2; asks++) {
+		struct kernel *k = kernel_make_connected(test, 0, true);
+		struct mlx5_ib_cq *cqs[] = { &k->cq, &k->recv_cq };
+		unsigned int i;
+
+		for (i = 0; i < 2; i++)
+			cqs[i]->ibcq.cq_context = &calls[i];
+		memset(calls, 0, sizeof(calls));
+		KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[0], 1, 8), 0);
+		KUNIT_ASSERT_EQ(test, kernel_post_receive(&k->qp[0], 2), 0);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&cqs[asks]->ibcq, IB_CQ_NEXT_COMP), 0);
+		mlx5_ib_flush_kernel_queues(k->mock->dev);
+		for (i = 0; i < 2; i++)
+			flush_work(&cqs[i]->kcq->wake);
+		KUNIT_EXPECT_EQ(test, calls[1 - asks], 0);
+		KUNIT_EXPECT_GE(test, calls[asks], 1);
+		k->mock->dev->failed = false;
+		kernel_destroy_all(k);
+	}
+}
+
+/* Requests of one kind only are left when the device fails: no event will come for them. */
+static void cq_of_a_failed_device_is_armed_in_vain(struct kunit *test)
+{
+	static const struct {
+		bool is_send;
+		enum ib_cq_notify_flags flags;
+	} cases[] = {
+		{ true, IB_CQ_NEXT_COMP }, { true, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS },
+		{ false, IB_CQ_NEXT_COMP }, { false, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
+		bool reports = cases[i].flags & IB_CQ_REPORT_MISSED_EVENTS;
+		struct mlx5_ib_cq *cq = &k->cq;
+		unsigned int calls = 0;
+		struct ib_wc wc;
+
+		if (k->two_cqs && !cases[i].is_send)
+			cq = &k->recv_cq;
+		cq->ibcq.cq_context = &calls;
+		KUNIT_ASSERT_EQ(test, cases[i].is_send ? kernel_post(&k->qp[1], 7, 8) :
+							 kernel_post_receive(&k->qp[1], 7), 0);
+		k->mock->dev->failed = true;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_req_notify_cq(&cq->ibcq, cases[i].flags),
+				    reports, "case %u", i);
+		flush_work(&cq->kcq->wake);
+		KUNIT_EXPECT_EQ_MSG(test, calls, !reports, "case %u", i);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&cq->ibcq, 1, &wc), 1);
+		expect_wc(test, &wc, 7, &k->qp[1]);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&cq->ibcq, cases[i].flags), 0);
+		flush_work(&cq->kcq->wake);
+		KUNIT_EXPECT_EQ_MSG(test, calls, !reports, "case %u", i);
+		k->mock->dev->failed = false;
+		kernel_destroy_all(k);
+	}
+}
+
 /* Each of the two consumers learns of the failure by its own CQ. */
 static void failed_device_calls_the_consumer_of_either_cq(struct kunit *test)
 {
@@ -352,6 +510,10 @@ static struct kunit_case kernel_queues_cases[] = {
 	KUNIT_CASE_PARAM(destroyed_queue_pair_leaves_its_room, cqs_gen_params),
 	KUNIT_CASE_PARAM(unpolled_completions_are_not_for_the_next_queue_pair, cqs_gen_params),
 	KUNIT_CASE_PARAM(reset_queue_pair_starts_empty, cqs_gen_params),
+	KUNIT_CASE_PARAM(full_cq_is_filled_again_after_a_destruction, cqs_gen_params),
+	KUNIT_CASE_PARAM(unpolled_completions_return_shared_requests, cqs_gen_params),
+	KUNIT_CASE(failed_device_calls_no_consumer_that_only_polls),
+	KUNIT_CASE_PARAM(cq_of_a_failed_device_is_armed_in_vain, cqs_gen_params),
 	KUNIT_CASE(failed_device_calls_the_consumer_of_either_cq),
 	KUNIT_CASE(send_queue_is_filled_exactly_in_each_lap),
 	KUNIT_CASE(requests_before_a_bad_one_are_posted),

@@ -615,11 +615,16 @@ static void count_last_wqe(struct ib_event *event, void *arg)
 		++*(unsigned int *)arg;
 }
 
-static int take_to_error(struct mlx5_ib_qp *qp)
+static int take_to(struct mlx5_ib_qp *qp, enum ib_qp_state state)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct ib_qp_attr attr = { .qp_state = state };
 
 	return mlx5_ib_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, NULL);
+}
+
+static int take_to_error(struct mlx5_ib_qp *qp)
+{
+	return take_to(qp, IB_QPS_ERR);
 }
 
 /*
@@ -654,6 +659,43 @@ static void failed_device_reports_the_last_wqe_once(struct kunit *test)
 	k->mock->dev->rsc_table.wq = NULL;
 	destroy_workqueue(wq);
 	k->mock->dev->failed = false;
+	kernel_destroy_all(k);
+}
+
+/* The consumer gets one event for each use of the queue pair: of the device, or of its failure. */
+static void reset_queue_pair_reports_its_last_wqe_again(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 3, false);
+	struct workqueue_struct *wq = alloc_workqueue("bluebell_test", WQ_UNBOUND, 0);
+	struct mlx5_ib_dev *dev = k->mock->dev;
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	unsigned int told = 0, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, wq);
+	dev->rsc_table.wq = wq;
+	qp->ibqp.event_handler = count_last_wqe;
+	qp->ibqp.qp_context = &told;
+	for (i = 1; i <= 2; i++) {
+		KUNIT_EXPECT_EQ(test, take_to_error(qp), 0);
+		mlx5_ib_rsc_raise(dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, qp->rsc.num);
+		flush_workqueue(wq);
+		KUNIT_EXPECT_EQ(test, told, i);
+		mlx5_ib_rsc_raise(dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, qp->rsc.num);
+		flush_workqueue(wq);
+		KUNIT_EXPECT_EQ(test, told, i);
+		KUNIT_EXPECT_EQ(test, take_to(qp, IB_QPS_RESET), 0);
+		qp->state = IB_QPS_RTS;
+	}
+	/* The queue pair is in use again when the device fails, so that it still takes WQEs. */
+	mlx5_ib_flush_kernel_queues(dev);
+	flush_workqueue(wq);
+	KUNIT_EXPECT_EQ(test, told, 2);
+	KUNIT_EXPECT_EQ(test, take_to_error(qp), 0);
+	flush_workqueue(wq);
+	KUNIT_EXPECT_EQ(test, told, 3);
+	dev->rsc_table.wq = NULL;
+	destroy_workqueue(wq);
+	dev->failed = false;
 	kernel_destroy_all(k);
 }
 
@@ -743,6 +785,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(destroyed_queue_pair_returns_shared_requests),
 	KUNIT_CASE(refused_shared_queue_leaves_nothing),
 	KUNIT_CASE(failed_device_reports_the_last_wqe_once),
+	KUNIT_CASE(reset_queue_pair_reports_its_last_wqe_again),
 	KUNIT_CASE(consumer_that_only_polls_is_not_called),
 	KUNIT_CASE(queue_pair_takes_as_many_reads_as_the_device_says),
 	{}
