@@ -10,6 +10,7 @@
 #include <kunit/test.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
@@ -236,6 +237,102 @@ static void qp1_itself_sends_the_pkey_of_its_own_index(struct kunit *test)
 	KUNIT_EXPECT_NE(test, by_index[0], m->qp.wqs->qpn);
 	KUNIT_EXPECT_NE(test, by_index[1], m->qp.wqs->qpn);
 	KUNIT_EXPECT_NE(test, by_index[0], by_index[1]);
+	destroy_all(test, m);
+}
+
+/* The consumer knows of QP1 only, whichever queue pair has sent its datagram. */
+static void datagram_of_a_sender_completes_as_that_of_qp1(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	struct mlx5_cqe64 *cqe;
+	struct ib_wc wc;
+	unsigned int i;
+
+	pkeys[1] = 0x8001;
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_EQ(test, post(m, i % 2), 0);
+		KUNIT_EXPECT_EQ(test, rung(m) == m->qp.wqs->qpn, !(i % 2));
+		cqe = m->cq.mem.buf.frags.frags[0].buf + i * sizeof(*cqe);
+		memset(cqe, 0, sizeof(*cqe));
+		cqe->sop_drop_qpn = cpu_to_be32(rung(m));
+		cqe->wqe_counter = cpu_to_be16(be32_to_cpu(*(__be32 *)m->mock->bell) >> 8);
+		cqe->op_own = MLX5_CQE_REQ << 4;
+		memset(&wc, 0, sizeof(wc));
+		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&m->cq.ibcq, 1, &wc), 1);
+		KUNIT_EXPECT_PTR_EQ(test, wc.qp, &m->qp.ibqp);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i % 2);
+		KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_SEND);
+		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	}
+	destroy_all(test, m);
+}
+
+/* A queue pair that a failed request has taken to SQE, and how often one has left SQE. */
+static u32 failed_qpn;
+static unsigned int num_recovered;
+
+static int fw_with_failed_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			     int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	u32 qpn = MLX5_GET(query_qp_in, in, qpn);
+
+	if (err)
+		return err;
+	switch (MLX5_GET(query_qp_in, in, opcode)) {
+	case MLX5_CMD_OP_QUERY_QP:
+		MLX5_SET(query_qp_out, out, qpc.state,
+			 qpn == failed_qpn ? MLX5_QP_STATE_SQER : MLX5_QP_STATE_RTS);
+		break;
+	case MLX5_CMD_OP_SQERR2RTS_QP:
+		KUNIT_EXPECT_EQ(kunit_get_current_test(), qpn, failed_qpn);
+		failed_qpn = 0;
+		num_recovered++;
+		break;
+	}
+	return 0;
+}
+
+/* As ib_mad does it after a completion with an error. */
+static int recover(struct manager *m)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .cur_qp_state = IB_QPS_SQE };
+
+	return mlx5_ib_modify_qp(&m->qp.ibqp, &attr, IB_QP_STATE | IB_QP_CUR_STATE, NULL);
+}
+
+/* ib_mad asks that QP1 return to RTS; the queue pair that has failed may be a sender. */
+static void queue_pair_that_has_failed_returns_to_rts(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	unsigned int i;
+
+	pkeys[1] = 0x8001;
+	pkeys[3] = 0x8003;
+	failed_qpn = 0;
+	num_recovered = 0;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_with_failed_qp);
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	/* Each of the three fails twice; the first attempt to recover is refused. */
+	for (i = 0; i < 8; i++) {
+		if (i % 4 == 2)
+			continue;
+		KUNIT_EXPECT_EQ(test, post(m, i % 4), 0);
+		failed_qpn = rung(m);
+		m->mock->num_commands = 0;
+		m->mock->refuse = 1;
+		KUNIT_EXPECT_EQ(test, recover(m), m->mock->refuse_err);
+		KUNIT_EXPECT_NE(test, failed_qpn, 0);
+		m->mock->refuse = 0;
+		KUNIT_EXPECT_EQ(test, recover(m), 0);
+		KUNIT_EXPECT_EQ(test, failed_qpn, 0);
+	}
+	KUNIT_EXPECT_EQ(test, num_recovered, 6);
+	KUNIT_EXPECT_EQ(test, recover(m), 0);
+	KUNIT_EXPECT_EQ(test, num_recovered, 6);
 	destroy_all(test, m);
 }
 
@@ -480,11 +577,82 @@ static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 	destroy_all(test, m);
 }
 
+/* A firmware that refuses so many more commands that detach, with this errno; what it got. */
+static struct {
+	unsigned int refusals;
+	int err;
+	unsigned int num;
+	u16 uid;
+} detach;
+
+static int fw_refuses_to_detach(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+				int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+
+	if (MLX5_GET(detach_from_mcg_in, in, opcode) != MLX5_CMD_OP_DETACH_FROM_MCG)
+		return err;
+	detach.num++;
+	detach.uid = uid;
+	if (!detach.refusals)
+		return 0;
+	detach.refusals--;
+	return detach.err;
+}
+
+/* ib_core does not detach the queue pair of a process a second time: the driver does. */
+static void queue_pair_of_a_process_is_detached_in_the_end(struct kunit *test)
+{
+	static const struct {
+		unsigned int refusals;
+		int err;
+		unsigned int want_num;
+		bool want_orphan;
+	} cases[] = {
+		{ 0, 0, 1, false }, { 3, -EBUSY, 4, false }, { 6, -EBUSY, 6, true },
+		/* A command without an answer takes long: once more, and not more often. */
+		{ 2, -ETIMEDOUT, 2, true },
+	};
+	struct manager *m = make_manager(test);
+	struct mlx5_ib_ucontext *context = m->mock->context;
+	union ib_gid gid = { .raw = { 0xff, 0x12 } };
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_UD), 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_refuses_to_detach);
+	m->qp.uid = UID;
+	m->qp.mem.context = context;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		detach.refusals = cases[i].refusals;
+		detach.err = cases[i].err;
+		detach.num = 0;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
+		KUNIT_EXPECT_EQ_MSG(test, detach.num, cases[i].want_num, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, !list_empty(&context->orphans), cases[i].want_orphan,
+				    "case %u", i);
+		/* Before the queue pair is destroyed, which may have ended the attachment. */
+		detach.refusals = 1;
+		detach.err = -ENOENT;
+		detach.num = 0;
+		mlx5_ib_orphans_retry(m->mock->dev, context);
+		KUNIT_EXPECT_EQ_MSG(test, detach.num, cases[i].want_orphan, "case %u", i);
+		KUNIT_EXPECT_EQ(test, detach.uid, UID);
+		KUNIT_EXPECT_TRUE_MSG(test, list_empty(&context->orphans), "case %u", i);
+		KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(detach_from_mcg_in, m->mock->in,
+						      multicast_gid), gid.raw, sizeof(gid.raw));
+	}
+	m->qp.mem.context = NULL;
+	m->qp.uid = 0;
+	destroy_all(test, m);
+}
+
 static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(qp0_and_qp1_are_created_as_such),
 	KUNIT_CASE(process_gets_no_special_queue_pair),
 	KUNIT_CASE(each_pkey_is_sent_by_its_own_queue_pair),
 	KUNIT_CASE(qp1_itself_sends_the_pkey_of_its_own_index),
+	KUNIT_CASE(datagram_of_a_sender_completes_as_that_of_qp1),
+	KUNIT_CASE(queue_pair_that_has_failed_returns_to_rts),
 	KUNIT_CASE(sender_says_that_it_is_qp1),
 	KUNIT_CASE(refusal_leaves_qp1_working_and_no_sender),
 	KUNIT_CASE(pkey_event_is_handled_while_qp1_can_send),
@@ -492,6 +660,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(mad_of_this_host_is_answered_without_checking_keys),
 	KUNIT_CASE(refused_mad_is_a_failure),
 	KUNIT_CASE(group_is_attached_and_detached_by_its_gid),
+	KUNIT_CASE(queue_pair_of_a_process_is_detached_in_the_end),
 	{}
 };
 
