@@ -10,6 +10,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/port.h>
+#include <linux/string.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
@@ -146,6 +147,207 @@ static void capability_that_is_not_for_consumers_is_not_changed(struct kunit *te
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 }
 
+/* ---- attributes ------------------------------------------------------------------------- */
+
+/* What firmware reports of this function's vport. No two attributes have the same value. */
+static struct mlx5_hca_vport_context vport;
+
+static int query_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index, void *result)
+{
+	struct kunit *test = kunit_get_current_test();
+
+	KUNIT_EXPECT_EQ(test, port, 1);
+	switch (opcode) {
+	case MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT:
+		*(struct mlx5_hca_vport_context *)result = vport;
+		break;
+	case MLX5_CMD_OP_QUERY_HCA_VPORT_GID:
+		memset(result, index, sizeof(union ib_gid));
+		break;
+	case MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY:
+		*(u16 *)result = 0x8000 | index;
+		break;
+	default:
+		KUNIT_FAIL(test, "opcode %#x", opcode);
+	}
+	return 0;
+}
+
+static int mtu_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out, int out_size,
+		  mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = link_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	void *pmtu = MLX5_ADDR_OF(access_register_out, out, register_data);
+
+	if (MLX5_GET(access_register_in, in, opcode) != MLX5_CMD_OP_ACCESS_REG)
+		return err;
+	/* Read, of the only port. */
+	KUNIT_EXPECT_EQ(kunit_get_current_test(), MLX5_GET(access_register_in, in, op_mod), 1);
+	KUNIT_EXPECT_EQ(kunit_get_current_test(),
+			MLX5_GET(pmtu_reg, MLX5_ADDR_OF(access_register_in, in, register_data),
+				 local_port), 1);
+	if (MLX5_GET(access_register_in, in, register_id) == MLX5_REG_PMTU) {
+		MLX5_SET(pmtu_reg, pmtu, max_mtu, 2048);
+		MLX5_SET(pmtu_reg, pmtu, oper_mtu, 512);
+	}
+	return err;
+}
+
+static void attributes_are_those_of_the_vport(struct kunit *test)
+{
+	struct ib_port_attr props = {};
+	struct ib_device *ibdev;
+	union ib_gid gid;
+	u16 pkey;
+
+	make_link(test);
+	ibdev = &link_env.mock->dev->ib_dev;
+	MOCK_SET_CAP(&link_env.mock->dev->caps, log_max_msg, 27);
+	MOCK_SET_CAP(&link_env.mock->dev->caps, gid_table_size,
+		     MLX5_CMD_HCA_CAP_GID_TABLE_SIZE_16_GID_ENTRIES);
+	vport = (struct mlx5_hca_vport_context){
+		.vport_state = IB_PORT_INIT, .port_physical_state = IB_PORT_PHYS_STATE_LINK_UP,
+		.cap_mask1 = 0x12345678, .cap_mask2 = 0x9abc, .lid = 0x1001, .lmc = 3,
+		.sm_lid = 0x1002, .sm_sl = 9, .subnet_timeout = 18, .init_type_reply = 7,
+		.pkey_violation_counter = 1003, .qkey_violation_counter = 1004,
+	};
+	link_env.lanes = 8;
+	kunit_activate_static_stub(test, mlx5_ib_fw_query_hca_vport, query_vport);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mtu_fw);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_query_port(ibdev, 1, &props), 0);
+	KUNIT_EXPECT_EQ(test, props.state, IB_PORT_INIT);
+	KUNIT_EXPECT_EQ(test, props.phys_state, IB_PORT_PHYS_STATE_LINK_UP);
+	KUNIT_EXPECT_EQ(test, props.port_cap_flags, 0x12345678);
+	KUNIT_EXPECT_EQ(test, props.lid, 0x1001);
+	KUNIT_EXPECT_EQ(test, props.lmc, 3);
+	KUNIT_EXPECT_EQ(test, props.sm_lid, 0x1002);
+	KUNIT_EXPECT_EQ(test, props.sm_sl, 9);
+	KUNIT_EXPECT_EQ(test, props.subnet_timeout, 18);
+	KUNIT_EXPECT_EQ(test, props.init_type_reply, 7);
+	KUNIT_EXPECT_EQ(test, props.bad_pkey_cntr, 1003);
+	KUNIT_EXPECT_EQ(test, props.qkey_viol_cntr, 1004);
+	KUNIT_EXPECT_EQ(test, props.max_mtu, IB_MTU_2048);
+	KUNIT_EXPECT_EQ(test, props.active_mtu, IB_MTU_512);
+	KUNIT_EXPECT_EQ(test, props.max_msg_sz, 1 << 27);
+	KUNIT_EXPECT_EQ(test, props.gid_tbl_len, 16);
+	KUNIT_EXPECT_EQ(test, props.pkey_tbl_len, 128);
+	/* IB_PORT_CAP_MASK2_SUP says whether there is a second mask. */
+	KUNIT_EXPECT_EQ(test, props.port_cap_flags2, 0);
+	vport.cap_mask1 |= IB_PORT_CAP_MASK2_SUP;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_query_port(ibdev, 1, &props), 0);
+	KUNIT_EXPECT_EQ(test, props.port_cap_flags2, 0x9abc);
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_gid(ibdev, 1, 0x5c, &gid), 0);
+	KUNIT_EXPECT_NULL(test, memchr_inv(gid.raw, 0x5c, sizeof(gid.raw)));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_pkey(ibdev, 1, 77, &pkey), 0);
+	KUNIT_EXPECT_EQ(test, pkey, 0x8000 | 77);
+}
+
+/* The other capabilities keep their values. */
+static void capability_of_consumers_is_set_and_cleared(struct kunit *test)
+{
+	struct ib_port_modify both = {
+		.set_port_cap_mask = IB_PORT_CM_SUP, .clr_port_cap_mask = IB_PORT_SNMP_TUNNEL_SUP,
+	};
+	struct mock *mock;
+	const void *in;
+
+	make_link(test);
+	mock = link_env.mock;
+	in = mock->in;
+	vport = (struct mlx5_hca_vport_context){
+		.cap_mask1 = 0xffffffff, .cap_mask1_perm = IB_PORT_CM_SUP | IB_PORT_SNMP_TUNNEL_SUP,
+	};
+	kunit_activate_static_stub(test, mlx5_ib_fw_query_hca_vport, query_vport);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_port(&mock->dev->ib_dev, 1, 0, &both), 0);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in,
+				       hca_vport_context.cap_mask1), IB_PORT_CM_SUP);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in,
+				       hca_vport_context.cap_mask1_field_select),
+			IB_PORT_CM_SUP | IB_PORT_SNMP_TUNNEL_SUP);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in,
+				       hca_vport_context.field_select), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in, other_vport), 0);
+	/* Only devices with several ports have the field. */
+	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in, port_num), 0);
+	MOCK_SET_CAP(&mock->dev->caps, num_ports, 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_port(&mock->dev->ib_dev, 1, 0, &both), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in, port_num), 1);
+	/* One of the two is not for consumers. */
+	vport.cap_mask1_perm = IB_PORT_CM_SUP;
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_port(&mock->dev->ib_dev, 1, 0, &both), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+}
+
+static void constants_are_read_once(struct kunit *test)
+{
+	static const struct {
+		bool smi, grh;
+	} cases[] = { { false, false }, { true, false }, { false, true }, { true, true } };
+	struct ib_port_immutable immutable;
+	struct mlx5_ib_dev *dev;
+	unsigned int i;
+	u32 want;
+
+	make_link(test);
+	dev = link_env.mock->dev;
+	MOCK_SET_CAP(&dev->caps, gid_table_size,
+		     MLX5_CMD_HCA_CAP_GID_TABLE_SIZE_16_GID_ENTRIES);
+	kunit_activate_static_stub(test, mlx5_ib_fw_query_hca_vport, query_vport);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		vport = (struct mlx5_hca_vport_context){
+			.has_smi = cases[i].smi, .grh_required = cases[i].grh,
+			.node_guid = 0x1122334455667788ULL, .sys_image_guid = 0x99aabbccddeeff00ULL,
+			.port_guid = 1,
+		};
+		KUNIT_ASSERT_EQ(test, mlx5_ib_init_port(dev), 0);
+		KUNIT_EXPECT_EQ(test, be64_to_cpu(dev->ib_dev.node_guid), 0x1122334455667788ULL);
+		KUNIT_EXPECT_EQ(test, be64_to_cpu(dev->sys_image_guid), 0x99aabbccddeeff00ULL);
+		KUNIT_ASSERT_EQ(test, mlx5_ib_port_immutable(&dev->ib_dev, 1, &immutable), 0);
+		want = RDMA_CORE_PORT_IBA_IB;
+		if (!cases[i].smi)
+			want &= ~RDMA_CORE_CAP_IB_SMI;
+		if (cases[i].grh)
+			want |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
+		KUNIT_EXPECT_EQ_MSG(test, immutable.core_cap_flags, want, "case %u", i);
+		KUNIT_EXPECT_EQ(test, immutable.gid_tbl_len, 16);
+		KUNIT_EXPECT_EQ(test, immutable.pkey_tbl_len, 128);
+		KUNIT_EXPECT_EQ(test, immutable.max_mad_size, IB_MGMT_MAD_SIZE);
+	}
+}
+
+/* mlx5_core has changes of a port for which verbs have no event. */
+static void change_of_the_port_is_an_event_or_none(struct kunit *test)
+{
+	static const struct {
+		u8 change;
+		enum ib_event_type event;
+	} cases[] = {
+		{ MLX5_PORT_CHANGE_SUBTYPE_DOWN, IB_EVENT_PORT_ERR },
+		{ MLX5_PORT_CHANGE_SUBTYPE_ACTIVE, IB_EVENT_PORT_ACTIVE },
+		{ MLX5_PORT_CHANGE_SUBTYPE_INITIALIZED, IB_EVENT_PORT_ERR },
+		{ MLX5_PORT_CHANGE_SUBTYPE_LID, IB_EVENT_LID_CHANGE },
+		{ MLX5_PORT_CHANGE_SUBTYPE_PKEY, IB_EVENT_PKEY_CHANGE },
+		{ MLX5_PORT_CHANGE_SUBTYPE_GUID, IB_EVENT_GID_CHANGE },
+		{ MLX5_PORT_CHANGE_SUBTYPE_CLIENT_REREG, IB_EVENT_CLIENT_REREGISTER },
+		{ 0, 0 }, { 2, 0 }, { 10, 0 }, { 255, 0 },
+	};
+	struct mlx5_ib_port *port;
+	unsigned int i;
+
+	make_link(test);
+	port = &link_env.mock->dev->port;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		query_width(test);
+		KUNIT_EXPECT_EQ_MSG(test, port->ops->changed(port, cases[i].change),
+				    cases[i].event, "change %u", cases[i].change);
+		/* The link is read again in any case. */
+		KUNIT_EXPECT_FALSE(test, port->link.valid);
+	}
+}
+
 static void link_is_read_once_per_event(struct kunit *test)
 {
 	make_link(test);
@@ -191,6 +393,10 @@ static struct kunit_case port_cases[] = {
 	KUNIT_CASE(virtual_lanes_are_reported_by_their_code),
 	KUNIT_CASE(link_width_is_reported),
 	KUNIT_CASE(capability_that_is_not_for_consumers_is_not_changed),
+	KUNIT_CASE(attributes_are_those_of_the_vport),
+	KUNIT_CASE(capability_of_consumers_is_set_and_cleared),
+	KUNIT_CASE(constants_are_read_once),
+	KUNIT_CASE(change_of_the_port_is_an_event_or_none),
 	KUNIT_CASE(link_is_read_once_per_event),
 	KUNIT_CASE(event_during_a_query_is_noticed),
 	KUNIT_CASE(function_without_events_reads_the_link_each_time),

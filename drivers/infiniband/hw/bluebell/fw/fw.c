@@ -357,6 +357,7 @@ int mlx5_ib_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16
 {
 	struct fw_vport_query query = { .port = port, .index = index, .result = result };
 
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_query_hca_vport, dev, opcode, port, index, result);
 	return mlx5_ib_fw_call_core(dev, opcode, fw_core_query_vport, &query);
 }
 
