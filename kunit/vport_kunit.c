@@ -44,11 +44,21 @@ static void fill_counters(void *out)
 	MLX5_SET64(query_vport_counter_out, out, received_ib_multicast.packets, 2);
 	MLX5_SET64(query_vport_counter_out, out, received_ib_unicast.octets, 4000);
 	MLX5_SET64(query_vport_counter_out, out, received_ib_multicast.octets, 400);
+	MLX5_SET64(query_vport_counter_out, out, received_eth_unicast.packets, 0x50);
+	MLX5_SET64(query_vport_counter_out, out, received_eth_multicast.packets, 0x600);
 	MLX5_SET64(query_vport_counter_out, out, received_eth_broadcast.packets, 7);
+	MLX5_SET64(query_vport_counter_out, out, received_eth_unicast.octets, 10000);
+	MLX5_SET64(query_vport_counter_out, out, received_eth_multicast.octets, 200000);
+	MLX5_SET64(query_vport_counter_out, out, received_eth_broadcast.octets, 3000000);
 	MLX5_SET64(query_vport_counter_out, out, received_errors.packets, 0x12345);
 	MLX5_SET64(query_vport_counter_out, out, transmitted_ib_unicast.packets, 30);
 	MLX5_SET64(query_vport_counter_out, out, transmitted_ib_multicast.packets, 4);
+	MLX5_SET64(query_vport_counter_out, out, transmitted_eth_unicast.packets, 500);
+	MLX5_SET64(query_vport_counter_out, out, transmitted_eth_multicast.packets, 6000);
+	MLX5_SET64(query_vport_counter_out, out, transmitted_eth_broadcast.packets, 70000);
 	MLX5_SET64(query_vport_counter_out, out, transmitted_ib_unicast.octets, 800);
+	MLX5_SET64(query_vport_counter_out, out, transmitted_ib_multicast.octets, 12000);
+	MLX5_SET64(query_vport_counter_out, out, transmitted_eth_broadcast.octets, 300000);
 	MLX5_SET64(query_vport_counter_out, out, transmit_errors.packets, 5);
 }
 
@@ -172,8 +182,12 @@ static void link_state_has_a_policy(struct kunit *test)
 				states[i][1]);
 		KUNIT_EXPECT_EQ(test, vports.vfs[2].policy, states[i][1]);
 		vports.policy = states[i][1];
+		memset(&info, 0xff, sizeof(info));
 		KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_config(ibdev, 2, 1, &info), 0);
 		KUNIT_EXPECT_EQ(test, info.linkstate, states[i][0]);
+		/* What firmware does not tell is 0. */
+		info.linkstate = 0;
+		KUNIT_EXPECT_NULL(test, memchr_inv(&info, 0, sizeof(info)));
 	}
 	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_link_state(ibdev, 2, 1, 3), -EINVAL);
 	vports.policy = 3;
@@ -192,12 +206,12 @@ static void statistics_count_all_kinds_of_packets(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_stats(ibdev, 0, 1, &stats), 0);
 	expect_about(test, MLX5_CMD_OP_QUERY_VPORT_COUNTER, 1);
-	KUNIT_EXPECT_EQ(test, stats.rx_packets, 0x10000000aULL);
-	KUNIT_EXPECT_EQ(test, stats.rx_bytes, 4400);
-	KUNIT_EXPECT_EQ(test, stats.multicast, 2);
+	KUNIT_EXPECT_EQ(test, stats.rx_packets, 0x10000065aULL);
+	KUNIT_EXPECT_EQ(test, stats.rx_bytes, 3214400);
+	KUNIT_EXPECT_EQ(test, stats.multicast, 0x602);
 	KUNIT_EXPECT_EQ(test, stats.broadcast, 7);
-	KUNIT_EXPECT_EQ(test, stats.tx_packets, 34);
-	KUNIT_EXPECT_EQ(test, stats.tx_bytes, 800);
+	KUNIT_EXPECT_EQ(test, stats.tx_packets, 76534);
+	KUNIT_EXPECT_EQ(test, stats.tx_bytes, 312800);
 	vports.mock->num_commands = 0;
 	vports.mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_stats(ibdev, 0, 1, &stats), vports.mock->refuse_err);
@@ -256,21 +270,29 @@ static void speed_is_that_of_the_link_or_the_limit(struct kunit *test)
 	KUNIT_EXPECT_GT(test, i, 3);
 }
 
-static int pma(struct ib_device *ibdev, u8 method, __be16 attr, struct ib_pma_mad *out)
+/* The status of a question says nothing, and must not come back with the answer. */
+static int pma_of_version(struct ib_device *ibdev, u8 base, u8 class, u8 method, __be16 attr,
+			  struct ib_pma_mad *out)
 {
 	struct ib_pma_mad in = {
 		.mad_hdr = {
-			.base_version = 1, .mgmt_class = IB_MGMT_CLASS_PERF_MGMT,
-			.class_version = 1, .method = method, .attr_id = attr,
-			.tid = cpu_to_be64(99),
+			.base_version = base, .mgmt_class = IB_MGMT_CLASS_PERF_MGMT,
+			.class_version = class, .method = method, .attr_id = attr,
+			.tid = cpu_to_be64(99), .status = cpu_to_be16(0x1c),
 		},
-		.data = { 0, 1 },
 	};
 	size_t size = sizeof(*out);
 	u16 pkey_index = 0;
 
+	/* PortSelect. */
+	in.data[1] = 1;
 	return mlx5_ib_process_mad(ibdev, 0, 1, NULL, NULL, (struct ib_mad *)&in,
 				   (struct ib_mad *)out, &size, &pkey_index);
+}
+
+static int pma(struct ib_device *ibdev, u8 method, __be16 attr, struct ib_pma_mad *out)
+{
+	return pma_of_version(ibdev, 1, 1, method, attr, out);
 }
 
 #define REPLY	(IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY)
@@ -295,11 +317,15 @@ static void vport_counters_stand_in_for_the_agent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_rcv_data), 1100);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(pc->port_rcv_errors), U16_MAX);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_xmit_packets), 34);
-	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_xmit_data), 200);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_xmit_data), 3200);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(pc->port_xmit_discards), 5);
 	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS_EXT, &out),
 			REPLY);
 	ext = (struct ib_pma_portcounters_ext *)out.data;
+	KUNIT_EXPECT_EQ(test, ext->port_select, 1);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_rcv_data), 1100);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_xmit_data), 3200);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_xmit_packets), 34);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_rcv_packets), 0x100000003ULL);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_unicast_rcv_packets), 0x100000001ULL);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_multicast_rcv_packets), 2);
@@ -309,6 +335,26 @@ static void vport_counters_stand_in_for_the_agent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status), 0xc);
 	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_SET, IB_PMA_PORT_COUNTERS, &out), REPLY);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status), 0xc);
+}
+
+static void performance_mad_of_another_version_gets_no_counters(struct kunit *test)
+{
+	static const u8 versions[][2] = { { 0, 1 }, { 2, 1 }, { 1, 0 }, { 1, 2 } };
+	struct ib_device *ibdev = make_vports(test);
+	struct ib_pma_mad out;
+	unsigned int i;
+
+	vports.no_agent = true;
+	for (i = 0; i < ARRAY_SIZE(versions); i++) {
+		vports.mock->num_commands = 0;
+		KUNIT_EXPECT_EQ(test, pma_of_version(ibdev, versions[i][0], versions[i][1],
+						     IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS,
+						     &out), REPLY);
+		KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status), 4);
+		KUNIT_EXPECT_EQ(test, out.mad_hdr.method, IB_MGMT_METHOD_GET_RESP);
+		/* MAD_IFC, which firmware has refused. */
+		KUNIT_EXPECT_EQ(test, vports.mock->num_commands, 1);
+	}
 }
 
 static void performance_mad_fails_without_counters(struct kunit *test)
@@ -338,6 +384,7 @@ static struct kunit_case vport_cases[] = {
 	KUNIT_CASE(functions_that_do_not_exist_are_refused),
 	KUNIT_CASE(speed_is_that_of_the_link_or_the_limit),
 	KUNIT_CASE(vport_counters_stand_in_for_the_agent),
+	KUNIT_CASE(performance_mad_of_another_version_gets_no_counters),
 	KUNIT_CASE(performance_mad_fails_without_counters),
 	{}
 };
