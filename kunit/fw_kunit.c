@@ -168,7 +168,7 @@ static void number_of_a_new_object_is_not_destroyed_again(struct kunit *test)
 {
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
 	struct mock *mock = mock_create(test);
-	u32 number = alloc_pd(test, mock);
+	u32 number = alloc_pd(test, mock), other;
 	bool moved;
 
 	for (moved = false; ; moved = true) {
@@ -180,8 +180,10 @@ static void number_of_a_new_object_is_not_destroyed_again(struct kunit *test)
 		if (moved)
 			mlx5_ib_fw_attempt_move(mock->dev, &heir, &attempt);
 		/* A new object with another number, or of another type, proves nothing. */
-		mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_PD, number + 1);
-		mlx5_ib_fw_number_taken(mock->dev, in);
+		for (other = 0; other < 4096; other++) {
+			mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_PD, number + 1 + other);
+			mlx5_ib_fw_number_taken(mock->dev, in);
+		}
 		mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_UAR, number);
 		mlx5_ib_fw_number_taken(mock->dev, in);
 		mock->num_commands = 0;
@@ -199,6 +201,93 @@ static void number_of_a_new_object_is_not_destroyed_again(struct kunit *test)
 	/* The new object can be destroyed. */
 	mock->refuse_destroy = false;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &(struct mlx5_ib_fw_attempt){}), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* General objects of each type have numbers of their own. */
+static void numbers_of_general_objects_are_those_of_their_type(struct kunit *test)
+{
+	u32 in[MLX5_ST_SZ_DW(general_obj_in_cmd_hdr)] = {};
+	struct mlx5_ib_fw_attempt attempt = {};
+	struct mock *mock = mock_create(test);
+
+	MLX5_SET(general_obj_in_cmd_hdr, in, opcode, MLX5_CMD_OP_DESTROY_GENERAL_OBJECT);
+	MLX5_SET(general_obj_in_cmd_hdr, in, obj_type, 0x13);
+	MLX5_SET(general_obj_in_cmd_hdr, in, obj_id, 0x80000005);
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_fw_attempt_begin(mock->dev, &attempt, in, sizeof(in)));
+	MLX5_SET(general_obj_in_cmd_hdr, in, obj_type, 0x14);
+	mlx5_ib_fw_number_taken(mock->dev, in);
+	KUNIT_EXPECT_FALSE(test, attempt.replaced);
+	MLX5_SET(general_obj_in_cmd_hdr, in, obj_type, 0x13);
+	MLX5_SET(general_obj_in_cmd_hdr, in, obj_id, 5);
+	mlx5_ib_fw_number_taken(mock->dev, in);
+	KUNIT_EXPECT_FALSE(test, attempt.replaced);
+	MLX5_SET(general_obj_in_cmd_hdr, in, obj_id, 0x80000005);
+	/* The user id of the new object is another one. */
+	MLX5_SET(general_obj_in_cmd_hdr, in, uid, UID);
+	mlx5_ib_fw_number_taken(mock->dev, in);
+	KUNIT_EXPECT_TRUE(test, attempt.replaced);
+	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+}
+
+/* An orphan is destroyed by the rules for an object whose owner has tried already. */
+static void new_owner_knows_what_the_old_one_knew(struct kunit *test)
+{
+	struct mlx5_ib_fw_attempt attempt = {}, heir = {}, second = {};
+	struct mock *mock = mock_create(test);
+	u32 number = alloc_pd(test, mock);
+
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -EBUSY);
+	mlx5_ib_fw_attempt_move(mock->dev, &heir, &attempt);
+	KUNIT_EXPECT_TRUE(test, heir.failed);
+	KUNIT_EXPECT_FALSE(test, heir.unanswered);
+	KUNIT_EXPECT_FALSE(test, heir.replaced);
+	/* After a refusal no number is noted: the next one to be told is not the object. */
+	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &heir), -ETIMEDOUT);
+	mlx5_ib_fw_attempt_move(mock->dev, &second, &heir);
+	KUNIT_EXPECT_TRUE(test, second.failed);
+	KUNIT_EXPECT_TRUE(test, second.unanswered);
+	mock->refuse_err = -ENOENT;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &second), 0);
+	mlx5_ib_fw_attempt_replaced(mock->dev, &second);
+	heir = (struct mlx5_ib_fw_attempt){};
+	mlx5_ib_fw_attempt_move(mock->dev, &heir, &second);
+	KUNIT_EXPECT_TRUE(test, heir.replaced);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &heir), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+}
+
+/* A refusal may end soon. A command without an answer has taken long already. */
+static void refused_destruction_is_repeated_for_a_third_of_a_second(struct kunit *test)
+{
+	static const unsigned int pauses[] = { 1, 4, 16, 64, 256 };
+	struct mock *mock = mock_create(test);
+	u32 number = alloc_pd(test, mock);
+	unsigned int ms = 0, i;
+
+	for (i = 0; i < ARRAY_SIZE(pauses); i++) {
+		KUNIT_EXPECT_TRUE(test, mlx5_ib_fw_pause(&ms));
+		KUNIT_EXPECT_EQ(test, ms, pauses[i]);
+	}
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_fw_pause(&ms));
+
+	mock->refuse_destroy = true;
+	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 6);
+	expect_command(test, MLX5_CMD_OP_DEALLOC_PD << 16 | UID, number);
+	mock->num_commands = 0;
+	mock->refuse_err = -ETIMEDOUT;
+	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	/* The driver has given the object up. */
+	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+	mock->refuse_destroy = false;
+	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
@@ -276,6 +365,9 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE(unanswered_destruction_is_repeated_once),
 	KUNIT_CASE(unknown_object_is_destroyed_only_after_silence),
 	KUNIT_CASE(number_of_a_new_object_is_not_destroyed_again),
+	KUNIT_CASE(numbers_of_general_objects_are_those_of_their_type),
+	KUNIT_CASE(new_owner_knows_what_the_old_one_knew),
+	KUNIT_CASE(refused_destruction_is_repeated_for_a_third_of_a_second),
 	KUNIT_CASE_PARAM(created_number_is_looked_for, create_gen_params),
 	KUNIT_CASE(cq_is_destroyed_with_its_user_id),
 	KUNIT_CASE(state_change_carries_qp_mask_and_context),
