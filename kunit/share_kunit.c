@@ -5,6 +5,8 @@
  */
 
 #include <kunit/test.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/uidgid.h>
 
 #include "devx/devx_obj.h"
@@ -61,6 +63,29 @@ static void user_has_seven_eighths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 4);
 	/* The number of UARs of a subfunction is not known. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_UAR], 0);
+}
+
+/* Each kind of object has a capability of its own. */
+static void limit_is_that_of_the_kind(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_caps *caps = &mock->dev->caps;
+	u64 mib = ((u64)totalram_pages() << PAGE_SHIFT) >> 20;
+	u32 *limit;
+
+	mlx5_ib_cleanup_users(mock->dev);
+	MOCK_SET_CAP(caps, log_max_uctx, 4);
+	MOCK_SET_CAP(caps, log_max_pd, 5);
+	MOCK_SET_CAP(caps, log_max_cq, 6);
+	MOCK_SET_CAP(caps, log_max_srq, 7);
+	mock->dev->mdev->coredev_type = MLX5_COREDEV_SF;
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
+	limit = mock->dev->users->limit;
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_UCTX], 14);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PD], 28);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 56);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_SRQ], 112);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PAGED], min(64 * mib, INT_MAX));
 }
 
 static void firmware_keeps_512_queue_pairs(struct kunit *test)
@@ -241,6 +266,7 @@ static void user_id_counts_until_the_device_destroys_it(struct kunit *test)
 
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
+	KUNIT_CASE(limit_is_that_of_the_kind),
 	KUNIT_CASE(firmware_keeps_512_queue_pairs),
 	KUNIT_CASE(user_is_limited_in_all_contexts_together),
 	KUNIT_CASE(limits_do_not_stop_the_privileged),

@@ -5,10 +5,13 @@
  */
 
 #include <kunit/test.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/string.h>
 
 #include "lib/mock.h"
 #include "lib/objects.h"
+#include "lib/uctx.h"
 #include "verbs/ucontext.h"
 
 static const struct open_case {
@@ -122,6 +125,63 @@ static void refused_user_id_is_destroyed_at_the_second_attempt(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
+/* The calling task without some of its capabilities. */
+static const struct cred *drop_caps(struct kunit *test, bool net_raw, bool sys_rawio)
+{
+	struct cred *cred = prepare_creds();
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	if (!net_raw)
+		cap_lower(cred->cap_effective, CAP_NET_RAW);
+	if (!sys_rawio)
+		cap_lower(cred->cap_effective, CAP_SYS_RAWIO);
+	return override_creds(cred);
+}
+
+/* The device offers some of the rights, or others that are given to nobody. */
+static void rights_are_those_of_the_caller_and_of_the_device(struct kunit *test)
+{
+	static const u32 offered[] = { 0, 1, 2, 3, 0xffffffff };
+	struct mock *mock = mock_create(test);
+	const struct cred *old;
+	unsigned int i, has;
+
+	for (i = 0; i < ARRAY_SIZE(offered); i++) {
+		MOCK_SET_CAP(&mock->dev->caps, uctx_cap, offered[i]);
+		for (has = 0; has < 4; has++) {
+			old = drop_caps(test, has & MLX5_UCTX_CAP_RAW_TX,
+					has & MLX5_UCTX_CAP_INTERNAL_DEV_RES);
+			KUNIT_EXPECT_EQ(test, mlx5_ib_create_uctx(mock->dev, mock->context), 0);
+			put_cred(revert_creds(old));
+			KUNIT_EXPECT_EQ_MSG(test, MLX5_GET(create_uctx_in, mock->in, uctx.cap),
+					    has & offered[i], "caller %u, device %#x", has,
+					    offered[i]);
+			/* The driver checks these for commands that firmware does not check. */
+			KUNIT_EXPECT_EQ(test, mock->context->devx_rights, has);
+			KUNIT_EXPECT_NE(test, mock->context->uid, 0);
+			mlx5_ib_destroy_uctx(mock->context);
+			KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+		}
+	}
+}
+
+static void errno_says_whether_user_ids_are_exhausted(struct kunit *test)
+{
+	static const int errnos[][2] = {
+		{ -ENOSPC, -ENOMEM }, { -EIO, -EIO }, { -ETIMEDOUT, -ETIMEDOUT },
+	};
+	struct mock *mock = mock_create(test);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(errnos); i++) {
+		mock->num_commands = 0;
+		mock->refuse = 1;
+		mock->refuse_err = errnos[i][0];
+		KUNIT_EXPECT_EQ(test, mlx5_ib_create_uctx(mock->dev, mock->context), errnos[i][1]);
+		KUNIT_EXPECT_EQ(test, mock->context->uid, 0);
+	}
+}
+
 static void device_without_user_ids_refuses_them(struct kunit *test)
 {
 	struct objects *o = objects_make(test);
@@ -136,6 +196,8 @@ static struct kunit_case ucontext_cases[] = {
 	KUNIT_CASE(library_is_told_the_limits_of_the_device),
 	KUNIT_CASE(objects_carry_the_user_id_of_their_context),
 	KUNIT_CASE(refused_user_id_is_destroyed_at_the_second_attempt),
+	KUNIT_CASE(rights_are_those_of_the_caller_and_of_the_device),
+	KUNIT_CASE(errno_says_whether_user_ids_are_exhausted),
 	KUNIT_CASE(device_without_user_ids_refuses_them),
 	{}
 };
