@@ -470,6 +470,51 @@ static void failed_advice_maps_no_page(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/*
+ * The first range is longer than the part of it that is mapped at a time, the others are short.
+ * Between them are pages that the process has, but that no range has.
+ */
+static void advice_of_several_ranges_maps_these_pages_only(struct kunit *test)
+{
+	static const struct part ranges[] = {
+		{ 1, MLX5_IB_ODP_CHUNK_PAGES + 3 }, { MLX5_IB_ODP_CHUNK_PAGES + 10, 1 },
+		{ MLX5_IB_ODP_CHUNK_PAGES + 17, 5 },
+	};
+	const unsigned int num_pages = MLX5_IB_ODP_CHUNK_PAGES + MEM_PAGES;
+	struct region_case c = *(const struct region_case *)test->param_value;
+	struct env *env = make_env(test);
+	struct ib_sge sge[ARRAY_SIZE(ranges)];
+	unsigned int i, page, want = 0;
+	bool is_in;
+
+	c.pages = num_pages;
+	env->mem = kunit_vm_mmap(test, NULL, 0, num_pages * PAGE_SIZE, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	KUNIT_ASSERT_NE(test, env->mem, 0);
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	for (i = 0; i < ARRAY_SIZE(ranges); i++) {
+		sge[i].addr = env->mem + ranges[i].first * PAGE_SIZE;
+		sge[i].length = ranges[i].num * PAGE_SIZE;
+		sge[i].lkey = env->mr->lkey;
+		want += ranges[i].num;
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_advise_mr(&env->pd.ibpd,
+						IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+						IB_UVERBS_ADVISE_MR_FLAG_FLUSH, sge,
+						ARRAY_SIZE(sge), NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), want);
+	for (page = 0; page < num_pages; page++) {
+		for (is_in = false, i = 0; i < ARRAY_SIZE(ranges); i++)
+			is_in |= page - ranges[i].first < ranges[i].num;
+		KUNIT_EXPECT_EQ_MSG(test, mock_hca_translate(env->hca, env->mr->lkey, env->mem +
+							     page * PAGE_SIZE) != 0, is_in,
+				    "page %u", page);
+	}
+	KUNIT_EXPECT_EQ(test, atomic64_read(&odp_of(env)->stat.prefetches), want);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 static bool umr_is_stuck(struct mlx5_ib_dev *dev)
 {
 	return true;
@@ -813,6 +858,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(region_without_a_fault_queue_is_refused, region_gen_params),
 	KUNIT_CASE_PARAM(failed_advice_maps_no_page,
 			 region_gen_params),
+	KUNIT_CASE_PARAM(advice_of_several_ranges_maps_these_pages_only, region_gen_params),
 	KUNIT_CASE(list_that_the_device_may_read_is_kept),
 	KUNIT_CASE(kernel_consumer_may_advise),
 	KUNIT_CASE(advice_waits_once_for_a_stuck_fault),

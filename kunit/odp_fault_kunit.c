@@ -216,6 +216,30 @@ static void list_without_a_paged_key_is_repeated_once(struct kunit *test)
 	free_env(test, env);
 }
 
+/* Let time pass since the last answers. */
+static void age_answers(struct env *env, unsigned int ms)
+{
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	unsigned int i;
+
+	for (i = 0; i < MLX5_IB_ODP_NUM_REPEATED; i++)
+		odp->repeated[i].last = ktime_sub_ms(odp->repeated[i].last, ms);
+}
+
+/* A fault that is reported more than five seconds after the answer is not the same fault. */
+static void fault_that_is_reported_late_is_a_new_one(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+
+	post_send(test, env, 3, UNKNOWN_KEY, UNKNOWN_KEY);
+	expect_send_answer(test, env, 3, false);
+	age_answers(env, 6000);
+	expect_send_answer(test, env, 3, false);
+	age_answers(env, 2000);
+	expect_send_answer(test, env, 3, true);
+	free_env(test, env);
+}
+
 static void key_of_another_domain_maps_no_page(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 1);
@@ -611,12 +635,15 @@ static void memory_fault_maps_what_is_needed_and_near(struct kunit *test)
 	fault.va = mock_buffer(env->mock, REGION + 5);
 	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 5);
-	/* More than there is: the region ends. */
-	fault.va = mock_buffer(env->mock, REGION);
+	/* More than there is: the region begins and ends. */
+	fault.va = mock_buffer(env->mock, REGION + 1);
 	fault.before = SZ_1M;
 	fault.after = SZ_1M;
 	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), REGION_PAGES);
+	/* One, four and all pages. */
+	KUNIT_EXPECT_EQ(test, atomic64_read(&container_of(to_mmr(env->mr), struct odp_mr,
+							  mr)->stat.faults), 5 + REGION_PAGES);
 	/* The device may want to write, which the event does not say. */
 	KUNIT_EXPECT_TRUE(test, is_writable(env));
 	free_env(test, env);
@@ -878,6 +905,10 @@ static void fault_without_a_slot_waits(struct kunit *test)
 		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .key = env->mr->rkey,
 		.va = mock_buffer(env->mock, REGION), .taken = ktime_get(),
 	};
+	const struct mlx5_ib_fault memory = {
+		.is_memory = true, .token = TOKEN, .key = env->mr->lkey,
+		.va = mock_buffer(env->mock, REGION), .taken = ktime_get(),
+	};
 	struct mlx5_ib_odp *odp = env->mock->dev->odp;
 	unsigned int n = take_slots(process);
 	struct odp_process *slot = NULL;
@@ -887,6 +918,9 @@ static void fault_without_a_slot_waits(struct kunit *test)
 	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &send, &slot), process);
 	mlx5_ib_odp_process_put(process);
 	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &write, &slot), process);
+	mlx5_ib_odp_process_put(process);
+	/* The device does not say how much it needs, but it needs a byte. */
+	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &memory, &slot), process);
 	mlx5_ib_odp_process_put(process);
 	KUNIT_EXPECT_NULL(test, slot);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
@@ -1044,6 +1078,7 @@ static void waiting_faults_get_slots_in_their_order(struct kunit *test)
 
 static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(list_without_a_paged_key_is_repeated_once),
+	KUNIT_CASE(fault_that_is_reported_late_is_a_new_one),
 	KUNIT_CASE(key_of_another_domain_maps_no_page),
 	KUNIT_CASE(key_of_its_domain_maps_its_pages),
 	KUNIT_CASE(table_of_keys_leads_to_its_pages),
