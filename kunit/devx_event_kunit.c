@@ -10,6 +10,8 @@
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/mlx5_ifc.h>
 #include <linux/string.h>
+#include <rdma/uverbs_std_types.h>
+#include <rdma/uverbs_types.h>
 
 #include "devx/devx_event.h"
 #include "devx/devx_obj.h"
@@ -19,6 +21,7 @@
 #include "lib/orphan.h"
 #include "lib/rsc.h"
 #include "lib/subscription.h"
+#include "verbs/qp.h"
 
 #define UID		0x5a
 #define NUM		0x123456
@@ -236,6 +239,52 @@ static void context_without_a_user_id_cannot_subscribe(struct kunit *test)
 }
 
 /* A process chooses the type of a general object, which must not be the type of a queue. */
+/*
+ * The handle may be that of a target that the process has created, or opened: ib_core has made the
+ * queue pair of an opened target, which is not in the driver's memory.
+ */
+static void process_does_not_see_events_of_an_xrc_target(struct kunit *test)
+{
+	static const struct {
+		u16 object;
+		enum ib_qp_type type;
+		u16 event;
+		int want;
+	} cases[] = {
+		{ UVERBS_OBJECT_QP, IB_QPT_RC, COMM_EST, 0 },
+		{ UVERBS_OBJECT_QP, IB_QPT_XRC_INI, SQ_DRAINED, 0 },
+		{ UVERBS_OBJECT_QP, IB_QPT_XRC_TGT, COMM_EST, -EOPNOTSUPP },
+		{ UVERBS_OBJECT_CQ, 0, CQ_ERROR, 0 },
+		{ UVERBS_OBJECT_CQ, 0, COMP, -EOPNOTSUPP },
+		{ UVERBS_OBJECT_SRQ, 0, SRQ_LIMIT, 0 },
+	};
+	static struct mlx5_ib_qp real;
+	struct ib_qp qp = { .real_qp = &real.ibqp, .qp_num = NUM };
+	struct uverbs_api_object api = {};
+	struct ib_uobject uobj = { .object = &qp, .uapi_object = &api };
+	struct mlx5_ib_devx_id id;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct mlx5_ib_devx_request request = {
+			.types = &cases[i].event, .num_types = 1,
+		};
+
+		api.id = cases[i].object;
+		qp.qp_type = cases[i].type;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_check_verbs(&uobj, &request),
+				    cases[i].want, "case %u", i);
+	}
+	/* The driver looks at its own queue pair only. */
+	api.id = UVERBS_OBJECT_QP;
+	real.rsc.ops = &mlx5_ib_plain_qp_rsc_ops;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_identify(&uobj, &id), 0);
+	KUNIT_EXPECT_EQ(test, id.kind, MLX5_IB_DEVX_QP);
+	KUNIT_EXPECT_EQ(test, id.num, NUM);
+	real.rsc.ops = NULL;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_identify(&uobj, &id), -EINVAL);
+}
+
 static void object_is_the_event_source_of_its_own_type(struct kunit *test)
 {
 	static const struct {
@@ -809,6 +858,7 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE_PARAM(process_subscribes_only_to_events_it_may_see, check_gen_params),
 	KUNIT_CASE(device_without_event_cap_has_the_standard_events),
 	KUNIT_CASE(context_without_a_user_id_cannot_subscribe),
+	KUNIT_CASE(process_does_not_see_events_of_an_xrc_target),
 	KUNIT_CASE(object_is_the_event_source_of_its_own_type),
 	KUNIT_CASE_PARAM(event_reaches_the_subscribers_of_its_object, route_gen_params),
 	KUNIT_CASE(object_change_reaches_its_type_and_number),

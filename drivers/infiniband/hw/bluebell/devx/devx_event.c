@@ -463,11 +463,18 @@ static bool devx_has_type(const struct mlx5_ib_devx_request *request, u16 type)
 	return false;
 }
 
-/*
+/**
+ * mlx5_ib_devx_check_verbs - check the subscription to an object that may be one of verbs
+ * @uobj: handle of the object
+ * @request: the subscription
+ *
  * Completions of a CQ of verbs go to the CQ's completion channel, and an XRC target belongs to its
  * XRC domain, not to the process.
+ *
+ * Return: 0 or -EOPNOTSUPP.
  */
-static int devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_request *request)
+VISIBLE_IF_KUNIT
+int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_request *request)
 {
 	switch (uobj_get_object_id(uobj)) {
 	case UVERBS_OBJECT_CQ:
@@ -498,7 +505,7 @@ static int devx_read_object(struct uverbs_attr_bundle *attrs, struct mlx5_ib_dev
 	if (!mlx5_ib_event_source_of(&id, &request->source))
 		return refuse(-EINVAL, "subscription to a %s, which has no events",
 			      mlx5_ib_devx_kinds[id.kind].name);
-	return devx_check_verbs(uobj, request);
+	return mlx5_ib_devx_check_verbs(uobj, request);
 }
 
 /* An eventfd has no room for a cookie. */

@@ -105,6 +105,7 @@ int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
 			   const struct mlx5_ib_devx_request *request);
 ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t count,
 				struct mlx5_ib_devx_event *event);
+int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_request *request);
 #endif
 
 #endif /* BLUEBELL_DEVX_EVENT_H */
