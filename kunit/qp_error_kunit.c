@@ -124,11 +124,23 @@ static void owner_is_process_or_consumer(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, mlx5_ib_qp_owner(&qp->ibqp, buf, sizeof(buf)), "the kernel");
 	qp->ibqp.res.kern_name = "ib_core";
 	KUNIT_EXPECT_STREQ(test, mlx5_ib_qp_owner(&qp->ibqp, buf, sizeof(buf)), "ib_core");
+	/* The task in which a consumer created the queue pair is not its owner. */
+	qp->ibqp.res.task = current;
+	KUNIT_EXPECT_STREQ(test, mlx5_ib_qp_owner(&qp->ibqp, buf, sizeof(buf)), "ib_core");
 	qp->ibqp.res.kern_name = NULL;
 	qp->ibqp.res.user = true;
-	qp->ibqp.res.task = current;
 	scnprintf(self, sizeof(self), "%s[%d]", current->comm, task_pid_nr(current));
 	KUNIT_EXPECT_STREQ(test, mlx5_ib_qp_owner(&qp->ibqp, buf, sizeof(buf)), self);
+}
+
+static void event_of_a_failure_is_fatal(struct kunit *test)
+{
+	enum ib_event_type type;
+
+	for (type = IB_EVENT_CQ_ERR; type <= IB_EVENT_WQ_FATAL; type++)
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_qp_event_is_fatal(type),
+				    type == IB_EVENT_QP_FATAL || type == IB_EVENT_QP_REQ_ERR ||
+				    type == IB_EVENT_QP_ACCESS_ERR, "%s", ib_event_msg(type));
 }
 
 static void line_that_is_not_printed_costs_no_command(struct kunit *test)
@@ -147,6 +159,7 @@ static struct kunit_case qp_error_cases[] = {
 	KUNIT_CASE(failed_query_has_its_errno),
 	KUNIT_CASE(text_is_cut_to_its_buffer),
 	KUNIT_CASE(owner_is_process_or_consumer),
+	KUNIT_CASE(event_of_a_failure_is_fatal),
 	KUNIT_CASE(line_that_is_not_printed_costs_no_command),
 	{}
 };

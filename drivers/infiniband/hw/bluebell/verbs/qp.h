@@ -162,6 +162,7 @@ struct ib_pd *mlx5_ib_qp_read_wqe(struct mlx5_ib_rsc *rsc, bool is_send, u16 ind
 
 #if IS_ENABLED(CONFIG_KUNIT)
 /* qp_error.c */
+bool mlx5_ib_qp_event_is_fatal(enum ib_event_type type);
 const char *mlx5_ib_qp_owner(const struct ib_qp *ibqp, char *buf, size_t size);
 const char *mlx5_ib_qp_error_reason(const struct mlx5_ib_qp *qp, char *buf, size_t size);
 

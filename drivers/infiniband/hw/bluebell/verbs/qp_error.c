@@ -16,7 +16,8 @@
 #define OWNER_LEN	(TASK_COMM_LEN + 16)
 #define REASON_LEN	128
 
-static bool is_fatal(enum ib_event_type type)
+/* Whether an event means that a queue pair has failed. */
+VISIBLE_IF_KUNIT bool mlx5_ib_qp_event_is_fatal(enum ib_event_type type)
 {
 	return type == IB_EVENT_QP_FATAL || type == IB_EVENT_QP_REQ_ERR ||
 	       type == IB_EVENT_QP_ACCESS_ERR;
@@ -77,7 +78,7 @@ void mlx5_ib_qp_log_error(struct mlx5_ib_qp *qp, enum ib_event_type type)
 	char owner[OWNER_LEN], reason[REASON_LEN];
 
 	/* Without dynamic debug the line is a function, whose arguments are evaluated. */
-	if (!IS_ENABLED(CONFIG_DYNAMIC_DEBUG) || !is_fatal(type) ||
+	if (!IS_ENABLED(CONFIG_DYNAMIC_DEBUG) || !mlx5_ib_qp_event_is_fatal(type) ||
 	    !MLX5_CAP_GEN(dev->mdev, qp_error_syndrome))
 		return;
 	ibdev_dbg_ratelimited(&dev->ib_dev, "QP 0x%x of %s: %s: %s\n", qp->rsc.num,
