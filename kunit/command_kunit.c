@@ -5,9 +5,11 @@
  * establishment options, clocks, and moderation.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
 #include <linux/string.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -431,6 +433,65 @@ static void claimed_state_decides_which_change_is_legal(struct kunit *test)
 	finish(o);
 }
 
+/* State of the queue pair at the device, MLX5_QP_STATE_*, which QUERY_QP reports. */
+static u8 device_state;
+
+static int fw_reports_state(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			    int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+
+	if (MLX5_GET(query_qp_in, in, opcode) == MLX5_CMD_OP_QUERY_QP)
+		MLX5_SET(query_qp_out, out, qpc.state, device_state);
+	return err;
+}
+
+static int query_qp(struct objects *o)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr = {};
+
+	return mlx5_ib_query_qp(&o->qp.ibqp, &attr, IB_QP_STATE, &init);
+}
+
+/* The driver learns by a query that the queue pair has failed by itself, and not before. */
+static void queried_state_decides_the_next_change(struct kunit *test)
+{
+	static const struct ib_qp_attr rst = { .qp_state = IB_QPS_RESET };
+	static const struct ib_qp_attr rts = { .min_rnr_timer = 3 };
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_state);
+	KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0) ?:
+			      modify_qp(o, &rc_steps[0].attr, INIT_MASK), 0);
+	o->qp.state = IB_QPS_RTS;
+	device_state = MLX5_QP_STATE_ERR;
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &rts, IB_QP_MIN_RNR_TIMER), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0), 0x0505 << 16 | UID);
+	/* A refused query changes nothing. */
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, query_qp(o), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, o->qp.state, IB_QPS_RTS);
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, query_qp(o), 0);
+	KUNIT_EXPECT_EQ(test, o->qp.state, IB_QPS_ERR);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &rts, IB_QP_MIN_RNR_TIMER), -EINVAL);
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &rc_steps[0].attr, INIT_MASK), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &rst, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0), 0x050a << 16 | UID);
+	/* In RESET it needs no command to get there. */
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &rst, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &rc_steps[0].attr, INIT_MASK), 0);
+	KUNIT_EXPECT_EQ(test, destroy_qp(o), 0);
+	finish(o);
+}
+
 /* ---- what the emulated HCA lacks -------------------------------------------------------- */
 
 static int modify_with_ece(struct objects *o, const struct ib_qp_attr *step, int mask, u32 ece,
@@ -702,6 +763,7 @@ static void moderation_that_the_device_cannot_do_is_refused(struct kunit *test)
 static struct kunit_case command_cases[] = {
 	KUNIT_CASE_PARAM(state_change_sends_its_own_attributes_only, chain_gen_params),
 	KUNIT_CASE(claimed_state_decides_which_change_is_legal),
+	KUNIT_CASE(queried_state_decides_the_next_change),
 	KUNIT_CASE(ece_options_pass_in_both_directions),
 	KUNIT_CASE(device_without_ece_gets_no_options),
 	KUNIT_CASE(out_of_order_data_is_set_at_rtr_if_init_asks_for_it),
