@@ -4,10 +4,14 @@
  * destroy: when the driver tries again, by which command, and what becomes of their memory.
  */
 
+#include <kunit/static_stub.h>
+#include <kunit/test-bug.h>
 #include <kunit/test.h>
 #include <linux/dma-mapping.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/mlx5/device.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 
 #include "fw/fw.h"
@@ -171,7 +175,6 @@ static void owner_destroys_its_own_orphans_only(struct kunit *test)
 static void orphans_of_a_context_are_destroyed_with_it(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
-
 	unsigned int i;
 
 	mock_open(mock);
@@ -237,6 +240,118 @@ static void user_id_of_a_closed_context_costs_others_no_command(struct kunit *te
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(*(__be32 *)mock->in) >> 16, MLX5_CMD_OP_DESTROY_UCTX);
 	mock_close(mock);
+}
+
+static void run_retry(struct mlx5_ib_dev *dev)
+{
+	dev->orphans.retry.work.func(&dev->orphans.retry.work);
+}
+
+/* The works of a mock do not run by themselves. */
+static bool retry_is_queued(struct mlx5_ib_dev *dev)
+{
+	return cancel_delayed_work_sync(&dev->orphans.retry);
+}
+
+/* The driver tries again by itself: soon at first, once in a minute in the end. */
+static void driver_tries_again_less_and_less_often(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_dev *dev = mock->dev;
+	unsigned long delay = HZ / 2;
+	unsigned int i;
+
+	enable_delayed_work(&dev->orphans.retry);
+	mock_open(mock);
+	mock->refuse_destroy = true;
+	adopt_pd(test, mock, UID);
+	KUNIT_EXPECT_TRUE(test, retry_is_queued(dev));
+	KUNIT_EXPECT_EQ(test, dev->orphans.delay, delay);
+	for (i = 0; i < 10; i++) {
+		run_retry(dev);
+		KUNIT_EXPECT_TRUE(test, retry_is_queued(dev));
+		delay = min(delay * 2, 64UL * HZ);
+		KUNIT_EXPECT_EQ(test, dev->orphans.delay, delay);
+	}
+	/* Those of an open context are tried by its own calls. */
+	adopt_pd_of(test, mock, OTHER_UID, mock->context);
+	KUNIT_EXPECT_FALSE(test, retry_is_queued(dev));
+	/* What a context leaves is tried soon again. */
+	mlx5_ib_orphans_leave_context(dev, mock->context);
+	KUNIT_EXPECT_TRUE(test, retry_is_queued(dev));
+	KUNIT_EXPECT_EQ(test, dev->orphans.delay, HZ / 2);
+	mock->refuse_destroy = false;
+	run_retry(dev);
+	KUNIT_EXPECT_FALSE(test, retry_is_queued(dev));
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 0);
+	disable_delayed_work_sync(&dev->orphans.retry);
+	mock_close(mock);
+}
+
+static u32 num_refusals;
+
+/* Firmware destroys one more orphan in each round: an older one may refer to a younger one. */
+static int fw_destroys_the_last_first(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+				      void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+	u32 number = MLX5_GET(dealloc_pd_in, in, pd);
+	unsigned long index = number;
+
+	if (MLX5_GET(dealloc_pd_in, in, opcode) == MLX5_CMD_OP_DEALLOC_PD &&
+	    xa_find_after(&mock->live[MOCK_PD], &index, ULONG_MAX, XA_PRESENT)) {
+		num_refusals++;
+		return -EBUSY;
+	}
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+static void orphans_are_tried_in_rounds(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	unsigned int i;
+
+	mock_open(mock);
+	for (i = 0; i < 5; i++)
+		adopt_pd_of(test, mock, UID, mock->context);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_destroys_the_last_first);
+	num_refusals = 0;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 0);
+	KUNIT_EXPECT_EQ(test, num_refusals, 4 + 3 + 2 + 1);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.dead));
+
+	/* Not endlessly: a round of a process that closes the device costs a command an orphan. */
+	for (i = 0; i < 20; i++)
+		adopt_pd_of(test, mock, UID, mock->context);
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 4);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
+	KUNIT_EXPECT_FALSE(test, list_empty(&mock->dev->orphans.dead));
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 0);
+	mock_close(mock);
+}
+
+/* DELETE_FTE names its object by more fields than a number. */
+static void long_command_is_sent_as_it_was(struct kunit *test)
+{
+	const struct mlx5_ib_queue_mem mem = {};
+	struct mlx5_ib_fw_attempt attempt = {};
+	u32 cmd[MLX5_ST_SZ_DW(delete_fte_in)];
+	struct mock *mock = mock_create(test);
+
+	memset(cmd, 0x77, sizeof(cmd));
+	MLX5_SET(delete_fte_in, cmd, opcode, MLX5_CMD_OP_DELETE_FLOW_TABLE_ENTRY);
+	mlx5_ib_orphan_adopt_quietly(mock->dev, UID, cmd, sizeof(cmd), 1, &attempt,
+				     "flow table entry", &mem);
+	mock->num_commands = 0;
+	mlx5_ib_orphans_retry(mock->dev, NULL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	MLX5_SET(create_cq_in, cmd, uid, UID);
+	KUNIT_EXPECT_MEMEQ(test, mock->in, cmd, sizeof(cmd));
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
 }
 
 /* Firmware destroys the object at once, or refuses and destroys it later. */
@@ -319,6 +434,9 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(orphans_of_a_context_are_destroyed_with_it),
 	KUNIT_CASE(orphan_does_not_use_a_closed_context),
 	KUNIT_CASE(user_id_of_a_closed_context_costs_others_no_command),
+	KUNIT_CASE(driver_tries_again_less_and_less_often),
+	KUNIT_CASE(orphans_are_tried_in_rounds),
+	KUNIT_CASE(long_command_is_sent_as_it_was),
 	KUNIT_CASE(kernel_memory_is_freed_with_its_object),
 	KUNIT_CASE(buffer_is_freed_once_the_device_has_no_objects),
 	{}
