@@ -330,8 +330,10 @@ static void cq_of_a_failed_device_is_armed_in_vain(struct kunit *test)
 		if (k->two_cqs && !cases[i].is_send)
 			cq = &k->recv_cq;
 		cq->ibcq.cq_context = &calls;
-		KUNIT_ASSERT_EQ(test, cases[i].is_send ? kernel_post(&k->qp[1], 7, 8) :
-							 kernel_post_receive(&k->qp[1], 7), 0);
+		if (cases[i].is_send)
+			KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[1], 7, 8), 0);
+		else
+			KUNIT_ASSERT_EQ(test, kernel_post_receive(&k->qp[1], 7), 0);
 		k->mock->dev->failed = true;
 		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_req_notify_cq(&cq->ibcq, cases[i].flags),
 				    reports, "case %u", i);
