@@ -15,11 +15,8 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 
-/*
- * Commands of a batch that are in flight at most. The device has 31 slots for commands, and the
- * commands of other tasks wait in line behind the commands of a batch.
- */
-#define BATCH_COMMANDS	16
+/* Commands of a batch that are in flight at most: more would wait until others are answered. */
+#define BATCH_COMMANDS	MLX5_IB_ASYNC_SLOTS
 
 /**
  * struct fw_batch_slot - one of the commands that can be in flight

@@ -333,16 +333,16 @@ static bool mkey_pool_add_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mke
 
 static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
 {
-	u32 key, to_destroy;
+	u32 key;
 
 	scoped_guard(spinlock, &mc->lock) {
-		to_destroy = mc->to_destroy;
-		if (!to_destroy && !mlx5_ib_mkey_pool_surplus(mc - pool->classes, &mc->use))
+		/* Before mkey_class_pop(), which lowers the count if too few free keys are left. */
+		if (mc->to_destroy)
+			mc->to_destroy--;
+		else if (!mlx5_ib_mkey_pool_surplus(mc - pool->classes, &mc->use))
 			return false;
 		if (!mkey_class_pop(mc, &key))
 			return false;
-		/* mkey_class_pop() has counted the key already if all free keys were marked. */
-		mc->to_destroy = to_destroy ? to_destroy - 1 : 0;
 	}
 	return mkey_class_discard(pool, mc, key);
 }

@@ -92,27 +92,6 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 }
 
-static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops *ops, u64 length,
-				   u64 iova, u32 access)
-{
-	struct odp_mr *mr = kzalloc_obj(*mr, GFP_KERNEL_ACCOUNT);
-
-	if (!mr)
-		return NULL;
-	mr->odp = to_mdev(pd->device)->odp;
-	mr->context = pd->uobject ? to_mucontext(pd->uobject->context) : NULL;
-	mr->mr.ops = ops;
-	mr->mr.access = access;
-	mr->mr.pdn = to_mpd(pd)->pdn;
-	mr->mr.ibmr.device = pd->device;
-	mr->mr.ibmr.pd = pd;
-	mr->mr.ibmr.iova = iova;
-	mr->mr.ibmr.length = length;
-	mr->mr.ibmr.page_size = PAGE_SIZE;
-	mutex_init(&mr->tree_lock);
-	return mr;
-}
-
 static void odp_mr_free(struct odp_mr *mr)
 {
 	if (!mr)
@@ -126,11 +105,28 @@ static void odp_mr_free(struct odp_mr *mr)
 
 DEFINE_FREE(odp_mr, struct odp_mr *, odp_mr_free(_T))
 
-/* Find the process that registers a region, or create its struct. Returns NULL without memory. */
-static struct odp_process *odp_mr_process(const struct odp_mr *mr)
+/* Faults on the region wait for the process, or for an exporter: they count as the process's. */
+static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops *ops, u64 length,
+				   u64 iova, u32 access)
 {
-	return mlx5_ib_odp_process_get(mr->odp, current->mm,
-				       mr->context ? mr->context->user : NULL);
+	struct odp_mr *mr __free(odp_mr) = kzalloc_obj(*mr, GFP_KERNEL_ACCOUNT);
+
+	if (!mr)
+		return NULL;
+	mutex_init(&mr->tree_lock);
+	mr->odp = to_mdev(pd->device)->odp;
+	mr->context = pd->uobject ? to_mucontext(pd->uobject->context) : NULL;
+	mr->mr.ops = ops;
+	mr->mr.access = access;
+	mr->mr.pdn = to_mpd(pd)->pdn;
+	mr->mr.ibmr.device = pd->device;
+	mr->mr.ibmr.pd = pd;
+	mr->mr.ibmr.iova = iova;
+	mr->mr.ibmr.length = length;
+	mr->mr.ibmr.page_size = PAGE_SIZE;
+	mr->process = mlx5_ib_odp_process_get(mr->odp, current->mm,
+					      mr->context ? mr->context->user : NULL);
+	return mr->process ? no_free_ptr(mr) : NULL;
 }
 
 /* The memory over which a region was registered, see struct mlx5_ib_mr_ops. */
@@ -224,9 +220,6 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	/* Faults look up pages in the address space, also after the process has left it. */
-	mr->process = odp_mr_process(mr);
-	if (!mr->process)
-		return ERR_PTR(-ENOMEM);
 	mr->mm = mr->process->mm;
 	mr->tgid = get_task_pid(current, PIDTYPE_TGID);
 	mr->start = start;
@@ -271,10 +264,6 @@ struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 						       access);
 
 	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	/* Faults wait while the exporter moves memory, so they count as those of the process. */
-	mr->process = odp_mr_process(mr);
-	if (!mr->process)
 		return ERR_PTR(-ENOMEM);
 	err = mlx5_ib_odp_dmabuf_create(mr, offset, fd);
 	return err ? ERR_PTR(err) : &no_free_ptr(mr)->mr.ibmr;
