@@ -107,13 +107,23 @@ FIXTURE_TEARDOWN(format)
 	rdma_close(&self->r);
 }
 
+/* A pair whose first queue pair completes on a CQ of its own. */
+static int open_pair_on(struct pair *p, struct rdma *r, struct ibv_cq *cq)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	if (pair_open(p, r, &cfg, 4096) || ibv_destroy_qp(p->qp[0]))
+		return -1;
+	p->qp[0] = rdma_qp_create(r, cq, &cfg);
+	return p->qp[0] ? pair_reconnect(p) : -1;
+}
+
 TEST_F(format, completions_arrive_after_wrapping)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = 7, .wc_flags = IBV_WC_STANDARD_FLAGS };
 	struct mlx5dv_cq_init_attr dv = {
 		.comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE, .cqe_size = variant->size,
 	};
-	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	struct ibv_cq_ex *cqx = mlx5dv_create_cq(self->r.ctx, &attr, &dv);
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
 	struct mlx5dv_cq info = {};
@@ -128,11 +138,7 @@ TEST_F(format, completions_arrive_after_wrapping)
 	ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ));
 	EXPECT_EQ(variant->size, info.cqe_size);
 
-	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
-	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
-	p.qp[0] = rdma_qp_create(&self->r, obj.cq.in, &cfg);
-	ASSERT_NE(NULL, p.qp[0]);
-	ASSERT_EQ(0, pair_reconnect(&p));
+	ASSERT_EQ(0, open_pair_on(&p, &self->r, obj.cq.in));
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
 	wr.wr.rdma.rkey = p.mr->rkey;
 	/* 24 completions go three times around a queue of 8 entries. */
@@ -875,18 +881,13 @@ TEST_F(channel, destroy_in_use_is_busy)
 /* A CQ with more completions than entries goes to the error state, and an event reports that. */
 TEST_F(cq, overrun_is_reported)
 {
-	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
 	struct ibv_cq *small = ibv_create_cq(self->r.ctx, 7, NULL, NULL, 0);
 	struct pair p;
 	int i;
 
 	ASSERT_NE(NULL, small);
-	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
-	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
-	p.qp[0] = rdma_qp_create(&self->r, small, &cfg);
-	ASSERT_NE(NULL, p.qp[0]);
-	ASSERT_EQ(0, pair_reconnect(&p));
+	ASSERT_EQ(0, open_pair_on(&p, &self->r, small));
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
 	wr.wr.rdma.rkey = p.mr->rkey;
 	for (i = 0; i < 20; i++) {
@@ -913,7 +914,6 @@ TEST_F(cq, overrun_can_be_ignored)
 	};
 	struct ibv_cq_ex *cqx = ibv_create_cq_ex(self->r.ctx, &init);
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
-	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	struct ibv_cq *small;
 	struct pair p;
 	struct ibv_wc wc;
@@ -924,11 +924,7 @@ TEST_F(cq, overrun_can_be_ignored)
 	ASSERT_NE(NULL, cqx) TH_LOG("%m");
 	small = ibv_cq_ex_to_cq(cqx);
 	ASSERT_EQ(7, small->cqe);
-	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
-	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
-	p.qp[0] = rdma_qp_create(&self->r, small, &cfg);
-	ASSERT_NE(NULL, p.qp[0]);
-	ASSERT_EQ(0, pair_reconnect(&p));
+	ASSERT_EQ(0, open_pair_on(&p, &self->r, small));
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
 	wr.wr.rdma.rkey = p.mr->rkey;
 	/* Twice around: the entries of the second round have the wrong owner for the reader. */

@@ -41,13 +41,9 @@ static struct ibv_context *open_with_id(struct ibv_device **list)
 
 static int create_object(struct ibv_context *ctx)
 {
-	struct devx_cmd cmd;
 	uint32_t handle;
 
-	devx_start(&cmd, DEVX_ALLOC_PD);
-	cmd.in_len = 16;
-	cmd.out_len = 16;
-	return devx_create(ctx->cmd_fd, &cmd, &handle);
+	return devx_alloc(ctx->cmd_fd, DEVX_ALLOC_PD, &handle);
 }
 
 /* Open a context as programs do, and create an object that its id owns. */

@@ -208,13 +208,16 @@ static bool has_user_ids(struct env *e)
 	return devx_has_user_ids();
 }
 
-static void *create_devx_obj(struct env *e)
+static void *alloc_by_command(struct env *e, uint16_t opcode)
 {
 	uint32_t *handle = calloc(1, sizeof(*handle));
-	struct devx_cmd cmd;
 
-	devx_start(&cmd, DEVX_ALLOC_PD);
-	return handle && !devx_create(e->r.ctx->cmd_fd, &cmd, handle) ? handle : NULL;
+	return handle && !devx_alloc(e->r.ctx->cmd_fd, opcode, handle) ? handle : NULL;
+}
+
+static void *create_devx_obj(struct env *e)
+{
+	return alloc_by_command(e, DEVX_ALLOC_PD);
 }
 
 static int destroy_devx_obj(struct env *e, void *object)
@@ -224,13 +227,7 @@ static int destroy_devx_obj(struct env *e, void *object)
 
 static void *create_counter_set(struct env *e)
 {
-	uint32_t *handle = calloc(1, sizeof(*handle));
-	struct devx_cmd cmd;
-
-	devx_start(&cmd, DEVX_ALLOC_Q_COUNTER);
-	cmd.in_len = 16;
-	cmd.out_len = 16;
-	return handle && !devx_create(e->r.ctx->cmd_fd, &cmd, handle) ? handle : NULL;
+	return alloc_by_command(e, DEVX_ALLOC_Q_COUNTER);
 }
 
 static void *create_dm(struct env *e)

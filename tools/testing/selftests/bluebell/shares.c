@@ -60,15 +60,11 @@ static int take_uar(struct taker *t)
 /* By verbs and by commands of the process in turn. */
 static int take_pd(struct taker *t)
 {
-	struct devx_cmd cmd;
 	uint32_t pd, pdn;
 
 	if (t->taken % 2)
 		return uv_alloc_pd(t->uv.fd, &pd, &pdn);
-	devx_start(&cmd, DEVX_ALLOC_PD);
-	cmd.in_len = 16;
-	cmd.out_len = 16;
-	return devx_create(t->uv.fd, &cmd, &pd);
+	return devx_alloc(t->uv.fd, DEVX_ALLOC_PD, &pd);
 }
 
 static int take_cq(struct taker *t)
@@ -98,24 +94,18 @@ static int take_srq(struct taker *t)
 
 static int take_xrcd(struct taker *t)
 {
-	struct devx_cmd cmd;
 	uint32_t xrcd;
 
 	if (t->taken % 2)
 		return uv_open_xrcd(t->uv.fd, -1, O_CREAT, &xrcd);
-	devx_start(&cmd, DEVX_ALLOC_XRCD);
-	return devx_create(t->uv.fd, &cmd, &xrcd);
+	return devx_alloc(t->uv.fd, DEVX_ALLOC_XRCD, &xrcd);
 }
 
 static int take_counter_set(struct taker *t)
 {
-	struct devx_cmd cmd;
 	uint32_t set;
 
-	devx_start(&cmd, DEVX_ALLOC_Q_COUNTER);
-	cmd.in_len = 16;
-	cmd.out_len = 16;
-	return devx_create(t->uv.fd, &cmd, &set);
+	return devx_alloc(t->uv.fd, DEVX_ALLOC_Q_COUNTER, &set);
 }
 
 static int take_dm(struct taker *t)

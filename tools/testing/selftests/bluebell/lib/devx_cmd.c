@@ -125,6 +125,17 @@ int devx_create(int fd, struct devx_cmd *cmd, uint32_t *handle)
 	return ret;
 }
 
+/* Create an object by a command that names nothing, such as a protection domain. */
+int devx_alloc(int fd, uint16_t opcode, uint32_t *handle)
+{
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, opcode);
+	cmd.in_len = 16;
+	cmd.out_len = 16;
+	return devx_create(fd, &cmd, handle);
+}
+
 /* The handle may be that of a CQ, a QP or an SRQ of verbs. */
 int devx_modify(int fd, uint32_t handle, struct devx_cmd *cmd)
 {

@@ -70,6 +70,7 @@ bool devx_refused_by_firmware(const struct devx_cmd *cmd, int ret);
 
 int devx_general(int fd, struct devx_cmd *cmd);
 int devx_create(int fd, struct devx_cmd *cmd, uint32_t *handle);
+int devx_alloc(int fd, uint16_t opcode, uint32_t *handle);
 int devx_modify(int fd, uint32_t handle, struct devx_cmd *cmd);
 int devx_query(int fd, uint32_t handle, struct devx_cmd *cmd);
 int devx_destroy(int fd, uint32_t handle);
