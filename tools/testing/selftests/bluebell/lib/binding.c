@@ -3,6 +3,7 @@
  * Unbind the verbs driver from the device, and bind it again.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "rdma.h"
 
 #define AUX "/sys/bus/auxiliary"
+#define CORE "/sys/bus/pci/drivers/mlx5_core"
 
 /**
  * binding_find - find the device that the verbs driver is bound to
@@ -64,6 +66,24 @@ int binding_pci(const struct binding *b, char *dir, size_t size)
 	snprintf(dir, size, "%s", real);
 	free(real);
 	return 0;
+}
+
+/**
+ * binding_probe_function - let mlx5_core remove the PCI function of a device and probe it again
+ * @b: the device
+ *
+ * Return: 0 or a negative errno.
+ */
+int binding_probe_function(const struct binding *b)
+{
+	char dir[256], *function;
+	int ret;
+
+	if (binding_pci(b, dir, sizeof(dir)))
+		return -ENODEV;
+	function = strrchr(dir, '/') + 1;
+	ret = write_file(CORE "/unbind", "%s", function);
+	return ret ?: write_file(CORE "/bind", "%s", function);
 }
 
 /**
