@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "binding.h"
 #include "test.h"
 
 #define NO_RATES "the device has no rates of users"
@@ -226,34 +225,8 @@ static int64_t wall_clock_tolerance(void)
 	return INT64_MAX / 4;
 }
 
-/*
- * mlx5_core (7.2) adds what its clock has counted to the wall clock every 17 to 19 seconds, but not
- * while the device is in error. If that is twice as long as usual, the product of the count and the
- * nanoseconds per count exceeds 64 bits, and the wall clock is 2^35 ns late until mlx5_core probes
- * the device again.
- */
-FIXTURE(wall_clock) {
-	struct rdma r;
-};
-
-FIXTURE_SETUP(wall_clock)
-{
-	struct binding b;
-
-	if (hca_ctl_present()) {
-		ASSERT_EQ(0, binding_find(&b));
-		ASSERT_EQ(0, binding_probe_function(&b));
-		ASSERT_TRUE(binding_wait_device());
-	}
-	ASSERT_EQ(0, rdma_open(&self->r));
-}
-
-FIXTURE_TEARDOWN(wall_clock)
-{
-	rdma_close(&self->r);
-}
-
-TEST_F(wall_clock, of_completions_is_that_of_this_machine)
+/* The wall clock may be late if the device has failed before: see the last test of fatal.c. */
+TEST_F(dv, wall_clock_of_completions_is_that_of_this_machine)
 {
 	struct ibv_cq_ex *cq = create_stamping_cq(self->r.ctx,
 						  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
