@@ -168,6 +168,15 @@ static u64 device_kernel_cap_flags(struct mlx5_ib_dev *dev)
 	return flags;
 }
 
+static int device_check_query(struct ib_udata *uhw)
+{
+	if (uhw && uhw->outlen &&
+	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
+		return refuse(-EINVAL, "response of %zu bytes, too short for response_length",
+			      uhw->outlen);
+	return ib_is_udata_in_empty(uhw);
+}
+
 /**
  * mlx5_ib_query_device - attributes of the device
  * @ibdev: device
@@ -185,13 +194,8 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibdev);
 	struct mlx5_core_dev *mdev = dev->mdev;
-	int err;
+	int err = device_check_query(uhw);
 
-	if (uhw && uhw->outlen &&
-	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
-		return refuse(-EINVAL, "response of %zu bytes, too short for response_length",
-			      uhw->outlen);
-	err = ib_is_udata_in_empty(uhw);
 	if (err)
 		return err;
 

@@ -324,6 +324,27 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
 	return_ptr(advice);
 }
 
+/* What each kind of advice wants of the pages. */
+static const unsigned long odp_advice_reqs[] = {
+	[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH] = HMM_PFN_REQ_FAULT,
+	[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE] = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE,
+	[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT] = 0,
+};
+
+static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise_mr_advice advice,
+			    u32 flags)
+{
+	if (!odp)
+		return refuse(-EOPNOTSUPP, "advice %d, but the device has no paging (pg)", advice);
+	if (advice >= ARRAY_SIZE(odp_advice_reqs))
+		return refuse(-EOPNOTSUPP, "advice %d, 0 to %zu are possible", advice,
+			      ARRAY_SIZE(odp_advice_reqs) - 1);
+	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
+		return refuse(-EINVAL, "advice with flags %#x, known are %#x", flags,
+			      IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
+	return 0;
+}
+
 /**
  * mlx5_ib_advise_mr - map pages of paged regions before they are used
  * @pd: protection domain of the regions
@@ -348,24 +369,13 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)
 {
 	struct mlx5_ib_odp *odp = to_mdev(pd->device)->odp;
-	static const unsigned long reqs[] = {
-		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH] = HMM_PFN_REQ_FAULT,
-		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE] = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE,
-		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT] = 0,
-	};
-	int err;
+	int err = odp_advice_check(odp, advice, flags);
 
-	if (!odp)
-		return refuse(-EOPNOTSUPP, "advice %d, but the device has no paging (pg)", advice);
-	if (advice >= ARRAY_SIZE(reqs))
-		return refuse(-EOPNOTSUPP, "advice %d, 0 to %zu are possible", advice,
-			      ARRAY_SIZE(reqs) - 1);
-	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
-		return refuse(-EINVAL, "advice with flags %#x, known are %#x", flags,
-			      IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
+	if (err)
+		return err;
 
 	struct odp_advice *work __free(kvfree) =
-		odp_advice_create(odp, pd, reqs[advice], sg_list, num_sge);
+		odp_advice_create(odp, pd, odp_advice_reqs[advice], sg_list, num_sge);
 
 	if (IS_ERR(work))
 		return PTR_ERR(no_free_ptr(work));

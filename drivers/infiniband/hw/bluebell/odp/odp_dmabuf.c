@@ -162,6 +162,22 @@ static const struct odp_mr_ops odp_dmabuf_ops = {
 	.destroy = odp_dmabuf_destroy,
 };
 
+/* Map the memory, if that is possible now, and publish the region. */
+static int odp_dmabuf_publish(struct odp_mr *mr, struct ib_umem_dmabuf *umem_dmabuf)
+{
+	/* While the UMR queue pair is stopped, leave it to the first access to map the memory. */
+	bool can_map = !mlx5_ib_umr_await(mr->odp->dev);
+	int err;
+
+	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
+	err = can_map ? min(odp_dmabuf_map(mr), 0) : 0;
+	/* Published before the lock is released: after that, a move may destroy the key. */
+	if (!err)
+		mlx5_ib_publish_mr(mr->odp->dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	return err;
+}
+
 /**
  * mlx5_ib_odp_dmabuf_create - give a region its memory, which is in a dma-buf, and publish it
  * @mr: the region, its address, length, rights and protection domain set
@@ -177,7 +193,6 @@ static const struct odp_mr_ops odp_dmabuf_ops = {
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_attach(mr, offset, fd);
-	bool can_map;
 	int err, ret;
 
 	if (IS_ERR(umem_dmabuf))
@@ -189,14 +204,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 		return err;
 	}
 	mr->ops = &odp_dmabuf_ops;
-	/* While the UMR queue pair is stopped, leave it to the first access to map the memory. */
-	can_map = !mlx5_ib_umr_await(mr->odp->dev);
-	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
-	err = can_map ? min(odp_dmabuf_map(mr), 0) : 0;
-	/* Published before the lock is released: after that, a move may destroy the key. */
-	if (!err)
-		mlx5_ib_publish_mr(mr->odp->dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
-	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	err = odp_dmabuf_publish(mr, umem_dmabuf);
 	if (!err)
 		return 0;
 	ret = odp_dmabuf_destroy(mr);

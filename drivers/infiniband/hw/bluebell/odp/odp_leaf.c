@@ -302,6 +302,32 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
 	return err == -EINTR && !fatal_signal_pending(current) ? -ERESTARTNOINTR : err;
 }
 
+/* Allocate a leaf for the pages that @length bytes from @start touch. */
+static struct odp_leaf *odp_leaf_alloc(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,
+				       u64 length, u64 iova)
+{
+	u64 first = start & PAGE_MASK, end;
+	struct odp_leaf *leaf;
+	size_t num;
+
+	if (check_add_overflow(start, length, &end) || PAGE_ALIGN(end) < end)
+		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx wrap around", length,
+				      start));
+	num = (PAGE_ALIGN(end) - first) >> PAGE_SHIFT;
+	leaf = kvzalloc_flex(*leaf, chunks, DIV_ROUND_UP(num, MLX5_IB_ODP_CHUNK_PAGES),
+			     MLX5_IB_ODP_GFP);
+	if (!leaf)
+		return ERR_PTR(-ENOMEM);
+	leaf->key.mr = mr;
+	leaf->start = first;
+	leaf->num_pages = num;
+	leaf->key.mkey = mkey ?: &leaf->key.own;
+	leaf->key.base = iova;
+	refcount_set(&leaf->refs, 1);
+	mutex_init(&leaf->lock);
+	return leaf;
+}
+
 /**
  * mlx5_ib_odp_leaf_create - create a key over pages none of which is present
  * @mr: region that the leaf belongs to
@@ -320,31 +346,15 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
 struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,
 					 u64 length, u64 iova)
 {
-	u64 first = start & PAGE_MASK, end;
-	size_t num;
-	int err;
+	int err = odp_leaf_check_device(mr->odp->dev->dma_device);
 
-	if (check_add_overflow(start, length, &end) || PAGE_ALIGN(end) < end)
-		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx wrap around", length,
-				      start));
-	num = (PAGE_ALIGN(end) - first) >> PAGE_SHIFT;
-	err = odp_leaf_check_device(mr->odp->dev->dma_device);
 	if (err)
 		return ERR_PTR(err);
 
-	struct odp_leaf *leaf __free(kvfree) =
-		kvzalloc_flex(*leaf, chunks, DIV_ROUND_UP(num, MLX5_IB_ODP_CHUNK_PAGES),
-			      MLX5_IB_ODP_GFP);
+	struct odp_leaf *leaf __free(kvfree) = odp_leaf_alloc(mr, mkey, start, length, iova);
 
-	if (!leaf)
-		return ERR_PTR(-ENOMEM);
-	leaf->key.mr = mr;
-	leaf->start = first;
-	leaf->num_pages = num;
-	leaf->key.mkey = mkey ?: &leaf->key.own;
-	leaf->key.base = iova;
-	refcount_set(&leaf->refs, 1);
-	mutex_init(&leaf->lock);
+	if (IS_ERR(leaf))
+		return no_free_ptr(leaf);
 	/* The notifier passes over a leaf without pages, so the key need not exist yet. */
 	err = odp_leaf_insert_notifier(leaf);
 	if (err)
@@ -352,7 +362,7 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	err = mlx5_ib_share_take_many(mr->context, MLX5_IB_SHARE_PAGED,
 				      DIV_ROUND_UP_ULL(length, SZ_1M), &leaf->share) ?:
 	      mlx5_ib_odp_create_key(mr, leaf->key.mkey, iova, length,
-				     ALIGN(num, MLX5_IB_UMR_BLOCK_MTTS));
+				     ALIGN(leaf->num_pages, MLX5_IB_UMR_BLOCK_MTTS));
 	if (err) {
 		odp_leaf_free(no_free_ptr(leaf));
 		return ERR_PTR(err);

@@ -328,6 +328,30 @@ static int cq_copy_resize_request(const struct mlx5_ib_cq *cq, struct ib_udata *
 	return ib_respond_empty_udata(udata);
 }
 
+/* Let the device write completions into @entries entries of a process's memory at @addr. */
+static int cq_move(struct mlx5_ib_cq *cq, u64 addr, int entries)
+{
+	struct mlx5_ib_dev *dev = to_mdev(cq->ibcq.device);
+	size_t size = (size_t)entries * cq->cqe_size;
+	struct mlx5_ib_buf buf = {};
+	struct ib_umem *umem;
+	int err;
+
+	umem = mlx5_ib_umem_get(dev, addr, size, IB_ACCESS_LOCAL_WRITE);
+	err = mlx5_ib_buf_init_user(&buf, cq_check_umem(umem, cq->cqe_size), size,
+				    MLX5_IB_MAX_PAGE_OFFSET);
+	if (err)
+		return err;
+	err = cq_resize_cmd(dev, cq, &buf, entries);
+	if (!err) {
+		swap(cq->mem.buf, buf);
+		cq->ibcq.cqe = entries - 1;
+	}
+	/* Frees the old buffer, or after an error the new one. */
+	mlx5_ib_buf_free_user(&buf);
+	return err;
+}
+
 /**
  * mlx5_ib_resize_user_cq - move a completion queue to another buffer
  * @ibcq: the queue
@@ -347,10 +371,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
 	struct mlx5_ib_resize_cq ucmd = {};
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
-	struct mlx5_ib_buf buf = {};
-	struct ib_umem *umem;
 	int entries, err;
-	size_t size;
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_resize))
 		return refuse(-EOPNOTSUPP, "the device cannot resize CQs (cq_resize)");
@@ -364,20 +385,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	guard(mutex)(&cq->resize_lock);
 	if (entries == ibcq->cqe + 1)
 		return 0;
-	size = (size_t)entries * cq->cqe_size;
-	umem = mlx5_ib_umem_get(dev, ucmd.buf_addr, size, IB_ACCESS_LOCAL_WRITE);
-	err = mlx5_ib_buf_init_user(&buf, cq_check_umem(umem, cq->cqe_size), size,
-				    MLX5_IB_MAX_PAGE_OFFSET);
-	if (err)
-		return err;
-	err = cq_resize_cmd(dev, cq, &buf, entries);
-	if (!err) {
-		swap(cq->mem.buf, buf);
-		ibcq->cqe = entries - 1;
-	}
-	/* Frees the old buffer, or after an error the new one. */
-	mlx5_ib_buf_free_user(&buf);
-	return err;
+	return cq_move(cq, ucmd.buf_addr, entries);
 }
 
 /**

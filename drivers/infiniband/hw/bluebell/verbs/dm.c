@@ -61,6 +61,26 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 
 /* ---- verbs ----------------------------------------------------------------------- */
 
+/* Take memory of the device, which the user of the context has a share of. */
+static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u64 length,
+					    u32 log_align)
+{
+	struct mlx5_ib_share share = {};
+	struct mlx5_ib_memic *mem;
+	int err;
+
+	err = mlx5_ib_share_take_many(context, MLX5_IB_SHARE_DM, DIV_ROUND_UP(length, PAGE_SIZE),
+				      &share);
+	if (err)
+		return ERR_PTR(err);
+	mem = mlx5_ib_alloc_memic(to_mdev(context->ibucontext.device)->dm, length, log_align);
+	if (IS_ERR(mem))
+		mlx5_ib_share_give(&share);
+	else
+		mem->share = share;
+	return mem;
+}
+
 /**
  * mlx5_ib_create_dm - allocate device memory and give it an entry in the mmap space
  * @uctx: context
@@ -79,7 +99,6 @@ VISIBLE_IF_KUNIT
 struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)
 {
 	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
-	struct mlx5_ib_share share = {};
 	int err;
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
@@ -93,16 +112,9 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!dm)
 		return ERR_PTR(-ENOMEM);
-	err = mlx5_ib_share_take_many(to_mucontext(uctx), MLX5_IB_SHARE_DM,
-				      DIV_ROUND_UP(length, PAGE_SIZE), &share);
-	if (err)
-		return ERR_PTR(err);
-	dm->mem = mlx5_ib_alloc_memic(dev->dm, length, log_align);
-	if (IS_ERR(dm->mem)) {
-		mlx5_ib_share_give(&share);
+	dm->mem = dm_take_memory(to_mucontext(uctx), length, log_align);
+	if (IS_ERR(dm->mem))
 		return ERR_CAST(dm->mem);
-	}
-	dm->mem->share = share;
 	dm->mentry = dm_publish(uctx, dm->mem, true, dm->mem->addr, 0);
 	if (IS_ERR(dm->mentry)) {
 		mlx5_ib_put_memic(dm->mem);

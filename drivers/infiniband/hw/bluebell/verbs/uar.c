@@ -357,14 +357,25 @@ static int uar_obj_get_bf(const struct uverbs_attr_bundle *attrs,
 		      blueflame ? " or BF (0)" : "");
 }
 
+static int uar_obj_respond(struct uverbs_attr_bundle *attrs, struct mlx5_user_mmap_entry *entry)
+{
+	u64 offset = rdma_user_mmap_get_offset(&entry->rdma_entry);
+	u32 length = PAGE_SIZE;
+
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
+			      sizeof(offset)) ?:
+	       uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &entry->page_id,
+			      sizeof(entry->page_id)) ?:
+	       uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length,
+			      sizeof(length));
+}
+
 static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
 							  MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
 	struct mlx5_user_mmap_entry *entry;
-	u32 length = PAGE_SIZE;
-	u64 offset;
 	bool bf;
 	int err;
 
@@ -380,13 +391,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 
 	/* An error from here on destroys the object. */
-	offset = rdma_user_mmap_get_offset(&entry->rdma_entry);
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
-			      sizeof(offset)) ?:
-	       uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &entry->page_id,
-			      sizeof(entry->page_id)) ?:
-	       uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length,
-			      sizeof(length));
+	return uar_obj_respond(attrs, entry);
 }
 
 #define OUT_U32(attr)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(u32), UA_MANDATORY)

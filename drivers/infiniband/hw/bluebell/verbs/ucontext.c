@@ -76,6 +76,17 @@ static void ucontext_fill_bfregs(const struct mlx5_ib_caps *caps,
 }
 
 /* @room: bytes of the response that the library has room for */
+static void ucontext_fill_queue_limits(struct mlx5_core_dev *mdev,
+				       struct mlx5_ib_alloc_ucontext_resp *resp)
+{
+	resp->qp_tab_size = 1U << MLX5_CAP_GEN(mdev, log_max_qp);
+	resp->max_sq_desc_sz = MLX5_CAP_GEN(mdev, max_wqe_sz_sq);
+	resp->max_rq_desc_sz = MLX5_CAP_GEN(mdev, max_wqe_sz_rq);
+	resp->max_send_wqebb = 1U << MLX5_CAP_GEN(mdev, log_max_qp_sz);
+	resp->max_recv_wr = 1U << MLX5_CAP_GEN(mdev, log_max_qp_sz);
+	resp->max_srq_recv_wr = 1U << MLX5_CAP_GEN(mdev, log_max_srq_sz);
+}
+
 static void ucontext_fill_response(struct mlx5_ib_ucontext *context, size_t room,
 				   struct mlx5_ib_alloc_ucontext_resp *resp)
 {
@@ -83,13 +94,8 @@ static void ucontext_fill_response(struct mlx5_ib_ucontext *context, size_t room
 	struct mlx5_core_dev *mdev = dev->mdev;
 
 	resp->response_length = min(room, sizeof(*resp));
-	resp->qp_tab_size = 1U << MLX5_CAP_GEN(mdev, log_max_qp);
+	ucontext_fill_queue_limits(mdev, resp);
 	resp->cache_line_size = cache_line_size();
-	resp->max_sq_desc_sz = MLX5_CAP_GEN(mdev, max_wqe_sz_sq);
-	resp->max_rq_desc_sz = MLX5_CAP_GEN(mdev, max_wqe_sz_rq);
-	resp->max_send_wqebb = 1U << MLX5_CAP_GEN(mdev, log_max_qp_sz);
-	resp->max_recv_wr = 1U << MLX5_CAP_GEN(mdev, log_max_qp_sz);
-	resp->max_srq_recv_wr = 1U << MLX5_CAP_GEN(mdev, log_max_srq_sz);
 	resp->num_ports = dev->ib_dev.phys_port_cnt;
 	resp->cqe_version = context->cqe_version;
 	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
