@@ -13,10 +13,13 @@
 #include "fw/fw.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
+#include "lib/rsc.h"
 #include "lib/share.h"
 #include "lib/uctx.h"
+#include "verbs/qp.h"
 #include "verbs/uar.h"
 #include "verbs/ucontext.h"
+#include "verbs/verbs.h"
 
 #define LIMIT	7
 
@@ -78,6 +81,8 @@ static void limit_is_that_of_the_kind(struct kunit *test)
 	MOCK_SET_CAP(caps, log_max_pd, 5);
 	MOCK_SET_CAP(caps, log_max_cq, 6);
 	MOCK_SET_CAP(caps, log_max_srq, 7);
+	MOCK_SET_CAP(caps, log_max_mcg, 8);
+	MOCK_SET_CAP(caps, max_qp_mcg, 16);
 	mock->dev->mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
 	limit = mock->dev->users->limit;
@@ -85,6 +90,8 @@ static void limit_is_that_of_the_kind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PD], 28);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 56);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_SRQ], 112);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_MCG], 224);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_ATTACHMENT], 14);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PAGED], min(64 * mib, INT_MAX));
 }
 
@@ -264,6 +271,123 @@ static void user_id_counts_until_the_device_destroys_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_UCTX));
 }
 
+static struct mlx5_ib_devx_obj *attach_by_devx(struct mock *mock, u32 qpn)
+{
+	u32 in[MLX5_ST_SZ_DW(attach_to_mcg_in)], out[MLX5_ST_SZ_DW(attach_to_mcg_out)] = {};
+
+	mlx5_ib_fw_name_mcg(in, MLX5_CMD_OP_ATTACH_TO_MCG, qpn, &(union ib_gid){ .raw = { 0xff } });
+	return mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+}
+
+/* The limit is that of one group; a group of one user is not that of another. */
+static void user_leaves_places_in_each_group(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_ucontext *context = mock->context;
+	struct mlx5_ib_ucontext other = { .ibucontext.device = &mock->dev->ib_dev };
+	struct mlx5_ib_share share[LIMIT] = {}, second = {}, others = {}, more = {};
+	union ib_gid gid = { .raw = { 0xff, [15] = 1 } }, next = { .raw = { 0xff, [15] = 2 } };
+	unsigned int i;
+
+	other.user = mlx5_ib_user_get(mock->dev, KUIDT_INIT(1001));
+	for (i = 0; i < LIMIT; i++)
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(context, &gid, &share[i]));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_share_take_attachment(context, &gid, &more));
+	KUNIT_EXPECT_NULL(test, more.user);
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(context, &next, &second));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(&other, &gid, &others));
+	KUNIT_EXPECT_EQ(test, 2, count(mock, MLX5_IB_SHARE_MCG));
+	/* What a process has taken is found by the group. */
+	mlx5_ib_share_of_attachment(context, &next, &more);
+	KUNIT_EXPECT_MEMEQ(test, &more, &second, sizeof(more));
+	mlx5_ib_share_give(&more);
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_MCG));
+	mlx5_ib_share_give(&share[0]);
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(context, &gid, &share[0]));
+	/* The privileged have as many as they want. */
+	context->unlimited = true;
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(context, &gid, &more));
+	KUNIT_EXPECT_EQ(test, LIMIT + 1, count(mock, MLX5_IB_SHARE_ATTACHMENT));
+	mlx5_ib_share_give(&more);
+	for (i = 0; i < LIMIT; i++)
+		mlx5_ib_share_give(&share[i]);
+	mlx5_ib_share_give(&others);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_MCG));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_ATTACHMENT));
+	mlx5_ib_user_put(other.user);
+}
+
+static void user_leaves_groups_to_others(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_share share[LIMIT] = {}, more = {};
+	union ib_gid gid = { .raw = { 0xff } };
+	unsigned int i;
+
+	for (i = 0; i < LIMIT; i++) {
+		gid.raw[15] = i;
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(mock->context, &gid,
+								       &share[i]));
+	}
+	gid.raw[15] = i;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_share_take_attachment(mock->context, &gid, &more));
+	KUNIT_EXPECT_EQ(test, LIMIT, count(mock, MLX5_IB_SHARE_MCG));
+	/* A second queue pair in a group that the user is in takes no group. */
+	gid.raw[15] = 0;
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(mock->context, &gid, &more));
+	mlx5_ib_share_give(&more);
+	for (i = 0; i < LIMIT; i++)
+		mlx5_ib_share_give(&share[i]);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_MCG));
+}
+
+static void attachment_counts_until_the_device_ends_it(struct kunit *test)
+{
+	static const struct mlx5_ib_rsc_ops ops;
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	union ib_gid gid = { .raw = { 0xff } };
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->rsc.dev = mock->dev;
+	qp->rsc.ops = &ops;
+	qp->ibqp.device = &mock->dev->ib_dev;
+	qp->mem.context = mock->context;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mock->refuse_err, mlx5_ib_attach_mcast(&qp->ibqp, &gid, 0xc001));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_ATTACHMENT));
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_attach_mcast(&qp->ibqp, &gid, 0xc001));
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_ATTACHMENT));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_detach_mcast(&qp->ibqp, &gid, 0xc001));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_ATTACHMENT));
+	/* The queue pair of a kernel consumer. */
+	qp->mem.context = NULL;
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_attach_mcast(&qp->ibqp, &gid, 0xc001));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_ATTACHMENT));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_detach_mcast(&qp->ibqp, &gid, 0xc001));
+}
+
+static void attachments_by_commands_count_in_the_same_limit(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_obj *obj[LIMIT];
+	unsigned int i;
+
+	mock->context->uid = 1;
+	for (i = 0; i < LIMIT; i++) {
+		obj[i] = attach_by_devx(mock, i);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj[i]);
+	}
+	KUNIT_EXPECT_EQ(test, LIMIT, count(mock, MLX5_IB_SHARE_ATTACHMENT));
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_MCG));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(attach_by_devx(mock, i)));
+	for (i = 0; i < LIMIT; i++)
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj[i], true));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_ATTACHMENT));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_MCG));
+}
+
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
 	KUNIT_CASE(limit_is_that_of_the_kind),
@@ -275,6 +399,10 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(devx_object_counts_until_the_device_destroys_it),
 	KUNIT_CASE(table_of_a_key_counts_as_paged_memory),
 	KUNIT_CASE(user_id_counts_until_the_device_destroys_it),
+	KUNIT_CASE(user_leaves_places_in_each_group),
+	KUNIT_CASE(user_leaves_groups_to_others),
+	KUNIT_CASE(attachment_counts_until_the_device_ends_it),
+	KUNIT_CASE(attachments_by_commands_count_in_the_same_limit),
 	{}
 };
 

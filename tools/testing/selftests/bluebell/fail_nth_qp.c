@@ -177,27 +177,18 @@ static int prep_created_ud(struct env *e)
 	return prep_ud(e) ?: act_create_qp(e);
 }
 
-static int change_mcast(struct env *e, uint32_t cmd)
-{
-	struct ib_uverbs_attach_mcast req = {
-		.gid = { 0xff, 0x12, 0xa0, 0x1b }, .qp_handle = e->qp.handle, .mlid = 0xc777,
-	};
-
-	return uv_cmd(e->uv.fd, cmd, &req, sizeof(req), NULL, 0, NULL, 0, NULL, 0);
-}
-
 /*
  * Detaching is not tested here, because ib_core (7.2) does not detach again after the driver has
  * refused. If ib_core cannot query the queue pair's state, it looks at the ports instead.
  */
 static int act_attach_mcast(struct env *e)
 {
-	return change_mcast(e, IB_USER_VERBS_CMD_ATTACH_MCAST);
+	return uv_change_mcast(e->uv.fd, IB_USER_VERBS_CMD_ATTACH_MCAST, e->qp.handle, 0);
 }
 
 static int act_detach_mcast(struct env *e)
 {
-	return change_mcast(e, IB_USER_VERBS_CMD_DETACH_MCAST);
+	return uv_change_mcast(e->uv.fd, IB_USER_VERBS_CMD_DETACH_MCAST, e->qp.handle, 0);
 }
 
 static int prep_srq_qp(struct env *e)

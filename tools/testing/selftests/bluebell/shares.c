@@ -16,7 +16,7 @@
 #include "test.h"
 
 /* What Bluebell logs. */
-#define LOG_LIMIT "7/8 of those of the device"
+#define LOG_LIMIT "7/8 of those of "
 /* The driver logs at most one line in this time. */
 #define LOG_SECONDS 10
 #define REFUSED 20
@@ -29,6 +29,7 @@ struct taker {
 	uint32_t pd, pdn;
 	struct uv_cq cq;
 	struct uv_mem srq_mem;
+	struct uv_qp qp;
 	unsigned int taken;
 };
 
@@ -115,6 +116,24 @@ static int take_dm(struct taker *t)
 	return uv_alloc_dm(t->uv.fd, UV_PAGE, 0, &dm);
 }
 
+/* A queue pair of its own in a group in which the other process has queue pairs. */
+static int take_place_in_group(struct taker *t)
+{
+	struct uv_qp qp;
+
+	return uv_create_qp(t->uv.fd, t->pd, t->cq.handle, IBV_QPT_UD, &qp) ?:
+	       uv_change_mcast(t->uv.fd, IB_USER_VERBS_CMD_ATTACH_MCAST, qp.handle, 0);
+}
+
+/* A group that the other process has no queue pair in. */
+static int take_group(struct taker *t)
+{
+	return (t->qp.handle ? 0 :
+		uv_create_qp(t->uv.fd, t->pd, t->cq.handle, IBV_QPT_UD, &t->qp)) ?:
+	       uv_change_mcast(t->uv.fd, IB_USER_VERBS_CMD_ATTACH_MCAST, t->qp.handle,
+			       getpid() << 8 | t->taken);
+}
+
 FIXTURE(share) {
 	struct taker mine;
 	unsigned int num;		/* of the device */
@@ -154,6 +173,14 @@ static unsigned int num_counter_sets(void)
 	return hca_cap("general", "max_qp_cnt");
 }
 
+/* As many as a user has queue pairs for; else the queue pairs are what the user has no more of. */
+static unsigned int num_places_in_group(void)
+{
+	unsigned int qps = 1u << hca_cap("general", "log_max_qp");
+
+	return qps > 2u * hca_cap("general", "max_qp_mcg") ? hca_cap("general", "max_qp_mcg") : 0;
+}
+
 static unsigned int num_dm_pages(void)
 {
 	return hca_cap("general", "device_memory") > 0 ?
@@ -180,6 +207,12 @@ FIXTURE_VARIANT_ADD(share, counter_sets) {
 	.num = num_counter_sets, .take = take_counter_set, .of_driver = 1,
 };
 
+FIXTURE_VARIANT_ADD(share, places_in_a_group) {
+	.num = num_places_in_group, .take = take_place_in_group,
+};
+
+FIXTURE_VARIANT_ADD(share, groups) { .log_max = "log_max_mcg", .take = take_group, };
+
 FIXTURE_VARIANT_ADD(share, dm_pages) { .num = num_dm_pages, .take = take_dm, };
 
 static int taker_open(struct taker *t)
@@ -197,7 +230,8 @@ static int taker_open_with_uars(struct taker *t)
 
 static int open_for(const struct _fixture_variant_share *v, struct taker *t)
 {
-	return v->take == take_cq || v->take == take_qp || v->take == take_srq ?
+	return v->take == take_cq || v->take == take_qp || v->take == take_srq ||
+		       v->take == take_place_in_group || v->take == take_group ?
 		taker_open_with_uars(t) : taker_open(t);
 }
 

@@ -89,6 +89,10 @@ static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_i
 	if (entries)
 		return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED,
 					       MLX5_IB_SHARE_OF_TABLE(entries), share);
+	if (cmd->kind == MLX5_IB_DEVX_MCG)
+		return mlx5_ib_share_take_attachment(context,
+						     MLX5_ADDR_OF(attach_to_mcg_in, in,
+								  multicast_gid), share);
 	return mlx5_ib_share_take(context, devx_share_kinds[cmd->kind], share);
 }
 

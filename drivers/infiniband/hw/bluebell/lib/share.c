@@ -7,9 +7,9 @@
  * DOC: Shares of users
  *
  * The device has a fixed number of user ids, UARs, protection domains, XRC domains, transport
- * domains, CQs, queue pairs, SRQs, sets of Q counters and pages of device memory. A user without
- * privileges can have seven eighths of each, with all of the user's processes together, so no such
- * user can take all from the others alone. Like other limits of the kernel's objects, the limits do
+ * domains, CQs, queue pairs, SRQs, sets of Q counters, pages of device memory and multicast groups,
+ * and of queue pairs in a group. A user without privileges can have seven eighths of each, with all
+ * of the user's processes together, so no such user can take all from the others alone. Like other limits of the kernel's objects, the limits do
  * not apply to a process that has CAP_SYS_RESOURCE, in the initial user namespace, when it opens
  * the device: the device is no resource of a namespace. They do not apply to kernel consumers
  * either.
@@ -53,6 +53,8 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_TD] = OF_THE_DEVICE("transport domains"),
 	[MLX5_IB_SHARE_Q_COUNTER] = OF_THE_DEVICE("sets of Q counters"),
 	[MLX5_IB_SHARE_DM] = OF_THE_DEVICE("pages of device memory"),
+	[MLX5_IB_SHARE_MCG] = OF_THE_DEVICE("multicast groups"),
+	[MLX5_IB_SHARE_ATTACHMENT] = "queue pairs in a multicast group, 7/8 of those of a group",
 	[MLX5_IB_SHARE_PAGED] = "MiB of paged regions, 64 times the memory of the host",
 };
 
@@ -98,6 +100,7 @@ struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid)
 		return NULL;
 	user->users = users;
 	user->uid = uid;
+	user->groups = RB_ROOT;
 	refcount_set(&user->refs, 1);
 	if (xa_err(xa_store(&users->table, __kuid_val(uid), user, GFP_KERNEL_ACCOUNT))) {
 		kfree(user);
@@ -124,14 +127,25 @@ void mlx5_ib_user_put(struct mlx5_ib_user *user)
 		return;
 	xa_erase(&users->table, __kuid_val(user->uid));
 	mutex_unlock(&users->lock);
+	WARN_ON_ONCE(!RB_EMPTY_ROOT(&user->groups));
 	for (i = 0; i < MLX5_IB_NUM_SHARES; i++)
 		WARN_ON_ONCE(atomic_read(&user->count[i]));
 	kfree(user);
 }
 
-/* Any user can cause any number of refusals, so the line is logged at most once in ten seconds. */
-static int share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *user,
-			enum mlx5_ib_share_kind kind)
+/**
+ * mlx5_ib_share_refuse - log that a user has as many objects of a kind as a user can have
+ * @dev: device
+ * @user: the user
+ * @kind: the kind
+ *
+ * Any user can cause any number of refusals, so the line is logged at most once in ten seconds. Any
+ * context.
+ *
+ * Return: -ENOMEM.
+ */
+int mlx5_ib_share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *user,
+			 enum mlx5_ib_share_kind kind)
 {
 	static struct ratelimit_state once_in_a_while =
 		RATELIMIT_STATE_INIT_FLAGS(once_in_a_while, 10 * HZ, 1, RATELIMIT_MSG_ON_RELEASE);
@@ -167,7 +181,7 @@ int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share
 	if ((u32)atomic_add_return(num, &user->count[kind]) > limit && limit &&
 	    !context->unlimited) {
 		atomic_sub(num, &user->count[kind]);
-		return share_refuse(to_mdev(context->ibucontext.device), user, kind);
+		return mlx5_ib_share_refuse(to_mdev(context->ibucontext.device), user, kind);
 	}
 	refcount_inc(&user->refs);
 	*share = (struct mlx5_ib_share){ .user = user, .kind = kind, .num = num };
@@ -192,7 +206,7 @@ int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind
 
 /**
  * mlx5_ib_share_give - uncount an object that is gone, or has not been created
- * @share: of mlx5_ib_share_take(); nothing is done if no object is counted. Zeroed
+ * @share: of mlx5_ib_share_take() or its siblings; nothing is done if no object is counted. Zeroed
  *
  * May sleep.
  */
@@ -202,6 +216,8 @@ void mlx5_ib_share_give(struct mlx5_ib_share *share)
 
 	if (!user)
 		return;
+	if (share->group)
+		mlx5_ib_share_leave_group(share);
 	WARN_ON_ONCE(atomic_sub_return(share->num, &user->count[share->kind]) < 0);
 	share->user = NULL;
 	mlx5_ib_user_put(user);
@@ -283,6 +299,8 @@ int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
 		max(share_limit(MLX5_CAP_GEN(mdev, max_qp_cnt)), 1) - 1;
 	users->limit[MLX5_IB_SHARE_DM] =
 		share_limit(MLX5_CAP_DEV_MEM(mdev, memic_bar_size) >> PAGE_SHIFT);
+	users->limit[MLX5_IB_SHARE_MCG] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_mcg)));
+	users->limit[MLX5_IB_SHARE_ATTACHMENT] = share_limit(MLX5_CAP_GEN(mdev, max_qp_mcg));
 	users->limit[MLX5_IB_SHARE_PAGED] = min_t(u64, INT_MAX,
 						  64ULL * (totalram_pages() >> (20 - PAGE_SHIFT)));
 	dev->users = users;
@@ -300,8 +318,10 @@ void mlx5_ib_cleanup_users(struct mlx5_ib_dev *dev)
 	struct mlx5_ib_user *user;
 	unsigned long i;
 
-	xa_for_each(&users->table, i, user)
+	xa_for_each(&users->table, i, user) {
+		mlx5_ib_share_free_groups(user);
 		kfree(user);
+	}
 	xa_destroy(&users->table);
 	mutex_destroy(&users->lock);
 	kfree(users);

@@ -8,6 +8,7 @@
 
 #include <linux/atomic.h>
 #include <linux/mutex.h>
+#include <linux/rbtree_types.h>
 #include <linux/refcount.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
@@ -29,6 +30,8 @@
  * @MLX5_IB_SHARE_TD: transport domains
  * @MLX5_IB_SHARE_Q_COUNTER: sets of Q counters
  * @MLX5_IB_SHARE_DM: pages of device memory
+ * @MLX5_IB_SHARE_MCG: multicast groups that queue pairs of the user are in
+ * @MLX5_IB_SHARE_ATTACHMENT: queue pairs in multicast groups; the limit is that of one group
  * @MLX5_IB_SHARE_PAGED: MiB of keys over memory that is not pinned; a table of keys counts as the
  *	memory whose translations have the same length
  * @MLX5_IB_SHARE_FAULT: slots of page faults; limited by odp_fairness.c
@@ -47,6 +50,8 @@ enum mlx5_ib_share_kind {
 	MLX5_IB_SHARE_TD,
 	MLX5_IB_SHARE_Q_COUNTER,
 	MLX5_IB_SHARE_DM,
+	MLX5_IB_SHARE_MCG,
+	MLX5_IB_SHARE_ATTACHMENT,
 	MLX5_IB_SHARE_PAGED,
 	MLX5_IB_SHARE_FAULT,
 	MLX5_IB_SHARE_ADVICE,
@@ -61,36 +66,44 @@ enum mlx5_ib_share_kind {
  * @users: the users of the device
  * @uid: the user; constant
  * @refs: one reference of each context, one of each object
+ * @groups: multicast groups that queue pairs of the user are in, by GID; guarded by the lock of
+ *	@users
  * @count: number of objects of each kind
  */
 struct mlx5_ib_user {
 	struct mlx5_ib_users *users;
 	kuid_t uid;
 	refcount_t refs;
+	struct rb_root groups;
 	atomic_t count[MLX5_IB_NUM_SHARES];
 };
+
+struct mlx5_ib_share_group;
 
 /**
  * struct mlx5_ib_share - how an object is counted; embedded in what owns the object
  * @user: owner of the object, with a reference; NULL if the object is not counted
  * @kind: kind of the object
  * @num: how many the object counts as; MiB for MLX5_IB_SHARE_PAGED
+ * @group: the group of MLX5_IB_SHARE_ATTACHMENT; else NULL
  */
 struct mlx5_ib_share {
 	struct mlx5_ib_user *user;
 	enum mlx5_ib_share_kind kind;
 	u32 num;
+	struct mlx5_ib_share_group *group;
 };
 
 /**
  * struct mlx5_ib_users - users of a device
- * @lock: guards @table. Held for one look-up when a process opens or closes the device, and when
- *	the last object of a user is gone
+ * @lock: guards @table, and the groups of each user. Held for one look-up when a process opens or
+ *	closes the device, when the last object of a user is gone, and when a queue pair joins or
+ *	leaves a multicast group
  * @table: struct mlx5_ib_user by uid
  * @limit: objects of each kind that a user without privileges can have; 0 for no limit
  */
 struct mlx5_ib_users {
-	struct mutex lock;	/* table */
+	struct mutex lock;	/* table, groups of users */
 	struct xarray table;
 	u32 limit[MLX5_IB_NUM_SHARES];
 };
@@ -113,9 +126,18 @@ int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share
 			    struct mlx5_ib_share *share);
 int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind,
 		       struct mlx5_ib_share *share);
+int mlx5_ib_share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *user,
+			 enum mlx5_ib_share_kind kind);
 void mlx5_ib_share_give(struct mlx5_ib_share *share);
 int mlx5_ib_share_create(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind, u16 uid,
 			 u16 opcode, void *in, int inlen, u32 *number);
+
+int mlx5_ib_share_take_attachment(struct mlx5_ib_ucontext *context, const void *gid,
+				  struct mlx5_ib_share *share);
+void mlx5_ib_share_of_attachment(struct mlx5_ib_ucontext *context, const void *gid,
+				 struct mlx5_ib_share *share);
+void mlx5_ib_share_leave_group(struct mlx5_ib_share *share);
+void mlx5_ib_share_free_groups(struct mlx5_ib_user *user);
 
 int mlx5_ib_init_users(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_users(struct mlx5_ib_dev *dev);

@@ -4,14 +4,14 @@
  * to the group of the datagram's GID. The consumer joins the group at subnet administration, so
  * that the fabric delivers the datagram to the port.
  *
- * The device limits the groups (log_max_mcg), and the queue pairs of a group (max_qp_mcg). Any
- * process may attach its queue pairs to any group, and nothing limits a user: one user can fill a
- * group, so that firmware refuses to attach the queue pair of another, IPoIB's included.
+ * The device limits the groups (log_max_mcg), and the queue pairs of a group (max_qp_mcg), and a
+ * user has seven eighths of either at most (lib/share_mcast.c).
  */
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "lib/orphan.h"
+#include "lib/share.h"
 #include "verbs/qp.h"
 #include "verbs/verbs.h"
 
@@ -25,14 +25,23 @@
  * mlx5_ifc_attach_to_mcg_in_bits). The queue pair receives copies until it is detached or
  * destroyed. May sleep.
  *
- * Return: 0, or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM if the user has as many queue pairs in the group, or groups, as a user can
+ * have; or the errno of a firmware refusal.
  */
 int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	struct mlx5_ib_share share = {};
+	int err;
 
 	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
-	return mlx5_ib_fw_attach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
+	err = mlx5_ib_share_take_attachment(qp->mem.context, gid->raw, &share);
+	if (err)
+		return err;
+	err = mlx5_ib_fw_attach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
+	if (err)
+		mlx5_ib_share_give(&share);
+	return err;
 }
 
 /**
@@ -66,8 +75,11 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	do {
 		err = mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
 	} while (err && err != -ETIMEDOUT && mlx5_ib_fw_pause(&pause));
-	if (!err)
+	mlx5_ib_share_of_attachment(mem.context, gid->raw, &mem.share);
+	if (!err) {
+		mlx5_ib_share_give(&mem.share);
 		return 0;
+	}
 	ibdev_err_ratelimited(ibqp->device,
 			      "cannot detach QP 0x%x from multicast group %pI6 (%d): the QP may receive from the group until it is destroyed\n",
 			      qp->rsc.num, gid->raw, err);

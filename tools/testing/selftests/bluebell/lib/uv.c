@@ -442,6 +442,23 @@ int uv_close_xrcd(int fd, uint32_t handle)
 		      0);
 }
 
+/**
+ * uv_change_mcast - attach a queue pair to a multicast group, or detach it
+ * @fd: of the character device
+ * @cmd: IB_USER_VERBS_CMD_ATTACH_MCAST or IB_USER_VERBS_CMD_DETACH_MCAST
+ * @qp: handle of the queue pair, which is a UD queue pair
+ * @group: selects one of the test's groups
+ */
+int uv_change_mcast(int fd, uint32_t cmd, uint32_t qp, uint16_t group)
+{
+	struct ib_uverbs_attach_mcast req = {
+		.gid = { 0xff, 0x12, 0xa0, 0x1b, [14] = group >> 8, [15] = group },
+		.qp_handle = qp, .mlid = 0xc777,
+	};
+
+	return uv_cmd(fd, cmd, &req, sizeof(req), NULL, 0, NULL, 0, NULL, 0);
+}
+
 /* Store the response, which CREATE_SRQ and CREATE_XSRQ have in common. */
 static void store_srq_resp(struct uv_srq *srq, const struct ib_uverbs_create_srq_resp *resp,
 			   const struct mlx5_ib_create_srq_resp *drv)

@@ -125,6 +125,7 @@ int uv_create_cq_dbr(int fd, uint32_t cqe, void *dbr, struct uv_cq *cq);
 int uv_destroy_cq(int fd, struct uv_cq *cq);
 
 int uv_open_xrcd(int fd, int file, uint32_t oflags, uint32_t *handle);
+int uv_change_mcast(int fd, uint32_t cmd, uint32_t qp, uint16_t group);
 int uv_close_xrcd(int fd, uint32_t handle);
 
 /* An SRQ: its type, for an XRC SRQ its domain and CQ, and its sizes. */

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * How many queue pairs a user has in each multicast group, and in how many groups.
+ *
+ * The device limits both (max_qp_mcg, log_max_mcg), and any process may attach its queue pairs to
+ * any group: without a limit, one user could fill a group that others need, that of IPoIB's
+ * broadcasts for example. So a user has seven eighths of the queue pairs of each group at most, and
+ * seven eighths of the groups.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/rbtree.h>
+#include <linux/slab.h>
+
+#include "fw/bluebell.h"
+#include "lib/share.h"
+
+/**
+ * struct mlx5_ib_share_group - a multicast group that queue pairs of a user are in
+ * @node: in the user's groups
+ * @gid: of the group
+ * @num: number of attachments; guarded by the lock of the users
+ * @share: counts the group as one of the user's
+ */
+struct mlx5_ib_share_group {
+	struct rb_node node;
+	union ib_gid gid;
+	u32 num;
+	struct mlx5_ib_share share;
+};
+
+static int share_group_cmp(const void *gid, const struct rb_node *node)
+{
+	return memcmp(gid, rb_entry(node, struct mlx5_ib_share_group, node)->gid.raw,
+		      sizeof(union ib_gid));
+}
+
+static int share_group_cmp_nodes(struct rb_node *added, const struct rb_node *node)
+{
+	return share_group_cmp(rb_entry(added, struct mlx5_ib_share_group, node)->gid.raw, node);
+}
+
+static struct mlx5_ib_share_group *share_find_group(const struct mlx5_ib_user *user,
+						    const void *gid)
+{
+	struct rb_node *node;
+
+	lockdep_assert_held(&user->users->lock);
+	node = rb_find(gid, &user->groups, share_group_cmp);
+	return node ? rb_entry(node, struct mlx5_ib_share_group, node) : NULL;
+}
+
+static struct mlx5_ib_share_group *share_create_group(struct mlx5_ib_ucontext *context,
+						      const void *gid)
+{
+	struct mlx5_ib_share_group *group = kzalloc_obj(*group, GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	err = mlx5_ib_share_take(context, MLX5_IB_SHARE_MCG, &group->share);
+	if (err) {
+		kfree(group);
+		return ERR_PTR(err);
+	}
+	memcpy(group->gid.raw, gid, sizeof(group->gid.raw));
+	WARN_ON_ONCE(rb_find_add(&group->node, &context->user->groups, share_group_cmp_nodes));
+	return group;
+}
+
+static void share_fill_attachment(struct mlx5_ib_user *user, struct mlx5_ib_share_group *group,
+				  struct mlx5_ib_share *share)
+{
+	*share = (struct mlx5_ib_share){
+		.user = user, .kind = MLX5_IB_SHARE_ATTACHMENT, .num = 1, .group = group,
+	};
+}
+
+/**
+ * mlx5_ib_share_take_attachment - count a queue pair that is about to be attached to a group
+ * @context: of the process; NULL for a kernel consumer, whose queue pairs are not counted
+ * @gid: the group, 16 bytes
+ * @share: zeroed; for mlx5_ib_share_give()
+ *
+ * May sleep.
+ *
+ * Return: 0; or -ENOMEM without memory, or if the user would have more queue pairs in the group, or
+ * groups, than a user can have.
+ */
+int mlx5_ib_share_take_attachment(struct mlx5_ib_ucontext *context, const void *gid,
+				  struct mlx5_ib_share *share)
+{
+	struct mlx5_ib_user *user = context ? context->user : NULL;
+	struct mlx5_ib_share_group *group;
+	u32 limit;
+
+	if (!user)
+		return 0;
+	guard(mutex)(&user->users->lock);
+	group = share_find_group(user, gid) ?: share_create_group(context, gid);
+	if (IS_ERR(group))
+		return PTR_ERR(group);
+	limit = user->users->limit[MLX5_IB_SHARE_ATTACHMENT];
+	/* A new group has no attachment, and a limit is at least one. */
+	if (limit && group->num >= limit && !context->unlimited)
+		return mlx5_ib_share_refuse(to_mdev(context->ibucontext.device), user,
+					    MLX5_IB_SHARE_ATTACHMENT);
+	group->num++;
+	atomic_inc(&user->count[MLX5_IB_SHARE_ATTACHMENT]);
+	refcount_inc(&user->refs);
+	share_fill_attachment(user, group, share);
+	return 0;
+}
+
+/**
+ * mlx5_ib_share_of_attachment - the share that a queue pair took when it was attached to a group
+ * @context: of the process, or NULL
+ * @gid: the group, 16 bytes
+ * @share: gets the share, for mlx5_ib_share_give(); zeroed for a kernel consumer
+ *
+ * May sleep.
+ */
+void mlx5_ib_share_of_attachment(struct mlx5_ib_ucontext *context, const void *gid,
+				 struct mlx5_ib_share *share)
+{
+	struct mlx5_ib_user *user = context ? context->user : NULL;
+	struct mlx5_ib_share_group *group;
+
+	*share = (struct mlx5_ib_share){};
+	if (!user)
+		return;
+	guard(mutex)(&user->users->lock);
+	group = share_find_group(user, gid);
+	if (!WARN_ON_ONCE(!group))
+		share_fill_attachment(user, group, share);
+}
+
+/**
+ * mlx5_ib_share_leave_group - uncount a queue pair that has left a group
+ * @share: of mlx5_ib_share_take_attachment(); part of mlx5_ib_share_give()
+ *
+ * May sleep.
+ */
+void mlx5_ib_share_leave_group(struct mlx5_ib_share *share)
+{
+	struct mlx5_ib_share_group *group = share->group;
+	struct mlx5_ib_user *user = share->user;
+
+	share->group = NULL;
+	scoped_guard(mutex, &user->users->lock) {
+		if (--group->num)
+			return;
+		rb_erase(&group->node, &user->groups);
+	}
+	mlx5_ib_share_give(&group->share);
+	kfree(group);
+}
+
+/**
+ * mlx5_ib_share_free_groups - free the groups of a user without attachments that will be given back
+ * @user: the user, who has no contexts
+ */
+void mlx5_ib_share_free_groups(struct mlx5_ib_user *user)
+{
+	struct mlx5_ib_share_group *group, *next;
+
+	rbtree_postorder_for_each_entry_safe(group, next, &user->groups, node)
+		kfree(group);
+	user->groups = RB_ROOT;
+}
