@@ -131,7 +131,7 @@ int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_po
 	u32 select = props->set_port_cap_mask | props->clr_port_cap_mask;
 
 	if (mask)
-		return refuse(-EOPNOTSUPP, "port changes %#x, only capabilities can change", mask);
+		return refuse(-EOPNOTSUPP, "port change %#x, only capabilities can change", mask);
 	return select ? port->ops->modify(port, props->set_port_cap_mask, select) : 0;
 }
 

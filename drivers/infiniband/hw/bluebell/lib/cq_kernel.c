@@ -147,7 +147,7 @@ static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
 			       ib_wc_status_msg(wc->status), err->syndrome, err->vendor_err_synd);
 }
 
-/* Find the index of the P_Key. If the P_Key has left the table, the consumer gets index 0. */
+/* Replace the P_Key, from a CQE of QP1, by its index, or by 0 if the table lacks the P_Key. */
 static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
 {
 	u16 pkey = wc->pkey_index;

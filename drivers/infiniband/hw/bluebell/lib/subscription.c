@@ -21,7 +21,7 @@
  * If firmware refuses the command (-EINVAL, -EBUSY), the object exists: mlx5_ib_event_settle()
  * clears @paused, and delivers an event without data for each type in @missed. If the command was
  * not answered, the number may be that of another user's object by now, and the list stays paused
- * until a later command has destroyed the object.
+ * until a later command has destroyed the object, or a process subscribes to the number.
  *
  * The doorbell of the command is rung behind a write barrier, and an interrupt reads @paused
  * behind a read barrier after the event. So no event of a later object that has the number is
@@ -161,7 +161,10 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 
 	guard(mutex)(&events->lock);
 	list = event_find(events, source);
-	/* The object that had the number before is gone, but its list has not been ended yet. */
+	/*
+	 * The list is that of an earlier object with the number, which has been destroyed; or the
+	 * command that was to destroy this object has not been answered.
+	 */
 	if (list && list->paused) {
 		event_end_list(events, list);
 		list = NULL;

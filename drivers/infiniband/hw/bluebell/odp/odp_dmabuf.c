@@ -209,7 +209,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 		return 0;
 	ret = odp_dmabuf_destroy(mr);
 	if (ret) {
-		/* The firmware keeps the key, all entries of which are clear. */
+		/* All entries of the key are clear, unless mlx5_ib_mkey_kill() has logged. */
 		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, ret);
 		ib_umem_release(mr->mr.umem);
 	}

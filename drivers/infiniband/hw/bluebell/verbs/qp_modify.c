@@ -85,12 +85,13 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  * @qp: the queue pair
  * @set_id: number of the set
  *
- * A queue pair in RTS counts in the set from now on, and a queue pair in an earlier state from RTS
- * on at the latest. A queue pair that is being destroyed because its process has closed the device
- * does not count any more. May sleep.
+ * A queue pair in RTS counts in the set from now on, a queue pair in another state from its next
+ * change from RESET to INIT, or to RTS. If the device cannot change the set in RTS, the latter
+ * leaves the old set. At a queue pair that is being destroyed because its process has closed the
+ * device, nothing changes. May sleep.
  *
- * Return: 0; -EOPNOTSUPP if the device cannot change the set in RTS, and for a queue pair that is
- * not one QP at the device; or the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP for a queue pair in RTS if the device cannot change the set there, and for
+ * a queue pair that is not one QP at the device; or the errno of a firmware refusal.
  */
 int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 {
