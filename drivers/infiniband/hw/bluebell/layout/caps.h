@@ -25,7 +25,7 @@ struct mlx5_core_dev;
  * @real_time: completions may carry the real-time clock
  * @qp_ts_format: timestamp format of a QP that asks for none in particular
  * @atomic_ops: atomic operations on 8 bytes: MLX5_ATOMIC_OPS_*
- * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device has no atomics
+ * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device lacks an unmasked operation
  * @umr_fence: fence mode that orders a UMR request after earlier ones: MLX5_FENCE_MODE_*
  * @list_end_mkey: a data segment with this key and length 0 ends the list of a receive WQE, as a
  *	segment with MLX5_TERMINATE_SCATTER_LIST_LKEY does. mlx5_ib_init_device_attr() queries it

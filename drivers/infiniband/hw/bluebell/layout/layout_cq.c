@@ -79,8 +79,8 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
  * @cqc: zeroed struct mlx5_ifc_cqc_bits; gets the fields that follow from the request
  *	alone
  *
- * Return: 0; -EINVAL for invalid attributes; -EOPNOTSUPP for unknown @flags and for features that
- * this device does not have.
+ * Return: 0; -EINVAL for invalid attributes; -EOPNOTSUPP for unknown @flags, for features that this
+ * device does not have, and to pad CQEs of 64 bytes.
  */
 int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 			    const struct mlx5_ib_caps *caps, void *cqc)

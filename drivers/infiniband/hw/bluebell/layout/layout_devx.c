@@ -11,7 +11,8 @@
  *     the driver creates the object, it also builds the command that destroys the object, because
  *     only then it knows all fields of that command.
  *   * A command about an object may be sent only together with the handle of that object.
- *   * A command about no object may be sent if it changes nothing that other users see.
+ *   * A command without a handle may be sent if it changes nothing that other users see, or by a
+ *     process that has the rights which the table names.
  *   * A command that has no layout in mlx5_ifc.h is forbidden: the driver does not know which
  *     object the command names.
  *   * What the driver or mlx5_core does for users is forbidden: commands on UARs, umems, device

@@ -16,7 +16,7 @@
 /**
  * enum mlx5_ib_devx_use - what a process may use a command for
  * @MLX5_IB_DEVX_FORBIDDEN: nothing
- * @MLX5_IB_DEVX_GENERAL: names no object, and may be sent unchanged
+ * @MLX5_IB_DEVX_GENERAL: needs no handle of an object, and may be sent unchanged
  * @MLX5_IB_DEVX_CREATE: creates an object
  * @MLX5_IB_DEVX_MODIFY: changes an object
  * @MLX5_IB_DEVX_QUERY: reads an object

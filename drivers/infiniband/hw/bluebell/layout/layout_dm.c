@@ -114,8 +114,8 @@ unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5
  * mlx5_ib_check_dm_access - check the access to a region over device memory
  * @access: enum ib_access_flags
  *
- * Return: 0; -EINVAL for a region that is not zero based; -EOPNOTSUPP for access rights
- * that need pages of the host, or are unknown.
+ * Return: 0; -EINVAL for a region that is not zero based; -EOPNOTSUPP for any access flag that is
+ * not in DM_ACCESS.
  */
 int mlx5_ib_check_dm_access(u32 access)
 {

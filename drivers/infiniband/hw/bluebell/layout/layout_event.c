@@ -183,7 +183,8 @@ static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type
  * @rights: MLX5_UCTX_CAP_* that the process has
  *
  * Return: 0; -EINVAL for an unknown event, an event for the kernel, or an event that objects like
- * @source do not have; or -EPERM for an event of the device that needs more rights.
+ * @source, or without @source the device, do not have; or -EPERM for an event of the device that
+ * needs more rights.
  */
 int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights)

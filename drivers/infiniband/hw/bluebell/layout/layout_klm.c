@@ -97,7 +97,10 @@ static void klm_read_entry(struct mlx5_ib_klm_walk *walk, struct klm_extent *ext
 	};
 }
 
-/* Read the next entry of the table. Returns false at the end of the table or of the budget. */
+/*
+ * Read the next entry of the table. Returns false at the end of the table or of the budget, and at
+ * a strided block that klm_enter_block() refuses.
+ */
 static bool klm_read(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
 {
 	while (walk->next < walk->num && *walk->budget) {
@@ -169,7 +172,8 @@ bool mlx5_ib_klm_start(struct mlx5_ib_klm_walk *walk, const void *out, u32 num, 
  * @walk: the walk
  * @piece: the piece
  *
- * Return: false if nothing of the range is left, the table ends, or the budget is used up.
+ * Return: false if nothing of the range is left, the table ends or has an invalid strided block, or
+ * the budget is used up.
  */
 bool mlx5_ib_klm_next(struct mlx5_ib_klm_walk *walk, struct mlx5_ib_klm_piece *piece)
 {

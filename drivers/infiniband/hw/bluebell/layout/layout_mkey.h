@@ -15,7 +15,7 @@ struct mlx5_ib_caps;
 struct scatterlist;
 
 /*
- * Longest translation list of a key over pinned memory, 8 TiB of 4 KiB pages. Firmware
+ * Longest translation list of a key over pinned memory or a dma-buf, 8 TiB of 4 KiB pages. Firmware
  * refuses a list that is too long for the device.
  */
 #define MLX5_IB_MAX_MTTS		BIT(31)

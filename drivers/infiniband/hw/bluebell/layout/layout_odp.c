@@ -24,8 +24,8 @@
 #define FLAG_LAST	BIT(7)
 
 /*
- * Pages of a key without pages, which is to have all addresses: eight entries, the fewest that a
- * device reads, of 2^61 bytes each.
+ * Page size of the key that has all addresses and no page: eight entries, the fewest that a device
+ * reads, of 2^61 bytes each.
  */
 #define ABSENT_PAGE_SHIFT	61
 
@@ -91,8 +91,8 @@ static void odp_parse_transport_fault(const struct mlx5_eqe *eqe, struct mlx5_ib
 }
 
 /*
- * Older firmware counts in bytes what the device needs, newer firmware in pages of 4 KiB, of which
- * it gives the number of bytes: then @va is somewhere in the first page.
+ * Older firmware says how many bytes from @va on the device needs. Newer firmware says how many
+ * bytes the pages of 4 KiB have that the device needs; @va is somewhere in the first of them.
  */
 static u32 odp_needed_bytes(u32 needed, u64 va)
 {
@@ -230,9 +230,9 @@ static bool odp_is_list_end(const struct mlx5_wqe_data_seg *data, const struct m
  * @caps: what the device can do
  * @sges: result
  *
- * The segments end at @end or at a terminator.
+ * The segments end at @end, at a terminator, or at inline data that is not allowed or too long.
  *
- * Return: 0, or -EINVAL if the WQE names no memory.
+ * Return: 0, or -EINVAL if there is no segment.
  */
 int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
 			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges)
@@ -271,7 +271,7 @@ int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
  *
  * Decodes the segments of linux/mlx5/qp.h.
  *
- * Return: 0, or -EINVAL for a WQE that is malformed or names no memory.
+ * Return: 0, or -EINVAL for a WQE that is malformed or has no data segment.
  */
 int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
 			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges)
@@ -395,7 +395,7 @@ void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr)
 }
 
 /**
- * mlx5_ib_odp_fill_create_absent - build CREATE_MKEY for all addresses, none of which has a page
+ * mlx5_ib_odp_fill_create_absent - build CREATE_MKEY for a key that has all addresses and no page
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits, with room for a block of entries, which stay 0
  * @attr: rights and domain of the key, and the number of entries in a block
  *

@@ -52,7 +52,7 @@ struct mlx5_ib_mkc_attr;
  * @committed: bytes of the message that have been transferred
  * @packet_len: bytes that the device needs next; 0 if unknown
  * @before: bytes in front of @va that the device may need soon. Memory scheme only
- * @after: bytes behind what it needs next that it may need soon. Memory scheme only
+ * @after: bytes behind @packet_len that the device may need soon. Memory scheme only
  * @wqe_index: index of the WQE, in basic blocks of a send queue or WQEs of a receive queue.
  *	WQE faults only
  * @key: the remote key, or by the memory scheme the lowest key, the one that leads to the pages.

@@ -73,7 +73,7 @@ unsigned long mlx5_ib_umem_page_sizes(u64 wanted)
 
 /**
  * mlx5_ib_umem_best_page - choose the size of the pages of a umem
- * @umem: the memory, pinned and mapped; its iova is set as mlx5_ib_fill_umem() needs it
+ * @umem: the memory, pinned and mapped; gets the iova that mlx5_ib_fill_umem() needs
  * @wanted: sizes that the process accepts; bit n stands for pages of 2^n bytes
  *
  * CREATE_UMEM has no length: the device lets the process use all of a umem's pages, for example

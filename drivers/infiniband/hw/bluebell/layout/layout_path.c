@@ -32,8 +32,9 @@
  * A static rate is a limit, which protects a slower link on the way, so the rate is rounded down if
  * the device has a slower one.
  *
- * Return: the fastest supported rate that is not faster than @rate, or the slowest supported
- * rate if all are faster; 0, the speed of the port, if the device supports no rates.
+ * Return: the code of the fastest supported rate that is not faster than @rate, or of the slowest
+ * supported rate if all are faster; 0, the speed of the port, if the device supports no rates, and
+ * for IB_RATE_PORT_CURRENT.
  */
 u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pair layout: the QPC, and the table of state transitions with the fields each
- * may change. Pure functions only.
+ * Queue pair layout: the QPC, the command of each change of state, and the checks of attributes.
+ * Pure functions only.
  */
 
 #include <linux/log2.h>
@@ -201,11 +201,11 @@ int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 /**
  * mlx5_ib_qp_uidx - the user index for the context of a new QP
  * @uidx: index of the request, checked by mlx5_ib_qp_check_uidx()
- * @cqe_version: of the user's context
+ * @cqe_version: as for mlx5_ib_qp_check_uidx(); 0 for a QP of the kernel
  * @caps: what the device can do
  *
- * Return: @uidx; MLX5_IB_DEFAULT_UIDX for a user's context without indices; 0 for a device whose
- * QPC has no such field.
+ * Return: @uidx; MLX5_IB_DEFAULT_UIDX if @cqe_version is 0; 0 for a device whose QPC has no such
+ * field.
  */
 u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pair layout: the QPC, and the table of state transitions with the fields each
- * may change. Pure functions only.
+ * Queue pair layout: the QPC, the command of each change of state, and the checks of attributes.
+ * Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_QP_H

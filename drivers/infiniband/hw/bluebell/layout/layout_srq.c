@@ -42,8 +42,8 @@ u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_caps *caps)
  * mlx5_ib_max_srq_sge - most scatter entries of a request
  * @caps: what the device can do
  *
- * Return: one less than in a receive WQE of a QP: the link to the next WQE
- * takes the room of an entry.
+ * Return: the entries that fit behind the link to the next WQE, in the longest receive WQE whose
+ * length is a power of two.
  */
 u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * WQEs of the driver's own UMR requests, and the pause before the queue pair restarts after a
- * request has failed. Pure functions only.
+ * WQEs of UMR requests of the driver and of kernel consumers, and the pause before the driver's
+ * queue pair restarts after a request has failed. Pure functions only.
  */
 
 #include <linux/align.h>
@@ -119,8 +119,7 @@ void *mlx5_ib_umr_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset,
  * @mkey: the key
  * @lkey: key to the list
  * @addr: DMA address of the list
- * @first: number of the key's entry that the list starts with; if it is not 0,
- *	a multiple of MLX5_UMR_FLEX_ALIGNMENT over the size of an entry
+ * @first: number of the key's entry that the list starts with: the start of a block
  * @nmtts: number of entries; zeros follow the entries to the end of the block
  */
 void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 addr, u32 first,

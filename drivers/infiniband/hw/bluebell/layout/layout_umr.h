@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * WQEs of the driver's own UMR requests, and the pause before the queue pair restarts after a
- * request has failed. Pure functions only.
+ * WQEs of UMR requests of the driver and of kernel consumers, and the pause before the driver's
+ * queue pair restarts after a request has failed. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_UMR_H
