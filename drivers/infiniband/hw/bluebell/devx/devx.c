@@ -81,7 +81,7 @@ int mlx5_ib_devx_answer(struct uverbs_attr_bundle *attrs, u16 attr, const void *
 	return uverbs_copy_to(attrs, attr, out, out_len) ?: err;
 }
 
-/* Send a command that names no object. */
+/* Send a command that needs no handle of an object. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *attrs)
 {
 	int in_len = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);

@@ -154,7 +154,7 @@ struct mlx5_ib_rsc_table {
  * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used. Each
  *	of them is NULL before and then constant until the device is removed. Memory is allocated
  *	while the mutex is held, so nothing that memory reclaim waits for takes the mutex. Other
- *	users of a feature wait meanwhile, for up to eight commands, until a signal kills them
+ *	users of a feature wait meanwhile, for up to eight commands, unless a signal kills them
  * @dm: device memory for users
  * @umr: changes memory keys without firmware commands
  * @umr_zeros: translation entries of pages that are not present, for the device to read;
@@ -361,7 +361,7 @@ static inline struct mlx5_ib_ucontext *to_mucontext(struct ib_ucontext *ibuconte
 	return container_of(ibucontext, struct mlx5_ib_ucontext, ibucontext);
 }
 
-/* Whether the object belongs to a process that has closed the device; not if the kernel owns it. */
+/* Whether ib_core is destroying all objects of the object's context; false without a context. */
 static inline bool mlx5_ib_is_closing(const struct ib_uobject *uobj)
 {
 	return uobj && uobj->context && to_mucontext(uobj->context)->closing;

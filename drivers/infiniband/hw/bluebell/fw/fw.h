@@ -22,7 +22,7 @@ union ib_gid;
 /* uid of the commands that the driver sends for itself: firmware checks no owner. */
 #define MLX5_IB_KERNEL_UID	0
 
-/* Asynchronous commands of all users in flight at most: half of the 31 slots of mlx5_core. */
+/* Asynchronous commands of all users in flight at most: 16 of the 31 slots of mlx5_core. */
 #define MLX5_IB_ASYNC_SLOTS	16
 
 /*

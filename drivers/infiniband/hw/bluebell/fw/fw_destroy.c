@@ -262,10 +262,10 @@ int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inle
 }
 
 /**
- * mlx5_ib_fw_destroy_object - send a command that has no field but the number of its object
+ * mlx5_ib_fw_destroy_object - destroy an object by a command that has no field but its number
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @opcode: MLX5_CMD_OP_* of the command, which destroys an object
+ * @opcode: MLX5_CMD_OP_* of the command
  * @number: number of the object
  * @attempt: as for mlx5_ib_fw_send_destroy()
  *

@@ -88,7 +88,7 @@ int mlx5_ib_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void 
 }
 
 /**
- * mlx5_ib_fw_create_within_limit - as mlx5_ib_fw_create_object(), if a limit may be reached
+ * mlx5_ib_fw_create_within_limit - create an object; a limit that is reached is not logged
  * @dev: device
  * @uid: as for mlx5_ib_fw_create_object()
  * @opcode: as for mlx5_ib_fw_create_object()
@@ -641,8 +641,8 @@ int mlx5_ib_fw_attach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union
  * A refusal is not logged, since any host of the network could cause any number of refusals. May
  * sleep.
  *
- * Return: 0; -EREMOTEIO if firmware has no agent for the datagram; or the errno of a command that
- * could not be sent.
+ * Return: 0; -EREMOTEIO if firmware refuses the datagram; or the errno of a command that could not
+ * be sent.
  */
 int mlx5_ib_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid,
 		       const void *in_mad, void *out_mad)
