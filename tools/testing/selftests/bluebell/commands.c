@@ -61,7 +61,7 @@ static const char *work_once(struct rdma *r, void *mem, unsigned int round)
 	qpn = qp->qp_num;
 	if (rdma_qp_init(qp, &cfg) || ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT, &init))
 		return "modify or query";
-	/* An answer of another command would have another state, or another port. */
+	/* The answer to a command of another opcode would have another state or port here. */
 	if (attr.qp_state != IBV_QPS_INIT || attr.port_num != 1 || qp->qp_num != qpn)
 		return "answer of another command";
 	if (ibv_destroy_qp(qp) || ibv_dereg_mr(mr) || ibv_destroy_cq(cq) || ibv_dealloc_pd(pd))

@@ -255,8 +255,8 @@ TEST_F_TIMEOUT(region_of, each_page_is_reached, 300)
 }
 
 /*
- * The HCA reorders UMR requests on one key that no fence orders. A long list takes several
- * requests.
+ * With this injection the HCA reorders UMR requests on one key, unless a fence orders the requests.
+ * To register a long list takes several requests.
  */
 TEST_F(fast, requests_on_one_key_keep_their_order)
 {
