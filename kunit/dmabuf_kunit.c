@@ -174,6 +174,39 @@ static void key_that_firmware_keeps_can_be_destroyed_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(ex->mock), 0);
 }
 
+/* Pages of an exporter do not count as locked memory of the process. */
+static void region_counts_as_paged_memory_of_its_user(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct mlx5_ib_ucontext *context = ex->mock->context;
+	struct ib_uobject uobj = { .context = &context->ibucontext };
+	struct mlx5_ib_users *users = ex->mock->dev->users;
+	u32 mib = DIV_ROUND_UP(SIZE, SZ_1M);
+	struct ib_mr *mr;
+	atomic_t *count;
+
+	context->user = mlx5_ib_user_get(ex->mock->dev, KUIDT_INIT(1000));
+	KUNIT_ASSERT_NOT_NULL(test, context->user);
+	count = &context->user->count[MLX5_IB_SHARE_PAGED];
+	users->limit[MLX5_IB_SHARE_PAGED] = mib;
+	ex->pd.ibpd.uobject = &uobj;
+	ex->mock->num_commands = 0;
+	ex->mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg(ex, 0, SIZE)), ex->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	ex->mock->refuse = 0;
+	mr = reg(ex, 0, SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), mib);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg(ex, 0, SIZE)), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	ex->pd.ibpd.uobject = NULL;
+	mlx5_ib_user_put(context->user);
+	context->user = NULL;
+}
+
 static void refused_region_releases_the_memory(struct kunit *test)
 {
 	struct exporter *ex = make_exporter(test);
@@ -265,6 +298,7 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(key_is_destroyed_before_the_memory_is_unmapped),
 	KUNIT_CASE(memory_that_was_taken_back_is_out_of_reach),
 	KUNIT_CASE(key_that_firmware_keeps_can_be_destroyed_later),
+	KUNIT_CASE(region_counts_as_paged_memory_of_its_user),
 	KUNIT_CASE(refused_region_releases_the_memory),
 	KUNIT_CASE(change_of_rights_is_refused),
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING

@@ -8,6 +8,7 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/uidgid.h>
+#include <rdma/ib_umem.h>
 
 #include "devx/devx_obj.h"
 #include "fw/fw.h"
@@ -16,6 +17,7 @@
 #include "lib/rsc.h"
 #include "lib/share.h"
 #include "lib/uctx.h"
+#include "lib/umem.h"
 #include "verbs/qp.h"
 #include "verbs/uar.h"
 #include "verbs/ucontext.h"
@@ -81,6 +83,13 @@ static void limit_is_that_of_the_kind(struct kunit *test)
 	MOCK_SET_CAP(caps, log_max_pd, 5);
 	MOCK_SET_CAP(caps, log_max_cq, 6);
 	MOCK_SET_CAP(caps, log_max_srq, 7);
+	MOCK_SET_CAP(caps, log_max_umem, 9);
+	MOCK_SET_CAP(caps, log_max_rq, 10);
+	MOCK_SET_CAP(caps, log_max_sq, 11);
+	MOCK_SET_CAP(caps, log_max_tir, 12);
+	MOCK_SET_CAP(caps, log_max_tis, 13);
+	MOCK_SET_CAP(caps, log_max_rqt, 14);
+	MOCK_SET_CAP(caps, log_max_xrq, 0);
 	MOCK_SET_CAP(caps, log_max_mcg, 8);
 	MOCK_SET_CAP(caps, max_qp_mcg, 16);
 	mock->dev->mdev->coredev_type = MLX5_COREDEV_SF;
@@ -90,6 +99,14 @@ static void limit_is_that_of_the_kind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PD], 28);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 56);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_SRQ], 112);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_UMEM], 448);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_RQ], 896);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_SQ], 1792);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_TIR], 3584);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_TIS], 7168);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_RQT], 14336);
+	/* The device does not say how many it has. */
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_XRQ], 0);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_MCG], 224);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_ATTACHMENT], 14);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PAGED], min(64 * mib, INT_MAX));
@@ -388,6 +405,93 @@ static void attachments_by_commands_count_in_the_same_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_MCG));
 }
 
+#define CREATE(name, small, kind)	{						\
+	MLX5_CMD_OP_CREATE_##name, MLX5_ST_SZ_BYTES(create_##small##_in),		\
+	MLX5_ST_SZ_BYTES(create_##small##_out), MLX5_IB_SHARE_##kind			\
+}
+
+static void object_of_devx_counts_as_one_of_its_kind(struct kunit *test)
+{
+	static const struct {
+		u16 opcode;
+		size_t in_len;
+		size_t out_len;
+		enum mlx5_ib_share_kind kind;
+	} cases[] = {
+		CREATE(QP, qp, QP), CREATE(DCT, dct, QP), CREATE(RQ, rq, RQ), CREATE(SQ, sq, SQ),
+		CREATE(TIR, tir, TIR), CREATE(TIS, tis, TIS), CREATE(RQT, rqt, RQT),
+		CREATE(XRQ, xrq, XRQ), CREATE(RMP, rmp, SRQ), CREATE(XRC_SRQ, xrc_srq, SRQ),
+	};
+	struct mock *mock = make_mock(test);
+	u32 *in = kunit_kzalloc(test, SZ_1K, GFP_KERNEL);
+	u32 *out = kunit_kzalloc(test, SZ_1K, GFP_KERNEL);
+	struct mlx5_ib_devx_obj *obj;
+	unsigned int i;
+
+	KUNIT_ASSERT_TRUE(test, in && out);
+	mock->context->uid = 1;
+	mock->context->devx_rights = MLX5_UCTX_CAP_RAW_TX;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		memset(in, 0, SZ_1K);
+		MLX5_SET(general_obj_in_cmd_hdr, in, opcode, cases[i].opcode);
+		mock->dev->users->limit[cases[i].kind] = 1;
+		obj = mlx5_ib_devx_create_obj(mock->context, in, cases[i].in_len, out,
+					      cases[i].out_len);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL_MSG(test, obj, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, 1, count(mock, cases[i].kind), "case %u", i);
+		KUNIT_EXPECT_EQ(test, -ENOMEM,
+				PTR_ERR(mlx5_ib_devx_create_obj(mock->context, in, cases[i].in_len,
+								out, cases[i].out_len)));
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
+		KUNIT_EXPECT_EQ_MSG(test, 0, count(mock, cases[i].kind), "case %u", i);
+	}
+}
+
+static struct mlx5_ib_devx_umem *create_umem(struct mock *mock)
+{
+	struct ib_umem *umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, 0), PAGE_SIZE, 0);
+	struct mlx5_ib_devx_umem *obj;
+
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	obj = mlx5_ib_devx_create_umem(mock->context, umem, PAGE_SIZE);
+	if (IS_ERR(obj))
+		ib_umem_release(umem);
+	return obj;
+}
+
+static void umem_counts_until_the_device_destroys_it(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_umem *obj[LIMIT];
+	unsigned int i;
+
+	mock->context->uid = 1;
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mock->refuse_err, PTR_ERR_OR_ZERO(create_umem(mock)));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_UMEM));
+	mock->refuse = 0;
+	for (i = 0; i < LIMIT; i++) {
+		obj[i] = create_umem(mock);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj[i]);
+	}
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR_OR_ZERO(create_umem(mock)));
+	KUNIT_EXPECT_EQ(test, LIMIT, mock_num_pinned());
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, -EBUSY, mlx5_ib_devx_destroy_umem(obj[0], false));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_umem(obj[0], true));
+	/* The orphan still has the number. */
+	KUNIT_EXPECT_EQ(test, LIMIT, count(mock, MLX5_IB_SHARE_UMEM));
+	mock->refuse_destroy = false;
+	for (i = 1; i < LIMIT; i++)
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_umem(obj[i], true));
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_UMEM));
+	KUNIT_EXPECT_EQ(test, 0, mock_num_pinned());
+}
+
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
 	KUNIT_CASE(limit_is_that_of_the_kind),
@@ -399,6 +503,8 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(devx_object_counts_until_the_device_destroys_it),
 	KUNIT_CASE(table_of_a_key_counts_as_paged_memory),
 	KUNIT_CASE(user_id_counts_until_the_device_destroys_it),
+	KUNIT_CASE(object_of_devx_counts_as_one_of_its_kind),
+	KUNIT_CASE(umem_counts_until_the_device_destroys_it),
 	KUNIT_CASE(user_leaves_places_in_each_group),
 	KUNIT_CASE(user_leaves_groups_to_others),
 	KUNIT_CASE(attachment_counts_until_the_device_ends_it),

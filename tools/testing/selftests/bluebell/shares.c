@@ -116,6 +116,13 @@ static int take_dm(struct taker *t)
 	return uv_alloc_dm(t->uv.fd, UV_PAGE, 0, &dm);
 }
 
+static int take_umem(struct taker *t)
+{
+	struct devx_umem umem = { .addr = (uintptr_t)t->srq_mem.buf, .len = 64 };
+
+	return devx_reg_umem(t->uv.fd, &umem);
+}
+
 /* A queue pair of its own in a group in which the other process has queue pairs. */
 static int take_place_in_group(struct taker *t)
 {
@@ -206,6 +213,8 @@ FIXTURE_VARIANT_ADD(share, xrcds) { .log_max = "log_max_xrcd", .take = take_xrcd
 FIXTURE_VARIANT_ADD(share, counter_sets) {
 	.num = num_counter_sets, .take = take_counter_set, .of_driver = 1,
 };
+
+FIXTURE_VARIANT_ADD(share, umems) { .log_max = "log_max_umem", .take = take_umem, };
 
 FIXTURE_VARIANT_ADD(share, places_in_a_group) {
 	.num = num_places_in_group, .take = take_place_in_group,

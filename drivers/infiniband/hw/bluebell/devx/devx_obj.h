@@ -101,6 +101,7 @@ static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
  * @context: of the process
  * @id: number of the umem in the device
  * @umem: the memory, pinned until the device has destroyed the umem
+ * @share: counts the umem as one of its user's
  * @attempt: attempts to destroy the umem
  *
  * The umem belongs to its uverbs handle, and is freed when the handle is destroyed.
@@ -111,6 +112,7 @@ struct mlx5_ib_devx_umem {
 	struct mlx5_ib_ucontext *context;
 	u32 id;
 	struct ib_umem *umem;
+	struct mlx5_ib_share share;
 	struct mlx5_ib_fw_attempt attempt;
 };
 

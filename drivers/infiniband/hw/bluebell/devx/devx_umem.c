@@ -24,6 +24,7 @@
 #include "layout/refuse.h"
 #include "lib/buf.h"
 #include "lib/orphan.h"
+#include "lib/share.h"
 #include "lib/umem.h"
 
 /* Flags that programs pass. Reading is always allowed, so IB_ACCESS_REMOTE_READ changes nothing. */
@@ -74,8 +75,8 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
  * sleep.
  *
  * Return: the umem or an ERR_PTR: -EINVAL if the memory does not consist of pages of a size that
- * the process accepts, or has too many pages for a command; -ENOMEM; or the errno of a firmware
- * refusal.
+ * the process accepts, or has too many pages for a command; -ENOMEM, also if the user has as many
+ * umems as a user can have; or the errno of a firmware refusal.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *context,
@@ -96,12 +97,18 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 	obj->uid = context->uid;
 	obj->context = context;
 	obj->umem = umem;
+	err = mlx5_ib_share_take(context, MLX5_IB_SHARE_UMEM, &obj->share);
+	if (err)
+		return ERR_PTR(err);
 	err = umem_send_create(obj, page_size);
 	if (err == -ETIMEDOUT)
 		mlx5_ib_orphan_keep_lost(obj->dev, "a umem",
 					 &(struct mlx5_ib_queue_mem){
 						.context = context, .buf.umem = umem,
+						.share = obj->share,
 					 });
+	else if (err)
+		mlx5_ib_share_give(&obj->share);
 	return err ? ERR_PTR(err) : no_free_ptr(obj);
 }
 
@@ -118,7 +125,9 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
  */
 VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bool last)
 {
-	struct mlx5_ib_queue_mem mem = { .context = obj->context, .buf.umem = obj->umem };
+	struct mlx5_ib_queue_mem mem = {
+		.context = obj->context, .buf.umem = obj->umem, .share = obj->share,
+	};
 	u32 in[MLX5_ST_SZ_DW(destroy_umem_in)];
 	int err;
 
@@ -130,7 +139,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bo
 		mlx5_ib_orphan_adopt_quietly(obj->dev, obj->uid, in, sizeof(in), obj->id,
 					     &obj->attempt, "umem", &mem);
 	else
-		ib_umem_release(obj->umem);
+		mlx5_ib_queue_mem_unmap_user(&mem);
 	kfree(obj);
 	return 0;
 }

@@ -361,6 +361,12 @@ static inline struct mlx5_ib_ucontext *to_mucontext(struct ib_ucontext *ibuconte
 	return container_of(ibucontext, struct mlx5_ib_ucontext, ibucontext);
 }
 
+/* The context that a protection domain belongs to; NULL for one of a kernel consumer. */
+static inline struct mlx5_ib_ucontext *mlx5_ib_pd_context(const struct ib_pd *pd)
+{
+	return pd->uobject ? to_mucontext(pd->uobject->context) : NULL;
+}
+
 /* Whether ib_core is destroying all objects of the object's context; false without a context. */
 static inline bool mlx5_ib_is_closing(const struct ib_uobject *uobj)
 {

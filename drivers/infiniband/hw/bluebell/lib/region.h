@@ -11,6 +11,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "lib/mkey.h"
+#include "lib/share.h"
 
 struct ib_umem;
 struct mlx5_ib_dev;
@@ -61,6 +62,7 @@ struct mlx5_ib_mr_ops {
  *	with READ_ONCE(), because ibv_rereg_mr(3) may change it, after which the old domain may be
  *	freed
  * @closing: the process has closed the device: @ops->dereg does not fail
+ * @share: counts a region over a dma-buf as paged memory of its user
  * @num_pages: pages of memory that the region counts among the registered pages of mlx5_core
  * @leak_umem: do not release @umem: firmware refused to destroy another key over it
  */
@@ -69,6 +71,7 @@ struct mlx5_ib_mr {
 	struct mlx5_ib_mkey mkey;
 	const struct mlx5_ib_mr_ops *ops;
 	struct ib_umem *umem;
+	struct mlx5_ib_share share;
 	u32 access;
 	u32 pdn;
 	u32 num_pages;

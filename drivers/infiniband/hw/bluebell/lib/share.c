@@ -8,19 +8,21 @@
  *
  * The device has a fixed number of user ids, UARs, protection domains, XRC domains, transport
  * domains, CQs, queue pairs, SRQs, sets of Q counters, pages of device memory and multicast groups,
- * and of queue pairs in a group. A user without privileges can have seven eighths of each, with all
- * of the user's processes together, so no such user can take all from the others alone. Like other limits of the kernel's objects, the limits do
- * not apply to a process that has CAP_SYS_RESOURCE, in the initial user namespace, when it opens
- * the device: the device is no resource of a namespace. They do not apply to kernel consumers
- * either.
+ * of queue pairs in a group, and of the umems and queues that processes create by commands of their
+ * own. A user without privileges can have seven eighths of each, with all of the user's processes
+ * together, so no such user can take all from the others alone. Like other limits of the kernel's
+ * objects, the limits do not apply to a process that has CAP_SYS_RESOURCE, in the initial user
+ * namespace, when it opens the device: the device is no resource of a namespace. They do not apply
+ * to kernel consumers either.
  *
  * Memory keys are not counted: a device has millions, each of which costs the process memory that
  * is charged to its cgroup. What a process pins is limited, too, but a process can register any
- * length of memory that is not pinned. Each MiB costs the device two KiB for translations: memory
- * of the host that mlx5_core gives to firmware and charges to no process. How much memory firmware
- * can get is not known, so the limit is 64 times the memory of the host, for which the translations
- * take an eighth of that memory. Tables of keys, those of implicit regions and those that processes
- * create by commands of their own, are such memory, too, and count in the same limit.
+ * length of memory that it has not pinned, and a dma-buf any number of times. Each MiB costs the
+ * device two KiB for translations: memory of the host that mlx5_core gives to firmware and charges
+ * to no process. How much memory firmware can get is not known, so the limit is 64 times the memory
+ * of the host, for which the translations take an eighth of that memory. Tables of keys, those of
+ * implicit regions and those that processes create by commands of their own, are such memory, too,
+ * and count in the same limit.
  *
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
  * mlx5_ib_share_give() is called when the device can give the number to someone else: when the
@@ -52,10 +54,17 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_XRCD] = OF_THE_DEVICE("XRC domains"),
 	[MLX5_IB_SHARE_TD] = OF_THE_DEVICE("transport domains"),
 	[MLX5_IB_SHARE_Q_COUNTER] = OF_THE_DEVICE("sets of Q counters"),
+	[MLX5_IB_SHARE_UMEM] = OF_THE_DEVICE("umems"),
+	[MLX5_IB_SHARE_RQ] = OF_THE_DEVICE("RQs"),
+	[MLX5_IB_SHARE_SQ] = OF_THE_DEVICE("SQs"),
+	[MLX5_IB_SHARE_TIR] = OF_THE_DEVICE("TIRs"),
+	[MLX5_IB_SHARE_TIS] = OF_THE_DEVICE("TISs"),
+	[MLX5_IB_SHARE_RQT] = OF_THE_DEVICE("RQTs"),
+	[MLX5_IB_SHARE_XRQ] = OF_THE_DEVICE("XRQs"),
 	[MLX5_IB_SHARE_DM] = OF_THE_DEVICE("pages of device memory"),
 	[MLX5_IB_SHARE_MCG] = OF_THE_DEVICE("multicast groups"),
 	[MLX5_IB_SHARE_ATTACHMENT] = "queue pairs in a multicast group, 7/8 of those of a group",
-	[MLX5_IB_SHARE_PAGED] = "MiB of paged regions, 64 times the memory of the host",
+	[MLX5_IB_SHARE_PAGED] = "MiB of paged regions and dma-bufs, 64 times the memory of the host",
 };
 
 /**
@@ -205,6 +214,23 @@ int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind
 }
 
 /**
+ * mlx5_ib_share_take_length - count a key over memory that the process has not pinned
+ * @context: as for mlx5_ib_share_take_many()
+ * @length: bytes of the key
+ * @share: as for mlx5_ib_share_take_many()
+ *
+ * Any context.
+ *
+ * Return: as mlx5_ib_share_take_many().
+ */
+int mlx5_ib_share_take_length(struct mlx5_ib_ucontext *context, u64 length,
+			      struct mlx5_ib_share *share)
+{
+	return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED,
+				       DIV_ROUND_UP_ULL(length, SZ_1M), share);
+}
+
+/**
  * mlx5_ib_share_give - uncount an object that is gone, or has not been created
  * @share: of mlx5_ib_share_take() or its siblings; nothing is done if no object is counted. Zeroed
  *
@@ -270,6 +296,23 @@ static u64 share_num_qps(struct mlx5_core_dev *mdev)
 	return num - min(num / 4, 512);
 }
 
+/* A device that does not say how many it has may have any number. */
+static u32 share_limit_log(u8 log_max)
+{
+	return log_max ? share_limit(BIT(log_max)) : 0;
+}
+
+static void users_set_limits_of_devx(struct mlx5_ib_users *users, struct mlx5_core_dev *mdev)
+{
+	users->limit[MLX5_IB_SHARE_UMEM] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_umem));
+	users->limit[MLX5_IB_SHARE_RQ] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_rq));
+	users->limit[MLX5_IB_SHARE_SQ] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_sq));
+	users->limit[MLX5_IB_SHARE_TIR] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_tir));
+	users->limit[MLX5_IB_SHARE_TIS] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_tis));
+	users->limit[MLX5_IB_SHARE_RQT] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_rqt));
+	users->limit[MLX5_IB_SHARE_XRQ] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_xrq));
+}
+
 /**
  * mlx5_ib_init_users - set up the table of users
  * @dev: device
@@ -297,6 +340,7 @@ int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
 	/* The driver has one of few. */
 	users->limit[MLX5_IB_SHARE_Q_COUNTER] =
 		max(share_limit(MLX5_CAP_GEN(mdev, max_qp_cnt)), 1) - 1;
+	users_set_limits_of_devx(users, mdev);
 	users->limit[MLX5_IB_SHARE_DM] =
 		share_limit(MLX5_CAP_DEV_MEM(mdev, memic_bar_size) >> PAGE_SHIFT);
 	users->limit[MLX5_IB_SHARE_MCG] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_mcg)));

@@ -29,10 +29,17 @@
  * @MLX5_IB_SHARE_XRCD: XRC domains
  * @MLX5_IB_SHARE_TD: transport domains
  * @MLX5_IB_SHARE_Q_COUNTER: sets of Q counters
+ * @MLX5_IB_SHARE_UMEM: umems of DEVX
+ * @MLX5_IB_SHARE_RQ: receive queues of DEVX
+ * @MLX5_IB_SHARE_SQ: send queues of DEVX
+ * @MLX5_IB_SHARE_TIR: transport interface receives of DEVX
+ * @MLX5_IB_SHARE_TIS: transport interface sends of DEVX
+ * @MLX5_IB_SHARE_RQT: tables of receive queues of DEVX
+ * @MLX5_IB_SHARE_XRQ: XRQs of DEVX
  * @MLX5_IB_SHARE_DM: pages of device memory
  * @MLX5_IB_SHARE_MCG: multicast groups that queue pairs of the user are in
  * @MLX5_IB_SHARE_ATTACHMENT: queue pairs in multicast groups; the limit is that of one group
- * @MLX5_IB_SHARE_PAGED: MiB of keys over memory that is not pinned; a table of keys counts as the
+ * @MLX5_IB_SHARE_PAGED: MiB of keys over memory that the process has not pinned; a table of keys counts as the
  *	memory whose translations have the same length
  * @MLX5_IB_SHARE_FAULT: slots of page faults; limited by odp_fairness.c
  * @MLX5_IB_SHARE_ADVICE: contexts whose advice is being served; limited by odp_advise.c
@@ -49,6 +56,13 @@ enum mlx5_ib_share_kind {
 	MLX5_IB_SHARE_XRCD,
 	MLX5_IB_SHARE_TD,
 	MLX5_IB_SHARE_Q_COUNTER,
+	MLX5_IB_SHARE_UMEM,
+	MLX5_IB_SHARE_RQ,
+	MLX5_IB_SHARE_SQ,
+	MLX5_IB_SHARE_TIR,
+	MLX5_IB_SHARE_TIS,
+	MLX5_IB_SHARE_RQT,
+	MLX5_IB_SHARE_XRQ,
 	MLX5_IB_SHARE_DM,
 	MLX5_IB_SHARE_MCG,
 	MLX5_IB_SHARE_ATTACHMENT,
@@ -128,6 +142,8 @@ int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind
 		       struct mlx5_ib_share *share);
 int mlx5_ib_share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *user,
 			 enum mlx5_ib_share_kind kind);
+int mlx5_ib_share_take_length(struct mlx5_ib_ucontext *context, u64 length,
+			      struct mlx5_ib_share *share);
 void mlx5_ib_share_give(struct mlx5_ib_share *share);
 int mlx5_ib_share_create(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind, u16 uid,
 			 u16 opcode, void *in, int inlen, u32 *number);

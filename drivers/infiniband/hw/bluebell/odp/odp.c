@@ -100,6 +100,7 @@ static void odp_mr_free(struct odp_mr *mr)
 		mlx5_ib_odp_process_put(mr->process);
 	put_pid(mr->tgid);
 	mutex_destroy(&mr->tree_lock);
+	mlx5_ib_share_give(&mr->mr.share);
 	kfree(mr);
 }
 
@@ -115,7 +116,7 @@ static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops
 		return NULL;
 	mutex_init(&mr->tree_lock);
 	mr->odp = to_mdev(pd->device)->odp;
-	mr->context = pd->uobject ? to_mucontext(pd->uobject->context) : NULL;
+	mr->context = mlx5_ib_pd_context(pd);
 	mr->mr.ops = ops;
 	mr->mr.access = access;
 	mr->mr.pdn = to_mpd(pd)->pdn;

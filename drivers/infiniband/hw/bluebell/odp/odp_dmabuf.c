@@ -198,7 +198,9 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 	if (IS_ERR(umem_dmabuf))
 		return PTR_ERR(umem_dmabuf);
 	mr->mr.umem = &umem_dmabuf->umem;
-	err = mlx5_ib_odp_start(mr->odp) ?: odp_dmabuf_create_key(mr);
+	err = mlx5_ib_odp_start(mr->odp) ?:
+	      mlx5_ib_share_take_length(mr->context, mr->mr.ibmr.length, &mr->mr.share) ?:
+	      odp_dmabuf_create_key(mr);
 	if (err) {
 		ib_umem_release(mr->mr.umem);
 		return err;

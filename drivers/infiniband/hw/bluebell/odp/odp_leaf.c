@@ -359,8 +359,7 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	err = odp_leaf_insert_notifier(leaf);
 	if (err)
 		return ERR_PTR(err);
-	err = mlx5_ib_share_take_many(mr->context, MLX5_IB_SHARE_PAGED,
-				      DIV_ROUND_UP_ULL(length, SZ_1M), &leaf->share) ?:
+	err = mlx5_ib_share_take_length(mr->context, length, &leaf->share) ?:
 	      mlx5_ib_odp_create_key(mr, leaf->key.mkey, iova, length,
 				     ALIGN(leaf->num_pages, MLX5_IB_UMR_BLOCK_MTTS));
 	if (err) {

@@ -12,6 +12,7 @@
 #include "fw/bluebell.h"
 #include "layout/layout_mkey.h"
 #include "layout/refuse.h"
+#include "lib/share.h"
 #include "lib/umem.h"
 #include "odp/odp.h"
 #include "verbs/mr.h"
@@ -45,21 +46,30 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
 					  int fd, u32 access)
 {
 	struct ib_umem_dmabuf *umem_dmabuf;
+	struct mlx5_ib_share share = {};
 	struct mlx5_ib_mr *mr;
+	int err;
 
+	err = mlx5_ib_share_take_length(mlx5_ib_pd_context(pd), length, &share);
+	if (err)
+		return ERR_PTR(err);
 	umem_dmabuf = ib_umem_dmabuf_get_pinned_revocable_and_lock(pd->device, offset, length, fd,
 								   access);
-	if (IS_ERR(umem_dmabuf))
+	if (IS_ERR(umem_dmabuf)) {
+		mlx5_ib_share_give(&share);
 		return ERR_CAST(umem_dmabuf);
+	}
 	/* The lock keeps the exporter from revoking the memory before there is a key to revoke. */
 	mr = mlx5_ib_create_mr(pd, &umem_dmabuf->umem, iova, length, access);
 	if (!IS_ERR(mr)) {
 		mr->ops = &dmabuf_mr_ops;
+		mr->share = share;
 		ib_umem_dmabuf_set_revoke_locked(umem_dmabuf, dmabuf_mr_revoke, mr);
 	}
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
 	if (IS_ERR(mr)) {
 		mlx5_ib_undo_pin(&umem_dmabuf->umem, PTR_ERR(mr));
+		mlx5_ib_share_give(&share);
 		return ERR_CAST(mr);
 	}
 	return &mr->ibmr;

@@ -49,7 +49,7 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 {
 	int err = mr->ops->destroy_key(mr);
-	struct mlx5_ib_queue_mem mem = {};
+	struct mlx5_ib_queue_mem mem = { .share = mr->share };
 
 	if (err && !mr->closing)
 		return err;
@@ -59,7 +59,7 @@ int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 		mem.context = to_mucontext(mr->ibmr.uobject->context);
 		mlx5_ib_mkey_orphan(to_mdev(mr->ibmr.device), &mr->mkey, &mem);
 	}
-	ib_umem_release(mem.buf.umem);
+	mlx5_ib_queue_mem_unmap_user(&mem);
 	atomic_sub(mr->num_pages, &to_mdev(mr->ibmr.device)->mdev->priv.reg_pages);
 	kfree(mr);
 	return 0;
