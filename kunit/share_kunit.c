@@ -8,6 +8,7 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 #include <rdma/ib_umem.h>
 
 #include "devx/devx_obj.h"
@@ -121,6 +122,28 @@ static void firmware_keeps_512_queue_pairs(struct kunit *test)
 	mock->dev->mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
 	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_QP], (131072 - 512) / 8 * 7);
+}
+
+static void user_who_makes_a_namespace_answers_for_it(struct kunit *test)
+{
+	const kuid_t me = KUIDT_INIT(1000), mine = KUIDT_INIT(100005);
+	struct user_namespace *ns = kunit_kcalloc(test, 3, sizeof(*ns), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, ns);
+	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&init_user_ns, me), me));
+	/* A namespace of the user, a namespace in it, and that of a container that root has made. */
+	ns[0].parent = &init_user_ns;
+	ns[0].owner = me;
+	ns[1].parent = &ns[0];
+	ns[1].owner = mine;
+	ns[2].parent = &init_user_ns;
+	ns[2].owner = GLOBAL_ROOT_UID;
+	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&ns[0], mine), me));
+	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&ns[1], KUIDT_INIT(100006)), me));
+	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&ns[2], mine), mine));
+	/* A user of the container who makes a namespace. */
+	ns[1].parent = &ns[2];
+	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&ns[1], KUIDT_INIT(100006)), mine));
 }
 
 static void user_is_limited_in_all_contexts_together(struct kunit *test)
@@ -496,6 +519,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
 	KUNIT_CASE(limit_is_that_of_the_kind),
 	KUNIT_CASE(firmware_keeps_512_queue_pairs),
+	KUNIT_CASE(user_who_makes_a_namespace_answers_for_it),
 	KUNIT_CASE(user_is_limited_in_all_contexts_together),
 	KUNIT_CASE(limits_do_not_stop_the_privileged),
 	KUNIT_CASE(object_counts_as_its_size),

@@ -37,6 +37,7 @@
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
@@ -82,6 +83,25 @@ u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
 	if (mdev->coredev_type == MLX5_COREDEV_SF)
 		return 0;
 	return (u64)pci_resource_len(mdev->pdev, 0) >> MLX5_ADAPTER_PAGE_SHIFT;
+}
+
+/**
+ * mlx5_ib_user_of - the user that the objects of a process count for
+ * @ns: user namespace of the process
+ * @uid: user of the process
+ *
+ * A user may have a range of subordinate uids and become any of them in a user namespace of their
+ * own, so the user who has made the namespace answers for all of it. Namespaces that root has made,
+ * those of containers, have users of their own.
+ *
+ * Return: the user.
+ */
+kuid_t mlx5_ib_user_of(const struct user_namespace *ns, kuid_t uid)
+{
+	for (; ns != &init_user_ns; ns = ns->parent)
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			uid = ns->owner;
+	return uid;
 }
 
 /**

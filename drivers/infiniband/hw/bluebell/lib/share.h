@@ -79,7 +79,7 @@ enum mlx5_ib_share_kind {
  * struct mlx5_ib_user - a user, with all of the user's processes
  * @users: the users of the device
  * @uid: the user; constant
- * @refs: one reference of each context, one of each object
+ * @refs: one reference of each context, of each object, and of each process with paged regions
  * @groups: multicast groups that queue pairs of the user are in, by GID; guarded by the lock of
  *	@users
  * @count: number of objects of each kind
@@ -93,6 +93,7 @@ struct mlx5_ib_user {
 };
 
 struct mlx5_ib_share_group;
+struct user_namespace;
 
 /**
  * struct mlx5_ib_share - how an object is counted; embedded in what owns the object
@@ -133,6 +134,7 @@ static inline struct mlx5_ib_share mlx5_ib_share_of(const struct mlx5_ib_ucontex
 
 u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev);
 
+kuid_t mlx5_ib_user_of(const struct user_namespace *ns, kuid_t uid);
 struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid);
 void mlx5_ib_user_put(struct mlx5_ib_user *user);
 

@@ -75,7 +75,6 @@ static void ucontext_fill_bfregs(const struct mlx5_ib_caps *caps,
 	resp->log_uar_size = bfregi->uar_4k ? MLX5_ADAPTER_PAGE_SHIFT : PAGE_SHIFT;
 }
 
-/* @room: bytes of the response that the library has room for */
 static void ucontext_fill_queue_limits(struct mlx5_core_dev *mdev,
 				       struct mlx5_ib_alloc_ucontext_resp *resp)
 {
@@ -87,6 +86,7 @@ static void ucontext_fill_queue_limits(struct mlx5_core_dev *mdev,
 	resp->max_srq_recv_wr = 1U << MLX5_CAP_GEN(mdev, log_max_srq_sz);
 }
 
+/* @room: bytes of the response that the library has room for */
 static void ucontext_fill_response(struct mlx5_ib_ucontext *context, size_t room,
 				   struct mlx5_ib_alloc_ucontext_resp *resp)
 {
@@ -167,7 +167,8 @@ int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
 /* The context belongs to the process that calls. */
 static int ucontext_init(struct mlx5_ib_ucontext *context)
 {
-	context->user = mlx5_ib_user_get(to_mdev(context->ibucontext.device), current_uid());
+	context->user = mlx5_ib_user_get(to_mdev(context->ibucontext.device),
+					 mlx5_ib_user_of(current_user_ns(), current_uid()));
 	if (!context->user)
 		return -ENOMEM;
 	context->unlimited = capable(CAP_SYS_RESOURCE);
