@@ -141,8 +141,9 @@ static struct mlx5_ib_memic *dm_pool_take_spare(struct mlx5_ib_dm_pool *pool, un
 	return NULL;
 }
 
-/* Use a spare allocation at the page if one fits, otherwise allocate one there. */
-static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool, unsigned long page,
+/* Use a spare allocation at the page if one fits, otherwise allocate @fresh there. */
+static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool,
+					      struct mlx5_ib_memic *fresh, unsigned long page,
 					      u32 size, u32 log_align)
 {
 	struct mlx5_ib_memic *spare = dm_pool_take_spare(pool, page, size, log_align);
@@ -151,26 +152,22 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool, unsi
 
 	if (spare)
 		return spare;
-
-	struct mlx5_ib_memic *mem __free(kfree) = kzalloc_obj(*mem, GFP_KERNEL_ACCOUNT);
-
-	if (!mem)
-		return ERR_PTR(-ENOMEM);
-	mem->dev = pool->dev;
-	mem->size = size;
-	mem->page = page;
-	mem->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
-	err = dm_pool_clear_range(pool, page, mem->num_pages) ?:
-	      mlx5_ib_fw_alloc_memic(pool->dev, start, mem->num_pages * PAGE_SIZE, size, log_align,
-				     &mem->addr);
-	return err ? ERR_PTR(err) : no_free_ptr(mem);
+	fresh->dev = pool->dev;
+	fresh->size = size;
+	fresh->page = page;
+	fresh->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
+	err = dm_pool_clear_range(pool, page, fresh->num_pages) ?:
+	      mlx5_ib_fw_alloc_memic(pool->dev, start, fresh->num_pages * PAGE_SIZE, size,
+				     log_align, &fresh->addr);
+	return err ? ERR_PTR(err) : fresh;
 }
 
 /*
  * Try the free ranges of whole pages one after the other, until firmware finds room in
  * one: other functions may use parts of the window, which the driver does not know.
  */
-static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool, u32 length,
+static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool,
+						    struct mlx5_ib_memic *fresh, u32 length,
 						    u32 log_align)
 {
 	const struct mlx5_ib_caps *caps = &pool->dev->caps;
@@ -183,7 +180,7 @@ static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool
 		page = mlx5_ib_dm_find_pages(pool->used, caps, PAGE_SHIFT, page, size, log_align);
 		if (page >= MLX5_CAP_DEV_MEM(caps->mdev, memic_bar_size) >> PAGE_SHIFT)
 			return ERR_PTR(-ENOMEM);
-		mem = dm_pool_alloc_at(pool, page, size, log_align);
+		mem = dm_pool_alloc_at(pool, fresh, page, size, log_align);
 		if (PTR_ERR(mem) != -EAGAIN)
 			break;
 	}
@@ -195,14 +192,20 @@ static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool
 /* Firmware limits the number of allocations, and spare allocations count. */
 static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 length, u32 log_align)
 {
-	struct mlx5_ib_memic *mem;
+	/* Before the lock, because a process whose cgroup is full waits for memory. */
+	struct mlx5_ib_memic *mem, *fresh __free(kfree) = kzalloc_obj(*fresh, GFP_KERNEL_ACCOUNT);
 
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
 	guard(mutex)(&pool->lock);
-	mem = dm_pool_find_and_alloc(pool, length, log_align);
-	if (mem != ERR_PTR(-ENOMEM) || list_empty(&pool->spare))
-		return mem;
-	dm_pool_clear_range(pool, 0, ULONG_MAX);
-	return dm_pool_find_and_alloc(pool, length, log_align);
+	mem = dm_pool_find_and_alloc(pool, fresh, length, log_align);
+	if (mem == ERR_PTR(-ENOMEM) && !list_empty(&pool->spare)) {
+		dm_pool_clear_range(pool, 0, ULONG_MAX);
+		mem = dm_pool_find_and_alloc(pool, fresh, length, log_align);
+	}
+	if (mem == fresh)
+		retain_and_null_ptr(fresh);
+	return mem;
 }
 
 /**

@@ -115,27 +115,27 @@ kuid_t mlx5_ib_user_of(const struct user_namespace *ns, kuid_t uid)
  */
 struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid)
 {
+	/* Before the lock, because a process whose cgroup is full waits for memory. */
+	struct mlx5_ib_user *fresh __free(kfree) = kzalloc_obj(*fresh, GFP_KERNEL_ACCOUNT);
 	struct mlx5_ib_users *users = dev->users;
 	struct mlx5_ib_user *user;
 
+	if (!fresh || xa_reserve(&users->table, __kuid_val(uid), GFP_KERNEL_ACCOUNT))
+		return NULL;
+	fresh->users = users;
+	fresh->uid = uid;
+	fresh->groups = RB_ROOT;
+	refcount_set(&fresh->refs, 1);
 	guard(mutex)(&users->lock);
 	user = xa_load(&users->table, __kuid_val(uid));
 	if (user) {
 		refcount_inc(&user->refs);
 		return user;
 	}
-	user = kzalloc_obj(*user, GFP_KERNEL_ACCOUNT);
-	if (!user)
+	/* Allocates only if the user's last context has taken the reserved entry with it. */
+	if (xa_err(xa_store(&users->table, __kuid_val(uid), fresh, GFP_KERNEL_ACCOUNT)))
 		return NULL;
-	user->users = users;
-	user->uid = uid;
-	user->groups = RB_ROOT;
-	refcount_set(&user->refs, 1);
-	if (xa_err(xa_store(&users->table, __kuid_val(uid), user, GFP_KERNEL_ACCOUNT))) {
-		kfree(user);
-		return NULL;
-	}
-	return user;
+	return no_free_ptr(fresh);
 }
 
 /**

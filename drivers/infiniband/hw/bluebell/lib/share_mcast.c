@@ -50,30 +50,44 @@ static struct mlx5_ib_share_group *share_find_group(const struct mlx5_ib_user *u
 	return node ? rb_entry(node, struct mlx5_ib_share_group, node) : NULL;
 }
 
-static struct mlx5_ib_share_group *share_create_group(struct mlx5_ib_ucontext *context,
-						      const void *gid)
-{
-	struct mlx5_ib_share_group *group = kzalloc_obj(*group, GFP_KERNEL_ACCOUNT);
-	int err;
-
-	if (!group)
-		return ERR_PTR(-ENOMEM);
-	err = mlx5_ib_share_take(context, MLX5_IB_SHARE_MCG, &group->share);
-	if (err) {
-		kfree(group);
-		return ERR_PTR(err);
-	}
-	memcpy(group->gid.raw, gid, sizeof(group->gid.raw));
-	WARN_ON_ONCE(rb_find_add(&group->node, &context->user->groups, share_group_cmp_nodes));
-	return group;
-}
-
 static void share_fill_attachment(struct mlx5_ib_user *user, struct mlx5_ib_share_group *group,
 				  struct mlx5_ib_share *share)
 {
 	*share = (struct mlx5_ib_share){
 		.user = user, .kind = MLX5_IB_SHARE_ATTACHMENT, .num = 1, .group = group,
 	};
+}
+
+static int share_add_group(struct mlx5_ib_ucontext *context, struct mlx5_ib_share_group *group)
+{
+	int err = mlx5_ib_share_take(context, MLX5_IB_SHARE_MCG, &group->share);
+
+	if (!err)
+		WARN_ON_ONCE(rb_find_add(&group->node, &context->user->groups,
+					 share_group_cmp_nodes));
+	return err;
+}
+
+/* Count a queue pair in a group; in @fresh if the user has no queue pair in the group yet. */
+static int share_join_group(struct mlx5_ib_ucontext *context, struct mlx5_ib_share_group *fresh,
+			    struct mlx5_ib_share *share)
+{
+	struct mlx5_ib_user *user = context->user;
+	struct mlx5_ib_share_group *group = share_find_group(user, fresh->gid.raw) ?: fresh;
+	u32 limit = user->users->limit[MLX5_IB_SHARE_ATTACHMENT];
+	int err = group == fresh ? share_add_group(context, fresh) : 0;
+
+	if (err)
+		return err;
+	/* A new group has no attachment, and a limit is at least one. */
+	if (limit && group->num >= limit && !context->unlimited)
+		return mlx5_ib_share_refuse(to_mdev(context->ibucontext.device), user,
+					    MLX5_IB_SHARE_ATTACHMENT);
+	group->num++;
+	atomic_inc(&user->count[MLX5_IB_SHARE_ATTACHMENT]);
+	refcount_inc(&user->refs);
+	share_fill_attachment(user, group, share);
+	return 0;
 }
 
 /**
@@ -90,26 +104,22 @@ static void share_fill_attachment(struct mlx5_ib_user *user, struct mlx5_ib_shar
 int mlx5_ib_share_take_attachment(struct mlx5_ib_ucontext *context, const void *gid,
 				  struct mlx5_ib_share *share)
 {
-	struct mlx5_ib_user *user = context ? context->user : NULL;
-	struct mlx5_ib_share_group *group;
-	u32 limit;
+	int err;
 
-	if (!user)
+	if (!context || !context->user)
 		return 0;
-	guard(mutex)(&user->users->lock);
-	group = share_find_group(user, gid) ?: share_create_group(context, gid);
-	if (IS_ERR(group))
-		return PTR_ERR(group);
-	limit = user->users->limit[MLX5_IB_SHARE_ATTACHMENT];
-	/* A new group has no attachment, and a limit is at least one. */
-	if (limit && group->num >= limit && !context->unlimited)
-		return mlx5_ib_share_refuse(to_mdev(context->ibucontext.device), user,
-					    MLX5_IB_SHARE_ATTACHMENT);
-	group->num++;
-	atomic_inc(&user->count[MLX5_IB_SHARE_ATTACHMENT]);
-	refcount_inc(&user->refs);
-	share_fill_attachment(user, group, share);
-	return 0;
+
+	/* Before the lock, because a process whose cgroup is full waits for memory. */
+	struct mlx5_ib_share_group *fresh __free(kfree) = kzalloc_obj(*fresh, GFP_KERNEL_ACCOUNT);
+
+	if (!fresh)
+		return -ENOMEM;
+	memcpy(fresh->gid.raw, gid, sizeof(fresh->gid.raw));
+	guard(mutex)(&context->user->users->lock);
+	err = share_join_group(context, fresh, share);
+	if (!err && share->group == fresh)
+		retain_and_null_ptr(fresh);
+	return err;
 }
 
 /**

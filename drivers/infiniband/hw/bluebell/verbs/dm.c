@@ -65,15 +65,18 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u64 length,
 					    u32 log_align)
 {
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_ib_share share = {};
 	struct mlx5_ib_memic *mem;
+	u32 size;
 	int err;
 
-	err = mlx5_ib_share_take_many(context, MLX5_IB_SHARE_DM, DIV_ROUND_UP(length, PAGE_SIZE),
+	size = mlx5_ib_dm_alloc_size(length, &dev->caps);
+	err = mlx5_ib_share_take_many(context, MLX5_IB_SHARE_DM, DIV_ROUND_UP(size, PAGE_SIZE),
 				      &share);
 	if (err)
 		return ERR_PTR(err);
-	mem = mlx5_ib_alloc_memic(to_mdev(context->ibucontext.device)->dm, length, log_align);
+	mem = mlx5_ib_alloc_memic(dev->dm, length, log_align);
 	if (IS_ERR(mem))
 		mlx5_ib_share_give(&share);
 	else
