@@ -697,6 +697,32 @@ static void memory_fault_at_an_unknown_key_is_repeated_once(struct kunit *test)
 	free_env(test, env);
 }
 
+/* Have the device fault at the key of a leaf that is freed before the driver looks. */
+static u32 fault_at_a_freed_leaf(struct kunit *test, struct env *env)
+{
+	struct odp_mr *mr = container_of(to_mmr(env->mr), struct odp_mr, mr);
+	u64 start = mock_buffer(env->mock, REGION);
+	struct mlx5_ib_fault fault;
+	struct odp_leaf *leaf;
+
+	leaf = mlx5_ib_odp_leaf_create(mr, NULL, start, PAGE_SIZE, start);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, leaf);
+	fault = memory_fault(env, leaf->key.own.key, 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_odp_leaf_destroy(leaf), 0);
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	return fault.key;
+}
+
+static void key_of_a_freed_leaf_is_new_in_the_next_leaf(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	u32 key = fault_at_a_freed_leaf(test, env);
+
+	/* The fault is not the old one, although key and address are the same. */
+	KUNIT_EXPECT_EQ(test, fault_at_a_freed_leaf(test, env) >> 8, key >> 8);
+	free_env(test, env);
+}
+
 static void memory_for_reading_is_mapped_for_reading(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1094,6 +1120,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(memory_near_a_fault_may_be_missing),
 	KUNIT_CASE(early_event_is_answered_with_an_error_only),
 	KUNIT_CASE(memory_fault_at_an_unknown_key_is_repeated_once),
+	KUNIT_CASE(key_of_a_freed_leaf_is_new_in_the_next_leaf),
 	KUNIT_CASE(memory_for_reading_is_mapped_for_reading),
 	KUNIT_CASE(memory_fault_finds_its_implicit_region),
 	KUNIT_CASE(fault_of_an_unknown_queue_is_answered),

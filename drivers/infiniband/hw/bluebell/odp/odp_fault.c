@@ -56,6 +56,7 @@
 #include "lib/rsc.h"
 #include "lib/umr.h"
 #include "odp/odp_fault.h"
+#include "odp/odp_repeated.h"
 
 /* Pause before another attempt to allocate memory for a reported fault. */
 #define MEMORY_PAUSE_MS	10
@@ -128,7 +129,7 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 	int err = -EOPNOTSUPP;
 
 	if (!fault->is_unknown) {
-		state.repeated = mlx5_ib_odp_fault_repeated(odp, fault);
+		state.repeated = mlx5_ib_odp_repeated_get(odp, fault);
 		err = fault->is_memory ? mlx5_ib_odp_resolve_memory(&state) :
 					 mlx5_ib_odp_resolve_transport(&state, &queue);
 	}

@@ -61,7 +61,6 @@ struct odp_fault_state {
 /* odp_fault_map.c */
 void mlx5_ib_odp_fault_queue(struct odp_fault_work *job);
 void mlx5_ib_odp_fault_leave(struct odp_process **slot);
-unsigned int mlx5_ib_odp_fault_repeated(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault);
 int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, void *arg);
 int mlx5_ib_odp_fault_check(const struct odp_fault_state *state, bool is_paged);
 

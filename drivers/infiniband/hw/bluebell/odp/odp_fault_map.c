@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What page faults of every kind have in common: slots of processes, the mapping of a range of a
- * region, and the count of faults that are reported again and again.
+ * What page faults of every kind have in common: slots of processes, and the mapping of a range of
+ * a region.
  */
 
-#include <linux/jhash.h>
-#include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/workqueue.h>
 
 #include "odp/odp_fault.h"
+#include "odp/odp_repeated.h"
 
 /*
  * How often in a row a fault is answered although nothing could be mapped for it, before the work
@@ -18,8 +17,6 @@
  */
 #define MAX_REFUSED	8
 #define MAX_UNPAGED	1
-/* A fault that is reported again later than this is a new fault. */
-#define REPEAT_MS	5000
 
 /**
  * mlx5_ib_odp_fault_queue - have a fault resolved
@@ -73,69 +70,6 @@ static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *p
 		return false;
 	*state->slot = process;
 	return true;
-}
-
-static struct odp_fault_id odp_fault_identify(const struct mlx5_ib_fault *fault)
-{
-	return (struct odp_fault_id){
-		.where = fault->key ? fault->va : fault->wqe_index,
-		.wq_num = fault->key ? 0 : fault->wq_num,
-		.key = fault->key,
-		.committed = fault->committed,
-		.type = fault->type,
-	};
-}
-
-static struct odp_repeated *odp_repeated_find(struct mlx5_ib_odp *odp,
-					      const struct odp_fault_id *id)
-{
-	lockdep_assert_held(&odp->repeated_lock);
-	return &odp->repeated[jhash(id, sizeof(*id), 0) % MLX5_IB_ODP_NUM_REPEATED];
-}
-
-static bool odp_repeated_is_of(const struct odp_repeated *repeated, const struct odp_fault_id *id)
-{
-	return !memcmp(&repeated->id, id, sizeof(*id)) &&
-	       ktime_ms_delta(ktime_get(), repeated->last) <= REPEAT_MS;
-}
-
-/**
- * mlx5_ib_odp_fault_repeated - how often the same fault has been answered with nothing to map
- * @odp: paging state of the device
- * @fault: the fault
- *
- * The event of a fault that is reported again is taken after that answer. An event that was taken
- * before is that of another queue. Any process context; takes repeated_lock.
- *
- * Return: the number.
- */
-unsigned int mlx5_ib_odp_fault_repeated(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
-{
-	const struct odp_fault_id id = odp_fault_identify(fault);
-	struct odp_repeated *repeated;
-
-	guard(spinlock)(&odp->repeated_lock);
-	repeated = odp_repeated_find(odp, &id);
-	if (!odp_repeated_is_of(repeated, &id) || ktime_before(fault->taken, repeated->last))
-		return 0;
-	return repeated->times;
-}
-
-static void odp_repeated_set(const struct odp_fault_state *state, unsigned int times)
-{
-	const struct odp_fault_id id = odp_fault_identify(state->fault);
-	struct odp_repeated *repeated;
-	bool is_same;
-
-	guard(spinlock)(&state->odp->repeated_lock);
-	repeated = odp_repeated_find(state->odp, &id);
-	is_same = odp_repeated_is_of(repeated, &id);
-	if (!times && is_same)
-		repeated->times = 0;
-	/* The fault of another queue is not counted. */
-	if (!times || (is_same && ktime_before(state->fault->taken, repeated->last)))
-		return;
-	*repeated = (struct odp_repeated){ .id = id, .times = times, .last = ktime_get() };
 }
 
 /*
@@ -215,6 +149,7 @@ int mlx5_ib_odp_fault_check(const struct odp_fault_state *state, bool is_paged)
 	unsigned int max = is_paged ? MAX_REFUSED : MAX_UNPAGED;
 	bool ends = !state->mapped && (state->refused || !is_paged) && state->repeated >= max;
 
-	odp_repeated_set(state, ends || state->mapped ? 0 : state->repeated + 1);
+	mlx5_ib_odp_repeated_set(state->odp, state->fault,
+				 ends || state->mapped ? 0 : state->repeated + 1);
 	return ends ? -EFAULT : 0;
 }

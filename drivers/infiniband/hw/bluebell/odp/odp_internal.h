@@ -12,7 +12,8 @@
  *  odp_fault.c	the device's page faults: event queue, answer
  *  odp_fault_transport.c, odp_fault_memory.c
  *			what a fault needs to have mapped, by the scheme of the device
- *  odp_fault_map.c	mapping for faults of any kind, slots, repeated faults
+ *  odp_fault_map.c	mapping for faults of any kind, slots
+ *  odp_repeated.c	how often the same fault has come again
  *  odp_walk.c	the paged regions that a key leads to, perhaps through other keys
  *  odp_mr.c	regions of every kind by key, with references, paging in through
  *		struct odp_mr_ops, and creation of their keys

@@ -22,6 +22,7 @@
 #include "layout/refuse.h"
 #include "lib/umr.h"
 #include "odp/odp_internal.h"
+#include "odp/odp_repeated.h"
 
 /*
  * MMU notifier: unmap pages from the device before the process loses them. A range that reaches
@@ -367,8 +368,10 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 		return ERR_PTR(err);
 	}
 	/* The key of an explicit region is published with the region. */
-	if (!mkey)
+	if (!mkey) {
 		mlx5_ib_mkey_publish(mr->odp->dev, leaf->key.mkey, MLX5_IB_MKEY_ODP_PART);
+		mlx5_ib_odp_repeated_forget(mr->odp, leaf->key.mkey->key);
+	}
 	return_ptr(leaf);
 }
 
