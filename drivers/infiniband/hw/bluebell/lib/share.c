@@ -333,21 +333,10 @@ static void users_set_limits_of_devx(struct mlx5_ib_users *users, struct mlx5_co
 	users->limit[MLX5_IB_SHARE_XRQ] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_xrq));
 }
 
-/**
- * mlx5_ib_init_users - set up the table of users
- * @dev: device
- *
- * Return: 0 or -ENOMEM.
- */
-int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
+static void users_set_limits(struct mlx5_ib_users *users, struct mlx5_ib_dev *dev)
 {
-	struct mlx5_ib_users *users = kzalloc_obj(*users, GFP_KERNEL);
 	struct mlx5_core_dev *mdev = dev->mdev;
 
-	if (!users)
-		return -ENOMEM;
-	mutex_init(&users->lock);
-	xa_init_flags(&users->table, XA_FLAGS_ACCOUNT);
 	users->limit[MLX5_IB_SHARE_UCTX] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_uctx)));
 	users->limit[MLX5_IB_SHARE_UAR] = share_limit(mlx5_ib_max_uars(dev));
 	users->limit[MLX5_IB_SHARE_PD] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_pd)));
@@ -367,6 +356,23 @@ int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
 	users->limit[MLX5_IB_SHARE_ATTACHMENT] = share_limit(MLX5_CAP_GEN(mdev, max_qp_mcg));
 	users->limit[MLX5_IB_SHARE_PAGED] = min_t(u64, INT_MAX,
 						  64ULL * (totalram_pages() >> (20 - PAGE_SHIFT)));
+}
+
+/**
+ * mlx5_ib_init_users - set up the table of users
+ * @dev: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_users *users = kzalloc_obj(*users, GFP_KERNEL);
+
+	if (!users)
+		return -ENOMEM;
+	mutex_init(&users->lock);
+	xa_init_flags(&users->table, XA_FLAGS_ACCOUNT);
+	users_set_limits(users, dev);
 	dev->users = users;
 	return 0;
 }
