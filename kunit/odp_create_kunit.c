@@ -7,16 +7,22 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <net/netlink.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "lib/mock_hca.h"
 #include "lib/orphan.h"
+#include "lib/share.h"
 #include "lib/umr.h"
 #include "odp/odp_internal.h"
 #include "ops.h"
@@ -639,6 +645,123 @@ static void advice_ends_when_the_device_is_removed(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* ---- advice whose callers do not wait --------------------------------------------------- */
+
+/* Contexts of a user whose advice is served at a time. */
+#define ADVICE_CONTEXTS	(WQ_DFL_ACTIVE / 2)
+
+/**
+ * struct advisors - two contexts, and a workqueue that serves no advice before @release
+ * @env: the process
+ * @context: the contexts, each of a user
+ * @hold: blocks the workqueue
+ * @release: ends @hold
+ * @call: calls ibv_advise_mr(3) in the second context
+ * @ret: what that call returned
+ * @returned: the call has returned
+ */
+struct advisors {
+	struct env *env;
+	struct mlx5_ib_ucontext context[2];
+	struct work_struct hold;
+	struct completion release;
+	struct work_struct call;
+	int ret;
+	struct completion returned;
+};
+
+static int advise_later(struct advisors *a, unsigned int context)
+{
+	struct uverbs_attr_bundle attrs = { .context = &a->context[context].ibucontext };
+	struct ib_sge sge = {
+		.addr = a->env->mem, .length = PAGE_SIZE, .lkey = a->env->mr->lkey,
+	};
+
+	return mlx5_ib_advise_mr(&a->env->pd.ibpd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1,
+				 &attrs);
+}
+
+static void hold_advice(struct work_struct *work)
+{
+	wait_for_completion(&container_of(work, struct advisors, hold)->release);
+}
+
+static void call_in_second_context(struct work_struct *work)
+{
+	struct advisors *a = container_of(work, struct advisors, call);
+
+	a->ret = advise_later(a, 1);
+	complete(&a->returned);
+}
+
+/* From here on a test that fails goes on, because the workqueue can be destroyed after @release. */
+static struct advisors *make_advisors(struct kunit *test, kuid_t first, kuid_t second)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct advisors *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
+	struct mlx5_ib_odp *odp;
+
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	a->env = make_env(test);
+	odp = a->env->hca->mock->dev->odp;
+	KUNIT_ASSERT_EQ(test, reg(a->env, &c), 0);
+	a->context[0].user = mlx5_ib_user_get(odp->dev, first);
+	a->context[1].user = mlx5_ib_user_get(odp->dev, second);
+	KUNIT_ASSERT_NOT_NULL(test, a->context[0].user);
+	KUNIT_ASSERT_NOT_NULL(test, a->context[1].user);
+	init_completion(&a->release);
+	init_completion(&a->returned);
+	INIT_WORK(&a->hold, hold_advice);
+	INIT_WORK(&a->call, call_in_second_context);
+	odp->advice_wq = alloc_ordered_workqueue("bluebell_advice_test", 0);
+	KUNIT_ASSERT_NOT_NULL(test, odp->advice_wq);
+	queue_work(odp->advice_wq, &a->hold);
+	return a;
+}
+
+static void free_advisors(struct kunit *test, struct advisors *a)
+{
+	unsigned int i;
+
+	complete(&a->release);
+	for (i = 0; i < ARRAY_SIZE(a->context); i++) {
+		mlx5_ib_odp_close_context(&a->context[i]);
+		mlx5_ib_user_put(a->context[i].user);
+	}
+	KUNIT_EXPECT_EQ(test, dereg(a->env), 0);
+	expect_no_region(test, a->env, 0, "deregistration");
+}
+
+/*
+ * The first context is closed before its advice has been served. The second is one more than those
+ * of a user whose advice is served.
+ */
+static void closed_context_makes_room_for_advice(struct kunit *test)
+{
+	const kuid_t uid = KUIDT_INIT(1000);
+	struct advisors *a = make_advisors(test, uid, uid);
+	struct mlx5_ib_odp *odp = a->env->hca->mock->dev->odp;
+	atomic_t *contexts = &a->context[0].user->count[MLX5_IB_SHARE_ADVICE];
+	unsigned int i;
+
+	atomic_set(contexts, ADVICE_CONTEXTS - 1);
+	KUNIT_EXPECT_EQ(test, advise_later(a, 0), 0);
+	queue_work(system_dfl_wq, &a->call);
+	for (i = 0; i < 1000 && !waitqueue_active(&odp->advice_room); i++)
+		msleep(10);
+	KUNIT_EXPECT_TRUE(test, waitqueue_active(&odp->advice_room));
+	KUNIT_EXPECT_FALSE(test, completion_done(&a->returned));
+
+	mlx5_ib_odp_close_context(&a->context[0]);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&a->returned, 10 * HZ), 0);
+	mlx5_ib_stop_advice(odp->dev);
+	flush_work(&a->call);
+	KUNIT_EXPECT_EQ(test, a->ret, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(contexts), ADVICE_CONTEXTS);
+	atomic_sub(ADVICE_CONTEXTS - 1, contexts);
+	free_advisors(test, a);
+}
+
 static void partial_unmap_clears_its_own_pages(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
@@ -864,6 +987,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(advice_waits_once_for_a_stuck_fault),
 	KUNIT_CASE(advice_ends_when_the_caller_is_killed),
 	KUNIT_CASE(advice_ends_when_the_device_is_removed),
+	KUNIT_CASE(closed_context_makes_room_for_advice),
 	KUNIT_CASE_PARAM(partial_unmap_clears_its_own_pages, region_gen_params),
 	KUNIT_CASE_PARAM(exit_of_a_process_clears_its_low_memory, low_gen_params),
 	KUNIT_CASE(chunk_exists_only_while_it_has_pages),

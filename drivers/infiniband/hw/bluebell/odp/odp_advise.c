@@ -164,7 +164,7 @@ static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 	return atomic_add_unless(&queue->user->count[MLX5_IB_SHARE_ADVICE], 1, ADVICE_CONTEXTS);
 }
 
-/* After the last entry. */
+/* After the last entry. The caller wakes @advice_room: a task may wait in another context. */
 static void odp_advice_leave(struct mlx5_ib_advice_queue *queue)
 {
 	WARN_ON_ONCE(atomic_dec_return(&queue->user->count[MLX5_IB_SHARE_ADVICE]) < 0);
@@ -272,8 +272,10 @@ void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context)
 		return;
 	context->advice = NULL;
 	cancel_work_sync(&queue->work);
-	if (queue->num)
+	if (queue->num) {
 		odp_advice_leave(queue);
+		wake_up_all(&queue->odp->advice_room);
+	}
 	list_for_each_entry_safe(advice, next, &queue->advice, entry)
 		kvfree(advice);
 	kfree(queue);
