@@ -742,14 +742,15 @@ static void closed_context_makes_room_for_advice(struct kunit *test)
 	struct advisors *a = make_advisors(test, uid, uid);
 	struct mlx5_ib_odp *odp = a->env->hca->mock->dev->odp;
 	atomic_t *contexts = &a->context[0].user->count[MLX5_IB_SHARE_ADVICE];
+	struct wait_queue_head *room = &a->context[0].user->advice_room;
 	unsigned int i;
 
 	atomic_set(contexts, ADVICE_CONTEXTS - 1);
 	KUNIT_EXPECT_EQ(test, advise_later(a, 0), 0);
 	queue_work(system_dfl_wq, &a->call);
-	for (i = 0; i < 1000 && !waitqueue_active(&odp->advice_room); i++)
+	for (i = 0; i < 1000 && !waitqueue_active(room); i++)
 		msleep(10);
-	KUNIT_EXPECT_TRUE(test, waitqueue_active(&odp->advice_room));
+	KUNIT_EXPECT_TRUE(test, waitqueue_active(room));
 	KUNIT_EXPECT_FALSE(test, completion_done(&a->returned));
 
 	mlx5_ib_odp_close_context(&a->context[0]);
@@ -759,6 +760,49 @@ static void closed_context_makes_room_for_advice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->ret, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(contexts), ADVICE_CONTEXTS);
 	atomic_sub(ADVICE_CONTEXTS - 1, contexts);
+	free_advisors(test, a);
+}
+
+/**
+ * struct sleeper - a task that waits for room
+ * @entry: in the list of those that wait
+ * @num_wakes: how often the task has been woken
+ */
+struct sleeper {
+	struct wait_queue_entry entry;
+	unsigned int num_wakes;
+};
+
+static int count_wakes(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
+{
+	container_of(entry, struct sleeper, entry)->num_wakes++;
+	return 0;
+}
+
+static void advice_of_a_user_wakes_no_other_user(struct kunit *test)
+{
+	struct advisors *a = make_advisors(test, KUIDT_INIT(1000), KUIDT_INIT(1001));
+	struct mlx5_ib_odp *odp = a->env->hca->mock->dev->odp;
+	struct sleeper sleeper[2] = {};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sleeper); i++) {
+		init_waitqueue_func_entry(&sleeper[i].entry, count_wakes);
+		add_wait_queue(&a->context[i].user->advice_room, &sleeper[i].entry);
+	}
+	KUNIT_EXPECT_EQ(test, advise_later(a, 1), 0);
+	/* From now on the work item of the advice maps nothing. */
+	WRITE_ONCE(odp->stopping, true);
+	complete(&a->release);
+	flush_workqueue(odp->advice_wq);
+	KUNIT_EXPECT_EQ(test, sleeper[0].num_wakes, 0);
+	KUNIT_EXPECT_EQ(test, sleeper[1].num_wakes, 1);
+
+	mlx5_ib_stop_advice(odp->dev);
+	for (i = 0; i < ARRAY_SIZE(sleeper); i++) {
+		KUNIT_EXPECT_EQ(test, sleeper[i].num_wakes, i + 1);
+		remove_wait_queue(&a->context[i].user->advice_room, &sleeper[i].entry);
+	}
 	free_advisors(test, a);
 }
 
@@ -988,6 +1032,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(advice_ends_when_the_caller_is_killed),
 	KUNIT_CASE(advice_ends_when_the_device_is_removed),
 	KUNIT_CASE(closed_context_makes_room_for_advice),
+	KUNIT_CASE(advice_of_a_user_wakes_no_other_user),
 	KUNIT_CASE_PARAM(partial_unmap_clears_its_own_pages, region_gen_params),
 	KUNIT_CASE_PARAM(exit_of_a_process_clears_its_low_memory, low_gen_params),
 	KUNIT_CASE(chunk_exists_only_while_it_has_pages),

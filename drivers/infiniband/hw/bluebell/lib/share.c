@@ -125,6 +125,7 @@ struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid)
 	fresh->users = users;
 	fresh->uid = uid;
 	fresh->groups = RB_ROOT;
+	init_waitqueue_head(&fresh->advice_room);
 	refcount_set(&fresh->refs, 1);
 	guard(mutex)(&users->lock);
 	user = xa_load(&users->table, __kuid_val(uid));

@@ -13,6 +13,7 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include "fw/bluebell.h"
@@ -83,6 +84,8 @@ enum mlx5_ib_share_kind {
  * @groups: multicast groups that queue pairs of the user are in, by GID; guarded by the lock of
  *	@users
  * @count: number of objects of each kind
+ * @advice_room: woken when there may be room for advice of the user, and when the device is being
+ *	removed. All tasks of the user that wait are woken, and each looks at its own context
  */
 struct mlx5_ib_user {
 	struct mlx5_ib_users *users;
@@ -90,6 +93,7 @@ struct mlx5_ib_user {
 	refcount_t refs;
 	struct rb_root groups;
 	atomic_t count[MLX5_IB_NUM_SHARES];
+	wait_queue_head_t advice_room;
 };
 
 struct mlx5_ib_share_group;
@@ -113,7 +117,7 @@ struct mlx5_ib_share {
  * struct mlx5_ib_users - users of a device
  * @lock: guards @table, and the groups of each user. Held for one look-up when a process opens or
  *	closes the device, when the last object of a user is gone, and when a queue pair joins or
- *	leaves a multicast group
+ *	leaves a multicast group; and while the removal of the device wakes the tasks of each user
  * @table: struct mlx5_ib_user by uid
  * @limit: objects of each kind that a user without privileges can have; 0 for no limit
  */

@@ -164,7 +164,7 @@ static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 	return atomic_add_unless(&queue->user->count[MLX5_IB_SHARE_ADVICE], 1, ADVICE_CONTEXTS);
 }
 
-/* After the last entry. The caller wakes @advice_room: a task may wait in another context. */
+/* After the last entry. The caller wakes the user's tasks, which may wait in other contexts. */
 static void odp_advice_leave(struct mlx5_ib_advice_queue *queue)
 {
 	WARN_ON_ONCE(atomic_dec_return(&queue->user->count[MLX5_IB_SHARE_ADVICE]) < 0);
@@ -178,7 +178,7 @@ static void odp_advice_remove(struct mlx5_ib_advice_queue *queue, struct odp_adv
 			odp_advice_leave(queue);
 	}
 	kvfree(advice);
-	wake_up_all(&queue->odp->advice_room);
+	wake_up_all(&queue->user->advice_room);
 }
 
 static void odp_advice_work(struct work_struct *work)
@@ -251,7 +251,8 @@ static int odp_advice_append(struct mlx5_ib_odp *odp, struct mlx5_ib_ucontext *c
 
 	if (!queue)
 		return -ENOMEM;
-	if (wait_event_killable(odp->advice_room, odp_advice_try_append(queue, advice, &err)))
+	if (wait_event_killable(queue->user->advice_room,
+				odp_advice_try_append(queue, advice, &err)))
 		return -EINTR;
 	return err;
 }
@@ -274,7 +275,7 @@ void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context)
 	cancel_work_sync(&queue->work);
 	if (queue->num) {
 		odp_advice_leave(queue);
-		wake_up_all(&queue->odp->advice_room);
+		wake_up_all(&queue->user->advice_room);
 	}
 	list_for_each_entry_safe(advice, next, &queue->advice, entry)
 		kvfree(advice);
@@ -286,16 +287,21 @@ void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context)
  * @dev: device, still registered
  *
  * Calls of ibv_advise_mr(3) that are in progress end soon, so that removal of the device does not
- * wait for them.
+ * wait for them. May sleep.
  */
 void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev)
 {
-	struct mlx5_ib_odp *odp = dev->odp;
+	struct mlx5_ib_users *users = dev->users;
+	struct mlx5_ib_user *user;
+	unsigned long i;
 
-	if (!odp)
+	if (!dev->odp)
 		return;
-	WRITE_ONCE(odp->stopping, true);
-	wake_up_all(&odp->advice_room);
+	WRITE_ONCE(dev->odp->stopping, true);
+	/* A task of a user who is not in the table yet takes @lock before it can wait. */
+	guard(mutex)(&users->lock);
+	xa_for_each(&users->table, i, user)
+		wake_up_all(&user->advice_room);
 }
 
 /* ---- the verb ------------------------------------------------------------------------- */

@@ -283,8 +283,6 @@ struct odp_repeated {
  * @num_faults: number of faults that are being resolved
  * @num_resolved: number of faults that have been resolved so far; may wrap
  * @no_faults: woken when @num_faults falls to 0
- * @advice_room: woken when there is room for advice, and when @stopping. All tasks that wait are
- *	woken, and each looks at the queue of its own context
  * @start_lock: serializes the creation of the workqueues, @eq and the buffer for unmapping
  *	pages. Held for a moment by each registration of paged memory, and across CREATE_EQ by the
  *	first one
@@ -314,7 +312,6 @@ struct mlx5_ib_odp {
 	atomic_t num_faults;
 	atomic_t num_resolved;
 	wait_queue_head_t no_faults;
-	wait_queue_head_t advice_room;
 	struct mutex start_lock;	/* workqueues, eq */
 	struct mlx5_eq *eq;
 	struct notifier_block nb;
