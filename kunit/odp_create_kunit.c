@@ -647,9 +647,6 @@ static void advice_ends_when_the_device_is_removed(struct kunit *test)
 
 /* ---- advice whose callers do not wait --------------------------------------------------- */
 
-/* Contexts of a user whose advice is served at a time. */
-#define ADVICE_CONTEXTS	(WQ_DFL_ACTIVE / 2)
-
 /**
  * struct advisors - two contexts, and a workqueue that serves no advice before @release
  * @env: the process
@@ -743,14 +740,14 @@ static void closed_context_makes_room_for_advice(struct kunit *test)
 	struct mlx5_ib_odp *odp = a->env->hca->mock->dev->odp;
 	atomic_t *contexts = &a->context[0].user->count[MLX5_IB_SHARE_ADVICE];
 	struct wait_queue_head *room = &a->context[0].user->advice_room;
-	unsigned int i;
+	unsigned int i, limit = odp->max_slots / 2;
 
-	atomic_set(contexts, ADVICE_CONTEXTS - 1);
+	atomic_set(contexts, limit - 1);
 	KUNIT_EXPECT_EQ(test, advise_later(a, 0), 0);
 	queue_work(system_dfl_wq, &a->call);
-	for (i = 0; i < 1000 && !waitqueue_active(room); i++)
-		msleep(10);
-	KUNIT_EXPECT_TRUE(test, waitqueue_active(room));
+	for (i = 0; i < 1000 && !wq_has_sleeper(room); i++)
+		msleep(20);
+	KUNIT_EXPECT_TRUE(test, wq_has_sleeper(room));
 	KUNIT_EXPECT_FALSE(test, completion_done(&a->returned));
 
 	mlx5_ib_odp_close_context(&a->context[0]);
@@ -758,8 +755,8 @@ static void closed_context_makes_room_for_advice(struct kunit *test)
 	mlx5_ib_stop_advice(odp->dev);
 	flush_work(&a->call);
 	KUNIT_EXPECT_EQ(test, a->ret, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(contexts), ADVICE_CONTEXTS);
-	atomic_sub(ADVICE_CONTEXTS - 1, contexts);
+	KUNIT_EXPECT_EQ(test, atomic_read(contexts), limit);
+	atomic_sub(limit - 1, contexts);
 	free_advisors(test, a);
 }
 

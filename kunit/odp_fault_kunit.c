@@ -903,7 +903,7 @@ static unsigned int take_slots(struct odp_process *process)
 {
 	unsigned int n = 0;
 
-	while (n <= MLX5_IB_ODP_NUM_SLOTS && mlx5_ib_odp_process_enter(process))
+	while (n <= MLX5_IB_ODP_MAX_SLOTS && mlx5_ib_odp_process_enter(process))
 		n++;
 	return n;
 }
@@ -992,6 +992,32 @@ static struct odp_process *make_process(struct kunit *test, struct mlx5_ib_odp *
 	return process;
 }
 
+/*
+ * The kernel divides 2048 items of a workqueue among the NUMA nodes by their CPUs, and gives a node
+ * eight at least. Faults may all come on the node with fewest CPUs.
+ */
+static void smallest_node_runs_as_many_faults_as_have_a_slot(struct kunit *test)
+{
+	static const struct {
+		unsigned int fewest, cpus, slots;
+	} nodes[] = {
+		{ 1, 1, 1024 },		/* one node */
+		{ 8, 8, 1024 },
+		{ 8, 16, 1024 },	/* two equal nodes */
+		{ 6, 16, 768 },		/* 6 and 10 CPUs */
+		{ 1, 3, 683 },		/* 1 and 2 */
+		{ 16, 64, 512 },	/* four equal nodes */
+		{ 2, 64, 64 },		/* 62 and 2 */
+		{ 1, 1024, 8 },		/* 1023 and 1 */
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(nodes); i++)
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_odp_max_slots(nodes[i].fewest, nodes[i].cpus),
+				    nodes[i].slots, "%u of %u CPUs", nodes[i].fewest,
+				    nodes[i].cpus);
+}
+
 /* Processes with faults that are not resolved leave slots for a process that starts later. */
 static void processes_leave_slots_for_others(struct kunit *test)
 {
@@ -1000,6 +1026,7 @@ static void processes_leave_slots_for_others(struct kunit *test)
 	struct odp_process *process[80];
 	unsigned int n[80], i, left;
 
+	odp->max_slots = MLX5_IB_ODP_MAX_SLOTS;
 	for (i = 0; i < ARRAY_SIZE(process); i++) {
 		process[i] = make_process(test, odp, NULL);
 		n[i] = take_slots(process[i]);
@@ -1007,10 +1034,10 @@ static void processes_leave_slots_for_others(struct kunit *test)
 		if (!i)
 			KUNIT_EXPECT_EQ(test, n[i], 60);
 	}
-	left = MLX5_IB_ODP_NUM_SLOTS - atomic_read(&odp->num_slots);
-	KUNIT_EXPECT_LE(test, atomic_read(&odp->num_slots), MLX5_IB_ODP_NUM_SLOTS - 1);
+	left = odp->max_slots - atomic_read(&odp->num_slots);
+	KUNIT_EXPECT_LE(test, atomic_read(&odp->num_slots), odp->max_slots - 1);
 	KUNIT_EXPECT_GE(test, take_slots(process_of(env)), 1);
-	left -= MLX5_IB_ODP_NUM_SLOTS - atomic_read(&odp->num_slots);
+	left -= odp->max_slots - atomic_read(&odp->num_slots);
 	leave_slots(test, process_of(env), left);
 	for (i = 0; i < ARRAY_SIZE(process); i++) {
 		leave_slots(test, process[i], n[i]);
@@ -1037,11 +1064,12 @@ static void processes_of_a_user_leave_slots_for_other_users(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, user);
 	KUNIT_ASSERT_NOT_NULL(test, other);
+	odp->max_slots = MLX5_IB_ODP_MAX_SLOTS;
 	for (i = 0; i < ARRAY_SIZE(process); i++) {
 		process[i] = make_process(test, odp, user);
 		n[i] = take_slots(process[i]);
 	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), MLX5_IB_ODP_NUM_SLOTS / 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), odp->max_slots / 2);
 	last = process[i - 1];
 	KUNIT_EXPECT_EQ(test, n[i - 1], 0);
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_wait(last, &waiting[0], &extra));
@@ -1053,7 +1081,7 @@ static void processes_of_a_user_leave_slots_for_other_users(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(last, &extra), &waiting[0]);
 	KUNIT_EXPECT_TRUE(test, extra);
 	/* Nobody else has fewer slots for it. */
-	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), MLX5_IB_ODP_NUM_SLOTS / 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), odp->max_slots / 2);
 	quiet = make_process(test, odp, other);
 	i = take_slots(quiet);
 	KUNIT_EXPECT_GE(test, i, 30);
@@ -1127,6 +1155,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(wqes_of_kernel_consumers_are_read),
 	KUNIT_CASE(fault_without_a_slot_waits),
 	KUNIT_CASE(page_that_is_not_needed_yet_is_not_waited_for),
+	KUNIT_CASE(smallest_node_runs_as_many_faults_as_have_a_slot),
 	KUNIT_CASE(processes_leave_slots_for_others),
 	KUNIT_CASE(processes_of_a_user_leave_slots_for_other_users),
 	KUNIT_CASE(waiting_faults_get_slots_in_their_order),

@@ -332,8 +332,7 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 	odp->by_memory = MLX5_CAP_ODP(mdev, mem_page_fault);
 	odp->dir_shift = mlx5_ib_odp_dir_shift(&dev->caps, TASK_SIZE_MAX);
 	odp_read_caps(mdev, odp->dir_shift, &odp->caps);
-	spin_lock_init(&odp->processes_lock);
-	hash_init(odp->processes);
+	mlx5_ib_odp_init_processes(odp);
 	mlx5_ib_odp_init_faults(odp);
 	dev->odp = odp;
 	return 0;

@@ -22,11 +22,6 @@
 
 /* Pieces of advice that a context can have in its queue. */
 #define ADVICE_MAX	32
-/*
- * Contexts of a user whose advice is served at a time: half of what the workqueue serves, because
- * each of them may wait for a page that never comes.
- */
-#define ADVICE_CONTEXTS	(WQ_DFL_ACTIVE / 2)
 /* How long the work item of a context runs before those of other contexts have a turn. */
 #define ADVICE_SLICE	msecs_to_jiffies(20)
 /* How long advice waits for faults at most, before each of its steps. */
@@ -158,10 +153,15 @@ static struct odp_advice *odp_advice_first(struct mlx5_ib_advice_queue *queue)
 	return list_first_entry_or_null(&queue->advice, struct odp_advice, entry);
 }
 
-/* Before the first entry: returns false if as many contexts of the user have entries as may. */
+/*
+ * Before the first entry: returns false if as many contexts of the user have entries as may. That
+ * is half of what the workqueue serves at a time on any node, because each of the contexts may wait
+ * for a page that never comes.
+ */
 static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 {
-	return atomic_add_unless(&queue->user->count[MLX5_IB_SHARE_ADVICE], 1, ADVICE_CONTEXTS);
+	return atomic_add_unless(&queue->user->count[MLX5_IB_SHARE_ADVICE], 1,
+				 queue->odp->max_slots / 2);
 }
 
 /* After the last entry. The caller wakes the user's tasks, which may wait in other contexts. */

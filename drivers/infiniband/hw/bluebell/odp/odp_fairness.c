@@ -7,17 +7,78 @@
  * together have a share, too: as many slots as are free. A process of a user who has as many gets
  * an extra slot if it has no slot: its fault is resolved on another workqueue, on which only faults
  * of such users wait for each other.
+ *
+ * The kernel divides the items that a workqueue runs at a time among the NUMA nodes, and all faults
+ * may come on one node: that of the CPU which serves the interrupt of the event queue. So there are
+ * no more slots than the node with fewest CPUs runs items. Otherwise one user's faults, of which
+ * each waits for a page, could be all that a node runs.
  */
 
+#include <kunit/visibility.h>
 #include <linux/cleanup.h>
+#include <linux/cpumask.h>
 #include <linux/list.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/nodemask.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/isolation.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/topology.h>
 
 #include "odp/odp_internal.h"
 
 /* The number of free slots, divided by this, is the number that a process may have. */
 #define FREE_SHARE	16
+
+/**
+ * mlx5_ib_odp_max_slots - how many items a workqueue runs at a time on any NUMA node
+ * @fewest: CPUs of the node that has fewest, but has some
+ * @cpus: CPUs of all nodes
+ *
+ * The kernel gives each node a part of WQ_MAX_ACTIVE that is in proportion to its CPUs, but
+ * WQ_DFL_MIN_ACTIVE at least.
+ *
+ * Return: the number for that node, but not more than MLX5_IB_ODP_MAX_SLOTS.
+ */
+VISIBLE_IF_KUNIT unsigned int mlx5_ib_odp_max_slots(unsigned int fewest, unsigned int cpus)
+{
+	return clamp(DIV_ROUND_UP(WQ_MAX_ACTIVE * fewest, cpus), WQ_DFL_MIN_ACTIVE,
+		     MLX5_IB_ODP_MAX_SLOTS);
+}
+
+/* As the kernel counts: the CPUs that are online, but isolated CPUs run no unbound work items. */
+static unsigned int odp_count_slots(void)
+{
+	unsigned int cpus = 0, fewest = UINT_MAX, num;
+	const struct cpumask *mask;
+	int node;
+
+	guard(rcu)();
+	mask = housekeeping_cpumask(HK_TYPE_DOMAIN);
+	for_each_node_with_cpus(node) {
+		num = cpumask_weight_and(mask, cpumask_of_node(node));
+		cpus += num;
+		if (num)
+			fewest = min(fewest, num);
+	}
+	return cpus ? mlx5_ib_odp_max_slots(fewest, cpus) : MLX5_IB_ODP_MAX_SLOTS;
+}
+
+/**
+ * mlx5_ib_odp_init_processes - initialize the table of processes, and the number of slots
+ * @odp: paging state of the device
+ *
+ * The number of slots stays as it is if CPUs go online or offline later, or if an administrator
+ * takes CPUs from the workqueues.
+ */
+void mlx5_ib_odp_init_processes(struct mlx5_ib_odp *odp)
+{
+	odp->max_slots = odp_count_slots();
+	spin_lock_init(&odp->processes_lock);
+	hash_init(odp->processes);
+}
 
 static struct odp_process *odp_process_find(struct mlx5_ib_odp *odp, struct mm_struct *mm)
 {
@@ -130,9 +191,9 @@ static void odp_process_add_slot(struct odp_process *process, bool extra)
 }
 
 /*
- * The more slots are taken, the fewer a process may have, but one in any case. A single process
- * gets 60, and the processes of a single user 512. All slots are taken only if more than 80
- * processes of several users have as many as they may have.
+ * The more slots are taken, the fewer a process may have, but one in any case. Of 1024 slots, a
+ * single process gets 60, and the processes of a single user 512. All of these are taken only if
+ * more than 80 processes of several users have as many as they may have.
  */
 static bool odp_process_take_slot(struct odp_process *process)
 {
@@ -140,10 +201,10 @@ static bool odp_process_take_slot(struct odp_process *process)
 
 	lockdep_assert_held(&process->lock);
 	/*
-	 * The count can exceed MLX5_IB_ODP_NUM_SLOTS: kernel consumers always get their first slot,
-	 * and processes read the count in parallel, each under its own lock.
+	 * The count can exceed @max_slots: kernel consumers always get their first slot, and
+	 * processes read the count in parallel, each under its own lock.
 	 */
-	free = MLX5_IB_ODP_NUM_SLOTS - min(taken, MLX5_IB_ODP_NUM_SLOTS);
+	free = process->odp->max_slots - min(taken, process->odp->max_slots);
 	if (process->slots && process->slots >= free / FREE_SHARE)
 		return false;
 	if (process->user && atomic_read(odp_user_slots(process)) >= free)

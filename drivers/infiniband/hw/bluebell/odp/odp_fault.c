@@ -229,15 +229,18 @@ static int odp_fault_notify(struct notifier_block *nb, unsigned long action, voi
 /* What has been created stays, if creation fails later, until mlx5_ib_odp_stop(). */
 static int odp_create_workqueues(struct mlx5_ib_odp *odp)
 {
-	/* Queues stand still until their faults are resolved: @fault_wq runs nothing else. */
+	/*
+	 * Queues stand still until their faults are resolved: @fault_wq runs nothing else. Each
+	 * NUMA node runs a part of WQ_MAX_ACTIVE items, @max_slots at least.
+	 */
 	if (!odp->fault_wq)
 		odp->fault_wq = alloc_workqueue("bluebell_fault",
 						WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
-						MLX5_IB_ODP_NUM_SLOTS);
+						WQ_MAX_ACTIVE);
 	if (!odp->extra_wq)
 		odp->extra_wq = alloc_workqueue("bluebell_extra", WQ_UNBOUND, 0);
 	if (!odp->advice_wq)
-		odp->advice_wq = alloc_workqueue("bluebell_advice", WQ_UNBOUND, 0);
+		odp->advice_wq = alloc_workqueue("bluebell_advice", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	if (!odp->reclaim_wq)
 		odp->reclaim_wq = alloc_workqueue("bluebell_odp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return odp->fault_wq && odp->extra_wq && odp->advice_wq && odp->reclaim_wq ? 0 : -ENOMEM;

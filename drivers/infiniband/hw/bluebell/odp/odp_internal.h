@@ -141,8 +141,8 @@ struct odp_dir {
 	struct xarray children;
 };
 
-/* Number of faults that are resolved at a time. */
-#define MLX5_IB_ODP_NUM_SLOTS	1024U
+/* Number of slots of a device, if any NUMA node runs as many items of a workqueue. */
+#define MLX5_IB_ODP_MAX_SLOTS	1024U
 
 /**
  * struct odp_process - a process that has paged regions
@@ -273,7 +273,8 @@ struct odp_repeated {
  * @fault_wq: resolves faults, and nothing else. The four workqueues and @eq are created for the
  *	first paged region
  * @extra_wq: resolves faults of users who have enough slots on @fault_wq. Such faults wait behind
- *	each other when more than 1024 of them wait for pages
+ *	each other when more of them wait for pages than the workqueue runs: 1024, or on several
+ *	NUMA nodes each node its part
  * @advice_wq: serves advice, which may wait for memory as long as a process likes. A context has
  *	one work item, and a user as many as odp_advise.c allows
  * @reclaim_wq: runs reclaim of leaves, and @eq_work. The work on this queue waits for no process. A
@@ -294,6 +295,8 @@ struct odp_repeated {
  * @repeated_lock: guards @repeated, for the time of a comparison
  * @repeated: faults that were answered although there was nothing to map, by hash. A fault of one
  *	process can displace that of another, whose work request then fails later than it could
+ * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer on NUMA nodes
+ *	that have few CPUs, see odp_fairness.c. Constant
  * @num_slots: number of faults that have a slot, of all processes, without extra slots
  * @processes_lock: guards @processes. Held by each registration and deregistration of paged memory
  *	for a look-up, which passes a 64th of the processes that have such memory
@@ -319,12 +322,14 @@ struct mlx5_ib_odp {
 	struct work_struct eq_work;
 	spinlock_t repeated_lock;		/* repeated */
 	struct odp_repeated repeated[MLX5_IB_ODP_NUM_REPEATED];
+	unsigned int max_slots;
 	atomic_t num_slots;
 	spinlock_t processes_lock;	/* processes */
 	DECLARE_HASHTABLE(processes, 6);
 };
 
 /* odp_fairness.c */
+void mlx5_ib_odp_init_processes(struct mlx5_ib_odp *odp);
 struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_struct *mm,
 					    struct mlx5_ib_user *user);
 void mlx5_ib_odp_process_put(struct odp_process *process);
@@ -396,6 +401,7 @@ int mlx5_ib_odp_start(struct mlx5_ib_odp *odp);
 void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp);
 
 #if IS_ENABLED(CONFIG_KUNIT)
+unsigned int mlx5_ib_odp_max_slots(unsigned int fewest, unsigned int cpus);
 struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 					      const struct mlx5_ib_fault *fault,
 					      struct odp_process **slot);
