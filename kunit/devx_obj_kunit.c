@@ -5,6 +5,7 @@
  * destroy.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/list.h>
 #include <linux/mlx5/device.h>
@@ -13,6 +14,7 @@
 #include "devx/devx.h"
 #include "devx/devx_obj.h"
 #include "devx/pp.h"
+#include "fw/fw.h"
 #include "layout/layout_pages.h"
 #include "lib/buf.h"
 #include "lib/mock.h"
@@ -589,6 +591,112 @@ static void rate_needs_a_user_id_a_right_and_the_device(struct kunit *test)
 	close_user(user);
 }
 
+/* ---- Multicast groups ------------------------------------------------------------------------ */
+
+#define QPN	0x123456
+
+/*
+ * A firmware that returns an error for ATTACH_TO_MCG, and errors for DETACH_FROM_MCG, until they
+ * are used up; afterwards it does not know the queue pair.
+ */
+static struct {
+	int attach_err;
+	int detach_err;
+	unsigned int num_errors;
+	unsigned int num_detach;
+} group;
+
+static int fw_forgets_the_queue_pair(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+				     void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+
+	switch (MLX5_GET(detach_from_mcg_in, in, opcode)) {
+	case MLX5_CMD_OP_ATTACH_TO_MCG:
+		return group.attach_err;
+	case MLX5_CMD_OP_DETACH_FROM_MCG:
+		group.num_detach++;
+		if (group.num_errors) {
+			group.num_errors--;
+			return group.detach_err;
+		}
+		/* What mlx5_cmd_check() makes of BAD_RES is the errno of other refusals, too. */
+		return send == mlx5_ib_fw_send_if_exists ? -ENOENT : -EINVAL;
+	}
+	return err;
+}
+
+static struct mlx5_ib_devx_obj *attach(struct devx_user *user)
+{
+	start(user, MLX5_CMD_OP_ATTACH_TO_MCG);
+	put(user, 8, QPN);
+	put(user, 0x10, 0xff120000);
+	return create(user);
+}
+
+/* A process may destroy the queue pair before the attachment, and so may the end of the process. */
+static void attachment_ends_with_its_queue_pair(struct kunit *test)
+{
+	static const struct {
+		bool last;
+		int err;
+		unsigned int num_errors;
+		int want;
+		unsigned int want_detach;
+		bool want_orphan;
+	} cases[] = {
+		{ false, 0, 0, 0, 1, false }, { true, 0, 0, 0, 1, false },
+		{ true, -EBUSY, 1, 0, 1, true }, { true, -ETIMEDOUT, 1, 0, 1, true },
+	};
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_ucontext *context = user->mock->context;
+	struct mlx5_ib_devx_obj *obj;
+	unsigned int i;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_forgets_the_queue_pair);
+	memset(&group, 0, sizeof(group));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		obj = attach(user);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+		group.detach_err = cases[i].err;
+		group.num_errors = cases[i].num_errors;
+		group.num_detach = 0;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_destroy_obj(obj, cases[i].last),
+				    cases[i].want, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, group.num_detach, cases[i].want_detach, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, !list_empty(&context->orphans), cases[i].want_orphan,
+				    "case %u", i);
+		mlx5_ib_orphans_leave_context(user->mock->dev, context);
+		KUNIT_EXPECT_EQ_MSG(test, group.num_detach,
+				    cases[i].want_detach + cases[i].want_orphan, "case %u", i);
+		KUNIT_EXPECT_TRUE_MSG(test, list_empty(&user->mock->dev->orphans.dead), "case %u",
+				      i);
+	}
+	close_user(user);
+}
+
+/* Firmware may have attached the queue pair, and may then refuse to destroy it. */
+static void attachment_without_an_answer_is_ended(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	const u32 *in = user->mock->in;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_forgets_the_queue_pair);
+	memset(&group, 0, sizeof(group));
+	group.attach_err = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(attach(user)), -EREMOTEIO);
+	KUNIT_EXPECT_EQ(test, group.num_detach, 0);
+	group.attach_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(attach(user)), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, group.num_detach, 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(detach_from_mcg_in, in, uid), UID);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(detach_from_mcg_in, in, qpn), QPN);
+	KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(detach_from_mcg_in, in, multicast_gid),
+			   MLX5_ADDR_OF(attach_to_mcg_in, user->in, multicast_gid),
+			   sizeof(union ib_gid));
+	close_user(user);
+}
+
 static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE_PARAM(object_has_its_users_id_and_ends_with_its_handle, kind_gen_params),
 	KUNIT_CASE_PARAM(refused_object_leaves_nothing, kind_gen_params),
@@ -609,6 +717,8 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(memory_stays_pinned_while_firmware_keeps_the_umem),
 	KUNIT_CASE(rate_needs_a_user_id_a_right_and_the_device),
 	KUNIT_CASE(rate_options_need_their_capability),
+	KUNIT_CASE(attachment_ends_with_its_queue_pair),
+	KUNIT_CASE(attachment_without_an_answer_is_ended),
 	{}
 };
 

@@ -269,6 +269,41 @@ TEST_F(user, firmware_keeps_an_object_that_another_refers_to)
 	EXPECT_EQ(0, devx_destroy(self->uv.fd, pd));
 }
 
+/* Long enough for the driver to send a command again that firmware has refused. */
+#define RETRIES_MS 2000
+
+/*
+ * ib_core does not know that the queue pair is attached. The driver destroys queue pairs before
+ * other objects if the process has more than one, and firmware ends the attachment of one that it
+ * destroys.
+ */
+TEST_F(user, attachment_to_a_group_ends_with_the_queue_pair)
+{
+	struct uv_qp qp[2];
+	struct uv_cq cq;
+	struct devx_cmd cmd;
+	uint32_t pd, handle;
+	struct uv uv;
+
+	ASSERT_EQ(0, uv_open_devx(&uv));
+	ASSERT_EQ(0, uv_alloc_pd(uv.fd, &pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(uv.fd, 31, &cq));
+	ASSERT_EQ(0, uv_create_qp(uv.fd, pd, cq.handle, IBV_QPT_UD, &qp[0]));
+	ASSERT_EQ(0, uv_create_qp(uv.fd, pd, cq.handle, IBV_QPT_UD, &qp[1]));
+	devx_start(&cmd, DEVX_ATTACH_TO_MCG);
+	devx_put(&cmd, 8, qp[0].qpn);
+	devx_put(&cmd, 0x10, 0xff120000);
+	ASSERT_EQ(0, devx_create(uv.fd, &cmd, &handle)) TH_LOG("status 0x%x", cmd.out[0]);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_expect("refuse DETACH_FROM_MCG BAD_RES any"));
+	uv_close(&uv);
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		return;
+	ASSERT_EQ(0, hca_commands_reset());
+	usleep(RETRIES_MS * 1000);
+	EXPECT_EQ(0, hca_commands("DETACH_FROM_MCG"));
+}
+
 /* --- Which object a command is about -------------------------------------------------------- */
 
 TEST_F(user, command_about_another_object_is_refused)

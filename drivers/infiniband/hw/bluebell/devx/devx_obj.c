@@ -104,7 +104,8 @@ static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_i
 	return mlx5_ib_share_take(context, devx_share_kinds[cmd->kind], share);
 }
 
-static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form)
+static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form,
+					   enum mlx5_ib_devx_kind kind)
 {
 	static const size_t size[] = {
 		[MLX5_IB_DEVX_PLAIN] = sizeof(struct mlx5_ib_devx_obj),
@@ -113,19 +114,45 @@ static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form)
 	};
 	struct mlx5_ib_devx_obj *obj = kzalloc(size[form], GFP_KERNEL_ACCOUNT);
 
-	if (obj)
-		obj->form = form;
+	if (!obj)
+		return NULL;
+	obj->form = form;
+	/*
+	 * ib_core does not know of the attachment, so a process, or its end, may destroy the queue
+	 * pair first. An unknown queue pair means success from the first attempt on: see mcast.c.
+	 */
+	if (kind == MLX5_IB_DEVX_MCG)
+		obj->attempt = (struct mlx5_ib_fw_attempt){ .failed = true, .unanswered = true };
 	return obj;
 }
 
-static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_len, void *out,
-			    size_t out_len)
+/* The process gets no handle of an attachment that firmware has perhaps made. */
+static void devx_undo_attach(struct mlx5_ib_devx_obj *obj, const void *in)
+{
+	union ib_gid gid;
+
+	memcpy(gid.raw, MLX5_ADDR_OF(attach_to_mcg_in, in, multicast_gid), sizeof(gid.raw));
+	mlx5_ib_fw_detach_mcg(obj->dev, obj->uid, MLX5_GET(attach_to_mcg_in, in, qpn), &gid);
+}
+
+static int devx_send_plain(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
+			   void *in, size_t in_len, void *out, size_t out_len)
+{
+	int err = mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
+
+	if (err == -ETIMEDOUT && cmd->kind == MLX5_IB_DEVX_MCG)
+		devx_undo_attach(obj, in);
+	return err;
+}
+
+static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
+			    void *in, size_t in_len, void *out, size_t out_len)
 {
 	struct mlx5_core_cq *mcq;
 	int err;
 
 	if (obj->form != MLX5_IB_DEVX_WITH_MCQ)
-		return mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
+		return devx_send_plain(obj, cmd, in, in_len, out, out_len);
 	mcq = &to_devx_cq(obj)->mcq;
 	mcq->comp = devx_cq_comp;
 	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
@@ -311,7 +338,8 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	if (err)
 		return ERR_PTR(err);
 
-	struct mlx5_ib_devx_obj *obj __free(kfree) = devx_alloc(devx_form(dev, cmd, in));
+	struct mlx5_ib_devx_obj *obj __free(kfree) = devx_alloc(devx_form(dev, cmd, in),
+							    cmd->kind);
 
 	if (!obj)
 		return ERR_PTR(-ENOMEM);
@@ -322,7 +350,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	if (err)
 		return ERR_PTR(err);
 	devx_get_uar(context, obj, cmd, in, in_len);
-	err = devx_send_create(obj, in, in_len, out, out_len);
+	err = devx_send_create(obj, cmd, in, in_len, out, out_len);
 	if (err) {
 		devx_put_uar(obj);
 		mlx5_ib_share_give(&obj->share);

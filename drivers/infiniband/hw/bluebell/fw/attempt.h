@@ -15,13 +15,15 @@
  * @node: in the table of the device, while a command is in flight and after one that has not been
  *	answered
  * @id: what the commands name: opcode, type and number
- * @failed: a command has failed
- * @unanswered: a command has not been answered: the object may not exist any more
+ * @failed: a command has failed, or the first command may fail because the object does not exist
+ * @unanswered: a command has not been answered, or the object ends with another object: it may not
+ *	exist any more
  * @quiet: refusals are not logged, and are -EREMOTEIO unless firmware does not know the object
  * @replaced: the device has given the number to a new object, so this object does not exist
  *
- * Zeroed before the first attempt. The owner makes one attempt at a time, so that only @node and
- * @replaced need the lock of the table.
+ * Zeroed before the first attempt, except for an attachment to a multicast group, which has @failed
+ * and @unanswered set. The owner makes one attempt at a time, so that only @node and @replaced need
+ * the lock of the table.
  */
 struct mlx5_ib_fw_attempt {
 	struct hlist_node node;

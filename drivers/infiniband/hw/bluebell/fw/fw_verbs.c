@@ -612,8 +612,8 @@ int mlx5_ib_fw_detach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union
  * @qpn: number of the queue pair
  * @gid: the multicast group
  *
- * If the command is not answered, the queue pair is detached: firmware refuses to destroy a queue
- * pair that is in a group. May sleep.
+ * If the command is not answered, the queue pair is detached: firmware may refuse to destroy a
+ * queue pair that is in a group, see mcast.c. May sleep.
  *
  * Return: 0 or a negative errno. After an error the queue pair is not in the group, unless the
  * command was not answered and firmware does not detach the queue pair either.

@@ -4,6 +4,17 @@
  * to the group of the datagram's GID. The consumer joins the group at subnet administration, so
  * that the fabric delivers the datagram to the port.
  *
+ * When an attached queue pair is destroyed, firmware may end the attachment, as tools/hca does, or
+ * refuse to destroy the queue pair. The driver serves both kinds of firmware:
+ *
+ * * Queue pairs are detached before they are destroyed. ib_core sees to this for attachments of
+ *   verbs, but does not know of attachments that a process makes by commands of its own
+ *   (devx_obj.c). When such a process closes the device, the driver tries to destroy the queue pair
+ *   first, and again after the attachment if firmware refuses.
+ * * If firmware does not know the queue pair that it is to detach, the attachment has ended with
+ *   the queue pair. The driver does not send the command again, because another queue pair of the
+ *   same user id may get the number.
+ *
  * The device limits the groups (log_max_mcg), and the queue pairs of a group (max_qp_mcg), and a
  * user has seven eighths of either at most (lib/share_mcast.c).
  */
@@ -65,7 +76,7 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 	struct mlx5_ib_queue_mem mem = { .context = qp->mem.context };
 	u32 cmd[MLX5_ST_SZ_DW(detach_from_mcg_in)];
-	/* An unknown QP means success: the attachment ends with the QP at the latest. */
+	/* An unknown QP means success: no attachment outlives its QP. */
 	struct mlx5_ib_fw_attempt attempt = { .unanswered = true };
 	unsigned int pause = 0;
 	int err;
