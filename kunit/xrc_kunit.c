@@ -9,6 +9,8 @@
 #include "layout/layout_qp.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
+#include "lib/orphan.h"
+#include "lib/share.h"
 #include "verbs/verbs.h"
 
 /*
@@ -70,7 +72,15 @@ static void refused_destruction_is_repeated_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* ib_core forgets targets and domains in any case, so the driver tries six times in all. */
+static int count(struct objects *o, enum mlx5_ib_share_kind kind)
+{
+	return atomic_read(&o->mock->context->user->count[kind]);
+}
+
+/*
+ * ib_core forgets targets and domains in any case, so the driver tries six times in all, and then
+ * makes orphans of them.
+ */
 static void destruction_that_is_always_refused_succeeds(struct kunit *test)
 {
 	struct objects *o = objects_make(test);
@@ -84,8 +94,44 @@ static void destruction_that_is_always_refused_succeeds(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&mock->dev->rsc_table.rscs));
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRCD), 0);
-	KUNIT_EXPECT_EQ(test, mock->num_commands, 6);
+	/* The target, which is not counted here, is tried again before the domain. */
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 7);
+	/* The device still has the domain, and so has the user. */
+	KUNIT_EXPECT_EQ(test, count(o, MLX5_IB_SHARE_XRCD), 1);
 	mock->refuse_destroy = false;
+	/* The domain is an orphan of the context, the target one of the device. */
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_XRCD], 2);
+	KUNIT_EXPECT_EQ(test, count(o, MLX5_IB_SHARE_XRCD), 0);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_QP], 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* Firmware refuses to deallocate a domain whose SRQ it has refused to destroy. */
+static void domain_is_deallocated_after_its_orphaned_srq(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRC_SRQ), 0);
+	mock->context->closing = true;
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRC_SRQ), 0);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRCD), 0);
+	/* One for either, without pauses. */
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_XRCD], 3);
+	KUNIT_EXPECT_EQ(test, count(o, MLX5_IB_SHARE_XRCD), 1);
+	mock->refuse_destroy = false;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.dead));
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_XRC_SRQ], 1);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_XRCD], 2);
+	KUNIT_EXPECT_EQ(test, count(o, MLX5_IB_SHARE_XRCD), 0);
+	KUNIT_EXPECT_EQ(test, count(o, MLX5_IB_SHARE_SRQ), 0);
+	mock->context->closing = false;
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
@@ -187,6 +233,7 @@ static struct kunit_case xrc_cases[] = {
 	KUNIT_CASE(initiator_has_its_cq_and_the_empty_domain),
 	KUNIT_CASE(refused_destruction_is_repeated_at_once),
 	KUNIT_CASE(destruction_that_is_always_refused_succeeds),
+	KUNIT_CASE(domain_is_deallocated_after_its_orphaned_srq),
 	KUNIT_CASE(device_without_xrc_gets_no_command),
 	KUNIT_CASE(first_domain_creates_all_internal_objects_or_none),
 	KUNIT_CASE(first_initiator_creates_all_internal_objects_or_none),

@@ -16,6 +16,7 @@
 #include "kernel_file.h"
 #include "recovery.h"
 #include "test.h"
+#include "xrc.h"
 
 #define PATIENT "the driver waits for a minute: use the profile impatient"
 /* mlx5_core waits for five seconds more, in case the event that tells of the answer was lost. */
@@ -36,6 +37,7 @@ struct env {
 	void *mem;
 	uint32_t handle;
 	union ibv_gid gid;
+	struct ibv_xrcd *xrcd;
 };
 
 /*
@@ -166,6 +168,24 @@ static int destroy_xrcd(struct env *e, void *xrcd)
 	return ibv_close_xrcd(xrcd);
 }
 
+/* The domain of the process's XRC objects, which the end of the process destroys. */
+static struct ibv_xrcd *common_xrcd(struct env *e)
+{
+	if (!e->xrcd)
+		e->xrcd = rdma_open_xrcd(e->r.ctx, -1, O_CREAT);
+	return e->xrcd;
+}
+
+static void *create_xrc_srq(struct env *e)
+{
+	return common_xrcd(e) ? xrc_create_srq(&e->r, e->xrcd, e->r.cq) : NULL;
+}
+
+static void *create_target(struct env *e)
+{
+	return common_xrcd(e) ? xrc_create_target(&e->r, e->xrcd) : NULL;
+}
+
 static void *create_uar(struct env *e)
 {
 	struct uv_uar *uar = calloc(1, sizeof(*uar));
@@ -277,7 +297,12 @@ static const struct kind kinds[] = {
 	{ "MR", "CREATE_MKEY", "DESTROY_MKEY", create_mr, destroy_mr, .pins = true },
 	{ "MW", "CREATE_MKEY", "DESTROY_MKEY", create_mw, destroy_mw, .has = has_windows },
 	{ "XRCD", "ALLOC_XRCD", "DEALLOC_XRCD", create_xrcd, destroy_xrcd, .silent = true,
-	  .kept = true, .has = has_xrc },
+	  .has = has_xrc },
+	/* Firmware refuses to deallocate the domain of the process while it refuses these. */
+	{ "XRC SRQ", "CREATE_XRC_SRQ", "DESTROY_XRC_SRQ", create_xrc_srq, destroy_srq,
+	  .pins = true, .has = has_xrc },
+	{ "XRC target", "CREATE_QP", "DESTROY_QP", create_target, destroy_qp, .silent = true,
+	  .has = has_xrc },
 	{ "UAR", "ALLOC_UAR", "DEALLOC_UAR", create_uar, destroy_uar, .silent = true,
 	  .kept = true },
 	{ "umem", "CREATE_UMEM", "DESTROY_UMEM", create_umem, destroy_umem, .pins = true,

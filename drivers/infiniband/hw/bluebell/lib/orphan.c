@@ -8,9 +8,9 @@
  *
  * If firmware refuses to destroy an object, the device may still use the object's memory, so the
  * memory stays pinned. ib_core keeps an object of a process, and tries again later to destroy the
- * object. Nobody tries again if the object was being created, or belongs to the driver or to a
- * kernel consumer. Such an object becomes an orphan, which has the command that destroys the
- * object, and the memory.
+ * object. Nobody tries again if the object was being created, belongs to the driver or to a kernel
+ * consumer, or is an XRC domain or target, which ib_core frees in any case. Such an object becomes
+ * an orphan, which has the command that destroys the object, and the memory.
  *
  * An orphan is made by
  *

@@ -192,16 +192,15 @@ VISIBLE_IF_KUNIT int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc)
 	return 0;
 }
 
-/* Returns an error if the object may still exist, and the owner is to try once more. */
 static int rsc_send_destroy(struct mlx5_ib_rsc *rsc)
 {
 	const struct mlx5_ib_rsc_ops *ops = rsc->ops;
 
-	if (!ops->destroy_cannot_fail)
-		return mlx5_ib_fw_destroy_object(rsc->dev, rsc->uid, ops->destroy_op, rsc->num,
+	if (ops->repeats_destroy)
+		return mlx5_ib_fw_destroy_repeat(rsc->dev, rsc->uid, ops->destroy_op, rsc->num,
 						 &rsc->attempt);
-	mlx5_ib_fw_destroy_or_log(rsc->dev, rsc->uid, ops->destroy_op, rsc->num, ops->name);
-	return 0;
+	return mlx5_ib_fw_destroy_object(rsc->dev, rsc->uid, ops->destroy_op, rsc->num,
+					 &rsc->attempt);
 }
 
 /* Destroy an object, or make it an orphan: no caller tries once more if firmware refuses. */
@@ -345,8 +344,8 @@ void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch 
  * @mem: what the object shares with the device; zeroed if firmware refuses to destroy the object:
  *	an orphan has it then
  *
- * For queue pairs and shared receive queues of kernel consumers, and for objects whose creation
- * could not be finished. May sleep.
+ * For queue pairs and shared receive queues of kernel consumers, for XRC targets, and for objects
+ * whose creation could not be finished. May sleep.
  */
 void mlx5_ib_rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 {

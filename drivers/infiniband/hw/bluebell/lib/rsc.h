@@ -26,7 +26,7 @@ struct mlx5_ib_rsc;
  * @type: MLX5_RES_QP, MLX5_RES_RQ, MLX5_RES_SQ or MLX5_RES_SRQ
  * @name: for the log
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
- * @destroy_cannot_fail: ib_core frees the verbs object whether or not firmware destroys the object
+ * @repeats_destroy: a refused command that destroys an object is repeated, for a third of a second
  * @event: delivers an event of the device to the consumer. May sleep.
  * @read_wqe: reads the WQE that a page fault is about into a buffer of MLX5_IB_ODP_MAX_WQE bytes,
  *	and finds its data segments. May sleep. Returns the PD that their keys must belong to, or an
@@ -36,7 +36,7 @@ struct mlx5_ib_rsc_ops {
 	enum mlx5_res_type type;
 	const char *name;
 	u16 destroy_op;
-	bool destroy_cannot_fail;
+	bool repeats_destroy;
 	void (*event)(struct mlx5_ib_rsc *rsc, enum ib_event_type event);
 	struct ib_pd *(*read_wqe)(struct mlx5_ib_rsc *rsc, bool is_send, u16 index, void *wqe,
 				  struct mlx5_ib_odp_sges *sges);

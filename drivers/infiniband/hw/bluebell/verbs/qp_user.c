@@ -212,7 +212,7 @@ static const struct mlx5_ib_rsc_ops target_rsc_ops = {
 	.type = MLX5_RES_QP,
 	.name = "XRC target",
 	.destroy_op = MLX5_CMD_OP_DESTROY_QP,
-	.destroy_cannot_fail = true,
+	.repeats_destroy = true,
 	.event = mlx5_ib_plain_qp_event,
 	.read_wqe = mlx5_ib_qp_read_wqe,
 };
@@ -242,9 +242,17 @@ static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	return err;
 }
 
+/* ib_core frees the target whatever the result. Nobody can have subscribed to its events. */
+static int target_destroy(struct mlx5_ib_qp *qp)
+{
+	mlx5_ib_rsc_discard(&qp->rsc, &qp->mem);
+	mlx5_ib_share_give(&qp->mem.share);
+	return 0;
+}
+
 const struct mlx5_ib_qp_ops mlx5_ib_xrc_target_ops = {
 	.create = target_create,
 	.modify = mlx5_ib_plain_qp_modify,
 	.query = mlx5_ib_plain_qp_query,
-	.destroy = user_qp_destroy,
+	.destroy = target_destroy,
 };

@@ -75,27 +75,60 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	return err;
 }
 
+/* Only a process that goes on running may wait for firmware to change its mind. */
+static int xrcd_send_dealloc(struct mlx5_ib_dev *dev, u32 xrcdn, bool closing,
+			     struct mlx5_ib_fw_attempt *attempt)
+{
+	if (closing)
+		return mlx5_ib_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD,
+						 xrcdn, attempt);
+	return mlx5_ib_fw_destroy_repeat(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrcdn,
+					 attempt);
+}
+
+static void xrcd_destroy(struct mlx5_ib_dev *dev, u32 xrcdn, struct mlx5_ib_queue_mem *mem)
+{
+	bool closing = mem->context && mem->context->closing;
+	struct mlx5_ib_fw_attempt attempt = {};
+	int err = xrcd_send_dealloc(dev, xrcdn, closing, &attempt);
+
+	if (!err)
+		mlx5_ib_share_give(&mem->share);
+	else if (closing)
+		mlx5_ib_orphan_adopt_closing(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD,
+					     xrcdn, &attempt, "XRC domain", mem);
+	else
+		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrcdn,
+				     &attempt, "XRC domain", mem, err);
+}
+
 /**
  * mlx5_ib_dealloc_xrcd - deallocate an XRC domain
  * @ibxrcd: the domain, without objects
- * @udata: not used
+ * @udata: of the process that has closed the domain last; NULL for a kernel consumer
  *
  * May sleep, for a third of a second if firmware refuses.
  *
  * Return: 0, also if firmware refuses: ib_core miscounts the users of a domain that it could not
- * free.
+ * free. Then the domain is an orphan, which the user who has allocated the domain still has in the
+ * count.
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	struct mlx5_ib_share share = {
-		.user = to_mxrcd(ibxrcd)->user, .kind = MLX5_IB_SHARE_XRCD, .num = 1,
+	struct mlx5_ib_dev *dev = to_mdev(ibxrcd->device);
+	struct mlx5_ib_queue_mem mem = {
+		.share = {
+			.user = to_mxrcd(ibxrcd)->user, .kind = MLX5_IB_SHARE_XRCD, .num = 1,
+		},
 	};
 
-	/* Orphans of open contexts may refer to the domain, too, but are not tried again here. */
-	mlx5_ib_orphans_retry(to_mdev(ibxrcd->device), NULL);
-	mlx5_ib_fw_destroy_or_log(to_mdev(ibxrcd->device), MLX5_IB_KERNEL_UID,
-				  MLX5_CMD_OP_DEALLOC_XRCD, to_mxrcd(ibxrcd)->xrcdn, "XRC domain");
-	mlx5_ib_share_give(&share);
+	if (udata)
+		mem.context = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext, ibucontext);
+	/* Orphans of other contexts may refer to the domain, too, but are not tried again here. */
+	mlx5_ib_orphans_retry(dev, NULL);
+	if (mem.context)
+		mlx5_ib_orphans_retry(dev, mem.context);
+	xrcd_destroy(dev, to_mxrcd(ibxrcd)->xrcdn, &mem);
 	return 0;
 }
 
