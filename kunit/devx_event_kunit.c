@@ -10,6 +10,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/mlx5_ifc.h>
 #include <linux/string.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_std_types.h>
 #include <rdma/uverbs_types.h>
 
@@ -21,7 +22,9 @@
 #include "lib/orphan.h"
 #include "lib/rsc.h"
 #include "lib/subscription.h"
+#include "verbs/cq.h"
 #include "verbs/qp.h"
+#include "verbs/srq.h"
 
 #define UID		0x5a
 #define NUM		0x123456
@@ -679,6 +682,67 @@ static void destroyed_devx_object_has_no_subscribers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
 }
 
+/* The device may have given the number to an object of another user. */
+static void object_that_may_be_destroyed_gets_no_subscribers(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_obj *obj = create_cq(test);
+	struct uverbs_api_object api = { .id = MLX5_IB_OBJECT_DEVX_OBJ };
+	struct ib_uobject uobj = { .object = obj, .uapi_object = &api };
+	struct mlx5_ib_devx_request request = {};
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_choose_object(&uobj, &request), 0);
+	KUNIT_EXPECT_EQ(test, request.source.type, MLX5_OBJ_TYPE_CQ);
+	KUNIT_EXPECT_EQ(test, request.source.num, obj->id.num);
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_choose_object(&uobj, &request), 0);
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_choose_object(&uobj, &request), -EINVAL);
+	mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+}
+
+static void queue_of_verbs_that_may_be_destroyed_gets_no_subscribers(struct kunit *test)
+{
+	struct uverbs_api_object api = {};
+	struct ib_uobject uobj = { .uapi_object = &api };
+	struct mlx5_ib_devx_request request = {};
+	struct {
+		struct mlx5_ib_qp qp;
+		struct mlx5_ib_srq srq;
+		struct mlx5_ib_cq cq;
+	} *v = kunit_kzalloc(test, sizeof(*v), GFP_KERNEL);
+	struct mlx5_ib_fw_attempt *attempts[3];
+	void *objects[3];
+	static const u16 ids[] = { UVERBS_OBJECT_QP, UVERBS_OBJECT_SRQ, UVERBS_OBJECT_CQ };
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, v);
+	objects[0] = &v->qp.ibqp;
+	objects[1] = &v->srq.ibsrq;
+	objects[2] = &v->cq.ibcq;
+	attempts[0] = &v->qp.rsc.attempt;
+	attempts[1] = &v->srq.rsc.attempt;
+	attempts[2] = &v->cq.attempt;
+	v->qp.ibqp.real_qp = &v->qp.ibqp;
+	v->qp.rsc.ops = &mlx5_ib_plain_qp_rsc_ops;
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		api.id = ids[i];
+		uobj.object = objects[i];
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_choose_object(&uobj, &request), 0,
+				    "case %u", i);
+		attempts[i]->unanswered = true;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_choose_object(&uobj, &request), -EINVAL,
+				    "case %u", i);
+		attempts[i]->unanswered = false;
+		attempts[i]->replaced = true;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_choose_object(&uobj, &request), -EINVAL,
+				    "case %u", i);
+	}
+}
+
 /* Firmware keeps the object, but the process has no handle of it any more. */
 static void orphaned_devx_object_has_no_subscribers(struct kunit *test)
 {
@@ -872,6 +936,8 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE(events_missed_in_a_refused_destruction_are_reported),
 	KUNIT_CASE(unanswered_destruction_holds_events_back),
 	KUNIT_CASE(destroyed_devx_object_has_no_subscribers),
+	KUNIT_CASE(object_that_may_be_destroyed_gets_no_subscribers),
+	KUNIT_CASE(queue_of_verbs_that_may_be_destroyed_gets_no_subscribers),
 	KUNIT_CASE(orphaned_devx_object_has_no_subscribers),
 	KUNIT_CASE(destroyed_verbs_queue_has_no_subscribers),
 	KUNIT_CASE(lost_events_are_reported),

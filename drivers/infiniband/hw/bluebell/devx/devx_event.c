@@ -490,22 +490,36 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
 	}
 }
 
-static int devx_read_object(struct uverbs_attr_bundle *attrs, struct mlx5_ib_devx_request *request)
+/**
+ * mlx5_ib_devx_choose_object - make a subscription one to the object of a handle
+ * @uobj: the handle; the caller keeps the object from being destroyed meanwhile
+ * @request: the subscription, which gets the object
+ *
+ * Return: 0; -EINVAL for a handle of another kind, for an object without events, and for one that
+ * may not exist any more; or as mlx5_ib_devx_check_verbs().
+ */
+VISIBLE_IF_KUNIT
+int mlx5_ib_devx_choose_object(struct ib_uobject *uobj, struct mlx5_ib_devx_request *request)
 {
-	struct ib_uobject *uobj;
 	struct mlx5_ib_devx_id id;
 	int err;
 
-	if (!uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE))
-		return 0;
-	uobj = uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE);
 	err = mlx5_ib_devx_identify(uobj, &id);
 	if (err)
 		return err;
 	if (!mlx5_ib_event_source_of(&id, &request->source))
 		return refuse(-EINVAL, "subscription to a %s, which has no events",
 			      mlx5_ib_devx_kinds[id.kind].name);
-	return mlx5_ib_devx_check_verbs(uobj, request);
+	/* The events may be those of another user's object that has the number. */
+	return mlx5_ib_devx_check_exists(uobj) ?: mlx5_ib_devx_check_verbs(uobj, request);
+}
+
+static int devx_read_object(struct uverbs_attr_bundle *attrs, struct mlx5_ib_devx_request *request)
+{
+	const u16 handle = MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE;
+
+	return !uverbs_attr_is_valid(attrs, handle) ? 0 :
+	       mlx5_ib_devx_choose_object(uverbs_attr_get_uobject(attrs, handle), request);
 }
 
 /* An eventfd has no room for a cookie. */

@@ -106,6 +106,7 @@ int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
 ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t count,
 				struct mlx5_ib_devx_event *event);
 int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_request *request);
+int mlx5_ib_devx_choose_object(struct ib_uobject *uobj, struct mlx5_ib_devx_request *request);
 #endif
 
 #endif /* BLUEBELL_DEVX_EVENT_H */

@@ -520,6 +520,40 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 	}
 }
 
+/* What the driver knows about the object of a handle that mlx5_ib_devx_identify() accepts. */
+static const struct mlx5_ib_fw_attempt *devx_attempt_of(const struct ib_uobject *uobj)
+{
+	switch (uobj_get_object_id(uobj)) {
+	case UVERBS_OBJECT_CQ:
+		return &to_mcq(uobj->object)->attempt;
+	case UVERBS_OBJECT_QP:
+		return &to_mqp(((struct ib_qp *)uobj->object)->real_qp)->rsc.attempt;
+	case UVERBS_OBJECT_SRQ:
+		return &to_msrq(uobj->object)->rsc.attempt;
+	default:
+		return devx_attempt(uobj->object);
+	}
+}
+
+/**
+ * mlx5_ib_devx_check_exists - check that an object exists at the device
+ * @uobj: handle of the object, which mlx5_ib_devx_identify() accepts. The caller keeps the object
+ *	from being destroyed meanwhile
+ *
+ * If the command that was to destroy an object has not been answered, the process keeps the handle.
+ * The number may be that of another user's object by then.
+ *
+ * Return: 0 or -EINVAL.
+ */
+int mlx5_ib_devx_check_exists(const struct ib_uobject *uobj)
+{
+	const struct mlx5_ib_fw_attempt *attempt = devx_attempt_of(uobj);
+
+	/* Without an unanswered command, another task can only set @replaced. */
+	return !attempt->unanswered && !READ_ONCE(attempt->replaced) ? 0 :
+	       refuse(-EINVAL, "object that may not exist: its destruction was not answered");
+}
+
 static int devx_handle(struct uverbs_attr_bundle *attrs, enum mlx5_ib_devx_use use,
 		       u16 handle_attr, u16 in_attr, u16 out_attr)
 {

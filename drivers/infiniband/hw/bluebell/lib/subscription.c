@@ -21,7 +21,8 @@
  * If firmware refuses the command (-EINVAL, -EBUSY), the object exists: mlx5_ib_event_settle()
  * clears @paused, and delivers an event without data for each type in @missed. If the command was
  * not answered, the number may be that of another user's object by now, and the list stays paused
- * until a later command has destroyed the object, or a process subscribes to the number.
+ * until a later command has destroyed the object, or a process subscribes to a newer object with
+ * the number. Nobody can subscribe to the object itself any more (mlx5_ib_devx_check_exists()).
  *
  * The doorbell of the command is rung behind a write barrier, and an interrupt reads @paused
  * behind a read barrier after the event. So no event of a later object that has the number is
@@ -146,7 +147,8 @@ static unsigned int event_count(const struct mlx5_ib_event_list *list,
 /**
  * mlx5_ib_event_subscribe - let events of an object, or of the device, reach a subscriber
  * @dev: device
- * @source: the object, which the caller keeps from being destroyed meanwhile; or the device
+ * @source: the object, which the caller keeps from being destroyed meanwhile, and which no command
+ *	that was not answered may have destroyed; or the device
  * @sub: the subscription; its owner and type are set
  *
  * May sleep.
@@ -161,10 +163,7 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 
 	guard(mutex)(&events->lock);
 	list = event_find(events, source);
-	/*
-	 * The list is that of an earlier object with the number, which has been destroyed; or the
-	 * command that was to destroy this object has not been answered.
-	 */
+	/* The list is that of an earlier object with the number, which has been destroyed. */
 	if (list && list->paused) {
 		event_end_list(events, list);
 		list = NULL;
