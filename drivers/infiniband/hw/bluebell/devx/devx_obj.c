@@ -304,6 +304,19 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool
 	return 0;
 }
 
+/* Check a command that creates an object, and have it use umems. */
+static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_len, size_t out_len,
+			  const struct mlx5_ib_devx_cmd **cmd)
+{
+	int err = mlx5_ib_devx_check(context, in, in_len, MLX5_IB_DEVX_CREATE, cmd);
+
+	if (!err)
+		err = mlx5_ib_devx_check_create(*cmd, in, in_len, out_len);
+	if (!err)
+		err = devx_check_apu(to_mdev(context->ibucontext.device), *cmd, in);
+	return err ?: mlx5_ib_devx_use_umem(*cmd, in, in_len);
+}
+
 /**
  * mlx5_ib_devx_create_obj - create an object by a command of a process
  * @context: of the process
@@ -328,13 +341,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	const struct mlx5_ib_devx_cmd *cmd;
 	int err;
 
-	err = mlx5_ib_devx_check(context, in, in_len, MLX5_IB_DEVX_CREATE, &cmd);
-	if (!err)
-		err = mlx5_ib_devx_check_create(cmd, in, in_len, out_len);
-	if (!err)
-		err = devx_check_apu(dev, cmd, in);
-	if (!err)
-		err = mlx5_ib_devx_use_umem(cmd, in, in_len);
+	err = devx_check_new(context, in, in_len, out_len, &cmd);
 	if (err)
 		return ERR_PTR(err);
 
@@ -521,7 +528,7 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 }
 
 /* What the driver knows about the object of a handle that mlx5_ib_devx_identify() accepts. */
-static const struct mlx5_ib_fw_attempt *devx_attempt_of(const struct ib_uobject *uobj)
+static const struct mlx5_ib_fw_attempt *devx_attempt_of(struct ib_uobject *uobj)
 {
 	switch (uobj_get_object_id(uobj)) {
 	case UVERBS_OBJECT_CQ:
@@ -545,7 +552,7 @@ static const struct mlx5_ib_fw_attempt *devx_attempt_of(const struct ib_uobject 
  *
  * Return: 0 or -EINVAL.
  */
-int mlx5_ib_devx_check_exists(const struct ib_uobject *uobj)
+int mlx5_ib_devx_check_exists(struct ib_uobject *uobj)
 {
 	const struct mlx5_ib_fw_attempt *attempt = devx_attempt_of(uobj);
 

@@ -35,6 +35,7 @@
 #include <linux/mm.h>
 #include <linux/pci.h>
 #include <linux/ratelimit.h>
+#include <linux/rbtree.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -251,6 +252,18 @@ int mlx5_ib_share_take_length(struct mlx5_ib_ucontext *context, u64 length,
 				       DIV_ROUND_UP_ULL(length, SZ_1M), share);
 }
 
+/* An attachment to a multicast group is gone, and with the last one the user's part in the group. */
+static void share_leave_group(struct mlx5_ib_user *user, struct mlx5_ib_share_group *group)
+{
+	scoped_guard(mutex, &user->users->lock) {
+		if (--group->num)
+			return;
+		rb_erase(&group->node, &user->groups);
+	}
+	mlx5_ib_share_give(&group->share);
+	kfree(group);
+}
+
 /**
  * mlx5_ib_share_give - uncount an object that is gone, or has not been created
  * @share: of mlx5_ib_share_take() or its siblings; nothing is done if no object is counted. Zeroed
@@ -264,7 +277,8 @@ void mlx5_ib_share_give(struct mlx5_ib_share *share)
 	if (!user)
 		return;
 	if (share->group)
-		mlx5_ib_share_leave_group(share);
+		share_leave_group(user, share->group);
+	share->group = NULL;
 	WARN_ON_ONCE(atomic_sub_return(share->num, &user->count[share->kind]) < 0);
 	share->user = NULL;
 	mlx5_ib_user_put(user);
@@ -386,11 +400,13 @@ int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
 void mlx5_ib_cleanup_users(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_ib_users *users = dev->users;
+	struct mlx5_ib_share_group *group, *next;
 	struct mlx5_ib_user *user;
 	unsigned long i;
 
 	xa_for_each(&users->table, i, user) {
-		mlx5_ib_share_free_groups(user);
+		rbtree_postorder_for_each_entry_safe(group, next, &user->groups, node)
+			kfree(group);
 		kfree(user);
 	}
 	xa_destroy(&users->table);

@@ -15,6 +15,7 @@
 #include <linux/uidgid.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
 
 #include "fw/bluebell.h"
 
@@ -114,6 +115,20 @@ struct mlx5_ib_share {
 };
 
 /**
+ * struct mlx5_ib_share_group - a multicast group that queue pairs of a user are in
+ * @node: in the user's groups
+ * @gid: of the group
+ * @num: number of attachments; guarded by the lock of the users
+ * @share: counts the group as one of the user's
+ */
+struct mlx5_ib_share_group {
+	struct rb_node node;
+	union ib_gid gid;
+	u32 num;
+	struct mlx5_ib_share share;
+};
+
+/**
  * struct mlx5_ib_users - users of a device
  * @lock: guards @table, and the groups of each user. Held for one look-up when a process opens or
  *	closes the device, when the last object of a user is gone, and when a queue pair joins or
@@ -158,8 +173,6 @@ int mlx5_ib_share_take_attachment(struct mlx5_ib_ucontext *context, const void *
 				  struct mlx5_ib_share *share);
 void mlx5_ib_share_of_attachment(struct mlx5_ib_ucontext *context, const void *gid,
 				 struct mlx5_ib_share *share);
-void mlx5_ib_share_leave_group(struct mlx5_ib_share *share);
-void mlx5_ib_share_free_groups(struct mlx5_ib_user *user);
 
 int mlx5_ib_init_users(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_users(struct mlx5_ib_dev *dev);

@@ -15,20 +15,6 @@
 #include "fw/bluebell.h"
 #include "lib/share.h"
 
-/**
- * struct mlx5_ib_share_group - a multicast group that queue pairs of a user are in
- * @node: in the user's groups
- * @gid: of the group
- * @num: number of attachments; guarded by the lock of the users
- * @share: counts the group as one of the user's
- */
-struct mlx5_ib_share_group {
-	struct rb_node node;
-	union ib_gid gid;
-	u32 num;
-	struct mlx5_ib_share share;
-};
-
 static int share_group_cmp(const void *gid, const struct rb_node *node)
 {
 	return memcmp(gid, rb_entry(node, struct mlx5_ib_share_group, node)->gid.raw,
@@ -143,38 +129,4 @@ void mlx5_ib_share_of_attachment(struct mlx5_ib_ucontext *context, const void *g
 	group = share_find_group(user, gid);
 	if (!WARN_ON_ONCE(!group))
 		share_fill_attachment(user, group, share);
-}
-
-/**
- * mlx5_ib_share_leave_group - uncount a queue pair that has left a group
- * @share: of mlx5_ib_share_take_attachment(); part of mlx5_ib_share_give()
- *
- * May sleep.
- */
-void mlx5_ib_share_leave_group(struct mlx5_ib_share *share)
-{
-	struct mlx5_ib_share_group *group = share->group;
-	struct mlx5_ib_user *user = share->user;
-
-	share->group = NULL;
-	scoped_guard(mutex, &user->users->lock) {
-		if (--group->num)
-			return;
-		rb_erase(&group->node, &user->groups);
-	}
-	mlx5_ib_share_give(&group->share);
-	kfree(group);
-}
-
-/**
- * mlx5_ib_share_free_groups - free the groups of a user without attachments that will be given back
- * @user: the user, who has no contexts
- */
-void mlx5_ib_share_free_groups(struct mlx5_ib_user *user)
-{
-	struct mlx5_ib_share_group *group, *next;
-
-	rbtree_postorder_for_each_entry_safe(group, next, &user->groups, node)
-		kfree(group);
-	user->groups = RB_ROOT;
 }
