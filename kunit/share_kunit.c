@@ -131,7 +131,7 @@ static void user_who_makes_a_namespace_answers_for_it(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, ns);
 	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&init_user_ns, me), me));
-	/* A namespace of the user, a namespace in it, and that of a container that root has made. */
+	/* A namespace of the user, one in it, and that of a container, which root has made. */
 	ns[0].parent = &init_user_ns;
 	ns[0].owner = me;
 	ns[1].parent = &ns[0];

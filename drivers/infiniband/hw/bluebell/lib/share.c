@@ -66,7 +66,8 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_DM] = OF_THE_DEVICE("pages of device memory"),
 	[MLX5_IB_SHARE_MCG] = OF_THE_DEVICE("multicast groups"),
 	[MLX5_IB_SHARE_ATTACHMENT] = "queue pairs in a multicast group, 7/8 of those of a group",
-	[MLX5_IB_SHARE_PAGED] = "MiB of paged regions and dma-bufs, 64 times the memory of the host",
+	[MLX5_IB_SHARE_PAGED] =
+		"MiB of paged regions and dma-bufs, 64 times the memory of the host",
 };
 
 /**
@@ -252,7 +253,7 @@ int mlx5_ib_share_take_length(struct mlx5_ib_ucontext *context, u64 length,
 				       DIV_ROUND_UP_ULL(length, SZ_1M), share);
 }
 
-/* An attachment to a multicast group is gone, and with the last one the user's part in the group. */
+/* An attachment to a group is gone, and with the last one the user's part in the group. */
 static void share_leave_group(struct mlx5_ib_user *user, struct mlx5_ib_share_group *group)
 {
 	scoped_guard(mutex, &user->users->lock) {

@@ -125,7 +125,7 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
-	/* Firmware may refuse to destroy a queue pair that it has refused to detach from a group. */
+	/* Firmware may refuse to destroy a queue pair that it refused to detach from a group. */
 	mlx5_ib_orphans_retry(to_mdev(ibqp->device), qp->mem.context);
 	/* Resource tracking reads the flag after it has queried a queue pair. */
 	if (qp->mem.context && qp->mem.context->closing)
