@@ -13,15 +13,16 @@
  * * **Reported.** odp_fault_take_events(), in the interrupt and under @events_lock, allocates a
  *   work item for each event. Without memory for it the event stays in the queue, and @eq_work
  *   tries again until there is memory.
- * * **Queued** on @fault_wq, which nothing else shares, because queues stand still until their
- *   faults are resolved. @num_faults counts the faults; advice gives way to them.
+ * * **Queued** on @fault_wq, or with an extra slot on @extra_wq, which run nothing else, because
+ *   queues stand still until their faults are resolved. @num_faults counts the faults; advice gives
+ *   way to them.
  * * **Waiting.** A process can keep a fault from being resolved for as long as it likes, so each
  *   process has a share of the slots (odp_fairness.c). A fault takes a slot at the process whose
  *   memory it needs, and gives up its slot at any other process. If the process has no slot left,
  *   the fault waits, without a task, until a fault of the process leaves; then it is queued again.
  * * **Resolved.** The bytes that the device needs are mapped, or the memory does not exist or may
- *   not be written. What the operation will touch later is mapped if that is possible, up to 4 MiB
- *   in all.
+ *   not be written. What the operation will touch later is mapped if that is possible, see
+ *   MLX5_IB_ODP_FAULT_AROUND; by the memory scheme, so is what the event names before the address.
  * * **Answered.** The queue goes on, or the work request fails. If firmware refuses the command, or
  *   does not answer, odp_fault_resume() repeats it, because the queue would stay stopped; a queue
  *   that is destroyed meanwhile is no error. The fault leaves its slot afterwards.
@@ -36,10 +37,11 @@
  * If everything was mapped already, another queue may have faulted on the same pages before, and
  * the queue goes on. If the device reports the same fault again after that answer, the pages are
  * mapped for writing, whatever the event says, if the region allows that. If they cannot be, the
- * fault is answered with an error when it is reported for the ninth time in a row. A list of a WQE
- * without a key of a paged region is answered with an error the second time. @repeated counts these
- * repetitions, under @repeated_lock, by what identifies the fault; a report more than 5 s later is
- * a new fault, and a report whose event came before the previous answer is of another queue.
+ * fault is answered with an error when it is reported for the ninth time in a row. A WQE, or by the
+ * memory scheme a key, that leads to no paged region is answered with an error the second time, a
+ * remote key by the transport scheme at once. @repeated counts these repetitions, under
+ * @repeated_lock, by what identifies the fault; a report more than 5 s later is a new fault, and a
+ * report whose event came before the previous answer is of another queue.
  */
 
 #include <kunit/visibility.h>
@@ -275,7 +277,7 @@ static int odp_create_eq(struct mlx5_ib_odp *odp)
  * Creates UMR, its buffer for unmapping pages, workqueues and the page-fault event queue
  * (CREATE_EQ, struct mlx5_ifc_create_eq_in_bits). To be called before a region is registered,
  * because MMU notifiers and page faults, which may come during memory reclaim, create nothing; and
- * not earlier, because all that costs memory, a thread and an interrupt. What has been set up stays
+ * not earlier, because all that costs memory, threads and an interrupt. What has been set up stays
  * until the device is removed. May sleep; takes start_lock and first_use.
  *
  * Return: 0; -EOPNOTSUPP if UMR does not work any more; -ENOMEM; -EINTR if the task is being

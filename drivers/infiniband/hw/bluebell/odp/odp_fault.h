@@ -14,7 +14,10 @@
 
 struct mlx5_ib_rsc;
 
-/* A fault also maps what the operation will touch later, up to this many bytes in all. */
+/*
+ * A fault also maps what the operation will touch later, up to this many bytes of a WQE, or of each
+ * piece of a region that the key of the fault leads to.
+ */
 #define MLX5_IB_ODP_FAULT_AROUND	SZ_4M
 
 /**
@@ -39,7 +42,7 @@ struct odp_fault_work {
  * struct odp_fault_state - a fault that is being resolved
  * @odp: paging state of the device
  * @fault: the fault
- * @write: the device is about to write
+ * @write: map for writing: the device is about to write, or by the memory scheme perhaps is
  * @repeated: how often the same fault has been answered although there was nothing to map
  * @mapped: a page has been mapped, or mapped for writing, that was not before
  * @refused: all was mapped for reading, and could not be mapped for writing

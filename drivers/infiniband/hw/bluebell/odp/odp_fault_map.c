@@ -100,8 +100,8 @@ static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *
  *
  * May sleep. An odp_region_fn.
  *
- * Return: 0; -EBUSY if the process has no slot for the fault, which is then in the state if the
- * device needs the range; otherwise a negative errno as mlx5_ib_odp_mr_page_in().
+ * Return: 0; -EBUSY if the process has no slot for the fault: then the process is @full of the
+ * state if the device needs the range; otherwise a negative errno as mlx5_ib_odp_mr_page_in().
  */
 int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, void *arg)
 {
@@ -136,7 +136,7 @@ int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, vo
 }
 
 /**
- * mlx5_ib_odp_fault_check - whether a fault whose memory has been looked at may be answered
+ * mlx5_ib_odp_fault_check - whether the queue of a fault whose memory has been looked at may go on
  * @state: the fault
  * @is_paged: the memory is paged
  *

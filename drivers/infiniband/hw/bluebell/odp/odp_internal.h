@@ -102,14 +102,13 @@ struct odp_chunk {
  *	nothing is written to the key any more
  * @isolated: the leaf is being removed from its tree, and has no pages: the notifier passes
  *	over the leaf
- * @emptied: called with @lock held, possibly from memory reclaim, after the notifier has
- *	unmapped the last page, or any page while the leaf is @dead; NULL if the owner of the leaf
- *	need not know
+ * @emptied: called with @lock held, possibly from memory reclaim, when the notifier has unmapped
+ *	the last page, or finds the leaf @dead; NULL if the owner of the leaf need not know
  * @refs: one reference of the tree, one of each user. Implicit regions only
  * @reclaim: destroys the leaf if it has no page or no key. While queued, holds a
  *	reference to the leaf and one to the region. Implicit regions only
  * @share: that the leaf is counted as memory of its user
- * @chunks: tables of each MLX5_IB_ODP_CHUNK_PAGES pages; NULL if none of these pages is mapped
+ * @chunks: tables of each MLX5_IB_ODP_CHUNK_PAGES pages; NULL if these have no tables
  */
 struct odp_leaf {
 	struct odp_key key;
@@ -132,7 +131,7 @@ struct odp_leaf {
  * @key: key of the table itself
  * @shift: log2 of the bytes that an entry covers
  * @share: that the table is counted as memory of its user
- * @children: struct odp_key of each entry that does not lead to the null key, by index
+ * @children: struct odp_key of each child, by index of its entry, also before it is @linked
  */
 struct odp_dir {
 	struct odp_key key;
@@ -141,7 +140,7 @@ struct odp_dir {
 	struct xarray children;
 };
 
-/* Number of slots of a device, if any NUMA node runs as many items of a workqueue. */
+/* Number of slots of a device, if every NUMA node runs as many items of a workqueue. */
 #define MLX5_IB_ODP_MAX_SLOTS	1024U
 
 /**
@@ -150,7 +149,7 @@ struct odp_dir {
  * @odp: paging state of the device
  * @mm: address space of the process. The reference (mmgrab()) keeps the struct, not the memory
  * @user: whom the process belongs to, with a reference; NULL for a kernel consumer
- * @refs: one reference of each region, one of each slot
+ * @refs: one reference of each region, one of each slot, and one of a fault that finds no slot
  * @lock: guards @slots to @waiting
  * @slots: number of faults that have a slot, which means that they are being resolved
  * @extra: one of these slots is beyond those of the user, see odp_fairness.c
@@ -187,8 +186,8 @@ struct odp_mr_ops {
 
 /**
  * struct odp_mr - a paged region
- * @mr: the region; first, so that freeing it frees the whole. Each fault, advice and reclaim
- *	in progress holds a reference to its key
+ * @mr: the region. Each fault and advice that is being served, and each reclaim, holds a reference
+ *	to its key
  * @odp: paging state of the device
  * @ops: operations of the region's kind
  * @context: of the process, which outlives the region; NULL for a kernel consumer
@@ -203,7 +202,7 @@ struct odp_mr_ops {
  * @absent: implicit region, memory scheme: a key over the whole address space without any page, to
  *	which the entries of tables lead that have no child; without a key by the transport scheme.
  *	Each implicit region costs the device this one key more, of one block of entries
- * @tree_lock: implicit region: guards the tree below @root. Held while leaves are
+ * @tree_lock: implicit region: guards the tree below @root. Held while tables and leaves are
  *	created and destroyed
  * @stat: statistics
  */
@@ -278,28 +277,29 @@ struct odp_repeated {
  * @advice_wq: serves advice, which may wait for memory as long as a process likes. A context has
  *	one work item, and a user as many as odp_advise.c allows
  * @reclaim_wq: runs reclaim of leaves, and @eq_work. The work on this queue waits for no process. A
- *	process can have a work item queued for each of its leaves, each of which costs a UMR and
- *	perhaps a command; items of others wait behind them
+ *	process can have a work item queued for each of its leaves, each of which costs one or two
+ *	UMRs and perhaps a command; items of others wait behind them
  * @stopping: the device is being removed: no advice is served any more
- * @num_faults: number of faults that are being resolved
- * @num_resolved: number of faults that have been resolved so far; may wrap
+ * @num_faults: number of faults that are queued or being resolved; not those that wait for a slot
+ * @num_resolved: number of faults that have been answered so far; may wrap
  * @no_faults: woken when @num_faults falls to 0
  * @start_lock: serializes the creation of the workqueues, @eq and the buffer for unmapping
- *	pages. Held for a moment by each registration of paged memory, and across CREATE_EQ by the
- *	first one
+ *	pages. Held for a moment by each registration of paged memory, and across CREATE_EQ until
+ *	one registration has created @eq
  * @eq: page-fault event queue, created last
  * @nb: notifier called by the interrupt of @eq
  * @events_lock: serializes consumption of @eq, also from its interrupt. Held until all faults that
- *	have been reported are queued; each queue pair can have one or two
+ *	have been reported are queued, or an allocation fails; each queue can have one or two
  * @eq_work: continues consumption after an allocation has failed in the interrupt
- * @repeated_lock: guards @repeated, for the time of a comparison
+ * @repeated_lock: guards @repeated, for the time of a comparison with each entry at most
  * @repeated: faults that were answered although there was nothing to map, by hash. A fault of one
  *	process can displace that of another, whose work request then fails later than it could
  * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer on NUMA nodes
  *	that have few CPUs, see odp_fairness.c. Constant
  * @num_slots: number of faults that have a slot, of all processes, without extra slots
- * @processes_lock: guards @processes. Held by each registration and deregistration of paged memory
- *	for a look-up, which passes a 64th of the processes that have such memory
+ * @processes_lock: guards @processes. Held when a process registers paged memory, for a look-up,
+ *	which passes about a 64th of the processes that have such memory, and when its last
+ *	reference is released
  * @processes: struct odp_process, by the address of its struct mm_struct
  */
 struct mlx5_ib_odp {

@@ -60,10 +60,10 @@ unsigned int mlx5_ib_odp_repeated_get(struct mlx5_ib_odp *odp, const struct mlx5
 }
 
 /**
- * mlx5_ib_odp_repeated_set - a fault has been answered
+ * mlx5_ib_odp_repeated_set - a fault is about to be answered
  * @odp: paging state of the device
  * @fault: the fault
- * @times: how often it has been answered with nothing to map by now
+ * @times: how often in a row it has been answered with nothing to map, this answer included
  *
  * Any process context; takes repeated_lock.
  */
