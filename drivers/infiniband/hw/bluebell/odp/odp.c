@@ -200,10 +200,11 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  * mlx5_ifc_create_mkey_in_bits, or by a UMR that gives a free key of the pool its attributes), and
  * maps those pages of an explicit region that the process has already. May sleep.
  *
- * Return: the region, or an ERR_PTR: -EINVAL and -EOPNOTSUPP as mlx5_ib_reg_user_mr(),
- * -EOPNOTSUPP also with IB_ACCESS_MW_BIND; -EOVERFLOW for an address beyond 32 bits on a 32-bit
- * host; -ENOMEM, also for a region with too many pages; or as mlx5_ib_odp_start() and, for an
- * explicit region, mlx5_ib_odp_leaf_create().
+ * Return: the region, or an ERR_PTR: -EINVAL as mlx5_ib_reg_user_mr(), for page offsets that
+ * differ, and for an implicit region with @iova or IB_ACCESS_HUGETLB; -EOPNOTSUPP for rights that
+ * the driver does not support, for IB_ACCESS_MW_BIND, and if the device has no such paging;
+ * -EOVERFLOW for an address beyond 32 bits on a 32-bit host; -ENOMEM, also for a region with too
+ * many pages; or as mlx5_ib_odp_start(), mlx5_ib_odp_leaf_create() and mlx5_ib_odp_tree_create().
  */
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {
@@ -220,7 +221,7 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	/* Faults look up pages in the address space, also after the process has left it. */
+	/* @process keeps the struct mm_struct: faults use it also after the process has exited. */
 	mr->mm = mr->process->mm;
 	mr->tgid = get_task_pid(current, PIDTYPE_TGID);
 	mr->start = start;
@@ -310,9 +311,9 @@ static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_od
  * @dev: device
  *
  * Leaves @dev->odp NULL, which is no error, on a device that does not page, on which UMR cannot
- * change every translation entry of a key, or whose keys cannot have pages of PAGE_SIZE. mlx5_core
- * has chosen the scheme of faults. What paging needs of the device is created for the first paged
- * region: mlx5_ib_odp_start().
+ * change the page size and every translation entry of a key, or whose keys cannot have pages of
+ * PAGE_SIZE. mlx5_core has chosen the scheme of faults. What paging needs of the device is created
+ * for the first paged region: mlx5_ib_odp_start().
  *
  * Return: 0 or -ENOMEM.
  */

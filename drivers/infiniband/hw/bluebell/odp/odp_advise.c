@@ -57,7 +57,7 @@ struct odp_advice {
  * @user: whom the context belongs to; counts the contexts that have advice in their queues
  * @work: serves the advice
  * @lock: guards @advice and @num
- * @advice: struct odp_advice, oldest first; @work alone removes entries
+ * @advice: struct odp_advice, oldest first; @work alone removes entries until the context is closed
  * @num: number of entries of @advice
  */
 struct mlx5_ib_advice_queue {
@@ -155,8 +155,8 @@ static struct odp_advice *odp_advice_first(struct mlx5_ib_advice_queue *queue)
 
 /*
  * Before the first entry: returns false if as many contexts of the user have entries as may. That
- * is half of what the workqueue serves at a time on any node, because each of the contexts may wait
- * for a page that never comes.
+ * is at most half of what the workqueue serves at a time on each node, because each of the contexts
+ * may wait for a page that never comes.
  */
 static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 {
@@ -367,9 +367,9 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
  * function waits only if the queue is full. Kernel consumers have no such queue, so their advice is
  * served at once, as with FLUSH. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for other advice; -EINVAL for other flags; -EFAULT for a key
- * that is not of a paged region of @pd or does not allow writing and, with FLUSH, for
- * memory outside the region or the process, if the device is being removed, and for any other
+ * Return: 0; -EOPNOTSUPP for other advice, or a device without paging; -EINVAL for other flags;
+ * -EFAULT for a key that is not of a paged region of @pd or does not allow writing and, with FLUSH,
+ * for memory outside the region or the process, if the device is being removed, and for any other
  * failure to map pages; -EPERM, with FLUSH, for memory that the process may not write to; -EIO,
  * without FLUSH, if the device is being removed; -EINTR if the task is being killed; -ENOMEM.
  */

@@ -132,7 +132,7 @@ static void odp_chunk_unmap_page(struct odp_leaf *leaf, struct odp_chunk *chunk,
  * @end: number after that of the last page
  *
  * The device reaches none of the pages: their translation entries are clear, or the key is dead.
- * Frees the chunks that have no page any more. Allocates nothing.
+ * Frees the chunks that have neither pages nor users any more. Allocates nothing.
  */
 void mlx5_ib_odp_unmap(struct odp_leaf *leaf, size_t first, size_t end)
 {
@@ -251,7 +251,8 @@ static void odp_clear_chunk(struct odp_leaf *leaf, struct odp_chunk *chunk, size
  * @end: number after that of the last page
  *
  * If UMR fails, the key is destroyed and the leaf is dead; if firmware refuses that, too, the log
- * says so. May be called from memory reclaim: allocates nothing. May sleep until UMR is done.
+ * says so. May be called from memory reclaim: allocates nothing but memory for that command. May
+ * sleep until UMR is done.
  */
 void mlx5_ib_odp_clear(struct odp_leaf *leaf, size_t first, size_t end)
 {
@@ -381,8 +382,8 @@ bool mlx5_ib_odp_has_pages(struct odp_leaf *leaf, size_t first, size_t num, unsi
  * May sleep until UMR is done; allocates nothing.
  *
  * Return: 0; -EIO if the leaf is dead; -EFAULT or -ENOMEM if a page or the list of translation
- * entries cannot be mapped for DMA; or the errno of a failed UMR. After an error none of the pages
- * is mapped.
+ * entries cannot be mapped for DMA; or the errno of a failed UMR. After an error the device reaches
+ * none of the pages.
  */
 int mlx5_ib_odp_map(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t first, size_t num,
 		    void *page)

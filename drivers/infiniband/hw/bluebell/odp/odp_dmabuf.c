@@ -184,11 +184,12 @@ static int odp_dmabuf_publish(struct odp_mr *mr, struct ib_umem_dmabuf *umem_dma
  * @offset: offset of the region in the dma-buf, in bytes
  * @fd: file descriptor of the dma-buf
  *
- * Maps the memory at once, so that a request which cannot be met is refused at
- * registration and not at the first access. May sleep; takes the reservation lock.
+ * Maps the memory at once, unless the UMR queue pair is stopped, so that a request which cannot be
+ * met is refused at registration and not at the first access. May sleep; takes the reservation
+ * lock.
  *
- * Return: 0; -EOPNOTSUPP if the exporter does not move its memory; or as
- * mlx5_ib_reg_user_mr_dmabuf().
+ * Return: 0; -EOPNOTSUPP if the exporter does not move its memory, or UMR does not work any more;
+ * or as mlx5_ib_reg_user_mr_dmabuf().
  */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 {

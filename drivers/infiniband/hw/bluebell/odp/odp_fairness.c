@@ -159,7 +159,7 @@ struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_s
  * mlx5_ib_odp_process_put - release a reference to a process
  * @process: the process
  *
- * May sleep; takes processes_lock.
+ * May sleep; takes processes_lock for the last reference.
  */
 void mlx5_ib_odp_process_put(struct odp_process *process)
 {
@@ -191,9 +191,10 @@ static void odp_process_add_slot(struct odp_process *process, bool extra)
 }
 
 /*
- * The more slots are taken, the fewer a process may have, but one in any case. Of 1024 slots, a
- * single process gets 60, and the processes of a single user 512. All of these are taken only if
- * more than 80 processes of several users have as many as they may have.
+ * The more slots are taken, the fewer a process may have, but one in any case, as long as the user
+ * has fewer slots than are free. Of 1024 slots, a single process gets 60, and the processes of a
+ * single user 512. All of these are taken only if more than 80 processes of several users have as
+ * many as they may have.
  */
 static bool odp_process_take_slot(struct odp_process *process)
 {

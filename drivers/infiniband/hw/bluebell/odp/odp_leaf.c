@@ -4,11 +4,11 @@
  * mapped; page-in writes translation entries for the pages that the device needs, and the
  * MMU notifier clears the entries of pages before the process loses them.
  *
- * struct ib_umem_odp is not used, because its tables are of the size of the leaf and not charged to
- * the process, and because ib_umem_odp_map_dma_and_lock() has hmm_range_fault() write to the
- * list of mapped pages without a lock. hmm_range_fault() may write back what it has read of an
- * entry before an invalidation cleared the entry or another fault mapped the page. The list then
- * names a page that the process no longer has.
+ * struct ib_umem_odp is not used, because its tables are of the size of the leaf, and because
+ * ib_umem_odp_map_dma_and_lock() has hmm_range_fault() write to the list of mapped pages without a
+ * lock. hmm_range_fault() may write back what it has read of an entry before an invalidation
+ * cleared the entry or another fault mapped the page. The list then names a page that the process
+ * no longer has.
  */
 
 #include <linux/gfp.h>
@@ -224,8 +224,8 @@ static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
  * @leaf: the leaf of a new region of the current process
  *
  * So the device does not fault on memory that the process has used. Faults in no page; the device
- * may write to what the page tables allow to write to. Pages that cannot be mapped are left out.
- * May sleep; takes mmap_lock and the leaf's lock.
+ * may write to what the page tables allow to write to. Stops at the first error: faults map the
+ * rest. May sleep; takes mmap_lock and the leaf's lock.
  */
 void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
 {
@@ -394,7 +394,7 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
  * May sleep; takes the leaf's lock.
  *
  * Return: 0, always if the process has closed the device; or the errno of a firmware that refuses
- * to destroy the key: then the leaf is as it was, but without pages.
+ * to destroy the key: then the leaf is as it was, but the device reaches none of its pages.
  */
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 {

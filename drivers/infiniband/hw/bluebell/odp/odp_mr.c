@@ -37,8 +37,8 @@ struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
  *	or of the addresses of an implicit region that have no leaf. The device has checked the
  *	variant
  *
- * The reference is one to the region and not to the key of a leaf: reclaim, which holds the lock
- * of the tree, waits for those. Any process context.
+ * The reference is one to the region and not to the key of a leaf, because reclaim waits for
+ * references to that key with the lock of the tree held. Any process context.
  *
  * Return: as mlx5_ib_odp_mr_get().
  */
@@ -59,7 +59,10 @@ struct odp_mr *mlx5_ib_odp_mr_get_lowest(struct mlx5_ib_odp *odp, u32 key)
 	return mkey ? container_of(mkey, struct odp_mr, mr.mkey) : NULL;
 }
 
-/* Charge the tables to the memory cgroup of the process, and not to that of a kernel thread. */
+/*
+ * Charge what the driver allocates to the memory cgroup of the process, and not to that of a kernel
+ * thread; but a region over a dma-buf has no @mm.
+ */
 static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
 {
 	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mr->mm), *old;
@@ -81,7 +84,7 @@ static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsign
  *
  * May sleep. Takes the locks of the region's kind: see struct odp_mr_ops.
  *
- * Return: -EFAULT if the range leaves the region; -EAGAIN while the UMR queue pair is stopped;
+ * Return: -EFAULT if the range leaves the region; -EAGAIN if the UMR queue pair does not run;
  * otherwise as the page_in operation of the region's kind.
  */
 int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req)

@@ -20,9 +20,9 @@
 /*
  * A process can write tables that lead to each other, that are long, and that have long runs of
  * empty entries. All processes share the command interface, so the driver bounds, for each fault,
- * the tables that it reads, the bytes of them, and the entries that it looks at. When a fault reads
- * tables, it has no slot of a process yet, so as many faults read tables at a time as fault_wq has
- * workers, by one command each.
+ * the tables that it reads, the bytes of them, and the entries that it looks at. To read tables, a
+ * fault needs no slot of a process, so as many faults read tables at a time as the workqueues of
+ * faults have workers, by one command each.
  */
 #define MAX_TABLES	64
 #define MAX_BYTES	SZ_4M
@@ -237,8 +237,8 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
  * May sleep.
  *
  * Return: 1 if there are paged regions, for which @fn has succeeded; 0 if there is none; -EFAULT
- * for a region of another domain; -ELOOP if the key leads through too many tables, or too long
- * ones; -ENOMEM; the errno of a firmware refusal; or what @fn has returned.
+ * for a region or table of another domain; -ELOOP if the key leads through too many tables, or too
+ * long ones; -ENOMEM; the errno of a firmware refusal; or what @fn has returned.
  */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
 				odp_region_fn fn, void *arg)
