@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What files of this directory offer each other: the table of operations, the attributes of the
- * device, statistics, resource tracking, and a file in debugfs.
+ * device, statistics, resource tracking, virtual functions, and a file in debugfs.
  */
 
 #ifndef BLUEBELL_OPS_H

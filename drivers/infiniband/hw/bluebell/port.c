@@ -68,8 +68,8 @@ static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
  *
  * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. The registers
  * PTYS and PVLC, for the link, are read again after an event of the port, or if the state of the
- * port has changed since they were read; and at each query on a virtual function or a subfunction,
- * which may get no event. May sleep.
+ * port has changed since they were read; and at each query before the driver receives events, and
+ * on a virtual function or a subfunction, which may get none. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
