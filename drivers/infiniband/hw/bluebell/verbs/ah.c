@@ -20,7 +20,7 @@
  *
  * Implements rdma_create_ah(). Creates no object at the device. Any context.
  *
- * Return: 0, or -EINVAL for a value that its field cannot hold.
+ * Return: as mlx5_ib_check_ah().
  */
 int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
@@ -41,8 +41,7 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
  *
  * Implements ibv_create_ah(3). Creates no object at the device.
  *
- * Return: 0; -EINVAL for a value that its field cannot hold; -EOPNOTSUPP for a
- * request that is not empty.
+ * Return: as mlx5_ib_check_ah(); -EOPNOTSUPP for a request that is not empty; -EFAULT.
  */
 int mlx5_ib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 			   struct ib_udata *udata)

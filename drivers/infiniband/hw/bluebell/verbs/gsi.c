@@ -27,9 +27,9 @@
  * struct mlx5_ib_gsi - what QP1 has beyond other queue pairs
  * @qp: QP1
  * @own_index: index of QP1's P_Key, which QP1 gets in INIT
- * @lock: guards creation of @senders, which takes several commands; the RDMA core alone waits for
- *	it
- * @events: called by mlx5_core when the P_Key table has changed
+ * @lock: held while @senders are created, and while queue pairs are taken from SQE to RTS, by
+ *	several commands; the RDMA core alone waits for it
+ * @events: receives changes of the P_Key table, among other events of mlx5_core
  * @work: creates senders for new P_Keys
  * @num: entries of the P_Key table
  * @senders: by index of the P_Key; NULL without a P_Key, for @own_index, and before RTS. A sender

@@ -43,8 +43,9 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
  *
  * May sleep.
  *
- * Return: as mlx5_ib_destroy_mr_key(). After an error the memory stays pinned, because the
- * device may still reach it.
+ * Return: as mlx5_ib_destroy_mr_key(), but always 0 if the process has closed the device: an orphan
+ * has what firmware keeps. After an error the memory stays pinned, because the device may still
+ * reach it.
  */
 int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 {
@@ -148,13 +149,12 @@ static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u
  * @dmah: not supported
  * @udata: empty
  *
- * Implements ibv_reg_mr(3) and ibv_reg_mr_iova(3) with CREATE_MKEY (struct
- * mlx5_ifc_create_mkey_in_bits). May sleep.
+ * Implements ibv_reg_mr(3) and ibv_reg_mr_iova(3) by a UMR that fills a free key, or with
+ * CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). May sleep.
  *
  * Return: the region, or an ERR_PTR: -EINVAL for an empty, wrapping or too long range; -EOPNOTSUPP
- * for access flags that this driver does not support, or a DMA handle; -ENOMEM beyond
- * RLIMIT_MEMLOCK or for a translation list that is too long; -EFAULT for addresses that are not
- * mapped in the process; or as mlx5_ib_create_mr().
+ * for access flags that this driver does not support, a DMA handle, or driver data; or as
+ * mlx5_ib_umem_get() and mlx5_ib_create_mr(), or with IB_ACCESS_ON_DEMAND as mlx5_ib_odp_reg().
  */
 struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				  struct ib_dmah *dmah, struct ib_udata *udata)
@@ -281,9 +281,10 @@ static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
  * and ib_core deregisters the old region. May sleep.
  *
  * Return: NULL if @ibmr has been changed; the region that replaces @ibmr; or an ERR_PTR, and then
- * @ibmr is as it was: errnos as those of mlx5_ib_reg_user_mr(), -EBUSY if @ibmr would have to be
- * replaced while a window is bound to it, or the errno of a firmware that refuses to destroy its
- * key.
+ * @ibmr is as it was: errnos as those of mlx5_ib_reg_user_mr(), -EINVAL if another process has
+ * registered the memory, -EOPNOTSUPP for a change of a region over a dma-buf that UMR cannot make,
+ * -EBUSY if @ibmr would have to be replaced while a window is bound to it, or the errno of a
+ * firmware that refuses to destroy its key.
  */
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 				    u64 iova, int access, struct ib_pd *pd,
@@ -311,8 +312,9 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  *
  * The key is destroyed before the memory is unpinned. May sleep.
  *
- * Return: 0; -EBUSY if a window is bound to the region; or the errno of a firmware that
- * refuses to destroy a key. After an error the region can be deregistered once more.
+ * Return: 0, always for a region of fast_mr.c, and if the process has closed the device; -EBUSY if
+ * a window is bound to the region; or the errno of a firmware that refuses to destroy a key. After
+ * an error the region can be deregistered once more.
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
@@ -343,7 +345,7 @@ void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_m
 
 /* ---- memory windows ---------------------------------------------------------------- */
 
-/* The request may be empty, or have the number of pieces that the window is bound to. */
+/* The request may be empty, or have the number of pieces that the window may be bound to. */
 static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
 {
 	int err;
@@ -397,9 +399,10 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
  * mlx5_ib_dealloc_mw - deallocate a memory window
  * @ibmw: the window, bound or not
  *
- * When this function returns 0 the window gives access to nothing. May sleep.
+ * Once the key has been destroyed, the window gives access to nothing. May sleep.
  *
- * Return: 0, or the errno of a firmware that refuses; then the window is as it was.
+ * Return: 0, or the errno of a firmware that refuses; then the window is as it was. Always 0 if the
+ * process has closed the device: an orphan has what firmware keeps.
  */
 int mlx5_ib_dealloc_mw(struct ib_mw *ibmw)
 {

@@ -42,8 +42,9 @@ static const struct {
  * Return: 0; -EOPNOTSUPP for a type other than RC, UC, UD, XRC (users only), SMI and GSI (kernel
  * consumers only), for a type or feature that the device lacks, and for queues in two buffers;
  * -EINVAL for invalid attributes, signatures that the device cannot check, queues that do not fit,
- * or a doorbell register that is not the user's; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT for a
- * buffer that the process does not have; or the errno of a firmware refusal.
+ * or a doorbell register that is not the user's; -ENOMEM, also beyond RLIMIT_MEMLOCK, and if the
+ * user has as many queue pairs as a user can have; -EFAULT for a buffer that the process does not
+ * have; -EINTR if the task is being killed; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -118,8 +119,8 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * After success no event is delivered any more. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy the queue pair; then buffer,
- * doorbell record and register stay with the queue pair. Always 0 for a target, and for a kernel
- * consumer, which does not try again.
+ * doorbell record and register stay with the queue pair. Always 0 for a target, for a kernel
+ * consumer, and for a process that has closed the device: an orphan has what firmware keeps.
  */
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -127,7 +128,7 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	/* Firmware may refuse to destroy a queue pair that it refused to detach from a group. */
 	mlx5_ib_orphans_retry(to_mdev(ibqp->device), qp->mem.context);
-	/* Resource tracking reads the flag after it has queried a queue pair. */
+	/* Resource tracking, which reads the flag first, does not query the queue pair any more. */
 	if (qp->mem.context && qp->mem.context->closing)
 		WRITE_ONCE(qp->closing, true);
 	return qp->ops->destroy(qp);

@@ -27,8 +27,8 @@ struct notifier_block;
 /**
  * struct mlx5_ib_qp_ops - what a kind of queue pair does
  * @create: creates a queue pair, after mlx5_ib_qp_create() has set what all kinds have. @udata is
- *	NULL unless a process creates the queue pair. Sets the capacities in @init to those that the
- *	queue pair has. After an error nothing is left but perhaps an orphan
+ *	NULL for a kernel consumer, and for the target of an XRC connection. Sets the capacities in
+ *	@init to those that the queue pair has. After an error nothing is left but perhaps an orphan
  * @modify: changes state and attributes, as ib_core asks for it
  * @query: reads the attributes but not the capacities; the state goes to @qp->state. @attr is
  *	zeroed; @qp->mutex is held

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs of kernel consumers: their memory, and their completions when they are reset or
- * destroyed. The RDMA core knows the queue pairs for management datagrams by their numbers on the
+ * Queue pairs of kernel consumers: their memory, and their completions when they are destroyed. The
+ * RDMA core knows the queue pairs for management datagrams by their numbers on the
  * wire, 0 and 1; at the device they have other numbers.
  */
 

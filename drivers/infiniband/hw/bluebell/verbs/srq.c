@@ -234,9 +234,9 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
  * Implements ibv_modify_srq(3) with MODIFY_RMP or ARM_XRC_SRQ: as soon as fewer WQEs are posted
  * than the limit, IB_EVENT_SRQ_LIMIT_REACHED is raised, once. May sleep.
  *
- * Return: 0; -EINVAL for a resize, which IB_DEVICE_SRQ_RESIZE does not offer,
- * for undefined attributes, or for a limit that is not below the size;
- * -EOPNOTSUPP for driver data; -EFAULT; or the errno of a firmware refusal.
+ * Return: 0; -EINVAL for a resize, which the device does not offer (IB_DEVICE_SRQ_RESIZE), for
+ * undefined attributes, or for a limit above max_wr; -EOPNOTSUPP for driver data; -EFAULT; or the
+ * errno of a firmware refusal.
  */
 int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		       enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -294,7 +294,8 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  * When the function returns no event is being delivered. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy the queue; then buffer and doorbell
- * record stay. Always 0 for a kernel consumer, which does not try again.
+ * record stay. Always 0 for a kernel consumer, and for a process that has closed the device: an
+ * orphan has what firmware keeps.
  */
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {

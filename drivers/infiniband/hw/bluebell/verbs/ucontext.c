@@ -347,7 +347,8 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
  * May sleep.
  *
  * Return: 0, or the errno of a firmware refusal, after which the domain still exists. Always 0 for
- * a kernel consumer, which does not try again.
+ * a kernel consumer, and for a process that has closed the device: an orphan has what firmware
+ * keeps.
  */
 int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
