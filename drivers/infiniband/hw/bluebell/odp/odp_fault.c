@@ -330,7 +330,7 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
 	/* @eq_work queues faults. */
 	flush_work(&odp->eq_work);
-	/* Faults that have been answered queue faults that wait for a slot on either workqueue. */
+	/* An answered fault queues faults that wait for a slot, on either workqueue. */
 	wait_event(odp->no_faults, !atomic_read(&odp->num_faults));
 	if (odp->fault_wq)
 		destroy_workqueue(odp->fault_wq);

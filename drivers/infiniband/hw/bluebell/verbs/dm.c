@@ -61,7 +61,7 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 
 /* ---- verbs ----------------------------------------------------------------------- */
 
-/* Take memory of the device, which the user of the context has a share of. */
+/* Allocate memory of the device, and count it for the user of the context. */
 static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u64 length,
 					    u32 log_align)
 {

@@ -3,7 +3,8 @@
  * Management datagrams (MADs) that firmware answers: firmware has the port's agents for subnet
  * management (SMA) and performance (PMA), and others that tools of the vendor use. The RDMA core
  * sends and receives MADs by queue pairs of the types SMI and GSI, and has the driver process each
- * MAD that arrives, and each that a process of this host sends to its own port.
+ * MAD that arrives, each directed-route MAD that a process of this host sends to its own port, and
+ * those by which the RDMA core itself reads the counters of a port.
  */
 
 #include <rdma/ib_smi.h>
@@ -48,8 +49,8 @@ static bool mad_is_for_firmware(const struct ib_mad_hdr *mad)
 }
 
 /*
- * Firmware answers a wrong key with a trap to the sender of the MAD. A MAD that did not come from
- * the network has no sender: a process of this host may read and set its own port without the keys.
+ * Firmware reports a wrong key by a trap. A MAD without a completion is one by which the RDMA core
+ * reads counters: it has no sender, and no keys are checked.
  */
 static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
 {
@@ -81,7 +82,8 @@ static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
  * @ibdev: device
  * @flags: enum ib_process_mad_flags
  * @port: number of the port
- * @in_wc: completion of the receive request; NULL if a process of this host sends the MAD
+ * @in_wc: completion of the receive request, or what stands for it if a process of this host sends
+ *	the MAD; NULL if the RDMA core reads counters
  * @in_grh: GRH of the MAD, if the MAD has one
  * @in: the MAD
  * @out: gets the answer

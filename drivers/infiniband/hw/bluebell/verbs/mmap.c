@@ -238,7 +238,7 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 
 /*
  * Find the entry that mmap(2) maps at @offset, which is in bytes. ib_core puts the reference when
- * the export fails, or once the dma-buf is revoked.
+ * the export fails, or when the process closes the dma-buf or the device.
  */
 static struct rdma_user_mmap_entry *mmap_offset_to_entry(struct ib_ucontext *uctx, off_t offset)
 {
