@@ -551,6 +551,18 @@ static void closed_channel_gets_no_events(struct kunit *test)
 
 /* ---- Objects that are destroyed --------------------------------------------------------- */
 
+static const struct mlx5_ib_fw_attempt first_attempt;
+
+static void pause_qp(struct mock *mock)
+{
+	mlx5_ib_event_pause(mock->dev, &first_attempt, MLX5_OBJ_TYPE_QP, NUM);
+}
+
+static void settle_qp(struct mock *mock, int err)
+{
+	mlx5_ib_event_settle(mock->dev, &first_attempt, MLX5_OBJ_TYPE_QP, NUM, err);
+}
+
 /* Firmware may give the number to an object of another user. */
 static void destroyed_object_leaves_no_events_or_subscribers(struct kunit *test)
 {
@@ -567,10 +579,10 @@ static void destroyed_object_leaves_no_events_or_subscribers(struct kunit *test)
 	}
 	/* The process may have freed what the cookie of a queued event points to. */
 	report_qp(test, COMM_EST, NUM, 0);
-	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
+	pause_qp(mock);
 	/* Firmware has destroyed the object; the driver has not seen the answer yet. */
 	report_qp(test, COMM_EST, NUM, 0);
-	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, 0);
+	settle_qp(mock, 0);
 	report_qp(test, COMM_EST, NUM, 0);
 	for (i = 0; i < 2; i++)
 		expect_nothing(test, channel[i]);
@@ -583,15 +595,35 @@ static void new_object_of_the_number_keeps_its_subscribers(struct kunit *test)
 	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
 
 	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
-	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
+	pause_qp(mock);
 	/* The new object exists before the task that destroys the old one goes on. */
 	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 2), 0);
 	report_qp(test, COMM_EST, NUM, 0);
-	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, 0);
+	settle_qp(mock, 0);
 	expect_cookie(test, channel, 2);
 	expect_nothing(test, channel);
 	report_qp(test, COMM_EST, NUM, 0);
 	expect_cookie(test, channel, 2);
+}
+
+/* A process still has the handle of an object that an unanswered command has destroyed. */
+static void stale_handle_ends_no_subscriptions_to_the_next_object(struct kunit *test)
+{
+	static const struct mlx5_ib_fw_attempt stale = { .unanswered = true, .replaced = true };
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, true);
+
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
+	mlx5_ib_event_pause(mock->dev, &stale, MLX5_OBJ_TYPE_QP, NUM);
+	report_qp(test, COMM_EST, NUM, 0);
+	expect_cookie(test, channel, 1);
+	mlx5_ib_event_settle(mock->dev, &stale, MLX5_OBJ_TYPE_QP, NUM, 0);
+	/* Nor while the owner of the next object is destroying it. */
+	pause_qp(mock);
+	mlx5_ib_event_settle(mock->dev, &stale, MLX5_OBJ_TYPE_QP, NUM, 0);
+	settle_qp(mock, -EBUSY);
+	report_qp(test, COMM_EST, NUM, 0);
+	expect_cookie(test, channel, 1);
 }
 
 static void events_missed_in_a_refused_destruction_are_reported(struct kunit *test)
@@ -607,11 +639,11 @@ static void events_missed_in_a_refused_destruction_are_reported(struct kunit *te
 	KUNIT_ASSERT_EQ(test, subscribe(test, cookies, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 2), 0);
 	KUNIT_ASSERT_EQ(test, subscribe(test, cookies, MLX5_OBJ_TYPE_QP, NUM, SQ_DRAINED, 3), 0);
 	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
-		mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
+		pause_qp(mock);
 		report_qp(test, COMM_EST, NUM, 0);
 		expect_nothing(test, data);
 		expect_nothing(test, cookies);
-		mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, refusals[i]);
+		settle_qp(mock, refusals[i]);
 		KUNIT_EXPECT_EQ(test, take(data, &event), -EOVERFLOW);
 		expect_nothing(test, data);
 		expect_cookie(test, cookies, 2);
@@ -621,8 +653,8 @@ static void events_missed_in_a_refused_destruction_are_reported(struct kunit *te
 		expect_cookie(test, cookies, 2);
 	}
 	/* Nothing was missed. */
-	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
-	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, -EBUSY);
+	pause_qp(mock);
+	settle_qp(mock, -EBUSY);
 	expect_nothing(test, data);
 	expect_nothing(test, cookies);
 }
@@ -634,16 +666,16 @@ static void unanswered_destruction_holds_events_back(struct kunit *test)
 	struct mlx5_ib_devx_channel *channel = make_channel(test, true);
 
 	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
-	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
-	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, -ETIMEDOUT);
+	pause_qp(mock);
+	settle_qp(mock, -ETIMEDOUT);
 	report_qp(test, COMM_EST, NUM, 0);
 	expect_nothing(test, channel);
 	/* Firmware refuses the next attempt, so the object has existed all the time. */
-	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
-	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, -EBUSY);
+	pause_qp(mock);
+	settle_qp(mock, -EBUSY);
 	expect_cookie(test, channel, 1);
-	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
-	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, 0);
+	pause_qp(mock);
+	settle_qp(mock, 0);
 	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
 }
 
@@ -933,6 +965,7 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE(closed_channel_gets_no_events),
 	KUNIT_CASE(destroyed_object_leaves_no_events_or_subscribers),
 	KUNIT_CASE(new_object_of_the_number_keeps_its_subscribers),
+	KUNIT_CASE(stale_handle_ends_no_subscriptions_to_the_next_object),
 	KUNIT_CASE(events_missed_in_a_refused_destruction_are_reported),
 	KUNIT_CASE(unanswered_destruction_holds_events_back),
 	KUNIT_CASE(destroyed_devx_object_has_no_subscribers),

@@ -266,9 +266,9 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 
 	if (!mlx5_ib_event_source_of(&obj->id, &source))
 		return devx_choose_destroy(obj, last);
-	mlx5_ib_event_pause(obj->dev, source.type, source.num);
+	mlx5_ib_event_pause(obj->dev, devx_attempt(obj), source.type, source.num);
 	err = devx_choose_destroy(obj, last);
-	mlx5_ib_event_settle(obj->dev, source.type, source.num, last ? 0 : err);
+	mlx5_ib_event_settle(obj->dev, devx_attempt(obj), source.type, source.num, last ? 0 : err);
 	return err;
 }
 

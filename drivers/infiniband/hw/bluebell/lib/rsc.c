@@ -264,7 +264,7 @@ static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
 static void rsc_prepare_destroy(struct mlx5_ib_rsc *rsc)
 {
 	rsc_remove(rsc);
-	mlx5_ib_event_pause(rsc->dev, rsc_event_type(rsc), rsc->num);
+	mlx5_ib_event_pause(rsc->dev, &rsc->attempt, rsc_event_type(rsc), rsc->num);
 }
 
 /* The command that destroys an object has been executed, or refused with @err. */
@@ -273,7 +273,7 @@ static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
 	struct mlx5_ib_rsc *rsc = object;
 
 	rsc->destroyed = !err;
-	mlx5_ib_event_settle(dev, rsc_event_type(rsc), rsc->num, err);
+	mlx5_ib_event_settle(dev, &rsc->attempt, rsc_event_type(rsc), rsc->num, err);
 	if (err)
 		WRITE_ONCE(dev->kept, true);
 	/* If the command was not answered, the device may give the number to a new object. */
@@ -317,7 +317,7 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 void mlx5_ib_rsc_abandon(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 {
 	rsc_prepare_destroy(rsc);
-	mlx5_ib_event_settle(rsc->dev, rsc_event_type(rsc), rsc->num, 0);
+	mlx5_ib_event_settle(rsc->dev, &rsc->attempt, rsc_event_type(rsc), rsc->num, 0);
 	mlx5_ib_orphan_adopt_closing(rsc->dev, rsc->uid, rsc->ops->destroy_op, rsc->num,
 				     &rsc->attempt, rsc->ops->name, mem);
 }

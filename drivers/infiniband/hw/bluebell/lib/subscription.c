@@ -85,19 +85,15 @@ static struct mlx5_ib_event_list *event_find(struct mlx5_ib_events *events,
 	return rhashtable_lookup_fast(&events->lists, source, event_params);
 }
 
-static struct mlx5_ib_event_list *event_add_list(struct mlx5_ib_events *events,
-						 const struct mlx5_ib_event_source *source)
+static struct mlx5_ib_event_list *event_alloc_list(const struct mlx5_ib_event_source *source)
 {
-	struct mlx5_ib_event_list *list __free(kfree) = kzalloc_obj(*list, GFP_KERNEL_ACCOUNT);
-	int err;
+	struct mlx5_ib_event_list *list = kzalloc_obj(*list, GFP_KERNEL_ACCOUNT);
 
-	lockdep_assert_held(&events->lock);
-	if (!list)
-		return ERR_PTR(-ENOMEM);
-	list->source = *source;
-	INIT_LIST_HEAD(&list->subs);
-	err = rhashtable_insert_fast(&events->lists, &list->node, event_params);
-	return err ? ERR_PTR(err) : no_free_ptr(list);
+	if (list) {
+		list->source = *source;
+		INIT_LIST_HEAD(&list->subs);
+	}
+	return list;
 }
 
 static void event_remove_list(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
@@ -158,9 +154,13 @@ static unsigned int event_count(const struct mlx5_ib_event_list *list,
 int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_source *source,
 			    struct mlx5_ib_event_sub *sub)
 {
+	/* Before the lock, because a process whose cgroup is full waits for memory. */
+	struct mlx5_ib_event_list *list, *fresh __free(kfree) = event_alloc_list(source);
 	struct mlx5_ib_events *events = dev->events;
-	struct mlx5_ib_event_list *list;
+	int err;
 
+	if (!fresh)
+		return -ENOMEM;
 	guard(mutex)(&events->lock);
 	list = event_find(events, source);
 	/* The list is that of an earlier object with the number, which has been destroyed. */
@@ -168,10 +168,12 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 		event_end_list(events, list);
 		list = NULL;
 	}
-	if (!list)
-		list = event_add_list(events, source);
-	if (IS_ERR(list))
-		return PTR_ERR(list);
+	if (!list) {
+		err = rhashtable_insert_fast(&events->lists, &fresh->node, event_params);
+		if (err)
+			return err;
+		list = no_free_ptr(fresh);
+	}
 	if (event_count(list, sub) >= MAX_SUBS)
 		return refuse(-ENOSPC, "more than %u subscriptions to an event", MAX_SUBS);
 	sub->list = list;
@@ -221,6 +223,8 @@ void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event
 /**
  * mlx5_ib_event_pause - deliver no events of an object that is about to be destroyed
  * @dev: device
+ * @attempt: earlier attempts to destroy the object: if another object has got the number, its
+ *	events go on
  * @type: MLX5_OBJ_TYPE_*, as in struct mlx5_ib_event_source
  * @num: number of the object
  *
@@ -228,7 +232,8 @@ void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event
  * recognized without the lock. The caller sends the command that destroys the object, then calls
  * mlx5_ib_event_settle(). May sleep.
  */
-void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, u32 type, u32 num)
+void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
+			 u32 type, u32 num)
 {
 	const struct mlx5_ib_event_source source = { .type = type, .num = num };
 	struct mlx5_ib_events *events = dev->events;
@@ -241,9 +246,9 @@ void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, u32 type, u32 num)
 	/*
 	 * The doorbell of the command is rung behind a write barrier, and an interrupt reads the
 	 * flag behind a read barrier after the event. So no event of a later object that has the
-	 * number is delivered.
+	 * number is delivered. The other object's owner can subscribe once @replaced is set.
 	 */
-	if (list)
+	if (list && !READ_ONCE(attempt->replaced))
 		WRITE_ONCE(list->paused, true);
 }
 
@@ -291,6 +296,7 @@ static void event_miss(struct mlx5_ib_event_list *list, const struct mlx5_eqe *e
 /**
  * mlx5_ib_event_settle - end the subscriptions to an object that is gone, or resume them
  * @dev: device
+ * @attempt: as for mlx5_ib_event_pause()
  * @type: as for mlx5_ib_event_pause()
  * @num: as for mlx5_ib_event_pause()
  * @err: 0 if the object is gone, or the handle that the process has of it; else the errno of the
@@ -300,7 +306,8 @@ static void event_miss(struct mlx5_ib_event_list *list, const struct mlx5_eqe *e
  * user's. So if @err does not say that the object exists, its events stay undelivered, until a
  * later command has destroyed the object. May sleep.
  */
-void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err)
+void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
+			  u32 type, u32 num, int err)
 {
 	const struct mlx5_ib_event_source source = { .type = type, .num = num };
 	struct mlx5_ib_events *events = dev->events;
@@ -311,7 +318,7 @@ void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err)
 	guard(mutex)(&events->lock);
 	list = event_find(events, &source);
 	/* A list that is not paused belongs to a newer object with the same number. */
-	if (!list || !list->paused)
+	if (!list || !list->paused || READ_ONCE(attempt->replaced))
 		return;
 	if (!err)
 		event_end_list(events, list);

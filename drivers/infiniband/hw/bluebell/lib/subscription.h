@@ -13,6 +13,7 @@
 #include <linux/rhashtable-types.h>
 #include <linux/types.h>
 
+#include "fw/attempt.h"
 #include "layout/layout_event.h"
 
 struct mlx5_ib_dev;
@@ -85,8 +86,10 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 void mlx5_ib_event_unsubscribe(struct mlx5_ib_dev *dev, struct mlx5_ib_event_sub *sub);
 void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event_owner *owner);
 
-void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, u32 type, u32 num);
-void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err);
+void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
+			 u32 type, u32 num);
+void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
+			  u32 type, u32 num, int err);
 
 void mlx5_ib_event_report(struct mlx5_ib_dev *dev, const struct mlx5_eqe *eqe);
 

@@ -473,10 +473,10 @@ static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 	bool last = cq->mem.context && cq->mem.context->closing;
 	int err;
 
-	mlx5_ib_event_pause(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn);
+	mlx5_ib_event_pause(dev, &cq->attempt, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn);
 	err = last ? mlx5_ib_fw_discard_cq(dev, &cq->mcq, &cq->attempt) :
 		     mlx5_ib_fw_destroy_cq(dev, &cq->mcq, &cq->attempt);
-	mlx5_ib_event_settle(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, last ? 0 : err);
+	mlx5_ib_event_settle(dev, &cq->attempt, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, last ? 0 : err);
 	if (!err || !last)
 		return err;
 	mlx5_ib_orphan_adopt_closing(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn,
