@@ -470,6 +470,32 @@ static void object_of_devx_counts_as_one_of_its_kind(struct kunit *test)
 	}
 }
 
+/* The device may copy the translations of a umem for each key over it. */
+static void key_over_a_umem_counts_as_paged_memory(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	struct mlx5_ib_devx_obj *obj;
+
+	mock->context->uid = 1;
+	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_MTT);
+	MLX5_SET64(mkc, mkc, len, LIMIT * SZ_1M + 1ull);
+	obj = mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(obj));
+	MLX5_SET64(mkc, mkc, len, U64_MAX);
+	obj = mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(obj));
+	MLX5_SET64(mkc, mkc, len, LIMIT * SZ_1M);
+	obj = mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, LIMIT, count(mock, MLX5_IB_SHARE_PAGED));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
+}
+
 static struct mlx5_ib_devx_umem *create_umem(struct mock *mock)
 {
 	struct ib_umem *umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, 0), PAGE_SIZE, 0);
@@ -528,6 +554,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(table_of_a_key_counts_as_paged_memory),
 	KUNIT_CASE(user_id_counts_until_the_device_destroys_it),
 	KUNIT_CASE(object_of_devx_counts_as_one_of_its_kind),
+	KUNIT_CASE(key_over_a_umem_counts_as_paged_memory),
 	KUNIT_CASE(umem_counts_until_the_device_destroys_it),
 	KUNIT_CASE(user_leaves_places_in_each_group),
 	KUNIT_CASE(user_leaves_groups_to_others),

@@ -89,6 +89,11 @@ static const u8 devx_share_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
 	[MLX5_IB_DEVX_XRQ] = MLX5_IB_SHARE_XRQ,
 };
 
+static u64 devx_key_length(const void *in)
+{
+	return MLX5_GET64(create_mkey_in, in, memory_key_mkey_entry.len);
+}
+
 static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_cmd *cmd,
 			   const void *in, struct mlx5_ib_share *share)
 {
@@ -97,6 +102,9 @@ static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_i
 	if (entries)
 		return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED,
 					       MLX5_IB_SHARE_OF_TABLE(entries), share);
+	/* The device may copy the translations of the umem. */
+	if (cmd->kind == MLX5_IB_DEVX_MKEY)
+		return mlx5_ib_share_take_length(context, devx_key_length(in), share);
 	if (cmd->kind == MLX5_IB_DEVX_MCG)
 		return mlx5_ib_share_take_attachment(context,
 						     MLX5_ADDR_OF(attach_to_mcg_in, in,

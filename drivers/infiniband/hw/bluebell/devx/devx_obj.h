@@ -102,6 +102,8 @@ static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
  * @id: number of the umem in the device
  * @umem: the memory, pinned until the device has destroyed the umem
  * @share: counts the umem as one of its user's
+ * @paged: counts the length of a umem over a dma-buf as paged memory, as long as the process has
+ *	the handle
  * @attempt: attempts to destroy the umem
  *
  * The umem belongs to its uverbs handle, and is freed when the handle is destroyed.
@@ -113,6 +115,7 @@ struct mlx5_ib_devx_umem {
 	u32 id;
 	struct ib_umem *umem;
 	struct mlx5_ib_share share;
+	struct mlx5_ib_share paged;
 	struct mlx5_ib_fw_attempt attempt;
 };
 

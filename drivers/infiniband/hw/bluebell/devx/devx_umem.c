@@ -64,6 +64,18 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 					&obj->id);
 }
 
+/* What the process pins counts against RLIMIT_MEMLOCK, but the pages of a dma-buf do not. */
+static int umem_take_shares(struct mlx5_ib_devx_umem *obj)
+{
+	int err = mlx5_ib_share_take(obj->context, MLX5_IB_SHARE_UMEM, &obj->share);
+
+	if (!err && obj->umem->is_dmabuf)
+		err = mlx5_ib_share_take_length(obj->context, obj->umem->length, &obj->paged);
+	if (err)
+		mlx5_ib_share_give(&obj->share);
+	return err;
+}
+
 /**
  * mlx5_ib_devx_create_umem - CREATE_UMEM: let the objects of a process use its memory
  * @context: of the process; has a user id
@@ -97,10 +109,12 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 	obj->uid = context->uid;
 	obj->context = context;
 	obj->umem = umem;
-	err = mlx5_ib_share_take(context, MLX5_IB_SHARE_UMEM, &obj->share);
+	err = umem_take_shares(obj);
 	if (err)
 		return ERR_PTR(err);
 	err = umem_send_create(obj, page_size);
+	if (err)
+		mlx5_ib_share_give(&obj->paged);
 	if (err == -ETIMEDOUT)
 		mlx5_ib_orphan_keep_lost(obj->dev, "a umem",
 					 &(struct mlx5_ib_queue_mem){
@@ -140,6 +154,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bo
 					     &obj->attempt, "umem", &mem);
 	else
 		mlx5_ib_queue_mem_unmap_user(&mem);
+	mlx5_ib_share_give(&obj->paged);
 	kfree(obj);
 	return 0;
 }

@@ -27,8 +27,8 @@
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
  * mlx5_ib_share_give() is called when the device can give the number to someone else: when the
  * object has been destroyed, also if that happens after the process has ended. An orphan takes the
- * share over, with struct mlx5_ib_queue_mem, and so does the memory of an object whose creation was
- * not answered.
+ * share over, with struct mlx5_ib_queue_mem, and so does the memory of a queue or a umem whose
+ * creation was not answered.
  */
 
 #include <linux/mlx5/driver.h>
@@ -94,7 +94,8 @@ u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
  *
  * A user may have a range of subordinate uids and become any of them in a user namespace of their
  * own, so the user who has made the namespace answers for all of it. Namespaces that root has made,
- * those of containers, have users of their own.
+ * those of containers, have users of their own. Outside their namespace a user becomes a
+ * subordinate uid by a setuid program only; the kernel does not know whose uid that is.
  *
  * Return: the user.
  */
@@ -249,8 +250,9 @@ int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind
 int mlx5_ib_share_take_length(struct mlx5_ib_ucontext *context, u64 length,
 			      struct mlx5_ib_share *share)
 {
-	return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED,
-				       DIV_ROUND_UP_ULL(length, SZ_1M), share);
+	u64 mib = length / SZ_1M + !!(length % SZ_1M);
+
+	return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED, min(mib, INT_MAX), share);
 }
 
 /* An attachment to a group is gone, and with the last one the user's part in the group. */
@@ -368,7 +370,7 @@ static void users_set_limits(struct mlx5_ib_users *users, struct mlx5_ib_dev *de
 	users_set_limits_of_devx(users, mdev);
 	users->limit[MLX5_IB_SHARE_DM] =
 		share_limit(MLX5_CAP_DEV_MEM(mdev, memic_bar_size) >> PAGE_SHIFT);
-	users->limit[MLX5_IB_SHARE_MCG] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_mcg)));
+	users->limit[MLX5_IB_SHARE_MCG] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_mcg));
 	users->limit[MLX5_IB_SHARE_ATTACHMENT] = share_limit(MLX5_CAP_GEN(mdev, max_qp_mcg));
 	users->limit[MLX5_IB_SHARE_PAGED] = min_t(u64, INT_MAX,
 						  64ULL * (totalram_pages() >> (20 - PAGE_SHIFT)));

@@ -77,7 +77,7 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	struct mlx5_ib_queue_mem mem = { .context = qp->mem.context };
 	u32 cmd[MLX5_ST_SZ_DW(detach_from_mcg_in)];
 	/* An unknown QP means success: no attachment outlives its QP. */
-	struct mlx5_ib_fw_attempt attempt = { .unanswered = true };
+	struct mlx5_ib_fw_attempt attempt = { .failed = true, .unanswered = true };
 	unsigned int pause = 0;
 	int err;
 
