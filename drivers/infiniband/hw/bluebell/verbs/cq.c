@@ -173,11 +173,11 @@ static void cq_init_user(struct mlx5_ib_cq *cq, const struct mlx5_ib_create_cq *
  *
  * Implements ibv_create_cq(3) with CREATE_CQ. May sleep.
  *
- * Return: 0; -EINVAL for invalid attributes, a UAR that is not the user's, or a
- * buffer that is not aligned to the size of a CQE;
- * -EOPNOTSUPP for a feature that the device lacks; -ENOMEM beyond RLIMIT_MEMLOCK, and if the user
- * has as many CQs as a user can have; -EFAULT for a buffer the process does not have; or the errno
- * of a firmware refusal.
+ * Return: 0; -EINVAL for invalid attributes, a UAR that is not the user's, a vector that the device
+ * does not have, or a buffer or doorbell record that is not aligned; -EOPNOTSUPP for unknown flags,
+ * and for a feature that the device lacks; -EOVERFLOW for memory beyond the address space of a
+ * 32-bit host; -ENOMEM, also beyond RLIMIT_MEMLOCK, and if the user has as many CQs as a user can
+ * have; -EFAULT for a buffer the process does not have; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			   struct uverbs_attr_bundle *attrs)
@@ -494,8 +494,8 @@ static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
  * to events of the queue have ended. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy the queue; then the buffer, the
- * doorbell record and the subscriptions stay. Always 0 for a kernel consumer, which does not try
- * again.
+ * doorbell record and the subscriptions stay. Always 0 for a kernel consumer, and for a process
+ * that has closed the device: an orphan has what firmware keeps.
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
