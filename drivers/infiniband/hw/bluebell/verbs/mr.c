@@ -170,14 +170,14 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 /*
  * Register the memory of @old anew: memory that was pinned for reading only has to be pinned again
  * before a key may allow writing. Only memory of the current process can be pinned, so a process
- * other than the one that registered the region is refused.
+ * other than the one that registered the region is refused, and any process for a dma-buf.
  */
 static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
 {
 	struct ib_umem *umem = old->umem;
 
 	if (umem->owning_mm != current->mm)
-		return ERR_PTR(refuse(-EINVAL, "another process has registered the memory"));
+		return ERR_PTR(refuse(-EINVAL, "memory of another process, or of a dma-buf"));
 	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
@@ -281,10 +281,10 @@ static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
  * and ib_core deregisters the old region. May sleep.
  *
  * Return: NULL if @ibmr has been changed; the region that replaces @ibmr; or an ERR_PTR, and then
- * @ibmr is as it was: errnos as those of mlx5_ib_reg_user_mr(), -EINVAL if another process has
- * registered the memory, -EOPNOTSUPP for a change of a region over a dma-buf that UMR cannot make,
- * -EBUSY if @ibmr would have to be replaced while a window is bound to it, or the errno of a
- * firmware that refuses to destroy its key.
+ * @ibmr is as it was: errnos as those of mlx5_ib_reg_user_mr(), -EINVAL if memory of another
+ * process or of a dma-buf would have to be registered anew, -EOPNOTSUPP for another change of a
+ * region over a dma-buf that UMR cannot make, -EBUSY if @ibmr would have to be replaced while a
+ * window is bound to it, or the errno of a firmware that refuses to destroy its key.
  */
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 				    u64 iova, int access, struct ib_pd *pd,
