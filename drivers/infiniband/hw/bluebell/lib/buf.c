@@ -83,7 +83,7 @@ static void buf_read_frags(const struct mlx5_frag_buf *frags, size_t offset, voi
  * @buf: buffer of the queue
  * @offset: first byte to read
  * @dst: gets the bytes
- * @len: number of bytes, all of them in the buffer
+ * @len: number of bytes, all of them in the buffer if it is the kernel's
  *
  * May sleep.
  *
@@ -151,7 +151,7 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
 
 /**
  * mlx5_ib_queue_mem_leave_context - make memory that stays pinned independent of its context
- * @mem: of mlx5_ib_queue_mem_map_user(), of a queue that firmware refuses to destroy
+ * @mem: memory of an orphan of the context
  *
  * The context is about to be freed and has no other queue left. Puts the UAR, because nobody rings
  * the queue any more. From now on mlx5_ib_queue_mem_unmap_user() is called for @mem under the lock

@@ -8,38 +8,40 @@
  *
  * If firmware refuses to destroy an object, the device may still use the object's memory, so the
  * memory stays pinned. ib_core keeps an object of a process, and tries again later to destroy the
- * object. Nobody tries again if the object was being created, belongs to the driver or to a kernel
- * consumer, or is an XRC domain or target, which ib_core frees in any case. Such an object becomes
- * an orphan, which has the command that destroys the object, and the memory.
+ * object. Nobody tries again if the object was being created, belongs to the driver, to a kernel
+ * consumer or to a process that has closed the device, or is an XRC domain, an XRC target or a
+ * multicast attachment, which ib_core frees in any case. Such an object becomes an orphan, which
+ * has the command that destroys the object, and the memory. An object that gives access to no
+ * memory may be given up instead, which the log says.
  *
  * An orphan is made by
  *
  * * mlx5_ib_orphan_adopt(), which names the object in the log at once; the caller's memory passes
  *   to the orphan;
- * * mlx5_ib_orphan_adopt_closing() and mlx5_ib_orphan_adopt_quietly(), when a process has closed
- *   the device: objects that the process has created by commands of its own may refer to each
- *   other, and to those of verbs, in any order, so that an older one may have to be destroyed
- *   first. The log names the objects that are left at the end;
- * * mlx5_ib_orphan_keep_lost(), if a command that creates an object was not answered. Such an
- *   orphan is memory without a command.
+ * * mlx5_ib_orphan_adopt_closing() and mlx5_ib_orphan_adopt_quietly(), mostly when a process has
+ *   closed the device: objects that the process has created by commands of its own may refer to
+ *   each other, and to those of verbs, in any order, so that an older one may have to be destroyed
+ *   first. The log names the objects that are left when the context has been closed;
+ * * mlx5_ib_orphan_keep_lost(), if a command that creates an object, or gives a CQ a new buffer,
+ *   was not answered. Such an orphan is memory without a command.
  *
- * An orphan is in the list of the context whose memory it has; the driver's own orphans, and those
- * of kernel consumers, are in a list of the device; those of contexts that have been closed, their
- * user ids included, are in another list of the device. The driver sends the command again
+ * An orphan is in the list of its context. Orphans of contexts that have been closed, their user
+ * ids included, and XRC targets are in a list of the device; the driver's own orphans, those of
+ * kernel consumers, and new buffers of CQs are in another one. The driver sends the command again
  *
- * * before the owner destroys an object that an orphan may refer to: a CQ, an SRQ or a domain
- *   (mlx5_ib_orphans_retry(), which costs one look at an empty list);
+ * * before the owner destroys an object that an orphan may refer to: a queue pair, a CQ, an SRQ or
+ *   a domain (mlx5_ib_orphans_retry(), which costs one look at an empty list);
  * * when the context is closed (mlx5_ib_orphans_leave_context()), in rounds, as long as a round
  *   destroys something, 16 at most. What is left does not refer to the context any more, and passes
  *   to the device;
  * * from time to time, after half a second at first and after a minute in the end, in a work item
- *   of the device;
+ *   for the lists of the device;
  * * when the driver is unbound (mlx5_ib_cleanup_orphans()). The memory of what firmware refuses
  *   even then is never freed.
  *
- * So a process waits for its own orphans only, however many another process has made. The orphan
- * has what its owner knew about commands that were not answered, see fw_destroy.c. The memory is
- * freed after the command has succeeded.
+ * So a process waits for its own orphans, and for those of the driver when it closes an XRC domain,
+ * but not for those of another process. The orphan has what its owner knew about commands that were
+ * not answered, see fw_destroy.c. The memory is freed after the command has succeeded.
  *
  * Lists that a stuck UMR queue pair may read are memory without an object. mlx5_ib_orphan_keep()
  * keeps them, under a spinlock of their own, because it is called during reclaim. They are freed
@@ -60,8 +62,9 @@
 /* The longest command that destroys an object. */
 #define ORPHAN_CMD_DW	MLX5_ST_SZ_DW(delete_fte_in)
 /*
- * Rounds in which the orphans of a context are tried: more than the longest chain of objects that
- * refer to each other has, from a flow table entry over TIR, RQT and queues to their memory.
+ * Rounds in which the orphans of a context, or at last of the device, are tried: more than the
+ * longest chain of objects that refer to each other has, from a flow table entry over TIR, RQT and
+ * queues to their memory.
  */
 #define ORPHAN_ROUNDS	16
 
@@ -193,7 +196,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 }
 
 /**
- * mlx5_ib_orphan_adopt_quietly - keep an object of a process that has closed the device
+ * mlx5_ib_orphan_adopt_quietly - keep an object of a process, and do not log that yet
  * @dev: device
  * @uid: user id of the process
  * @cmd: the command that destroys the object; copied
@@ -205,7 +208,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
  *
  * For objects that refer to each other in a way that the driver does not know, so that firmware may
  * refuse to destroy them in the reverse order of their creation. The log names the object only if
- * firmware refuses to destroy it even when the process has no other objects left. May sleep.
+ * it still exists when the context has been closed. May sleep.
  */
 void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *cmd,
 				  size_t cmd_size, u32 number, struct mlx5_ib_fw_attempt *attempt,
@@ -221,17 +224,18 @@ void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *
 }
 
 /**
- * mlx5_ib_orphan_adopt_closing - keep the object of a process that has closed the device
+ * mlx5_ib_orphan_adopt_closing - keep an object of a process, named by its number, quietly
  * @dev: device
  * @uid: as for mlx5_ib_orphan_adopt()
  * @opcode: as for mlx5_ib_orphan_adopt()
  * @number: as for mlx5_ib_orphan_adopt()
  * @attempt: as for mlx5_ib_orphan_adopt()
  * @name: as for mlx5_ib_orphan_adopt()
- * @mem: as for mlx5_ib_orphan_adopt(); its context is that of the process
+ * @mem: what the object shares with the device, taken over: @mem is zeroed. Its context is that of
+ *	the process
  *
  * Firmware may destroy the object once other objects of the process are destroyed, so the log names
- * the object only if it still exists at the end of the close. May sleep.
+ * the object only if it still exists when the context has been closed. May sleep.
  */
 void mlx5_ib_orphan_adopt_closing(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 				  struct mlx5_ib_fw_attempt *attempt, const char *name,

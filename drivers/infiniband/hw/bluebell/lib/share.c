@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How many objects a user has, of the kinds of which the device has a fixed number.
+ * How many objects a user has, of the kinds whose number is limited.
  */
 
 /**
@@ -8,12 +8,12 @@
  *
  * The device has a fixed number of user ids, UARs, protection domains, XRC domains, transport
  * domains, CQs, queue pairs, SRQs, sets of Q counters, pages of device memory and multicast groups,
- * of queue pairs in a group, and of the umems and queues that processes create by commands of their
- * own. A user without privileges can have seven eighths of each, with all of the user's processes
- * together, so no such user can take all from the others alone. Like other limits of the kernel's
- * objects, the limits do not apply to a process that has CAP_SYS_RESOURCE, in the initial user
- * namespace, when it opens the device: the device is no resource of a namespace. They do not apply
- * to kernel consumers either.
+ * of queue pairs in a group, and of the umems, RQs, SQs, TIRs, TISs, RQTs and XRQs that processes
+ * create by commands of their own. Where the number is known, a user without privileges can have
+ * seven eighths, with all of the user's processes together, so no such user can take all from the
+ * others alone. Like other limits of the kernel's objects, the limits do not apply to a process
+ * that has CAP_SYS_RESOURCE, in the initial user namespace, when it opens the device: the device is
+ * no resource of a namespace. They do not apply to kernel consumers either.
  *
  * Memory keys are not counted: a device has millions, each of which costs the process memory that
  * is charged to its cgroup. What a process pins is limited, too, but a process can register any
@@ -27,8 +27,8 @@
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
  * mlx5_ib_share_give() is called when the device can give the number to someone else: when the
  * object has been destroyed, also if that happens after the process has ended. An orphan takes the
- * share over, with struct mlx5_ib_queue_mem, and so does the memory of a queue or a umem whose
- * creation was not answered.
+ * share over, with struct mlx5_ib_queue_mem. So does the memory of a queue or umem whose creation
+ * was not answered; other objects whose creation was not answered are not counted.
  */
 
 #include <linux/mlx5/driver.h>
@@ -136,7 +136,7 @@ struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid)
 		refcount_inc(&user->refs);
 		return user;
 	}
-	/* Allocates only if the user's last context has taken the reserved entry with it. */
+	/* Allocates only if the last reference to the user has taken the reserved entry with it. */
 	if (xa_err(xa_store(&users->table, __kuid_val(uid), fresh, GFP_KERNEL_ACCOUNT)))
 		return NULL;
 	return no_free_ptr(fresh);
@@ -269,7 +269,8 @@ static void share_leave_group(struct mlx5_ib_user *user, struct mlx5_ib_share_gr
 
 /**
  * mlx5_ib_share_give - uncount an object that is gone, or has not been created
- * @share: of mlx5_ib_share_take() or its siblings; nothing is done if no object is counted. Zeroed
+ * @share: of mlx5_ib_share_take() or its siblings. Afterwards its user is NULL; nothing is done if
+ *	the user is NULL already
  *
  * May sleep.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How many objects a user has, of the kinds of which the device has a fixed number.
+ * How many objects a user has, of the kinds whose number is limited.
  */
 
 #ifndef BLUEBELL_SHARE_H

@@ -23,9 +23,11 @@
  * ib_core pins buffers that a process names by an attribute of the call, and exporters pin their
  * dma-bufs. The pages count against RLIMIT_MEMLOCK. May sleep.
  *
- * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for a range that
- * wraps, -EOVERFLOW for a range beyond the address space of a 32-bit host, -ENOMEM beyond
- * RLIMIT_MEMLOCK, -EFAULT for memory that the process does not have or may not write to.
+ * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for a range that is
+ * empty or wraps, -EOVERFLOW for a range beyond the address space of a 32-bit host, -EPERM if
+ * RLIMIT_MEMLOCK is 0, -ENOMEM beyond RLIMIT_MEMLOCK or without memory, -EFAULT for memory that the
+ * process does not have or may not write to, -EOPNOTSUPP if DMA needs the bounce buffers of a
+ * confidential guest.
  */
 struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
 {
