@@ -137,7 +137,7 @@ void mlx5_ib_rsc_raise(struct mlx5_ib_dev *dev, u8 eqe_type, u32 num)
  * @type: MLX5_EVENT_TYPE_*, or MLX5_DEV_EVENT_*
  * @data: struct mlx5_eqe, of a firmware event
  *
- * Called in the interrupt of the asynchronous event queue.
+ * Called in the interrupt of the asynchronous event queue; for MLX5_DEV_EVENT_* in any context.
  *
  * Return: NOTIFY_OK if the event is about an object of the table, else NOTIFY_DONE.
  */
@@ -267,7 +267,7 @@ static void rsc_prepare_destroy(struct mlx5_ib_rsc *rsc)
 	mlx5_ib_event_pause(rsc->dev, &rsc->attempt, rsc_event_type(rsc), rsc->num);
 }
 
-/* The command that destroys an object has been executed, or refused with @err. */
+/* The command that destroys an object has been executed, or has failed with @err. */
 static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
 {
 	struct mlx5_ib_rsc *rsc = object;
@@ -288,12 +288,12 @@ static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
  * @rsc: of mlx5_ib_rsc_add()
  *
  * The object leaves the table first: once the object is destroyed, the device may give its number
- * to a new object. When this function returns no event is being delivered, nor is a page fault
- * being resolved. Subscriptions of processes to its events end, too. May sleep.
+ * to a new object. After success no event is being delivered, no page fault is being resolved, and
+ * subscriptions of processes to events of the object have ended. May sleep.
  *
- * Return: 0, also if the object has been destroyed already; -ETIMEDOUT if firmware does not answer;
- * or the errno of a firmware that refuses; then the object is found again. After an error the
- * device may use all that the object points at.
+ * Return: 0, also if the object has been destroyed already; or a negative errno, and then the
+ * device may use all that the object points at. The object is found again, unless a command that
+ * was not answered (-ETIMEDOUT) may have destroyed it.
  */
 int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 {
@@ -324,12 +324,12 @@ void mlx5_ib_rsc_abandon(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 
 /**
  * mlx5_ib_rsc_destroy_early - have the device destroy an object whose owner is about to destroy it
- * @rsc: of mlx5_ib_rsc_add(), of a kind whose destruction can fail
+ * @rsc: of mlx5_ib_rsc_add()
  * @batch: the batch that the command becomes part of
  *
- * Does what mlx5_ib_rsc_destroy() does, but does not wait for the command. When the batch has been
- * waited for, the object is destroyed, or is as it was, and nothing is logged about it: its
- * owner calls mlx5_ib_rsc_destroy() in either case. May sleep.
+ * Does what mlx5_ib_rsc_destroy() does, but does not wait for the answer, and logs no refusal. When
+ * the batch has been waited for, the owner calls mlx5_ib_rsc_destroy(), whether or not the object
+ * is destroyed. May sleep.
  */
 void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch *batch)
 {
@@ -375,8 +375,8 @@ int mlx5_ib_init_rsc_table(struct mlx5_ib_dev *dev)
 
 /**
  * mlx5_ib_cleanup_rsc_table - stop listening for events
- * @dev: device, none of whose objects is left; nothing happens if the table was
- *	never initialized
+ * @dev: device, none of whose objects is left but what firmware keeps; nothing happens if the table
+ *	was never initialized
  */
 void mlx5_ib_cleanup_rsc_table(struct mlx5_ib_dev *dev)
 {

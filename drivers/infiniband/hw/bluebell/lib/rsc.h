@@ -23,7 +23,7 @@ struct mlx5_ib_rsc;
 
 /**
  * struct mlx5_ib_rsc_ops - what a kind of object does
- * @type: MLX5_RES_QP, MLX5_RES_RQ, MLX5_RES_SQ or MLX5_RES_SRQ
+ * @type: MLX5_RES_QP or MLX5_RES_SRQ
  * @name: for the log
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
  * @repeats_destroy: a refused command that destroys an object is repeated, for a third of a second

@@ -14,15 +14,16 @@
  *   under RCU and calls each subscriber whose type of event it is.
  * * **Paused**: mlx5_ib_event_pause() sets @paused before the command that destroys the object is
  *   sent. Events that arrive are not delivered; their types are noted in @missed.
- * * **Ended**: the command has succeeded, so mlx5_ib_event_settle() releases the subscriptions.
- *   The list is freed after a grace period. If a newer object with the same number gets a
- *   subscriber before, mlx5_ib_event_subscribe() ends the paused list and makes another one.
+ * * **Ended**: the command has succeeded, or the process has given up its handle of the object, so
+ *   mlx5_ib_event_settle() releases the subscriptions. The list is freed after a grace period. If a
+ *   newer object with the same number gets a subscriber while the list is paused,
+ *   mlx5_ib_event_subscribe() ends the list and makes another one.
  *
  * If firmware refuses the command (-EINVAL, -EBUSY), the object exists: mlx5_ib_event_settle()
- * clears @paused, and delivers an event without data for each type in @missed. If the command was
- * not answered, the number may be that of another user's object by now, and the list stays paused
- * until a later command has destroyed the object, or a process subscribes to a newer object with
- * the number. Nobody can subscribe to the object itself any more (mlx5_ib_devx_check_exists()).
+ * clears @paused, and delivers an event without data for each type in @missed. After another error
+ * the number may be that of another user's object by now, and the list stays paused until a later
+ * command is answered, or a process subscribes to a newer object with the number. After a command
+ * that was not answered nobody can subscribe to the object itself (mlx5_ib_devx_check_exists()).
  *
  * The doorbell of the command is rung behind a write barrier, and an interrupt reads @paused
  * behind a read barrier after the event. So no event of a later object that has the number is
@@ -57,7 +58,7 @@
  * @source: the object; constant
  * @node: in the hash table
  * @subs: the struct mlx5_ib_event_sub; changed under the lock of struct mlx5_ib_events, read under
- *	RCU. Empty only while the list is being freed
+ *	RCU. Empty only while the list is being made or freed
  * @paused: the object is being destroyed
  * @missed: types of events that have arrived while @paused
  * @rcu: frees it
@@ -244,15 +245,14 @@ void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attemp
 	guard(mutex)(&events->lock);
 	list = event_find(events, &source);
 	/*
-	 * The doorbell of the command is rung behind a write barrier, and an interrupt reads the
-	 * flag behind a read barrier after the event. So no event of a later object that has the
-	 * number is delivered. The other object's owner can subscribe once @replaced is set.
+	 * Before the doorbell of the command, see the barriers at the top of this file. The other
+	 * object's owner can subscribe once @replaced is set.
 	 */
 	if (list && !READ_ONCE(attempt->replaced))
 		WRITE_ONCE(list->paused, true);
 }
 
-/* Called under RCU. @eqe is NULL if the event has arrived while the list was paused. */
+/* Called under RCU. @eqe is NULL if only the type of the event is known. */
 static void event_deliver(struct mlx5_ib_event_list *list, unsigned long type,
 			  const struct mlx5_eqe *eqe)
 {
@@ -304,7 +304,7 @@ static void event_miss(struct mlx5_ib_event_list *list, const struct mlx5_eqe *e
  *
  * A command that was not answered may have been executed, and then the number may be another
  * user's. So if @err does not say that the object exists, its events stay undelivered, until a
- * later command has destroyed the object. May sleep.
+ * later command is answered. May sleep.
  */
 void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
 			  u32 type, u32 num, int err)

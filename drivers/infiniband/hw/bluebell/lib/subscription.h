@@ -24,9 +24,9 @@ struct mlx5_ib_event_list;
  * struct mlx5_ib_event_ops - what a subscriber does
  * @deliver: an event has occurred; NULL in place of the event if its data is lost. Any context, in
  *	an RCU read-side critical section
- * @release: the subscription has ended, by the subscriber or because the object is gone. Called
- *	with the lock of struct mlx5_ib_events. @deliver may still be running, so @release has the
- *	subscription freed after a grace period of RCU, by call_rcu()
+ * @release: the subscriber has ended the subscription, or the object, or the process's handle of
+ *	it, is gone. Called with the lock of struct mlx5_ib_events. @deliver may still be running,
+ *	so @release has the subscription freed after a grace period of RCU, by call_rcu()
  */
 struct mlx5_ib_event_ops {
 	void (*deliver)(struct mlx5_ib_event_sub *sub, const struct mlx5_eqe *eqe);
@@ -68,10 +68,11 @@ struct mlx5_ib_event_sub {
  * @dev: device
  * @lists: struct mlx5_ib_event_list of each object that has subscriptions, by type and number;
  *	read under RCU
- * @lock: guards changes of @lists and all lists of subscriptions. Held for one subscription, or for
- *	those to one object, of which a context has 64 for each type of event at most; no command is
- *	sent with it held. All contexts with a user id can subscribe to the events of the device
- *	itself, so a new subscription to these, and their interrupt, pass those of all contexts
+ * @lock: guards changes of @lists and all lists of subscriptions. Held for one subscription, for 64
+ *	of a subscriber who ends all, or for those to one object, of which a context has 64 for each
+ *	type of event at most; no command is sent with it held. All contexts with a user id can
+ *	subscribe to the events of the device itself, so a new subscription to these, and their
+ *	interrupt, pass those of all contexts
  * @nb: called for each event of mlx5_core's queues for asynchronous events
  */
 struct mlx5_ib_events {
