@@ -163,8 +163,8 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  *	entries are whole units of MLX5_UMR_FLEX_ALIGNMENT. The function sets the room and the
  *	variant
  *
- * A key of the pool that UMR fills; or CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits.
- * May sleep; the caller may hold the reservation lock of a dma-buf.
+ * A key of the pool, or a new free key, that UMR fills; or CREATE_MKEY with the list, struct
+ * mlx5_ifc_create_mkey_in_bits. May sleep; the caller may hold the reservation lock of a dma-buf.
  *
  * Return: 0; -ENOMEM, also for a list that is too long; -EINTR if the task is being killed;
  * -ENOTRECOVERABLE if the device may reach the memory for good, so that the memory has to stay
@@ -247,8 +247,8 @@ int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 
  * @mkey: the key; it keeps its number until mlx5_ib_mkey_destroy(), so that no other region gets
  *	the key while users still have it
  *
- * Windows that are bound to the key reach nothing either. Allocates nothing, and may be called
- * while memory is being reclaimed. May sleep.
+ * Windows that are bound to the key reach nothing either. May be called while memory is being
+ * reclaimed. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if only firmware can free the key; or the errno of a failed UMR.
  */
@@ -281,11 +281,11 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
  * @dev: device
  * @mkey: the key, not destroyed yet
  *
- * Called when UMR has failed, so that the translations are still valid: accesses through a key that
- * does not exist fail. May sleep. May be called while memory is being reclaimed, and with locks
+ * Called when UMR has failed or cannot revoke the key, so that the translations are still valid:
+ * accesses through a key that does not exist fail. May be called during reclaim, and with locks
  * held that reclaim takes, so the command must not reclaim memory itself. The command's memory,
  * less than a page, comes from the reserves, which is what memalloc_noreclaim_save() is for: the
- * pages of the key can be freed only afterwards, and a key is killed once.
+ * pages of the key can be freed only afterwards, and a key is killed once. May sleep.
  *
  * Sets @mkey->destroyed, or logs that firmware has refused to destroy the key.
  */
@@ -336,7 +336,8 @@ static int mkey_release(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
  * When this function returns 0 the device reaches nothing through the key. Waits until all users
  * of the key have released it, see mlx5_ib_mkey_retire(). May sleep; not during reclaim.
  *
- * Return: 0, or the errno of a firmware that refuses; then the key is as it was.
+ * Return: 0; or a negative errno, and then the device may reach what it could before. A published
+ * key is found again, unless a command that was not answered may have destroyed the key.
  */
 int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {

@@ -2,7 +2,7 @@
 /*
  * Memory keys: how they are created, found, changed, revoked and destroyed.
  * mkey.c is the service that regions, windows and device memory use; mkey_batch.c destroys many
- * keys together; mkey_table.c has the commands and the table of all keys.
+ * keys together; mkey_table.c has the commands and the table of keys.
  */
 
 #ifndef BLUEBELL_MKEY_H
@@ -24,7 +24,7 @@ struct mlx5_ib_queue_mem;
 /**
  * enum mlx5_ib_mkey_type - what struct a published key is embedded in
  * @MLX5_IB_MKEY_PRIVATE: not published: no lookup finds the key
- * @MLX5_IB_MKEY_MR: struct mlx5_ib_mr, whose memory the device can always reach
+ * @MLX5_IB_MKEY_MR: struct mlx5_ib_mr, on which the device does not fault
  * @MLX5_IB_MKEY_ODP_MR: struct mlx5_ib_mr inside a struct odp_mr, whose pages the device
  *	faults on
  * @MLX5_IB_MKEY_ODP_PART: struct odp_key of a part of an implicit region, on which the device
@@ -49,8 +49,8 @@ enum mlx5_ib_mkey_type {
  * @uid: user id that the key was created with, and has to be destroyed with
  * @type: enum mlx5_ib_mkey_type
  * @revoked: UMR has freed the key: the device reaches nothing through it
- * @destroyed: the key has been destroyed, or has been given to the pool: the owner
- *	has no key any more
+ * @destroyed: the key has been destroyed, given to the pool or given up: the owner has no key any
+ *	more
  * @closing: the process has closed the device: the key has been destroyed, or may be at any time
  * @attempt: attempts to destroy the key
  *

@@ -113,10 +113,10 @@ static void mkey_batch_post(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mke
  * @batch: of mlx5_ib_mkey_batch_alloc()
  * @mkey: the key of a region over pinned memory, or of a window
  *
- * Nobody uses the key any more. Does what mlx5_ib_mkey_destroy() does, but does not wait for the
- * device. After mlx5_ib_mkey_batch_wait(), the key is destroyed, or exists but no lookup finds it,
- * and nothing is logged: the owner calls mlx5_ib_mkey_destroy() in either case. A second call for a
- * key does nothing. May sleep.
+ * Nobody uses the key any more. Does what mlx5_ib_mkey_destroy() does, but does not wait for its
+ * own request or command, and logs no refusal. After mlx5_ib_mkey_batch_wait(), the key is
+ * destroyed, or may exist but no lookup finds it: the owner calls mlx5_ib_mkey_destroy() in either
+ * case. A second call for a key does nothing. May sleep.
  */
 void mlx5_ib_mkey_destroy_early(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey)
 {

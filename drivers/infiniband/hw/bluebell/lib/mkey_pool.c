@@ -21,10 +21,10 @@
  * * **Deregistration.** UMR revokes the key; a batch lets UMR revoke only keys that the class wants
  *   (mlx5_ib_mkey_pool_wants()). When UMR has revoked the key and no lookup finds the key,
  *   mlx5_ib_mkey_pool_keep() adds the key to the free keys. If the class has enough of them,
- *   firmware destroys the key instead. mlx5_ib_mkey_pool_forget() uncounts a key that firmware has
- *   destroyed.
- * * **Upkeep.** The work item creates the free keys that are missing, if UMR works, and destroys
- *   surplus free keys and the free keys that the shrinker has marked (@to_destroy).
+ *   firmware destroys the key instead. mlx5_ib_mkey_pool_forget() uncounts a key that the pool does
+ *   not get.
+ * * **Upkeep.** The work item creates the free keys that are missing, unless UMR is gone, and
+ *   destroys surplus free keys and the free keys that the shrinker has marked (@to_destroy).
  * * **Ageing.** As long as a class has a peak above what is in use, @ageing lowers the peak every
  *   30 s, and queues the upkeep for the free keys that are then surplus.
  * * **Short memory.** The shrinker only marks free keys, family by family, the largest keys of each
@@ -32,9 +32,10 @@
  *   mlx5_core.
  *
  * UMR and the pool are set up by the first registration, under the mutex first_use. If that fails,
- * registrations use firmware commands; the first registration after a second tries again. Once UMR
- * is gone, which lasts until the driver is bound again, no key is taken from the pool or kept.
- * Surplus free keys are destroyed as the pool ages, and other free keys when memory is short.
+ * pinned memory is registered by firmware commands; the first registration after a second tries
+ * again, that of paged memory at once. Once UMR is gone, which lasts until the driver is bound
+ * again, no key is taken from the pool or kept. Surplus free keys are destroyed as the pool ages,
+ * and other free keys when memory is short.
  */
 
 #include <kunit/static_stub.h>
@@ -299,7 +300,7 @@ void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key)
 }
 
 /**
- * mlx5_ib_mkey_pool_forget - uncount a key in use that has been destroyed
+ * mlx5_ib_mkey_pool_forget - uncount a key in use that is destroyed, given up or not created
  * @dev: device, with a pool if @class is from 0
  * @class: of the key; nothing is done for a key that is not of the pool
  *
@@ -414,7 +415,7 @@ static unsigned long mkey_pool_scan(struct shrinker *shrinker, struct shrink_con
 		guard(spinlock)(&mc->lock);
 		n = min(mc->use.free - mc->to_destroy, sc->nr_to_scan - to_destroy);
 		mc->to_destroy += n;
-		/* No key is created again before demand shows that it is needed. */
+		/* No free key is wanted for an earlier demand any more. */
 		if (n)
 			mc->use.peak = mc->use.in_use;
 		to_destroy += n;

@@ -28,7 +28,7 @@ struct shrinker;
 
 #define MLX5_IB_POOL_CLASSES		(MLX5_IB_POOL_FAMILIES * MLX5_IB_POOL_SIZES)
 
-/* Class of keys that are never in the pool: only firmware can create, change and destroy them. */
+/* Class of keys that are never in the pool: only firmware can create and destroy them. */
 #define MLX5_IB_CLASS_FIRMWARE		(-1)
 /*
  * Class of keys that UMR can fill and change, but that are never in the pool: they are too long to
@@ -39,7 +39,7 @@ struct shrinker;
 /**
  * struct mlx5_ib_mkey_pool_use - how many keys of a class are used
  * @in_use: keys that regions have
- * @peak: the highest @in_use; @ageing lowers it to @in_use with time
+ * @peak: the highest @in_use; @ageing lowers it to @in_use with time, the shrinker at once
  * @free: keys in the pool
  */
 struct mlx5_ib_mkey_pool_use {
@@ -74,11 +74,11 @@ struct mlx5_ib_mkey_class {
  * @shrinker: marks free keys when memory is short, for @upkeep to destroy
  *
  * rdma/frmr_pools.h of ib_core does not serve here. A pop from an empty pool of ib_core creates the
- * key in the context of the registration, and no key is created ahead of demand. ib_core hands out
- * keys to a struct ib_mr, which the parts of an implicit region do not have. The stock driver uses
- * the pools of ib_core; `make bench` shows that the cold registration of 4 KiB takes 0.42 of the
- * time of the stock driver, the warm one 0.36, and that a region needs about as many bytes of
- * memory.
+ * key in the context of the registration; only an administrator can have keys created ahead of
+ * demand. ib_core hands out keys to a struct ib_mr, which the parts of an implicit region do not
+ * have. The stock driver uses the pools of ib_core; `make bench` shows that the cold registration
+ * of 4 KiB takes 0.42 of the time of the stock driver, the warm one 0.36, and that a region needs
+ * about as many bytes of memory.
  */
 struct mlx5_ib_mkey_pool {
 	struct mlx5_ib_dev *dev;

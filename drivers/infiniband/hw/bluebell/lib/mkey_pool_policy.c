@@ -17,7 +17,7 @@
 /* Entries that the free keys of a class have at most: 8 MiB of memory for the device. */
 #define MAX_FREE_MTTS		BIT(20)
 #define MAX_FREE_KEYS		4096
-/* Free keys of the smallest class when no region uses it; half as many of each larger class. */
+/* Free keys of the smallest class when no region uses it; see mkey_class_ready(). */
 #define READY_KEYS		16
 #define READY_SIZES		8
 /* Entries that a UMR can name if its offset, in units of two entries, has 16 bits only. */
@@ -81,7 +81,7 @@ u32 mlx5_ib_mkey_pool_class_mtts(int class)
 	return BIT(class % MLX5_IB_POOL_SIZES + MLX5_IB_POOL_MIN_LOG_MTTS);
 }
 
-/* Free keys that a class has while no region uses it: a few in each small class of family 0. */
+/* Free keys of a class that no region uses: a few of each small size, and only in family 0. */
 static u32 mkey_class_ready(int class)
 {
 	return class < READY_SIZES ? max(READY_KEYS >> class, 1) : 0;
@@ -111,7 +111,7 @@ u32 mlx5_ib_mkey_pool_want(int class, const struct mlx5_ib_mkey_pool_use *use)
  * @use: how many keys of the class are used
  *
  * Up to the number of free keys that the class has while no region uses it; up to half of that
- * number while regions use the class, because the keys in use will be free later.
+ * number while the class has a peak, because the keys in use will be free later.
  *
  * Return: number of keys.
  */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of all memory keys by index, and the commands CREATE_MKEY and DESTROY_MKEY.
+ * The table of memory keys by index, and the commands CREATE_MKEY and DESTROY_MKEY.
  *
- * A slot of the table lives as long as the key exists in the device, whether an owner
- * has the key or the pool. So publishing a key allocates nothing and cannot fail.
+ * A slot of the table lives as long as the key exists in the device, whether an owner has the key
+ * or the pool; an orphan needs no slot. So publishing a key allocates nothing and cannot fail. Of
+ * the keys that processes create by commands of their own, only those over other keys have a slot
+ * (mlx5_ib_mkey_adopt()). The key of the UMR queue pair has none.
  */
 
 #include <linux/wait_bit.h>
@@ -205,7 +207,8 @@ void mlx5_ib_mkey_disown(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
  * mlx5_ib_mkey_disowned - free the slot of a key after the command that destroys it
  * @dev: device
  * @mkey: key of mlx5_ib_mkey_disown()
- * @retry: firmware has refused, and the owner will try again: lookups find the key again
+ * @retry: the command has failed, and the owner will try again: lookups find the key again, unless
+ *	a command that was not answered may have destroyed it
  */
 void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, bool retry)
 {
@@ -324,8 +327,8 @@ int mlx5_ib_init_mkeys(struct mlx5_ib_dev *dev)
 
 /**
  * mlx5_ib_cleanup_mkeys - free the table of keys
- * @dev: device, none of whose regions and windows is left; what firmware did not destroy
- *	still has a slot
+ * @dev: device, none of whose regions and windows is left; what firmware did not destroy may still
+ *	have a slot
  */
 void mlx5_ib_cleanup_mkeys(struct mlx5_ib_dev *dev)
 {

@@ -50,13 +50,13 @@ struct mlx5_ib_mr_ops {
 };
 
 /**
- * struct mlx5_ib_mr - memory region of a user
+ * struct mlx5_ib_mr - a memory region
  * @ibmr: verbs object, whose lkey and rkey are @mkey
  * @mkey: the key
  * @ops: kind of the region
  * @umem: the memory, pinned or of a dma-buf, released after the key has been destroyed; NULL
- *	for device memory, for pages of a process that are not pinned, and after the region that
- *	replaces this one has taken the memory over
+ *	for device memory, for pages of a process that are not pinned, in regions of kernel
+ *	consumers, and after the region that replaces this one has taken the memory over
  * @access: enum ib_access_flags
  * @pdn: number of the key's protection domain, if the region is paged. Page faults read the number
  *	with READ_ONCE(), because ibv_rereg_mr(3) may change it, after which the old domain may be
@@ -64,7 +64,7 @@ struct mlx5_ib_mr_ops {
  * @closing: the process has closed the device: @ops->dereg does not fail
  * @share: counts a region over a dma-buf as paged memory of its user
  * @num_pages: pages of memory that the region counts among the registered pages of mlx5_core
- * @leak_umem: do not release @umem: firmware refused to destroy another key over it
+ * @leak_umem: do not release @umem: the device may still reach it through another key
  */
 struct mlx5_ib_mr {
 	struct ib_mr ibmr;

@@ -269,7 +269,7 @@ int mlx5_ib_umr_map(struct mlx5_ib_dev *dev, struct ib_umem *umem, u32 key)
  * @num: number of entries, whole units of MLX5_UMR_FLEX_ALIGNMENT
  * @list: DMA address of the entries
  *
- * Allocates nothing, and may be called while memory is being reclaimed. May sleep.
+ * May be called while memory is being reclaimed. May sleep.
  *
  * Return: 0; or a negative errno, after which the entries may hold old or new values.
  */
@@ -288,7 +288,7 @@ int mlx5_ib_umr_write_list(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num,
  * @first: number of the first entry
  * @num: number of entries, whole units of MLX5_UMR_FLEX_ALIGNMENT
  *
- * Allocates nothing, and may be called while memory is being reclaimed. May sleep.
+ * May be called while memory is being reclaimed. May sleep.
  *
  * Return: 0; or a negative errno, after which the entries may hold old or new values.
  */
@@ -328,8 +328,8 @@ int mlx5_ib_umr_change(struct mlx5_ib_dev *dev, u32 key, u32 access, u32 pdn)
  * @dev: device with a UMR queue pair
  * @key: the key
  *
- * When this function returns 0 the device reaches nothing through the key. Allocates nothing,
- * and may be called while memory is being reclaimed. May sleep.
+ * When this function returns 0 the device reaches nothing through the key. May be called while
+ * memory is being reclaimed. May sleep.
  *
  * Return: 0; or a negative errno: then the key has to be destroyed.
  */

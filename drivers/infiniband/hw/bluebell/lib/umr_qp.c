@@ -16,13 +16,13 @@
  *
  * * **UMR_RUNNING**: requests are posted.
  * * **UMR_STOPPED**: a request has failed. Its completion says so; or there was none for a minute,
- *   or for a second after the waiting task was killed. Requests get -EAGAIN, and callers use
- *   firmware commands. The first task that finds its request failed holds @reset_lock and has
- *   firmware reset the queue pair, or destroy it if the reset is refused. Then the task completes
- *   all posted requests as failed, and increments @epoch. A task whose request is of an earlier
- *   epoch has nothing left to do. The work item @restart creates the queue pair anew if it was
- *   destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is reset
- *   once more. The more failures in a row (@failures), the later the work item runs.
+ *   or for a second after the waiting task was killed. Requests get -EAGAIN: callers use firmware
+ *   commands, or mlx5_ib_umr_await(). The first task that finds its request failed has firmware
+ *   reset the queue pair under @reset_lock, or destroy it if the reset fails. Then the task
+ *   completes all posted requests as failed, and increments @epoch. A task whose request is of an
+ *   earlier epoch has nothing left to do. The work item @restart creates the queue pair anew if it
+ *   was destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is
+ *   reset once more. The more failures in a row (@failures), the later the work item runs.
  * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has neither
  *   reset nor destroyed the queue pair. All posted requests are completed as failed, and none is
  *   posted until the driver is bound again. mlx5_ib_abort_umr() sets this state from any context;
@@ -69,7 +69,7 @@
  * microseconds; to sleep takes two register writes, an interrupt and a wake-up.
  */
 #define SPIN_NS		(100 * NSEC_PER_USEC)
-/* As long as mlx5_core waits for a command. */
+/* As long as mlx5_core waits for a command by default. */
 #define UMR_TIMEOUT	(60 * HZ)
 /*
  * How long a task goes on waiting when it is being killed. The device may still read what a request
@@ -83,7 +83,7 @@ static_assert(BIT(LOG_CQES) >= MAX_POSTED);
 
 enum umr_state {
 	UMR_RUNNING,
-	UMR_STOPPED,	/* in reset, or about to be; @restart is due */
+	UMR_STOPPED,	/* reset or destroyed, or about to be; @restart is due */
 	UMR_GONE,	/* no request is posted until the driver is bound again */
 };
 
@@ -98,17 +98,17 @@ enum umr_state {
  * @lkey: over all of DMA memory, for translation lists
  * @qpn: of the QP; 0 without one
  * @attempt: attempts to destroy the QP
- * @reset_lock: held while the QP is taken to reset, by one or two commands: all tasks whose
+ * @reset_lock: held while the QP is reset or destroyed, by three commands at most: all tasks whose
  *	requests have failed wait for it. No process can make a request fail
  * @restart: takes the QP out of reset
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
- * @slots: room in the send queue, one for each WQE. A process can have as many requests as it has
- *	threads, and more tasks wait in the order of their arrival
- * @lock: guards all below, for the time of a post or of a poll of 64 completions at most; taken in
- *	the completion interrupt
+ * @slots: room in the send queue, one for each WQE. A thread has two requests at most, or 32 while
+ *	its process closes the device; more tasks wait in the order of their arrival
+ * @lock: guards all below but @stuck, for the time of a post or of a poll of 64 completions at
+ *	most; taken in the completion interrupt
  * @state: whether requests are posted
  * @stuck: firmware has refused to stop the QP, so the device may still execute requests that have
- *	been completed here
+ *	been completed here. Guarded by @reset_lock
  * @epoch: how often the QP has been stopped
  * @failures: how often the QP has been stopped since a request last succeeded
  * @pc: WQEBBs posted
@@ -125,11 +125,11 @@ struct mlx5_ib_umr {
 	u32 lkey;
 	u32 qpn;
 	struct mlx5_ib_fw_attempt attempt;
-	struct mutex reset_lock;	/* state of the QP at the device */
+	struct mutex reset_lock;	/* state of the QP at the device; stuck */
 	struct delayed_work restart;
 	wait_queue_head_t restarted;
 	struct semaphore slots;
-	spinlock_t lock; /* state to posted */
+	spinlock_t lock; /* state to posted, but stuck */
 	enum umr_state state;
 	bool stuck;
 	u32 epoch;
@@ -309,8 +309,9 @@ static int umr_stop_qp(struct mlx5_ib_umr *umr)
 }
 
 /*
- * A request has failed, and with it the QP. Once the QP has been reset or destroyed, all requests
- * that are still posted are completed and the CQ is emptied here, before the QP is started again.
+ * A request or a restart has failed, and with it the QP. Once the QP has been reset or destroyed,
+ * all requests that are still posted are completed and the CQ is emptied here, before the QP is
+ * started again.
  */
 static void umr_reset_qp(struct mlx5_ib_umr *umr)
 {
@@ -420,7 +421,7 @@ static void umr_get_slot(struct mlx5_ib_umr *umr)
  * Requests are executed in the order in which they were posted, because each carries the fence
  * that the device needs for that. May sleep.
  *
- * Return: 0; -EAGAIN if the queue pair does not run: then the caller uses a firmware command.
+ * Return: 0; -EAGAIN if the queue pair does not run.
  */
 int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 		     struct mlx5_ib_umr_request *req)
@@ -467,8 +468,8 @@ static bool umr_is_current(struct mlx5_ib_umr *umr, const struct mlx5_ib_umr_req
  * When the function returns the device no longer reads what the request points at, unless
  * mlx5_ib_umr_is_stuck(). May sleep.
  *
- * Return: 0; -EIO if the request failed, or was not executed because another
- * request had failed.
+ * Return: 0; -EIO if the request failed, or was not executed because another request or the device
+ * had failed.
  */
 int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
 {
@@ -599,9 +600,9 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
  * mlx5_ib_umr_is_stuck - whether the device may still read what completed requests point at
  * @dev: device
  *
- * Called after a request has failed: if so, the caller neither unmaps nor frees what the request
- * points at, but hands the memory to mlx5_ib_orphan_keep(). That is rare: firmware has refused to
- * reset and to destroy the queue pair, and the log says so. Any context.
+ * If so, the caller neither unmaps nor frees what its requests have pointed at, but hands the
+ * memory to mlx5_ib_orphan_keep(). That is rare: firmware has refused to reset and to destroy the
+ * queue pair, and the log says so. Any context.
  *
  * Return: true if so.
  */
