@@ -12,12 +12,14 @@
  * dropped.
  *
  * **A queue pair ends.** Before DESTROY_QP the queue pair is reset, so that the device completes
- * nothing more. Under the lock of each CQ mlx5_ib_kcq_reset() removes the completions that nobody
- * has polled from the ring, gives the slots of receives from a shared receive queue back, and
- * empties the work queue. After DESTROY_QP another queue pair may get the number. If firmware does
- * not reset the queue pair, the completions that come until DESTROY_QP are removed after that
- * command. mlx5_ib_kcq_remove() takes the queue pair out of the table; when the function returns,
- * no poll uses the queues of the queue pair.
+ * nothing more. Under the lock of each CQ mlx5_ib_kcq_remove() removes the completions that nobody
+ * has polled from the ring, gives the slots of receives from a shared receive queue back, and takes
+ * the queue pair out of the table; when the function returns, no poll uses the queues of the queue
+ * pair. After DESTROY_QP another queue pair may get the number. If firmware does not reset the
+ * queue pair, the completions that come until DESTROY_QP are removed after that command.
+ *
+ * **A consumer resets a queue pair.** mlx5_ib_kcq_reset() removes the completions in the same way,
+ * and empties the work queues.
  *
  * **A CQ ends.** mlx5_ib_kcq_close() stops arming and waits for the work item that calls the
  * consumer; then the device destroys the CQ; then ib_core cancels its own work. Meanwhile the

@@ -23,7 +23,7 @@ struct mlx5_ib_wqs;
  * @dev: device
  * @ibcq: the queue as the RDMA core sees it
  * @ring: its entries
- * @lock: guards the consumer index and all below
+ * @lock: guards the consumer index and all below but @wake
  * @senders: struct mlx5_ib_wqs of the queue pairs whose send queues complete here
  * @receivers: struct mlx5_ib_wqs of the queue pairs whose receive queues complete here
  * @last: work queues that the completion polled last belongs to, and probably the next one, too; or

@@ -189,7 +189,7 @@ static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool
 	return mem;
 }
 
-/* Firmware limits the number of allocations, and spare allocations count. */
+/* Without room, try again without spare allocations, which count in the limit of the firmware. */
 static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 length, u32 log_align)
 {
 	/* Before the lock, because a process whose cgroup is full waits for memory. */

@@ -27,7 +27,7 @@ struct mlx5_ib_dev;
  * @lock: guards @used and @spare. Serializes ALLOC_MEMIC and DEALLOC_MEMIC, so that
  *	an allocation does not fail while a free is in flight. So a process that allocates waits
  *	for the commands of the others: one for each free range that is tried, and one for each
- *	spare allocation, of which there are no more than pages
+ *	spare allocation, of which there are no more than pages, and for each stale operation
  * @used: bitmap of allocated pages
  * @spare: allocations without a user, not deallocated yet
  * @return_spare: deallocates the allocations in @spare

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues of the driver itself: each has a protection domain of its own, which the queues
- * that complete on it share. All are armed by the doorbell of mlx5_core.
+ * Completion queues of the driver itself. Each has a protection domain, for queues that complete on
+ * it and have no domain of a process. All name the UAR of mlx5_core.
  */
 
 #include <linux/mlx5/device.h>

@@ -21,7 +21,7 @@ struct mlx5_ib_dev;
  *	the consumer index
  * @mem: buffer and doorbell record
  * @ring: finds the CQEs in the buffer
- * @pdn: protection domain for the queues that complete here
+ * @pdn: protection domain of queues that complete here, but have none of a process
  */
 struct mlx5_ib_internal_cq {
 	struct mlx5_core_cq mcq;

@@ -198,7 +198,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 /**
  * mlx5_ib_orphan_adopt_quietly - keep an object of a process, and do not log that yet
  * @dev: device
- * @uid: user id of the process
+ * @uid: user id of the commands on the object
  * @cmd: the command that destroys the object; copied
  * @cmd_size: bytes of @cmd, at most as many as struct mlx5_ifc_delete_fte_in_bits has
  * @number: of the object, for the log

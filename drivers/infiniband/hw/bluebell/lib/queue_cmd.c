@@ -101,7 +101,7 @@ static int queue_created(struct mlx5_ib_dev *dev, const char *name, struct mlx5_
 /**
  * mlx5_ib_create_cq_cmd - create a completion queue at the device
  * @dev: device
- * @uid: firmware's user id of the owner
+ * @uid: user id that the command is sent for
  * @mcq: what mlx5_core dispatches events by, with its handlers
  * @mem: memory of the queue
  * @vector: completion vector, from 0
@@ -135,7 +135,7 @@ int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq 
 /**
  * mlx5_ib_create_qp_cmd - create a queue pair at the device
  * @dev: device
- * @uid: firmware's user id of the owner
+ * @uid: user id that the command is sent for
  * @mem: memory of the queue pair; zeroed for one without queues
  * @qpc: its context, struct mlx5_ifc_qpc_bits; the memory is filled in here
  * @qpn: gets its number
@@ -172,7 +172,7 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
 /**
  * mlx5_ib_create_srq_cmd - create a shared receive queue at the device
  * @dev: device with XRC if @type is IB_SRQT_XRC
- * @uid: firmware's user id of the owner
+ * @uid: user id that the command is sent for
  * @type: IB_SRQT_BASIC or IB_SRQT_XRC
  * @mem: memory of the queue
  * @attr: what goes into its context; the memory is filled in here

@@ -47,7 +47,7 @@ struct mlx5_ib_rsc_ops {
  * @dev: device
  * @ops: operations of the kind of object
  * @num: number
- * @uid: firmware's user id of the owner
+ * @uid: user id of the commands on the object
  * @refs: one reference for the table, one for each mlx5_ib_rsc_get()
  * @free: completed with the last reference
  * @work: delivers @pending

@@ -62,7 +62,7 @@ static int sq_init(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
  * @layout: sizes of the queues
  * @mem: memory of mlx5_ib_queue_mem_alloc(), of @layout->bytes
  *
- * The caller fills in the rest of @sq.to. May sleep.
+ * The caller fills in what does not follow from @layout. May sleep.
  *
  * Return: the queues, empty, for mlx5_ib_wqs_free(), or NULL without memory.
  */
