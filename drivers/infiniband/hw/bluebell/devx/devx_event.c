@@ -185,7 +185,7 @@ int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 	return 0;
 }
 
-/* Also drops the events in @channel's queue. No event is being queued any more. */
+/* The queue is empty, and no event is being queued any more. */
 static void devx_free_slots(struct mlx5_ib_devx_channel *channel)
 {
 	struct mlx5_ib_devx_slots *slots, *next;
@@ -495,8 +495,8 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
  * @uobj: the handle; the caller keeps the object from being destroyed meanwhile
  * @request: the subscription, which gets the object
  *
- * Return: 0; -EINVAL for a handle of another kind, for an object without events, and for one that
- * may not exist any more; or as mlx5_ib_devx_check_verbs().
+ * Return: 0; -EINVAL as mlx5_ib_devx_identify(), for an object without events, and for one that may
+ * not exist any more; or as mlx5_ib_devx_check_verbs().
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_choose_object(struct ib_uobject *uobj, struct mlx5_ib_devx_request *request)

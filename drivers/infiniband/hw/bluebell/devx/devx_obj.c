@@ -36,8 +36,8 @@ static void devx_cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 }
 
 /*
- * A CQ on an event queue of mlx5_core must be in the tables of mlx5_core, which otherwise logs each
- * event of the CQ as an error. A CQ on an APU element is on no event queue.
+ * A CQ on an event queue of mlx5_core must be in the tables of mlx5_core, which otherwise drops the
+ * completion events of the CQ. A CQ on an APU element is on no event queue.
  */
 static bool devx_cq_has_eq(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
@@ -69,7 +69,7 @@ static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
 	return MLX5_IB_DEVX_PLAIN;
 }
 
-/* Objects of these kinds count in the same limits of a user as objects of verbs. */
+/* The limits in which objects count. Objects of verbs, if there are such, count in the same. */
 static const u8 devx_share_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
 	[MLX5_IB_DEVX_PD] = MLX5_IB_SHARE_PD,
 	[MLX5_IB_DEVX_CQ] = MLX5_IB_SHARE_CQ,
@@ -287,8 +287,8 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
  *
  * May sleep.
  *
- * Return: 0, and then @obj is freed; or, without @last, the errno of a firmware refusal, after
- * which the object still exists.
+ * Return: 0, and then @obj is freed; or, without @last, a negative errno, after which the object
+ * still exists, or may exist if a command was not answered.
  */
 VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
 {
@@ -336,10 +336,11 @@ static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_
  * May sleep.
  *
  * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
- * -EINVAL and -EPERM as mlx5_ib_devx_check() and mlx5_ib_devx_check_create(); -EINVAL also for a CQ
- * on an event queue that is none for completions; -EOPNOTSUPP for a CQ on an APU element, if the
- * device has none; -ENOMEM, also if the user has as many objects of the kind as a user can have; or
- * the errno of a command that could not be sent.
+ * -EINVAL and -EPERM as mlx5_ib_devx_check(), mlx5_ib_devx_check_create() and
+ * mlx5_ib_devx_use_umem(); -EINVAL also for a CQ on an event queue that is none for completions;
+ * -EOPNOTSUPP for a CQ on an APU element, if the device has none; -ENOMEM, also if the user has as
+ * many objects of the kind as a user can have; or the errno of a command that was not sent, or not
+ * answered.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
@@ -421,7 +422,7 @@ int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct ml
  * May sleep.
  *
  * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; the errno of
- * mlx5_ib_devx_prepare(); or that of a command that could not be sent.
+ * mlx5_ib_devx_prepare(); or that of a command that was not sent, or not answered.
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
@@ -507,7 +508,8 @@ static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
  * A process may change and query objects of verbs, too, and subscribe to their events: @uobj is
  * the handle of such an object, or of an object that a command of the process has created.
  *
- * Return: 0, or -EINVAL for a handle of another kind.
+ * Return: 0, or -EINVAL for a handle of another kind, or of a queue pair that is not one at the
+ * device.
  */
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {

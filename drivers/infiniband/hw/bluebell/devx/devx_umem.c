@@ -88,7 +88,7 @@ static int umem_take_shares(struct mlx5_ib_devx_umem *obj)
  *
  * Return: the umem or an ERR_PTR: -EINVAL if the memory does not consist of pages of a size that
  * the process accepts, or has too many pages for a command; -ENOMEM, also if the user has as many
- * umems as a user can have; or the errno of a firmware refusal.
+ * umems as a user can have; -ETIMEDOUT; or the errno of a firmware refusal.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *context,
@@ -134,8 +134,8 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
  *
  * May sleep.
  *
- * Return: 0, and then @obj is freed; or, without @last, the errno of a firmware refusal, after
- * which the umem still exists.
+ * Return: 0, and then @obj is freed; or, without @last, a negative errno, after which the umem
+ * still exists, or may exist if a command was not answered.
  */
 VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bool last)
 {
