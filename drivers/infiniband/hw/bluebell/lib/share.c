@@ -17,12 +17,12 @@
  *
  * Memory keys are not counted: a device has millions, each of which costs the process memory that
  * is charged to its cgroup. What a process pins is limited, too, but a process can register any
- * length of memory that it has not pinned, and a dma-buf any number of times. Each MiB costs the
- * device two KiB for translations: memory of the host that mlx5_core gives to firmware and charges
- * to no process. How much memory firmware can get is not known, so the limit is 64 times the memory
- * of the host, for which the translations take an eighth of that memory. Tables of keys, those of
- * implicit regions and those that processes create by commands of their own, are such memory, too,
- * and count in the same limit.
+ * length of memory that it has not pinned, a dma-buf any number of times, and any number of keys
+ * over a umem. Each MiB costs the device two KiB for translations: memory of the host that
+ * mlx5_core gives to firmware and charges to no process. How much memory firmware can get is not
+ * known, so the limit is 64 times the memory of the host, for which the translations take an eighth
+ * of that memory. Tables of keys, those of implicit regions and those that processes create by
+ * commands of their own, are such memory, too, and count in the same limit.
  *
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
  * mlx5_ib_share_give() is called when the device can give the number to someone else: when the
@@ -238,9 +238,9 @@ int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind
 }
 
 /**
- * mlx5_ib_share_take_length - count a key over memory that the process has not pinned
+ * mlx5_ib_share_take_length - count a length that no limit of pinned memory counts
  * @context: as for mlx5_ib_share_take_many()
- * @length: bytes of the key
+ * @length: bytes
  * @share: as for mlx5_ib_share_take_many()
  *
  * Any context.

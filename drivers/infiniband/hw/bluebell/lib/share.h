@@ -41,8 +41,8 @@
  * @MLX5_IB_SHARE_DM: pages of device memory
  * @MLX5_IB_SHARE_MCG: multicast groups that queue pairs of the user are in
  * @MLX5_IB_SHARE_ATTACHMENT: queue pairs in multicast groups; the limit is that of one group
- * @MLX5_IB_SHARE_PAGED: MiB of keys over memory that the process has not pinned; a table of keys
- *	counts as the memory whose translations have the same length
+ * @MLX5_IB_SHARE_PAGED: MiB of paged regions, of regions and umems over dma-bufs, and of keys over
+ *	umems; a table of keys counts as the memory whose translations have the same length
  * @MLX5_IB_SHARE_FAULT: slots of page faults; limited by odp_fairness.c
  * @MLX5_IB_SHARE_ADVICE: contexts whose advice is being served; limited by odp_advise.c
  * @MLX5_IB_NUM_SHARES: number of kinds, with MLX5_IB_SHARE_NONE
