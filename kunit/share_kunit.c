@@ -197,6 +197,27 @@ static void limits_do_not_stop_the_privileged(struct kunit *test)
 		mlx5_ib_share_give(&share[i]);
 }
 
+/* The calling task is one of root's, to which limits do not apply. */
+static void object_without_a_context_counts_for_the_caller(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_users *users = mock->dev->users;
+	struct mlx5_ib_share share[2] = {};
+	unsigned int i;
+
+	users->limit[MLX5_IB_SHARE_QP] = 1;
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_share_take_current(mock->dev, MLX5_IB_SHARE_QP,
+								    &share[i]));
+		KUNIT_ASSERT_NOT_NULL(test, share[i].user);
+		KUNIT_EXPECT_TRUE(test, uid_eq(share[i].user->uid, current_uid()));
+		KUNIT_EXPECT_EQ(test, i + 1, atomic_read(&share[i].user->count[MLX5_IB_SHARE_QP]));
+	}
+	for (i = 0; i < 2; i++)
+		mlx5_ib_share_give(&share[i]);
+	KUNIT_EXPECT_NULL(test, xa_load(&users->table, __kuid_val(current_uid())));
+}
+
 static void object_counts_as_its_size(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -548,6 +569,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_who_makes_a_namespace_answers_for_it),
 	KUNIT_CASE(user_is_limited_in_all_contexts_together),
 	KUNIT_CASE(limits_do_not_stop_the_privileged),
+	KUNIT_CASE(object_without_a_context_counts_for_the_caller),
 	KUNIT_CASE(object_counts_as_its_size),
 	KUNIT_CASE(uar_that_is_refused_is_not_counted),
 	KUNIT_CASE(devx_object_counts_until_the_device_destroys_it),

@@ -191,6 +191,20 @@ int mlx5_ib_share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *use
 	return -ENOMEM;
 }
 
+static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, bool unlimited,
+			 enum mlx5_ib_share_kind kind, u32 num, struct mlx5_ib_share *share)
+{
+	u32 limit = user->users->limit[kind];
+
+	if ((u32)atomic_add_return(num, &user->count[kind]) > limit && limit && !unlimited) {
+		atomic_sub(num, &user->count[kind]);
+		return mlx5_ib_share_refuse(dev, user, kind);
+	}
+	refcount_inc(&user->refs);
+	*share = (struct mlx5_ib_share){ .user = user, .kind = kind, .num = num };
+	return 0;
+}
+
 /**
  * mlx5_ib_share_take_many - count an object that is about to be created
  * @context: of the process; NULL for a kernel consumer, whose objects are not counted
@@ -206,19 +220,35 @@ int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share
 			    struct mlx5_ib_share *share)
 {
 	struct mlx5_ib_user *user = context ? context->user : NULL;
-	u32 limit;
 
 	if (!user || kind == MLX5_IB_SHARE_NONE)
 		return 0;
-	limit = user->users->limit[kind];
-	if ((u32)atomic_add_return(num, &user->count[kind]) > limit && limit &&
-	    !context->unlimited) {
-		atomic_sub(num, &user->count[kind]);
-		return mlx5_ib_share_refuse(to_mdev(context->ibucontext.device), user, kind);
-	}
-	refcount_inc(&user->refs);
-	*share = (struct mlx5_ib_share){ .user = user, .kind = kind, .num = num };
-	return 0;
+	return share_take_of(to_mdev(context->ibucontext.device), user, context->unlimited, kind,
+			     num, share);
+}
+
+/**
+ * mlx5_ib_share_take_current - count an object of the calling process that belongs to no context
+ * @dev: device
+ * @kind: kind of the object
+ * @share: zeroed; for mlx5_ib_share_give()
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_share_take_many(), or -ENOMEM without memory.
+ */
+int mlx5_ib_share_take_current(struct mlx5_ib_dev *dev, enum mlx5_ib_share_kind kind,
+			       struct mlx5_ib_share *share)
+{
+	kuid_t uid = mlx5_ib_user_of(current_user_ns(), current_uid());
+	struct mlx5_ib_user *user = mlx5_ib_user_get(dev, uid);
+	int err;
+
+	if (!user)
+		return -ENOMEM;
+	err = share_take_of(dev, user, capable(CAP_SYS_RESOURCE), kind, 1, share);
+	mlx5_ib_user_put(user);
+	return err;
 }
 
 /**

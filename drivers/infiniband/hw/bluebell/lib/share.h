@@ -159,6 +159,8 @@ void mlx5_ib_user_put(struct mlx5_ib_user *user);
 
 int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind, u32 num,
 			    struct mlx5_ib_share *share);
+int mlx5_ib_share_take_current(struct mlx5_ib_dev *dev, enum mlx5_ib_share_kind kind,
+			       struct mlx5_ib_share *share);
 int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind,
 		       struct mlx5_ib_share *share);
 int mlx5_ib_share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *user,

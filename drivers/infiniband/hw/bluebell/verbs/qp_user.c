@@ -220,8 +220,6 @@ static const struct mlx5_ib_rsc_ops target_rsc_ops = {
 static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 			 struct ib_udata *udata)
 {
-	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
-								  ibucontext);
 	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
 	struct mlx5_ib_create_qp_resp resp = {};
 	int err;
@@ -235,7 +233,8 @@ static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	MLX5_SET(qpc, qp->qpc, user_index, mlx5_ib_qp_uidx(0, 0, &dev->caps));
 	MLX5_SET(qpc, qp->qpc, ts_format, dev->caps.qp_ts_format);
 	mlx5_ib_xrc_fill_qpc(dev, init->xrcd, qp->qpc);
-	err = mlx5_ib_share_take(ctx, MLX5_IB_SHARE_QP, &qp->mem.share) ?:
+	/* ib_core passes no context, because the target may outlive it. */
+	err = mlx5_ib_share_take_current(dev, MLX5_IB_SHARE_QP, &qp->mem.share) ?:
 	      mlx5_ib_plain_qp_create(qp, &target_rsc_ops, &resp, NULL);
 	if (err)
 		mlx5_ib_share_give(&qp->mem.share);
