@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "binding.h"
+#include "kernel_file.h"
 #include "test.h"
 
 #define THREADS 4
@@ -447,6 +448,34 @@ TEST_F(umr, queue_pair_that_is_not_reset_is_created_again)
 	EXPECT_EQ(2, hca_inject_clear());
 	EXPECT_TRUE(wait_for_umr(_metadata, self));
 	EXPECT_EQ(created + 1, hca_commands("CREATE_QP"));
+}
+
+/* The queue pair that perhaps exists keeps its send queue, so the next one needs another. */
+TEST_F(umr, queue_pair_whose_creation_is_not_answered_is_created_again)
+{
+	char path[512], pci[256];
+	struct binding b;
+
+	if (!hca_limit("command_timeout_ms"))
+		SKIP(return, "the driver waits for a minute: use the profile impatient");
+	ASSERT_EQ(0, binding_find(&b));
+	ASSERT_EQ(0, binding_pci(&b, pci, sizeof(pci)));
+	ASSERT_TRUE(wait_for_umr(_metadata, self));
+	ASSERT_EQ(0, hca_do("inject umr"));
+	ASSERT_EQ(0, hca_do("inject op 2RST_QP INT_ERR 1"));
+	/* The driver gives up after a second. */
+	ASSERT_EQ(0, hca_do("inject cmd delay 3000 1 CREATE_QP"));
+	EXPECT_LT(0, register_once(_metadata, self));
+	sleep(4);
+	EXPECT_EQ(3, hca_inject_clear());
+	EXPECT_TRUE(wait_for_umr(_metadata, self));
+	rdma_close(&self->r);
+	self->r.ctx = NULL;
+	/* A reset destroys the queue pair that nobody knows of. */
+	ASSERT_EQ(0, hca_expect("any"));
+	snprintf(path, sizeof(path), "%s/reset", pci);
+	ASSERT_EQ(0, write_file(path, "1"));
+	ASSERT_TRUE(binding_wait_device());
 }
 
 TEST_F(umr, queue_pair_that_is_not_stopped_is_not_used_again)

@@ -228,6 +228,16 @@ static void umr_cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 
 /* ---- the QP ------------------------------------------------------------------- */
 
+static int umr_alloc_sq(struct mlx5_ib_umr *umr)
+{
+	int err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, SQ_WQEBBS << MLX5_IB_LOG_WQEBB);
+
+	if (!err)
+		mlx5_init_fbc(umr->sq.buf.frags.frags, MLX5_IB_LOG_WQEBB, LOG_SQ_WQEBBS,
+			      &umr->ring);
+	return err;
+}
+
 /* Create the QP, in reset, on a send queue that exists. */
 static int umr_create_qp(struct mlx5_ib_umr *umr)
 {
@@ -527,10 +537,29 @@ u32 mlx5_ib_umr_pdn(struct mlx5_ib_dev *dev)
 
 /* ---- restart and failure ------------------------------------------------------ */
 
+/*
+ * Create the QP again. If the last CREATE_QP was not answered, the QP perhaps exists: an orphan has
+ * its send queue, and there is no other yet. Tasks in reclaim may wait for the QP.
+ */
+static int umr_renew_qp(struct mlx5_ib_umr *umr)
+{
+	int err = 0;
+
+	guard(umr_noreclaim)();
+	if (!umr->sq.db.db)
+		err = umr_alloc_sq(umr);
+	return err ?: umr_create_qp(umr);
+}
+
 static void umr_leave_reset(struct mlx5_ib_umr *umr)
 {
-	memset(umr->sq.db.db, 0, 2 * sizeof(__be32));
-	if ((!umr->qpn && umr_create_qp(umr)) || umr_start_qp(umr)) {
+	int err = umr->qpn ? 0 : umr_renew_qp(umr);
+
+	if (!err) {
+		memset(umr->sq.db.db, 0, 2 * sizeof(__be32));
+		err = umr_start_qp(umr);
+	}
+	if (err) {
 		guard(mutex)(&umr->reset_lock);
 		umr_reset_qp(umr);
 		return;
@@ -638,16 +667,6 @@ static int umr_create_lkey(struct mlx5_ib_umr *umr)
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
 	MLX5_SET(mkc, mkc, pd, umr->cq.pdn);
 	return mlx5_ib_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
-}
-
-static int umr_alloc_sq(struct mlx5_ib_umr *umr)
-{
-	int err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, SQ_WQEBBS << MLX5_IB_LOG_WQEBB);
-
-	if (!err)
-		mlx5_init_fbc(umr->sq.buf.frags.frags, MLX5_IB_LOG_WQEBB, LOG_SQ_WQEBBS,
-			      &umr->ring);
-	return err;
 }
 
 /* What has not been created is left out; there is no key and no QP of number 0. */
