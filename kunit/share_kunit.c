@@ -289,16 +289,27 @@ static void devx_object_counts_until_the_device_destroys_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_CQ));
 }
 
-static struct mlx5_ib_devx_obj *create_devx_table(struct mock *mock, u32 entries)
+static struct mlx5_ib_devx_obj *create_devx_key(struct mock *mock, u8 mode, u32 entries, u64 len)
 {
 	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
 	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
 	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
 
 	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
-	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KLMS);
+	MLX5_SET(mkc, mkc, access_mode_1_0, mode);
 	MLX5_SET(mkc, mkc, translations_octword_size, entries);
+	MLX5_SET64(mkc, mkc, len, len);
 	return mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+}
+
+static struct mlx5_ib_devx_obj *create_devx_table(struct mock *mock, u32 entries)
+{
+	return create_devx_key(mock, MLX5_MKC_ACCESS_MODE_KLMS, entries, 0);
+}
+
+static struct mlx5_ib_devx_obj *create_devx_key_over_umem(struct mock *mock, u64 len)
+{
+	return create_devx_key(mock, MLX5_MKC_ACCESS_MODE_MTT, 0, len);
 }
 
 /* The table of a key takes memory of the host that is charged to no process. */
@@ -495,22 +506,13 @@ static void object_of_devx_counts_as_one_of_its_kind(struct kunit *test)
 static void key_over_a_umem_counts_as_paged_memory(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
-	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
-	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
-	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
 	struct mlx5_ib_devx_obj *obj;
 
 	mock->context->uid = 1;
-	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
-	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_MTT);
-	MLX5_SET64(mkc, mkc, len, LIMIT * SZ_1M + 1ull);
-	obj = mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
-	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(obj));
-	MLX5_SET64(mkc, mkc, len, U64_MAX);
-	obj = mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
-	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(obj));
-	MLX5_SET64(mkc, mkc, len, LIMIT * SZ_1M);
-	obj = mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			PTR_ERR(create_devx_key_over_umem(mock, LIMIT * SZ_1M + 1ull)));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_devx_key_over_umem(mock, U64_MAX)));
+	obj = create_devx_key_over_umem(mock, LIMIT * SZ_1M);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	KUNIT_EXPECT_EQ(test, LIMIT, count(mock, MLX5_IB_SHARE_PAGED));
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
