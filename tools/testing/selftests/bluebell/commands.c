@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "binding.h"
-#include "kernel_file.h"
 #include "test.h"
 
 #define THREADS 4
@@ -453,13 +452,11 @@ TEST_F(umr, queue_pair_that_is_not_reset_is_created_again)
 /* The queue pair that perhaps exists keeps its send queue, so the next one needs another. */
 TEST_F(umr, queue_pair_whose_creation_is_not_answered_is_created_again)
 {
-	char path[512], pci[256];
 	struct binding b;
 
 	if (!hca_limit("command_timeout_ms"))
 		SKIP(return, "the driver waits for a minute: use the profile impatient");
 	ASSERT_EQ(0, binding_find(&b));
-	ASSERT_EQ(0, binding_pci(&b, pci, sizeof(pci)));
 	ASSERT_TRUE(wait_for_umr(_metadata, self));
 	ASSERT_EQ(0, hca_do("inject umr"));
 	ASSERT_EQ(0, hca_do("inject op 2RST_QP INT_ERR 1"));
@@ -473,8 +470,7 @@ TEST_F(umr, queue_pair_whose_creation_is_not_answered_is_created_again)
 	self->r.ctx = NULL;
 	/* A reset destroys the queue pair that nobody knows of. */
 	ASSERT_EQ(0, hca_expect("any"));
-	snprintf(path, sizeof(path), "%s/reset", pci);
-	ASSERT_EQ(0, write_file(path, "1"));
+	ASSERT_EQ(0, binding_reset_function(&b));
 	ASSERT_TRUE(binding_wait_device());
 }
 

@@ -663,7 +663,6 @@ FIXTURE_TEARDOWN(create)
 TEST_F_TIMEOUT(create, lost_object_keeps_its_memory_until_the_device_is_reset, 300)
 {
 	pid_t pid[NUM_KINDS] = {};
-	char path[512], pci[256];
 	struct binding b;
 	unsigned int i, j, n;
 	int status;
@@ -675,7 +674,6 @@ TEST_F_TIMEOUT(create, lost_object_keeps_its_memory_until_the_device_is_reset, 3
 	if (!patience_ms())
 		SKIP(return, PATIENT);
 	ASSERT_EQ(0, binding_find(&b));
-	ASSERT_EQ(0, binding_pci(&b, pci, sizeof(pci)));
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	ASSERT_NE(MAP_FAILED, shared);
@@ -711,8 +709,7 @@ TEST_F_TIMEOUT(create, lost_object_keeps_its_memory_until_the_device_is_reset, 3
 	EXPECT_EQ(0, status) TH_LOG("%d", WEXITSTATUS(status));
 	/* The late answers: mlx5_core is not reset while it has unanswered commands. */
 	usleep(2 * LATE_MS * 1000);
-	snprintf(path, sizeof(path), "%s/reset", pci);
-	ASSERT_EQ(0, write_file(path, "1"));
+	ASSERT_EQ(0, binding_reset_function(&b));
 	EXPECT_TRUE(device_recovers());
 	EXPECT_STREQ("", objects_of_before());
 	munmap(shared, sizeof(*shared));

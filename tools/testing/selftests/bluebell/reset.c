@@ -109,11 +109,8 @@ static void expect_recovery(struct __test_metadata *_metadata)
 
 TEST_F_TIMEOUT(reset, function_level_reset_is_recovered, 300)
 {
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/reset", self->pci);
 	start_work(_metadata, self);
-	ASSERT_EQ(0, write_file(path, "1"));
+	ASSERT_EQ(0, binding_reset_function(&self->b));
 	expect_work_ended(_metadata, self);
 	expect_recovery(_metadata);
 }

@@ -87,6 +87,22 @@ int binding_probe_function(const struct binding *b)
 }
 
 /**
+ * binding_reset_function - reset the PCI function of a device
+ * @b: the device
+ *
+ * Return: 0 or a negative errno.
+ */
+int binding_reset_function(const struct binding *b)
+{
+	char dir[256], path[512];
+
+	if (binding_pci(b, dir, sizeof(dir)))
+		return -ENODEV;
+	snprintf(path, sizeof(path), "%s/reset", dir);
+	return write_file(path, "1");
+}
+
+/**
  * binding_do - unbind the driver from the device, or bind it
  * @b: the device and its driver
  * @what: "unbind" or "bind"

@@ -21,6 +21,7 @@ struct binding {
 int binding_find(struct binding *b);
 int binding_pci(const struct binding *b, char *dir, size_t size);
 int binding_probe_function(const struct binding *b);
+int binding_reset_function(const struct binding *b);
 int binding_do(const struct binding *b, const char *what);
 bool binding_wait_device(void);
 
