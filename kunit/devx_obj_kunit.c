@@ -345,6 +345,50 @@ static void dc_target_is_drained_before_its_destruction(struct kunit *test)
 	close_user(user);
 }
 
+/* A firmware that does not answer DESTROY_DCT. */
+static struct {
+	unsigned int num_drain;
+	unsigned int num_destroy;
+} dct;
+
+static int fw_loses_dc_targets(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			       int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+
+	switch (MLX5_GET(destroy_dct_in, in, opcode)) {
+	case MLX5_CMD_OP_DRAIN_DCT:
+		dct.num_drain++;
+		return err;
+	case MLX5_CMD_OP_DESTROY_DCT:
+		dct.num_destroy++;
+		return -ETIMEDOUT;
+	}
+	return err;
+}
+
+/* Each command without an answer costs the process a minute. */
+static void unanswered_destruction_of_a_dc_target_is_repeated_once(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_obj *obj;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_loses_dc_targets);
+	start(user, MLX5_CMD_OP_CREATE_DCT);
+	obj = create(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	memset(&dct, 0, sizeof(dct));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, dct.num_drain, 1);
+	KUNIT_EXPECT_EQ(test, dct.num_destroy, 2);
+	/* The process has a new target of the number, which must not be drained. */
+	mlx5_ib_fw_number_taken(user->mock->dev, obj->destroy);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	KUNIT_EXPECT_EQ(test, dct.num_drain, 1);
+	KUNIT_EXPECT_EQ(test, dct.num_destroy, 2);
+	close_user(user);
+}
+
 /* ---- Memory ----------------------------------------------------------------------------- */
 
 static struct ib_umem *pin(struct devx_user *user, unsigned int offset, size_t size, int access)
@@ -709,6 +753,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(flow_table_needs_the_raw_tx_right),
 	KUNIT_CASE(cq_on_an_apu_element_needs_the_capability),
 	KUNIT_CASE(dc_target_is_drained_before_its_destruction),
+	KUNIT_CASE(unanswered_destruction_of_a_dc_target_is_repeated_once),
 	KUNIT_CASE(umem_command_describes_the_pinned_memory),
 	KUNIT_CASE(umem_with_an_impossible_page_size_is_refused),
 	KUNIT_CASE(pages_of_a_umem_hold_no_memory_of_others),

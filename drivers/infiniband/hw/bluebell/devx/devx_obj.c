@@ -225,21 +225,19 @@ static int devx_destroy(struct mlx5_ib_devx_obj *obj)
 /*
  * A DC target has to be drained before it is destroyed, and firmware refuses to destroy the target
  * until its last packet has been handled. The result of DRAIN_DCT is ignored, because firmware
- * refuses to drain a target that an earlier attempt has drained.
+ * refuses to drain a target that an earlier attempt has drained. If an unanswered attempt has
+ * destroyed the target, the process may have a new target of the number, which is not drained.
  */
 static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
 {
 	u32 out[MLX5_ST_SZ_DW(drain_dct_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(drain_dct_in)];
-	unsigned int pause = 0;
-	int err;
 
 	mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DRAIN_DCT, obj->id.num);
-	mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, sizeof(in), out, sizeof(out));
-	do {
-		err = devx_destroy(obj);
-	} while (err && mlx5_ib_fw_pause(&pause));
-	return err;
+	if (!READ_ONCE(obj->attempt.replaced))
+		mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_destroy_repeat(obj->dev, obj->uid, MLX5_CMD_OP_DESTROY_DCT, obj->id.num,
+					 &obj->attempt);
 }
 
 static int devx_destroy_key(struct mlx5_ib_devx_obj *obj, bool last)
