@@ -98,6 +98,8 @@ static const struct keep_case {
 	{ "demand without end ends at a limit", 0, { 0, U32_MAX, 5000 }, 4096, 0, 904 },
 	{ "a limit of entries for large keys", LAST, { 0, 100, 3 }, 4, 0, 0 },
 	{ "beyond it they are destroyed", LAST, { 0, 100, 5 }, 4, 0, 1 },
+	{ "no key is created while memory is short", 0, { 0, 0, 3, true }, 16, 0, 0 },
+	{ "nor beside keys in use", 0, { 4, 4, 3, true }, 16, 0, 0 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(keep, keep_cases, name);

@@ -281,6 +281,35 @@ static void shrinker_counts_each_key_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
 }
 
+/* Memory stays short: a key that upkeep created again would be memory that is taken back. */
+static void upkeep_creates_no_keys_in_place_of_those_that_memory_needs(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	struct shrinker *shrinker = env->dev->mkey_pool->shrinker;
+	struct shrink_control sc = { .gfp_mask = GFP_KERNEL, .nr_to_scan = 5 };
+	unsigned int left = READY_KEYS;
+	u32 key;
+
+	run_upkeep(env);
+	while (left) {
+		sc.nr_to_scan = min(left, 5);
+		KUNIT_ASSERT_EQ(test, shrinker->scan_objects(shrinker, &sc), sc.nr_to_scan);
+		left -= sc.nr_to_scan;
+		run_upkeep(env);
+		KUNIT_ASSERT_EQ(test, pool_keys(env), left);
+	}
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 0);
+	KUNIT_EXPECT_EQ(test, shrinker->count_objects(shrinker, &sc), SHRINK_EMPTY);
+	/* A region needs a key of the smallest class, so more of this class may be needed. */
+	take(test, env, &key, 1);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 8);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 9);
+	give(env, &key, 1);
+}
+
 /* A region takes a key that a scan has marked to be destroyed, and gives it back unmarked. */
 static void key_that_is_taken_after_a_scan_is_not_destroyed(struct kunit *test)
 {
@@ -578,6 +607,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(upkeep_creates_keys_that_firmware_has_refused),
 	KUNIT_CASE(keys_stay_in_the_pool_until_firmware_destroys_them),
 	KUNIT_CASE(shrinker_counts_each_key_once),
+	KUNIT_CASE(upkeep_creates_no_keys_in_place_of_those_that_memory_needs),
 	KUNIT_CASE(key_that_is_taken_after_a_scan_is_not_destroyed),
 	KUNIT_CASE(list_that_the_device_may_read_is_kept),
 	KUNIT_CASE(key_that_umr_revokes_returns_to_the_pool_once),

@@ -29,7 +29,8 @@
  *   30 s, and queues the upkeep for the free keys that are then surplus.
  * * **Short memory.** The shrinker only marks free keys, family by family, the largest keys of each
  *   first, and queues the upkeep, because firmware commands allocate memory and take locks of
- *   mlx5_core.
+ *   mlx5_core. The upkeep creates no keys of a class of which keys were marked until a region needs
+ *   a key of the class.
  *
  * UMR and the pool are set up by the first registration, under the mutex first_use. If that fails,
  * pinned memory is registered by firmware commands; the first registration after a second tries
@@ -217,6 +218,7 @@ bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key)
 	scoped_guard(spinlock, &mc->lock) {
 		mc->use.in_use++;
 		mc->use.peak = max(mc->use.peak, mc->use.in_use);
+		mc->use.shrunk = false;
 		found = mkey_class_pop(mc, key);
 		missing = mlx5_ib_mkey_pool_missing(class, &mc->use);
 		/* Room for the free keys that the class wants once no region uses its keys. */
@@ -415,10 +417,12 @@ static unsigned long mkey_pool_scan(struct shrinker *shrinker, struct shrink_con
 		guard(spinlock)(&mc->lock);
 		n = min(mc->use.free - mc->to_destroy, sc->nr_to_scan - to_destroy);
 		mc->to_destroy += n;
-		/* No free key is wanted for an earlier demand any more. */
-		if (n)
-			mc->use.peak = mc->use.in_use;
 		to_destroy += n;
+		if (!n)
+			continue;
+		/* No free key is wanted for an earlier demand any more, nor for the next one. */
+		mc->use.peak = mc->use.in_use;
+		mc->use.shrunk = true;
 	}
 	if (to_destroy)
 		queue_work(system_dfl_wq, &pool->upkeep);

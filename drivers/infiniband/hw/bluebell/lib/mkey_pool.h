@@ -41,11 +41,13 @@ struct shrinker;
  * @in_use: keys that regions have
  * @peak: the highest @in_use; @ageing lowers it to @in_use with time, the shrinker at once
  * @free: keys in the pool
+ * @shrunk: the shrinker has marked free keys, and no region has asked for a key since
  */
 struct mlx5_ib_mkey_pool_use {
 	u32 in_use;
 	u32 peak;
 	u32 free;
+	bool shrunk;
 };
 
 /**

@@ -111,7 +111,8 @@ u32 mlx5_ib_mkey_pool_want(int class, const struct mlx5_ib_mkey_pool_use *use)
  * @use: how many keys of the class are used
  *
  * Up to the number of free keys that the class has while no region uses it; up to half of that
- * number while the class has a peak, because the keys in use will be free later.
+ * number while the class has a peak, because the keys in use will be free later; none while memory
+ * is short.
  *
  * Return: number of keys.
  */
@@ -119,6 +120,8 @@ u32 mlx5_ib_mkey_pool_missing(int class, const struct mlx5_ib_mkey_pool_use *use
 {
 	u32 least = use->peak ? mkey_class_ready(class) / 2 : mkey_class_ready(class);
 
+	if (use->shrunk)
+		return 0;
 	return least - min(least, use->free);
 }
 
