@@ -628,7 +628,9 @@ static void stale_handle_ends_no_subscriptions_to_the_next_object(struct kunit *
 
 static void events_missed_in_a_refused_destruction_are_reported(struct kunit *test)
 {
-	static const int refusals[] = { -EBUSY, -EINVAL };
+	/* The last three are also those of a command that mlx5_core could not send. */
+	static const int refusals[] = { -EBUSY, -EINVAL, -EIO, -EREMOTEIO, -EAGAIN, -ENOMEM,
+					-ECANCELED };
 	struct mock *mock = make_mock(test);
 	struct mlx5_ib_devx_channel *data = make_channel(test, false);
 	struct mlx5_ib_devx_channel *cookies = make_channel(test, true);
@@ -659,24 +661,25 @@ static void events_missed_in_a_refused_destruction_are_reported(struct kunit *te
 	expect_nothing(test, cookies);
 }
 
-/* The command may have been executed. */
+/* The command may have been executed, and the number may be another user's. */
 static void unanswered_destruction_holds_events_back(struct kunit *test)
 {
+	/* mlx5_core also returns -EBUSY if no slot became free for the command. */
+	static const int results[] = { -ETIMEDOUT, -EBUSY, -EAGAIN, -ENOMEM, -EINVAL, 0 };
+	static const struct mlx5_ib_fw_attempt lost = { .failed = true, .unanswered = true };
 	struct mock *mock = make_mock(test);
 	struct mlx5_ib_devx_channel *channel = make_channel(test, true);
+	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
-	pause_qp(mock);
-	settle_qp(mock, -ETIMEDOUT);
-	report_qp(test, COMM_EST, NUM, 0);
-	expect_nothing(test, channel);
-	/* Firmware refuses the next attempt, so the object has existed all the time. */
-	pause_qp(mock);
-	settle_qp(mock, -EBUSY);
-	expect_cookie(test, channel, 1);
-	pause_qp(mock);
-	settle_qp(mock, 0);
-	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
+	for (i = 0; i < ARRAY_SIZE(results); i++) {
+		mlx5_ib_event_pause(mock->dev, &lost, MLX5_OBJ_TYPE_QP, NUM);
+		mlx5_ib_event_settle(mock->dev, &lost, MLX5_OBJ_TYPE_QP, NUM, results[i]);
+		report_qp(test, COMM_EST, NUM, 0);
+		expect_nothing(test, channel);
+		KUNIT_EXPECT_EQ_MSG(test, num_sources(test), !!results[i], "result %d",
+				    results[i]);
+	}
 }
 
 static struct mlx5_ib_devx_obj *create_cq(struct kunit *test)

@@ -19,11 +19,13 @@
  *   newer object with the same number gets a subscriber while the list is paused,
  *   mlx5_ib_event_subscribe() ends the list and makes another one.
  *
- * If firmware refuses the command (-EINVAL, -EBUSY), the object exists: mlx5_ib_event_settle()
- * clears @paused, and delivers an event without data for each type in @missed. After another error
- * the number may be that of another user's object by now, and the list stays paused until a later
- * command is answered, or a process subscribes to a newer object with the number. After a command
- * that was not answered nobody can subscribe to the object itself (mlx5_ib_devx_check_exists()).
+ * If firmware refuses the command, or the command cannot be sent, the object exists:
+ * mlx5_ib_event_settle() clears @paused, and delivers an event without data for each type in
+ * @missed. After a command that was not answered the number may be that of another user's object by
+ * now, and the list stays paused until a later command succeeds, or a process subscribes to a newer
+ * object with the number. The errno of a refusal does not end this: mlx5_core also returns -EBUSY,
+ * for example, if no slot became free for the command. Nobody can subscribe to the object itself
+ * any more (mlx5_ib_devx_check_exists()).
  *
  * The doorbell of the command is rung behind a write barrier, and an interrupt reads @paused
  * behind a read barrier after the event. So no event of a later object that has the number is
@@ -303,8 +305,7 @@ static void event_miss(struct mlx5_ib_event_list *list, const struct mlx5_eqe *e
  *	command
  *
  * A command that was not answered may have been executed, and then the number may be another
- * user's. So if @err does not say that the object exists, its events stay undelivered, until a
- * later command is answered. May sleep.
+ * user's. So the events of the object stay undelivered after such a command. May sleep.
  */
 void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
 			  u32 type, u32 num, int err)
@@ -322,7 +323,7 @@ void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attem
 		return;
 	if (!err)
 		event_end_list(events, list);
-	else if (err == -EINVAL || err == -EBUSY)
+	else if (!attempt->unanswered)
 		event_resume(events, list);
 }
 
