@@ -12,6 +12,7 @@
 
 #include "layout/layout_umr.h"
 #include "lib/mock.h"
+#include "lib/orphan.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
 
@@ -256,6 +257,23 @@ static void page_size_changes_only_if_the_device_can(struct kunit *test)
 	free_region(test, r);
 }
 
+/* The orphan destroys the key, and the table would have the slot of a key that does not exist. */
+static void orphaned_key_has_no_slot(struct kunit *test)
+{
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, MAX_SG);
+	struct mlx5_ib_dev *dev = r->mock->dev;
+
+	KUNIT_EXPECT_FALSE(test, xa_empty(&dev->mkeys));
+	r->mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(r->mr, NULL), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mkeys));
+	KUNIT_EXPECT_FALSE(test, list_empty(&dev->orphans.list));
+	r->mock->refuse_destroy = false;
+	mlx5_ib_orphans_retry(dev, NULL);
+	KUNIT_EXPECT_EQ(test, mock_num_live(r->mock), 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&dev->orphans.list));
+}
+
 static struct kunit_case fast_mr_cases[] = {
 	KUNIT_CASE(adjacent_pieces_are_merged),
 	KUNIT_CASE(pieces_need_umr_of_indirect_keys),
@@ -266,6 +284,7 @@ static struct kunit_case fast_mr_cases[] = {
 	KUNIT_CASE(request_carries_up_to_8_pages_or_points_at_them),
 	KUNIT_CASE(pages_have_the_size_of_the_region),
 	KUNIT_CASE(page_size_changes_only_if_the_device_can),
+	KUNIT_CASE(orphaned_key_has_no_slot),
 	{}
 };
 

@@ -364,10 +364,8 @@ int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			 struct mlx5_ib_queue_mem *mem)
 {
-	mlx5_ib_mkey_retire(dev, mkey);
 	/* The orphan does not publish the key again, so it needs no slot. */
-	mlx5_ib_mkey_table_mark(dev, mkey->key, &mkey->attempt);
-	mlx5_ib_mkey_table_unmark(dev, mkey->key, &mkey->attempt, false);
+	mlx5_ib_mkey_table_forget(dev, mkey);
 	mlx5_ib_orphan_adopt_closing(dev, mkey->uid, MLX5_CMD_OP_DESTROY_MKEY,
 				     mlx5_mkey_to_idx(mkey->key), &mkey->attempt, "mkey", mem);
 	mkey->destroyed = true;

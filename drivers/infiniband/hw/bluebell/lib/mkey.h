@@ -126,6 +126,7 @@ void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key,
 			     const struct mlx5_ib_fw_attempt *attempt);
 void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key,
 			       const struct mlx5_ib_fw_attempt *attempt, bool exists);
+void mlx5_ib_mkey_table_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key);
 void mlx5_ib_mkey_table_leak(struct mlx5_ib_dev *dev, u32 key, int err);
 int mlx5_ib_init_mkeys(struct mlx5_ib_dev *dev);

@@ -116,6 +116,19 @@ void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key,
 }
 
 /**
+ * mlx5_ib_mkey_table_forget - free the slot of a key that firmware has refused to destroy
+ * @dev: device
+ * @mkey: the key, which becomes an orphan. No lookup finds the key any more
+ *
+ * May sleep; allocates no memory.
+ */
+void mlx5_ib_mkey_table_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
+{
+	mlx5_ib_mkey_disown(dev, mkey);
+	mlx5_ib_mkey_table_unmark(dev, mkey->key, &mkey->attempt, false);
+}
+
+/**
  * mlx5_ib_mkey_table_leak - log that a key without an owner may stay allocated
  * @dev: device
  * @key: the key

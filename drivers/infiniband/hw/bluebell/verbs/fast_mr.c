@@ -63,7 +63,7 @@ static void discard_key(struct mlx5_ib_mr *mr)
 
 	if (!err)
 		return;
-	mlx5_ib_mkey_retire(dev, &mr->mkey);
+	mlx5_ib_mkey_table_forget(dev, &mr->mkey);
 	mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_MKEY,
 			     mlx5_mkey_to_idx(mr->mkey.key), &mr->mkey.attempt, "mkey", NULL, err);
 }
