@@ -641,12 +641,13 @@ static void rate_needs_a_user_id_a_right_and_the_device(struct kunit *test)
 
 /*
  * A firmware that returns an error for ATTACH_TO_MCG, and errors for DETACH_FROM_MCG, until they
- * are used up; afterwards it does not know the queue pair.
+ * are used up; afterwards it does not know the queue pair, or knows that it is not attached.
  */
 static struct {
 	int attach_err;
 	int detach_err;
 	unsigned int num_errors;
+	bool knows_qp;
 	unsigned int num_detach;
 } group;
 
@@ -665,7 +666,7 @@ static int fw_forgets_the_queue_pair(struct mlx5_ib_dev *dev, u16 uid, void *in,
 			return group.detach_err;
 		}
 		/* What mlx5_cmd_check() makes of BAD_RES is the errno of other refusals, too. */
-		return send == mlx5_ib_fw_send_if_exists ? -ENOENT : -EINVAL;
+		return send == mlx5_ib_fw_send_if_exists && !group.knows_qp ? -ENOENT : -EINVAL;
 	}
 	return err;
 }
@@ -690,7 +691,8 @@ static void attachment_ends_with_its_queue_pair(struct kunit *test)
 		bool want_orphan;
 	} cases[] = {
 		{ false, 0, 0, 0, 1, false }, { true, 0, 0, 0, 1, false },
-		{ true, -EBUSY, 1, 0, 1, true }, { true, -ETIMEDOUT, 1, 0, 1, true },
+		{ true, -EBUSY, 1, 0, 1, true }, { true, -ETIMEDOUT, 1, 0, 2, false },
+		{ true, -ETIMEDOUT, 2, 0, 2, true },
 	};
 	struct devx_user *user = make_user(test);
 	struct mlx5_ib_ucontext *context = user->mock->context;
@@ -719,6 +721,37 @@ static void attachment_ends_with_its_queue_pair(struct kunit *test)
 	close_user(user);
 }
 
+/* A refusal after a command that was not answered: the queue pair is not in the group any more. */
+static void lost_end_of_an_attachment_is_repeated(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_obj *obj;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_forgets_the_queue_pair);
+	memset(&group, 0, sizeof(group));
+	group.knows_qp = true;
+	group.detach_err = -ETIMEDOUT;
+	group.num_errors = 1;
+	obj = attach(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	KUNIT_EXPECT_EQ(test, group.num_detach, 2);
+	/* Neither command is answered, and the process tries again. */
+	obj = attach(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	group.num_errors = 2;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	KUNIT_EXPECT_EQ(test, group.num_detach, 5);
+	/* Without such a command a refusal is one: the queue pair may be in the group. */
+	obj = attach(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EINVAL);
+	group.knows_qp = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	close_user(user);
+}
+
 /* Firmware may have attached the queue pair, and may then refuse to destroy it. */
 static void attachment_without_an_answer_is_ended(struct kunit *test)
 {
@@ -738,6 +771,20 @@ static void attachment_without_an_answer_is_ended(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(detach_from_mcg_in, in, multicast_gid),
 			   MLX5_ADDR_OF(attach_to_mcg_in, user->in, multicast_gid),
 			   sizeof(union ib_gid));
+	/* Firmware has not attached the queue pair, which exists. */
+	group.knows_qp = true;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(attach(user)), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, group.num_detach, 2);
+	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->context->orphans));
+	/* Nor does firmware answer that it has detached the queue pair. */
+	group.detach_err = -ETIMEDOUT;
+	group.num_errors = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(attach(user)), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, group.num_detach, 3);
+	KUNIT_EXPECT_FALSE(test, list_empty(&user->mock->context->orphans));
+	mlx5_ib_orphans_retry(user->mock->dev, user->mock->context);
+	KUNIT_EXPECT_EQ(test, group.num_detach, 4);
+	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->context->orphans));
 	close_user(user);
 }
 
@@ -763,6 +810,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(rate_needs_a_user_id_a_right_and_the_device),
 	KUNIT_CASE(rate_options_need_their_capability),
 	KUNIT_CASE(attachment_ends_with_its_queue_pair),
+	KUNIT_CASE(lost_end_of_an_attachment_is_repeated),
 	KUNIT_CASE(attachment_without_an_answer_is_ended),
 	{}
 };

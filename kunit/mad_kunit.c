@@ -577,10 +577,14 @@ static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* A firmware that refuses so many more commands that detach, with this errno; what it got. */
+/*
+ * A firmware that refuses so many more commands that detach, with this errno, and returns another
+ * errno, or 0, for those after them; what it got.
+ */
 static struct {
 	unsigned int refusals;
 	int err;
+	int last_err;
 	unsigned int num;
 	u16 uid;
 } detach;
@@ -595,7 +599,7 @@ static int fw_refuses_to_detach(struct mlx5_ib_dev *dev, u16 uid, void *in, int 
 	detach.num++;
 	detach.uid = uid;
 	if (!detach.refusals)
-		return 0;
+		return detach.last_err;
 	detach.refusals--;
 	return detach.err;
 }
@@ -606,12 +610,17 @@ static void queue_pair_of_a_process_is_detached_in_the_end(struct kunit *test)
 	static const struct {
 		unsigned int refusals;
 		int err;
+		int last_err;
 		unsigned int want_num;
 		bool want_orphan;
+		int retry_err;
 	} cases[] = {
-		{ 0, 0, 1, false }, { 3, -EBUSY, 4, false }, { 6, -EBUSY, 6, true },
+		{ 0, 0, 0, 1, false }, { 3, -EBUSY, 0, 4, false },
+		{ 6, -EBUSY, 0, 6, true, -ENOENT },
 		/* A command without an answer takes long: once more, and not more often. */
-		{ 2, -ETIMEDOUT, 2, true },
+		{ 2, -ETIMEDOUT, 0, 2, true, -ENOENT },
+		/* The first command has ended the attachment, and firmware knows the queue pair. */
+		{ 1, -ETIMEDOUT, -EINVAL, 2, false }, { 2, -ETIMEDOUT, 0, 2, true, -EINVAL },
 	};
 	struct manager *m = make_manager(test);
 	struct mlx5_ib_ucontext *context = m->mock->context;
@@ -625,6 +634,7 @@ static void queue_pair_of_a_process_is_detached_in_the_end(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		detach.refusals = cases[i].refusals;
 		detach.err = cases[i].err;
+		detach.last_err = cases[i].last_err;
 		detach.num = 0;
 		KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
 		KUNIT_EXPECT_EQ_MSG(test, detach.num, cases[i].want_num, "case %u", i);
@@ -632,7 +642,7 @@ static void queue_pair_of_a_process_is_detached_in_the_end(struct kunit *test)
 				    "case %u", i);
 		/* Before the queue pair is destroyed, which may have ended the attachment. */
 		detach.refusals = 1;
-		detach.err = -ENOENT;
+		detach.err = cases[i].retry_err;
 		detach.num = 0;
 		mlx5_ib_orphans_retry(m->mock->dev, context);
 		KUNIT_EXPECT_EQ_MSG(test, detach.num, cases[i].want_orphan, "case %u", i);
@@ -641,6 +651,46 @@ static void queue_pair_of_a_process_is_detached_in_the_end(struct kunit *test)
 		KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(detach_from_mcg_in, m->mock->in,
 						      multicast_gid), gid.raw, sizeof(gid.raw));
 	}
+	m->qp.mem.context = NULL;
+	m->qp.uid = 0;
+	destroy_all(test, m);
+}
+
+/* Firmware may have attached the queue pair, and may then refuse to destroy it. */
+static void lost_attachment_is_ended(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	struct mlx5_ib_ucontext *context = m->mock->context;
+	union ib_gid gid = { .raw = { 0xff, 0x12 } };
+	struct mock *mock = m->mock;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_UD), 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_refuses_to_detach);
+	m->qp.uid = UID;
+	m->qp.mem.context = context;
+	/* Firmware has not attached the queue pair, and answers that the first time only. */
+	detach.err = -ETIMEDOUT;
+	detach.last_err = -EINVAL;
+	for (i = 0; i < 2; i++) {
+		mock->num_commands = 0;
+		mock->refuse = 1;
+		mock->refuse_err = -ETIMEDOUT;
+		detach.refusals = i;
+		detach.num = 0;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), -ETIMEDOUT);
+		KUNIT_EXPECT_EQ(test, detach.num, 1);
+		KUNIT_EXPECT_EQ(test, !list_empty(&context->orphans), i);
+	}
+	mock->refuse = 0;
+	mock->refuse_err = -EBUSY;
+	/* The orphan must not end the next attachment. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
+	KUNIT_EXPECT_EQ(test, detach.num, 2);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_ATTACH_TO_MCG);
+	KUNIT_EXPECT_TRUE(test, list_empty(&context->orphans));
+	detach.last_err = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
 	m->qp.mem.context = NULL;
 	m->qp.uid = 0;
 	destroy_all(test, m);
@@ -661,6 +711,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(refused_mad_is_a_failure),
 	KUNIT_CASE(group_is_attached_and_detached_by_its_gid),
 	KUNIT_CASE(queue_pair_of_a_process_is_detached_in_the_end),
+	KUNIT_CASE(lost_attachment_is_ended),
 	{}
 };
 

@@ -130,27 +130,8 @@ static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form,
 	 * pair first. An unknown queue pair means success from the first attempt on: see mcast.c.
 	 */
 	if (kind == MLX5_IB_DEVX_MCG)
-		obj->attempt = (struct mlx5_ib_fw_attempt){ .failed = true, .unanswered = true };
+		obj->attempt = (struct mlx5_ib_fw_attempt){ .failed = true, .attachment = true };
 	return obj;
-}
-
-/* The process gets no handle of an attachment that firmware has perhaps made. */
-static void devx_undo_attach(struct mlx5_ib_devx_obj *obj, const void *in)
-{
-	union ib_gid gid;
-
-	memcpy(gid.raw, MLX5_ADDR_OF(attach_to_mcg_in, in, multicast_gid), sizeof(gid.raw));
-	mlx5_ib_fw_detach_mcg(obj->dev, obj->uid, MLX5_GET(attach_to_mcg_in, in, qpn), &gid);
-}
-
-static int devx_send_plain(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
-			   void *in, size_t in_len, void *out, size_t out_len)
-{
-	int err = mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
-
-	if (err == -ETIMEDOUT && cmd->kind == MLX5_IB_DEVX_MCG)
-		devx_undo_attach(obj, in);
-	return err;
 }
 
 static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
@@ -159,8 +140,11 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_d
 	struct mlx5_core_cq *mcq;
 	int err;
 
+	/* The orphan of an earlier attachment would otherwise end this one. */
+	if (cmd->kind == MLX5_IB_DEVX_MCG)
+		mlx5_ib_orphans_retry(obj->dev, obj->context);
 	if (obj->form != MLX5_IB_DEVX_WITH_MCQ)
-		return devx_send_plain(obj, cmd, in, in_len, out, out_len);
+		return mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
 	mcq = &to_devx_cq(obj)->mcq;
 	mcq->comp = devx_cq_comp;
 	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
@@ -310,6 +294,29 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool
 	return 0;
 }
 
+static void devx_name_obj(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
+			  const void *in, size_t in_len, const void *out)
+{
+	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
+	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len, obj->destroy);
+}
+
+/* The command that creates an object has failed. @obj is freed. */
+static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
+			     const void *in, size_t in_len, const void *out, int err)
+{
+	/* The process gets no handle of an attachment that firmware has perhaps made. */
+	if (err == -ETIMEDOUT && cmd->kind == MLX5_IB_DEVX_MCG) {
+		devx_name_obj(obj, cmd, in, in_len, out);
+		obj->attempt.unanswered = true;
+		mlx5_ib_devx_destroy_obj(obj, true);
+		return;
+	}
+	devx_put_uar(obj);
+	mlx5_ib_share_give(&obj->share);
+	kfree(obj);
+}
+
 /* Check a command that creates an object, and have it use umems. */
 static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_len, size_t out_len,
 			  const struct mlx5_ib_devx_cmd **cmd)
@@ -366,12 +373,10 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	devx_get_uar(context, obj, cmd, in, in_len);
 	err = devx_send_create(obj, cmd, in, in_len, out, out_len);
 	if (err) {
-		devx_put_uar(obj);
-		mlx5_ib_share_give(&obj->share);
+		devx_undo_create(no_free_ptr(obj), cmd, in, in_len, out, err);
 		return ERR_PTR(err);
 	}
-	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
-	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len, obj->destroy);
+	devx_name_obj(obj, cmd, in, in_len, out);
 	mlx5_ib_fw_number_taken(dev, obj->destroy);
 	if (obj->form == MLX5_IB_DEVX_WITH_KEY)
 		err = devx_adopt_key(obj, mlx5_ib_devx_table_entries(cmd, in));

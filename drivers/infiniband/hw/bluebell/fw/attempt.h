@@ -16,13 +16,14 @@
  *	answered
  * @id: what the commands name: opcode, type and number
  * @failed: a command has failed, or the first command may fail because the object does not exist
- * @unanswered: a command has not been answered, or the object ends with another object: it may not
- *	exist any more
+ * @unanswered: a command has not been answered: the object may not exist
+ * @attachment: the object is a queue pair's attachment to a multicast group. It ends with the queue
+ *	pair, so the queue pair may be unknown; and firmware refuses to end the attachment twice
  * @quiet: refusals are not logged, and are -EREMOTEIO unless firmware does not know the object
  * @replaced: the device has given the number to a new object, so this object does not exist
  *
  * Zeroed before the first attempt, except for an attachment to a multicast group, which has @failed
- * and @unanswered set. The owner makes one attempt at a time, so that only @node and @replaced need
+ * and @attachment set. The owner makes one attempt at a time, so that only @node and @replaced need
  * the lock of the table.
  */
 struct mlx5_ib_fw_attempt {
@@ -30,6 +31,7 @@ struct mlx5_ib_fw_attempt {
 	u64 id;
 	bool failed;
 	bool unanswered;
+	bool attachment;
 	bool quiet;
 	bool replaced;
 };

@@ -13,6 +13,9 @@
  *
  * * The command is sent again: once at once, and again each time the owner asks for it. After an
  *   attempt that has not been answered, a refusal because the object does not exist means success.
+ *   An attachment to a multicast group ends with its queue pair: there an unknown queue pair means
+ *   success from the first attempt on, and after an attempt that has not been answered so does
+ *   -EINVAL, because firmware that knows the queue pair refuses to detach it twice.
  * * If the command has been executed, the device may have given the number of the object to a new
  *   object of another owner, and the command would now destroy the new object. So the driver notes
  *   which numbers are being destroyed (&struct mlx5_ib_fw_attempt), before it sends the command.
@@ -86,6 +89,16 @@ bool mlx5_ib_fw_attempt_begin(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt
 	return true;
 }
 
+/* Whether the result of a command says that the object does not exist. */
+static bool attempt_is_over(const struct mlx5_ib_fw_attempt *attempt, int err)
+{
+	if (err == -ENOENT)
+		return attempt->unanswered || attempt->attachment;
+	/* -EREMOTEIO: a refusal of a quiet attempt. */
+	return attempt->unanswered && attempt->attachment &&
+	       (err == -EINVAL || err == -EREMOTEIO);
+}
+
 /**
  * mlx5_ib_fw_attempt_end - take the result of a command that destroys an object
  * @dev: device
@@ -104,8 +117,10 @@ int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *a
 	attempt->failed |= err;
 	if (attempt->replaced)
 		return 0;
-	if (err == -ENOENT)
-		err = attempt->unanswered ? 0 : -EINVAL;
+	if (attempt_is_over(attempt, err))
+		err = 0;
+	else if (err == -ENOENT)
+		err = -EINVAL;
 	attempt->unanswered |= err == -ETIMEDOUT;
 	if (!err || !attempt->unanswered)
 		hash_del(&attempt->node);
@@ -127,6 +142,7 @@ void mlx5_ib_fw_attempt_move(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt 
 	to->id = from->id;
 	to->failed = from->failed;
 	to->unanswered = from->unanswered;
+	to->attachment = from->attachment;
 	to->replaced = from->replaced;
 	if (hlist_unhashed(&from->node))
 		return;

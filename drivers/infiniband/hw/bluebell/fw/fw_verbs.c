@@ -572,37 +572,25 @@ void mlx5_ib_fw_name_mcg(u32 *in, u16 opcode, u32 qpn, const union ib_gid *gid)
 	memcpy(MLX5_ADDR_OF(attach_to_mcg_in, in, multicast_gid), gid->raw, sizeof(gid->raw));
 }
 
-static int fw_send_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn,
-		       const union ib_gid *gid, u32 *out, size_t out_size)
-{
-	u32 in[MLX5_ST_SZ_DW(attach_to_mcg_in)];
-
-	mlx5_ib_fw_name_mcg(in, opcode, qpn, gid);
-	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, out_size);
-}
-
 /**
  * mlx5_ib_fw_detach_mcg - DETACH_FROM_MCG
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @qpn: number of the queue pair
  * @gid: the multicast group
+ * @attempt: attempts to end the attachment
  *
- * A command that is not answered is sent again, once. If firmware refuses the second command, the
- * first one has been executed. May sleep.
+ * May sleep.
  *
- * Return: 0 or a negative errno.
+ * Return: as mlx5_ib_fw_send_destroy().
  */
-int mlx5_ib_fw_detach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union ib_gid *gid)
+int mlx5_ib_fw_detach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union ib_gid *gid,
+			  struct mlx5_ib_fw_attempt *attempt)
 {
-	u32 out[MLX5_ST_SZ_DW(detach_from_mcg_out)] = {};
-	int err;
+	u32 in[MLX5_ST_SZ_DW(detach_from_mcg_in)];
 
-	err = fw_send_mcg(dev, uid, MLX5_CMD_OP_DETACH_FROM_MCG, qpn, gid, out, sizeof(out));
-	if (err != -ETIMEDOUT)
-		return err;
-	err = fw_send_mcg(dev, uid, MLX5_CMD_OP_DETACH_FROM_MCG, qpn, gid, out, sizeof(out));
-	return MLX5_GET(detach_from_mcg_out, out, status) ? 0 : err;
+	mlx5_ib_fw_name_mcg(in, MLX5_CMD_OP_DETACH_FROM_MCG, qpn, gid);
+	return mlx5_ib_fw_send_destroy(dev, uid, in, sizeof(in), attempt);
 }
 
 /**
@@ -612,21 +600,17 @@ int mlx5_ib_fw_detach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union
  * @qpn: number of the queue pair
  * @gid: the multicast group
  *
- * If the command is not answered, the queue pair is detached: firmware may refuse to destroy a
- * queue pair that is in a group, see mcast.c. May sleep.
+ * May sleep.
  *
- * Return: 0 or a negative errno. After an error the queue pair is not in the group, unless the
- * command was not answered and firmware does not detach the queue pair either.
+ * Return: 0 or a negative errno. After -ETIMEDOUT the queue pair may be in the group.
  */
 int mlx5_ib_fw_attach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union ib_gid *gid)
 {
 	u32 out[MLX5_ST_SZ_DW(attach_to_mcg_out)] = {};
-	int err;
+	u32 in[MLX5_ST_SZ_DW(attach_to_mcg_in)];
 
-	err = fw_send_mcg(dev, uid, MLX5_CMD_OP_ATTACH_TO_MCG, qpn, gid, out, sizeof(out));
-	if (err == -ETIMEDOUT)
-		mlx5_ib_fw_detach_mcg(dev, uid, qpn, gid);
-	return err;
+	mlx5_ib_fw_name_mcg(in, MLX5_CMD_OP_ATTACH_TO_MCG, qpn, gid);
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**

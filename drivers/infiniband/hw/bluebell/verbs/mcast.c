@@ -14,6 +14,8 @@
  * * If firmware does not know the queue pair that it is to detach, the attachment has ended with
  *   the queue pair. The driver does not send the command again, because another queue pair of the
  *   same user id may get the number.
+ * * If firmware does not answer whether it has attached a queue pair, the driver detaches the queue
+ *   pair.
  *
  * The device limits the groups (log_max_mcg), and the queue pairs of a group (max_qp_mcg), and a
  * user has seven eighths of either at most (lib/share_mcast.c).
@@ -25,6 +27,20 @@
 #include "lib/share.h"
 #include "verbs/qp.h"
 #include "verbs/verbs.h"
+
+/* The first refusal may already say that the attachment does not exist. */
+#define ATTEMPT_TO_DETACH	{ .failed = true, .attachment = true }
+
+/* Firmware does not end an attachment: the command is sent again before the QP is destroyed. */
+static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
+			 struct mlx5_ib_fw_attempt *attempt, const struct mlx5_ib_queue_mem *mem)
+{
+	u32 cmd[MLX5_ST_SZ_DW(detach_from_mcg_in)];
+
+	mlx5_ib_fw_name_mcg(cmd, MLX5_CMD_OP_DETACH_FROM_MCG, qp->rsc.num, gid);
+	mlx5_ib_orphan_adopt_quietly(qp->rsc.dev, qp->uid, cmd, sizeof(cmd), qp->rsc.num, attempt,
+				     "attachment of QP", mem);
+}
 
 /**
  * mlx5_ib_attach_mcast - attach a queue pair to a multicast group
@@ -42,16 +58,23 @@
 int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
-	struct mlx5_ib_share share = {};
+	struct mlx5_ib_queue_mem mem = { .context = qp->mem.context };
+	struct mlx5_ib_fw_attempt attempt = ATTEMPT_TO_DETACH;
 	int err;
 
 	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
-	err = mlx5_ib_share_take_attachment(qp->mem.context, gid->raw, &share);
+	err = mlx5_ib_share_take_attachment(mem.context, gid->raw, &mem.share);
 	if (err)
 		return err;
+	/* The orphan of an earlier attachment would otherwise end this one. */
+	mlx5_ib_orphans_retry(qp->rsc.dev, mem.context);
 	err = mlx5_ib_fw_attach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
-	if (err)
-		mlx5_ib_share_give(&share);
+	attempt.unanswered = err == -ETIMEDOUT;
+	if (attempt.unanswered &&
+	    mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid, &attempt))
+		mcast_orphan(qp, gid, &attempt, &mem);
+	else if (err)
+		mlx5_ib_share_give(&mem.share);
 	return err;
 }
 
@@ -75,17 +98,15 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 	struct mlx5_ib_queue_mem mem = { .context = qp->mem.context };
-	u32 cmd[MLX5_ST_SZ_DW(detach_from_mcg_in)];
-	/* An unknown QP means success: no attachment outlives its QP. */
-	struct mlx5_ib_fw_attempt attempt = { .failed = true, .unanswered = true };
+	struct mlx5_ib_fw_attempt attempt = ATTEMPT_TO_DETACH;
 	unsigned int pause = 0;
 	int err;
 
-	if (!mem.context)
-		return mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
 	do {
-		err = mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
-	} while (err && err != -ETIMEDOUT && mlx5_ib_fw_pause(&pause));
+		err = mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid, &attempt);
+	} while (err && err != -ETIMEDOUT && mem.context && mlx5_ib_fw_pause(&pause));
+	if (!mem.context)
+		return err;
 	mlx5_ib_share_of_attachment(mem.context, gid->raw, &mem.share);
 	if (!err) {
 		mlx5_ib_share_give(&mem.share);
@@ -94,8 +115,6 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	ibdev_err_ratelimited(ibqp->device,
 			      "cannot detach QP 0x%x from multicast group %pI6 (%d): the QP may receive from the group until it is destroyed\n",
 			      qp->rsc.num, gid->raw, err);
-	mlx5_ib_fw_name_mcg(cmd, MLX5_CMD_OP_DETACH_FROM_MCG, qp->rsc.num, gid);
-	mlx5_ib_orphan_adopt_quietly(qp->rsc.dev, qp->uid, cmd, sizeof(cmd), qp->rsc.num, &attempt,
-				     "attachment of QP", &mem);
+	mcast_orphan(qp, gid, &attempt, &mem);
 	return 0;
 }
