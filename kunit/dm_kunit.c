@@ -225,6 +225,7 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
  * @map: the window as the driver clears it
  * @commands: commands so far
  * @refuse: number of the command to refuse, counted from 1
+ * @refuse_err: errno of the refusal
  * @busy: pages of the window in which firmware has no room
  * @most: number of allocations that firmware can have
  * @stubborn: how many more commands that free memory or operations to refuse
@@ -239,6 +240,7 @@ struct dm_env {
 	u8 *map;
 	unsigned int commands;
 	unsigned int refuse;
+	int refuse_err;
 	unsigned long busy;
 	int most;
 	unsigned int stubborn;
@@ -282,7 +284,7 @@ static int dm_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *
 		       MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC;
 
 	if (++env->commands == env->refuse)
-		return -EIO;
+		return env->refuse_err;
 	if (env->stubborn && (opcode == MLX5_CMD_OP_DEALLOC_MEMIC ||
 			      (opcode == MLX5_CMD_OP_MODIFY_MEMIC && dealloc))) {
 		env->stubborn--;
@@ -343,6 +345,7 @@ static int init_env(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, env);
 	env->mock = mock;
 	env->most = INT_MAX;
+	env->refuse_err = -EIO;
 	env->map = kunit_kzalloc(test, WINDOW_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, env->map);
 	memset(env->map, 0xff, WINDOW_SIZE);
@@ -454,6 +457,27 @@ static void refused_allocation_leaves_nothing(struct kunit *test)
 	expect_nothing(test);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 0, 0)), -EINVAL);
 	KUNIT_EXPECT_EQ(test, env->commands, 1);
+}
+
+/* Firmware may have allocated the memory. */
+static void memory_that_may_be_allocated_counts(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_ucontext *context = env->mock->context;
+
+	context->user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
+	KUNIT_ASSERT_NOT_NULL(test, context->user);
+	env->refuse = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -EIO);
+	KUNIT_EXPECT_EQ(test, atomic_read(&context->user->count[MLX5_IB_SHARE_DM]), 0);
+	env->refuse = 2;
+	env->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), PAGE_SIZE + 1, 0)),
+			-ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, atomic_read(&context->user->count[MLX5_IB_SHARE_DM]), 2);
+	mlx5_ib_user_put(context->user);
+	context->user = NULL;
+	expect_nothing(test);
 }
 
 /* Firmware has memory, but all mmap offsets are in use. */
@@ -790,6 +814,7 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(only_the_allocated_pages_are_cleared),
 	KUNIT_CASE(allocation_tries_the_whole_window),
 	KUNIT_CASE(refused_allocation_leaves_nothing),
+	KUNIT_CASE(memory_that_may_be_allocated_counts),
 	KUNIT_CASE(allocation_without_an_mmap_offset_leaves_nothing),
 	KUNIT_CASE(mmap_offset_ends_within_the_interface),
 	KUNIT_CASE(freed_memory_is_reused_without_a_command),

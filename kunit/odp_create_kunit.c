@@ -436,6 +436,33 @@ static void failure_of_any_umr_leaves_no_page_in_reach(struct kunit *test)
 
 /* ---- other cases ------------------------------------------------------------------------ */
 
+/* The key of the region may exist, and its translations cost memory of the host. */
+static void region_that_may_exist_counts(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mock *mock = env->mock;
+	struct mlx5_ib_ucontext *context = mock->context;
+	struct ib_uobject uobj = { .context = &context->ibucontext };
+	atomic_t *count;
+
+	context->user = mlx5_ib_user_get(mock->dev, KUIDT_INIT(1000));
+	KUNIT_ASSERT_NOT_NULL(test, context->user);
+	count = &context->user->count[MLX5_IB_SHARE_PAGED];
+	env->pd.ibpd.uobject = &uobj;
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[0]), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	mock->num_commands = 0;
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[0]), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), DIV_ROUND_UP(MEM_PAGES * PAGE_SIZE, SZ_1M));
+	expect_no_region(test, env, 0, "a registration without an answer");
+	env->pd.ibpd.uobject = NULL;
+	mlx5_ib_user_put(context->user);
+	context->user = NULL;
+}
+
 static void region_without_a_fault_queue_is_refused(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
@@ -1019,6 +1046,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(refusal_of_any_command_leaves_nothing, region_gen_params),
 	KUNIT_CASE_PARAM(failure_of_any_umr_leaves_no_page_in_reach,
 			 region_gen_params),
+	KUNIT_CASE(region_that_may_exist_counts),
 	KUNIT_CASE_PARAM(region_without_a_fault_queue_is_refused, region_gen_params),
 	KUNIT_CASE_PARAM(failed_advice_maps_no_page,
 			 region_gen_params),

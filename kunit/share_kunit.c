@@ -289,6 +289,89 @@ static void devx_object_counts_until_the_device_destroys_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_CQ));
 }
 
+static int alloc_uar(struct mock *mock)
+{
+	u32 uar;
+
+	return mlx5_ib_alloc_uar(mock->context, 0, &uar);
+}
+
+static int create_user_id(struct mock *mock)
+{
+	return mlx5_ib_create_uctx(mock->dev, mock->context);
+}
+
+static int alloc_pd(struct mock *mock)
+{
+	struct mlx5_ib_pd pd = { .ibpd.device = &mock->dev->ib_dev };
+
+	return mlx5_ib_alloc_pd(&pd.ibpd, mock_udata(mock, NULL, 0,
+						     sizeof(struct mlx5_ib_alloc_pd_resp)));
+}
+
+static int alloc_xrcd(struct mock *mock)
+{
+	struct mlx5_ib_xrcd xrcd = { .ibxrcd.device = &mock->dev->ib_dev };
+
+	return mlx5_ib_alloc_xrcd(&xrcd.ibxrcd, mock_udata(mock, NULL, 0, 0));
+}
+
+static int create_cq_by_command(struct mock *mock)
+{
+	return PTR_ERR_OR_ZERO(create_devx_cq(mock));
+}
+
+/* Firmware does not answer whether it has created an object, so nobody can destroy the object. */
+static void object_that_may_exist_counts(struct kunit *test)
+{
+	static const struct {
+		int (*create)(struct mock *mock);
+		enum mlx5_ib_share_kind kind;
+	} cases[] = {
+		{ alloc_uar, MLX5_IB_SHARE_UAR }, { create_user_id, MLX5_IB_SHARE_UCTX },
+		{ alloc_pd, MLX5_IB_SHARE_PD }, { alloc_xrcd, MLX5_IB_SHARE_XRCD },
+		{ create_cq_by_command, MLX5_IB_SHARE_CQ },
+	};
+	struct mock *mock = make_mock(test);
+	unsigned int i;
+
+	mock->context->uid = 1;
+	/* The driver's own objects for XRC exist. */
+	mock->dev->xrc = kunit_kzalloc(test, sizeof(u64), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mock->dev->xrc);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		mock->dev->users->limit[cases[i].kind] = 1;
+		mock->num_commands = 0;
+		mock->refuse = 1;
+		mock->refuse_err = -EBUSY;
+		KUNIT_EXPECT_EQ_MSG(test, -EBUSY, cases[i].create(mock), "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, 0, count(mock, cases[i].kind), "case %u", i);
+		mock->num_commands = 0;
+		mock->refuse_err = -ETIMEDOUT;
+		KUNIT_EXPECT_EQ_MSG(test, -ETIMEDOUT, cases[i].create(mock), "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, 1, count(mock, cases[i].kind), "case %u", i);
+		/* It is in the limit. */
+		KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, cases[i].create(mock), "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, 1, mock->num_commands, "case %u", i);
+	}
+	/* A reset destroys what objects of commands use. */
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&mock->context->orphans));
+	mock->dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
+}
+
+static void uar_that_firmware_keeps_counts(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	u32 uar;
+
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_alloc_uar(mock->context, 0, &uar));
+	mock->refuse_destroy = true;
+	mlx5_ib_dealloc_uar(mock->context, 0, uar);
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_UAR));
+}
+
 static struct mlx5_ib_devx_obj *create_devx_key(struct mock *mock, u8 mode, u32 entries, u64 len)
 {
 	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
@@ -575,6 +658,8 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(object_counts_as_its_size),
 	KUNIT_CASE(uar_that_is_refused_is_not_counted),
 	KUNIT_CASE(devx_object_counts_until_the_device_destroys_it),
+	KUNIT_CASE(object_that_may_exist_counts),
+	KUNIT_CASE(uar_that_firmware_keeps_counts),
 	KUNIT_CASE(table_of_a_key_counts_as_paged_memory),
 	KUNIT_CASE(user_id_counts_until_the_device_destroys_it),
 	KUNIT_CASE(object_of_devx_counts_as_one_of_its_kind),

@@ -181,12 +181,6 @@ static void devx_get_uar(struct mlx5_ib_ucontext *context, struct mlx5_ib_devx_o
 		obj->uar = mlx5_ib_get_uar(context, page);
 }
 
-static void devx_put_uar(struct mlx5_ib_devx_obj *obj)
-{
-	if (obj->uar)
-		rdma_user_mmap_entry_put(&obj->uar->rdma_entry);
-}
-
 /* Whether the object is a key that the handler of page faults finds. */
 static bool devx_is_adopted(struct mlx5_ib_devx_obj *obj)
 {
@@ -305,6 +299,10 @@ static void devx_name_obj(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_dev
 static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
 			     const void *in, size_t in_len, const void *out, int err)
 {
+	struct mlx5_ib_queue_mem mem = {
+		.context = obj->context, .uar = obj->uar, .share = obj->share,
+	};
+
 	/* The process gets no handle of an attachment that firmware has perhaps made. */
 	if (err == -ETIMEDOUT && cmd->kind == MLX5_IB_DEVX_MCG) {
 		devx_name_obj(obj, cmd, in, in_len, out);
@@ -312,8 +310,11 @@ static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_
 		mlx5_ib_devx_destroy_obj(obj, true);
 		return;
 	}
-	devx_put_uar(obj);
-	mlx5_ib_share_give(&obj->share);
+	/* If the object exists, it can be rung on the UAR. */
+	if (err == -ETIMEDOUT)
+		mlx5_ib_orphan_keep_lost(obj->dev, "a DEVX object", &mem);
+	else
+		mlx5_ib_queue_mem_unmap_user(&mem);
 	kfree(obj);
 }
 

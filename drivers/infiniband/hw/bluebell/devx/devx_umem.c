@@ -114,7 +114,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 		return ERR_PTR(err);
 	err = umem_send_create(obj, page_size);
 	if (err)
-		mlx5_ib_share_give(&obj->paged);
+		mlx5_ib_share_undo(&obj->paged, err);
 	if (err == -ETIMEDOUT)
 		mlx5_ib_orphan_keep_lost(obj->dev, "a umem",
 					 &(struct mlx5_ib_queue_mem){

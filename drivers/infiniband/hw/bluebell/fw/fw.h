@@ -149,8 +149,8 @@ int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
 bool mlx5_ib_fw_pause(unsigned int *ms);
 int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			      struct mlx5_ib_fw_attempt *attempt);
-void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
-			       const char *what);
+int mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			      const char *what);
 bool mlx5_ib_fw_attempt_begin(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt,
 			      const void *in, int inlen);
 int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt, int err);

@@ -352,17 +352,20 @@ int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
  *
  * A refused command is repeated. Only for objects that give access to no memory of a process,
  * because firmware may keep the object. May sleep, a third of a second if firmware refuses.
+ *
+ * Return: 0; or a negative errno if firmware may keep the object.
  */
-void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
-			       const char *what)
+int mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			      const char *what)
 {
 	struct mlx5_ib_fw_attempt attempt = {};
 	int err = mlx5_ib_fw_destroy_repeat(dev, uid, opcode, number, &attempt);
 
 	if (!err)
-		return;
+		return 0;
 	mlx5_ib_fw_attempt_forget(dev, &attempt);
 	ibdev_err_ratelimited(&dev->ib_dev,
 			      "cannot destroy %s 0x%x (%d): it may stay allocated until the device is reset\n",
 			      what, number, err);
+	return err;
 }

@@ -23,7 +23,7 @@
  *   each other, and to those of verbs, in any order, so that an older one may have to be destroyed
  *   first. The log names the objects that are left when the context has been closed;
  * * mlx5_ib_orphan_keep_lost(), if a command that creates an object, or gives a CQ a new buffer,
- *   was not answered. Such an orphan is memory without a command.
+ *   was not answered. Such an orphan is memory, or the use of a UAR, without a command.
  *
  * An orphan is in the list of its context. Orphans of contexts that have been closed, their user
  * ids included, and XRC targets are in a list of the device; the driver's own orphans, those of
@@ -249,7 +249,7 @@ void mlx5_ib_orphan_adopt_closing(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, 
 }
 
 /**
- * mlx5_ib_orphan_keep_lost - keep the memory of an object that perhaps has been created
+ * mlx5_ib_orphan_keep_lost - keep what an object uses that perhaps has been created
  * @dev: device
  * @name: of the kind of object, for the log; not copied
  * @mem: what the object would share with the device, taken over: @mem is zeroed
@@ -268,7 +268,7 @@ void mlx5_ib_orphan_keep_lost(struct mlx5_ib_dev *dev, const char *name,
 	memset(mem, 0, sizeof(*mem));
 	orphan_add(dev, orphan);
 	ibdev_err_ratelimited(&dev->ib_dev,
-			      "firmware did not answer whether it has created %s: its memory stays allocated until the device is reset\n",
+			      "firmware did not answer whether it has created %s: what it uses stays allocated until the device is reset\n",
 			      name);
 }
 

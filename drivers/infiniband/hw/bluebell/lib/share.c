@@ -27,8 +27,14 @@
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
  * mlx5_ib_share_give() is called when the device can give the number to someone else: when the
  * object has been destroyed, also if that happens after the process has ended. An orphan takes the
- * share over, with struct mlx5_ib_queue_mem. So does the memory of a queue or umem whose creation
- * was not answered; other objects whose creation was not answered are not counted.
+ * share over, with struct mlx5_ib_queue_mem.
+ *
+ * An object whose creation was not answered may exist, and its number is not known, so nobody can
+ * destroy it: the number is lost to all users until the device is reset. So the object goes on
+ * counting for the user who wanted it (mlx5_ib_share_undo()), and so does an object that the driver
+ * gives up because firmware refuses to destroy it (mlx5_ib_share_keep()). Such objects are in the
+ * user's limit, like all others, and each has cost the user a timeout of mlx5_core. The count ends
+ * when the driver is unbound, which is part of each reset of the device.
  */
 
 #include <linux/mlx5/driver.h>
@@ -319,6 +325,33 @@ void mlx5_ib_share_give(struct mlx5_ib_share *share)
 }
 
 /**
+ * mlx5_ib_share_keep - go on counting an object that the device may keep until it is reset
+ * @share: as for mlx5_ib_share_give(). Afterwards its user is NULL
+ *
+ * The user stays in the table of users until the driver is unbound. Any context.
+ */
+void mlx5_ib_share_keep(struct mlx5_ib_share *share)
+{
+	share->user = NULL;
+}
+
+/**
+ * mlx5_ib_share_undo - uncount an object whose creation has failed, unless it may exist
+ * @share: as for mlx5_ib_share_give()
+ * @err: errno of the creation. After -ETIMEDOUT, and after -ENOTRECOVERABLE (see
+ *	mlx5_ib_mkey_create_mtts()), the object may exist, and goes on counting
+ *
+ * May sleep.
+ */
+void mlx5_ib_share_undo(struct mlx5_ib_share *share, int err)
+{
+	if (err == -ETIMEDOUT || err == -ENOTRECOVERABLE)
+		mlx5_ib_share_keep(share);
+	else
+		mlx5_ib_share_give(share);
+}
+
+/**
  * mlx5_ib_share_create - create an object that lives no longer than its context
  * @context: of the process
  * @kind: kind of the object
@@ -331,7 +364,7 @@ void mlx5_ib_share_give(struct mlx5_ib_share *share)
  * The object is counted; mlx5_ib_share_of() is its share. May sleep.
  *
  * Return: 0; as mlx5_ib_share_take(); or as mlx5_ib_fw_create_within_limit(). After an error
- * nothing is counted.
+ * nothing is counted, unless the command was not answered.
  */
 int mlx5_ib_share_create(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind, u16 uid,
 			 u16 opcode, void *in, int inlen, u32 *number)
@@ -344,7 +377,7 @@ int mlx5_ib_share_create(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_ki
 		return err;
 	err = mlx5_ib_fw_create_within_limit(dev, uid, opcode, in, inlen, number);
 	if (err)
-		mlx5_ib_share_give(&share);
+		mlx5_ib_share_undo(&share, err);
 	return err;
 }
 

@@ -168,6 +168,8 @@ int mlx5_ib_share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *use
 int mlx5_ib_share_take_length(struct mlx5_ib_ucontext *context, u64 length,
 			      struct mlx5_ib_share *share);
 void mlx5_ib_share_give(struct mlx5_ib_share *share);
+void mlx5_ib_share_keep(struct mlx5_ib_share *share);
+void mlx5_ib_share_undo(struct mlx5_ib_share *share, int err);
 int mlx5_ib_share_create(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind, u16 uid,
 			 u16 opcode, void *in, int inlen, u32 *number);
 

@@ -149,6 +149,7 @@ static int odp_dmabuf_destroy(struct odp_mr *mr)
 	if (err && mr->mr.closing) {
 		odp_dmabuf_clear(mr);
 		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, err);
+		mlx5_ib_share_keep(&mr->mr.share);
 		err = 0;
 	}
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
@@ -203,6 +204,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 	      mlx5_ib_share_take_length(mr->context, mr->mr.ibmr.length, &mr->mr.share) ?:
 	      odp_dmabuf_create_key(mr);
 	if (err) {
+		mlx5_ib_share_undo(&mr->mr.share, err);
 		ib_umem_release(mr->mr.umem);
 		return err;
 	}
@@ -214,6 +216,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 	if (ret) {
 		/* All entries of the key are clear, unless mlx5_ib_mkey_kill() has logged. */
 		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, ret);
+		mlx5_ib_share_keep(&mr->mr.share);
 		ib_umem_release(mr->mr.umem);
 	}
 	return err;

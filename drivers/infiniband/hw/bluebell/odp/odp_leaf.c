@@ -364,6 +364,7 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	      mlx5_ib_odp_create_key(mr, leaf->key.mkey, iova, length,
 				     ALIGN(leaf->num_pages, MLX5_IB_UMR_BLOCK_MTTS));
 	if (err) {
+		mlx5_ib_share_undo(&leaf->share, err);
 		odp_leaf_free(no_free_ptr(leaf));
 		return ERR_PTR(err);
 	}
@@ -411,6 +412,7 @@ int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 	if (err && leaf->key.mr->mr.closing) {
 		mlx5_ib_mkey_retire(leaf->key.mr->odp->dev, leaf->key.mkey);
 		mlx5_ib_mkey_abandon(leaf->key.mr->odp->dev, leaf->key.mkey, err);
+		mlx5_ib_share_keep(&leaf->share);
 		err = 0;
 	}
 	if (err) {

@@ -85,7 +85,7 @@ static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mke
 				      MLX5_IB_SHARE_OF_TABLE(num), &dir->share) ?:
 	      mlx5_ib_mkey_create(mr->odp->dev, dir->key.mkey, MLX5_IB_KERNEL_UID, in, inlen);
 	if (err) {
-		mlx5_ib_share_give(&dir->share);
+		mlx5_ib_share_undo(&dir->share, err);
 		return ERR_PTR(err);
 	}
 	return_ptr(dir);
@@ -339,11 +339,12 @@ static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long re
 /* ---- the whole tree ------------------------------------------------------------ */
 
 /*
- * Destroy a key that itself leads to no page, unless that has been done. If the process has closed
- * the device, firmware may keep the key.
+ * Destroy the key of a table, which itself leads to no page, unless that has been done. If the
+ * process has closed the device, firmware may keep the key.
  */
-static int odp_tree_destroy_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey)
+static int odp_tree_destroy_key(struct odp_mr *mr, struct odp_dir *table)
 {
+	struct mlx5_ib_mkey *mkey = table->key.mkey;
 	int err;
 
 	lockdep_assert_held(&mr->tree_lock);
@@ -352,6 +353,7 @@ static int odp_tree_destroy_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey)
 		return err;
 	mlx5_ib_mkey_retire(mr->odp->dev, mkey);
 	mlx5_ib_mkey_abandon(mr->odp->dev, mkey, err);
+	mlx5_ib_share_keep(&table->share);
 	return 0;
 }
 
@@ -365,7 +367,7 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 	unsigned long i;
 	int err;
 
-	err = odp_tree_destroy_key(mr, table->key.mkey);
+	err = odp_tree_destroy_key(mr, table);
 	if (err)
 		return err;
 	xa_for_each(&table->children, i, child) {

@@ -78,7 +78,7 @@ static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u6
 		return ERR_PTR(err);
 	mem = mlx5_ib_alloc_memic(dev->dm, length, log_align);
 	if (IS_ERR(mem))
-		mlx5_ib_share_give(&share);
+		mlx5_ib_share_undo(&share, PTR_ERR(mem));
 	else
 		mem->share = share;
 	return mem;

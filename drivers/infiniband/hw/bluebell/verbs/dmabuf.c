@@ -69,7 +69,7 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
 	if (IS_ERR(mr)) {
 		mlx5_ib_undo_pin(&umem_dmabuf->umem, PTR_ERR(mr));
-		mlx5_ib_share_give(&share);
+		mlx5_ib_share_undo(&share, PTR_ERR(mr));
 		return ERR_CAST(mr);
 	}
 	return &mr->ibmr;

@@ -90,8 +90,9 @@ void mlx5_ib_dealloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 uar)
 	struct mlx5_ib_share share = mlx5_ib_share_of(context, MLX5_IB_SHARE_UAR);
 
 	trace_uar_free(context, uar, origin);
-	mlx5_ib_fw_destroy_or_log(to_mdev(context->ibucontext.device), context->uid,
-				  MLX5_CMD_OP_DEALLOC_UAR, uar, "UAR");
+	if (mlx5_ib_fw_destroy_or_log(to_mdev(context->ibucontext.device), context->uid,
+				      MLX5_CMD_OP_DEALLOC_UAR, uar, "UAR"))
+		mlx5_ib_share_keep(&share);
 	mlx5_ib_share_give(&share);
 }
 

@@ -328,7 +328,7 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	}
 	err = mlx5_ib_fw_alloc_object(dev, pd->uid, MLX5_CMD_OP_ALLOC_PD, &pd->pdn);
 	if (err)
-		mlx5_ib_share_give(&share);
+		mlx5_ib_share_undo(&share, err);
 	if (err || !udata)
 		return err;
 

@@ -70,7 +70,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	err = mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
 				      &to_mxrcd(ibxrcd)->xrcdn);
 	if (err)
-		mlx5_ib_share_give(&share);
+		mlx5_ib_share_undo(&share, err);
 	to_mxrcd(ibxrcd)->user = share.user;
 	return err;
 }
