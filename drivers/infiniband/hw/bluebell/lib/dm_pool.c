@@ -167,11 +167,10 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool,
  * one: other functions may use parts of the window, which the driver does not know.
  */
 static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool,
-						    struct mlx5_ib_memic *fresh, u32 length,
+						    struct mlx5_ib_memic *fresh, u32 size,
 						    u32 log_align)
 {
 	const struct mlx5_ib_caps *caps = &pool->dev->caps;
-	u32 size = mlx5_ib_dm_alloc_size(length, caps);
 	struct mlx5_ib_memic *mem;
 	unsigned long page = 0;
 
@@ -190,7 +189,7 @@ static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool
 }
 
 /* Without room, try again without spare allocations, which count in the limit of the firmware. */
-static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 length, u32 log_align)
+static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 size, u32 log_align)
 {
 	/* Before the lock, because a process whose cgroup is full waits for memory. */
 	struct mlx5_ib_memic *mem, *fresh __free(kfree) = kzalloc_obj(*fresh, GFP_KERNEL_ACCOUNT);
@@ -198,10 +197,10 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 len
 	if (!fresh)
 		return ERR_PTR(-ENOMEM);
 	guard(mutex)(&pool->lock);
-	mem = dm_pool_find_and_alloc(pool, fresh, length, log_align);
+	mem = dm_pool_find_and_alloc(pool, fresh, size, log_align);
 	if (mem == ERR_PTR(-ENOMEM) && !list_empty(&pool->spare)) {
 		dm_pool_clear_range(pool, 0, ULONG_MAX);
-		mem = dm_pool_find_and_alloc(pool, fresh, length, log_align);
+		mem = dm_pool_find_and_alloc(pool, fresh, size, log_align);
 	}
 	if (mem == fresh)
 		retain_and_null_ptr(fresh);
@@ -211,7 +210,7 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 len
 /**
  * mlx5_ib_alloc_memic - allocate device memory
  * @pool: the device's memory
- * @length: bytes
+ * @size: bytes, of mlx5_ib_dm_alloc_size()
  * @log_align: log2 of the alignment of the allocation's address
  *
  * The pages of the allocation are zeroed as a whole. ALLOC_MEMIC (struct
@@ -220,9 +219,9 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 len
  * Return: the allocation, with one reference, or an ERR_PTR: -ENOMEM if there are not enough
  * contiguous free pages, or no memory of the host; or the errno of a firmware refusal.
  */
-struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length, u32 log_align)
+struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size, u32 log_align)
 {
-	struct mlx5_ib_memic *mem = dm_pool_alloc(pool, length, log_align);
+	struct mlx5_ib_memic *mem = dm_pool_alloc(pool, size, log_align);
 	unsigned long page;
 
 	if (IS_ERR(mem))

@@ -69,7 +69,7 @@ struct mlx5_ib_memic {
 
 int mlx5_ib_use_dm(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev);
-struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length, u32 log_align);
+struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size, u32 log_align);
 void mlx5_ib_put_memic(struct mlx5_ib_memic *mem);
 int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op);
 

@@ -76,7 +76,7 @@ static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u6
 				      &share);
 	if (err)
 		return ERR_PTR(err);
-	mem = mlx5_ib_alloc_memic(dev->dm, length, log_align);
+	mem = mlx5_ib_alloc_memic(dev->dm, size, log_align);
 	if (IS_ERR(mem))
 		mlx5_ib_share_undo(&share, PTR_ERR(mem));
 	else
