@@ -165,6 +165,28 @@ static void rights_are_those_of_the_caller_and_of_the_device(struct kunit *test)
 	}
 }
 
+/* The process does not know of the PD, so nobody deallocates it later. */
+static void undelivered_pd_is_deallocated_at_the_second_attempt(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	unsigned int live;
+	int idx;
+
+	KUNIT_ASSERT_EQ(test, objects_need(o, OBJ_PD), 0);
+	live = mock_num_live(o->mock);
+	o->break_response = true;
+	o->mock->num_commands = 0;
+	o->mock->refuse = 2;
+	idx = mock_enter(o->mock);
+	KUNIT_EXPECT_EQ(test, objects_create(o, OBJ_PD), -EFAULT);
+	mock_leave(o->mock, idx);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 3);
+	KUNIT_EXPECT_EQ(test, mock_num_live(o->mock), live);
+	KUNIT_EXPECT_TRUE(test, list_empty(&o->mock->context->orphans));
+	o->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 static void errno_says_whether_user_ids_are_exhausted(struct kunit *test)
 {
 	static const int errnos[][2] = {
@@ -196,6 +218,7 @@ static struct kunit_case ucontext_cases[] = {
 	KUNIT_CASE(library_is_told_the_limits_of_the_device),
 	KUNIT_CASE(objects_carry_the_user_id_of_their_context),
 	KUNIT_CASE(refused_user_id_is_destroyed_at_the_second_attempt),
+	KUNIT_CASE(undelivered_pd_is_deallocated_at_the_second_attempt),
 	KUNIT_CASE(rights_are_those_of_the_caller_and_of_the_device),
 	KUNIT_CASE(errno_says_whether_user_ids_are_exhausted),
 	KUNIT_CASE(device_without_user_ids_refuses_them),

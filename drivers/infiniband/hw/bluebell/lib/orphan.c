@@ -338,6 +338,36 @@ void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, con
 		mlx5_ib_queue_mem_free(dev, mem);
 }
 
+/**
+ * mlx5_ib_orphan_discard - destroy an object of a process that no caller will destroy again
+ * @dev: device
+ * @uid: as for mlx5_ib_orphan_adopt()
+ * @opcode: as for mlx5_ib_orphan_adopt()
+ * @number: as for mlx5_ib_orphan_adopt()
+ * @name: as for mlx5_ib_orphan_adopt()
+ * @mem: what the object shares with the device, taken over. Its context is that of the process, or
+ *	NULL if the object does not belong to a context
+ *
+ * If firmware refuses, the object becomes an orphan. If the context of @mem is being closed, this
+ * happens quietly and at once; otherwise the command is repeated for a third of a second before.
+ * May sleep.
+ */
+void mlx5_ib_orphan_discard(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			    const char *name, struct mlx5_ib_queue_mem *mem)
+{
+	bool closing = mem->context && mem->context->closing;
+	struct mlx5_ib_fw_attempt attempt = {};
+	int err = closing ? mlx5_ib_fw_destroy_object(dev, uid, opcode, number, &attempt) :
+			    mlx5_ib_fw_destroy_repeat(dev, uid, opcode, number, &attempt);
+
+	if (!err)
+		mlx5_ib_queue_mem_unmap_user(mem);
+	else if (closing)
+		mlx5_ib_orphan_adopt_closing(dev, uid, opcode, number, &attempt, name, mem);
+	else
+		mlx5_ib_orphan_adopt(dev, uid, opcode, number, &attempt, name, mem, err);
+}
+
 /* A reset of the device destroys an object whose number is not known. */
 static int orphan_send(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {

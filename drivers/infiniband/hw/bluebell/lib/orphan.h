@@ -29,6 +29,8 @@ void mlx5_ib_orphan_keep_lost(struct mlx5_ib_dev *dev, const char *name,
 			      struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, const char *name,
 			    struct mlx5_ib_queue_mem *mem);
+void mlx5_ib_orphan_discard(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			    const char *name, struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
 			 mlx5_ib_free_buffer_t free);
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context);

@@ -90,13 +90,7 @@ int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *contex
 void mlx5_ib_destroy_uctx(struct mlx5_ib_ucontext *context)
 {
 	struct mlx5_ib_queue_mem mem = { .share = mlx5_ib_share_of(context, MLX5_IB_SHARE_UCTX) };
-	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
-	struct mlx5_ib_fw_attempt attempt = {};
-	int err = mlx5_ib_fw_destroy_repeat(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX,
-					    context->uid, &attempt);
 
-	if (err)
-		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX,
-				     context->uid, &attempt, "user id", &mem, err);
-	mlx5_ib_share_give(&mem.share);
+	mlx5_ib_orphan_discard(to_mdev(context->ibucontext.device), MLX5_IB_KERNEL_UID,
+			       MLX5_CMD_OP_DESTROY_UCTX, context->uid, "user id", &mem);
 }

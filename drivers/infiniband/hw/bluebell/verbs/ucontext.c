@@ -290,13 +290,8 @@ static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context
 	struct mlx5_ib_queue_mem mem = {
 		.context = context, .share = mlx5_ib_share_of(context, MLX5_IB_SHARE_PD),
 	};
-	int err = mlx5_ib_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn,
-					    &pd->attempt);
 
-	if (err)
-		mlx5_ib_orphan_adopt(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, &pd->attempt,
-				     "PD", &mem, err);
-	mlx5_ib_share_give(&mem.share);
+	mlx5_ib_orphan_discard(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, "PD", &mem);
 }
 
 /**

@@ -75,33 +75,6 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	return err;
 }
 
-/* Only a process that goes on running may wait for firmware to change its mind. */
-static int xrcd_send_dealloc(struct mlx5_ib_dev *dev, u32 xrcdn, bool closing,
-			     struct mlx5_ib_fw_attempt *attempt)
-{
-	if (closing)
-		return mlx5_ib_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD,
-						 xrcdn, attempt);
-	return mlx5_ib_fw_destroy_repeat(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrcdn,
-					 attempt);
-}
-
-static void xrcd_destroy(struct mlx5_ib_dev *dev, u32 xrcdn, struct mlx5_ib_queue_mem *mem)
-{
-	bool closing = mem->context && mem->context->closing;
-	struct mlx5_ib_fw_attempt attempt = {};
-	int err = xrcd_send_dealloc(dev, xrcdn, closing, &attempt);
-
-	if (!err)
-		mlx5_ib_share_give(&mem->share);
-	else if (closing)
-		mlx5_ib_orphan_adopt_closing(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD,
-					     xrcdn, &attempt, "XRC domain", mem);
-	else
-		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrcdn,
-				     &attempt, "XRC domain", mem, err);
-}
-
 /**
  * mlx5_ib_dealloc_xrcd - deallocate an XRC domain
  * @ibxrcd: the domain, without objects
@@ -128,7 +101,8 @@ int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	mlx5_ib_orphans_retry(dev, NULL);
 	if (mem.context)
 		mlx5_ib_orphans_retry(dev, mem.context);
-	xrcd_destroy(dev, to_mxrcd(ibxrcd)->xrcdn, &mem);
+	mlx5_ib_orphan_discard(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD,
+			       to_mxrcd(ibxrcd)->xrcdn, "XRC domain", &mem);
 	return 0;
 }
 
