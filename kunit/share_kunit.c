@@ -235,6 +235,25 @@ static void object_counts_as_its_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
 }
 
+/* A key over a umem may be of any length, and counts as INT_MAX at most. */
+static void count_of_the_privileged_does_not_overflow(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_share share = {}, more = {}, one = {};
+
+	mock->context->unlimited = true;
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_share_take_length(mock->context, SZ_1M, &one));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_share_take_length(mock->context, U64_MAX, &more));
+	KUNIT_EXPECT_NULL(test, more.user);
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_many(mock->context, MLX5_IB_SHARE_PAGED,
+							 INT_MAX - 1, &share));
+	KUNIT_EXPECT_EQ(test, INT_MAX, count(mock, MLX5_IB_SHARE_PAGED));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_share_take_length(mock->context, 1, &more));
+	mlx5_ib_share_give(&share);
+	mlx5_ib_share_give(&one);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
+}
+
 static void uar_that_is_refused_is_not_counted(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -656,6 +675,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(limits_do_not_stop_the_privileged),
 	KUNIT_CASE(object_without_a_context_counts_for_the_caller),
 	KUNIT_CASE(object_counts_as_its_size),
+	KUNIT_CASE(count_of_the_privileged_does_not_overflow),
 	KUNIT_CASE(uar_that_is_refused_is_not_counted),
 	KUNIT_CASE(devx_object_counts_until_the_device_destroys_it),
 	KUNIT_CASE(object_that_may_exist_counts),

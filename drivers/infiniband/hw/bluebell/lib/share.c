@@ -48,6 +48,7 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "layout/refuse.h"
 #include "lib/share.h"
 
 #define OF_THE_DEVICE(what)	what ", 7/8 of those of the device"
@@ -201,11 +202,19 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
 			 enum mlx5_ib_share_kind kind, u32 num, struct mlx5_ib_share *share)
 {
 	u32 limit = user->users->limit[kind];
+	atomic_t *count = &user->count[kind];
+	int old = atomic_read(count);
+	u64 sum;
 
-	if ((u32)atomic_add_return(num, &user->count[kind]) > limit && limit && !unlimited) {
-		atomic_sub(num, &user->count[kind]);
-		return mlx5_ib_share_refuse(dev, user, kind);
-	}
+	/* Never more than the limit, so that a request that is refused fails no other one. */
+	do {
+		sum = (u64)old + num;
+		if (sum > limit && limit && !unlimited)
+			return mlx5_ib_share_refuse(dev, user, kind);
+		if (sum > INT_MAX)
+			return refuse(-ENOMEM, "user %u would have %llu %s",
+				      __kuid_val(user->uid), sum, share_names[kind]);
+	} while (!atomic_try_cmpxchg(count, &old, sum));
 	refcount_inc(&user->refs);
 	*share = (struct mlx5_ib_share){ .user = user, .kind = kind, .num = num };
 	return 0;
@@ -220,7 +229,8 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
  *
  * If the user has too many objects, the kernel's log says so. Any context.
  *
- * Return: 0; or -ENOMEM if the user would have more of the kind than a user can have.
+ * Return: 0; or -ENOMEM if the user would have more of the kind than a user can have, or, without a
+ * limit, than can be counted.
  */
 int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind kind, u32 num,
 			    struct mlx5_ib_share *share)
