@@ -14,7 +14,9 @@
 #include <linux/uaccess.h>
 #include <rdma/ib_verbs.h>
 
+#include "devx/devx_obj.h"
 #include "fw/bluebell.h"
+#include "fw/fw.h"
 #include "layout/layout_mkey.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
@@ -598,6 +600,115 @@ static void failed_setup_of_umr_fails_no_registration(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 }
 
+/* ---- a device that has no number left ---------------------------------------------------- */
+
+static unsigned int max_keys;
+
+/* The answer to a command that a process has built is for the process. */
+static int fw_with_few_keys(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			    int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+
+	if (MLX5_GET(create_mkey_in, in, opcode) != MLX5_CMD_OP_CREATE_MKEY ||
+	    mock->num_live[MOCK_MKEY] < max_keys)
+		return mock_hca_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	MLX5_SET(create_mkey_out, out, status, MLX5_CMD_STAT_LIM_ERR);
+	return uid ? -EREMOTEIO : -ENOSPC;
+}
+
+/* Free keys of all classes, and a device that has no other keys than those in use and these. */
+static struct pool_env *make_full_env(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+
+	run_upkeep(env);
+	max_keys = env->mock->num_live[MOCK_MKEY];
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_with_few_keys);
+	return env;
+}
+
+static int create_window(struct pool_env *env, struct mlx5_ib_mkey *mkey)
+{
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+
+	mlx5_ib_fill_mw_mkey(in, 1, 0, false);
+	*mkey = (struct mlx5_ib_mkey){};
+	return mlx5_ib_mkey_create(env->dev, mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+}
+
+/* A window has no use for a free key, whichever class the free key is of. */
+static void free_key_makes_way_for_a_key_of_another_kind(struct kunit *test)
+{
+	struct pool_env *env = make_full_env(test);
+	struct mlx5_ib_mkey *keys, more;
+	unsigned int i;
+
+	keys = kunit_kcalloc(test, READY_KEYS, sizeof(*keys), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, keys);
+	for (i = 0; i < READY_KEYS; i++) {
+		KUNIT_ASSERT_EQ_MSG(test, create_window(env, &keys[i]), 0, "window %u", i);
+		KUNIT_EXPECT_EQ(test, mock_hca_num_free(env->hca), READY_KEYS - i - 1);
+		KUNIT_EXPECT_EQ(test, env->mock->num_live[MOCK_MKEY], max_keys);
+	}
+	KUNIT_EXPECT_EQ(test, create_window(env, &more), -ENOMEM);
+	for (i = 0; i < READY_KEYS; i++)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &keys[i]), 0);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 0);
+}
+
+/* Upkeep does not make one free key out of another. */
+static void free_key_makes_way_for_no_free_key(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = env->dev->mkey_pool->classes;
+
+	/* The first four classes have 16, 8, 4 and 2 keys. */
+	max_keys = env->mock->num_live[MOCK_MKEY] + 30;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_with_few_keys);
+	run_upkeep(env);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 30);
+	KUNIT_EXPECT_EQ(test, mc[3].use.free, 2);
+	KUNIT_EXPECT_EQ(test, mc[4].use.free, 0);
+}
+
+/* A key may be too long for the device, whatever the number of keys. */
+static void refusal_costs_few_free_keys(struct kunit *test)
+{
+	struct pool_env *env = make_full_env(test);
+	struct mlx5_ib_mkey mkey;
+
+	max_keys = 0;
+	KUNIT_EXPECT_EQ(test, create_window(env, &mkey), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS - 4);
+}
+
+static void free_key_makes_way_for_a_key_that_a_process_creates(struct kunit *test)
+{
+	struct pool_env *env = make_full_env(test);
+	struct mlx5_ib_ucontext *context = env->mock->context;
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
+	struct mlx5_ib_devx_obj *obj;
+
+	context->uid = 1;
+	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.access_mode_1_0,
+		 MLX5_MKC_ACCESS_MODE_MTT);
+	obj = mlx5_ib_devx_create_obj(context, in, sizeof(in), out, sizeof(out));
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, env->mock->num_live[MOCK_MKEY], max_keys);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS - 1);
+	/* The process sees the last refusal. */
+	max_keys = 0;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_devx_create_obj(context, in, sizeof(in), out,
+							      sizeof(out))), -EREMOTEIO);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(create_mkey_out, out, status), MLX5_CMD_STAT_LIM_ERR);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS - 5);
+}
+
 static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(long_list_is_where_the_device_reads),
 	KUNIT_CASE(upkeep_makes_the_wanted_keys_ready),
@@ -618,6 +729,10 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(revoked_key_is_given_no_rights),
 	KUNIT_CASE(firmware_fills_entries_that_umr_cannot_name),
 	KUNIT_CASE(failed_setup_of_umr_fails_no_registration),
+	KUNIT_CASE(free_key_makes_way_for_a_key_of_another_kind),
+	KUNIT_CASE(free_key_makes_way_for_no_free_key),
+	KUNIT_CASE(refusal_costs_few_free_keys),
+	KUNIT_CASE(free_key_makes_way_for_a_key_that_a_process_creates),
 	{}
 };
 

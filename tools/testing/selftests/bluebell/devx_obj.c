@@ -165,6 +165,8 @@ TEST_F(kind, user_id_cannot_be_forged)
 
 TEST_F(kind, refusal_is_passed_on_and_leaves_nothing)
 {
+	/* Bluebell has up to four free keys destroyed for their numbers, and tries again. */
+	int tries = driver_is("bluebell") && variant->opcode == DEVX_CREATE_MKEY ? 5 : 1;
 	uint32_t handle;
 	int ret;
 
@@ -172,7 +174,9 @@ TEST_F(kind, refusal_is_passed_on_and_leaves_nothing)
 	ret = devx_create(self->uv.fd, &self->cmd, &handle);
 	EXPECT_TRUE(devx_refused_by_firmware(&self->cmd, ret)) TH_LOG("%d", ret);
 	EXPECT_EQ(8, self->cmd.out[0]);	/* LIM_ERR */
-	EXPECT_EQ(1, hca_inject_clear());
+	ret = hca_inject_clear();
+	EXPECT_LE(1, ret);
+	EXPECT_GE(tries, ret);
 }
 
 /* The handle is there as long as the object is. */

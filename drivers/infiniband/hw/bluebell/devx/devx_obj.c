@@ -22,6 +22,7 @@
 #include "layout/layout_event.h"
 #include "layout/refuse.h"
 #include "lib/buf.h"
+#include "lib/mkey_pool.h"
 #include "lib/orphan.h"
 #include "lib/subscription.h"
 #include "verbs/cq.h"
@@ -134,6 +135,25 @@ static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form,
 	return obj;
 }
 
+/* Whether firmware has refused to create a key because of a limit. */
+static bool devx_lacks_key(const struct mlx5_ib_devx_cmd *cmd, int err, const void *out)
+{
+	return cmd->kind == MLX5_IB_DEVX_MKEY && err == -EREMOTEIO &&
+	       MLX5_GET(create_mkey_out, out, status) == MLX5_CMD_STAT_LIM_ERR;
+}
+
+static int devx_send_raw(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
+			 void *in, size_t in_len, void *out, size_t out_len)
+{
+	unsigned int tries = 0;
+	int err;
+
+	do {
+		err = mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
+	} while (devx_lacks_key(cmd, err, out) && mlx5_ib_mkey_pool_make_way(obj->dev, &tries));
+	return err;
+}
+
 static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
 			    void *in, size_t in_len, void *out, size_t out_len)
 {
@@ -144,7 +164,7 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_d
 	if (cmd->kind == MLX5_IB_DEVX_MCG)
 		mlx5_ib_orphans_retry(obj->dev, obj->context);
 	if (obj->form != MLX5_IB_DEVX_WITH_MCQ)
-		return mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
+		return devx_send_raw(obj, cmd, in, in_len, out, out_len);
 	mcq = &to_devx_cq(obj)->mcq;
 	mcq->comp = devx_cq_comp;
 	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);

@@ -342,16 +342,16 @@ int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
  * @inlen: bytes of @in
  * @mkey: the key: its index, and the variant from @in
  *
- * May sleep.
+ * A refusal because a limit has been reached is not logged. May sleep.
  *
- * Return: 0 or a negative errno.
+ * Return: as mlx5_ib_fw_exec_within_limit().
  */
 int mlx5_ib_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey)
 {
 	u32 index;
 	int err;
 
-	err = mlx5_ib_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_MKEY, in, inlen, &index);
+	err = mlx5_ib_fw_create_within_limit(dev, uid, MLX5_CMD_OP_CREATE_MKEY, in, inlen, &index);
 	if (!err)
 		*mkey = mlx5_idx_to_mkey(index) |
 			MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0);

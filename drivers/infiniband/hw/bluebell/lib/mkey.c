@@ -42,7 +42,7 @@ int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u16 
 {
 	mkey->class = MLX5_IB_CLASS_FIRMWARE;
 	mkey->uid = uid;
-	return mlx5_ib_mkey_table_create(dev, uid, in, inlen, &mkey->key);
+	return mlx5_ib_mkey_pool_send_create(dev, uid, in, inlen, &mkey->key);
 }
 
 /* Create a key whose entries are part of the command. */
@@ -65,7 +65,7 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 				     MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
 	else
 		MLX5_SET(create_mkey_in, in, pg_access, 1);
-	err = mlx5_ib_mkey_table_create(dev, mkey->uid, in, inlen, &mkey->key);
+	err = mlx5_ib_mkey_pool_send_create(dev, mkey->uid, in, inlen, &mkey->key);
 	/* The command is longer than the firmware allows. */
 	if (err == -ENOMSG)
 		return -ENOMEM;

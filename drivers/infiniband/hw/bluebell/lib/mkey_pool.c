@@ -27,6 +27,10 @@
  *   destroys surplus free keys and the free keys that the shrinker has marked (@to_destroy).
  * * **Ageing.** As long as a class has a peak above what is in use, @ageing lowers the peak every
  *   30 s, and queues the upkeep for the free keys that are then surplus.
+ * * **No number left.** If the device refuses to create a key because of a limit, the driver has a
+ *   free key destroyed, whatever its class, and tries again (mlx5_ib_mkey_pool_send_create()). So
+ *   the free keys that one user has left take no number away from another user. The upkeep creates
+ *   no key in the place of that key before a region needs a key of the class.
  * * **Short memory.** The shrinker only marks free keys, family by family, the largest keys of each
  *   first, and queues the upkeep, because firmware commands allocate memory and take locks of
  *   mlx5_core. The upkeep creates no keys of a class of which keys were marked until a region needs
@@ -59,6 +63,8 @@
  * commands, which firmware would refuse again.
  */
 #define RETRY_PERIOD	HZ
+/* Free keys that one refused CREATE_MKEY costs the pool at most. */
+#define MAX_TRIES	4
 
 static struct mlx5_ib_mkey_class *mkey_pool_end(struct mlx5_ib_mkey_pool *pool)
 {
@@ -171,6 +177,86 @@ int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 acces
 	return access & IB_ACCESS_MW_BIND && class >= 0 ? MLX5_IB_CLASS_LONG : class;
 }
 
+/* Any class may have the free key; the largest keys hold the most memory. */
+static bool mkey_pool_discard_any(struct mlx5_ib_mkey_pool *pool)
+{
+	struct mlx5_ib_mkey_class *mc;
+	bool found;
+	u32 key;
+
+	for (mc = mkey_pool_end(pool); mc-- > pool->classes;) {
+		scoped_guard(spinlock, &mc->lock) {
+			found = mkey_class_pop(mc, &key);
+			mc->use.shrunk |= found;
+		}
+		if (found)
+			return mkey_class_discard(pool, mc, key);
+	}
+	return false;
+}
+
+/**
+ * mlx5_ib_mkey_pool_make_way - destroy a free key, so that another key can be created
+ * @dev: device, with a pool or without one, that has refused CREATE_MKEY because of a limit
+ * @tries: 0 for the first call, then what this function has made of it
+ *
+ * One free key is enough for its number, but another task may be faster, and the refusal may have
+ * another reason, so there are a few tries. May sleep.
+ *
+ * Return: true if a key has been destroyed: the caller sends CREATE_MKEY again.
+ */
+bool mlx5_ib_mkey_pool_make_way(struct mlx5_ib_dev *dev, unsigned int *tries)
+{
+	/* Pairs with mlx5_ib_init_mkey_pool(). */
+	struct mlx5_ib_mkey_pool *pool = smp_load_acquire(&dev->mkey_pool);
+
+	return pool && (*tries)++ < MAX_TRIES && mkey_pool_discard_any(pool);
+}
+
+/**
+ * mlx5_ib_mkey_pool_send_create - have firmware create a key, at the cost of free keys if need be
+ * @dev: device
+ * @uid: as for mlx5_ib_mkey_table_create()
+ * @in: as for mlx5_ib_mkey_table_create()
+ * @inlen: as for mlx5_ib_mkey_table_create()
+ * @key: as for mlx5_ib_mkey_table_create()
+ *
+ * The pool keeps free keys of the sizes that any user has used, so without this a user could leave
+ * none for a key of another size. May sleep.
+ *
+ * Return: 0; -ENOMEM, also if the device has no key of this length left; or the errno of another
+ * firmware refusal.
+ */
+int mlx5_ib_mkey_pool_send_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen,
+				  u32 *key)
+{
+	unsigned int tries = 0;
+	int err;
+
+	do {
+		err = mlx5_ib_mkey_table_create(dev, uid, in, inlen, key);
+	} while (err == -ENOSPC && mlx5_ib_mkey_pool_make_way(dev, &tries));
+	if (err != -ENOSPC)
+		return err;
+	ibdev_warn_ratelimited(&dev->ib_dev,
+			       "the device has no memory key left, or no room for one of this length: %s (%d) gets none\n",
+			       current->comm, task_tgid_nr(current));
+	return -ENOMEM;
+}
+
+static void mkey_pool_fill(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32 *in)
+{
+	const struct mlx5_ib_mkc_attr attr = {
+		.access = access,
+		.pdn = mlx5_ib_umr_pdn(dev),
+		.page_shift = MLX5_ADAPTER_PAGE_SHIFT,
+		.room = nmtts,
+		.free = true,
+	};
+
+	mlx5_ib_fill_create_mkey(in, &attr, &dev->caps);
+}
+
 /**
  * mlx5_ib_mkey_pool_create - have firmware create a free key
  * @dev: device with a UMR queue pair
@@ -180,21 +266,14 @@ int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 acces
  *
  * May sleep.
  *
- * Return: 0; -ENOMEM; or the errno of a firmware refusal.
+ * Return: as mlx5_ib_mkey_pool_send_create().
  */
 int mlx5_ib_mkey_pool_create(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32 *key)
 {
 	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
-	struct mlx5_ib_mkc_attr attr = {
-		.access = access,
-		.pdn = mlx5_ib_umr_pdn(dev),
-		.page_shift = MLX5_ADAPTER_PAGE_SHIFT,
-		.room = nmtts,
-		.free = true,
-	};
 
-	mlx5_ib_fill_create_mkey(in, &attr, &dev->caps);
-	return mlx5_ib_mkey_table_create(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), key);
+	mkey_pool_fill(dev, nmtts, access, in);
+	return mlx5_ib_mkey_pool_send_create(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), key);
 }
 
 /**
@@ -322,10 +401,13 @@ void mlx5_ib_mkey_pool_forget(struct mlx5_ib_dev *dev, int class)
 static bool mkey_pool_add_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
 {
 	u32 nmtts = mlx5_ib_mkey_pool_class_mtts(mc - pool->classes);
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
 	u32 key;
 
 	/* Only keys without special rights are created in advance: mlx5_ib_mkey_pool_missing(). */
-	if (mlx5_ib_mkey_pool_create(pool->dev, nmtts, 0, &key))
+	mkey_pool_fill(pool->dev, nmtts, 0, in);
+	/* No free key makes way for another one. */
+	if (mlx5_ib_mkey_table_create(pool->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &key))
 		return false;
 	scoped_guard(spinlock, &mc->lock)
 		if (mkey_class_push(mc, key))

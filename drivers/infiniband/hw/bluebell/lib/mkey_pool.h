@@ -41,7 +41,8 @@ struct shrinker;
  * @in_use: keys that regions have
  * @peak: the highest @in_use; @ageing lowers it to @in_use with time, the shrinker at once
  * @free: keys in the pool
- * @shrunk: the shrinker has marked free keys, and no region has asked for a key since
+ * @shrunk: the shrinker has marked free keys, or a free key has made way for another key, and no
+ *	region has asked for a key since
  */
 struct mlx5_ib_mkey_pool_use {
 	u32 in_use;
@@ -101,6 +102,9 @@ u32 mlx5_ib_mkey_pool_age(const struct mlx5_ib_mkey_pool_use *use);
 
 /* mkey_pool.c */
 int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 access);
+bool mlx5_ib_mkey_pool_make_way(struct mlx5_ib_dev *dev, unsigned int *tries);
+int mlx5_ib_mkey_pool_send_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen,
+				  u32 *key);
 int mlx5_ib_mkey_pool_create(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32 *key);
 bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key);
 void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key);

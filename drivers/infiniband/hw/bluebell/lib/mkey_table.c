@@ -31,7 +31,8 @@
  *
  * May sleep.
  *
- * Return: 0; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM; -ENOSPC, which is not logged, if the device has no key of this length left;
+ * or the errno of another firmware refusal.
  */
 int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen, u32 *key)
 {

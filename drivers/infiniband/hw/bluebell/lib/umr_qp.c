@@ -660,13 +660,16 @@ static int umr_create_lkey(struct mlx5_ib_umr *umr)
 {
 	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
 	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	int err;
 
 	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_PA);
 	MLX5_SET(mkc, mkc, lr, 1);
 	MLX5_SET(mkc, mkc, length64, 1);
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
 	MLX5_SET(mkc, mkc, pd, umr->cq.pdn);
-	return mlx5_ib_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
+	err = mlx5_ib_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
+	/* There is no pool yet whose free keys could make way. */
+	return err == -ENOSPC ? -ENOMEM : err;
 }
 
 /* What has not been created is left out; there is no key and no QP of number 0. */
