@@ -22,6 +22,7 @@
 #include "lib/mkey_pool.h"
 #include "lib/mock_hca.h"
 #include "lib/orphan.h"
+#include "lib/share.h"
 #include "lib/umr.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
@@ -396,7 +397,8 @@ static void list_that_the_device_may_read_is_kept(struct kunit *test)
 
 /* ---- keys with an owner ----------------------------------------------------------------- */
 
-static int create(struct pool_env *env, struct mlx5_ib_mkey *mkey)
+static int create_for(struct pool_env *env, struct mlx5_ib_ucontext *context,
+		      struct mlx5_ib_mkey *mkey)
 {
 	struct mlx5_ib_mkc_attr attr = {
 		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 5, .length = 8 * PAGE_SIZE,
@@ -404,7 +406,12 @@ static int create(struct pool_env *env, struct mlx5_ib_mkey *mkey)
 	};
 
 	*mkey = (struct mlx5_ib_mkey){};
-	return mlx5_ib_mkey_create_mtts(env->dev, mkey, NULL, &attr);
+	return mlx5_ib_mkey_create_mtts(env->dev, context, mkey, NULL, &attr);
+}
+
+static int create(struct pool_env *env, struct mlx5_ib_mkey *mkey)
+{
+	return create_for(env, NULL, mkey);
 }
 
 static void key_that_umr_revokes_returns_to_the_pool_once(struct kunit *test)
@@ -439,8 +446,8 @@ static void key_that_nobody_wants_stays_free_if_it_cannot_be_destroyed(struct ku
 	/* Of this class no key is kept that was never needed. */
 	MOCK_SET_CAP(&env->dev->caps, relaxed_ordering_write, 1);
 	for (i = 0; i < 2; i++)
-		KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_create_mtts(env->dev, &mkeys[i], NULL, &attr),
-				0);
+		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_mkey_create_mtts(env->dev, NULL, &mkeys[i], NULL,
+								  &attr));
 	KUNIT_ASSERT_GT(test, mkeys[0].class, 0);
 	mc = &env->dev->mkey_pool->classes[mkeys[0].class];
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkeys[0]), 0);
@@ -489,6 +496,48 @@ static void key_that_is_not_created_is_not_counted(struct kunit *test)
 	env->mock->refuse = env->mock->num_commands + 1;
 	KUNIT_EXPECT_EQ(test, create(env, &mkey), env->mock->refuse_err);
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+}
+
+/* A key is the user's as long as a region has it, whether UMR or firmware frees the key. */
+static void free_key_counts_for_no_user(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_fw_batch *commands = mlx5_ib_fw_batch_alloc(env->dev);
+	struct mlx5_ib_mkey_batch *batch = mlx5_ib_mkey_batch_alloc(env->dev, commands);
+	struct mlx5_ib_ucontext *context = env->mock->context;
+	struct mlx5_ib_mkey mkeys[3], more;
+	unsigned int i, num;
+	atomic_t *count;
+
+	KUNIT_ASSERT_NOT_NULL(test, commands);
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	context->user = mlx5_ib_user_get(env->dev, KUIDT_INIT(1000));
+	KUNIT_ASSERT_NOT_NULL(test, context->user);
+	env->dev->users->limit[MLX5_IB_SHARE_MKEY] = ARRAY_SIZE(mkeys);
+	count = &context->user->count[MLX5_IB_SHARE_MKEY];
+	run_upkeep(env);
+	for (i = 0; i < ARRAY_SIZE(mkeys); i++)
+		KUNIT_EXPECT_EQ(test, create_for(env, context, &mkeys[i]), 0);
+	num = env->mock->num_commands;
+	KUNIT_EXPECT_EQ(test, create_for(env, context, &more), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, num);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(env->hca), ARRAY_SIZE(mkeys));
+	/* To the pool by itself and in a batch, and to firmware. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkeys[0]), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 2);
+	mlx5_ib_mkey_destroy_early(batch, &mkeys[1]);
+	mlx5_ib_mkey_batch_wait(batch);
+	KUNIT_EXPECT_TRUE(test, mkeys[1].destroyed);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 1);
+	mlx5_ib_mkey_kill(env->dev, &mkeys[2]);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkeys[2]), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(env->hca), 0);
+	mlx5_ib_user_put(context->user);
+	context->user = NULL;
+	kfree(batch);
+	mlx5_ib_fw_batch_free(commands);
 }
 
 /* UMR fails to fill a key, which firmware refuses to destroy: the key may lead to the memory. */
@@ -634,7 +683,7 @@ static int create_window(struct pool_env *env, struct mlx5_ib_mkey *mkey)
 
 	mlx5_ib_fill_mw_mkey(in, 1, 0, false);
 	*mkey = (struct mlx5_ib_mkey){};
-	return mlx5_ib_mkey_create(env->dev, mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+	return mlx5_ib_mkey_create(env->dev, NULL, mkey, in, sizeof(in));
 }
 
 /* A window has no use for a free key, whichever class the free key is of. */
@@ -725,6 +774,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(key_that_nobody_wants_stays_free_if_it_cannot_be_destroyed),
 	KUNIT_CASE(key_that_firmware_destroys_leaves_the_pool_once),
 	KUNIT_CASE(key_that_is_not_created_is_not_counted),
+	KUNIT_CASE(free_key_counts_for_no_user),
 	KUNIT_CASE(key_that_may_reach_memory_is_replaced_or_reported),
 	KUNIT_CASE(revoked_key_is_given_no_rights),
 	KUNIT_CASE(firmware_fills_entries_that_umr_cannot_name),

@@ -40,7 +40,7 @@ static int create(struct table_env *env, struct mlx5_ib_mkey *mkey)
 
 	mlx5_ib_fill_mw_mkey(in, 1, 0, false);
 	*mkey = (struct mlx5_ib_mkey){};
-	return mlx5_ib_mkey_create(env->mock->dev, mkey, 0, in, sizeof(in));
+	return mlx5_ib_mkey_create(env->mock->dev, NULL, mkey, in, sizeof(in));
 }
 
 static struct table_env *make_env(struct kunit *test)

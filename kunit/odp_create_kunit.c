@@ -503,6 +503,47 @@ static void failed_advice_maps_no_page(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* The keys of tables and leaves count as those of regions do. */
+static void keys_of_an_implicit_region_count_for_its_user(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true, .by_memory = true };
+	struct env *env = make_env(test);
+	struct mlx5_ib_ucontext *context = env->mock->context;
+	struct ib_uobject uobj = { .context = &context->ibucontext };
+	u32 *limit = &env->mock->dev->users->limit[MLX5_IB_SHARE_MKEY];
+	atomic_t *count;
+
+	context->user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
+	KUNIT_ASSERT_NOT_NULL(test, context->user);
+	count = &context->user->count[MLX5_IB_SHARE_MKEY];
+	env->pd.ibpd.uobject = &uobj;
+	/* The root, and the key of addresses without a leaf. */
+	*limit = 1;
+	KUNIT_EXPECT_EQ(test, reg(env, &c), -ENOMEM);
+	expect_no_region(test, env, 0, "a refused registration");
+	*limit = 2;
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[0]);
+	/* A directory, then a leaf. */
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), -ENOMEM);
+	*limit = 3;
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 3);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	*limit = 4;
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), 0);
+	expect_pages(test, env, &parts[0]);
+	replace_memory(test, env);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 3);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	expect_no_region(test, env, 0, "deregistration");
+	env->pd.ibpd.uobject = NULL;
+	mlx5_ib_user_put(context->user);
+	context->user = NULL;
+}
+
 /*
  * The first range is longer than the part of it that is mapped at a time, the others are short.
  * Between them are pages that the process has, but that no range has.
@@ -1050,6 +1091,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(region_without_a_fault_queue_is_refused, region_gen_params),
 	KUNIT_CASE_PARAM(failed_advice_maps_no_page,
 			 region_gen_params),
+	KUNIT_CASE(keys_of_an_implicit_region_count_for_its_user),
 	KUNIT_CASE_PARAM(advice_of_several_ranges_maps_these_pages_only, region_gen_params),
 	KUNIT_CASE(list_that_the_device_may_read_is_kept),
 	KUNIT_CASE(kernel_consumer_may_advise),

@@ -268,6 +268,29 @@ static void key_of_its_domain_maps_its_pages(struct kunit *test)
 	free_env(test, env);
 }
 
+/* The user has no key left for the table that the fault needs: no command creates one. */
+static void fault_that_needs_one_key_too_many_fails(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_ucontext *context = env->mock->context;
+	struct ib_uobject uobj = { .context = &context->ibucontext };
+	u32 *limit = &env->mock->dev->users->limit[MLX5_IB_SHARE_MKEY];
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(env->mr, NULL), 0);
+	context->unlimited = false;
+	env->pd[0].ibpd.uobject = &uobj;
+	env->mr = mlx5_ib_odp_reg(&env->pd[0].ibpd, 0, U64_MAX, 0,
+				  IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	*limit = atomic_read(&context->user->count[MLX5_IB_SHARE_MKEY]);
+	KUNIT_EXPECT_EQ(test, *limit, 1);
+	post_send(test, env, 0, env->mr->lkey, UNKNOWN_KEY);
+	expect_send_answer(test, env, 0, true);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&context->user->count[MLX5_IB_SHARE_MKEY]), 1);
+	free_env(test, env);
+}
+
 /* ---- keys over other keys --------------------------------------------------------------- */
 
 #define TABLE_KEY	0x765400
@@ -1135,6 +1158,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(fault_that_is_reported_late_is_a_new_one),
 	KUNIT_CASE(key_of_another_domain_maps_no_page),
 	KUNIT_CASE(key_of_its_domain_maps_its_pages),
+	KUNIT_CASE(fault_that_needs_one_key_too_many_fails),
 	KUNIT_CASE(table_of_keys_leads_to_its_pages),
 	KUNIT_CASE(long_table_of_keys_is_read_as_far_as_needed),
 	KUNIT_CASE(table_of_keys_that_leads_nowhere_maps_no_page),

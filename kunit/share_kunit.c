@@ -19,6 +19,7 @@
 #include "lib/share.h"
 #include "lib/uctx.h"
 #include "lib/umem.h"
+#include "verbs/mr.h"
 #include "verbs/qp.h"
 #include "verbs/uar.h"
 #include "verbs/ucontext.h"
@@ -93,6 +94,7 @@ static void limit_is_that_of_the_kind(struct kunit *test)
 	MOCK_SET_CAP(caps, log_max_xrq, 0);
 	MOCK_SET_CAP(caps, log_max_mcg, 8);
 	MOCK_SET_CAP(caps, max_qp_mcg, 16);
+	MOCK_SET_CAP(caps, log_max_mkey, 10);
 	mock->dev->mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
 	limit = mock->dev->users->limit;
@@ -110,10 +112,12 @@ static void limit_is_that_of_the_kind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_XRQ], 0);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_MCG], 224);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_ATTACHMENT], 14);
+	/* A quarter may be those of firmware and of mlx5_core. */
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_MKEY], 672);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PAGED], min(64 * mib, INT_MAX));
 }
 
-static void firmware_keeps_512_queue_pairs(struct kunit *test)
+static void firmware_keeps_512_queue_pairs_and_keys(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
 
@@ -122,6 +126,8 @@ static void firmware_keeps_512_queue_pairs(struct kunit *test)
 	mock->dev->mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
 	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_QP], (131072 - 512) / 8 * 7);
+	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_MKEY],
+			((1 << 24) - 512) / 8 * 7);
 }
 
 static void user_who_makes_a_namespace_answers_for_it(struct kunit *test)
@@ -431,6 +437,111 @@ static void table_of_a_key_counts_as_paged_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
 }
 
+/* A window of the context, as ib_core has allocated it. */
+struct window {
+	struct mlx5_ib_mw mw;
+	struct mlx5_ib_pd pd;
+	struct ib_uobject uobj;
+};
+
+static int alloc_window(struct mock *mock, struct window *w)
+{
+	*w = (struct window){
+		.mw.ibmw = {
+			.device = &mock->dev->ib_dev, .pd = &w->pd.ibpd, .uobject = &w->uobj,
+			.type = IB_MW_TYPE_2,
+		},
+		.pd.ibpd = { .device = &mock->dev->ib_dev, .uobject = &w->uobj },
+		.uobj.context = &mock->context->ibucontext,
+	};
+	return mlx5_ib_alloc_mw(&w->mw.ibmw, mock_udata(mock, NULL, 0, 0));
+}
+
+static void key_counts_until_the_device_destroys_it(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct window *w = kunit_kcalloc(test, LIMIT + 1, sizeof(*w), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, alloc_window(mock, &w[0]), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_MKEY));
+	mock->refuse = 0;
+	for (i = 0; i < LIMIT; i++)
+		KUNIT_ASSERT_EQ(test, 0, alloc_window(mock, &w[i]));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, alloc_window(mock, &w[LIMIT]));
+	KUNIT_EXPECT_EQ(test, LIMIT, mock->num_live[MOCK_MKEY]);
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_dealloc_mw(&w[0].mw.ibmw));
+	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_MKEY));
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mock->refuse_err, mlx5_ib_dealloc_mw(&w[1].mw.ibmw));
+	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_MKEY));
+	mock->context->closing = true;
+	for (i = 1; i < LIMIT; i++)
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_dealloc_mw(&w[i].mw.ibmw));
+	/* The orphans still have the numbers. */
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_MKEY));
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_MKEY));
+	KUNIT_EXPECT_EQ(test, 0, mock->num_live[MOCK_MKEY]);
+}
+
+/* Nobody knows the number of a key that firmware has perhaps created. */
+static void key_of_an_unanswered_command_counts_for_good(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct window *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	mock->refuse_err = -ETIMEDOUT;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, alloc_window(mock, w));
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_MKEY));
+	mock->context->uid = 1;
+	mock->refuse = 2;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, PTR_ERR(create_devx_key_over_umem(mock, SZ_1M)));
+	KUNIT_EXPECT_EQ(test, 2, count(mock, MLX5_IB_SHARE_MKEY));
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_PAGED));
+	/* A reset destroys the key of the command. */
+	mock->dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_MKEY));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
+}
+
+static void keys_of_devx_count_in_the_same_limit(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_users *users = mock->dev->users;
+	struct mlx5_ib_devx_obj *table, *key;
+
+	mock->context->uid = 1;
+	users->limit[MLX5_IB_SHARE_MKEY] = 2;
+	table = create_devx_table(mock, 1);
+	key = create_devx_key_over_umem(mock, SZ_1M);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, key);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_devx_key_over_umem(mock, SZ_1M)));
+	KUNIT_EXPECT_EQ(test, 2, count(mock, MLX5_IB_SHARE_MKEY));
+	KUNIT_EXPECT_EQ(test, 2, count(mock, MLX5_IB_SHARE_PAGED));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(table, true));
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_MKEY));
+	/* The orphan has both shares. */
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(key, true));
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_MKEY));
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_PAGED));
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_MKEY));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
+}
+
 static void user_id_counts_until_the_device_destroys_it(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -669,7 +780,7 @@ static void umem_counts_until_the_device_destroys_it(struct kunit *test)
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
 	KUNIT_CASE(limit_is_that_of_the_kind),
-	KUNIT_CASE(firmware_keeps_512_queue_pairs),
+	KUNIT_CASE(firmware_keeps_512_queue_pairs_and_keys),
 	KUNIT_CASE(user_who_makes_a_namespace_answers_for_it),
 	KUNIT_CASE(user_is_limited_in_all_contexts_together),
 	KUNIT_CASE(limits_do_not_stop_the_privileged),
@@ -681,6 +792,9 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(object_that_may_exist_counts),
 	KUNIT_CASE(uar_that_firmware_keeps_counts),
 	KUNIT_CASE(table_of_a_key_counts_as_paged_memory),
+	KUNIT_CASE(key_counts_until_the_device_destroys_it),
+	KUNIT_CASE(key_of_an_unanswered_command_counts_for_good),
+	KUNIT_CASE(keys_of_devx_count_in_the_same_limit),
 	KUNIT_CASE(user_id_counts_until_the_device_destroys_it),
 	KUNIT_CASE(object_of_devx_counts_as_one_of_its_kind),
 	KUNIT_CASE(key_over_a_umem_counts_as_paged_memory),

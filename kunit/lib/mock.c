@@ -213,6 +213,7 @@ static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
 	MLX5_SET(cmd_hca_cap, general->cur, uc, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, ud, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, log_max_qp, 18);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_mkey, 24);
 	MLX5_SET(cmd_hca_cap, general->cur, log_max_qp_sz, 15);
 	MLX5_SET(cmd_hca_cap, general->cur, log_max_srq_sz, 15);
 	MLX5_SET(cmd_hca_cap, general->cur, max_wqe_sz_sq, 1024);

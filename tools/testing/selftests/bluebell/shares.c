@@ -22,6 +22,8 @@
 #define REFUSED 20
 /* With more objects a test would take too long, and need more files than a process may have. */
 #define FEW 600
+/* Keys are quick, and need no files. */
+#define FEW_KEYS 1024
 
 /* A process that takes objects. */
 struct taker {
@@ -116,6 +118,28 @@ static int take_dm(struct taker *t)
 	return uv_alloc_dm(t->uv.fd, UV_PAGE, 0, &dm);
 }
 
+/* Regions, windows, and keys that the process creates by commands of its own. */
+static int take_key(struct taker *t)
+{
+	struct ib_uverbs_alloc_mw req = { .pd_handle = t->pd, .mw_type = IBV_MW_TYPE_2 };
+	struct ib_uverbs_alloc_mw_resp mw;
+	struct ib_uverbs_reg_mr_resp mr;
+	struct devx_cmd cmd;
+	uint32_t handle;
+
+	switch (t->taken % 3) {
+	case 0:
+		return uv_reg_mr(t->uv.fd, t->pd, t->srq_mem.buf, 64, (uintptr_t)t->srq_mem.buf,
+				 IBV_ACCESS_LOCAL_WRITE, &mr);
+	case 1:
+		return uv_cmd(t->uv.fd, IB_USER_VERBS_CMD_ALLOC_MW, &req, sizeof(req), &mw,
+			      sizeof(mw), NULL, 0, NULL, 0);
+	default:
+		devx_start_klm_mkey(&cmd, t->pdn);
+		return devx_create(t->uv.fd, &cmd, &handle);
+	}
+}
+
 static int take_umem(struct taker *t)
 {
 	struct devx_umem umem = { .addr = (uintptr_t)t->srq_mem.buf, .len = 64 };
@@ -152,7 +176,7 @@ FIXTURE(share) {
  * @log_max is the capability that has the number of objects; without one, @num returns the number.
  * @before: objects of the kind that a process has taken before it starts. Firmware keeps one in
  * @of_firmware for itself, if this is not 0, as far as the driver knows. The driver has @of_driver
- * that no user may take.
+ * that no user may take. @most: more objects are too many for the test; 0 for FEW.
  */
 FIXTURE_VARIANT(share) {
 	const char *log_max;
@@ -161,6 +185,7 @@ FIXTURE_VARIANT(share) {
 	unsigned int before;
 	unsigned int of_firmware;
 	unsigned int of_driver;
+	unsigned int most;
 };
 
 /* Those of all users, from the size of BAR 0; 0 if that cannot be read. */
@@ -214,6 +239,10 @@ FIXTURE_VARIANT_ADD(share, counter_sets) {
 	.num = num_counter_sets, .take = take_counter_set, .of_driver = 1,
 };
 
+FIXTURE_VARIANT_ADD(share, mkeys) {
+	.log_max = "log_max_mkey", .take = take_key, .of_firmware = 4, .most = FEW_KEYS,
+};
+
 FIXTURE_VARIANT_ADD(share, umems) { .log_max = "log_max_umem", .take = take_umem, };
 
 FIXTURE_VARIANT_ADD(share, places_in_a_group) {
@@ -255,8 +284,8 @@ FIXTURE_SETUP(share)
 	self->num = variant->log_max ? 1u << hca_cap("general", variant->log_max) : variant->num();
 	if (!self->num)
 		SKIP(return, "the device has none");
-	if (self->num > FEW)
-		SKIP(return, "the device has more than %d", FEW);
+	if (self->num > (variant->most ? variant->most : FEW))
+		SKIP(return, "the device has %u, which are too many", self->num);
 	if (variant->of_firmware)
 		self->num -= self->num / variant->of_firmware;
 	self->taken = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -306,6 +335,9 @@ TEST_F_TIMEOUT(share, user_leaves_an_eighth_to_others, 300)
 	struct order order = { variant, self->taken };
 	int logged, round;
 
+	/* Free keys that earlier tests have left make way. */
+	if (variant->take == take_key)
+		ASSERT_EQ(0, hca_expect("refuse CREATE_MKEY LIM_ERR any"));
 	for (round = 0; round < 2; round++) {
 		/* The first round must cause a line, which an earlier test's can prevent. */
 		logged = klog_count(LOG_LIMIT);
@@ -321,6 +353,75 @@ TEST_F_TIMEOUT(share, user_leaves_an_eighth_to_others, 300)
 		/* All that a process has had is for the next one. */
 		child_kill(self->pid);
 		self->pid = 0;
+	}
+}
+
+/* ---- memory keys that no region has ---------------------------------------------------------- */
+
+/* Regions that the other user registers; and numbers that this user takes no key for. */
+#define REGIONS 600
+#define LEFT 16
+/* Numbers that the HCA gives to no key. */
+#define RESERVED 16
+
+FIXTURE(free_keys) {
+	struct taker mine;
+	pid_t pid;
+};
+
+FIXTURE_SETUP(free_keys)
+{
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	if (1u << hca_cap("general", "log_max_mkey") > FEW_KEYS)
+		SKIP(return, "the device has more than %d keys", FEW_KEYS);
+	ASSERT_EQ(0, taker_open(&self->mine));
+}
+
+FIXTURE_TEARDOWN(free_keys)
+{
+	if (self->pid > 0)
+		child_kill(self->pid);
+	if (self->mine.uv.fd > 0)
+		uv_close(&self->mine.uv);
+}
+
+/* Register many regions and deregister them, so that the pool has many free keys. */
+static int leave_free_keys(void *arg, int ready)
+{
+	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	static struct ib_uverbs_reg_mr_resp mr[REGIONS];
+	struct taker t = {};
+	unsigned int i;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &unlimited) || drop_privileges() || taker_open(&t))
+		return 2;
+	for (i = 0; i < REGIONS; i++)
+		if (uv_reg_mr(t.uv.fd, t.pd, t.srq_mem.buf, 64, (uintptr_t)t.srq_mem.buf,
+			      IBV_ACCESS_LOCAL_WRITE, &mr[i]))
+			return 3;
+	for (i = 0; i < REGIONS; i++)
+		if (uv_dereg_mr(t.uv.fd, mr[i].mr_handle))
+			return 4;
+	return child_hold(ready);
+}
+
+/* The keys are of a size that the driver keeps, and windows have no use for them. */
+TEST_F_TIMEOUT(free_keys, free_keys_of_another_user_make_way, 300)
+{
+	unsigned int num = (1u << hca_cap("general", "log_max_mkey")) - RESERVED - LEFT, i;
+
+	self->pid = child_start(leave_free_keys, NULL);
+	ASSERT_LT(0, self->pid);
+	num -= hca_census_count("mkey");
+	ASSERT_EQ(0, hca_expect("refuse CREATE_MKEY LIM_ERR"));
+	for (i = 0; i < num; i++) {
+		self->mine.taken = 1;		/* a window each time */
+		ASSERT_EQ(0, take_key(&self->mine)) TH_LOG("window %u of %u", i, num);
 	}
 }
 

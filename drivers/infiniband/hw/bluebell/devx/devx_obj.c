@@ -113,6 +113,18 @@ static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_i
 	return mlx5_ib_share_take(context, devx_share_kinds[cmd->kind], share);
 }
 
+static int devx_take_shares(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
+			    const void *in)
+{
+	int err = devx_take_share(obj->context, cmd, in, &obj->share);
+
+	if (!err && cmd->kind == MLX5_IB_DEVX_MKEY)
+		err = mlx5_ib_share_take(obj->context, MLX5_IB_SHARE_MKEY, &obj->key);
+	if (err)
+		mlx5_ib_share_give(&obj->share);
+	return err;
+}
+
 static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form,
 					   enum mlx5_ib_devx_kind kind)
 {
@@ -289,7 +301,7 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
 {
 	struct mlx5_ib_queue_mem mem = {
-		.context = obj->context, .uar = obj->uar, .share = obj->share,
+		.context = obj->context, .uar = obj->uar, .share = obj->share, .key = obj->key,
 	};
 	int err = devx_send_destroy(obj, last);
 
@@ -320,7 +332,7 @@ static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_
 			     const void *in, size_t in_len, const void *out, int err)
 {
 	struct mlx5_ib_queue_mem mem = {
-		.context = obj->context, .uar = obj->uar, .share = obj->share,
+		.context = obj->context, .uar = obj->uar, .share = obj->share, .key = obj->key,
 	};
 
 	/* The process gets no handle of an attachment that firmware has perhaps made. */
@@ -388,7 +400,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	obj->dev = dev;
 	obj->uid = context->uid;
 	obj->context = context;
-	err = devx_take_share(context, cmd, in, &obj->share);
+	err = devx_take_shares(obj, cmd, in);
 	if (err)
 		return ERR_PTR(err);
 	devx_get_uar(context, obj, cmd, in, in_len);

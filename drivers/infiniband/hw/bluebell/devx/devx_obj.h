@@ -44,7 +44,9 @@ enum mlx5_ib_devx_form {
  * @id: kind and number; constant
  * @uar: UAR object of the process that has the doorbells of this object, with a reference; NULL if
  *	the object has no doorbells, or has them in a UAR page of the context
- * @share: that the object is counted as one of its user
+ * @share: that the object is counted as one of its user; of a memory key, its table or the
+ *	translations that it uses
+ * @key: that a memory key is counted as one of its user
  * @attempt: attempts to destroy the object; those of a key over keys are in the key
  * @destroy: the command that destroys the object
  *
@@ -60,6 +62,7 @@ struct mlx5_ib_devx_obj {
 	struct mlx5_ib_devx_id id;
 	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_ib_share share;
+	struct mlx5_ib_share key;
 	struct mlx5_ib_fw_attempt attempt;
 	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
 };

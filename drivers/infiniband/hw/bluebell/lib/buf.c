@@ -134,7 +134,7 @@ static void mem_put_uar(struct mlx5_ib_queue_mem *mem)
 
 /**
  * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, put its UAR, and
- *	give back its share
+ *	give back its shares
  * @mem: of mlx5_ib_queue_mem_map_user(), no longer used by the device; parts that @mem does not
  *	have are skipped
  *
@@ -147,6 +147,7 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
 	mlx5_ib_buf_free_user(&mem->buf);
 	mem_put_uar(mem);
 	mlx5_ib_share_give(&mem->share);
+	mlx5_ib_share_give(&mem->key);
 }
 
 /**

@@ -41,6 +41,7 @@ struct mlx5_ib_buf {
  *	rings the queue on a UAR page of the context, or if the queue is the kernel's
  * @buf: the buffer
  * @share: counts the queue as one of its user's
+ * @key: counts a memory key, which may have another share as well, as one of its user's
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
  *
@@ -52,6 +53,7 @@ struct mlx5_ib_queue_mem {
 	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_ib_buf buf;
 	struct mlx5_ib_share share;
+	struct mlx5_ib_share key;
 	struct mlx5_db db;
 };
 

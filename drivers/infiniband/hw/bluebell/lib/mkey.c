@@ -14,6 +14,7 @@
 #include "fw/fw.h"
 #include "layout/layout_mkey.h"
 #include "layout/refuse.h"
+#include "lib/buf.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/orphan.h"
@@ -25,24 +26,37 @@
  */
 #define MAX_SHORT_LIST_MTTS	512
 
+static int mkey_settle_share(struct mlx5_ib_mkey *mkey, int err)
+{
+	if (err)
+		mlx5_ib_share_undo(&mkey->share, err);
+	return err;
+}
+
 /**
  * mlx5_ib_mkey_create - create a key as a command says
  * @dev: device
+ * @context: of the process whose key it is; NULL for a kernel consumer
  * @mkey: the key, zeroed
- * @uid: user id
  * @in: struct mlx5_ifc_create_mkey_in_bits, complete but for the variant of the key
  * @inlen: bytes of @in
  *
  * For keys that only firmware can create and destroy. May sleep.
  *
- * Return: 0; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM, also if the user has as many keys as a user can have; or the errno of a
+ * firmware refusal.
  */
-int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u16 uid, void *in,
-			size_t inlen)
+int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+			struct mlx5_ib_mkey *mkey, void *in, size_t inlen)
 {
+	int err = mlx5_ib_share_take(context, MLX5_IB_SHARE_MKEY, &mkey->share);
+
+	if (err)
+		return err;
 	mkey->class = MLX5_IB_CLASS_FIRMWARE;
-	mkey->uid = uid;
-	return mlx5_ib_mkey_pool_send_create(dev, uid, in, inlen, &mkey->key);
+	mkey->uid = MLX5_IB_KERNEL_UID;
+	err = mlx5_ib_mkey_pool_send_create(dev, mkey->uid, in, inlen, &mkey->key);
+	return mkey_settle_share(mkey, err);
 }
 
 /* Create a key whose entries are part of the command. */
@@ -156,6 +170,7 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 /**
  * mlx5_ib_mkey_create_mtts - create a key over pages
  * @dev: device
+ * @context: as for mlx5_ib_mkey_create()
  * @mkey: the key, zeroed
  * @umem: the memory, pinned and mapped; NULL if none of the pages is present, for which
  *	mlx5_ib_init_umr_clear() is needed
@@ -166,15 +181,18 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * A key of the pool, or a new free key, that UMR fills; or CREATE_MKEY with the list, struct
  * mlx5_ifc_create_mkey_in_bits. May sleep; the caller may hold the reservation lock of a dma-buf.
  *
- * Return: 0; -ENOMEM, also for a list that is too long; -EINTR if the task is being killed;
- * -ENOTRECOVERABLE if the device may reach the memory for good, so that the memory has to stay
- * pinned; or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM, also for a list that is too long, or if the user has as many keys as a user
+ * can have; -EINTR if the task is being killed; -ENOTRECOVERABLE if the device may reach the memory
+ * for good, so that the memory has to stay pinned; or the errno of a firmware refusal.
  */
-int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-			     struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
+int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+			     struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
+			     struct mlx5_ib_mkc_attr *attr)
 {
-	int err;
+	int err = mlx5_ib_share_take(context, MLX5_IB_SHARE_MKEY, &mkey->share);
 
+	if (err)
+		return err;
 	mkey->class = mlx5_ib_mkey_pool_choose_class(dev, attr->nmtts, attr->access);
 	if (mkey->class >= 0)
 		attr->room = mlx5_ib_mkey_pool_class_mtts(mkey->class);
@@ -183,12 +201,13 @@ int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 	err = mkey_create_any(dev, mkey, umem, attr);
 	if (err)
 		mlx5_ib_mkey_pool_forget(dev, mkey->class);
-	return err;
+	return mkey_settle_share(mkey, err);
 }
 
 /**
  * mlx5_ib_mkey_create_pinned - create a key over memory that is pinned and mapped
  * @dev: device
+ * @context: as for mlx5_ib_mkey_create()
  * @mkey: the key, zeroed
  * @umem: the memory
  * @attr: access, domain, first address and length; the function sets the rest, with the largest
@@ -196,8 +215,9 @@ int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  *
  * Return: -EINVAL for memory that no page size fits; else as mlx5_ib_mkey_create_mtts().
  */
-int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-			       struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
+int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+			       struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
+			       struct mlx5_ib_mkc_attr *attr)
 {
 	unsigned long pgsz = ib_umem_find_best_pgsz(umem, mlx5_ib_mkey_page_sizes(&dev->caps),
 						    attr->iova);
@@ -211,7 +231,7 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mke
 		return refuse(-ENOMEM, "region of %zu pages, at most %lu", nmtts, MLX5_IB_MAX_MTTS);
 	attr->page_shift = ilog2(pgsz);
 	attr->nmtts = nmtts;
-	return mlx5_ib_mkey_create_mtts(dev, mkey, umem, attr);
+	return mlx5_ib_mkey_create_mtts(dev, context, mkey, umem, attr);
 }
 
 /**
@@ -271,7 +291,7 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
 
 	if (err)
 		return err;
-	mkey->destroyed = true;
+	mlx5_ib_mkey_lose(mkey);
 	mlx5_ib_mkey_pool_forget(dev, mkey->class);
 	return 0;
 }
@@ -323,8 +343,8 @@ static int mkey_release(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 		return 0;
 	if (mkey->class < 0 || mlx5_ib_mkey_umr_revoke(dev, mkey))
 		return mkey_destroy_by_firmware(dev, mkey);
-	mkey->destroyed = true;
 	mlx5_ib_mkey_pool_free(dev, mkey->class, mkey->key);
+	mlx5_ib_mkey_lose(mkey);
 	return 0;
 }
 
@@ -366,6 +386,8 @@ void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 {
 	/* The orphan does not publish the key again, so it needs no slot. */
 	mlx5_ib_mkey_table_forget(dev, mkey);
+	mem->key = mkey->share;
+	mkey->share = (struct mlx5_ib_share){};
 	mlx5_ib_orphan_adopt_closing(dev, mkey->uid, MLX5_CMD_OP_DESTROY_MKEY,
 				     mlx5_mkey_to_idx(mkey->key), &mkey->attempt, "mkey", mem);
 	mkey->destroyed = true;
@@ -378,13 +400,14 @@ void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * @mkey: the key, not published, which leads to no memory; its owner can be freed
  * @err: errno of mlx5_ib_mkey_destroy()
  *
- * For owners that no caller will destroy again. Any context that can take a spinlock, except
- * interrupts.
+ * For owners that no caller will destroy again. The key is counted as one of its user's for good.
+ * Any context that can take a spinlock, except interrupts.
  */
 void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, int err)
 {
 	mlx5_ib_mkey_table_leak(dev, mkey->key, err);
 	mlx5_ib_fw_attempt_forget(dev, &mkey->attempt);
+	mlx5_ib_share_keep(&mkey->share);
 	mkey->destroyed = true;
 	mlx5_ib_mkey_pool_forget(dev, mkey->class);
 }

@@ -12,6 +12,7 @@
 #include <linux/types.h>
 
 #include "fw/attempt.h"
+#include "lib/share.h"
 
 struct ib_umem;
 struct mem_cgroup;
@@ -20,6 +21,7 @@ struct mlx5_ib_fw_batch;
 struct mlx5_ib_mkc_attr;
 struct mlx5_ib_mkey_batch;
 struct mlx5_ib_queue_mem;
+struct mlx5_ib_ucontext;
 
 /**
  * enum mlx5_ib_mkey_type - what struct a published key is embedded in
@@ -53,6 +55,8 @@ enum mlx5_ib_mkey_type {
  *	more
  * @closing: the process has closed the device: the key has been destroyed, or may be at any time
  * @attempt: attempts to destroy the key
+ * @share: counts the key as one of its user's, as long as the owner has the key. Passes to the
+ *	orphan of the key, and goes on if the key is given up or its creation was not answered
  *
  * The owner orders calls that change @revoked and @destroyed: a key that can be revoked at
  * any time is revoked under the lock that guards its pages (that of a leaf, or the dma-buf's
@@ -68,6 +72,7 @@ struct mlx5_ib_mkey {
 	bool destroyed;
 	bool closing;
 	struct mlx5_ib_fw_attempt attempt;
+	struct mlx5_ib_share share;
 };
 
 /**
@@ -83,13 +88,25 @@ struct mlx5_ib_table_key {
 	struct mem_cgroup *memcg;
 };
 
+/*
+ * The owner has no key any more. This never sleeps, because the context of the process, which has a
+ * reference to the user, outlives the key.
+ */
+static inline void mlx5_ib_mkey_lose(struct mlx5_ib_mkey *mkey)
+{
+	mkey->destroyed = true;
+	mlx5_ib_share_give(&mkey->share);
+}
+
 /* mkey.c */
-int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u16 uid, void *in,
-			size_t inlen);
-int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-			       struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr);
-int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-			     struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr);
+int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+			struct mlx5_ib_mkey *mkey, void *in, size_t inlen);
+int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+			       struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
+			       struct mlx5_ib_mkc_attr *attr);
+int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+			     struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
+			     struct mlx5_ib_mkc_attr *attr);
 int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 old_access,
 			u32 access, u32 pdn);
 int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);

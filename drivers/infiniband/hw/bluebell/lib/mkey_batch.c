@@ -60,7 +60,7 @@ static void mkey_batch_destroyed(struct mlx5_ib_dev *dev, void *object, int err)
 	mlx5_ib_mkey_table_unmark(dev, mkey->key, &mkey->attempt, err);
 	if (err)
 		return;
-	mkey->destroyed = true;
+	mlx5_ib_mkey_lose(mkey);
 	mlx5_ib_mkey_pool_forget(dev, mkey->class);
 }
 
@@ -77,7 +77,7 @@ static void mkey_batch_give_to_pool(struct mlx5_ib_mkey_batch *batch, struct mlx
 {
 	mkey->revoked = true;
 	if (mlx5_ib_mkey_pool_keep(batch->dev, mkey->class, mkey->key))
-		mkey->destroyed = true;
+		mlx5_ib_mkey_lose(mkey);
 	else
 		mkey_batch_send(batch, mkey);
 }

@@ -15,14 +15,18 @@
  * that has CAP_SYS_RESOURCE, in the initial user namespace, when it opens the device: the device is
  * no resource of a namespace. They do not apply to kernel consumers either.
  *
- * Memory keys are not counted: a device has millions, each of which costs the process memory that
- * is charged to its cgroup. What a process pins is limited, too, but a process can register any
- * length of memory that it has not pinned, a dma-buf any number of times, and any number of keys
- * over a umem. Each MiB costs the device two KiB for translations: memory of the host that
- * mlx5_core gives to firmware and charges to no process. How much memory firmware can get is not
- * known, so the limit is 64 times the memory of the host, for which the translations take an eighth
- * of that memory. Tables of keys, those of implicit regions and those that processes create by
- * commands of their own, are such memory, too, and count in the same limit.
+ * The device has a fixed number of memory keys, too. Those count that a process has for its
+ * regions, windows and tables of keys, those that page faults create for an implicit region, and
+ * those that the process creates by commands of its own. A key that waits in the pool for the next
+ * region counts for no user: mkey_pool.c has it destroyed if its number is needed.
+ *
+ * What a process pins is limited, but a process can register any length of memory that it has not
+ * pinned, a dma-buf any number of times, and any length of keys over a umem. Each MiB costs the
+ * device two KiB for translations: memory of the host that mlx5_core gives to firmware and charges
+ * to no process. How much memory firmware can get is not known, so the limit is 64 times the memory
+ * of the host, for which the translations take an eighth of that memory. Tables of keys, those of
+ * implicit regions and those that processes create by commands of their own, are such memory, too,
+ * and count in the same limit.
  *
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
  * mlx5_ib_share_give() is called when the device can give the number to someone else: when the
@@ -75,6 +79,7 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_ATTACHMENT] = "queue pairs in a multicast group, 7/8 of those of a group",
 	[MLX5_IB_SHARE_PAGED] =
 		"MiB of paged regions and dma-bufs, 64 times the memory of the host",
+	[MLX5_IB_SHARE_MKEY] = OF_THE_DEVICE("memory keys"),
 };
 
 /**
@@ -399,11 +404,12 @@ static u32 share_limit(u64 num)
 
 /*
  * Firmware keeps some numbers of queue pairs for itself, and nothing says how many. Cards with 2^17
- * and 2^18 have refused to create a QP beside 130,763 and 261,935 others.
+ * and 2^18 have refused to create a QP beside 130,763 and 261,935 others. Of memory keys, firmware
+ * and mlx5_core have some.
  */
-static u64 share_num_qps(struct mlx5_core_dev *mdev)
+static u64 share_num_beside_firmware(u8 log_max)
 {
-	u64 num = BIT(MLX5_CAP_GEN(mdev, log_max_qp));
+	u64 num = BIT(log_max);
 
 	return num - min(num / 4, 512);
 }
@@ -433,7 +439,10 @@ static void users_set_limits(struct mlx5_ib_users *users, struct mlx5_ib_dev *de
 	users->limit[MLX5_IB_SHARE_UAR] = share_limit(mlx5_ib_max_uars(dev));
 	users->limit[MLX5_IB_SHARE_PD] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_pd)));
 	users->limit[MLX5_IB_SHARE_CQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_cq)));
-	users->limit[MLX5_IB_SHARE_QP] = share_limit(share_num_qps(mdev));
+	users->limit[MLX5_IB_SHARE_QP] =
+		share_limit(share_num_beside_firmware(MLX5_CAP_GEN(mdev, log_max_qp)));
+	users->limit[MLX5_IB_SHARE_MKEY] =
+		share_limit(share_num_beside_firmware(MLX5_CAP_GEN(mdev, log_max_mkey)));
 	users->limit[MLX5_IB_SHARE_SRQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_srq)));
 	users->limit[MLX5_IB_SHARE_XRCD] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_xrcd)));
 	users->limit[MLX5_IB_SHARE_TD] =

@@ -168,5 +168,5 @@ int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iov
 		.nmtts = nmtts,
 	};
 
-	return mlx5_ib_mkey_create_mtts(mr->odp->dev, mkey, NULL, &attr);
+	return mlx5_ib_mkey_create_mtts(mr->odp->dev, mr->context, mkey, NULL, &attr);
 }

@@ -83,7 +83,7 @@ static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mke
 	odp_tree_fill_entries(mr, dir, 0, num, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
 	err = mlx5_ib_share_take_many(mr->context, MLX5_IB_SHARE_PAGED,
 				      MLX5_IB_SHARE_OF_TABLE(num), &dir->share) ?:
-	      mlx5_ib_mkey_create(mr->odp->dev, dir->key.mkey, MLX5_IB_KERNEL_UID, in, inlen);
+	      mlx5_ib_mkey_create(mr->odp->dev, mr->context, dir->key.mkey, in, inlen);
 	if (err) {
 		mlx5_ib_share_undo(&dir->share, err);
 		return ERR_PTR(err);
@@ -433,7 +433,7 @@ static int odp_tree_create_absent(struct odp_mr *mr)
 	if (!in)
 		return -ENOMEM;
 	mlx5_ib_odp_fill_create_absent(in, &attr);
-	err = mlx5_ib_mkey_create(mr->odp->dev, &mr->absent.own, MLX5_IB_KERNEL_UID, in, inlen);
+	err = mlx5_ib_mkey_create(mr->odp->dev, mr->context, &mr->absent.own, in, inlen);
 	if (err)
 		return err;
 	mr->absent.mr = mr;

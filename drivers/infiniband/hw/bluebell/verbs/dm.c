@@ -302,8 +302,8 @@ static const struct mlx5_ib_mr_ops dm_mr_ops = {
  * begins at address 0. ib_core keeps the memory until the region is gone. May sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a region that is not zero based;
- * -EOPNOTSUPP for access rights that device memory does not have; -ENOMEM; or the errno of a
- * firmware refusal.
+ * -EOPNOTSUPP for access rights that device memory does not have; -ENOMEM, also if the user has as
+ * many keys as a user can have; or the errno of a firmware refusal.
  */
 struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
 				struct uverbs_attr_bundle *attrs)
@@ -327,7 +327,7 @@ struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mlx5_ib_fill_memic_mkey(in, &mkc_attr, dm->mem->addr + attr->offset, &dev->caps);
-	err = mlx5_ib_mkey_create(dev, &mr->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+	err = mlx5_ib_mkey_create(dev, mlx5_ib_pd_context(pd), &mr->mkey, in, sizeof(in));
 	if (err)
 		return ERR_PTR(err);
 	mr->ops = &dm_mr_ops;

@@ -107,7 +107,7 @@ struct ib_mr *mlx5_ib_get_dma_mr(struct ib_pd *pd, int access)
 	MLX5_SET(mkc, mkc, length64, 1);
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
 	MLX5_SET(mkc, mkc, pd, to_mpd(pd)->pdn);
-	err = mlx5_ib_mkey_create(dev, &mr->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+	err = mlx5_ib_mkey_create(dev, NULL, &mr->mkey, in, sizeof(in));
 	if (err)
 		return ERR_PTR(err);
 	mr->ops = &dma_mr_ops;
@@ -245,7 +245,7 @@ struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_n
 	mlx5_ib_fill_create_mkey(in, &attr, &dev->caps);
 	/* A peer may invalidate the region that it has been given. */
 	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.en_rinval, 1);
-	err = mlx5_ib_mkey_create(dev, &mr->mr.mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+	err = mlx5_ib_mkey_create(dev, NULL, &mr->mr.mkey, in, sizeof(in));
 	if (err) {
 		fast_mr_free(pd->device, mr);
 		return ERR_PTR(err);

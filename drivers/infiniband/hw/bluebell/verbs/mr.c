@@ -99,7 +99,7 @@ struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = mlx5_ib_mkey_create_pinned(dev, &mr->mkey, umem, &attr);
+	err = mlx5_ib_mkey_create_pinned(dev, mlx5_ib_pd_context(pd), &mr->mkey, umem, &attr);
 	if (err)
 		return ERR_PTR(err);
 
@@ -369,8 +369,9 @@ static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
  * Implements ibv_alloc_mw(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): a free
  * key that queue pairs of the domain may fill. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for an unknown flag or field, or a device without windows;
- * -EINVAL; -EFAULT; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP for an unknown flag or field, or a device without windows; -EINVAL;
+ * -EFAULT; -ENOMEM, also if the user has as many keys as a user can have; or the errno of a
+ * firmware refusal.
  */
 int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -387,7 +388,7 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 		return err;
 	mlx5_ib_fill_mw_mkey(in, to_mpd(ibmw->pd)->pdn, req.num_klms,
 			     ibmw->type == IB_MW_TYPE_2);
-	err = mlx5_ib_mkey_create(dev, &mw->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+	err = mlx5_ib_mkey_create(dev, mlx5_ib_pd_context(ibmw->pd), &mw->mkey, in, sizeof(in));
 	if (err)
 		return err;
 	ibmw->rkey = mw->mkey.key;
