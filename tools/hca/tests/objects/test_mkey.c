@@ -640,6 +640,30 @@ static void test_translations_have_a_budget(void **state)
 	assert_int_equal(rig.hca->xlt_bytes, 20 << 20);
 }
 
+static void test_numbers_are_limited(void **state)
+{
+	struct key_params p = {
+		.mode = MKM_MTT, .log_page = 12, .len = 4096, .access = ALL_ACCESS,
+	};
+	struct obj_range *range = &rig.hca->profile->range[OBJ_MKEY];
+	uint8_t in[IFC_SZ(destroy_mkey_in)] = {}, out[IFC_SZ(destroy_mkey_out)];
+	uint64_t mtt = RAM_BASE, bytes;
+	uint32_t key[2], more;
+
+	(void)state;
+	range->limit = range->first + 2;
+	assert_int_equal(create(&p, &mtt, NULL, 1, &key[0]), ST_OK);
+	assert_int_equal(create(&p, &mtt, NULL, 1, &key[1]), ST_OK);
+	bytes = rig.hca->xlt_bytes;
+	assert_int_equal(create(&p, &mtt, NULL, 1, &more), ST_LIM);
+	assert_int_equal(rig.hca->xlt_bytes, bytes);
+	IFC_SET(destroy_mkey_in, in, mkey_index, key[0] >> 8);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_int_equal(create(&p, &mtt, NULL, 1, &more), ST_OK);
+	assert_int_equal(more, key[0]);
+}
+
 static uint32_t klm_key(const struct klm *last, const struct klm *others)
 {
 	struct key_params p = { .mode = MKM_KLM, .len = 1 << 30, .access = ALL_ACCESS };
@@ -686,7 +710,8 @@ int main(void)
 		T(test_entity_size_is_limited_by_capabilities),
 		T(test_ksm_needs_fixed_buffer_size),
 		T(test_klm_list_is_limited_by_a_capability),
-		T(test_translations_have_a_budget), T(test_empty_entries_do_not_stall_the_hca),
+		T(test_translations_have_a_budget), T(test_numbers_are_limited),
+		T(test_empty_entries_do_not_stall_the_hca),
 	};
 
 	return cmocka_run_group_tests_name("mkey", tests, NULL, NULL);
