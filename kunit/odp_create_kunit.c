@@ -698,6 +698,29 @@ static void advice_ends_when_the_caller_is_killed(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/*
+ * The first leaf of an implicit region has the first MMU notifier of the address space, whose
+ * insertion a signal interrupts. The kernel then calls the verb again.
+ */
+static void advice_is_repeated_after_a_signal(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	allow_signal(SIGUSR1);
+	send_sig(SIGUSR1, current, 1);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), -ERESTARTNOINTR);
+	flush_signals(current);
+	disallow_signal(SIGUSR1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), 0);
+	expect_pages(test, env, &parts[1]);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /* The removal of a device waits for the calls that are in progress. */
 static void advice_ends_when_the_device_is_removed(struct kunit *test)
 {
@@ -1097,6 +1120,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(kernel_consumer_may_advise),
 	KUNIT_CASE(advice_waits_once_for_a_stuck_fault),
 	KUNIT_CASE(advice_ends_when_the_caller_is_killed),
+	KUNIT_CASE(advice_is_repeated_after_a_signal),
 	KUNIT_CASE(advice_ends_when_the_device_is_removed),
 	KUNIT_CASE(closed_context_makes_room_for_advice),
 	KUNIT_CASE(advice_of_a_user_wakes_no_other_user),

@@ -371,7 +371,8 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
  * -EFAULT for a key that is not of a paged region of @pd or does not allow writing and, with FLUSH,
  * for memory outside the region or the process, if the device is being removed, and for any other
  * failure to map pages; -EPERM, with FLUSH, for memory that the process may not write to; -EIO,
- * without FLUSH, if the device is being removed; -EINTR if the task is being killed; -ENOMEM.
+ * without FLUSH, if the device is being removed; -EINTR if the task is being killed;
+ * -ERESTARTNOINTR, with FLUSH, if a signal has interrupted the creation of a leaf; -ENOMEM.
  */
 int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)
@@ -394,5 +395,7 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 		return err;
 	}
 	err = odp_advice_serve(odp, work);
-	return !err || err == -ENOMEM || err == -EINTR || err == -EPERM ? err : -EFAULT;
+	/* For -ERESTARTNOINTR the kernel calls the verb again when the signal has been handled. */
+	return !err || err == -ENOMEM || err == -EINTR || err == -ERESTARTNOINTR ||
+	       err == -EPERM ? err : -EFAULT;
 }
