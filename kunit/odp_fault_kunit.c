@@ -15,7 +15,7 @@
 #include "layout/layout_odp.h"
 #include "lib/mkey.h"
 #include "lib/mock_hca.h"
-#include "odp/odp_internal.h"
+#include "odp/odp_fault.h"
 #include "verbs/cq.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
@@ -301,6 +301,7 @@ static void fault_that_needs_one_key_too_many_fails(struct kunit *test)
 static struct {
 	u32 pdn;
 	u64 start;
+	u64 len;
 	unsigned int entries;
 	struct mlx5_klm klm[LONG_TABLE];
 	unsigned int queries;
@@ -327,7 +328,7 @@ static int table_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, voi
 	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KLMS);
 	MLX5_SET(mkc, mkc, pd, table.pdn);
 	MLX5_SET64(mkc, mkc, start_addr, table.start);
-	MLX5_SET64(mkc, mkc, len, BYTES);
+	MLX5_SET64(mkc, mkc, len, table.len);
 	memcpy(MLX5_ADDR_OF(query_mkey_out, out, bsf0_klm0_pas_mtt0_1), table.klm, bytes);
 	return 0;
 }
@@ -347,6 +348,7 @@ static void set_table(struct kunit *test, struct env *env, u32 pdn)
 	table.pdn = pdn;
 	table.entries = TABLE_ENTRIES;
 	table.start = mock_buffer(env->mock, REGION);
+	table.len = BYTES;
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
 }
 
@@ -495,6 +497,8 @@ static void receive_list_starts_behind_the_signature(struct kunit *test)
 
 /* More reports of a fault than the driver answers without an error. */
 #define REPEATS		20
+/* Twice what a fault maps. */
+#define LARGE		(2 * MLX5_IB_ODP_FAULT_AROUND)
 
 /* Replace the region by one that allows @access. */
 static void register_again(struct kunit *test, struct env *env, u32 access)
@@ -524,6 +528,49 @@ static bool is_writable(struct env *env)
 {
 	return mock_hca_translate(env->hca, env->mr->rkey, mock_buffer(env->mock, REGION)) &
 	       MLX5_EN_WR;
+}
+
+/* Replace the region by one of LARGE bytes. Returns its address. */
+static u64 register_large(struct kunit *test, struct env *env)
+{
+	u64 mem = kunit_vm_mmap(test, NULL, 0, LARGE, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, 0);
+
+	KUNIT_ASSERT_NE(test, mem, 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(env->mr, NULL), 0);
+	env->mr = mlx5_ib_odp_reg(&env->pd[0].ibpd, mem, LARGE, mem,
+				  IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	return mem;
+}
+
+/* An operation at a key whose pieces are all shorter than what a fault maps. */
+static void pieces_of_a_fault_are_bounded_altogether(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct env *env = make_env(test, 0, 0);
+	u64 mem = register_large(test, env);
+	struct mlx5_ib_fault fault = {
+		.is_rdma = true, .type = MLX5_PAGE_FAULT_RESUME_RDMA, .token = TOKEN,
+		.packet_len = BYTES, .op_len = LARGE, .key = TABLE_KEY, .va = mem,
+	};
+	const u32 piece = LARGE / TABLE_ENTRIES;
+	unsigned int i;
+
+	set_table(test, env, PDN);
+	table.start = mem;
+	table.len = LARGE;
+	for (i = 0; i < TABLE_ENTRIES; i++)
+		table.klm[i] = (struct mlx5_klm){
+			.bcount = cpu_to_be32(piece), .key = cpu_to_be32(env->mr->lkey),
+			.va = cpu_to_be64(mem + i * piece),
+		};
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(env->mock->dev, &key.mkey), 0);
+	expect_answer_to(test, env, &fault, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), LARGE / 2 / PAGE_SIZE);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey, mem), 0);
+	destroy_table(env->mock->dev, &key);
+	free_env(test, env);
 }
 
 /* Have the process map other memory in place of the first page of the region. */
@@ -669,6 +716,27 @@ static void memory_fault_maps_what_is_needed_and_near(struct kunit *test)
 							  mr)->stat.faults), 5 + REGION_PAGES);
 	/* The device may want to write, which the event does not say. */
 	KUNIT_EXPECT_TRUE(test, is_writable(env));
+	free_env(test, env);
+}
+
+/* Whatever the event says; what follows the address comes first. */
+static void memory_near_a_fault_is_bounded(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_fault fault = memory_fault(env, env->mr->lkey, 0);
+	u64 mem = register_large(test, env), middle = mem + LARGE / 2;
+
+	fault.key = env->mr->lkey;
+	fault.va = mem + LARGE - PAGE_SIZE;
+	fault.before = LARGE;
+	fault.after = LARGE;
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), LARGE / 2 / PAGE_SIZE);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, fault.key, middle), 0);
+	fault.va = mem + PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), LARGE / PAGE_SIZE - 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_translate(env->hca, fault.key, mem), 0);
 	free_env(test, env);
 }
 
@@ -1164,11 +1232,13 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(table_of_keys_that_leads_nowhere_maps_no_page),
 	KUNIT_CASE(table_of_keys_of_another_domain_maps_no_page),
 	KUNIT_CASE_PARAM(receive_list_starts_behind_the_signature, recv_gen_params),
+	KUNIT_CASE(pieces_of_a_fault_are_bounded_altogether),
 	KUNIT_CASE_PARAM(reads_by_many_queues_are_resolved, read_gen_params),
 	KUNIT_CASE(read_fault_that_is_repeated_maps_for_writing),
 	KUNIT_CASE(repeated_read_of_a_read_only_region_succeeds),
 	KUNIT_CASE(write_to_a_read_only_mapping_fails_in_the_end),
 	KUNIT_CASE(memory_fault_maps_what_is_needed_and_near),
+	KUNIT_CASE(memory_near_a_fault_is_bounded),
 	KUNIT_CASE(memory_near_a_fault_may_be_missing),
 	KUNIT_CASE(early_event_is_answered_with_an_error_only),
 	KUNIT_CASE(memory_fault_at_an_unknown_key_is_repeated_once),

@@ -7,6 +7,7 @@
 #ifndef BLUEBELL_ODP_FAULT_H
 #define BLUEBELL_ODP_FAULT_H
 
+#include <linux/minmax.h>
 #include <linux/sizes.h>
 
 #include "layout/layout_odp.h"
@@ -15,10 +16,18 @@
 struct mlx5_ib_rsc;
 
 /*
- * A fault also maps what the operation will touch later, up to this many bytes of a WQE, or of each
- * piece of a region that the key of the fault leads to.
+ * A fault, or by the memory scheme each event of a fault, maps what the device needs, however much
+ * that is, and what the operation will touch near that, up to this many bytes altogether. The range
+ * is cut to this length before the driver looks for the regions that the range leads to, so a
+ * process cannot raise the bound by its keys.
  */
 #define MLX5_IB_ODP_FAULT_AROUND	SZ_4M
+
+/* How many bytes a fault maps if the device needs @need bytes, and will touch @len bytes. */
+static inline u64 odp_fault_bytes(u64 need, u64 len)
+{
+	return clamp(len, need, max_t(u64, need, MLX5_IB_ODP_FAULT_AROUND));
+}
 
 /**
  * struct odp_fault_work - a fault from its event to its answer

@@ -94,8 +94,8 @@ static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *
 /**
  * mlx5_ib_odp_fault_page_in - map a range of a region for a fault
  * @mr: the region
- * @want: the range: the queue cannot go on without the bytes that the device needs; as much of the
- *	rest is mapped as can be, because the operation will touch that next
+ * @want: the range: the queue cannot go on without the bytes that the device needs; the rest, which
+ *	the operation will touch next, is mapped if all of it can be
  * @arg: struct odp_fault_state of the fault
  *
  * May sleep. An odp_region_fn.
@@ -107,7 +107,7 @@ int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, vo
 {
 	struct odp_fault_state *state = arg;
 	unsigned long req = HMM_PFN_REQ_FAULT | (state->write ? HMM_PFN_REQ_WRITE : 0);
-	u64 need = want->need ?: 1, len;
+	u64 need = want->need ?: 1, len = max(want->len, need);
 	int ret;
 
 	if (!odp_fault_enter(state, mr->process)) {
@@ -118,7 +118,6 @@ int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, vo
 		}
 		return -EBUSY;
 	}
-	len = clamp(want->len, need, max_t(u64, need, MLX5_IB_ODP_FAULT_AROUND));
 	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
 	if (ret < 0 && need < len) {
 		len = need;

@@ -31,11 +31,15 @@ static int odp_memory_page_in(struct odp_fault_state *state, struct odp_mr *mr,
 	return err;
 }
 
-/* What lies before an address is mapped if that can be done without an error. */
-static void odp_memory_page_in_before(struct odp_fault_state *state, struct odp_mr *mr)
+/*
+ * What lies before an address is mapped if that can be done without an error. The fault has asked
+ * for @mapped bytes from the address on.
+ */
+static void odp_memory_page_in_before(struct odp_fault_state *state, struct odp_mr *mr, u64 mapped)
 {
 	const struct mlx5_ib_fault *fault = state->fault;
-	u64 len = min_t(u64, fault->before, fault->va - mr->mr.ibmr.iova);
+	u64 before = min_t(u64, fault->before, fault->va - mr->mr.ibmr.iova);
+	u64 len = odp_fault_bytes(mapped, mapped + before) - mapped;
 
 	if (len && !mlx5_ib_odp_mr_page_in(mr, fault->va - len, len, HMM_PFN_REQ_FAULT |
 					   (state->write ? HMM_PFN_REQ_WRITE : 0)))
@@ -49,7 +53,8 @@ static int odp_memory_resolve_in(struct odp_fault_state *state, struct odp_mr *m
 	struct odp_want want = {
 		.key = fault->key, .pdn = MLX5_IB_ODP_ANY_PD, .addr = fault->va,
 		.need = min_t(u64, fault->packet_len ?: 1, left),
-		.len = min_t(u64, (u64)fault->packet_len + fault->after, left),
+		.len = min(odp_fault_bytes(fault->packet_len,
+					   (u64)fault->packet_len + fault->after), left),
 	};
 	int err;
 
@@ -59,7 +64,7 @@ static int odp_memory_resolve_in(struct odp_fault_state *state, struct odp_mr *m
 	if (err)
 		return err;
 	if (state->mapped)
-		odp_memory_page_in_before(state, mr);
+		odp_memory_page_in_before(state, mr, want.len);
 	return mlx5_ib_odp_fault_check(state, true);
 }
 

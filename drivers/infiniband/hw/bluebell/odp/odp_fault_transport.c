@@ -16,12 +16,13 @@ static int odp_fault_resolve_rdma(struct odp_fault_state *state)
 {
 	const struct mlx5_ib_fault *fault = state->fault;
 	u64 left = fault->op_len > fault->committed ? fault->op_len - fault->committed : 0;
+	u64 need = fault->packet_len ?: 1;
 	const struct odp_want want = {
 		.key = fault->key,
 		.pdn = MLX5_IB_ODP_ANY_PD,
 		.addr = fault->va + fault->committed,
-		.need = fault->packet_len ?: 1,
-		.len = max_t(u64, left, fault->packet_len ?: 1),
+		.need = need,
+		.len = odp_fault_bytes(need, left),
 	};
 	int ret = mlx5_ib_odp_for_each_region(state->odp, &want, mlx5_ib_odp_fault_page_in, state);
 
@@ -78,8 +79,7 @@ static int odp_fault_resolve_wqe(struct odp_fault_state *state, struct mlx5_ib_r
 				  fault->wqe_index, wqe, sges);
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
-	mlx5_ib_odp_window(sges, fault->committed,
-			   max_t(u64, fault->packet_len, MLX5_IB_ODP_FAULT_AROUND));
+	mlx5_ib_odp_window(sges, fault->committed, odp_fault_bytes(fault->packet_len, U64_MAX));
 	return odp_fault_page_in_sges(state, pd, sges, fault->packet_len ?: 1);
 }
 
