@@ -409,6 +409,45 @@ static void long_table_of_keys_is_read_as_far_as_needed(struct kunit *test)
 	free_env(test, env);
 }
 
+/* As many as a WQE can have: its control segment and these are 63 units of 16 bytes. */
+#define MAX_SEGMENTS	62
+
+/*
+ * A table that leads to itself twice takes seven queries. All data segments of a WQE name it, and
+ * the device needs them all.
+ */
+static void segments_of_a_wqe_share_the_tables_of_a_fault(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+	struct mlx5_ib_fault fault = {
+		.type = MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, .wq_num = env->qp.rsc.num,
+		.token = TOKEN, .packet_len = MAX_SEGMENTS * BYTES,
+	};
+	size_t at = RQ_ENTRIES << RQ_SHIFT;
+	struct mlx5_wqe_ctrl_seg ctrl = {
+		.opmod_idx_opcode = cpu_to_be32(MLX5_OPCODE_SEND),
+		.qpn_ds = cpu_to_be32(env->qp.rsc.num << 8 | (MAX_SEGMENTS + 1)),
+	};
+	unsigned int i;
+
+	set_table(test, env, PDN);
+	set_entry(env, 0, BYTES / 2, TABLE_KEY, 0);
+	set_entry(env, 1, BYTES / 2, TABLE_KEY, 0);
+	MOCK_SET_CAP(&dev->caps, max_indirection, 4);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	KUNIT_ASSERT_EQ(test, 0,
+			copy_to_user((void __user *)(mock_buffer(env->mock, QP_BUF) + at), &ctrl,
+				     sizeof(ctrl)));
+	for (i = 0; i < MAX_SEGMENTS; i++)
+		put_data(test, env, at + 16 + i * 16, BYTES, TABLE_KEY, 0);
+	expect_answer_to(test, env, &fault, true);
+	KUNIT_EXPECT_EQ(test, table.queries, MLX5_IB_ODP_MAX_TABLES);
+	destroy_table(dev, &key);
+	free_env(test, env);
+}
+
 static void table_of_keys_that_leads_nowhere_maps_no_page(struct kunit *test)
 {
 	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
@@ -1229,6 +1268,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(fault_that_needs_one_key_too_many_fails),
 	KUNIT_CASE(table_of_keys_leads_to_its_pages),
 	KUNIT_CASE(long_table_of_keys_is_read_as_far_as_needed),
+	KUNIT_CASE(segments_of_a_wqe_share_the_tables_of_a_fault),
 	KUNIT_CASE(table_of_keys_that_leads_nowhere_maps_no_page),
 	KUNIT_CASE(table_of_keys_of_another_domain_maps_no_page),
 	KUNIT_CASE_PARAM(receive_list_starts_behind_the_signature, recv_gen_params),

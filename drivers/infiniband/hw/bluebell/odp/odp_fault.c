@@ -126,7 +126,9 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 					      const struct mlx5_ib_fault *fault,
 					      struct odp_process **slot)
 {
-	struct odp_fault_state state = { .odp = odp, .fault = fault, .slot = slot };
+	struct odp_fault_state state = {
+		.odp = odp, .fault = fault, .slot = slot, .budget = MLX5_IB_ODP_BUDGET,
+	};
 	struct mlx5_ib_rsc *queue = NULL;
 	int err = -EOPNOTSUPP;
 

@@ -51,6 +51,7 @@ struct odp_fault_work {
  * struct odp_fault_state - a fault that is being resolved
  * @odp: paging state of the device
  * @fault: the fault
+ * @budget: what the walks through keys over other keys may still cost
  * @write: map for writing: the device is about to write, or by the memory scheme perhaps is
  * @repeated: how often the same fault has been answered although there was nothing to map
  * @mapped: a page has been mapped, or mapped for writing, that was not before
@@ -62,6 +63,7 @@ struct odp_fault_work {
 struct odp_fault_state {
 	struct mlx5_ib_odp *odp;
 	const struct mlx5_ib_fault *fault;
+	struct odp_budget budget;
 	bool write;
 	unsigned int repeated;
 	bool mapped;

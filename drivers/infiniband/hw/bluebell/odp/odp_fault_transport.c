@@ -24,7 +24,8 @@ static int odp_fault_resolve_rdma(struct odp_fault_state *state)
 		.need = need,
 		.len = odp_fault_bytes(need, left),
 	};
-	int ret = mlx5_ib_odp_for_each_region(state->odp, &want, mlx5_ib_odp_fault_page_in, state);
+	int ret = mlx5_ib_odp_for_each_region(state->odp, &want, &state->budget,
+					      mlx5_ib_odp_fault_page_in, state);
 
 	if (ret < 0)
 		return ret;
@@ -57,8 +58,8 @@ static int odp_fault_page_in_sges(struct odp_fault_state *state, struct ib_pd *p
 		need -= want.need;
 		if (!sge->lkey)
 			continue;
-		ret = mlx5_ib_odp_for_each_region(state->odp, &want, mlx5_ib_odp_fault_page_in,
-						  state);
+		ret = mlx5_ib_odp_for_each_region(state->odp, &want, &state->budget,
+						  mlx5_ib_odp_fault_page_in, state);
 		if (ret < 0 && want.need)
 			return ret;
 		is_paged |= ret != 0;

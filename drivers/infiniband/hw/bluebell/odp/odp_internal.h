@@ -34,6 +34,7 @@
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/refcount.h>
+#include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -391,9 +392,38 @@ struct odp_want {
 
 typedef int (*odp_region_fn)(struct odp_mr *mr, const struct odp_want *want, void *arg);
 
+/**
+ * struct odp_budget - what the walks through keys over other keys may still cost a fault
+ * @tables: number of tables to read
+ * @bytes: bytes of them to read
+ * @entries: number of entries to look at
+ * @ahead: number of pieces to map beyond what the device needs next
+ *
+ * A process can write tables that lead to each other, that are long, and that have long runs of
+ * empty entries, and name such tables in each data segment of a WQE. All processes share the
+ * command interface. To read tables, a fault needs no slot of a process, so as many faults read
+ * tables at a time as the workqueues of faults have workers, by one command each.
+ */
+struct odp_budget {
+	unsigned int tables;
+	size_t bytes;
+	unsigned int entries;
+	unsigned int ahead;
+};
+
+/* The 63 data segments of a WQE can each lead through four tables, as deep as devices allow. */
+#define MLX5_IB_ODP_MAX_TABLES	256
+#define MLX5_IB_ODP_MAX_AHEAD	64
+
+/* The budget of a fault; a fault that has waited for a slot gets it again. */
+#define MLX5_IB_ODP_BUDGET { \
+	.tables = MLX5_IB_ODP_MAX_TABLES, .bytes = SZ_4M, .entries = SZ_1M, \
+	.ahead = MLX5_IB_ODP_MAX_AHEAD, \
+}
+
 /* odp_walk.c */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
-				odp_region_fn fn, void *arg);
+				struct odp_budget *budget, odp_region_fn fn, void *arg);
 
 /* odp_fault.c */
 void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);

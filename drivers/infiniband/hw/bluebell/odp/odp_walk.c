@@ -18,20 +18,10 @@
 #include "odp/odp_internal.h"
 
 /*
- * A process can write tables that lead to each other, that are long, and that have long runs of
- * empty entries. All processes share the command interface, so the driver bounds, for each fault,
- * the tables that it reads, the bytes of them, and the entries that it looks at. To read tables, a
- * fault needs no slot of a process, so as many faults read tables at a time as the workqueues of
- * faults have workers, by one command each.
- */
-#define MAX_TABLES	64
-#define MAX_BYTES	SZ_4M
-/*
  * Tables that lead to each other are followed by recursion. Devices allow four levels at most; the
  * stack has room for a few more, and for paging in from there.
  */
 #define MAX_DEPTH	8
-#define MAX_ENTRIES	SZ_1M
 /*
  * Limit of the entries that are read of a table: as many as an answer of 1 MiB has. Most tables are
  * short, so FIRST_ENTRIES are read at first, and then MORE_ENTRIES times as many each time, until
@@ -40,28 +30,22 @@
 #define MAX_TABLE_ENTRIES	((SZ_1M - MLX5_IB_KLM_QUERY_BYTES(0)) / sizeof(struct mlx5_klm))
 #define FIRST_ENTRIES	64
 #define MORE_ENTRIES	8
-/* Pieces that are mapped beyond what the device needs next. */
-#define MAX_AHEAD	64
+/* Pieces of a table that are copied at a time: what is needed, and as many as are mapped ahead. */
+#define MAX_PIECES	(MLX5_IB_ODP_MAX_AHEAD + 1)
 
 /**
  * struct odp_walk - a walk through what a key leads to
  * @odp: paging state of the device
  * @fn: called for each piece of a paged region
  * @arg: for @fn
- * @tables: number of tables that may still be read
- * @bytes: bytes of them that may still be read
- * @entries: number of entries that may still be looked at
- * @ahead: number of pieces that may still be mapped ahead
+ * @budget: of the fault
  * @found: the key leads to a paged region
  */
 struct odp_walk {
 	struct mlx5_ib_odp *odp;
 	odp_region_fn fn;
 	void *arg;
-	unsigned int tables;
-	size_t bytes;
-	unsigned int entries;
-	unsigned int ahead;
+	struct odp_budget *budget;
 	bool found;
 };
 
@@ -76,7 +60,7 @@ struct odp_pieces {
 	u32 pdn;
 	unsigned int num;
 	u64 covered;
-	struct mlx5_ib_klm_piece piece[MAX_AHEAD + 1];
+	struct mlx5_ib_klm_piece piece[MAX_PIECES];
 };
 
 static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsigned int depth);
@@ -95,14 +79,14 @@ static void *odp_alloc_answer(const struct mlx5_ib_table_key *table, size_t byte
 static int odp_copy_pieces(struct odp_walk *walk, const struct mlx5_ib_table_key *table, u32 num,
 			   const struct odp_want *want, struct odp_pieces *pieces)
 {
-	struct mlx5_ib_klm_walk klms = { .budget = &walk->entries };
+	struct mlx5_ib_klm_walk klms = { .budget = &walk->budget->entries };
 	size_t bytes = MLX5_IB_KLM_QUERY_BYTES(num);
 	struct mlx5_ib_dev *dev = walk->odp->dev;
 	int err;
 
-	if (bytes > walk->bytes)
+	if (bytes > walk->budget->bytes)
 		return -ELOOP;
-	walk->bytes -= bytes;
+	walk->budget->bytes -= bytes;
 	void *out __free(kvfree) = odp_alloc_answer(table, bytes);
 
 	if (!out)
@@ -146,7 +130,7 @@ static int odp_read_pieces(struct odp_walk *walk, const struct odp_want *want,
 		if (err || num == all || pieces->num == ARRAY_SIZE(pieces->piece))
 			break;
 		num = min(all, num * MORE_ENTRIES);
-	} while (pieces->covered < want->need && walk->entries);
+	} while (pieces->covered < want->need && walk->budget->entries);
 	mlx5_ib_mkey_put(mkey);
 	return err;
 }
@@ -159,9 +143,9 @@ static int odp_walk_pieces(struct odp_walk *walk, const struct odp_pieces *piece
 	int err;
 
 	for (piece = pieces->piece; piece < pieces->piece + pieces->num; piece++) {
-		if (!need && !walk->ahead)
+		if (!need && !walk->budget->ahead)
 			return 0;
-		walk->ahead -= !need;
+		walk->budget->ahead -= !need;
 		want = (struct odp_want){
 			.key = piece->key, .addr = piece->addr, .len = piece->len,
 			.need = min(need, piece->len), .pdn = pieces->pdn,
@@ -188,9 +172,9 @@ static int odp_walk_table(struct odp_walk *walk, const struct odp_want *want, un
 	if (!pieces)
 		return -ENOMEM;
 	do {
-		if (!walk->tables)
+		if (!walk->budget->tables)
 			return -ELOOP;
-		walk->tables--;
+		walk->budget->tables--;
 		err = odp_read_pieces(walk, &rest, pieces);
 		if (err || !pieces->num)
 			return err;
@@ -228,6 +212,7 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
  * mlx5_ib_odp_for_each_region - find the paged regions that a range of a key leads to
  * @odp: paging state of the device
  * @want: the range
+ * @budget: what the fault may still cost; counted down
  * @fn: called for each piece of a paged region, in the order of the addresses; the caller's
  *	reference on the region lasts as long as the call
  * @arg: for @fn
@@ -238,15 +223,12 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
  *
  * Return: 1 if there are paged regions, for which @fn has succeeded; 0 if there is none; -EFAULT
  * for a region or table of another domain; -ELOOP if the key leads through too many tables, or too
- * long ones; -ENOMEM; the errno of a firmware refusal; or what @fn has returned.
+ * long ones, for the budget; -ENOMEM; the errno of a firmware refusal; or what @fn has returned.
  */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
-				odp_region_fn fn, void *arg)
+				struct odp_budget *budget, odp_region_fn fn, void *arg)
 {
-	struct odp_walk walk = {
-		.odp = odp, .fn = fn, .arg = arg, .tables = MAX_TABLES, .bytes = MAX_BYTES,
-		.entries = MAX_ENTRIES, .ahead = MAX_AHEAD,
-	};
+	struct odp_walk walk = { .odp = odp, .fn = fn, .arg = arg, .budget = budget };
 
 	return odp_walk_key(&walk, want, 0) ?: walk.found;
 }
