@@ -26,7 +26,8 @@ struct scatterlist;
 #define MLX5_IB_MAX_COMMAND_MTTS	BIT(24)
 /*
  * Longest list of a key over paged memory, whose tables take 16 bytes of kernel memory or more for
- * each page that is mapped. The tables are charged to the memory cgroup of the process.
+ * each page that is mapped. Only half of them is charged to the memory cgroup of the process, see
+ * odp_chunk.c.
  */
 #define MLX5_IB_MAX_PAGED_MTTS		BIT(24)
 

@@ -4,6 +4,12 @@
  * are in tables that are allocated in chunks when pages are mapped, and freed when the last page of
  * a chunk has been unmapped, so that a leaf over memory that the process does not have costs next
  * to nothing.
+ *
+ * The memory cgroup of the process is charged for the translation entries, 8 bytes a page, but not
+ * for the lists of hmm_dma_map_alloc(), which cannot be told to charge them: the list of pages, 8
+ * bytes a page, too, and 8 bytes more for DMA addresses if the device is behind an IOMMU that has
+ * no range of addresses for the chunk. So what is charged bounds what is not, and so does the limit
+ * of a user's paged memory, MLX5_IB_SHARE_PAGED.
  */
 
 #include <linux/dma-mapping.h>
