@@ -137,6 +137,7 @@ static void hold_pages(struct sg_table *sgt, bool hold)
 	}
 }
 
+/* The table of a mapping is charged to the memory cgroup that the importer has chosen. */
 static struct sg_table *map(struct dma_buf_attachment *attach, enum dma_data_direction dir)
 {
 	struct mover *mover = attach->dmabuf->priv;
@@ -145,13 +146,13 @@ static struct sg_table *map(struct dma_buf_attachment *attach, enum dma_data_dir
 
 	if (mover->map_err)
 		return ERR_PTR(mover->map_err);
-	sgt = kzalloc_obj(*sgt);
+	sgt = kzalloc_obj(*sgt, GFP_KERNEL_ACCOUNT);
 	if (!sgt)
 		return ERR_PTR(-ENOMEM);
 	err = sg_alloc_table_from_pages_segment(sgt, mover->pages, mover->num, 0,
 						(size_t)mover->num << PAGE_SHIFT,
 						mover->together ? UINT_MAX & PAGE_MASK : PAGE_SIZE,
-						GFP_KERNEL);
+						GFP_KERNEL_ACCOUNT);
 	if (err)
 		return ERR_PTR(err);
 	err = dma_map_sgtable(attach->dev, sgt, dir, 0);

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "memcg.h"
 #include "mover.h"
 #include "removal.h"
 #include "test.h"
@@ -573,6 +574,58 @@ TEST_F(buffer, region_of_many_entries_follows_it)
 			EXPECT_TRUE(check_fill(m->p.buf[0], part, 10 * i + k));
 		}
 	}
+}
+
+/* A dma-buf whose table of a mapping takes 16 bytes a page at least. */
+#define CHARGED 0x2000000
+#define CHARGED_TABLE ((long)(CHARGED / UV_PAGE * 16))
+
+/* Returns 0 if the cgroup is charged for the mapping of a fault. */
+static int fault_in_cgroup(void)
+{
+	struct moving m;
+	long charge;
+
+	if (memcg_enter() || moving_open(&m, SIZE))
+		return 101;
+	close(m.fd);
+	m.fd = mover_create(CHARGED);
+	m.len = CHARGED;
+	m.mr = m.fd < 0 ? NULL : reg_part(&m);
+	if (!m.mr || mover_move(m.fd, 0, 0))
+		return 102;
+	charge = memcg_kernel();
+	if (charge < 0 || access_by_rkey(&m, IBV_WR_RDMA_WRITE, 0, 1))
+		return 103;
+	charge = memcg_kernel() - charge;
+	fprintf(stderr, "# mapping %d MiB: %ld bytes charged\n", CHARGED >> 20, charge);
+	return charge >= CHARGED_TABLE ? moving_close(&m) : 1;
+}
+
+/* A work item serves the fault, but the process has the region. */
+TEST(mapping_by_a_fault_is_charged_to_the_process)
+{
+	int ret = mover_load(), status;
+	pid_t pid;
+
+	if (ret == -ENOENT)
+		SKIP(return, NO_MOVER);
+	ASSERT_EQ(0, ret);
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	if (!device_has(_metadata, rdma_has_odp))
+		SKIP(return, NO_ODP);
+	if (memcg_make(16 * CHARGED))
+		SKIP(return, NO_MEMCG);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(fault_in_cgroup());
+	}
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	memcg_remove();
 }
 
 /* On a device without page faults the driver pins the memory, so the exporter cannot move it. */

@@ -60,12 +60,12 @@ struct odp_mr *mlx5_ib_odp_mr_get_lowest(struct mlx5_ib_odp *odp, u32 key)
 }
 
 /*
- * Charge what the driver allocates to the memory cgroup of the process, and not to that of a kernel
- * thread; but a region over a dma-buf has no @mm.
+ * Charge what the driver allocates, or the exporter of a dma-buf, to the memory cgroup of the
+ * process that has registered the region, and not to that of a kernel thread.
  */
 static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
 {
-	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mr->mm), *old;
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mr->process->mm), *old;
 	int ret;
 
 	old = set_active_memcg(memcg);

@@ -123,12 +123,23 @@ long memcg_events(const char *name)
 	return memcg_named(CGROUP "/memory.events", name);
 }
 
-/* What the cgroup is charged for objects of the kernel, in bytes; -1 if that cannot be read. */
-long memcg_objects(void)
+static long memcg_stat(const char *name)
 {
 	/* The kernel adds up what the processors have counted every two seconds. */
 	sleep(3);
-	return memcg_named(CGROUP "/memory.stat", "slab_unreclaimable");
+	return memcg_named(CGROUP "/memory.stat", name);
+}
+
+/* What the cgroup is charged for objects of the kernel, in bytes; -1 if that cannot be read. */
+long memcg_objects(void)
+{
+	return memcg_stat("slab_unreclaimable");
+}
+
+/* What the cgroup is charged for all memory of the kernel, in bytes; -1 if that cannot be read. */
+long memcg_kernel(void)
+{
+	return memcg_stat("kernel");
 }
 
 /* Remove the cgroup, whose processes have ended. */

@@ -19,6 +19,7 @@ long memcg_charge(void);
 long memcg_swapped(void);
 long memcg_events(const char *name);
 long memcg_objects(void);
+long memcg_kernel(void);
 void memcg_remove(void);
 
 #endif
