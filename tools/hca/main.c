@@ -27,6 +27,7 @@
 #include "quota.h"
 #include "subnet.h"
 #include "trace.h"
+#include "unix_socket.h"
 #include "vfio_user.h"
 
 #define MAX_HCAS 16
@@ -198,14 +199,14 @@ static int serve(struct rack *rack, unsigned int i)
 	err = vfu_listen(hca, opt.socket[i], on_gone, rack);
 	if (err) {
 		fprintf(stderr, "bluebell-hca: cannot listen on %s: %s\n", opt.socket[i],
-			strerror(-err));
+			unix_socket_error(err));
 		return err;
 	}
 	if (i < opt.controls)
 		err = control_listen(hca, opt.control[i]);
 	if (err)
 		fprintf(stderr, "bluebell-hca: cannot listen on %s: %s\n", opt.control[i],
-			strerror(-err));
+			unix_socket_error(err));
 	return err;
 }
 

@@ -15,6 +15,7 @@
 #include "control.h"
 #include "hca.h"
 #include "request.h"
+#include "unix_socket.h"
 
 #define MAX_LINE	4096	/* bytes of a request */
 #define MAX_UNSENT	65536	/* bytes of answers after which a client's requests wait */
@@ -107,19 +108,18 @@ static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, stru
 /**
  * control_listen() - open the control socket
  * @hca: the HCA that it controls
- * @path: of the socket
+ * @path: of the socket; a socket that is there is removed
  *
- * Return: 0 or -errno.
+ * Return: 0; -EEXIST if a file that is no socket is there; or -errno.
  */
 int control_listen(struct hca *hca, const char *path)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a;
+	int err = unix_socket_address(path, &a);
 
-	if (strlen(path) >= sizeof(a.sun_path))
-		return -ENAMETOOLONG;
-	strcpy(a.sun_path, path);
+	if (err)
+		return err;
 	strcpy(hca->control->socket->path, path);
-	unlink(path);
 	hca->control->socket->listener = evconnlistener_new_bind(hca->base, control_on_client, hca,
 								 LEV_OPT_CLOSE_ON_FREE |
 								 LEV_OPT_CLOSE_ON_EXEC, 4,
@@ -135,7 +135,7 @@ static void control_socket_close(struct hca *hca)
 		control_client_drop(c->clients);
 	if (c->listener) {
 		evconnlistener_free(c->listener);
-		unlink(c->path);
+		unix_socket_remove(c->path);
 	}
 }
 

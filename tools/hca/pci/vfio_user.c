@@ -17,6 +17,7 @@
 #include "mem.h"
 #include "sched.h"
 #include "uar.h"
+#include "unix_socket.h"
 #include "vfio_user.h"
 #include "vfu.h"
 
@@ -350,17 +351,19 @@ static void vfu_client_gone(struct vfu *v)
 /**
  * vfu_listen() - wait for a client
  * @hca: the HCA that it will drive
- * @path: of the socket; an existing file is removed
+ * @path: of the socket; a socket that is there is removed
  * @gone: called when the client is gone and all its resources are released
  * @arg: passed to @gone
  *
- * Return: 0 or -errno.
+ * Return: 0; -EEXIST if a file that is no socket is there; or -errno. vfu_close() may be called in
+ * any case.
  */
 int vfu_listen(struct hca *hca, const char *path, vfu_gone_fn gone, void *arg)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct vfu *v = calloc(1, sizeof(*v));
+	struct sockaddr_un a;
 	unsigned int i;
+	int err;
 
 	if (!v)
 		return -ENOMEM;
@@ -377,12 +380,13 @@ int vfu_listen(struct hca *hca, const char *path, vfu_gone_fn gone, void *arg)
 	if (!v->in || !v->out || v->listen_fd < 0)
 		return -ENOMEM;
 	v->body = v->out + sizeof(struct msg_hdr);
-	if (strlen(path) >= sizeof(a.sun_path))
-		return -ENAMETOOLONG;
-	strcpy(a.sun_path, path);
+	err = unix_socket_address(path, &a);
+	if (err)
+		return err;
+	if (bind(v->listen_fd, (struct sockaddr *)&a, sizeof(a)))
+		return -errno;
 	strcpy(v->path, path);
-	unlink(path);
-	if (bind(v->listen_fd, (struct sockaddr *)&a, sizeof(a)) || listen(v->listen_fd, 1))
+	if (listen(v->listen_fd, 1))
 		return -errno;
 	v->listen_ev = event_new(hca->base, v->listen_fd, EV_READ | EV_PERSIST, vfu_on_connect, v);
 	event_add(v->listen_ev, NULL);
@@ -410,7 +414,7 @@ void vfu_close(struct hca *hca)
 	if (v->listen_fd >= 0)
 		close(v->listen_fd);
 	if (v->path[0])
-		unlink(v->path);
+		unix_socket_remove(v->path);
 	vfu_close_fds(v);
 	vfu_irq_clear(v);
 	free(v->in);

@@ -2,6 +2,7 @@
 /*
  * The control socket's requests: injections, census, counters, capabilities, trace, removal.
  */
+#include <errno.h>
 #include <event2/event.h>
 #include <linux/pci_regs.h>
 #include <stdio.h>
@@ -550,6 +551,27 @@ static unsigned int read_answers(int fd)
 /* More requests than the kernel buffers for both directions. */
 #define MANY 100000
 
+/* Listen at a path that is free, which is put to @path: a name for mkstemp(). */
+static void listen_at(char *path)
+{
+	close(mkstemp(path));
+	unlink(path);
+	assert_int_equal(control_listen(core.hca, path), 0);
+}
+
+static void socket_replaces_no_file(void **state)
+{
+	char path[] = "/tmp/test-control-XXXXXX";
+	struct stat st;
+
+	(void)state;
+	close(mkstemp(path));
+	assert_int_equal(control_listen(core.hca, path), -EEXIST);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	unlink(path);
+}
+
 static void client_that_reads_no_answers_is_not_read(void **state)
 {
 	char path[] = "/tmp/test-control-XXXXXX";
@@ -557,8 +579,7 @@ static void client_that_reads_no_answers_is_not_read(void **state)
 	int fd;
 
 	(void)state;
-	close(mkstemp(path));
-	assert_int_equal(control_listen(core.hca, path), 0);
+	listen_at(path);
 	fd = connect_to(path);
 	sent = send_requests(fd, MANY);
 	assert_in_range(sent, 1000, MANY - 1);
@@ -590,6 +611,7 @@ int main(void)
 		T(announcement_of_any_number_takes_the_rest), T(everything_can_be_announced),
 		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
 		T(plugged_in_hca_is_as_after_power_on),
+		T(socket_replaces_no_file),
 		T(client_that_reads_no_answers_is_not_read), T(hang_leaves_commands_unanswered),
 		T(fatal_error_is_in_the_health_buffer),
 	};

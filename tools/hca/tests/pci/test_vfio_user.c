@@ -8,10 +8,12 @@
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -1003,7 +1005,25 @@ static void disconnect_releases_guest_memory(void **state)
 	close(fd);
 }
 
+/* A path that was mistaken for that of a socket. */
+static void server_removes_no_file(void **state)
+{
+	char path[] = "/tmp/vfu-test-XXXXXX";
+	struct stat st;
+
+	(void)state;
+	close(mkstemp(path));
+	assert_int_equal(vfu_listen(core.hca, path, on_gone, NULL), -EEXIST);
+	vfu_close(core.hca);
+	assert_int_equal(stat(path, &st), 0);
+	unlink(path);
+	assert_int_equal(vfu_listen(core.hca, path, on_gone, NULL), 0);
+	vfu_close(core.hca);
+	assert_int_equal(stat(path, &st), -1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
+#define N(f) cmocka_unit_test_setup_teardown(f, core_up, core_down)
 #define R(f) cmocka_unit_test_setup_teardown(f, up_raw, down)
 
 int main(void)
@@ -1027,6 +1047,7 @@ int main(void)
 		T(driver_resets_firmware), T(semaphore_of_resets_has_one_owner), T(registers),
 		T(posted_writes_keep_their_order), T(many_writes_in_one_message),
 		T(too_long_message_closes_the_connection), T(disconnect_releases_guest_memory),
+		N(server_removes_no_file),
 	};
 
 	return cmocka_run_group_tests_name("vfio_user", tests, NULL, NULL);
