@@ -3,7 +3,7 @@
  * bluebell-hca: command line, the functions of this process on one fabric, and their threads.
  *
  * Each HCA has an event loop in a thread of its own. The main thread's loop serves signals and the
- * agents of the switch, and ends when as many clients have gone as there are HCAs. All objects are
+ * agents of the switch, and ends when the client of each HCA has come and gone. All objects are
  * made before the threads are started, and freed after the threads have been joined.
  */
 #include <argp.h>
@@ -49,7 +49,7 @@ struct rack {
 	struct hca *hca[MAX_HCAS];
 	struct loop *loop[MAX_HCAS];	/* of the HCA of the same position */
 	unsigned int nr;
-	atomic_uint clients_gone;
+	atomic_uint gone;		/* bits of HCAs whose client has come and gone */
 };
 
 static const struct argp_option options[] = {
@@ -164,13 +164,13 @@ static const struct argp argp = {
 	       "Documentation/hca.rst of Bluebell's sources.",
 };
 
-/* In the HCA's thread. */
+/* In the HCA's thread. A client that comes again does not count for the client of another HCA. */
 static void on_gone(struct hca *hca, void *arg)
 {
+	unsigned int bit = 1u << hca->index;
 	struct rack *rack = arg;
 
-	(void)hca;
-	if (atomic_fetch_add(&rack->clients_gone, 1) + 1 == rack->nr)
+	if ((atomic_fetch_or(&rack->gone, bit) | bit) == (1u << rack->nr) - 1)
 		loop_end(rack->main);
 }
 
