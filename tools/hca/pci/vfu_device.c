@@ -4,6 +4,7 @@
  * register access.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <linux/vfio.h>
 #include <stdio.h>
@@ -221,11 +222,17 @@ static int vfu_get_irq_info(struct vfu *v)
 	return sizeof(info);
 }
 
+/*
+ * A client may pass a file that has no room for an interrupt, such as an eventfd that nobody reads.
+ * The HCA's thread must not wait for it: the process could not end.
+ */
 static void vfu_irq_set_fd(struct vfu *v, unsigned int vector, int fd)
 {
 	if (v->irq_fd[vector] >= 0)
 		close(v->irq_fd[vector]);
 	v->irq_fd[vector] = fd;
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
 /**

@@ -419,6 +419,25 @@ static void interrupts(void **state)
 	close(fds[1]);
 }
 
+/* The client passes an eventfd that has no room for one more interrupt. */
+static void interrupt_without_room_is_not_waited_for(void **state)
+{
+	struct vfio_irq_set set = {
+		.argsz = sizeof(set), .index = VFIO_PCI_MSIX_IRQ_INDEX, .start = 0, .count = 1,
+		.flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
+	};
+	int fd = eventfd(0, 0);
+
+	(void)state;
+	assert_int_equal(eventfd_write(fd, UINT64_MAX - 1), 0);
+	assert_int_equal(call_fds(SET_IRQS, &set, sizeof(set), &fd, 1), 0);
+	alarm(20);		/* ends the program if the HCA waits */
+	vfu_irq_ops.raise(core.hca, 0);
+	alarm(0);
+	assert_int_equal(call(SET_IRQS, &set, 4), EINVAL);
+	close(fd);
+}
+
 struct rw {
 	uint64_t off;
 	uint32_t region, count;
@@ -1041,7 +1060,8 @@ int main(void)
 		R(other_major_version_is_refused), T(device_information),
 		T(device_memory_is_mapped), T(guest_memory), T(ranges_are_unmapped_whole),
 		T(memory_must_be_in_its_file), T(memory_rights_and_region_borders),
-		T(interrupts), T(config_space), T(extended_capabilities_are_chained),
+		T(interrupts), T(interrupt_without_room_is_not_waited_for), T(config_space),
+		T(extended_capabilities_are_chained),
 		T(vital_product_data), T(function_level_reset),
 		T(reset_disables_the_interface),
 		T(driver_resets_firmware), T(semaphore_of_resets_has_one_owner), T(registers),
