@@ -19,6 +19,7 @@
 
 #define MAX_LINE	4096	/* bytes of a request */
 #define MAX_UNSENT	65536	/* bytes of answers after which a client's requests wait */
+#define MAX_CLIENTS	16	/* of an HCA: the HCAs share the process's file descriptors */
 
 struct client {
 	struct hca *hca;
@@ -30,6 +31,7 @@ struct control_socket {
 	struct evconnlistener *listener;
 	char path[108];
 	struct client *clients;
+	unsigned int nclients;
 };
 
 static void control_client_drop(struct client *cl)
@@ -39,6 +41,7 @@ static void control_client_drop(struct client *cl)
 	while (*p != cl)
 		p = &(*p)->next;
 	*p = cl->next;
+	cl->hca->control->socket->nclients--;
 	bufferevent_free(cl->bev);
 	free(cl);
 }
@@ -86,8 +89,9 @@ static void control_on_event(struct bufferevent *bev, short what, void *arg)
 static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a,
 			      int len, void *arg)
 {
-	struct client *cl = calloc(1, sizeof(*cl));
 	struct hca *hca = arg;
+	struct control_socket *c = hca->control->socket;
+	struct client *cl = c->nclients < MAX_CLIENTS ? calloc(1, sizeof(*cl)) : NULL;
 
 	(void)l;
 	(void)a;
@@ -98,8 +102,9 @@ static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, stru
 	}
 	cl->hca = hca;
 	cl->bev = bufferevent_socket_new(hca->base, fd, BEV_OPT_CLOSE_ON_FREE);
-	cl->next = hca->control->socket->clients;
-	hca->control->socket->clients = cl;
+	cl->next = c->clients;
+	c->clients = cl;
+	c->nclients++;
 	bufferevent_setcb(cl->bev, control_on_line, control_on_sent, control_on_event, cl);
 	bufferevent_setwatermark(cl->bev, EV_WRITE, MAX_UNSENT / 2, 0);
 	bufferevent_enable(cl->bev, EV_READ | EV_WRITE);

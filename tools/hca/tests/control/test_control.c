@@ -590,6 +590,42 @@ static void client_that_reads_no_answers_is_not_read(void **state)
 	loop();
 }
 
+/* Whether the HCA answers the client @fd; false if it has closed the connection. */
+static bool is_served(int fd)
+{
+	char buf[256];
+
+	loop();
+	send(fd, REQUEST, REQUEST_LEN, MSG_NOSIGNAL);
+	loop();
+	return recv(fd, buf, sizeof(buf), 0) > 0;
+}
+
+static void clients_are_limited(void **state)
+{
+	char path[] = "/tmp/test-control-XXXXXX";
+	int fd[17];
+	unsigned int i;
+
+	(void)state;
+	listen_at(path);
+	for (i = 0; i < 16; i++) {
+		fd[i] = connect_to(path);
+		assert_true(is_served(fd[i]));
+	}
+	fd[16] = connect_to(path);
+	assert_false(is_served(fd[16]));
+	close(fd[16]);
+	assert_true(is_served(fd[0]));
+	close(fd[3]);
+	loop();
+	fd[3] = connect_to(path);
+	assert_true(is_served(fd[3]));
+	for (i = 0; i < 16; i++)
+		close(fd[i]);
+	loop();
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, core_down)
 
 int main(void)
@@ -611,7 +647,7 @@ int main(void)
 		T(announcement_of_any_number_takes_the_rest), T(everything_can_be_announced),
 		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
 		T(plugged_in_hca_is_as_after_power_on),
-		T(socket_replaces_no_file),
+		T(socket_replaces_no_file), T(clients_are_limited),
 		T(client_that_reads_no_answers_is_not_read), T(hang_leaves_commands_unanswered),
 		T(fatal_error_is_in_the_health_buffer),
 	};
