@@ -13,7 +13,7 @@
 #include "request.h"
 #include "words.h"
 
-#define MAX_DELAY_MS	600000	/* of a command */
+#define MAX_DELAY_MS	600000	/* of a command or a completion */
 
 static bool inject_opcode(struct hca *hca, const char *s, unsigned long *op)
 {
@@ -93,7 +93,8 @@ static struct json_object *request_inject_cqes(struct hca *hca, unsigned int n, 
 
 	if (n < 3 || (strcmp(w[2], "drop") && strcmp(w[2], "delay")))
 		return answer_fail("inject cqe drop [N] | delay MS [N]");
-	if (!strcmp(w[2], "delay") && (n < 4 || !request_number(w[at++], &ms) || !ms))
+	if (!strcmp(w[2], "delay") && (n < 4 || !request_number(w[at++], &ms) || !ms ||
+				       ms > MAX_DELAY_MS))
 		return answer_fail("inject cqe delay MS [N]");
 	if (n > at && (!request_number(w[at], &count) || !count))
 		return answer_fail("%s is not a number", w[at]);

@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <time.h>
 
 #include "count.h"
@@ -23,18 +24,21 @@
 #define CQ_ERR_OVERRUN	1	/* syndrome of the CQ error event */
 #define CQ_ERR_ACCESS	2
 
+#define MAX_DELAYED	4096	/* completions that are held back at a time */
+
 /* A completion that is held back by an injection. */
 struct cq_delayed {
+	LIST_ENTRY(cq_delayed) link;
 	struct hca *hca;
 	struct event *timer;
 	uint32_t cqn;
 	struct completion c;
 	uint8_t data[64];
-	struct cq_delayed *next;
 };
 
 struct cqs {
-	struct cq_delayed *delayed;
+	LIST_HEAD(, cq_delayed) delayed;
+	unsigned int ndelayed;
 };
 
 /**
@@ -378,11 +382,8 @@ void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 
 static void cq_delayed_free(struct cq_delayed *d)
 {
-	struct cq_delayed **p = &d->hca->cqs->delayed;
-
-	while (*p != d)
-		p = &(*p)->next;
-	*p = d->next;
+	LIST_REMOVE(d, link);
+	d->hca->cqs->ndelayed--;
 	event_free(d->timer);
 	free(d);
 }
@@ -411,18 +412,22 @@ static void cq_delay(struct hca *hca, uint32_t cqn, const struct completion *c, 
 		memcpy(d->data, c->inline_data, c->inline_len);
 		d->c.inline_data = d->data;
 	}
-	d->next = hca->cqs->delayed;
-	hca->cqs->delayed = d;
+	LIST_INSERT_HEAD(&hca->cqs->delayed, d, link);
+	hca->cqs->ndelayed++;
 	d->timer = evtimer_new(hca->base, cq_delayed_fire, d);
 	evtimer_add(d->timer, &tv);
 }
 
-/* Drop or delay the completion if an injection says so; false: write the CQE. */
+/*
+ * Drop or delay the completion if an injection says so; false: write the CQE. A guest can inject
+ * any number of long delays, so MAX_DELAYED completions wait at most.
+ */
 static bool cq_injected(struct hca *hca, uint32_t cqn, const struct completion *c)
 {
 	unsigned int delay_ms;
 
-	if (!inject_cqe(hca->inject, &delay_ms))
+	if (!inject_cqe(hca->inject, &delay_ms) ||
+	    (delay_ms && hca->cqs->ndelayed >= MAX_DELAYED))
 		return false;
 	hca_trace(hca, "cqe_injected", "\"cqn\":%u,\"qpn\":%u,\"delay_ms\":%u", cqn, c->qpn,
 		  delay_ms);
@@ -445,6 +450,18 @@ void cq_complete(struct hca *hca, uint32_t cqn, const struct completion *c)
 
 /* ---- module ---------------------------------------------------------------------------------- */
 
+/* Completions that are held back do not outlive their queue, whose number is used again. */
+static void cq_drop_delayed(struct hca *hca, const struct cq *cq)
+{
+	struct cq_delayed *d, *next;
+
+	for (d = LIST_FIRST(&hca->cqs->delayed); d; d = next) {
+		next = LIST_NEXT(d, link);
+		if (d->cqn == cq->obj.num)
+			cq_delayed_free(d);
+	}
+}
+
 /**
  * cq_release() - free a completion queue
  * @hca: the HCA
@@ -455,6 +472,7 @@ void cq_release(struct hca *hca, struct cq *cq)
 	struct obj *uar = obj_find(hca, OBJ_UAR, cq->uar);
 	struct obj *eq = obj_find(hca, OBJ_EQ, cq->eqn);
 
+	cq_drop_delayed(hca, cq);
 	obj_put(hca, uar);
 	obj_put(hca, eq);
 	if (cq->timer)
@@ -472,11 +490,10 @@ static bool cq_drop(struct hca *hca, struct obj *o, void *arg)
 	return true;
 }
 
-/* Completions that are held back do not outlive their queues, whose numbers are used again. */
 static void cq_reset(struct hca *hca)
 {
-	while (hca->cqs->delayed)
-		cq_delayed_free(hca->cqs->delayed);
+	while (!LIST_EMPTY(&hca->cqs->delayed))
+		cq_delayed_free(LIST_FIRST(&hca->cqs->delayed));
 	obj_for_each(hca, OBJ_CQ, cq_drop, NULL);
 }
 

@@ -410,6 +410,7 @@ static void malformed_requests_are_answered(void **state)
 		"inject cmd delay 5 1 FOO", "inject cmd delay 5 1 0x10000", "inject cmd defer",
 		"inject cmd defer 0", "inject cmd reorder 3",
 		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0",
+		"inject cqe delay", "inject cqe delay 0", "inject cqe delay 0x100000000",
 		"inject fault token 0", "inject event NONE",
 		"trace", "link", "link sideways", "port", "port lid 0", "port lid 0xc000",
 		"port lid 64 8", "port lid 65 1", "port lid 64 1 1",

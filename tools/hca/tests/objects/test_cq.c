@@ -442,24 +442,74 @@ static void test_resize_is_refused_if_cqes_do_not_fit(void **state)
 	assert_int_equal(modify(2, 7, c, BUF2), ST_BAD_OP);
 }
 
+/* Hold a completion back by 1 ms. */
+static void delay_one(uint32_t to)
+{
+	const struct completion c = { .opcode = 2, .qpn = 0x42 };
+
+	inject_set_cqes(rig.hca->inject, 1, 1);
+	cq_complete(rig.hca, to, &c);
+}
+
+/* The completions that queue @cqn has after all that were held back. */
+static uint32_t after_delays(void)
+{
+	struct timeval tv = { .tv_usec = 20000 };
+
+	event_base_loopexit(rig.base, &tv);
+	event_base_dispatch(rig.base);
+	return cq_find(rig.hca, cqn)->pi;
+}
+
 /* A completion that is held back when the HCA is reset does not reach a later CQ of the number. */
 static void test_reset_drops_delayed_completions(void **state)
 {
-	struct completion c = { .opcode = 2, .qpn = 0x42 };
-	struct timeval tv = { .tv_usec = 20000 };
 	uint32_t old = cqn;
 
 	(void)state;
-	inject_set_cqes(rig.hca->inject, 1, 1);
-	cq_complete(rig.hca, cqn, &c);
+	delay_one(cqn);
 	hca_free_objects(rig.hca);
 	uar = rig_uar(0);
 	eqn = rig_eq();
 	cqn = rig_cq(BUF, DBR, LOG, 64, uar, eqn);
 	assert_int_equal(cqn, old);
-	event_base_loopexit(rig.base, &tv);
-	event_base_dispatch(rig.base);
+	assert_int_equal(after_delays(), 0);
+}
+
+/* Nor does one whose CQ was destroyed; those of other CQs come. */
+static void test_destroy_drops_delayed_completions(void **state)
+{
+	uint32_t other = rig_cq(BUF2, DBR + 64, LOG, 64, uar, eqn), old = cqn;
+	uint8_t in[IFC_SZ(destroy_cq_in)] = {}, out[IFC_SZ(destroy_cq_out)];
+
+	(void)state;
+	delay_one(cqn);
+	delay_one(other);
+	delay_one(cqn);
+	IFC_SET(destroy_cq_in, in, cqn, cqn);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	cqn = rig_cq(BUF, DBR, LOG, 64, uar, eqn);
+	assert_int_equal(cqn, old);
+	assert_int_equal(after_delays(), 0);
+	assert_int_equal(cq_find(rig.hca, other)->pi, 1);
+}
+
+static void test_delayed_completions_are_limited(void **state)
+{
+	const struct completion c = { .opcode = 2, .qpn = 0x42 };
+	unsigned int i;
+
+	(void)state;
+	inject_set_cqes(rig.hca->inject, ~0u, 60000);
+	for (i = 0; i < 4096; i++)
+		cq_complete(rig.hca, cqn, &c);
 	assert_int_equal(cq_find(rig.hca, cqn)->pi, 0);
+	cq_complete(rig.hca, cqn, &c);
+	assert_int_equal(cq_find(rig.hca, cqn)->pi, 1);
+	inject_set_cqes(rig.hca->inject, 1, 0);		/* others can still be dropped */
+	cq_complete(rig.hca, cqn, &c);
+	assert_int_equal(cq_find(rig.hca, cqn)->pi, 1);
 }
 
 struct create {
@@ -600,7 +650,9 @@ int main(void)
 		T(test_moderation_by_count), T(test_moderation_by_time),
 		T(test_end_of_moderation_raises_delayed_event), T(test_resize),
 		T(test_resize_is_refused_if_cqes_do_not_fit),
-		T(test_reset_drops_delayed_completions), T(test_period_mode_needs_a_capability),
+		T(test_reset_drops_delayed_completions),
+		T(test_destroy_drops_delayed_completions), T(test_delayed_completions_are_limited),
+		T(test_period_mode_needs_a_capability),
 		T(test_create_refuses_invalid_contexts), T(test_query),
 	};
 
