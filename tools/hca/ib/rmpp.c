@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "forward.h"
 #include "gsi.h"
 #include "ifc.h"
 #include "mad_format.h"
 #include "rmpp.h"
 
-#define RMPP_SESSIONS	32	/* a new transfer ends the oldest */
+#define RMPP_SESSIONS	8	/* of a port of the switch: a new transfer ends the oldest */
 #define RMPP_WINDOW	256	/* segments sent for one acknowledgment at most */
 #define HEADER_BYTES	(OFF_SA_DATA - OFF_SM_KEY)	/* counted in each segment's length */
 #define RESPONSE_TIME	31	/* RRespTime: none is given */
@@ -32,7 +33,7 @@ struct rmpp_session {
 
 struct rmpp {
 	struct switch_node *sw;
-	struct rmpp_session session[RMPP_SESSIONS];
+	struct rmpp_session session[SWITCH_PORTS + 1][RMPP_SESSIONS];
 	uint64_t sent;			/* sessions begun */
 };
 
@@ -63,10 +64,11 @@ static void rmpp_end(struct rmpp_session *s)
  */
 void rmpp_free(struct rmpp *r)
 {
-	unsigned int i;
+	unsigned int port, i;
 
-	for (i = 0; i < RMPP_SESSIONS; i++)
-		rmpp_end(&r->session[i]);
+	for (port = 0; port <= SWITCH_PORTS; port++)
+		for (i = 0; i < RMPP_SESSIONS; i++)
+			rmpp_end(&r->session[port][i]);
 	free(r);
 }
 
@@ -76,18 +78,26 @@ static bool rmpp_is(const struct rmpp_session *s, const struct gsi_peer *peer, c
 	       !memcmp(s->mad + OFF_TID, mad + OFF_TID, 8);
 }
 
-/* The session of a transaction, else a free one, else the oldest. */
-static struct rmpp_session *rmpp_session_for(struct rmpp *r, const struct gsi_peer *to,
-					     const uint8_t *mad)
+/* The session of a transaction, or NULL. */
+static struct rmpp_session *rmpp_find(struct rmpp *r, unsigned int port,
+				      const struct gsi_peer *peer, const uint8_t *mad)
 {
-	struct rmpp_session *best = &r->session[0];
 	unsigned int i;
 
 	for (i = 0; i < RMPP_SESSIONS; i++)
-		if (rmpp_is(&r->session[i], to, mad))
-			return &r->session[i];
+		if (rmpp_is(&r->session[port][i], peer, mad))
+			return &r->session[port][i];
+	return NULL;
+}
+
+/* A free session of a port, else its oldest. */
+static struct rmpp_session *rmpp_new_session(struct rmpp *r, unsigned int port)
+{
+	struct rmpp_session *best = &r->session[port][0];
+	unsigned int i;
+
 	for (i = 0; i < RMPP_SESSIONS; i++) {
-		struct rmpp_session *s = &r->session[i];
+		struct rmpp_session *s = &r->session[port][i];
 
 		if (!s->data)
 			return s;
@@ -125,6 +135,7 @@ static void rmpp_send_segment(struct rmpp *r, struct rmpp_session *s, uint32_t n
 /**
  * rmpp_send() - begin a transfer
  * @r: the sender
+ * @port: of the switch, by which the request came: requesters behind other ports lose no transfers
  * @to: where
  * @header: of the MAD, up to the data
  * @data: the records, from malloc(); the sender frees it
@@ -132,10 +143,10 @@ static void rmpp_send_segment(struct rmpp *r, struct rmpp_session *s, uint32_t n
  *
  * The window begins with one segment.
  */
-void rmpp_send(struct rmpp *r, const struct gsi_peer *to, const uint8_t *header, uint8_t *data,
-	       size_t len)
+void rmpp_send(struct rmpp *r, unsigned int port, const struct gsi_peer *to, const uint8_t *header,
+	       uint8_t *data, size_t len)
 {
-	struct rmpp_session *s = rmpp_session_for(r, to, header);
+	struct rmpp_session *s = rmpp_find(r, port, to, header) ?: rmpp_new_session(r, port);
 
 	rmpp_end(s);
 	s->to = *to;
@@ -167,17 +178,15 @@ static void rmpp_acknowledged(struct rmpp *r, struct rmpp_session *s, const uint
 /**
  * rmpp_receive() - process a packet of the protocol from a receiver
  * @r: the sender
+ * @port: of the switch, by which the packet came
  * @from: whose packet it is
  * @mad: the packet
  */
-void rmpp_receive(struct rmpp *r, const struct gsi_peer *from, const uint8_t *mad)
+void rmpp_receive(struct rmpp *r, unsigned int port, const struct gsi_peer *from,
+		  const uint8_t *mad)
 {
-	struct rmpp_session *s = NULL;
-	unsigned int i;
+	struct rmpp_session *s = rmpp_find(r, port, from, mad);
 
-	for (i = 0; i < RMPP_SESSIONS && !s; i++)
-		if (rmpp_is(&r->session[i], from, mad))
-			s = &r->session[i];
 	if (!s)
 		return;
 	if (mad[OFF_RMPP_TYPE] == RMPP_ACK)

@@ -17,8 +17,9 @@ enum rmpp_flag { RMPP_ACTIVE = 1, RMPP_FIRST = 2, RMPP_LAST = 4 };
 
 struct rmpp *rmpp_new(struct switch_node *sw);
 void rmpp_free(struct rmpp *r);
-void rmpp_send(struct rmpp *r, const struct gsi_peer *to, const uint8_t *header, uint8_t *data,
-	       size_t len);
-void rmpp_receive(struct rmpp *r, const struct gsi_peer *from, const uint8_t *mad);
+void rmpp_send(struct rmpp *r, unsigned int port, const struct gsi_peer *to, const uint8_t *header,
+	       uint8_t *data, size_t len);
+void rmpp_receive(struct rmpp *r, unsigned int port, const struct gsi_peer *from,
+		  const uint8_t *mad);
 
 #endif

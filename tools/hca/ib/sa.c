@@ -193,7 +193,7 @@ static void sa_answer(struct sa *sa, struct sa_request *rq, const struct sa_attr
 		uint8_t *bytes = rq->out.bytes ? rq->out.bytes : calloc(1, 8);
 
 		if (bytes)
-			rmpp_send(sa->rmpp, &rq->from, out, bytes, rq->out.len);
+			rmpp_send(sa->rmpp, rq->port, &rq->from, out, bytes, rq->out.len);
 		rq->out.bytes = NULL;
 		return;
 	}
@@ -243,7 +243,7 @@ void sa_receive(struct sa *sa, unsigned int by, const struct gsi_peer *from, con
 	};
 
 	if (mad[OFF_RMPP_FLAGS] & RMPP_ACTIVE)
-		rmpp_receive(sa->rmpp, from, mad);
+		rmpp_receive(sa->rmpp, by, from, mad);
 	else if (sa_is_request(rq.method))
 		sa_request(sa, &rq, mad);
 }

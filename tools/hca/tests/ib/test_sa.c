@@ -334,6 +334,44 @@ static void rmpp_from_others_does_nothing(void **state)
 	assert_false(net_take(1));
 }
 
+/* Begin a table of several packets from HCA @h, and make the acknowledgment of the first. */
+static void begin_table(unsigned int h, uint8_t *ack)
+{
+	memset(q, 0, SA_DATA_BYTES);
+	assert_int_equal(ask(h, GET_TABLE, SA_PATH_RECORD, 0), 0);
+	memcpy(ack, net.out, MAD_BYTES);
+	ack[OFF_RMPP_TYPE] = 2;
+	put_be32(ack + OFF_RMPP_DATA1, 1);
+	put_be32(ack + OFF_RMPP_DATA2, ~0u);
+}
+
+/* Acknowledge a packet from HCA @h; returns the number of packets that follow. */
+static unsigned int acknowledge(unsigned int h, const uint8_t *ack)
+{
+	unsigned int n = 0;
+
+	net_send(h, 1, SWITCH_LID, ack);
+	while (net_take(h))
+		n++;
+	return n;
+}
+
+static void transfers_of_a_port_end_no_others(void **state)
+{
+	uint8_t ack[MAD_BYTES], own[9][MAD_BYTES];
+	unsigned int i;
+
+	(void)state;
+	begin_table(1, ack);
+	for (i = 0; i < 9; i++)
+		begin_table(0, own[i]);
+	assert_int_equal(acknowledge(0, own[0]), 0);		/* its oldest has ended */
+	assert_int_equal(acknowledge(0, own[1]), 5);
+	assert_int_equal(acknowledge(0, own[8]), 5);
+	assert_int_equal(acknowledge(1, ack), 5);
+	assert_int_equal(acknowledge(0, ack), 0);		/* not its transfer */
+}
+
 /* ---- multicast ------------------------------------------------------------------------------- */
 
 #define JOIN_MASK	(BIT_OF(0) | BIT_OF(1) | BIT_OF(16))
@@ -687,6 +725,7 @@ int main(void)
 		T(path_has_the_rate_of_its_links),
 		T(path_over_links_of_other_mtus),
 		T(table_of_more_than_one_packet), T(rmpp_from_others_does_nothing),
+		T(transfers_of_a_port_end_no_others),
 		T(broadcast_group_exists), T(groups_are_made_and_end),
 		T(joins_that_do_not_fit_are_refused), T(groups_and_members_are_listed),
 		T(a_guest_cannot_make_groups_without_end), T(notices_are_reported_to_subscribers),
