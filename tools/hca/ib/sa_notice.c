@@ -13,7 +13,8 @@
 #include "sa_record.h"
 #include "switch.h"
 
-#define SUBSCRIPTIONS	256
+#define PORT_SUBSCRIPTIONS 16	/* of a port */
+#define SUBSCRIPTIONS	(PORT_SUBSCRIPTIONS * (SWITCH_PORTS + 1))
 #define TYPE_SM		3	/* of the notices 64 to 67 */
 #define PRODUCER_SM	4	/* class manager */
 #define ANY_LID		0xffff
@@ -83,14 +84,20 @@ static struct subscription *notice_find(struct sa_notices *ns, const struct sa_r
 	return NULL;
 }
 
-static struct subscription *notice_new(struct sa_notices *ns)
+/* Find a free entry; NULL if the port has as many subscriptions as a port can have. */
+static struct subscription *notice_new(struct sa_notices *ns, unsigned int port)
 {
-	unsigned int i;
+	struct subscription *unused = NULL;
+	unsigned int i, n = 0;
 
-	for (i = 0; i < SUBSCRIPTIONS; i++)
-		if (!ns->sub[i].used)
-			return &ns->sub[i];
-	return NULL;
+	for (i = 0; i < SUBSCRIPTIONS; i++) {
+		struct subscription *s = &ns->sub[i];
+
+		n += s->used && s->port == port;
+		if (!s->used && !unused)
+			unused = s;
+	}
+	return n < PORT_SUBSCRIPTIONS ? unused : NULL;
 }
 
 /**
@@ -111,7 +118,7 @@ uint16_t sa_inform_set(struct sa_request *rq)
 	if (!info[II_SUBSCRIBE]) {
 		s->used = false;
 	} else {
-		s = s ? s : notice_new(ns);
+		s = s ? s : notice_new(ns, rq->port);
 		if (!s)
 			return SA_NO_RESOURCES;
 		*s = (struct subscription){ .used = true, .port = rq->port, .to = rq->from };

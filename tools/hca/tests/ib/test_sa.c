@@ -590,6 +590,27 @@ static void notices_are_reported_to_subscribers(void **state)
 	assert_int_equal(reported(1), 0);
 }
 
+static void subscriptions_of_a_port_are_limited(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 16; i++)
+		subscribe(0, 100 + i, 1, 0);
+	subscribe(0, 66, 1, SA_NO_RESOURCES);
+	subscribe(0, 115, 1, 0);				/* is there */
+	subscribe(1, 66, 1, 0);
+	subscribe(0, 100, 0, 0);
+	subscribe(0, 66, 1, 0);
+	port_set_link(net.hca[0], false);
+	net_turn();
+	port_set_link(net.hca[0], true);
+	net_turn();
+	while (net_take(0))
+		;
+	subscribe(0, 66, 1, 0);
+}
+
 static void services_are_registered(void **state)
 {
 	const uint64_t mask = BIT_OF(0) | BIT_OF(1) | BIT_OF(2);
@@ -729,6 +750,7 @@ int main(void)
 		T(broadcast_group_exists), T(groups_are_made_and_end),
 		T(joins_that_do_not_fit_are_refused), T(groups_and_members_are_listed),
 		T(a_guest_cannot_make_groups_without_end), T(notices_are_reported_to_subscribers),
+		T(subscriptions_of_a_port_are_limited),
 		T(services_are_registered), T(services_of_a_port_are_limited_and_end_with_it),
 		T(performance_of_the_switch),
 		T(short_or_foreign_packets_are_dropped), T(garbage_is_survived),
