@@ -39,6 +39,7 @@ enum join_state { JOIN_FULL = 1, JOIN_NON = 2, JOIN_SEND_ONLY_NON = 4, JOIN_SEND
 
 #define JOIN_KEEPS	(JOIN_FULL | JOIN_SEND_ONLY_FULL)	/* keeps the group alive */
 #define JOIN_RECEIVES	(JOIN_FULL | JOIN_NON)
+#define PORT_GROUPS	60	/* that a port keeps alive: 16 HCAs leave some of FORWARD_MLIDS */
 #define EXACTLY		(SA_EXACTLY << 6)
 #define IPOIB_QKEY	0x0b1b
 #define IPOIB_MTU	4	/* 2048 bytes */
@@ -105,6 +106,16 @@ static bool group_is_kept(const struct sa_group *g)
 		if (g->join[port] & JOIN_KEEPS)
 			return true;
 	return g->permanent;
+}
+
+/* Whether a port keeps as many groups alive as a port can. */
+static bool port_keeps_enough(const struct sa_groups *gs, unsigned int port)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < FORWARD_MLIDS; i++)
+		n += gs->group[i] && gs->group[i]->join[port] & JOIN_KEEPS;
+	return n >= PORT_GROUPS;
 }
 
 /* A group that is not permanent ends when its last full member leaves, even if others are left. */
@@ -247,7 +258,7 @@ static uint16_t join_create(struct sa_groups *gs, struct sa_request *rq, const s
 		return SA_INVALID;
 	if (!join_choose(rq, e, &want))
 		return SA_INVALID;
-	g = group_new(gs, index);
+	g = port_keeps_enough(gs, rq->port) ? NULL : group_new(gs, index);
 	if (!g)
 		return SA_NO_RESOURCES;
 	memcpy(want.rec + R_MGID, q + R_MGID, 16);
@@ -290,7 +301,7 @@ static uint16_t join_check(const struct sa_request *rq, struct sa_end *e)
  * @rq: the request, to whose answer the record of the member is added
  *
  * A group that does not exist is made, if the request says enough about it and the port becomes a
- * full member.
+ * full member, unless the port is a full member of PORT_GROUPS groups.
  *
  * Return: SA_OK, SA_INSUFFICIENT, SA_INVALID or SA_NO_RESOURCES.
  */
