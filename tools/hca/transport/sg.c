@@ -18,10 +18,15 @@ static enum cqe_error seg_copy(struct hca *hca, const struct mkey_user *user,
 			       const struct wqe_seg *seg, uint64_t off, uint8_t *buf, size_t len,
 			       bool gather)
 {
-	static const enum cqe_error errors[] = {
-		[MK_OK] = ERR_NONE, [MK_BAD_KEY] = ERR_LKEY_UNKNOWN, [MK_BAD_PD] = ERR_LKEY_PD,
-		[MK_BAD_ACCESS] = ERR_LKEY_RIGHTS, [MK_OUT_OF_RANGE] = ERR_LKEY_RANGE,
-		[MK_FAULT] = ERR_MEMORY_GONE, [MK_NOT_PRESENT] = ERR_PAGE_FAULT,
+	/* Cards tell data that they could not store from data that they could not read. */
+	static const enum cqe_error errors[][2] = {
+		[MK_OK] = { ERR_NONE, ERR_NONE },
+		[MK_BAD_KEY] = { ERR_SCATTER_KEY_UNKNOWN, ERR_GATHER_KEY_UNKNOWN },
+		[MK_BAD_PD] = { ERR_LKEY_PD, ERR_LKEY_PD },
+		[MK_BAD_ACCESS] = { ERR_SCATTER_KEY_RIGHTS, ERR_GATHER_KEY_RIGHTS },
+		[MK_OUT_OF_RANGE] = { ERR_SCATTER_KEY_RANGE, ERR_GATHER_KEY_RANGE },
+		[MK_FAULT] = { ERR_MEMORY_GONE, ERR_MEMORY_GONE },
+		[MK_NOT_PRESENT] = { ERR_PAGE_FAULT, ERR_PAGE_FAULT },
 	};
 	enum mk_result res;
 
@@ -35,7 +40,7 @@ static enum cqe_error seg_copy(struct hca *hca, const struct mkey_user *user,
 		res = mkey_read(hca, user, seg->lkey, seg->addr + off, buf, len, MK_LOCAL_READ);
 	else
 		res = mkey_write(hca, user, seg->lkey, seg->addr + off, buf, len, MK_LOCAL_WRITE);
-	return errors[res];
+	return errors[res][gather];
 }
 
 static enum cqe_error sg_copy(struct hca *hca, const struct mkey_user *user,

@@ -967,7 +967,7 @@ static void test_query_says_why_a_qp_failed(void **state)
 	(void)state;
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], qp_error_syndrome, 1);
 	bring_to(qp, QPS_RTS);
-	qp_to_error(rig.hca, qp, ERR_LKEY_UNKNOWN, 0);
+	qp_to_error(rig.hca, qp, ERR_GATHER_KEY_UNKNOWN, 0);
 	qp_to_error(rig.hca, qp, ERR_FLUSHED, 0);	/* the first error counts */
 	assert_int_equal(query_ext(qpn, out, sizeof(out)), ST_OK);
 	assert_memory_equal(out + EXT_ERROR, why, sizeof(why));

@@ -53,7 +53,7 @@ static void local_key_is_checked(void **state)
 	rig_run(4, 1000);
 	rig_settle();
 	expect(CQ_A, 0, CQE_REQ, 0);	/* the packets before are not lost */
-	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_LKEY_RANGE);
+	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_GATHER_KEY_RANGE);
 	expect_cause(CQ_A, 2, CQE_REQ_ERR, ERR_FLUSHED);
 	assert_int_equal(a->state, QPS_ERR);
 }
@@ -74,7 +74,7 @@ static void local_row(uint64_t addr, uint32_t lkey, enum cqe_error error)
 static void unknown_local_key_is_refused(void **state)
 {
 	(void)state;
-	local_row(buf_a, key_a + 0x100, ERR_LKEY_UNKNOWN);
+	local_row(buf_a, key_a + 0x100, ERR_GATHER_KEY_UNKNOWN);
 }
 
 static void local_pd_is_checked(void **state)
@@ -92,18 +92,41 @@ static void memory_that_the_device_cannot_reach_is_an_error(void **state)
 	local_row(nowhere, rig_mkey(0, nowhere, BUF, ALL), ERR_MEMORY_GONE);
 }
 
-static void local_rights_are_checked(void **state)
+static void right_to_read_is_checked(void **state)
 {
-	uint32_t ro = rig_mkey(0, buf_a, BUF, MK_LOCAL_READ);
+	(void)state;
+	local_row(buf_a, rig_mkey(0, buf_a, BUF, MK_LOCAL_WRITE), ERR_GATHER_KEY_RIGHTS);
+}
+
+/* Fail to store the answer to a READ. */
+static void answer_row(uint64_t addr, uint32_t lkey, enum cqe_error error)
+{
 	struct rig_wqe w;
 
-	(void)state;
 	wq_ctrl(&w, WQE_RDMA_READ, true, 0);
 	wq_raddr(&w, buf_b, key_b);
-	wq_data(&w, buf_a, 16, ro);
+	wq_data(&w, addr, 16, lkey);
 	rig_send(0, a, w.b, w.ds);
 	rig_run(1, 1000);
-	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_LKEY_RIGHTS);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, error);
+}
+
+static void local_rights_are_checked(void **state)
+{
+	(void)state;
+	answer_row(buf_a, rig_mkey(0, buf_a, BUF, MK_LOCAL_READ), ERR_SCATTER_KEY_RIGHTS);
+}
+
+static void local_key_of_an_answer_is_checked(void **state)
+{
+	(void)state;
+	answer_row(buf_a, key_a + 0x100, ERR_SCATTER_KEY_UNKNOWN);
+}
+
+static void range_of_an_answer_is_checked(void **state)
+{
+	(void)state;
+	answer_row(buf_a + BUF - 8, key_a, ERR_SCATTER_KEY_RANGE);
 }
 
 static void remote_access_row(uint64_t addr, uint32_t rkey, uint8_t opcode)
@@ -248,7 +271,17 @@ static void receive_key_is_checked(void **state)
 	post_send(WQE_SEND, 16, true);
 	rig_run(2, 1000);
 	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_OPERATION);
-	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_LKEY_UNKNOWN);
+	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_SCATTER_KEY_UNKNOWN);
+}
+
+static void receive_range_is_checked(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b + BUF - 8, 64, key_b);
+	post_send(WQE_SEND, 16, true);
+	rig_run(2, 1000);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_OPERATION);
+	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_SCATTER_KEY_RANGE);
 }
 
 static void response_of_the_wrong_length_fails_the_request(void **state)
@@ -279,8 +312,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RC(message_too_long_for_the_qp_fails), RC(opcode_that_the_service_lacks_fails),
 		RC(local_key_is_checked), RC(unknown_local_key_is_refused), RC(local_pd_is_checked),
-		RC(memory_that_the_device_cannot_reach_is_an_error), RC(local_rights_are_checked),
-		RC(remote_key_is_checked),
+		RC(memory_that_the_device_cannot_reach_is_an_error), RC(right_to_read_is_checked),
+		RC(local_rights_are_checked), RC(local_key_of_an_answer_is_checked),
+		RC(range_of_an_answer_is_checked), RC(remote_key_is_checked),
 		RC(remote_key_variant_is_checked), RC(remote_range_is_checked),
 		RC(remote_rights_are_checked), RC(remote_pd_is_checked), RC(qp_rights_are_checked),
 		RC(qp_write_right_is_checked), RC(qp_atomic_right_is_checked),
@@ -288,7 +322,8 @@ int main(void)
 		RC(atomic_that_the_hca_does_not_offer_fails),
 		RC(atomic_that_the_peer_does_not_offer_is_refused),
 		RC(misaligned_atomic_is_refused), RC(message_longer_than_its_receive_is_refused),
-		RC(receive_key_is_checked), RC(response_of_the_wrong_length_fails_the_request),
+		RC(receive_key_is_checked), RC(receive_range_is_checked),
+		RC(response_of_the_wrong_length_fails_the_request),
 	};
 
 	return cmocka_run_group_tests_name("access", tests, NULL, NULL);

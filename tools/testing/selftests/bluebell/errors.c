@@ -160,6 +160,16 @@ static int local_key_freed(struct pair *p, struct ibv_wc *wc)
 	return !mr || ibv_dereg_mr(mr) ? -1 : write_from(p, lkey, wc);
 }
 
+static int write_beyond_region(struct pair *p, struct ibv_wc *wc)
+{
+	struct ibv_mr *mr = ibv_reg_mr(p->r->pd, p->buf[0], 4, 0);
+	int status = mr ? write_from(p, mr->lkey, wc) : -1;
+
+	if (mr)
+		ibv_dereg_mr(mr);
+	return status;
+}
+
 static int read_into_read_only(struct pair *p, struct ibv_wc *wc)
 {
 	struct ibv_mr *mr = ibv_reg_mr(p->r->pd, p->buf[0], SIDE, 0);
@@ -244,6 +254,11 @@ FIXTURE_VARIANT_ADD(fault, local_key_freed) {
 	.moves = { { "req_cqe_error", 1 } },
 };
 
+FIXTURE_VARIANT_ADD(fault, local_range) {
+	.run = write_beyond_region, .status = IBV_WC_LOC_PROT_ERR, .vendor = 0x53, .silent = true,
+	.moves = { { "req_cqe_error", 1 } },
+};
+
 FIXTURE_VARIANT_ADD(fault, read_without_local_write) {
 	.run = read_into_read_only, .status = IBV_WC_LOC_PROT_ERR, .vendor = 0x33, .silent = true,
 	.moves = { { "req_cqe_error", 1 }, { "rx_read_requests", 1 } },
@@ -315,7 +330,7 @@ FIXTURE_VARIANT_ADD(fault, peer_in_reset) {
 
 FIXTURE_VARIANT_ADD(fault, receive_key_unknown) {
 	.run = receive_key_unknown, .status = IBV_WC_REM_OP_ERR, .vendor = 0x89, .silent = true,
-	.resp_status = IBV_WC_LOC_PROT_ERR, .resp_vendor = 0x52,
+	.resp_status = IBV_WC_LOC_PROT_ERR, .resp_vendor = 0x32,
 	.moves = { { "req_cqe_error", 1 }, { "resp_cqe_error", 1 } },
 };
 
