@@ -74,8 +74,18 @@ void req_start(struct hca *hca, struct qp *qp)
 	req->una = qp->next_send_psn;
 	req->poisoned = false;
 	req->drained = false;
+	req->told = false;
 	qp->cur_retry = qp->retry_count;
 	qp->cur_rnr_retry = qp->rnr_retry;
+}
+
+/*
+ * If no request has failed before, the first WQE that is flushed says so: ERR was entered by a
+ * command, or because of the responder.
+ */
+static void req_flush_op(struct hca *hca, const struct qp *qp, const struct send_op *op)
+{
+	req_complete(hca, qp, op, qp->req->told ? ERR_FLUSHED : ERR_FLUSHED_FIRST);
 }
 
 /**
@@ -96,7 +106,7 @@ void req_flush(struct hca *hca, struct qp *qp)
 		return;
 	req->poisoned = true;
 	TAILQ_FOREACH(op, &req->ops, link)
-		req_complete(hca, qp, op, ERR_FLUSHED);
+		req_flush_op(hca, qp, op);
 	req_drop_ops(req);
 	op = req_op_alloc(hca);
 	while (op && qp->sq_hw != req->posted) {
@@ -105,7 +115,7 @@ void req_flush(struct hca *hca, struct qp *qp)
 		if (n < 0)
 			break;
 		qp->sq_hw += n ? n : 1;
-		req_complete(hca, qp, op, ERR_FLUSHED);
+		req_flush_op(hca, qp, op);
 	}
 	if (op)
 		req_op_free(hca, op);
@@ -125,6 +135,7 @@ void req_clear(struct hca *hca, struct qp *qp)
 	qp->req->posted = 0;
 	qp->req->rung = 0;
 	qp->req->poisoned = false;
+	qp->req->told = false;
 	qp->req->drained = false;
 }
 

@@ -48,6 +48,7 @@ struct requester {
 	uint32_t una;			/* oldest unacknowledged PSN */
 	bool drained;			/* the drained state was reported since it was entered */
 	bool poisoned;			/* an operation has failed: no later operation is started */
+	bool told;			/* a CQE has told of an error since the queue was started */
 	uint64_t umr_since_ns;		/* when a UMR began to wait for a later UMR; or 0 */
 	bool recovering;		/* packets were sent again, none was acknowledged since */
 	struct event *timer;		/* for retry or RNR, one at a time */

@@ -115,6 +115,7 @@ bool req_answer_in_cqe(const struct qp *qp, const struct send_wqe *w)
 	return w->cqe && (w->is_read || w->is_atomic) && w->len && w->len <= req_inline_limit(qp);
 }
 
+/* The first flushed request counts as an error, but not as flushed: no other request has failed. */
 static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_error error)
 {
 	static const struct { uint8_t synd, id; } map[] = {
@@ -122,14 +123,27 @@ static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_error
 		{ SYND_REMOTE_ACCESS, QC_REQ_REMOTE_ACCESS },
 		{ SYND_REMOTE_INVAL_REQ, QC_REQ_REMOTE_INVAL },
 		{ SYND_TRANSPORT_RETRY, QC_REQ_RETRIES }, { SYND_RNR_RETRY, QC_REQ_RNR_RETRIES },
-		{ SYND_WR_FLUSH, QC_REQ_FLUSH },
 	};
 	unsigned int i;
 
 	qcounter_add(hca, qp->counter_set, QC_REQ_CQE_ERR);
+	if (error == ERR_FLUSHED)
+		qcounter_add(hca, qp->counter_set, QC_REQ_FLUSH);
 	for (i = 0; i < ARRAY_SIZE(map); i++)
 		if (map[i].synd == cqe_error_syndrome(error))
 			qcounter_add(hca, qp->counter_set, map[i].id);
+}
+
+static void req_tell_error(struct hca *hca, const struct qp *qp, const struct send_op *op,
+			   enum cqe_error error)
+{
+	qp->req->told = true;
+	req_count_error(hca, qp, error);
+	if (cqe_error_syndrome(error) == SYND_WR_FLUSH)
+		return;
+	hca_trace(hca, "req_error", "\"qpn\":%u,\"wqe\":%u,\"opcode\":%u,\"syndrome\":%u,"
+		  "\"vendor\":%u,\"why\":\"%s\"", qp->obj.num, op->idx, op->w.opcode,
+		  cqe_error_syndrome(error), cqe_error_vendor(error), op->w.why ? op->w.why : "");
 }
 
 /**
@@ -157,12 +171,7 @@ void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op
 		c.inline_len = w->len;
 	}
 	if (error)
-		req_count_error(hca, qp, error);
-	if (error && error != ERR_FLUSHED)
-		hca_trace(hca, "req_error", "\"qpn\":%u,\"wqe\":%u,\"opcode\":%u,\"syndrome\":%u,"
-			  "\"vendor\":%u,\"why\":\"%s\"", qp->obj.num, op->idx, w->opcode,
-			  cqe_error_syndrome(error), cqe_error_vendor(error),
-			  w->why ? w->why : "");
+		req_tell_error(hca, qp, op, error);
 	cq_complete(hca, qp->cqn_snd, &c);
 }
 

@@ -4,6 +4,7 @@
  */
 #include <event2/event.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cq.h"
 #include "dispatch.h"
@@ -35,8 +36,88 @@ static void error_flushes_both_queues(void **state)
 	rig_state(0, a, QPS_ERR);
 	post_send(WQE_SEND, 16, false);
 	assert_int_equal(rig_run(5, 1000), 5);
-	expect(CQ_A, 0, CQE_REQ_ERR, SYND_WR_FLUSH);
-	expect(CQ_A, 1, CQE_REQ_ERR, SYND_WR_FLUSH);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_FLUSHED_FIRST);
+	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_FLUSHED);
+}
+
+/* Through RESET, and connected again. */
+static void restart(void)
+{
+	rig_state(0, a, QPS_RST);
+	rig_state(1, b, QPS_RST);
+	memset(rig.tail, 0, sizeof(rig.tail));
+	rig_show(0, a);
+	rig_connect(a, 0, b, 1);
+}
+
+/* The queue pair has no error of its own: the first WQE that is flushed stands out. */
+static void first_request_that_is_flushed_says_so(void **state)
+{
+	unsigned int round, i;
+
+	(void)state;
+	rig_count(0, a);
+	for (round = 0; round < 2; round++) {
+		rig_state(0, a, QPS_ERR);
+		for (i = 0; i < 3; i++)
+			post_send(WQE_SEND, 16, false);
+		assert_int_equal(rig_run(3 * round + 3, 1000), 3 * round + 3);
+		expect_cause(CQ_A, 3 * round, CQE_REQ_ERR, ERR_FLUSHED_FIRST);
+		expect_cause(CQ_A, 3 * round + 1, CQE_REQ_ERR, ERR_FLUSHED);
+		expect_cause(CQ_A, 3 * round + 2, CQE_REQ_ERR, ERR_FLUSHED);
+		assert_int_equal(rig_counted(0, a, req_cqe_error), 3 * (round + 1));
+		assert_int_equal(rig_counted(0, a, req_cqe_flush_error), 2 * (round + 1));
+		restart();
+	}
+}
+
+/* No CQE of the send queue has told that a request of the peer was refused. */
+static void first_request_behind_a_refusal_says_so(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	rig_count(1, b);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b + 0x100, 16);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(b->state, QPS_ERR);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_b, 16, key_b);
+	rig_send(1, b, w.b, w.ds);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect_cause(CQ_B, 0, CQE_REQ_ERR, ERR_FLUSHED_FIRST);
+	expect_cause(CQ_B, 1, CQE_REQ_ERR, ERR_FLUSHED);
+	assert_int_equal(rig_counted(1, b, req_cqe_error), 2);
+	assert_int_equal(rig_counted(1, b, req_cqe_flush_error), 1);
+}
+
+static void requests_behind_one_that_failed_are_flushed(void **state)
+{
+	(void)state;
+	rig_count(0, a);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b + 0x100, 16);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_ACCESS);
+	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_FLUSHED);
+	assert_int_equal(rig_counted(0, a, req_cqe_error), 2);
+	assert_int_equal(rig_counted(0, a, req_cqe_flush_error), 1);
+}
+
+static void receives_are_flushed_alike(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	rig_count(1, b);
+	for (i = 0; i < 3; i++)
+		rig_recv(1, b, buf_b, 64, key_b);
+	rig_state(1, b, QPS_ERR);
+	for (i = 0; i < 3; i++)
+		expect_cause(CQ_B + 1, i, CQE_RESP_ERR, ERR_FLUSHED);
+	assert_int_equal(rig_counted(1, b, resp_cqe_error), 3);
+	assert_int_equal(rig_counted(1, b, resp_cqe_flush_error), 3);
 }
 
 static void sqd_finishes_what_was_begun(void **state)
@@ -108,7 +189,10 @@ static void qp_destroyed_in_a_message_sends_no_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RC(error_flushes_both_queues), RC(sqd_finishes_what_was_begun),
+		RC(error_flushes_both_queues), RC(first_request_that_is_flushed_says_so),
+		RC(first_request_behind_a_refusal_says_so),
+		RC(requests_behind_one_that_failed_are_flushed), RC(receives_are_flushed_alike),
+		RC(sqd_finishes_what_was_begun),
 		RC(idle_queue_drains_at_once), RC(first_packet_raises_comm_est),
 		RC(reset_drops_all_state), RC(qp_destroyed_in_a_message_sends_no_more),
 	};

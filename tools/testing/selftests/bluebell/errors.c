@@ -342,8 +342,8 @@ FIXTURE_VARIANT_ADD(fault, send_too_long) {
 };
 
 FIXTURE_VARIANT_ADD(fault, posted_in_error) {
-	.run = posted_in_error, .status = IBV_WC_WR_FLUSH_ERR, .vendor = 0xf9, .silent = true,
-	.moves = { { "req_cqe_error", 1 }, { "req_cqe_flush_error", 1 } },
+	.run = posted_in_error, .status = IBV_WC_WR_FLUSH_ERR, .vendor = 0xf5, .silent = true,
+	.moves = { { "req_cqe_error", 1 } },
 };
 
 FIXTURE_SETUP(fault)

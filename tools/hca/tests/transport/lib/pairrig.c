@@ -12,6 +12,7 @@
 
 #include "address.h"
 #include "clock.h"
+#include "cmd.h"
 #include "cq.h"
 #include "dispatch.h"
 #include "eq.h"
@@ -430,6 +431,34 @@ void rig_connect(struct qp *a, unsigned int ha, struct qp *b, unsigned int hb)
 	b->next_send_psn = a->next_rcv_psn = 100;
 	to_rts(ha, a);
 	to_rts(hb, b);
+}
+
+static void qcounter_cmd(unsigned int h, uint16_t opcode, const uint8_t *in, uint8_t *out)
+{
+	const struct cmd_desc *d = qcounter_cmds;
+	struct cmd cmd = { .in = in, .out = out };
+
+	while (d->opcode != opcode)
+		d++;
+	must(!d->handler(rig.hca[h], &cmd));
+}
+
+void rig_count(unsigned int h, struct qp *qp)
+{
+	uint8_t in[IFC_SZ(alloc_q_counter_in)] = { 0 }, out[IFC_SZ(alloc_q_counter_out)] = { 0 };
+
+	qcounter_cmd(h, MLX5_CMD_OP_ALLOC_Q_COUNTER, in, out);
+	qp->counter_set = IFC_GET(alloc_q_counter_out, out, counter_set_id);
+}
+
+const uint8_t *rig_counts(unsigned int h, const struct qp *qp)
+{
+	static uint8_t out[IFC_SZ(query_q_counter_out)];
+	uint8_t in[IFC_SZ(query_q_counter_in)] = { 0 };
+
+	IFC_SET(query_q_counter_in, in, counter_set_id, qp->counter_set);
+	qcounter_cmd(h, MLX5_CMD_OP_QUERY_Q_COUNTER, in, out);
+	return out;
 }
 
 static uint16_t *tail_of(unsigned int h, const struct qp *qp)

@@ -92,6 +92,11 @@ struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn);
 void rig_connect(struct qp *a, unsigned int ha, struct qp *b, unsigned int hb);
 void rig_state(unsigned int h, struct qp *qp, enum qp_state now);
 
+/* Give @qp a Q counter; and read one of its counts, a field of query_q_counter_out. */
+void rig_count(unsigned int h, struct qp *qp);
+const uint8_t *rig_counts(unsigned int h, const struct qp *qp);
+#define rig_counted(h, qp, fld)	IFC_GET(query_q_counter_out, rig_counts(h, qp), fld)
+
 /*
  * Send queue: put a WQE at the tail (index and QPN are filled in), write the doorbell record, ring.
  */
