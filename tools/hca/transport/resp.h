@@ -90,7 +90,7 @@ static inline uint32_t resp_read_packets(const struct qp *qp, uint32_t len)
 struct refusal {
 	uint8_t nak;			/* AETH syndrome for the requester */
 	enum cqe_error error;		/* of the receive WQE's completion, if one was taken */
-	enum async_event event;		/* raised if no receive WQE was taken; 0: none */
+	enum async_event event;		/* raised if no receive WQE was taken */
 };
 
 /* resp_refuse.c */

@@ -15,8 +15,8 @@
 
 const struct refusal refuse_length = { NAK_INVALID_REQ, ERR_RECEIVE_TOO_SHORT, EV_WQ_INVAL_REQ };
 const struct refusal refuse_request = { NAK_INVALID_REQ, ERR_REQUEST_INVALID, EV_WQ_INVAL_REQ };
-/* The queue pair does not allow the operation: only the requester is told. */
-const struct refusal refuse_right = { NAK_INVALID_REQ, ERR_REQUEST_INVALID, 0 };
+/* The queue pair does not allow the operation. */
+const struct refusal refuse_right = { NAK_INVALID_REQ, ERR_REQUEST_INVALID, EV_WQ_INVAL_REQ };
 const struct refusal refuse_access = { NAK_ACCESS, ERR_RKEY_REFUSED, EV_WQ_ACCESS };
 const struct refusal refuse_inval = { NAK_ACCESS, ERR_INVALIDATION_REFUSED, EV_WQ_ACCESS };
 /* The error is that of resp_scatter(). */

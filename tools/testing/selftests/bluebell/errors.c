@@ -265,19 +265,19 @@ FIXTURE_VARIANT_ADD(fault, read_without_local_write) {
 };
 
 FIXTURE_VARIANT_ADD(fault, qp_allows_no_write) {
-	.run = write_valid, .cfg = { .access = -1 }, .silent = true,
+	.run = write_valid, .cfg = { .access = -1 },
 	.status = IBV_WC_REM_INV_REQ_ERR, .vendor = 0x8a,
 	.moves = { { "req_cqe_error", 1 }, { "req_remote_invalid_request", 1 } },
 };
 
 FIXTURE_VARIANT_ADD(fault, qp_allows_no_read) {
-	.run = read_valid, .cfg = { .access = -1 }, .silent = true,
+	.run = read_valid, .cfg = { .access = -1 },
 	.status = IBV_WC_REM_INV_REQ_ERR, .vendor = 0x8a,
 	.moves = { { "req_cqe_error", 1 }, { "req_remote_invalid_request", 1 } },
 };
 
 FIXTURE_VARIANT_ADD(fault, qp_allows_no_atomic) {
-	.run = atomic_valid, .atomic = true, .cfg = { .access = -1 }, .silent = true,
+	.run = atomic_valid, .atomic = true, .cfg = { .access = -1 },
 	.status = IBV_WC_REM_INV_REQ_ERR, .vendor = 0x8a,
 	.moves = { { "req_cqe_error", 1 }, { "req_remote_invalid_request", 1 } },
 };
