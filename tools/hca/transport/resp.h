@@ -10,6 +10,7 @@
 
 #include "cq.h"
 #include "fault.h"
+#include "mkey.h"
 #include "qp.h"
 #include "sched.h"
 #include "wqe.h"
@@ -95,7 +96,7 @@ struct refusal {
 
 /* resp_refuse.c */
 extern const struct refusal refuse_length, refuse_request, refuse_right, refuse_access,
-	refuse_inval, refuse_store, refuse_wqe;
+	refuse_key, refuse_inval, refuse_store, refuse_wqe;
 
 /* What became of a request. NOT_READY: the requester has to send it again. */
 enum outcome { DONE, REFUSED, NOT_READY };
@@ -142,6 +143,7 @@ void resp_ack_request(struct hca *hca, struct qp *qp, const struct packet *p);
 /* resp_refuse.c: requests that are refused */
 void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why);
 const struct refusal *resp_wqe_refusal(int err);
+const struct refusal *resp_key_refusal(const struct qp *qp, enum mk_result res);
 
 /* resp_fault.c: page faults */
 bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault *f);
@@ -149,8 +151,8 @@ void resp_cancel_fault(struct hca *hca, struct responder *resp);
 
 /* resp_read.c: RDMA READ and atomics */
 bool resp_is_atomic(uint8_t op);
-bool resp_remote_ok(struct hca *hca, const struct qp *qp, const struct packet *p,
-		    unsigned int access);
+enum mk_result resp_remote_check(struct hca *hca, const struct qp *qp, const struct packet *p,
+				 unsigned int access);
 enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 		       const struct refusal **why);
 enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,

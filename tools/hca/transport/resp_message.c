@@ -128,13 +128,15 @@ static enum outcome resp_begin_write(struct hca *hca, struct qp *qp, const struc
 				     const struct refusal **why)
 {
 	struct responder *resp = qp->resp;
+	enum mk_result res;
 
 	*why = &refuse_right;
 	if (!qp->rwe)
 		return REFUSED;
 	qcounter_add(hca, qp->counter_set, QC_RX_WRITE);
-	*why = &refuse_access;
-	if (!resp_remote_ok(hca, qp, p, MK_REMOTE_WRITE))
+	res = resp_remote_check(hca, qp, p, MK_REMOTE_WRITE);
+	*why = resp_key_refusal(qp, res);
+	if (res != MK_OK)
 		return REFUSED;
 	resp->va = p->va;
 	resp->rkey = p->rkey;
@@ -173,10 +175,10 @@ static enum outcome resp_write(struct hca *hca, struct qp *qp, const struct bth_
 		if (o != DONE)
 			return o;
 	}
-	*why = &refuse_access;
 	if (p->len)
 		res = mkey_write(hca, &user, resp->rkey, resp->va, p->payload, p->len,
 				 MK_REMOTE_WRITE);
+	*why = resp_key_refusal(qp, res);
 	if (res == MK_NOT_PRESENT && resp_stall_write(hca, qp, p))
 		return NOT_READY;
 	if (res != MK_OK)

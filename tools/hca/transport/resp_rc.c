@@ -95,6 +95,12 @@ void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p)
 
 /* ---- UC -------------------------------------------------------------------------------------- */
 
+/* A message that may not access memory is skipped, and nothing fails. */
+static bool resp_uc_skips(const struct refusal *why)
+{
+	return why == &refuse_access || why == &refuse_key || why == &refuse_right;
+}
+
 /**
  * resp_receive_uc() - process a request of UC
  * @hca: the HCA
@@ -123,7 +129,7 @@ void resp_receive_uc(struct hca *hca, struct qp *qp, const struct packet *p)
 	o = resp_message(hca, qp, d, p, &why);
 	if (o == NOT_READY)
 		resp->msg = d->last ? MSG_NONE : MSG_SKIP;
-	else if (o == REFUSED && (why == &refuse_access || why == &refuse_right))
+	else if (o == REFUSED && resp_uc_skips(why))
 		resp->msg = MSG_SKIP;
 	else if (o == REFUSED)
 		resp_refuse(hca, qp, p, why);

@@ -16,18 +16,18 @@
 #include "resp.h"
 
 /**
- * resp_remote_ok() - check that the key of a request allows the whole access, if that has any bytes
+ * resp_remote_check() - check that the key of a request allows the whole access, if that has bytes
  * @hca: the HCA
  * @qp: the queue pair
  * @p: the packet
  * @access: enum mkey_access
  */
-bool resp_remote_ok(struct hca *hca, const struct qp *qp, const struct packet *p,
-		    unsigned int access)
+enum mk_result resp_remote_check(struct hca *hca, const struct qp *qp, const struct packet *p,
+				 unsigned int access)
 {
 	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
 
-	return !p->dma_len || mkey_check(hca, &user, p->rkey, p->va, p->dma_len, access) == MK_OK;
+	return p->dma_len ? mkey_check(hca, &user, p->rkey, p->va, p->dma_len, access) : MK_OK;
 }
 
 /**
@@ -47,6 +47,7 @@ enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 		.kind = JOB_READ, .psn = p->psn, .va = p->va, .rkey = p->rkey, .len = p->dma_len,
 		.npsn = resp_read_packets(qp, p->dma_len), .pdn = resp_remote_pdn(hca, qp),
 	};
+	enum mk_result res;
 
 	*why = &refuse_right;
 	if (!qp->rre)
@@ -55,8 +56,9 @@ enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 	if (resp->msg != MSG_NONE || resp->rd_jobs >= qp->max_dest_rd_atomic)
 		return REFUSED;
 	qcounter_add(hca, qp->counter_set, QC_RX_READ);
-	*why = &refuse_access;
-	if (!resp_remote_ok(hca, qp, p, MK_REMOTE_READ))
+	res = resp_remote_check(hca, qp, p, MK_REMOTE_READ);
+	*why = resp_key_refusal(qp, res);
+	if (res != MK_OK)
 		return REFUSED;
 	resp->msn = psn_add(resp->msn, 1);
 	job.msn = resp->msn;
@@ -160,8 +162,8 @@ enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
 	    resp->rd_jobs >= qp->max_dest_rd_atomic ||
 	    !resp_atomic_offered(hca, qp, p->opcode & BTH_OP_MASK))
 		return REFUSED;
-	*why = &refuse_access;
 	mem = mkey_atomic_ptr(hca, &user, p->rkey, p->va, sizeof(*mem), &res);
+	*why = resp_key_refusal(qp, res);
 	if (res == MK_NOT_PRESENT && resp_stall_atomic(hca, qp, p))
 		return NOT_READY;
 	qcounter_add(hca, qp->counter_set, QC_RX_ATOMIC);

@@ -8,6 +8,7 @@
 #include "cq.h"
 #include "eq.h"
 #include "hca.h"
+#include "mkey.h"
 #include "packet.h"
 #include "qcounter.h"
 #include "qp.h"
@@ -18,6 +19,7 @@ const struct refusal refuse_request = { NAK_INVALID_REQ, ERR_REQUEST_INVALID, EV
 /* The queue pair does not allow the operation. */
 const struct refusal refuse_right = { NAK_INVALID_REQ, ERR_REQUEST_INVALID, EV_WQ_INVAL_REQ };
 const struct refusal refuse_access = { NAK_ACCESS, ERR_RKEY_REFUSED, EV_WQ_ACCESS };
+const struct refusal refuse_key = { NAK_ACCESS, ERR_RKEY_UNKNOWN, EV_WQ_ACCESS };
 const struct refusal refuse_inval = { NAK_ACCESS, ERR_INVALIDATION_REFUSED, EV_WQ_ACCESS };
 /* The error is that of resp_scatter(). */
 const struct refusal refuse_store = { NAK_REMOTE_OP, ERR_NONE, EV_WQ_CATAS_ERROR };
@@ -62,4 +64,14 @@ void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const s
 const struct refusal *resp_wqe_refusal(int err)
 {
 	return err == -EINVAL || err == -EFAULT ? &refuse_wqe : NULL;
+}
+
+/**
+ * resp_key_refusal() - tell why a request is refused because of its remote key
+ * @qp: the queue pair
+ * @res: what the check of the key has found
+ */
+const struct refusal *resp_key_refusal(const struct qp *qp, enum mk_result res)
+{
+	return res == MK_BAD_KEY && !qp->resp->have_rwqe ? &refuse_key : &refuse_access;
 }

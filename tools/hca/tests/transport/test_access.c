@@ -129,44 +129,74 @@ static void range_of_an_answer_is_checked(void **state)
 	answer_row(buf_a + BUF - 8, key_a, ERR_SCATTER_KEY_RANGE);
 }
 
-static void remote_access_row(uint64_t addr, uint32_t rkey, uint8_t opcode)
+/* The peer refuses the request, and its queue pair keeps why. */
+static void expect_refused(enum cqe_error why)
 {
-	post_rdma(opcode, addr, rkey, 16);
 	rig_run(1, 1000);
 	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_ACCESS);
 	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(b->error, why);
 	assert_int_equal(rig_events(EV_WQ_ACCESS), 1);
+}
+
+static void remote_access_row(uint64_t addr, uint32_t rkey, uint8_t opcode, enum cqe_error why)
+{
+	post_rdma(opcode, addr, rkey, 16);
+	expect_refused(why);
 }
 
 static void remote_key_is_checked(void **state)
 {
 	(void)state;
-	remote_access_row(buf_b, key_b + 0x100, WQE_RDMA_WRITE);
+	remote_access_row(buf_b, key_b + 0x100, WQE_RDMA_WRITE, ERR_RKEY_UNKNOWN);
 }
 
 static void remote_key_variant_is_checked(void **state)
 {
 	(void)state;
-	remote_access_row(buf_b, key_b ^ 1, WQE_RDMA_READ);
+	remote_access_row(buf_b, key_b ^ 1, WQE_RDMA_READ, ERR_RKEY_UNKNOWN);
+}
+
+static void remote_key_of_an_atomic_is_checked(void **state)
+{
+	(void)state;
+	key_b += 0x100;
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	expect_refused(ERR_RKEY_UNKNOWN);
+}
+
+static void remote_key_may_go_in_the_middle_of_a_message(void **state)
+{
+	struct mkey *mk = mkey_find(rig.hca[1], key_b);
+	unsigned int rx = rig.hca[1]->count.packets_rx;
+
+	(void)state;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
+	while (rig.hca[1]->count.packets_rx == rx)
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	assert_int_equal(rig.ncqe, 0);
+	obj_free(rig.hca[1], &mk->obj);
+	expect_refused(ERR_RKEY_UNKNOWN);
 }
 
 static void remote_range_is_checked(void **state)
 {
 	(void)state;
-	remote_access_row(buf_b + BUF - 15, key_b, WQE_RDMA_WRITE);
+	remote_access_row(buf_b + BUF - 15, key_b, WQE_RDMA_WRITE, ERR_RKEY_REFUSED);
 }
 
 static void remote_rights_are_checked(void **state)
 {
 	(void)state;
-	remote_access_row(buf_b, rig_mkey(1, buf_b, BUF, ALL & ~MK_REMOTE_READ), WQE_RDMA_READ);
+	remote_access_row(buf_b, rig_mkey(1, buf_b, BUF, ALL & ~MK_REMOTE_READ), WQE_RDMA_READ,
+			  ERR_RKEY_REFUSED);
 }
 
 static void remote_pd_is_checked(void **state)
 {
 	(void)state;
 	b->pdn = RIG_PD + 1;
-	remote_access_row(buf_b, key_b, WQE_RDMA_WRITE);
+	remote_access_row(buf_b, key_b, WQE_RDMA_WRITE, ERR_RKEY_REFUSED);
 }
 
 /* Both sides learn that the queue pair does not allow the operation, which is not counted. */
@@ -317,7 +347,8 @@ int main(void)
 		RC(memory_that_the_device_cannot_reach_is_an_error), RC(right_to_read_is_checked),
 		RC(local_rights_are_checked), RC(local_key_of_an_answer_is_checked),
 		RC(range_of_an_answer_is_checked), RC(remote_key_is_checked),
-		RC(remote_key_variant_is_checked), RC(remote_range_is_checked),
+		RC(remote_key_variant_is_checked), RC(remote_key_of_an_atomic_is_checked),
+		RC(remote_key_may_go_in_the_middle_of_a_message), RC(remote_range_is_checked),
 		RC(remote_rights_are_checked), RC(remote_pd_is_checked), RC(qp_rights_are_checked),
 		RC(qp_write_right_is_checked), RC(qp_atomic_right_is_checked),
 		RC(mode_of_the_specification_refuses_masked_atomics),

@@ -488,8 +488,8 @@ TEST_F(log, failed_queue_pair_is_named)
 	struct ibv_wc wc;
 
 	snprintf(line, sizeof(line), "QP 0x%x of errors[%d]: QP access error: %s (%s)",
-		 self->p.qp[1]->qp_num, getpid(), "remote access error",
-		 "syndrome 0x13, vendor syndrome 0x7a, hardware syndrome 0x0 of type 0x0");
+		 self->p.qp[1]->qp_num, getpid(), "local protection error",
+		 "syndrome 0x4, vendor syndrome 0x3a, hardware syndrome 0x93 of type 0x0");
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_unknown_rkey(&self->p, &wc));
 	EXPECT_EQ(1, lines_within(line, 1, 5)) TH_LOG("%s", line);
 }
