@@ -375,7 +375,8 @@ static void umr_trace(struct hca *hca, const struct qp *qp, const struct umr *u,
  * queue pair of type REG_UMR, which the driver keeps for itself, may change any key. A refused
  * request leaves the context as it was.
  *
- * Return: ERR_NONE, ERR_WQE_INVALID for a malformed WQE, ERR_UMR_REFUSED for a refused change.
+ * Return: ERR_NONE, ERR_WQE_INVALID for a malformed WQE, ERR_UMR_KEY_UNKNOWN for a key that does
+ * not exist, ERR_UMR_REFUSED for another change that is refused.
  */
 enum cqe_error umr_execute(struct hca *hca, const struct qp *qp, const struct send_wqe *w)
 {
@@ -386,8 +387,8 @@ enum cqe_error umr_execute(struct hca *hca, const struct qp *qp, const struct se
 
 	if (!why) {
 		umr_trace(hca, qp, &u, w);
-		error = ERR_UMR_REFUSED;
 		mk = (struct mkey *)obj_find(hca, OBJ_MKEY, mkey_index(w->imm));
+		error = mk ? ERR_UMR_REFUSED : ERR_UMR_KEY_UNKNOWN;
 		why = umr_not_offered(hca, &u);
 	}
 	if (!why)

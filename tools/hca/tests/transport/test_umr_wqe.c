@@ -165,8 +165,21 @@ static void umr_refused(struct mkey *mk, uint8_t flags, uint64_t mask, uint32_t 
 	umr_wqe(&w, mk, flags, mask, octowords);
 	rig_send(1, b, w.b, w.ds);
 	rig_run(1, 1000);
-	expect(CQ_B, 0, CQE_REQ_ERR, SYND_MW_BIND);
+	expect_cause(CQ_B, 0, CQE_REQ_ERR, ERR_UMR_REFUSED);
 	assert_memory_equal(before, mk->mkc, sizeof(before));
+}
+
+static void umr_of_a_freed_key_says_so(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	put_be32(w.b + 12, get_be32(w.b + 12) + 0x100);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect_cause(CQ_B, 0, CQE_REQ_ERR, ERR_UMR_KEY_UNKNOWN);
 }
 
 static void umr_needs_umr_en(void **state)
@@ -492,7 +505,8 @@ int main(void)
 		RC(umr_binds_no_window_without_the_capability),
 		RC(umr_of_an_indirect_key_can_be_disabled), RC(umr_binds_a_window),
 		RC(umr_holds_the_bound_region), RC(umr_does_not_hold_regions_of_other_pds),
-		RC(umr_needs_umr_en), RC(umr_stays_in_its_pd), RC(umr_must_fit_the_key),
+		RC(umr_needs_umr_en), RC(umr_of_a_freed_key_says_so), RC(umr_stays_in_its_pd),
+		RC(umr_must_fit_the_key),
 		RC(umr_of_a_part_needs_the_offset_flag),
 		RC(umr_that_sets_the_length_may_use_a_part), RC(umr_of_a_part_goes_to_its_offset),
 		RC(umr_without_data_needs_the_inline_flag),
