@@ -96,7 +96,7 @@ struct refusal {
 
 /* resp_refuse.c */
 extern const struct refusal refuse_length, refuse_request, refuse_right, refuse_access,
-	refuse_key, refuse_inval, refuse_store, refuse_wqe;
+	refuse_key, refuse_inval, refuse_store;
 
 /* What became of a request. NOT_READY: the requester has to send it again. */
 enum outcome { DONE, REFUSED, NOT_READY };

@@ -23,7 +23,8 @@ const struct refusal refuse_key = { NAK_ACCESS, ERR_RKEY_UNKNOWN, EV_WQ_ACCESS }
 const struct refusal refuse_inval = { NAK_ACCESS, ERR_INVALIDATION_REFUSED, EV_WQ_ACCESS };
 /* The error is that of resp_scatter(). */
 const struct refusal refuse_store = { NAK_REMOTE_OP, ERR_NONE, EV_WQ_CATAS_ERROR };
-const struct refusal refuse_wqe = { NAK_REMOTE_OP, ERR_WQE_INVALID, EV_WQ_CATAS_ERROR };
+static const struct refusal refuse_wqe = { NAK_REMOTE_OP, ERR_RECEIVE_INVALID, EV_WQ_CATAS_ERROR };
+static const struct refusal refuse_queue = { NAK_REMOTE_OP, ERR_QUEUE_GONE, EV_WQ_CATAS_ERROR };
 
 /**
  * resp_refuse() - refuse a request
@@ -56,14 +57,16 @@ void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const s
 }
 
 /**
- * resp_wqe_refusal() - tell why a request without a receive WQE is refused
+ * resp_wqe_refusal() - tell why a request without a valid receive WQE is refused
  * @err: result of resp_take_wqe()
  *
  * Return: the reason; NULL if no WQE was posted: then the request is not refused.
  */
 const struct refusal *resp_wqe_refusal(int err)
 {
-	return err == -EINVAL || err == -EFAULT ? &refuse_wqe : NULL;
+	if (err == -EFAULT)
+		return &refuse_queue;
+	return err == -EINVAL ? &refuse_wqe : NULL;
 }
 
 /**

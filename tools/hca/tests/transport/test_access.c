@@ -316,6 +316,28 @@ static void receive_range_is_checked(void **state)
 	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_SCATTER_KEY_RANGE);
 }
 
+static void malformed_receive_is_refused(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 64 | 0x80000000u, key_b);	/* an inline segment */
+	post_send(WQE_SEND, 16, true);
+	rig_run(2, 1000);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_OPERATION);
+	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_RECEIVE_INVALID);
+}
+
+static void record_beyond_the_receive_queue_is_fatal(void **state)
+{
+	(void)state;
+	put_be32(rig_ptr(1, b->dbr.addr + DBR_RCV), 65);
+	post_send(WQE_SEND, 16, true);
+	rig_run(1, 1000);
+	rig_settle();
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_OPERATION);
+	assert_int_equal(b->error, ERR_QUEUE_GONE);
+	assert_int_equal(rig_events(EV_WQ_CATAS_ERROR), 1);
+}
+
 static void response_of_the_wrong_length_fails_the_request(void **state)
 {
 	struct packet *p;
@@ -356,6 +378,7 @@ int main(void)
 		RC(atomic_that_the_peer_does_not_offer_is_refused),
 		RC(misaligned_atomic_is_refused), RC(message_longer_than_its_receive_is_refused),
 		RC(receive_key_is_checked), RC(receive_range_is_checked),
+		RC(malformed_receive_is_refused), RC(record_beyond_the_receive_queue_is_fatal),
 		RC(response_of_the_wrong_length_fails_the_request),
 	};
 
