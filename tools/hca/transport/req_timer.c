@@ -190,6 +190,7 @@ void req_rnr(struct requester *req, uint32_t psn, unsigned int timer)
 
 	if (!op || req->rnr_wait)
 		return;
+	qcounter_add(req->hca, qp->counter_set, QC_RNR_RETRY_ERR);
 	if (qp->rnr_retry != 7) {
 		if (!qp->cur_rnr_retry) {
 			req_fail(req->hca, qp, op, ERR_NO_RECEIVE);
@@ -197,7 +198,6 @@ void req_rnr(struct requester *req, uint32_t psn, unsigned int timer)
 		}
 		qp->cur_rnr_retry--;
 	}
-	qcounter_add(req->hca, qp->counter_set, QC_RNR_RETRY_ERR);
 	req_rewind(req, psn);
 	req->deadline_ns = 0;
 	req->rnr_wait = true;

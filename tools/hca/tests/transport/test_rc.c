@@ -684,11 +684,16 @@ static void requester_gives_up_after_its_rnr_retries(void **state)
 {
 	(void)state;
 	a->rnr_retry = a->cur_rnr_retry = 3;
+	rig_count(0, a);
+	rig_count(1, b);
 	post_send(WQE_SEND, 10, true);
 	assert_int_equal(rig_run(1, 3000), 1);
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_RNR_RETRY);
 	assert_int_equal(rig.hca[0]->count.packets_tx, 4);
 	assert_int_equal(b->state, QPS_RTS);
+	assert_int_equal(rig_counted(0, a, rnr_nak_retry_err), 4);
+	assert_int_equal(rig_counted(0, a, req_rnr_retries_exceeded), 1);
+	assert_int_equal(rig_counted(1, b, out_of_buffer), 4);
 }
 
 static void write_with_immediate_waits_for_a_receive(void **state)

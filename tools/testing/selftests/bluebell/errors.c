@@ -311,7 +311,7 @@ FIXTURE_VARIANT_ADD(fault, no_receive) {
 	.run = send_one, .cfg = { .no_rnr_retry = true }, .silent = true,
 	.status = IBV_WC_RNR_RETRY_EXC_ERR, .vendor = 0x87,
 	.moves = { { "req_cqe_error", 1 }, { "req_rnr_retries_exceeded", 1 },
-		   { "out_of_buffer", 1 } },
+		   { "rnr_nak_retry_err", 1 }, { "out_of_buffer", 1 } },
 };
 
 FIXTURE_VARIANT_ADD(fault, peer_in_error) {

@@ -379,7 +379,7 @@ TEST_F(counters, refused_requests_are_counted_by_the_requester)
 
 /*
  * Nothing is posted to receive into, and one RNR retry is allowed: the first RNR NAK causes the
- * retry, the second ends the request.
+ * retry, the second ends the request. Both count.
  */
 TEST_F(counters, rnr_naks_are_counted)
 {
@@ -390,7 +390,7 @@ TEST_F(counters, rnr_naks_are_counted)
 	self->p.cfg.rnr_retry = 1;
 	ASSERT_EQ(0, pair_reconnect(&self->p));
 	EXPECT_EQ(IBV_WC_RNR_RETRY_EXC_ERR, post_and_reap(&self->p, &wr, 8));
-	EXPECT_EQ(retries + 1, port_counter("rnr_nak_retry_err"));
+	EXPECT_EQ(retries + 2, port_counter("rnr_nak_retry_err"));
 	EXPECT_EQ(exceeded + 1, port_counter("req_rnr_retries_exceeded"));
 }
 
