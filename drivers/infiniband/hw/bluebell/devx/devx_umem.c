@@ -77,7 +77,7 @@ static int umem_take_shares(struct mlx5_ib_devx_umem *obj)
 }
 
 /**
- * mlx5_ib_devx_create_umem - CREATE_UMEM: let the objects of a process use its memory
+ * mlx5_ib_devx_create_umem - CREATE_UMEM: make memory of a process usable by its DEVX objects
  * @context: of the process; has a user id
  * @umem: the memory, pinned; belongs to the driver from now on if the function succeeds or returns
  *	-ETIMEDOUT; otherwise the caller releases it
@@ -88,7 +88,8 @@ static int umem_take_shares(struct mlx5_ib_devx_umem *obj)
  *
  * Return: the umem or an ERR_PTR: -EINVAL if the memory does not consist of pages of a size that
  * the process accepts, or has too many pages for a command; -ENOMEM, also if the user has as many
- * umems as a user can have; -ETIMEDOUT; or the errno of a firmware refusal.
+ * umems, or as much memory of dma-bufs, as a user can have; -ETIMEDOUT; or the errno of a firmware
+ * refusal.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *context,

@@ -440,8 +440,8 @@ static int devx_compare_opcode(const void *key, const void *elt)
  * mlx5_ib_devx_find_cmd - what a process may use a command for
  * @opcode: MLX5_CMD_OP_*
  *
- * Return: the command's entry; an entry with opcode 0 for a command for users that the table does
- * not have; NULL for any other command that the table does not have.
+ * Return: the command's row in the table; a row with opcode 0 for a command for users that the
+ * table does not have; NULL for any other command that the table does not have.
  */
 const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
 {
@@ -456,11 +456,11 @@ const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
 
 /**
  * mlx5_ib_devx_destroy_cmd - the command that destroys what a command creates
- * @cmd: the entry of a command that creates an object
+ * @cmd: the row of a command that creates an object
  *
- * The command that destroys the object has a greater opcode, a few entries further in the table.
+ * The command that destroys the object has a greater opcode, a few rows further in the table.
  *
- * Return: the entry of the command that destroys the object; NULL if there is no such command.
+ * Return: the row of the command that destroys the object; NULL if there is no such command.
  */
 const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(const struct mlx5_ib_devx_cmd *cmd)
 {

@@ -88,7 +88,7 @@ struct mlx5_ib_devx_field {
 };
 
 /**
- * struct mlx5_ib_devx_cmd - a command
+ * struct mlx5_ib_devx_cmd - a command: a row of the table of DEVX commands
  * @opcode: MLX5_CMD_OP_*
  * @use: enum mlx5_ib_devx_use
  * @kind: enum mlx5_ib_devx_kind, of the object that the command is about
@@ -107,7 +107,7 @@ struct mlx5_ib_devx_field {
  *	without these bits the command carries DMA addresses
  * @uar: index of the UAR that has the doorbells of the object
  * @deny: fields that must be 0
- * @needs: fields that must be 0 unless the sender has the rights of the entry, MLX5_UCTX_CAP_*
+ * @needs: fields that must be 0 unless the sender has the rights beside them, MLX5_UCTX_CAP_*
  * @same: of a command that destroys: fields to copy from the command that has created the object
  */
 struct mlx5_ib_devx_cmd {

@@ -133,7 +133,7 @@ static u32 devx_rights_for(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
  * @in_len: bytes of @in
  * @use: what the process wants to do by the command
  * @rights: MLX5_UCTX_CAP_* that the process has
- * @cmd: gets the command's entry
+ * @cmd: gets the command's row in the table of DEVX commands
  *
  * A command on behalf of another function (vhca_tunnel_id) is refused: the driver does not know
  * whose objects the command names.
@@ -238,7 +238,7 @@ static int devx_check_xrq(const void *in)
 
 /**
  * mlx5_ib_devx_check_create - check a command that creates an object
- * @cmd: its entry, of mlx5_ib_devx_check_cmd()
+ * @cmd: its row in the table of DEVX commands, of mlx5_ib_devx_check_cmd()
  * @in: the command
  * @in_len: bytes of @in
  * @out_len: bytes that the process has for the answer
@@ -268,11 +268,11 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 }
 
 /**
- * mlx5_ib_devx_table_entries - size of the table of a key over other keys
- * @cmd: the entry of a command that creates an object, checked by mlx5_ib_devx_check_create()
- * @in: the command
+ * mlx5_ib_devx_table_entries - length of the translation table of a key over other keys
+ * @cmd: the row of a command that creates an object
+ * @in: the command, checked by mlx5_ib_devx_check_create()
  *
- * Return: the number of entries; 0 for another object.
+ * Return: how many keys the table has room for; 0 for a key over memory and for other objects.
  */
 u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
@@ -298,9 +298,9 @@ static bool devx_has_memory(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 
 /**
  * mlx5_ib_devx_use_umem - set the bits that say that the memory of an object is a umem
- * @cmd: the entry of a command that creates or changes an object; checked by
- *	mlx5_ib_devx_check_create() if it creates an object
- * @in: the command, which is changed
+ * @cmd: the row of a command that creates or changes an object
+ * @in: the command, which is changed; checked by mlx5_ib_devx_check_create() if it creates an
+ *	object
  * @in_len: bytes of @in
  *
  * Without these bits the device reads DMA addresses from the command, so a process could have the
@@ -325,7 +325,7 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 
 /**
  * mlx5_ib_devx_read_uar - the UAR that has the doorbells of an object
- * @cmd: the entry of the command that creates the object
+ * @cmd: the row of the command that creates the object
  * @in: the command
  * @in_len: bytes of @in
  * @page: gets the index of the UAR in the device
@@ -343,7 +343,7 @@ bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
 
 /**
  * mlx5_ib_devx_read_id - the object that a command has created, or names
- * @cmd: the command's entry
+ * @cmd: the command's row
  * @in: the command, which is long enough, as mlx5_ib_devx_check_cmd() has found
  * @out: the answer; not used for a command that creates no object
  * @id: gets the object
@@ -362,8 +362,8 @@ void mlx5_ib_devx_read_id(const struct mlx5_ib_devx_cmd *cmd, const void *in, co
 }
 
 /**
- * mlx5_ib_devx_names - whether a command is about an object
- * @cmd: the entry of a command that changes or queries
+ * mlx5_ib_devx_names - whether a command names an object
+ * @cmd: the row of a command that changes or queries
  * @in: the command, which is long enough, as mlx5_ib_devx_check_cmd() has found
  * @id: the object
  *
@@ -396,7 +396,7 @@ static void devx_copy_field(u32 *to, const void *from, size_t from_len,
 
 /**
  * mlx5_ib_devx_fill_destroy - build the command that destroys an object
- * @created_by: the entry of the command that has created the object
+ * @created_by: the row of the command that has created the object
  * @id: the object, as mlx5_ib_devx_read_id() has found
  * @create_in: the command that has created it
  * @create_len: bytes of @create_in

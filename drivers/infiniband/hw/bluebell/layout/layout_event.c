@@ -230,7 +230,8 @@ static bool event_set_object(struct mlx5_ib_event_source *source, const struct m
  *
  * Any context.
  *
- * Return: false if the event is not for users, or if the driver does not know what it is about.
+ * Return: false if the event is not for users, or if the driver does not know which object has
+ * raised it.
  */
 bool mlx5_ib_event_read(struct mlx5_core_dev *mdev, const struct mlx5_eqe *eqe,
 			struct mlx5_ib_event_source *source)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Events of the device as processes subscribe to them (DEVX): which object an event is about, and
+ * Events of the device as processes subscribe to them (DEVX): which object has raised an event, and
  * which processes may subscribe to it.
  */
 
