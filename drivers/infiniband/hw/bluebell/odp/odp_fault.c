@@ -109,7 +109,7 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
 }
 
 /**
- * mlx5_ib_odp_resolve_fault - map what a page fault is about, and let the faulting queue go on
+ * mlx5_ib_odp_resolve_fault - map the pages that a fault needs, and let the faulting queue go on
  * @odp: paging state of the device
  * @fault: the fault
  * @slot: process whose slot the fault has, or NULL. Updated; the caller gives the slot up when the

@@ -69,12 +69,12 @@ static int odp_memory_resolve_in(struct odp_fault_state *state, struct odp_mr *m
 }
 
 /**
- * mlx5_ib_odp_resolve_memory - map what a fault by the memory scheme is about
+ * mlx5_ib_odp_resolve_memory - map the pages that a fault by the memory scheme needs
  * @state: the fault
  *
- * If the key is none of a paged region, its leaf may have been freed since the fault, and the queue
- * may go on: the device looks at the keys again. But if the same fault is reported once more, the
- * driver cannot resolve it. May sleep.
+ * If the fault names no key of a paged region, the key may have been a leaf that was freed after
+ * the fault. Then the queue goes on, and the device walks the keys again. If the device reports the
+ * same fault once more, the key is not paged, and the fault fails. May sleep.
  *
  * Return: 0 if the queue may go on; or a negative errno.
  */

@@ -129,8 +129,8 @@ static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir
 }
 
 /*
- * Make sure that the device has the entry of a child. If UMR fails, the child stays in the
- * tree without its entry, and the next fault or advice that needs it writes the entry.
+ * Write the entry of @dir that leads to @child, unless the device has it already. If UMR fails, the
+ * child stays in the tree, and the next fault or advice that needs the child writes the entry.
  */
 static int odp_tree_link_child(struct odp_mr *mr, struct odp_dir *dir, struct odp_key *child)
 {
