@@ -179,7 +179,7 @@ void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, 
 }
 
 /**
- * mlx5_ib_umr_fill_revoke - build a request that frees a key
+ * mlx5_ib_umr_fill_revoke - build a request that revokes a key, which is free then
  * @wqe: zeroed request
  * @mkey: the key
  * @pdn: protection domain of free keys, because the domain of the key may be deallocated

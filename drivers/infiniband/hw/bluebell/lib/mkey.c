@@ -95,7 +95,7 @@ static u32 key_of_variant(u32 key, u8 variant)
 	return (key & ~0xffU) | variant;
 }
 
-/* Have UMR free a key that firmware refuses to destroy. The variant of the key is not known. */
+/* Have UMR revoke a key that firmware refuses to destroy. The variant of the key is not known. */
 static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
 {
 	mlx5_ib_umr_await(dev);
@@ -262,7 +262,7 @@ int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 
 }
 
 /**
- * mlx5_ib_mkey_umr_revoke - have UMR free a key, so that the device reaches nothing through it
+ * mlx5_ib_mkey_umr_revoke - have UMR revoke a key, so that the device reaches nothing through it
  * @dev: device
  * @mkey: the key; it keeps its number until mlx5_ib_mkey_destroy(), so that no other region gets
  *	the key while users still have it
@@ -270,7 +270,8 @@ int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 
  * Windows that are bound to the key reach nothing either. May be called while memory is being
  * reclaimed. May sleep.
  *
- * Return: 0; -EOPNOTSUPP if only firmware can free the key; or the errno of a failed UMR.
+ * Return: 0; -EOPNOTSUPP if UMR cannot change the key, so that only firmware can destroy it; or the
+ * errno of a failed UMR.
  */
 int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {

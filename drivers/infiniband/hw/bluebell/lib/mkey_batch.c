@@ -83,8 +83,8 @@ static void mkey_batch_give_to_pool(struct mlx5_ib_mkey_batch *batch, struct mlx
 }
 
 /*
- * The loop waits for one timeout at most: when a request has failed, mlx5_ib_umr_wait() stops the
- * queue pair, which completes all requests that are posted.
+ * The loop waits for one timeout at most: if a request fails or does not complete in time,
+ * mlx5_ib_umr_wait() stops the queue pair, which completes all requests that are posted.
  */
 static void mkey_batch_wait_posted(struct mlx5_ib_mkey_batch *batch)
 {

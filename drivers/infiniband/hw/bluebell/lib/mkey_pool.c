@@ -365,12 +365,12 @@ bool mlx5_ib_mkey_pool_keep(struct mlx5_ib_dev *dev, int class, u32 key)
 }
 
 /**
- * mlx5_ib_mkey_pool_free - free a key
+ * mlx5_ib_mkey_pool_free - return a key to the pool, or destroy the key
  * @dev: device with a pool
  * @class: of the key, from 0
  * @key: the key, which mlx5_ib_umr_revoke() has revoked and no lookup finds
  *
- * Keeps the key for the next region, or destroys it. May sleep.
+ * The pool keeps the key for the next region if the class wants more free keys. May sleep.
  */
 void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Requests to the driver's own queue pair that fill a free memory key, change a key in use, and
- * free a key.
+ * revoke a key, which is free then.
  */
 
 #include <linux/dma-mapping.h>
@@ -324,12 +324,11 @@ int mlx5_ib_umr_change(struct mlx5_ib_dev *dev, u32 key, u32 access, u32 pdn)
 }
 
 /**
- * mlx5_ib_umr_revoke - free a key
+ * mlx5_ib_umr_revoke - revoke a key: the key still exists, but accesses through it fail
  * @dev: device with a UMR queue pair
- * @key: the key
+ * @key: the key, which is free if the function returns 0
  *
- * When this function returns 0 the device reaches nothing through the key. May be called while
- * memory is being reclaimed. May sleep.
+ * May be called while memory is being reclaimed. May sleep.
  *
  * Return: 0; or a negative errno: then the key has to be destroyed.
  */
@@ -341,7 +340,7 @@ int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 key)
 }
 
 /**
- * mlx5_ib_umr_post_revoke - post the request that frees a key, and do not wait for its completion
+ * mlx5_ib_umr_post_revoke - post the request that revokes a key, do not wait for its completion
  * @dev: device with a UMR queue pair
  * @key: the key
  * @req: tracks the request; after success the caller passes it to mlx5_ib_umr_wait(), whose result
