@@ -164,7 +164,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved);
 	/* Both say which doorbell register to use. */
 	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
-		return refuse(-EINVAL, "QP names both a bfreg and a UAR, one is possible");
+		return refuse(-EINVAL, "QP names both a bfreg and a UAR, at most one is possible");
 	if ((ucmd->flags & MLX5_QP_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
 		return refuse(-EINVAL, "the device cannot check signatures of WQEs (wq_signature)");
 	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE) {

@@ -25,9 +25,10 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 /*
- * The CQ of a user is reported from mlx5_core's tasklet, because the handler takes locks and wakes
- * tasks: so the interrupt of a vector with many CQs stays short. The CQ of a kernel consumer, whose
- * handler only schedules the polling, is reported from the interrupt.
+ * Tell the consumer that the CQ has completions. For a CQ of a user, mlx5_core's tasklet calls this
+ * function: the handler takes locks and wakes tasks, which would make the interrupt of a vector
+ * with many CQs long. For a CQ of a kernel consumer, whose handler only schedules the polling, the
+ * interrupt calls it.
  */
 static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {

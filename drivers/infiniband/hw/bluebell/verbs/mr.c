@@ -177,7 +177,8 @@ static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 acce
 	struct ib_umem *umem = old->umem;
 
 	if (umem->owning_mm != current->mm)
-		return ERR_PTR(refuse(-EINVAL, "memory of another process, or of a dma-buf"));
+		return ERR_PTR(refuse(-EINVAL,
+				      "cannot pin memory of another process, or of a dma-buf"));
 	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 

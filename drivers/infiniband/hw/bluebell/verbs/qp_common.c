@@ -106,7 +106,8 @@ void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_at
  * mlx5_ib_plain_qp_create - create a queue pair that is one QP at the device
  * @qp: the queue pair, with its context, memory and uid
  * @ops: destruction and events of the QP
- * @resp: answer to the user; in and out: options of connection establishment
+ * @resp: response to the user; @resp->ece_options are those that the consumer asks for, and are set
+ *	to those that firmware has chosen
  * @udata: of the user who gets @resp; NULL if there is none
  *
  * Creates the QP at the device, answers the user, and adds the QP to the table. Events cannot be

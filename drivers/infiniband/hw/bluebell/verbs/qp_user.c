@@ -92,7 +92,7 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 	if (uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
 	    uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "QP with a buffer for each queue, one for both is possible"));
+				      "QP with a buffer for each queue, must be one for both"));
 	if (!size)
 		return uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM) ?
 			ERR_PTR(refuse(-EINVAL, "buffer attribute for a QP without queues")) : NULL;
