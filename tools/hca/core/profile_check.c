@@ -301,8 +301,8 @@ int profile_check_memic(const struct profile *p, char *why, size_t len)
 				      "max_memic_size allows", (unsigned long long)min);
 	if (align > 25 || (uint64_t)MEMIC_UNIT << align > size || start % (MEMIC_UNIT << align))
 		return profile_refuse(why, len,
-				      "log_max_memic_addr_alignment is %llu: the memory is not "
-				      "aligned so itself", (unsigned long long)align);
+				      "log_max_memic_addr_alignment is %llu: the device memory is "
+				      "shorter, or is aligned to less", (unsigned long long)align);
 	if (cap_memic(p, "memic_operations") >> MEMIC_OPS)
 		return profile_refuse(why, len,
 				      "memic_operations is 0x%llx, but there are %u operations",
@@ -355,7 +355,7 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 	if (!profile_hw_id(p))
 		return profile_refuse(why, len, "part is %u, which is no ConnectX-4 to 7", p->part);
 	if (p->cycle_numbers && p->highest_numbers)
-		return profile_refuse(why, len, "cycle_numbers and highest_numbers are set");
+		return profile_refuse(why, len, "both cycle_numbers and highest_numbers are set");
 	if (!p->vectors || p->vectors > HCA_MAX_VECTORS)
 		return profile_refuse(why, len, "%u vectors, must be from 1 to %u", p->vectors,
 				      HCA_MAX_VECTORS);

@@ -82,7 +82,7 @@ uint8_t vf_vport_modify(struct hca *hca, struct cmd *cmd, unsigned int vport, co
 
 	if (!select || select & ~SEL_ALL)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_VPORT_FIELD,
-				"field_select 0x%x: nothing, or unknown fields", select);
+				"field_select 0x%x selects nothing, or unknown fields", select);
 	if (IFC_GET(hca_vport_context, ctx, cap_mask1_field_select))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_CAP_MASK,
 				"cap_mask1 of a virtual function cannot change");

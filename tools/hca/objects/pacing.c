@@ -83,7 +83,7 @@ static uint8_t rate_get(struct hca *hca, struct cmd *cmd, uint32_t index, const 
 		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory for rate %u", index);
 	if (o && !o->gone && o->refs && memcmp((*rate)->ctx, c, sizeof((*rate)->ctx)))
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_RATE_IN_USE,
-				"%u queues name rate %u, which has other values", o->refs, index);
+				"%u queues name rate %u: its values cannot change", o->refs, index);
 	return ST_OK;
 }
 

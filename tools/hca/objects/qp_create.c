@@ -285,7 +285,7 @@ static uint8_t query_qp_ext(struct hca *hca, struct cmd *cmd, const struct qp *q
 		return ST_OK;
 	if (!hca_cap_gen(hca, qp_error_syndrome))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
-				"the context has no extension without qp_error_syndrome");
+				"qpc_ext is set, which needs qp_error_syndrome");
 	if (cmd->out_len < QPC_EXT_END)
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
 				"%zu bytes of output, the extension ends at %u", cmd->out_len,

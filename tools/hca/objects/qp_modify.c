@@ -208,7 +208,7 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 					"messages of 2^%u bytes are too long", n->log_msg_max);
 		if (n->log_msg_max < mtu + 7u)
 			return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_MESSAGE_SIZE,
-					"messages of 2^%u bytes are less than the path MTU",
+					"messages of 2^%u bytes are shorter than the path MTU",
 					n->log_msg_max);
 	}
 	if (IFC_GET(qpc, n->qpc, log_rra_max) > hca_cap_gen(hca, log_max_ra_res_qp))

@@ -258,7 +258,7 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-/* Find an SRQ of the form that the command is for. */
+/* Find an SRQ of the kind that the command is for. */
 static uint8_t srq_get(struct hca *hca, struct cmd *cmd, uint32_t num, int kind, struct srq **srq)
 {
 	struct obj *o;
@@ -268,8 +268,8 @@ static uint8_t srq_get(struct hca *hca, struct cmd *cmd, uint32_t num, int kind,
 		return st;
 	*srq = (struct srq *)o;
 	if ((int)(*srq)->kind != kind)
-		return cmd_fail(cmd, ST_BAD_RES, WHY_SRQ_FORM, "0x%x is an SRQ of another form",
-				num);
+		return cmd_fail(cmd, ST_BAD_RES, WHY_SRQ_FORM,
+				"SRQ 0x%x is not of the kind that the command is for", num);
 	return ST_OK;
 }
 
