@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The words of requests: numbers, firmware statuses and opcodes.
+ * The words of requests on the control socket: numbers, firmware statuses and opcodes.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -177,7 +177,7 @@ static bool notice_wanted(const struct sa_notices *ns, const uint8_t *info, enum
  * sa_notify() - send a notice to its subscribers
  * @ns: the subscriptions
  * @trap: number of the trap
- * @gid: that it is about
+ * @gid: GID of the port or group that the notice reports
  */
 void sa_notify(struct sa_notices *ns, enum sa_trap trap, const uint8_t gid[16])
 {

@@ -98,7 +98,10 @@ struct refusal {
 extern const struct refusal refuse_length, refuse_request, refuse_right, refuse_access,
 	refuse_key, refuse_inval, refuse_store;
 
-/* What became of a request. NOT_READY: the requester has to send it again. */
+/*
+ * How the processing of a request has ended. NOT_READY: an RC requester has to send the request
+ * again, and UC loses the message.
+ */
 enum outcome { DONE, REFUSED, NOT_READY };
 
 /* What a BTH opcode of a SEND or RDMA WRITE says about its packet. */

@@ -198,7 +198,7 @@ static enum outcome resp_write(struct hca *hca, struct qp *qp, const struct bth_
  * @p: the packet
  * @why: set to the reason if the outcome is REFUSED
  *
- * Return: what became of it.
+ * Return: DONE, REFUSED, or NOT_READY if there is no receive WQE, or a page is not present.
  */
 enum outcome resp_message(struct hca *hca, struct qp *qp, const struct bth_desc *d,
 			  const struct packet *p, const struct refusal **why)

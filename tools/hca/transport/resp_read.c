@@ -37,7 +37,7 @@ enum mk_result resp_remote_check(struct hca *hca, const struct qp *qp, const str
  * @p: the packet
  * @why: set to the reason if the outcome is REFUSED
  *
- * Return: what became of it.
+ * Return: DONE or REFUSED.
  */
 enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 		       const struct refusal **why)
@@ -141,7 +141,7 @@ static bool resp_atomic_offered(struct hca *hca, const struct qp *qp, uint8_t op
  * @p: the packet
  * @why: set to the reason if the outcome is REFUSED
  *
- * Return: what became of it.
+ * Return: DONE, REFUSED, or NOT_READY if the page is not present.
  */
 enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
 			 const struct refusal **why)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fuzzer of profiles: settings of the right form with values of any kind, and words of a profile in
- * any order. A profile that is accepted has to hold what the HCA relies on.
+ * any order. If a profile is accepted, all that the HCA takes for granted about it has to be true.
  */
 #include <stdio.h>
 #include <string.h>

@@ -276,8 +276,8 @@ static void flap(void *arg)
 }
 
 /*
- * A client disconnects from the HCA, and from both ends the link goes down and up again, while
- * another HCA sends.
+ * An HCA is reset, as when its client disconnects, or closes and opens its end of the link, while
+ * another HCA sends to it. In every other round the switch closes and opens its end, too.
  */
 static void hca_is_reset_while_others_send_to_it(void **state)
 {

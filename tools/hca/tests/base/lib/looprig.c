@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rig of tests with threads.
+ * A rig for tests with threads: an event loop in a thread, in which a test lets functions run.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rig of the subnet's tests.
+ * A rig for tests of the subnet: makes HCAs on one fabric, and sends and receives their packets.
  */
 #include <event2/event.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A rig for tests of the subnet: HCAs on one fabric, without a transport. The tests send packets
- * for them and take what arrives at their ports. One event loop serves the HCAs and the switch.
+ * for them and take what arrives at their ports. After net_up() one event loop serves the HCAs and
+ * the switch; after net_up_threads() each of them has a loop and a thread.
  */
 #ifndef BLUEBELL_SUBNETRIG_H
 #define BLUEBELL_SUBNETRIG_H
