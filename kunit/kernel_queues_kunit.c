@@ -63,8 +63,9 @@ static void complete_pairs(struct kunit *test, struct kernel *k, u64 first)
 }
 
 /*
- * The owner bit of CQEs is 0 in even laps of the ring and 1 in odd ones. The unpolled completions
- * of a destroyed queue pair are followed by those of another one, up to the last entry of the ring.
+ * The unpolled completions of a destroyed queue pair are mixed with those of another queue pair.
+ * Each round begins at another entry of the ring, and the rounds go over laps in which the owner
+ * bit of a CQE is 0, and over laps in which it is 1.
  */
 static void completions_are_dropped_in_any_lap(struct kunit *test)
 {

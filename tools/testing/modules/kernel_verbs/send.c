@@ -427,8 +427,8 @@ static int test_numbers_used_again(struct rig *rig)
 }
 
 /*
- * A consumer that destroys a queue pair need not poll its completions first. The room that they
- * took is free for the next queue pairs: the queue has fewer entries than they complete together.
+ * A consumer that destroys a queue pair need not poll its completions first. The CQ has room for
+ * those of the next queue pairs then: together they have more completions than the CQ has entries.
  */
 static int destroy_unpolled(struct rig *rig)
 {

@@ -2,7 +2,8 @@
 /*
  * Management datagrams as programs send and receive them, by ib_umad without a library: the port's
  * own agents (SMA, PMA), requests from one agent to another one of the same port, timeouts, MADs
- * that must not be answered, and agents that are left when processes end or the device is removed.
+ * that must not be answered, and the end of agents when their process is killed or the device is
+ * removed.
  */
 #include <endian.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DEVX without the library.
+ * DEVX methods by ioctl(), without libmlx5.
  */
 #include <endian.h>
 #include <errno.h>

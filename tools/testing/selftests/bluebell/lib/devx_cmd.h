@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * DEVX without the library: objects, commands, umems and events, as a malicious program could ask
- * for them.
+ * DEVX methods by ioctl(), without libmlx5: objects, commands, umems and events, as a malicious
+ * program could ask for them.
  *
  * Functions return 0 or a negative errno unless they say otherwise.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A CQ and an RC queue pair in umems, without the library.
+ * A CQ and an RC queue pair in umems, without libmlx5.
  */
 #include <endian.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A CQ and an RC queue pair in umems, which a process creates and rings without the library (DEVX).
+ * A CQ and an RC queue pair in umems, which a process creates and rings without libmlx5 (DEVX).
  *
  * Functions return 0 or a negative errno unless they say otherwise.
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * uverbs without the libraries. Every write() command is sent by the ioctl that invokes write()
- * commands: it passes core and driver data separately, so a test can choose the length of each.
+ * uverbs without libibverbs and libmlx5. Every write() command is sent by the ioctl that invokes
+ * write() commands: it passes core and driver data separately, so a test can choose the length of
+ * each.
  */
 #include <endian.h>
 #include <errno.h>
