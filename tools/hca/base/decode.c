@@ -120,9 +120,9 @@ static void decode_members(FILE *f, const struct ifc_struct *s, const uint8_t *p
 }
 
 /**
- * decode_string() - print a string in quotes, with what JSON needs escaped
+ * decode_string() - print a string in quotes, with its quotes and backslashes escaped
  * @f: stream
- * @s: the string
+ * @s: the string, without control characters
  */
 void decode_string(FILE *f, const char *s)
 {

@@ -41,7 +41,7 @@
 #include "umem_cmd.h"
 #include "vfio_user.h"
 
-/* In the order in which they start; each module uses only modules before it. */
+/* In the order in which they start: the init() of a module uses only modules before it. */
 static const struct hca_module *const modules[] = {
 	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
 	&pacing_module,

@@ -111,7 +111,7 @@ enum delivery mailbox_chain_read(struct hca *hca, const uint8_t *lay, uint8_t *b
  * @lay: the queue entry
  * @len: bytes of the output
  *
- * Called first, so that no command is executed whose output cannot be stored.
+ * Called before the command is executed: a command whose output cannot be stored is not executed.
  *
  * Return: DL_OK, or what is wrong with the mailboxes.
  */

@@ -137,7 +137,7 @@ void hca_free_objects(struct hca *hca)
 /**
  * hca_reset() - reset the device
  * @hca: the HCA, which is then as after power on; but the client's interrupts and memory stay, and
- *   so do the port's LID and its tables of P_Keys and GUIDs
+ *   so do the port's LID, its tables of P_Keys and GUIDs, its node description and its counters
  */
 void hca_reset(struct hca *hca)
 {

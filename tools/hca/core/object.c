@@ -318,7 +318,7 @@ static bool obj_free_one(struct hca *hca, struct obj *obj, void *arg)
 }
 
 /**
- * obj_free_all() - free all objects of a kind that are nothing but a struct obj
+ * obj_free_all() - free all objects of a kind whose structures own nothing
  * @hca: the HCA
  * @kind: of object
  *

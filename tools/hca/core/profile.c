@@ -37,7 +37,7 @@ const struct cap_page cap_pages[NR_PAGES] = {
 #define OBJECT_EVENTS	(QUEUE_EVENTS | ERROR_EVENTS | SRQ_EVENTS)
 #define PORT_CHANGE	EVENT(0x09)
 
-/* Maximum and current value of the capabilities that are not 0 in the default profile. */
+/* Maximum and current value of capabilities in the default profile; those of all others are 0. */
 static const struct def {
 	const char *page, *field;
 	uint32_t max, cur;
@@ -171,8 +171,8 @@ static const struct def {
 };
 
 /*
- * The number in a doorbell is that of a queue pair or of a send queue, so that send queues have the
- * upper half of the numbers.
+ * A doorbell has the number of a queue pair or of a send queue, and does not say which. So send
+ * queues have the upper half of the numbers.
  */
 #define FIRST_SQ	0x800000
 

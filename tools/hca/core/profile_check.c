@@ -96,7 +96,7 @@ bool profile_bound(const char *field, uint32_t *min, uint32_t *max)
 }
 
 /**
- * profile_check_bounds() - check that each general capability has a sensible value
+ * profile_check_bounds() - check the general capabilities that have bounds
  * @p: the profile
  * @why: set to the reason if a value is not sensible
  * @len: bytes there

@@ -238,7 +238,8 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 
 /**
  * profile_load_settings() - read all of a profile but capabilities and limits
- * @p: set to the default profile of the link layer, then changed
+ * @p: the default profile, changed; if @top names a link layer, first set to the default profile of
+ *	that link layer
  * @top: the profile
  * @why: set to the reason for a refusal
  * @len: bytes there

@@ -247,7 +247,7 @@ static uint64_t qmem_page(const struct queue_mem *m, uint64_t pos)
  * @len: bytes
  * @write: the caller writes to the piece
  *
- * Return: the address, NULL if the piece straddles pages or is not mapped.
+ * Return: the address; NULL if the piece is beyond the queue, straddles pages or is not mapped.
  */
 void *qmem_ptr(struct hca *hca, const struct queue_mem *m, size_t off, size_t len, bool write)
 {
@@ -313,7 +313,7 @@ int qmem_write(struct hca *hca, const struct queue_mem *m, size_t off, const voi
 }
 
 /**
- * qmem_check_doorbell() - compare a send doorbell with the WQE that it is about
+ * qmem_check_doorbell() - compare a send doorbell with the WQE whose index it has
  * @hca: the HCA
  * @m: the memory
  * @off: of the send queue in it
