@@ -82,9 +82,11 @@ uint8_t fabric_lmc(struct hca *hca)
 }
 
 /**
- * fabric_path_bits() - keep of a LID, or of the path bits of an address, the bits that the LMC allows
+ * fabric_path_bits() - the low bits of a LID, as many as the LMC says
  * @hca: the HCA
- * @bits: the LID or the bits; nothing of a multicast or permissive LID is kept
+ * @bits: a LID, or the path bits of an address
+ *
+ * Return: the bits; 0 for a multicast or permissive LID.
  */
 uint8_t fabric_path_bits(struct hca *hca, uint16_t bits)
 {
@@ -366,7 +368,10 @@ bool fabric_rx_pending(struct hca *hca)
 
 /* ---- the link -------------------------------------------------------------------------------- */
 
-/* Both ends of a link that is up are initialized. A subnet manager then makes them active. */
+/*
+ * Both ends of a link that comes up are active at once if the fabric has a subnet manager;
+ * otherwise they wait in INIT for one on a host.
+ */
 static void fabric_port_train(struct fabric *f, struct fabric_port *port)
 {
 	enum port_state s = !port->up ? PORT_DOWN : f->unmanaged ? PORT_INIT : PORT_ACTIVE;

@@ -75,7 +75,8 @@ static void port_link_told(struct hca *hca, bool up)
  * @hca: the HCA
  * @state: PORT_ARMED or PORT_ACTIVE; or PORT_DOWN, after which the link trains again
  *
- * Raises the port's asynchronous events if the state changes.
+ * Raises an asynchronous event if the port becomes active, and those of a link that goes down and
+ * comes up again.
  */
 void port_set_state(struct hca *hca, enum port_state state)
 {
@@ -201,7 +202,7 @@ void port_reregister(struct hca *hca)
 
 /*
  * Reset what the driver and a subnet manager set, but not the LID and the LMC, which are the
- * fabric's, nor the tables of address.c.
+ * fabric's, nor P_Keys and GUIDs, the node description and the counters.
  */
 static void port_restart(struct hca *hca)
 {
