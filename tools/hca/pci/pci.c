@@ -121,7 +121,10 @@ static void pci_vpd_read(struct pci *pci)
 	put_le16(c + PCI_VPD_ADDR, addr | PCI_VPD_ADDR_F);
 }
 
-/* Error reporting without an error ever; one function on the bus; a link of the third generation. */
+/*
+ * AER, which never has an error to report; ARI, without a next function; and secondary PCI Express,
+ * which a link of the third generation has.
+ */
 static void pci_caps_extended(struct pci *pci)
 {
 	static const struct { uint16_t at, next, id, version; } caps[] = {

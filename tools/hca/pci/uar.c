@@ -57,7 +57,7 @@ struct stores {
 	struct bf bf[PENDING];
 	uint64_t stamp;
 	unsigned int pending;	/* doorbells that are not delivered */
-	bool padding;		/* the last store belonged to a WQE and did not end 64 bytes */
+	bool padding;		/* the last store of a WQE did not end at a multiple of 64 bytes */
 	/* A CQ doorbell written as two 4-byte halves. */
 	uint64_t cq_half_addr;
 	uint32_t cq_half;

@@ -58,7 +58,7 @@ void fault_post_transport(struct hca *hca, const struct page_fault *f, uint32_t 
 	eq_post_async(hca, EV_PAGE_FAULT, subtype, data);
 }
 
-/* @len bytes of the access are from @va on; they may be a part of what is not present. */
+/* Post the event of a part of the access: the @len bytes from @va on, which are in one page. */
 static void fault_post_part(struct hca *hca, const struct mkey_absent *a, uint64_t va, uint64_t len,
 			    uint64_t token, uint8_t subtype)
 {

@@ -219,7 +219,7 @@ static void req_response(struct hca *hca, struct qp *qp, const struct packet *p)
 /**
  * req_receive() - process an acknowledgement or an answer
  * @hca: the HCA
- * @qp: the queue pair, RC
+ * @qp: the queue pair, RC or XRC
  * @p: the packet, ACK, NAK, READ response or atomic response
  *
  * Packets outside the window of unacknowledged PSNs are old, and are ignored.

@@ -77,9 +77,9 @@ static bool req_doorbell_is_late(const struct requester *req, uint16_t idx)
  * The register says that there is work; the doorbell record says how much. WQEs up to the record's
  * counter are executed from the event loop; in ERR and SQER they are flushed. If the WQE of a
  * doorbell has been executed before, the HCA only reads the record. A doorbell is dropped, counted
- * and traced if its queue pair does not exist, belongs to another UAR, or has not been in RTS since
- * it was in RST, or if it is not the start of a WQE that the record announces. A record that cannot
- * be read, or that announces more than the queue holds, moves the queue pair to ERR.
+ * and traced if its queue pair does not exist, belongs to another UAR, or is in RST, INIT or RTR,
+ * or if it is not the start of a WQE that the record announces. A record that cannot be read, or
+ * that announces more than the queue holds, moves the queue pair to ERR.
  */
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len)
 {

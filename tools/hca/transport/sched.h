@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The scheduler of the transport: takes packets from the fabric, and gives requesters and
+ * The scheduler of the transport: takes packets from the link layer, and gives requesters and
  * responders their turns, from the event loop.
  */
 #ifndef BLUEBELL_SCHED_H

@@ -407,12 +407,12 @@ enum cqe_error umr_execute(struct hca *hca, const struct qp *qp, const struct se
 }
 
 /**
- * umr_invalidate() - free a key because a SEND with invalidate arrived
+ * umr_invalidate() - invalidate a key, which is free then, because a SEND with invalidate arrived
  * @hca: the HCA
  * @qp: the queue pair that it arrived at
  * @rkey: the key
  *
- * Return: false if the key does not exist, or if the queue pair's peer may not free it.
+ * Return: false if the key does not exist, or if the queue pair's peer may not invalidate it.
  */
 bool umr_invalidate(struct hca *hca, const struct qp *qp, uint32_t rkey)
 {
