@@ -91,6 +91,7 @@ static const struct expected {
 	ROW(MODIFY_GENERAL_OBJECT, .last = UINT16_MAX),
 	ROW(QUERY_GENERAL_OBJECT, .last = UINT16_MAX),
 	ROW(DESTROY_GENERAL_OBJECT, .last = UINT16_MAX),
+	/* refused in any case */
 	ROW(CREATE_XRQ, .last = UINT16_MAX),
 	ROW(CREATE_UCTX, .who = KERNEL), ROW(DESTROY_UCTX, .who = KERNEL),
 	ROW(CREATE_UMEM), ROW(DESTROY_UMEM),

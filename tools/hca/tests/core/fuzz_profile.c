@@ -26,7 +26,7 @@ static const char *const words[] = {
 	"16",
 };
 
-/* Words from 0xc0 on: two bytes, the second chooses a capability's name. */
+/* A byte from 0xc0 on and the byte behind it name a capability: its page, and which of the page. */
 static const char *cap_name(uint8_t page, uint8_t index)
 {
 	static const char *const structs[] = {

@@ -425,7 +425,7 @@ static void set_port_info_changes_the_port_and_raises_events(void **state)
 	assert_int_equal(net.events[0] + net.events[2], 0);
 }
 
-/* Does a packet of @len bytes and with a service level come from one HCA to the other? */
+/* Send a packet of @len bytes with service level @sl. Returns whether it arrives. */
 static bool arrives_by(unsigned int from, unsigned int to, unsigned int len, uint8_t sl)
 {
 	struct packet *p = packet_alloc(net.fabric);

@@ -160,7 +160,7 @@ static void test_inline_scatter(void **state)
 	assert_int_equal(ram(BUF2)[127] >> 4, 2);
 }
 
-/* The whole of a padded CQE is written, so that the memory's cache line need not be read before. */
+/* The whole of a padded CQE is written, so that a cache line of memory need not be read first. */
 static void test_padded_cqe(void **state)
 {
 	static const uint8_t zeros[64];

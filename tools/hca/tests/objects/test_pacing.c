@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packet pacing: what rates are offered, to whom a rate belongs, and who names one.
+ * Packet pacing: what rates the HCA offers, to whom a rate belongs, and which queues can name it.
  */
 #include <string.h>
 

@@ -701,7 +701,7 @@ static void queues_in_umems_must_be_offered(void **state)
 	}
 }
 
-/* The places of page lists: in the context, in 1/64 pages. */
+/* page_offset of a context counts in pages of a list; a queue in a umem has another offset. */
 static void queue_in_a_umem_has_no_page_offset(void **state)
 {
 	struct queue q = good_queue(CQ);
@@ -863,7 +863,8 @@ static uint8_t key_destroy(uint32_t key)
 }
 
 /*
- * The key's bytes are the umem's, whichever of the page sizes is larger than 4 KiB. 0: the umem's.
+ * The key's bytes are the umem's, whether the key has pages of the umem's size, as 0 says, or of a
+ * smaller one.
  */
 static void key_leads_to_the_umem(void **state)
 {

@@ -61,7 +61,10 @@ static void output_spans_mailboxes(void **state)
 	assert_memory_equal(page, core.hca->cap[0], HCA_CAP_SIZE);
 }
 
-/* Bit n of the first word is type n: COMM_EST, CQ_ERROR, SRQ_RQ_LIMIT; PORT_CHANGE. */
+/*
+ * Bit n of the first word is event type n. Of objects: 0x02 (COMM_EST) to 0x05 and 0x10 to 0x14
+ * (SRQ_RQ_LIMIT); of the device: 0x09 (PORT_CHANGE).
+ */
 static void events_for_users_have_a_page(void **state)
 {
 	const uint8_t *page = out + 16;

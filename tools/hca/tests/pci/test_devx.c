@@ -42,7 +42,7 @@ static uint8_t run(size_t len)
 	return core_cmd(in, len, out, 16);
 }
 
-/* The number of the object that the command has made, which is at one place in all outputs. */
+/* Run a command that makes an object. Returns its number, which has one place in all outputs. */
 static uint32_t made(size_t len)
 {
 	uint8_t st = run(len);
@@ -59,7 +59,7 @@ static void refused(size_t len, uint8_t status, uint32_t why)
 	assert_int_equal(get_be32(out + 4), why);
 }
 
-/* DESTROY or DEALLOC of an object, whose number is at one place in all inputs. */
+/* DESTROY or DEALLOC of an object, whose number has the same place in all of these commands. */
 static uint8_t destroy(uint16_t opcode, uint32_t num)
 {
 	begin(opcode);

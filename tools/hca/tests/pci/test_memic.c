@@ -279,7 +279,7 @@ static void host_access_of_every_width(void **state)
 	}
 	bar_write(START + SIZE - 8, data, 8);
 	assert_memory_equal(memic_ptr(core.hca, START + SIZE - 8, 8), data, 8);
-	/* The last byte of the memory and the next byte are no access to memory. */
+	/* A store to the last byte of the memory and the byte behind it changes nothing. */
 	bar_write(START + SIZE - 1, data + 20, 2);
 	assert_memory_equal(memic_ptr(core.hca, START + SIZE - 8, 8), data, 8);
 }

@@ -100,7 +100,7 @@ static void store(uint64_t off, const void *data, uint32_t len)
 	memcpy(s->data, data, len);
 }
 
-/* A read of a UAR page: it comes after the stores, and nothing of a burst comes after it. */
+/* A read of a UAR page, which arrives after the stores and ends a burst of them. */
 static void fence(void)
 {
 	const struct store s = { .off = world.uar * 4096ull, .len = 4 };

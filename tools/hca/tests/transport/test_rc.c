@@ -306,7 +306,7 @@ static void more_reads_than_resources_are_refused(void **state)
 	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 1);
 }
 
-/* As many atomics as the responder has resources for, and one more. */
+/* The responder has resources for one READ or atomic at a time. Two at a time are one too many. */
 static void more_atomics_than_resources_are_refused(void **state)
 {
 	unsigned int i;

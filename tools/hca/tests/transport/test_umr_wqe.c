@@ -22,7 +22,7 @@
 #define UMR_LIVE	(UMR_LEN | 1ull << 6 | 1ull << 13 | 1ull << 14 | 1ull << 18 | \
 			 1ull << 19 | 1ull << 20 | 1ull << 21 | 1ull << 29)
 
-/* A memory window: one KLM that points at a part of b's buffer. */
+/* A request that makes @mk a memory window: one KLM that points at a part of b's buffer. */
 static void umr_wqe(struct rig_wqe *w, const struct mkey *mk, uint8_t flags, uint64_t mask,
 		    uint32_t octowords)
 {

@@ -36,7 +36,7 @@ void net_up(bool manager);
 void net_up_threads(bool manager);
 void net_down(void);
 
-/* Let all HCAs and the switch process what they have been sent; those below do so, too. */
+/* Let all HCAs and the switch process what they have been sent; the functions below do so, too. */
 void net_turn(void);
 /* Send a packet of @mad from queue pair 0 or 1 of HCA @h. */
 void net_send(unsigned int h, unsigned int qpn, uint16_t dlid, const uint8_t *mad);

@@ -63,7 +63,10 @@ void core_ring(uint32_t slots);
  * owns the slot.
  */
 uint8_t core_take(unsigned int slot, void *out, size_t out_len);
-/* All three for slot 0. Returns the firmware status, or 0xff if the delivery status is not 0. */
+/*
+ * core_put(), core_ring() and core_take() for slot 0. Returns the firmware status, or 0xff if the
+ * delivery status is not 0.
+ */
 uint8_t core_cmd(const void *in, size_t in_len, void *out, size_t out_len);
 /* A command with nothing but opcode and op_mod, and an output of 16 bytes. */
 uint8_t core_simple(uint16_t opcode, uint16_t op_mod, uint8_t *out16);

@@ -649,7 +649,10 @@ uint8_t world_run(struct world_cmd *c, uint8_t *out)
 
 /* ---- up and down ----------------------------------------------------------------------------- */
 
-/* Run the valid command, which has to succeed; the new object's number is at one place in all. */
+/*
+ * Run the valid command @op, which has to succeed. Returns the new object's number, which has the
+ * same place in the outputs of all commands that create.
+ */
 static uint32_t create(uint16_t op, uint8_t pick)
 {
 	static struct world_cmd c;

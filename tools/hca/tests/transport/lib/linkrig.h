@@ -41,7 +41,7 @@ extern const struct rig_net station_net;
 
 /* Make room again for any number of packets, and wake who waits for it. */
 void medium_clear(void);
-/* Send @p, made by the test, from station @from to station @to. */
+/* Put @p, made by the test, into the queue of HCA @h, as sent by station @from to station @to. */
 void medium_put(unsigned int h, struct packet *p, uint32_t from, uint32_t to);
 
 #endif

@@ -76,7 +76,7 @@ int rig_up_threads(void **state);
 void rig_start(void);
 unsigned int rig_wait(unsigned int n, unsigned int ms);
 
-/* Both EQs subscribe to all events but page faults. This subscribes to those, or ends that. */
+/* Both EQs subscribe to all events but page faults. Subscribe to page faults, too, or no longer. */
 void rig_listen_to_faults(bool on);
 /* Make a CQ of this number. rig_qp() makes those of its queue pair. */
 void rig_cq(unsigned int h, uint32_t cqn);
