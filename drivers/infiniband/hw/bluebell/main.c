@@ -146,7 +146,7 @@ static const struct dev_stage {
 	{ "system errors", dev_init_sys_error, dev_cleanup_sys_error },
 	{ "on-demand paging", mlx5_ib_init_odp, mlx5_ib_cleanup_odp, "without on-demand paging" },
 	{ "export to other devices", mlx5_ib_init_mmap_export, NULL,
-	  "without exporting device memory" },
+	  "without exporting UAR objects and device memory" },
 	{ "counters", mlx5_ib_init_counters, mlx5_ib_cleanup_counters, "without statistics" },
 	{ "debugfs", mlx5_ib_init_uar_debugfs, mlx5_ib_cleanup_uar_debugfs },
 	{ "RDMA device", dev_register, dev_unregister },

@@ -176,7 +176,7 @@ static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max
 }
 
 /**
- * mlx5_ib_max_fast_reg - most entries of the list of a region that work requests register
+ * mlx5_ib_max_fast_reg - how many entries a region that work requests register can have
  * @caps: what the device can do
  * @gaps: the entries are pieces of any length, not pages
  *
