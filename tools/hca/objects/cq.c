@@ -490,6 +490,7 @@ static bool cq_drop(struct hca *hca, struct obj *o, void *arg)
 	return true;
 }
 
+/* At a reset, drop the completions that are held back: new queues will get the same numbers. */
 static void cq_reset(struct hca *hca)
 {
 	while (!LIST_EMPTY(&hca->cqs->delayed))

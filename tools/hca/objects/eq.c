@@ -288,8 +288,9 @@ static uint8_t eq_fill(struct hca *hca, struct cmd *cmd, struct eq *eq, const ui
 #define GENERAL_PCI_POWER 5	/* subtype */
 
 /*
- * After INIT_HCA firmware tells that a cable is plugged and that the power of the slot was read,
- * as soon as an event queue takes such events: a driver creates one of these.
+ * Post the events that a cable is plugged and that the power of the slot was read on a new event
+ * queue, if it has subscribed to them. Firmware reports both once after INIT_HCA, and a driver has
+ * one event queue for such events.
  */
 static void eq_greet(struct hca *hca, struct eq *eq)
 {

@@ -50,8 +50,8 @@ static struct bucket *mcast_bucket(struct mcasts *mc, const uint8_t gid[16])
 }
 
 /*
- * Double the number of buckets, so that a list has two groups on the average. Without memory the
- * lists get longer.
+ * Double the number of buckets, so that a list has at most two groups on the average. Without
+ * memory the lists get longer.
  */
 static void mcast_grow(struct mcasts *mc)
 {

@@ -259,8 +259,8 @@ bool memic_bar_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t len)
  * @buf: the bytes
  * @len: how many
  *
- * In the window of an operation, a write that is not an increment, of one byte, where that has an
- * address, is dropped and counted.
+ * In the windows of the operations, only a write of one byte to an address that MODIFY_MEMIC has
+ * given to an increment is executed. All other writes there are dropped and counted.
  *
  * Return: false if @off is neither in device memory nor in the window of an operation.
  */

@@ -108,7 +108,8 @@ void qp_event(struct hca *hca, struct qp *qp, enum async_event event)
  * @now: the new state
  *
  * Notifies the transport. In states other than SQER and ERR a queue pair has no error. A queue pair
- * with an SRQ that enters ERR has taken its last WQE from the SRQ, and raises SRQ_LAST_WQE once.
+ * with an SRQ, other than XRC, takes no more WQEs from the SRQ when it enters ERR, and raises
+ * SRQ_LAST_WQE once.
  */
 void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 {
@@ -122,7 +123,6 @@ void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 	hca->board->qp->state(hca, qp, old, now);
 	if (now == QPS_ERR && old != QPS_ERR && qp->rq_type == RQ_SRQ && qp->type != QPT_XRC &&
 	    !qp->last_wqe_done) {
-		/* The queue pair takes no more WQEs from the SRQ. */
 		qp->last_wqe_done = true;
 		qp_event(hca, qp, EV_SRQ_LAST_WQE);
 	}
@@ -150,7 +150,7 @@ void qp_to_error(struct hca *hca, struct qp *qp, enum cqe_error error, enum asyn
 /**
  * qp_to_sq_error() - move an unreliable queue pair whose send queue failed to SQER
  * @hca: the HCA
- * @qp: the queue pair, in RTS or draining
+ * @qp: the queue pair; nothing happens if it is not in RTS, draining or drained
  * @error: why it failed, for QUERY_QP
  */
 void qp_to_sq_error(struct hca *hca, struct qp *qp, enum cqe_error error)
@@ -211,7 +211,7 @@ static void qp_fail_lost(evutil_socket_t fd, short what, void *arg)
  * @hca: the HCA
  * @qpn: the queue pair
  *
- * The caller is still working on the queue pair, so that it enters ERR from the event loop.
+ * The caller is still working on the queue pair, so the event loop moves it to ERR later.
  */
 void qp_lost_cqe(struct hca *hca, uint32_t qpn)
 {

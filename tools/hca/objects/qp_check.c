@@ -38,8 +38,8 @@ _Static_assert(QPC_DBR_UMEM_ID + 32 == sizeof(IFC_T(qpc)), "the last field of a 
 #define PRIMARY(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), "path." #fld }
 
 /*
- * Fields of features that the HCA does not have, and whose capabilities profiles cannot set: LAG,
- * RoCE, end-to-end credits by packet, IPoIB offloads, rate limits, cross channel, DC.
+ * Fields of features that queue pairs do not have, whatever the profile: LAG, RoCE, end-to-end
+ * credits by packet, IPoIB offloads, rate limits, cross channel, DC.
  * latency_sensitive is not among them: software cannot see whether the HCA follows this hint, and
  * the stock driver sets it for its UMR queue pair.
  */
