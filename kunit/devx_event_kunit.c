@@ -241,7 +241,6 @@ static void context_without_a_user_id_cannot_subscribe(struct kunit *test)
 	mock->context->uid = UID;
 }
 
-/* A process chooses the type of a general object, which must not be the type of a queue. */
 /*
  * The handle may be that of a target that the process has created, or opened: ib_core has made the
  * queue pair of an opened target, which is not in the driver's memory.
@@ -288,6 +287,7 @@ static void process_does_not_see_events_of_an_xrc_target(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_identify(&uobj, &id), -EINVAL);
 }
 
+/* A process chooses the type of a general object, which must not be the type of a queue. */
 static void object_is_the_event_source_of_its_own_type(struct kunit *test)
 {
 	static const struct {
@@ -516,7 +516,7 @@ static void process_is_limited_to_64_subscriptions_per_event(struct kunit *test)
 	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_EQ(test, subscribe(test, channel[i], MLX5_OBJ_TYPE_QP, NUM, COMM_EST,
 						0), -ENOSPC);
-	/* Another event, another object, another user. */
+	/* Another event, another object, another context. */
 	KUNIT_EXPECT_EQ(test, subscribe(test, channel[0], MLX5_OBJ_TYPE_QP, NUM, SQ_DRAINED, 0), 0);
 	KUNIT_EXPECT_EQ(test, subscribe(test, channel[0], MLX5_OBJ_TYPE_QP, NUM + 1, COMM_EST, 0),
 			0);

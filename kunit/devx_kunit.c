@@ -415,7 +415,7 @@ static void destroy_command_names_the_created_object(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_devx_kinds[id.kind].name);
 }
 
-/* Change each dword of what names the object, its lowest bit and its highest. */
+/* Change the lowest and the highest bit of each field that names the object, one at a time. */
 static void expect_names_no_other(struct kunit *test, const struct naming *naming, u32 *in,
 				  const struct mlx5_ib_devx_id *id)
 {

@@ -262,7 +262,7 @@ static void new_owner_knows_what_the_old_one_knew(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
 }
 
-/* A refusal may end soon. A command without an answer has taken long already. */
+/* The reason of a refusal may be gone soon. A command without an answer has taken long already. */
 static void refused_destruction_is_repeated_for_a_third_of_a_second(struct kunit *test)
 {
 	static const unsigned int pauses[] = { 1, 4, 16, 64, 256 };

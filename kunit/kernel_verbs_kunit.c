@@ -427,7 +427,7 @@ static int fw_expects_work(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_si
 	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 }
 
-/* The work would run when the CQ has been freed. */
+/* Work that is queued after ib_core has cancelled it would run when the CQ has been freed. */
 static void cq_is_destroyed_before_ib_core_cancels_its_work(struct kunit *test)
 {
 	struct kernel *k = kernel_make(test);
@@ -456,7 +456,7 @@ static void cq_is_destroyed_before_ib_core_cancels_its_work(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 0);
 }
 
-/* Work items of ib_core that still run poll, arm and moderate the queue. */
+/* ib_core polls, arms and moderates the queue in work items, which may still run. */
 static void destroyed_cq_is_not_rung(struct kunit *test)
 {
 	const int arm = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;

@@ -578,8 +578,8 @@ static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 }
 
 /*
- * A firmware that refuses so many more commands that detach, with this errno, and returns another
- * errno, or 0, for those after them; what it got.
+ * A firmware that refuses the next @refusals commands that detach, with @err, and ends those after
+ * them with @last_err. It has got @num, the last one with @uid.
  */
 static struct {
 	unsigned int refusals;

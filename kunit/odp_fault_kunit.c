@@ -621,7 +621,7 @@ static void replace_page(struct kunit *test, struct env *env, unsigned long prot
 				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), mem);
 }
 
-/* Memory for reading only: the region does not allow writing, or else the process does not. */
+/* Memory for reading only: either the region or the mapping of the process forbids writing. */
 static const struct read_case {
 	const char *name;
 	u32 access;

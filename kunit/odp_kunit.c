@@ -106,7 +106,10 @@ static void fault_of_unknown_kind_can_be_answered(struct kunit *test)
 
 static void memory_fault_event_is_parsed(struct kunit *test)
 {
-	/* Last; 2 pages behind, 3 before; needed: a page and the rest of one. */
+	/*
+	 * The last event of the fault; 2 pages behind the address and 3 before it; a whole page and
+	 * the rest of the page of the address are needed.
+	 */
 	static const u32 data[7] = {
 		0x80ff0002, 0x0003f417, 0x80000123, 0x2000, 0x567842, 0x7fff, 0x12345678,
 	};
@@ -129,7 +132,7 @@ static void memory_fault_event_is_parsed(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, true, &fault));
 	KUNIT_EXPECT_EQ(test, fault.packet_len, 100);
 	KUNIT_EXPECT_TRUE(test, fault.is_early);
-	/* Of a kind of the other scheme only the token is known. */
+	/* An event of the transport scheme: only the token is taken from it. */
 	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_RDMA, data);
 	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, true, &fault));
 	KUNIT_EXPECT_TRUE(test, fault.is_unknown);

@@ -322,7 +322,10 @@ static void orphans_are_tried_in_rounds(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
 	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.dead));
 
-	/* Not endlessly: a round of a process that closes the device costs a command an orphan. */
+	/*
+	 * Not endlessly: while a process closes the device, each round takes a command for each
+	 * orphan.
+	 */
 	for (i = 0; i < 20; i++)
 		adopt_pd_of(test, mock, UID, mock->context);
 	mlx5_ib_orphans_leave_context(mock->dev, mock->context);

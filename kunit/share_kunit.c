@@ -617,7 +617,7 @@ static void user_leaves_groups_to_others(struct kunit *test)
 	gid.raw[15] = i;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_share_take_attachment(mock->context, &gid, &more));
 	KUNIT_EXPECT_EQ(test, LIMIT, count(mock, MLX5_IB_SHARE_MCG));
-	/* A second queue pair in a group that the user is in takes no group. */
+	/* A second queue pair in a group does not count as another group. */
 	gid.raw[15] = 0;
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(mock->context, &gid, &more));
 	mlx5_ib_share_give(&more);

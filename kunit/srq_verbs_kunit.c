@@ -220,7 +220,7 @@ static void user_index_of_an_xrc_srq_fits_the_cqe_version(struct kunit *test)
 	struct ib_srq *srq = &o->srq.ibsrq;
 	int i;
 
-	/* The first SRQ leaves the objects that the others name, too. */
+	/* This also creates the objects that the SRQs below name. */
 	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRC_SRQ), 0);
 	KUNIT_ASSERT_EQ(test, objects_destroy(o, OBJ_XRC_SRQ), 0);
 	ucmd.buf_addr = o->srq_buf;

@@ -270,7 +270,7 @@ static void speed_is_that_of_the_link_or_the_limit(struct kunit *test)
 	KUNIT_EXPECT_GT(test, i, 3);
 }
 
-/* The status of a question says nothing, and must not come back with the answer. */
+/* The status field of a request means nothing, and must not be copied to the answer. */
 static int pma_of_version(struct ib_device *ibdev, u8 base, u8 class, u8 method, __be16 attr,
 			  struct ib_pma_mad *out)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device without hardware: it takes the place of the firmware at the
- * driver's choke point, and counts what is pinned. Memory is pinned by
- * ib_core as ever, from an address space that KUnit gives the test.
+ * A device without hardware: it takes the place of the firmware, to which
+ * the driver sends all commands by one function, and counts what is pinned.
+ * ib_core pins memory as always, from an address space that KUnit gives the
+ * test.
  */
 
 #include <kunit/device.h>
@@ -128,7 +129,7 @@ int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 	return 0;
 }
 
-/* Takes the place of mlx5_ib_umem_get(): the real thing, counted. */
+/* Takes the place of mlx5_ib_umem_get(): pins and counts, or refuses. */
 static struct ib_umem *mock_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
 {
 	struct mock *mock = kunit_get_current_test()->priv;

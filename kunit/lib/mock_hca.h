@@ -41,7 +41,8 @@ enum mock_failure {
  * @hold: work that blocks the workqueue of paging, whose other works the test runs itself:
  *	static stubs take effect only in the test's own task
  * @release: ends @hold
- * @stuck: number of keys that firmware has kept for good, as the test wanted
+ * @stuck: number of keys that firmware has kept for good, because the test refused their
+ *	destruction
  */
 struct mock_hca {
 	struct mock *mock;
