@@ -525,7 +525,7 @@ TEST(refused_destruction_of_the_drivers_own_objects_is_repeated)
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
-	/* Firmware does not destroy what the object that stays refers to before that object. */
+	/* While an object stays, firmware keeps the objects to which it refers. */
 	ASSERT_EQ(0, hca_expect("refuse DESTROY_CQ BAD_RES_STATE_ERR any"));
 	ASSERT_EQ(0, hca_expect("refuse DEALLOC_PD BAD_RES_STATE_ERR any"));
 	ASSERT_EQ(0, hca_expect("refuse DEALLOC_XRCD BAD_RES_STATE_ERR any"));

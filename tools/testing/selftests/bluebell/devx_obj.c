@@ -348,7 +348,7 @@ TEST_F(user, each_method_takes_its_own_commands)
 	EXPECT_EQ(-EINVAL, devx_query(self->uv.fd, pd, &cmd));
 	EXPECT_EQ(-EINVAL, devx_general(self->uv.fd, &cmd));
 	EXPECT_EQ(-EINVAL, devx_create(self->uv.fd, &cmd, &handle));
-	/* A umem without its method would be a list of addresses of the process's choice. */
+	/* Only the method for umems fills in the addresses; here the process would choose them. */
 	devx_start(&cmd, DEVX_CREATE_UMEM);
 	EXPECT_EQ(-EINVAL, devx_create(self->uv.fd, &cmd, &handle));
 	EXPECT_EQ(-EINVAL, devx_general(self->uv.fd, &cmd));

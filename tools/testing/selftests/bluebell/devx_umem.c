@@ -606,7 +606,7 @@ TEST_F(umem, objects_that_firmware_keeps_for_a_while_do_not_outlive_their_proces
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
 		ASSERT_EQ(0, uv_open_devx(&uv));
 		ASSERT_EQ(0, everything(uv.fd));
-		/* Firmware does not destroy what the object refers to before the object. */
+		/* While an object stays, firmware keeps the objects to which it refers. */
 		if (i == 0)
 			ASSERT_EQ(0, hca_expect("refuse DESTROY_CQ BAD_RES_STATE_ERR"));
 		if (i <= 1)

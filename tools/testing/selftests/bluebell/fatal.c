@@ -19,7 +19,7 @@
 #define THREADS 4
 /* Longer than any call may take; the reset comes first, so the answer is never given. */
 #define LATE_MS 60000
-/* The driver waits for 60 seconds for a UMR request, and mlx5_core for a command. */
+/* Less than the 60 s for which the driver waits for a UMR request, and mlx5_core for a command. */
 #define LONGEST_CALL_MS 20000
 
 /* For the processes of the tests, which inherit them. */

@@ -25,7 +25,7 @@
 #define LATE_MS 1500
 /* An answer that comes after all that a test does. Until then it takes a command slot of 31. */
 #define LOST_MS 20000
-/* More objects of a kind than the numbers that were in use: a number that is stuck is found. */
+/* More objects of a kind than numbers that were in use, so that a stuck number would be found. */
 #define FRESH 40
 /* Not a status that libibverbs takes for success (EIO). */
 #define REFUSAL "BAD_RES_STATE"
@@ -298,7 +298,7 @@ static const struct kind kinds[] = {
 	{ "MW", "CREATE_MKEY", "DESTROY_MKEY", create_mw, destroy_mw, .has = has_windows },
 	{ "XRCD", "ALLOC_XRCD", "DEALLOC_XRCD", create_xrcd, destroy_xrcd, .silent = true,
 	  .has = has_xrc },
-	/* Firmware refuses to deallocate the domain of the process while it refuses these. */
+	/* While these two stay, firmware keeps the domain of the process. */
 	{ "XRC SRQ", "CREATE_XRC_SRQ", "DESTROY_XRC_SRQ", create_xrc_srq, destroy_srq,
 	  .pins = true, .has = has_xrc },
 	{ "XRC target", "CREATE_QP", "DESTROY_QP", create_target, destroy_qp, .silent = true,
@@ -307,7 +307,7 @@ static const struct kind kinds[] = {
 	  .kept = true },
 	{ "umem", "CREATE_UMEM", "DESTROY_UMEM", create_umem, destroy_umem, .pins = true,
 	  .has = has_umems },
-	/* Not of a command that the driver itself repeats for another kind. */
+	/* Destroyed by a command that the driver does not repeat by itself for another kind. */
 	{ "DEVX object", "ALLOC_PD", "DEALLOC_PD", create_devx_obj, destroy_devx_obj,
 	  .has = has_user_ids },
 	{ "group member", "ATTACH_TO_MCG", "DETACH_FROM_MCG", create_member, destroy_member,

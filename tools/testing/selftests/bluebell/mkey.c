@@ -347,7 +347,7 @@ TEST_F(layout, list_is_written_and_read)
 
 	make_list(s, sge);
 	ASSERT_EQ(0, set_list(s, self->key, sge, 5));
-	/* As the remote side, and in the middle of a piece. */
+	/* By the rkey, from the middle of a piece on. */
 	if (variant->access & IBV_ACCESS_ON_DEMAND)
 		lose_pages(s);
 	ASSERT_EQ(0, transfer(s, IBV_WR_RDMA_WRITE, self->plain_mr->lkey,
@@ -356,7 +356,7 @@ TEST_F(layout, list_is_written_and_read)
 	for (i = 1; i < 5; i++)
 		EXPECT_EQ(0, memcmp((void *)(uintptr_t)sge[i].addr, self->plain + i * PIECE, PIECE))
 			TH_LOG("piece %u", i);
-	/* As the local side. */
+	/* By the lkey. */
 	for (i = 0; i < 5; i++)
 		fill((void *)(uintptr_t)sge[i].addr, PIECE, 20 + i);
 	ASSERT_EQ(0, transfer(s, IBV_WR_RDMA_WRITE, self->key->lkey, 0, self->plain_mr->rkey,

@@ -6,10 +6,11 @@
  * The greedy process does one thing as often as it can, as the user "tester", in a memory cgroup,
  * with the lowest priority: the tests are about the driver and not about the scheduler.
  *
- * Bluebell promises that the median time of each verb at most doubles, and that the worst time is
- * at most ten times that of the quiet device plus 50 ms; that the memory of the greedy process is
- * charged to its cgroup; and that the times are as before within a second of its death. For the
- * stock driver, which promises nothing, the tests print the figures.
+ * Bluebell promises that the median time of each verb at most doubles, plus 10 ms, and that the
+ * worst time is at most ten times the median of the quiet device plus 50 ms; that the memory of the
+ * greedy process is charged to its cgroup; and that within a second of its death each verb keeps
+ * the first of these limits again. For the stock driver, which promises nothing, the tests print
+ * the figures.
  *
  * NEIGHBOURS_ROUNDS=N measures in N rounds instead of 2.
  */
@@ -37,7 +38,7 @@
 #define MAX_ROUNDS 50
 /* Of each verb in a round, of the quiet process alone and beside the greedy one. */
 #define SAMPLES 5
-/* A median below this says more about the scheduling of the emulator than about the driver. */
+/* A difference below this says more about the scheduling of the emulator than about the driver. */
 #define FLOOR_MS 10.0
 #define WORST_MS 50.0
 /*

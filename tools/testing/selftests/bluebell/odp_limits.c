@@ -288,7 +288,7 @@ TEST_F_TIMEOUT(other, fault_of_another_user_that_waits_for_its_page_stops_no_fau
 
 /* --- Advice on a page that does not come ------------------------------------------------------ */
 
-/* More contexts than the kernel has workers for a workqueue. */
+/* A user can have advice in the queues of 512 contexts at a time, or fewer on several nodes. */
 #define CONTEXTS_WITH_ADVICE 1100
 /* More calls than a context can have in its queue. */
 #define ADVICE_CALLS 40

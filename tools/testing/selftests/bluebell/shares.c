@@ -174,9 +174,9 @@ FIXTURE(share) {
 
 /*
  * @log_max is the capability that has the number of objects; without one, @num returns the number.
- * @before: objects of the kind that a process has taken before it starts. Firmware keeps one in
- * @of_firmware for itself, if this is not 0, as far as the driver knows. The driver has @of_driver
- * that no user may take. @most: more objects are too many for the test; 0 for FEW.
+ * @before: objects of the kind that a process has taken before it starts. The driver takes it that
+ * firmware keeps one in @of_firmware for itself; 0: none. The driver itself has @of_driver, which
+ * no user may take. @most: more objects are too many for the test; 0 for FEW.
  */
 FIXTURE_VARIANT(share) {
 	const char *log_max;
@@ -205,7 +205,7 @@ static unsigned int num_counter_sets(void)
 	return hca_cap("general", "max_qp_cnt");
 }
 
-/* As many as a user has queue pairs for; else the queue pairs are what the user has no more of. */
+/* Queue pairs that a group can have; 0 if the test would run out of queue pairs first. */
 static unsigned int num_places_in_group(void)
 {
 	unsigned int qps = 1u << hca_cap("general", "log_max_qp");
