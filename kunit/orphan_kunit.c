@@ -288,6 +288,28 @@ static void driver_tries_again_less_and_less_often(struct kunit *test)
 	mock_close(mock);
 }
 
+/* mlx5_core answers in place of a device that is lost. */
+static int fw_of_a_lost_device(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			       int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	return send(dev, in, in_size, out, out_size, arg);
+}
+
+/* The work item, whose attempts are quiet, frees the memory without waiting for the end. */
+static void orphan_is_gone_with_the_device(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+
+	adopt_pd(test, mock, 0);
+	mdev->pdev = kunit_kzalloc(test, sizeof(*mdev->pdev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mdev->pdev);
+	mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_of_a_lost_device);
+	run_retry(mock->dev);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
+}
+
 static u32 num_refusals;
 
 /* Firmware destroys one more orphan in each round: an older one may refer to a younger one. */
@@ -438,6 +460,7 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(orphan_does_not_use_a_closed_context),
 	KUNIT_CASE(user_id_of_a_closed_context_costs_others_no_command),
 	KUNIT_CASE(driver_tries_again_less_and_less_often),
+	KUNIT_CASE(orphan_is_gone_with_the_device),
 	KUNIT_CASE(orphans_are_tried_in_rounds),
 	KUNIT_CASE(long_command_is_sent_as_it_was),
 	KUNIT_CASE(kernel_memory_is_freed_with_its_object),

@@ -218,6 +218,9 @@ static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void 
 {
 	int err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
 
+	/* The device is lost: the object has gone with it, and nothing is logged. */
+	if (err == -ENXIO)
+		return mlx5_cmd_check(dev->mdev, err, in, out);
 	return mlx5_ib_fw_is_unknown(err, out) ? -ENOENT : err;
 }
 
