@@ -759,6 +759,28 @@ static void test_many_multicast_groups_are_found(void **state)
 	assert_false(mcast_has_group(rig.hca, gid));
 }
 
+static void test_multicast_ends_with_the_qp(void **state)
+{
+	struct qp *qp[2] = { new_qp(QPT_UD), new_qp(QPT_UD) };
+	uint8_t in[IFC_SZ(destroy_qp_in)] = {}, out[IFC_SZ(destroy_qp_out)], gid[16] = { 0xff };
+	unsigned int i;
+
+	(void)state;
+	put_be32(gid + 12, 1);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 1, qp[i]), ST_OK);
+	for (i = 0; i < 2; i++) {
+		unsigned int members = 0;
+
+		IFC_SET(destroy_qp_in, in, qpn, qp[i]->obj.num);
+		assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out,
+					 sizeof(out)), ST_OK);
+		mcast_each(rig.hca, gid, count_member, &members);
+		assert_int_equal(members, 1 - i);
+	}
+	assert_false(mcast_has_group(rig.hca, gid));
+}
+
 static void test_queue_layout(void **state)
 {
 	struct qp_params p = good;
@@ -1203,7 +1225,7 @@ int main(void)
 		T(test_user_index_selects_the_cqe_version), T(test_xrc_srq_is_for_xrc_only),
 		T(test_only_ud_joins_a_multicast_group),
 		T(test_multicast_is_limited_by_capabilities),
-		T(test_many_multicast_groups_are_found),
+		T(test_many_multicast_groups_are_found), T(test_multicast_ends_with_the_qp),
 		T(test_srq_cannot_hold_more_wqes_than_it_has),
 		T(test_srq_link_leads_to_a_wqe_of_the_queue),
 	};
