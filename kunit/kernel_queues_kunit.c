@@ -47,19 +47,37 @@ static void expect_wc(struct kunit *test, const struct ib_wc *wc, u64 wr_id, str
 	KUNIT_EXPECT_PTR_EQ(test, wc->qp, &qp->ibqp);
 }
 
+static void complete_send(struct kunit *test, struct kernel *k, struct mlx5_ib_qp *qp, u64 wr_id)
+{
+	u16 index = qp->wqs->sq.posted;
+
+	KUNIT_ASSERT_EQ(test, kernel_post(qp, wr_id, 8), 0);
+	kernel_complete(k, qp, MLX5_CQE_REQ, index);
+}
+
+/* A SEND, and a receive request whose number is higher by 10. */
+static void complete_both(struct kunit *test, struct kernel *k, struct mlx5_ib_qp *qp, u64 wr_id)
+{
+	complete_send(test, k, qp, wr_id);
+	KUNIT_ASSERT_EQ(test, kernel_post_receive(qp, wr_id + 10), 0);
+	kernel_complete(k, qp, MLX5_CQE_RESP_SEND, 0);
+}
+
 /* Both queue pairs complete a SEND and a receive request each. */
 static void complete_pairs(struct kunit *test, struct kernel *k, u64 first)
 {
 	unsigned int i;
 
-	for (i = 0; i < KERNEL_QPS; i++) {
-		u16 index = k->qp[i].wqs->sq.posted;
+	for (i = 0; i < KERNEL_QPS; i++)
+		complete_both(test, k, &k->qp[i], first + i);
+}
 
-		KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[i], first + i, 8), 0);
-		kernel_complete(k, &k->qp[i], MLX5_CQE_REQ, index);
-		KUNIT_ASSERT_EQ(test, kernel_post_receive(&k->qp[i], first + 10 + i), 0);
-		kernel_complete(k, &k->qp[i], MLX5_CQE_RESP_SEND, 0);
-	}
+/* Destroy the first queue pair, and create another one. */
+static void renew_qp(struct kunit *test, struct kernel *k)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_qp(k, &k->qp[0]), 0);
+	k->qp[0].state = IB_QPS_RTS;
 }
 
 /*
@@ -106,6 +124,103 @@ static void destroyed_queue_pair_leaves_its_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(*mcq->set_ci_db), mcq->cons_index & 0xffffff);
 	KUNIT_EXPECT_EQ(test, poll(k, 8, wc), 2);
 	KUNIT_EXPECT_EQ(test, mcq->cons_index - before, has_two_cqs(test) ? 2 : 4);
+	kernel_destroy_all(k);
+}
+
+/*
+ * The newest completion is that of the destroyed queue pair, so that those of the other one move to
+ * later entries: in some rounds across the end of the ring, behind which the owner bit is another.
+ */
+static void completions_move_across_the_end_of_the_ring(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
+	unsigned int round, i, left = has_two_cqs(test) ? 3 : 6;
+	struct ib_wc wc[8];
+
+	for (round = 0; round < 2 * KERNEL_CQES; round++) {
+		/* One more, so that the others start at another entry each time. */
+		complete_send(test, k, &k->qp[1], 0);
+		KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 1);
+		for (i = 0; i < 3; i++) {
+			complete_both(test, k, &k->qp[1], 100 + i);
+			complete_both(test, k, &k->qp[0], 200 + i);
+		}
+		renew_qp(test, k);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(*k->cq.mcq.set_ci_db), k->written - left);
+		KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 6);
+		for (i = 0; i < 3; i++) {
+			expect_wc(test, &wc[k->two_cqs ? i : 2 * i], 100 + i, &k->qp[1]);
+			expect_wc(test, &wc[k->two_cqs ? i + 3 : 2 * i + 1], 110 + i, &k->qp[1]);
+		}
+		KUNIT_EXPECT_EQ(test, poll(k, 8, wc), 0);
+	}
+	kernel_destroy_all(k);
+}
+
+/*
+ * Consumers share a CQ, as those of ib_cq_pool_get() do. The queue pairs of one come and go, and
+ * nobody polls what they have completed; the other consumer polls late. The device never writes
+ * more entries than the doorbell record says are free.
+ */
+static void queue_pairs_that_come_and_go_leave_room_for_others(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, false);
+	struct ib_wc wc[KERNEL_CQES];
+	unsigned int lap, i;
+
+	for (lap = 0; lap < 6; lap++) {
+		if (lap)
+			renew_qp(test, k);
+		for (i = 0; i < KERNEL_CQES / 2; i++) {
+			if (!lap)
+				complete_send(test, k, &k->qp[1], i);
+			KUNIT_ASSERT_LT(test, k->written - be32_to_cpu(*k->cq.mcq.set_ci_db),
+					KERNEL_CQES);
+			complete_send(test, k, &k->qp[0], 100 * lap + i);
+		}
+	}
+	KUNIT_ASSERT_EQ(test, poll(k, KERNEL_CQES, wc), KERNEL_CQES);
+	for (i = 0; i < KERNEL_CQES / 2; i++) {
+		expect_wc(test, &wc[i], i, &k->qp[1]);
+		expect_wc(test, &wc[KERNEL_CQES / 2 + i], 500 + i, &k->qp[0]);
+	}
+	kernel_destroy_all(k);
+}
+
+static void context_names_the_cq_of_each_work_queue(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, true);
+	void *qpc = MLX5_ADDR_OF(create_qp_in, k->mock->in, qpc);
+
+	KUNIT_ASSERT_EQ(test, k->mock->opcode, MLX5_CMD_OP_CREATE_QP);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cqn_snd), k->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cqn_rcv), k->recv_cq.mcq.cqn);
+	KUNIT_EXPECT_NE(test, k->cq.mcq.cqn, k->recv_cq.mcq.cqn);
+	kernel_destroy_all(k);
+}
+
+/* In CQEs, doorbells and commands, numbers have all of their 24 bits. */
+static void queues_may_have_the_highest_numbers(struct kunit *test)
+{
+	struct kernel *k = kernel_make(test);
+	__be32 *arm = (__be32 *)&k->mock->bell[MLX5_CQ_DOORBELL / sizeof(u64)];
+	struct ib_wc wc[4];
+	unsigned int i;
+
+	k->mock->first_number = 0xfffffc;
+	kernel_create_all(k, 0, true);
+	KUNIT_ASSERT_GE(test, k->qp[0].ibqp.qp_num, 0xfffffc);
+	complete_pairs(test, k, 1);
+	for (i = 0; i < KERNEL_QPS; i++)
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(kernel_send_block(&k->qp[i], 0)[1]) >> 8,
+				k->qp[i].ibqp.qp_num);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->recv_cq.ibcq, IB_CQ_NEXT_COMP), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(arm[1]), k->recv_cq.mcq.cqn);
+	KUNIT_ASSERT_EQ(test, poll(k, 4, wc), 4);
+	for (i = 0; i < KERNEL_QPS; i++) {
+		expect_wc(test, &wc[i], 1 + i, &k->qp[i]);
+		expect_wc(test, &wc[2 + i], 11 + i, &k->qp[i]);
+	}
 	kernel_destroy_all(k);
 }
 
@@ -511,6 +626,10 @@ static struct kunit_case kernel_queues_cases[] = {
 	KUNIT_CASE_PARAM(completions_are_dropped_in_any_lap, cqs_gen_params),
 	KUNIT_CASE_PARAM(next_queue_pair_of_the_number_gets_its_own_completions, cqs_gen_params),
 	KUNIT_CASE_PARAM(destroyed_queue_pair_leaves_its_room, cqs_gen_params),
+	KUNIT_CASE_PARAM(completions_move_across_the_end_of_the_ring, cqs_gen_params),
+	KUNIT_CASE(queue_pairs_that_come_and_go_leave_room_for_others),
+	KUNIT_CASE(context_names_the_cq_of_each_work_queue),
+	KUNIT_CASE(queues_may_have_the_highest_numbers),
 	KUNIT_CASE_PARAM(unpolled_completions_are_not_for_the_next_queue_pair, cqs_gen_params),
 	KUNIT_CASE_PARAM(reset_queue_pair_starts_empty, cqs_gen_params),
 	KUNIT_CASE_PARAM(full_cq_is_filled_again_after_a_destruction, cqs_gen_params),

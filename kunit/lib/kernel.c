@@ -107,16 +107,14 @@ struct kernel *kernel_make(struct kunit *test)
 }
 
 /**
- * kernel_make_connected - make a kernel consumer whose queue pairs may send
- * @test: the running test
+ * kernel_create_all - create the queues of a kernel consumer, whose queue pairs may then send
+ * @k: consumer, who has created nothing yet
  * @srq_wr: requests of the SRQ from which the queue pairs receive; 0 for no SRQ
  * @two_cqs: the receive requests complete on another CQ than the send requests
- *
- * Return: the consumer, for kernel_destroy_all().
  */
-struct kernel *kernel_make_connected(struct kunit *test, u32 srq_wr, bool two_cqs)
+void kernel_create_all(struct kernel *k, u32 srq_wr, bool two_cqs)
 {
-	struct kernel *k = kernel_make(test);
+	struct kunit *test = k->mock->test;
 	unsigned int i;
 
 	k->two_cqs = two_cqs;
@@ -129,6 +127,21 @@ struct kernel *kernel_make_connected(struct kunit *test, u32 srq_wr, bool two_cq
 		KUNIT_ASSERT_EQ(test, kernel_create_qp(k, &k->qp[i]), 0);
 		k->qp[i].state = IB_QPS_RTS;
 	}
+}
+
+/**
+ * kernel_make_connected - make a kernel consumer whose queue pairs may send
+ * @test: the running test
+ * @srq_wr: as for kernel_create_all()
+ * @two_cqs: as for kernel_create_all()
+ *
+ * Return: the consumer, for kernel_destroy_all().
+ */
+struct kernel *kernel_make_connected(struct kunit *test, u32 srq_wr, bool two_cqs)
+{
+	struct kernel *k = kernel_make(test);
+
+	kernel_create_all(k, srq_wr, two_cqs);
 	return k;
 }
 

@@ -45,6 +45,7 @@ struct kernel {
 };
 
 struct kernel *kernel_make(struct kunit *test);
+void kernel_create_all(struct kernel *k, u32 srq_wr, bool two_cqs);
 struct kernel *kernel_make_connected(struct kunit *test, u32 srq_wr, bool two_cqs);
 void kernel_destroy_all(struct kernel *k);
 int kernel_create_cq(struct kernel *k, struct mlx5_ib_cq *cq);

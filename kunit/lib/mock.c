@@ -55,7 +55,8 @@ static void create_object(struct mock *mock, enum mock_kind kind, u16 uid, __be3
 	u32 number;
 
 	KUNIT_ASSERT_EQ(mock->test, 0, xa_alloc(&mock->live[kind], &number, xa_mk_value(uid),
-						XA_LIMIT(FIRST_NUMBER, 0xffffff), GFP_KERNEL));
+						XA_LIMIT(mock->first_number, 0xffffff),
+						GFP_KERNEL));
 	mock->num_live[kind]++;
 	/* Every one of these commands answers with the number in its third dword. */
 	out[2] = cpu_to_be32(number);
@@ -416,6 +417,7 @@ struct mock *mock_create(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, mock);
 	mock->test = test;
 	mock->refuse_err = -EBUSY;
+	mock->first_number = FIRST_NUMBER;
 	for (kind = 0; kind < MOCK_NUM_KINDS; kind++)
 		xa_init_flags(&mock->live[kind], XA_FLAGS_ALLOC);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_live, mock));

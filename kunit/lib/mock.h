@@ -62,6 +62,7 @@ enum mock_kind {
  * @context: an opened context of it
  * @attrs: the call that is being made
  * @live: objects by kind and number
+ * @first_number: the least number that an object gets; a test may raise it
  * @num_live: how many of each kind
  * @num_commands: commands since mock_expect_quiet() or the start
  * @refuse: number of the command to refuse, from 1; 0 for none
@@ -84,6 +85,7 @@ struct mock {
 	struct mlx5_ib_ucontext *context;
 	struct uverbs_attr_bundle *attrs;
 	struct xarray live[MOCK_NUM_KINDS];
+	u32 first_number;
 	unsigned int num_live[MOCK_NUM_KINDS];
 	unsigned int num_commands;
 	unsigned int refuse;
