@@ -296,6 +296,34 @@ static void refused_queue_leaves_nothing(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+/* The device may use the memory until it fails or is reset. */
+static void unanswered_creation_keeps_the_memory(struct kunit *test)
+{
+	struct kernel *k = kernel_make(test);
+	struct mock *mock = k->mock;
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+	enum mlx5_device_state state = mdev->state;
+
+	KUNIT_ASSERT_EQ(test, kernel_create_cq(k, &k->cq), 0);
+	mock->refuse_err = -ETIMEDOUT;
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, kernel_create_cq(k, &k->recv_cq), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 2);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, kernel_create_qp(k, &k->qp[0]), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 3);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, kernel_create_srq(k, 3), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 4);
+	mock->refuse = 0;
+	mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_orphans_retry(mock->dev, NULL);
+	mdev->state = state;
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	kernel_destroy_all(k);
+}
+
 /*
  * Kernel consumers destroy a queue pair once, so the verb succeeds. If firmware refuses to destroy
  * the queue pair, its memory stays until firmware has destroyed it.
@@ -662,6 +690,43 @@ static void failed_device_reports_the_last_wqe_once(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+/*
+ * The events of both queue pairs are due when the device fails. Only the second queue pair
+ * completes on the second CQ, whose consumer waits for a call.
+ */
+static void failure_of_the_device_reaches_every_queue_pair(struct kunit *test)
+{
+	struct workqueue_struct *wq = alloc_workqueue("bluebell_test", WQ_UNBOUND, 0);
+	unsigned int told[KERNEL_QPS] = {}, calls = 0, i;
+	struct kernel *k = kernel_make(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, wq);
+	k->mock->dev->rsc_table.wq = wq;
+	KUNIT_ASSERT_EQ(test, kernel_create_cq(k, &k->cq), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_cq(k, &k->recv_cq), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_srq(k, 3), 0);
+	for (i = 0; i < KERNEL_QPS; i++) {
+		k->two_cqs = i;
+		KUNIT_ASSERT_EQ(test, kernel_create_qp(k, &k->qp[i]), 0);
+		k->qp[i].state = IB_QPS_RTS;
+		k->qp[i].ibqp.event_handler = count_last_wqe;
+		k->qp[i].ibqp.qp_context = &told[i];
+		KUNIT_EXPECT_EQ(test, take_to_error(&k->qp[i]), 0);
+	}
+	k->recv_cq.ibcq.cq_context = &calls;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->recv_cq.ibcq, IB_CQ_NEXT_COMP), 0);
+	mlx5_ib_flush_kernel_queues(k->mock->dev);
+	flush_workqueue(wq);
+	flush_work(&k->recv_cq.kcq->wake);
+	for (i = 0; i < KERNEL_QPS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, told[i], 1, "queue pair %u", i);
+	KUNIT_EXPECT_EQ(test, calls, 1);
+	k->mock->dev->rsc_table.wq = NULL;
+	destroy_workqueue(wq);
+	k->mock->dev->failed = false;
+	kernel_destroy_all(k);
+}
+
 /* The consumer gets one event for each use of the queue pair: of the device, or of its failure. */
 static void reset_queue_pair_reports_its_last_wqe_again(struct kunit *test)
 {
@@ -696,6 +761,31 @@ static void reset_queue_pair_reports_its_last_wqe_again(struct kunit *test)
 	dev->rsc_table.wq = NULL;
 	destroy_workqueue(wq);
 	dev->failed = false;
+	kernel_destroy_all(k);
+}
+
+static void count_cq_error(struct ib_event *event, void *context)
+{
+	if (event->event == IB_EVENT_CQ_ERR)
+		++*(unsigned int *)context;
+}
+
+/* A consumer need not have a handler of events: ib_alloc_cq() takes none. */
+static void event_reaches_a_consumer_that_has_a_handler(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 3, false);
+	struct mlx5_core_cq *mcq = &k->cq.mcq;
+	unsigned int told = 0;
+
+	mcq->event(mcq, MLX5_EVENT_TYPE_CQ_ERROR);
+	k->qp[0].rsc.ops->event(&k->qp[0].rsc, IB_EVENT_QP_FATAL);
+	k->srq.rsc.ops->event(&k->srq.rsc, IB_EVENT_SRQ_ERR);
+	k->cq.ibcq.event_handler = count_cq_error;
+	k->cq.ibcq.cq_context = &told;
+	mcq->event(mcq, MLX5_EVENT_TYPE_CQ_ERROR);
+	KUNIT_EXPECT_EQ(test, told, 1);
+	mcq->event(mcq, MLX5_EVENT_TYPE_COMP);
+	KUNIT_EXPECT_EQ(test, told, 1);
 	kernel_destroy_all(k);
 }
 
@@ -776,6 +866,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(flushed_request_completes_once),
 	KUNIT_CASE(failed_device_is_not_rung),
 	KUNIT_CASE(refused_queue_leaves_nothing),
+	KUNIT_CASE(unanswered_creation_keeps_the_memory),
 	KUNIT_CASE(refused_destruction_succeeds_and_keeps_the_memory),
 	KUNIT_CASE(next_queue_pair_of_the_number_gets_no_old_completion),
 	KUNIT_CASE(completion_is_for_a_queue_pair_of_its_own_cq),
@@ -785,7 +876,9 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(destroyed_queue_pair_returns_shared_requests),
 	KUNIT_CASE(refused_shared_queue_leaves_nothing),
 	KUNIT_CASE(failed_device_reports_the_last_wqe_once),
+	KUNIT_CASE(failure_of_the_device_reaches_every_queue_pair),
 	KUNIT_CASE(reset_queue_pair_reports_its_last_wqe_again),
+	KUNIT_CASE(event_reaches_a_consumer_that_has_a_handler),
 	KUNIT_CASE(consumer_that_only_polls_is_not_called),
 	KUNIT_CASE(queue_pair_takes_as_many_reads_as_the_device_says),
 	{}
