@@ -31,7 +31,8 @@
  * struct manager - what the RDMA core has for the MADs of a port
  * @mock: device
  * @pd: protection domain
- * @cq: completion queue
+ * @cq: completion queue of send requests
+ * @recv_cq: completion queue of receive requests
  * @qp: QP0 or QP1
  * @pkey_index: P_Key that QP1 itself sends with
  */
@@ -39,6 +40,7 @@ struct manager {
 	struct mock *mock;
 	struct mlx5_ib_pd pd;
 	struct mlx5_ib_cq cq;
+	struct mlx5_ib_cq recv_cq;
 	struct mlx5_ib_qp qp;
 	u16 pkey_index;
 };
@@ -64,9 +66,17 @@ static void never_called(struct ib_cq *cq, void *context)
 {
 }
 
-static struct manager *make_manager(struct kunit *test)
+static void make_cq(struct manager *m, struct mlx5_ib_cq *cq)
 {
 	const struct ib_cq_init_attr attr = { .cqe = 63 };
+
+	cq->ibcq.device = &m->mock->dev->ib_dev;
+	cq->ibcq.comp_handler = never_called;
+	KUNIT_ASSERT_EQ(m->mock->test, mlx5_ib_create_cq(&cq->ibcq, &attr, NULL), 0);
+}
+
+static struct manager *make_manager(struct kunit *test)
+{
 	struct manager *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
 	struct mlx5_ib_caps *caps;
 
@@ -82,9 +92,8 @@ static struct manager *make_manager(struct kunit *test)
 	m->mock->dev->ib_dev.ops.query_pkey = pkey_of_port;
 	kunit_activate_static_stub(test, mlx5_ib_gsi_watch, watch);
 
-	m->cq.ibcq.device = &m->mock->dev->ib_dev;
-	m->cq.ibcq.comp_handler = never_called;
-	KUNIT_ASSERT_EQ(test, mlx5_ib_create_cq(&m->cq.ibcq, &attr, NULL), 0);
+	make_cq(m, &m->cq);
+	make_cq(m, &m->recv_cq);
 	m->mock->num_commands = 0;
 	return m;
 }
@@ -96,7 +105,7 @@ static int create_qp(struct manager *m, enum ib_qp_type type)
 		.port_num = 1,
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
 		.send_cq = &m->cq.ibcq,
-		.recv_cq = &m->cq.ibcq,
+		.recv_cq = &m->recv_cq.ibcq,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 1 },
 	};
 
@@ -129,6 +138,7 @@ static void destroy_all(struct kunit *test, struct manager *m)
 	if (m->qp.wqs)
 		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&m->qp.ibqp, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&m->cq.ibcq, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&m->recv_cq.ibcq, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(m->mock), 0);
 	KUNIT_EXPECT_EQ(test, m->mock->num_queue_mems, 0);
 }
@@ -168,14 +178,21 @@ static void qp0_and_qp1_are_created_as_such(struct kunit *test)
 	destroy_all(test, m);
 }
 
-static int post(struct manager *m, u16 pkey_index)
+/* A datagram without data, whose WQE takes one basic block. */
+static struct ib_ud_wr datagram(u16 pkey_index)
 {
 	static struct mlx5_ib_ah ah;
-	struct ib_ud_wr wr = {
+
+	return (struct ib_ud_wr){
 		.wr = { .wr_id = pkey_index, .opcode = IB_WR_SEND },
 		.ah = &ah.ibah, .remote_qpn = 1, .remote_qkey = IB_QP1_QKEY,
 		.pkey_index = pkey_index,
 	};
+}
+
+static int post(struct manager *m, u16 pkey_index)
+{
+	struct ib_ud_wr wr = datagram(pkey_index);
 	const struct ib_send_wr *bad = NULL;
 	int err = mlx5_ib_post_send(&m->qp.ibqp, &wr.wr, &bad);
 
@@ -237,6 +254,87 @@ static void qp1_itself_sends_the_pkey_of_its_own_index(struct kunit *test)
 	KUNIT_EXPECT_NE(test, by_index[0], m->qp.wqs->qpn);
 	KUNIT_EXPECT_NE(test, by_index[1], m->qp.wqs->qpn);
 	KUNIT_EXPECT_NE(test, by_index[0], by_index[1]);
+	destroy_all(test, m);
+}
+
+/* In a P_Key the lower 15 bits are the partition, of which 0 is none. */
+static void pkey_without_a_partition_has_no_sender(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+
+	pkeys[1] = 0x8000;
+	pkeys[3] = 0x7fff;
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	KUNIT_EXPECT_EQ(test, m->mock->num_live[MOCK_QP], 2);
+	KUNIT_EXPECT_EQ(test, post(m, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, post(m, 3), 0);
+	destroy_all(test, m);
+}
+
+/* A queue pair of such a device cannot send as QP1. */
+static void device_without_deth_sqpn_sends_the_pkey_of_qp1_only(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+
+	MOCK_SET_CAP(&m->mock->dev->caps, set_deth_sqpn, 0);
+	m->mock->dev->caps.pkey_table_len = NUM_PKEYS;
+	pkeys[1] = 0x8001;
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	KUNIT_EXPECT_EQ(test, m->mock->num_live[MOCK_QP], 1);
+	KUNIT_EXPECT_EQ(test, post(m, 0), 0);
+	KUNIT_EXPECT_EQ(test, post(m, 1), -EINVAL);
+	destroy_all(test, m);
+}
+
+/* The fifth datagram of the list has a P_Key without a sender. */
+static void list_of_datagrams_is_sent_by_the_pkey_of_each(struct kunit *test)
+{
+	static const u16 index[] = { 0, 1, 0, 1, 2, 0 };
+	struct ib_ud_wr wr[ARRAY_SIZE(index)];
+	const struct ib_send_wr *bad = NULL;
+	struct manager *m = make_manager(test);
+	struct mlx5_ib_sq *sq[2];
+	unsigned int i;
+
+	pkeys[1] = 0x8001;
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	for (i = 0; i < ARRAY_SIZE(index); i++) {
+		wr[i] = datagram(index[i]);
+		wr[i].wr.wr_id = 10 + i;
+		wr[i].wr.next = i + 1 < ARRAY_SIZE(index) ? &wr[i + 1].wr : NULL;
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_post_send(&m->qp.ibqp, &wr[0].wr, &bad), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad, &wr[4].wr);
+	KUNIT_ASSERT_NE(test, rung(m), m->qp.wqs->qpn);
+	sq[0] = &m->qp.wqs->sq;
+	sq[1] = &((struct mlx5_ib_wqs *)xa_load(&m->mock->dev->kernel_qps, rung(m)))->sq;
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ_MSG(test, sq[i]->posted, 2, "P_Key %u", i);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, sq[index[i]]->requests[i / 2].wr_id, 10 + i);
+	destroy_all(test, m);
+}
+
+/* ib_drain_qp() posts an RDMA WRITE, which names no P_Key: the bytes there mean nothing. */
+static void requests_other_than_datagrams_are_for_qp1_itself(struct kunit *test)
+{
+	const struct ib_send_wr *bad = NULL;
+	struct manager *m = make_manager(test);
+	struct ib_ud_wr wr = datagram(1);
+
+	pkeys[1] = 0x8001;
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	wr.wr.opcode = IB_WR_SEND_WITH_IMM;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_post_send(&m->qp.ibqp, &wr.wr, &bad), 0);
+	KUNIT_EXPECT_NE(test, rung(m), m->qp.wqs->qpn);
+	m->qp.state = IB_QPS_ERR;
+	wr.wr.opcode = IB_WR_RDMA_WRITE;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_post_send(&m->qp.ibqp, &wr.wr, &bad), 0);
+	KUNIT_EXPECT_EQ(test, rung(m), m->qp.wqs->qpn);
 	destroy_all(test, m);
 }
 
@@ -371,6 +469,10 @@ static void sender_says_that_it_is_qp1(struct kunit *test)
 	qpc = MLX5_ADDR_OF(create_qp_in, m->mock->in, qpc);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, st), MLX5_QP_ST_UD);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, deth_sqpn), 1);
+	/* A sender completes where QP1 does, and receives nothing. */
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cqn_snd), m->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cqn_rcv), m->recv_cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, rq_type), MLX5_ZERO_LEN_RQ);
 	KUNIT_EXPECT_EQ(test, post(m, 2), -EINVAL);
 	m->mock->refuse = 0;
 	/* The next state change creates the missing queue pair. */
@@ -433,20 +535,33 @@ static void pkey_event_is_handled_while_qp1_can_send(struct kunit *test)
 				    "in state %u", states[i].state);
 	}
 	m->qp.state = IB_QPS_RTS;
+	/* Other changes of the port, and other events, cost no search for P_Keys. */
+	KUNIT_EXPECT_EQ(test, NOTIFY_DONE,
+			pkey_events->notifier_call(pkey_events, MLX5_EVENT_TYPE_CQ_ERROR, &eqe));
+	eqe.sub_type = MLX5_PORT_CHANGE_SUBTYPE_LID;
+	KUNIT_EXPECT_EQ(test, NOTIFY_DONE,
+			pkey_events->notifier_call(pkey_events, MLX5_EVENT_TYPE_PORT_CHANGE,
+						   &eqe));
 	destroy_all(test, m);
 }
 
 /* ---- MADs that firmware answers --------------------------------------------------------- */
 
 /* @wc is NULL if a process of this host asks. */
-static int process(struct manager *m, const struct ib_wc *wc, const struct ib_mad *in,
-		   struct ib_mad *out)
+static int process_with_flags(struct manager *m, int flags, const struct ib_wc *wc,
+			      const struct ib_mad *in, struct ib_mad *out)
 {
 	size_t size = sizeof(*out);
 	u16 pkey_index = 0;
 
-	return mlx5_ib_process_mad(&m->mock->dev->ib_dev, 0, 1, wc, NULL, in, out, &size,
+	return mlx5_ib_process_mad(&m->mock->dev->ib_dev, flags, 1, wc, NULL, in, out, &size,
 				   &pkey_index);
+}
+
+static int process(struct manager *m, const struct ib_wc *wc, const struct ib_mad *in,
+		   struct ib_mad *out)
+{
+	return process_with_flags(m, 0, wc, in, out);
 }
 
 static void firmware_gets_the_mads_that_it_answers(struct kunit *test)
@@ -467,6 +582,11 @@ static void firmware_gets_the_mads_that_it_answers(struct kunit *test)
 		{ 0x03, 0x01, cpu_to_be16(0x35), IB_MAD_RESULT_SUCCESS },
 		{ 0x07, 0x03, cpu_to_be16(0x10), IB_MAD_RESULT_SUCCESS },
 		{ 0x0a, 0x02, cpu_to_be16(0x50), IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY },
+		{ 0x09, 0x01, cpu_to_be16(0x50), IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY },
+		{ 0x21, 0x02, cpu_to_be16(0x12), IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY },
+		{ 0x01, 0x07, cpu_to_be16(0x02), IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED },
+		{ 0x04, 0x07, cpu_to_be16(0x12), IB_MAD_RESULT_SUCCESS },
+		{ 0x81, 0x02, cpu_to_be16(0x20), IB_MAD_RESULT_SUCCESS },	/* SMInfo */
 		{ 0x30, 0x01, cpu_to_be16(0x10), IB_MAD_RESULT_SUCCESS },
 	};
 	struct manager *m = make_manager(test);
@@ -495,6 +615,32 @@ static void firmware_gets_the_mads_that_it_answers(struct kunit *test)
 				   sizeof(in));
 		KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status) >> 15,
 				mads[i].class == 0x81 && mads[i].method == 0x01);
+	}
+	destroy_all(test, m);
+}
+
+static void keys_are_checked_unless_the_core_says_otherwise(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	const struct ib_wc wc = { .slid = 7 };
+	const struct {
+		int flags;
+		const struct ib_wc *wc;
+		u8 op_mod;
+	} cases[] = {
+		{ 0, &wc, 0 }, { IB_MAD_IGNORE_MKEY, &wc, 1 }, { IB_MAD_IGNORE_BKEY, &wc, 2 },
+		{ IB_MAD_IGNORE_ALL, &wc, 3 }, { IB_MAD_IGNORE_MKEY, NULL, 3 },
+	};
+	struct ib_mad in = {}, out = {};
+	unsigned int i;
+
+	in.mad_hdr.mgmt_class = 0x01;
+	in.mad_hdr.method = 0x01;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		KUNIT_EXPECT_EQ(test, process_with_flags(m, cases[i].flags, cases[i].wc, &in, &out),
+				IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY);
+		KUNIT_EXPECT_EQ_MSG(test, MLX5_GET(mad_ifc_in, m->mock->in, op_mod),
+				    cases[i].op_mod, "case %u", i);
 	}
 	destroy_all(test, m);
 }
@@ -701,12 +847,17 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(process_gets_no_special_queue_pair),
 	KUNIT_CASE(each_pkey_is_sent_by_its_own_queue_pair),
 	KUNIT_CASE(qp1_itself_sends_the_pkey_of_its_own_index),
+	KUNIT_CASE(pkey_without_a_partition_has_no_sender),
+	KUNIT_CASE(device_without_deth_sqpn_sends_the_pkey_of_qp1_only),
+	KUNIT_CASE(list_of_datagrams_is_sent_by_the_pkey_of_each),
+	KUNIT_CASE(requests_other_than_datagrams_are_for_qp1_itself),
 	KUNIT_CASE(datagram_of_a_sender_completes_as_that_of_qp1),
 	KUNIT_CASE(queue_pair_that_has_failed_returns_to_rts),
 	KUNIT_CASE(sender_says_that_it_is_qp1),
 	KUNIT_CASE(refusal_leaves_qp1_working_and_no_sender),
 	KUNIT_CASE(pkey_event_is_handled_while_qp1_can_send),
 	KUNIT_CASE(firmware_gets_the_mads_that_it_answers),
+	KUNIT_CASE(keys_are_checked_unless_the_core_says_otherwise),
 	KUNIT_CASE(mad_of_this_host_is_answered_without_checking_keys),
 	KUNIT_CASE(refused_mad_is_a_failure),
 	KUNIT_CASE(group_is_attached_and_detached_by_its_gid),
