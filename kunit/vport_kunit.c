@@ -376,6 +376,34 @@ static void performance_mad_fails_without_counters(struct kunit *test)
 			IB_MAD_RESULT_FAILURE);
 }
 
+/* The vport's counters answer for no other agent, and not for a command that was not answered. */
+static void other_refused_mads_get_no_counters(struct kunit *test)
+{
+	struct ib_device *ibdev = make_vports(test);
+	struct ib_mad in = {
+		.mad_hdr = {
+			.base_version = 1, .class_version = 1, .method = IB_MGMT_METHOD_GET,
+			.mgmt_class = IB_MGMT_CLASS_SUBN_LID_ROUTED,
+		},
+	};
+	struct ib_pma_mad out;
+	size_t size = sizeof(out);
+	u16 pkey_index = 0;
+
+	vports.no_agent = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_process_mad(ibdev, 0, 1, NULL, NULL, &in,
+						  (struct ib_mad *)&out, &size, &pkey_index),
+			IB_MAD_RESULT_FAILURE);
+	KUNIT_EXPECT_EQ(test, vports.mock->num_commands, 1);
+	vports.no_agent = false;
+	vports.mock->num_commands = 0;
+	vports.mock->refuse = 1;
+	vports.mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS, &out),
+			IB_MAD_RESULT_FAILURE);
+	KUNIT_EXPECT_EQ(test, vports.mock->num_commands, 1);
+}
+
 static struct kunit_case vport_cases[] = {
 	KUNIT_CASE(guids_are_set_and_kept_for_mlx5_core),
 	KUNIT_CASE(guids_are_those_of_the_device),
@@ -386,6 +414,7 @@ static struct kunit_case vport_cases[] = {
 	KUNIT_CASE(vport_counters_stand_in_for_the_agent),
 	KUNIT_CASE(performance_mad_of_another_version_gets_no_counters),
 	KUNIT_CASE(performance_mad_fails_without_counters),
+	KUNIT_CASE(other_refused_mads_get_no_counters),
 	{}
 };
 
