@@ -99,6 +99,27 @@ static void next_key_of_the_index_has_another_variant(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->mock->dev, &env->mkey), 0);
 }
 
+/* An index has 24 bits, of which the highest is the highest of the key. */
+static void keys_may_have_the_highest_indices(struct kunit *test)
+{
+	struct table_env *env = make_env(test);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+	u32 key;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->mkey), 0);
+	env->mock->first_number = 0xfffffe;
+	KUNIT_ASSERT_EQ(test, create(env, &env->mkey), 0);
+	key = env->mkey.key;
+	KUNIT_ASSERT_EQ(test, key >> 8, 0xfffffe);
+	mlx5_ib_mkey_publish(dev, &env->mkey, MLX5_IB_MKEY_MR);
+	KUNIT_EXPECT_TRUE(test, is_found_as_mr(env));
+	KUNIT_EXPECT_FALSE(test, is_found(env, key & ~BIT(31), MLX5_IB_MKEY_MR));
+	KUNIT_EXPECT_FALSE(test, is_found(env, key & GENMASK(23, 0), MLX5_IB_MKEY_MR));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->mkey), 0);
+	KUNIT_EXPECT_EQ(test, env->mock->num_live[MOCK_MKEY], 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mkeys));
+}
+
 /* Firmware uses the index again before the driver has seen that the key is destroyed. */
 static int reuse_index(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 		       int out_size, mlx5_ib_fw_send_t send, void *arg)
@@ -218,6 +239,7 @@ static void destruction_waits_for_users_of_the_key(struct kunit *test)
 static struct kunit_case mkey_table_cases[] = {
 	KUNIT_CASE(only_published_keys_are_found),
 	KUNIT_CASE(next_key_of_the_index_has_another_variant),
+	KUNIT_CASE(keys_may_have_the_highest_indices),
 	KUNIT_CASE(new_key_of_the_index_keeps_its_slot),
 	KUNIT_CASE(key_that_firmware_keeps_can_be_destroyed_later),
 	KUNIT_CASE(adopted_key_is_found_until_it_is_disowned),
