@@ -527,6 +527,25 @@ static void process_is_limited_to_64_subscriptions_per_event(struct kunit *test)
 	mock->context = context;
 }
 
+/* The subscriptions of a channel end in portions of 64, so that other users get the lock. */
+static void closed_channel_ends_all_its_subscriptions(struct kunit *test)
+{
+	static const unsigned int nums[] = { 63, 64, 65, 128, 130 };
+	struct mlx5_ib_devx_channel *channel;
+	unsigned int i, n;
+
+	make_mock(test);
+	for (i = 0; i < ARRAY_SIZE(nums); i++) {
+		channel = make_channel(test, true);
+		for (n = 0; n < nums[i]; n++)
+			KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM + n,
+							COMM_EST, n), 0);
+		KUNIT_EXPECT_EQ(test, num_sources(test), nums[i]);
+		kunit_release_action(test, close_channel, channel);
+		KUNIT_EXPECT_EQ_MSG(test, num_sources(test), 0, "%u subscriptions", nums[i]);
+	}
+}
+
 static void closed_channel_gets_no_events(struct kunit *test)
 {
 	struct mlx5_ib_devx_channel *channel[2];
@@ -966,6 +985,7 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE(refused_request_subscribes_to_nothing),
 	KUNIT_CASE(process_is_limited_to_64_subscriptions_per_event),
 	KUNIT_CASE(closed_channel_gets_no_events),
+	KUNIT_CASE(closed_channel_ends_all_its_subscriptions),
 	KUNIT_CASE(destroyed_object_leaves_no_events_or_subscribers),
 	KUNIT_CASE(new_object_of_the_number_keeps_its_subscribers),
 	KUNIT_CASE(stale_handle_ends_no_subscriptions_to_the_next_object),
