@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of the creation and destruction of all objects: firmware refuses each of their
- * commands in turn, the response cannot be copied to the process, the process may not use the
- * memory that it names, and firmware refuses to destroy.
+ * commands in turn, or does not answer, the response cannot be copied to the process, the process
+ * may not use the memory that it names, and firmware refuses to destroy.
  */
 
 #include <kunit/test.h>
+#include <linux/mlx5/driver.h>
 #include <linux/mman.h>
 #include <linux/string.h>
 
@@ -26,6 +27,11 @@ static bool any(const struct object_type *type)
 static bool can_be_orphan(const struct object_type *type)
 {
 	return type->has_response && type->may_stay;
+}
+
+static bool has_queues(const struct object_type *type)
+{
+	return can_be_orphan(type) && type != &object_types[OBJ_PD];
 }
 
 static bool orphans_can_refer_to(const struct object_type *type)
@@ -54,6 +60,11 @@ static const void *object_gen_params(struct kunit *test, const void *prev, char 
 static const void *orphan_gen_params(struct kunit *test, const void *prev, char *desc)
 {
 	return next_type(prev, desc, can_be_orphan);
+}
+
+static const void *queues_gen_params(struct kunit *test, const void *prev, char *desc)
+{
+	return next_type(prev, desc, has_queues);
 }
 
 static const void *refer_gen_params(struct kunit *test, const void *prev, char *desc)
@@ -196,6 +207,29 @@ static void memory_stays_pinned_while_firmware_keeps_the_object(struct kunit *te
 	mlx5_ib_orphans_leave_context(o->mock->dev, o->mock->context);
 	mlx5_ib_cleanup_orphans(o->mock->dev);
 	footprint_expect(o->mock, &before, "unbinding", 0);
+	finish(test, o);
+}
+
+/*
+ * Nothing says whether the object exists, so that the device may use the memory until the device
+ * fails or is reset.
+ */
+static void memory_stays_pinned_if_the_creation_is_not_answered(struct kunit *test)
+{
+	struct footprint before;
+	struct objects *o = prepare(test, &before);
+	struct mlx5_core_dev *mdev = o->mock->dev->mdev;
+	enum mlx5_device_state state = mdev->state;
+
+	o->mock->num_commands = 0;
+	o->mock->refuse = 1;
+	o->mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, objects_create(o, id_of(test)), -ETIMEDOUT);
+	KUNIT_EXPECT_GT(test, mock_num_pinned(), before.pinned);
+	mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_orphans_retry(o->mock->dev, o->mock->context);
+	mdev->state = state;
+	footprint_expect(o->mock, &before, "the failure of the device", 0);
 	finish(test, o);
 }
 
@@ -375,6 +409,7 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE_PARAM(undelivered_response_leaves_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(refused_destruction_changes_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(memory_stays_pinned_while_firmware_keeps_the_object, orphan_gen_params),
+	KUNIT_CASE_PARAM(memory_stays_pinned_if_the_creation_is_not_answered, queues_gen_params),
 	KUNIT_CASE_PARAM(orphans_are_destroyed_before_what_they_refer_to, refer_gen_params),
 	KUNIT_CASE(refused_internal_objects_keep_their_memory),
 	KUNIT_CASE_PARAM(memory_the_process_may_not_use_is_refused, memory_gen_params),

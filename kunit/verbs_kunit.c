@@ -5,10 +5,12 @@
  */
 
 #include <kunit/test.h>
+#include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
 #include "lib/mock.h"
 #include "lib/objects.h"
+#include "lib/orphan.h"
 #include "verbs/cq.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
@@ -211,6 +213,33 @@ static void refused_resize_keeps_the_buffer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 }
 
+/* The device may write to either buffer until it fails or is reset, and the CQ is as it was. */
+static void unanswered_resize_keeps_both_buffers(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mlx5_core_dev *mdev = o->mock->dev->mdev;
+	struct ib_umem *umem;
+	long pinned;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_CQ), 0);
+	pinned = mock_num_pinned();
+	umem = o->cq.mem.buf.umem;
+	o->mock->num_commands = 0;
+	o->mock->refuse = 1;
+	o->mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, resize(o, 127), -ETIMEDOUT);
+	o->mock->refuse = 0;
+	KUNIT_EXPECT_PTR_EQ(test, o->cq.mem.buf.umem, umem);
+	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 15);
+	/* The new buffer has two pages. */
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), pinned + 2);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 2);
+	mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_orphans_retry(o->mock->dev, NULL);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+}
+
 static const struct rereg_case {
 	const char *name;
 	int flags;
@@ -337,6 +366,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(refused_state_change_keeps_the_state),
 	KUNIT_CASE(illegal_state_change_sends_no_command),
 	KUNIT_CASE(refused_resize_keeps_the_buffer),
+	KUNIT_CASE(unanswered_resize_keeps_both_buffers),
 	KUNIT_CASE_PARAM(refused_reregistration_keeps_the_region, rereg_gen_params),
 	KUNIT_CASE_PARAM(reregistration_moves_the_region_to_a_new_key, rereg_gen_params),
 	KUNIT_CASE_PARAM(region_with_a_window_is_busy, rereg_gen_params),
