@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the driver's own UMR work requests: every request against golden bytes, and the
- * delay of a restart after a failure.
+ * KUnit suite of the driver's own UMR work requests: every request against golden bytes, the delay
+ * of a restart after a failure, and the queue pair of a device that has failed.
  */
 
 #include <kunit/test.h>
@@ -260,6 +260,71 @@ static void queue_pair_of_a_failed_device_takes_no_requests(struct kunit *test)
 	mlx5_ib_cleanup_umr(dev);
 }
 
+static struct mock *make_queue(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	mock_set_kernel_queues(mock);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(mock->dev), 0);
+	return mock;
+}
+
+/* A task waits for one of the 64 slots of the queue. A request that is not posted keeps none. */
+static void refused_requests_take_no_room_of_the_queue(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev = make_queue(test)->dev;
+	struct mlx5_ib_umr_request req;
+	unsigned int i;
+
+	mlx5_ib_abort_umr(dev);
+	for (i = 0; i < 200; i++)
+		KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(dev, 0x700, &req), -EAGAIN);
+	mlx5_ib_cleanup_umr(dev);
+}
+
+/*
+ * The device fails with requests posted. The first task that waits has the queue pair reset, or
+ * destroyed if firmware refuses that. If firmware refuses both, the device may still read what the
+ * requests point at.
+ */
+static void queue_pair_of_a_failed_device_is_stopped_once(struct kunit *test)
+{
+	static const struct {
+		unsigned int refuse;
+		bool refuse_destroy;
+		unsigned int commands;
+		u16 opcode;
+		bool stuck;
+	} cases[] = {
+		{ 0, false, 1, MLX5_CMD_OP_2RST_QP, false },
+		{ 1, false, 2, MLX5_CMD_OP_DESTROY_QP, false },
+		{ 1, true, 2, MLX5_CMD_OP_DESTROY_QP, true },
+	};
+	struct mlx5_ib_umr_request req[3];
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct mock *mock = make_queue(test);
+		struct mlx5_ib_dev *dev = mock->dev;
+
+		for (n = 0; n < ARRAY_SIZE(req); n++)
+			KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(dev, 0x700, &req[n]), 0);
+		mlx5_ib_abort_umr(dev);
+		mock->num_commands = 0;
+		mock->refuse = cases[i].refuse;
+		mock->refuse_destroy = cases[i].refuse_destroy;
+		for (n = 0; n < ARRAY_SIZE(req); n++)
+			KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req[n]), -EIO);
+		KUNIT_EXPECT_EQ_MSG(test, mock->num_commands, cases[i].commands, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, mock->opcode, cases[i].opcode, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_umr_is_stuck(dev), cases[i].stuck, "case %u", i);
+		mock->refuse = 0;
+		mock->refuse_destroy = false;
+		mlx5_ib_cleanup_umr(dev);
+		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 0, "case %u", i);
+	}
+}
+
 static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(entries_are_marked_present),
 	KUNIT_CASE(translation_list_is_padded_to_blocks),
@@ -274,6 +339,8 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(change_of_rights_is_exact_to_the_bit),
 	KUNIT_CASE(revocation_is_exact_to_the_bit),
 	KUNIT_CASE(queue_pair_of_a_failed_device_takes_no_requests),
+	KUNIT_CASE(refused_requests_take_no_room_of_the_queue),
+	KUNIT_CASE(queue_pair_of_a_failed_device_is_stopped_once),
 	{}
 };
 
