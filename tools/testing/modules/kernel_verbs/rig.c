@@ -109,13 +109,14 @@ static void qp_event(struct ib_event *event, void *context)
 }
 
 /* The queue pairs receive from the SRQ, if there is one. */
-struct ib_qp *rig_make_qp(struct rig *rig, enum ib_qp_type type, struct ib_cq *cq)
+struct ib_qp *rig_make_qp_on(struct rig *rig, enum ib_qp_type type, struct ib_cq *send_cq,
+			     struct ib_cq *recv_cq)
 {
 	struct ib_qp_init_attr init = {
 		.qp_type = type,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.send_cq = cq,
-		.recv_cq = cq,
+		.send_cq = send_cq,
+		.recv_cq = recv_cq,
 		.cap = {
 			.max_send_wr = MAX_WR,
 			.max_recv_wr = rig->srq ? 0 : MAX_WR,
@@ -129,6 +130,11 @@ struct ib_qp *rig_make_qp(struct rig *rig, enum ib_qp_type type, struct ib_cq *c
 	};
 
 	return ib_create_qp(rig->pd, &init);
+}
+
+struct ib_qp *rig_make_qp(struct rig *rig, enum ib_qp_type type, struct ib_cq *cq)
+{
+	return rig_make_qp_on(rig, type, cq, cq);
 }
 
 static void srq_event(struct ib_event *event, void *context)

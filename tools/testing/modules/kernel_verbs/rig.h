@@ -117,6 +117,8 @@ int rig_modify(struct ib_qp *qp, struct ib_qp_attr attr, int mask);
 int rig_connect(struct rig *rig);
 int rig_connect_pair(struct rig *rig, struct ib_qp *const qp[NUM_QPS]);
 struct ib_qp *rig_make_qp(struct rig *rig, enum ib_qp_type type, struct ib_cq *cq);
+struct ib_qp *rig_make_qp_on(struct rig *rig, enum ib_qp_type type, struct ib_cq *send_cq,
+			     struct ib_cq *recv_cq);
 
 /* ---- requests and completions -------------------------------------------------- */
 

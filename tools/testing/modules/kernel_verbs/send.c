@@ -461,6 +461,70 @@ static int test_destroyed_leave_room(struct rig *rig)
 	return test_send(rig);
 }
 
+/* ---- tests: a CQ for each work queue ------------------------------------------- */
+
+/* Send a message from a queue pair to the other one, and look for both completions. */
+static int exchange_on_two_cqs(struct rig *rig, int from)
+{
+	struct ib_sge source = rig_sge(rig, from, 0, 64);
+	struct ib_send_wr wr = {
+		.wr_id = 30 + from,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = &source,
+		.num_sge = 1,
+	};
+	struct ib_wc wc;
+
+	TRY(rig_post_recv(rig, !from, 0, 4096, 40 + from));
+	TRY(ib_post_send(rig->qp[from], &wr, NULL));
+	TRY(rig_reap(rig, 0, &wc));
+	EXPECT_EQ(IB_WC_SUCCESS, wc.status);
+	EXPECT_EQ(IB_WC_SEND, wc.opcode);
+	EXPECT_EQ(30 + from, wc.wr_id);
+	EXPECT(wc.qp == rig->qp[from]);
+	TRY(rig_reap(rig, 1, &wc));
+	EXPECT_EQ(IB_WC_SUCCESS, wc.status);
+	EXPECT_EQ(IB_WC_RECV, wc.opcode);
+	EXPECT_EQ(40 + from, wc.wr_id);
+	EXPECT(wc.qp == rig->qp[!from]);
+	return 0;
+}
+
+/* Both queue pairs send by the first CQ, and receive by the second one. */
+static int make_pair_on_two_cqs(struct rig *rig)
+{
+	int i;
+
+	for (i = 0; i < NUM_QPS; i++) {
+		TRY(ib_destroy_qp(rig->qp[i]));
+		rig->qp[i] = NULL;
+	}
+	EXPECT(rig_idle(rig));
+	for (i = 0; i < NUM_QPS; i++) {
+		rig->qp[i] = rig_make_qp_on(rig, IB_QPT_RC, rig->cq[0], rig->cq[1]);
+		TRY(PTR_ERR_OR_ZERO(rig->qp[i]));
+	}
+	return rig_connect(rig);
+}
+
+/* The second and third pair follow queue pairs with completions that nobody has polled. */
+static int test_two_cqs(struct rig *rig)
+{
+	int round, i;
+
+	for (round = 0; round < 3; round++) {
+		TRY(make_pair_on_two_cqs(rig));
+		for (i = 0; i < NUM_QPS; i++)
+			TRY(exchange_on_two_cqs(rig, i));
+		EXPECT(rig_idle(rig));
+		TRY(rig_post_recv(rig, 1, 0, 4096, 1));
+		TRY(rig_post_send(rig, IB_WR_SEND, 64, 2));
+		msleep(20);
+	}
+	return make_pair_on_two_cqs(rig);
+}
+
 const struct rig_test send_tests[] = {
 	{ "rc_send", test_send, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_send_imm", test_send_imm, IB_QPT_RC, IB_POLL_DIRECT },
@@ -476,6 +540,7 @@ const struct rig_test send_tests[] = {
 	{ "rc_destroy", test_destroy, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_destroyed_leave_room", test_destroyed_leave_room, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_numbers_used_again", test_numbers_used_again, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_two_cqs", test_two_cqs, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "uc_send", test_send, IB_QPT_UC, IB_POLL_DIRECT },
 	{ "uc_send_imm", test_send_imm, IB_QPT_UC, IB_POLL_DIRECT },
 	{ "uc_inline", test_inline, IB_QPT_UC, IB_POLL_DIRECT },

@@ -50,6 +50,7 @@ MODULE_TEST(uc_inline);
 MODULE_TEST(ud_datagram);
 MODULE_TEST(rc_numbers_used_again);
 MODULE_TEST(rc_destroyed_leave_room);
+MODULE_TEST(rc_two_cqs);
 MODULE_TEST(rc_masked_atomics);
 MODULE_TEST(gaps_refused);
 MODULE_TEST(gaps_write_and_read);
