@@ -11,6 +11,7 @@
 #include "test.h"
 
 #define THREADS 4
+#define QKEYS 4096	/* of each thread */
 #define SECONDS 3
 #define BAD_ADDRESS ((void *)8)
 #define ROUNDS 50
@@ -31,21 +32,30 @@ static long patience_ms(void)
 
 /* ---- answers that are late or in another order ----------------------------------------------- */
 
-/* What one thread has done. */
+/* What one thread has done, and the first of the Q_Keys that only its queue pairs have. */
 struct worker {
 	struct rdma *r;
+	uint32_t qkey;
 	pthread_t thread;
 	const volatile bool *stop;
 	unsigned int rounds;
 	const char *failed;
 };
 
-/* Create, query and destroy objects of each kind. Returns what failed, or NULL. */
-static const char *work_once(struct rdma *r, void *mem, unsigned int round)
+static int init_with_qkey(struct ibv_qp *qp, uint32_t qkey)
 {
-	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
+
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			     IBV_QP_QKEY);
+}
+
+/* Create, query and destroy objects of each kind. Returns what failed, or NULL. */
+static const char *work_once(struct rdma *r, void *mem, unsigned int round, uint32_t qkey)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
 	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
+	struct ibv_qp_attr attr = {};
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
@@ -59,10 +69,15 @@ static const char *work_once(struct rdma *r, void *mem, unsigned int round)
 	if (!pd || !cq || !mr || !qp)
 		return "create";
 	qpn = qp->qp_num;
-	if (rdma_qp_init(qp, &cfg) || ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT, &init))
+	if (init_with_qkey(qp, qkey) ||
+	    ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_QKEY, &init))
 		return "modify or query";
-	/* The answer to a command of another opcode would have another state or port here. */
-	if (attr.qp_state != IBV_QPS_INIT || attr.port_num != 1 || qp->qp_num != qpn)
+	/*
+	 * The answer to a command of another opcode would have another state or port here, and that
+	 * to the query of another queue pair another Q_Key.
+	 */
+	if (attr.qp_state != IBV_QPS_INIT || attr.port_num != 1 || attr.qkey != qkey ||
+	    qp->qp_num != qpn)
 		return "answer of another command";
 	if (ibv_destroy_qp(qp) || ibv_dereg_mr(mr) || ibv_destroy_cq(cq) || ibv_dealloc_pd(pd))
 		return "destroy";
@@ -75,7 +90,7 @@ static void *work(void *arg)
 	void *mem = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (; !*w->stop && !w->failed; w->rounds++)
-		w->failed = work_once(w->r, mem, w->rounds);
+		w->failed = work_once(w->r, mem, w->rounds, w->qkey + w->rounds % QKEYS);
 	munmap(mem, BIG);
 	return NULL;
 }
@@ -89,6 +104,7 @@ static void work_for(struct __test_metadata *_metadata, struct rdma *r, unsigned
 
 	for (i = 0; i < THREADS; i++) {
 		workers[i].r = r;
+		workers[i].qkey = 1 + i * QKEYS;
 		workers[i].stop = &stop;
 		ASSERT_EQ(0, pthread_create(&workers[i].thread, NULL, work, &workers[i]));
 	}
