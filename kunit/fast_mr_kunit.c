@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the regions of kernel consumers: what becomes of a scatterlist. The firmware is a
- * mock, and nothing reads or writes the memory, whose DMA addresses are made up.
+ * KUnit suite of the regions of kernel consumers: what their keys are created with, what becomes of
+ * a scatterlist, and of a key that firmware keeps. The firmware is a mock, and nothing reads or
+ * writes the memory, whose DMA addresses are made up.
  */
 
 #include <kunit/test.h>
@@ -11,6 +12,8 @@
 #include <rdma/ib_verbs.h>
 
 #include "layout/layout_umr.h"
+#include "lib/golden.h"
+#include "lib/mkey.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "verbs/mr.h"
@@ -52,6 +55,7 @@ static struct region *make_region(struct kunit *test, enum ib_mr_type type, u32 
 	MOCK_SET_CAP(&dev->caps, log_max_klm_list_size, 10);
 	r->pd.ibpd.device = &dev->ib_dev;
 	r->pd.ibpd.local_dma_lkey = 0x700;
+	r->pd.pdn = 0x12;
 	r->mr = mlx5_ib_alloc_mr(&r->pd.ibpd, type, max);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, r->mr);
 	/* As ib_alloc_mr() does. */
@@ -274,6 +278,116 @@ static void orphaned_key_has_no_slot(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&dev->orphans.list));
 }
 
+/* The longest list has half of the octowords that a UMR can count. */
+static void region_has_65536_pages_at_most(struct kunit *test)
+{
+	static const struct part all = { SZ_1G, SZ_64K * PAGE_SIZE };
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, SZ_64K);
+	struct ib_pd *pd = &r->pd.ibpd;
+
+	KUNIT_EXPECT_EQ(test, map(r, &all, 1, NULL), 1);
+	KUNIT_EXPECT_EQ(test, r->mr->length, all.len);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(r->wqe.umr.xlt_octowords), SZ_32K);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(r->wqe.list.byte_count), SZ_512K);
+	MOCK_SET_CAP(&r->mock->dev->caps, log_max_klm_list_size, 4);
+	r->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, SZ_64K + 1)),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_alloc_mr(pd, IB_MR_TYPE_SG_GAPS, 17)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_alloc_mr(pd, IB_MR_TYPE_INTEGRITY, 1)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, r->mock->num_commands, 0);
+	free_region(test, r);
+}
+
+/* ---- keys ------------------------------------------------------------------------------- */
+
+/* The key is free, has room for whole blocks of 64 bytes, and a peer may invalidate it. */
+static void key_of_a_region_is_exact_to_the_bit(struct kunit *test)
+{
+	static const struct {
+		enum ib_mr_type type;
+		u32 max, rights, octowords, page_shift;
+	} cases[] = {
+		{ IB_MR_TYPE_MEM_REG, 1, 0x40008500, 4, PAGE_SHIFT },
+		{ IB_MR_TYPE_MEM_REG, 9, 0x40008500, 8, PAGE_SHIFT },
+		{ IB_MR_TYPE_SG_GAPS, 1, 0x40008600, 8 },
+		{ IB_MR_TYPE_SG_GAPS, 9, 0x40008600, 16 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct region *r = make_region(test, cases[i].type, cases[i].max);
+		const struct golden want[GOLDEN_MAX] = {
+			{ 0x00, MLX5_CMD_OP_CREATE_MKEY << 16 }, { 0x10, cases[i].rights },
+			{ 0x14, 0xffffff00 | (r->mr->lkey & 0xff) }, { 0x1c, 0x01000012 },
+			{ 0x44, cases[i].octowords }, { 0x48, cases[i].page_shift },
+		};
+
+		expect_golden(test, r->mock->in, MLX5_ST_SZ_BYTES(create_mkey_in), want);
+		free_region(test, r);
+	}
+}
+
+static void key_of_all_memory_is_exact_to_the_bit(struct kunit *test)
+{
+	static const struct {
+		int access;
+		u32 rights;
+	} cases[] = {
+		{ 0, 0x400 }, { IB_ACCESS_LOCAL_WRITE, 0xc00 },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE, 0x3c00 },
+	};
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, 1);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct ib_mr *mr = mlx5_ib_get_dma_mr(&r->pd.ibpd, cases[i].access);
+		struct golden want[GOLDEN_MAX] = {
+			{ 0x00, MLX5_CMD_OP_CREATE_MKEY << 16 }, { 0x10, cases[i].rights },
+			{ 0x1c, 0x80000012 },
+		};
+
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+		want[3] = (struct golden){ 0x14, 0xffffff00 | (mr->lkey & 0xff) };
+		expect_golden(test, r->mock->in, MLX5_ST_SZ_BYTES(create_mkey_in), want);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	}
+	free_region(test, r);
+}
+
+/*
+ * A kernel consumer deregisters a region once, and then deallocates the domain, which firmware
+ * keeps as long as there is a key in it.
+ */
+static void key_that_firmware_keeps_is_destroyed_before_its_domain(struct kunit *test)
+{
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, 1);
+	struct mock *mock = r->mock;
+	struct mlx5_ib_pd pd = { .ibpd.device = &mock->dev->ib_dev };
+	struct ib_mr *mrs[2] = { r->mr };
+	unsigned int i;
+	u32 key;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_alloc_pd(&pd.ibpd, NULL), 0);
+	mrs[1] = mlx5_ib_get_dma_mr(&pd.ibpd, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mrs[1]);
+	mock->refuse_destroy = true;
+	for (i = 0; i < ARRAY_SIZE(mrs); i++) {
+		key = mrs[i]->lkey;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mrs[i], NULL), 0);
+		/* The region is gone: no lookup finds it. */
+		KUNIT_EXPECT_NULL(test, mlx5_ib_mkey_get(mock->dev, key, MLX5_IB_MKEY_MR));
+	}
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_MKEY], 2);
+	mock->refuse_destroy = false;
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_pd(&pd.ibpd, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 3);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DEALLOC_PD);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 static struct kunit_case fast_mr_cases[] = {
 	KUNIT_CASE(adjacent_pieces_are_merged),
 	KUNIT_CASE(pieces_need_umr_of_indirect_keys),
@@ -285,6 +399,10 @@ static struct kunit_case fast_mr_cases[] = {
 	KUNIT_CASE(pages_have_the_size_of_the_region),
 	KUNIT_CASE(page_size_changes_only_if_the_device_can),
 	KUNIT_CASE(orphaned_key_has_no_slot),
+	KUNIT_CASE(region_has_65536_pages_at_most),
+	KUNIT_CASE(key_of_a_region_is_exact_to_the_bit),
+	KUNIT_CASE(key_of_all_memory_is_exact_to_the_bit),
+	KUNIT_CASE(key_that_firmware_keeps_is_destroyed_before_its_domain),
 	{}
 };
 
