@@ -425,7 +425,8 @@ struct mock_hca *mock_hca_create(struct mock *mock)
  * mock_hca_start - set up UMR, the pool of keys and paging
  * @hca: device
  *
- * The page-fault event queue, which mlx5_core would create, is left out: no faults occur.
+ * The page-fault event queue, which mlx5_core would create, does not exist, so nothing reports page
+ * faults: a test passes the faults to the driver itself.
  */
 void mock_hca_start(struct mock_hca *hca)
 {

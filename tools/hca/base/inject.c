@@ -211,8 +211,10 @@ void inject_set_tokens(struct inject *inj, unsigned long count)
 }
 
 /**
- * inject_set_umr_reorder() - reorder UMR work requests that no fence orders
+ * inject_set_umr_reorder() - execute a UMR work request before the one that precedes it
  * @inj: the set of injections
+ *
+ * Takes effect if both change the same key and the fence of the second one does not order them.
  */
 void inject_set_umr_reorder(struct inject *inj)
 {

@@ -122,8 +122,10 @@ fail:
 }
 
 /**
- * hca_free_objects() - free everything that commands made, whatever refers to it
+ * hca_free_objects() - free all objects that commands have created
  * @hca: the HCA
+ *
+ * Also frees objects that other objects refer to, and drops waiting packets and page faults.
  */
 void hca_free_objects(struct hca *hca)
 {

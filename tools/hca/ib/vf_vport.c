@@ -46,10 +46,11 @@ static enum port_state vf_state(struct hca *hca, const struct vf_vport *vf)
 }
 
 /**
- * vf_vport_query() - fill in the context of the vport of a virtual function
+ * vf_vport_query() - change the context of the port into that of a virtual function's vport
  * @hca: the HCA
  * @vport: of vf_vport_check()
- * @ctx: hca_vport_context, with the attributes of the port
+ * @ctx: hca_vport_context, already filled in for the port; the fields in which the vport differs
+ *	are overwritten
  */
 void vf_vport_query(struct hca *hca, unsigned int vport, uint8_t *ctx)
 {

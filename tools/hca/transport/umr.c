@@ -333,9 +333,9 @@ static enum cqe_error umr_refuse(struct hca *hca, const struct qp *qp, uint32_t 
 }
 
 /*
- * A request of the driver's own queue pair names a key by its index and its variant, before or
- * after the change. Whether a device compares the variant is not known, so that another variant
- * fails no request. But the driver means another key, which is recorded.
+ * A request on the driver's own queue pair names a key by its index and by its variant, before or
+ * after the change. Whether a device compares the variant is not known, so a request with another
+ * variant does not fail. But such a driver has meant another key, so an incident is recorded.
  */
 static void umr_check_variant(struct hca *hca, const struct qp *qp, const struct mkey *mk,
 			      const struct umr *u, uint32_t key)

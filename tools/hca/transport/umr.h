@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * UMR work requests: changes to memory keys from a send queue.
+ * Changes to memory keys: by UMR work requests in a send queue, and by SENDs with invalidate.
  */
 #ifndef BLUEBELL_UMR_H
 #define BLUEBELL_UMR_H

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Umems: what CREATE_UMEM must not accept; queues, doorbell records and keys in umems, where they
- * lie, what they must not name, and that they keep the umem.
+ * Umems: which CREATE_UMEM commands the HCA refuses; queues, doorbell records and memory keys over
+ * umems: which addresses they have, which umems their commands must not name, and that no umem is
+ * destroyed while they use it. Also the keys and queue pairs that a user must not create.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Extended reliable connections: the packet names a shared receive queue, whose CQ, owner and
- * protection domain are used.
+ * Extended reliable connections (XRC): each packet names a shared receive queue. The message
+ * completes on the CQ of that queue, the CQE has the queue's user index, and memory keys must have
+ * the queue's protection domain.
  */
 #include <event2/event.h>
 #include <stdlib.h>

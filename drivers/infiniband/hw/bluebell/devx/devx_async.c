@@ -110,7 +110,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 
 	if (!devx_charge(file->context, bytes))
 		return ERR_PTR(refuse(-EAGAIN,
-				      "async query of %zu bytes; pending or unread: %d, at most %d",
+				      "async query needs %zu bytes, the context uses %d of %d: read answers first",
 				      bytes, atomic_read(&file->context->async_bytes),
 				      MLX5_IB_DEVX_ASYNC_BYTES));
 	answer = kvzalloc(sizeof(*answer) + out_len, GFP_KERNEL_ACCOUNT);

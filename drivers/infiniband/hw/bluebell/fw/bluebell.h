@@ -324,15 +324,17 @@ struct mlx5_ib_xrcd {
 
 /**
  * struct mlx5_user_mmap_entry - an entry in the mmap space of a context
- * @rdma_entry: offset and references: one reference of the object, one of each mapping, and
- *	for a UAR one of each queue. A static or dynamic UAR page has an entry only while it is
- *	mapped, to count its mappings
+ * @rdma_entry: offset and references: one of the object, one of each mapping, one of each dma-buf
+ *	that the entry is exported as, and for a UAR object one of each queue. A static or dynamic
+ *	UAR page has an entry only while it is mapped, to count its mappings
  * @free: frees the entry, which has no references any more, and the UAR or memory that it maps.
  *	May sleep
- * @address: bus address of the first byte
+ * @address: physical address of the first byte, as the CPU uses it; not set for a static or dynamic
+ *	UAR page
  * @denied: those of VM_READ, VM_WRITE and VM_EXEC that mappings must not have
  * @wc: mapped write combining, otherwise uncached
- * @page_id: for a UAR, its index in the device; for a UAR page, the index of its first UAR
+ * @page_id: for a UAR object, the index of the UAR in the device; for a static or dynamic UAR page,
+ *	the index of its first UAR
  * @mem: for device memory, the allocation, on which the entry has a reference
  * @op: for addresses that do an operation on device memory, the number of the operation
  */

@@ -209,8 +209,8 @@ void mlx5_ib_fw_batch_wait(struct mlx5_ib_fw_batch *batch)
 }
 
 /**
- * mlx5_ib_fw_batch_free - end a batch
- * @batch: of mlx5_ib_fw_batch_alloc(), perhaps with commands that have not been answered
+ * mlx5_ib_fw_batch_free - wait for all commands of a batch, then free the batch
+ * @batch: of mlx5_ib_fw_batch_alloc()
  *
  * May sleep.
  */

@@ -68,8 +68,8 @@ enum mlx5_ib_devx_kind {
 /**
  * struct mlx5_ib_devx_kind_info - what the log and events call objects of a kind
  * @name: for the log
- * @event_type: MLX5_OBJ_TYPE_* in events; 0 for a kind without events. Events of a general object
- *	have the type of the object
+ * @event_type: MLX5_OBJ_TYPE_* by which events name objects of the kind. 0 if the device reports no
+ *	events of the kind; and 0 for general objects, whose events have mlx5_ib_devx_id.type
  */
 struct mlx5_ib_devx_kind_info {
 	const char *name;

@@ -282,10 +282,11 @@ int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
  *
  * A completion that has been written but not polled raises an event at once, so none is missed
  * while the device works. When the device has failed, its registers may be gone, so the driver does
- * not arm the queue but calls the consumer if there is something to poll. Nothing happens after
- * mlx5_ib_kcq_close(). Any context.
+ * not arm the queue. If there is something to poll, the driver then calls the consumer, or returns
+ * 1 if @flags has IB_CQ_REPORT_MISSED_EVENTS. Nothing happens after mlx5_ib_kcq_close(). Any
+ * context.
  *
- * Return: 1 if the caller should poll again because the device has failed; else 0.
+ * Return: 1 if the caller should poll again, because the device has failed; else 0.
  */
 int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Objects that have no owner any more, but that firmware has refused to destroy.
+ * Objects without an owner that firmware has refused to destroy, or has perhaps created without
+ * answering, and buffers that the device may still read.
  */
 
 /**
@@ -160,7 +161,7 @@ static void orphan_add(struct mlx5_ib_dev *dev, struct orphan *orphan)
 static void orphan_log(struct mlx5_ib_dev *dev, const char *name, u32 number, int err)
 {
 	ibdev_err_ratelimited(&dev->ib_dev,
-			      "cannot destroy %s 0x%x (%d): its memory stays allocated until firmware destroys it; unbind the driver to try again\n",
+			      "cannot destroy %s 0x%x (%d): its memory stays allocated; the driver tries again later, and when it is unbound\n",
 			      name, number, err);
 }
 

@@ -165,9 +165,9 @@ VISIBLE_IF_KUNIT int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long 
  * mlx5_ib_rsc_add - let events and page faults find an object
  * @rsc: created at the device; its dev, ops, num and uid are set
  *
- * The device gives a number to one object of a type at a time. So if the table has another object
- * of that number, which firmware has refused to destroy, that object does not exist any more, and
- * @rsc takes its place. May sleep.
+ * The device gives a number to one object of a type at a time. So if the table still has another
+ * object with the number of @rsc, which firmware once refused to destroy, the device has destroyed
+ * that object since, and @rsc replaces it in the table. May sleep.
  *
  * Return: 0 or -ENOMEM.
  */

@@ -87,7 +87,7 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 			      "implicit ODP needs null_mkey, max_indirection 2, fixed_buffer_size");
 	if (iova || access & IB_ACCESS_HUGETLB)
 		return refuse(-EINVAL,
-			      "implicit region at %#llx, must be 0; access %#x, no HUGETLB (0x80)",
+			      "implicit region: iova %#llx must be 0, access %#x must not have HUGETLB (0x80)",
 			      iova, access);
 	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 }

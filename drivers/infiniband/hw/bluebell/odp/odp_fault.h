@@ -52,13 +52,14 @@ struct odp_fault_work {
  * @odp: paging state of the device
  * @fault: the fault
  * @budget: what the walks through keys over other keys may still cost
- * @write: map for writing: the device is about to write, or by the memory scheme perhaps is
+ * @write: map for writing. Transport scheme: the device writes; memory scheme: the region allows
+ *	writing, so the device may be about to write
  * @repeated: how often the same fault has been answered although there was nothing to map
- * @mapped: a page has been mapped, or mapped for writing, that was not before
- * @refused: all was mapped for reading, and could not be mapped for writing
- * @slot: process whose slot the fault has, or NULL
- * @full: a process whose memory the fault needs, but which has no slot for it, with a reference; or
- *	NULL
+ * @mapped: at least one page has been newly mapped, or newly mapped for writing
+ * @refused: all pages were mapped for reading already, and could not be mapped for writing
+ * @slot: points to the process whose slot the fault has, or to NULL
+ * @full: the process whose memory the fault needs if that process has no slot left for the fault,
+ *	with a reference; else NULL
  */
 struct odp_fault_state {
 	struct mlx5_ib_odp *odp;

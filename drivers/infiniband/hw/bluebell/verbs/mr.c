@@ -39,13 +39,13 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 
 /**
  * mlx5_ib_free_mr - destroy the key of a region, then release its memory
- * @mr: the region; freed if all goes well
+ * @mr: the region; freed if the function returns 0
  *
  * May sleep.
  *
- * Return: as mlx5_ib_destroy_mr_key(), but always 0 if the process has closed the device: an orphan
- * has what firmware keeps. After an error the memory stays pinned, because the device may still
- * reach it.
+ * Return: 0; or the errno of @mr->ops->destroy_key, see mlx5_ib_destroy_mr_key(): the memory stays
+ * pinned, because the device may still reach it. Always 0 if the process has closed the device: if
+ * firmware refuses to destroy the key, an orphan takes over the key and the memory.
  */
 int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 {
