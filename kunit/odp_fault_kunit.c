@@ -9,13 +9,17 @@
 #include <linux/mlx5/qp.h>
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
+#include <linux/sizes.h>
 #include <linux/uaccess.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "devx/devx_obj.h"
+#include "fw/fw.h"
 #include "layout/layout_odp.h"
 #include "lib/mkey.h"
 #include "lib/mock_hca.h"
 #include "odp/odp_fault.h"
+#include "odp/odp_repeated.h"
 #include "verbs/cq.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
@@ -291,14 +295,29 @@ static void fault_that_needs_one_key_too_many_fails(struct kunit *test)
 	free_env(test, env);
 }
 
+/* Have the process map other memory in place of the first page of the region. */
+static void replace_page(struct kunit *test, struct env *env, unsigned long prot)
+{
+	unsigned long mem = mock_buffer(env->mock, REGION);
+
+	KUNIT_ASSERT_EQ(test, vm_mmap(NULL, mem, PAGE_SIZE, prot,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), mem);
+}
+
 /* ---- keys over other keys --------------------------------------------------------------- */
 
 #define TABLE_KEY	0x765400
+#define TABLE_UID	0x5a
 #define TABLE_ENTRIES	4
 #define LONG_TABLE	200
 
-/* What firmware answers to QUERY_MKEY, and how often it was asked. */
+/* A key that a process has made over other keys. */
+#define TABLE_OF(entries) \
+	{ .mkey.key = TABLE_KEY, .mkey.uid = TABLE_UID, .num_entries = (entries) }
+
+/* What firmware answers to QUERY_MKEY about the key @index, and how often it was asked. */
 static struct {
+	u32 index;
 	u32 pdn;
 	u64 start;
 	u64 len;
@@ -318,7 +337,9 @@ static int table_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, voi
 	if (MLX5_GET(query_mkey_in, in, opcode) != MLX5_CMD_OP_QUERY_MKEY)
 		return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 	table.queries++;
-	KUNIT_EXPECT_EQ(test, MLX5_GET(query_mkey_in, in, mkey_index), TABLE_KEY >> 8);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(query_mkey_in, in, mkey_index), table.index);
+	/* Firmware lets a process read keys of its own only. */
+	KUNIT_EXPECT_EQ(test, uid, TABLE_UID);
 	KUNIT_ASSERT_LE(test, bytes, table.entries * sizeof(*table.klm));
 	/* A short table is read at once. */
 	if (table.entries == TABLE_ENTRIES)
@@ -345,6 +366,7 @@ static void set_entry(struct env *env, unsigned int i, u32 len, u32 key, unsigne
 static void set_table(struct kunit *test, struct env *env, u32 pdn)
 {
 	memset(&table, 0, sizeof(table));
+	table.index = mlx5_mkey_to_idx(TABLE_KEY);
 	table.pdn = pdn;
 	table.entries = TABLE_ENTRIES;
 	table.start = mock_buffer(env->mock, REGION);
@@ -361,7 +383,7 @@ static void destroy_table(struct mlx5_ib_dev *dev, struct mlx5_ib_table_key *key
 /* The pieces of the key are in pages 3 and 5 of the region. */
 static void table_of_keys_leads_to_its_pages(struct kunit *test)
 {
-	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct mlx5_ib_table_key key = TABLE_OF(TABLE_ENTRIES);
 	struct env *env = make_env(test, 0, 0);
 	struct mlx5_ib_dev *dev = env->mock->dev;
 
@@ -390,7 +412,7 @@ static void table_of_keys_leads_to_its_pages(struct kunit *test)
  */
 static void long_table_of_keys_is_read_as_far_as_needed(struct kunit *test)
 {
-	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = LONG_TABLE };
+	struct mlx5_ib_table_key key = TABLE_OF(LONG_TABLE);
 	struct env *env = make_env(test, 0, 0);
 	struct mlx5_ib_dev *dev = env->mock->dev;
 	unsigned int i;
@@ -418,7 +440,7 @@ static void long_table_of_keys_is_read_as_far_as_needed(struct kunit *test)
  */
 static void segments_of_a_wqe_share_the_tables_of_a_fault(struct kunit *test)
 {
-	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct mlx5_ib_table_key key = TABLE_OF(TABLE_ENTRIES);
 	struct env *env = make_env(test, 0, 0);
 	struct mlx5_ib_dev *dev = env->mock->dev;
 	struct mlx5_ib_fault fault = {
@@ -450,7 +472,7 @@ static void segments_of_a_wqe_share_the_tables_of_a_fault(struct kunit *test)
 
 static void table_of_keys_that_leads_nowhere_maps_no_page(struct kunit *test)
 {
-	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct mlx5_ib_table_key key = TABLE_OF(TABLE_ENTRIES);
 	struct env *env = make_env(test, 0, 0);
 	struct mlx5_ib_dev *dev = env->mock->dev;
 
@@ -486,7 +508,7 @@ static void table_of_keys_that_leads_nowhere_maps_no_page(struct kunit *test)
 /* The region is in the domain of the table, and the queue pair in another one. */
 static void table_of_keys_of_another_domain_maps_no_page(struct kunit *test)
 {
-	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct mlx5_ib_table_key key = TABLE_OF(TABLE_ENTRIES);
 	struct env *env = make_env(test, 0, 1);
 	struct mlx5_ib_dev *dev = env->mock->dev;
 
@@ -498,6 +520,152 @@ static void table_of_keys_of_another_domain_maps_no_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, table.queries, 1);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 	destroy_table(dev, &key);
+	free_env(test, env);
+}
+
+/* A table that leads to itself. Devices have four levels at most; the driver bounds the others. */
+static void tables_are_followed_as_deep_as_the_device_goes(struct kunit *test)
+{
+	static const struct {
+		u8 levels;
+		unsigned int queries;
+	} cases[] = { { 0, 1 }, { 1, 1 }, { 5, 5 }, { 8, 8 }, { 9, 8 }, { 255, 8 } };
+	struct mlx5_ib_table_key key = TABLE_OF(TABLE_ENTRIES);
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+	unsigned int i;
+
+	set_table(test, env, PDN);
+	set_entry(env, 0, BYTES, TABLE_KEY, 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		MOCK_SET_CAP(&dev->caps, max_indirection, cases[i].levels);
+		post_send(test, env, i, TABLE_KEY, UNKNOWN_KEY);
+		table.queries = 0;
+		expect_send_answer(test, env, i, false);
+		KUNIT_EXPECT_EQ_MSG(test, table.queries, cases[i].queries, "%u levels",
+				    cases[i].levels);
+	}
+	destroy_table(dev, &key);
+	free_env(test, env);
+}
+
+/* The device has checked the domain of a remote key, but the table may have changed since then. */
+static void table_leads_to_no_region_of_another_domain(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = TABLE_OF(TABLE_ENTRIES);
+	struct env *env = make_env(test, 0, 1);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+	struct mlx5_ib_fault fault = {
+		.is_rdma = true, .type = MLX5_PAGE_FAULT_RESUME_RDMA, .wq_num = 0x99,
+		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .key = TABLE_KEY,
+		.va = mock_buffer(env->mock, REGION),
+	};
+
+	set_table(test, env, PDN);
+	set_entry(env, 0, BYTES, env->mr->lkey, 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
+	expect_send_answer(test, env, 0, true);
+	expect_answer_to(test, env, &fault, true);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	/* Any domain may have the table of a remote key, if the region is in the same. */
+	table.pdn = env->pd[1].pdn;
+	expect_answer_to(test, env, &fault, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	destroy_table(dev, &key);
+	free_env(test, env);
+}
+
+static int count_piece(struct odp_mr *mr, const struct odp_want *want, void *count)
+{
+	++*(unsigned int *)count;
+	return 0;
+}
+
+/*
+ * The device needs one byte of a long range, the rest of which leads through the table once more,
+ * byte by byte. Beyond what is needed the driver looks at 64 pieces: 32 that lead to the table, and
+ * the piece of the region behind each.
+ */
+static void what_is_not_needed_yet_is_looked_at_in_part(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = TABLE_OF(LONG_TABLE);
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+	const struct odp_want want = {
+		.key = TABLE_KEY, .pdn = PDN, .addr = mock_buffer(env->mock, REGION), .len = BYTES,
+		.need = 1,
+	};
+	struct odp_budget budget = MLX5_IB_ODP_BUDGET;
+	unsigned int i, count = 0;
+
+	set_table(test, env, PDN);
+	table.entries = LONG_TABLE;
+	set_entry(env, 0, 1, env->mr->lkey, 3);
+	for (i = 1; i < LONG_TABLE; i++)
+		set_entry(env, i, 1, TABLE_KEY, 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	KUNIT_EXPECT_EQ(test, 1, mlx5_ib_odp_for_each_region(dev->odp, &want, &budget,
+							     count_piece, &count));
+	KUNIT_EXPECT_EQ(test, count, 1 + 32);
+	KUNIT_EXPECT_EQ(test, table.queries, 1 + 32);
+	destroy_table(dev, &key);
+	free_env(test, env);
+}
+
+static struct mlx5_ib_devx_obj *create_devx_table(struct mock *mock)
+{
+	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+
+	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KLMS);
+	MLX5_SET(mkc, mkc, translations_octword_size, TABLE_ENTRIES);
+	return mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+}
+
+/*
+ * A process can go on using a key that firmware has refused to destroy. If the command was not
+ * answered, the number may be that of another user's key by now, so the key leads nowhere.
+ */
+static void key_over_keys_that_firmware_keeps_leads_to_its_pages(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mock *mock = env->mock;
+	struct mlx5_ib_devx_obj *obj;
+
+	mock->context->uid = TABLE_UID;
+	set_table(test, env, PDN);
+	set_entry(env, 0, BYTES, env->mr->lkey, 0);
+	obj = create_devx_table(mock);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	table.index = obj->id.num;
+	post_send(test, env, 0, mlx5_idx_to_mkey(table.index), UNKNOWN_KEY);
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
+	replace_page(test, env, PROT_READ | PROT_WRITE);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	post_send(test, env, 1, mlx5_idx_to_mkey(table.index), UNKNOWN_KEY);
+	expect_send_answer(test, env, 1, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
+	replace_page(test, env, PROT_READ | PROT_WRITE);
+	table.queries = 0;
+	post_send(test, env, 2, mlx5_idx_to_mkey(table.index), UNKNOWN_KEY);
+	expect_send_answer(test, env, 2, false);
+	KUNIT_EXPECT_EQ(test, table.queries, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+
+	mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	mock->context->uid = 0;
 	free_env(test, env);
 }
 
@@ -586,7 +754,7 @@ static u64 register_large(struct kunit *test, struct env *env)
 /* An operation at a key whose pieces are all shorter than what a fault maps. */
 static void pieces_of_a_fault_are_bounded_altogether(struct kunit *test)
 {
-	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct mlx5_ib_table_key key = TABLE_OF(TABLE_ENTRIES);
 	struct env *env = make_env(test, 0, 0);
 	u64 mem = register_large(test, env);
 	struct mlx5_ib_fault fault = {
@@ -610,15 +778,6 @@ static void pieces_of_a_fault_are_bounded_altogether(struct kunit *test)
 	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey, mem), 0);
 	destroy_table(env->mock->dev, &key);
 	free_env(test, env);
-}
-
-/* Have the process map other memory in place of the first page of the region. */
-static void replace_page(struct kunit *test, struct env *env, unsigned long prot)
-{
-	unsigned long mem = mock_buffer(env->mock, REGION);
-
-	KUNIT_ASSERT_EQ(test, vm_mmap(NULL, mem, PAGE_SIZE, prot,
-				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), mem);
 }
 
 /* Memory for reading only: either the region or the mapping of the process forbids writing. */
@@ -1271,6 +1430,10 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(segments_of_a_wqe_share_the_tables_of_a_fault),
 	KUNIT_CASE(table_of_keys_that_leads_nowhere_maps_no_page),
 	KUNIT_CASE(table_of_keys_of_another_domain_maps_no_page),
+	KUNIT_CASE(tables_are_followed_as_deep_as_the_device_goes),
+	KUNIT_CASE(table_leads_to_no_region_of_another_domain),
+	KUNIT_CASE(what_is_not_needed_yet_is_looked_at_in_part),
+	KUNIT_CASE(key_over_keys_that_firmware_keeps_leads_to_its_pages),
 	KUNIT_CASE_PARAM(receive_list_starts_behind_the_signature, recv_gen_params),
 	KUNIT_CASE(pieces_of_a_fault_are_bounded_altogether),
 	KUNIT_CASE_PARAM(reads_by_many_queues_are_resolved, read_gen_params),
