@@ -244,6 +244,45 @@ static void fault_that_is_reported_late_is_a_new_one(struct kunit *test)
 	free_env(test, env);
 }
 
+/* Bytes that have been transferred, and bytes that the WQE itself carries, need no page. */
+static void wqe_is_resolved_from_where_its_message_is(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	const size_t at = (RQ_ENTRIES << RQ_SHIFT) + MLX5_SEND_WQE_BB;
+	const struct mlx5_wqe_inline_seg copied = {
+		.byte_count = cpu_to_be32(MLX5_INLINE_SEG | 20),
+	};
+	const struct mlx5_wqe_ctrl_seg ctrl = {
+		.opmod_idx_opcode = cpu_to_be32(1 << 8 | MLX5_OPCODE_SEND),
+		.qpn_ds = cpu_to_be32(env->qp.rsc.num << 8 | 4),
+	};
+	struct mlx5_ib_fault fault = {
+		.type = MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, .wq_num = env->qp.rsc.num,
+		.token = TOKEN, .packet_len = BYTES, .committed = BYTES,
+	};
+	void __user *wqe = (void __user *)(mock_buffer(env->mock, QP_BUF) + at);
+
+	/* All of the first segment has been sent. */
+	post_send(test, env, 0, env->mr->lkey, env->mr->lkey);
+	expect_answer_to(test, env, &fault, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION + 2)), 0);
+
+	/* 20 bytes in the WQE, then bytes that the process does not have. */
+	KUNIT_ASSERT_EQ(test, copy_to_user(wqe, &ctrl, sizeof(ctrl)), 0);
+	KUNIT_ASSERT_EQ(test, copy_to_user(wqe + 16, &copied, sizeof(copied)), 0);
+	put_data(test, env, at + 48, BYTES, env->mr->lkey, 5);
+	KUNIT_ASSERT_EQ(test, vm_munmap(mock_buffer(env->mock, REGION + 5), PAGE_SIZE), 0);
+	fault.wqe_index = 1;
+	fault.committed = 0;
+	fault.packet_len = 20;
+	expect_answer_to(test, env, &fault, false);
+	fault.packet_len = 21;
+	expect_answer_to(test, env, &fault, true);
+	free_env(test, env);
+}
+
 static void key_of_another_domain_maps_no_page(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 1);
@@ -856,6 +895,107 @@ static void write_to_a_read_only_mapping_fails_in_the_end(struct kunit *test)
 	free_env(test, env);
 }
 
+/* The key may be one that is not used any more, or an old variant of one that is. */
+static void remote_key_without_a_paged_region_fails_at_once(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_fault fault = {
+		.is_rdma = true, .type = MLX5_PAGE_FAULT_RESUME_RDMA, .wq_num = 0x99,
+		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .key = UNKNOWN_KEY,
+		.va = mock_buffer(env->mock, REGION),
+	};
+
+	expect_answer_to(test, env, &fault, true);
+	fault.key = env->mr->rkey ^ 1;
+	expect_answer_to(test, env, &fault, true);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	free_env(test, env);
+}
+
+#define MAX_PAGE_INS	4
+
+/* What the region was asked to map, and what it returns each time. */
+static struct {
+	unsigned int num;
+	u64 offset[MAX_PAGE_INS];
+	u64 len[MAX_PAGE_INS];
+	unsigned long req[MAX_PAGE_INS];
+	int ret[MAX_PAGE_INS];
+} page_ins;
+
+static int note_page_in(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
+{
+	unsigned int n = page_ins.num++ % MAX_PAGE_INS;
+
+	page_ins.offset[n] = offset;
+	page_ins.len[n] = len;
+	page_ins.req[n] = req;
+	return page_ins.ret[n];
+}
+
+static const struct odp_mr_ops noting_ops = { .page_in = note_page_in };
+
+#define MESSAGE		(16 * SZ_1M)
+
+static const struct ahead_case {
+	const char *name;
+	u32 op_len;
+	u32 committed;
+	u32 packet_len;
+	int ret[2];
+	u64 len[2];	/* 0: the region is not asked */
+	bool error;
+	unsigned int faults;
+} ahead_cases[] = {
+	{ "a long message", MESSAGE, 0, 100, { 0 }, { 4 * SZ_1M }, false, 4 * SZ_1M / PAGE_SIZE },
+	{ "the end of a message", MESSAGE, MESSAGE - 3 * PAGE_SIZE, 100, { 0 },
+	  { 3 * PAGE_SIZE }, false, 3 },
+	{ "memory that ends", MESSAGE, PAGE_SIZE, 100, { -EFAULT, 0 }, { 4 * SZ_1M, 100 }, false,
+	  1 },
+	{ "memory that is missing", MESSAGE, 0, 100, { -EFAULT, -EFAULT }, { 4 * SZ_1M, 100 },
+	  true, 0 },
+	{ "mappings that change all the time", MESSAGE, 0, 100, { -EFAULT, -ERESTART },
+	  { 4 * SZ_1M, 100 }, false, 0 },
+	{ "a range that is mapped already", MESSAGE, 2 * PAGE_SIZE, 100, { 1 }, { 4 * SZ_1M },
+	  false, 0 },
+	{ "a packet of unknown length", 0, 0, 0, { -EFAULT }, { 1 }, true, 0 },
+	{ "a packet beyond the message", 50, 100, 1000, { -EFAULT }, { 1000 }, true, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ahead, ahead_cases, name);
+
+/* The device goes on with what it needs, whatever becomes of the rest of the message. */
+static void fault_maps_what_is_needed_and_4_mib_ahead(struct kunit *test)
+{
+	const struct ahead_case *c = test->param_value;
+	struct env *env = make_env(test, 0, 0);
+	struct odp_mr *mr = container_of(to_mmr(env->mr), struct odp_mr, mr);
+	const struct odp_mr_ops *ops = mr->ops;
+	struct mlx5_ib_fault fault = {
+		.is_rdma = true, .wq_num = 0x99, .token = TOKEN, .key = env->mr->rkey,
+		.type = MLX5_PAGE_FAULT_RESUME_RDMA | MLX5_PAGE_FAULT_RESUME_WRITE,
+		.va = mock_buffer(env->mock, REGION), .packet_len = c->packet_len,
+		.op_len = c->op_len, .committed = c->committed,
+	};
+	unsigned int i;
+
+	mr->ops = &noting_ops;
+	env->mr->length = MESSAGE;
+	memset(&page_ins, 0, sizeof(page_ins));
+	memcpy(page_ins.ret, c->ret, sizeof(c->ret));
+	expect_answer_to(test, env, &fault, c->error);
+	for (i = 0; i < ARRAY_SIZE(c->len) && c->len[i]; i++) {
+		KUNIT_EXPECT_EQ(test, page_ins.offset[i], c->committed);
+		KUNIT_EXPECT_EQ(test, page_ins.len[i], c->len[i]);
+		KUNIT_EXPECT_EQ(test, page_ins.req[i], HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE);
+	}
+	KUNIT_EXPECT_EQ(test, page_ins.num, i);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&mr->stat.faults), c->faults);
+	mr->ops = ops;
+	env->mr->length = REGION_PAGES * PAGE_SIZE;
+	free_env(test, env);
+}
+
 /* ---- the memory scheme ------------------------------------------------------------------ */
 
 #define MEMORY_TOKEN	0xf41780000123ULL
@@ -1072,6 +1212,148 @@ static void fault_of_an_unknown_queue_is_answered(struct kunit *test)
 	free_env(test, env);
 }
 
+/* ---- answers that firmware does not execute at once ------------------------------------- */
+
+#define MAX_ANSWERS	8
+
+/* What firmware returns for each PAGE_FAULT_RESUME, 0 in the end, and the error bits it got. */
+static struct {
+	unsigned int num;
+	unsigned int errors;
+	int err[MAX_ANSWERS];
+} answers;
+
+static int answer_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		     int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct kunit *test = kunit_get_current_test();
+	const __be32 *dw = in;
+
+	if (MLX5_GET(page_fault_resume_in, in, opcode) != MLX5_CMD_OP_PAGE_FAULT_RESUME)
+		return mock_hca_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	KUNIT_ASSERT_LT(test, answers.num, MAX_ANSWERS);
+	/* A queue that has been destroyed is no error, so it is not logged either. */
+	KUNIT_EXPECT_TRUE(test, send == mlx5_ib_fw_send_if_exists);
+	KUNIT_EXPECT_EQ(test, uid, MLX5_IB_KERNEL_UID);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(dw[2]) & ~BIT(31), 0xf417);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(dw[3]), 0x80000123);
+	answers.errors |= be32_to_cpu(dw[2]) >> 31 << answers.num;
+	return answers.err[answers.num++];
+}
+
+static const struct answer_case {
+	const char *name;
+	bool error;
+	bool early;
+	int err[MAX_ANSWERS];
+	unsigned int num;
+	unsigned int errors;	/* bit n: answer n has the error bit */
+} answer_cases[] = {
+	{ "executed", false, false, {}, 1, 0 },
+	{ "an error that is executed", true, false, {}, 1, 1 },
+	{ "refused twice", false, false, { -EBUSY, -EIO }, 3, 0 },
+	{ "an error that is refused twice", true, false, { -EBUSY, -EIO }, 3, 7 },
+	{ "refused each time", true, false,
+	  { -EBUSY, -EBUSY, -EBUSY, -EBUSY, -EBUSY, -EBUSY, -EBUSY }, 6, 0x3f },
+	{ "a queue that is gone", true, false, { -ENOENT }, 1, 1 },
+	{ "a queue that is gone after a refusal", false, false, { -EBUSY, -ENOENT }, 2, 0 },
+	{ "a device that is gone", true, false, { -ENOLINK }, 1, 1 },
+	{ "not answered", false, false, { -ETIMEDOUT }, 2, 0 },
+	/* Another fault may have the token by now. */
+	{ "an error that is not answered", true, false, { -ETIMEDOUT }, 2, 1 },
+	{ "an error, not answered, then refused", true, false, { -ETIMEDOUT, -EBUSY }, 3, 1 },
+	{ "the first event of a fault", false, true, {}, 0, 0 },
+	{ "an error of the first event", true, true, { -EBUSY }, 2, 3 },
+	/* The answer to the last event lets the queue go on. */
+	{ "an error of the first event, not answered", true, true, { -ETIMEDOUT }, 1, 1 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(answer, answer_cases, name);
+
+/* The queue stays stopped until firmware has executed the command. */
+static void answer_is_repeated_until_firmware_has_executed_it(struct kunit *test)
+{
+	const struct answer_case *c = test->param_value;
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_fault fault = memory_fault(env, env->mr->lkey, 0);
+	struct odp_process *slot = NULL;
+
+	if (c->error)
+		KUNIT_ASSERT_EQ(test, vm_munmap(fault.va, PAGE_SIZE), 0);
+	fault.is_early = c->early;
+	memset(&answers, 0, sizeof(answers));
+	memcpy(answers.err, c->err, sizeof(c->err));
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, answer_fw);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(env->mock->dev->odp, &fault, &slot));
+	if (slot)
+		leave(test, slot);
+	KUNIT_EXPECT_EQ(test, answers.num, c->num);
+	KUNIT_EXPECT_EQ(test, answers.errors, c->errors);
+	free_env(test, env);
+}
+
+/* ---- which fault is the same again ------------------------------------------------------ */
+
+static void expect_times(struct kunit *test, struct mlx5_ib_odp *odp, struct mlx5_ib_fault fault,
+			 unsigned int times, const char *what)
+{
+	fault.taken = ktime_get();
+	KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_odp_repeated_get(odp, &fault), times, "%s", what);
+}
+
+static void fault_is_the_same_if_all_of_it_is(struct kunit *test)
+{
+	const struct mlx5_ib_fault key = {
+		.key = 0x123400, .va = 0x5000, .committed = 8, .type = 4, .wq_num = 0x111,
+	};
+	const struct mlx5_ib_fault wqe = {
+		.wq_num = 0x111, .wqe_index = 7, .committed = 8, .type = 1,
+	};
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct mlx5_ib_fault other;
+
+	mlx5_ib_odp_repeated_set(odp, &key, 3);
+	expect_times(test, odp, key, 3, "the fault at a key");
+	/* Any queue may access the memory. */
+	other = key;
+	other.wq_num++;
+	expect_times(test, odp, other, 3, "of another queue");
+	other = key;
+	other.key += 0x100;
+	expect_times(test, odp, other, 0, "at another key");
+	other = key;
+	other.va += PAGE_SIZE;
+	expect_times(test, odp, other, 0, "at another address");
+	other = key;
+	other.committed++;
+	expect_times(test, odp, other, 0, "further in the message");
+	other = key;
+	other.type |= MLX5_PAGE_FAULT_RESUME_WRITE;
+	expect_times(test, odp, other, 0, "to write");
+	/* A new leaf has its own key, of any variant. */
+	mlx5_ib_odp_repeated_forget(odp, key.key + 0x100);
+	expect_times(test, odp, key, 3, "after another key");
+	mlx5_ib_odp_repeated_forget(odp, key.key | 0x5a);
+	expect_times(test, odp, key, 0, "after its key");
+
+	mlx5_ib_odp_repeated_set(odp, &wqe, 5);
+	expect_times(test, odp, wqe, 5, "the fault at a WQE");
+	other = wqe;
+	other.wq_num++;
+	expect_times(test, odp, other, 0, "at a WQE of another queue");
+	other = wqe;
+	other.wqe_index++;
+	expect_times(test, odp, other, 0, "at another WQE");
+	other = wqe;
+	other.committed++;
+	expect_times(test, odp, other, 0, "further in the message of the WQE");
+	other = wqe;
+	other.type = MLX5_WQE_PF_TYPE_RESP;
+	expect_times(test, odp, other, 0, "at a receive WQE");
+	free_env(test, env);
+}
+
 /* ---- queues of kernel consumers --------------------------------------------------------- */
 
 #define BLOCKS_A_PAGE	(PAGE_SIZE / MLX5_SEND_WQE_BB)
@@ -1281,6 +1563,25 @@ static struct odp_process *make_process(struct kunit *test, struct mlx5_ib_odp *
 	return process;
 }
 
+/* Two processes may use one protection domain, so a fault may need memory of both. */
+static void fault_gives_up_the_slot_of_another_process(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct odp_process *other = make_process(test, odp, NULL), *slot = other;
+	const struct mlx5_ib_fault fault = memory_fault(env, env->mr->lkey, 0);
+
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_process_enter(other));
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(odp, &fault, &slot));
+	KUNIT_EXPECT_PTR_EQ(test, slot, process_of(env));
+	KUNIT_EXPECT_EQ(test, other->slots, 0);
+	KUNIT_EXPECT_EQ(test, refcount_read(&other->refs), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), 1);
+	leave(test, process_of(env));
+	mlx5_ib_odp_process_put(other);
+	free_env(test, env);
+}
+
 /*
  * The kernel divides 2048 items of a workqueue among the NUMA nodes by their CPUs, and gives a node
  * eight at least. Faults may all come on the node with fewest CPUs.
@@ -1422,6 +1723,7 @@ static void waiting_faults_get_slots_in_their_order(struct kunit *test)
 static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(list_without_a_paged_key_is_repeated_once),
 	KUNIT_CASE(fault_that_is_reported_late_is_a_new_one),
+	KUNIT_CASE(wqe_is_resolved_from_where_its_message_is),
 	KUNIT_CASE(key_of_another_domain_maps_no_page),
 	KUNIT_CASE(key_of_its_domain_maps_its_pages),
 	KUNIT_CASE(fault_that_needs_one_key_too_many_fails),
@@ -1440,6 +1742,8 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(read_fault_that_is_repeated_maps_for_writing),
 	KUNIT_CASE(repeated_read_of_a_read_only_region_succeeds),
 	KUNIT_CASE(write_to_a_read_only_mapping_fails_in_the_end),
+	KUNIT_CASE(remote_key_without_a_paged_region_fails_at_once),
+	KUNIT_CASE_PARAM(fault_maps_what_is_needed_and_4_mib_ahead, ahead_gen_params),
 	KUNIT_CASE(memory_fault_maps_what_is_needed_and_near),
 	KUNIT_CASE(memory_near_a_fault_is_bounded),
 	KUNIT_CASE(memory_near_a_fault_may_be_missing),
@@ -1449,9 +1753,12 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(memory_for_reading_is_mapped_for_reading),
 	KUNIT_CASE(memory_fault_finds_its_implicit_region),
 	KUNIT_CASE(fault_of_an_unknown_queue_is_answered),
+	KUNIT_CASE_PARAM(answer_is_repeated_until_firmware_has_executed_it, answer_gen_params),
+	KUNIT_CASE(fault_is_the_same_if_all_of_it_is),
 	KUNIT_CASE(wqes_of_kernel_consumers_are_read),
 	KUNIT_CASE(fault_without_a_slot_waits),
 	KUNIT_CASE(page_that_is_not_needed_yet_is_not_waited_for),
+	KUNIT_CASE(fault_gives_up_the_slot_of_another_process),
 	KUNIT_CASE(smallest_node_runs_as_many_faults_as_have_a_slot),
 	KUNIT_CASE(processes_leave_slots_for_others),
 	KUNIT_CASE(processes_of_a_user_leave_slots_for_other_users),
