@@ -14,12 +14,14 @@
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/netlink.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "layout/layout_odp.h"
 #include "lib/mock_hca.h"
 #include "lib/orphan.h"
 #include "lib/share.h"
@@ -916,6 +918,313 @@ static void partial_unmap_clears_its_own_pages(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* ---- parts of a region ------------------------------------------------------------------ */
+
+#define WINDOW		64
+#define WIDE_PAGES	(2 * MLX5_IB_ODP_CHUNK_PAGES + WINDOW)
+
+/* More memory: two chunks of a leaf and a part of a third. */
+static struct env *make_wide_env(struct kunit *test)
+{
+	struct env *env = make_env(test);
+
+	env->mem = kunit_vm_mmap(test, NULL, 0, WIDE_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	KUNIT_ASSERT_NE(test, env->mem, 0);
+	return env;
+}
+
+/* WINDOW pages with a boundary of chunks in their middle. A chunk begins with its leaf. */
+static struct part window_over_chunks(struct env *env, bool implicit)
+{
+	size_t first = MLX5_IB_ODP_CHUNK_PAGES;
+
+	if (implicit)
+		first = (ALIGN(env->mem + WINDOW * PAGE_SIZE, MLX5_IB_ODP_CHUNK_BYTES) -
+			 env->mem) >> PAGE_SHIFT;
+	return (struct part){ first - WINDOW / 2, WINDOW };
+}
+
+/* All pages of @window but those of @gap are mapped. */
+static void expect_gap(struct kunit *test, struct env *env, const struct part *window,
+		       const struct part *gap)
+{
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), window->num - gap->num);
+	for (i = window->first; i < window->first + window->num; i++)
+		KUNIT_EXPECT_EQ_MSG(test, !mock_hca_translate(env->hca, env->mr->lkey,
+							      env->mem + i * PAGE_SIZE),
+				    i - gap->first < gap->num, "page %u, gap of %u at %u", i,
+				    gap->num, gap->first);
+}
+
+/* In a block of translation entries, over several blocks, and over the end of a chunk. */
+static void any_part_can_be_unmapped_alone(struct kunit *test)
+{
+	static const unsigned int firsts[] = { 0, 1, 7, 8, 12, 27, 32, 57 };
+	static const unsigned int nums[] = { 1, 2, 3, 7, 8, 9, 16 };
+	struct region_case c = *(const struct region_case *)test->param_value;
+	struct env *env = make_wide_env(test);
+	struct part window = window_over_chunks(env, c.implicit), gap;
+	unsigned long at;
+	unsigned int i, k;
+
+	c.pages = WIDE_PAGES;
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	for (i = 0; i < ARRAY_SIZE(firsts); i++) {
+		for (k = 0; k < ARRAY_SIZE(nums); k++) {
+			gap.first = window.first + firsts[i];
+			gap.num = min(nums[k], WINDOW - firsts[i]);
+			at = env->mem + gap.first * PAGE_SIZE;
+			KUNIT_ASSERT_EQ(test, advise_write(env, &window), 0);
+			KUNIT_ASSERT_EQ(test, vm_munmap(at, gap.num * PAGE_SIZE), 0);
+			expect_gap(test, env, &window, &gap);
+			KUNIT_ASSERT_EQ(test, vm_mmap(NULL, at, gap.num * PAGE_SIZE,
+						      PROT_READ | PROT_WRITE,
+						      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0),
+					at);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* Pages, by number, that the process of the next case touches before it registers them. */
+static bool is_touched(unsigned int page)
+{
+	return page < 4 || (page >= 500 && page < 530) || page == 700 || page == 1060;
+}
+
+/* Pages that the process has unmapped again. */
+static bool is_hole(unsigned int page)
+{
+	return page >= 505 && page < 508;
+}
+
+#define READ_PAGE	700
+/* The region has the pages from 2 to 1050, and begins and ends inside a page. */
+#define FIRST_PAGE	2
+#define LAST_PAGE	1050
+
+/* So the device does not fault on them. A chunk ends between pages that the process has. */
+static void new_region_has_the_pages_that_its_process_has(struct kunit *test)
+{
+	const u32 access = IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE;
+	struct env *env = make_wide_env(test);
+	unsigned int page, num = 0;
+	unsigned long at;
+	u64 entry, value;
+	bool want;
+
+	for (page = 0; page < WIDE_PAGES; page++) {
+		at = env->mem + page * PAGE_SIZE;
+		if (page == READ_PAGE)
+			KUNIT_ASSERT_EQ(test, copy_from_user(&value, (void __user *)at, 8), 0);
+		else if (is_touched(page))
+			KUNIT_ASSERT_EQ(test, put_user(MAGIC, (u64 __user *)at), 0);
+	}
+	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + 505 * PAGE_SIZE, 3 * PAGE_SIZE), 0);
+	at = env->mem + FIRST_PAGE * PAGE_SIZE + 8;
+	env->mr = mlx5_ib_odp_reg(&env->pd.ibpd, at, (LAST_PAGE - FIRST_PAGE) * PAGE_SIZE + 16, at,
+				  access);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	for (page = FIRST_PAGE; page <= LAST_PAGE; page++) {
+		entry = mock_hca_translate(env->hca, env->mr->lkey,
+					   max_t(u64, env->mem + page * PAGE_SIZE,
+						 env->mr->iova));
+		want = is_touched(page) && !is_hole(page);
+		num += want;
+		KUNIT_EXPECT_EQ_MSG(test, !!entry, want, "page %u", page);
+		/* A page that the process has only read is one that it shares. */
+		if (want)
+			KUNIT_EXPECT_EQ_MSG(test, entry & (MLX5_EN_RD | MLX5_EN_WR),
+					    page == READ_PAGE ? MLX5_EN_RD :
+								MLX5_EN_RD | MLX5_EN_WR,
+					    "page %u", page);
+	}
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), num);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* UMR sleeps, and the OOM killer must not: it then takes the memory of another process. */
+static void notifier_that_must_not_sleep_refuses(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+	struct mmu_notifier_range range = {
+		.mm = current->mm, .start = env->mem, .end = env->mem + MEM_PAGES * PAGE_SIZE,
+		.event = MMU_NOTIFY_UNMAP,
+	};
+	struct mmu_interval_notifier *notifier;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	notifier = &odp_of(env)->leaf->notifier;
+	KUNIT_EXPECT_FALSE(test, notifier->ops->invalidate(notifier, &range,
+							   notifier->invalidate_seq));
+	expect_pages(test, env, &parts[1]);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* ---- implicit regions ------------------------------------------------------------------- */
+
+#define LEAF_BYTES	BIT(MLX5_IB_ODP_LEAF_SHIFT)
+#define LEAF_PAGES	(LEAF_BYTES >> PAGE_SHIFT)
+#define LEAVES		5
+
+/* A process with a page in each of LEAVES leaves that follow each other. */
+static struct env *make_env_with_leaves(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	unsigned long room = kunit_vm_mmap(test, NULL, 0, (LEAVES + 1) * LEAF_BYTES, PROT_NONE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	unsigned int i;
+
+	KUNIT_ASSERT_NE(test, room, 0);
+	env->mem = ALIGN(room, LEAF_BYTES);
+	for (i = 0; i < LEAVES; i++) {
+		room = env->mem + i * LEAF_BYTES;
+		KUNIT_ASSERT_EQ(test, vm_mmap(NULL, room, PAGE_SIZE, PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), room);
+	}
+	return env;
+}
+
+/* Bit n: the device reaches the page of leaf n. */
+static unsigned int reached_leaves(struct env *env)
+{
+	unsigned int i, reached = 0;
+
+	for (i = 0; i < LEAVES; i++)
+		if (mock_hca_translate(env->hca, env->mr->lkey, env->mem + i * LEAF_BYTES))
+			reached |= BIT(i);
+	return reached;
+}
+
+/* UMR writes the entries of four leaves at a time. */
+static void leaves_come_and_go_without_their_neighbours(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	static const unsigned int order[LEAVES] = { 2, 0, 4, 1, 3 };
+	struct env *env = make_env_with_leaves(test);
+	unsigned int i, want = 0;
+	struct part page = { 0, 1 };
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	for (i = 0; i < LEAVES; i++) {
+		page.first = order[i] * LEAF_PAGES;
+		KUNIT_ASSERT_EQ(test, advise_write(env, &page), 0);
+		want |= BIT(order[i]);
+		KUNIT_EXPECT_EQ(test, reached_leaves(env), want);
+	}
+	for (i = 0; i < LEAVES; i++) {
+		KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + order[i] * LEAF_BYTES, PAGE_SIZE), 0);
+		want &= ~BIT(order[i]);
+		KUNIT_EXPECT_EQ(test, reached_leaves(env), want);
+		KUNIT_EXPECT_EQ(test, reclaim(env), LEAVES - 1 - i);
+		KUNIT_EXPECT_EQ(test, reached_leaves(env), want);
+	}
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+static void implicit_region_ends_with_the_address_space(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	struct env *env = make_env(test);
+	const u64 end = current->mm->task_size;
+	const u64 starts[] = { end - PAGE_SIZE, end, U64_MAX - 3 * PAGE_SIZE };
+	struct ib_sge sge = { .length = 2 * PAGE_SIZE };
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	env->mock->num_commands = 0;
+	sge.lkey = env->mr->lkey;
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		sge.addr = starts[i];
+		KUNIT_EXPECT_EQ(test, mlx5_ib_advise_mr(&env->pd.ibpd,
+							IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH,
+							IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &sge, 1,
+							NULL), -EFAULT);
+	}
+	/* No table has been created for the addresses. */
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* ---- what is refused -------------------------------------------------------------------- */
+
+static int try_reg(struct env *env, u64 start, u64 length, u64 iova, u32 access)
+{
+	struct ib_mr *mr = mlx5_ib_odp_reg(&env->pd.ibpd, start, length, iova,
+					   IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE | access);
+
+	return PTR_ERR_OR_ZERO(mr);
+}
+
+static void region_that_cannot_be_is_refused_at_once(struct kunit *test)
+{
+	static const struct region_case explicit = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+	struct ib_odp_caps *caps = &env->mock->dev->odp->caps;
+
+	env->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, try_reg(env, 0, U64_MAX, PAGE_SIZE, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, try_reg(env, 0, U64_MAX, 0, IB_ACCESS_HUGETLB), -EINVAL);
+	/* 2^24 pages are too many. */
+	KUNIT_EXPECT_EQ(test, try_reg(env, SZ_4K, BIT_ULL(24) << PAGE_SHIFT, SZ_4K, 0), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, try_reg(env, SZ_4K, 0, SZ_4K, 0), -EINVAL);
+	caps->general_caps &= ~IB_ODP_SUPPORT_IMPLICIT;
+	KUNIT_EXPECT_EQ(test, try_reg(env, 0, U64_MAX, 0, 0), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	expect_no_region(test, env, 0, "refused registrations");
+	KUNIT_ASSERT_EQ(test, reg(env, &explicit), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* ---- a process that has closed the device ----------------------------------------------- */
+
+/*
+ * ib_core would warn of a region that is left. Firmware keeps the key of an explicit region, or
+ * those of the tables of an implicit one, which lead to no page; the leaf's key goes to the pool.
+ */
+static void region_of_a_closed_context_is_freed_in_any_case(struct kunit *test)
+{
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+	struct mock *mock = env->mock;
+	struct ib_uobject uobj = { .context = &mock->context->ibucontext };
+	struct ib_udata udata = {};
+
+	KUNIT_ASSERT_EQ(test, reg(env, c), 0);
+	if (c->implicit) {
+		write_pages(test, env, &parts[1]);
+		KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	}
+	env->mr->uobject = &uobj;
+	mock->refuse_destroy = true;
+	/* Without UMR the key of an explicit region cannot return to the pool. */
+	env->hca->stopped = !c->implicit;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(env->mr, &udata), mock->refuse_err);
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_mr_get(mock->dev->odp, env->mr->lkey), odp_of(env));
+	mlx5_ib_mkey_put(&odp_of(env)->mr.mkey);
+	mock->context->closing = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(env->mr, &udata), 0);
+	mock->context->closing = false;
+	mock->refuse_destroy = false;
+	env->hca->stopped = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	expect_no_region(test, env, c->implicit ? 2 : 1, "the end of the context");
+	/* The MMU notifiers have been removed. */
+	replace_memory(test, env);
+}
+
 static const struct region_case low_cases[] = {
 	{ .name = "an explicit region", .pages = LOW_MEM / PAGE_SIZE + MEM_PAGES },
 	{ .name = "an implicit region", .implicit = true },
@@ -1106,6 +1415,89 @@ static void device_without_umr_has_no_paging(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 }
 
+static void expect_paging(struct kunit *test, struct mlx5_ib_dev *dev, bool paging, bool implicit,
+			  const char *without)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_init_odp(dev), 0);
+	KUNIT_EXPECT_EQ_MSG(test, !!dev->odp, paging, "without %s", without);
+	if (!dev->odp)
+		return;
+	KUNIT_EXPECT_EQ_MSG(test, dev->odp->caps.general_caps,
+			    IB_ODP_SUPPORT | (implicit ? IB_ODP_SUPPORT_IMPLICIT : 0),
+			    "without %s", without);
+	mlx5_ib_cleanup_odp(dev);
+}
+
+/* A device may lack any one of them. */
+static void paging_needs_each_of_its_capabilities(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev = mock_create(test)->dev;
+	struct mlx5_ib_caps *caps = &dev->caps;
+
+	mock_hca_create(test->priv);
+	expect_paging(test, dev, true, true, "nothing");
+	MOCK_SET_CAP(caps, pg, 0);
+	expect_paging(test, dev, false, false, "pg");
+	MOCK_SET_CAP(caps, pg, 1);
+	MOCK_SET_CAP(caps, umr_extended_translation_offset, 0);
+	expect_paging(test, dev, false, false, "umr_extended_translation_offset");
+	MOCK_SET_CAP(caps, umr_extended_translation_offset, 1);
+	MOCK_SET_CAP(caps, null_mkey, 0);
+	expect_paging(test, dev, true, false, "null_mkey");
+	MOCK_SET_CAP(caps, null_mkey, 1);
+	MOCK_SET_CAP(caps, umr_indirect_mkey_disabled, 1);
+	expect_paging(test, dev, true, false, "UMR of tables of keys");
+	MOCK_SET_CAP(caps, umr_indirect_mkey_disabled, 0);
+	MOCK_SET_CAP(caps, fixed_buffer_size, 0);
+	expect_paging(test, dev, true, false, "fixed_buffer_size");
+	MOCK_SET_CAP(caps, fixed_buffer_size, 1);
+	/* Root and directory are two levels. */
+	MOCK_SET_CAP(caps, max_indirection, 1);
+	expect_paging(test, dev, true, false, "two levels");
+	MOCK_SET_CAP(caps, max_indirection, 2);
+	expect_paging(test, dev, true, true, "a third level");
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2, log_min_mkey_entity_size,
+			PAGE_SHIFT + 1);
+	expect_paging(test, dev, false, false, "pages as small as the host's");
+}
+
+#define SET_ODP_CAP(field, value) \
+	MOCK_SET_CAP_OF(&mock->dev->caps, MLX5_CAP_ODP, odp_cap, field, value)
+
+static void expect_services(struct kunit *test, struct mlx5_ib_dev *dev, u32 rc, u32 ud, u32 xrc)
+{
+	struct ib_device_attr props = {};
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_odp(dev), 0);
+	mlx5_ib_fill_odp_attr(dev, &props);
+	KUNIT_EXPECT_EQ(test, props.odp_caps.per_transport_caps.rc_odp_caps, rc);
+	KUNIT_EXPECT_EQ(test, props.odp_caps.per_transport_caps.ud_odp_caps, ud);
+	KUNIT_EXPECT_EQ(test, props.odp_caps.per_transport_caps.xrc_odp_caps, xrc);
+	KUNIT_EXPECT_TRUE(test, props.kernel_cap_flags & IBK_ON_DEMAND_PAGING);
+	mlx5_ib_cleanup_odp(dev);
+}
+
+/* The device has other capabilities by each of the two schemes of faults. */
+static void services_are_those_of_the_scheme_of_the_device(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	mock_hca_create(mock);
+	SET_ODP_CAP(transport_page_fault_scheme_cap.rc_odp_caps.send, 1);
+	SET_ODP_CAP(transport_page_fault_scheme_cap.ud_odp_caps.receive, 1);
+	SET_ODP_CAP(transport_page_fault_scheme_cap.xrc_odp_caps.write, 1);
+	SET_ODP_CAP(transport_page_fault_scheme_cap.uc_odp_caps.atomic, 1);
+	SET_ODP_CAP(memory_page_fault_scheme_cap.rc_odp_caps.read, 1);
+	SET_ODP_CAP(memory_page_fault_scheme_cap.ud_odp_caps.atomic, 1);
+	SET_ODP_CAP(memory_page_fault_scheme_cap.xrc_odp_caps.srq_receive, 1);
+	SET_ODP_CAP(memory_page_fault_scheme_cap.uc_odp_caps.send, 1);
+	expect_services(test, mock->dev, IB_ODP_SUPPORT_SEND, IB_ODP_SUPPORT_RECV,
+			IB_ODP_SUPPORT_WRITE);
+	SET_ODP_CAP(mem_page_fault, 1);
+	expect_services(test, mock->dev, IB_ODP_SUPPORT_READ, IB_ODP_SUPPORT_ATOMIC,
+			IB_ODP_SUPPORT_SRQ_RECV);
+}
+
 static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(refusal_of_any_command_leaves_nothing, region_gen_params),
 	KUNIT_CASE_PARAM(failure_of_any_umr_leaves_no_page_in_reach,
@@ -1125,6 +1517,13 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(closed_context_makes_room_for_advice),
 	KUNIT_CASE(advice_of_a_user_wakes_no_other_user),
 	KUNIT_CASE_PARAM(partial_unmap_clears_its_own_pages, region_gen_params),
+	KUNIT_CASE_PARAM(any_part_can_be_unmapped_alone, region_gen_params),
+	KUNIT_CASE(new_region_has_the_pages_that_its_process_has),
+	KUNIT_CASE(notifier_that_must_not_sleep_refuses),
+	KUNIT_CASE(leaves_come_and_go_without_their_neighbours),
+	KUNIT_CASE(implicit_region_ends_with_the_address_space),
+	KUNIT_CASE(region_that_cannot_be_is_refused_at_once),
+	KUNIT_CASE_PARAM(region_of_a_closed_context_is_freed_in_any_case, region_gen_params),
 	KUNIT_CASE_PARAM(exit_of_a_process_clears_its_low_memory, low_gen_params),
 	KUNIT_CASE(chunk_exists_only_while_it_has_pages),
 	KUNIT_CASE_PARAM(paged_region_for_windows_is_refused, region_gen_params),
@@ -1134,6 +1533,8 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(implicit_region_holds_the_address_space),
 	KUNIT_CASE(refused_setup_of_umr_leaves_nothing),
 	KUNIT_CASE(device_without_umr_has_no_paging),
+	KUNIT_CASE(paging_needs_each_of_its_capabilities),
+	KUNIT_CASE(services_are_those_of_the_scheme_of_the_device),
 	{}
 };
 
