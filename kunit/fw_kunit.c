@@ -315,6 +315,112 @@ static void created_number_is_looked_for(struct kunit *test)
 							&(struct mlx5_ib_fw_attempt){}), 0);
 }
 
+/* Commands that create objects and that destroy them. The mock firmware does not keep all kinds. */
+static const u16 lifetimes[][2] = {
+	{ 0x200, 0x202 }, { 0x400, 0x401 }, { 0x500, 0x501 }, { 0x705, 0x706 }, { 0x710, 0x711 },
+	{ 0x771, 0x772 }, { 0x800, 0x801 }, { 0x802, 0x803 }, { 0x80e, 0x80f }, { 0x900, 0x902 },
+	{ 0x904, 0x906 }, { 0x908, 0x90a }, { 0x90c, 0x90e }, { 0x912, 0x914 }, { 0xa04, 0xa06 },
+	{ 0xa08, 0xa0a },
+};
+
+static int create(struct mock *mock, u16 opcode, u32 *number)
+{
+	struct mlx5_core_cq mcq = {};
+	u32 in[0x110 / 4] = {};
+	u32 ece;
+	int err;
+
+	switch (opcode) {
+	case MLX5_CMD_OP_CREATE_CQ:
+		err = mlx5_ib_fw_create_cq(mock->dev, UID, &mcq, in, sizeof(in));
+		*number = mcq.cqn;
+		return err;
+	case MLX5_CMD_OP_CREATE_QP:
+		return mlx5_ib_fw_create_qp(mock->dev, UID, in, sizeof(in), number, &ece);
+	default:
+		return mlx5_ib_fw_create_object(mock->dev, UID, opcode, in, sizeof(in), number);
+	}
+}
+
+static void note_attempt(struct kunit *test, struct mock *mock, struct mlx5_ib_fw_attempt *attempt,
+			 u16 opcode, u32 number)
+{
+	u32 cmd[MLX5_ST_SZ_DW(dealloc_pd_in)];
+
+	*attempt = (struct mlx5_ib_fw_attempt){};
+	mlx5_ib_fw_name_object(cmd, opcode, number);
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_fw_attempt_begin(mock->dev, attempt, cmd, sizeof(cmd)));
+}
+
+/* An object of another kind that has the number says nothing about the object of this kind. */
+static void number_of_a_new_object_is_that_of_its_kind(struct kunit *test)
+{
+	struct mlx5_ib_fw_attempt attempts[ARRAY_SIZE(lifetimes)];
+	struct mock *mock = mock_create(test);
+	unsigned int i, k;
+	u32 number, next;
+
+	for (i = 0; i < ARRAY_SIZE(lifetimes); i++) {
+		KUNIT_ASSERT_EQ(test, create(mock, lifetimes[i][0], &number), 0);
+		/* What the mock keeps has increasing numbers; the others have number 0. */
+		next = number ? number + 1 : 0;
+		for (k = 0; k < ARRAY_SIZE(lifetimes); k++)
+			note_attempt(test, mock, &attempts[k], lifetimes[k][1], next);
+		KUNIT_ASSERT_EQ(test, create(mock, lifetimes[i][0], &number), 0);
+		KUNIT_ASSERT_EQ(test, number, next);
+		for (k = 0; k < ARRAY_SIZE(lifetimes); k++) {
+			KUNIT_EXPECT_EQ_MSG(test, attempts[k].replaced, k == i,
+					    "0x%x after 0x%x", lifetimes[k][1], lifetimes[i][0]);
+			mlx5_ib_fw_attempt_forget(mock->dev, &attempts[k]);
+		}
+	}
+	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+}
+
+/*
+ * If the first DESTROY_CQ succeeds, mlx5_core releases the CQ, which the mock does not do. If it
+ * fails, mlx5_core never does, so the driver releases the CQ once it is destroyed, or given up.
+ */
+static void cq_is_released_once(struct kunit *test)
+{
+	static const struct {
+		bool refuse_first;
+		bool discard;
+		bool refuse_second;
+		unsigned int refs;
+	} t[] = {
+		{ false, false, false, 1 }, { false, true, false, 1 }, { false, true, true, 0 },
+		{ true, false, false, 0 }, { true, true, false, 0 }, { true, true, true, 0 },
+	};
+	struct mock *mock = mock_create(test);
+	struct mlx5_core_cq mcq;
+	u32 in[0x110 / 4] = {};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct mlx5_ib_fw_attempt attempt = {};
+		int err = t[i].refuse_second ? mock->refuse_err : 0;
+
+		mcq = (struct mlx5_core_cq){};
+		KUNIT_ASSERT_EQ(test, 0,
+				mlx5_ib_fw_create_cq(mock->dev, UID, &mcq, in, sizeof(in)));
+		if (t[i].refuse_first) {
+			mock->refuse_destroy = true;
+			KUNIT_EXPECT_EQ(test, mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &attempt),
+					mock->refuse_err);
+			/* Its owner may try again. */
+			KUNIT_EXPECT_EQ_MSG(test, refcount_read(&mcq.refcount), 1, "case %u", i);
+		}
+		mock->refuse_destroy = t[i].refuse_second;
+		KUNIT_EXPECT_EQ_MSG(test, t[i].discard ?
+				    mlx5_ib_fw_discard_cq(mock->dev, &mcq, &attempt) :
+				    mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &attempt), err,
+				    "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, refcount_read(&mcq.refcount), t[i].refs, "case %u",
+				    i);
+	}
+}
+
 /* A CQ is destroyed by mlx5_core, which keeps the uid that it was created with. */
 static void cq_is_destroyed_with_its_user_id(struct kunit *test)
 {
@@ -369,6 +475,8 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE(new_owner_knows_what_the_old_one_knew),
 	KUNIT_CASE(refused_destruction_is_repeated_for_a_third_of_a_second),
 	KUNIT_CASE_PARAM(created_number_is_looked_for, create_gen_params),
+	KUNIT_CASE(number_of_a_new_object_is_that_of_its_kind),
+	KUNIT_CASE(cq_is_released_once),
 	KUNIT_CASE(cq_is_destroyed_with_its_user_id),
 	KUNIT_CASE(state_change_carries_qp_mask_and_context),
 	{}

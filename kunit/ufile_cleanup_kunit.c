@@ -29,8 +29,10 @@
 /* Of the largest class of keys, whose free keys are the fewest. */
 #define LONG_KEYS	24
 
+/* @status: with which firmware refuses to destroy the object; 0 to destroy it. */
 struct object {
 	struct mlx5_ib_fw_attempt attempt;
+	u8 status;
 	bool answered;
 	unsigned int done;
 	int err;
@@ -91,6 +93,8 @@ static int send(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *o
 		mlx5_ib_fw_send_t send, void *arg)
 {
 	struct closer *c = the_closer;
+	struct mlx5_ib_fw_async *async = arg;
+	u8 status;
 	int err;
 
 	if (!c->together)
@@ -98,10 +102,12 @@ static int send(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *o
 	scoped_guard(spinlock_irqsave, &c->lock)
 		if (c->num == c->most)
 			return -EBUSY;
+	status = c->objects[MLX5_GET(dealloc_pd_in, in, pd) % MANY].status;
 	err = mock_hca_fw(dev, uid, in, in_size, out, out_size, send, arg);
 	guard(spinlock_irqsave)(&c->lock);
-	c->flight[c->num] = arg;
-	c->errs[c->num] = err ? -EREMOTEIO : 0;
+	MLX5_SET(dealloc_pd_out, async->out, status, status);
+	c->flight[c->num] = async;
+	c->errs[c->num] = err || status ? -EREMOTEIO : 0;
 	c->numbers[c->num] = MLX5_GET(dealloc_pd_in, in, pd);
 	c->total++;
 	c->num++;
@@ -139,7 +145,8 @@ static void note_result(struct mlx5_ib_dev *dev, void *data, int err)
 	struct object *object = data;
 
 	/* A command that was not sent is not answered. */
-	KUNIT_EXPECT_TRUE_MSG(the_closer->mock->test, object->answered || err == -EBUSY,
+	KUNIT_EXPECT_TRUE_MSG(the_closer->mock->test,
+			      object->answered || object->attempt.replaced || err == -EBUSY,
 			      "the result is taken before the command is answered");
 	object->done++;
 	object->err = err;
@@ -185,6 +192,35 @@ static void batch_reports_which_object_was_refused(struct kunit *test)
 	destroy_many(test, c);
 	for (i = 0; i < MANY; i++)
 		KUNIT_EXPECT_EQ(test, c->objects[i].err, i == 22 ? -EREMOTEIO : 0);
+}
+
+/*
+ * A command that was not answered may have destroyed the object; if another object has got the
+ * number, it has. After a refusal an unknown object is a mistake.
+ */
+static void batch_knows_what_earlier_commands_have_destroyed(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	struct object *o = c->objects;
+	unsigned int i;
+
+	o[3].attempt = (struct mlx5_ib_fw_attempt){ .failed = true, .unanswered = true };
+	o[3].status = MLX5_CMD_STAT_BAD_RES_ERR;
+	o[4].attempt = (struct mlx5_ib_fw_attempt){ .failed = true };
+	o[4].status = MLX5_CMD_STAT_BAD_RES_ERR;
+	o[5].attempt = (struct mlx5_ib_fw_attempt){ .failed = true, .unanswered = true };
+	o[5].status = MLX5_CMD_STAT_BAD_RES_STATE_ERR;
+	o[6].attempt = (struct mlx5_ib_fw_attempt){ .unanswered = true, .replaced = true };
+	destroy_many(test, c);
+	KUNIT_EXPECT_EQ(test, c->total, MANY - 1);
+	KUNIT_EXPECT_FALSE(test, o[6].answered);
+	for (i = 0; i < MANY; i++)
+		KUNIT_EXPECT_EQ_MSG(test, o[i].err, i == 4 || i == 5 ? -EREMOTEIO : 0,
+				    "object %u", i);
+	/* What may not exist is noted until its owner gives up. */
+	KUNIT_EXPECT_FALSE(test, hash_empty(c->mock->dev->attempts.table));
+	mlx5_ib_fw_attempt_forget(c->mock->dev, &o[5].attempt);
+	KUNIT_EXPECT_TRUE(test, hash_empty(c->mock->dev->attempts.table));
 }
 
 static void batch_repeats_what_mlx5_core_has_no_room_for(struct kunit *test)
@@ -435,6 +471,7 @@ static void surplus_key_has_exactly_one_owner(struct kunit *test)
 static struct kunit_case close_cases[] = {
 	KUNIT_CASE(batch_keeps_16_commands_in_flight),
 	KUNIT_CASE(batch_reports_which_object_was_refused),
+	KUNIT_CASE(batch_knows_what_earlier_commands_have_destroyed),
 	KUNIT_CASE(batch_repeats_what_mlx5_core_has_no_room_for),
 	KUNIT_CASE(command_that_cannot_be_sent_ends_with_ebusy),
 	KUNIT_CASE(closed_process_leaves_no_queue_pair),
