@@ -5,6 +5,7 @@
  * told when events are lost.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/irqflags.h>
 #include <linux/mlx5/device.h>
@@ -736,6 +737,59 @@ static void destroyed_devx_object_has_no_subscribers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
 }
 
+/* The event that firmware reports while it executes, or refuses, the command. */
+static struct {
+	struct mlx5_eqe eqe;
+	struct mlx5_ib_devx_channel *channel;
+	unsigned int num;
+} in_flight;
+
+static int fw_reports_an_event(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			       int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct kunit *test = kunit_get_current_test();
+
+	if (MLX5_GET(destroy_cq_in, in, opcode) == MLX5_CMD_OP_DESTROY_CQ) {
+		in_flight.num++;
+		report(test, &in_flight.eqe);
+		/* The number may be that of another user's CQ by now. */
+		expect_nothing(test, in_flight.channel);
+	}
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+static void event_during_a_destruction_is_held_back(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, true);
+	struct mlx5_ib_devx_obj *obj = create_cq(test);
+	u32 cqn = obj->id.num;
+
+	memset(&in_flight, 0, sizeof(in_flight));
+	in_flight.eqe.type = CQ_ERROR;
+	in_flight.eqe.data.cq_err.cqn = cpu_to_be32(cqn);
+	in_flight.channel = channel;
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_CQ, cqn, CQ_ERROR, 7), 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_an_event);
+	/* A refusal says that the CQ is still the process's. */
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
+	expect_cookie(test, channel, 7);
+	expect_nothing(test, channel);
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
+	expect_nothing(test, channel);
+	/* After a command without an answer, -EBUSY does not say so any more. */
+	mock->refuse_err = -EBUSY;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
+	expect_nothing(test, channel);
+	mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	expect_nothing(test, channel);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
+	KUNIT_EXPECT_EQ(test, in_flight.num, 1 + 2 + 1 + 1);
+}
+
 /* The device may have given the number to an object of another user. */
 static void object_that_may_be_destroyed_gets_no_subscribers(struct kunit *test)
 {
@@ -992,6 +1046,7 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE(events_missed_in_a_refused_destruction_are_reported),
 	KUNIT_CASE(unanswered_destruction_holds_events_back),
 	KUNIT_CASE(destroyed_devx_object_has_no_subscribers),
+	KUNIT_CASE(event_during_a_destruction_is_held_back),
 	KUNIT_CASE(object_that_may_be_destroyed_gets_no_subscribers),
 	KUNIT_CASE(queue_of_verbs_that_may_be_destroyed_gets_no_subscribers),
 	KUNIT_CASE(orphaned_devx_object_has_no_subscribers),

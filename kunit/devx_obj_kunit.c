@@ -10,6 +10,9 @@
 #include <linux/list.h>
 #include <linux/mlx5/device.h>
 #include <rdma/ib_umem.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_std_types.h>
+#include <rdma/uverbs_types.h>
 
 #include "devx/devx.h"
 #include "devx/devx_obj.h"
@@ -19,7 +22,13 @@
 #include "lib/buf.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
+#include "lib/share.h"
 #include "lib/umem.h"
+#include "verbs/cq.h"
+#include "verbs/srq.h"
+#include "verbs/uar.h"
+#include "verbs/ucontext.h"
+#include "verbs/verbs.h"
 
 #define UID		0x5a
 #define FORGED_UID	0x5b
@@ -179,6 +188,39 @@ static void destruction_of_a_missing_object_succeeds(struct kunit *test)
 	close_user(user);
 }
 
+/*
+ * The device has destroyed the first object without an answer, and has given the number to the
+ * second one, which may be another user's.
+ */
+static void number_of_another_object_is_not_destroyed(struct kunit *test)
+{
+	const struct kind_case *c = test->param_value;
+	struct devx_user *user = make_user(test);
+	struct mock *mock = user->mock;
+	unsigned int live = mock_num_live(mock);
+	struct mlx5_ib_devx_obj *first = create_kind(user, c), *second;
+	u32 destroy[MLX5_IB_DEVX_DESTROY_DW], out[4] = {};
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, first);
+	mock->refuse_destroy = true;
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(first, false), -ETIMEDOUT);
+	mock->refuse_destroy = false;
+	memcpy(destroy, first->destroy, sizeof(destroy));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_exec_raw(mock->dev, UID, destroy, first->destroy_size,
+						  out, sizeof(out)), 0);
+	second = create_kind(user, c);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, second);
+	KUNIT_EXPECT_EQ(test, second->id.num, first->id.num);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(first, false), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), live + 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(second, false), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), live);
+	close_user(user);
+}
+
 /* The process is dead. */
 static void orphaned_object_ends_with_its_context(struct kunit *test)
 {
@@ -255,6 +297,160 @@ static void command_must_name_the_object_of_its_handle(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	close_user(user);
+}
+
+/* Queues with doorbells, and the byte of their command in which the index of the UAR ends. */
+static const struct uar_case {
+	const char *name;
+	u16 create;
+	u8 byte;
+} uar_cases[] = {
+	{ "CQ", MLX5_CMD_OP_CREATE_CQ, 0x1c },
+	{ "QP", MLX5_CMD_OP_CREATE_QP, 0x24 },
+	{ "SQ", MLX5_CMD_OP_CREATE_SQ, 0x5c },
+};
+
+KUNIT_ARRAY_PARAM_DESC(uar, uar_cases, name);
+
+static struct mlx5_ib_devx_obj *create_on_uar(struct devx_user *user, u32 uar)
+{
+	const struct uar_case *c = user->mock->test->param_value;
+
+	start(user, c->create);
+	put(user, c->byte, uar);
+	return create(user);
+}
+
+static unsigned int num_refs(const struct mlx5_user_mmap_entry *uar)
+{
+	return kref_read(&uar->rdma_entry.ref);
+}
+
+/* Otherwise firmware could give the UAR, which has the doorbells of the queue, to another user. */
+static void queue_keeps_its_uar_as_long_as_the_device_has_the_queue(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_user_mmap_entry *uar;
+	struct mock *mock = user->mock;
+	struct mlx5_ib_devx_obj *obj;
+	unsigned int uars;
+
+	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
+	mock->context->devx_rights = ALL_RIGHTS;
+	uar = mlx5_ib_create_uar_object(mock->context, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uar);
+	uars = mock->num_live[MOCK_UAR];
+	/* A queue that does not exist keeps nothing. */
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(create_on_uar(user, uar->page_id)), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, num_refs(uar), 1);
+
+	obj = create_on_uar(user, uar->page_id);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, num_refs(uar), 2);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, num_refs(uar), 2);
+	/* The process ends: firmware keeps the queue, and the handle of the UAR is destroyed. */
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
+	KUNIT_EXPECT_EQ(test, num_refs(uar), 2);
+	rdma_user_mmap_entry_remove(&uar->rdma_entry);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_UAR], uars);
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_UAR], uars - 1);
+	close_user(user);
+}
+
+/* Commands of the process, and the bits that firmware gets in place of DMA addresses. */
+static const struct memory_case {
+	const char *name;
+	u16 opcode;
+	u8 byte;
+	u32 value;
+	struct {
+		u16 byte;
+		u32 bit;
+	} bits[2];
+} memory_cases[] = {
+	{ "mkey", MLX5_CMD_OP_CREATE_MKEY, 0x10, 0x100, { { 0xc, 0x40000000 } } },
+	{ "CQ", MLX5_CMD_OP_CREATE_CQ, 0, 0, { { 0x10, 0x02000000 }, { 0x5c, 0x80000000 } } },
+	{ "QP", MLX5_CMD_OP_CREATE_QP, 0, 0, { { 0xe8, 0x10000000 }, { 0x10c, 0x80000000 } } },
+	{ "RMP", MLX5_CMD_OP_CREATE_RMP, 0, 0, { { 0x74, 0xc0000000 } } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(memory, memory_cases, name);
+
+/* Without these bits the device would access any memory that the process names. */
+static void command_that_is_sent_names_memory_by_umem(struct kunit *test)
+{
+	const struct memory_case *c = test->param_value;
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_obj *obj;
+	unsigned int i;
+
+	start(user, c->opcode);
+	put(user, c->byte, c->value);
+	obj = create(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	for (i = 0; i < ARRAY_SIZE(c->bits); i++)
+		KUNIT_EXPECT_EQ(test, mock_dword(user->mock, c->bits[i].byte) & c->bits[i].bit,
+				c->bits[i].bit);
+	if (c->opcode == MLX5_CMD_OP_CREATE_CQ) {
+		/* A change of size has a list of pages, too. */
+		start(user, MLX5_CMD_OP_MODIFY_CQ);
+		put(user, 4, 1);
+		put(user, 8, obj->id.num);
+		KUNIT_EXPECT_EQ(test, send(user, obj, MLX5_IB_DEVX_MODIFY), 0);
+		KUNIT_EXPECT_EQ(test, mock_dword(user->mock, 0x5c), 0x80000000);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	close_user(user);
+}
+
+/* The handle may be one of verbs. Commands about the object have to be those of its kind. */
+static void handle_is_that_of_a_kind_and_a_number(struct kunit *test)
+{
+	struct mlx5_ib_devx_obj devx = { .id = { MLX5_IB_DEVX_TIR, 0x111, 0x222, 0x333 } };
+	struct mlx5_ib_cq *cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+	struct mlx5_ib_srq *srq = kunit_kzalloc(test, 2 * sizeof(*srq), GFP_KERNEL);
+	struct {
+		u16 object_id;
+		void *object;
+		struct mlx5_ib_devx_id want;
+	} cases[] = {
+		{ MLX5_IB_OBJECT_DEVX_OBJ, &devx, { MLX5_IB_DEVX_TIR, 0x111, 0x222, 0x333 } },
+		{ UVERBS_OBJECT_CQ, NULL, { MLX5_IB_DEVX_CQ, 0x444 } },
+		{ UVERBS_OBJECT_SRQ, NULL, { MLX5_IB_DEVX_RMP, 0x555 } },
+		{ UVERBS_OBJECT_SRQ, NULL, { MLX5_IB_DEVX_XRC_SRQ, 0x666 } },
+		{ UVERBS_OBJECT_MR, &devx },
+		{ UVERBS_OBJECT_PD, &devx },
+		{ MLX5_IB_OBJECT_DEVX_UMEM, &devx },
+	};
+	struct uverbs_api_object api = {};
+	struct ib_uobject uobj = { .uapi_object = &api };
+	struct mlx5_ib_devx_id id;
+	unsigned int i;
+
+	KUNIT_ASSERT_TRUE(test, cq && srq);
+	cases[1].object = &cq->ibcq;
+	cq->mcq.cqn = 0x444;
+	for (i = 0; i < 2; i++) {
+		cases[2 + i].object = &srq[i].ibsrq;
+		srq[i].ibsrq.srq_type = i ? IB_SRQT_XRC : IB_SRQT_BASIC;
+		srq[i].rsc.num = i ? 0x666 : 0x555;
+	}
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		api.id = cases[i].object_id;
+		uobj.object = cases[i].object;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_identify(&uobj, &id),
+				    cases[i].want.kind ? 0 : -EINVAL, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, id.kind, cases[i].want.kind, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, id.num, cases[i].want.num, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, id.type, cases[i].want.type, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, id.table, cases[i].want.table, "case %u", i);
+	}
 }
 
 static void context_without_a_user_id_sends_nothing(struct kunit *test)
@@ -551,6 +747,33 @@ static void memory_stays_pinned_while_firmware_keeps_the_umem(struct kunit *test
 	close_user(user);
 }
 
+/* The umem may exist, but nobody knows its number. A reset of the device destroys it. */
+static void umem_without_an_answer_keeps_its_memory(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mock *mock = user->mock;
+	atomic_t *count = &mock->context->user->count[MLX5_IB_SHARE_UMEM];
+	struct ib_umem *umem = pin(user, 0, PAGE_SIZE, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_devx_create_umem(mock->context, umem, SZ_4K)),
+			-ETIMEDOUT);
+	KUNIT_EXPECT_FALSE(test, list_empty(&mock->context->orphans));
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 1);
+	mock->dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	mock->dev->mdev->state = MLX5_DEVICE_STATE_UP;
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	/* There is no command that could destroy the umem. */
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	close_user(user);
+}
+
 /* ---- rates ------------------------------------------------------------------------------ */
 
 static void set_pacing(struct devx_user *user)
@@ -793,9 +1016,13 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE_PARAM(refused_object_leaves_nothing, kind_gen_params),
 	KUNIT_CASE_PARAM(refused_destruction_can_be_repeated, kind_gen_params),
 	KUNIT_CASE_PARAM(destruction_of_a_missing_object_succeeds, kind_gen_params),
+	KUNIT_CASE_PARAM(number_of_another_object_is_not_destroyed, kind_gen_params),
 	KUNIT_CASE_PARAM(orphaned_object_ends_with_its_context, kind_gen_params),
 	KUNIT_CASE(orphans_are_repeated_until_no_reference_is_left),
 	KUNIT_CASE_PARAM(command_must_name_the_object_of_its_handle, kind_gen_params),
+	KUNIT_CASE_PARAM(queue_keeps_its_uar_as_long_as_the_device_has_the_queue, uar_gen_params),
+	KUNIT_CASE_PARAM(command_that_is_sent_names_memory_by_umem, memory_gen_params),
+	KUNIT_CASE(handle_is_that_of_a_kind_and_a_number),
 	KUNIT_CASE(context_without_a_user_id_sends_nothing),
 	KUNIT_CASE(flow_table_needs_the_raw_tx_right),
 	KUNIT_CASE(cq_on_an_apu_element_needs_the_capability),
@@ -807,6 +1034,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(page_sizes_are_those_of_the_device),
 	KUNIT_CASE(refused_umem_leaves_the_memory_to_the_caller),
 	KUNIT_CASE(memory_stays_pinned_while_firmware_keeps_the_umem),
+	KUNIT_CASE(umem_without_an_answer_keeps_its_memory),
 	KUNIT_CASE(rate_needs_a_user_id_a_right_and_the_device),
 	KUNIT_CASE(rate_options_need_their_capability),
 	KUNIT_CASE(attachment_ends_with_its_queue_pair),

@@ -673,9 +673,9 @@ static void attachments_by_commands_count_in_the_same_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_MCG));
 }
 
-#define CREATE(name, small, kind)	{						\
-	MLX5_CMD_OP_CREATE_##name, MLX5_ST_SZ_BYTES(create_##small##_in),		\
-	MLX5_ST_SZ_BYTES(create_##small##_out), MLX5_IB_SHARE_##kind			\
+#define CREATE(op, cmd, kind)	{							\
+	MLX5_CMD_OP_##op, MLX5_ST_SZ_BYTES(cmd##_in), MLX5_ST_SZ_BYTES(cmd##_out),		\
+	MLX5_IB_SHARE_##kind									\
 }
 
 static void object_of_devx_counts_as_one_of_its_kind(struct kunit *test)
@@ -686,9 +686,15 @@ static void object_of_devx_counts_as_one_of_its_kind(struct kunit *test)
 		size_t out_len;
 		enum mlx5_ib_share_kind kind;
 	} cases[] = {
-		CREATE(QP, qp, QP), CREATE(DCT, dct, QP), CREATE(RQ, rq, RQ), CREATE(SQ, sq, SQ),
-		CREATE(TIR, tir, TIR), CREATE(TIS, tis, TIS), CREATE(RQT, rqt, RQT),
-		CREATE(XRQ, xrq, XRQ), CREATE(RMP, rmp, SRQ), CREATE(XRC_SRQ, xrc_srq, SRQ),
+		CREATE(CREATE_QP, create_qp, QP), CREATE(CREATE_DCT, create_dct, QP),
+		CREATE(CREATE_RQ, create_rq, RQ), CREATE(CREATE_SQ, create_sq, SQ),
+		CREATE(CREATE_TIR, create_tir, TIR), CREATE(CREATE_TIS, create_tis, TIS),
+		CREATE(CREATE_RQT, create_rqt, RQT), CREATE(CREATE_XRQ, create_xrq, XRQ),
+		CREATE(CREATE_RMP, create_rmp, SRQ), CREATE(CREATE_XRC_SRQ, create_xrc_srq, SRQ),
+		CREATE(CREATE_CQ, create_cq, CQ), CREATE(ALLOC_PD, alloc_pd, PD),
+		CREATE(ALLOC_XRCD, alloc_xrcd, XRCD),
+		CREATE(ALLOC_TRANSPORT_DOMAIN, alloc_transport_domain, TD),
+		CREATE(ALLOC_Q_COUNTER, alloc_q_counter, Q_COUNTER),
 	};
 	struct mock *mock = make_mock(test);
 	u32 *in = kunit_kzalloc(test, SZ_1K, GFP_KERNEL);
@@ -703,6 +709,11 @@ static void object_of_devx_counts_as_one_of_its_kind(struct kunit *test)
 		memset(in, 0, SZ_1K);
 		MLX5_SET(general_obj_in_cmd_hdr, in, opcode, cases[i].opcode);
 		mock->dev->users->limit[cases[i].kind] = 1;
+		mock->refuse = mock->num_commands + 1;
+		KUNIT_EXPECT_EQ(test, mock->refuse_err,
+				PTR_ERR(mlx5_ib_devx_create_obj(mock->context, in, cases[i].in_len,
+								out, cases[i].out_len)));
+		KUNIT_EXPECT_EQ_MSG(test, 0, count(mock, cases[i].kind), "case %u", i);
 		obj = mlx5_ib_devx_create_obj(mock->context, in, cases[i].in_len, out,
 					      cases[i].out_len);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL_MSG(test, obj, "case %u", i);
