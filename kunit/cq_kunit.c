@@ -5,6 +5,7 @@
  */
 
 #include <kunit/test.h>
+#include <linux/bits.h>
 #include <linux/limits.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
@@ -49,22 +50,29 @@ static void entries_are_the_next_power_of_two_with_one_to_spare(struct kunit *te
 	KUNIT_EXPECT_EQ(test, mlx5_ib_cq_entries(c->asked, c->log_max), c->want);
 }
 
-/* A device with every optional feature of a CQ, or with none. */
-static const struct mlx5_ib_caps *make_caps(struct kunit *test, bool features)
+#define CAP_OI		BIT(0)
+#define CAP_PAD		BIT(1)
+#define CAP_COMP_64	BIT(2)
+#define CAP_COMP_128	BIT(3)
+#define CAP_STRIDX	BIT(4)
+#define CAP_REAL_TIME	BIT(5)
+#define NO_CAPS		0
+#define ALL_CAPS	GENMASK(5, 0)
+
+/* A device with some of the optional features of a CQ. */
+static const struct mlx5_ib_caps *make_caps(struct kunit *test, u8 features)
 {
 	struct mlx5_ib_caps *caps = mock_caps(test);
 
-	MOCK_SET_CAP(caps, cq_oi, features);
-	MOCK_SET_CAP(caps, cqe_128_always, features);
-	MOCK_SET_CAP(caps, cqe_compression, features);
-	MOCK_SET_CAP(caps, cqe_compression_128, features);
-	MOCK_SET_CAP(caps, mini_cqe_resp_stride_index, features);
-	caps->real_time = features;
+	MOCK_SET_CAP(caps, cq_oi, !!(features & CAP_OI));
+	MOCK_SET_CAP(caps, cqe_128_always, !!(features & CAP_PAD));
+	MOCK_SET_CAP(caps, cqe_compression, !!(features & CAP_COMP_64));
+	MOCK_SET_CAP(caps, cqe_compression_128, !!(features & CAP_COMP_128));
+	MOCK_SET_CAP(caps, mini_cqe_resp_stride_index, !!(features & CAP_STRIDX));
+	caps->real_time = features & CAP_REAL_TIME;
 	return caps;
 }
 
-#define NO_CAPS		false
-#define ALL_CAPS	true
 #define TIMESTAMP	IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION
 #define OVERRUN		IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN
 #define PAD		MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD
@@ -78,7 +86,7 @@ static const struct request_case {
 	const char *name;
 	struct mlx5_ib_create_cq ucmd;
 	u32 flags;
-	bool features;
+	u8 features;
 	int want;
 	u8 stride;
 	bool ignore_overrun;
@@ -155,6 +163,45 @@ static void only_valid_requests_are_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, mini_cqe_res_format), c->mini);
 }
 
+static const struct need_case {
+	const char *name;
+	struct mlx5_ib_create_cq ucmd;
+	u32 flags;
+	u8 needs;
+} need_cases[] = {
+	{ "128-byte CQEs", { .cqe_size = 128 }, TIMESTAMP, NO_CAPS },
+	{ "no overrun check", { .cqe_size = 64 }, OVERRUN, CAP_OI },
+	{ "padding", { .cqe_size = 128, .flags = PAD }, 0, CAP_PAD },
+	{ "the real-time clock", { .cqe_size = 64, .flags = REAL_TIME }, 0, CAP_REAL_TIME },
+	{ "64-byte compression",
+	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = HASH }, 0, CAP_COMP_64 },
+	{ "128-byte compression",
+	  { .cqe_size = 128, .cqe_comp_en = 1, .cqe_comp_res_format = CSUM }, 0, CAP_COMP_128 },
+	{ "padded compression",
+	  { .cqe_size = 128, .flags = PAD, .cqe_comp_en = 1, .cqe_comp_res_format = CSUM }, 0,
+	  CAP_PAD | CAP_COMP_128 },
+	{ "64-byte compression by stride index",
+	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = STRIDX }, 0,
+	  CAP_COMP_64 | CAP_STRIDX },
+};
+
+KUNIT_ARRAY_PARAM_DESC(need, need_cases, name);
+
+static void feature_needs_its_own_capabilities(struct kunit *test)
+{
+	const struct need_case *c = test->param_value;
+	unsigned int cap;
+
+	for (cap = 1; cap <= ALL_CAPS; cap <<= 1) {
+		u32 cqc[CQC_SIZE / 4] = {};
+
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_cq_parse_create(&c->ucmd, c->flags,
+								  make_caps(test, ALL_CAPS & ~cap),
+								  cqc),
+				    c->needs & cap ? -EOPNOTSUPP : 0, "without 0x%x", cap);
+	}
+}
+
 static const struct cqc_case {
 	const char *name;
 	struct mlx5_ib_create_cq ucmd;
@@ -225,6 +272,7 @@ static void buffer_changes_only_its_own_fields_of_the_cqc(struct kunit *test)
 static struct kunit_case cq_cases[] = {
 	KUNIT_CASE_PARAM(entries_are_the_next_power_of_two_with_one_to_spare, entries_gen_params),
 	KUNIT_CASE_PARAM(only_valid_requests_are_accepted, request_gen_params),
+	KUNIT_CASE_PARAM(feature_needs_its_own_capabilities, need_gen_params),
 	KUNIT_CASE_PARAM(cqc_is_exact_to_the_bit, cqc_gen_params),
 	KUNIT_CASE_PARAM(buffer_changes_only_its_own_fields_of_the_cqc, buf_gen_params),
 	{}

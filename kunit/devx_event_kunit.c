@@ -230,6 +230,74 @@ static void device_without_event_cap_has_the_standard_events(struct kunit *test)
 			-EINVAL);
 }
 
+static const u32 obj_types[] = {
+	MLX5_OBJ_TYPE_CQ, MLX5_OBJ_TYPE_QP, MLX5_OBJ_TYPE_RQ, MLX5_OBJ_TYPE_SQ, MLX5_OBJ_TYPE_RMP,
+	MLX5_OBJ_TYPE_XRQ, MLX5_OBJ_TYPE_DCT, MLX5_OBJ_TYPE_MKEY,
+};
+
+/* Types of events by number; those that are not here are of objects. */
+static const u8 types_of_the_device[] = {
+	0x08, 0x09, 0x0d, 0x15, 0x16, 0x17, 0x19, 0x1a, 0x1b, 0x22, 0x24, 0x25,
+};
+
+static const u8 types_of_the_kernel[] = { 0x0a, 0x0b, 0x0c, 0x0e, 0x0f, 0x20, 0x21, 0x26 };
+
+/* How many types of objects have events of @type. */
+static unsigned int num_obj_types(struct mlx5_core_dev *mdev, u16 type)
+{
+	unsigned int i, num = 0;
+
+	for (i = 0; i < ARRAY_SIZE(obj_types); i++) {
+		const struct mlx5_ib_event_source source = { .type = obj_types[i], .num = NUM };
+
+		num += !mlx5_ib_event_check(mdev, type, &source, INTERNAL);
+	}
+	return num;
+}
+
+static void check_type(struct kunit *test, struct mlx5_core_dev *mdev, u8 type, bool listed)
+{
+	bool of_device = memchr(types_of_the_device, type, sizeof(types_of_the_device));
+	bool of_kernel = memchr(types_of_the_kernel, type, sizeof(types_of_the_kernel));
+	int want = of_device ? 0 : -EINVAL, want_without_rights = want;
+	struct mlx5_eqe eqe = { .type = type };
+	struct mlx5_ib_event_source source;
+
+	if (of_device && !listed && type != PORT_CHANGE)
+		want_without_rights = -EPERM;
+	KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_event_check(mdev, type, NULL, INTERNAL), want,
+			    "type 0x%x", type);
+	KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_event_check(mdev, type, NULL, NO_RIGHTS),
+			    want_without_rights, "type 0x%x", type);
+	if (listed || of_device || of_kernel)
+		KUNIT_EXPECT_EQ_MSG(test, !num_obj_types(mdev, type), of_device || of_kernel,
+				    "type 0x%x", type);
+	if (!of_device && !of_kernel)
+		return;
+	source.type = MLX5_OBJ_TYPE_QP;
+	KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_event_read(mdev, &eqe, &source), of_device,
+			    "type 0x%x", type);
+	if (of_device)
+		KUNIT_EXPECT_EQ_MSG(test, source.type, 0, "type 0x%x", type);
+}
+
+static void known_event_is_what_it_is_whatever_the_device_lists(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+	unsigned int type;
+	int listed;
+
+	for (listed = 0; listed < 2; listed++) {
+		memset(MLX5_CAP_DEV_EVENT(mdev, user_affiliated_events), listed ? 0xff : 0,
+		       MLX5_EVENT_TYPE_MAX / 8);
+		memset(MLX5_CAP_DEV_EVENT(mdev, user_unaffiliated_events), listed ? 0xff : 0,
+		       MLX5_EVENT_TYPE_MAX / 8);
+		for (type = 0; type < MLX5_EVENT_TYPE_MAX; type++)
+			check_type(test, mdev, type, listed);
+	}
+}
+
 static void context_without_a_user_id_cannot_subscribe(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -359,11 +427,6 @@ static const struct route_case {
 };
 
 KUNIT_ARRAY_PARAM_DESC(route, route_cases, name);
-
-static const u32 obj_types[] = {
-	MLX5_OBJ_TYPE_CQ, MLX5_OBJ_TYPE_QP, MLX5_OBJ_TYPE_RQ, MLX5_OBJ_TYPE_SQ, MLX5_OBJ_TYPE_RMP,
-	MLX5_OBJ_TYPE_XRQ, MLX5_OBJ_TYPE_DCT, MLX5_OBJ_TYPE_MKEY,
-};
 
 /* The channel subscribes to the event of objects of all types that have the same number. */
 static void event_reaches_the_subscribers_of_its_object(struct kunit *test)
@@ -1029,6 +1092,7 @@ static void event_is_read_whole_or_kept(struct kunit *test)
 static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE_PARAM(process_subscribes_only_to_events_it_may_see, check_gen_params),
 	KUNIT_CASE(device_without_event_cap_has_the_standard_events),
+	KUNIT_CASE(known_event_is_what_it_is_whatever_the_device_lists),
 	KUNIT_CASE(context_without_a_user_id_cannot_subscribe),
 	KUNIT_CASE(process_does_not_see_events_of_an_xrc_target),
 	KUNIT_CASE(object_is_the_event_source_of_its_own_type),

@@ -5,6 +5,7 @@
 
 #include <kunit/test.h>
 #include <linux/mlx5/driver.h>
+#include <linux/sizes.h>
 
 #include "layout/layout_klm.h"
 
@@ -135,6 +136,29 @@ static void list_of_fixed_size_leads_to_its_pieces(struct kunit *test)
 	expect_end(test, env);
 }
 
+/* A key over all addresses: its context has no length. */
+static void key_without_a_length_ends_with_its_table(struct kunit *test)
+{
+	struct klm_env *env = make_env(test, MLX5_MKC_ACCESS_MODE_KLMS, 0, 0);
+
+	MLX5_SET(mkc, mkc(env), length64, 1);
+	add_klm(env, 1, 0x10000, 100);
+	add_klm(env, 2, 0x20000, 100);
+	KUNIT_ASSERT_TRUE(test, start(env, 50, U64_MAX));
+	expect_piece(test, env, 1, 0x10000 + 50, 50);
+	expect_piece(test, env, 2, 0x20000, 100);
+	expect_end(test, env);
+
+	/* Entry 2^32 of a table of fixed size is not entry 0. */
+	MLX5_SET(mkc, mkc(env), access_mode_1_0, MLX5_MKC_ACCESS_MODE_KSM);
+	MLX5_SET(mkc, mkc(env), log_page_size, 12);
+	KUNIT_ASSERT_TRUE(test, start(env, SZ_4K + 1, U64_MAX));
+	expect_piece(test, env, 2, 0x20001, SZ_4K - 1);
+	expect_end(test, env);
+	KUNIT_ASSERT_TRUE(test, start(env, 1ULL << (32 + 12), SZ_4K));
+	expect_end(test, env);
+}
+
 static void strided_block_leads_to_its_pieces(struct kunit *test)
 {
 	struct klm_env *env = make_env(test, MLX5_MKC_ACCESS_MODE_KLMS, 0, 1000);
@@ -216,6 +240,7 @@ static void changed_or_free_key_leads_nowhere(struct kunit *test)
 static struct kunit_case klm_cases[] = {
 	KUNIT_CASE(list_leads_to_its_pieces),
 	KUNIT_CASE(list_of_fixed_size_leads_to_its_pieces),
+	KUNIT_CASE(key_without_a_length_ends_with_its_table),
 	KUNIT_CASE(strided_block_leads_to_its_pieces),
 	KUNIT_CASE(block_beyond_the_table_ends_the_walk),
 	KUNIT_CASE(walk_of_a_hostile_table_is_bounded),

@@ -152,6 +152,116 @@ static void only_valid_requests_are_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, err, c->want);
 }
 
+/* A device that has all features but one. */
+static const struct mlx5_ib_caps *caps_without(struct kunit *test, unsigned int feature)
+{
+	struct mlx5_ib_caps *caps = make_caps(test, &all_caps);
+
+	switch (feature) {
+	case 0:
+		MOCK_SET_CAP(caps, wq_signature, 0);
+		break;
+	case 1:
+		MOCK_SET_CAP(caps, qp_packet_based, 0);
+		break;
+	case 2:
+		MOCK_SET_CAP(caps, block_lb_mc, 0);
+		break;
+	case 3:
+		MOCK_SET_CAP(caps, cd, 0);
+		break;
+	case 4:
+		MOCK_SET_CAP(caps, end_pad, 0);
+		break;
+	case 5:
+		MOCK_SET_CAP(caps, sctr_data_cqe, 0);
+		break;
+	}
+	return caps;
+}
+
+/* The features are in the order of caps_without(). */
+static void request_needs_its_own_feature(struct kunit *test)
+{
+	static const struct {
+		enum ib_qp_type type;
+		u32 create_flags;
+		struct mlx5_ib_create_qp ucmd;
+		int err;
+	} t[] = {
+		{ IB_QPT_RC, 0, { .flags = SIGNATURE }, -EINVAL },
+		{ IB_QPT_RC, 0, { .flags = CREDITS }, -EOPNOTSUPP },
+		{ IB_QPT_UD, BLOCK_LB, {}, -EOPNOTSUPP },
+		{ IB_QPT_RC, IB_QP_CREATE_CROSS_CHANNEL, {}, -EOPNOTSUPP },
+		{ IB_QPT_RC, END_PAD, {}, -EOPNOTSUPP },
+		/* A wish, which is granted to those who ask where the device has it. */
+		{ IB_QPT_RC, 0, { .flags = SCATTER }, 0 },
+	};
+	unsigned int i, without;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		const struct ib_qp_init_attr init = {
+			.qp_type = t[i].type, .create_flags = t[i].create_flags,
+			.sq_sig_type = IB_SIGNAL_ALL_WR,
+		};
+
+		for (without = 0; without < ARRAY_SIZE(t); without++) {
+			const struct mlx5_ib_caps *caps = caps_without(test, without);
+			bool scattered = t[i].ucmd.flags == SCATTER && without != i;
+			u32 qpc[QPC_SIZE / 4] = {};
+
+			KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_qp_check_create(&init, &t[i].ucmd, caps),
+					    without == i ? t[i].err : 0, "request %u without %u",
+					    i, without);
+			mlx5_ib_scatter_to_cqe(qpc, &init, t[i].ucmd.flags, 64, 64, caps);
+			KUNIT_EXPECT_EQ_MSG(test, !!MLX5_GET(qpc, qpc, cs_res), scattered,
+					    "request %u without %u", i, without);
+		}
+	}
+}
+
+static const enum ib_qp_type user_types[] = {
+	IB_QPT_RC, IB_QPT_UC, IB_QPT_UD, IB_QPT_XRC_INI, IB_QPT_XRC_TGT, IB_QPT_SMI, IB_QPT_GSI,
+	IB_QPT_RAW_PACKET, IB_QPT_DRIVER,
+};
+
+/* Each row is a device that has one kind of QP, with receive WQEs in any order. */
+static void types_are_those_of_the_transport(struct kunit *test)
+{
+	static const struct {
+		u8 rc, uc, ud, xrc;
+		u32 types, in_any_order;
+	} t[] = {
+		{ .rc = 1, .types = BIT(0), .in_any_order = BIT(0) },
+		{ .uc = 1, .types = BIT(1), .in_any_order = BIT(1) },
+		/* Management datagrams stay in order. */
+		{ .ud = 1, .types = BIT(2) | BIT(5) | BIT(6), .in_any_order = BIT(2) },
+		{ .xrc = 1, .types = BIT(3) | BIT(4), .in_any_order = BIT(3) | BIT(4) },
+	};
+	unsigned int i, type;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct mlx5_ib_caps *caps = mock_caps(test);
+
+		MOCK_SET_CAP(caps, rc, t[i].rc);
+		MOCK_SET_CAP(caps, uc, t[i].uc);
+		MOCK_SET_CAP(caps, ud, t[i].ud);
+		MOCK_SET_CAP(caps, xrc, t[i].xrc);
+		MOCK_SET_CAP(caps, dp_ordering_ooo_all_rc, t[i].rc);
+		MOCK_SET_CAP(caps, dp_ordering_ooo_all_uc, t[i].uc);
+		MOCK_SET_CAP(caps, dp_ordering_ooo_all_ud, t[i].ud);
+		MOCK_SET_CAP(caps, dp_ordering_ooo_all_xrc, t[i].xrc);
+		for (type = 0; type < ARRAY_SIZE(user_types); type++) {
+			KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_qp_type_exists(user_types[type], caps),
+					    !!(t[i].types & BIT(type)), "device %u, type %u", i,
+					    type);
+			KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_qp_out_of_order(user_types[type], caps),
+					    !!(t[i].in_any_order & BIT(type)),
+					    "device %u, type %u", i, type);
+		}
+	}
+}
+
 static const struct uidx_case {
 	const char *name;
 	u32 uidx;
@@ -543,6 +653,8 @@ static void time_stamps_have_the_format_that_users_expect(struct kunit *test)
 
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE_PARAM(only_valid_requests_are_accepted, create_gen_params),
+	KUNIT_CASE(request_needs_its_own_feature),
+	KUNIT_CASE(types_are_those_of_the_transport),
 	KUNIT_CASE_PARAM(user_index_fits_the_cqe_version, uidx_gen_params),
 	KUNIT_CASE(qpc_gets_an_index_only_in_contexts_with_indices),
 	KUNIT_CASE_PARAM(queue_sizes_fit_request_and_device, size_gen_params),
