@@ -102,11 +102,11 @@ static struct exporter *make_exporter(struct kunit *test)
 	return ex;
 }
 
-static struct ib_mr *reg(struct exporter *ex, u64 offset, u64 length)
+static struct ib_mr *reg_at(struct exporter *ex, u64 offset, u64 length, u64 iova)
 {
 	struct ib_mr *mr;
 
-	mr = mlx5_ib_reg_user_mr_dmabuf(&ex->pd.ibpd, offset, length, offset, ex->fd,
+	mr = mlx5_ib_reg_user_mr_dmabuf(&ex->pd.ibpd, offset, length, iova, ex->fd,
 					IB_ACCESS_LOCAL_WRITE, NULL, NULL);
 	/* As ib_core does. */
 	if (!IS_ERR(mr)) {
@@ -114,6 +114,11 @@ static struct ib_mr *reg(struct exporter *ex, u64 offset, u64 length)
 		mr->pd = &ex->pd.ibpd;
 	}
 	return mr;
+}
+
+static struct ib_mr *reg(struct exporter *ex, u64 offset, u64 length)
+{
+	return reg_at(ex, offset, length, offset);
 }
 
 static void take_back(struct exporter *ex)
@@ -279,6 +284,42 @@ static void failed_revocation_by_umr_destroys_the_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_hca_num_free(hca), 0);
 }
 
+/*
+ * The device's pages are as large as the memory and the addresses allow: 64 KiB, 16 KiB, 64 KiB and
+ * 8 KiB. Firmware creates the key of the first round, and UMR fills it in the second.
+ */
+static void large_pages_lead_to_every_part_of_the_memory(struct kunit *test)
+{
+	static const struct { u64 offset, length, iova; } cases[] = {
+		{ 0, SIZE, 0 },
+		{ 0x1000, 0x2000, 0x1000 },
+		{ 0x3000, 0xa000, 0x70003000 },
+		{ 0x3000, 0xa000, 0x70001000 },
+	};
+	struct exporter *ex = make_exporter(test);
+	struct mock_hca *hca = make_umr(ex);
+	unsigned int round, i;
+	struct ib_mr *mr;
+	u64 at;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		mock_hca_empty_pool(hca);
+		for (round = 0; round < 2; round++) {
+			KUNIT_ASSERT_EQ(test, mock_hca_num_free(hca), round);
+			mr = reg_at(ex, cases[i].offset, cases[i].length, cases[i].iova);
+			KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+			KUNIT_EXPECT_EQ(test, mock_hca_num_free(hca), 0);
+			for (at = 0; at < cases[i].length; at += SZ_4K)
+				KUNIT_EXPECT_EQ_MSG(test,
+						    mock_hca_dma_addr(hca, mr->lkey,
+								      cases[i].iova + at),
+						    DMA_BASE + cases[i].offset + at,
+						    "case %u, round %u, 0x%llx", i, round, at);
+			KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+		}
+	}
+}
+
 static void region_without_a_key_is_not_counted(struct kunit *test)
 {
 	struct exporter *ex = make_exporter(test);
@@ -303,6 +344,7 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(change_of_rights_is_refused),
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 	KUNIT_CASE(failed_revocation_by_umr_destroys_the_key),
+	KUNIT_CASE(large_pages_lead_to_every_part_of_the_memory),
 	KUNIT_CASE(region_without_a_key_is_not_counted),
 #endif
 	{}

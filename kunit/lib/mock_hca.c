@@ -7,8 +7,10 @@
 #include <kunit/device.h>
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/align.h>
 #include <linux/dma-mapping.h>
 #include <linux/mlx5/driver.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "fw/bluebell.h"
@@ -115,15 +117,8 @@ static struct mock_key *find_key(struct mock_hca *hca, u32 mkey)
 	return key;
 }
 
-/**
- * mock_hca_translate - translate an address as the device does
- * @hca: device
- * @mkey: key of the access
- * @va: address of the access
- *
- * Return: the translation entry of the page, or 0 if the device faults.
- */
-u64 mock_hca_translate(struct mock_hca *hca, u32 mkey, u64 va)
+/* The translation entry of the page of @va, or 0; sets @offset to where in the page @va is. */
+static u64 find_entry(struct mock_hca *hca, u32 mkey, u64 va, u64 *offset)
 {
 	struct mock_key *key;
 	struct mlx5_ksm *ksm;
@@ -140,13 +135,45 @@ u64 mock_hca_translate(struct mock_hca *hca, u32 mkey, u64 va)
 		if (va < start || va - start >= MLX5_GET64(mkc, key->mkc, len))
 			return 0;
 		index = (va >> shift) - (start >> shift);
+		*offset = va & (BIT_ULL(shift) - 1);
 		if (MLX5_GET(mkc, key->mkc, access_mode_1_0) == MLX5_MKC_ACCESS_MODE_MTT)
 			return be64_to_cpu(((__be64 *)key->table)[index]);
 		ksm = (struct mlx5_ksm *)key->table + index;
-		va = be64_to_cpu(ksm->va) + (va & (BIT_ULL(shift) - 1));
+		va = be64_to_cpu(ksm->va) + *offset;
 		mkey = be32_to_cpu(ksm->key);
 	}
 	return 0;
+}
+
+/**
+ * mock_hca_translate - translate an address as the device does
+ * @hca: device
+ * @mkey: key of the access
+ * @va: address of the access
+ *
+ * Return: the translation entry of the page, or 0 if the device faults.
+ */
+u64 mock_hca_translate(struct mock_hca *hca, u32 mkey, u64 va)
+{
+	u64 offset;
+
+	return find_entry(hca, mkey, va, &offset);
+}
+
+/**
+ * mock_hca_dma_addr - where the device reads or writes
+ * @hca: device
+ * @mkey: key of the access, whose pages have any size
+ * @va: address of the access
+ *
+ * Return: DMA address, or 0 if the device faults.
+ */
+u64 mock_hca_dma_addr(struct mock_hca *hca, u32 mkey, u64 va)
+{
+	u64 offset, entry = find_entry(hca, mkey, va, &offset);
+
+	/* The bits below the smallest page are access rights. */
+	return entry ? ALIGN_DOWN(entry, SZ_4K) + offset : 0;
 }
 
 /**
