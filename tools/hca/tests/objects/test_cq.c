@@ -399,6 +399,64 @@ static void test_end_of_moderation_raises_delayed_event(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
+static void test_solicited_completion_can_end_moderation(void **state)
+{
+	(void)state;
+	assert_int_equal(moderate(4000, 3), ST_OK);
+	arm(0, false, 0);
+	put(0, true);
+	assert_int_equal(rig.nev, 0);
+	cq_find(rig.hca, cqn)->sol_breaks_mod = true;
+	put(1, true);
+	assert_int_equal(rig.nev, 1);
+}
+
+static uint8_t remap(uint32_t to)
+{
+	uint8_t c[CQC_BYTES] = {};
+
+	IFC_SET(cqc, c, c_eqn_or_apu_element, to);
+	return modify(0, 8, c, 0);
+}
+
+/* The events, and the reference, go to the EQ that MODIFY_CQ names. */
+static void test_cq_moves_to_another_eq(void **state)
+{
+	uint8_t in[IFC_SZ(destroy_eq_in)] = {}, out[IFC_SZ(destroy_eq_out)];
+	uint32_t next = rig_eq();
+
+	(void)state;
+	assert_int_equal(remap(next), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_CQ_REMAP_NOT_OFFERED);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_eq_remap, 1);
+	assert_int_equal(remap(rig.async->obj.num), ST_BAD_RES);
+	assert_int_equal(remap(next + 1), ST_BAD_RES);
+	assert_int_equal(obj_find(rig.hca, OBJ_EQ, eqn)->refs, 1);
+	assert_int_equal(remap(next), ST_OK);
+	arm(0, false, 0);
+	put(0, false);
+	assert_int_equal(rig.nev, 1);
+	assert_int_equal(rig.ev[0].eqn, next);
+	IFC_SET(destroy_eq_in, in, eq_number, next);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_EQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_BAD_RES_STATE);
+	IFC_SET(destroy_eq_in, in, eq_number, eqn);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_EQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+}
+
+static void test_moderation_needs_a_capability(void **state)
+{
+	uint8_t c[CQC_BYTES] = {};
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_moderation, 0);
+	assert_int_equal(moderate(1000, 3), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_CQ_MODERATION_NOT_OFFERED);
+	assert_int_equal(modify(0, 1 << 4, c, 0), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_CQ_FIELD_SELECT);
+}
+
 static void new_size(uint8_t *c, unsigned int log)
 {
 	memset(c, 0, CQC_BYTES);
@@ -518,14 +576,16 @@ struct create {
 	unsigned int log, pg_off, sz, period_mode;
 	size_t npas;
 	uint16_t uid;
-	bool reserved, apu;
+	bool reserved, apu, collapsed, overrun_ok;
+	uint32_t cqn;		/* of the CQ that was made */
 };
 
-static uint8_t create(const struct create *p)
+static uint8_t create(struct create *p)
 {
 	size_t len = IFC_BYTE(create_cq_in, pas) + 8 * p->npas;
 	uint8_t in[IFC_BYTE(create_cq_in, pas) + 64] = {}, out[IFC_SZ(create_cq_out)];
 	uint8_t *c = IFC_ADDR(create_cq_in, in, cq_context);
+	uint8_t st;
 	size_t i;
 
 	IFC_SET(cqc, c, log_cq_size, p->log);
@@ -537,9 +597,57 @@ static uint8_t create(const struct create *p)
 	IFC_SET(cqc, c, reserved_at_e0, p->reserved);
 	IFC_SET(cqc, c, cq_period_mode, p->period_mode);
 	IFC_SET(cqc, c, apu_cq, p->apu);
+	IFC_SET(cqc, c, cc, p->collapsed);
+	IFC_SET(cqc, c, oi, p->overrun_ok);
 	for (i = 0; i < p->npas; i++)
 		put_be64(IFC_ADDR(create_cq_in, in, pas) + 8 * i, p->pa + 4096 * i);
-	return rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, p->uid, in, len, out, sizeof(out));
+	st = rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, p->uid, in, len, out, sizeof(out));
+	p->cqn = IFC_GET(create_cq_out, out, cqn);
+	return st;
+}
+
+/* All CQEs of a collapsed CQ are written to one place, with the owner bits of their indices. */
+static void test_collapsed_cq(void **state)
+{
+	struct create p = { .uar = uar, .eqn = eqn, .dbr = DBR, .pa = BUF2, .log = LOG, .npas = 1,
+			    .collapsed = true };
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(create(&p), ST_OK);
+	cqn = p.cqn;
+	memset(ram(BUF2), 0x5c, 64 << LOG);
+	for (i = 0; i < 10; i++) {
+		put(i, false);
+		assert_int_equal(get_be16(ram(BUF2) + 60), i);
+		assert_int_equal(ram(BUF2)[63] & 1, i / 4 % 2);
+	}
+	assert_int_equal(*ram(BUF2 + 64), 0x5c);
+	assert_int_equal(rig.nev, 0);
+	assert_int_equal(cq_find(rig.hca, cqn)->status, CQ_STATUS_OK);
+}
+
+/* The consumer index of a CQ that ignores overruns is not looked at. */
+static void test_overrun_can_be_ignored(void **state)
+{
+	struct create p = { .uar = uar, .eqn = eqn, .dbr = DBR, .pa = BUF2, .log = LOG, .npas = 1,
+			    .overrun_ok = true };
+	uint8_t c[CQC_BYTES] = {};
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(create(&p), ST_OK);
+	cqn = p.cqn;
+	for (i = 0; i < 10; i++)
+		put(i, false);
+	assert_int_equal(get_be16(ram(BUF2) + 64 + 60), 9);
+	assert_int_equal(cq_find(rig.hca, cqn)->status, CQ_STATUS_OK);
+	assert_int_equal(modify(0, 4, c, 0), ST_OK);		/* from now on it is not ignored */
+	put(i, false);
+	assert_int_equal(cq_find(rig.hca, cqn)->status, CQ_STATUS_OVERFLOW);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_oi, 0);
+	assert_int_equal(create(&p), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED);
 }
 
 static void test_period_mode_needs_a_capability(void **state)
@@ -648,10 +756,13 @@ int main(void)
 		T(test_invalid_doorbells_are_dropped), T(test_overrun),
 		T(test_consumer_index_makes_room), T(test_indices_wrap_at_24_bits),
 		T(test_moderation_by_count), T(test_moderation_by_time),
-		T(test_end_of_moderation_raises_delayed_event), T(test_resize),
+		T(test_end_of_moderation_raises_delayed_event),
+		T(test_solicited_completion_can_end_moderation), T(test_cq_moves_to_another_eq),
+		T(test_moderation_needs_a_capability), T(test_resize),
 		T(test_resize_is_refused_if_cqes_do_not_fit),
 		T(test_reset_drops_delayed_completions),
 		T(test_destroy_drops_delayed_completions), T(test_delayed_completions_are_limited),
+		T(test_collapsed_cq), T(test_overrun_can_be_ignored),
 		T(test_period_mode_needs_a_capability),
 		T(test_create_refuses_invalid_contexts), T(test_query),
 	};
