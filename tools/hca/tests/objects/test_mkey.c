@@ -445,6 +445,23 @@ static void test_reserved_lkey_needs_rlky(void **state)
 	assert_int_equal(rd(MKEY_RESD_LKEY, RAM_BASE, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
 }
 
+/* A peer that could name it would reach all memory. */
+static void test_reserved_lkey_is_no_rkey(void **state)
+{
+	uint8_t buf[8] = {};
+	enum mk_result res;
+
+	(void)state;
+	user.rlky = true;
+	assert_int_equal(rd(MKEY_RESD_LKEY, RAM_BASE + 8, buf, 8, MK_LOCAL_READ), MK_OK);
+	assert_true(get_be64(buf) == RAM_BASE + 8);
+	assert_int_equal(rd(MKEY_RESD_LKEY, RAM_BASE, buf, 8, MK_REMOTE_READ), MK_BAD_KEY);
+	assert_int_equal(mkey_write(rig.hca, &user, MKEY_RESD_LKEY, RAM_BASE, buf, 8,
+				    MK_REMOTE_WRITE), MK_BAD_KEY);
+	assert_null(mkey_atomic_ptr(rig.hca, &user, MKEY_RESD_LKEY, RAM_BASE, 8, &res));
+	assert_int_equal(res, MK_BAD_KEY);
+}
+
 static void test_free_key_and_umr(void **state)
 {
 	struct key_params p = { .mode = MKM_MTT, .free = true, .umr_en = true, .octo = 8 };
@@ -493,6 +510,29 @@ static void test_key_holds_its_pd(void **state)
 				 sizeof(dout)), ST_BAD_RES);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)),
 			 ST_OK);
+}
+
+/* UMR can move a key to another domain. The reference moves with it. */
+static void test_key_moves_to_another_pd(void **state)
+{
+	uint32_t key = small_key(ALL_ACCESS, 0, 0x1000, RAM_BASE), next = rig_pd();
+	struct mkey *mk = (struct mkey *)obj_find(rig.hca, OBJ_MKEY, key >> 8);
+	const struct obj *from = obj_find(rig.hca, OBJ_PD, pd);
+	const struct obj *to = obj_find(rig.hca, OBJ_PD, next);
+	uint8_t buf[8];
+
+	(void)state;
+	IFC_SET(mkc, mk->mkc, pd, next);
+	assert_true(mkey_update(rig.hca, mk));
+	assert_int_equal(from->refs, 0);
+	assert_int_equal(to->refs, 1);
+	assert_int_equal(rd(key, 0, buf, 8, MK_LOCAL_READ), MK_BAD_PD);
+	user.pdn = next;
+	assert_int_equal(rd(key, 0, buf, 8, MK_LOCAL_READ), MK_OK);
+	IFC_SET(mkc, mk->mkc, pd, next + 1);
+	assert_false(mkey_update(rig.hca, mk));
+	assert_int_equal(to->refs, 1);
+	assert_int_equal(IFC_GET(mkc, mk->mkc, pd), next);
 }
 
 static void test_create_refuses_invalid_contexts(void **state)
@@ -705,8 +745,10 @@ int main(void)
 		T(test_inner_key_needs_local_rights_only), T(test_ksm),
 		T(test_key_that_refers_to_itself_is_refused),
 		T(test_disallowed_accesses_are_refused), T(test_atomic), T(test_null_key),
-		T(test_dump_fill_key), T(test_reserved_lkey_needs_rlky), T(test_free_key_and_umr),
-		T(test_key_holds_its_pd), T(test_create_refuses_invalid_contexts),
+		T(test_dump_fill_key), T(test_reserved_lkey_needs_rlky),
+		T(test_reserved_lkey_is_no_rkey), T(test_free_key_and_umr),
+		T(test_key_holds_its_pd), T(test_key_moves_to_another_pd),
+		T(test_create_refuses_invalid_contexts),
 		T(test_entity_size_is_limited_by_capabilities),
 		T(test_ksm_needs_fixed_buffer_size),
 		T(test_klm_list_is_limited_by_a_capability),
