@@ -936,6 +936,32 @@ static void test_umr_qp_gets_its_pd_at_rst2init(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0, c), ST_OK);
 }
 
+/* A program's queue pair counts in a counter set of the program, or in a shared one. */
+static void test_counter_set_is_the_users(void **state)
+{
+	uint8_t in[IFC_SZ(alloc_q_counter_in)] = {}, out[IFC_SZ(alloc_q_counter_out)];
+	static const struct { uint16_t owner, status; } row[] = {
+		{ 4, ST_BAD_RES }, { 0, ST_BAD_RES }, { 3, ST_OK }, { SHARED_UID, ST_OK },
+	};
+	uint32_t qpn = new_qp(QPT_RC)->obj.num, set;
+	uint8_t c[QPC_BYTES] = {};
+	size_t i;
+
+	(void)state;
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_Q_COUNTER, 0, 0, in, sizeof(in), out,
+				 sizeof(out)), ST_OK);
+	set = IFC_GET(alloc_q_counter_out, out, counter_set_id);
+	full_context(c);
+	IFC_SET(qpc, c, counter_set_id, set);
+	rig_give(OBJ_QP, qpn, 3);
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		rig_give(OBJ_QCOUNTER, set, row[i].owner);
+		assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 3, c),
+				 row[i].status);
+		assert_int_equal(modify(MLX5_CMD_OP_2RST_QP, qpn), ST_OK);
+	}
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static void expect_event(unsigned int i, uint8_t type, uint32_t num)
@@ -1211,7 +1237,8 @@ int main(void)
 		T(test_qp_of_another_user_is_not_found),
 		T(test_qp_of_a_user_names_objects_of_the_user),
 		T(test_qp_of_the_kernel_is_not_a_users), T(test_qp_holds_its_references),
-		T(test_umr_qp_gets_its_pd_at_rst2init), T(test_fatal_error_raises_one_event),
+		T(test_umr_qp_gets_its_pd_at_rst2init), T(test_counter_set_is_the_users),
+		T(test_fatal_error_raises_one_event),
 		T(test_query_says_why_a_qp_failed),
 		T(test_extended_query_needs_capability_and_room),
 		T(test_2err_command_raises_no_event), T(test_comm_est_is_raised_once),
