@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues: the commands of their three forms, limits, and queues in ring order.
+ */
+#include "cmd.h"
+#include "ifc.h"
+#include "object.h"
+#include "objrig.h"
+#include "srq.h"
+
+#define BUF	(RAM_BASE + 0x10000)
+#define DBR	(RAM_BASE + 0x200)
+#define LOG	2		/* 4 WQEs of 64 bytes */
+#define RDY	1
+
+static uint32_t pd, cqn, xrcdn;
+
+static int setup(void **state)
+{
+	uint8_t in[IFC_SZ(alloc_xrcd_in)] = {}, out[IFC_SZ(alloc_xrcd_out)];
+
+	rig_setup(state);
+	pd = rig_pd();
+	cqn = rig_cq(RAM_BASE + 0x4000, RAM_BASE + 0x100, 4, 64, rig_uar(0), rig_eq());
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_XRCD, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	xrcdn = IFC_GET(alloc_xrcd_out, out, xrcd);
+	put_be32(ram(DBR), 0);
+	return 0;
+}
+
+static struct srq *new_rmp(bool cyclic)
+{
+	uint8_t in[IFC_BYTE(create_rmp_in, ctx.wq.pas) + 8] = {}, out[IFC_SZ(create_rmp_out)];
+	uint8_t *wq = IFC_ADDR(create_rmp_in, in, ctx.wq);
+
+	IFC_SET(create_rmp_in, in, ctx.state, RDY);
+	IFC_SET(wq, wq, wq_type, cyclic);
+	IFC_SET(wq, wq, pd, pd);
+	IFC_SET(wq, wq, log_wq_sz, LOG);
+	IFC_SET(wq, wq, log_wq_stride, 6);
+	IFC_SET64(wq, wq, dbr_addr, DBR);
+	put_be64(IFC_ADDR(create_rmp_in, in, ctx.wq.pas), BUF);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_RMP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	return srq_find(rig.hca, IFC_GET(create_rmp_out, out, rmpn));
+}
+
+static struct srq *new_xrc_srq(bool cyclic)
+{
+	uint8_t in[IFC_BYTE(create_xrc_srq_in, pas) + 8] = {}, out[IFC_SZ(create_xrc_srq_out)];
+	uint8_t *c = IFC_ADDR(create_xrc_srq_in, in, xrc_srq_context_entry);
+
+	IFC_SET(xrc_srqc, c, log_xrc_srq_size, LOG);
+	IFC_SET(xrc_srqc, c, log_rq_stride, 2);
+	IFC_SET(xrc_srqc, c, basic_cyclic_rcv_wqe, cyclic);
+	IFC_SET(xrc_srqc, c, pd, pd);
+	IFC_SET(xrc_srqc, c, cqn, cqn);
+	IFC_SET(xrc_srqc, c, xrcd, xrcdn);
+	IFC_SET(xrc_srqc, c, db_record_addr_h, DBR >> 32);
+	IFC_SET(xrc_srqc, c, db_record_addr_l, (uint32_t)DBR >> 2);
+	put_be64(IFC_ADDR(create_xrc_srq_in, in, pas), BUF);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_XRC_SRQ, 0, 0, in, sizeof(in), out,
+				 sizeof(out)), ST_OK);
+	return srq_find(rig.hca, IFC_GET(create_xrc_srq_out, out, xrc_srqn));
+}
+
+static uint8_t arm_rmp(const struct srq *srq, uint16_t limit)
+{
+	uint8_t in[IFC_SZ(modify_rmp_in)] = {}, out[IFC_SZ(modify_rmp_out)];
+
+	IFC_SET(modify_rmp_in, in, rmp_state, RDY);
+	IFC_SET(modify_rmp_in, in, rmpn, srq->obj.num);
+	IFC_SET(modify_rmp_in, in, bitmask.lwm, 1);
+	IFC_SET(modify_rmp_in, in, ctx.wq.lwm, limit);
+	return rig_cmd(MLX5_CMD_OP_MODIFY_RMP, 0, 0, in, sizeof(in), out, sizeof(out));
+}
+
+static uint8_t arm_xrc_srq(const struct srq *srq, uint16_t limit)
+{
+	uint8_t in[IFC_SZ(arm_xrc_srq_in)] = {}, out[IFC_SZ(arm_xrc_srq_out)];
+
+	IFC_SET(arm_xrc_srq_in, in, xrc_srqn, srq->obj.num);
+	IFC_SET(arm_xrc_srq_in, in, lwm, limit);
+	return rig_cmd(MLX5_CMD_OP_ARM_XRC_SRQ, MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ, 0, in,
+		       sizeof(in), out, sizeof(out));
+}
+
+/* DESTROY_SRQ, DESTROY_RMP or DESTROY_XRC_SRQ, which have the same layout. */
+static uint8_t destroy(uint16_t op, const struct srq *srq)
+{
+	uint8_t in[IFC_SZ(destroy_rmp_in)] = {}, out[IFC_SZ(destroy_rmp_out)];
+
+	IFC_SET(destroy_rmp_in, in, rmpn, srq->obj.num);
+	return rig_cmd(op, 0, 0, in, sizeof(in), out, sizeof(out));
+}
+
+/* The next WQE of a queue in ring order is the next in memory, whatever WQEs say about it. */
+static void in_ring_order(struct srq *srq)
+{
+	uint8_t wqe[64];
+	uint16_t idx;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		put_be16(ram(BUF + 64 * i + 2), 0xffff);
+	for (i = 0; i < 10; i++) {
+		put_be32(ram(DBR), i + 1);
+		assert_int_equal(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)), 64);
+		assert_int_equal(idx, i % 4);
+	}
+	assert_int_equal(rig.nev, 0);
+}
+
+static void rmp_can_be_in_ring_order(void **state)
+{
+	(void)state;
+	in_ring_order(new_rmp(true));
+}
+
+static void xrc_srq_can_be_in_ring_order(void **state)
+{
+	(void)state;
+	in_ring_order(new_xrc_srq(true));
+}
+
+/* The event of a limit that is not reached comes at once, and once. */
+static void limit_above_what_is_posted_raises_the_event(void **state)
+{
+	struct srq *srq = new_rmp(false);
+
+	(void)state;
+	put_be32(ram(DBR), 2);
+	assert_int_equal(arm_rmp(srq, 2), ST_OK);
+	assert_int_equal(rig.nev, 0);
+	assert_int_equal(srq->lwm, 2);
+	assert_int_equal(arm_rmp(srq, 3), ST_OK);
+	assert_int_equal(rig.nev, 1);
+	assert_int_equal(rig.ev[0].type, EV_SRQ_RQ_LIMIT);
+	assert_int_equal(get_be32(rig.ev[0].data + 24), srq->obj.num);
+	assert_int_equal(srq->lwm, 0);
+}
+
+/* A queue cannot hold more WQEs than its size: the event would always be due. */
+static void limit_is_less_than_the_size(void **state)
+{
+	struct srq *rmp = new_rmp(false), *xrc = new_xrc_srq(false);
+
+	(void)state;
+	put_be32(ram(DBR), 4);
+	assert_int_equal(arm_rmp(rmp, 4), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_SRQ_LIMIT);
+	assert_int_equal(arm_xrc_srq(xrc, 4), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_SRQ_LIMIT);
+	assert_int_equal(arm_rmp(rmp, 3), ST_OK);
+	assert_int_equal(arm_xrc_srq(xrc, 3), ST_OK);
+	assert_int_equal(rig.nev, 0);
+}
+
+static void queue_in_error_is_not_armed(void **state)
+{
+	struct srq *srq = new_rmp(false);
+	uint8_t wqe[64];
+	uint16_t idx;
+
+	(void)state;
+	put_be32(ram(DBR), 5);
+	assert_true(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)) < 0);
+	assert_int_equal(rig.nev, 1);
+	assert_int_equal(arm_rmp(srq, 3), ST_BAD_RES_STATE);
+	assert_int_equal(rig.syndrome, WHY_SRQ_STATE);
+	assert_int_equal(rig.nev, 1);
+}
+
+/* DESTROY_RMP of an XRC SRQ would not tell the queue pairs that have a WQE of it. */
+static void commands_of_another_form_are_refused(void **state)
+{
+	struct srq *rmp = new_rmp(false), *xrc = new_xrc_srq(false);
+
+	(void)state;
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_RMP, xrc), ST_BAD_RES);
+	assert_int_equal(rig.syndrome, WHY_SRQ_FORM);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_SRQ, xrc), ST_BAD_RES);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, rmp), ST_BAD_RES);
+	assert_int_equal(arm_rmp(xrc, 1), ST_BAD_RES);
+	assert_int_equal(arm_xrc_srq(rmp, 1), ST_BAD_RES);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_RMP, rmp), ST_OK);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc), ST_OK);
+}
+
+static void queue_of_a_qp_is_not_destroyed(void **state)
+{
+	struct srq *srq = new_rmp(false);
+
+	(void)state;
+	srq->obj.refs = 1;
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_RMP, srq), ST_BAD_RES_STATE);
+	assert_int_equal(rig.syndrome, WHY_OBJECT_IN_USE);
+	srq->obj.refs = 0;
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_RMP, srq), ST_OK);
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(rmp_can_be_in_ring_order), T(xrc_srq_can_be_in_ring_order),
+		T(limit_above_what_is_posted_raises_the_event), T(limit_is_less_than_the_size),
+		T(queue_in_error_is_not_armed), T(commands_of_another_form_are_refused),
+		T(queue_of_a_qp_is_not_destroyed),
+	};
+
+	return cmocka_run_group_tests_name("srq", tests, NULL, NULL);
+}
