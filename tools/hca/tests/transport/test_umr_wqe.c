@@ -16,6 +16,7 @@
 #include "profile.h"
 #include "qp.h"
 #include "req.h"
+#include "umr.h"
 #include "wqe.h"
 
 #define UMR_LEN		(1ull << 0)
@@ -499,6 +500,67 @@ static void send_with_invalidate_invalidates_the_key(void **state)
 	assert_int_equal(rig.hca[1]->count.remote_inval, 1);
 }
 
+/* Each condition under which a peer may not invalidate a key is the only one here, in turn. */
+static void peer_may_not_invalidate_every_key(void **state)
+{
+	enum { NOT_ALLOWED, NO_UMR, OTHER_PD, OTHER_QP, FREE, OTHER_VARIANT, FINE };
+	unsigned int i;
+
+	(void)state;
+	for (i = NOT_ALLOWED; i <= FINE; i++) {
+		struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+		uint8_t *c = mk->mkc;
+
+		IFC_SET(mkc, c, free, i == FREE);
+		IFC_SET(mkc, c, en_rinval, i != NOT_ALLOWED);
+		IFC_SET(mkc, c, umr_en, i != NO_UMR);
+		IFC_SET(mkc, c, pd, i == OTHER_PD ? RIG_PD + 1 : RIG_PD);
+		IFC_SET(mkc, c, qpn, i == OTHER_QP ? b->obj.num + 1 : b->obj.num);
+		mkey_decode(mk);
+		if (umr_invalidate(rig.hca[1], b, mk->obj.num << 8 |
+				   (mk->variant ^ (i == OTHER_VARIANT))) != (i == FINE))
+			fail_msg("key %u", i);
+		assert_int_equal(mk->free, i == FREE || i == FINE);
+	}
+}
+
+static void invalidated_window_lets_its_region_go(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(refs_of(key_b), 1);
+	IFC_SET(mkc, mk->mkc, en_rinval, 1);
+	mkey_decode(mk);
+	assert_true(umr_invalidate(rig.hca[1], b, mk->obj.num << 8 | mk->variant));
+	assert_int_equal(refs_of(key_b), 0);
+}
+
+/* A request can demand that the key is not bound to another queue pair. */
+static void umr_checks_the_bound_queue_pair(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80 | 0x08, UMR_LIVE, 4);
+	IFC_SET(mkc, mk->mkc, qpn, b->obj.num);
+	mkey_decode(mk);
+	IFC_SET(mkc, w.b + 64, qpn, b->obj.num + 1);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_B, 0, CQE_REQ, 0);
+	assert_int_equal(mk->qpn, b->obj.num + 1);
+	put_be32(w.b + 12, mk->obj.num << 8 | mk->variant);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_B, 1, CQE_REQ_ERR, SYND_MW_BIND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -523,6 +585,8 @@ int main(void)
 		RC(refused_umr_of_a_process_is_not_on_record),
 		RC(injected_refusal_of_umr_is_not_on_record), RC(umr_list_too_short_is_refused),
 		RC(umr_registers_memory_from_a_list), RC(send_with_invalidate_invalidates_the_key),
+		RC(peer_may_not_invalidate_every_key), RC(invalidated_window_lets_its_region_go),
+		RC(umr_checks_the_bound_queue_pair),
 	};
 
 	return cmocka_run_group_tests_name("umr_wqe", tests, NULL, NULL);
