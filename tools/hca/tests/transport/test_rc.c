@@ -653,6 +653,98 @@ static void late_duplicate_of_an_atomic_takes_no_room(void **state)
 	expect(CQ_A, 1, CQE_REQ, 0);
 }
 
+/* A request to @b whose PSN is @behind the expected one. */
+static struct packet *request(uint8_t opcode, uint32_t behind)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	p->opcode = BTH_RC | opcode;
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
+	p->pkey = 0xffff;
+	p->dqpn = b->obj.num;
+	p->psn = (b->next_rcv_psn - behind) & PSN_MASK;
+	p->va = buf_b;
+	p->rkey = key_b;
+	return p;
+}
+
+static void late_request(uint8_t opcode, uint32_t behind)
+{
+	struct packet *p = request(opcode, behind);
+
+	p->dma_len = opcode == BTH_READ_REQ ? 16 : 0;
+	p->swap_add = 1;
+	fabric_tx(rig.hca[0], p);
+	rig_settle();
+}
+
+static uint64_t sent_by_b(void)
+{
+	return rig.hca[1]->count.packets_tx;
+}
+
+/* The result of an atomic is repeated to the connection that asked for it, and to no later one. */
+static void results_of_atomics_end_with_the_connection(void **state)
+{
+	uint64_t sent;
+
+	(void)state;
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	assert_int_equal(rig_run(1, 1000), 1);
+	sent = sent_by_b();
+	late_request(BTH_FETCH_ADD, 1);
+	assert_int_equal(sent_by_b(), sent + 1);
+	late_request(BTH_FETCH_ADD, 2);		/* no request of this PSN is known */
+	assert_int_equal(sent_by_b(), sent + 1);
+	assert_true(*(uint64_t *)rig_ptr(1, buf_b) == 1);
+	rig_state(1, b, QPS_RST);
+	rig_state(1, b, QPS_INIT);
+	rig_state(1, b, QPS_RTR);
+	late_request(BTH_FETCH_ADD, 1);
+	assert_int_equal(sent_by_b(), sent + 1);
+	assert_true(*(uint64_t *)rig_ptr(1, buf_b) == 1);
+}
+
+static void duplicate_of_a_read_needs_the_right(void **state)
+{
+	uint64_t sent;
+
+	(void)state;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 16);
+	assert_int_equal(rig_run(1, 1000), 1);
+	sent = sent_by_b();
+	late_request(BTH_READ_REQ, 1);
+	assert_int_equal(sent_by_b(), sent + 1);
+	b->rre = false;
+	late_request(BTH_READ_REQ, 1);
+	assert_int_equal(sent_by_b(), sent + 1);
+}
+
+/* The key is checked again for each packet of the answer. */
+static void key_that_is_freed_ends_the_answer_to_a_read(void **state)
+{
+	struct mkey *mk = mkey_find(rig.hca[1], key_b);
+	struct packet *p = request(BTH_READ_REQ, 0);
+
+	(void)state;
+	memset(rig_ptr(0, buf_a), 0x5c, 16);
+	p->dma_len = 16;
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[1], 0, 1);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 16);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+	resp_receive(rig.hca[1], b, p);		/* in the place of the packet that was dropped */
+	packet_free(rig.fabric, p);
+	assert_int_equal(b->resp->job_n, 1);
+	mk->free = true;
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_ACCESS);
+	assert_int_equal(*(uint8_t *)rig_ptr(0, buf_a), 0x5c);
+	mk->free = false;
+}
+
 static void requester_gives_up_after_its_retries(void **state)
 {
 	(void)state;
@@ -729,6 +821,9 @@ int main(void)
 		RC(late_duplicate_of_a_read_takes_no_room),
 		RC(retry_timer_has_a_lower_bound), RC(retry_timer_may_be_longer_than_its_bound),
 		RC(late_duplicate_of_an_atomic_takes_no_room),
+		RC(results_of_atomics_end_with_the_connection),
+		RC(duplicate_of_a_read_needs_the_right),
+		RC(key_that_is_freed_ends_the_answer_to_a_read),
 		RC(requester_gives_up_after_its_retries), RC(send_waits_for_a_receive),
 		RC(requester_gives_up_after_its_rnr_retries),
 		RC(write_with_immediate_waits_for_a_receive),
