@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "forward.h"
 #include "ib_packet.h"
 #include "packet.h"
 #include "port.h"
@@ -123,6 +124,31 @@ static void state_of_a_link_that_is_down_cannot_be_set(void **state)
 	assert_int_equal(fabric_state(net.hca[1], true), PORT_DOWN);
 }
 
+/* Nor does an HCA that is reset get what came before the reset. */
+static void reset_loses_what_came_before(void **state)
+{
+	(void)state;
+	put(0, lid(1), 0);
+	fabric_poll(net.hca[1]);
+	put(0, lid(1), 1);
+	hca_reset(net.hca[1]);
+	put(0, lid(1), 2);
+	assert_int_equal(take(1), 2);
+	assert_int_equal(take(1), -1);
+}
+
+/* The switch can have an old entry for a LID that the port does not have any more. */
+static void port_drops_packets_to_other_lids(void **state)
+{
+	(void)state;
+	fabric_forward(net.fabric)->port[99] = 2;
+	put(0, 99, 0);
+	put(0, lid(1), 1);
+	assert_int_equal(take(1), 1);
+	assert_int_equal(take(1), -1);
+	assert_int_equal(net.hca[1]->count.packets_dropped, 1);
+}
+
 /* ---- room ------------------------------------------------------------------------------------ */
 
 static void sender_is_woken_when_half_is_free(void **state)
@@ -161,6 +187,20 @@ static void sender_is_woken_when_the_link_goes_down(void **state)
 	port_set_link(net.hca[1], false);
 	assert_int_equal(woken[0], 1);
 	assert_true(fabric_can_tx(net.hca[0], 2, NULL));
+}
+
+/* Else the sender would wait for ever: the packets that were in the way are not taken any more. */
+static void sender_is_woken_when_the_receiver_is_reset(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < LIMIT; i++)
+		put(0, lid(1), i);
+	assert_false(fabric_can_tx(net.hca[0], lid(1), NULL));
+	hca_reset(net.hca[1]);
+	assert_int_equal(woken[0], 1);
+	assert_true(fabric_can_tx(net.hca[0], lid(1), NULL));
 }
 
 /* Senders wait for room at the switch. */
@@ -208,7 +248,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(link_that_flaps_loses_what_came_before), T(link_event_needs_no_packet),
 		T(state_of_a_link_that_is_down_cannot_be_set), T(sender_is_woken_when_half_is_free),
-		T(sender_is_woken_when_the_link_goes_down), T(switch_has_a_limit),
+		T(reset_loses_what_came_before), T(port_drops_packets_to_other_lids),
+		T(sender_is_woken_when_the_link_goes_down),
+		T(sender_is_woken_when_the_receiver_is_reset), T(switch_has_a_limit),
 		T(switch_loses_subnet_management_without_room),
 	};
 
