@@ -492,6 +492,31 @@ static void joins_that_do_not_fit_are_refused(void **state)
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), SA_INVALID);
 }
 
+/* A member could not receive the packets of a group with a higher MTU, or in another partition. */
+static void member_can_receive_what_the_group_sends(void **state)
+{
+	(void)state;
+	member(0, group, 1);
+	of_group();
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
+	member(1, group, 1);
+	fabric_set_mtu(net.hca[1], false, 1024);
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
+	fabric_set_mtu(net.hca[1], false, 4096);
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+	pkey_table_set(net.hca[0], 4, 0x8005);
+	member(0, group, 1);
+	q[15] = 2;
+	of_group();
+	put_be16(q + 40, 0x8005);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
+	member(1, group, 1);
+	q[15] = 2;
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
+	pkey_table_set(net.hca[1], 4, 0x8005);
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+}
+
 static void groups_and_members_are_listed(void **state)
 {
 	(void)state;
@@ -760,7 +785,8 @@ int main(void)
 		T(table_of_more_than_one_packet), T(rmpp_from_others_does_nothing),
 		T(transfers_of_a_port_end_no_others),
 		T(broadcast_group_exists), T(groups_are_made_and_end),
-		T(joins_that_do_not_fit_are_refused), T(groups_and_members_are_listed),
+		T(joins_that_do_not_fit_are_refused),
+		T(member_can_receive_what_the_group_sends), T(groups_and_members_are_listed),
 		T(a_guest_cannot_make_groups_without_end), T(notices_are_reported_to_subscribers),
 		T(subscriptions_of_a_port_are_limited),
 		T(services_are_registered), T(services_of_a_port_are_limited_and_end_with_it),
