@@ -680,6 +680,16 @@ static void caps_can_be_set_up_to_the_maximum(void **state)
 	assert_int_equal(hca_cap_gen(core.hca, log_max_cq), 18);
 }
 
+/* The next driver finds the capabilities of the profile. */
+static void caps_that_were_set_end_with_a_reset(void **state)
+{
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(set_caps(fewer_qps), ST_OK);
+	hca_reset(core.hca);
+	assert_int_equal(hca_cap_gen(core.hca, log_max_qp), 18);
+}
+
 static void caps_cannot_be_set_after_init(void **state)
 {
 	(void)state;
@@ -1054,7 +1064,7 @@ int main(void)
 		T0(pages_are_needed_to_initialize),
 		T0(issi_is_kept), T(issi_1_has_no_legacy_srqs),
 		T(no_pages_are_returned_while_initialized), T0(caps_can_be_set_up_to_the_maximum),
-		T(caps_cannot_be_set_after_init),
+		T0(caps_that_were_set_end_with_a_reset), T(caps_cannot_be_set_after_init),
 		T(caps_are_as_long_as_their_buffer), T(special_contexts),
 		T(there_is_no_link_aggregation),
 		T(special_contexts_are_those_that_are_offered),
