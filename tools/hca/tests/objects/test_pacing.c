@@ -166,6 +166,7 @@ static void queue_names_a_rate_of_its_user(void **state)
 
 static void rate_that_is_named_keeps_its_values(void **state)
 {
+	unsigned int owned;
 	uint32_t sqn;
 
 	(void)state;
@@ -181,8 +182,10 @@ static void rate_that_is_named_keeps_its_values(void **state)
 	/* The entry of another user, after the queue's user has cleared it. */
 	assert_int_equal(set_rate(UID, 1, 0, 0, 0), ST_OK);
 	assert_int_equal(set_rate(UID, 1, 0, 0, 0), ST_BAD_RES);
+	owned = obj_count_uid(rig.hca, UID);
 	assert_int_equal(set_rate(UID + 1, 1, 300, 0, 0), ST_OK);
 	assert_int_equal(obj_count_uid(rig.hca, UID + 1), 1);
+	assert_int_equal(obj_count_uid(rig.hca, UID), owned - 1);
 	assert_int_equal(set_rate(UID, 2, 300, 0, 0), ST_OK);
 	assert_int_equal(modify_sq(UID, sqn, 1, 2), ST_OK);
 	assert_int_equal(obj_find(rig.hca, OBJ_RATE, 1)->refs, 0);
