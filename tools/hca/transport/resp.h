@@ -126,6 +126,7 @@ extern const struct hca_module resp_module;
 /* resp_wqe.c: receive WQEs and their completions */
 struct srq *resp_srq(struct hca *hca, const struct qp *qp);
 uint32_t resp_remote_pdn(struct hca *hca, const struct qp *qp);
+bool resp_repeated_pdn(struct hca *hca, const struct qp *qp, const struct packet *p, uint32_t *pdn);
 uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq);
 int resp_take_wqe(struct hca *hca, struct qp *qp);
 uint16_t resp_next_own(const struct qp *qp, uint16_t posted);

@@ -226,14 +226,13 @@ void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 	uint8_t op = p->opcode & BTH_OP_MASK;
 	struct resp_job job = {
 		.kind = JOB_READ, .psn = p->psn, .va = p->va, .rkey = p->rkey, .len = p->dma_len,
-		.msn = resp->msn, .npsn = resp_read_packets(qp, p->dma_len),
-		.pdn = resp_remote_pdn(hca, qp), .again = true,
+		.msn = resp->msn, .npsn = resp_read_packets(qp, p->dma_len), .again = true,
 	};
 
 	qcounter_add(hca, qp->counter_set, QC_DUPLICATE);
 	if (op == BTH_READ_REQ) {
 		resp_drop_jobs(resp, p->psn);
-		if (qp->rre)
+		if (qp->rre && resp_repeated_pdn(hca, qp, p, &job.pdn))
 			resp_queue_job(hca, qp, &job);
 	} else if (resp_is_atomic(op)) {
 		resp_replay_atomic(hca, qp, p);

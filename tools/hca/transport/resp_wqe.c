@@ -16,6 +16,13 @@
 #include "srq.h"
 #include "wqe.h"
 
+static struct srq *resp_xrc_srq(struct hca *hca, const struct qp *qp, uint32_t srqn)
+{
+	struct srq *srq = srq_find(hca, srqn);
+
+	return srq && srq->kind == SRQ_XRC && srq->xrcdn == qp->xrcdn ? srq : NULL;
+}
+
 /**
  * resp_srq() - find the SRQ that receive WQEs come from
  * @hca: the HCA
@@ -28,12 +35,7 @@
  */
 struct srq *resp_srq(struct hca *hca, const struct qp *qp)
 {
-	struct srq *srq;
-
-	if (qp->type != QPT_XRC)
-		return qp->srq;
-	srq = srq_find(hca, qp->resp->xrc_srqn);
-	return srq && srq->kind == SRQ_XRC && srq->xrcdn == qp->xrcdn ? srq : NULL;
+	return qp->type == QPT_XRC ? resp_xrc_srq(hca, qp, qp->resp->xrc_srqn) : qp->srq;
 }
 
 static uint32_t resp_recv_pdn(struct hca *hca, const struct qp *qp)
@@ -55,6 +57,28 @@ static uint32_t resp_recv_pdn(struct hca *hca, const struct qp *qp)
 uint32_t resp_remote_pdn(struct hca *hca, const struct qp *qp)
 {
 	return qp->type == QPT_XRC ? resp_recv_pdn(hca, qp) : qp->pdn;
+}
+
+/**
+ * resp_repeated_pdn() - tell which protection domain the key of a READ that came again must have
+ * @hca: the HCA
+ * @qp: the queue pair, whose last request may have named another SRQ
+ * @p: the READ request
+ * @pdn: set to the number of the domain
+ *
+ * Return: false if the request names an SRQ that does not exist, or not any more.
+ */
+bool resp_repeated_pdn(struct hca *hca, const struct qp *qp, const struct packet *p, uint32_t *pdn)
+{
+	const struct srq *srq;
+
+	*pdn = qp->pdn;
+	if (qp->type != QPT_XRC)
+		return true;
+	srq = resp_xrc_srq(hca, qp, p->xrc_srqn);
+	if (srq)
+		*pdn = srq->pdn;
+	return srq;
 }
 
 /**

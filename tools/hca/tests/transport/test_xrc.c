@@ -10,9 +10,11 @@
 #include "clock.h"
 #include "cq.h"
 #include "fabric.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "mkey.h"
 #include "object.h"
+#include "packet.h"
 #include "pairrig.h"
 #include "qp.h"
 #include "resp.h"
@@ -147,6 +149,60 @@ static void read_uses_the_pd_of_the_srq(void **state)
 	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(1, buf_b), LEN);
 }
 
+static void free_srq(struct srq *s)
+{
+	resp_forget_srq(rig.hca[1], s);
+	free(s->mem.pas);
+	obj_free(rig.hca[1], &s->obj);
+}
+
+/* The answer to a READ is lost, and a request that names another SRQ has arrived since. */
+static void repeated_read_uses_the_pd_of_its_srq(void **state)
+{
+	struct srq *other = new_srq(XRCD, RIG_PD + 1);
+	struct rig_wqe w;
+
+	(void)state;
+	fabric_inject_drop(rig.hca[0], 0, 3);
+	post(WQE_RDMA_READ, srq->obj.num, true);
+	wq_ctrl(&w, WQE_RDMA_WRITE, true, 0);
+	put_be32(w.b + w.ds * 16, other->obj.num);
+	w.ds++;
+	wq_raddr(&w, 0, 0);			/* no bytes, so that it needs no key */
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(2, 2000), 2);
+	expect(CQ_A, CQE_REQ, 0);
+	assert_int_equal(b->resp->xrc_srqn, other->obj.num);
+	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(1, buf_b), LEN);
+	free_srq(other);
+}
+
+/* Nor is one answered whose SRQ does not exist any more. */
+static void repeated_read_needs_its_srq(void **state)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+	uint64_t sent;
+
+	(void)state;
+	post(WQE_RDMA_READ, srq->obj.num, true);
+	assert_int_equal(rig_run(1, 1000), 1);
+	p->opcode = BTH_XRC | BTH_READ_REQ;
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
+	p->pkey = 0xffff;
+	p->dqpn = b->obj.num;
+	p->psn = (b->next_rcv_psn - 3) & PSN_MASK;
+	p->va = buf_b;
+	p->rkey = key_b;
+	p->dma_len = LEN;
+	p->xrc_srqn = srq->obj.num + 1;
+	b->pdn = RIG_PD;
+	sent = rig.hca[1]->count.packets_tx;
+	fabric_tx(rig.hca[0], p);
+	rig_settle();
+	assert_int_equal(rig.hca[1]->count.packets_tx, sent);
+}
+
 static void key_of_another_pd_is_refused(void **state)
 {
 	(void)state;
@@ -203,9 +259,7 @@ static void srq_destroyed_in_the_middle_of_a_message(void **state)
 
 	(void)state;
 	start_message();
-	resp_forget_srq(rig.hca[1], srq);
-	free(srq->mem.pas);
-	obj_free(rig.hca[1], &srq->obj);
+	free_srq(srq);
 	/* Not even if another SRQ has its number when the rest arrives. */
 	srq = new_srq(XRCD, RIG_PD);
 	assert_int_equal(srq->obj.num, num);
@@ -219,9 +273,7 @@ static void message_to_another_srq_completes(void **state)
 
 	(void)state;
 	start_message();
-	resp_forget_srq(rig.hca[1], other);
-	free(other->mem.pas);
-	obj_free(rig.hca[1], &other->obj);
+	free_srq(other);
 	assert_int_equal(rig_run(2, 2000), 2);
 	expect(CQ_A, CQE_REQ, 0);
 	expect(CQ_SRQ, CQE_RESP_SEND, 0);
@@ -234,7 +286,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(send_goes_to_the_srq_of_the_packet), T(write_uses_the_pd_of_the_srq),
-		T(read_uses_the_pd_of_the_srq), T(key_of_another_pd_is_refused),
+		T(read_uses_the_pd_of_the_srq), T(repeated_read_uses_the_pd_of_its_srq),
+		T(repeated_read_needs_its_srq), T(key_of_another_pd_is_refused),
 		T(srq_of_another_xrcd_is_refused), T(unknown_srq_is_refused),
 		T(srq_destroyed_in_the_middle_of_a_message), T(message_to_another_srq_completes),
 	};
