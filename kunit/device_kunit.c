@@ -83,13 +83,15 @@ static void set_pieces(struct mlx5_ib_caps *caps, bool on)
  * @kernel_flags: in the kernel_cap_flags, for kernel consumers
  * @user_flags: in the flags for the library
  */
-static const struct feature {
+struct feature {
 	const char *name;
 	void (*set)(struct mlx5_ib_caps *caps, bool on);
 	u64 flags;
 	u64 kernel_flags;
 	u32 user_flags;
-} features[] = {
+};
+
+static const struct feature features[] = {
 	{ "imaicl", set_imaicl, IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B },
 	{ "pkv", set_pkv, IB_DEVICE_BAD_PKEY_CNTR },
 	{ "qkv", set_qkv, IB_DEVICE_BAD_QKEY_CNTR },

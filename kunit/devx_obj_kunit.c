@@ -419,7 +419,7 @@ static void handle_is_that_of_a_kind_and_a_number(struct kunit *test)
 		u16 object_id;
 		void *object;
 		struct mlx5_ib_devx_id want;
-	} cases[] = {
+	} t[] = {
 		{ MLX5_IB_OBJECT_DEVX_OBJ, &devx, { MLX5_IB_DEVX_TIR, 0x111, 0x222, 0x333 } },
 		{ UVERBS_OBJECT_CQ, NULL, { MLX5_IB_DEVX_CQ, 0x444 } },
 		{ UVERBS_OBJECT_SRQ, NULL, { MLX5_IB_DEVX_RMP, 0x555 } },
@@ -434,22 +434,22 @@ static void handle_is_that_of_a_kind_and_a_number(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_TRUE(test, cq && srq);
-	cases[1].object = &cq->ibcq;
+	t[1].object = &cq->ibcq;
 	cq->mcq.cqn = 0x444;
 	for (i = 0; i < 2; i++) {
-		cases[2 + i].object = &srq[i].ibsrq;
+		t[2 + i].object = &srq[i].ibsrq;
 		srq[i].ibsrq.srq_type = i ? IB_SRQT_XRC : IB_SRQT_BASIC;
 		srq[i].rsc.num = i ? 0x666 : 0x555;
 	}
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		api.id = cases[i].object_id;
-		uobj.object = cases[i].object;
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		api.id = t[i].object_id;
+		uobj.object = t[i].object;
 		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_identify(&uobj, &id),
-				    cases[i].want.kind ? 0 : -EINVAL, "case %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, id.kind, cases[i].want.kind, "case %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, id.num, cases[i].want.num, "case %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, id.type, cases[i].want.type, "case %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, id.table, cases[i].want.table, "case %u", i);
+				    t[i].want.kind ? 0 : -EINVAL, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, id.kind, t[i].want.kind, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, id.num, t[i].want.num, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, id.type, t[i].want.type, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, id.table, t[i].want.table, "case %u", i);
 	}
 }
 
@@ -538,6 +538,35 @@ static void dc_target_is_drained_before_its_destruction(struct kunit *test)
 	user->mock->refuse = 2;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 3);
+	close_user(user);
+}
+
+/* The object may exist, and may be rung on the UAR: no other process may get the UAR. */
+static void lost_object_keeps_its_uar(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mock *mock = user->mock;
+	struct mlx5_user_mmap_entry *uar;
+	unsigned int uars;
+
+	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
+	uar = mlx5_ib_create_uar_object(mock->context, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uar);
+	uars = mock->num_live[MOCK_UAR];
+	start(user, MLX5_CMD_OP_CREATE_CQ);
+	MLX5_SET(create_cq_in, user->in, cq_context.uar_page, uar->page_id);
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(create(user)), -ETIMEDOUT);
+	mock->refuse = 0;
+	rdma_user_mmap_entry_remove(&uar->rdma_entry);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_UAR], uars);
+	/* A reset of the device destroys the object. */
+	mock->dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_orphans_retry(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_UAR], uars - 1);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
 	close_user(user);
 }
 
@@ -1027,6 +1056,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(flow_table_needs_the_raw_tx_right),
 	KUNIT_CASE(cq_on_an_apu_element_needs_the_capability),
 	KUNIT_CASE(dc_target_is_drained_before_its_destruction),
+	KUNIT_CASE(lost_object_keeps_its_uar),
 	KUNIT_CASE(unanswered_destruction_of_a_dc_target_is_repeated_once),
 	KUNIT_CASE(umem_command_describes_the_pinned_memory),
 	KUNIT_CASE(umem_with_an_impossible_page_size_is_refused),

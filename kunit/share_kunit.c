@@ -379,11 +379,6 @@ static void object_that_may_exist_counts(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, cases[i].create(mock), "case %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, 1, mock->num_commands, "case %u", i);
 	}
-	/* A reset destroys what objects of commands use. */
-	KUNIT_EXPECT_TRUE(test, list_is_singular(&mock->context->orphans));
-	mock->dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
-	mlx5_ib_orphans_retry(mock->dev, mock->context);
-	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
 }
 
 static void uar_that_firmware_keeps_counts(struct kunit *test)
@@ -505,12 +500,6 @@ static void key_of_an_unanswered_command_counts_for_good(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, PTR_ERR(create_devx_key_over_umem(mock, SZ_1M)));
 	KUNIT_EXPECT_EQ(test, 2, count(mock, MLX5_IB_SHARE_MKEY));
 	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_PAGED));
-	/* A reset destroys the key of the command. */
-	mock->dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
-	mlx5_ib_orphans_retry(mock->dev, mock->context);
-	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
-	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_MKEY));
-	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
 }
 
 static void keys_of_devx_count_in_the_same_limit(struct kunit *test)

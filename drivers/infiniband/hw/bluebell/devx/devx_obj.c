@@ -343,10 +343,11 @@ static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_
 		return;
 	}
 	/* If the object exists, it can be rung on the UAR. */
-	if (err == -ETIMEDOUT)
+	if (err == -ETIMEDOUT && mem.uar)
 		mlx5_ib_orphan_keep_lost(obj->dev, "a DEVX object", &mem);
-	else
-		mlx5_ib_queue_mem_unmap_user(&mem);
+	mlx5_ib_share_undo(&mem.share, err);
+	mlx5_ib_share_undo(&mem.key, err);
+	mlx5_ib_queue_mem_unmap_user(&mem);
 	kfree(obj);
 }
 

@@ -31,7 +31,9 @@
  * kernel consumers, and new buffers of CQs are in another one. The driver sends the command again
  *
  * * before the owner destroys an object that an orphan may refer to: a queue pair, a CQ, an SRQ or
- *   a domain (mlx5_ib_orphans_retry(), which costs one look at an empty list);
+ *   a domain (mlx5_ib_orphans_retry(), which costs one look at an empty list); and before the owner
+ *   attaches a queue pair to a multicast group, because the orphan of an earlier attachment to the
+ *   group would end this one;
  * * when the context is closed (mlx5_ib_orphans_leave_context()), in rounds, as long as a round
  *   destroys something, 16 at most. What is left does not refer to the context any more, and passes
  *   to the device;
@@ -458,9 +460,10 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
  * @context: whose orphans; NULL for those of the driver and of kernel consumers
  *
  * Called before the owner destroys an object that an orphan may refer to, because firmware would
- * refuse to destroy the object. When a context is being closed, and has more than a few orphans,
- * the orphans are left to mlx5_ib_orphans_leave_context(): otherwise each of its other objects
- * would cost a command for each of the orphans. Does nothing without orphans. May sleep.
+ * refuse to destroy the object, and before it makes an attachment that an orphan may end. When a
+ * context is being closed, and has more than a few orphans, the orphans are left to
+ * mlx5_ib_orphans_leave_context(): otherwise each of its other objects would cost a command for
+ * each of the orphans. Does nothing without orphans. May sleep.
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {

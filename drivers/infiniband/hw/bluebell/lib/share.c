@@ -37,8 +37,8 @@
  * destroy it: the number is lost to all users until the device is reset. So the object goes on
  * counting for the user who wanted it (mlx5_ib_share_undo()), and so does an object that the driver
  * gives up because firmware refuses to destroy it (mlx5_ib_share_keep()). Such objects are in the
- * user's limit, like all others, and each has cost the user a timeout of mlx5_core. The count ends
- * when the driver is unbound, which is part of each reset of the device.
+ * user's limit, like all others, and a creation that is not answered costs the user a timeout of
+ * mlx5_core. The count ends when the driver is unbound, which is part of each reset of the device.
  */
 
 #include <linux/mlx5/driver.h>
