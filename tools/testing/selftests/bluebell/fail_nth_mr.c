@@ -198,7 +198,7 @@ static int act_move(struct env *e)
 /* --- The verbs ------------------------------------------------------------------------------ */
 
 FIXTURE_VARIANT_ADD(verb, reg_mr) {
-	.v = { NULL, act_reg_mr, act_dereg_mr, NULL },
+	.v = { NULL, act_reg_mr, act_dereg_mr, NULL, .makes_key = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, dereg_mr) {
@@ -207,7 +207,7 @@ FIXTURE_VARIANT_ADD(verb, dereg_mr) {
 
 FIXTURE_VARIANT_ADD(verb, reg_paged_mr) {
 	.needs = "pg",
-	.v = { NULL, act_reg_paged, act_dereg_mr, NULL },
+	.v = { NULL, act_reg_paged, act_dereg_mr, NULL, .makes_key = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, dereg_paged_mr) {
@@ -217,7 +217,7 @@ FIXTURE_VARIANT_ADD(verb, dereg_paged_mr) {
 
 FIXTURE_VARIANT_ADD(verb, reg_implicit_mr) {
 	.needs = "pg",
-	.v = { NULL, act_reg_implicit, act_dereg_mr, NULL },
+	.v = { NULL, act_reg_implicit, act_dereg_mr, NULL, .makes_key = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, dereg_implicit_mr) {
@@ -226,17 +226,19 @@ FIXTURE_VARIANT_ADD(verb, dereg_implicit_mr) {
 };
 
 FIXTURE_VARIANT_ADD(verb, rereg_mr_access) {
-	.v = { act_reg_mr, act_rereg_access, NULL, act_dereg_mr, .answers_last = true },
+	.v = { act_reg_mr, act_rereg_access, NULL, act_dereg_mr, .answers_last = true,
+	       .makes_key = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, rereg_mr_pd) {
-	.v = { act_reg_mr, act_rereg_pd, NULL, act_dereg_mr, .answers_last = true },
+	.v = { act_reg_mr, act_rereg_pd, NULL, act_dereg_mr, .answers_last = true,
+	       .makes_key = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, rereg_mr_translation) {
 	.only_bluebell = true,
 	.v = { act_reg_mr, act_rereg_translation, NULL, act_dereg_mr,
-	       .answers_last = true },
+	       .answers_last = true, .makes_key = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, alloc_dm) {
@@ -263,7 +265,7 @@ FIXTURE_VARIANT_ADD(verb, free_dm_with_operation) {
 
 FIXTURE_VARIANT_ADD(verb, reg_dm_mr) {
 	.needs = "device_memory",
-	.v = { act_alloc_dm, act_reg_dm_mr, act_dereg_dm_mr, act_free_dm },
+	.v = { act_alloc_dm, act_reg_dm_mr, act_dereg_dm_mr, act_free_dm, .makes_key = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, dereg_dm_mr) {
@@ -272,7 +274,7 @@ FIXTURE_VARIANT_ADD(verb, dereg_dm_mr) {
 };
 
 FIXTURE_VARIANT_ADD(verb, alloc_mw) {
-	.v = { NULL, act_alloc_mw, act_dealloc_mw, NULL },
+	.v = { NULL, act_alloc_mw, act_dealloc_mw, NULL, .makes_key = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, dealloc_mw) {
@@ -281,7 +283,8 @@ FIXTURE_VARIANT_ADD(verb, dealloc_mw) {
 
 FIXTURE_VARIANT_ADD(verb, reg_dmabuf_mr) {
 	.mlx5_ib_cannot = true,
-	.v = { prep_dmabuf, act_reg_dmabuf_mr, act_dereg_dmabuf_mr, fini_dmabuf },
+	.v = { prep_dmabuf, act_reg_dmabuf_mr, act_dereg_dmabuf_mr, fini_dmabuf,
+	       .makes_key = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, dereg_dmabuf_mr) {
@@ -290,7 +293,9 @@ FIXTURE_VARIANT_ADD(verb, dereg_dmabuf_mr) {
 };
 
 FIXTURE_VARIANT_ADD(verb, reg_moving_mr) {
-	.moves = true, .v = { prep_moving, act_reg_dmabuf_mr, act_dereg_dmabuf_mr, fini_dmabuf },
+	.moves = true,
+	.v = { prep_moving, act_reg_dmabuf_mr, act_dereg_dmabuf_mr, fini_dmabuf,
+	       .makes_key = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, dereg_moving_mr) {
