@@ -558,6 +558,21 @@ static void end_processes(struct __test_metadata *_metadata, struct _test_data_d
 	}
 }
 
+/*
+ * Whether an object may be destroyed at once although its command is to be refused once: the driver
+ * repeats the command of another kind, which may then get the refusal of this one, too.
+ */
+static bool may_be_spared(const struct _fixture_variant_destroy *v, unsigned int k)
+{
+	unsigned int i;
+
+	for (i = 0; i < NUM_KINDS; i++)
+		if (kinds[i].silent && !shared->of[i].absent && !left_out(v, &kinds[i]) &&
+		    !strcmp(kinds[i].destroy_op, kinds[k].destroy_op))
+			return !v->always;
+	return false;
+}
+
 static void expect_results(struct __test_metadata *_metadata, struct _test_data_destroy *self,
 			   const struct _fixture_variant_destroy *v)
 {
@@ -568,6 +583,8 @@ static void expect_results(struct __test_metadata *_metadata, struct _test_data_
 			wait_for(&shared->of[i].done);
 	for (i = 0; i < NUM_KINDS; i++) {
 		if (!self->pid[i] || shared->of[i].absent)
+			continue;
+		if (!shared->of[i].first && may_be_spared(v, i))
 			continue;
 		EXPECT_EQ(v->status && !kinds[i].silent, !!shared->of[i].first)
 			TH_LOG("%s: %d", kinds[i].name, shared->of[i].first);
