@@ -399,16 +399,19 @@ void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * mlx5_ib_mkey_abandon - give up a key that firmware refuses to destroy
  * @dev: device
  * @mkey: the key, not published, which leads to no memory; its owner can be freed
+ * @share: what the owner of the key counts besides the key, for the memory of the key in the device
  * @err: errno of mlx5_ib_mkey_destroy()
  *
- * For owners that no caller will destroy again. The key is counted as one of its user's for good.
- * Any context that can take a spinlock, except interrupts.
+ * For owners that no caller will destroy again. The key and its memory are counted for good. Any
+ * context that can take a spinlock, except interrupts.
  */
-void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, int err)
+void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			  struct mlx5_ib_share *share, int err)
 {
 	mlx5_ib_mkey_table_leak(dev, mkey->key, err);
 	mlx5_ib_fw_attempt_forget(dev, &mkey->attempt);
 	mlx5_ib_share_keep(&mkey->share);
+	mlx5_ib_share_keep(share);
 	mkey->destroyed = true;
 	mlx5_ib_mkey_pool_forget(dev, mkey->class);
 }

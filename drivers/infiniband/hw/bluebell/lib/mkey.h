@@ -115,7 +115,8 @@ void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			 struct mlx5_ib_queue_mem *mem);
-void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, int err);
+void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			  struct mlx5_ib_share *share, int err);
 
 /* mkey_batch.c */
 struct mlx5_ib_mkey_batch *mlx5_ib_mkey_batch_alloc(struct mlx5_ib_dev *dev,

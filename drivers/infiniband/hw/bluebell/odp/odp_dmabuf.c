@@ -148,8 +148,7 @@ static int odp_dmabuf_destroy(struct odp_mr *mr)
 	err = mlx5_ib_mkey_destroy(mr->odp->dev, &mr->mr.mkey);
 	if (err && mr->mr.closing) {
 		odp_dmabuf_clear(mr);
-		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, err);
-		mlx5_ib_share_keep(&mr->mr.share);
+		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, &mr->mr.share, err);
 		err = 0;
 	}
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
@@ -215,8 +214,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 	ret = odp_dmabuf_destroy(mr);
 	if (ret) {
 		/* All entries of the key are clear, unless mlx5_ib_mkey_kill() has logged. */
-		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, ret);
-		mlx5_ib_share_keep(&mr->mr.share);
+		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, &mr->mr.share, ret);
 		ib_umem_release(mr->mr.umem);
 	}
 	return err;

@@ -411,8 +411,7 @@ int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 	/* Firmware keeps the key, which leads to no page. */
 	if (err && leaf->key.mr->mr.closing) {
 		mlx5_ib_mkey_retire(leaf->key.mr->odp->dev, leaf->key.mkey);
-		mlx5_ib_mkey_abandon(leaf->key.mr->odp->dev, leaf->key.mkey, err);
-		mlx5_ib_share_keep(&leaf->share);
+		mlx5_ib_mkey_abandon(leaf->key.mr->odp->dev, leaf->key.mkey, &leaf->share, err);
 		err = 0;
 	}
 	if (err) {

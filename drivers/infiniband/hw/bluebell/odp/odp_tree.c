@@ -352,8 +352,7 @@ static int odp_tree_destroy_key(struct odp_mr *mr, struct odp_dir *table)
 	if (!err || !mr->mr.closing)
 		return err;
 	mlx5_ib_mkey_retire(mr->odp->dev, mkey);
-	mlx5_ib_mkey_abandon(mr->odp->dev, mkey, err);
-	mlx5_ib_share_keep(&table->share);
+	mlx5_ib_mkey_abandon(mr->odp->dev, mkey, &table->share, err);
 	return 0;
 }
 
