@@ -143,7 +143,7 @@ static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form,
 	 * pair first. An unknown queue pair means success from the first attempt on: see mcast.c.
 	 */
 	if (kind == MLX5_IB_DEVX_MCG)
-		obj->attempt = (struct mlx5_ib_fw_attempt){ .failed = true, .attachment = true };
+		obj->attempt = (struct mlx5_ib_fw_attempt)MLX5_IB_FW_ATTEMPT_TO_DETACH;
 	return obj;
 }
 

@@ -22,9 +22,9 @@
  * @quiet: refusals are not logged, and are -EREMOTEIO unless firmware does not know the object
  * @replaced: the device has given the number to a new object, so this object does not exist
  *
- * Zeroed before the first attempt, except for an attachment to a multicast group, which has @failed
- * and @attachment set. The owner makes one attempt at a time, so that only @node and @replaced need
- * the lock of the table.
+ * Zeroed before the first attempt, except for an attachment to a multicast group, which begins as
+ * MLX5_IB_FW_ATTEMPT_TO_DETACH. The owner makes one attempt at a time, so that only @node and
+ * @replaced need the lock of the table.
  */
 struct mlx5_ib_fw_attempt {
 	struct hlist_node node;
@@ -35,6 +35,9 @@ struct mlx5_ib_fw_attempt {
 	bool quiet;
 	bool replaced;
 };
+
+/* The first refusal may already say that the attachment does not exist. */
+#define MLX5_IB_FW_ATTEMPT_TO_DETACH	{ .failed = true, .attachment = true }
 
 /**
  * struct mlx5_ib_fw_attempts - the objects of a device that may have been destroyed

@@ -28,9 +28,6 @@
 #include "verbs/qp.h"
 #include "verbs/verbs.h"
 
-/* The first refusal may already say that the attachment does not exist. */
-#define ATTEMPT_TO_DETACH	{ .failed = true, .attachment = true }
-
 /* Firmware does not end an attachment: the command is sent again before the QP is destroyed. */
 static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
 			 struct mlx5_ib_fw_attempt *attempt, const struct mlx5_ib_queue_mem *mem)
@@ -59,7 +56,7 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 	struct mlx5_ib_queue_mem mem = { .context = qp->mem.context };
-	struct mlx5_ib_fw_attempt attempt = ATTEMPT_TO_DETACH;
+	struct mlx5_ib_fw_attempt attempt = MLX5_IB_FW_ATTEMPT_TO_DETACH;
 	int err;
 
 	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
@@ -98,7 +95,7 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 	struct mlx5_ib_queue_mem mem = { .context = qp->mem.context };
-	struct mlx5_ib_fw_attempt attempt = ATTEMPT_TO_DETACH;
+	struct mlx5_ib_fw_attempt attempt = MLX5_IB_FW_ATTEMPT_TO_DETACH;
 	unsigned int pause = 0;
 	int err;
 
