@@ -495,6 +495,13 @@ FIXTURE_TEARDOWN(destroy)
 	munmap(shared, sizeof(*shared));
 }
 
+/* Whether objects of kind @i take part, and the command that destroys them is that of kind @k. */
+static bool is_alike(const struct _fixture_variant_destroy *v, unsigned int i, unsigned int k)
+{
+	return !left_out(v, &kinds[i]) && !shared->of[i].absent &&
+	       !strcmp(kinds[i].destroy_op, kinds[k].destroy_op);
+}
+
 /*
  * Number of objects that are destroyed by the same command as one of kind @k; 0 if an earlier kind
  * has the same command.
@@ -504,8 +511,7 @@ static unsigned int num_alike(const struct _fixture_variant_destroy *v, unsigned
 	unsigned int i, n = 0;
 
 	for (i = 0; i < NUM_KINDS; i++) {
-		if (left_out(v, &kinds[i]) || shared->of[i].absent ||
-		    strcmp(kinds[i].destroy_op, kinds[k].destroy_op))
+		if (!is_alike(v, i, k))
 			continue;
 		if (i < k)
 			return 0;
@@ -567,8 +573,7 @@ static bool may_be_spared(const struct _fixture_variant_destroy *v, unsigned int
 	unsigned int i;
 
 	for (i = 0; i < NUM_KINDS; i++)
-		if (kinds[i].silent && !shared->of[i].absent && !left_out(v, &kinds[i]) &&
-		    !strcmp(kinds[i].destroy_op, kinds[k].destroy_op))
+		if (kinds[i].silent && is_alike(v, i, k))
 			return !v->always;
 	return false;
 }

@@ -273,14 +273,20 @@ static int open_for(const struct _fixture_variant_share *v, struct taker *t)
 		taker_open_with_uars(t) : taker_open(t);
 }
 
-FIXTURE_SETUP(share)
+/* Why the limits of a user cannot be tested; NULL if they can. */
+static const char *why_no_limits(void)
 {
 	if (!driver_is("bluebell"))
-		SKIP(return, ONLY_BLUEBELL);
+		return ONLY_BLUEBELL;
 	if (!hca_ctl_present())
-		SKIP(return, NO_HCA_CTL);
-	if (!devx_has_user_ids())
-		SKIP(return, NO_USER_IDS);
+		return NO_HCA_CTL;
+	return devx_has_user_ids() ? NULL : NO_USER_IDS;
+}
+
+FIXTURE_SETUP(share)
+{
+	if (why_no_limits())
+		SKIP(return, "%s", why_no_limits());
 	self->num = variant->log_max ? 1u << hca_cap("general", variant->log_max) : variant->num();
 	if (!self->num)
 		SKIP(return, "the device has none");
@@ -371,12 +377,8 @@ FIXTURE(free_keys) {
 
 FIXTURE_SETUP(free_keys)
 {
-	if (!driver_is("bluebell"))
-		SKIP(return, ONLY_BLUEBELL);
-	if (!hca_ctl_present())
-		SKIP(return, NO_HCA_CTL);
-	if (!devx_has_user_ids())
-		SKIP(return, NO_USER_IDS);
+	if (why_no_limits())
+		SKIP(return, "%s", why_no_limits());
 	if (1u << hca_cap("general", "log_max_mkey") > FEW_KEYS)
 		SKIP(return, "the device has more than %d keys", FEW_KEYS);
 	ASSERT_EQ(0, taker_open(&self->mine));
