@@ -308,7 +308,7 @@ static void vport_counters_stand_in_for_the_agent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_CLASS_PORT_INFO, &out), REPLY);
 	KUNIT_EXPECT_EQ(test, out.mad_hdr.method, IB_MGMT_METHOD_GET_RESP);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(out.mad_hdr.tid), 99);
-	KUNIT_EXPECT_EQ(test, out.mad_hdr.status, 0);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status), 0);
 	KUNIT_EXPECT_EQ(test, out.data[2], 2);		/* counters of 64 bits */
 	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS, &out), REPLY);
 	pc = (struct ib_pma_portcounters *)out.data;
