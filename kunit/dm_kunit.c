@@ -229,6 +229,7 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
  * @busy: pages of the window in which firmware has no room
  * @most: number of allocations that firmware can have
  * @stubborn: how many more commands that free memory or operations to refuse
+ * @unanswered: how many of these, the first ones, not to answer instead
  * @allocations: that firmware has
  * @ops: operations that have an address
  * @keys: memory keys
@@ -244,6 +245,7 @@ struct dm_env {
 	unsigned long busy;
 	int most;
 	unsigned int stubborn;
+	unsigned int unanswered;
 	int allocations;
 	int ops;
 	int keys;
@@ -288,7 +290,10 @@ static int dm_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *
 	if (env->stubborn && (opcode == MLX5_CMD_OP_DEALLOC_MEMIC ||
 			      (opcode == MLX5_CMD_OP_MODIFY_MEMIC && dealloc))) {
 		env->stubborn--;
-		return -EBUSY;
+		if (!env->unanswered)
+			return -EBUSY;
+		env->unanswered--;
+		return -ETIMEDOUT;
 	}
 	switch (opcode) {
 	case MLX5_CMD_OP_ALLOC_MEMIC:
@@ -655,9 +660,28 @@ static void spare_memory_with_operations_is_not_reused(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* The driver unbinds while firmware refuses to free spare memory. */
+static const struct drop_case {
+	const char *name;
+	unsigned int stubborn;
+	unsigned int unanswered;
+	int kept;	/* allocations that firmware has at the end */
+	unsigned int commands;	/* that free memory */
+} drop_cases[] = {
+	{ "one command is refused", 1, 0, 0, 3 },
+	{ "both commands are refused twice", 4, 0, 0, 6 },
+	{ "all commands are refused", UINT_MAX, 0, 2, 12 },
+	{ "one command is not answered", 1, 1, 0, 3 },
+	/* The driver has waited for a long time: it does not repeat the refused command either. */
+	{ "one allocation is not answered for, the other is refused", 3, 2, 2, 3 },
+	{ "nothing is answered", UINT_MAX, UINT_MAX, 2, 4 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(drop, drop_cases, name);
+
+/* The driver unbinds while firmware refuses to free spare memory, or does not answer. */
 static void spare_memory_is_dropped_with_the_device(struct kunit *test)
 {
+	const struct drop_case *c = test->param_value;
 	struct dm_env *env = test->priv;
 	struct delayed_work *work = &env->mock->dev->dm->return_spare;
 	struct mlx5_ib_dm *dm[2];
@@ -666,11 +690,14 @@ static void spare_memory_is_dropped_with_the_device(struct kunit *test)
 	dm[1] = create(test, 64, 0);
 	free_dm(dm[0]);
 	free_dm(dm[1]);
-	env->stubborn = 1;
+	env->commands = 0;
+	env->stubborn = c->stubborn;
+	env->unanswered = c->unanswered;
 	enable_delayed_work(work);
 	mlx5_ib_drop_spare_memic(env->mock->dev->dm);
 	KUNIT_EXPECT_FALSE(test, any_spare(env));
-	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	KUNIT_EXPECT_EQ(test, env->allocations, c->kept);
+	KUNIT_EXPECT_EQ(test, env->commands, c->commands);
 	/* The delayed work does not run for a device from which the driver is unbound. */
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(work));
 	disable_delayed_work_sync(work);
@@ -823,7 +850,7 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(spare_memory_is_returned_if_firmware_has_no_more),
 	KUNIT_CASE(spare_memory_is_reused_only_if_aligned),
 	KUNIT_CASE(spare_memory_with_operations_is_not_reused),
-	KUNIT_CASE(spare_memory_is_dropped_with_the_device),
+	KUNIT_CASE_PARAM(spare_memory_is_dropped_with_the_device, drop_gen_params),
 	KUNIT_CASE(mapped_memory_is_kept_until_it_is_unmapped),
 	KUNIT_CASE(operation_has_one_mmap_offset),
 	KUNIT_CASE(operation_that_the_device_lacks_is_refused),

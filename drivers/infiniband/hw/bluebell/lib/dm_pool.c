@@ -63,20 +63,23 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 }
 
 /*
- * Deallocate the spare allocations in a range of pages. Returns -EAGAIN if firmware has refused to
- * deallocate one.
+ * Deallocate the spare allocations in a range of pages. Returns 0; or the errno of one that stays
+ * spare, -ETIMEDOUT if there is one for which firmware has not answered.
  */
 static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
 			       unsigned long num_pages)
 {
 	struct mlx5_ib_memic *mem, *next;
-	int err = 0;
+	int err = 0, ret;
 
 	lockdep_assert_held(&pool->lock);
-	list_for_each_entry_safe(mem, next, &pool->spare, spare)
-		if (mem->page < page + num_pages && page < mem->page + mem->num_pages &&
-		    dm_pool_dealloc(mem))
-			err = -EAGAIN;
+	list_for_each_entry_safe(mem, next, &pool->spare, spare) {
+		if (mem->page >= page + num_pages || page >= mem->page + mem->num_pages)
+			continue;
+		ret = dm_pool_dealloc(mem);
+		if (ret && err != -ETIMEDOUT)
+			err = ret;
+	}
 	return err;
 }
 
@@ -156,8 +159,10 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool,
 	fresh->size = size;
 	fresh->page = page;
 	fresh->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
-	err = dm_pool_clear_range(pool, page, fresh->num_pages) ?:
-	      mlx5_ib_fw_alloc_memic(pool->dev, start, fresh->num_pages * PAGE_SIZE, size,
+	/* What stays spare has no room for an allocation of another size. */
+	if (dm_pool_clear_range(pool, page, fresh->num_pages))
+		return ERR_PTR(-EAGAIN);
+	err = mlx5_ib_fw_alloc_memic(pool->dev, start, fresh->num_pages * PAGE_SIZE, size,
 				     log_align, &fresh->addr);
 	return err ? ERR_PTR(err) : fresh;
 }
@@ -242,19 +247,25 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size
  * mlx5_ib_drop_spare_memic - deallocate the spare allocations for good
  * @pool: the device's memory; no context is left
  *
- * What firmware refuses to deallocate even now stays allocated, and is logged. May
- * sleep.
+ * Refused commands are repeated, unless another one has not been answered. What firmware refuses to
+ * deallocate even then stays allocated, and is logged. May sleep, a third of a second if firmware
+ * refuses.
  */
 VISIBLE_IF_KUNIT void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
 {
 	struct mlx5_ib_memic *mem, *next;
+	unsigned int pause = 0;
+	int err;
 
 	disable_delayed_work_sync(&pool->return_spare);
-	mlx5_ib_return_spare_memic(pool);
+	guard(mutex)(&pool->lock);
+	do {
+		err = dm_pool_clear_range(pool, 0, ULONG_MAX);
+	} while (err && err != -ETIMEDOUT && mlx5_ib_fw_pause(&pause));
 	list_for_each_entry_safe(mem, next, &pool->spare, spare) {
 		ibdev_warn(&pool->dev->ib_dev,
-			   "cannot free %u bytes of device memory at 0x%llx: they may stay allocated until the device is reset\n",
-			   mem->size, mem->addr);
+			   "cannot free %u bytes of device memory at 0x%llx (%d): they may stay allocated until the device is reset\n",
+			   mem->size, mem->addr, err);
 		list_del(&mem->spare);
 		kfree(mem);
 	}
