@@ -284,11 +284,57 @@ static void refused_destruction_is_repeated_for_a_third_of_a_second(struct kunit
 	mock->refuse_err = -ETIMEDOUT;
 	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	/* So has a command that was not sent because no slot became free. */
+	mock->num_commands = 0;
+	mock->refuse_err = -ECANCELED;
+	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
 	/* The driver has given the object up. */
 	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
 	mock->refuse_destroy = false;
 	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* What is worth sending again, and how often: results, one after the other. */
+static const struct again_case {
+	const char *name;
+	int results[8];
+	unsigned int commands;
+} again_cases[] = {
+	{ "success", { 0 }, 1 },
+	{ "refused five times", { -EBUSY, -EAGAIN, -EINVAL, -EIO, -ENOMEM, 0 }, 6 },
+	{ "refused six times", { -EBUSY, -EBUSY, -EBUSY, -EBUSY, -EBUSY, -EBUSY, 0 }, 6 },
+	{ "not answered", { -ETIMEDOUT, 0 }, 1 },
+	{ "refused, then not answered", { -EBUSY, -ETIMEDOUT, 0 }, 2 },
+	{ "not sent, then success", { -ECANCELED, 0 }, 2 },
+	{ "not sent, then refused", { -ECANCELED, -EBUSY, -EBUSY, 0 }, 4 },
+	{ "not sent twice", { -ECANCELED, -ECANCELED, 0 }, 2 },
+	{ "refused, then not sent", { -EBUSY, -ECANCELED, 0 }, 2 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(again, again_cases, name);
+
+static void task_waits_for_silent_firmware_twice(struct kunit *test)
+{
+	const struct again_case *c = test->param_value;
+	unsigned int ms = 0, i = 0;
+
+	while (mlx5_ib_fw_try_again(c->results[i], &ms))
+		i++;
+	KUNIT_EXPECT_EQ(test, i + 1, c->commands);
+}
+
+/* A status of firmware that becomes one of these errnos is -EREMOTEIO at first. */
+static void command_that_was_not_sent_is_told_from_a_refusal(struct kunit *test)
+{
+	static const int same[] = { 0, -EREMOTEIO, -ETIMEDOUT, -ECANCELED, -ENXIO, -ENOMEM, -EIO };
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_errno(-EBUSY), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_errno(-EAGAIN), -ECANCELED);
+	for (i = 0; i < ARRAY_SIZE(same); i++)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_fw_errno(same[i]), same[i]);
 }
 
 /* After each creation the driver looks for attempts to destroy an earlier object of the number. */
@@ -474,6 +520,8 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE(numbers_of_general_objects_are_those_of_their_type),
 	KUNIT_CASE(new_owner_knows_what_the_old_one_knew),
 	KUNIT_CASE(refused_destruction_is_repeated_for_a_third_of_a_second),
+	KUNIT_CASE_PARAM(task_waits_for_silent_firmware_twice, again_gen_params),
+	KUNIT_CASE(command_that_was_not_sent_is_told_from_a_refusal),
 	KUNIT_CASE_PARAM(created_number_is_looked_for, create_gen_params),
 	KUNIT_CASE(number_of_a_new_object_is_that_of_its_kind),
 	KUNIT_CASE(cq_is_released_once),

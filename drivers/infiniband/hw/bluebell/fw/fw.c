@@ -5,6 +5,7 @@
  */
 
 #include <kunit/static_stub.h>
+#include <kunit/visibility.h>
 #include <linux/ktime.h>
 #include <linux/mlx5/vport.h>
 #include <linux/pci.h>
@@ -88,12 +89,29 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 	return err;
 }
 
+/**
+ * mlx5_ib_fw_errno - tell a command that was not sent from a command that firmware has refused
+ * @err: result of mlx5_cmd_do()
+ *
+ * If no slot becomes free for a command, mlx5_core returns -EBUSY or -ECANCELED after as long a
+ * time as it waits for an answer; and -EAGAIN at once if firmware has left the commands in all
+ * slots unanswered. Statuses of firmware become -EBUSY and -EAGAIN, too, in mlx5_cmd_check().
+ *
+ * Return: -ECANCELED if the command has not been sent because of the slots; else @err.
+ */
+VISIBLE_IF_KUNIT int mlx5_ib_fw_errno(int err)
+{
+	return err == -EBUSY || err == -EAGAIN ? -ECANCELED : err;
+}
+
 static int fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)
 {
 	int err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
 
 	/* The device failed while the command was on its way. */
-	return err && err != -EREMOTEIO && fw_device_is_gone(dev->mdev) ? -ENXIO : err;
+	if (err && err != -EREMOTEIO && fw_device_is_gone(dev->mdev))
+		return -ENXIO;
+	return mlx5_ib_fw_errno(err);
 }
 
 /**
@@ -155,8 +173,9 @@ int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, vo
  * or is DESTROY_MKEY or CREATE_UCTX. Once the device is lost, a command that destroys an object
  * succeeds, because the object is gone with the device. May sleep.
  *
- * Return: 0; the errno of mlx5_cmd_check() for a refusal; -ENOLINK if the device is
- * lost; or the errno of a command that could not be sent.
+ * Return: 0; the errno of mlx5_cmd_check() for a refusal; -ENOLINK if the device is lost;
+ * -ETIMEDOUT if firmware has not answered; -ECANCELED if firmware has not answered other commands,
+ * so that this one was not sent; or another errno of a command that could not be sent.
  */
 int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 		    int out_size)

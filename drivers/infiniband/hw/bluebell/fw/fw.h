@@ -147,6 +147,7 @@ int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inle
 int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			      struct mlx5_ib_fw_attempt *attempt);
 bool mlx5_ib_fw_pause(unsigned int *ms);
+bool mlx5_ib_fw_try_again(int err, unsigned int *ms);
 int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			      struct mlx5_ib_fw_attempt *attempt);
 int mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
@@ -175,5 +176,9 @@ void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcod
 			      void *object);
 void mlx5_ib_fw_batch_wait(struct mlx5_ib_fw_batch *batch);
 void mlx5_ib_fw_batch_free(struct mlx5_ib_fw_batch *batch);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+int mlx5_ib_fw_errno(int err);
+#endif
 
 #endif /* BLUEBELL_FW_H */

@@ -25,6 +25,16 @@
  *
  * A number is noted while the command is in flight, and after an attempt that has not been answered
  * until the object is known to be destroyed, or its owner gives up.
+ *
+ * Commands take slots of mlx5_core, 31 with usual firmware, and a command that is not answered
+ * keeps its slot. If no slot becomes free, mlx5_core does not send a command, and returns an error
+ * after as long a time as it waits for an answer. If the commands in all slots have not been
+ * answered, it returns an error at once. Both become -ECANCELED (mlx5_ib_fw_errno()), and the
+ * object is as before. So a task waits twice at most for each object, and for silent firmware in
+ * all about as long as mlx5_core waits for the answers to 31 commands, one after the other: half an
+ * hour. That holds for the removal of the driver, too, which has no budget of its own: it could not
+ * tell silent firmware from firmware that has lost some answers, and memory of an object that it
+ * does not destroy is never freed.
  */
 
 #include <linux/delay.h>
@@ -320,6 +330,25 @@ bool mlx5_ib_fw_pause(unsigned int *ms)
 }
 
 /**
+ * mlx5_ib_fw_try_again - pause before a command is sent once more that destroys an object
+ * @err: result of the command
+ * @ms: as for mlx5_ib_fw_pause()
+ *
+ * A refused command is worth repeating. Not so a command that has not been answered, nor one that
+ * has not been sent for lack of a slot, twice, because the caller has waited for a long time. May
+ * sleep.
+ *
+ * Return: true after the pause; false, without a pause, if the command has succeeded, or should not
+ * be sent again.
+ */
+bool mlx5_ib_fw_try_again(int err, unsigned int *ms)
+{
+	if (!err || err == -ETIMEDOUT || (err == -ECANCELED && *ms))
+		return false;
+	return mlx5_ib_fw_pause(ms);
+}
+
+/**
  * mlx5_ib_fw_destroy_repeat - destroy an object, and repeat the command if firmware refuses it
  * @dev: device
  * @uid: as for mlx5_ib_fw_destroy_object()
@@ -327,9 +356,8 @@ bool mlx5_ib_fw_pause(unsigned int *ms)
  * @number: as for mlx5_ib_fw_destroy_object()
  * @attempt: as for mlx5_ib_fw_destroy_object()
  *
- * A command that is not answered is not repeated more often than by mlx5_ib_fw_send_destroy(),
- * because the caller has waited for a long time. May sleep, a third of a second if firmware
- * refuses.
+ * The command is repeated as mlx5_ib_fw_try_again() says. May sleep, a third of a second if
+ * firmware refuses.
  *
  * Return: 0, or the negative errno of the last command.
  */
@@ -341,7 +369,7 @@ int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
 
 	do {
 		err = mlx5_ib_fw_destroy_object(dev, uid, opcode, number, attempt);
-	} while (err && err != -ETIMEDOUT && mlx5_ib_fw_pause(&pause));
+	} while (mlx5_ib_fw_try_again(err, &pause));
 	return err;
 }
 

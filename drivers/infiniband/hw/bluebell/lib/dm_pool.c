@@ -261,7 +261,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
 	guard(mutex)(&pool->lock);
 	do {
 		err = dm_pool_clear_range(pool, 0, ULONG_MAX);
-	} while (err && err != -ETIMEDOUT && mlx5_ib_fw_pause(&pause));
+	} while (mlx5_ib_fw_try_again(err, &pause));
 	list_for_each_entry_safe(mem, next, &pool->spare, spare) {
 		ibdev_warn(&pool->dev->ib_dev,
 			   "cannot free %u bytes of device memory at 0x%llx (%d): they may stay allocated until the device is reset\n",

@@ -23,9 +23,9 @@
  * mlx5_ib_event_settle() clears @paused, and delivers an event without data for each type in
  * @missed. After a command that was not answered the number may be that of another user's object by
  * now, and the list stays paused until a later command succeeds, or a process subscribes to a newer
- * object with the number. The errno of a refusal does not end this: mlx5_core also returns -EBUSY,
- * for example, if no slot became free for the command. Nobody can subscribe to the object itself
- * any more (mlx5_ib_devx_check_exists()).
+ * object with the number. The errno of a later command does not end this: that command may not have
+ * been sent, or the number may be another object's. Nobody can subscribe to the object itself any
+ * more (mlx5_ib_devx_check_exists()).
  *
  * The doorbell of the command is rung behind a write barrier, and an interrupt reads @paused
  * behind a read barrier after the event. So no event of a later object that has the number is

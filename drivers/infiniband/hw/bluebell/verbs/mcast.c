@@ -101,7 +101,7 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 
 	do {
 		err = mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid, &attempt);
-	} while (err && err != -ETIMEDOUT && mem.context && mlx5_ib_fw_pause(&pause));
+	} while (mem.context && mlx5_ib_fw_try_again(err, &pause));
 	if (!mem.context)
 		return err;
 	mlx5_ib_share_of_attachment(mem.context, gid->raw, &mem.share);
