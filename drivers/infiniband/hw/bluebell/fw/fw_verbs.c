@@ -273,6 +273,12 @@ static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
  * mlx5_core_destroy_cq() removes the CQ from the tables that events are looked up in, whatever the
  * result: it is called once. mlx5_core builds the command itself: the copy here is what the
  * tracepoint and KUnit see.
+ *
+ * So a CQ that firmware has refused to destroy gets no events any more. The driver cannot enter it
+ * again: mlx5_core exports no function for that but those that create a CQ. Nor can the driver send
+ * the command itself, and have the CQ removed after success: mlx5_core_destroy_cq() would then
+ * destroy another CQ, if the device has given the number to one, and mlx5_core could not enter that
+ * other CQ before.
  */
 static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 			      struct mlx5_ib_fw_attempt *attempt)
@@ -299,7 +305,8 @@ static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
  * @attempt: as for mlx5_ib_fw_send_destroy()
  *
  * After success no handler of the CQ runs any more. After a failure the CQ is in no table of
- * mlx5_core any more, and gets no events; the caller calls this function again. May sleep.
+ * mlx5_core any more, and gets no events, see fw_send_destroy_cq(); the caller calls this function
+ * again. May sleep.
  *
  * Return: as mlx5_ib_fw_send_destroy().
  */

@@ -495,8 +495,9 @@ static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
  * to events of the queue have ended. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy the queue; then the buffer, the
- * doorbell record and the subscriptions stay. Always 0 for a kernel consumer, and for a process
- * that has closed the device: an orphan has what firmware keeps.
+ * doorbell record and the subscriptions stay, but no more events come, see mlx5_ib_fw_destroy_cq().
+ * Always 0 for a kernel consumer, and for a process that has closed the device: an orphan has what
+ * firmware keeps.
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
