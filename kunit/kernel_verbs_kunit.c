@@ -612,6 +612,43 @@ static void destroyed_queue_pair_returns_shared_requests(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+/* The device does not reset the first queue pair. Another consumer polls before DESTROY_QP. */
+static int fw_receives_until_destroyed(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+				       void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	switch (MLX5_GET(destroy_qp_in, in, opcode)) {
+	case MLX5_CMD_OP_2RST_QP:
+		return -EBUSY;
+	case MLX5_CMD_OP_DESTROY_QP:
+		kernel_complete(late, &late->qp[0], MLX5_CQE_RESP_SEND, 0);
+		kernel_complete(late, &late->qp[1], MLX5_CQE_RESP_SEND, 1);
+		KUNIT_EXPECT_EQ(kunit_get_current_test(), poll_one(late), 1);
+		kernel_complete(late, &late->qp[0], MLX5_CQE_RESP_SEND, 2);
+		break;
+	}
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+/* All requests of the SRQ have completed, one of them for a consumer: all can be posted again. */
+static void queue_pair_that_is_not_reset_returns_shared_requests(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 3, false);
+	struct ib_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, post_shared(k, i, 1), 0);
+	late = k;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_receives_until_destroyed);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, post_shared(k, 10 + i, 1), 0);
+	KUNIT_EXPECT_EQ(test, post_shared(k, 13, 1), -ENOMEM);
+	kernel_destroy_all(k);
+}
+
 static void refused_shared_queue_leaves_nothing(struct kunit *test)
 {
 	struct kernel *k = kernel_make(test);
@@ -874,6 +911,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(destroyed_cq_is_not_rung),
 	KUNIT_CASE(shared_requests_complete_in_any_order),
 	KUNIT_CASE(destroyed_queue_pair_returns_shared_requests),
+	KUNIT_CASE(queue_pair_that_is_not_reset_returns_shared_requests),
 	KUNIT_CASE(refused_shared_queue_leaves_nothing),
 	KUNIT_CASE(failed_device_reports_the_last_wqe_once),
 	KUNIT_CASE(failure_of_the_device_reaches_every_queue_pair),

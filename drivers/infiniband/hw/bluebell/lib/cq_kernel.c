@@ -12,11 +12,14 @@
  * dropped.
  *
  * **A queue pair ends.** Before DESTROY_QP the queue pair is reset, so that the device completes
- * nothing more. Under the lock of each CQ mlx5_ib_kcq_remove() removes the completions that nobody
- * has polled from the ring, gives the slots of receives from a shared receive queue back, and takes
- * the queue pair out of the table; when the function returns, no poll uses the queues of the queue
- * pair. After DESTROY_QP another queue pair may get the number. If firmware does not reset the
- * queue pair, the completions that come until DESTROY_QP are removed after that command.
+ * nothing more. mlx5_ib_kcq_end() stops polls from completing requests of the queue pair. Under the
+ * lock of each CQ mlx5_ib_kcq_remove() removes the completions that nobody has polled from the
+ * ring, gives the slots of receives from a shared receive queue back, and takes the queue pair out
+ * of the table; when the function returns, no poll uses the queues of the queue pair. After
+ * DESTROY_QP another queue pair may get the number. If firmware does not reset the queue pair,
+ * mlx5_ib_kcq_remove() is called after DESTROY_QP. Until then another consumer that polls the CQ
+ * drops the completions of the queue pair, and also gives their slots back. If firmware does not
+ * destroy the queue pair either, the slots that the device takes from then on are lost.
  *
  * **A consumer resets a queue pair.** mlx5_ib_kcq_reset() removes the completions in the same way,
  * and empties the work queues.
@@ -159,6 +162,13 @@ static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
 		wc->pkey_index = 0;
 }
 
+/* Drop a CQE. The slot of a shared receive queue is given back: other queue pairs use the queue. */
+static void kcq_drop_cqe(const struct mlx5_ib_wqs *wqs, const struct mlx5_cqe64 *cqe)
+{
+	if (mlx5_ib_cqe_kind(cqe) == MLX5_IB_CQE_RECV && wqs->srq)
+		mlx5_ib_srq_ring_complete(wqs->srq, be16_to_cpu(cqe->wqe_counter));
+}
+
 /* Fill in @wc from a CQE. Returns false if the CQE is about no request of the consumer. */
 static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {
@@ -169,9 +179,13 @@ static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, 
 	if (kind == MLX5_IB_CQE_OTHER)
 		return false;
 	wqs = kcq_find_wqs(kcq, mlx5_ib_cqe_qpn(cqe), kind);
-	/* Written by a queue pair that is being destroyed, or by an earlier one of the number. */
+	/* Written by an orphan, or by an earlier queue pair of the number. */
 	if (!wqs)
 		return false;
+	if (unlikely(READ_ONCE(wqs->ended))) {
+		kcq_drop_cqe(wqs, cqe);
+		return false;
+	}
 	if (kind == MLX5_IB_CQE_SEND)
 		opcode = mlx5_ib_sq_complete(&wqs->sq, be16_to_cpu(cqe->wqe_counter), wc);
 	else if (wqs->srq)
@@ -346,8 +360,7 @@ static bool kcq_is_of(const struct mlx5_cqe64 *cqe, const struct mlx5_ib_wqs *wq
 /*
  * Remove the completions of a queue pair that nobody has polled from the ring. Other completions
  * move to the newest slots that become free, in their order, so that the oldest slots are free for
- * the device: the next queue pairs on the CQ count on the room that this one had. The slots of a
- * shared receive queue are given back, because other queue pairs use the queue, too.
+ * the device: the next queue pairs on the CQ count on the room that this one had.
  */
 static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 {
@@ -363,8 +376,7 @@ static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 			mlx5_ib_cq_ring_move(&kcq->ring, index, index + freed);
 			continue;
 		}
-		if (mlx5_ib_cqe_kind(cqe) == MLX5_IB_CQE_RECV && wqs->srq)
-			mlx5_ib_srq_ring_complete(wqs->srq, be16_to_cpu(cqe->wqe_counter));
+		kcq_drop_cqe(wqs, cqe);
 		freed++;
 	}
 	if (!freed)
@@ -373,22 +385,6 @@ static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 	/* The device may write to the slots once the doorbell record says that they are free. */
 	dma_wmb();
 	mlx5_cq_set_ci(mcq);
-}
-
-/**
- * mlx5_ib_kcq_clean - remove the completions of a queue pair that have not been polled
- * @wqs: its work queues; the device completes nothing on them any more
- *
- * Also after mlx5_ib_kcq_remove(), unless another queue pair has got the number. Any context.
- */
-void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs)
-{
-	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
-		kcq_disown(wqs->send_cq, wqs);
-	if (wqs->recv_cq == wqs->send_cq)
-		return;
-	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock)
-		kcq_disown(wqs->recv_cq, wqs);
 }
 
 /**
@@ -414,26 +410,50 @@ void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs)
 }
 
 /**
- * mlx5_ib_kcq_remove - let no completion find a queue pair any more
+ * mlx5_ib_kcq_end - complete no request of a queue pair any more
  * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair exists at the device, so that no
  *	other queue pair has its number, and is in reset unless firmware has refused to reset it
  *
- * When the function returns, nobody uses @wqs. May sleep.
+ * Afterwards completions of the queue pair are dropped, until mlx5_ib_kcq_remove(). Any context.
+ */
+void mlx5_ib_kcq_end(struct mlx5_ib_wqs *wqs)
+{
+	WRITE_ONCE(wqs->ended, true);
+	/* A poll that has not seen @ended ends before the lock is free. */
+	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
+		list_del(&wqs->send_node);
+	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock)
+		list_del(&wqs->recv_node);
+}
+
+/* Afterwards no poll uses a queue pair that has been taken out of the table. */
+static void kcq_forget(struct mlx5_ib_kcq *kcq)
+{
+	guard(spinlock_irqsave)(&kcq->lock);
+	kcq->last = NULL;
+}
+
+/**
+ * mlx5_ib_kcq_remove - let no completion find a queue pair any more
+ * @wqs: its work queues, after mlx5_ib_kcq_end(); the device completes nothing on them any more:
+ *	the queue pair is in reset, or DESTROY_QP has been sent
+ *
+ * Completions that have not been polled are removed. When the function returns, nobody uses @wqs.
+ * Another queue pair may have the number already; as connecting it takes several commands more, it
+ * has not completed anything. Any context.
  */
 void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
 {
 	struct mlx5_ib_kcq *send = wqs->send_cq, *recv = wqs->recv_cq;
 
-	mlx5_ib_kcq_clean(wqs);
-	xa_erase_irq(&send->dev->kernel_qps, wqs->qpn);
-	scoped_guard(spinlock_irqsave, &send->lock) {
-		list_del(&wqs->send_node);
-		send->last = NULL;
-	}
-	scoped_guard(spinlock_irqsave, &recv->lock) {
-		list_del(&wqs->recv_node);
-		recv->last = NULL;
-	}
+	scoped_guard(spinlock_irqsave, &send->lock)
+		kcq_disown(send, wqs);
+	/* On the same CQ no completion is left. */
+	scoped_guard(spinlock_irqsave, &recv->lock)
+		kcq_disown(recv, wqs);
+	xa_cmpxchg_irq(&send->dev->kernel_qps, wqs->qpn, wqs, NULL, 0);
+	kcq_forget(send);
+	kcq_forget(recv);
 }
 
 /* ---- failure of the device --------------------------------------------------------------- */

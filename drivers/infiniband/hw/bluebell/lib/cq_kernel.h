@@ -56,8 +56,8 @@ int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc);
 int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags);
 
 int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs);
-void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs);
 void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs);
+void mlx5_ib_kcq_end(struct mlx5_ib_wqs *wqs);
 void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs);
 void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq);
 void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs);

@@ -106,6 +106,7 @@ struct mlx5_ib_rq {
  * @ibqp: the queue pair as its consumer knows it
  * @qpn: number of the queue pair at the device
  * @is_qp1: the queue pair is QP1, whose completions have a P_Key and not its index
+ * @ended: the queue pair is being destroyed, so its completions are dropped
  * @send_cq: where the send queue completes
  * @recv_cq: where the receive queue completes
  * @send_node: in @send_cq
@@ -121,6 +122,7 @@ struct mlx5_ib_wqs {
 	struct ib_qp *ibqp;
 	u32 qpn;
 	bool is_qp1;
+	bool ended;
 	struct mlx5_ib_kcq *send_cq;
 	struct mlx5_ib_kcq *recv_cq;
 	struct list_head send_node;

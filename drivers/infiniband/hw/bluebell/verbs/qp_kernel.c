@@ -123,7 +123,7 @@ static int kernel_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
  * Take the queue pair to RESET first, and remove its completions: once the queue pair is destroyed
  * another queue pair may have its number, and nothing would distinguish the completions of the two.
  * If firmware does not reset the queue pair, the device may complete requests until the queue pair
- * is destroyed; these completions are removed afterwards. Kernel consumers do not try to destroy an
+ * is destroyed; the completions are removed afterwards. Kernel consumers do not try to destroy an
  * object twice, so the queue pair becomes an orphan if firmware refuses to destroy it.
  */
 static int kernel_qp_destroy(struct mlx5_ib_qp *qp)
@@ -136,11 +136,13 @@ static int kernel_qp_destroy(struct mlx5_ib_qp *qp)
 		if (qp->state != IB_QPS_RESET)
 			err = mlx5_ib_fw_modify_qp(dev, qp->uid, MLX5_CMD_OP_2RST_QP, qp->rsc.num,
 						   NULL, 0, ece, &ece);
-		mlx5_ib_kcq_remove(qp->wqs);
+		mlx5_ib_kcq_end(qp->wqs);
 	}
+	if (!err)
+		mlx5_ib_kcq_remove(qp->wqs);
 	mlx5_ib_rsc_discard(&qp->rsc, &qp->mem);
 	if (err)
-		mlx5_ib_kcq_clean(qp->wqs);
+		mlx5_ib_kcq_remove(qp->wqs);
 	kernel_qp_release(dev, qp);
 	return 0;
 }
