@@ -9,6 +9,7 @@
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/hmm.h>
+#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -278,8 +279,14 @@ static const struct errno_case {
 } errno_cases[] = {
 	{ 0, 0 }, { 1, 0 }, { -EPERM, -EPERM }, { -ENOMEM, -ENOMEM }, { -EINTR, -EINTR },
 	{ -EFAULT, -EFAULT }, { -ERESTART, -EFAULT }, { -EIO, -EFAULT }, { -EBUSY, -EFAULT },
-	{ -ECANCELED, -EFAULT }, { -ERESTARTNOINTR, -ERESTARTNOINTR },
+	{ -ECANCELED, -EFAULT }, { -ERESTARTNOINTR, -ERESTARTNOINTR }, { -ERESTARTSYS, -EINTR },
 };
+
+static int advise_and_wait(struct env *env, struct ib_sge *sge)
+{
+	return mlx5_ib_advise_mr(&env->pd[0].ibpd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH,
+				 IB_UVERBS_ADVISE_MR_FLAG_FLUSH, sge, 2, NULL);
+}
 
 /*
  * Those of ibv_advise_mr(3), whatever has prevented the mapping. No process sees -ERESTARTNOINTR:
@@ -294,14 +301,27 @@ static void waiting_caller_gets_few_errnos(struct kunit *test)
 	for (c = errno_cases; c < errno_cases + ARRAY_SIZE(errno_cases); c++) {
 		noted.num = 0;
 		noted.ret = c->ret;
-		KUNIT_EXPECT_EQ_MSG(test,
-				    mlx5_ib_advise_mr(&env->pd[0].ibpd,
-						      IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH,
-						      IB_UVERBS_ADVISE_MR_FLAG_FLUSH, sge, 2,
-						      NULL),
-				    c->want, "%d", c->ret);
+		KUNIT_EXPECT_EQ_MSG(test, advise_and_wait(env, sge), c->want, "%d", c->ret);
 		KUNIT_EXPECT_EQ_MSG(test, noted.num, c->want ? 1 : 2, "%d", c->ret);
 	}
+	free_env(test, env);
+}
+
+/* The kernel calls the verb again, or makes EINTR of the errno, as the signal's handler wants. */
+static void signal_that_an_exporter_notices_is_no_fault(struct kunit *test)
+{
+	struct env *env = make_env(test, false);
+	struct ib_sge sge[] = { range(env, 0, 8), range(env, PAGE_SIZE, 8) };
+	int err;
+
+	noted.ret = -ERESTARTSYS;
+	allow_signal(SIGUSR1);
+	send_sig(SIGUSR1, current, 1);
+	err = advise_and_wait(env, sge);
+	flush_signals(current);
+	disallow_signal(SIGUSR1);
+	KUNIT_EXPECT_EQ(test, err, -ERESTARTSYS);
+	KUNIT_EXPECT_EQ(test, noted.num, 1);
 	free_env(test, env);
 }
 
@@ -386,6 +406,7 @@ static struct kunit_case odp_advice_cases[] = {
 	KUNIT_CASE(ranges_are_mapped_one_after_the_other),
 	KUNIT_CASE(advice_that_fails_does_not_stop_the_next),
 	KUNIT_CASE(waiting_caller_gets_few_errnos),
+	KUNIT_CASE(signal_that_an_exporter_notices_is_no_fault),
 	KUNIT_CASE(all_keys_are_checked_before_advice_is_queued),
 	KUNIT_CASE(contexts_take_turns),
 	KUNIT_CASE(context_has_32_pieces_of_advice_at_most),

@@ -353,6 +353,17 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
 	return 0;
 }
 
+/* What a caller that waits is told about a failure to map pages. */
+static int odp_advice_errno(int err)
+{
+	/* From the exporter of a dma-buf. Without a signal the process would see the number. */
+	if (err == -ERESTARTSYS)
+		return signal_pending(current) ? err : -EINTR;
+	/* For -ERESTARTNOINTR the kernel calls the verb again when the signal has been handled. */
+	return !err || err == -ENOMEM || err == -EINTR || err == -ERESTARTNOINTR ||
+	       err == -EPERM ? err : -EFAULT;
+}
+
 /**
  * mlx5_ib_advise_mr - map pages of paged regions before they are used
  * @pd: protection domain of the regions
@@ -372,7 +383,8 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
  * for memory outside the region or the process, if the device is being removed, and for any other
  * failure to map pages; -EPERM, with FLUSH, for memory that the process may not write to; -EIO,
  * without FLUSH, if the device is being removed; -EINTR if the task is being killed;
- * -ERESTARTNOINTR, with FLUSH, if a signal has interrupted the creation of a leaf; -ENOMEM.
+ * -ERESTARTNOINTR, with FLUSH, if a signal has interrupted the creation of a leaf; -ERESTARTSYS or
+ * -EINTR, with FLUSH, if a signal has interrupted the exporter of a dma-buf; -ENOMEM.
  */
 int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)
@@ -394,8 +406,5 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 			retain_and_null_ptr(work);
 		return err;
 	}
-	err = odp_advice_serve(odp, work);
-	/* For -ERESTARTNOINTR the kernel calls the verb again when the signal has been handled. */
-	return !err || err == -ENOMEM || err == -EINTR || err == -ERESTARTNOINTR ||
-	       err == -EPERM ? err : -EFAULT;
+	return odp_advice_errno(odp_advice_serve(odp, work));
 }
