@@ -739,4 +739,120 @@ TEST_F_TIMEOUT(charge, objects_of_device_memory_are_charged, 300)
 	EXPECT_EQ(0, run_in_cgroup(register_dm));
 }
 
+/* --- A cgroup that is full ------------------------------------------------------------------ */
+
+/* Each in another directory of an implicit region, so that a fault on it needs keys and tables. */
+#define FAR_PAGES 100
+#define FAR_FIRST (1ul << 40)
+#define FAR_STEP (1ul << 36)
+
+/* What the test and the process in the cgroup share. */
+struct full {
+	volatile bool go, done, end;
+	volatile int status;	/* of the READ that fails */
+};
+
+static bool has_implicit(void)
+{
+	struct ibv_device_attr_ex attr = {};
+	struct rdma r;
+
+	if (rdma_open(&r))
+		return false;
+	if (ibv_query_device_ex(r.ctx, NULL, &attr))
+		attr.odp_caps.general_caps = 0;
+	rdma_close(&r);
+	return attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT;
+}
+
+static void wait_for(const volatile bool *flag)
+{
+	while (!*flag)
+		usleep(1000);
+}
+
+/* Not rdma_access(), which makes system calls if the READ fails. */
+static int read_far(struct pair *p, struct ibv_mr *mr, void *page)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_READ,
+		.wr.rdma = { .remote_addr = (uintptr_t)page, .rkey = mr->rkey },
+	};
+	struct ibv_wc wc;
+
+	return post_send(p, &wr, p->buf[0], 64) ? -1 : reap(p->cq[0], &wc);
+}
+
+/*
+ * Have the device read pages until a READ fails. The process itself needs no memory meanwhile, and
+ * has touched all pages, which are zero, so a fault needs only what the driver allocates.
+ */
+static int read_while_full(void *arg, int ready)
+{
+	const int access = IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_READ;
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	volatile uint8_t *far[FAR_PAGES];
+	struct full *full = arg;
+	struct ibv_mr *mr;
+	struct pair p;
+	struct rdma r;
+	int i;
+
+	if (memcg_enter() || rdma_open(&r) || pair_open(&p, &r, &cfg, LEN))
+		return 101;
+	mr = ibv_reg_mr(r.pd, NULL, SIZE_MAX, access);
+	if (!mr)
+		return 102;
+	for (i = 0; i < FAR_PAGES; i++) {
+		far[i] = mmap((void *)(FAR_FIRST + i * FAR_STEP), UV_PAGE, PROT_READ,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		if (far[i] == MAP_FAILED || *far[i])
+			return 103;
+	}
+	/* The first READ has the driver set up what it keeps. */
+	if (read_far(&p, mr, (void *)far[0]) || mlockall(MCL_CURRENT))
+		return 104;
+	usleep(1);
+	full->status = 0;
+	if (child_ready(ready))
+		return 105;
+	wait_for(&full->go);
+	for (i = 1; i < FAR_PAGES && !full->status; i++)
+		full->status = read_far(&p, mr, (void *)far[i]);
+	full->done = true;
+	wait_for(&full->end);
+	return 0;
+}
+
+TEST_F_TIMEOUT(charge, full_cgroup_gets_no_tables_and_kills_no_process, 300)
+{
+	int status = -1, ended = 0;
+	struct full *full;
+	pid_t pid;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	if (!has_implicit())
+		SKIP(return, "the device has no implicit regions");
+	full = mmap(NULL, sizeof(*full), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, full);
+	full->go = false;
+	pid = child_start(read_while_full, full);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, memcg_fill());
+	full->go = true;
+	while (!full->done && !ended) {
+		usleep(1000);
+		ended = waitpid(pid, &status, WNOHANG);
+	}
+	EXPECT_EQ(0, memcg_events("oom_kill"));
+	EXPECT_NE(0, full->status);
+	EXPECT_EQ(0, memcg_make(LIMIT));
+	full->end = true;
+	if (!ended)
+		EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	munmap(full, sizeof(*full));
+}
+
 TEST_HARNESS_MAIN

@@ -68,7 +68,7 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 
 	if (attr->nmtts > (umem ? MLX5_IB_MAX_COMMAND_MTTS : MLX5_IB_UMR_MAX_CLEAR))
 		return -ENOMEM;
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL_ACCOUNT);
+	void *in __free(kvfree) = kvzalloc(inlen, MLX5_IB_FAULT_GFP);
 
 	if (!in)
 		return -ENOMEM;

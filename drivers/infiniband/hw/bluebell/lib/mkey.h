@@ -8,6 +8,7 @@
 #ifndef BLUEBELL_MKEY_H
 #define BLUEBELL_MKEY_H
 
+#include <linux/gfp.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 
@@ -22,6 +23,12 @@ struct mlx5_ib_mkc_attr;
 struct mlx5_ib_mkey_batch;
 struct mlx5_ib_queue_mem;
 struct mlx5_ib_ucontext;
+
+/*
+ * For keys and their tables, which a page fault may need. What the memory cgroup of the process has
+ * no room for is refused; no process is killed for it.
+ */
+#define MLX5_IB_FAULT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
  * enum mlx5_ib_mkey_type - what struct a published key is embedded in

@@ -48,7 +48,8 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
 	 * The slot may have a mark of the previous key with this index. Whoever has destroyed that
 	 * key leaves the slot alone once it has another content.
 	 */
-	err = xa_err(xa_store(&dev->mkeys, mlx5_mkey_to_idx(*key), MKEY_UNPUBLISHED, GFP_KERNEL));
+	err = xa_err(xa_store(&dev->mkeys, mlx5_mkey_to_idx(*key), MKEY_UNPUBLISHED,
+			      MLX5_IB_FAULT_GFP));
 	if (err)
 		mlx5_ib_mkey_table_discard(dev, uid, *key);
 	return err;

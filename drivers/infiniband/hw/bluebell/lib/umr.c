@@ -11,6 +11,7 @@
 
 #include "fw/bluebell.h"
 #include "layout/layout_mkey.h"
+#include "lib/mkey.h"
 #include "lib/orphan.h"
 #include "lib/umr.h"
 
@@ -81,7 +82,7 @@ static int umr_lists_alloc(struct umr_fill *fill)
 	fill->room = min(mtts, LIST_MTTS);
 	if (!umr_list_alloc(fill, &fill->lists[0], gfp)) {
 		fill->room = min(mtts, SMALL_LIST_MTTS);
-		return umr_list_alloc(fill, &fill->lists[0], GFP_KERNEL_ACCOUNT) ? 0 : -ENOMEM;
+		return umr_list_alloc(fill, &fill->lists[0], MLX5_IB_FAULT_GFP) ? 0 : -ENOMEM;
 	}
 	if (mtts > fill->room)
 		umr_list_alloc(fill, &fill->lists[1], gfp);

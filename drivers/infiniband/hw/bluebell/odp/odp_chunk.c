@@ -46,8 +46,8 @@ static struct odp_chunk *odp_chunk_alloc(struct odp_leaf *leaf, size_t index)
 	size_t first = index * MLX5_IB_ODP_CHUNK_PAGES;
 	size_t num = min(ALIGN(leaf->num_pages, MLX5_IB_UMR_BLOCK_MTTS) - first,
 			 MLX5_IB_ODP_CHUNK_PAGES);
-	struct odp_chunk *chunk __free(kfree) = kzalloc_obj(*chunk, MLX5_IB_ODP_GFP);
-	__be64 *mtt __free(kfree) = kcalloc(num, sizeof(*mtt), MLX5_IB_ODP_GFP);
+	struct odp_chunk *chunk __free(kfree) = kzalloc_obj(*chunk, MLX5_IB_FAULT_GFP);
+	__be64 *mtt __free(kfree) = kcalloc(num, sizeof(*mtt), MLX5_IB_FAULT_GFP);
 	int err;
 
 	if (!chunk || !mtt)

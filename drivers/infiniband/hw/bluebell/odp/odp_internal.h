@@ -68,9 +68,6 @@ struct odp_key {
 	bool linked;
 };
 
-/* A table that the memory cgroup has no room for is refused; no process is killed for it. */
-#define MLX5_IB_ODP_GFP		(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
-
 /* Pages that a chunk of a leaf has tables for. One UMR maps them all. */
 #define MLX5_IB_ODP_CHUNK_PAGES	(PAGE_SIZE / sizeof(__be64))
 #define MLX5_IB_ODP_CHUNK_BYTES	(MLX5_IB_ODP_CHUNK_PAGES * PAGE_SIZE)

@@ -316,7 +316,7 @@ static struct odp_leaf *odp_leaf_alloc(struct odp_mr *mr, struct mlx5_ib_mkey *m
 				      start));
 	num = (PAGE_ALIGN(end) - first) >> PAGE_SHIFT;
 	leaf = kvzalloc_flex(*leaf, chunks, DIV_ROUND_UP(num, MLX5_IB_ODP_CHUNK_PAGES),
-			     MLX5_IB_ODP_GFP);
+			     MLX5_IB_FAULT_GFP);
 	if (!leaf)
 		return ERR_PTR(-ENOMEM);
 	leaf->key.mr = mr;

@@ -68,8 +68,8 @@ static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mke
 		.nmtts = num * sizeof(struct mlx5_ksm) / sizeof(__be64),
 	};
 	size_t inlen = mlx5_ib_create_mkey_inlen(attr.nmtts);
-	struct odp_dir *dir __free(kfree) = kzalloc_obj(*dir, GFP_KERNEL_ACCOUNT);
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL_ACCOUNT);
+	struct odp_dir *dir __free(kfree) = kzalloc_obj(*dir, MLX5_IB_FAULT_GFP);
+	void *in __free(kvfree) = kvzalloc(inlen, MLX5_IB_FAULT_GFP);
 	int err;
 
 	if (!in || !dir)
@@ -117,7 +117,7 @@ static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir
 	if (child)
 		return child;
 	/* Reserve first: after the creation, a failure would require to destroy the new key. */
-	err = xa_reserve(&dir->children, index, GFP_KERNEL);
+	err = xa_reserve(&dir->children, index, MLX5_IB_FAULT_GFP);
 	if (err)
 		return ERR_PTR(err);
 	child = create(mr, odp_tree_child_base(dir, index));

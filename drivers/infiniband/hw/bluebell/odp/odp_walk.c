@@ -69,7 +69,7 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
 static void *odp_alloc_answer(const struct mlx5_ib_table_key *table, size_t bytes)
 {
 	struct mem_cgroup *old = set_active_memcg(table->memcg);
-	void *out = kvzalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	void *out = kvzalloc(bytes, MLX5_IB_FAULT_GFP);
 
 	set_active_memcg(old);
 	return out;

@@ -3,6 +3,7 @@
  * What memory the kernel has left, and what it charges to the memory cgroup of a test.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,6 +57,26 @@ int memcg_make(size_t limit)
 		rmdir(CGROUP);
 	else
 		write_file(CGROUP "/memory.swap.max", "0");
+	return ret;
+}
+
+/**
+ * memcg_fill - let the processes in the cgroup have no more memory than they have
+ *
+ * The kernel neither reclaims memory for that nor kills a process, because the file is open without
+ * blocking. memcg_make() makes room again.
+ *
+ * Return: 0 or a negative errno.
+ */
+int memcg_fill(void)
+{
+	int fd = open(CGROUP "/memory.max", O_WRONLY | O_NONBLOCK);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, "0", 1) < 0 ? -errno : 0;
+	close(fd);
 	return ret;
 }
 
