@@ -541,6 +541,7 @@ static void receive_completion_is_decoded(struct kunit *test)
 		.immediate = cpu_to_be32(0xdeadbeef), .byte_cnt = cpu_to_be32(0x12345),
 		.sop_drop_qpn = cpu_to_be32(0xff654321),
 	};
+	struct ib_wc plain = {};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
@@ -566,7 +567,9 @@ static void receive_completion_is_decoded(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, mlx5_ib_cqe_qpn(&cqe), 0x654321);
 	cqe.flags_rqpn = cpu_to_be32(0x0fabcdef);
-	mlx5_ib_cqe_read_recv(&cqe, &(struct ib_wc){});
+	mlx5_ib_cqe_read_recv(&cqe, &plain);
+	KUNIT_EXPECT_EQ(test, plain.wc_flags, IB_WC_WITH_IMM);
+	KUNIT_EXPECT_EQ(test, plain.sl, 15);
 	cqe.op_own = MLX5_CQE_RESIZE_CQ << 4;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_cqe_kind(&cqe), MLX5_IB_CQE_OTHER);
 	cqe.op_own = MLX5_CQE_REQ << 4;
