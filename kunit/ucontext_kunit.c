@@ -100,9 +100,13 @@ static void objects_carry_the_user_id_of_their_context(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(ids); i++)
 		KUNIT_ASSERT_EQ(test, objects_create(o, ids[i]), 0);
 	KUNIT_EXPECT_NE(test, mock->context->uid, 0);
-	for (i = 0; i < ARRAY_SIZE(users); i++)
+	for (i = 0; i < ARRAY_SIZE(users); i++) {
+		KUNIT_EXPECT_NE_MSG(test, mock->num_live[users[i]], 0, "kind %u", users[i]);
 		xa_for_each(&mock->live[users[i]], number, owner)
 			KUNIT_EXPECT_EQ(test, xa_to_value(owner), mock->context->uid);
+	}
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_UCTX], 1);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_MKEY], 1);
 	xa_for_each(&mock->live[MOCK_UCTX], number, owner)
 		KUNIT_EXPECT_EQ(test, xa_to_value(owner), 0);
 	xa_for_each(&mock->live[MOCK_MKEY], number, owner)
