@@ -93,7 +93,7 @@ static void misaligned_queue_is_refused(struct kunit *test)
 							&geo), -EINVAL);
 }
 
-/* By an attribute of the call, a process may have terabytes pinned for a queue of one page. */
+/* A process may give the length of the memory by an attribute: terabytes for a queue of a page. */
 static void page_list_covers_the_queue_and_no_more(struct kunit *test)
 {
 	static const size_t sizes[] = { 64, 2 * SZ_4K - 0x40, 2 * SZ_4K, SZ_64K };
@@ -157,7 +157,7 @@ static void refused_internal_cq_leaves_nothing(struct kunit *test)
 #define LOG_CQES	8
 #define CQES		BIT(LOG_CQES)
 
-/* 16 KiB of CQEs in pages that are not contiguous. The device writes each CQE three times. */
+/* The CQ has 16 KiB, in pages that are not contiguous. The device writes it three times over. */
 static void completion_is_seen_once_written_and_not_before(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);

@@ -454,7 +454,7 @@ static int query_qp(struct objects *o)
 	return mlx5_ib_query_qp(&o->qp.ibqp, &attr, IB_QP_STATE, &init);
 }
 
-/* The driver learns by a query that the queue pair has failed by itself, and not before. */
+/* The driver learns only by a query that the device has taken the queue pair to ERR. */
 static void queried_state_decides_the_next_change(struct kunit *test)
 {
 	static const struct ib_qp_attr rst = { .qp_state = IB_QPS_RESET };
@@ -483,7 +483,7 @@ static void queried_state_decides_the_next_change(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &rst, IB_QP_STATE), 0);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0), 0x050a << 16 | UID);
-	/* In RESET it needs no command to get there. */
+	/* To take a queue pair in RESET to RESET needs no command. */
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &rst, IB_QP_STATE), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);

@@ -172,7 +172,7 @@ static bool has_counter(struct mlx5_ib_dev *dev, const char *name)
 	return has;
 }
 
-/* Set one capability, or none, and expect that its counter is there, and those of no other. */
+/* The device has one of the capabilities, or none: it lacks the counters of all others. */
 static void counters_need_their_capability(struct kunit *test)
 {
 	static const char *const names[] = {
@@ -204,7 +204,7 @@ static void counters_need_their_capability(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, dev->counters);
 }
 
-/* As `rdma statistic` has printed them for devices that have all. */
+/* `rdma statistic` has printed the counters of devices that have all of them in this order. */
 static void counters_have_the_order_of_the_record(struct kunit *test)
 {
 	static const char *const names[] = {
@@ -236,7 +236,7 @@ static void counters_have_the_order_of_the_record(struct kunit *test)
 	mlx5_ib_cleanup_counters(dev);
 }
 
-/* The first queue pair of a counter has its set allocated. */
+/* The driver allocates the set of a counter for the first queue pair that is bound to it. */
 static void refused_bind_leaves_no_set(struct kunit *test)
 {
 	struct objects *o = make_process(test);
@@ -304,7 +304,7 @@ static void refused_unbind_can_be_repeated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, unbind(&o->qp), o->mock->refuse_err);
 	KUNIT_EXPECT_PTR_EQ(test, o->qp.ibqp.counter, &counter);
 	refuse_command(o, 0);
-	/* It is still bound: no command is needed. */
+	/* The queue pair is still bound, so that binding it needs no command. */
 	KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, unbind(&o->qp), 0);

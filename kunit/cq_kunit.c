@@ -38,7 +38,7 @@ static const struct entries_case {
 	{ "2^31-1 would overflow int", INT_MAX, 31, -EINVAL },
 	{ "2^31 would overflow int", 1U << 31, 31, -EINVAL },
 	{ "2^32-1 would round up to zero", U32_MAX, 31, -EINVAL },
-	{ "2^30-1 is the largest int that is a power of two", (1 << 30) - 1, 31, 1 << 30 },
+	{ "2^30-1 and the spare: the largest power of two of int", (1 << 30) - 1, 31, 1 << 30 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(entries, entries_cases, name);

@@ -168,7 +168,10 @@ static void refused_destruction_changes_nothing(struct kunit *test)
 
 /* ---- orphans ---------------------------------------------------------------------------- */
 
-/* Firmware has refused to destroy an object without an owner: the device may use its memory. */
+/*
+ * The driver has an object that ib_core has freed and that firmware refuses to destroy: the device
+ * may use the memory of the object.
+ */
 static void expect_orphan(struct kunit *test, struct mock *mock, const struct footprint *before)
 {
 	const struct object_type *type = test->param_value;
@@ -211,8 +214,8 @@ static void memory_stays_pinned_while_firmware_keeps_the_object(struct kunit *te
 }
 
 /*
- * Nothing says whether the object exists, so that the device may use the memory until the device
- * fails or is reset.
+ * The driver does not know whether firmware has created the object. If it has, the device uses the
+ * memory until the device fails or is reset.
  */
 static void memory_stays_pinned_if_the_creation_is_not_answered(struct kunit *test)
 {

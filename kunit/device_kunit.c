@@ -117,7 +117,7 @@ static const struct feature features[] = {
 
 KUNIT_ARRAY_PARAM_DESC(feature, features, name);
 
-/* A device that has the feature alone, then one that has all but this feature. */
+/* The device first has the feature alone, then all other features. */
 static void capability_brings_its_own_flags(struct kunit *test)
 {
 	const struct feature *feature = test->param_value, *f;
@@ -171,7 +171,7 @@ static void virtual_function_is_reported_as_one(struct kunit *test)
 	mock->dev->mdev->coredev_type = MLX5_COREDEV_PF;
 }
 
-/* Masked operations are offered if there are both. */
+/* Of plain and of masked atomic operations the driver offers both or none. */
 static void atomics_are_offered_if_the_device_has_them(struct kunit *test)
 {
 	static const struct {
@@ -257,7 +257,7 @@ static void limit_of_queues_is_that_of_its_capability(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, props.max_srq_wr, 511);
 	KUNIT_EXPECT_EQ(test, props.cq_caps.max_cq_moderation_count, MLX5_MAX_CQ_COUNT);
 	KUNIT_EXPECT_EQ(test, props.cq_caps.max_cq_moderation_period, MLX5_MAX_CQ_PERIOD);
-	/* A longer WQE is read in more than one step. */
+	/* The segments fit into a WQE of 512 bytes: the device reads no longer one in one step. */
 	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
 	MOCK_SET_CAP(caps, cq_moderation, 0);
 	mock_set_issi(mock, 0);

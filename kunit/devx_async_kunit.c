@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of asynchronous commands of processes: which of them are sent, how many, in which
- * order and with what the answers are read.
+ * KUnit suite of asynchronous commands of processes: which commands are sent, how many answers a
+ * process may leave unread, and in which order and with which status it reads them.
  */
 
 #include <kunit/static_stub.h>
@@ -137,7 +137,7 @@ static void answers_are_read_in_the_order_they_arrive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_bytes(s), 0);
 }
 
-/* By the status alone the process can tell whether firmware has executed the command. */
+/* The process sees by the status alone that a command has failed. */
 static void failed_command_has_an_error_status(struct kunit *test)
 {
 	static const int errs[] = { -ETIMEDOUT, -ENXIO, -EIO, -EBUSY };

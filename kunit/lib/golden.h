@@ -20,7 +20,7 @@ struct golden {
 	u32 value;
 };
 
-/* The longest table; an entry whose value is 0 expects what no entry does. */
+/* Entries of a table. An entry whose value is 0 is ignored. */
 #define GOLDEN_MAX	24
 
 /**

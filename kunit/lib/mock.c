@@ -60,7 +60,7 @@ static void create_object(struct mock *mock, enum mock_kind kind, u16 uid, __be3
 	mock->num_live[kind]++;
 	/* Every one of these commands answers with the number in its third dword. */
 	out[2] = cpu_to_be32(number);
-	/* mlx5_core itself keeps the number of a CQ, and the uid of its commands. */
+	/* mlx5_core keeps the number of a CQ, and the uid of its commands. */
 	if (kind == MOCK_CQ) {
 		struct mlx5_core_cq *mcq = arg;
 
@@ -329,7 +329,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	mutex_init(&dev->first_use);
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_event_table(dev));
 	dev->mdev = make_mdev(test);
-	/* A subfunction has no BAR of its own, so its UARs are not limited. */
+	/* mlx5_ib_init_users() does not limit the UARs of a subfunction, which has no BAR. */
 	dev->mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(dev));
 	dev->mdev->coredev_type = MLX5_COREDEV_PF;
@@ -337,7 +337,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	MLX5_SET(cmd_hca_cap, dev->mdev->caps.hca[MLX5_CAP_GENERAL]->cur,
 		 umr_modify_entity_size_disabled, 1);
 	mlx5_ib_read_caps(dev->mdev, &dev->caps);
-	/* ib_core knows no DMA device: addresses are the kernel's, as a software HCA has them. */
+	/* The ib_device has no DMA device, so ib_core takes kernel addresses for DMA addresses. */
 	dev->ib_dev.phys_port_cnt = 1;
 	dev->dump_fill_mkey = 0x700;
 	xa_init_flags(&dev->rsc_table.rscs, XA_FLAGS_LOCK_IRQ);
@@ -378,7 +378,7 @@ static void free_srcu(void *srcu)
 	cleanup_srcu_struct(srcu);
 }
 
-/* What ib_uverbs looks at when it reports a bad request or a lost answer. */
+/* What ib_uverbs looks at when it logs a bad request, or an answer that it could not copy. */
 static struct ib_uverbs_file *make_file(struct kunit *test)
 {
 	struct ib_uverbs_device *device = kunit_kzalloc(test, sizeof(*device), GFP_KERNEL);
@@ -494,7 +494,7 @@ struct ib_udata *mock_udata(struct mock *mock, const void *in, size_t inlen, siz
 }
 
 /**
- * mock_break_answer - have the answer of the next call go to nowhere
+ * mock_break_answer - have the next call copy its answer to an address that is not mapped
  * @mock: device, after mock_udata()
  */
 void mock_break_answer(struct mock *mock)

@@ -64,15 +64,16 @@ enum mock_kind {
  * @live: objects by kind and number
  * @first_number: the least number that an object gets; a test may raise it
  * @num_live: how many of each kind
- * @num_commands: commands since mock_expect_quiet() or the start
+ * @num_commands: commands since the test, or mock_open(), last set it to 0
  * @refuse: number of the command to refuse, from 1; 0 for none
  * @refuse_destroy: refuse all commands that destroy
  * @refuse_err: errno of refusals
  * @ece: options of connection establishment that firmware grants
  * @opcode: of the last command
- * @in: the last command, as far as it fits
- * @num_pins: pages pinned through mlx5_ib_umem_get()
- * @refuse_pin: number of the pin to refuse from now on, from 1; 0 for none
+ * @in: the first bytes of the last command, zeros behind its end
+ * @num_pins: calls of mlx5_ib_umem_get() that have not been refused
+ * @refuse_pin: number of the call of mlx5_ib_umem_get() to refuse, from 1 for the next call; 0 for
+ *	none
  * @num_queue_mems: queues of the driver's own that have memory of the kernel
  * @refuse_queue_mem: refuse to allocate it
  * @user: address of MOCK_USER_PAGES pages that the user can write

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Objects that a process creates by verbs. A table says of each object what must exist before it,
- * how it is created and destroyed, and which commands firmware can refuse.
+ * how it is created and destroyed, and how many commands create it.
  */
 
 #include <linux/string.h>

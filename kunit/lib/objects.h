@@ -114,7 +114,7 @@ struct objects {
  * @needs: what must exist before, in order of creation; OBJ_NONE ends the list
  * @create: create the object
  * @destroy: destroy the object
- * @commands: number of commands by which @create has firmware create as many objects
+ * @commands: number of commands that @create sends; each of them creates one firmware object
  * @qp_type: type of a queue pair
  * @has_response: @create copies a response to the process
  * @may_stay: @destroy fails if firmware refuses to destroy the object
@@ -138,7 +138,7 @@ struct object_type {
  * @pinned: pinned pages of the process
  * @bfregs: uses of bfregs of the context
  * @db_pages: the context has pages with doorbell records
- * @rscs: the table of queue pairs and SRQs has some
+ * @rscs: the table of queue pairs and SRQs is not empty
  * @queue_mems: internal queues that have memory of the kernel
  */
 struct footprint {
