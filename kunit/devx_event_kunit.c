@@ -235,7 +235,7 @@ static const u32 obj_types[] = {
 	MLX5_OBJ_TYPE_XRQ, MLX5_OBJ_TYPE_DCT, MLX5_OBJ_TYPE_MKEY,
 };
 
-/* Types of events by number; those that are not here are of objects. */
+/* Types of events by number. Those that neither of the two tables has are of objects. */
 static const u8 types_of_the_device[] = {
 	0x08, 0x09, 0x0d, 0x15, 0x16, 0x17, 0x19, 0x1a, 0x1b, 0x22, 0x24, 0x25,
 };
@@ -311,8 +311,8 @@ static void context_without_a_user_id_cannot_subscribe(struct kunit *test)
 }
 
 /*
- * The handle may be that of a target that the process has created, or opened: ib_core has made the
- * queue pair of an opened target, which is not in the driver's memory.
+ * The handle may be that of a target that the process has created, or has opened. The struct ib_qp
+ * of an opened target is not part of a struct mlx5_ib_qp: ib_core has allocated it.
  */
 static void process_does_not_see_events_of_an_xrc_target(struct kunit *test)
 {
@@ -346,7 +346,7 @@ static void process_does_not_see_events_of_an_xrc_target(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_check_verbs(&uobj, &request),
 				    cases[i].want, "case %u", i);
 	}
-	/* The driver looks at its own queue pair only. */
+	/* The driver reads the kind from @real_qp, which is part of a struct mlx5_ib_qp. */
 	api.id = UVERBS_OBJECT_QP;
 	real.rsc.ops = &mlx5_ib_plain_qp_rsc_ops;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_identify(&uobj, &id), 0);
@@ -554,7 +554,7 @@ static void refused_request_subscribes_to_nothing(struct kunit *test)
 	request.num_types = ARRAY_SIZE(many);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_subscribe(channel, mock->context, &request), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
-	/* No process has such a file. */
+	/* No file has this descriptor. */
 	request.num_types = 2;
 	request.has_eventfd = true;
 	request.eventfd = -1;
@@ -564,7 +564,7 @@ static void refused_request_subscribes_to_nothing(struct kunit *test)
 	expect_nothing(test, channel);
 }
 
-/* One interrupt handles all subscriptions to an event of an object. */
+/* One interrupt handles all subscriptions to an event of an object: the limit bounds its time. */
 static void process_is_limited_to_64_subscriptions_per_event(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -701,7 +701,7 @@ static void stale_handle_ends_no_subscriptions_to_the_next_object(struct kunit *
 	report_qp(test, COMM_EST, NUM, 0);
 	expect_cookie(test, channel, 1);
 	mlx5_ib_event_settle(mock->dev, &stale, MLX5_OBJ_TYPE_QP, NUM, 0);
-	/* Nor while the owner of the next object is destroying it. */
+	/* The stale handle ends nothing either while the owner of the next object destroys it. */
 	pause_qp(mock);
 	mlx5_ib_event_settle(mock->dev, &stale, MLX5_OBJ_TYPE_QP, NUM, 0);
 	settle_qp(mock, -EBUSY);
@@ -711,7 +711,7 @@ static void stale_handle_ends_no_subscriptions_to_the_next_object(struct kunit *
 
 static void events_missed_in_a_refused_destruction_are_reported(struct kunit *test)
 {
-	/* The last two are those of a command that mlx5_core could not send. */
+	/* The last two are also those of a command that mlx5_core could not send. */
 	static const int refusals[] = { -EBUSY, -EINVAL, -EIO, -EREMOTEIO, -EAGAIN, -ENOMEM,
 					-ECANCELED };
 	struct mock *mock = make_mock(test);
@@ -842,7 +842,7 @@ static void event_during_a_destruction_is_held_back(struct kunit *test)
 	mock->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
 	expect_nothing(test, channel);
-	/* After a command without an answer, -EBUSY does not say so any more. */
+	/* After a command without an answer, a refusal may be that of another user's CQ. */
 	mock->refuse_err = -EBUSY;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
 	expect_nothing(test, channel);
@@ -981,7 +981,7 @@ static void lost_events_are_reported(struct kunit *test)
 
 	make_mock(test);
 	channel = make_channel(test, false);
-	/* Subscriptions to other objects make room, too. */
+	/* Each subscription makes room in the channel, whichever subscription the events are of. */
 	for (i = 0; i < subs; i++)
 		KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM + i, COMM_EST,
 						i + 1), 0);

@@ -65,7 +65,10 @@ static void every_opcode_of_the_header_has_an_entry(struct kunit *test)
 	}
 }
 
-/* Commands that name no object, other than those made for users; the last two need a right. */
+/*
+ * Commands that name no object, without the range that firmware checks itself; the last two need a
+ * right.
+ */
 static const u16 general_opcodes[] = {
 	0x100, 0x101, 0x10a, 0x203, 0x750, 0x754, 0x760, 0x762, 0x764, 0x765, 0x76f, 0x770, 0x80d,
 	0x822, 0x824, 0x826, 0x842, 0x740, 0x752,
@@ -540,7 +543,7 @@ static void memory_is_always_named_by_umem(struct kunit *test)
 				      mlx5_ib_devx_use_umem(cmd, in, i), "%u bytes", i);
 }
 
-/* No other command that may be sent has such a bit, as far as the header calls it one. */
+/* The table has umem bits for the commands of the cases above, and for no other. */
 static void every_command_with_memory_has_a_case(struct kunit *test)
 {
 	const struct mlx5_ib_devx_cmd *cmd;
@@ -686,7 +689,7 @@ static void use_as_much_as_allowed(const u32 *from, size_t len, u32 *in)
 	}
 }
 
-/* KASAN sees reads behind the command; the test compares what lies behind it. */
+/* KASAN reports accesses behind the command; the test also compares the bytes that follow it. */
 static void command_is_not_accessed_behind_its_end(struct kunit *test)
 {
 	static const struct golden mtt[MAX_GOLDEN] = { { 0x10, 0x100 }, { 4, 1 } };

@@ -52,7 +52,7 @@ static struct devx_user *make_user(struct kunit *test)
 	return user;
 }
 
-/* The mock's UARs have no user id. */
+/* mock_open() has allocated the UARs of the context with user id 0. */
 static void close_user(struct devx_user *user)
 {
 	mlx5_ib_orphans_leave_context(user->mock->dev, user->mock->context);
@@ -90,7 +90,7 @@ static int send(struct devx_user *user, struct mlx5_ib_devx_obj *obj, enum mlx5_
 				 user->out, sizeof(user->out));
 }
 
-/* Kinds that the mock has, and the lowest byte of what their command needs to be accepted. */
+/* Kinds that the mock keeps. A command that creates a key is accepted with @value at @byte only. */
 static const struct kind_case {
 	const char *name;
 	u16 create;
@@ -425,7 +425,7 @@ static void command_that_is_sent_names_memory_by_umem(struct kunit *test)
 	close_user(user);
 }
 
-/* The handle may be one of verbs. Commands about the object have to be those of its kind. */
+/* Commands can name some objects of verbs, too. The handles of all others are refused. */
 static void handle_is_that_of_a_kind_and_a_number(struct kunit *test)
 {
 	struct mlx5_ib_devx_obj devx = { .id = { MLX5_IB_DEVX_TIR, 0x111, 0x222, 0x333 } };
@@ -557,7 +557,7 @@ static void dc_target_is_drained_before_its_destruction(struct kunit *test)
 	close_user(user);
 }
 
-/* The object may exist, and may be rung on the UAR: no other process may get the UAR. */
+/* The device may have the queue, whose doorbells are in the UAR: no other user may get the UAR. */
 static void lost_object_keeps_its_uar(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -608,7 +608,7 @@ static int fw_loses_dc_targets(struct mlx5_ib_dev *dev, u16 uid, void *in, int i
 	return err;
 }
 
-/* Each command without an answer costs the process a minute. */
+/* mlx5_core waits a minute for the answer to a command. */
 static void unanswered_destruction_of_a_dc_target_is_repeated_once(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -702,7 +702,7 @@ static void pages_of_a_umem_hold_no_memory_of_others(struct kunit *test)
 	} cases[] = {
 		{ SZ_2M, SZ_2M, U64_MAX, SZ_2M },
 		{ SZ_4M, SZ_2M, U64_MAX, SZ_2M },
-		/* It ends within the page. */
+		/* The memory does not fill its last large page. */
 		{ SZ_2M, SZ_2M - PAGE_SIZE, U64_MAX, PAGE_SIZE },
 		{ SZ_2M, SZ_2M - PAGE_SIZE + 1, U64_MAX, SZ_2M },
 		{ SZ_2M, 3 * PAGE_SIZE, U64_MAX, PAGE_SIZE },
@@ -710,7 +710,7 @@ static void pages_of_a_umem_hold_no_memory_of_others(struct kunit *test)
 		{ SZ_2M, 6 * PAGE_SIZE, U64_MAX, 2 * PAGE_SIZE },
 		{ SZ_2M, PAGE_SIZE, SZ_2M | SZ_1G, 0 },
 		{ SZ_2M, SZ_2M, SZ_4M | SZ_1G, 0 },
-		/* It begins within the page. */
+		/* The memory begins inside a large page. */
 		{ SZ_2M + PAGE_SIZE, SZ_2M - PAGE_SIZE, U64_MAX, PAGE_SIZE },
 		{ SZ_2M + PAGE_SIZE, 2 * PAGE_SIZE, U64_MAX, PAGE_SIZE },
 		{ SZ_2M + 2 * PAGE_SIZE, 2 * PAGE_SIZE, U64_MAX, 2 * PAGE_SIZE },
@@ -856,7 +856,7 @@ static int alloc_rate(struct devx_user *user, u32 limit)
 	return alloc_burst(user, limit, 0, 0);
 }
 
-/* mlx5_core logs what firmware refuses. */
+/* mlx5_core logs rates that firmware refuses, so the driver checks the options itself. */
 static void rate_options_need_their_capability(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -875,7 +875,7 @@ static void rate_options_need_their_capability(struct kunit *test)
 	close_user(user);
 }
 
-/* mlx5_core logs what it refuses, and its table is small. */
+/* mlx5_core logs the rates that it refuses, and its table of rates is small. */
 static void rate_needs_a_user_id_a_right_and_the_device(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -933,7 +933,7 @@ static int fw_forgets_the_queue_pair(struct mlx5_ib_dev *dev, u16 uid, void *in,
 			group.num_errors--;
 			return group.detach_err;
 		}
-		/* What mlx5_cmd_check() makes of BAD_RES is the errno of other refusals, too. */
+		/* mlx5_cmd_check() would return -EINVAL for both. */
 		return send == mlx5_ib_fw_send_if_exists && !group.knows_qp ? -ENOENT : -EINVAL;
 	}
 	return err;
@@ -947,7 +947,7 @@ static struct mlx5_ib_devx_obj *attach(struct devx_user *user)
 	return create(user);
 }
 
-/* A process may destroy the queue pair before the attachment, and so may the end of the process. */
+/* The queue pair may be destroyed before the attachment, by the process or when it ends. */
 static void attachment_ends_with_its_queue_pair(struct kunit *test)
 {
 	static const struct {
@@ -989,7 +989,7 @@ static void attachment_ends_with_its_queue_pair(struct kunit *test)
 	close_user(user);
 }
 
-/* A refusal after a command that was not answered: the queue pair is not in the group any more. */
+/* If a command was not answered, a later refusal says that the queue pair is not in the group. */
 static void lost_end_of_an_attachment_is_repeated(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -1011,7 +1011,7 @@ static void lost_end_of_an_attachment_is_repeated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	KUNIT_EXPECT_EQ(test, group.num_detach, 5);
-	/* Without such a command a refusal is one: the queue pair may be in the group. */
+	/* If each command was answered, the queue pair may be in the group after a refusal. */
 	obj = attach(user);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EINVAL);
@@ -1044,7 +1044,7 @@ static void attachment_without_an_answer_is_ended(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(attach(user)), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, group.num_detach, 2);
 	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->context->orphans));
-	/* Nor does firmware answer that it has detached the queue pair. */
+	/* Firmware does not answer DETACH_FROM_MCG either. */
 	group.detach_err = -ETIMEDOUT;
 	group.num_errors = 1;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(attach(user)), -ETIMEDOUT);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of device memory: capabilities, requests, pages of the window and
- * keys by themselves; then allocations with a firmware that has no room, that
- * refuses, and that will not take memory back, and what users have freed.
+ * KUnit suites of device memory: first the functions that read capabilities, check requests, look
+ * for pages of the window and fill keys; then allocations, with a firmware that has no room, that
+ * refuses to allocate or to free, and the reuse of memory that users have freed.
  */
 
 #include <kunit/static_stub.h>
@@ -464,7 +464,7 @@ static void refused_allocation_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->commands, 1);
 }
 
-/* Firmware may have allocated the memory. */
+/* Firmware may have allocated the memory, so that it counts against the user's share. */
 static void memory_that_may_be_allocated_counts(struct kunit *test)
 {
 	struct dm_env *env = test->priv;

@@ -26,7 +26,7 @@ static void doorbell_exit(struct kunit *test)
 {
 	struct mock *mock = test->priv;
 
-	/* KUnit calls this in another thread, which has no user memory. */
+	/* KUnit calls this in a thread without user memory, which mock_close() would look at. */
 	if (mock && mock->context->bfregi.sys_pages)
 		mlx5_ib_dealloc_ucontext(&mock->context->ibucontext);
 }
@@ -229,7 +229,7 @@ static void page_that_cannot_be_pinned_is_forgotten(struct kunit *test)
 	expect_nothing_pinned(test);
 }
 
-/* As after a fork: another process, the same address. */
+/* The child after a fork: another process, which has memory at the same address. */
 static struct mm_struct *enter_other_process(struct kunit *test, unsigned long addr)
 {
 	struct mm_struct *first = current->mm;

@@ -88,7 +88,7 @@ static int map(struct region *r, const struct part *part, unsigned int n, unsign
 	return ret;
 }
 
-/* Whether the request registers these pieces: up to 4, so that it carries them. */
+/* Expect the request to register these pieces, 4 at most, so that the request itself has them. */
 static void expect_pieces(struct kunit *test, const struct region *r, const struct part *part,
 			  unsigned int n)
 {
@@ -261,7 +261,7 @@ static void page_size_changes_only_if_the_device_can(struct kunit *test)
 	free_region(test, r);
 }
 
-/* The orphan destroys the key, and the table would have the slot of a key that does not exist. */
+/* The orphan destroys the key only: if the key had a slot, the slot would outlive the key. */
 static void orphaned_key_has_no_slot(struct kunit *test)
 {
 	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, MAX_SG);

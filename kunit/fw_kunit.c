@@ -156,7 +156,7 @@ static void unknown_object_is_destroyed_only_after_silence(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -EINVAL);
 	mock->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -ETIMEDOUT);
-	/* Also if firmware has refused in between, for a reason of its own. */
+	/* A refusal in between, for another reason, changes nothing about that. */
 	mock->refuse_err = -EIO;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -EIO);
 	mock->refuse_err = -ENOENT;
@@ -243,7 +243,7 @@ static void new_owner_knows_what_the_old_one_knew(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, heir.failed);
 	KUNIT_EXPECT_FALSE(test, heir.unanswered);
 	KUNIT_EXPECT_FALSE(test, heir.replaced);
-	/* After a refusal no number is noted: the next one to be told is not the object. */
+	/* After a refusal the object has its number: the driver looks for no newer object. */
 	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
 	mock->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &heir), -ETIMEDOUT);
@@ -478,7 +478,7 @@ static void cq_is_destroyed_with_its_user_id(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_create_cq(mock->dev, UID, &mcq, in, sizeof(in)), 0);
 	expect_command(test, 0x0400005a, 0);
 	KUNIT_EXPECT_EQ(test, mcq.cqn, 0x100);
-	/* Also if mlx5_core has forgotten the CQ, because a command failed. */
+	/* mlx5_core forgets the CQ when a command fails. The next command has the uid, too. */
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &attempt), mock->refuse_err);
 	KUNIT_EXPECT_TRUE(test, attempt.failed);
