@@ -93,7 +93,7 @@ static void completions_are_dropped_in_any_lap(struct kunit *test)
 	u16 index;
 
 	for (i = 0; i < 3 * KERNEL_CQES; i++) {
-		/* One more, so that the others start at another entry each time. */
+		/* Another SEND, so that the round begins at another entry of the ring. */
 		index = k->qp[1].wqs->sq.posted;
 		KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[1], i, 8), 0);
 		kernel_complete(k, &k->qp[1], MLX5_CQE_REQ, index);
@@ -138,7 +138,7 @@ static void completions_move_across_the_end_of_the_ring(struct kunit *test)
 	struct ib_wc wc[8];
 
 	for (round = 0; round < 2 * KERNEL_CQES; round++) {
-		/* One more, so that the others start at another entry each time. */
+		/* Another SEND, so that the round begins at another entry of the ring. */
 		complete_send(test, k, &k->qp[1], 0);
 		KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 1);
 		for (i = 0; i < 3; i++) {
@@ -232,7 +232,7 @@ static void next_queue_pair_of_the_number_gets_its_own_completions(struct kunit 
 	struct ib_wc wc[4];
 	u32 qpn = qp->ibqp.qp_num;
 
-	/* Both CQs have looked the queue pair up, and keep it for their next completion. */
+	/* Each CQ has looked the queue pair up, and remembers it for its next completion. */
 	complete_pairs(test, k, 1);
 	KUNIT_ASSERT_EQ(test, poll(k, 4, wc), 4);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&qp->ibqp, NULL), 0);
@@ -246,7 +246,7 @@ static void next_queue_pair_of_the_number_gets_its_own_completions(struct kunit 
 	kernel_destroy_all(k);
 }
 
-/* Each CQ drops them, although their number leads to the next queue pair when the CQ is polled. */
+/* When the CQ is polled, their number is that of the next queue pair: the CQ has dropped them. */
 static void unpolled_completions_are_not_for_the_next_queue_pair(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
@@ -275,7 +275,7 @@ static void reset_queue_pair_starts_empty(struct kunit *test)
 	struct ib_wc wc[8];
 	unsigned int i;
 
-	/* One of the four places of the receive queue is left. */
+	/* Post three receive requests, so that one of the four slots is free. */
 	complete_pairs(test, k, 1);
 	KUNIT_ASSERT_EQ(test, kernel_post(qp, 3, 8), 0);
 	for (i = 0; i < 2; i++)
@@ -306,7 +306,7 @@ static void reset_queue_pair_starts_empty(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
-/* One queue pair has filled the whole CQ when it is destroyed; the next one can fill it again. */
+/* One queue pair has filled the whole CQ when it is destroyed; then the other one fills it. */
 static void full_cq_is_filled_again_after_a_destruction(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
@@ -316,7 +316,7 @@ static void full_cq_is_filled_again_after_a_destruction(struct kunit *test)
 	u16 index;
 
 	for (lap = 0; lap < 3; lap++) {
-		/* The entry at which the CQ is full is another one each time. */
+		/* Another SEND, so that the CQ is full at another entry of the ring. */
 		index = k->qp[1].wqs->sq.posted;
 		KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[1], 0, 8), 0);
 		kernel_complete(k, &k->qp[1], MLX5_CQE_REQ, index);
@@ -509,7 +509,7 @@ static void send_queue_is_filled_exactly_in_each_lap(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kernel_post(qp, 0, 124), -ENOMEM);
 		KUNIT_ASSERT_EQ(test, kernel_post(qp, 42, 104), 0);
 		KUNIT_EXPECT_EQ(test, kernel_post(qp, 0, 40), -ENOMEM);
-		/* One completion is for all of them. */
+		/* The completion of the last request says that all of them have ended. */
 		kernel_complete(k, qp, MLX5_CQE_REQ, lap * 128 + 126);
 		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 1);
 		KUNIT_EXPECT_EQ(test, wc[0].wr_id, 42);
@@ -517,7 +517,10 @@ static void send_queue_is_filled_exactly_in_each_lap(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
-/* The third of four requests has too many segments; the device is told of two. */
+/*
+ * The third of four requests is bad: the send request has no known opcode, the receive request too
+ * many segments. The device is told of two requests.
+ */
 static void requests_before_a_bad_one_are_posted(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 0, false);
@@ -588,7 +591,10 @@ static void shared_requests_before_a_bad_one_are_posted(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
-/* In one call, and in the next one. Only the request that follows the invalidation is fenced. */
+/*
+ * An invalidation is fenced itself, and so is the request behind it, in the same call or the next
+ * one. The request after that is not.
+ */
 static void request_behind_an_invalidation_is_fenced(struct kunit *test)
 {
 	static const u8 want[] = {

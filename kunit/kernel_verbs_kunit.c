@@ -348,14 +348,14 @@ static void refused_destruction_succeeds_and_keeps_the_memory(struct kunit *test
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 2);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
 	mock->refuse_destroy = false;
-	/* It is destroyed before the CQ, to which it refers. */
+	/* The orphan is destroyed before the CQ, to which it refers. */
 	kernel_destroy_all(k);
 }
 
 /* The consumer whose queue pair is destroyed late in the running test. */
 static struct kernel *late;
 
-/* The device does not reset the first queue pair, and completes a request until DESTROY_QP. */
+/* The device does not answer 2RST_QP, and completes a request of the first QP until DESTROY_QP. */
 static int fw_completes_until_destroyed(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 					void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -394,7 +394,7 @@ static void next_queue_pair_of_the_number_gets_no_old_completion(struct kunit *t
 	kernel_destroy_all(k);
 }
 
-/* An old completion may name a queue pair that now has the number, and completes elsewhere. */
+/* An old completion may have the number of a newer queue pair, which completes on another CQ. */
 static void completion_is_for_a_queue_pair_of_its_own_cq(struct kunit *test)
 {
 	const struct ib_cq_init_attr attr = { .cqe = KERNEL_CQES - 1 };
@@ -586,7 +586,7 @@ static void shared_requests_complete_in_any_order(struct kunit *test)
 						   shared_wqe(k, wqe))->next_wqe_index),
 				now[order[0]]);
 	}
-	/* Three segments fit into a WQE for two. */
+	/* A WQE for two segments has room for three, and not for four. */
 	KUNIT_EXPECT_EQ(test, post_shared(k, 0, 4), -EINVAL);
 	kernel_destroy_all(k);
 }
@@ -670,7 +670,7 @@ static void refused_shared_queue_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&k->srq.ibsrq, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 2);
 	mock->refuse_destroy = false;
-	/* The memory goes with the SRQ, before the CQ is destroyed. */
+	/* Before the CQ is destroyed, the orphan is, and its memory is freed. */
 	kernel_destroy_all(k);
 }
 
@@ -764,7 +764,7 @@ static void failure_of_the_device_reaches_every_queue_pair(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
-/* The consumer gets one event for each use of the queue pair: of the device, or of its failure. */
+/* From RESET to RESET the consumer gets one event: from the device, or because it has failed. */
 static void reset_queue_pair_reports_its_last_wqe_again(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 3, false);
@@ -788,7 +788,7 @@ static void reset_queue_pair_reports_its_last_wqe_again(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, take_to(qp, IB_QPS_RESET), 0);
 		qp->state = IB_QPS_RTS;
 	}
-	/* The queue pair is in use again when the device fails, so that it still takes WQEs. */
+	/* The queue pair is not in error when the device fails, so the event is not due yet. */
 	mlx5_ib_flush_kernel_queues(dev);
 	flush_workqueue(wq);
 	KUNIT_EXPECT_EQ(test, told, 2);
@@ -838,7 +838,7 @@ static void consumer_that_only_polls_is_not_called(struct kunit *test)
 	mlx5_ib_flush_kernel_queues(k->mock->dev);
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_EQ(test, calls, 0);
-	/* Another consumer asks to be called, before or after the failure, for what is posted. */
+	/* A consumer who asks after the failure is called for what is posted. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_kcq_arm(kcq, IB_CQ_NEXT_COMP), 0);
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_EQ(test, calls, 1);
@@ -873,7 +873,7 @@ static void queue_pair_takes_as_many_reads_as_the_device_says(struct kunit *test
 	mdev->iseg = (void __force __iomem *)kunit_kzalloc(test, sizeof(*mdev->iseg), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mdev->pdev);
 	KUNIT_ASSERT_NOT_NULL(test, (void __force *)mdev->iseg);
-	/* As requester and as responder. */
+	/* 8 reads as requester, and 32 as responder. */
 	MOCK_SET_CAP(caps, log_max_ra_req_qp, 3);
 	MOCK_SET_CAP(caps, log_max_ra_res_qp, 5);
 	MOCK_SET_CAP(caps, log_max_qp, 24);

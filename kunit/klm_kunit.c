@@ -179,7 +179,7 @@ static void strided_block_leads_to_its_pieces(struct kunit *test)
 	expect_piece(test, env, 4, 0x40000, 10);
 	expect_end(test, env);
 
-	/* In the second piece of the second cycle; and behind the block. */
+	/* Start in the second piece of the second cycle, then behind the block. */
 	KUNIT_ASSERT_TRUE(test, start(env, 10 + 24 + 16 + 2, 10));
 	expect_piece(test, env, 3, 0x30008 + 2, 6);
 	expect_piece(test, env, 2, 0x20000 + 200, 4);

@@ -367,7 +367,7 @@ static void datagram_of_a_sender_completes_as_that_of_qp1(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* A queue pair that a failed request has taken to SQE, and how often one has left SQE. */
+/* The queue pair that a failed request has taken to SQE, and how often any has left SQE. */
 static u32 failed_qpn;
 static unsigned int num_recovered;
 
@@ -547,7 +547,7 @@ static void pkey_event_is_handled_while_qp1_can_send(struct kunit *test)
 
 /* ---- MADs that firmware answers --------------------------------------------------------- */
 
-/* @wc is NULL if a process of this host asks. */
+/* @wc is NULL if the RDMA core itself asks. */
 static int process_with_flags(struct manager *m, int flags, const struct ib_wc *wc,
 			      const struct ib_mad *in, struct ib_mad *out)
 {
@@ -645,8 +645,8 @@ static void keys_are_checked_unless_the_core_says_otherwise(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* An SMP that a process of this host sends, and the trap that firmware sends by such a process. */
-static void mad_of_this_host_is_answered_without_checking_keys(struct kunit *test)
+/* The RDMA core passes no completion with a MAD of its own. A trap from LID 0 is of firmware. */
+static void mad_of_the_core_is_answered_without_checking_keys(struct kunit *test)
 {
 	struct manager *m = make_manager(test);
 	struct ib_mad in = {}, out = {};
@@ -724,8 +724,8 @@ static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 }
 
 /*
- * A firmware that refuses the next @refusals commands that detach, with @err, and ends those after
- * them with @last_err. It has got @num, the last one with @uid.
+ * A firmware that returns @err for the next @refusals commands that detach, and @last_err for those
+ * after them. It has got @num such commands, the last one with @uid.
  */
 static struct {
 	unsigned int refusals;
@@ -860,7 +860,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(pkey_event_is_handled_while_qp1_can_send),
 	KUNIT_CASE(firmware_gets_the_mads_that_it_answers),
 	KUNIT_CASE(keys_are_checked_unless_the_core_says_otherwise),
-	KUNIT_CASE(mad_of_this_host_is_answered_without_checking_keys),
+	KUNIT_CASE(mad_of_the_core_is_answered_without_checking_keys),
 	KUNIT_CASE(refused_mad_is_a_failure),
 	KUNIT_CASE(group_is_attached_and_detached_by_its_gid),
 	KUNIT_CASE(queue_pair_of_a_process_is_detached_in_the_end),

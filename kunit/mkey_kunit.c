@@ -320,7 +320,7 @@ static void large_segment_is_cut_into_pages(struct kunit *test)
 
 #define PIECES	6
 
-/* Pieces of memory of which some follow each other, cut anywhere, as a user's pages come. */
+/* Scatterlists. As with a user's pages, an entry may end anywhere, and the next may continue it. */
 static const struct list_case {
 	const char *name;
 	unsigned long pgsz;

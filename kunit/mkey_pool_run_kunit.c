@@ -27,10 +27,10 @@
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
 
-/* Free keys of all classes that no region uses. */
+/* Number of free keys that the pool keeps, in all classes, when no region uses a key. */
 #define READY_KEYS	34
 #define MANY		40
-/* More than fit into a UMR. */
+/* More pages than a UMR carries itself. */
 #define LIST_PAGES	24
 #define MAGIC		0x6c69737400000000ULL
 
@@ -284,7 +284,7 @@ static void shrinker_counts_each_key_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
 }
 
-/* Memory stays short: a key that upkeep created again would be memory that is taken back. */
+/* The shrinker has freed keys because memory is short: upkeep would take the memory again. */
 static void upkeep_creates_no_keys_in_place_of_those_that_memory_needs(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -443,7 +443,7 @@ static void key_that_nobody_wants_stays_free_if_it_cannot_be_destroyed(struct ku
 	struct mlx5_ib_mkey_class *mc;
 	unsigned int i;
 
-	/* Of this class no key is kept that was never needed. */
+	/* The pool keeps no key of this class ready before a region has needed one. */
 	MOCK_SET_CAP(&env->dev->caps, relaxed_ordering_write, 1);
 	for (i = 0; i < 2; i++)
 		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_mkey_create_mtts(env->dev, NULL, &mkeys[i], NULL,
@@ -522,7 +522,7 @@ static void free_key_counts_for_no_user(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, create_for(env, context, &more), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, num);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(env->hca), ARRAY_SIZE(mkeys));
-	/* To the pool by itself and in a batch, and to firmware. */
+	/* The pool gets one key by itself and one in a batch; firmware destroys the third. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkeys[0]), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(count), 2);
 	mlx5_ib_mkey_destroy_early(batch, &mkeys[1]);
@@ -540,13 +540,13 @@ static void free_key_counts_for_no_user(struct kunit *test)
 	mlx5_ib_fw_batch_free(commands);
 }
 
-/* UMR fails to fill a key, which firmware refuses to destroy: the key may lead to the memory. */
+/* UMR fails to fill a free key, which may lead to the memory now, and firmware keeps the key. */
 static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
 	struct mlx5_ib_mkey mkey = {};
 
-	/* UMR frees the key, so that another one can take its place. */
+	/* The next UMR revokes the key, and the region gets another key in its place. */
 	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	env->mock->refuse_destroy = true;
@@ -557,6 +557,7 @@ static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	env->hca->stuck++;
 
+	/* No UMR revokes the key: the memory has to stay pinned. */
 	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	env->mock->refuse_destroy = true;
@@ -653,7 +654,7 @@ static void failed_setup_of_umr_fails_no_registration(struct kunit *test)
 
 static unsigned int max_keys;
 
-/* The answer to a command that a process has built is for the process. */
+/* A command that a process has built ends with -EREMOTEIO, and its status is in the answer. */
 static int fw_with_few_keys(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			    int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -666,7 +667,7 @@ static int fw_with_few_keys(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_s
 	return uid ? -EREMOTEIO : -ENOSPC;
 }
 
-/* Free keys of all classes, and a device that has no other keys than those in use and these. */
+/* The pool has its free keys, and the device can have no more keys than exist now. */
 static struct pool_env *make_full_env(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
