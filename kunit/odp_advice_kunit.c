@@ -82,7 +82,7 @@ static int note_page_in(struct odp_mr *mr, u64 offset, u64 len, unsigned long re
 }
 
 static const struct odp_mr_ops noting_ops = { .page_in = note_page_in };
-/* Those of the regions, which are needed to deregister them. */
+/* The operations of the driver, which a region needs again when it is deregistered. */
 static const struct odp_mr_ops *real_ops;
 
 static struct odp_mr *to_odp(struct ib_mr *mr)
@@ -220,8 +220,8 @@ static void expect_noted(struct kunit *test, unsigned int i, u64 offset, u64 len
 /* ---- ranges ----------------------------------------------------------------------------- */
 
 /*
- * The first range is longer than what is mapped at a time, and another one is just as long. Each
- * step takes longer than the turn of the context.
+ * The first range is longer than what is mapped at a time, and the third is just as long. Each step
+ * takes longer than the turn of the context.
  */
 static void ranges_are_mapped_one_after_the_other(struct kunit *test)
 {
@@ -266,7 +266,7 @@ static void advice_that_fails_does_not_stop_the_next(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, num_queues(env), 1);
 	serve_all(env);
-	/* Of the advice that failed, the second range was not tried. */
+	/* The second range of the advice that failed was not tried. */
 	KUNIT_EXPECT_EQ(test, noted.num, ARRAY_SIZE(offsets));
 	for (i = 0; i < ARRAY_SIZE(offsets); i++)
 		expect_noted(test, i, offsets[i] * PAGE_SIZE, 8);
@@ -289,8 +289,8 @@ static int advise_and_wait(struct env *env, struct ib_sge *sge)
 }
 
 /*
- * Those of ibv_advise_mr(3), whatever has prevented the mapping. No process sees -ERESTARTNOINTR:
- * the kernel calls the verb again.
+ * The caller gets an errno of ibv_advise_mr(3), whatever has prevented the mapping. No process sees
+ * -ERESTARTNOINTR: the kernel calls the verb again.
  */
 static void waiting_caller_gets_few_errnos(struct kunit *test)
 {
@@ -325,7 +325,7 @@ static void signal_that_an_exporter_notices_is_no_fault(struct kunit *test)
 	free_env(test, env);
 }
 
-/* A caller who does not wait learns of a key that is not possible, and of nothing later. */
+/* A caller who does not wait gets an error for a bad key, and learns of no later failure. */
 static void all_keys_are_checked_before_advice_is_queued(struct kunit *test)
 {
 	const enum ib_uverbs_advise_mr_advice read = IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH;
@@ -378,7 +378,7 @@ static void contexts_take_turns(struct kunit *test)
 	free_env(test, env);
 }
 
-/* One more waits until there is room. The context counts once, however much advice it has. */
+/* Another call waits until there is room. The context counts once, however much advice it has. */
 static void context_has_32_pieces_of_advice_at_most(struct kunit *test)
 {
 	struct env *env = make_env(test, true);

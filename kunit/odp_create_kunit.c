@@ -85,7 +85,7 @@ struct env {
 	struct ib_mr *mr;
 };
 
-/* All in one leaf and in one chunk of page-in, so that advice is mapped as a whole or not. */
+/* Map memory in one leaf and in one chunk, so that advice maps all of its pages or none. */
 static void map_memory(struct kunit *test, struct env *env)
 {
 	unsigned long room = vm_mmap(NULL, 0, 2 * MEM_ALIGN, PROT_NONE,
@@ -321,7 +321,8 @@ static void unmap_memory(struct kunit *test, const struct run *run)
 
 /*
  * How many keys below the root of an implicit region firmware has kept for good because it refused
- * a command. The key without pages is an orphan then, and destroyed when tried again.
+ * a command. The key of the addresses without a leaf is none of them: it becomes an orphan, which
+ * the driver tries again at once.
  */
 static unsigned int count_stuck(struct kunit *test, const struct run *run)
 {
@@ -785,7 +786,10 @@ static void call_in_second_context(struct work_struct *work)
 	complete(&a->returned);
 }
 
-/* From here on a test that fails goes on, because the workqueue can be destroyed after @release. */
+/*
+ * From here on a test that fails must go on, with KUNIT_EXPECT: the workqueue cannot be destroyed
+ * before @release.
+ */
 static struct advisors *make_advisors(struct kunit *test, kuid_t first, kuid_t second)
 {
 	static const struct region_case c = { .pages = MEM_PAGES };
@@ -824,8 +828,8 @@ static void free_advisors(struct kunit *test, struct advisors *a)
 }
 
 /*
- * The first context is closed before its advice has been served. The second is one more than those
- * of a user whose advice is served.
+ * As many contexts of the user have advice in their queues as can have, the first one among them. A
+ * call in the second context waits until the first one is closed, whose advice is not served.
  */
 static void closed_context_makes_room_for_advice(struct kunit *test)
 {
@@ -1008,7 +1012,7 @@ static bool is_hole(unsigned int page)
 #define FIRST_PAGE	2
 #define LAST_PAGE	1050
 
-/* So the device does not fault on them. A chunk ends between pages that the process has. */
+/* The device then does not fault on them. A chunk ends between two pages that the process has. */
 static void new_region_has_the_pages_that_its_process_has(struct kunit *test)
 {
 	const u32 access = IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE;
@@ -1037,7 +1041,7 @@ static void new_region_has_the_pages_that_its_process_has(struct kunit *test)
 		want = is_touched(page) && !is_hole(page);
 		num += want;
 		KUNIT_EXPECT_EQ_MSG(test, !!entry, want, "page %u", page);
-		/* A page that the process has only read is one that it shares. */
+		/* The process shares a page that it has only read, so it is mapped for reading. */
 		if (want)
 			KUNIT_EXPECT_EQ_MSG(test, entry & (MLX5_EN_RD | MLX5_EN_WR),
 					    page == READ_PAGE ? MLX5_EN_RD :
@@ -1049,7 +1053,7 @@ static void new_region_has_the_pages_that_its_process_has(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
-/* UMR sleeps, and the OOM killer must not: it then takes the memory of another process. */
+/* UMR sleeps, and the OOM reaper must not sleep: it leaves the memory of the region alone. */
 static void notifier_that_must_not_sleep_refuses(struct kunit *test)
 {
 	static const struct region_case c = { .pages = MEM_PAGES };
@@ -1095,7 +1099,7 @@ static struct env *make_env_with_leaves(struct kunit *test)
 	return env;
 }
 
-/* Bit n: the device reaches the page of leaf n. */
+/* Returns a mask; bit n is set if the device reaches the page of leaf n. */
 static unsigned int reached_leaves(struct env *env)
 {
 	unsigned int i, reached = 0;
@@ -1275,7 +1279,7 @@ static void exit_of_a_process_clears_its_low_memory(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
-/* Tables exist for the parts of a region that have pages, and for no longer. */
+/* A chunk of a region has a table as long as pages of the chunk are mapped. */
 static void chunk_exists_only_while_it_has_pages(struct kunit *test)
 {
 	static const struct region_case c = { .pages = 5000 };
@@ -1298,7 +1302,7 @@ static void chunk_exists_only_while_it_has_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->hca->num_requests, 0);
 	replace_memory(test, env);
 	KUNIT_EXPECT_NULL(test, leaf->chunks[0]);
-	/* Nor do pages that the process does not have leave a table behind. */
+	/* Advice on pages that the process does not have leaves no table behind. */
 	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
 				     IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &parts[0]), 0);
 	KUNIT_EXPECT_NULL(test, leaf->chunks[0]);
@@ -1396,7 +1400,7 @@ static void refused_setup_of_umr_leaves_nothing(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 0, "refusal %u", n);
 		KUNIT_EXPECT_NULL(test, dev->umr);
 	}
-	/* PD, key, CQ, QP and three changes of the QP's state. */
+	/* PD, CQ, key, QP and three changes of the QP's state. */
 	KUNIT_EXPECT_EQ(test, n, 8);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 4);
 	mock->refuse = 0;
@@ -1429,7 +1433,7 @@ static void expect_paging(struct kunit *test, struct mlx5_ib_dev *dev, bool pagi
 	mlx5_ib_cleanup_odp(dev);
 }
 
-/* A device may lack any one of them. */
+/* The device lacks one capability at a time. */
 static void paging_needs_each_of_its_capabilities(struct kunit *test)
 {
 	struct mlx5_ib_dev *dev = mock_create(test)->dev;
@@ -1478,7 +1482,7 @@ static void expect_services(struct kunit *test, struct mlx5_ib_dev *dev, u32 rc,
 	mlx5_ib_cleanup_odp(dev);
 }
 
-/* The device has other capabilities by each of the two schemes of faults. */
+/* The device can serve other operations by the memory scheme than by the transport scheme. */
 static void services_are_those_of_the_scheme_of_the_device(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);

@@ -210,10 +210,10 @@ static void list_without_a_paged_key_is_repeated_once(struct kunit *test)
 	expect_send_answer(test, env, 3, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 	expect_send_answer(test, env, 3, true);
-	/* This is another fault. */
+	/* The fault at another WQE is another fault. */
 	expect_send_answer(test, env, 4, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
-	/* One paged key is enough, wherever it is. */
+	/* One paged key is enough, in whichever segment it is. */
 	post_send(test, env, 5, UNKNOWN_KEY, env->mr->lkey);
 	expect_send_answer(test, env, 5, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
@@ -562,7 +562,7 @@ static void table_of_keys_of_another_domain_maps_no_page(struct kunit *test)
 	free_env(test, env);
 }
 
-/* A table that leads to itself. Devices have four levels at most; the driver bounds the others. */
+/* The table leads to itself. The driver follows as many levels as the device has, up to eight. */
 static void tables_are_followed_as_deep_as_the_device_goes(struct kunit *test)
 {
 	static const struct {
@@ -895,7 +895,7 @@ static void write_to_a_read_only_mapping_fails_in_the_end(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The key may be one that is not used any more, or an old variant of one that is. */
+/* The region of the key may be gone, or the key may be an old variant of that of a region. */
 static void remote_key_without_a_paged_region_fails_at_once(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1049,7 +1049,7 @@ static void memory_fault_maps_what_is_needed_and_near(struct kunit *test)
 	fault.after = SZ_1M;
 	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), REGION_PAGES);
-	/* One, four and all pages. */
+	/* One page by the first fault, four by the second, all by the third. */
 	KUNIT_EXPECT_EQ(test, atomic64_read(&container_of(to_mmr(env->mr), struct odp_mr,
 							  mr)->stat.faults), 5 + REGION_PAGES);
 	/* The device may want to write, which the event does not say. */
@@ -1057,7 +1057,7 @@ static void memory_fault_maps_what_is_needed_and_near(struct kunit *test)
 	free_env(test, env);
 }
 
-/* Whatever the event says; what follows the address comes first. */
+/* Whatever the event asks for. Memory behind the address is mapped before memory in front of it. */
 static void memory_near_a_fault_is_bounded(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1216,7 +1216,7 @@ static void fault_of_an_unknown_queue_is_answered(struct kunit *test)
 
 #define MAX_ANSWERS	8
 
-/* What firmware returns for each PAGE_FAULT_RESUME, 0 in the end, and the error bits it got. */
+/* Firmware returns @err for each PAGE_FAULT_RESUME. Bit n of @errors: its number n had an error. */
 static struct {
 	unsigned int num;
 	unsigned int errors;
@@ -1259,12 +1259,12 @@ static const struct answer_case {
 	{ "a queue that is gone after a refusal", false, false, { -EBUSY, -ENOENT }, 2, 0 },
 	{ "a device that is gone", true, false, { -ENOLINK }, 1, 1 },
 	{ "not answered", false, false, { -ETIMEDOUT }, 2, 0 },
-	/* Another fault may have the token by now. */
+	/* If firmware has executed the command, another fault may have the token. */
 	{ "an error that is not answered", true, false, { -ETIMEDOUT }, 2, 1 },
 	{ "an error, not answered, then refused", true, false, { -ETIMEDOUT, -EBUSY }, 3, 1 },
 	{ "the first event of a fault", false, true, {}, 0, 0 },
 	{ "an error of the first event", true, true, { -EBUSY }, 2, 3 },
-	/* The answer to the last event lets the queue go on. */
+	/* The queue goes on by the answer to the last event in any case. */
 	{ "an error of the first event, not answered", true, true, { -ETIMEDOUT }, 1, 1 },
 };
 
@@ -1670,7 +1670,7 @@ static void processes_of_a_user_leave_slots_for_other_users(struct kunit *test)
 	mlx5_ib_odp_process_put(last);
 	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(last, &extra), &waiting[0]);
 	KUNIT_EXPECT_TRUE(test, extra);
-	/* Nobody else has fewer slots for it. */
+	/* The extra slot is not one of those that other users can have. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), odp->max_slots / 2);
 	quiet = make_process(test, odp, other);
 	i = take_slots(quiet);
