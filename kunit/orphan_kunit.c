@@ -26,7 +26,7 @@
 #define OTHER_UID	0x5b
 #define BUF		0
 #define RECORDS		1
-#define MANY		9	/* orphans, too many to be tried for each object */
+#define MANY		9	/* orphans of a closing context that has more than a few */
 
 /* An orphan without memory: a protection domain. */
 static u32 adopt_pd_of(struct kunit *test, struct mock *mock, u16 uid,
@@ -83,7 +83,7 @@ static void orphan_is_destroyed_once_with_its_user_id(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[0]), MLX5_CMD_OP_DEALLOC_PD << 16 | UID);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), pdn);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
-	/* It is not destroyed twice. */
+	/* The orphan is not destroyed twice. */
 	mlx5_ib_orphans_retry(mock->dev, NULL);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
 	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
@@ -183,7 +183,7 @@ static void orphans_of_a_context_are_destroyed_with_it(struct kunit *test)
 	for (i = 0; i < MANY - 1; i++)
 		adopt_pd_of(test, mock, UID, mock->context);
 	mock->num_commands = 0;
-	/* Objects of a context that is being closed do not each try many orphans. */
+	/* While a context is being closed, its objects do not each try many orphans again. */
 	mock->context->closing = true;
 	mlx5_ib_orphans_retry(mock->dev, mock->context);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
@@ -219,7 +219,10 @@ static void orphan_does_not_use_a_closed_context(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.dead));
 }
 
-/* Kernel consumers, and processes that free an XRC domain, do not try the id again. */
+/*
+ * Kernel consumers, and processes that free an XRC domain, try the orphans without a context again.
+ * The user id is not among these.
+ */
 static void user_id_of_a_closed_context_costs_others_no_command(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -235,7 +238,7 @@ static void user_id_of_a_closed_context_costs_others_no_command(struct kunit *te
 	mlx5_ib_orphans_retry(mock->dev, NULL);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 	mock->refuse_destroy = false;
-	/* The id comes after its object. */
+	/* The object of the user is destroyed before the user id. */
 	mlx5_ib_cleanup_orphans(mock->dev);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(*(__be32 *)mock->in) >> 16, MLX5_CMD_OP_DESTROY_UCTX);
@@ -273,10 +276,10 @@ static void driver_tries_again_less_and_less_often(struct kunit *test)
 		delay = min(delay * 2, 64UL * HZ);
 		KUNIT_EXPECT_EQ(test, dev->orphans.delay, delay);
 	}
-	/* Those of an open context are tried by its own calls. */
+	/* Orphans of an open context are tried again by calls of that context, not by the work. */
 	adopt_pd_of(test, mock, OTHER_UID, mock->context);
 	KUNIT_EXPECT_FALSE(test, retry_is_queued(dev));
-	/* What a context leaves is tried soon again. */
+	/* Orphans that a closed context leaves are tried again soon. */
 	mlx5_ib_orphans_leave_context(dev, mock->context);
 	KUNIT_EXPECT_TRUE(test, retry_is_queued(dev));
 	KUNIT_EXPECT_EQ(test, dev->orphans.delay, HZ / 2);

@@ -125,7 +125,7 @@ static void link_width_is_reported(struct kunit *test)
 	}
 }
 
-/* The mock says that no capability is for consumers to change. */
+/* The mock reports cap_mask1_perm as 0: consumers can change no capability. */
 static void capability_that_is_not_for_consumers_is_not_changed(struct kunit *test)
 {
 	struct ib_port_modify set = { .set_port_cap_mask = IB_PORT_CM_SUP };
@@ -274,7 +274,7 @@ static void capability_of_consumers_is_set_and_cleared(struct kunit *test)
 	MOCK_SET_CAP(&mock->dev->caps, num_ports, 2);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_port(&mock->dev->ib_dev, 1, 0, &both), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in, port_num), 1);
-	/* One of the two is not for consumers. */
+	/* Consumers can change only one of the two capabilities. */
 	vport.cap_mask1_perm = IB_PORT_CM_SUP;
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_port(&mock->dev->ib_dev, 1, 0, &both), -EINVAL);
@@ -318,7 +318,7 @@ static void constants_are_read_once(struct kunit *test)
 	}
 }
 
-/* mlx5_core has changes of a port for which verbs have no event. */
+/* The device reports some changes of a port for which verbs have no event. */
 static void change_of_the_port_is_an_event_or_none(struct kunit *test)
 {
 	static const struct {
@@ -343,7 +343,7 @@ static void change_of_the_port_is_an_event_or_none(struct kunit *test)
 		query_width(test);
 		KUNIT_EXPECT_EQ_MSG(test, port->ops->changed(port, cases[i].change),
 				    cases[i].event, "change %u", cases[i].change);
-		/* The link is read again in any case. */
+		/* The next query reads the link again, whatever has changed. */
 		KUNIT_EXPECT_FALSE(test, port->link.valid);
 	}
 }

@@ -242,7 +242,10 @@ static int split_create_parts(struct split *split)
 	return err;
 }
 
-/* Nobody will try again: orphans have what firmware keeps, and the last queue the memory. */
+/*
+ * No caller will destroy the objects again. Each that firmware keeps becomes an orphan, and that of
+ * the SQ has the memory.
+ */
 static void split_discard(struct split *split)
 {
 	struct mlx5_ib_qp *qp = split->qp;
@@ -668,7 +671,7 @@ static void kind_is_chosen_by_type_and_consumer(struct kunit *test)
 				    kinds[i].of_process);
 		KUNIT_EXPECT_PTR_EQ(test, kind(mock, kinds[i].type, NULL), kinds[i].of_kernel);
 	}
-	/* The suite of create paths creates targets for the kernel. */
+	/* create_kunit.c creates targets as ib_core does, without a process. */
 	KUNIT_EXPECT_NULL(test, kind(mock, IB_QPT_XRC_TGT, mock_udata(mock, NULL, 0, 0)));
 	/* A type that the device does not have is of no kind. */
 	MOCK_SET_CAP(caps, ud, 0);

@@ -194,7 +194,7 @@ static void request_needs_its_own_feature(struct kunit *test)
 		{ IB_QPT_UD, BLOCK_LB, {}, -EOPNOTSUPP },
 		{ IB_QPT_RC, IB_QP_CREATE_CROSS_CHANNEL, {}, -EOPNOTSUPP },
 		{ IB_QPT_RC, END_PAD, {}, -EOPNOTSUPP },
-		/* A wish, which is granted to those who ask where the device has it. */
+		/* Scatter to CQE is a wish, which a device that cannot do it ignores. */
 		{ IB_QPT_RC, 0, { .flags = SCATTER }, 0 },
 	};
 	unsigned int i, without;

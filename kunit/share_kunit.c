@@ -64,9 +64,9 @@ static void user_has_seven_eighths(struct kunit *test)
 	mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
 	limit = mock->dev->users->limit;
-	/* Firmware may keep a quarter of few numbers for itself. */
+	/* The limit leaves 512 numbers, or a quarter of fewer, to firmware. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_QP], 168);
-	/* Of fewer than eight there is no eighth. */
+	/* Fewer than eight have no eighth: a user can have all of them. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 4);
 	/* The number of UARs of a subfunction is not known. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_UAR], 0);
@@ -112,7 +112,7 @@ static void limit_is_that_of_the_kind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_XRQ], 0);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_MCG], 224);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_ATTACHMENT], 14);
-	/* A quarter may be those of firmware and of mlx5_core. */
+	/* The limit leaves 512 keys, or a quarter of fewer, to firmware and mlx5_core. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_MKEY], 672);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PAGED], min(64 * mib, INT_MAX));
 }
@@ -192,7 +192,7 @@ static void limits_do_not_stop_the_privileged(struct kunit *test)
 	for (i = 0; i <= LIMIT; i++)
 		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(mock->context, MLX5_IB_SHARE_QP,
 							    &share[i]));
-	/* They count for the user's other processes. */
+	/* The objects of a privileged process count in the limit of the user's other processes. */
 	mock->context->unlimited = false;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, mlx5_ib_share_take(mock->context, MLX5_IB_SHARE_QP, &more));
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take(NULL, MLX5_IB_SHARE_QP, &more));
@@ -375,7 +375,7 @@ static void object_that_may_exist_counts(struct kunit *test)
 		mock->refuse_err = -ETIMEDOUT;
 		KUNIT_EXPECT_EQ_MSG(test, -ETIMEDOUT, cases[i].create(mock), "case %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, 1, count(mock, cases[i].kind), "case %u", i);
-		/* It is in the limit. */
+		/* The object that may exist is the one that the limit allows. */
 		KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, cases[i].create(mock), "case %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, 1, mock->num_commands, "case %u", i);
 	}
@@ -571,7 +571,7 @@ static void user_leaves_places_in_each_group(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(context, &next, &second));
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(&other, &gid, &others));
 	KUNIT_EXPECT_EQ(test, 2, count(mock, MLX5_IB_SHARE_MCG));
-	/* What a process has taken is found by the group. */
+	/* The share of an attachment is found by user and group. */
 	mlx5_ib_share_of_attachment(context, &next, &more);
 	KUNIT_EXPECT_MEMEQ(test, &more, &second, sizeof(more));
 	mlx5_ib_share_give(&more);

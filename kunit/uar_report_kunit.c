@@ -217,7 +217,7 @@ static void queue_that_could_not_be_created_is_not_reported(struct kunit *test)
 	finish(env);
 }
 
-/* The process can still ring it. */
+/* The process can still ring the queue. */
 static void queue_that_firmware_keeps_is_reported(struct kunit *test)
 {
 	struct env *env = make_env(test);

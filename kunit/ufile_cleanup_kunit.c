@@ -26,7 +26,7 @@
 #define MANY		100
 #define REGIONS		80
 #define NUM		0x123456
-/* Of the largest class of keys, whose free keys are the fewest. */
+/* Keys of the largest class, of which the pool keeps the fewest. */
 #define LONG_KEYS	24
 
 /* @status: with which firmware refuses to destroy the object; 0 to destroy it. */
@@ -44,7 +44,7 @@ struct object {
  * @hca: the part of the device that executes UMRs
  * @together: commands are sent by a batch now
  * @most: number of commands that mlx5_core lets a batch have in flight
- * @lock: guards all below
+ * @lock: guards all from @num to @numbers
  * @num: commands in flight
  * @max: the largest value of @num
  * @total: commands of batches so far
@@ -52,7 +52,7 @@ struct object {
  * @errs: their results
  * @numbers: the numbers of their objects
  * @objects: what a batch destroys: command n is about object n
- * @answer: answers
+ * @answer: answers the commands in flight
  */
 struct closer {
 	struct mock *mock;

@@ -91,7 +91,7 @@ static void registration_by_a_list_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
-/* As many entries as the request carries, then one more. */
+/* 8 entries, which the request carries, then 9, which it points at. */
 static void registration_carries_up_to_8_entries(struct kunit *test)
 {
 	static const struct golden carried[GOLDEN_MAX] = {

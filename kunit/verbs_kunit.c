@@ -134,7 +134,7 @@ static void refused_state_change_keeps_the_state(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_RC_QP), 0);
-	/* mlx5_core says how many P_Keys there are only by a capability. */
+	/* mlx5_core computes the number of P_Keys from this capability: 0 is 128 P_Keys. */
 	MOCK_SET_CAP(&o->mock->dev->caps, pkey_table_size, 0);
 	for (i = 0; i < ARRAY_SIZE(rc_steps); i++) {
 		const struct step *step = &rc_steps[i];

@@ -118,7 +118,7 @@ static struct ib_device *make_vports(struct kunit *test)
 	return &dev->ib_dev;
 }
 
-/* Expect the last command to be about the vport, the third dword of all of them. */
+/* Expect the last command to name the vport, as all of these commands do in the third dword. */
 static void expect_about(struct kunit *test, u16 opcode, u16 vport)
 {
 	KUNIT_EXPECT_EQ(test, vports.mock->opcode, opcode);
@@ -242,7 +242,7 @@ static void functions_that_do_not_exist_are_refused(struct kunit *test)
 	expect_all_refused(test, ibdev, 0, -EPERM);
 }
 
-/* In units of 100 Mb/s. */
+/* Speeds are in units of 100 Mb/s. */
 static void speed_is_that_of_the_link_or_the_limit(struct kunit *test)
 {
 	static const struct {

@@ -96,7 +96,7 @@ static void destruction_that_is_always_refused_succeeds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRCD), 0);
 	/* The target is left to the work item, because it counts for a user. */
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 6);
-	/* The device still has the domain, and so has the user. */
+	/* The device still has the domain, so it counts for the user. */
 	KUNIT_EXPECT_EQ(test, count(o, MLX5_IB_SHARE_XRCD), 1);
 	mock->refuse_destroy = false;
 	/* The domain is an orphan of the context, the target one of the device. */
@@ -120,7 +120,7 @@ static void domain_is_deallocated_after_its_orphaned_srq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRC_SRQ), 0);
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRCD), 0);
-	/* One for either, without pauses. */
+	/* One command for the SRQ and one for the domain, which are not repeated. */
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
 	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_XRCD], 3);
 	KUNIT_EXPECT_EQ(test, count(o, MLX5_IB_SHARE_XRCD), 1);
@@ -155,7 +155,7 @@ static void device_without_xrc_gets_no_command(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(ids); i++)
 		KUNIT_EXPECT_EQ_MSG(test, object_types[ids[i]].create(o, &object_types[ids[i]]),
 				    -EOPNOTSUPP, "%s", object_types[ids[i]].name);
-	/* An old device has SRQs of another kind, on which XRC is not possible. */
+	/* On a device of ISSI 0 the driver has no SRQs, which XRC needs. */
 	MOCK_SET_CAP(caps, xrc, 1);
 	mock_set_issi(o->mock, 0);
 	err = objects_create(o, OBJ_XRC);
