@@ -4,9 +4,12 @@
  * the device, and those of XRC domains.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
+#include "fw/fw.h"
 #include "layout/layout_srq.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
@@ -26,6 +29,26 @@ static void expect_number_in_response(struct kunit *test, struct objects *o)
 
 	mock_read_answer(o->mock, &resp, sizeof(resp));
 	KUNIT_EXPECT_EQ(test, resp.srqn, o->srq.rsc.num);
+}
+
+/* The limit that is armed at the device: that of an RMP, or that of an XRC SRQ. */
+#define RMP_LIMIT	0x1234
+#define XRC_SRQ_LIMIT	0x5678
+
+static int fw_reports_limit(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			    int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+
+	switch (MLX5_GET(query_rmp_in, in, opcode)) {
+	case MLX5_CMD_OP_QUERY_RMP:
+		MLX5_SET(query_rmp_out, out, rmp_context.wq.lwm, RMP_LIMIT);
+		break;
+	case MLX5_CMD_OP_QUERY_XRC_SRQ:
+		MLX5_SET(query_xrc_srq_out, out, xrc_srq_context_entry.lwm, XRC_SRQ_LIMIT);
+		break;
+	}
+	return err;
 }
 
 /* Firmware refuses to query and to arm the SRQ. */
@@ -88,16 +111,17 @@ static void invalid_change_of_an_srq_sends_no_command(struct kunit *test)
 static void srq_query_reads_its_rmp(struct kunit *test)
 {
 	struct objects *o = objects_make(test);
-	struct ib_srq_attr attr = { .srq_limit = 1 };
+	struct ib_srq_attr attr = {};
 	struct mock *mock = o->mock;
 
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_limit);
 	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_SRQ), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x090f0000);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
 	KUNIT_EXPECT_EQ(test, attr.max_wr, 127);
 	KUNIT_EXPECT_EQ(test, attr.max_sge, 1);
-	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, RMP_LIMIT);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
@@ -170,14 +194,15 @@ static void xrc_srq_limit_is_armed_by_arm_xrc_srq(struct kunit *test)
 static void xrc_srq_query_reads_its_context(struct kunit *test)
 {
 	struct objects *o = make_xrc_srq(test);
-	struct ib_srq_attr attr = { .srq_limit = 1 };
+	struct ib_srq_attr attr = {};
 	struct mock *mock = o->mock;
 
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_limit);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x07070000);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
 	KUNIT_EXPECT_EQ(test, attr.max_wr, 31);
-	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, XRC_SRQ_LIMIT);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
