@@ -129,7 +129,7 @@ FIXTURE_TEARDOWN(mad)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-/* The server answers a request of the client: both see where the other MAD came from. */
+/* The server answers a request of the client; each is told where the MAD of the other came from. */
 static void expect_exchange(struct __test_metadata *_metadata, struct _test_data_mad *self,
 			    struct mad *req, uint16_t pkey_index)
 {
@@ -856,7 +856,8 @@ TEST_F(mad, datagrams_of_other_queue_pairs_need_the_qkey)
 	ASSERT_EQ(0, pair_open(&p, &device, &cfg, 4096));
 	post_to_qp1(_metadata, &p, UD_QKEY);
 	post_to_qp1(_metadata, &p, 0);
-	post_to_qp1(_metadata, &p, QP1_QKEY);	/* names that of the sender */
+	/* This value has the bit that asks the HCA to send the Q_Key of the queue pair instead. */
+	post_to_qp1(_metadata, &p, QP1_QKEY);
 	EXPECT_EQ(-ETIMEDOUT, mad_recv(&self->server, &got, 100));
 	ASSERT_EQ(0, ibv_modify_qp(p.qp[0], &attr, IBV_QP_QKEY));
 	post_to_qp1(_metadata, &p, QP1_QKEY);
@@ -943,7 +944,7 @@ TEST_F(mad, killed_process_leaves_no_agents)
 TEST_F(mad, port_goes_down_while_requests_are_under_way)
 {
 	unsigned int i, answers = 0, timeouts = 0;
-	uint16_t lid = own_lid();	/* there is none while the port is down */
+	uint16_t lid = own_lid();	/* the port has none while it is down */
 	const unsigned int n = 20;
 	struct mad m;
 	int ret;
@@ -1032,7 +1033,7 @@ TEST_F(mad, device_goes_while_agents_are_open)
 		EXPECT_EQ(-1, read(self->server.fd, &m, sizeof(m)));
 		EXPECT_EQ(EIO, errno);
 		EXPECT_EQ(-EPIPE, umad_register(self->client.fd, &req));
-		/* The second time, the files are still open when the device is there again. */
+		/* In the second round, the files are still open when the driver binds again. */
 		if (!i)
 			close_agents(self);
 		ASSERT_EQ(0, binding_do(&b, "bind"));

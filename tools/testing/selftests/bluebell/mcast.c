@@ -430,8 +430,8 @@ static const struct {
 };
 
 /*
- * Firmware's errno is reported, and the queue pair is not attached. A refusal to detach is not
- * tested here, because ib_core (7.2) does not repeat what the driver refuses.
+ * The process gets the errno of firmware's refusal, and the queue pair is not attached. A refusal
+ * to detach is not tested, because ib_core (7.2) forgets the group before it asks the driver.
  */
 TEST_F(mcast, refusal_by_firmware_leaves_nothing)
 {

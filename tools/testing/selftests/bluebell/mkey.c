@@ -142,7 +142,7 @@ static int set_list(struct side *s, struct mlx5dv_mkey *key, struct ibv_sge *sge
 	return ibv_wr_complete(qpx) ?: reap(s->r.cq, &wc);
 }
 
-/* The same, and the variant becomes the one that @key->lkey has. */
+/* The same, and the variant of the key, its low byte, becomes that of @key->lkey. */
 static int set_list_and_tag(struct side *s, struct mlx5dv_mkey *key, struct ibv_sge *sge,
 			    unsigned int n)
 {
@@ -434,7 +434,7 @@ TEST_F(layout, key_leads_through_another_one)
 	EXPECT_EQ(0, mlx5dv_destroy_mkey(outer));
 }
 
-/* A process may change the variant of its key; faults on the key name the new one. */
+/* A process may change the variant of its key; the device then reports faults by the new key. */
 TEST_F(layout, tag_is_changed)
 {
 	struct side *s = &self->s;

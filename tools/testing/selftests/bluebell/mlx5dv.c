@@ -45,7 +45,7 @@ FIXTURE_TEARDOWN(dv)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-/* The port is none of an e-switch. */
+/* The port belongs to no e-switch. */
 TEST_F(dv, port_can_be_queried)
 {
 	struct mlx5dv_port port;
@@ -295,7 +295,7 @@ static struct ibv_qp *create_out_of_order(struct rdma *r, struct ibv_cq *cq)
 #define MESSAGES 8
 #define MESSAGE 256
 
-/* The library tells the truth about the device. */
+/* The library reports the capability, and creates such queue pairs, only if the device has it. */
 TEST_F(dv, order_of_receives_is_a_capability)
 {
 	struct ibv_qp *qp;
@@ -364,7 +364,7 @@ TEST_F(dv, data_is_where_the_completion_says)
 			turned += wc.wr_id != i;
 		}
 	}
-	/* The emulated HCA turns the order around, where it finds two. */
+	/* The emulated HCA takes two receives in reverse order where it finds two. */
 	if (hca_ctl_present())
 		EXPECT_LT(0, turned);
 	/* What is left is flushed, once each. */

@@ -52,7 +52,7 @@
 #define ASYNC_COMMANDS 1000
 /* Pause between two contexts with orphans, so that user ids are left. */
 #define ORPHANS_US 50000
-/* The driver tries orphans again after twice the time in which they have been refused. */
+/* Each time firmware refuses orphans, the driver doubles the pause before its next attempt. */
 #define ORPHANS_GONE_MS 60000
 
 static double ms_now(void)
@@ -325,7 +325,7 @@ static double median(const double *values, unsigned int n)
 	return sorted[n / 2];
 }
 
-/* The lesser of two: with two rounds one of them may have been disturbed. */
+/* The lower median of the rounds: of two, the lesser, because the other may have been disturbed. */
 static double usual_worst(const struct times *t, unsigned int verb)
 {
 	double sorted[MAX_ROUNDS];
@@ -957,7 +957,7 @@ static int run_round(struct _test_data_beside *self, const struct greedy *greedy
 			f->uncharged_kb = uncharged;
 	}
 	killed = ms_now();
-	/* The page of a fault that waits comes, or the process cannot end. */
+	/* A process whose fault waits for a page can end only when the page comes. */
 	if (self->has_slow_file)
 		slow_file_release(&self->slow);
 	child_kill(self->pid);

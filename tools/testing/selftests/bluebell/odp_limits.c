@@ -355,7 +355,7 @@ static int advise_until_released(void *arg, int ready)
 		started = all.started;
 		sleep(2);
 	} while (started < all.started);
-	/* The workqueue would serve all of them, and those of a few such users leave it no room. */
+	/* If the workqueue served them all, a few such users would leave it no room for others. */
 	if (started == CONTEXTS_WITH_ADVICE)
 		return 5;
 	return child_hold(ready);

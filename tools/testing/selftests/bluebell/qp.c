@@ -328,7 +328,7 @@ static int query_rc(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 	return ibv_query_qp(qp, attr, EVERY_ATTR, &init);
 }
 
-/* In RTS, each attribute has its new value, and the others keep theirs. */
+/* In RTS, a change gives an attribute its new value, and the others keep theirs. */
 TEST(attributes_in_rts_have_the_values_of_the_last_change)
 {
 	const int write = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
@@ -733,8 +733,8 @@ TEST_F(raw_qp, excessive_or_overflowing_counts_are_refused)
 TEST_F(raw_qp, invalid_shifts_are_refused)
 {
 	/*
-	 * The first three are less than a segment, or more than the largest receive descriptor;
-	 * mlx5_ib accepts them.
+	 * With the first three, a WQE is smaller than a segment, or larger than the largest WQE of
+	 * a receive queue; mlx5_ib accepts them.
 	 */
 	static const uint32_t bad[] = { 0, 3, 12, 27, 31, 32, 33, 63, 64, 255, ~0u };
 	size_t i;

@@ -174,7 +174,7 @@ FIXTURE(share) {
 
 /*
  * @log_max is the capability that has the number of objects; without one, @num returns the number.
- * @before: objects of the kind that a process has taken before it starts. The driver takes it that
+ * @before: objects of the kind that a process has taken before it starts. The driver assumes that
  * firmware keeps one in @of_firmware for itself; 0: none. The driver itself has @of_driver, which
  * no user may take. @most: more objects are too many for the test; 0 for FEW.
  */

@@ -869,7 +869,7 @@ TEST_F(report, lists_agree_while_queues_and_mappings_come_and_go)
 	EXPECT_EQ(1, self->r->num.num_queues);
 }
 
-/* trace-cmd and perf read the numbers of an event, and take what they mean from its format. */
+/* trace-cmd and perf print events by their formats, and do not know the values of enumerators. */
 TEST(formats_of_events_name_no_enumerator)
 {
 	char line[4096];
