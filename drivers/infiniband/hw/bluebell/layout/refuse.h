@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Why the driver refuses a request, for an administrator who has switched dynamic debug on: the
- * process gets an errno only.
+ * Why the driver refuses a request: the process gets an errno only. For most requests the
+ * administrator sees the reason after switching dynamic debug on; limits of the device are logged.
  */
 
 #ifndef BLUEBELL_REFUSE_H
@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/printk.h>
+#include <linux/ratelimit.h>
 #include <linux/sched.h>
 
 /**
@@ -32,5 +33,22 @@
 		 task_pid_nr(current), ERR_PTR(refuse_err), ##__VA_ARGS__);	\
 	refuse_err;								\
 })
+
+/**
+ * report_limit() - tell the administrator that a process has met a limit
+ * @ibdev: struct ib_device
+ * @fmt: what is used up, and which process gets none
+ *
+ * Any user can meet a limit any number of times, so a line of the source is logged at most once in
+ * ten seconds, whatever the process. Any context.
+ */
+#define report_limit(ibdev, fmt, ...) do {					\
+	static struct ratelimit_state report_limit_state =			\
+		RATELIMIT_STATE_INIT_FLAGS(report_limit_state, 10 * HZ, 1,	\
+					   RATELIMIT_MSG_ON_RELEASE);		\
+										\
+	if (__ratelimit(&report_limit_state))					\
+		ibdev_warn(ibdev, fmt, ##__VA_ARGS__);				\
+} while (0)
 
 #endif /* BLUEBELL_REFUSE_H */

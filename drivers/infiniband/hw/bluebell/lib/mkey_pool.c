@@ -53,6 +53,7 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "layout/layout_mkey.h"
+#include "layout/refuse.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/umr.h"
@@ -238,9 +239,9 @@ int mlx5_ib_mkey_pool_send_create(struct mlx5_ib_dev *dev, u16 uid, void *in, si
 	} while (err == -ENOSPC && mlx5_ib_mkey_pool_make_way(dev, &tries));
 	if (err != -ENOSPC)
 		return err;
-	ibdev_warn_ratelimited(&dev->ib_dev,
-			       "the device has no memory key left, or no room for one of this length: %s (%d) gets none\n",
-			       current->comm, task_tgid_nr(current));
+	report_limit(&dev->ib_dev,
+		     "the device has no memory key left, or no room for one of this length: %s (%d) gets none\n",
+		     current->comm, task_tgid_nr(current));
 	return -ENOMEM;
 }
 

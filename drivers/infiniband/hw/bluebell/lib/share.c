@@ -44,7 +44,6 @@
 #include <linux/mlx5/driver.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
-#include <linux/ratelimit.h>
 #include <linux/rbtree.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -184,22 +183,17 @@ void mlx5_ib_user_put(struct mlx5_ib_user *user)
  * @user: the user
  * @kind: the kind
  *
- * Any user can cause any number of refusals, so the line is logged at most once in ten seconds. Any
- * context.
+ * Any context.
  *
  * Return: -ENOMEM.
  */
 int mlx5_ib_share_refuse(struct mlx5_ib_dev *dev, const struct mlx5_ib_user *user,
 			 enum mlx5_ib_share_kind kind)
 {
-	static struct ratelimit_state once_in_a_while =
-		RATELIMIT_STATE_INIT_FLAGS(once_in_a_while, 10 * HZ, 1, RATELIMIT_MSG_ON_RELEASE);
-
-	if (__ratelimit(&once_in_a_while))
-		ibdev_warn(&dev->ib_dev,
-			   "user %u can have %u %s: %s (%d) gets no more; for a process with CAP_SYS_RESOURCE there is no limit\n",
-			   __kuid_val(user->uid), user->users->limit[kind], share_names[kind],
-			   current->comm, task_tgid_nr(current));
+	report_limit(&dev->ib_dev,
+		     "user %u can have %u %s: %s (%d) gets no more; for a process with CAP_SYS_RESOURCE there is no limit\n",
+		     __kuid_val(user->uid), user->users->limit[kind], share_names[kind],
+		     current->comm, task_tgid_nr(current));
 	return -ENOMEM;
 }
 

@@ -4,7 +4,6 @@
  */
 
 #include <linux/capability.h>
-#include <linux/ratelimit.h>
 #include <linux/sched.h>
 
 #include "fw/bluebell.h"
@@ -23,19 +22,15 @@ static u32 uctx_rights_of_caller(struct mlx5_ib_dev *dev)
 }
 
 /*
- * Any user can open the device many times, so the line is logged once in a while, and not for each
- * refusal. The line tells the administrator where to see which processes have the ids.
+ * Any user can open the device many times. The line tells the administrator where to see which
+ * processes have the ids.
  */
 static void uctx_report_limit(struct mlx5_ib_dev *dev)
 {
-	static struct ratelimit_state once_in_a_while =
-		RATELIMIT_STATE_INIT_FLAGS(once_in_a_while, 10 * HZ, 1, RATELIMIT_MSG_ON_RELEASE);
-
-	if (__ratelimit(&once_in_a_while))
-		ibdev_warn(&dev->ib_dev,
-			   "all user ids of the device are in use (log_max_uctx is %u): %s (%d) gets no DEVX context; see who has them in debugfs, file uars of mlx5/%s\n",
-			   MLX5_CAP_GEN(dev->mdev, log_max_uctx), current->comm,
-			   task_tgid_nr(current), dev_name(dev->mdev->device));
+	report_limit(&dev->ib_dev,
+		     "all user ids of the device are in use (log_max_uctx is %u): %s (%d) gets no DEVX context; see who has them in debugfs, file uars of mlx5/%s\n",
+		     MLX5_CAP_GEN(dev->mdev, log_max_uctx), current->comm, task_tgid_nr(current),
+		     dev_name(dev->mdev->device));
 }
 
 /**

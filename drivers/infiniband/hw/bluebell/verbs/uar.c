@@ -7,7 +7,6 @@
 #include <kunit/visibility.h>
 #include <linux/mlx5/driver.h>
 #include <linux/pci.h>
-#include <linux/ratelimit.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -29,23 +28,19 @@ static u8 uar_page_origin(const struct mlx5_bfreg_layout *layout, u32 page)
 }
 
 /*
- * Any user can use up the UARs and ask for more, so the line is logged at most once in ten seconds.
- * The line tells the administrator where to see which processes have the UARs.
+ * Any user can use up the UARs and ask for more. The line tells the administrator where to see
+ * which processes have the UARs.
  */
 static void uar_report_limit(struct mlx5_ib_dev *dev)
 {
-	static struct ratelimit_state once_in_a_while =
-		RATELIMIT_STATE_INIT_FLAGS(once_in_a_while, 10 * HZ, 1, RATELIMIT_MSG_ON_RELEASE);
 	u64 max_uars = mlx5_ib_max_uars(dev);
 	char room[48] = "";
 
-	if (!__ratelimit(&once_in_a_while))
-		return;
 	if (max_uars)
 		snprintf(room, sizeof(room), " (BAR 0 has room for %llu)", max_uars);
-	ibdev_warn(&dev->ib_dev,
-		   "all UARs of the device are in use%s: %s (%d) gets none; see who has them in debugfs, file uars of mlx5/%s\n",
-		   room, current->comm, task_tgid_nr(current), dev_name(dev->mdev->device));
+	report_limit(&dev->ib_dev,
+		     "all UARs of the device are in use%s: %s (%d) gets none; see who has them in debugfs, file uars of mlx5/%s\n",
+		     room, current->comm, task_tgid_nr(current), dev_name(dev->mdev->device));
 }
 
 /**
