@@ -349,7 +349,7 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 	if (p->log_bar_size < 20 || p->log_bar_size > 32)
 		return profile_refuse(why, len, "log_bar_size is %u, must be from 20 to 32",
 				      p->log_bar_size);
-	if (1u << cap_gen(p, "uar_sz") != 1u << (p->log_bar_size - 20))
+	if (cap_gen(p, "uar_sz") != p->log_bar_size - 20)
 		return profile_refuse(why, len, "uar_sz says 2^%u MB, the BAR has 2^%u bytes",
 				      cap_gen(p, "uar_sz"), p->log_bar_size);
 	if (!profile_hw_id(p))

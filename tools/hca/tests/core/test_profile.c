@@ -127,6 +127,7 @@ static void contradictions_are_refused(void **state)
 		"num_of_uars_per_page");
 	refused("{\"caps\":{\"general\":{\"log_max_qp\":{\"max\":10,\"cur\":12}}}}", "maximum");
 	refused("{\"caps\":{\"general\":{\"uar_sz\":6}}}", "uar_sz");
+	refused("{\"caps\":{\"general\":{\"uar_sz\":37}}}", "uar_sz");
 	refused("{\"log_bar_size\":24}", "uar_sz");
 	refused("{\"caps\":{\"atomic\":{\"atomic_operations\":0}}}", "atomic_operations");
 	refused("{\"caps\":{\"atomic\":{\"atomic_size_qp\":0}}}", "atomic_size_qp");
