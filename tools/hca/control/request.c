@@ -14,6 +14,7 @@
 #include "hca.h"
 #include "request.h"
 #include "trace.h"
+#include "words.h"
 
 #define MAX_WORDS	8	/* of a request; further words are ignored */
 
@@ -29,6 +30,7 @@
  */
 struct json_object *request_trace(struct hca *hca, unsigned int n, char **w)
 {
+	unsigned long last = ~0u;
 	struct json_object *o;
 	char *events;
 
@@ -36,9 +38,9 @@ struct json_object *request_trace(struct hca *hca, unsigned int n, char **w)
 		trace_ring(hca->trace, !strcmp(w[1], "on"));
 		return answer_ok();
 	}
-	if (n < 2 || n > 3 || strcmp(w[1], "dump"))
+	if (n < 2 || n > 3 || strcmp(w[1], "dump") || (n == 3 && !request_number(w[2], &last)))
 		return answer_fail("trace on|off|dump [N]");
-	events = trace_dump(hca->trace, n == 3 ? strtoul(w[2], NULL, 0) : ~0u);
+	events = trace_dump(hca->trace, last < ~0u ? last : ~0u);
 	o = answer_ok();
 	json_object_object_add(o, "events", json_tokener_parse(events));
 	free(events);

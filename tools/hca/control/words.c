@@ -2,6 +2,7 @@
 /*
  * The words of requests on the control socket: numbers, firmware statuses and opcodes.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -26,17 +27,20 @@ static const struct {
 
 /**
  * request_number() - parse a number
- * @s: decimal, octal or hexadecimal digits
+ * @s: decimal digits, octal digits after 0, or hexadecimal digits after 0x
  * @v: set to the number
  *
- * Return: false if @s is something else.
+ * strtoul() skips white space and takes a sign, so the first character is checked here.
+ *
+ * Return: false if @s is something else, or a number of more than 64 bits.
  */
 bool request_number(const char *s, unsigned long *v)
 {
 	char *end;
 
+	errno = 0;
 	*v = strtoul(s, &end, 0);
-	return *s && !*end;
+	return *s >= '0' && *s <= '9' && !*end && !errno;
 }
 
 /**

@@ -423,6 +423,13 @@ static void malformed_requests_are_answered(void **state)
 		"expect refuse CREATE_CQ LIM_ERR 1 2", "expect drop frob", "expect drop no_qp 1 2",
 		"expect umr x", "expect left x", "expect bug", "expect overrun 1 2", "expect any 1",
 		"unexpected frob", "unexpected new 1",
+		/* Numbers have neither a sign nor white space, and at most 64 bits. */
+		"inject umr -1", "inject umr +1", "inject umr \v1", "inject umr \f1",
+		"inject umr 1 -1", "inject umr 0x", "inject umr 0x10000000000000000",
+		"inject cmd -1 LIM_ERR", "inject cmd 1 -18446744073709551608",
+		"inject op -18446744073709551361 LIM_ERR", "inject fault token -1",
+		"inject event -18446744073709551607", "expect any -1", "expect umr -1",
+		"port pkey +0 1", "trace dump -1", "trace dump x",
 	};
 	unsigned int i;
 
