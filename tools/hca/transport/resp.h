@@ -146,6 +146,7 @@ void resp_ack_request(struct hca *hca, struct qp *qp, const struct packet *p);
 
 /* resp_refuse.c: requests that are refused */
 void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why);
+void resp_refuse_answer(struct hca *hca, struct qp *qp, const struct packet *p, enum mk_result res);
 const struct refusal *resp_wqe_refusal(int err);
 const struct refusal *resp_key_refusal(const struct qp *qp, enum mk_result res);
 

@@ -57,6 +57,26 @@ void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const s
 }
 
 /**
+ * resp_refuse_answer() - the rest of the answer to a READ cannot be sent
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the NAK, which the caller sends in place of the answer's next packet
+ * @res: what the check of the key has found
+ *
+ * Drops the answers behind the NAK, and moves the queue pair to ERR, like a READ that is refused
+ * when it arrives. A receive WQE in use belongs to another message, and is flushed.
+ */
+void resp_refuse_answer(struct hca *hca, struct qp *qp, const struct packet *p, enum mk_result res)
+{
+	const struct refusal *why = res == MK_BAD_KEY ? &refuse_key : &refuse_access;
+
+	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
+		  qp->obj.num, p->psn, p->opcode, why->nak, cqe_error_syndrome(why->error));
+	resp_drop_jobs(qp->resp, psn_add(p->psn, 1));
+	qp_to_error(hca, qp, why->error, why->event);
+}
+
+/**
  * resp_wqe_refusal() - tell why a request without a valid receive WQE is refused
  * @err: result of resp_take_wqe()
  *

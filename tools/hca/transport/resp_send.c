@@ -29,6 +29,21 @@ static bool resp_stall_read(struct hca *hca, struct qp *qp, struct resp_job *job
 	return true;
 }
 
+/*
+ * End the answer with @p, which becomes a NAK. The requester of a READ that came again may have had
+ * its answer, and software may have freed the key since: the connection does not fail because of
+ * such a READ.
+ */
+static void resp_end_read(struct hca *hca, struct qp *qp, struct resp_job *job, struct packet *p,
+			  enum mk_result res)
+{
+	p->syndrome = NAK_ACCESS;
+	if (job->again)
+		job->sent = job->npsn - 1;
+	else
+		resp_refuse_answer(hca, qp, p, res);
+}
+
 /* Send the next packet of a READ's answer. Returns false if memory is short. */
 static bool resp_send_read(struct hca *hca, struct qp *qp, struct resp_job *job)
 {
@@ -52,10 +67,8 @@ static bool resp_send_read(struct hca *hca, struct qp *qp, struct resp_job *job)
 	if (qp->resp->fault && psn_diff(p->psn, qp->resp->fault_psn) >= 0)
 		res = MK_NOT_PRESENT;
 	if (res != MK_OK) {
-		if (res != MK_NOT_PRESENT || !resp_stall_read(hca, qp, job, p)) {
-			p->syndrome = NAK_ACCESS;
-			job->sent = job->npsn - 1;
-		}
+		if (res != MK_NOT_PRESENT || !resp_stall_read(hca, qp, job, p))
+			resp_end_read(hca, qp, job, p, res);
 		p->opcode = (p->opcode & BTH_SERVICE_MASK) | BTH_ACK;
 		p->len = 0;
 	}

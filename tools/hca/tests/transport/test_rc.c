@@ -742,7 +742,68 @@ static void key_that_is_freed_ends_the_answer_to_a_read(void **state)
 	assert_int_equal(rig_run(1, 1000), 1);
 	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_ACCESS);
 	assert_int_equal(*(uint8_t *)rig_ptr(0, buf_a), 0x5c);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(b->error, ERR_RKEY_UNKNOWN);
+	assert_int_equal(rig_events(EV_WQ_ACCESS), 1);
 	mk->free = false;
+}
+
+/* The responder fails, too, as if the first packet were refused, and sends no later answers. */
+static void key_that_is_freed_in_the_middle_of_a_read_fails_both(void **state)
+{
+	struct mkey *mk = mkey_find(rig.hca[1], key_b);
+	unsigned int i, budget = 3;
+	struct packet *p;
+	uint64_t sent;
+
+	(void)state;
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[1], 0, 2);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, BUF);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, BUF);
+	rig_settle();
+	for (i = 0; i < 2; i++) {	/* in the place of the packets that were dropped */
+		p = request(BTH_READ_REQ, 0);
+		p->dma_len = BUF;
+		resp_receive(rig.hca[1], b, p);
+		packet_free(rig.fabric, p);
+	}
+	assert_int_equal(b->resp->job_n, 2);
+	resp_run(rig.hca[1], b, &budget);
+	assert_int_equal(resp_job_at(b->resp, 0)->sent, 3);
+	sent = sent_by_b();
+	mk->free = true;
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_ACCESS);
+	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_FLUSHED);
+	assert_int_equal(sent_by_b(), sent + 1);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(b->error, ERR_RKEY_UNKNOWN);
+	assert_int_equal(b->resp->job_n, 0);
+	assert_int_equal(b->resp->rd_jobs, 0);
+	assert_int_equal(rig_events(EV_WQ_ACCESS), 1);
+	mk->free = false;
+}
+
+/* Its requester has had the answer, and may have told software so, which freed the key. */
+static void late_duplicate_of_a_read_does_not_fail_the_connection(void **state)
+{
+	struct mkey *mk = mkey_find(rig.hca[1], key_b);
+	uint64_t sent;
+
+	(void)state;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 16);
+	assert_int_equal(rig_run(1, 1000), 1);
+	sent = sent_by_b();
+	mk->free = true;
+	late_request(BTH_READ_REQ, 1);
+	mk->free = false;
+	assert_int_equal(sent_by_b(), sent + 1);
+	assert_int_equal(b->state, QPS_RTS);
+	assert_int_equal(rig_events(EV_WQ_ACCESS), 0);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 16);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 1, CQE_REQ, 0);
 }
 
 static void requester_gives_up_after_its_retries(void **state)
@@ -824,6 +885,8 @@ int main(void)
 		RC(results_of_atomics_end_with_the_connection),
 		RC(duplicate_of_a_read_needs_the_right),
 		RC(key_that_is_freed_ends_the_answer_to_a_read),
+		RC(key_that_is_freed_in_the_middle_of_a_read_fails_both),
+		RC(late_duplicate_of_a_read_does_not_fail_the_connection),
 		RC(requester_gives_up_after_its_retries), RC(send_waits_for_a_receive),
 		RC(requester_gives_up_after_its_rnr_retries),
 		RC(write_with_immediate_waits_for_a_receive),
