@@ -46,7 +46,7 @@ struct profile {
 	unsigned int command_delay_us;	/* the longest wait before a command is executed, and before
 					 * it is answered; 0: both at once */
 	unsigned int command_timeout_ms;	/* after which the driver gives up; 0: default */
-	unsigned int log_min_ack_timeout;	/* of retry timers, 4.096 us * 2^n; 0: no bound */
+	unsigned int log_min_ack_timeout;	/* of retry timers, 4.096 us * 2^n; 0: as asked */
 	unsigned int initializing_ms;	/* how long firmware initializes after a reset */
 	char fw_version[32];		/* "16.35.4030" */
 	char psid[17];

@@ -24,7 +24,10 @@ static const uint16_t rnr_10us[32] = {
 	49152,
 };
 
-/* Real cards have a lower bound of half a second, which some profiles have, too. */
+/*
+ * The timers of real cards run for twice the time of the formula, and for half a second at least.
+ * Those of a profile with a lower bound do so, too.
+ */
 static uint64_t req_ack_timeout_ns(const struct requester *req)
 {
 	unsigned int log = req->run.qp->path.ack_timeout;
@@ -33,7 +36,9 @@ static uint64_t req_ack_timeout_ns(const struct requester *req)
 
 	if (!log)
 		return 0;
-	ns = 4096ull << (log < bound ? bound : log);
+	if (bound)
+		log = log + 1 < bound ? bound : log + 1;
+	ns = 4096ull << log;
 	return ns < MIN_TIMEOUT_NS ? MIN_TIMEOUT_NS : ns;
 }
 
