@@ -98,6 +98,7 @@ void fabric_free(struct fabric *f)
 {
 	struct packet_queue left;
 	struct packet *p;
+	unsigned int i;
 	bool closed;
 
 	if (!f)
@@ -106,6 +107,8 @@ void fabric_free(struct fabric *f)
 		f->agent->free(f->agent_arg);
 		inbox_take(&f->in, &left, &closed);
 		STAILQ_CONCAT(&f->pool, &left);
+		for (i = 0; i <= SWITCH_PORTS; i++)
+			STAILQ_CONCAT(&f->pool, &f->taken[i]);
 		inbox_exit(&f->in);
 	}
 	while ((p = STAILQ_FIRST(&f->pool))) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The switch's port 0: passes packets to the switch itself, and changes of links, to the agent of
- * the switch.
+ * the switch. The agent receives one packet of each port in turn.
  */
 #include "fabric.h"
 #include "fabric_priv.h"
 #include "packet.h"
+
+#define AGENT_BUDGET	512	/* packets after which the event loop looks for other events */
 
 /*
  * Tell the agent which links changed, in the thread of the switch. Pairs with
@@ -34,21 +36,52 @@ static void fabric_tell_agent(struct fabric *f)
 	}
 }
 
-static void fabric_agent_answer(void *arg)
+/* Sort the packets that have arrived by the ports that they came by. */
+static void fabric_agent_take(struct fabric *f)
 {
-	struct fabric *f = arg;
 	struct packet_queue q;
 	struct packet *p;
 	bool closed;
 
-	fabric_tell_agent(f);
 	inbox_take(&f->in, &q, &closed);
-	fabric_wake_waiters(f, &f->in, f->base);
 	while ((p = STAILQ_FIRST(&q))) {
 		STAILQ_REMOVE_HEAD(&q, link);
-		f->agent->receive(f->agent_arg, p->by, p);
-		packet_free(f, p);
+		STAILQ_INSERT_TAIL(&f->taken[p->by], p, link);
 	}
+}
+
+/* Give the agent the oldest packet of each port. Returns the number of packets. */
+static unsigned int fabric_agent_round(struct fabric *f)
+{
+	unsigned int i, n = 0;
+	struct packet *p;
+
+	for (i = 1; i <= SWITCH_PORTS; i++) {
+		p = STAILQ_FIRST(&f->taken[i]);
+		if (!p)
+			continue;
+		STAILQ_REMOVE_HEAD(&f->taken[i], link);
+		f->agent->receive(f->agent_arg, i, p);
+		packet_free(f, p);
+		fabric_agent_received(f, i);
+		n++;
+	}
+	return n;
+}
+
+static void fabric_agent_answer(void *arg)
+{
+	unsigned int n, sum = 0;
+	struct fabric *f = arg;
+
+	fabric_tell_agent(f);
+	do {
+		fabric_agent_take(f);
+		n = fabric_agent_round(f);
+		sum += n;
+	} while (n && sum < AGENT_BUDGET);
+	if (n)
+		bell_ring(&f->in.bell);
 }
 
 /**
@@ -64,7 +97,10 @@ int fabric_set_agent(struct fabric *f, struct event_base *base, const struct fab
 		     void *arg)
 {
 	int err = inbox_init(&f->in, base, fabric_agent_answer, f);
+	unsigned int i;
 
+	for (i = 0; i <= SWITCH_PORTS; i++)
+		STAILQ_INIT(&f->taken[i]);
 	if (err) {
 		inbox_exit(&f->in);
 		return err;

@@ -25,6 +25,7 @@
 #include "packet.h"
 
 #define RX_LIMIT	512	/* packets queued at a port before senders have to wait */
+#define AGENT_LIMIT	128	/* packets of a port for the switch before the port has to wait */
 
 struct fabric_port {
 	struct hca *hca;
@@ -63,6 +64,10 @@ struct fabric {
 	void *agent_arg;
 	struct event_base *base;		/* event loop of the agent */
 	struct inbox in;			/* of port 0, if there is an agent */
+	/* By the port they came by: packets to the switch that the agent has not received yet, */
+	atomic_uint for_agent[SWITCH_PORTS + 1];
+	/* and those of them that the agent's thread has taken from @in. */
+	struct packet_queue taken[SWITCH_PORTS + 1];
 	_Atomic uint64_t down;			/* bits of ports whose links went down, */
 	_Atomic uint64_t changed;		/* or changed: what the agent is to be told */
 	uint64_t told_up;			/* bits of ports: what the agent has been told */
@@ -93,6 +98,8 @@ void fabric_free_packets(struct fabric *f, struct packet_queue *q);
 
 void fabric_port_notify(struct fabric_port *port, const struct event_base *base);
 void fabric_wake_waiters(struct fabric *f, struct inbox *in, const struct event_base *base);
+bool fabric_agent_full(struct fabric *f, unsigned int from);
+void fabric_agent_received(struct fabric *f, unsigned int from);
 bool fabric_waits(struct hca *hca, unsigned int port);
 
 /* ---- fabric_agent.c -------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Waiting for room in the queue of a port: a sender that finds the queue full sets its bit in the
- * port's inbox, and is woken when half of the queue is free.
+ * port's inbox, and is woken when half of the queue is free. At the switch each port has a queue of
+ * its own, so that a port that sends much to the switch holds up no other.
  */
 #include "fabric.h"
 #include "fabric_priv.h"
@@ -41,7 +42,7 @@ void fabric_wake_waiters(struct fabric *f, struct inbox *in, const struct event_
 /**
  * fabric_busy() - tell whether a port's queue is so full that senders have to wait
  * @f: the fabric
- * @port: number of the switch's port
+ * @port: number of the switch's port, not 0
  *
  * May be called by any thread.
  */
@@ -49,9 +50,42 @@ bool fabric_busy(struct fabric *f, unsigned int port)
 {
 	struct fabric_port *to = fabric_port_at(f, port);
 
-	if (!port)
-		return f->agent && atomic_load(&f->in.n) >= RX_LIMIT;
 	return to && atomic_load(&to->load) + atomic_load(&to->in.n) >= RX_LIMIT;
+}
+
+/**
+ * fabric_agent_full() - tell whether a port has as many packets at the switch as it may
+ * @f: the fabric
+ * @from: number of the switch's port that the packets came by
+ *
+ * May be called by any thread.
+ */
+bool fabric_agent_full(struct fabric *f, unsigned int from)
+{
+	return f->agent && atomic_load(&f->for_agent[from]) >= AGENT_LIMIT;
+}
+
+/**
+ * fabric_agent_received() - the switch's agent has received a packet
+ * @f: the fabric
+ * @from: number of the switch's port that the packet came by; its HCA is woken if it waits and half
+ *	of its queue is free
+ *
+ * Pairs with fabric_waits(): the number of packets changes before the bit in @waiters is read.
+ */
+void fabric_agent_received(struct fabric *f, unsigned int from)
+{
+	uint64_t bit = 1ull << from;
+
+	if (atomic_fetch_sub(&f->for_agent[from], 1) != AGENT_LIMIT / 2 + 1)
+		return;
+	if (atomic_fetch_and(&f->in.waiters, ~bit) & bit && f->ports[from])
+		fabric_port_notify(f->ports[from], f->base);
+}
+
+static bool fabric_has_no_room(struct fabric *f, unsigned int from, unsigned int port)
+{
+	return port ? fabric_busy(f, port) : fabric_agent_full(f, from);
 }
 
 /**
@@ -59,17 +93,18 @@ bool fabric_busy(struct fabric *f, unsigned int port)
  * @hca: the HCA; if it has to wait, it is woken when there is room
  * @port: number of the switch's port
  *
- * Pairs with fabric_port_publish(): the HCA sets its bit in @waiters of the port's inbox before it
- * reads the numbers of packets again.
+ * Pairs with fabric_port_publish() and fabric_agent_received(): the HCA sets its bit in @waiters of
+ * the port's inbox before it reads the numbers of packets again.
  */
 bool fabric_waits(struct hca *hca, unsigned int port)
 {
+	unsigned int from = fabric_port_number(hca);
 	struct fabric *f = hca->fabric;
 	struct inbox *in;
 
-	if (!fabric_busy(f, port))
+	if (!fabric_has_no_room(f, from, port))
 		return false;
 	in = port ? &f->ports[port]->in : &f->in;
-	atomic_fetch_or(&in->waiters, 1ull << fabric_port_number(hca));
-	return fabric_busy(f, port);
+	atomic_fetch_or(&in->waiters, 1ull << from);
+	return fabric_has_no_room(f, from, port);
 }

@@ -66,16 +66,19 @@ static void fabric_multicast(struct fabric *f, unsigned int from, struct packet 
 
 /*
  * A packet to the switch is for the switch's agents. Subnet management packets have a virtual lane
- * without flow control, so they are lost when the inbox is full. Senders of other packets have
- * asked fabric_can_tx().
+ * without flow control, so they are lost when the queue of the sender's port is full. Senders of
+ * other packets have asked fabric_can_tx().
  */
 static void fabric_to_agent(struct fabric *f, unsigned int from, struct packet *p)
 {
-	p->by = from;
-	if (!f->agent || (packet_is_smp(p) && fabric_busy(f, 0)) || !inbox_put(&f->in, p))
+	if (!f->agent || (packet_is_smp(p) && fabric_agent_full(f, from))) {
 		packet_free(f, p);
-	else
-		bell_ring(&f->in.bell);
+		return;
+	}
+	p->by = from;
+	atomic_fetch_add(&f->for_agent[from], 1);
+	inbox_put(&f->in, p);		/* this inbox is never closed */
+	bell_ring(&f->in.bell);
 }
 
 /**
@@ -161,7 +164,7 @@ static bool fabric_members_can_rx(struct hca *hca, uint64_t members)
  * returns false is woken when half of the queue is free, and asks again.
  *
  * Return: false while the queue of the destination, or of a member of the group, is full; if the
- * destination is the switch, also while the sender's queue is full.
+ * destination is the switch, while the sender's queue at the switch or the sender's own is full.
  */
 bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid)
 {

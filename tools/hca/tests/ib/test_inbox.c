@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "fabric_priv.h"
 #include "forward.h"
 #include "ib_packet.h"
 #include "packet.h"
@@ -18,6 +19,7 @@
 #include "subnetrig.h"
 
 #define LIMIT	512	/* packets at a port */
+#define SWITCH_LIMIT 128	/* packets of a port at the switch */
 
 static unsigned int woken[NET_HCAS];
 
@@ -209,7 +211,7 @@ static void switch_has_a_limit(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < LIMIT; i++) {
+	for (i = 0; i < SWITCH_LIMIT; i++) {
 		assert_true(fabric_can_tx(net.hca[0], SWITCH_LID, NULL));
 		put(0, SWITCH_LID, i);
 	}
@@ -220,24 +222,70 @@ static void switch_has_a_limit(void **state)
 	assert_true(fabric_can_tx(net.hca[0], SWITCH_LID, NULL));
 }
 
-/* Subnet management packets do not wait for room: they are lost, in the end at the sender. */
-static void switch_loses_subnet_management_without_room(void **state)
+static unsigned int came_by[SWITCH_LIMIT + 2], came;
+
+static void note_port(void *arg, unsigned int port, const struct packet *p)
 {
-	struct packet *p;
+	(void)arg;
+	(void)p;
+	assert_true(came < SWITCH_LIMIT + 2);
+	came_by[came++] = port;
+}
+
+/* Neither for room at the switch, nor for the answers to the packets that came before. */
+static void port_that_floods_the_switch_holds_up_no_other(void **state)
+{
+	static struct fabric_agent agent;
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < LIMIT; i++)
+	agent = *net.fabric->agent;
+	agent.receive = note_port;
+	net.fabric->agent = &agent;
+	came = 0;
+	for (i = 0; i < SWITCH_LIMIT; i++)
 		put(0, SWITCH_LID, i);
-	p = packet_alloc(net.fabric);
+	assert_false(fabric_can_tx(net.hca[0], SWITCH_LID, NULL));
+	for (i = 0; i < 2; i++) {
+		assert_true(fabric_can_tx(net.hca[2], SWITCH_LID, NULL));
+		put(2, SWITCH_LID, i);
+	}
+	net_turn();
+	assert_int_equal(came, SWITCH_LIMIT + 2);
+	for (i = 0; i < came; i++)
+		assert_int_equal(came_by[i], i == 1 || i == 3 ? 3 : 1);
+	assert_int_equal(woken[0], 1);
+	assert_int_equal(woken[2], 0);
+}
+
+static struct packet *get_node_info(unsigned int h)
+{
+	struct packet *p = packet_alloc(net.fabric);
+
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	ib_hdr(p)->slid = lid(2);
+	ib_hdr(p)->slid = lid(h);
 	ib_hdr(p)->dlid = SWITCH_LID;
 	p->len = MAD_BYTES;
 	net_smp(p->payload, METHOD_GET, SMP_NODE_INFO, 0);
-	fabric_tx(net.hca[2], packet_copy(net.fabric, p));
+	return p;
+}
+
+/*
+ * Subnet management packets do not wait for room: they are lost, in the end at the sender. Those of
+ * another port are not.
+ */
+static void switch_loses_subnet_management_without_room(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < SWITCH_LIMIT; i++)
+		put(2, SWITCH_LID, i);
+	fabric_tx(net.hca[2], get_node_info(2));
+	fabric_tx(net.hca[0], get_node_info(0));
 	assert_false(net_take(2));
-	fabric_tx(net.hca[2], p);
+	assert_true(net_take(0));
+	fabric_tx(net.hca[2], get_node_info(2));
 	assert_true(net_take(2));
 }
 
@@ -251,6 +299,7 @@ int main(void)
 		T(reset_loses_what_came_before), T(port_drops_packets_to_other_lids),
 		T(sender_is_woken_when_the_link_goes_down),
 		T(sender_is_woken_when_the_receiver_is_reset), T(switch_has_a_limit),
+		T(port_that_floods_the_switch_holds_up_no_other),
 		T(switch_loses_subnet_management_without_room),
 	};
 
