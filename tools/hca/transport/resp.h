@@ -22,6 +22,7 @@ struct srq;
 #define RESP_MAX_JOBS	64	/* answers waiting to be sent by one QP */
 #define RESP_REPLAY	64	/* atomic results kept; at least max_dest_rd_atomic */
 #define RESP_RWQE_MAX	2048	/* greatest stride of a receive queue, bytes */
+#define RESP_MAX_LEN	0x80000000u	/* bytes of a message, InfiniBand's limit */
 
 /* An answer that waits to be sent. */
 struct resp_job {
@@ -81,7 +82,7 @@ static inline bool resp_job_counts(const struct resp_job *job)
 	return job->kind != JOB_ACK && !job->again;
 }
 
-/* The number of packets of a READ's answer of @len bytes. */
+/* The number of packets of a READ's answer of @len bytes, at most RESP_MAX_LEN. */
 static inline uint32_t resp_read_packets(const struct qp *qp, uint32_t len)
 {
 	return len ? (len + qp->mtu - 1) / qp->mtu : 1;

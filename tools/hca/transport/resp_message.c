@@ -133,6 +133,9 @@ static enum outcome resp_begin_write(struct hca *hca, struct qp *qp, const struc
 	*why = &refuse_right;
 	if (!qp->rwe)
 		return REFUSED;
+	*why = &refuse_request;
+	if (p->dma_len > RESP_MAX_LEN)
+		return REFUSED;
 	qcounter_add(hca, qp->counter_set, QC_RX_WRITE);
 	res = resp_remote_check(hca, qp, p, MK_REMOTE_WRITE);
 	*why = resp_key_refusal(qp, res);

@@ -53,7 +53,8 @@ enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 	if (!qp->rre)
 		return REFUSED;
 	*why = &refuse_request;
-	if (resp->msg != MSG_NONE || resp->rd_jobs >= qp->max_dest_rd_atomic)
+	if (resp->msg != MSG_NONE || resp->rd_jobs >= qp->max_dest_rd_atomic ||
+	    p->dma_len > RESP_MAX_LEN)
 		return REFUSED;
 	qcounter_add(hca, qp->counter_set, QC_RX_READ);
 	res = resp_remote_check(hca, qp, p, MK_REMOTE_READ);
@@ -232,7 +233,8 @@ void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 	qcounter_add(hca, qp->counter_set, QC_DUPLICATE);
 	if (op == BTH_READ_REQ) {
 		resp_drop_jobs(resp, p->psn);
-		if (qp->rre && resp_repeated_pdn(hca, qp, p, &job.pdn))
+		if (qp->rre && p->dma_len <= RESP_MAX_LEN &&
+		    resp_repeated_pdn(hca, qp, p, &job.pdn))
 			resp_queue_job(hca, qp, &job);
 	} else if (resp_is_atomic(op)) {
 		resp_replay_atomic(hca, qp, p);

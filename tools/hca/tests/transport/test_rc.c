@@ -785,6 +785,50 @@ static void key_that_is_freed_in_the_middle_of_a_read_fails_both(void **state)
 	mk->free = false;
 }
 
+/* The key does not allow the access either, but the length is checked first. */
+static void too_long(uint8_t opcode)
+{
+	struct packet *p = request(opcode, 0);
+
+	p->dma_len = RESP_MAX_LEN + 1;
+	p->len = opcode == BTH_READ_REQ ? 0 : b->mtu;
+	resp_receive(rig.hca[1], b, p);
+	packet_free(rig.fabric, p);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(b->error, ERR_REQUEST_INVALID);
+}
+
+static void read_longer_than_a_message_is_refused(void **state)
+{
+	(void)state;
+	too_long(BTH_READ_REQ);
+}
+
+static void write_longer_than_a_message_is_refused(void **state)
+{
+	(void)state;
+	too_long(BTH_WRITE_FIRST);
+}
+
+/* A READ that comes again is not refused, but ignored. */
+static void repeated_read_longer_than_a_message_is_ignored(void **state)
+{
+	struct packet *p;
+	uint64_t sent;
+
+	(void)state;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 16);
+	assert_int_equal(rig_run(1, 1000), 1);
+	sent = sent_by_b();
+	p = request(BTH_READ_REQ, 1);
+	p->dma_len = UINT32_MAX;
+	resp_receive(rig.hca[1], b, p);
+	packet_free(rig.fabric, p);
+	rig_settle();
+	assert_int_equal(sent_by_b(), sent);
+	assert_int_equal(b->state, QPS_RTS);
+}
+
 /* Its requester has had the answer, and may have told software so, which freed the key. */
 static void late_duplicate_of_a_read_does_not_fail_the_connection(void **state)
 {
@@ -887,6 +931,9 @@ int main(void)
 		RC(key_that_is_freed_ends_the_answer_to_a_read),
 		RC(key_that_is_freed_in_the_middle_of_a_read_fails_both),
 		RC(late_duplicate_of_a_read_does_not_fail_the_connection),
+		RC(read_longer_than_a_message_is_refused),
+		RC(write_longer_than_a_message_is_refused),
+		RC(repeated_read_longer_than_a_message_is_ignored),
 		RC(requester_gives_up_after_its_retries), RC(send_waits_for_a_receive),
 		RC(requester_gives_up_after_its_rnr_retries),
 		RC(write_with_immediate_waits_for_a_receive),
