@@ -32,7 +32,6 @@
 #include "qcounter.h"
 #include "qp.h"
 #include "req.h"
-#include "resp.h"
 #include "sched.h"
 #include "sq.h"
 #include "srq.h"
@@ -40,6 +39,7 @@
 #include "uctx.h"
 #include "umem_cmd.h"
 #include "vfio_user.h"
+#include "watch.h"
 
 /* In the order in which they start: the init() of a module uses only modules before it. */
 static const struct hca_module *const modules[] = {
@@ -49,7 +49,7 @@ static const struct hca_module *const modules[] = {
 	&cq_module, &srq_module, &mcast_module, &qp_module, &sq_module,
 	&cmdif_module,
 	&fabric_module, &address_module, &port_module,
-	&sched_module, &fault_module, &req_module, &resp_module, &dispatch_module,
+	&sched_module, &fault_module, &req_module, &watch_module, &dispatch_module,
 	&iseg_module, &pci_module, &uar_module,
 	&control_module, NULL
 };

@@ -123,7 +123,7 @@ struct hca {
 	struct sched *sched;
 	struct faults *faults;
 	struct req_pool *req_pool;
-	struct resp_poll *resp_poll;
+	struct watches *watches;	/* queues of failed queue pairs */
 	struct specials *specials;	/* QP0 and QP1 */
 
 	/* pci, control */

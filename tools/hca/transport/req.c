@@ -13,6 +13,21 @@
 #include "req.h"
 #include "wqe.h"
 
+static void req_flush_announced(struct hca *hca, struct qp *qp)
+{
+	struct requester *req = qp->req;
+	uint16_t val;
+
+	if (!qp_dbr_read(hca, qp, DBR_SND, &val) || (uint16_t)(val - qp->sq_hw) > qp->sq_cnt) {
+		watch_set(hca, &req->watch, false);
+		return;
+	}
+	if (val == qp->sq_hw)
+		return;
+	req->posted = val;
+	req_flush(hca, qp);
+}
+
 /**
  * req_get() - find the requester of a queue pair, and make it at the first call
  * @hca: the HCA
@@ -32,6 +47,8 @@ struct requester *req_get(struct hca *hca, struct qp *qp)
 	req->hca = hca;
 	req->run.qp = qp;
 	req->run.go = req_run;
+	req->watch.qp = qp;
+	req->watch.look = req_flush_announced;
 	req->posted = qp->sq_hw;
 	req->rung = qp->sq_hw;
 	req->una = qp->next_send_psn;
@@ -94,16 +111,19 @@ static void req_flush_op(struct hca *hca, const struct qp *qp, const struct send
  * @qp: the queue pair, in ERR or SQER
  *
  * The posted WQEs are the WQEs that were taken, and the WQEs up to the doorbell record's counter at
- * the last doorbell.
+ * the last doorbell. In ERR the record is watched from then on: WQEs that it announces later are
+ * flushed, with or without a doorbell.
  */
 void req_flush(struct hca *hca, struct qp *qp)
 {
-	struct requester *req = qp->req;
+	bool watched = qp->state == QPS_ERR && qp->has_sq;
+	struct requester *req = watched ? req_get(hca, qp) : qp->req;
 	struct send_op *op;
 	int n;
 
 	if (!req)
 		return;
+	watch_set(hca, &req->watch, watched);
 	req->poisoned = true;
 	TAILQ_FOREACH(op, &req->ops, link)
 		req_flush_op(hca, qp, op);
@@ -128,9 +148,9 @@ void req_flush(struct hca *hca, struct qp *qp)
  */
 void req_clear(struct hca *hca, struct qp *qp)
 {
-	(void)hca;
 	if (!qp->req)
 		return;
+	watch_set(hca, &qp->req->watch, false);
 	req_drop_ops(qp->req);
 	qp->req->posted = 0;
 	qp->req->rung = 0;
@@ -148,9 +168,9 @@ void req_free(struct hca *hca, struct qp *qp)
 {
 	struct requester *req = qp->req;
 
-	(void)hca;
 	if (!req)
 		return;
+	watch_set(hca, &req->watch, false);
 	req_drop_ops(req);
 	if (req->timer)
 		event_free(req->timer);

@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "qp.h"
 #include "sched.h"
+#include "watch.h"
 #include "wqe.h"
 
 struct event;
@@ -38,12 +39,13 @@ TAILQ_HEAD(send_op_list, send_op);
 
 struct requester {
 	struct run run;
+	struct watch watch;		/* of the send queue, in ERR */
 	struct hca *hca;
 	struct send_op_list ops;	/* oldest first */
 	unsigned int nops;
 	unsigned int rd_out;		/* READs and atomics among them that are not finished */
 	struct send_op *cur;		/* next to send from; NULL: fetch the next WQE */
-	uint16_t posted;		/* WQEBB counter of the record at the last doorbell */
+	uint16_t posted;		/* WQEBB counter of the record when it was read last */
 	uint16_t rung;			/* WQEBB counter after the last WQE that a doorbell named */
 	uint32_t una;			/* oldest unacknowledged PSN */
 	bool drained;			/* the drained state was reported since it was entered */

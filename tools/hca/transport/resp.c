@@ -2,11 +2,8 @@
 /*
  * The responder: requests of all services, and the changes of state that concern it.
  */
-#include <errno.h>
-#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "conn.h"
 #include "cq.h"
@@ -18,15 +15,7 @@
 #include "req.h"
 #include "resp.h"
 #include "srq.h"
-
-#define ERROR_POLL_US	10000	/* how often the receive queues of failed queue pairs are read */
-
-/* Responders of queue pairs in ERR, whose receive queues are read by a timer. */
-struct resp_poll {
-	struct hca *hca;
-	struct event *timer;
-	TAILQ_HEAD(, responder) list;
-};
+#include "watch.h"
 
 /**
  * resp_receive() - process a request
@@ -46,49 +35,6 @@ void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 		resp_receive_uc(hca, qp, p);
 	else
 		resp_receive_ud(hca, qp, p);
-}
-
-/* ---- receive queues of failed queue pairs ---------------------------------------------------- */
-
-static void resp_poll_arm(struct resp_poll *poll)
-{
-	const struct timeval tv = { .tv_usec = ERROR_POLL_US };
-
-	if (!TAILQ_EMPTY(&poll->list) && !evtimer_pending(poll->timer, NULL))
-		evtimer_add(poll->timer, &tv);
-}
-
-static void resp_poll_fired(evutil_socket_t fd, short what, void *arg)
-{
-	struct resp_poll *poll = arg;
-	struct responder *r, *next;
-
-	(void)fd;
-	(void)what;
-	for (r = TAILQ_FIRST(&poll->list); r; r = next) {
-		next = TAILQ_NEXT(r, error_link);
-		resp_flush(poll->hca, r->run.qp);
-	}
-	resp_poll_arm(poll);
-}
-
-/*
- * Start or stop watching the receive queue of a queue pair in ERR. Software announces receive WQEs
- * by the doorbell record alone. WQEs that software posts in ERR must be flushed, too: a driver that
- * drains a queue waits for their CQEs.
- */
-static void resp_poll(struct hca *hca, struct responder *resp, bool on)
-{
-	struct resp_poll *poll = hca->resp_poll;
-
-	if (resp->in_error == on)
-		return;
-	resp->in_error = on;
-	if (on)
-		TAILQ_INSERT_TAIL(&poll->list, resp, error_link);
-	else
-		TAILQ_REMOVE(&poll->list, resp, error_link);
-	resp_poll_arm(poll);
 }
 
 /* ---- state changes --------------------------------------------------------------------------- */
@@ -112,6 +58,8 @@ struct responder *resp_get(struct hca *hca, struct qp *qp)
 		return NULL;
 	resp->run.qp = qp;
 	resp->run.go = resp_run;
+	resp->watch.qp = qp;
+	resp->watch.look = resp_flush;
 	qp->resp = resp;
 	return resp;
 }
@@ -139,7 +87,7 @@ void resp_flush(struct hca *hca, struct qp *qp)
 	if (!own)
 		return;
 	if (!qp_dbr_read(hca, qp, DBR_RCV, &val)) {
-		resp_poll(hca, resp, false);
+		watch_set(hca, &resp->watch, false);
 		return;
 	}
 	while (qp->rq_hw != val && (uint16_t)(val - qp->rq_hw) <= qp->rq_cnt) {
@@ -149,7 +97,7 @@ void resp_flush(struct hca *hca, struct qp *qp)
 		resp->rwqe_owner = resp_cqe_owner(qp, NULL);
 		resp_complete_error(hca, qp, ERR_FLUSHED);
 	}
-	resp_poll(hca, resp, true);
+	watch_set(hca, &resp->watch, true);
 }
 
 /**
@@ -163,7 +111,7 @@ void resp_clear(struct hca *hca, struct qp *qp)
 
 	if (!resp)
 		return;
-	resp_poll(hca, resp, false);
+	watch_set(hca, &resp->watch, false);
 	resp->job_n = 0;
 	resp->rd_jobs = 0;
 	memset(resp->replay, 0, sizeof(resp->replay));
@@ -211,31 +159,7 @@ void resp_forget_srq(struct hca *hca, struct srq *srq)
 void resp_free(struct hca *hca, struct qp *qp)
 {
 	if (qp->resp)
-		resp_poll(hca, qp->resp, false);
+		watch_set(hca, &qp->resp->watch, false);
 	free(qp->resp);
 	qp->resp = NULL;
 }
-
-/* ---- module ---------------------------------------------------------------------------------- */
-
-static int resp_init(struct hca *hca)
-{
-	struct resp_poll *poll = calloc(1, sizeof(*poll));
-
-	if (!poll)
-		return -ENOMEM;
-	TAILQ_INIT(&poll->list);
-	poll->hca = hca;
-	poll->timer = evtimer_new(hca->base, resp_poll_fired, poll);
-	hca->resp_poll = poll;
-	return poll->timer ? 0 : -ENOMEM;
-}
-
-static void resp_exit(struct hca *hca)
-{
-	event_free(hca->resp_poll->timer);
-	free(hca->resp_poll);
-	hca->resp_poll = NULL;
-}
-
-const struct hca_module resp_module = { .name = "resp", .init = resp_init, .exit = resp_exit };

@@ -6,16 +6,14 @@
 #ifndef BLUEBELL_RESP_H
 #define BLUEBELL_RESP_H
 
-#include <sys/queue.h>
-
 #include "cq.h"
 #include "fault.h"
 #include "mkey.h"
 #include "qp.h"
 #include "sched.h"
+#include "watch.h"
 #include "wqe.h"
 
-struct hca_module;
 struct packet;
 struct srq;
 
@@ -56,8 +54,7 @@ struct responder {
 	uint32_t rkey, left;
 	uint32_t write_len;		/* WRITE: of the whole message, for the CQE */
 	bool nak_sent;			/* sequence NAK sent, the packet has not arrived */
-	bool in_error;			/* on the list of queues that are watched in ERR */
-	TAILQ_ENTRY(responder) error_link;
+	struct watch watch;		/* of the receive queue, in ERR */
 	uint32_t msn;
 	struct resp_job job[RESP_MAX_JOBS];
 	unsigned int job_head, job_n;
@@ -119,8 +116,6 @@ void resp_flush(struct hca *hca, struct qp *qp);
 void resp_clear(struct hca *hca, struct qp *qp);
 void resp_forget_srq(struct hca *hca, struct srq *srq);
 void resp_free(struct hca *hca, struct qp *qp);
-
-extern const struct hca_module resp_module;
 
 /* ---- between the responder's files; each calls only files that are before it here ------------ */
 

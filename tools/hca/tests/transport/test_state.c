@@ -40,6 +40,38 @@ static void error_flushes_both_queues(void **state)
 	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_FLUSHED);
 }
 
+/* Cards flush what the doorbell record announces, also without a doorbell. */
+static void record_alone_flushes_sends(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_a, 16, key_a);
+	rig_put(0, a, w.b, w.ds);
+	rig_put(0, a, w.b, w.ds);
+	rig_state(0, a, QPS_ERR);
+	rig_run(1, 50);
+	assert_int_equal(rig.ncqe, 0);
+	rig_show(0, a);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_FLUSHED_FIRST);
+	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_FLUSHED);
+	/* A doorbell that comes later is no mistake, and flushes nothing again. */
+	rig_ring(0, a);
+	post_send(WQE_SEND, 16, true);
+	assert_int_equal(rig_run(3, 1000), 3);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 3);
+	assert_int_equal(rig_cqe(CQ_A, 2)->c.wqe_counter, 2);
+	/* The queue is not watched after RESET. */
+	rig_state(0, a, QPS_RST);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	rig_run(4, 50);
+	assert_int_equal(rig.ncqe, 3);
+}
+
 /* Through RESET, and connected again. */
 static void restart(void)
 {
@@ -189,7 +221,8 @@ static void qp_destroyed_in_a_message_sends_no_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RC(error_flushes_both_queues), RC(first_request_that_is_flushed_says_so),
+		RC(error_flushes_both_queues), RC(record_alone_flushes_sends),
+		RC(first_request_that_is_flushed_says_so),
 		RC(first_request_behind_a_refusal_says_so),
 		RC(requests_behind_one_that_failed_are_flushed), RC(receives_are_flushed_alike),
 		RC(sqd_finishes_what_was_begun),

@@ -38,7 +38,6 @@
 #include "qcounter.h"
 #include "qp.h"
 #include "req.h"
-#include "resp.h"
 #include "sched.h"
 #include "sq.h"
 #include "srq.h"
@@ -46,6 +45,7 @@
 #include "uctx.h"
 #include "umem_cmd.h"
 #include "vfio_user.h"
+#include "watch.h"
 
 #define BLK	1024	/* distance of mailboxes */
 
@@ -58,7 +58,7 @@ static const struct hca_module *modules[32] = {
 	&memic_module, &mkey_module, &cq_module, &srq_module, &mcast_module, &qp_module,
 	&sq_module, &cmdif_module,
 	&fabric_module, &address_module, &port_module, &sched_module, &fault_module, &req_module,
-	&resp_module,
+	&watch_module,
 	&dispatch_module, &iseg_module, &pci_module, &uar_module,
 };
 

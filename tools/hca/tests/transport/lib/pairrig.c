@@ -40,6 +40,7 @@
 #include "sched.h"
 #include "srq.h"
 #include "trace.h"
+#include "watch.h"
 #include "wqe.h"
 
 /* The rig serves fuzzers, too, which are not linked with cmocka. */
@@ -163,7 +164,7 @@ static const struct hca_module *const ib_modules[] = {
 };
 
 static const struct hca_module *const transport[] = {
-	&sched_module, &fault_module, &req_module, &resp_module, &dispatch_module, NULL
+	&sched_module, &fault_module, &req_module, &watch_module, &dispatch_module, NULL
 };
 
 static void ib_path(struct qp_path *path, unsigned int h)
