@@ -87,8 +87,8 @@ static void buf_read_frags(const struct mlx5_frag_buf *frags, size_t offset, voi
  *
  * May sleep.
  *
- * Return: 0; -EINVAL beyond the end of a process's buffer; -EOPNOTSUPP for a buffer in a dma-buf,
- * which need not be in memory that the CPU can read.
+ * Return: 0; -EINVAL beyond the end of the memory that was pinned for a process's queue;
+ * -EOPNOTSUPP for a buffer in a dma-buf, which need not be in memory that the CPU can read.
  */
 int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, size_t len)
 {
@@ -154,9 +154,9 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
  * mlx5_ib_queue_mem_leave_context - make memory that stays pinned independent of its context
  * @mem: memory of an orphan of the context
  *
- * The context is about to be freed and has no other queue left. Puts the UAR, because nobody rings
- * the queue any more. From now on mlx5_ib_queue_mem_unmap_user() is called for @mem under the lock
- * of struct mlx5_ib_orphans. May sleep.
+ * The context is about to be freed and has no queues left but orphans. Puts the UAR, because no
+ * process can ring the queue any more. From now on mlx5_ib_queue_mem_unmap_user() is called for
+ * @mem under the lock of struct mlx5_ib_orphans. May sleep.
  */
 void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem)
 {

@@ -40,13 +40,14 @@ struct mlx5_ib_buf {
  * @uar: UAR object on which the process rings the queue, with a reference; NULL if the process
  *	rings the queue on a UAR page of the context, or if the queue is the kernel's
  * @buf: the buffer
- * @share: counts the queue as one of its user's
- * @key: counts a memory key, which may have another share as well, as one of its user's
+ * @share: counts the queue, or another object that an orphan has, for its user
+ * @key: counts a memory key for its user, if an orphan has the key; @share may then count the
+ *	memory of the same key
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
  *
  * The driver unpins or frees the memory, and puts the UAR, after the device has destroyed the
- * queue.
+ * queue; the UAR of an orphan is put when its context is freed.
  */
 struct mlx5_ib_queue_mem {
 	struct mlx5_ib_ucontext *context;

@@ -358,9 +358,9 @@ static bool kcq_is_of(const struct mlx5_cqe64 *cqe, const struct mlx5_ib_wqs *wq
 }
 
 /*
- * Remove the completions of a queue pair that nobody has polled from the ring. Other completions
- * move to the newest slots that become free, in their order, so that the oldest slots are free for
- * the device: the next queue pairs on the CQ count on the room that this one had.
+ * Remove the completions of a queue pair that nobody has polled from the ring. The other
+ * completions move, in their order, to the newest slots, so that the oldest slots become free for
+ * the device: queue pairs that are created on the CQ later need the room that this queue pair had.
  */
 static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 {
@@ -448,7 +448,7 @@ void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
 
 	scoped_guard(spinlock_irqsave, &send->lock)
 		kcq_disown(send, wqs);
-	/* On the same CQ no completion is left. */
+	/* If both queues complete on one CQ, this finds nothing more. */
 	scoped_guard(spinlock_irqsave, &recv->lock)
 		kcq_disown(recv, wqs);
 	xa_cmpxchg_irq(&send->dev->kernel_qps, wqs->qpn, wqs, NULL, 0);
@@ -527,7 +527,7 @@ void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev)
 				due = kcq_last_wqe_is_due(wqs);
 			}
 		}
-		/* By number: without the lock the queue pair may be destroyed. */
+		/* Not by pointer: once the lock is released the queue pair may be destroyed. */
 		if (due)
 			mlx5_ib_rsc_raise(dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, qpn);
 		qpn++;

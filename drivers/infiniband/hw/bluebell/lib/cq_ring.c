@@ -52,7 +52,7 @@ int mlx5_ib_cq_ring_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_cq_ring *ring,
 }
 
 /**
- * mlx5_ib_cq_ring_peek - a completion that may not be the next one
+ * mlx5_ib_cq_ring_peek - find a completion, not only the next one
  * @ring: the entries
  * @index: number of completions that come before this one
  *
@@ -79,8 +79,8 @@ struct mlx5_cqe64 *mlx5_ib_cq_ring_peek(const struct mlx5_ib_cq_ring *ring, u32 
  * @from: number of completions that come before this one
  * @to: the same, when the function returns
  *
- * The later slot keeps its owner bit. Its last byte is written by one store, because
- * mlx5_ib_cq_ring_peek() may read this byte without a lock. Any context.
+ * The later slot keeps its owner bit. The byte that has the owner bit is written by one store,
+ * because mlx5_ib_cq_ring_peek() may read that byte without a lock. Any context.
  */
 void mlx5_ib_cq_ring_move(const struct mlx5_ib_cq_ring *ring, u32 from, u32 to)
 {

@@ -63,8 +63,8 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 }
 
 /*
- * Deallocate the spare allocations in a range of pages. Returns 0; or the errno of one that stays
- * spare, -ETIMEDOUT if there is one for which firmware has not answered.
+ * Deallocate the spare allocations in a range of pages. Returns 0; or, if firmware has refused to
+ * deallocate some, -ETIMEDOUT if it has not answered for one of them, else the errno of the last.
  */
 static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
 			       unsigned long num_pages)
@@ -159,7 +159,7 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool,
 	fresh->size = size;
 	fresh->page = page;
 	fresh->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
-	/* What stays spare has no room for an allocation of another size. */
+	/* A spare allocation that firmware keeps occupies these pages: try others. */
 	if (dm_pool_clear_range(pool, page, fresh->num_pages))
 		return ERR_PTR(-EAGAIN);
 	err = mlx5_ib_fw_alloc_memic(pool->dev, start, fresh->num_pages * PAGE_SIZE, size,
@@ -193,7 +193,10 @@ static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool
 	return mem;
 }
 
-/* Without room, try again without spare allocations, which count in the limit of the firmware. */
+/*
+ * If firmware finds no room, deallocate all spare allocations, which count in its limit, and try
+ * again.
+ */
 static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 size, u32 log_align)
 {
 	/* Before the lock, because a process whose cgroup is full waits for memory. */
@@ -247,9 +250,8 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size
  * mlx5_ib_drop_spare_memic - deallocate the spare allocations for good
  * @pool: the device's memory; no context is left
  *
- * Refused commands are repeated, unless another one has not been answered. What firmware refuses to
- * deallocate even then stays allocated, and is logged. May sleep, a third of a second if firmware
- * refuses.
+ * Refused commands are repeated for a third of a second, unless firmware leaves a command without
+ * an answer. Allocations that firmware still refuses to deallocate are logged. May sleep.
  */
 VISIBLE_IF_KUNIT void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
 {

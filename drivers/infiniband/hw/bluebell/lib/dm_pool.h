@@ -24,10 +24,10 @@ struct mlx5_ib_dev;
  * struct mlx5_ib_dm_pool - the device's memory for users
  * @dev: device
  * @map: the whole window in BAR 0, mapped to clear an allocation before a user gets it
- * @lock: guards @used and @spare. Serializes ALLOC_MEMIC and DEALLOC_MEMIC, so that
- *	an allocation does not fail while a free is in flight. So a process that allocates waits
- *	for the commands of the others: one for each free range that is tried, and one for each
- *	spare allocation, of which there are no more than pages, and for each stale operation
+ * @lock: guards @used and @spare. Held across ALLOC_MEMIC and DEALLOC_MEMIC, so that an allocation
+ *	does not fail while a deallocation is in flight. So a process that allocates waits for the
+ *	commands of other processes: one for each free range that firmware is asked for, one for
+ *	each spare allocation (at most one per page), and one for each stale operation of these
  * @used: bitmap of allocated pages
  * @spare: allocations without a user, not deallocated yet
  * @return_spare: deallocates the allocations in @spare
@@ -52,7 +52,7 @@ struct mlx5_ib_dm_pool {
  * @size: bytes that ALLOC_MEMIC was asked for
  * @page: first page of the window that the allocation occupies
  * @num_pages: number of pages that the allocation occupies
- * @share: that the pages are counted as those of a user, until @refs is 0
+ * @share: counts the pages for a user, until @refs is 0
  */
 struct mlx5_ib_memic {
 	struct mlx5_ib_dev *dev;

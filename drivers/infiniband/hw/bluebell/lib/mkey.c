@@ -95,7 +95,10 @@ static u32 key_of_variant(u32 key, u8 variant)
 	return (key & ~0xffU) | variant;
 }
 
-/* Have UMR revoke a key that firmware refuses to destroy. The variant of the key is not known. */
+/*
+ * Have UMR revoke a key that firmware refuses to destroy. The key has either its old variant or
+ * @variant, as the UMR that failed may have been executed: try both.
+ */
 static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
 {
 	mlx5_ib_umr_await(dev);
@@ -106,8 +109,9 @@ static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
 }
 
 /*
- * UMR has failed to fill a free key, so the state of the key is unknown: destroy the key. Returns
- * -ENOTRECOVERABLE if the device may reach the memory for good.
+ * UMR has failed to fill a free key, so the state of the key is unknown: destroy or at least revoke
+ * the key. Returns 0; or -ENOTRECOVERABLE if neither works: then the device may reach the memory
+ * until the device is reset.
  */
 static int mkey_undo_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u8 variant)
 {
@@ -302,11 +306,11 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
  * @dev: device
  * @mkey: the key, not destroyed yet
  *
- * Called when UMR has failed or cannot revoke the key, so that the translations are still valid:
- * accesses through a key that does not exist fail. May be called during reclaim, and with locks
+ * Called when UMR has failed or cannot revoke the key, so that its translations are still valid:
+ * once the key is destroyed, accesses through it fail. May be called during reclaim, and with locks
  * held that reclaim takes, so the command must not reclaim memory itself. The command's memory,
- * less than a page, comes from the reserves, which is what memalloc_noreclaim_save() is for: the
- * pages of the key can be freed only afterwards, and a key is killed once. May sleep.
+ * less than a page, comes from the reserves: memalloc_noreclaim_save() is meant for this, because
+ * the pages of the key can be freed only after the command, and a key is killed once. May sleep.
  *
  * Sets @mkey->destroyed, or logs that firmware has refused to destroy the key.
  */
@@ -402,8 +406,8 @@ void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * @share: what the owner of the key counts besides the key, for the memory of the key in the device
  * @err: errno of mlx5_ib_mkey_destroy()
  *
- * For owners that no caller will destroy again. The key and its memory are counted for good. Any
- * context that can take a spinlock, except interrupts.
+ * For owners that no caller will destroy again. The key and its memory go on counting for the user
+ * until the driver is unbound. Any context that can take a spinlock, except interrupts.
  */
 void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			  struct mlx5_ib_share *share, int err)

@@ -25,8 +25,8 @@ struct mlx5_ib_queue_mem;
 struct mlx5_ib_ucontext;
 
 /*
- * For keys and their tables, which a page fault may need. What the memory cgroup of the process has
- * no room for is refused; no process is killed for it.
+ * For keys and their tables, which a page fault may allocate. If the memory cgroup of the process
+ * is full, the allocation fails, and no process is killed.
  */
 #define MLX5_IB_FAULT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
@@ -84,7 +84,7 @@ struct mlx5_ib_mkey {
 
 /**
  * struct mlx5_ib_table_key - a key that a process has made over other keys, by commands of its own
- * @mkey: the key, without a variant
+ * @mkey: the key. Its variant does not count: the process may change it by UMR
  * @num_entries: number of entries of the key; constant
  * @memcg: memory cgroup of the process, to which the answer of a query of the entries is charged;
  *	a reference, or NULL without cgroups. Constant
@@ -96,8 +96,9 @@ struct mlx5_ib_table_key {
 };
 
 /*
- * The owner has no key any more. This never sleeps, because the context of the process, which has a
- * reference to the user, outlives the key.
+ * Note that the owner has no key any more, and uncount the key. mlx5_ib_share_give() does not sleep
+ * here: the share is not the last reference to the user, because the context, which outlives the
+ * key, has one, too.
  */
 static inline void mlx5_ib_mkey_lose(struct mlx5_ib_mkey *mkey)
 {

@@ -37,8 +37,8 @@
  *   a key of the class.
  *
  * UMR and the pool are set up by the first registration, under the mutex first_use. If that fails,
- * pinned memory is registered by firmware commands; the first registration after a second tries
- * again, that of paged memory at once. Once UMR is gone, which lasts until the driver is bound
+ * pinned memory is registered by firmware commands for a second, after which a registration tries
+ * again; a registration of paged memory tries at once. Once UMR is gone, until the driver is bound
  * again, no key is taken from the pool or kept. Surplus free keys are destroyed as the pool ages,
  * and other free keys when memory is short.
  */
@@ -60,8 +60,8 @@
 
 #define AGEING_PERIOD	(30 * HZ)
 /*
- * How long registrations do without UMR after UMR could not be set up. Each attempt is several
- * commands, which firmware would refuse again.
+ * How long registrations of pinned memory do without UMR after UMR could not be set up. Each
+ * attempt is several commands, which firmware would probably refuse again.
  */
 #define RETRY_PERIOD	HZ
 /* Free keys that one refused CREATE_MKEY costs the pool at most. */
@@ -94,9 +94,9 @@ static bool mkey_class_push(struct mlx5_ib_mkey_class *mc, u32 key)
 }
 
 /*
- * Have firmware destroy a free key. If firmware refuses, the key stays in the pool, where it
- * reaches nothing, and is destroyed on the next occasion. If firmware does not answer, the key may
- * not exist, so nobody must get it from the pool.
+ * Have firmware destroy a free key. If firmware refuses, the key goes back to the free keys, where
+ * it reaches nothing. If firmware does not answer, the key may not exist, so the pool must not hand
+ * it out again. Returns true if the key has been destroyed.
  */
 static bool mkey_class_discard(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc,
 			       u32 key)
@@ -156,8 +156,8 @@ static bool mkey_pool_is_paused(const struct mlx5_ib_dev *dev)
  * @nmtts: translation entries that the key needs
  * @access: enum ib_access_flags
  *
- * Sets up UMR and the pool for the first key, and after a failure for the first key a second later.
- * May sleep.
+ * Sets up UMR and the pool for the first key. After a failure, the first key that is created more
+ * than a second later tries again. May sleep.
  *
  * Return: as mlx5_ib_mkey_pool_class(); MLX5_IB_CLASS_FIRMWARE if the device has no pool, or no
  * UMR any more; MLX5_IB_CLASS_LONG for a region that may have windows.
@@ -178,7 +178,7 @@ int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 acces
 	return access & IB_ACCESS_MW_BIND && class >= 0 ? MLX5_IB_CLASS_LONG : class;
 }
 
-/* Any class may have the free key; the largest keys hold the most memory. */
+/* Destroy one free key of any class: in each family the largest first, which hold most memory. */
 static bool mkey_pool_discard_any(struct mlx5_ib_mkey_pool *pool)
 {
 	struct mlx5_ib_mkey_class *mc;
@@ -199,10 +199,10 @@ static bool mkey_pool_discard_any(struct mlx5_ib_mkey_pool *pool)
 /**
  * mlx5_ib_mkey_pool_make_way - destroy a free key, so that another key can be created
  * @dev: device, with a pool or without one, that has refused CREATE_MKEY because of a limit
- * @tries: 0 for the first call, then what this function has made of it
+ * @tries: number of earlier calls for the key to be created; this function counts
  *
- * One free key is enough for its number, but another task may be faster, and the refusal may have
- * another reason, so there are a few tries. May sleep.
+ * One destroyed key frees one number, but another task may take that number, and firmware may have
+ * refused for lack of something else, so up to four free keys are destroyed. May sleep.
  *
  * Return: true if a key has been destroyed: the caller sends CREATE_MKEY again.
  */
@@ -222,8 +222,8 @@ bool mlx5_ib_mkey_pool_make_way(struct mlx5_ib_dev *dev, unsigned int *tries)
  * @inlen: as for mlx5_ib_mkey_table_create()
  * @key: as for mlx5_ib_mkey_table_create()
  *
- * The pool keeps free keys of the sizes that any user has used, so without this a user could leave
- * none for a key of another size. May sleep.
+ * The pool keeps free keys of the sizes that users have used. If no free key were destroyed here, a
+ * user could use up all numbers that way, and no key of another size could be created. May sleep.
  *
  * Return: 0; -ENOMEM, also if the device has no key of this length left; or the errno of another
  * firmware refusal.
@@ -407,7 +407,7 @@ static bool mkey_pool_add_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mke
 
 	/* Only keys without special rights are created in advance: mlx5_ib_mkey_pool_missing(). */
 	mkey_pool_fill(pool->dev, nmtts, 0, in);
-	/* No free key makes way for another one. */
+	/* Not by mlx5_ib_mkey_pool_send_create(): no free key is destroyed to create another. */
 	if (mlx5_ib_mkey_table_create(pool->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &key))
 		return false;
 	scoped_guard(spinlock, &mc->lock)
@@ -503,7 +503,7 @@ static unsigned long mkey_pool_scan(struct shrinker *shrinker, struct shrink_con
 		to_destroy += n;
 		if (!n)
 			continue;
-		/* No free key is wanted for an earlier demand any more, nor for the next one. */
+		/* Keep no free keys for a return of demand, and create none ahead of it. */
 		mc->use.peak = mc->use.in_use;
 		mc->use.shrunk = true;
 	}

@@ -111,8 +111,9 @@ u32 mlx5_ib_mkey_pool_want(int class, const struct mlx5_ib_mkey_pool_use *use)
  * @use: how many keys of the class are used
  *
  * Up to the number of free keys that the class has while no region uses it; up to half of that
- * number while the class has a peak, because the keys in use will be free later; none while memory
- * is short.
+ * number while the class has a peak, because the keys in use will be free later; none after free
+ * keys were destroyed because memory was short or another key needed the number, until a region
+ * needs a key of the class (@use->shrunk).
  *
  * Return: number of keys.
  */

@@ -166,12 +166,13 @@ void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key)
 /**
  * mlx5_ib_mkey_publish - let lookups find a key
  * @dev: device
- * @mkey: the key, which has been created, with its owner complete; nothing else may revoke the key
- *	yet
+ * @mkey: the key, which has been created, with its owner complete; no other task may revoke or
+ *	destroy the key yet
  * @type: what struct @mkey is embedded in
  *
- * Called again for a key that could not be destroyed, so that the key can be retired once more. A
- * key that perhaps does not exist has no slot any more that is its own. Allocates nothing.
+ * Called again for a key that could not be destroyed, so that the key can be retired once more.
+ * Lookups do not find a key that perhaps does not exist: its slot may belong to a newer key.
+ * Allocates nothing.
  */
 void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			  enum mlx5_ib_mkey_type type)

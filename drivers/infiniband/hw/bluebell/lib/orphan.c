@@ -37,14 +37,15 @@
  * * when the context is closed (mlx5_ib_orphans_leave_context()), in rounds, as long as a round
  *   destroys something, 16 at most. What is left does not refer to the context any more, and passes
  *   to the device;
- * * from time to time, after half a second at first and after a minute in the end, in a work item
- *   for the lists of the device;
+ * * from time to time, with pauses that grow from half a second to 64 s, in a work item for the
+ *   lists of the device;
  * * when the driver is unbound (mlx5_ib_cleanup_orphans()). The memory of what firmware refuses
  *   even then is never freed.
  *
- * So a process waits for its own orphans, and for those of the driver when it closes an XRC domain,
- * but not for those of another process. The orphan has what its owner knew about commands that were
- * not answered, see fw_destroy.c. The memory is freed after the command has succeeded.
+ * So a process waits for its own orphans, and for those of the driver when it destroys an XRC
+ * target or closes an XRC domain, but not for those of another process. The orphan has what its
+ * owner knew about commands that were not answered, see fw_destroy.c. The memory is freed after the
+ * command has succeeded.
  *
  * Lists that a stuck UMR queue pair may read are memory without an object. mlx5_ib_orphan_keep()
  * keeps them, under a spinlock of their own, because it is called during reclaim. They are freed
@@ -118,7 +119,7 @@ struct orphan_buffer {
 	mlx5_ib_free_buffer_t free;
 };
 
-/* Starts with short pauses again. */
+/* Have the work item send the commands soon, and then again after pauses that start short. */
 static void orphans_retry_later(struct mlx5_ib_dev *dev)
 {
 	WRITE_ONCE(dev->orphans.delay, MIN_DELAY);
@@ -371,7 +372,7 @@ void mlx5_ib_orphan_discard(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 nu
 		mlx5_ib_orphan_adopt(dev, uid, opcode, number, &attempt, name, mem, err);
 }
 
-/* A reset of the device destroys an object whose number is not known. */
+/* An object whose number is not known, so that no command can name it, ends with the device. */
 static int orphan_send(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
 	if (!orphan->cmd_size)
@@ -400,7 +401,10 @@ static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 	return 0;
 }
 
-/* Nobody else sees the orphans meanwhile. Returns whether one has been destroyed. */
+/*
+ * Send the commands of all orphans in a list. Meanwhile other tasks find the list empty. Sets @err
+ * to the errno of the last failure. Returns whether an orphan has been destroyed.
+ */
 static bool orphans_retry_list(struct mlx5_ib_dev *dev, struct list_head *list, bool quiet,
 			       int *err)
 {
@@ -433,7 +437,7 @@ static void orphans_retry_work(struct work_struct *work)
 	struct mlx5_ib_orphans *orphans = &dev->orphans;
 	int err = 0;
 
-	/* In the first list, a user id comes after the objects of the user. */
+	/* In @dead, the orphan of a user id comes after those of the objects of that id. */
 	orphans_retry_list(dev, &orphans->dead, true, &err);
 	orphans_retry_list(dev, &orphans->list, true, &err);
 	if (!err)
@@ -442,7 +446,7 @@ static void orphans_retry_work(struct work_struct *work)
 	queue_delayed_work(system_dfl_wq, &orphans->retry, orphans->delay);
 }
 
-/* The list is looked at by nobody else: the context is being closed. */
+/* Without the lock, because no other task uses the list of a context that is being closed. */
 static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
 {
 	const struct list_head *node;

@@ -89,7 +89,7 @@ int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
 	return mlx5_comp_eqn_get(dev->mdev, vector, eqn);
 }
 
-/* If the command was not answered, the device may use the memory. */
+/* If the command was not answered, the device may use the memory: an orphan keeps it. */
 static int queue_created(struct mlx5_ib_dev *dev, const char *name, struct mlx5_ib_queue_mem *mem,
 			 int err)
 {

@@ -39,7 +39,7 @@ struct mlx5_ib_paging_stat {
  *	NULL if that is left to @dereg
  * @range: find out the process's memory that the region was registered over, to register it
  *	anew: -EINVAL if the memory is not of the current process. NULL for a region over @umem
- * @paging_stat: the region's statistics; NULL for a region that is not paged
+ * @paging_stat: return the region's statistics; NULL for kinds that are not paged
  */
 struct mlx5_ib_mr_ops {
 	const char *kind;
@@ -84,7 +84,7 @@ static inline struct mlx5_ib_mr *to_mmr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct mlx5_ib_mr, ibmr);
 }
 
-/* Give a region, complete but for its key, the key that has been created for it. */
+/* Let the user and lookups see the key of a region, which is complete. */
 static inline void mlx5_ib_publish_mr(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr,
 				      enum mlx5_ib_mkey_type type)
 {

@@ -151,7 +151,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long 
 	if (event < 0)
 		return NOTIFY_DONE;
 	of = rsc_events[event].type;
-	/* An event of this type may also be about an RQ or SQ, which has a number of its own. */
+	/* The EQE says whether it is about a QP, an RQ or an SQ, which are numbered separately. */
 	if (of == MLX5_RES_QP)
 		of = eqe->data.qp_srq.type;
 	if (of > MLX5_RES_SQ && of != rsc_events[event].type)
@@ -241,7 +241,7 @@ static void rsc_remove(struct mlx5_ib_rsc *rsc)
 {
 	if (!rsc->listed)
 		return;
-	/* An object that has taken the place of this one has put the reference of the table. */
+	/* If a newer object is there instead, mlx5_ib_rsc_add() has put the table's reference. */
 	if (xa_cmpxchg_irq(&rsc->dev->rsc_table.rscs, rsc_index(rsc->ops->type, rsc->num), rsc,
 			   NULL, GFP_KERNEL) == rsc)
 		mlx5_ib_rsc_put(rsc);

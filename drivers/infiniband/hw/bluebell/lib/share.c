@@ -205,7 +205,7 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
 	int old = atomic_read(count);
 	u64 sum;
 
-	/* Never more than the limit, so that a request that is refused fails no other one. */
+	/* Never count beyond the limit, even for a moment: another request would be refused. */
 	do {
 		sum = (u64)old + num;
 		if (sum > limit && limit && !unlimited)
@@ -283,7 +283,7 @@ int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind
 }
 
 /**
- * mlx5_ib_share_take_length - count a length that no limit of pinned memory counts
+ * mlx5_ib_share_take_length - count memory to which RLIMIT_MEMLOCK does not apply
  * @context: as for mlx5_ib_share_take_many()
  * @length: bytes
  * @share: as for mlx5_ib_share_take_many()
@@ -300,7 +300,7 @@ int mlx5_ib_share_take_length(struct mlx5_ib_ucontext *context, u64 length,
 	return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED, min(mib, INT_MAX), share);
 }
 
-/* An attachment to a group is gone, and with the last one the user's part in the group. */
+/* Uncount an attachment to a group; after the user's last one also the group. */
 static void share_leave_group(struct mlx5_ib_user *user, struct mlx5_ib_share_group *group)
 {
 	scoped_guard(mutex, &user->users->lock) {
@@ -390,16 +390,17 @@ int mlx5_ib_share_create(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_ki
 	return err;
 }
 
-/* @num is the number of objects of the device; a user can have the result. */
+/* Returns how many of the device's @num objects a user can have. */
 static u32 share_limit(u64 num)
 {
 	return num - num / 8;
 }
 
 /*
- * Firmware keeps some numbers of queue pairs for itself, and nothing says how many. Cards with 2^17
- * and 2^18 have refused to create a QP beside 130,763 and 261,935 others. Of memory keys, firmware
- * and mlx5_core have some.
+ * Firmware keeps some numbers of queue pairs for itself, and no capability says how many: cards
+ * with 2^17 and 2^18 numbers have refused to create a QP beside 130,763 and 261,935 others.
+ * Firmware and mlx5_core have some memory keys, too. So leave out 512 numbers, or a quarter if
+ * there are few.
  */
 static u64 share_num_beside_firmware(u8 log_max)
 {
@@ -408,7 +409,7 @@ static u64 share_num_beside_firmware(u8 log_max)
 	return num - min(num / 4, 512);
 }
 
-/* A device that does not say how many it has may have any number. */
+/* Capability 0: the device does not say how many it has, so there is no limit. */
 static u32 share_limit_log(u8 log_max)
 {
 	return log_max ? share_limit(BIT(log_max)) : 0;
@@ -441,7 +442,7 @@ static void users_set_limits(struct mlx5_ib_users *users, struct mlx5_ib_dev *de
 	users->limit[MLX5_IB_SHARE_XRCD] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_xrcd)));
 	users->limit[MLX5_IB_SHARE_TD] =
 		share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_transport_domain)));
-	/* The driver has one of few. */
+	/* Devices have few sets, and the driver uses one of them. */
 	users->limit[MLX5_IB_SHARE_Q_COUNTER] =
 		max(share_limit(MLX5_CAP_GEN(mdev, max_qp_cnt)), 1) - 1;
 	users_set_limits_of_devx(users, mdev);

@@ -65,7 +65,7 @@ static int share_join_group(struct mlx5_ib_ucontext *context, struct mlx5_ib_sha
 
 	if (err)
 		return err;
-	/* A new group has no attachment, and a limit is at least one. */
+	/* @fresh, by now in the tree, is never refused: it has no attachment, and @limit is > 0. */
 	if (limit && group->num >= limit && !context->unlimited)
 		return mlx5_ib_share_refuse(to_mdev(context->ibucontext.device), user,
 					    MLX5_IB_SHARE_ATTACHMENT);

@@ -50,8 +50,8 @@
 #include "lib/subscription.h"
 
 /*
- * Limit of one context's subscriptions to one event. One interrupt serves all subscriptions to an
- * event, so no context may have many.
+ * Limit of one context's subscriptions to one event of one object: one interrupt serves all
+ * subscriptions to an event.
  */
 #define MAX_SUBS	64
 
@@ -226,8 +226,8 @@ void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event
 /**
  * mlx5_ib_event_pause - deliver no events of an object that is about to be destroyed
  * @dev: device
- * @attempt: earlier attempts to destroy the object: if another object has got the number, its
- *	events go on
+ * @attempt: earlier attempts to destroy the object: if they say that another object has got the
+ *	number, nothing is paused
  * @type: MLX5_OBJ_TYPE_*, as in struct mlx5_ib_event_source
  * @num: number of the object
  *

@@ -71,8 +71,8 @@ struct mlx5_ib_event_sub {
  * @lock: guards changes of @lists and all lists of subscriptions. Held for one subscription, for 64
  *	of a subscriber who ends all, or for those to one object, of which a context has 64 for each
  *	type of event at most; no command is sent with it held. All contexts with a user id can
- *	subscribe to the events of the device itself, so a new subscription to these, and their
- *	interrupt, pass those of all contexts
+ *	subscribe to events of the device itself. So each new subscription to these, and each
+ *	interrupt for one, walks the subscriptions of all contexts
  * @nb: called for each event of mlx5_core's queues for asynchronous events
  */
 struct mlx5_ib_events {

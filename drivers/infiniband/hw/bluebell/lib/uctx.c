@@ -21,10 +21,7 @@ static u32 uctx_rights_of_caller(struct mlx5_ib_dev *dev)
 	       (capable(CAP_SYS_RAWIO) ? MLX5_UCTX_CAP_INTERNAL_DEV_RES : 0);
 }
 
-/*
- * Any user can open the device many times. The line tells the administrator where to see which
- * processes have the ids.
- */
+/* Tell the administrator where to see which processes have the ids. */
 static void uctx_report_limit(struct mlx5_ib_dev *dev)
 {
 	report_limit(&dev->ib_dev,

@@ -19,9 +19,9 @@
  * @size: bytes
  * @access: enum ib_access_flags; what the device may do with the memory
  *
- * Pins all memory that a process names by its address, except for the buffer of a new CQ (cq.c).
- * ib_core pins buffers that a process names by an attribute of the call, and exporters pin their
- * dma-bufs. The pages count against RLIMIT_MEMLOCK. May sleep.
+ * The driver pins all memory that a process names by its address with this function, except the
+ * buffer of a new CQ (cq.c). ib_core pins buffers that a process names by an attribute of the call,
+ * and exporters pin their dma-bufs. The pages count against RLIMIT_MEMLOCK. May sleep.
  *
  * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for a range that is
  * empty or wraps, -EOVERFLOW for a range beyond the address space of a 32-bit host, -EPERM if

@@ -16,7 +16,7 @@
 #include "lib/umr.h"
 
 /*
- * Entries of a list that a request points at. A longer list would be hard to allocate.
+ * Entries of a list that a request points at: 64 KiB, as more contiguous memory is hard to get.
  * While the device reads one list, the driver writes the next.
  */
 #define LIST_MTTS	SZ_8K
@@ -202,8 +202,8 @@ static int umr_fill_inline(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *ume
  *
  * May sleep.
  *
- * Return: 0; or a negative errno, -EINTR if the task is being killed. Then the state of the key
- * is not known, and the key has to be destroyed.
+ * Return: 0; or a negative errno, -EINTR if the task is being killed. After an error the state of
+ * the key is not known, and the key has to be destroyed.
  */
 int mlx5_ib_umr_reg(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 		    const struct mlx5_ib_mkc_attr *attr, u32 key)

@@ -15,13 +15,13 @@
  * three states, which @lock guards:
  *
  * * **UMR_RUNNING**: requests are posted.
- * * **UMR_STOPPED**: a request has failed. Its completion says so; or there was none for a minute,
- *   or for a second after the waiting task was killed. Requests get -EAGAIN: callers use firmware
- *   commands, or mlx5_ib_umr_await(). The first task that finds its request failed has firmware
- *   reset the queue pair under @reset_lock, or destroy it if the reset fails. Then the task
- *   completes all posted requests as failed, and increments @epoch. A task whose request is of an
- *   earlier epoch has nothing left to do. The work item @restart creates the queue pair anew if it
- *   was destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is
+ * * **UMR_STOPPED**: a request has failed: it completed with an error, or did not complete within a
+ *   minute, or within a second after the waiting task was killed. Requests get -EAGAIN: callers use
+ *   firmware commands, or mlx5_ib_umr_await(). The first task that finds its request failed has
+ *   firmware reset the queue pair under @reset_lock, or destroy it if the reset fails. Then the
+ *   task completes all posted requests as failed, and increments @epoch. A task whose request is of
+ *   an earlier epoch has nothing left to do. The work item @restart creates the queue pair anew if
+ *   it was destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is
  *   reset once more. The more failures in a row (@failures), the later the work item runs.
  * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has neither
  *   reset nor destroyed the queue pair. All posted requests are completed as failed, and none is
@@ -147,8 +147,9 @@ struct mlx5_ib_umr {
  * a lock of the notifier that waits for the command. The command takes less than a page, from the
  * reserves, "in the process of freeing memory", for which memalloc_noreclaim_save() is meant. This
  * happens once per failure, not periodically. It also happens if a restart fails, because a
- * notifier may wait for the lock that is held then. The other commands of a restart, which holds no
- * lock meanwhile, may reclaim memory.
+ * notifier may wait for the lock that is held then. A restart that has to create the queue pair
+ * again does that without reclaim, too. The commands that take the queue pair to RTS may reclaim
+ * memory: no lock is held meanwhile.
  */
 DEFINE_LOCK_GUARD_0(umr_noreclaim, _T->flags = memalloc_noreclaim_save(),
 		    memalloc_noreclaim_restore(_T->flags), unsigned int flags)
@@ -538,8 +539,8 @@ u32 mlx5_ib_umr_pdn(struct mlx5_ib_dev *dev)
 /* ---- restart and failure ------------------------------------------------------ */
 
 /*
- * Create the QP again. If the last CREATE_QP was not answered, the QP perhaps exists: an orphan has
- * its send queue, and there is no other yet. Tasks in reclaim may wait for the QP.
+ * Create the QP again. If the last CREATE_QP was not answered, that QP may exist, and an orphan has
+ * its send queue: allocate another one.
  */
 static int umr_renew_qp(struct mlx5_ib_umr *umr)
 {
@@ -672,7 +673,7 @@ static int umr_create_lkey(struct mlx5_ib_umr *umr)
 	return err == -ENOSPC ? -ENOMEM : err;
 }
 
-/* What has not been created is left out; there is no key and no QP of number 0. */
+/* Number 0 is that of a key or QP that has not been created: the device uses it for neither. */
 static void umr_destroy(struct mlx5_ib_umr *umr)
 {
 	int err = 0;
