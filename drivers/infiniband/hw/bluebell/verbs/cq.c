@@ -80,7 +80,7 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 					cq->uar_page);
 }
 
-/* Give the memory of a CQ that firmware has refused to destroy, but ib_core frees, to an orphan. */
+/* Firmware has refused to destroy a CQ that ib_core frees: an orphan takes over the memory. */
 static void cq_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, int err)
 {
 	mlx5_ib_orphan_adopt(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn, &cq->attempt,
@@ -290,7 +290,7 @@ static void cq_fill_resize(void *in, const struct mlx5_ib_cq *cq, const struct m
 	mlx5_ib_fill_cqc_buf(cqc, &buf->geo);
 }
 
-/* @buf is zeroed if firmware does not answer: an orphan has it. */
+/* If firmware does not answer, an orphan takes over the buffer, and @buf is zeroed. */
 static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 			 struct mlx5_ib_buf *buf, int entries)
 {
@@ -348,7 +348,7 @@ static int cq_move(struct mlx5_ib_cq *cq, u64 addr, int entries)
 		swap(cq->mem.buf, buf);
 		cq->ibcq.cqe = entries - 1;
 	}
-	/* Frees the old buffer, or after an error the new one. */
+	/* After success @buf is the old buffer. */
 	mlx5_ib_buf_free_user(&buf);
 	return err;
 }
@@ -444,7 +444,7 @@ int mlx5_ib_pre_destroy_cq(struct ib_cq *ibcq)
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 
 	mlx5_ib_orphans_retry(dev, NULL);
-	/* Waits for a MODIFY_CQ in progress. */
+	/* With the lock, because a work item of ib_core may be sending MODIFY_CQ. */
 	scoped_guard(mutex, &cq->resize_lock)
 		mlx5_ib_kcq_close(cq->kcq);
 	cq->discard_err = mlx5_ib_fw_discard_cq(dev, &cq->mcq, &cq->attempt);
@@ -468,7 +468,7 @@ void mlx5_ib_post_destroy_cq(struct ib_cq *ibcq)
 	mlx5_ib_queue_mem_free(dev, &cq->mem);
 }
 
-/* If the attempt fails when the process has closed the device, the CQ becomes an orphan. */
+/* Destroy a CQ. If firmware refuses and the process has closed the device, make it an orphan. */
 static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 {
 	bool last = cq->mem.context && cq->mem.context->closing;
@@ -495,7 +495,8 @@ static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
  * to events of the queue have ended. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy the queue; then the buffer, the
- * doorbell record and the subscriptions stay, but no more events come, see mlx5_ib_fw_destroy_cq().
+ * doorbell record and the subscriptions stay, but mlx5_core delivers no more events of the queue,
+ * see mlx5_ib_fw_destroy_cq().
  * Always 0 for a kernel consumer, and for a process that has closed the device: an orphan has what
  * firmware keeps.
  */

@@ -24,8 +24,8 @@ struct mlx5_ib_kcq;
  * @resize_lock: held across pinning and MODIFY_CQ, so that @mem has the buffer that the device
  *	uses, and so that no MODIFY_CQ is sent for a kernel consumer's queue after it has been
  *	closed; guards @mem.buf and ibcq.cqe
- * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; of a user's queue also the
- *	reference to a UAR object
+ * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; for a user's queue also the
+ *	reference to the UAR object on which the queue is armed
  * @kcq: what a kernel consumer polls; NULL for a user's queue. Constant
  * @uar_page: UAR on which the CQ is armed; constant
  * @bell: a user's queue in the list of queues that are rung on UARs of its context
@@ -33,7 +33,7 @@ struct mlx5_ib_kcq;
  * @cqe_stride: @cqe_size as the CQC encodes it
  * @real_time: completions carry the real-time clock
  * @attempt: attempts to destroy the CQ
- * @discard_err: errno of the refusal to destroy a kernel consumer's queue, between
+ * @discard_err: result of DESTROY_CQ for a kernel consumer's queue, between
  *	mlx5_ib_pre_destroy_cq() and mlx5_ib_post_destroy_cq()
  */
 struct mlx5_ib_cq {

@@ -26,7 +26,7 @@
 
 static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 {
-	/* Without @wc the entry is that of an operation: only the memory is write-combining. */
+	/* An entry without @wc is that of an operation. */
 	if (!entry->wc)
 		mlx5_ib_drop_memic_op(entry->mem, entry->op);
 	mlx5_ib_put_memic(entry->mem);
@@ -273,7 +273,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 			     MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX);
 }
 
-/* For a process that has imported the context of another process. */
+/* A process that imports the context of another process calls this to map its device memory. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);

@@ -29,7 +29,7 @@ static void dmabuf_mr_revoke(void *priv)
 	mlx5_ib_mkey_revoke(to_mdev(mr->umem->ibdev), &mr->mkey);
 }
 
-/* Revoke the memory first, so that the exporter does not call dmabuf_mr_revoke() later. */
+/* Calls dmabuf_mr_revoke() now, so that the exporter does not call it later. */
 static int dmabuf_mr_destroy_key(struct mlx5_ib_mr *mr)
 {
 	ib_umem_dmabuf_revoke(to_ib_umem_dmabuf(mr->umem));

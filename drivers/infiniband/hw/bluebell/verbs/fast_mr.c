@@ -44,7 +44,7 @@ struct fast_mr {
 	u32 used;
 };
 
-/* Half of what a UMR request can count: it has 16 bits for the length, in units of 16 bytes. */
+/* Lists are half as long as a UMR request can say: in 16 bits, in units of 16 bytes. */
 #define MAX_LIST_MTTS	BIT(16)
 /* An entry for a piece is as long as two entries for pages. */
 #define MTTS_PER_KLM	(sizeof(struct mlx5_klm) / sizeof(__be64))
@@ -276,8 +276,9 @@ static int fast_mr_map_pages(struct fast_mr *mr, struct scatterlist *sg, int sg_
 }
 
 /*
- * Memory that follows the last piece makes that piece longer: the fewer pieces, the less the device
- * has to read and to search. The key of a piece is that of the protection domain to all DMA memory.
+ * Add memory to the list. Memory that continues the last piece makes that piece longer: the fewer
+ * pieces, the less the device has to read and to search. The key of each piece is the domain's
+ * local_dma_lkey. Returns false if the list is full.
  */
 static bool fast_mr_add_piece(struct fast_mr *mr, u64 addr, u32 len)
 {

@@ -27,8 +27,8 @@
  * struct mlx5_ib_gsi - what QP1 has beyond other queue pairs
  * @qp: QP1
  * @own_index: index of QP1's P_Key, which QP1 gets in INIT
- * @lock: held while @senders are created, and while queue pairs are taken from SQE to RTS, by
- *	several commands; the RDMA core alone waits for it
+ * @lock: held while @senders are created, and while queue pairs are taken from SQE to RTS, each by
+ *	several commands. Only the RDMA core, which owns QP1, and @work wait for it
  * @events: receives changes of the P_Key table, among other events of mlx5_core
  * @work: creates senders for new P_Keys
  * @num: entries of the P_Key table
@@ -56,7 +56,7 @@ static struct mlx5_ib_gsi *to_gsi(struct mlx5_ib_qp *qp)
 /* QP1 and its senders are queue pairs of a kernel consumer. */
 static const struct mlx5_ib_qp_ops *const base = &mlx5_ib_kernel_qp_ops;
 
-/* Takes a sender from RESET to RTS. */
+/* Take a sender from RESET to RTS. */
 static int sender_start(struct mlx5_ib_qp *sender, u16 pkey_index)
 {
 	struct ib_qp_attr attr = {

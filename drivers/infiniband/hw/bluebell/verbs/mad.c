@@ -64,8 +64,8 @@ static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
 }
 
 /*
- * Firmware refuses a datagram for which it has no agent. Counters of the port are then those of the
- * vport.
+ * Firmware refuses a datagram for which it has no agent. If the datagram is one of performance
+ * management, the driver answers with the counters of the vport.
  */
 static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
 		      const struct ib_mad *in, struct ib_mad *out)
@@ -90,11 +90,12 @@ static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
  * @out_size: bytes of @out, which do not change
  * @out_pkey_index: not used: the answer has the P_Key of the MAD
  *
- * Implements the operation of that name with MAD_IFC (struct mlx5_ifc_mad_ifc_in_bits), and with
- * QUERY_VPORT_COUNTER if firmware has no agent for performance management. May sleep.
+ * Implements process_mad of struct ib_device_ops with MAD_IFC (struct mlx5_ifc_mad_ifc_in_bits),
+ * and with QUERY_VPORT_COUNTER if firmware has no agent for performance management. May sleep.
  *
- * Return: enum ib_mad_result: IB_MAD_RESULT_SUCCESS alone for a MAD that is not for firmware;
- * IB_MAD_RESULT_FAILURE if firmware refuses the command.
+ * Return: enum ib_mad_result: IB_MAD_RESULT_SUCCESS alone for a MAD that is not for firmware, with
+ * IB_MAD_RESULT_REPLY if @out has an answer, and with IB_MAD_RESULT_CONSUMED if there is none;
+ * IB_MAD_RESULT_FAILURE if firmware refuses the MAD or the driver cannot answer it.
  */
 int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *in_wc,
 			const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,

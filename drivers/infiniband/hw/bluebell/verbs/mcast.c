@@ -14,8 +14,7 @@
  * * If firmware does not know the queue pair that it is to detach, the attachment has ended with
  *   the queue pair. The driver does not send the command again, because another queue pair of the
  *   same user id may get the number.
- * * If firmware does not answer whether it has attached a queue pair, the driver detaches the queue
- *   pair.
+ * * If ATTACH_TO_MCG is not answered, the driver detaches the queue pair, and reports the error.
  *
  * The device limits the groups (log_max_mcg), and the queue pairs of a group (max_qp_mcg), and a
  * user has seven eighths of either at most (lib/share_mcast.c).
@@ -28,7 +27,10 @@
 #include "verbs/qp.h"
 #include "verbs/verbs.h"
 
-/* Firmware does not end an attachment: the command is sent again before the QP is destroyed. */
+/*
+ * Firmware refuses to end an attachment: make an orphan of it, whose command is sent again, among
+ * others before the QP is destroyed.
+ */
 static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
 			 struct mlx5_ib_fw_attempt *attempt, const struct mlx5_ib_queue_mem *mem)
 {
@@ -49,8 +51,8 @@ static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
  * mlx5_ifc_attach_to_mcg_in_bits). The queue pair receives copies until it is detached or
  * destroyed. May sleep.
  *
- * Return: 0; -ENOMEM if the user has as many queue pairs in the group, or groups, as a user can
- * have; or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM, also if the user has as many queue pairs in the group, or groups, as a user
+ * can have; or the errno of a firmware refusal.
  */
 int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
@@ -63,7 +65,10 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	err = mlx5_ib_share_take_attachment(mem.context, gid->raw, &mem.share);
 	if (err)
 		return err;
-	/* The orphan of an earlier attachment would otherwise end this one. */
+	/*
+	 * An earlier attachment of the QP to the group may be an orphan, whose command would end
+	 * this attachment if it were sent later.
+	 */
 	mlx5_ib_orphans_retry(qp->rsc.dev, mem.context);
 	err = mlx5_ib_fw_attach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
 	attempt.unanswered = err == -ETIMEDOUT;

@@ -26,7 +26,7 @@ static int mmap_io(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 				 entry);
 }
 
-/* Refuse rights that a mapping has, and keep mprotect() from adding them later. */
+/* Refuse a mapping that has one of @rights, and keep mprotect() from adding them later. */
 static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 {
 	if (vma->vm_flags & rights)
@@ -44,9 +44,9 @@ static void uar_page_free_entry(struct mlx5_user_mmap_entry *entry)
 }
 
 /*
- * Find or insert the entry of a static or dynamic UAR page, by which ib_core counts the mappings of
- * the page. The entry exists while the page is mapped, so that a page without a mapping costs
- * nothing. Returns the entry with a reference.
+ * Find or insert the entry of a static or dynamic UAR page. Each mapping of the page has a
+ * reference to the entry, which the report of UARs counts. The entry is freed with the last
+ * mapping. Returns the entry with a reference.
  */
 static struct rdma_user_mmap_entry *uar_page_get_entry(struct mlx5_ib_ucontext *context, u32 page,
 						       u32 uar)

@@ -168,9 +168,10 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 }
 
 /*
- * Register the memory of @old anew: memory that was pinned for reading only has to be pinned again
- * before a key may allow writing. Only memory of the current process can be pinned, so a process
- * other than the one that registered the region is refused, and any process for a dma-buf.
+ * Register the memory of @old anew: to page it, or because memory that was pinned for reading only
+ * has to be pinned again before a key may allow writing. Only memory of the current process can be
+ * registered, so this fails for a process other than the one that registered the region, and for a
+ * region over a dma-buf.
  */
 static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
 {
@@ -346,7 +347,7 @@ void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_m
 
 /* ---- memory windows ---------------------------------------------------------------- */
 
-/* The request may be empty, or have the number of pieces that the window may be bound to. */
+/* The request may be empty, or say how many pieces of memory (KLMs) the window may be bound to. */
 static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
 {
 	int err;

@@ -139,7 +139,7 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  * @ibqp: the queue pair, or a handle that ibv_open_qp(3) has returned
  * @batch: the batch that the commands become part of
  *
- * Called before ib_core destroys the objects of the process, which does not use them any more.
+ * Called before ib_core destroys the objects of the process, which cannot use them any more.
  * Afterwards mlx5_ib_destroy_qp() releases what belongs to the queue pair without waiting for
  * commands. Nothing is done to a queue pair that ib_core has to detach from multicast groups first,
  * that another process has opened, or that firmware has refused to destroy already. May sleep.

@@ -85,10 +85,10 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  * @qp: the queue pair
  * @set_id: number of the set
  *
- * A queue pair in RTS counts in the set from now on, a queue pair in another state from its next
- * change from RESET to INIT, or to RTS. If the device cannot change the set in RTS, the latter
- * leaves the old set. At a queue pair that is being destroyed because its process has closed the
- * device, nothing changes. May sleep.
+ * A queue pair in RTS counts in the set from now on; a queue pair in another state does so from its
+ * next change from RESET to INIT, or to RTS. If the device cannot change the set in RTS, a change
+ * to RTS leaves the old set. No command is sent for a queue pair that is being destroyed because
+ * its process has closed the device. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for a queue pair in RTS if the device cannot change the set there, and for
  * a queue pair that is not one QP at the device; or the errno of a firmware refusal.
@@ -160,7 +160,7 @@ static void qp_modified(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_modify *m
 	} else {
 		qp->out_of_order |= out_of_order;
 	}
-	/* The QP was bound to another set after INIT. If the change fails, the old set counts. */
+	/* The set was changed after INIT. If the command fails, the QP goes on with the old set. */
 	if (mod->next == IB_QPS_RTS && qp->counts_in != qp->counter_set)
 		qp_change_counter(qp, qp->counter_set);
 	if (qp->wqs)

@@ -188,8 +188,8 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  *
  * Implements ibv_create_srq(3) and ib_create_srq() with CREATE_RMP (struct
  * mlx5_ifc_create_rmp_in_bits), and ibv_create_srq_ex(3) of XRC SRQs with
- * CREATE_XRC_SRQ (struct mlx5_ifc_create_xrc_srq_in_bits). A limit is not set:
- * ibv_modify_srq(3) does that. May sleep.
+ * CREATE_XRC_SRQ (struct mlx5_ifc_create_xrc_srq_in_bits). Does not arm the queue, whatever limit
+ * @init has: ibv_modify_srq(3) does that. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for another type than basic and, for a user, XRC,
  * or a device without SRQs of the type; -EINVAL for invalid attributes, sizes beyond the limits of

@@ -28,8 +28,8 @@ static u8 uar_page_origin(const struct mlx5_bfreg_layout *layout, u32 page)
 }
 
 /*
- * Any user can use up the UARs and ask for more. The line tells the administrator where to see
- * which processes have the UARs.
+ * Tell the administrator where to see which processes have the UARs. A subfunction does not know
+ * how many there are.
  */
 static void uar_report_limit(struct mlx5_ib_dev *dev)
 {
@@ -386,7 +386,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	uobj->object = entry;
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 
-	/* An error from here on destroys the object. */
+	/* After an error ib_core destroys the object. */
 	return uar_obj_respond(attrs, entry);
 }
 

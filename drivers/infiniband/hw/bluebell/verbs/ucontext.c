@@ -164,7 +164,7 @@ int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
 	return 0;
 }
 
-/* The context belongs to the process that calls. */
+/* Note whose context it is: that of the calling process. */
 static int ucontext_init(struct mlx5_ib_ucontext *context)
 {
 	context->user = mlx5_ib_user_get(to_mdev(context->ibucontext.device),
@@ -253,11 +253,11 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 }
 
 /**
- * mlx5_ib_disassociate_ucontext - the device is removed while the context is open
+ * mlx5_ib_disassociate_ucontext - let the device be removed while the context is open
  * @uctx: the context
  *
- * ib_core has already zapped all mappings. The callback only marks the driver as
- * supporting disassociation.
+ * Does nothing: ib_core has already zapped all mappings. Without this operation ib_core would wait
+ * until the process closes the context.
  */
 void mlx5_ib_disassociate_ucontext(struct ib_ucontext *uctx)
 {

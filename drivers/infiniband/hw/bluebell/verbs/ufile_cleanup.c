@@ -84,10 +84,10 @@ static void close_keys(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *co
  *	being executed, and objects are neither created nor changed
  *
  * Called before ib_core destroys the objects, and again before each further attempt if some could
- * not be destroyed; also when the device is removed. An object that cannot be destroyed here is
- * left to the operation that ib_core then calls. As ib_core would give up an object that firmware
- * goes on refusing to destroy, with its memory, that operation makes an orphan of the object, and
- * returns success. May sleep.
+ * not be destroyed; also when the device is removed. An object that firmware refuses to destroy
+ * here is left to the operation that ib_core calls for it afterwards. If firmware refuses again,
+ * that operation makes an orphan of the object, and returns success: after repeated errors ib_core
+ * would forget the object, whose memory would then never be freed. May sleep.
  */
 void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
 {

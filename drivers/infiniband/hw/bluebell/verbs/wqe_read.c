@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * When the device reports a page fault with the index of a WQE: read the WQE from the queue that it
- * was posted to, to find the memory that the WQE names.
+ * If the device reports a page fault with the index of a WQE, the functions of this file read the
+ * WQE from its queue, to find the memory that the WQE names.
  */
 
 #include <linux/mlx5/qp.h>
