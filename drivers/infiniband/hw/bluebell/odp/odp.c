@@ -106,7 +106,7 @@ static void odp_mr_free(struct odp_mr *mr)
 
 DEFINE_FREE(odp_mr, struct odp_mr *, odp_mr_free(_T))
 
-/* Faults on the region wait for the process, or for an exporter: they count as the process's. */
+/* A fault on any region, also over a dma-buf, takes a slot of the process that registers it. */
 static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops *ops, u64 length,
 				   u64 iova, u32 access)
 {
@@ -229,7 +229,7 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (err)
 		return ERR_PTR(err);
 	mlx5_ib_publish_mr(dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
-	/* As for faults: no page is mapped while UMR fails. */
+	/* While the UMR queue pair is stopped no page is mapped, see mlx5_ib_odp_mr_page_in(). */
 	if (!implicit && !mlx5_ib_umr_await(dev))
 		mlx5_ib_odp_leaf_map_present(mr->leaf);
 	return &no_free_ptr(mr)->mr.ibmr;
@@ -258,7 +258,7 @@ struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
 	int err;
 
-	/* The caller then pins the memory. */
+	/* Not by refuse(): the caller pins the memory instead. */
 	if (!odp_can_page(dev, access))
 		return ERR_PTR(-EOPNOTSUPP);
 

@@ -70,9 +70,10 @@ struct mlx5_ib_advice_queue {
 };
 
 /*
- * Faults come first: a queue stands still until its fault is resolved. But a process whose memory
- * is of its own file system can delay a fault for as long as it likes. So advice waits for a short
- * time only, and after that not again before a fault has been resolved.
+ * Before each step, wait until no fault is being resolved, because a queue stands still until its
+ * fault is. But a process whose memory is of its own file system can delay a fault for as long as
+ * it likes. So wait for a short time only, and after a timeout not again before some fault has been
+ * resolved.
  */
 static void odp_advice_let_faults_pass(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 {
@@ -100,9 +101,7 @@ static struct odp_mr *odp_advice_get_mr(struct mlx5_ib_odp *odp, const struct od
 	return NULL;
 }
 
-/*
- * Map the next few pages. Returns 0; 1 if there was nothing left to map; or a negative errno.
- */
+/* Map the next few pages. Returns 0; 1 if all parts have been served; or a negative errno. */
 static int odp_advice_step(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 {
 	const struct ib_sge *part = &advice->part[advice->next];
@@ -154,9 +153,10 @@ static struct odp_advice *odp_advice_first(struct mlx5_ib_advice_queue *queue)
 }
 
 /*
- * Before the first entry: returns false if as many contexts of the user have entries as may. That
- * is at most half of what the workqueue serves at a time on each node, because each of the contexts
- * may wait for a page that never comes.
+ * Before its first entry, count the context among those of its user that have advice. Returns false
+ * if they are max_slots / 2 already, at most half of what the workqueue serves at a time on any
+ * NUMA node: each of them may wait for a page that never comes, and so hold up advice of other
+ * users.
  */
 static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 {
@@ -164,7 +164,10 @@ static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 				 queue->odp->max_slots / 2);
 }
 
-/* After the last entry. The caller wakes the user's tasks, which may wait in other contexts. */
+/*
+ * Uncount the context after its last entry. The caller wakes the user's tasks, which may be waiting
+ * to add the first entry of another context.
+ */
 static void odp_advice_leave(struct mlx5_ib_advice_queue *queue)
 {
 	WARN_ON_ONCE(atomic_dec_return(&queue->user->count[MLX5_IB_SHARE_ADVICE]) < 0);
@@ -199,7 +202,7 @@ static void odp_advice_work(struct work_struct *work)
 	}
 }
 
-/* The queue of a context, created with the first advice that goes there. */
+/* Return the queue of a context, which the first advice creates; or NULL without memory. */
 static struct mlx5_ib_advice_queue *odp_advice_get_queue(struct mlx5_ib_odp *odp,
 							 struct mlx5_ib_ucontext *context)
 {
@@ -353,10 +356,13 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
 	return 0;
 }
 
-/* What a caller that waits is told about a failure to map pages. */
+/* Returns what a caller with FLUSH gets for the errno with which mapping pages has failed. */
 static int odp_advice_errno(int err)
 {
-	/* From the exporter of a dma-buf. Without a signal the process would see the number. */
+	/*
+	 * The exporter of a dma-buf was interrupted. If no signal is pending any more, the kernel
+	 * would return this errno to the process as it is.
+	 */
 	if (err == -ERESTARTSYS)
 		return signal_pending(current) ? err : -EINTR;
 	/* For -ERESTARTNOINTR the kernel calls the verb again when the signal has been handled. */
@@ -375,8 +381,8 @@ static int odp_advice_errno(int err)
  * @attrs: of the call; names the context. NULL if a kernel consumer calls ib_advise_mr()
  *
  * Implements ibv_advise_mr(3). Without FLUSH, the advice goes to the queue of the context, and the
- * function waits only if the queue is full. Kernel consumers have no such queue, so their advice is
- * served at once, as with FLUSH. May sleep.
+ * function waits only if the queue is full, or if too many other contexts of the user have advice.
+ * Kernel consumers have no such queue, so their advice is served at once, as with FLUSH. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for other advice, or a device without paging; -EINVAL for other flags;
  * -EFAULT for a key that is not of a paged region of @pd or does not allow writing and, with FLUSH,

@@ -2,14 +2,14 @@
 /*
  * The pages of a leaf that are mapped into the device, and the translation entries of its key. Both
  * are in tables that are allocated in chunks when pages are mapped, and freed when the last page of
- * a chunk has been unmapped, so that a leaf over memory that the process does not have costs next
- * to nothing.
+ * a chunk has been unmapped, so that a leaf over memory that the process has not touched costs
+ * little.
  *
  * The memory cgroup of the process is charged for the translation entries, 8 bytes a page, but not
  * for the lists of hmm_dma_map_alloc(), which cannot be told to charge them: the list of pages, 8
  * bytes a page, too, and 8 bytes more for DMA addresses if the device is behind an IOMMU that has
- * no range of addresses for the chunk. So what is charged bounds what is not, and so does the limit
- * of a user's paged memory, MLX5_IB_SHARE_PAGED.
+ * no range of addresses for the chunk. The lists are bounded all the same: they are at most twice
+ * as long as what is charged, and a user's paged memory is limited (MLX5_IB_SHARE_PAGED).
  */
 
 #include <linux/dma-mapping.h>
@@ -181,9 +181,9 @@ static int odp_write_inline(struct odp_leaf *leaf, size_t first, size_t num, con
 }
 
 /*
- * Clear entries [@first, @end) of one block, numbered in @chunk, the first entry of which is number
- * @base of the key. A UMR writes whole blocks, so the other entries of the block are written again
- * as they are.
+ * Clear entries [@first, @end), which are in one block. They are numbered from the start of @chunk,
+ * which is entry @base of the key. A UMR writes whole blocks, so it writes the other entries of the
+ * block again as they are.
  */
 static void odp_clear_in_block(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
 			       size_t first, size_t end)
@@ -199,7 +199,7 @@ static void odp_clear_in_block(struct odp_leaf *leaf, struct odp_chunk *chunk, s
 		odp_kill_key(leaf);
 }
 
-/* Entries that are clear in the chunks, and that one UMR has yet to clear in the device. */
+/* Consecutive entries that are clear in the chunks, and that one UMR will clear in the key. */
 struct odp_run {
 	size_t first;
 	size_t num;
@@ -339,7 +339,7 @@ static int odp_chunk_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, 
 		return -ENOMEM;
 	err = mlx5_ib_umr_write_list(dev, leaf->key.mkey->key, base + first, num, dma);
 	if (err && mlx5_ib_umr_is_stuck(dev)) {
-		/* The caller frees the page, which stays allocated until this reference is put. */
+		/* The caller frees the page, but odp_put_list() puts the last reference later. */
 		get_page(virt_to_page(list));
 		mlx5_ib_orphan_keep(dev, list, dma, num * sizeof(*list), odp_put_list);
 	} else {

@@ -143,7 +143,7 @@ static int odp_dmabuf_destroy(struct odp_mr *mr)
 	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
 	int err;
 
-	/* An exporter that moves the memory finds the key either in use or destroyed. */
+	/* With the lock: odp_dmabuf_invalidate() must not run while the key is destroyed. */
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
 	err = mlx5_ib_mkey_destroy(mr->odp->dev, &mr->mr.mkey);
 	if (err && mr->mr.closing) {

@@ -193,8 +193,8 @@ static void odp_process_add_slot(struct odp_process *process, bool extra)
 /*
  * The more slots are taken, the fewer a process may have, but one in any case, as long as the user
  * has fewer slots than are free. Of 1024 slots, a single process gets 60, and the processes of a
- * single user 512. All of these are taken only if more than 80 processes of several users have as
- * many as they may have.
+ * single user 512. All 1024 are taken only if more than 80 processes of several users have as many
+ * as they may have.
  */
 static bool odp_process_take_slot(struct odp_process *process)
 {

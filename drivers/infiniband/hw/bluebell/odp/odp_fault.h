@@ -16,10 +16,10 @@
 struct mlx5_ib_rsc;
 
 /*
- * A fault, or by the memory scheme each event of a fault, maps what the device needs, however much
- * that is, and what the operation will touch near that, up to this many bytes altogether. The range
- * is cut to this length before the driver looks for the regions that the range leads to, so a
- * process cannot raise the bound by its keys.
+ * Each event of a fault maps what the device needs, however much that is. If that is less than this
+ * many bytes, the event maps also what the operation will touch near that, up to this many bytes
+ * altogether. The range is cut to this length before the driver looks for the regions that the
+ * range leads to, so a process cannot raise the bound by its keys.
  */
 #define MLX5_IB_ODP_FAULT_AROUND	SZ_4M
 

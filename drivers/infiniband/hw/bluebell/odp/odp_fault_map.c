@@ -11,9 +11,9 @@
 #include "odp/odp_repeated.h"
 
 /*
- * How often in a row a fault is answered although nothing could be mapped for it, before the work
- * request fails: MAX_REFUSED if the memory, to which the device perhaps wants to write, cannot be
- * mapped for writing; MAX_UNPAGED if no key of the fault leads to paged memory.
+ * How often in a row a fault is answered without an error although nothing could be mapped for it,
+ * before it is answered with an error: MAX_REFUSED if the memory, to which the device may want to
+ * write, cannot be mapped for writing; MAX_UNPAGED if no key of the fault leads to paged memory.
  */
 #define MAX_REFUSED	8
 #define MAX_UNPAGED	1
@@ -73,9 +73,9 @@ static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *p
 }
 
 /*
- * All that a fault needs was mapped already. That is so if another queue has faulted on the same
- * pages, and then the queue just goes on. But if the fault is reported again, the device may want
- * to write, whatever the event says.
+ * All that a fault needs was mapped already. Another queue may have faulted on the same pages: then
+ * the queue just goes on. But if the fault was reported before, the device may want to write,
+ * whatever the event says: map the pages for writing, if the region allows that.
  */
 static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *want, u64 need,
 				      struct odp_fault_state *state)
@@ -111,7 +111,7 @@ int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, vo
 	int ret;
 
 	if (!odp_fault_enter(state, mr->process)) {
-		/* What the device does not need yet is left out. */
+		/* The fault does not wait for a slot to map what the device does not need yet. */
 		if (want->need) {
 			refcount_inc(&mr->process->refs);
 			state->full = mr->process;
@@ -135,9 +135,9 @@ int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, vo
 }
 
 /**
- * mlx5_ib_odp_fault_check - whether the queue of a fault whose memory has been looked at may go on
- * @state: the fault
- * @is_paged: the memory is paged
+ * mlx5_ib_odp_fault_check - decide whether the queue of a fault may go on, and count repetitions
+ * @state: the fault, for which the driver has mapped what could be mapped
+ * @is_paged: a key of the fault leads to paged memory
  *
  * Any process context; takes repeated_lock.
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Page faults by the memory scheme: a fault names the lowest key, the one that leads to the pages,
- * and an address. The device has gone through keys over keys and windows itself. The fault does not
- * say which queue met the page, and not whether the device wants to write.
+ * and an address. The device has gone through keys over keys and windows itself. The fault names
+ * neither the queue, nor whether the device wants to write.
  */
 
 #include <linux/hmm.h>
@@ -32,8 +32,9 @@ static int odp_memory_page_in(struct odp_fault_state *state, struct odp_mr *mr,
 }
 
 /*
- * What lies before an address is mapped if that can be done without an error. The fault has asked
- * for @mapped bytes from the address on.
+ * The event may also name bytes before its address. Map them, too, and ignore an error. The @mapped
+ * bytes that the driver has tried to map from the address on count in the limit of
+ * odp_fault_bytes().
  */
 static void odp_memory_page_in_before(struct odp_fault_state *state, struct odp_mr *mr, u64 mapped)
 {

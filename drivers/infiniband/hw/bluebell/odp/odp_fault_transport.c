@@ -11,7 +11,7 @@
 #include "lib/rsc.h"
 #include "odp/odp_fault.h"
 
-/* Resolve a fault that an incoming RDMA operation met at the remote key it names. */
+/* Resolve a fault of an incoming RDMA operation, at the remote key that the operation names. */
 static int odp_fault_resolve_rdma(struct odp_fault_state *state)
 {
 	const struct mlx5_ib_fault *fault = state->fault;

@@ -98,14 +98,13 @@ struct odp_chunk {
  * @npages: number of pages that are mapped
  * @dead: UMR has failed to clear translation entries, or the leaf is being destroyed:
  *	nothing is written to the key any more
- * @isolated: the leaf is being removed from its tree, and has no pages: the notifier passes
- *	over the leaf
+ * @isolated: the leaf is being removed from its tree, and has no pages: the notifier does nothing
  * @emptied: called with @lock held, possibly from memory reclaim, when the notifier has unmapped
  *	the last page, or finds the leaf @dead; NULL if the owner of the leaf need not know
  * @refs: one reference of the tree, one of each user. Implicit regions only
  * @reclaim: destroys the leaf if it has no page or no key. While queued, holds a
  *	reference to the leaf and one to the region. Implicit regions only
- * @share: that the leaf is counted as memory of its user
+ * @share: counts the leaf as paged memory of its user
  * @chunks: tables of each MLX5_IB_ODP_CHUNK_PAGES pages; NULL if these have no tables
  */
 struct odp_leaf {
@@ -128,7 +127,7 @@ struct odp_leaf {
  * struct odp_dir - a table of keys: root or directory of an implicit region
  * @key: key of the table itself
  * @shift: log2 of the bytes that an entry covers
- * @share: that the table is counted as memory of its user
+ * @share: counts the table as paged memory of its user
  * @children: struct odp_key of each child, by index of its entry, also before it is @linked
  */
 struct odp_dir {
@@ -147,10 +146,11 @@ struct odp_dir {
  * @odp: paging state of the device
  * @mm: address space of the process. The reference (mmgrab()) keeps the struct, not the memory
  * @user: whom the process belongs to, with a reference; NULL for a kernel consumer
- * @refs: one reference of each region, one of each slot, and one of a fault that finds no slot
+ * @refs: one reference of each region, one of each slot, and one of each fault that has found no
+ *	slot and does not wait yet
  * @lock: guards @slots to @waiting
- * @slots: number of faults that have a slot, which means that they are being resolved
- * @extra: one of these slots is beyond those of the user, see odp_fairness.c
+ * @slots: number of faults that have a slot, which means that they are queued or being resolved
+ * @extra: one of these slots is an extra one, which does not count for the user, see odp_fairness.c
  * @waiting: faults that wait for a slot, in the order in which they came
  */
 struct odp_process {
@@ -198,8 +198,8 @@ struct odp_mr_ops {
  * @root: implicit region: table of directories. Once its key has been destroyed, the
  *	device reaches nothing below it
  * @absent: implicit region, memory scheme: a key over the whole address space without any page, to
- *	which the entries of tables lead that have no child; without a key by the transport scheme.
- *	Each implicit region costs the device this one key more, of one block of entries
+ *	which those entries of tables lead that have no child. It costs the device one block of
+ *	entries. By the transport scheme such entries lead to the null key, and @absent has no key
  * @tree_lock: implicit region: guards the tree below @root. Held while tables and leaves are
  *	created and destroyed
  * @stat: statistics
@@ -276,7 +276,7 @@ struct odp_repeated {
  *	one work item, and a user as many as odp_advise.c allows
  * @reclaim_wq: runs reclaim of leaves, and @eq_work. The work on this queue waits for no process. A
  *	process can have a work item queued for each of its leaves, each of which costs one or two
- *	UMRs and perhaps a command; items of others wait behind them
+ *	UMRs and perhaps a command; the work items of other processes wait behind them
  * @stopping: the device is being removed: no advice is served any more
  * @num_faults: number of faults that are queued or being resolved; not those that wait for a slot
  * @num_resolved: number of faults that have been answered so far; may wrap
@@ -291,7 +291,8 @@ struct odp_repeated {
  * @eq_work: continues consumption after an allocation has failed in the interrupt
  * @repeated_lock: guards @repeated, for the time of a comparison with each entry at most
  * @repeated: faults that were answered although there was nothing to map, by hash. A fault of one
- *	process can displace that of another, whose work request then fails later than it could
+ *	process can displace that of another, which then counts from 0 again: its work request
+ *	fails after more reports
  * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer on NUMA nodes
  *	that have few CPUs, see odp_fairness.c. Constant
  * @num_slots: number of faults that have a slot, of all processes, without extra slots

@@ -105,7 +105,7 @@ static int odp_leaf_fault_and_lock(struct odp_leaf *leaf, u64 va, u64 end, unsig
 		err = odp_leaf_try_fault_and_lock(leaf, &range);
 	} while (err == -EBUSY && time_before(jiffies, timeout) && !fatal_signal_pending(current));
 	mmput_async(mm);
-	/* Not -EBUSY, which the exporter of a dma-buf can return, too. */
+	/* -ERESTART for odp_fault_answer(): an exporter of a dma-buf can return -EBUSY, too. */
 	return err == -EBUSY ? -ERESTART : err;
 }
 
@@ -223,9 +223,9 @@ static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
  * mlx5_ib_odp_leaf_map_present - map the pages that the process has into the device
  * @leaf: the leaf of a new region of the current process
  *
- * So the device does not fault on memory that the process has used. Faults in no page; the device
- * may write to what the page tables allow to write to. Stops at the first error: faults map the
- * rest. May sleep; takes mmap_lock and the leaf's lock.
+ * So the device does not fault on memory that the process has used. Faults in no page, and lets the
+ * device write to those pages only that the page tables allow to write to. Stops at the first
+ * error: faults of the device map the rest. May sleep; takes mmap_lock and the leaf's lock.
  */
 void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
 {
@@ -376,13 +376,19 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	return_ptr(leaf);
 }
 
-/* Let the device reach no page: from now on the notifier does not clear entries any more. */
+/*
+ * Let the device reach no page of a leaf that is about to be destroyed, because the notifier does
+ * not clear entries of a leaf that is @dead.
+ */
 static void odp_leaf_revoke(struct odp_leaf *leaf)
 {
 	lockdep_assert_held(&leaf->lock);
 	if (leaf->dead)
 		return;
-	/* A key that is not of the pool must stay usable: firmware may refuse to destroy it. */
+	/*
+	 * Have UMR revoke only a key of the pool. Another key must stay usable, as firmware may
+	 * refuse to destroy it: clear its entries.
+	 */
 	if (leaf->key.mkey->class < 0 ||
 	    mlx5_ib_mkey_umr_revoke(leaf->key.mr->odp->dev, leaf->key.mkey))
 		mlx5_ib_odp_clear(leaf, 0, leaf->num_pages);

@@ -42,8 +42,9 @@ static bool odp_repeated_is_of(const struct odp_repeated *repeated, const struct
  * @odp: paging state of the device
  * @fault: the fault
  *
- * The event of a fault that is reported again is taken after that answer. An event that was taken
- * before is that of another queue. Any process context; takes repeated_lock.
+ * If the driver took the event of @fault before it gave the last of these answers, the event is of
+ * another queue that faulted on the same pages, and not a repetition. Any process context; takes
+ * repeated_lock.
  *
  * Return: the number.
  */
@@ -60,10 +61,11 @@ unsigned int mlx5_ib_odp_repeated_get(struct mlx5_ib_odp *odp, const struct mlx5
 }
 
 /**
- * mlx5_ib_odp_repeated_set - a fault is about to be answered
+ * mlx5_ib_odp_repeated_set - note that a fault is about to be answered
  * @odp: paging state of the device
  * @fault: the fault
- * @times: how often in a row it has been answered with nothing to map, this answer included
+ * @times: how often in a row it has been answered with nothing to map, this answer included; 0 to
+ *	start again
  *
  * Any process context; takes repeated_lock.
  */
@@ -79,16 +81,16 @@ void mlx5_ib_odp_repeated_set(struct mlx5_ib_odp *odp, const struct mlx5_ib_faul
 	is_same = odp_repeated_is_of(repeated, &id);
 	if (!times && is_same)
 		repeated->times = 0;
-	/* The fault of another queue is not counted. */
+	/* An event that was taken before the last answer is of another queue: do not count it. */
 	if (!times || (is_same && ktime_before(fault->taken, repeated->last)))
 		return;
 	*repeated = (struct odp_repeated){ .id = id, .times = times, .last = ktime_get() };
 }
 
 /**
- * mlx5_ib_odp_repeated_forget - a key is that of a new leaf
+ * mlx5_ib_odp_repeated_forget - forget faults at a key that a new leaf has got
  * @odp: paging state of the device
- * @key: the key, which the leaf will lead to pages
+ * @key: the key; its variant does not count
  *
  * A fault by the memory scheme may be about a leaf that has been freed meanwhile, whose key the
  * driver does not know any more. A new leaf may have the same key, be freed in turn, and have the

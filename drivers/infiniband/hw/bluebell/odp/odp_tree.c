@@ -33,15 +33,15 @@ static u64 odp_tree_child_base(const struct odp_dir *dir, unsigned long index)
 }
 
 /*
- * The key of addresses without a leaf. By the memory scheme a fault names this key and no other, so
- * each region has to have its own.
+ * Returns the key of addresses without a leaf, the absent key. By the memory scheme a fault at such
+ * an address names only this key, so each region has its own, by which the driver finds the region.
  */
 static u32 odp_tree_absent_key(const struct odp_mr *mr)
 {
 	return mr->odp->by_memory ? mr->absent.own.key : mr->odp->dev->null_mkey;
 }
 
-/* Build entries for the device, which lead to children of @dir, or else to no page. */
+/* Build entries of @dir for the device. An entry without a child leads to the absent key. */
 static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsigned long first,
 				  unsigned long num, struct mlx5_ksm *ksm)
 {
@@ -55,7 +55,7 @@ static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsign
 	}
 }
 
-/* @mkey is the key of the region for the root, and NULL for a directory, which has its own. */
+/* Create a table. @mkey is the region's key for the root; NULL for a directory, which has @own. */
 static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 base,
 					   u8 shift, u32 num)
 {
@@ -116,7 +116,7 @@ static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir
 	lockdep_assert_held(&mr->tree_lock);
 	if (child)
 		return child;
-	/* Reserve first: after the creation, a failure would require to destroy the new key. */
+	/* Reserve first: a failure after the creation would require that the child is destroyed. */
 	err = xa_reserve(&dir->children, index, MLX5_IB_FAULT_GFP);
 	if (err)
 		return ERR_PTR(err);
@@ -223,7 +223,7 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 	bool again = false;
 
 	scoped_guard(mutex, &mr->tree_lock) {
-		/* Without its root, what is left of the tree waits for another deregistration. */
+		/* A deregistration has failed below the root: the next one destroys the leaf. */
 		if (mr->root->key.mkey->destroyed || !odp_tree_isolate_leaf(leaf))
 			break;
 		/* A deregistration waits for this work, then destroys the leaf: do not retry. */
@@ -232,7 +232,7 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 		else
 			again = !mlx5_ib_odp_mr_is_closing(mr);
 	}
-	/* Try until it works: otherwise the directory might lead to a destroyed key for good. */
+	/* Try again until it works: the entry in the device may still lead to a destroyed key. */
 	if (again &&
 	    queue_delayed_work(mr->odp->reclaim_wq, &leaf->reclaim, ODP_TREE_RECLAIM_DELAY))
 		return;
@@ -257,10 +257,9 @@ static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
 }
 
 /*
- * Release a reference to a leaf. A leaf that has no page or no key is reclaimed: a range that
+ * Release a reference to a leaf. If the leaf has no page or no key, queue its reclaim: a range that
  * cannot be paged in must not cost memory either. Called with the lock of the tree, which reclaim
- * takes, too: a reclaim that gives up because of this reference does so before this function is
- * called, and another one is queued here.
+ * takes, too: a reclaim that found this reference has given up by now, so queue another one.
  */
 static void odp_tree_put_leaf(struct odp_leaf *leaf)
 {
@@ -290,7 +289,7 @@ static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 	int err;
 
 	guard(mutex)(&mr->tree_lock);
-	/* A deregistration got as far as the root and then failed: no entry reaches the rest. */
+	/* A deregistration has failed after it destroyed the root: no entry leads to the leaves. */
 	if (mr->root->key.mkey->destroyed)
 		return ERR_PTR(-EIO);
 	key = odp_tree_get_child(mr, mr->root, va, odp_tree_create_child_dir);
@@ -339,8 +338,8 @@ static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long re
 /* ---- the whole tree ------------------------------------------------------------ */
 
 /*
- * Destroy the key of a table, which itself leads to no page, unless that has been done. If the
- * process has closed the device, firmware may keep the key.
+ * Destroy the key of a table, unless that has been done. If firmware refuses and the process has
+ * closed the device, give up the key: it leads to pages only through leaves, which go afterwards.
  */
 static int odp_tree_destroy_key(struct odp_mr *mr, struct odp_dir *table)
 {
@@ -386,8 +385,8 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 }
 
 /*
- * Destroy the key of the addresses without a leaf. The key leads to no page, and nothing leads to
- * the key, so a region does not wait for a firmware that refuses.
+ * Destroy the key of the addresses without a leaf. If firmware refuses, the key becomes an orphan,
+ * and the deregistration goes on: the key leads to no page, and no table leads to the key any more.
  */
 static void odp_tree_drop_absent(struct odp_mr *mr)
 {
@@ -416,7 +415,7 @@ static const struct odp_mr_ops odp_tree_ops = {
 	.destroy = odp_tree_destroy,
 };
 
-/* Create the key of the addresses without a leaf: at first, of all addresses. */
+/* Create the key of the addresses without a leaf. At first no address has a leaf. */
 static int odp_tree_create_absent(struct odp_mr *mr)
 {
 	const struct mlx5_ib_mkc_attr attr = {
@@ -449,8 +448,8 @@ static int odp_tree_create_absent(struct odp_mr *mr)
  * mlx5_ifc_create_mkey_in_bits), all entries of which lead to the null key; by the memory scheme,
  * to a key without pages, which is created first. May sleep.
  *
- * Return: 0; -ENOMEM, also if the user has as much paged memory as a user can have; or the errno of
- * a firmware refusal.
+ * Return: 0; -ENOMEM, also if the user has as much paged memory, or as many keys, as a user can
+ * have; or the errno of a firmware refusal.
  */
 int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 {

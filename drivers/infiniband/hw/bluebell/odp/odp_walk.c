@@ -30,7 +30,7 @@
 #define MAX_TABLE_ENTRIES	((SZ_1M - MLX5_IB_KLM_QUERY_BYTES(0)) / sizeof(struct mlx5_klm))
 #define FIRST_ENTRIES	64
 #define MORE_ENTRIES	8
-/* Pieces of a table that are copied at a time: what is needed, and as many as are mapped ahead. */
+/* Pieces of a table that are copied at a time: one that the device needs, and all mapped ahead. */
 #define MAX_PIECES	(MLX5_IB_ODP_MAX_AHEAD + 1)
 
 /**
@@ -106,9 +106,9 @@ static int odp_copy_pieces(struct odp_walk *walk, const struct mlx5_ib_table_key
 
 /*
  * Find pieces of a range in the table of a key that a process has made over other keys: as many as
- * there is room for, or those that the device needs next and some of the others. There is none if
- * the key is not such a key. The answer of firmware is freed before anybody waits for a page of the
- * process, which may never come.
+ * there is room for, or those that the device needs next and some of the others. Finds none if
+ * @want->key is no such key. The pieces are copied, so that the answer of firmware is freed before
+ * the caller waits for a page of the process, which may never come.
  */
 static int odp_read_pieces(struct odp_walk *walk, const struct odp_want *want,
 			   struct odp_pieces *pieces)
