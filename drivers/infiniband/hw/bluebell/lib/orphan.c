@@ -164,7 +164,7 @@ static void orphan_add(struct mlx5_ib_dev *dev, struct orphan *orphan)
 static void orphan_log(struct mlx5_ib_dev *dev, const char *name, u32 number, int err)
 {
 	ibdev_err_ratelimited(&dev->ib_dev,
-			      "cannot destroy %s 0x%x (%d): its memory stays allocated; the driver tries again later, and when it is unbound\n",
+			      "cannot destroy %s 0x%x (%d): it stays allocated, with its memory; the driver sends the command again later, and when the driver is unbound\n",
 			      name, number, err);
 }
 

@@ -25,7 +25,7 @@ static u32 uctx_rights_of_caller(struct mlx5_ib_dev *dev)
 static void uctx_report_limit(struct mlx5_ib_dev *dev)
 {
 	report_limit(&dev->ib_dev,
-		     "all user ids of the device are in use (log_max_uctx is %u): %s (%d) gets no DEVX context; see who has them in debugfs, file uars of mlx5/%s\n",
+		     "all user ids of the device are in use (log_max_uctx is %u): %s (%d) gets no DEVX context; see who has them in the debugfs file mlx5/%s/uars\n",
 		     MLX5_CAP_GEN(dev->mdev, log_max_uctx), current->comm, task_tgid_nr(current),
 		     dev_name(dev->mdev->device));
 }

@@ -223,7 +223,7 @@ static void umr_cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 
 	mlx5_ib_abort_umr(umr->dev);
 	ibdev_err(&umr->dev->ib_dev,
-		  "UMR CQ 0x%x is in error (event 0x%x): memory is registered by slower firmware commands until the driver is reloaded\n",
+		  "UMR CQ 0x%x is in error (event 0x%x): memory is registered by slower firmware commands until the driver is bound again\n",
 		  mcq->cqn, type);
 }
 

@@ -128,7 +128,7 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	/* Firmware may refuse to destroy a queue pair that it refused to detach from a group. */
 	mlx5_ib_orphans_retry(to_mdev(ibqp->device), qp->mem.context);
-	/* Resource tracking, which reads the flag first, does not query the queue pair any more. */
+	/* If firmware refuses now, the QP becomes an orphan; resource tracking skips the QP. */
 	if (qp->mem.context && qp->mem.context->closing)
 		WRITE_ONCE(qp->closing, true);
 	return qp->ops->destroy(qp);

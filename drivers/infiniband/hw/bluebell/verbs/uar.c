@@ -39,7 +39,7 @@ static void uar_report_limit(struct mlx5_ib_dev *dev)
 	if (max_uars)
 		snprintf(room, sizeof(room), " (BAR 0 has room for %llu)", max_uars);
 	report_limit(&dev->ib_dev,
-		     "all UARs of the device are in use%s: %s (%d) gets none; see who has them in debugfs, file uars of mlx5/%s\n",
+		     "all UARs of the device are in use%s: %s (%d) gets none; see who has them in the debugfs file mlx5/%s/uars\n",
 		     room, current->comm, task_tgid_nr(current), dev_name(dev->mdev->device));
 }
 
