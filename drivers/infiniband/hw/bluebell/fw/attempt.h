@@ -15,11 +15,14 @@
  * @node: in the table of the device, while a command is in flight and after one that has not been
  *	answered
  * @id: what the commands name: opcode, type and number
- * @failed: a command has failed, or the first command may fail because the object does not exist
+ * @failed: a command has failed. Also set from the start if the object may not exist. Commands are
+ *	then sent by mlx5_ib_fw_send_if_exists()
  * @unanswered: a command has not been answered: the object may not exist
- * @attachment: the object is a queue pair's attachment to a multicast group. It ends with the queue
- *	pair, so the queue pair may be unknown; and firmware refuses to end the attachment twice
- * @quiet: refusals are not logged, and are -EREMOTEIO unless firmware does not know the object
+ * @attachment: the object is a queue pair's attachment to a multicast group. The attachment ends
+ *	with the queue pair, so firmware may not know the queue pair any more; and firmware refuses
+ *	to detach the queue pair twice
+ * @quiet: refusals are not logged. A refusal then gives -EREMOTEIO, unless firmware does not know
+ *	the object
  * @replaced: the device has given the number to a new object, so this object does not exist
  *
  * Zeroed before the first attempt, except for an attachment to a multicast group, which begins as
@@ -36,15 +39,15 @@ struct mlx5_ib_fw_attempt {
 	bool replaced;
 };
 
-/* The first refusal may already say that the attachment does not exist. */
+/* For an attachment, which may not exist any more at the first attempt. */
 #define MLX5_IB_FW_ATTEMPT_TO_DETACH	{ .failed = true, .attachment = true }
 
 /**
  * struct mlx5_ib_fw_attempts - the objects of a device that may have been destroyed
  * @lock: guards @table. Taken by each command that creates or destroys an object, for the time of a
- *	look-up. One process can put into @table an entry for each of its commands in flight, and an
- *	entry for each of its objects whose destruction was not answered, which costs the process a
- *	timeout each
+ *	look-up. A process has an entry in @table for each of its commands in flight, and for each
+ *	of its objects whose destruction was not answered. Each of the latter has cost the process a
+ *	timeout
  * @table: struct mlx5_ib_fw_attempt by @id
  */
 struct mlx5_ib_fw_attempts {

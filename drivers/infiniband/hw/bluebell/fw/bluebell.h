@@ -40,7 +40,7 @@ struct mlx5_ib_xrc;
 
 /**
  * struct mlx5_ib_port_link - the link of a port when it was last queried
- * @valid: no event has come since the query
+ * @valid: the driver has received no event of the port since the query
  * @state: enum ib_port_state at the query
  * @phys_state: enum ib_port_phys_state at the query
  * @width: enum ib_port_width
@@ -64,10 +64,11 @@ struct mlx5_ib_port_link {
  * @core_cap_flags: RDMA_CORE_CAP_*, constant
  * @events: receives events of the port and failures of the device, while the device is
  *	registered with the RDMA core
- * @link_lock: guards all below, for the time of a copy; taken by each query of the port, which any
- *	process can repeat, and in the interrupt of an event
- * @told: the driver receives an event of each change of the link
- * @num_events: number of events of the port so far. The registration of @events counts, too
+ * @link_lock: guards all members below, for as long as one is copied. Taken by each query of the
+ *	port, which any process can repeat, and in the interrupt of each event of the port
+ * @told: the device reports each change of the link by an event, and @events is registered
+ * @num_events: number of events of the port so far, plus one for the registration of @events.
+ *	hca_vport_query() reads it without the lock
  * @link: the link when it was last queried
  */
 struct mlx5_ib_port {
@@ -76,7 +77,7 @@ struct mlx5_ib_port {
 	const struct mlx5_ib_port_ops *ops;
 	u32 core_cap_flags;
 	struct notifier_block events;
-	spinlock_t link_lock; /* told to link */
+	spinlock_t link_lock; /* told, num_events, link */
 	bool told;
 	unsigned int num_events;
 	struct mlx5_ib_port_link link;
@@ -88,12 +89,13 @@ struct mlx5_ib_port {
  *	command is sent with it held. Also guards the doorbell pages of @dead, while the memory of
  *	an orphan is unpinned. Tasks without orphans do not take it
  * @list: struct orphan of the driver and of kernel consumers, in the order in which they have to be
- *	destroyed. Kernel consumers, and processes that free an XRC domain, send a command for each
- *	entry; no process can add an entry with a command
- * @dead: struct orphan of contexts that have been closed, and the user ids of these contexts. A
- *	process can add as many as firmware refuses to destroy. Only @retry goes through the list
- * @retry: tries to destroy the objects of both lists. So the orphans of processes that are gone
- *	have one command in flight at a time
+ *	destroyed, and new buffers of CQs. A kernel consumer that destroys an object, and a process
+ *	that frees an XRC domain, send the command of each entry again. A process can add only
+ *	entries without a command
+ * @dead: struct orphan of contexts that have been closed, the user ids of these contexts, and XRC
+ *	targets. A process can add as many entries as firmware refuses to destroy. Only @retry, and
+ *	the unbinding of the driver, send the commands of these entries
+ * @retry: tries to destroy the objects of both lists, one command at a time
  * @delay: time to the next run of @retry, in jiffies
  * @buffers_lock: guards @buffers, for the time of a list operation; taken while memory is being
  *	reclaimed
@@ -113,9 +115,9 @@ struct mlx5_ib_orphans {
  * struct mlx5_ib_rsc_table - finds objects by type and number
  * @rscs: struct mlx5_ib_rsc by type and number: an entry for each queue of verbs. Its lock is taken
  *	for one look-up, in interrupt context by each event of a queue
- * @nb: asynchronous events of mlx5_core
- * @wq: delivers events in process context. A process causes events, for example by errors of its
- *	queues, but each queue has one work item, whatever the number of events
+ * @nb: receives the asynchronous events of queues from mlx5_core
+ * @wq: delivers events in process context. Errors of a process's queues cause events, but each
+ *	queue has one work item, whatever the number of events
  */
 struct mlx5_ib_rsc_table {
 	struct xarray rscs;
@@ -130,31 +132,32 @@ struct mlx5_ib_rsc_table {
  * @dma_device: the device that does DMA: the PCI function, also for a subfunction
  * @caps: what the device can do, as computed at probe; constant
  * @port: the port, see port.c
- * @sys_error: notified by mlx5_core when the device has failed; fails the requests of @umr, and has
- *	@kernel_qps flushed
- * @gone: does the same when a command finds the device gone; enabled only while @sys_error is
- *	registered
- * @async_slots: asynchronous commands that may still be sent. A process can have as many threads
- *	wait for a slot as it has threads; tasks get slots in the order of their arrival. So a
- *	command of another user waits behind MLX5_IB_ASYNC_SLOTS asynchronous commands, and one
- *	other command of each thread, at most
- * @attempts: objects that are being destroyed, or perhaps have been
+ * @sys_error: mlx5_core calls this notifier when the device has failed; fails the requests of
+ *	@umr, and flushes @kernel_qps
+ * @gone: does what @sys_error does, when a command finds the device gone; enabled only while
+ *	@sys_error is registered
+ * @async_slots: number of asynchronous commands that may still be sent. Each thread of a process
+ *	can wait for a slot, and tasks get slots in the order of their arrival. In mlx5_core, a
+ *	command of another user waits behind MLX5_IB_ASYNC_SLOTS asynchronous commands at most, and
+ *	behind one synchronous command of each thread
+ * @attempts: objects for which a command that destroys them is in flight, or was not answered
  * @orphans: objects that firmware has refused to destroy, and whose owner is gone
  * @events: subscriptions to events of the device. Constant while the device has objects
  * @rsc_table: finds queues by the number that an event of the device names
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number; no process has
  *	an entry
  * @failed: the device completes nothing any more; requests posted on @kernel_qps are flushed
- * @kept: firmware has refused to destroy an object. So at the end the driver may still have memory
- *	of an object that ib_core has left behind, and does not warn of it
+ * @kept: a memory key could not be destroyed, so its owner may have been leaked. When @mkeys is
+ *	freed, the driver then does not warn of keys that are left
  * @mkeys: slots of all memory keys by index, see mkey_table.c. Each key has one entry, which is
  *	charged to the process; the lock of the table is taken for one look-up
- * @mkey_variant: low byte of the next memory key, so that a new key differs from
- *	a destroyed one of the same index
+ * @mkey_variant: its low byte becomes that of the next memory key, so that a new key differs from
+ *	a destroyed key of the same index
  * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used. Each
  *	of them is NULL before and then constant until the device is removed. Memory is allocated
- *	while the mutex is held, so nothing that memory reclaim waits for takes the mutex. Other
- *	users of a feature wait meanwhile, for up to eight commands, unless a signal kills them
+ *	while the mutex is held, so nothing that memory reclaim waits for may take the mutex. Other
+ *	tasks that need one of the features wait meanwhile, for up to eight commands, unless a
+ *	signal kills them
  * @dm: device memory for users
  * @umr: changes memory keys without firmware commands
  * @umr_zeros: translation entries of pages that are not present, for the device to read;
@@ -162,23 +165,23 @@ struct mlx5_ib_rsc_table {
  * @umr_zeros_dma: DMA address of @umr_zeros
  * @mkey_pool: free keys for @umr; created after @umr: if @mkey_pool is set, so is @umr
  * @mkey_pool_err: why @umr or @mkey_pool could not be created, or 0. Written under @first_use
- * @mkey_pool_retry: after @mkey_pool_err: the time, in jiffies, from which on registrations that
- *	can do without @umr try again
+ * @mkey_pool_retry: if @mkey_pool_err is set: time, in jiffies, from which on registrations that
+ *	can do without @umr try again to create @umr and @mkey_pool
  * @odp: on-demand paging; NULL if the device does not support it. Constant while the device is
  *	registered
  * @xrc: the driver's own objects for XRC queue pairs
- * @counters: Q counters of all queue pairs of consumers that are bound to no other set; NULL if the
- *	device has none. Constant while the device is registered
- * @counter_set_id: Q counter set of @counters
+ * @counters: which Q counters the device has; NULL for none. Constant while the device is
+ *	registered
+ * @counter_set_id: Q counter set of all queue pairs that an administrator has bound to no other set
  * @dump_fill_mkey: key that discards data written through it; valid if the device has the
  *	capability dump_fill_mkey
  * @null_mkey: key for table entries without memory: any access through this key faults. Valid
  *	if the device has the capability null_mkey
- * @users: what the users of the device have; constant
+ * @users: how many objects each user of the device has; constant
  * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
- * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported, which takes the
- *	locks of their bfregs; only root can read the report. A process that opens or closes the
- *	device waits for one list operation of each process that does the same
+ * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported to root, which takes
+ *	mlx5_bfreg_info.lock of each context. A process that opens or closes the device waits for
+ *	one list operation of each other process that opens or closes the device
  * @uar_file: the report of all contexts in debugfs
  * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: of the board, from the adapter
@@ -231,14 +234,13 @@ struct mlx5_ib_dev {
  * @count: queues on each static bfreg. Guarded by @lock.
  * @bells: struct mlx5_ib_bell of the queues that exist. Guarded by @lock.
  * @num_bells: length of @bells. Guarded by @lock.
- * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR
- *	of a dynamic page, so that only the first of two mappings of a page allocates the UARs;
- *	and while the entry of a UAR is inserted into the mmap space, so that a report, which
- *	holds @lock, sees no more entries than it has counted. Nests inside mmap_lock. ib_core
- *	frees entries under a lock that nests inside @lock, so mlx5_ib_mmap_free() must not take
- *	@lock.
- * @uar_4k: UARs are 4 KiB, whatever the host's page, for device and library
- * @blueflame: mlx5_ib_has_blueflame(), which may sleep, when the device was opened
+ * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR of a dynamic page, so
+ *	that only the first of two mappings of a page allocates the UARs; and while the entry of a
+ *	UAR is inserted into the mmap space, so that a report, which holds @lock, sees no more
+ *	entries than it has counted. Nests inside mmap_lock. ib_core frees entries under a lock that
+ *	nests inside @lock, so mlx5_ib_mmap_free() must not take @lock.
+ * @uar_4k: device and library use UARs of 4 KiB, whatever the host's page size
+ * @blueflame: result of mlx5_ib_has_blueflame(), which may sleep, when the device was opened
  */
 struct mlx5_bfreg_info {
 	struct mlx5_bfreg_layout layout;
@@ -256,23 +258,25 @@ struct mlx5_bfreg_info {
  * @ibucontext: as the RDMA core sees it; first
  * @node: in the list of the device, while the context is open
  * @pid: the process that opened the device
- * @comm: name of that process at the time
+ * @comm: name of that process when it opened the device
  * @user: whom the process belonged to when it opened the device, with a reference; constant
  * @unlimited: the limits of a user do not apply to objects of the context; constant
  * @uid: user id in firmware commands for the process; 0 in a context without a user id
- * @devx_rights: MLX5_UCTX_CAP_*: what the process was privileged to do when it opened the device,
- *	also if the device has no user ids with that right; constant
+ * @devx_rights: MLX5_UCTX_CAP_*: rights that follow from the capabilities of the process when it
+ *	opened the device. The driver checks them itself, because @uid has only those rights that
+ *	firmware supports. Constant
  * @bfregi: UAR pages and bfregs
  * @db_pages: pinned doorbell pages, by user page number and address space
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
  *	so that a page is pinned once.
  * @cqe_version: of the completions that the library reads
- * @advice: calls of prefetch that do not wait; NULL before the first one
+ * @advice: asynchronous ibv_advise_mr() calls; NULL before the first one
  * @orphans: struct orphan of the context, guarded by the lock of struct mlx5_ib_orphans
  * @closing: the process has closed the device, or the device is being removed: ib_core destroys
  *	the objects of the context, and gives up those that firmware goes on refusing to destroy.
- *	Written and read with the file's hw_destroy_rwsem held for writing
- * @async_bytes: memory of asynchronous commands whose answers have not been read
+ *	Written with the file's hw_destroy_rwsem held for writing, when no call of the process runs
+ *	any more; so calls, most of which hold hw_destroy_rwsem for reading, read it safely
+ * @async_bytes: bytes of asynchronous commands whose answers have not been read, and of the answers
  * @event_channels: number of open channels for events
  */
 struct mlx5_ib_ucontext {
@@ -313,8 +317,8 @@ struct mlx5_ib_pd {
  * struct mlx5_ib_xrcd - XRC domain
  * @ibxrcd: as the RDMA core sees it; first
  * @xrcdn: number of the domain in the device
- * @user: who has allocated the domain and counts it as one of the user's, with a reference; NULL
- *	for a domain that is not counted
+ * @user: user who has allocated the domain, and among whose domains it counts, with a reference;
+ *	NULL for a domain that is not counted
  */
 struct mlx5_ib_xrcd {
 	struct ib_xrcd ibxrcd;
@@ -326,17 +330,18 @@ struct mlx5_ib_xrcd {
  * struct mlx5_user_mmap_entry - an entry in the mmap space of a context
  * @rdma_entry: offset and references: one of the object, one of each mapping, one of each dma-buf
  *	that the entry is exported as, and for a UAR object one of each queue. A static or dynamic
- *	UAR page has an entry only while it is mapped, to count its mappings
- * @free: frees the entry, which has no references any more, and the UAR or memory that it maps.
- *	May sleep
+ *	UAR page has an entry only while the page is mapped, to count its mappings
+ * @free: called when the last reference is gone: frees the entry, and the UAR or memory that it
+ *	maps. May sleep
  * @address: physical address of the first byte, as the CPU uses it; not set for a static or dynamic
  *	UAR page
- * @denied: those of VM_READ, VM_WRITE and VM_EXEC that mappings must not have
+ * @denied: which of VM_READ, VM_WRITE and VM_EXEC a mapping must not have
  * @wc: mapped write combining, otherwise uncached
  * @page_id: for a UAR object, the index of the UAR in the device; for a static or dynamic UAR page,
  *	the index of its first UAR
  * @mem: for device memory, the allocation, on which the entry has a reference
- * @op: for addresses that do an operation on device memory, the number of the operation
+ * @op: for an address at which an access does an operation on device memory, the number of the
+ *	operation
  */
 struct mlx5_user_mmap_entry {
 	struct rdma_user_mmap_entry rdma_entry;
@@ -363,7 +368,7 @@ static inline struct mlx5_ib_ucontext *to_mucontext(struct ib_ucontext *ibuconte
 	return container_of(ibucontext, struct mlx5_ib_ucontext, ibucontext);
 }
 
-/* The context that a protection domain belongs to; NULL for one of a kernel consumer. */
+/* The context that a protection domain belongs to; NULL for a kernel consumer's domain. */
 static inline struct mlx5_ib_ucontext *mlx5_ib_pd_context(const struct ib_pd *pd)
 {
 	return pd->uobject ? to_mucontext(pd->uobject->context) : NULL;

@@ -22,7 +22,7 @@
 #define MAX_REG_DW	MLX5_ST_SZ_DW(ptys_reg)
 static_assert(MLX5_ST_SZ_BYTES(ptys_reg) >= IB_DEVICE_NODE_DESC_MAX);
 
-/* Whether the device executes no commands any more. Reads no register of the device. */
+/* Whether mlx5_core or the PCI core knows the device to be lost. Does not access the device. */
 static bool fw_device_is_gone(struct mlx5_core_dev *mdev)
 {
 	return mdev->state == MLX5_DEVICE_STATE_INTERNAL_ERROR || pci_channel_offline(mdev->pdev);
@@ -32,7 +32,7 @@ static bool fw_device_is_gone(struct mlx5_core_dev *mdev)
  * mlx5_ib_fw_device_is_gone - look whether the device has failed or has been pulled out
  * @dev: device
  *
- * Reads PCI configuration space, so this also finds a device that does not answer before the PCI
+ * Reads PCI configuration space, and so finds a device that does not answer even before the PCI
  * core has noticed. Any context.
  *
  * Return: true if the device completes nothing any more.
@@ -56,7 +56,7 @@ bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
  * Every firmware command of the driver passes through this function, which writes @uid into the
  * command: firmware lets a user name only objects of the same uid. If mlx5_core builds the command,
  * @in is the copy that the tracepoint and KUnit see. Sleeps until firmware has answered, unless
- * @send does not wait; the call may wait for other commands.
+ * @send only queues the command; either way the call may wait until other commands are answered.
  *
  * If the device is pulled out while the driver is being unbound, mlx5_core reports no system error,
  * because it has stopped its health work by then. So the first command that finds the device gone
@@ -72,15 +72,15 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 	u64 start;
 	int err;
 
-	/* All commands have the field at this offset, or reserve these bits. */
+	/* Each command has the uid at this offset, or reserves these bits. */
 	MLX5_SET(create_cq_in, in, uid, uid);
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_exec_via, dev, uid, in, in_size, out, out_size,
 				   send, arg);
 
-	/* On machines whose clock is a register of another device, reading the clock is slow. */
+	/* Only for the tracepoint: reading a clock source that is a device register is slow. */
 	start = timed ? ktime_get_ns() : 0;
 	err = send(dev, in, in_size, out, out_size, arg);
-	/* Opcode, status and syndrome have the same offset in all commands, as the uid has. */
+	/* Opcode, status and syndrome, like the uid, have the same offset in all commands. */
 	trace_fw_cmd(dev_name(dev->mdev->device), MLX5_GET(create_cq_in, in, opcode), uid,
 		     MLX5_GET(create_cq_out, out, status), MLX5_GET(create_cq_out, out, syndrome),
 		     err, timed ? ktime_get_ns() - start : 0);
@@ -95,9 +95,10 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
  *
  * If no slot becomes free for a command, mlx5_core returns -EBUSY or -ECANCELED after as long a
  * time as it waits for an answer; and -EAGAIN at once if firmware has left the commands in all
- * slots unanswered. Statuses of firmware become -EBUSY and -EAGAIN, too, in mlx5_cmd_check().
+ * slots unanswered. mlx5_cmd_check() makes -EBUSY and -EAGAIN of statuses of firmware, too, so this
+ * function has to be called before.
  *
- * Return: -ECANCELED if the command has not been sent because of the slots; else @err.
+ * Return: -ECANCELED if the command has got no slot, and so was not sent; else @err.
  */
 VISIBLE_IF_KUNIT int mlx5_ib_fw_errno(int err)
 {
@@ -108,7 +109,7 @@ static int fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int 
 {
 	int err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
 
-	/* The device failed while the command was on its way. */
+	/* The device has failed meanwhile: to mlx5_cmd_check() -ENXIO means a lost device. */
 	if (err && err != -EREMOTEIO && fw_device_is_gone(dev->mdev))
 		return -ENXIO;
 	return mlx5_ib_fw_errno(err);
@@ -147,8 +148,7 @@ int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
  * @out_size: bytes of @out
  * @arg: not used
  *
- * For mlx5_ib_fw_exec_via(), and for functions that it calls. A refusal because the object does not
- * exist is not logged. May sleep.
+ * For mlx5_ib_fw_exec_via(). A refusal because the object does not exist is not logged. May sleep.
  *
  * Return: -ENOENT if the object does not exist; else as mlx5_ib_fw_exec().
  */
@@ -170,8 +170,9 @@ int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, vo
  * @out_size: bytes of @out
  *
  * mlx5_core turns a status into an errno, and logs a refusal unless the command carries a user id,
- * or is DESTROY_MKEY or CREATE_UCTX. Once the device is lost, a command that destroys an object
- * succeeds, because the object is gone with the device. May sleep.
+ * is DESTROY_MKEY or CREATE_UCTX, or comes too early (MLX5_CMD_STAT_NOT_READY). Once the device is
+ * lost, a command that destroys an object succeeds, because the object is gone with the device. May
+ * sleep.
  *
  * Return: 0; the errno of mlx5_cmd_check() for a refusal; -ENOLINK if the device is lost;
  * -ETIMEDOUT if firmware has not answered; -ECANCELED if firmware has not answered other commands,
@@ -209,7 +210,10 @@ int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_raw, NULL);
 }
 
-/* In the interrupt of the command event queue; if the device is lost, in any context. */
+/*
+ * Called in the interrupt of the command event queue; in process context if the command was not
+ * sent or not answered; and in any context if the device is lost.
+ */
 static void fw_async_answered(int err, struct mlx5_async_work *work)
 {
 	struct mlx5_ib_fw_async *async = container_of(work, struct mlx5_ib_fw_async, work);
@@ -221,8 +225,8 @@ static void fw_async_answered(int err, struct mlx5_async_work *work)
 
 /*
  * mlx5_core sends commands in the order in which it got them. So that a command of another user
- * does not wait behind a long queue, a task waits for one of the few slots for asynchronous
- * commands here, where tasks take turns.
+ * does not wait in mlx5_core behind a long queue of asynchronous commands, only a few of these are
+ * passed on at a time. A task that gets no slot waits here, where tasks take turns.
  */
 static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 			 void *arg)

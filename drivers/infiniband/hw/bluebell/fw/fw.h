@@ -19,10 +19,10 @@ struct mlx5_ib_fw_attempt;
 struct mlx5_ib_fw_batch;
 union ib_gid;
 
-/* uid of the commands that the driver sends for itself: firmware checks no owner. */
+/* uid of the commands that the driver sends for itself: they may name objects of any owner. */
 #define MLX5_IB_KERNEL_UID	0
 
-/* Asynchronous commands of all users in flight at most: 16 of the 31 slots of mlx5_core. */
+/* Limit of the asynchronous commands in flight of all users: 16 of the 31 slots of mlx5_core. */
 #define MLX5_IB_ASYNC_SLOTS	16
 
 /*
@@ -37,8 +37,9 @@ typedef int (*mlx5_ib_fw_send_t)(struct mlx5_ib_dev *dev, void *in, int in_size,
  * @ctx: context of mlx5_core, whose cleanup waits for the callbacks of all its commands
  * @out: gets the answer; zeroed
  * @out_size: bytes of @out
- * @done: callback of the command: its result is 0, -EREMOTEIO if firmware has refused the command
- *	(@out has the status), or the errno of a command that was not answered. Any context
+ * @done: callback of the command, with its result: 0; -EREMOTEIO if firmware has refused the
+ *	command (@out has the status); or the errno of a command that mlx5_core has not sent, or
+ *	firmware has not answered. Any context
  * @work: for mlx5_core; the argument of @done
  * @dev: device; set when the command is sent
  */
@@ -164,9 +165,9 @@ int mlx5_ib_init_fw_attempts(struct mlx5_ib_dev *dev);
 
 /* fw_batch.c */
 /*
- * Takes the result of a command of a batch (fw_batch.c), for @object of mlx5_ib_fw_batch_destroy():
- * 0; -EREMOTEIO if firmware has refused to destroy the object; or the errno of a command that was
- * not sent or not answered. May sleep.
+ * Takes the result of a command that mlx5_ib_fw_batch_destroy() has sent for @object: 0; -EREMOTEIO
+ * if firmware has refused to destroy the object; or the errno of a command that was not sent or not
+ * answered. May sleep.
  */
 typedef void (*mlx5_ib_fw_batch_done_t)(struct mlx5_ib_dev *dev, void *object, int err);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Commands that destroy objects, several of which are in flight together, so that the task that
- * sends them sleeps once for many commands, and firmware need not wait for the task. The task takes
- * all results itself, and nothing that belongs to an object is freed before its result is taken.
+ * Batches of commands that destroy objects. Several commands of a batch are in flight together, so
+ * that the task that sends them sleeps once for many commands, and firmware need not wait for the
+ * task. The task takes all results itself, and frees nothing that belongs to an object before it
+ * has taken the result of the object's command.
  */
 
 #include <linux/bitmap.h>
@@ -15,7 +16,7 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 
-/* Commands of a batch that are in flight at most: more would wait until others are answered. */
+/* Limit of the commands in flight of a batch: mlx5_ib_fw_exec_async() lets no more pass. */
 #define BATCH_COMMANDS	MLX5_IB_ASYNC_SLOTS
 
 /**
@@ -62,7 +63,7 @@ struct mlx5_ib_fw_batch {
 
 static_assert(BATCH_COMMANDS <= BITS_PER_LONG);
 
-/* In the interrupt of the command event queue; if the device is lost, in any context. */
+/* Called in the same contexts as fw_async_answered(). */
 static void fw_batch_answer(int err, struct mlx5_async_work *work)
 {
 	struct fw_batch_slot *slot = container_of(work, struct fw_batch_slot, async.work);
@@ -146,7 +147,7 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
 	int err;
 
 	mlx5_ib_fw_name_object(in, opcode, number);
-	/* The caller gets the result of an object that is known to be destroyed, too. */
+	/* The object is known to be destroyed: fw_batch_finish() makes 0 of this. */
 	if (!mlx5_ib_fw_attempt_begin(batch->dev, slot->attempt, in, sizeof(in)))
 		return -ENOENT;
 	do {
@@ -218,7 +219,7 @@ void mlx5_ib_fw_batch_free(struct mlx5_ib_fw_batch *batch)
 {
 	mlx5_ib_fw_batch_wait(batch);
 	WARN_ON_ONCE(batch->used);
-	/* The last callback has woken this task, but mlx5_core may still use the context. */
+	/* Wait for the last callback to return: mlx5_core uses the context until then. */
 	mlx5_cmd_cleanup_async_ctx(&batch->ctx);
 	kfree(batch);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Commands that destroy objects, and what the driver knows about an object if such a command has
+ * Commands that destroy objects, and what the driver knows about an object when such a command has
  * not been answered.
  */
 
@@ -11,17 +11,19 @@
  * may have executed the command all the same, or may execute it later. Two rules follow for a
  * command that destroys an object.
  *
- * * The command is sent again: once at once, and again each time the owner asks for it. After an
- *   attempt that has not been answered, a refusal because the object does not exist means success.
- *   An attachment to a multicast group ends with its queue pair: there an unknown queue pair means
- *   success from the first attempt on, and after an attempt that has not been answered so does
- *   -EINVAL, because firmware that knows the queue pair refuses to detach it twice.
+ * * The driver sends the command again: immediately, but only once, and then each time the owner
+ *   tries to destroy the object. After an attempt that has not been answered, a refusal because the
+ *   object does not exist means success. A queue pair's attachment to a multicast group ends with
+ *   the queue pair. So for DETACH_FROM_MCG an unknown queue pair means success from the first
+ *   attempt on; and after an attempt that has not been answered -EINVAL means success, too, because
+ *   that is how firmware refuses to detach a queue pair twice.
  * * If the command has been executed, the device may have given the number of the object to a new
- *   object of another owner, and the command would now destroy the new object. So the driver notes
- *   which numbers are being destroyed (&struct mlx5_ib_fw_attempt), before it sends the command.
- *   Every command that creates an object looks for the new number among them
- *   (mlx5_ib_fw_number_taken()); the object that had the number is then known to be destroyed, and
- *   no command is sent for it any more.
+ *   object of another owner, and the command, sent again, would destroy the new object. So before
+ *   it sends the command, the driver notes the number (&struct mlx5_ib_fw_attempt). Whenever the
+ *   driver has created an object, it looks for the new number among the numbers noted
+ *   (mlx5_ib_fw_number_taken()). The object that had the number before is then known to be
+ *   destroyed, and the driver sends no command for it any more. Commands that have other fields
+ *   than type and number (NAMING_CMD_SIZE) are not noted.
  *
  * A number is noted while the command is in flight, and after an attempt that has not been answered
  * until the object is known to be destroyed, or its owner gives up.
@@ -30,11 +32,11 @@
  * keeps its slot. If no slot becomes free, mlx5_core does not send a command, and returns an error
  * after as long a time as it waits for an answer. If the commands in all slots have not been
  * answered, it returns an error at once. Both become -ECANCELED (mlx5_ib_fw_errno()), and the
- * object is as before. So a task waits twice at most for each object, and for silent firmware in
- * all about as long as mlx5_core waits for the answers to 31 commands, one after the other: half an
- * hour. That holds for the removal of the driver, too, which has no budget of its own: it could not
- * tell silent firmware from firmware that has lost some answers, and memory of an object that it
- * does not destroy is never freed.
+ * object still exists. So a task waits for two timeouts of mlx5_core at most for each object. If
+ * firmware answers nothing any more, the task waits in all for about 31 timeouts, one after the
+ * other: half an hour. The unbinding of the driver may take as long. It has no shorter limit,
+ * because it could not tell firmware that answers nothing from firmware that has lost some answers,
+ * and the memory of an object that it does not destroy is never freed.
  */
 
 #include <linux/delay.h>
@@ -48,13 +50,13 @@
 /* The longest pause before a refused command is sent once more. */
 #define MAX_PAUSE_MS	256
 
-/* Commands of this length name their object by type and number. */
+/* Length of the commands that have no fields but the type and the number of their object. */
 #define NAMING_CMD_SIZE	MLX5_ST_SZ_BYTES(dealloc_pd_in)
 
 static_assert(MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr) == NAMING_CMD_SIZE);
 
 /**
- * mlx5_ib_fw_name_object - build a command that has no field but the number of its object
+ * mlx5_ib_fw_name_object - build a command whose only argument is the number of an object
  * @in: gets the command; MLX5_ST_SZ_DW(dealloc_pd_in) dwords, as all such commands have
  * @opcode: MLX5_CMD_OP_* of the command
  * @number: number of the object
@@ -99,12 +101,12 @@ bool mlx5_ib_fw_attempt_begin(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt
 	return true;
 }
 
-/* Whether the result of a command says that the object does not exist. */
+/* Whether the result of a command means that the object does not exist. */
 static bool attempt_is_over(const struct mlx5_ib_fw_attempt *attempt, int err)
 {
 	if (err == -ENOENT)
 		return attempt->unanswered || attempt->attachment;
-	/* -EREMOTEIO: a refusal of a quiet attempt. */
+	/* A refusal is -EREMOTEIO if the attempt is quiet. */
 	return attempt->unanswered && attempt->attachment &&
 	       (err == -EINVAL || err == -EREMOTEIO);
 }
@@ -123,7 +125,7 @@ static bool attempt_is_over(const struct mlx5_ib_fw_attempt *attempt, int err)
 int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt, int err)
 {
 	guard(spinlock)(&dev->attempts.lock);
-	/* mlx5_core keeps a CQ for which the command has failed, also if the CQ is gone. */
+	/* Set also if the CQ is gone: mlx5_core_destroy_cq() has not released a CQ if it failed. */
 	attempt->failed |= err;
 	if (attempt->replaced)
 		return 0;
@@ -138,7 +140,7 @@ int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *a
 }
 
 /**
- * mlx5_ib_fw_attempt_move - let another owner destroy an object
+ * mlx5_ib_fw_attempt_move - pass the attempts to destroy an object on to a new owner
  * @dev: device
  * @to: of the new owner; zeroed
  * @from: of the old owner, which may be freed afterwards
@@ -174,12 +176,12 @@ void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attemp
 }
 
 /**
- * mlx5_ib_fw_number_taken - the device has given a number to a new object
+ * mlx5_ib_fw_number_taken - note that the device has given a number to a new object
  * @dev: device
  * @destroy: command that destroys the new object
  *
- * If the driver has tried to destroy another object of the type and number, that attempt has
- * succeeded. Any context that can take a spinlock, except interrupts.
+ * Another object of this type and number, which the driver has tried to destroy, does not exist any
+ * more. Any context that can take a spinlock, except interrupts.
  */
 void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy)
 {
@@ -197,7 +199,7 @@ void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy)
 }
 
 /**
- * mlx5_ib_fw_attempt_replaced - another object is known to have the number of an object
+ * mlx5_ib_fw_attempt_replaced - note that another object has got the number of an object
  * @dev: device
  * @attempt: of the object, which therefore does not exist any more
  *
@@ -228,24 +230,24 @@ static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void 
 {
 	int err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
 
-	/* The device is lost: the object has gone with it, and nothing is logged. */
+	/* The object has gone with the lost device, and mlx5_cmd_check() returns 0. */
 	if (err == -ENXIO)
 		return mlx5_cmd_check(dev->mdev, err, in, out);
 	return mlx5_ib_fw_is_unknown(err, out) ? -ENOENT : err;
 }
 
 /**
- * mlx5_ib_fw_destroy_via - destroy an object by a command that another function sends at first
+ * mlx5_ib_fw_destroy_via - destroy an object, for the first time by a function of the caller
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: the command, complete
  * @inlen: bytes of @in
  * @attempt: of the object; zeroed before the first call
- * @first: sends the command, or has mlx5_core send it. Called once: if @first fails, this file
- *	sends the command from then on
+ * @first: sends the command, or has mlx5_core send it. Called once at most: after a failure, and if
+ *	@attempt->failed is set from the start, mlx5_ib_fw_send_if_exists() sends the command
  * @arg: for @first
  *
- * A command that is not answered is sent again, once. May sleep.
+ * The first command for the object that is not answered is sent again at once. May sleep.
  *
  * Return: as mlx5_ib_fw_send_destroy().
  */
@@ -280,7 +282,7 @@ int mlx5_ib_fw_destroy_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen
  *
  * May sleep.
  *
- * Return: 0, also if an earlier command has destroyed the object though it was not answered; or a
+ * Return: 0, also if an earlier command, which was not answered, has destroyed the object; or a
  * negative errno, and then the owner calls again, passes @attempt on, or gives up with
  * mlx5_ib_fw_attempt_forget().
  */
@@ -291,7 +293,7 @@ int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inle
 }
 
 /**
- * mlx5_ib_fw_destroy_object - destroy an object by a command that has no field but its number
+ * mlx5_ib_fw_destroy_object - destroy an object by a command whose only argument is the number
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -315,8 +317,8 @@ int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
  * mlx5_ib_fw_pause - pause before a refused command is sent once more
  * @ms: the previous pause, in milliseconds; 0 before the first one
  *
- * For commands that have to be executed in the end: five pauses, of a third of a second in
- * all. May sleep.
+ * For commands that have to succeed in the end: five pauses, together a third of a second. May
+ * sleep.
  *
  * Return: true after the pause; false, without a pause, if there have been five pauses.
  */
@@ -334,9 +336,9 @@ bool mlx5_ib_fw_pause(unsigned int *ms)
  * @err: result of the command
  * @ms: as for mlx5_ib_fw_pause()
  *
- * A refused command is worth repeating. Not so a command that has not been answered, nor one that
- * has not been sent for lack of a slot, twice, because the caller has waited for a long time. May
- * sleep.
+ * A command that firmware has refused is sent again. A command that has not been answered is not,
+ * because the caller has waited for a timeout already; and a command that has got no slot is sent
+ * again only after the first attempt. May sleep.
  *
  * Return: true after the pause; false, without a pause, if the command has succeeded, or should not
  * be sent again.
@@ -356,8 +358,8 @@ bool mlx5_ib_fw_try_again(int err, unsigned int *ms)
  * @number: as for mlx5_ib_fw_destroy_object()
  * @attempt: as for mlx5_ib_fw_destroy_object()
  *
- * The command is repeated as mlx5_ib_fw_try_again() says. May sleep, a third of a second if
- * firmware refuses.
+ * mlx5_ib_fw_try_again() decides whether the command is sent again. May sleep, a third of a second
+ * if firmware refuses.
  *
  * Return: 0, or the negative errno of the last command.
  */
@@ -374,9 +376,9 @@ int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
 }
 
 /**
- * mlx5_ib_fw_destroy_or_log - destroy an object that ib_core frees whatever the result
+ * mlx5_ib_fw_destroy_or_log - destroy an object whose owner does not try again
  * @dev: device
- * @uid: firmware's user id of the owner
+ * @uid: as for mlx5_ib_fw_destroy_object()
  * @opcode: MLX5_CMD_OP_* of the command
  * @number: number of the object
  * @what: what the object is, for the log

@@ -15,11 +15,9 @@
 #include "layout/layout_odp.h"
 
 /*
- * All commands have the number of their object at the same offset, and so have all answers. The
- * layouts of the commands on protection domains stand for all of them.
+ * The commands of this table have the number of their object at the same offset, and so have their
+ * answers: alloc_pd_out and dealloc_pd_in stand for all of them.
  */
-
-/* The command that destroys what a command creates. */
 static const struct {
 	u16 create;
 	u16 destroy;
@@ -43,8 +41,8 @@ static const struct {
 };
 
 /*
- * Note that firmware has given a number to a new object, so that no command destroys the object
- * that had the number before. Returns the number.
+ * Note that firmware has given a number to a new object, so that the driver sends no more commands
+ * to destroy the object that had the number before. Returns the number.
  */
 static u32 fw_created(struct mlx5_ib_dev *dev, u16 opcode, const void *out)
 {
@@ -114,7 +112,7 @@ int mlx5_ib_fw_create_within_limit(struct mlx5_ib_dev *dev, u16 uid, u16 opcode,
 }
 
 /**
- * mlx5_ib_fw_alloc_object - send a command that creates an object from nothing
+ * mlx5_ib_fw_alloc_object - send a command without arguments that creates an object
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -132,7 +130,7 @@ int mlx5_ib_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *n
 }
 
 /**
- * mlx5_ib_fw_query_object - send a command that has no field but the number of its object
+ * mlx5_ib_fw_query_object - send a command whose only argument is the number of an object
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -192,7 +190,7 @@ static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
  * mlx5_ib_fw_create_cq - CREATE_CQ, and let mlx5_core dispatch the CQ's events
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @mcq: gets the number; its handlers are set
+ * @mcq: gets the number; the caller has set the handlers
  * @in: struct mlx5_ifc_create_cq_in_bits; the opcode is filled in
  * @inlen: bytes of @in
  *
@@ -270,15 +268,15 @@ static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
 }
 
 /*
- * mlx5_core_destroy_cq() removes the CQ from the tables that events are looked up in, whatever the
- * result: it is called once. mlx5_core builds the command itself: the copy here is what the
- * tracepoint and KUnit see.
+ * mlx5_core_destroy_cq() builds the command itself: the copy here is what the tracepoint and KUnit
+ * see. It removes the CQ from the tables in which mlx5_core looks events up, whatever the result of
+ * the command, so it is called only once.
  *
  * So a CQ that firmware has refused to destroy gets no events any more. The driver cannot enter it
- * again: mlx5_core exports no function for that but those that create a CQ. Nor can the driver send
- * the command itself, and have the CQ removed after success: mlx5_core_destroy_cq() would then
- * destroy another CQ, if the device has given the number to one, and mlx5_core could not enter that
- * other CQ before.
+ * into the tables again: mlx5_core exports only functions that create a CQ. Nor can the driver send
+ * the command itself, and call mlx5_core_destroy_cq() after success: that function would send the
+ * command again, and the device may have given the number to another CQ, which mlx5_core could not
+ * have entered while the number was taken.
  */
 static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 			      struct mlx5_ib_fw_attempt *attempt)
@@ -290,7 +288,7 @@ static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 				      mcq);
 }
 
-/* Does what mlx5_core_destroy_cq() does only if the first DESTROY_CQ succeeds. */
+/* What mlx5_core_destroy_cq() leaves out if its DESTROY_CQ fails. */
 static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
 {
 	synchronize_irq(mcq->irqn);
@@ -404,7 +402,7 @@ int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u
  * @size: bytes that were allocated
  * @attempt: as for mlx5_ib_fw_send_destroy()
  *
- * The driver allocates from ranges of its choice, so no other allocation gets the address before
+ * The driver chooses the range of each allocation, so no other allocation gets the address before
  * this one is known to be gone. May sleep.
  *
  * Return: as mlx5_ib_fw_send_destroy().
@@ -456,7 +454,7 @@ int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 op_mod, u64 addr, u8 op
  * @in: struct mlx5_ifc_create_qp_in_bits; the opcode is filled in
  * @inlen: bytes of @in
  * @qpn: number of the new QP
- * @ece: connection establishment options the firmware grants
+ * @ece: gets the options of enhanced connection establishment that firmware grants
  *
  * May sleep.
  *
@@ -485,7 +483,7 @@ int mlx5_ib_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, 
  * @qpc: struct mlx5_ifc_qpc_bits; not used by 2ERR_QP and 2RST_QP
  * @opt_mask: MLX5_QP_OPTPAR_* of the optional fields that are valid
  * @ece: options of enhanced connection establishment that are asked for; 0 for none
- * @granted: options that the firmware grants
+ * @granted: gets the options that firmware grants
  *
  * All commands that take a context are laid out as struct mlx5_ifc_rst2init_qp_in_bits.
  * SQERR2RTS_QP, SQD_RTS_QP, 2ERR_QP and 2RST_QP have no ECE field and grant no options. May sleep.
@@ -624,7 +622,7 @@ int mlx5_ib_fw_attach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union
  * mlx5_ib_fw_mad_ifc - MAD_IFC: have firmware answer a management datagram
  * @dev: device
  * @port: number of the port
- * @op_mod: bit 0: do not check the M_Key; bit 1: nor the B_Key
+ * @op_mod: bit 0: do not check the M_Key; bit 1: do not check the B_Key
  * @remote_lid: LID that the datagram came from
  * @in_mad: the datagram, 256 bytes
  * @out_mad: gets the answer, 256 bytes
@@ -787,8 +785,8 @@ void mlx5_ib_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index)
 /**
  * mlx5_ib_fw_page_fault_resume - PAGE_FAULT_RESUME
  * @dev: device
- * @fault: the fault; its queue waits
- * @error: the page cannot be mapped, so the work request fails
+ * @fault: the fault, for which its queue waits
+ * @error: the pages cannot be mapped, so the work request has to fail
  *
  * May sleep.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Tracepoints: bluebell:fw_cmd, one event for each firmware command (mlx5_core has a tracepoint
- * for refusals, with the name of the command and the status in words); and events of UARs, their
- * mappings, bfregs, the queues on bfregs, and pages with doorbell records.
+ * Tracepoints: bluebell:fw_cmd for each firmware command (mlx5_core has a tracepoint for refusals,
+ * with the name of the command and the status in words); and tracepoints for UARs, their mappings,
+ * bfregs, the queues on bfregs, and pages with doorbell records.
  */
 
 #undef TRACE_SYSTEM
@@ -16,7 +16,7 @@
 
 #include "fw/bluebell.h"
 
-/* Programs that read the binary trace (trace-cmd, perf) get the values of these names. */
+/* Programs that read the binary trace (trace-cmd, perf) need the values of these names. */
 TRACE_DEFINE_ENUM(BLUEBELL_UAR_STATIC);
 TRACE_DEFINE_ENUM(BLUEBELL_UAR_DYNAMIC);
 TRACE_DEFINE_ENUM(BLUEBELL_UAR_OBJECT);
