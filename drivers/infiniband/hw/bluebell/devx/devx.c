@@ -19,8 +19,8 @@
 #include "verbs/uar.h"
 
 /*
- * Return the device's index of the UAR that a dynamic bfreg lies in. Programs use the index without
- * DEVX, too, so the method works in every context of every device.
+ * Return the device's index of the UAR that a dynamic bfreg lies in. Programs without DEVX use the
+ * index, too, so the method needs no user id.
  */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bundle *attrs)
 {
@@ -61,15 +61,15 @@ int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, s
 }
 
 /**
- * mlx5_ib_devx_answer - pass on an answer of firmware to a process
+ * mlx5_ib_devx_answer - pass firmware's answer on to a process
  * @attrs: the call
  * @attr: attribute that gets the answer
  * @out: the answer
  * @out_len: bytes of @out
  * @err: result of the command
  *
- * As the library expects, the result of a refused command is -EREMOTEIO, and the answer has the
- * firmware's status and syndrome.
+ * If firmware has refused the command, the library expects -EREMOTEIO, and the status and syndrome
+ * in the answer.
  *
  * Return: @err, or -EFAULT.
  */

@@ -15,7 +15,7 @@
 
 struct mlx5_ib_ucontext;
 
-/* Attributes of a method: a command, and its answer. Both have at least a header. */
+/* Attributes of a method: a command, and its answer. Each is at least as long as its header. */
 #define MLX5_IB_DEVX_CMD_IN(attr)	UVERBS_ATTR_PTR_IN(attr, \
 		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr)), \
 		UA_MANDATORY, UA_ALLOC_AND_COPY)
@@ -23,9 +23,9 @@ struct mlx5_ib_ucontext;
 		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr)), UA_MANDATORY)
 
 /*
- * The handle of an object, for methods that query the object or change it. Also the latter lock the
- * handle for reading only (UVERBS_ACCESS_READ), so several can run at a time: firmware orders their
- * commands, which change no state of the driver.
+ * The handle of an object, for methods that query or change the object. Methods that change it,
+ * too, lock the handle for reading only (UVERBS_ACCESS_READ), so that several can run at a time:
+ * their commands change no state of the driver, and firmware orders them.
  */
 #define MLX5_IB_DEVX_ANY_OBJECT(attr) \
 	UVERBS_ATTR_IDR(attr, UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_READ, UA_MANDATORY)

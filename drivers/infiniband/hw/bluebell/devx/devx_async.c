@@ -50,7 +50,7 @@ void mlx5_ib_devx_open_cmd_file(struct mlx5_ib_devx_cmd_file *file,
 }
 
 /**
- * mlx5_ib_devx_close_cmd_file - end a file for answers, which may still be open
+ * mlx5_ib_devx_close_cmd_file - end a file for answers, which the process may still have open
  * @file: of mlx5_ib_devx_open_cmd_file(); no command is being sent
  *
  * Waits for the answers to all commands: mlx5_core writes the answers to memory of the file. If the
@@ -72,8 +72,8 @@ VISIBLE_IF_KUNIT void mlx5_ib_devx_close_cmd_file(struct mlx5_ib_devx_cmd_file *
 }
 
 /*
- * The reader sees the result of a command in the status of the answer. So a command that firmware
- * has not answered, because the command timed out or the device is gone, gets the status of an
+ * The reader finds the result of a command in the status of the answer. So the answer of a command
+ * that was not sent, timed out, or was on its way when the device failed gets the status of an
  * internal error.
  */
 static void devx_answered(int err, struct mlx5_async_work *work)
@@ -88,7 +88,7 @@ static void devx_answered(int err, struct mlx5_async_work *work)
 			 MLX5_CMD_STAT_INT_ERR);
 	}
 	guard(spinlock_irqsave)(&file->lock);
-	/* Closing the file waits for the answers to all commands. */
+	/* mlx5_ib_devx_close_cmd_file() has waited for all answers before it set @closed. */
 	WARN_ON_ONCE(file->closed);
 	list_add_tail(&answer->node, &file->answers);
 	wake_up_interruptible(&file->wait);
@@ -130,7 +130,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 }
 
 /**
- * mlx5_ib_devx_query_async - query an object by a command of a process, and do not wait for it
+ * mlx5_ib_devx_query_async - send a process's command that queries an object, without waiting
  * @file: gets the answer; the caller keeps the file from being closed meanwhile
  * @id: the object
  * @in: the command, which is changed: it gets the user id of the context
@@ -177,8 +177,8 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
  * @count: bytes that the reader has room for
  * @answer: gets the answer, which the caller frees by kvfree()
  *
- * Does not wait. From now on the answer does not count against the limit of the context, because
- * the context may be closed before the reader has copied the answer.
+ * Does not wait. The answer stops counting against the limit of the context here, because the
+ * context may be freed before the reader has copied the answer.
  *
  * Return: bytes of the answer; -EAGAIN if there is no answer; -EIO if the file is closed; or
  * -EINVAL if the reader has too little room: then the answer stays in the file.
@@ -204,8 +204,8 @@ ssize_t mlx5_ib_devx_take_answer(struct mlx5_ib_devx_cmd_file *file, size_t coun
 }
 
 /**
- * mlx5_ib_devx_put_back_answer - give an answer back that could not be copied to the reader
- * @answer: of mlx5_ib_devx_take_answer(); freed if its file is closed by now
+ * mlx5_ib_devx_put_back_answer - put an answer back that could not be copied to the reader
+ * @answer: of mlx5_ib_devx_take_answer(); freed if its file has been closed meanwhile
  */
 VISIBLE_IF_KUNIT void mlx5_ib_devx_put_back_answer(struct mlx5_ib_devx_async_answer *answer)
 {

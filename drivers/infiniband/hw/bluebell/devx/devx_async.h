@@ -21,9 +21,8 @@ struct mlx5_ib_devx_id;
 struct mlx5_ib_ucontext;
 
 /*
- * Limit of the bytes of those commands of a context whose answers have not been read, and of these
- * answers. How many of the commands are in flight is limited for all users together, see
- * mlx5_ib_fw_exec_async().
+ * Limit of the bytes that the asynchronous commands of a context and their answers take, until the
+ * answers have been read. mlx5_ib_fw_exec_async() limits the commands in flight of all users.
  */
 #define MLX5_IB_DEVX_ASYNC_BYTES	0x100000
 
@@ -35,7 +34,7 @@ struct mlx5_ib_ucontext;
  * @wait: readers that wait for an answer
  * @lock: guards all members below; taken in interrupts
  * @answers: struct mlx5_ib_devx_async_answer in the order of completion
- * @closed: the device or the context is gone, or the file is closed
+ * @closed: the device or the context is gone, or the file has been closed
  */
 struct mlx5_ib_devx_cmd_file {
 	struct ib_uobject uobj;

@@ -61,9 +61,9 @@ struct mlx5_ib_devx_slots {
  * @channel: the channel
  * @cookie: for the reader; constant
  * @eventfd: signalled instead of queueing the event in the channel; NULL for none. Constant
- * @queued: in a channel without data, the event in the queue, which has at most one event of a
+ * @queued: in a channel without data: entry of the queue, which stands for all unread events of the
  *	subscription. Guarded by the channel's lock
- * @ended: no events of the subscription are queued any more. Guarded by the channel's lock
+ * @ended: further events must not be queued. Guarded by the channel's lock
  * @rcu: frees the subscription
  */
 struct devx_sub {
@@ -93,7 +93,7 @@ static void devx_queue_data(struct mlx5_ib_devx_channel *channel, struct devx_su
 	list_move_tail(&slot->queued.node, &channel->queue);
 }
 
-/* The channel may be closed by now, but is freed only after a grace period. */
+/* In an RCU read-side critical section: the channel may have been closed, but is not freed. */
 static void devx_deliver(struct mlx5_ib_event_sub *event_sub, const struct mlx5_eqe *eqe)
 {
 	struct devx_sub *sub = container_of(event_sub, struct devx_sub, sub);
@@ -185,7 +185,7 @@ int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 	return 0;
 }
 
-/* The queue is empty, and no event is being queued any more. */
+/* Called when the queue is empty and @closed keeps events from being queued. */
 static void devx_free_slots(struct mlx5_ib_devx_channel *channel)
 {
 	struct mlx5_ib_devx_slots *slots, *next;
@@ -198,8 +198,8 @@ static void devx_free_slots(struct mlx5_ib_devx_channel *channel)
 
 /*
  * Give a channel room for the events of one more subscription, unless the channel has room for
- * MLX5_IB_DEVX_EVENTS. Events arrive in interrupts, so their memory is allocated here, and charged
- * to the subscriber.
+ * MLX5_IB_DEVX_EVENTS already. Events arrive in interrupts, so the memory is allocated here, where
+ * it is charged to the memory cgroup of the subscriber.
  */
 static int devx_add_slots(struct mlx5_ib_devx_channel *channel)
 {
@@ -225,7 +225,7 @@ static int devx_add_slots(struct mlx5_ib_devx_channel *channel)
 }
 
 /**
- * mlx5_ib_devx_close_channel - end a channel, while its file may still be open
+ * mlx5_ib_devx_close_channel - end a channel, which the process may still have open
  * @channel: of mlx5_ib_devx_open_channel()
  *
  * Wakes all readers, whose read() fails. May sleep.
@@ -241,7 +241,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_devx_close_channel(struct mlx5_ib_devx_channel *ch
 			devx_dequeue(channel, queued);
 	}
 	mlx5_ib_event_unsubscribe_all(channel->dev, &channel->owner);
-	/* An event that is being delivered is not queued: devx_deliver() looks at @closed. */
+	/* devx_deliver() checks @closed under the lock, so it has queued nothing since. */
 	WARN_ON_ONCE(!list_empty(&channel->queue) || !list_empty(&channel->owner.subs));
 	devx_free_slots(channel);
 	WARN_ON_ONCE(atomic_dec_return(&channel->context->event_channels) < 0);
@@ -310,10 +310,10 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
  *
  * May sleep.
  *
- * Return: 0; -EINVAL or -EPERM for an event that the process may not have, as
- * mlx5_ib_event_check() says, for too many events or none, and for a context without a user id;
- * -EBADF or -EINVAL if the file is no eventfd; -ENOSPC for too many subscriptions to an event; or
- * -ENOMEM. After an error none of the subscriptions of @request is left.
+ * Return: 0; -EINVAL or -EPERM for an event that the process may not have, as mlx5_ib_event_check()
+ * says, for too many events or none, and for a context without a user id; -EBADF or -EINVAL if the
+ * file is not an eventfd; -ENOSPC for too many subscriptions to an event; or -ENOMEM. After an
+ * error none of the subscriptions of @request is left.
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
@@ -404,7 +404,7 @@ static ssize_t devx_event_read(struct file *filp, char __user *buf, size_t count
 	}
 	if (len < 0 || !copy_to_user(buf, &event, len))
 		return len;
-	/* The subscription may have been freed by now, so the event cannot be put back. */
+	/* The subscription may have been freed meanwhile, so report the event as lost. */
 	scoped_guard(spinlock_irq, &channel->lock)
 		channel->lost = !channel->closed;
 	return -EFAULT;
@@ -464,7 +464,7 @@ static bool devx_has_type(const struct mlx5_ib_devx_request *request, u16 type)
 }
 
 /**
- * mlx5_ib_devx_check_verbs - check the subscription to an object that may be one of verbs
+ * mlx5_ib_devx_check_verbs - check a subscription to events of an object, perhaps one of verbs
  * @uobj: handle of the object
  * @request: the subscription
  *
@@ -491,7 +491,7 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
 }
 
 /**
- * mlx5_ib_devx_choose_object - make a subscription one to the object of a handle
+ * mlx5_ib_devx_choose_object - set the object that a subscription is about
  * @uobj: the handle; the caller keeps the object from being destroyed meanwhile
  * @request: the subscription, which gets the object
  *
@@ -510,7 +510,7 @@ int mlx5_ib_devx_choose_object(struct ib_uobject *uobj, struct mlx5_ib_devx_requ
 	if (!mlx5_ib_event_source_of(&id, &request->source))
 		return refuse(-EINVAL, "subscription to a %s, which has no events",
 			      mlx5_ib_devx_kinds[id.kind].name);
-	/* The events may be those of another user's object that has the number. */
+	/* If the object is gone, its number, and the events, may be another user's. */
 	return mlx5_ib_devx_check_exists(uobj) ?: mlx5_ib_devx_check_verbs(uobj, request);
 }
 
@@ -522,7 +522,7 @@ static int devx_read_object(struct uverbs_attr_bundle *attrs, struct mlx5_ib_dev
 	       mlx5_ib_devx_choose_object(uverbs_attr_get_uobject(attrs, handle), request);
 }
 
-/* An eventfd has no room for a cookie. */
+/* Read where the events go: to an eventfd, which has no room for a cookie, or to the channel. */
 static int devx_read_target(struct uverbs_attr_bundle *attrs, struct mlx5_ib_devx_request *request)
 {
 	bool has_cookie = uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE);

@@ -20,15 +20,16 @@ struct mlx5_ib_devx_slots;
 struct mlx5_ib_ucontext;
 
 /*
- * Limits of the events with data that a channel keeps for its reader: for each subscription without
- * an eventfd, and in all. Further events are lost.
+ * How many events with data a channel keeps for its reader: so many for each subscription without
+ * an eventfd, shared by these subscriptions, up to the limit for the channel. Further events are
+ * lost.
  */
 #define MLX5_IB_DEVX_EVENTS_PER_SUB	128
 #define MLX5_IB_DEVX_EVENTS		1024
 /*
- * Limit of the channels of a context. The slots of a full channel take 128 KiB (eight allocations
- * of 16 KiB), so those of a context take 32 MiB at most, also where no memory cgroup limits the
- * process. Programs need few channels: one for each kind of event.
+ * Limit of the channels of a context. The slots of a channel take up to 128 KiB (eight allocations
+ * of 16 KiB), and those of a context up to 32 MiB, even if no memory cgroup limits the process.
+ * Programs need few channels: one for each kind of event.
  */
 #define MLX5_IB_DEVX_CHANNELS		256
 
@@ -44,9 +45,9 @@ struct mlx5_ib_ucontext;
  * @queue: the events
  * @unused: slots that are not in @queue
  * @slots: memory for events; NULL with @omit_data. Read without the lock once @closed is set
- * @num_slots: number of events that @slots has room for
+ * @num_slots: number of events that @slots has room for. devx_add_slots() also reads it unlocked
  * @lost: an event was lost: the next read returns -EOVERFLOW
- * @closed: the device or the context is gone, or the file is closed
+ * @closed: the device or the context is gone, or the file has been closed
  */
 struct mlx5_ib_devx_channel {
 	struct ib_uobject uobj;

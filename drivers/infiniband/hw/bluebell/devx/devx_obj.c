@@ -30,15 +30,15 @@
 #include "verbs/srq.h"
 #include "verbs/uar.h"
 
-/* A completion event of a CQ that the process has armed. Called in the interrupt. */
+/* A CQ that the process has armed has a completion event. Called in the interrupt of its EQ. */
 static void devx_cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
 	mlx5_ib_event_report(container_of(mcq, struct mlx5_ib_devx_cq, mcq)->obj.dev, eqe);
 }
 
 /*
- * A CQ on an event queue of mlx5_core must be in the tables of mlx5_core, which otherwise drops the
- * completion events of the CQ. A CQ on an APU element is on no event queue.
+ * Whether the CQ reports to an event queue. mlx5_core drops completion events of a CQ that is not
+ * in its tables. A CQ on an APU element reports to no event queue.
  */
 static bool devx_cq_has_eq(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
@@ -57,8 +57,8 @@ static int devx_check_apu(const struct mlx5_ib_dev *dev, const struct mlx5_ib_de
 }
 
 /*
- * An access through a key over other keys may reach a paged region and fault there. The device then
- * names the outer key, so the handler of page faults has to find the outer key in its table.
+ * An access through a key over other keys may fault on a paged region that one of these keys leads
+ * to. The event of the fault then has the outer key, so the handler has to find it in its table.
  */
 static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
 					const struct mlx5_ib_devx_cmd *cmd, const void *in)
@@ -70,12 +70,12 @@ static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
 	return MLX5_IB_DEVX_PLAIN;
 }
 
-/* The limits in which objects count. Objects of verbs, if there are such, count in the same. */
+/* The limit that objects of each kind count against, together with the objects of verbs. */
 static const u8 devx_share_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
 	[MLX5_IB_DEVX_PD] = MLX5_IB_SHARE_PD,
 	[MLX5_IB_DEVX_CQ] = MLX5_IB_SHARE_CQ,
 	[MLX5_IB_DEVX_QP] = MLX5_IB_SHARE_QP,
-	/* Their numbers are numbers of queue pairs. */
+	/* The device takes the numbers of DC targets from those of queue pairs. */
 	[MLX5_IB_DEVX_DCT] = MLX5_IB_SHARE_QP,
 	[MLX5_IB_DEVX_RMP] = MLX5_IB_SHARE_SRQ,
 	[MLX5_IB_DEVX_XRC_SRQ] = MLX5_IB_SHARE_SRQ,
@@ -103,7 +103,7 @@ static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_i
 	if (entries)
 		return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED,
 					       MLX5_IB_SHARE_OF_TABLE(entries), share);
-	/* The device may copy the translations of the umem. */
+	/* The device may copy the umem's translation entries for each key, so count the length. */
 	if (cmd->kind == MLX5_IB_DEVX_MKEY)
 		return mlx5_ib_share_take_length(context, devx_key_length(in), share);
 	if (cmd->kind == MLX5_IB_DEVX_MCG)
@@ -139,8 +139,8 @@ static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form,
 		return NULL;
 	obj->form = form;
 	/*
-	 * ib_core does not know of the attachment, so a process, or its end, may destroy the queue
-	 * pair first. An unknown queue pair means success from the first attempt on: see mcast.c.
+	 * ib_core does not know that the attachment uses the queue pair. The queue pair may be
+	 * destroyed first, and the attachment is gone then.
 	 */
 	if (kind == MLX5_IB_DEVX_MCG)
 		obj->attempt = (struct mlx5_ib_fw_attempt)MLX5_IB_FW_ATTEMPT_TO_DETACH;
@@ -172,7 +172,7 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_d
 	struct mlx5_core_cq *mcq;
 	int err;
 
-	/* The orphan of an earlier attachment would otherwise end this one. */
+	/* An orphan of an earlier attachment to the group would later end this one. */
 	if (cmd->kind == MLX5_IB_DEVX_MCG)
 		mlx5_ib_orphans_retry(obj->dev, obj->context);
 	if (obj->form != MLX5_IB_DEVX_WITH_MCQ)
@@ -203,7 +203,7 @@ static int devx_adopt_key(struct mlx5_ib_devx_obj *obj, u32 num_entries)
 	return mlx5_ib_mkey_adopt(obj->dev, &key->mkey);
 }
 
-/* As a queue of verbs does, the object holds a reference to its UAR. */
+/* Take a reference to the UAR object that has the doorbells of an object, as verbs do. */
 static void devx_get_uar(struct mlx5_ib_ucontext *context, struct mlx5_ib_devx_obj *obj,
 			 const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len)
 {
@@ -235,8 +235,8 @@ static int devx_destroy(struct mlx5_ib_devx_obj *obj)
 /*
  * A DC target has to be drained before it is destroyed, and firmware refuses to destroy the target
  * until its last packet has been handled. The result of DRAIN_DCT is ignored, because firmware
- * refuses to drain a target that an earlier attempt has drained. If an unanswered attempt has
- * destroyed the target, the process may have a new target of the number, which is not drained.
+ * refuses to drain a target that an earlier attempt has drained. If a command that was not answered
+ * has destroyed the target, the number may belong to a new target, which must not be drained.
  */
 static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
 {
@@ -274,7 +274,10 @@ static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 	return devx_destroy(obj);
 }
 
-/* After the last attempt the process has no handle any more, so its subscriptions end. */
+/*
+ * The subscriptions to events of the object end if the object is destroyed, and after the last
+ * attempt in any case, because the process has no handle any more.
+ */
 static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 {
 	struct mlx5_ib_event_source source;
@@ -335,14 +338,14 @@ static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_
 		.context = obj->context, .uar = obj->uar, .share = obj->share, .key = obj->key,
 	};
 
-	/* The process gets no handle of an attachment that firmware has perhaps made. */
+	/* Firmware may have made the attachment, of which the process gets no handle: end it. */
 	if (err == -ETIMEDOUT && cmd->kind == MLX5_IB_DEVX_MCG) {
 		devx_name_obj(obj, cmd, in, in_len, out);
 		obj->attempt.unanswered = true;
 		mlx5_ib_devx_destroy_obj(obj, true);
 		return;
 	}
-	/* If the object exists, it can be rung on the UAR. */
+	/* The object may exist and have its doorbells in the UAR, so keep the UAR. */
 	if (err == -ETIMEDOUT && mem.uar)
 		mlx5_ib_orphan_keep_lost(obj->dev, "a DEVX object", &mem);
 	mlx5_ib_share_undo(&mem.share, err);
@@ -351,7 +354,7 @@ static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_
 	kfree(obj);
 }
 
-/* Check a command that creates an object, and have it use umems. */
+/* Check a command that creates an object, and set the bits by which it uses umems. */
 static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_len, size_t out_len,
 			  const struct mlx5_ib_devx_cmd **cmd)
 {
@@ -376,7 +379,7 @@ static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_
  *
  * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
  * -EINVAL and -EPERM as mlx5_ib_devx_check(), mlx5_ib_devx_check_create() and
- * mlx5_ib_devx_use_umem(); -EINVAL also for a CQ on an event queue that is none for completions;
+ * mlx5_ib_devx_use_umem(); -EINVAL also for a CQ on an event queue that is not for completions;
  * -EOPNOTSUPP for a CQ on an APU element, if the device has none; -ENOMEM, also if the user has as
  * many objects of the kind as a user can have; or the errno of a command that was not sent, or not
  * answered.
@@ -421,7 +424,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 }
 
 /**
- * mlx5_ib_devx_prepare - check a command about an object, and have the command use umems
+ * mlx5_ib_devx_prepare - check a command about an object, and set the bits by which it uses umems
  * @context: of the process
  * @id: the object
  * @use: MLX5_IB_DEVX_MODIFY or MLX5_IB_DEVX_QUERY
@@ -479,8 +482,8 @@ static int devx_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why
 			    struct uverbs_attr_bundle *attrs)
 {
 	/*
-	 * A user who destroys an object, and fails, can try again. For any other reason this is the
-	 * last attempt, because ib_core then warns of an object that is left.
+	 * If a user's attempt to destroy the object fails, the user can try again. For any other
+	 * reason this is the last attempt: ib_core would warn of an object that is left.
 	 */
 	return mlx5_ib_devx_destroy_obj(uobj->object, why != RDMA_REMOVE_DESTROY);
 }
@@ -545,8 +548,8 @@ static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
  * A process may change and query objects of verbs, too, and subscribe to their events: @uobj is
  * the handle of such an object, or of an object that a command of the process has created.
  *
- * Return: 0, or -EINVAL for a handle of another kind, or of a queue pair that is not one at the
- * device.
+ * Return: 0, or -EINVAL for a handle of another kind, or of a queue pair that mlx5_ib_qp_is_plain()
+ * excludes.
  */
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {
@@ -594,8 +597,8 @@ static const struct mlx5_ib_fw_attempt *devx_attempt_of(struct ib_uobject *uobj)
  * @uobj: handle of the object, which mlx5_ib_devx_identify() accepts. The caller keeps the object
  *	from being destroyed meanwhile
  *
- * If the command that was to destroy an object has not been answered, the process keeps the handle.
- * The number may be that of another user's object by then.
+ * If the command that was to destroy an object has not been answered, the process keeps the handle,
+ * but the number may belong to another user's object by now.
  *
  * Return: 0 or -EINVAL.
  */
@@ -603,7 +606,7 @@ int mlx5_ib_devx_check_exists(struct ib_uobject *uobj)
 {
 	const struct mlx5_ib_fw_attempt *attempt = devx_attempt_of(uobj);
 
-	/* Without an unanswered command, another task can only set @replaced. */
+	/* @unanswered changes only during destruction; any task that creates may set @replaced. */
 	return !attempt->unanswered && !READ_ONCE(attempt->replaced) ? 0 :
 	       refuse(-EINVAL, "object that may not exist: its destruction was not answered");
 }

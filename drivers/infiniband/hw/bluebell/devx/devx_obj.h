@@ -23,7 +23,7 @@ struct mlx5_ib_ucontext;
 struct mlx5_user_mmap_entry;
 
 /**
- * enum mlx5_ib_devx_form - the struct that contains a struct mlx5_ib_devx_obj
+ * enum mlx5_ib_devx_form - which struct contains a struct mlx5_ib_devx_obj
  * @MLX5_IB_DEVX_PLAIN: none
  * @MLX5_IB_DEVX_WITH_MCQ: struct mlx5_ib_devx_cq
  * @MLX5_IB_DEVX_WITH_KEY: struct mlx5_ib_devx_key
@@ -44,14 +44,14 @@ enum mlx5_ib_devx_form {
  * @id: kind and number; constant
  * @uar: UAR object of the process that has the doorbells of this object, with a reference; NULL if
  *	the object has no doorbells, or has them in a UAR page of the context
- * @share: that the object is counted as one of its user; of a memory key, its table or the
- *	translations that it uses
- * @key: that a memory key is counted as one of its user
- * @attempt: attempts to destroy the object; those of a key over keys are in the key
+ * @share: counts the object against the limits of its user; for a memory key, counts the entries of
+ *	its table or the length of the memory that it covers
+ * @key: counts a memory key as one of its user's keys
+ * @attempt: attempts to destroy the object; not used with MLX5_IB_DEVX_WITH_KEY, see devx_attempt()
  * @destroy: the command that destroys the object
  *
- * The object belongs to its handle. While the object is being destroyed, ib_core keeps other tasks
- * from using the handle, so no member needs a lock.
+ * Lives as long as its uverbs handle. While the object is being destroyed, ib_core keeps other
+ * tasks from using the handle, so only @attempt needs a lock, see struct mlx5_ib_fw_attempt.
  */
 struct mlx5_ib_devx_obj {
 	struct mlx5_ib_dev *dev;
@@ -82,7 +82,7 @@ static_assert(!offsetof(struct mlx5_ib_devx_cq, obj));
 /**
  * struct mlx5_ib_devx_key - a memory key over other keys (an indirect mkey)
  * @obj: the object; first, so that kfree() of the object frees the whole struct
- * @key: the key in the table in which page faults look keys up
+ * @key: the key, as an entry of the table in which the handler of page faults looks keys up
  */
 struct mlx5_ib_devx_key {
 	struct mlx5_ib_devx_obj obj;
@@ -98,15 +98,14 @@ static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
 }
 
 /**
- * struct mlx5_ib_devx_umem - registered memory
+ * struct mlx5_ib_devx_umem - memory that a process has registered for its DEVX objects
  * @dev: device
  * @uid: user id of the process
  * @context: of the process
  * @id: number of the umem in the device
  * @umem: the memory, pinned until the device has destroyed the umem
- * @share: counts the umem as one of its user's
- * @paged: counts the length of a umem over a dma-buf as paged memory, as long as the process has
- *	the handle
+ * @share: counts the umem as one of its user's umems
+ * @paged: counts the length of a umem over a dma-buf as paged memory, until the handle is destroyed
  * @attempt: attempts to destroy the umem
  *
  * The umem belongs to its uverbs handle, and is freed when the handle is destroyed.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that a process registers for its DEVX objects (umem). The device keeps the list of pages,
- * and a command of the process has the number of the umem where a command of the kernel has DMA
- * addresses. The methods of the ioctl object MLX5_IB_OBJECT_DEVX_UMEM; see mlx5dv_devx_umem_reg(3).
+ * Memory that a process registers for its DEVX objects (umem), and the methods of the ioctl object
+ * MLX5_IB_OBJECT_DEVX_UMEM; see mlx5dv_devx_umem_reg(3). The device keeps the list of pages. Where
+ * a command of the kernel has DMA addresses, a command of the process has the number of the umem.
  */
 
 #include <kunit/visibility.h>
@@ -27,15 +27,12 @@
 #include "lib/share.h"
 #include "lib/umem.h"
 
-/* Flags that programs pass. Reading is always allowed, so IB_ACCESS_REMOTE_READ changes nothing. */
+/* Flags that are accepted. The device may always read, so IB_ACCESS_REMOTE_READ changes nothing. */
 #define UMEM_ACCESS \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_RELAXED_ORDERING)
 
-/*
- * A command with up to this number of pages is built on the stack: enough for doorbell records and
- * short queues.
- */
+/* CREATE_UMEM of so few pages, as for doorbell records and short queues, is built on the stack. */
 #define FEW_PAGES	8
 #define FEW_BYTES	(MLX5_ST_SZ_BYTES(create_umem_in) + FEW_PAGES * MLX5_ST_SZ_BYTES(mtt))
 
@@ -64,7 +61,7 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 					&obj->id);
 }
 
-/* What the process pins counts against RLIMIT_MEMLOCK, but the pages of a dma-buf do not. */
+/* The pages of a dma-buf do not count against RLIMIT_MEMLOCK, so the driver counts them. */
 static int umem_take_shares(struct mlx5_ib_devx_umem *obj)
 {
 	int err = mlx5_ib_share_take(obj->context, MLX5_IB_SHARE_UMEM, &obj->share);
@@ -178,10 +175,9 @@ struct umem_request {
 };
 
 /*
- * The device requires that a key over a umem starts at the same offset into a page of the umem as
- * the umem itself. A program takes this offset from its virtual address, of which only the bits
- * below PAGE_SIZE are those of the DMA address. So without page sizes from the program, pages have
- * PAGE_SIZE.
+ * The device requires that a key over a umem has the same offset into a page as the umem itself. A
+ * program takes this offset from its virtual address, which agrees with the DMA address only in the
+ * bits below PAGE_SIZE. So if the program names no page sizes, a umem has pages of PAGE_SIZE.
  */
 static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request *req)
 {

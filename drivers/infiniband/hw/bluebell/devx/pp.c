@@ -20,10 +20,10 @@
 #include "layout/refuse.h"
 
 /**
- * struct mlx5_ib_pp - a process's use of a rate
+ * struct mlx5_ib_pp - a rate that a process has allocated
  * @dev: device
- * @index: of the rate in the device's table. mlx5_core lets uses of the same rate share an entry,
- *	unless the entry is dedicated to one use
+ * @index: of the rate in the device's table. Allocations of the same rate share an entry, unless
+ *	the entry is dedicated
  */
 struct mlx5_ib_pp {
 	struct mlx5_ib_dev *dev;
@@ -35,7 +35,7 @@ struct mlx5_ib_pp {
  * against the device's capabilities. Only queues of raw packets use rates, and the table is small:
  * a process that must not have such queues must not take entries of the table either. A process
  * that may have such queues can take all entries. mlx5_core holds the mutex of the table while it
- * sends SET_PP_RATE_LIMIT.
+ * sends SET_PP_RATE_LIMIT, so an allocation waits for the commands of other allocations.
  */
 static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 {
@@ -67,11 +67,11 @@ static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
  * mlx5_ib_pp_alloc - allocate a rate for a process
  * @context: of the process
  * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits
- * @dedicated: the entry is shared with no other use
+ * @dedicated: take an entry that no other allocation shares
  *
  * SET_PP_RATE_LIMIT. A dedicated entry belongs to the user id of the process. A shared entry
- * belongs to no user id, because every process that asks for the same rate gets the same entry; all
- * users may name such an entry. May sleep.
+ * belongs to no user id, and all users may name it, because every process that asks for the same
+ * rate gets the same entry. May sleep.
  *
  * Return: the rate, or an ERR_PTR: -EOPNOTSUPP for a device without rates of users, or without the
  * bursts or packet sizes that @rate has; -EINVAL in a context without a user id, or for a rate that
@@ -100,8 +100,8 @@ struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate
  * mlx5_ib_pp_free - free a rate
  * @pp: of mlx5_ib_pp_alloc()
  *
- * If no other use of the entry is left, SET_PP_RATE_LIMIT removes the rate, and queues that still
- * name the entry have no limit any more. May sleep.
+ * If no other allocation shares the entry, mlx5_core clears it by SET_PP_RATE_LIMIT, and queues
+ * that still name the entry have no limit any more. May sleep.
  */
 VISIBLE_IF_KUNIT void mlx5_ib_pp_free(struct mlx5_ib_pp *pp)
 {
@@ -143,7 +143,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_PP_OBJ_ALLOC)(struct uverbs_attr_bundle
 			      sizeof(pp->index));
 }
 
-/* A process may pass a shorter struct, the rest of which is taken as zero. */
+/* A process may pass a shorter struct; the driver takes the rest as zero. */
 #define PP_CONTEXT	UVERBS_ATTR_SIZE(1, MLX5_ST_SZ_BYTES(set_pp_rate_limit_context))
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PP_OBJ_ALLOC,
