@@ -36,7 +36,7 @@ static u8 caps_qp_ts_format(struct mlx5_core_dev *mdev)
 	       MLX5_TIMESTAMP_FORMAT_DEFAULT : MLX5_TIMESTAMP_FORMAT_FREE_RUNNING;
 }
 
-/* Atomic operations on 8 bytes; verbs has no others. */
+/* Verbs have atomic operations on 8 bytes only. */
 static u16 caps_atomic_ops(struct mlx5_core_dev *mdev)
 {
 	const u32 size_8 = BIT(3);
@@ -46,7 +46,7 @@ static u16 caps_atomic_ops(struct mlx5_core_dev *mdev)
 	return MLX5_CAP_ATOMIC(mdev, atomic_operations);
 }
 
-/* A responder executes masked operations only in a mode that the specification does not have. */
+/* The mode of the InfiniBand specification (IB_SPEC) has no masked operations. */
 static u8 caps_atomic_mode(u16 ops)
 {
 	const u32 plain = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
@@ -57,7 +57,7 @@ static u8 caps_atomic_mode(u16 ops)
 						 MLX5_QPC_ATOMIC_MODE_IB_SPEC;
 }
 
-/* The small fence also works on a device that needs no fence. */
+/* Use the small fence, too, on a device that needs no fence. */
 static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
 {
 	return MLX5_CAP_GEN(mdev, umr_fence) == MLX5_CAP_UMR_FENCE_STRONG ?
@@ -97,11 +97,11 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
  * mlx5_ib_has_blueflame - whether processes can write WQEs to registers of the device
  * @caps: what the device can do
  *
- * In the first call mlx5_core tests whether this machine's processors write a WQE in one piece. For
- * the test mlx5_core creates queues, so the first call is made when a process opens the device, and
- * not at probe. mlx5_core keeps the result. May sleep.
+ * In the first call mlx5_core tests whether write combining works, so that a processor of this
+ * machine writes a WQE in one piece, and keeps the result. For the test mlx5_core creates queues,
+ * so the driver makes the first call when a process opens the device, and not at probe. May sleep.
  *
- * Return: true if the device executes such WQEs, and processors write them in one piece.
+ * Return: true if the device executes WQEs written to its registers, and write combining works.
  */
 bool mlx5_ib_has_blueflame(const struct mlx5_ib_caps *caps)
 {

@@ -11,7 +11,7 @@
 
 struct mlx5_core_dev;
 
-/* The atomic operations that verbs calls masked. */
+/* What the device calls the masked atomic operations of verbs. */
 #define MLX5_IB_MASKED_ATOMIC_OPS \
 	(MLX5_ATOMIC_OPS_EXTENDED_CMP_SWAP | MLX5_ATOMIC_OPS_EXTENDED_FETCH_ADD)
 
@@ -23,7 +23,7 @@ struct mlx5_core_dev;
  * @relaxed_ordering_read: the device may let PCIe reorder reads. This depends on the PCI
  *	configuration, too, which takes too long to read for each registration
  * @real_time: completions may carry the real-time clock
- * @qp_ts_format: timestamp format of a QP that asks for none in particular
+ * @qp_ts_format: format of the time stamps of a QP whose user asks for no format
  * @atomic_ops: atomic operations on 8 bytes: MLX5_ATOMIC_OPS_*
  * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device lacks an unmasked operation
  * @umr_fence: fence mode that orders a UMR request after earlier ones: MLX5_FENCE_MODE_*

@@ -80,7 +80,7 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
  *	alone
  *
  * Return: 0; -EINVAL for invalid attributes; -EOPNOTSUPP for unknown @flags, for features that this
- * device does not have, and to pad CQEs of 64 bytes.
+ * device does not have, and for the request to pad CQEs of 64 bytes.
  */
 int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 			    const struct mlx5_ib_caps *caps, void *cqc)

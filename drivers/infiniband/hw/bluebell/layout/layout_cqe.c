@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queue entries, as verbs report them to the kernel. Pure functions only.
+ * Completion queue entries, translated to struct ib_wc for kernel consumers. Pure functions only.
  */
 
 #include <linux/array_size.h>
@@ -72,7 +72,7 @@ static const u8 cqe_status[] = {
  * mlx5_ib_cqe_status - translate a syndrome
  * @syndrome: MLX5_CQE_SYNDROME_* of a failed request or queue pair
  *
- * Return: the status, IB_WC_GENERAL_ERR for a syndrome that has none.
+ * Return: the status of verbs; IB_WC_GENERAL_ERR for a syndrome for which verbs have no status.
  */
 enum ib_wc_status mlx5_ib_cqe_status(u8 syndrome)
 {
@@ -114,7 +114,7 @@ static const u8 send_opcodes[] = {
  * mlx5_ib_cqe_read_send - read the completion of a send request
  * @cqe: the CQE
  * @opcode: of the request
- * @wc: gets opcode, status, and the length of the data that was read
+ * @wc: gets opcode, status, flags, and for reads and atomics the length of the data
  */
 void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcode, struct ib_wc *wc)
 {
@@ -164,8 +164,8 @@ static void cqe_read_recv_opcode(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
  * @cqe: the CQE
  * @wc: gets all that the CQE has
  *
- * In a CQE without immediate data or an invalidated key, the field of these has the P_Key index; in
- * a CQE of QP1 the field has the P_Key itself, which the function then writes to pkey_index.
+ * Immediate data, an invalidated key and the P_Key index share a field of the CQE. A CQE of QP1 has
+ * the P_Key itself there, which the function writes to pkey_index.
  */
 void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {

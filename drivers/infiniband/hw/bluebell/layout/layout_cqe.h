@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Completion queue entries, as verbs report them to the kernel. Pure functions only.
+ * Completion queue entries, translated to struct ib_wc for kernel consumers. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_CQE_H

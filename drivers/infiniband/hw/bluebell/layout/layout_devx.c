@@ -3,13 +3,13 @@
  * Firmware commands that a process builds itself (DEVX).
  *
  * Firmware lets a command with a user id name only objects of the same id. But firmware does not
- * know which handle the process has passed with the command, and would execute those commands of
- * the interface that carry no id as if the kernel had sent them. Therefore the driver has a table
- * of all commands (enum in linux/mlx5/mlx5_ifc.h), which was made by these rules:
+ * know which handle the process has passed with the command, and would execute commands that have
+ * no field for a user id as if the kernel had sent them. Therefore the driver has a table of all
+ * commands (enum in linux/mlx5/mlx5_ifc.h), which was made by these rules:
  *
  *   * A command that creates an object may be sent if one command can destroy the object. When
  *     the driver creates the object, it also builds the command that destroys the object, because
- *     only then it knows all fields of that command.
+ *     later it does not know all fields of that command.
  *   * A command about an object may be sent only together with the handle of that object.
  *   * A command without a handle may be sent if it changes nothing that other users see, or by a
  *     process that has the rights which the table names.
@@ -17,9 +17,9 @@
  *     object the command names.
  *   * What the driver or mlx5_core does for users is forbidden: commands on UARs, umems, device
  *     memory, event queues and user ids.
- *   * The opcodes from MLX5_CMD_OP_GENERAL_START up to MLX5_CMD_OP_GENERAL_END, which is not one of
- *     them, are made for users: firmware checks each command against the rights of the user id. So
- *     a process may also send commands that the table does not have, of a later firmware.
+ *   * The opcodes from MLX5_CMD_OP_GENERAL_START to MLX5_CMD_OP_GENERAL_END - 1 are made for users:
+ *     firmware checks each command against the rights of the user id. So a process may also send
+ *     commands of this range that the table does not have, because only later firmware has them.
  */
 
 #include <linux/bsearch.h>
@@ -27,7 +27,10 @@
 
 #include "layout/layout_devx.h"
 
-/* FLD(typ, fld): @fld of struct mlx5_ifc_@typ_bits; WQ_UMEM(typ, wq): umem bits of its @wq */
+/*
+ * FLD(typ, fld) is the field @fld of struct mlx5_ifc_@typ_bits. WQ_UMEM(typ, wq) are the umem bits
+ * of the work queue @wq in struct mlx5_ifc_@typ_bits.
+ */
 #define FLD(...)		{ __mlx5_bit_off(__VA_ARGS__), __mlx5_bit_sz(__VA_ARGS__) }
 
 #define COMMAND(op, how, ...) \
@@ -57,10 +60,11 @@
 	{ { __mlx5_bit_off(typ, qpc.q_key), 1 }, MLX5_UCTX_CAP_RAW_TX }
 
 /*
- * A command that changes the state of a queue pair and has a QP context (qpc); all of them have the
- * same layout. No process may use the reserved key (rlky), which reaches all memory. Fast
- * registration (fre), by which a request carries DMA addresses, needs CAP_SYS_RAWIO. As in ib_core,
- * controlled Q_Keys, and another queue pair as the source of packets (deth_sqpn), need CAP_NET_RAW.
+ * A command that changes the state of a queue pair and has a QP context (qpc). All such commands
+ * have the same layout. No process may use the reserved key (rlky), which reaches all memory. Fast
+ * registration (fre), by which a request carries DMA addresses, needs CAP_SYS_RAWIO. Controlled
+ * Q_Keys need CAP_NET_RAW, as in ib_core, and so do packets that name another queue pair as their
+ * source (deth_sqpn).
  */
 #define MODIFY_QP(op) \
 	MODIFY(op, QP, rst2init_qp_in, qpn, DENY(FLD(rst2init_qp_in, qpc.rlky)), \
@@ -103,7 +107,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(SAVE_VHCA_STATE),
 	FORBIDDEN(LOAD_VHCA_STATE),
 
-	/* Memory. A data_direct key needs DMA addresses of another function, which no umem has. */
+	/* Memory. A data_direct key needs DMA addresses for another function, which no umem has. */
 	CREATE(CREATE_MKEY, MKEY, create_mkey_out, mkey_index, SIZE(create_mkey_in),
 	       UMEM(FLD(create_mkey_in, mkey_umem_valid)), DENY(FLD(create_mkey_in, data_direct))),
 	QUERY(QUERY_MKEY, MKEY, query_mkey_in, mkey_index),
@@ -114,7 +118,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(DEALLOC_MEMIC),
 	FORBIDDEN(MODIFY_MEMIC),
 
-	/* Event queues: CREATE_EQ has DMA addresses */
+	/* Event queues: CREATE_EQ has DMA addresses, and cannot name a umem */
 	FORBIDDEN(CREATE_EQ),
 	FORBIDDEN(DESTROY_EQ),
 	FORBIDDEN(QUERY_EQ),
@@ -190,7 +194,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	{ .opcode = MLX5_CMD_OPCODE_DESTROY_ESW_VPORT },
 	GENERAL(QUERY_ESW_FUNCTIONS, .rights = MLX5_UCTX_CAP_RAW_TX),
 
-	/* The ports of this function and, for the e-switch, of others */
+	/* The ports of this function and, for the manager of the e-switch, of other functions */
 	GENERAL(QUERY_VPORT_STATE, NEEDS(RAW(query_vport_state_in, other_vport))),
 	FORBIDDEN(MODIFY_VPORT_STATE),
 	GENERAL(QUERY_ESW_VPORT_CONTEXT, .rights = MLX5_UCTX_CAP_RAW_TX),
@@ -235,7 +239,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(ALLOC_UAR),
 	FORBIDDEN(DEALLOC_UAR),
 
-	/* The port, multicast, and domains that came later */
+	/* The port, multicast, and other kinds of domains */
 	FORBIDDEN(CONFIG_INT_MODERATION),
 	FORBIDDEN(ACCESS_REG),
 	CREATE(ATTACH_TO_MCG, MCG, attach_to_mcg_in, qpn, .num_in_request = true),
@@ -259,7 +263,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(MODIFY_CONG_PARAMS),
 	GENERAL(QUERY_CONG_STATISTICS, DENY(FLD(query_cong_statistics_in, clear))),
 
-	/* Tables of the Ethernet port that all its users share */
+	/* Tables of the Ethernet port, which all users share */
 	CREATE(ADD_VXLAN_UDP_DPORT, VXLAN_PORT, add_vxlan_udp_dport_in, vxlan_udp_port,
 	       .num_in_request = true, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	DESTROY(DELETE_VXLAN_UDP_DPORT, VXLAN_PORT, delete_vxlan_udp_dport_in, vxlan_udp_port),
@@ -269,7 +273,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	DESTROY(DELETE_L2_TABLE_ENTRY, L2_ENTRY, delete_l2_table_entry_in, table_index,
 		SIZE(delete_l2_table_entry_in)),
 
-	/* Power and bonding, which are the administrator's */
+	/* Power and bonding, which only the administrator may change */
 	FORBIDDEN(SET_WOL_ROL),
 	FORBIDDEN(QUERY_WOL_ROL),
 	FORBIDDEN(CREATE_LAG),
@@ -336,8 +340,8 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FLOW(DELETE_FLOW_TABLE_ENTRY, DESTROY, FLOW_ENTRY, delete_fte_in, flow_index,
 	     delete_fte_in, TABLE(delete_fte_in, table_id), SAME_FUNCTION, SIZE(delete_fte_in)),
 	/*
-	 * A bulk of counters has the number of its first counter. Firmware does not check who owns
-	 * the others, so a query of several counters needs CAP_NET_RAW, and so does clearing.
+	 * A query of several counters names the first one. Firmware does not check who owns the
+	 * others, so the query needs CAP_NET_RAW. So does clearing a counter.
 	 */
 	CREATE(ALLOC_FLOW_COUNTER, FLOW_COUNTER, alloc_flow_counter_out, flow_counter_id),
 	DESTROY(DEALLOC_FLOW_COUNTER, FLOW_COUNTER, dealloc_flow_counter_in, flow_counter_id),
@@ -359,7 +363,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	QUERY(QUERY_MODIFY_HEADER_CONTEXT, MODIFY_HEADER, query_modify_header_context_in,
 	      modify_header_id),
 
-	/* The FPGA beside the device, which the administrator owns */
+	/* The FPGA on the card, which only the administrator may use */
 	FORBIDDEN(FPGA_CREATE_QP),
 	FORBIDDEN(FPGA_MODIFY_QP),
 	FORBIDDEN(FPGA_QUERY_QP),
@@ -380,11 +384,11 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(CREATE_UMEM),
 	FORBIDDEN(DESTROY_UMEM),
 
-	/* Commands for users; some of them change what other users see */
+	/* The range of commands for users; some of them change what other users see */
 	GENERAL(SYNC_STEERING, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(QUERY_VHCA_STATE),
 	GENERAL(MODIFY_VHCA_STATE, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
-	/* Uses up an SPI of the port, until the master key is rotated. */
+	/* Uses up one of the port's SPIs, which last until the master key is rotated. */
 	GENERAL(PSP_GEN_SPI, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(PSP_ROTATE_KEY, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	/* Waits for the requests of all users that use encryption keys. */
@@ -395,7 +399,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	{ .opcode = MLX5_CMD_OPCODE_QUERY_VUID, .use = MLX5_IB_DEVX_GENERAL },
 };
 
-/* Stands for each command of the range for users that the table does not have. */
+/* The row of each command in the range for users that the table does not have. */
 static const struct mlx5_ib_devx_cmd devx_later_cmd = { .use = MLX5_IB_DEVX_GENERAL };
 
 const struct mlx5_ib_devx_kind_info mlx5_ib_devx_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
@@ -437,11 +441,11 @@ static int devx_compare_opcode(const void *key, const void *elt)
 }
 
 /**
- * mlx5_ib_devx_find_cmd - what a process may use a command for
+ * mlx5_ib_devx_find_cmd - find a command in the table
  * @opcode: MLX5_CMD_OP_*
  *
- * Return: the command's row in the table; a row with opcode 0 for a command for users that the
- * table does not have; NULL for any other command that the table does not have.
+ * Return: the command's row; if the table does not have the command, a row with opcode 0 for an
+ * opcode in the range for users, and NULL for any other opcode.
  */
 const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
 {
@@ -458,7 +462,7 @@ const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
  * mlx5_ib_devx_destroy_cmd - the command that destroys what a command creates
  * @cmd: the row of a command that creates an object
  *
- * The command that destroys the object has a greater opcode, a few rows further in the table.
+ * The command that destroys the object has a greater opcode, so its row follows @cmd.
  *
  * Return: the row of the command that destroys the object; NULL if there is no such command.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Firmware commands that a process builds itself (DEVX): what each of them may be used for, and
- * where it names its object.
+ * Firmware commands that a process builds itself (DEVX): what a process may use each command for,
+ * and which field of the command names the object.
  */
 
 #ifndef BLUEBELL_LAYOUT_DEVX_H
@@ -68,8 +68,8 @@ enum mlx5_ib_devx_kind {
 /**
  * struct mlx5_ib_devx_kind_info - what the log and events call objects of a kind
  * @name: for the log
- * @event_type: MLX5_OBJ_TYPE_* by which events name objects of the kind. 0 if the device reports no
- *	events of the kind; and 0 for general objects, whose events have mlx5_ib_devx_id.type
+ * @event_type: MLX5_OBJ_TYPE_* that events of such objects have. 0 if the device reports no events
+ *	of the kind; and 0 for general objects, whose events have mlx5_ib_devx_id.type
  */
 struct mlx5_ib_devx_kind_info {
 	const char *name;
@@ -92,23 +92,22 @@ struct mlx5_ib_devx_field {
  * @opcode: MLX5_CMD_OP_*
  * @use: enum mlx5_ib_devx_use
  * @kind: enum mlx5_ib_devx_kind, of the object that the command is about
- * @num_in_request: of a command that creates: the request has @num, not the answer
- * @size: of a command that creates: the least number of bytes that it must have, 0 if it need only
- *	have the fields that are read or set; of a command that destroys: its bytes, 0 for a command
- *	that has no field but @num
+ * @num_in_request: for a command that creates an object: the request has @num, not the answer
+ * @size: for a command that creates an object: the least number of bytes that it must have; 0 if
+ *	only the fields that the driver reads or sets must be there. For a command that destroys an
+ *	object: its length; 0 for the length of a command that has no field but @num
  * @rights: MLX5_UCTX_CAP_* that the sender must have had when it opened the device. The driver
- *	checks them, because the user id has only those that firmware supports, see
- *	mlx5_ib_create_uctx()
+ *	checks them, because firmware may not support them, see mlx5_ib_create_uctx()
  * @num: number of the object
- * @type: of the object, if numbers of different types may be equal: of a general object its type,
- *	of a flow table and its parts the type of the table, of a scheduling element its hierarchy
+ * @type: if objects of different types may have the same number: the type of a general object, the
+ *	type of the table for a flow table and its parts, the hierarchy of a scheduling element
  * @table: number of the flow table that the object belongs to
- * @umem: bits that say that the memory of the object is a umem. The driver sets the bits, because
- *	without these bits the command carries DMA addresses
+ * @umem: bits that say that the memory of the object is a umem. The driver sets them, because the
+ *	device would otherwise read DMA addresses from the command
  * @uar: index of the UAR that has the doorbells of the object
  * @deny: fields that must be 0
  * @needs: fields that must be 0 unless the sender has the rights beside them, MLX5_UCTX_CAP_*
- * @same: of a command that destroys: fields to copy from the command that has created the object
+ * @same: for a command that destroys an object: fields to copy from the command that has created it
  */
 struct mlx5_ib_devx_cmd {
 	u16 opcode;

@@ -27,7 +27,7 @@ static u32 devx_mask(struct mlx5_ib_devx_field field)
 	return (u32)GENMASK_ULL(field.bits - 1, 0) << devx_shift(field);
 }
 
-/* Read a field of up to 32 bits. A field that an entry does not have reads as 0. */
+/* Read a field of up to 32 bits. A field that a row of the table does not have reads as 0. */
 static u32 devx_get(const void *buf, struct mlx5_ib_devx_field field)
 {
 	const __be32 *dw = buf;
@@ -74,7 +74,7 @@ static bool devx_is_denied(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
 	return false;
 }
 
-/* Types of general objects that mlx5_ifc.h does not have; the numbers are those of rdma-core. */
+/* Types of general objects that mlx5_ifc.h lacks, with the numbers that rdma-core uses. */
 enum {
 	DEVX_TYPE_FIRST_HIT_ASO = 0x25,
 	DEVX_TYPE_CONNTRACK_ASO = 0x31,
@@ -132,7 +132,7 @@ static u32 devx_rights_for(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
  * @in: the command
  * @in_len: bytes of @in
  * @use: what the process wants to do by the command
- * @rights: MLX5_UCTX_CAP_* that the process has
+ * @rights: MLX5_UCTX_CAP_* that the process had when it opened the device
  * @cmd: gets the command's row in the table of DEVX commands
  *
  * A command on behalf of another function (vhca_tunnel_id) is refused: the driver does not know
@@ -173,8 +173,8 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 }
 
 /*
- * Service types that processes may use. The others are the kernel's: of MADs, and of UMR, which can
- * change keys over DMA addresses.
+ * Service types that processes may use. The others are for the kernel: those of QP0 and QP1, and
+ * that of UMR queue pairs, whose requests can write DMA addresses to keys.
  */
 static int devx_check_qp(const void *in)
 {
@@ -200,8 +200,8 @@ static u8 devx_mkey_access_mode(const void *in)
 }
 
 /*
- * Processes may create keys over other keys, and keys over a umem that UMR cannot change. In all
- * other access modes the key has an address of memory, of the host or of the device.
+ * Processes may create keys over other keys, and keys over a umem, if UMR cannot change the latter.
+ * A key in any other access mode has an address of host or device memory in its context.
  */
 static int devx_check_mkey(const void *in)
 {
@@ -226,7 +226,7 @@ static int devx_check_mkey(const void *in)
 		      devx_mkey_access_mode(in));
 }
 
-/* An offload that mlx5_ifc.h does not have may use reserved bits of the context for addresses. */
+/* An offload that mlx5_ifc.h lacks may use bits for addresses that are reserved in mlx5_ifc.h. */
 static int devx_check_xrq(const void *in)
 {
 	u8 offload = MLX5_GET(create_xrq_in, in, xrq_context.offload);
@@ -238,7 +238,7 @@ static int devx_check_xrq(const void *in)
 
 /**
  * mlx5_ib_devx_check_create - check a command that creates an object
- * @cmd: its row in the table of DEVX commands, of mlx5_ib_devx_check_cmd()
+ * @cmd: the command's row in the table, from mlx5_ib_devx_check_cmd()
  * @in: the command
  * @in_len: bytes of @in
  * @out_len: bytes that the process has for the answer
@@ -342,7 +342,7 @@ bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
 }
 
 /**
- * mlx5_ib_devx_read_id - the object that a command has created, or names
+ * mlx5_ib_devx_read_id - read which object a command has created, or names
  * @cmd: the command's row
  * @in: the command, which is long enough, as mlx5_ib_devx_check_cmd() has found
  * @out: the answer; not used for a command that creates no object
@@ -398,7 +398,7 @@ static void devx_copy_field(u32 *to, const void *from, size_t from_len,
  * mlx5_ib_devx_fill_destroy - build the command that destroys an object
  * @created_by: the row of the command that has created the object
  * @id: the object, as mlx5_ib_devx_read_id() has found
- * @create_in: the command that has created it
+ * @create_in: the command that has created the object
  * @create_len: bytes of @create_in
  * @in: gets the command, without a user id; MLX5_IB_DEVX_DESTROY_DW dwords
  *

@@ -25,8 +25,8 @@
  * @caps: what the device can do
  * @page_shift: log2 of the host's page size
  *
- * Processes map whole pages, so a window that does not begin and end with a page of
- * the host cannot be used.
+ * Processes map whole pages of the host, so the driver does not use a window in BAR 0 that does not
+ * consist of whole pages.
  *
  * Return: true if the device has such memory.
  */
@@ -132,8 +132,7 @@ int mlx5_ib_check_dm_access(u32 access)
  * @addr: offset of the region's first byte in BAR 0
  * @caps: says whether the device supports relaxed ordering
  *
- * In this access mode the start address of the key is @addr, and requests use addresses
- * from 0 on.
+ * In access mode MEMIC the key's start address is @addr, and requests use addresses from 0 on.
  */
 void mlx5_ib_fill_memic_mkey(void *in, const struct mlx5_ib_mkc_attr *attr, u64 addr,
 			     const struct mlx5_ib_caps *caps)

@@ -12,7 +12,7 @@
 struct mlx5_ib_caps;
 struct mlx5_ib_mkc_attr;
 
-/* Firmware counts alignment in units of 64 bytes. */
+/* log_memic_addr_alignment of ALLOC_MEMIC counts from 64 bytes. */
 #define MLX5_IB_MEMIC_BASE_SHIFT	6
 
 bool mlx5_ib_has_dm(const struct mlx5_ib_caps *caps, unsigned int page_shift);

@@ -6,12 +6,12 @@
  * users in one event queue, so the driver has to know, for each type of event, where the event
  * names its object. These are the rules:
  *
- *   * The owner of an object may subscribe to its events.
- *   * An event of an object is never delivered to a subscriber of the device's events.
+ *   * The owner of an object may subscribe to the object's events.
+ *   * A subscriber to events of the device never gets events of objects.
  *   * Every context that has a user id may subscribe to the events of the device that firmware
  *     reports to users (user_unaffiliated_events), and to those of the port, which verbs report to
- *     every process. Other known events of the device need the right to internal device resources.
- *   * No process gets the events that mlx5_core or the driver handles on behalf of the kernel.
+ *     every process. Other known events of the device need MLX5_UCTX_CAP_INTERNAL_DEV_RES.
+ *   * No process gets an event that mlx5_core or the driver handles for the kernel.
  */
 
 #include <linux/kernel.h>
@@ -23,12 +23,12 @@
 
 #define NUM_MASK	0xffffff
 
-/* The types of general objects are smaller. */
+/* General objects have smaller types. */
 #define FIRST_QUEUE_TYPE	MLX5_OBJ_TYPE_MKEY
 
 /* What an event is about. From EVENT_OF_QUEUE on, the event is about an object. */
 enum event_form {
-	EVENT_UNKNOWN,		/* as the device's capabilities say */
+	EVENT_UNKNOWN,		/* see event_form() */
 	EVENT_OF_KERNEL,
 	EVENT_OF_DEVICE,
 	EVENT_OF_QUEUE,
@@ -83,7 +83,10 @@ static const u8 event_forms[MLX5_EVENT_TYPE_MAX] = {
 	[MLX5_EVENT_TYPE_DEVICE_TRACER] = EVENT_OF_KERNEL,
 };
 
-/* By form: type of the object, or 0 if the event says the type; where the event has its number. */
+/*
+ * For each form: type of the object, or 0 if the event has the type; and the offset of the object's
+ * number in the event.
+ */
 static const struct {
 	u16 type;
 	u8 num;
@@ -118,7 +121,7 @@ bool mlx5_ib_event_source_of(const struct mlx5_ib_devx_id *id, struct mlx5_ib_ev
 	};
 	if (id->kind != MLX5_IB_DEVX_GENERAL_OBJECT)
 		return source->type;
-	/* A general object must not have the type of a queue, or 0, which is the device's. */
+	/* The type must not be that of a queue, nor 0, which stands for the device. */
 	source->type = id->type;
 	return id->type && id->type < FIRST_QUEUE_TYPE;
 }
@@ -140,7 +143,7 @@ static bool event_is_unaffiliated(struct mlx5_core_dev *mdev, u16 type)
 	       event_is_listed(MLX5_CAP_DEV_EVENT(mdev, user_unaffiliated_events), type);
 }
 
-/* The device's capabilities say what an event is about whose type the table does not have. */
+/* If the table does not have the type of an event, capabilities say what the event is about. */
 static enum event_form event_form(struct mlx5_core_dev *mdev, u16 type)
 {
 	if (event_forms[type] != EVENT_UNKNOWN)
@@ -179,12 +182,12 @@ static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type
  * mlx5_ib_event_check - whether a process may subscribe to a type of event
  * @mdev: device
  * @type: MLX5_EVENT_TYPE_*, from the process
- * @source: the object of the process whose events it subscribes to; NULL for events of the device
- * @rights: MLX5_UCTX_CAP_* that the process has
+ * @source: object whose events the process subscribes to; NULL for events of the device
+ * @rights: MLX5_UCTX_CAP_* that the process had when it opened the device
  *
- * Return: 0; -EINVAL for an unknown event, an event for the kernel, or an event that objects like
- * @source, or without @source the device, do not have; or -EPERM for an event of the device that
- * needs more rights.
+ * Return: 0; -EINVAL for an unknown event, an event for the kernel, or an event that is not one of
+ * objects like @source or, without @source, of the device; or -EPERM for an event of the device
+ * that needs more rights.
  */
 int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights)

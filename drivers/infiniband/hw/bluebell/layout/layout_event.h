@@ -17,9 +17,9 @@ struct mlx5_ib_devx_id;
  * struct mlx5_ib_event_source - what an event is about
  * @type: MLX5_OBJ_TYPE_*; MLX5_OBJ_TYPE_RMP for an XRC SRQ, too, because the events of SRQs do not
  *	say of which type the SRQ is; 0 for the device as a whole
- * @num: number of the object; 0 for the device
+ * @num: number of the object; 0 for the device as a whole
  *
- * A key of a hash table, so it has no padding.
+ * Used as the key of a hash table, so the struct must have no padding.
  */
 struct mlx5_ib_event_source {
 	u32 type;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory keys that a process makes over other keys: to which keys a range of addresses leads.
- * The process writes the tables, so no field in them is reliable.
+ * Memory keys over other keys, which processes create: to which keys a range of addresses leads.
+ * The process writes the tables of the keys, so the driver can rely on no field in them.
  */
 
 #include <linux/math64.h>
@@ -120,7 +120,7 @@ static bool klm_read(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
 	return false;
 }
 
-/* Entries of a table of KSMs cover memory of one size, so compute the first entry of the range. */
+/* All KSMs of a table cover the same number of bytes, so compute the first entry of the range. */
 static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
 {
 	u8 shift = MLX5_GET(mkc, mkc, log_page_size);
@@ -133,7 +133,7 @@ static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
 
 /**
  * mlx5_ib_klm_start - start a walk through what a range of a key leads to
- * @walk: the walk, with a budget
+ * @walk: the walk, of which only the budget is set
  * @out: answer to QUERY_MKEY, of MLX5_IB_KLM_QUERY_BYTES(@num) bytes
  * @num: number of entries
  * @key: the key, its variant included

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory keys that a process makes over other keys: to which keys a range of addresses leads.
+ * Memory keys over other keys, which processes create: to which keys a range of addresses leads.
  * Pure functions.
  */
 
@@ -17,7 +17,7 @@
 /**
  * struct mlx5_ib_klm_walk - a walk through what a range of addresses leads to
  * @pdn: protection domain of the key
- * @entry: the table
+ * @entry: the translation table of the key
  * @num: number of entries
  * @fixed_len: bytes that each entry of a table of KSMs covers; 0 for a table of KLMs
  * @next: entry to read next
@@ -26,7 +26,7 @@
  * @block_entries: entries of the strided block whose head is @next; 0 outside of a block
  * @block_entry: entry of the block to read next, from 0
  * @cycle: cycle of the block
- * @budget: limit of the entries that the walk reads; counted down
+ * @budget: entries that the walk may still read; belongs to the caller, and is counted down
  */
 struct mlx5_ib_klm_walk {
 	u32 pdn;

@@ -30,8 +30,9 @@
  * mlx5_ib_mkey_page_sizes - page sizes that a translation entry of a key can map
  * @caps: what the device can do
  *
- * A device without capabilities for page sizes has pages of 4 KiB to 2 GiB: the context of a key
- * then has the shift in five bits. UMR writes only these five bits, so larger pages are not used.
+ * A device without capabilities for page sizes has pages of 4 KiB to 2 GiB, because log_page_size
+ * in the context of a key then has five bits. UMR writes only these five bits, so the driver does
+ * not use larger pages on other devices either.
  *
  * Return: a mask, in which bit n stands for pages of 2^n bytes; 0 for a device whose smallest
  * page is larger than 2 GiB.
@@ -56,8 +57,8 @@ unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps)
  * @access: enum ib_access_flags
  * @caps: what the device can do
  *
- * Relaxed ordering is a hint, which is ignored if the device does not support it, as
- * ibv_reg_mr(3) allows for optional flags.
+ * Relaxed ordering is an optional flag of ibv_reg_mr(3), so it is ignored on a device that does not
+ * support it.
  *
  * Return: 0; -EINVAL for an empty, wrapping or too long region; -EOPNOTSUPP for access rights that
  * this driver does not support.
@@ -81,7 +82,7 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
  * mlx5_ib_mtt_octowords - length of translation entries in units of 16 bytes
  * @nmtts: number of entries
  *
- * Return: octowords, the last one perhaps half used.
+ * Return: octowords, rounded up.
  */
 u32 mlx5_ib_mtt_octowords(u32 nmtts)
 {
@@ -105,8 +106,8 @@ size_t mlx5_ib_create_mkey_inlen(u32 nmtts)
  * @access: enum ib_access_flags
  * @caps: says whether the device supports relaxed ordering; NULL if @access does not ask for it
  *
- * Local read is always allowed. Remote rights do not imply local write: ib_core has checked that
- * @access has local write if it has remote write.
+ * Local read is always allowed. Remote write does not imply local write here, because ib_core has
+ * checked that @access with remote write has local write, too.
  */
 void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_caps *caps)
 {
@@ -180,7 +181,7 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
  * @type_2: a peer may invalidate the window
  *
  * The key is free: it gives access to nothing until a work request binds it. The request can set
- * all fields but local read.
+ * all rights but local read, so this function sets it.
  */
 void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
 {
@@ -194,7 +195,7 @@ void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
 	MLX5_SET(mkc, mkc, en_rinval, type_2);
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
 	MLX5_SET(mkc, mkc, pd, pdn);
-	/* A KLM is an octoword; lists are written in units of four. */
+	/* A KLM is an octoword, and the device writes KLMs in units of four. */
 	MLX5_SET(mkc, mkc, translations_octword_size, ALIGN(max(num_klms, 1), 4));
 }
 
@@ -235,9 +236,9 @@ void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
  * The same list serves as the pas[] of queues and the entries of a memory key:
  * big-endian DMA addresses, aligned to the page size.
  *
- * Writes the same addresses as rdma_umem_for_each_dma_block(), which is slower: it makes a call for
- * each address. Most buffers have a segment for each page, so this function finds the next segment
- * itself, and keeps the position in local variables.
+ * Writes the same addresses as rdma_umem_for_each_dma_block(), but faster, because the latter makes
+ * a call for each address. Most buffers have a segment for each page, so this function goes from
+ * segment to segment itself.
  *
  * Return: entries written; fewer than @max at the buffer's end.
  */

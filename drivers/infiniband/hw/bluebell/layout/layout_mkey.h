@@ -15,18 +15,18 @@ struct mlx5_ib_caps;
 struct scatterlist;
 
 /*
- * Longest translation list of a key over pinned memory or a dma-buf, 8 TiB of 4 KiB pages. Firmware
- * refuses a list that is too long for the device.
+ * Longest translation list of a key over pinned memory or a dma-buf: 8 TiB in pages of 4 KiB. The
+ * device may support less, and firmware then refuses the list.
  */
 #define MLX5_IB_MAX_MTTS		BIT(31)
 /*
- * Longest list that is part of CREATE_MKEY: a command of 128 MiB. The host could hardly
- * allocate a longer mailbox chain.
+ * Longest list that CREATE_MKEY carries, in a command of 128 MiB: mlx5_core could hardly allocate a
+ * longer chain of mailboxes.
  */
 #define MLX5_IB_MAX_COMMAND_MTTS	BIT(24)
 /*
- * Longest list of a key over paged memory, whose tables take 16 bytes of kernel memory or more for
- * each page that is mapped. Only half of them is charged to the memory cgroup of the process, see
+ * Longest list of a key over paged memory. Its tables take at least 16 bytes of kernel memory for
+ * each page that is mapped. Half of this memory is charged to the memory cgroup of the process, see
  * odp_chunk.c.
  */
 #define MLX5_IB_MAX_PAGED_MTTS		BIT(24)
@@ -35,13 +35,14 @@ struct scatterlist;
  * struct mlx5_ib_mkc_attr - attributes of a key
  * @access: enum ib_access_flags
  * @pdn: protection domain number
- * @iova: first address of the region, as the wire and the WQEs name it
+ * @iova: first address of the region, as WQEs and packets have it
  * @length: bytes
  * @page_shift: log2 of the page size of the translation entries
  * @nmtts: number of translation entries
  * @room: entries that UMR can write to the key; 0 for a key that UMR cannot change
  * @free: the key gives access to nothing until UMR fills it
- * @klm: the entries are pieces of any length, struct mlx5_klm; each counts as two entries
+ * @klm: the entries are pieces of any length, struct mlx5_klm; each counts twice in @nmtts and
+ *	@room
  * @variant: low byte of the key
  */
 struct mlx5_ib_mkc_attr {
@@ -59,7 +60,7 @@ struct mlx5_ib_mkc_attr {
 
 /**
  * struct mlx5_ib_pas_iter - a position in a buffer's translation list
- * @sg: segment of the buffer that the next entry is in; NULL at the end
+ * @sg: segment of the buffer in which the page of the next entry starts; NULL at the end
  * @addr: DMA address of the next entry
  * @end: end of the segment
  * @flags: bits to set in each entry

@@ -18,23 +18,23 @@
 #define TYPE_SHIFT	24
 #define TYPE_MASK	7
 /*
- * Flag of an event by the memory scheme: the last of its fault. include/linux/mlx5 has no name for
- * it; mlx5_ib answers the events that have this bit.
+ * Flag of the last event of a fault, in the memory scheme. include/linux/mlx5 has no name for it;
+ * mlx5_ib answers the events that have this bit.
  */
 #define FLAG_LAST	BIT(7)
 
 /*
- * Page size of the key that has all addresses and no page: eight entries, the fewest that a device
- * reads, of 2^61 bytes each.
+ * Page size of the key that covers all addresses and has no page present: with eight entries, a
+ * block, each covers 2^61 bytes.
  */
 #define ABSENT_PAGE_SHIFT	61
 
 /* Directories of 64 GiB, whose tables have 4096 entries. */
 #define PREFERRED_DIR_SHIFT	36
 /*
- * Entries of a root, which one command creates. No specification says how long a command may be;
- * the emulated HCA accepts 2 MiB, and real devices take longer page lists of large regions. With
- * entries of 2 GiB the root of an address space of 128 TiB has a list of 1 MiB.
+ * Limit of the entries of a root, all of which CREATE_MKEY carries. No specification says how long
+ * a command may be; the emulated HCA accepts 2 MiB, and real devices accept the longer page lists
+ * of large regions. If an entry covers 2 GiB, the root of 128 TiB has a list of 1 MiB.
  */
 #define MAX_ROOT_KSMS	\
 	ALIGN_DOWN((SZ_2M - MLX5_ST_SZ_BYTES(create_mkey_in)) / sizeof(struct mlx5_ksm), \
@@ -80,7 +80,7 @@ static void odp_parse_transport_fault(const struct mlx5_eqe *eqe, struct mlx5_ib
 	};
 	fault->is_unknown = eqe->sub_type != MLX5_PFAULT_SUBTYPE_WQE &&
 			    eqe->sub_type != MLX5_PFAULT_SUBTYPE_RDMA;
-	/* PAGE_FAULT_RESUME needs the numbers of an unknown fault; the type says where they are. */
+	/* For PAGE_FAULT_RESUME: the type of an unknown fault says which layout the event has. */
 	if (fault->is_unknown ? fault->type & MLX5_PAGE_FAULT_RESUME_RDMA :
 				eqe->sub_type == MLX5_PFAULT_SUBTYPE_RDMA) {
 		odp_parse_rdma_fault(pf, fault);
@@ -91,8 +91,8 @@ static void odp_parse_transport_fault(const struct mlx5_eqe *eqe, struct mlx5_ib
 }
 
 /*
- * Older firmware says how many bytes from @va on the device needs. Newer firmware says how many
- * bytes the pages of 4 KiB have that the device needs; @va is somewhere in the first of them.
+ * How many bytes from @va on the device needs. Older firmware reports just that. Newer firmware
+ * reports the length of all 4 KiB pages that the device needs, where @va lies in the first page.
  */
 static u32 odp_needed_bytes(u32 needed, u64 va)
 {
@@ -263,7 +263,7 @@ int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
 
 /**
  * mlx5_ib_odp_parse_send - find the memory that a send WQE names
- * @wqe: copy of the WQE. A process has written the WQE, so no field is reliable
+ * @wqe: copy of the WQE. A process has written the WQE, so the driver can rely on no field
  * @len: length of the copy in bytes, perhaps longer than the WQE
  * @type: service type of the QP
  * @caps: what the device can do
@@ -381,7 +381,7 @@ u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space)
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits; its struct mlx5_ksm are at klm_pas_mtt
  * @attr: attributes of the key; a KSM counts as two translation entries
  *
- * The keys that the entries lead to decide about relaxed ordering.
+ * Relaxed ordering is left out here: the keys that the entries lead to have it.
  */
 void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr)
 {
@@ -395,11 +395,12 @@ void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr)
 }
 
 /**
- * mlx5_ib_odp_fill_create_absent - build CREATE_MKEY for a key that has all addresses and no page
+ * mlx5_ib_odp_fill_create_absent - build CREATE_MKEY for a key in which no page is present
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits, with room for a block of entries, which stay 0
  * @attr: rights and domain of the key, and the number of entries in a block
  *
- * The page size is that of mlx5_ib, so devices accept it, whatever they report as their largest.
+ * The key covers all addresses. mlx5_ib uses the same page size, so devices accept it, even if the
+ * largest page size that they report is smaller.
  */
 void mlx5_ib_odp_fill_create_absent(void *in, const struct mlx5_ib_mkc_attr *attr)
 {

@@ -24,25 +24,25 @@ struct mlx5_ib_mkc_attr;
  */
 #define MLX5_IB_ODP_LEAF_SHIFT		24
 
-/* The device reads and writes translation tables in blocks of 64 bytes. */
+/* KSMs in a block: the device reads and writes translation tables in blocks of 64 bytes. */
 #define MLX5_IB_ODP_BLOCK_KSMS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(struct mlx5_ksm))
 
 /*
- * The length field of a send WQE has six bits. The driver reads the same number of data segments
- * of a receive WQE, which may have one more segment before them.
+ * Limit of the data segments that the driver reads of a WQE. A send WQE has no more, because its
+ * length, in units of 16 bytes, has six bits. A receive WQE may have one more segment before them.
  */
 #define MLX5_IB_ODP_MAX_SGES		63
 #define MLX5_IB_ODP_MAX_WQE		((MLX5_IB_ODP_MAX_SGES + 1) * MLX5_SEND_WQE_DS)
 
 /**
  * struct mlx5_ib_fault - a page fault as the device reported it
- * @is_unknown: the fault is of a kind that the driver does not know. Of the members below only
- *	@is_memory, @type, @wq_num and @token, which PAGE_FAULT_RESUME needs, and @taken are valid
- * @is_memory: the fault is by the memory scheme: @type, @wq_num, @committed, @wqe_index and @op_len
- *	are 0
+ * @is_unknown: the driver does not know this kind of fault, and can only resume the queue with an
+ *	error: of the members below, only @is_memory, @type, @wq_num, @token and @taken are valid
+ * @is_memory: the device reports faults by the memory scheme, by key and address; otherwise by the
+ *	transport scheme, by queue. @type, @wq_num, @committed, @wqe_index and @op_len are 0
  * @is_rdma: the device faulted on a remote key; otherwise, without @is_memory, on a data segment of
  *	a WQE. If @is_unknown, this only says which of the two layouts the event has
- * @is_early: other events of the same fault follow, the last of which has to be answered. Memory
+ * @is_early: further events of the same fault follow; only the last one has to be answered. Memory
  *	scheme only
  * @type: the type in the event, which PAGE_FAULT_RESUME repeats. If @is_rdma, flags
  *	MLX5_PAGE_FAULT_RESUME_*; else enum wqe_page_fault_type, in which the bit
@@ -55,11 +55,12 @@ struct mlx5_ib_mkc_attr;
  * @after: bytes behind @packet_len that the device may need soon. Memory scheme only
  * @wqe_index: index of the WQE, in basic blocks of a send queue or WQEs of a receive queue.
  *	WQE faults only
- * @key: the remote key, or by the memory scheme the lowest key, the one that leads to the pages.
+ * @key: the remote key; in the memory scheme the key that leads to pages, not one over other keys.
  *	0 for a WQE
  * @op_len: length of the whole operation in bytes; 0 if unknown. RDMA faults only
- * @va: first address of the whole operation, or by the memory scheme of what is needed. 0 for a WQE
- * @taken: when the driver has taken the event from its queue
+ * @va: first address of the whole operation; in the memory scheme the first address needed. 0 for a
+ *	WQE
+ * @taken: when the driver took the event from the event queue
  */
 struct mlx5_ib_fault {
 	bool is_unknown;

@@ -18,7 +18,7 @@
 static_assert(MLX5_BYTE_OFF(create_umem_in, umem.mtt) == MLX5_ST_SZ_BYTES(create_umem_in));
 static_assert(MLX5_ST_SZ_BYTES(mtt) == sizeof(__be64));
 
-/* The offset of the first byte in its page has 32 bits, although log_page_size goes up to 2^43. */
+/* umem.page_offset has 32 bits, although umem.log_page_size allows pages of up to 2^43 bytes. */
 #define UMEM_MAX_PAGE_SHIFT	MIN(32, BITS_PER_LONG - 1)
 
 /* The last bits of struct mlx5_ifc_mtt_bits. */
@@ -27,16 +27,16 @@ static_assert(MLX5_ST_SZ_BYTES(mtt) == sizeof(__be64));
 static_assert(__mlx5_bit_off(mtt, rd_en) == 63 && __mlx5_bit_off(mtt, wr_en) == 62);
 
 /**
- * mlx5_ib_quantize_geometry - find the largest page size with which a context holds the offset
+ * mlx5_ib_quantize_geometry - find the largest page size at which a context can hold the offset
  * @dma_addr: where the queue starts
  * @pgsz: largest page size, in bytes, that maps the buffer; at least 4 KiB
  * @max_offset: largest value of the context's offset field, in 64ths of a page
  * @geo: the result
  *
- * A context has the offset of a queue in its first page in 64ths of that page, so a larger page
- * has coarser offsets. Each smaller page size maps the buffer, too, and at 4 KiB the quantum is the
- * 64 bytes that queues are aligned to. A smaller page size also helps if the field is too short for
- * the offset, because the offset then loses its high bits.
+ * A context has the offset of a queue in its first page in 64ths of that page, so larger pages
+ * allow coarser offsets only. Each smaller page size maps the buffer, too; with pages of 4 KiB the
+ * unit is the 64 bytes that queues are aligned to. A smaller page size also helps if the offset is
+ * too large for the field, because the offset into a smaller page is smaller.
  *
  * Return: 0, or -EINVAL for a queue whose offset into the smallest page does not
  * fit the field.
@@ -64,7 +64,7 @@ int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
  * mlx5_ib_umem_page_sizes - which sizes the pages of a umem may have
  * @wanted: sizes that the process accepts; bit n stands for pages of 2^n bytes
  *
- * Return: the sizes of @wanted that the device supports; 0 if it supports none.
+ * Return: the sizes of @wanted that CREATE_UMEM and this host can express; 0 for none.
  */
 unsigned long mlx5_ib_umem_page_sizes(u64 wanted)
 {
@@ -76,10 +76,10 @@ unsigned long mlx5_ib_umem_page_sizes(u64 wanted)
  * @umem: the memory, pinned and mapped; gets the iova that mlx5_ib_fill_umem() needs
  * @wanted: sizes that the process accepts; bit n stands for pages of 2^n bytes
  *
- * CREATE_UMEM has no length: the device lets the process use all of a umem's pages, for example
- * with a key over the umem. A page that is larger than the memory would give the process access to
- * memory of other processes. So the function chooses the largest size for which @umem, rounded to
- * PAGE_SIZE, starts and ends at the boundary of a page of that size.
+ * CREATE_UMEM has no length in bytes: a process can use whole pages of a umem, for example with a
+ * key over the umem. A page that extends beyond the memory would give the process access to memory
+ * of others. So the function chooses the largest size for which @umem, rounded to PAGE_SIZE, starts
+ * and ends at the boundary of a page of that size.
  *
  * Return: bytes; 0 if the memory does not consist of pages of any of these sizes.
  */

@@ -13,7 +13,7 @@
 
 struct ib_umem;
 
-/* Queues start on a cache line: the finest offset that a context can express. */
+/* Queues start at a multiple of 64 bytes, the finest offset that a context can express. */
 #define MLX5_IB_QUEUE_ALIGNMENT		64
 /* A context has the offset into the first page in 64ths of a page, in six bits. */
 #define MLX5_IB_PAGE_OFFSET_SHIFT	6
@@ -23,7 +23,7 @@ struct ib_umem;
 	GENMASK((int)MLX5_MAX_PAGE_SHIFT, (int)MLX5_ADAPTER_PAGE_SHIFT)
 /* wq.page_offset has five bits, one less than the same field of other contexts. */
 #define MLX5_IB_MAX_WQ_PAGE_OFFSET	31
-/* Pages that a command whose length is an int can list. The firmware's limit is lower. */
+/* As many pages as fit into a command whose length is an int. Firmware has a lower limit. */
 #define MLX5_IB_MAX_UMEM_PAGES \
 	((INT_MAX - MLX5_ST_SZ_BYTES(create_umem_in)) / MLX5_ST_SZ_BYTES(mtt))
 

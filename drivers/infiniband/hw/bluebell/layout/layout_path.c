@@ -3,8 +3,7 @@
  * Addresses of packets: the address paths of a queue pair's context, and the address vectors of
  * datagrams. Both have the same values, in different fields. Pure functions only.
  *
- * The functions path_..._lid() and av_..._lid() have what depends on the link layer. The rate, and
- * the route by GIDs, are the same on every link layer.
+ * Only the functions path_..._lid() and av_..._lid() depend on the link layer.
  */
 
 #include <linux/string.h>
@@ -17,20 +16,20 @@
 #define MAX_FLOW_LABEL		0xfffff
 
 /*
- * The code of a rate, in four bits, is enum ib_rate plus this offset. MLX5_ADS_STAT_RATE_* of
- * mlx5_ifc.h are all codes.
+ * The device's code of a rate, in four bits, is enum ib_rate plus this offset. mlx5_ifc.h has all
+ * codes: MLX5_ADS_STAT_RATE_*.
  */
 #define RATE_CODE_OFFSET	5
 #define MIN_RATE_CODE		MLX5_ADS_STAT_RATE_2_5GBPS
 #define MAX_RATE_CODE		MLX5_ADS_STAT_RATE_120GBPS
 
 /**
- * mlx5_ib_rate_to_hw - code a static rate
+ * mlx5_ib_rate_to_hw - find the device's code of a static rate
  * @rate: enum ib_rate
  * @supported: bit n: the device can limit to code n
  *
  * A static rate is a limit, which protects a slower link on the way, so the rate is rounded down if
- * the device has a slower one.
+ * the device has a slower rate.
  *
  * Return: the code of the fastest supported rate that is not faster than @rate, or of the slowest
  * supported rate if all are faster; 0, the speed of the port, if the device supports no rates, and
@@ -60,7 +59,7 @@ u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
 }
 
 /**
- * mlx5_ib_rate_from_hw - decode a static rate
+ * mlx5_ib_rate_from_hw - translate the device's code of a static rate
  * @code: ads.stat_rate
  *
  * Return: enum ib_rate.

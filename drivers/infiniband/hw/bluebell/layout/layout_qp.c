@@ -133,8 +133,8 @@ bool mlx5_ib_qp_out_of_order(enum ib_qp_type type, const struct mlx5_ib_caps *ca
  * @qpc: context for INIT2RTR_QP of a QP for whose type mlx5_ib_qp_out_of_order() is true
  * @caps: what the device can do
  *
- * The program relies on no order, whatever the peer announces. So the driver sets
- * dp_ordering_force if the device has it.
+ * The program relies on no order, so the driver also sets dp_ordering_force if the device has it:
+ * then the order does not depend on what the peer announces.
  */
 void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
 {
@@ -145,8 +145,8 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
 
 /**
  * mlx5_ib_qp_check_create - check a create request before anything is allocated
- * @init: verbs attributes, of a type that exists; ib_core has looked up all CQs and the
- *	XRC domain that the type has
+ * @init: attributes of verbs. mlx5_ib_qp_type_exists() is true for the type, and ib_core has looked
+ *	up the CQs and the XRC domain that QPs of the type have
  * @ucmd: the library's request (struct mlx5_ib_create_qp of rdma/mlx5-abi.h); zeroed for
  *	the target of an XRC connection
  * @caps: what the device can do
@@ -189,7 +189,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
  */
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 {
-	/* The library cannot look up MLX5_IB_DEFAULT_UIDX, which stands for no index. */
+	/* MLX5_IB_DEFAULT_UIDX stands for no index. */
 	if (cqe_version ? given && uidx < MLX5_IB_DEFAULT_UIDX :
 			  !given || uidx == MLX5_IB_DEFAULT_UIDX)
 		return 0;
@@ -224,10 +224,10 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
  * @caps: what the device can do
  *
  * The library asks for scatter to CQE by default, whether or not the device has the feature, and
- * each CQE says whether it has the payload.
- * The payload of a read would be lost with a CQE that is not written. So cs_req is set only if
- * every request completes, or if the user asks for it (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). An XRC
- * queue pair gets neither: the library cannot find the payload in the CQE of an initiator.
+ * each CQE says whether it has the payload. A READ without a CQE would lose its payload, so cs_req
+ * is set only if every request completes, or if the user asks for it
+ * (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). An XRC queue pair gets neither: the library cannot find the
+ * payload in the CQE of an initiator.
  */
 void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 flags, int scqe_sz,
 			    int rcqe_sz, const struct mlx5_ib_caps *caps)
@@ -327,15 +327,15 @@ static const struct {
 	{ IB_QP_QKEY, MLX5_QP_OPTPAR_Q_KEY },
 	{ IB_QP_ALT_PATH, MLX5_QP_OPTPAR_ALT_ADDR_PATH },
 	{ IB_QP_MIN_RNR_TIMER, MLX5_QP_OPTPAR_RNR_TIMEOUT },
-	/* A responder without resources for reads must refuse them. */
+	/* A responder without resources for READs must refuse them, see qpc_fill_access(). */
 	{ IB_QP_MAX_DEST_RD_ATOMIC, OPT_ACCESS },
 	{ IB_QP_PATH_MIG_STATE, MLX5_QP_OPTPAR_PM_STATE },
 };
 
 /*
- * Firmware always reads the fields of attributes that verbs require, and reads a field of an
- * optional attribute if its bit is set. ib_modify_qp_is_ok() has checked that the change and the QP
- * type have the attributes.
+ * Firmware always reads the fields of attributes that verbs require for a change of state, and
+ * reads the field of an optional attribute if its bit is set. ib_modify_qp_is_ok() has checked that
+ * this change of this QP type may have the attributes.
  */
 static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 {
@@ -392,7 +392,7 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 }
 
 /**
- * mlx5_ib_max_rd_atomic - limit of the RDMA READs and atomics in flight that a QP has sent
+ * mlx5_ib_max_rd_atomic - most RDMA READs and atomics that a requester may have in flight
  * @caps: what the device can do
  *
  * Return: the largest max_rd_atomic, which is also max_qp_init_rd_atom of the device.
@@ -403,7 +403,7 @@ u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_max_dest_rd_atomic - limit of the RDMA READs and atomics in flight that a QP executes
+ * mlx5_ib_max_dest_rd_atomic - most RDMA READs and atomics that a responder can execute at a time
  * @caps: what the device can do
  *
  * Return: the largest max_dest_rd_atomic, which is also max_qp_rd_atom of the device.
@@ -421,7 +421,7 @@ static int qp_check_max(int given, const char *what, u32 value, u32 max)
 
 /**
  * mlx5_ib_qp_check_attr - check the attributes of a state change
- * @mod: the change; that it is legal and complete has been checked
+ * @mod: the change, which ib_modify_qp_is_ok() allows
  * @caps: what the device can do
  *
  * Return: 0; -EINVAL for a value out of range; -EOPNOTSUPP for a feature the
@@ -455,8 +455,8 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 }
 
 /*
- * A QP without responder resources must refuse reads and atomics. The number of resources is known
- * from RTR on. No request arrives before, so the context for INIT gets the flags unchanged.
+ * A QP without responder resources must refuse READs and atomics. The number of resources is known
+ * from RTR on. No request is executed before, so the context for INIT gets the rights unchanged.
  */
 static void qpc_fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 atomic_mode)
 {

@@ -13,10 +13,10 @@
 
 struct mlx5_ib_caps;
 
-/* Type of the queue pair that executes UMR requests: verbs have no name for it. */
+/* Type of the driver's queue pair for UMR requests, which verbs do not have. */
 #define MLX5_IB_QPT_UMR			IB_QPT_MAX
 
-/* user_index of a QP without an index: the user looks up completions by QP number. */
+/* user_index of a QP without an index: the library finds the QP of a completion by QP number. */
 #define MLX5_IB_DEFAULT_UIDX		0xffffff
 
 /**

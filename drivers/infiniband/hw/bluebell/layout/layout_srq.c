@@ -76,15 +76,14 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
 }
 
 /**
- * mlx5_ib_calc_srq - lay the WQEs out as the library has done
+ * mlx5_ib_calc_srq - compute the sizes of an SRQ as the library does
  * @type: IB_SRQT_BASIC or IB_SRQT_XRC
  * @attr: requests and entries asked for
  * @caps: what the device can do
  * @wq: the result
  *
- * A WQE is the link to the next WQE and the entries, rounded up to a power of two.
- * With all values at their limits the buffer has 2^15 times 2^15 bytes, so 32 bits
- * hold every size.
+ * A WQE is the link to the next WQE and the entries, rounded up to a power of two. An SRQ of the
+ * largest size has 2^15 WQEs of 2^15 bytes, so 32 bits hold every size.
  *
  * Return: 0, or -EINVAL for values that exceed the limits of the device.
  */

@@ -17,7 +17,7 @@ struct mlx5_ib_caps;
 
 /**
  * struct mlx5_ib_srq_layout - the WQEs of an SRQ
- * @wqe_cnt: number of WQEs, a power of two; one WQE always stays free
+ * @wqe_cnt: number of WQEs, a power of two; one of them is never posted
  * @wqe_shift: log2 of the stride of a WQE, in bytes
  * @max_gs: scatter entries of a WQE
  */

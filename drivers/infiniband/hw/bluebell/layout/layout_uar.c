@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UAR layout: how many blue-flame registers (bfregs) a context gets, in which UAR
- * each bfreg lies, which bfreg a queue takes, and the mmap offsets. Pure
- * functions only; the page size is always an argument.
+ * UAR layout: how many blue-flame registers (bfregs) a context gets, in which UAR each bfreg lies,
+ * which bfreg a queue takes, and the mmap offsets. Pure functions only; most get the page size as
+ * an argument.
  */
 
 #include <kunit/visibility.h>
@@ -16,7 +16,7 @@
 /**
  * mlx5_ib_uars_per_sys_page - device UARs in one page of the host
  * @page_shift: log2 of the host's page size
- * @uar_4k: UARs are 4 KiB, whatever the host's page; if not, a UAR is as long as a host page
+ * @uar_4k: UARs have 4 KiB; otherwise a UAR is as long as a page of the host
  *
  * Return: the number of UARs.
  */
@@ -32,10 +32,10 @@ u32 mlx5_ib_uars_per_sys_page(unsigned int page_shift, bool uar_4k)
  * @uars_per_sys_page: device UARs in one page of the host
  * @layout: the result
  *
- * Only two of a UAR's four bfregs are counted: the other two are its fast path,
- * which is not used. Static bfregs come in whole host pages.
+ * Only two of a UAR's four bfregs are counted: the other two, for the fast path, are not used. The
+ * number of static bfregs is rounded up to whole pages of the host.
  *
- * Return: 0; -EINVAL for no bfregs, or if no bfreg is left that is shared; -ENOMEM for more than
+ * Return: 0; -EINVAL for no bfregs, or if all would be low-latency bfregs; -ENOMEM for more than
  * MLX5_MAX_BFREGS.
  */
 int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
@@ -67,10 +67,10 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
  * @layout: the context's bfregs
  * @count: queues on each static bfreg
  *
- * The library takes no lock on a low-latency bfreg, so such a bfreg serves one
- * queue: take the lowest that is free. If none is free, take the medium-latency bfreg with the
- * fewest queues. Bfreg 0 is never written as BlueFlame and needs no lock, so any
- * number of queues may share it: take it if there is no medium-latency bfreg.
+ * The library takes no lock on a low-latency bfreg, so such a bfreg serves one queue: take the
+ * lowest free one. If none is free, take the medium-latency bfreg with the fewest queues. If there
+ * is none, take bfreg 0, which any number of queues may share: the library only rings doorbells
+ * there, and writes no WQEs as BlueFlame, which needs no lock.
  *
  * Return: number of the bfreg, or -ENOMEM if the context has no bfregs.
  */
@@ -142,7 +142,7 @@ u32 mlx5_ib_bfregn_to_user_index(u32 bfregn)
  * @layout: the context's bfregs
  * @number: number of the bfreg, dynamic ones counted after the static ones
  *
- * Return: the class, which follows from mlx5_ib_pick_bfreg() and from what libraries do.
+ * Return: the class, see mlx5_ib_pick_bfreg().
  */
 enum bluebell_bfreg_class mlx5_ib_bfreg_class(const struct mlx5_bfreg_layout *layout, u32 number)
 {
@@ -155,10 +155,10 @@ enum bluebell_bfreg_class mlx5_ib_bfreg_class(const struct mlx5_bfreg_layout *la
 
 /**
  * mlx5_ib_uar_to_pfn - the page frame in which a UAR lies
- * @bar_addr: bus address of BAR 0
+ * @bar_addr: physical address of BAR 0
  * @uar_index: the device's index of the UAR
  * @page_shift: log2 of the host's page size
- * @uar_4k: UARs are 4 KiB, whatever the host's page
+ * @uar_4k: as for mlx5_ib_uars_per_sys_page()
  *
  * Return: the page frame number.
  */
@@ -171,7 +171,7 @@ u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, boo
 }
 
 /**
- * mlx5_ib_uar_address - bus address of the page of the host in which a UAR lies
+ * mlx5_ib_uar_address - physical address of the page of the host in which a UAR lies
  * @mdev: device
  * @uar_index: the device's index of the UAR
  *
@@ -189,7 +189,7 @@ phys_addr_t mlx5_ib_uar_address(struct mlx5_core_dev *mdev, u32 uar_index)
  * @page: number of the page, static ones first
  *
  * Return: the offset, in pages, with the command MLX5_IB_MMAP_REGULAR_PAGE or
- * MLX5_IB_MMAP_ALLOC_WC. A static page has other offsets, too.
+ * MLX5_IB_MMAP_ALLOC_WC. A static page can also be mapped by other commands, at other offsets.
  */
 u32 mlx5_ib_uar_page_pgoff(const struct mlx5_bfreg_layout *layout, u32 page)
 {
@@ -228,9 +228,9 @@ static u32 mmap_num_indices(const struct mlx5_bfreg_layout *layout, u32 command)
  * @index: gets the number of a UAR page among the static or the dynamic pages of the context; or,
  *	if the command is MLX5_IB_MMAP_DEVICE_MEM, the offset of the object's rdma_user_mmap_entry
  *
- * Return: the command (enum mlx5_ib_mmap_cmd), MLX5_IB_MMAP_DEVICE_MEM for every
- * object; -EINVAL for an unknown command, an index beyond the table, or bits that the command does
- * not use; -EOPNOTSUPP for clock parameters of another version.
+ * Return: the command (enum mlx5_ib_mmap_cmd), MLX5_IB_MMAP_DEVICE_MEM for every object; -EINVAL
+ * for an unknown command, an index that the command does not have, or an offset that is too large;
+ * -EOPNOTSUPP for clock parameters of another version.
  */
 int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
 			       u32 *index)

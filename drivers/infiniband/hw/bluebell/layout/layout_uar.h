@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * UAR layout: how many blue-flame registers (bfregs) a context gets, in which UAR
- * each bfreg lies, which bfreg a queue takes, and the mmap offsets. Pure
- * functions only; the page size is always an argument.
+ * UAR layout: how many blue-flame registers (bfregs) a context gets, in which UAR each bfreg lies,
+ * which bfreg a queue takes, and the mmap offsets. Pure functions only; most get the page size as
+ * an argument.
  */
 
 #ifndef BLUEBELL_LAYOUT_UAR_H
@@ -27,8 +27,8 @@ struct mlx5_core_dev;
 #define MLX5_IB_MMAP_OFFSET_END		((256UL << 16) - 1)
 
 /*
- * Offsets at which ib_core keeps device memory. The library maps device memory with the command
- * MLX5_IB_MMAP_DEVICE_MEM and an index, which counts from MLX5_IB_MMAP_DM_START.
+ * Offsets of the rdma_user_mmap_entry of device memory. The library maps device memory with the
+ * command MLX5_IB_MMAP_DEVICE_MEM and an index, which counts from MLX5_IB_MMAP_DM_START.
  */
 #define MLX5_IB_MMAP_DM_START		((unsigned long)MLX5_IB_MMAP_DEVICE_MEM << 16)
 #define MLX5_IB_MMAP_DM_END		(MLX5_IB_MMAP_DM_START + (9 << 8) - 1)

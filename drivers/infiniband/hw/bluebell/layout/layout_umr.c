@@ -30,8 +30,8 @@ static_assert(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT ==
  * @mtt: entries, big-endian page addresses
  * @nmtts: number of entries
  *
- * UMR writes entries in the device's format, with the access bits of the page in the low bits.
- * CREATE_MKEY sets these bits itself, unless pg_access is set.
+ * An entry that UMR writes has access bits of the page in its low bits. In the entries of
+ * CREATE_MKEY the device sets these bits itself, unless pg_access is set.
  */
 void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 {
@@ -87,12 +87,12 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 		   MLX5_MKEY_MASK_PD | MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_QPN |
 		   MLX5_MKEY_MASK_FREE;
 
-	/* If UMR cannot change the page size, a key keeps that of its creation. */
+	/* If UMR cannot change the page size, the key keeps the one that it was created with. */
 	if (!attr->klm && !MLX5_CAP_GEN(caps->mdev, umr_modify_entity_size_disabled))
 		mask |= MLX5_MKEY_MASK_PAGE_SIZE;
 	mlx5_ib_umr_fill_inline(wqe, mkey, 0, umr_octowords(attr->nmtts));
 	mlx5_ib_fill_mkc(wqe->mkc, attr, caps);
-	/* The device refuses the request if the key is in use. */
+	/* The device then refuses the request if the key is not free. */
 	wqe->umr.flags |= MLX5_UMR_CHECK_NOT_FREE;
 	wqe->umr.mkey_mask = cpu_to_be64(mask);
 }
@@ -119,7 +119,7 @@ void *mlx5_ib_umr_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset,
  * @mkey: the key
  * @lkey: key to the list
  * @addr: DMA address of the list
- * @first: number of the key's entry that the list starts with: the start of a block
+ * @first: index in the key's table of the first entry of the list; the start of a block
  * @nmtts: number of entries; zeros follow the entries to the end of the block
  */
 void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 addr, u32 first,
@@ -142,8 +142,8 @@ void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 
  * @addr: DMA address of @mtt
  * @nmtts: number of entries
  *
- * If all entries fit into a block, the request carries the entries: then the request has as many
- * basic blocks as one with the address of a list, and the device does not have to read the list.
+ * If the entries fit into a block, the request carries them, which takes as many basic blocks as
+ * the address of a list, and spares the device a read of the list.
  */
 void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, const __be64 *mtt,
 			      u64 addr, u32 nmtts)
@@ -179,10 +179,10 @@ void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, 
 }
 
 /**
- * mlx5_ib_umr_fill_revoke - build a request that revokes a key, which is free then
+ * mlx5_ib_umr_fill_revoke - build a request that revokes a key, so that the key is free
  * @wqe: zeroed request
  * @mkey: the key
- * @pdn: protection domain of free keys, because the domain of the key may be deallocated
+ * @pdn: protection domain for free keys, so that the key's old domain can be deallocated
  */
 void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn)
 {
@@ -241,7 +241,7 @@ void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index, u8 f
 
 /**
  * mlx5_ib_umr_restart_ms - pause before the queue pair is restarted after a failure
- * @failures: number of failures since the last success, without this one
+ * @failures: number of failures since the last success, not counting this failure
  *
  * Return: milliseconds.
  */

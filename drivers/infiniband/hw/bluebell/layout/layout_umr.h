@@ -17,7 +17,7 @@ struct mlx5_ib_mkc_attr;
 
 /* Translation entries that fit into a request. */
 #define MLX5_IB_UMR_INLINE_MTTS		16
-/* Access bits of an entry whose page is present; the key limits the rights of users. */
+/* Access bits of the entry of a present page: all, because the key limits the rights of users. */
 #define MLX5_IB_UMR_PRESENT		(MLX5_EN_RD | MLX5_EN_WR)
 /* The device writes entries in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
 #define MLX5_IB_UMR_BLOCK_MTTS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
@@ -27,7 +27,7 @@ struct mlx5_ib_mkc_attr;
  * @ctrl: control segment
  * @umr: what to change
  * @mkc: the new context, struct mlx5_ifc_mkc_bits
- * @mtt: translation entries inline, zero to the next multiple of 8
+ * @mtt: translation entries inline, followed by zeros to a multiple of 8 entries
  * @list: instead of @mtt: the address of the entries, a multiple of MLX5_UMR_ALIGN
  */
 struct mlx5_ib_umr_wqe {
@@ -41,7 +41,7 @@ struct mlx5_ib_umr_wqe {
 };
 
 /**
- * mlx5_ib_umr_list_alloc_bytes - bytes to allocate for a list whose address is in a request
+ * mlx5_ib_umr_list_alloc_bytes - bytes to allocate for a list that a request names by its address
  * @bytes: length of the list
  *
  * kmalloc() aligns an allocation of 2^n bytes to 2^n bytes, so the list starts at a multiple of

@@ -93,15 +93,14 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 }
 
 /**
- * mlx5_ib_calc_user_wq - lay the queues out as the library has done
+ * mlx5_ib_calc_user_wq - check the queue sizes of a user's QP, and compute the size of the buffer
  * @init: capacities that the user asks for, and the SRQ if the QP has one. The capacities of the
  *	receive queue are set to those of the queue that the library has laid out
  * @ucmd: the library's counts and stride; without a receive queue the stride is 0
  * @caps: what the device can do
  *
- * The receive queue lies at the start of the buffer and the send queue follows
- * it. With both counts at the limit of their fields the buffer is 66 MiB, so 31 bits
- * hold every size.
+ * The receive queue lies at the start of the buffer, and the send queue follows. The largest buffer
+ * has 66 MiB: 2^15 WQEs of 2^11 bytes, and 2^15 basic blocks of 64 bytes. So an int holds its size.
  *
  * Return: bytes of the buffer, or -EINVAL for counts that are no power of two, exceed the limits of
  * the device, hold less than the user asks for, or leave the send queue misaligned.
@@ -131,7 +130,7 @@ int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 
 /* ---- queues of kernel consumers --------------------------------------------------- */
 
-/* Bytes of the segments before the data, for the opcode that has most. */
+/* Bytes of the segments before the data, for the opcode with the longest ones. */
 static u32 wqe_header_bytes(enum ib_qp_type type)
 {
 	u32 bytes = sizeof(struct mlx5_wqe_ctrl_seg);
@@ -185,7 +184,7 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return refuse(-EINVAL, "send queue of %llu blocks, at most %u", count,
 			      mlx5_ib_max_wqes(caps));
 
-	/* The consumer may use all bytes of the blocks. */
+	/* The consumer gets all bytes of the blocks, perhaps more than it has asked for. */
 	bytes = min(blocks * MLX5_SEND_WQE_BB, most);
 	wq->sq_count = roundup_pow_of_two(count);
 	wq->max_ds = bytes / MLX5_SEND_WQE_DS;
@@ -226,7 +225,7 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 }
 
 /**
- * mlx5_ib_calc_kernel_wq - lay out the work queues of a queue pair of the kernel
+ * mlx5_ib_calc_kernel_wq - compute the sizes of the work queues of a kernel consumer's queue pair
  * @init: type and capacities that the consumer asks for; set to the capacities that it gets
  * @caps: what the device can do
  * @wq: the layout

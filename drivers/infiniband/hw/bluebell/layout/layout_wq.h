@@ -23,7 +23,7 @@ struct mlx5_ib_caps;
 	ALIGN(MLX5_IB_MAX_WQE_DS * MLX5_SEND_WQE_DS, MLX5_SEND_WQE_BB)
 
 /**
- * struct mlx5_ib_wq_layout - the work queues of a queue pair of the kernel
+ * struct mlx5_ib_wq_layout - sizes of the work queues of a kernel consumer's queue pair
  * @rq_count: receive WQEs; a power of two, or 0
  * @rq_shift: log2 of the stride of a receive WQE, in bytes
  * @sq_count: basic blocks of the send queue; a power of two, or 0

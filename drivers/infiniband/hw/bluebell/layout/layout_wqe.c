@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * WQEs of kernel consumers: the table of opcodes, and functions that layout_wqe.h does not have
- * inline. Pure functions only.
+ * WQEs of kernel consumers: the table of opcodes, and the functions that are not inline. Pure
+ * functions only.
  */
 
 #include <linux/align.h>
@@ -38,8 +38,8 @@ const struct mlx5_ib_wr_op mlx5_ib_wr_ops[MLX5_IB_NUM_WR_OPS] = {
  * @seg: the first segment
  * @wr: the request
  *
- * A masked addition has the boundaries of its fields instead of the value to compare. A masked
- * exchange has two masks behind the value to compare.
+ * Where a compare-and-swap has the value to compare, a masked fetch-and-add has the mask of its
+ * field boundaries. A masked compare-and-swap has two masks behind its values.
  *
  * Return: where the next segment starts.
  */
@@ -111,7 +111,7 @@ int mlx5_ib_fill_inline(void *seg, const struct ib_send_wr *wr, u32 max_inline)
 	if (!bytes)
 		return 0;
 	head->byte_count = cpu_to_be32(bytes | MLX5_INLINE_SEG);
-	/* The rest of the last unit is not sent, but must not show old contents of the queue. */
+	/* Clear the rest of the last unit, which may have old contents of the queue. */
 	bytes += sizeof(*head);
 	memset((u8 *)seg + bytes, 0, ALIGN(bytes, MLX5_SEND_WQE_DS) - bytes);
 	return DIV_ROUND_UP(bytes, MLX5_SEND_WQE_DS);

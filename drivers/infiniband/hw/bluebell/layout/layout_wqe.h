@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * WQEs of kernel consumers. Functions that are called for each request are inline; layout_wqe.c has
- * larger functions, and functions for less frequent requests. Pure functions only; each writes
- * big-endian words to the WQE, which the device reads.
+ * WQEs of kernel consumers. Functions for frequent requests are inline; layout_wqe.c has functions
+ * for less frequent requests. Pure functions only, which write big-endian words to WQEs.
  *
  * A send WQE is made of segments whose length is a multiple of 16 bytes: control, address, data.
  * linux/mlx5/qp.h has the segments.
@@ -26,7 +25,7 @@
  * @max_inline: bytes of inline data that a send WQE has at most
  * @signal_all: every request completes
  * @atomic_ops: atomic operations of the device: MLX5_ATOMIC_OPS_*
- * @umr_fence: fence that orders UMR requests: MLX5_FENCE_MODE_*
+ * @umr_fence: fence that orders a UMR request after earlier requests: MLX5_FENCE_MODE_*
  */
 struct mlx5_ib_wqe_target {
 	enum ib_qp_type type;
@@ -38,7 +37,7 @@ struct mlx5_ib_wqe_target {
 	u8 umr_fence;
 };
 
-/* Segments between the control segment of a WQE and its data. */
+/* Which segments lie between the control segment of a WQE and its data. */
 enum mlx5_ib_wr_address {
 	MLX5_IB_WR_PLAIN,	/* none, or the address of a datagram */
 	MLX5_IB_WR_RDMA,	/* remote address */
@@ -50,11 +49,11 @@ enum mlx5_ib_wr_word {
 	MLX5_IB_WR_ZERO,
 	MLX5_IB_WR_IMM,		/* immediate data */
 	MLX5_IB_WR_INVAL,	/* the key that the peer is to invalidate */
-	MLX5_IB_WR_UMR,		/* the key that is changed: layout_umr.c writes such requests */
+	MLX5_IB_WR_UMR,		/* the key to change: layout_umr.c writes such requests */
 };
 
 /**
- * struct mlx5_ib_wr_op - the WQE of an opcode of verbs
+ * struct mlx5_ib_wr_op - what the WQE of an opcode of verbs looks like
  * @opcode: MLX5_OPCODE_*
  * @types: types of queue pairs that have the opcode: mask of BIT(IB_QPT_RC) and so on
  * @address: enum mlx5_ib_wr_address
@@ -194,8 +193,8 @@ static inline int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_targ
  * @flags: enum ib_send_flags of the request
  * @after_umr: the request before this one changes a key
  *
- * A request may use a key that the previous request changes, so the request waits until the key has
- * been changed. @to->umr_fence orders the requests that change a key.
+ * A request may use a key that the request before it changes, so the device waits until the key has
+ * been changed. A request that changes a key gets @to->umr_fence instead.
  *
  * Return: MLX5_FENCE_MODE_*.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Why the driver refuses a request: the process gets an errno only. For most requests the
- * administrator sees the reason after switching dynamic debug on; limits of the device are logged.
+ * Why the driver refuses a request. The process gets only an errno. The administrator can read the
+ * reason after switching dynamic debug on; what report_limit() reports is logged in any case.
  */
 
 #ifndef BLUEBELL_REFUSE_H
@@ -19,10 +19,10 @@
  * @fmt: what was asked for and what is possible, with the values; no pointers of the kernel,
  *	and no keys of other processes
  *
- * A function writes: return refuse(-EINVAL, "CQ of %u entries, at most %u", cqe, max);
+ * For example: return refuse(-EINVAL, "CQ of %u entries, at most %u", cqe, max);
  *
- * The line names the current task: if a kernel consumer calls from an interrupt, this is the
- * interrupted task. For refusals of firmware see fw.c. Any context.
+ * The line names the current task, which is the interrupted task if a kernel consumer calls from an
+ * interrupt. fw.c says how refusals of firmware are logged. Any context.
  *
  * Return: @err.
  */
@@ -35,12 +35,12 @@
 })
 
 /**
- * report_limit() - tell the administrator that a process has met a limit
+ * report_limit() - log that a process has reached a limit
  * @ibdev: struct ib_device
  * @fmt: what is used up, and which process gets none
  *
- * Any user can meet a limit any number of times, so a line of the source is logged at most once in
- * ten seconds, whatever the process. Any context.
+ * Any user can reach a limit any number of times, so each place in the source that calls this logs
+ * at most one line in ten seconds, for all processes together. Any context.
  */
 #define report_limit(ibdev, fmt, ...) do {					\
 	static struct ratelimit_state report_limit_state =			\
