@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Counters, for `rdma statistic` and sysfs. The driver has one Q counter set, in which a queue pair
- * of a process or kernel consumer counts unless an administrator has bound the queue pair to
- * another set (`rdma statistic qp set`, `rdma statistic qp bind`). A counter has the name of its
- * field in the answer to QUERY_Q_COUNTER, struct mlx5_ifc_query_q_counter_out_bits.
+ * Counters, for `rdma statistic` and sysfs. The driver has one Q counter set, for all queue pairs
+ * of processes and kernel consumers but those that an administrator has bound to another set (`rdma
+ * statistic qp set`, `rdma statistic qp bind`). A counter has the name of its field in the answer
+ * to QUERY_Q_COUNTER, struct mlx5_ifc_query_q_counter_out_bits.
  */
 
 #include <linux/mlx5/driver.h>
@@ -80,7 +80,6 @@ static struct rdma_hw_stats *counters_alloc(struct mlx5_ib_dev *dev)
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-/* One command reads all counters of a set. */
 static int counters_read(struct mlx5_ib_dev *dev, u16 set_id, struct rdma_hw_stats *stats)
 {
 	u32 out[MLX5_ST_SZ_DW(query_q_counter_out)] = {};
@@ -94,7 +93,7 @@ static int counters_read(struct mlx5_ib_dev *dev, u16 set_id, struct rdma_hw_sta
 	return 0;
 }
 
-/* Allocate a set that queue pairs of any user id may name. */
+/* Allocate a set that commands on queue pairs may name, whatever their user id. */
 static int counters_alloc_set(struct mlx5_ib_dev *dev, u32 *set_id)
 {
 	u16 uid = MLX5_CAP_GEN(dev->mdev, log_max_uctx) ? MLX5_SHARED_RESOURCE_UID :
@@ -126,7 +125,7 @@ static int counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *sta
 
 /* ---- counters that queue pairs are bound to ------------------------------------------------- */
 
-/* Nothing to do: qp_counter_bind() sets @counter->id, the number of the Q counter set. */
+/* Required by ib_core. qp_counter_bind() sets @counter->id, the number of the Q counter set. */
 static void qp_counter_init(struct rdma_counter *counter)
 {
 }
@@ -197,7 +196,7 @@ static const struct ib_device_ops counters_dev_ops = {
 
 /* ---- the device -------------------------------------------------------------------------- */
 
-/* `rdma statistic` prints them in this order. */
+/* `rdma statistic` prints the counters in this order. */
 static void counters_add_all(struct mlx5_ib_counters *counters, struct mlx5_core_dev *mdev)
 {
 	counters_add(counters, basic_counters, ARRAY_SIZE(basic_counters));
@@ -213,10 +212,11 @@ static void counters_add_all(struct mlx5_ib_counters *counters, struct mlx5_core
 }
 
 /**
- * mlx5_ib_init_counters - allocate the counter set that queue pairs name
- * @dev: device; if it has no Q counters, nothing is done, and it has no statistics of the port
+ * mlx5_ib_init_counters - allocate the driver's Q counter set
+ * @dev: device, not registered yet. If it has no Q counters, nothing is done, and the port has no
+ *	statistics
  *
- * Before the device is registered. May sleep.
+ * May sleep.
  *
  * Return: 0; -ENOMEM; or the errno of a firmware refusal.
  */

@@ -19,11 +19,14 @@
 #include "port.h"
 #include "verbs/mr.h"
 
-/* Bytes of a send WQE. The device reads a longer WQE in more than one step. */
+/*
+ * The longest send WQE, in bytes, for which max_send_sge is reported: the device reads a longer WQE
+ * in more than one step.
+ */
 #define MAX_SQ_DESC		512
 /*
- * Entries of 64 bytes that libmlx5 reserves in the send queue of an RC QP for each request, so that
- * a request of any kind fits.
+ * Basic blocks of 64 bytes that libmlx5 counts for each request in the send queue of an RC QP, so
+ * that a request of any kind fits.
  */
 #define SQ_ENTRIES_PER_WR	4
 
@@ -132,7 +135,7 @@ static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
 	if (MLX5_CAP_GEN(mdev, qp_packet_based))
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_PACKET_BASED_CREDIT_MODE;
-	/* The flag does not name the types of QPs: libmlx5 queries the capabilities of each. */
+	/* One flag for all types of QPs: libmlx5 itself queries which types are capable. */
 	if (mlx5_ib_qp_out_of_order(IB_QPT_RC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UD, caps) ||
@@ -308,7 +311,7 @@ const struct attribute_group mlx5_ib_attr_group = {
 	.attrs = mlx5_ib_attributes,
 };
 
-/* Read the keys of the device that have a special meaning. */
+/* Read the keys to which the device gives a special meaning. */
 static int device_read_special_mkeys(struct mlx5_ib_dev *dev)
 {
 	u32 out[MLX5_ST_SZ_DW(query_special_contexts_out)] = {};

@@ -26,7 +26,7 @@
 #include "verbs/ucontext.h"
 #include "verbs/verbs.h"
 
-/* Returns why the driver does not bind to a device, or NULL if it does. */
+/* Returns the reason why the driver does not bind to a device; NULL if it does. */
 static const char *dev_why_not(struct mlx5_core_dev *mdev)
 {
 	const char *reason = mlx5_ib_port_why_not(mdev);
@@ -42,7 +42,7 @@ static const char *dev_why_not(struct mlx5_core_dev *mdev)
 	return NULL;
 }
 
-/* For the features that are set up when they are first used: the stages without @init. */
+/* For the stages without @init, whose features are set up when they are first used. */
 static int dev_init_first_use(struct mlx5_ib_dev *dev)
 {
 	mutex_init(&dev->first_use);
@@ -99,27 +99,27 @@ static int dev_register(struct mlx5_ib_dev *dev)
 static void dev_unregister(struct mlx5_ib_dev *dev)
 {
 	/*
-	 * The hotplug driver removes a device as soon as it has been pulled out, and mlx5_core then
-	 * stops its health work, which would have reported a system error. So check here, before
+	 * If the device has been pulled out, mlx5_core reports no system error, because it stops
+	 * its health work as soon as the hotplug driver removes the device. So check here, before
 	 * the RDMA core waits for consumers, which wait for the requests that they have posted.
 	 */
 	if (mlx5_ib_fw_device_is_gone(dev))
 		dev_failed(dev);
-	/* ib_unregister_device() waits for calls, of which ibv_advise_mr(3) could take long. */
+	/* ib_unregister_device() waits for all calls, and ibv_advise_mr(3) could take long. */
 	mlx5_ib_stop_advice(dev);
 	ib_unregister_device(&dev->ib_dev);
 }
 
 /*
- * How a device is set up, in this order, and taken down, in the reverse order. A stage that fails
- * cleans up after itself. A device can do without a stage that has @without, which says what the
- * device then lacks: set-up goes on, and the clean-up of the stage must then be a no-op.
+ * The stages in which a device is set up, in this order, and taken down, in the reverse order. A
+ * stage whose @init fails cleans up after itself. If the stage has @without, which says what the
+ * device then lacks, set-up goes on, and @cleanup of the stage must be a no-op.
  *
  * A stage without @init is that of a feature which is set up when a process or kernel consumer
- * first uses the feature, so that a device which is not used costs little. If the set-up fails, the
- * call fails or does without the feature, and a later call tries again. "counters" and "queue
- * events" have @init because ib_core, while it registers the device, reads the Q counters and
- * creates queue pairs for management datagrams.
+ * first uses it, so that an unused device costs little. If this set-up fails, the call that needs
+ * the feature fails or does without it, and a later call tries again. The stages "counters" and
+ * "queue events" have @init because ib_core, while it registers the device, reads the Q counters
+ * and creates queue pairs for management datagrams.
  *
  * UMR requests are posted and waited for only while "system errors" is set up, so that all tasks
  * that wait for them are woken if the device fails.

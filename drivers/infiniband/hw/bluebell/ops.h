@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What files of this directory offer each other: the table of operations, the attributes of the
- * device, statistics, resource tracking, virtual functions, and a file in debugfs.
+ * What the files of this directory share: the table of operations, the attributes of the device,
+ * statistics, resource tracking, virtual functions, and a file in debugfs.
  */
 
 #ifndef BLUEBELL_OPS_H

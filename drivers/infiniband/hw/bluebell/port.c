@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The port of the device, its attributes and events. What depends on the kind of the port is in
+ * The port of the device, its attributes and events. The parts that depend on the link layer are in
  * port_ib.c.
  */
 
@@ -66,10 +66,10 @@ static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
  * @num: number of the port
  * @props: gets the attributes; zeroed by ib_core
  *
- * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. The registers
- * PTYS and PVLC, for the link, are read again after an event of the port, or if the state of the
- * port has changed since they were read; and at each query before the driver receives events, and
- * on a virtual function or a subfunction, which may get none. May sleep.
+ * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. What the
+ * registers PTYS and PVLC say about the link is kept until an event of the port, or until the state
+ * of the port has changed. It is not kept before the driver receives events, nor on a virtual
+ * function or a subfunction, which may get no events. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -90,8 +90,8 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *pr
  * @num: number of the port
  * @speed: gets the speed, in units of 100 Mb/s
  *
- * Implements ibv_query_port_speed(3): the speed of the link, or that to which firmware limits the
- * vport, with QUERY_VPORT_STATE. May sleep.
+ * Implements ibv_query_port_speed(3): the speed of the link, or the limit of the vport that
+ * QUERY_VPORT_STATE reports, if it is lower. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -119,8 +119,8 @@ int mlx5_ib_query_port_speed(struct ib_device *ibdev, u32 num, u64 *speed)
  * @mask: enum ib_port_modify_flags: must be 0
  * @props: capabilities to set and to clear
  *
- * Implements ib_modify_port() with MODIFY_HCA_VPORT_CONTEXT: consumers announce that there is a
- * connection manager, or a subnet manager, at the port. May sleep.
+ * Implements ib_modify_port() with MODIFY_HCA_VPORT_CONTEXT, by which kernel consumers announce,
+ * for example, that a connection manager or a subnet manager runs at the port. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if @mask is not 0; -EINVAL for a capability that consumers cannot change;
  * or the errno of a firmware refusal.
@@ -203,8 +203,8 @@ enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
 }
 
 /*
- * Answer with zeros: all that the answer could have is about an e-switch with representors, and the
- * driver does not bind to a PCI function that has one.
+ * Answer with zeros: all members of the answer are about an e-switch with representors, and the
+ * driver does not bind to a PCI function that has representors.
  */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *attrs)
 {
@@ -281,9 +281,9 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 	mlx5_notifier_register(dev->mdev, &dev->port.events);
 	/*
 	 * The port of a virtual function or a subfunction can be set to stay up whatever happens to
-	 * the link, and then gets no event. A query that is in progress may have missed an event
-	 * before the notifier was registered, so count one: the query then does not keep what it
-	 * reads of the link.
+	 * the link, and then gets no event. An event during a query that is in progress may have
+	 * come before the notifier was registered. So count one event: the query then does not keep
+	 * what it has read of the link.
 	 */
 	scoped_guard(spinlock_irqsave, &dev->port.link_lock) {
 		dev->port.told = mlx5_core_is_pf(dev->mdev);

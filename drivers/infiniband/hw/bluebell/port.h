@@ -16,15 +16,15 @@ struct mlx5_ib_port;
 /**
  * struct mlx5_ib_port_ops - how a kind of port is accessed
  * @link_layer: link layer of the port
- * @why_not: returns why the driver does not support a device with such a port, or NULL if it does
+ * @why_not: returns the reason why the driver does not support a device with such a port; NULL if
+ *	the driver supports it
  * @query: reads the attributes of the port into @props, which is zeroed
- * @modify: changes the capabilities that the port announces: gives those in @select their values
- *	in @caps
+ * @modify: changes the capabilities that the port announces: copies the bits in @select from @caps
  * @query_gid: reads an entry of the GID table; @index is less than the length of the table
  * @query_pkey: reads an entry of the P_Key table; @index is less than the length of the table
  * @read_constants: reads what never changes about the port and its node
  * @changed: handles the device's event of a change of the port, MLX5_PORT_CHANGE_SUBTYPE_*.
- *	Returns the event of verbs, or 0 if verbs have no such event. Called in the interrupt
+ *	Returns the event of verbs, or 0 if verbs have no such event. Called in interrupt context
  */
 struct mlx5_ib_port_ops {
 	enum rdma_link_layer link_layer;

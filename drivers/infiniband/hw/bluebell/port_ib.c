@@ -30,7 +30,7 @@ static u8 vl_cap_from_hw(u8 lanes)
 	return lanes < 15 ? fls(lanes) : 5;
 }
 
-/* All registers of ports have the number of the port in the same field. */
+/* PTYS, PVLC and PMTU have the number of the port at the same offset. */
 static int port_read_reg(struct mlx5_ib_port *port, u16 reg_id, void *reg, size_t size)
 {
 	MLX5_SET(ptys_reg, reg, local_port, port->num);
@@ -56,9 +56,10 @@ static void port_fill_link(const struct mlx5_ib_port_link *link, struct ib_port_
 }
 
 /*
- * Width and speed of a link change only while the link is down; the number of virtual lanes never
- * changes. So what was read of the link stays valid until an event of the port, or until the
- * state of the port has changed: the event of that change may still be on its way.
+ * Use what was read of the link before, if it is still valid. Width and speed of a link change only
+ * while the link is down, and the number of virtual lanes never changes. So check that no event of
+ * the port has come since, and that the state of the port is the same: the event of a change may
+ * still be on its way.
  */
 static bool port_knows_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
@@ -71,7 +72,7 @@ static bool port_knows_link(struct mlx5_ib_port *port, struct ib_port_attr *prop
 	return true;
 }
 
-/* @num_events: events that had been received before the state of the port was read */
+/* @num_events is the value of @port->num_events before the state of the port was read. */
 static void port_note_link(struct mlx5_ib_port *port, const struct mlx5_ib_port_link *link,
 			   unsigned int num_events)
 {
@@ -144,7 +145,7 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 	return hca_vport_read_link(port, props, num_events);
 }
 
-/* Firmware says which capabilities can change: those of its own agents, for one, cannot. */
+/* Consumers may change the capabilities in cap_mask1_perm, but not those of firmware's agents. */
 static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 {
 	struct mlx5_hca_vport_context rep = {};

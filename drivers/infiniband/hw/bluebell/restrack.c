@@ -19,8 +19,8 @@
 #include "verbs/srq.h"
 
 /*
- * A queue pair without queues has no buffer. The doorbell record of a process has an address in the
- * process, which is shown to administrators only.
+ * Show the buffer of a queue, unless it is a queue pair without work queues; and to administrators
+ * the address at which a process has the doorbell record.
  */
 static int put_queue_mem(struct sk_buff *msg, struct mlx5_ib_queue_mem *mem)
 {
@@ -32,7 +32,7 @@ static int put_queue_mem(struct sk_buff *msg, struct mlx5_ib_queue_mem *mem)
 	return rdma_nl_put_driver_u64_hex(msg, "db_addr", mlx5_ib_db_user_address(&mem->db));
 }
 
-/* Add a nest of the type @nest, for which @put adds the attributes of @obj. */
+/* Add a nest of the type @nest, into which @put writes the attributes of @obj. */
 static int put_nested(struct sk_buff *msg, enum rdma_nldev_attr nest,
 		      int (*put)(struct sk_buff *msg, void *obj), void *obj)
 {
@@ -89,7 +89,7 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 		return -ENOMEM;
 	mlx5_ib_fw_name_object(in, form->opcode, number);
 	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, sizeof(in), out, form->outlen);
-	/* The object is gone with its process: -EAGAIN makes resource tracking skip it. */
+	/* The object has been destroyed meanwhile: -EAGAIN makes resource tracking skip it. */
 	if (err == -ENOENT)
 		return -EAGAIN;
 	return err ?: nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, form->size, out + form->offset);
@@ -277,9 +277,9 @@ int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
  *
  * QUERY_MKEY. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a region whose key has been destroyed,
- * because its pages could not be unmapped otherwise, or whose key is being destroyed because its
- * process has closed the device; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the driver has destroyed the key, because
+ * it could not unmap the pages of the region otherwise, or is destroying it, because the process
+ * has closed the device; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 {
@@ -288,7 +288,7 @@ int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 
 	err = put_raw(msg, to_mdev(ibmr->device), &mkey_form, mr->mkey.uid,
 		      mlx5_mkey_to_idx(mr->mkey.key));
-	/* If the key has been destroyed, the query may have read another key of this index. */
+	/* If the key has been destroyed, the query may have read a newer key of this index. */
 	return READ_ONCE(mr->mkey.closing) || READ_ONCE(mr->mkey.destroyed) ? -EAGAIN : err;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The report of the UARs of all processes, for root: the file "uars" in the device's directory of
- * debugfs, beside the files of mlx5_core. Each line begins with a word that says what the line is
- * about, followed by words NAME=VALUE. Lines about UARs, bfregs and queues follow the line of their
- * context.
+ * The report of the UARs of all processes, for root: the file "uars" in mlx5_core's debugfs
+ * directory of the device. Each line begins with a word that says what the line is about, followed
+ * by words NAME=VALUE. Lines about UARs, bfregs and queues follow the line of their context.
  *
  * Resource tracking cannot have this report: netlink shows a driver's attributes of QPs, CQs, MRs
  * and SRQs, but not of contexts, and a UAR without a queue belongs to none of these objects.
@@ -77,7 +76,7 @@ static int show_context(struct seq_file *file, struct mlx5_ib_ucontext *context)
 
 	if (err)
 		goto out;
-	/* The number is 0 for a process that the reader's PID namespace does not have. */
+	/* pid_vnr() returns 0 for a process that is not in the reader's PID namespace. */
 	seq_printf(file, "context pid=%d uid=%u comm=", pid_vnr(context->pid), context->uid);
 	seq_escape(file, context->comm, " \t\n\\=");
 	seq_putc(file, '\n');
@@ -107,7 +106,7 @@ static void show_device(struct seq_file *file, struct mlx5_ib_dev *dev)
 	seq_putc(file, '\n');
 }
 
-/* The first entry is the device, each further one a context. */
+/* The first record is about the device, each further one about a context. */
 static void *uars_start(struct seq_file *file, loff_t *pos)
 {
 	struct mlx5_ib_dev *dev = file->private;
@@ -152,7 +151,7 @@ DEFINE_SEQ_ATTRIBUTE(uars);
  * mlx5_ib_init_uar_debugfs - create the file "uars"
  * @dev: device
  *
- * Nothing happens in a kernel without debugfs.
+ * Does nothing in a kernel without debugfs.
  *
  * Return: 0.
  */

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What an administrator reads and sets of the ports of virtual functions, through the network
- * device that IPoIB has on this function ("ip link set ib0 vf 0 node_guid ..."): GUIDs, the policy
- * of the link state, statistics.
+ * Attributes of the ports of virtual functions that an administrator reads and sets through IPoIB's
+ * network device of this function ("ip link set ib0 vf 0 node_guid ..."): GUIDs, the policy of the
+ * link state, statistics.
  *
- * The vport of virtual function N has the number N + 1. When virtual functions are disabled,
- * firmware forgets what has been set of them. When mlx5_core enables them again, it sets the values
- * of its table of virtual functions, so the driver also writes to that table what it sets. IPoIB
- * calls these functions with the RTNL held, so they need no lock for the table.
+ * The vport of virtual function N has the number N + 1. Firmware forgets the attributes of virtual
+ * functions when these are disabled. When mlx5_core enables them again, it sets the attributes that
+ * its table of virtual functions has, so the driver writes each attribute that it sets to that
+ * table, too. mlx5_core takes 0 in the table for an attribute that was not set, and so does not
+ * restore MLX5_POLICY_DOWN. Only the driver writes these members, and IPoIB calls with the RTNL
+ * held, so writers need no other lock.
  */
 
 #include <kunit/static_stub.h>
@@ -23,8 +25,8 @@
 #include "ops.h"
 
 /*
- * The table of mlx5_core has an entry for each virtual function that the device can have. KUnit
- * suites stub this function.
+ * Number of entries of mlx5_core's table of virtual functions, which has one for each virtual
+ * function that the device can have. KUnit suites stub this function.
  */
 VISIBLE_IF_KUNIT int mlx5_ib_num_vfs(const struct mlx5_ib_dev *dev)
 {
@@ -111,7 +113,7 @@ int mlx5_ib_get_vf_guid(struct ib_device *ibdev, int vf, u32 port, struct ifla_v
 	return 0;
 }
 
-/* Offsets of the counters of all kinds of packets that a vport has received, and sent. */
+/* Offsets in the answer of the counters for each kind of packet, received and sent by a vport. */
 static const u16 vf_received[] = {
 	MLX5_BYTE_OFF(query_vport_counter_out, received_ib_unicast),
 	MLX5_BYTE_OFF(query_vport_counter_out, received_ib_multicast),
@@ -175,7 +177,7 @@ int mlx5_ib_get_vf_stats(struct ib_device *ibdev, int vf, u32 port, struct ifla_
 	return 0;
 }
 
-/* Write a GUID to mlx5_core's table, see the top of this file. */
+/* Write a GUID to mlx5_core's table of virtual functions. */
 static void vf_keep_guid(struct mlx5_vf_context *kept, u64 guid, int type)
 {
 	if (type == IFLA_VF_IB_NODE_GUID) {
