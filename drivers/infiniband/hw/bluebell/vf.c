@@ -37,9 +37,9 @@ VISIBLE_IF_KUNIT int mlx5_ib_num_vfs(const struct mlx5_ib_dev *dev)
 static int vf_check(const struct mlx5_ib_dev *dev, int vf)
 {
 	if (!MLX5_CAP_GEN(dev->mdev, vport_group_manager))
-		return refuse(-EPERM, "this function manages no other (vport_group_manager is 0)");
+		return refuse(-EPERM, "the function manages no others (vport_group_manager is 0)");
 	if (vf < 0 || vf >= mlx5_ib_num_vfs(dev))
-		return refuse(-EINVAL, "virtual function %d, the device has %d, from 0 on", vf,
+		return refuse(-EINVAL, "no virtual function %d: the device has %d, from 0 on", vf,
 			      mlx5_ib_num_vfs(dev));
 	return 0;
 }

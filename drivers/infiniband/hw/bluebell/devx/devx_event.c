@@ -170,7 +170,7 @@ int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 			      struct mlx5_ib_ucontext *context, bool omit_data)
 {
 	if (!atomic_add_unless(&context->event_channels, 1, MLX5_IB_DEVX_CHANNELS))
-		return refuse(-ENOSPC, "more than %u event channels of a context",
+		return refuse(-ENOSPC, "the context already has %u event channels",
 			      MLX5_IB_DEVX_CHANNELS);
 	channel->dev = to_mdev(context->ibucontext.device);
 	channel->context = context;
@@ -484,7 +484,7 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
 	case UVERBS_OBJECT_QP:
 		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
 		       refuse(-EOPNOTSUPP,
-			      "events of an XRC target, which belongs to a domain, not a process");
+			      "events of an XRC target go to no process: it belongs to a domain");
 	default:
 		return 0;
 	}

@@ -182,7 +182,7 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_d
 	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
 	/* The event queue does not exist, or is none for completions. */
 	return err == -ENOENT ?
-	       refuse(-EINVAL, "CREATE_CQ names EQ %u, which is not one for completions",
+	       refuse(-EINVAL, "CREATE_CQ names EQ %u, which is not a completion EQ",
 		      MLX5_GET(create_cq_in, in, cq_context.c_eqn_or_apu_element)) : err;
 }
 
@@ -608,7 +608,7 @@ int mlx5_ib_devx_check_exists(struct ib_uobject *uobj)
 
 	/* @unanswered changes only during destruction; any task that creates may set @replaced. */
 	return !attempt->unanswered && !READ_ONCE(attempt->replaced) ? 0 :
-	       refuse(-EINVAL, "object that may not exist: its destruction was not answered");
+	       refuse(-EINVAL, "the object may be gone: firmware did not answer its destruction");
 }
 
 static int devx_handle(struct uverbs_attr_bundle *attrs, enum mlx5_ib_devx_use use,

@@ -222,7 +222,7 @@ static int devx_check_mkey(const void *in)
 	}
 	return may ? 0 :
 	       refuse(-EPERM,
-		      "mkey mode %u, only MTT (1) without UMR, length64; KLM (2), KSM (3) of keys",
+		      "mkey mode %u, only MTT (1) without UMR, length64; KLM (2), KSM (3), no umem",
 		      devx_mkey_access_mode(in));
 }
 

@@ -89,7 +89,7 @@ int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 	if (flow > MAX_FLOW_LABEL)
 		return refuse(-EINVAL, "flow label %#x, at most %#x", flow, MAX_FLOW_LABEL);
 	return rate == IB_RATE_PORT_CURRENT || ib_rate_to_mbps(rate) >= 0 ? 0 :
-	       refuse(-EINVAL, "static rate %u, which is none of enum ib_rate", rate);
+	       refuse(-EINVAL, "static rate %u, which is not in enum ib_rate", rate);
 }
 
 /* ---- paths of queue pairs -------------------------------------------------------- */
