@@ -82,7 +82,6 @@ int mlx5_ib_get_vf_config(struct ib_device *ibdev, int vf, u32 port, struct ifla
 	if (policy >= ARRAY_SIZE(vf_link_states))
 		return refuse(-EINVAL, "vport_state_policy %u of virtual function %d, not 0 to 2",
 			      policy, vf);
-	memset(info, 0, sizeof(*info));
 	info->linkstate = vf_link_states[policy];
 	return 0;
 }
