@@ -132,6 +132,24 @@ static void devx_free_sub(struct rcu_head *rcu)
 }
 
 /*
+ * Forget the events of a subscription. With data, the queue has MLX5_IB_DEVX_EVENTS entries at
+ * most; without, it can be much longer, and has one entry of the subscription.
+ */
+static void devx_dequeue_all(struct mlx5_ib_devx_channel *channel, struct devx_sub *sub)
+{
+	struct devx_queued *queued, *next;
+
+	lockdep_assert_held(&channel->lock);
+	if (channel->omit_data) {
+		devx_dequeue(channel, &sub->queued);
+		return;
+	}
+	list_for_each_entry_safe(queued, next, &channel->queue, node)
+		if (queued->sub == sub)
+			devx_dequeue(channel, queued);
+}
+
+/*
  * As with verbs, a process reads no events of an object that has been destroyed: the process may
  * have freed the memory that the cookie points to.
  */
@@ -139,13 +157,10 @@ static void devx_release_sub(struct mlx5_ib_event_sub *event_sub)
 {
 	struct devx_sub *sub = container_of(event_sub, struct devx_sub, sub);
 	struct mlx5_ib_devx_channel *channel = sub->channel;
-	struct devx_queued *queued, *next;
 
 	scoped_guard(spinlock_irq, &channel->lock) {
 		sub->ended = true;
-		list_for_each_entry_safe(queued, next, &channel->queue, node)
-			if (queued->sub == sub)
-				devx_dequeue(channel, queued);
+		devx_dequeue_all(channel, sub);
 	}
 	call_rcu(&sub->rcu, devx_free_sub);
 }
