@@ -283,10 +283,15 @@ static void driver_tries_again_less_and_less_often(struct kunit *test)
 	mlx5_ib_orphans_leave_context(dev, mock->context);
 	KUNIT_EXPECT_TRUE(test, retry_is_queued(dev));
 	KUNIT_EXPECT_EQ(test, dev->orphans.delay, HZ / 2);
+	/* While a caller tries the orphans, the work does not find them: the caller queues it. */
+	mlx5_ib_orphans_retry(dev, NULL);
+	KUNIT_EXPECT_TRUE(test, retry_is_queued(dev));
 	mock->refuse_destroy = false;
 	run_retry(dev);
 	KUNIT_EXPECT_FALSE(test, retry_is_queued(dev));
 	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 0);
+	mlx5_ib_orphans_retry(dev, NULL);
+	KUNIT_EXPECT_FALSE(test, retry_is_queued(dev));
 	disable_delayed_work_sync(&dev->orphans.retry);
 	mock_close(mock);
 }

@@ -471,12 +471,16 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
-	int err;
+	int err = 0;
 
 	if (!context)
 		orphans_retry_list(dev, &dev->orphans.list, false, &err);
 	else if (!context->closing || orphans_are_few(context))
 		orphans_retry_list(dev, &context->orphans, false, &err);
+	/* Meanwhile the work item may have found no orphan. */
+	if (!context && err)
+		queue_delayed_work(system_dfl_wq, &dev->orphans.retry,
+				   READ_ONCE(dev->orphans.delay));
 }
 
 /**
