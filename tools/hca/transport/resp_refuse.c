@@ -26,6 +26,13 @@ const struct refusal refuse_store = { NAK_REMOTE_OP, ERR_NONE, EV_WQ_CATAS_ERROR
 static const struct refusal refuse_wqe = { NAK_REMOTE_OP, ERR_RECEIVE_INVALID, EV_WQ_CATAS_ERROR };
 static const struct refusal refuse_queue = { NAK_REMOTE_OP, ERR_QUEUE_GONE, EV_WQ_CATAS_ERROR };
 
+static void resp_trace_refusal(struct hca *hca, const struct qp *qp, const struct packet *p,
+			       const struct refusal *why, enum cqe_error error)
+{
+	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
+		  qp->obj.num, p->psn, p->opcode, why->nak, cqe_error_syndrome(error));
+}
+
 /**
  * resp_refuse() - refuse a request
  * @hca: the HCA
@@ -46,8 +53,7 @@ void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const s
 		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_LEN);
 	else if (why == &refuse_store)
 		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_PROT);
-	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
-		  qp->obj.num, p->psn, p->opcode, why->nak, cqe_error_syndrome(error));
+	resp_trace_refusal(hca, qp, p, why, error);
 	if (conn_reliable(qp))
 		resp_ack(hca, qp, why->nak, p->psn);
 	if (told)
@@ -70,8 +76,7 @@ void resp_refuse_answer(struct hca *hca, struct qp *qp, const struct packet *p, 
 {
 	const struct refusal *why = res == MK_BAD_KEY ? &refuse_key : &refuse_access;
 
-	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
-		  qp->obj.num, p->psn, p->opcode, why->nak, cqe_error_syndrome(why->error));
+	resp_trace_refusal(hca, qp, p, why, why->error);
 	resp_drop_jobs(qp->resp, psn_add(p->psn, 1));
 	qp_to_error(hca, qp, why->error, why->event);
 }
