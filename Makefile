@@ -39,14 +39,14 @@ shell: module hca ## a shell in a guest
 check: ## the tests, on the stock kernel and the default HCA
 	@scripts/steps check lab module hca selftests tools -- scripts/check
 
-check-full: ## also with the debug kernel, an IOMMU, fewer features; the benchmark
+check-full: ## also with the debug kernel, an IOMMU, fewer features
 	@scripts/steps check-full lab module hca selftests tools debug-kernel fuzz-ioctl-build -- \
 		scripts/check --full
 
 check-ulp: ## users of the kernel's verbs between two hosts, for long: MPI, removal, a soak
 	@scripts/steps check-ulp lab module hca debug-kernel -- scripts/check --ulp
 
-check-cards: ## all selftests on each emulated HCA that plays a card
+check-cards: ## all selftests on each emulated HCA that plays a card, with both drivers
 	@scripts/steps check-cards lab module hca selftests tools -- scripts/check --cards
 
 module: ## build/module/$KERNEL/bluebell.ko
