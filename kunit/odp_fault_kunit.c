@@ -1262,6 +1262,13 @@ static const struct answer_case {
 	/* If firmware has executed the command, another fault may have the token. */
 	{ "an error that is not answered", true, false, { -ETIMEDOUT }, 2, 1 },
 	{ "an error, not answered, then refused", true, false, { -ETIMEDOUT, -EBUSY }, 3, 1 },
+	/* Each of these takes a timeout of mlx5_core, and faults of others need the worker. */
+	{ "never answered", false, false, { -ETIMEDOUT, -ETIMEDOUT }, 2, 0 },
+	{ "an error that is never answered", true, false, { -ETIMEDOUT, -ETIMEDOUT }, 2, 1 },
+	{ "not answered, refused, not answered", false, false,
+	  { -ETIMEDOUT, -EBUSY, -ETIMEDOUT }, 3, 0 },
+	{ "an error that is not sent twice", true, false, { -ECANCELED, -ECANCELED }, 2, 3 },
+	{ "not sent, then not answered", false, false, { -ECANCELED, -ETIMEDOUT }, 2, 0 },
 	{ "the first event of a fault", false, true, {}, 0, 0 },
 	{ "an error of the first event", true, true, { -EBUSY }, 2, 3 },
 	/* The queue goes on by the answer to the last event in any case. */

@@ -24,8 +24,9 @@
  *   not be written. What the operation will touch later is mapped if that is possible, see
  *   MLX5_IB_ODP_FAULT_AROUND; by the memory scheme, so is what the event names before the address.
  * * **Answered.** The queue goes on, or the work request fails. If firmware refuses the command, or
- *   does not answer, odp_fault_resume() repeats it, because the queue would stay stopped; a queue
- *   that is destroyed meanwhile is no error. The fault leaves its slot afterwards.
+ *   does not answer, odp_fault_resume() repeats it, because the queue would stay stopped, but waits
+ *   for an answer only twice; a queue that is destroyed meanwhile is no error. The fault leaves its
+ *   slot afterwards.
  *
  * By the transport scheme, a fault at a remote key names the memory itself. A fault at a WQE names
  * a queue, to which the work item holds a reference, and an operation of the queue reads the WQE.
@@ -67,7 +68,10 @@
 
 /*
  * Let the faulting queue go on. The queue stays stopped until firmware accepts the command, so a
- * refused command is repeated for a third of a second, unless the queue has been destroyed.
+ * refused command is repeated for a third of a second, unless the queue has been destroyed. As with
+ * commands that destroy objects, the task waits twice at most for a command that is not answered,
+ * or not sent because others are not answered: each takes a timeout of mlx5_core, and faults of
+ * others need the worker.
  *
  * Firmware may have executed a command that it has not answered, and another fault may have the
  * token by now. So that command is repeated without an error: the other fault is then only reported
@@ -75,7 +79,7 @@
  */
 static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
 {
-	unsigned int pause = 0;
+	unsigned int pause = 0, waits = 0;
 	int err;
 
 	do {
@@ -86,7 +90,8 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 		/* The answer to the last event lets the queue go on. */
 		if (!error && fault->is_early)
 			return;
-	} while (mlx5_ib_fw_pause(&pause));
+		waits += err == -ETIMEDOUT || err == -ECANCELED;
+	} while (waits < 2 && mlx5_ib_fw_pause(&pause));
 	ibdev_err_ratelimited(&odp->dev->ib_dev,
 			      "cannot resume queue 0x%x after page fault 0x%llx at key 0x%x (%d): the queue stays stopped until it is destroyed\n",
 			      fault->wq_num, fault->token, fault->key, err);
