@@ -108,6 +108,11 @@ static struct env *make_env(struct kunit *test, u32 qp_flags, unsigned int pd)
 	return env;
 }
 
+static struct odp_process *process_of(struct env *env)
+{
+	return container_of(env->mr, struct odp_mr, mr.ibmr)->process;
+}
+
 static void free_env(struct kunit *test, struct env *env)
 {
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(env->mr, NULL), 0);
@@ -413,6 +418,13 @@ static void set_table(struct kunit *test, struct env *env, u32 pdn)
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
 }
 
+/* The process of the region has made the key. */
+static void adopt_table(struct kunit *test, struct env *env, struct mlx5_ib_table_key *key)
+{
+	key->process = process_of(env);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(env->mock->dev, &key->mkey), 0);
+}
+
 static void destroy_table(struct mlx5_ib_dev *dev, struct mlx5_ib_table_key *key)
 {
 	mlx5_ib_mkey_disown(dev, &key->mkey);
@@ -433,7 +445,7 @@ static void table_of_keys_leads_to_its_pages(struct kunit *test)
 	/* Before the key exists. */
 	expect_send_answer(test, env, 0, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	adopt_table(test, env, &key);
 	expect_send_answer(test, env, 0, false);
 	KUNIT_EXPECT_EQ(test, table.queries, 1);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
@@ -462,7 +474,7 @@ static void long_table_of_keys_is_read_as_far_as_needed(struct kunit *test)
 		set_entry(env, i, 1, env->mr->lkey, 3);
 	set_entry(env, i, 20, env->mr->lkey, 5);
 	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	adopt_table(test, env, &key);
 	expect_send_answer(test, env, 0, false);
 	KUNIT_EXPECT_EQ(test, table.queries, 4);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
@@ -497,7 +509,7 @@ static void segments_of_a_wqe_share_the_tables_of_a_fault(struct kunit *test)
 	set_entry(env, 0, BYTES / 2, TABLE_KEY, 0);
 	set_entry(env, 1, BYTES / 2, TABLE_KEY, 0);
 	MOCK_SET_CAP(&dev->caps, max_indirection, 4);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	adopt_table(test, env, &key);
 	KUNIT_ASSERT_EQ(test, 0,
 			copy_to_user((void __user *)(mock_buffer(env->mock, QP_BUF) + at), &ctrl,
 				     sizeof(ctrl)));
@@ -516,7 +528,7 @@ static void table_of_keys_that_leads_nowhere_maps_no_page(struct kunit *test)
 	struct mlx5_ib_dev *dev = env->mock->dev;
 
 	set_table(test, env, PDN + 1);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	adopt_table(test, env, &key);
 	/* A table of a domain that is not the queue pair's. */
 	set_entry(env, 0, BYTES, env->mr->lkey, 3);
 	post_send(test, env, 1, TABLE_KEY, UNKNOWN_KEY);
@@ -553,7 +565,7 @@ static void table_of_keys_of_another_domain_maps_no_page(struct kunit *test)
 
 	set_table(test, env, env->pd[1].pdn);
 	set_entry(env, 0, BYTES, env->mr->lkey, 0);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	adopt_table(test, env, &key);
 	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
 	expect_send_answer(test, env, 0, true);
 	KUNIT_EXPECT_EQ(test, table.queries, 1);
@@ -576,7 +588,7 @@ static void tables_are_followed_as_deep_as_the_device_goes(struct kunit *test)
 
 	set_table(test, env, PDN);
 	set_entry(env, 0, BYTES, TABLE_KEY, 0);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	adopt_table(test, env, &key);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		MOCK_SET_CAP(&dev->caps, max_indirection, cases[i].levels);
 		post_send(test, env, i, TABLE_KEY, UNKNOWN_KEY);
@@ -603,7 +615,7 @@ static void table_leads_to_no_region_of_another_domain(struct kunit *test)
 
 	set_table(test, env, PDN);
 	set_entry(env, 0, BYTES, env->mr->lkey, 0);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	adopt_table(test, env, &key);
 	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
 	expect_send_answer(test, env, 0, true);
 	expect_answer_to(test, env, &fault, true);
@@ -621,6 +633,15 @@ static int count_piece(struct odp_mr *mr, const struct odp_want *want, void *cou
 	++*(unsigned int *)count;
 	return 0;
 }
+
+static int pass_table(struct odp_process *process, const struct odp_want *want, void *count)
+{
+	return 0;
+}
+
+static const struct odp_visitor counting_visitor = {
+	.table = pass_table, .region = count_piece,
+};
 
 /*
  * The device needs one byte of a long range, the rest of which leads through the table once more,
@@ -644,9 +665,9 @@ static void what_is_not_needed_yet_is_looked_at_in_part(struct kunit *test)
 	set_entry(env, 0, 1, env->mr->lkey, 3);
 	for (i = 1; i < LONG_TABLE; i++)
 		set_entry(env, i, 1, TABLE_KEY, 0);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey), 0);
+	adopt_table(test, env, &key);
 	KUNIT_EXPECT_EQ(test, 1, mlx5_ib_odp_for_each_region(dev->odp, &want, &budget,
-							     count_piece, &count));
+							     &counting_visitor, &count));
 	KUNIT_EXPECT_EQ(test, count, 1 + 32);
 	KUNIT_EXPECT_EQ(test, table.queries, 1 + 32);
 	destroy_table(dev, &key);
@@ -674,12 +695,18 @@ static void key_over_keys_that_firmware_keeps_leads_to_its_pages(struct kunit *t
 	struct env *env = make_env(test, 0, 0);
 	struct mock *mock = env->mock;
 	struct mlx5_ib_devx_obj *obj;
+	unsigned int refs;
 
 	mock->context->uid = TABLE_UID;
 	set_table(test, env, PDN);
 	set_entry(env, 0, BYTES, env->mr->lkey, 0);
+	refs = refcount_read(&process_of(env)->refs);
 	obj = create_devx_table(mock);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	/* The slots of the process bound how many faults read the table. */
+	KUNIT_EXPECT_PTR_EQ(test, container_of(obj, struct mlx5_ib_devx_key, obj)->key.process,
+			    process_of(env));
+	KUNIT_EXPECT_EQ(test, refcount_read(&process_of(env)->refs), refs + 1);
 	table.index = obj->id.num;
 	post_send(test, env, 0, mlx5_idx_to_mkey(table.index), UNKNOWN_KEY);
 	expect_send_answer(test, env, 0, false);
@@ -704,6 +731,7 @@ static void key_over_keys_that_firmware_keeps_leads_to_its_pages(struct kunit *t
 
 	mock->refuse_destroy = false;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	KUNIT_EXPECT_EQ(test, refcount_read(&process_of(env)->refs), refs);
 	mock->context->uid = 0;
 	free_env(test, env);
 }
@@ -811,7 +839,7 @@ static void pieces_of_a_fault_are_bounded_altogether(struct kunit *test)
 			.bcount = cpu_to_be32(piece), .key = cpu_to_be32(env->mr->lkey),
 			.va = cpu_to_be64(mem + i * piece),
 		};
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(env->mock->dev, &key.mkey), 0);
+	adopt_table(test, env, &key);
 	expect_answer_to(test, env, &fault, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), LARGE / 2 / PAGE_SIZE);
 	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey, mem), 0);
@@ -1471,11 +1499,6 @@ static void wqes_of_kernel_consumers_are_read(struct kunit *test)
 	free_env(test, env);
 }
 
-static struct odp_process *process_of(struct env *env)
-{
-	return container_of(env->mr, struct odp_mr, mr.ibmr)->process;
-}
-
 /* Take all slots that a process may have. Returns their number. */
 static unsigned int take_slots(struct odp_process *process)
 {
@@ -1586,6 +1609,60 @@ static void fault_gives_up_the_slot_of_another_process(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), 1);
 	leave(test, process_of(env));
 	mlx5_ib_odp_process_put(other);
+	free_env(test, env);
+}
+
+/*
+ * All processes share the command interface. So a fault reads no table before it has a slot, of
+ * whichever process.
+ */
+static void tables_of_keys_are_read_with_a_slot(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = TABLE_OF(TABLE_ENTRIES);
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct odp_process *maker = make_process(test, odp, NULL), *slot = NULL;
+	const struct mlx5_ib_fault fault = {
+		.type = MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, .wq_num = env->qp.rsc.num,
+		.token = TOKEN, .packet_len = BYTES, .taken = ktime_get(),
+	};
+	unsigned int n = take_slots(maker);
+
+	set_table(test, env, PDN);
+	set_entry(env, 0, BYTES, env->mr->lkey, 3);
+	adopt_table(test, env, &key);
+	key.process = maker;
+	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
+	env->mock->num_commands = 0;
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &fault, &slot), maker);
+	mlx5_ib_odp_process_put(maker);
+	KUNIT_EXPECT_NULL(test, slot);
+	KUNIT_EXPECT_EQ(test, table.queries, 0);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	/* What the device does not need yet is not waited for. */
+	post_send(test, env, 1, UNKNOWN_KEY, TABLE_KEY);
+	expect_send_answer(test, env, 1, false);
+	KUNIT_EXPECT_EQ(test, table.queries, 0);
+
+	/* The slot of the process whose memory the fault needs will do. */
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_process_enter(process_of(env)));
+	slot = process_of(env);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(odp, &fault, &slot));
+	KUNIT_EXPECT_PTR_EQ(test, slot, process_of(env));
+	KUNIT_EXPECT_EQ(test, table.queries, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	leave(test, slot);
+
+	/* A table that leads to no memory is read with a slot of the process that has made it. */
+	leave(test, maker);
+	set_entry(env, 0, BYTES, UNKNOWN_KEY, 3);
+	slot = NULL;
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(odp, &fault, &slot));
+	KUNIT_EXPECT_PTR_EQ(test, slot, maker);
+	KUNIT_EXPECT_EQ(test, table.queries, 2);
+	leave_slots(test, maker, n);
+	mlx5_ib_odp_process_put(maker);
+	destroy_table(env->mock->dev, &key);
 	free_env(test, env);
 }
 
@@ -1766,6 +1843,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(fault_without_a_slot_waits),
 	KUNIT_CASE(page_that_is_not_needed_yet_is_not_waited_for),
 	KUNIT_CASE(fault_gives_up_the_slot_of_another_process),
+	KUNIT_CASE(tables_of_keys_are_read_with_a_slot),
 	KUNIT_CASE(smallest_node_runs_as_many_faults_as_have_a_slot),
 	KUNIT_CASE(processes_leave_slots_for_others),
 	KUNIT_CASE(processes_of_a_user_leave_slots_for_other_users),

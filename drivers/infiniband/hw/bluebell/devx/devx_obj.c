@@ -25,6 +25,7 @@
 #include "lib/mkey_pool.h"
 #include "lib/orphan.h"
 #include "lib/subscription.h"
+#include "odp/odp.h"
 #include "verbs/cq.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
@@ -195,7 +196,10 @@ static struct mlx5_ib_table_key *devx_table_key(struct mlx5_ib_devx_obj *obj)
 static int devx_adopt_key(struct mlx5_ib_devx_obj *obj, u32 num_entries)
 {
 	struct mlx5_ib_table_key *key = devx_table_key(obj);
+	int err = mlx5_ib_odp_own_table(obj->context, key);
 
+	if (err)
+		return err;
 	key->num_entries = num_entries;
 	key->memcg = get_mem_cgroup_from_mm(current->mm);
 	key->mkey.key = mlx5_idx_to_mkey(obj->id.num);
@@ -317,8 +321,10 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool
 	else
 		mlx5_ib_queue_mem_unmap_user(&mem);
 	WARN_ON_ONCE(devx_is_adopted(obj));
-	if (obj->form == MLX5_IB_DEVX_WITH_KEY)
+	if (obj->form == MLX5_IB_DEVX_WITH_KEY) {
+		mlx5_ib_odp_disown_table(devx_table_key(obj));
 		mem_cgroup_put(devx_table_key(obj)->memcg);
+	}
 	kfree(obj);
 	return 0;
 }

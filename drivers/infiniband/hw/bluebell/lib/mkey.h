@@ -23,6 +23,7 @@ struct mlx5_ib_mkc_attr;
 struct mlx5_ib_mkey_batch;
 struct mlx5_ib_queue_mem;
 struct mlx5_ib_ucontext;
+struct odp_process;
 
 /*
  * For keys and their tables, which a page fault may allocate. If the memory cgroup of the process
@@ -88,11 +89,14 @@ struct mlx5_ib_mkey {
  * @num_entries: number of entries of the key; constant
  * @memcg: memory cgroup of the process, to which the answer of a query of the entries is charged;
  *	a reference, or NULL without cgroups. Constant
+ * @process: the process, with a reference of mlx5_ib_odp_own_table(): a fault takes a slot of this
+ *	process before it queries the entries, unless the fault has a slot. Constant
  */
 struct mlx5_ib_table_key {
 	struct mlx5_ib_mkey mkey;
 	u32 num_entries;
 	struct mem_cgroup *memcg;
+	struct odp_process *process;
 };
 
 /*

@@ -13,6 +13,7 @@
 #include "layout/refuse.h"
 
 struct mlx5_ib_dev;
+struct mlx5_ib_table_key;
 struct mlx5_ib_ucontext;
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
@@ -28,6 +29,8 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs);
 void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context);
 void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev);
+int mlx5_ib_odp_own_table(struct mlx5_ib_ucontext *context, struct mlx5_ib_table_key *table);
+void mlx5_ib_odp_disown_table(struct mlx5_ib_table_key *table);
 
 #else /* CONFIG_INFINIBAND_ON_DEMAND_PAGING */
 
@@ -43,6 +46,14 @@ static inline void mlx5_ib_cleanup_odp(struct mlx5_ib_dev *dev) {}
 static inline void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context) {}
 
 static inline void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev) {}
+
+static inline int mlx5_ib_odp_own_table(struct mlx5_ib_ucontext *context,
+					struct mlx5_ib_table_key *table)
+{
+	return 0;
+}
+
+static inline void mlx5_ib_odp_disown_table(struct mlx5_ib_table_key *table) {}
 
 static inline void mlx5_ib_fill_odp_attr(struct mlx5_ib_dev *dev, struct ib_device_attr *props) {}
 

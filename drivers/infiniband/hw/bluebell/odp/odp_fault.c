@@ -18,8 +18,10 @@
  *   way to them.
  * * **Waiting.** A process can keep a fault from being resolved for as long as it likes, so each
  *   process has a share of the slots (odp_fairness.c). A fault takes a slot at the process whose
- *   memory it needs, and gives up its slot at any other process. If the process has no slot left,
- *   the fault waits, without a task, until a fault of the process leaves; then it is queued again.
+ *   memory it needs, and gives up its slot at any other process. Before it reads the table of a key
+ *   over other keys, a fault without a slot takes one at the process that has made the key. If the
+ *   process has no slot left, the fault waits, without a task, until a fault of the process leaves;
+ *   then it is queued again.
  * * **Resolved.** The bytes that the device needs are mapped, or the memory does not exist or may
  *   not be written. What the operation will touch later is mapped if that is possible, see
  *   MLX5_IB_ODP_FAULT_AROUND; by the memory scheme, so is what the event names before the address.

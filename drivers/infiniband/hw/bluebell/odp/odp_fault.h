@@ -58,8 +58,8 @@ struct odp_fault_work {
  * @mapped: at least one page has been newly mapped, or newly mapped for writing
  * @refused: all pages were mapped for reading already, and could not be mapped for writing
  * @slot: points to the process whose slot the fault has, or to NULL
- * @full: the process whose memory the fault needs if that process has no slot left for the fault,
- *	with a reference; else NULL
+ * @full: the process whose memory or table of keys the fault needs if that process has no slot left
+ *	for the fault, with a reference; else NULL
  */
 struct odp_fault_state {
 	struct mlx5_ib_odp *odp;
@@ -74,6 +74,7 @@ struct odp_fault_state {
 };
 
 /* odp_fault_map.c */
+extern const struct odp_visitor mlx5_ib_odp_fault_visitor;
 void mlx5_ib_odp_fault_queue(struct odp_fault_work *job);
 void mlx5_ib_odp_fault_leave(struct odp_process **slot);
 int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, void *arg);

@@ -58,18 +58,38 @@ void mlx5_ib_odp_fault_leave(struct odp_process **slot)
 
 /*
  * Take a slot of a process for the fault, unless the fault has one. The fault keeps the slot until
- * it is answered or needs a slot of another process. Returns false if the process has no slot for
- * the fault.
+ * it is answered or needs a slot of another process. Returns 0; or -EBUSY if the process has no
+ * slot for the fault: then the process is @full of the state if the device needs the range.
  */
-static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *process)
+static int odp_fault_enter(struct odp_fault_state *state, struct odp_process *process,
+			   const struct odp_want *want)
 {
 	if (*state->slot == process)
-		return true;
+		return 0;
 	mlx5_ib_odp_fault_leave(state->slot);
-	if (!mlx5_ib_odp_process_enter(process))
-		return false;
-	*state->slot = process;
-	return true;
+	if (mlx5_ib_odp_process_enter(process)) {
+		*state->slot = process;
+		return 0;
+	}
+	/* The fault does not wait for a slot to map what the device does not need yet. */
+	if (want->need) {
+		refcount_inc(&process->refs);
+		state->full = process;
+	}
+	return -EBUSY;
+}
+
+/*
+ * A fault needs a slot to read a table, because each table costs a command, and all processes share
+ * the command interface. Any slot will do. So a fault does not give up the slot of the process
+ * whose memory it needs for that of another process that has made the table.
+ */
+static int odp_fault_enter_table(struct odp_process *process, const struct odp_want *want,
+				 void *arg)
+{
+	struct odp_fault_state *state = arg;
+
+	return *state->slot ? 0 : odp_fault_enter(state, process, want);
 }
 
 /*
@@ -98,7 +118,7 @@ static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *
  *	the operation will touch next, is mapped if all of it can be
  * @arg: struct odp_fault_state of the fault
  *
- * May sleep. An odp_region_fn.
+ * May sleep.
  *
  * Return: 0; -EBUSY if the process has no slot for the fault: then the process is @full of the
  * state if the device needs the range; otherwise a negative errno as mlx5_ib_odp_mr_page_in().
@@ -108,16 +128,10 @@ int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, vo
 	struct odp_fault_state *state = arg;
 	unsigned long req = HMM_PFN_REQ_FAULT | (state->write ? HMM_PFN_REQ_WRITE : 0);
 	u64 need = want->need ?: 1, len = max(want->len, need);
-	int ret;
+	int ret = odp_fault_enter(state, mr->process, want);
 
-	if (!odp_fault_enter(state, mr->process)) {
-		/* The fault does not wait for a slot to map what the device does not need yet. */
-		if (want->need) {
-			refcount_inc(&mr->process->refs);
-			state->full = mr->process;
-		}
-		return -EBUSY;
-	}
+	if (ret)
+		return ret;
 	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
 	if (ret < 0 && need < len) {
 		len = need;
@@ -133,6 +147,11 @@ int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, vo
 	}
 	return 0;
 }
+
+const struct odp_visitor mlx5_ib_odp_fault_visitor = {
+	.table = odp_fault_enter_table,
+	.region = mlx5_ib_odp_fault_page_in,
+};
 
 /**
  * mlx5_ib_odp_fault_check - decide whether the queue of a fault may go on, and count repetitions

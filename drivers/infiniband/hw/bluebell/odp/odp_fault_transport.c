@@ -25,7 +25,7 @@ static int odp_fault_resolve_rdma(struct odp_fault_state *state)
 		.len = odp_fault_bytes(need, left),
 	};
 	int ret = mlx5_ib_odp_for_each_region(state->odp, &want, &state->budget,
-					      mlx5_ib_odp_fault_page_in, state);
+					      &mlx5_ib_odp_fault_visitor, state);
 
 	if (ret < 0)
 		return ret;
@@ -59,7 +59,7 @@ static int odp_fault_page_in_sges(struct odp_fault_state *state, struct ib_pd *p
 		if (!sge->lkey)
 			continue;
 		ret = mlx5_ib_odp_for_each_region(state->odp, &want, &state->budget,
-						  mlx5_ib_odp_fault_page_in, state);
+						  &mlx5_ib_odp_fault_visitor, state);
 		if (ret < 0 && want.need)
 			return ret;
 		is_paged |= ret != 0;

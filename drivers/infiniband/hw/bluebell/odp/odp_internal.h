@@ -17,11 +17,13 @@
  *  odp_walk.c	the paged regions that a key leads to, perhaps through other keys
  *  odp_mr.c	regions of every kind by key, with references, paging in through
  *		struct odp_mr_ops, and creation of their keys
- *  odp_fairness.c	the processes that have regions, and the slots for their faults
+ *  odp_fairness.c	the processes that have regions or tables of keys, and the slots for their
+ *			faults
  *
  * Three calls go up through a pointer: odp_mr.c pages in by the ops of the region's
  * kind, odp_leaf.c reports to the owner of a leaf that its last page was unmapped, and odp_walk.c
- * reports to odp_fault_map.c each region that it has found.
+ * reports to odp_fault_map.c each table that it is about to read, and each region that it has
+ * found.
  */
 
 #ifndef BLUEBELL_ODP_INTERNAL_H
@@ -141,13 +143,13 @@ struct odp_dir {
 #define MLX5_IB_ODP_MAX_SLOTS	1024U
 
 /**
- * struct odp_process - a process that has paged regions
+ * struct odp_process - a process that has paged regions, or keys over other keys
  * @node: in the table of the device's processes
  * @odp: paging state of the device
  * @mm: address space of the process. The reference (mmgrab()) keeps the struct, not the memory
  * @user: whom the process belongs to, with a reference; NULL for a kernel consumer
- * @refs: one reference of each region, one of each slot, and one of each fault that has found no
- *	slot and does not wait yet
+ * @refs: one reference of each region, one of each key over other keys, one of each slot, and one
+ *	of each fault that has found no slot and does not wait yet
  * @lock: guards @slots to @waiting
  * @slots: number of faults that have a slot, which means that they are queued or being resolved
  * @extra: one of these slots is an extra one, which does not count for the user, see odp_fairness.c
@@ -296,9 +298,9 @@ struct odp_repeated {
  * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer on NUMA nodes
  *	that have few CPUs, see odp_fairness.c. Constant
  * @num_slots: number of faults that have a slot, of all processes, without extra slots
- * @processes_lock: guards @processes. Held when a process registers paged memory, for a look-up,
- *	which passes about a 64th of the processes that have such memory, and when its last
- *	reference is released
+ * @processes_lock: guards @processes. Held when a process registers paged memory or creates a key
+ *	over other keys, for a look-up, which passes about a 64th of the processes that have
+ *	either, and when its last reference is released
  * @processes: struct odp_process, by the address of its struct mm_struct
  */
 struct mlx5_ib_odp {
@@ -388,7 +390,17 @@ struct odp_want {
 	u64 need;
 };
 
-typedef int (*odp_region_fn)(struct odp_mr *mr, const struct odp_want *want, void *arg);
+/**
+ * struct odp_visitor - what a walk through keys over other keys calls
+ * @table: called before the table of a key that @process has made is read; a negative errno ends
+ *	the walk, as far as the device needs the range
+ * @region: called for each piece of a paged region, in the order of the addresses; the caller's
+ *	reference on the region lasts as long as the call. Returns 0 or a negative errno
+ */
+struct odp_visitor {
+	int (*table)(struct odp_process *process, const struct odp_want *want, void *arg);
+	int (*region)(struct odp_mr *mr, const struct odp_want *want, void *arg);
+};
 
 /**
  * struct odp_budget - what the walks through keys over other keys may still cost a fault
@@ -399,8 +411,8 @@ typedef int (*odp_region_fn)(struct odp_mr *mr, const struct odp_want *want, voi
  *
  * A process can write tables that lead to each other, that are long, and that have long runs of
  * empty entries, and name such tables in each data segment of a WQE. All processes share the
- * command interface. To read tables, a fault needs no slot of a process, so as many faults read
- * tables at a time as the workqueues of faults have workers, by one command each.
+ * command interface. To read tables, a fault needs a slot of a process, so as many faults read
+ * tables at a time as have a slot, by one command each.
  */
 struct odp_budget {
 	unsigned int tables;
@@ -421,7 +433,8 @@ struct odp_budget {
 
 /* odp_walk.c */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
-				struct odp_budget *budget, odp_region_fn fn, void *arg);
+				struct odp_budget *budget, const struct odp_visitor *visitor,
+				void *arg);
 
 /* odp_fault.c */
 void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);

@@ -36,14 +36,14 @@
 /**
  * struct odp_walk - a walk through what a key leads to
  * @odp: paging state of the device
- * @fn: called for each piece of a paged region
- * @arg: for @fn
+ * @visitor: called for each table, and for each piece of a paged region
+ * @arg: for @visitor
  * @budget: of the fault
  * @found: the key leads to a paged region
  */
 struct odp_walk {
 	struct mlx5_ib_odp *odp;
-	odp_region_fn fn;
+	const struct odp_visitor *visitor;
 	void *arg;
 	struct odp_budget *budget;
 	bool found;
@@ -104,33 +104,42 @@ static int odp_copy_pieces(struct odp_walk *walk, const struct mlx5_ib_table_key
 	return 0;
 }
 
-/*
- * Find pieces of a range in the table of a key that a process has made over other keys: as many as
- * there is room for, or those that the device needs next and some of the others. Finds none if
- * @want->key is no such key. The pieces are copied, so that the answer of firmware is freed before
- * the caller waits for a page of the process, which may never come.
- */
-static int odp_read_pieces(struct odp_walk *walk, const struct odp_want *want,
-			   struct odp_pieces *pieces)
+/* As many pieces as there is room for, or those that the device needs next and some others. */
+static int odp_read_table(struct odp_walk *walk, const struct mlx5_ib_table_key *table,
+			  const struct odp_want *want, struct odp_pieces *pieces)
 {
-	struct mlx5_ib_mkey *mkey = mlx5_ib_mkey_get(walk->odp->dev, want->key,
-						     MLX5_IB_MKEY_TABLE);
-	struct mlx5_ib_table_key *table;
-	u32 num, all;
-	int err;
+	u32 all = min_t(size_t, table->num_entries, MAX_TABLE_ENTRIES);
+	u32 num = min(all, FIRST_ENTRIES);
+	int err = walk->visitor->table(table->process, want, walk->arg);
 
-	pieces->num = 0;
-	if (!mkey)
-		return 0;
-	table = container_of(mkey, struct mlx5_ib_table_key, mkey);
-	all = min_t(size_t, table->num_entries, MAX_TABLE_ENTRIES);
-	num = min(all, FIRST_ENTRIES);
+	if (err)
+		return err;
 	do {
 		err = odp_copy_pieces(walk, table, num, want, pieces);
 		if (err || num == all || pieces->num == ARRAY_SIZE(pieces->piece))
 			break;
 		num = min(all, num * MORE_ENTRIES);
 	} while (pieces->covered < want->need && walk->budget->entries);
+	return err;
+}
+
+/*
+ * Find pieces of a range in the table of a key that a process has made over other keys. Finds none
+ * if @want->key is no such key. The pieces are copied, so that the answer of firmware is freed
+ * before the caller waits for a page of the process, which may never come.
+ */
+static int odp_read_pieces(struct odp_walk *walk, const struct odp_want *want,
+			   struct odp_pieces *pieces)
+{
+	struct mlx5_ib_mkey *mkey = mlx5_ib_mkey_get(walk->odp->dev, want->key,
+						     MLX5_IB_MKEY_TABLE);
+	int err;
+
+	pieces->num = 0;
+	if (!mkey)
+		return 0;
+	err = odp_read_table(walk, container_of(mkey, struct mlx5_ib_table_key, mkey), want,
+			     pieces);
 	mlx5_ib_mkey_put(mkey);
 	return err;
 }
@@ -203,7 +212,7 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
 	 * the WQE or a table since then, so check the domain of this region.
 	 */
 	if (want->pdn == MLX5_IB_ODP_ANY_PD || want->pdn == READ_ONCE(mr->mr.pdn))
-		err = walk->fn(mr, want, walk->arg);
+		err = walk->visitor->region(mr, want, walk->arg);
 	mlx5_ib_mkey_put(&mr->mr.mkey);
 	return err;
 }
@@ -213,22 +222,51 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
  * @odp: paging state of the device
  * @want: the range
  * @budget: what the fault may still cost; counted down
- * @fn: called for each piece of a paged region, in the order of the addresses; the caller's
- *	reference on the region lasts as long as the call
- * @arg: for @fn
+ * @visitor: called for each table, and for each piece of a paged region
+ * @arg: for @visitor
  *
  * Memory that is not paged is left out. What follows the first @want->need bytes is left out,
- * too, when @fn fails for it, or if there are many pieces. QUERY_MKEY, for keys over other keys.
- * May sleep.
+ * too, when @visitor fails for it, or if there are many pieces. QUERY_MKEY, for keys over other
+ * keys. May sleep.
  *
- * Return: 1 if there are paged regions, for which @fn has succeeded; 0 if there is none; -EFAULT
- * for a region or table of another domain; -ELOOP if the key leads through too many tables, or too
- * long ones, for the budget; -ENOMEM; the errno of a firmware refusal; or what @fn has returned.
+ * Return: 1 if there are paged regions, for which @visitor has succeeded; 0 if there is none;
+ * -EFAULT for a region or table of another domain; -ELOOP if the key leads through too many tables,
+ * or too long ones, for the budget; -ENOMEM; the errno of a firmware refusal; or what @visitor has
+ * returned.
  */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
-				struct odp_budget *budget, odp_region_fn fn, void *arg)
+				struct odp_budget *budget, const struct odp_visitor *visitor,
+				void *arg)
 {
-	struct odp_walk walk = { .odp = odp, .fn = fn, .arg = arg, .budget = budget };
+	struct odp_walk walk = { .odp = odp, .visitor = visitor, .arg = arg, .budget = budget };
 
 	return odp_walk_key(&walk, want, 0) ?: walk.found;
+}
+
+/**
+ * mlx5_ib_odp_own_table - note the current process as the one that has made a key over other keys
+ * @context: of the process, on a device with paging
+ * @table: the key, which no lookup finds yet
+ *
+ * The slots of the process bound how many faults read the table at a time. May sleep.
+ *
+ * Return: 0, and then mlx5_ib_odp_disown_table() is to be called; or -ENOMEM.
+ */
+int mlx5_ib_odp_own_table(struct mlx5_ib_ucontext *context, struct mlx5_ib_table_key *table)
+{
+	table->process = mlx5_ib_odp_process_get(to_mdev(context->ibucontext.device)->odp,
+						 current->mm, context->user);
+	return table->process ? 0 : -ENOMEM;
+}
+
+/**
+ * mlx5_ib_odp_disown_table - undo mlx5_ib_odp_own_table(), also if it has failed
+ * @table: the key, which no lookup finds any more
+ *
+ * May sleep.
+ */
+void mlx5_ib_odp_disown_table(struct mlx5_ib_table_key *table)
+{
+	if (table->process)
+		mlx5_ib_odp_process_put(table->process);
 }
