@@ -923,6 +923,38 @@ static void write_to_a_read_only_mapping_fails_in_the_end(struct kunit *test)
 	free_env(test, env);
 }
 
+/*
+ * The device names the first byte of a message, and stops at a later one, which is missing. What it
+ * names stays mapped, so each answer lets the queue go on, but not for ever.
+ */
+static void fault_that_names_too_little_fails_in_the_end(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct mlx5_ib_fault fault = {
+		.type = MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, .wq_num = env->qp.rsc.num,
+		.token = TOKEN, .packet_len = 1,
+	};
+	unsigned int i;
+
+	register_again(test, env, IB_ACCESS_REMOTE_READ);
+	KUNIT_ASSERT_EQ(test, vm_munmap(mock_buffer(env->mock, REGION + 2), PAGE_SIZE), 0);
+	post_send(test, env, 0, env->mr->lkey, env->mr->lkey);
+	for (i = 0; i < REPEATS; i++, fault.taken = 0)
+		expect_answer_to(test, env, &fault, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	fault.taken = ktime_get();
+	mlx5_ib_odp_repeated_set(odp, &fault, 2 * MLX5_IB_ODP_NUM_EQE - 1);
+	fault.taken = 0;
+	expect_answer_to(test, env, &fault, false);
+	fault.taken = 0;
+	expect_answer_to(test, env, &fault, true);
+	/* The work request has failed, so the next fault is another one. */
+	fault.taken = 0;
+	expect_answer_to(test, env, &fault, false);
+	free_env(test, env);
+}
+
 /* The region of the key may be gone, or the key may be an old variant of that of a region. */
 static void remote_key_without_a_paged_region_fails_at_once(struct kunit *test)
 {
@@ -1826,6 +1858,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(read_fault_that_is_repeated_maps_for_writing),
 	KUNIT_CASE(repeated_read_of_a_read_only_region_succeeds),
 	KUNIT_CASE(write_to_a_read_only_mapping_fails_in_the_end),
+	KUNIT_CASE(fault_that_names_too_little_fails_in_the_end),
 	KUNIT_CASE(remote_key_without_a_paged_region_fails_at_once),
 	KUNIT_CASE_PARAM(fault_maps_what_is_needed_and_4_mib_ahead, ahead_gen_params),
 	KUNIT_CASE(memory_fault_maps_what_is_needed_and_near),

@@ -40,7 +40,9 @@
  * If everything was mapped already, another queue may have faulted on the same pages before, and
  * the queue goes on. If the device reports the same fault again after that answer, the pages are
  * mapped for writing, whatever the event says, if the region allows that. If they cannot be, the
- * fault is answered with an error when it is reported for the ninth time in a row. A WQE, or by the
+ * fault is answered with an error when it is reported for the ninth time in a row. If the device
+ * goes on reporting a fault although nothing is left to map, it needs something that its events do
+ * not name: the fault is answered with an error after 8192 answers in a row. A WQE, or by the
  * memory scheme a key, that leads to no paged region is answered with an error the second time, a
  * remote key by the transport scheme at once. @repeated counts these repetitions, under
  * @repeated_lock, by what identifies the fault; a report more than 5 s later is a new fault, and a
@@ -65,8 +67,6 @@
 
 /* Pause before another attempt to allocate memory for a reported fault. */
 #define MEMORY_PAUSE_MS	10
-/* Number of queues that can have a fault reported at a time; mlx5_core adds spare entries. */
-#define NUM_EQE		0x1000
 
 /*
  * Let the faulting queue go on. The queue stays stopped until firmware accepts the command, so a
@@ -260,7 +260,7 @@ static int odp_create_workqueues(struct mlx5_ib_odp *odp)
 static int odp_create_eq(struct mlx5_ib_odp *odp)
 {
 	struct mlx5_eq_param param = {
-		.nent = NUM_EQE,
+		.nent = MLX5_IB_ODP_NUM_EQE,
 		.mask[0] = BIT_ULL(MLX5_EVENT_TYPE_PAGE_FAULT),
 	};
 	struct mlx5_eq *eq;

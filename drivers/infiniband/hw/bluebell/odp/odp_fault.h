@@ -15,6 +15,9 @@
 
 struct mlx5_ib_rsc;
 
+/* Number of queues that can have a fault reported at a time; mlx5_core adds spare entries. */
+#define MLX5_IB_ODP_NUM_EQE	0x1000
+
 /*
  * Each event of a fault maps what the device needs, however much that is. If that is less than this
  * many bytes, the event maps also what the operation will touch near that, up to this many bytes

@@ -13,10 +13,14 @@
 /*
  * How often in a row a fault is answered without an error although nothing could be mapped for it,
  * before it is answered with an error: MAX_REFUSED if the memory, to which the device may want to
- * write, cannot be mapped for writing; MAX_UNPAGED if no key of the fault leads to paged memory.
+ * write, cannot be mapped for writing; MAX_UNPAGED if no key of the fault leads to paged memory;
+ * and MAX_MAPPED if all that the event names is mapped, so that the device needs what the event
+ * does not name. Queues that fault on the same page at once can count as one that faults again and
+ * again, so MAX_MAPPED is twice the number of queues that can have a fault reported at a time.
  */
 #define MAX_REFUSED	8
 #define MAX_UNPAGED	1
+#define MAX_MAPPED	(2 * MLX5_IB_ODP_NUM_EQE)
 
 /**
  * mlx5_ib_odp_fault_queue - have a fault resolved
@@ -164,8 +168,8 @@ const struct odp_visitor mlx5_ib_odp_fault_visitor = {
  */
 int mlx5_ib_odp_fault_check(const struct odp_fault_state *state, bool is_paged)
 {
-	unsigned int max = is_paged ? MAX_REFUSED : MAX_UNPAGED;
-	bool ends = !state->mapped && (state->refused || !is_paged) && state->repeated >= max;
+	unsigned int max = !is_paged ? MAX_UNPAGED : state->refused ? MAX_REFUSED : MAX_MAPPED;
+	bool ends = !state->mapped && state->repeated >= max;
 
 	mlx5_ib_odp_repeated_set(state->odp, state->fault,
 				 ends || state->mapped ? 0 : state->repeated + 1);
