@@ -6,9 +6,11 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/kthread.h>
 #include <linux/mlx5/qp.h>
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/uaccess.h>
 #include <rdma/uverbs_ioctl.h>
@@ -1258,6 +1260,88 @@ static void memory_fault_finds_its_implicit_region(struct kunit *test)
 	free_env(test, env);
 }
 
+/* What is left of the address space of a process that has exited: the struct. */
+static struct mm_struct *make_ended_mm(struct kunit *test)
+{
+	struct mm_struct *first = current->mm, *ended;
+
+	kthread_unuse_mm(first);
+	KUNIT_ASSERT_EQ(test, kunit_attach_mm(), 0);
+	ended = current->mm;
+	mmgrab(ended);
+	kthread_unuse_mm(ended);
+	mmput(ended);
+	kthread_use_mm(first);
+	return ended;
+}
+
+static const struct ended_case {
+	const char *name;
+	bool implicit;
+	bool killed;	/* otherwise the process has exited */
+} ended_cases[] = {
+	{ "an explicit region after the exit", false, false },
+	{ "an implicit region after the exit", true, false },
+	{ "an explicit region of a process that is being killed", false, true },
+	{ "an implicit region of a process that is being killed", true, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ended, ended_cases, name);
+
+/* Whether the region has a table for its memory: a chunk, or a leaf. */
+static bool has_table(struct env *env)
+{
+	struct odp_mr *mr = container_of(to_mmr(env->mr), struct odp_mr, mr);
+	unsigned long index;
+	struct odp_key *key;
+	struct odp_dir *dir;
+
+	if (mr->leaf)
+		return mr->leaf->chunks[0];
+	xa_for_each(&mr->root->children, index, key) {
+		dir = container_of(key, struct odp_dir, key);
+		if (!xa_empty(&dir->children))
+			return true;
+	}
+	return false;
+}
+
+/* The region outlives its process if another process has the file, too. */
+static void fault_on_memory_of_an_ended_process_fails(struct kunit *test)
+{
+	const struct ended_case *c = test->param_value;
+	struct env *env = make_env(test, 0, 0);
+	struct mm_struct *mm = current->mm, *ended = make_ended_mm(test);
+	struct odp_process *slot = NULL;
+	struct mlx5_ib_fault fault;
+	struct odp_mr *mr;
+
+	if (c->implicit) {
+		KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(env->mr, NULL), 0);
+		env->mock->dev->odp->by_memory = true;
+		env->mr = mlx5_ib_odp_reg(&env->pd[0].ibpd, 0, U64_MAX, 0,
+					  IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	}
+	mr = container_of(to_mmr(env->mr), struct odp_mr, mr);
+	fault = memory_fault(env, c->implicit ? mr->absent.own.key : env->mr->lkey, 0);
+	if (c->killed)
+		current->signal->flags |= SIGNAL_GROUP_EXIT;
+	else
+		mr->mm = ended;
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(env->mock->dev->odp, &fault, &slot));
+	current->signal->flags &= ~SIGNAL_GROUP_EXIT;
+	mr->mm = mm;
+	if (slot)
+		leave(test, slot);
+	KUNIT_EXPECT_EQ(test, env->mock->opcode, MLX5_CMD_OP_PAGE_FAULT_RESUME);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(((const __be32 *)env->mock->in)[2]) >> 31, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_FALSE(test, has_table(env));
+	mmdrop(ended);
+	free_env(test, env);
+}
+
 /* A queue that a process has created by commands of its own, or that firmware does not destroy. */
 static void fault_of_an_unknown_queue_is_answered(struct kunit *test)
 {
@@ -1869,6 +1953,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(key_of_a_freed_leaf_is_new_in_the_next_leaf),
 	KUNIT_CASE(memory_for_reading_is_mapped_for_reading),
 	KUNIT_CASE(memory_fault_finds_its_implicit_region),
+	KUNIT_CASE_PARAM(fault_on_memory_of_an_ended_process_fails, ended_gen_params),
 	KUNIT_CASE(fault_of_an_unknown_queue_is_answered),
 	KUNIT_CASE_PARAM(answer_is_repeated_until_firmware_has_executed_it, answer_gen_params),
 	KUNIT_CASE(fault_is_the_same_if_all_of_it_is),
