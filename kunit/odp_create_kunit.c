@@ -1370,6 +1370,26 @@ static void region_without_umr_is_refused(struct kunit *test)
 	expect_no_region(test, env, 0, "a refused registration");
 }
 
+/* Another process that has the file must not learn or use the address. */
+static void range_of_a_region_is_told_to_its_process_only(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+	struct mlx5_ib_mr *mr;
+	u64 start, length;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	mr = to_mmr(env->mr);
+	KUNIT_EXPECT_EQ(test, mr->ops->range(mr, &start, &length), 0);
+	KUNIT_EXPECT_EQ(test, start, env->mem);
+	KUNIT_EXPECT_EQ(test, length, MEM_PAGES * PAGE_SIZE);
+	odp_of(env)->mm = NULL;
+	KUNIT_EXPECT_EQ(test, mr->ops->range(mr, &start, &length), -EINVAL);
+	odp_of(env)->mm = current->mm;
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 static void implicit_region_holds_the_address_space(struct kunit *test)
 {
 	static const struct region_case c = { .implicit = true };
@@ -1535,6 +1555,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(iova_has_the_page_offset_of_the_address),
 	KUNIT_CASE(destroyed_key_is_not_shown),
 	KUNIT_CASE_PARAM(region_without_umr_is_refused, region_gen_params),
+	KUNIT_CASE(range_of_a_region_is_told_to_its_process_only),
 	KUNIT_CASE(implicit_region_holds_the_address_space),
 	KUNIT_CASE(refused_setup_of_umr_leaves_nothing),
 	KUNIT_CASE(device_without_umr_has_no_paging),
