@@ -6,6 +6,7 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/kthread.h>
 #include <linux/mlx5/qp.h>
 #include <linux/mman.h>
@@ -13,10 +14,12 @@
 #include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "devx/devx_obj.h"
 #include "fw/fw.h"
+#include "layout/layout_klm.h"
 #include "layout/layout_odp.h"
 #include "lib/mkey.h"
 #include "lib/mock_hca.h"
@@ -676,6 +679,67 @@ static void what_is_not_needed_yet_is_looked_at_in_part(struct kunit *test)
 	free_env(test, env);
 }
 
+/* Fails for a piece that the device does not need yet. */
+static int refuse_ahead(struct odp_mr *mr, const struct odp_want *want, void *count)
+{
+	++*(unsigned int *)count;
+	return want->need ? 0 : -EFAULT;
+}
+
+static int refuse_needed(struct odp_mr *mr, const struct odp_want *want, void *count)
+{
+	++*(unsigned int *)count;
+	return want->need ? -EPERM : 0;
+}
+
+/* A table of four pieces of 25 bytes takes MLX5_IB_KLM_QUERY_BYTES(4) bytes and 4 entries. */
+static const struct budget_case {
+	const char *name;
+	struct odp_budget budget;
+	u64 need;
+	int (*region)(struct odp_mr *mr, const struct odp_want *want, void *count);
+	int ret;
+	unsigned int queries, pieces;
+} budget_cases[] = {
+	{ "just enough", { 1, MLX5_IB_KLM_QUERY_BYTES(4), 4, 0 }, BYTES, count_piece, 1, 1, 4 },
+	{ "no table", { 0, SZ_4M, 100, 64 }, BYTES, count_piece, -ELOOP, 0, 0 },
+	{ "a byte too few", { 1, MLX5_IB_KLM_QUERY_BYTES(4) - 1, 4, 0 }, BYTES, count_piece,
+	  -ELOOP, 0, 0 },
+	{ "an entry too few", { 1, SZ_4M, 3, 64 }, BYTES, count_piece, 1, 1, 3 },
+	{ "nothing ahead", { 1, SZ_4M, 100, 0 }, 1, count_piece, 1, 1, 1 },
+	{ "a piece ahead", { 1, SZ_4M, 100, 1 }, 26, count_piece, 1, 1, 3 },
+	{ "a failure ahead", { 1, SZ_4M, 100, 64 }, 1, refuse_ahead, 1, 1, 2 },
+	{ "a failure", { 1, SZ_4M, 100, 64 }, 1, refuse_needed, -EPERM, 1, 1 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(budget, budget_cases, name);
+
+static void walk_keeps_to_its_budget(struct kunit *test)
+{
+	const struct budget_case *c = test->param_value;
+	struct mlx5_ib_table_key key = TABLE_OF(TABLE_ENTRIES);
+	const struct odp_visitor visitor = { .table = pass_table, .region = c->region };
+	struct odp_budget budget = c->budget;
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+	const struct odp_want want = {
+		.key = TABLE_KEY, .pdn = PDN, .addr = mock_buffer(env->mock, REGION), .len = BYTES,
+		.need = c->need,
+	};
+	unsigned int i, count = 0;
+
+	set_table(test, env, PDN);
+	for (i = 0; i < TABLE_ENTRIES; i++)
+		set_entry(env, i, BYTES / TABLE_ENTRIES, env->mr->lkey, i);
+	adopt_table(test, env, &key);
+	KUNIT_EXPECT_EQ(test, c->ret, mlx5_ib_odp_for_each_region(dev->odp, &want, &budget,
+								  &visitor, &count));
+	KUNIT_EXPECT_EQ(test, table.queries, c->queries);
+	KUNIT_EXPECT_EQ(test, count, c->pieces);
+	destroy_table(dev, &key);
+	free_env(test, env);
+}
+
 static struct mlx5_ib_devx_obj *create_devx_table(struct mock *mock)
 {
 	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
@@ -890,6 +954,53 @@ static void read_fault_that_is_repeated_maps_for_writing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_writable(env));
 	expect_read_answer(test, env, 0, false);
 	KUNIT_EXPECT_TRUE(test, is_writable(env));
+	KUNIT_EXPECT_EQ(test, atomic64_read(&container_of(to_mmr(env->mr), struct odp_mr,
+							  mr)->stat.faults), 2);
+	free_env(test, env);
+}
+
+/* A SEND reads the memory that its WQE names; an RDMA READ writes to it. */
+static void fault_at_a_wqe_maps_as_its_operation_accesses(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+
+	post_send(test, env, 0, env->mr->lkey, UNKNOWN_KEY);
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	KUNIT_EXPECT_FALSE(test, is_writable(env));
+	expect_answer(test, env, MLX5_WQE_PF_TYPE_REQ_READ_OR_ATOMIC, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	KUNIT_EXPECT_TRUE(test, is_writable(env));
+	free_env(test, env);
+}
+
+/* The device has checked the range and the rights, but the region may be another one by now. */
+static void fault_beyond_a_region_or_its_rights_fails(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	u64 mem = mock_buffer(env->mock, REGION);
+	struct mlx5_ib_fault fault = {
+		.is_rdma = true, .type = MLX5_PAGE_FAULT_RESUME_RDMA, .wq_num = 0x99,
+		.token = TOKEN, .packet_len = PAGE_SIZE, .op_len = PAGE_SIZE,
+		.key = env->mr->rkey, .va = mem + (REGION_PAGES - 1) * PAGE_SIZE,
+	};
+
+	expect_answer_to(test, env, &fault, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	fault.va++;
+	expect_answer_to(test, env, &fault, true);
+	fault.va = mem - 1;
+	fault.packet_len = 1;
+	fault.op_len = 1;
+	expect_answer_to(test, env, &fault, true);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+
+	register_again(test, env, IB_ACCESS_REMOTE_READ);
+	fault.key = env->mr->rkey;
+	fault.va = mem;
+	fault.type |= MLX5_PAGE_FAULT_RESUME_WRITE;
+	expect_answer_to(test, env, &fault, true);
+	KUNIT_EXPECT_FALSE(test, is_writable(env));
 	free_env(test, env);
 }
 
@@ -1162,6 +1273,18 @@ static void memory_near_a_fault_may_be_missing(struct kunit *test)
 	free_env(test, env);
 }
 
+/* The device needs more than the region has. What the region has is mapped; the device checks. */
+static void need_of_a_memory_fault_ends_with_its_region(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_fault fault = memory_fault(env, env->mr->lkey, REGION_PAGES - 1);
+
+	fault.packet_len = 2 * PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	free_env(test, env);
+}
+
 static void early_event_is_answered_with_an_error_only(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1353,6 +1476,20 @@ static void fault_of_an_unknown_queue_is_answered(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(types); i++)
 		expect_queue_answer(test, env, env->qp.rsc.num + 1, types[i], 0, true);
+	free_env(test, env);
+}
+
+static void fault_of_unknown_kind_maps_no_page_and_fails(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_fault fault = {
+		.is_unknown = true, .type = MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE,
+		.wq_num = env->qp.rsc.num, .token = TOKEN, .packet_len = BYTES,
+	};
+
+	post_send(test, env, 0, env->mr->lkey, env->mr->lkey);
+	expect_answer_to(test, env, &fault, true);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 	free_env(test, env);
 }
 
@@ -1889,6 +2026,157 @@ static void processes_of_a_user_leave_slots_for_other_users(struct kunit *test)
 	free_env(test, env);
 }
 
+/* Kernel consumers always get their first slot, so more slots can be taken than there are. */
+static void taken_slots_may_be_more_than_there_are(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct mlx5_ib_user *user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
+	struct odp_process *kernel[4], *process;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	odp->max_slots = 2;
+	process = make_process(test, odp, user);
+	for (i = 0; i < ARRAY_SIZE(kernel); i++) {
+		kernel[i] = make_process(test, odp, NULL);
+		KUNIT_EXPECT_TRUE(test, mlx5_ib_odp_process_enter(kernel[i]));
+		KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_enter(kernel[i]));
+	}
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_enter(process));
+	for (i = 0; i < ARRAY_SIZE(kernel); i++) {
+		leave(test, kernel[i]);
+		mlx5_ib_odp_process_put(kernel[i]);
+	}
+	KUNIT_EXPECT_EQ(test, take_slots(process), 1);
+	leave(test, process);
+	mlx5_ib_odp_process_put(process);
+	mlx5_ib_user_put(user);
+	free_env(test, env);
+}
+
+/* The extra slot counts for nobody. While other slots are left, they do. */
+static void extra_slot_is_given_up_first(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct mlx5_ib_user *user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
+	struct odp_process *process;
+	struct list_head waiting;
+	atomic_t *count;
+	bool extra;
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	odp->max_slots = MLX5_IB_ODP_MAX_SLOTS;
+	process = make_process(test, odp, user);
+	count = &user->count[MLX5_IB_SHARE_FAULT];
+	atomic_set(count, odp->max_slots);
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_wait(process, &waiting, &extra));
+	KUNIT_EXPECT_TRUE(test, extra);
+	atomic_set(count, 0);
+	KUNIT_EXPECT_TRUE(test, mlx5_ib_odp_process_enter(process));
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 1);
+	leave(test, process);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), 1);
+	leave(test, process);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), 0);
+	mlx5_ib_odp_process_put(process);
+	mlx5_ib_user_put(user);
+	free_env(test, env);
+}
+
+/**
+ * struct waiting_fault - a fault that waits for a slot
+ * @job: the fault
+ * @queued: completed when the workqueue runs the work item of the fault
+ * @hold: keeps the other workqueue from running anything
+ * @release: ends @hold
+ */
+struct waiting_fault {
+	struct odp_fault_work job;
+	struct completion queued;
+	struct work_struct hold;
+	struct completion release;
+};
+
+static void note_queued(struct work_struct *work)
+{
+	complete(&container_of(work, struct waiting_fault, job.work)->queued);
+}
+
+static void hold_queue(struct work_struct *work)
+{
+	wait_for_completion(&container_of(work, struct waiting_fault, hold)->release);
+}
+
+static struct waiting_fault *make_waiting_fault(struct kunit *test, struct mlx5_ib_odp *odp)
+{
+	struct waiting_fault *fault = kunit_kzalloc(test, sizeof(*fault), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fault);
+	odp->fault_wq = alloc_ordered_workqueue("bluebell_fault_test", 0);
+	KUNIT_ASSERT_NOT_NULL(test, odp->fault_wq);
+	odp->extra_wq = alloc_ordered_workqueue("bluebell_extra_test", 0);
+	KUNIT_ASSERT_NOT_NULL(test, odp->extra_wq);
+	fault->job.odp = odp;
+	INIT_WORK(&fault->job.work, note_queued);
+	init_completion(&fault->queued);
+	INIT_WORK(&fault->hold, hold_queue);
+	init_completion(&fault->release);
+	return fault;
+}
+
+static const struct queue_case {
+	const char *name;
+	bool extra;
+} queue_cases[] = {
+	{ "a slot", false },
+	{ "an extra slot", true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(queue, queue_cases, name);
+
+/* The only fault of the process leaves. */
+static void fault_that_waited_is_queued_with_the_slot(struct kunit *test)
+{
+	const struct queue_case *c = test->param_value;
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct mlx5_ib_user *user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
+	struct waiting_fault *fault = make_waiting_fault(test, odp);
+	struct odp_process *process, *slot;
+	struct list_head first;
+	bool extra;
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	/* So few that a process has one slot, or an extra one if its user has enough. */
+	odp->max_slots = 2;
+	process = make_process(test, odp, user);
+	atomic_set(&user->count[MLX5_IB_SHARE_FAULT], c->extra ? odp->max_slots : 0);
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_wait(process, &first, &extra));
+	KUNIT_EXPECT_EQ(test, extra, c->extra);
+	KUNIT_EXPECT_TRUE(test, mlx5_ib_odp_process_wait(process, &fault->job.waiting, &extra));
+	queue_work(c->extra ? odp->fault_wq : odp->extra_wq, &fault->hold);
+	slot = process;
+	mlx5_ib_odp_fault_leave(&slot);
+	KUNIT_EXPECT_NULL(test, slot);
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_faults), 1);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&fault->queued, 10 * HZ), 0);
+	KUNIT_EXPECT_PTR_EQ(test, fault->job.slot, process);
+	KUNIT_EXPECT_EQ(test, fault->job.extra, c->extra);
+	complete(&fault->release);
+	flush_work(&fault->hold);
+	flush_work(&fault->job.work);
+	atomic_set(&odp->num_faults, 0);
+	leave(test, process);
+	atomic_set(&user->count[MLX5_IB_SHARE_FAULT], 0);
+	mlx5_ib_odp_process_put(process);
+	mlx5_ib_user_put(user);
+	free_env(test, env);
+}
+
 /* Waiting faults get slots in the order of their arrival, as many as the process may have. */
 static void waiting_faults_get_slots_in_their_order(struct kunit *test)
 {
@@ -1935,11 +2223,14 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(tables_are_followed_as_deep_as_the_device_goes),
 	KUNIT_CASE(table_leads_to_no_region_of_another_domain),
 	KUNIT_CASE(what_is_not_needed_yet_is_looked_at_in_part),
+	KUNIT_CASE_PARAM(walk_keeps_to_its_budget, budget_gen_params),
 	KUNIT_CASE(key_over_keys_that_firmware_keeps_leads_to_its_pages),
 	KUNIT_CASE_PARAM(receive_list_starts_behind_the_signature, recv_gen_params),
 	KUNIT_CASE(pieces_of_a_fault_are_bounded_altogether),
 	KUNIT_CASE_PARAM(reads_by_many_queues_are_resolved, read_gen_params),
 	KUNIT_CASE(read_fault_that_is_repeated_maps_for_writing),
+	KUNIT_CASE(fault_at_a_wqe_maps_as_its_operation_accesses),
+	KUNIT_CASE(fault_beyond_a_region_or_its_rights_fails),
 	KUNIT_CASE(repeated_read_of_a_read_only_region_succeeds),
 	KUNIT_CASE(write_to_a_read_only_mapping_fails_in_the_end),
 	KUNIT_CASE(fault_that_names_too_little_fails_in_the_end),
@@ -1948,6 +2239,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(memory_fault_maps_what_is_needed_and_near),
 	KUNIT_CASE(memory_near_a_fault_is_bounded),
 	KUNIT_CASE(memory_near_a_fault_may_be_missing),
+	KUNIT_CASE(need_of_a_memory_fault_ends_with_its_region),
 	KUNIT_CASE(early_event_is_answered_with_an_error_only),
 	KUNIT_CASE(memory_fault_at_an_unknown_key_is_repeated_once),
 	KUNIT_CASE(key_of_a_freed_leaf_is_new_in_the_next_leaf),
@@ -1955,6 +2247,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(memory_fault_finds_its_implicit_region),
 	KUNIT_CASE_PARAM(fault_on_memory_of_an_ended_process_fails, ended_gen_params),
 	KUNIT_CASE(fault_of_an_unknown_queue_is_answered),
+	KUNIT_CASE(fault_of_unknown_kind_maps_no_page_and_fails),
 	KUNIT_CASE_PARAM(answer_is_repeated_until_firmware_has_executed_it, answer_gen_params),
 	KUNIT_CASE(fault_is_the_same_if_all_of_it_is),
 	KUNIT_CASE(wqes_of_kernel_consumers_are_read),
@@ -1965,6 +2258,9 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(smallest_node_runs_as_many_faults_as_have_a_slot),
 	KUNIT_CASE(processes_leave_slots_for_others),
 	KUNIT_CASE(processes_of_a_user_leave_slots_for_other_users),
+	KUNIT_CASE(taken_slots_may_be_more_than_there_are),
+	KUNIT_CASE(extra_slot_is_given_up_first),
+	KUNIT_CASE_PARAM(fault_that_waited_is_queued_with_the_slot, queue_gen_params),
 	KUNIT_CASE(waiting_faults_get_slots_in_their_order),
 	{}
 };
