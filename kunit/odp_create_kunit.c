@@ -547,6 +547,51 @@ static void keys_of_an_implicit_region_count_for_its_user(struct kunit *test)
 	context->user = NULL;
 }
 
+/* What each table and each leaf costs firmware counts as long as the table or the leaf exists. */
+static void parts_of_an_implicit_region_count_as_paged_memory(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	const unsigned int leaf = BIT(MLX5_IB_ODP_LEAF_SHIFT) / SZ_1M;
+	struct env *env = make_env(test);
+	struct mlx5_ib_ucontext *context = env->mock->context;
+	struct ib_uobject uobj = { .context = &context->ibucontext };
+	u32 *limit = &env->mock->dev->users->limit[MLX5_IB_SHARE_PAGED];
+	unsigned int root, dir;
+	atomic_t *count;
+
+	context->user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
+	KUNIT_ASSERT_NOT_NULL(test, context->user);
+	count = &context->user->count[MLX5_IB_SHARE_PAGED];
+	env->pd.ibpd.uobject = &uobj;
+	dir = MLX5_IB_SHARE_OF_TABLE(BIT(env->mock->dev->odp->dir_shift - MLX5_IB_ODP_LEAF_SHIFT));
+	root = MLX5_IB_SHARE_OF_TABLE((((u64)TASK_SIZE - 1) >> env->mock->dev->odp->dir_shift) + 1);
+	*limit = root - 1;
+	KUNIT_EXPECT_EQ(test, reg(env, &c), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	expect_no_region(test, env, 0, "a refused registration");
+	*limit = root + dir - 1;
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), root);
+	write_pages(test, env, &parts[0]);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), root);
+	*limit = root + dir + leaf - 1;
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), root + dir);
+	*limit = root + dir + leaf;
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), root + dir + leaf);
+	replace_memory(test, env);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), root + dir);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	expect_no_region(test, env, 0, "deregistration");
+	env->pd.ibpd.uobject = NULL;
+	mlx5_ib_user_put(context->user);
+	context->user = NULL;
+}
+
 /*
  * The first range is longer than the part of it that is mapped at a time, the others are short.
  * Between them are pages that the process has, but that no range has.
@@ -915,6 +960,7 @@ static void partial_unmap_clears_its_own_pages(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + gap.first * PAGE_SIZE, gap.num * PAGE_SIZE),
 			0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), parts[1].num - gap.num);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&odp_of(env)->stat.invalidations), gap.num);
 	for (i = parts[1].first; i < parts[1].first + parts[1].num; i++)
 		KUNIT_EXPECT_EQ_MSG(test, !mock_hca_translate(env->hca, env->mr->lkey,
 							      env->mem + i * PAGE_SIZE),
@@ -1532,6 +1578,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(failed_advice_maps_no_page,
 			 region_gen_params),
 	KUNIT_CASE(keys_of_an_implicit_region_count_for_its_user),
+	KUNIT_CASE(parts_of_an_implicit_region_count_as_paged_memory),
 	KUNIT_CASE_PARAM(advice_of_several_ranges_maps_these_pages_only, region_gen_params),
 	KUNIT_CASE(list_that_the_device_may_read_is_kept),
 	KUNIT_CASE(kernel_consumer_may_advise),
