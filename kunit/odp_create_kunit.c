@@ -1183,6 +1183,29 @@ static void leaves_come_and_go_without_their_neighbours(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* The last page of a leaf and the first page of the next one. */
+static void range_over_two_leaves_is_mapped_in_both(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	const struct part part = { LEAF_PAGES - 1, 2 };
+	struct env *env = make_env_with_leaves(test);
+	unsigned long at = env->mem + LEAF_BYTES - PAGE_SIZE;
+
+	KUNIT_ASSERT_EQ(test, vm_mmap(NULL, at, PAGE_SIZE, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), at);
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &part);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &part), 0);
+	expect_pages(test, env, &part);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&odp_of(env)->stat.prefetches), 2);
+	/* Neither leaf is left when its page is. */
+	KUNIT_ASSERT_EQ(test, vm_munmap(at, 2 * PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 static void implicit_region_ends_with_the_address_space(struct kunit *test)
 {
 	static const struct region_case c = { .implicit = true };
@@ -1593,6 +1616,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(new_region_has_the_pages_that_its_process_has),
 	KUNIT_CASE(notifier_that_must_not_sleep_refuses),
 	KUNIT_CASE(leaves_come_and_go_without_their_neighbours),
+	KUNIT_CASE(range_over_two_leaves_is_mapped_in_both),
 	KUNIT_CASE(implicit_region_ends_with_the_address_space),
 	KUNIT_CASE(region_that_cannot_be_is_refused_at_once),
 	KUNIT_CASE_PARAM(region_of_a_closed_context_is_freed_in_any_case, region_gen_params),

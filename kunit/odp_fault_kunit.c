@@ -1383,6 +1383,29 @@ static void memory_fault_finds_its_implicit_region(struct kunit *test)
 	free_env(test, env);
 }
 
+/* The keys of its parts are found until they are destroyed, after that of the region. */
+static void part_of_a_region_that_goes_leads_nowhere(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+	struct odp_mr *mr;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(env->mr, NULL), 0);
+	dev->odp->by_memory = true;
+	env->mr = mlx5_ib_odp_reg(&env->pd[0].ibpd, 0, U64_MAX, 0, IB_ACCESS_ON_DEMAND);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	mr = container_of(to_mmr(env->mr), struct odp_mr, mr);
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_mr_get_lowest(dev->odp, mr->absent.own.key), mr);
+	KUNIT_EXPECT_EQ(test, refcount_read(&mr->mr.mkey.refs), 2);
+	KUNIT_EXPECT_EQ(test, refcount_read(&mr->absent.own.refs), 1);
+	mlx5_ib_mkey_put(&mr->mr.mkey);
+	mlx5_ib_mkey_retire(dev, &mr->mr.mkey);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_mr_get_lowest(dev->odp, mr->absent.own.key));
+	KUNIT_EXPECT_EQ(test, refcount_read(&mr->absent.own.refs), 1);
+	mlx5_ib_mkey_publish(dev, &mr->mr.mkey, MLX5_IB_MKEY_ODP_MR);
+	free_env(test, env);
+}
+
 /* What is left of the address space of a process that has exited: the struct. */
 static struct mm_struct *make_ended_mm(struct kunit *test)
 {
@@ -1639,6 +1662,30 @@ static void fault_is_the_same_if_all_of_it_is(struct kunit *test)
 	other = wqe;
 	other.type = MLX5_WQE_PF_TYPE_RESP;
 	expect_times(test, odp, other, 0, "at a receive WQE");
+	free_env(test, env);
+}
+
+/* The table is small: another fault may have the place of a fault in it. */
+static void fault_that_maps_a_page_displaces_no_other(struct kunit *test)
+{
+	struct mlx5_ib_fault stuck = { .key = 0x123400, .va = 0x5000 }, other = stuck;
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	unsigned int tries = 0;
+
+	mlx5_ib_odp_repeated_set(odp, &stuck, 3);
+	/* Find a fault with the same place. */
+	do {
+		other.va += PAGE_SIZE;
+		mlx5_ib_odp_repeated_set(odp, &other, 1);
+		stuck.taken = ktime_get();
+	} while (mlx5_ib_odp_repeated_get(odp, &stuck) && ++tries < 10000);
+	KUNIT_ASSERT_LT(test, tries, 10000);
+	mlx5_ib_odp_repeated_set(odp, &stuck, 3);
+	expect_times(test, odp, other, 0, "the fault without a place");
+	/* That fault has mapped a page. */
+	mlx5_ib_odp_repeated_set(odp, &other, 0);
+	expect_times(test, odp, stuck, 3, "the fault in the place");
 	free_env(test, env);
 }
 
@@ -2245,11 +2292,13 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(key_of_a_freed_leaf_is_new_in_the_next_leaf),
 	KUNIT_CASE(memory_for_reading_is_mapped_for_reading),
 	KUNIT_CASE(memory_fault_finds_its_implicit_region),
+	KUNIT_CASE(part_of_a_region_that_goes_leads_nowhere),
 	KUNIT_CASE_PARAM(fault_on_memory_of_an_ended_process_fails, ended_gen_params),
 	KUNIT_CASE(fault_of_an_unknown_queue_is_answered),
 	KUNIT_CASE(fault_of_unknown_kind_maps_no_page_and_fails),
 	KUNIT_CASE_PARAM(answer_is_repeated_until_firmware_has_executed_it, answer_gen_params),
 	KUNIT_CASE(fault_is_the_same_if_all_of_it_is),
+	KUNIT_CASE(fault_that_maps_a_page_displaces_no_other),
 	KUNIT_CASE(wqes_of_kernel_consumers_are_read),
 	KUNIT_CASE(fault_without_a_slot_waits),
 	KUNIT_CASE(page_that_is_not_needed_yet_is_not_waited_for),
