@@ -39,9 +39,9 @@ SWIOTLB_APPEND = ["swiotlb=262144,force"]
 SWIOTLB_MEMORY = 1024   # MiB more
 
 # The slot that the HCA is in, so that the guest sees the link and the extended capabilities of a
-# PCI Express endpoint. The guest does not control the slot's power: the HCA's control socket
-# removes the HCA.
-ROOT_PORT = "pcie-root-port,id=hca-slot,chassis=1,slot=1,hotplug=off,x-speed=16,x-width=16"
+# PCI Express endpoint. It is as fast as the fastest card, because a link has the speed of the
+# slower end. The guest does not control the slot's power: the HCA's control socket removes the HCA.
+ROOT_PORT = "pcie-root-port,id=hca-slot,chassis=1,slot=1,hotplug=off,x-speed=32,x-width=16"
 
 
 def kvm_works(kernel):

@@ -23,8 +23,6 @@ enum mng_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 #define INFO_VERSION	1
 #define POWER_SUFFICIENT 1
 #define SLOT_WATTS	75
-#define LANES		16
-#define SPEED_8GT	4	/* a bit */
 #define NV_HEADER	12	/* bytes before the data of a configuration item */
 
 /**
@@ -104,17 +102,24 @@ static uint8_t reg_mcqi(struct hca *hca, struct cmd *cmd, const uint8_t *in, uin
 	return ST_OK;
 }
 
+/* A bit for each generation of PCI Express; there is no bit 3. */
+static const uint8_t pcie_speed_bit[] = { 0, 0x01, 0x02, 0x04, 0x10, 0x20 };
+
 static uint8_t reg_mpein(struct hca *hca, struct cmd *cmd, const uint8_t *in, uint8_t *out,
 			 size_t room)
 {
-	(void)hca;
+	struct pcie_link link = profile_pcie_link(hca->profile);
+	unsigned int i, speeds = 0;
+
 	(void)cmd;
 	(void)in;
 	(void)room;
-	IFC_SET(mpein_reg, out, link_width_enabled, LANES);
-	IFC_SET(mpein_reg, out, link_width_active, LANES);
-	IFC_SET(mpein_reg, out, link_speed_enabled, 2 * SPEED_8GT - 1);
-	IFC_SET(mpein_reg, out, link_speed_active, SPEED_8GT);
+	for (i = 1; i <= link.generation; i++)
+		speeds |= pcie_speed_bit[i];
+	IFC_SET(mpein_reg, out, link_width_enabled, link.lanes);
+	IFC_SET(mpein_reg, out, link_width_active, link.lanes);
+	IFC_SET(mpein_reg, out, link_speed_enabled, speeds);
+	IFC_SET(mpein_reg, out, link_speed_active, pcie_speed_bit[link.generation]);
 	IFC_SET(mpein_reg, out, num_of_pfs, 1);
 	IFC_SET(mpein_reg, out, pwr_status, POWER_SUFFICIENT);
 	IFC_SET(mpein_reg, out, pci_power, SLOT_WATTS);

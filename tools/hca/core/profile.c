@@ -358,6 +358,26 @@ static void profile_memic_op_sizes(struct profile *p)
 	}
 }
 
+/* Parts: the PCI device id, the id that the health buffer shows, and the PCI Express link. */
+static const struct part {
+	unsigned int part, hw_id;
+	struct pcie_link link;
+} parts[] = {
+	{ 4115, 0x209, { 3, 16 } }, { 4117, 0x20b, { 3, 8 } }, { 4119, 0x20d, { 3, 16 } },
+	{ 4121, 0x20d, { 4, 16 } }, { 4123, 0x20f, { 4, 16 } }, { 4125, 0x212, { 4, 16 } },
+	{ 4127, 0x216, { 4, 8 } }, { 4129, 0x218, { 5, 16 } },
+};
+
+static const struct part *profile_part(const struct profile *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		if (parts[i].part == p->part)
+			return &parts[i];
+	return NULL;
+}
+
 /**
  * profile_hw_id() - the hardware id of the HCA's part
  * @p: the profile
@@ -366,16 +386,23 @@ static void profile_memic_op_sizes(struct profile *p)
  */
 uint32_t profile_hw_id(const struct profile *p)
 {
-	static const struct { unsigned int part, hw_id; } parts[] = {
-		{ 4115, 0x209 }, { 4117, 0x20b }, { 4119, 0x20d }, { 4121, 0x20d },
-		{ 4123, 0x20f }, { 4125, 0x212 }, { 4127, 0x216 }, { 4129, 0x218 },
-	};
-	unsigned int i;
+	const struct part *part = profile_part(p);
 
-	for (i = 0; i < ARRAY_SIZE(parts); i++)
-		if (parts[i].part == p->part)
-			return parts[i].hw_id;
-	return 0;
+	return part ? part->hw_id : 0;
+}
+
+/**
+ * profile_pcie_link() - the PCI Express link of the HCA's part
+ * @p: the profile
+ *
+ * Return: the link at its greatest speed and width; generation and lanes are 0 for a part that the
+ * HCA does not know.
+ */
+struct pcie_link profile_pcie_link(const struct profile *p)
+{
+	const struct part *part = profile_part(p);
+
+	return part ? part->link : (struct pcie_link){ 0 };
 }
 
 /**

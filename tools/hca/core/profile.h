@@ -31,6 +31,11 @@ enum memic_op { MEMIC_INCREMENT = 0, MEMIC_TEST_AND_SET = 1, MEMIC_OPS };
 /* Speed of a lane, as in PortInfo.LinkSpeedExt*: 14, 25, 50 and 100 Gb/s. */
 enum link_speed { SPEED_FDR = 1, SPEED_EDR = 2, SPEED_HDR = 4, SPEED_NDR = 8 };
 
+/* The PCI Express link that a part can have: 3 for 8 GT/s, 4 for 16 GT/s, 5 for 32 GT/s. */
+struct pcie_link {
+	uint8_t generation, lanes;
+};
+
 struct obj_range {
 	uint32_t first;		/* least number that is given out */
 	uint32_t limit;		/* one more than the greatest */
@@ -83,6 +88,7 @@ int profile_check(const struct profile *p, char *why, size_t why_len);
 int profile_from_card(const char *settings, const char *dir, FILE *out, FILE *report, char *why,
 		      size_t len);
 uint32_t profile_hw_id(const struct profile *p);
+struct pcie_link profile_pcie_link(const struct profile *p);
 bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
 		      uint32_t *width);
 

@@ -30,11 +30,31 @@
 #define CAP_AER		0x100
 #define CAP_ARI		0x150
 #define CAP_SECONDARY	0x1c0
+#define CAP_LANE_MARGIN	0x320
+#define CAP_PHY_16GT	0x370
+#define CAP_PHY_32GT	0x3b0
+#define CAP_DATA_LINK	0x420
+
+/* Identifiers that older headers lack. */
+#define EXT_LANE_MARGIN	0x27
+#define EXT_PHY_32GT	0x2a
 
 #define MSIX_PBA	(MSIX_SIZE / 2)	/* pending bits, behind the table */
 
 #define PCI_VENDOR_MELLANOX	0x15b3
 #define PCI_SUBSYS		0x0007
+
+#define PM_VERSION	3
+#define PM_AUX_375MA	(7 << 6)
+#define LATENCY_NO_LIMIT (7 << 6 | 7 << 9)	/* of the link's states L0s and L1 */
+#define ASPM_OPTIONAL	(1 << 22)	/* the device meets the rule that ASPM is optional */
+#define RETIMERS	(3 << 23)	/* one and two retimers are noticed */
+#define EQUALIZED	0x1e		/* equalization is complete, with its three phases */
+#define TIMEOUT_ABC	0x7		/* ranges of the completion time-out */
+#define TIMEOUT_ABCD	0xf
+#define TAG_10BIT_COMPLETER (1 << 16)
+#define TAG_10BIT_REQUESTER (1 << 17)
+#define PART_CONNECTX_6	4123		/* older parts have smaller numbers */
 
 /* Bits of errors that the function could report, and those that are fatal. */
 #define AER_SEVERE	(PCI_ERR_UNC_DLP | PCI_ERR_UNC_FCP | PCI_ERR_UNC_RX_OVER | \
@@ -92,9 +112,10 @@ static void pci_cap_pm(struct pci *pci)
 
 	c[0] = PCI_CAP_ID_PM;
 	c[1] = CAP_VPD;
-	put_le16(c + PCI_PM_PMC, 3);
+	put_le16(c + PCI_PM_PMC, PM_VERSION | PM_AUX_375MA | PCI_PM_CAP_PME_D3cold);
 	put_le16(c + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
-	put_le16(pci->wmask + CAP_PM + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
+	put_le16(pci->wmask + CAP_PM + PCI_PM_CTRL,
+		 PCI_PM_CTRL_STATE_MASK | PCI_PM_CTRL_PME_ENABLE);
 }
 
 static void pci_cap_vpd(struct hca *hca)
@@ -122,21 +143,29 @@ static void pci_vpd_read(struct pci *pci)
 }
 
 /*
- * AER, which never has an error to report; ARI, without a next function; and secondary PCI Express,
- * which a link of the third generation has.
+ * AER, which never has an error to report; ARI, without a next function; and what a link of each
+ * generation has. All are of version 1.
  */
-static void pci_caps_extended(struct pci *pci)
+static void pci_caps_extended(struct pci *pci, unsigned int generation)
 {
-	static const struct { uint16_t at, next, id, version; } caps[] = {
-		{ CAP_AER, CAP_ARI, PCI_EXT_CAP_ID_ERR, 2 },
-		{ CAP_ARI, CAP_SECONDARY, PCI_EXT_CAP_ID_ARI, 1 },
-		{ CAP_SECONDARY, 0, PCI_EXT_CAP_ID_SECPCI, 1 },
+	static const struct { uint16_t at, id, generation; } caps[] = {
+		{ CAP_AER, PCI_EXT_CAP_ID_ERR, 0 }, { CAP_ARI, PCI_EXT_CAP_ID_ARI, 0 },
+		{ CAP_SECONDARY, PCI_EXT_CAP_ID_SECPCI, 3 },
+		{ CAP_LANE_MARGIN, EXT_LANE_MARGIN, 4 },
+		{ CAP_PHY_16GT, PCI_EXT_CAP_ID_PL_16GT, 4 }, { CAP_PHY_32GT, EXT_PHY_32GT, 5 },
+		{ CAP_DATA_LINK, PCI_EXT_CAP_ID_DLF, 4 },
 	};
+	uint32_t next = 0;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(caps); i++)
-		put_le32(pci->cfg + caps[i].at, caps[i].id | (uint32_t)caps[i].version << 16 |
-			 (uint32_t)caps[i].next << 20);
+	for (i = ARRAY_SIZE(caps); i--;) {
+		if (caps[i].generation > generation)
+			continue;
+		put_le32(pci->cfg + caps[i].at, caps[i].id | 1 << 16 | next << 20);
+		next = caps[i].at;
+	}
+	put_le32(pci->cfg + CAP_AER + PCI_ERR_CAP, PCI_ERR_CAP_ECRC_GENC | PCI_ERR_CAP_ECRC_CHKC);
+	put_le32(pci->wmask + CAP_AER + PCI_ERR_CAP, PCI_ERR_CAP_ECRC_GENE | PCI_ERR_CAP_ECRC_CHKE);
 	put_le32(pci->wmask + CAP_AER + PCI_ERR_UNCOR_MASK, AER_UNCORRECTABLE);
 	put_le32(pci->cfg + CAP_AER + PCI_ERR_UNCOR_SEVER, AER_SEVERE);
 	put_le32(pci->wmask + CAP_AER + PCI_ERR_UNCOR_SEVER, AER_UNCORRECTABLE);
@@ -144,26 +173,45 @@ static void pci_caps_extended(struct pci *pci)
 	put_le32(pci->wmask + CAP_AER + PCI_ERR_COR_MASK, AER_CORRECTABLE);
 }
 
-static void pci_cap_exp(struct pci *pci)
+/* The second registers of PCI Express: what came with later versions of it. */
+static void pci_cap_exp2(struct hca *hca, uint8_t *c, unsigned int generation)
 {
+	uint32_t cap = PCI_EXP_DEVCAP2_COMP_TMOUT_DIS;
+
+	cap |= hca->profile->part < PART_CONNECTX_6 ? TIMEOUT_ABCD : TIMEOUT_ABC;
+	if (generation >= 4)
+		cap |= TAG_10BIT_COMPLETER;
+	if (generation >= 5)
+		cap |= TAG_10BIT_REQUESTER | PCI_EXP_DEVCAP2_ATOMIC_COMP32 |
+		       PCI_EXP_DEVCAP2_ATOMIC_COMP64 | PCI_EXP_DEVCAP2_ATOMIC_COMP128;
+	put_le32(c + PCI_EXP_DEVCAP2, cap);
+	/* A bit for each generation, from bit 1. */
+	put_le32(c + PCI_EXP_LNKCAP2, ((1 << generation) - 1) << 1 |
+		 (generation >= 4 ? RETIMERS : 0));
+	put_le16(c + PCI_EXP_LNKCTL2, generation);
+	put_le16(c + PCI_EXP_LNKSTA2, EQUALIZED);
+}
+
+static void pci_cap_exp(struct hca *hca, struct pcie_link link)
+{
+	struct pci *pci = hca->pci;
 	uint8_t *c = pci->cfg + CAP_EXP;
 
 	c[0] = PCI_CAP_ID_EXP;
 	c[1] = CAP_MSIX;
 	put_le16(c + PCI_EXP_FLAGS, 2 | PCI_EXP_TYPE_ENDPOINT << 4);
 	/* 512 bytes of payload, extended tags, function reset. */
-	put_le32(c + PCI_EXP_DEVCAP, 2 | PCI_EXP_DEVCAP_EXT_TAG | PCI_EXP_DEVCAP_RBER |
-		 PCI_EXP_DEVCAP_FLR);
-	put_le16(c + PCI_EXP_DEVCTL, 0x2010 | PCI_EXP_DEVCTL_RELAX_EN);
+	put_le32(c + PCI_EXP_DEVCAP, 2 | LATENCY_NO_LIMIT | PCI_EXP_DEVCAP_EXT_TAG |
+		 PCI_EXP_DEVCAP_RBER | PCI_EXP_DEVCAP_FLR);
+	put_le16(c + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_READRQ_512B | PCI_EXP_DEVCTL_RELAX_EN |
+		 PCI_EXP_DEVCTL_NOSNOOP_EN);
 	put_le16(pci->wmask + CAP_EXP + PCI_EXP_DEVCTL, 0xffff & ~PCI_EXP_DEVCTL_BCR_FLR);
-	put_le32(c + PCI_EXP_LNKCAP, PCI_EXP_LNKCAP_SLS_8_0GB | 16 << 4);
-	put_le16(c + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_CLS_8_0GB | 16 << 4);
+	put_le32(c + PCI_EXP_LNKCAP, link.generation | link.lanes << 4 | ASPM_OPTIONAL);
+	put_le16(c + PCI_EXP_LNKSTA, link.generation | link.lanes << 4 | PCI_EXP_LNKSTA_SLC);
 	put_le16(pci->wmask + CAP_EXP + PCI_EXP_LNKCTL, 0x01ff);
-	put_le32(c + PCI_EXP_DEVCAP2, PCI_EXP_DEVCAP2_COMP_TMOUT_DIS);
 	put_le16(pci->wmask + CAP_EXP + PCI_EXP_DEVCTL2, 0x001f | PCI_EXP_DEVCTL2_IDO_REQ_EN |
 		 PCI_EXP_DEVCTL2_IDO_CMP_EN);
-	put_le32(c + PCI_EXP_LNKCAP2, PCI_EXP_LNKCAP2_SLS_2_5GB | PCI_EXP_LNKCAP2_SLS_5_0GB |
-		 PCI_EXP_LNKCAP2_SLS_8_0GB);
+	pci_cap_exp2(hca, c, link.generation);
 }
 
 /* The BAR with the vector table and, behind it, the pending bits. */
@@ -215,6 +263,7 @@ static void pci_cap_vsc(struct pci *pci)
  */
 void pci_power_on(struct hca *hca)
 {
+	struct pcie_link link = profile_pcie_link(hca->profile);
 	struct pci *pci = hca->pci;
 	uint8_t *c = pci->cfg;
 
@@ -238,10 +287,10 @@ void pci_power_on(struct hca *hca)
 		pci_bar_setup(pci, 2, MSIX_SIZE, PCI_BASE_ADDRESS_MEM_TYPE_64);
 	pci_cap_pm(pci);
 	pci_cap_vpd(hca);
-	pci_cap_exp(pci);
+	pci_cap_exp(hca, link);
 	pci_cap_msix(hca);
 	pci_cap_vsc(pci);
-	pci_caps_extended(pci);
+	pci_caps_extended(pci, link.generation);
 }
 
 static int pci_init(struct hca *hca)

@@ -54,7 +54,8 @@ static size_t vpd_checksum(uint8_t *vpd, size_t at)
  */
 void vpd_fill(struct hca *hca, uint8_t *vpd)
 {
-	char name[80], part[32], serial[32], uid[48];
+	struct pcie_link link = profile_pcie_link(hca->profile);
+	char name[80], part[32], serial[32], uid[48], pcie[32];
 	size_t at, from;
 
 	memset(vpd, 0, VPD_SIZE);
@@ -62,6 +63,7 @@ void vpd_fill(struct hca *hca, uint8_t *vpd)
 	snprintf(part, sizeof(part), "BBL%u", hca->profile->part);
 	snprintf(serial, sizeof(serial), "BB%08u", hca->index + 1);
 	snprintf(uid, sizeof(uid), "02b1ebe1000000000000%012x", hca->index + 1);
+	snprintf(pcie, sizeof(pcie), "PCIeGen%u x%u", link.generation, link.lanes);
 	memcpy(vpd + 3, name, strlen(name));
 	from = vpd_tag(vpd, TAG_STRING, strlen(name));
 	at = from + 3;
@@ -71,7 +73,7 @@ void vpd_fill(struct hca *hca, uint8_t *vpd)
 	at += vpd_field(vpd + at, "SN", serial);
 	at += vpd_field(vpd + at, "V3", uid);
 	at += vpd_field(vpd + at, "VA", "BBL:MODL=HCA:MN=Bluebell");
-	at += vpd_field(vpd + at, "V0", "PCIeGen3 x16");
+	at += vpd_field(vpd + at, "V0", pcie);
 	at += vpd_field(vpd + at, "VU", uid);
 	vpd_tag(vpd + from, TAG_READ_ONLY, at + 4 - from - 3);
 	at = vpd_checksum(vpd, at);

@@ -335,6 +335,12 @@ static void registers_tell_power_and_configuration(void **state)
 	assert_int_equal(reg_read(0x9050, r, sizeof(r), sizeof(r)), ST_OK);
 	assert_int_equal(IFC_GET(mpein_reg, reg, pwr_status), 1);
 	assert_int_equal(IFC_GET(mpein_reg, reg, pci_power), 75);
+	assert_int_equal(IFC_GET(mpein_reg, reg, link_width_active), 16);
+	assert_int_equal(IFC_GET(mpein_reg, reg, link_speed_enabled), 0x07);
+	core.profile->part = 4129;
+	assert_int_equal(reg_read(0x9050, r, sizeof(r), sizeof(r)), ST_OK);
+	assert_int_equal(IFC_GET(mpein_reg, reg, link_speed_enabled), 0x37);
+	assert_int_equal(IFC_GET(mpein_reg, reg, link_speed_active), 0x20);
 	r[3] = 8;						/* bytes of the item */
 	put_be32(r + 4, 0x03000080);
 	assert_int_equal(reg_read(0x9024, r, 20, 20), ST_OK);

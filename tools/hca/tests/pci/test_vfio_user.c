@@ -444,6 +444,9 @@ struct rw {
 	uint8_t data[8];
 };
 
+#define PM	0x40		/* capabilities in config space */
+#define EXP	0x60
+
 static uint32_t cfg_read(uint64_t off, uint32_t n)
 {
 	struct rw rw = { off, VFIO_PCI_CONFIG_REGION_INDEX, n, { 0 } };
@@ -482,21 +485,77 @@ static void config_space(void **state)
 			       1u << PCI_CAP_ID_VNDR);
 }
 
+/* Give the HCA another part, as after power on. */
+static void become(unsigned int part)
+{
+	core.profile->part = part;
+	pci_power_on(core.hca);
+}
+
+/* Three capabilities that all parts have, three more at 16 GT/s, and another one at 32 GT/s. */
 static void extended_capabilities_are_chained(void **state)
 {
-	static const uint16_t ids[] = {
-		PCI_EXT_CAP_ID_ERR, PCI_EXT_CAP_ID_ARI, PCI_EXT_CAP_ID_SECPCI
+	static const struct { unsigned int part, n; uint16_t ids[8]; } parts[] = {
+		{ 4117, 3, { PCI_EXT_CAP_ID_ERR, PCI_EXT_CAP_ID_ARI, PCI_EXT_CAP_ID_SECPCI } },
+		{ 4123, 6, { PCI_EXT_CAP_ID_ERR, PCI_EXT_CAP_ID_ARI, PCI_EXT_CAP_ID_SECPCI, 0x27,
+			     PCI_EXT_CAP_ID_PL_16GT, PCI_EXT_CAP_ID_DLF } },
+		{ 4129, 7, { PCI_EXT_CAP_ID_ERR, PCI_EXT_CAP_ID_ARI, PCI_EXT_CAP_ID_SECPCI, 0x27,
+			     PCI_EXT_CAP_ID_PL_16GT, 0x2a, PCI_EXT_CAP_ID_DLF } },
 	};
-	unsigned int at = PCI_CFG_SPACE_SIZE, i;
+	unsigned int at, i, k;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(ids); i++) {
-		uint32_t head = cfg_read(at, 4);
+	for (k = 0; k < ARRAY_SIZE(parts); k++) {
+		become(parts[k].part);
+		at = PCI_CFG_SPACE_SIZE;
+		for (i = 0; i < parts[k].n; i++) {
+			uint32_t head = cfg_read(at, 4);
 
-		assert_int_equal(PCI_EXT_CAP_ID(head), ids[i]);
-		at = PCI_EXT_CAP_NEXT(head);
+			assert_int_equal(PCI_EXT_CAP_ID(head), parts[k].ids[i]);
+			assert_int_equal(PCI_EXT_CAP_VER(head), 1);
+			at = PCI_EXT_CAP_NEXT(head);
+		}
+		assert_int_equal(at, 0);
 	}
-	assert_int_equal(at, 0);
+	assert_int_equal(cfg_read(PCI_CFG_SPACE_SIZE + PCI_ERR_CAP, 4),
+			 PCI_ERR_CAP_ECRC_GENC | PCI_ERR_CAP_ECRC_CHKC);
+}
+
+/* The link is at its greatest speed and width; those are the part's. */
+static void link_is_that_of_the_part(void **state)
+{
+	static const struct {
+		unsigned int part, generation, lanes;
+		uint32_t cap2, speeds;
+	} parts[] = {
+		{ 4117, 3, 8, 0x1f, 0xe }, { 4119, 3, 16, 0x1f, 0xe },
+		{ 4121, 4, 16, 0x1001f, 0x180001e }, { 4123, 4, 16, 0x10017, 0x180001e },
+		{ 4127, 4, 8, 0x10017, 0x180001e }, { 4129, 5, 16, 0x30397, 0x180003e },
+	};
+	unsigned int i, link;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		become(parts[i].part);
+		link = parts[i].generation | parts[i].lanes << 4;
+		assert_int_equal(cfg_read(EXP + PCI_EXP_LNKCAP, 4), link | 1 << 22);
+		assert_int_equal(cfg_read(EXP + PCI_EXP_LNKSTA, 2), link | PCI_EXP_LNKSTA_SLC);
+		assert_int_equal(cfg_read(EXP + PCI_EXP_DEVCAP2, 4), parts[i].cap2);
+		assert_int_equal(cfg_read(EXP + PCI_EXP_LNKCAP2, 4), parts[i].speeds);
+		assert_int_equal(cfg_read(EXP + PCI_EXP_LNKCTL2, 2), parts[i].generation);
+		assert_int_equal(cfg_read(EXP + PCI_EXP_LNKSTA2, 2), 0x1e);
+	}
+}
+
+static void power_and_latencies_are_those_of_cards(void **state)
+{
+	(void)state;
+	assert_int_equal(cfg_read(PM + PCI_PM_PMC, 2), 0x81c3);
+	assert_int_equal(cfg_read(EXP + PCI_EXP_DEVCAP, 4) & 0xfff, 0xfe2);
+	assert_int_equal(cfg_read(EXP + PCI_EXP_DEVCTL, 2), 0x2810);
+	cfg_write(PM + PCI_PM_CTRL, PCI_PM_CTRL_PME_ENABLE, 2);
+	assert_int_equal(cfg_read(PM + PCI_PM_CTRL, 2),
+			 PCI_PM_CTRL_PME_ENABLE | PCI_PM_CTRL_NO_SOFT_RESET);
 }
 
 #define VPD	0x48
@@ -525,6 +584,7 @@ static void vital_product_data(void **state)
 	assert_int_equal(vpd[len], 0x90);
 	assert_memory_equal(vpd + len + 3, "PN\x07" "BBL4119", 10);
 	assert_non_null(memmem(vpd, sizeof(vpd), "SN\x0a" "BB00000001", 13));
+	assert_non_null(memmem(vpd, sizeof(vpd), "V0\x0c" "PCIeGen3 x16", 15));
 	end = len + 3 + (vpd[len + 1] | vpd[len + 2] << 8);
 	assert_int_equal(vpd[end], 0x78);
 	for (i = 0; i < end; i++)
@@ -1062,6 +1122,8 @@ int main(void)
 		T(memory_must_be_in_its_file), T(memory_rights_and_region_borders),
 		T(interrupts), T(interrupt_without_room_is_not_waited_for), T(config_space),
 		T(extended_capabilities_are_chained),
+		T(link_is_that_of_the_part),
+		T(power_and_latencies_are_those_of_cards),
 		T(vital_product_data), T(function_level_reset),
 		T(reset_disables_the_interface),
 		T(driver_resets_firmware), T(semaphore_of_resets_has_one_owner), T(registers),

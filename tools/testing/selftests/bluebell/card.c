@@ -69,31 +69,32 @@ static const struct field common[] = {
 
 /* What differs. The capability masks are without bit 26, which ib_uverbs gives another meaning. */
 static const struct card {
-	const char *profile;
+	const char *profile, *gt_per_s;
+	unsigned int generation, lanes;		/* of PCI Express */
 	bool tag_matching;
 	struct field field[12];
 } cards[] = {
-	{ "connectx-4lx", false,
+	{ "connectx-4lx", "8", 3, 8, false,
 	  { { "vendor_part_id", "4117" }, { "fw_ver", "14.27.1016" }, OLD_SIZES,
 	    { "max_pd", "16777216" }, ODP_WITHOUT_ATOMICS, { "xrc_odp_caps", "NO SUPPORT" },
 	    { "active_speed", "14.0 Gbps (16)" }, { "port_cap_flags", "0x2251e848" },
 	    { "port_cap_flags2", "0x0000" } } },
-	{ "connectx-5", false,
+	{ "connectx-5", "8", 3, 16, false,
 	  { { "vendor_part_id", "4119" }, { "fw_ver", "16.31.1014" }, OLD_SIZES,
 	    { "max_pd", "8388608" }, ODP_WITHOUT_ATOMICS, { "xrc_odp_caps", XRC_ODP "SUPPORT_SRQ" },
 	    { "active_speed", "25.0 Gbps (32)" }, { "port_cap_flags", "0x2251e848" },
 	    { "port_cap_flags2", "0x0000" } } },
-	{ "connectx-6", true,
+	{ "connectx-6", "16", 4, 16, true,
 	  { { "vendor_part_id", "4123" }, { "fw_ver", "20.37.1700" }, NEW_SIZES,
 	    ODP_WITH_ATOMICS, { "hca_core_clock", "156250kHZ" },
 	    { "active_speed", "50.0 Gbps (64)" }, { "port_cap_flags", "0xa251e848" },
 	    { "port_cap_flags2", "0x0032" } } },
-	{ "connectx-6dx", false,
+	{ "connectx-6dx", "16", 4, 16, false,
 	  { { "vendor_part_id", "4125" }, { "fw_ver", "22.36.1010" }, NEW_SIZES,
 	    ODP_WITHOUT_ATOMICS, { "xrc_odp_caps", XRC_ODP "SUPPORT_SRQ" },
 	    { "hca_core_clock", "1000000kHZ" }, { "active_speed", "50.0 Gbps (64)" },
 	    { "port_cap_flags", "0xa251e848" }, { "port_cap_flags2", "0x0032" } } },
-	{ "connectx-7", true,
+	{ "connectx-7", "32", 5, 16, true,
 	  { { "vendor_part_id", "4129" }, { "fw_ver", "28.39.1002" }, NEW_SIZES,
 	    ODP_WITH_ATOMICS, { "hca_core_clock", "1000000kHZ" },
 	    { "active_speed", "100.0 Gbps (128)" }, { "port_cap_flags", "0xa351e848" },
@@ -264,7 +265,6 @@ TEST_F(card, vital_product_data_tell_part_and_serial_number)
 		"[EC] Engineering changes: A1", "[SN] Serial number: " SERIAL,
 		"[V3] Vendor specific: " UUID, "[VU] Vendor specific: " UUID,
 		"[VA] Vendor specific: BBL:MODL=HCA:MN=Bluebell",
-		"[V0] Vendor specific: PCIeGen3 x16",
 		"[RV] Reserved: checksum good, 0 byte(s) reserved",
 	};
 	const char *part = recorded(self->card, "vendor_part_id");
@@ -281,10 +281,32 @@ TEST_F(card, vital_product_data_tell_part_and_serial_number)
 	snprintf(line, sizeof(line), "Product Name: Bluebell emulated HCA, %s",
 		 self->card->profile);
 	EXPECT_EQ(1, num_lines(LSPCI, line));
+	snprintf(line, sizeof(line), "[V0] Vendor specific: PCIeGen%u x%u",
+		 self->card->generation, self->card->lanes);
+	EXPECT_EQ(1, num_lines(LSPCI, line));
 	snprintf(line, sizeof(line), "[PN] Part number: BBL%s", part);
 	EXPECT_EQ(1, num_lines(LSPCI, line));
 	snprintf(line, sizeof(line), "[V2] Vendor specific: BBL%s", part);
 	EXPECT_EQ(1, num_lines(LSPCI, line));
+}
+
+/* The slot is no slower and no narrower than the card. */
+TEST_F(card, link_is_that_of_the_card)
+{
+	const struct card *card = self->card;
+	char line[96];
+
+	snprintf(line, sizeof(line), "Speed %sGT/s, Width x%u, ASPM not supported", card->gt_per_s,
+		 card->lanes);
+	EXPECT_EQ(1, num_lines(LSPCI, line));
+	snprintf(line, sizeof(line), "available PCIe bandwidth (%s.0 GT/s PCIe x%u link)",
+		 card->gt_per_s, card->lanes);
+	EXPECT_LE(1, klog_count(line));
+	EXPECT_EQ(1, num_lines(LSPCI, "AuxCurrent=375mA PME(D0-,D1-,D2-,D3hot-,D3cold+)"));
+	EXPECT_EQ(1, num_lines(LSPCI, "PhantFunc 0, Latency L0s unlimited, L1 unlimited"));
+	EXPECT_EQ(1, num_lines(LSPCI, "[100 v1] Advanced Error Reporting"));
+	EXPECT_EQ(1, num_lines(LSPCI, "[1c0 v1] Secondary PCI Express"));
+	EXPECT_EQ(card->generation >= 4, num_lines(LSPCI " | grep -c '\\[420 v1\\]'", "1"));
 }
 
 /* The MSI-X table and the pending bits are in the BAR that has the registers. */
