@@ -11,6 +11,14 @@
 
 #define PERF_UNIT	4ull	/* bytes in the unit of data counters */
 
+/*
+ * CapabilityMask of performance management, that of ConnectX-4: PortCountersExtended, with and
+ * without the counters of unicast and multicast packets; PortXmitWait.
+ */
+#define PERF_CAPS	(1u << 9 | 1u << 10 | 1u << 12)
+
+#define VENDOR_ID	0x0002c9
+
 /* Offsets in PortCounters, and bits of its CounterSelect. */
 enum {
 	PERF_RX_ERRORS = 8, PERF_TX_DATA = 24, PERF_RX_DATA = 28, PERF_TX_PACKETS = 32,
@@ -48,7 +56,7 @@ static uint16_t mad_sm_node_info(const struct mad_port *port, uint32_t mod, cons
 	put_be64(data + 20, port->guid);	/* port */
 	put_be16(data + 28, port->npkeys);
 	put_be16(data + 30, port->part);
-	put_be32(data + 36, 1u << 24 | 0x02b1eb);	/* local port, vendor */
+	put_be32(data + 36, 1u << 24 | VENDOR_ID);	/* local port, vendor */
 	return 0;
 }
 
@@ -122,7 +130,7 @@ static uint16_t mad_pm_class_info(const struct mad_port *port, uint32_t mod, con
 	(void)in;
 	data[0] = 1;
 	data[1] = 1;
-	put_be16(data + 2, 1u << 9);		/* PortCountersExtended */
+	put_be16(data + 2, PERF_CAPS);
 	data[7] = 18;				/* response time */
 	return 0;
 }

@@ -499,6 +499,13 @@ static const uint8_t *port_counters(uint8_t method, uint16_t attr, uint16_t sele
 	return out + OFF_PMA_DATA;
 }
 
+/* Those that perfquery prints for ConnectX-4. */
+static void performance_agent_says_what_it_can(void **state)
+{
+	(void)state;
+	assert_int_equal(get_be16(port_counters(METHOD_GET, 0x01, 0) + 2), 0x1600);
+}
+
 static void performance_counters_have_words_and_kinds(void **state)
 {
 	const uint8_t *data;
@@ -666,7 +673,8 @@ int main(void)
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
 		T(vports_need_their_capability),
 		T(other_vports_are_refused), T(port_registers),
-		T(administrative_state_is_kept), T(performance_counters_have_words_and_kinds),
+		T(administrative_state_is_kept), T(performance_agent_says_what_it_can),
+		T(performance_counters_have_words_and_kinds),
 		T(performance_counters_can_be_reset), T(counters_of_vport_and_registers),
 		T(default_timeouts_can_be_read),
 		T(mad_ifc_sets_the_port), cmocka_unit_test(mad_attributes),

@@ -112,6 +112,10 @@ static void directed_route_through_the_switch(void **state)
 	assert_int_equal(net.out[OFF_RETURN_PATH + 2], 1);
 	assert_int_equal(data[2], 1);
 	assert_true(get_be64(data + 12) == fabric_guid(net.hca[1]));
+	assert_int_equal(get_be16(data + 28), 128);		/* P_Keys */
+	assert_int_equal(get_be16(data + 30), 4119);
+	assert_int_equal(get_be32(data + 32), 0);		/* revision */
+	assert_int_equal(get_be32(data + 36), 0x010002c9);	/* port, vendor */
 }
 
 /* A host that has a queue pair 0 takes the request from its port, and sends the answer. */

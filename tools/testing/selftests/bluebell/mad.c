@@ -340,7 +340,9 @@ TEST_F(sma, node_info_is_that_of_the_device)
 	ASSERT_EQ(0, ibv_query_gid(device.ctx, 1, 0, &gid));
 	EXPECT_EQ(be64toh(gid.global.interface_id), get64(&m, AT_DATA + 20));
 	EXPECT_EQ(device.port.pkey_tbl_len, get16(&m, AT_DATA + 28));
+	EXPECT_EQ(self->attr.vendor_part_id, get16(&m, AT_DATA + 30));
 	EXPECT_EQ(1, m.data[AT_DATA + 36]);		/* the port that answers */
+	EXPECT_EQ(self->attr.vendor_id, get32(&m, AT_DATA + 36) & 0xffffff);
 }
 
 TEST_F(sma, node_description_can_be_set)
@@ -477,6 +479,8 @@ TEST_F(mad, class_info_of_performance_management_is_answered)
 	ASSERT_EQ(0, pma_get(_metadata, self, PM_CLASS_INFO, &m));
 	EXPECT_EQ(1, m.data[AT_DATA]);		/* base version */
 	EXPECT_EQ(1, m.data[AT_DATA + 1]);	/* class version */
+	/* PortCountersExtended. If the device has no agent, the driver answers, with less. */
+	EXPECT_EQ(0x200, get16(&m, AT_DATA + 2) & 0x200);
 	EXPECT_NE(0, pma_get(_metadata, self, 0x7f, &m));
 }
 

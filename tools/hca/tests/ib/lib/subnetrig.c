@@ -76,6 +76,7 @@ static void net_prepare(void)
 	profile.pkey[1] = 0x8001;
 	profile.gids = 2;
 	profile.mtu = 4096;
+	profile.part = 4119;
 	profile.link_speed = SPEED_EDR;
 	profile.port_caps = 0x2651e848;
 	evrig_set_handler(net_event);
