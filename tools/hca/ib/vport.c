@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "fabric.h"
 #include "hca.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "mad.h"
 #include "port.h"
@@ -48,6 +49,14 @@ static uint8_t vport_find(struct hca *hca, struct cmd *cmd, bool other, unsigned
 	return st;
 }
 
+/* While a port has no LID, cards say the permissive one. */
+static uint16_t vport_lid(struct hca *hca)
+{
+	uint16_t lid = fabric_lid(hca);
+
+	return lid ? lid : LID_PERMISSIVE;
+}
+
 static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
 {
 	unsigned int vport;
@@ -69,7 +78,7 @@ static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
 	IFC_SET(hca_vport_context, c, cap_mask1, hca->port->cap_mask1);
 	IFC_SET(hca_vport_context, c, cap_mask1_field_select, MAD_CAP_MASK_SETTABLE);
 	IFC_SET(hca_vport_context, c, cap_mask2, hca->profile->port_caps_2);
-	IFC_SET(hca_vport_context, c, lid, fabric_lid(hca));
+	IFC_SET(hca_vport_context, c, lid, vport_lid(hca));
 	IFC_SET(hca_vport_context, c, lmc, fabric_lmc(hca));
 	IFC_SET(hca_vport_context, c, sm_lid, up ? hca->port->attrs.sm_lid : 0);
 	IFC_SET(hca_vport_context, c, sm_sl, hca->port->attrs.sm_sl);

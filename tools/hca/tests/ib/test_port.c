@@ -67,7 +67,8 @@ static void vport_context_follows_the_link(void **state)
 	port_set_link(rig.hca, false);
 	c = vport();
 	assert_int_equal(IFC_GET(hca_vport_context, c, vport_state), 1);
-	assert_int_equal(IFC_GET(hca_vport_context, c, lid), 0);
+	assert_int_equal(IFC_GET(hca_vport_context, c, lid), 0xffff);
+	assert_int_equal(IFC_GET(hca_vport_context, c, sm_lid), 0);
 }
 
 static void link_change_raises_events_once(void **state)

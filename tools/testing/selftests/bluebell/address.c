@@ -172,12 +172,15 @@ TEST_F(port, speed_is_that_of_the_link)
 		EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 		EXPECT_NE(up.state, port.state);
 		EXPECT_NE(up.active_speed, port.active_speed);
+		EXPECT_EQ(0xffff, port.lid);		/* as cards say */
+		EXPECT_EQ(0, port.sm_lid);
 	}
 	ASSERT_EQ(0, hca_do("inject link up"));
 	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_PORT_ACTIVE, 5000));
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 		EXPECT_EQ(up.state, port.state);
+		EXPECT_EQ(up.lid, port.lid);
 		EXPECT_EQ(up.active_width, port.active_width);
 		EXPECT_EQ(up.active_speed, port.active_speed);
 		EXPECT_EQ(up.max_vl_num, port.max_vl_num);
