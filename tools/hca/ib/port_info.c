@@ -23,6 +23,7 @@ enum {
 };
 
 #define WIDTHS		3	/* 1x and 4x */
+#define WIDTH_2X	16
 #define WIDTH_4X	2
 #define SPEEDS		7	/* SDR, DDR, QDR */
 #define SPEED_QDR	4
@@ -70,7 +71,7 @@ void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap)
 
 	memset(a, 0, sizeof(*a));
 	a->gid_prefix = SUBNET_PREFIX;
-	a->width_enabled = WIDTHS;
+	a->width_enabled = WIDTHS | WIDTH_2X;
 	a->speed_enabled = SPEEDS;
 	a->ext_speed_enabled = EXT_SPEEDS;
 	a->down_default = PHYS_POLLING;
@@ -82,6 +83,11 @@ void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap)
 		a->vl_arb[LOW_PRIORITY][2 * i] = i;
 		a->vl_arb[LOW_PRIORITY][2 * i + 1] = WEIGHT;
 	}
+}
+
+static uint8_t port_widths(const struct port_view *v)
+{
+	return v->cap_mask2 & PORT_CAP2_2X ? WIDTHS | WIDTH_2X : WIDTHS;
 }
 
 /* A port can use its speed and the slower ones. */
@@ -108,8 +114,8 @@ void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_
 	put_be32(data + PI_CAP_MASK, v->cap_mask);
 	put_be16(data + PI_M_KEY_LEASE, a->m_key_lease);
 	data[PI_LOCAL_PORT] = v->local_port;
-	data[PI_WIDTH_ENABLED] = a->width_enabled;
-	data[PI_WIDTH_SUPPORTED] = WIDTHS;
+	data[PI_WIDTH_ENABLED] = a->width_enabled & port_widths(v);
+	data[PI_WIDTH_SUPPORTED] = port_widths(v);
 	data[PI_WIDTH_ACTIVE] = v->up ? WIDTH_4X : 0;
 	data[PI_STATE] = SPEEDS << 4 | v->state;
 	data[PI_PHYS] = phys << 4 | a->down_default;
@@ -168,7 +174,7 @@ bool port_info_valid(const struct port_view *v, bool has_lid, const uint8_t *dat
 		return false;
 	if (!port_state_valid(v, data[PI_STATE] & 15) || phys > PHYS_DISABLED || phys == 1)
 		return false;
-	if (width != NO_CHANGE_WIDTH && (width & ~WIDTHS))
+	if (width != NO_CHANGE_WIDTH && (width & ~port_widths(v)))
 		return false;
 	if ((speed != NO_CHANGE_SPEED && (speed & ~SPEEDS)) ||
 	    (ext != NO_CHANGE_EXT && (ext & ~port_ext_speeds(v))))

@@ -14,6 +14,7 @@
 #define SUBNET_PREFIX	0xfe80000000000000ull	/* the default one */
 #define SUBNET_TIMEOUT	18	/* 4.096 us * 2^n */
 #define PORT_CAP_SM	(1u << 1)	/* CapabilityMask: a subnet manager is here */
+#define PORT_CAP2_2X	0x10	/* CapabilityMask2: links can be 2x wide */
 #define VL_ARB_ENTRIES	8	/* of each of the two tables of VL arbitration */
 
 /* What a subnet manager sets and the port only keeps. */

@@ -22,6 +22,7 @@ enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 
 #define PTYS_IB		1u	/* proto_mask */
 #define IB_WIDTH_1X_4X	0x5	/* MLX5_PTYS_WIDTH_* */
+#define IB_WIDTH_2X	0x2
 #define IB_WIDTH_4X	0x4
 #define IB_PROTO(speed)	((unsigned int)(speed) << 4)	/* MLX5_PTYS_RATE_* of enum link_speed */
 #define VL_CAP_0_3	4
@@ -30,19 +31,41 @@ enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 #define HEALTH_POLL_MS	1000
 #define FLUSH_ON_ERROR_MS 2000
 
+/*
+ * The speeds that a port can use. mlxlink prints 0x3f for EDR ports, 0x75 for HDR ports (no DDR, no
+ * FDR10), and 0xf1 for NDR ports (no QDR either).
+ */
+static unsigned int ptys_speeds(uint8_t speed)
+{
+	switch (speed) {
+	case SPEED_HDR:
+		return 0x75;
+	case SPEED_NDR:
+		return 0xf1;
+	default:
+		return 2 * IB_PROTO(speed) - 1;
+	}
+}
+
+static unsigned int ptys_widths(const struct profile *p)
+{
+	return IB_WIDTH_1X_4X | (p->port_caps_2 & PORT_CAP2_2X ? IB_WIDTH_2X : 0);
+}
+
 static void reg_ptys(struct hca *hca, uint8_t *out)
 {
-	unsigned int proto = IB_PROTO(hca->profile->link_speed), all = 2 * proto - 1;
+	unsigned int widths = ptys_widths(hca->profile);
+	uint8_t speed = hca->profile->link_speed;
 
 	IFC_SET(ptys_reg, out, proto_mask, PTYS_IB);
-	IFC_SET(ptys_reg, out, ib_link_width_capability, IB_WIDTH_1X_4X);
-	IFC_SET(ptys_reg, out, ib_proto_capability, all);
-	IFC_SET(ptys_reg, out, ib_link_width_admin, IB_WIDTH_1X_4X);
-	IFC_SET(ptys_reg, out, ib_proto_admin, all);
+	IFC_SET(ptys_reg, out, ib_link_width_capability, widths);
+	IFC_SET(ptys_reg, out, ib_proto_capability, ptys_speeds(speed));
+	IFC_SET(ptys_reg, out, ib_link_width_admin, widths);
+	IFC_SET(ptys_reg, out, ib_proto_admin, ptys_speeds(speed));
 	if (!fabric_link(hca))
 		return;
 	IFC_SET(ptys_reg, out, ib_link_width_oper, IB_WIDTH_4X);
-	IFC_SET(ptys_reg, out, ib_proto_oper, proto);
+	IFC_SET(ptys_reg, out, ib_proto_oper, IB_PROTO(speed));
 }
 
 static void reg_pmtu(struct hca *hca, uint8_t *out)

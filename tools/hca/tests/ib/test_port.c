@@ -342,10 +342,16 @@ static void port_registers(void **state)
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_link_width_oper), 4);
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_oper), 0x20);
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_capability), 0x3f);
+	assert_int_equal(IFC_GET(ptys_reg, out, ib_link_width_capability), 5);
+	rig.profile->link_speed = SPEED_HDR;
+	rig.profile->port_caps_2 = 0x32;
+	assert_int_equal(reg(0x5004, false, in, IFC_SZ(ptys_reg)), ST_OK);
+	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_admin), 0x75);
+	assert_int_equal(IFC_GET(ptys_reg, out, ib_link_width_admin), 7);
 	rig.profile->link_speed = SPEED_NDR;
 	assert_int_equal(reg(0x5004, false, in, IFC_SZ(ptys_reg)), ST_OK);
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_oper), 0x80);
-	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_capability), 0xff);
+	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_capability), 0xf1);
 	fabric_set_link(rig.hca, false);
 	assert_int_equal(reg(0x5004, false, in, IFC_SZ(ptys_reg)), ST_OK);
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_oper), 0);
@@ -654,8 +660,14 @@ static void agent_tells_part_speed_and_capabilities(void **state)
 	rig.profile->port_caps_2 = 0x32;
 	assert_int_equal(mad_ifc(0, mad), ST_OK);
 	assert_int_equal(get_be16(data + 60), 0x32);
+	assert_int_equal(data[29], 0x13);		/* 1x, 4x and 2x: enabled, and supported */
+	assert_int_equal(data[30], 0x13);
 	assert_int_equal(data[62], SPEED_HDR << 4 | 7);
 	assert_int_equal(data[63], 7);
+	rig.profile->port_caps_2 = 0;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_int_equal(data[29], 3);
+	assert_int_equal(data[30], 3);
 	mad[17] = SMP_NODE_INFO;
 	assert_int_equal(mad_ifc(0, mad), ST_OK);
 	assert_int_equal(get_be16(data + 30), 4123);
