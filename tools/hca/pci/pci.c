@@ -20,6 +20,7 @@
 #include "vpd.h"
 #include "vsc.h"
 
+/* Capabilities. The list begins with PCI Express, and ends with power management. */
 #define CAP_PM		0x40
 #define CAP_VPD		0x48
 #define CAP_EXP		0x60
@@ -111,7 +112,7 @@ static void pci_cap_pm(struct pci *pci)
 	uint8_t *c = pci->cfg + CAP_PM;
 
 	c[0] = PCI_CAP_ID_PM;
-	c[1] = CAP_VPD;
+	c[1] = 0;
 	put_le16(c + PCI_PM_PMC, PM_VERSION | PM_AUX_375MA | PCI_PM_CAP_PME_D3cold);
 	put_le16(c + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
 	put_le16(pci->wmask + CAP_PM + PCI_PM_CTRL,
@@ -123,7 +124,7 @@ static void pci_cap_vpd(struct hca *hca)
 	struct pci *pci = hca->pci;
 
 	pci->cfg[CAP_VPD] = PCI_CAP_ID_VPD;
-	pci->cfg[CAP_VPD + 1] = CAP_EXP;
+	pci->cfg[CAP_VPD + 1] = CAP_MSIX;
 	put_le16(pci->wmask + CAP_VPD + PCI_VPD_ADDR, 0xffff);
 	vpd_fill(hca, pci->vpd);
 }
@@ -198,7 +199,7 @@ static void pci_cap_exp(struct hca *hca, struct pcie_link link)
 	uint8_t *c = pci->cfg + CAP_EXP;
 
 	c[0] = PCI_CAP_ID_EXP;
-	c[1] = CAP_MSIX;
+	c[1] = CAP_VPD;
 	put_le16(c + PCI_EXP_FLAGS, 2 | PCI_EXP_TYPE_ENDPOINT << 4);
 	/* 512 bytes of payload, extended tags, function reset. */
 	put_le32(c + PCI_EXP_DEVCAP, 2 | LATENCY_NO_LIMIT | PCI_EXP_DEVCAP_EXT_TAG |
@@ -253,7 +254,7 @@ static void pci_cap_vsc(struct pci *pci)
 	uint8_t *c = pci->cfg + CAP_VSC;
 
 	c[0] = PCI_CAP_ID_VNDR;
-	c[1] = 0;
+	c[1] = CAP_PM;
 	c[PCI_CAP_FLAGS] = VSC_SIZE;
 }
 
@@ -276,7 +277,7 @@ void pci_power_on(struct hca *hca)
 	c[PCI_CACHE_LINE_SIZE] = 16;
 	put_le16(c + PCI_SUBSYSTEM_VENDOR_ID, PCI_VENDOR_MELLANOX);
 	put_le16(c + PCI_SUBSYSTEM_ID, PCI_SUBSYS);
-	c[PCI_CAPABILITY_LIST] = CAP_PM;
+	c[PCI_CAPABILITY_LIST] = CAP_EXP;
 	put_le16(pci->wmask + PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER |
 		 PCI_COMMAND_PARITY | PCI_COMMAND_SERR | PCI_COMMAND_INTX_DISABLE);
 	pci->wmask[PCI_CACHE_LINE_SIZE] = 0xff;
