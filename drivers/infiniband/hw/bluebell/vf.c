@@ -37,7 +37,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_num_vfs(const struct mlx5_ib_dev *dev)
 static int vf_check(const struct mlx5_ib_dev *dev, int vf)
 {
 	if (!MLX5_CAP_GEN(dev->mdev, vport_group_manager))
-		return refuse(-EPERM, "the function manages no others (vport_group_manager is 0)");
+		return refuse(-EPERM, "the function cannot manage VFs (vport_group_manager is 0)");
 	if (vf < 0 || vf >= mlx5_ib_num_vfs(dev))
 		return refuse(-EINVAL, "no virtual function %d: the device has %d, from 0 on", vf,
 			      mlx5_ib_num_vfs(dev));

@@ -316,7 +316,8 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(cmd->umem) && cmd->umem[i].bits; i++) {
 		if (!devx_has_field(in_len, cmd->umem[i]))
-			return refuse(-EINVAL, "command 0x%x of %zu bytes cannot name a umem",
+			return refuse(-EINVAL,
+				      "command 0x%x of %zu bytes is too short to name a umem",
 				      cmd->opcode, in_len);
 		devx_set(in, cmd->umem[i], 1);
 	}

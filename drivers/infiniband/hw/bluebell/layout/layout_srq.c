@@ -95,7 +95,7 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 	*wq = (struct mlx5_ib_srq_layout){};
 	if (attr->max_wr > mlx5_ib_max_srq_wr(caps) || attr->max_sge > mlx5_ib_max_srq_sge(caps))
 		return refuse(-EINVAL,
-			      "SRQ of %u requests, at most %u; of %u entries each, at most %u",
+			      "SRQ of %u requests, at most %u; of %u SGEs each, at most %u",
 			      attr->max_wr, mlx5_ib_max_srq_wr(caps), attr->max_sge,
 			      mlx5_ib_max_srq_sge(caps));
 

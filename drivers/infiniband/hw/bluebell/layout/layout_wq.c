@@ -84,7 +84,7 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
 	if (entries <= sig || asked.max_recv_wr > ucmd->rq_wqe_count ||
 	    asked.max_recv_sge > entries - sig)
-		return refuse(-EINVAL, "%u receives, at most %u; of %u segments each, at most %d",
+		return refuse(-EINVAL, "%u receives, at most %u; of %u SGEs each, at most %d",
 			      asked.max_recv_wr, ucmd->rq_wqe_count, asked.max_recv_sge,
 			      (int)(entries - sig));
 	init->cap.max_recv_wr = ucmd->rq_wqe_count;
@@ -116,10 +116,10 @@ int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 		return err;
 	/* Each request takes at least one basic block. */
 	if (init->cap.max_send_wr > ucmd->sq_wqe_count)
-		return refuse(-EINVAL, "send queue of %u blocks is too short for %u requests",
+		return refuse(-EINVAL, "send queue of %u WQEBBs is too short for %u requests",
 			      ucmd->sq_wqe_count, init->cap.max_send_wr);
 	if (ucmd->sq_wqe_count && !wq_has_wqes(ucmd->sq_wqe_count, caps))
-		return refuse(-EINVAL, "send queue of %u blocks, powers of two to %u are possible",
+		return refuse(-EINVAL, "send queue of %u WQEBBs, powers of two to %u are possible",
 			      ucmd->sq_wqe_count, mlx5_ib_max_wqes(caps));
 
 	rq_size = ucmd->rq_wqe_count << ucmd->rq_wqe_shift;
@@ -181,7 +181,7 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 	count = (u64)init->cap.max_send_wr * blocks;
 	/* Check before roundup_pow_of_two(), whose result might not fit into an unsigned long. */
 	if (count > mlx5_ib_max_wqes(caps))
-		return refuse(-EINVAL, "send queue of %llu blocks, at most %u", count,
+		return refuse(-EINVAL, "send queue of %llu WQEBBs, at most %u", count,
 			      mlx5_ib_max_wqes(caps));
 
 	/* The consumer gets all bytes of the blocks, perhaps more than it has asked for. */

@@ -77,7 +77,7 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_MCG] = OF_THE_DEVICE("multicast groups"),
 	[MLX5_IB_SHARE_ATTACHMENT] = "queue pairs in a multicast group, 7/8 of those of a group",
 	[MLX5_IB_SHARE_PAGED] =
-		"MiB of paged regions and dma-bufs, 64 times the memory of the host",
+		"MiB of ODP regions and dma-bufs, 64 times the memory of the host",
 	[MLX5_IB_SHARE_MKEY] = OF_THE_DEVICE("memory keys"),
 };
 

@@ -41,7 +41,7 @@ static int odp_explicit_create(struct odp_mr *mr)
 	struct odp_leaf *leaf;
 
 	if (ibmr->length >> PAGE_SHIFT >= MLX5_IB_MAX_PAGED_MTTS)
-		return refuse(-ENOMEM, "paged region of %llu bytes, must have fewer than %lu pages",
+		return refuse(-ENOMEM, "ODP region of %llu bytes, must have fewer than %lu pages",
 			      ibmr->length, MLX5_IB_MAX_PAGED_MTTS);
 	leaf = mlx5_ib_odp_leaf_create(mr, &mr->mr.mkey, mr->start, ibmr->length, ibmr->iova);
 	if (IS_ERR(leaf))
@@ -72,8 +72,8 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 {
 	if (!odp_can_page(dev, access))
 		return refuse(-EOPNOTSUPP, "access %#x: %s", access,
-			      dev->odp ? "windows cannot be bound to paged memory" :
-					 "the device has no paging that the driver can use (pg)");
+			      dev->odp ? "windows cannot be bound to ODP regions" :
+					 "the device has no ODP that the driver can use (pg)");
 	if (overflows_type(start, unsigned long))
 		return refuse(-EOVERFLOW, "memory at %#llx, which exceeds 32 bits", start);
 	/* ib_core has compared the offsets for processes, but not for kernel consumers. */

@@ -328,7 +328,7 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
 		mr = odp_advice_get_mr(odp, advice, i);
 		if (!mr)
 			return ERR_PTR(refuse(-EFAULT,
-					      "PD has no paged region that allows it (key 0x%x)",
+					      "PD has no ODP region that allows it (key 0x%x)",
 					      advice->part[i].lkey));
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
@@ -346,7 +346,7 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
 			    u32 flags)
 {
 	if (!odp)
-		return refuse(-EOPNOTSUPP, "advice %d, but the device has no paging (pg)", advice);
+		return refuse(-EOPNOTSUPP, "advice %d, but the device has no ODP (pg)", advice);
 	if (advice >= ARRAY_SIZE(odp_advice_reqs))
 		return refuse(-EOPNOTSUPP, "advice %d, 0 to %zu are possible", advice,
 			      ARRAY_SIZE(odp_advice_reqs) - 1);

@@ -302,7 +302,7 @@ int mlx5_ib_odp_start(struct mlx5_ib_odp *odp)
 	/* Pages can be mapped and unmapped by UMR only. */
 	if (mlx5_ib_umr_is_gone(dev))
 		return refuse(-EOPNOTSUPP,
-			      "paged memory needs UMR, which has failed: rebind the driver");
+			      "on-demand paging needs UMR, which has failed: rebind the driver");
 	ACQUIRE(mutex_kill, lock)(&odp->start_lock);
 	err = ACQUIRE_ERR(mutex_kill, &lock);
 	if (err || odp->eq)

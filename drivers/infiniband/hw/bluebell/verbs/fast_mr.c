@@ -202,10 +202,10 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
 			      "fast registration of type %d, only MEM_REG (0), SG_GAPS (1)", type);
 	if (!max)
 		return refuse(-EOPNOTSUPP,
-			      "no fast registration of pieces (umr_indirect_mkey_disabled)");
+			      "no fast registration of SG_GAPS (umr_indirect_mkey_disabled)");
 	if (!max_num_sg || max_num_sg > max)
 		return refuse(-EINVAL, "region of %u %s, 1 to %u are possible", max_num_sg,
-			      gaps ? "pieces" : "pages", max);
+			      gaps ? "SG entries" : "pages", max);
 	return 0;
 }
 

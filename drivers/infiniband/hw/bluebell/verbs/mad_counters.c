@@ -148,7 +148,7 @@ int mlx5_ib_answer_perf_mad(struct mlx5_ib_dev *dev, const struct ib_mad *in, st
 
 	if (!MLX5_CAP_GEN(dev->mdev, vport_counters))
 		return refuse(-EOPNOTSUPP,
-			      "firmware has no agent, vports have no counters (vport_counters)");
+			      "firmware has no PMA, vports have no counters (vport_counters)");
 	*out = *in;
 	mad->mad_hdr.status = 0;
 	if (in->mad_hdr.base_version != IB_MGMT_BASE_VERSION || in->mad_hdr.class_version != 1)

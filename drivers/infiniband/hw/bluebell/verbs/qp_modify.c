@@ -35,7 +35,7 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 	if (ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP &&
 	    !mlx5_ib_qp_out_of_order(type, &dev->caps))
 		return refuse(-EOPNOTSUPP,
-			      "QP type %u: receive WQEs only in order (dp_ordering_ooo_all_*)",
+			      "the device cannot do OOO_DP for QP type %u (dp_ordering_ooo_all_*)",
 			      type);
 	return 0;
 }
@@ -130,7 +130,7 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	/* libmlx5 asks for any order in the change to INIT; the change to RTR sets it. */
 	if (out_of_order && mod->next != IB_QPS_INIT)
 		return refuse(-EINVAL,
-			      "receive WQEs in any order: change to state %u, must be INIT (1)",
+			      "OOO_DP in a change to state %u, only to INIT (1) is possible",
 			      mod->next);
 	return opcode;
 }
