@@ -50,7 +50,10 @@
 /* The longest pause before a refused command is sent once more. */
 #define MAX_PAUSE_MS	256
 
-/* Length of the commands that have no fields but the type and the number of their object. */
+/*
+ * Length of the commands whose only argument is the number of their object; for general objects
+ * also the type of the object.
+ */
 #define NAMING_CMD_SIZE	MLX5_ST_SZ_BYTES(dealloc_pd_in)
 
 static_assert(MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr) == NAMING_CMD_SIZE);

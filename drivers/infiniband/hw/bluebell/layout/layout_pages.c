@@ -78,8 +78,8 @@ unsigned long mlx5_ib_umem_page_sizes(u64 wanted)
  *
  * CREATE_UMEM has no length in bytes: a process can use whole pages of a umem, for example with a
  * key over the umem. A page that extends beyond the memory would give the process access to memory
- * of others. So the function chooses the largest size for which @umem, rounded to PAGE_SIZE, starts
- * and ends at the boundary of a page of that size.
+ * that is not its own. So the function chooses the largest size for which @umem, rounded to
+ * PAGE_SIZE, starts and ends at the boundary of a page of that size.
  *
  * Return: bytes; 0 if the memory does not consist of pages of any of these sizes.
  */

@@ -13,7 +13,7 @@
  *
  * **A queue pair ends.** Before DESTROY_QP the queue pair is reset, so that the device completes
  * nothing more. mlx5_ib_kcq_end() stops polls from completing requests of the queue pair. Under the
- * lock of each CQ mlx5_ib_kcq_remove() removes the completions that nobody has polled from the
+ * lock of each CQ mlx5_ib_kcq_remove() removes the completions that have not been polled from the
  * ring, gives the slots of receives from a shared receive queue back, and takes the queue pair out
  * of the table; when the function returns, no poll uses the queues of the queue pair. After
  * DESTROY_QP another queue pair may get the number. If firmware does not reset the queue pair,
@@ -358,7 +358,7 @@ static bool kcq_is_of(const struct mlx5_cqe64 *cqe, const struct mlx5_ib_wqs *wq
 }
 
 /*
- * Remove the completions of a queue pair that nobody has polled from the ring. The other
+ * Remove from the ring the completions of a queue pair that have not been polled. The other
  * completions move, in their order, to the newest slots, so that the oldest slots become free for
  * the device: queue pairs that are created on the CQ later need the room that this queue pair had.
  */
@@ -389,7 +389,8 @@ static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 
 /**
  * mlx5_ib_kcq_reset - empty the work queues of a queue pair that has been reset
- * @wqs: its work queues, to which nobody posts; the device completes nothing on them any more
+ * @wqs: its work queues, to which the consumer posts nothing; the device completes nothing on them
+ *	any more
  *
  * Completions that have not been polled are removed. Takes the lock of each CQ: if the device has
  * failed, a poll flushes what is posted, and without the lock the poll could flush stale requests

@@ -85,7 +85,7 @@ static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
 
 /**
  * mlx5_ib_return_spare_memic - deallocate the spare allocations
- * @pool: the device's memory
+ * @pool: the pool of device memory
  *
  * What firmware refuses to deallocate stays spare, and is tried again later.
  * DEALLOC_MEMIC (struct mlx5_ifc_dealloc_memic_in_bits). May sleep.
@@ -217,7 +217,7 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 siz
 
 /**
  * mlx5_ib_alloc_memic - allocate device memory
- * @pool: the device's memory
+ * @pool: the pool of device memory
  * @size: bytes, of mlx5_ib_dm_alloc_size()
  * @log_align: log2 of the alignment of the allocation's address
  *
@@ -248,7 +248,7 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size
 
 /**
  * mlx5_ib_drop_spare_memic - deallocate the spare allocations for good
- * @pool: the device's memory; no context is left
+ * @pool: the pool of device memory; no context is left
  *
  * Refused commands are repeated for a third of a second, unless firmware leaves a command without
  * an answer. Allocations that firmware still refuses to deallocate are logged. May sleep.
@@ -312,11 +312,11 @@ static int dm_pool_init(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_use_dm - set up the pool of the device's memory, unless that has been done
+ * mlx5_ib_use_dm - set up the pool of device memory, unless that has been done
  * @dev: device; it has memory for users
  *
- * To be called before memory is allocated: the pool maps all of the device's memory. The pool stays
- * until the device is removed. May sleep; takes first_use.
+ * To be called before device memory is allocated: the pool maps all of it. The pool stays until the
+ * device is removed. May sleep; takes first_use.
  *
  * Return: 0; -ENOMEM, and then the next caller tries again; or -EINTR if the task is being killed.
  */
@@ -333,7 +333,7 @@ int mlx5_ib_use_dm(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_cleanup_dm - free the pool of the device's memory, if there is one
+ * mlx5_ib_cleanup_dm - free the pool of device memory, if it was set up
  * @dev: device; no context is left
  */
 void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev)

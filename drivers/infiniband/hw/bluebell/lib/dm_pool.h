@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The device's memory for users: the window in BAR 0, and allocations in it.
+ * Device memory (MEMIC) for processes: the window in BAR 0, and allocations in it.
  */
 
 #ifndef BLUEBELL_DM_POOL_H
@@ -21,7 +21,7 @@ struct mlx5_ib_dev;
 #define MLX5_IB_DM_MAX_OPS	32
 
 /**
- * struct mlx5_ib_dm_pool - the device's memory for users
+ * struct mlx5_ib_dm_pool - the device memory that processes can allocate
  * @dev: device
  * @map: the whole window in BAR 0, mapped to clear an allocation before a user gets it
  * @lock: guards @used and @spare. Held across ALLOC_MEMIC and DEALLOC_MEMIC, so that an allocation

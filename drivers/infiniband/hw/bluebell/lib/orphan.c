@@ -464,10 +464,11 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
  * @context: whose orphans; NULL for those of the driver and of kernel consumers
  *
  * Called before the owner destroys an object that an orphan may refer to, because firmware would
- * refuse to destroy the object, and before it makes an attachment that an orphan may end. When a
- * context is being closed, and has more than a few orphans, the orphans are left to
- * mlx5_ib_orphans_leave_context(): otherwise each of its other objects would cost a command for
- * each of the orphans. Does nothing without orphans. May sleep.
+ * refuse to destroy the object; and before the owner attaches a queue pair to a multicast group,
+ * because the orphan of an earlier attachment to the group, sent later, would detach the queue pair
+ * again. When a context is being closed, and has more than a few orphans, the orphans are left to
+ * mlx5_ib_orphans_leave_context(): otherwise the destruction of each other object of the context
+ * would cost a command for each orphan. Does nothing without orphans. May sleep.
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {

@@ -44,7 +44,7 @@
  * @MLX5_IB_SHARE_PAGED: MiB of paged regions, of regions and umems over dma-bufs, and of keys over
  *	umems; a table of keys counts as the memory whose translations have the same length
  * @MLX5_IB_SHARE_MKEY: memory keys in use, whoever has created them; a free key of the pool counts
- *	for nobody
+ *	for no user
  * @MLX5_IB_SHARE_FAULT: slots of page faults; limited by odp_fairness.c
  * @MLX5_IB_SHARE_ADVICE: contexts whose advice is being served; limited by odp_advise.c
  * @MLX5_IB_NUM_SHARES: number of kinds, with MLX5_IB_SHARE_NONE

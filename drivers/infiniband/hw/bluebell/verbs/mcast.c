@@ -28,8 +28,8 @@
 #include "verbs/verbs.h"
 
 /*
- * Firmware refuses to end an attachment: make an orphan of it, whose command is sent again, among
- * others before the QP is destroyed.
+ * Firmware refuses to detach the QP: make an orphan of the attachment. The driver sends
+ * DETACH_FROM_MCG again, at the latest before it destroys the QP.
  */
 static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
 			 struct mlx5_ib_fw_attempt *attempt, const struct mlx5_ib_queue_mem *mem)

@@ -69,8 +69,8 @@ VISIBLE_IF_KUNIT const char *mlx5_ib_qp_error_reason(const struct mlx5_ib_qp *qp
  * @type: the event that has been delivered; nothing is logged if it does not mean a failure
  *
  * The line is limited to ten in five seconds, for all users together: a user whose queue pairs fail
- * all the time may hide the lines of others, but cannot flood the log. The arguments are evaluated,
- * and so the command is sent, only if the line is printed. May sleep.
+ * all the time may hide lines about other users, but cannot flood the log. The arguments are
+ * evaluated, and so the command is sent, only if the line is printed. May sleep.
  */
 void mlx5_ib_qp_log_error(struct mlx5_ib_qp *qp, enum ib_event_type type)
 {
