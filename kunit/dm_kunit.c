@@ -27,7 +27,7 @@
 #define WINDOW_SIZE	SZ_64K
 #define WINDOW_PAGES	16
 
-/* A device's memory for users. */
+/* The device memory of a device. */
 struct window {
 	u64 start;
 	u32 size, max, log_min, log_align;

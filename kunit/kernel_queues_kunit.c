@@ -159,7 +159,7 @@ static void completions_move_across_the_end_of_the_ring(struct kunit *test)
 
 /*
  * Consumers share a CQ, as those of ib_cq_pool_get() do. The queue pairs of one come and go, and
- * nobody polls what they have completed; the other consumer polls late. The device never writes
+ * it does not poll their completions; the other consumer polls late. The device never writes
  * more entries than the doorbell record says are free.
  */
 static void queue_pairs_that_come_and_go_leave_room_for_others(struct kunit *test)

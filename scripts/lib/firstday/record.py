@@ -250,7 +250,7 @@ def printed_number(text, name):
 
 
 def names():
-    """The names of the host, as it knows them itself: nobody is asked over the network."""
+    """The names of the host, as the host itself knows them: no name server is asked."""
     host = socket.gethostname()
     domain = read(Path("/proc/sys/kernel/domainname")) or ""
     return [name for name in (host, host.partition(".")[0], domain)

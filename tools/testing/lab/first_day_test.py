@@ -186,7 +186,7 @@ class Records(unittest.TestCase):
 
 
 class Lists(unittest.TestCase):
-    """Lists of devices of libibverbs, which whoever asks for has to free."""
+    """Lists of devices of libibverbs, each of which the caller has to free."""
 
     def setUp(self):
         self.libs = mock.MagicMock()

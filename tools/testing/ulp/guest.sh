@@ -422,8 +422,8 @@ nfsd_up() {
 	mkdir -p /run/nfs /var/lib/nfs/v4recovery && mount -t tmpfs nfs /run/nfs &&
 		mount -t nfsd nfsd /proc/fs/nfsd || return
 	touch /var/lib/nfs/etab /var/lib/nfs/rmtab
-	# Clients that have lost the server get their files back in the first seconds of it; nobody else may open files
-	# so long. By default that takes 90 seconds.
+	# A server that has started lets clients reclaim their files in a grace period, during which
+	# no client may open other files. By default the period is 90 seconds.
 	echo 10 >/proc/fs/nfsd/nfsv4leasetime && echo 10 >/proc/fs/nfsd/nfsv4gracetime || return
 	rpc.mountd -N 3 && exportfs -o rw,no_root_squash,insecure,fsid=0 "$1:/run/nfs" || return
 	rpc.nfsd -N 3 --rdma=20049 4 || return

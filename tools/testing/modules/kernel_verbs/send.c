@@ -293,7 +293,7 @@ static int test_reset(struct rig *rig)
 	int i;
 
 	TRY(test_send(rig));
-	/* Completions that nobody has polled, and requests that have not completed. */
+	/* Completions that have not been polled, and requests that have not completed. */
 	for (i = 0; i < 5; i++)
 		TRY(rig_post_recv(rig, 1, 0, 4096, i));
 	for (i = 0; i < 3; i++)
@@ -508,7 +508,7 @@ static int make_pair_on_two_cqs(struct rig *rig)
 	return rig_connect(rig);
 }
 
-/* The second and third pair follow queue pairs with completions that nobody has polled. */
+/* The second and third pair follow queue pairs with completions that are not polled. */
 static int test_two_cqs(struct rig *rig)
 {
 	int round, i;

@@ -15,7 +15,7 @@
 #define BATCHES		40
 #define BATCH		16	/* requests */
 #define BYTES		64	/* of a message */
-#define SETTLE_MS	20	/* in which the device completes a batch */
+#define SETTLE_MS	20	/* enough for the device to complete a batch */
 #define WRITES		4000
 #define WINDOW		32	/* writes that are not complete */
 

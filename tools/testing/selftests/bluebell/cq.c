@@ -566,7 +566,7 @@ TEST_F(raw_cq, buffer_can_be_named_by_an_attribute)
 		SKIP(return, "the kernel has no attribute for the buffer");
 	EXPECT_EQ(self->pinned + 2, uv_pinned_pages());
 	EXPECT_EQ(0, uv_destroy_cq(self->uv.fd, &cq));
-	/* One byte too short; not aligned to a CQE; not there. */
+	/* The buffer is a byte too short; is not aligned to a CQE; is not mapped. */
 	buf.length--;
 	EXPECT_EQ(-EINVAL, uv_create_cq_attrs(self->uv.fd, 15, &self->drv, &attr, 1, &cq.handle));
 	if (!driver_is("bluebell") && hca_ctl_present())

@@ -208,7 +208,10 @@ TEST_F(record, last_record_of_a_page_works)
 	EXPECT_EQ(0, queue_destroy(self->uv.fd, variant->qp, &q));
 }
 
-/* The HCA only reads a record, so a read-only page may be accepted; it must never be written. */
+/*
+ * The HCA only reads a doorbell record, so a driver may accept a record in a read-only page, but
+ * must not let the page be written to.
+ */
 TEST_F(record, read_only_page_is_not_written)
 {
 	struct queue q;

@@ -614,7 +614,7 @@ TEST_F(fast, restart_is_tried_less_and_less_often)
 	EXPECT_TRUE(warm_up(self->r.pd, self->mem));
 }
 
-/* --- Keys that nobody uses -------------------------------------------------------------------- */
+/* --- Free keys -------------------------------------------------------------------------------- */
 
 #define MANY 300
 
@@ -682,7 +682,7 @@ TEST_F_TIMEOUT(fast, unused_keys_are_destroyed_over_time, 120)
 	for (i = 0; i < 70 && free_keys() > many - MANY / 4; i++)
 		sleep(1);
 	EXPECT_GE(many - MANY / 4, free_keys());
-	/* It must not destroy all of them at once. */
+	/* The driver must not destroy all free keys at once. */
 	EXPECT_LE(MANY / 4, free_keys());
 }
 

@@ -37,7 +37,7 @@ FIXTURE(fresh) {
 	void *mem;
 };
 
-/* A device that nobody has opened since the driver was bound to it. */
+/* A device that no process has opened since the driver was bound to it. */
 FIXTURE_SETUP(fresh)
 {
 	if (!hca_ctl_present())

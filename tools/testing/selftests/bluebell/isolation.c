@@ -327,8 +327,8 @@ static int make_bad_requests(void)
 }
 
 /*
- * Post requests that end in errors, and overrun a CQ. Returns 0, or the number of the first step
- * that does not end as it should.
+ * Post requests that end in errors, and overrun a CQ. Returns 0, the number of the first step that
+ * does not end as it should, or -1 if the queue pairs cannot be created.
  */
 static int post_bad_requests(void)
 {

@@ -314,7 +314,7 @@ static const struct kind kinds[] = {
 	  .silent = true },
 	{ "counter set", "ALLOC_Q_COUNTER", "DEALLOC_Q_COUNTER", create_counter_set,
 	  destroy_devx_obj, .has = has_user_ids },
-	/* An allocation has a page of the device's memory. */
+	/* An allocation takes a page of device memory. */
 	{ "DM", "ALLOC_MEMIC", "DEALLOC_MEMIC", create_dm, destroy_dm, .silent = true,
 	  .most = 16, .has = has_dm },
 };

@@ -278,7 +278,7 @@ TEST_F(mcast, sender_can_block_its_own_datagrams)
 	EXPECT_EQ(IBV_WC_SEND, wc.opcode);
 	expect_datagram(_metadata, self, 0, qp->qp_num, 0, 1);
 	EXPECT_TRUE(cq_stays_empty(self->r.cq, 20));
-	/* The datagrams of others are not blocked. */
+	/* Datagrams that another queue pair sends are not blocked. */
 	ASSERT_EQ(0, send_to_group(self, self->member[1].qp, 0, 2));
 	ASSERT_EQ(0, reap_ok(self->member[1].cq, &wc));
 	ASSERT_EQ(0, reap_ok(self->r.cq, &wc));

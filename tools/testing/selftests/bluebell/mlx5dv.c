@@ -215,8 +215,8 @@ TEST_F(dv, stamps_of_completions_are_times_of_the_clock)
 
 /*
  * By how much the wall clocks may differ. The real-time clock of an emulated HCA is that of the
- * host; a guest has set its own by a clock that has no fractions of a second. That of a real device
- * is set by whoever administers it.
+ * host; a guest has set its own by a clock that has no fractions of a second. The clock of a real
+ * device is set by its administrator.
  */
 static int64_t wall_clock_tolerance(void)
 {

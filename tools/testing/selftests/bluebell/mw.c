@@ -291,7 +291,7 @@ TEST_F(mw, dealloc_closes_a_bound_window)
 static void expect_dereg_fails_or_closes_the_window(struct __test_metadata *_metadata,
 						    struct _test_data_mw *self, struct ibv_mr *mr)
 {
-	bool fails = driver_is("bluebell");	/* which asks the device */
+	bool fails = driver_is("bluebell");	/* asks the device */
 
 	if (fails)
 		ASSERT_EQ(0, hca_expect("refuse DESTROY_MKEY BAD_RES_STATE_ERR 1"));

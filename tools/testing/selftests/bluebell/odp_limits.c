@@ -385,7 +385,7 @@ TEST_F_TIMEOUT(other, advice_of_another_user_that_waits_for_its_pages_stops_no_a
 	start = ms_now();
 	EXPECT_EQ(0, advise_often(&self->r, self->mr));
 	TH_LOG("%d calls take %.0f ms", ADVICE_CALLS, ms_now() - start);
-	/* Each call gives way to the faults and the advice of others for a short time. */
+	/* Each call gives way to the faults and the advice of other processes for a short time. */
 	EXPECT_GT(10 * soon_ms(), ms_now() - start);
 	slow_file_release(&f);
 	if (self->pid > 0)

@@ -20,7 +20,7 @@
 #define MIB (1ul << 20)
 #define HUGE (2 * MIB)
 #define SWAP_SIZE (64 * MIB)
-#define STEPS 50	/* in which the kernel has to do what a test waits for */
+#define STEPS 50	/* at most, until the kernel has done what a test waits for */
 
 static void compact(void)
 {

@@ -603,7 +603,7 @@ static int use_up(int ready)
 		return 5;
 	if (strcmp(cgroup_use(), "hca_handle=2 hca_object=5"))
 		return 6;
-	/* One fewer is one more. */
+	/* A QP less makes room for a CQ. */
 	if (uv_destroy_qp(uv[0].fd, &qp) || uv_create_cq(uv[1].fd, 15, &cq2))
 		return 7;
 	return child_hold(ready);

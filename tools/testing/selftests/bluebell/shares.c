@@ -188,7 +188,7 @@ FIXTURE_VARIANT(share) {
 	unsigned int most;
 };
 
-/* Those of all users, from the size of BAR 0; 0 if that cannot be read. */
+/* The UARs of all users together, from the size of BAR 0; 0 if the size cannot be read. */
 static unsigned int num_uars(void)
 {
 	unsigned long long start = 0, end = 0;
