@@ -81,7 +81,7 @@ struct hca {
 	struct event_base *base;	/* event loop of the thread to which all of this belongs */
 	const struct board *board;
 	struct profile *profile;
-	struct fabric *fabric;		/* which the ports of all HCAs of this process join */
+	struct fabric *fabric;		/* one for the ports of all HCAs of this process */
 	enum hca_life life;
 	unsigned int issi;		/* version of the interface that SET_ISSI chose */
 	bool hung;			/* no command, doorbell, packet or event (injected) */

@@ -50,7 +50,7 @@ struct profile {
 	unsigned int boot_pages, init_pages;
 	unsigned int command_delay_us;	/* the longest wait before a command is executed, and before
 					 * it is answered; 0: both at once */
-	unsigned int command_timeout_ms;	/* after which the driver gives up; 0: default */
+	unsigned int command_timeout_ms;	/* after it the driver gives up; 0: default */
 	unsigned int log_min_ack_timeout;	/* of retry timers, 4.096 us * 2^n; 0: as asked */
 	unsigned int initializing_ms;	/* how long firmware initializes after a reset */
 	char fw_version[32];		/* "16.35.4030" */
@@ -65,7 +65,7 @@ struct profile {
 	uint32_t port_caps;		/* CapabilityMask of the port's PortInfo */
 	uint16_t port_caps_2;		/* CapabilityMask2 */
 	unsigned int virtual_functions;	/* that have a vport; none of them is on the PCI bus */
-	unsigned int vport_speed;	/* to which the vport is limited, in 100 Mb/s; 0: not at all */
+	unsigned int vport_speed;	/* limit of the vport's speed, in 100 Mb/s; 0: none */
 	bool no_performance_agent;	/* MAD_IFC has no agent for performance management */
 	bool subnet_manager;		/* of the fabric; false: a host's configures the ports */
 	bool refuse_busy_uars;		/* DEALLOC_UAR fails while queues use the UAR */

@@ -85,7 +85,7 @@ static void fabric_agent_answer(void *arg)
 }
 
 /**
- * fabric_set_agent() - set the agent that receives packets to the switch itself
+ * fabric_set_agent() - set the agent that receives packets addressed to the switch
  * @f: the fabric, which no HCA has joined
  * @base: event loop of the switch, in which the agent is called
  * @agent: its functions

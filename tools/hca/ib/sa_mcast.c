@@ -51,7 +51,7 @@ struct sa_group {
 	uint8_t rec[SA_MCMEMBER_BYTES];		/* without a port and its state */
 	bool permanent;
 	uint8_t join[SWITCH_PORTS + 1];		/* by port of the switch */
-	uint8_t gid[SWITCH_PORTS + 1][16];	/* by which the port joined */
+	uint8_t gid[SWITCH_PORTS + 1][16];	/* the port GID in the join */
 };
 
 struct sa_groups {

@@ -80,7 +80,7 @@ struct mkey {
 
 /* On whose behalf memory is accessed: the fields of a queue pair that keys are checked against. */
 struct mkey_user {
-	uint32_t pdn;		/* which the key must have */
+	uint32_t pdn;		/* the key must be of this PD */
 	uint32_t qpn;
 	bool rlky;		/* may use MKEY_RESD_LKEY */
 };

@@ -58,7 +58,7 @@ struct responder {
 	uint32_t msn;
 	struct resp_job job[RESP_MAX_JOBS];
 	unsigned int job_head, job_n;
-	/* Those of resp_job_counts() among them: at most max_dest_rd_atomic. */
+	/* The jobs that resp_job_counts() counts; at most max_dest_rd_atomic. */
 	unsigned int rd_jobs;
 	struct { bool valid; uint32_t psn; uint64_t orig; } replay[RESP_REPLAY];
 	unsigned int replay_next;

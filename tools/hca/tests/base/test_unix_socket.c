@@ -86,7 +86,7 @@ static void file_is_kept(void **state)
 	assert_string_equal(unix_socket_error(-EACCES), strerror(EACCES));
 }
 
-/* It may be the link that someone else needs. */
+/* Only a socket is replaced: another program may need the link. */
 static void link_to_a_socket_is_kept(void **state)
 {
 	struct sockaddr_un a;

@@ -480,7 +480,7 @@ static void joins_that_do_not_fit_are_refused(void **state)
 			 SA_INVALID);
 	q[48] = 0;
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
-	member(1, broadcast, 1);				/* for another port */
+	member(1, broadcast, 1);				/* port 0 asks for port 1 */
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
 	assert_true(forwarded(0xc000) == 1 << 1);
 	member(0, group, 1);
@@ -555,7 +555,7 @@ static void a_guest_cannot_make_groups_without_end(void **state)
 		assert_int_equal(make_group(0, i), 0);
 	assert_int_equal(make_group(0, 60), SA_NO_RESOURCES);
 	assert_int_equal(make_group(1, 60), 0);
-	member(0, group, 1);					/* it may join those of others */
+	member(0, group, 1);					/* groups of port 1: may join */
 	put_be32(q + 8, 61);
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
 	assert_int_equal(ask(0, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), 0);

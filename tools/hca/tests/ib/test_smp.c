@@ -94,7 +94,7 @@ static void directed_route_to_the_switch(void **state)
 	assert_int_equal(get_at_switch(SMP_NODE_INFO, 0), 0);
 	assert_int_equal(net.out_slid, LID_PERMISSIVE);
 	assert_int_equal(net.out_dlid, LID_PERMISSIVE);
-	assert_int_equal(net.out[OFF_HOP_POINTER], 1);	/* which the host's SMI counts down */
+	assert_int_equal(net.out[OFF_HOP_POINTER], 1);	/* the host's SMI decrements it */
 	assert_int_equal(net.out[OFF_RETURN_PATH + 1], 1);
 	assert_int_equal(data[2], 2);
 	assert_int_equal(data[3], SWITCH_PORTS);

@@ -231,7 +231,7 @@ static void device_memory_is_mapped(void **state)
 	int fd;
 
 	(void)state;
-	/* It is trapped by default. */
+	/* Device memory is trapped by default. */
 	m.r.argsz = sizeof(m);
 	assert_int_equal(call(REGION_INFO, &m.r, sizeof(m.r)), 0);
 	memcpy(&m.r, reply, sizeof(m.r));

@@ -86,7 +86,7 @@ static uint64_t memory_token(unsigned int i)
 	return (uint64_t)get_be16(event[i].data + 6) << 32 | get_be32(event[i].data + 8);
 }
 
-/* Whether software has to answer an event. */
+/* Whether the driver has to answer a page fault event: in the memory scheme only the last one. */
 static bool is_last(unsigned int i)
 {
 	return event[i].subtype != 2 || event[i].data[0] & 0x80;

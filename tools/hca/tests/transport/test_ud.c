@@ -364,7 +364,7 @@ static void port_has_several_lids(void **state)
 	rig_recv(1, b, buf_b, 4096, key_b);
 	wq_ctrl(&w, WQE_SEND, true, 0);
 	wq_av(&w, 0x35, b->obj.num, 0x1111, NULL);
-	w.b[16 + 13] |= 0x45;			/* of which the LMC allows two bits */
+	w.b[16 + 13] |= 0x45;			/* path bits; the LMC allows two */
 	wq_data(&w, buf_a, 100, key_a);
 	rig_send(0, a, w.b, w.ds);
 	assert_int_equal(rig_run(2, 1000), 2);

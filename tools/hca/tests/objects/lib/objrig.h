@@ -45,7 +45,7 @@ extern struct rig {
 	unsigned int nev;
 	struct rig_trans tr[64];
 	unsigned int ntr;
-	struct eq *async;	/* which receives the asynchronous events */
+	struct eq *async;	/* receives the asynchronous events */
 	char why[120];		/* of the last command that was refused */
 	uint32_t syndrome;	/* of the last command */
 } rig;
