@@ -86,7 +86,7 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 	if (err != -ETIMEDOUT || !umem)
 		return err;
 	ibdev_err(&dev->ib_dev,
-		  "firmware did not answer whether it has created an mkey: the device may reach memory, which stays pinned for that reason; reset the device\n");
+		  "firmware did not answer whether it has created an mkey: the device may access memory, which stays pinned for that reason; reset the device\n");
 	return -ENOTRECOVERABLE;
 }
 
@@ -126,7 +126,7 @@ static int mkey_undo_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u8
 		return 0;
 	}
 	ibdev_err(&dev->ib_dev,
-		  "cannot destroy mkey 0x%x (%d): the device may reach memory, which stays pinned for that reason; reset the device\n",
+		  "cannot destroy mkey 0x%x (%d): the device may access memory, which stays pinned for that reason; reset the device\n",
 		  mkey->key, err);
 	return -ENOTRECOVERABLE;
 }
@@ -324,7 +324,7 @@ void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 	memalloc_noreclaim_restore(flags);
 	if (err)
 		ibdev_err(&dev->ib_dev,
-			  "cannot destroy mkey 0x%x (%d): the device still reaches memory that was taken back; reset the device\n",
+			  "cannot destroy mkey 0x%x (%d): the device can still access memory whose pages the kernel or a dma-buf exporter reuses; reset the device\n",
 			  mkey->key, err);
 }
 

@@ -328,7 +328,7 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
 		mr = odp_advice_get_mr(odp, advice, i);
 		if (!mr)
 			return ERR_PTR(refuse(-EFAULT,
-					      "PD has no ODP region that allows it (key 0x%x)",
+					      "PD has no ODP region for this advice (key 0x%x)",
 					      advice->part[i].lkey));
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
