@@ -140,8 +140,9 @@ static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form,
 		return NULL;
 	obj->form = form;
 	/*
-	 * ib_core does not know that the attachment uses the queue pair. The queue pair may be
-	 * destroyed first, and the attachment is gone then.
+	 * The object is the attachment of a queue pair to a multicast group. ib_core does not know
+	 * that the object uses the queue pair, so the queue pair may be destroyed first. Then
+	 * firmware has ended the attachment already.
 	 */
 	if (kind == MLX5_IB_DEVX_MCG)
 		obj->attempt = (struct mlx5_ib_fw_attempt)MLX5_IB_FW_ATTEMPT_TO_DETACH;

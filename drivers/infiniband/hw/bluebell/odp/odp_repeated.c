@@ -81,7 +81,10 @@ void mlx5_ib_odp_repeated_set(struct mlx5_ib_odp *odp, const struct mlx5_ib_faul
 	is_same = odp_repeated_is_of(repeated, &id);
 	if (!times && is_same)
 		repeated->times = 0;
-	/* An event that was taken before the last answer is of another queue: do not count it. */
+	/*
+	 * If the driver read the event from its EQ before it answered the last one, the fault is
+	 * not repeated, but that of another queue at the same address: do not count it.
+	 */
 	if (!times || (is_same && ktime_before(fault->taken, repeated->last)))
 		return;
 	*repeated = (struct odp_repeated){ .id = id, .times = times, .last = ktime_get() };
