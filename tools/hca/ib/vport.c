@@ -37,7 +37,7 @@ static uint8_t port_check_hca_vport(struct hca *hca, struct cmd *cmd, bool other
 	return port_check_vport(cmd, other, port_num);
 }
 
-/* Find the vport whose context a command names: 0 for that of this function. */
+/* Find the vport whose context a command names, and set *@vport to it; 0 is this function's own. */
 static uint8_t vport_find(struct hca *hca, struct cmd *cmd, bool other, unsigned int number,
 			  unsigned int port_num, unsigned int *vport)
 {

@@ -126,7 +126,7 @@ static void state_of_a_link_that_is_down_cannot_be_set(void **state)
 	assert_int_equal(fabric_state(net.hca[1], true), PORT_DOWN);
 }
 
-/* Nor does an HCA that is reset get what came before the reset. */
+/* An HCA that is reset does not get the packets that came before the reset. */
 static void reset_loses_what_came_before(void **state)
 {
 	(void)state;
@@ -232,7 +232,7 @@ static void note_port(void *arg, unsigned int port, const struct packet *p)
 	came_by[came++] = port;
 }
 
-/* Neither for room at the switch, nor for the answers to the packets that came before. */
+/* The other ports wait neither for room at the switch, nor until the flood has been answered. */
 static void port_that_floods_the_switch_holds_up_no_other(void **state)
 {
 	static struct fabric_agent agent;

@@ -564,7 +564,7 @@ static void a_guest_cannot_make_groups_without_end(void **state)
 	assert_int_equal(make_group(0, 61), 0);
 	assert_int_equal(ask(0, GET_TABLE, SA_MCMEMBER_RECORD, 0), 0);
 	assert_int_equal(table(0, 52, recs), 62);
-	/* Nor fill the port of another. */
+	/* The answers to a flood of requests take no more than the room at a port. */
 	memset(q, 0, SA_DATA_BYTES);
 	for (i = 0; i < 5000; i++)
 		net_send(0, 1, SWITCH_LID, mad);

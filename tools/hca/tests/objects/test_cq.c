@@ -534,7 +534,7 @@ static void test_reset_drops_delayed_completions(void **state)
 	assert_int_equal(after_delays(), 0);
 }
 
-/* Nor does one whose CQ was destroyed; those of other CQs come. */
+/* A delayed completion is lost if its CQ is destroyed; the completions of other CQs are written. */
 static void test_destroy_drops_delayed_completions(void **state)
 {
 	uint32_t other = rig_cq(BUF2, DBR + 64, LOG, 64, uar, eqn), old = cqn;

@@ -463,7 +463,7 @@ static void pages_are_compared_when_returned(void **state)
 	assert_int_equal(it->count, 1);
 }
 
-/* They are given in any order, and returned by their addresses, the highest first. */
+/* A driver gives pages in any order; the HCA returns them by address, the highest first. */
 static void pages_are_given_in_any_order(void **state)
 {
 	unsigned int i;

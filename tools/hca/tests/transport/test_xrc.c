@@ -177,7 +177,7 @@ static void repeated_read_uses_the_pd_of_its_srq(void **state)
 	free_srq(other);
 }
 
-/* Nor is one answered whose SRQ does not exist any more. */
+/* A repeated READ is not answered if its SRQ does not exist any more. */
 static void repeated_read_needs_its_srq(void **state)
 {
 	struct packet *p = packet_alloc(rig.fabric);
