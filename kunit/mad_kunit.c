@@ -767,7 +767,7 @@ static void queue_pair_of_a_process_is_detached_in_the_end(struct kunit *test)
 		{ 2, -ETIMEDOUT, 0, 2, true, -ENOENT },
 		/* The first command has ended the attachment, and firmware knows the queue pair. */
 		{ 1, -ETIMEDOUT, -EINVAL, 2, false }, { 2, -ETIMEDOUT, 0, 2, true, -EINVAL },
-		/* Nor is a command repeated often that was not sent for a long time. */
+		/* A command that mlx5_core did not send for a long time is repeated once, too. */
 		{ 1, -ECANCELED, 0, 2, false }, { 2, -ECANCELED, 0, 2, true, -ENOENT },
 	};
 	struct manager *m = make_manager(test);

@@ -520,14 +520,14 @@ static void keys_of_an_implicit_region_count_for_its_user(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, context->user);
 	count = &context->user->count[MLX5_IB_SHARE_MKEY];
 	env->pd.ibpd.uobject = &uobj;
-	/* The root, and the key of addresses without a leaf. */
+	/* An implicit region takes two keys: its root, and the key for addresses without a leaf. */
 	*limit = 1;
 	KUNIT_EXPECT_EQ(test, reg(env, &c), -ENOMEM);
 	expect_no_region(test, env, 0, "a refused registration");
 	*limit = 2;
 	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
 	write_pages(test, env, &parts[0]);
-	/* A directory, then a leaf. */
+	/* The advice takes two more keys: a directory and a leaf. */
 	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), -ENOMEM);
 	*limit = 3;
 	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), -ENOMEM);

@@ -73,7 +73,7 @@ class Adding(unittest.TestCase):
 
 
 class Names(unittest.TestCase):
-    """What is measured, and what its lines belong to."""
+    """Which files are measured, and the names under which their lines are counted."""
 
     def test_files_that_are_measured(self):
         """The driver and the HCA, without KUnit suites, tests and what Kbuild generates."""

@@ -385,7 +385,7 @@ TEST_F(reg, doorbell_of_another_context_is_dropped_and_counted)
 	ASSERT_NE(NULL, uar);
 	ring(uar + BF_OFFSET, nop_doorbell(self->qp.qpn));
 	EXPECT_EQ(dropped + 1, hca_counter("wrong_uar"));
-	/* Nor may another context arm the CQ. */
+	/* Another context cannot arm the CQ either. */
 	ring(uar + CQ_ARM_OFFSET, htobe64((uint64_t)self->cq.cqn));
 	EXPECT_EQ(dropped + 2, hca_counter("wrong_uar"));
 	uv_close(&other);

@@ -136,7 +136,7 @@ TEST_F(attack, uars_of_another_context_cannot_be_mapped)
 
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd,
 				   self->v->uar_off));
-	/* Nor can any UAR be mapped by an index beyond the context's own pages. */
+	/* An index beyond the context's own pages maps no UAR either. */
 	for (idx = 8; idx < 256; idx++)
 		EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd,
 					   uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, idx)));

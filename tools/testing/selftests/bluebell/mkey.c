@@ -535,13 +535,13 @@ TEST_F(attack, key_of_another_user_is_not_changed)
 	ASSERT_EQ(0, set_list(&victim, other, &sge, 1));
 	umr_start(&self->u, other->lkey, 4, s->mr->lkey, (uintptr_t)s->mem);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
-	/* Not even freed, nor moved to the attacker's domain. */
+	/* The victim's key cannot be freed, nor moved to the attacker's domain. */
 	umr_start_free(&self->u, other->lkey);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
 	put64(&self->u, CTRL + 8, MASK_PD);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
 	EXPECT_EQ(0, write_through(&victim, other->lkey));
-	/* Nor does an own key lead to memory of the victim. */
+	/* A key of the attacker cannot lead to memory of the victim. */
 	umr_start(&self->u, self->key->lkey, 4, other->lkey, 0);
 	umr_post(s, &self->u);
 	EXPECT_NE(0, write_through(s, self->key->lkey));
@@ -575,12 +575,12 @@ TEST_F(attack, list_is_not_longer_than_the_key)
 	ASSERT_NE(NULL, small);
 	umr_start(&self->u, small->lkey, 8, s->mr->lkey, (uintptr_t)s->mem);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
-	/* Nor does it begin behind the end of the key. */
+	/* A list does not begin behind the end of the key either. */
 	umr_start(&self->u, small->lkey, 4, s->mr->lkey, (uintptr_t)s->mem);
 	self->u.b[CTRL] |= 0x10;
 	put32(&self->u, CTRL + 4, 4 << 16 | 4);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
-	/* Nor is it longer than the request. */
+	/* A list is not longer than the WQE that carries it. */
 	umr_start(&self->u, self->key->lkey, 4, s->mr->lkey, (uintptr_t)s->mem);
 	put32(&self->u, CTRL + 4, 8 << 16);
 	EXPECT_NE(0, umr_post(s, &self->u));

@@ -428,7 +428,7 @@ TEST_F(mw, type_2_is_usable_by_the_binding_qp_only)
 	self->more_uars = true;
 	ASSERT_EQ(0, pair_open(&other, &self->r, &cfg, 4096));
 	EXPECT_EQ(DENIED, read_at(&other, self->mw->rkey, self->mem, 1));
-	/* Nor can another queue pair invalidate it. */
+	/* Another queue pair cannot invalidate the window either. */
 	EXPECT_NE(0, invalidate(&other, 1, self->mw->rkey));
 	EXPECT_EQ(0, read_at(&self->p, self->mw->rkey, self->mem, 1));
 	pair_close(&other);

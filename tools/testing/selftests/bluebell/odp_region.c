@@ -172,7 +172,7 @@ TEST_F(region, no_windows_over_paged_memory)
 	EXPECT_EQ(EOPNOTSUPP, errno);
 	EXPECT_EQ(NULL, ibv_reg_mr(o->r.pd, NULL, SIZE_MAX, access | IBV_ACCESS_ON_DEMAND));
 	EXPECT_EQ(EOPNOTSUPP, errno);
-	/* Nor can a re-registration give a region this access. The region keeps working. */
+	/* A re-registration cannot give a region this access either. The region keeps working. */
 	EXPECT_NE(0, ibv_rereg_mr(o->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				  access | IBV_ACCESS_ON_DEMAND));
 	EXPECT_EQ(0, paged_remote(o, WRITE, 0, 64));

@@ -707,7 +707,7 @@ TEST_F(on_uar, refused_cq_does_not_keep_the_uar)
 	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
 	EXPECT_GT(0, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr, &cq));
 	EXPECT_EQ(1, hca_inject_clear());
-	/* Neither does a CQ whose buffer is not mapped. */
+	/* A CQ whose buffer is not mapped keeps no reference either. */
 	self->drv.buf_addr = 0;
 	EXPECT_EQ(-EFAULT, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr,
 					&cq));
