@@ -407,7 +407,7 @@ static bool mkey_pool_add_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mke
 
 	/* Only keys without special rights are created in advance: mlx5_ib_mkey_pool_missing(). */
 	mkey_pool_fill(pool->dev, nmtts, 0, in);
-	/* Not by mlx5_ib_mkey_pool_send_create(): no free key is destroyed to create another. */
+	/* mlx5_ib_mkey_pool_send_create() would destroy free keys to make room for this one. */
 	if (mlx5_ib_mkey_table_create(pool->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &key))
 		return false;
 	scoped_guard(spinlock, &mc->lock)
