@@ -22,7 +22,7 @@ struct queue_mem {
 	unsigned int log_page;	/* log2 of the page size in bytes */
 	uint64_t offset;	/* of the queue in the first page, or in the umem's pages, bytes */
 	size_t len;		/* of the queue, bytes */
-	struct umem *umem;	/* that the queue is in; a reference */
+	struct umem *umem;	/* the umem with the queue; a reference */
 };
 
 /* Where the memory of a queue is, as a command says: in pages that it lists, or in a umem. */
@@ -44,7 +44,7 @@ struct dbr_source {
 
 struct doorbell_record {
 	uint64_t addr;		/* guest address */
-	struct umem *umem;	/* that the record is in, a reference; or NULL */
+	struct umem *umem;	/* the umem with the record, a reference; or NULL */
 };
 
 struct qmem_source qmem_source_wq(const uint8_t *wq);

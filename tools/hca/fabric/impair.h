@@ -28,7 +28,7 @@ struct impair_settings {
 };
 
 struct impair_counts {
-	uint64_t packets;		/* that could have been impaired */
+	uint64_t packets;		/* packets that could have been impaired */
 	uint64_t n[IMPAIRMENTS];	/* packets that were impaired, by impairment */
 	unsigned int held;		/* packets held back at present */
 };

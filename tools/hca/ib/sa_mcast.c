@@ -39,7 +39,8 @@ enum join_state { JOIN_FULL = 1, JOIN_NON = 2, JOIN_SEND_ONLY_NON = 4, JOIN_SEND
 
 #define JOIN_KEEPS	(JOIN_FULL | JOIN_SEND_ONLY_FULL)	/* keeps the group alive */
 #define JOIN_RECEIVES	(JOIN_FULL | JOIN_NON)
-#define PORT_GROUPS	60	/* that a port keeps alive: 16 HCAs leave some of FORWARD_MLIDS */
+/* Groups that a port can keep alive: 16 HCAs together do not use up FORWARD_MLIDS. */
+#define PORT_GROUPS	60
 #define EXACTLY		(SA_EXACTLY << 6)
 #define IPOIB_QKEY	0x0b1b
 #define IPOIB_MTU	4	/* 2048 bytes */

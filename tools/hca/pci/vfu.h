@@ -43,7 +43,7 @@ struct vfu {
 	uint32_t body_len;
 	int fds[MAX_FDS];
 	unsigned int nfds;	/* not yet taken; the remaining ones are closed after the message */
-	uint64_t fds_at;	/* where in the stream the bytes end with which they came */
+	uint64_t fds_at;	/* offset in the stream of the end of the bytes that brought @fds */
 	bool may_take_fds;	/* they came with the message being handled */
 	uint8_t *out;		/* the reply with its header; [out_at, out_len) is not sent yet */
 	size_t out_at, out_len;

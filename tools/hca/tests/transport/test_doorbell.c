@@ -112,7 +112,7 @@ static void late_doorbell_is_no_mistake(void **state)
 	qp_send_doorbell(rig.hca[0], RIG_UAR, db, sizeof(db));
 	assert_int_equal(drops[DROP_NO_WQE] + drops[DROP_BAD_WQE], 0);
 	assert_int_equal(rig_run(66, 1000), 66);
-	/* But no WQE has two doorbells. */
+	/* The WQE has been executed: a second doorbell for it is dropped. */
 	qp_send_doorbell(rig.hca[0], RIG_UAR, db, sizeof(db));
 	assert_int_equal(drops[DROP_NO_WQE] + drops[DROP_BAD_WQE], 1);
 }

@@ -260,7 +260,7 @@ static void srq_destroyed_in_the_middle_of_a_message(void **state)
 	(void)state;
 	start_message();
 	free_srq(srq);
-	/* Not even if another SRQ has its number when the rest arrives. */
+	/* Another SRQ has the number when the rest arrives, but does not get the message. */
 	srq = new_srq(XRCD, RIG_PD);
 	assert_int_equal(srq->obj.num, num);
 	post_recv(LEN, key_b);
