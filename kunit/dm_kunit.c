@@ -665,7 +665,7 @@ static const struct drop_case {
 	unsigned int stubborn;
 	unsigned int unanswered;
 	int kept;	/* allocations that firmware has at the end */
-	unsigned int commands;	/* that free memory */
+	unsigned int commands;	/* sent to free memory */
 } drop_cases[] = {
 	{ "one command is refused", 1, 0, 0, 3 },
 	{ "both commands are refused twice", 4, 0, 0, 6 },

@@ -284,7 +284,7 @@ static void refused_destruction_is_repeated_for_a_third_of_a_second(struct kunit
 	mock->refuse_err = -ETIMEDOUT;
 	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
-	/* So has a command that was not sent because no slot became free. */
+	/* A command that was not sent because no slot became free is sent twice, too. */
 	mock->num_commands = 0;
 	mock->refuse_err = -ECANCELED;
 	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");

@@ -372,7 +372,7 @@ TEST_F(kept, memory_is_pinned_until_firmware_destroys_the_object)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* Not even when the process closes the device does firmware destroy the object. */
+/* Firmware refuses to destroy the CQ, also when the process closes the device. */
 TEST(memory_of_a_cq_is_pinned_until_the_driver_is_unbound)
 {
 	struct uv_mem mem;
@@ -465,7 +465,7 @@ TEST_F(umr, queue_pair_that_is_not_reset_is_created_again)
 	EXPECT_EQ(created + 1, hca_commands("CREATE_QP"));
 }
 
-/* The queue pair that perhaps exists keeps its send queue, so the next one needs another. */
+/* The queue pair may exist and keeps its send queue, so a new queue pair needs a new send queue. */
 TEST_F(umr, queue_pair_whose_creation_is_not_answered_is_created_again)
 {
 	struct binding b;

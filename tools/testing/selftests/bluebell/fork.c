@@ -150,7 +150,7 @@ TEST_F(child, overwrites_its_own_copy_only)
 	}
 }
 
-/* So programs need not protect their memory from children, and the libraries know. */
+/* Programs need not call ibv_fork_init(), and libibverbs says so. */
 TEST_F(child, library_knows_that_fork_is_safe)
 {
 	EXPECT_EQ(IBV_FORK_UNNEEDED, ibv_is_fork_initialized());

@@ -756,7 +756,7 @@ FIXTURE(kernel) {
 FIXTURE_VARIANT(kernel) {
 	unsigned int late_ms;	/* after the driver has given up */
 	const char *status;	/* of a refusal */
-	unsigned int times;	/* that each command is answered so; 0: always */
+	unsigned int times;	/* how often each command is answered so; 0: always */
 };
 
 FIXTURE_VARIANT_ADD(kernel, late) { .late_ms = LATE_MS, .times = 1 };
