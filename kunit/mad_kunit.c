@@ -716,8 +716,6 @@ static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 	mock->num_commands = 0;
 	mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), mock->refuse_err);
-	mock->num_commands = 0;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), mock->refuse_err);
 	mock->refuse = 0;
 	m->qp.uid = 0;
 	destroy_all(test, m);
@@ -750,57 +748,68 @@ static int fw_refuses_to_detach(struct mlx5_ib_dev *dev, u16 uid, void *in, int 
 	return detach.err;
 }
 
-/* ib_core does not detach the queue pair of a process a second time: the driver does. */
-static void queue_pair_of_a_process_is_detached_in_the_end(struct kunit *test)
+static const struct detach_case {
+	unsigned int refusals;
+	int err;
+	int last_err;
+	unsigned int want_num;
+	bool want_orphan;
+	int retry_err;
+} detach_cases[] = {
+	{ 0, 0, 0, 1, false }, { 3, -EBUSY, 0, 4, false }, { 6, -EBUSY, 0, 6, true, -ENOENT },
+	/* A command without an answer takes long: once more, and not more often. */
+	{ 2, -ETIMEDOUT, 0, 2, true, -ENOENT },
+	/* The first command has ended the attachment, and firmware knows the queue pair. */
+	{ 1, -ETIMEDOUT, -EINVAL, 2, false }, { 2, -ETIMEDOUT, 0, 2, true, -EINVAL },
+	/* A command that mlx5_core did not send for a long time is repeated once, too. */
+	{ 1, -ECANCELED, 0, 2, false }, { 2, -ECANCELED, 0, 2, true, -ENOENT },
+};
+
+static void detach_in_the_end(struct kunit *test, struct manager *m, unsigned int i,
+			      const struct list_head *orphans)
 {
-	static const struct {
-		unsigned int refusals;
-		int err;
-		int last_err;
-		unsigned int want_num;
-		bool want_orphan;
-		int retry_err;
-	} cases[] = {
-		{ 0, 0, 0, 1, false }, { 3, -EBUSY, 0, 4, false },
-		{ 6, -EBUSY, 0, 6, true, -ENOENT },
-		/* A command without an answer takes long: once more, and not more often. */
-		{ 2, -ETIMEDOUT, 0, 2, true, -ENOENT },
-		/* The first command has ended the attachment, and firmware knows the queue pair. */
-		{ 1, -ETIMEDOUT, -EINVAL, 2, false }, { 2, -ETIMEDOUT, 0, 2, true, -EINVAL },
-		/* A command that mlx5_core did not send for a long time is repeated once, too. */
-		{ 1, -ECANCELED, 0, 2, false }, { 2, -ECANCELED, 0, 2, true, -ENOENT },
-	};
+	const struct detach_case *c = &detach_cases[i];
+	union ib_gid gid = { .raw = { 0xff, 0x12 } };
+
+	detach.refusals = c->refusals;
+	detach.err = c->err;
+	detach.last_err = c->last_err;
+	detach.num = 0;
+	KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), 0, "case %u", i);
+	KUNIT_EXPECT_EQ_MSG(test, detach.num, c->want_num, "case %u", i);
+	KUNIT_EXPECT_EQ_MSG(test, !list_empty(orphans), c->want_orphan, "case %u", i);
+	/* Before the queue pair is destroyed, which may have ended the attachment. */
+	detach.refusals = 1;
+	detach.err = c->retry_err;
+	detach.num = 0;
+	mlx5_ib_orphans_retry(m->mock->dev, m->qp.mem.context);
+	KUNIT_EXPECT_EQ_MSG(test, detach.num, c->want_orphan, "case %u", i);
+	KUNIT_EXPECT_EQ(test, detach.uid, m->qp.uid);
+	KUNIT_EXPECT_TRUE_MSG(test, list_empty(orphans), "case %u", i);
+	KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(detach_from_mcg_in, m->mock->in, multicast_gid),
+			   gid.raw, sizeof(gid.raw));
+}
+
+/*
+ * Neither ib_core, for a process, nor a kernel consumer detaches a queue pair a second time: the
+ * driver does. ib_core never destroys a queue pair that it could not detach.
+ */
+static void queue_pair_is_detached_in_the_end(struct kunit *test)
+{
 	struct manager *m = make_manager(test);
 	struct mlx5_ib_ucontext *context = m->mock->context;
-	union ib_gid gid = { .raw = { 0xff, 0x12 } };
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_UD), 0);
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_refuses_to_detach);
-	m->qp.uid = UID;
-	m->qp.mem.context = context;
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		detach.refusals = cases[i].refusals;
-		detach.err = cases[i].err;
-		detach.last_err = cases[i].last_err;
-		detach.num = 0;
-		KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
-		KUNIT_EXPECT_EQ_MSG(test, detach.num, cases[i].want_num, "case %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, !list_empty(&context->orphans), cases[i].want_orphan,
-				    "case %u", i);
-		/* Before the queue pair is destroyed, which may have ended the attachment. */
-		detach.refusals = 1;
-		detach.err = cases[i].retry_err;
-		detach.num = 0;
-		mlx5_ib_orphans_retry(m->mock->dev, context);
-		KUNIT_EXPECT_EQ_MSG(test, detach.num, cases[i].want_orphan, "case %u", i);
-		KUNIT_EXPECT_EQ(test, detach.uid, UID);
-		KUNIT_EXPECT_TRUE_MSG(test, list_empty(&context->orphans), "case %u", i);
-		KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(detach_from_mcg_in, m->mock->in,
-						      multicast_gid), gid.raw, sizeof(gid.raw));
+	for (i = 0; i < ARRAY_SIZE(detach_cases); i++) {
+		m->qp.uid = UID;
+		m->qp.mem.context = context;
+		detach_in_the_end(test, m, i, &context->orphans);
+		m->qp.uid = 0;
+		m->qp.mem.context = NULL;
+		detach_in_the_end(test, m, i, &m->mock->dev->orphans.list);
 	}
-	m->qp.mem.context = NULL;
-	m->qp.uid = 0;
 	destroy_all(test, m);
 }
 
@@ -863,7 +872,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(mad_of_the_core_is_answered_without_checking_keys),
 	KUNIT_CASE(refused_mad_is_a_failure),
 	KUNIT_CASE(group_is_attached_and_detached_by_its_gid),
-	KUNIT_CASE(queue_pair_of_a_process_is_detached_in_the_end),
+	KUNIT_CASE(queue_pair_is_detached_in_the_end),
 	KUNIT_CASE(lost_attachment_is_ended),
 	{}
 };

@@ -151,15 +151,24 @@ static int test_multicast(struct rig *rig)
 	return with_group(rig, join_and_leave);
 }
 
-/* The caller lets firmware refuse the first request to attach and the first one to detach. */
+/*
+ * The caller lets firmware refuse the first request to attach and the first one to detach. The
+ * driver either returns the second refusal, or repeats the command itself.
+ */
 static int fail_to_join_and_leave(struct rig *rig, struct ib_ah *ah, bool member[NUM_QPS])
 {
+	int err;
+
 	TRY(rig_post_recv(rig, 1, PAGE_SIZE, PAGE_SIZE, 1));
 	EXPECT_EQ(-EIO, ib_attach_mcast(rig->qp[1], &group, MULTICAST_LID));
 	TRY(send_to_group(rig, ah, member, 1));
 	TRY(join(rig, 1, member));
-	EXPECT_EQ(-EIO, ib_detach_mcast(rig->qp[1], &group, MULTICAST_LID));
+	err = ib_detach_mcast(rig->qp[1], &group, MULTICAST_LID);
+	member[1] = err;
 	TRY(send_to_group(rig, ah, member, 2));
+	if (!err)
+		return 0;
+	EXPECT_EQ(-EIO, err);
 	EXPECT_EQ(-EBUSY, ib_destroy_qp(rig->qp[1]));
 	TRY(leave(rig, 1, member));
 	return send_to_group(rig, ah, member, 3);

@@ -107,7 +107,8 @@ TEST_F(kernel, requests_do_what_they_say)
 
 /*
  * A kernel consumer attaches and detaches, because ib_core (7.2) does not detach a process's queue
- * pair again after a refusal.
+ * pair again after a refusal. Bluebell repeats the refused DETACH_FROM_MCG itself; of a driver that
+ * does not, the consumer detaches the queue pair once more.
  */
 TEST(firmware_refuses_to_attach_and_to_detach)
 {

@@ -87,14 +87,13 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  * @lid: of the group; the device does not look at it
  *
  * Implements ibv_detach_mcast(3) and ib_detach_mcast() with DETACH_FROM_MCG (struct
- * mlx5_ifc_detach_from_mcg_in_bits). ib_core does not detach a process's queue pair a second time,
- * and does not destroy a queue pair that it could not detach. So the driver repeats a refused
- * command, and makes an orphan of the attachment if firmware goes on refusing: the command is sent
- * again before the queue pair is destroyed. May sleep, a third of a second if firmware refuses.
+ * mlx5_ifc_detach_from_mcg_in_bits). ib_core does not destroy a queue pair that it could not
+ * detach. It does not detach a process's queue pair a second time, and nor do kernel consumers:
+ * IPoIB would leave its queue pair, CQ and domain behind. So the driver repeats a refused command,
+ * and makes an orphan of the attachment if firmware goes on refusing: the command is sent again
+ * before the queue pair is destroyed. May sleep, a third of a second if firmware refuses.
  *
- * Return: 0 for the queue pair of a process: if firmware has refused, the log says so, and the
- * queue pair may still receive. Or the errno of a firmware that refuses to detach the queue pair of
- * a kernel consumer, which can detach it once more.
+ * Return: 0; if firmware has refused, the log says so, and the queue pair may still receive.
  */
 int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
@@ -106,9 +105,7 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 
 	do {
 		err = mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid, &attempt);
-	} while (mem.context && mlx5_ib_fw_try_again(err, &pause));
-	if (!mem.context)
-		return err;
+	} while (mlx5_ib_fw_try_again(err, &pause));
 	mlx5_ib_share_of_attachment(mem.context, gid->raw, &mem.share);
 	if (!err) {
 		mlx5_ib_share_give(&mem.share);
