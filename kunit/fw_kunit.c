@@ -194,7 +194,7 @@ static void number_of_a_new_object_is_not_destroyed_again(struct kunit *test)
 		mlx5_ib_fw_number_taken(mock->dev, in);
 		KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, moved ? &heir : &attempt), 0);
 		KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
-		KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+		KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
 		if (moved)
 			break;
 	}
@@ -227,7 +227,7 @@ static void numbers_of_general_objects_are_those_of_their_type(struct kunit *tes
 	MLX5_SET(general_obj_in_cmd_hdr, in, uid, UID);
 	mlx5_ib_fw_number_taken(mock->dev, in);
 	KUNIT_EXPECT_TRUE(test, attempt.replaced);
-	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
 }
 
 /* An orphan is destroyed by the rules for an object whose owner has tried already. */
@@ -244,7 +244,7 @@ static void new_owner_knows_what_the_old_one_knew(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, heir.unanswered);
 	KUNIT_EXPECT_FALSE(test, heir.replaced);
 	/* After a refusal the object has its number: the driver looks for no newer object. */
-	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
 	mock->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &heir), -ETIMEDOUT);
 	mlx5_ib_fw_attempt_move(mock->dev, &second, &heir);
@@ -259,7 +259,7 @@ static void new_owner_knows_what_the_old_one_knew(struct kunit *test)
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &heir), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
-	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
 }
 
 /* The reason of a refusal may be gone soon. A command without an answer has taken long already. */
@@ -290,7 +290,7 @@ static void refused_destruction_is_repeated_for_a_third_of_a_second(struct kunit
 	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
 	/* The driver has given the object up. */
-	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
 	mock->refuse_destroy = false;
 	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
@@ -420,7 +420,7 @@ static void number_of_a_new_object_is_that_of_its_kind(struct kunit *test)
 			mlx5_ib_fw_attempt_forget(mock->dev, &attempts[k]);
 		}
 	}
-	KUNIT_EXPECT_TRUE(test, hash_empty(mock->dev->attempts.table));
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
 }
 
 /*

@@ -6,15 +6,16 @@
 #ifndef BLUEBELL_ATTEMPT_H
 #define BLUEBELL_ATTEMPT_H
 
-#include <linux/hashtable.h>
+#include <linux/rbtree_types.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
 /**
  * struct mlx5_ib_fw_attempt - attempts to destroy an object, embedded in its owner
- * @node: in the table of the device, while a command is in flight and after one that has not been
+ * @node: in the tree of the device, while a command is in flight and after one that has not been
  *	answered
- * @id: what the commands name: opcode, type and number
+ * @id: what the commands name: opcode, number and type
+ * @noted: @node is in the tree
  * @failed: a command has failed. Also set from the start if the object may not exist. Commands are
  *	then sent by mlx5_ib_fw_send_if_exists()
  * @unanswered: a command has not been answered: the object may not exist
@@ -26,12 +27,13 @@
  * @replaced: the device has given the number to a new object, so this object does not exist
  *
  * Zeroed before the first attempt, except for an attachment to a multicast group, which begins as
- * MLX5_IB_FW_ATTEMPT_TO_DETACH. The owner makes one attempt at a time, so that only @node and
- * @replaced need the lock of the table.
+ * MLX5_IB_FW_ATTEMPT_TO_DETACH. The owner makes one attempt at a time, so that only @node, @noted
+ * and @replaced need the lock of the tree.
  */
 struct mlx5_ib_fw_attempt {
-	struct hlist_node node;
+	struct rb_node node;
 	u64 id;
+	bool noted;
 	bool failed;
 	bool unanswered;
 	bool attachment;
@@ -44,15 +46,15 @@ struct mlx5_ib_fw_attempt {
 
 /**
  * struct mlx5_ib_fw_attempts - the objects of a device that may have been destroyed
- * @lock: guards @table. Taken by each command that creates or destroys an object, for the time of a
- *	look-up. A process has an entry in @table for each of its commands in flight, and for each
- *	of its objects whose destruction was not answered. Each of the latter has cost the process a
+ * @lock: guards @tree. Taken by each command that creates or destroys an object, for the time of a
+ *	look-up. A process has an entry in @tree for each of its commands in flight, and for each of
+ *	its objects whose destruction was not answered. Each of the latter has cost the process a
  *	timeout
- * @table: struct mlx5_ib_fw_attempt by @id
+ * @tree: struct mlx5_ib_fw_attempt by @id
  */
 struct mlx5_ib_fw_attempts {
-	spinlock_t lock;	/* table */
-	DECLARE_HASHTABLE(table, 6);
+	spinlock_t lock;	/* tree */
+	struct rb_root tree;
 };
 
 #endif /* BLUEBELL_ATTEMPT_H */

@@ -40,7 +40,7 @@
  */
 
 #include <linux/delay.h>
-#include <linux/hashtable.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
@@ -71,12 +71,37 @@ void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number)
 	MLX5_SET(dealloc_pd_in, in, pd, number);
 }
 
-/* The opcode, the type of a general object, and the number; not the user id. */
+/* The opcode, the number, and the type of a general object; not the user id. */
 static u64 attempt_id(const void *in)
 {
 	return (u64)MLX5_GET(general_obj_in_cmd_hdr, in, opcode) << 48 |
-	       (u64)MLX5_GET(general_obj_in_cmd_hdr, in, obj_type) << 32 |
-	       MLX5_GET(general_obj_in_cmd_hdr, in, obj_id);
+	       (u64)MLX5_GET(general_obj_in_cmd_hdr, in, obj_id) << 16 |
+	       MLX5_GET(general_obj_in_cmd_hdr, in, obj_type);
+}
+
+static struct mlx5_ib_fw_attempt *to_attempt(const struct rb_node *node)
+{
+	return rb_entry(node, struct mlx5_ib_fw_attempt, node);
+}
+
+static bool attempt_less(struct rb_node *a, const struct rb_node *b)
+{
+	return to_attempt(a)->id < to_attempt(b)->id;
+}
+
+static int attempt_cmp(const void *id, const struct rb_node *node)
+{
+	u64 wanted = *(const u64 *)id, found = to_attempt(node)->id;
+
+	return wanted < found ? -1 : wanted > found;
+}
+
+static void attempt_unnote(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt)
+{
+	lockdep_assert_held(&dev->attempts.lock);
+	if (attempt->noted)
+		rb_erase(&attempt->node, &dev->attempts.tree);
+	attempt->noted = false;
 }
 
 /**
@@ -97,9 +122,10 @@ bool mlx5_ib_fw_attempt_begin(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt
 	guard(spinlock)(&dev->attempts.lock);
 	if (attempt->replaced)
 		return false;
-	if (inlen == NAMING_CMD_SIZE && hlist_unhashed(&attempt->node)) {
+	if (inlen == NAMING_CMD_SIZE && !attempt->noted) {
 		attempt->id = attempt_id(in);
-		hash_add(dev->attempts.table, &attempt->node, attempt->id);
+		rb_add(&attempt->node, &dev->attempts.tree, attempt_less);
+		attempt->noted = true;
 	}
 	return true;
 }
@@ -138,7 +164,7 @@ int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *a
 		err = -EINVAL;
 	attempt->unanswered |= err == -ETIMEDOUT;
 	if (!err || !attempt->unanswered)
-		hash_del(&attempt->node);
+		attempt_unnote(dev, attempt);
 	return err;
 }
 
@@ -159,10 +185,10 @@ void mlx5_ib_fw_attempt_move(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt 
 	to->unanswered = from->unanswered;
 	to->attachment = from->attachment;
 	to->replaced = from->replaced;
-	if (hlist_unhashed(&from->node))
-		return;
-	hash_del(&from->node);
-	hash_add(dev->attempts.table, &to->node, to->id);
+	to->noted = from->noted;
+	if (from->noted)
+		rb_replace_node(&from->node, &to->node, &dev->attempts.tree);
+	from->noted = false;
 }
 
 /**
@@ -175,7 +201,7 @@ void mlx5_ib_fw_attempt_move(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt 
 void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt)
 {
 	guard(spinlock)(&dev->attempts.lock);
-	hash_del(&attempt->node);
+	attempt_unnote(dev, attempt);
 }
 
 /**
@@ -188,16 +214,13 @@ void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attemp
  */
 void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy)
 {
-	struct mlx5_ib_fw_attempt *attempt;
 	u64 id = attempt_id(destroy);
-	struct hlist_node *next;
+	struct rb_node *node;
 
 	guard(spinlock)(&dev->attempts.lock);
-	hash_for_each_possible_safe(dev->attempts.table, attempt, next, node, id) {
-		if (attempt->id != id)
-			continue;
-		attempt->replaced = true;
-		hash_del(&attempt->node);
+	while ((node = rb_find(&id, &dev->attempts.tree, attempt_cmp))) {
+		to_attempt(node)->replaced = true;
+		attempt_unnote(dev, to_attempt(node));
 	}
 }
 
@@ -212,11 +235,11 @@ void mlx5_ib_fw_attempt_replaced(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_atte
 {
 	guard(spinlock)(&dev->attempts.lock);
 	attempt->replaced = true;
-	hash_del(&attempt->node);
+	attempt_unnote(dev, attempt);
 }
 
 /**
- * mlx5_ib_init_fw_attempts - set up the table of objects that are being destroyed
+ * mlx5_ib_init_fw_attempts - set up the tree of objects that are being destroyed
  * @dev: device
  *
  * Return: 0.
@@ -224,7 +247,7 @@ void mlx5_ib_fw_attempt_replaced(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_atte
 int mlx5_ib_init_fw_attempts(struct mlx5_ib_dev *dev)
 {
 	spin_lock_init(&dev->attempts.lock);
-	hash_init(dev->attempts.table);
+	dev->attempts.tree = RB_ROOT;
 	return 0;
 }
 
