@@ -1056,6 +1056,42 @@ static void attachment_without_an_answer_is_ended(struct kunit *test)
 	close_user(user);
 }
 
+/* Firmware refuses to detach the queue pair, and the driver may send the command again. */
+static void new_attachment_is_not_ended_by_an_earlier_one(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_ucontext *context = user->mock->context;
+	atomic_t *count = &context->user->count[MLX5_IB_SHARE_ATTACHMENT];
+	struct mlx5_ib_devx_obj *obj;
+	LIST_HEAD(taken);
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_forgets_the_queue_pair);
+	memset(&group, 0, sizeof(group));
+	group.knows_qp = true;
+	obj = attach(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	/* First the process has the handle of the earlier attachment, then the driver an orphan. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(attach(user)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, group.num_detach, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(attach(user)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, group.num_detach, 3);
+	/* Another task has the orphan, as while it sends the command. */
+	list_splice_init(&context->orphans, &taken);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(attach(user)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, user->mock->opcode, MLX5_CMD_OP_DETACH_FROM_MCG);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 1);
+	list_splice(&taken, &context->orphans);
+	group.knows_qp = false;
+	obj = attach(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, user->mock->opcode, MLX5_CMD_OP_ATTACH_TO_MCG);
+	KUNIT_EXPECT_TRUE(test, list_empty(&context->orphans));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	close_user(user);
+}
+
 static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE_PARAM(object_has_its_users_id_and_ends_with_its_handle, kind_gen_params),
 	KUNIT_CASE_PARAM(refused_object_leaves_nothing, kind_gen_params),
@@ -1086,6 +1122,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(attachment_ends_with_its_queue_pair),
 	KUNIT_CASE(lost_end_of_an_attachment_is_repeated),
 	KUNIT_CASE(attachment_without_an_answer_is_ended),
+	KUNIT_CASE(new_attachment_is_not_ended_by_an_earlier_one),
 	{}
 };
 

@@ -230,6 +230,66 @@ static void numbers_of_general_objects_are_those_of_their_type(struct kunit *tes
 	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
 }
 
+static bool is_being_detached(struct mock *mock, u32 qpn, u8 group)
+{
+	const union ib_gid gid = { .raw = { 0xff, [15] = group } };
+	u32 in[MLX5_ST_SZ_DW(detach_from_mcg_in)];
+
+	mlx5_ib_fw_name_mcg(in, MLX5_CMD_OP_DETACH_FROM_MCG, qpn, &gid);
+	return mlx5_ib_fw_is_noted(mock->dev, in);
+}
+
+static int detach(struct mock *mock, u32 qpn, u8 group, struct mlx5_ib_fw_attempt *attempt, int err)
+{
+	const union ib_gid gid = { .raw = { 0xff, [15] = group } };
+
+	mock->num_commands = 0;
+	mock->refuse = !!err;
+	mock->refuse_err = err;
+	return mlx5_ib_fw_detach_mcg(mock->dev, UID, qpn, &gid, attempt);
+}
+
+static void take_number(struct mock *mock, u16 destroy, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+
+	mlx5_ib_fw_name_object(in, destroy, number);
+	mlx5_ib_fw_number_taken(mock->dev, in);
+}
+
+/* The command, sent again, would end a new attachment of the queue pair to the group. */
+static void attachment_is_noted_until_it_has_ended(struct kunit *test)
+{
+	struct mlx5_ib_fw_attempt attempts[] = {
+		MLX5_IB_FW_ATTEMPT_TO_DETACH, MLX5_IB_FW_ATTEMPT_TO_DETACH,
+		MLX5_IB_FW_ATTEMPT_TO_DETACH,
+	}, heir = {};
+	struct mock *mock = mock_create(test);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(attempts); i++) {
+		KUNIT_EXPECT_FALSE(test, is_being_detached(mock, 0x777, i));
+		KUNIT_EXPECT_EQ(test, detach(mock, 0x777, i, &attempts[i], -EBUSY), -EBUSY);
+		KUNIT_EXPECT_TRUE(test, is_being_detached(mock, 0x777, i));
+		KUNIT_EXPECT_FALSE(test, is_being_detached(mock, 0x778, i));
+	}
+	KUNIT_EXPECT_EQ(test, detach(mock, 0x777, 0, &attempts[0], 0), 0);
+	KUNIT_EXPECT_FALSE(test, is_being_detached(mock, 0x777, 0));
+	mlx5_ib_fw_attempt_move(mock->dev, &heir, &attempts[1]);
+	KUNIT_EXPECT_TRUE(test, is_being_detached(mock, 0x777, 1));
+	/* Another queue pair, or an object of another kind, proves nothing. */
+	take_number(mock, MLX5_CMD_OP_DESTROY_QP, 0x776);
+	take_number(mock, MLX5_CMD_OP_DESTROY_QP, 0x778);
+	take_number(mock, MLX5_CMD_OP_DESTROY_DCT, 0x777);
+	KUNIT_EXPECT_TRUE(test, is_being_detached(mock, 0x777, 1));
+	/* With the earlier queue pair its attachments to all groups have ended. */
+	take_number(mock, MLX5_CMD_OP_DESTROY_QP, 0x777);
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
+	KUNIT_EXPECT_EQ(test, detach(mock, 0x777, 1, &heir, -EBUSY), 0);
+	KUNIT_EXPECT_EQ(test, detach(mock, 0x777, 2, &attempts[2], -EBUSY), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+}
+
 /* An orphan is destroyed by the rules for an object whose owner has tried already. */
 static void new_owner_knows_what_the_old_one_knew(struct kunit *test)
 {
@@ -518,6 +578,7 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE(unknown_object_is_destroyed_only_after_silence),
 	KUNIT_CASE(number_of_a_new_object_is_not_destroyed_again),
 	KUNIT_CASE(numbers_of_general_objects_are_those_of_their_type),
+	KUNIT_CASE(attachment_is_noted_until_it_has_ended),
 	KUNIT_CASE(new_owner_knows_what_the_old_one_knew),
 	KUNIT_CASE(refused_destruction_is_repeated_for_a_third_of_a_second),
 	KUNIT_CASE_PARAM(task_waits_for_silent_firmware_twice, again_gen_params),

@@ -853,6 +853,54 @@ static void lost_attachment_is_ended(struct kunit *test)
 	destroy_all(test, m);
 }
 
+/* Firmware has refused to detach the queue pair, and goes on refusing or is just asked again. */
+static void attach_beside_an_orphan(struct kunit *test, struct manager *m,
+				    struct list_head *orphans)
+{
+	union ib_gid gid = { .raw = { 0xff, 0x12 } }, next = { .raw = { 0xff, 0x13 } };
+	struct mock *mock = m->mock;
+	LIST_HEAD(taken);
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
+	detach.err = -EBUSY;
+	detach.last_err = 0;
+	detach.refusals = 7;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
+	KUNIT_ASSERT_FALSE(test, list_empty(orphans));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), -EBUSY);
+	KUNIT_EXPECT_EQ(test, detach.refusals, 0);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DETACH_FROM_MCG);
+	/* Another task has the orphan, as while it sends the command. */
+	list_splice_init(orphans, &taken);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), -EBUSY);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DETACH_FROM_MCG);
+	/* The orphan does not end an attachment to another group. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &next, 0xc001), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &next, 0xc001), 0);
+	list_splice(&taken, orphans);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_ATTACH_TO_MCG);
+	KUNIT_EXPECT_TRUE(test, list_empty(orphans));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
+}
+
+static void new_attachment_is_not_ended_by_an_orphan(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	struct mlx5_ib_ucontext *context = m->mock->context;
+
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_UD), 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_refuses_to_detach);
+	attach_beside_an_orphan(test, m, &m->mock->dev->orphans.list);
+	m->qp.uid = UID;
+	m->qp.mem.context = context;
+	attach_beside_an_orphan(test, m, &context->orphans);
+	m->qp.mem.context = NULL;
+	m->qp.uid = 0;
+	destroy_all(test, m);
+}
+
 static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(qp0_and_qp1_are_created_as_such),
 	KUNIT_CASE(process_gets_no_special_queue_pair),
@@ -874,6 +922,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(group_is_attached_and_detached_by_its_gid),
 	KUNIT_CASE(queue_pair_is_detached_in_the_end),
 	KUNIT_CASE(lost_attachment_is_ended),
+	KUNIT_CASE(new_attachment_is_not_ended_by_an_orphan),
 	{}
 };
 

@@ -172,11 +172,15 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_d
 			    void *in, size_t in_len, void *out, size_t out_len)
 {
 	struct mlx5_core_cq *mcq;
-	int err;
+	int err = 0;
 
-	/* An orphan of an earlier attachment to the group would later end this one. */
 	if (cmd->kind == MLX5_IB_DEVX_MCG)
-		mlx5_ib_orphans_retry(obj->dev, obj->context);
+		err = mlx5_ib_orphans_before_attach(obj->dev, obj->context,
+						    MLX5_GET(attach_to_mcg_in, in, qpn),
+						    MLX5_ADDR_OF(attach_to_mcg_in, in,
+								 multicast_gid));
+	if (err)
+		return err;
 	if (obj->form != MLX5_IB_DEVX_WITH_MCQ)
 		return devx_send_raw(obj, cmd, in, in_len, out, out_len);
 	mcq = &to_devx_cq(obj)->mcq;
@@ -387,9 +391,9 @@ static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_
  * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
  * -EINVAL and -EPERM as mlx5_ib_devx_check(), mlx5_ib_devx_check_create() and
  * mlx5_ib_devx_use_umem(); -EINVAL also for a CQ on an event queue that is not for completions;
- * -EOPNOTSUPP for a CQ on an APU element, if the device has none; -ENOMEM, also if the user has as
- * many objects of the kind as a user can have; or the errno of a command that was not sent, or not
- * answered.
+ * -EOPNOTSUPP for a CQ on an APU element, if the device has none; -EBUSY as
+ * mlx5_ib_orphans_before_attach(); -ENOMEM, also if the user has as many objects of the kind as a
+ * user can have; or the errno of a command that was not sent, or not answered.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,

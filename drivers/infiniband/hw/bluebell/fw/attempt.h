@@ -13,8 +13,8 @@
 /**
  * struct mlx5_ib_fw_attempt - attempts to destroy an object, embedded in its owner
  * @node: in the tree of the device, while a command is in flight and after one that has not been
- *	answered
- * @id: what the commands name: opcode, number and type
+ *	answered; of an attachment, also after one that firmware has refused
+ * @id: what the commands name: opcode, number, and type or a hash of the multicast group
  * @noted: @node is in the tree
  * @failed: a command has failed. Also set from the start if the object may not exist. Commands are
  *	then sent by mlx5_ib_fw_send_if_exists()
@@ -47,9 +47,9 @@ struct mlx5_ib_fw_attempt {
 /**
  * struct mlx5_ib_fw_attempts - the objects of a device that may have been destroyed
  * @lock: guards @tree. Taken by each command that creates or destroys an object, for the time of a
- *	look-up. A process has an entry in @tree for each of its commands in flight, and for each of
- *	its objects whose destruction was not answered. Each of the latter has cost the process a
- *	timeout
+ *	look-up. A process has an entry in @tree for each of its commands in flight, for each of its
+ *	objects whose destruction was not answered, each of which has cost the process a timeout,
+ *	and for each of its attachments that firmware refuses to end
  * @tree: struct mlx5_ib_fw_attempt by @id
  */
 struct mlx5_ib_fw_attempts {

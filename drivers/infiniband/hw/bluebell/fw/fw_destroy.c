@@ -22,11 +22,17 @@
  *   it sends the command, the driver notes the number (&struct mlx5_ib_fw_attempt). Whenever the
  *   driver has created an object, it looks for the new number among the numbers noted
  *   (mlx5_ib_fw_number_taken()). The object that had the number before is then known to be
- *   destroyed, and the driver sends no command for it any more. Commands that have other fields
- *   than type and number (NAMING_CMD_SIZE) are not noted.
+ *   destroyed, and the driver sends no command for it any more. Of the commands that have other
+ *   fields than type and number (NAMING_CMD_SIZE), only DETACH_FROM_MCG is noted.
  *
  * A number is noted while the command is in flight, and after an attempt that has not been answered
  * until the object is known to be destroyed, or its owner gives up.
+ *
+ * DETACH_FROM_MCG names the queue pair and the group, and so would end a later attachment of the
+ * same queue pair to the same group. So an attachment is noted also after a refusal, until it has
+ * ended, and the driver attaches no queue pair to a group from which it may still have to detach
+ * the queue pair (mlx5_ib_fw_is_noted()). When a new queue pair has got the number, all attachments
+ * that are noted with this number have ended.
  *
  * Commands take slots of mlx5_core, 31 with usual firmware, and a command that is not answered
  * keeps its slot. If no slot becomes free, mlx5_core does not send a command, and returns an error
@@ -40,6 +46,7 @@
  */
 
 #include <linux/delay.h>
+#include <linux/jhash.h>
 #include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -71,12 +78,27 @@ void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number)
 	MLX5_SET(dealloc_pd_in, in, pd, number);
 }
 
-/* The opcode, the number, and the type of a general object; not the user id. */
+#define TYPE_BITS	16
+
+static u64 make_id(u16 opcode, u32 number, u16 type)
+{
+	return (u64)opcode << 48 | (u64)number << TYPE_BITS | type;
+}
+
+/*
+ * The opcode, the number, and the type of a general object; not the user id. DETACH_FROM_MCG has no
+ * type: a hash of the group takes the place. If two groups have the same hash, a queue pair that
+ * firmware refuses to detach from one of them is not attached to the other either.
+ */
 static u64 attempt_id(const void *in)
 {
-	return (u64)MLX5_GET(general_obj_in_cmd_hdr, in, opcode) << 48 |
-	       (u64)MLX5_GET(general_obj_in_cmd_hdr, in, obj_id) << 16 |
-	       MLX5_GET(general_obj_in_cmd_hdr, in, obj_type);
+	u16 opcode = MLX5_GET(general_obj_in_cmd_hdr, in, opcode);
+	u16 type = MLX5_GET(general_obj_in_cmd_hdr, in, obj_type);
+
+	if (opcode == MLX5_CMD_OP_DETACH_FROM_MCG)
+		type = jhash(MLX5_ADDR_OF(detach_from_mcg_in, in, multicast_gid),
+			     MLX5_FLD_SZ_BYTES(detach_from_mcg_in, multicast_gid), 0);
+	return make_id(opcode, MLX5_GET(general_obj_in_cmd_hdr, in, obj_id), type);
 }
 
 static struct mlx5_ib_fw_attempt *to_attempt(const struct rb_node *node)
@@ -96,6 +118,14 @@ static int attempt_cmp(const void *id, const struct rb_node *node)
 	return wanted < found ? -1 : wanted > found;
 }
 
+/* As attempt_cmp(), but for any type. */
+static int attempt_cmp_number(const void *id, const struct rb_node *node)
+{
+	u64 wanted = *(const u64 *)id >> TYPE_BITS, found = to_attempt(node)->id >> TYPE_BITS;
+
+	return wanted < found ? -1 : wanted > found;
+}
+
 static void attempt_unnote(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt)
 {
 	lockdep_assert_held(&dev->attempts.lock);
@@ -109,8 +139,8 @@ static void attempt_unnote(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *a
  * @dev: device
  * @attempt: of the object
  * @in: the command
- * @inlen: bytes of @in. Only a command that names its object by type and number alone
- *	(NAMING_CMD_SIZE) is noted
+ * @inlen: bytes of @in. Only DETACH_FROM_MCG, and a command that names its object by type and
+ *	number alone (NAMING_CMD_SIZE), is noted
  *
  * Any context that can take a spinlock, except interrupts.
  *
@@ -122,7 +152,7 @@ bool mlx5_ib_fw_attempt_begin(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt
 	guard(spinlock)(&dev->attempts.lock);
 	if (attempt->replaced)
 		return false;
-	if (inlen == NAMING_CMD_SIZE && !attempt->noted) {
+	if ((inlen == NAMING_CMD_SIZE || attempt->attachment) && !attempt->noted) {
 		attempt->id = attempt_id(in);
 		rb_add(&attempt->node, &dev->attempts.tree, attempt_less);
 		attempt->noted = true;
@@ -163,7 +193,7 @@ int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *a
 	else if (err == -ENOENT)
 		err = -EINVAL;
 	attempt->unanswered |= err == -ETIMEDOUT;
-	if (!err || !attempt->unanswered)
+	if (!err || !(attempt->unanswered || attempt->attachment))
 		attempt_unnote(dev, attempt);
 	return err;
 }
@@ -205,23 +235,52 @@ void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attemp
 }
 
 /**
+ * mlx5_ib_fw_is_noted - whether a command that destroys an object may still be executed
+ * @dev: device
+ * @destroy: the command
+ *
+ * Any context that can take a spinlock, except interrupts.
+ *
+ * Return: true if the command is in flight, has not been answered, or, for DETACH_FROM_MCG, has
+ * failed in another way, so that the driver may send it again.
+ */
+bool mlx5_ib_fw_is_noted(struct mlx5_ib_dev *dev, const void *destroy)
+{
+	u64 id = attempt_id(destroy);
+
+	guard(spinlock)(&dev->attempts.lock);
+	return rb_find(&id, &dev->attempts.tree, attempt_cmp);
+}
+
+static void attempts_replace(struct mlx5_ib_dev *dev, u64 id,
+			     int (*cmp)(const void *id, const struct rb_node *node))
+{
+	struct rb_node *node;
+
+	guard(spinlock)(&dev->attempts.lock);
+	while ((node = rb_find(&id, &dev->attempts.tree, cmp))) {
+		to_attempt(node)->replaced = true;
+		attempt_unnote(dev, to_attempt(node));
+	}
+}
+
+/**
  * mlx5_ib_fw_number_taken - note that the device has given a number to a new object
  * @dev: device
  * @destroy: command that destroys the new object
  *
  * Another object of this type and number, which the driver has tried to destroy, does not exist any
- * more. Any context that can take a spinlock, except interrupts.
+ * more; and the attachments of an earlier queue pair have ended with that queue pair. Any context
+ * that can take a spinlock, except interrupts.
  */
 void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy)
 {
-	u64 id = attempt_id(destroy);
-	struct rb_node *node;
+	u32 number = MLX5_GET(general_obj_in_cmd_hdr, destroy, obj_id);
 
-	guard(spinlock)(&dev->attempts.lock);
-	while ((node = rb_find(&id, &dev->attempts.tree, attempt_cmp))) {
-		to_attempt(node)->replaced = true;
-		attempt_unnote(dev, to_attempt(node));
-	}
+	attempts_replace(dev, attempt_id(destroy), attempt_cmp);
+	if (MLX5_GET(general_obj_in_cmd_hdr, destroy, opcode) == MLX5_CMD_OP_DESTROY_QP)
+		attempts_replace(dev, make_id(MLX5_CMD_OP_DETACH_FROM_MCG, number, 0),
+				 attempt_cmp_number);
 }
 
 /**

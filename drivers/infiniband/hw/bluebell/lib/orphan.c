@@ -33,7 +33,7 @@
  * * before the owner destroys an object that an orphan may refer to: a queue pair, a CQ, an SRQ or
  *   a domain (mlx5_ib_orphans_retry(), which costs one look at an empty list); and before the owner
  *   attaches a queue pair to a multicast group, because the orphan of an earlier attachment to the
- *   group would end this one;
+ *   group would end this one (mlx5_ib_orphans_before_attach(), which refuses if the orphan stays);
  * * when the context is closed (mlx5_ib_orphans_leave_context()), in rounds, as long as a round
  *   destroys something, 16 at most. What is left does not refer to the context any more, and passes
  *   to the device;
@@ -60,6 +60,7 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "layout/refuse.h"
 #include "lib/buf.h"
 #include "lib/orphan.h"
 
@@ -464,11 +465,10 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
  * @context: whose orphans; NULL for those of the driver and of kernel consumers
  *
  * Called before the owner destroys an object that an orphan may refer to, because firmware would
- * refuse to destroy the object; and before the owner attaches a queue pair to a multicast group,
- * because the orphan of an earlier attachment to the group, sent later, would detach the queue pair
- * again. When a context is being closed, and has more than a few orphans, the orphans are left to
- * mlx5_ib_orphans_leave_context(): otherwise the destruction of each other object of the context
- * would cost a command for each orphan. Does nothing without orphans. May sleep.
+ * refuse to destroy the object. When a context is being closed, and has more than a few orphans,
+ * the orphans are left to mlx5_ib_orphans_leave_context(): otherwise the destruction of each other
+ * object of the context would cost a command for each orphan. Does nothing without orphans. May
+ * sleep.
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
@@ -482,6 +482,30 @@ void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *con
 	if (!context && err)
 		queue_delayed_work(system_dfl_wq, &dev->orphans.retry,
 				   READ_ONCE(dev->orphans.delay));
+}
+
+/**
+ * mlx5_ib_orphans_before_attach - end an earlier attachment of a queue pair to a multicast group
+ * @dev: device
+ * @context: owner of the queue pair; NULL for the driver and for kernel consumers
+ * @qpn: number of the queue pair
+ * @gid: the group
+ *
+ * Called before the owner attaches the queue pair to the group: the command of an orphan would end
+ * the new attachment. The orphan may stay because firmware refuses, or because another task is just
+ * sending the commands of the orphans. May sleep.
+ *
+ * Return: 0; -EBUSY if the driver may still have to end an earlier attachment.
+ */
+int mlx5_ib_orphans_before_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+				  u32 qpn, const union ib_gid *gid)
+{
+	u32 cmd[MLX5_ST_SZ_DW(detach_from_mcg_in)];
+
+	mlx5_ib_orphans_retry(dev, context);
+	mlx5_ib_fw_name_mcg(cmd, MLX5_CMD_OP_DETACH_FROM_MCG, qpn, gid);
+	return mlx5_ib_fw_is_noted(dev, cmd) ?
+	       refuse(-EBUSY, "QP 0x%x is still being detached from group %pI6", qpn, gid->raw) : 0;
 }
 
 /**

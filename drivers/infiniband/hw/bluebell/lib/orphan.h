@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+union ib_gid;
 struct mlx5_ib_dev;
 struct mlx5_ib_fw_attempt;
 struct mlx5_ib_queue_mem;
@@ -34,6 +35,8 @@ void mlx5_ib_orphan_discard(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 nu
 void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
 			 mlx5_ib_free_buffer_t free);
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context);
+int mlx5_ib_orphans_before_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+				  u32 qpn, const union ib_gid *gid);
 void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context);
 int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev);

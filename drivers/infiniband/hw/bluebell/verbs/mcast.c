@@ -15,6 +15,8 @@
  *   the queue pair. The driver does not send the command again, because another queue pair of the
  *   same user id may get the number.
  * * If ATTACH_TO_MCG is not answered, the driver detaches the queue pair, and reports the error.
+ * * As long as the driver may have to send DETACH_FROM_MCG again, it does not attach the queue pair
+ *   to the same group: the command would end the new attachment.
  *
  * The device limits the groups (log_max_mcg), and the queue pairs of a group (max_qp_mcg), and a
  * user has seven eighths of either at most (lib/share_mcast.c).
@@ -52,7 +54,8 @@ static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
  * destroyed. May sleep.
  *
  * Return: 0; -ENOMEM, also if the user has as many queue pairs in the group, or groups, as a user
- * can have; or the errno of a firmware refusal.
+ * can have; -EBUSY if the queue pair has been detached from the group, but firmware has refused to
+ * end that attachment so far; or the errno of a firmware refusal.
  */
 int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
@@ -65,12 +68,8 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	err = mlx5_ib_share_take_attachment(mem.context, gid->raw, &mem.share);
 	if (err)
 		return err;
-	/*
-	 * An earlier attachment of the QP to the group may be an orphan, whose command would end
-	 * this attachment if it were sent later.
-	 */
-	mlx5_ib_orphans_retry(qp->rsc.dev, mem.context);
-	err = mlx5_ib_fw_attach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
+	err = mlx5_ib_orphans_before_attach(qp->rsc.dev, mem.context, qp->rsc.num, gid) ?:
+	      mlx5_ib_fw_attach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid);
 	attempt.unanswered = err == -ETIMEDOUT;
 	if (attempt.unanswered &&
 	    mlx5_ib_fw_detach_mcg(qp->rsc.dev, qp->uid, qp->rsc.num, gid, &attempt))
