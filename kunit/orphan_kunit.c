@@ -367,6 +367,62 @@ static void orphans_are_tried_in_rounds(struct kunit *test)
 	mock_close(mock);
 }
 
+static int refusals[2];		/* of the first protection domains that the mock has given out */
+static int logged[ARRAY_SIZE(refusals)];
+
+static int fw_refuses_each_for_its_own_reason(struct mlx5_ib_dev *dev, u16 uid, void *in,
+					      int in_size, void *out, int out_size,
+					      mlx5_ib_fw_send_t send, void *arg)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+	u32 i = MLX5_GET(dealloc_pd_in, in, pd) - mock->first_number;
+
+	if (MLX5_GET(dealloc_pd_in, in, opcode) == MLX5_CMD_OP_DEALLOC_PD &&
+	    i < ARRAY_SIZE(refusals))
+		return refusals[i];
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+static void take_log(struct mlx5_ib_dev *dev, const char *name, u32 number, int err)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+
+	KUNIT_ASSERT_LT(mock->test, number - mock->first_number, ARRAY_SIZE(logged));
+	logged[number - mock->first_number] = err;
+}
+
+static void adopt_pd_quietly(struct kunit *test, struct mock *mock)
+{
+	struct mlx5_ib_queue_mem mem = { .context = mock->context };
+	struct mlx5_ib_fw_attempt attempt = {};
+	u32 pdn;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_alloc_object(mock->dev, UID, MLX5_CMD_OP_ALLOC_PD, &pdn),
+			0);
+	mlx5_ib_orphan_adopt_closing(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, pdn, &attempt, "PD",
+				     &mem);
+}
+
+static void log_has_the_refusal_of_each_orphan(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(refusals); i++)
+		adopt_pd_quietly(test, mock);
+	refusals[0] = -EBUSY;
+	refusals[1] = -EINVAL;
+	memset(logged, 0, sizeof(logged));
+	kunit_activate_static_stub(test, mlx5_ib_orphan_log, take_log);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_refuses_each_for_its_own_reason);
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	for (i = 0; i < ARRAY_SIZE(refusals); i++)
+		KUNIT_EXPECT_EQ_MSG(test, logged[i], refusals[i], "orphan %u", i);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 /* DELETE_FTE names its object by more fields than a number. */
 static void long_command_is_sent_as_it_was(struct kunit *test)
 {
@@ -470,6 +526,7 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(driver_tries_again_less_and_less_often),
 	KUNIT_CASE(orphan_is_gone_with_the_device),
 	KUNIT_CASE(orphans_are_tried_in_rounds),
+	KUNIT_CASE(log_has_the_refusal_of_each_orphan),
 	KUNIT_CASE(long_command_is_sent_as_it_was),
 	KUNIT_CASE(kernel_memory_is_freed_with_its_object),
 	KUNIT_CASE(buffer_is_freed_once_the_device_has_no_objects),

@@ -53,6 +53,7 @@
  */
 
 #include <kunit/static_stub.h>
+#include <kunit/visibility.h>
 #include <linux/dma-mapping.h>
 #include <linux/kmemleak.h>
 #include <linux/slab.h>
@@ -89,6 +90,7 @@
  * @number: of the object, for the log
  * @name: of the kind of object, for the log
  * @logged: the object has been named in the log
+ * @err: errno of the last attempt
  * @attempt: attempts to destroy the object, those of its owner included
  * @mem: what the object shares with the device
  */
@@ -100,6 +102,7 @@ struct orphan {
 	u32 number;
 	const char *name;
 	bool logged;
+	int err;
 	struct mlx5_ib_fw_attempt attempt;
 	struct mlx5_ib_queue_mem mem;
 };
@@ -162,8 +165,11 @@ static void orphan_add(struct mlx5_ib_dev *dev, struct orphan *orphan)
 		orphans_retry_later(dev);
 }
 
-static void orphan_log(struct mlx5_ib_dev *dev, const char *name, u32 number, int err)
+VISIBLE_IF_KUNIT void mlx5_ib_orphan_log(struct mlx5_ib_dev *dev, const char *name, u32 number,
+					 int err)
 {
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_orphan_log, dev, name, number, err);
+
 	ibdev_err_ratelimited(&dev->ib_dev,
 			      "cannot destroy %s 0x%x (%d): it stays allocated, with its memory; the driver sends the command again later, and when the driver is unbound\n",
 			      name, number, err);
@@ -197,7 +203,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 		memset(mem, 0, sizeof(*mem));
 	}
 	orphan_add(dev, orphan);
-	orphan_log(dev, name, number, err);
+	mlx5_ib_orphan_log(dev, name, number, err);
 }
 
 /**
@@ -382,13 +388,12 @@ static int orphan_send(struct mlx5_ib_dev *dev, struct orphan *orphan)
 				       &orphan->attempt);
 }
 
-/* Send the command once more. */
-static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
+/* Send the command once more. Returns whether the orphan has been destroyed. */
+static bool orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
-	int err = orphan_send(dev, orphan);
-
-	if (err)
-		return err;
+	orphan->err = orphan_send(dev, orphan);
+	if (orphan->err)
+		return false;
 	/* Not under the lock: this may put the last reference to a UAR, which sends a command. */
 	if (orphan->mem.context) {
 		orphan_free_mem(dev, &orphan->mem);
@@ -399,20 +404,18 @@ static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 	}
 	list_del(&orphan->node);
 	kfree(orphan);
-	return 0;
+	return true;
 }
 
 /*
- * Send the commands of all orphans in a list. Meanwhile other tasks find the list empty. Sets @err
- * to the errno of the last failure. Returns whether an orphan has been destroyed.
+ * Send the commands of all orphans in a list. Meanwhile other tasks find the list empty. Returns
+ * whether an orphan has been destroyed.
  */
-static bool orphans_retry_list(struct mlx5_ib_dev *dev, struct list_head *list, bool quiet,
-			       int *err)
+static bool orphans_retry_list(struct mlx5_ib_dev *dev, struct list_head *list, bool quiet)
 {
 	struct orphan *orphan, *next;
 	bool progress = false;
 	LIST_HEAD(taken);
-	int ret;
 
 	if (list_empty_careful(list))
 		return false;
@@ -420,11 +423,7 @@ static bool orphans_retry_list(struct mlx5_ib_dev *dev, struct list_head *list, 
 		list_splice_init(list, &taken);
 	list_for_each_entry_safe(orphan, next, &taken, node) {
 		orphan->attempt.quiet = quiet;
-		ret = orphan_retry(dev, orphan);
-		if (ret)
-			*err = ret;
-		else
-			progress = true;
+		progress |= orphan_retry(dev, orphan);
 	}
 	scoped_guard(mutex, &dev->orphans.lock)
 		list_splice(&taken, list);
@@ -436,12 +435,11 @@ static void orphans_retry_work(struct work_struct *work)
 	struct mlx5_ib_dev *dev = container_of(to_delayed_work(work), struct mlx5_ib_dev,
 					       orphans.retry);
 	struct mlx5_ib_orphans *orphans = &dev->orphans;
-	int err = 0;
 
 	/* In @dead, the orphan of a user id comes after those of the objects of that id. */
-	orphans_retry_list(dev, &orphans->dead, true, &err);
-	orphans_retry_list(dev, &orphans->list, true, &err);
-	if (!err)
+	orphans_retry_list(dev, &orphans->dead, true);
+	orphans_retry_list(dev, &orphans->list, true);
+	if (list_empty_careful(&orphans->dead) && list_empty_careful(&orphans->list))
 		return;
 	WRITE_ONCE(orphans->delay, min(2 * READ_ONCE(orphans->delay), MAX_DELAY));
 	queue_delayed_work(system_dfl_wq, &orphans->retry, orphans->delay);
@@ -472,14 +470,12 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
-	int err = 0;
-
 	if (!context)
-		orphans_retry_list(dev, &dev->orphans.list, false, &err);
+		orphans_retry_list(dev, &dev->orphans.list, false);
 	else if (!context->closing || orphans_are_few(context))
-		orphans_retry_list(dev, &context->orphans, false, &err);
+		orphans_retry_list(dev, &context->orphans, false);
 	/* Meanwhile the work item may have found no orphan. */
-	if (!context && err)
+	if (!context && !list_empty_careful(&dev->orphans.list))
 		queue_delayed_work(system_dfl_wq, &dev->orphans.retry,
 				   READ_ONCE(dev->orphans.delay));
 }
@@ -521,16 +517,15 @@ void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucont
 {
 	unsigned int rounds = 0;
 	struct orphan *orphan;
-	int err = 0;
 
-	while (orphans_retry_list(dev, &context->orphans, false, &err) && ++rounds < ORPHAN_ROUNDS)
+	while (orphans_retry_list(dev, &context->orphans, false) && ++rounds < ORPHAN_ROUNDS)
 		;
 	if (list_empty(&context->orphans))
 		return;
 	list_for_each_entry(orphan, &context->orphans, node) {
 		mlx5_ib_queue_mem_leave_context(&orphan->mem);
 		if (!orphan->logged)
-			orphan_log(dev, orphan->name, orphan->number, err);
+			mlx5_ib_orphan_log(dev, orphan->name, orphan->number, orphan->err);
 		orphan->logged = true;
 	}
 	scoped_guard(mutex, &dev->orphans.lock)
@@ -567,18 +562,17 @@ void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev)
 	struct mlx5_ib_orphans *orphans = &dev->orphans;
 	unsigned int rounds = 0;
 	struct orphan *orphan;
-	int err = 0;
 
 	disable_delayed_work_sync(&orphans->retry);
 	list_splice_init(&orphans->dead, &orphans->list);
-	while (orphans_retry_list(dev, &orphans->list, false, &err) && ++rounds < ORPHAN_ROUNDS)
+	while (orphans_retry_list(dev, &orphans->list, false) && ++rounds < ORPHAN_ROUNDS)
 		;
 	list_for_each_entry(orphan, &orphans->list, node) {
 		mlx5_ib_fw_attempt_forget(dev, &orphan->attempt);
 		kmemleak_not_leak(orphan);
 		ibdev_err(&dev->ib_dev,
 			  "cannot destroy %s 0x%x (%d): the device may use its memory, which is never freed; reset the device\n",
-			  orphan->name, orphan->number, err);
+			  orphan->name, orphan->number, orphan->err);
 	}
 	if (list_empty(&orphans->list))
 		orphan_free_buffers(dev);

@@ -41,4 +41,8 @@ void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucont
 int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev);
 
+#if IS_ENABLED(CONFIG_KUNIT)
+void mlx5_ib_orphan_log(struct mlx5_ib_dev *dev, const char *name, u32 number, int err);
+#endif
+
 #endif /* BLUEBELL_ORPHAN_H */
