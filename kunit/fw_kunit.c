@@ -5,9 +5,11 @@
  * up to mlx5_cmd_check().
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
+#include <linux/pci.h>
 #include <linux/string.h>
 
 #include "fw/fw.h"
@@ -397,6 +399,44 @@ static void command_that_was_not_sent_is_told_from_a_refusal(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mlx5_ib_fw_errno(same[i]), same[i]);
 }
 
+static int do_err;
+
+/* Stub of mlx5_ib_fw_do(). */
+static int fw_do_fails(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)
+{
+	return do_err;
+}
+
+/* Stub of mlx5_ib_fw_exec_via(). */
+static int fw_sends(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		    int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	return send(dev, in, in_size, out, out_size, arg);
+}
+
+/* An object has gone with a lost device. It still exists if the command got no slot. */
+static void quiet_attempt_tells_a_lost_device_from_a_busy_one(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	bool quiet;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_sends);
+	kunit_activate_static_stub(test, mlx5_ib_fw_do, fw_do_fails);
+	/* Only mlx5_cmd_do(), which is not to be called, looks at the PCI device. */
+	mock->dev->mdev->pdev = kunit_kzalloc(test, sizeof(struct pci_dev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mock->dev->mdev->pdev);
+	for (quiet = false; ; quiet = true) {
+		struct mlx5_ib_fw_attempt attempt = { .quiet = quiet };
+
+		do_err = -ECANCELED;
+		KUNIT_EXPECT_EQ(test, dealloc_pd(mock, 0x100, &attempt), -ECANCELED);
+		do_err = -ENXIO;
+		KUNIT_EXPECT_EQ(test, dealloc_pd(mock, 0x100, &attempt), 0);
+		if (quiet)
+			break;
+	}
+}
+
 /* After each creation the driver looks for attempts to destroy an earlier object of the number. */
 static void created_number_is_looked_for(struct kunit *test)
 {
@@ -583,6 +623,7 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE(refused_destruction_is_repeated_for_a_third_of_a_second),
 	KUNIT_CASE_PARAM(task_waits_for_silent_firmware_twice, again_gen_params),
 	KUNIT_CASE(command_that_was_not_sent_is_told_from_a_refusal),
+	KUNIT_CASE(quiet_attempt_tells_a_lost_device_from_a_busy_one),
 	KUNIT_CASE_PARAM(created_number_is_looked_for, create_gen_params),
 	KUNIT_CASE(number_of_a_new_object_is_that_of_its_kind),
 	KUNIT_CASE(cq_is_released_once),

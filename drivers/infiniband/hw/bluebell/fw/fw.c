@@ -105,10 +105,26 @@ VISIBLE_IF_KUNIT int mlx5_ib_fw_errno(int err)
 	return err == -EBUSY || err == -EAGAIN ? -ECANCELED : err;
 }
 
-static int fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)
+/**
+ * mlx5_ib_fw_do - send a command, and do not look at the status in its answer
+ * @dev: device
+ * @in: the command
+ * @in_size: bytes of @in
+ * @out: the answer
+ * @out_size: bytes of @out
+ *
+ * For functions that mlx5_ib_fw_exec_via() calls. May sleep.
+ *
+ * Return: 0; -EREMOTEIO if firmware has refused the command; -ENXIO if the device is lost, for
+ * mlx5_cmd_check(); or as mlx5_ib_fw_errno().
+ */
+int mlx5_ib_fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)
 {
-	int err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
+	int err;
 
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_do, dev, in, in_size, out, out_size);
+
+	err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
 	/* The device has failed meanwhile: to mlx5_cmd_check() -ENXIO means a lost device. */
 	if (err && err != -EREMOTEIO && fw_device_is_gone(dev->mdev))
 		return -ENXIO;
@@ -131,7 +147,7 @@ static int fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int 
 int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 		    void *arg)
 {
-	int err = fw_do(dev, in, in_size, out, out_size);
+	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 
 	/* mlx5_cmd_check() does not know what MODIFY_MEMIC returns for a lost device. */
 	if (err == -ENXIO && MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_MODIFY_MEMIC)
@@ -155,7 +171,7 @@ int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
 int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
 			      int out_size, void *arg)
 {
-	int err = fw_do(dev, in, in_size, out, out_size);
+	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 
 	return mlx5_ib_fw_is_unknown(err, out) ? -ENOENT : mlx5_cmd_check(dev->mdev, err, in, out);
 }
@@ -291,7 +307,7 @@ int mlx5_ib_fw_exec_if_exists(struct mlx5_ib_dev *dev, u16 uid, void *in, int in
 static int fw_send_within_limit(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
 				int out_size, void *arg)
 {
-	int err = fw_do(dev, in, in_size, out, out_size);
+	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 
 	if (err == -EREMOTEIO && MLX5_GET(create_cq_out, out, status) == MLX5_CMD_STAT_LIM_ERR)
 		return -ENOSPC;

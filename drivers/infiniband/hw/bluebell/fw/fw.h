@@ -72,6 +72,7 @@ int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 			int out_size);
 int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 			  struct mlx5_ib_fw_async *async);
+int mlx5_ib_fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size);
 int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 		    void *arg);
 int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,

@@ -313,7 +313,7 @@ int mlx5_ib_init_fw_attempts(struct mlx5_ib_dev *dev)
 static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 			   void *arg)
 {
-	int err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
+	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 
 	/* The object has gone with the lost device, and mlx5_cmd_check() returns 0. */
 	if (err == -ENXIO)
