@@ -24,12 +24,14 @@
 /**
  * struct sets - the counter sets of a device
  * @mock: device
+ * @first: the least number that a set gets
  * @exists: sets that are allocated, by number
  * @set_in_command: set that the context of the last state change names
  * @queried: set that was read last
  */
 struct sets {
 	struct mock *mock;
+	unsigned int first;
 	bool exists[MAX_SETS];
 	u8 set_in_command;
 	u8 queried;
@@ -39,7 +41,7 @@ static struct sets sets;
 
 static void alloc_set(u16 uid, void *out)
 {
-	unsigned int id = DEVICE_SET;
+	unsigned int id = sets.first;
 
 	/* Queue pairs of any user id can name the set. */
 	KUNIT_EXPECT_EQ(sets.mock->test, uid, MLX5_SHARED_RESOURCE_UID);
@@ -101,7 +103,7 @@ static struct objects *make_process(struct kunit *test)
 	struct objects *o = objects_make(test);
 	struct mlx5_ib_caps *caps = &o->mock->dev->caps;
 
-	sets = (struct sets){ .mock = o->mock };
+	sets = (struct sets){ .mock = o->mock, .first = DEVICE_SET };
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, sets_fw);
 	MOCK_SET_CAP(caps, max_qp_cnt, MAX_SETS);
 	MOCK_SET_CAP(caps, rts2rts_qp_counters_set_id, 1);
@@ -144,9 +146,22 @@ static void refuse_command(struct objects *o, unsigned int number)
 	o->mock->refuse = number;
 }
 
+/* As ib_core allocates a counter. */
+static struct rdma_counter *make_counter(struct objects *o)
+{
+	struct ib_device *ibdev = &o->mock->dev->ib_dev;
+	struct kunit *test = o->mock->test;
+	struct rdma_counter *counter;
+
+	counter = kunit_kzalloc(test, ibdev->ops.size_rdma_counter, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, counter);
+	counter->device = ibdev;
+	ibdev->ops.counter_init(counter);
+	return counter;
+}
+
 static int bind(struct mlx5_ib_qp *qp, struct rdma_counter *counter)
 {
-	counter->device = qp->ibqp.device;
 	return counter->device->ops.counter_bind_qp(counter, &qp->ibqp, 1);
 }
 
@@ -240,20 +255,20 @@ static void counters_have_the_order_of_the_record(struct kunit *test)
 static void refused_bind_leaves_no_set(struct kunit *test)
 {
 	struct objects *o = make_process(test);
-	struct rdma_counter counter = {};
+	struct rdma_counter *counter = make_counter(o);
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
 	/* ALLOC_Q_COUNTER, and RTS2RTS_QP. */
 	for (i = 1; i <= 2; i++) {
 		refuse_command(o, i);
-		KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), o->mock->refuse_err);
+		KUNIT_EXPECT_EQ(test, bind(&o->qp, counter), o->mock->refuse_err);
 		KUNIT_EXPECT_EQ(test, num_sets(), 1);
-		KUNIT_EXPECT_EQ(test, counter.id, 0);
+		KUNIT_EXPECT_EQ(test, counter->id, 0);
 		KUNIT_EXPECT_NULL(test, o->qp.ibqp.counter);
 	}
 	refuse_command(o, 0);
-	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	KUNIT_EXPECT_EQ(test, drop_counter(counter), 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	/* The queue pair still counts in the set of the device: nothing is to be changed. */
 	KUNIT_EXPECT_EQ(test, unbind(&o->qp), 0);
@@ -264,30 +279,53 @@ static void refused_bind_leaves_no_set(struct kunit *test)
 static void refused_second_bind_keeps_the_set_of_the_first(struct kunit *test)
 {
 	struct objects *o = make_process(test);
-	struct rdma_counter counter = {};
+	struct rdma_counter *counter = make_counter(o);
 	struct mlx5_ib_qp *second = kunit_kzalloc(test, sizeof(*second), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, second);
 	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
-	KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), 0);
-	KUNIT_EXPECT_EQ(test, counter.id, DEVICE_SET + 1);
+	KUNIT_EXPECT_EQ(test, bind(&o->qp, counter), 0);
+	KUNIT_EXPECT_EQ(test, counter->id, DEVICE_SET + 1);
 	KUNIT_EXPECT_EQ(test, sets.set_in_command, DEVICE_SET + 1);
-	KUNIT_EXPECT_PTR_EQ(test, o->qp.ibqp.counter, &counter);
+	KUNIT_EXPECT_PTR_EQ(test, o->qp.ibqp.counter, counter);
 
 	KUNIT_ASSERT_EQ(test, objects_create_qp(o, second, IB_QPT_UD), 0);
 	KUNIT_ASSERT_EQ(test, to_init(second) ?: init_to_rts(second), 0);
 	refuse_command(o, 1);
-	KUNIT_EXPECT_EQ(test, bind(second, &counter), o->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, bind(second, counter), o->mock->refuse_err);
 	KUNIT_EXPECT_EQ(test, o->mock->opcode, MLX5_CMD_OP_RTS2RTS_QP);
 	KUNIT_EXPECT_NULL(test, second->ibqp.counter);
 	KUNIT_EXPECT_EQ(test, num_sets(), 2);
-	KUNIT_EXPECT_EQ(test, counter.id, DEVICE_SET + 1);
+	KUNIT_EXPECT_EQ(test, counter->id, DEVICE_SET + 1);
 	refuse_command(o, 0);
-	KUNIT_EXPECT_EQ(test, bind(second, &counter), 0);
+	KUNIT_EXPECT_EQ(test, bind(second, counter), 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 1);
 	KUNIT_EXPECT_EQ(test, sets.set_in_command, DEVICE_SET + 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&second->ibqp, &o->mock->attrs->driver_udata), 0);
-	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	KUNIT_EXPECT_EQ(test, drop_counter(counter), 0);
+	KUNIT_EXPECT_EQ(test, num_sets(), 1);
+	end_process(o);
+}
+
+/* The number says nothing about whether the counter has a set. */
+static void set_may_have_number_0(struct kunit *test)
+{
+	struct objects *o = make_process(test);
+	struct rdma_counter *counter = make_counter(o);
+	struct mlx5_ib_qp *second = kunit_kzalloc(test, sizeof(*second), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, second);
+	sets.first = 0;
+	KUNIT_EXPECT_EQ(test, bind(&o->qp, counter), 0);
+	KUNIT_EXPECT_EQ(test, counter->id, 0);
+	KUNIT_EXPECT_EQ(test, num_sets(), 2);
+	KUNIT_ASSERT_EQ(test, objects_create_qp(o, second, IB_QPT_UD), 0);
+	KUNIT_EXPECT_EQ(test, bind(second, counter), 0);
+	KUNIT_EXPECT_EQ(test, num_sets(), 2);
+	KUNIT_EXPECT_EQ(test, to_init(second), 0);
+	KUNIT_EXPECT_EQ(test, sets.set_in_command, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&second->ibqp, &o->mock->attrs->driver_udata), 0);
+	KUNIT_EXPECT_EQ(test, drop_counter(counter), 0);
 	KUNIT_EXPECT_EQ(test, num_sets(), 1);
 	end_process(o);
 }
@@ -296,16 +334,16 @@ static void refused_second_bind_keeps_the_set_of_the_first(struct kunit *test)
 static void refused_unbind_can_be_repeated(struct kunit *test)
 {
 	struct objects *o = make_process(test);
-	struct rdma_counter counter = {};
+	struct rdma_counter *counter = make_counter(o);
 
 	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
-	KUNIT_ASSERT_EQ(test, bind(&o->qp, &counter), 0);
+	KUNIT_ASSERT_EQ(test, bind(&o->qp, counter), 0);
 	refuse_command(o, 1);
 	KUNIT_EXPECT_EQ(test, unbind(&o->qp), o->mock->refuse_err);
-	KUNIT_EXPECT_PTR_EQ(test, o->qp.ibqp.counter, &counter);
+	KUNIT_EXPECT_PTR_EQ(test, o->qp.ibqp.counter, counter);
 	refuse_command(o, 0);
 	/* The queue pair is still bound, so that binding it needs no command. */
-	KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), 0);
+	KUNIT_EXPECT_EQ(test, bind(&o->qp, counter), 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, unbind(&o->qp), 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 1);
@@ -313,7 +351,7 @@ static void refused_unbind_can_be_repeated(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, o->qp.ibqp.counter);
 	KUNIT_EXPECT_EQ(test, unbind(&o->qp), 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 1);
-	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	KUNIT_EXPECT_EQ(test, drop_counter(counter), 0);
 	end_process(o);
 }
 
@@ -324,7 +362,7 @@ static void refused_unbind_can_be_repeated(struct kunit *test)
 static void set_is_named_in_init_or_changed_in_rts(struct kunit *test)
 {
 	struct objects *o = make_process(test);
-	struct rdma_counter counter = {};
+	struct rdma_counter *counter = make_counter(o);
 
 	o->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, to_init(&o->qp), 0);
@@ -333,10 +371,10 @@ static void set_is_named_in_init_or_changed_in_rts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 3);
 
 	KUNIT_EXPECT_EQ(test, modify(&o->qp, IB_QPS_RESET, 0), 0);
-	KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), 0);
+	KUNIT_EXPECT_EQ(test, bind(&o->qp, counter), 0);
 	o->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, to_init(&o->qp), 0);
-	KUNIT_EXPECT_EQ(test, sets.set_in_command, counter.id);
+	KUNIT_EXPECT_EQ(test, sets.set_in_command, counter->id);
 	KUNIT_EXPECT_EQ(test, init_to_rts(&o->qp), 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 3);
 
@@ -348,7 +386,7 @@ static void set_is_named_in_init_or_changed_in_rts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 3);
 	KUNIT_EXPECT_EQ(test, o->mock->opcode, MLX5_CMD_OP_RTS2RTS_QP);
 	KUNIT_EXPECT_EQ(test, sets.set_in_command, DEVICE_SET);
-	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	KUNIT_EXPECT_EQ(test, drop_counter(counter), 0);
 	end_process(o);
 }
 
@@ -356,27 +394,27 @@ static void set_is_named_in_init_or_changed_in_rts(struct kunit *test)
 static void closing_queue_pair_is_not_changed(struct kunit *test)
 {
 	struct objects *o = make_process(test);
-	struct rdma_counter counter = {};
+	struct rdma_counter *counter = make_counter(o);
 
 	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
-	KUNIT_ASSERT_EQ(test, bind(&o->qp, &counter), 0);
+	KUNIT_ASSERT_EQ(test, bind(&o->qp, counter), 0);
 	o->qp.closing = true;
 	o->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, unbind(&o->qp), 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	o->qp.closing = false;
-	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	KUNIT_EXPECT_EQ(test, drop_counter(counter), 0);
 	end_process(o);
 }
 
 static void queue_pair_in_rts_needs_the_capability(struct kunit *test)
 {
 	struct objects *o = make_process(test);
-	struct rdma_counter counter = {};
+	struct rdma_counter *counter = make_counter(o);
 
 	MOCK_SET_CAP(&o->mock->dev->caps, rts2rts_qp_counters_set_id, 0);
 	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
-	KUNIT_EXPECT_EQ(test, bind(&o->qp, &counter), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, bind(&o->qp, counter), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, num_sets(), 1);
 	end_process(o);
 }
@@ -386,30 +424,30 @@ static void counters_are_read_from_their_own_set(struct kunit *test)
 	struct objects *o = make_process(test);
 	struct ib_device *ibdev = &o->mock->dev->ib_dev;
 	struct rdma_hw_stats *port = ibdev->ops.alloc_hw_port_stats(ibdev, 1);
-	struct rdma_counter counter = { .device = ibdev };
+	struct rdma_counter *counter = make_counter(o);
 
 	KUNIT_ASSERT_NOT_NULL(test, port);
-	KUNIT_ASSERT_EQ(test, bind(&o->qp, &counter), 0);
-	counter.stats = ibdev->ops.counter_alloc_stats(&counter);
-	KUNIT_ASSERT_NOT_NULL(test, counter.stats);
+	KUNIT_ASSERT_EQ(test, bind(&o->qp, counter), 0);
+	counter->stats = ibdev->ops.counter_alloc_stats(counter);
+	KUNIT_ASSERT_NOT_NULL(test, counter->stats);
 	KUNIT_EXPECT_STREQ(test, port->descs[0].name, "rx_write_requests");
 	KUNIT_EXPECT_STREQ(test, port->descs[3].name, "out_of_buffer");
 	KUNIT_EXPECT_EQ(test, ibdev->ops.get_hw_stats(ibdev, port, 1, 0), port->num_counters);
 	KUNIT_EXPECT_EQ(test, port->value[0], DEVICE_SET + 10);
 	KUNIT_EXPECT_EQ(test, port->value[1], 0);
 	KUNIT_EXPECT_EQ(test, port->value[3], DEVICE_SET + 20);
-	KUNIT_EXPECT_EQ(test, ibdev->ops.counter_update_stats(&counter), 0);
-	KUNIT_EXPECT_EQ(test, sets.queried, counter.id);
-	KUNIT_EXPECT_EQ(test, counter.stats->value[3], counter.id + 20);
+	KUNIT_EXPECT_EQ(test, ibdev->ops.counter_update_stats(counter), 0);
+	KUNIT_EXPECT_EQ(test, sets.queried, counter->id);
+	KUNIT_EXPECT_EQ(test, counter->stats->value[3], counter->id + 20);
 	refuse_command(o, 1);
-	KUNIT_EXPECT_EQ(test, ibdev->ops.counter_update_stats(&counter), o->mock->refuse_err);
-	KUNIT_EXPECT_EQ(test, counter.stats->value[3], counter.id + 20);
+	KUNIT_EXPECT_EQ(test, ibdev->ops.counter_update_stats(counter), o->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, counter->stats->value[3], counter->id + 20);
 	refuse_command(o, 1);
 	KUNIT_EXPECT_EQ(test, ibdev->ops.get_hw_stats(ibdev, port, 1, 0), o->mock->refuse_err);
 	refuse_command(o, 0);
-	rdma_free_hw_stats_struct(counter.stats);
+	rdma_free_hw_stats_struct(counter->stats);
 	rdma_free_hw_stats_struct(port);
-	KUNIT_EXPECT_EQ(test, drop_counter(&counter), 0);
+	KUNIT_EXPECT_EQ(test, drop_counter(counter), 0);
 	end_process(o);
 }
 
@@ -418,6 +456,7 @@ static struct kunit_case counters_cases[] = {
 	KUNIT_CASE(counters_have_the_order_of_the_record),
 	KUNIT_CASE(refused_bind_leaves_no_set),
 	KUNIT_CASE(refused_second_bind_keeps_the_set_of_the_first),
+	KUNIT_CASE(set_may_have_number_0),
 	KUNIT_CASE(refused_unbind_can_be_repeated),
 	KUNIT_CASE(set_is_named_in_init_or_changed_in_rts),
 	KUNIT_CASE(closing_queue_pair_is_not_changed),

@@ -125,7 +125,24 @@ static int counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *sta
 
 /* ---- counters that queue pairs are bound to ------------------------------------------------- */
 
-/* Required by ib_core. qp_counter_bind() sets @counter->id, the number of the Q counter set. */
+/**
+ * struct mlx5_ib_qp_counter - a counter that queue pairs are bound to
+ * @counter: counter of ib_core; @counter.id is the number of the Q counter set
+ * @has_set: the set has been allocated. Firmware may give it any number, 0 included
+ *
+ * @counter.lock guards @has_set.
+ */
+struct mlx5_ib_qp_counter {
+	struct rdma_counter counter;
+	bool has_set;
+};
+
+static struct mlx5_ib_qp_counter *to_mcounter(struct rdma_counter *counter)
+{
+	return container_of(counter, struct mlx5_ib_qp_counter, counter);
+}
+
+/* Required by ib_core, which has zeroed the struct. */
 static void qp_counter_init(struct rdma_counter *counter)
 {
 }
@@ -136,11 +153,12 @@ static void qp_counter_init(struct rdma_counter *counter)
  */
 static int qp_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port)
 {
+	struct mlx5_ib_qp_counter *mcounter = to_mcounter(counter);
 	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
 	u32 set_id = counter->id;
 	int err;
 
-	if (!counter->id) {
+	if (!mcounter->has_set) {
 		err = counters_alloc_set(dev, &set_id);
 		if (err)
 			return err;
@@ -148,8 +166,9 @@ static int qp_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp, u32
 	err = mlx5_ib_qp_set_counter(to_mqp(ibqp), set_id);
 	if (!err) {
 		counter->id = set_id;
+		mcounter->has_set = true;
 		ibqp->counter = counter;
-	} else if (!counter->id) {
+	} else if (!mcounter->has_set) {
 		counters_dealloc_set(dev, set_id);
 	}
 	return err;
@@ -166,7 +185,7 @@ static int qp_counter_unbind(struct ib_qp *ibqp, u32 port)
 
 static int qp_counter_dealloc(struct rdma_counter *counter)
 {
-	if (counter->id)
+	if (to_mcounter(counter)->has_set)
 		counters_dealloc_set(to_mdev(counter->device), counter->id);
 	return 0;
 }
@@ -191,7 +210,7 @@ static const struct ib_device_ops counters_dev_ops = {
 	.counter_alloc_stats = qp_counter_alloc_stats,
 	.counter_update_stats = qp_counter_update_stats,
 
-	.size_rdma_counter = sizeof(struct rdma_counter),
+	INIT_RDMA_OBJ_SIZE(rdma_counter, mlx5_ib_qp_counter, counter),
 };
 
 /* ---- the device -------------------------------------------------------------------------- */
