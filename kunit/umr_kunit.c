@@ -4,8 +4,12 @@
  * of a restart after a failure, and the queue pair of a device that has failed.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/limits.h>
+#include <linux/mlx5/device.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "layout/layout_mkey.h"
@@ -325,6 +329,87 @@ static void queue_pair_of_a_failed_device_is_stopped_once(struct kunit *test)
 	}
 }
 
+/*
+ * A queue pair that firmware destroys because it refuses to reset it. @silent is the number of next
+ * commands with @opcode that are not answered. The work item that restarts the queue pair is run by
+ * the test, in whose task alone static stubs take effect.
+ */
+static struct {
+	u16 opcode;
+	unsigned int silent;
+	struct delayed_work *restart;
+} queue;
+
+static int fw_does_not_reset(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			     int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	u16 opcode = MLX5_GET(destroy_qp_in, in, opcode);
+
+	if (opcode == MLX5_CMD_OP_2RST_QP)
+		return -EBUSY;
+	if (opcode == queue.opcode && queue.silent) {
+		queue.silent--;
+		return -ETIMEDOUT;
+	}
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+static void take_restart(struct delayed_work *restart, unsigned int failures)
+{
+	queue.restart = restart;
+}
+
+static struct mock *make_queue_that_restarts(struct kunit *test)
+{
+	struct mock *mock = make_queue(test);
+
+	memset(&queue, 0, sizeof(queue));
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_does_not_reset);
+	kunit_activate_static_stub(test, mlx5_ib_umr_restart_later, take_restart);
+	return mock;
+}
+
+static void fail_request(struct kunit *test, struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_umr_request req;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(dev, 0x700, &req), 0);
+	complete(&req.done);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req), -EIO);
+}
+
+static void run_restart(struct kunit *test)
+{
+	struct delayed_work *restart = queue.restart;
+
+	KUNIT_ASSERT_NOT_NULL(test, restart);
+	queue.restart = NULL;
+	restart->work.func(&restart->work);
+}
+
+/* What the driver knows of the commands that destroyed a queue pair is not true of the next one. */
+static void each_queue_pair_is_destroyed_by_two_commands_at_most(struct kunit *test)
+{
+	struct mock *mock = make_queue_that_restarts(test);
+	struct mlx5_ib_dev *dev = mock->dev;
+	unsigned int i;
+
+	queue.opcode = MLX5_CMD_OP_DESTROY_QP;
+	for (i = 0; i < 3; i++) {
+		/* Firmware answers the second command only. */
+		queue.silent = 1;
+		fail_request(test, dev);
+		KUNIT_EXPECT_EQ_MSG(test, queue.silent, 0, "failure %u", i);
+		KUNIT_ASSERT_FALSE_MSG(test, mlx5_ib_umr_is_stuck(dev), "failure %u", i);
+		KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_QP], 0);
+		run_restart(test);
+		KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_QP], 1);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_umr_await(dev), 0);
+	}
+	mlx5_ib_cleanup_umr(dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(entries_are_marked_present),
 	KUNIT_CASE(translation_list_is_padded_to_blocks),
@@ -341,6 +426,7 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(queue_pair_of_a_failed_device_takes_no_requests),
 	KUNIT_CASE(refused_requests_take_no_room_of_the_queue),
 	KUNIT_CASE(queue_pair_of_a_failed_device_is_stopped_once),
+	KUNIT_CASE(each_queue_pair_is_destroyed_by_two_commands_at_most),
 	{}
 };
 

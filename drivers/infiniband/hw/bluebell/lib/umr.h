@@ -13,6 +13,7 @@
 
 #include "layout/layout_umr.h"
 
+struct delayed_work;
 struct ib_umem;
 struct mlx5_ib_caps;
 struct mlx5_ib_dev;
@@ -60,5 +61,9 @@ int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 key);
 int mlx5_ib_umr_post_revoke(struct mlx5_ib_dev *dev, u32 key, struct mlx5_ib_umr_request *req);
 int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_umr_clear(struct mlx5_ib_dev *dev);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+void mlx5_ib_umr_restart_later(struct delayed_work *restart, unsigned int failures);
+#endif
 
 #endif /* BLUEBELL_UMR_H */

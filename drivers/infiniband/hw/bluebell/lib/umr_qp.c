@@ -36,6 +36,7 @@
  */
 
 #include <kunit/static_stub.h>
+#include <kunit/visibility.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/qp.h>
 #include <linux/sched/clock.h>
@@ -319,6 +320,15 @@ static int umr_stop_qp(struct mlx5_ib_umr *umr)
 	return 0;
 }
 
+VISIBLE_IF_KUNIT void mlx5_ib_umr_restart_later(struct delayed_work *restart,
+						unsigned int failures)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_restart_later, restart, failures);
+
+	queue_delayed_work(system_dfl_wq, restart,
+			   msecs_to_jiffies(mlx5_ib_umr_restart_ms(failures)));
+}
+
 /*
  * A request or a restart has failed, and with it the QP. Once the QP has been reset or destroyed,
  * all requests that are still posted are completed and the CQ is emptied here, before the QP is
@@ -354,8 +364,7 @@ static void umr_reset_qp(struct mlx5_ib_umr *umr)
 		umr->epoch++;
 	}
 	if (!gone)
-		queue_delayed_work(system_dfl_wq, &umr->restart,
-				   msecs_to_jiffies(mlx5_ib_umr_restart_ms(failures)));
+		mlx5_ib_umr_restart_later(&umr->restart, failures);
 }
 
 /* ---- waiting -------------------------------------------------------------- */
