@@ -9,6 +9,7 @@
 #include <linux/completion.h>
 #include <linux/limits.h>
 #include <linux/mlx5/device.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -16,6 +17,7 @@
 #include "layout/layout_umr.h"
 #include "lib/golden.h"
 #include "lib/mkey_caps.h"
+#include "lib/orphan.h"
 #include "lib/umr.h"
 
 #define WQE_SIZE	0x100
@@ -331,12 +333,14 @@ static void queue_pair_of_a_failed_device_is_stopped_once(struct kunit *test)
 
 /*
  * A queue pair that firmware destroys because it refuses to reset it. @silent is the number of next
- * commands with @opcode that are not answered. The work item that restarts the queue pair is run by
- * the test, in whose task alone static stubs take effect.
+ * commands with @opcode that are not answered. @reclaims tells whether memory could be reclaimed
+ * for the last one of them. The work item that restarts the queue pair is run by the test, in whose
+ * task alone static stubs take effect.
  */
 static struct {
 	u16 opcode;
 	unsigned int silent;
+	bool reclaims;
 	struct delayed_work *restart;
 } queue;
 
@@ -349,6 +353,7 @@ static int fw_does_not_reset(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_
 		return -EBUSY;
 	if (opcode == queue.opcode && queue.silent) {
 		queue.silent--;
+		queue.reclaims = !(current->flags & PF_MEMALLOC);
 		return -ETIMEDOUT;
 	}
 	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
@@ -400,6 +405,7 @@ static void each_queue_pair_is_destroyed_by_two_commands_at_most(struct kunit *t
 		queue.silent = 1;
 		fail_request(test, dev);
 		KUNIT_EXPECT_EQ_MSG(test, queue.silent, 0, "failure %u", i);
+		KUNIT_EXPECT_FALSE_MSG(test, queue.reclaims, "failure %u", i);
 		KUNIT_ASSERT_FALSE_MSG(test, mlx5_ib_umr_is_stuck(dev), "failure %u", i);
 		KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_QP], 0);
 		run_restart(test);
@@ -408,6 +414,36 @@ static void each_queue_pair_is_destroyed_by_two_commands_at_most(struct kunit *t
 	}
 	mlx5_ib_cleanup_umr(dev);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/*
+ * If CREATE_QP is not answered, an orphan gets the send queue. The memory for the orphan must be
+ * found, which a task that must not reclaim memory cannot promise: the page allocator warns.
+ */
+static void restart_may_reclaim_memory(struct kunit *test)
+{
+	struct mock *mock = make_queue_that_restarts(test);
+	struct mlx5_ib_dev *dev = mock->dev;
+
+	queue.opcode = MLX5_CMD_OP_CREATE_QP;
+	queue.silent = 1;
+	fail_request(test, dev);
+	run_restart(test);
+	KUNIT_EXPECT_EQ(test, queue.silent, 0);
+	KUNIT_EXPECT_TRUE(test, queue.reclaims);
+	KUNIT_EXPECT_FALSE(test, list_empty(&dev->orphans.list));
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_QP], 0);
+	/* The next attempt allocates another send queue. */
+	run_restart(test);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_QP], 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_await(dev), 0);
+	mlx5_ib_cleanup_umr(dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_cleanup_orphans(dev);
+	dev->mdev->state = MLX5_DEVICE_STATE_UP;
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
 }
 
 static struct kunit_case umr_cases[] = {
@@ -427,6 +463,7 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(refused_requests_take_no_room_of_the_queue),
 	KUNIT_CASE(queue_pair_of_a_failed_device_is_stopped_once),
 	KUNIT_CASE(each_queue_pair_is_destroyed_by_two_commands_at_most),
+	KUNIT_CASE(restart_may_reclaim_memory),
 	{}
 };
 

@@ -148,9 +148,9 @@ struct mlx5_ib_umr {
  * a lock of the notifier that waits for the command. The command takes less than a page, from the
  * reserves, "in the process of freeing memory", for which memalloc_noreclaim_save() is meant. This
  * happens once per failure, not periodically. It also happens if a restart fails, because a
- * notifier may wait for the lock that is held then. A restart that has to create the queue pair
- * again does that without reclaim, too. The commands that take the queue pair to RTS may reclaim
- * memory: no lock is held meanwhile.
+ * notifier may wait for the lock that is held then. The commands that create the queue pair again
+ * and take it to RTS may reclaim memory: no lock is held meanwhile, and no notifier waits for the
+ * restart.
  */
 DEFINE_LOCK_GUARD_0(umr_noreclaim, _T->flags = memalloc_noreclaim_save(),
 		    memalloc_noreclaim_restore(_T->flags), unsigned int flags)
@@ -553,11 +553,8 @@ u32 mlx5_ib_umr_pdn(struct mlx5_ib_dev *dev)
  */
 static int umr_renew_qp(struct mlx5_ib_umr *umr)
 {
-	int err = 0;
+	int err = umr->sq.db.db ? 0 : umr_alloc_sq(umr);
 
-	guard(umr_noreclaim)();
-	if (!umr->sq.db.db)
-		err = umr_alloc_sq(umr);
 	return err ?: umr_create_qp(umr);
 }
 
