@@ -777,6 +777,35 @@ static void umem_counts_until_the_device_destroys_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mock_num_pinned());
 }
 
+/* The umem of a dma-buf that firmware refuses to destroy still has the translations. */
+static void memory_of_a_umem_counts_until_the_device_destroys_it(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_umem *obj;
+	struct ib_umem *umem;
+
+	mock->context->uid = 1;
+	umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, 0), PAGE_SIZE, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+	/* Only while it is counted: the memory is released as that of the process. */
+	umem->is_dmabuf = true;
+	obj = mlx5_ib_devx_create_umem(mock->context, umem, PAGE_SIZE);
+	umem->is_dmabuf = false;
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_PAGED));
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, -EBUSY, mlx5_ib_devx_destroy_umem(obj, false));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_umem(obj, true));
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_PAGED));
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_PAGED));
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_UMEM));
+	KUNIT_EXPECT_EQ(test, 0, mock_num_pinned());
+}
+
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
 	KUNIT_CASE(limit_is_that_of_the_kind),
@@ -799,6 +828,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(object_of_devx_counts_as_one_of_its_kind),
 	KUNIT_CASE(key_over_a_umem_counts_as_paged_memory),
 	KUNIT_CASE(umem_counts_until_the_device_destroys_it),
+	KUNIT_CASE(memory_of_a_umem_counts_until_the_device_destroys_it),
 	KUNIT_CASE(user_leaves_places_in_each_group),
 	KUNIT_CASE(user_leaves_groups_to_others),
 	KUNIT_CASE(attachment_counts_until_the_device_ends_it),

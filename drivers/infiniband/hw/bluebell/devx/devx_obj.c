@@ -313,7 +313,7 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
 {
 	struct mlx5_ib_queue_mem mem = {
-		.context = obj->context, .uar = obj->uar, .share = obj->share, .key = obj->key,
+		.context = obj->context, .uar = obj->uar, .share = obj->share, .second = obj->key,
 	};
 	int err = devx_send_destroy(obj, last);
 
@@ -346,7 +346,7 @@ static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_
 			     const void *in, size_t in_len, const void *out, int err)
 {
 	struct mlx5_ib_queue_mem mem = {
-		.context = obj->context, .uar = obj->uar, .share = obj->share, .key = obj->key,
+		.context = obj->context, .uar = obj->uar, .share = obj->share, .second = obj->key,
 	};
 
 	/* Firmware may have made the attachment, of which the process gets no handle: end it. */
@@ -360,7 +360,7 @@ static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_
 	if (err == -ETIMEDOUT && mem.uar)
 		mlx5_ib_orphan_keep_lost(obj->dev, "a DEVX object", &mem);
 	mlx5_ib_share_undo(&mem.share, err);
-	mlx5_ib_share_undo(&mem.key, err);
+	mlx5_ib_share_undo(&mem.second, err);
 	mlx5_ib_queue_mem_unmap_user(&mem);
 	kfree(obj);
 }

@@ -105,7 +105,7 @@ static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
  * @id: number of the umem in the device
  * @umem: the memory, pinned until the device has destroyed the umem
  * @share: counts the umem as one of its user's umems
- * @paged: counts the length of a umem over a dma-buf as paged memory, until the handle is destroyed
+ * @paged: counts the length of a umem over a dma-buf as paged memory
  * @attempt: attempts to destroy the umem
  *
  * The umem belongs to its uverbs handle, and is freed when the handle is destroyed.

@@ -139,6 +139,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bo
 {
 	struct mlx5_ib_queue_mem mem = {
 		.context = obj->context, .buf.umem = obj->umem, .share = obj->share,
+		.second = obj->paged,
 	};
 	u32 in[MLX5_ST_SZ_DW(destroy_umem_in)];
 	int err;
@@ -152,7 +153,6 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bo
 					     &obj->attempt, "umem", &mem);
 	else
 		mlx5_ib_queue_mem_unmap_user(&mem);
-	mlx5_ib_share_give(&obj->paged);
 	kfree(obj);
 	return 0;
 }

@@ -147,7 +147,7 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
 	mlx5_ib_buf_free_user(&mem->buf);
 	mem_put_uar(mem);
 	mlx5_ib_share_give(&mem->share);
-	mlx5_ib_share_give(&mem->key);
+	mlx5_ib_share_give(&mem->second);
 }
 
 /**

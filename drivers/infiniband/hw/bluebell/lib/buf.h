@@ -41,8 +41,8 @@ struct mlx5_ib_buf {
  *	rings the queue on a UAR page of the context, or if the queue is the kernel's
  * @buf: the buffer
  * @share: counts the queue, or another object that an orphan has, for its user
- * @key: counts a memory key for its user, if an orphan has the key; @share may then count the
- *	memory of the same key
+ * @second: counts the same object in another limit, if an orphan has the object: a memory key,
+ *	whose memory @share may count, or the memory of a umem
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
  *
@@ -54,7 +54,7 @@ struct mlx5_ib_queue_mem {
 	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_ib_buf buf;
 	struct mlx5_ib_share share;
-	struct mlx5_ib_share key;
+	struct mlx5_ib_share second;
 	struct mlx5_db db;
 };
 

@@ -391,7 +391,7 @@ void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 {
 	/* The orphan does not publish the key again, so it needs no slot. */
 	mlx5_ib_mkey_table_forget(dev, mkey);
-	mem->key = mkey->share;
+	mem->second = mkey->share;
 	mkey->share = (struct mlx5_ib_share){};
 	mlx5_ib_orphan_adopt_closing(dev, mkey->uid, MLX5_CMD_OP_DESTROY_MKEY,
 				     mlx5_mkey_to_idx(mkey->key), &mkey->attempt, "mkey", mem);
