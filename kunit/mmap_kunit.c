@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of the mmap space: what every command and every malformed offset
- * decodes to. Offsets are written out in pages, as user space builds them.
+ * decodes to, and what a mapping that is refused leaves behind. Offsets are
+ * written out in pages, as user space builds them.
  */
 
 #include <kunit/test.h>
+#include <linux/kref.h>
 #include <linux/limits.h>
+#include <linux/mm.h>
+#include <linux/mmap_lock.h>
 
+#include "fw/bluebell.h"
 #include "layout/layout_uar.h"
+#include "lib/mock.h"
+#include "verbs/uar.h"
+#include "verbs/verbs.h"
 
 /* The library's default on 4 KiB pages: 8 static and 512 dynamic pages. */
 static const struct mlx5_bfreg_layout layout = {
@@ -134,11 +142,167 @@ static void context_without_static_pages_maps_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_decode_mmap_offset(0x500, &none, &index), CORE_CLOCK);
 }
 
+/* ---- mappings that are refused ---------------------------------------------------------- */
+
+#define MAY_ALL		(VM_MAYREAD | VM_MAYWRITE | VM_MAYEXEC)
+#define WRITE_ONLY	(VM_SHARED | VM_WRITE)
+#define STATIC_PAGES	8
+
+/* As a process maps @pages pages. @left gets the flags that the mapping has then. */
+static int map(struct mock *mock, unsigned long pgoff, unsigned int pages, vm_flags_t flags,
+	       vm_flags_t *left)
+{
+	struct vm_area_struct *vma = kunit_kzalloc(mock->test, sizeof(*vma), GFP_KERNEL);
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(mock->test, vma);
+	vma->vm_mm = current->mm;
+	vma->vm_start = mock->user;
+	vma->vm_end = mock->user + pages * PAGE_SIZE;
+	vma->vm_pgoff = pgoff;
+	vm_flags_init(vma, flags | MAY_ALL);
+	mmap_write_lock(current->mm);
+	err = mlx5_ib_mmap(&mock->context->ibucontext, vma);
+	mmap_write_unlock(current->mm);
+	*left = vma->vm_flags;
+	return err;
+}
+
+static const struct refused_case {
+	const char *name;
+	unsigned long pgoff;
+	unsigned int pages;
+	vm_flags_t flags;
+	int want;
+} refused_cases[] = {
+	{ "a static page, private", 0x000, 1, VM_WRITE, -EINVAL },
+	{ "two static pages", 0x000, 2, WRITE_ONLY, -EINVAL },
+	{ "a static page for reading", 0x000, 1, WRITE_ONLY | VM_READ, -EPERM },
+	{ "a static page for execution", 0x000, 1, WRITE_ONLY | VM_EXEC, -EPERM },
+	{ "a WC page for reading", 0x200, 1, WRITE_ONLY | VM_READ, -EPERM },
+	{ "an NC page for reading", 0x300, 1, WRITE_ONLY | VM_READ, -EPERM },
+	{ "a dynamic page, private", 0x600, 1, VM_WRITE, -EINVAL },
+	{ "two dynamic pages", 0x600, 2, WRITE_ONLY, -EINVAL },
+	{ "a dynamic page for reading", 0x600, 1, WRITE_ONLY | VM_READ, -EPERM },
+	{ "the core clock, private", 0x500, 1, VM_READ, -EINVAL },
+	{ "two pages of the core clock", 0x500, 2, VM_SHARED | VM_READ, -EINVAL },
+	{ "the core clock for writing", 0x500, 1, VM_SHARED | VM_READ | VM_WRITE, -EPERM },
+	{ "the core clock for execution", 0x500, 1, VM_SHARED | VM_READ | VM_EXEC, -EPERM },
+	{ "the clock's parameters for writing", 0x700, 1, VM_SHARED | VM_READ | VM_WRITE,
+	  -EPERM },
+	{ "the clock's parameters, which the device lacks", 0x700, 1, VM_SHARED | VM_READ,
+	  -EOPNOTSUPP },
+	{ "an object that does not exist", 0x90123, 1, WRITE_ONLY, -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(refused, refused_cases, name);
+
+static void mapping_of_another_form_is_refused(struct kunit *test)
+{
+	const struct refused_case *c = test->param_value;
+	struct mock *mock = mock_create(test);
+	vm_flags_t left;
+
+	mock_open(mock);
+	KUNIT_EXPECT_EQ(test, map(mock, c->pgoff, c->pages, c->flags, &left), c->want);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&mock->context->ibucontext.mmap_xa));
+	mock_close(mock);
+}
+
+/* The object has one reference, that of its handle. */
+static void refused_mapping_leaves_no_reference_to_its_object(struct kunit *test)
+{
+	static const struct {
+		unsigned int pages;
+		vm_flags_t flags;
+		int want;
+	} cases[] = {
+		{ 1, WRITE_ONLY | VM_READ, -EPERM },
+		{ 1, WRITE_ONLY | VM_EXEC, -EPERM },
+		{ 2, WRITE_ONLY, -EINVAL },
+		{ 1, VM_WRITE, -EINVAL },
+	};
+	struct mock *mock = mock_create(test);
+	struct mlx5_user_mmap_entry *object;
+	unsigned long pgoff;
+	vm_flags_t left;
+	unsigned int i;
+
+	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
+	mock_open(mock);
+	object = mlx5_ib_create_uar_object(mock->context, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, object);
+	pgoff = object->rdma_entry.start_pgoff;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, map(mock, pgoff, cases[i].pages, cases[i].flags, &left),
+				    cases[i].want, "case %u", i);
+		KUNIT_ASSERT_EQ_MSG(test, kref_read(&object->rdma_entry.ref), 1, "case %u", i);
+	}
+	rdma_user_mmap_entry_remove(&object->rdma_entry);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_UAR], STATIC_PAGES);
+	KUNIT_EXPECT_EQ(test, map(mock, pgoff, 1, WRITE_ONLY, &left), -EINVAL);
+	mock_close(mock);
+}
+
+/* mprotect() asks for the flags VM_MAY*. Each mapping fails after these flags are cleared. */
+static void mapping_gets_no_other_rights_later(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_user_mmap_entry *object;
+	vm_flags_t left;
+
+	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
+	mock_open(mock);
+	object = mlx5_ib_create_uar_object(mock->context, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, object);
+	KUNIT_EXPECT_EQ(test, map(mock, object->rdma_entry.start_pgoff, 2, WRITE_ONLY, &left),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, left & MAY_ALL, VM_MAYWRITE);
+	rdma_user_mmap_entry_remove(&object->rdma_entry);
+
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, map(mock, 0x600, 1, WRITE_ONLY, &left), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, left & MAY_ALL, VM_MAYWRITE);
+	mock->refuse = 0;
+
+	KUNIT_EXPECT_EQ(test, map(mock, 0x700, 1, VM_SHARED | VM_READ, &left), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, left & MAY_ALL, VM_MAYREAD);
+	mock_close(mock);
+}
+
+static void dynamic_page_is_mapped_once(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	vm_flags_t left;
+	u32 *page;
+
+	mock_open(mock);
+	page = &mock->context->bfregi.sys_pages[STATIC_PAGES + 3];
+	KUNIT_EXPECT_EQ(test, *page, MLX5_IB_INVALID_UAR_INDEX);
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, map(mock, 0x603, 1, WRITE_ONLY, &left), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, *page, MLX5_IB_INVALID_UAR_INDEX);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	*page = 0x9000;
+	KUNIT_EXPECT_EQ(test, map(mock, 0x603, 1, WRITE_ONLY, &left), -EINVAL);
+	KUNIT_EXPECT_EQ(test, *page, 0x9000);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	*page = MLX5_IB_INVALID_UAR_INDEX;
+	mock->refuse = 0;
+	mock_close(mock);
+}
+
 static struct kunit_case mmap_cases[] = {
 	KUNIT_CASE_PARAM(mmap_offset_is_decoded, decode_gen_params),
 	KUNIT_CASE(unused_high_bits_of_an_offset_select_no_command),
 	KUNIT_CASE(only_offsets_of_the_interface_are_accepted),
 	KUNIT_CASE(context_without_static_pages_maps_none),
+	KUNIT_CASE_PARAM(mapping_of_another_form_is_refused, refused_gen_params),
+	KUNIT_CASE(refused_mapping_leaves_no_reference_to_its_object),
+	KUNIT_CASE(mapping_gets_no_other_rights_later),
+	KUNIT_CASE(dynamic_page_is_mapped_once),
 	{}
 };
 
