@@ -306,6 +306,67 @@ static void limit_of_other_objects_is_that_of_its_capability(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, props.max_total_mcast_qp_attach, INT_MAX);
 }
 
+/* ---- identity and requests --------------------------------------------------------------- */
+
+static void identity_is_that_of_the_function(struct kunit *test)
+{
+	struct mock *mock = make_device(test);
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+	struct mlx5_ib_query_device_resp resp;
+	char version[IB_FW_VERSION_NAME_MAX];
+	struct ib_device_attr props;
+
+	/* No two of them have the same value. */
+	*(__be32 __force *)&mdev->iseg->fw_rev = cpu_to_be32(22 << 16 | 20);
+	*(__be32 __force *)&mdev->iseg->cmdif_rev_fw_sub = cpu_to_be32(5 << 16 | 7);
+	mdev->pdev->vendor = 1;
+	mdev->pdev->device = 0x101d;
+	mdev->pdev->subsystem_vendor = 2;
+	mdev->pdev->subsystem_device = 3;
+	mdev->pdev->revision = 4;
+	mock->dev->vendor_id = 0x2c9;
+	mock->dev->sys_image_guid = cpu_to_be64(0x1122334455667788ULL);
+	mock->dev->ib_dev.node_guid = cpu_to_be64(5);
+	query(mock, &props, &resp);
+	KUNIT_EXPECT_EQ(test, props.fw_ver, 20ULL << 32 | 22 << 16 | 7);
+	KUNIT_EXPECT_EQ(test, props.vendor_id, 0x2c9);
+	KUNIT_EXPECT_EQ(test, props.vendor_part_id, 0x101d);
+	KUNIT_EXPECT_EQ(test, props.hw_ver, 4);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(props.sys_image_guid), 0x1122334455667788ULL);
+	KUNIT_EXPECT_EQ(test, props.max_mr_size, ~0ULL);
+	KUNIT_EXPECT_EQ(test, props.max_ah, INT_MAX);
+	KUNIT_EXPECT_EQ(test, props.timestamp_mask, S64_MAX);
+	KUNIT_EXPECT_EQ(test, props.max_sge_rd, MLX5_MAX_SGE_RD);
+	mlx5_ib_get_dev_fw_str(&mock->dev->ib_dev, version);
+	KUNIT_EXPECT_STREQ(test, version, "20.22.0007");
+}
+
+/* A response has at least its length. No request is defined. */
+static void query_with_other_driver_data_is_refused(struct kunit *test)
+{
+	struct mock *mock = make_device(test);
+	struct ib_device *ibdev = &mock->dev->ib_dev;
+	const size_t least = offsetofend(struct mlx5_ib_query_device_resp, response_length);
+	struct mlx5_ib_query_device_resp resp;
+	struct ib_device_attr props;
+	const u32 request = 1;
+	int idx, err;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_device(ibdev, &props,
+						   mock_udata(mock, NULL, 0, least - 1)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_device(ibdev, &props,
+						   mock_udata(mock, NULL, 0, least)), 0);
+	mock_read_answer(mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.response_length, least);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_device(ibdev, &props, mock_udata(mock, NULL, 0, 0)),
+			0);
+	idx = mock_enter(mock);
+	err = mlx5_ib_query_device(ibdev, &props,
+				   mock_udata(mock, &request, sizeof(request), sizeof(resp)));
+	mock_leave(mock, idx);
+	KUNIT_EXPECT_NE(test, err, 0);
+}
+
 /* ---- firmware ---------------------------------------------------------------------------- */
 
 /* Commands that ask for the special keys in the running test. */
@@ -322,6 +383,16 @@ static int fw_with_special_keys(struct mlx5_ib_dev *dev, u16 uid, void *in, int 
 		MLX5_SET(query_special_contexts_out, out, terminate_scatter_list_mkey, 0x900);
 	}
 	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+static int refused_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index, void *result)
+{
+	return -EIO;
+}
+
+static int answered_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index, void *result)
+{
+	return 0;
 }
 
 static void special_keys_are_asked_of_a_device_that_has_one(struct kunit *test)
@@ -345,6 +416,29 @@ static void special_keys_are_asked_of_a_device_that_has_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_init_device_attr(mock->dev), 0);
 	KUNIT_EXPECT_EQ(test, num_queries, 2);
 	KUNIT_EXPECT_EQ(test, caps->list_end_mkey, 0x900);
+}
+
+/* The description of the node, the identity of the adapter, and the special keys. */
+static void refusal_of_any_attribute_is_reported(struct kunit *test)
+{
+	struct mock *mock = make_device(test);
+	unsigned int n, commands;
+
+	/* mlx5_core asks for the attributes of the port itself. */
+	kunit_activate_static_stub(test, mlx5_ib_fw_query_hca_vport, refused_vport);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_init_device_attr(mock->dev), -EIO);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_query_hca_vport, answered_vport);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_device_attr(mock->dev), 0);
+	commands = mock->num_commands;
+	KUNIT_EXPECT_EQ(test, commands, 3);
+	for (n = 1; n <= commands; n++) {
+		mock->num_commands = 0;
+		mock->refuse = n;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_init_device_attr(mock->dev), mock->refuse_err,
+				    "refusal %u", n);
+		KUNIT_EXPECT_EQ(test, mock->num_commands, n);
+	}
 }
 
 static void description_changes_only_if_firmware_takes_it(struct kunit *test)
@@ -381,7 +475,10 @@ static struct kunit_case device_cases[] = {
 	KUNIT_CASE(library_is_told_the_formats_of_compressed_cqes),
 	KUNIT_CASE(limit_of_queues_is_that_of_its_capability),
 	KUNIT_CASE(limit_of_other_objects_is_that_of_its_capability),
+	KUNIT_CASE(identity_is_that_of_the_function),
+	KUNIT_CASE(query_with_other_driver_data_is_refused),
 	KUNIT_CASE(special_keys_are_asked_of_a_device_that_has_one),
+	KUNIT_CASE(refusal_of_any_attribute_is_reported),
 	KUNIT_CASE(description_changes_only_if_firmware_takes_it),
 	{}
 };

@@ -318,6 +318,26 @@ static void constants_are_read_once(struct kunit *test)
 	}
 }
 
+/* The kernel log tells the reason, and the other driver may take the port. */
+static void port_that_cannot_be_driven_has_a_reason(struct kunit *test)
+{
+	struct mlx5_core_dev *mdev;
+	struct mlx5_ib_caps *caps;
+
+	make_link(test);
+	mdev = link_env.mock->dev->mdev;
+	caps = &link_env.mock->dev->caps;
+	MOCK_SET_CAP(caps, ib_virt, 1);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_port_why_not(mdev));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_port_link_layer(&link_env.mock->dev->ib_dev, 1),
+			IB_LINK_LAYER_INFINIBAND);
+	MOCK_SET_CAP(caps, ib_virt, 0);
+	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_port_why_not(mdev));
+	MOCK_SET_CAP(caps, ib_virt, 1);
+	MOCK_SET_CAP(caps, port_type, MLX5_CAP_PORT_TYPE_ETH);
+	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_port_why_not(mdev));
+}
+
 /* The device reports some changes of a port for which verbs have no event. */
 static void change_of_the_port_is_an_event_or_none(struct kunit *test)
 {
@@ -396,6 +416,7 @@ static struct kunit_case port_cases[] = {
 	KUNIT_CASE(attributes_are_those_of_the_vport),
 	KUNIT_CASE(capability_of_consumers_is_set_and_cleared),
 	KUNIT_CASE(constants_are_read_once),
+	KUNIT_CASE(port_that_cannot_be_driven_has_a_reason),
 	KUNIT_CASE(change_of_the_port_is_an_event_or_none),
 	KUNIT_CASE(link_is_read_once_per_event),
 	KUNIT_CASE(event_during_a_query_is_noticed),
