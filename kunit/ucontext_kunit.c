@@ -83,6 +83,45 @@ static void library_is_told_the_limits_of_the_device(struct kunit *test)
 	mock_close(mock);
 }
 
+/* Features that the devices of the other cases lack, or have. */
+static void library_is_told_the_features_of_the_device(struct kunit *test)
+{
+	const u32 always = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
+			   MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
+			   MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG;
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_caps *caps = &mock->dev->caps;
+
+	MOCK_SET_CAP(caps, dump_fill_mkey, 0);
+	mock_open(mock);
+	mock_read_answer(mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.comp_mask, always);
+	KUNIT_EXPECT_EQ(test, resp.dump_fill_mkey, 0);
+	KUNIT_EXPECT_EQ(test, resp.clock_info_versions, 0);
+	KUNIT_EXPECT_EQ(test, resp.hca_core_clock_offset, 0);
+	mock_close(mock);
+
+	MOCK_SET_CAP(caps, ece_support, 1);
+	mock_open(mock);
+	mock_read_answer(mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.comp_mask, always | MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE);
+	mock_close(mock);
+
+	/* Free running and real time; no BlueFlame; CQEs without a user index. */
+	MOCK_SET_CAP(caps, ece_support, 0);
+	MOCK_SET_CAP(caps, sq_ts_format, 2);
+	MOCK_SET_CAP(caps, bf, 0);
+	MOCK_SET_CAP(caps, cqe_version, 0);
+	mock_open(mock);
+	mock_read_answer(mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.comp_mask,
+			always | MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_REAL_TIME_TS);
+	KUNIT_EXPECT_EQ(test, resp.bf_reg_size, 0);
+	KUNIT_EXPECT_EQ(test, resp.cqe_version, 0);
+	mock_close(mock);
+}
+
 /* Keys over memory belong to the kernel, as does the user id itself. */
 static void objects_carry_the_user_id_of_their_context(struct kunit *test)
 {
@@ -220,6 +259,7 @@ static void device_without_user_ids_refuses_them(struct kunit *test)
 static struct kunit_case ucontext_cases[] = {
 	KUNIT_CASE_PARAM(invalid_request_sends_no_command, open_gen_params),
 	KUNIT_CASE(library_is_told_the_limits_of_the_device),
+	KUNIT_CASE(library_is_told_the_features_of_the_device),
 	KUNIT_CASE(objects_carry_the_user_id_of_their_context),
 	KUNIT_CASE(refused_user_id_is_destroyed_at_the_second_attempt),
 	KUNIT_CASE(undelivered_pd_is_deallocated_at_the_second_attempt),
