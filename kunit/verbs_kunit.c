@@ -5,8 +5,11 @@
  */
 
 #include <kunit/test.h>
+#include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/string.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
 
 #include "lib/mock.h"
 #include "lib/objects.h"
@@ -175,6 +178,56 @@ static void illegal_state_change_sends_no_command(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* ---- events of CQs ----------------------------------------------------------------------- */
+
+struct cq_calls {
+	unsigned int completions;
+	unsigned int errors;
+	struct ib_event event;
+};
+
+static void count_completion(struct ib_cq *ibcq, void *context)
+{
+	struct cq_calls *calls = context;
+
+	calls->completions++;
+}
+
+static void count_error(struct ib_event *event, void *context)
+{
+	struct cq_calls *calls = context;
+
+	calls->errors++;
+	calls->event = *event;
+}
+
+/* mlx5_core calls for every event of a CQ. The CQ of a kernel consumer may have no handler. */
+static void events_of_a_cq_reach_its_owner(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct cq_calls calls = {};
+	struct mlx5_core_cq *mcq = &o->cq.mcq;
+	struct ib_cq *ibcq = &o->cq.ibcq;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_CQ), 0);
+	ibcq->cq_context = &calls;
+	mcq->event(mcq, MLX5_EVENT_TYPE_CQ_ERROR);
+	ibcq->event_handler = count_error;
+	ibcq->comp_handler = count_completion;
+	mcq->event(mcq, MLX5_EVENT_TYPE_CQ_ERROR);
+	KUNIT_EXPECT_EQ(test, calls.errors, 1);
+	KUNIT_EXPECT_EQ(test, calls.event.event, IB_EVENT_CQ_ERR);
+	KUNIT_EXPECT_PTR_EQ(test, calls.event.element.cq, ibcq);
+	KUNIT_EXPECT_PTR_EQ(test, calls.event.device, &o->mock->dev->ib_dev);
+	mcq->event(mcq, MLX5_EVENT_TYPE_COMP);
+	KUNIT_EXPECT_EQ(test, calls.errors, 1);
+	KUNIT_EXPECT_EQ(test, calls.completions, 0);
+	mcq->tasklet_ctx.comp(mcq, NULL);
+	KUNIT_EXPECT_EQ(test, calls.completions, 1);
+	KUNIT_EXPECT_EQ(test, calls.errors, 1);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 /* ---- resized CQs and re-registered regions ---------------------------------------------- */
 
 static int resize(struct objects *o, unsigned int cqe)
@@ -184,6 +237,47 @@ static int resize(struct objects *o, unsigned int cqe)
 	};
 
 	return mlx5_ib_resize_user_cq(&o->cq.ibcq, cqe, objects_udata(o, &ucmd, sizeof(ucmd), 0));
+}
+
+static void invalid_resize_sends_no_command(struct kunit *test)
+{
+	static const struct {
+		struct mlx5_ib_resize_cq ucmd;
+		unsigned int cqe;
+		int want;
+	} cases[] = {
+		{ { .cqe_size = 128 }, 127, -EINVAL },
+		{ { .cqe_size = 0 }, 127, -EINVAL },
+		{ { .cqe_size = 64, .reserved0 = 1 }, 127, -EINVAL },
+		{ { .cqe_size = 64, .reserved1 = 1 }, 127, -EINVAL },
+		{ { .cqe_size = 64 }, 0, -EINVAL },
+		{ { .cqe_size = 64 }, 1U << 22, -EINVAL },
+		/* The CQ has this size. */
+		{ { .cqe_size = 64 }, 15, 0 },
+		{ { .cqe_size = 64 }, 8, 0 },
+	};
+	struct objects *o = objects_make(test);
+	struct mlx5_ib_resize_cq ucmd;
+	struct ib_umem *umem;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_CQ), 0);
+	umem = o->cq.mem.buf.umem;
+	o->mock->num_commands = 0;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		ucmd = cases[i].ucmd;
+		ucmd.buf_addr = mock_buffer(o->mock, CQ_BIG_BUF);
+		KUNIT_EXPECT_EQ_MSG(test, cases[i].want,
+				    mlx5_ib_resize_user_cq(&o->cq.ibcq, cases[i].cqe,
+							   objects_udata(o, &ucmd, sizeof(ucmd),
+									 0)), "case %u", i);
+	}
+	MOCK_SET_CAP(&o->mock->dev->caps, cq_resize, 0);
+	KUNIT_EXPECT_EQ(test, resize(o, 127), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_PTR_EQ(test, o->cq.mem.buf.umem, umem);
+	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 15);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
 static void refused_resize_keeps_the_buffer(struct kunit *test)
@@ -259,6 +353,63 @@ static struct ib_mr *rereg(struct objects *o, const struct rereg_case *c)
 	return mlx5_ib_rereg_user_mr(o->mr, c->flags, start, MR_PAGES * PAGE_SIZE, start,
 				     IB_ACCESS_REMOTE_READ, &o->pd.ibpd,
 				     objects_udata(o, NULL, 0, 0));
+}
+
+/* No driver data and no DMA handle is defined for a region. */
+static void registration_with_driver_data_is_refused(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+	const u32 data = 1;
+	struct ib_dmah dmah = {};
+	struct ib_mr *mr;
+	int idx;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_MR), 0);
+	mock->num_commands = 0;
+	mr = mlx5_ib_reg_user_mr(&o->pd.ibpd, o->mr_start, PAGE_SIZE, o->mr_start, 0, &dmah,
+				 objects_udata(o, NULL, 0, 0));
+	KUNIT_EXPECT_PTR_EQ(test, mr, ERR_PTR(-EOPNOTSUPP));
+	idx = mock_enter(mock);
+	mr = mlx5_ib_reg_user_mr(&o->pd.ibpd, o->mr_start, PAGE_SIZE, o->mr_start, 0, NULL,
+				 objects_udata(o, &data, sizeof(data), 0));
+	KUNIT_EXPECT_TRUE(test, IS_ERR(mr));
+	mr = mlx5_ib_rereg_user_mr(o->mr, IB_MR_REREG_ACCESS, 0, 0, 0, IB_ACCESS_REMOTE_READ,
+				   &o->pd.ibpd, objects_udata(o, &data, sizeof(data), 0));
+	KUNIT_EXPECT_TRUE(test, IS_ERR(mr));
+	mock_leave(mock, idx);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, to_mmr(o->mr)->access, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/*
+ * A region that becomes writable is pinned again if its pages are read-only. The addresses mean
+ * nothing in another process.
+ */
+static void memory_of_another_process_is_not_pinned_again(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mm_struct *owner;
+	struct ib_umem *umem;
+	unsigned int pins;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_MR), 0);
+	umem = to_mmr(o->mr)->umem;
+	owner = umem->owning_mm;
+	umem->writable = 0;
+	umem->owning_mm = NULL;
+	pins = o->mock->num_pins;
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EINVAL),
+			    mlx5_ib_rereg_user_mr(o->mr, IB_MR_REREG_ACCESS, 0, 0, 0,
+						  IB_ACCESS_LOCAL_WRITE, &o->pd.ibpd,
+						  objects_udata(o, NULL, 0, 0)));
+	KUNIT_EXPECT_EQ(test, o->mock->num_pins, pins);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	umem->owning_mm = owner;
+	umem->writable = 1;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
 /* Everything of the key, the memory and the rights that a work request or a caller can see. */
@@ -365,8 +516,12 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(cq_context_names_its_size_uar_and_eq),
 	KUNIT_CASE(refused_state_change_keeps_the_state),
 	KUNIT_CASE(illegal_state_change_sends_no_command),
+	KUNIT_CASE(events_of_a_cq_reach_its_owner),
+	KUNIT_CASE(invalid_resize_sends_no_command),
 	KUNIT_CASE(refused_resize_keeps_the_buffer),
 	KUNIT_CASE(unanswered_resize_keeps_both_buffers),
+	KUNIT_CASE(registration_with_driver_data_is_refused),
+	KUNIT_CASE(memory_of_another_process_is_not_pinned_again),
 	KUNIT_CASE_PARAM(refused_reregistration_keeps_the_region, rereg_gen_params),
 	KUNIT_CASE_PARAM(reregistration_moves_the_region_to_a_new_key, rereg_gen_params),
 	KUNIT_CASE_PARAM(region_with_a_window_is_busy, rereg_gen_params),
