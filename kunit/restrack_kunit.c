@@ -210,6 +210,60 @@ static void pinned_region_has_no_statistics(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+static struct mlx5_ib_paging_stat paging_stat;
+
+static const struct mlx5_ib_paging_stat *get_paging_stat(struct mlx5_ib_mr *mr)
+{
+	return &paging_stat;
+}
+
+/* The value of a counter; 0 if there is none of that name. */
+static u64 find_counter(const struct sk_buff *msg, const char *name)
+{
+	const struct nlattr *nest, *entry, *attr;
+	int left;
+
+	nest = nla_find((const struct nlattr *)msg->data, msg->len,
+			RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	if (!nest)
+		return 0;
+	nla_for_each_nested(entry, nest, left) {
+		attr = nla_find(nla_data(entry), nla_len(entry),
+				RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
+		if (!attr || nla_strcmp(attr, name))
+			continue;
+		attr = nla_find(nla_data(entry), nla_len(entry),
+				RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE);
+		return attr ? nla_get_u64(attr) : 0;
+	}
+	return 0;
+}
+
+static void paged_region_shows_its_statistics(struct kunit *test)
+{
+	const struct mlx5_ib_mr_ops paged = { .kind = "paged", .paging_stat = get_paging_stat };
+	struct objects *o = make_objects(test, OBJ_MR);
+	struct mlx5_ib_mr *mr = to_mmr(o->mr);
+	const struct mlx5_ib_mr_ops *pinned = mr->ops;
+	struct sk_buff *msg = make_msg(test);
+	unsigned int len;
+
+	atomic64_set(&paging_stat.faults, 11);
+	atomic64_set(&paging_stat.invalidations, 22);
+	atomic64_set(&paging_stat.prefetches, 33);
+	mr->ops = &paged;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_stat_mr_entry(msg, o->mr), 0);
+	KUNIT_EXPECT_EQ(test, find_counter(msg, "page_faults"), 11);
+	KUNIT_EXPECT_EQ(test, find_counter(msg, "page_invalidations"), 22);
+	KUNIT_EXPECT_EQ(test, find_counter(msg, "page_prefetch"), 33);
+	skb_put_zero(msg, skb_tailroom(msg) - 40);
+	len = msg->len;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_stat_mr_entry(msg, o->mr), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, msg->len, len);
+	mr->ops = pinned;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 /* Other users see the rest. */
 static void addresses_are_shown_to_administrators(struct kunit *test)
 {
@@ -434,6 +488,7 @@ static struct kunit_case restrack_cases[] = {
 	KUNIT_CASE(region_shows_its_own_attributes),
 	KUNIT_CASE(region_without_pages_shows_no_page_size),
 	KUNIT_CASE(pinned_region_has_no_statistics),
+	KUNIT_CASE(paged_region_shows_its_statistics),
 	KUNIT_CASE(addresses_are_shown_to_administrators),
 	KUNIT_CASE_PARAM(full_message_gets_no_part_of_an_object, shown_gen_params),
 	KUNIT_CASE_PARAM(context_is_that_of_the_object, shown_gen_params),
