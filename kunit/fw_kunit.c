@@ -10,7 +10,9 @@
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/pci.h>
+#include <linux/semaphore.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include "fw/fw.h"
 #include "lib/mock.h"
@@ -437,6 +439,99 @@ static void quiet_attempt_tells_a_lost_device_from_a_busy_one(struct kunit *test
 	}
 }
 
+/* ---- a device that has failed ------------------------------------------------------------ */
+
+static unsigned int num_cleanups;
+
+static void count_cleanup(struct work_struct *work)
+{
+	num_cleanups++;
+}
+
+/* A device to which mlx5_core sends no commands. The driver has noticed that before. */
+static struct mock *make_failed(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+
+	mdev->pdev = kunit_kzalloc(test, sizeof(*mdev->pdev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mdev->pdev);
+	mdev->pdev->error_state = pci_channel_io_normal;
+	mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mock->dev->failed = true;
+	num_cleanups = 0;
+	INIT_WORK(&mock->dev->gone, count_cleanup);
+	kunit_deactivate_static_stub(test, mlx5_ib_fw_exec_via);
+	return mock;
+}
+
+/* Objects count as destroyed then. Nothing can be created. */
+static void failed_device_creates_nothing_and_has_destroyed_all(struct kunit *test)
+{
+	struct mock *mock = make_failed(test);
+	struct mlx5_ib_fw_attempt attempt = {};
+	u32 out[MLX5_ST_SZ_DW(query_special_contexts_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+	u64 addr;
+	u32 number;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_alloc_object(mock->dev, 0, MLX5_CMD_OP_ALLOC_PD,
+						      &number), -ENOLINK);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_destroy_object(mock->dev, 0, MLX5_CMD_OP_DEALLOC_PD, 1,
+							&attempt), 0);
+	mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_PD, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_exec_if_exists(mock->dev, 0, in, sizeof(in), out,
+							sizeof(out)), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_exec_within_limit(mock->dev, 0, in, sizeof(in), out,
+							   sizeof(out)), 0);
+	/* DEVX is told that the command was not sent. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_exec_raw(mock->dev, 0, in, sizeof(in), out, sizeof(out)),
+			-ENXIO);
+	/* mlx5_core takes MODIFY_MEMIC for an unknown command and would return -EINVAL. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_modify_memic(mock->dev, MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC,
+						      0, 1, &addr), -ENOLINK);
+	KUNIT_EXPECT_TRUE(test, mlx5_ib_fw_device_is_gone(mock->dev));
+}
+
+static void answered(int err, struct mlx5_async_work *work)
+{
+}
+
+/* Otherwise all later commands of this kind would wait for a slot. */
+static void command_that_is_not_sent_gives_its_slot_back(struct kunit *test)
+{
+	struct mock *mock = make_failed(test);
+	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
+	struct mlx5_async_ctx ctx;
+	struct mlx5_ib_fw_async async = {
+		.ctx = &ctx, .out = out, .out_size = sizeof(out), .done = answered,
+	};
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+
+	sema_init(&mock->dev->async_slots, 1);
+	mlx5_cmd_init_async_ctx(mock->dev->mdev, &ctx);
+	mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_PD, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_exec_async(mock->dev, 0, in, sizeof(in), &async), -ENXIO);
+	KUNIT_EXPECT_EQ(test, down_trylock(&mock->dev->async_slots), 0);
+	KUNIT_EXPECT_NE(test, down_trylock(&mock->dev->async_slots), 0);
+	mlx5_cmd_cleanup_async_ctx(&ctx);
+}
+
+/* A command may be the first to notice the failure. The work flushes the queues of the kernel. */
+static void command_that_finds_the_device_failed_says_so_once(struct kunit *test)
+{
+	struct mock *mock = make_failed(test);
+	u32 number;
+
+	mlx5_ib_fw_alloc_object(mock->dev, 0, MLX5_CMD_OP_ALLOC_PD, &number);
+	flush_work(&mock->dev->gone);
+	KUNIT_EXPECT_EQ(test, num_cleanups, 0);
+	mock->dev->failed = false;
+	mlx5_ib_fw_alloc_object(mock->dev, 0, MLX5_CMD_OP_ALLOC_PD, &number);
+	flush_work(&mock->dev->gone);
+	KUNIT_EXPECT_EQ(test, num_cleanups, 1);
+}
+
 /* After each creation the driver looks for attempts to destroy an earlier object of the number. */
 static void created_number_is_looked_for(struct kunit *test)
 {
@@ -624,6 +719,9 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE_PARAM(task_waits_for_silent_firmware_twice, again_gen_params),
 	KUNIT_CASE(command_that_was_not_sent_is_told_from_a_refusal),
 	KUNIT_CASE(quiet_attempt_tells_a_lost_device_from_a_busy_one),
+	KUNIT_CASE(failed_device_creates_nothing_and_has_destroyed_all),
+	KUNIT_CASE(command_that_is_not_sent_gives_its_slot_back),
+	KUNIT_CASE(command_that_finds_the_device_failed_says_so_once),
 	KUNIT_CASE_PARAM(created_number_is_looked_for, create_gen_params),
 	KUNIT_CASE(number_of_a_new_object_is_that_of_its_kind),
 	KUNIT_CASE(cq_is_released_once),
