@@ -117,6 +117,45 @@ static void limit_is_that_of_the_kind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PAGED], min(64 * mib, INT_MAX));
 }
 
+/* The device says how many of these it has in other fields than the number of objects. */
+static void limit_of_other_kinds_is_that_of_the_kind(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_caps *caps = &mock->dev->caps;
+	u32 *limit;
+
+	mlx5_ib_cleanup_users(mock->dev);
+	MOCK_SET_CAP(caps, log_max_xrcd, 4);
+	MOCK_SET_CAP(caps, log_max_transport_domain, 5);
+	MOCK_SET_CAP(caps, max_qp_cnt, 64);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_DEV_MEM, device_mem_cap, memic_bar_size, 80 * PAGE_SIZE);
+	mock->dev->mdev->coredev_type = MLX5_COREDEV_SF;
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
+	limit = mock->dev->users->limit;
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_XRCD], 14);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_TD], 28);
+	/* The driver has a set of counters itself. */
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_Q_COUNTER], 55);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_DM], 70);
+}
+
+/* A subfunction has no BAR of its own. */
+static void uars_are_the_pages_of_bar_0(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+
+	mdev->pdev = kunit_kzalloc(test, sizeof(*mdev->pdev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mdev->pdev);
+	mdev->pdev->resource[0] = DEFINE_RES_MEM(SZ_1G, SZ_4M);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_max_uars(mock->dev), 1024);
+	mlx5_ib_cleanup_users(mock->dev);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
+	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_UAR], 896);
+	mdev->coredev_type = MLX5_COREDEV_SF;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_max_uars(mock->dev), 0);
+}
+
 static void firmware_keeps_512_queue_pairs_and_keys(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -809,6 +848,8 @@ static void memory_of_a_umem_counts_until_the_device_destroys_it(struct kunit *t
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
 	KUNIT_CASE(limit_is_that_of_the_kind),
+	KUNIT_CASE(limit_of_other_kinds_is_that_of_the_kind),
+	KUNIT_CASE(uars_are_the_pages_of_bar_0),
 	KUNIT_CASE(firmware_keeps_512_queue_pairs_and_keys),
 	KUNIT_CASE(user_who_makes_a_namespace_answers_for_it),
 	KUNIT_CASE(user_is_limited_in_all_contexts_together),
