@@ -229,6 +229,35 @@ static void xrc_srq_of_a_kernel_consumer_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* The driver finds each WQE of a queue of the kernel in one page. */
+static void srq_of_a_kernel_consumer_has_wqes_of_a_page_at_most(struct kunit *test)
+{
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_BASIC,
+		.attr = { .max_wr = 1, .max_sge = PAGE_SIZE / 16 },
+	};
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+
+	MOCK_SET_CAP(&mock->dev->caps, max_wqe_sz_rq, 2 * PAGE_SIZE);
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_PD), 0);
+	mock->num_commands = 0;
+	memset(&o->srq, 0, sizeof(o->srq));
+	o->srq.ibsrq.device = &mock->dev->ib_dev;
+	o->srq.ibsrq.pd = &o->pd.ibpd;
+	o->srq.ibsrq.srq_type = IB_SRQT_BASIC;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
+	/* Behind the link to the next WQE. */
+	init.attr.max_sge--;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init, NULL), 0);
+	KUNIT_EXPECT_EQ(test, init.attr.max_sge, PAGE_SIZE / 16 - 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&o->srq.ibsrq, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 /* CQEs of version 0 have no user index: the library passes the largest, which means none. */
 static void user_index_of_an_xrc_srq_fits_the_cqe_version(struct kunit *test)
 {
@@ -279,6 +308,7 @@ static struct kunit_case srq_verbs_cases[] = {
 	KUNIT_CASE(xrc_srq_query_reads_its_context),
 	KUNIT_CASE(refusal_of_an_xrc_srq_command_reaches_the_caller),
 	KUNIT_CASE(xrc_srq_of_a_kernel_consumer_is_refused),
+	KUNIT_CASE(srq_of_a_kernel_consumer_has_wqes_of_a_page_at_most),
 	KUNIT_CASE(user_index_of_an_xrc_srq_fits_the_cqe_version),
 	{}
 };
