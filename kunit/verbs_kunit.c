@@ -383,6 +383,23 @@ static void registration_with_driver_data_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* mlx5_core has no errno that verbs define for a list which is too long for a command. */
+static void region_too_long_for_a_command_is_out_of_memory(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct footprint before;
+
+	KUNIT_ASSERT_EQ(test, objects_need(o, OBJ_MR), 0);
+	footprint_take(o->mock, &before);
+	o->mock->num_commands = 0;
+	o->mock->refuse = 1;
+	o->mock->refuse_err = -ENOMSG;
+	KUNIT_EXPECT_EQ(test, objects_create(o, OBJ_MR), -ENOMEM);
+	footprint_expect(o->mock, &before, "a list that is too long", 0);
+	o->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 /*
  * A region that becomes writable is pinned again if its pages are read-only. The addresses mean
  * nothing in another process.
@@ -521,6 +538,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(refused_resize_keeps_the_buffer),
 	KUNIT_CASE(unanswered_resize_keeps_both_buffers),
 	KUNIT_CASE(registration_with_driver_data_is_refused),
+	KUNIT_CASE(region_too_long_for_a_command_is_out_of_memory),
 	KUNIT_CASE(memory_of_another_process_is_not_pinned_again),
 	KUNIT_CASE_PARAM(refused_reregistration_keeps_the_region, rereg_gen_params),
 	KUNIT_CASE_PARAM(reregistration_moves_the_region_to_a_new_key, rereg_gen_params),
