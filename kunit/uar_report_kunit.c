@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of the report of a context's UARs: what it says of pages, registers, objects,
- * mappings and queues, compared with what the test has made.
+ * mappings and queues, compared with what the test has made, and what the file in debugfs shows of
+ * it.
  */
 
 #include <kunit/test.h>
 #include <linux/mlx5/driver.h>
+#include <linux/pci.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "lib/mock.h"
+#include "ops.h"
 #include "verbs/cq.h"
 #include "verbs/qp.h"
 #include "verbs/uar.h"
@@ -242,6 +248,27 @@ static void queue_that_firmware_keeps_is_reported(struct kunit *test)
 	finish(env);
 }
 
+/* A process that is closed removes a queue before it destroys the queue, which removes it again. */
+static void queue_is_removed_from_the_report_once(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mlx5_ib_ucontext *context = env->mock->context;
+
+	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
+	KUNIT_ASSERT_EQ(test, create_qp(env, &env->qp[0], 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, context->bfregi.num_bells, 2);
+	mlx5_ib_bell_del(context, &env->qp[0].bell);
+	KUNIT_EXPECT_EQ(test, context->bfregi.num_bells, 1);
+	mlx5_ib_bell_del(context, &env->qp[0].bell);
+	KUNIT_EXPECT_EQ(test, context->bfregi.num_bells, 1);
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_queues, 1);
+	KUNIT_EXPECT_EQ(test, destroy_qp(env, &env->qp[0]), 0);
+	KUNIT_EXPECT_EQ(test, context->bfregi.num_bells, 1);
+	destroy_cq(env);
+	KUNIT_EXPECT_EQ(test, context->bfregi.num_bells, 0);
+	finish(env);
+}
+
 /* A page that a process has mapped twice. */
 static void dynamic_page_is_reported(struct kunit *test)
 {
@@ -415,17 +442,109 @@ static void closed_context_is_not_listed(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&dev->contexts));
 }
 
+/* ---- the file in debugfs ----------------------------------------------------------------- */
+
+#define FILE_BYTES	SZ_16K
+
+/* The text of the whole file. */
+static const char *read_file(struct env *env)
+{
+	const struct seq_operations *op = &mlx5_ib_uars_sops;
+	struct kunit *test = env->mock->test;
+	struct seq_file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+	loff_t pos = 0;
+	void *entry;
+
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	file->private = env->mock->dev;
+	file->size = FILE_BYTES;
+	file->buf = kunit_kzalloc(test, FILE_BYTES + 1, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, file->buf);
+	for (entry = op->start(file, &pos); entry; entry = op->next(file, entry, &pos))
+		KUNIT_EXPECT_EQ(test, op->show(file, entry), 0);
+	op->stop(file, entry);
+	KUNIT_ASSERT_FALSE(test, seq_has_overflowed(file));
+	return file->buf;
+}
+
+static __printf(2, 3) bool has_line(const char *text, const char *fmt, ...)
+{
+	char line[128];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	return strstr(text, line);
+}
+
+static bool has_uar(const char *text, u32 index, const char *origin, const char *kind, u32 qps,
+		    u32 cqs)
+{
+	return has_line(text,
+			"uar index=%u origin=%s kind=%s freed=0 mappings=0 qps=%u cqs=%u\n",
+			index, origin, kind, qps, cqs);
+}
+
+static void file_shows_each_uar_bfreg_and_queue(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mock *mock = env->mock;
+	const u32 *sys_pages = mock->context->bfregi.sys_pages;
+	struct mlx5_ib_qp *qp = &env->qp[0];
+	struct mlx5_user_mmap_entry *nc;
+	const char *text;
+
+	mock->dev->mdev->pdev = kunit_kzalloc(test, sizeof(*mock->dev->mdev->pdev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mock->dev->mdev->pdev);
+	mock->dev->mdev->pdev->resource[0] = DEFINE_RES_MEM(SZ_1G, SZ_4M);
+	/* Queues have other numbers than UARs. */
+	mock->first_number = 0x300;
+	nc = mlx5_ib_create_uar_object(mock->context, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, nc);
+	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
+	mock->first_number = 0x400;
+	KUNIT_ASSERT_EQ(test, create_qp(env, qp, 0, 0), 0);
+	text = read_file(env);
+	KUNIT_EXPECT_TRUE(test, has_line(text, "device name="));
+	KUNIT_EXPECT_TRUE(test, has_line(text, " bus=%s max_uars=1024 max_uids=1024\n",
+					 dev_name(mock->dev->mdev->device)));
+	KUNIT_EXPECT_TRUE(test, has_line(text, "context pid=%d uid=0 comm=",
+					 pid_vnr(mock->context->pid)));
+	KUNIT_EXPECT_TRUE(test, has_uar(text, sys_pages[0], "static", "bf", 0, 1));
+	KUNIT_EXPECT_TRUE(test, has_uar(text, sys_pages[qp->bfregn / 2], "static", "bf", 1, 0));
+	KUNIT_EXPECT_TRUE(test, has_uar(text, nc->page_id, "object", "nc", 0, 0));
+	KUNIT_EXPECT_TRUE(test, has_line(text, "bfreg number=0 uar=%u slot=0 class=high qps=0\n",
+					 sys_pages[0]));
+	KUNIT_EXPECT_TRUE(test, has_line(text, "bfreg number=1 uar=%u slot=1 class=medium qps=0\n",
+					 sys_pages[0]));
+	KUNIT_EXPECT_TRUE(test, has_line(text, "bfreg number=%d uar=%u slot=%d class=low qps=1\n",
+					 qp->bfregn, sys_pages[qp->bfregn / 2], qp->bfregn % 2));
+	KUNIT_EXPECT_TRUE(test, has_line(text, "cq number=%u uar=%u\n", env->cq.mcq.cqn,
+					 sys_pages[0]));
+	KUNIT_EXPECT_TRUE(test, has_line(text, "qp number=%u type=rc uar=%u bfreg=%d\n",
+					 qp->rsc.num, sys_pages[qp->bfregn / 2], qp->bfregn));
+	KUNIT_EXPECT_EQ(test, destroy_qp(env, qp), 0);
+	destroy_cq(env);
+	rdma_user_mmap_entry_remove(&nc->rdma_entry);
+	KUNIT_EXPECT_FALSE(test, has_line(read_file(env), "\ncq number="));
+	finish(env);
+	KUNIT_EXPECT_FALSE(test, has_line(read_file(env), "context pid="));
+}
+
 static struct kunit_case report_cases[] = {
 	KUNIT_CASE(new_context_has_its_static_pages_and_registers),
 	KUNIT_CASE(queue_is_reported_at_its_uar_and_bfreg),
 	KUNIT_CASE(queue_that_could_not_be_created_is_not_reported),
 	KUNIT_CASE(queue_that_firmware_keeps_is_reported),
+	KUNIT_CASE(queue_is_removed_from_the_report_once),
 	KUNIT_CASE(dynamic_page_is_reported),
 	KUNIT_CASE(uar_object_is_reported_until_its_last_user),
 	KUNIT_CASE(other_mmap_entries_are_not_reported),
 	KUNIT_CASE_PARAM(lists_are_filled_only_if_there_is_room, room_gen_params),
 	KUNIT_CASE(each_page_has_the_mmap_offset_of_the_library),
 	KUNIT_CASE(closed_context_is_not_listed),
+	KUNIT_CASE(file_shows_each_uar_bfreg_and_queue),
 	{}
 };
 

@@ -54,6 +54,9 @@ int mlx5_ib_init_uar_debugfs(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_uar_debugfs(struct mlx5_ib_dev *dev);
 
 #if IS_ENABLED(CONFIG_KUNIT)
+/* uar_debugfs.c */
+extern const struct seq_operations mlx5_ib_uars_sops;
+
 /* vf.c */
 int mlx5_ib_num_vfs(const struct mlx5_ib_dev *dev);
 #endif

@@ -8,6 +8,7 @@
  * and SRQs, but not of contexts, and a UAR without a queue belongs to none of these objects.
  */
 
+#include <kunit/visibility.h>
 #include <linux/debugfs.h>
 #include <linux/mlx5/driver.h>
 #include <linux/pid.h>
@@ -139,13 +140,13 @@ static int uars_show(struct seq_file *file, void *entry)
 	return 0;
 }
 
-static const struct seq_operations uars_sops = {
+VISIBLE_IF_KUNIT const struct seq_operations mlx5_ib_uars_sops = {
 	.start = uars_start,
 	.next = uars_next,
 	.stop = uars_stop,
 	.show = uars_show,
 };
-DEFINE_SEQ_ATTRIBUTE(uars);
+DEFINE_SEQ_ATTRIBUTE(mlx5_ib_uars);
 
 /**
  * mlx5_ib_init_uar_debugfs - create the file "uars"
@@ -161,7 +162,8 @@ int mlx5_ib_init_uar_debugfs(struct mlx5_ib_dev *dev)
 
 	/* Without the device's directory, the file would be created in the root of debugfs. */
 	if (!IS_ERR_OR_NULL(root))
-		dev->uar_file = debugfs_create_file("uars", 0400, root, dev, &uars_fops);
+		dev->uar_file = debugfs_create_file("uars", 0400, root, dev,
+						    &mlx5_ib_uars_fops);
 	return 0;
 }
 
