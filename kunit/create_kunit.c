@@ -236,6 +236,28 @@ static void memory_stays_pinned_if_the_creation_is_not_answered(struct kunit *te
 	finish(test, o);
 }
 
+/* ib_core destroys the objects of a process once when the process closes the device. */
+static void closed_process_leaves_orphans(struct kunit *test)
+{
+	struct footprint before, created;
+	struct objects *o = prepare(test, &before);
+	struct mock *mock = o->mock;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, id_of(test)), 0);
+	footprint_take(mock, &created);
+	mock->context->closing = true;
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, id_of(test)), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), created.live);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), created.pinned);
+	KUNIT_EXPECT_FALSE(test, list_empty(&mock->context->orphans));
+	mock->refuse_destroy = false;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	mock->context->closing = false;
+	footprint_expect(mock, &before, "the context", 0);
+	finish(test, o);
+}
+
 /* Firmware would refuse to destroy an object that an orphan refers to. */
 static void orphans_are_destroyed_before_what_they_refer_to(struct kunit *test)
 {
@@ -414,6 +436,7 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE_PARAM(refused_destruction_changes_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(memory_stays_pinned_while_firmware_keeps_the_object, orphan_gen_params),
 	KUNIT_CASE_PARAM(memory_stays_pinned_if_the_creation_is_not_answered, queues_gen_params),
+	KUNIT_CASE_PARAM(closed_process_leaves_orphans, orphan_gen_params),
 	KUNIT_CASE_PARAM(orphans_are_destroyed_before_what_they_refer_to, refer_gen_params),
 	KUNIT_CASE(refused_internal_objects_keep_their_memory),
 	KUNIT_CASE_PARAM(memory_the_process_may_not_use_is_refused, memory_gen_params),
