@@ -50,6 +50,20 @@ static int check(const u32 *in, enum mlx5_ib_devx_use use, u32 rights)
 	return mlx5_ib_devx_check_cmd(in, CMD_BYTES, use, rights, &cmd);
 }
 
+/* The device would execute the command for the function behind the tunnel. */
+static void command_for_another_function_is_refused(struct kunit *test)
+{
+	u32 *in = kunit_kzalloc(test, CMD_BYTES, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, in);
+	MLX5_SET(general_obj_in_cmd_hdr, in, opcode, MLX5_CMD_OP_QUERY_HCA_CAP);
+	KUNIT_EXPECT_EQ(test, check(in, MLX5_IB_DEVX_GENERAL, ALL_RIGHTS), 0);
+	MLX5_SET(general_obj_in_cmd_hdr, in, vhca_tunnel_id, 1);
+	KUNIT_EXPECT_EQ(test, check(in, MLX5_IB_DEVX_GENERAL, ALL_RIGHTS), -EINVAL);
+	MLX5_SET(general_obj_in_cmd_hdr, in, vhca_tunnel_id, 0x8000);
+	KUNIT_EXPECT_EQ(test, check(in, MLX5_IB_DEVX_GENERAL, ALL_RIGHTS), -EINVAL);
+}
+
 static void every_opcode_of_the_header_has_an_entry(struct kunit *test)
 {
 	const struct mlx5_ib_devx_cmd *cmd;
@@ -721,6 +735,7 @@ static void command_is_not_accessed_behind_its_end(struct kunit *test)
 }
 
 static struct kunit_case devx_cases[] = {
+	KUNIT_CASE(command_for_another_function_is_refused),
 	KUNIT_CASE(every_opcode_of_the_header_has_an_entry),
 	KUNIT_CASE(only_listed_general_commands_are_allowed),
 	KUNIT_CASE(privileged_commands_need_their_right),
