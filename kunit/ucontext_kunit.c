@@ -7,10 +7,12 @@
 #include <kunit/test.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/pid.h>
 #include <linux/string.h>
 
 #include "lib/mock.h"
 #include "lib/objects.h"
+#include "lib/share.h"
 #include "lib/uctx.h"
 #include "verbs/ucontext.h"
 
@@ -120,6 +122,38 @@ static void library_is_told_the_features_of_the_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.bf_reg_size, 0);
 	KUNIT_EXPECT_EQ(test, resp.cqe_version, 0);
 	mock_close(mock);
+}
+
+static bool user_exists(struct mock *mock)
+{
+	return xa_load(&mock->dev->users->table, __kuid_val(current_uid()));
+}
+
+/* Also if firmware refuses the first or the last UAR of a new context. */
+static void closed_context_releases_its_user_and_process(struct kunit *test)
+{
+	static const unsigned int refusals[] = { 0, 1, 8 };
+	struct pid *pid = task_tgid(current);
+	struct objects *o = objects_make(test);
+	unsigned int before, i;
+
+	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+		before = refcount_read(&pid->count);
+		KUNIT_EXPECT_FALSE(test, user_exists(o->mock));
+		o->mock->num_commands = 0;
+		o->mock->refuse = refusals[i];
+		KUNIT_EXPECT_EQ(test, objects_create(o, OBJ_CONTEXT),
+				refusals[i] ? o->mock->refuse_err : 0);
+		o->mock->refuse = 0;
+		if (!refusals[i]) {
+			KUNIT_EXPECT_TRUE(test, user_exists(o->mock));
+			KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before + 1);
+			KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+		}
+		KUNIT_EXPECT_FALSE_MSG(test, user_exists(o->mock), "refusal %u", refusals[i]);
+		KUNIT_EXPECT_EQ_MSG(test, refcount_read(&pid->count), before, "refusal %u",
+				    refusals[i]);
+	}
 }
 
 /* Keys over memory belong to the kernel, as does the user id itself. */
@@ -260,6 +294,7 @@ static struct kunit_case ucontext_cases[] = {
 	KUNIT_CASE_PARAM(invalid_request_sends_no_command, open_gen_params),
 	KUNIT_CASE(library_is_told_the_limits_of_the_device),
 	KUNIT_CASE(library_is_told_the_features_of_the_device),
+	KUNIT_CASE(closed_context_releases_its_user_and_process),
 	KUNIT_CASE(objects_carry_the_user_id_of_their_context),
 	KUNIT_CASE(refused_user_id_is_destroyed_at_the_second_attempt),
 	KUNIT_CASE(undelivered_pd_is_deallocated_at_the_second_attempt),
