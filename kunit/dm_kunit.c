@@ -8,6 +8,7 @@
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/bitmap.h>
+#include <linux/mm.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 
@@ -734,6 +735,9 @@ static void operation_has_one_mmap_offset(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, entry, again);
 	KUNIT_EXPECT_EQ(test, env->commands, 2);
 	KUNIT_EXPECT_EQ(test, entry->address, WINDOW + WINDOW_SIZE);
+	/* Neither the operation nor the memory can be mapped for execution. */
+	KUNIT_EXPECT_EQ(test, entry->denied, VM_EXEC);
+	KUNIT_EXPECT_EQ(test, dm->mentry->denied, VM_EXEC);
 	KUNIT_EXPECT_NE(test, entry->rdma_entry.start_pgoff, dm->mentry->rdma_entry.start_pgoff);
 	free_dm(dm);
 	expect_nothing(test);

@@ -205,6 +205,22 @@ static void list_that_is_longer_than_the_region_is_mapped_in_part(struct kunit *
 }
 
 /* The request carries the pages, or says where they are; never both. */
+static void list_of_more_pages_than_the_region_is_mapped_in_part(struct kunit *test)
+{
+	static const struct part list[] = {
+		{ 0x10000, PAGE_SIZE }, { 0x20000, PAGE_SIZE }, { 0x30000, PAGE_SIZE },
+	};
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, 2);
+	unsigned int offset = 0;
+
+	KUNIT_EXPECT_EQ(test, map(r, list, ARRAY_SIZE(list), &offset), 2);
+	KUNIT_EXPECT_EQ(test, offset, 0);
+	KUNIT_EXPECT_EQ(test, r->mr->length, 2 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(r->wqe.mtt[1]), 0x20000 | MLX5_IB_UMR_PRESENT);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(r->wqe.mtt[2]), 0);
+	free_region(test, r);
+}
+
 static void request_carries_up_to_8_pages_or_points_at_them(struct kunit *test)
 {
 	static const struct part few = { 0x10000, 8 * PAGE_SIZE };
@@ -395,6 +411,7 @@ static struct kunit_case fast_mr_cases[] = {
 	KUNIT_CASE(entry_that_is_longer_than_a_piece_is_cut),
 	KUNIT_CASE(mapping_may_end_within_an_entry),
 	KUNIT_CASE(list_that_is_longer_than_the_region_is_mapped_in_part),
+	KUNIT_CASE(list_of_more_pages_than_the_region_is_mapped_in_part),
 	KUNIT_CASE(request_carries_up_to_8_pages_or_points_at_them),
 	KUNIT_CASE(pages_have_the_size_of_the_region),
 	KUNIT_CASE(page_size_changes_only_if_the_device_can),

@@ -428,6 +428,17 @@ static const void *next_failure(struct kunit *test, const void *prev, char *desc
 	return (const void *)(number + 1);
 }
 
+static unsigned int num_indices(struct mlx5_ib_dev *dev)
+{
+	unsigned int num = 0;
+	unsigned long index;
+	void *entry;
+
+	xa_for_each(&dev->mkeys, index, entry)
+		num++;
+	return num;
+}
+
 /* The pool does not need all keys. Firmware refuses one command that destroys a surplus key. */
 static void surplus_key_has_exactly_one_owner(struct kunit *test)
 {
@@ -439,7 +450,7 @@ static void surplus_key_has_exactly_one_owner(struct kunit *test)
 	struct mlx5_ib_fw_batch *commands = mlx5_ib_fw_batch_alloc(dev);
 	struct mlx5_ib_mkey_batch *batch = mlx5_ib_mkey_batch_alloc(dev, commands);
 	struct mlx5_ib_mkey keys[LONG_KEYS] = {};
-	unsigned int i, destroyed = 0;
+	unsigned int i, destroyed = 0, others = num_indices(dev);
 
 	KUNIT_ASSERT_NOT_NULL(test, commands);
 	KUNIT_ASSERT_NOT_NULL(test, batch);
@@ -460,8 +471,11 @@ static void surplus_key_has_exactly_one_owner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, destroyed, LONG_KEYS - 1);
 	KUNIT_EXPECT_EQ(test, mc->use.free, LONG_KEYS - c->total);
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 1);
+	/* The table of keys has the key that firmware keeps, and those in the pool. */
+	KUNIT_EXPECT_EQ(test, num_indices(dev) - others, mc->use.free + 1);
 	for (i = 0; i < LONG_KEYS; i++)
 		KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &keys[i]), 0);
+	KUNIT_EXPECT_EQ(test, num_indices(dev) - others, mc->use.free);
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
 	KUNIT_EXPECT_EQ(test, mc->use.free, LONG_KEYS - c->total);
 	kfree(batch);

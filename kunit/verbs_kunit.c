@@ -87,6 +87,9 @@ static void cq_context_names_its_size_uar_and_eq(struct kunit *test)
 	/* cqc: log_cq_size 4 and the context's first UAR; the EQ of the completion vector. */
 	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x10 + 0x0c), 0x04000100);
 	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x10 + 0x14), 13);
+	KUNIT_EXPECT_NE(test, o->cq.mem.db.dma, 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x10 + 0x38), upper_32_bits(o->cq.mem.db.dma));
+	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x10 + 0x3c), lower_32_bits(o->cq.mem.db.dma));
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 

@@ -311,6 +311,9 @@ static void vport_counters_stand_in_for_the_agent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status), 0);
 	KUNIT_EXPECT_EQ(test, out.data[2], 2);		/* counters of 64 bits */
 	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS, &out), REPLY);
+	/* The counters are those of this function itself. */
+	KUNIT_EXPECT_EQ(test, vports.mock->opcode, MLX5_CMD_OP_QUERY_VPORT_COUNTER);
+	KUNIT_EXPECT_EQ(test, mock_dword(vports.mock, 8), 0);
 	pc = (struct ib_pma_portcounters *)out.data;
 	KUNIT_EXPECT_EQ(test, pc->port_select, 1);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_rcv_packets), U32_MAX);
