@@ -176,6 +176,9 @@ static void illegal_state_change_sends_no_command(struct kunit *test)
 	attr.qp_state = IB_QPS_INIT;
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &attr, IB_QP_STATE | IB_QP_PORT), -EINVAL);
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &attr, init_mask | IB_QP_AV), -EINVAL);
+	/* A queue pair that is in RESET may be reset. */
+	attr.qp_state = IB_QPS_RESET;
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &attr, IB_QP_STATE), 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, o->qp.state, IB_QPS_RESET);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
