@@ -29,10 +29,10 @@ static int setup(void **state)
 	return 0;
 }
 
-static struct srq *new_rmp(bool cyclic)
+static uint8_t create_rmp(bool cyclic, bool sign, uint32_t *num)
 {
 	uint8_t in[IFC_BYTE(create_rmp_in, ctx.wq.pas) + 8] = {}, out[IFC_SZ(create_rmp_out)];
-	uint8_t *wq = IFC_ADDR(create_rmp_in, in, ctx.wq);
+	uint8_t *wq = IFC_ADDR(create_rmp_in, in, ctx.wq), st;
 
 	IFC_SET(create_rmp_in, in, ctx.state, RDY);
 	IFC_SET(wq, wq, wq_type, cyclic);
@@ -40,16 +40,25 @@ static struct srq *new_rmp(bool cyclic)
 	IFC_SET(wq, wq, log_wq_sz, LOG);
 	IFC_SET(wq, wq, log_wq_stride, 6);
 	IFC_SET64(wq, wq, dbr_addr, DBR);
+	IFC_SET(wq, wq, wq_signature, sign);
 	put_be64(IFC_ADDR(create_rmp_in, in, ctx.wq.pas), BUF);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_RMP, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_OK);
-	return srq_find(rig.hca, IFC_GET(create_rmp_out, out, rmpn));
+	st = rig_cmd(MLX5_CMD_OP_CREATE_RMP, 0, 0, in, sizeof(in), out, sizeof(out));
+	*num = IFC_GET(create_rmp_out, out, rmpn);
+	return st;
 }
 
-static struct srq *new_xrc_srq(bool cyclic)
+static struct srq *new_rmp(bool cyclic)
+{
+	uint32_t num;
+
+	assert_int_equal(create_rmp(cyclic, false, &num), ST_OK);
+	return srq_find(rig.hca, num);
+}
+
+static uint8_t create_xrc_srq(bool cyclic, bool sign, uint32_t *num)
 {
 	uint8_t in[IFC_BYTE(create_xrc_srq_in, pas) + 8] = {}, out[IFC_SZ(create_xrc_srq_out)];
-	uint8_t *c = IFC_ADDR(create_xrc_srq_in, in, xrc_srq_context_entry);
+	uint8_t *c = IFC_ADDR(create_xrc_srq_in, in, xrc_srq_context_entry), st;
 
 	IFC_SET(xrc_srqc, c, log_xrc_srq_size, LOG);
 	IFC_SET(xrc_srqc, c, log_rq_stride, 2);
@@ -59,10 +68,35 @@ static struct srq *new_xrc_srq(bool cyclic)
 	IFC_SET(xrc_srqc, c, xrcd, xrcdn);
 	IFC_SET(xrc_srqc, c, db_record_addr_h, DBR >> 32);
 	IFC_SET(xrc_srqc, c, db_record_addr_l, (uint32_t)DBR >> 2);
+	IFC_SET(xrc_srqc, c, wq_signature, sign);
 	put_be64(IFC_ADDR(create_xrc_srq_in, in, pas), BUF);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_XRC_SRQ, 0, 0, in, sizeof(in), out,
-				 sizeof(out)), ST_OK);
-	return srq_find(rig.hca, IFC_GET(create_xrc_srq_out, out, xrc_srqn));
+	st = rig_cmd(MLX5_CMD_OP_CREATE_XRC_SRQ, 0, 0, in, sizeof(in), out, sizeof(out));
+	*num = IFC_GET(create_xrc_srq_out, out, xrc_srqn);
+	return st;
+}
+
+static struct srq *new_xrc_srq(bool cyclic)
+{
+	uint32_t num;
+
+	assert_int_equal(create_xrc_srq(cyclic, false, &num), ST_OK);
+	return srq_find(rig.hca, num);
+}
+
+static uint8_t create_srq(bool sign, uint32_t *num)
+{
+	uint8_t in[IFC_BYTE(create_srq_in, pas) + 8] = {}, out[IFC_SZ(create_srq_out)], st;
+	uint8_t *c = IFC_ADDR(create_srq_in, in, srq_context_entry);
+
+	IFC_SET(srqc, c, log_srq_size, LOG);
+	IFC_SET(srqc, c, log_rq_stride, 2);
+	IFC_SET(srqc, c, pd, pd);
+	IFC_SET64(srqc, c, dbr_addr, DBR);
+	IFC_SET(srqc, c, wq_signature, sign);
+	put_be64(IFC_ADDR(create_srq_in, in, pas), BUF);
+	st = rig_cmd(MLX5_CMD_OP_CREATE_SRQ, 0, 0, in, sizeof(in), out, sizeof(out));
+	*num = IFC_GET(create_srq_out, out, srqn);
+	return st;
 }
 
 static uint8_t arm_rmp(const struct srq *srq, uint16_t limit)
@@ -172,6 +206,21 @@ static void queue_in_error_is_not_armed(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
+/* A signature would be in each WQE, and the HCA checks none. */
+static void signatures_are_refused_in_each_form(void **state)
+{
+	uint32_t num;
+
+	(void)state;
+	assert_int_equal(create_rmp(false, true, &num), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_QP_SIGNATURE_NOT_OFFERED);
+	assert_int_equal(create_xrc_srq(false, true, &num), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_QP_SIGNATURE_NOT_OFFERED);
+	assert_int_equal(create_srq(true, &num), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_QP_SIGNATURE_NOT_OFFERED);
+	assert_int_equal(create_srq(false, &num), ST_OK);
+}
+
 /* DESTROY_RMP of an XRC SRQ would not tell the queue pairs that have a WQE of it. */
 static void commands_of_another_form_are_refused(void **state)
 {
@@ -208,7 +257,7 @@ int main(void)
 		T(rmp_can_be_in_ring_order), T(xrc_srq_can_be_in_ring_order),
 		T(limit_above_what_is_posted_raises_the_event), T(limit_is_less_than_the_size),
 		T(queue_in_error_is_not_armed), T(commands_of_another_form_are_refused),
-		T(queue_of_a_qp_is_not_destroyed),
+		T(queue_of_a_qp_is_not_destroyed), T(signatures_are_refused_in_each_form),
 	};
 
 	return cmocka_run_group_tests_name("srq", tests, NULL, NULL);

@@ -316,6 +316,28 @@ static void umr_checks_for_free(void **state)
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80 | 0x40, UMR_LIVE, 4);
 }
 
+/* The other way round: the key must be free, and is not. A free key is changed. */
+static void umr_checks_for_in_use(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	uint8_t before[MKC_BYTES];
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80 | 0x20, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_B, 0, CQE_REQ, 0);
+	assert_false(mk->free);
+	memcpy(before, mk->mkc, sizeof(before));
+	umr_wqe(&w, mk, 0x80 | 0x20, UMR_LIVE, 4);
+	IFC_SET64(mkc, w.b + 64, start_addr, 0x9000);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect_cause(CQ_B, 1, CQE_REQ_ERR, ERR_UMR_REFUSED);
+	assert_memory_equal(before, mk->mkc, sizeof(before));
+}
+
 static void umr_refuses_unknown_mask_bits(void **state)
 {
 	(void)state;
@@ -573,7 +595,8 @@ int main(void)
 		RC(umr_that_sets_the_length_may_use_a_part), RC(umr_of_a_part_goes_to_its_offset),
 		RC(umr_without_data_needs_the_inline_flag),
 		RC(umr_of_a_process_makes_a_strided_key), RC(malformed_strided_block_is_refused),
-		RC(umr_checks_for_free), RC(umr_refuses_unknown_mask_bits),
+		RC(umr_checks_for_free), RC(umr_checks_for_in_use),
+		RC(umr_refuses_unknown_mask_bits),
 		RC(umr_page_size_can_be_excluded), RC(umr_atomic_right_can_be_excluded),
 		RC(umr_relaxed_ordering_of_writes_needs_a_capability),
 		RC(umr_relaxed_ordering_of_reads_needs_a_capability),
