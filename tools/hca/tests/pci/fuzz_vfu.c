@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <linux/vfio.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -199,7 +199,8 @@ static int drain(void *arg)
 static void start(void)
 {
 	must(!core_up(NULL));
-	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/vfu-fuzz-%d.sock", getpid());
+	must(core_socket(address.sun_path, sizeof(address.sun_path)));
+	must(!atexit(core_socket_remove));
 	must(!vfu_listen(core.hca, address.sun_path, on_gone, NULL));
 }
 

@@ -83,7 +83,7 @@ static void connect_client(void)
 	static const char version[] = "\0\0\1\0{\"capabilities\":{\"write_multiple\":true}}";
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 
-	snprintf(a.sun_path, sizeof(a.sun_path), "/tmp/posted-test-%d.sock", getpid());
+	assert_true(core_socket(a.sun_path, sizeof(a.sun_path)));
 	assert_int_equal(vfu_listen(core.hca, a.sun_path, on_gone, NULL), 0);
 	sock = socket(AF_UNIX, SOCK_STREAM, 0);
 	assert_int_equal(connect(sock, (struct sockaddr *)&a, sizeof(a)), 0);

@@ -121,8 +121,8 @@ static int up_raw(void **state)
 		return -1;
 	mem_unmap_all(core.hca);
 	gone = false;
-	snprintf(a.sun_path, sizeof(a.sun_path), "/tmp/vfu-test-%d.sock", getpid());
-	if (vfu_listen(core.hca, a.sun_path, on_gone, NULL))
+	if (!core_socket(a.sun_path, sizeof(a.sun_path)) ||
+	    vfu_listen(core.hca, a.sun_path, on_gone, NULL))
 		return -1;
 	sock = socket(AF_UNIX, SOCK_STREAM, 0);
 	if (connect(sock, (struct sockaddr *)&a, sizeof(a)))

@@ -5,6 +5,7 @@
  */
 #include <event2/event.h>
 #include <linux/pci_regs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -92,6 +93,30 @@ void core_add_module(const struct hca_module *m)
 	modules[i] = m;
 }
 
+/* ---- socket ---------------------------------------------------------------------------------- */
+
+static char socket_dir[32], socket_path[64];
+
+bool core_socket(char *to, size_t room)
+{
+	strcpy(socket_dir, "/tmp/test-core-XXXXXX");
+	if (!mkdtemp(socket_dir)) {
+		socket_dir[0] = 0;
+		return false;
+	}
+	snprintf(socket_path, sizeof(socket_path), "%s/hca", socket_dir);
+	return (size_t)snprintf(to, room, "%s", socket_path) < room;
+}
+
+void core_socket_remove(void)
+{
+	if (!socket_dir[0])
+		return;
+	unlink(socket_path);
+	rmdir(socket_dir);
+	socket_dir[0] = 0;
+}
+
 /* ---- registers ------------------------------------------------------------------------------- */
 
 static uint8_t xor8(const uint8_t *p, size_t n)
@@ -177,6 +202,7 @@ int core_up_init(void **state)
 int core_down(void **state)
 {
 	(void)state;
+	core_socket_remove();
 	hca_destroy(core.hca);
 	fabric_free(core.fabric);
 	event_base_free(core.base);

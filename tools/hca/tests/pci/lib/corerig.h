@@ -50,6 +50,12 @@ int core_up(void **state);		/* after power on, command queue set */
 int core_up_init(void **state);		/* also ENABLE_HCA, pages, INIT_HCA */
 int core_init_commands(void);		/* of core_up_init(), again after a reset */
 int core_down(void **state);
+/*
+ * Put the path of a socket to be, in a directory of its own, into @to. core_down() or
+ * core_socket_remove() removes both. Returns false if there is no directory.
+ */
+bool core_socket(char *to, size_t room);
+void core_socket_remove(void);
 
 void core_reg_write(uint32_t off, uint32_t val);
 uint32_t core_reg_read(uint32_t off);
