@@ -31,14 +31,20 @@ static const struct {
 	{ "TEMP_WARN_EVENT", 0x17, ARG_NONE }, { "GENERAL_EVENT", 0x22, ARG_NONE },
 };
 
+/* The greatest number that fits into the event data. */
+static const unsigned long most[] = {
+	[ARG_NONE] = UINT32_MAX, [ARG_QPN] = 0xffffff, [ARG_CQN] = 0xffffff, [ARG_PORT] = 15,
+	[ARG_PAGES] = UINT32_MAX,
+};
+
 static void event_data(uint8_t *data, enum event_arg arg, unsigned long num)
 {
 	switch (arg) {
 	case ARG_QPN:
-		put_be32(data + 24, num & 0xffffff);
+		put_be32(data + 24, num);
 		break;
 	case ARG_CQN:
-		put_be32(data, num & 0xffffff);
+		put_be32(data, num);
 		data[11] = 1;	/* overrun */
 		break;
 	case ARG_PORT:
@@ -69,11 +75,16 @@ struct json_object *request_event(struct hca *hca, unsigned int n, char **w)
 	if (n < 3 || n > 5 || (n > 3 && !request_number(w[3], &num)) ||
 	    (n > 4 && !request_number(w[4], &sub)))
 		return answer_fail("inject event TYPE [NUMBER [SUBTYPE]]");
+	if (sub > 255)
+		return answer_fail("subtype %lu does not fit into 8 bits", sub);
 	for (i = 0; i < ARRAY_SIZE(events); i++)
 		if (!strcasecmp(events[i].name, w[2]))
 			break;
 	if (i < ARRAY_SIZE(events)) {
 		type = events[i].type;
+		if (num > most[events[i].arg])
+			return answer_fail("%s has no number above %lu", w[2],
+					   most[events[i].arg]);
 		event_data(data, events[i].arg, num);
 	} else if (!request_number(w[2], &type) || type > 255) {
 		return answer_fail("no event %s", w[2]);

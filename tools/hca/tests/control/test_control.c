@@ -18,6 +18,7 @@
 #include "cmd.h"
 #include "control.h"
 #include "corerig.h"
+#include "eq.h"
 #include "expect.h"
 #include "fabric.h"
 #include "ib_packet.h"
@@ -428,7 +429,11 @@ static void malformed_requests_are_answered(void **state)
 		"inject umr 1 -1", "inject umr 0x", "inject umr 0x10000000000000000",
 		"inject cmd -1 LIM_ERR", "inject cmd 1 -18446744073709551608",
 		"inject op -18446744073709551361 LIM_ERR", "inject fault token -1",
-		"inject event -18446744073709551607", "expect any -1", "expect umr -1",
+		"inject event -18446744073709551607", "inject event 0x22 1 -1",
+		"inject event GENERAL_EVENT 0 256", "inject event 256",
+		"inject event CQ_ERROR 0x1000000", "inject event COMM_EST 0x1000000",
+		"inject event PORT_CHANGE 16", "inject event PAGE_REQUEST 0x100000000",
+		"expect any -1", "expect umr -1",
 		"port pkey +0 1", "trace dump -1", "trace dump x",
 	};
 	unsigned int i;
@@ -436,6 +441,34 @@ static void malformed_requests_are_answered(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_true(answer(bad[i], "\"ok\":false"));
+}
+
+/* The greatest numbers that an event has room for arrive as they were given. */
+static void event_has_its_number_and_subtype(void **state)
+{
+	const uint8_t *eqe = core.ram + CORE_FREE;
+	uint32_t eqn;
+
+	(void)state;
+	assert_int_equal(core_create_eq(core_alloc_uar(), 4, CORE_FREE,
+					1 << EV_COMM_EST | 1 << EV_CQ_ERROR | 1 << EV_PORT_CHANGE |
+					1 << EV_PAGE_REQUEST, 0, &eqn), ST_OK);
+	assert_true(answer("inject event COMM_EST 0xffffff 255", "\"ok\":true"));
+	assert_int_equal(eqe[1], EV_COMM_EST);
+	assert_int_equal(eqe[3], 255);
+	assert_int_equal(get_be32(eqe + 32 + 24), 0xffffff);
+	assert_true(answer("inject event CQ_ERROR 0xffffff", "\"ok\":true"));
+	assert_int_equal(eqe[64 + 1], EV_CQ_ERROR);
+	assert_int_equal(eqe[64 + 3], 0);
+	assert_int_equal(get_be32(eqe + 64 + 32), 0xffffff);
+	assert_int_equal(eqe[64 + 32 + 11], 1);
+	assert_true(answer("inject event PORT_CHANGE 15 7", "\"ok\":true"));
+	assert_int_equal(eqe[128 + 3], 7);
+	assert_int_equal(eqe[128 + 32 + 8], 0xf0);
+	assert_true(answer("inject event PORT_CHANGE", "\"ok\":true"));
+	assert_int_equal(eqe[192 + 32 + 8], 0x10);
+	assert_true(answer("inject event PAGE_REQUEST 0xffffffff", "\"ok\":true"));
+	assert_int_equal(get_be32(eqe + 256 + 32 + 4), UINT32_MAX);
 }
 
 static void unplug_frees_all_objects(void **state)
@@ -652,6 +685,7 @@ int main(void)
 		T(objects_left_at_teardown_are_listed), T(forced_teardown_may_leave_objects),
 		T(injected_refusals_are_not_listed), T(announced_refusals_are_not_listed),
 		T(announced_refusals_that_do_not_come_are_missing),
+		T(event_has_its_number_and_subtype),
 		T(announcement_of_any_number_takes_the_rest), T(everything_can_be_announced),
 		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
 		T(plugged_in_hca_is_as_after_power_on),
