@@ -2,6 +2,7 @@
 /*
  * Profiles: JSON files that change the default profile.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -103,7 +104,8 @@ static int profile_load_pkeys(struct profile *p, struct json_object *v, char *wh
 		char *end = NULL;
 		unsigned long pkey = s ? strtoul(s, &end, 0) : 0;
 
-		if (!s || !*s || *end || pkey > 0xffff)
+		/* strtoul() takes white space and a sign, which no P_Key has. */
+		if (!s || !isdigit((unsigned char)*s) || *end || pkey > 0xffff)
 			return profile_refuse(why, len, "pkeys: %s is not a P_Key", s ? s : "null");
 		p->pkey[i] = pkey;
 	}
@@ -119,7 +121,7 @@ static int profile_load_hex(uint32_t *to, unsigned int bits, const char *key, st
 	char *end;
 
 	n = strtoull(s, &end, 16);
-	if (!*s || *end || n >> bits)
+	if (!isxdigit((unsigned char)*s) || *end || n >> bits)
 		return profile_refuse(why, len, "%s: \"%s\" is no mask of %u bits", key, s, bits);
 	*to = n;
 	return 0;
@@ -218,6 +220,9 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 			continue;
 		if (profile_load_uint(v, key, &n, why, len))
 			return -EINVAL;
+		if (n > UINT32_MAX)
+			return profile_refuse(why, len, "%s is %llu, has at most 32 bits", key,
+					      (unsigned long long)n);
 		*nums[i].to = n;
 		return 0;
 	}

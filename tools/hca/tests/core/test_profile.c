@@ -241,6 +241,18 @@ static void malformed_files_are_refused(void **state)
 	refused("{\"pkeys\":[\"0xffff\",\"0x10000\"]}", "0x10000 is not a P_Key");
 	refused("{\"pkeys\":[\"0xffff\",\"red\"]}", "red is not a P_Key");
 	refused("{\"pkeys\":[\"0x8001\"]}", "pkeys[0]");
+	/* A sign or white space would be taken by strtoul(). */
+	refused("{\"pkeys\":[\"0xffff\",\"-18446744073709518847\"]}", "is not a P_Key");
+	refused("{\"pkeys\":[\"0xffff\",\"+0x8001\"]}", "+0x8001 is not a P_Key");
+	refused("{\"pkeys\":[\"0xffff\",\" 0x8001\"]}", " 0x8001 is not a P_Key");
+	refused("{\"pkeys\":[\"0xffff\",\"\"]}", "is not a P_Key");
+	refused("{\"port_caps\":\"-ffffffff00000001\"}", "is no mask of 32 bits");
+	refused("{\"port_caps\":\"+1\"}", "\"+1\" is no mask of 32 bits");
+	refused("{\"port_caps_2\":\" 1\"}", "\" 1\" is no mask of 16 bits");
+	refused("{\"port_caps_2\":\"\"}", "is no mask of 16 bits");
+	/* Numbers are not cut to 32 bits, and are not negative. */
+	refused("{\"vectors\":4294967300}", "vectors is 4294967300, has at most 32 bits");
+	refused("{\"vectors\":-4294967292}", "vectors is not a number");
 	refused("{\"map_memic\":1}", "not true or false");
 	refused("{\"gids\":9}", "gids");
 	refused("{\"gids\":0}", "gids");
