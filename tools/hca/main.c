@@ -298,14 +298,16 @@ static int run(struct profile *p)
 	}
 	sigint = evsignal_new(loop_base(rack.main), SIGINT, on_signal, rack.main);
 	sigterm = evsignal_new(loop_base(rack.main), SIGTERM, on_signal, rack.main);
-	event_add(sigint, NULL);
-	event_add(sigterm, NULL);
+	if (!sigint || !sigterm || event_add(sigint, NULL) || event_add(sigterm, NULL))
+		err = -ENOMEM;
 	for (i = 0; i < rack.nr && !err; i++)
 		err = serve(&rack, i);
 	if (!err)
 		err = rack_run(&rack);
-	event_free(sigint);
-	event_free(sigterm);
+	if (sigint)
+		event_free(sigint);
+	if (sigterm)
+		event_free(sigterm);
 	rack_down(&rack);
 	return err;
 }

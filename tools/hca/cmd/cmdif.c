@@ -347,24 +347,6 @@ void cmdif_doorbell(struct hca *hca, uint32_t slots)
 
 /* ---- module ---------------------------------------------------------------------------------- */
 
-static int cmdif_init(struct hca *hca)
-{
-	struct cmdif *c = calloc(1, sizeof(*c));
-	unsigned int i;
-
-	hca->cmdif = c;
-	if (!c)
-		return -ENOMEM;
-	c->running = NO_SLOT;
-	c->random = 1 + hca->index;
-	c->release = evtimer_new(hca->base, cmdif_on_release, hca);
-	for (i = 0; i < HCA_CMD_SLOTS; i++) {
-		c->slot[i].hca = hca;
-		c->slot[i].timer = evtimer_new(hca->base, slot_on_timer, &c->slot[i]);
-	}
-	return 0;
-}
-
 /* At DISABLE_HCA and at device reset, drop all other commands without an answer. */
 static void cmdif_reset(struct hca *hca)
 {
@@ -387,12 +369,38 @@ static void cmdif_exit(struct hca *hca)
 	unsigned int i;
 
 	for (i = 0; i < HCA_CMD_SLOTS; i++) {
+		if (!c->slot[i].timer)
+			continue;
 		slot_free(&c->slot[i]);
 		event_free(c->slot[i].timer);
 	}
-	event_free(c->release);
+	if (c->release)
+		event_free(c->release);
 	free(c);
 	hca->cmdif = NULL;
+}
+
+static int cmdif_init(struct hca *hca)
+{
+	struct cmdif *c = calloc(1, sizeof(*c));
+	bool short_of_memory;
+	unsigned int i;
+
+	hca->cmdif = c;
+	if (!c)
+		return -ENOMEM;
+	c->running = NO_SLOT;
+	c->random = 1 + hca->index;
+	c->release = evtimer_new(hca->base, cmdif_on_release, hca);
+	short_of_memory = !c->release;
+	for (i = 0; i < HCA_CMD_SLOTS; i++) {
+		c->slot[i].hca = hca;
+		c->slot[i].timer = evtimer_new(hca->base, slot_on_timer, &c->slot[i]);
+		short_of_memory |= !c->slot[i].timer;
+	}
+	if (short_of_memory)
+		cmdif_exit(hca);
+	return short_of_memory ? -ENOMEM : 0;
 }
 
 const struct hca_module cmdif_module = {

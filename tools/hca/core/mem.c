@@ -287,6 +287,8 @@ static void mem_regions_drop(struct mem_map *m, unsigned int at, unsigned int en
 {
 	unsigned int i;
 
+	if (at == end)		/* also before the first region was added: there is no array then */
+		return;
 	for (i = at; i < end; i++)
 		if (m->r[i].backing)
 			backing_put(m, m->r[i].backing);

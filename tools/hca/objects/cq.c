@@ -403,8 +403,12 @@ static void cq_delay(struct hca *hca, uint32_t cqn, const struct completion *c, 
 	struct timeval tv = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 	struct cq_delayed *d = calloc(1, sizeof(*d));
 
-	if (!d)
+	if (d)
+		d->timer = evtimer_new(hca->base, cq_delayed_fire, d);
+	if (!d || !d->timer) {
+		free(d);
 		return;
+	}
 	d->hca = hca;
 	d->cqn = cqn;
 	d->c = *c;
@@ -414,7 +418,6 @@ static void cq_delay(struct hca *hca, uint32_t cqn, const struct completion *c, 
 	}
 	LIST_INSERT_HEAD(&hca->cqs->delayed, d, link);
 	hca->cqs->ndelayed++;
-	d->timer = evtimer_new(hca->base, cq_delayed_fire, d);
 	evtimer_add(d->timer, &tv);
 }
 

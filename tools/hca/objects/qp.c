@@ -320,7 +320,11 @@ static int qp_init(struct hca *hca)
 	if (!hca->qps)
 		return -ENOMEM;
 	hca->qps->lost = evtimer_new(hca->base, qp_fail_lost, hca);
-	return hca->qps->lost ? 0 : -ENOMEM;
+	if (hca->qps->lost)
+		return 0;
+	free(hca->qps);
+	hca->qps = NULL;
+	return -ENOMEM;
 }
 
 static void qp_reset(struct hca *hca)

@@ -133,6 +133,24 @@ void uar_release(struct hca *hca)
 	uar_timer_start(hca->uars);
 }
 
+static void uar_reset(struct hca *hca)
+{
+	memset(&hca->uars->s, 0, sizeof(hca->uars->s));
+	obj_free_all(hca, OBJ_UAR);
+}
+
+static void uar_exit(struct hca *hca)
+{
+	struct uars *u = hca->uars;
+
+	if (u->expired)
+		event_free(u->expired);
+	if (u->timer >= 0)
+		close(u->timer);
+	free(u);
+	hca->uars = NULL;
+}
+
 static int uar_init(struct hca *hca)
 {
 	struct uars *u = calloc(1, sizeof(*u));
@@ -144,21 +162,10 @@ static int uar_init(struct hca *hca)
 	if (u->timer >= 0)
 		u->expired = event_new(hca->base, u->timer, EV_READ | EV_PERSIST,
 				       uar_timer_expired, hca);
-	return u->expired ? event_add(u->expired, NULL) : -ENOMEM;
-}
-
-static void uar_reset(struct hca *hca)
-{
-	memset(&hca->uars->s, 0, sizeof(hca->uars->s));
-	obj_free_all(hca, OBJ_UAR);
-}
-
-static void uar_exit(struct hca *hca)
-{
-	event_free(hca->uars->expired);
-	close(hca->uars->timer);
-	free(hca->uars);
-	hca->uars = NULL;
+	if (u->expired && !event_add(u->expired, NULL))
+		return 0;
+	uar_exit(hca);
+	return -ENOMEM;
 }
 
 const struct hca_module uar_module = {

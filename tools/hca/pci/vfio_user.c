@@ -311,6 +311,19 @@ static void vfu_on_writable(evutil_socket_t fd, short what, void *arg)
 		vfu_client_gone(v);
 }
 
+static void vfu_disconnect(struct vfu *v)
+{
+	if (v->ev)
+		event_free(v->ev);
+	if (v->out_ev)
+		event_free(v->out_ev);
+	v->ev = NULL;
+	v->out_ev = NULL;
+	close(v->fd);
+	v->fd = -1;
+}
+
+/* A client whose events cannot be allocated is turned away, and may connect again. */
 static void vfu_on_connect(evutil_socket_t fd, short what, void *arg)
 {
 	struct vfu *v = arg;
@@ -330,17 +343,13 @@ static void vfu_on_connect(evutil_socket_t fd, short what, void *arg)
 	v->out_at = 0;
 	v->ev = event_new(v->hca->base, c, EV_READ | EV_PERSIST, vfu_on_readable, v);
 	v->out_ev = event_new(v->hca->base, c, EV_WRITE | EV_PERSIST, vfu_on_writable, v);
-	event_add(v->ev, NULL);
+	if (!v->ev || !v->out_ev || event_add(v->ev, NULL))
+		vfu_disconnect(v);
 }
 
 static void vfu_client_gone(struct vfu *v)
 {
-	event_free(v->ev);
-	event_free(v->out_ev);
-	v->ev = NULL;
-	v->out_ev = NULL;
-	close(v->fd);
-	v->fd = -1;
+	vfu_disconnect(v);
 	vfu_close_fds(v);
 	vfu_irq_clear(v);
 	hca_reset(v->hca);
@@ -389,8 +398,7 @@ int vfu_listen(struct hca *hca, const char *path, vfu_gone_fn gone, void *arg)
 	if (listen(v->listen_fd, 1))
 		return -errno;
 	v->listen_ev = event_new(hca->base, v->listen_fd, EV_READ | EV_PERSIST, vfu_on_connect, v);
-	event_add(v->listen_ev, NULL);
-	return 0;
+	return v->listen_ev && !event_add(v->listen_ev, NULL) ? 0 : -ENOMEM;
 }
 
 /**

@@ -212,10 +212,12 @@ static int sched_init(struct hca *hca)
 	if (!s)
 		return -ENOMEM;
 	TAILQ_INIT(&s->runs);
-	hca->sched = s;
 	s->pump = evtimer_new(hca->base, sched_on_timer, hca);
-	if (!s->pump)
+	if (!s->pump) {
+		free(s);
 		return -ENOMEM;
+	}
+	hca->sched = s;
 	link_of(hca)->set_wake(hca, sched_wake);
 	return 0;
 }

@@ -72,8 +72,12 @@ static int watch_init(struct hca *hca)
 	TAILQ_INIT(&s->list);
 	s->hca = hca;
 	s->timer = evtimer_new(hca->base, watch_fired, s);
+	if (!s->timer) {
+		free(s);
+		return -ENOMEM;
+	}
 	hca->watches = s;
-	return s->timer ? 0 : -ENOMEM;
+	return 0;
 }
 
 static void watch_exit(struct hca *hca)

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <event2/event.h>
+#include <limits.h>
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "cmdif.h"
 #include "corerig.h"
 #include "hca.h"
 #include "ifc.h"
@@ -336,8 +338,10 @@ static void ranges_are_unmapped_whole(void **state)
 	assert_null(mem_ptr(core.hca, 0x102000, 1, true));
 	assert_null(mem_ptr(core.hca, 0x104000, 1, true));
 	assert_non_null(mem_ptr(core.hca, 0x106000, 4096, true));
+	u.size = 0x4000;
 	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), 0);
-	u.size = 0;
+	memcpy(&u, reply, sizeof(u));
+	assert_int_equal(u.size, 0);
 	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), EINVAL);
 	close(fd);
 }
@@ -1090,6 +1094,77 @@ static void disconnect_releases_guest_memory(void **state)
 	close(fd);
 }
 
+/* ---- no memory for an event ------------------------------------------------------------------ */
+
+static unsigned int event_allocs = UINT_MAX;	/* of libevent that still succeed */
+
+static void *event_alloc(size_t n)
+{
+	if (!event_allocs)
+		return NULL;
+	if (event_allocs != UINT_MAX)
+		event_allocs--;
+	return malloc(n);
+}
+
+static void new_client(const char *path)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+	sock = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(connect(sock, (struct sockaddr *)&a, sizeof(a)), 0);
+}
+
+/* The client that comes then is turned away, does not end the HCA, and may come again. */
+static void client_without_memory_is_turned_away(void **state)
+{
+	char path[64], c;
+	unsigned int n;
+
+	(void)state;
+	gone = false;
+	assert_true(core_socket(path, sizeof(path)));
+	event_allocs = 0;
+	assert_int_equal(vfu_listen(core.hca, path, on_gone, NULL), -ENOMEM);
+	event_allocs = UINT_MAX;
+	vfu_close(core.hca);
+	assert_int_equal(vfu_listen(core.hca, path, on_gone, NULL), 0);
+	for (n = 0; n < 2; n++) {
+		new_client(path);
+		event_allocs = n;
+		pump();
+		event_allocs = UINT_MAX;
+		assert_int_equal(recv(sock, &c, 1, MSG_DONTWAIT), 0);
+		close(sock);
+	}
+	assert_false(gone);
+	new_client(path);
+	pump();
+	assert_int_equal(version(), 0);
+	close(sock);
+	pump();
+	assert_true(gone);
+	vfu_close(core.hca);
+}
+
+/* An HCA whose memory runs short while it is made leaves none behind, and no port of the fabric. */
+static void hca_is_made_whole_or_not_at_all(void **state)
+{
+	struct hca *hca = NULL;
+	unsigned int n;
+
+	(void)state;
+	for (n = 0; !hca && n < 200; n++) {
+		event_allocs = n;
+		hca = hca_create(core_board, core.base, core.fabric, core.profile, 1);
+		event_allocs = UINT_MAX;
+	}
+	assert_non_null(hca);
+	assert_in_range(n, HCA_CMD_SLOTS + 1, 199);
+	hca_destroy(hca);
+}
+
 /* A path that was mistaken for that of a socket. */
 static void server_removes_no_file(void **state)
 {
@@ -1135,8 +1210,10 @@ int main(void)
 		T(driver_resets_firmware), T(semaphore_of_resets_has_one_owner), T(registers),
 		T(posted_writes_keep_their_order), T(many_writes_in_one_message),
 		T(too_long_message_closes_the_connection), T(disconnect_releases_guest_memory),
-		N(server_removes_no_file),
+		N(server_removes_no_file), N(client_without_memory_is_turned_away),
+		N(hca_is_made_whole_or_not_at_all),
 	};
 
+	event_set_mem_functions(event_alloc, realloc, free);
 	return cmocka_run_group_tests_name("vfio_user", tests, NULL, NULL);
 }
