@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
@@ -63,13 +64,12 @@ static void pump(void)
 		event_base_loop(core.base, EVLOOP_NONBLOCK);
 }
 
-static void post_msg(uint16_t cmd, uint32_t flags, const void *body, uint32_t len, const int *fds,
-		     unsigned int nfds)
+/* Send some bytes of the stream, with files. */
+static void post_bytes(struct iovec *iov, unsigned int n, size_t len, const int *fds,
+		       unsigned int nfds)
 {
-	struct hdr h = { .id = 7, .cmd = cmd, .size = sizeof(h) + len, .flags = flags };
-	struct iovec iov[2] = { { &h, sizeof(h) }, { (void *)(uintptr_t)body, len } };
 	char ctl[CMSG_SPACE(16 * sizeof(int))] = { 0 };
-	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = n };
 
 	if (nfds) {
 		struct cmsghdr *c = (struct cmsghdr *)ctl;
@@ -81,7 +81,16 @@ static void post_msg(uint16_t cmd, uint32_t flags, const void *body, uint32_t le
 		c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
 		memcpy(CMSG_DATA(c), fds, nfds * sizeof(int));
 	}
-	assert_int_equal(sendmsg(sock, &m, 0), sizeof(h) + len);
+	assert_int_equal(sendmsg(sock, &m, 0), len);
+}
+
+static void post_msg(uint16_t cmd, uint32_t flags, const void *body, uint32_t len, const int *fds,
+		     unsigned int nfds)
+{
+	struct hdr h = { .id = 7, .cmd = cmd, .size = sizeof(h) + len, .flags = flags };
+	struct iovec iov[2] = { { &h, sizeof(h) }, { (void *)(uintptr_t)body, len } };
+
+	post_bytes(iov, 2, h.size, fds, nfds);
 }
 
 /* Send a message, let the server work, and receive the reply. Returns its errno, 0 for success. */
@@ -337,6 +346,8 @@ static void ranges_are_unmapped_whole(void **state)
 	assert_non_null(mem_ptr(core.hca, 0x100000, 4096, true));
 	assert_null(mem_ptr(core.hca, 0x102000, 1, true));
 	assert_null(mem_ptr(core.hca, 0x104000, 1, true));
+	memcpy(&u, reply, sizeof(u));
+	assert_int_equal(u.size, 2 * 4096);
 	assert_non_null(mem_ptr(core.hca, 0x106000, 4096, true));
 	u.size = 0x4000;
 	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), 0);
@@ -912,14 +923,33 @@ static void many_writes_in_one_message(void **state)
 	assert_int_equal(call(WRITE_MULTI, &m, sizeof(m)), EINVAL);
 }
 
-static void too_long_message_closes_the_connection(void **state)
+/* Send a header, and see whether the server waits for the rest of a message of @size bytes. */
+static void header_closes_the_connection(uint32_t size, bool closes)
 {
-	struct hdr h = { .cmd = REGION_READ, .size = 1u << 30 };
+	struct hdr h = { .cmd = REGION_READ, .size = size };
 
-	(void)state;
 	assert_int_equal(send(sock, &h, sizeof(h), 0), sizeof(h));
 	pump();
-	assert_true(gone);
+	assert_int_equal(gone, closes);
+}
+
+/* The longest message has 1 MiB of data, and 64 bytes and its header before the data. */
+static void longest_message_is_waited_for(void **state)
+{
+	(void)state;
+	header_closes_the_connection((1 << 20) + 64 + 16, false);
+}
+
+static void too_long_message_closes_the_connection(void **state)
+{
+	(void)state;
+	header_closes_the_connection((1 << 20) + 64 + 16 + 1, true);
+}
+
+static void message_without_a_header_closes_the_connection(void **state)
+{
+	(void)state;
+	header_closes_the_connection(15, true);
 }
 
 /* Raw bytes of the stream, as a client may cut it. */
@@ -990,6 +1020,24 @@ static void unread_replies_do_not_hold_the_server(void **state)
 	assert_int_equal(core.hca->count.reg_reads, reads + 3);
 	assert_false(gone);
 	assert_int_equal(call(REGION_READ, &(struct rw){ 0, 0, 4, { 0 } }, 16), 0);
+}
+
+/* Nor does the server read on: it has room for one message of the greatest length. */
+static void client_that_reads_no_replies_is_not_read(void **state)
+{
+	struct {
+		struct hdr h;
+		struct rw rw;
+	} m = { { .id = 7, .cmd = REGION_READ, .size = 32 }, { 0, 0, 1 << 20, { 0 } } };
+	size_t sent = 0;
+
+	(void)state;
+	while (send(sock, &m, 32, MSG_DONTWAIT | MSG_NOSIGNAL) == 32 && sent < 2 << 20) {
+		sent += 32;
+		pump();
+	}
+	assert_in_range(sent, 32, 1 << 20);
+	assert_false(gone);
 }
 
 /* Several messages arrive at once: each gets the files that came with it. */
@@ -1165,6 +1213,262 @@ static void hca_is_made_whole_or_not_at_all(void **state)
 	hca_destroy(hca);
 }
 
+/* ---- a vector without a file ----------------------------------------------------------------- */
+
+/* The file of descriptor 0 is not the client's: it gets no interrupt, and stays open. */
+static void vectors_have_no_file_at_first(void **state)
+{
+	int saved = dup(STDIN_FILENO), fd = eventfd(0, EFD_NONBLOCK);
+	unsigned int i;
+	char path[64];
+
+	(void)state;
+	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+	assert_true(core_socket(path, sizeof(path)));
+	assert_int_equal(vfu_listen(core.hca, path, on_gone, NULL), 0);
+	for (i = 0; i < HCA_MAX_VECTORS; i++)
+		vfu_irq_ops.raise(core.hca, i);
+	vfu_close(core.hca);
+	assert_int_equal(fired(fd), 0);
+	assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
+	close(fd);
+	if (saved >= 0)
+		dup2(saved, STDIN_FILENO);
+	else
+		close(STDIN_FILENO);
+	close(saved);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static unsigned int open_files(void)
+{
+	int fd, n = 0;
+
+	for (fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* Files that a message brings and does not need, those of memory, and those of interrupts. */
+static void no_file_of_a_client_stays_open(void **state)
+{
+	struct vfio_irq_set set = {
+		.argsz = sizeof(set), .index = VFIO_PCI_MSIX_IRQ_INDEX, .count = 2,
+		.flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
+	};
+	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 1 << 20, .size = 4096 };
+	int fds[3] = { memfd_create("m", 0), eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK) };
+	struct hdr h = { .id = 7, .cmd = DMA_MAP, .size = sizeof(h) + sizeof(m) };
+	unsigned int n = open_files(), i;
+
+	(void)state;
+	assert_int_equal(ftruncate(fds[0], 4096), 0);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), fds, 3), 0);
+	assert_int_equal(open_files(), n);
+	m.addr += 4096;
+	m.offset = 4096;		/* behind the end of the file */
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), fds, 1), EINVAL);
+	assert_int_equal(call_fds(DMA_UNMAP, &m, 0, fds, 3), EINVAL);
+	assert_int_equal(open_files(), n);
+	assert_int_equal(call_fds(SET_IRQS, &set, sizeof(set), fds + 1, 2), 0);
+	assert_int_equal(open_files(), n + 2);
+	assert_int_equal(call_fds(SET_IRQS, &set, sizeof(set), fds + 1, 2), 0);
+	assert_int_equal(open_files(), n + 2);
+	/* Without files the vectors are switched off. */
+	set.count = 1;
+	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), 0);
+	assert_int_equal(open_files(), n + 1);
+	/* The client leaves inside a message that has brought more files than a message can. */
+	for (i = 0; i < 12; i++) {
+		struct iovec part = { (uint8_t *)&h + i, 1 };
+
+		post_bytes(&part, 1, 1, fds, 3);
+		pump();
+	}
+	assert_int_equal(open_files(), n + 1 + 16);
+	shutdown(sock, SHUT_WR);
+	pump();
+	assert_true(gone);
+	assert_int_equal(open_files(), n - 1);	/* the server's end of the connection */
+	close(fds[0]);
+	close(fds[1]);
+	close(fds[2]);
+}
+
+static void masks_of_vectors_are_the_clients(void **state)
+{
+	struct vfio_irq_set set = {
+		.argsz = sizeof(set), .index = VFIO_PCI_MSIX_IRQ_INDEX, .start = 31, .count = 1,
+		.flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
+	};
+	int fd = eventfd(0, EFD_NONBLOCK);
+
+	(void)state;
+	assert_int_equal(call_fds(SET_IRQS, &set, sizeof(set), &fd, 1), 0);
+	set.flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_MASK;
+	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), 0);
+	set.flags = VFIO_IRQ_SET_DATA_NONE | VFIO_IRQ_SET_ACTION_TRIGGER;
+	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), 0);
+	vfu_irq_ops.raise(core.hca, 31);
+	assert_int_equal(fired(fd), 1);
+	/* No vector, at the end of the table; and one behind it. */
+	set.start = 32;
+	set.count = 0;
+	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), 0);
+	set.count = 1;
+	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), EINVAL);
+	set.start = 33;
+	set.count = UINT32_MAX;
+	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), EINVAL);
+	/* The function has no interrupts but MSI-X: they can be switched off, but not on. */
+	set.index = VFIO_PCI_INTX_IRQ_INDEX;
+	set.start = 0;
+	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), EINVAL);
+	set.count = 0;
+	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), 0);
+	set.index = VFIO_PCI_NUM_IRQS;
+	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), EINVAL);
+	close(fd);
+}
+
+static void information_has_every_field(void **state)
+{
+	struct vfio_region_info r = { .argsz = sizeof(r), .flags = ~0u, .index = 0,
+				      .cap_offset = ~0u, .offset = ~0ull };
+	struct vfio_irq_info irq = { .index = VFIO_PCI_INTX_IRQ_INDEX };
+	struct vfio_device_info info = { .argsz = 0 };
+
+	(void)state;
+	assert_int_equal(call(GET_INFO, NULL, 0), 0);
+	memcpy(&info, reply, 16);
+	assert_int_equal(reply_len, 16);
+	assert_int_equal(info.argsz, 16);
+	assert_int_equal(info.num_irqs, VFIO_PCI_NUM_IRQS);
+	assert_int_equal(call(REGION_INFO, &r, sizeof(r)), 0);
+	memcpy(&r, reply, sizeof(r));
+	assert_int_equal(r.flags, VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE);
+	assert_int_equal(r.cap_offset, 0);
+	assert_int_equal(r.offset, 0);
+	r.index = VFIO_PCI_BAR1_REGION_INDEX;
+	r.flags = ~0u;
+	assert_int_equal(call(REGION_INFO, &r, sizeof(r)), 0);
+	memcpy(&r, reply, sizeof(r));
+	assert_int_equal(r.flags, 0);
+	assert_int_equal(call(IRQ_INFO, &irq, sizeof(irq)), 0);
+	memcpy(&irq, reply, sizeof(irq));
+	assert_int_equal(reply_len, sizeof(irq));
+	assert_int_equal(irq.argsz, sizeof(irq));
+	assert_int_equal(irq.count, 0);
+	assert_int_equal(irq.flags, VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_NORESIZE);
+	irq.index = VFIO_PCI_NUM_IRQS;
+	assert_int_equal(call(IRQ_INFO, &irq, sizeof(irq)), EINVAL);
+	assert_int_equal(reply_len, 0);
+}
+
+static void later_minor_version_is_answered_with_ours(void **state)
+{
+	static const char later[] = "\0\0\7\0{}", first[] = "\0\0\0\0", junk[] = "\0\0\1\0{]";
+
+	(void)state;
+	assert_int_equal(call(VERSION, later, sizeof(later)), 0);
+	assert_memory_equal(reply, "\0\0\1\0", 4);
+	assert_null(strstr((char *)reply + 4, "write_multiple"));
+	assert_int_equal(call(VERSION, first, 4), 0);
+	assert_memory_equal(reply, "\0\0\0\0", 4);
+	assert_int_equal(call(VERSION, junk, sizeof(junk)), 0);
+}
+
+/* A second client is turned away; the next one has nothing of the first. */
+static void next_client_starts_afresh(void **state)
+{
+	struct hdr half = { .id = 9, .cmd = REGION_READ, .size = 32 };
+	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 1 << 30, .size = 4096 };
+	int first, fd = memfd_create("m", 0);
+	char path[64], c;
+
+	(void)state;
+	gone = false;
+	assert_true(core_socket(path, sizeof(path)));
+	assert_int_equal(vfu_listen(core.hca, path, on_gone, NULL), 0);
+	new_client(path);
+	pump();
+	assert_int_equal(version(), 0);
+	first = sock;
+	new_client(path);
+	pump();
+	assert_int_equal(recv(sock, &c, 1, MSG_DONTWAIT), 0);
+	close(sock);
+	assert_false(gone);
+	sock = first;
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	send_bytes(&half, sizeof(half));
+	close(sock);
+	pump();
+	assert_true(gone);
+	new_client(path);
+	pump();
+	assert_int_equal(call(GET_INFO, NULL, 0), ENOTSUP);
+	assert_int_equal(version(), 0);
+	assert_int_equal(call(GET_INFO, NULL, 0), 0);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	close(fd);
+	close(sock);
+	pump();
+	vfu_close(core.hca);
+}
+
+/* A message that is marked as a reply asks for nothing. */
+static void replies_of_a_client_are_ignored(void **state)
+{
+	struct hdr h;
+
+	(void)state;
+	core.hca->life = LIFE_INIT;
+	post_msg(RESET, F_REPLY, NULL, 0, NULL, 0);
+	pump();
+	assert_int_equal(recv(sock, &h, sizeof(h), MSG_DONTWAIT), -1);
+	assert_int_equal(core.hca->life, LIFE_INIT);
+	assert_int_equal(call(RESET, NULL, 0), 0);
+	assert_int_equal(core.hca->life, LIFE_RESET);
+}
+
+static void access_has_a_length_limit(void **state)
+{
+	struct rw rw = { 0, 0, (1 << 20) + 1, { 0 } };
+
+	(void)state;
+	assert_int_equal(call(REGION_READ, &rw, 16), EINVAL);
+	rw.count = 9;			/* more than the message has */
+	assert_int_equal(call(REGION_WRITE, &rw, sizeof(rw)), EINVAL);
+	rw.count = 8;
+	assert_int_equal(call(REGION_WRITE, &rw, sizeof(rw)), 0);
+	assert_int_equal(reply_len, 16);
+	rw.off = (32 << 20) - 8;
+	assert_int_equal(call(REGION_READ, &rw, 16), 0);
+	assert_int_equal(reply_len, 24);
+}
+
+/* The writes before one that is refused are done. */
+static void many_writes_end_with_the_first_refused(void **state)
+{
+	struct {
+		uint64_t n;
+		struct rw w[3];
+	} m = { 3, { { PCI_INTERRUPT_LINE, VFIO_PCI_CONFIG_REGION_INDEX, 1, { 9 } },
+		     { 0, 1, 1, { 0 } },
+		     { PCI_CACHE_LINE_SIZE, VFIO_PCI_CONFIG_REGION_INDEX, 1, { 8 } } } };
+
+	(void)state;
+	assert_int_equal(call(WRITE_MULTI, &m, sizeof(m)), EINVAL);
+	assert_int_equal(cfg_read(PCI_INTERRUPT_LINE, 1), 9);
+	assert_int_equal(cfg_read(PCI_CACHE_LINE_SIZE, 1), 16);
+	m.n = 0;
+	assert_int_equal(call(WRITE_MULTI, &m, 8), 0);
+	assert_int_equal(reply_len, 8);
+}
+
 /* A path that was mistaken for that of a socket. */
 static void server_removes_no_file(void **state)
 {
@@ -1191,7 +1495,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(half_a_message_does_not_hold_the_server),
 		T(client_that_leaves_inside_a_message_is_gone),
-		T(unread_replies_do_not_hold_the_server), T(files_stay_with_their_message),
+		T(unread_replies_do_not_hold_the_server),
+		T(client_that_reads_no_replies_is_not_read), T(files_stay_with_their_message),
 		T(only_a_bus_master_sends_requests),
 		T(pending_interrupts_end_with_reset), T(one_bar_has_the_vector_table),
 		T(command_queue_needs_bus_mastering),
@@ -1209,9 +1514,15 @@ int main(void)
 		T(reset_disables_the_interface),
 		T(driver_resets_firmware), T(semaphore_of_resets_has_one_owner), T(registers),
 		T(posted_writes_keep_their_order), T(many_writes_in_one_message),
-		T(too_long_message_closes_the_connection), T(disconnect_releases_guest_memory),
+		T(longest_message_is_waited_for), T(too_long_message_closes_the_connection),
+		T(message_without_a_header_closes_the_connection),
+		T(disconnect_releases_guest_memory),
 		N(server_removes_no_file), N(client_without_memory_is_turned_away),
-		N(hca_is_made_whole_or_not_at_all),
+		N(hca_is_made_whole_or_not_at_all), N(vectors_have_no_file_at_first),
+		T(no_file_of_a_client_stays_open), T(masks_of_vectors_are_the_clients),
+		T(information_has_every_field), R(later_minor_version_is_answered_with_ours),
+		N(next_client_starts_afresh), T(replies_of_a_client_are_ignored),
+		T(access_has_a_length_limit), T(many_writes_end_with_the_first_refused),
 	};
 
 	event_set_mem_functions(event_alloc, realloc, free);
