@@ -684,7 +684,13 @@ static void test_only_ud_joins_a_multicast_group(void **state)
 	IFC_SET(attach_to_mcg_in, in, qpn, new_qp(QPT_RC)->obj.num);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_ATTACH_TO_MCG, 0, 0, in, sizeof(in), out,
 				 sizeof(out)), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_MCAST_SERVICE_TYPE);
 	IFC_SET(attach_to_mcg_in, in, qpn, new_qp(QPT_UD)->obj.num);
+	IFC_ADDR(attach_to_mcg_in, in, multicast_gid)[0] = 0xfe;
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ATTACH_TO_MCG, 0, 0, in, sizeof(in), out,
+				 sizeof(out)), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_MCAST_GID);
+	IFC_ADDR(attach_to_mcg_in, in, multicast_gid)[0] = 0xff;
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_ATTACH_TO_MCG, 0, 0, in, sizeof(in), out,
 				 sizeof(out)), ST_OK);
 }

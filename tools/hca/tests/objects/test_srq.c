@@ -2,6 +2,11 @@
 /*
  * Shared receive queues: the commands of their three forms, limits, and queues in ring order.
  */
+#include <errno.h>
+#include <string.h>
+
+#include "caps.h"
+#include "check.h"
 #include "cmd.h"
 #include "ifc.h"
 #include "object.h"
@@ -221,6 +226,167 @@ static void signatures_are_refused_in_each_form(void **state)
 	assert_int_equal(create_srq(false, &num), ST_OK);
 }
 
+/* The command of create_xrc_srq(), with one field changed. */
+static uint8_t xrc_srq_with(struct ifc_field f, uint64_t val, uint64_t buf, uint32_t *num)
+{
+	uint8_t in[IFC_BYTE(create_xrc_srq_in, pas) + 8] = {}, out[IFC_SZ(create_xrc_srq_out)];
+	uint8_t *c = IFC_ADDR(create_xrc_srq_in, in, xrc_srq_context_entry), st;
+
+	IFC_SET(xrc_srqc, c, log_xrc_srq_size, LOG);
+	IFC_SET(xrc_srqc, c, log_rq_stride, 2);
+	IFC_SET(xrc_srqc, c, pd, pd);
+	IFC_SET(xrc_srqc, c, cqn, cqn);
+	IFC_SET(xrc_srqc, c, xrcd, xrcdn);
+	IFC_SET(xrc_srqc, c, db_record_addr_h, DBR >> 32);
+	IFC_SET(xrc_srqc, c, db_record_addr_l, (uint32_t)DBR >> 2);
+	put_be64(IFC_ADDR(create_xrc_srq_in, in, pas), buf);
+	ifc_set_bits(c, f.off, f.width, val);
+	st = rig_cmd(MLX5_CMD_OP_CREATE_XRC_SRQ, 0, 0, in, sizeof(in), out, sizeof(out));
+	*num = IFC_GET(create_xrc_srq_out, out, xrc_srqn);
+	return st;
+}
+
+#define SRQC(fld)	((struct ifc_field)IFC_FIELD(xrc_srqc, fld))
+
+/* A queue that is not made leaves the objects that it names as they were. */
+static void invalid_contexts_are_refused(void **state)
+{
+	struct obj *used[] = {
+		obj_find(rig.hca, OBJ_PD, pd), obj_find(rig.hca, OBJ_CQ, cqn),
+		obj_find(rig.hca, OBJ_XRCD, xrcdn),
+	};
+	const struct {
+		struct ifc_field field;
+		uint64_t val;
+		uint8_t status;
+		uint32_t why;
+	} bad[] = {
+		{ SRQC(log_xrc_srq_size), 5, ST_LIM, WHY_SRQ_SIZE },
+		{ SRQC(log_rq_stride), 0, ST_BAD_PARAM, WHY_SRQ_STRIDE },
+		{ SRQC(log_rq_stride), 5, ST_BAD_PARAM, WHY_SRQ_STRIDE },
+		{ SRQC(pd), pd + 1, ST_BAD_RES, WHY_OBJECT_UNKNOWN },
+		{ SRQC(cqn), cqn + 1, ST_BAD_RES, WHY_OBJECT_UNKNOWN },
+		{ SRQC(xrcd), xrcdn + 1, ST_BAD_RES, WHY_OBJECT_UNKNOWN },
+		{ SRQC(db_record_addr_h), 0xffff, ST_BAD_PARAM, WHY_DBR_NOT_MAPPED },
+	};
+	unsigned int i, refs[3];
+	uint32_t num;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], log_max_srq_sz, 4);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], max_wqe_sz_rq, 256);
+	for (i = 0; i < 3; i++)
+		refs[i] = used[i]->refs;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		uint8_t st = xrc_srq_with(bad[i].field, bad[i].val, BUF, &num);
+
+		if (st != bad[i].status || rig.syndrome != bad[i].why)
+			fail_msg("context %u: status %u, syndrome %u", i, st, rig.syndrome);
+	}
+	assert_int_equal(xrc_srq_with(SRQC(pd), pd, 0x1000, &num), ST_BAD_PARAM);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(used[i]->refs, refs[i]);
+	/* The greatest values: 16 WQEs of 256 bytes, which have 16 bytes for the next WQE. */
+	assert_int_equal(xrc_srq_with(SRQC(log_xrc_srq_size), 4, BUF, &num), ST_OK);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(used[i]->refs, refs[i] + 1);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, srq_find(rig.hca, num)), ST_OK);
+	assert_int_equal(xrc_srq_with(SRQC(log_rq_stride), 4, BUF, &num), ST_OK);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, srq_find(rig.hca, num)), ST_OK);
+	assert_int_equal(xrc_srq_with(SRQC(log_rq_stride), 1, BUF, &num), ST_OK);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, srq_find(rig.hca, num)), ST_OK);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(used[i]->refs, refs[i]);
+}
+
+static void rmp_is_made_ready_and_of_a_known_type(void **state)
+{
+	uint8_t in[IFC_BYTE(create_rmp_in, ctx.wq.pas) + 8] = {}, out[IFC_SZ(create_rmp_out)];
+	uint8_t *wq = IFC_ADDR(create_rmp_in, in, ctx.wq);
+	unsigned int type, st;
+
+	(void)state;
+	IFC_SET(wq, wq, pd, pd);
+	IFC_SET(wq, wq, log_wq_sz, LOG);
+	IFC_SET(wq, wq, log_wq_stride, 6);
+	IFC_SET64(wq, wq, dbr_addr, DBR);
+	put_be64(IFC_ADDR(create_rmp_in, in, ctx.wq.pas), BUF);
+	for (st = 0; st < 4; st++)
+		for (type = 0; type < 4; type++) {
+			IFC_SET(create_rmp_in, in, ctx.state, st);
+			IFC_SET(wq, wq, wq_type, type);
+			assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_RMP, 0, 0, in, sizeof(in), out,
+						 sizeof(out)),
+					 st == RDY && type < 2 ? ST_OK : ST_BAD_PARAM);
+			if (st != RDY || type >= 2)
+				assert_int_equal(rig.syndrome, st == RDY ? WHY_SRQ_WQ_TYPE :
+						 WHY_SRQ_STATE);
+		}
+}
+
+/* QUERY_RMP and QUERY_XRC_SRQ after two of four WQEs were taken, and after an error. */
+static void queries_show_the_state(void **state)
+{
+	uint8_t in[16] = {}, out[IFC_SZ(query_rmp_out)], xout[IFC_BYTE(query_xrc_srq_out, pas)];
+	struct srq *rmp = new_rmp(true), *xrc = new_xrc_srq(true);
+	const uint8_t *wq = IFC_ADDR(query_rmp_out, out, rmp_context.wq);
+	const uint8_t *c = IFC_ADDR(query_xrc_srq_out, xout, xrc_srq_context_entry);
+	uint8_t wqe[64];
+	uint16_t idx;
+
+	(void)state;
+	put_be32(ram(DBR), 3);
+	srq_pop(rig.hca, rmp, &idx, wqe, sizeof(wqe));
+	srq_pop(rig.hca, xrc, &idx, wqe, sizeof(wqe));
+	assert_int_equal(arm_rmp(rmp, 2), ST_OK);
+	assert_int_equal(arm_xrc_srq(xrc, 1), ST_OK);
+	IFC_SET(query_rmp_in, in, rmpn, rmp->obj.num);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_RMP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_int_equal(IFC_GET(query_rmp_out, out, rmp_context.state), RDY);
+	assert_int_equal(IFC_GET(wq, wq, lwm), 2);
+	assert_int_equal(IFC_GET(wq, wq, hw_counter), 1);
+	assert_int_equal(IFC_GET(wq, wq, log_wq_sz), LOG);
+	IFC_SET(query_xrc_srq_in, in, xrc_srqn, xrc->obj.num);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_XRC_SRQ, 0, 0, in, sizeof(in), xout,
+				 sizeof(xout)), ST_OK);
+	assert_int_equal(IFC_GET(xrc_srqc, c, state), 0);
+	assert_int_equal(IFC_GET(xrc_srqc, c, lwm), 1);
+	assert_int_equal(IFC_GET(xrc_srqc, c, wqe_cnt), 2);
+	put_be32(ram(DBR), 99);
+	srq_pop(rig.hca, rmp, &idx, wqe, sizeof(wqe));
+	srq_pop(rig.hca, xrc, &idx, wqe, sizeof(wqe));
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_XRC_SRQ, 0, 0, in, sizeof(in), xout,
+				 sizeof(xout)), ST_OK);
+	assert_int_equal(IFC_GET(xrc_srqc, c, state), 1);
+	IFC_SET(query_rmp_in, in, rmpn, rmp->obj.num);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_RMP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_int_equal(IFC_GET(query_rmp_out, out, rmp_context.state), 3);
+}
+
+/* A WQE that is longer than the room for it is cut. All WQEs may be posted at once. */
+static void wqe_is_taken_as_far_as_there_is_room(void **state)
+{
+	struct srq *srq = new_rmp(true);
+	uint8_t wqe[64];
+	uint16_t idx;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 64; i++)
+		ram(BUF)[i] = i;
+	put_be32(ram(DBR), 4);
+	memset(wqe, 0xee, sizeof(wqe));
+	assert_int_equal(srq_pop(rig.hca, srq, &idx, wqe, 32), 32);
+	for (i = 0; i < 64; i++)
+		assert_int_equal(wqe[i], i < 32 ? i : 0xee);
+	for (i = 1; i < 4; i++)
+		assert_int_equal(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)), 64);
+	assert_int_equal(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)), -ENOENT);
+	assert_false(srq->error);
+}
+
 /* DESTROY_RMP of an XRC SRQ would not tell the queue pairs that have a WQE of it. */
 static void commands_of_another_form_are_refused(void **state)
 {
@@ -258,6 +424,8 @@ int main(void)
 		T(limit_above_what_is_posted_raises_the_event), T(limit_is_less_than_the_size),
 		T(queue_in_error_is_not_armed), T(commands_of_another_form_are_refused),
 		T(queue_of_a_qp_is_not_destroyed), T(signatures_are_refused_in_each_form),
+		T(invalid_contexts_are_refused), T(rmp_is_made_ready_and_of_a_known_type),
+		T(queries_show_the_state), T(wqe_is_taken_as_far_as_there_is_room),
 	};
 
 	return cmocka_run_group_tests_name("srq", tests, NULL, NULL);
