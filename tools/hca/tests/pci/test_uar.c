@@ -15,11 +15,13 @@
 #include "expect.h"
 #include "hca.h"
 #include "ifc.h"
+#include "mem.h"
 #include "object.h"
 #include "pci.h"
 #include "profile.h"
 #include "qp.h"
 #include "uar.h"
+#include "util.h"
 
 /* ---- what the core calls --------------------------------------------------------------------- */
 
@@ -641,6 +643,199 @@ static void create_eq_refuses_invalid_contexts(void **state)
 	assert_int_equal(obj_count(core.hca, OBJ_EQ), 1);
 }
 
+/* A CREATE_EQ that succeeds as it is. */
+static uint8_t *valid_eq(uint8_t *in)
+{
+	uint8_t *c = IFC_ADDR(create_eq_in, in, eq_context_entry);
+
+	memset(in, 0, IFC_SZ(create_eq_in) + 8);
+	IFC_SET(create_eq_in, in, opcode, MLX5_CMD_OP_CREATE_EQ);
+	IFC_SET(eqc, c, log_eq_size, EQ_LOG);
+	IFC_SET(eqc, c, uar_page, uar);
+	put_be64(in + IFC_SZ(create_eq_in), EQ_PA + 4096);
+	return c;
+}
+
+static uint8_t create_eq(uint8_t *in, uint32_t *num)
+{
+	uint8_t out[16];
+	uint8_t st = core_cmd(in, IFC_SZ(create_eq_in) + 8, out, 16);
+
+	*num = IFC_GET(create_eq_out, out, eq_number);
+	return st;
+}
+
+/* The HCA sets the status and the counters. A queue that was not made holds no UAR. */
+static void eq_that_is_not_made_holds_nothing(void **state)
+{
+	uint8_t in[IFC_SZ(create_eq_in) + 8], destroy[16] = { 0 }, *c;
+	struct obj *page = obj_find(core.hca, OBJ_UAR, uar);
+	unsigned int refs = page->refs;
+	uint32_t num;
+
+	(void)state;
+	c = valid_eq(in);
+	IFC_SET(eqc, c, status, 1);
+	assert_int_equal(create_eq(in, &num), ST_BAD_PARAM);
+	c = valid_eq(in);
+	IFC_SET(eqc, c, consumer_counter, 1);
+	assert_int_equal(create_eq(in, &num), ST_BAD_PARAM);
+	c = valid_eq(in);
+	IFC_SET(eqc, c, producer_counter, 1);
+	assert_int_equal(create_eq(in, &num), ST_BAD_PARAM);
+	valid_eq(in);
+	put_be64(in + IFC_SZ(create_eq_in), CORE_RAM);
+	assert_int_equal(create_eq(in, &num), ST_BAD_PARAM);
+	assert_int_equal(page->refs, refs);
+	core.hca->profile->range[OBJ_EQ].limit = core.hca->profile->range[OBJ_EQ].first + 1;
+	valid_eq(in);
+	assert_int_equal(create_eq(in, &num), ST_LIM);
+	assert_int_equal(page->refs, refs);
+	core.hca->profile->range[OBJ_EQ].limit++;
+	assert_int_equal(create_eq(in, &num), ST_OK);
+	assert_int_equal(page->refs, refs + 1);
+	IFC_SET(destroy_eq_in, destroy, opcode, MLX5_CMD_OP_DESTROY_EQ);
+	IFC_SET(destroy_eq_in, destroy, eq_number, num);
+	assert_int_equal(core_cmd(destroy, 16, in, 16), ST_OK);
+	assert_int_equal(page->refs, refs);
+}
+
+/* Each of the 256 types has a bit, of which that of completions counts for nothing. */
+static void every_type_can_be_subscribed(void **state)
+{
+	uint8_t in[IFC_SZ(create_eq_in) + 8], data[28] = { 0 };
+	static const uint8_t types[] = { 1, 63, 64, 127, 128, 191, 192, 255 };
+	struct eq *eq;
+	unsigned int i, k;
+	uint32_t num;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		valid_eq(in);
+		IFC_SET64(create_eq_in, in, event_bitmask[types[i] / 64], 1ull << types[i] % 64);
+		assert_int_equal(create_eq(in, &num), ST_OK);
+		eq = eq_find(core.hca, num);
+		for (k = 0; k < ARRAY_SIZE(types); k++) {
+			eq->pi = 0;
+			eq_post_async(core.hca, types[k], 0, data);
+			assert_int_equal(eq->pi, i == k);
+			assert_int_equal(eq_subscribed(core.hca, types[k]), k <= i);
+		}
+	}
+	assert_false(eq_subscribed(core.hca, 2));
+	valid_eq(in);
+	IFC_SET64(create_eq_in, in, event_bitmask[0], 1);
+	assert_int_equal(create_eq(in, &num), ST_OK);
+	eq_post_async(core.hca, 0, 0, data);
+	assert_int_equal(eq_find(core.hca, num)->pi, 0);
+}
+
+static void eqe_is_signed(void **state)
+{
+	uint8_t x = 0;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 1 << EQ_LOG; i++)
+		post(i);
+	eq_db(uar, 1 << EQ_LOG, false);
+	post(0x5a);			/* with the other owner bit */
+	for (i = 0; i < 63; i++)
+		x ^= eqe(0)[i];
+	assert_int_equal(x, 0xff);
+}
+
+static void eq_indices_have_24_bits(void **state)
+{
+	struct eq *eq = eq_find(core.hca, eqn);
+	unsigned int i;
+
+	(void)state;
+	eq->pi = 0xffffff;
+	eq->ci = 0xffffff;
+	for (i = 0; i < (1 << EQ_LOG) + 1; i++)
+		post(i);
+	assert_int_equal(eqe((1 << EQ_LOG) - 1)[3], 0);
+	assert_int_equal(eqe(0)[3], 1);
+	assert_int_equal(eqe((1 << EQ_LOG) - 1)[63], 1);
+	assert_int_equal(eqe(0)[63], 0);
+	assert_int_equal(eq->pi, (1 << EQ_LOG) - 1);
+	assert_int_equal(eq->lost, 1);
+	/* The consumer cannot be ahead of the producer, nor more than the queue behind. */
+	eq_db(uar, 0xfffffe, false);
+	eq_db(uar, 1 << EQ_LOG, true);
+	assert_int_equal(drops(DROP_BAD_STATE), 2);
+	assert_int_equal(eq->ci, 0xffffff);
+	assert_false(eq->armed);
+	eq_db(uar, 0xffffff, false);
+	eq_db(uar, 0, false);
+	assert_int_equal(drops(DROP_BAD_STATE), 2);
+	assert_int_equal(eq->ci, 0);
+}
+
+static void query(uint8_t *answer)
+{
+	uint8_t in[16] = { 0 };
+
+	IFC_SET(query_eq_in, in, opcode, MLX5_CMD_OP_QUERY_EQ);
+	IFC_SET(query_eq_in, in, eq_number, eqn);
+	assert_int_equal(core_cmd(in, 16, answer, IFC_SZ(query_eq_out)), ST_OK);
+}
+
+static void query_eq_shows_its_state(void **state)
+{
+	uint8_t out[IFC_SZ(query_eq_out)], *c = IFC_ADDR(query_eq_out, out, eq_context_entry);
+
+	(void)state;
+	post(1);
+	post(2);
+	eq_db(uar, 1, false);
+	query(out);
+	assert_int_equal(IFC_GET(eqc, c, st), EQ_ST_FIRED);
+	assert_int_equal(IFC_GET(eqc, c, producer_counter), 2);
+	assert_int_equal(IFC_GET(eqc, c, consumer_counter), 1);
+	assert_int_equal(IFC_GET(eqc, c, intr), 3);
+	assert_int_equal(IFC_GET(eqc, c, uar_page), uar);
+	assert_int_equal(IFC_GET(eqc, c, log_eq_size), EQ_LOG);
+	assert_int_equal(IFC_GET(eqc, c, status), EQ_STATUS_OK);
+	assert_int_equal(IFC_GET64(query_eq_out, out, event_bitmask), 1 << PORT_CHANGE);
+	eq_db(uar, 2, true);
+	query(out);
+	assert_int_equal(IFC_GET(eqc, c, st), EQ_ST_ARMED);
+	mem_unmap_all(core.hca);
+	post(3);
+	post(4);
+	assert_int_equal(eq_find(core.hca, eqn)->status, EQ_STATUS_WRITE_FAIL);
+	assert_int_equal(eq_find(core.hca, eqn)->pi, 2);
+	assert_true(eq_find(core.hca, eqn)->armed);
+	eqn++;
+	assert_null(eq_find(core.hca, eqn));
+}
+
+static void overrun_can_be_ignored(void **state)
+{
+	struct eq *eq = eq_find(core.hca, eqn);
+	uint8_t in[IFC_SZ(create_eq_in) + 8], *c;
+	unsigned int i;
+	uint32_t num;
+
+	(void)state;
+	c = valid_eq(in);
+	IFC_SET(eqc, c, oi, 1);
+	IFC_SET64(create_eq_in, in, event_bitmask[0], 1 << PORT_CHANGE);
+	assert_int_equal(create_eq(in, &num), ST_OK);
+	for (i = 0; i < (1 << EQ_LOG) + 3; i++)
+		post(i);
+	assert_int_equal(eq->lost, 3);
+	assert_int_equal(eq_find(core.hca, num)->lost, 0);
+	assert_int_equal(eq_find(core.hca, num)->pi, (1 << EQ_LOG) + 3);
+	core.hca->hung = true;
+	post(1);
+	eq_post(core.hca, num, PORT_CHANGE, 0, in);
+	core.hca->hung = false;
+	assert_int_equal(eq_find(core.hca, num)->pi, (1 << EQ_LOG) + 3);
+}
+
 static void unmapped_eq_fails_once(void **state)
 {
 	uint8_t in[16] = { 0 }, out[16];
@@ -780,6 +975,9 @@ int main(void)
 		E(eqe_layout_and_owner), E(interrupt_once_for_each_arming),
 		E(only_subscribed_events), E(full_queue_loses_events),
 		E(doorbell_on_another_page_is_dropped), E(create_eq_refuses_invalid_contexts),
+		E(eq_that_is_not_made_holds_nothing), E(every_type_can_be_subscribed),
+		E(eqe_is_signed), E(eq_indices_have_24_bits), E(query_eq_shows_its_state),
+		E(overrun_can_be_ignored),
 		E(unmapped_eq_fails_once), E(query_eq_shows_counters),
 		E(busy_uar_is_refused), E(uar_of_a_cq_or_qp_is_refused),
 	};
