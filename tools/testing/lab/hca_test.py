@@ -36,12 +36,13 @@ class Program(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.path = Path(directory.name)
 
-    def start(self, *sockets):
+    def start(self, *sockets, options=()):
         """Start the HCA with sockets in the directory."""
-        command = [HCA]
+        command = [HCA, *options]
         for name in sockets:
             command += ["--socket", self.path / name]
-        hca = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        hca = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
         self.addCleanup(hca.stderr.close)
         self.addCleanup(hca.wait)
         self.addCleanup(hca.kill)
@@ -54,6 +55,30 @@ class Program(unittest.TestCase):
         self.assertEqual(hca.wait(timeout=60), 1)
         self.assertIn("a file that is no socket is there", hca.stderr.read())
         self.assertEqual(file.read_text(encoding="utf-8"), "mine")
+
+    def test_an_hca_that_cannot_be_served_ends_all(self):
+        (self.path / "notes").touch()
+        hca = self.start("a", "notes", "b")
+        self.assertEqual(hca.wait(timeout=60), 1)
+        self.assertIn("a file that is no socket is there", hca.stderr.read())
+        self.assertFalse((self.path / "a").exists())
+        self.assertFalse((self.path / "b").exists())
+
+    def test_hcas_are_sixteen_at_most(self):
+        sockets = [f"s{i}" for i in range(17)]
+        controls = [f"--control={self.path}/c{i}" for i in range(17)]
+        check = ["--check-profile"]
+        hca = self.start(*sockets[:16], options=check + controls[:16])
+        self.assertEqual(hca.wait(timeout=60), 0)
+        hca = self.start(*sockets, options=check)
+        self.assertEqual(hca.wait(timeout=60), 64)
+        self.assertIn("at most 16 HCAs", hca.stderr.read())
+        hca = self.start(*sockets[:16], options=check + controls)
+        self.assertEqual(hca.wait(timeout=60), 64)
+        self.assertIn("at most 16 HCAs", hca.stderr.read())
+        hca = self.start("a", options=check + controls[:2])
+        self.assertEqual(hca.wait(timeout=60), 64)
+        self.assertIn("more --control than --socket", hca.stderr.read())
 
     def test_it_ends_with_the_client_of_each_hca(self):
         hca = self.start("a", "b")
