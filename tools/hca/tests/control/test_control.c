@@ -24,11 +24,13 @@
 #include "ib_packet.h"
 #include "ifc.h"
 #include "impair.h"
+#include "inject.h"
 #include "object.h"
 #include "pacing.h"
 #include "packet.h"
 #include "pci.h"
 #include "profile.h"
+#include "util.h"
 
 static uint8_t in[8192], out[8192];
 
@@ -435,12 +437,63 @@ static void malformed_requests_are_answered(void **state)
 		"inject event PORT_CHANGE 16", "inject event PAGE_REQUEST 0x100000000",
 		"expect any -1", "expect umr -1",
 		"port pkey +0 1", "trace dump -1", "trace dump x",
+		/* One more than the greatest value, or one word too many. */
+		"inject cmd 1 256", "inject cmd delay 600001", "inject cmd defer 600001",
+		"inject cmd delay 5 1 NOP 1", "inject cmd reorder 1", "inject op 0 LIM_ERR",
+		"inject op 0x1000 LIM_ERR",
+		"inject op NOP LIM_ERR 0", "inject op NOP LIM_ERR 1 1", "inject cqe drop 0",
+		"inject cqe drop x", "inject cqe delay 600001", "inject cqe delay 1 0",
+		"inject umr 1 1 1", "inject umr reorder 1", "inject fault subtype",
+		"inject fault subtype 256", "inject fault subtype 1 0", "inject fault nowrite 0",
+		"inject fault token 1 1", "inject fatal 0", "inject fatal 256",
+		"inject event NOP 1 1 1", "trace dump 1 1", "trace on on", "link up up",
+		"port lid 0x10000", "limit pd pd", "impair off off", "plug", "rates x",
 	};
 	unsigned int i;
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_true(answer(bad[i], "\"ok\":false"));
+}
+
+static void greatest_values_are_accepted(void **state)
+{
+	static const char *const good[] = {
+		"inject cmd 1 255", "inject cmd delay 600000", "inject cmd defer 600000 1 NOP",
+		"inject op 0xfff LIM_ERR 1", "inject cqe drop", "inject cqe delay 600000 1",
+		"inject umr 1 1", "inject fault subtype 255 1", "inject fault nowrite 1",
+		"inject fault token 1", "trace dump 1", "inject fatal 255", "inject clear",
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(good); i++)
+		assert_true(answer(good[i], "\"ok\":true"));
+	assert_false(core.hca->fatal);
+}
+
+/* A client cannot make the HCA keep injections without end. */
+static void injections_are_limited(void **state)
+{
+	char line[60];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < INJECT_MAX_CMDS; i++)
+		assert_true(answer("inject cmd 1000 LIM_ERR", "\"ok\":true"));
+	assert_true(answer("inject cmd 1000 LIM_ERR", "more than"));
+	assert_true(answer("inject op NOP LIM_ERR", "more than"));
+	/* A delay is that of an opcode: a second one of the same opcode replaces it. */
+	for (i = 1; i <= INJECT_MAX_DELAYS + 1; i++) {
+		snprintf(line, sizeof(line), "inject cmd delay 1 1 %u", i);
+		assert_true(answer(line, i <= INJECT_MAX_DELAYS ? "\"ok\":true" : "more than"));
+		snprintf(line, sizeof(line), "inject cmd defer 1 1 %u", i);
+		assert_true(answer(line, i <= INJECT_MAX_DELAYS ? "\"ok\":true" : "more than"));
+	}
+	assert_true(answer("inject cmd delay 2 1 1", "\"ok\":true"));
+	assert_true(answer("inject clear", "\"fired\":0"));
+	assert_true(answer("inject cmd 1 LIM_ERR", "\"ok\":true"));
+	assert_true(answer("inject cmd delay 1 1 NOP", "\"ok\":true"));
 }
 
 /* The greatest numbers that an event has room for arrive as they were given. */
@@ -685,6 +738,7 @@ int main(void)
 		T(objects_left_at_teardown_are_listed), T(forced_teardown_may_leave_objects),
 		T(injected_refusals_are_not_listed), T(announced_refusals_are_not_listed),
 		T(announced_refusals_that_do_not_come_are_missing),
+		T(greatest_values_are_accepted), T(injections_are_limited),
 		T(event_has_its_number_and_subtype),
 		T(announcement_of_any_number_takes_the_rest), T(everything_can_be_announced),
 		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
