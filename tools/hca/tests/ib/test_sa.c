@@ -661,7 +661,13 @@ static void services_are_registered(void **state)
 	strcpy((char *)q + 48, "storage");
 	assert_int_equal(ask(0, SET, SA_SERVICE_RECORD, BIT_OF(0)), SA_INSUFFICIENT);
 	assert_int_equal(ask(0, SET, SA_SERVICE_RECORD, mask), 0);
+	assert_int_equal(ask(0, SET, SA_SERVICE_RECORD, BIT_OF(1)), SA_INSUFFICIENT);
 	assert_int_equal(ask(1, SET, SA_SERVICE_RECORD, mask), SA_INVALID_GID);
+	assert_int_equal(ask(1, DELETE, SA_SERVICE_RECORD, mask), SA_INVALID_GID);
+	assert_int_equal(ask(0, DELETE, SA_SERVICE_RECORD, BIT_OF(0)), SA_INSUFFICIENT);
+	/* Only its ID, its GID and its P_Key make it another service. */
+	q[100] = 9;
+	assert_int_equal(ask(0, SET, SA_SERVICE_RECORD, mask), 0);
 	assert_int_equal(ask(1, GET, SA_SERVICE_RECORD, BIT_OF(6)), 0);
 	assert_true(get_be64(rec) == 0x1234);
 	assert_int_equal(rec[32], 0);

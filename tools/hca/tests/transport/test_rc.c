@@ -21,6 +21,7 @@
 #include "qp.h"
 #include "req.h"
 #include "resp.h"
+#include "util.h"
 #include "wqe.h"
 
 static const uint32_t lengths[] = { 1, 31, 1023, 1024, 1025, 2048, 3000, 40000, 65536 };
@@ -748,6 +749,61 @@ static void key_that_is_freed_ends_the_answer_to_a_read(void **state)
 	mk->free = false;
 }
 
+/* Behind an answer to a READ, a later ACK stands for an earlier one. No other answer does so. */
+static void only_acknowledgments_are_joined(void **state)
+{
+	static const uint8_t kinds[] = { AETH_RNR | 1, NAK_SEQ };
+	struct packet *p = request(BTH_READ_REQ, 0);
+	struct responder *resp;
+	unsigned int i;
+
+	(void)state;
+	p->dma_len = 16;
+	resp_receive(rig.hca[1], b, p);
+	packet_free(rig.fabric, p);
+	resp = b->resp;
+	assert_int_equal(resp->job_n, 1);
+	resp_ack(rig.hca[1], b, AETH_ACK | AETH_NO_CREDITS, 10);
+	resp_ack(rig.hca[1], b, AETH_ACK | AETH_NO_CREDITS, 11);
+	assert_int_equal(resp->job_n, 2);
+	assert_int_equal(resp_job_at(resp, 1)->psn, 11);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		resp_ack(rig.hca[1], b, kinds[i], 12 + 2 * i);
+		resp_ack(rig.hca[1], b, kinds[i], 13 + 2 * i);
+		assert_int_equal(resp->job_n, 4 + 2 * i);
+		assert_int_equal(resp_job_at(resp, 2 + 2 * i)->psn, 12 + 2 * i);
+		assert_int_equal(resp_job_at(resp, 3 + 2 * i)->psn, 13 + 2 * i);
+	}
+	resp_ack(rig.hca[1], b, AETH_ACK | AETH_NO_CREDITS, 16);
+	assert_int_equal(resp->job_n, 7);
+}
+
+/* Packets of an answer that were not sent are dropped; without one left, the answer ends. */
+static void answer_is_dropped_behind_what_was_sent(void **state)
+{
+	struct packet *p = request(BTH_READ_REQ, 0);
+	struct responder *resp;
+	unsigned int budget = 3;
+	uint32_t psn = p->psn;
+
+	(void)state;
+	p->dma_len = BUF;
+	resp_receive(rig.hca[1], b, p);
+	packet_free(rig.fabric, p);
+	resp = b->resp;
+	resp_run(rig.hca[1], b, &budget);
+	assert_int_equal(resp_job_at(resp, 0)->sent, 3);
+	resp_drop_jobs(resp, psn_add(psn, 4));
+	assert_int_equal(resp->job_n, 1);
+	assert_int_equal(resp->rd_jobs, 1);
+	assert_int_equal(resp_job_at(resp, 0)->npsn, 4);
+	resp_drop_jobs(resp, psn_add(psn, 100));
+	assert_int_equal(resp_job_at(resp, 0)->npsn, 4);
+	resp_drop_jobs(resp, psn_add(psn, 3));
+	assert_int_equal(resp->job_n, 0);
+	assert_int_equal(resp->rd_jobs, 0);
+}
+
 /* The responder fails, too, as if the first packet were refused, and sends no later answers. */
 static void key_that_is_freed_in_the_middle_of_a_read_fails_both(void **state)
 {
@@ -928,6 +984,7 @@ int main(void)
 		RC(late_duplicate_of_an_atomic_takes_no_room),
 		RC(results_of_atomics_end_with_the_connection),
 		RC(duplicate_of_a_read_needs_the_right),
+		RC(only_acknowledgments_are_joined), RC(answer_is_dropped_behind_what_was_sent),
 		RC(key_that_is_freed_ends_the_answer_to_a_read),
 		RC(key_that_is_freed_in_the_middle_of_a_read_fails_both),
 		RC(late_duplicate_of_a_read_does_not_fail_the_connection),
