@@ -854,6 +854,194 @@ static void too_long(uint8_t opcode)
 	assert_int_equal(b->error, ERR_REQUEST_INVALID);
 }
 
+/* Let a packet of @len bytes arrive at b. */
+static void arrive(uint8_t opcode, uint32_t len)
+{
+	struct packet *p = request(opcode, 0);
+
+	p->len = len;
+	p->dma_len = 4 * b->mtu;
+	memset(p->payload, 0, len);
+	resp_receive(rig.hca[1], b, p);
+	packet_free(rig.fabric, p);
+}
+
+/* All packets of a message but the last are as long as the MTU, and the last is not empty. */
+static void length_is_refused(uint8_t opcode, uint32_t len)
+{
+	rig_recv(1, b, buf_b, 4 * b->mtu, key_b);
+	if (opcode == BTH_SEND_MIDDLE || opcode == BTH_SEND_LAST)
+		arrive(BTH_SEND_FIRST, b->mtu);
+	if (opcode == BTH_WRITE_MIDDLE || opcode == BTH_WRITE_LAST)
+		arrive(BTH_WRITE_FIRST, b->mtu);
+	assert_int_equal(b->state, QPS_RTS);
+	arrive(opcode, len);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(b->error, ERR_REQUEST_INVALID);
+}
+
+static void first_packet_is_as_long_as_the_mtu(void **state)
+{
+	(void)state;
+	length_is_refused(BTH_SEND_FIRST, b->mtu - 1);
+}
+
+static void middle_packet_is_as_long_as_the_mtu(void **state)
+{
+	(void)state;
+	length_is_refused(BTH_SEND_MIDDLE, b->mtu - 1);
+}
+
+static void middle_packet_of_a_write_is_as_long_as_the_mtu(void **state)
+{
+	(void)state;
+	length_is_refused(BTH_WRITE_MIDDLE, b->mtu + 1);
+}
+
+static void last_packet_is_not_empty(void **state)
+{
+	(void)state;
+	length_is_refused(BTH_SEND_LAST, 0);
+}
+
+static void last_packet_is_not_longer_than_the_mtu(void **state)
+{
+	(void)state;
+	length_is_refused(BTH_SEND_LAST, b->mtu + 1);
+}
+
+static void only_packet_is_not_longer_than_the_mtu(void **state)
+{
+	(void)state;
+	length_is_refused(BTH_SEND_ONLY, b->mtu + 1);
+}
+
+/* The length in the first packet of a WRITE is that of all packets. */
+static void last_packet_of_a_write_completes_it(void **state)
+{
+	(void)state;
+	length_is_refused(BTH_WRITE_LAST, b->mtu);
+}
+
+/* Packets of one message, and of no other, follow its first packet. */
+static void order_is_refused(uint8_t first, uint8_t opcode)
+{
+	rig_recv(1, b, buf_b, 4 * b->mtu, key_b);
+	if (first)
+		arrive(first, b->mtu);
+	assert_int_equal(b->state, QPS_RTS);
+	arrive(opcode, b->mtu);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(b->error, ERR_REQUEST_INVALID);
+}
+
+static void send_does_not_continue_a_write(void **state)
+{
+	(void)state;
+	order_is_refused(BTH_WRITE_FIRST, BTH_SEND_MIDDLE);
+}
+
+static void send_does_not_begin_inside_a_write(void **state)
+{
+	(void)state;
+	order_is_refused(BTH_WRITE_FIRST, BTH_SEND_ONLY);
+}
+
+static void read_does_not_begin_inside_a_write(void **state)
+{
+	(void)state;
+	order_is_refused(BTH_WRITE_FIRST, BTH_READ_REQ);
+}
+
+static void atomic_does_not_begin_inside_a_write(void **state)
+{
+	(void)state;
+	order_is_refused(BTH_WRITE_FIRST, BTH_FETCH_ADD);
+}
+
+static void message_begins_with_its_first_packet(void **state)
+{
+	(void)state;
+	order_is_refused(0, BTH_WRITE_MIDDLE);
+}
+
+/* Let an acknowledgment arrive at a, and return the number of completions. */
+static unsigned int acknowledge(uint32_t psn)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	p->opcode = BTH_RC | BTH_ACK;
+	p->syndrome = AETH_ACK | AETH_NO_CREDITS;
+	p->psn = psn & PSN_MASK;
+	req_receive(rig.hca[0], a, p);
+	packet_free(rig.fabric, p);
+	return rig.ncqe;
+}
+
+/* Neither what was not sent, nor what is acknowledged, can be acknowledged. */
+static void only_what_is_outstanding_is_acknowledged(void **state)
+{
+	(void)state;
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[1], 0, 3);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	rig_settle();
+	assert_int_equal(acknowledge(a->next_send_psn), 0);
+	assert_int_equal(acknowledge(a->next_send_psn - 3), 0);
+	assert_int_equal(acknowledge(a->next_send_psn - 2), 1);
+	assert_int_equal(acknowledge(a->next_send_psn - 2), 1);
+	assert_int_equal(acknowledge(a->next_send_psn - 1), 2);
+}
+
+/* Let an answer of another kind or length arrive in the place of that to a READ or an atomic. */
+static void answer_is_invalid(bool atomic, uint8_t opcode, uint32_t len)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[1], 0, 1);
+	if (atomic)
+		post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	else
+		post_rdma(WQE_RDMA_READ, buf_b, key_b, 2 * a->mtu);
+	rig_settle();
+	memset(rig_ptr(0, buf_a), 0x5c, 16);
+	p->opcode = BTH_RC | opcode;
+	p->psn = a->req->una;
+	p->len = len;
+	memset(p->payload, 0, len);
+	req_receive(rig.hca[0], a, p);
+	packet_free(rig.fabric, p);
+	assert_int_equal(rig.ncqe, 1);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_RESPONSE_INVALID);
+	assert_int_equal(*(uint8_t *)rig_ptr(0, buf_a), 0x5c);
+}
+
+static void result_of_an_atomic_does_not_answer_a_read(void **state)
+{
+	(void)state;
+	answer_is_invalid(false, BTH_ATOMIC_ACK, 0);
+}
+
+static void data_of_a_read_does_not_answer_an_atomic(void **state)
+{
+	(void)state;
+	answer_is_invalid(true, BTH_READ_ONLY, 8);
+}
+
+static void answer_to_a_read_does_not_end_early(void **state)
+{
+	(void)state;
+	answer_is_invalid(false, BTH_READ_ONLY, a->mtu);
+}
+
+static void first_packet_of_an_answer_is_as_long_as_the_mtu(void **state)
+{
+	(void)state;
+	answer_is_invalid(false, BTH_READ_FIRST, a->mtu - 1);
+}
+
 static void read_longer_than_a_message_is_refused(void **state)
 {
 	(void)state;
@@ -988,6 +1176,18 @@ int main(void)
 		RC(key_that_is_freed_ends_the_answer_to_a_read),
 		RC(key_that_is_freed_in_the_middle_of_a_read_fails_both),
 		RC(late_duplicate_of_a_read_does_not_fail_the_connection),
+		RC(first_packet_is_as_long_as_the_mtu), RC(middle_packet_is_as_long_as_the_mtu),
+		RC(middle_packet_of_a_write_is_as_long_as_the_mtu), RC(last_packet_is_not_empty),
+		RC(last_packet_is_not_longer_than_the_mtu),
+		RC(only_packet_is_not_longer_than_the_mtu), RC(last_packet_of_a_write_completes_it),
+		RC(send_does_not_continue_a_write), RC(send_does_not_begin_inside_a_write),
+		RC(read_does_not_begin_inside_a_write), RC(atomic_does_not_begin_inside_a_write),
+		RC(message_begins_with_its_first_packet),
+		RC(only_what_is_outstanding_is_acknowledged),
+		RC(result_of_an_atomic_does_not_answer_a_read),
+		RC(data_of_a_read_does_not_answer_an_atomic),
+		RC(answer_to_a_read_does_not_end_early),
+		RC(first_packet_of_an_answer_is_as_long_as_the_mtu),
 		RC(read_longer_than_a_message_is_refused),
 		RC(write_longer_than_a_message_is_refused),
 		RC(repeated_read_longer_than_a_message_is_ignored),
