@@ -439,6 +439,48 @@ static void quiet_attempt_tells_a_lost_device_from_a_busy_one(struct kunit *test
 	}
 }
 
+static u8 do_status;
+
+/* Stub of mlx5_ib_fw_do(). */
+static int fw_do_refuses(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)
+{
+	MLX5_SET(dealloc_pd_out, out, status, do_status);
+	return -EREMOTEIO;
+}
+
+/*
+ * The first command to detach the queue pair was not answered. If firmware then refuses because the
+ * queue pair is not in the group, the first command was executed. A busy firmware says nothing.
+ */
+static void quiet_refusal_ends_no_attachment_that_may_exist(struct kunit *test)
+{
+	static const struct {
+		u8 status;
+		int want;
+	} cases[] = {
+		{ MLX5_CMD_STAT_BAD_RES_STATE_ERR, 0 }, { MLX5_CMD_STAT_BAD_PARAM_ERR, 0 },
+		{ MLX5_CMD_STAT_BAD_RES_ERR, 0 }, { MLX5_CMD_STAT_RES_BUSY, -EREMOTEIO },
+		{ MLX5_CMD_STAT_INT_ERR, -EREMOTEIO },
+	};
+	struct mock *mock = mock_create(test);
+	unsigned int i;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_sends);
+	kunit_activate_static_stub(test, mlx5_ib_fw_do, fw_do_refuses);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct mlx5_ib_fw_attempt attempt = MLX5_IB_FW_ATTEMPT_TO_DETACH;
+
+		attempt.quiet = true;
+		attempt.unanswered = true;
+		do_status = cases[i].status;
+		KUNIT_EXPECT_EQ_MSG(test, detach(mock, 0x777, 0, &attempt, 0), cases[i].want,
+				    "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, is_being_detached(mock, 0x777, 0), cases[i].want != 0,
+				    "case %u", i);
+		mlx5_ib_fw_attempt_forget(mock->dev, &attempt);
+	}
+}
+
 /* ---- a device that has failed ------------------------------------------------------------ */
 
 static unsigned int num_cleanups;
@@ -719,6 +761,7 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE_PARAM(task_waits_for_silent_firmware_twice, again_gen_params),
 	KUNIT_CASE(command_that_was_not_sent_is_told_from_a_refusal),
 	KUNIT_CASE(quiet_attempt_tells_a_lost_device_from_a_busy_one),
+	KUNIT_CASE(quiet_refusal_ends_no_attachment_that_may_exist),
 	KUNIT_CASE(failed_device_creates_nothing_and_has_destroyed_all),
 	KUNIT_CASE(command_that_is_not_sent_gives_its_slot_back),
 	KUNIT_CASE(command_that_finds_the_device_failed_says_so_once),

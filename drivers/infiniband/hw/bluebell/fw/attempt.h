@@ -22,8 +22,8 @@
  * @attachment: the object is a queue pair's attachment to a multicast group. The attachment ends
  *	with the queue pair, so firmware may not know the queue pair any more; and firmware refuses
  *	to detach the queue pair twice
- * @quiet: refusals are not logged. A refusal then gives -EREMOTEIO, unless firmware does not know
- *	the object
+ * @quiet: refusals are not logged. A refusal then gives -EREMOTEIO; but -ENOENT if firmware does
+ *	not know the object, and -EINVAL for a bad parameter or a bad state of the object
  * @replaced: the device has given the number to a new object, so this object does not exist
  *
  * Zeroed before the first attempt, except for an attachment to a multicast group, which begins as

@@ -165,9 +165,7 @@ static bool attempt_is_over(const struct mlx5_ib_fw_attempt *attempt, int err)
 {
 	if (err == -ENOENT)
 		return attempt->unanswered || attempt->attachment;
-	/* A refusal is -EREMOTEIO if the attempt is quiet. */
-	return attempt->unanswered && attempt->attachment &&
-	       (err == -EINVAL || err == -EREMOTEIO);
+	return err == -EINVAL && attempt->unanswered && attempt->attachment;
 }
 
 /**
@@ -314,10 +312,15 @@ static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void 
 			   void *arg)
 {
 	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
+	u8 status = MLX5_GET(dealloc_pd_out, out, status);
 
 	/* The object has gone with the lost device, and mlx5_cmd_check() returns 0. */
 	if (err == -ENXIO)
 		return mlx5_cmd_check(dev->mdev, err, in, out);
+	/* Firmware refuses so to detach a queue pair twice; mlx5_cmd_check() may log that. */
+	if (err == -EREMOTEIO && (status == MLX5_CMD_STAT_BAD_PARAM_ERR ||
+				  status == MLX5_CMD_STAT_BAD_RES_STATE_ERR))
+		return -EINVAL;
 	return mlx5_ib_fw_is_unknown(err, out) ? -ENOENT : err;
 }
 
