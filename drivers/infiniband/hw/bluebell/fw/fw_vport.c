@@ -12,7 +12,7 @@
 /**
  * mlx5_ib_fw_query_vport_counter - QUERY_VPORT_COUNTER
  * @dev: device
- * @vport: number of the vport of a virtual function, from 1; 0 for that of this function
+ * @vport: number of the vport of a virtual function, from 1; 0 for the vport of this function
  * @out: struct mlx5_ifc_query_vport_counter_out_bits, zeroed
  *
  * May sleep.

@@ -464,9 +464,8 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
  *
  * Called before the owner destroys an object that an orphan may refer to, because firmware would
  * refuse to destroy the object. When a context is being closed, and has more than a few orphans,
- * the orphans are left to mlx5_ib_orphans_leave_context(): otherwise the destruction of each other
- * object of the context would cost a command for each orphan. Does nothing without orphans. May
- * sleep.
+ * the orphans are left to mlx5_ib_orphans_leave_context(): otherwise each object of the context
+ * that is destroyed would cost a command for each orphan. Does nothing without orphans. May sleep.
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {

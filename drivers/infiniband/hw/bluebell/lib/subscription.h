@@ -78,7 +78,7 @@ struct mlx5_ib_event_sub {
 struct mlx5_ib_events {
 	struct mlx5_ib_dev *dev;
 	struct rhashtable lists;
-	struct mutex lock;	/* lists, and what is in them and in the lists of owners */
+	struct mutex lock;	/* lists, each list in it, and the lists of owners */
 	struct mlx5_nb nb;
 };
 

@@ -4,9 +4,9 @@
  * being resolved. A fault on a page of a file takes as long as the file system does, and a process
  * may have a file system of its own (FUSE). The faults of all processes share the slots of one
  * workqueue, so each process has a share of the slots only. A user can have any number of
- * processes, so all processes of a user together have a share, too: as many slots as are free. A
- * process of a user who has as many gets an extra slot if it has no slot: its fault is resolved on
- * another workqueue, on which only faults of such users wait for each other.
+ * processes, so all processes of a user together have a share, too: as many slots as are free at
+ * the time. If the user has no more slots to get, a process that has none gets an extra slot: its
+ * fault is resolved on another workqueue, on which only faults of such users wait for each other.
  *
  * The kernel divides the items that a workqueue runs at a time among the NUMA nodes, and all faults
  * may come on one node: that of the CPU which serves the interrupt of the event queue. So there are

@@ -82,8 +82,8 @@ void mlx5_ib_odp_repeated_set(struct mlx5_ib_odp *odp, const struct mlx5_ib_faul
 	if (!times && is_same)
 		repeated->times = 0;
 	/*
-	 * If the driver read the event from its EQ before it answered the last one, the fault is
-	 * not repeated, but that of another queue at the same address: do not count it.
+	 * An event that the driver read from its EQ before it last answered this fault does not
+	 * repeat the fault: another queue has faulted at the same address. Do not count it.
 	 */
 	if (!times || (is_same && ktime_before(fault->taken, repeated->last)))
 		return;

@@ -155,7 +155,7 @@ static int dm_copy_entry(struct uverbs_attr_bundle *attrs,
 			 const struct mlx5_user_mmap_entry *entry, u16 offset_attr, u16 idx_attr)
 {
 	u64 offset = offset_in_page(entry->address);
-	/* The part of the mmap offset that follows the command. */
+	/* The mmap offset has a command and this index, which counts from MLX5_IB_MMAP_DM_START. */
 	u16 idx = entry->rdma_entry.start_pgoff - MLX5_IB_MMAP_DM_START;
 
 	return uverbs_copy_to(attrs, offset_attr, &offset, sizeof(offset)) ?:
