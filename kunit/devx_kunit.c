@@ -665,7 +665,7 @@ static void truncated_object_number_is_refused(struct kunit *test)
 						     ALL_RIGHTS, &cmd), 0);
 	for (i = 0; c->out[0].value && i < c->out[0].offset + 4; i++)
 		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_check_create(cmd, in, CMD_BYTES, i),
-				    -EINVAL, "answer of %u bytes", i);
+				    -EINVAL, "%u bytes for the answer", i);
 	for (naming = c->naming; naming < c->naming + MAX_NAMING && naming->opcode; naming++) {
 		in = new_command(test, naming->opcode, NULL);
 		for (last = 0, k = 0; k < ARRAY_SIZE(naming->id); k++)

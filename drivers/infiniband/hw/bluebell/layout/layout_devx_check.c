@@ -250,7 +250,7 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 			      size_t out_len)
 {
 	if (!cmd->num_in_request && !devx_has_field(out_len, cmd->num))
-		return refuse(-EINVAL, "answer of %zu bytes has no room for the object's number",
+		return refuse(-EINVAL, "%zu bytes for the answer, too few for the object's number",
 			      out_len);
 	if (in_len < cmd->size)
 		return refuse(-EINVAL, "command 0x%x of %zu bytes, at least %u are needed",
