@@ -257,7 +257,7 @@ static void limit_of_queues_is_that_of_its_capability(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, props.max_srq_wr, 511);
 	KUNIT_EXPECT_EQ(test, props.cq_caps.max_cq_moderation_count, MLX5_MAX_CQ_COUNT);
 	KUNIT_EXPECT_EQ(test, props.cq_caps.max_cq_moderation_period, MLX5_MAX_CQ_PERIOD);
-	/* The segments fit into a WQE of 512 bytes: the device reads no longer one in one step. */
+	/* The segments fit into 512 bytes: the device reads a longer WQE in more than one step. */
 	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
 	MOCK_SET_CAP(caps, cq_moderation, 0);
 	mock_set_issi(mock, 0);

@@ -235,7 +235,7 @@ static const u32 obj_types[] = {
 	MLX5_OBJ_TYPE_XRQ, MLX5_OBJ_TYPE_DCT, MLX5_OBJ_TYPE_MKEY,
 };
 
-/* Types of events by number. Those that neither of the two tables has are of objects. */
+/* Types of events by number. Events of the types that neither table has are about objects. */
 static const u8 types_of_the_device[] = {
 	0x08, 0x09, 0x0d, 0x15, 0x16, 0x17, 0x19, 0x1a, 0x1b, 0x22, 0x24, 0x25,
 };
@@ -711,7 +711,7 @@ static void stale_handle_ends_no_subscriptions_to_the_next_object(struct kunit *
 
 static void events_missed_in_a_refused_destruction_are_reported(struct kunit *test)
 {
-	/* The last two are also those of a command that mlx5_core could not send. */
+	/* mlx5_core also returns the last two for a command that it could not send. */
 	static const int refusals[] = { -EBUSY, -EINVAL, -EIO, -EREMOTEIO, -EAGAIN, -ENOMEM,
 					-ECANCELED };
 	struct mock *mock = make_mock(test);
@@ -815,7 +815,7 @@ static int fw_reports_an_event(struct mlx5_ib_dev *dev, u16 uid, void *in, int i
 	if (MLX5_GET(destroy_cq_in, in, opcode) == MLX5_CMD_OP_DESTROY_CQ) {
 		in_flight.num++;
 		report(test, &in_flight.eqe);
-		/* The number may be that of another user's CQ by now. */
+		/* Another user's CQ may have the number by now. */
 		expect_nothing(test, in_flight.channel);
 	}
 	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
@@ -842,7 +842,7 @@ static void event_during_a_destruction_is_held_back(struct kunit *test)
 	mock->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
 	expect_nothing(test, channel);
-	/* After a command without an answer, a refusal may be that of another user's CQ. */
+	/* After a command without an answer, the refused command may name another user's CQ. */
 	mock->refuse_err = -EBUSY;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
 	expect_nothing(test, channel);

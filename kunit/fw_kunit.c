@@ -360,7 +360,7 @@ static void refused_destruction_is_repeated_for_a_third_of_a_second(struct kunit
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
-/* What is worth sending again, and how often: results, one after the other. */
+/* The results of a command that destroys an object, one after the other, and how many are sent. */
 static const struct again_case {
 	const char *name;
 	int results[8];

@@ -158,9 +158,9 @@ static void completions_move_across_the_end_of_the_ring(struct kunit *test)
 }
 
 /*
- * Consumers share a CQ, as those of ib_cq_pool_get() do. The queue pairs of one come and go, and
- * it does not poll their completions; the other consumer polls late. The device never writes
- * more entries than the doorbell record says are free.
+ * Two consumers share a CQ, as those of ib_cq_pool_get() do. One consumer creates and destroys
+ * queue pairs, and does not poll their completions; the other consumer polls late. The device never
+ * writes more entries than the doorbell record says are free.
  */
 static void queue_pairs_that_come_and_go_leave_room_for_others(struct kunit *test)
 {
@@ -265,7 +265,7 @@ static void unpolled_completions_are_not_for_the_next_queue_pair(struct kunit *t
 	kernel_destroy_all(k);
 }
 
-/* Neither requests nor completions of before the reset are left. */
+/* Neither requests nor completions from before the reset are left. */
 static void reset_queue_pair_starts_empty(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));

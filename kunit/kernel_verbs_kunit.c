@@ -670,7 +670,7 @@ static void refused_shared_queue_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&k->srq.ibsrq, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 2);
 	mock->refuse_destroy = false;
-	/* Before the CQ is destroyed, the orphan is, and its memory is freed. */
+	/* The orphan is destroyed, and its memory freed, before the CQ is destroyed. */
 	kernel_destroy_all(k);
 }
 

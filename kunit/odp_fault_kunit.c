@@ -1068,7 +1068,10 @@ static void fault_that_names_too_little_fails_in_the_end(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The region of the key may be gone, or the key may be an old variant of that of a region. */
+/*
+ * No region has the key: the region may have been deregistered since, or its key may have another
+ * variant now.
+ */
 static void remote_key_without_a_paged_region_fails_at_once(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1216,7 +1219,7 @@ static void memory_fault_maps_what_is_needed_and_near(struct kunit *test)
 	fault.va = mock_buffer(env->mock, REGION + 5);
 	KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 5);
-	/* More than there is: the region begins and ends. */
+	/* The event names more than the region has, before the address and behind it. */
 	fault.va = mock_buffer(env->mock, REGION + 1);
 	fault.before = SZ_1M;
 	fault.after = SZ_1M;
@@ -1298,7 +1301,7 @@ static void early_event_is_answered_with_an_error_only(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The key may have been that of a leaf, in whose place there is another by now. */
+/* The key may be the key of a leaf that has been freed; another leaf may be in its place by now. */
 static void memory_fault_at_an_unknown_key_is_repeated_once(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1354,7 +1357,7 @@ static void memory_for_reading_is_mapped_for_reading(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The device faults at the key of addresses without a leaf, and later at that of the leaf. */
+/* The device faults at the key of addresses without a leaf, and later at the key of the leaf. */
 static void memory_fault_finds_its_implicit_region(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1383,7 +1386,10 @@ static void memory_fault_finds_its_implicit_region(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The keys of its parts are found until they are destroyed, after that of the region. */
+/*
+ * The key of a region is destroyed before the keys of its parts. A fault at the key of a part must
+ * not find the region meanwhile.
+ */
 static void part_of_a_region_that_goes_leads_nowhere(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1944,7 +1950,7 @@ static void tables_of_keys_are_read_with_a_slot(struct kunit *test)
 	expect_send_answer(test, env, 1, false);
 	KUNIT_EXPECT_EQ(test, table.queries, 0);
 
-	/* The slot of the process whose memory the fault needs will do. */
+	/* A fault with a slot of the process whose memory it needs may read the table. */
 	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_process_enter(process_of(env)));
 	slot = process_of(env);
 	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(odp, &fault, &slot));
@@ -2102,7 +2108,7 @@ static void taken_slots_may_be_more_than_there_are(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The extra slot counts for nobody. While other slots are left, they do. */
+/* The extra slot does not count for the user. A process with other slots gives it up first. */
 static void extra_slot_is_given_up_first(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -2198,7 +2204,7 @@ static void fault_that_waited_is_queued_with_the_slot(struct kunit *test)
 	bool extra;
 
 	KUNIT_ASSERT_NOT_NULL(test, user);
-	/* So few that a process has one slot, or an extra one if its user has enough. */
+	/* Of two slots a process may have one, or an extra one if its user may have no more. */
 	odp->max_slots = 2;
 	process = make_process(test, odp, user);
 	atomic_set(&user->count[MLX5_IB_SHARE_FAULT], c->extra ? odp->max_slots : 0);

@@ -50,7 +50,7 @@ static u32 num_of(enum part part)
 
 static const struct {
 	u16 create, destroy, modify, query;
-	/* The object cannot be destroyed while this object exists. */
+	/* Firmware does not destroy the part while this other part exists. */
 	enum part user;
 } firmware[NUM_PARTS] = {
 	[TIS] = { MLX5_CMD_OP_CREATE_TIS, MLX5_CMD_OP_DESTROY_TIS, .user = SQ },
@@ -243,8 +243,8 @@ static int split_create_parts(struct split *split)
 }
 
 /*
- * No caller will destroy the objects again. Each that firmware keeps becomes an orphan, and that of
- * the SQ has the memory.
+ * No caller will destroy the objects again. Each object that firmware keeps becomes an orphan. The
+ * orphan of the SQ has the memory.
  */
 static void split_discard(struct split *split)
 {
@@ -745,7 +745,7 @@ static void refused_unwinding_leaves_orphans(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_live(env), 4);
 	KUNIT_EXPECT_GT(test, mock_num_pinned(), 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&env->mock->dev->rsc_table.rscs));
-	/* Firmware would have refused the objects that others use in any case. */
+	/* Firmware would not destroy a part that another part uses, whatever @refuse_destroy is. */
 	env->in_use = 0;
 	env->mock->refuse_destroy = false;
 	mlx5_ib_orphans_retry(env->mock->dev, env->mock->context);
@@ -857,7 +857,7 @@ static void events_of_each_queue_reach_the_consumer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, raise_event(env, MLX5_EVENT_QUEUE_TYPE_QP, number), NOTIFY_DONE);
 	KUNIT_EXPECT_EQ(test, raise_event(env, MLX5_EVENT_QUEUE_TYPE_DCT, number), NOTIFY_DONE);
 	KUNIT_EXPECT_EQ(test, raise_event(env, MLX5_EVENT_QUEUE_TYPE_RQ, number + 1), NOTIFY_DONE);
-	/* The event of a queue is not that of an SRQ, whatever the device writes there. */
+	/* An event of a work queue is not delivered to an SRQ, even if its type field says SRQ. */
 	KUNIT_EXPECT_EQ(test, raise_event(env, MLX5_RES_SRQ, number), NOTIFY_DONE);
 	KUNIT_EXPECT_EQ(test, env->events, 0);
 	KUNIT_EXPECT_EQ(test, raise_event(env, MLX5_EVENT_QUEUE_TYPE_RQ, number), NOTIFY_OK);

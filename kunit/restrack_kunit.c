@@ -459,7 +459,7 @@ static void object_that_is_gone_is_skipped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* The number may be that of another object already. */
+/* Another object may have the number already. */
 static void object_of_a_closed_process_is_skipped(struct kunit *test)
 {
 	struct objects *o = make_objects(test, OBJ_RC_QP);

@@ -592,7 +592,7 @@ static struct mlx5_ib_devx_obj *attach_by_devx(struct mock *mock, u32 qpn)
 	return mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
 }
 
-/* The limit is that of one group; a group of one user is not that of another. */
+/* The limit holds for each group and for each user by itself. */
 static void user_leaves_places_in_each_group(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -816,7 +816,7 @@ static void umem_counts_until_the_device_destroys_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mock_num_pinned());
 }
 
-/* The umem of a dma-buf that firmware refuses to destroy still has the translations. */
+/* As long as firmware refuses to destroy a umem, the device has the umem's translation entries. */
 static void memory_of_a_umem_counts_until_the_device_destroys_it(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -826,7 +826,7 @@ static void memory_of_a_umem_counts_until_the_device_destroys_it(struct kunit *t
 	mock->context->uid = 1;
 	umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, 0), PAGE_SIZE, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
-	/* Only while it is counted: the memory is released as that of the process. */
+	/* Counted as the memory of a dma-buf, but released as what it is: memory of the process. */
 	umem->is_dmabuf = true;
 	obj = mlx5_ib_devx_create_umem(mock->context, umem, PAGE_SIZE);
 	umem->is_dmabuf = false;

@@ -248,7 +248,10 @@ static void queue_that_firmware_keeps_is_reported(struct kunit *test)
 	finish(env);
 }
 
-/* A process that is closed removes a queue before it destroys the queue, which removes it again. */
+/*
+ * When a process closes the device, the driver removes a queue from the report before it destroys
+ * the queue. The function that destroys the queue then removes it again.
+ */
 static void queue_is_removed_from_the_report_once(struct kunit *test)
 {
 	struct env *env = make_env(test);

@@ -217,7 +217,7 @@ static void batch_knows_what_earlier_commands_have_destroyed(struct kunit *test)
 	for (i = 0; i < MANY; i++)
 		KUNIT_EXPECT_EQ_MSG(test, o[i].err, i == 4 || i == 5 ? -EREMOTEIO : 0,
 				    "object %u", i);
-	/* What may not exist is noted until its owner gives up. */
+	/* An object that the device may have destroyed is noted until its owner gives up. */
 	KUNIT_EXPECT_FALSE(test, RB_EMPTY_ROOT(&c->mock->dev->attempts.tree));
 	mlx5_ib_fw_attempt_forget(c->mock->dev, &o[5].attempt);
 	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&c->mock->dev->attempts.tree));

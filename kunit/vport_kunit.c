@@ -379,7 +379,10 @@ static void performance_mad_fails_without_counters(struct kunit *test)
 			IB_MAD_RESULT_FAILURE);
 }
 
-/* The vport's counters answer for no other agent, and not for a command that was not answered. */
+/*
+ * The driver answers with the vport's counters only if firmware refuses a MAD of performance
+ * management: not if it refuses another MAD, and not if it does not answer MAD_IFC.
+ */
 static void other_refused_mads_get_no_counters(struct kunit *test)
 {
 	struct ib_device *ibdev = make_vports(test);
