@@ -73,8 +73,8 @@ static const char *work_once(struct rdma *r, void *mem, unsigned int round, uint
 	    ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_QKEY, &init))
 		return "modify or query";
 	/*
-	 * The answer to a command of another opcode would have another state or port here, and that
-	 * to the query of another queue pair another Q_Key.
+	 * The answer to a command of another opcode would have another state or port here, and the
+	 * answer to the query of another queue pair would have another Q_Key.
 	 */
 	if (attr.qp_state != IBV_QPS_INIT || attr.port_num != 1 || attr.qkey != qkey ||
 	    qp->qp_num != qpn)

@@ -70,7 +70,10 @@ static ssize_t next_event(int channel, struct event *e)
 	return read_within(channel, e, sizeof(*e), WAIT_MS);
 }
 
-/* Into memory that the process does not have; the compiler would see that in a call of read(). */
+/*
+ * Read into memory that the process does not have. The compiler would complain about a call of
+ * read().
+ */
 static ssize_t read_to_nowhere(int file, size_t len)
 {
 	return syscall(SYS_read, file, 8ul, len);

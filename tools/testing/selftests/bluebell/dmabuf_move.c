@@ -576,7 +576,7 @@ TEST_F(buffer, region_of_many_entries_follows_it)
 	}
 }
 
-/* A dma-buf whose table of a mapping takes 16 bytes a page at least. */
+/* Bytes of a dma-buf. The tables for its mapping take 16 bytes a page at least. */
 #define CHARGED 0x2000000
 #define CHARGED_TABLE ((long)(CHARGED / UV_PAGE * 16))
 

@@ -33,7 +33,7 @@ FIXTURE(fatal) {
 
 static void setup_fatal(struct __test_metadata *_metadata)
 {
-	/* The processes ring doorbells of queues that are gone until their mappings are. */
+	/* Until their mappings are removed, the processes ring doorbells of destroyed queues. */
 	ASSERT_EQ(0, hca_expect("drop any any"));
 	/* A queue pair may be destroyed while the driver resolves a page fault of it. */
 	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));

@@ -307,7 +307,7 @@ static const struct kind kinds[] = {
 	  .kept = true },
 	{ "umem", "CREATE_UMEM", "DESTROY_UMEM", create_umem, destroy_umem, .pins = true,
 	  .has = has_umems },
-	/* Destroyed by a command that the driver does not repeat by itself for another kind. */
+	/* No kind that is @silent, whose commands the driver repeats by itself, has DEALLOC_PD. */
 	{ "DEVX object", "ALLOC_PD", "DEALLOC_PD", create_devx_obj, destroy_devx_obj,
 	  .has = has_user_ids },
 	{ "group member", "ATTACH_TO_MCG", "DETACH_FROM_MCG", create_member, destroy_member,
@@ -345,7 +345,7 @@ static void wait_for(const volatile bool *flag)
 		usleep(1000);
 }
 
-/* Has an object; destroys it if told so, and then has the context close. */
+/* A child: create an object, destroy the object if told so, and then close the context. */
 static int own(void *arg, int ready)
 {
 	const struct kind *kind = arg;
@@ -495,7 +495,7 @@ FIXTURE_TEARDOWN(destroy)
 	munmap(shared, sizeof(*shared));
 }
 
-/* Whether objects of kind @i take part, and the command that destroys them is that of kind @k. */
+/* Whether objects of kind @i take part, and are destroyed by the same command as kind @k. */
 static bool is_alike(const struct _fixture_variant_destroy *v, unsigned int i, unsigned int k)
 {
 	return !left_out(v, &kinds[i]) && !shared->of[i].absent &&
@@ -565,8 +565,9 @@ static void end_processes(struct __test_metadata *_metadata, struct _test_data_d
 }
 
 /*
- * Whether an object may be destroyed at once although its command is to be refused once: the driver
- * repeats the command of another kind, which may then get the refusal of this one, too.
+ * Whether an object of kind @k may be destroyed at once although its command is to be refused once.
+ * A kind that is @silent may have the same command, which the driver then repeats, so one object of
+ * that kind may get both refusals.
  */
 static bool may_be_spared(const struct _fixture_variant_destroy *v, unsigned int k)
 {
@@ -653,7 +654,7 @@ TEST_F_TIMEOUT(destroy, ends_in_the_end, 180)
 
 /* ---- commands that create objects ------------------------------------------------------------ */
 
-/* Is told that it has no object, while the device may use the memory of one. */
+/* A child: its verb fails, but the device may have created the object, and use its memory. */
 static int own_lost(void *arg, int ready)
 {
 	const struct kind *kind = arg;

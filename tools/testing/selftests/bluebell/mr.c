@@ -846,7 +846,7 @@ TEST_F(rereg, refused_requests_leave_the_region_unchanged)
 	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
 }
 
-/* New rights in place, then another domain: the rights stay, and the other way round. */
+/* A change of the domain keeps the rights of the change before, and the other way round. */
 TEST_F(rereg, change_of_one_thing_keeps_the_other)
 {
 	const int rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;

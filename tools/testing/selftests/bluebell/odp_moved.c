@@ -403,8 +403,8 @@ FIXTURE_TEARDOWN(moved)
 }
 
 /*
- * Let the kernel move a page elsewhere, as it does with memory that has corrected errors. It does
- * not use the old page any more. Returns 0 or an errno.
+ * Let the kernel move a page elsewhere, as it does with memory that has corrected errors. After
+ * that, the kernel does not use the old page any more. Returns 0 or an errno.
  */
 static int migrate_page(uint8_t *page)
 {

@@ -159,7 +159,7 @@ TEST_F(region, iova_may_differ_from_the_address)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-/* A fault through a window names the window, and the driver does not know what that is bound to. */
+/* A fault through a window does not tell the driver to which region the window is bound. */
 TEST_F(region, no_windows_over_paged_memory)
 {
 	const int access = ALL_ACCESS | IBV_ACCESS_MW_BIND;
@@ -793,7 +793,7 @@ static void count_signal(int sig)
 	signals++;
 }
 
-/* The first paged region of an address space, which signals arrive at all the time. */
+/* Register the first paged region of an address space while signals arrive all the time. */
 static int register_under_signals(void)
 {
 	const struct itimerval often = { { .tv_usec = SIGNAL_US }, { .tv_usec = SIGNAL_US } };

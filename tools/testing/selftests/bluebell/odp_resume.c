@@ -3,7 +3,7 @@
  * Answers to page faults that do not arrive at once: firmware refuses PAGE_FAULT_RESUME, executes
  * the command after the driver has given up, or answers the driver after that. The queue stands
  * still until firmware has executed the command, so the driver has to send it again. The work
- * request ends, as the memory says, and other processes do not notice.
+ * request succeeds if its memory exists, and fails otherwise; other processes do not notice.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>

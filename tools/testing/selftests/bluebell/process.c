@@ -177,7 +177,7 @@ TEST_F(orphan, uses_the_context_until_it_ends)
 	pid_t parent, child;
 	int status;
 
-	/* The child becomes one of this process when its parent ends. */
+	/* When its parent ends, the child becomes a child of this process. */
 	ASSERT_EQ(0, prctl(PR_SET_CHILD_SUBREAPER, 1));
 	parent = fork();
 	ASSERT_LE(0, parent);

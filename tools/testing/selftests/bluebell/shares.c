@@ -345,7 +345,7 @@ TEST_F_TIMEOUT(share, user_leaves_an_eighth_to_others, 300)
 	if (variant->take == take_key)
 		ASSERT_EQ(0, hca_expect("refuse CREATE_MKEY LIM_ERR any"));
 	for (round = 0; round < 2; round++) {
-		/* The first round must cause a line, which an earlier test's can prevent. */
+		/* The first round must cause a line, which a recent line would suppress. */
 		logged = klog_count(LOG_LIMIT);
 		if (logged && !round)
 			sleep(LOG_SECONDS + 1);
@@ -364,7 +364,7 @@ TEST_F_TIMEOUT(share, user_leaves_an_eighth_to_others, 300)
 
 /* ---- memory keys that no region has ---------------------------------------------------------- */
 
-/* Regions that the other user registers; and numbers that this user takes no key for. */
+/* How many regions the other user registers, and how many numbers of keys this user leaves. */
 #define REGIONS 600
 #define LEFT 16
 /* Numbers that the HCA gives to no key. */

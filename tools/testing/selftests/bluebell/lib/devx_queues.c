@@ -162,7 +162,7 @@ static int ring_uar(int fd, struct devx_queues *q, unsigned int offset, uint64_t
 	return 0;
 }
 
-/* Ask for an event with the completion after the first @ci ones, for the @sn-th time. */
+/* Arm the CQ for the completion that follows the first @ci. @sn numbers the events, from 0. */
 int devx_arm_cq(int fd, struct devx_queues *q, unsigned int sn, unsigned int ci)
 {
 	uint32_t arm = (sn & 3) << 28 | ci;

@@ -41,7 +41,7 @@ static inline void remove_device_during(struct __test_metadata *_metadata,
 	unsigned int i;
 	pid_t pid;
 
-	/* The process rings the doorbells of queues that are gone until its mappings are. */
+	/* Until its mappings are removed, the process rings doorbells of destroyed queues. */
 	ASSERT_EQ(0, hca_expect("drop any any"));
 	ASSERT_EQ(0, binding_find(&b));
 	ASSERT_EQ(0, binding_do(&b, "unbind"));
