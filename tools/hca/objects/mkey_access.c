@@ -237,7 +237,7 @@ static enum mk_result xfer_klm(struct xfer *x, const struct mkey *mk, uint64_t v
 			res = xfer_entry(x, k->key, k->va, k->bcount, &s);
 			continue;
 		}
-		/* A block that was written in parts has not been checked as a whole. */
+		/* UMR may have written the block in parts, so nothing has checked it as a whole. */
 		if (x->steps++ >= MKEY_MAX_STEPS || !b.bytes || !b.entries ||
 		    b.entries >= mk->nent - i)
 			return MK_BAD_KEY;

@@ -378,7 +378,7 @@ static void announced_refusals_that_do_not_come_are_missing(void **state)
 	assert_true(answer("unexpected", UNKNOWN_CMD "1}"));
 }
 
-/* An announcement of any number leaves to later announcements the incidents that they need. */
+/* An announcement of any number takes only the incidents that later announcements do not need. */
 static void announcement_of_any_number_takes_the_rest(void **state)
 {
 	(void)state;

@@ -209,7 +209,7 @@ static void reordering_alone(void **state)
 	assert_false(in_order(&r));
 	for (i = 0; i < r.n; i++) {
 		assert_int_equal(times(&r, i), 1);
-		/* A packet is overtaken by some, and by no more than that. */
+		/* No packet is overtaken by more than IMPAIR_OVERTAKE others. */
 		for (before = 0, j = 0; j < i; j++)
 			before += r.psn[j] > r.psn[i];
 		assert_true(before <= IMPAIR_OVERTAKE);

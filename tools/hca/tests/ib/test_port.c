@@ -506,7 +506,7 @@ static const uint8_t *port_counters(uint8_t method, uint16_t attr, uint16_t sele
 	return out + OFF_PMA_DATA;
 }
 
-/* Those that perfquery prints for ConnectX-4. */
+/* The capabilities are those that perfquery prints for ConnectX-4. */
 static void performance_agent_says_what_it_can(void **state)
 {
 	(void)state;

@@ -278,7 +278,7 @@ static void test_strided_block_is_whole(void **state)
 	p.mode = MKM_KSM;
 	p.log_page = 12;
 	assert_int_equal(create(&p, NULL, klm, 4, &key), ST_OK);
-	/* A table that was written in parts. */
+	/* A table may be written in parts, so each access checks the block as a whole. */
 	p.mode = MKM_KLM;
 	assert_int_equal(create(&p, NULL, good, 4, &key), ST_OK);
 	mk = (struct mkey *)obj_find(rig.hca, OBJ_MKEY, key >> 8);
@@ -445,7 +445,7 @@ static void test_reserved_lkey_needs_rlky(void **state)
 	assert_int_equal(rd(MKEY_RESD_LKEY, RAM_BASE, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
 }
 
-/* A peer that could name it would reach all memory. */
+/* A peer that could name the reserved key would reach all memory. */
 static void test_reserved_lkey_is_no_rkey(void **state)
 {
 	uint8_t buf[8] = {};

@@ -943,8 +943,8 @@ static void key_over_a_umem_is_refused(void **state)
 }
 
 /*
- * What the context of a key says of its table does not count, nor that its entries have access
- * bits.
+ * The HCA ignores what the context of a key says about the table: how many entries it has, and
+ * whether they have access bits.
  */
 static void table_of_a_key_over_a_umem_is_long_enough(void **state)
 {

@@ -700,7 +700,7 @@ static void eq_that_is_not_made_holds_nothing(void **state)
 	assert_int_equal(page->refs, refs);
 }
 
-/* Each of the 256 types has a bit, of which that of completions counts for nothing. */
+/* Each of the 256 types has a bit; the bit of completions is ignored. */
 static void every_type_can_be_subscribed(void **state)
 {
 	uint8_t in[IFC_SZ(create_eq_in) + 8], data[28] = { 0 };

@@ -88,8 +88,8 @@ static void doorbell_is_the_start_of_its_wqe(void **state)
 }
 
 /*
- * The HCA reads a record that announces two WQEs when the doorbell of the first arrives. That of
- * the second arrives when other WQEs are in the whole queue.
+ * The HCA reads a record that announces two WQEs when the doorbell of the first arrives. When the
+ * doorbell of the second arrives, other WQEs fill the whole queue.
  */
 static void late_doorbell_is_no_mistake(void **state)
 {
@@ -221,7 +221,10 @@ static void blueflame_takes_the_wqe_from_the_register(void **state)
 	assert_int_equal(rig.ncqe, 2);
 }
 
-/* What has the length of no WQE is not executed: the WQE is read from memory, all of it. */
+/*
+ * If the bytes in the BlueFlame register are not a whole WQE, the HCA executes none of them, and
+ * reads the whole WQE from memory.
+ */
 static void incomplete_blueflame_reads_memory(void **state)
 {
 	uint8_t bf[64] = {};

@@ -604,7 +604,7 @@ static void lost_packets_are_repaired(void **state)
 
 /*
  * A READ that arrives a second time, and late, is answered again. The requester does not wait for
- * this answer, which so is none of max_dest_rd_atomic.
+ * this answer, so the answer does not count against max_dest_rd_atomic.
  */
 static void late_duplicate_of_a_read_takes_no_room(void **state)
 {
@@ -978,7 +978,7 @@ static unsigned int acknowledge(uint32_t psn)
 	return rig.ncqe;
 }
 
-/* Neither what was not sent, nor what is acknowledged, can be acknowledged. */
+/* An ACK of packets that were not sent, or are acknowledged already, completes nothing. */
 static void only_what_is_outstanding_is_acknowledged(void **state)
 {
 	(void)state;

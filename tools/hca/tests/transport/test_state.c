@@ -82,7 +82,7 @@ static void restart(void)
 	rig_connect(a, 0, b, 1);
 }
 
-/* The queue pair has no error of its own: the first WQE that is flushed stands out. */
+/* No request of the queue pair has failed: the CQE of the first flushed WQE says so. */
 static void first_request_that_is_flushed_says_so(void **state)
 {
 	unsigned int round, i;

@@ -105,7 +105,7 @@ static unsigned int errors(void)
 	return n;
 }
 
-/* A guest keeps its HCA busy, or in a command that takes long. */
+/* The thread of an HCA is busy: with its guest, or with a command that takes long. */
 static sem_t blocked, unblock;
 
 static void block(void *arg)
@@ -208,7 +208,7 @@ static void blocked_hca_does_not_hold_up_another(void **state)
 		assert_int_equal(rig_wait(32 * round, LONG_MS), 32 * round);
 	}
 	assert_true(received(&d, BUF / 2));
-	assert_null(rig_cqe(CQS, 0));			/* nothing on that of a and b */
+	assert_null(rig_cqe(CQS, 0));			/* the CQ of a and b is empty */
 	end_to_block(0);
 	assert_int_equal(rig_wait(320 + 16, LONG_MS), 320 + 16);
 	assert_int_equal(errors(), 0);

@@ -522,7 +522,7 @@ static void send_with_invalidate_invalidates_the_key(void **state)
 	assert_int_equal(rig.hca[1]->count.remote_inval, 1);
 }
 
-/* Each condition under which a peer may not invalidate a key is the only one here, in turn. */
+/* Each condition under which a peer may not invalidate a key is tested by itself. */
 static void peer_may_not_invalidate_every_key(void **state)
 {
 	enum { NOT_ALLOWED, NO_UMR, OTHER_PD, OTHER_QP, FREE, OTHER_VARIANT, FINE };
