@@ -127,7 +127,7 @@ class ManyObjects(unittest.TestCase):
             self.assertGreaterEqual(number, many)
 
     def test_end_of_a_process_without_objects_is_no_row(self):
-        """It is measured to compare with, and may take any time."""
+        """Such an end may take any time: it is measured only to compare other ends with it."""
         found = {"many": {}, "growth": {}, "exit": {
             "nothing": {"mlx5_ib": [10], "bluebell": [90]},
             "queue pairs": {"mlx5_ib": [100], "bluebell": [50]},
@@ -200,7 +200,7 @@ class Again(unittest.TestCase):
 
 
 class Functions(unittest.TestCase):
-    """Whom the instructions of a stack are blamed on."""
+    """The function that a sample counts for, by its stack."""
 
     TABLE = ([0x100, 0x200, 0x300, 0x400],
              [(0x100, "copy_from_user", None), (0x200, "create_qp", "bluebell"),

@@ -53,7 +53,7 @@ class Commands(unittest.TestCase):
     """How the firmware commands are listed."""
 
     def test_commands_that_differ_in_their_output_are_one_line(self):
-        """Those of another name or input, or that are refused, have lines of their own."""
+        """Commands of another name or input, and refused commands, have lines of their own."""
         commands = [command("CREATE_MKEY", 0, mkey_index=index) for index in (17, 18, 19)]
         commands += [command("ALLOC_UAR", 5, uar=8),
                      {**command("ALLOC_UAR", 5), "status": 3, "why": "no UAR is left"},

@@ -20,7 +20,7 @@ SOURCE = "drivers/infiniband/hw/bluebell/lib/orphan.c"
 
 
 class Pages(unittest.TestCase):
-    """What is found on a page beside which there is another one, and a picture."""
+    """The complaints about a page in whose folder there are another page and a picture."""
 
     def setUp(self):
         docs.register()

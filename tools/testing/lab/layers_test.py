@@ -133,7 +133,7 @@ class Layers(unittest.TestCase):
                      options=["--circles"])
 
     def test_tracepoint_is_no_reference(self):
-        """It is defined where trace.h says CREATE_TRACE_POINTS, and belongs to trace.h."""
+        """A tracepoint belongs to trace.h, not to the file that defines its symbol."""
         self.assertEqual(self.check({
             "main.c": "int __tracepoint_fw_exec;\n",
             "fw/fw.c": "extern int __tracepoint_fw_exec;\n"
@@ -145,11 +145,11 @@ class Layers(unittest.TestCase):
                      {"new/new.c": "int new_f(void) { return 0; }\n"})
 
     def test_two_files_of_one_name(self):
-        """A line of the log that names one would mean either."""
+        """A line of the log that names such a file could mean either file."""
         self.refused(r"^lib/fw\.h has the name of fw/fw\.h$", {"lib/fw.h": ""})
 
     def test_file_without_an_object(self):
-        """What it calls is not known."""
+        """Without an object file, nobody knows what a source calls, so that is an error."""
         self.refused(r"^verbs/qp\.c has no object file in ", without=["verbs/qp.c"])
 
     def test_driver_without_files(self):

@@ -113,7 +113,7 @@ class Verdict(unittest.TestCase):
         return status
 
     def test_status_of_the_command(self):
-        """It is that of the run."""
+        """The run has the exit status of the command."""
         self.assertEqual(self.steps("status 0"), 0)
         self.assertIn("vm: ok: ", self.text)
         self.assertEqual(self.steps("status 7"), 7)
@@ -218,7 +218,7 @@ class Kernels(unittest.TestCase):
                           "ib-uverbs.ko"])
 
     def test_missing_module(self):
-        """It is an error, unless guests can do without it."""
+        """A missing module is an error, unless guests can do without the module."""
         self.assertEqual(self.names("virtio_net"), [])
         with self.assertRaisesRegex(VmError, "no module mlx5_ib"):
             self.names("mlx5_ib")
@@ -305,7 +305,7 @@ class Qemu(unittest.TestCase):
         self.assertNotRegex(self.options(hca="none"), "vfio-user|id=hca")
 
     def test_iommu_comes_before_the_hca(self):
-        """Only devices that come after it are behind it."""
+        """Only devices that come after the IOMMU are behind it."""
         options = self.options(iommu=True)
         self.assertLess(options.index("-device intel-iommu"), options.index("vfio-user-pci"))
 
