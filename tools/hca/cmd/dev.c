@@ -118,7 +118,7 @@ static uint8_t query_adapter(struct hca *hca, struct cmd *cmd)
 {
 	uint8_t *p = IFC_ADDR(query_adapter_out, cmd->out, query_adapter_struct);
 
-	IFC_SET(query_adapter_param_block, p, ieee_vendor_id, 0x0002c9);
+	IFC_SET(query_adapter_param_block, p, ieee_vendor_id, IEEE_VENDOR_ID);
 	IFC_SET(query_adapter_param_block, p, vsd_vendor_id, 0x15b3);
 	memcpy(IFC_ADDR(query_adapter_param_block, p, vsd_contd_psid), hca->profile->psid, 16);
 	return ST_OK;

@@ -24,6 +24,7 @@ enum hca_cap_type {
 #define PROFILE_PKEYS	32	/* entries of the P_Key table that a profile can set */
 
 #define MEMIC_UNIT	64	/* bytes: the least alignment of device memory */
+#define IEEE_VENDOR_ID	0x0002c9	/* of all cards, in verbs and in NodeInfo */
 
 /* Operations on device memory; bits of memic_operations. */
 enum memic_op { MEMIC_INCREMENT = 0, MEMIC_TEST_AND_SET = 1, MEMIC_OPS };

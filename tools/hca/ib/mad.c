@@ -7,6 +7,7 @@
 
 #include "ifc.h"
 #include "mad.h"
+#include "profile.h"
 #include "util.h"
 
 #define PERF_UNIT	4ull	/* bytes in the unit of data counters */
@@ -16,8 +17,6 @@
  * without the counters of unicast and multicast packets; PortXmitWait.
  */
 #define PERF_CAPS	(1u << 9 | 1u << 10 | 1u << 12)
-
-#define VENDOR_ID	0x0002c9
 
 /* Offsets in PortCounters, and bits of its CounterSelect. */
 enum {
@@ -56,7 +55,7 @@ static uint16_t mad_sm_node_info(const struct mad_port *port, uint32_t mod, cons
 	put_be64(data + 20, port->guid);	/* port */
 	put_be16(data + 28, port->npkeys);
 	put_be16(data + 30, port->part);
-	put_be32(data + 36, 1u << 24 | VENDOR_ID);	/* local port, vendor */
+	put_be32(data + 36, 1u << 24 | IEEE_VENDOR_ID);	/* local port, vendor */
 	return 0;
 }
 
