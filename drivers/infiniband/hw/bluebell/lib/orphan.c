@@ -469,12 +469,13 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
-	if (!context)
-		orphans_retry_list(dev, &dev->orphans.list, false);
-	else if (!context->closing || orphans_are_few(context))
-		orphans_retry_list(dev, &context->orphans, false);
+	struct list_head *list = context ? &context->orphans : &dev->orphans.list;
+
+	if (context && context->closing && !orphans_are_few(context))
+		return;
+	orphans_retry_list(dev, list, false);
 	/* Meanwhile the work item may have found no orphan. */
-	if (!context && !list_empty_careful(&dev->orphans.list))
+	if (!context && !list_empty_careful(list))
 		queue_delayed_work(system_dfl_wq, &dev->orphans.retry,
 				   READ_ONCE(dev->orphans.delay));
 }
