@@ -230,6 +230,18 @@ static void list_without_a_paged_key_is_repeated_once(struct kunit *test)
 	free_env(test, env);
 }
 
+/* The device needs the bytes of the first segment only. */
+static void list_with_a_later_key_of_another_domain_is_repeated_once(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 1);
+
+	post_send(test, env, 3, UNKNOWN_KEY, env->mr->lkey);
+	expect_send_answer(test, env, 3, false);
+	expect_send_answer(test, env, 3, true);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	free_env(test, env);
+}
+
 /* Let time pass since the last answers. */
 static void age_answers(struct env *env, unsigned int ms)
 {
@@ -2263,6 +2275,7 @@ static void waiting_faults_get_slots_in_their_order(struct kunit *test)
 
 static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(list_without_a_paged_key_is_repeated_once),
+	KUNIT_CASE(list_with_a_later_key_of_another_domain_is_repeated_once),
 	KUNIT_CASE(fault_that_is_reported_late_is_a_new_one),
 	KUNIT_CASE(wqe_is_resolved_from_where_its_message_is),
 	KUNIT_CASE(key_of_another_domain_maps_no_page),

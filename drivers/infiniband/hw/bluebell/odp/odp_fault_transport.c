@@ -33,10 +33,11 @@ static int odp_fault_resolve_rdma(struct odp_fault_state *state)
 }
 
 /*
- * Map what the data segments of a WQE name, the first @need bytes at least. Segments of regions
- * that are not paged are skipped: their memory is always mapped. If no segment is of a paged
- * region, the queue may go on: the device looks at the keys again, which may have changed
- * meanwhile. But if the same fault is reported once more, the driver cannot resolve it.
+ * Map what the data segments of a WQE name, the first @need bytes at least. Two kinds of segments
+ * are skipped: those of regions that are not paged, whose memory is always mapped, and those that
+ * the device does not need yet and that cannot be mapped. If all segments are skipped, the queue
+ * may go on: the device looks at the keys again, which may have changed meanwhile. But if the same
+ * fault is reported once more, the driver cannot resolve it.
  */
 static int odp_fault_page_in_sges(struct odp_fault_state *state, struct ib_pd *pd,
 				  const struct mlx5_ib_odp_sges *sges, u64 need)
@@ -62,7 +63,7 @@ static int odp_fault_page_in_sges(struct odp_fault_state *state, struct ib_pd *p
 						  &mlx5_ib_odp_fault_visitor, state);
 		if (ret < 0 && want.need)
 			return ret;
-		is_paged |= ret != 0;
+		is_paged |= ret > 0;
 	}
 	return mlx5_ib_odp_fault_check(state, is_paged);
 }
