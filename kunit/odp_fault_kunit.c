@@ -1683,27 +1683,101 @@ static void fault_is_the_same_if_all_of_it_is(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The table is small: another fault may have the place of a fault in it. */
+/* Note a fault of its own in each entry of the table, the first in entry 0. */
+static struct mlx5_ib_fault fill_repeated(struct mlx5_ib_odp *odp, unsigned int times)
+{
+	const struct mlx5_ib_fault first = { .key = 0x123400, .va = 0x5000 };
+	struct mlx5_ib_fault fault = first;
+	unsigned int i;
+
+	for (i = 0; i < MLX5_IB_ODP_NUM_REPEATED; i++, fault.va += PAGE_SIZE) {
+		fault.taken = ktime_get();
+		mlx5_ib_odp_repeated_set(odp, &fault, times);
+	}
+	return first;
+}
+
+/* How many of the faults that fill_repeated() has noted still have an entry. */
+static unsigned int num_noted(struct mlx5_ib_odp *odp, struct mlx5_ib_fault fault)
+{
+	unsigned int i, num = 0;
+
+	for (i = 0; i < MLX5_IB_ODP_NUM_REPEATED; i++, fault.va += PAGE_SIZE) {
+		fault.taken = ktime_get();
+		num += mlx5_ib_odp_repeated_get(odp, &fault) != 0;
+	}
+	return num;
+}
+
 static void fault_that_maps_a_page_displaces_no_other(struct kunit *test)
 {
-	struct mlx5_ib_fault stuck = { .key = 0x123400, .va = 0x5000 }, other = stuck;
 	struct env *env = make_env(test, 0, 0);
 	struct mlx5_ib_odp *odp = env->mock->dev->odp;
-	unsigned int tries = 0;
+	const struct mlx5_ib_fault other = { .key = 0x123500, .va = 0x5000 };
+	const struct mlx5_ib_fault first = fill_repeated(odp, 3);
 
-	mlx5_ib_odp_repeated_set(odp, &stuck, 3);
-	/* Find a fault with the same place. */
-	do {
-		other.va += PAGE_SIZE;
-		mlx5_ib_odp_repeated_set(odp, &other, 1);
-		stuck.taken = ktime_get();
-	} while (mlx5_ib_odp_repeated_get(odp, &stuck) && ++tries < 10000);
-	KUNIT_ASSERT_LT(test, tries, 10000);
-	mlx5_ib_odp_repeated_set(odp, &stuck, 3);
-	expect_times(test, odp, other, 0, "the fault without a place");
-	/* That fault has mapped a page. */
 	mlx5_ib_odp_repeated_set(odp, &other, 0);
-	expect_times(test, odp, stuck, 3, "the fault in the place");
+	KUNIT_EXPECT_EQ(test, num_noted(odp, first), MLX5_IB_ODP_NUM_REPEATED);
+	free_env(test, env);
+}
+
+static void fault_displaces_the_one_with_the_fewest_answers(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct mlx5_ib_fault fault, first = fill_repeated(odp, 3);
+
+	fault = first;
+	fault.va += 10 * PAGE_SIZE;
+	fault.taken = ktime_get();
+	mlx5_ib_odp_repeated_set(odp, &fault, 2);
+	fault.key += 0x100;
+	mlx5_ib_odp_repeated_set(odp, &fault, 1);
+	expect_times(test, odp, fault, 1, "the new fault");
+	KUNIT_EXPECT_EQ(test, num_noted(odp, first), MLX5_IB_ODP_NUM_REPEATED - 1);
+	fault.key -= 0x100;
+	expect_times(test, odp, fault, 0, "the fault with two answers");
+	/* Of two with one answer, the one that was answered last. */
+	mlx5_ib_odp_repeated_set(odp, &first, 0);
+	first.taken = ktime_get();
+	mlx5_ib_odp_repeated_set(odp, &first, 1);
+	mlx5_ib_odp_repeated_set(odp, &fault, 1);
+	expect_times(test, odp, first, 0, "the fault that was answered last");
+	expect_times(test, odp, fault, 1, "the fault in its entry");
+	/* A fault that is not repeated any more, however many answers it has got. */
+	odp->repeated[20].times = 100;
+	odp->repeated[20].last = ktime_sub_ms(ktime_get(), 6000);
+	fault.key += 0x200;
+	mlx5_ib_odp_repeated_set(odp, &fault, 1);
+	expect_times(test, odp, fault, 1, "the fault instead of an old one");
+	fault.key -= 0x200;
+	expect_times(test, odp, fault, 1, "the fault with one answer");
+	free_env(test, env);
+}
+
+/* Each gets 8 answers in a row in the end, however many faults the table has no room for. */
+static void more_endless_faults_than_entries_end(struct kunit *test)
+{
+	static bool ended[MLX5_IB_ODP_NUM_REPEATED + 20];
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	unsigned int i, times, round, left = ARRAY_SIZE(ended);
+	struct mlx5_ib_fault fault;
+
+	memset(ended, 0, sizeof(ended));
+	for (round = 0; left && round < 100; round++) {
+		for (i = 0; i < ARRAY_SIZE(ended); i++) {
+			if (ended[i])
+				continue;
+			fault = (struct mlx5_ib_fault){ .key = 0x100 * (i + 1), .va = 0x5000 };
+			fault.taken = ktime_get();
+			times = mlx5_ib_odp_repeated_get(odp, &fault);
+			ended[i] = times == 8;
+			left -= ended[i];
+			mlx5_ib_odp_repeated_set(odp, &fault, ended[i] ? 0 : times + 1);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, left, 0);
 	free_env(test, env);
 }
 
@@ -2318,6 +2392,8 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE_PARAM(answer_is_repeated_until_firmware_has_executed_it, answer_gen_params),
 	KUNIT_CASE(fault_is_the_same_if_all_of_it_is),
 	KUNIT_CASE(fault_that_maps_a_page_displaces_no_other),
+	KUNIT_CASE(fault_displaces_the_one_with_the_fewest_answers),
+	KUNIT_CASE(more_endless_faults_than_entries_end),
 	KUNIT_CASE(wqes_of_kernel_consumers_are_read),
 	KUNIT_CASE(fault_without_a_slot_waits),
 	KUNIT_CASE(page_that_is_not_needed_yet_is_not_waited_for),

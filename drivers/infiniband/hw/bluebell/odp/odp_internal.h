@@ -239,7 +239,7 @@ static inline u64 odp_range_pages(u64 addr, u64 len)
  * @committed: bytes of the message that had been transferred
  * @type: as the device reported it
  *
- * Without padding: all bytes are hashed and compared.
+ * Without padding: all bytes are compared.
  */
 struct odp_fault_id {
 	u64 where;
@@ -292,9 +292,9 @@ struct odp_repeated {
  *	have been reported are queued, or an allocation fails; each queue can have one or two
  * @eq_work: continues consumption after an allocation has failed in the interrupt
  * @repeated_lock: guards @repeated, for the time of a comparison with each entry at most
- * @repeated: faults that were answered although there was nothing to map, by hash. A fault of one
- *	process can displace that of another, which then counts from 0 again: its work request
- *	fails after more reports
+ * @repeated: faults that were answered although there was nothing to map. In a full table a fault
+ *	of one process can displace that of another, which then counts from 0 again: its work
+ *	request fails only after the table has room
  * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer on NUMA nodes
  *	that have few CPUs, see odp_fairness.c. Constant
  * @num_slots: number of faults that have a slot, of all processes, without extra slots

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * How often the device has reported the same page fault again, although nothing could be mapped for
- * it. The faults are in a small table, so that a fault may displace another one, whose count starts
- * anew.
+ * it. The table has room for MLX5_IB_ODP_NUM_REPEATED faults. In a full table a fault displaces the
+ * one with the fewest answers, so that the faults with the most answers get to their last one
+ * however many faults are repeated; then they leave room.
  */
 
-#include <linux/jhash.h>
 #include <linux/ktime.h>
 
 #include "odp/odp_repeated.h"
@@ -24,17 +24,45 @@ static struct odp_fault_id odp_fault_identify(const struct mlx5_ib_fault *fault)
 	};
 }
 
+static void odp_repeated_expire(struct odp_repeated *repeated)
+{
+	if (ktime_ms_delta(ktime_get(), repeated->last) > REPEAT_MS)
+		repeated->times = 0;
+}
+
+/* Returns the entry of a fault, or NULL. */
 static struct odp_repeated *odp_repeated_find(struct mlx5_ib_odp *odp,
 					      const struct odp_fault_id *id)
 {
+	unsigned int i;
+
 	lockdep_assert_held(&odp->repeated_lock);
-	return &odp->repeated[jhash(id, sizeof(*id), 0) % MLX5_IB_ODP_NUM_REPEATED];
+	for (i = 0; i < MLX5_IB_ODP_NUM_REPEATED; i++) {
+		if (memcmp(&odp->repeated[i].id, id, sizeof(*id)))
+			continue;
+		odp_repeated_expire(&odp->repeated[i]);
+		return &odp->repeated[i];
+	}
+	return NULL;
 }
 
-static bool odp_repeated_is_of(const struct odp_repeated *repeated, const struct odp_fault_id *id)
+/*
+ * Returns the entry of the fault with the fewest answers; of several such faults, the one that was
+ * answered last. If the oldest one had to go, faults that come in turn would displace each other.
+ */
+static struct odp_repeated *odp_repeated_displace(struct mlx5_ib_odp *odp)
 {
-	return !memcmp(&repeated->id, id, sizeof(*id)) &&
-	       ktime_ms_delta(ktime_get(), repeated->last) <= REPEAT_MS;
+	struct odp_repeated *entry, *least = odp->repeated;
+	unsigned int i;
+
+	for (i = 0; i < MLX5_IB_ODP_NUM_REPEATED; i++) {
+		entry = &odp->repeated[i];
+		odp_repeated_expire(entry);
+		if (entry->times < least->times ||
+		    (entry->times == least->times && ktime_after(entry->last, least->last)))
+			least = entry;
+	}
+	return least;
 }
 
 /**
@@ -55,7 +83,7 @@ unsigned int mlx5_ib_odp_repeated_get(struct mlx5_ib_odp *odp, const struct mlx5
 
 	guard(spinlock)(&odp->repeated_lock);
 	repeated = odp_repeated_find(odp, &id);
-	if (!odp_repeated_is_of(repeated, &id) || ktime_before(fault->taken, repeated->last))
+	if (!repeated || ktime_before(fault->taken, repeated->last))
 		return 0;
 	return repeated->times;
 }
@@ -74,19 +102,18 @@ void mlx5_ib_odp_repeated_set(struct mlx5_ib_odp *odp, const struct mlx5_ib_faul
 {
 	const struct odp_fault_id id = odp_fault_identify(fault);
 	struct odp_repeated *repeated;
-	bool is_same;
 
 	guard(spinlock)(&odp->repeated_lock);
 	repeated = odp_repeated_find(odp, &id);
-	is_same = odp_repeated_is_of(repeated, &id);
-	if (!times && is_same)
+	if (!times && repeated)
 		repeated->times = 0;
 	/*
 	 * An event that the driver read from its EQ before it last answered this fault does not
 	 * repeat the fault: another queue has faulted at the same address. Do not count it.
 	 */
-	if (!times || (is_same && ktime_before(fault->taken, repeated->last)))
+	if (!times || (repeated && ktime_before(fault->taken, repeated->last)))
 		return;
+	repeated = repeated ?: odp_repeated_displace(odp);
 	*repeated = (struct odp_repeated){ .id = id, .times = times, .last = ktime_get() };
 }
 
