@@ -449,9 +449,10 @@ static void surplus_key_has_exactly_one_owner(struct kunit *test)
 	struct mlx5_ib_mkey_class *mc = &dev->mkey_pool->classes[class];
 	struct mlx5_ib_fw_batch *commands = mlx5_ib_fw_batch_alloc(dev);
 	struct mlx5_ib_mkey_batch *batch = mlx5_ib_mkey_batch_alloc(dev, commands);
-	struct mlx5_ib_mkey keys[LONG_KEYS] = {};
+	struct mlx5_ib_mkey *keys = kunit_kcalloc(test, LONG_KEYS, sizeof(*keys), GFP_KERNEL);
 	unsigned int i, destroyed = 0, others = num_indices(dev);
 
+	KUNIT_ASSERT_NOT_NULL(test, keys);
 	KUNIT_ASSERT_NOT_NULL(test, commands);
 	KUNIT_ASSERT_NOT_NULL(test, batch);
 	for (i = 0; i < LONG_KEYS; i++) {
