@@ -293,6 +293,7 @@ static int run(struct profile *p)
 	int err = rack_up(&rack, p);
 
 	if (err) {
+		fprintf(stderr, "bluebell-hca: cannot start: %s\n", strerror(-err));
 		rack_down(&rack);
 		return err;
 	}
@@ -325,8 +326,8 @@ static int print_card(void)
 
 int main(int argc, char **argv)
 {
+	char why[200] = "the kernel headers lack a field";
 	struct profile *p;
-	char why[200];
 	int err;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);

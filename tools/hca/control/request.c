@@ -41,6 +41,8 @@ struct json_object *request_trace(struct hca *hca, unsigned int n, char **w)
 	if (n < 2 || n > 3 || strcmp(w[1], "dump") || (n == 3 && !request_number(w[2], &last)))
 		return answer_fail("trace on|off|dump [N]");
 	events = trace_dump(hca->trace, last < ~0u ? last : ~0u);
+	if (!events)
+		return answer_fail("no memory for the events");
 	o = answer_ok();
 	json_object_object_add(o, "events", json_tokener_parse(events));
 	free(events);

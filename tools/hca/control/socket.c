@@ -96,12 +96,14 @@ static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, stru
 	(void)l;
 	(void)a;
 	(void)len;
-	if (!cl) {
+	if (cl)
+		cl->bev = bufferevent_socket_new(hca->base, fd, BEV_OPT_CLOSE_ON_FREE);
+	if (!cl || !cl->bev) {
+		free(cl);
 		close(fd);
 		return;
 	}
 	cl->hca = hca;
-	cl->bev = bufferevent_socket_new(hca->base, fd, BEV_OPT_CLOSE_ON_FREE);
 	cl->next = c->clients;
 	c->clients = cl;
 	c->nclients++;
