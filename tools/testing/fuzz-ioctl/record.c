@@ -94,7 +94,7 @@ static void record_command(struct call *call, unsigned int index, const struct i
 
 	for (const struct ifc_member *m = s->field; m->name; m++) {
 		struct arg arg = { .attr = index, .sort = ARG_BITS, .off = off + m->off, .width = m->width };
-		const struct value *def = &zero;
+		const struct value *def;
 
 		if (m->count != 1 || arg.off + m->width > bits || arg.off < 16)
 			continue;
@@ -106,6 +106,7 @@ static void record_command(struct call *call, unsigned int index, const struct i
 		for (; arg.off < off + m->off + m->width; arg.off += arg.width) {
 			if (m->width > 64)
 				arg.width = 32;
+			def = &zero;
 			for (unsigned int i = 0; known && i < known->nr_args; i++)
 				if (known->args[i].off == arg.off && known->args[i].width == arg.width)
 					def = &known->args[i].value;
