@@ -32,11 +32,14 @@ enum bluebell_uar_report_attrs {
 	BLUEBELL_ATTR_UAR_REPORT_RESP,
 };
 
-/* Where the lists go. A list without room has max_… = 0, and its address is not used. */
+/*
+ * Where the lists go. A list without room has max_… = 0, and its address is not used. A queue that
+ * firmware has refused to destroy is listed behind the other queues.
+ */
 struct bluebell_uar_report_req {
 	__aligned_u64 uars;	/* struct bluebell_uar, by index */
 	__aligned_u64 bfregs;	/* struct bluebell_bfreg, by number */
-	__aligned_u64 queues;	/* struct bluebell_queue, in the order of creation */
+	__aligned_u64 queues;	/* struct bluebell_queue, oldest first */
 	__u32 max_uars;
 	__u32 max_bfregs;
 	__u32 max_queues;

@@ -38,7 +38,7 @@ struct mlx5_ib_bell {
  * @num: lengths of the lists
  * @uars: by index
  * @bfregs: by number
- * @queues: in the order of creation
+ * @queues: oldest first; last the queues that firmware has refused to destroy
  */
 struct mlx5_ib_uar_report {
 	struct bluebell_uar_report_resp num;
