@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
- * What Bluebell has in its user interface beyond that of mlx5 (mlx5-abi.h and
- * mlx5_user_ioctl_cmds.h), for example a report of the UARs of a context, and of the
- * queues that are rung on them.
+ * Bluebell has the user interface of mlx5 (mlx5-abi.h, mlx5_user_ioctl_cmds.h), and this
+ * addition: a report of the UARs of a context, and of the queues that are rung on the UARs.
  */
 
 #ifndef BLUEBELL_ABI_USER_H
@@ -13,13 +12,12 @@
 
 /*
  * A method of the object MLX5_IB_OBJECT_UAR. A driver may have eight methods of its
- * own for an object. Those of mlx5_user_ioctl_cmds.h are numbered from the first one, so
- * Bluebell takes the last one.
+ * own for an object. mlx5_user_ioctl_cmds.h numbers its methods from the first number on,
+ * so Bluebell's method has the last number.
  *
- * The method needs no object of the type: it reports the context of the file
- * descriptor. If one of the lists has no room for all its entries, the method writes
- * nothing to any of the lists, and fails with ENOSPC. The answer has the numbers of
- * entries in either case.
+ * The method needs no UAR object: it reports the context of the file descriptor. If one of
+ * the lists has no room for all its entries, the method writes nothing to any of the lists,
+ * and fails with ENOSPC. The answer has the numbers of entries in either case.
  */
 enum bluebell_uar_methods {
 	BLUEBELL_METHOD_UAR_REPORT = (1U << UVERBS_ID_NS_SHIFT) + 7,
@@ -33,12 +31,13 @@ enum bluebell_uar_report_attrs {
 };
 
 /*
- * Where the lists go. A list without room has max_… = 0, and its address is not used. A queue that
+ * The user's buffers for the three lists: the address of each, and for how many entries it has
+ * room. If the room (max_uars, max_bfregs, max_queues) is 0, the address is not used. A queue that
  * firmware has refused to destroy is listed behind the other queues.
  */
 struct bluebell_uar_report_req {
-	__aligned_u64 uars;	/* struct bluebell_uar, by index */
-	__aligned_u64 bfregs;	/* struct bluebell_bfreg, by number */
+	__aligned_u64 uars;	/* struct bluebell_uar, sorted by index */
+	__aligned_u64 bfregs;	/* struct bluebell_bfreg, sorted by number */
 	__aligned_u64 queues;	/* struct bluebell_queue, oldest first */
 	__u32 max_uars;
 	__u32 max_bfregs;
@@ -46,7 +45,7 @@ struct bluebell_uar_report_req {
 	__u32 reserved;		/* 0 */
 };
 
-/* How many entries there are. All three lists show the context at the same time. */
+/* How many entries each list has. All three lists show the context at the same moment. */
 struct bluebell_uar_report_resp {
 	__u32 num_uars;
 	__u32 num_bfregs;
@@ -64,7 +63,7 @@ enum bluebell_uar_origin {
 };
 
 enum bluebell_uar_flags {
-	/* The object has been destroyed. Mappings or queues keep the UAR. */
+	/* The UAR object has been destroyed, but a mapping or a queue keeps the UAR allocated. */
 	BLUEBELL_UAR_FREED = 1 << 0,
 };
 
@@ -78,9 +77,9 @@ enum bluebell_uar_flags {
  * @flags: enum bluebell_uar_flags
  * @mappings: mappings in all processes that have the context, forked ones included, and
  *	dma-bufs that the UAR has been exported as. A call in progress that is about to map the
- *	UAR, to create a queue on it or to destroy one, may count as one, too
- * @num_qps: queue pairs rung on it
- * @num_cqs: completion queues armed on it
+ *	UAR, or to create or destroy a queue on the UAR, may count as a mapping, too
+ * @num_qps: queue pairs rung on the UAR
+ * @num_cqs: completion queues armed on the UAR
  * @reserved: 0
  */
 struct bluebell_uar {
@@ -105,17 +104,18 @@ enum bluebell_bfreg_class {
 	BLUEBELL_BFREG_DYNAMIC,
 };
 
-/* A queue that is not known to use a certain bfreg of its UAR. */
+/* In place of a bfreg's number: the queue is a CQ, or the kernel does not know the QP's bfreg. */
 #define BLUEBELL_NO_BFREG	0xffffffff
 
 /**
  * struct bluebell_bfreg - a doorbell register of the context, of a static or dynamic page
- * @number: of the register: static ones first, then dynamic ones
- * @uar: index of its UAR
+ * @number: number of the register, from 0: registers of static pages first, then those of dynamic
+ *	pages
+ * @uar: index of the register's UAR
  * @bfreg_class: enum bluebell_bfreg_class
- * @slot: place in the UAR, 0 or 1
+ * @slot: which register of the UAR, 0 or 1
  * @reserved0: 0
- * @num_qps: queue pairs rung on it
+ * @num_qps: queue pairs rung on the register
  *
  * The registers of UAR objects are not listed: which queue uses which of them is up to the
  * library, and the kernel does not know.
@@ -137,9 +137,9 @@ enum bluebell_queue_type {
 /**
  * struct bluebell_queue - a queue that is rung or armed on a UAR of the context
  * @type: enum bluebell_queue_type
- * @qp_type: of a queue pair: enum ib_uverbs_qp_type; otherwise 0
+ * @qp_type: enum ib_uverbs_qp_type for a queue pair; otherwise 0
  * @reserved0: 0
- * @number: of the queue in the device
+ * @number: number of the queue in the device
  * @uar: index of the UAR
  * @bfreg: number of the register; BLUEBELL_NO_BFREG for a completion queue, and on a UAR object
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Counters, for `rdma statistic` and sysfs. The driver has one Q counter set, for all queue pairs
- * of processes and kernel consumers but those that an administrator has bound to another set (`rdma
- * statistic qp set`, `rdma statistic qp bind`). A counter has the name of its field in the answer
- * to QUERY_Q_COUNTER, struct mlx5_ifc_query_q_counter_out_bits.
+ * of processes and kernel consumers except queue pairs that an administrator has bound to another
+ * set (`rdma statistic qp set`, `rdma statistic qp bind`). A counter has the name of its field in
+ * the answer to QUERY_Q_COUNTER, struct mlx5_ifc_query_q_counter_out_bits.
  */
 
 #include <linux/mlx5/driver.h>
@@ -93,7 +93,7 @@ static int counters_read(struct mlx5_ib_dev *dev, u16 set_id, struct rdma_hw_sta
 	return 0;
 }
 
-/* Allocate a set that commands on queue pairs may name, whatever their user id. */
+/* Allocate a Q counter set that commands of any user id may name. */
 static int counters_alloc_set(struct mlx5_ib_dev *dev, u32 *set_id)
 {
 	u16 uid = MLX5_CAP_GEN(dev->mdev, log_max_uctx) ? MLX5_SHARED_RESOURCE_UID :
@@ -142,7 +142,7 @@ static struct mlx5_ib_qp_counter *to_mcounter(struct rdma_counter *counter)
 	return container_of(counter, struct mlx5_ib_qp_counter, counter);
 }
 
-/* Required by ib_core, which has zeroed the struct. */
+/* ib_core requires this operation, but has zeroed the struct: nothing is left to do. */
 static void qp_counter_init(struct rdma_counter *counter)
 {
 }
@@ -215,7 +215,7 @@ static const struct ib_device_ops counters_dev_ops = {
 
 /* ---- the device -------------------------------------------------------------------------- */
 
-/* `rdma statistic` prints the counters in this order. */
+/* Add the counters that the device has, in the order in which `rdma statistic` prints them. */
 static void counters_add_all(struct mlx5_ib_counters *counters, struct mlx5_core_dev *mdev)
 {
 	counters_add(counters, basic_counters, ARRAY_SIZE(basic_counters));

@@ -135,7 +135,7 @@ static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
 	if (MLX5_CAP_GEN(mdev, qp_packet_based))
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_PACKET_BASED_CREDIT_MODE;
-	/* One flag for all types of QPs: libmlx5 itself queries which types are capable. */
+	/* The flag is set if any QP type can do OOO_DP: libmlx5 itself queries which types can. */
 	if (mlx5_ib_qp_out_of_order(IB_QPT_RC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UD, caps) ||
@@ -189,7 +189,7 @@ static int device_check_query(struct ib_udata *uhw)
  *
  * Implements ibv_query_device(3). Sends no command.
  *
- * Return: 0; -EINVAL for a buffer too short for the response's own length;
+ * Return: 0; -EINVAL for a buffer that ends before or within the field response_length;
  * -EOPNOTSUPP for a request that is not empty; -EFAULT.
  */
 int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
@@ -253,7 +253,7 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 /**
  * mlx5_ib_get_dev_fw_str - the firmware's version, as text
  * @ibdev: device
- * @str: IB_FW_VERSION_NAME_MAX bytes
+ * @str: gets the text; has room for IB_FW_VERSION_NAME_MAX bytes
  */
 void mlx5_ib_get_dev_fw_str(struct ib_device *ibdev, char *str)
 {

@@ -42,7 +42,7 @@ static const char *dev_why_not(struct mlx5_core_dev *mdev)
 	return NULL;
 }
 
-/* For the stages without @init, whose features are set up when they are first used. */
+/* Initialize the lock for the stages without @init, which are set up when they are first used. */
 static int dev_init_first_use(struct mlx5_ib_dev *dev)
 {
 	mutex_init(&dev->first_use);
@@ -74,7 +74,7 @@ static void dev_gone_work(struct work_struct *work)
 	dev_failed(container_of(work, struct mlx5_ib_dev, gone));
 }
 
-/* The device may have failed before the notifier was registered, so check here. */
+/* Register the notifier of failures. The device may have failed before, so check that, too. */
 static int dev_init_sys_error(struct mlx5_ib_dev *dev)
 {
 	dev->sys_error.notifier_call = dev_notify_sys_error;
@@ -105,24 +105,24 @@ static void dev_unregister(struct mlx5_ib_dev *dev)
 	 */
 	if (mlx5_ib_fw_device_is_gone(dev))
 		dev_failed(dev);
-	/* ib_unregister_device() waits for all calls, and ibv_advise_mr(3) could take long. */
+	/* ib_unregister_device() waits for all calls, so stop long calls of ibv_advise_mr(3). */
 	mlx5_ib_stop_advice(dev);
 	ib_unregister_device(&dev->ib_dev);
 }
 
 /*
  * The stages in which a device is set up, in this order, and taken down, in the reverse order. A
- * stage whose @init fails cleans up after itself. If the stage has @without, which says what the
- * device then lacks, set-up goes on, and @cleanup of the stage must be a no-op.
+ * stage whose @init fails cleans up after itself. If a stage with @without fails, set-up goes on:
+ * the device lacks what @without names, and @cleanup of the stage must be a no-op.
  *
- * A stage without @init is that of a feature which is set up when a process or kernel consumer
- * first uses it, so that an unused device costs little. If this set-up fails, the call that needs
- * the feature fails or does without it, and a later call tries again. The stages "counters" and
+ * A stage without @init belongs to a feature that is set up when a process or kernel consumer first
+ * uses it, so that an unused device costs little. If this set-up fails, the call that needs the
+ * feature fails or does without it, and a later call tries again. The stages "counters" and
  * "queue events" have @init because ib_core, while it registers the device, reads the Q counters
  * and creates queue pairs for management datagrams.
  *
- * UMR requests are posted and waited for only while "system errors" is set up, so that all tasks
- * that wait for them are woken if the device fails.
+ * UMR requests are posted and waited for only while the stage "system errors" is set up, so that
+ * all tasks that wait for a request are woken if the device fails.
  */
 static const struct dev_stage {
 	const char *name;

@@ -54,7 +54,7 @@ int mlx5_ib_init_port(struct mlx5_ib_dev *dev)
 	return dev->port.ops->read_constants(&dev->port);
 }
 
-/* ib_core has checked the number, and there is one port. */
+/* Find the port of a number, which ib_core has checked: there is only one port. */
 static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
 {
 	return &to_mdev(ibdev)->port;
@@ -66,10 +66,10 @@ static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
  * @num: number of the port
  * @props: gets the attributes; zeroed by ib_core
  *
- * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. What the
- * registers PTYS and PVLC say about the link is kept until an event of the port, or until the state
- * of the port has changed. It is not kept before the driver receives events, nor on a virtual
- * function or a subfunction, which may get no events. May sleep.
+ * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. The driver keeps
+ * what the registers PTYS and PVLC say about the link until an event of the port, or until the
+ * state of the port has changed. The driver keeps nothing before it receives events, nor on a
+ * virtual function or a subfunction, which may get no events. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -85,13 +85,13 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *pr
 }
 
 /**
- * mlx5_ib_query_port_speed - the speed that the traffic of this function may have
+ * mlx5_ib_query_port_speed - the highest speed of the traffic of this PCI function
  * @ibdev: device
  * @num: number of the port
  * @speed: gets the speed, in units of 100 Mb/s
  *
- * Implements ibv_query_port_speed(3): the speed of the link, or the limit of the vport that
- * QUERY_VPORT_STATE reports, if it is lower. May sleep.
+ * Implements ibv_query_port_speed(3): the speed of the link, or the limit of the vport, which
+ * QUERY_VPORT_STATE reports, if the limit is lower. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -139,7 +139,7 @@ int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_po
  * mlx5_ib_query_gid - read an entry of the GID table
  * @ibdev: device
  * @num: number of the port
- * @index: of the entry; ib_core asks for entries of the table only
+ * @index: index of the entry; ib_core asks for entries of the table only
  * @gid: gets the entry
  *
  * May sleep.
@@ -157,7 +157,7 @@ int mlx5_ib_query_gid(struct ib_device *ibdev, u32 num, int index, union ib_gid 
  * mlx5_ib_query_pkey - read an entry of the P_Key table
  * @ibdev: device
  * @num: number of the port
- * @index: of the entry; ib_core and its users ask for entries of the table only
+ * @index: index of the entry; ib_core and its users ask for entries of the table only
  * @pkey: gets the entry
  *
  * May sleep.
@@ -175,7 +175,7 @@ int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 num, u16 index, u16 *pkey)
  * mlx5_ib_port_immutable - what never changes about a port
  * @ibdev: device
  * @num: number of the port
- * @immutable: the answer
+ * @immutable: gets the sizes of the tables and the capabilities
  *
  * Return: 0.
  */
@@ -195,7 +195,7 @@ int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immu
  * @ibdev: device
  * @num: number of the port
  *
- * Return: IB_LINK_LAYER_INFINIBAND, because only devices with such a port are probed.
+ * Return: IB_LINK_LAYER_INFINIBAND, because the driver binds only to devices with InfiniBand ports.
  */
 enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
 {
@@ -242,8 +242,8 @@ const struct uapi_definition mlx5_ib_port_defs[] = {
 /* ---- events ----------------------------------------------------------------- */
 
 /*
- * Called in the interrupt of the asynchronous event queue; a failure of the device may
- * be reported from process context.
+ * Report a change of the port or a failure of the device to consumers. Called in the interrupt of
+ * the asynchronous event queue; for a failure of the device also in process context.
  */
 static int port_notify(struct notifier_block *nb, unsigned long type, void *data)
 {
@@ -280,10 +280,10 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 	dev->port.events.notifier_call = port_notify;
 	mlx5_notifier_register(dev->mdev, &dev->port.events);
 	/*
-	 * The port of a virtual function or a subfunction can be set to stay up whatever happens to
-	 * the link, and then gets no event. An event during a query that is in progress may have
-	 * come before the notifier was registered. So count one event: the query then does not keep
-	 * what it has read of the link.
+	 * Queries keep what they have read of the link only on a physical function: the port of a
+	 * virtual function or a subfunction can be set to stay up whatever happens to the link, and
+	 * then gets no event. A query in progress may have missed an event that came before the
+	 * notifier was registered. So count one event: this query then keeps nothing.
 	 */
 	scoped_guard(spinlock_irqsave, &dev->port.link_lock) {
 		dev->port.told = mlx5_core_is_pf(dev->mdev);

@@ -12,7 +12,7 @@
 #include "layout/refuse.h"
 #include "port.h"
 
-/* IB_WIDTH_* of each MLX5_PTYS_WIDTH_*, by the number of its bit. */
+/* IB_WIDTH_* by the number of the bit that MLX5_PTYS_WIDTH_* sets. */
 static const u8 port_widths[] = {
 	IB_WIDTH_1X, IB_WIDTH_2X, IB_WIDTH_4X, IB_WIDTH_8X, IB_WIDTH_12X,
 };
@@ -30,14 +30,14 @@ static u8 vl_cap_from_hw(u8 lanes)
 	return lanes < 15 ? fls(lanes) : 5;
 }
 
-/* PTYS, PVLC and PMTU have the number of the port at the same offset. */
+/* Read a register of the port: PTYS, PVLC or PMTU, which have @local_port at the same offset. */
 static int port_read_reg(struct mlx5_ib_port *port, u16 reg_id, void *reg, size_t size)
 {
 	MLX5_SET(ptys_reg, reg, local_port, port->num);
 	return mlx5_ib_fw_access_reg(port->dev, reg_id, reg, size, false);
 }
 
-/* The subnet manager may change the MTU while the link is up, and no event says so. */
+/* Read the MTU each time: the subnet manager may change the MTU without an event. */
 static int hca_vport_query_mtu(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
 	u32 pmtu[MLX5_ST_SZ_DW(pmtu_reg)] = {};
@@ -72,7 +72,10 @@ static bool port_knows_link(struct mlx5_ib_port *port, struct ib_port_attr *prop
 	return true;
 }
 
-/* @num_events is the value of @port->num_events before the state of the port was read. */
+/*
+ * Keep what has been read of the link, unless an event has come since: @num_events is the value of
+ * @port->num_events before the state of the port was read.
+ */
 static void port_note_link(struct mlx5_ib_port *port, const struct mlx5_ib_port_link *link,
 			   unsigned int num_events)
 {
@@ -145,7 +148,10 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 	return hca_vport_read_link(port, props, num_events);
 }
 
-/* Consumers may change the capabilities in cap_mask1_perm, but not those of firmware's agents. */
+/*
+ * Change the capabilities that the port announces. Refuse bits that are not in cap_mask1_perm,
+ * which announce capabilities of firmware's agents.
+ */
 static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 {
 	struct mlx5_hca_vport_context rep = {};
@@ -171,7 +177,10 @@ static int hca_vport_query_pkey(struct mlx5_ib_port *port, u16 index, u16 *pkey)
 					  index, pkey);
 }
 
-/* A PCI function that does not own the port may have no QP0, and so no subnet management. */
+/*
+ * Read what never changes about the port. A PCI function that does not own the port may have no
+ * QP0, and so no subnet management.
+ */
 static int hca_vport_read_constants(struct mlx5_ib_port *port)
 {
 	struct mlx5_hca_vport_context rep = {};

@@ -19,8 +19,8 @@
 #include "verbs/srq.h"
 
 /*
- * Show the buffer of a queue, unless it is a queue pair without work queues; and to administrators
- * the address at which a process has the doorbell record.
+ * Show the page size of a queue's buffer; a queue pair without work queues has no buffer. Show
+ * administrators also the address of the doorbell record in the process.
  */
 static int put_queue_mem(struct sk_buff *msg, struct mlx5_ib_queue_mem *mem)
 {
@@ -134,11 +134,11 @@ int mlx5_ib_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
  * @msg: netlink message
  * @ibqp: queue pair, on which resource tracking holds a reference
  *
- * QUERY_QP. May sleep.
+ * Sends QUERY_QP. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a queue pair that has no such context,
- * or that is being destroyed because its process has closed the device; -ENOMEM; or the errno of a
- * firmware refusal.
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a queue pair that is not one QP at the
+ * device, or that is being destroyed because its process has closed the device; -ENOMEM; or the
+ * errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
@@ -185,7 +185,7 @@ int mlx5_ib_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
  * @msg: netlink message
  * @ibcq: completion queue, on which resource tracking holds a reference
  *
- * QUERY_CQ. May sleep.
+ * Sends QUERY_CQ. May sleep.
  *
  * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the device has destroyed the queue;
  * -ENOMEM; or the errno of a firmware refusal.
@@ -227,8 +227,8 @@ int mlx5_ib_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
  * @msg: netlink message
  * @ibsrq: shared receive queue, on which resource tracking holds a reference
  *
- * QUERY_RMP, struct mlx5_ifc_rmpc_bits, or for an XRC SRQ QUERY_XRC_SRQ, struct
- * mlx5_ifc_xrc_srqc_bits. May sleep.
+ * Shows struct mlx5_ifc_rmpc_bits as QUERY_RMP returns it; of an XRC SRQ, struct
+ * mlx5_ifc_xrc_srqc_bits as QUERY_XRC_SRQ returns it. May sleep.
  *
  * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the device has destroyed the queue;
  * -ENOMEM; or the errno of a firmware refusal.
@@ -275,11 +275,11 @@ int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
  * @msg: netlink message
  * @ibmr: region, on which resource tracking holds a reference
  *
- * QUERY_MKEY. May sleep.
+ * Sends QUERY_MKEY. May sleep.
  *
  * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the driver has destroyed the key, because
- * it could not unmap the pages of the region otherwise, or is destroying it, because the process
- * has closed the device; -ENOMEM; or the errno of a firmware refusal.
+ * it could not unmap the pages of the region otherwise, or is destroying the key, because the
+ * process has closed the device; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 {

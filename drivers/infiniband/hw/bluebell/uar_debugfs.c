@@ -107,7 +107,7 @@ static void show_device(struct seq_file *file, struct mlx5_ib_dev *dev)
 	seq_putc(file, '\n');
 }
 
-/* The first record is about the device, each further one about a context. */
+/* Start to read: the first record is about the device, each further record about a context. */
 static void *uars_start(struct seq_file *file, loff_t *pos)
 {
 	struct mlx5_ib_dev *dev = file->private;

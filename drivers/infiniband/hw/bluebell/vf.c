@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Attributes of the ports of virtual functions that an administrator reads and sets through IPoIB's
- * network device of this function ("ip link set ib0 vf 0 node_guid ..."): GUIDs, the policy of the
- * link state, statistics.
+ * network device of the physical function ("ip link set ib0 vf 0 node_guid ..."): GUIDs, the policy
+ * of the link state, statistics.
  *
  * The vport of virtual function N has the number N + 1. Firmware forgets the attributes of virtual
- * functions when these are disabled. When mlx5_core enables them again, it sets the attributes that
- * its table of virtual functions has, so the driver writes each attribute that it sets to that
- * table, too. mlx5_core takes 0 in the table for an attribute that was not set, and so does not
- * restore MLX5_POLICY_DOWN. Only the driver writes these members, and IPoIB calls with the RTNL
- * held, so writers need no other lock.
+ * functions when these are disabled. When mlx5_core enables the virtual functions again, it sets
+ * the attributes that its table of virtual functions has, so the driver writes each attribute that
+ * it sets to that table, too. mlx5_core takes 0 in the table for an attribute that was not set, and
+ * so does not restore MLX5_POLICY_DOWN, which is 0. Only the driver writes these members of the
+ * table, and IPoIB calls with the RTNL held, so writers need no other lock.
  */
 
 #include <kunit/static_stub.h>
@@ -25,8 +25,8 @@
 #include "ops.h"
 
 /*
- * Number of entries of mlx5_core's table of virtual functions, which has one for each virtual
- * function that the device can have. KUnit suites stub this function.
+ * Number of entries of mlx5_core's table of virtual functions: an entry for each virtual function
+ * that the device can have. KUnit suites stub this function.
  */
 VISIBLE_IF_KUNIT int mlx5_ib_num_vfs(const struct mlx5_ib_dev *dev)
 {
@@ -67,7 +67,7 @@ static const u8 vf_link_states[] = {
  *
  * May sleep.
  *
- * Return: 0; -EPERM on a function that manages no other; -EINVAL for a function that does not
+ * Return: 0; -EPERM on a function that cannot manage VFs; -EINVAL for a VF that does not
  * exist, or a policy that has no name; or the errno of a firmware refusal.
  */
 int mlx5_ib_get_vf_config(struct ib_device *ibdev, int vf, u32 port, struct ifla_vf_info *info)
@@ -96,7 +96,7 @@ int mlx5_ib_get_vf_config(struct ib_device *ibdev, int vf, u32 port, struct ifla
  *
  * May sleep.
  *
- * Return: 0; -EPERM on a function that manages no other; -EINVAL for a function that does not
+ * Return: 0; -EPERM on a function that cannot manage VFs; -EINVAL for a VF that does not
  * exist; or the errno of a firmware refusal.
  */
 int mlx5_ib_get_vf_guid(struct ib_device *ibdev, int vf, u32 port, struct ifla_vf_guid *node_guid,
@@ -112,7 +112,7 @@ int mlx5_ib_get_vf_guid(struct ib_device *ibdev, int vf, u32 port, struct ifla_v
 	return 0;
 }
 
-/* Offsets in the answer of the counters for each kind of packet, received and sent by a vport. */
+/* Byte offsets in the answer: the counter of each kind of packet that a vport received, or sent. */
 static const u16 vf_received[] = {
 	MLX5_BYTE_OFF(query_vport_counter_out, received_ib_unicast),
 	MLX5_BYTE_OFF(query_vport_counter_out, received_ib_multicast),
@@ -150,7 +150,7 @@ static void vf_count(const void *out, const u16 *offsets, u64 *packets, u64 *oct
  *
  * May sleep.
  *
- * Return: 0; -EPERM on a function that manages no other; -EINVAL for a function that does not
+ * Return: 0; -EPERM on a function that cannot manage VFs; -EINVAL for a VF that does not
  * exist; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_get_vf_stats(struct ib_device *ibdev, int vf, u32 port, struct ifla_vf_stats *stats)
@@ -198,7 +198,7 @@ static void vf_keep_guid(struct mlx5_vf_context *kept, u64 guid, int type)
  *
  * May sleep.
  *
- * Return: 0; -EPERM on a function that manages no other; -EINVAL for a function that does not
+ * Return: 0; -EPERM on a function that cannot manage VFs; -EINVAL for a VF that does not
  * exist, or another type; or the errno of a firmware refusal.
  */
 int mlx5_ib_set_vf_guid(struct ib_device *ibdev, int vf, u32 port, u64 guid, int type)
@@ -235,7 +235,7 @@ int mlx5_ib_set_vf_guid(struct ib_device *ibdev, int vf, u32 port, u64 guid, int
  *
  * May sleep.
  *
- * Return: 0; -EPERM on a function that manages no other; -EINVAL for a function that does not
+ * Return: 0; -EPERM on a function that cannot manage VFs; -EINVAL for a VF that does not
  * exist, or an unknown @state; or the errno of a firmware refusal.
  */
 int mlx5_ib_set_vf_link_state(struct ib_device *ibdev, int vf, u32 port, int state)
@@ -252,7 +252,7 @@ int mlx5_ib_set_vf_link_state(struct ib_device *ibdev, int vf, u32 port, int sta
 		if (vf_link_states[policy] == state)
 			break;
 	if (policy == ARRAY_SIZE(vf_link_states))
-		return refuse(-EINVAL, "link state %d, only auto (0), enable (1) and disable (2)",
+		return refuse(-EINVAL, "link state %d, not auto (0), enable (1) or disable (2)",
 			      state);
 	MLX5_SET(hca_vport_context, ctx, field_select, MLX5_HCA_VPORT_SEL_STATE_POLICY);
 	MLX5_SET(hca_vport_context, ctx, vport_state_policy, policy);

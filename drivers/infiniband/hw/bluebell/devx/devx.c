@@ -42,7 +42,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bund
 
 /**
  * mlx5_ib_devx_check - check a command that a process wants to send
- * @context: of the process
+ * @context: context of the process
  * @in: the command
  * @in_len: bytes of @in
  * @use: what the process wants to do by the command
@@ -68,8 +68,9 @@ int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, s
  * @out_len: bytes of @out
  * @err: result of the command
  *
- * If firmware has refused the command, the library expects -EREMOTEIO, and the status and syndrome
- * in the answer.
+ * Copies the answer also if @err is -EREMOTEIO, which says that firmware has refused the command:
+ * the library reads the status and the syndrome in the answer. After any other error there is no
+ * answer.
  *
  * Return: @err, or -EFAULT.
  */
@@ -107,8 +108,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *
 }
 
 /*
- * Return the number of the event queue of a completion vector, for the context of a CQ that the
- * process creates.
+ * Return the number of the event queue of a completion vector: a process that creates a CQ writes
+ * this number to the context of the CQ.
  */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bundle *attrs)
 {

@@ -23,9 +23,9 @@ struct mlx5_ib_ucontext;
 		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr)), UA_MANDATORY)
 
 /*
- * The handle of an object, for methods that query or change the object. Methods that change it,
- * too, lock the handle for reading only (UVERBS_ACCESS_READ), so that several can run at a time:
- * their commands change no state of the driver, and firmware orders them.
+ * The handle of an object, for methods that query or change the object. Even the methods that
+ * change the object lock the handle for reading only (UVERBS_ACCESS_READ), so that several can run
+ * at a time: their commands change no state of the driver, and firmware orders the commands.
  */
 #define MLX5_IB_DEVX_ANY_OBJECT(attr) \
 	UVERBS_ATTR_IDR(attr, UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_READ, UA_MANDATORY)

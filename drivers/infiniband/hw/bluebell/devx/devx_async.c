@@ -36,7 +36,7 @@ static void devx_free_answer(struct mlx5_ib_ucontext *context,
 /**
  * mlx5_ib_devx_open_cmd_file - set up a file for answers
  * @file: the file, zeroed but for its handle
- * @context: of the process
+ * @context: context of the process
  */
 VISIBLE_IF_KUNIT
 void mlx5_ib_devx_open_cmd_file(struct mlx5_ib_devx_cmd_file *file,
@@ -51,7 +51,7 @@ void mlx5_ib_devx_open_cmd_file(struct mlx5_ib_devx_cmd_file *file,
 
 /**
  * mlx5_ib_devx_close_cmd_file - end a file for answers, which the process may still have open
- * @file: of mlx5_ib_devx_open_cmd_file(); no command is being sent
+ * @file: the file, after mlx5_ib_devx_open_cmd_file(); no command is being sent
  *
  * Waits for the answers to all commands: mlx5_core writes the answers to memory of the file. If the
  * device is gone, mlx5_core ends the commands. Wakes all readers, whose read() fails. May sleep.
@@ -72,9 +72,9 @@ VISIBLE_IF_KUNIT void mlx5_ib_devx_close_cmd_file(struct mlx5_ib_devx_cmd_file *
 }
 
 /*
- * The reader finds the result of a command in the status of the answer. So the answer of a command
- * that was not sent, timed out, or was on its way when the device failed gets the status of an
- * internal error.
+ * Queue the answer of a command for the reader, who finds the result of the command in the status
+ * of the answer. If the command was not sent, timed out, or was in flight when the device failed,
+ * give its answer the status of an internal error.
  */
 static void devx_answered(int err, struct mlx5_async_work *work)
 {
@@ -135,7 +135,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
  * @id: the object
  * @in: the command, which is changed: it gets the user id of the context
  * @in_len: bytes of @in
- * @out_len: bytes of the answer, at least those of the status and the syndrome
+ * @out_len: bytes of the answer, at least as many as status and syndrome have
  * @wr_id: value of the process, returned with the answer
  *
  * May sleep.
@@ -161,7 +161,7 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
 	answer = devx_alloc_answer(file, in_len, out_len, wr_id);
 	if (IS_ERR(answer))
 		return PTR_ERR(answer);
-	/* A reader may free the answer before mlx5_ib_fw_exec_async() returns 0. */
+	/* After success @answer is not used: a reader may already have freed the answer. */
 	err = mlx5_ib_fw_exec_async(to_mdev(context->ibucontext.device), context->uid, in, in_len,
 				    &answer->async);
 	if (err)
@@ -205,7 +205,7 @@ ssize_t mlx5_ib_devx_take_answer(struct mlx5_ib_devx_cmd_file *file, size_t coun
 
 /**
  * mlx5_ib_devx_put_back_answer - put an answer back that could not be copied to the reader
- * @answer: of mlx5_ib_devx_take_answer(); freed if its file has been closed meanwhile
+ * @answer: taken by mlx5_ib_devx_take_answer(); freed if its file has been closed meanwhile
  */
 VISIBLE_IF_KUNIT void mlx5_ib_devx_put_back_answer(struct mlx5_ib_devx_async_answer *answer)
 {
@@ -287,7 +287,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC)(struct uverbs_
 	return 0;
 }
 
-/* ib_core has checked that the file for the answer and the object belong to the same context. */
+/*
+ * ib_core has checked that the file for the answer and the object belong to the same context, so
+ * the context of the file is the one in which the command has to be sent.
+ */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	const u16 in_attr = MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN;

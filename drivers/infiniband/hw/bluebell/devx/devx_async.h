@@ -41,7 +41,7 @@ struct mlx5_ib_devx_cmd_file {
 	struct mlx5_ib_ucontext *context;
 	struct mlx5_async_ctx ctx;
 	wait_queue_head_t wait;
-	spinlock_t lock;	/* answers, closed */
+	spinlock_t lock;	/* guards answers, closed */
 	struct list_head answers;
 	bool closed;
 };

@@ -57,14 +57,14 @@ struct mlx5_ib_devx_slots {
 
 /**
  * struct devx_sub - a subscription of a process
- * @sub: for the delivery of events
+ * @sub: entry in the list of subscriptions to the event
  * @channel: the channel
- * @cookie: for the reader; constant
+ * @cookie: value of the process, which it reads with each event; constant
  * @eventfd: signalled instead of queueing the event in the channel; NULL for none. Constant
  * @queued: in a channel without data: entry of the queue, which stands for all unread events of the
  *	subscription. Guarded by the channel's lock
  * @ended: further events must not be queued. Guarded by the channel's lock
- * @rcu: frees the subscription
+ * @rcu: frees the subscription after a grace period, as devx_deliver() may be using it
  */
 struct devx_sub {
 	struct mlx5_ib_event_sub sub;
@@ -93,7 +93,10 @@ static void devx_queue_data(struct mlx5_ib_devx_channel *channel, struct devx_su
 	list_move_tail(&slot->queued.node, &channel->queue);
 }
 
-/* In an RCU read-side critical section: the channel may have been closed, but is not freed. */
+/*
+ * Queue an event in the channel of a subscription, or signal the eventfd of the subscription.
+ * Called under rcu_read_lock(): the channel may have been closed, but has not been freed.
+ */
 static void devx_deliver(struct mlx5_ib_event_sub *event_sub, const struct mlx5_eqe *eqe)
 {
 	struct devx_sub *sub = container_of(event_sub, struct devx_sub, sub);
@@ -132,8 +135,9 @@ static void devx_free_sub(struct rcu_head *rcu)
 }
 
 /*
- * Forget the events of a subscription. With data, the queue has MLX5_IB_DEVX_EVENTS entries at
- * most; without, it can be much longer, and has one entry of the subscription.
+ * Remove the events of a subscription from the queue. A queue with data has at most
+ * MLX5_IB_DEVX_EVENTS entries, so all are looked at. A queue without data can be much longer, but
+ * has at most one entry of the subscription, @sub->queued.
  */
 static void devx_dequeue_all(struct mlx5_ib_devx_channel *channel, struct devx_sub *sub)
 {
@@ -150,8 +154,8 @@ static void devx_dequeue_all(struct mlx5_ib_devx_channel *channel, struct devx_s
 }
 
 /*
- * As with verbs, a process reads no events of an object that has been destroyed: the process may
- * have freed the memory that the cookie points to.
+ * Drop the unread events of a subscription. As with verbs, a process reads no events of an object
+ * that has been destroyed: the process may have freed the memory that the cookie points to.
  */
 static void devx_release_sub(struct mlx5_ib_event_sub *event_sub)
 {
@@ -175,8 +179,9 @@ static const struct mlx5_ib_event_ops devx_event_ops = {
 /**
  * mlx5_ib_devx_open_channel - set up a channel
  * @channel: the channel, zeroed but for its file
- * @context: of the process
- * @omit_data: the reader gets only cookies, and one for all unread events of a subscription
+ * @context: context of the process
+ * @omit_data: the reader gets only cookies, and only one cookie for all unread events of a
+ *	subscription
  *
  * Return: 0, or -ENOSPC if the context has MLX5_IB_DEVX_CHANNELS channels already.
  */
@@ -200,7 +205,7 @@ int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 	return 0;
 }
 
-/* Called when the queue is empty and @closed keeps events from being queued. */
+/* Free the slots of a channel whose queue is empty, and stays empty because @closed is set. */
 static void devx_free_slots(struct mlx5_ib_devx_channel *channel)
 {
 	struct mlx5_ib_devx_slots *slots, *next;
@@ -241,7 +246,7 @@ static int devx_add_slots(struct mlx5_ib_devx_channel *channel)
 
 /**
  * mlx5_ib_devx_close_channel - end a channel, which the process may still have open
- * @channel: of mlx5_ib_devx_open_channel()
+ * @channel: the channel, after mlx5_ib_devx_open_channel()
  *
  * Wakes all readers, whose read() fails. May sleep.
  */
@@ -320,15 +325,15 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
 /**
  * mlx5_ib_devx_subscribe - subscribe a channel to events
  * @channel: the channel; the caller keeps it from being closed meanwhile
- * @context: of the process
+ * @context: context of the process
  * @request: which events; the caller keeps the object from being destroyed meanwhile
  *
  * May sleep.
  *
- * Return: 0; -EINVAL or -EPERM for an event that the process may not have, as mlx5_ib_event_check()
- * says, for too many events or none, and for a context without a user id; -EBADF or -EINVAL if the
- * file is not an eventfd; -ENOSPC for too many subscriptions to an event; or -ENOMEM. After an
- * error none of the subscriptions of @request is left.
+ * Return: 0; -EINVAL or -EPERM of mlx5_ib_event_check(), for an event that the process may not
+ * subscribe to; -EINVAL for too many events or none, and for a context without a user id; -EBADF or
+ * -EINVAL if the file is not an eventfd; -ENOSPC for too many subscriptions to an event; or
+ * -ENOMEM. After an error none of the subscriptions of @request is left.
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
@@ -419,7 +424,7 @@ static ssize_t devx_event_read(struct file *filp, char __user *buf, size_t count
 	}
 	if (len < 0 || !copy_to_user(buf, &event, len))
 		return len;
-	/* The subscription may have been freed meanwhile, so report the event as lost. */
+	/* The event cannot be queued again, as its subscription may have been freed: it is lost. */
 	scoped_guard(spinlock_irq, &channel->lock)
 		channel->lost = !channel->closed;
 	return -EFAULT;
@@ -479,12 +484,12 @@ static bool devx_has_type(const struct mlx5_ib_devx_request *request, u16 type)
 }
 
 /**
- * mlx5_ib_devx_check_verbs - check a subscription to events of an object, perhaps one of verbs
- * @uobj: handle of the object
+ * mlx5_ib_devx_check_verbs - refuse a subscription to certain events of verbs objects
+ * @uobj: handle of the object, whether of verbs or not
  * @request: the subscription
  *
- * Completions of a CQ of verbs go to the CQ's completion channel, and an XRC target belongs to its
- * XRC domain, not to the process.
+ * Completions of a CQ of verbs go to the CQ's completion channel only, and an XRC target belongs to
+ * its XRC domain, not to the process.
  *
  * Return: 0 or -EOPNOTSUPP.
  */
@@ -499,7 +504,7 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
 	case UVERBS_OBJECT_QP:
 		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
 		       refuse(-EOPNOTSUPP,
-			      "events of an XRC target go to no process: it belongs to a domain");
+			      "no process gets events of an XRC target, which belongs to a domain");
 	default:
 		return 0;
 	}
@@ -510,8 +515,8 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
  * @uobj: the handle; the caller keeps the object from being destroyed meanwhile
  * @request: the subscription, which gets the object
  *
- * Return: 0; -EINVAL as mlx5_ib_devx_identify(), for an object without events, and for one that may
- * not exist any more; or as mlx5_ib_devx_check_verbs().
+ * Return: 0; -EINVAL for an object without events, for an object that may not exist any more, and
+ * if mlx5_ib_devx_identify() returns it; or as mlx5_ib_devx_check_verbs().
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_choose_object(struct ib_uobject *uobj, struct mlx5_ib_devx_request *request)
@@ -525,7 +530,7 @@ int mlx5_ib_devx_choose_object(struct ib_uobject *uobj, struct mlx5_ib_devx_requ
 	if (!mlx5_ib_event_source_of(&id, &request->source))
 		return refuse(-EINVAL, "subscription to a %s, which has no events",
 			      mlx5_ib_devx_kinds[id.kind].name);
-	/* If the object is gone, its number, and the events, may be another user's. */
+	/* If the object is gone, another user's object may have its number, and so its events. */
 	return mlx5_ib_devx_check_exists(uobj) ?: mlx5_ib_devx_check_verbs(uobj, request);
 }
 

@@ -20,9 +20,9 @@ struct mlx5_ib_devx_slots;
 struct mlx5_ib_ucontext;
 
 /*
- * How many events with data a channel keeps for its reader: so many for each subscription without
- * an eventfd, shared by these subscriptions, up to the limit for the channel. Further events are
- * lost.
+ * Each subscription without an eventfd adds MLX5_IB_DEVX_EVENTS_PER_SUB slots, for events with
+ * data, to its channel, until the channel has MLX5_IB_DEVX_EVENTS slots. All subscriptions of the
+ * channel share the slots. If all slots have unread events, a further event is lost.
  */
 #define MLX5_IB_DEVX_EVENTS_PER_SUB	128
 #define MLX5_IB_DEVX_EVENTS		1024
@@ -40,9 +40,9 @@ struct mlx5_ib_ucontext;
  * @context: context of the process, which counts its channels
  * @omit_data: the reader wants only the cookies of its subscriptions. Constant
  * @owner: subscriptions of the channel
- * @wait: readers
+ * @wait: readers that wait for an event
  * @lock: guards all members below; taken in interrupts
- * @queue: the events
+ * @queue: struct devx_queued of the unread events, the oldest first
  * @unused: slots that are not in @queue
  * @slots: memory for events; NULL with @omit_data. Read without the lock once @closed is set
  * @num_slots: number of events that @slots has room for. devx_add_slots() also reads it unlocked
@@ -56,7 +56,7 @@ struct mlx5_ib_devx_channel {
 	bool omit_data;
 	struct mlx5_ib_event_owner owner;
 	wait_queue_head_t wait;
-	spinlock_t lock;	/* queue, unused, slots, num_slots, lost, closed */
+	spinlock_t lock;	/* guards queue, unused, slots, num_slots, lost, closed */
 	struct list_head queue;
 	struct list_head unused;
 	struct mlx5_ib_devx_slots *slots;
@@ -85,7 +85,7 @@ struct mlx5_ib_devx_request {
 
 /**
  * struct mlx5_ib_devx_event - an event as its reader gets it
- * @cookie: of the subscription
+ * @cookie: value that the process passed when it subscribed
  * @eqe: the entry of the event queue
  *
  * Laid out as struct mlx5_ib_uapi_devx_async_event_hdr with its data.

@@ -31,15 +31,16 @@
 #include "verbs/srq.h"
 #include "verbs/uar.h"
 
-/* A CQ that the process has armed has a completion event. Called in the interrupt of its EQ. */
+/* Report the completion event of a CQ that the process armed. Called in the CQ's EQ interrupt. */
 static void devx_cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
 	mlx5_ib_event_report(container_of(mcq, struct mlx5_ib_devx_cq, mcq)->obj.dev, eqe);
 }
 
 /*
- * Whether the CQ reports to an event queue. mlx5_core drops completion events of a CQ that is not
- * in its tables. A CQ on an APU element reports to no event queue.
+ * Whether the command creates a CQ that reports to an event queue, and so has to be in the tables
+ * of mlx5_core, which drops completion events of any other CQ. A CQ on an APU element reports to no
+ * event queue.
  */
 static bool devx_cq_has_eq(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
@@ -47,7 +48,10 @@ static bool devx_cq_has_eq(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 	       !MLX5_GET(create_cq_in, in, cq_context.apu_cq);
 }
 
-/* Firmware without APU elements may ignore the bit, and put the CQ on an event queue. */
+/*
+ * Refuse a CQ on an APU element if the device has none: firmware may ignore the bit apu_cq, and put
+ * the CQ on an event queue, although the CQ is not in the tables of mlx5_core.
+ */
 static int devx_check_apu(const struct mlx5_ib_dev *dev, const struct mlx5_ib_devx_cmd *cmd,
 			  const void *in)
 {
@@ -58,8 +62,9 @@ static int devx_check_apu(const struct mlx5_ib_dev *dev, const struct mlx5_ib_de
 }
 
 /*
- * An access through a key over other keys may fault on a paged region that one of these keys leads
- * to. The event of the fault then has the outer key, so the handler has to find it in its table.
+ * Choose the struct of an object. A key over other keys is in the table of keys: an access through
+ * it may fault on a paged region that one of the other keys leads to. The event of the fault then
+ * has the outer key, so the handler has to find the outer key in the table.
  */
 static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
 					const struct mlx5_ib_devx_cmd *cmd, const void *in)
@@ -76,7 +81,7 @@ static const u8 devx_share_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
 	[MLX5_IB_DEVX_PD] = MLX5_IB_SHARE_PD,
 	[MLX5_IB_DEVX_CQ] = MLX5_IB_SHARE_CQ,
 	[MLX5_IB_DEVX_QP] = MLX5_IB_SHARE_QP,
-	/* The device takes the numbers of DC targets from those of queue pairs. */
+	/* DC targets share a range of numbers with queue pairs, so both count in one limit. */
 	[MLX5_IB_DEVX_DCT] = MLX5_IB_SHARE_QP,
 	[MLX5_IB_DEVX_RMP] = MLX5_IB_SHARE_SRQ,
 	[MLX5_IB_DEVX_XRC_SRQ] = MLX5_IB_SHARE_SRQ,
@@ -104,7 +109,10 @@ static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_i
 	if (entries)
 		return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED,
 					       MLX5_IB_SHARE_OF_TABLE(entries), share);
-	/* The device may copy the umem's translation entries for each key, so count the length. */
+	/*
+	 * The device may copy the translation entries of a umem for each key over the umem, so
+	 * count the length of the key.
+	 */
 	if (cmd->kind == MLX5_IB_DEVX_MKEY)
 		return mlx5_ib_share_take_length(context, devx_key_length(in), share);
 	if (cmd->kind == MLX5_IB_DEVX_MCG)
@@ -186,7 +194,7 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_d
 	mcq = &to_devx_cq(obj)->mcq;
 	mcq->comp = devx_cq_comp;
 	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
-	/* The event queue does not exist, or is none for completions. */
+	/* mlx5_core has no completion EQ of this number. */
 	return err == -ENOENT ?
 	       refuse(-EINVAL, "CREATE_CQ names EQ %u, which is not a completion EQ",
 		      MLX5_GET(create_cq_in, in, cq_context.c_eqn_or_apu_element)) : err;
@@ -242,10 +250,10 @@ static int devx_destroy(struct mlx5_ib_devx_obj *obj)
 }
 
 /*
- * A DC target has to be drained before it is destroyed, and firmware refuses to destroy the target
- * until its last packet has been handled. The result of DRAIN_DCT is ignored, because firmware
- * refuses to drain a target that an earlier attempt has drained. If a command that was not answered
- * has destroyed the target, the number may belong to a new target, which must not be drained.
+ * Drain a DC target, then destroy it: firmware refuses to destroy the target until its last packet
+ * has been handled. The result of DRAIN_DCT is ignored, because firmware refuses to drain a target
+ * that an earlier attempt has drained. If a command that was not answered has destroyed the target,
+ * the number may belong to a new target, which must not be drained.
  */
 static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
 {
@@ -284,8 +292,9 @@ static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 }
 
 /*
- * The subscriptions to events of the object end if the object is destroyed, and after the last
- * attempt in any case, because the process has no handle any more.
+ * Send the command that destroys an object. End the subscriptions to events of the object if the
+ * object is destroyed, and after the last attempt (@last) even if it is not, because the process
+ * then has no handle of the object any more.
  */
 static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 {
@@ -302,7 +311,7 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 
 /**
  * mlx5_ib_devx_destroy_obj - destroy an object of a process
- * @obj: of mlx5_ib_devx_create_obj()
+ * @obj: returned by mlx5_ib_devx_create_obj()
  * @last: the last attempt: an object that firmware refuses to destroy becomes an orphan
  *
  * May sleep.
@@ -341,7 +350,7 @@ static void devx_name_obj(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_dev
 	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len, obj->destroy);
 }
 
-/* The command that creates an object has failed. @obj is freed. */
+/* Undo what was done for an object before the command that creates it failed. Frees @obj. */
 static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
 			     const void *in, size_t in_len, const void *out, int err)
 {
@@ -349,7 +358,7 @@ static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_
 		.context = obj->context, .uar = obj->uar, .share = obj->share, .second = obj->key,
 	};
 
-	/* Firmware may have made the attachment, of which the process gets no handle: end it. */
+	/* Firmware may have attached the QP, but the process gets no handle: detach the QP. */
 	if (err == -ETIMEDOUT && cmd->kind == MLX5_IB_DEVX_MCG) {
 		devx_name_obj(obj, cmd, in, in_len, out);
 		obj->attempt.unanswered = true;
@@ -365,7 +374,10 @@ static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_
 	kfree(obj);
 }
 
-/* Check a command that creates an object, and set the bits by which it uses umems. */
+/*
+ * Check a command that creates an object, and set the bits of the command that say that the memory
+ * of the object is a umem.
+ */
 static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_len, size_t out_len,
 			  const struct mlx5_ib_devx_cmd **cmd)
 {
@@ -380,11 +392,11 @@ static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_
 
 /**
  * mlx5_ib_devx_create_obj - create an object by a command of a process
- * @context: of the process
+ * @context: context of the process
  * @in: the command, which is changed: it gets the user id of @context
  * @in_len: bytes of @in
  * @out: gets the answer for the process; zeroed
- * @out_len: bytes of @out, at least those of the status and the syndrome
+ * @out_len: bytes of @out, at least as many as status and syndrome have
  *
  * May sleep.
  *
@@ -435,15 +447,15 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 }
 
 /**
- * mlx5_ib_devx_prepare - check a command about an object, and set the bits by which it uses umems
- * @context: of the process
+ * mlx5_ib_devx_prepare - check a command about an object, and let it name memory by umems only
+ * @context: context of the process
  * @id: the object
  * @use: MLX5_IB_DEVX_MODIFY or MLX5_IB_DEVX_QUERY
  * @in: the command, which may be changed
  * @in_len: bytes of @in
  *
- * Return: 0; as mlx5_ib_devx_check(); or -EINVAL for a command about another object, or one that is
- * too short to have the bits of mlx5_ib_devx_use_umem().
+ * Return: 0; the errno of mlx5_ib_devx_check(); or -EINVAL for a command about another object, or
+ * for a command that is too short to have the bits that mlx5_ib_devx_use_umem() sets.
  */
 int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 			 enum mlx5_ib_devx_use use, void *in, size_t in_len)
@@ -462,18 +474,18 @@ int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct ml
 
 /**
  * mlx5_ib_devx_send - change or query an object by a command of a process
- * @context: of the process
+ * @context: context of the process
  * @id: the object
  * @use: MLX5_IB_DEVX_MODIFY or MLX5_IB_DEVX_QUERY
  * @in: the command, which is changed: it gets the user id of @context
  * @in_len: bytes of @in
  * @out: gets the answer for the process; zeroed
- * @out_len: bytes of @out, at least those of the status and the syndrome
+ * @out_len: bytes of @out, at least as many as status and syndrome have
  *
  * May sleep.
  *
  * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; the errno of
- * mlx5_ib_devx_prepare(); or that of a command that was not sent, or not answered.
+ * mlx5_ib_devx_prepare(); or the errno of a command that was not sent, or not answered.
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
@@ -499,7 +511,7 @@ static int devx_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why
 	return mlx5_ib_devx_destroy_obj(uobj->object, why != RDMA_REMOVE_DESTROY);
 }
 
-/* Buffers that are freed when the ioctl ends. */
+/* The command of a process, and room for firmware's answer; freed when the ioctl ends. */
 struct devx_buffers {
 	void *in;
 	int in_len;
@@ -533,7 +545,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 				      b.out_len);
 	if (!IS_ERR(obj)) {
 		uobj->object = obj;
-		/* An error from here on destroys the object. */
+		/* If the method fails after this call, ib_core destroys the object. */
 		uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
 	}
 	return mlx5_ib_devx_answer(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, b.out, b.out_len,
@@ -542,7 +554,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 
 static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
 {
-	/* A process that opens an XRC target gets an ib_qp of ib_core: only @real_qp is ours. */
+	/* ib_core allocates @qp if a process opens an XRC target: only @real_qp is ours. */
 	if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
 		return refuse(-EINVAL, "DEVX on QP 0x%x, which is not one QP at the device",
 			      qp->qp_num);
@@ -559,8 +571,8 @@ static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
  * A process may change and query objects of verbs, too, and subscribe to their events: @uobj is
  * the handle of such an object, or of an object that a command of the process has created.
  *
- * Return: 0, or -EINVAL for a handle of another kind, or of a queue pair that mlx5_ib_qp_is_plain()
- * excludes.
+ * Return: 0; or -EINVAL for a handle of another kind, or of a queue pair that is not one QP at the
+ * device (mlx5_ib_qp_is_plain()).
  */
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {
@@ -588,7 +600,7 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 	}
 }
 
-/* What the driver knows about the object of a handle that mlx5_ib_devx_identify() accepts. */
+/* The attempts to destroy the object of a handle that mlx5_ib_devx_identify() accepts. */
 static const struct mlx5_ib_fw_attempt *devx_attempt_of(struct ib_uobject *uobj)
 {
 	switch (uobj_get_object_id(uobj)) {
@@ -617,7 +629,7 @@ int mlx5_ib_devx_check_exists(struct ib_uobject *uobj)
 {
 	const struct mlx5_ib_fw_attempt *attempt = devx_attempt_of(uobj);
 
-	/* @unanswered changes only during destruction; any task that creates may set @replaced. */
+	/* READ_ONCE(), because a task that creates another object may set @replaced meanwhile. */
 	return !attempt->unanswered && !READ_ONCE(attempt->replaced) ? 0 :
 	       refuse(-EINVAL, "the object may be gone: firmware did not answer its destruction");
 }

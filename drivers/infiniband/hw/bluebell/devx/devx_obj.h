@@ -38,7 +38,7 @@ enum mlx5_ib_devx_form {
  * struct mlx5_ib_devx_obj - an object of a process
  * @dev: device
  * @uid: user id of the process, which the commands about the object carry
- * @context: of the process
+ * @context: context of the process
  * @form: enum mlx5_ib_devx_form. Constant
  * @destroy_size: bytes of @destroy
  * @id: kind and number; constant
@@ -101,7 +101,7 @@ static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
  * struct mlx5_ib_devx_umem - memory that a process has registered for its DEVX objects
  * @dev: device
  * @uid: user id of the process
- * @context: of the process
+ * @context: context of the process
  * @id: number of the umem in the device
  * @umem: the memory, pinned until the device has destroyed the umem
  * @share: counts the umem as one of its user's umems

@@ -32,7 +32,7 @@
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_RELAXED_ORDERING)
 
-/* CREATE_UMEM of so few pages, as for doorbell records and short queues, is built on the stack. */
+/* CREATE_UMEM of at most FEW_PAGES (doorbell records, short queues) is built on the stack. */
 #define FEW_PAGES	8
 #define FEW_BYTES	(MLX5_ST_SZ_BYTES(create_umem_in) + FEW_PAGES * MLX5_ST_SZ_BYTES(mtt))
 
@@ -61,7 +61,7 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 					&obj->id);
 }
 
-/* The pages of a dma-buf do not count against RLIMIT_MEMLOCK, so the driver counts them. */
+/* Count the umem, and the length of a dma-buf, whose pages RLIMIT_MEMLOCK does not limit. */
 static int umem_take_shares(struct mlx5_ib_devx_umem *obj)
 {
 	int err = mlx5_ib_share_take(obj->context, MLX5_IB_SHARE_UMEM, &obj->share);
@@ -75,7 +75,7 @@ static int umem_take_shares(struct mlx5_ib_devx_umem *obj)
 
 /**
  * mlx5_ib_devx_create_umem - CREATE_UMEM: make memory of a process usable by its DEVX objects
- * @context: of the process; has a user id
+ * @context: context of the process; has a user id
  * @umem: the memory, pinned; belongs to the driver from now on if the function succeeds or returns
  *	-ETIMEDOUT; otherwise the caller releases it
  * @pgsz_bitmap: sizes of pages, in bytes, that the process accepts
@@ -126,7 +126,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 
 /**
  * mlx5_ib_devx_destroy_umem - DESTROY_UMEM, and unpin the memory
- * @obj: of mlx5_ib_devx_create_umem()
+ * @obj: returned by mlx5_ib_devx_create_umem()
  * @last: the last attempt: a umem that firmware refuses to destroy, because an object uses it,
  *	becomes an orphan, and its memory stays pinned
  *
@@ -175,9 +175,10 @@ struct umem_request {
 };
 
 /*
- * The device requires that a key over a umem has the same offset into a page as the umem itself. A
- * program takes this offset from its virtual address, which agrees with the DMA address only in the
- * bits below PAGE_SIZE. So if the program names no page sizes, a umem has pages of PAGE_SIZE.
+ * Read which page sizes the process accepts for a umem. The device requires that a key over a umem
+ * has the same offset into a page as the umem itself. A program takes this offset from its virtual
+ * address, which agrees with the DMA address only in the bits below PAGE_SIZE. So if the program
+ * names no page sizes, a umem has pages of PAGE_SIZE.
  */
 static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request *req)
 {
@@ -260,7 +261,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 		return PTR_ERR(obj);
 	}
 	uobj->object = obj;
-	/* An error from here on destroys the umem. */
+	/* If the method fails after this call, ib_core destroys the umem. */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &obj->id, sizeof(obj->id));
 }

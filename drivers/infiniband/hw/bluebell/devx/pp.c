@@ -22,8 +22,8 @@
 /**
  * struct mlx5_ib_pp - a rate that a process has allocated
  * @dev: device
- * @index: of the rate in the device's table. Allocations of the same rate share an entry, unless
- *	the entry is dedicated
+ * @index: index of the rate in the device's table. Allocations of the same rate share an entry,
+ *	unless the entry is dedicated
  */
 struct mlx5_ib_pp {
 	struct mlx5_ib_dev *dev;
@@ -31,11 +31,11 @@ struct mlx5_ib_pp {
 };
 
 /*
- * mlx5_core logs a rate that is out of range or that firmware refuses, so first check the rate
- * against the device's capabilities. Only queues of raw packets use rates, and the table is small:
- * a process that must not have such queues must not take entries of the table either. A process
- * that may have such queues can take all entries. mlx5_core holds the mutex of the table while it
- * sends SET_PP_RATE_LIMIT, so an allocation waits for the commands of other allocations.
+ * Check a rate against the capabilities of the device, because mlx5_core would log a rate that is
+ * out of range or that firmware refuses. Only queues of raw packets use rates, and the table is
+ * small: a process that must not have such queues must not take entries of the table either. A
+ * process that may have such queues can take all entries. mlx5_core holds the mutex of the table
+ * while it sends SET_PP_RATE_LIMIT, so an allocation waits for the commands of other allocations.
  */
 static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 {
@@ -65,18 +65,18 @@ static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 
 /**
  * mlx5_ib_pp_alloc - allocate a rate for a process
- * @context: of the process
+ * @context: context of the process
  * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits
  * @dedicated: take an entry that no other allocation shares
  *
- * SET_PP_RATE_LIMIT. A dedicated entry belongs to the user id of the process. A shared entry
- * belongs to no user id, and all users may name it, because every process that asks for the same
- * rate gets the same entry. May sleep.
+ * mlx5_core sends SET_PP_RATE_LIMIT. A dedicated entry belongs to the user id of the process. A
+ * shared entry belongs to no user id, and all users may name it, because every process that asks
+ * for the same rate gets the same entry. May sleep.
  *
- * Return: the rate, or an ERR_PTR: -EOPNOTSUPP for a device without rates of users, or without the
- * bursts or packet sizes that @rate has; -EINVAL in a context without a user id, or for a rate that
- * the device does not have; -EPERM without CAP_NET_RAW when the device was opened; -ENOSPC if the
- * table is full; -ENOMEM; or the errno of a firmware refusal.
+ * Return: the rate, or an ERR_PTR: -EOPNOTSUPP if the device does not let users allocate rates, or
+ * does not support the bursts or packet sizes of @rate; -EINVAL in a context without a user id, or
+ * for a rate that is out of the device's range; -EPERM if the process had no CAP_NET_RAW when it
+ * opened the device; -ENOSPC if the table is full; -ENOMEM; or the errno of a firmware refusal.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate, bool dedicated)
@@ -98,7 +98,7 @@ struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate
 
 /**
  * mlx5_ib_pp_free - free a rate
- * @pp: of mlx5_ib_pp_alloc()
+ * @pp: returned by mlx5_ib_pp_alloc()
  *
  * If no other allocation shares the entry, mlx5_core clears it by SET_PP_RATE_LIMIT, and queues
  * that still name the entry have no limit any more. May sleep.
@@ -137,7 +137,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_PP_OBJ_ALLOC)(struct uverbs_attr_bundle
 	if (IS_ERR(pp))
 		return PTR_ERR(pp);
 	uobj->object = pp;
-	/* An error from here on destroys the object. */
+	/* If the method fails after this call, ib_core destroys the object. */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_HANDLE);
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_INDEX, &pp->index,
 			      sizeof(pp->index));

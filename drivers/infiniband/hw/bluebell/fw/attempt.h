@@ -12,12 +12,12 @@
 
 /**
  * struct mlx5_ib_fw_attempt - attempts to destroy an object, embedded in its owner
- * @node: in the tree of the device, while a command is in flight and after one that has not been
- *	answered; of an attachment, also after one that firmware has refused
+ * @node: in the tree of the device while a command is in flight, and after a command that has not
+ *	been answered; for an attachment, also after a command that firmware has refused
  * @id: what the commands name: opcode, number, and type or a hash of the multicast group
  * @noted: @node is in the tree
- * @failed: a command has failed. Also set from the start if the object may not exist. Commands are
- *	then sent by mlx5_ib_fw_send_if_exists()
+ * @failed: a command has failed. Also set from the start if the object may not exist. From then on
+ *	mlx5_ib_fw_send_if_exists() sends the commands
  * @unanswered: a command has not been answered: the object may not exist
  * @attachment: the object is a queue pair's attachment to a multicast group. The attachment ends
  *	with the queue pair, so firmware may not know the queue pair any more; and firmware refuses
@@ -41,19 +41,19 @@ struct mlx5_ib_fw_attempt {
 	bool replaced;
 };
 
-/* For an attachment, which may not exist any more at the first attempt. */
+/* Initial value for an attachment, which may have ended before the first attempt to detach. */
 #define MLX5_IB_FW_ATTEMPT_TO_DETACH	{ .failed = true, .attachment = true }
 
 /**
  * struct mlx5_ib_fw_attempts - the objects of a device that may have been destroyed
- * @lock: guards @tree. Taken by each command that creates or destroys an object, for the time of a
- *	look-up. A process has an entry in @tree for each of its commands in flight, for each of its
- *	objects whose destruction was not answered, each of which has cost the process a timeout,
- *	and for each of its attachments that firmware refuses to end
+ * @lock: guards @tree. Taken, for one look-up, by each command that creates or destroys an object.
+ *	A process can add to @tree only one entry for each of its commands in flight, for each of
+ *	its attachments that firmware refuses to end, and for each of its objects whose destruction
+ *	was not answered, which has cost the process a timeout
  * @tree: struct mlx5_ib_fw_attempt by @id
  */
 struct mlx5_ib_fw_attempts {
-	spinlock_t lock;	/* tree */
+	spinlock_t lock;	/* guards tree */
 	struct rb_root tree;
 };
 

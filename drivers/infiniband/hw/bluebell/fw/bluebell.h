@@ -64,8 +64,8 @@ struct mlx5_ib_port_link {
  * @core_cap_flags: RDMA_CORE_CAP_*, constant
  * @events: receives events of the port and failures of the device, while the device is
  *	registered with the RDMA core
- * @link_lock: guards all members below, for as long as one is copied. Taken by each query of the
- *	port, which any process can repeat, and in the interrupt of each event of the port
+ * @link_lock: guards all members below; held while one of them is copied. Taken by each query of
+ *	the port, which any process can repeat, and in the interrupt of each event of the port
  * @told: the device reports each change of the link by an event, and @events is registered
  * @num_events: number of events of the port so far, plus one for the registration of @events.
  *	hca_vport_query() reads it without the lock
@@ -77,7 +77,7 @@ struct mlx5_ib_port {
 	const struct mlx5_ib_port_ops *ops;
 	u32 core_cap_flags;
 	struct notifier_block events;
-	spinlock_t link_lock; /* told, num_events, link */
+	spinlock_t link_lock; /* guards told, num_events, link */
 	bool told;
 	unsigned int num_events;
 	struct mlx5_ib_port_link link;
@@ -85,36 +85,35 @@ struct mlx5_ib_port {
 
 /**
  * struct mlx5_ib_orphans - objects and buffers of a device that wait to be destroyed
- * @lock: guards @list, @dead and the lists of all contexts, for as long as an entry is moved; no
- *	command is sent with it held. Also guards the doorbell pages of @dead, while the memory of
- *	an orphan is unpinned. Tasks without orphans do not take it
+ * @lock: guards @list, @dead and the lists of all contexts; held while an entry is moved, never
+ *	while a command is sent. Also held while the memory of an orphan in @dead is unpinned, since
+ *	these orphans may share a doorbell page. Tasks without orphans do not take the lock
  * @list: struct orphan of the driver and of kernel consumers, in the order in which they have to be
- *	destroyed, and new buffers of CQs. A kernel consumer that destroys an object, and a process
- *	that frees an XRC domain, send the command of each entry again. A process can add only
- *	entries without a command
+ *	destroyed, and new buffers of resized CQs. A kernel consumer that destroys an object, and a
+ *	process that frees an XRC domain, send the command of each entry again. A process can add
+ *	only entries without a command
  * @dead: struct orphan of contexts that have been closed, the user ids of these contexts, and XRC
- *	targets. A process can add as many entries as firmware refuses to destroy. Only @retry, and
- *	the unbinding of the driver, send the commands of these entries
+ *	targets. A process can add an entry for each of its objects that firmware refuses to
+ *	destroy. Only @retry, and the unbinding of the driver, send the commands of these entries
  * @retry: tries to destroy the objects of both lists, one command at a time
  * @delay: time to the next run of @retry, in jiffies
- * @buffers_lock: guards @buffers, for the time of a list operation; taken while memory is being
- *	reclaimed
+ * @buffers_lock: guards @buffers; held for one list operation, also while memory is being reclaimed
  * @buffers: struct orphan_buffer
  */
 struct mlx5_ib_orphans {
-	struct mutex lock;	/* list, dead */
+	struct mutex lock;	/* guards list, dead */
 	struct list_head list;
 	struct list_head dead;
 	struct delayed_work retry;
 	unsigned long delay;
-	spinlock_t buffers_lock; /* buffers */
+	spinlock_t buffers_lock; /* guards buffers */
 	struct list_head buffers;
 };
 
 /**
  * struct mlx5_ib_rsc_table - finds objects by type and number
- * @rscs: struct mlx5_ib_rsc by type and number: an entry for each queue of verbs. Its lock is taken
- *	for one look-up, in interrupt context by each event of a queue
+ * @rscs: struct mlx5_ib_rsc by type and number: an entry for each queue of verbs. Each event of a
+ *	queue takes the lock of the xarray in interrupt context, for one look-up
  * @nb: receives the asynchronous events of queues from mlx5_core
  * @wq: delivers events in process context. Errors of a process's queues cause events, but each
  *	queue has one work item, whatever the number of events
@@ -132,10 +131,10 @@ struct mlx5_ib_rsc_table {
  * @dma_device: the device that does DMA: the PCI function, also for a subfunction
  * @caps: what the device can do, as computed at probe; constant
  * @port: the port, see port.c
- * @sys_error: mlx5_core calls this notifier when the device has failed; fails the requests of
+ * @sys_error: notifier that mlx5_core calls when the device has failed: it fails the requests of
  *	@umr, and flushes @kernel_qps
- * @gone: does what @sys_error does, when a command finds the device gone; enabled only while
- *	@sys_error is registered
+ * @gone: work item that does what @sys_error does, queued when a command finds the device gone;
+ *	enabled only while @sys_error is registered
  * @async_slots: number of asynchronous commands that may still be sent. Each thread of a process
  *	can wait for a slot, and tasks get slots in the order of their arrival. In mlx5_core, a
  *	command of another user waits behind MLX5_IB_ASYNC_SLOTS asynchronous commands at most, and
@@ -147,19 +146,19 @@ struct mlx5_ib_rsc_table {
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number; no process has
  *	an entry
  * @failed: the device completes nothing any more; requests posted on @kernel_qps are flushed
- * @kept: a memory key could not be destroyed, so its owner may have been leaked. When @mkeys is
- *	freed, the driver then does not warn of keys that are left
+ * @kept: an object or a memory key could not be destroyed, so its owner may have been leaked. If
+ *	set, the driver does not warn of what is left in its tables when it frees them
  * @mkeys: slots of all memory keys by index, see mkey_table.c. Each key has one entry, which is
  *	charged to the process; the lock of the table is taken for one look-up
- * @mkey_variant: its low byte becomes that of the next memory key, so that a new key differs from
- *	a destroyed key of the same index
+ * @mkey_variant: the low byte becomes the variant of the next memory key, so that a new key differs
+ *	from a destroyed key of the same index
  * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used. Each
  *	of them is NULL before and then constant until the device is removed. Memory is allocated
  *	while the mutex is held, so nothing that memory reclaim waits for may take the mutex. Other
  *	tasks that need one of the features wait meanwhile, for up to eight commands, unless a
  *	signal kills them
  * @dm: device memory for users
- * @umr: changes memory keys without firmware commands
+ * @umr: queue pair that changes memory keys without firmware commands
  * @umr_zeros: translation entries of pages that are not present, for the device to read;
  *	created for the first paged region
  * @umr_zeros_dma: DMA address of @umr_zeros
@@ -177,14 +176,14 @@ struct mlx5_ib_rsc_table {
  *	capability dump_fill_mkey
  * @null_mkey: key for table entries without memory: any access through this key faults. Valid
  *	if the device has the capability null_mkey
- * @users: how many objects each user of the device has; constant
+ * @users: counts the objects of each user of the device. The pointer is constant
  * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
  * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported to root, which takes
  *	mlx5_bfreg_info.lock of each context. A process that opens or closes the device waits for
  *	one list operation of each other process that opens or closes the device
  * @uar_file: the report of all contexts in debugfs
  * @sys_image_guid: GUID of the system that the device is part of
- * @vendor_id: of the board, from the adapter
+ * @vendor_id: vendor id of the board, as QUERY_ADAPTER returns it
  */
 struct mlx5_ib_dev {
 	struct ib_device ib_dev;
@@ -204,7 +203,7 @@ struct mlx5_ib_dev {
 	bool kept;
 	struct xarray mkeys;
 	atomic_t mkey_variant;
-	struct mutex first_use; /* dm, umr, mkey_pool, xrc */
+	struct mutex first_use; /* guards dm, umr, mkey_pool, xrc */
 	struct mlx5_ib_dm_pool *dm;
 	struct mlx5_ib_umr *umr;
 	__be64 *umr_zeros;
@@ -220,7 +219,7 @@ struct mlx5_ib_dev {
 	u32 null_mkey;
 	struct mlx5_ib_users *users;
 	struct list_head contexts;
-	struct mutex contexts_lock; /* contexts */
+	struct mutex contexts_lock; /* guards contexts */
 	struct dentry *uar_file;
 	__be64 sys_image_guid;
 	u32 vendor_id;
@@ -231,7 +230,7 @@ struct mlx5_ib_dev {
  * @layout: sizes, fixed when the context is allocated
  * @sys_pages: device index of the first UAR of each page, static pages first;
  *	MLX5_IB_INVALID_UAR_INDEX for a dynamic page without a UAR. Guarded by @lock.
- * @count: queues on each static bfreg. Guarded by @lock.
+ * @count: number of queues on each static bfreg. Guarded by @lock.
  * @bells: struct mlx5_ib_bell of the queues that exist. Guarded by @lock.
  * @num_bells: length of @bells. Guarded by @lock.
  * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR of a dynamic page, so
@@ -248,7 +247,7 @@ struct mlx5_bfreg_info {
 	unsigned int *count;
 	struct list_head bells;
 	u32 num_bells;
-	struct mutex lock;	/* sys_pages, count, bells */
+	struct mutex lock;	/* guards sys_pages, count, bells */
 	bool uar_4k;
 	bool blueflame;
 };
@@ -259,7 +258,7 @@ struct mlx5_bfreg_info {
  * @node: in the list of the device, while the context is open
  * @pid: the process that opened the device
  * @comm: name of that process when it opened the device
- * @user: whom the process belonged to when it opened the device, with a reference; constant
+ * @user: user that the process belonged to when it opened the device, with a reference; constant
  * @unlimited: the limits of a user do not apply to objects of the context; constant
  * @uid: user id in firmware commands for the process; 0 in a context without a user id
  * @devx_rights: MLX5_UCTX_CAP_*: rights that follow from the capabilities of the process when it
@@ -269,11 +268,11 @@ struct mlx5_bfreg_info {
  * @db_pages: pinned doorbell pages, by user page number and address space
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
  *	so that a page is pinned once.
- * @cqe_version: of the completions that the library reads
+ * @cqe_version: version of the CQE format that the library reads
  * @advice: asynchronous ibv_advise_mr() calls; NULL before the first one
  * @orphans: struct orphan of the context, guarded by the lock of struct mlx5_ib_orphans
- * @closing: the process has closed the device, or the device is being removed: ib_core destroys
- *	the objects of the context, and gives up those that firmware goes on refusing to destroy.
+ * @closing: the process has closed the device, or the device is being removed: ib_core destroys the
+ *	objects of the context, and gives up objects that firmware goes on refusing to destroy.
  *	Written with the file's hw_destroy_rwsem held for writing, when no call of the process runs
  *	any more; so calls, most of which hold hw_destroy_rwsem for reading, read it safely
  * @async_bytes: bytes of asynchronous commands whose answers have not been read, and of the answers
@@ -290,7 +289,7 @@ struct mlx5_ib_ucontext {
 	u32 devx_rights;
 	struct mlx5_bfreg_info bfregi;
 	struct rb_root db_pages;
-	struct mutex db_lock;	/* db_pages */
+	struct mutex db_lock;	/* guards db_pages */
 	u8 cqe_version;
 	struct mlx5_ib_advice_queue *advice;
 	struct list_head orphans;
@@ -328,9 +327,9 @@ struct mlx5_ib_xrcd {
 
 /**
  * struct mlx5_user_mmap_entry - an entry in the mmap space of a context
- * @rdma_entry: offset and references: one of the object, one of each mapping, one of each dma-buf
- *	that the entry is exported as, and for a UAR object one of each queue. A static or dynamic
- *	UAR page has an entry only while the page is mapped, to count its mappings
+ * @rdma_entry: offset and reference count: one reference for the object, one for each mapping, one
+ *	for each dma-buf that exports the entry, and for a UAR object one for each queue. A static
+ *	or dynamic UAR page has an entry only while the page is mapped, to count its mappings
  * @free: called when the last reference is gone: frees the entry, and the UAR or memory that it
  *	maps. May sleep
  * @address: physical address of the first byte, as the CPU uses it; not set for a static or dynamic

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The choke point of the firmware interface, and the commands on the device and
- * its port.
+ * The choke point of the firmware interface, a function through which every firmware command of the
+ * driver passes; and the commands on the device and its port.
  */
 
 #include <kunit/static_stub.h>
@@ -51,7 +51,7 @@ bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
  * @out: the answer, zeroed
  * @out_size: bytes of @out
  * @send: sends the command, or calls the function of mlx5_core that does
- * @arg: for @send
+ * @arg: argument of @send
  *
  * Every firmware command of the driver passes through this function, which writes @uid into the
  * command: firmware lets a user name only objects of the same uid. If mlx5_core builds the command,
@@ -60,10 +60,10 @@ bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
  *
  * If the device is pulled out while the driver is being unbound, mlx5_core reports no system error,
  * because it has stopped its health work by then. So the first command that finds the device gone
- * queues the work item that fails UMR requests and what kernel consumers wait for.
+ * queues the work item that fails UMR requests and flushes the queues of kernel consumers.
  *
- * Return: what @send returns, which is never changed: for DESTROY_CQ and the like
- * the result also says whether mlx5_core has released the object.
+ * Return: what @send returns, never changed: if mlx5_core builds the command, as it does for
+ * DESTROY_CQ, the result also says whether mlx5_core has released the object.
  */
 int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			int out_size, mlx5_ib_fw_send_t send, void *arg)
@@ -77,7 +77,10 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_exec_via, dev, uid, in, in_size, out, out_size,
 				   send, arg);
 
-	/* Only for the tracepoint: reading a clock source that is a device register is slow. */
+	/*
+	 * Take the time only for the tracepoint: a clock source in a device register is slow to
+	 * read.
+	 */
 	start = timed ? ktime_get_ns() : 0;
 	err = send(dev, in, in_size, out, out_size, arg);
 	/* Opcode, status and syndrome, like the uid, have the same offset in all commands. */
@@ -95,8 +98,8 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
  *
  * If no slot becomes free for a command, mlx5_core returns -EBUSY or -ECANCELED after as long a
  * time as it waits for an answer; and -EAGAIN at once if firmware has left the commands in all
- * slots unanswered. mlx5_cmd_check() makes -EBUSY and -EAGAIN of statuses of firmware, too, so this
- * function has to be called before.
+ * slots unanswered. mlx5_cmd_check() returns -EBUSY and -EAGAIN for statuses of firmware, too, so
+ * call this function before mlx5_cmd_check().
  *
  * Return: -ECANCELED if the command has got no slot, and so was not sent; else @err.
  */
@@ -149,7 +152,10 @@ int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
 {
 	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 
-	/* mlx5_cmd_check() does not know what MODIFY_MEMIC returns for a lost device. */
+	/*
+	 * For a lost device mlx5_cmd_check() returns -ENOLINK, but not for MODIFY_MEMIC, which is
+	 * not in its list of commands.
+	 */
 	if (err == -ENXIO && MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_MODIFY_MEMIC)
 		return -ENOLINK;
 	return mlx5_cmd_check(dev->mdev, err, in, out);
@@ -213,7 +219,7 @@ static int fw_send_raw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out
  * @in: the command, of which the uid is overwritten
  * @in_size: bytes of @in
  * @out: the answer, for the sender of the command
- * @out_size: bytes of @out, at least those of the status and the syndrome
+ * @out_size: bytes of @out, at least as many as status and syndrome have
  *
  * Nothing is logged. May sleep.
  *
@@ -227,22 +233,24 @@ int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 }
 
 /*
- * Called in the interrupt of the command event queue; in process context if the command was not
- * sent or not answered; and in any context if the device is lost.
+ * Pass the result of an asynchronous command on to the sender. Called in the interrupt of the
+ * command event queue; in process context if the command was not sent or not answered; and in any
+ * context if the device is lost.
  */
 static void fw_async_answered(int err, struct mlx5_async_work *work)
 {
 	struct mlx5_ib_fw_async *async = container_of(work, struct mlx5_ib_fw_async, work);
 
-	/* First, because the callback may free @async. */
+	/* Release the slot first, because the callback may free @async. */
 	up(&async->dev->async_slots);
 	async->done(err, work);
 }
 
 /*
- * mlx5_core sends commands in the order in which it got them. So that a command of another user
- * does not wait in mlx5_core behind a long queue of asynchronous commands, only a few of these are
- * passed on at a time. A task that gets no slot waits here, where tasks take turns.
+ * Wait for a slot, then pass an asynchronous command to mlx5_core. mlx5_core sends commands in the
+ * order in which it got them, so there are only MLX5_IB_ASYNC_SLOTS slots: a command of another
+ * user must not wait in mlx5_core behind a long queue of asynchronous commands. Tasks get slots in
+ * the order of their arrival.
  */
 static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 			 void *arg)
@@ -265,7 +273,7 @@ static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
  * @uid: as for mlx5_ib_fw_exec_raw()
  * @in: the command, of which the uid is overwritten; not used any more when the function returns
  * @in_size: bytes of @in
- * @async: where the answer goes; kept until its callback is called
+ * @async: where the answer goes; the caller keeps @async until the callback is called
  *
  * The tracepoint fires when the command has been passed to mlx5_core, so it shows no answer.
  * Nothing is logged. May sleep until fewer than MLX5_IB_ASYNC_SLOTS asynchronous commands of all
@@ -340,7 +348,7 @@ int mlx5_ib_fw_exec_within_limit(struct mlx5_ib_dev *dev, u16 uid, void *in, int
  * @dev: device
  * @opcode: MLX5_CMD_OP_* of the command, for the trace and KUnit suites
  * @send: calls the function; the buffers that it gets are not those of the command
- * @arg: for @send
+ * @arg: argument of @send
  *
  * May sleep.
  *
@@ -356,7 +364,7 @@ int mlx5_ib_fw_call_core(struct mlx5_ib_dev *dev, u16 opcode, mlx5_ib_fw_send_t 
 				   arg);
 }
 
-/* A query of this function's HCA vport. */
+/* A query of the HCA vport of this PCI function. */
 struct fw_vport_query {
 	u8 port;
 	u16 index;
@@ -381,12 +389,12 @@ static int fw_core_query_vport(struct mlx5_ib_dev *dev, void *in, int in_size, v
 }
 
 /**
- * mlx5_ib_fw_query_hca_vport - query the HCA vport of this function
+ * mlx5_ib_fw_query_hca_vport - query the HCA vport of this PCI function
  * @dev: device
  * @opcode: MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, MLX5_CMD_OP_QUERY_HCA_VPORT_GID or
  *	MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY
  * @port: number of the port, from 1
- * @index: of an entry of the GID or P_Key table
+ * @index: index of the entry in the GID or P_Key table, from 0
  * @result: gets the struct mlx5_hca_vport_context, the union ib_gid or the u16
  *
  * Return: 0 or a negative errno.
@@ -430,12 +438,12 @@ int mlx5_ib_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u3
  * mlx5_ib_fw_access_reg - ACCESS_REG of a short register
  * @dev: device
  * @reg_id: MLX5_REG_*
- * @reg: the register to write, or the result of the read; before a read it names the port
+ * @reg: the register to write; for a read, the request, which names the port, and then the result
  * @size: bytes of @reg, at most MAX_REG_DW dwords
  * @write: write the register
  *
- * mlx5_core's functions for PMTU do not report a refusal, and mlx5_core_access_reg() allocates
- * memory. May sleep.
+ * Does not use the functions of mlx5_core, because those for PMTU do not report a refusal, and
+ * mlx5_core_access_reg() allocates memory. May sleep.
  *
  * Return: 0 or a negative errno.
  */

@@ -22,12 +22,12 @@
 /**
  * struct fw_batch_slot - one of the commands that can be in flight
  * @batch: the batch that the slot belongs to
- * @async: for the firmware interface
+ * @async: the command, for mlx5_ib_fw_exec_async()
  * @out: the answer
  * @err: the result; valid once the bit of the slot in @batch->answered is set
- * @attempt: of the object that the command destroys
+ * @attempt: attempts to destroy the object that the command names
  * @done: takes the result
- * @object: for @done
+ * @object: argument of @done
  */
 struct fw_batch_slot {
 	struct mlx5_ib_fw_batch *batch;
@@ -47,7 +47,7 @@ struct fw_batch_slot {
  * @used: bit n: slot n has a command, whose result the task has not taken. Only the task uses @used
  * @lock: guards @answered and @wanted; taken in interrupts
  * @answered: bit n: the command of slot n has been answered
- * @wanted: number of answers for which the task is woken
+ * @wanted: the task is woken when this many commands have been answered
  * @slots: the slots
  */
 struct mlx5_ib_fw_batch {
@@ -55,7 +55,7 @@ struct mlx5_ib_fw_batch {
 	struct mlx5_async_ctx ctx;
 	wait_queue_head_t wait;
 	unsigned long used;
-	spinlock_t lock;	/* answered, wanted */
+	spinlock_t lock;	/* guards answered, wanted */
 	unsigned long answered;
 	unsigned int wanted;
 	struct fw_batch_slot slots[BATCH_COMMANDS];
@@ -63,7 +63,10 @@ struct mlx5_ib_fw_batch {
 
 static_assert(BATCH_COMMANDS <= BITS_PER_LONG);
 
-/* Called in the same contexts as fw_async_answered(). */
+/*
+ * Note that the command of a slot has been answered, and wake the task if enough commands have been
+ * answered. Called in the same contexts as fw_async_answered().
+ */
 static void fw_batch_answer(int err, struct mlx5_async_work *work)
 {
 	struct fw_batch_slot *slot = container_of(work, struct fw_batch_slot, async.work);
@@ -82,7 +85,7 @@ static void fw_batch_answer(int err, struct mlx5_async_work *work)
  *
  * May sleep.
  *
- * Return: the batch, for mlx5_ib_fw_batch_free(); NULL without memory.
+ * Return: the batch, which mlx5_ib_fw_batch_free() frees; or NULL if there is no memory.
  */
 struct mlx5_ib_fw_batch *mlx5_ib_fw_batch_alloc(struct mlx5_ib_dev *dev)
 {
@@ -112,7 +115,7 @@ static bool fw_batch_has_answers(struct mlx5_ib_fw_batch *batch, unsigned int wa
 	return hweight_long(batch->answered) >= wanted;
 }
 
-/* Take the result of a command, or of one that could not be sent. */
+/* Take the result of a command that has been answered, or that could not be sent. */
 static void fw_batch_finish(struct fw_batch_slot *slot)
 {
 	struct mlx5_ib_dev *dev = slot->batch->dev;
@@ -147,13 +150,13 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
 	int err;
 
 	mlx5_ib_fw_name_object(in, opcode, number);
-	/* The object is known to be destroyed: fw_batch_finish() makes 0 of this. */
+	/* The object is known to be destroyed: fw_batch_finish() turns -ENOENT into 0. */
 	if (!mlx5_ib_fw_attempt_begin(batch->dev, slot->attempt, in, sizeof(in)))
 		return -ENOENT;
 	do {
 		memset(slot->out, 0, sizeof(slot->out));
 		err = mlx5_ib_fw_exec_async(batch->dev, uid, in, sizeof(in), &slot->async);
-		/* mlx5_core limits the commands in flight of some users and opcodes. */
+		/* -EBUSY: mlx5_core limits the commands in flight of some users and opcodes. */
 		if (err != -EBUSY || !batch->used)
 			return err;
 		fw_batch_take(batch, 1);
@@ -162,14 +165,14 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
 
 /**
  * mlx5_ib_fw_batch_destroy - send a command that destroys an object
- * @batch: of mlx5_ib_fw_batch_alloc()
+ * @batch: returned by mlx5_ib_fw_batch_alloc()
  * @uid: user id that the command is sent for
  * @opcode: MLX5_CMD_OP_* of the command
  * @number: number of the object
- * @attempt: of the object, as for mlx5_ib_fw_send_destroy()
- * @done: called when the command has been answered, or at once if it cannot be sent: by this
- *	function, a later call for the batch, or mlx5_ib_fw_batch_wait()
- * @object: for @done
+ * @attempt: attempts to destroy the object, as for mlx5_ib_fw_send_destroy()
+ * @done: takes the result. Called at once if the command cannot be sent; else, once the command has
+ *	been answered, by a later call for the batch or by mlx5_ib_fw_batch_wait()
+ * @object: argument of @done
  *
  * If BATCH_COMMANDS commands are in flight, the function waits until half of them have been
  * answered. Nothing is logged. Commands of a batch may be executed in any order. May sleep.
@@ -199,7 +202,7 @@ void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcod
 
 /**
  * mlx5_ib_fw_batch_wait - wait until all commands of a batch have been answered
- * @batch: of mlx5_ib_fw_batch_alloc()
+ * @batch: returned by mlx5_ib_fw_batch_alloc()
  *
  * If the device is lost, mlx5_core ends the commands that the device has not answered. May sleep.
  */
@@ -211,7 +214,7 @@ void mlx5_ib_fw_batch_wait(struct mlx5_ib_fw_batch *batch)
 
 /**
  * mlx5_ib_fw_batch_free - wait for all commands of a batch, then free the batch
- * @batch: of mlx5_ib_fw_batch_alloc()
+ * @batch: returned by mlx5_ib_fw_batch_alloc()
  *
  * May sleep.
  */

@@ -21,9 +21,10 @@
  *   object of another owner, and the command, sent again, would destroy the new object. So before
  *   it sends the command, the driver notes the number (&struct mlx5_ib_fw_attempt). Whenever the
  *   driver has created an object, it looks for the new number among the numbers noted
- *   (mlx5_ib_fw_number_taken()). The object that had the number before is then known to be
- *   destroyed, and the driver sends no command for it any more. Of the commands that have other
- *   fields than type and number (NAMING_CMD_SIZE), only DETACH_FROM_MCG is noted.
+ *   (mlx5_ib_fw_number_taken()). If the number is noted, the object that had the number before is
+ *   known to be destroyed, and the driver sends no command for it any more. The driver notes
+ *   multicast attachments, and objects whose command has no other arguments than type and number
+ *   (NAMING_CMD_SIZE), as nearly all have.
  *
  * A number is noted while the command is in flight, and after an attempt that has not been answered
  * until the object is known to be destroyed, or its owner gives up.
@@ -37,12 +38,16 @@
  * Commands take slots of mlx5_core, 31 with usual firmware, and a command that is not answered
  * keeps its slot. If no slot becomes free, mlx5_core does not send a command, and returns an error
  * after as long a time as it waits for an answer. If the commands in all slots have not been
- * answered, it returns an error at once. Both become -ECANCELED (mlx5_ib_fw_errno()), and the
- * object still exists. So a task waits for two timeouts of mlx5_core at most for each object. If
- * firmware answers nothing any more, the task waits in all for about 31 timeouts, one after the
- * other: half an hour. The unbinding of the driver may take as long. It has no shorter limit,
- * because it could not tell firmware that answers nothing from firmware that has lost some answers,
- * and the memory of an object that it does not destroy is never freed.
+ * answered, mlx5_core returns an error at once. Both errors become -ECANCELED (mlx5_ib_fw_errno()),
+ * and the object still exists.
+ *
+ * A task waits for two timeouts of mlx5_core at most for each object, because the driver sends a
+ * command again at once only after a timeout, and only once. If firmware answers nothing any more,
+ * each timeout takes a slot, and all commands after the 31st fail at once. So the task waits for
+ * about 31 timeouts in all, one after the other: half an hour. The unbinding of the driver may take
+ * as long. The driver sets no shorter limit, because it could not tell firmware that answers
+ * nothing from firmware that has lost some answers, and the memory of an object that is not
+ * destroyed is never freed.
  */
 
 #include <linux/delay.h>
@@ -86,9 +91,10 @@ static u64 make_id(u16 opcode, u32 number, u16 type)
 }
 
 /*
- * The opcode, the number, and the type of a general object; not the user id. DETACH_FROM_MCG has no
- * type: a hash of the group takes the place. If two groups have the same hash, a queue pair that
- * firmware refuses to detach from one of them is not attached to the other either.
+ * The key of an attempt in the tree: opcode, number and, for a general object, its type; not the
+ * user id. DETACH_FROM_MCG has no type: the key has a hash of the group instead of the type. If two
+ * groups have the same hash, the driver attaches a queue pair to one of them only when the queue
+ * pair has been detached from the other (mlx5_ib_orphans_before_attach()).
  */
 static u64 attempt_id(const void *in)
 {
@@ -118,7 +124,7 @@ static int attempt_cmp(const void *id, const struct rb_node *node)
 	return wanted < found ? -1 : wanted > found;
 }
 
-/* As attempt_cmp(), but for any type. */
+/* Compare as attempt_cmp() does, but ignore the type. */
 static int attempt_cmp_number(const void *id, const struct rb_node *node)
 {
 	u64 wanted = *(const u64 *)id >> TYPE_BITS, found = to_attempt(node)->id >> TYPE_BITS;
@@ -137,7 +143,7 @@ static void attempt_unnote(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *a
 /**
  * mlx5_ib_fw_attempt_begin - note that a command which destroys an object is about to be sent
  * @dev: device
- * @attempt: of the object
+ * @attempt: attempts to destroy the object
  * @in: the command
  * @inlen: bytes of @in. Only DETACH_FROM_MCG, and a command that names its object by type and
  *	number alone (NAMING_CMD_SIZE), is noted
@@ -171,18 +177,20 @@ static bool attempt_is_over(const struct mlx5_ib_fw_attempt *attempt, int err)
 /**
  * mlx5_ib_fw_attempt_end - take the result of a command that destroys an object
  * @dev: device
- * @attempt: of mlx5_ib_fw_attempt_begin()
+ * @attempt: passed to mlx5_ib_fw_attempt_begin() before
  * @err: result of the command; -ENOENT if firmware does not know the object
  *
  * Any context that can take a spinlock, except interrupts.
  *
- * Return: 0 if the object is destroyed, whatever @err is; or @err, with -EINVAL for an unknown
- * object.
+ * Return: 0 if the object is destroyed, whatever @err is; or @err, but -EINVAL in place of -ENOENT.
  */
 int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt, int err)
 {
 	guard(spinlock)(&dev->attempts.lock);
-	/* Set also if the CQ is gone: mlx5_core_destroy_cq() has not released a CQ if it failed. */
+	/*
+	 * Set @failed even if the object turns out to be destroyed: if the object is a CQ, the
+	 * failed mlx5_core_destroy_cq() has not released the CQ.
+	 */
 	attempt->failed |= err;
 	if (attempt->replaced)
 		return 0;
@@ -199,8 +207,8 @@ int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *a
 /**
  * mlx5_ib_fw_attempt_move - pass the attempts to destroy an object on to a new owner
  * @dev: device
- * @to: of the new owner; zeroed
- * @from: of the old owner, which may be freed afterwards
+ * @to: struct of the new owner; zeroed
+ * @from: struct of the old owner, which may be freed afterwards
  *
  * Any context that can take a spinlock, except interrupts.
  */
@@ -222,7 +230,7 @@ void mlx5_ib_fw_attempt_move(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt 
 /**
  * mlx5_ib_fw_attempt_forget - give up an object
  * @dev: device
- * @attempt: of the object, which perhaps has not been destroyed
+ * @attempt: attempts to destroy the object, which may still exist
  *
  * Any context that can take a spinlock, except interrupts.
  */
@@ -267,9 +275,9 @@ static void attempts_replace(struct mlx5_ib_dev *dev, u64 id,
  * @dev: device
  * @destroy: command that destroys the new object
  *
- * Another object of this type and number, which the driver has tried to destroy, does not exist any
- * more; and the attachments of an earlier queue pair have ended with that queue pair. Any context
- * that can take a spinlock, except interrupts.
+ * If the driver has tried to destroy an earlier object of this type and number, that object does
+ * not exist any more. The attachments of an earlier queue pair have ended with that queue pair. Any
+ * context that can take a spinlock, except interrupts.
  */
 void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy)
 {
@@ -284,7 +292,7 @@ void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy)
 /**
  * mlx5_ib_fw_attempt_replaced - note that another object has got the number of an object
  * @dev: device
- * @attempt: of the object, which therefore does not exist any more
+ * @attempt: attempts to destroy the object that had the number: it does not exist any more
  *
  * Any context that can take a spinlock, except interrupts.
  */
@@ -317,7 +325,10 @@ static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void 
 	/* The object has gone with the lost device, and mlx5_cmd_check() returns 0. */
 	if (err == -ENXIO)
 		return mlx5_cmd_check(dev->mdev, err, in, out);
-	/* Firmware refuses so to detach a queue pair twice; mlx5_cmd_check() may log that. */
+	/*
+	 * With these statuses firmware refuses to detach a queue pair twice. Do not call
+	 * mlx5_cmd_check(), which might log the refusal.
+	 */
 	if (err == -EREMOTEIO && (status == MLX5_CMD_STAT_BAD_PARAM_ERR ||
 				  status == MLX5_CMD_STAT_BAD_RES_STATE_ERR))
 		return -EINVAL;
@@ -325,15 +336,15 @@ static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void 
 }
 
 /**
- * mlx5_ib_fw_destroy_via - destroy an object, for the first time by a function of the caller
+ * mlx5_ib_fw_destroy_via - destroy an object, at the first attempt by a function of the caller
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: the command, complete
  * @inlen: bytes of @in
- * @attempt: of the object; zeroed before the first call
+ * @attempt: attempts to destroy the object; zeroed before the first call
  * @first: sends the command, or has mlx5_core send it. Called once at most: after a failure, and if
  *	@attempt->failed is set from the start, mlx5_ib_fw_send_if_exists() sends the command
- * @arg: for @first
+ * @arg: argument of @first
  *
  * The first command for the object that is not answered is sent again at once. May sleep.
  *
@@ -420,13 +431,13 @@ bool mlx5_ib_fw_pause(unsigned int *ms)
 }
 
 /**
- * mlx5_ib_fw_try_again - pause before a command is sent once more that destroys an object
+ * mlx5_ib_fw_try_again - pause before a command that destroys an object is sent once more
  * @err: result of the command
- * @ms: as for mlx5_ib_fw_pause()
+ * @ms: the previous pause, in milliseconds; 0 before the first one
  *
- * A command that firmware has refused is sent again. A command that has not been answered is not,
- * because the caller has waited for a timeout already; and a command that has got no slot is sent
- * again only after the first attempt. May sleep.
+ * A command that firmware has refused is sent again. A command that has not been answered is not
+ * sent again, because the caller has waited for a timeout already. A command that has got no slot
+ * is sent again only if there has been no pause yet. May sleep.
  *
  * Return: true after the pause; false, without a pause, if the command has succeeded, or should not
  * be sent again.

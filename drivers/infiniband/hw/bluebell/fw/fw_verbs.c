@@ -66,7 +66,7 @@ static u32 fw_created(struct mlx5_ib_dev *dev, u16 opcode, const void *out)
  * @opcode: MLX5_CMD_OP_* of the command
  * @in: the command; the opcode is filled in
  * @inlen: bytes of @in
- * @number: number of the new object
+ * @number: gets the number of the new object
  *
  * May sleep.
  *
@@ -116,7 +116,7 @@ int mlx5_ib_fw_create_within_limit(struct mlx5_ib_dev *dev, u16 uid, u16 opcode,
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
- * @number: number of the new object
+ * @number: gets the number of the new object
  *
  * May sleep.
  *
@@ -221,7 +221,7 @@ static int fw_core_create_cq_raw(struct mlx5_ib_dev *dev, void *in, int inlen, v
 /**
  * mlx5_ib_fw_create_cq_raw - CREATE_CQ as a process has built it
  * @dev: device
- * @uid: of the process
+ * @uid: user id of the process
  * @mcq: as for mlx5_ib_fw_create_cq()
  * @in: the command, at least struct mlx5_ifc_create_cq_in_bits
  * @inlen: bytes of @in
@@ -268,15 +268,15 @@ static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
 }
 
 /*
- * mlx5_core_destroy_cq() builds the command itself: the copy here is what the tracepoint and KUnit
- * see. It removes the CQ from the tables in which mlx5_core looks events up, whatever the result of
- * the command, so it is called only once.
+ * Destroy a CQ. mlx5_core_destroy_cq() builds the command itself: the copy here is what the
+ * tracepoint and KUnit see. mlx5_core_destroy_cq() removes the CQ from the tables in which
+ * mlx5_core looks events up, whatever the result of the command, so it is called only once.
  *
- * So a CQ that firmware has refused to destroy gets no events any more. The driver cannot enter it
- * into the tables again: mlx5_core exports only functions that create a CQ. Nor can the driver send
- * the command itself, and call mlx5_core_destroy_cq() after success: that function would send the
- * command again, and the device may have given the number to another CQ, which mlx5_core could not
- * have entered while the number was taken.
+ * So a CQ that firmware has refused to destroy gets no events any more. The driver cannot enter the
+ * CQ into the tables again: mlx5_core exports only functions that create a CQ. Nor can the driver
+ * send the command itself, and call mlx5_core_destroy_cq() after success: that function would send
+ * the command again, and the device may have given the number to a new CQ, which mlx5_core could
+ * not have entered into its tables while they had the old CQ.
  */
 static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 			      struct mlx5_ib_fw_attempt *attempt)
@@ -288,7 +288,7 @@ static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 				      mcq);
 }
 
-/* What mlx5_core_destroy_cq() leaves out if its DESTROY_CQ fails. */
+/* Do what mlx5_core_destroy_cq() leaves out if its DESTROY_CQ fails. */
 static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
 {
 	synchronize_irq(mcq->irqn);
@@ -297,7 +297,7 @@ static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
 }
 
 /**
- * mlx5_ib_fw_destroy_cq - DESTROY_CQ, and take the CQ from mlx5_core's tables
+ * mlx5_ib_fw_destroy_cq - DESTROY_CQ, and remove the CQ from mlx5_core's tables
  * @dev: device
  * @mcq: the CQ; the command carries the uid that it was created with
  * @attempt: as for mlx5_ib_fw_send_destroy()
@@ -322,7 +322,7 @@ int mlx5_ib_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
  * mlx5_ib_fw_discard_cq - DESTROY_CQ, and have mlx5_core release the CQ whatever the result
  * @dev: device
  * @mcq: the CQ, which may be freed when this function returns
- * @attempt: as for mlx5_ib_fw_send_destroy(); mlx5_ib_fw_destroy_cq() may have failed with it
+ * @attempt: as for mlx5_ib_fw_send_destroy(); mlx5_ib_fw_destroy_cq() may have used it, and failed
  *
  * Waits until no handler of the CQ runs. May sleep.
  *
@@ -345,7 +345,7 @@ int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: struct mlx5_ifc_create_mkey_in_bits; the opcode is filled in
  * @inlen: bytes of @in
- * @mkey: the key: its index, and the variant from @in
+ * @mkey: gets the key: the index from firmware, and the variant from @in
  *
  * A refusal because a limit has been reached is not logged. May sleep.
  *
@@ -368,9 +368,9 @@ int mlx5_ib_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen
  * @dev: device
  * @range: start of the range of BAR 0 to allocate from
  * @range_size: bytes of the range
- * @size: bytes wanted
+ * @size: bytes to allocate
  * @log_align: log2 of the alignment in bytes
- * @addr: address of the memory in BAR 0
+ * @addr: gets the address of the memory in BAR 0
  *
  * Device memory belongs to no user id. May sleep.
  *
@@ -398,7 +398,7 @@ int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u
 /**
  * mlx5_ib_fw_dealloc_memic - DEALLOC_MEMIC
  * @dev: device
- * @addr: as mlx5_ib_fw_alloc_memic() gave it
+ * @addr: address of the memory, returned by mlx5_ib_fw_alloc_memic()
  * @size: bytes that were allocated
  * @attempt: as for mlx5_ib_fw_send_destroy()
  *
@@ -422,10 +422,10 @@ int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size,
  * mlx5_ib_fw_modify_memic - MODIFY_MEMIC: allocate or deallocate an address for an operation
  * @dev: device
  * @op_mod: MLX5_MODIFY_MEMIC_OP_MOD_*
- * @addr: of device memory, as mlx5_ib_fw_alloc_memic() gave it
+ * @addr: address of device memory, returned by mlx5_ib_fw_alloc_memic()
  * @op: number of the operation
- * @op_addr: address in BAR 0; an access there does the operation to the first byte of the memory.
- *	Not used for MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC
+ * @op_addr: gets the address in BAR 0 at which an access does the operation on the first byte of
+ *	the memory. Not used for MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC
  *
  * May sleep.
  *
@@ -453,7 +453,7 @@ int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 op_mod, u64 addr, u8 op
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: struct mlx5_ifc_create_qp_in_bits; the opcode is filled in
  * @inlen: bytes of @in
- * @qpn: number of the new QP
+ * @qpn: gets the number of the new QP
  * @ece: gets the options of enhanced connection establishment that firmware grants
  *
  * May sleep.
@@ -519,7 +519,7 @@ int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, 
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @rmpn: number of the RMP
- * @limit: the device reports one event when fewer WQEs are posted; 0 for no event
+ * @limit: the device reports one event when fewer than @limit WQEs are posted; 0 for no event
  *
  * May sleep.
  *
@@ -544,7 +544,7 @@ int mlx5_ib_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @srqn: number of the SRQ
- * @limit: the device reports one event when fewer WQEs are posted; 0 for no event
+ * @limit: the device reports one event when fewer than @limit WQEs are posted; 0 for no event
  *
  * May sleep.
  *
@@ -690,7 +690,7 @@ static int fw_core_create_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
 /**
  * mlx5_ib_fw_create_eq - CREATE_EQ
  * @dev: device
- * @param: size of the queue, and the events that it gets
+ * @param: size of the queue, and types of the events that the device reports in the queue
  *
  * mlx5_core sends this command itself. May sleep.
  *
@@ -744,7 +744,7 @@ static int fw_core_add_rate(struct mlx5_ib_dev *dev, void *in, int inlen, void *
 /**
  * mlx5_ib_fw_add_rate - SET_PP_RATE_LIMIT, unless the table has the rate already
  * @dev: device
- * @uid: user whose rate it is, or MLX5_SHARED_RESOURCE_UID
+ * @uid: user that the rate is for, or MLX5_SHARED_RESOURCE_UID
  * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits, within the device's range
  * @dedicated: take an entry that no other rate shares
  * @index: gets the index of the entry
@@ -772,10 +772,10 @@ static int fw_core_remove_rate(struct mlx5_ib_dev *dev, void *in, int inlen, voi
 /**
  * mlx5_ib_fw_remove_rate - release a rate
  * @dev: device
- * @index: of mlx5_ib_fw_add_rate()
+ * @index: index of the entry, from mlx5_ib_fw_add_rate()
  *
- * When the last reference to the entry is released, mlx5_core clears it: SET_PP_RATE_LIMIT. May
- * sleep.
+ * When the last reference to the entry is released, mlx5_core clears the entry by
+ * SET_PP_RATE_LIMIT. May sleep.
  */
 void mlx5_ib_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index)
 {

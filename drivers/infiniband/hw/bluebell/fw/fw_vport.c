@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Commands about vports: the counters and the speed of this function's port, and the ports of its
- * virtual functions, whose contexts belong to the function that manages them.
+ * Commands about vports: the counters and the speed of the port of this PCI function, and the ports
+ * of its virtual functions, whose contexts belong to the PCI function that manages them.
  */
 
 #include <linux/mlx5/driver.h>
@@ -12,7 +12,7 @@
 /**
  * mlx5_ib_fw_query_vport_counter - QUERY_VPORT_COUNTER
  * @dev: device
- * @vport: number of the vport of a virtual function, from 1; 0 for the vport of this function
+ * @vport: number of the vport of a virtual function, from 1; 0 for the vport of this PCI function
  * @out: struct mlx5_ifc_query_vport_counter_out_bits, zeroed
  *
  * May sleep.
@@ -31,7 +31,8 @@ int mlx5_ib_fw_query_vport_counter(struct mlx5_ib_dev *dev, u16 vport, void *out
 }
 
 /**
- * mlx5_ib_fw_query_vport_speed - QUERY_VPORT_STATE: the speed that this function's vport may have
+ * mlx5_ib_fw_query_vport_speed - QUERY_VPORT_STATE: the speed that the vport of this PCI function
+ *	may have
  * @dev: device
  * @speed: gets the speed, in units of 100 Mb/s; 0 if firmware does not limit the vport
  *

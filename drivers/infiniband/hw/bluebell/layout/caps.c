@@ -27,8 +27,9 @@ static u8 caps_qp_ts_formats(struct mlx5_core_dev *mdev)
 }
 
 /*
- * A user who does not ask for real time expects time stamps of the free-running clock. So QPs use
- * this clock, unless the device has only the real-time clock.
+ * The format of time stamps for QPs whose user asks for no format. The user then expects time
+ * stamps of the free-running clock, so QPs use this clock, unless the device has only the real-time
+ * clock.
  */
 static u8 caps_qp_ts_format(struct mlx5_core_dev *mdev)
 {
@@ -36,7 +37,7 @@ static u8 caps_qp_ts_format(struct mlx5_core_dev *mdev)
 	       MLX5_TIMESTAMP_FORMAT_DEFAULT : MLX5_TIMESTAMP_FORMAT_FREE_RUNNING;
 }
 
-/* Verbs have atomic operations on 8 bytes only. */
+/* The atomic operations on 8 bytes; verbs have no atomic operations on fewer or more bytes. */
 static u16 caps_atomic_ops(struct mlx5_core_dev *mdev)
 {
 	const u32 size_8 = BIT(3);
@@ -46,7 +47,7 @@ static u16 caps_atomic_ops(struct mlx5_core_dev *mdev)
 	return MLX5_CAP_ATOMIC(mdev, atomic_operations);
 }
 
-/* The mode of the InfiniBand specification (IB_SPEC) has no masked operations. */
+/* The atomic mode for responders; the mode of the IB specification has no masked operations. */
 static u8 caps_atomic_mode(u16 ops)
 {
 	const u32 plain = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
@@ -57,7 +58,7 @@ static u8 caps_atomic_mode(u16 ops)
 						 MLX5_QPC_ATOMIC_MODE_IB_SPEC;
 }
 
-/* Use the small fence, too, on a device that needs no fence. */
+/* The fence for UMR requests: the small fence also on a device that needs no fence. */
 static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
 {
 	return MLX5_CAP_GEN(mdev, umr_fence) == MLX5_CAP_UMR_FENCE_STRONG ?
@@ -97,9 +98,10 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
  * mlx5_ib_has_blueflame - whether processes can write WQEs to registers of the device
  * @caps: what the device can do
  *
- * In the first call mlx5_core tests whether write combining works, so that a processor of this
- * machine writes a WQE in one piece, and keeps the result. For the test mlx5_core creates queues,
- * so the driver makes the first call when a process opens the device, and not at probe. May sleep.
+ * In the first call mlx5_core tests whether write combining works, that is, whether a CPU of this
+ * machine writes a WQE in one piece; later calls return the same result. For the test mlx5_core
+ * creates queues, so the driver makes the first call when a process opens the device, and not at
+ * probe. May sleep.
  *
  * Return: true if the device executes WQEs written to its registers, and write combining works.
  */

@@ -11,7 +11,7 @@
 
 struct mlx5_core_dev;
 
-/* What the device calls the masked atomic operations of verbs. */
+/* The device's bits for the masked atomic operations of verbs. */
 #define MLX5_IB_MASKED_ATOMIC_OPS \
 	(MLX5_ATOMIC_OPS_EXTENDED_CMP_SWAP | MLX5_ATOMIC_OPS_EXTENDED_FETCH_ADD)
 
@@ -26,7 +26,7 @@ struct mlx5_core_dev;
  * @qp_ts_format: format of the time stamps of a QP whose user asks for no format
  * @atomic_ops: atomic operations on 8 bytes: MLX5_ATOMIC_OPS_*
  * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device lacks an unmasked operation
- * @umr_fence: fence mode that orders a UMR request after earlier ones: MLX5_FENCE_MODE_*
+ * @umr_fence: fence mode that orders a UMR request after earlier requests: MLX5_FENCE_MODE_*
  * @list_end_mkey: a data segment with this key and length 0 ends the list of a receive WQE, as a
  *	segment with MLX5_TERMINATE_SCATTER_LIST_LKEY does. mlx5_ib_init_device_attr() queries it
  * @pkey_table_len: entries of the P_Key table of a port

@@ -43,7 +43,8 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 				const struct mlx5_ib_caps *caps, void *cqc)
 {
 	if (ucmd->cqe_comp_en > 1)
-		return refuse(-EINVAL, "cqe_comp_en is %u, not 0 or 1", ucmd->cqe_comp_en);
+		return refuse(-EINVAL, "CQ whose cqe_comp_en is %u, not 0 or 1",
+			      ucmd->cqe_comp_en);
 	if (!ucmd->cqe_comp_en)
 		return 0;
 	if (!(ucmd->cqe_size == 64 ? MLX5_CAP_GEN(caps->mdev, cqe_compression) :
@@ -54,7 +55,7 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 	MLX5_SET(cqc, cqc, cqe_comp_en, 1);
 	switch (ucmd->cqe_comp_res_format) {
 	case MLX5_IB_CQE_RES_FORMAT_HASH:
-		/* mini_cqe_res_format is 0. */
+		/* This format is 0 in mini_cqe_res_format. */
 		return 0;
 	case MLX5_IB_CQE_RES_FORMAT_CSUM:
 		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM);
@@ -66,7 +67,7 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM_STRIDX);
 		return 0;
 	default:
-		return refuse(-EINVAL, "cqe_comp_res_format %u, not 1, 2 or 4",
+		return refuse(-EINVAL, "CQ whose cqe_comp_res_format is %u, not 1, 2 or 4",
 			      ucmd->cqe_comp_res_format);
 	}
 }
@@ -98,7 +99,7 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD) {
 		if (ucmd->cqe_size != 128 || !MLX5_CAP_GEN(caps->mdev, cqe_128_always))
 			return refuse(-EOPNOTSUPP,
-				      "padded CQEs of %u bytes, must be 128, with cqe_128_always",
+				      "padded CQEs of %u bytes: need 128, and cqe_128_always",
 				      ucmd->cqe_size);
 		MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_128_PAD);
 	}

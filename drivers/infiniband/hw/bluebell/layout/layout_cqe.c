@@ -113,7 +113,7 @@ static const u8 send_opcodes[] = {
 /**
  * mlx5_ib_cqe_read_send - read the completion of a send request
  * @cqe: the CQE
- * @opcode: of the request
+ * @opcode: opcode of the request
  * @wc: gets opcode, status, flags, and for reads and atomics the length of the data
  */
 void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcode, struct ib_wc *wc)

@@ -71,13 +71,14 @@
 	       NEEDS(CONTROLLED_QKEY(rst2init_qp_in), RAW(rst2init_qp_in, qpc.deth_sqpn), \
 		     INTERNAL(rst2init_qp_in, qpc.fre)))
 
-/* Flow tables and their parts. Rules of a table may steer packets of other processes. */
+/* Flow tables and their parts need CAP_NET_RAW: rules may steer packets of other processes. */
 #define FLOW(op, how, k, num_typ, fld, typ, ...) \
 	OBJECT(op, how, k, num_typ, fld, TYPE(typ, table_type), \
 	       .rights = MLX5_UCTX_CAP_RAW_TX, __VA_ARGS__)
 /*
- * The fields that say to which function the flow table belongs: other_vport, other_eswitch,
- * vport_number and the owner of the e-switch.
+ * The command that destroys an object gets from the command that has created it the fields that say
+ * to which function the flow table belongs: other_vport, other_eswitch, vport_number and the owner
+ * of the e-switch.
  */
 #define SAME_FUNCTION \
 	.same = { { __mlx5_bit_off(delete_fte_in, other_vport), 32 }, \
@@ -107,7 +108,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(SAVE_VHCA_STATE),
 	FORBIDDEN(LOAD_VHCA_STATE),
 
-	/* Memory. A data_direct key needs DMA addresses for another function, which no umem has. */
+	/* Memory. A data_direct key needs DMA addresses of another function, which no umem has. */
 	CREATE(CREATE_MKEY, MKEY, create_mkey_out, mkey_index, SIZE(create_mkey_in),
 	       UMEM(FLD(create_mkey_in, mkey_umem_valid)), DENY(FLD(create_mkey_in, data_direct))),
 	QUERY(QUERY_MKEY, MKEY, query_mkey_in, mkey_index),
@@ -152,7 +153,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(MAD_IFC),
 	MODIFY_QP(INIT2INIT_QP),
 
-	/* Signatures: the command names a protection domain, and carries no user id */
+	/* Signatures: CREATE_PSV names a PD, but has no user id against which to check the PD */
 	FORBIDDEN(CREATE_PSV),
 	FORBIDDEN(DESTROY_PSV),
 
@@ -340,8 +341,8 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FLOW(DELETE_FLOW_TABLE_ENTRY, DESTROY, FLOW_ENTRY, delete_fte_in, flow_index,
 	     delete_fte_in, TABLE(delete_fte_in, table_id), SAME_FUNCTION, SIZE(delete_fte_in)),
 	/*
-	 * A query of several counters names the first one. Firmware does not check who owns the
-	 * others, so the query needs CAP_NET_RAW. So does clearing a counter.
+	 * A query of several counters names only the first counter. Firmware does not check who
+	 * owns the other counters, so the query needs CAP_NET_RAW, as does clearing a counter.
 	 */
 	CREATE(ALLOC_FLOW_COUNTER, FLOW_COUNTER, alloc_flow_counter_out, flow_counter_id),
 	DESTROY(DEALLOC_FLOW_COUNTER, FLOW_COUNTER, dealloc_flow_counter_in, flow_counter_id),
@@ -384,14 +385,14 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(CREATE_UMEM),
 	FORBIDDEN(DESTROY_UMEM),
 
-	/* The range of commands for users; some of them change what other users see */
+	/* From MLX5_CMD_OP_GENERAL_START on; some of these commands change what other users see */
 	GENERAL(SYNC_STEERING, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(QUERY_VHCA_STATE),
 	GENERAL(MODIFY_VHCA_STATE, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	/* Uses up one of the port's SPIs, which last until the master key is rotated. */
 	GENERAL(PSP_GEN_SPI, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(PSP_ROTATE_KEY, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
-	/* Waits for the requests of all users that use encryption keys. */
+	/* Waits for requests that use encryption keys, also those of other users. */
 	GENERAL(SYNC_CRYPTO, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	/* Names an object by its type and number, without a handle. */
 	GENERAL(ALLOW_OTHER_VHCA_ACCESS, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
@@ -399,7 +400,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	{ .opcode = MLX5_CMD_OPCODE_QUERY_VUID, .use = MLX5_IB_DEVX_GENERAL },
 };
 
-/* The row of each command in the range for users that the table does not have. */
+/* The row for any opcode of the range for users that the table does not have. */
 static const struct mlx5_ib_devx_cmd devx_later_cmd = { .use = MLX5_IB_DEVX_GENERAL };
 
 const struct mlx5_ib_devx_kind_info mlx5_ib_devx_kinds[MLX5_IB_DEVX_NUM_KINDS] = {

@@ -10,7 +10,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/types.h>
 
-/* The longest command that destroys an object: that of a flow table, group or entry. */
+/* Length of the longest command that destroys an object: of a flow table, group or entry. */
 #define MLX5_IB_DEVX_DESTROY_DW	MLX5_ST_SZ_DW(delete_fte_in)
 
 /**
@@ -32,7 +32,7 @@ enum mlx5_ib_devx_use {
 	MLX5_IB_DEVX_DESTROY,
 };
 
-/* Kinds of objects; numbers of objects of different kinds may be equal. */
+/* Kinds of objects. Two objects of different kinds may have the same number. */
 enum mlx5_ib_devx_kind {
 	MLX5_IB_DEVX_NO_KIND,
 	MLX5_IB_DEVX_MKEY,
@@ -67,9 +67,9 @@ enum mlx5_ib_devx_kind {
 
 /**
  * struct mlx5_ib_devx_kind_info - what the log and events call objects of a kind
- * @name: for the log
- * @event_type: MLX5_OBJ_TYPE_* that events of such objects have. 0 if the device reports no events
- *	of the kind; and 0 for general objects, whose events have mlx5_ib_devx_id.type
+ * @name: name of the kind, for the log
+ * @event_type: MLX5_OBJ_TYPE_* in the events of such objects. 0 if the device reports no events of
+ *	such objects; and 0 for general objects: their events have the type of the general object
  */
 struct mlx5_ib_devx_kind_info {
 	const char *name;
@@ -95,7 +95,8 @@ struct mlx5_ib_devx_field {
  * @num_in_request: for a command that creates an object: the request has @num, not the answer
  * @size: for a command that creates an object: the least number of bytes that it must have; 0 if
  *	only the fields that the driver reads or sets must be there. For a command that destroys an
- *	object: its length; 0 for the length of a command that has no field but @num
+ *	object: length of the command; 0 if the command has no field but @num, because all such
+ *	commands have the same length
  * @rights: MLX5_UCTX_CAP_* that the sender must have had when it opened the device. The driver
  *	checks them, because firmware may not support them, see mlx5_ib_create_uctx()
  * @num: number of the object

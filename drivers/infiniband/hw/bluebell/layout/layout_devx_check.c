@@ -48,7 +48,7 @@ static void devx_set(void *buf, struct mlx5_ib_devx_field field, u32 value)
 	*dw |= cpu_to_be32(value << devx_shift(field));
 }
 
-/* Whether the command has the fields that name its object. */
+/* Whether the command is long enough to have the fields that name its object. */
 static bool devx_request_has_id(const struct mlx5_ib_devx_cmd *cmd, size_t in_len)
 {
 	bool has_num = cmd->use != MLX5_IB_DEVX_CREATE || cmd->num_in_request;
@@ -58,7 +58,7 @@ static bool devx_request_has_id(const struct mlx5_ib_devx_cmd *cmd, size_t in_le
 	return devx_has_field(in_len, cmd->type) && devx_has_field(in_len, cmd->table);
 }
 
-/* If the command ends before a field, the field reads as 0. */
+/* Read a field of a command; the field reads as 0 if the command ends before the field. */
 static u32 devx_get_if(const void *in, size_t in_len, struct mlx5_ib_devx_field field)
 {
 	return devx_has_field(in_len, field) ? devx_get(in, field) : 0;
@@ -81,7 +81,8 @@ enum {
 };
 
 /*
- * Objects of flow steering need CAP_NET_RAW, as flow tables do: DPDK and Open vSwitch run with it.
+ * The rights that a process needs to create a general object of a type. Objects of flow steering
+ * need CAP_NET_RAW, as flow tables do: DPDK and Open vSwitch run with it.
  * An object of another type may be any resource of the device, so it needs CAP_SYS_RAWIO.
  */
 static u32 devx_rights_for_type(u32 type)
@@ -156,7 +157,7 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 	opcode = MLX5_GET(general_obj_in_cmd_hdr, in, opcode);
 	found = mlx5_ib_devx_find_cmd(opcode);
 	if (!found || found->use != use)
-		return refuse(-EINVAL, "command 0x%x is unknown, forbidden or of another method",
+		return refuse(-EINVAL, "command 0x%x is unknown, forbidden or for another method",
 			      opcode);
 	if (!devx_request_has_id(found, in_len))
 		return refuse(-EINVAL, "command 0x%x of %zu bytes is too short to name an object",
@@ -173,8 +174,8 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 }
 
 /*
- * Service types that processes may use. The others are for the kernel: those of QP0 and QP1, and
- * that of UMR queue pairs, whose requests can write DMA addresses to keys.
+ * Check that processes may use the service type. Other types are for the kernel: those of QP0 and
+ * QP1, and the type of UMR queue pairs, whose requests can write DMA addresses to keys.
  */
 static int devx_check_qp(const void *in)
 {
@@ -200,8 +201,9 @@ static u8 devx_mkey_access_mode(const void *in)
 }
 
 /*
- * Processes may create keys over other keys, and keys over a umem, if UMR cannot change the latter.
- * A key in any other access mode has an address of host or device memory in its context.
+ * Check that a process may create a key: a key over other keys, or a key over a umem that UMR
+ * cannot change. A key in any other access mode has an address of host or device memory in its
+ * context.
  */
 static int devx_check_mkey(const void *in)
 {
@@ -222,11 +224,14 @@ static int devx_check_mkey(const void *in)
 	}
 	return may ? 0 :
 	       refuse(-EPERM,
-		      "mkey mode %u, only MTT (1) without UMR, length64; KLM (2), KSM (3), no umem",
+		      "mkey mode %u: possible are MTT (1) without UMR and length64, KLM (2) and KSM (3) without umem",
 		      devx_mkey_access_mode(in));
 }
 
-/* An offload that mlx5_ifc.h lacks may use bits for addresses that are reserved in mlx5_ifc.h. */
+/*
+ * Refuse an XRQ whose offload is not in mlx5_ifc.h: such an offload may read addresses from bits
+ * that are reserved there.
+ */
 static int devx_check_xrq(const void *in)
 {
 	u8 offload = MLX5_GET(create_xrq_in, in, xrq_context.offload);
@@ -380,7 +385,10 @@ bool mlx5_ib_devx_names(const struct mlx5_ib_devx_cmd *cmd, const void *in,
 	       named.table == id->table;
 }
 
-/* Dword by dword, because a field of more than 32 bits consists of whole dwords. */
+/*
+ * Copy a field dword by dword, because devx_get() reads 32 bits at most. A field of more than 32
+ * bits consists of whole dwords.
+ */
 static void devx_copy_field(u32 *to, const void *from, size_t from_len,
 			    struct mlx5_ib_devx_field field)
 {
@@ -419,6 +427,6 @@ size_t mlx5_ib_devx_fill_destroy(const struct mlx5_ib_devx_cmd *created_by,
 	devx_set(in, cmd->num, id->num);
 	devx_set(in, cmd->type, id->type);
 	devx_set(in, cmd->table, id->table);
-	/* Most commands that destroy an object have no field but its number. */
+	/* Most commands that destroy an object have no field but the object's number. */
 	return cmd->size ?: MLX5_ST_SZ_BYTES(dealloc_pd_in);
 }

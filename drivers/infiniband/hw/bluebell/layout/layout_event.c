@@ -9,7 +9,7 @@
  *   * The owner of an object may subscribe to the object's events.
  *   * A subscriber to events of the device never gets events of objects.
  *   * Every context that has a user id may subscribe to the events of the device that firmware
- *     reports to users (user_unaffiliated_events), and to those of the port, which verbs report to
+ *     reports to users (user_unaffiliated_events), and to events of the port, which verbs report to
  *     every process. Other known events of the device need MLX5_UCTX_CAP_INTERNAL_DEV_RES.
  *   * No process gets an event that mlx5_core or the driver handles for the kernel.
  */
@@ -23,7 +23,7 @@
 
 #define NUM_MASK	0xffffff
 
-/* General objects have smaller types. */
+/* The types of general objects are below this. */
 #define FIRST_QUEUE_TYPE	MLX5_OBJ_TYPE_MKEY
 
 /* What an event is about. From EVENT_OF_QUEUE on, the event is about an object. */
@@ -72,7 +72,7 @@ static const u8 event_forms[MLX5_EVENT_TYPE_MAX] = {
 	[MLX5_EVENT_TYPE_MONITOR_COUNTER] = EVENT_OF_DEVICE,
 	[MLX5_EVENT_TYPE_PPS_EVENT] = EVENT_OF_DEVICE,
 
-	/* Commands of all users, the kernel's memory, other functions, the firmware's log. */
+	/* About commands of all users, the kernel's memory, other functions, the firmware's log. */
 	[MLX5_EVENT_TYPE_CMD] = EVENT_OF_KERNEL,
 	[MLX5_EVENT_TYPE_PAGE_REQUEST] = EVENT_OF_KERNEL,
 	[MLX5_EVENT_TYPE_PAGE_FAULT] = EVENT_OF_KERNEL,
@@ -84,8 +84,8 @@ static const u8 event_forms[MLX5_EVENT_TYPE_MAX] = {
 };
 
 /*
- * For each form: type of the object, or 0 if the event has the type; and the offset of the object's
- * number in the event.
+ * For each form: type of the object, or 0 if the type is in the event itself; and the offset in the
+ * event of the object's number.
  */
 static const struct {
 	u16 type;
@@ -108,7 +108,7 @@ static const u16 event_queue_types[] = {
 };
 
 /**
- * mlx5_ib_event_source_of - type and number of an object in events
+ * mlx5_ib_event_source_of - by which type and number events name an object
  * @id: the object
  * @source: gets type and number
  *
@@ -121,7 +121,7 @@ bool mlx5_ib_event_source_of(const struct mlx5_ib_devx_id *id, struct mlx5_ib_ev
 	};
 	if (id->kind != MLX5_IB_DEVX_GENERAL_OBJECT)
 		return source->type;
-	/* The type must not be that of a queue, nor 0, which stands for the device. */
+	/* The type must not be the type of a queue, nor 0, which stands for the device. */
 	source->type = id->type;
 	return id->type && id->type < FIRST_QUEUE_TYPE;
 }
@@ -143,7 +143,7 @@ static bool event_is_unaffiliated(struct mlx5_core_dev *mdev, u16 type)
 	       event_is_listed(MLX5_CAP_DEV_EVENT(mdev, user_unaffiliated_events), type);
 }
 
-/* If the table does not have the type of an event, capabilities say what the event is about. */
+/* What an event is about, by the table or, for a type that the table lacks, by capabilities. */
 static enum event_form event_form(struct mlx5_core_dev *mdev, u16 type)
 {
 	if (event_forms[type] != EVENT_UNKNOWN)
@@ -185,9 +185,9 @@ static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type
  * @source: object whose events the process subscribes to; NULL for events of the device
  * @rights: MLX5_UCTX_CAP_* that the process had when it opened the device
  *
- * Return: 0; -EINVAL for an unknown event, an event for the kernel, or an event that is not one of
- * objects like @source or, without @source, of the device; or -EPERM for an event of the device
- * that needs more rights.
+ * Return: 0; -EINVAL for an unknown event, an event for the kernel, an event that objects of the
+ * type of @source do not have, or, without @source, an event that is not about the device; or
+ * -EPERM for an event of the device that needs more rights.
  */
 int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights)
@@ -197,7 +197,7 @@ int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 	if (source)
 		return event_check_object(mdev, type, source->type);
 	if (event_form(mdev, type) != EVENT_OF_DEVICE)
-		return refuse(-EINVAL, "event type %u is not of the device itself", type);
+		return refuse(-EINVAL, "event type %u is not about the device itself", type);
 	if (type == MLX5_EVENT_TYPE_PORT_CHANGE || event_is_unaffiliated(mdev, type))
 		return 0;
 	return rights & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? 0 :
@@ -215,7 +215,10 @@ static bool event_set(struct mlx5_ib_event_source *source, u32 type, u32 num)
 	return type;
 }
 
-/* Events of form EVENT_OF_OBJECT start with struct mlx5_ifc_affiliated_event_header_bits. */
+/*
+ * Read the object of an event of form EVENT_OF_OBJECT, which starts with struct
+ * mlx5_ifc_affiliated_event_header_bits.
+ */
 static bool event_set_object(struct mlx5_ib_event_source *source, const struct mlx5_eqe *eqe)
 {
 	u32 type = be16_to_cpu(eqe->data.obj_change.obj_type);

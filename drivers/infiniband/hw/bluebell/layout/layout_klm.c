@@ -41,9 +41,9 @@ static u32 klm_block_cycles(const struct mlx5_ib_klm_walk *walk)
 }
 
 /*
- * Enter the strided block at the next entry, in the cycle in which the rest of the range starts, or
- * step over the block if the rest starts behind it. Returns false for a block that the device would
- * refuse, and for one that has more entries than the budget.
+ * The next entry of the table is the head of a strided block. Enter the block in the cycle in which
+ * the rest of the range starts, or step over the block if the rest starts behind it. Returns false
+ * for a block that the device would refuse, and for a block that has more entries than the budget.
  */
 static bool klm_enter_block(struct mlx5_ib_klm_walk *walk)
 {
@@ -120,7 +120,10 @@ static bool klm_read(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
 	return false;
 }
 
-/* All KSMs of a table cover the same number of bytes, so compute the first entry of the range. */
+/*
+ * Start a walk through a table of KSMs: compute the first entry of the range, as all entries cover
+ * the same number of bytes.
+ */
 static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
 {
 	u8 shift = MLX5_GET(mkc, mkc, log_page_size);

@@ -21,11 +21,11 @@
  * @num: number of entries
  * @fixed_len: bytes that each entry of a table of KSMs covers; 0 for a table of KLMs
  * @next: entry to read next
- * @skip: bytes between the start of the next entry and the rest of the range
+ * @skip: offset of the rest of the range from the start of the next entry, in bytes
  * @left: bytes of the range that have not been walked through
  * @block_entries: entries of the strided block whose head is @next; 0 outside of a block
  * @block_entry: entry of the block to read next, from 0
- * @cycle: cycle of the block
+ * @cycle: cycle of the block to read next, from 0
  * @budget: entries that the walk may still read; belongs to the caller, and is counted down
  */
 struct mlx5_ib_klm_walk {
@@ -43,7 +43,7 @@ struct mlx5_ib_klm_walk {
 };
 
 /**
- * struct mlx5_ib_klm_piece - a piece of the range
+ * struct mlx5_ib_klm_piece - a piece of the range that a walk goes through
  * @key: key that the piece leads to
  * @addr: address of the piece in @key
  * @len: bytes

@@ -73,7 +73,8 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
 	/* A region cannot be longer than the address space of a 32-bit host. */
 	if (!length || check_add_overflow(iova, length - 1, &last) ||
 	    overflows_type(length, size_t) || (log_max < 64 && length > 1ULL << log_max))
-		return refuse(-EINVAL, "region of %llu bytes at %#llx, 1 to 2^%u without wrapping",
+		return refuse(-EINVAL,
+			      "region of %llu bytes at %#llx, 1 to 2^%u are possible without wrap",
 			      length, iova, log_max);
 	return 0;
 }
@@ -124,7 +125,7 @@ void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_caps *c
 }
 
 /**
- * mlx5_ib_fill_mkc - build the context of a key over pages or pieces
+ * mlx5_ib_fill_mkc - build the context of a key over pages or over a list of KLMs
  * @mkc: zeroed struct mlx5_ifc_mkc_bits
  * @attr: attributes of the key
  * @caps: as for mlx5_ib_fill_mkc_access()
@@ -142,7 +143,7 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
 	MLX5_SET64(mkc, mkc, start_addr, attr->iova);
 	MLX5_SET64(mkc, mkc, len, attr->length);
 	MLX5_SET(mkc, mkc, translations_octword_size, mlx5_ib_mtt_octowords(attr->nmtts));
-	/* The pieces of a list have no page size. */
+	/* A list of KLMs has no page size. */
 	if (!attr->klm)
 		MLX5_SET(mkc, mkc, log_page_size, attr->page_shift);
 }
@@ -177,11 +178,11 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
  * mlx5_ib_fill_mw_mkey - build CREATE_MKEY for a memory window
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits
  * @pdn: protection domain number
- * @num_klms: pieces that the window may be bound to; 0 for one
+ * @num_klms: number of KLMs, pieces of memory that the window may be bound to; 0 stands for 1
  * @type_2: a peer may invalidate the window
  *
  * The key is free: it gives access to nothing until a work request binds it. The request can set
- * all rights but local read, so this function sets it.
+ * all rights but local read, so this function sets local read.
  */
 void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
 {
@@ -204,7 +205,7 @@ void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
  * @iter: the position, for mlx5_ib_next_pas()
  * @umem: pinned and mapped buffer, its iova set by ib_umem_find_best_pgsz()
  *        or ib_umem_find_best_pgoff()
- * @page_shift: log2 of a page size that one of these functions returned, or of a smaller one
+ * @page_shift: log2 of a page size that one of these functions returned, or of a smaller size
  * @flags: bits below the page size to set in each entry
  */
 void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
@@ -229,15 +230,15 @@ void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
 
 /**
  * mlx5_ib_next_pas - write the next part of a buffer's translation list
- * @iter: of mlx5_ib_start_pas()
+ * @iter: the position, after mlx5_ib_start_pas()
  * @pas: room for @max entries
  * @max: entries to write at most
  *
  * The same list serves as the pas[] of queues and the entries of a memory key:
  * big-endian DMA addresses, aligned to the page size.
  *
- * Writes the same addresses as rdma_umem_for_each_dma_block(), but faster, because the latter makes
- * a call for each address. Most buffers have a segment for each page, so this function goes from
+ * Writes the same addresses as rdma_umem_for_each_dma_block(), but is faster: that macro makes a
+ * call for each address. Most buffers have a segment for each page, so this function goes from
  * segment to segment itself.
  *
  * Return: entries written; fewer than @max at the buffer's end.
@@ -274,7 +275,7 @@ u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max)
 /**
  * mlx5_ib_populate_pas - write a buffer's translation list
  * @umem: as for mlx5_ib_start_pas()
- * @page_size: bytes; a size that ib_umem_find_best_pgsz() returned, or a smaller one
+ * @page_size: bytes; a size that ib_umem_find_best_pgsz() returned, or a smaller size
  * @pas: room for ib_umem_num_dma_blocks(@umem, @page_size) entries
  */
 void mlx5_ib_populate_pas(struct ib_umem *umem, unsigned long page_size, __be64 *pas)

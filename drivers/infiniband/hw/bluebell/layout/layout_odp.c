@@ -24,12 +24,12 @@
 #define FLAG_LAST	BIT(7)
 
 /*
- * Page size of the key that covers all addresses and has no page present: with eight entries, a
- * block, each covers 2^61 bytes.
+ * Page size of the key that covers all addresses and maps no page: the key has one block of eight
+ * entries, so each entry covers 2^61 bytes.
  */
 #define ABSENT_PAGE_SHIFT	61
 
-/* Directories of 64 GiB, whose tables have 4096 entries. */
+/* The preferred size of a directory is 64 GiB: its table has 4096 entries. */
 #define PREFERRED_DIR_SHIFT	36
 /*
  * Limit of the entries of a root, all of which CREATE_MKEY carries. No specification says how long
@@ -91,8 +91,8 @@ static void odp_parse_transport_fault(const struct mlx5_eqe *eqe, struct mlx5_ib
 }
 
 /*
- * How many bytes from @va on the device needs. Older firmware reports just that. Newer firmware
- * reports the length of all 4 KiB pages that the device needs, where @va lies in the first page.
+ * How many bytes from @va on the device needs. Older firmware reports this number. Newer firmware
+ * reports the length of all 4 KiB pages that the device needs, the first of which contains @va.
  */
 static u32 odp_needed_bytes(u32 needed, u64 va)
 {
@@ -212,8 +212,9 @@ static void odp_sges_add(struct mlx5_ib_odp_sges *sges, u64 addr, u32 length, u3
 }
 
 /*
- * libmlx5 ends a receive list with MLX5_TERMINATE_SCATTER_LIST_LKEY. A program that builds its WQEs
- * itself may use the key that the device names.
+ * Whether a data segment ends the list of a receive WQE. libmlx5 ends the list with
+ * MLX5_TERMINATE_SCATTER_LIST_LKEY; a program that builds its WQEs itself may instead use the key
+ * that the device reports for this purpose.
  */
 static bool odp_is_list_end(const struct mlx5_wqe_data_seg *data, const struct mlx5_ib_caps *caps)
 {
@@ -350,10 +351,10 @@ bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t m
  * @caps: what the device can do
  * @space: bytes of the address space
  *
- * A directory is an entry of the root, and a leaf is an entry of a directory. The device limits how
- * much memory an entry covers: to 2 GiB, unless a capability says otherwise.
+ * An entry of the root covers a directory, and an entry of a directory covers a leaf. The device
+ * limits how much memory an entry covers: to 2 GiB, unless a capability says otherwise.
  *
- * Return: log2 of the bytes; 0 if the device cannot have such tables over @space.
+ * Return: log2 of the bytes; 0 if the device cannot have the root and directories over @space.
  */
 u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space)
 {

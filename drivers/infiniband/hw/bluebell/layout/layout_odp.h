@@ -28,8 +28,9 @@ struct mlx5_ib_mkc_attr;
 #define MLX5_IB_ODP_BLOCK_KSMS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(struct mlx5_ksm))
 
 /*
- * Limit of the data segments that the driver reads of a WQE. A send WQE has no more, because its
- * length, in units of 16 bytes, has six bits. A receive WQE may have one more segment before them.
+ * Limit of the data segments that the driver reads from a WQE. A send WQE has no more, because its
+ * length, in units of 16 bytes, has six bits. A receive WQE may have one more segment, a link or a
+ * signature, before its data segments.
  */
 #define MLX5_IB_ODP_MAX_SGES		63
 #define MLX5_IB_ODP_MAX_WQE		((MLX5_IB_ODP_MAX_SGES + 1) * MLX5_SEND_WQE_DS)
@@ -42,8 +43,8 @@ struct mlx5_ib_mkc_attr;
  *	transport scheme, by queue. @type, @wq_num, @committed, @wqe_index and @op_len are 0
  * @is_rdma: the device faulted on a remote key; otherwise, without @is_memory, on a data segment of
  *	a WQE. If @is_unknown, this only says which of the two layouts the event has
- * @is_early: further events of the same fault follow; only the last one has to be answered. Memory
- *	scheme only
+ * @is_early: further events of the same fault follow; only the last event has to be answered.
+ *	Memory scheme only
  * @type: the type in the event, which PAGE_FAULT_RESUME repeats. If @is_rdma, flags
  *	MLX5_PAGE_FAULT_RESUME_*; else enum wqe_page_fault_type, in which the bit
  *	MLX5_PAGE_FAULT_RESUME_REQUESTOR is set for a send queue
@@ -55,8 +56,8 @@ struct mlx5_ib_mkc_attr;
  * @after: bytes behind @packet_len that the device may need soon. Memory scheme only
  * @wqe_index: index of the WQE, in basic blocks of a send queue or WQEs of a receive queue.
  *	WQE faults only
- * @key: the remote key; in the memory scheme the key that leads to pages, not one over other keys.
- *	0 for a WQE
+ * @key: the remote key; in the memory scheme the key that leads to pages, not a key over other
+ *	keys. 0 for a WQE
  * @op_len: length of the whole operation in bytes; 0 if unknown. RDMA faults only
  * @va: first address of the whole operation; in the memory scheme the first address needed. 0 for a
  *	WQE

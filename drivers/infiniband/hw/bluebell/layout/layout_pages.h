@@ -21,7 +21,7 @@ struct ib_umem;
 /* Page sizes of a queue's translation list: bit n stands for pages of 2^n bytes. */
 #define MLX5_IB_QUEUE_PAGE_SIZES \
 	GENMASK((int)MLX5_MAX_PAGE_SHIFT, (int)MLX5_ADAPTER_PAGE_SHIFT)
-/* wq.page_offset has five bits, one less than the same field of other contexts. */
+/* wq.page_offset has five bits, one bit less than the same field of other contexts. */
 #define MLX5_IB_MAX_WQ_PAGE_OFFSET	31
 /* As many pages as fit into a command whose length is an int. Firmware has a lower limit. */
 #define MLX5_IB_MAX_UMEM_PAGES \

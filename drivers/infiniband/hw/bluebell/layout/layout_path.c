@@ -26,7 +26,7 @@
 /**
  * mlx5_ib_rate_to_hw - find the device's code of a static rate
  * @rate: enum ib_rate
- * @supported: bit n: the device can limit to code n
+ * @supported: mask: bit n is set if the device can limit the rate to code n
  *
  * A static rate is a limit, which protects a slower link on the way, so the rate is rounded down if
  * the device has a slower rate.
@@ -82,14 +82,16 @@ int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 	u8 rate = rdma_ah_get_static_rate(ah);
 
 	if (rdma_ah_get_sl(ah) > MAX_SL)
-		return refuse(-EINVAL, "SL %u, at most %u", rdma_ah_get_sl(ah), MAX_SL);
+		return refuse(-EINVAL, "address with SL %u, at most %u", rdma_ah_get_sl(ah),
+			      MAX_SL);
 	if (rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
-		return refuse(-EINVAL, "source path bits %u, at most %u", rdma_ah_get_path_bits(ah),
-			      MAX_PATH_BITS);
+		return refuse(-EINVAL, "address with source path bits %u, at most %u",
+			      rdma_ah_get_path_bits(ah), MAX_PATH_BITS);
 	if (flow > MAX_FLOW_LABEL)
-		return refuse(-EINVAL, "flow label %#x, at most %#x", flow, MAX_FLOW_LABEL);
+		return refuse(-EINVAL, "address with flow label %#x, at most %#x", flow,
+			      MAX_FLOW_LABEL);
 	return rate == IB_RATE_PORT_CURRENT || ib_rate_to_mbps(rate) >= 0 ? 0 :
-	       refuse(-EINVAL, "static rate %u, which is not in enum ib_rate", rate);
+	       refuse(-EINVAL, "address with static rate %u, not in enum ib_rate", rate);
 }
 
 /* ---- paths of queue pairs -------------------------------------------------------- */
@@ -106,7 +108,7 @@ static void path_fill_lid(void *ads, const struct rdma_ah_attr *ah)
  * mlx5_ib_fill_path - build an address path of an InfiniBand port
  * @ads: zeroed struct mlx5_ifc_ads_bits
  * @ah: the address, checked by mlx5_ib_check_ah()
- * @rate_support: rate codes the device has
+ * @rate_support: mask of the rate codes that the device has
  */
 void mlx5_ib_fill_path(void *ads, const struct rdma_ah_attr *ah, u16 rate_support)
 {
@@ -127,7 +129,7 @@ void mlx5_ib_fill_path(void *ads, const struct rdma_ah_attr *ah, u16 rate_suppor
 	memcpy(MLX5_ADDR_OF(ads, ads, rgid_rip), grh->dgid.raw, sizeof(grh->dgid.raw));
 }
 
-/* Returns whether the path has a route by GIDs. */
+/* Read the LIDs of a path. Returns whether the path also has a GRH, a route by GIDs. */
 static bool path_read_lid(const void *ads, struct rdma_ah_attr *ah)
 {
 	ah->type = RDMA_AH_ATTR_TYPE_IB;
@@ -177,7 +179,7 @@ static void av_fill_lid(struct mlx5_av *av, const struct rdma_ah_attr *ah)
  * mlx5_ib_fill_av - build the address vector of datagrams on an InfiniBand port
  * @av: the vector, without queue pair and Q_Key
  * @ah: the address, checked by mlx5_ib_check_ah()
- * @rate_support: rate codes the device has
+ * @rate_support: mask of the rate codes that the device has
  */
 void mlx5_ib_fill_av(struct mlx5_av *av, const struct rdma_ah_attr *ah, u16 rate_support)
 {
@@ -196,7 +198,7 @@ void mlx5_ib_fill_av(struct mlx5_av *av, const struct rdma_ah_attr *ah, u16 rate
 	memcpy(av->rgid, grh->dgid.raw, sizeof(av->rgid));
 }
 
-/* Returns whether the vector has a route by GIDs. */
+/* Read the LIDs of a vector. Returns whether the vector also has a GRH, a route by GIDs. */
 static bool av_read_lid(const struct mlx5_av *av, struct rdma_ah_attr *ah)
 {
 	ah->type = RDMA_AH_ATTR_TYPE_IB;

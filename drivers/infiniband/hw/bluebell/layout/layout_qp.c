@@ -133,8 +133,8 @@ bool mlx5_ib_qp_out_of_order(enum ib_qp_type type, const struct mlx5_ib_caps *ca
  * @qpc: context for INIT2RTR_QP of a QP for whose type mlx5_ib_qp_out_of_order() is true
  * @caps: what the device can do
  *
- * The program relies on no order, so the driver also sets dp_ordering_force if the device has it:
- * then the order does not depend on what the peer announces.
+ * The program relies on no order, so the driver also sets dp_ordering_force if the device has the
+ * field: then the order does not depend on what the peer announces.
  */
 void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
 {
@@ -183,7 +183,8 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
  * mlx5_ib_qp_check_uidx - check the user index of a new QP
  * @uidx: the index
  * @given: the request was long enough to carry an index
- * @cqe_version: of the user's context: 1 if its completions carry user indices
+ * @cqe_version: version of the CQE format, from the user's context: 1 if completions carry user
+ *	indices
  *
  * Return: 0 or -EINVAL.
  */
@@ -226,8 +227,8 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
  * The library asks for scatter to CQE by default, whether or not the device has the feature, and
  * each CQE says whether it has the payload. A READ without a CQE would lose its payload, so cs_req
  * is set only if every request completes, or if the user asks for it
- * (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). An XRC queue pair gets neither: the library cannot find the
- * payload in the CQE of an initiator.
+ * (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). Neither field is set for an XRC queue pair: the library cannot
+ * find the payload in the CQE of an initiator.
  */
 void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 flags, int scqe_sz,
 			    int rcqe_sz, const struct mlx5_ib_caps *caps)
@@ -333,9 +334,10 @@ static const struct {
 };
 
 /*
- * Firmware always reads the fields of attributes that verbs require for a change of state, and
- * reads the field of an optional attribute if its bit is set. ib_modify_qp_is_ok() has checked that
- * this change of this QP type may have the attributes.
+ * Return opt_param_mask for a change of state. Firmware always reads the fields of attributes that
+ * verbs require for the change, and reads the field of an optional attribute if the bit of the
+ * attribute is set in opt_param_mask. ib_modify_qp_is_ok() has checked that verbs allow the
+ * attributes in this change of this QP type.
  */
 static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 {
@@ -365,7 +367,7 @@ static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib
 	return mlx5_ib_check_ah(&attr->alt_ah_attr);
 }
 
-/* ib_core has checked the port. */
+/* Check the P_Key index, the paths and the migration state of a change. ib_core checks the port. */
 static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct mlx5_ib_caps *caps)
 {
 	int err;
@@ -455,8 +457,9 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 }
 
 /*
- * A QP without responder resources must refuse READs and atomics. The number of resources is known
- * from RTR on. No request is executed before, so the context for INIT gets the rights unchanged.
+ * Set the rights of the peer. A QP without responder resources must refuse READs and atomics. The
+ * number of resources is known from RTR on. Before RTR the QP executes no request, so the context
+ * for INIT gets the rights that the consumer asks for.
  */
 static void qpc_fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 atomic_mode)
 {

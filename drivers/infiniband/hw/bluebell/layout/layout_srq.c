@@ -14,7 +14,7 @@
 #include "layout/layout_srq.h"
 #include "layout/refuse.h"
 
-/* A WQE has the index of the next WQE in 16 bits, and the SRQC has the log of the size in four. */
+/* A WQE has 16 bits for the index of the next WQE; the SRQC has 4 bits for the log of the size. */
 #define MAX_LOG_SIZE		15
 #define MIN_STRIDE		32
 /* The context of an XRC SRQ has the log of its stride minus this offset, in three bits. */

@@ -68,9 +68,9 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
  * @count: queues on each static bfreg
  *
  * The library takes no lock on a low-latency bfreg, so such a bfreg serves one queue: take the
- * lowest free one. If none is free, take the medium-latency bfreg with the fewest queues. If there
- * is none, take bfreg 0, which any number of queues may share: the library only rings doorbells
- * there, and writes no WQEs as BlueFlame, which needs no lock.
+ * lowest free one. If none is free, take the medium-latency bfreg with the fewest queues. If the
+ * context has no medium-latency bfreg, take bfreg 0, which any number of queues may share without a
+ * lock: the library only rings doorbells there, and writes no WQEs to it (BlueFlame).
  *
  * Return: number of the bfreg, or -ENOMEM if the context has no bfregs.
  */
@@ -98,7 +98,7 @@ int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned in
  * mlx5_ib_bfreg_to_uar_index - which UAR a bfreg lies in
  * @layout: the context's bfregs
  * @sys_pages: first UAR of each of the context's pages
- * @bfregn: number of the bfreg, counted from the first static or dynamic one
+ * @bfregn: number of the bfreg, counted from the first static or the first dynamic bfreg
  * @dyn_bfreg: @bfregn counts from the first dynamic bfreg
  *
  * Return: the device's index of the UAR, or -EINVAL for a bfreg that the context does not have
@@ -140,7 +140,7 @@ u32 mlx5_ib_bfregn_to_user_index(u32 bfregn)
 /**
  * mlx5_ib_bfreg_class - how many queues a bfreg serves, and whether libraries lock it
  * @layout: the context's bfregs
- * @number: number of the bfreg, dynamic ones counted after the static ones
+ * @number: number of the bfreg; dynamic bfregs are counted after the static bfregs
  *
  * Return: the class, see mlx5_ib_pick_bfreg().
  */
@@ -186,7 +186,7 @@ phys_addr_t mlx5_ib_uar_address(struct mlx5_core_dev *mdev, u32 uar_index)
 /**
  * mlx5_ib_uar_page_pgoff - the mmap offset of a static or dynamic UAR page
  * @layout: the context's bfregs
- * @page: number of the page, static ones first
+ * @page: number of the page; static pages are counted first
  *
  * Return: the offset, in pages, with the command MLX5_IB_MMAP_REGULAR_PAGE or
  * MLX5_IB_MMAP_ALLOC_WC. A static page can also be mapped by other commands, at other offsets.
@@ -247,7 +247,7 @@ int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layo
 			      "mmap of page offset %#lx: index %u, command %u has %u indices",
 			      pgoff, *index, command, num);
 	if (command == MLX5_IB_MMAP_CLOCK_INFO && *index != MLX5_IB_CLOCK_INFO_V1)
-		return refuse(-EOPNOTSUPP, "clock parameters of version %u, only %u is possible",
+		return refuse(-EOPNOTSUPP, "mmap of clock parameters of version %u, only %u exists",
 			      *index, MLX5_IB_CLOCK_INFO_V1);
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
 		*index += MLX5_IB_MMAP_DM_START;

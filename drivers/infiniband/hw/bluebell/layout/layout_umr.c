@@ -76,7 +76,7 @@ static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
  * mlx5_ib_umr_fill_reg - build a request that registers memory with a free key
  * @wqe: zeroed request. The caller then writes the entries to wqe->mtt, or calls
  *	mlx5_ib_umr_fill_list() or mlx5_ib_umr_fill_entries()
- * @mkey: the key, with its old variant or that of @attr
+ * @mkey: the key, with its old variant or the variant of @attr
  * @attr: the new context
  * @caps: as for mlx5_ib_fill_mkc()
  */
@@ -87,12 +87,12 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 		   MLX5_MKEY_MASK_PD | MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_QPN |
 		   MLX5_MKEY_MASK_FREE;
 
-	/* If UMR cannot change the page size, the key keeps the one that it was created with. */
+	/* If UMR cannot change the page size, the key keeps the size that it was created with. */
 	if (!attr->klm && !MLX5_CAP_GEN(caps->mdev, umr_modify_entity_size_disabled))
 		mask |= MLX5_MKEY_MASK_PAGE_SIZE;
 	mlx5_ib_umr_fill_inline(wqe, mkey, 0, umr_octowords(attr->nmtts));
 	mlx5_ib_fill_mkc(wqe->mkc, attr, caps);
-	/* The device then refuses the request if the key is not free. */
+	/* With this flag the device refuses the request if the key is not free. */
 	wqe->umr.flags |= MLX5_UMR_CHECK_NOT_FREE;
 	wqe->umr.mkey_mask = cpu_to_be64(mask);
 }
@@ -142,8 +142,8 @@ void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 
  * @addr: DMA address of @mtt
  * @nmtts: number of entries
  *
- * If the entries fit into a block, the request carries them, which takes as many basic blocks as
- * the address of a list, and spares the device a read of the list.
+ * If the entries fit into a block, the request carries them inline: the WQE then has as many basic
+ * blocks as with the address of a list, and the device need not read a list.
  */
 void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, const __be64 *mtt,
 			      u64 addr, u32 nmtts)
@@ -228,7 +228,7 @@ unsigned int mlx5_ib_umr_wqe_ds(const struct mlx5_ib_umr_wqe *wqe)
  * mlx5_ib_umr_fill_ctrl - write the control segment of a request
  * @wqe: request, otherwise complete
  * @qpn: number of the queue pair
- * @index: basic blocks posted before
+ * @index: number of basic blocks posted to the queue pair before this request
  * @fence: MLX5_FENCE_MODE_*, which orders the request after earlier requests on the same key
  */
 void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index, u8 fence)

@@ -130,7 +130,7 @@ int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 
 /* ---- queues of kernel consumers --------------------------------------------------- */
 
-/* Bytes of the segments before the data, for the opcode with the longest ones. */
+/* Bytes of the segments before the data, for the opcode whose segments are longest. */
 static u32 wqe_header_bytes(enum ib_qp_type type)
 {
 	u32 bytes = sizeof(struct mlx5_wqe_ctrl_seg);
@@ -155,7 +155,7 @@ static u64 wqe_bytes(const struct ib_qp_init_attr *init)
 		      MLX5_SEND_WQE_DS) : 0;
 	u64 bytes = wqe_header_bytes(init->qp_type) + max(gather, copied);
 
-	/* Each request may register memory. */
+	/* Each request of an RC queue pair may register memory. */
 	if (init->qp_type == IB_QPT_RC)
 		bytes = max_t(u64, bytes, REG_WQE_BYTES);
 	return bytes;
@@ -210,7 +210,7 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 	if (asked > max_bytes || roundup_pow_of_two((u32)asked) > max_bytes)
 		return refuse(-EINVAL, "receive WQE of %llu bytes, at most %u", asked, max_bytes);
 	stride = roundup_pow_of_two((u32)asked);
-	/* The send queue, which follows, starts at a basic block. */
+	/* The receive queue fills basic blocks, because the send queue starts at one behind it. */
 	count = max_t(u32, init->cap.max_recv_wr, DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));
 	if (count > mlx5_ib_max_wqes(caps))
 		return refuse(-EINVAL, "receive queue of %u WQEs, at most %u", count,

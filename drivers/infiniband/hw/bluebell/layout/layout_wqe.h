@@ -155,7 +155,7 @@ mlx5_ib_fill_data_segs(struct mlx5_wqe_data_seg *seg, const struct mlx5_wqe_data
  * mlx5_ib_fill_send_wqe - write the segments of a send WQE behind its control segment
  * @wqe: the WQE, with room for @to->max_ds
  * @to: the queue pair
- * @op: of mlx5_ib_wr_op(), but not of a UMR request; layout_umr.c writes such requests
+ * @op: returned by mlx5_ib_wr_op(), but not for a UMR request: layout_umr.c writes UMR requests
  * @wr: the request
  *
  * Return: units of 16 bytes that the WQE has, or -ENOMEM for more data segments or inline data
@@ -189,9 +189,9 @@ static inline int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_targ
 /**
  * mlx5_ib_wqe_fence - the fence of a send request
  * @to: the queue pair
- * @op: of mlx5_ib_wr_op()
+ * @op: returned by mlx5_ib_wr_op()
  * @flags: enum ib_send_flags of the request
- * @after_umr: the request before this one changes a key
+ * @after_umr: the previous request of the queue pair changes a key
  *
  * A request may use a key that the request before it changes, so the device waits until the key has
  * been changed. A request that changes a key gets @to->umr_fence instead.
@@ -215,11 +215,11 @@ static inline u32 mlx5_ib_wqe_fence(const struct mlx5_ib_wqe_target *to,
  * mlx5_ib_finish_send_wqe - write the control segment of a send WQE
  * @wqe: the WQE, otherwise complete
  * @to: the queue pair
- * @op: of mlx5_ib_wr_op()
+ * @op: returned by mlx5_ib_wr_op()
  * @wr: the request
  * @ds: units of 16 bytes that the WQE has
- * @index: basic blocks posted before
- * @after_umr: the request before this one changes a key
+ * @index: number of basic blocks posted to the queue pair before this request
+ * @after_umr: the previous request of the queue pair changes a key
  */
 static inline void mlx5_ib_finish_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
 					   const struct mlx5_ib_wr_op *op,

@@ -37,7 +37,7 @@
 /**
  * report_limit() - log that a process has reached a limit
  * @ibdev: struct ib_device
- * @fmt: what is used up, and which process gets none
+ * @fmt: what is used up, and which process gets no more of it
  *
  * Any user can reach a limit any number of times, so each place in the source that calls this logs
  * at most one line in ten seconds, for all processes together. Any context.

@@ -16,9 +16,9 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 
 	/*
 	 * Check the alignment first: ib_umem_find_best_pgoff() sets the iova of the umem to the DMA
-	 * address of the start, without the bits that its mask lacks, and ib_umem_release()
+	 * address of the start, ANDed with the mask that is passed below, and ib_umem_release()
 	 * computes from the iova how many pages to take off the process's account. If the start is
-	 * misaligned, that may be fewer pages than were pinned.
+	 * misaligned, these may be fewer pages than were pinned.
 	 */
 	if (!IS_ALIGNED(buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT))
 		return refuse(-EINVAL, "queue at %#lx, not aligned to %u bytes",
@@ -34,14 +34,14 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 /**
  * mlx5_ib_buf_init_user - make pinned memory of a process the buffer of a queue
  * @buf: zeroed
- * @umem: the memory, or the ERR_PTR of a pin that failed. The buffer takes it over;
- *	after an error it is released.
- * @size: bytes of @umem that the queue has, at most all; the process may have pinned more
+ * @umem: the memory, or the ERR_PTR of a pin that failed. The buffer takes the memory over; if this
+ *	function fails, the memory is released.
+ * @size: number of bytes that the queue uses, from the start of @umem on; @umem may be longer
  * @max_offset: largest offset that the queue's context can hold:
  *	MLX5_IB_MAX_PAGE_OFFSET or MLX5_IB_MAX_WQ_PAGE_OFFSET
  *
  * Return: 0; the errno of the failed pin; or -EINVAL for memory that is not aligned to 64 bytes,
- * that no page size fits, or whose offset the context cannot hold.
+ * that no page size fits, or whose offset the queue's context cannot hold.
  */
 int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, size_t size,
 			  u8 max_offset)
@@ -60,7 +60,7 @@ int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, size_t 
 
 /**
  * mlx5_ib_buf_free_user - unpin the buffer of a queue
- * @buf: of mlx5_ib_buf_init_user(), or zeroed
+ * @buf: set up by mlx5_ib_buf_init_user(), or zeroed
  */
 void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf)
 {
@@ -103,9 +103,9 @@ int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, si
 /**
  * mlx5_ib_queue_mem_map_user - take over the memory that a process gives a queue
  * @mem: zeroed, but for @mem->uar and @mem->share
- * @context: of the process
- * @umem: the buffer of the queue, pinned, or the ERR_PTR of a pin that failed; NULL for a
- *	queue pair without queues. Taken over.
+ * @context: context of the process
+ * @umem: the buffer of the queue, pinned, or the ERR_PTR of a pin that failed; NULL for a queue
+ *	pair without queues. @mem takes the memory over.
  * @size: as for mlx5_ib_buf_init_user()
  * @max_offset: as for mlx5_ib_buf_init_user()
  * @db_addr: user address of the doorbell record
@@ -133,10 +133,10 @@ static void mem_put_uar(struct mlx5_ib_queue_mem *mem)
 }
 
 /**
- * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, put its UAR, and
- *	give back its shares
- * @mem: of mlx5_ib_queue_mem_map_user(), no longer used by the device; parts that @mem does not
- *	have are skipped
+ * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, put the queue's UAR,
+ *	and give back the queue's shares
+ * @mem: set up by mlx5_ib_queue_mem_map_user(), no longer used by the device; parts that @mem does
+ *	not have are skipped
  *
  * May sleep.
  */
@@ -151,7 +151,7 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
 }
 
 /**
- * mlx5_ib_queue_mem_leave_context - make memory that stays pinned independent of its context
+ * mlx5_ib_queue_mem_leave_context - detach memory that stays pinned from its context
  * @mem: memory of an orphan of the context
  *
  * The context is about to be freed and has no queues left but orphans. Puts the UAR, because no
@@ -199,8 +199,8 @@ int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *m
 /**
  * mlx5_ib_queue_mem_free - free the kernel's memory of a queue
  * @dev: device
- * @mem: of mlx5_ib_queue_mem_alloc(), used by no queue; zeroed if it was never allocated or an
- *	orphan has taken it over
+ * @mem: memory of mlx5_ib_queue_mem_alloc() that no queue uses any more; zeroed if the memory was
+ *	never allocated, or if an orphan has taken the memory over
  */
 void mlx5_ib_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The memory that a queue shares with the device: its buffer and its doorbell
- * record, both either of a process or of the kernel.
+ * The memory that a queue shares with the device: its buffer and its doorbell record. Both belong
+ * to a process, or both belong to the kernel.
  */
 
 #ifndef BLUEBELL_BUF_H
@@ -40,9 +40,10 @@ struct mlx5_ib_buf {
  * @uar: UAR object on which the process rings the queue, with a reference; NULL if the process
  *	rings the queue on a UAR page of the context, or if the queue is the kernel's
  * @buf: the buffer
- * @share: counts the queue, or another object that an orphan has, for its user
- * @second: counts the same object in another limit, if an orphan has the object: a memory key,
- *	whose memory @share may count, or the memory of a umem
+ * @share: counts the queue in the limit of its user. In the struct mlx5_ib_queue_mem of an orphan,
+ *	@share counts the object that waits to be destroyed, which need not be a queue
+ * @second: used only in an orphan, for an object that counts in two limits: counts a memory key,
+ *	whose memory @share counts, or counts the memory of a umem, which @share counts
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
  *

@@ -12,34 +12,38 @@
  * dropped.
  *
  * **A queue pair ends.** Before DESTROY_QP the queue pair is reset, so that the device completes
- * nothing more. mlx5_ib_kcq_end() stops polls from completing requests of the queue pair. Under the
- * lock of each CQ mlx5_ib_kcq_remove() removes the completions that have not been polled from the
- * ring, gives the slots of receives from a shared receive queue back, and takes the queue pair out
- * of the table; when the function returns, no poll uses the queues of the queue pair. After
- * DESTROY_QP another queue pair may get the number. If firmware does not reset the queue pair,
- * mlx5_ib_kcq_remove() is called after DESTROY_QP. Until then another consumer that polls the CQ
- * drops the completions of the queue pair, and also gives their slots back. If firmware does not
- * destroy the queue pair either, the slots that the device takes from then on are lost.
+ * nothing more. mlx5_ib_kcq_end() stops polls from completing requests of the queue pair.
+ * mlx5_ib_kcq_remove() removes from the ring of each CQ the completions that have not been polled,
+ * gives back the slots of a shared receive queue that these completions name, and takes the queue
+ * pair out of the table; when the function returns, no poll uses the queues of the queue pair.
+ * After DESTROY_QP another queue pair may get the number. If firmware does not reset the queue
+ * pair, mlx5_ib_kcq_remove() is called only after DESTROY_QP. Until then each poll of the CQ drops
+ * the completions of the queue pair that it finds, and gives back their slots, too. If firmware
+ * does not destroy the queue pair either, the slots of the shared receive queue that the device
+ * takes from then on are lost.
  *
  * **A consumer resets a queue pair.** mlx5_ib_kcq_reset() removes the completions in the same way,
  * and empties the work queues.
  *
  * **A CQ ends.** mlx5_ib_kcq_close() stops arming and waits for the work item that calls the
- * consumer; then the device destroys the CQ; then ib_core cancels its own work. Meanwhile the
- * consumer may still poll: mlx5_ib_kcq_free() and the release of the ring come last.
+ * consumer; then the device destroys the CQ; then ib_core stops its own polling. Only then is
+ * mlx5_ib_kcq_free() called and the ring freed.
  *
  * **The device fails.** mlx5_ib_flush_kernel_queues() sets @failed of the device, and calls the
- * consumers of the CQs of all queue pairs, armed or not, except those that have never armed the CQ,
- * because they poll by themselves. From then on the driver does not ring the device. A poll first
- * reads the CQEs that are there, then completes the posted requests as flushed, in the order of
- * posting. The device may still write CQEs of the same requests, so after the first flushed request
- * of a CQ (@flushed) its CQEs are not read. What is posted later is flushed, too. What is posted to
- * a shared receive queue stays there; a consumer who takes a queue pair to the error state gets
- * IB_EVENT_QP_LAST_WQE_REACHED from the driver, as the device cannot raise it any more.
+ * consumer of each CQ on which a queue pair completes, if the consumer has ever armed the CQ
+ * (@notifies), even if the CQ is not armed now. A consumer who has never armed the CQ polls by
+ * itself, and is not called. From then on the driver does not ring the device. A poll first reads
+ * the CQEs that are there, then completes the posted requests as flushed, in the order of posting.
+ * The device may still write CQEs of the same requests, so once a request of a CQ has been flushed
+ * (@flushed) the CQEs of that CQ are not read any more. What is posted later is flushed, too. What
+ * is posted to a shared receive queue stays there; a consumer who takes a queue pair to the error
+ * state gets IB_EVENT_QP_LAST_WQE_REACHED from the driver, as the device cannot raise it any more.
  *
- * Two pairs of barriers keep a failure from being missed: in mlx5_ib_kcq_arm() and
- * mlx5_ib_kcq_wake(), at least one of the two functions sees both @failed and @notifies; in
- * kcq_last_wqe_is_due(), at least one of the two CPUs that set @failed and @in_error sees both.
+ * Two pairs of barriers keep a failure from being missed. If the device fails while a consumer arms
+ * its CQ for the first time, mlx5_ib_kcq_arm() or mlx5_ib_kcq_wake() sees both @failed and
+ * @notifies, so that the consumer polls the CQ. If the device fails while a consumer takes a queue
+ * pair to the error state (@in_error), at least one of the two CPUs sees both @failed and @in_error
+ * in kcq_last_wqe_is_due(), and raises the event.
  */
 
 #include <linux/mlx5/cq.h>
@@ -68,8 +72,8 @@ static void kcq_wake_work(struct work_struct *work)
  *
  * The caller allocates the memory of the ring. May sleep.
  *
- * Return: the queue, on which nothing completes yet, for mlx5_ib_kcq_free(); or NULL without
- * memory.
+ * Return: the queue, on which nothing completes yet, and which mlx5_ib_kcq_free() frees; or NULL if
+ * there is no memory.
  */
 struct mlx5_ib_kcq *mlx5_ib_kcq_alloc(struct mlx5_ib_dev *dev, struct ib_cq *ibcq)
 {
@@ -87,7 +91,7 @@ struct mlx5_ib_kcq *mlx5_ib_kcq_alloc(struct mlx5_ib_dev *dev, struct ib_cq *ibc
 }
 
 /**
- * mlx5_ib_kcq_free - free what a completion queue needed to be polled
+ * mlx5_ib_kcq_free - undo mlx5_ib_kcq_alloc()
  * @kcq: returned by mlx5_ib_kcq_alloc(), and no QP or SRQ completes on it any more; or NULL
  *
  * When this function returns, the consumer is not being called any more. May sleep.
@@ -119,8 +123,8 @@ void mlx5_ib_kcq_close(struct mlx5_ib_kcq *kcq)
 /* ---- polling --------------------------------------------------------------------------- */
 
 /*
- * Find the queue pair that a CQE names. NULL if no queue pair of this number completes such
- * requests on this CQ: the CQE may have been written by an earlier queue pair of the number.
+ * Find the queue pair that a CQE names. NULL if no queue pair of this number completes requests of
+ * @kind on this CQ: the CQE may be of an earlier queue pair that had the same number.
  */
 static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn,
 					enum mlx5_ib_cqe_kind kind)
@@ -152,7 +156,7 @@ static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
 			       ib_wc_status_msg(wc->status), err->syndrome, err->vendor_err_synd);
 }
 
-/* Replace the P_Key, from a CQE of QP1, by its index, or by 0 if the table lacks the P_Key. */
+/* @wc has the P_Key from a CQE of QP1: replace it by its index, 0 if the table lacks the P_Key. */
 static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
 {
 	u16 pkey = wc->pkey_index;
@@ -179,7 +183,7 @@ static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, 
 	if (kind == MLX5_IB_CQE_OTHER)
 		return false;
 	wqs = kcq_find_wqs(kcq, mlx5_ib_cqe_qpn(cqe), kind);
-	/* Written by an orphan, or by an earlier queue pair of the number. */
+	/* The CQE is of an orphan, or of an earlier queue pair that had the same number. */
 	if (!wqs)
 		return false;
 	if (unlikely(READ_ONCE(wqs->ended))) {
@@ -331,7 +335,7 @@ int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 /* ---- queue pairs ------------------------------------------------------------------------- */
 
 /**
- * mlx5_ib_kcq_add - let completions find a queue pair
+ * mlx5_ib_kcq_add - add a queue pair, so that polls find it by the number in a CQE
  * @wqs: work queues of the queue pair, which exists at the device
  *
  * May sleep.
@@ -389,8 +393,8 @@ static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 
 /**
  * mlx5_ib_kcq_reset - empty the work queues of a queue pair that has been reset
- * @wqs: its work queues, to which the consumer posts nothing; the device completes nothing on them
- *	any more
+ * @wqs: work queues of the queue pair, to which the consumer posts nothing; the device completes
+ *	nothing on them any more
  *
  * Completions that have not been polled are removed. Takes the lock of each CQ: if the device has
  * failed, a poll flushes what is posted, and without the lock the poll could flush stale requests
@@ -412,22 +416,26 @@ void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs)
 
 /**
  * mlx5_ib_kcq_end - complete no request of a queue pair any more
- * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair exists at the device, so that no
- *	other queue pair has its number, and is in reset unless firmware has refused to reset it
+ * @wqs: work queues of the queue pair, after mlx5_ib_kcq_add(). The queue pair still exists at the
+ *	device, so no other queue pair has its number; it is in reset unless firmware has refused to
+ *	reset it
  *
  * Afterwards completions of the queue pair are dropped, until mlx5_ib_kcq_remove(). Any context.
  */
 void mlx5_ib_kcq_end(struct mlx5_ib_wqs *wqs)
 {
 	WRITE_ONCE(wqs->ended, true);
-	/* A poll that has not seen @ended ends before the lock is free. */
+	/* A poll that has not seen @ended holds the lock: taking the lock waits for that poll. */
 	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
 		list_del(&wqs->send_node);
 	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock)
 		list_del(&wqs->recv_node);
 }
 
-/* Afterwards no poll uses a queue pair that has been taken out of the table. */
+/*
+ * Clear @last of a CQ after a queue pair has been removed from the table @kernel_qps: once this
+ * function has had the lock, no poll uses the queue pair any more.
+ */
 static void kcq_forget(struct mlx5_ib_kcq *kcq)
 {
 	guard(spinlock_irqsave)(&kcq->lock);
@@ -435,13 +443,14 @@ static void kcq_forget(struct mlx5_ib_kcq *kcq)
 }
 
 /**
- * mlx5_ib_kcq_remove - let no completion find a queue pair any more
- * @wqs: its work queues, after mlx5_ib_kcq_end(); the device completes nothing on them any more:
- *	the queue pair is in reset, or DESTROY_QP has been sent
+ * mlx5_ib_kcq_remove - remove a queue pair, so that no poll finds it any more
+ * @wqs: work queues of the queue pair, after mlx5_ib_kcq_end(); the device completes nothing on
+ *	them any more: the queue pair is in reset, or DESTROY_QP has been sent
  *
- * Completions that have not been polled are removed. When the function returns, nobody uses @wqs.
- * Another queue pair may have the number already; as connecting it takes several commands more, it
- * has not completed anything. Any context.
+ * Completions that have not been polled are removed. When the function returns, no poll uses @wqs.
+ * After DESTROY_QP a new queue pair may already have the number. Connecting a queue pair takes
+ * several more commands, so the new one has no completion yet that could be removed here. Any
+ * context.
  */
 void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
 {
@@ -490,9 +499,8 @@ static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
 }
 
 /**
- * mlx5_ib_kcq_report_last_wqe - report to the consumer of a queue pair of a device that has failed
- *	that the queue pair will take no WQE of its shared receive queue any more
- * @wqs: the work queues
+ * mlx5_ib_kcq_report_last_wqe - raise IB_EVENT_QP_LAST_WQE_REACHED in place of a failed device
+ * @wqs: work queues of the queue pair, which takes no WQE of its shared receive queue any more
  *
  * Reports nothing while the device works, because the device then raises the event, nor before the
  * consumer has taken the queue pair to the error state. Any context.
@@ -504,12 +512,11 @@ void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs)
 }
 
 /**
- * mlx5_ib_flush_kernel_queues - have kernel consumers poll the requests that a device that has
- *	failed will not complete
- * @dev: device
+ * mlx5_ib_flush_kernel_queues - have kernel consumers poll, so that their requests are flushed
+ * @dev: device, which has failed and completes nothing any more
  *
- * Consumers whose queue is empty now are called when they post. What is posted to shared receive
- * queues stays there. Any context.
+ * A consumer that posts a request later is called again. What is posted to shared receive queues
+ * stays there. Any context.
  */
 void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev)
 {
@@ -528,7 +535,7 @@ void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev)
 				due = kcq_last_wqe_is_due(wqs);
 			}
 		}
-		/* Not by pointer: once the lock is released the queue pair may be destroyed. */
+		/* Pass the number, not a pointer: the queue pair may be destroyed meanwhile. */
 		if (due)
 			mlx5_ib_rsc_raise(dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, qpn);
 		qpn++;

@@ -23,11 +23,11 @@ struct mlx5_ib_wqs;
  * @dev: device
  * @ibcq: the queue as the RDMA core sees it
  * @ring: its entries
- * @lock: guards the consumer index and all below but @wake
+ * @lock: guards the consumer index, and the members from @senders to @closed
  * @senders: struct mlx5_ib_wqs of the queue pairs whose send queues complete here
  * @receivers: struct mlx5_ib_wqs of the queue pairs whose receive queues complete here
- * @last: work queues that the completion polled last belongs to, and probably the next one, too; or
- *	NULL
+ * @last: work queues of the completion that was polled last, where a poll looks first, as the next
+ *	completion is probably of the same queue pair; or NULL
  * @notifies: the consumer has armed the queue at least once; a consumer that only polls must not be
  *	called
  * @flushed: the device has failed, and a request has been completed as flushed: CQEs are ignored
@@ -39,7 +39,7 @@ struct mlx5_ib_kcq {
 	struct mlx5_ib_dev *dev;
 	struct ib_cq *ibcq;
 	struct mlx5_ib_cq_ring ring;
-	spinlock_t lock; /* consumer index, senders to closed */
+	spinlock_t lock; /* guards the consumer index, and senders to closed */
 	struct list_head senders;
 	struct list_head receivers;
 	struct mlx5_ib_wqs *last;

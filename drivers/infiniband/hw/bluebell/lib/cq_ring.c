@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The entries of a completion queue that the kernel reads: the driver's own queues and
- * those of kernel consumers.
+ * The entries of the completion queues that the kernel reads: the driver's own completion queues,
+ * and those of kernel consumers.
  */
 
 #include <linux/mlx5/device.h>
@@ -24,9 +24,9 @@ static struct mlx5_cqe64 *ring_cqe(const struct mlx5_ib_cq_ring *ring, u32 index
 /**
  * mlx5_ib_cq_ring_alloc - allocate the memory of a completion queue of the kernel
  * @dev: device
- * @ring: its entries, all of which are handed to the device
+ * @ring: gets the entries of the queue, all of which belong to the device at first
  * @mcq: the queue, zeroed but for its handlers; gets the doorbell record, for mlx5_core
- * @mem: zeroed; for mlx5_ib_queue_mem_free()
+ * @mem: zeroed; gets the memory, which mlx5_ib_queue_mem_free() frees
  * @log_cqes: log2 of the number of entries
  *
  * May sleep.
@@ -52,9 +52,9 @@ int mlx5_ib_cq_ring_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_cq_ring *ring,
 }
 
 /**
- * mlx5_ib_cq_ring_peek - find a completion, not only the next one
+ * mlx5_ib_cq_ring_peek - look at a completion, which need not be the next one
  * @ring: the entries
- * @index: number of completions that come before this one
+ * @index: index of the completion: 0 for the first that the device wrote to the queue
  *
  * Any context.
  *
@@ -68,16 +68,18 @@ struct mlx5_cqe64 *mlx5_ib_cq_ring_peek(const struct mlx5_ib_cq_ring *ring, u32 
 
 	if (op_own >> 4 == MLX5_CQE_INVALID || (op_own & MLX5_CQE_OWNER_MASK) != owner)
 		return NULL;
-	/* The rest of the CQE is valid once its owner bit is ours. */
+	/*
+	 * The rest of the CQE is valid once the owner bit says that the device has written the CQE.
+	 */
 	dma_rmb();
 	return cqe;
 }
 
 /**
- * mlx5_ib_cq_ring_move - move a completion to a later slot, whose completion has been dealt with
+ * mlx5_ib_cq_ring_move - move a completion to the slot of a later one
  * @ring: the entries
- * @from: number of completions that come before this one
- * @to: the same, when the function returns
+ * @from: index of the completion, as for mlx5_ib_cq_ring_peek()
+ * @to: index of the slot, @from or higher; the completion in the slot has been moved or dropped
  *
  * The later slot keeps its owner bit. The byte that has the owner bit is written by one store,
  * because mlx5_ib_cq_ring_peek() may read that byte without a lock. Any context.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The entries of a completion queue that the kernel reads.
+ * The entries of the completion queues that the kernel reads.
  */
 
 #ifndef BLUEBELL_CQ_RING_H

@@ -17,7 +17,7 @@
 #include "layout/layout_dm.h"
 #include "lib/dm_pool.h"
 
-/* Short, because other functions of the device may need the memory. */
+/* Short, because other PCI functions of the device may need the memory. */
 #define RETURN_DELAY	(HZ / 10)
 #define RETRY_DELAY	HZ
 
@@ -63,8 +63,8 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 }
 
 /*
- * Deallocate the spare allocations in a range of pages. Returns 0; or, if firmware has refused to
- * deallocate some, -ETIMEDOUT if it has not answered for one of them, else the errno of the last.
+ * Deallocate the spare allocations in a range of pages. Returns 0 if all of them are deallocated;
+ * -ETIMEDOUT if firmware has left a command without an answer; else the errno of the last refusal.
  */
 static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
 			       unsigned long num_pages)
@@ -87,8 +87,8 @@ static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
  * mlx5_ib_return_spare_memic - deallocate the spare allocations
  * @pool: the pool of device memory
  *
- * What firmware refuses to deallocate stays spare, and is tried again later.
- * DEALLOC_MEMIC (struct mlx5_ifc_dealloc_memic_in_bits). May sleep.
+ * Sends DEALLOC_MEMIC (struct mlx5_ifc_dealloc_memic_in_bits). An allocation that firmware refuses
+ * to deallocate stays spare, and the pool tries again later. May sleep.
  */
 VISIBLE_IF_KUNIT void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool)
 {
@@ -117,7 +117,7 @@ static void dm_pool_add_spare(struct kref *refs)
 
 /**
  * mlx5_ib_put_memic - put a reference to an allocation
- * @mem: allocation; the last reference makes it a spare one
+ * @mem: allocation, which becomes spare when the last reference is put
  *
  * May sleep.
  */
@@ -159,7 +159,7 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool,
 	fresh->size = size;
 	fresh->page = page;
 	fresh->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
-	/* A spare allocation that firmware keeps occupies these pages: try others. */
+	/* Firmware keeps a spare allocation that occupies some of these pages: try other pages. */
 	if (dm_pool_clear_range(pool, page, fresh->num_pages))
 		return ERR_PTR(-EAGAIN);
 	err = mlx5_ib_fw_alloc_memic(pool->dev, start, fresh->num_pages * PAGE_SIZE, size,
@@ -168,8 +168,8 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool,
 }
 
 /*
- * Try the free ranges of whole pages one after the other, until firmware finds room in
- * one: other functions may use parts of the window, which the driver does not know.
+ * Try the free ranges of whole pages one after the other, until firmware finds room in one of them:
+ * other PCI functions may use parts of the window, and the driver does not know which parts.
  */
 static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool,
 						    struct mlx5_ib_memic *fresh, u32 size,
@@ -194,12 +194,12 @@ static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool
 }
 
 /*
- * If firmware finds no room, deallocate all spare allocations, which count in its limit, and try
- * again.
+ * Allocate device memory. If firmware finds no room, deallocate all spare allocations, because
+ * firmware counts them, too, and try again.
  */
 static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 size, u32 log_align)
 {
-	/* Before the lock, because a process whose cgroup is full waits for memory. */
+	/* Allocate before taking the lock: a process whose cgroup is full waits for memory. */
 	struct mlx5_ib_memic *mem, *fresh __free(kfree) = kzalloc_obj(*fresh, GFP_KERNEL_ACCOUNT);
 
 	if (!fresh)
@@ -218,11 +218,11 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 siz
 /**
  * mlx5_ib_alloc_memic - allocate device memory
  * @pool: the pool of device memory
- * @size: bytes, of mlx5_ib_dm_alloc_size()
+ * @size: bytes, as mlx5_ib_dm_alloc_size() returns them
  * @log_align: log2 of the alignment of the allocation's address
  *
- * The pages of the allocation are zeroed as a whole. ALLOC_MEMIC (struct
- * mlx5_ifc_alloc_memic_in_bits), unless a spare allocation fits. May sleep.
+ * The pages of the allocation are zeroed as a whole. Sends ALLOC_MEMIC (struct
+ * mlx5_ifc_alloc_memic_in_bits) unless a spare allocation fits. May sleep.
  *
  * Return: the allocation, with one reference, or an ERR_PTR: -ENOMEM if there are not enough
  * contiguous free pages, or no memory of the host; or the errno of a firmware refusal.
@@ -235,11 +235,13 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size
 	if (IS_ERR(mem))
 		return mem;
 	kref_init(&mem->refs);
-	/* Clear all that a mapping shows, by words: memset_io() may write single bytes. */
+	/* Clear all that a mapping shows, by 64-bit words: memset_io() may write single bytes. */
 	for (page = mem->page; page < mem->page + mem->num_pages; page++)
 		__iowrite64_copy(pool->map + page * PAGE_SIZE, page_address(ZERO_PAGE(0)),
 				 PAGE_SIZE / sizeof(u64));
-	/* Zeros in a write-combining buffer must not follow what the user writes. */
+	/*
+	 * The zeros must leave the write-combining buffer before the user can write to the memory.
+	 */
 	wmb();
 	return mem;
 }
@@ -315,8 +317,8 @@ static int dm_pool_init(struct mlx5_ib_dev *dev)
  * mlx5_ib_use_dm - set up the pool of device memory, unless that has been done
  * @dev: device; it has memory for users
  *
- * To be called before device memory is allocated: the pool maps all of it. The pool stays until the
- * device is removed. May sleep; takes first_use.
+ * To be called before device memory is allocated. The pool maps the whole window of device memory,
+ * and stays until the device is removed. May sleep; takes the mutex first_use.
  *
  * Return: 0; -ENOMEM, and then the next caller tries again; or -EINTR if the task is being killed.
  */

@@ -28,6 +28,7 @@ struct mlx5_ib_dev;
  *	does not fail while a deallocation is in flight. So a process that allocates waits for the
  *	commands of other processes: one for each free range that firmware is asked for, one for
  *	each spare allocation (at most one per page), and one for each stale operation of these
+ *	spare allocations
  * @used: bitmap of allocated pages
  * @spare: allocations without a user, not deallocated yet
  * @return_spare: deallocates the allocations in @spare
@@ -35,7 +36,7 @@ struct mlx5_ib_dev;
 struct mlx5_ib_dm_pool {
 	struct mlx5_ib_dev *dev;
 	void __iomem *map;
-	struct mutex lock;	/* used, spare */
+	struct mutex lock;	/* guards used, spare */
 	unsigned long *used;
 	struct list_head spare;
 	struct delayed_work return_spare;

@@ -29,8 +29,8 @@
  *	while this reference is held
  * @umem: the page
  * @number: number of the page: the user's address divided by PAGE_SIZE
- * @refs: records in use. Guarded by the context's db_lock, or, of a page without context, by the
- *	lock of struct mlx5_ib_orphans
+ * @refs: records in use. Guarded by the context's db_lock or, once the page has left its context,
+ *	by the lock of struct mlx5_ib_orphans
  */
 struct mlx5_ib_user_db_page {
 	struct rb_node node;
@@ -88,7 +88,7 @@ static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context
 
 /**
  * mlx5_ib_db_map_user - let the device reach a doorbell record of a user
- * @context: of the calling process
+ * @context: context of the calling process
  * @virt: user address of the record
  * @db: gets the record, with its DMA address
  *
@@ -119,7 +119,7 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_
 	return 0;
 }
 
-/* Give back a record, and unpin the page if none of its records is in use any more. */
+/* Unmap one record of @page, and unpin the page if no record of the page is in use any more. */
 static void db_put_page(struct mlx5_ib_user_db_page *page, struct rb_root *pages)
 {
 	if (--page->refs)
@@ -172,7 +172,7 @@ void mlx5_ib_db_leave_context(struct mlx5_ib_ucontext *context, struct mlx5_db *
 
 /**
  * mlx5_ib_db_user_address - where a process has a doorbell record
- * @db: of mlx5_ib_db_map_user()
+ * @db: the record, after mlx5_ib_db_map_user()
  *
  * Return: the address in the process.
  */

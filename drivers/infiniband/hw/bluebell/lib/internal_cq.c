@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Completion queues of the driver itself. Each has a protection domain, for queues that complete on
- * it and have no domain of a process. All name the UAR of mlx5_core.
+ * the CQ and have no domain of a process. All these CQs name the UAR of mlx5_core.
  */
 
 #include <linux/mlx5/device.h>
@@ -48,7 +48,7 @@ int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_
 /**
  * mlx5_ib_internal_cq_destroy - destroy a completion queue of the driver
  * @dev: device
- * @cq: of mlx5_ib_internal_cq_create(); no queue completes on it, and nothing is left
+ * @cq: created by mlx5_ib_internal_cq_create(); no queue completes on the CQ, and nothing is left
  *	in its PD
  *
  * When the function returns no handler runs any more, and @cq may be freed, even if firmware

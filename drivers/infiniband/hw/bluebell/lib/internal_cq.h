@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Completion queues of the driver itself: of its UMR queue pair, and of XRC queue pairs, whose
- * contexts name a CQ where verbs give them none.
+ * Completion queues of the driver itself: for its UMR queue pair, and for XRC queue pairs, because
+ * the context of each must name a CQ also where verbs give the queue pair none.
  */
 
 #ifndef BLUEBELL_INTERNAL_CQ_H
@@ -21,7 +21,8 @@ struct mlx5_ib_dev;
  *	the consumer index
  * @mem: buffer and doorbell record
  * @ring: finds the CQEs in the buffer
- * @pdn: protection domain of queues that complete here, but have none of a process
+ * @pdn: number of the protection domain for queues that complete here and have no domain of a
+ *	process
  */
 struct mlx5_ib_internal_cq {
 	struct mlx5_core_cq mcq;

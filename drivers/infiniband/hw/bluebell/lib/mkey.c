@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory keys of regions and windows. A key comes from the pool, and UMR fills the key, or from
- * firmware. In the end UMR revokes the key, which then returns to the pool, or firmware destroys
- * the key.
+ * Memory keys of regions and windows. Either a key comes from the pool, and UMR fills the key, or
+ * firmware creates it. In the end UMR revokes the key, which then returns to the pool, or firmware
+ * destroys the key.
  */
 
 #include <linux/sched/mm.h>
@@ -21,8 +21,8 @@
 #include "lib/umr.h"
 
 /*
- * UMR writes a longer list of pages even into a new key, because firmware reads the list of
- * CREATE_MKEY in mailboxes of half a kilobyte.
+ * If the list of pages is longer, firmware creates the key without the list, and UMR writes the
+ * list: firmware would read the list of CREATE_MKEY in mailboxes of half a kilobyte.
  */
 #define MAX_SHORT_LIST_MTTS	512
 
@@ -34,9 +34,9 @@ static int mkey_settle_share(struct mlx5_ib_mkey *mkey, int err)
 }
 
 /**
- * mlx5_ib_mkey_create - create a key as a command says
+ * mlx5_ib_mkey_create - create a key by a command that the caller has filled in
  * @dev: device
- * @context: of the process whose key it is; NULL for a kernel consumer
+ * @context: context of the process that owns the key; NULL for a kernel consumer
  * @mkey: the key, zeroed
  * @in: struct mlx5_ifc_create_mkey_in_bits, complete but for the variant of the key
  * @inlen: bytes of @in
@@ -73,14 +73,16 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 	if (!in)
 		return -ENOMEM;
 	mlx5_ib_fill_create_mkey(in, attr, &dev->caps);
-	/* Without pages all entries stay zero: have the device check the access bits of entries. */
+	/*
+	 * Without @umem all entries stay zero: have the device check the access bits of each entry.
+	 */
 	if (umem)
 		mlx5_ib_populate_pas(umem, 1UL << attr->page_shift,
 				     MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
 	else
 		MLX5_SET(create_mkey_in, in, pg_access, 1);
 	err = mlx5_ib_mkey_pool_send_create(dev, mkey->uid, in, inlen, &mkey->key);
-	/* The command is longer than the firmware allows. */
+	/* -ENOMSG: the command is longer than firmware allows. */
 	if (err == -ENOMSG)
 		return -ENOMEM;
 	if (err != -ETIMEDOUT || !umem)
@@ -165,7 +167,7 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 		have = true;
 	}
 	err = have ? mkey_fill(dev, mkey, umem, attr) : -EAGAIN;
-	/* A task that is being killed does not wait for a long command either. */
+	/* -EINTR: a task that is being killed does not wait for a long command. */
 	if (!err || err == -EINTR || err == -ENOTRECOVERABLE)
 		return err;
 	return mkey_create_with_mtts(dev, mkey, umem, attr);
@@ -179,11 +181,12 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * @umem: the memory, pinned and mapped; NULL if none of the pages is present, for which
  *	mlx5_ib_init_umr_clear() is needed
  * @attr: access, domain, first address, length, page size and number of entries; without @umem the
- *	entries are whole units of MLX5_UMR_FLEX_ALIGNMENT. The function sets the room and the
- *	variant
+ *	bytes of the entries are a multiple of MLX5_UMR_FLEX_ALIGNMENT. The function sets the room
+ *	and the variant
  *
- * A key of the pool, or a new free key, that UMR fills; or CREATE_MKEY with the list, struct
- * mlx5_ifc_create_mkey_in_bits. May sleep; the caller may hold the reservation lock of a dma-buf.
+ * UMR fills a key of the pool or a new free key; if that is not possible, CREATE_MKEY (struct
+ * mlx5_ifc_create_mkey_in_bits) has the list of pages. May sleep; the caller may hold the
+ * reservation lock of a dma-buf.
  *
  * Return: 0; -ENOMEM, also for a list that is too long, or if the user has as many keys as a user
  * can have; -EINTR if the task is being killed; -ENOTRECOVERABLE if the device may reach the memory
@@ -244,9 +247,9 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext 
  * @mkey: the key, which keeps its number
  * @old_access: enum ib_access_flags that the key has
  * @access: enum ib_access_flags that the key gets
- * @pdn: number of the domain
+ * @pdn: number of the protection domain that the key gets
  *
- * The caller holds the lock under which the key can be revoked, if there is one. May sleep.
+ * If another task may revoke the key, the caller holds the lock that excludes this. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if UMR cannot make the change: the owner has to replace @mkey by a new
  * key; -EIO if @mkey has been revoked or destroyed; or the errno of a failed UMR.
@@ -259,7 +262,7 @@ int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 
 	    mlx5_ib_mkey_pool_family(access, &dev->caps) !=
 	    mlx5_ib_mkey_pool_family(old_access, &dev->caps))
 		return -EOPNOTSUPP;
-	/* A revoked key is in the domain of free keys and stays there. */
+	/* A revoked key stays in the protection domain of free keys. */
 	if (mkey->revoked || mkey->destroyed)
 		return -EIO;
 	return mlx5_ib_umr_change(dev, mkey->key, access, pdn);
@@ -333,7 +336,8 @@ void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
  * @dev: device
  * @mkey: the key, not destroyed yet
  *
- * By UMR if possible, so that the key keeps its number; otherwise as mlx5_ib_mkey_kill().
+ * UMR revokes the key if possible, and the key keeps its number; otherwise mlx5_ib_mkey_kill()
+ * destroys the key.
  */
 void mlx5_ib_mkey_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
@@ -361,8 +365,8 @@ static int mkey_release(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
  * When this function returns 0 the device reaches nothing through the key. Waits until all users
  * of the key have released it, see mlx5_ib_mkey_retire(). May sleep; not during reclaim.
  *
- * Return: 0; or a negative errno, and then the device may reach what it could before. A published
- * key is found again, unless a command that was not answered may have destroyed the key.
+ * Return: 0; or a negative errno, and then the device may reach what it could before. Lookups find
+ * a published key again, unless a command that was not answered may have destroyed the key.
  */
 int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
@@ -389,7 +393,9 @@ int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			 struct mlx5_ib_queue_mem *mem)
 {
-	/* The orphan does not publish the key again, so it needs no slot. */
+	/*
+	 * The orphan does not publish the key again, so the key needs no slot in the table of keys.
+	 */
 	mlx5_ib_mkey_table_forget(dev, mkey);
 	mem->second = mkey->share;
 	mkey->share = (struct mlx5_ib_share){};
@@ -403,7 +409,7 @@ void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * mlx5_ib_mkey_abandon - give up a key that firmware refuses to destroy
  * @dev: device
  * @mkey: the key, not published, which leads to no memory; its owner can be freed
- * @share: what the owner of the key counts besides the key, for the memory of the key in the device
+ * @share: share of the key's owner that counts the memory which the key takes in the device
  * @err: errno of mlx5_ib_mkey_destroy()
  *
  * For owners that no caller will destroy again. The key and its memory go on counting for the user

@@ -26,8 +26,8 @@ struct mlx5_ib_ucontext;
 struct odp_process;
 
 /*
- * For keys and their tables, which a page fault may allocate. If the memory cgroup of the process
- * is full, the allocation fails, and no process is killed.
+ * For allocations of keys and tables of keys, which the handler of a page fault may make. If the
+ * memory cgroup of the process is full, the allocation fails, and no process is killed.
  */
 #define MLX5_IB_FAULT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
@@ -58,17 +58,17 @@ enum mlx5_ib_mkey_type {
  * @class: class of the key in the pool, see mlx5_ib_mkey_pool_class()
  * @uid: user id that the key was created with, and has to be destroyed with
  * @type: enum mlx5_ib_mkey_type
- * @revoked: UMR has freed the key: the device reaches nothing through it
+ * @revoked: UMR has revoked the key: the device reaches nothing through it
  * @destroyed: the key has been destroyed, given to the pool or given up: the owner has no key any
  *	more
  * @closing: the process has closed the device: the key has been destroyed, or may be at any time
  * @attempt: attempts to destroy the key
- * @share: counts the key as one of its user's, as long as the owner has the key. Passes to the
- *	orphan of the key, and goes on if the key is given up or its creation was not answered
+ * @share: counts the key for its user as long as the owner has the key. Passes to the orphan of the
+ *	key. The key goes on counting if it is given up or if its creation was not answered
  *
- * The owner orders calls that change @revoked and @destroyed: a key that can be revoked at
- * any time is revoked under the lock that guards its pages (that of a leaf, or the dma-buf's
- * reservation lock).
+ * The owner orders calls that change @revoked and @destroyed: a key that can be revoked at any time
+ * is revoked under the lock that guards its pages (the lock of a leaf, or the reservation lock of a
+ * dma-buf).
  */
 struct mlx5_ib_mkey {
 	u32 key;
@@ -85,7 +85,7 @@ struct mlx5_ib_mkey {
 
 /**
  * struct mlx5_ib_table_key - a key that a process has made over other keys, by commands of its own
- * @mkey: the key. Its variant does not count: the process may change it by UMR
+ * @mkey: the key. Lookups ignore the variant, because the process may change the variant by UMR
  * @num_entries: number of entries of the key; constant
  * @memcg: memory cgroup of the process, to which the answer of a query of the entries is charged;
  *	a reference, or NULL without cgroups. Constant
@@ -100,9 +100,9 @@ struct mlx5_ib_table_key {
 };
 
 /*
- * Note that the owner has no key any more, and uncount the key. mlx5_ib_share_give() does not sleep
- * here: the share is not the last reference to the user, because the context, which outlives the
- * key, has one, too.
+ * Record that the owner has no key any more, and stop counting the key. mlx5_ib_share_give() does
+ * not sleep here: it does not put the last reference to the user, because the context has a
+ * reference, too, and outlives the key.
  */
 static inline void mlx5_ib_mkey_lose(struct mlx5_ib_mkey *mkey)
 {

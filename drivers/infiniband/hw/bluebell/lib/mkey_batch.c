@@ -12,13 +12,13 @@
 #include "lib/mkey_pool.h"
 #include "lib/umr.h"
 
-/* Requests of a batch that are posted at most: half of what the queue pair has room for. */
+/* Most requests of a batch in flight: half of what the UMR queue pair has room for. */
 #define BATCH_REQUESTS	32
 
 /**
  * struct mlx5_ib_mkey_batch - keys that are being destroyed
  * @dev: device
- * @commands: the commands
+ * @commands: the DESTROY_MKEY commands of the batch
  * @num_posted: number of requests in flight
  * @posted: the requests, and the keys that they revoke
  */
@@ -35,11 +35,12 @@ struct mlx5_ib_mkey_batch {
 /**
  * mlx5_ib_mkey_batch_alloc - begin a batch
  * @dev: device
- * @commands: takes the commands
+ * @commands: batch of commands, which takes the DESTROY_MKEY commands
  *
  * May sleep.
  *
- * Return: the batch, for kfree() after mlx5_ib_mkey_batch_wait(); NULL without memory.
+ * Return: the batch, which the caller frees by kfree() after mlx5_ib_mkey_batch_wait(); or NULL if
+ * there is no memory.
  */
 struct mlx5_ib_mkey_batch *mlx5_ib_mkey_batch_alloc(struct mlx5_ib_dev *dev,
 						    struct mlx5_ib_fw_batch *commands)
@@ -72,7 +73,7 @@ static void mkey_batch_send(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mke
 				 mkey);
 }
 
-/* UMR has revoked a key. */
+/* Give a key that UMR has revoked to the pool, or have firmware destroy the key. */
 static void mkey_batch_give_to_pool(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey)
 {
 	mkey->revoked = true;
@@ -83,8 +84,9 @@ static void mkey_batch_give_to_pool(struct mlx5_ib_mkey_batch *batch, struct mlx
 }
 
 /*
- * The loop waits for one timeout at most: if a request fails or does not complete in time,
- * mlx5_ib_umr_wait() stops the queue pair, which completes all requests that are posted.
+ * Wait for all requests that are posted. Give each key that is then revoked to the pool, or have
+ * firmware destroy it. All waits together take one timeout at most: if a request fails or does not
+ * complete in time, mlx5_ib_umr_wait() stops the queue pair, and this completes all requests.
  */
 static void mkey_batch_wait_posted(struct mlx5_ib_mkey_batch *batch)
 {
@@ -109,12 +111,12 @@ static void mkey_batch_post(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mke
 }
 
 /**
- * mlx5_ib_mkey_destroy_early - have a key destroyed whose owner is about to destroy it
- * @batch: of mlx5_ib_mkey_batch_alloc()
+ * mlx5_ib_mkey_destroy_early - start to destroy a key, shortly before the owner destroys the key
+ * @batch: returned by mlx5_ib_mkey_batch_alloc()
  * @mkey: the key of a region over pinned memory, or of a window
  *
- * Nobody uses the key any more. Does what mlx5_ib_mkey_destroy() does, but does not wait for its
- * own request or command, and logs no refusal. After mlx5_ib_mkey_batch_wait(), the key is
+ * No process uses the key any more. Does what mlx5_ib_mkey_destroy() does, but does not wait for
+ * the request or command, and logs no refusal. After mlx5_ib_mkey_batch_wait(), the key is
  * destroyed, or may exist but no lookup finds it: the owner calls mlx5_ib_mkey_destroy() in either
  * case. A second call for a key does nothing. May sleep.
  */
@@ -122,7 +124,10 @@ void mlx5_ib_mkey_destroy_early(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib
 {
 	if (mkey->closing || mkey->destroyed)
 		return;
-	/* Resource tracking reads the flag after it has queried a key. */
+	/*
+	 * Resource tracking queries a key, then reads @closing: if set, the key may have been
+	 * destroyed before the query, so resource tracking drops the result.
+	 */
 	WRITE_ONCE(mkey->closing, true);
 	mlx5_ib_mkey_retire(batch->dev, mkey);
 	if (mkey->class >= 0 && mlx5_ib_mkey_pool_wants(batch->dev, mkey->class))
@@ -133,7 +138,7 @@ void mlx5_ib_mkey_destroy_early(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib
 
 /**
  * mlx5_ib_mkey_batch_wait - wait until all requests and commands of a batch have been executed
- * @batch: of mlx5_ib_mkey_batch_alloc()
+ * @batch: returned by mlx5_ib_mkey_batch_alloc()
  *
  * May sleep.
  */

@@ -7,40 +7,43 @@
 /**
  * DOC: The pool of free keys
  *
- * A key of the pool is either in use by a region or free. Firmware creates a key free, and UMR
+ * A key of the pool is either in use by a region or free. Firmware creates each key free, and UMR
  * revokes a key that has been in use. A free key is in the protection domain of the UMR queue pair,
- * and the device reaches nothing through the key. Keys differ by class: room for translation
- * entries, and rights that UMR cannot change. Each class has a spinlock, which guards its counts
- * and the array of its free keys; no command is sent and nothing is allocated under this lock.
+ * and the device reaches nothing through the key. Keys differ by family, which stands for the
+ * rights that UMR cannot change, and by their room for translation entries; keys of the same family
+ * and room are a class. Each class has a spinlock, which guards its counts and the array of its
+ * free keys; no command is sent and nothing is allocated under this lock.
  *
- * * **Registration.** mlx5_ib_mkey_pool_alloc() counts a key in use, raises the peak, and takes a
- *   free key. If the class has no free key, the caller has firmware create a key, which counts as a
- *   key of the class, too. If free keys are missing (mlx5_ib_mkey_pool_missing()), the work item
- *   @upkeep is queued. The array grows beforehand, so that there is room for as many free keys as
- *   the class may want (mlx5_ib_mkey_pool_want()): freeing a key allocates nothing.
+ * * **Registration.** mlx5_ib_mkey_pool_alloc() counts a key in use, raises the peak (the highest
+ *   number of keys in use, until ageing lowers the peak), and takes a free key. If the class has no
+ *   free key, the caller has firmware create a key, which counts as a key of the class, too. If
+ *   free keys are missing (mlx5_ib_mkey_pool_missing()), the work item @upkeep is queued. The array
+ *   grows beforehand, so that there is room for as many free keys as the class may want
+ *   (mlx5_ib_mkey_pool_want()): freeing a key allocates nothing.
  * * **Deregistration.** UMR revokes the key; a batch lets UMR revoke only keys that the class wants
  *   (mlx5_ib_mkey_pool_wants()). When UMR has revoked the key and no lookup finds the key,
  *   mlx5_ib_mkey_pool_keep() adds the key to the free keys. If the class has enough of them,
- *   firmware destroys the key instead. mlx5_ib_mkey_pool_forget() uncounts a key that the pool does
- *   not get.
+ *   firmware destroys the key instead. A key that the pool does not get is no longer counted as in
+ *   use (mlx5_ib_mkey_pool_forget()).
  * * **Upkeep.** The work item creates the free keys that are missing, unless UMR is gone, and
  *   destroys surplus free keys and the free keys that the shrinker has marked (@to_destroy).
- * * **Ageing.** As long as a class has a peak above what is in use, @ageing lowers the peak every
- *   30 s, and queues the upkeep for the free keys that are then surplus.
+ * * **Ageing.** As long as the peak of a class is above the number of keys in use, @ageing lowers
+ *   the peak every 30 s, and queues the upkeep for the free keys that are then surplus.
  * * **No number left.** If the device refuses to create a key because of a limit, the driver has a
  *   free key destroyed, whatever its class, and tries again (mlx5_ib_mkey_pool_send_create()). So
- *   the free keys that one user has left take no number away from another user. The upkeep creates
- *   no key in the place of that key before a region needs a key of the class.
+ *   the free keys that one user has left take no number away from another user. The upkeep does not
+ *   replace the destroyed key before a region needs a key of that class.
  * * **Short memory.** The shrinker only marks free keys, family by family, the largest keys of each
  *   first, and queues the upkeep, because firmware commands allocate memory and take locks of
- *   mlx5_core. The upkeep creates no keys of a class of which keys were marked until a region needs
- *   a key of the class.
+ *   mlx5_core. Once keys of a class have been marked, the upkeep creates no keys of the class until
+ *   a region needs a key of the class.
  *
  * UMR and the pool are set up by the first registration, under the mutex first_use. If that fails,
- * pinned memory is registered by firmware commands for a second, after which a registration tries
- * again; a registration of paged memory tries at once. Once UMR is gone, until the driver is bound
- * again, no key is taken from the pool or kept. Surplus free keys are destroyed as the pool ages,
- * and other free keys when memory is short.
+ * registrations of pinned memory use firmware commands. The first registration of pinned memory
+ * that comes more than a second later tries again to set up UMR and the pool; a registration of
+ * paged memory always tries. Once UMR is gone, until the driver is bound again, no key is taken
+ * from the pool or kept. Surplus free keys are destroyed as the pool ages, and other free keys when
+ * memory is short.
  */
 
 #include <kunit/static_stub.h>
@@ -64,7 +67,7 @@
  * attempt is several commands, which firmware would probably refuse again.
  */
 #define RETRY_PERIOD	HZ
-/* Free keys that one refused CREATE_MKEY costs the pool at most. */
+/* Most free keys that are destroyed because of one refused CREATE_MKEY. */
 #define MAX_TRIES	4
 
 static struct mlx5_ib_mkey_class *mkey_pool_end(struct mlx5_ib_mkey_pool *pool)
@@ -199,7 +202,7 @@ static bool mkey_pool_discard_any(struct mlx5_ib_mkey_pool *pool)
 /**
  * mlx5_ib_mkey_pool_make_way - destroy a free key, so that another key can be created
  * @dev: device, with a pool or without one, that has refused CREATE_MKEY because of a limit
- * @tries: number of earlier calls for the key to be created; this function counts
+ * @tries: number of earlier calls for the key that is to be created; this function increments it
  *
  * One destroyed key frees one number, but another task may take that number, and firmware may have
  * refused for lack of something else, so up to four free keys are destroyed. May sleep.
@@ -222,8 +225,9 @@ bool mlx5_ib_mkey_pool_make_way(struct mlx5_ib_dev *dev, unsigned int *tries)
  * @inlen: as for mlx5_ib_mkey_table_create()
  * @key: as for mlx5_ib_mkey_table_create()
  *
- * The pool keeps free keys of the sizes that users have used. If no free key were destroyed here, a
- * user could use up all numbers that way, and no key of another size could be created. May sleep.
+ * The pool keeps free keys of the sizes that users have used. If no free key were destroyed here,
+ * the free keys of a few sizes could use up all numbers, and no key of another size could be
+ * created. May sleep.
  *
  * Return: 0; -ENOMEM, also if the device has no key of this length left; or the errno of another
  * firmware refusal.
@@ -262,8 +266,8 @@ static void mkey_pool_fill(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32 *
  * mlx5_ib_mkey_pool_create - have firmware create a free key
  * @dev: device with a UMR queue pair
  * @nmtts: translation entries that the key gets room for
- * @access: enum ib_access_flags; only those that UMR cannot change matter
- * @key: the key, for UMR to fill
+ * @access: enum ib_access_flags; only the flags that UMR cannot change matter
+ * @key: gets the key, for UMR to fill
  *
  * May sleep.
  *
@@ -280,8 +284,8 @@ int mlx5_ib_mkey_pool_create(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32
 /**
  * mlx5_ib_mkey_pool_alloc - allocate a free key of a class
  * @dev: device with a pool
- * @class: from 0
- * @key: the key
+ * @class: number of the class, from 0
+ * @key: gets the key
  *
  * The caller's key counts as a key of this class in use, also if the caller has to create the key,
  * until mlx5_ib_mkey_pool_free() or mlx5_ib_mkey_pool_forget(). May sleep.
@@ -311,7 +315,9 @@ bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key)
 	return found;
 }
 
-/* Whether a key in use should become a free key. Only UMR could fill the free key. */
+/*
+ * Whether a key in use should become a free key: not if UMR is gone, as only UMR fills free keys.
+ */
 static bool mkey_class_wants(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
 {
 	struct mlx5_ib_mkey_pool_use use = mc->use;
@@ -326,7 +332,7 @@ static bool mkey_class_wants(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey
 /**
  * mlx5_ib_mkey_pool_wants - whether a key that is in use should become a free key
  * @dev: device with a pool
- * @class: from 0
+ * @class: number of the class, from 0
  *
  * Any context that can take a spinlock, except interrupts.
  *
@@ -368,7 +374,7 @@ bool mlx5_ib_mkey_pool_keep(struct mlx5_ib_dev *dev, int class, u32 key)
 /**
  * mlx5_ib_mkey_pool_free - return a key to the pool, or destroy the key
  * @dev: device with a pool
- * @class: of the key, from 0
+ * @class: number of the key's class, from 0
  * @key: the key, which mlx5_ib_umr_revoke() has revoked and no lookup finds
  *
  * The pool keeps the key for the next region if the class wants more free keys. May sleep.
@@ -382,9 +388,9 @@ void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key)
 }
 
 /**
- * mlx5_ib_mkey_pool_forget - uncount a key in use that is destroyed, given up or not created
- * @dev: device, with a pool if @class is from 0
- * @class: of the key; nothing is done for a key that is not of the pool
+ * mlx5_ib_mkey_pool_forget - stop counting a key in use that is destroyed, given up or not created
+ * @dev: device, with a pool if @class is 0 or higher
+ * @class: class of the key; nothing is done if @class is negative, which means no class of the pool
  *
  * Any context that can take a spinlock, except interrupts.
  */
@@ -405,9 +411,12 @@ static bool mkey_pool_add_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mke
 	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
 	u32 key;
 
-	/* Only keys without special rights are created in advance: mlx5_ib_mkey_pool_missing(). */
+	/* Keys with special rights are not created in advance, see mlx5_ib_mkey_pool_missing(). */
 	mkey_pool_fill(pool->dev, nmtts, 0, in);
-	/* mlx5_ib_mkey_pool_send_create() would destroy free keys to make room for this one. */
+	/*
+	 * Not mlx5_ib_mkey_pool_send_create(): it would destroy free keys to make room for this
+	 * key.
+	 */
 	if (mlx5_ib_mkey_table_create(pool->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &key))
 		return false;
 	scoped_guard(spinlock, &mc->lock)
@@ -422,7 +431,10 @@ static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_
 	u32 key;
 
 	scoped_guard(spinlock, &mc->lock) {
-		/* Before mkey_class_pop(), which lowers the count if too few free keys are left. */
+		/*
+		 * Decrement before mkey_class_pop(), which lowers the count if too few free keys
+		 * are left.
+		 */
 		if (mc->to_destroy)
 			mc->to_destroy--;
 		else if (!mlx5_ib_mkey_pool_surplus(mc - pool->classes, &mc->use))
@@ -434,8 +446,9 @@ static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_
 }
 
 /*
- * Without UMR no key is added. Surplus free keys are destroyed as the pool ages, and other free
- * keys when memory is short; the device reaches nothing through the free keys that are left.
+ * Create missing free keys, and destroy surplus free keys and those that the shrinker has marked.
+ * If UMR is gone, no key is created. The free keys that are left then stay until the pool ages or
+ * memory is short: the device reaches nothing through them.
  */
 static void mkey_pool_upkeep(struct work_struct *work)
 {
@@ -484,8 +497,9 @@ static unsigned long mkey_pool_count(struct shrinker *shrinker, struct shrink_co
 }
 
 /*
- * Keys are only marked here, since firmware commands allocate memory and take locks of mlx5_core.
- * In each family the largest keys are marked first, because they hold the most memory.
+ * Mark free keys, which @upkeep then destroys: the shrinker must not send firmware commands itself,
+ * since they allocate memory and take locks of mlx5_core. In each family the largest keys are
+ * marked first, because they hold the most memory.
  */
 static unsigned long mkey_pool_scan(struct shrinker *shrinker, struct shrink_control *sc)
 {
@@ -503,7 +517,10 @@ static unsigned long mkey_pool_scan(struct shrinker *shrinker, struct shrink_con
 		to_destroy += n;
 		if (!n)
 			continue;
-		/* Keep no free keys for a return of demand, and create none ahead of it. */
+		/*
+		 * Want no free keys for earlier demand (@peak), and create none ahead of demand
+		 * (@shrunk).
+		 */
 		mc->use.peak = mc->use.in_use;
 		mc->use.shrunk = true;
 	}
@@ -536,7 +553,7 @@ DEFINE_FREE(mkey_pool, struct mlx5_ib_mkey_pool *, mkey_pool_destroy(_T))
 
 /**
  * mlx5_ib_init_mkey_pool - create the pool of free keys
- * @dev: device with a UMR queue pair, of which the caller holds first_use
+ * @dev: device with a UMR queue pair, whose mutex first_use the caller holds
  *
  * The pool is empty before mlx5_ib_mkey_pool_start(). May sleep.
  *
@@ -573,7 +590,8 @@ VISIBLE_IF_KUNIT int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
  * mlx5_ib_mkey_pool_start - have the first free keys created, in the background
  * @dev: device with a pool
  *
- * Any context. KUnit suites, whose stubs take effect in their own task only, stub it.
+ * Any context. KUnit suites replace this function by a stub, because other stubs take effect only
+ * in the task of the suite, not in the work item.
  */
 VISIBLE_IF_KUNIT void mlx5_ib_mkey_pool_start(struct mlx5_ib_dev *dev)
 {
@@ -604,8 +622,8 @@ static int mkey_pool_first_use(struct mlx5_ib_dev *dev)
  * mlx5_ib_use_mkey_pool - set up UMR and the pool of free keys, unless that has been done
  * @dev: device
  *
- * What has been set up stays until the device is removed. May sleep, and allocates memory unless
- * all has been set up; takes first_use then.
+ * What has been set up stays until the device is removed. If something is not set up yet, the
+ * function takes the mutex first_use, allocates memory, and may sleep.
  *
  * Return: 0; -EOPNOTSUPP for a device without UMR; -ENOMEM; -EINTR if the task is being killed; or
  * the errno of a firmware refusal. After an error the next caller tries again.

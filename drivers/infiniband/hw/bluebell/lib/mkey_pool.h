@@ -16,12 +16,12 @@ struct mlx5_ib_caps;
 struct mlx5_ib_dev;
 struct shrinker;
 
-/* A size holds keys with room for 2^(MIN + size) translation entries. */
+/* Keys of size n, from 0, have room for 2^(MLX5_IB_POOL_MIN_LOG_MTTS + n) translation entries. */
 #define MLX5_IB_POOL_MIN_LOG_MTTS	3
 #define MLX5_IB_POOL_MAX_LOG_MTTS	18
 #define MLX5_IB_POOL_SIZES	(MLX5_IB_POOL_MAX_LOG_MTTS - MLX5_IB_POOL_MIN_LOG_MTTS + 1)
 
-/* Keys that differ in what UMR cannot change are of different families. */
+/* Properties that UMR cannot change: keys that differ in one of them are of different families. */
 #define MLX5_IB_POOL_RELAXED		BIT(0)
 #define MLX5_IB_POOL_ATOMIC		BIT(1)
 #define MLX5_IB_POOL_FAMILIES		4
@@ -38,11 +38,11 @@ struct shrinker;
 
 /**
  * struct mlx5_ib_mkey_pool_use - how many keys of a class are used
- * @in_use: keys that regions have
+ * @in_use: number of keys that regions have
  * @peak: the highest @in_use; @ageing lowers it to @in_use with time, the shrinker at once
- * @free: keys in the pool
+ * @free: number of free keys
  * @shrunk: the shrinker has marked free keys, or a free key has made way for another key, and no
- *	region has asked for a key since
+ *	region has asked for a key of the class since
  */
 struct mlx5_ib_mkey_pool_use {
 	u32 in_use;
@@ -53,14 +53,14 @@ struct mlx5_ib_mkey_pool_use {
 
 /**
  * struct mlx5_ib_mkey_class - the keys of a class
- * @lock: guards all below, for the time of a count, or of a copy of @keys when @keys grows
- * @use: how many keys there are
- * @keys: the free keys
- * @room: length of @keys
+ * @lock: guards all members below; held while keys are counted, or while @keys is copied to grow
+ * @use: how many keys the class has, in use and free
+ * @keys: array of the free keys
+ * @room: number of keys that @keys has room for
  * @to_destroy: number of free keys that are to be destroyed because memory is short
  */
 struct mlx5_ib_mkey_class {
-	spinlock_t lock;	/* use to to_destroy */
+	spinlock_t lock;	/* guards all members below */
 	struct mlx5_ib_mkey_pool_use use;
 	u32 *keys;
 	u32 room;

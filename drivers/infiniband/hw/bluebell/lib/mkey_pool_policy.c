@@ -14,18 +14,18 @@
 #include "layout/caps.h"
 #include "lib/mkey_pool.h"
 
-/* Entries that the free keys of a class have at most: 8 MiB of memory for the device. */
+/* Most entries of all free keys of a class together: 8 MiB of translations in the device. */
 #define MAX_FREE_MTTS		BIT(20)
 #define MAX_FREE_KEYS		4096
 /* Free keys of the smallest class when no region uses it; see mkey_class_ready(). */
 #define READY_KEYS		16
 #define READY_SIZES		8
-/* Entries that a UMR can name if its offset, in units of two entries, has 16 bits only. */
+/* Entries that a UMR can reach if its offset, in units of two entries, has only 16 bits. */
 #define MAX_SHORT_OFFSET_MTTS	BIT(17)
 
 static_assert(BIT(MLX5_IB_POOL_MIN_LOG_MTTS) * sizeof(__be64) >= MLX5_UMR_FLEX_ALIGNMENT);
 static_assert(BIT(MLX5_IB_POOL_MAX_LOG_MTTS) <= MAX_FREE_MTTS);
-/* No key of another family than the first is created before it is needed. */
+/* Keys are created ahead of demand only for family 0, whose classes have the lowest numbers. */
 static_assert(READY_SIZES <= MLX5_IB_POOL_SIZES);
 
 /**
@@ -55,8 +55,8 @@ u32 mlx5_ib_mkey_pool_family(u32 access, const struct mlx5_ib_caps *caps)
  * @access: enum ib_access_flags
  * @caps: what the device can do
  *
- * Return: the class, whose keys have the least room that is enough; MLX5_IB_CLASS_LONG if no class
- * has enough; or MLX5_IB_CLASS_FIRMWARE if UMR cannot reach all entries.
+ * Return: the class of the smallest keys that have room for the entries; MLX5_IB_CLASS_LONG if no
+ * class has room for them; or MLX5_IB_CLASS_FIRMWARE if UMR cannot reach all entries of the key.
  */
 int mlx5_ib_mkey_pool_class(u32 nmtts, u32 access, const struct mlx5_ib_caps *caps)
 {
@@ -72,7 +72,7 @@ int mlx5_ib_mkey_pool_class(u32 nmtts, u32 access, const struct mlx5_ib_caps *ca
 
 /**
  * mlx5_ib_mkey_pool_class_mtts - how many entries a key of a class has
- * @class: from 0
+ * @class: number of the class, from 0
  *
  * Return: translation entries.
  */
@@ -81,7 +81,10 @@ u32 mlx5_ib_mkey_pool_class_mtts(int class)
 	return BIT(class % MLX5_IB_POOL_SIZES + MLX5_IB_POOL_MIN_LOG_MTTS);
 }
 
-/* Free keys of a class that no region uses: a few of each small size, and only in family 0. */
+/*
+ * How many free keys a class has while no region uses a key of the class: a few for each small size
+ * of family 0, and none for other classes.
+ */
 static u32 mkey_class_ready(int class)
 {
 	return class < READY_SIZES ? max(READY_KEYS >> class, 1) : 0;
@@ -89,7 +92,7 @@ static u32 mkey_class_ready(int class)
 
 /**
  * mlx5_ib_mkey_pool_want - how many free keys a class should have
- * @class: from 0
+ * @class: number of the class, from 0
  * @use: how many keys of the class are used
  *
  * The class should have as many free keys as were in use at the last peak and are not in use now,
@@ -107,13 +110,13 @@ u32 mlx5_ib_mkey_pool_want(int class, const struct mlx5_ib_mkey_pool_use *use)
 
 /**
  * mlx5_ib_mkey_pool_missing - how many free keys to create
- * @class: from 0
+ * @class: number of the class, from 0
  * @use: how many keys of the class are used
  *
- * Up to the number of free keys that the class has while no region uses it; up to half of that
- * number while the class has a peak, because the keys in use will be free later; none after free
- * keys were destroyed because memory was short or another key needed the number, until a region
- * needs a key of the class (@use->shrunk).
+ * If no region has used a key of the class for some time (the peak is 0), free keys are created up
+ * to mkey_class_ready(). Otherwise they are created up to half of this number, because the keys in
+ * use will be free later. If free keys were destroyed because memory was short or another key
+ * needed the number (@use->shrunk), no key is created until a region needs a key of the class.
  *
  * Return: number of keys.
  */
@@ -128,7 +131,7 @@ u32 mlx5_ib_mkey_pool_missing(int class, const struct mlx5_ib_mkey_pool_use *use
 
 /**
  * mlx5_ib_mkey_pool_surplus - how many free keys to destroy
- * @class: from 0
+ * @class: number of the class, from 0
  * @use: how many keys of the class are used
  *
  * Return: number of keys.
@@ -139,7 +142,7 @@ u32 mlx5_ib_mkey_pool_surplus(int class, const struct mlx5_ib_mkey_pool_use *use
 }
 
 /**
- * mlx5_ib_mkey_pool_age - forget half of the keys that were in use once and are free now
+ * mlx5_ib_mkey_pool_age - lower the peak halfway to the number of keys in use
  * @use: how many keys of a class are used
  *
  * Return: the new @use->peak; after a while it is @use->in_use.

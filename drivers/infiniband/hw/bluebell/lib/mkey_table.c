@@ -2,10 +2,10 @@
 /*
  * The table of memory keys by index, and the commands CREATE_MKEY and DESTROY_MKEY.
  *
- * A slot of the table lives as long as the key exists in the device, whether an owner has the key
- * or the pool; an orphan needs no slot. So publishing a key allocates nothing and cannot fail. Of
- * the keys that processes create by commands of their own, only those over other keys have a slot
- * (mlx5_ib_mkey_adopt()). The key of the UMR queue pair has none.
+ * A slot of the table lives as long as the key exists in the device, whether an owner or the pool
+ * has the key; the key of an orphan needs no slot. So publishing a key allocates nothing and cannot
+ * fail. Of the keys that processes create by commands of their own, only keys over other keys have
+ * a slot (mlx5_ib_mkey_adopt()). The key of the UMR queue pair has none.
  */
 
 #include <linux/wait_bit.h>
@@ -27,7 +27,7 @@
  * @uid: user id
  * @in: struct mlx5_ifc_create_mkey_in_bits, complete but for the variant of the key
  * @inlen: bytes of @in
- * @key: the key
+ * @key: gets the key
  *
  * May sleep.
  *
@@ -45,8 +45,8 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
 	if (err)
 		return err;
 	/*
-	 * The slot may have a mark of the previous key with this index. Whoever has destroyed that
-	 * key leaves the slot alone once it has another content.
+	 * The slot may have a mark of the previous key with this index. The task that has destroyed
+	 * that key leaves the slot alone once the content of the slot has changed.
 	 */
 	err = xa_err(xa_store(&dev->mkeys, mlx5_mkey_to_idx(*key), MKEY_UNPUBLISHED,
 			      MLX5_IB_FAULT_GFP));
@@ -103,8 +103,8 @@ void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key,
 /**
  * mlx5_ib_mkey_table_unmark - free the slot of a key after DESTROY_MKEY
  * @dev: device
- * @key: key of mlx5_ib_mkey_table_mark()
- * @attempt: the attempt
+ * @key: the key, after mlx5_ib_mkey_table_mark()
+ * @attempt: attempts to destroy the key
  * @exists: the command has failed: the key keeps its slot, without an owner
  *
  * Allocates no memory.
@@ -134,8 +134,7 @@ void mlx5_ib_mkey_table_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mke
  * mlx5_ib_mkey_table_leak - log that a key without an owner may stay allocated
  * @dev: device
  * @key: the key
- * @err: errno of the firmware that refused to destroy the key; -ETIMEDOUT if firmware has not
- *	answered
+ * @err: errno of the refusal to destroy the key; -ETIMEDOUT if firmware has not answered
  */
 void mlx5_ib_mkey_table_leak(struct mlx5_ib_dev *dev, u32 key, int err)
 {
@@ -256,7 +255,7 @@ void mlx5_ib_mkey_retire(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 /**
  * mlx5_ib_mkey_get_any - find a published key of any variant, and keep its owner from being freed
  * @dev: device
- * @key: the key, whose variant does not count
+ * @key: the key, whose variant is ignored
  * @type: what struct the key has to be embedded in
  *
  * Any context that can take a spinlock, except interrupts.
@@ -278,7 +277,7 @@ struct mlx5_ib_mkey *mlx5_ib_mkey_get_any(struct mlx5_ib_dev *dev, u32 key,
 /**
  * mlx5_ib_mkey_get - find a published key, and keep its owner from being freed
  * @dev: device
- * @key: the key, its variant included, which does not count for MLX5_IB_MKEY_TABLE
+ * @key: the key, whose variant has to match, too, except for MLX5_IB_MKEY_TABLE
  * @type: what struct the key has to be embedded in
  *
  * Any context that can take a spinlock, except interrupts.
@@ -325,7 +324,7 @@ void mlx5_ib_mkey_put(struct mlx5_ib_mkey *mkey)
 	 * it reads the count.
 	 */
 	smp_mb__after_atomic();
-	/* By the address alone: the owner may be freed already. */
+	/* This uses only the address: the owner may be freed already. */
 	wake_up_var(&mkey->refs);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Objects without an owner that firmware has refused to destroy, or has perhaps created without
- * answering, and buffers that the device may still read.
+ * Objects that firmware has refused to destroy, or may have created without an answer, and that
+ * have no owner any more; and buffers that the device may still read.
  */
 
 /**
@@ -9,11 +9,12 @@
  *
  * If firmware refuses to destroy an object, the device may still use the object's memory, so the
  * memory stays pinned. ib_core keeps an object of a process, and tries again later to destroy the
- * object. Nobody tries again if the object was being created, belongs to the driver, to a kernel
- * consumer or to a process that has closed the device, or is an XRC domain, an XRC target or a
- * multicast attachment, which ib_core frees in any case. Such an object becomes an orphan, which
- * has the command that destroys the object, and the memory. An object that gives access to no
- * memory may be given up instead, which the log says.
+ * object. ib_core does not try again if the creation of the object failed, if the object belongs to
+ * the driver, to a kernel consumer or to a process that has closed the device, or if the object is
+ * an XRC domain, an XRC target or a multicast attachment, which ib_core frees in any case. Such an
+ * object becomes an orphan: a struct that takes over the object's memory, and keeps the command
+ * that destroys the object. An object that gives access to no memory may be given up instead, with
+ * a line in the log.
  *
  * An orphan is made by
  *
@@ -21,35 +22,38 @@
  *   to the orphan;
  * * mlx5_ib_orphan_adopt_closing() and mlx5_ib_orphan_adopt_quietly(), mostly when a process has
  *   closed the device: objects that the process has created by commands of its own may refer to
- *   each other, and to those of verbs, in any order, so that an older one may have to be destroyed
- *   first. The log names the objects that are left when the context has been closed;
+ *   each other, and to those of verbs, in any order, so that an older object may have to be
+ *   destroyed first. The log names the objects that are left when the context has been closed;
  * * mlx5_ib_orphan_keep_lost(), if a command that creates an object, or gives a CQ a new buffer,
- *   was not answered. Such an orphan is memory, or the use of a UAR, without a command.
+ *   was not answered. The orphan then has memory, or a reference to a UAR, but no command.
  *
- * An orphan is in the list of its context. Orphans of contexts that have been closed, their user
- * ids included, and XRC targets are in a list of the device; the driver's own orphans, those of
- * kernel consumers, and new buffers of CQs are in another one. The driver sends the command again
+ * An orphan is in the list of its context. Orphans of contexts that have been closed, the user ids
+ * of these contexts, and XRC targets are in one list of the device; the driver's own orphans, those
+ * of kernel consumers, and new buffers of resized CQs are in a second list of the device. The
+ * driver sends the command again
  *
  * * before the owner destroys an object that an orphan may refer to: a queue pair, a CQ, an SRQ or
- *   a domain (mlx5_ib_orphans_retry(), which costs one look at an empty list); and before the owner
- *   attaches a queue pair to a multicast group, because the orphan of an earlier attachment to the
- *   group would end this one (mlx5_ib_orphans_before_attach(), which refuses if the orphan stays);
+ *   a domain (mlx5_ib_orphans_retry(), which costs one look at an empty list);
+ * * before the owner attaches a queue pair to a multicast group. An earlier attachment of the queue
+ *   pair to the group may be an orphan, whose command would end the new attachment, too, so
+ *   mlx5_ib_orphans_before_attach() refuses the new attachment as long as the orphan exists;
  * * when the context is closed (mlx5_ib_orphans_leave_context()), in rounds, as long as a round
- *   destroys something, 16 at most. What is left does not refer to the context any more, and passes
- *   to the device;
+ *   destroys something, but at most 16. An orphan that is left does not refer to the context any
+ *   more, and moves to the list of the device;
  * * from time to time, with pauses that grow from half a second to 64 s, in a work item for the
  *   lists of the device;
- * * when the driver is unbound (mlx5_ib_cleanup_orphans()). The memory of what firmware refuses
- *   even then is never freed.
+ * * when the driver is unbound (mlx5_ib_cleanup_orphans()). The memory of an object that firmware
+ *   refuses to destroy even then is never freed.
  *
- * So a process waits for its own orphans, and for those of the driver when it destroys an XRC
- * target or closes an XRC domain, but not for those of another process. The orphan has what its
- * owner knew about commands that were not answered, see fw_destroy.c. The memory is freed after the
- * command has succeeded.
+ * So a process waits for the commands of its own orphans and, when it destroys an XRC target or
+ * closes an XRC domain, of the orphans in the second list, but not of the orphans of another
+ * process. The orphan takes over what the owner knew about unanswered commands (struct
+ * mlx5_ib_fw_attempt, see fw_destroy.c). The memory is freed after the command has succeeded.
  *
- * Lists that a stuck UMR queue pair may read are memory without an object. mlx5_ib_orphan_keep()
- * keeps them, under a spinlock of their own, because it is called during reclaim. They are freed
- * when the driver is unbound, if no orphan is left.
+ * If the driver cannot stop its own UMR queue pair (umr_qp.c), the device may still read the
+ * translation lists of UMR requests. These lists belong to no object. mlx5_ib_orphan_keep() keeps
+ * them under a spinlock of their own, because it is called during reclaim. The lists are freed when
+ * the driver is unbound, if no orphan is left.
  */
 
 #include <kunit/static_stub.h>
@@ -68,13 +72,16 @@
 /* The longest command that destroys an object. */
 #define ORPHAN_CMD_DW	MLX5_ST_SZ_DW(delete_fte_in)
 /*
- * Rounds in which the orphans of a context, or at last of the device, are tried: more than the
- * longest chain of objects that refer to each other has, from a flow table entry over TIR, RQT and
- * queues to their memory.
+ * Limit of the rounds. In each round the driver sends the commands of all orphans of a context, or,
+ * when it is unbound, of the device. No chain of objects that refer to each other is longer: a flow
+ * table entry refers to a TIR, the TIR to an RQT, the RQT to a queue, and the queue to its memory.
  */
 #define ORPHAN_ROUNDS	16
 
-/* Most orphans that are tried again for each object of a context that is being closed. */
+/*
+ * While a context is being closed, mlx5_ib_orphans_retry() does nothing if the context has more
+ * orphans than this.
+ */
 #define MAX_FEW		8
 
 /* Pauses between two attempts of the work item. */
@@ -83,12 +90,12 @@
 
 /**
  * struct orphan - an object that waits to be destroyed
- * @node: in the list of its context, or one of the device
+ * @node: in the list of its context, or in a list of the device
  * @uid: user id of the commands on the object
  * @cmd: the command that destroys the object
  * @cmd_size: bytes of @cmd; 0 for an object that perhaps exists, and whose number is not known
- * @number: of the object, for the log
- * @name: of the kind of object, for the log
+ * @number: number of the object, for the log
+ * @name: name of the kind of object, for the log
  * @logged: the object has been named in the log
  * @err: errno of the last attempt
  * @attempt: attempts to destroy the object, those of its owner included
@@ -111,9 +118,9 @@ struct orphan {
  * struct orphan_buffer - memory that a UMR queue pair which firmware cannot stop may still read
  * @node: in the list of the device
  * @buffer: the memory
- * @dma: its DMA address
- * @bytes: its length
- * @free: frees it
+ * @dma: DMA address of @buffer
+ * @bytes: length of @buffer
+ * @free: frees @buffer
  */
 struct orphan_buffer {
 	struct list_head node;
@@ -123,7 +130,7 @@ struct orphan_buffer {
 	mlx5_ib_free_buffer_t free;
 };
 
-/* Have the work item send the commands soon, and then again after pauses that start short. */
+/* Have the work item send the commands soon, and begin again with the shortest pause. */
 static void orphans_retry_later(struct mlx5_ib_dev *dev)
 {
 	WRITE_ONCE(dev->orphans.delay, MIN_DELAY);
@@ -176,13 +183,13 @@ VISIBLE_IF_KUNIT void mlx5_ib_orphan_log(struct mlx5_ib_dev *dev, const char *na
 }
 
 /**
- * mlx5_ib_orphan_adopt - keep the memory of an object that firmware has refused to destroy
+ * mlx5_ib_orphan_adopt - make an orphan of an object that firmware has refused to destroy
  * @dev: device
  * @uid: user id of the commands on the object
  * @opcode: MLX5_CMD_OP_* of the command that destroys the object
- * @number: of the object
+ * @number: number of the object
  * @attempt: attempts to destroy the object, all of which have failed; taken over
- * @name: of the kind of object, for the log; not copied
+ * @name: name of the kind of object, for the log; not copied
  * @mem: what the object shares with the device, taken over: @mem is zeroed. NULL for an object
  *	without memory
  * @err: errno of the refusal
@@ -207,14 +214,14 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 }
 
 /**
- * mlx5_ib_orphan_adopt_quietly - keep an object of a process, and do not log that yet
+ * mlx5_ib_orphan_adopt_quietly - make an orphan of an object of a process, and do not log that yet
  * @dev: device
  * @uid: user id of the commands on the object
  * @cmd: the command that destroys the object; copied
  * @cmd_size: bytes of @cmd, at most as many as struct mlx5_ifc_delete_fte_in_bits has
- * @number: of the object, for the log
+ * @number: number of the object, for the log
  * @attempt: as for mlx5_ib_orphan_adopt()
- * @name: of the kind of object, for the log; not copied
+ * @name: name of the kind of object, for the log; not copied
  * @mem: what the object shares with the device until it is destroyed, taken over
  *
  * For objects that refer to each other in a way that the driver does not know, so that firmware may
@@ -235,15 +242,16 @@ void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *
 }
 
 /**
- * mlx5_ib_orphan_adopt_closing - keep an object of a process, named by its number, quietly
+ * mlx5_ib_orphan_adopt_closing - make an orphan of an object of a context that is being closed, and
+ *	do not log that yet
  * @dev: device
  * @uid: as for mlx5_ib_orphan_adopt()
  * @opcode: as for mlx5_ib_orphan_adopt()
  * @number: as for mlx5_ib_orphan_adopt()
  * @attempt: as for mlx5_ib_orphan_adopt()
  * @name: as for mlx5_ib_orphan_adopt()
- * @mem: what the object shares with the device, taken over: @mem is zeroed. Its context is that of
- *	the process
+ * @mem: what the object shares with the device, taken over: @mem is zeroed. @mem->context is the
+ *	context of the process
  *
  * Firmware may destroy the object once other objects of the process are destroyed, so the log names
  * the object only if it still exists when the context has been closed. May sleep.
@@ -260,9 +268,10 @@ void mlx5_ib_orphan_adopt_closing(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, 
 }
 
 /**
- * mlx5_ib_orphan_keep_lost - keep what an object uses that perhaps has been created
+ * mlx5_ib_orphan_keep_lost - keep the memory and the UAR of an object that firmware may have
+ *	created
  * @dev: device
- * @name: of the kind of object, for the log; not copied
+ * @name: name of the kind of object, for the log; not copied
  * @mem: what the object would share with the device, taken over: @mem is zeroed
  *
  * The command that creates the object was not answered. If the object exists, its number is not
@@ -279,20 +288,21 @@ void mlx5_ib_orphan_keep_lost(struct mlx5_ib_dev *dev, const char *name,
 	memset(mem, 0, sizeof(*mem));
 	orphan_add(dev, orphan);
 	ibdev_err_ratelimited(&dev->ib_dev,
-			      "firmware did not answer whether it has created %s: what it uses stays allocated until the device is reset\n",
+			      "firmware did not answer whether it has created %s: what the object uses stays allocated until the device is reset\n",
 			      name);
 }
 
 /**
  * mlx5_ib_orphan_keep - keep memory that the device may still read
  * @dev: device
- * @buffer: the memory, mapped for reading by dma_map_single()
- * @dma: its DMA address
- * @bytes: its length
- * @free: frees it
+ * @buffer: the memory, mapped by dma_map_single() for the device to read
+ * @dma: DMA address of @buffer
+ * @bytes: length of @buffer
+ * @free: frees @buffer
  *
- * The buffer is freed when the driver is unbound, unless firmware keeps an object even then. If no
- * memory is left for the list entry, the buffer is never freed. May be called during reclaim.
+ * The buffer is freed when the driver is unbound, unless firmware refuses to destroy an orphan even
+ * then. If no memory is left for the list entry, the buffer is never freed. May be called during
+ * reclaim.
  */
 void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
 			 mlx5_ib_free_buffer_t free)
@@ -313,7 +323,10 @@ void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, 
 	list_add_tail(&kept->node, &dev->orphans.buffers);
 }
 
-/* The device has no objects, so it reads nothing any more. */
+/*
+ * Free the buffers of mlx5_ib_orphan_keep(). Called when the device has no objects left, and so
+ * does not read the buffers any more.
+ */
 static void orphan_free_buffers(struct mlx5_ib_dev *dev)
 {
 	struct orphan_buffer *kept, *next;
@@ -350,18 +363,18 @@ void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, con
 }
 
 /**
- * mlx5_ib_orphan_discard - destroy an object of a process that no caller will destroy again
+ * mlx5_ib_orphan_discard - destroy an object of a process, for a caller who will not try again
  * @dev: device
  * @uid: as for mlx5_ib_orphan_adopt()
  * @opcode: as for mlx5_ib_orphan_adopt()
  * @number: as for mlx5_ib_orphan_adopt()
  * @name: as for mlx5_ib_orphan_adopt()
- * @mem: what the object shares with the device, taken over. Its context is that of the process, or
- *	NULL if the object does not belong to a context
+ * @mem: what the object shares with the device, taken over. @mem->context is the context of the
+ *	process, or NULL if the object belongs to no context
  *
  * If firmware refuses, the object becomes an orphan. If the context of @mem is being closed, this
- * happens quietly and at once; otherwise the command is repeated for a third of a second before.
- * May sleep.
+ * happens after the first refusal, which is not logged; otherwise the command is first repeated for
+ * a third of a second, and the log names the orphan. May sleep.
  */
 void mlx5_ib_orphan_discard(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			    const char *name, struct mlx5_ib_queue_mem *mem)
@@ -379,7 +392,10 @@ void mlx5_ib_orphan_discard(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 nu
 		mlx5_ib_orphan_adopt(dev, uid, opcode, number, &attempt, name, mem, err);
 }
 
-/* An object whose number is not known, so that no command can name it, ends with the device. */
+/*
+ * Send the command that destroys an orphan. An orphan whose number is not known has no command, and
+ * so stays until the device is gone.
+ */
 static int orphan_send(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
 	if (!orphan->cmd_size)
@@ -436,7 +452,7 @@ static void orphans_retry_work(struct work_struct *work)
 					       orphans.retry);
 	struct mlx5_ib_orphans *orphans = &dev->orphans;
 
-	/* In @dead, the orphan of a user id comes after those of the objects of that id. */
+	/* In @dead, the orphan of a user id comes after the orphans of the objects of that id. */
 	orphans_retry_list(dev, &orphans->dead, true);
 	orphans_retry_list(dev, &orphans->list, true);
 	if (list_empty_careful(&orphans->dead) && list_empty_careful(&orphans->list))
@@ -445,7 +461,10 @@ static void orphans_retry_work(struct work_struct *work)
 	queue_delayed_work(system_dfl_wq, &orphans->retry, orphans->delay);
 }
 
-/* Without the lock, because no other task uses the list of a context that is being closed. */
+/*
+ * Whether a context that is being closed has at most MAX_FEW orphans. No other task uses the list
+ * of such a context, so no lock is needed.
+ */
 static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
 {
 	const struct list_head *node;
@@ -460,7 +479,7 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
 /**
  * mlx5_ib_orphans_retry - try again to destroy orphans
  * @dev: device
- * @context: whose orphans; NULL for those of the driver and of kernel consumers
+ * @context: owner of the orphans; NULL for orphans of the driver and of kernel consumers
  *
  * Called before the owner destroys an object that an orphan may refer to, because firmware would
  * refuse to destroy the object. When a context is being closed, and has more than a few orphans,
@@ -474,7 +493,9 @@ void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *con
 	if (context && context->closing && !orphans_are_few(context))
 		return;
 	orphans_retry_list(dev, list, false);
-	/* Meanwhile the work item may have found no orphan. */
+	/*
+	 * The work item may have found the list empty meanwhile, and not have queued itself again.
+	 */
 	if (!context && !list_empty_careful(list))
 		queue_delayed_work(system_dfl_wq, &dev->orphans.retry,
 				   READ_ONCE(dev->orphans.delay));
@@ -509,9 +530,10 @@ int mlx5_ib_orphans_before_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_uconte
  * @dev: device
  * @context: the context, which is about to be freed
  *
- * Firmware may refuse to destroy an object before another one of the context, so all of them are
- * tried again if one has been destroyed, but not endlessly. What firmware still refuses to destroy
- * keeps its memory, but does not refer to the context any more. May sleep.
+ * Firmware may refuse to destroy an object to which another object of the context refers, so as
+ * long as a round destroys an orphan, the commands of the remaining orphans are sent again, in at
+ * most ORPHAN_ROUNDS rounds. An orphan that is left keeps its memory, but does not refer to the
+ * context any more. May sleep.
  */
 void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {

@@ -25,7 +25,7 @@ static_assert(MLX5_BYTE_OFF(create_qp_in, pas) == MLX5_ST_SZ_BYTES(create_qp_in)
 static_assert(MLX5_BYTE_OFF(create_rmp_in, ctx.wq.pas) == MLX5_ST_SZ_BYTES(create_rmp_in));
 static_assert(MLX5_BYTE_OFF(create_xrc_srq_in, pas) == MLX5_ST_SZ_BYTES(create_xrc_srq_in));
 
-/* Entries of the translation list. */
+/* Number of entries of the translation list of a buffer. */
 static u32 buf_num_pages(const struct mlx5_ib_buf *buf)
 {
 	unsigned long pgsz = 1UL << buf->geo.page_shift;
@@ -49,14 +49,14 @@ static void buf_fill_pas(struct mlx5_ib_buf *buf, __be64 *pas, u32 num)
 
 /**
  * mlx5_ib_buf_alloc_cmd - allocate a command that describes a buffer
- * @buf: the buffer; the list is empty for a queue pair without queues
+ * @buf: the buffer; for a queue pair without queues the translation list is empty
  * @size: bytes of the command without its translation list
- * @inlen: bytes of the command
+ * @inlen: gets the number of bytes of the command
  *
  * May sleep.
  *
- * Return: the command, zeroed but for the translation list, for kvfree(); or NULL
- * without memory.
+ * Return: the command, zeroed but for the translation list, which the caller frees by kvfree(); or
+ * NULL if there is no memory.
  */
 void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 {
@@ -65,7 +65,9 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 
 	/* This does not overflow: no context can describe a queue of 2^28 pages. */
 	*inlen = size + sizeof(__be64) * npas;
-	/* A command is freed once it is answered: only a large one is charged to the cgroup. */
+	/*
+	 * A command is freed once it is answered, so only a large command is charged to the cgroup.
+	 */
 	in = kvzalloc(*inlen, *inlen > PAGE_SIZE ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!in)
 		return NULL;
@@ -77,9 +79,9 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
  * mlx5_ib_comp_eqn - the event queue of a completion vector
  * @dev: device
  * @vector: completion vector, from 0
- * @eqn: the number of its event queue
+ * @eqn: gets the number of the event queue
  *
- * mlx5_core creates the event queue when its vector is first used. May sleep.
+ * mlx5_core creates the event queue when the vector is first used. May sleep.
  *
  * Return: 0; -EINVAL for a vector that the device does not have; or another negative errno.
  */
@@ -89,7 +91,10 @@ int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
 	return mlx5_comp_eqn_get(dev->mdev, vector, eqn);
 }
 
-/* If the command was not answered, the device may use the memory: an orphan keeps it. */
+/*
+ * Take the result of a command that creates a queue, and return it. If the command was not
+ * answered, the device may use the memory of the queue, so an orphan takes the memory over.
+ */
 static int queue_created(struct mlx5_ib_dev *dev, const char *name, struct mlx5_ib_queue_mem *mem,
 			 int err)
 {
@@ -102,15 +107,15 @@ static int queue_created(struct mlx5_ib_dev *dev, const char *name, struct mlx5_
  * mlx5_ib_create_cq_cmd - create a completion queue at the device
  * @dev: device
  * @uid: user id that the command is sent for
- * @mcq: what mlx5_core dispatches events by, with its handlers
+ * @mcq: the queue as mlx5_core sees it, with the handlers of its events
  * @mem: memory of the queue
  * @vector: completion vector, from 0
- * @cqc: its context, struct mlx5_ifc_cqc_bits; memory and event queue are filled in here
+ * @cqc: context of the queue, struct mlx5_ifc_cqc_bits; memory and event queue are filled in here
  *
- * CREATE_CQ, struct mlx5_ifc_create_cq_in_bits. May sleep.
+ * Sends CREATE_CQ (struct mlx5_ifc_create_cq_in_bits). May sleep.
  *
- * Return: 0; as mlx5_ib_comp_eqn(); -ENOMEM; -ETIMEDOUT if firmware does not answer, and then @mem
- * is zeroed, because an orphan has it; or the errno of a firmware refusal.
+ * Return: 0; the errno of mlx5_ib_comp_eqn(); -ENOMEM; -ETIMEDOUT if firmware does not answer, and
+ * then an orphan takes over the memory, and @mem is zeroed; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq,
 			  struct mlx5_ib_queue_mem *mem, u16 vector, void *cqc)
@@ -136,16 +141,16 @@ int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq 
  * mlx5_ib_create_qp_cmd - create a queue pair at the device
  * @dev: device
  * @uid: user id that the command is sent for
- * @mem: memory of the queue pair; zeroed for one without queues
- * @qpc: its context, struct mlx5_ifc_qpc_bits; the memory is filled in here
- * @qpn: gets its number
+ * @mem: memory of the queue pair; zeroed for a queue pair without queues
+ * @qpc: context of the queue pair, struct mlx5_ifc_qpc_bits; the memory is filled in here
+ * @qpn: gets the number of the queue pair
  * @ece: requested options of enhanced connection establishment; gets the options that the device
  *	has granted
  *
- * CREATE_QP, struct mlx5_ifc_create_qp_in_bits. May sleep.
+ * Sends CREATE_QP (struct mlx5_ifc_create_qp_in_bits). May sleep.
  *
- * Return: 0; -ENOMEM; -ETIMEDOUT if firmware does not answer, and then @mem is zeroed, because an
- * orphan has it; or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM; -ETIMEDOUT if firmware does not answer, and then an orphan takes over the
+ * memory, and @mem is zeroed; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue_mem *mem,
 			  void *qpc, u32 *qpn, u32 *ece)
@@ -175,14 +180,14 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
  * @uid: user id that the command is sent for
  * @type: IB_SRQT_BASIC or IB_SRQT_XRC
  * @mem: memory of the queue
- * @attr: what goes into its context; the memory is filled in here
- * @num: gets its number
+ * @attr: attributes of the queue's context; the memory is filled in here
+ * @num: gets the number of the queue
  *
- * CREATE_RMP, struct mlx5_ifc_create_rmp_in_bits, or CREATE_XRC_SRQ, struct
- * mlx5_ifc_create_xrc_srq_in_bits. May sleep.
+ * Sends CREATE_RMP (struct mlx5_ifc_create_rmp_in_bits) or CREATE_XRC_SRQ (struct
+ * mlx5_ifc_create_xrc_srq_in_bits). May sleep.
  *
- * Return: 0; -ENOMEM; -ETIMEDOUT if firmware does not answer, and then @mem is zeroed, because an
- * orphan has it; or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM; -ETIMEDOUT if firmware does not answer, and then an orphan takes over the
+ * memory, and @mem is zeroed; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type type,
 			   struct mlx5_ib_queue_mem *mem, struct mlx5_ib_srqc_attr *attr, u32 *num)

@@ -33,12 +33,14 @@ struct mlx5_ib_paging_stat {
 /**
  * struct mlx5_ib_mr_ops - operations of a kind of regions
  * @kind: name of the kind, for resource tracking
- * @dereg: destroy the key, then free the memory and the region. After an error the region is
- *	as it was, or reaches nothing, and can be deregistered once more
+ * @dereg: destroy the key, then free the memory and the region. After an error the key is as
+ *	before, or the device reaches nothing through the key; in both cases the region can be
+ *	deregistered again
  * @destroy_key: destroy the key alone, before another region replaces this one;
  *	NULL if that is left to @dereg
- * @range: find out the process's memory that the region was registered over, to register it
- *	anew: -EINVAL if the memory is not of the current process. NULL for a region over @umem
+ * @range: find the memory of the process that the region was registered over, to register that
+ *	memory anew: -EINVAL if the memory is not of the current process. NULL for a region over
+ *	@umem
  * @paging_stat: return the region's statistics; NULL for kinds that are not paged
  */
 struct mlx5_ib_mr_ops {
@@ -84,7 +86,7 @@ static inline struct mlx5_ib_mr *to_mmr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct mlx5_ib_mr, ibmr);
 }
 
-/* Let the user and lookups see the key of a region, which is complete. */
+/* Give the key of a complete region to the user, and let lookups find the key. */
 static inline void mlx5_ib_publish_mr(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr,
 				      enum mlx5_ib_mkey_type type)
 {

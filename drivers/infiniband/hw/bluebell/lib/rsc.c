@@ -19,7 +19,7 @@
 #define RSC_NUM_BITS	24
 #define RSC_NUM_MASK	(BIT(RSC_NUM_BITS) - 1)
 
-/* What the device reports about an object, and what verbs call it. */
+/* Types of events that the device reports about an object, and the verbs event for each. */
 static const struct {
 	u8 eqe_type;
 	enum mlx5_res_type type;
@@ -48,12 +48,12 @@ static unsigned long rsc_index(enum mlx5_res_type type, u32 num)
  * mlx5_ib_rsc_get - find an object by its number
  * @dev: device
  * @type: MLX5_RES_QP, MLX5_RES_RQ, MLX5_RES_SQ or MLX5_RES_SRQ
- * @num: number
+ * @num: number of the object
  *
  * The object is not destroyed before mlx5_ib_rsc_put(). Any context.
  *
- * Return: the object with a reference, or NULL if there is none or it is being
- * destroyed.
+ * Return: the object with a reference, or NULL if no object has the number, or if the object is
+ * being destroyed.
  */
 struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type type, u32 num)
 {
@@ -69,7 +69,7 @@ struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type 
 
 /**
  * mlx5_ib_rsc_put - release a reference on an object
- * @rsc: of mlx5_ib_rsc_get()
+ * @rsc: returned by mlx5_ib_rsc_get()
  *
  * Any context.
  */
@@ -109,7 +109,7 @@ static bool rsc_queue_event(struct mlx5_ib_dev *dev, int event, enum mlx5_res_ty
 	if (!rsc)
 		return false;
 	set_bit(event, &rsc->pending);
-	/* A delivery that has not started yet will find the bit. */
+	/* If the work item is queued already, it has a reference, and will find the bit. */
 	if (!queue_work(dev->rsc_table.wq, &rsc->work))
 		mlx5_ib_rsc_put(rsc);
 	return true;
@@ -132,10 +132,10 @@ void mlx5_ib_rsc_raise(struct mlx5_ib_dev *dev, u8 eqe_type, u32 num)
 }
 
 /**
- * mlx5_ib_rsc_event - an asynchronous event of mlx5_core
+ * mlx5_ib_rsc_event - handle an asynchronous event of mlx5_core
  * @nb: the table's notifier
  * @type: MLX5_EVENT_TYPE_*, or MLX5_DEV_EVENT_*
- * @data: struct mlx5_eqe, of a firmware event
+ * @data: struct mlx5_eqe, for MLX5_EVENT_TYPE_*
  *
  * Called in the interrupt of the asynchronous event queue; for MLX5_DEV_EVENT_* in any context.
  *
@@ -162,7 +162,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long 
 }
 
 /**
- * mlx5_ib_rsc_add - let events and page faults find an object
+ * mlx5_ib_rsc_add - add an object to the table, so that events and page faults find it
  * @rsc: created at the device; its dev, ops, num and uid are set
  *
  * The device gives a number to one object of a type at a time. So if the table still has another
@@ -214,17 +214,19 @@ static void rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 }
 
 /**
- * mlx5_ib_rsc_respond_and_add - finish the creation of an object
+ * mlx5_ib_rsc_respond_and_add - finish the creation of an object: respond to the user, and add the
+ *	object to the table
  * @rsc: as for mlx5_ib_rsc_add()
  * @mem: what the object shares with the device
- * @udata: of the user who gets the answer; NULL if there is none
- * @resp: the answer
+ * @udata: data of the call of the user who gets the response; NULL for an object of a kernel
+ *	consumer or of the driver
+ * @resp: the response
  * @len: bytes of @resp
  *
  * May sleep.
  *
- * Return: 0; or a negative errno, and then the object is destroyed at the device, or @mem is
- * zeroed: an orphan has it, because firmware refuses to destroy the object.
+ * Return: 0 or a negative errno. After an error the object is destroyed at the device; if firmware
+ * refuses to destroy the object, an orphan takes over the memory, and @mem is zeroed.
  */
 int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem,
 				struct ib_udata *udata, const void *resp, size_t len)
@@ -249,7 +251,7 @@ static void rsc_remove(struct mlx5_ib_rsc *rsc)
 	rsc->listed = false;
 }
 
-/* The type of an object in events that processes have subscribed to. */
+/* The MLX5_OBJ_TYPE_* by which subscriptions of processes to events name the object. */
 static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
 {
 	static const u32 types[] = {
@@ -267,7 +269,10 @@ static void rsc_prepare_destroy(struct mlx5_ib_rsc *rsc)
 	mlx5_ib_event_pause(rsc->dev, &rsc->attempt, rsc_event_type(rsc), rsc->num);
 }
 
-/* The command that destroys an object has been executed, or has failed with @err. */
+/*
+ * Record the result of the command that destroys an object: 0, or the errno @err. If the object
+ * still exists, put it back into the table.
+ */
 static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
 {
 	struct mlx5_ib_rsc *rsc = object;
@@ -276,7 +281,10 @@ static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
 	mlx5_ib_event_settle(dev, &rsc->attempt, rsc_event_type(rsc), rsc->num, err);
 	if (err)
 		WRITE_ONCE(dev->kept, true);
-	/* If the command was not answered, the device may give the number to a new object. */
+	/*
+	 * The object stays out of the table if the command was not answered: the device may have
+	 * destroyed the object, and given the number to a new object.
+	 */
 	if (err && !rsc->attempt.unanswered && mlx5_ib_rsc_add(rsc))
 		ibdev_warn_ratelimited(&dev->ib_dev,
 				       "cannot destroy %s 0x%x (%d), and no memory to keep track of it: its events are ignored\n",
@@ -285,15 +293,15 @@ static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
 
 /**
  * mlx5_ib_rsc_destroy - destroy an object at the device
- * @rsc: of mlx5_ib_rsc_add()
+ * @rsc: the object, after mlx5_ib_rsc_add()
  *
  * The object leaves the table first: once the object is destroyed, the device may give its number
  * to a new object. After success no event is being delivered, no page fault is being resolved, and
  * subscriptions of processes to events of the object have ended. May sleep.
  *
  * Return: 0, also if the object has been destroyed already; or a negative errno, and then the
- * device may use all that the object points at. The object is found again, unless a command that
- * was not answered (-ETIMEDOUT) may have destroyed it.
+ * device may use all that the object points at. Events and page faults find the object again,
+ * unless a command that was not answered (-ETIMEDOUT) may have destroyed the object.
  */
 int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 {
@@ -310,7 +318,7 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 /**
  * mlx5_ib_rsc_abandon - give up an object of a process that has closed the device
  * @rsc: the object, after mlx5_ib_rsc_destroy() has failed
- * @mem: what the object shares with the device; zeroed: an orphan has it
+ * @mem: what the object shares with the device; an orphan takes it over, and @mem is zeroed
  *
  * May sleep.
  */
@@ -323,8 +331,8 @@ void mlx5_ib_rsc_abandon(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 }
 
 /**
- * mlx5_ib_rsc_destroy_early - have the device destroy an object whose owner is about to destroy it
- * @rsc: of mlx5_ib_rsc_add()
+ * mlx5_ib_rsc_destroy_early - start to destroy an object, shortly before its owner destroys it
+ * @rsc: the object, after mlx5_ib_rsc_add()
  * @batch: the batch that the command becomes part of
  *
  * Does what mlx5_ib_rsc_destroy() does, but does not wait for the answer, and logs no refusal. When
@@ -340,9 +348,9 @@ void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch 
 
 /**
  * mlx5_ib_rsc_discard - destroy an object whose owner does not try again if firmware refuses
- * @rsc: of mlx5_ib_rsc_add()
- * @mem: what the object shares with the device; zeroed if firmware refuses to destroy the object:
- *	an orphan has it then
+ * @rsc: the object, after mlx5_ib_rsc_add()
+ * @mem: what the object shares with the device; if firmware refuses to destroy the object, an
+ *	orphan takes it over, and @mem is zeroed
  *
  * For queue pairs and shared receive queues of kernel consumers, for XRC targets, and for objects
  * whose creation could not be finished. May sleep.
@@ -375,8 +383,8 @@ int mlx5_ib_init_rsc_table(struct mlx5_ib_dev *dev)
 
 /**
  * mlx5_ib_cleanup_rsc_table - stop listening for events
- * @dev: device, none of whose objects is left but what firmware keeps; nothing happens if the table
- *	was never initialized
+ * @dev: device, which has no objects left but those that firmware refuses to destroy; nothing
+ *	happens if the table was never initialized
  */
 void mlx5_ib_cleanup_rsc_table(struct mlx5_ib_dev *dev)
 {

@@ -24,7 +24,7 @@ struct mlx5_ib_rsc;
 /**
  * struct mlx5_ib_rsc_ops - what a kind of object does
  * @type: MLX5_RES_QP or MLX5_RES_SRQ
- * @name: for the log
+ * @name: name of the kind of object, for the log
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
  * @repeats_destroy: a refused command that destroys an object is repeated, for a third of a second
  * @event: delivers an event of the device to the consumer. May sleep.
@@ -46,15 +46,15 @@ struct mlx5_ib_rsc_ops {
  * struct mlx5_ib_rsc - an object that the device names by its number
  * @dev: device
  * @ops: operations of the kind of object
- * @num: number
+ * @num: number of the object
  * @uid: user id of the commands on the object
  * @refs: one reference for the table, one for each mlx5_ib_rsc_get()
- * @free: completed with the last reference
+ * @free: completed when the last reference is released
  * @work: delivers @pending
  * @pending: bit n: event n of rsc.c's table awaits delivery. Events of one kind
  *	that arrive faster than they are delivered are delivered once.
  * @listed: the object has been added to the table, and not been removed by its owner
- * @destroyed: the device has destroyed the object; its owner may still have other objects
+ * @destroyed: the device has destroyed the object: mlx5_ib_rsc_destroy() has nothing left to do
  * @attempt: attempts to destroy the object
  */
 struct mlx5_ib_rsc {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How many objects a user has, of the kinds whose number is limited.
+ * Count how many objects of each kind a user has, and limit the number of each kind.
  */
 
 /**
@@ -9,36 +9,39 @@
  * The device has a fixed number of user ids, UARs, protection domains, XRC domains, transport
  * domains, CQs, queue pairs, SRQs, sets of Q counters, pages of device memory and multicast groups,
  * of queue pairs in a group, and of the umems, RQs, SQs, TIRs, TISs, RQTs and XRQs that processes
- * create by commands of their own. Where the number is known, a user without privileges can have
- * seven eighths, with all of the user's processes together, so no such user can take all from the
- * others alone. Like other limits of the kernel's objects, the limits do not apply to a process
- * that has CAP_SYS_RESOURCE, in the initial user namespace, when it opens the device: the device is
- * no resource of a namespace. They do not apply to kernel consumers either.
+ * create by commands of their own. Where the number is known, all processes of a user without
+ * privileges together can have seven eighths, so no single user can take all from the others. Like
+ * other limits of the kernel's objects, the limits do not apply to a process that has
+ * CAP_SYS_RESOURCE, in the initial user namespace, when it opens the device: the device is no
+ * resource of a namespace. They do not apply to kernel consumers either.
  *
- * The device has a fixed number of memory keys, too. Those count that a process has for its
- * regions, windows and tables of keys, those that page faults create for an implicit region, and
- * those that the process creates by commands of its own. A key that waits in the pool for the next
- * region counts for no user: mkey_pool.c has it destroyed if its number is needed.
+ * The device has a fixed number of memory keys, too. A user's limit counts the keys of regions,
+ * windows and tables of keys, the keys that page faults create for an implicit region, and the keys
+ * that processes create by commands of their own. A key that waits in the pool for the next region
+ * counts for no user: mkey_pool.c destroys the key if its number is needed.
  *
- * What a process pins is limited, but a process can register any length of memory that it has not
- * pinned, a dma-buf any number of times, and any length of keys over a umem. Each MiB costs the
- * device two KiB for translations: memory of the host that mlx5_core gives to firmware and charges
- * to no process. How much memory firmware can get is not known, so the limit is 64 times the memory
- * of the host, for which the translations take an eighth of that memory. Tables of keys, those of
- * implicit regions and those that processes create by commands of their own, are such memory, too,
- * and count in the same limit.
+ * RLIMIT_MEMLOCK limits what a process pins, but a process can register paged memory of any length,
+ * a dma-buf any number of times, and keys of any length over a umem. Each MiB costs the device two
+ * KiB for translations: memory of the host that mlx5_core gives to firmware and charges to no
+ * process. So a user also has a limit for the total length of these registrations. How much memory
+ * firmware can get is not known, so the limit is 64 times the memory of the host: the translations
+ * for this length take an eighth of the memory of the host. Tables of keys, which belong to
+ * implicit regions or are created by commands of processes, take memory of the same kind, and count
+ * in the same limit.
  *
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
- * mlx5_ib_share_give() is called when the device can give the number to someone else: when the
- * object has been destroyed, also if that happens after the process has ended. An orphan takes the
- * share over, with struct mlx5_ib_queue_mem.
+ * mlx5_ib_share_give() is called once the device can give the object's number to another object:
+ * when the object has been destroyed, which may be after the process has ended. If the object
+ * becomes an orphan, the orphan keeps the count (@share of struct mlx5_ib_queue_mem) until the
+ * object is destroyed.
  *
- * An object whose creation was not answered may exist, and its number is not known, so nobody can
- * destroy it: the number is lost to all users until the device is reset. So the object goes on
- * counting for the user who wanted it (mlx5_ib_share_undo()), and so does an object that the driver
- * gives up because firmware refuses to destroy it (mlx5_ib_share_keep()). Such objects are in the
- * user's limit, like all others, and a creation that is not answered costs the user a timeout of
- * mlx5_core. The count ends when the driver is unbound, which is part of each reset of the device.
+ * An object whose creation was not answered may exist, and its number is not known, so the driver
+ * cannot destroy it: the number is lost to all users until the device is reset. So the object goes
+ * on counting for the user who wanted it (mlx5_ib_share_undo()), and so does an object that the
+ * driver gives up because firmware refuses to destroy it (mlx5_ib_share_keep()). Lost objects count
+ * in the user's limit like all others, and each creation that is not answered costs the user a
+ * timeout of mlx5_core. The count ends when the driver is unbound, which is part of each reset of
+ * the device.
  */
 
 #include <linux/mlx5/driver.h>
@@ -103,10 +106,12 @@ u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
  * @ns: user namespace of the process
  * @uid: user of the process
  *
- * A user may have a range of subordinate uids and become any of them in a user namespace of their
- * own, so the user who has made the namespace answers for all of it. Namespaces that root has made,
- * those of containers, have users of their own. Outside their namespace a user becomes a
- * subordinate uid by a setuid program only; the kernel does not know whose uid that is.
+ * A user may have a range of subordinate uids, and can run processes with any of these uids in a
+ * user namespace that the user has created. So all objects of processes in the namespace count for
+ * the user who created it. If root has created the namespace, as for a container, the objects of
+ * each uid in it count for that uid. Outside a namespace of their own, users can run a process with
+ * a subordinate uid only by a setuid program; the objects then count for the subordinate uid,
+ * because the kernel does not know which user it belongs to.
  *
  * Return: the user.
  */
@@ -125,11 +130,11 @@ kuid_t mlx5_ib_user_of(const struct user_namespace *ns, kuid_t uid)
  *
  * May sleep.
  *
- * Return: the user with a reference, for mlx5_ib_user_put(); or NULL without memory.
+ * Return: the user, with a reference that mlx5_ib_user_put() puts; or NULL if there is no memory.
  */
 struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid)
 {
-	/* Before the lock, because a process whose cgroup is full waits for memory. */
+	/* Allocate before taking the lock: a process whose cgroup is full waits for memory. */
 	struct mlx5_ib_user *fresh __free(kfree) = kzalloc_obj(*fresh, GFP_KERNEL_ACCOUNT);
 	struct mlx5_ib_users *users = dev->users;
 	struct mlx5_ib_user *user;
@@ -147,7 +152,10 @@ struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid)
 		refcount_inc(&user->refs);
 		return user;
 	}
-	/* Allocates only if the last reference to the user has taken the reserved entry with it. */
+	/*
+	 * xa_store() allocates memory only if the reserved entry is gone, because
+	 * mlx5_ib_user_put() has erased it with the user's last reference.
+	 */
 	if (xa_err(xa_store(&users->table, __kuid_val(uid), fresh, GFP_KERNEL_ACCOUNT)))
 		return NULL;
 	return no_free_ptr(fresh);
@@ -155,7 +163,7 @@ struct mlx5_ib_user *mlx5_ib_user_get(struct mlx5_ib_dev *dev, kuid_t uid)
 
 /**
  * mlx5_ib_user_put - release a reference to a user
- * @user: of mlx5_ib_user_get(), or NULL
+ * @user: returned by mlx5_ib_user_get(), or NULL
  *
  * May sleep.
  */
@@ -205,13 +213,15 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
 	int old = atomic_read(count);
 	u64 sum;
 
-	/* Never count beyond the limit, even for a moment: another request would be refused. */
+	/*
+	 * Never count beyond the limit, even for a moment: a concurrent request would be refused.
+	 */
 	do {
 		sum = (u64)old + num;
 		if (sum > limit && limit && !unlimited)
 			return mlx5_ib_share_refuse(dev, user, kind);
 		if (sum > INT_MAX)
-			return refuse(-ENOMEM, "user %u would have %llu %s",
+			return refuse(-ENOMEM, "user %u would have %llu: too many to count (%s)",
 				      __kuid_val(user->uid), sum, share_names[kind]);
 	} while (!atomic_try_cmpxchg(count, &old, sum));
 	refcount_inc(&user->refs);
@@ -221,10 +231,10 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
 
 /**
  * mlx5_ib_share_take_many - count an object that is about to be created
- * @context: of the process; NULL for a kernel consumer, whose objects are not counted
+ * @context: context of the process; NULL for a kernel consumer, whose objects are not counted
  * @kind: kind of the object
- * @num: how many the object counts as
- * @share: zeroed; for mlx5_ib_share_give()
+ * @num: number of units that the object counts as
+ * @share: zeroed; gets the share, which mlx5_ib_share_give() gives back
  *
  * If the user has too many objects, the kernel's log says so. Any context.
  *
@@ -243,14 +253,15 @@ int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share
 }
 
 /**
- * mlx5_ib_share_take_current - count an object of the calling process that belongs to no context
+ * mlx5_ib_share_take_current - count an object without a context for the user of the calling
+ *	process
  * @dev: device
  * @kind: kind of the object
- * @share: zeroed; for mlx5_ib_share_give()
+ * @share: zeroed; gets the share, which mlx5_ib_share_give() gives back
  *
  * May sleep.
  *
- * Return: as mlx5_ib_share_take_many(), or -ENOMEM without memory.
+ * Return: as mlx5_ib_share_take_many(); -ENOMEM also if there is no memory.
  */
 int mlx5_ib_share_take_current(struct mlx5_ib_dev *dev, enum mlx5_ib_share_kind kind,
 			       struct mlx5_ib_share *share)
@@ -267,7 +278,7 @@ int mlx5_ib_share_take_current(struct mlx5_ib_dev *dev, enum mlx5_ib_share_kind 
 }
 
 /**
- * mlx5_ib_share_take - count an object that is about to be created, as one
+ * mlx5_ib_share_take - count one object that is about to be created
  * @context: as for mlx5_ib_share_take_many()
  * @kind: as for mlx5_ib_share_take_many()
  * @share: as for mlx5_ib_share_take_many()
@@ -300,7 +311,7 @@ int mlx5_ib_share_take_length(struct mlx5_ib_ucontext *context, u64 length,
 	return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED, min(mib, INT_MAX), share);
 }
 
-/* Uncount an attachment to a group; after the user's last one also the group. */
+/* Stop counting an attachment to a group, and after the user's last attachment also the group. */
 static void share_leave_group(struct mlx5_ib_user *user, struct mlx5_ib_share_group *group)
 {
 	scoped_guard(mutex, &user->users->lock) {
@@ -313,9 +324,9 @@ static void share_leave_group(struct mlx5_ib_user *user, struct mlx5_ib_share_gr
 }
 
 /**
- * mlx5_ib_share_give - uncount an object that is gone, or has not been created
- * @share: of mlx5_ib_share_take() or its siblings. Afterwards its user is NULL; nothing is done if
- *	the user is NULL already
+ * mlx5_ib_share_give - stop counting an object that is gone, or has not been created
+ * @share: filled by mlx5_ib_share_take() or one of its siblings. Afterwards @share->user is NULL;
+ *	nothing is done if it is NULL already
  *
  * May sleep.
  */
@@ -334,8 +345,8 @@ void mlx5_ib_share_give(struct mlx5_ib_share *share)
 }
 
 /**
- * mlx5_ib_share_keep - go on counting an object that the device may keep until it is reset
- * @share: as for mlx5_ib_share_give(). Afterwards its user is NULL
+ * mlx5_ib_share_keep - go on counting an object that may exist until the device is reset
+ * @share: as for mlx5_ib_share_give(). Afterwards @share->user is NULL
  *
  * The user stays in the table of users until the driver is unbound. Any context.
  */
@@ -345,7 +356,7 @@ void mlx5_ib_share_keep(struct mlx5_ib_share *share)
 }
 
 /**
- * mlx5_ib_share_undo - uncount an object whose creation has failed, unless it may exist
+ * mlx5_ib_share_undo - stop counting an object whose creation has failed, unless it may exist
  * @share: as for mlx5_ib_share_give()
  * @err: errno of the creation. After -ETIMEDOUT, and after -ENOTRECOVERABLE (see
  *	mlx5_ib_mkey_create_mtts()), the object may exist, and goes on counting
@@ -362,7 +373,7 @@ void mlx5_ib_share_undo(struct mlx5_ib_share *share, int err)
 
 /**
  * mlx5_ib_share_create - create an object that lives no longer than its context
- * @context: of the process
+ * @context: context of the process
  * @kind: kind of the object
  * @uid: as for mlx5_ib_fw_create_within_limit()
  * @opcode: as for mlx5_ib_fw_create_within_limit()
@@ -370,7 +381,7 @@ void mlx5_ib_share_undo(struct mlx5_ib_share *share, int err)
  * @inlen: as for mlx5_ib_fw_create_within_limit()
  * @number: as for mlx5_ib_fw_create_within_limit()
  *
- * The object is counted; mlx5_ib_share_of() is its share. May sleep.
+ * The object is counted; mlx5_ib_share_of() returns its share. May sleep.
  *
  * Return: 0; as mlx5_ib_share_take(); or as mlx5_ib_fw_create_within_limit(). After an error
  * nothing is counted, unless the command was not answered.
@@ -397,10 +408,10 @@ static u32 share_limit(u64 num)
 }
 
 /*
- * Firmware keeps some numbers of queue pairs for itself, and no capability says how many: cards
- * with 2^17 and 2^18 numbers have refused to create a QP beside 130,763 and 261,935 others.
- * Firmware and mlx5_core have some memory keys, too. So leave out 512 numbers, or a quarter if
- * there are few.
+ * How many of 2^@log_max numbers users can have. Firmware keeps some numbers of queue pairs, and no
+ * capability says how many: a card with 2^17 numbers has refused to create a QP beside 130,763
+ * others, and a card with 2^18 numbers beside 261,935. Firmware and mlx5_core have some memory
+ * keys, too. So leave out 512 numbers, or a quarter of all numbers if that is less.
  */
 static u64 share_num_beside_firmware(u8 log_max)
 {
@@ -409,7 +420,7 @@ static u64 share_num_beside_firmware(u8 log_max)
 	return num - min(num / 4, 512);
 }
 
-/* Capability 0: the device does not say how many it has, so there is no limit. */
+/* The limit for 2^@log_max objects. If the capability is 0, their number is unknown: no limit. */
 static u32 share_limit_log(u8 log_max)
 {
 	return log_max ? share_limit(BIT(log_max)) : 0;
@@ -442,7 +453,7 @@ static void users_set_limits(struct mlx5_ib_users *users, struct mlx5_ib_dev *de
 	users->limit[MLX5_IB_SHARE_XRCD] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_xrcd)));
 	users->limit[MLX5_IB_SHARE_TD] =
 		share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_transport_domain)));
-	/* Devices have few sets, and the driver uses one of them. */
+	/* Devices have few Q counter sets, and the driver itself uses one of them. */
 	users->limit[MLX5_IB_SHARE_Q_COUNTER] =
 		max(share_limit(MLX5_CAP_GEN(mdev, max_qp_cnt)), 1) - 1;
 	users_set_limits_of_devx(users, mdev);
@@ -475,8 +486,8 @@ int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
 
 /**
  * mlx5_ib_cleanup_users - free the table of users
- * @dev: device, which has no contexts; what is left belongs to objects that firmware has kept, or
- *	perhaps has
+ * @dev: device, which has no contexts. A user is left in the table only if an object still counts
+ *	for the user: firmware has refused to destroy the object, or has not answered its creation
  */
 void mlx5_ib_cleanup_users(struct mlx5_ib_dev *dev)
 {

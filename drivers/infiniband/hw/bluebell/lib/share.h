@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How many objects a user has, of the kinds whose number is limited.
+ * Count how many objects of each kind a user has, and limit the number of each kind.
  */
 
 #ifndef BLUEBELL_SHARE_H
@@ -40,11 +40,12 @@
  * @MLX5_IB_SHARE_XRQ: XRQs of DEVX
  * @MLX5_IB_SHARE_DM: pages of device memory
  * @MLX5_IB_SHARE_MCG: multicast groups that queue pairs of the user are in
- * @MLX5_IB_SHARE_ATTACHMENT: queue pairs in multicast groups; the limit is that of one group
+ * @MLX5_IB_SHARE_ATTACHMENT: queue pairs in multicast groups; the limit applies to each group
  * @MLX5_IB_SHARE_PAGED: MiB of paged regions, of regions and umems over dma-bufs, and of keys over
- *	umems; a table of keys counts as the memory whose translations have the same length
- * @MLX5_IB_SHARE_MKEY: memory keys in use, whoever has created them; a free key of the pool counts
- *	for no user
+ *	umems; a table of keys counts as the amount of memory whose translations are as long as the
+ *	table
+ * @MLX5_IB_SHARE_MKEY: memory keys in use, created by the driver or by commands of a process; a
+ *	free key of the pool counts for no user
  * @MLX5_IB_SHARE_FAULT: slots of page faults; limited by odp_fairness.c
  * @MLX5_IB_SHARE_ADVICE: contexts whose advice is being served; limited by odp_advise.c
  * @MLX5_IB_NUM_SHARES: number of kinds, with MLX5_IB_SHARE_NONE
@@ -77,7 +78,9 @@ enum mlx5_ib_share_kind {
 	MLX5_IB_NUM_SHARES,
 };
 
-/* How many MiB a table of keys counts as: a MiB has 2 KiB of translations, an entry 16 bytes. */
+/*
+ * How many MiB a table of keys counts as: a MiB has 2 KiB of translations, a table entry 16 bytes.
+ */
 #define MLX5_IB_SHARE_OF_TABLE(entries)	DIV_ROUND_UP_ULL(entries, SZ_2K / 16)
 
 /**
@@ -107,7 +110,7 @@ struct user_namespace;
  * struct mlx5_ib_share - how an object is counted; embedded in what owns the object
  * @user: owner of the object, with a reference; NULL if the object is not counted
  * @kind: kind of the object
- * @num: how many the object counts as; MiB for MLX5_IB_SHARE_PAGED
+ * @num: number of units that the object counts as; MiB for MLX5_IB_SHARE_PAGED
  * @group: the group of MLX5_IB_SHARE_ATTACHMENT; else NULL
  */
 struct mlx5_ib_share {
@@ -120,9 +123,9 @@ struct mlx5_ib_share {
 /**
  * struct mlx5_ib_share_group - a multicast group that queue pairs of a user are in
  * @node: in the user's groups
- * @gid: of the group
+ * @gid: GID of the group
  * @num: number of attachments; guarded by the lock of the users
- * @share: counts the group as one of the user's
+ * @share: counts the group in MLX5_IB_SHARE_MCG of the user
  */
 struct mlx5_ib_share_group {
 	struct rb_node node;
@@ -137,15 +140,15 @@ struct mlx5_ib_share_group {
  *	closes the device, when the last object of a user is gone, and when a queue pair joins or
  *	leaves a multicast group; and while the removal of the device wakes the tasks of each user
  * @table: struct mlx5_ib_user by uid
- * @limit: objects of each kind that a user without privileges can have; 0 for no limit
+ * @limit: number of objects of each kind that a user without privileges can have; 0 for no limit
  */
 struct mlx5_ib_users {
-	struct mutex lock;	/* table, groups of users */
+	struct mutex lock;	/* guards table, groups of users */
 	struct xarray table;
 	u32 limit[MLX5_IB_NUM_SHARES];
 };
 
-/* The share of an object that lives no longer than its context: the share need not be stored. */
+/* Make the share of an object that lives no longer than its context, and does not store a share. */
 static inline struct mlx5_ib_share mlx5_ib_share_of(const struct mlx5_ib_ucontext *context,
 						    enum mlx5_ib_share_kind kind)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How many queue pairs a user has in each multicast group, and in how many groups.
+ * How many multicast groups a user's queue pairs are in, and how many queue pairs are in each
+ * group.
  *
  * The device limits both (max_qp_mcg, log_max_mcg), and any process may attach its queue pairs to
- * any group: without a limit, one user could fill a group that others need, that of IPoIB's
- * broadcasts for example. So a user has seven eighths of the queue pairs of each group at most, and
- * seven eighths of the groups.
+ * any group: without a limit, one user could fill a group that other users need, for example
+ * IPoIB's broadcast group. So a user can have at most seven eighths of the queue pairs of each
+ * group, and of the groups.
  */
 
 #include <linux/mlx5/driver.h>
@@ -54,7 +55,7 @@ static int share_add_group(struct mlx5_ib_ucontext *context, struct mlx5_ib_shar
 	return err;
 }
 
-/* Count a queue pair in a group; in @fresh if the user has no queue pair in the group yet. */
+/* Count a queue pair in a group. @fresh becomes the group if the user has no queue pair in it. */
 static int share_join_group(struct mlx5_ib_ucontext *context, struct mlx5_ib_share_group *fresh,
 			    struct mlx5_ib_share *share)
 {
@@ -78,14 +79,14 @@ static int share_join_group(struct mlx5_ib_ucontext *context, struct mlx5_ib_sha
 
 /**
  * mlx5_ib_share_take_attachment - count a queue pair that is about to be attached to a group
- * @context: of the process; NULL for a kernel consumer, whose queue pairs are not counted
+ * @context: context of the process; NULL for a kernel consumer, whose queue pairs are not counted
  * @gid: the group, 16 bytes
- * @share: zeroed; for mlx5_ib_share_give()
+ * @share: zeroed; gets the share, which mlx5_ib_share_give() gives back
  *
  * May sleep.
  *
- * Return: 0; or -ENOMEM without memory, or if the user would have more queue pairs in the group, or
- * groups, than a user can have.
+ * Return: 0; or -ENOMEM if there is no memory, or if the user would have more queue pairs in the
+ * group, or groups, than a user can have.
  */
 int mlx5_ib_share_take_attachment(struct mlx5_ib_ucontext *context, const void *gid,
 				  struct mlx5_ib_share *share)
@@ -95,7 +96,7 @@ int mlx5_ib_share_take_attachment(struct mlx5_ib_ucontext *context, const void *
 	if (!context || !context->user)
 		return 0;
 
-	/* Before the lock, because a process whose cgroup is full waits for memory. */
+	/* Allocate before taking the lock: a process whose cgroup is full waits for memory. */
 	struct mlx5_ib_share_group *fresh __free(kfree) = kzalloc_obj(*fresh, GFP_KERNEL_ACCOUNT);
 
 	if (!fresh)
@@ -110,9 +111,9 @@ int mlx5_ib_share_take_attachment(struct mlx5_ib_ucontext *context, const void *
 
 /**
  * mlx5_ib_share_of_attachment - the share that a queue pair took when it was attached to a group
- * @context: of the process, or NULL
+ * @context: context of the process, or NULL
  * @gid: the group, 16 bytes
- * @share: gets the share, for mlx5_ib_share_give(); zeroed for a kernel consumer
+ * @share: gets the share, which mlx5_ib_share_give() gives back; zeroed for a kernel consumer
  *
  * May sleep.
  */

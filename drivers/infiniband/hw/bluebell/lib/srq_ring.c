@@ -36,7 +36,7 @@ static void srq_link(struct mlx5_ib_srq_ring *srq, u16 index, u16 next)
  *
  * May sleep.
  *
- * Return: the ring, empty, for mlx5_ib_srq_ring_free(), or NULL without memory.
+ * Return: the ring, empty, which mlx5_ib_srq_ring_free() frees; or NULL if there is no memory.
  */
 struct mlx5_ib_srq_ring *mlx5_ib_srq_ring_alloc(struct mlx5_ib_dev *dev,
 						const struct mlx5_ib_srq_layout *layout,
@@ -63,7 +63,7 @@ struct mlx5_ib_srq_ring *mlx5_ib_srq_ring_alloc(struct mlx5_ib_dev *dev,
 
 /**
  * mlx5_ib_srq_ring_free - free the ring of a shared receive queue
- * @srq: of mlx5_ib_srq_ring_alloc(), or NULL
+ * @srq: returned by mlx5_ib_srq_ring_alloc(), or NULL
  */
 void mlx5_ib_srq_ring_free(struct mlx5_ib_srq_ring *srq)
 {
@@ -125,7 +125,7 @@ int mlx5_ib_srq_ring_post(struct mlx5_ib_srq_ring *srq, const struct ib_recv_wr 
 /**
  * mlx5_ib_srq_ring_complete - take a request out of a shared receive queue
  * @srq: the queue
- * @index: of the WQE, from the CQE
+ * @index: index of the WQE, from the CQE
  *
  * The slot may be posted to again. Interrupts are off, because the lock of a CQ is held.
  *

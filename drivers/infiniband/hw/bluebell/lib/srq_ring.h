@@ -24,11 +24,12 @@ struct mlx5_ib_srq_layout;
  * @db: receive counter of the doorbell record
  * @wr_ids: wr_id of each request, by its WQE
  * @head: first WQE of the list of free WQEs
- * @tail: last WQE of the list of free WQEs. It stays in the list, so that others can be appended
+ * @tail: last WQE of the list of free WQEs. It is never posted, so that completed WQEs can be
+ *	appended to it
  * @posted: WQEs posted since the queue was created
  */
 struct mlx5_ib_srq_ring {
-	spinlock_t lock; /* the list of free WQEs, head to posted */
+	spinlock_t lock; /* guards the list of free WQEs, and head to posted */
 	struct mlx5_frag_buf_ctrl ring;
 	u32 max_sge;
 	u32 end_key;

@@ -11,29 +11,32 @@
  * by type and number of the object, and the list has states:
  *
  * * **Delivering**: mlx5_ib_event_report(), in the interrupt of an event queue, finds the list
- *   under RCU and calls each subscriber whose type of event it is.
+ *   under RCU and calls each subscriber to that type of event.
  * * **Paused**: mlx5_ib_event_pause() sets @paused before the command that destroys the object is
  *   sent. Events that arrive are not delivered; their types are noted in @missed.
  * * **Ended**: the command has succeeded, or the process has given up its handle of the object, so
  *   mlx5_ib_event_settle() releases the subscriptions. The list is freed after a grace period. If a
  *   newer object with the same number gets a subscriber while the list is paused,
- *   mlx5_ib_event_subscribe() ends the list and makes another one.
+ *   mlx5_ib_event_subscribe() ends the list and creates a new list.
  *
  * If firmware refuses the command, or the command cannot be sent, the object exists:
  * mlx5_ib_event_settle() clears @paused, and delivers an event without data for each type in
- * @missed. After a command that was not answered the number may be that of another user's object by
- * now, and the list stays paused until a later command succeeds, or a process subscribes to a newer
- * object with the number. The errno of a later command does not end this: that command may not have
- * been sent, or the number may be another object's. Nobody can subscribe to the object itself any
- * more (mlx5_ib_devx_check_exists()).
+ * @missed. After a command that was not answered another user's object may have the number, so the
+ * list stays paused until the command is sent again and succeeds, or a process subscribes to a
+ * newer object with the number. If the command fails when it is sent again, the list still stays
+ * paused: mlx5_core may not have sent the command, or firmware may have refused the command for
+ * another object with the number. No process can subscribe to the object itself any more
+ * (mlx5_ib_devx_check_exists()).
  *
- * The doorbell of the command is rung behind a write barrier, and an interrupt reads @paused
- * behind a read barrier after the event. So no event of a later object that has the number is
- * delivered.
+ * mlx5_ib_event_pause() writes @paused, and then a write barrier comes before the doorbell of the
+ * command is rung. An interrupt handler reads the event, and then a read barrier comes before it
+ * reads @paused. If the event came after the command, the handler sees @paused set. So no event of
+ * a later object that has the number is delivered.
  *
  * The mutex of struct mlx5_ib_events guards the table and all lists against other writers. An
- * object without subscriptions, as most are, is recognized without the mutex. A context has 64
- * subscriptions to one event of one object at most, because all are served in one interrupt.
+ * object without subscriptions, as most are, is recognized without the mutex. A context can have at
+ * most 64 subscriptions to one event of one object, because one interrupt serves all subscriptions
+ * to the event.
  */
 
 #include <kunit/visibility.h>
@@ -63,7 +66,7 @@
  *	RCU. Empty only while the list is being made or freed
  * @paused: the object is being destroyed
  * @missed: types of events that have arrived while @paused
- * @rcu: frees it
+ * @rcu: frees the list
  */
 struct mlx5_ib_event_list {
 	struct mlx5_ib_event_source source;
@@ -81,7 +84,7 @@ static const struct rhashtable_params event_params = {
 	.automatic_shrinking = true,
 };
 
-/* Called under RCU by an interrupt, with the lock held to change the list, or to test for NULL. */
+/* Call under RCU or with the lock held; with neither, only test the result for NULL. */
 static struct mlx5_ib_event_list *event_find(struct mlx5_ib_events *events,
 					     const struct mlx5_ib_event_source *source)
 {
@@ -146,8 +149,8 @@ static unsigned int event_count(const struct mlx5_ib_event_list *list,
 /**
  * mlx5_ib_event_subscribe - let events of an object, or of the device, reach a subscriber
  * @dev: device
- * @source: the object, which the caller keeps from being destroyed meanwhile, and which no command
- *	that was not answered may have destroyed; or the device
+ * @source: the object, or the device. The caller keeps the object from being destroyed meanwhile,
+ *	and has checked that no unanswered command may have destroyed it
  * @sub: the subscription; its owner and type are set
  *
  * May sleep.
@@ -157,7 +160,7 @@ static unsigned int event_count(const struct mlx5_ib_event_list *list,
 int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_source *source,
 			    struct mlx5_ib_event_sub *sub)
 {
-	/* Before the lock, because a process whose cgroup is full waits for memory. */
+	/* Allocate before taking the lock: a process whose cgroup is full waits for memory. */
 	struct mlx5_ib_event_list *list, *fresh __free(kfree) = event_alloc_list(source);
 	struct mlx5_ib_events *events = dev->events;
 	int err;
@@ -166,7 +169,7 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 		return -ENOMEM;
 	guard(mutex)(&events->lock);
 	list = event_find(events, source);
-	/* The list is that of an earlier object with the number, which has been destroyed. */
+	/* The list is that of an earlier object with the same number, which has been destroyed. */
 	if (list && list->paused) {
 		event_end_list(events, list);
 		list = NULL;
@@ -188,7 +191,7 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 /**
  * mlx5_ib_event_unsubscribe - end a subscription
  * @dev: device
- * @sub: of mlx5_ib_event_subscribe(), which has not been released. This call releases it
+ * @sub: subscription of mlx5_ib_event_subscribe() that has not been released; it is released here
  *
  * May sleep.
  */
@@ -198,7 +201,7 @@ void mlx5_ib_event_unsubscribe(struct mlx5_ib_dev *dev, struct mlx5_ib_event_sub
 	event_end(dev->events, sub);
 }
 
-/* Returns whether there may be more. */
+/* End up to MAX_SUBS subscriptions of a subscriber. Returns whether more may be left. */
 static bool event_end_some(struct mlx5_ib_events *events, struct mlx5_ib_event_owner *owner)
 {
 	unsigned int i;
@@ -215,7 +218,8 @@ static bool event_end_some(struct mlx5_ib_events *events, struct mlx5_ib_event_o
  * @dev: device
  * @owner: the subscriber, who subscribes to nothing any more
  *
- * There may be many, so other users get the lock meanwhile. May sleep.
+ * There may be many subscriptions, so the lock is released after each 64 for other users. May
+ * sleep.
  */
 void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event_owner *owner)
 {
@@ -231,7 +235,7 @@ void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event
  * @type: MLX5_OBJ_TYPE_*, as in struct mlx5_ib_event_source
  * @num: number of the object
  *
- * Nobody subscribes to an object that is being destroyed, so an object without subscriptions is
+ * No process subscribes to an object that is being destroyed, so an object without subscriptions is
  * recognized without the lock. The caller sends the command that destroys the object, then calls
  * mlx5_ib_event_settle(). May sleep.
  */
@@ -247,14 +251,18 @@ void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attemp
 	guard(mutex)(&events->lock);
 	list = event_find(events, &source);
 	/*
-	 * Before the doorbell of the command, see the barriers at the top of this file. The other
-	 * object's owner can subscribe once @replaced is set.
+	 * Set @paused before the doorbell of the command is rung, see the barriers at the top of
+	 * this file. If @replaced is set, the list may be that of the object which has the number
+	 * now.
 	 */
 	if (list && !READ_ONCE(attempt->replaced))
 		WRITE_ONCE(list->paused, true);
 }
 
-/* Called under RCU. @eqe is NULL if only the type of the event is known. */
+/*
+ * Pass an event to the subscribers of a list. Called under RCU. @eqe is NULL if only the type of
+ * the event is known.
+ */
 static void event_deliver(struct mlx5_ib_event_list *list, unsigned long type,
 			  const struct mlx5_eqe *eqe)
 {
@@ -266,10 +274,11 @@ static void event_deliver(struct mlx5_ib_event_list *list, unsigned long type,
 }
 
 /*
- * An interrupt may have read @paused before, and set the bit of its event in @missed only now. Each
- * side writes one of @paused and @missed and then reads the other, so at least one side sees that
- * the event is to be delivered; the side that clears the bit delivers the event. So nobody waits
- * for a grace period while holding the lock, which all processes share.
+ * Resume a list, and deliver what it has missed. An interrupt may have read @paused before, and set
+ * the bit of its event in @missed only now. The interrupt writes @missed and then reads @paused;
+ * this function writes @paused and then reads @missed. So at least one side sees that the event is
+ * to be delivered; the side that clears the bit delivers the event. So no task waits for a grace
+ * period while it holds the lock, which all processes share.
  */
 static void event_resume(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
 {
@@ -285,7 +294,7 @@ static void event_resume(struct mlx5_ib_events *events, struct mlx5_ib_event_lis
 			event_deliver(list, type, NULL);
 }
 
-/* Called under RCU: note an event of a paused list. */
+/* Note an event that has arrived for a paused list. Called under RCU. */
 static void event_miss(struct mlx5_ib_event_list *list, const struct mlx5_eqe *eqe)
 {
 	set_bit(eqe->type, list->missed);
@@ -301,11 +310,11 @@ static void event_miss(struct mlx5_ib_event_list *list, const struct mlx5_eqe *e
  * @attempt: as for mlx5_ib_event_pause()
  * @type: as for mlx5_ib_event_pause()
  * @num: as for mlx5_ib_event_pause()
- * @err: 0 if the object is gone, or the handle that the process has of it; else the errno of the
- *	command
+ * @err: 0 if the object is gone, or if the process has given up its handle of the object; else the
+ *	errno of the command
  *
- * A command that was not answered may have been executed, and then the number may be another
- * user's. So the events of the object stay undelivered after such a command. May sleep.
+ * A command that was not answered may have been executed, and another user's object may have the
+ * number now. So the events of the object stay undelivered after such a command. May sleep.
  */
 void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
 			  u32 type, u32 num, int err)
@@ -351,7 +360,10 @@ void mlx5_ib_event_report(struct mlx5_ib_dev *dev, const struct mlx5_eqe *eqe)
 		event_deliver(list, eqe->type, eqe);
 }
 
-/* Called in the interrupts of mlx5_core's event queues, so also when a command has completed. */
+/*
+ * Deliver an event of a queue of mlx5_core to its subscribers. Called in the interrupt of the
+ * queue, for events of all types, also for events of completed commands.
+ */
 static int event_notify(struct notifier_block *nb, unsigned long type, void *data)
 {
 	struct mlx5_ib_events *events = mlx5_nb_cof(nb, struct mlx5_ib_events, nb);
@@ -395,7 +407,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_cleanup_event_table(struct mlx5_ib_dev *dev)
 	mutex_destroy(&events->lock);
 	kfree(events);
 	dev->events = NULL;
-	/* Subscriptions are freed after a grace period, by functions of this module. */
+	/* Wait for the RCU callbacks that free subscriptions: they are functions of this module. */
 	rcu_barrier();
 }
 

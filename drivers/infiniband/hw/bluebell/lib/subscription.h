@@ -24,9 +24,10 @@ struct mlx5_ib_event_list;
  * struct mlx5_ib_event_ops - what a subscriber does
  * @deliver: an event has occurred; NULL in place of the event if its data is lost. Any context, in
  *	an RCU read-side critical section
- * @release: the subscriber has ended the subscription, or the object, or the process's handle of
- *	it, is gone. Called with the lock of struct mlx5_ib_events. @deliver may still be running,
- *	so @release has the subscription freed after a grace period of RCU, by call_rcu()
+ * @release: the subscriber has ended the subscription, the object is gone, or the process has given
+ *	up its handle of the object. Called with the lock of struct mlx5_ib_events. @deliver may
+ *	still be running, so @release has the subscription freed after a grace period of RCU, by
+ *	call_rcu()
  */
 struct mlx5_ib_event_ops {
 	void (*deliver)(struct mlx5_ib_event_sub *sub, const struct mlx5_eqe *eqe);
@@ -36,7 +37,8 @@ struct mlx5_ib_event_ops {
 /**
  * struct mlx5_ib_event_owner - a subscriber
  * @ops: what the subscriber does
- * @context: context whose subscriptions are limited; only compared
+ * @context: context whose subscriptions are counted for the limit; only compared, never
+ *	dereferenced
  * @subs: struct mlx5_ib_event_sub of the subscriber. Guarded by the lock of struct mlx5_ib_events
  */
 struct mlx5_ib_event_owner {
@@ -69,16 +71,16 @@ struct mlx5_ib_event_sub {
  * @lists: struct mlx5_ib_event_list of each object that has subscriptions, by type and number;
  *	read under RCU
  * @lock: guards changes of @lists and all lists of subscriptions. Held for one subscription, for 64
- *	of a subscriber who ends all, or for those to one object, of which a context has 64 for each
- *	type of event at most; no command is sent with it held. All contexts with a user id can
- *	subscribe to events of the device itself. So each new subscription to these, and each
- *	interrupt for one, walks the subscriptions of all contexts
+ *	subscriptions when a subscriber ends all, or for all subscriptions to one object, at most 64
+ *	for each context and type of event; no command is sent with it held. All contexts with a
+ *	user id can subscribe to events of the device itself, so each new subscription to such an
+ *	event, and each interrupt for such an event, walks the subscriptions of all contexts
  * @nb: called for each event of mlx5_core's queues for asynchronous events
  */
 struct mlx5_ib_events {
 	struct mlx5_ib_dev *dev;
 	struct rhashtable lists;
-	struct mutex lock;	/* lists, each list in it, and the lists of owners */
+	struct mutex lock;	/* guards lists, each list in it, and the lists of owners */
 	struct mlx5_nb nb;
 };
 

@@ -14,7 +14,7 @@
 #include "lib/share.h"
 #include "lib/uctx.h"
 
-/* What the calling process may do by commands of its own. */
+/* MLX5_UCTX_CAP_*: rights that the calling process has for commands of its own. */
 static u32 uctx_rights_of_caller(struct mlx5_ib_dev *dev)
 {
 	return (rdma_dev_has_raw_cap(&dev->ib_dev) ? MLX5_UCTX_CAP_RAW_TX : 0) |
@@ -33,21 +33,21 @@ static void uctx_report_limit(struct mlx5_ib_dev *dev)
 /**
  * mlx5_ib_create_uctx - CREATE_UCTX: create a user id for the calling process
  * @dev: device
- * @context: of the process; gets the id, which is not 0, and the rights of the process
+ * @context: context of the process; gets the id, which is not 0, and the rights of the process
  *
- * Firmware lets a command with a user id name only objects of the same id, and those that
+ * Firmware lets a command with a user id name only objects of the same id, and objects that
  * mlx5_core has created for all users (completion EQs, and rates that are not dedicated). Objects
  * without an id belong to the kernel, and no command with an id reaches them.
  *
  * What a user may do beyond that follows from the privileges of the process that opens the device:
  * CAP_NET_RAW, in the user namespace of the device's network namespace, allows raw queues
- * (MLX5_UCTX_CAP_RAW_TX), and CAP_SYS_RAWIO in the initial user namespace resources internal to
- * the device (MLX5_UCTX_CAP_INTERNAL_DEV_RES). MLX5_UCTX_CAP_RDMA_CTRL, which lets a user
- * control the RDMA objects of others, is never given. The driver itself checks these rights for
- * commands that carry no id, see layout_devx.c. May sleep.
+ * (MLX5_UCTX_CAP_RAW_TX), and CAP_SYS_RAWIO, in the initial user namespace, allows resources
+ * internal to the device (MLX5_UCTX_CAP_INTERNAL_DEV_RES). MLX5_UCTX_CAP_RDMA_CTRL, which lets a
+ * user control the RDMA objects of others, is never given. The driver itself checks these rights
+ * for commands that carry no id, see layout_devx.c. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a device without user ids; -ENOMEM if all are in use, or if the user
- * has as many as a user can have; or the errno of another firmware refusal.
+ * Return: 0; -EOPNOTSUPP for a device without user ids; -ENOMEM if all user ids are in use, or if
+ * the user has as many as a user can have; or the errno of another firmware refusal.
  */
 int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {

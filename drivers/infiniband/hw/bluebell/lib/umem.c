@@ -23,18 +23,18 @@
  * buffer of a new CQ (cq.c). ib_core pins buffers that a process names by an attribute of the call,
  * and exporters pin their dma-bufs. The pages count against RLIMIT_MEMLOCK. May sleep.
  *
- * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for a range that is
- * empty or wraps, -EOVERFLOW for a range beyond the address space of a 32-bit host, -EPERM if
- * RLIMIT_MEMLOCK is 0, -ENOMEM beyond RLIMIT_MEMLOCK or without memory, -EFAULT for memory that the
- * process does not have or may not write to, -EOPNOTSUPP if DMA needs the bounce buffers of a
- * confidential guest.
+ * Return: the pinned memory, which ib_umem_release() releases; or an ERR_PTR: -EINVAL for a range
+ * that is empty or wraps, -EOVERFLOW for a range beyond the address space of a 32-bit host, -EPERM
+ * if RLIMIT_MEMLOCK is 0, -ENOMEM beyond RLIMIT_MEMLOCK or if there is no memory, -EFAULT for
+ * memory that the process does not have or may not write to, -EOPNOTSUPP if DMA needs the bounce
+ * buffers of a confidential guest.
  */
 struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
 {
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umem_get, dev, addr, size, access);
 	if (overflows_type(addr, unsigned long) || overflows_type(size, size_t))
-		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx exceed 32 bits", size,
-				      addr));
+		return ERR_PTR(refuse(-EOVERFLOW, "memory of %llu bytes at %#llx exceeds 32 bits",
+				      size, addr));
 	return ib_umem_get_va(&dev->ib_dev, addr, size, access);
 }
 
@@ -43,7 +43,8 @@ struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, in
  * @umem: the memory
  * @err: errno of mlx5_ib_create_mr()
  *
- * Memory that the device may still reach stays pinned for good. May sleep.
+ * After -ENOTRECOVERABLE the device may still reach the memory, which then stays pinned for good.
+ * May sleep.
  */
 void mlx5_ib_undo_pin(struct ib_umem *umem, int err)
 {

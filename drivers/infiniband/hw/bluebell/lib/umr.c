@@ -16,8 +16,8 @@
 #include "lib/umr.h"
 
 /*
- * Entries of a list that a request points at: 64 KiB, as more contiguous memory is hard to get.
- * While the device reads one list, the driver writes the next.
+ * Most entries of a list that a request points at. They take 64 KiB: more contiguous memory is hard
+ * to get. While the device reads one list, the driver writes the next.
  */
 #define LIST_MTTS	SZ_8K
 #define SMALL_LIST_MTTS	(PAGE_SIZE / sizeof(__be64))
@@ -43,7 +43,8 @@ struct umr_list {
 /**
  * struct umr_fill - a key that is being filled
  * @dev: device
- * @attr: the new context, or its page size and number of entries alone
+ * @attr: the new context of the key; with @only_mtts, only its page size and number of entries are
+ *	set
  * @only_mtts: write the entries, and leave the context as it is
  * @room: entries that each list has room for
  * @lists: used in turn; if there was no memory for the second, only the first is used
@@ -73,7 +74,10 @@ static bool umr_list_alloc(struct umr_fill *fill, struct umr_list *list, gfp_t g
 	return list->mtt;
 }
 
-/* Allocate two lists if needed; one list, or one list of a page, if memory is short. */
+/*
+ * Allocate two lists if the entries do not fit into one. If memory is short, do with one list, or
+ * with one list of a page.
+ */
 static int umr_lists_alloc(struct umr_fill *fill)
 {
 	u32 mtts = ALIGN(fill->attr->nmtts, MLX5_IB_UMR_BLOCK_MTTS);
@@ -266,8 +270,8 @@ int mlx5_ib_umr_map(struct mlx5_ib_dev *dev, struct ib_umem *umem, u32 key)
  * mlx5_ib_umr_write_list - write translation entries of a key in use, and nothing else
  * @dev: device with a UMR queue pair
  * @key: the key, which keeps its number
- * @first: number of the first entry
- * @num: number of entries, whole units of MLX5_UMR_FLEX_ALIGNMENT
+ * @first: index of the first entry, from 0
+ * @num: number of entries; their bytes are a multiple of MLX5_UMR_FLEX_ALIGNMENT
  * @list: DMA address of the entries
  *
  * May be called while memory is being reclaimed. May sleep.
@@ -286,8 +290,8 @@ int mlx5_ib_umr_write_list(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num,
  * mlx5_ib_umr_clear - clear translation entries of a key in use: their pages are not present
  * @dev: device with mlx5_ib_init_umr_clear()
  * @key: the key, which keeps its number
- * @first: number of the first entry
- * @num: number of entries, whole units of MLX5_UMR_FLEX_ALIGNMENT
+ * @first: index of the first entry, from 0
+ * @num: number of entries; their bytes are a multiple of MLX5_UMR_FLEX_ALIGNMENT
  *
  * May be called while memory is being reclaimed. May sleep.
  *

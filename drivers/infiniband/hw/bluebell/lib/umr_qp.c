@@ -16,23 +16,24 @@
  *
  * * **UMR_RUNNING**: requests are posted.
  * * **UMR_STOPPED**: a request has failed: it completed with an error, or did not complete within a
- *   minute, or within a second after the waiting task was killed. Requests get -EAGAIN: callers use
- *   firmware commands, or mlx5_ib_umr_await(). The first task that finds its request failed has
- *   firmware reset the queue pair under @reset_lock, or destroy it if the reset fails. Then the
- *   task completes all posted requests as failed, and increments @epoch. A task whose request is of
- *   an earlier epoch has nothing left to do. The work item @restart creates the queue pair anew if
- *   it was destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is
- *   reset once more. The more failures in a row (@failures), the later the work item runs.
+ *   minute, or within a second after the waiting task was killed. mlx5_ib_umr_post() returns
+ *   -EAGAIN: the caller uses a firmware command instead, or waits by mlx5_ib_umr_await() until the
+ *   state is UMR_RUNNING. The first task that finds its request failed has firmware reset the queue
+ *   pair under @reset_lock, or destroy it if the reset fails. Then the task completes all posted
+ *   requests as failed, and increments @epoch. A task whose request is of an earlier epoch has
+ *   nothing left to do. The work item @restart creates the queue pair anew if it was destroyed,
+ *   takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is reset once more.
+ *   The more failures in a row (@failures), the later the work item runs.
  * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has neither
  *   reset nor destroyed the queue pair. All posted requests are completed as failed, and none is
  *   posted until the driver is bound again. mlx5_ib_abort_umr() sets this state from any context;
  *   nothing leaves it.
  *
  * Requests are posted by MMU notifiers, too, while memory is being reclaimed. So a caller may hold
- * the lock that such a notifier takes; inside it nests @reset_lock, and inside that the locks of
- * firmware commands, which do not reclaim memory then. The restart holds no lock while firmware
- * brings the queue pair up. @lock is taken in the completion interrupt, and only the locks that
- * wake tasks nest inside it.
+ * a lock that such a notifier takes. @reset_lock nests inside the notifier's lock, and the locks of
+ * firmware commands nest inside @reset_lock; commands that are sent with @reset_lock held do not
+ * reclaim memory. The restart holds no lock while firmware brings the queue pair up. @lock is taken
+ * in the completion interrupt, and only the locks that wake tasks nest inside it.
  */
 
 #include <kunit/static_stub.h>
@@ -70,7 +71,7 @@
  * microseconds; to sleep takes two register writes, an interrupt and a wake-up.
  */
 #define SPIN_NS		(100 * NSEC_PER_USEC)
-/* As long as mlx5_core waits for a command by default. */
+/* How long a request may take: the same time as mlx5_core gives a command by default. */
 #define UMR_TIMEOUT	(60 * HZ)
 /*
  * How long a task goes on waiting when it is being killed. The device may still read what a request
@@ -84,20 +85,20 @@ static_assert(BIT(LOG_CQES) >= MAX_POSTED);
 
 enum umr_state {
 	UMR_RUNNING,
-	UMR_STOPPED,	/* reset or destroyed, or about to be; @restart is due */
+	UMR_STOPPED,	/* the QP has been, or is being, reset or destroyed; @restart is due */
 	UMR_GONE,	/* no request is posted until the driver is bound again */
 };
 
 /**
  * struct mlx5_ib_umr - the queue pair
  * @dev: device
- * @cq: completion queue; its consumer index is guarded by @lock. Its PD is that of
- *	the QP, of free keys and of @lkey
+ * @cq: completion queue; its consumer index is guarded by @lock. The PD of @cq is also that of the
+ *	QP, of free keys and of @lkey
  * @sq: send queue
  * @qpc: the context of the QP, struct mlx5_ifc_qpc_bits
  * @ring: finds the WQEBBs in the send queue
- * @lkey: over all of DMA memory, for translation lists
- * @qpn: of the QP; 0 without one
+ * @lkey: key over all of DMA memory, for translation lists
+ * @qpn: number of the QP; 0 while there is no QP
  * @attempt: attempts to destroy the QP
  * @reset_lock: held while the QP is reset or destroyed, by three commands at most: all tasks whose
  *	requests have failed wait for it. No process can make a request fail
@@ -105,8 +106,8 @@ enum umr_state {
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
  * @slots: room in the send queue, one for each WQE. A thread has two requests at most, or 32 while
  *	its process closes the device; more tasks wait in the order of their arrival
- * @lock: guards all below but @stuck, for the time of a post or of a poll of 64 completions at
- *	most; taken in the completion interrupt
+ * @lock: guards all members below except @stuck; held for one post, or for a poll of at most 64
+ *	completions; taken in the completion interrupt
  * @state: whether requests are posted
  * @stuck: firmware has refused to stop the QP, so the device may still execute requests that have
  *	been completed here. Guarded by @reset_lock
@@ -114,8 +115,8 @@ enum umr_state {
  * @failures: how often the QP has been stopped since a request last succeeded
  * @pc: WQEBBs posted
  * @armed: the next completion raises an interrupt
- * @sleepers: number of tasks that sleep until such an interrupt
- * @posted: the request whose WQE begins at this WQEBB
+ * @sleepers: number of tasks that sleep until a completion raises an interrupt
+ * @posted: by WQEBB: the request whose WQE begins there; NULL if none does
  */
 struct mlx5_ib_umr {
 	struct mlx5_ib_dev *dev;
@@ -126,11 +127,11 @@ struct mlx5_ib_umr {
 	u32 lkey;
 	u32 qpn;
 	struct mlx5_ib_fw_attempt attempt;
-	struct mutex reset_lock;	/* state of the QP at the device; stuck */
+	struct mutex reset_lock;	/* guards the QP's state at the device, and stuck */
 	struct delayed_work restart;
 	wait_queue_head_t restarted;
 	struct semaphore slots;
-	spinlock_t lock; /* state to posted, but stuck */
+	spinlock_t lock; /* guards state to posted, except stuck */
 	enum umr_state state;
 	bool stuck;
 	u32 epoch;
@@ -142,15 +143,15 @@ struct mlx5_ib_umr {
 };
 
 /*
- * Requests are also posted by MMU notifiers, during reclaim, to revoke the device's access to
- * pages. If such a request fails, the pages cannot be freed before the queue pair has been reset.
- * So the command that resets the queue pair does not reclaim memory itself: reclaim could wait for
- * a lock of the notifier that waits for the command. The command takes less than a page, from the
- * reserves, "in the process of freeing memory", for which memalloc_noreclaim_save() is meant. This
- * happens once per failure, not periodically. It also happens if a restart fails, because a
- * notifier may wait for the lock that is held then. The commands that create the queue pair again
- * and take it to RTS may reclaim memory: no lock is held meanwhile, and no notifier waits for the
- * restart.
+ * Keep a command from reclaiming memory. MMU notifiers post requests, too, during reclaim, to
+ * revoke the device's access to pages. If such a request fails, the pages cannot be freed before
+ * the queue pair has been reset. So the command that resets the queue pair does not reclaim memory
+ * itself: reclaim could wait for a lock of the notifier that waits for the command. The command
+ * takes less than a page, from the reserves, "in the process of freeing memory", for which
+ * memalloc_noreclaim_save() is meant. This happens once per failure, not periodically. The reset
+ * after a failed restart does not reclaim memory either, because a notifier may be waiting for
+ * @reset_lock. The commands that create the queue pair again and take it to RTS may reclaim memory:
+ * no lock is held meanwhile, and no notifier waits for the restart.
  */
 DEFINE_LOCK_GUARD_0(umr_noreclaim, _T->flags = memalloc_noreclaim_save(),
 		    memalloc_noreclaim_restore(_T->flags), unsigned int flags)
@@ -207,7 +208,7 @@ static void umr_arm_cq(struct mlx5_ib_umr *umr)
 		    umr->cq.mcq.cons_index);
 }
 
-/* In the interrupt: there are few completions, and a task sleeps until they are polled. */
+/* Poll in the interrupt of the CQ: there are few completions, and a task sleeps until then. */
 static void umr_cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
 	struct mlx5_ib_umr *umr = container_of(mcq, struct mlx5_ib_umr, cq.mcq);
@@ -286,7 +287,7 @@ static int umr_start_qp(struct mlx5_ib_umr *umr)
 	return 0;
 }
 
-/* Firmware neither resets nor destroys the QP. */
+/* Log that firmware neither resets nor destroys the QP, and post no request any more. */
 static void umr_give_up_qp(struct mlx5_ib_umr *umr, int err)
 {
 	ibdev_err(&umr->dev->ib_dev,
@@ -303,7 +304,7 @@ static int umr_stop_qp(struct mlx5_ib_umr *umr)
 	int err;
 
 	lockdep_assert_held(&umr->reset_lock);
-	/* Destroyed earlier, and not created again yet. */
+	/* The QP was destroyed after an earlier failure, and has not been created again yet. */
 	if (!umr->qpn)
 		return 0;
 	guard(umr_noreclaim)();
@@ -330,9 +331,8 @@ VISIBLE_IF_KUNIT void mlx5_ib_umr_restart_later(struct delayed_work *restart,
 }
 
 /*
- * A request or a restart has failed, and with it the QP. Once the QP has been reset or destroyed,
- * all requests that are still posted are completed and the CQ is emptied here, before the QP is
- * started again.
+ * Reset or destroy the QP after a request or a restart has failed, and with it the QP. Then empty
+ * the CQ, complete all requests that are still posted, and queue the restart of the QP.
  */
 static void umr_reset_qp(struct mlx5_ib_umr *umr)
 {
@@ -419,7 +419,7 @@ static bool umr_wait_done(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *r
 	return done;
 }
 
-/* Wait for room for a WQE, with the CQ armed, because other tasks may not poll it for a while. */
+/* Wait for room for a WQE. Arm the CQ, because no other task may poll the CQ for a while. */
 static void umr_get_slot(struct mlx5_ib_umr *umr)
 {
 	if (!down_trylock(&umr->slots))
@@ -462,7 +462,7 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 	mlx5_ib_umr_fill_ctrl(wqe, umr->qpn, umr->pc, umr->dev->caps.umr_fence);
 	mlx5_ib_sq_copy(&umr->ring, umr->pc, wqe, WQE_WQEBBS);
 	umr->posted[umr->pc & SQ_MASK] = req;
-	/* The queue advances by the size that the control segment has. */
+	/* Advance the queue by the size of the WQE, which is in the WQE's control segment. */
 	umr->pc += DIV_ROUND_UP((be32_to_cpu(wqe->ctrl.qpn_ds) & 0x3f) *
 				sizeof(struct mlx5_wqe_data_seg), MLX5_SEND_WQE_BB);
 	mlx5_ib_sq_doorbell(&umr->sq.db.db[MLX5_SND_DBR], umr->pc, (__be32 *)&wqe->ctrl,
@@ -471,8 +471,8 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 }
 
 /*
- * Whether the QP has not been stopped since a request was posted. If it has been stopped, the
- * device no longer reads what the request points at, and nothing is left to be done.
+ * Returns false if the QP has been stopped since the request was posted: then the device no longer
+ * reads what the request points at, and nothing is left to be done.
  */
 static bool umr_is_current(struct mlx5_ib_umr *umr, const struct mlx5_ib_umr_request *req)
 {
@@ -483,7 +483,7 @@ static bool umr_is_current(struct mlx5_ib_umr *umr, const struct mlx5_ib_umr_req
 /**
  * mlx5_ib_umr_wait - wait for a request that has been posted
  * @dev: device
- * @req: of mlx5_ib_umr_post()
+ * @req: the request, after mlx5_ib_umr_post()
  *
  * When the function returns the device no longer reads what the request points at, unless
  * mlx5_ib_umr_is_stuck(). May sleep.
@@ -514,7 +514,7 @@ int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
  *
  * May sleep.
  *
- * Return: 0; -EAGAIN if it was not posted, -EIO if it failed.
+ * Return: 0; -EAGAIN if the request was not posted, -EIO if the request failed.
  */
 int mlx5_ib_umr_exec(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe)
 {
@@ -549,7 +549,7 @@ u32 mlx5_ib_umr_pdn(struct mlx5_ib_dev *dev)
 
 /*
  * Create the QP again. If the last CREATE_QP was not answered, that QP may exist, and an orphan has
- * its send queue: allocate another one.
+ * taken over its send queue: allocate another send queue.
  */
 static int umr_renew_qp(struct mlx5_ib_umr *umr)
 {
@@ -578,8 +578,9 @@ static void umr_leave_reset(struct mlx5_ib_umr *umr)
 }
 
 /*
- * Holds no lock while firmware brings the QP up: until that is done no request is posted, so none
- * can fail, and no task in reclaim waits for a lock that a reset needs.
+ * Restart the QP, without a lock while firmware takes the QP to RTS. No lock is needed, because no
+ * request is posted, and so none can fail, before the QP is in RTS. And no lock must be held,
+ * because the commands may reclaim memory, and reclaim may wait for the locks of UMR.
  */
 static void umr_restart_work(struct work_struct *work)
 {
@@ -619,8 +620,8 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
 	struct mlx5_ib_umr *umr;
 
 	/*
-	 * mlx5_core has noted the failure before. Pairs with umr_publish(): this function finds the
-	 * queue pair, or umr_publish() finds the failure.
+	 * If the device has failed, mlx5_core has set its state before this call. Pairs with
+	 * umr_publish(): at least one of the two functions sees both @umr and the state.
 	 */
 	smp_mb();
 	umr = READ_ONCE(dev->umr);
@@ -636,11 +637,11 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
  * mlx5_ib_umr_is_stuck - whether the device may still read what completed requests point at
  * @dev: device
  *
- * If so, the caller neither unmaps nor frees what its requests have pointed at, but hands the
- * memory to mlx5_ib_orphan_keep(). That is rare: firmware has refused to reset and to destroy the
- * queue pair, and the log says so. Any context.
+ * If the function returns true, firmware has refused both to reset and to destroy the queue pair,
+ * which is rare, and the log says so. The caller then neither unmaps nor frees what its requests
+ * have pointed at, but hands the memory to mlx5_ib_orphan_keep(). Any context.
  *
- * Return: true if so.
+ * Return: true if the device may still read it.
  */
 bool mlx5_ib_umr_is_stuck(struct mlx5_ib_dev *dev)
 {
@@ -652,9 +653,9 @@ bool mlx5_ib_umr_is_stuck(struct mlx5_ib_dev *dev)
  * mlx5_ib_umr_is_gone - whether requests fail until the driver is bound again
  * @dev: device with a UMR queue pair
  *
- * They do after mlx5_ib_abort_umr(), which may be called at any time. Any context.
+ * Requests fail after mlx5_ib_abort_umr(), which may be called at any time. Any context.
  *
- * Return: true if so.
+ * Return: true if all requests fail.
  */
 bool mlx5_ib_umr_is_gone(struct mlx5_ib_dev *dev)
 {
@@ -675,11 +676,14 @@ static int umr_create_lkey(struct mlx5_ib_umr *umr)
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
 	MLX5_SET(mkc, mkc, pd, umr->cq.pdn);
 	err = mlx5_ib_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
-	/* There is no pool yet whose free keys could make way. */
+	/* -ENOSPC: there is no pool yet whose free keys could be destroyed to make room. */
 	return err == -ENOSPC ? -ENOMEM : err;
 }
 
-/* Number 0 is that of a key or QP that has not been created: the device uses it for neither. */
+/*
+ * Destroy what has been created, and free @umr. A key or QP whose number is 0 has not been created,
+ * because the device gives number 0 to neither.
+ */
 static void umr_destroy(struct mlx5_ib_umr *umr)
 {
 	int err = 0;
@@ -711,7 +715,8 @@ bool mlx5_ib_has_umr(const struct mlx5_ib_caps *caps)
 }
 
 /*
- * The device may have failed before @umr was published. The notifier runs only once, so check here.
+ * Let other tasks find @umr. The device may have failed before this, and the notifier runs only
+ * once, so check for a failure here.
  */
 static void umr_publish(struct mlx5_ib_umr *umr)
 {
@@ -743,8 +748,8 @@ static struct mlx5_ib_umr *umr_alloc(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_init_umr - get ready to register without firmware commands
- * @dev: device with mlx5_ib_has_umr(), of which the caller holds first_use
+ * mlx5_ib_init_umr - create what is needed to register memory without firmware commands
+ * @dev: device with mlx5_ib_has_umr(), whose mutex first_use the caller holds
  *
  * May sleep.
  *

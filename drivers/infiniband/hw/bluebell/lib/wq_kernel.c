@@ -3,9 +3,9 @@
  * Work queues of kernel consumers: their memory, and completions, which give the slots of
  * requests back. wq_kernel.h has what is called for each request that is posted.
  *
- * A queue is posted to under its own lock, and completed under the lock of the CQ, by a store of
- * @done with release semantics: the slot of a request is used again only after what was kept of
- * the request has been read.
+ * Requests are posted under the lock of the queue, and completed under the lock of the CQ. A
+ * completion reads what the driver keeps of the request (@requests, @wr_ids), then stores @done
+ * with release semantics, so that the slot is used again only afterwards.
  */
 
 #include <linux/slab.h>
@@ -17,7 +17,7 @@
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/* The receive queue is at the start of the buffer. */
+/* Set up the receive queue, which is at the start of the buffer. */
 static int rq_init(struct mlx5_ib_rq *rq, const struct mlx5_ib_wq_layout *layout,
 		   struct mlx5_ib_queue_mem *mem)
 {
@@ -32,7 +32,10 @@ static int rq_init(struct mlx5_ib_rq *rq, const struct mlx5_ib_wq_layout *layout
 	return rq->wr_ids ? 0 : -ENOMEM;
 }
 
-/* The send queue follows, at the start of a page or behind a receive queue shorter than a page. */
+/*
+ * Set up the send queue, which starts at the start of a page, or behind a receive queue that is
+ * shorter than a page.
+ */
 static int sq_init(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
 		   const struct mlx5_ib_wq_layout *layout, struct mlx5_ib_queue_mem *mem)
 {
@@ -64,7 +67,7 @@ static int sq_init(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
  *
  * The caller fills in what does not follow from @layout. May sleep.
  *
- * Return: the queues, empty, for mlx5_ib_wqs_free(), or NULL without memory.
+ * Return: the queues, empty, which mlx5_ib_wqs_free() frees; or NULL if there is no memory.
  */
 struct mlx5_ib_wqs *mlx5_ib_wqs_alloc(struct mlx5_ib_dev *dev, struct ib_qp *ibqp,
 				      const struct mlx5_ib_wq_layout *layout,
@@ -83,7 +86,7 @@ struct mlx5_ib_wqs *mlx5_ib_wqs_alloc(struct mlx5_ib_dev *dev, struct ib_qp *ibq
 
 /**
  * mlx5_ib_wqs_free - free the work queues of a queue pair
- * @wqs: of mlx5_ib_wqs_alloc(), or NULL
+ * @wqs: returned by mlx5_ib_wqs_alloc(), or NULL
  */
 void mlx5_ib_wqs_free(struct mlx5_ib_wqs *wqs)
 {
@@ -96,8 +99,9 @@ void mlx5_ib_wqs_free(struct mlx5_ib_wqs *wqs)
 
 /**
  * mlx5_ib_sq_reset - empty the send queue of a queue pair that is in reset
- * @sq: the queue, to which nobody posts, and none of whose completions is left; the lock of its CQ
- *	is held, under which a poll would flush the queue if the device has failed
+ * @sq: the queue, to which the consumer posts nothing, and whose completions have been removed. The
+ *	lock of the CQ is held: without the lock, if the device has failed, a poll could flush the
+ *	queue meanwhile
  */
 void mlx5_ib_sq_reset(struct mlx5_ib_sq *sq)
 {
@@ -128,21 +132,21 @@ void mlx5_ib_rq_reset(struct mlx5_ib_rq *rq)
 
 /* ---- posting --------------------------------------------------------------------------- */
 
-/* WQEs from @index to where the ring wraps, or goes on in another page. */
+/* Number of WQEs from @index to where the ring wraps, or goes on in another page. */
 static u32 ring_in_one_piece(struct mlx5_frag_buf_ctrl *ring, u32 index)
 {
 	return mlx5_frag_buf_get_idx_last_contig_stride(ring, index) + 1 - index;
 }
 
 /**
- * mlx5_ib_sq_free_blocks - basic blocks of a send queue that no request has
+ * mlx5_ib_sq_free_blocks - how many basic blocks of a send queue are free
  * @sq: the queue, whose lock is held
  *
  * Return: the number.
  */
 u32 mlx5_ib_sq_free_blocks(struct mlx5_ib_sq *sq)
 {
-	/* Pairs with mlx5_ib_sq_complete(): what was kept of a request has been read. */
+	/* Pairs with mlx5_ib_sq_complete(), which has read the @requests of completed WQEs. */
 	u16 used = sq->posted - smp_load_acquire(&sq->done);
 
 	lockdep_assert_held(&sq->lock);
@@ -175,7 +179,7 @@ void *mlx5_ib_sq_find_room(struct mlx5_ib_sq *sq)
  */
 int mlx5_ib_rq_find_room(struct mlx5_ib_rq *rq)
 {
-	/* Pairs with mlx5_ib_rq_complete(): what was kept of a request has been read. */
+	/* Pairs with mlx5_ib_rq_complete(), which has read the @wr_ids of completed WQEs. */
 	u16 used = rq->posted - smp_load_acquire(&rq->done);
 	u32 index = rq->posted & rq->ring.sz_m1;
 
@@ -193,9 +197,9 @@ int mlx5_ib_rq_find_room(struct mlx5_ib_rq *rq)
  * mlx5_ib_sq_copy - copy a WQE into a send queue
  * @ring: finds basic blocks in the queue, which may wrap in the middle of the WQE, or go on in
  *	another page
- * @index: basic blocks posted before
+ * @index: number of basic blocks posted before
  * @wqe: the WQE
- * @blocks: basic blocks that it takes
+ * @blocks: number of basic blocks that the WQE takes
  */
 void mlx5_ib_sq_copy(struct mlx5_frag_buf_ctrl *ring, u16 index, const void *wqe,
 		     unsigned int blocks)

@@ -2,9 +2,9 @@
 /*
  * Work queues of kernel consumers: what is posted, and what has completed.
  *
- * WQEs are built in the ring. A send WQE of the greatest length may not fit in one piece where it
- * is to be, because the ring wraps or goes on in another page, or because requests that have not
- * completed follow. There the WQE is built in @bounce, and copied once its length is known.
+ * WQEs are built in the ring, if the longest send WQE fits there in one piece. It does not fit if
+ * the ring wraps or goes on in another page, or if requests that have not completed follow. Then
+ * the WQE is built in @bounce, and copied to the ring once its length is known.
  */
 
 #ifndef BLUEBELL_WQ_KERNEL_H
@@ -29,8 +29,8 @@ struct mlx5_ib_srq_ring;
 
 /**
  * struct mlx5_ib_posted_send - a send request that has been posted
- * @wr_id: of the request
- * @blocks: basic blocks that its WQE takes
+ * @wr_id: wr_id of the request
+ * @blocks: number of basic blocks that the WQE takes
  * @opcode: enum ib_wr_opcode
  */
 struct mlx5_ib_posted_send {
@@ -42,22 +42,23 @@ struct mlx5_ib_posted_send {
 /**
  * struct mlx5_ib_sq - send queue of a kernel consumer
  * @lock: guards @posted and what only posting uses: @after_umr, @room, @next, @doorbell, @bounce
- * @to: what WQEs depend on; constant once the queue pair exists
+ * @to: properties of the queue pair and the device that WQEs depend on; constant once the queue
+ *	pair exists
  * @ring: finds basic blocks in the buffer
  * @db: send counter of the doorbell record
  * @map: register that rings the queue
  * @requests: struct mlx5_ib_posted_send of each WQE, by the block at which the WQE begins
- * @max_blocks: basic blocks of the longest WQE
- * @after_umr: the request posted before the next one changes a key
- * @room: basic blocks at @next, in one piece, that no request has; there may be more
- * @posted: basic blocks posted
- * @done: basic blocks completed; written under the lock of the CQ
+ * @max_blocks: number of basic blocks of the longest WQE
+ * @after_umr: the request that was posted last changes a key
+ * @room: number of contiguous free basic blocks at @next; others may be free, too
+ * @posted: number of basic blocks posted
+ * @done: number of basic blocks completed; written under the lock of the CQ
  * @next: where in the buffer the next WQE starts, if @room is not 0
  * @doorbell: first eight bytes of the newest WQE, to be written to @map
  * @bounce: the WQE that is being built, if it might not be in one piece in @ring
  */
 struct mlx5_ib_sq {
-	spinlock_t lock; /* all from after_umr on, except done (lock of the CQ) */
+	spinlock_t lock; /* guards all from after_umr on, except done (lock of the CQ) */
 	struct mlx5_ib_wqe_target to;
 	struct mlx5_frag_buf_ctrl ring;
 	__be32 *db;
@@ -82,13 +83,13 @@ struct mlx5_ib_sq {
  * @db: receive counter of the doorbell record
  * @wr_ids: wr_id of each request, by its WQE; NULL without a receive queue
  * @stride: bytes from one WQE to the next
- * @room: WQEs at @next, in one piece, that no request has; there may be more
- * @posted: WQEs posted
- * @done: WQEs completed; written under the lock of the CQ
+ * @room: number of contiguous free WQEs at @next; others may be free, too
+ * @posted: number of WQEs posted
+ * @done: number of WQEs completed; written under the lock of the CQ
  * @next: where in the buffer the next WQE is, if @room is not 0
  */
 struct mlx5_ib_rq {
-	spinlock_t lock; /* posted, room, next */
+	spinlock_t lock; /* guards posted, room, next */
 	struct mlx5_frag_buf_ctrl ring;
 	u8 max_sge;
 	u32 end_key;
@@ -109,8 +110,8 @@ struct mlx5_ib_rq {
  * @ended: the queue pair is being destroyed, so its completions are dropped
  * @send_cq: where the send queue completes
  * @recv_cq: where the receive queue completes
- * @send_node: in @send_cq
- * @recv_node: in @recv_cq
+ * @send_node: in @senders of @send_cq
+ * @recv_node: in @receivers of @recv_cq
  * @sq: send queue
  * @rq: receive queue
  * @srq: shared receive queue that the queue pair receives from instead of @rq; or NULL
@@ -157,7 +158,7 @@ bool mlx5_ib_rq_flush(struct mlx5_ib_rq *rq, struct ib_wc *wc);
 /**
  * mlx5_ib_sq_doorbell - ring the doorbell for WQEs that have been written to a send queue
  * @record: send counter of the doorbell record
- * @posted: basic blocks posted
+ * @posted: number of basic blocks posted
  * @start: first eight bytes of the newest WQE
  * @map: register that rings the queue
  */
@@ -187,8 +188,9 @@ static inline void *mlx5_ib_sq_begin(struct mlx5_ib_sq *sq)
 /**
  * mlx5_ib_sq_push - put the WQE that has been built into the send queue
  * @sq: the queue, whose lock is held
- * @wqe: of mlx5_ib_sq_begin(), with the segments behind the control segment
- * @op: of mlx5_ib_wr_op()
+ * @wqe: memory of mlx5_ib_sq_begin(), into which the segments behind the control segment have been
+ *	written
+ * @op: returned by mlx5_ib_wr_op()
  * @wr: the request
  * @ds: units of 16 bytes that the WQE has
  *

@@ -59,9 +59,10 @@ static bool odp_is_implicit(u64 start, u64 length)
 }
 
 /*
- * By the transport scheme of faults the driver does not know what a window is bound to, so it
- * cannot resolve faults through the window. By either scheme, firmware would refuse to destroy the
- * key of a region with a window, which the driver has to do when UMR fails to unmap pages.
+ * Whether a region with the rights @access can be paged. By the transport scheme of faults the
+ * driver does not know what a memory window is bound to, so it cannot resolve faults through the
+ * window. By either scheme, firmware would refuse to destroy the key of a region with a window,
+ * which the driver has to do when UMR fails to unmap pages.
  */
 static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
 {
@@ -78,7 +79,7 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 		return refuse(-EOVERFLOW, "memory at %#llx, which exceeds 32 bits", start);
 	/* ib_core has compared the offsets for processes, but not for kernel consumers. */
 	if (offset_in_page(start ^ iova))
-		return refuse(-EINVAL, "memory at %#llx, region at %#llx: offsets in a page differ",
+		return refuse(-EINVAL, "memory at %#llx, iova %#llx: offsets in a page differ",
 			      start, iova);
 	if (!odp_is_implicit(start, length))
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
@@ -106,7 +107,10 @@ static void odp_mr_free(struct odp_mr *mr)
 
 DEFINE_FREE(odp_mr, struct odp_mr *, odp_mr_free(_T))
 
-/* A fault on any region, also over a dma-buf, takes a slot of the process that registers it. */
+/*
+ * Allocate a region of the current process. Each fault on the region takes a slot of this process,
+ * even if the region is over a dma-buf.
+ */
 static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops *ops, u64 length,
 				   u64 iova, u32 access)
 {
@@ -136,7 +140,7 @@ static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
 
 	if (mr->mm != current->mm)
-		return refuse(-EINVAL, "another process has registered the memory");
+		return refuse(-EINVAL, "re-registration of memory of another process");
 	*start = mr->start;
 	*length = base->ibmr.length;
 	return 0;
@@ -202,7 +206,7 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  *
  * Return: the region, or an ERR_PTR: -EINVAL as mlx5_ib_reg_user_mr(), for page offsets that
  * differ, and for an implicit region with @iova or IB_ACCESS_HUGETLB; -EOPNOTSUPP for rights that
- * the driver does not support, for IB_ACCESS_MW_BIND, and if the device has no such paging;
+ * the driver does not support, for IB_ACCESS_MW_BIND, and if the device cannot page the region;
  * -EOVERFLOW for an address beyond 32 bits on a 32-bit host; -ENOMEM, also for a region with too
  * many pages; or as mlx5_ib_odp_start(), mlx5_ib_odp_leaf_create() and mlx5_ib_odp_tree_create().
  */
@@ -221,7 +225,7 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	/* @process keeps the struct mm_struct: faults use it also after the process has exited. */
+	/* @process keeps the struct mm_struct: faults use it even after the process has exited. */
 	mr->mm = mr->process->mm;
 	mr->tgid = get_task_pid(current, PIDTYPE_TGID);
 	mr->start = start;
@@ -242,15 +246,15 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
  * @length: length in bytes
  * @iova: first address of the region as work requests name it
  * @fd: file descriptor of the dma-buf
- * @access: enum ib_access_flags, checked
+ * @access: enum ib_access_flags, which the caller has checked
  *
  * Does not pin the memory: before the exporter moves the memory, the driver unmaps it from the
  * device, and the next access of the device maps it at its new address. May sleep; takes the
  * dma-buf's reservation lock.
  *
- * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, windows are to be
- * bound, UMR does not work any more, or the exporter does not move its memory, which can then be
- * pinned; otherwise as mlx5_ib_reg_user_mr_dmabuf().
+ * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, @access has
+ * IB_ACCESS_MW_BIND, UMR does not work any more, or the exporter does not move its memory: then the
+ * caller pins the memory; otherwise as mlx5_ib_reg_user_mr_dmabuf().
  */
 struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
 				     u32 access)
@@ -307,13 +311,13 @@ static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_od
 }
 
 /**
- * mlx5_ib_init_odp - get ready for on-demand paging, if the device has it
+ * mlx5_ib_init_odp - get ready for on-demand paging, if the device supports paging
  * @dev: device
  *
  * Leaves @dev->odp NULL, which is no error, on a device that does not page, on which UMR cannot
  * change the page size and every translation entry of a key, or whose keys cannot have pages of
- * PAGE_SIZE. mlx5_core has chosen the scheme of faults. What paging needs of the device is created
- * for the first paged region: mlx5_ib_odp_start().
+ * PAGE_SIZE. mlx5_core has chosen the scheme of faults. mlx5_ib_odp_start() creates what paging
+ * needs of the device when the first paged region is registered.
  *
  * Return: 0 or -ENOMEM.
  */

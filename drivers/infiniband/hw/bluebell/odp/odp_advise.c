@@ -20,23 +20,23 @@
 #include "layout/refuse.h"
 #include "odp/odp_internal.h"
 
-/* Pieces of advice that a context can have in its queue. */
+/* Number of struct odp_advice that a context can have in its queue. */
 #define ADVICE_MAX	32
-/* How long the work item of a context runs before those of other contexts have a turn. */
+/* How long the work item of a context runs before the work items of other contexts have a turn. */
 #define ADVICE_SLICE	msecs_to_jiffies(20)
-/* How long advice waits for faults at most, before each of its steps. */
+/* How long advice waits at most, before each step, until no fault is being resolved. */
 #define FAULTS_FIRST	msecs_to_jiffies(20)
 
 /**
  * struct odp_advice - a call of ibv_advise_mr(3)
  * @entry: in the queue of a context
- * @pd: protection domain of the regions, to be compared only
+ * @pd: protection domain of the regions; only compared, because it may have been destroyed
  * @req: how pages are mapped, as for the page_in operation of struct odp_mr_ops
  * @num: number of parts
  * @next: part that is served next
- * @done: bytes of that part which have been served
+ * @done: number of bytes of part @next that have been served
  * @timed_out: faults were still being resolved when the advice last stopped waiting for them
- * @resolved: number of faults that had been resolved by then
+ * @resolved: num_resolved of struct mlx5_ib_odp when the advice last stopped waiting for faults
  * @part: ranges of regions
  */
 struct odp_advice {
@@ -54,7 +54,7 @@ struct odp_advice {
 /**
  * struct mlx5_ib_advice_queue - advice of a context whose callers do not wait for it
  * @odp: paging state of the device
- * @user: whom the context belongs to; counts the contexts that have advice in their queues
+ * @user: user of the context; counts those of its contexts that have advice in their queues
  * @work: serves the advice
  * @lock: guards @advice and @num
  * @advice: struct odp_advice, oldest first; @work alone removes entries until the context is closed
@@ -64,16 +64,16 @@ struct mlx5_ib_advice_queue {
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_user *user;
 	struct work_struct work;
-	spinlock_t lock;	/* advice, num */
+	spinlock_t lock;	/* guards advice and num */
 	struct list_head advice;
 	unsigned int num;
 };
 
 /*
- * Before each step, wait until no fault is being resolved, because a queue stands still until its
- * fault is. But a process whose memory is of its own file system can delay a fault for as long as
- * it likes. So wait for a short time only, and after a timeout not again before some fault has been
- * resolved.
+ * Before each step, wait until no fault is being resolved, because a queue of the device is stopped
+ * until its fault has been resolved. But a process can delay a fault for as long as it likes, if
+ * the page is in a file system of its own (FUSE). So wait for a short time only, and after a
+ * timeout not again before some fault has been resolved.
  */
 static void odp_advice_let_faults_pass(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 {
@@ -86,7 +86,7 @@ static void odp_advice_let_faults_pass(struct mlx5_ib_odp *odp, struct odp_advic
 	advice->resolved = atomic_read(&odp->num_resolved);
 }
 
-/* Look up the region of a part and check that the advice may name it. */
+/* Look up the region of a part. NULL: not found, of another PD, or not writable as @req asks. */
 static struct odp_mr *odp_advice_get_mr(struct mlx5_ib_odp *odp, const struct odp_advice *advice,
 					u32 part)
 {
@@ -153,10 +153,10 @@ static struct odp_advice *odp_advice_first(struct mlx5_ib_advice_queue *queue)
 }
 
 /*
- * Before its first entry, count the context among those of its user that have advice. Returns false
- * if they are max_slots / 2 already, at most half of what the workqueue serves at a time on any
- * NUMA node: each of them may wait for a page that never comes, and so hold up advice of other
- * users.
+ * Before a queue gets its first entry, count its context among the contexts of its user that have
+ * advice. Returns false if these are max_slots / 2 already, which is at most half of the items that
+ * the workqueue runs at a time on any NUMA node: the work item of each context may wait for a page
+ * that never comes, and too many such items would keep the advice of other users from being served.
  */
 static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 {
@@ -165,8 +165,8 @@ static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 }
 
 /*
- * Uncount the context after its last entry. The caller wakes the user's tasks, which may be waiting
- * to add the first entry of another context.
+ * Stop counting the context after the last entry of its queue. The caller wakes the user's tasks,
+ * which may be waiting to add the first entry to the queue of another context.
  */
 static void odp_advice_leave(struct mlx5_ib_advice_queue *queue)
 {
@@ -202,7 +202,7 @@ static void odp_advice_work(struct work_struct *work)
 	}
 }
 
-/* Return the queue of a context, which the first advice creates; or NULL without memory. */
+/* Return the queue of a context, which the first advice creates; NULL if there is no memory. */
 static struct mlx5_ib_advice_queue *odp_advice_get_queue(struct mlx5_ib_odp *odp,
 							 struct mlx5_ib_ucontext *context)
 {
@@ -227,7 +227,7 @@ static struct mlx5_ib_advice_queue *odp_advice_get_queue(struct mlx5_ib_odp *odp
 }
 
 /*
- * Append advice to a queue if there is room, or set @err because the device is being removed.
+ * Append advice to a queue if there is room, or set @err if the device is being removed.
  * Returns false if the caller has to wait for room.
  */
 static bool odp_advice_try_append(struct mlx5_ib_advice_queue *queue, struct odp_advice *advice,
@@ -301,7 +301,7 @@ void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev)
 	if (!dev->odp)
 		return;
 	WRITE_ONCE(dev->odp->stopping, true);
-	/* A task of a user who is not in the table yet takes @lock before it can wait. */
+	/* The tasks of a user who is added to the table after this see @stopping. */
 	guard(mutex)(&users->lock);
 	xa_for_each(&users->table, i, user)
 		wake_up_all(&user->advice_room);
@@ -335,7 +335,7 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
 	return_ptr(advice);
 }
 
-/* What each kind of advice wants of the pages. */
+/* The @req of the page_in operation for each kind of advice. */
 static const unsigned long odp_advice_reqs[] = {
 	[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH] = HMM_PFN_REQ_FAULT,
 	[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE] = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE,
@@ -356,12 +356,12 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
 	return 0;
 }
 
-/* Returns what a caller with FLUSH gets for the errno with which mapping pages has failed. */
+/* Returns the errno for a caller with FLUSH if mapping pages has failed with @err. */
 static int odp_advice_errno(int err)
 {
 	/*
-	 * The exporter of a dma-buf was interrupted. If no signal is pending any more, the kernel
-	 * would return this errno to the process as it is.
+	 * A signal interrupted the exporter of a dma-buf. If no signal is pending any more, the
+	 * kernel would return -ERESTARTSYS, which programs do not know, to the process.
 	 */
 	if (err == -ERESTARTSYS)
 		return signal_pending(current) ? err : -EINTR;
@@ -378,19 +378,21 @@ static int odp_advice_errno(int err)
  * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH to return when the pages have been mapped
  * @sg_list: ranges of paged regions
  * @num_sge: number of ranges
- * @attrs: of the call; names the context. NULL if a kernel consumer calls ib_advise_mr()
+ * @attrs: attributes of the call, which name the context; NULL if a kernel consumer calls
+ *	ib_advise_mr()
  *
  * Implements ibv_advise_mr(3). Without FLUSH, the advice goes to the queue of the context, and the
  * function waits only if the queue is full, or if too many other contexts of the user have advice.
  * Kernel consumers have no such queue, so their advice is served at once, as with FLUSH. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for other advice, or a device without paging; -EINVAL for other flags;
- * -EFAULT for a key that is not of a paged region of @pd or does not allow writing and, with FLUSH,
- * for memory outside the region or the process, if the device is being removed, and for any other
- * failure to map pages; -EPERM, with FLUSH, for memory that the process may not write to; -EIO,
- * without FLUSH, if the device is being removed; -EINTR if the task is being killed;
- * -ERESTARTNOINTR, with FLUSH, if a signal has interrupted the creation of a leaf; -ERESTARTSYS or
- * -EINTR, with FLUSH, if a signal has interrupted the exporter of a dma-buf; -ENOMEM.
+ * -EFAULT for a key that is not the key of a paged region of @pd, for advice to map a read-only
+ * region for writing, and, with FLUSH, for memory outside the region or the process, if the device
+ * is being removed, and for any other failure to map pages; -EPERM, with FLUSH, for memory that the
+ * process may not write to; -EIO, without FLUSH, if the device is being removed; -EINTR if the task
+ * is being killed; -ERESTARTNOINTR, with FLUSH, if a signal has interrupted the creation of a leaf;
+ * -ERESTARTSYS or -EINTR, with FLUSH, if a signal has interrupted the exporter of a dma-buf;
+ * -ENOMEM.
  */
 int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)

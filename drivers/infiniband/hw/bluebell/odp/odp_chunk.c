@@ -6,10 +6,10 @@
  * little.
  *
  * The memory cgroup of the process is charged for the translation entries, 8 bytes a page, but not
- * for the lists of hmm_dma_map_alloc(), which cannot be told to charge them: the list of pages, 8
- * bytes a page, too, and 8 bytes more for DMA addresses if the device is behind an IOMMU that has
- * no range of addresses for the chunk. The lists are bounded all the same: they are at most twice
- * as long as what is charged, and a user's paged memory is limited (MLX5_IB_SHARE_PAGED).
+ * for the lists of hmm_dma_map_alloc(), which cannot be told to charge them: 8 bytes a page for the
+ * list of pages, and another 8 for DMA addresses if the device is behind an IOMMU that has no range
+ * of addresses for the chunk. The lists are bounded all the same: they are at most twice as long as
+ * the translation entries, and a user's paged memory is limited (MLX5_IB_SHARE_PAGED).
  */
 
 #include <linux/dma-mapping.h>
@@ -60,7 +60,7 @@ static struct odp_chunk *odp_chunk_alloc(struct odp_leaf *leaf, size_t index)
 }
 
 /**
- * mlx5_ib_odp_chunk_get - get the chunk of an index, allocated if there is none
+ * mlx5_ib_odp_chunk_get - get the chunk at an index, and allocate the chunk if there is none
  * @leaf: the leaf
  * @index: number of the chunk
  *
@@ -106,7 +106,7 @@ static void odp_chunk_trim(struct odp_leaf *leaf, size_t index)
 }
 
 /**
- * mlx5_ib_odp_chunk_put - let a chunk be freed again, at once if it has no pages
+ * mlx5_ib_odp_chunk_put - release a chunk, and free it if it has neither pages nor users
  * @leaf: the leaf, with its lock held
  * @index: number of the chunk
  */
@@ -132,13 +132,13 @@ static void odp_chunk_unmap_page(struct odp_leaf *leaf, struct odp_chunk *chunk,
 }
 
 /**
- * mlx5_ib_odp_unmap - undo the DMA mappings of pages
+ * mlx5_ib_odp_unmap - undo the DMA mappings of pages that the device does not reach any more
  * @leaf: the leaf, with its lock held
  * @first: number of the first page
- * @end: number after that of the last page
+ * @end: number of the last page, plus 1
  *
- * The device reaches none of the pages: their translation entries are clear, or the key is dead.
- * Frees the chunks that have neither pages nor users any more. Allocates nothing.
+ * The caller has cleared the translation entries of the pages, or the leaf is dead. Frees the
+ * chunks that have neither pages nor users any more. Allocates nothing.
  */
 void mlx5_ib_odp_unmap(struct odp_leaf *leaf, size_t first, size_t end)
 {
@@ -168,7 +168,7 @@ static void odp_kill_key(struct odp_leaf *leaf)
 	leaf->dead = true;
 }
 
-/* Write a few entries, which start at @mtt in a chunk, to the key. The UMR itself carries them. */
+/* Write @num entries at @mtt to the key, from entry @first on. They are inline in the UMR's WQE. */
 static int odp_write_inline(struct odp_leaf *leaf, size_t first, size_t num, const __be64 *mtt)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
@@ -213,7 +213,7 @@ static void odp_clear_run(struct odp_leaf *leaf, struct odp_run *run)
 	run->num = 0;
 }
 
-/* Add @num entries to a run if they continue it, and otherwise start another run. */
+/* Add @num entries to a run if they continue it; otherwise clear the run and start another. */
 static void odp_add_to_run(struct odp_leaf *leaf, struct odp_run *run, size_t first, size_t num)
 {
 	if (run->first + run->num != first || run->num + num > MLX5_IB_UMR_MAX_CLEAR) {
@@ -254,11 +254,11 @@ static void odp_clear_chunk(struct odp_leaf *leaf, struct odp_chunk *chunk, size
  * mlx5_ib_odp_clear - clear the translation entries of pages, so that the device reaches none
  * @leaf: the leaf, with its lock held
  * @first: number of the first page
- * @end: number after that of the last page
+ * @end: number of the last page, plus 1
  *
- * If UMR fails, the key is destroyed and the leaf is dead; if firmware refuses that, too, the log
- * says so. May be called from memory reclaim: allocates nothing but memory for that command. May
- * sleep until UMR is done.
+ * If UMR fails, firmware destroys the key and the leaf is dead; if firmware refuses to destroy the
+ * key, the log says so. May be called from memory reclaim: allocates nothing but memory for the
+ * command that destroys the key. May sleep until UMR is done.
  */
 void mlx5_ib_odp_clear(struct odp_leaf *leaf, size_t first, size_t end)
 {
@@ -315,9 +315,10 @@ static void odp_put_list(const void *list)
 }
 
 /*
- * Write entries of a chunk, numbered in the chunk, to the key. The UMR carries a few entries; more
- * are copied to @list, which is a page and not memory of a slab cache, because a reference keeps
- * only a page from being freed. @base is the number of the chunk's first entry.
+ * Write entries of a chunk to the key. @first counts from the start of the chunk, whose first entry
+ * is entry @base of the key. A few entries are inline in the UMR's WQE; more are copied to @list,
+ * which the device reads. @list is a page of its own, and not from a slab cache, because only a
+ * page can be kept by a reference if the UMR does not complete.
  */
 static int odp_chunk_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
 				size_t first, size_t num, __be64 *list)
@@ -339,7 +340,7 @@ static int odp_chunk_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, 
 		return -ENOMEM;
 	err = mlx5_ib_umr_write_list(dev, leaf->key.mkey->key, base + first, num, dma);
 	if (err && mlx5_ib_umr_is_stuck(dev)) {
-		/* The caller frees the page, but odp_put_list() puts the last reference later. */
+		/* The device may read @list after the caller has freed it: keep the page. */
 		get_page(virt_to_page(list));
 		mlx5_ib_orphan_keep(dev, list, dma, num * sizeof(*list), odp_put_list);
 	} else {
@@ -349,7 +350,7 @@ static int odp_chunk_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, 
 }
 
 /**
- * mlx5_ib_odp_has_pages - tell whether pages are mapped already, so that advice costs nothing
+ * mlx5_ib_odp_has_pages - tell whether the device can access pages already
  * @leaf: the leaf
  * @first: number of the first page
  * @num: number of pages, all of one chunk
@@ -382,7 +383,7 @@ bool mlx5_ib_odp_has_pages(struct odp_leaf *leaf, size_t first, size_t num, unsi
  * @chunk: chunk of the pages, which mlx5_ib_odp_chunk_get() has returned
  * @first: number of the first page in the leaf
  * @num: number of pages
- * @page: a page of memory with the list of the pages, as of hmm_range_fault(); is overwritten.
+ * @page: a page of memory that has the list of pages from hmm_range_fault(), and is overwritten.
  *	Pages that are not present are left out
  *
  * May sleep until UMR is done; allocates nothing.

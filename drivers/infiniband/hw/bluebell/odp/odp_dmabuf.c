@@ -4,10 +4,11 @@
  * unmapped from the device before a move, and all of it is mapped at the next access.
  *
  * The dma-buf's reservation lock, which the exporter holds during a move, guards the DMA mapping,
- * the translation entries and the state of the key. It is taken with no other lock of the driver
- * held. Memory may be allocated, and so reclaimed, under it: the lock of a leaf, which reclaim
- * takes, nests inside it, then the locks of UMR and of firmware commands. Unmapping allocates
- * nothing, because the exporter may move its memory to relieve a shortage.
+ * the translation entries and the state of the key. The driver holds none of its own locks when it
+ * takes the reservation lock. Memory may be allocated, and so reclaimed, under the reservation
+ * lock: so the lock of a leaf, which reclaim takes, nests inside it, and the locks of UMR and of
+ * firmware commands nest inside the lock of the leaf. Unmapping allocates nothing, because the
+ * exporter may move its memory to relieve a shortage.
  */
 
 #include <linux/dma-buf.h>
@@ -24,7 +25,7 @@ static struct ib_umem_dmabuf *odp_dmabuf_umem(const struct odp_mr *mr)
 	return to_ib_umem_dmabuf(mr->mr.umem);
 }
 
-/* Entries of the key, one for each PAGE_SIZE: pages may be as small as that after a move. */
+/* Number of entries of the key, one for each PAGE_SIZE bytes: a move may leave pages that small. */
 static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
 {
 	return ALIGN(ib_umem_num_dma_blocks(umem, PAGE_SIZE), MLX5_IB_UMR_BLOCK_MTTS);
@@ -46,8 +47,8 @@ static void odp_dmabuf_clear(struct odp_mr *mr)
 }
 
 /*
- * The exporter is about to move its memory. Called with the reservation lock held, possibly from
- * memory reclaim.
+ * Unmap the memory from the device, because the exporter is about to move it. Called with the
+ * reservation lock held, possibly from memory reclaim.
  */
 static void odp_dmabuf_invalidate(struct dma_buf_attachment *attach)
 {
@@ -109,7 +110,7 @@ static int odp_dmabuf_page_in(struct odp_mr *mr, u64 offset, u64 len, unsigned l
 	return err;
 }
 
-/* Attach to a dma-buf whose exporter moves its memory. */
+/* Attach to a dma-buf. Fails with -EOPNOTSUPP if its exporter does not move the memory. */
 static struct ib_umem_dmabuf *odp_dmabuf_attach(struct odp_mr *mr, u64 offset, int fd)
 {
 	struct ib_mr *ibmr = &mr->mr.ibmr;
@@ -184,9 +185,8 @@ static int odp_dmabuf_publish(struct odp_mr *mr, struct ib_umem_dmabuf *umem_dma
  * @offset: offset of the region in the dma-buf, in bytes
  * @fd: file descriptor of the dma-buf
  *
- * Maps the memory at once, unless the UMR queue pair is stopped, so that a request which cannot be
- * met is refused at registration and not at the first access. May sleep; takes the reservation
- * lock.
+ * Maps the memory at once, unless the UMR queue pair is stopped: if the memory cannot be mapped,
+ * the registration fails, and not the first access. May sleep; takes the reservation lock.
  *
  * Return: 0; -EOPNOTSUPP if the exporter does not move its memory, or UMR does not work any more;
  * or as mlx5_ib_reg_user_mr_dmabuf().
@@ -213,7 +213,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 		return 0;
 	ret = odp_dmabuf_destroy(mr);
 	if (ret) {
-		/* All entries of the key are clear, unless mlx5_ib_mkey_kill() has logged. */
+		/* All entries of the key are clear, or mlx5_ib_mkey_kill() has logged a refusal. */
 		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, &mr->mr.share, ret);
 		ib_umem_release(mr->mr.umem);
 	}

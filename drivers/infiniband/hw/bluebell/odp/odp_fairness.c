@@ -5,13 +5,13 @@
  * may have a file system of its own (FUSE). The faults of all processes share the slots of one
  * workqueue, so each process has a share of the slots only. A user can have any number of
  * processes, so all processes of a user together have a share, too: as many slots as are free at
- * the time. If the user has no more slots to get, a process that has none gets an extra slot: its
- * fault is resolved on another workqueue, on which only faults of such users wait for each other.
+ * the time. If the user may not have one more slot, a process without a slot gets an extra slot:
+ * its fault is resolved on another workqueue, where only faults of such users wait for each other.
  *
  * The kernel divides the items that a workqueue runs at a time among the NUMA nodes, and all faults
- * may come on one node: that of the CPU which serves the interrupt of the event queue. So there are
- * no more slots than the node with fewest CPUs runs items. Otherwise one user's faults, of which
- * each waits for a page, could be all that a node runs.
+ * may come on one node: the node of the CPU that serves the interrupt of the event queue. So a
+ * device has no more slots than the node with the fewest CPUs runs items. Otherwise the faults of
+ * one user, each of which waits for a page, could be all items that a node runs.
  */
 
 #include <kunit/visibility.h>
@@ -34,13 +34,13 @@
 
 /**
  * mlx5_ib_odp_max_slots - how many items a workqueue runs at a time on any NUMA node
- * @fewest: CPUs of the node that has fewest, but has some
- * @cpus: CPUs of all nodes
+ * @fewest: number of CPUs of the node with the fewest CPUs, without nodes that have no CPU
+ * @cpus: number of CPUs of all nodes
  *
  * The kernel gives each node a part of WQ_MAX_ACTIVE that is in proportion to its CPUs, but
  * WQ_DFL_MIN_ACTIVE at least.
  *
- * Return: the number for that node, but not more than MLX5_IB_ODP_MAX_SLOTS.
+ * Return: the number of items for the node with the fewest CPUs, MLX5_IB_ODP_MAX_SLOTS at most.
  */
 VISIBLE_IF_KUNIT unsigned int mlx5_ib_odp_max_slots(unsigned int fewest, unsigned int cpus)
 {
@@ -48,7 +48,7 @@ VISIBLE_IF_KUNIT unsigned int mlx5_ib_odp_max_slots(unsigned int fewest, unsigne
 		     MLX5_IB_ODP_MAX_SLOTS);
 }
 
-/* As the kernel counts: the CPUs that are online, but isolated CPUs run no unbound work items. */
+/* Count CPUs as workqueues do: those online, without isolated CPUs, which run no unbound items. */
 static unsigned int odp_count_slots(void)
 {
 	unsigned int cpus = 0, fewest = UINT_MAX, num;
@@ -150,7 +150,7 @@ struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_s
 	}
 	if (!process)
 		return new;
-	/* Another thread of the process was faster. */
+	/* Another thread of the process has added a struct odp_process meanwhile. */
 	odp_process_free(new);
 	return process;
 }
@@ -191,10 +191,10 @@ static void odp_process_add_slot(struct odp_process *process, bool extra)
 }
 
 /*
- * The more slots are taken, the fewer a process may have, but one in any case, as long as the user
- * has fewer slots than are free. Of 1024 slots, a single process gets 60, and the processes of a
- * single user 512. All 1024 are taken only if more than 80 processes of several users have as many
- * as they may have.
+ * Take a slot if the process may have one more. A process may have one slot, or, if that is more,
+ * the number of free slots divided by FREE_SHARE; but its user must have fewer slots than are free.
+ * So of 1024 slots, a single process gets 60, and the processes of a single user 512. All 1024
+ * slots are taken only if more than 80 processes of several users have as many as they may have.
  */
 static bool odp_process_take_slot(struct odp_process *process)
 {
@@ -214,7 +214,7 @@ static bool odp_process_take_slot(struct odp_process *process)
 	return true;
 }
 
-/* Take a slot, or an extra one if the process has none and its user has enough. */
+/* Take a slot; or an extra one if the process has no slot and its user may not have one more. */
 static bool odp_process_take_any_slot(struct odp_process *process, bool *extra)
 {
 	*extra = false;
@@ -251,7 +251,7 @@ bool mlx5_ib_odp_process_enter(struct odp_process *process)
  * Any process context.
  *
  * Return: true if the fault waits, until mlx5_ib_odp_process_next() returns it to the caller that
- * has given up a slot; false if it has a slot by now, as from mlx5_ib_odp_process_enter().
+ * has given up a slot; false if the fault got a slot at once, as from mlx5_ib_odp_process_enter().
  */
 bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fault, bool *extra)
 {
@@ -273,7 +273,7 @@ void mlx5_ib_odp_process_leave(struct odp_process *process)
 {
 	guard(spinlock)(&process->lock);
 	WARN_ON_ONCE(!process->slots--);
-	/* Slots are alike: the extra one is given up first. */
+	/* All slots of a process are equally good: give up its extra slot first. */
 	if (process->extra) {
 		process->extra = false;
 		return;

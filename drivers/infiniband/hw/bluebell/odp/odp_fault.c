@@ -11,42 +11,44 @@
  * queue until the driver answers by PAGE_FAULT_RESUME. A fault has these states:
  *
  * * **Reported.** odp_fault_take_events(), in the interrupt and under @events_lock, allocates a
- *   work item for each event. Without memory for it the event stays in the queue, and @eq_work
- *   tries again until there is memory.
+ *   work item for each event. If there is no memory for a work item, the event stays in the event
+ *   queue, and @eq_work tries again until there is memory.
  * * **Queued** on @fault_wq, or with an extra slot on @extra_wq, which run nothing else, because
- *   queues stand still until their faults are resolved. @num_faults counts the faults; advice gives
- *   way to them.
+ *   the faulting queues are stopped until their faults are resolved. @num_faults counts the faults;
+ *   advice gives way to them.
  * * **Waiting.** A process can keep a fault from being resolved for as long as it likes, so each
- *   process has a share of the slots (odp_fairness.c). A fault takes a slot at the process whose
- *   memory it needs, and gives up its slot at any other process. Before it reads the table of a key
- *   over other keys, a fault without a slot takes one at the process that has made the key. If the
- *   process has no slot left, the fault waits, without a task, until a fault of the process leaves;
- *   then it is queued again.
+ *   process has a share of the slots (odp_fairness.c). A fault takes a slot of the process whose
+ *   memory it needs, and gives up a slot of any other process. Before it reads the table of a key
+ *   over other keys, a fault without a slot takes a slot of the process that made the key. If the
+ *   process has no slot left, the fault waits, without a task, until another fault gives up a slot
+ *   of the process; then it is queued again.
  * * **Resolved.** The bytes that the device needs are mapped, or the memory does not exist or may
- *   not be written. What the operation will touch later is mapped if that is possible, see
- *   MLX5_IB_ODP_FAULT_AROUND; by the memory scheme, so is what the event names before the address.
+ *   not be written. Bytes that the operation will touch later are mapped if that is possible, see
+ *   MLX5_IB_ODP_FAULT_AROUND. By the memory scheme, the event may also name bytes before its
+ *   address; these are mapped, too, if that is possible.
  * * **Answered.** The queue goes on, or the work request fails. If firmware refuses the command, or
  *   does not answer, odp_fault_resume() repeats it, because the queue would stay stopped, but waits
- *   for an answer only twice; a queue that is destroyed meanwhile is no error. The fault leaves its
- *   slot afterwards.
+ *   for an answer only twice; a queue that is destroyed meanwhile is no error. The fault gives up
+ *   its slot afterwards.
  *
  * By the transport scheme, a fault at a remote key names the memory itself. A fault at a WQE names
- * a queue, to which the work item holds a reference, and an operation of the queue reads the WQE.
+ * a queue, to which the work item holds a reference, and the queue's read_wqe() reads the WQE.
  * A fault of a queue that the driver does not know, and a fault of an unknown kind, are answered
- * with an error. By the memory scheme, which devices have instead, a fault names the key that leads
- * to the pages. Such a fault may have several events, of which only the last is answered, but an
- * error at once.
+ * with an error. By the memory scheme, which newer devices have instead, a fault names the key that
+ * leads to the pages. Such a fault may have several events. Only the last event is answered, except
+ * that an error is answered at once, at whichever event.
  *
- * If everything was mapped already, another queue may have faulted on the same pages before, and
- * the queue goes on. If the device reports the same fault again after that answer, the pages are
- * mapped for writing, whatever the event says, if the region allows that. If they cannot be, the
- * fault is answered with an error when it is reported for the ninth time in a row. If the device
- * goes on reporting a fault although nothing is left to map, it needs something that its events do
- * not name: the fault is answered with an error after 8192 answers in a row. A WQE, or by the
- * memory scheme a key, that leads to no paged region is answered with an error the second time, a
- * remote key by the transport scheme at once. @repeated counts these repetitions, under
- * @repeated_lock, by what identifies the fault; a report more than 5 s later is a new fault, and a
- * report whose event came before the previous answer is of another queue.
+ * If everything was mapped already, perhaps because another queue had faulted on the same pages,
+ * the fault is answered, and the queue goes on. If the device then reports the same fault again,
+ * the pages are mapped for writing, whatever the event says, if the region allows that. If the
+ * pages cannot be mapped for writing, the fault is answered with an error when it is reported for
+ * the ninth time in a row. If the device goes on reporting a fault although nothing is left to map,
+ * it needs something that its events do not name: the fault is answered with an error after 8192
+ * answers in a row. If a WQE, or by the memory scheme a key, leads to no paged region, the fault is
+ * answered with an error when it is reported for the second time; by the transport scheme a fault
+ * at a remote key that leads to no paged region is answered with an error at once. @repeated counts
+ * these repetitions, under @repeated_lock, by struct odp_fault_id; a report more than 5 s later is
+ * a new fault, and a report whose event came before the previous answer is of another queue.
  */
 
 #include <kunit/visibility.h>
@@ -71,13 +73,13 @@
 /*
  * Let the faulting queue go on. The queue stays stopped until firmware accepts the command, so a
  * refused command is repeated for a third of a second, unless the queue has been destroyed. As with
- * commands that destroy objects, the task waits twice at most for a command that is not answered,
- * or not sent because others are not answered: each takes a timeout of mlx5_core, and faults of
- * others need the worker.
+ * commands that destroy objects, the task waits twice at most for a command that firmware does not
+ * answer, or that is not sent because other commands are not answered: each wait takes a timeout
+ * of mlx5_core, and the worker is needed for other faults.
  *
- * Firmware may have executed a command that it has not answered, and another fault may have the
- * token by now. So that command is repeated without an error: the other fault is then only reported
- * again, as this one is if firmware has not executed the first command.
+ * Firmware may have executed a command without answering it, and another fault may have the token
+ * by now. So the command is repeated without the error: at worst, the device reports the other
+ * fault again, or this fault, if firmware has not executed the first command.
  */
 static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
 {
@@ -89,7 +91,7 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 		if (!err || err == -ENOLINK || err == -ENOENT)
 			return;
 		error = error && err != -ETIMEDOUT;
-		/* The answer to the last event lets the queue go on. */
+		/* More events follow: the answer to the last event will let the queue go on. */
 		if (!error && fault->is_early)
 			return;
 		waits += err == -ETIMEDOUT || err == -ECANCELED;
@@ -108,9 +110,9 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
 		ibdev_dbg(&state->odp->dev->ib_dev,
 			  "page fault 0x%llx of type %u on queue 0x%x at key 0x%x not resolved (%d)\n",
 			  fault->token, fault->type, fault->wq_num, fault->key, err);
-	/* While the process changes its mappings all the time, the device may try again. */
+	/* -ERESTART: the process changes its mappings all the time. The device may fault again. */
 	error = err && err != -ERESTART;
-	/* The answer to the last event lets the queue go on. An error need not wait for that. */
+	/* Of several events only the last is answered, except that an error is answered at once. */
 	if (error || !fault->is_early)
 		odp_fault_resume(state->odp, fault, error);
 }
@@ -122,11 +124,11 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
  * @slot: process whose slot the fault has, or NULL. Updated; the caller gives the slot up when the
  *	fault has been answered
  *
- * PAGE_FAULT_RESUME, struct mlx5_ifc_page_fault_resume_in_bits, with an error if the pages cannot
- * be mapped. May sleep.
+ * Answers the fault by PAGE_FAULT_RESUME, struct mlx5_ifc_page_fault_resume_in_bits, with an error
+ * if the pages cannot be mapped. May sleep.
  *
  * Return: NULL; or, if the fault was not answered, a process that has no slot for it, with a
- * reference: the fault is to be resolved again when the fault has a slot.
+ * reference: the caller calls again when the process has a slot for the fault.
  */
 VISIBLE_IF_KUNIT
 struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
@@ -146,7 +148,7 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 	}
 	if (!state.full)
 		odp_fault_answer(&state, err);
-	/* The queue is not destroyed before the fault has been answered. */
+	/* Released only now: the queue must not be destroyed before the fault has been answered. */
 	if (queue)
 		mlx5_ib_rsc_put(queue);
 	return state.full;
@@ -191,7 +193,7 @@ static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *job)
 
 /*
  * Queue the resolution of each fault that the device has reported. Returns false if there is no
- * memory for the work item of a fault, which then stays in the event queue.
+ * memory for the work item of a fault, whose event then stays in the event queue.
  */
 static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 {
@@ -225,7 +227,10 @@ static void odp_fault_retry_events(struct work_struct *work)
 		msleep(MEMORY_PAUSE_MS);
 }
 
-/* In the interrupt, which other event queues of mlx5_core share: there may be no event. */
+/*
+ * Take the events of @eq. Called in an interrupt that @eq shares with event queues of mlx5_core, so
+ * @eq may have no event.
+ */
 static int odp_fault_notify(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct mlx5_ib_odp *odp = container_of(nb, struct mlx5_ib_odp, nb);
@@ -237,12 +242,15 @@ static int odp_fault_notify(struct notifier_block *nb, unsigned long action, voi
 
 /* ---- set-up -------------------------------------------------------------------------- */
 
-/* What has been created stays, if creation fails later, until mlx5_ib_odp_stop(). */
+/*
+ * Create the workqueues that do not exist yet. After an error the workqueues that exist stay until
+ * mlx5_ib_odp_stop().
+ */
 static int odp_create_workqueues(struct mlx5_ib_odp *odp)
 {
 	/*
-	 * Queues stand still until their faults are resolved: @fault_wq runs nothing else. Each
-	 * NUMA node runs a part of WQ_MAX_ACTIVE items, @max_slots at least.
+	 * The faulting queues are stopped until their faults are resolved, so @fault_wq runs
+	 * nothing else. Each NUMA node runs a part of WQ_MAX_ACTIVE items, @max_slots at least.
 	 */
 	if (!odp->fault_wq)
 		odp->fault_wq = alloc_workqueue("bluebell_fault",
@@ -283,11 +291,12 @@ static int odp_create_eq(struct mlx5_ib_odp *odp)
  * mlx5_ib_odp_start - set up what paged regions need, unless that has been done
  * @odp: paging state of the device
  *
- * Creates UMR, its buffer for unmapping pages, workqueues and the page-fault event queue
- * (CREATE_EQ, struct mlx5_ifc_create_eq_in_bits). To be called before a region is registered,
- * because MMU notifiers and page faults, which may come during memory reclaim, create nothing; and
- * not earlier, because all that costs memory, threads and an interrupt. What has been set up stays
- * until the device is removed. May sleep; takes start_lock and first_use.
+ * Creates the UMR queue pair and the pool of keys, the buffer that UMR needs to unmap pages, the
+ * workqueues and the page-fault event queue (CREATE_EQ, struct mlx5_ifc_create_eq_in_bits). To be
+ * called before a region is registered, because MMU notifiers and page faults, which may come
+ * during memory reclaim, create nothing; and not earlier, because all that costs memory, threads
+ * and an interrupt. What has been set up stays until the device is removed. May sleep; takes
+ * start_lock and first_use.
  *
  * Return: 0; -EOPNOTSUPP if UMR does not work any more; -ENOMEM; -EINTR if the task is being
  * killed; or the errno of a firmware refusal. After an error the next caller tries again.
@@ -329,7 +338,7 @@ void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
 
 /**
  * mlx5_ib_odp_stop - undo mlx5_ib_odp_start()
- * @odp: paging state of a device without paged regions; nothing is done for what it does not have
+ * @odp: paging state of a device without paged regions; what was not set up is passed over
  *
  * DESTROY_EQ. May sleep.
  */
@@ -337,7 +346,7 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 {
 	if (odp->eq)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
-	/* @eq_work queues faults. */
+	/* @eq_work may be queueing faults. */
 	flush_work(&odp->eq_work);
 	/* An answered fault queues faults that wait for a slot, on either workqueue. */
 	wait_event(odp->no_faults, !atomic_read(&odp->num_faults));

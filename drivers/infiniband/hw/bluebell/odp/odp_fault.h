@@ -19,14 +19,14 @@ struct mlx5_ib_rsc;
 #define MLX5_IB_ODP_NUM_EQE	0x1000
 
 /*
- * Each event of a fault maps what the device needs, however much that is. If that is less than this
- * many bytes, the event maps also what the operation will touch near that, up to this many bytes
- * altogether. The range is cut to this length before the driver looks for the regions that the
- * range leads to, so a process cannot raise the bound by its keys.
+ * For each event of a fault the driver maps the bytes that the device needs, however many. If they
+ * are fewer than this, the driver also maps bytes near them that the operation will touch, up to
+ * this many bytes altogether. The range is cut to this length before the driver looks for the
+ * regions that the range leads to, so a process cannot raise the bound by its keys.
  */
 #define MLX5_IB_ODP_FAULT_AROUND	SZ_4M
 
-/* How many bytes a fault maps if the device needs @need bytes, and will touch @len bytes. */
+/* How many bytes to map for a fault if the device needs @need bytes, and will touch @len bytes. */
 static inline u64 odp_fault_bytes(u64 need, u64 len)
 {
 	return clamp(len, need, max_t(u64, need, MLX5_IB_ODP_FAULT_AROUND));
@@ -38,7 +38,7 @@ static inline u64 odp_fault_bytes(u64 need, u64 len)
  * @odp: paging state of the device
  * @fault: the fault
  * @slot: process whose slot the fault has, or NULL
- * @extra: the slot is an extra one
+ * @extra: the slot is an extra slot, see odp_fairness.c
  * @waiting: in the list of the faults that wait for a slot of a process
  */
 struct odp_fault_work {
@@ -61,8 +61,8 @@ struct odp_fault_work {
  * @mapped: at least one page has been newly mapped, or newly mapped for writing
  * @refused: all pages were mapped for reading already, and could not be mapped for writing
  * @slot: points to the process whose slot the fault has, or to NULL
- * @full: the process whose memory or table of keys the fault needs if that process has no slot left
- *	for the fault, with a reference; else NULL
+ * @full: process, with a reference, that has no slot left for the fault, although the fault needs
+ *	the memory or a table of keys of this process; else NULL
  */
 struct odp_fault_state {
 	struct mlx5_ib_odp *odp;

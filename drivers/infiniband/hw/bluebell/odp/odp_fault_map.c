@@ -15,15 +15,16 @@
  * before it is answered with an error: MAX_REFUSED if the memory, to which the device may want to
  * write, cannot be mapped for writing; MAX_UNPAGED if no key of the fault leads to paged memory;
  * and MAX_MAPPED if all that the event names is mapped, so that the device needs what the event
- * does not name. Queues that fault on the same page at once can count as one that faults again and
- * again, so MAX_MAPPED is twice the number of queues that can have a fault reported at a time.
+ * does not name. Many queues that fault on the same page at once can look like one queue that
+ * faults again and again, so MAX_MAPPED is twice the number of queues that can have a fault
+ * reported at a time.
  */
 #define MAX_REFUSED	8
 #define MAX_UNPAGED	1
 #define MAX_MAPPED	(2 * MLX5_IB_ODP_NUM_EQE)
 
 /**
- * mlx5_ib_odp_fault_queue - have a fault resolved
+ * mlx5_ib_odp_fault_queue - queue the work item that resolves a fault
  * @job: the fault
  *
  * Any context.
@@ -63,7 +64,7 @@ void mlx5_ib_odp_fault_leave(struct odp_process **slot)
 /*
  * Take a slot of a process for the fault, unless the fault has one. The fault keeps the slot until
  * it is answered or needs a slot of another process. Returns 0; or -EBUSY if the process has no
- * slot for the fault: then the process is @full of the state if the device needs the range.
+ * slot for the fault: then sets @full of @state to the process if the device needs the range.
  */
 static int odp_fault_enter(struct odp_fault_state *state, struct odp_process *process,
 			   const struct odp_want *want)
@@ -75,7 +76,7 @@ static int odp_fault_enter(struct odp_fault_state *state, struct odp_process *pr
 		*state->slot = process;
 		return 0;
 	}
-	/* The fault does not wait for a slot to map what the device does not need yet. */
+	/* A fault does not wait for a slot if the device does not need the range yet. */
 	if (want->need) {
 		refcount_inc(&process->refs);
 		state->full = process;
@@ -84,9 +85,10 @@ static int odp_fault_enter(struct odp_fault_state *state, struct odp_process *pr
 }
 
 /*
- * A fault needs a slot to read a table, because each table costs a command, and all processes share
- * the command interface. Any slot will do. So a fault does not give up the slot of the process
- * whose memory it needs for that of another process that has made the table.
+ * Take a slot before a table is read, unless the fault has one. A fault needs a slot for this,
+ * because each table costs a command, and all processes share the command interface. The slot of
+ * any process will do: a fault that has a slot, perhaps of the process whose memory it needs, keeps
+ * it, and takes none of the process that has made the table.
  */
 static int odp_fault_enter_table(struct odp_process *process, const struct odp_want *want,
 				 void *arg)
@@ -97,9 +99,10 @@ static int odp_fault_enter_table(struct odp_process *process, const struct odp_w
 }
 
 /*
- * All that a fault needs was mapped already. Another queue may have faulted on the same pages: then
- * the queue just goes on. But if the fault was reported before, the device may want to write,
- * whatever the event says: map the pages for writing, if the region allows that.
+ * Called if all that a fault needs was mapped already, perhaps because another queue had faulted on
+ * the same pages: then the faulting queue just goes on. But if the device has reported the same
+ * fault before, it may want to write, whatever the event says: map the pages for writing, if the
+ * region allows writing.
  */
 static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *want, u64 need,
 				      struct odp_fault_state *state)
@@ -124,8 +127,8 @@ static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *
  *
  * May sleep.
  *
- * Return: 0; -EBUSY if the process has no slot for the fault: then the process is @full of the
- * state if the device needs the range; otherwise a negative errno as mlx5_ib_odp_mr_page_in().
+ * Return: 0; -EBUSY if the process has no slot for the fault: then @full of the state is the
+ * process if the device needs the range; otherwise a negative errno as mlx5_ib_odp_mr_page_in().
  */
 int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, void *arg)
 {

@@ -14,8 +14,8 @@
 /*
  * Map what a fault needs and, if that can be done, what the device may need soon. Memory that the
  * device may write to is mapped for writing: otherwise each write to memory that the process has
- * not touched yet would fault until the driver guesses that it is one. Memory that the process may
- * not write to is mapped for reading.
+ * not touched yet would fault again, until the driver guesses that the device wants to write.
+ * Memory that the process may not write to is mapped for reading.
  */
 static int odp_memory_page_in(struct odp_fault_state *state, struct odp_mr *mr,
 			      const struct odp_want *want)
@@ -32,9 +32,9 @@ static int odp_memory_page_in(struct odp_fault_state *state, struct odp_mr *mr,
 }
 
 /*
- * The event may also name bytes before its address. Map them, too, and ignore an error. The @mapped
- * bytes that the driver has tried to map from the address on count in the limit of
- * odp_fault_bytes().
+ * The event may also name bytes before its address. Map them, too, and ignore an error. The driver
+ * has tried already to map @mapped bytes from the address on: odp_fault_bytes() limits the number
+ * of all these bytes together.
  */
 static void odp_memory_page_in_before(struct odp_fault_state *state, struct odp_mr *mr, u64 mapped)
 {
@@ -73,9 +73,9 @@ static int odp_memory_resolve_in(struct odp_fault_state *state, struct odp_mr *m
  * mlx5_ib_odp_resolve_memory - map the pages that a fault by the memory scheme needs
  * @state: the fault
  *
- * If the fault names no key of a paged region, the key may have been a leaf that was freed after
- * the fault. Then the queue goes on, and the device walks the keys again. If the device reports the
- * same fault once more, the key is not paged, and the fault fails. May sleep.
+ * If the fault names no key of a paged region, the key may have been that of a leaf that was freed
+ * after the fault. Then the queue goes on, and the device walks the keys again. If the device
+ * reports the same fault once more, the key is not paged, and the fault fails. May sleep.
  *
  * Return: 0 if the queue may go on; or a negative errno.
  */

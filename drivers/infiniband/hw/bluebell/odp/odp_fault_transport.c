@@ -105,8 +105,8 @@ int mlx5_ib_odp_resolve_transport(struct odp_fault_state *state, struct mlx5_ib_
 	*queue = mlx5_ib_rsc_get(state->odp->dev, fault->type == MLX5_WQE_PF_TYPE_RMP ?
 				 MLX5_RES_SRQ : MLX5_RES_QP, fault->wq_num);
 	/*
-	 * The table does not have a queue that a process has created by commands of its own, or
-	 * that is being destroyed, which firmware may still refuse. Resume such a queue with an
+	 * Not found: a queue that a process has created by commands of its own, or a queue that is
+	 * being destroyed, although firmware may yet refuse to destroy it. Resume the queue with an
 	 * error: otherwise it would stay stopped until it is destroyed.
 	 */
 	return *queue ? odp_fault_resolve_wqe(state, *queue) : -ENOENT;

@@ -11,9 +11,9 @@
  *  odp_chunk.c	the mapped pages of a leaf and its translation entries
  *  odp_fault.c	the device's page faults: event queue, answer
  *  odp_fault_transport.c, odp_fault_memory.c
- *			what a fault needs to have mapped, by the scheme of the device
- *  odp_fault_map.c	mapping for faults of any kind, slots
- *  odp_repeated.c	how often the same fault has come again
+ *			which memory a fault needs, by either of two schemes
+ *  odp_fault_map.c	mapping for faults of either scheme, and the slots that faults take
+ *  odp_repeated.c	how often the device has reported the same fault again
  *  odp_walk.c	the paged regions that a key leads to, perhaps through other keys
  *  odp_mr.c	regions of every kind by key, with references, paging in through
  *		struct odp_mr_ops, and creation of their keys
@@ -56,8 +56,8 @@ struct odp_mr;
  * struct odp_key - a key that an entry of a table of keys can lead to
  * @mr: region that the key belongs to
  * @mkey: memory key: the region's for a root or an explicit region, otherwise @own
- * @own: memory key of a directory, of a leaf of an implicit region, or of its addresses without a
- *	leaf; published if the device can fault on it, for mlx5_ib_odp_mr_get_lowest()
+ * @own: memory key of a directory or leaf of an implicit region, or of @absent of struct odp_mr;
+ *	published if the device can fault on the key, for mlx5_ib_odp_mr_get_lowest()
  * @base: first address of the key
  * @linked: the device has the entry that leads to this key. False also when the UMR that was to
  *	write the entry failed: the entry is then written before the key is used
@@ -70,16 +70,16 @@ struct odp_key {
 	bool linked;
 };
 
-/* Pages that a chunk of a leaf has tables for. One UMR maps them all. */
+/* Number of pages for which a chunk of a leaf has tables. One UMR maps them all. */
 #define MLX5_IB_ODP_CHUNK_PAGES	(PAGE_SIZE / sizeof(__be64))
 #define MLX5_IB_ODP_CHUNK_BYTES	(MLX5_IB_ODP_CHUNK_PAGES * PAGE_SIZE)
 
 /**
- * struct odp_chunk - the tables of a part of a leaf, which exist while the part has pages or users
+ * struct odp_chunk - tables of a part of a leaf, which exist while pages are mapped or paged in
  * @map: the pages that are mapped, and their DMA addresses
- * @mtt: translation entries of the key, as the device has them
+ * @mtt: translation entries of the part, as the device has them
  * @npages: number of pages that are mapped
- * @users: number of page-ins in progress, until whose end the chunk is not freed
+ * @users: number of page-ins in progress; the chunk is not freed before they end
  */
 struct odp_chunk {
 	struct hmm_dma_map map;
@@ -90,7 +90,7 @@ struct odp_chunk {
 
 /**
  * struct odp_leaf - a key over pages of a process: all of an explicit region, or a
- *	part of an implicit one
+ *	part of an implicit region
  * @key: the key
  * @start: address in the process of the first page
  * @num_pages: number of pages
@@ -103,18 +103,19 @@ struct odp_chunk {
  * @isolated: the leaf is being removed from its tree, and has no pages: the notifier does nothing
  * @emptied: called with @lock held, possibly from memory reclaim, when the notifier has unmapped
  *	the last page, or finds the leaf @dead; NULL if the owner of the leaf need not know
- * @refs: one reference of the tree, one of each user. Implicit regions only
- * @reclaim: destroys the leaf if it has no page or no key. While queued, holds a
+ * @refs: one reference of the tree, one of each page-in, one of a queued @reclaim. Implicit
+ *	regions only
+ * @reclaim: destroys the leaf if no page is mapped or the leaf is @dead. While queued, holds a
  *	reference to the leaf and one to the region. Implicit regions only
  * @share: counts the leaf as paged memory of its user
- * @chunks: tables of each MLX5_IB_ODP_CHUNK_PAGES pages; NULL if these have no tables
+ * @chunks: an entry for each MLX5_IB_ODP_CHUNK_PAGES pages: their tables, or NULL
  */
 struct odp_leaf {
 	struct odp_key key;
 	u64 start;
 	size_t num_pages;
 	struct mmu_interval_notifier notifier;
-	struct mutex lock;	/* npages to isolated, chunks, state of the key */
+	struct mutex lock;	/* guards npages to isolated, chunks, state of the key */
 	size_t npages;
 	bool dead;
 	bool isolated;
@@ -130,7 +131,8 @@ struct odp_leaf {
  * @key: key of the table itself
  * @shift: log2 of the bytes that an entry covers
  * @share: counts the table as paged memory of its user
- * @children: struct odp_key of each child, by index of its entry, also before it is @linked
+ * @children: struct odp_key of each child by the index of its entry, also of a child that is not
+ *	linked
  */
 struct odp_dir {
 	struct odp_key key;
@@ -139,20 +141,20 @@ struct odp_dir {
 	struct xarray children;
 };
 
-/* Number of slots of a device, if every NUMA node runs as many items of a workqueue. */
+/* Number of slots of a device, unless a NUMA node runs fewer items of a workqueue at a time. */
 #define MLX5_IB_ODP_MAX_SLOTS	1024U
 
 /**
  * struct odp_process - a process that has paged regions, or keys over other keys
- * @node: in the table of the device's processes
+ * @node: in @processes of struct mlx5_ib_odp
  * @odp: paging state of the device
  * @mm: address space of the process. The reference (mmgrab()) keeps the struct, not the memory
- * @user: whom the process belongs to, with a reference; NULL for a kernel consumer
+ * @user: user of the process, with a reference; NULL for a kernel consumer
  * @refs: one reference of each region, one of each key over other keys, one of each slot, and one
- *	of each fault that has found no slot and does not wait yet
+ *	of each fault that has found no slot and is not in @waiting yet
  * @lock: guards @slots to @waiting
- * @slots: number of faults that have a slot, which means that they are queued or being resolved
- * @extra: one of these slots is an extra one, which does not count for the user, see odp_fairness.c
+ * @slots: number of faults that have a slot of this process; they are queued or being resolved
+ * @extra: one of @slots is an extra slot, which does not count for the user, see odp_fairness.c
  * @waiting: faults that wait for a slot, in the order in which they came
  */
 struct odp_process {
@@ -161,7 +163,7 @@ struct odp_process {
 	struct mm_struct *mm;
 	struct mlx5_ib_user *user;
 	refcount_t refs;
-	spinlock_t lock;	/* slots to waiting */
+	spinlock_t lock;	/* guards slots to waiting */
 	unsigned int slots;
 	bool extra;
 	struct list_head waiting;
@@ -172,12 +174,13 @@ struct odp_process {
  * @page_in: map a range, given by its offset in the region and its length in bytes, both
  *	within the region. @req is HMM_PFN_REQ_FAULT to fault in pages that are not present in the
  *	process, with HMM_PFN_REQ_WRITE to map them for writing; or 0 to map only pages that are
- *	present. May sleep. Returns 0; 1 if all of the range was mapped so already; or a negative
- *	errno: as mlx5_ib_odp_leaf_page_in(); of an implicit region, which may have to create keys,
- *	also as mlx5_ib_odp_leaf_create(); of a region over a dma-buf also that of the exporter
+ *	present. May sleep. Returns 0; 1 if all of the range was mapped as @req asks already; or a
+ *	negative errno: as mlx5_ib_odp_leaf_page_in(); for an implicit region, which may have to
+ *	create keys, also as mlx5_ib_odp_leaf_create(); for a region over a dma-buf, also the errno
+ *	of the exporter
  * @destroy: destroy the keys and release the memory of a region without users. May
  *	sleep. Returns 0, or the errno of a firmware that refused to destroy a key: then
- *	what is left is destroyed by another call
+ *	another call destroys what is left
  */
 struct odp_mr_ops {
 	int (*page_in)(struct odp_mr *mr, u64 offset, u64 len, unsigned long req);
@@ -186,22 +189,23 @@ struct odp_mr_ops {
 
 /**
  * struct odp_mr - a paged region
- * @mr: the region. Each fault and advice that is being served, and each reclaim, holds a reference
- *	to its key
+ * @mr: the region as other files of the driver know it. Each fault and each advice that is being
+ *	served, and each queued reclaim of a leaf, holds a reference to the key in @mr
  * @odp: paging state of the device
  * @ops: operations of the region's kind
- * @context: of the process, which outlives the region; NULL for a kernel consumer
+ * @context: context of the process; outlives the region. NULL for a kernel consumer
  * @process: the process, to which the region holds a reference
  * @mm: address space of the process; NULL for a region over a dma-buf
  * @tgid: struct pid of the process, to which the region holds a reference; NULL for a region over a
  *	dma-buf
- * @start: address in @mm; 0 for an implicit region
+ * @start: first address of the region in @mm; 0 for an implicit region
  * @leaf: explicit region: its only leaf
- * @root: implicit region: table of directories. Once its key has been destroyed, the
- *	device reaches nothing below it
- * @absent: implicit region, memory scheme: a key over the whole address space without any page, to
- *	which those entries of tables lead that have no child. It costs the device one block of
- *	entries. By the transport scheme such entries lead to the null key, and @absent has no key
+ * @root: implicit region: table of directories. Once the key of @root has been destroyed, the
+ *	device reaches no directory and no leaf
+ * @absent: implicit region, memory scheme: a key that covers the whole address space and maps no
+ *	page; table entries without a child lead to this key. The key costs the device one block of
+ *	translation entries. By the transport scheme table entries without a child lead to the null
+ *	key, and @absent is unused
  * @tree_lock: implicit region: guards the tree below @root. Held while tables and leaves are
  *	created and destroyed
  * @stat: statistics
@@ -218,11 +222,11 @@ struct odp_mr {
 	struct odp_leaf *leaf;
 	struct odp_dir *root;
 	struct odp_key absent;
-	struct mutex tree_lock;	/* root */
+	struct mutex tree_lock;	/* guards the tree below root */
 	struct mlx5_ib_paging_stat stat;
 };
 
-/* Number of pages that a range has bytes of. */
+/* Number of pages that a range touches. */
 static inline u64 odp_range_pages(u64 addr, u64 len)
 {
 	return (offset_in_page(addr) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
@@ -252,8 +256,8 @@ struct odp_fault_id {
 /**
  * struct odp_repeated - a fault that was answered although there was nothing to map
  * @id: what the fault was about
- * @times: how often in a row the fault was answered so
- * @last: when the fault was last answered so
+ * @times: how often in a row the fault was answered with nothing to map
+ * @last: when the fault was last answered with nothing to map
  */
 struct odp_repeated {
 	struct odp_fault_id id;
@@ -268,39 +272,40 @@ struct odp_repeated {
  * @by_memory: the device reports faults by the memory scheme, which names keys, and not by the
  *	transport scheme, which names queues
  * @dir_shift: log2 of what a directory of an implicit region covers; 0 if the device cannot
- *	have such regions
- * @fault_wq: resolves faults, and nothing else. The four workqueues and @eq are created for the
- *	first paged region
- * @extra_wq: resolves faults of users who have enough slots on @fault_wq. Such faults wait behind
- *	each other when more of them wait for pages than the workqueue runs: 1024, or on several
- *	NUMA nodes each node its part
- * @advice_wq: serves advice, which may wait for memory as long as a process likes. A context has
- *	one work item, and a user as many as odp_advise.c allows
- * @reclaim_wq: runs reclaim of leaves, and @eq_work. The work on this queue waits for no process. A
- *	process can have a work item queued for each of its leaves, each of which costs one or two
- *	UMRs and perhaps a command; the work items of other processes wait behind them
+ *	have implicit regions
+ * @fault_wq: resolves faults, and nothing else. The four workqueues and @eq are created when the
+ *	first paged region is registered
+ * @extra_wq: resolves the faults that have an extra slot, see odp_fairness.c. It runs 1024 items at
+ *	a time, divided among the NUMA nodes. When all of these wait for pages, further faults
+ *	with an extra slot wait behind them
+ * @advice_wq: serves advice, whose work items may wait for pages as long as a process likes. A
+ *	context has one work item, and a user as many as odp_advise.c allows
+ * @reclaim_wq: runs reclaim of leaves, and @eq_work. No work item on this queue waits for a
+ *	process. A process can have a work item queued for each of its leaves; the work items of
+ *	other processes wait behind them. A work item costs one or two UMRs, perhaps a command
  * @stopping: the device is being removed: no advice is served any more
  * @num_faults: number of faults that are queued or being resolved; not those that wait for a slot
  * @num_resolved: number of faults that have been answered so far; may wrap
  * @no_faults: woken when @num_faults falls to 0
  * @start_lock: serializes the creation of the workqueues, @eq and the buffer for unmapping
- *	pages. Held for a moment by each registration of paged memory, and across CREATE_EQ until
- *	one registration has created @eq
+ *	pages. Each registration of paged memory takes it: for a moment if @eq exists, otherwise
+ *	across CREATE_EQ
  * @eq: page-fault event queue, created last
  * @nb: notifier called by the interrupt of @eq
  * @events_lock: serializes consumption of @eq, also from its interrupt. Held until all faults that
- *	have been reported are queued, or an allocation fails; each queue can have one or two
- * @eq_work: continues consumption after an allocation has failed in the interrupt
- * @repeated_lock: guards @repeated, for the time of a comparison with each entry at most
- * @repeated: faults that were answered although there was nothing to map. In a full table a fault
- *	of one process can displace that of another, which then counts from 0 again: its work
- *	request fails only after the table has room
- * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer on NUMA nodes
- *	that have few CPUs, see odp_fairness.c. Constant
+ *	have been reported are queued, or an allocation fails; a queue can have one or two faults
+ *	reported at a time
+ * @eq_work: goes on consuming @eq after an allocation has failed in the interrupt
+ * @repeated_lock: guards @repeated; held at most for one comparison with each entry
+ * @repeated: hash table of faults that were answered although there was nothing to map. A fault of
+ *	one process can displace a fault of another process, which is then counted from 0 again:
+ *	its work request fails after more reports
+ * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer if a NUMA node
+ *	has few CPUs, see odp_fairness.c. Constant
  * @num_slots: number of faults that have a slot, of all processes, without extra slots
- * @processes_lock: guards @processes. Held when a process registers paged memory or creates a key
- *	over other keys, for a look-up, which passes about a 64th of the processes that have
- *	either, and when its last reference is released
+ * @processes_lock: guards @processes. Held for a look-up, which passes about a 64th of @processes,
+ *	when a process registers paged memory or creates a key over other keys; and when the last
+ *	reference to an entry of @processes is released
  * @processes: struct odp_process, by the address of its struct mm_struct
  */
 struct mlx5_ib_odp {
@@ -316,16 +321,16 @@ struct mlx5_ib_odp {
 	atomic_t num_faults;
 	atomic_t num_resolved;
 	wait_queue_head_t no_faults;
-	struct mutex start_lock;	/* workqueues, eq */
+	struct mutex start_lock;	/* creation of the workqueues and of eq */
 	struct mlx5_eq *eq;
 	struct notifier_block nb;
 	spinlock_t events_lock;		/* consumption of eq */
 	struct work_struct eq_work;
-	spinlock_t repeated_lock;		/* repeated */
+	spinlock_t repeated_lock;		/* guards repeated */
 	struct odp_repeated repeated[MLX5_IB_ODP_NUM_REPEATED];
 	unsigned int max_slots;
 	atomic_t num_slots;
-	spinlock_t processes_lock;	/* processes */
+	spinlock_t processes_lock;	/* guards processes */
 	DECLARE_HASHTABLE(processes, 6);
 };
 
@@ -371,7 +376,7 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr);
 /* odp_dmabuf.c */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
 
-/* In place of a domain's number: any domain, because the device has checked the key. */
+/* Instead of the number of a protection domain: any domain, because the device has checked it. */
 #define MLX5_IB_ODP_ANY_PD	(~0U)
 
 /**
@@ -380,7 +385,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
  * @pdn: protection domain that the key must belong to, or MLX5_IB_ODP_ANY_PD
  * @addr: first address
  * @len: bytes
- * @need: how many bytes of the range the device needs next
+ * @need: how many bytes from @addr on the device needs next
  */
 struct odp_want {
 	u32 key;
@@ -392,8 +397,9 @@ struct odp_want {
 
 /**
  * struct odp_visitor - what a walk through keys over other keys calls
- * @table: called before the table of a key that @process has made is read; a negative errno ends
- *	the walk, as far as the device needs the range
+ * @table: called before the driver reads the table of a key that @process has made over other keys.
+ *	Returns 0; or a negative errno, which ends the walk, with this error if the device needs
+ *	the range
  * @region: called for each piece of a paged region, in the order of the addresses; the caller's
  *	reference on the region lasts as long as the call. Returns 0 or a negative errno
  */
@@ -405,14 +411,14 @@ struct odp_visitor {
 /**
  * struct odp_budget - what the walks through keys over other keys may still cost a fault
  * @tables: number of tables to read
- * @bytes: bytes of them to read
+ * @bytes: bytes of tables to read
  * @entries: number of entries to look at
  * @ahead: number of pieces to map beyond what the device needs next
  *
  * A process can write tables that lead to each other, that are long, and that have long runs of
  * empty entries, and name such tables in each data segment of a WQE. All processes share the
- * command interface. To read tables, a fault needs a slot of a process, so as many faults read
- * tables at a time as have a slot, by one command each.
+ * command interface. To read tables, a fault needs a slot of a process, so only faults that have a
+ * slot read tables, each by one command at a time.
  */
 struct odp_budget {
 	unsigned int tables;
@@ -421,11 +427,11 @@ struct odp_budget {
 	unsigned int ahead;
 };
 
-/* The 63 data segments of a WQE can each lead through four tables, as deep as devices allow. */
+/* Each of the 63 data segments of a WQE can lead through four tables, the most of any device. */
 #define MLX5_IB_ODP_MAX_TABLES	256
 #define MLX5_IB_ODP_MAX_AHEAD	64
 
-/* The budget of a fault; a fault that has waited for a slot gets it again. */
+/* The budget of a fault; a fault that has waited for a slot gets the whole budget again. */
 #define MLX5_IB_ODP_BUDGET { \
 	.tables = MLX5_IB_ODP_MAX_TABLES, .bytes = SZ_4M, .entries = SZ_1M, \
 	.ahead = MLX5_IB_ODP_MAX_AHEAD, \

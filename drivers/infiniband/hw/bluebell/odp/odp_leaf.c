@@ -4,11 +4,11 @@
  * mapped; page-in writes translation entries for the pages that the device needs, and the
  * MMU notifier clears the entries of pages before the process loses them.
  *
- * struct ib_umem_odp is not used, because its tables are of the size of the leaf, and because
- * ib_umem_odp_map_dma_and_lock() has hmm_range_fault() write to the list of mapped pages without a
- * lock. hmm_range_fault() may write back what it has read of an entry before an invalidation
- * cleared the entry or another fault mapped the page. The list then names a page that the process
- * no longer has.
+ * struct ib_umem_odp is not used, because its tables are allocated for the whole leaf at once, and
+ * because ib_umem_odp_map_dma_and_lock() has hmm_range_fault() write to the list of mapped pages
+ * without a lock. hmm_range_fault() reads an entry of the list and writes it back; if meanwhile an
+ * invalidation clears the entry or another fault maps the page, the list then names a page that the
+ * process no longer has.
  */
 
 #include <linux/gfp.h>
@@ -25,9 +25,9 @@
 #include "odp/odp_repeated.h"
 
 /*
- * MMU notifier: unmap pages from the device before the process loses them. A range that reaches
- * into the leaf may end at ULONG_MAX, as that of an exiting process does, so its end is not
- * rounded up to a page.
+ * MMU notifier: unmap pages from the device before the process loses them. @range may end at
+ * ULONG_MAX, for example when the process exits, so its end is not rounded up to a page: it would
+ * wrap around.
  */
 static bool odp_leaf_invalidate(struct mmu_interval_notifier *mni,
 				const struct mmu_notifier_range *range, unsigned long seq)
@@ -61,8 +61,9 @@ static const struct mmu_interval_notifier_ops odp_leaf_notifier_ops = {
 /* ---- page-in ---------------------------------------------------------------------- */
 
 /*
- * Collect the pages of a range, faulting them in if its flags say so, and take the lock before the
- * process's mapping changes. Returns -EBUSY if the mapping has changed meanwhile.
+ * Collect the pages of a range, faulting them in if the flags of @range say so, and take the leaf's
+ * lock. Returns 0 with the lock held; or, without the lock, -EBUSY if the process's mapping has
+ * changed meanwhile, or another errno.
  */
 static int odp_leaf_try_fault_and_lock(struct odp_leaf *leaf, struct hmm_range *range)
 {
@@ -105,7 +106,7 @@ static int odp_leaf_fault_and_lock(struct odp_leaf *leaf, u64 va, u64 end, unsig
 		err = odp_leaf_try_fault_and_lock(leaf, &range);
 	} while (err == -EBUSY && time_before(jiffies, timeout) && !fatal_signal_pending(current));
 	mmput_async(mm);
-	/* -ERESTART for odp_fault_answer(): an exporter of a dma-buf can return -EBUSY, too. */
+	/* For -ERESTART odp_fault_answer() lets the device retry; exporters return -EBUSY, too. */
 	return err == -EBUSY ? -ERESTART : err;
 }
 
@@ -148,11 +149,11 @@ static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsign
  * Works in chunks, each mapped as a whole or not at all. May sleep; takes the leaf's lock.
  *
  * Return: 0; 1 if all pages were mapped so already; -EFAULT for memory that the process does
- * not have or the region does not allow to write to, if the process is being killed, and if a page
- * cannot be mapped for DMA; -EPERM for memory that the process may not write to; -ERESTART if the
+ * not have, for writing to a read-only region, if the process is being killed, and if a page cannot
+ * be mapped for DMA; -EPERM for memory that the process may not write to; -ERESTART if the
  * process's mappings change all the time; -ENOMEM; -EIO if the key has been destroyed; -ECANCELED
  * if the region is being deregistered; -EINTR if the calling task is being killed; or the errno of
- * a failed UMR or of mlx5_ib_odp_chunk_get(). After an error the chunks before the one that failed
+ * a failed UMR or of mlx5_ib_odp_chunk_get(). After an error the chunks before the failed chunk
  * stay mapped.
  */
 int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req)
@@ -182,7 +183,7 @@ int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned lo
 	return had_all;
 }
 
-/* Whether the process has a page in [@va, @end), which is in one chunk. @page is for the pages. */
+/* Whether the process has a page in [@va, @end), which is in one chunk. @page is scratch memory. */
 static bool odp_leaf_is_touched(struct odp_leaf *leaf, u64 va, u64 end, void *page)
 {
 	size_t i, num = (PAGE_ALIGN(end) - (va & PAGE_MASK)) >> PAGE_SHIFT;
@@ -199,8 +200,9 @@ static bool odp_leaf_is_touched(struct odp_leaf *leaf, u64 va, u64 end, void *pa
 
 /*
  * Find the next mapping of the current process at or after *@va in which there can be pages, and
- * set *@va and *@stop to the part of it before @end. A mapping of anonymous memory that nobody has
- * written to is passed over without a look at its page tables, however large it is.
+ * set *@va and *@stop to the part of the mapping before @end. Mappings of anonymous memory to which
+ * nothing has been written are passed over without a look at their page tables, however large they
+ * are. Returns false if there is no such mapping before @end.
  */
 static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
 {
@@ -224,7 +226,7 @@ static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
  * @leaf: the leaf of a new region of the current process
  *
  * So the device does not fault on memory that the process has used. Faults in no page, and lets the
- * device write to those pages only that the page tables allow to write to. Stops at the first
+ * device write only to pages that are writable in the process's page tables. Stops at the first
  * error: faults of the device map the rest. May sleep; takes mmap_lock and the leaf's lock.
  */
 void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
@@ -297,8 +299,8 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
 	mmput_async(mm);
 	/*
 	 * For the first notifier of an address space, mm_take_all_locks() takes all locks of the
-	 * address space, under a mutex that all processes share. A signal interrupts it. Programs
-	 * do not expect EINTR: have the kernel call the verb again.
+	 * address space, under a mutex that all processes share. A signal interrupts the function.
+	 * Programs do not expect EINTR: have the kernel call the verb again.
 	 */
 	return err == -EINTR && !fatal_signal_pending(current) ? -ERESTARTNOINTR : err;
 }
@@ -330,9 +332,9 @@ static struct odp_leaf *odp_leaf_alloc(struct odp_mr *mr, struct mlx5_ib_mkey *m
 }
 
 /**
- * mlx5_ib_odp_leaf_create - create a key over pages none of which is present
+ * mlx5_ib_odp_leaf_create - create a leaf, in whose key no page is mapped yet
  * @mr: region that the leaf belongs to
- * @mkey: key of an explicit region; NULL for a leaf of an implicit one, which has its own
+ * @mkey: key of an explicit region; NULL for a leaf of an implicit region, which has its own key
  * @start: first address in the process
  * @length: length in bytes
  * @iova: first address of the key
@@ -377,8 +379,8 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 }
 
 /*
- * Let the device reach no page of a leaf that is about to be destroyed, because the notifier does
- * not clear entries of a leaf that is @dead.
+ * Let the device reach no page of a leaf whose key is about to be destroyed: the caller then sets
+ * @dead, and the notifier does not clear entries of a dead leaf in the device.
  */
 static void odp_leaf_revoke(struct odp_leaf *leaf)
 {
@@ -386,8 +388,8 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
 	if (leaf->dead)
 		return;
 	/*
-	 * Have UMR revoke only a key of the pool. Another key must stay usable, as firmware may
-	 * refuse to destroy it: clear its entries.
+	 * Have UMR revoke only a key that can go to the pool. Any other key must stay usable,
+	 * because firmware may refuse to destroy it: clear its entries.
 	 */
 	if (leaf->key.mkey->class < 0 ||
 	    mlx5_ib_mkey_umr_revoke(leaf->key.mr->odp->dev, leaf->key.mkey))
@@ -395,7 +397,7 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
 }
 
 /**
- * mlx5_ib_odp_leaf_destroy - destroy a leaf, its key, and release its pages
+ * mlx5_ib_odp_leaf_destroy - destroy the key of a leaf, unmap its pages, and free the leaf
  * @leaf: the leaf, which has no other user; freed on success
  *
  * May sleep; takes the leaf's lock.
@@ -414,7 +416,7 @@ int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 		leaf->dead = true;
 	}
 	err = mlx5_ib_mkey_destroy(leaf->key.mr->odp->dev, leaf->key.mkey);
-	/* Firmware keeps the key, which leads to no page. */
+	/* The context is being closed: give up the key, which leads to no page. */
 	if (err && leaf->key.mr->mr.closing) {
 		mlx5_ib_mkey_retire(leaf->key.mr->odp->dev, leaf->key.mkey);
 		mlx5_ib_mkey_abandon(leaf->key.mr->odp->dev, leaf->key.mkey, &leaf->share, err);

@@ -16,7 +16,7 @@
 /**
  * mlx5_ib_odp_mr_get - look up a paged region by its key and take a reference
  * @odp: paging state of the device
- * @key: memory key, including its low byte
+ * @key: memory key, its variant included
  *
  * Deregistration waits until the reference is released. Any process context.
  *
@@ -37,8 +37,9 @@ struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
  *	or of the addresses of an implicit region that have no leaf. The device has checked the
  *	variant
  *
- * The reference is one to the region and not to the key of a leaf, because reclaim waits for
- * references to that key with the lock of the tree held. Any process context.
+ * The reference is to the region and not to the key of a leaf: reclaim of the leaf waits, with the
+ * lock of the tree held, for the references to the leaf's key, and page-in takes this lock. Any
+ * process context.
  *
  * Return: as mlx5_ib_odp_mr_get().
  */
@@ -60,8 +61,9 @@ struct odp_mr *mlx5_ib_odp_mr_get_lowest(struct mlx5_ib_odp *odp, u32 key)
 }
 
 /*
- * Charge what the driver allocates, or the exporter of a dma-buf, to the memory cgroup of the
- * process that has registered the region, and not to that of a kernel thread.
+ * Page in a range, and charge the memory that the driver or the exporter of a dma-buf allocates to
+ * the memory cgroup of the process that has registered the region. The current task may be a kernel
+ * thread, which has none.
  */
 static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
 {
@@ -108,8 +110,8 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long r
  * mlx5_ib_odp_mr_is_closing - whether a region is being deregistered
  * @mr: the region, on which the caller holds a reference
  *
- * Deregistration waits for that reference, so a caller that works for long stops if the region is
- * being deregistered.
+ * Deregistration waits for the caller's reference, so a caller that works for long stops if the
+ * region is being deregistered.
  *
  * Return: true if the region is being deregistered.
  */
@@ -133,7 +135,7 @@ static bool odp_process_is_alive(struct pid *tgid)
  * @mr: the region, not over a dma-buf
  *
  * The process's memory is not freed while its address space is in use. So this function returns
- * no address space of a process that is being killed, and the caller gives it back soon.
+ * no address space of a process that is being killed, and the caller calls mmput_async() soon.
  *
  * Return: the address space, for which mmput_async() is to be called; or NULL.
  */
@@ -145,7 +147,7 @@ struct mm_struct *mlx5_ib_odp_mr_get_mm(const struct odp_mr *mr)
 }
 
 /**
- * mlx5_ib_odp_create_key - create a key over pages none of which is present
+ * mlx5_ib_odp_create_key - create a key in which no page is mapped yet
  * @mr: region that the key belongs to
  * @mkey: the key, zeroed
  * @iova: first address of the key

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * How often the device has reported the same page fault again, although nothing could be mapped for
- * it. The table has room for MLX5_IB_ODP_NUM_REPEATED faults. In a full table a fault displaces the
- * one with the fewest answers, so that the faults with the most answers get to their last one
- * however many faults are repeated; then they leave room.
+ * it. The table of these faults is small, so a fault may displace another fault, whose count starts
+ * at 0 again.
  */
 
 #include <linux/ktime.h>
@@ -71,10 +70,10 @@ static struct odp_repeated *odp_repeated_displace(struct mlx5_ib_odp *odp)
  * @fault: the fault
  *
  * If the driver took the event of @fault before it gave the last of these answers, the event is of
- * another queue that faulted on the same pages, and not a repetition. Any process context; takes
- * repeated_lock.
+ * another queue that faulted on the same pages, and not a repetition: the result is 0. Any process
+ * context; takes repeated_lock.
  *
- * Return: the number.
+ * Return: how often in a row.
  */
 unsigned int mlx5_ib_odp_repeated_get(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
 {
@@ -118,14 +117,14 @@ void mlx5_ib_odp_repeated_set(struct mlx5_ib_odp *odp, const struct mlx5_ib_faul
 }
 
 /**
- * mlx5_ib_odp_repeated_forget - forget faults at a key that a new leaf has got
+ * mlx5_ib_odp_repeated_forget - start to count the faults at the key of a new leaf from 0
  * @odp: paging state of the device
  * @key: the key; its variant does not count
  *
- * A fault by the memory scheme may be about a leaf that has been freed meanwhile, whose key the
- * driver does not know any more. A new leaf may have the same key, be freed in turn, and have the
- * same kind of fault at the same address: that is not the old fault again. Any process context;
- * takes repeated_lock.
+ * A fault by the memory scheme may be at the key of a leaf that has been freed since, so that the
+ * driver does not know the key any more. A new leaf may get the same key and be freed, too: then a
+ * fault at the same address of the new leaf is not a repetition of the old fault. Any process
+ * context; takes repeated_lock.
  */
 void mlx5_ib_odp_repeated_forget(struct mlx5_ib_odp *odp, u32 key)
 {

@@ -55,7 +55,7 @@ static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsign
 	}
 }
 
-/* Create a table. @mkey is the region's key for the root; NULL for a directory, which has @own. */
+/* Create a table. @mkey is the region's key for the root, and NULL for a directory. */
 static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 base,
 					   u8 shift, u32 num)
 {
@@ -105,7 +105,7 @@ static int odp_tree_write_block(struct odp_mr *mr, struct odp_dir *dir, unsigned
 
 /* ---- children of tables --------------------------------------------------------- */
 
-/* The child of a table that an address is in, created by @create if there is none. */
+/* Return the child of @dir that covers address @va. If there is none, @create creates it. */
 static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir, u64 va,
 					  struct odp_key *(*create)(struct odp_mr *mr, u64 base))
 {
@@ -116,7 +116,7 @@ static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir
 	lockdep_assert_held(&mr->tree_lock);
 	if (child)
 		return child;
-	/* Reserve first: a failure after the creation would require that the child is destroyed. */
+	/* Reserve the slot first: if that failed later, the child would have to be destroyed. */
 	err = xa_reserve(&dir->children, index, MLX5_IB_FAULT_GFP);
 	if (err)
 		return ERR_PTR(err);
@@ -165,7 +165,7 @@ static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
 	struct odp_mr *mr = leaf->key.mr;
 
 	lockdep_assert_held(&leaf->lock);
-	/* Without a reference to take, the region is being deregistered, and its leaves with it. */
+	/* If this fails, the region is being deregistered, which destroys its leaves, too. */
 	if (!mlx5_ib_mkey_hold(&mr->mr.mkey))
 		return;
 	refcount_inc(&leaf->refs);
@@ -194,7 +194,10 @@ static bool odp_tree_isolate_leaf(struct odp_leaf *leaf)
 	return true;
 }
 
-/* Remove an isolated leaf from the tree and destroy it. False: it is in the tree again. */
+/*
+ * Remove an isolated leaf from the tree and destroy it. Returns false if this has failed: then the
+ * leaf is back in the tree.
+ */
 static bool odp_tree_remove_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
 {
 	struct odp_key *key = xa_load(&mr->root->children,
@@ -223,10 +226,12 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 	bool again = false;
 
 	scoped_guard(mutex, &mr->tree_lock) {
-		/* A deregistration has failed below the root: the next one destroys the leaf. */
+		/*
+		 * A failed deregistration has destroyed the root: the next one frees the leaf.
+		 */
 		if (mr->root->key.mkey->destroyed || !odp_tree_isolate_leaf(leaf))
 			break;
-		/* A deregistration waits for this work, then destroys the leaf: do not retry. */
+		/* If a deregistration waits for this work item, leave the leaf to it. */
 		if (odp_tree_remove_leaf(mr, leaf))
 			leaf = NULL;
 		else
@@ -257,9 +262,10 @@ static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
 }
 
 /*
- * Release a reference to a leaf. If the leaf has no page or no key, queue its reclaim: a range that
- * cannot be paged in must not cost memory either. Called with the lock of the tree, which reclaim
- * takes, too: a reclaim that found this reference has given up by now, so queue another one.
+ * Release a reference to a leaf. If the leaf has no page or is dead, queue its reclaim: a range
+ * that cannot be paged in must not cost memory either. Called with the lock of the tree, which
+ * reclaim takes, too: a reclaim that found this reference has given up by now, so queue another
+ * reclaim.
  */
 static void odp_tree_put_leaf(struct odp_leaf *leaf)
 {
@@ -280,7 +286,7 @@ static void odp_tree_put_leaf(struct odp_leaf *leaf)
 	refcount_dec(&leaf->refs);
 }
 
-/* The leaf of an address, created if there is none, with a reference for the caller. */
+/* Find the leaf of an address, or create it. The caller gets a reference to the leaf. */
 static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 {
 	struct odp_leaf *leaf;
@@ -311,7 +317,7 @@ static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 	return leaf;
 }
 
-/* The first address of an implicit region is 0, so an offset into it is an address. */
+/* Page in a range of an implicit region. The region starts at 0, so an offset is an address. */
 static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long req)
 {
 	u64 end = va + len, stop;
@@ -339,7 +345,8 @@ static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long re
 
 /*
  * Destroy the key of a table, unless that has been done. If firmware refuses and the process has
- * closed the device, give up the key: it leads to pages only through leaves, which go afterwards.
+ * closed the device, give up the key: it leads to pages only through leaves, which the caller
+ * destroys afterwards.
  */
 static int odp_tree_destroy_key(struct odp_mr *mr, struct odp_dir *table)
 {
@@ -357,7 +364,7 @@ static int odp_tree_destroy_key(struct odp_mr *mr, struct odp_dir *table)
 
 /*
  * Destroy a table, then its children: once the key of the table has been destroyed, no entry leads
- * to the children. If firmware refuses to destroy a key, another call goes on from there.
+ * to the children. If firmware refuses to destroy a key, another call goes on with that key.
  */
 static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 {
@@ -369,7 +376,7 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 	if (err)
 		return err;
 	xa_for_each(&table->children, i, child) {
-		/* The children of the root are tables, too; theirs are leaves. */
+		/* The children of the root are directories; those of a directory are leaves. */
 		if (table == mr->root)
 			err = odp_tree_destroy_table(mr, container_of(child, struct odp_dir, key));
 		else
@@ -441,7 +448,7 @@ static int odp_tree_create_absent(struct odp_mr *mr)
 }
 
 /**
- * mlx5_ib_odp_tree_create - make a region an implicit one, of the current process
+ * mlx5_ib_odp_tree_create - make a region implicit, over all addresses of the current process
  * @mr: the region, its rights and protection domain set
  *
  * Creates the root, a key with indirect access (CREATE_MKEY, struct

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The paged regions that a key leads to: the key of a region itself, or a key that a process has
- * made over other keys, whose table firmware has.
+ * The paged regions that a key leads to. The key is that of a region, or a process has made the key
+ * over other keys: then only firmware has the table of the key, and the driver queries the table.
  */
 
 #include <linux/err.h>
@@ -18,27 +18,27 @@
 #include "odp/odp_internal.h"
 
 /*
- * Tables that lead to each other are followed by recursion. Devices allow four levels at most; the
- * stack has room for a few more, and for paging in from there.
+ * The walk follows tables that lead to each other by recursion. Devices allow four levels at most;
+ * the kernel stack has room for this many, and for the page-in at the last level.
  */
 #define MAX_DEPTH	8
 /*
- * Limit of the entries that are read of a table: as many as an answer of 1 MiB has. Most tables are
- * short, so FIRST_ENTRIES are read at first, and then MORE_ENTRIES times as many each time, until
- * the entries cover what the device needs next.
+ * Limit of the entries that are read from a table: as many as an answer of 1 MiB has. Most tables
+ * are short, so FIRST_ENTRIES are read at first, and then MORE_ENTRIES times as many each time,
+ * until the entries cover what the device needs next.
  */
 #define MAX_TABLE_ENTRIES	((SZ_1M - MLX5_IB_KLM_QUERY_BYTES(0)) / sizeof(struct mlx5_klm))
 #define FIRST_ENTRIES	64
 #define MORE_ENTRIES	8
-/* Pieces of a table that are copied at a time: one that the device needs, and all mapped ahead. */
+/* Pieces copied out of a table at a time: one that the device needs, and all that may be ahead. */
 #define MAX_PIECES	(MLX5_IB_ODP_MAX_AHEAD + 1)
 
 /**
  * struct odp_walk - a walk through what a key leads to
  * @odp: paging state of the device
  * @visitor: called for each table, and for each piece of a paged region
- * @arg: for @visitor
- * @budget: of the fault
+ * @arg: argument of @visitor
+ * @budget: what the fault may still cost
  * @found: the key leads to a paged region
  */
 struct odp_walk {
@@ -65,7 +65,7 @@ struct odp_pieces {
 
 static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsigned int depth);
 
-/* Charge the answer to the memory cgroup of the process that has made the key. */
+/* Allocate QUERY_MKEY's answer, charged to the memory cgroup of the process that made the key. */
 static void *odp_alloc_answer(const struct mlx5_ib_table_key *table, size_t bytes)
 {
 	struct mem_cgroup *old = set_active_memcg(table->memcg);
@@ -104,7 +104,7 @@ static int odp_copy_pieces(struct odp_walk *walk, const struct mlx5_ib_table_key
 	return 0;
 }
 
-/* As many pieces as there is room for, or those that the device needs next and some others. */
+/* Read entries of a table until @pieces is full, or has at least all that the device needs next. */
 static int odp_read_table(struct odp_walk *walk, const struct mlx5_ib_table_key *table,
 			  const struct odp_want *want, struct odp_pieces *pieces)
 {
@@ -223,16 +223,16 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
  * @want: the range
  * @budget: what the fault may still cost; counted down
  * @visitor: called for each table, and for each piece of a paged region
- * @arg: for @visitor
+ * @arg: argument of @visitor
  *
- * Memory that is not paged is left out. What follows the first @want->need bytes is left out,
- * too, when @visitor fails for it, or if there are many pieces. QUERY_MKEY, for keys over other
- * keys. May sleep.
+ * Reads the tables of keys over other keys by QUERY_MKEY. Memory that is not paged is left out.
+ * What follows the first @want->need bytes is left out, too, when @visitor fails for it, or if
+ * there are many pieces. May sleep.
  *
  * Return: 1 if there are paged regions, for which @visitor has succeeded; 0 if there is none;
- * -EFAULT for a region or table of another domain; -ELOOP if the key leads through too many tables,
- * or too long ones, for the budget; -ENOMEM; the errno of a firmware refusal; or what @visitor has
- * returned.
+ * -EFAULT for a region or table of another domain; -ELOOP if the key leads through tables that are
+ * too many or too long for the budget; -ENOMEM; the errno of a firmware refusal; or what @visitor
+ * has returned.
  */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
 				struct odp_budget *budget, const struct odp_visitor *visitor,
@@ -244,8 +244,8 @@ int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *
 }
 
 /**
- * mlx5_ib_odp_own_table - note the current process as the one that has made a key over other keys
- * @context: of the process, on a device with paging
+ * mlx5_ib_odp_own_table - note that the current process has made a key over other keys
+ * @context: context of the process, on a device with paging
  * @table: the key, which no lookup finds yet
  *
  * The slots of the process bound how many faults read the table at a time. May sleep.

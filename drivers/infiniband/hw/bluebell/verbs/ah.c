@@ -41,7 +41,7 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
  *
  * Implements ibv_create_ah(3). Creates no object at the device.
  *
- * Return: as mlx5_ib_check_ah(); -EOPNOTSUPP for a request that is not empty; -EFAULT.
+ * Return: as mlx5_ib_check_ah(); -EOPNOTSUPP for driver data; -EFAULT.
  */
 int mlx5_ib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 			   struct ib_udata *udata)

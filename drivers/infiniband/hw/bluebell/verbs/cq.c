@@ -37,7 +37,10 @@ static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 	ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 
-/* Called in the interrupt of the async EQ, while mlx5_core holds a reference to the CQ. */
+/*
+ * Report an error of the CQ to the consumer. Called in the interrupt of the async EQ, while
+ * mlx5_core holds a reference to the CQ.
+ */
 static void cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 {
 	struct ib_cq *ibcq = &container_of(mcq, struct mlx5_ib_cq, mcq)->ibcq;
@@ -52,8 +55,8 @@ static void cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 }
 
 /*
- * Find the UAR on which the CQ is armed: the UAR object that the request names, which stays
- * until the CQ is destroyed, or the first UAR of the context.
+ * Find the UAR on which the CQ is armed: the UAR object that the request names, to which the CQ
+ * takes a reference, or else the first static UAR of the context.
  */
 static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 		      const struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *ucmd)
@@ -116,7 +119,7 @@ static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	return err;
 }
 
-/* The device writes CQEs to addresses that are multiples of their size. */
+/* Release and refuse a buffer that is not aligned to the size of a CQE, as the device requires. */
 static struct ib_umem *cq_check_umem(struct ib_umem *umem, u32 cqe_size)
 {
 	int err;
@@ -246,8 +249,8 @@ static int cq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u8 l
  *
  * Implements ib_create_cq() with CREATE_CQ. May sleep.
  *
- * Return: 0; -EINVAL for no entries, or more than the device has; -EOPNOTSUPP for flags; -ENOMEM;
- * or the errno of a firmware refusal.
+ * Return: 0; -EINVAL for no entries, or for more entries than a CQ of the device can have;
+ * -EOPNOTSUPP for flags; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		      struct uverbs_attr_bundle *attrs)
@@ -290,7 +293,10 @@ static void cq_fill_resize(void *in, const struct mlx5_ib_cq *cq, const struct m
 	mlx5_ib_fill_cqc_buf(cqc, &buf->geo);
 }
 
-/* If firmware does not answer, an orphan takes over the buffer, and @buf is zeroed. */
+/*
+ * Have the device move a CQ to @buf. If firmware does not answer, an orphan takes over the memory
+ * of @buf, and @buf is zeroed.
+ */
 static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 			 struct mlx5_ib_buf *buf, int entries)
 {
@@ -306,7 +312,7 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 		return -ENOMEM;
 	cq_fill_resize(in, cq, buf, entries);
 	err = mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
-	/* The device may use the old or the new buffer. */
+	/* Firmware has not answered: the device may use either buffer, so keep both. */
 	if (err == -ETIMEDOUT) {
 		mlx5_ib_orphan_keep_lost(dev, "a new buffer of a CQ",
 					 &(struct mlx5_ib_queue_mem){ .buf = *buf });
@@ -396,10 +402,11 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
  * @cq_period: microseconds after which an event is due, 0 for at once
  *
  * Implements ibv_modify_cq(3) with MODIFY_CQ. The work item by which ib_core moderates the queue of
- * a kernel consumer may still run after mlx5_ib_pre_destroy_cq(). May sleep.
+ * a kernel consumer may still run after mlx5_ib_pre_destroy_cq() has destroyed the queue at the
+ * device, so no command is sent for a queue that has been closed. May sleep.
  *
- * Return: 0; -EOPNOTSUPP if the device cannot moderate CQs; -EINVAL for a period that its field
- * cannot hold, or a queue that is being destroyed; or the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP if the device cannot moderate CQs; -EINVAL for a period longer than
+ * MLX5_MAX_CQ_PERIOD, or a queue that is being destroyed; or the errno of a firmware refusal.
  */
 int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 {
@@ -431,12 +438,12 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
  * mlx5_ib_pre_destroy_cq - destroy the completion queue of a kernel consumer at the device
  * @ibcq: the queue, on which no queue pair completes any more
  *
- * ib_free_cq() calls this function before it cancels its work items, because a later completion
- * event would queue a work item again. When the function returns no handler runs any more. A work
- * item of ib_core may still poll, arm or moderate the queue: the memory of the queue stays until
- * mlx5_ib_post_destroy_cq(), but the device is not accessed. May sleep.
+ * ib_free_cq() calls this function before it cancels its work items: afterwards no completion event
+ * can queue a work item again. When the function returns no handler runs any more. A work item of
+ * ib_core may still poll, arm or moderate the queue, so the memory of the queue stays until
+ * mlx5_ib_post_destroy_cq(); the driver does not access the device any more. May sleep.
  *
- * Return: 0. If firmware refuses, an orphan keeps the memory after mlx5_ib_post_destroy_cq().
+ * Return: 0. If firmware refuses, an orphan takes over the memory in mlx5_ib_post_destroy_cq().
  */
 int mlx5_ib_pre_destroy_cq(struct ib_cq *ibcq)
 {
@@ -488,7 +495,7 @@ static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 /**
  * mlx5_ib_destroy_cq - destroy a completion queue
  * @ibcq: the queue
- * @udata: of the user whose queue it is; NULL for a kernel consumer's
+ * @udata: data of the user's call; NULL for a queue of a kernel consumer
  *
  * ib_core calls this function for the queues of users, and for queues that kernel consumers have
  * created by ib_create_cq(). After success no handler runs any more, and subscriptions of processes
@@ -497,8 +504,8 @@ static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
  * Return: 0, or the errno of a firmware that refuses to destroy the queue; then the buffer, the
  * doorbell record and the subscriptions stay, but mlx5_core delivers no more events of the queue,
  * see mlx5_ib_fw_destroy_cq().
- * Always 0 for a kernel consumer, and for a process that has closed the device: an orphan has what
- * firmware keeps.
+ * Always 0 for a kernel consumer, and for a process that has closed the device: an orphan takes
+ * over what firmware keeps.
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {

@@ -20,15 +20,15 @@ struct mlx5_ib_kcq;
 /**
  * struct mlx5_ib_cq - completion queue
  * @ibcq: verbs object; ib_core allocates and frees the whole
- * @mcq: what mlx5_core dispatches events by; its cqn is the CQ's number
+ * @mcq: the CQ in the table by which mlx5_core dispatches events; @mcq.cqn is the CQ's number
  * @resize_lock: held across pinning and MODIFY_CQ, so that @mem has the buffer that the device
- *	uses, and so that no MODIFY_CQ is sent for a kernel consumer's queue after it has been
- *	closed; guards @mem.buf and ibcq.cqe
+ *	uses, and so that no MODIFY_CQ is sent for a kernel consumer's queue after
+ *	mlx5_ib_kcq_close(); guards @mem.buf and ibcq.cqe
  * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; for a user's queue also the
  *	reference to the UAR object on which the queue is armed
  * @kcq: what a kernel consumer polls; NULL for a user's queue. Constant
  * @uar_page: UAR on which the CQ is armed; constant
- * @bell: a user's queue in the list of queues that are rung on UARs of its context
+ * @bell: entry of a user's queue in its context's list of queues, for the report of UARs
  * @cqe_size: bytes of a CQE, 64 or 128
  * @cqe_stride: @cqe_size as the CQC encodes it
  * @real_time: completions carry the real-time clock

@@ -26,7 +26,7 @@
 
 static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 {
-	/* An entry without @wc is that of an operation. */
+	/* Only an address of an operation is mapped uncached: deallocate the address. */
 	if (!entry->wc)
 		mlx5_ib_drop_memic_op(entry->mem, entry->op);
 	mlx5_ib_put_memic(entry->mem);
@@ -34,9 +34,9 @@ static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 }
 
 /*
- * Insert @addr of @mem, the memory itself or an operation on it, into the mmap space. On success
- * the entry takes over a reference to @mem. The memory itself is mapped write-combining (@wc), an
- * operation uncached, because each access has to perform the operation once.
+ * Insert @addr, the address of @mem or of an operation on @mem, into the mmap space. On success the
+ * entry takes over a reference to @mem. The memory is mapped write-combining (@wc), the address of
+ * an operation uncached, because each access has to perform the operation once.
  */
 static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 					       struct mlx5_ib_memic *mem, bool wc, u64 addr,
@@ -90,8 +90,8 @@ static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u6
  * @length: bytes
  * @log_align: log2 of the alignment of the memory's address
  *
- * The memory shares no page with other memory, because processes map whole pages, and
- * is zeroed. May sleep.
+ * The memory is zeroed, and shares no page with other memory, because processes map whole pages.
+ * May sleep.
  *
  * Return: the memory or an ERR_PTR: -EOPNOTSUPP if the device has none; -EINVAL for a
  * length or an alignment beyond the limits; -ENOMEM if there are not enough contiguous
@@ -106,7 +106,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "no device memory (memic) that fills whole host pages"));
+				      "no device memory (memic), or not in whole host pages"));
 	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
 		return ERR_PTR(err);
@@ -167,12 +167,12 @@ static int dm_copy_entry(struct uverbs_attr_bundle *attrs,
  * @ibdev: device
  * @uctx: context
  * @attr: length and alignment
- * @attrs: MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE says what kind, MEMIC if it is absent; answered with what
- *	the library maps the memory by
+ * @attrs: MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE is the type of the memory, MEMIC if absent; gets the index
+ *	in the mmap space, and the offset in the page, by which the library maps the memory
  *
  * Implements ibv_alloc_dm(3). May sleep.
  *
- * Return: as mlx5_ib_create_dm(); -EOPNOTSUPP for memory of another kind;
+ * Return: as mlx5_ib_create_dm(); -EOPNOTSUPP for memory of another type;
  * -EFAULT.
  */
 struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
@@ -187,7 +187,7 @@ struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx
 	if (err)
 		return ERR_PTR(err);
 	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
-		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d, only %d (MEMIC)",
+		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d, only MEMIC (%d)",
 				      type, MLX5_IB_UAPI_DM_TYPE_MEMIC));
 	dm = mlx5_ib_create_dm(uctx, attr->length, attr->alignment);
 	if (IS_ERR(dm))
@@ -226,15 +226,15 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 }
 
 /**
- * mlx5_ib_dm_map_op - get the address at which an access does an operation on device memory
+ * mlx5_ib_dm_map_op - allocate an address at which each access does an operation on device memory
  * @dm: the memory
  * @op: number of the operation
  *
  * Implements mlx5dv_dm_map_op_addr(3) with MODIFY_MEMIC (struct
- * mlx5_ifc_modify_memic_in_bits). The address is allocated once, and lives as long
- * as @dm or a mapping of the address. May sleep.
+ * mlx5_ifc_modify_memic_in_bits). A later call for the same operation returns the same address,
+ * which lives as long as @dm or a mapping of the address. May sleep.
  *
- * Return: the entry, which belongs to @dm, or an ERR_PTR: -EOPNOTSUPP for an
+ * Return: the entry of the address in the mmap space, or an ERR_PTR: -EOPNOTSUPP for an
  * operation that the device does not support; -ENOMEM; or the errno of a firmware
  * refusal.
  */
@@ -273,7 +273,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 			     MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX);
 }
 
-/* A process that imports the context of another process calls this to map its device memory. */
+/*
+ * Return what a process needs to map device memory: a process that imports a context maps memory
+ * that another process has allocated.
+ */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
@@ -298,8 +301,8 @@ static const struct mlx5_ib_mr_ops dm_mr_ops = {
  *	memory, and enum ib_access_flags
  * @attrs: no attributes of the driver
  *
- * Implements ibv_reg_dm_mr(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). Such a region
- * begins at address 0. ib_core keeps the memory until the region is gone. May sleep.
+ * Implements ibv_reg_dm_mr(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). The first
+ * address of the region is 0. ib_core keeps the memory until the region is destroyed. May sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a region that is not zero based;
  * -EOPNOTSUPP for access rights that device memory does not have; -ENOMEM, also if the user has as

@@ -22,13 +22,14 @@ struct mlx5_user_mmap_entry;
  * @mentry: entry of the memory in the mmap space. This object and each mapping have a reference
  * @lock: guards @op_entries. Held while firmware allocates the address of an operation, so that an
  *	operation gets only one address
- * @op_entries: entries of the operations that have an address; references as for @mentry
+ * @op_entries: by number of an operation, the entry of its address in the mmap space; NULL for an
+ *	operation without an address. References as for @mentry
  */
 struct mlx5_ib_dm {
 	struct ib_dm ibdm;
 	struct mlx5_ib_memic *mem;
 	struct mlx5_user_mmap_entry *mentry;
-	struct mutex lock;	/* op_entries */
+	struct mutex lock;	/* guards op_entries */
 	struct mlx5_user_mmap_entry *op_entries[MLX5_IB_DM_MAX_OPS];
 };
 

@@ -18,9 +18,9 @@
 #include "verbs/mr.h"
 
 /*
- * Called at most once, when the exporter revokes the memory or the region is deregistered, with the
- * dma-buf's reservation lock held. Afterwards the key gives access to nothing, unless firmware has
- * refused to destroy it, which is logged.
+ * Revoke the key of a region. Called at most once, when the exporter revokes the memory or the
+ * region is deregistered, with the dma-buf's reservation lock held. Afterwards the key gives access
+ * to nothing, unless firmware has refused to destroy it, which is logged.
  */
 static void dmabuf_mr_revoke(void *priv)
 {
@@ -78,7 +78,7 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
 /**
  * mlx5_ib_reg_user_mr_dmabuf - register memory of a dma-buf
  * @pd: protection domain
- * @offset: of the region in the dma-buf
+ * @offset: offset of the region in the dma-buf, in bytes
  * @length: bytes
  * @iova: first address of the region in WQEs and on the wire; ib_core has checked that it
  *	has the page offset of @offset
@@ -93,8 +93,8 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
  *
  * Return: the region, or an ERR_PTR: as mlx5_ib_reg_user_mr(); -EBADF or -EINVAL for a descriptor
  * that is no dma-buf; -EINVAL for a range beyond the end of the dma-buf; -EOVERFLOW for an offset
- * beyond the address space of a 32-bit host; -ENOMEM if the user has as much paged memory as a user
- * can have; or the errno of an exporter that refuses.
+ * beyond the address space of a 32-bit host; -ENOMEM if the user has as much paged memory and
+ * memory of dma-bufs as a user can have; or the errno of an exporter that does not map the memory.
  */
 struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 					 int fd, int access, struct ib_dmah *dmah,

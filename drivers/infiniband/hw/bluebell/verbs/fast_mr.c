@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions of kernel consumers: regions over all of DMA memory, and regions that one work
- * request registers over a list of pages, or of pieces of any length, and another invalidates.
+ * Memory regions of kernel consumers: regions over all of DMA memory, and regions that a work
+ * request registers over a list of pages, or of pieces of any length, and that a later work request
+ * invalidates.
  */
 
 #include <linux/bits.h>
@@ -22,14 +23,14 @@
  * struct fast_mr - a region that work requests register and invalidate
  * @mr: the region
  * @gaps: the entries of the list are pieces; otherwise they are pages
- * @pages: list of translation entries, with zeros behind them to the end of a block. A work request
- *	that registers the region carries a copy of the entries if they are at most a block;
- *	otherwise the device reads them from the list
+ * @pages: list of translation entries, filled up with zeros to whole blocks of
+ *	MLX5_IB_UMR_BLOCK_MTTS. A work request that registers the region carries a copy of the
+ *	entries if they fit into one block; otherwise the device reads them from the list
  * @pieces: the list if @gaps is set
  * @dma: DMA address of the list
- * @max: entries at most
- * @room: entries that there is room for, whole blocks
- * @used: entries that the list has since mlx5_ib_map_mr_sg()
+ * @max: entries that the consumer may put into the list
+ * @room: entries that the list has memory for: @max, rounded up to whole blocks
+ * @used: entries that mlx5_ib_map_mr_sg() has put into the list
  */
 struct fast_mr {
 	struct mlx5_ib_mr mr;
@@ -44,7 +45,10 @@ struct fast_mr {
 	u32 used;
 };
 
-/* Lists are half as long as a UMR request can say: in 16 bits, in units of 16 bytes. */
+/*
+ * Most MTTs, of 8 bytes, in a list. A UMR request has 16 bits for the length of its list, in units
+ * of 16 bytes: twice as much as the driver uses.
+ */
 #define MAX_LIST_MTTS	BIT(16)
 /* An entry for a piece is as long as two entries for pages. */
 #define MTTS_PER_KLM	(sizeof(struct mlx5_klm) / sizeof(__be64))
@@ -52,9 +56,10 @@ struct fast_mr {
 #define MAX_PIECE	GENMASK_ULL(30, 0)
 
 /*
- * A kernel consumer deregisters a region only once. So a key that firmware refuses to destroy
- * becomes an orphan: the driver sends DESTROY_MKEY again, for example before it destroys the
- * protection domain, which firmware keeps as long as the domain has a key.
+ * Destroy the key of a region. A kernel consumer deregisters a region only once, so a key that
+ * firmware refuses to destroy becomes an orphan: the driver sends DESTROY_MKEY again, for example
+ * before it deallocates the protection domain, which firmware refuses to do while the domain has a
+ * key.
  */
 static void discard_key(struct mlx5_ib_mr *mr)
 {
@@ -87,7 +92,7 @@ static const struct mlx5_ib_mr_ops dma_mr_ops = {
  * @pd: protection domain of a kernel consumer
  * @access: enum ib_access_flags
  *
- * Implements the regions that ib_alloc_pd() makes, with CREATE_MKEY (struct
+ * Creates the region that ib_alloc_pd() gives a domain, with CREATE_MKEY (struct
  * mlx5_ifc_create_mkey_in_bits). May sleep.
  *
  * Return: the region, or an ERR_PTR: -ENOMEM, or the errno of a firmware refusal.
@@ -176,7 +181,7 @@ static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max
 }
 
 /**
- * mlx5_ib_max_fast_reg - how many entries a region that work requests register can have
+ * mlx5_ib_max_fast_reg - most entries of a region that work requests register
  * @caps: what the device can do
  * @gaps: the entries are pieces of any length, not pages
  *
@@ -199,10 +204,10 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
 
 	if (type != IB_MR_TYPE_MEM_REG && !gaps)
 		return refuse(-EOPNOTSUPP,
-			      "fast registration of type %d, only MEM_REG (0), SG_GAPS (1)", type);
+			      "region of type %d, only MEM_REG (0) and SG_GAPS (1)", type);
 	if (!max)
 		return refuse(-EOPNOTSUPP,
-			      "no fast registration of SG_GAPS (umr_indirect_mkey_disabled)");
+			      "the device cannot do SG_GAPS (umr_indirect_mkey_disabled)");
 	if (!max_num_sg || max_num_sg > max)
 		return refuse(-EINVAL, "region of %u %s, 1 to %u are possible", max_num_sg,
 			      gaps ? "SG entries" : "pages", max);
@@ -243,7 +248,7 @@ struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_n
 		return ERR_PTR(-ENOMEM);
 	attr.room = fast_mr_mtts(mr, mr->room);
 	mlx5_ib_fill_create_mkey(in, &attr, &dev->caps);
-	/* A peer may invalidate the region that it has been given. */
+	/* A peer that has the key may invalidate the region by a SEND with invalidate. */
 	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.en_rinval, 1);
 	err = mlx5_ib_mkey_create(dev, NULL, &mr->mr.mkey, in, sizeof(in));
 	if (err) {
@@ -301,9 +306,9 @@ static bool fast_mr_add_piece(struct fast_mr *mr, u64 addr, u32 len)
 }
 
 /*
- * An entry of the scatterlist is up to 2 GiB long (dma_get_max_seg_size()), one byte more than a
- * piece, so it may become two pieces. An entry of no bytes becomes none: in a piece, a count of 0
- * stands for 2 GiB.
+ * Fill the list with pieces. An entry of the scatterlist is up to 2 GiB long
+ * (dma_get_max_seg_size()), one byte more than a piece, so the entry may become two pieces. An
+ * entry of 0 bytes becomes no piece, because a piece with a count of 0 is 2 GiB long.
  */
 static int fast_mr_map_pieces(struct fast_mr *mr, struct scatterlist *sg, int sg_nents,
 			      unsigned int *sg_offset)
@@ -332,13 +337,13 @@ out:
  * @ibmr: the region, which is not registered at present
  * @sg: the memory, mapped for DMA
  * @sg_nents: entries of @sg
- * @sg_offset: bytes of the first entry to skip; set to the bytes of the next entry that are in the
- *	list already
+ * @sg_offset: number of bytes to skip at the start of @sg; set to the number of bytes that the list
+ *	has of the first entry that does not fit completely. NULL to skip nothing
  *
  * Implements ib_map_mr_sg(). Any context.
  *
- * Return: entries of @sg that the list has room for, or a negative errno: -EINVAL for pages of
- * another size than PAGE_SIZE if the device cannot change the page size of a key.
+ * Return: how many entries of @sg fit completely, or a negative errno: -EINVAL for pages of another
+ * size than PAGE_SIZE if the device cannot change the page size of a key.
  */
 int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		      unsigned int *sg_offset)
@@ -351,7 +356,7 @@ int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 
 	if (!mr->gaps && ibmr->page_size != PAGE_SIZE &&
 	    MLX5_CAP_GEN(dev->mdev, umr_modify_entity_size_disabled))
-		return refuse(-EINVAL, "pages of %u bytes, only %lu is possible", ibmr->page_size,
+		return refuse(-EINVAL, "region with pages of %u bytes, only %lu", ibmr->page_size,
 			      PAGE_SIZE);
 	mr->used = 0;
 	dma_sync_single_for_cpu(dma_device, mr->dma, fast_mr_list_bytes(mr), DMA_TO_DEVICE);

@@ -31,14 +31,14 @@
  *	several commands. Only the RDMA core, which owns QP1, and @work wait for it
  * @events: receives changes of the P_Key table, among other events of mlx5_core
  * @work: creates senders for new P_Keys
- * @num: entries of the P_Key table
- * @senders: by index of the P_Key; NULL without a P_Key, for @own_index, and before RTS. A sender
- *	stays until QP1 is destroyed
+ * @num: entries of the P_Key table; 0 if the device cannot have senders
+ * @senders: sender of each P_Key, by index; NULL for an index without a P_Key, for @own_index, and
+ *	before QP1 is in RTS. A sender stays until QP1 is destroyed
  */
 struct mlx5_ib_gsi {
 	struct mlx5_ib_qp *qp;
 	u16 own_index;
-	struct mutex lock; /* creation of senders */
+	struct mutex lock; /* held while senders are created or recovered */
 	struct notifier_block events;
 	struct work_struct work;
 	u16 num;
@@ -163,8 +163,8 @@ static void gsi_work(struct work_struct *work)
 }
 
 /*
- * The P_Keys need senders once QP1 is in RTS, and also while QP1 is in SQE: a request that fails
- * takes QP1 to SQE, and the consumer takes QP1 back to RTS.
+ * Whether there have to be senders for the P_Keys: if QP1 is in RTS, or in SQE, to which a request
+ * that fails takes QP1, and from which the consumer takes QP1 back to RTS.
  */
 static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
 {
@@ -173,7 +173,7 @@ static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
 	return state >= IB_QPS_RTS && state != IB_QPS_ERR;
 }
 
-/* Called in the interrupt of the asynchronous event queue. */
+/* Queue @work when the P_Key table has changed. Called in the interrupt of the async EQ. */
 static int gsi_notify(struct notifier_block *nb, unsigned long type, void *data)
 {
 	struct mlx5_ib_gsi *gsi = container_of(nb, struct mlx5_ib_gsi, events);
@@ -223,7 +223,7 @@ static struct mlx5_ib_qp *gsi_sender(struct mlx5_ib_gsi *gsi, const struct ib_se
 
 /* ---- QP1 ----------------------------------------------------------------------------------- */
 
-/* On a device without qpc.deth_sqpn QP1 has no senders. */
+/* Create QP1. On a device without qpc.deth_sqpn QP1 gets no senders. */
 static int gsi_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
@@ -264,9 +264,9 @@ static int gsi_destroy(struct mlx5_ib_qp *qp)
 }
 
 /*
- * A request that fails takes its queue pair to SQE: QP1 or a sender. The consumer knows of QP1
- * only, and asks for QP1 to return to RTS. So this function takes each queue pair that is in SQE to
- * RTS.
+ * A request that fails takes the queue pair that sends it, QP1 or a sender, to SQE. The consumer
+ * knows QP1 only, and takes QP1 back to RTS. So this function takes QP1 and each sender to RTS if
+ * they are in SQE.
  */
 static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mask)
 {
@@ -281,7 +281,7 @@ static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mas
 			continue;
 		scoped_guard(mutex, &qp->mutex)
 			err = base->query(qp, &now);
-		/* The query has updated the state. */
+		/* base->query() has updated @qp->state. */
 		if (!err && READ_ONCE(qp->state) == IB_QPS_SQE)
 			err = base->modify(qp, attr, mask, NULL);
 	}
@@ -289,8 +289,9 @@ static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mas
 }
 
 /*
- * Senders do not follow QP1 to other states: until QP1 is destroyed a sender is in RTS, or in SQE
- * after one of its requests has failed. So draining QP1 does not drain the senders.
+ * Change the state or attributes of QP1. Senders do not follow QP1 to other states: until QP1 is
+ * destroyed a sender is in RTS, or in SQE after one of its requests has failed. So draining QP1
+ * does not drain the senders.
  */
 static int gsi_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata)
@@ -321,7 +322,7 @@ static int gsi_post_send(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 	for (; wr != end && !err; wr = wr->next) {
 		sender = gsi_sender(gsi, wr);
 		err = sender ? mlx5_ib_post_sends(sender, wr, wr->next, bad) :
-			       refuse(-EINVAL, "no P_Key at index %u, or QP1 has no sender for it",
+			       refuse(-EINVAL, "datagram with P_Key index %u: QP1 has no sender",
 				      ud_wr(wr)->pkey_index);
 		if (err)
 			*bad = wr;

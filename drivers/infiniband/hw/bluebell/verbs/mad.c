@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Management datagrams (MADs) that firmware answers: firmware has the port's agents for subnet
- * management (SMA) and performance (PMA), and others that tools of the vendor use. The RDMA core
+ * management (SMA) and performance (PMA), and agents that tools of the vendor use. The RDMA core
  * sends and receives MADs by queue pairs of the types SMI and GSI, and has the driver process each
  * MAD that arrives, each directed-route MAD that a process of this host sends to its own port, and
- * those by which the RDMA core itself reads the counters of a port.
+ * each MAD by which the RDMA core itself reads the counters of a port.
  */
 
 #include <rdma/ib_smi.h>
@@ -13,7 +13,7 @@
 #include "fw/fw.h"
 #include "verbs/verbs.h"
 
-/* op_mod of MAD_IFC. */
+/* Bits in op_mod of MAD_IFC: firmware does not check the M_Key, or the B_Key, of the MAD. */
 #define IGNORE_MKEY	BIT(0)
 #define IGNORE_BKEY	BIT(1)
 
@@ -26,7 +26,7 @@
 
 /*
  * Whether firmware may have an agent for a MAD of this class, method and attribute. All other MADs
- * are for consumers, and so are those that firmware then refuses.
+ * are for consumers, and so are the MADs that firmware refuses to answer.
  */
 static bool mad_is_for_firmware(const struct ib_mad_hdr *mad)
 {
@@ -49,8 +49,9 @@ static bool mad_is_for_firmware(const struct ib_mad_hdr *mad)
 }
 
 /*
- * Firmware reports a wrong key by a trap. A MAD without a completion is one by which the RDMA core
- * reads counters: it has no sender, and no keys are checked.
+ * Return op_mod, which says which keys of a MAD firmware does not check. Firmware reports a wrong
+ * key by a trap. The RDMA core passes no completion (@in_wc) with a MAD by which the RDMA core
+ * itself reads counters: firmware checks no key of such a MAD.
  */
 static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
 {
@@ -64,8 +65,8 @@ static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
 }
 
 /*
- * Firmware refuses a datagram for which it has no agent. If the datagram is one of performance
- * management, the driver answers with the counters of the vport.
+ * Have firmware answer a datagram. Firmware refuses a datagram for which it has no agent; if this
+ * is a datagram of performance management, answer it with the counters of the vport.
  */
 static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
 		      const struct ib_mad *in, struct ib_mad *out)
@@ -82,20 +83,21 @@ static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
  * @ibdev: device
  * @flags: enum ib_process_mad_flags
  * @port: number of the port
- * @in_wc: completion of the receive request, or what stands for it if a process of this host sends
- *	the MAD; NULL if the RDMA core reads counters
+ * @in_wc: completion of the receive request, made up by the RDMA core if a process of this host
+ *	sends the MAD; NULL if the RDMA core reads counters
  * @in_grh: GRH of the MAD, if the MAD has one
  * @in: the MAD
  * @out: gets the answer
- * @out_size: bytes of @out, which do not change
+ * @out_size: bytes of @out; left as it is
  * @out_pkey_index: not used: the answer has the P_Key of the MAD
  *
  * Implements process_mad of struct ib_device_ops with MAD_IFC (struct mlx5_ifc_mad_ifc_in_bits),
  * and with QUERY_VPORT_COUNTER if firmware has no agent for performance management. May sleep.
  *
- * Return: enum ib_mad_result: IB_MAD_RESULT_SUCCESS alone for a MAD that is not for firmware, with
- * IB_MAD_RESULT_REPLY if @out has an answer, and with IB_MAD_RESULT_CONSUMED if there is none;
- * IB_MAD_RESULT_FAILURE if firmware refuses the MAD or the driver cannot answer it.
+ * Return: enum ib_mad_result: IB_MAD_RESULT_SUCCESS, to which IB_MAD_RESULT_REPLY is added if @out
+ * has an answer, IB_MAD_RESULT_CONSUMED if the MAD has been handled without an answer, and nothing
+ * if the MAD is not for firmware; IB_MAD_RESULT_FAILURE if firmware refuses the MAD or the driver
+ * cannot answer it.
  */
 int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *in_wc,
 			const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
@@ -104,7 +106,7 @@ int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const stru
 	u16 slid = in_wc ? ib_lid_cpu16(in_wc->slid) : be16_to_cpu(IB_LID_PERMISSIVE);
 	const struct ib_mad_hdr *mad = &in->mad_hdr;
 
-	/* Firmware itself has sent this trap. */
+	/* A trap with the source LID 0 comes from firmware itself, which needs no answer to it. */
 	if (mad->method == IB_MGMT_METHOD_TRAP && !slid)
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	if (!mad_is_for_firmware(mad))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Performance management where firmware has no agent for it, which may be so on a virtual function:
- * the driver answers with the counters of the vport. ib_core reads the counters of a port in sysfs
- * by these datagrams, and perfquery sends them.
+ * the driver answers with the counters of the vport. ib_core reads the counters that sysfs shows of
+ * a port by datagrams of performance management, and so does perfquery.
  */
 
 #include <linux/mlx5/driver.h>
@@ -15,10 +15,10 @@
 #include "layout/refuse.h"
 #include "verbs/verbs.h"
 
-/* ClassPortInfo: the time to answer, a code of 4.096 us << 18. */
+/* Code of the longest time to answer in ClassPortInfo: 4.096 us << 18, about a second. */
 #define RESPONSE_TIME	18
 
-/* What a vport counts, in the units of performance management: packets, and 4 bytes of data. */
+/* What a vport counts, in the units of performance management: packets, and words of 4 bytes. */
 struct vport_counts {
 	u64 rx_unicast;
 	u64 rx_multicast;
@@ -54,7 +54,7 @@ static int mad_read_counts(struct mlx5_ib_dev *dev, struct vport_counts *c)
 	return 0;
 }
 
-/* Counters of 16 and 32 bits stop at their largest value. */
+/* Shorten a count to 16 or 32 bits: these counters stop at their largest value. */
 static __be16 mad_count_16(u64 n)
 {
 	return cpu_to_be16(min_t(u64, n, U16_MAX));
@@ -148,7 +148,7 @@ int mlx5_ib_answer_perf_mad(struct mlx5_ib_dev *dev, const struct ib_mad *in, st
 
 	if (!MLX5_CAP_GEN(dev->mdev, vport_counters))
 		return refuse(-EOPNOTSUPP,
-			      "firmware has no PMA, vports have no counters (vport_counters)");
+			      "performance MAD: firmware refused it, and vport_counters is 0");
 	*out = *in;
 	mad->mad_hdr.status = 0;
 	if (in->mad_hdr.base_version != IB_MGMT_BASE_VERSION || in->mad_hdr.class_version != 1)

@@ -9,8 +9,8 @@
  *
  * * Queue pairs are detached before they are destroyed. ib_core sees to this for attachments of
  *   verbs, but does not know of attachments that a process makes by commands of its own
- *   (devx_obj.c). When such a process closes the device, the driver tries to destroy the queue pair
- *   first, and again after the attachment if firmware refuses.
+ *   (devx_obj.c). When such a process closes the device, the driver first tries to destroy the
+ *   queue pair. If firmware refuses, the driver ends the attachment, and then tries again.
  * * If firmware does not know the queue pair that it is to detach, the attachment has ended with
  *   the queue pair. The driver does not send the command again, because another queue pair of the
  *   same user id may get the number.
@@ -47,11 +47,11 @@ static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
  * mlx5_ib_attach_mcast - attach a queue pair to a multicast group
  * @ibqp: UD queue pair of a user or a kernel consumer: ib_core has checked the type
  * @gid: the group, a multicast GID: ib_core has checked it
- * @lid: of the group; the device does not look at it
+ * @lid: LID of the group; the device does not look at it
  *
  * Implements ibv_attach_mcast(3) and ib_attach_mcast() with ATTACH_TO_MCG (struct
- * mlx5_ifc_attach_to_mcg_in_bits). The queue pair receives copies until it is detached or
- * destroyed. May sleep.
+ * mlx5_ifc_attach_to_mcg_in_bits). The queue pair receives a copy of each datagram of the group
+ * until it is detached or destroyed. May sleep.
  *
  * Return: 0; -ENOMEM, also if the user has as many queue pairs in the group, or groups, as a user
  * can have; -EBUSY if the queue pair has been detached from the group, but firmware has refused to
@@ -83,14 +83,14 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  * mlx5_ib_detach_mcast - detach a queue pair from a multicast group
  * @ibqp: the queue pair
  * @gid: the group
- * @lid: of the group; the device does not look at it
+ * @lid: LID of the group; the device does not look at it
  *
  * Implements ibv_detach_mcast(3) and ib_detach_mcast() with DETACH_FROM_MCG (struct
  * mlx5_ifc_detach_from_mcg_in_bits). ib_core does not destroy a queue pair that it could not
- * detach. It does not detach a process's queue pair a second time, and nor do kernel consumers:
+ * detach, and neither ib_core nor a kernel consumer tries to detach a queue pair a second time:
  * IPoIB would leave its queue pair, CQ and domain behind. So the driver repeats a refused command,
  * and makes an orphan of the attachment if firmware goes on refusing: the command is sent again
- * before the queue pair is destroyed. May sleep, a third of a second if firmware refuses.
+ * before the queue pair is destroyed. May sleep, for a third of a second if firmware refuses.
  *
  * Return: 0; if firmware has refused, the log says so, and the queue pair may still receive.
  */

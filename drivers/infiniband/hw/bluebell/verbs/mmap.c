@@ -33,7 +33,7 @@ static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 		return refuse(-EPERM,
 			      "mapping must not have rights %#lx (1 is VM_READ, 2 WRITE, 4 EXEC)",
 			      vma->vm_flags & rights);
-	/* VM_MAYREAD, VM_MAYWRITE and VM_MAYEXEC. */
+	/* VM_MAYREAD, VM_MAYWRITE and VM_MAYEXEC are VM_READ, VM_WRITE and VM_EXEC shifted by 4. */
 	vm_flags_clear(vma, rights << 4);
 	return 0;
 }
@@ -45,8 +45,8 @@ static void uar_page_free_entry(struct mlx5_user_mmap_entry *entry)
 
 /*
  * Find or insert the entry of a static or dynamic UAR page. Each mapping of the page has a
- * reference to the entry, which the report of UARs counts. The entry is freed with the last
- * mapping. Returns the entry with a reference.
+ * reference to the entry, so the report of UARs shows the references as the number of mappings. The
+ * entry is freed with the last mapping. Returns the entry with a reference.
  */
 static struct rdma_user_mmap_entry *uar_page_get_entry(struct mlx5_ib_ucontext *context, u32 page,
 						       u32 uar)
@@ -84,12 +84,12 @@ static int uar_page_map(struct mlx5_ib_ucontext *context, struct vm_area_struct 
 		return PTR_ERR(entry);
 	err = mmap_io(context, vma, mlx5_ib_uar_address(mdev, uar), wc, entry);
 	trace_uar_mmap(context, uar, vma->vm_start, wc, err);
-	/* The mapping has a reference of its own. */
+	/* The mapping has taken a reference of its own, so put the reference of the look-up. */
 	rdma_user_mmap_entry_put(entry);
 	return err;
 }
 
-/* A static page has the same UARs as long as the context exists. */
+/* Map a static page, which has the same UARs as long as the context exists. */
 static int map_static_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 page,
 			  bool wc)
 {
@@ -98,8 +98,9 @@ static int map_static_uar(struct mlx5_ib_ucontext *context, struct vm_area_struc
 }
 
 /*
- * The library numbers its dynamic pages and maps each once. The UAR is freed with the
- * context, because queues may use its doorbells.
+ * Allocate the UAR of a dynamic page, and map the page. The library numbers its dynamic pages, and
+ * maps each page once. The UAR is freed with the context, and not when the page is unmapped,
+ * because queues may still use the doorbells of the UAR.
  */
 static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 		       u32 index)
@@ -111,7 +112,7 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 
 	guard(mutex)(&bfregi->lock);
 	if (bfregi->sys_pages[page] != MLX5_IB_INVALID_UAR_INDEX)
-		return refuse(-EINVAL, "dynamic page %u has been mapped before", index);
+		return refuse(-EINVAL, "dynamic UAR page %u has been mapped before", index);
 	err = mlx5_ib_alloc_uar(context, BLUEBELL_UAR_DYNAMIC, &uarn);
 	if (err)
 		return err;
@@ -131,7 +132,7 @@ static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struc
 
 	/* A larger page would also have registers that users must not read. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
-		return refuse(-EOPNOTSUPP, "clock in a page of %lu bytes, only %u is possible",
+		return refuse(-EOPNOTSUPP, "mmap of the clock: host pages of %lu bytes, only %u",
 			      PAGE_SIZE, MLX5_ADAPTER_PAGE_SIZE);
 	return mmap_io(context, vma, addr, false, NULL);
 }
@@ -176,7 +177,7 @@ static int mmap_check_page(struct vm_area_struct *vma, int command)
 }
 
 /**
- * mlx5_ib_mmap - map what an offset of the command fd names
+ * mlx5_ib_mmap - map the UAR, clock or device memory that an offset of the command fd names
  * @uctx: the context the fd belongs to
  * @vma: the mapping; mlx5_ib_decode_mmap_offset() decodes its offset
  *
@@ -184,10 +185,10 @@ static int mmap_check_page(struct vm_area_struct *vma, int command)
  * device memory is all of the memory. All mappings are shared. Called with the process's mmap lock
  * held.
  *
- * Return: 0; -EINVAL for an unknown offset, a page beyond the context's, a dynamic
- * page that has been mapped before, a wrong length or a private mapping; -EPERM for
- * a right that the kind of mapping does not allow; -EOPNOTSUPP for a clock that the
- * device does not have or that cannot be mapped; -ENOMEM; or the errno of a refused ALLOC_UAR.
+ * Return: 0; -EINVAL for an unknown offset, a UAR page that the context does not have, a dynamic
+ * UAR page that has been mapped before, a wrong length or a private mapping; -EPERM for a right
+ * that the kind of mapping does not allow; -EOPNOTSUPP for a clock that the device does not have or
+ * that cannot be mapped; -ENOMEM; or the errno of a refused ALLOC_UAR.
  */
 int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
@@ -274,9 +275,9 @@ static const struct ib_device_ops mmap_export_ops = {
  * mlx5_ib_init_mmap_export - let processes export UAR objects and device memory as dma-bufs
  * @dev: device, not registered yet
  *
- * Another device can then access UAR objects and device memory over PCI, past the host's memory.
- * Static and dynamic pages of a context have no object of their own and cannot be exported. May
- * sleep.
+ * Another device can then access UAR objects and device memory directly over PCI, without a copy in
+ * the host's memory. Static and dynamic UAR pages of a context belong to no object and cannot be
+ * exported. May sleep.
  *
  * Return: 0, also on a kernel or host without peer-to-peer DMA, where ib_core refuses the
  * export; or -ENOMEM.

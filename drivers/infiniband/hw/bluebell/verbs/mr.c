@@ -32,7 +32,7 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 {
 	int err = mlx5_ib_mkey_destroy(to_mdev(mr->ibmr.device), &mr->mkey);
 
-	/* For a key that exists, firmware returns this errno only if windows are bound to it. */
+	/* For a key that exists, -EINVAL of firmware means that windows are bound to the key. */
 	return err == -EINVAL && mr->mkey.class < 0 ?
 		       refuse(-EBUSY, "a window is bound to region 0x%x", mr->mkey.key) : err;
 }
@@ -75,10 +75,10 @@ static const struct mlx5_ib_mr_ops pinned_mr_ops = {
 /**
  * mlx5_ib_create_mr - create a region over memory that is pinned
  * @pd: protection domain
- * @umem: the memory; if the function succeeds the region releases it in the end
+ * @umem: the memory; if the function succeeds, the memory is released with the region
  * @iova: first address of the region
  * @length: bytes
- * @access: enum ib_access_flags, checked
+ * @access: enum ib_access_flags, checked by mlx5_ib_check_mr()
  *
  * May sleep.
  *
@@ -168,10 +168,10 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 }
 
 /*
- * Register the memory of @old anew: to page it, or because memory that was pinned for reading only
- * has to be pinned again before a key may allow writing. Only memory of the current process can be
- * registered, so this fails for a process other than the one that registered the region, and for a
- * region over a dma-buf.
+ * Register the memory of @old anew, either as a paged region, or because the memory was pinned for
+ * reading only, and has to be pinned again before a key may allow writing. Only memory of the
+ * current process can be registered, so the function fails if another process has registered @old,
+ * and for a region over a dma-buf.
  */
 static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
 {
@@ -183,7 +183,10 @@ static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 acce
 	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
-/* Change the rights and the domain of a key that keeps its number, if UMR can do that. */
+/*
+ * Change the rights and the domain of a region's key by a UMR, after which the key has the same
+ * number. Returns false if UMR cannot make the change, or fails.
+ */
 static bool mr_change_in_place(struct mlx5_ib_mr *mr, u32 access, u32 pdn)
 {
 	struct ib_umem *umem = mr->umem;
@@ -217,7 +220,7 @@ static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct
 		return mr_repin(pd, old, access);
 	if (mr_change_in_place(old, access, to_mpd(pd)->pdn))
 		return NULL;
-	/* The exporter of a dma-buf revokes one key only, so there cannot be a second one. */
+	/* The exporter of a dma-buf revokes one key only, so the memory cannot get a second key. */
 	if (old->umem->is_dmabuf)
 		return ERR_PTR(refuse(-EOPNOTSUPP,
 				      "region over a dma-buf: UMR cannot make this change"));
@@ -228,7 +231,7 @@ static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct
 	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
 }
 
-/* Returns the region that replaces @old, or NULL if @old has been changed in place. */
+/* Change a region. Returns the region that replaces @old, or NULL if @old itself has changed. */
 static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64 length, u64 iova,
 			       u32 access, struct ib_pd *pd)
 {
@@ -248,7 +251,7 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 /*
  * Destroy the key of @old, which @mr replaces. This is done here, where a refusal can be undone,
  * because ib_core ignores what the deregistration of @old returns. If both regions are over the
- * same memory, the region that stays releases it.
+ * same memory, the region that stays releases the memory.
  */
 static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
 {
@@ -283,10 +286,10 @@ static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
  * and ib_core deregisters the old region. May sleep.
  *
  * Return: NULL if @ibmr has been changed; the region that replaces @ibmr; or an ERR_PTR, and then
- * @ibmr is as it was: errnos as those of mlx5_ib_reg_user_mr(), -EINVAL if memory of another
- * process or of a dma-buf would have to be registered anew, -EOPNOTSUPP for another change of a
- * region over a dma-buf that UMR cannot make, -EBUSY if @ibmr would have to be replaced while a
- * window is bound to it, or the errno of a firmware that refuses to destroy its key.
+ * @ibmr is as it was: as mlx5_ib_reg_user_mr(); -EINVAL if memory of another process or of a
+ * dma-buf would have to be registered anew; -EOPNOTSUPP for a region over a dma-buf, if UMR cannot
+ * make the change; -EBUSY if @ibmr would have to be replaced while a window is bound to it; or the
+ * errno of a firmware that refuses to destroy the key of @ibmr.
  */
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 				    u64 iova, int access, struct ib_pd *pd,
@@ -309,20 +312,20 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 /**
  * mlx5_ib_dereg_mr - deregister a region
  * @ibmr: the region; freed if all goes well
- * @udata: of the process whose region it is; NULL for a kernel consumer, and for a region that
- *	could not replace another one
+ * @udata: data of the user's call; NULL for a region of a kernel consumer, and for a new region of
+ *	mlx5_ib_rereg_user_mr() that cannot replace the old region
  *
  * The key is destroyed before the memory is unpinned. May sleep.
  *
- * Return: 0, always for a region of fast_mr.c, and if the process has closed the device; -EBUSY if
- * a window is bound to the region; or the errno of a firmware that refuses to destroy a key. After
- * an error the region can be deregistered once more.
+ * Return: 0 (always 0 for a region of fast_mr.c, and if the process has closed the device); -EBUSY
+ * if a window is bound to the region; or the errno of a firmware that refuses to destroy a key.
+ * After an error the region can be deregistered once more.
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct mlx5_ib_mr *mr = to_mmr(ibmr);
 
-	/* Regions of kernel consumers have a list entry in the place of the uobject. */
+	/* Without @udata, @uobject is not valid: it shares a union with a list entry of ib_core. */
 	mr->closing = udata && mlx5_ib_is_closing(ibmr->uobject);
 	return mr->ops->dereg(mr);
 }
@@ -347,7 +350,10 @@ void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_m
 
 /* ---- memory windows ---------------------------------------------------------------- */
 
-/* The request may be empty, or say how many pieces of memory (KLMs) the window may be bound to. */
+/*
+ * Copy and check the request of the library. A request that is not empty says how many pieces of
+ * memory (KLMs) the window can be bound to.
+ */
 static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
 {
 	int err;
@@ -405,7 +411,7 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
  * Once the key has been destroyed, the window gives access to nothing. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses; then the window is as it was. Always 0 if the
- * process has closed the device: an orphan has what firmware keeps.
+ * process has closed the device: an orphan takes over what firmware keeps.
  */
 int mlx5_ib_dealloc_mw(struct ib_mw *ibmw)
 {

@@ -14,7 +14,7 @@
 /*
  * For each type that mlx5_ib_qp_type_exists() knows, the kind of queue pairs of processes and the
  * kind of queue pairs of the kernel. The target of an XRC connection belongs to its domain and not
- * to the process that created it, so ib_core creates it without user data.
+ * to the process that created the target, so ib_core passes no user data, as for the kernel.
  */
 static const struct {
 	const struct mlx5_ib_qp_ops *user;
@@ -113,20 +113,20 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 /**
  * mlx5_ib_destroy_qp - destroy a queue pair
  * @ibqp: the queue pair
- * @udata: of the user whose queue pair it is; NULL for a kernel consumer, and for the target of
- *	an XRC connection
+ * @udata: data of the user's call; NULL for a queue pair of a kernel consumer, and for the target
+ *	of an XRC connection
  *
  * After success no event is delivered any more. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy the queue pair; then buffer,
- * doorbell record and register stay with the queue pair. Always 0 for a target, for a kernel
- * consumer, and for a process that has closed the device: an orphan has what firmware keeps.
+ * doorbell record and register stay with the queue pair. Always 0 for an XRC target, a kernel
+ * consumer, and for a process that has closed the device: an orphan takes over what firmware keeps.
  */
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
-	/* Firmware may refuse to destroy a queue pair that it refused to detach from a group. */
+	/* First retry refused detachments: firmware may refuse to destroy an attached QP. */
 	mlx5_ib_orphans_retry(to_mdev(ibqp->device), qp->mem.context);
 	/* If firmware refuses now, the QP becomes an orphan; resource tracking skips the QP. */
 	if (qp->mem.context && qp->mem.context->closing)
@@ -148,7 +148,7 @@ void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
-	/* In @usecnt ib_core counts both multicast groups and further handles. */
+	/* @usecnt counts multicast groups of the queue pair, and handles of ibv_open_qp(3). */
 	if (ibqp->real_qp != ibqp || !qp->ops->destroy_early || atomic_read(&ibqp->usecnt))
 		return;
 	scoped_guard(mutex, &qp->mutex) {

@@ -40,7 +40,7 @@ struct notifier_block;
  *	Any context
  *
  * A queue pair may be one object of the device, several, or none for a time: only the operations of
- * its kind know.
+ * its kind know which objects.
  */
 struct mlx5_ib_qp_ops {
 	int (*create)(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struct ib_udata *udata);
@@ -60,8 +60,8 @@ struct mlx5_ib_qp_ops {
  * @priv: data of the queue pair's kind: struct mlx5_ib_gsi for QP1, otherwise NULL
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
  * @uid: firmware's user id of the owner. Constant
- * @mutex: guards the state below; held across the state-change command, so that @state is the state
- *	that the command has set
+ * @mutex: guards @state to @counts_in; held across the state-change command, so that @state is the
+ *	state that the command has set
  * @state: state that was last set or queried; the device itself may have left it after an error
  * @closing: the process has closed the device: of all commands only those that destroy the queue
  *	pair may still name it
@@ -69,16 +69,16 @@ struct mlx5_ib_qp_ops {
  * @dest_rd_atomic: responder resources last asked for
  * @out_of_order: receive WQEs are consumed in any order from RTR on, as last asked for in INIT
  * @counter_set: Q counter set that the queue pair is to count in
- * @counts_in: Q counter set that its context names, from INIT on
- * @rsc: of a plain queue pair, the QP at the device: finds the QP by number until it is destroyed,
- *	and delivers its events. @rsc.ops is NULL in other kinds
- * @sends_as_qp1: a sender of QP1, whose datagrams say that they come from QP1. Constant
+ * @counts_in: Q counter set that the QP's context at the device names, from INIT on
+ * @rsc: the QP at the device, in the table in which an event's QP is looked up by its number.
+ *	@rsc.ops is NULL for queue pairs that are not plain
+ * @sends_as_qp1: the queue pair is a sender of QP1, see gsi.c. Constant
  * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
  *	the queues are destroyed; zeroed for the target of an XRC connection
- * @bell: a user's queue pair in the list of queues that are rung on UARs of its context
+ * @bell: entry of a user's queue pair in its context's list of queues, for the report of UARs
  * @bfregn: register to free after the queues are destroyed, or MLX5_IB_INVALID_BFREG
  * @ucmd: the library's request; without a user, the sizes of the queues only; constant
- * @qpc: what its context was created with, struct mlx5_ifc_qpc_bits; constant
+ * @qpc: context that the QP was created with, struct mlx5_ifc_qpc_bits; constant
  * @init: what the consumer created the queue pair with, and the capacities that it has; constant
  */
 struct mlx5_ib_qp {
@@ -110,7 +110,10 @@ static inline struct mlx5_ib_qp *to_mqp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct mlx5_ib_qp, ibqp);
 }
 
-/* A plain queue pair is one QP at the device; other kinds may be several objects, or none. */
+/*
+ * Whether a queue pair is plain, that is, one QP at the device. A queue pair of another kind may be
+ * several objects, or none.
+ */
 static inline bool mlx5_ib_qp_is_plain(const struct mlx5_ib_qp *qp)
 {
 	return qp->rsc.ops;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What kinds of queue pairs share. A plain queue pair is one QP at the device, with the number that
- * verbs have for the queue pair, except QP0 and QP1. qp_modify.c changes the state of plain queue
+ * What kinds of queue pairs share. A plain queue pair is one QP at the device, and consumers see
+ * the number of this QP, except for QP0 and QP1. qp_modify.c changes the state of plain queue
  * pairs.
  */
 
@@ -16,7 +16,7 @@
 /**
  * mlx5_ib_qp_create - create a queue pair of a kind
  * @qp: zeroed but for what ib_core sets
- * @ops: of the kind
+ * @ops: operations of the kind
  * @init: as for mlx5_ib_create_qp()
  * @udata: as for mlx5_ib_create_qp()
  *
@@ -45,9 +45,9 @@ int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
  * @rsc: the QP
  * @type: the event
  *
- * Implements the operation of struct mlx5_ib_rsc_ops. If the device has failed, the driver raises
+ * Implements @event of struct mlx5_ib_rsc_ops. If the device has failed, the driver raises
  * IB_EVENT_QP_LAST_WQE_REACHED for a kernel consumer (mlx5_ib_kcq_report_last_wqe()). The device
- * may have raised the event, too: only the first one is delivered. May sleep.
+ * may have raised this event, too: only the first of the two is delivered. May sleep.
  */
 void mlx5_ib_plain_qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {
@@ -79,7 +79,8 @@ const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops = {
  * mlx5_ib_plain_qp_fill_qpc - build the context of a queue pair that has queues
  * @qp: the queue pair
  * @init: type, CQs, capacities, flags
- * @cqe_version: of the user's context; 0 for a kernel consumer, whose completions name the QP
+ * @cqe_version: version of the CQE format, from the user's context; 0 for a kernel consumer, whose
+ *	completions name the QP
  */
 void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init,
 			       u8 cqe_version)
@@ -106,15 +107,15 @@ void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_at
  * mlx5_ib_plain_qp_create - create a queue pair that is one QP at the device
  * @qp: the queue pair, with its context, memory and uid
  * @ops: destruction and events of the QP
- * @resp: response to the user; @resp->ece_options are those that the consumer asks for, and are set
- *	to those that firmware has chosen
- * @udata: of the user who gets @resp; NULL if there is none
+ * @resp: response to the user; @resp->ece_options has the options that the consumer asks for, and
+ *	gets the options that firmware has chosen
+ * @udata: data of the call of the user who gets @resp; NULL if no user gets it
  *
- * Creates the QP at the device, answers the user, and adds the QP to the table. Events cannot be
- * missed: the QP is not taken out of reset before creation has succeeded. May sleep.
+ * Creates the QP at the device, answers the user, and adds the QP to the table by which events find
+ * it. No event can come earlier, because the QP stays in RESET until this is done. May sleep.
  *
- * Return: 0 or a negative errno. After an error the QP does not exist, or is an orphan that owns
- * @qp->mem.
+ * Return: 0 or a negative errno. After an error the QP does not exist, or is an orphan, which has
+ * taken over @qp->mem.
  */
 int mlx5_ib_plain_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_rsc_ops *ops,
 			    struct mlx5_ib_create_qp_resp *resp, struct ib_udata *udata)
@@ -137,8 +138,8 @@ int mlx5_ib_plain_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_rsc_ops 
  * @qp: the queue pair
  * @attr: gets the attributes
  *
- * Implements the operation of struct mlx5_ib_qp_ops with QUERY_QP. The state is read from the
- * device, too, because the queue pair may have left the state that was set last. May sleep.
+ * Implements @query of struct mlx5_ib_qp_ops with QUERY_QP. The state is read from the device, too,
+ * because the queue pair may have left the state that was set last. May sleep.
  *
  * Return: 0; -EIO for a state that verbs do not have; or the errno of a firmware refusal.
  */

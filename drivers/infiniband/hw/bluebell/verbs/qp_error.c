@@ -24,8 +24,9 @@ VISIBLE_IF_KUNIT bool mlx5_ib_qp_event_is_fatal(enum ib_event_type type)
 }
 
 /*
- * Name the process or the kernel consumer. Resource tracking releases the task after the QP has
- * been destroyed, which waits for the caller's reference on the QP.
+ * Write the name of the process or kernel consumer that owns the QP to @buf. The task is not freed
+ * meanwhile: resource tracking releases the task after the QP has been destroyed, and the QP is not
+ * destroyed before the caller puts its reference to the QP.
  */
 VISIBLE_IF_KUNIT const char *mlx5_ib_qp_owner(const struct ib_qp *ibqp, char *buf, size_t size)
 {
@@ -41,7 +42,7 @@ VISIBLE_IF_KUNIT const char *mlx5_ib_qp_owner(const struct ib_qp *ibqp, char *bu
 	return buf;
 }
 
-/* Ask firmware for the reason, with one command. */
+/* Ask firmware, by one command, why the QP has failed. Returns the text, in @buf. */
 VISIBLE_IF_KUNIT const char *mlx5_ib_qp_error_reason(const struct mlx5_ib_qp *qp, char *buf,
 						     size_t size)
 {
@@ -77,7 +78,7 @@ void mlx5_ib_qp_log_error(struct mlx5_ib_qp *qp, enum ib_event_type type)
 	struct mlx5_ib_dev *dev = qp->rsc.dev;
 	char owner[OWNER_LEN], reason[REASON_LEN];
 
-	/* Without dynamic debug the line is a function, whose arguments are evaluated. */
+	/* Without dynamic debug, the call below evaluates its arguments and then prints nothing. */
 	if (!IS_ENABLED(CONFIG_DYNAMIC_DEBUG) || !mlx5_ib_qp_event_is_fatal(type) ||
 	    !MLX5_CAP_GEN(dev->mdev, qp_error_syndrome))
 		return;

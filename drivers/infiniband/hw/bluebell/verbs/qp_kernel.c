@@ -17,7 +17,7 @@
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 
-/* Fill in what the context of a queue pair and its WQEs are built from. */
+/* Set the fields of @qp from which the driver builds the QP's context and the WQEs. */
 static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 			   const struct ib_qp_init_attr *init,
 			   const struct mlx5_ib_wq_layout *layout)
@@ -33,7 +33,7 @@ static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	MLX5_SET(qpc, qp->qpc, fre, init->qp_type == IB_QPT_RC);
 	wqs->send_cq = to_mcq(init->send_cq)->kcq;
 	wqs->recv_cq = to_mcq(init->recv_cq)->kcq;
-	/* The CQs and the SRQ of a kernel consumer's queue pair are not those of a user. */
+	/* A kernel consumer cannot name a CQ or an SRQ of a user. */
 	WARN_ON_ONCE(!wqs->send_cq || !wqs->recv_cq);
 	wqs->rq.end_key = dev->caps.list_end_mkey;
 	wqs->srq = init->srq ? to_msrq(init->srq)->ring : NULL;
@@ -45,8 +45,8 @@ static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 }
 
 /*
- * Free the memory of a queue pair that the device does not have. If firmware has refused to destroy
- * the queue pair, an orphan has the memory, and @qp->mem is zeroed already.
+ * Free the memory of a queue pair that does not exist at the device. If firmware has refused to
+ * destroy the queue pair, an orphan has taken over the memory, and @qp->mem is zeroed already.
  */
 static void kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 {

@@ -19,7 +19,7 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 {
 	int err;
 
-	/* Only the extended command of uverbs has driver data. */
+	/* The command MODIFY_QP of uverbs has no driver data if it is not the extended command. */
 	if (!udata || !udata->inlen)
 		return 0;
 	err = ib_copy_validate_udata_in_cm(udata, *ucmd, burst_info, MLX5_IB_MODIFY_QP_OOO_DP);
@@ -69,7 +69,7 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 
 	if (!MLX5_CAP_GEN(dev->mdev, rts2rts_qp_counters_set_id))
 		return refuse(-EOPNOTSUPP,
-			      "no change of the counter set in RTS (rts2rts_qp_counters_set_id)");
+			      "counter set of a QP in RTS is fixed (rts2rts_qp_counters_set_id)");
 	qp_fill_modify(&mod, qp, &attr, 0);
 	mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	MLX5_SET(qpc, qpc, counter_set_id, set_id);
@@ -109,7 +109,7 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	return err;
 }
 
-/* Returns the opcode of the command that makes the change, or a negative errno. */
+/* Check a change. Returns the opcode of the command that makes it, or a negative errno. */
 static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_order,
 			   const struct mlx5_ib_caps *caps)
 {
@@ -127,7 +127,7 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	err = mlx5_ib_qp_check_attr(mod, caps);
 	if (err)
 		return err;
-	/* libmlx5 asks for any order in the change to INIT; the change to RTR sets it. */
+	/* libmlx5 asks for OOO_DP on the way to INIT; the driver sets it on the way to RTR. */
 	if (out_of_order && mod->next != IB_QPS_INIT)
 		return refuse(-EINVAL,
 			      "OOO_DP in a change to state %u, only to INIT (1) is possible",
@@ -136,8 +136,8 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 }
 
 /*
- * In RESET a kernel consumer posts nothing, and its work queues are emptied. In the error state the
- * event of the last WQE may be due.
+ * Adapt the work queues of a kernel consumer to a new state. In RESET the consumer must not post,
+ * so empty the work queues. In the error state IB_EVENT_QP_LAST_WQE_REACHED may be due.
  */
 static void qp_wqs_modified(struct mlx5_ib_wqs *wqs, enum ib_qp_state state)
 {
@@ -207,16 +207,16 @@ static int qp_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr
  * @mask: as for mlx5_ib_modify_qp()
  * @udata: as for mlx5_ib_modify_qp()
  *
- * Implements the operation of struct mlx5_ib_qp_ops with the state-change command that
+ * Implements @modify of struct mlx5_ib_qp_ops with the state-change command that
  * mlx5_ib_qp_opcode() names. May sleep.
  *
  * With MLX5_IB_MODIFY_QP_OOO_DP, in the change to INIT, the device will consume the queue pair's
  * receive WQEs in any order, and each completion will name the WQE that a message has consumed.
  *
- * Return: 0; -EINVAL for a transition that is illegal, incomplete or has no
+ * Return: 0; -EINVAL for a transition that verbs do not allow, that lacks attributes or has no
  * command, or for a value out of range; -EOPNOTSUPP for an attribute or a
  * feature that the device lacks; or the errno of a firmware refusal. After these errors the queue
- * pair is as it was, but not after -EFAULT if the answer cannot be copied to the user.
+ * pair is as it was; but it has changed after -EFAULT, if the answer cannot be copied to the user.
  */
 int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			    struct ib_udata *udata)

@@ -78,9 +78,9 @@ static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp
 }
 
 /*
- * Pin the memory of both queues: the memory that an attribute of the call names, or else that of
- * the library's request. The device only reads its work queues. Returns NULL for a queue pair
- * without queues.
+ * Pin the memory of both queues: the memory that an attribute of the call names, or else the memory
+ * that the library's request names. Pin it for reading, because the device does not write to work
+ * queues. Returns NULL for a queue pair without queues.
  */
 static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *qp, int size,
 			      struct ib_udata *udata)
@@ -88,7 +88,7 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 	const struct uverbs_attr_bundle *attrs = rdma_udata_to_uverbs_attr_bundle(udata);
 	struct ib_umem *umem;
 
-	/* The queues lie in one buffer. */
+	/* Both queues have to be in one buffer. */
 	if (uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
 	    uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
@@ -100,7 +100,7 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 	return umem ?: mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, size, 0);
 }
 
-/* Returns the bytes of the queues, or a negative errno. */
+/* Copy and check the request of the library. Returns the bytes of the queues, or an errno. */
 static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 			    struct ib_qp_init_attr *init, struct ib_udata *udata,
 			    struct mlx5_ib_create_qp *ucmd)
@@ -117,7 +117,9 @@ static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 				    ctx->cqe_version);
 	if (err)
 		return err;
-	/* The library need not set the stride without a receive queue, but offsets depend on it. */
+	/*
+	 * Without a receive queue the library may pass any stride: clear it, as code shifts by it.
+	 */
 	if (!ucmd->rq_wqe_count)
 		ucmd->rq_wqe_shift = 0;
 	return mlx5_ib_calc_user_wq(init, ucmd, &dev->caps);
@@ -137,7 +139,10 @@ static int qp_fill_user_qpc(struct mlx5_ib_qp *qp, const struct mlx5_ib_ucontext
 	if (err)
 		return err;
 	mlx5_ib_xrc_fill_qpc(dev, NULL, qp->qpc);
-	/* The context of the QP names objects of the driver, which have no user id. */
+	/*
+	 * The QP gets no user id, because its context names objects of the driver, which have no
+	 * user id either.
+	 */
 	qp->uid = MLX5_IB_KERNEL_UID;
 	return 0;
 }
@@ -233,7 +238,9 @@ static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	MLX5_SET(qpc, qp->qpc, user_index, mlx5_ib_qp_uidx(0, 0, &dev->caps));
 	MLX5_SET(qpc, qp->qpc, ts_format, dev->caps.qp_ts_format);
 	mlx5_ib_xrc_fill_qpc(dev, init->xrcd, qp->qpc);
-	/* ib_core passes no context, because the target may outlive it. */
+	/*
+	 * ib_core passes no context, as the target may outlive any: count it for the current user.
+	 */
 	err = mlx5_ib_share_take_current(dev, MLX5_IB_SHARE_QP, &qp->mem.share) ?:
 	      mlx5_ib_plain_qp_create(qp, &target_rsc_ops, &resp, NULL);
 	if (err)
@@ -241,7 +248,11 @@ static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	return err;
 }
 
-/* ib_core frees the target whatever the result. Nobody can have subscribed to its events. */
+/*
+ * Destroy a target. ib_core frees the struct ib_qp whatever this function returns, so the target
+ * becomes an orphan if firmware refuses to destroy it. No process can subscribe to events of a
+ * target, so no subscription has to end.
+ */
 static int target_destroy(struct mlx5_ib_qp *qp)
 {
 	mlx5_ib_rsc_discard(&qp->rsc, &qp->mem);

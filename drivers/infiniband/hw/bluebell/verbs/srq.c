@@ -69,8 +69,8 @@ static const struct mlx5_ib_srq_ops xrc_srq_ops = {
 };
 
 /*
- * Create the SRQ at the device, answer the user and add the SRQ to the table. Events
- * cannot be missed: until creation has succeeded the SRQ has no limit and no QP.
+ * Create the SRQ at the device, answer the user and add the SRQ to the table by which events find
+ * it. No event can come earlier, because the SRQ has no limit and no QP until this is done.
  */
 static int srq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 				  struct mlx5_ib_srqc_attr *attr, struct ib_udata *udata)
@@ -108,7 +108,7 @@ static int srq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 	err = mlx5_ib_share_take(ctx, MLX5_IB_SHARE_SRQ, &srq->mem.share);
 	if (err)
 		return err;
-	/* The device only reads its work queues. */
+	/* Pinned for reading: the device does not write to work queues. */
 	err = mlx5_ib_queue_mem_map_user(&srq->mem, ctx,
 					 mlx5_ib_umem_get(dev, ucmd->buf_addr, size, 0), size,
 					 srq->ops->max_page_offset, ucmd->db_addr);
@@ -175,7 +175,7 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 		err = mlx5_ib_qp_check_uidx(ucmd->uidx,
 					    udata->inlen >= offsetofend(typeof(*ucmd), uidx),
 					    ctx->cqe_version);
-	/* An XRC SRQ names its XRC domain, which has no user id. */
+	/* An XRC SRQ names its XRC domain, which has no user id, so the SRQ has none either. */
 	srq->rsc.uid = type == IB_SRQT_XRC ? MLX5_IB_KERNEL_UID : ctx->uid;
 	return err;
 }
@@ -193,7 +193,7 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  *
  * Return: 0; -EOPNOTSUPP for another type than basic and, for a user, XRC,
  * or a device without SRQs of the type; -EINVAL for invalid attributes, sizes beyond the limits of
- * the device, or a buffer or record that is not aligned; -ENOMEM, also beyond
+ * the device, or a buffer or doorbell record that is not aligned; -ENOMEM, also beyond
  * RLIMIT_MEMLOCK, and if the user has as many SRQs as a user can have; -EFAULT for a buffer the
  * process does not have; or the errno of a firmware refusal.
  */
@@ -260,7 +260,7 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 /**
  * mlx5_ib_query_srq - read a shared receive queue's attributes
  * @ibsrq: the queue
- * @attr: its sizes, and the limit if it is armed
+ * @attr: gets the sizes of the queue, and its limit, 0 if the queue is not armed
  *
  * Implements ibv_query_srq(3) with QUERY_RMP or QUERY_XRC_SRQ. May sleep.
  *
@@ -289,13 +289,13 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 /**
  * mlx5_ib_destroy_srq - destroy a shared receive queue
  * @ibsrq: the queue, which no QP uses any more: ib_core sees to that
- * @udata: of the user whose queue it is; NULL for a kernel consumer
+ * @udata: data of the user's call; NULL for a queue of a kernel consumer
  *
  * When the function returns no event is being delivered. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy the queue; then buffer and doorbell
  * record stay. Always 0 for a kernel consumer, and for a process that has closed the device: an
- * orphan has what firmware keeps.
+ * orphan takes over what firmware keeps.
  */
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {

@@ -18,11 +18,11 @@ struct mlx5_ib_srq_ring;
 /**
  * struct mlx5_ib_srq - shared receive queue
  * @ibsrq: verbs object; ib_core allocates and frees the whole
- * @rsc: finds the queue by number until it is destroyed, and delivers its events
- * @ops: of its type
+ * @rsc: entry in the table that finds the queue by its number; delivers the queue's events
+ * @ops: operations of the queue's type
  * @mem: WQE buffer and doorbell record, released after the device's queue is destroyed
  * @ring: what a kernel consumer posts to; NULL for a user's queue. Constant
- * @wq: sizes
+ * @wq: number and size of the WQEs
  */
 struct mlx5_ib_srq {
 	struct ib_srq ibsrq;

@@ -28,8 +28,8 @@ static u8 uar_page_origin(const struct mlx5_bfreg_layout *layout, u32 page)
 }
 
 /*
- * Tell the administrator where to see which processes have the UARs. A subfunction does not know
- * how many there are.
+ * Tell the administrator where to see which processes have the UARs. On a subfunction the driver
+ * does not know how many UARs fit into the BAR.
  */
 static void uar_report_limit(struct mlx5_ib_dev *dev)
 {
@@ -47,7 +47,7 @@ static void uar_report_limit(struct mlx5_ib_dev *dev)
  * mlx5_ib_alloc_uar - ALLOC_UAR: allocate a UAR for a context
  * @context: owner
  * @origin: enum bluebell_uar_origin
- * @uar: the device's index of the UAR
+ * @uar: gets the device's index of the UAR
  *
  * If the device has no UAR left, or the user has as many as a user can have, the kernel's log says
  * so. May sleep.
@@ -119,17 +119,16 @@ void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
 }
 
 /**
- * mlx5_ib_allocate_uars - allocate a context's tables, and the UARs of its static pages
- * @context: without tables; mlx5_ib_deallocate_uars() frees what the context gets, and has to be
- *	called after an error, too
+ * mlx5_ib_allocate_uars - allocate a context's tables of pages and bfregs, and its static UARs
+ * @context: the context, which has no tables yet; after an error, too, the caller has to call
+ *	mlx5_ib_deallocate_uars()
  * @total: number of static bfregs that the library asks for
  * @low_latency: number of static bfregs that serve one queue each
  * @uars_per_sys_page: device UARs in one page of the host
  *
  * May sleep.
  *
- * Return: 0, -ENOMEM, as mlx5_ib_calc_total_bfregs(), or the errno of a firmware
- * refusal.
+ * Return: 0; -ENOMEM; the errno of mlx5_ib_calc_total_bfregs(); or the errno of a firmware refusal.
  */
 int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
 			  u32 uars_per_sys_page)
@@ -162,7 +161,7 @@ int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_l
 
 /**
  * mlx5_ib_alloc_bfreg - choose a static bfreg for a new queue
- * @bfregi: the context's
+ * @bfregi: UAR pages and bfregs of the context
  *
  * Return: number of the bfreg, or -ENOMEM in a context without static pages.
  */
@@ -181,7 +180,7 @@ int mlx5_ib_alloc_bfreg(struct mlx5_bfreg_info *bfregi)
 
 /**
  * mlx5_ib_free_bfreg - remove a destroyed queue from the count of its static bfreg
- * @bfregi: the context's
+ * @bfregi: UAR pages and bfregs of the context
  * @bfregn: what mlx5_ib_alloc_bfreg() returned
  */
 void mlx5_ib_free_bfreg(struct mlx5_bfreg_info *bfregi, int bfregn)
@@ -195,9 +194,9 @@ void mlx5_ib_free_bfreg(struct mlx5_bfreg_info *bfregi, int bfregn)
 
 /**
  * bfregn_to_uar_index - find the UAR that a bfreg lies in
- * @bfregi: the context's
- * @bfregn: number of the bfreg, counted from the first static or dynamic one
- * @dyn_bfreg: @bfregn counts dynamic bfregs
+ * @bfregi: UAR pages and bfregs of the context
+ * @bfregn: number of the bfreg among the static bfregs or among the dynamic bfregs, from 0
+ * @dyn_bfreg: @bfregn counts dynamic bfregs; otherwise static bfregs
  *
  * Return: as mlx5_ib_bfreg_to_uar_index().
  */
@@ -208,9 +207,9 @@ int bfregn_to_uar_index(struct mlx5_bfreg_info *bfregi, u32 bfregn, bool dyn_bfr
 }
 
 /**
- * mlx5_ib_bell_add - add a queue to the list of those that are rung on UARs of a context
+ * mlx5_ib_bell_add - add a queue to its context's list of queues, for the report of UARs
  * @context: owner of the queue and of the UAR
- * @bell: the queue, which the device has
+ * @bell: the entry, of a queue that exists at the device
  */
 void mlx5_ib_bell_add(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell)
 {
@@ -223,10 +222,10 @@ void mlx5_ib_bell_add(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bel
 }
 
 /**
- * mlx5_ib_bell_del - remove a queue from the list of those that are rung on UARs of a context
+ * mlx5_ib_bell_del - remove a queue from its context's list of queues
  * @context: as for mlx5_ib_bell_add(); NULL for a queue without context, which is in no list
- * @bell: the queue, which is about to be destroyed: then the device may give its number to another
- *	queue. Nothing is done if the queue has been removed already
+ * @bell: the entry, of a queue that is about to be destroyed: afterwards the device may give the
+ *	queue's number to another queue. Nothing is done if the entry has been removed already
  */
 void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell)
 {
@@ -276,7 +275,7 @@ static void uar_obj_free(struct mlx5_user_mmap_entry *entry)
 }
 
 /**
- * mlx5_ib_is_uar_object - whether an entry in the mmap space is that of a UAR object
+ * mlx5_ib_is_uar_object - whether an entry in the mmap space belongs to a UAR object
  * @entry: the entry
  *
  * Return: true for a UAR object; false for a UAR page or for device memory.
@@ -289,7 +288,7 @@ bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
 /**
  * mlx5_ib_create_uar_object - allocate a UAR, and an entry for it in the mmap space
  * @context: owner
- * @wc: to be mapped write combining, otherwise uncached
+ * @wc: map the UAR write combining, otherwise uncached
  *
  * The UAR is freed with the last reference to its entry. The caller has a reference, which
  * rdma_user_mmap_entry_remove() puts. May sleep.
@@ -312,7 +311,7 @@ struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *
 	entry->address = mlx5_ib_uar_address(mdev, entry->page_id);
 	entry->denied = MLX5_IB_UAR_DENIED;
 	entry->wc = wc;
-	/* A UAR is found by its index: mlx5_ib_get_uar(). */
+	/* The page offset has the index of the UAR, so that mlx5_ib_get_uar() finds the entry. */
 	scoped_guard(mutex, &context->bfregi.lock)
 		err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry,
 							PAGE_SIZE, MLX5_IB_MMAP_OFFSET_START +
@@ -325,8 +324,9 @@ struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *
 }
 
 /*
- * From now on no queue and no mapping can take a reference to the UAR. The UAR is freed with the
- * last reference of the queues and mappings that have one.
+ * Remove the entry of a UAR object from the mmap space, so that no queue and no mapping can take a
+ * reference to the entry any more. When the last queue or mapping puts its reference, the UAR is
+ * freed.
  */
 static int uar_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
 			   struct uverbs_attr_bundle *attrs)

@@ -24,9 +24,9 @@ extern const struct uapi_definition mlx5_ib_uar_report_defs[];
 #define MLX5_IB_UAR_DENIED	(VM_READ | VM_EXEC)
 
 /**
- * struct mlx5_ib_bell - a queue that is rung on a UAR of a context
- * @node: in the list of the context, as long as the device has the queue
- * @queue: the queue as reports have it; constant while in the list
+ * struct mlx5_ib_bell - a queue, and the UAR of its context on which the process rings it
+ * @node: in the list of the context, as long as the queue exists at the device
+ * @queue: the queue and the UAR, as a report shows them; constant while @node is in the list
  */
 struct mlx5_ib_bell {
 	struct list_head node;
@@ -36,8 +36,8 @@ struct mlx5_ib_bell {
 /**
  * struct mlx5_ib_uar_report - the UARs of a context at one moment
  * @num: lengths of the lists
- * @uars: by index
- * @bfregs: by number
+ * @uars: sorted by index
+ * @bfregs: sorted by number
  * @queues: oldest first; last the queues that firmware has refused to destroy
  */
 struct mlx5_ib_uar_report {

@@ -84,7 +84,7 @@ static int report_alloc(struct mlx5_ib_uar_report *report)
 	return report->uars && report->bfregs && report->queues ? 0 : -ENOMEM;
 }
 
-/* A static or dynamic page has an entry in the mmap space only while the page is mapped. */
+/* Count the mappings of a static or dynamic page: each has a reference to the page's entry. */
 static u32 report_page_mappings(struct mlx5_ib_ucontext *context, u32 page)
 {
 	struct rdma_user_mmap_entry *rdma_entry;
@@ -124,7 +124,10 @@ static void report_fill_page(struct mlx5_ib_ucontext *context, u32 page,
 	}
 }
 
-/* Counts references of queues as mappings, too; report_add_up() subtracts these. */
+/*
+ * Describe a UAR object. A queue's reference to the object is counted as a mapping here, and
+ * subtracted in report_add_up().
+ */
 static void report_fill_object(const struct rdma_user_mmap_entry *rdma_entry,
 			       struct bluebell_uar *uar)
 {
@@ -166,7 +169,10 @@ static void report_fill(struct mlx5_ib_ucontext *context, struct mlx5_ib_uar_rep
 	xa_unlock(&context->ibucontext.mmap_xa);
 }
 
-/* struct bluebell_uar and struct bluebell_bfreg start with what they are sorted by. */
+/*
+ * Compare two entries by their first member, which is the key to sort by in struct bluebell_uar and
+ * in struct bluebell_bfreg.
+ */
 static int report_compare(const void *a, const void *b)
 {
 	return cmp_int(*(const u32 *)a, *(const u32 *)b);
@@ -197,7 +203,10 @@ static void report_add_queue(struct mlx5_ib_uar_report *report,
 		bfreg->num_qps++;
 }
 
-/* Works on the report alone, without locks: there may be many queues. */
+/*
+ * Sort the UARs, and add the queues to the counts of their UARs and bfregs. The caller holds no
+ * lock, because this takes long if there are many queues.
+ */
 static void report_add_up(struct mlx5_ib_uar_report *report)
 {
 	u32 i;
@@ -242,7 +251,7 @@ int mlx5_ib_uar_report_get(struct mlx5_ib_ucontext *context,
 
 /**
  * mlx5_ib_uar_report_free - free a report
- * @report: of mlx5_ib_uar_report_get()
+ * @report: filled by mlx5_ib_uar_report_get()
  */
 void mlx5_ib_uar_report_free(struct mlx5_ib_uar_report *report)
 {
@@ -269,7 +278,7 @@ static int report_copy_lists(const struct mlx5_ib_uar_report *report,
 				sizeof(*report->queues));
 }
 
-/* Reports the context of the file: a process cannot name the context of another file. */
+/* Report the UARs of the file's context: a process cannot name the context of another file. */
 static int UVERBS_HANDLER(BLUEBELL_METHOD_UAR_REPORT)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
@@ -298,7 +307,7 @@ static int UVERBS_HANDLER(BLUEBELL_METHOD_UAR_REPORT)(struct uverbs_attr_bundle 
 	return err;
 }
 
-/* A request that is longer than the driver's is accepted if the rest is zero. */
+/* A request longer than the driver's struct is accepted if the bytes beyond the struct are zero. */
 #define REPORT_REQ	UVERBS_ATTR_STRUCT(struct bluebell_uar_report_req, reserved)
 #define REPORT_RESP	UVERBS_ATTR_STRUCT(struct bluebell_uar_report_resp, reserved)
 

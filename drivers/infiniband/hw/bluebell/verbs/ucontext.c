@@ -26,8 +26,9 @@
 #include "verbs/ucontext.h"
 
 /*
- * A request of version 0 is recognised by its length, and has the first fields of a request of
- * version 2. An old library may send a request of version 2 that ends with comp_mask.
+ * Copy and check the request of a library. A request of version 0 is recognised by its length, and
+ * has the first fields of a request of version 2. An old library may send a request of version 2
+ * that ends with comp_mask.
  */
 static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
@@ -53,7 +54,7 @@ static void ucontext_fill_clock(struct mlx5_core_dev *mdev,
 {
 	if (mdev->clock_info)
 		resp->clock_info_versions = BIT(MLX5_IB_CLOCK_INFO_V1);
-	/* mlx5_ib_mmap() maps the clock only if pages of the host are no larger than this. */
+	/* mlx5_ib_mmap() maps no clock if the host's pages are larger than the device's. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
 		return;
 	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
@@ -86,7 +87,7 @@ static void ucontext_fill_queue_limits(struct mlx5_core_dev *mdev,
 	resp->max_srq_recv_wr = 1U << MLX5_CAP_GEN(mdev, log_max_srq_sz);
 }
 
-/* @room: bytes of the response that the library has room for */
+/* Fill in the response, for a library that has room for @room bytes of it. */
 static void ucontext_fill_response(struct mlx5_ib_ucontext *context, size_t room,
 				   struct mlx5_ib_alloc_ucontext_resp *resp)
 {
@@ -102,7 +103,7 @@ static void ucontext_fill_response(struct mlx5_ib_ucontext *context, size_t room
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
 	ucontext_fill_bfregs(&dev->caps, &context->bfregi, resp);
 	ucontext_fill_clock(mdev, resp);
-	/* Faults on a key over keys find it by its index, so the process may change the variant. */
+	/* A process may change the low byte of a key over keys: page faults look up the index. */
 	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
 			   MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG;
 	if (MLX5_CAP_GEN(mdev, dump_fill_mkey)) {
@@ -125,7 +126,7 @@ static int ucontext_init_bfregs(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext
 	bfregi->uar_4k = MLX5_CAP_GEN(dev->mdev, uar_4k) && req->lib_caps & MLX5_LIB_CAP_4K_UAR;
 	uars_per_sys_page = mlx5_ib_uars_per_sys_page(PAGE_SHIFT, bfregi->uar_4k);
 	if (req->lib_caps & MLX5_LIB_CAP_DYN_UAR) {
-		/* The library will create UAR objects as it needs them. */
+		/* No static pages: the library will create UAR objects as it needs them. */
 		bfregi->layout.uars_per_sys_page = uars_per_sys_page;
 		return 0;
 	}
@@ -141,7 +142,7 @@ static int ucontext_respond(struct mlx5_ib_ucontext *context, struct ib_udata *u
 	return ib_respond_udata(udata, resp);
 }
 
-/* The UARs have the context's user id, so the id is destroyed after them. */
+/* Free what a context owns: the UARs first, because they have the user id of the context. */
 static void ucontext_free(struct mlx5_ib_ucontext *context)
 {
 	mlx5_ib_deallocate_uars(context);
@@ -164,7 +165,7 @@ int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
 	return 0;
 }
 
-/* Note whose context it is: that of the calling process. */
+/* Make the calling process the owner of the context: objects of the context count for its user. */
 static int ucontext_init(struct mlx5_ib_ucontext *context)
 {
 	context->user = mlx5_ib_user_get(to_mdev(context->ibucontext.device),
@@ -297,7 +298,7 @@ static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context
 /**
  * mlx5_ib_alloc_pd - allocate a protection domain
  * @ibpd: the object, zeroed but for what ib_core sets
- * @udata: answered with struct mlx5_ib_alloc_pd_resp; NULL for the kernel's own
+ * @udata: answered with struct mlx5_ib_alloc_pd_resp; NULL for a domain of a kernel consumer
  *
  * Implements ibv_alloc_pd(3) with ALLOC_PD. May sleep.
  *
@@ -337,13 +338,13 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 /**
  * mlx5_ib_dealloc_pd - deallocate a protection domain
  * @ibpd: the domain; no object is left in it
- * @udata: of the user whose domain it is; NULL for a kernel consumer
+ * @udata: data of the user's call; NULL for a domain of a kernel consumer
  *
  * May sleep.
  *
  * Return: 0, or the errno of a firmware refusal, after which the domain still exists. Always 0 for
- * a kernel consumer, and for a process that has closed the device: an orphan has what firmware
- * keeps.
+ * a kernel consumer, and for a process that has closed the device: an orphan takes over what
+ * firmware keeps.
  */
 int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {

@@ -17,7 +17,10 @@
 #include "verbs/qp.h"
 #include "verbs/verbs.h"
 
-/* Whether the process has more than one object that can be destroyed here. */
+/*
+ * Whether the process has two or more objects for a batch. A single object is left to ib_core,
+ * because a batch of one saves no time.
+ */
 static bool close_has_many(struct ib_uverbs_file *ufile)
 {
 	struct ib_uobject *uobj;
@@ -45,7 +48,7 @@ static void close_qps(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *bat
 	mlx5_ib_fw_batch_wait(batch);
 }
 
-/* Returns whether a window is left. */
+/* Destroy the keys of all windows. Returns whether the key of a window is left. */
 static bool close_windows(struct ib_uverbs_file *ufile, struct mlx5_ib_mkey_batch *batch)
 {
 	struct ib_uobject *uobj;
@@ -61,7 +64,10 @@ static bool close_windows(struct ib_uverbs_file *ufile, struct mlx5_ib_mkey_batc
 	return left;
 }
 
-/* Firmware refuses to destroy the key of a region while windows are bound to the region. */
+/*
+ * Destroy the keys of windows first, then the keys of regions: firmware refuses to destroy the key
+ * of a region while windows are bound to the region.
+ */
 static void close_keys(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *commands)
 {
 	struct mlx5_ib_mkey_batch *batch __free(kfree) =

@@ -20,8 +20,8 @@ struct wqe_ring {
 };
 
 /*
- * Read WQE @index, which may wrap around the end of the queue, and what follows it, up to
- * MLX5_IB_ODP_MAX_WQE bytes. Returns the number of bytes read.
+ * Read WQE @index and the bytes behind the WQE, MLX5_IB_ODP_MAX_WQE bytes at most, which may wrap
+ * around the end of the queue. Returns the number of bytes read.
  */
 static int wqe_read_ring(const struct wqe_ring *ring, u16 index, void *wqe)
 {
@@ -79,13 +79,13 @@ static int wqe_read_rq(struct mlx5_ib_qp *qp, u16 index, void *wqe,
  * mlx5_ib_qp_read_wqe - read a WQE of a queue pair, see struct mlx5_ib_rsc_ops
  * @rsc: the queue pair
  * @is_send: the WQE is in the send queue
- * @index: of the WQE
- * @wqe: MLX5_IB_ODP_MAX_WQE bytes
+ * @index: index of the WQE
+ * @wqe: buffer of MLX5_IB_ODP_MAX_WQE bytes for the WQE
  * @sges: gets the data segments
  *
  * May sleep.
  *
- * Return: the PD; or an ERR_PTR: -EINVAL for a queue pair without such a queue, as
+ * Return: the PD; or an ERR_PTR: -EINVAL if the queue pair has no send or no receive queue, as
  * mlx5_ib_buf_read(), or as mlx5_ib_odp_parse_send() and mlx5_ib_odp_parse_data().
  */
 struct ib_pd *mlx5_ib_qp_read_wqe(struct mlx5_ib_rsc *rsc, bool is_send, u16 index, void *wqe,
@@ -102,8 +102,8 @@ struct ib_pd *mlx5_ib_qp_read_wqe(struct mlx5_ib_rsc *rsc, bool is_send, u16 ind
  * mlx5_ib_srq_read_wqe - read a WQE of a shared receive queue, see struct mlx5_ib_rsc_ops
  * @rsc: the queue
  * @is_send: false
- * @index: of the WQE
- * @wqe: MLX5_IB_ODP_MAX_WQE bytes
+ * @index: index of the WQE
+ * @wqe: buffer of MLX5_IB_ODP_MAX_WQE bytes for the WQE
  * @sges: gets the data segments
  *
  * May sleep.

@@ -26,8 +26,10 @@ static noinline int wr_build_umr(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe
 }
 
 /*
- * ib_drain_qp() posts an RDMA WRITE whatever the type of the queue pair, which is in the error
- * state then: of a WQE that it flushes, the device reads no more than the control segment.
+ * Whether a request comes from ib_drain_qp(). ib_drain_qp() takes the queue pair to the error state
+ * and posts an RDMA WRITE, also if the type of the queue pair has no RDMA WRITE. In the error state
+ * the device flushes the WQE, and reads only the control segment, so the driver builds no other
+ * segment.
  */
 static inline bool wr_is_drain(const struct ib_send_wr *wr, enum ib_qp_state state)
 {
@@ -91,7 +93,8 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 
 	if (!sq->requests || state < IB_QPS_RTS) {
 		*bad = wr;
-		return refuse(-EINVAL, "send in state %d, needs RTS (3) and a send queue", state);
+		return refuse(-EINVAL, "send to a QP in state %d, needs RTS (3) and a send queue",
+			      state);
 	}
 	guard(spinlock_irqsave)(&sq->lock);
 	for (; wr != end; wr = wr->next) {
@@ -101,7 +104,10 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 			break;
 		}
 	}
-	/* The flush takes the lock, too, and finds the requests if the failure is not seen here. */
+	/*
+	 * If the device fails after this check, the poll that flushes the queue waits for the lock,
+	 * and then finds the requests.
+	 */
 	if (unlikely(READ_ONCE(dev->failed)))
 		mlx5_ib_kcq_wake(qp->wqs->send_cq);
 	else if (wr != first)
@@ -130,7 +136,8 @@ int mlx5_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 
 	if (READ_ONCE(qp->state) == IB_QPS_RESET) {
 		*bad = wr;
-		return refuse(-EINVAL, "receive on QP 0x%x in RESET, needs INIT", qp->rsc.num);
+		return refuse(-EINVAL, "receive request to QP 0x%x in RESET, needs INIT",
+			      qp->rsc.num);
 	}
 	guard(spinlock_irqsave)(&rq->lock);
 	for (; wr; wr = wr->next) {
@@ -142,7 +149,7 @@ int mlx5_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	}
 	if (wr != first)
 		mlx5_ib_rq_tell(rq);
-	/* Under the lock, as for send requests. */
+	/* Check with the lock held, as mlx5_ib_post_sends() does. */
 	if (unlikely(READ_ONCE(qp->rsc.dev->failed)))
 		mlx5_ib_kcq_wake(qp->wqs->recv_cq);
 	return err;

@@ -27,8 +27,8 @@
 
 /**
  * struct mlx5_ib_xrc - the driver's own objects
- * @cq: CQ of both kinds of queue pairs and of the SRQ. Its PD is that of the targets
- *	and of the SRQ; no memory key is in this PD
+ * @cq: CQ of both kinds of queue pairs and of the SRQ. The targets and the SRQ are in its PD
+ *	(@cq.pdn), in which there is no memory key
  * @srq_xrcdn: XRC domain of the SRQ
  * @empty_xrcdn: XRC domain of the initiators. It has no SRQ, so an initiator receives nothing
  * @srq_mem: memory of the SRQ
@@ -47,8 +47,8 @@ struct mlx5_ib_xrc {
  * @ibxrcd: the object, zeroed but for what ib_core sets
  * @udata: empty
  *
- * Implements ibv_open_xrcd(3) with ALLOC_XRCD; ib_core lets processes share a domain by an inode.
- * May sleep.
+ * Implements ibv_open_xrcd(3) with ALLOC_XRCD; ib_core lets processes share a domain if they open
+ * the domain by the same inode. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for driver data; -EFAULT; -ENOMEM if the user has as many domains as a
  * user can have; or as mlx5_ib_use_xrc().
@@ -78,7 +78,8 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 /**
  * mlx5_ib_dealloc_xrcd - deallocate an XRC domain
  * @ibxrcd: the domain, without objects
- * @udata: of the process that has closed the domain last; NULL for a kernel consumer
+ * @udata: data of the call by which the last process has closed the domain; NULL for a domain of a
+ *	kernel consumer
  *
  * May sleep, for a third of a second if firmware refuses.
  *
@@ -96,7 +97,10 @@ int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 	if (udata)
 		mem.context = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext, ibucontext);
-	/* Orphans of other contexts may refer to the domain, too, but are not tried again here. */
+	/*
+	 * Orphans of other contexts may refer to the domain, too, but this process does not wait
+	 * for the commands of other contexts.
+	 */
 	mlx5_ib_orphans_retry(dev, NULL);
 	if (mem.context)
 		mlx5_ib_orphans_retry(dev, mem.context);
@@ -198,7 +202,7 @@ static int xrc_init(struct mlx5_ib_dev *dev)
  * @dev: device
  *
  * To be called before a domain or an initiator is created. The objects stay until the device is
- * removed. May sleep; takes first_use.
+ * removed. May sleep; takes the mutex first_use.
  *
  * Return: 0; -EOPNOTSUPP for a device without XRC; -ENOMEM; -EINTR if the task is being killed; or
  * the errno of a firmware refusal. After an error nothing is left but perhaps orphans, and the next
