@@ -81,7 +81,7 @@ static void query_returns_the_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 }
 
-/* Without rates the device sends at the speed of the port. */
+/* A device that supports no rates sends at the speed of the port. */
 static void rate_is_that_of_the_device(struct kunit *test)
 {
 	struct rdma_ah_attr local = make_local(), got;

@@ -69,7 +69,7 @@ static const struct offset_case {
 
 KUNIT_ARRAY_PARAM_DESC(offset, offset_cases, name);
 
-/* The offset has a field of five bits. The driver halves the page size until the offset fits. */
+/* The field for the offset has five bits. The driver halves the page size until the offset fits. */
 static void pages_are_halved_until_the_offset_fits_its_field(struct kunit *test)
 {
 	const struct offset_case *c = test->param_value;
@@ -93,7 +93,7 @@ static void misaligned_queue_is_refused(struct kunit *test)
 							&geo), -EINVAL);
 }
 
-/* A process may give the length of the memory by an attribute: terabytes for a queue of a page. */
+/* By an attribute, a process may give a queue of one page memory of any length, even terabytes. */
 static void page_list_covers_the_queue_and_no_more(struct kunit *test)
 {
 	static const size_t sizes[] = { 64, 2 * SZ_4K - 0x40, 2 * SZ_4K, SZ_64K };
@@ -157,7 +157,7 @@ static void refused_internal_cq_leaves_nothing(struct kunit *test)
 #define LOG_CQES	8
 #define CQES		BIT(LOG_CQES)
 
-/* The CQ has 16 KiB, in pages that are not contiguous. The device writes it three times over. */
+/* The CQ has 16 KiB, in pages that are not contiguous. The device fills it three times. */
 static void completion_is_seen_once_written_and_not_before(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);

@@ -405,7 +405,10 @@ static void state_change_sends_its_own_attributes_only(struct kunit *test)
 	finish(o);
 }
 
-/* Only the device knows the state. A claimed state from which the change is illegal is refused. */
+/*
+ * The driver does not know the state: it refuses a change that is illegal from the state that the
+ * user claims.
+ */
 static void claimed_state_decides_which_change_is_legal(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .cur_qp_state = IB_QPS_RTR, .qp_state = IB_QPS_RTS };
@@ -531,7 +534,7 @@ static void ece_options_pass_in_both_directions(struct kunit *test)
 	finish(o);
 }
 
-/* An old library sets the field of CREATE_QP in any case, and reads 0 in the response. */
+/* An old library sets ece_options for each new queue pair, on any device; the response has 0. */
 static void device_without_ece_gets_no_options(struct kunit *test)
 {
 	struct mlx5_ib_create_qp_resp created;
@@ -589,7 +592,10 @@ static void out_of_order_data_is_set_at_rtr_if_init_asks_for_it(struct kunit *te
 	MOCK_SET_CAP(&mock->dev->caps, dp_ordering_ooo_all_rc, 1);
 	KUNIT_ASSERT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 0);
-	/* The library may ask again in INIT, but not from INIT to RTR or later. */
+	/*
+	 * The library may ask for out-of-order data again in INIT, but not from INIT to RTR or
+	 * later.
+	 */
 	KUNIT_EXPECT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), 0);
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, modify_out_of_order(o, &rtr, RTR_MASK), -EINVAL);
@@ -618,7 +624,10 @@ static void out_of_order_data_is_set_at_rtr_if_init_asks_for_it(struct kunit *te
 	finish(o);
 }
 
-/* The request is kept until RTR, also by changes in INIT that do not repeat it. */
+/*
+ * The driver keeps the request for out-of-order data until RTR, also over a change from INIT to
+ * INIT that does not repeat the request.
+ */
 static void change_in_init_keeps_the_request_for_out_of_order_data(struct kunit *test)
 {
 	struct ib_qp_attr rst = { .qp_state = IB_QPS_RESET }, init = rc_steps[0].attr;
@@ -637,7 +646,7 @@ static void change_in_init_keeps_the_request_for_out_of_order_data(struct kunit 
 	KUNIT_ASSERT_EQ(test, modify_qp(o, &rtr, RTR_MASK), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 1);
 	KUNIT_ASSERT_EQ(test, modify_qp(o, &rst, IB_QP_STATE), 0);
-	/* The request may also come first in INIT. */
+	/* The first request may also come with a change from INIT to INIT. */
 	KUNIT_ASSERT_EQ(test, modify_qp(o, &init, INIT_MASK), 0);
 	init.qp_state = IB_QPS_INIT;
 	KUNIT_ASSERT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), 0);
@@ -647,7 +656,7 @@ static void change_in_init_keeps_the_request_for_out_of_order_data(struct kunit 
 	finish(o);
 }
 
-/* Commands that have no field for the options grant none, whatever the library asks for. */
+/* A command without a field for ECE options grants none, whatever the library asks for. */
 static void command_without_an_ece_field_grants_no_options(struct kunit *test)
 {
 	struct ib_qp_attr err = { .qp_state = IB_QPS_ERR }, rst = { .qp_state = IB_QPS_RESET };
@@ -703,7 +712,7 @@ static void queue_pair_takes_the_clock_of_its_cqs(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, cqs);
 	KUNIT_EXPECT_EQ(test, create_cq(o, clock, MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS),
 			-EOPNOTSUPP);
-	/* Free running and real time. */
+	/* The device has the free-running clock and the real-time clock. */
 	MOCK_SET_CAP(caps, sq_ts_format, 2);
 	KUNIT_ASSERT_EQ(test, create_cq(o, clock, MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS), 0);
 	KUNIT_ASSERT_EQ(test, create_cq(o, plain, 0), 0);

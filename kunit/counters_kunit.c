@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of counters: which of them a device has and in what order, in which set a queue pair
- * counts, and what a refused command leaves behind.
+ * KUnit suite of counters: which counters a device has and in what order, in which counter set a
+ * queue pair counts, and what a refused command leaves behind.
  */
 
 #include <kunit/static_stub.h>
@@ -17,7 +17,7 @@
 #include "lib/objects.h"
 #include "ops.h"
 
-/* Sets of the mock: the set of the device is the first one. */
+/* Counter sets of the mock. The first one to be allocated, number 1, is the set of the device. */
 #define MAX_SETS	8
 #define DEVICE_SET	1
 
@@ -146,7 +146,7 @@ static void refuse_command(struct objects *o, unsigned int number)
 	o->mock->refuse = number;
 }
 
-/* As ib_core allocates a counter. */
+/* Allocate a counter as ib_core does. */
 static struct rdma_counter *make_counter(struct objects *o)
 {
 	struct ib_device *ibdev = &o->mock->dev->ib_dev;
@@ -187,7 +187,7 @@ static bool has_counter(struct mlx5_ib_dev *dev, const char *name)
 	return has;
 }
 
-/* The device has one of the capabilities, or none: it lacks the counters of all others. */
+/* In each round the device has at most one of the capabilities, and no counters of the others. */
 static void counters_need_their_capability(struct kunit *test)
 {
 	static const char *const names[] = {
@@ -219,7 +219,7 @@ static void counters_need_their_capability(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, dev->counters);
 }
 
-/* `rdma statistic` has printed the counters of devices that have all of them in this order. */
+/* On devices that have all counters, `rdma statistic` has printed them in this order. */
 static void counters_have_the_order_of_the_record(struct kunit *test)
 {
 	static const char *const names[] = {
@@ -251,7 +251,7 @@ static void counters_have_the_order_of_the_record(struct kunit *test)
 	mlx5_ib_cleanup_counters(dev);
 }
 
-/* The driver allocates the set of a counter for the first queue pair that is bound to it. */
+/* The driver allocates the set of a counter when the first queue pair is bound to the counter. */
 static void refused_bind_leaves_no_set(struct kunit *test)
 {
 	struct objects *o = make_process(test);
@@ -259,7 +259,7 @@ static void refused_bind_leaves_no_set(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
-	/* ALLOC_Q_COUNTER, and RTS2RTS_QP. */
+	/* Refuse ALLOC_Q_COUNTER, then RTS2RTS_QP. */
 	for (i = 1; i <= 2; i++) {
 		refuse_command(o, i);
 		KUNIT_EXPECT_EQ(test, bind(&o->qp, counter), o->mock->refuse_err);
@@ -307,7 +307,7 @@ static void refused_second_bind_keeps_the_set_of_the_first(struct kunit *test)
 	end_process(o);
 }
 
-/* The number says nothing about whether the counter has a set. */
+/* 0 is also the number of a set, so a counter whose id is 0 may have a set. */
 static void set_may_have_number_0(struct kunit *test)
 {
 	struct objects *o = make_process(test);
@@ -330,7 +330,7 @@ static void set_may_have_number_0(struct kunit *test)
 	end_process(o);
 }
 
-/* Until a refused command has been repeated, the queue pair counts where it counted before. */
+/* After a refused command the queue pair counts in its old set until the command is repeated. */
 static void refused_unbind_can_be_repeated(struct kunit *test)
 {
 	struct objects *o = make_process(test);
@@ -356,8 +356,8 @@ static void refused_unbind_can_be_repeated(struct kunit *test)
 }
 
 /*
- * The context gets its set in INIT, by the command that is sent anyway. A set that is bound between
- * INIT and RTS costs another command, in RTS.
+ * RST2INIT_QP, which is sent anyway, names the set in the context of the queue pair. After a change
+ * of the set between INIT and RTS the driver has to send a further command in RTS, RTS2RTS_QP.
  */
 static void set_is_named_in_init_or_changed_in_rts(struct kunit *test)
 {

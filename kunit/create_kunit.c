@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the creation and destruction of all objects: firmware refuses each of their
- * commands in turn, or does not answer, the response cannot be copied to the process, the process
- * may not use the memory that it names, and firmware refuses to destroy.
+ * KUnit suite of the creation and destruction of all objects when something fails: firmware refuses
+ * each command of the creation in turn or does not answer, the response cannot be copied to the
+ * process, the process names memory that it may not use, or firmware refuses to destroy the object.
  */
 
 #include <kunit/test.h>
@@ -77,7 +77,7 @@ static enum object_id id_of(struct kunit *test)
 	return (const struct object_type *)test->param_value - object_types;
 }
 
-/* All that the object of the running case needs exists, and nothing else. */
+/* Create all that the object of the running case needs, and nothing else. */
 static struct objects *prepare(struct kunit *test, struct footprint *fp)
 {
 	struct objects *o = objects_make(test);
@@ -115,7 +115,7 @@ static void refusal_of_any_command_leaves_nothing(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, err, mock->refuse_err, "refusal %u", n);
 		footprint_expect(mock, &before, "refusal", n);
 	}
-	/* The object is created once the refusal comes after its last command. */
+	/* The last round would refuse a command that the creation does not send, so it succeeds. */
 	KUNIT_ASSERT_EQ(test, n, type->commands + 1);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, type->commands);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), before.live + type->commands);
@@ -169,8 +169,8 @@ static void refused_destruction_changes_nothing(struct kunit *test)
 /* ---- orphans ---------------------------------------------------------------------------- */
 
 /*
- * The driver has an object that ib_core has freed and that firmware refuses to destroy: the device
- * may use the memory of the object.
+ * Expect that the driver has kept the object, which ib_core has freed and firmware refuses to
+ * destroy: the device may use the memory of the object.
  */
 static void expect_orphan(struct kunit *test, struct mock *mock, const struct footprint *before)
 {
@@ -203,7 +203,10 @@ static void memory_stays_pinned_while_firmware_keeps_the_object(struct kunit *te
 	KUNIT_EXPECT_EQ(test, mock_num_live(o->mock), before.live + type->commands);
 	if (id_of(test) != OBJ_PD)
 		KUNIT_EXPECT_GT(test, mock_num_pinned(), before.pinned);
-	/* A CQ or an SRQ that a queue pair needs keeps a page with records in the context. */
+	/*
+	 * expect_orphan() does not fit queue pairs and XRC SRQs: the CQ that they need keeps a page
+	 * with doorbell records in the context.
+	 */
 	if (type->needs[0] == OBJ_CONTEXT || type->needs[0] == OBJ_PD)
 		expect_orphan(test, o->mock, &before);
 	o->mock->refuse_destroy = false;
@@ -236,7 +239,10 @@ static void memory_stays_pinned_if_the_creation_is_not_answered(struct kunit *te
 	finish(test, o);
 }
 
-/* ib_core destroys the objects of a process once when the process closes the device. */
+/*
+ * ib_core forgets an object that repeatedly fails to be destroyed while its process ends, so the
+ * driver takes the object over.
+ */
 static void closed_process_leaves_orphans(struct kunit *test)
 {
 	struct footprint before, created;
@@ -267,7 +273,11 @@ static void orphans_are_destroyed_before_what_they_refer_to(struct kunit *test)
 	struct mlx5_ib_queue_mem mem = {};
 	u32 num;
 
-	/* Processes share XRC domains, so only orphans of the kernel may refer to one for sure. */
+	/*
+	 * Let the orphan belong to the context of the process, or to the kernel if the object is an
+	 * XRC domain, which processes share: before the driver destroys a domain, it retries the
+	 * kernel's orphans, too.
+	 */
 	if (id_of(test) != OBJ_XRCD)
 		mem.context = o->mock->context;
 	KUNIT_ASSERT_EQ(test, objects_create(o, id_of(test)), 0);
@@ -401,8 +411,8 @@ static void memory_the_process_may_not_use_is_refused(struct kunit *test)
 }
 
 /*
- * A queue pins its buffer, and the page of its doorbell record if it is the first in the page. The
- * buffer of a CQ is pinned by ib_core itself, which the mock does not refuse.
+ * A queue pins its buffer, and the page of its doorbell record if that record is the first in the
+ * page. ib_core itself pins the buffer of a CQ, which the mock cannot refuse.
  */
 static void refusal_of_any_pin_leaves_nothing(struct kunit *test)
 {

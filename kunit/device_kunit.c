@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the attributes of the device: which capability brings which of them, whatever else
- * the device has, where the limits come from, and what firmware is asked and told.
+ * KUnit suite of the attributes of the device: which capability brings which attribute, whatever
+ * else the device has, where the limits come from, and which commands read and change attributes.
  */
 
 #include <kunit/static_stub.h>
@@ -18,7 +18,7 @@
 #include "lib/mock.h"
 #include "ops.h"
 
-/* What every device has. */
+/* Flags of every device. */
 #define BASIC_FLAGS	(IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |	\
 			 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |		\
 			 IB_DEVICE_MEM_MGT_EXTENSIONS)
@@ -35,7 +35,7 @@ static struct mock *make_device(struct kunit *test)
 	return mock;
 }
 
-/* As a process queries the device: @resp gets what its library is told. */
+/* Query the device as a process does: @resp gets what the library of the process is told. */
 static void query(struct mock *mock, struct ib_device_attr *props,
 		  struct mlx5_ib_query_device_resp *resp)
 {
@@ -69,7 +69,7 @@ SETTER(dp_ordering_ooo_all_uc)
 SETTER(dp_ordering_ooo_all_ud)
 SETTER(dp_ordering_ooo_all_xrc)
 
-/* UMR fills keys over other keys, unless this capability is set. */
+/* UMR can fill keys whose entries refer to other keys, unless this capability is set. */
 static void set_pieces(struct mlx5_ib_caps *caps, bool on)
 {
 	MOCK_SET_CAP(caps, umr_indirect_mkey_disabled, !on);
@@ -77,11 +77,11 @@ static void set_pieces(struct mlx5_ib_caps *caps, bool on)
 
 /**
  * struct feature - a capability of the device, and what it brings by itself
- * @name: of the capability
+ * @name: name of the capability
  * @set: gives the capability to a device, or takes it away
- * @flags: in the device_cap_flags of verbs
- * @kernel_flags: in the kernel_cap_flags, for kernel consumers
- * @user_flags: in the flags for the library
+ * @flags: flags that it sets in device_cap_flags of verbs
+ * @kernel_flags: flags that it sets in kernel_cap_flags, for kernel consumers
+ * @user_flags: flags that it sets in the response for the library
  */
 struct feature {
 	const char *name;
@@ -111,7 +111,7 @@ static const struct feature features[] = {
 	  MLX5_IB_QUERY_DEV_RESP_FLAGS_OOO_DP },
 	{ "dp_ordering_ooo_all_ud", set_dp_ordering_ooo_all_ud, 0, 0,
 	  MLX5_IB_QUERY_DEV_RESP_FLAGS_OOO_DP },
-	/* Nothing without XRC. */
+	/* Sets no flag if the device has no XRC. */
 	{ "dp_ordering_ooo_all_xrc", set_dp_ordering_ooo_all_xrc },
 };
 
@@ -171,7 +171,10 @@ static void virtual_function_is_reported_as_one(struct kunit *test)
 	mock->dev->mdev->coredev_type = MLX5_COREDEV_PF;
 }
 
-/* Of plain and of masked atomic operations the driver offers both or none. */
+/*
+ * The driver offers atomic operations only if the device has both compare-and-swap and
+ * fetch-and-add; the same holds for masked atomic operations.
+ */
 static void atomics_are_offered_if_the_device_has_them(struct kunit *test)
 {
 	static const struct {
@@ -248,7 +251,7 @@ static void limit_of_queues_is_that_of_its_capability(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, props.max_qp, 128);
 	/* Up to four entries of the send queue for each request. */
 	KUNIT_EXPECT_EQ(test, props.max_qp_wr, 64);
-	/* Behind the control segment and that of the remote address. */
+	/* The control segment and the remote address segment come first in the WQE. */
 	KUNIT_EXPECT_EQ(test, props.max_send_sge, 14);
 	KUNIT_EXPECT_EQ(test, props.max_recv_sge, 8);
 	KUNIT_EXPECT_EQ(test, props.max_cq, 32);
@@ -257,7 +260,10 @@ static void limit_of_queues_is_that_of_its_capability(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, props.max_srq_wr, 511);
 	KUNIT_EXPECT_EQ(test, props.cq_caps.max_cq_moderation_count, MLX5_MAX_CQ_COUNT);
 	KUNIT_EXPECT_EQ(test, props.cq_caps.max_cq_moderation_period, MLX5_MAX_CQ_PERIOD);
-	/* The segments fit into 512 bytes: the device reads a longer WQE in more than one step. */
+	/*
+	 * max_send_sge is for WQEs of up to 512 bytes: the device reads a longer WQE in more than
+	 * one step.
+	 */
 	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
 	MOCK_SET_CAP(caps, cq_moderation, 0);
 	mock_set_issi(mock, 0);
@@ -316,7 +322,7 @@ static void identity_is_that_of_the_function(struct kunit *test)
 	char version[IB_FW_VERSION_NAME_MAX];
 	struct ib_device_attr props;
 
-	/* No two of them have the same value. */
+	/* No two of these fields have the same value. */
 	*(__be32 __force *)&mdev->iseg->fw_rev = cpu_to_be32(22 << 16 | 20);
 	*(__be32 __force *)&mdev->iseg->cmdif_rev_fw_sub = cpu_to_be32(5 << 16 | 7);
 	mdev->pdev->vendor = 1;
@@ -341,7 +347,7 @@ static void identity_is_that_of_the_function(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, version, "20.22.0007");
 }
 
-/* A response has at least its length. No request is defined. */
+/* The response must have room for response_length. No request data is defined. */
 static void query_with_other_driver_data_is_refused(struct kunit *test)
 {
 	struct mock *mock = make_device(test);
@@ -369,7 +375,7 @@ static void query_with_other_driver_data_is_refused(struct kunit *test)
 
 /* ---- firmware ---------------------------------------------------------------------------- */
 
-/* Commands that ask for the special keys in the running test. */
+/* Number of QUERY_SPECIAL_CONTEXTS commands in the running test. */
 static unsigned int num_queries;
 
 static int fw_with_special_keys(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
@@ -418,13 +424,13 @@ static void special_keys_are_asked_of_a_device_that_has_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, caps->list_end_mkey, 0x900);
 }
 
-/* The description of the node, the identity of the adapter, and the special keys. */
+/* The driver asks for the description of the node, the adapter's identity and the special keys. */
 static void refusal_of_any_attribute_is_reported(struct kunit *test)
 {
 	struct mock *mock = make_device(test);
 	unsigned int n, commands;
 
-	/* mlx5_core asks for the attributes of the port itself. */
+	/* mlx5_core sends the query of the port, so the mock counts no command for it. */
 	kunit_activate_static_stub(test, mlx5_ib_fw_query_hca_vport, refused_vport);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_init_device_attr(mock->dev), -EIO);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);

@@ -42,7 +42,7 @@ static int keep_command(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 
 	if (s->refuse)
 		return s->refuse;
-	/* All commands have the field at the same offset. */
+	/* All commands have the user id at the same offset. */
 	s->uid = MLX5_GET(create_cq_in, in, uid);
 	s->sent[s->num_sent++ % MAX_SENT] = arg;
 	return 0;
@@ -85,7 +85,7 @@ static int send(struct sender *s, u64 wr_id)
 	return query(s, MLX5_CMD_OP_QUERY_QP, QPN, OUT_LEN, wr_id);
 }
 
-/* As mlx5_core does, in the interrupt of its command queue. */
+/* Answer command @i as mlx5_core does, in the interrupt of its command queue. */
 static void answer(struct sender *s, unsigned int i, int err, u8 status)
 {
 	struct mlx5_ib_fw_async *async = s->sent[i];
@@ -200,7 +200,9 @@ static void process_is_limited_in_unread_answers(struct kunit *test)
 			answer(s, 0, 0, 0);
 	}
 	KUNIT_EXPECT_EQ(test, err, -EAGAIN);
-	/* Answers that are not read count, with the memory that the driver needs for each. */
+	/*
+	 * Each unread answer counts against the limit with the memory that the driver needs for it.
+	 */
 	KUNIT_EXPECT_LT(test, sent, MLX5_IB_DEVX_ASYNC_BYTES / SZ_32K);
 	KUNIT_EXPECT_GT(test, sent, MLX5_IB_DEVX_ASYNC_BYTES / SZ_32K / 2);
 	KUNIT_EXPECT_LE(test, num_bytes(s), MLX5_IB_DEVX_ASYNC_BYTES);
@@ -252,7 +254,7 @@ static void closed_file_frees_its_answers(struct kunit *test)
 	kunit_release_action(test, close_file, s->file);
 	KUNIT_EXPECT_EQ(test, num_bytes(s), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_answer(s->file, SZ_64K, &b), -EIO);
-	/* A read() that has begun before still has the answer. */
+	/* A read() that began before the file was closed still has the answer. */
 	mlx5_ib_devx_put_back_answer(a);
 	KUNIT_EXPECT_EQ(test, num_bytes(s), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_answer(s->file, SZ_64K, &b), -EIO);

@@ -92,7 +92,7 @@ static int subscribe(struct kunit *test, struct mlx5_ib_devx_channel *channel, u
 	return mlx5_ib_devx_subscribe(channel, ((struct mock *)test->priv)->context, &request);
 }
 
-/* As the interrupt of an event queue does. */
+/* Report an event as the interrupt of an event queue does. */
 static void report(struct kunit *test, const struct mlx5_eqe *eqe)
 {
 	struct mock *mock = test->priv;
@@ -235,7 +235,10 @@ static const u32 obj_types[] = {
 	MLX5_OBJ_TYPE_XRQ, MLX5_OBJ_TYPE_DCT, MLX5_OBJ_TYPE_MKEY,
 };
 
-/* Types of events by number. Events of the types that neither table has are about objects. */
+/*
+ * Types of events by number: first the types that are about the device, then the types that only
+ * the kernel gets. Events of all other types are about objects.
+ */
 static const u8 types_of_the_device[] = {
 	0x08, 0x09, 0x0d, 0x15, 0x16, 0x17, 0x19, 0x1a, 0x1b, 0x22, 0x24, 0x25,
 };
@@ -311,8 +314,8 @@ static void context_without_a_user_id_cannot_subscribe(struct kunit *test)
 }
 
 /*
- * The handle may be that of a target that the process has created, or has opened. The struct ib_qp
- * of an opened target is not part of a struct mlx5_ib_qp: ib_core has allocated it.
+ * The handle may be that of an XRC target that the process has created, or has opened. The struct
+ * ib_qp of an opened target is not part of a struct mlx5_ib_qp: ib_core has allocated it.
  */
 static void process_does_not_see_events_of_an_xrc_target(struct kunit *test)
 {
@@ -394,7 +397,7 @@ static void object_is_the_event_source_of_its_own_type(struct kunit *test)
 
 /* ---- Which channel an event reaches ----------------------------------------------------- */
 
-/* @dword of the event's data has the number. */
+/* Dword @dword of the event's data has the number of the object, whose type is @want. */
 static const struct route_case {
 	const char *name;
 	u8 type;
@@ -428,7 +431,7 @@ static const struct route_case {
 
 KUNIT_ARRAY_PARAM_DESC(route, route_cases, name);
 
-/* The channel subscribes to the event of objects of all types that have the same number. */
+/* The channel subscribes to the event of an object of each type; all objects have number NUM. */
 static void event_reaches_the_subscribers_of_its_object(struct kunit *test)
 {
 	const struct route_case *c = test->param_value;
@@ -455,7 +458,7 @@ static void event_reaches_the_subscribers_of_its_object(struct kunit *test)
 	expect_nothing(test, channel);
 }
 
-/* Events of other objects have a header with type and number. */
+/* An event that may be about an object of any type has a header with the type and the number. */
 static void object_change_reaches_its_type_and_number(struct kunit *test)
 {
 	struct mlx5_ib_devx_channel *channel;
@@ -580,7 +583,7 @@ static void process_is_limited_to_64_subscriptions_per_event(struct kunit *test)
 	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_EQ(test, subscribe(test, channel[i], MLX5_OBJ_TYPE_QP, NUM, COMM_EST,
 						0), -ENOSPC);
-	/* Another event, another object, another context. */
+	/* The limit is per event, per object and per context. */
 	KUNIT_EXPECT_EQ(test, subscribe(test, channel[0], MLX5_OBJ_TYPE_QP, NUM, SQ_DRAINED, 0), 0);
 	KUNIT_EXPECT_EQ(test, subscribe(test, channel[0], MLX5_OBJ_TYPE_QP, NUM + 1, COMM_EST, 0),
 			0);
@@ -646,7 +649,7 @@ static void settle_qp(struct mock *mock, int err)
 	mlx5_ib_event_settle(mock->dev, &first_attempt, MLX5_OBJ_TYPE_QP, NUM, err);
 }
 
-/* Firmware may give the number to an object of another user. */
+/* Firmware may give the number of a destroyed object to an object of another user. */
 static void destroyed_object_leaves_no_events_or_subscribers(struct kunit *test)
 {
 	struct mlx5_ib_devx_channel *channel[2];
@@ -701,7 +704,7 @@ static void stale_handle_ends_no_subscriptions_to_the_next_object(struct kunit *
 	report_qp(test, COMM_EST, NUM, 0);
 	expect_cookie(test, channel, 1);
 	mlx5_ib_event_settle(mock->dev, &stale, MLX5_OBJ_TYPE_QP, NUM, 0);
-	/* The stale handle ends nothing either while the owner of the next object destroys it. */
+	/* Nor does the stale handle end subscriptions while the next object is being destroyed. */
 	pause_qp(mock);
 	mlx5_ib_event_settle(mock->dev, &stale, MLX5_OBJ_TYPE_QP, NUM, 0);
 	settle_qp(mock, -EBUSY);
@@ -711,7 +714,7 @@ static void stale_handle_ends_no_subscriptions_to_the_next_object(struct kunit *
 
 static void events_missed_in_a_refused_destruction_are_reported(struct kunit *test)
 {
-	/* mlx5_core also returns the last two for a command that it could not send. */
+	/* mlx5_core returns -ENOMEM and -ECANCELED also for a command that it could not send. */
 	static const int refusals[] = { -EBUSY, -EINVAL, -EIO, -EREMOTEIO, -EAGAIN, -ENOMEM,
 					-ECANCELED };
 	struct mock *mock = make_mock(test);
@@ -737,17 +740,17 @@ static void events_missed_in_a_refused_destruction_are_reported(struct kunit *te
 		expect_cookie(test, data, 1);
 		expect_cookie(test, cookies, 2);
 	}
-	/* Nothing was missed. */
+	/* No event came during the refused destruction, so none was missed. */
 	pause_qp(mock);
 	settle_qp(mock, -EBUSY);
 	expect_nothing(test, data);
 	expect_nothing(test, cookies);
 }
 
-/* The command may have been executed, and the number may be another user's. */
+/* The unanswered command may have destroyed the object, whose number may now be another user's. */
 static void unanswered_destruction_holds_events_back(struct kunit *test)
 {
-	/* A later command may be refused, or not be sent. */
+	/* Each later command is not answered, refused or not sent, but the last one succeeds. */
 	static const int results[] = { -ETIMEDOUT, -EBUSY, -ECANCELED, -ENOMEM, -EINVAL, 0 };
 	static const struct mlx5_ib_fw_attempt lost = { .failed = true, .unanswered = true };
 	struct mock *mock = make_mock(test);
@@ -800,7 +803,7 @@ static void destroyed_devx_object_has_no_subscribers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
 }
 
-/* The event that firmware reports while it executes, or refuses, the command. */
+/* The event that firmware reports while it executes, or refuses, DESTROY_CQ. */
 static struct {
 	struct mlx5_eqe eqe;
 	struct mlx5_ib_devx_channel *channel;
@@ -853,7 +856,7 @@ static void event_during_a_destruction_is_held_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, in_flight.num, 1 + 2 + 1 + 1);
 }
 
-/* The device may have given the number to an object of another user. */
+/* If the object is destroyed, the device may have given its number to an object of another user. */
 static void object_that_may_be_destroyed_gets_no_subscribers(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -936,7 +939,7 @@ static void no_event(struct mlx5_ib_rsc *rsc, enum ib_event_type event)
 
 static void destroyed_verbs_queue_has_no_subscribers(struct kunit *test)
 {
-	/* The mock firmware keeps no objects of these kinds, and so destroys any of them. */
+	/* The mock firmware keeps no DCTs or XRQs, and so accepts any number to destroy. */
 	static const struct mlx5_ib_rsc_ops ops[] = {
 		{ .type = MLX5_RES_QP, .name = "QP", .destroy_op = MLX5_CMD_OP_DESTROY_DCT,
 		  .event = no_event },
@@ -981,7 +984,7 @@ static void lost_events_are_reported(struct kunit *test)
 
 	make_mock(test);
 	channel = make_channel(test, false);
-	/* Each subscription makes room in the channel, whichever subscription the events are of. */
+	/* Each subscription adds slots to the channel, which events of all subscriptions use. */
 	for (i = 0; i < subs; i++)
 		KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM + i, COMM_EST,
 						i + 1), 0);
@@ -995,7 +998,7 @@ static void lost_events_are_reported(struct kunit *test)
 		}
 		expect_nothing(test, channel);
 	}
-	/* Exactly as many events as the channel keeps. */
+	/* No event is lost if there are exactly as many events as slots. */
 	for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++)
 		report_qp(test, COMM_EST, NUM, i);
 	for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++)
@@ -1003,7 +1006,7 @@ static void lost_events_are_reported(struct kunit *test)
 	expect_nothing(test, channel);
 }
 
-/* Most channels have few subscriptions, and a process may have thousands of channels. */
+/* Most channels have few subscriptions, so that slots for the longest queue would be a waste. */
 static void channel_has_room_for_its_subscriptions(struct kunit *test)
 {
 	const unsigned int per_sub = MLX5_IB_DEVX_EVENTS_PER_SUB;
@@ -1058,7 +1061,7 @@ static void event_without_data_is_queued_once(struct kunit *test)
 		report_qp(test, SQ_DRAINED, NUM, i);
 	}
 	expect_cookie(test, channel, 1);
-	/* After the process has read an event, the next one is queued again. */
+	/* Once the process has read an event, the next event of the subscription is queued. */
 	report_qp(test, COMM_EST, NUM, 0);
 	expect_cookie(test, channel, 2);
 	expect_cookie(test, channel, 3);

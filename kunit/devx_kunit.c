@@ -13,12 +13,12 @@
 #include "lib/golden.h"
 
 #define ALL_RIGHTS	(MLX5_UCTX_CAP_RAW_TX | MLX5_UCTX_CAP_INTERNAL_DEV_RES)
-/* No command is longer without its list of pages, except those with match criteria. */
+/* Bytes that suffice for any command without its list of pages and its match criteria. */
 #define CMD_BYTES	0x200
 #define MAX_GOLDEN	5
 #define MAX_NAMING	10
 
-/* All opcodes of the header. */
+/* All opcodes of linux/mlx5/mlx5_ifc.h. */
 static const u16 header_opcodes[] = {
 #include "devx_opcodes.h"
 };
@@ -50,7 +50,7 @@ static int check(const u32 *in, enum mlx5_ib_devx_use use, u32 rights)
 	return mlx5_ib_devx_check_cmd(in, CMD_BYTES, use, rights, &cmd);
 }
 
-/* The device would execute the command for the function behind the tunnel. */
+/* With a tunnel id the device would execute the command for another function. */
 static void command_for_another_function_is_refused(struct kunit *test)
 {
 	u32 *in = kunit_kzalloc(test, CMD_BYTES, GFP_KERNEL);
@@ -80,8 +80,8 @@ static void every_opcode_of_the_header_has_an_entry(struct kunit *test)
 }
 
 /*
- * Commands that name no object, without the range that firmware checks itself; the last two need a
- * right.
+ * Commands that name no object; the last two need a right. The range from 0xb00 to 0xcff, which
+ * firmware checks itself, is left out.
  */
 static const u16 general_opcodes[] = {
 	0x100, 0x101, 0x10a, 0x203, 0x750, 0x754, 0x760, 0x762, 0x764, 0x765, 0x76f, 0x770, 0x80d,
@@ -169,7 +169,7 @@ static void privileged_commands_need_their_right(struct kunit *test)
 	}
 }
 
-/* Values of fields that need a right, in commands that need none without them. */
+/* Values of fields that need a right. Most of the commands need no right without these values. */
 static const struct raw_case {
 	const char *name;
 	u16 opcode;
@@ -305,7 +305,7 @@ struct naming {
 
 #define M(op, ...)	{ op, MLX5_IB_DEVX_MODIFY, { __VA_ARGS__ } }
 #define Q(op, ...)	{ op, MLX5_IB_DEVX_QUERY, { __VA_ARGS__ } }
-/* Where most commands have the number. */
+/* Most commands have the number of the object at byte 8. */
 #define AT_8		{ 8, 0x123456 }
 
 /*
@@ -509,7 +509,7 @@ static void every_kind_of_object_has_a_case(struct kunit *test)
 	}
 }
 
-/* Commands with memory, and the bits that say that it is a umem. */
+/* Commands that refer to memory, and the bits that say that the memory is given as a umem. */
 static const struct umem_case {
 	const char *name;
 	u16 opcode;
@@ -549,7 +549,7 @@ static void memory_is_always_named_by_umem(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mlx5_ib_devx_check_cmd(in, CMD_BYTES, c->use, ALL_RIGHTS, &cmd), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_use_umem(cmd, in, CMD_BYTES), 0);
 	expect_golden(test, in, CMD_BYTES, want);
-	/* A command that ends before a bit is refused. */
+	/* A command that is too short for one of the bits is refused. */
 	last = max(c->bits[0].offset, c->bits[1].offset);
 	for (i = 16; i < last + 4; i++)
 		KUNIT_EXPECT_TRUE_MSG(test, (c->use == MLX5_IB_DEVX_CREATE &&
@@ -557,7 +557,7 @@ static void memory_is_always_named_by_umem(struct kunit *test)
 				      mlx5_ib_devx_use_umem(cmd, in, i), "%u bytes", i);
 }
 
-/* The table has umem bits for the commands of the cases above, and for no other. */
+/* The driver's table has umem bits for the commands of the cases above, and for no other ones. */
 static void every_command_with_memory_has_a_case(struct kunit *test)
 {
 	const struct mlx5_ib_devx_cmd *cmd;
@@ -576,7 +576,7 @@ static void every_command_with_memory_has_a_case(struct kunit *test)
 	}
 }
 
-/* What a process must not set. */
+/* Values of fields that a process must not set. */
 static const struct denied_case {
 	const char *name;
 	u16 opcode;
@@ -651,7 +651,7 @@ static void resources_of_the_kernel_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, err, c->err);
 }
 
-/* A number that is cut off, in a command or in the room for an answer. */
+/* The command, or the room for its answer, ends before the end of the object number. */
 static void truncated_object_number_is_refused(struct kunit *test)
 {
 	const struct object_case *c = test->param_value;
@@ -716,7 +716,7 @@ static void command_is_not_accessed_behind_its_end(struct kunit *test)
 		if (!cmd || cmd->use == MLX5_IB_DEVX_FORBIDDEN)
 			continue;
 		from = new_command(test, header_opcodes[i], mtt);
-		/* An odd length, too. */
+		/* Odd lengths are among those tried. */
 		for (len = 16; len < 0x160; len += len & 1 ? 3 : 1) {
 			in = kmalloc(len, GFP_KERNEL);
 			KUNIT_ASSERT_NOT_NULL(test, in);

@@ -52,7 +52,7 @@ static struct devx_user *make_user(struct kunit *test)
 	return user;
 }
 
-/* mock_open() has allocated the UARs of the context with user id 0. */
+/* mock_open() has allocated the UARs of the context with user id 0, so free them with this id. */
 static void close_user(struct devx_user *user)
 {
 	mlx5_ib_orphans_leave_context(user->mock->dev, user->mock->context);
@@ -90,7 +90,10 @@ static int send(struct devx_user *user, struct mlx5_ib_devx_obj *obj, enum mlx5_
 				 user->out, sizeof(user->out));
 }
 
-/* Kinds that the mock keeps. A command that creates a key is accepted with @value at @byte only. */
+/*
+ * Kinds of objects that the mock keeps. The driver accepts the command that creates an mkey only
+ * with @value at @byte.
+ */
 static const struct kind_case {
 	const char *name;
 	u16 create;
@@ -124,7 +127,7 @@ static void object_has_its_users_id_and_ends_with_its_handle(struct kunit *test)
 	unsigned int live = mock_num_live(user->mock);
 	struct mlx5_ib_devx_obj *obj;
 
-	/* The mock expects the user id that the object was created with. */
+	/* For the destruction the mock expects the user id that the object was created with. */
 	obj = create_kind(user, test->param_value);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu((__force __be32)user->mock->in[0]) & 0xffff, UID);
@@ -178,10 +181,10 @@ static void destruction_of_a_missing_object_succeeds(struct kunit *test)
 	user->mock->refuse_destroy = true;
 	user->mock->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
-	/* The mock returns the errno to which the sending function would translate the status. */
+	/* The mock returns errnos: by -ENOENT firmware says that it does not know the object. */
 	user->mock->refuse_err = -ENOENT;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
-	/* The mock still has the object. */
+	/* The mock still has the object: destroy it. */
 	user->mock->refuse_destroy = false;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_send_destroy(user->mock->dev, UID, destroy, size,
 						      &attempt), 0);
@@ -189,8 +192,8 @@ static void destruction_of_a_missing_object_succeeds(struct kunit *test)
 }
 
 /*
- * The device has destroyed the first object without an answer, and has given the number to the
- * second one, which may be another user's.
+ * The device has destroyed the first object without an answer, and has given its number to the
+ * second object, which may be another user's.
  */
 static void number_of_another_object_is_not_destroyed(struct kunit *test)
 {
@@ -221,7 +224,7 @@ static void number_of_another_object_is_not_destroyed(struct kunit *test)
 	close_user(user);
 }
 
-/* The process is dead. */
+/* The process has ended, so ib_core destroys its objects and then its context. */
 static void orphaned_object_ends_with_its_context(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -242,7 +245,7 @@ static void orphaned_object_ends_with_its_context(struct kunit *test)
 
 static unsigned int num_refusals;
 
-/* Firmware refuses to deallocate a domain while a younger domain exists. */
+/* Firmware refuses to deallocate a PD while a younger PD exists. */
 static int fw_keeps_older_domains(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 				  void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -257,7 +260,7 @@ static int fw_keeps_older_domains(struct mlx5_ib_dev *dev, u16 uid, void *in, in
 	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 }
 
-/* The context tries the oldest orphan first, so that each round destroys one more. */
+/* The driver tries the oldest orphan first, so that each round destroys only the youngest one. */
 static void orphans_are_repeated_until_no_reference_is_left(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -305,7 +308,7 @@ static void command_must_name_the_object_of_its_handle(struct kunit *test)
 		start(user, ops[i]);
 		put(user, 8, obj->id.num ^ 1);
 		KUNIT_EXPECT_EQ(test, send(user, obj, uses[i]), -EINVAL);
-		/* An object of another kind that has the same number. */
+		/* The command names an object of another kind that has the same number. */
 		start(user, MLX5_CMD_OP_QUERY_TIR);
 		put(user, 8, obj->id.num);
 		KUNIT_EXPECT_EQ(test, send(user, obj, MLX5_IB_DEVX_QUERY), -EINVAL);
@@ -315,7 +318,7 @@ static void command_must_name_the_object_of_its_handle(struct kunit *test)
 	close_user(user);
 }
 
-/* Queues with doorbells, and the byte of their command in which the index of the UAR ends. */
+/* Queues with doorbells, and the offset of the dword with the UAR index in their command. */
 static const struct uar_case {
 	const char *name;
 	u16 create;
@@ -342,7 +345,7 @@ static unsigned int num_refs(const struct mlx5_user_mmap_entry *uar)
 	return kref_read(&uar->rdma_entry.ref);
 }
 
-/* Otherwise firmware could give the UAR, which has the doorbells of the queue, to another user. */
+/* The queue's doorbells are in the UAR: no other user may get the UAR while the queue exists. */
 static void queue_keeps_its_uar_as_long_as_the_device_has_the_queue(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -356,7 +359,7 @@ static void queue_keeps_its_uar_as_long_as_the_device_has_the_queue(struct kunit
 	uar = mlx5_ib_create_uar_object(mock->context, false);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uar);
 	uars = mock->num_live[MOCK_UAR];
-	/* A queue that does not exist keeps nothing. */
+	/* If firmware refuses the queue, no reference to the UAR is left. */
 	mock->num_commands = 0;
 	mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(create_on_uar(user, uar->page_id)), mock->refuse_err);
@@ -379,7 +382,10 @@ static void queue_keeps_its_uar_as_long_as_the_device_has_the_queue(struct kunit
 	close_user(user);
 }
 
-/* Commands of the process, and the bits that firmware gets in place of DMA addresses. */
+/*
+ * Commands of the process, and the bits by which the driver makes the device use umems in place of
+ * DMA addresses.
+ */
 static const struct memory_case {
 	const char *name;
 	u16 opcode;
@@ -398,7 +404,7 @@ static const struct memory_case {
 
 KUNIT_ARRAY_PARAM_DESC(memory, memory_cases, name);
 
-/* Without these bits the device would access any memory that the process names. */
+/* Without the bits for umems the device would access any memory that the process names. */
 static void command_that_is_sent_names_memory_by_umem(struct kunit *test)
 {
 	const struct memory_case *c = test->param_value;
@@ -414,7 +420,7 @@ static void command_that_is_sent_names_memory_by_umem(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mock_dword(user->mock, c->bits[i].byte) & c->bits[i].bit,
 				c->bits[i].bit);
 	if (c->opcode == MLX5_CMD_OP_CREATE_CQ) {
-		/* A change of size has a list of pages, too. */
+		/* The command that resizes the CQ has a list of pages, too. */
 		start(user, MLX5_CMD_OP_MODIFY_CQ);
 		put(user, 4, 1);
 		put(user, 8, obj->id.num);
@@ -425,7 +431,7 @@ static void command_that_is_sent_names_memory_by_umem(struct kunit *test)
 	close_user(user);
 }
 
-/* Commands can name some objects of verbs, too. The handles of all others are refused. */
+/* Commands can also name some objects of verbs, by their handles. Other handles are refused. */
 static void handle_is_that_of_a_kind_and_a_number(struct kunit *test)
 {
 	struct mlx5_ib_devx_obj devx = { .id = { MLX5_IB_DEVX_TIR, 0x111, 0x222, 0x333 } };
@@ -608,7 +614,7 @@ static int fw_loses_dc_targets(struct mlx5_ib_dev *dev, u16 uid, void *in, int i
 	return err;
 }
 
-/* mlx5_core waits a minute for the answer to a command. */
+/* mlx5_core waits a minute for each answer, so the driver repeats the command only once. */
 static void unanswered_destruction_of_a_dc_target_is_repeated_once(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -622,7 +628,7 @@ static void unanswered_destruction_of_a_dc_target_is_repeated_once(struct kunit 
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, dct.num_drain, 1);
 	KUNIT_EXPECT_EQ(test, dct.num_destroy, 2);
-	/* The process has a new target of the number, which must not be drained. */
+	/* A new DC target of the process has the number now, and must not be drained. */
 	mlx5_ib_fw_number_taken(user->mock->dev, obj->destroy);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	KUNIT_EXPECT_EQ(test, dct.num_drain, 1);
@@ -731,7 +737,7 @@ static void pages_of_a_umem_hold_no_memory_of_others(struct kunit *test)
 		sg_init_table(&sg, 1);
 		sg_dma_address(&sg) = ALIGN_DOWN(cases[i].dma, PAGE_SIZE);
 		sg_dma_len(&sg) = ib_umem_num_pages(&umem) * PAGE_SIZE;
-		/* The device has no smaller pages. */
+		/* The device has no pages of less than 4 KiB. */
 		if (page < SZ_4K)
 			page = 0;
 		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_umem_best_page(&umem, cases[i].wanted), page,
@@ -762,13 +768,13 @@ static void refused_umem_leaves_the_memory_to_the_caller(struct kunit *test)
 			PTR_ERR(mlx5_ib_devx_create_umem(user->mock->context, umem, SZ_4K)),
 			-EBUSY);
 	KUNIT_EXPECT_EQ(test, user->mock->num_live[MOCK_UMEM], 0);
-	/* The memory is still the caller's. */
+	/* After a refusal, the caller still owns the pinned memory. */
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
 	ib_umem_release(umem);
 	close_user(user);
 }
 
-/* A queue uses the memory. */
+/* Firmware refuses to destroy a umem that a queue uses. */
 static void memory_stays_pinned_while_firmware_keeps_the_umem(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
@@ -781,7 +787,7 @@ static void memory_stays_pinned_while_firmware_keeps_the_umem(struct kunit *test
 	user->mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_umem(obj, false), -EBUSY);
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
-	/* The process is dead. */
+	/* The process has ended, so ib_core insists on the destruction. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_umem(obj, true), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
 	mlx5_ib_orphans_leave_context(user->mock->dev, user->mock->context);
@@ -908,8 +914,9 @@ static void rate_needs_a_user_id_a_right_and_the_device(struct kunit *test)
 #define QPN	0x123456
 
 /*
- * A firmware that returns an error for ATTACH_TO_MCG, and errors for DETACH_FROM_MCG, until they
- * are used up; afterwards it does not know the queue pair, or knows that it is not attached.
+ * A firmware that returns @attach_err for ATTACH_TO_MCG, and @detach_err for the next @num_errors
+ * DETACH_FROM_MCG. Further DETACH_FROM_MCG fail because the queue pair does not exist, or, if
+ * @knows_qp, because it is not attached.
  */
 static struct {
 	int attach_err;
@@ -933,7 +940,7 @@ static int fw_forgets_the_queue_pair(struct mlx5_ib_dev *dev, u16 uid, void *in,
 			group.num_errors--;
 			return group.detach_err;
 		}
-		/* mlx5_cmd_check() would return -EINVAL for both. */
+		/* mlx5_cmd_check() would return -EINVAL for both refusals. */
 		return send == mlx5_ib_fw_send_if_exists && !group.knows_qp ? -ENOENT : -EINVAL;
 	}
 	return err;
@@ -947,7 +954,10 @@ static struct mlx5_ib_devx_obj *attach(struct devx_user *user)
 	return create(user);
 }
 
-/* The queue pair may be destroyed before the attachment, by the process or when it ends. */
+/*
+ * The process, or ib_core when the process ends (@last), may destroy the queue pair first. Firmware
+ * then refuses DETACH_FROM_MCG because the queue pair does not exist: the attachment has ended.
+ */
 static void attachment_ends_with_its_queue_pair(struct kunit *test)
 {
 	static const struct {
@@ -1004,7 +1014,7 @@ static void lost_end_of_an_attachment_is_repeated(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	KUNIT_EXPECT_EQ(test, group.num_detach, 2);
-	/* Neither command is answered, and the process tries again. */
+	/* Neither command of the first attempt is answered; the process tries again. */
 	obj = attach(user);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	group.num_errors = 2;
@@ -1070,14 +1080,14 @@ static void new_attachment_is_not_ended_by_an_earlier_one(struct kunit *test)
 	group.knows_qp = true;
 	obj = attach(user);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
-	/* First the process has the handle of the earlier attachment, then the driver an orphan. */
+	/* The earlier attachment has a handle of the process first, and is an orphan later. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EINVAL);
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(attach(user)), -EBUSY);
 	KUNIT_EXPECT_EQ(test, group.num_detach, 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(attach(user)), -EBUSY);
 	KUNIT_EXPECT_EQ(test, group.num_detach, 3);
-	/* Another task has the orphan, as while it sends the command. */
+	/* Another task has taken the orphan from the list in order to send the command. */
 	list_splice_init(&context->orphans, &taken);
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(attach(user)), -EBUSY);
 	KUNIT_EXPECT_EQ(test, user->mock->opcode, MLX5_CMD_OP_DETACH_FROM_MCG);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suites of device memory: first the functions that read capabilities, check requests, look
- * for pages of the window and fill keys; then allocations, with a firmware that has no room, that
- * refuses to allocate or to free, and the reuse of memory that users have freed.
+ * KUnit suites of device memory. The first one is of the functions that read capabilities, check
+ * requests, look for pages of the window and fill keys. The second one is of allocations, on a
+ * firmware that has no room or refuses commands, and of the reuse of memory that users have freed.
  */
 
 #include <kunit/static_stub.h>
@@ -28,7 +28,7 @@
 #define WINDOW_SIZE	SZ_64K
 #define WINDOW_PAGES	16
 
-/* The device memory of a device. */
+/* The window of device memory in the BAR, and the limits of allocations. */
 struct window {
 	u64 start;
 	u32 size, max, log_min, log_align;
@@ -148,7 +148,7 @@ static const struct pages_case {
 	{ "nothing left", 0xffff, 0, 1, 0, WINDOW_PAGES },
 	{ "nothing behind", 0, 16, 1, 0, WINDOW_PAGES },
 	{ "half of it in every other page", 0x5555, 0, SZ_8K, 0, WINDOW_PAGES },
-	/* The window is aligned to 128 KiB: to 16 KiB are pages 0, 4, 8 … */
+	/* The window is aligned to 128 KiB, so its pages 0, 4, 8 … are aligned to 16 KiB. */
 	{ "16 KiB alignment", 0x1, 0, 1, 14, 4 },
 	{ "16 KiB alignment, four pages", 0x11, 0, SZ_16K, 14, 8 },
 };
@@ -223,17 +223,18 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
  * struct dm_env - a device with memory, and a firmware that counts allocations
  * @mock: the device
  * @pd: protection domain
- * @map: the window as the driver clears it
- * @commands: commands so far
+ * @map: memory in place of the window, which the driver clears
+ * @commands: number of commands so far
  * @refuse: number of the command to refuse, counted from 1
  * @refuse_err: errno of the refusal
  * @busy: pages of the window in which firmware has no room
  * @most: number of allocations that firmware can have
- * @stubborn: how many more commands that free memory or operations to refuse
- * @unanswered: how many of these, the first ones, not to answer instead
- * @allocations: that firmware has
- * @ops: operations that have an address
- * @keys: memory keys
+ * @stubborn: how many further commands that free memory or operations fail
+ * @unanswered: how many of these, beginning with the next one, firmware does not answer; it refuses
+ *              the others
+ * @allocations: number of allocations that firmware has
+ * @ops: number of operations that have an address
+ * @keys: number of memory keys
  * @fw_align: log2 of the alignment of the last allocation, in units of 64 bytes
  */
 struct dm_env {
@@ -503,7 +504,7 @@ static void allocation_without_an_mmap_offset_leaves_nothing(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* The library cannot name an offset beyond the last one, which would select another object. */
+/* No memory may end beyond the last offset for device memory: there the library cannot map it. */
 static void mmap_offset_ends_within_the_interface(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
@@ -547,7 +548,7 @@ static void freed_memory_is_reused_without_a_command(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->commands, 2);
 }
 
-/* Allocations go where they would if nothing were spare. */
+/* An allocation gets the pages that it would get if there were no spare memory. */
 static void spare_memory_gives_way_to_an_allocation(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
@@ -559,7 +560,10 @@ static void spare_memory_gives_way_to_an_allocation(struct kunit *test)
 	free_dm(dm[0]);
 	free_dm(dm[1]);
 	free_dm(dm[2]);
-	/* The driver returns two of the three spare allocations to firmware for this one. */
+	/*
+	 * The driver returns two of the three spare allocations to firmware to make room for this
+	 * one.
+	 */
 	dm[0] = create(test, 2 * PAGE_SIZE, 0);
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x3);
 	KUNIT_EXPECT_EQ(test, env->allocations, 2);
@@ -785,7 +789,7 @@ static void refused_operation_leaves_nothing(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* A process may unmap in any order. */
+/* An operation may still be mapped when the process frees the memory. */
 static void operations_are_freed_before_their_memory(struct kunit *test)
 {
 	struct dm_env *env = test->priv;

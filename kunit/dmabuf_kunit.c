@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of regions over a dma-buf, with an exporter of our own that counts
- * and takes its memory back, and a firmware that refuses.
+ * KUnit suite of regions over a dma-buf, with an exporter of our own that counts mappings and takes
+ * its memory back, and a firmware that refuses commands.
  */
 
 #include <kunit/test.h>
@@ -20,14 +20,14 @@
 
 /**
  * struct exporter - memory that another driver would have
- * @mock: the device that imports it
+ * @mock: the device that imports the memory
  * @pd: protection domain
  * @dmabuf: what is exported; freed when @fd and all attachments are gone
  * @fd: descriptor
- * @sgt: its DMA addresses, which are made up
+ * @sgt: DMA addresses of the memory, which are made up
  * @mapped: number of mappings by importers
  * @keys_at_unmap: number of keys when the memory was last unmapped
- * @refuse_map: refuse to map
+ * @refuse_map: refuse to map the memory
  */
 struct exporter {
 	struct mock *mock;
@@ -108,7 +108,7 @@ static struct ib_mr *reg_at(struct exporter *ex, u64 offset, u64 length, u64 iov
 
 	mr = mlx5_ib_reg_user_mr_dmabuf(&ex->pd.ibpd, offset, length, iova, ex->fd,
 					IB_ACCESS_LOCAL_WRITE, NULL, NULL);
-	/* As ib_core does. */
+	/* ib_core sets these members when the driver has returned. */
 	if (!IS_ERR(mr)) {
 		mr->device = &ex->mock->dev->ib_dev;
 		mr->pd = &ex->pd.ibpd;
@@ -141,7 +141,7 @@ static void key_is_destroyed_before_the_memory_is_unmapped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ex->keys_at_unmap, 0);
 	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(ex->mock), 0);
-	/* One to create the key, one to destroy it. */
+	/* One command created the key, one destroyed it. */
 	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 2);
 }
 
@@ -155,7 +155,10 @@ static void memory_that_was_taken_back_is_out_of_reach(struct kunit *test)
 	take_back(ex);
 	KUNIT_EXPECT_EQ(test, ex->mock->num_live[MOCK_MKEY], 0);
 	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
-	/* A second call finds no mapping, and deregistration finds no key. */
+	/*
+	 * When the exporter takes the memory back again, no mapping is left; deregistration finds
+	 * no key.
+	 */
 	take_back(ex);
 	ex->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
@@ -246,7 +249,7 @@ static void change_of_rights_is_refused(struct kunit *test)
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 
-/* The device of the exporter executes UMRs, and its pool has no keys. */
+/* Make the device that imports the memory execute UMRs, with no keys in its pool. */
 static struct mock_hca *make_umr(struct exporter *ex)
 {
 	struct mock_hca *hca = mock_hca_create(ex->mock);
@@ -262,7 +265,7 @@ static void failed_revocation_by_umr_destroys_the_key(struct kunit *test)
 	unsigned int others = ex->mock->num_live[MOCK_MKEY];
 	struct ib_mr *mr;
 
-	/* The first region leaves its key to the pool; UMR fills it for the second. */
+	/* The first region leaves its key in the pool; UMR fills this key for the second region. */
 	mr = reg(ex, 0, SIZE);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
@@ -285,8 +288,9 @@ static void failed_revocation_by_umr_destroys_the_key(struct kunit *test)
 }
 
 /*
- * The device's pages are as large as the memory and the addresses allow: 64 KiB, 16 KiB, 64 KiB and
- * 8 KiB. Firmware creates the key of the first round, and UMR fills it in the second.
+ * The pages of the key are as large as the memory and the addresses allow: 64 KiB, 16 KiB, 64 KiB
+ * and 8 KiB in the four cases. In the first round firmware creates a key; in the second round UMR
+ * fills the free key that the first round has left in the pool.
  */
 static void large_pages_lead_to_every_part_of_the_memory(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of doorbell records: a page is pinned once however many records
- * lie in it, per address space, and unpinned with the last.
+ * KUnit suite of doorbell records: a page is pinned once per address space, however many records
+ * lie in it, and unpinned with its last record.
  */
 
 #include <kunit/test.h>
@@ -205,7 +205,7 @@ static void record_in_unmapped_memory_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_db_map_user(mock->context, mock_buffer(mock, 3), &db),
 			-EFAULT);
 	expect_nothing_pinned(test);
-	/* The kernel's half, and the end of the address space. */
+	/* An address of the kernel, the end of the address space, and address 0. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_db_map_user(mock->context, (unsigned long)mock, &db),
 			-EFAULT);
 	expect_nothing_pinned(test);
@@ -277,7 +277,7 @@ static void each_process_has_its_own_page(struct kunit *test)
 	KUNIT_EXPECT_NE(test, parent.dma, child.dma);
 
 	unmap(test, c->first_ends_first ? &parent : &child);
-	/* Only the process of the remaining record finds its page. */
+	/* Only the process of the remaining record finds the page of the record. */
 	map(test, virt + 8, &again);
 	KUNIT_EXPECT_EQ(test, mock->num_pins, c->first_ends_first ? 2 : 3);
 	unmap(test, &again);

@@ -27,7 +27,7 @@
  * @pd: protection domain
  * @mr: the region
  * @sg: the memory to map
- * @wqe: the request that opens it
+ * @wqe: the request that registers the region
  */
 struct region {
 	struct mock *mock;
@@ -58,7 +58,7 @@ static struct region *make_region(struct kunit *test, enum ib_mr_type type, u32 
 	r->pd.pdn = 0x12;
 	r->mr = mlx5_ib_alloc_mr(&r->pd.ibpd, type, max);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, r->mr);
-	/* As ib_alloc_mr() does. */
+	/* ib_alloc_mr() sets these members when the driver has returned. */
 	r->mr->pd = &r->pd.ibpd;
 	r->mr->page_size = PAGE_SIZE;
 	return r;
@@ -70,7 +70,10 @@ static void free_region(struct kunit *test, struct region *r)
 	KUNIT_EXPECT_EQ(test, mock_num_live(r->mock), 0);
 }
 
-/* Map a list, and build the request that registers the region. Returns what the mapping does. */
+/*
+ * Map a list, and build the request that registers the region. Returns what mlx5_ib_map_mr_sg()
+ * returns.
+ */
 static int map(struct region *r, const struct part *part, unsigned int n, unsigned int *offset)
 {
 	struct ib_reg_wr wr = { .mr = r->mr, .key = r->mr->rkey };
@@ -88,7 +91,7 @@ static int map(struct region *r, const struct part *part, unsigned int n, unsign
 	return ret;
 }
 
-/* Expect the request to register these pieces, 4 at most, so that the request itself has them. */
+/* Expect the request to register these @n pieces: 4 at most, which the request carries itself. */
 static void expect_pieces(struct kunit *test, const struct region *r, const struct part *part,
 			  unsigned int n)
 {
@@ -118,13 +121,13 @@ static void adjacent_pieces_are_merged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->mr->length, 0x2012);
 	KUNIT_EXPECT_EQ(test, r->mr->iova, 0x1000);
 	expect_pieces(test, r, want, ARRAY_SIZE(want));
-	/* The next request has no entry of the longer list. */
+	/* The next request has no entry that is left of the longer list. */
 	KUNIT_EXPECT_EQ(test, map(r, list + 1, 1, NULL), 1);
 	expect_pieces(test, r, list + 1, 1);
 	free_region(test, r);
 }
 
-/* Keys over other keys are filled by UMR only. */
+/* Only UMR fills keys whose entries refer to other keys. */
 static void pieces_need_umr_of_indirect_keys(struct kunit *test)
 {
 	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, MAX_SG);
@@ -157,7 +160,7 @@ static void merged_piece_fits_its_byte_count(struct kunit *test)
 	free_region(test, r);
 }
 
-/* An entry of the scatterlist may be 2 GiB long, one byte more than a piece. */
+/* An entry of the scatterlist may be 2 GiB long, one byte longer than a piece can be. */
 static void entry_that_is_longer_than_a_piece_is_cut(struct kunit *test)
 {
 	static const struct part list[] = { { 0x1000, 0x1000 }, { SZ_4G, SZ_2G } };
@@ -204,7 +207,6 @@ static void list_that_is_longer_than_the_region_is_mapped_in_part(struct kunit *
 	free_region(test, r);
 }
 
-/* The request carries the pages, or says where they are; never both. */
 static void list_of_more_pages_than_the_region_is_mapped_in_part(struct kunit *test)
 {
 	static const struct part list[] = {
@@ -221,6 +223,7 @@ static void list_of_more_pages_than_the_region_is_mapped_in_part(struct kunit *t
 	free_region(test, r);
 }
 
+/* The request carries the pages, or says where they are; never both. */
 static void request_carries_up_to_8_pages_or_points_at_them(struct kunit *test)
 {
 	static const struct part few = { 0x10000, 8 * PAGE_SIZE };
@@ -260,7 +263,7 @@ static void pages_have_the_size_of_the_region(struct kunit *test)
 	free_region(test, r);
 }
 
-/* A device that cannot change the page size of a key keeps that of CREATE_MKEY. */
+/* A device that cannot change the page size of a key keeps the page size of CREATE_MKEY. */
 static void page_size_changes_only_if_the_device_can(struct kunit *test)
 {
 	static const struct part list = { 0x10000, 2 * PAGE_SIZE };
@@ -277,7 +280,7 @@ static void page_size_changes_only_if_the_device_can(struct kunit *test)
 	free_region(test, r);
 }
 
-/* The orphan destroys the key only: if the key had a slot, the slot would outlive the key. */
+/* An orphan only sends DESTROY_MKEY, so the driver frees the slot in its table of keys before. */
 static void orphaned_key_has_no_slot(struct kunit *test)
 {
 	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, MAX_SG);
@@ -373,8 +376,8 @@ static void key_of_all_memory_is_exact_to_the_bit(struct kunit *test)
 }
 
 /*
- * A kernel consumer deregisters a region once, and then deallocates the domain, which firmware
- * keeps as long as there is a key in it.
+ * A kernel consumer deregisters a region once, and then deallocates the PD, which firmware refuses
+ * as long as the PD has a key.
  */
 static void key_that_firmware_keeps_is_destroyed_before_its_domain(struct kunit *test)
 {

@@ -19,7 +19,7 @@
 
 #define UID	0x5a
 
-/* Two dwords of a command: opcode and uid, and what the third dword names. */
+/* Expect two dwords of the last command: opcode and uid in the first, the object in the third. */
 static void expect_command(struct kunit *test, u32 first, u32 third)
 {
 	struct mock *mock = test->priv;
@@ -99,7 +99,7 @@ static void query_carries_object_and_user_id(struct kunit *test)
 	expect_command(test, 0x50b << 16 | UID, 0x777);
 }
 
-/* The firmware names an index, of which a key is made with the variant of the command. */
+/* Firmware answers with the index of the key; the low byte, the variant, is in the command. */
 static void key_has_the_index_and_variant_of_its_command(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -146,7 +146,7 @@ static void unanswered_destruction_is_repeated_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
-/* A refusal is an answer: firmware has not destroyed the object then. */
+/* A refusal is an answer, which says that firmware has not destroyed the object. */
 static void unknown_object_is_destroyed_only_after_silence(struct kunit *test)
 {
 	struct mlx5_ib_fw_attempt attempt = {};
@@ -160,14 +160,16 @@ static void unknown_object_is_destroyed_only_after_silence(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -EINVAL);
 	mock->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -ETIMEDOUT);
-	/* A refusal in between, for another reason, changes nothing about that. */
+	/* A refusal for another reason in between does not change what -ENOENT means. */
 	mock->refuse_err = -EIO;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -EIO);
 	mock->refuse_err = -ENOENT;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), 0);
 }
 
-/* The device has destroyed the object without an answer, and has given its number to another. */
+/*
+ * The device has destroyed the object without an answer, and has given its number to another one.
+ */
 static void number_of_a_new_object_is_not_destroyed_again(struct kunit *test)
 {
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
@@ -183,7 +185,7 @@ static void number_of_a_new_object_is_not_destroyed_again(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), -ETIMEDOUT);
 		if (moved)
 			mlx5_ib_fw_attempt_move(mock->dev, &heir, &attempt);
-		/* A new object with another number, or of another type, proves nothing. */
+		/* New objects with other numbers, or of another type, say nothing about the PD. */
 		for (other = 0; other < 4096; other++) {
 			mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_PD, number + 1 + other);
 			mlx5_ib_fw_number_taken(mock->dev, in);
@@ -261,7 +263,7 @@ static void take_number(struct mock *mock, u16 destroy, u32 number)
 	mlx5_ib_fw_number_taken(mock->dev, in);
 }
 
-/* The command, sent again, would end a new attachment of the queue pair to the group. */
+/* DETACH_FROM_MCG, sent again, would end a new attachment of the queue pair to the group. */
 static void attachment_is_noted_until_it_has_ended(struct kunit *test)
 {
 	struct mlx5_ib_fw_attempt attempts[] = {
@@ -281,12 +283,12 @@ static void attachment_is_noted_until_it_has_ended(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_being_detached(mock, 0x777, 0));
 	mlx5_ib_fw_attempt_move(mock->dev, &heir, &attempts[1]);
 	KUNIT_EXPECT_TRUE(test, is_being_detached(mock, 0x777, 1));
-	/* Another queue pair, or an object of another kind, proves nothing. */
+	/* New objects with other numbers, or of another kind, say nothing about the queue pair. */
 	take_number(mock, MLX5_CMD_OP_DESTROY_QP, 0x776);
 	take_number(mock, MLX5_CMD_OP_DESTROY_QP, 0x778);
 	take_number(mock, MLX5_CMD_OP_DESTROY_DCT, 0x777);
 	KUNIT_EXPECT_TRUE(test, is_being_detached(mock, 0x777, 1));
-	/* With the earlier queue pair its attachments to all groups have ended. */
+	/* A new queue pair has the number: the old one and all its attachments have ended. */
 	take_number(mock, MLX5_CMD_OP_DESTROY_QP, 0x777);
 	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
 	KUNIT_EXPECT_EQ(test, detach(mock, 0x777, 1, &heir, -EBUSY), 0);
@@ -294,7 +296,10 @@ static void attachment_is_noted_until_it_has_ended(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 }
 
-/* An orphan is destroyed by the rules for an object whose owner has tried already. */
+/*
+ * What its owner's attempts to destroy an object have shown also holds for the orphan of the
+ * object.
+ */
 static void new_owner_knows_what_the_old_one_knew(struct kunit *test)
 {
 	struct mlx5_ib_fw_attempt attempt = {}, heir = {}, second = {};
@@ -307,7 +312,10 @@ static void new_owner_knows_what_the_old_one_knew(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, heir.failed);
 	KUNIT_EXPECT_FALSE(test, heir.unanswered);
 	KUNIT_EXPECT_FALSE(test, heir.replaced);
-	/* After a refusal the object has its number: the driver looks for no newer object. */
+	/*
+	 * After a refusal the object still exists, so the driver does not look for a newer one with
+	 * its number.
+	 */
 	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
 	mock->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &heir), -ETIMEDOUT);
@@ -348,7 +356,7 @@ static void refused_destruction_is_repeated_for_a_third_of_a_second(struct kunit
 	mock->refuse_err = -ETIMEDOUT;
 	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
-	/* A command that was not sent because no slot became free is sent twice, too. */
+	/* A command for which no slot becomes free is tried twice, too. */
 	mock->num_commands = 0;
 	mock->refuse_err = -ECANCELED;
 	mlx5_ib_fw_destroy_or_log(mock->dev, UID, MLX5_CMD_OP_DEALLOC_PD, number, "PD");
@@ -360,7 +368,7 @@ static void refused_destruction_is_repeated_for_a_third_of_a_second(struct kunit
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
-/* The results of a command that destroys an object, one after the other, and how many are sent. */
+/* The results of successive commands that destroy an object, and how many the driver sends. */
 static const struct again_case {
 	const char *name;
 	int results[8];
@@ -389,7 +397,7 @@ static void task_waits_for_silent_firmware_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i + 1, c->commands);
 }
 
-/* A status of firmware that becomes one of these errnos is -EREMOTEIO at first. */
+/* For a refusal by firmware mlx5_core returns -EREMOTEIO, never -EBUSY or -EAGAIN. */
 static void command_that_was_not_sent_is_told_from_a_refusal(struct kunit *test)
 {
 	static const int same[] = { 0, -EREMOTEIO, -ETIMEDOUT, -ECANCELED, -ENXIO, -ENOMEM, -EIO };
@@ -416,7 +424,7 @@ static int fw_sends(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, voi
 	return send(dev, in, in_size, out, out_size, arg);
 }
 
-/* An object has gone with a lost device. It still exists if the command got no slot. */
+/* With a lost device the object has gone. If the command only got no slot, the object exists. */
 static void quiet_attempt_tells_a_lost_device_from_a_busy_one(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -424,7 +432,7 @@ static void quiet_attempt_tells_a_lost_device_from_a_busy_one(struct kunit *test
 
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_sends);
 	kunit_activate_static_stub(test, mlx5_ib_fw_do, fw_do_fails);
-	/* Only mlx5_cmd_do(), which is not to be called, looks at the PCI device. */
+	/* The PCI device is for mlx5_cmd_do() alone, which the driver must not call here. */
 	mock->dev->mdev->pdev = kunit_kzalloc(test, sizeof(struct pci_dev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mock->dev->mdev->pdev);
 	for (quiet = false; ; quiet = true) {
@@ -450,7 +458,8 @@ static int fw_do_refuses(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
 
 /*
  * The first command to detach the queue pair was not answered. If firmware then refuses because the
- * queue pair is not in the group, the first command was executed. A busy firmware says nothing.
+ * queue pair is not in the group, the first command was executed. A busy firmware says nothing
+ * about the first command.
  */
 static void quiet_refusal_ends_no_attachment_that_may_exist(struct kunit *test)
 {
@@ -507,7 +516,7 @@ static struct mock *make_failed(struct kunit *test)
 	return mock;
 }
 
-/* Objects count as destroyed then. Nothing can be created. */
+/* On a failed device nothing can be created, and all objects count as destroyed. */
 static void failed_device_creates_nothing_and_has_destroyed_all(struct kunit *test)
 {
 	struct mock *mock = make_failed(test);
@@ -539,7 +548,7 @@ static void answered(int err, struct mlx5_async_work *work)
 {
 }
 
-/* Otherwise all later commands of this kind would wait for a slot. */
+/* If an unsent command kept its slot, later asynchronous commands could wait for it for ever. */
 static void command_that_is_not_sent_gives_its_slot_back(struct kunit *test)
 {
 	struct mock *mock = make_failed(test);
@@ -559,7 +568,10 @@ static void command_that_is_not_sent_gives_its_slot_back(struct kunit *test)
 	mlx5_cmd_cleanup_async_ctx(&ctx);
 }
 
-/* A command may be the first to notice the failure. The work flushes the queues of the kernel. */
+/*
+ * A command may be the first to notice the failure. It queues the work item that flushes the queues
+ * of kernel consumers.
+ */
 static void command_that_finds_the_device_failed_says_so_once(struct kunit *test)
 {
 	struct mock *mock = make_failed(test);
@@ -574,7 +586,9 @@ static void command_that_finds_the_device_failed_says_so_once(struct kunit *test
 	KUNIT_EXPECT_EQ(test, num_cleanups, 1);
 }
 
-/* After each creation the driver looks for attempts to destroy an earlier object of the number. */
+/*
+ * After each creation the driver looks for attempts to destroy an earlier object with the number.
+ */
 static void created_number_is_looked_for(struct kunit *test)
 {
 	const struct create_case *c = test->param_value;
@@ -645,7 +659,10 @@ static void number_of_a_new_object_is_that_of_its_kind(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(lifetimes); i++) {
 		KUNIT_ASSERT_EQ(test, create(mock, lifetimes[i][0], &number), 0);
-		/* What the mock keeps has increasing numbers; the others have number 0. */
+		/*
+		 * Objects that the mock keeps have increasing numbers; all other objects have
+		 * number 0.
+		 */
 		next = number ? number + 1 : 0;
 		for (k = 0; k < ARRAY_SIZE(lifetimes); k++)
 			note_attempt(test, mock, &attempts[k], lifetimes[k][1], next);
@@ -661,8 +678,9 @@ static void number_of_a_new_object_is_that_of_its_kind(struct kunit *test)
 }
 
 /*
- * If the first DESTROY_CQ succeeds, mlx5_core releases the CQ, which the mock does not do. If it
- * fails, mlx5_core never does, so the driver releases the CQ once it is destroyed, or given up.
+ * If the first DESTROY_CQ succeeds, mlx5_core drops its reference to the CQ; the mock does not.
+ * After a first DESTROY_CQ that fails, mlx5_core never drops the reference: the driver does when
+ * the CQ has been destroyed by a later command, or is given up.
  */
 static void cq_is_released_once(struct kunit *test)
 {
@@ -691,7 +709,7 @@ static void cq_is_released_once(struct kunit *test)
 			mock->refuse_destroy = true;
 			KUNIT_EXPECT_EQ(test, mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &attempt),
 					mock->refuse_err);
-			/* Its owner may try again. */
+			/* The owner of the CQ may try again. */
 			KUNIT_EXPECT_EQ_MSG(test, refcount_read(&mcq.refcount), 1, "case %u", i);
 		}
 		mock->refuse_destroy = t[i].refuse_second;
@@ -715,7 +733,7 @@ static void cq_is_destroyed_with_its_user_id(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_create_cq(mock->dev, UID, &mcq, in, sizeof(in)), 0);
 	expect_command(test, 0x0400005a, 0);
 	KUNIT_EXPECT_EQ(test, mcq.cqn, 0x100);
-	/* mlx5_core forgets the CQ when a command fails. The next command has the uid, too. */
+	/* mlx5_core forgets the CQ when DESTROY_CQ fails. The next DESTROY_CQ has the uid, too. */
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &attempt), mock->refuse_err);
 	KUNIT_EXPECT_TRUE(test, attempt.failed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the queues of kernel consumers in later laps, with two CQs, after a reset, and
- * with lists of requests of which one is bad.
+ * KUnit suite of the queues of kernel consumers in later laps of their rings, with two CQs, after a
+ * reset, and with lists of requests of which one is bad.
  */
 
 #include <kunit/test.h>
@@ -33,7 +33,7 @@ static bool has_two_cqs(struct kunit *test)
 	return ((const struct cqs_case *)test->param_value)->two_cqs;
 }
 
-/* Poll both CQs, that of the send queues first. */
+/* Poll both CQs, first the CQ of the send queues. */
 static int poll(struct kernel *k, int num, struct ib_wc *wc)
 {
 	int n = mlx5_ib_poll_cq(&k->cq.ibcq, num, wc);
@@ -55,7 +55,7 @@ static void complete_send(struct kunit *test, struct kernel *k, struct mlx5_ib_q
 	kernel_complete(k, qp, MLX5_CQE_REQ, index);
 }
 
-/* A SEND, and a receive request whose number is higher by 10. */
+/* Post and complete a SEND, and a receive request whose wr_id is higher by 10. */
 static void complete_both(struct kunit *test, struct kernel *k, struct mlx5_ib_qp *qp, u64 wr_id)
 {
 	complete_send(test, k, qp, wr_id);
@@ -110,7 +110,7 @@ static void completions_are_dropped_in_any_lap(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
-/* The doorbell record tells the device that the slots of the destroyed queue pair are free. */
+/* The doorbell record tells the device that the CQEs of the destroyed queue pair are free. */
 static void destroyed_queue_pair_leaves_its_room(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
@@ -128,8 +128,9 @@ static void destroyed_queue_pair_leaves_its_room(struct kunit *test)
 }
 
 /*
- * The newest completion is that of the destroyed queue pair, so that those of the other one move to
- * later entries: in some rounds across the end of the ring, behind which the owner bit is another.
+ * The newest completion is of the destroyed queue pair, so that the completions of the other queue
+ * pair move to later entries: in some rounds across the end of the ring, where the owner bit
+ * changes.
  */
 static void completions_move_across_the_end_of_the_ring(struct kunit *test)
 {
@@ -246,7 +247,7 @@ static void next_queue_pair_of_the_number_gets_its_own_completions(struct kunit 
 	kernel_destroy_all(k);
 }
 
-/* When the CQ is polled, their number is that of the next queue pair: the CQ has dropped them. */
+/* Unpolled completions carry the number that the next queue pair gets, so the CQ must drop them. */
 static void unpolled_completions_are_not_for_the_next_queue_pair(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
@@ -352,7 +353,7 @@ static int post_shared(struct kernel *k, u64 wr_id)
 	return mlx5_ib_post_srq_recv(&k->srq.ibsrq, &wr, &bad);
 }
 
-/* The SRQ gets the WQEs of unpolled completions back, whichever CQ these are on. */
+/* The SRQ gets the WQEs of unpolled completions back, whichever CQ the completions are on. */
 static void unpolled_completions_return_shared_requests(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 3, has_two_cqs(test));
@@ -372,7 +373,7 @@ static void unpolled_completions_return_shared_requests(struct kunit *test)
 			kernel_complete(k, &k->qp[i], MLX5_CQE_RESP_SEND,
 					round ? 1 - i : i);
 		}
-		/* A queue pair is reset, then it is destroyed. */
+		/* The first round resets the queue pair, the second one destroys it. */
 		if (round)
 			KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
 		else
@@ -398,7 +399,7 @@ static void unpolled_completions_return_shared_requests(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
-/* Only one of the two consumers has asked to be called. */
+/* Only one of the two CQs is armed. */
 static void failed_device_calls_no_consumer_that_only_polls(struct kunit *test)
 {
 	unsigned int calls[2] = {}, asks;
@@ -424,7 +425,7 @@ static void failed_device_calls_no_consumer_that_only_polls(struct kunit *test)
 	}
 }
 
-/* Requests of one kind only are left when the device fails: no event will come for them. */
+/* When the device fails, one send or one receive request is left, for which no event will come. */
 static void cq_of_a_failed_device_is_armed_in_vain(struct kunit *test)
 {
 	static const struct {
@@ -509,7 +510,7 @@ static void send_queue_is_filled_exactly_in_each_lap(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kernel_post(qp, 0, 124), -ENOMEM);
 		KUNIT_ASSERT_EQ(test, kernel_post(qp, 42, 104), 0);
 		KUNIT_EXPECT_EQ(test, kernel_post(qp, 0, 40), -ENOMEM);
-		/* The completion of the last request says that all of them have ended. */
+		/* The completion of the last request says that all requests have ended. */
 		kernel_complete(k, qp, MLX5_CQE_REQ, lap * 128 + 126);
 		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 1);
 		KUNIT_EXPECT_EQ(test, wc[0].wr_id, 42);
@@ -593,7 +594,7 @@ static void shared_requests_before_a_bad_one_are_posted(struct kunit *test)
 
 /*
  * An invalidation is fenced itself, and so is the request behind it, in the same call or the next
- * one. The request after that is not.
+ * one. The request after that one is not fenced.
  */
 static void request_behind_an_invalidation_is_fenced(struct kunit *test)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the queues of kernel consumers: where WQEs are put, which completion is
- * whose, and what a refused command leaves behind. The device is a mock, so the completions
- * are written here.
+ * KUnit suite of the queues of kernel consumers: where WQEs are put, which completion is whose, and
+ * what a refused command leaves behind. The device is a mock, so the tests write the completions.
  */
 
 #include <kunit/static_stub.h>
@@ -39,7 +38,7 @@ static struct kernel *make_connected(struct kunit *test)
 /* How many bytes of the inline data of a request are not where they should be. */
 static unsigned int wrong_bytes(struct mlx5_ib_qp *qp, u16 index, u64 wr_id, unsigned int len)
 {
-	/* Behind the control segment, and the length. */
+	/* The data follows the control segment and the inline segment, which has its length. */
 	unsigned int at = sizeof(struct mlx5_wqe_ctrl_seg) + sizeof(struct mlx5_wqe_inline_seg);
 	unsigned int i, wrong = 0;
 
@@ -91,7 +90,7 @@ static void full_send_queue_refuses_requests(struct kunit *test)
 	for (i = 0; i < 128; i++)
 		KUNIT_ASSERT_EQ(test, kernel_post(qp, i, 40), 0);
 	KUNIT_EXPECT_EQ(test, kernel_post(qp, i, 40), -ENOMEM);
-	/* One completion for the first three; three blocks are free. */
+	/* One completion ends the first three requests, so three blocks are free. */
 	kernel_complete(k, qp, MLX5_CQE_REQ, 2);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
 	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 2);
@@ -137,7 +136,7 @@ static void state_decides_which_requests_are_accepted(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
-/* Completions of two queue pairs; one of these is destroyed before they have been polled. */
+/* Two queue pairs have completions; one of them is destroyed before all have been polled. */
 static void completions_of_a_destroyed_queue_pair_are_dropped(struct kunit *test)
 {
 	struct kernel *k = make_connected(test);
@@ -158,7 +157,7 @@ static void completions_of_a_destroyed_queue_pair_are_dropped(struct kunit *test
 	}
 	KUNIT_EXPECT_EQ(test, wc[2].status, IB_WC_GENERAL_ERR);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
-	/* The device is told that all of their CQEs are free. */
+	/* The device is told that all six CQEs are free. */
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(k->cq.mem.db.db[0]) & 0xffffff, 6);
 	kernel_destroy_all(k);
 }
@@ -210,7 +209,9 @@ static void flushed_request_completes_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
 	KUNIT_EXPECT_EQ(test, wc[1].status, IB_WC_WR_FLUSH_ERR);
-	/* Completions of the flushed request, of one not yet flushed, and of the receive. */
+	/*
+	 * Completions of the flushed request, and of a send and a receive that are not flushed yet.
+	 */
 	kernel_complete(k, qp, MLX5_CQE_REQ, 1);
 	kernel_complete(k, qp, MLX5_CQE_REQ, 2);
 	kernel_complete(k, qp, MLX5_CQE_RESP_SEND, 0);
@@ -296,7 +297,7 @@ static void refused_queue_leaves_nothing(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
-/* The device may use the memory until it fails or is reset. */
+/* The device may use the memory of the queue until the device fails or is reset. */
 static void unanswered_creation_keeps_the_memory(struct kunit *test)
 {
 	struct kernel *k = kernel_make(test);
@@ -352,10 +353,12 @@ static void refused_destruction_succeeds_and_keeps_the_memory(struct kunit *test
 	kernel_destroy_all(k);
 }
 
-/* The consumer whose queue pair is destroyed late in the running test. */
+/* The consumer of the running test, for the stubs below. */
 static struct kernel *late;
 
-/* The device does not answer 2RST_QP, and completes a request of the first QP until DESTROY_QP. */
+/*
+ * The device does not answer 2RST_QP, and completes a request just before it executes DESTROY_QP.
+ */
 static int fw_completes_until_destroyed(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 					void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -428,7 +431,7 @@ static void completion_is_for_a_queue_pair_of_its_own_cq(struct kunit *test)
 /**
  * struct held_wq - a workqueue that executes nothing for a while
  * @wq: the workqueue, an ordered one
- * @hold: the work item that it executes meanwhile
+ * @hold: the work item that blocks @wq
  * @release: ends @hold
  */
 struct held_wq {
@@ -445,7 +448,7 @@ static void hold_wq(struct work_struct *work)
 /* The CQ that ib_core frees in the running test. */
 static struct ib_cq *freed_cq;
 
-/* Until the device executes DESTROY_CQ, an event may come that queues the work of ib_core. */
+/* Until the device executes DESTROY_CQ, an event may come that queues ib_core's work item. */
 static int fw_expects_work(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			   int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -455,7 +458,7 @@ static int fw_expects_work(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_si
 	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 }
 
-/* Work that is queued after ib_core has cancelled it would run when the CQ has been freed. */
+/* A work item that an event queues after ib_core has cancelled it would run on a freed CQ. */
 static void cq_is_destroyed_before_ib_core_cancels_its_work(struct kunit *test)
 {
 	struct kernel *k = kernel_make(test);
@@ -629,7 +632,9 @@ static int fw_receives_until_destroyed(struct mlx5_ib_dev *dev, u16 uid, void *i
 	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 }
 
-/* All requests of the SRQ have completed, one of them for a consumer: all can be posted again. */
+/*
+ * All three requests of the SRQ have completed, one for the other queue pair: all are free again.
+ */
 static void queue_pair_that_is_not_reset_returns_shared_requests(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 3, false);
@@ -693,8 +698,8 @@ static int take_to_error(struct mlx5_ib_qp *qp)
 }
 
 /*
- * The consumer of a queue pair in error waits for the event that it takes no more WQEs of the SRQ.
- * A failed device raises no event, so the driver reports it.
+ * The consumer of a queue pair in error waits for the event that says that the queue pair takes no
+ * more WQEs of the SRQ. A failed device raises no event, so the driver reports this event.
  */
 static void failed_device_reports_the_last_wqe_once(struct kunit *test)
 {
@@ -708,7 +713,10 @@ static void failed_device_reports_the_last_wqe_once(struct kunit *test)
 		k->qp[i].ibqp.event_handler = count_last_wqe;
 		k->qp[i].ibqp.qp_context = &told[i];
 	}
-	/* The first is in error when the device fails, the second is taken there afterwards. */
+	/*
+	 * The first queue pair is in error when the device fails; the second one is taken to error
+	 * later.
+	 */
 	KUNIT_EXPECT_EQ(test, take_to_error(&k->qp[0]), 0);
 	flush_workqueue(wq);
 	KUNIT_EXPECT_EQ(test, told[0], 0);
@@ -764,7 +772,9 @@ static void failure_of_the_device_reaches_every_queue_pair(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
-/* From RESET to RESET the consumer gets one event: from the device, or because it has failed. */
+/*
+ * Between two resets there is one event: from the device, or from the driver if the device failed.
+ */
 static void reset_queue_pair_reports_its_last_wqe_again(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 3, false);
@@ -838,7 +848,7 @@ static void consumer_that_only_polls_is_not_called(struct kunit *test)
 	mlx5_ib_flush_kernel_queues(k->mock->dev);
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_EQ(test, calls, 0);
-	/* A consumer who asks after the failure is called for what is posted. */
+	/* A consumer that arms the CQ after the failure is called because of the posted request. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_kcq_arm(kcq, IB_CQ_NEXT_COMP), 0);
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_EQ(test, calls, 1);
@@ -846,7 +856,10 @@ static void consumer_that_only_polls_is_not_called(struct kunit *test)
 			1);
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_EQ(test, calls, 1);
-	/* The work may begin before all queues of both queue pairs have asked for it. */
+	/*
+	 * The work may begin before all queues of both queue pairs have asked for it; then it runs
+	 * once more.
+	 */
 	mlx5_ib_flush_kernel_queues(k->mock->dev);
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_GE(test, calls, 2);
@@ -884,7 +897,7 @@ static void queue_pair_takes_as_many_reads_as_the_device_says(struct kunit *test
 	attr.max_rd_atomic = props.max_qp_init_rd_atom;
 	attr.max_dest_rd_atomic = props.max_qp_rd_atom;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), 0);
-	/* The contexts of queue pairs have room for 128. */
+	/* The contexts of queue pairs have room for 128 reads. */
 	MOCK_SET_CAP(caps, log_max_ra_req_qp, 9);
 	MOCK_SET_CAP(caps, log_max_ra_res_qp, 9);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_query_device(&k->mock->dev->ib_dev, &props, NULL), 0);

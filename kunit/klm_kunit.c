@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of tables of keys that processes write: what a range of such a key leads to.
+ * KUnit suite of keys whose translation tables processes have written: which ranges of other keys a
+ * range of such a key leads to.
  */
 
 #include <kunit/test.h>
@@ -189,7 +190,10 @@ static void strided_block_leads_to_its_pieces(struct kunit *test)
 	expect_end(test, env);
 }
 
-/* The device refuses such blocks, too. */
+/*
+ * Blocks with no entries, more entries than the table has, or no bytes; the device refuses them,
+ * too.
+ */
 static void block_beyond_the_table_ends_the_walk(struct kunit *test)
 {
 	static const struct { u32 bytes, cycles; u16 entries, len; } cases[] = {
@@ -216,7 +220,7 @@ static void walk_of_a_hostile_table_is_bounded(struct kunit *test)
 	add_block(env, 1, U32_MAX, 2);
 	add_strided(env, 2, 0x20000, 0, 8);
 	add_strided(env, 3, 0x20000, 1, 8);
-	/* Far behind the start, but the cycle can be computed. */
+	/* The walk begins far behind the start of the block, but can compute the cycle. */
 	KUNIT_ASSERT_TRUE(test, start(env, 0x80000000, U64_MAX / 2));
 	expect_piece(test, env, 3, 0x20000 + 0x80000000ULL * 8, 1);
 	while (mlx5_ib_klm_next(&env->walk, &piece))

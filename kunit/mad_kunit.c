@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of management datagrams and multicast: which MADs firmware answers, what QP0 and QP1
- * are to the device, which queue pair sends with which P_Key, and what is left of all that after a
- * refusal.
+ * are to the device, which queue pair sends with which P_Key, and what a refused command leaves
+ * behind.
  */
 
 #include <kunit/static_stub.h>
@@ -54,7 +54,7 @@ static int pkey_of_port(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 	return 0;
 }
 
-/* The notifier of the GSI, while the GSI follows the P_Key table. */
+/* The notifier of QP1 (the GSI), while QP1 follows changes of the P_Key table. */
 static struct notifier_block *pkey_events;
 
 static void watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on)
@@ -126,7 +126,7 @@ static int modify_qp(struct manager *m, enum ib_qp_state state, int mask)
 	return mlx5_ib_modify_qp(&m->qp.ibqp, &attr, mask | IB_QP_STATE, NULL);
 }
 
-/* As ib_mad does it. */
+/* Take QP0 or QP1 to RTS, as ib_mad does. */
 static int start_qp(struct manager *m)
 {
 	return modify_qp(m, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_QKEY) ?:
@@ -200,7 +200,9 @@ static int post(struct manager *m, u16 pkey_index)
 	return err;
 }
 
-/* Number of the queue pair that was rung last: the register gets the control segment. */
+/*
+ * Number of the queue pair whose doorbell was rung last, from the control segment in the register.
+ */
 static u32 rung(struct manager *m)
 {
 	return be32_to_cpu(((__be32 *)m->mock->bell)[1]) >> 8;
@@ -216,7 +218,7 @@ static void each_pkey_is_sent_by_its_own_queue_pair(struct kunit *test)
 	pkeys[3] = 0x0002;
 	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
 	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
-	/* QP1 and one for each of the two other P_Keys. */
+	/* QP1, and a sender for each of the two other P_Keys. */
 	KUNIT_EXPECT_EQ(test, m->mock->num_live[MOCK_QP], 3);
 
 	for (i = 0; i < NUM_PKEYS; i++) {
@@ -257,7 +259,7 @@ static void qp1_itself_sends_the_pkey_of_its_own_index(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* In a P_Key the lower 15 bits are the partition, of which 0 is none. */
+/* The lower 15 bits of a P_Key are the number of the partition; 0 is no partition. */
 static void pkey_without_a_partition_has_no_sender(struct kunit *test)
 {
 	struct manager *m = make_manager(test);
@@ -272,7 +274,7 @@ static void pkey_without_a_partition_has_no_sender(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* A queue pair of such a device cannot send as QP1. */
+/* Without set_deth_sqpn no other queue pair can send as QP1. */
 static void device_without_deth_sqpn_sends_the_pkey_of_qp1_only(struct kunit *test)
 {
 	struct manager *m = make_manager(test);
@@ -318,7 +320,10 @@ static void list_of_datagrams_is_sent_by_the_pkey_of_each(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* ib_drain_qp() posts an RDMA WRITE, which names no P_Key: the bytes there mean nothing. */
+/*
+ * ib_drain_qp() posts an RDMA WRITE, which names no P_Key: the bytes in place of its index mean
+ * nothing.
+ */
 static void requests_other_than_datagrams_are_for_qp1_itself(struct kunit *test)
 {
 	const struct ib_send_wr *bad = NULL;
@@ -367,7 +372,9 @@ static void datagram_of_a_sender_completes_as_that_of_qp1(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* The queue pair that a failed request has taken to SQE, and how often any has left SQE. */
+/*
+ * The queue pair that a failed request has taken to SQE, and how often queue pairs have left SQE.
+ */
 static u32 failed_qpn;
 static unsigned int num_recovered;
 
@@ -393,7 +400,7 @@ static int fw_with_failed_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_
 	return 0;
 }
 
-/* As ib_mad does it after a completion with an error. */
+/* Return QP1 from SQE to RTS, as ib_mad does after a completion with an error. */
 static int recover(struct manager *m)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .cur_qp_state = IB_QPS_SQE };
@@ -414,7 +421,9 @@ static void queue_pair_that_has_failed_returns_to_rts(struct kunit *test)
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_with_failed_qp);
 	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
 	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
-	/* Each of the three fails twice; the first attempt to recover is refused. */
+	/*
+	 * Each of the three queue pairs fails twice; firmware refuses the first attempt to recover.
+	 */
 	for (i = 0; i < 8; i++) {
 		if (i % 4 == 2)
 			continue;
@@ -452,7 +461,7 @@ static void process_gets_no_special_queue_pair(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* The commands that make a sender: its context says that it is QP1. */
+/* The context of a sender says that the sender is QP1 to other nodes. */
 static void sender_says_that_it_is_qp1(struct kunit *test)
 {
 	struct manager *m = make_manager(test);
@@ -461,7 +470,7 @@ static void sender_says_that_it_is_qp1(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
 	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
 	pkeys[2] = 0x8003;
-	/* CREATE_QP is the next command, and the last one if it is refused. */
+	/* After the state change the driver sends CREATE_QP; if that is refused, nothing more. */
 	m->mock->num_commands = 0;
 	m->mock->refuse = 2;
 	KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_RTS, 0), 0);
@@ -469,7 +478,7 @@ static void sender_says_that_it_is_qp1(struct kunit *test)
 	qpc = MLX5_ADDR_OF(create_qp_in, m->mock->in, qpc);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, st), MLX5_QP_ST_UD);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, deth_sqpn), 1);
-	/* A sender completes where QP1 does, and receives nothing. */
+	/* A sender has the CQs of QP1, and receives nothing. */
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cqn_snd), m->cq.mcq.cqn);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cqn_rcv), m->recv_cq.mcq.cqn);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, rq_type), MLX5_ZERO_LEN_RQ);
@@ -481,7 +490,7 @@ static void sender_says_that_it_is_qp1(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* Firmware refuses each command that adds a P_Key in turn. */
+/* Firmware refuses, in turn, each command that adds the sender of a P_Key. */
 static void refusal_leaves_qp1_working_and_no_sender(struct kunit *test)
 {
 	struct manager *m = make_manager(test);
@@ -509,7 +518,9 @@ static void refusal_leaves_qp1_working_and_no_sender(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* The table has no P_Key without a sender, so the work that creates senders has nothing to do. */
+/*
+ * The table has no P_Key without a sender, so the work item that creates senders has nothing to do.
+ */
 static void pkey_event_is_handled_while_qp1_can_send(struct kunit *test)
 {
 	static const struct {
@@ -645,7 +656,9 @@ static void keys_are_checked_unless_the_core_says_otherwise(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* The RDMA core passes no completion with a MAD of its own. A trap from LID 0 is of firmware. */
+/*
+ * The RDMA core passes no completion with a MAD of its own. A trap from LID 0 comes from firmware.
+ */
 static void mad_of_the_core_is_answered_without_checking_keys(struct kunit *test)
 {
 	struct manager *m = make_manager(test);
@@ -722,8 +735,8 @@ static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 }
 
 /*
- * A firmware that returns @err for the next @refusals commands that detach, and @last_err for those
- * after them. It has got @num such commands, the last one with @uid.
+ * A firmware that returns @err for the next @refusals DETACH_FROM_MCG, and @last_err for later
+ * ones. It has got @num of these commands, the last one with @uid.
  */
 static struct {
 	unsigned int refusals;
@@ -757,9 +770,9 @@ static const struct detach_case {
 	int retry_err;
 } detach_cases[] = {
 	{ 0, 0, 0, 1, false }, { 3, -EBUSY, 0, 4, false }, { 6, -EBUSY, 0, 6, true, -ENOENT },
-	/* A command without an answer takes long: once more, and not more often. */
+	/* A command without an answer takes long, so it is repeated only once. */
 	{ 2, -ETIMEDOUT, 0, 2, true, -ENOENT },
-	/* The first command has ended the attachment, and firmware knows the queue pair. */
+	/* The first command has ended the attachment, and firmware still knows the queue pair. */
 	{ 1, -ETIMEDOUT, -EINVAL, 2, false }, { 2, -ETIMEDOUT, 0, 2, true, -EINVAL },
 	/* A command that mlx5_core did not send for a long time is repeated once, too. */
 	{ 1, -ECANCELED, 0, 2, false }, { 2, -ECANCELED, 0, 2, true, -ENOENT },
@@ -778,7 +791,7 @@ static void detach_in_the_end(struct kunit *test, struct manager *m, unsigned in
 	KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), 0, "case %u", i);
 	KUNIT_EXPECT_EQ_MSG(test, detach.num, c->want_num, "case %u", i);
 	KUNIT_EXPECT_EQ_MSG(test, !list_empty(orphans), c->want_orphan, "case %u", i);
-	/* Before the queue pair is destroyed, which may have ended the attachment. */
+	/* The driver tries orphans again; by then the attachment of this orphan may have ended. */
 	detach.refusals = 1;
 	detach.err = c->retry_err;
 	detach.num = 0;
@@ -826,7 +839,7 @@ static void lost_attachment_is_ended(struct kunit *test)
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_refuses_to_detach);
 	m->qp.uid = UID;
 	m->qp.mem.context = context;
-	/* Firmware has not attached the queue pair, and answers that the first time only. */
+	/* Firmware has not attached the queue pair, and says so only in the first round. */
 	detach.err = -ETIMEDOUT;
 	detach.last_err = -EINVAL;
 	for (i = 0; i < 2; i++) {
@@ -853,7 +866,9 @@ static void lost_attachment_is_ended(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* Firmware has refused to detach the queue pair, and goes on refusing or is just asked again. */
+/*
+ * Firmware refuses to detach the queue pair; later another task is about to send the command again.
+ */
 static void attach_beside_an_orphan(struct kunit *test, struct manager *m,
 				    struct list_head *orphans)
 {
@@ -870,7 +885,7 @@ static void attach_beside_an_orphan(struct kunit *test, struct manager *m,
 	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), -EBUSY);
 	KUNIT_EXPECT_EQ(test, detach.refusals, 0);
 	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DETACH_FROM_MCG);
-	/* Another task has the orphan, as while it sends the command. */
+	/* Another task has taken the orphan from the list in order to send the command. */
 	list_splice_init(orphans, &taken);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), -EBUSY);
 	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DETACH_FROM_MCG);

@@ -234,10 +234,7 @@ static void entries_are_rounded_up_to_octowords(struct kunit *test)
 #define NUM_SEGS	3
 #define GUARD		0x5ca1ab1e5ca1ab1eULL
 
-/*
- * Page sizes from 4 KiB to 2 GiB. The name is made up by the generator, since
- * a table would only count.
- */
+/* Page sizes from 4 KiB to 2 GiB. The generator also makes up the names. */
 static const void *shift_gen_params(struct kunit *test, const void *prev, char *desc)
 {
 	static u8 shifts[MAX_SHIFT - MIN_SHIFT + 1];
@@ -251,8 +248,8 @@ static const void *shift_gen_params(struct kunit *test, const void *prev, char *
 }
 
 /*
- * A buffer of three DMA segments, with @blocks pages each. It starts @offset
- * bytes into its first page and ends as far before the end of the last.
+ * A buffer of three DMA segments, with @blocks pages each. It starts @offset bytes into its first
+ * page and ends @offset bytes before the end of its last page.
  */
 static void make_umem(struct ib_umem *umem, struct scatterlist *sgl, unsigned long pgsz,
 		      unsigned int blocks, unsigned int offset)
@@ -277,7 +274,7 @@ static void make_umem(struct ib_umem *umem, struct scatterlist *sgl, unsigned lo
 static void translation_list_is_right_for_every_page_size(struct kunit *test)
 {
 	unsigned int shift = *(const u8 *)test->param_value;
-	/* A segment's length has 32 bits. */
+	/* The length of a segment has 32 bits: of the largest pages, only one fits. */
 	unsigned int blocks = shift < 30 ? 3 : 1;
 	unsigned long pgsz = 1UL << shift;
 	struct scatterlist sgl[NUM_SEGS];
@@ -298,7 +295,7 @@ static void translation_list_is_right_for_every_page_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(pas[NUM_SEGS * blocks]), GUARD);
 }
 
-/* A page of the device that is smaller than a segment is cut out of it. */
+/* The device's pages are smaller than the segments. */
 static void large_segment_is_cut_into_pages(struct kunit *test)
 {
 	struct scatterlist sgl[NUM_SEGS];
@@ -320,7 +317,10 @@ static void large_segment_is_cut_into_pages(struct kunit *test)
 
 #define PIECES	6
 
-/* Scatterlists. As with a user's pages, an entry may end anywhere, and the next may continue it. */
+/*
+ * Scatterlists. As with a user's pages, an entry may end anywhere, and the next one may follow it
+ * in memory.
+ */
 static const struct list_case {
 	const char *name;
 	unsigned long pgsz;
@@ -345,7 +345,7 @@ static const struct list_case {
 
 KUNIT_ARRAY_PARAM_DESC(list, list_cases, name);
 
-/* The core's own iterator says what is right, however the list is divided. */
+/* The list is that of ib_core's own iterator, however many entries each call asks for. */
 static void translation_list_is_that_of_the_core_in_any_parts(struct kunit *test)
 {
 	const struct list_case *c = test->param_value;
@@ -390,7 +390,10 @@ static void translation_list_is_that_of_the_core_in_any_parts(struct kunit *test
 	}
 }
 
-/* A key of the pool: free, with room for entries, changeable by UMR, without any right. */
+/*
+ * A key of the pool: free, with room for entries, changeable by UMR, without any right but local
+ * read.
+ */
 static void free_key_is_exact_to_the_bit(struct kunit *test)
 {
 	static const struct golden want[GOLDEN_MAX] = {

@@ -71,7 +71,10 @@ static void region_gets_the_smallest_key_that_fits(struct kunit *test)
 			mlx5_ib_mkey_pool_family(c->access, caps));
 }
 
-/* Sizes: 0 has 16 keys ready, 4 has 1, 8 has none; LAST may keep 4. */
+/*
+ * While no region uses keys, the pool has 16 free keys of class 0, one of class 7, none of class 8.
+ * Of class LAST it keeps four at most.
+ */
 static const struct keep_case {
 	const char *name;
 	int class;

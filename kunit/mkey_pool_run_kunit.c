@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of the pool of free memory keys at work, on a device that executes UMRs: keys that
- * are created, kept, aged, refused and destroyed. The cases run the pool's works themselves,
+ * are created, kept, aged, refused and destroyed. The cases run the pool's work items themselves,
  * because static stubs take effect only in the test's own task.
  */
 
@@ -30,7 +30,7 @@
 /* Number of free keys that the pool keeps, in all classes, when no region uses a key. */
 #define READY_KEYS	34
 #define MANY		40
-/* More pages than a UMR carries itself. */
+/* More pages than fit into the WQE of a UMR. */
 #define LIST_PAGES	24
 #define MAGIC		0x6c69737400000000ULL
 
@@ -60,7 +60,7 @@ static struct pool_env *make_bare_env(struct kunit *test)
 	return env;
 }
 
-/* Works that are queued from now on do not run. */
+/* Work items that are queued from now on do not run. */
 static void hold_works(struct pool_env *env)
 {
 	disable_work_sync(&env->dev->mkey_pool->upkeep);
@@ -94,7 +94,7 @@ static unsigned int pool_keys(struct pool_env *env)
 	return env->mock->num_live[MOCK_MKEY] - env->others;
 }
 
-/* Keys of the smallest class, from the pool, or from firmware if the pool has none. */
+/* Take keys of the smallest class, from the pool, or from firmware if the pool has none. */
 static void take(struct kunit *test, struct pool_env *env, u32 *keys, int num)
 {
 	int i;
@@ -112,8 +112,8 @@ static void give(struct pool_env *env, const u32 *keys, int num)
 }
 
 /*
- * The list of a region with more pages than a UMR carries itself is read by DMA. The device has no
- * larger pages, which would make the list shorter.
+ * The device reads the list of a region by DMA if the pages do not fit into the WQE of a UMR. The
+ * device has no pages larger than the host's, which would make the list shorter.
  */
 static void long_list_is_where_the_device_reads(struct kunit *test)
 {
@@ -159,7 +159,10 @@ static void upkeep_makes_the_wanted_keys_ready(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
 }
 
-/* As if there had been no memory for more room. KASAN sees a key behind the end. */
+/*
+ * The array of free keys has room for five, as if there had been no memory for a larger array.
+ * KASAN reports a key behind the end of the array.
+ */
 static void key_without_room_in_the_pool_is_destroyed(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -284,7 +287,7 @@ static void shrinker_counts_each_key_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
 }
 
-/* The shrinker has freed keys because memory is short: upkeep would take the memory again. */
+/* The shrinker has freed keys because memory is short: new keys would take the memory again. */
 static void upkeep_creates_no_keys_in_place_of_those_that_memory_needs(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -330,7 +333,7 @@ static void key_that_is_taken_after_a_scan_is_not_destroyed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
 	give(env, keys, 20);
 	KUNIT_EXPECT_EQ(test, mc->use.free, 20);
-	/* Only as many as are asked for. */
+	/* A scan marks only as many keys as it is asked for. */
 	sc.nr_to_scan = 5;
 	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), 5);
 	KUNIT_EXPECT_EQ(test, mc->to_destroy, 5);
@@ -360,7 +363,7 @@ static void keep_list(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, siz
 	free(buffer);
 }
 
-/* The request fails, and perhaps the queue pair cannot be stopped: then it may read the list. */
+/* The UMR fails. In the second round its queue pair cannot be stopped, and so may read the list. */
 static void list_that_the_device_may_read_is_kept(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -431,7 +434,7 @@ static void key_that_umr_revokes_returns_to_the_pool_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mc->use.free, 16);
 }
 
-/* UMR has revoked the key, the pool has enough keys, and firmware refuses to destroy it. */
+/* The pool has enough keys, and firmware refuses to destroy a key that UMR has revoked. */
 static void key_that_nobody_wants_stays_free_if_it_cannot_be_destroyed(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -490,7 +493,7 @@ static void key_that_is_not_created_is_not_counted(struct kunit *test)
 	struct mlx5_ib_mkey mkey;
 
 	run_upkeep(env);
-	/* No key is free. */
+	/* Destroy the free keys of the class. */
 	while (mc->use.free)
 		mlx5_ib_mkey_table_discard(env->dev, 0, mc->keys[--mc->use.free]);
 	env->mock->refuse = env->mock->num_commands + 1;
@@ -498,7 +501,7 @@ static void key_that_is_not_created_is_not_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
 }
 
-/* A key is the user's as long as a region has it, whether UMR or firmware frees the key. */
+/* A key counts for its user while a region has it, whether UMR or firmware then frees the key. */
 static void free_key_counts_for_no_user(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -557,7 +560,7 @@ static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	env->hca->stuck++;
 
-	/* No UMR revokes the key: the memory has to stay pinned. */
+	/* No further UMR can revoke the key: the memory has to stay pinned. */
 	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	env->mock->refuse_destroy = true;
@@ -567,7 +570,7 @@ static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test
 	env->hca->stuck++;
 }
 
-/* A revoked key is in the domain of free keys. Only a new region moves it to another domain. */
+/* A revoked key is in the PD of free keys. Only a new region moves the key to another PD. */
 static void revoked_key_is_given_no_rights(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -588,7 +591,9 @@ static void revoked_key_is_given_no_rights(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 }
 
-/* An offset of 16 bits does not reach all entries of a long list, with or without windows. */
+/*
+ * An offset of 16 bits does not reach all entries of a long list, with or without memory windows.
+ */
 static void firmware_fills_entries_that_umr_cannot_name(struct kunit *test)
 {
 	struct mlx5_ib_dev *dev = make_env(test)->dev;
@@ -617,7 +622,7 @@ static void failed_setup_of_umr_fails_no_registration(struct kunit *test)
 	struct mlx5_ib_mkey mkey;
 	unsigned int n;
 
-	/* PD, CQ, key, QP and three changes of its state. */
+	/* Seven commands: for PD, CQ, key and QP, and for three changes of the QP's state. */
 	for (n = 1; n <= 7; n++) {
 		env->dev->mkey_pool_retry = jiffies;
 		mock->num_commands = 0;
@@ -628,7 +633,10 @@ static void failed_setup_of_umr_fails_no_registration(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 1, "refusal %u", n);
 		KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 
-		/* The next registration does not try again at once, but paging does. */
+		/*
+		 * So soon after the failure the next registration does not try to set UMR up, but
+		 * paging does.
+		 */
 		mock->num_commands = 0;
 		KUNIT_EXPECT_EQ(test, create(env, &mkey), n == 1 ? mock->refuse_err : 0);
 		KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
@@ -654,7 +662,10 @@ static void failed_setup_of_umr_fails_no_registration(struct kunit *test)
 
 static unsigned int max_keys;
 
-/* A command that a process has built ends with -EREMOTEIO, and its status is in the answer. */
+/*
+ * CREATE_MKEY fails while @max_keys keys exist: with -ENOSPC; if a process has built the command,
+ * with -EREMOTEIO, and the status in the answer.
+ */
 static int fw_with_few_keys(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			    int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -687,7 +698,7 @@ static int create_window(struct pool_env *env, struct mlx5_ib_mkey *mkey)
 	return mlx5_ib_mkey_create(env->dev, NULL, mkey, in, sizeof(in));
 }
 
-/* A window has no use for a free key, whichever class the free key is of. */
+/* A memory window needs a new key: it can use no free key, of whichever class. */
 static void free_key_makes_way_for_a_key_of_another_kind(struct kunit *test)
 {
 	struct pool_env *env = make_full_env(test);
@@ -707,7 +718,7 @@ static void free_key_makes_way_for_a_key_of_another_kind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pool_keys(env), 0);
 }
 
-/* Upkeep does not make one free key out of another. */
+/* Upkeep destroys no free key in order to create another one. */
 static void free_key_makes_way_for_no_free_key(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -723,7 +734,9 @@ static void free_key_makes_way_for_no_free_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mc[4].use.free, 0);
 }
 
-/* A key may be too long for the device, whatever the number of keys. */
+/*
+ * Firmware may refuse a key because it is too long: then destroying free keys would not help.
+ */
 static void refusal_costs_few_free_keys(struct kunit *test)
 {
 	struct pool_env *env = make_full_env(test);
@@ -751,7 +764,7 @@ static void free_key_makes_way_for_a_key_that_a_process_creates(struct kunit *te
 	KUNIT_EXPECT_EQ(test, env->mock->num_live[MOCK_MKEY], max_keys);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
 	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS - 1);
-	/* The process sees the last refusal. */
+	/* The process gets the status of the last refusal. */
 	max_keys = 0;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_devx_create_obj(context, in, sizeof(in), out,
 							      sizeof(out))), -EREMOTEIO);

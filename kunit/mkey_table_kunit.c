@@ -99,7 +99,7 @@ static void next_key_of_the_index_has_another_variant(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->mock->dev, &env->mkey), 0);
 }
 
-/* An index has 24 bits, of which the highest is the highest of the key. */
+/* An index has 24 bits. The highest bit of the index is the highest bit of the key. */
 static void keys_may_have_the_highest_indices(struct kunit *test)
 {
 	struct table_env *env = make_env(test);
@@ -164,7 +164,7 @@ static void key_that_firmware_keeps_can_be_destroyed_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->mkey), env->mock->refuse_err);
 	KUNIT_EXPECT_FALSE(test, env->mkey.destroyed);
 	KUNIT_EXPECT_TRUE(test, is_found_as_mr(env));
-	/* No fault brings pages into a key that should not exist any more. */
+	/* No fault may map pages by a key that should not exist any more. */
 	mlx5_ib_mkey_kill(dev, &env->mkey);
 	KUNIT_EXPECT_FALSE(test, env->mkey.destroyed);
 	KUNIT_EXPECT_FALSE(test, is_found_as_mr(env));
@@ -193,7 +193,7 @@ static void adopted_key_is_found_until_it_is_disowned(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_found(env, 0x765400, MLX5_IB_MKEY_ODP_MR));
 	mlx5_ib_mkey_disown(dev, &key.mkey);
 	KUNIT_EXPECT_FALSE(test, is_found(env, 0x765400, MLX5_IB_MKEY_TABLE));
-	/* Firmware has refused to destroy it; then it is destroyed. */
+	/* Firmware refuses to destroy the key at first, and destroys it then. */
 	mlx5_ib_mkey_disowned(dev, &key.mkey, true);
 	KUNIT_EXPECT_TRUE(test, is_found(env, 0x765400, MLX5_IB_MKEY_TABLE));
 	mlx5_ib_mkey_disown(dev, &key.mkey);

@@ -27,7 +27,7 @@ static const struct mlx5_bfreg_layout layout = {
 	.num_sys_pages = 520,
 };
 
-/* Objects that are not device memory are found in the same way. */
+/* The driver decodes the mmap offset of an object of any kind as this command. */
 #define ENTRY		MLX5_IB_MMAP_DEVICE_MEM
 #define REGULAR		MLX5_IB_MMAP_REGULAR_PAGE
 #define WC		MLX5_IB_MMAP_WC_PAGE
@@ -108,7 +108,7 @@ static void unused_high_bits_of_an_offset_select_no_command(struct kunit *test)
 		}
 }
 
-/* No command may be reached from more offsets than the interface has. */
+/* No command may have more offsets than the interface defines for the command. */
 static void only_offsets_of_the_interface_are_accepted(struct kunit *test)
 {
 	unsigned int counts[256] = {};
@@ -148,7 +148,7 @@ static void context_without_static_pages_maps_none(struct kunit *test)
 #define WRITE_ONLY	(VM_SHARED | VM_WRITE)
 #define STATIC_PAGES	8
 
-/* As a process maps @pages pages. @left gets the flags that the mapping has then. */
+/* Map @pages pages as a process does. @left gets the flags of the mapping after the call. */
 static int map(struct mock *mock, unsigned long pgoff, unsigned int pages, vm_flags_t flags,
 	       vm_flags_t *left)
 {
@@ -245,7 +245,11 @@ static void refused_mapping_leaves_no_reference_to_its_object(struct kunit *test
 	mock_close(mock);
 }
 
-/* mprotect() asks for the flags VM_MAY*. Each mapping fails after these flags are cleared. */
+/*
+ * mprotect() gives no right whose VM_MAY* flag is clear, so the driver clears the flags of all
+ * other rights. Each mapping of this case is refused after that, because the VMA of the test is no
+ * real VMA, in which the driver could map a page.
+ */
 static void mapping_gets_no_other_rights_later(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);

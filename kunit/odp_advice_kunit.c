@@ -21,9 +21,9 @@
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
 
-/* Where no process has memory, so that nothing is mapped when the region is registered. */
+/* An address where no process has memory: registering the region maps nothing. */
 #define START		SZ_1G
-/* What is mapped at a time. */
+/* How many bytes the driver maps at a time. */
 #define STEP		MLX5_IB_ODP_CHUNK_BYTES
 #define REGION_BYTES	(4 * STEP)
 /* Longer than the turn of a context. */
@@ -141,7 +141,7 @@ static void advise_in_first_context(struct work_struct *work)
 	complete(&env->returned);
 }
 
-/* Before the workqueue is destroyed, also if the test has failed. */
+/* Called before the workqueue is destroyed, also if the test has failed. */
 static void release_advice(void *data)
 {
 	struct env *env = data;
@@ -307,7 +307,7 @@ static void waiting_caller_gets_few_errnos(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The kernel calls the verb again, or makes EINTR of the errno, as the signal's handler wants. */
+/* For -ERESTARTSYS the kernel repeats the system call or returns EINTR, as SA_RESTART says. */
 static void signal_that_an_exporter_notices_is_no_fault(struct kunit *test)
 {
 	struct env *env = make_env(test, false);
@@ -378,7 +378,10 @@ static void contexts_take_turns(struct kunit *test)
 	free_env(test, env);
 }
 
-/* Another call waits until there is room. The context counts once, however much advice it has. */
+/*
+ * Another call waits until there is room. The context counts once for its user, however much advice
+ * it has.
+ */
 static void context_has_32_pieces_of_advice_at_most(struct kunit *test)
 {
 	struct env *env = make_env(test, true);

@@ -42,7 +42,10 @@
 /* More commands or UMRs than any run takes. */
 #define MAX_STEPS	200
 
-/* Few pages, which one UMR carries inline, and more; neither starts or ends at a block. */
+/*
+ * A part of few pages, which one UMR carries inline, and a part of more pages. Neither part begins
+ * or ends where a block of translation entries does.
+ */
 static const struct part {
 	unsigned int first;
 	unsigned int num;
@@ -52,9 +55,9 @@ static const struct region_case {
 	const char *name;
 	bool implicit;
 	u32 access;
-	/* Length of the region. The process has memory only at its start. */
+	/* Length in pages. The process has memory only at the start of the region. */
 	u64 pages;
-	/* What a run without failures takes. */
+	/* Numbers of commands and UMRs of a run without failures. */
 	unsigned int commands;
 	unsigned int requests;
 	bool by_memory;
@@ -199,7 +202,7 @@ static void expect_pages(struct kunit *test, struct env *env, const struct part 
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), part->num);
 }
 
-/* The state before the region was registered, but for @stuck keys that firmware has kept. */
+/* Expect the state before the region was registered, but for @stuck keys that firmware has kept. */
 static void expect_no_region(struct kunit *test, struct env *env, unsigned int stuck,
 			     const char *after)
 {
@@ -243,7 +246,7 @@ static unsigned int reclaim(struct env *env)
 
 /* ---- a run: register, map, unmap, map, deregister --------------------------------------- */
 
-/* Nothing fails any more. */
+/* From now on let no command and no UMR fail. */
 static void clear_failure(struct env *env)
 {
 	env->mock->refuse = 0;
@@ -321,8 +324,8 @@ static void unmap_memory(struct kunit *test, const struct run *run)
 
 /*
  * How many keys below the root of an implicit region firmware has kept for good because it refused
- * a command. The key of the addresses without a leaf is none of them: it becomes an orphan, which
- * the driver tries again at once.
+ * a command. The key of the addresses without a leaf does not count: it becomes an orphan, which
+ * the driver tries to destroy again at once.
  */
 static unsigned int count_stuck(struct kunit *test, const struct run *run)
 {
@@ -439,7 +442,7 @@ static void failure_of_any_umr_leaves_no_page_in_reach(struct kunit *test)
 
 /* ---- other cases ------------------------------------------------------------------------ */
 
-/* The key of the region may exist, and its translations cost memory of the host. */
+/* If CREATE_MKEY is not answered, the key may exist, whose translations cost memory of the host. */
 static void region_that_may_exist_counts(struct kunit *test)
 {
 	struct env *env = make_env(test);
@@ -495,7 +498,7 @@ static void failed_advice_maps_no_page(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + 50 * PAGE_SIZE, PAGE_SIZE), 0);
 	KUNIT_EXPECT_EQ(test, advise_write(env, &part), -EFAULT);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
-	/* An implicit region does not keep the leaf either. */
+	/* An implicit region does not keep the leaf of the advice that failed. */
 	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
 	/* Pages that the process has not touched are skipped without an error. */
 	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
@@ -506,7 +509,7 @@ static void failed_advice_maps_no_page(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
-/* The keys of tables and leaves count as those of regions do. */
+/* The keys of tables and leaves count for the user, as the keys of regions do. */
 static void keys_of_an_implicit_region_count_for_its_user(struct kunit *test)
 {
 	static const struct region_case c = { .implicit = true, .by_memory = true };
@@ -547,7 +550,7 @@ static void keys_of_an_implicit_region_count_for_its_user(struct kunit *test)
 	context->user = NULL;
 }
 
-/* What each table and each leaf costs firmware counts as long as the table or the leaf exists. */
+/* The memory that a table or a leaf costs counts as long as the table or the leaf exists. */
 static void parts_of_an_implicit_region_count_as_paged_memory(struct kunit *test)
 {
 	static const struct region_case c = { .implicit = true };
@@ -593,8 +596,8 @@ static void parts_of_an_implicit_region_count_as_paged_memory(struct kunit *test
 }
 
 /*
- * The first range is longer than the part of it that is mapped at a time, the others are short.
- * Between them are pages that the process has, but that no range has.
+ * The first range is longer than the part of it that is mapped at a time, the other ranges are
+ * short. Between the ranges are pages that the process has, but that no range has.
  */
 static void advice_of_several_ranges_maps_these_pages_only(struct kunit *test)
 {
@@ -674,7 +677,7 @@ static void list_that_the_device_may_read_is_kept(struct kunit *test)
 	env->hca->fail = env->hca->num_requests + 1;
 	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), -EFAULT);
 	KUNIT_ASSERT_NOT_NULL(test, kept.buffer);
-	/* Pages of a slab cache have no references of their own. */
+	/* The list is not in a slab cache, whose pages have no references of their own. */
 	KUNIT_EXPECT_FALSE(test, PageSlab(virt_to_page(kept.buffer)));
 	KUNIT_EXPECT_EQ(test, page_count(virt_to_page(kept.buffer)), 1);
 	kept.free(kept.buffer);
@@ -873,8 +876,9 @@ static void free_advisors(struct kunit *test, struct advisors *a)
 }
 
 /*
- * As many contexts of the user have advice in their queues as can have, the first one among them. A
- * call in the second context waits until the first one is closed, whose advice is not served.
+ * As many contexts of the user as are allowed have advice in their queues, the first context among
+ * them. A call in the second context waits until the first context, whose advice is not served, is
+ * closed.
  */
 static void closed_context_makes_room_for_advice(struct kunit *test)
 {
@@ -905,7 +909,7 @@ static void closed_context_makes_room_for_advice(struct kunit *test)
 
 /**
  * struct sleeper - a task that waits for room
- * @entry: in the list of those that wait
+ * @entry: entry of the task in the wait queue
  * @num_wakes: how often the task has been woken
  */
 struct sleeper {
@@ -985,7 +989,10 @@ static struct env *make_wide_env(struct kunit *test)
 	return env;
 }
 
-/* WINDOW pages with a boundary of chunks in their middle. A chunk begins with its leaf. */
+/*
+ * WINDOW pages with a boundary between two chunks in their middle. The first chunk of a leaf begins
+ * where the leaf does.
+ */
 static struct part window_over_chunks(struct env *env, bool implicit)
 {
 	size_t first = MLX5_IB_ODP_CHUNK_PAGES;
@@ -996,7 +1003,7 @@ static struct part window_over_chunks(struct env *env, bool implicit)
 	return (struct part){ first - WINDOW / 2, WINDOW };
 }
 
-/* All pages of @window but those of @gap are mapped. */
+/* Expect that all pages of @window but those of @gap are mapped. */
 static void expect_gap(struct kunit *test, struct env *env, const struct part *window,
 		       const struct part *gap)
 {
@@ -1010,7 +1017,7 @@ static void expect_gap(struct kunit *test, struct env *env, const struct part *w
 				    gap->num, gap->first);
 }
 
-/* In a block of translation entries, over several blocks, and over the end of a chunk. */
+/* The part lies in a block of translation entries, or in several, or over the end of a chunk. */
 static void any_part_can_be_unmapped_alone(struct kunit *test)
 {
 	static const unsigned int firsts[] = { 0, 1, 7, 8, 12, 27, 32, 57 };
@@ -1047,7 +1054,7 @@ static bool is_touched(unsigned int page)
 	return page < 4 || (page >= 500 && page < 530) || page == 700 || page == 1060;
 }
 
-/* Pages that the process has unmapped again. */
+/* Pages that the process has unmapped before the registration. */
 static bool is_hole(unsigned int page)
 {
 	return page >= 505 && page < 508;
@@ -1058,7 +1065,10 @@ static bool is_hole(unsigned int page)
 #define FIRST_PAGE	2
 #define LAST_PAGE	1050
 
-/* The device then does not fault on them. A chunk ends between two pages that the process has. */
+/*
+ * The device does not fault on pages that are mapped at registration. A chunk ends between two
+ * pages that the process has.
+ */
 static void new_region_has_the_pages_that_its_process_has(struct kunit *test)
 {
 	const u32 access = IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE;
@@ -1087,7 +1097,7 @@ static void new_region_has_the_pages_that_its_process_has(struct kunit *test)
 		want = is_touched(page) && !is_hole(page);
 		num += want;
 		KUNIT_EXPECT_EQ_MSG(test, !!entry, want, "page %u", page);
-		/* The process shares a page that it has only read, so it is mapped for reading. */
+		/* A page that the process has only read is shared, and so mapped for reading. */
 		if (want)
 			KUNIT_EXPECT_EQ_MSG(test, entry & (MLX5_EN_RD | MLX5_EN_WR),
 					    page == READ_PAGE ? MLX5_EN_RD :
@@ -1183,7 +1193,7 @@ static void leaves_come_and_go_without_their_neighbours(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
-/* The last page of a leaf and the first page of the next one. */
+/* The range has the last page of a leaf and the first page of the next leaf. */
 static void range_over_two_leaves_is_mapped_in_both(struct kunit *test)
 {
 	static const struct region_case c = { .implicit = true };
@@ -1198,7 +1208,7 @@ static void range_over_two_leaves_is_mapped_in_both(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, advise_write(env, &part), 0);
 	expect_pages(test, env, &part);
 	KUNIT_EXPECT_EQ(test, atomic64_read(&odp_of(env)->stat.prefetches), 2);
-	/* Neither leaf is left when its page is. */
+	/* Each leaf is freed after its page has been unmapped. */
 	KUNIT_ASSERT_EQ(test, vm_munmap(at, 2 * PAGE_SIZE), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
@@ -1265,8 +1275,9 @@ static void region_that_cannot_be_is_refused_at_once(struct kunit *test)
 /* ---- a process that has closed the device ----------------------------------------------- */
 
 /*
- * ib_core would warn of a region that is left. Firmware keeps the key of an explicit region, or
- * those of the tables of an implicit one, which lead to no page; the leaf's key goes to the pool.
+ * ib_core would warn of a region that is left. Firmware keeps the key of an explicit region, or the
+ * keys of the tables of an implicit region, which lead to no page. The key of the leaf goes to the
+ * pool.
  */
 static void region_of_a_closed_context_is_freed_in_any_case(struct kunit *test)
 {
@@ -1404,7 +1415,7 @@ static void iova_has_the_page_offset_of_the_address(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
-/* Another region may have the number of a key that has been destroyed. */
+/* The driver does not show a destroyed key, because another region may have got its number. */
 static void destroyed_key_is_not_shown(struct kunit *test)
 {
 	static const struct region_case c = { .pages = MEM_PAGES };
@@ -1439,7 +1450,7 @@ static void region_without_umr_is_refused(struct kunit *test)
 	expect_no_region(test, env, 0, "a refused registration");
 }
 
-/* Another process that has the file must not learn or use the address. */
+/* Another process that has the device file must not learn or use the address. */
 static void range_of_a_region_is_told_to_its_process_only(struct kunit *test)
 {
 	static const struct region_case c = { .pages = MEM_PAGES };
@@ -1489,7 +1500,7 @@ static void refused_setup_of_umr_leaves_nothing(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 0, "refusal %u", n);
 		KUNIT_EXPECT_NULL(test, dev->umr);
 	}
-	/* PD, CQ, key, QP and three changes of the QP's state. */
+	/* Seven commands: for PD, CQ, key and QP, and for three changes of the QP's state. */
 	KUNIT_EXPECT_EQ(test, n, 8);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 4);
 	mock->refuse = 0;
@@ -1571,7 +1582,10 @@ static void expect_services(struct kunit *test, struct mlx5_ib_dev *dev, u32 rc,
 	mlx5_ib_cleanup_odp(dev);
 }
 
-/* The device can serve other operations by the memory scheme than by the transport scheme. */
+/*
+ * The device reports separately for the memory scheme and for the transport scheme which operations
+ * may fault. The driver offers the operations of the scheme that the device uses.
+ */
 static void services_are_those_of_the_scheme_of_the_device(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);

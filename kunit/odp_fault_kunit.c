@@ -50,8 +50,8 @@
  * struct env - a process with a queue pair and a paged region, none of whose pages is mapped
  * @mock: the device
  * @hca: the part of the device that executes UMRs
- * @pd: protection domains: of the queue pair, and another
- * @cq: of the queue pair
+ * @pd: protection domain of the queue pair, and another one
+ * @cq: completion queue of the queue pair
  * @qp: the queue pair
  * @mr: the region
  */
@@ -86,7 +86,7 @@ static void create_qp(struct kunit *test, struct env *env, u32 flags)
 						     sizeof(struct mlx5_ib_create_qp_resp))));
 }
 
-/* The region is in domain @pd. */
+/* The region is in the @pd-th protection domain, from 0. */
 static struct env *make_env(struct kunit *test, u32 qp_flags, unsigned int pd)
 {
 	struct env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
@@ -157,7 +157,7 @@ static void post_send(struct kunit *test, struct env *env, u16 index, u32 lkey, 
 	put_data(test, env, at + 32, BYTES, lkey2, 2);
 }
 
-/* Leave a slot for which no fault waits. */
+/* Give back a slot for which no fault waits. */
 static void leave(struct kunit *test, struct odp_process *process)
 {
 	bool extra;
@@ -167,7 +167,7 @@ static void leave(struct kunit *test, struct odp_process *process)
 	mlx5_ib_odp_process_put(process);
 }
 
-/* Have the driver resolve a fault, and see whether the work request is to fail. */
+/* Have the driver resolve a fault, and expect whether the answer makes the work request fail. */
 static void expect_answer_to(struct kunit *test, struct env *env, struct mlx5_ib_fault *fault,
 			     bool error)
 {
@@ -185,7 +185,7 @@ static void expect_answer_to(struct kunit *test, struct env *env, struct mlx5_ib
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[3]), TOKEN);
 }
 
-/* The same for a fault at a WQE of a queue. */
+/* Have the driver resolve a fault at a WQE of a queue, and expect its answer. */
 static void expect_queue_answer(struct kunit *test, struct env *env, u32 num, u8 type, u16 index,
 				bool error)
 {
@@ -242,7 +242,7 @@ static void list_with_a_later_key_of_another_domain_is_repeated_once(struct kuni
 	free_env(test, env);
 }
 
-/* Let time pass since the last answers. */
+/* Make the last answers @ms older. */
 static void age_answers(struct env *env, unsigned int ms)
 {
 	struct mlx5_ib_odp *odp = env->mock->dev->odp;
@@ -291,7 +291,7 @@ static void wqe_is_resolved_from_where_its_message_is(struct kunit *test)
 	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
 						 mock_buffer(env->mock, REGION + 2)), 0);
 
-	/* 20 bytes in the WQE, then bytes that the process does not have. */
+	/* 20 inline bytes in the WQE, then a data segment whose page the process has unmapped. */
 	KUNIT_ASSERT_EQ(test, copy_to_user(wqe, &ctrl, sizeof(ctrl)), 0);
 	KUNIT_ASSERT_EQ(test, copy_to_user(wqe + 16, &copied, sizeof(copied)), 0);
 	put_data(test, env, at + 48, BYTES, env->mr->lkey, 5);
@@ -312,7 +312,7 @@ static void key_of_another_domain_maps_no_page(struct kunit *test)
 	post_send(test, env, 0, env->mr->lkey, UNKNOWN_KEY);
 	expect_send_answer(test, env, 0, true);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
-	/* What the device does not need yet does not make the request fail. */
+	/* A segment that the device does not need yet does not make the request fail. */
 	post_send(test, env, 1, UNKNOWN_KEY, env->mr->lkey);
 	expect_send_answer(test, env, 1, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
@@ -333,7 +333,9 @@ static void key_of_its_domain_maps_its_pages(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The user has no key left for the table that the fault needs: no command creates one. */
+/*
+ * The user may have no further key, so the driver creates none for the table that the fault needs.
+ */
 static void fault_that_needs_one_key_too_many_fails(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -372,7 +374,7 @@ static void replace_page(struct kunit *test, struct env *env, unsigned long prot
 #define TABLE_ENTRIES	4
 #define LONG_TABLE	200
 
-/* A key that a process has made over other keys. */
+/* A key of a process, with a table of other keys. */
 #define TABLE_OF(entries) \
 	{ .mkey.key = TABLE_KEY, .mkey.uid = TABLE_UID, .num_entries = (entries) }
 
@@ -423,7 +425,7 @@ static void set_entry(struct env *env, unsigned int i, u32 len, u32 key, unsigne
 	};
 }
 
-/* A key of a process, in domain @pdn, of which firmware has a table. */
+/* Firmware has a key of a process, in domain @pdn, with a table of other keys. */
 static void set_table(struct kunit *test, struct env *env, u32 pdn)
 {
 	memset(&table, 0, sizeof(table));
@@ -435,7 +437,7 @@ static void set_table(struct kunit *test, struct env *env, u32 pdn)
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
 }
 
-/* The process of the region has made the key. */
+/* Enter the key, as made by the process of the region, into the driver's table of keys. */
 static void adopt_table(struct kunit *test, struct env *env, struct mlx5_ib_table_key *key)
 {
 	key->process = process_of(env);
@@ -459,7 +461,7 @@ static void table_of_keys_leads_to_its_pages(struct kunit *test)
 	set_entry(env, 0, 10, env->mr->lkey, 3);
 	set_entry(env, 1, BYTES - 10, env->mr->lkey, 5);
 	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
-	/* Before the key exists. */
+	/* UNKNOWN_KEY does not exist yet. */
 	expect_send_answer(test, env, 0, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 	adopt_table(test, env, &key);
@@ -475,8 +477,9 @@ static void table_of_keys_leads_to_its_pages(struct kunit *test)
 }
 
 /*
- * The first 64 entries do not cover what the device needs, so the whole table is read. The range
- * has more pieces than one reading returns, so the same is done for the rest of the range.
+ * The first 64 entries do not cover what the device needs, so the driver reads the table again,
+ * this time all of it. The range has more pieces than the driver copies at a time, so it reads the
+ * table in these two steps again for the rest of the range.
  */
 static void long_table_of_keys_is_read_as_far_as_needed(struct kunit *test)
 {
@@ -499,12 +502,12 @@ static void long_table_of_keys_is_read_as_far_as_needed(struct kunit *test)
 	free_env(test, env);
 }
 
-/* As many as a WQE can have: its control segment and these are 63 units of 16 bytes. */
+/* The most data segments of a WQE: with the control segment they are 63 units of 16 bytes. */
 #define MAX_SEGMENTS	62
 
 /*
- * A table that leads to itself twice takes seven queries. All data segments of a WQE name it, and
- * the device needs them all.
+ * A table that leads to itself twice takes seven queries: one, and two on each of three deeper
+ * levels. All data segments of a WQE name the table, and the device needs all segments.
  */
 static void segments_of_a_wqe_share_the_tables_of_a_fault(struct kunit *test)
 {
@@ -637,7 +640,10 @@ static void table_leads_to_no_region_of_another_domain(struct kunit *test)
 	expect_send_answer(test, env, 0, true);
 	expect_answer_to(test, env, &fault, true);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
-	/* Any domain may have the table of a remote key, if the region is in the same. */
+	/*
+	 * A remote key may be in any domain, if the region that its table leads to is in the same
+	 * domain.
+	 */
 	table.pdn = env->pd[1].pdn;
 	expect_answer_to(test, env, &fault, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
@@ -661,9 +667,9 @@ static const struct odp_visitor counting_visitor = {
 };
 
 /*
- * The device needs one byte of a long range, the rest of which leads through the table once more,
- * byte by byte. Beyond what is needed the driver looks at 64 pieces: 32 that lead to the table, and
- * the piece of the region behind each.
+ * The device needs the first byte of a range. Each further byte leads to the table once more, and
+ * from there to the region. The driver looks ahead at 64 pieces: 32 that lead to the table, and for
+ * each of these the piece of the region.
  */
 static void what_is_not_needed_yet_is_looked_at_in_part(struct kunit *test)
 {
@@ -704,7 +710,10 @@ static int refuse_needed(struct odp_mr *mr, const struct odp_want *want, void *c
 	return want->need ? -EPERM : 0;
 }
 
-/* A table of four pieces of 25 bytes takes MLX5_IB_KLM_QUERY_BYTES(4) bytes and 4 entries. */
+/*
+ * A table of four pieces of 25 bytes takes MLX5_IB_KLM_QUERY_BYTES(4) bytes and 4 entries of the
+ * budget.
+ */
 static const struct budget_case {
 	const char *name;
 	struct odp_budget budget;
@@ -838,7 +847,7 @@ static void receive_list_starts_behind_the_signature(struct kunit *test)
 	put_data(test, env, at + c->first + 16, 0, 0x100, 7);
 	expect_answer(test, env, MLX5_WQE_PF_TYPE_RESP, 2, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
-	/* The device writes there. */
+	/* The device writes to the page that a receive request names. */
 	KUNIT_EXPECT_EQ(test, mock_hca_translate(env->hca, env->mr->lkey,
 						 mock_buffer(env->mock, REGION + 3)) &
 			      (MLX5_EN_RD | MLX5_EN_WR), MLX5_EN_RD | MLX5_EN_WR);
@@ -863,7 +872,10 @@ static void register_again(struct kunit *test, struct env *env, u32 access)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
 }
 
-/* An RDMA READ of a page of the region; its event is taken at @taken or, if that is 0, now. */
+/*
+ * Have the driver resolve a fault of an RDMA READ of a page of the region. The driver has taken the
+ * event of the fault at @taken or, if @taken is 0, now.
+ */
 static void expect_read_answer(struct kunit *test, struct env *env, ktime_t taken, bool error)
 {
 	static u32 num;
@@ -961,7 +973,7 @@ static void read_fault_that_is_repeated_maps_for_writing(struct kunit *test)
 
 	replace_page(test, env, PROT_READ | PROT_WRITE);
 	expect_read_answer(test, env, 0, false);
-	/* Another queue could have mapped the page. */
+	/* A fault of another queue could have mapped the page meanwhile. */
 	expect_read_answer(test, env, 0, false);
 	KUNIT_EXPECT_FALSE(test, is_writable(env));
 	expect_read_answer(test, env, 0, false);
@@ -1034,7 +1046,7 @@ static void write_to_a_read_only_mapping_fails_in_the_end(struct kunit *test)
 	unsigned int i;
 
 	replace_page(test, env, PROT_READ);
-	/* The first one maps the page. */
+	/* The first fault maps the page. */
 	for (i = 0; i < 9; i++)
 		expect_read_answer(test, env, 0, false);
 	/* A page that is lost meanwhile, and mapped again, is progress. */
@@ -1049,8 +1061,9 @@ static void write_to_a_read_only_mapping_fails_in_the_end(struct kunit *test)
 }
 
 /*
- * The device names the first byte of a message, and stops at a later one, which is missing. What it
- * names stays mapped, so each answer lets the queue go on, but not for ever.
+ * The device names the first byte of a message, but faults because a later byte is not mapped. The
+ * first byte is mapped, so the driver resumes the queue without an error, until it has answered the
+ * same fault too often.
  */
 static void fault_that_names_too_little_fails_in_the_end(struct kunit *test)
 {
@@ -1215,7 +1228,7 @@ static int resolve_memory_fault(struct kunit *test, struct env *env,
 	return be32_to_cpu(in[2]) >> 31;
 }
 
-/* The variant of the key does not count. */
+/* The driver finds the region of a key, whatever the key's variant (its low 8 bits). */
 static void memory_fault_maps_what_is_needed_and_near(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1245,7 +1258,10 @@ static void memory_fault_maps_what_is_needed_and_near(struct kunit *test)
 	free_env(test, env);
 }
 
-/* Whatever the event asks for. Memory behind the address is mapped before memory in front of it. */
+/*
+ * The bound holds whatever the event asks for. Memory behind the address is mapped before memory in
+ * front of the address.
+ */
 static void memory_near_a_fault_is_bounded(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1288,7 +1304,10 @@ static void memory_near_a_fault_may_be_missing(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The device needs more than the region has. What the region has is mapped; the device checks. */
+/*
+ * The device needs more than the region has. The driver maps what the region has; the device checks
+ * the range.
+ */
 static void need_of_a_memory_fault_ends_with_its_region(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -1347,7 +1366,10 @@ static void key_of_a_freed_leaf_is_new_in_the_next_leaf(struct kunit *test)
 	struct env *env = make_env(test, 0, 0);
 	u32 key = fault_at_a_freed_leaf(test, env);
 
-	/* The fault is not the old one, although key and address are the same. */
+	/*
+	 * The driver counts this as a new fault, although index of the key and address are as
+	 * before.
+	 */
 	KUNIT_EXPECT_EQ(test, fault_at_a_freed_leaf(test, env) >> 8, key >> 8);
 	free_env(test, env);
 }
@@ -1359,7 +1381,7 @@ static void memory_for_reading_is_mapped_for_reading(struct kunit *test)
 	unsigned int i;
 
 	replace_page(test, env, PROT_READ);
-	/* The first one maps the page. */
+	/* The first fault maps the page. */
 	for (i = 0; i < 9; i++, fault.taken = ktime_get())
 		KUNIT_EXPECT_EQ(test, resolve_memory_fault(test, env, &fault), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
@@ -1424,7 +1446,7 @@ static void part_of_a_region_that_goes_leads_nowhere(struct kunit *test)
 	free_env(test, env);
 }
 
-/* What is left of the address space of a process that has exited: the struct. */
+/* All that is left of the address space of a process that has exited: its mm_struct. */
 static struct mm_struct *make_ended_mm(struct kunit *test)
 {
 	struct mm_struct *first = current->mm, *ended;
@@ -1470,7 +1492,7 @@ static bool has_table(struct env *env)
 	return false;
 }
 
-/* The region outlives its process if another process has the file, too. */
+/* The region outlives its process if another process has the device file, too. */
 static void fault_on_memory_of_an_ended_process_fails(struct kunit *test)
 {
 	const struct ended_case *c = test->param_value;
@@ -1506,7 +1528,10 @@ static void fault_on_memory_of_an_ended_process_fails(struct kunit *test)
 	free_env(test, env);
 }
 
-/* A queue that a process has created by commands of its own, or that firmware does not destroy. */
+/*
+ * The driver does not know a queue that a process has created by a command of its own, or one that
+ * firmware has refused to destroy.
+ */
 static void fault_of_an_unknown_queue_is_answered(struct kunit *test)
 {
 	static const u8 types[] = {
@@ -1538,7 +1563,10 @@ static void fault_of_unknown_kind_maps_no_page_and_fails(struct kunit *test)
 
 #define MAX_ANSWERS	8
 
-/* Firmware returns @err for each PAGE_FAULT_RESUME. Bit n of @errors: its number n had an error. */
+/*
+ * Firmware returns @err[n] for the n-th PAGE_FAULT_RESUME, from 0. If the n-th command has its
+ * error bit set, bit n of @errors is set.
+ */
 static struct {
 	unsigned int num;
 	unsigned int errors;
@@ -1581,10 +1609,16 @@ static const struct answer_case {
 	{ "a queue that is gone after a refusal", false, false, { -EBUSY, -ENOENT }, 2, 0 },
 	{ "a device that is gone", true, false, { -ENOLINK }, 1, 1 },
 	{ "not answered", false, false, { -ETIMEDOUT }, 2, 0 },
-	/* If firmware has executed the command, another fault may have the token. */
+	/*
+	 * If firmware has executed the command, another fault may have the token, which must not
+	 * fail.
+	 */
 	{ "an error that is not answered", true, false, { -ETIMEDOUT }, 2, 1 },
 	{ "an error, not answered, then refused", true, false, { -ETIMEDOUT, -EBUSY }, 3, 1 },
-	/* Each of these takes a timeout of mlx5_core, and faults of others need the worker. */
+	/*
+	 * Each unanswered command takes a timeout of mlx5_core, and faults of other processes need
+	 * the worker, so the driver gives up.
+	 */
 	{ "never answered", false, false, { -ETIMEDOUT, -ETIMEDOUT }, 2, 0 },
 	{ "an error that is never answered", true, false, { -ETIMEDOUT, -ETIMEDOUT }, 2, 1 },
 	{ "not answered, refused, not answered", false, false,
@@ -1621,7 +1655,7 @@ static void answer_is_repeated_until_firmware_has_executed_it(struct kunit *test
 	free_env(test, env);
 }
 
-/* ---- which fault is the same again ------------------------------------------------------ */
+/* ---- which reports are of one fault ----------------------------------------------------- */
 
 static void expect_times(struct kunit *test, struct mlx5_ib_odp *odp, struct mlx5_ib_fault fault,
 			 unsigned int times, const char *what)
@@ -1644,7 +1678,7 @@ static void fault_is_the_same_if_all_of_it_is(struct kunit *test)
 
 	mlx5_ib_odp_repeated_set(odp, &key, 3);
 	expect_times(test, odp, key, 3, "the fault at a key");
-	/* Any queue may access the memory. */
+	/* A fault at a key is the same fault, whichever queue accesses the memory. */
 	other = key;
 	other.wq_num++;
 	expect_times(test, odp, other, 3, "of another queue");
@@ -1660,7 +1694,7 @@ static void fault_is_the_same_if_all_of_it_is(struct kunit *test)
 	other = key;
 	other.type |= MLX5_PAGE_FAULT_RESUME_WRITE;
 	expect_times(test, odp, other, 0, "to write");
-	/* A new leaf has its own key, of any variant. */
+	/* The driver forgets faults at the key of a new leaf, of whichever variant. */
 	mlx5_ib_odp_repeated_forget(odp, key.key + 0x100);
 	expect_times(test, odp, key, 3, "after another key");
 	mlx5_ib_odp_repeated_forget(odp, key.key | 0x5a);
@@ -1737,14 +1771,14 @@ static void fault_displaces_the_one_with_the_fewest_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_noted(odp, first), MLX5_IB_ODP_NUM_REPEATED - 1);
 	fault.key -= 0x100;
 	expect_times(test, odp, fault, 0, "the fault with two answers");
-	/* Of two with one answer, the one that was answered last. */
+	/* Of two faults with one answer each, the one that was answered last is displaced. */
 	mlx5_ib_odp_repeated_set(odp, &first, 0);
 	first.taken = ktime_get();
 	mlx5_ib_odp_repeated_set(odp, &first, 1);
 	mlx5_ib_odp_repeated_set(odp, &fault, 1);
 	expect_times(test, odp, first, 0, "the fault that was answered last");
 	expect_times(test, odp, fault, 1, "the fault in its entry");
-	/* A fault that is not repeated any more, however many answers it has got. */
+	/* A fault that is not repeated any more is displaced, however many answers it has got. */
 	odp->repeated[20].times = 100;
 	odp->repeated[20].last = ktime_sub_ms(ktime_get(), 6000);
 	fault.key += 0x200;
@@ -1755,7 +1789,7 @@ static void fault_displaces_the_one_with_the_fewest_answers(struct kunit *test)
 	free_env(test, env);
 }
 
-/* Each gets 8 answers in a row in the end, however many faults the table has no room for. */
+/* In the end each fault gets 8 answers in a row, although the table has no room for all faults. */
 static void more_endless_faults_than_entries_end(struct kunit *test)
 {
 	static bool ended[MLX5_IB_ODP_NUM_REPEATED + 20];
@@ -1938,7 +1972,7 @@ static void fault_without_a_slot_waits(struct kunit *test)
 	mlx5_ib_odp_process_put(process);
 	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &write, &slot), process);
 	mlx5_ib_odp_process_put(process);
-	/* The device does not say how much it needs, but it needs a byte. */
+	/* The event does not say how much the device needs, but that is one byte at least. */
 	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &memory, &slot), process);
 	mlx5_ib_odp_process_put(process);
 	KUNIT_EXPECT_NULL(test, slot);
@@ -2005,8 +2039,8 @@ static void fault_gives_up_the_slot_of_another_process(struct kunit *test)
 }
 
 /*
- * All processes share the command interface. So a fault reads no table before it has a slot, of
- * whichever process.
+ * All processes share the command interface. So the driver reads no table for a fault that has no
+ * slot; the slot may be of any process.
  */
 static void tables_of_keys_are_read_with_a_slot(struct kunit *test)
 {
@@ -2031,7 +2065,7 @@ static void tables_of_keys_are_read_with_a_slot(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, slot);
 	KUNIT_EXPECT_EQ(test, table.queries, 0);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
-	/* What the device does not need yet is not waited for. */
+	/* The device does not need the table yet, so the fault does not wait for a slot. */
 	post_send(test, env, 1, UNKNOWN_KEY, TABLE_KEY);
 	expect_send_answer(test, env, 1, false);
 	KUNIT_EXPECT_EQ(test, table.queries, 0);
@@ -2115,7 +2149,7 @@ static void processes_leave_slots_for_others(struct kunit *test)
 
 /*
  * Any number of processes of a user whose faults are not resolved leave half of the slots to other
- * users. Each of the processes has a slot of its own all the same.
+ * users. Each of the processes still has an extra slot.
  */
 static void processes_of_a_user_leave_slots_for_other_users(struct kunit *test)
 {
@@ -2230,7 +2264,7 @@ static void extra_slot_is_given_up_first(struct kunit *test)
  * struct waiting_fault - a fault that waits for a slot
  * @job: the fault
  * @queued: completed when the workqueue runs the work item of the fault
- * @hold: keeps the other workqueue from running anything
+ * @hold: work item that blocks the workqueue that must not get the fault
  * @release: ends @hold
  */
 struct waiting_fault {
@@ -2277,7 +2311,7 @@ static const struct queue_case {
 
 KUNIT_ARRAY_PARAM_DESC(queue, queue_cases, name);
 
-/* The only fault of the process leaves. */
+/* The only fault that has a slot gives it up. */
 static void fault_that_waited_is_queued_with_the_slot(struct kunit *test)
 {
 	const struct queue_case *c = test->param_value;

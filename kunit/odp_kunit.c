@@ -107,8 +107,8 @@ static void fault_of_unknown_kind_can_be_answered(struct kunit *test)
 static void memory_fault_event_is_parsed(struct kunit *test)
 {
 	/*
-	 * The last event of the fault; 2 pages behind the address and 3 before it; a whole page and
-	 * the rest of the page of the address are needed.
+	 * The last event of a fault. The device needs the rest of the page of the address and one
+	 * more page, and names 2 pages behind the address and 3 pages before it as near.
 	 */
 	static const u32 data[7] = {
 		0x80ff0002, 0x0003f417, 0x80000123, 0x2000, 0x567842, 0x7fff, 0x12345678,
@@ -126,7 +126,10 @@ static void memory_fault_event_is_parsed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fault.packet_len, 0x2000 - 0x678);
 	KUNIT_EXPECT_EQ(test, fault.before, 0x3000);
 	KUNIT_EXPECT_EQ(test, fault.after, 0x2000);
-	/* Older firmware counts bytes. Without the flag, other events follow. */
+	/*
+	 * Older firmware reports the bytes that the device needs, not the length of their pages.
+	 * Bit 7 of the flags is clear, so further events of the fault follow.
+	 */
 	eqe.data.page_fault.memory.demand_fault_pages = cpu_to_be32(100);
 	eqe.data.page_fault.memory.flags = 0x7f;
 	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, true, &fault));
@@ -219,7 +222,7 @@ static const struct op_case {
 	u8 opcode;
 	enum ib_qp_type type;
 	unsigned int header;	/* 16-byte units between control and data */
-	u32 av;			/* third dword of the first of them */
+	u32 av;			/* third dword of the first unit */
 } op_cases[] = {
 	{ "RC SEND", MLX5_OPCODE_SEND, IB_QPT_RC, 0 },
 	{ "RC SEND_IMM", MLX5_OPCODE_SEND_IMM, IB_QPT_RC, 0 },
@@ -332,7 +335,7 @@ static void receive_wqe_is_read_to_the_end_of_its_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sges->num, 0);
 }
 
-/* Device whose firmware names the keys 0x300, 0x700 and 0x900. */
+/* A device whose firmware names the special keys 0x300, 0x700 and 0x900. */
 static int answer_special_contexts(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 				   void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -443,7 +446,10 @@ static void create_mkey_of_a_paged_key_is_exact_to_the_bit(struct kunit *test)
 		.page_shift = 12, .nmtts = 8, .room = 8, .variant = 0x42,
 	};
 	static const struct golden want[GOLDEN_MAX] = {
-		/* Opcode; umr_en, lw, lr and access mode MTT; and so on in order of offset. */
+		/*
+		 * The words with: opcode; umr_en, lw, lr, mode MTT; no QPN, variant; PD; address;
+		 * length; the list's size, page size and actual size.
+		 */
 		{ 0x00, 0x02000000 }, { 0x10, 0x00008d00 },
 		{ 0x14, 0xffffff42 }, { 0x1c, 0x00000789 }, { 0x24, 0x00001000 },
 		{ 0x2c, 0x00003000 }, { 0x44, 4 }, { 0x48, 12 }, { 0x60, 4 },
@@ -456,14 +462,17 @@ static void create_mkey_of_a_paged_key_is_exact_to_the_bit(struct kunit *test)
 
 static void create_mkey_of_a_key_table_is_exact_to_the_bit(struct kunit *test)
 {
-	/* Relaxed ordering is not set. */
+	/* The driver does not set relaxed ordering in such a key. */
 	static const struct mlx5_ib_mkc_attr attr = {
 		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
 			  IB_ACCESS_RELAXED_ORDERING,
 		.pdn = 5, .iova = 0x1000000000, .length = 4ULL << 24, .page_shift = 24, .nmtts = 8,
 	};
 	static const struct golden want[GOLDEN_MAX] = {
-		/* umr_en, rr, lw, lr and access mode KSM; and so on in order of offset. */
+		/*
+		 * The words with: opcode; umr_en, rr, lw, lr, mode KSM; no QPN; PD; address;
+		 * length; the list's size, page size and actual size.
+		 */
 		{ 0x00, 0x02000000 }, { 0x10, 0x00009f00 }, { 0x14, 0xffffff00 },
 		{ 0x1c, 0x00000005 }, { 0x20, 0x00000010 }, { 0x2c, 0x04000000 },
 		{ 0x44, 4 }, { 0x48, 24 }, { 0x60, 4 },
@@ -480,7 +489,10 @@ static void create_mkey_without_pages_is_exact_to_the_bit(struct kunit *test)
 		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_RELAXED_ORDERING, .pdn = 5, .nmtts = 8,
 	};
 	static const struct golden want[GOLDEN_MAX] = {
-		/* Opcode; pg_access; lw, lr and access mode MTT; length64 and domain; and so on. */
+		/*
+		 * The words with: opcode; pg_access; lw, lr, mode MTT; no QPN; length64, PD; the
+		 * list's size, page size and actual size.
+		 */
 		{ 0x00, 0x02000000 }, { 0x0c, 0x80000000 }, { 0x10, 0x00000d00 },
 		{ 0x14, 0xffffff00 }, { 0x1c, 0x80000005 },
 		{ 0x44, 4 }, { 0x48, 61 }, { 0x60, 4 },
@@ -496,7 +508,7 @@ static const struct dir_case {
 	u64 space;
 	bool ksm;
 	bool cap_2;
-	u8 min;			/* of KSMs, where valid */
+	u8 min;			/* of KSMs; 0: not valid */
 	u8 max;
 	u8 want;
 } dir_cases[] = {

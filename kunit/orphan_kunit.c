@@ -49,7 +49,7 @@ static u32 adopt_pd(struct kunit *test, struct mock *mock, u16 uid)
 	return adopt_pd_of(test, mock, uid, NULL);
 }
 
-/* An orphan with memory of the process. The mock has it as a protection domain, too. */
+/* An orphan with memory of the process: a QP to the driver, a PD to the firmware of the mock. */
 static void adopt_queue(struct kunit *test, struct mock *mock, u16 uid)
 {
 	struct mlx5_ib_fw_attempt attempt = {};
@@ -106,7 +106,7 @@ static void memory_is_freed_after_the_orphan_is_destroyed(struct kunit *test)
 	mock_close(mock);
 }
 
-/* Firmware has executed a command that it has not answered, but not one that it has refused. */
+/* Firmware may have executed a command that it did not answer, but none that it has refused. */
 static void orphan_that_firmware_does_not_know_is_forgotten(struct kunit *test)
 {
 	struct mlx5_ib_fw_attempt attempt = {};
@@ -127,7 +127,7 @@ static void orphan_that_firmware_does_not_know_is_forgotten(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&mock->context->orphans));
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 	mock->refuse_destroy = false;
-	/* The mock still has the object. */
+	/* The mock still has the object: destroy it. */
 	KUNIT_ASSERT_EQ(test, mock->num_live[MOCK_PD], 1);
 	for (pdn = 0; !xa_load(&mock->live[MOCK_PD], pdn); pdn++)
 		;
@@ -199,7 +199,9 @@ static void orphans_of_a_context_are_destroyed_with_it(struct kunit *test)
 	mock_close(mock);
 }
 
-/* The orphan of a context that is gone is destroyed with its memory in the end. */
+/*
+ * After its context is gone, an orphan is destroyed and its memory freed when the driver unbinds.
+ */
 static void orphan_does_not_use_a_closed_context(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -221,7 +223,7 @@ static void orphan_does_not_use_a_closed_context(struct kunit *test)
 
 /*
  * Kernel consumers, and processes that free an XRC domain, try the orphans without a context again.
- * The user id is not among these.
+ * The user id is not one of these orphans.
  */
 static void user_id_of_a_closed_context_costs_others_no_command(struct kunit *test)
 {
@@ -250,7 +252,7 @@ static void run_retry(struct mlx5_ib_dev *dev)
 	dev->orphans.retry.work.func(&dev->orphans.retry.work);
 }
 
-/* The works of a mock do not run by themselves. */
+/* Work items of a mock do not run by themselves. */
 static bool retry_is_queued(struct mlx5_ib_dev *dev)
 {
 	return cancel_delayed_work_sync(&dev->orphans.retry);
@@ -276,14 +278,20 @@ static void driver_tries_again_less_and_less_often(struct kunit *test)
 		delay = min(delay * 2, 64UL * HZ);
 		KUNIT_EXPECT_EQ(test, dev->orphans.delay, delay);
 	}
-	/* Orphans of an open context are tried again by calls of that context, not by the work. */
+	/*
+	 * Orphans of an open context are tried again by calls of that context, not by the work
+	 * item.
+	 */
 	adopt_pd_of(test, mock, OTHER_UID, mock->context);
 	KUNIT_EXPECT_FALSE(test, retry_is_queued(dev));
 	/* Orphans that a closed context leaves are tried again soon. */
 	mlx5_ib_orphans_leave_context(dev, mock->context);
 	KUNIT_EXPECT_TRUE(test, retry_is_queued(dev));
 	KUNIT_EXPECT_EQ(test, dev->orphans.delay, HZ / 2);
-	/* While a caller tries the orphans, the work does not find them: the caller queues it. */
+	/*
+	 * While a caller tries the orphans, the work item does not find them, so the caller queues
+	 * the work item.
+	 */
 	mlx5_ib_orphans_retry(dev, NULL);
 	KUNIT_EXPECT_TRUE(test, retry_is_queued(dev));
 	mock->refuse_destroy = false;
@@ -303,7 +311,10 @@ static int fw_of_a_lost_device(struct mlx5_ib_dev *dev, u16 uid, void *in, int i
 	return send(dev, in, in_size, out, out_size, arg);
 }
 
-/* The work item, whose attempts are quiet, frees the memory without waiting for the end. */
+/*
+ * When the device is lost, the work item that tries orphans again (and logs no refusals) frees the
+ * orphan at once, not only when the driver unbinds.
+ */
 static void orphan_is_gone_with_the_device(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -320,7 +331,9 @@ static void orphan_is_gone_with_the_device(struct kunit *test)
 
 static u32 num_refusals;
 
-/* Firmware destroys one more orphan in each round: an older one may refer to a younger one. */
+/*
+ * Firmware refuses to destroy a PD while a younger PD exists: each round destroys one orphan more.
+ */
 static int fw_destroys_the_last_first(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 				      void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -353,8 +366,8 @@ static void orphans_are_tried_in_rounds(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.dead));
 
 	/*
-	 * Not endlessly: while a process closes the device, each round takes a command for each
-	 * orphan.
+	 * Each round sends a command for each orphan while the process that closes the device
+	 * waits, so the driver stops after 16 rounds. Four of the 20 orphans are left.
 	 */
 	for (i = 0; i < 20; i++)
 		adopt_pd_of(test, mock, UID, mock->context);
@@ -488,7 +501,7 @@ static void keep_buffer(struct kunit *test, struct mock *mock)
 	mlx5_ib_orphan_keep(mock->dev, buffer, dma, 64, free_buffer);
 }
 
-/* The device may read the buffer until all of its objects are destroyed. */
+/* The device may read the buffer until all objects that firmware keeps are destroyed. */
 static void buffer_is_freed_once_the_device_has_no_objects(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);

@@ -21,10 +21,10 @@
 /**
  * struct link_env - a port and what the device reports of it
  * @mock: device
- * @width: of the link, as PTYS has it
+ * @width: width of the link, as PTYS has it
  * @lanes: virtual lanes of the port, as PVLC has them
  * @num_reads: how often PTYS has been read
- * @event_after: opcode of a command: an event of the port arrives after its answer; 0 for none
+ * @event_after: opcode of the command after whose answer an event of the port arrives; 0 for none
  */
 struct link_env {
 	struct mock *mock;
@@ -40,7 +40,9 @@ static void receive_event(void)
 {
 	struct mlx5_ib_port *port = &link_env.mock->dev->port;
 
-	/* As the notifier does, which needs a device that the RDMA core knows. */
+	/*
+	 * Do what the driver's notifier does, which itself needs a device that the RDMA core knows.
+	 */
 	scoped_guard(spinlock_irqsave, &port->link_lock) {
 		port->num_events++;
 		port->link.valid = false;
@@ -181,7 +183,7 @@ static int mtu_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void 
 
 	if (MLX5_GET(access_register_in, in, opcode) != MLX5_CMD_OP_ACCESS_REG)
 		return err;
-	/* Read, of the only port. */
+	/* The driver reads registers of port 1, and writes none. */
 	KUNIT_EXPECT_EQ(kunit_get_current_test(), MLX5_GET(access_register_in, in, op_mod), 1);
 	KUNIT_EXPECT_EQ(kunit_get_current_test(),
 			MLX5_GET(pmtu_reg, MLX5_ADDR_OF(access_register_in, in, register_data),
@@ -318,7 +320,7 @@ static void constants_are_read_once(struct kunit *test)
 	}
 }
 
-/* The kernel log tells the reason, and the other driver may take the port. */
+/* The kernel log tells the reason, and the stock driver may bind to the port instead. */
 static void port_that_cannot_be_driven_has_a_reason(struct kunit *test)
 {
 	struct mlx5_core_dev *mdev;
@@ -381,7 +383,7 @@ static void link_is_read_once_per_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, link_env.num_reads, 2);
 }
 
-/* An event may change the link while the driver reads it. The next query reads it again. */
+/* The link may change while the driver reads it. The next query then reads the link again. */
 static void event_during_a_query_is_noticed(struct kunit *test)
 {
 	static const u16 after[] = { MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, MLX5_CMD_OP_ACCESS_REG };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the line about a queue pair that has failed: what it says, also when firmware does
- * not answer, and that a line that nobody sees costs no command.
+ * KUnit suite of the log line about a queue pair that has failed: what the line says, also when
+ * firmware does not answer, and that a line that is not printed costs no command.
  */
 
 #include <kunit/static_stub.h>

@@ -71,12 +71,12 @@ static const struct {
  * @mock: the device
  * @qp: a split queue pair
  * @late: a late queue pair
- * @late_attempt: attempts to destroy its object
+ * @late_attempt: attempts to destroy the DCT of @late
  * @live: the objects that exist
- * @state: state of a queue, MLX5_RQC_STATE_*, which are those of an SQ, too
+ * @state: states of the queues, MLX5_RQC_STATE_*; those of an SQ have the same values
  * @in_batch: commands are sent by a batch now
- * @in_use: requests to destroy an object that another one uses
- * @events: events that the consumer of a queue pair has been told of
+ * @in_use: number of requests to destroy an object that another object uses
+ * @events: number of events that the consumer of a queue pair has been told of
  * @last: the last of these events
  * @posted: what kernel consumers have posted
  */
@@ -304,7 +304,7 @@ static int split_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	return err;
 }
 
-/* MODIFY_SQ is laid out alike. */
+/* MODIFY_SQ has the layout of MODIFY_RQ. */
 static int split_set_state(struct split *split, u16 opcode, u32 number, u8 from, u8 to)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_rq_out)] = {};
@@ -317,7 +317,7 @@ static int split_set_state(struct split *split, u16 opcode, u32 number, u8 from,
 	return mlx5_ib_fw_exec(split->rq.dev, split->qp->uid, in, sizeof(in), out, sizeof(out));
 }
 
-/* From RESET to RTS at once; if the SQ does not follow, the RQ returns. */
+/* Change from RESET to RTS. If firmware refuses for the SQ, the RQ is changed back. */
 static int split_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			struct ib_udata *udata)
 {
@@ -392,7 +392,7 @@ static void split_tir_destroyed(struct mlx5_ib_dev *dev, void *object, int err)
 	split->has_tir = err;
 }
 
-/* Nothing uses the TIR and the SQ; the others are left to split_destroy(). */
+/* Nothing uses the TIR and the SQ; the other objects are left to split_destroy(). */
 static void split_destroy_early(struct mlx5_ib_qp *qp, struct mlx5_ib_fw_batch *batch)
 {
 	struct split *split = qp->priv;
@@ -628,7 +628,9 @@ static void destroy_early(struct kunit *test, struct env *env, struct mlx5_ib_qp
 
 /* ---- the kind of a type --------------------------------------------------------------------- */
 
-/* Returns the kind that a queue pair gets, although it cannot be created without CQs. */
+/*
+ * Returns the kind that a queue pair gets, although the queue pair cannot be created without CQs.
+ */
 static const struct mlx5_ib_qp_ops *kind(struct mock *mock, enum ib_qp_type type,
 					 struct ib_udata *udata)
 {
@@ -671,7 +673,7 @@ static void kind_is_chosen_by_type_and_consumer(struct kunit *test)
 				    kinds[i].of_process);
 		KUNIT_EXPECT_PTR_EQ(test, kind(mock, kinds[i].type, NULL), kinds[i].of_kernel);
 	}
-	/* create_kunit.c creates targets as ib_core does, without a process. */
+	/* create_kunit.c creates XRC targets as ib_core does, without a process. */
 	KUNIT_EXPECT_NULL(test, kind(mock, IB_QPT_XRC_TGT, mock_udata(mock, NULL, 0, 0)));
 	/* A type that the device does not have is of no kind. */
 	MOCK_SET_CAP(caps, ud, 0);
@@ -745,7 +747,10 @@ static void refused_unwinding_leaves_orphans(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_live(env), 4);
 	KUNIT_EXPECT_GT(test, mock_num_pinned(), 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&env->mock->dev->rsc_table.rscs));
-	/* Firmware would not destroy a part that another part uses, whatever @refuse_destroy is. */
+	/*
+	 * The count of requests to destroy a part in use: the driver must make none of these from
+	 * now on.
+	 */
 	env->in_use = 0;
 	env->mock->refuse_destroy = false;
 	mlx5_ib_orphans_retry(env->mock->dev, env->mock->context);
@@ -790,7 +795,7 @@ static void refused_destroy_goes_on_where_it_stopped(struct kunit *test)
 		env->mock->refuse = 0;
 		KUNIT_EXPECT_EQ(test, num_live(env), 5 - i);
 		KUNIT_EXPECT_GT(test, mock_num_pinned(), 0);
-		/* The command that was refused, and those that come after it. */
+		/* The refused command is sent again, and then those that come after it. */
 		KUNIT_EXPECT_EQ(test, destroy(env, &env->qp), 0);
 		KUNIT_EXPECT_EQ(test, env->mock->num_commands, 5 - i);
 		expect_nothing(test, env);
@@ -866,7 +871,10 @@ static void events_of_each_queue_reach_the_consumer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->events, 2);
 	KUNIT_EXPECT_EQ(test, env->last, IB_EVENT_QP_ACCESS_ERR);
 
-	/* The SQ outlives the RQ. */
+	/*
+	 * Refuse the third command, which destroys the SQ: the RQ is gone, but the SQ still has
+	 * events.
+	 */
 	env->mock->refuse = 3;
 	KUNIT_EXPECT_EQ(test, destroy(env, &env->qp), env->mock->refuse_err);
 	env->mock->refuse = 0;
@@ -878,7 +886,7 @@ static void events_of_each_queue_reach_the_consumer(struct kunit *test)
 	finish(test, env);
 }
 
-/* ---- a kind of no object -------------------------------------------------------------------- */
+/* ---- a kind without an object before RTR ---------------------------------------------------- */
 
 static void late_qp_sends_no_command_before_rtr(struct kunit *test)
 {
@@ -927,9 +935,9 @@ static void late_qp_is_created_and_destroyed_with_its_object(struct kunit *test)
 	finish(test, env);
 }
 
-/* ---- what else knows queue pairs ------------------------------------------------------------ */
+/* ---- other users of queue pairs ------------------------------------------------------------- */
 
-/* The end of a process, as ib_core goes about it. */
+/* When a process ends, ib_core calls ufile_hw_cleanup() first, and then destroys each object. */
 static void process_with_both_kinds_ends(struct kunit *test)
 {
 	struct env *env = make_env(test);
@@ -991,7 +999,7 @@ static void resource_tracking_goes_on_after_both_kinds(struct kunit *test)
 	finish(test, env);
 }
 
-/* The number of such a queue pair, if it has one, may be that of another process's QP. */
+/* A number of a split or a late queue pair may be the number of another process's QP. */
 static void number_of_another_kind_names_no_qp(struct kunit *test)
 {
 	struct env *env = make_env(test);

@@ -17,7 +17,7 @@
 
 #define QPC_SIZE	0xe8
 
-/* A device: the types that it has, its limits, and every other feature or none. */
+/* A device: the types that it has, its limits, and whether it has all other features or none. */
 struct device_case {
 	bool rc;
 	bool uc;
@@ -225,7 +225,7 @@ static const enum ib_qp_type user_types[] = {
 	IB_QPT_RAW_PACKET, IB_QPT_DRIVER,
 };
 
-/* Each row is a device that has one kind of QP, with receive WQEs in any order. */
+/* Each row is a device that has one transport, and can receive out of order with this transport. */
 static void types_are_those_of_the_transport(struct kunit *test)
 {
 	static const struct {
@@ -289,7 +289,7 @@ static void user_index_fits_the_cqe_version(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_uidx(c->uidx, c->given, c->cqe_version), c->want);
 }
 
-/* What the context gets: the index, the index for "none", or nothing. */
+/* The user index that a QPC gets: the given one, the index for "none", or 0. */
 static void qpc_gets_an_index_only_in_contexts_with_indices(struct kunit *test)
 {
 	const struct mlx5_ib_caps *with = make_caps(test, &all_caps);
@@ -620,7 +620,9 @@ static void qpc_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, qpc, sizeof(qpc), c->want);
 }
 
-/* SQs and QPs may have different formats; the device reports those of QPs only if it has RoCE. */
+/*
+ * SQs and QPs may differ in their timestamp formats; only a device with RoCE reports those of QPs.
+ */
 static const struct ts_case {
 	const char *name;
 	bool roce;

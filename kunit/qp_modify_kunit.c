@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of QP state changes: the command and the optional fields of each
- * transition, the context it sends, its attributes' limits, and reading back.
+ * KUnit suite of QP state changes: the command and the optional fields of each transition, the
+ * context that the command has, the limits of attributes, and reading attributes back.
  */
 
 #include <kunit/test.h>
@@ -22,7 +22,7 @@
 /* Rate codes 7 to 15: a device that has them all. */
 #define ALL_RATES	0xff80
 
-/* 128 P_Keys and 8 GIDs, as mlx5_core reads the smallest value of their capabilities. */
+/* The capabilities of both tables are 0, which mlx5_core reads as 128 P_Keys and 8 GIDs. */
 static struct mlx5_ib_caps *make_caps(struct kunit *test)
 {
 	struct mlx5_ib_caps *caps = mock_caps(test);
@@ -111,7 +111,7 @@ static struct ib_qp_attr sample_attr(void)
 #define PD		{ 0x04, 0x00000011 }
 #define SEND_CQ		{ 0x7c, 0x00000022 }
 #define RECV_CQ		{ 0x9c, 0x00000033 }
-/* dword 0: migrated, and the service type. */
+/* Dword 0: the migration state, which is migrated, and the service type. */
 #define RC_MIGRATED	{ 0x00, 0x00001800 }
 #define UC_MIGRATED	{ 0x00, 0x00011800 }
 #define UD_MIGRATED	{ 0x00, 0x00021800 }
@@ -562,7 +562,7 @@ static void only_valid_addresses_are_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah), c->want);
 }
 
-/* The field has 20 bits. Without a GRH nothing reads it. */
+/* The flow label has 20 bits. Without a GRH nothing reads the flow label. */
 static void flow_label_beyond_20_bits_is_refused(struct kunit *test)
 {
 	struct rdma_ah_attr ah = { .type = RDMA_AH_ATTR_TYPE_IB, .port_num = 1 };

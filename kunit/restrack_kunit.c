@@ -31,7 +31,7 @@ static void free_msg(void *msg)
 	kfree_skb(msg);
 }
 
-/* A message of resource tracking, which has nothing yet. */
+/* An empty message of resource tracking. */
 static struct sk_buff *make_msg(struct kunit *test)
 {
 	struct sk_buff *msg = alloc_skb(PAGE_SIZE, GFP_KERNEL);
@@ -41,7 +41,7 @@ static struct sk_buff *make_msg(struct kunit *test)
 	return msg;
 }
 
-/* The value of an attribute of the driver, or NULL. The name is followed by the value. */
+/* The value of a driver attribute, or NULL. In the message the value follows the name. */
 static const struct nlattr *find_value(const struct sk_buff *msg, const char *name)
 {
 	const struct nlattr *nest, *attr;
@@ -62,7 +62,7 @@ static const struct nlattr *find_value(const struct sk_buff *msg, const char *na
 	return NULL;
 }
 
-/* A number of the driver's, of 4 or 8 bytes. */
+/* The value of a driver attribute that is a number of 4 or 8 bytes. */
 static u64 find_number(struct kunit *test, const struct sk_buff *msg, const char *name)
 {
 	const struct nlattr *value = find_value(msg, name);
@@ -122,7 +122,7 @@ static void queue_pair_without_a_receive_queue_shows_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* An XRC target is created for a domain. No process rings it. */
+/* An XRC target belongs to an XRC domain. No process rings a doorbell of the target. */
 static void xrc_target_shows_no_doorbell(struct kunit *test)
 {
 	struct objects *o = make_objects(test, OBJ_XRC_TGT);
@@ -142,7 +142,7 @@ static void completion_queue_shows_its_own_attributes(struct kunit *test)
 	struct objects *o = make_objects(test, OBJ_CQ);
 	struct sk_buff *msg = make_msg(test);
 
-	/* mlx5_core keeps other numbers beside the user id. */
+	/* mlx5_core keeps pid beside the user id: it must not be taken for the user id. */
 	o->cq.mcq.pid = o->mock->context->uid + 1;
 	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_cq_entry(msg, &o->cq.ibcq), 0);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), o->mock->context->uid);
@@ -162,7 +162,7 @@ static void shared_receive_queue_shows_its_own_attributes(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_srq_entry(msg, &o->srq.ibsrq), 0);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), o->mock->context->uid);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "entries"), 128);
-	/* The link to the next entry, and one segment. */
+	/* An entry has the link to the next entry and one segment, of 16 bytes each. */
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "entry_size"), 32);
 	expect_memory(test, msg, &o->srq.mem, o->srq_db);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
@@ -178,7 +178,7 @@ static void region_shows_its_own_attributes(struct kunit *test)
 	kind = find_value(msg, "kind");
 	KUNIT_ASSERT_NOT_NULL(test, kind);
 	KUNIT_EXPECT_EQ(test, nla_strcmp(kind, "pinned"), 0);
-	/* Keys over memory belong to the kernel. */
+	/* The mkeys of regions belong to the kernel. */
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), MLX5_IB_KERNEL_UID);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "access"), IB_ACCESS_LOCAL_WRITE);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "page_size"), o->mr->page_size);
@@ -199,7 +199,7 @@ static void region_without_pages_shows_no_page_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* `rdma statistic show mr` leaves out a region to which no message part is added. */
+/* `rdma statistic show mr` leaves out a region for which the driver adds nothing to the message. */
 static void pinned_region_has_no_statistics(struct kunit *test)
 {
 	struct objects *o = make_objects(test, OBJ_MR);
@@ -264,7 +264,7 @@ static void paged_region_shows_its_statistics(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* Other users see the rest. */
+/* Other users see all attributes but the addresses. */
 static void addresses_are_shown_to_administrators(struct kunit *test)
 {
 	struct objects *o = make_objects(test, OBJ_RC_QP);
@@ -346,7 +346,7 @@ static u32 mr_number(const struct objects *o)
 
 /**
  * struct shown - an object, and how resource tracking shows it
- * @name: of the object
+ * @name: name of the object
  * @id: the object
  * @show: shows the attributes
  * @show_raw: shows the context
@@ -402,7 +402,7 @@ static void full_message_gets_no_part_of_an_object(struct kunit *test)
 
 /* ---- contexts --------------------------------------------------------------------------- */
 
-/* Firmware whose answers have the number of each byte. */
+/* Firmware whose answers have in each byte the offset of the byte. */
 static int fw_with_contexts(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			    int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -459,7 +459,7 @@ static void object_that_is_gone_is_skipped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* Another object may have the number already. */
+/* The device may already have given the number of that object to another one. */
 static void object_of_a_closed_process_is_skipped(struct kunit *test)
 {
 	struct objects *o = make_objects(test, OBJ_RC_QP);

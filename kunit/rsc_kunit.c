@@ -30,7 +30,7 @@ struct rsc_env {
 	struct workqueue_struct *held_wq;
 };
 
-/* A work that holds an ordered workqueue up until it may go. */
+/* A work item that blocks an ordered workqueue until @go is completed. */
 struct rsc_hold {
 	struct work_struct work;
 	struct completion go;
@@ -45,7 +45,7 @@ static void count_event(struct mlx5_ib_rsc *rsc, enum ib_event_type event)
 	o->last = event;
 }
 
-/* The mock firmware keeps no objects of these kinds, and so destroys any of them. */
+/* The mock firmware keeps no DCTs or XRQs, and so accepts any number to destroy. */
 static const struct mlx5_ib_rsc_ops qp_ops = {
 	.type = MLX5_RES_QP, .name = "QP", .destroy_op = MLX5_CMD_OP_DESTROY_DCT,
 	.event = count_event,
@@ -141,7 +141,10 @@ static void event_is_delivered_to_its_object(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, about->events, 1);
 }
 
-/* RQs and SQs have numbers of their own. An event of an SRQ does not use the type of queue. */
+/*
+ * RQs and SQs have numbers of their own. An event of an SRQ does not use the field for the type of
+ * queue.
+ */
 static void event_of_another_kind_of_queue_is_ignored(struct kunit *test)
 {
 	struct rsc_env *env = make_env(test);
@@ -172,7 +175,10 @@ static void pending_events_are_delivered_once_each(struct kunit *test)
 	struct mlx5_eqe eqe = {};
 	struct rsc_hold hold;
 
-	/* Nothing that is queued runs before the work that holds. */
+	/*
+	 * No work item that is queued runs before the work item that blocks the workqueue has
+	 * ended.
+	 */
 	env->held_wq = alloc_ordered_workqueue("bluebell_rsc_test_held", 0);
 	KUNIT_ASSERT_NOT_NULL(test, env->held_wq);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_workqueue, env->held_wq), 0);
@@ -252,7 +258,7 @@ static void new_object_takes_the_number_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, raise_event(env, 0x05, 0, NUM), NOTIFY_OK);
 	KUNIT_EXPECT_EQ(test, second->events, 1);
 	KUNIT_EXPECT_EQ(test, env->qp.events, 0);
-	/* The command would destroy the second object. */
+	/* A command to destroy the first object would destroy the second one, so none is sent. */
 	env->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->qp.rsc), 0);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);

@@ -64,9 +64,9 @@ static void user_has_seven_eighths(struct kunit *test)
 	mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
 	limit = mock->dev->users->limit;
-	/* The limit leaves 512 numbers, or a quarter of fewer, to firmware. */
+	/* The limit leaves 512 numbers, but a quarter of all at most, to firmware. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_QP], 168);
-	/* Fewer than eight have no eighth: a user can have all of them. */
+	/* An eighth of fewer than eight objects is none: a user can have all of them. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 4);
 	/* The number of UARs of a subfunction is not known. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_UAR], 0);
@@ -108,16 +108,18 @@ static void limit_is_that_of_the_kind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_TIR], 3584);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_TIS], 7168);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_RQT], 14336);
-	/* The device does not say how many it has. */
+	/* The device does not say how many XRQs it has. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_XRQ], 0);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_MCG], 224);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_ATTACHMENT], 14);
-	/* The limit leaves 512 keys, or a quarter of fewer, to firmware and mlx5_core. */
+	/* The limit leaves 512 keys, but a quarter of all at most, to firmware and mlx5_core. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_MKEY], 672);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PAGED], min(64 * mib, INT_MAX));
 }
 
-/* The device says how many of these it has in other fields than the number of objects. */
+/*
+ * More kinds of objects. Some have capabilities that are no logarithm, or not a number of objects.
+ */
 static void limit_of_other_kinds_is_that_of_the_kind(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -134,7 +136,7 @@ static void limit_of_other_kinds_is_that_of_the_kind(struct kunit *test)
 	limit = mock->dev->users->limit;
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_XRCD], 14);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_TD], 28);
-	/* The driver has a set of counters itself. */
+	/* The driver itself uses one set of counters. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_Q_COUNTER], 55);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_DM], 70);
 }
@@ -176,7 +178,10 @@ static void user_who_makes_a_namespace_answers_for_it(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, ns);
 	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&init_user_ns, me), me));
-	/* A namespace of the user, one in it, and that of a container, which root has made. */
+	/*
+	 * ns[0] is a namespace that the user has made, ns[1] a namespace in ns[0], and ns[2] the
+	 * namespace of a container, which root has made.
+	 */
 	ns[0].parent = &init_user_ns;
 	ns[0].owner = me;
 	ns[1].parent = &ns[0];
@@ -186,7 +191,7 @@ static void user_who_makes_a_namespace_answers_for_it(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&ns[0], mine), me));
 	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&ns[1], KUIDT_INIT(100006)), me));
 	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&ns[2], mine), mine));
-	/* A user of the container who makes a namespace. */
+	/* Now ns[1] is a namespace that a user of the container has made. */
 	ns[1].parent = &ns[2];
 	KUNIT_EXPECT_TRUE(test, uid_eq(mlx5_ib_user_of(&ns[1], KUIDT_INIT(100006)), mine));
 }
@@ -242,7 +247,7 @@ static void limits_do_not_stop_the_privileged(struct kunit *test)
 		mlx5_ib_share_give(&share[i]);
 }
 
-/* The calling task is one of root's, to which limits do not apply. */
+/* The calling task belongs to root, to whom limits do not apply. */
 static void object_without_a_context_counts_for_the_caller(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -344,7 +349,7 @@ static void devx_object_counts_until_the_device_destroys_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, mlx5_ib_devx_destroy_obj(obj[1], false));
 	for (i = 1; i < LIMIT; i++)
 		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj[i], true));
-	/* The orphans still have the numbers. */
+	/* The orphans count until firmware has destroyed the objects. */
 	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_CQ));
 	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
 	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_CQ));
@@ -471,7 +476,7 @@ static void table_of_a_key_counts_as_paged_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
 }
 
-/* A window of the context, as ib_core has allocated it. */
+/* A memory window of the context, as ib_core allocates it. */
 struct window {
 	struct mlx5_ib_mw mw;
 	struct mlx5_ib_pd pd;
@@ -514,7 +519,7 @@ static void key_counts_until_the_device_destroys_it(struct kunit *test)
 	mock->context->closing = true;
 	for (i = 1; i < LIMIT; i++)
 		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_dealloc_mw(&w[i].mw.ibmw));
-	/* The orphans still have the numbers. */
+	/* The orphans count until firmware has destroyed the objects. */
 	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
 	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_MKEY));
 	mock->refuse_destroy = false;
@@ -558,7 +563,7 @@ static void keys_of_devx_count_in_the_same_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, count(mock, MLX5_IB_SHARE_PAGED));
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(table, true));
 	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_MKEY));
-	/* The orphan has both shares. */
+	/* The orphan counts in both limits: as a key, and as paged memory. */
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(key, true));
 	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
@@ -617,7 +622,7 @@ static void user_leaves_places_in_each_group(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_MCG));
 	mlx5_ib_share_give(&share[0]);
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(context, &gid, &share[0]));
-	/* The privileged have as many as they want. */
+	/* The limit does not stop privileged users. */
 	context->unlimited = true;
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_share_take_attachment(context, &gid, &more));
 	KUNIT_EXPECT_EQ(test, LIMIT + 1, count(mock, MLX5_IB_SHARE_ATTACHMENT));
@@ -674,7 +679,7 @@ static void attachment_counts_until_the_device_ends_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, count(mock, MLX5_IB_SHARE_ATTACHMENT));
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_detach_mcast(&qp->ibqp, &gid, 0xc001));
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_ATTACHMENT));
-	/* The queue pair of a kernel consumer. */
+	/* The queue pair of a kernel consumer does not count. */
 	qp->mem.context = NULL;
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_attach_mcast(&qp->ibqp, &gid, 0xc001));
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_ATTACHMENT));
@@ -754,7 +759,7 @@ static void object_of_devx_counts_as_one_of_its_kind(struct kunit *test)
 	}
 }
 
-/* The device may copy the translations of a umem for each key over it. */
+/* The device may copy the translations of a umem for each key that refers to the umem. */
 static void key_over_a_umem_counts_as_paged_memory(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -805,7 +810,7 @@ static void umem_counts_until_the_device_destroys_it(struct kunit *test)
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, -EBUSY, mlx5_ib_devx_destroy_umem(obj[0], false));
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_umem(obj[0], true));
-	/* The orphan still has the number. */
+	/* The orphan counts until firmware has destroyed the umem. */
 	KUNIT_EXPECT_EQ(test, LIMIT, count(mock, MLX5_IB_SHARE_UMEM));
 	mock->refuse_destroy = false;
 	for (i = 1; i < LIMIT; i++)
@@ -826,7 +831,10 @@ static void memory_of_a_umem_counts_until_the_device_destroys_it(struct kunit *t
 	mock->context->uid = 1;
 	umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, 0), PAGE_SIZE, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
-	/* Counted as the memory of a dma-buf, but released as what it is: memory of the process. */
+	/*
+	 * Have the driver count the umem as a dma-buf; release it as what it is, memory of the
+	 * process.
+	 */
 	umem->is_dmabuf = true;
 	obj = mlx5_ib_devx_create_umem(mock->context, umem, PAGE_SIZE);
 	umem->is_dmabuf = false;

@@ -121,7 +121,7 @@ static void queue_size_fits_request_and_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wq.max_gs, c->wq.max_gs);
 }
 
-/* The largest stride that the context of an XRC SRQ can give, and the next. */
+/* The largest stride that the context of an XRC SRQ can express, and the next larger stride. */
 static void stride_of_an_xrc_srq_fits_its_context(struct kunit *test)
 {
 	const struct mlx5_ib_caps *caps = make_caps(test, 15, 4096, ALL_CAPS);

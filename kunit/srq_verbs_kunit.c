@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the verbs of shared receive queues of processes: basic ones, which are RMPs to
- * the device, and those of XRC domains.
+ * KUnit suite of the verbs of shared receive queues of processes: basic SRQs, which are RMPs to the
+ * device, and SRQs of XRC domains.
  */
 
 #include <kunit/static_stub.h>
@@ -31,7 +31,7 @@ static void expect_number_in_response(struct kunit *test, struct objects *o)
 	KUNIT_EXPECT_EQ(test, resp.srqn, o->srq.rsc.num);
 }
 
-/* The limit that is armed at the device: that of an RMP, or that of an XRC SRQ. */
+/* The armed limit that the device reports: of an RMP, and of an XRC SRQ. */
 #define RMP_LIMIT	0x1234
 #define XRC_SRQ_LIMIT	0x5678
 
@@ -229,7 +229,7 @@ static void xrc_srq_of_a_kernel_consumer_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* The driver finds each WQE of a queue of the kernel in one page. */
+/* The driver requires that each WQE of a kernel consumer's queue lies in one page. */
 static void srq_of_a_kernel_consumer_has_wqes_of_a_page_at_most(struct kunit *test)
 {
 	struct ib_srq_init_attr init = {
@@ -249,7 +249,7 @@ static void srq_of_a_kernel_consumer_has_wqes_of_a_page_at_most(struct kunit *te
 	KUNIT_EXPECT_EQ(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init, NULL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
-	/* Behind the link to the next WQE. */
+	/* With one segment less there is room for the link to the next WQE. */
 	init.attr.max_sge--;
 	KUNIT_ASSERT_EQ(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init, NULL), 0);
 	KUNIT_EXPECT_EQ(test, init.attr.max_sge, PAGE_SIZE / 16 - 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the UAR layout: how many bfregs a context gets, which one a
- * queue takes, and where it lies, with pages of 4, 16 and 64 KiB.
+ * KUnit suite of the UAR layout: how many bfregs a context gets, which bfreg a queue takes, and on
+ * which UAR the bfreg lies, with pages of 4, 16 and 64 KiB.
  */
 
 #include <kunit/test.h>
@@ -11,7 +11,7 @@
 
 #define INVALID		MLX5_IB_INVALID_UAR_INDEX
 
-/* UARs of 4 KiB in a page of 4, 16 and 64 KiB. */
+/* Number of 4 KiB UARs in a page of 4, 16 and 64 KiB. */
 #define PAGE_4K		1
 #define PAGE_16K	4
 #define PAGE_64K	16
@@ -228,7 +228,7 @@ static void medium_bfregs_share_the_load_evenly(struct kunit *test)
 	struct accounting *acc = make_accounting(test, 64, 10, PAGE_16K);
 	int i;
 
-	/* 53 medium ones, ten queues each. */
+	/* 53 medium-latency bfregs, ten queues each. */
 	for (i = 0; i < 10 + 530; i++)
 		take(test, acc);
 	for (i = 1; i < 54; i++)
@@ -250,8 +250,8 @@ static void counts_return_to_zero_with_the_last_queue(struct kunit *test)
 }
 
 /*
- * Pages of the tables below: static ones have UARs 100, 200, 300 and so on;
- * the third dynamic one has UAR 0x777000, the others have none.
+ * System pages for the cases below: static pages have UARs 100, 200, 300 and so on; the third
+ * dynamic page has UAR 0x777000, the other dynamic pages have none.
  */
 static u32 *make_pages(struct kunit *test, const struct mlx5_bfreg_layout *layout)
 {

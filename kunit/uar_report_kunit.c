@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the report of a context's UARs: what it says of pages, registers, objects,
+ * KUnit suite of the report of a context's UARs: what the report says of pages, registers, objects,
  * mappings and queues, compared with what the test has made, and what the file in debugfs shows of
- * it.
+ * the report.
  */
 
 #include <kunit/test.h>
@@ -118,7 +118,7 @@ static void finish(struct env *env)
 	mock_close(env->mock);
 }
 
-/* The UAR with an index, or NULL. */
+/* The UAR with @index, or NULL. */
 static const struct bluebell_uar *find_uar(const struct mlx5_ib_uar_report *report, u32 index)
 {
 	u32 i;
@@ -223,7 +223,7 @@ static void queue_that_could_not_be_created_is_not_reported(struct kunit *test)
 	finish(env);
 }
 
-/* The process can still ring the queue. */
+/* The process can still ring the doorbell of the queue. */
 static void queue_that_firmware_keeps_is_reported(struct kunit *test)
 {
 	struct env *env = make_env(test);
@@ -405,7 +405,7 @@ static void lists_are_filled_only_if_there_is_room(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
 	KUNIT_EXPECT_EQ(test, c->want, mlx5_ib_uar_report_get(env->mock->context, &c->room,
 							      &env->report));
-	/* The numbers are right in either case, and there are lists only if they fit. */
+	/* The numbers are right even without room, and there are lists only if all of them fit. */
 	KUNIT_EXPECT_EQ(test, env->report.num.num_uars, STATIC_PAGES);
 	KUNIT_EXPECT_EQ(test, env->report.num.num_bfregs, STATIC_BFREGS);
 	KUNIT_EXPECT_EQ(test, env->report.num.num_queues, 1);
@@ -414,7 +414,10 @@ static void lists_are_filled_only_if_there_is_room(struct kunit *test)
 	finish(env);
 }
 
-/* Each page has the offset at which the library maps it, and no two pages have the same. */
+/*
+ * Each page has the offset at which the library maps the page, and no two pages have the same
+ * offset.
+ */
 static void each_page_has_the_mmap_offset_of_the_library(struct kunit *test)
 {
 	static const struct mlx5_bfreg_layout layout = {

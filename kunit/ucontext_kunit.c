@@ -85,7 +85,7 @@ static void library_is_told_the_limits_of_the_device(struct kunit *test)
 	mock_close(mock);
 }
 
-/* Features that the devices of the other cases lack, or have. */
+/* Devices that lack features of the mock, or have further features. */
 static void library_is_told_the_features_of_the_device(struct kunit *test)
 {
 	const u32 always = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
@@ -110,7 +110,7 @@ static void library_is_told_the_features_of_the_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.comp_mask, always | MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE);
 	mock_close(mock);
 
-	/* Free running and real time; no BlueFlame; CQEs without a user index. */
+	/* The device has both clocks, no BlueFlame, and CQEs without a user index. */
 	MOCK_SET_CAP(caps, ece_support, 0);
 	MOCK_SET_CAP(caps, sq_ts_format, 2);
 	MOCK_SET_CAP(caps, bf, 0);
@@ -129,7 +129,7 @@ static bool user_exists(struct mock *mock)
 	return xa_load(&mock->dev->users->table, __kuid_val(current_uid()));
 }
 
-/* Also if firmware refuses the first or the last UAR of a new context. */
+/* If firmware refuses the first or the last UAR, the context that fails releases both, too. */
 static void closed_context_releases_its_user_and_process(struct kunit *test)
 {
 	static const unsigned int refusals[] = { 0, 1, 8 };
@@ -156,7 +156,7 @@ static void closed_context_releases_its_user_and_process(struct kunit *test)
 	}
 }
 
-/* Keys over memory belong to the kernel, as does the user id itself. */
+/* The mkeys of regions belong to the kernel, as does the user id itself. */
 static void objects_carry_the_user_id_of_their_context(struct kunit *test)
 {
 	static const enum object_id ids[] = { OBJ_RC_QP, OBJ_SRQ, OBJ_MR };
@@ -202,7 +202,7 @@ static void refused_user_id_is_destroyed_at_the_second_attempt(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
-/* The calling task without some of its capabilities. */
+/* Take capabilities from the calling task. */
 static const struct cred *drop_caps(struct kunit *test, bool net_raw, bool sys_rawio)
 {
 	struct cred *cred = prepare_creds();
@@ -215,7 +215,7 @@ static const struct cred *drop_caps(struct kunit *test, bool net_raw, bool sys_r
 	return override_creds(cred);
 }
 
-/* The device offers some of the rights, or others that are given to nobody. */
+/* The device offers none, one or both of the rights, or also rights that nobody gets. */
 static void rights_are_those_of_the_caller_and_of_the_device(struct kunit *test)
 {
 	static const u32 offered[] = { 0, 1, 2, 3, 0xffffffff };
@@ -233,7 +233,9 @@ static void rights_are_those_of_the_caller_and_of_the_device(struct kunit *test)
 			KUNIT_EXPECT_EQ_MSG(test, MLX5_GET(create_uctx_in, mock->in, uctx.cap),
 					    has & offered[i], "caller %u, device %#x", has,
 					    offered[i]);
-			/* The driver checks these for commands that firmware does not check. */
+			/*
+			 * The driver checks these rights for commands that firmware does not check.
+			 */
 			KUNIT_EXPECT_EQ(test, mock->context->devx_rights, has);
 			KUNIT_EXPECT_NE(test, mock->context->uid, 0);
 			mlx5_ib_destroy_uctx(mock->context);

@@ -29,7 +29,9 @@
 /* Keys of the largest class, of which the pool keeps the fewest. */
 #define LONG_KEYS	24
 
-/* @status: with which firmware refuses to destroy the object; 0 to destroy it. */
+/*
+ * @status: status with which firmware refuses to destroy the object; 0 if it destroys the object.
+ */
 struct object {
 	struct mlx5_ib_fw_attempt attempt;
 	u8 status;
@@ -49,8 +51,8 @@ struct object {
  * @max: the largest value of @num
  * @total: commands of batches so far
  * @flight: the commands in flight
- * @errs: their results
- * @numbers: the numbers of their objects
+ * @errs: results of the commands in flight
+ * @numbers: numbers of the objects that these commands destroy
  * @objects: what a batch destroys: command n is about object n
  * @answer: answers the commands in flight
  */
@@ -152,7 +154,7 @@ static void note_result(struct mlx5_ib_dev *dev, void *data, int err)
 	object->err = err;
 }
 
-/* The mock firmware keeps no objects of this kind, and so destroys any of them. */
+/* The mock firmware keeps no DCTs, and so accepts any number to destroy. */
 static void destroy_many(struct kunit *test, struct closer *c)
 {
 	struct mlx5_ib_fw_batch *batch = mlx5_ib_fw_batch_alloc(c->mock->dev);
@@ -195,8 +197,8 @@ static void batch_reports_which_object_was_refused(struct kunit *test)
 }
 
 /*
- * A command that was not answered may have destroyed the object; if another object has got the
- * number, it has. After a refusal an unknown object is a mistake.
+ * An earlier command that was not answered may have destroyed the object, and has if another object
+ * has the number now. If the earlier commands were refused, firmware must still know the object.
  */
 static void batch_knows_what_earlier_commands_have_destroyed(struct kunit *test)
 {
@@ -317,7 +319,7 @@ static void refused_queue_pair_is_destroyed_at_the_second_attempt(struct kunit *
 	c->mock->refuse = 1;
 	destroy_qp_early(test, c, qp);
 	KUNIT_EXPECT_TRUE(test, is_found(c));
-	/* ib_core calls again if it could not destroy the queue pair either. */
+	/* ib_core starts over, with the early destruction, if it cannot destroy the queue pair. */
 	destroy_qp_early(test, c, qp);
 	KUNIT_EXPECT_EQ(test, c->total, 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&qp->rsc), 0);
@@ -472,7 +474,7 @@ static void surplus_key_has_exactly_one_owner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, destroyed, LONG_KEYS - 1);
 	KUNIT_EXPECT_EQ(test, mc->use.free, LONG_KEYS - c->total);
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 1);
-	/* The table of keys has the key that firmware keeps, and those in the pool. */
+	/* The table of keys has the key that firmware keeps, and the keys in the pool. */
 	KUNIT_EXPECT_EQ(test, num_indices(dev) - others, mc->use.free + 1);
 	for (i = 0; i < LONG_KEYS; i++)
 		KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &keys[i]), 0);

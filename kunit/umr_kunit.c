@@ -52,7 +52,7 @@ static void translation_list_is_padded_to_blocks(struct kunit *test)
 
 static void registration_is_exact_to_the_bit(struct kunit *test)
 {
-	/* Length, page size, start, PD, key, QPN, all rights, free. */
+	/* The mask has length, page size, start, PD, key, QPN, all rights and free. */
 	static const struct golden want[GOLDEN_MAX] = {
 		{ 0x00, 0x00000725 }, { 0x04, 0x0001230c }, { 0x08, 0x00000028 },
 		{ 0x0c, 0x00abcd05 }, { 0x10, 0xb0000000 }, { 0x14, 0x00040000 },
@@ -97,7 +97,7 @@ static void registration_by_a_list_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
-/* 8 entries, which the request carries, then 9, which it points at. */
+/* First 8 entries, which the WQE carries, then 9 entries, at which the WQE points. */
 static void registration_carries_up_to_8_entries(struct kunit *test)
 {
 	static const struct golden carried[GOLDEN_MAX] = {
@@ -136,7 +136,7 @@ static void registration_carries_up_to_8_entries(struct kunit *test)
 	}
 }
 
-/* A request without a context. Entries from 2^17 + 8 on need both fields of the offset. */
+/* The request has no context of the key. The offset of entry 2^17 + 8 needs both offset fields. */
 static void part_of_a_list_goes_to_its_offset(struct kunit *test)
 {
 	static const struct golden want[GOLDEN_MAX] = {
@@ -167,7 +167,7 @@ static void inline_entries_go_to_their_offset(struct kunit *test)
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
-/* Where UMR cannot change the right to atomic operations, no request says that it would. */
+/* If UMR cannot change the right to atomic operations, no request has the right in its mask. */
 static void request_asks_for_changes_that_the_device_can_make(struct kunit *test)
 {
 	static const struct mkey_caps devices[] = {
@@ -211,7 +211,10 @@ static void restart_delay_doubles_up_to_a_minute(struct kunit *test)
 
 static void change_of_rights_is_exact_to_the_bit(struct kunit *test)
 {
-	/* All rights and the PD, and no check whether the key is free, which its user can free. */
+	/*
+	 * The mask has all rights and the PD. The device does not check whether the key is free,
+	 * because its user can free it.
+	 */
 	static const struct golden want[GOLDEN_MAX] = {
 		{ 0x00, 0x00000025 }, { 0x04, 0x00012308 }, { 0x08, 0x00000008 },
 		{ 0x0c, 0x00abcd05 }, { 0x10, 0x80000000 }, { 0x1c, 0x003e0080 },
@@ -228,7 +231,7 @@ static void change_of_rights_is_exact_to_the_bit(struct kunit *test)
 
 static void revocation_is_exact_to_the_bit(struct kunit *test)
 {
-	/* Free, PD and QPN. */
+	/* The mask has free, PD and QPN. */
 	static const struct golden want[GOLDEN_MAX] = {
 		{ 0x00, 0x00000025 }, { 0x04, 0x00012308 }, { 0x08, 0x00000008 },
 		{ 0x0c, 0x00abcd05 }, { 0x10, 0x80000000 }, { 0x1c, 0x20004080 },
@@ -275,7 +278,7 @@ static struct mock *make_queue(struct kunit *test)
 	return mock;
 }
 
-/* A task waits for one of the 64 slots of the queue. A request that is not posted keeps none. */
+/* A task waits for one of the 64 slots of the queue. A request that is not posted keeps no slot. */
 static void refused_requests_take_no_room_of_the_queue(struct kunit *test)
 {
 	struct mlx5_ib_dev *dev = make_queue(test)->dev;
@@ -332,10 +335,10 @@ static void queue_pair_of_a_failed_device_is_stopped_once(struct kunit *test)
 }
 
 /*
- * A queue pair that firmware destroys because it refuses to reset it. @silent is the number of next
- * commands with @opcode that are not answered. @reclaims tells whether memory could be reclaimed
- * for the last one of them. The work item that restarts the queue pair is run by the test, in whose
- * task alone static stubs take effect.
+ * Firmware refuses to reset the queue pair, so the driver has it destroyed. Firmware does not
+ * answer the next @silent commands with @opcode; @reclaims tells whether the task that sent the
+ * last of these could reclaim memory. The test itself runs the work item that restarts the queue
+ * pair, because static stubs take effect only in the test's own task.
  */
 static struct {
 	u16 opcode;
@@ -392,7 +395,10 @@ static void run_restart(struct kunit *test)
 	restart->work.func(&restart->work);
 }
 
-/* What the driver knows of the commands that destroyed a queue pair is not true of the next one. */
+/*
+ * What the driver knows of the commands that destroyed a queue pair does not apply to the next
+ * queue pair.
+ */
 static void each_queue_pair_is_destroyed_by_two_commands_at_most(struct kunit *test)
 {
 	struct mock *mock = make_queue_that_restarts(test);
@@ -417,8 +423,8 @@ static void each_queue_pair_is_destroyed_by_two_commands_at_most(struct kunit *t
 }
 
 /*
- * If CREATE_QP is not answered, an orphan gets the send queue. The memory for the orphan must be
- * found, which a task that must not reclaim memory cannot promise: the page allocator warns.
+ * If CREATE_QP is not answered, an orphan gets the send queue. The allocation of the orphan must
+ * not fail: in a task that must not reclaim memory the page allocator would warn.
  */
 static void restart_may_reclaim_memory(struct kunit *test)
 {

@@ -22,7 +22,10 @@
 
 /* ---- what new objects are given --------------------------------------------------------- */
 
-/* 17 QPs on 16 registers, as the library and as firmware are told. */
+/*
+ * The library is told the register of each of 17 QPs on 16 registers, and firmware the UAR of the
+ * register.
+ */
 static void library_and_firmware_are_told_the_same_uar(struct kunit *test)
 {
 	static const u8 bfregs[] = {
@@ -64,7 +67,7 @@ static void qp_context_names_its_own_objects(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18), 0x00001800);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x04), o->pd.pdn);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x10), 5);
-	/* Size of the pages of the buffer, and its offset in the first page. */
+	/* Page size of the buffer, and the offset of the buffer in its first page. */
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x14), (mem->buf.geo.page_shift - 12) << 24);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x90), mem->buf.geo.page_offset << 6);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x7c), o->cq.mcq.cqn);
@@ -207,7 +210,10 @@ static void count_error(struct ib_event *event, void *context)
 	calls->event = *event;
 }
 
-/* mlx5_core calls for every event of a CQ. The CQ of a kernel consumer may have no handler. */
+/*
+ * mlx5_core calls the driver for every event of a CQ. The CQ of a kernel consumer may have no
+ * handler.
+ */
 static void events_of_a_cq_reach_its_owner(struct kunit *test)
 {
 	struct objects *o = objects_make(test);
@@ -258,7 +264,7 @@ static void invalid_resize_sends_no_command(struct kunit *test)
 		{ { .cqe_size = 64, .reserved1 = 1 }, 127, -EINVAL },
 		{ { .cqe_size = 64 }, 0, -EINVAL },
 		{ { .cqe_size = 64 }, 1U << 22, -EINVAL },
-		/* The CQ has this size. */
+		/* The CQ already has this size. */
 		{ { .cqe_size = 64 }, 15, 0 },
 		{ { .cqe_size = 64 }, 8, 0 },
 	};
@@ -313,7 +319,7 @@ static void refused_resize_keeps_the_buffer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 }
 
-/* The device may write to either buffer until it fails or is reset, and the CQ is as it was. */
+/* The device may write to either buffer until the device fails or is reset. The CQ is unchanged. */
 static void unanswered_resize_keeps_both_buffers(struct kunit *test)
 {
 	struct objects *o = objects_make(test);
@@ -389,7 +395,9 @@ static void registration_with_driver_data_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* mlx5_core has no errno that verbs define for a list which is too long for a command. */
+/*
+ * For a list that is too long for a command, mlx5_core returns an errno that verbs do not define.
+ */
 static void region_too_long_for_a_command_is_out_of_memory(struct kunit *test)
 {
 	struct objects *o = objects_make(test);
@@ -407,8 +415,8 @@ static void region_too_long_for_a_command_is_out_of_memory(struct kunit *test)
 }
 
 /*
- * A region that becomes writable is pinned again if its pages are read-only. The addresses mean
- * nothing in another process.
+ * A region that becomes writable is pinned again if its pages are read-only. In another process the
+ * addresses mean nothing, so nothing is pinned.
  */
 static void memory_of_another_process_is_not_pinned_again(struct kunit *test)
 {
@@ -435,7 +443,7 @@ static void memory_of_another_process_is_not_pinned_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* Everything of the key, the memory and the rights that a work request or a caller can see. */
+/* Expect no change of the key, memory and rights that a work request or a caller can see. */
 static void expect_unchanged(struct kunit *test, struct objects *o, const struct mlx5_ib_mr *was)
 {
 	struct mlx5_ib_mr *mr = to_mmr(o->mr);
@@ -496,7 +504,7 @@ static void reregistration_moves_the_region_to_a_new_key(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
 	mr->device = &o->mock->dev->ib_dev;
 	KUNIT_EXPECT_NE(test, mr->lkey, lkey);
-	/* The old key is destroyed, although ib_core has not deregistered its region yet. */
+	/* The old key is destroyed, although ib_core has not deregistered the old region yet. */
 	KUNIT_EXPECT_EQ(test, o->mock->num_live[MOCK_MKEY], 1);
 	KUNIT_EXPECT_NULL(test, xa_load(&o->mock->live[MOCK_MKEY], mlx5_mkey_to_idx(lkey)));
 	o->mock->num_commands = 0;

@@ -24,8 +24,8 @@
  * struct vports - the device, and what its firmware answers
  * @mock: device
  * @vfs: table of virtual functions of mlx5_core
- * @policy: of the link state of each virtual function
- * @speed: of this function's vport
+ * @policy: policy of the link state of each virtual function
+ * @speed: speed limit of this function's vport
  * @no_agent: firmware refuses MAD_IFC
  */
 struct vports {
@@ -78,7 +78,7 @@ static int vport_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, voi
 		MLX5_SET(query_vport_state_out, out, max_tx_speed, vports.speed);
 		break;
 	case MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT:
-		/* mlx5_core builds the query of this function itself. */
+		/* mlx5_core itself builds the query of this function's own vport. */
 		if (send && out_size < MLX5_ST_SZ_BYTES(query_hca_vport_context_out))
 			break;
 		part = MLX5_ADDR_OF(query_hca_vport_context_out, out, hca_vport_context);
@@ -142,7 +142,7 @@ static void guids_are_set_and_kept_for_mlx5_core(struct kunit *test)
 				       hca_vport_context.field_select), 1);
 	KUNIT_EXPECT_EQ(test, vports.vfs[1].port_guid, 0xdef);
 	KUNIT_EXPECT_EQ(test, vports.vfs[1].node_guid, 0xabc);
-	/* What firmware has refused is not kept. */
+	/* A GUID that firmware has refused is not kept. */
 	vports.mock->num_commands = 0;
 	vports.mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, 1, 1, 1, IFLA_VF_IB_NODE_GUID),
@@ -185,7 +185,10 @@ static void link_state_has_a_policy(struct kunit *test)
 		memset(&info, 0xff, sizeof(info));
 		KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_config(ibdev, 2, 1, &info), 0);
 		KUNIT_EXPECT_EQ(test, info.linkstate, states[i][0]);
-		/* The caller has marked what a driver may not know. */
+		/*
+		 * The caller has filled @info with 0xff. The driver must leave the fields that it
+		 * does not know.
+		 */
 		memset(&info.linkstate, 0xff, sizeof(info.linkstate));
 		KUNIT_EXPECT_NULL(test, memchr_inv(&info, 0xff, sizeof(info)));
 	}
@@ -355,7 +358,7 @@ static void performance_mad_of_another_version_gets_no_counters(struct kunit *te
 						     &out), REPLY);
 		KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status), 4);
 		KUNIT_EXPECT_EQ(test, out.mad_hdr.method, IB_MGMT_METHOD_GET_RESP);
-		/* MAD_IFC, which firmware has refused. */
+		/* The driver has only sent MAD_IFC, which firmware has refused. */
 		KUNIT_EXPECT_EQ(test, vports.mock->num_commands, 1);
 	}
 }
@@ -365,7 +368,7 @@ static void performance_mad_fails_without_counters(struct kunit *test)
 	struct ib_device *ibdev = make_vports(test);
 	struct ib_pma_mad out;
 
-	/* Firmware has the agent. */
+	/* Firmware has an agent, which answers the MAD. */
 	KUNIT_EXPECT_EQ(test, pma(ibdev, IB_MGMT_METHOD_GET, IB_PMA_PORT_COUNTERS, &out), REPLY);
 	KUNIT_EXPECT_EQ(test, vports.mock->num_commands, 1);
 	vports.no_agent = true;
@@ -381,7 +384,7 @@ static void performance_mad_fails_without_counters(struct kunit *test)
 
 /*
  * The driver answers with the vport's counters only if firmware refuses a MAD of performance
- * management: not if it refuses another MAD, and not if it does not answer MAD_IFC.
+ * management: not if firmware refuses another MAD, and not if firmware does not answer MAD_IFC.
  */
 static void other_refused_mads_get_no_counters(struct kunit *test)
 {

@@ -160,7 +160,7 @@ static const struct wqe_case {
 
 KUNIT_ARRAY_PARAM_DESC(wqe, wqe_cases, name);
 
-/* A request of every kind in one, as each kind extends struct ib_send_wr. */
+/* A request of any kind: each kind extends struct ib_send_wr. */
 union any_wr {
 	struct ib_send_wr send;
 	struct ib_rdma_wr rdma;
@@ -232,7 +232,7 @@ static void request_is_exact_to_the_bit(struct kunit *test)
 	int ds;
 
 	KUNIT_ASSERT_NOT_NULL(test, wqe);
-	/* What was there before must not show. */
+	/* Nothing of what was in the WQE before must be left. */
 	memset(wqe, 0xee, MLX5_IB_MAX_WQE_BYTES);
 	make_wr(c, &wr, sge);
 	op = mlx5_ib_wr_op(&to, &wr.send);
@@ -244,7 +244,7 @@ static void request_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, wqe, ds * MLX5_SEND_WQE_DS, c->want);
 }
 
-/* Which types have which opcode. */
+/* The opcodes that queue pairs of each type accept. */
 static void type_of_the_queue_pair_decides_which_requests_exist(struct kunit *test)
 {
 	static const enum ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UC, IB_QPT_UD };
@@ -368,7 +368,7 @@ static void inline_data_is_copied_whole_and_padded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fill_send_wqe(wqe, &to, &wr), -ENOMEM);
 }
 
-/* An empty segment would be one of 2 GiB. */
+/* To the device, a segment of length 0 would be one of 2 GiB. */
 static void empty_segments_are_left_out(struct kunit *test)
 {
 	struct mlx5_ib_wqe_target to = target(IB_QPT_RC);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of XRC: the internal objects of the driver, which the first use creates, domains,
- * initiators and targets.
+ * KUnit suite of XRC: the internal objects of the driver, which are created at the first use, XRC
+ * domains, initiators and targets.
  */
 
 #include <kunit/test.h>
@@ -94,9 +94,9 @@ static void destruction_that_is_always_refused_succeeds(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&mock->dev->rsc_table.rscs));
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRCD), 0);
-	/* The target is left to the work item, because it counts for a user. */
+	/* The target is left to the work item, because the target counts for a user. */
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 6);
-	/* The device still has the domain, so it counts for the user. */
+	/* The device still has the domain, so the domain counts for the user. */
 	KUNIT_EXPECT_EQ(test, count(o, MLX5_IB_SHARE_XRCD), 1);
 	mock->refuse_destroy = false;
 	/* The domain is an orphan of the context, the target one of the device. */
@@ -179,7 +179,7 @@ static void first_domain_creates_all_internal_objects_or_none(struct kunit *test
 
 	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_CQ), 0);
 	live = mock_num_live(mock);
-	/* PD, CQ, two domains, SRQ; and the domain of the caller. */
+	/* Commands for the internal PD, CQ, two domains and SRQ, and for the caller's domain. */
 	for (n = 1; n <= 6; n++) {
 		mock->num_commands = 0;
 		mock->refuse = n;
@@ -202,7 +202,7 @@ static void first_domain_creates_all_internal_objects_or_none(struct kunit *test
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* An initiator is in no domain of its process. */
+/* An initiator is in the internal domain without an SRQ, not in a domain of its process. */
 static void first_initiator_creates_all_internal_objects_or_none(struct kunit *test)
 {
 	struct objects *o = objects_make(test);

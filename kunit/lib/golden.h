@@ -20,14 +20,14 @@ struct golden {
 	u32 value;
 };
 
-/* Entries of a table. An entry whose value is 0 is ignored. */
+/* Entries of a table of golden dwords. An entry whose value is 0 is ignored. */
 #define GOLDEN_MAX	24
 
 /**
  * expect_golden - fail the test for every dword that is not as written down
  * @test: the running test
  * @ctx: the context
- * @size: bytes
+ * @size: bytes of @ctx
  * @want: GOLDEN_MAX entries, in no particular order
  *
  * Comparing everything, zeros included, is what finds a value that was written

@@ -23,7 +23,8 @@ static void completed(struct ib_cq *cq, void *calls)
 /**
  * kernel_create_cq - create a completion queue of KERNEL_CQES entries
  * @k: consumer
- * @cq: one of its CQs. Its handler counts calls in the unsigned int that cq_context points to
+ * @cq: one of the CQs of @k. Its completion handler counts the calls in the unsigned int that
+ *	cq_context points to
  *
  * Return: 0 or an errno.
  */
@@ -97,7 +98,7 @@ struct kernel *kernel_make(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, k);
 	k->mock = mock_create(test);
-	/* SRQs are RMPs. */
+	/* With ISSI 1 the driver creates an SRQ as an RMP. */
 	mock_set_issi(k->mock, 1);
 	mock_set_kernel_queues(k->mock);
 	caps = &k->mock->dev->caps;
@@ -226,7 +227,7 @@ int kernel_post_receive(struct mlx5_ib_qp *qp, u64 wr_id)
  * kernel_complete - write the completion of a request, as the device does
  * @k: consumer
  * @qp: queue pair
- * @opcode: MLX5_CQE_*; only those of requesters complete on the send CQ if there are two CQs
+ * @opcode: MLX5_CQE_*; if there are two CQs, only completions of send requests go to the send CQ
  * @index: number of the WQE
  */
 void kernel_complete(struct kernel *k, struct mlx5_ib_qp *qp, u8 opcode, u16 index)
@@ -245,8 +246,8 @@ void kernel_complete(struct kernel *k, struct mlx5_ib_qp *qp, u8 opcode, u16 ind
 }
 
 /**
- * kernel_send_block - a block of the send queue, which has 128 and follows a receive queue of
- *	64 bytes
+ * kernel_send_block - find one of the 128 blocks of the send queue, which lies behind a receive
+ * queue of 64 bytes
  * @qp: queue pair without an SRQ
  * @index: number of the block
  *

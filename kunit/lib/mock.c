@@ -58,7 +58,7 @@ static void create_object(struct mock *mock, enum mock_kind kind, u16 uid, __be3
 						XA_LIMIT(mock->first_number, 0xffffff),
 						GFP_KERNEL));
 	mock->num_live[kind]++;
-	/* Every one of these commands answers with the number in its third dword. */
+	/* The answers of all these commands have the number of the object in the third dword. */
 	out[2] = cpu_to_be32(number);
 	/* mlx5_core keeps the number of a CQ, and the uid of its commands. */
 	if (kind == MOCK_CQ) {
@@ -99,9 +99,9 @@ static void destroy_object(struct mock *mock, enum mock_kind kind, u16 uid, cons
  * @send: not called
  * @arg: argument of @send
  *
- * For the stubs of suites whose firmware does more.
+ * A suite whose firmware does more calls this from a stub of its own.
  *
- * Return: 0, or what the test wants it to refuse with.
+ * Return: 0, or @refuse_err of the mock if the test wants this command to be refused.
  */
 int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 	    int out_size, mlx5_ib_fw_send_t send, void *arg)
@@ -324,7 +324,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	mlx5_ib_init_contexts(dev);
 	mlx5_ib_init_fw_attempts(dev);
 	mlx5_ib_init_orphans(dev);
-	/* Static stubs take effect in the test's own task only, and so not in this work. */
+	/* Static stubs take effect in the test's own task only, and so not in this work item. */
 	disable_delayed_work(&dev->orphans.retry);
 	mutex_init(&dev->first_use);
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_event_table(dev));
@@ -405,9 +405,9 @@ static void free_live(void *data)
 
 /**
  * mock_create - make a device without hardware, and put it in test->priv
- * @test: the running test; everything goes with it
+ * @test: the running test, whose end frees everything
  *
- * Return: the mock, of which no context is open.
+ * Return: the mock, whose context is not open.
  */
 struct mock *mock_create(struct kunit *test)
 {
@@ -451,7 +451,7 @@ struct mock *mock_create(struct kunit *test)
  * mock_enter - enter a call as ib_uverbs does
  * @mock: device
  *
- * For calls whose request or answer is bad.
+ * Calls whose request or answer is bad need this: ib_uverbs logs them, under this lock.
  *
  * Return: what mock_leave() takes.
  */
@@ -471,7 +471,7 @@ void mock_leave(struct mock *mock, int idx)
 }
 
 /**
- * mock_udata - the driver's part of a call
+ * mock_udata - prepare the driver data of a call
  * @mock: device
  * @in: the request
  * @inlen: bytes of @in
@@ -479,7 +479,7 @@ void mock_leave(struct mock *mock, int idx)
  *
  * Request and answer lie in the user's memory.
  *
- * Return: what the driver's function takes.
+ * Return: the driver data, for the driver's function.
  */
 struct ib_udata *mock_udata(struct mock *mock, const void *in, size_t inlen, size_t outlen)
 {
@@ -529,7 +529,7 @@ u32 mock_dword(const struct mock *mock, size_t offset)
 /**
  * mock_buffer - the user's memory for buffers and records
  * @mock: device
- * @page: which page of it
+ * @page: number of the page, from 0
  *
  * Return: address of the page.
  */

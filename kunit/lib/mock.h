@@ -19,7 +19,7 @@
 
 struct mock_hca;
 
-/* What the firmware of a mock can keep. */
+/* Kinds of objects that the firmware of a mock keeps. */
 enum mock_kind {
 	MOCK_UCTX,
 	MOCK_UAR,
@@ -47,38 +47,39 @@ enum mock_kind {
 	mlx5_ib_read_caps(_caps->mdev, _caps);						\
 } while (0)
 
-/* The same for a general capability, which MLX5_CAP_GEN() reads. */
+/* Does the same as MOCK_SET_CAP_OF() for a general capability, which MLX5_CAP_GEN() reads. */
 #define MOCK_SET_CAP(target, field, value) \
 	MOCK_SET_CAP_OF(target, MLX5_CAP_GENERAL, cmd_hca_cap, field, value)
 
 #define MOCK_USER_PAGES		16
-/* Requests and answers of calls; the rest is for buffers and records. */
+/* The first pages, for the request and the answer of a call; mock_buffer() gives the others. */
 #define MOCK_UDATA_PAGES	2
 
 /**
  * struct mock - a device without hardware
  * @test: the running test
  * @dev: the device
- * @context: an opened context of it
+ * @context: context of the device, which mock_open() opens
  * @attrs: the call that is being made
  * @live: objects by kind and number
  * @first_number: the least number that an object gets; a test may raise it
- * @num_live: how many of each kind
+ * @num_live: number of objects in @live, by kind
  * @num_commands: commands since the test, or mock_open(), last set it to 0
  * @refuse: number of the command to refuse, from 1; 0 for none
  * @refuse_destroy: refuse all commands that destroy
  * @refuse_err: errno of refusals
  * @ece: options of connection establishment that firmware grants
- * @opcode: of the last command
+ * @opcode: opcode of the last command
  * @in: the first bytes of the last command, zeros behind its end
  * @num_pins: calls of mlx5_ib_umem_get() that have not been refused
  * @refuse_pin: number of the call of mlx5_ib_umem_get() to refuse, from 1 for the next call; 0 for
  *	none
- * @num_queue_mems: queues of the driver's own that have memory of the kernel
- * @refuse_queue_mem: refuse to allocate it
+ * @num_queue_mems: number of queues in memory of the kernel: the driver's own and those of kernel
+ *	consumers
+ * @refuse_queue_mem: refuse to allocate memory for such queues
  * @user: address of MOCK_USER_PAGES pages that the user can write
  * @bell: the doorbell registers of the queues of kernel consumers
- * @hca: executes work requests, if the suite has made it
+ * @hca: the part that executes UMRs, if the test has called mock_hca_create()
  */
 struct mock {
 	struct kunit *test;

@@ -106,7 +106,7 @@ int mock_hca_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *o
 	return 0;
 }
 
-/* The key @mkey, including its low byte, unless it is free. */
+/* The memory key that @mkey names, if it is not free and also has the low byte of @mkey. */
 static struct mock_key *find_key(struct mock_hca *hca, u32 mkey)
 {
 	struct mock_key *key = xa_load(&hca->keys, mlx5_mkey_to_idx(mkey));
@@ -163,7 +163,7 @@ u64 mock_hca_translate(struct mock_hca *hca, u32 mkey, u64 va)
 /**
  * mock_hca_dma_addr - where the device reads or writes
  * @hca: device
- * @mkey: key of the access, whose pages have any size
+ * @mkey: key of the access; its pages may have any size
  * @va: address of the access
  *
  * Return: DMA address, or 0 if the device faults.
@@ -180,7 +180,7 @@ u64 mock_hca_dma_addr(struct mock_hca *hca, u32 mkey, u64 va)
  * mock_hca_num_pages - number of pages that the device reaches
  * @hca: device
  *
- * Return: number of entries with a page in all keys that are not free.
+ * Return: number of entries with a page in all MTT keys that are not free.
  */
 unsigned int mock_hca_num_pages(struct mock_hca *hca)
 {
@@ -352,7 +352,7 @@ unsigned int mock_hca_num_in_use(struct mock_hca *hca)
 /**
  * mock_hca_num_slots - slots of the driver's table of keys
  * @hca: device
- * @published: only those of keys that a lookup finds
+ * @published: count only the slots of keys that a lookup finds
  *
  * Return: number of slots.
  */

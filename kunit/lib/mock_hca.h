@@ -19,7 +19,7 @@
  * @MOCK_NOT_POSTED: the queue does not accept the UMR
  * @MOCK_NOT_EXECUTED: the UMR completes in error and has changed nothing
  * @MOCK_EXECUTED: the UMR completes in error, but has changed the key
- * @MOCK_STOPPED: the UMR completes in error, and the queue accepts no other
+ * @MOCK_STOPPED: the UMR completes in error, and the queue accepts no further UMR
  */
 enum mock_failure {
 	MOCK_NOT_POSTED,
@@ -38,8 +38,8 @@ enum mock_failure {
  * @fail: number of the UMR to fail, from 1; 0 for none
  * @how: how that UMR fails
  * @stopped: the queue accepts no UMRs
- * @hold: work that blocks the workqueue of paging, whose other works the test runs itself:
- *	static stubs take effect only in the test's own task
+ * @hold: work item that blocks the workqueue of paging, whose other work items the test runs
+ *	itself: static stubs take effect only in the test's own task
  * @release: ends @hold
  * @stuck: number of keys that firmware has kept for good, because the test refused their
  *	destruction

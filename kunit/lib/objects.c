@@ -19,13 +19,13 @@
 #define SRQ_BUF		8
 
 /**
- * objects_udata - the driver's part of a call
+ * objects_udata - prepare the driver data of a call
  * @o: objects
  * @in: the request
  * @inlen: bytes of @in
  * @outlen: bytes that the process has room for
  *
- * Return: what the driver's function takes.
+ * Return: the driver data, for the driver's function.
  */
 struct ib_udata *objects_udata(struct objects *o, const void *in, size_t inlen, size_t outlen)
 {
@@ -139,7 +139,7 @@ static int create_mr(struct objects *o, const struct object_type *type)
 				 IB_ACCESS_LOCAL_WRITE, NULL, objects_udata(o, NULL, 0, 0));
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
-	/* As ib_core does. */
+	/* ib_core sets these members when the driver has returned. */
 	mr->device = &o->mock->dev->ib_dev;
 	mr->pd = &o->pd.ibpd;
 	o->mr = mr;
@@ -298,7 +298,10 @@ static int destroy_qp(struct objects *o)
 	return mlx5_ib_destroy_qp(&o->qp.ibqp, &o->mock->attrs->driver_udata);
 }
 
-/* As ib_core creates a target: without a context, and with capacities of queues that it lacks. */
+/*
+ * As ib_core creates a target: without a context, and with capacities of queues, which a target
+ * lacks.
+ */
 static int create_xrc_tgt(struct objects *o, const struct object_type *type)
 {
 	struct ib_qp_init_attr init = {
@@ -413,7 +416,7 @@ static bool exists(const struct objects *o, enum object_id id)
 /**
  * objects_need - create what an object needs and what does not exist yet
  * @o: objects
- * @id: the object, which is not created
+ * @id: the object, which is not itself created
  *
  * Return: 0 or an errno.
  */
@@ -435,7 +438,7 @@ int objects_need(struct objects *o, enum object_id id)
  * @o: objects
  * @id: the object
  *
- * Return: 0 or an errno; then what the object needs exists nevertheless.
+ * Return: 0 or an errno. An error does not destroy what the object needs.
  */
 int objects_create(struct objects *o, enum object_id id)
 {
@@ -453,7 +456,7 @@ int objects_create(struct objects *o, enum object_id id)
  * @o: objects
  * @id: the object
  *
- * Return: 0 or an errno; then the object still exists.
+ * Return: 0, or an errno if the object still exists.
  */
 int objects_destroy(struct objects *o, enum object_id id)
 {

@@ -77,7 +77,7 @@ enum object_id {
  * @num_existing: number of elements of @existing
  * @ctx_flags: flags of the context, %MLX5_IB_ALLOC_UCTX_DEVX or 0
  * @srq_wr: receive requests that the basic SRQ is to hold
- * @break_response: the response of each call goes to an address that the process does not have
+ * @break_response: the response of each call goes to an address that is not mapped
  * @cq_buf: address of the buffer of @cq
  * @cq_db: address of the doorbell record of @cq
  * @srq_buf: address of the buffer of @srq
