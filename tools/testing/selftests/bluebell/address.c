@@ -23,7 +23,7 @@ FIXTURE(port) {
 	struct pair p;
 	struct qp_cfg cfg;
 	int npkeys;
-	uint16_t pkey[MAX_PKEYS];	/* of the table's first entries that are used */
+	uint16_t pkey[MAX_PKEYS];	/* of the port, until the first empty entry */
 	int ngids;
 	union ibv_gid gid[16];
 };
@@ -71,7 +71,10 @@ TEST_F(port, each_pkey_is_read_by_its_index)
 	EXPECT_NE(0, ibv_query_pkey(self->r.ctx, 1, i, &pkey));
 }
 
-/* The subnet manager sets entries; the port says so by an event. */
+/*
+ * When the subnet manager changes a P_Key, the port raises an event, and queries return the new
+ * P_Key.
+ */
 TEST_F(port, changed_pkey_is_read_from_its_own_entry)
 {
 	int last = self->r.port.pkey_tbl_len - 1;
@@ -172,7 +175,7 @@ TEST_F(port, speed_is_that_of_the_link)
 		EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 		EXPECT_NE(up.state, port.state);
 		EXPECT_NE(up.active_speed, port.active_speed);
-		EXPECT_EQ(0xffff, port.lid);		/* as cards say */
+		EXPECT_EQ(0xffff, port.lid);		/* as cards report without a link */
 		EXPECT_EQ(0, port.sm_lid);
 	}
 	ASSERT_EQ(0, hca_do("inject link up"));
@@ -215,7 +218,7 @@ static int set_pkey_index(struct pair *p, int i, uint16_t index)
 	uint16_t lid = p->r->port.lid;
 	int mask = IBV_QP_PKEY_INDEX | IBV_QP_PORT, ret;
 
-	/* Before the change from INIT to INIT the index is 0. */
+	/* Go to INIT with index 0. A change from INIT to INIT then sets the index. */
 	mask |= p->cfg.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 	ret = rdma_modify_state(p->qp[i], IBV_QPS_RESET) ?: rdma_qp_init(p->qp[i], &p->cfg);
 	return ret ?: ibv_modify_qp(p->qp[i], &attr, mask) ?:
@@ -223,7 +226,7 @@ static int set_pkey_index(struct pair *p, int i, uint16_t index)
 	       rdma_qp_rts(p->qp[i], &p->cfg);
 }
 
-/* Two members of a partition, of which at least one is a full member. */
+/* True if both P_Keys are of one partition and at least one of them is that of a full member. */
 static bool pkeys_match(uint16_t a, uint16_t b)
 {
 	return !((a ^ b) & ~FULL_MEMBER) && ((a | b) & FULL_MEMBER);
@@ -384,7 +387,7 @@ TEST_F(port, connection_keeps_each_field_of_its_address)
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
 }
 
-/* Codes of stat_rate_support, as the interface numbers them. */
+/* The bit of the capability stat_rate_support, and the code in a path, that stand for each rate. */
 static const struct {
 	enum ibv_rate rate;
 	int code;

@@ -18,7 +18,7 @@
 #define FLAGS_ABSENT	0x20040000ull
 
 #define LSPCI		"lspci -vvv -d 15b3:"
-/* Of the first HCA. */
+/* The serial number and the UUID of the first emulated HCA. */
 #define SERIAL		"BB00000001"
 #define UUID		"02b1ebe1000000000000000000000001"
 
@@ -26,7 +26,9 @@ struct field {
 	const char *name, *value;
 };
 
-/* What every card prints. Lists are printed on the lines after the name. */
+/*
+ * What ibv_devinfo prints for every card. The value of a list is the lines that follow its name.
+ */
 static const struct field common[] = {
 	{ "max_mr_size", "0xffffffffffffffff" }, { "page_size_cap", "0xfffffffffffff000" },
 	{ "phys_port_cnt", "1" }, { "vendor_id", "0x02c9" }, { "max_qp_wr", "8192" },
@@ -67,7 +69,10 @@ static const struct field common[] = {
 	{ "rc_odp_caps", RC_ODP "SUPPORT_ATOMIC SUPPORT_SRQ" },		\
 	{ "xrc_odp_caps", XRC_ODP "SUPPORT_ATOMIC SUPPORT_SRQ" }
 
-/* What differs. The capability masks are without bit 26, which ib_uverbs gives another meaning. */
+/*
+ * What differs between cards. Bit 26 is left out of the capability masks: it means something else
+ * to ib_uverbs.
+ */
 static const struct card {
 	const char *profile, *gt_per_s;
 	unsigned int generation, lanes;		/* of PCI Express */
@@ -243,7 +248,7 @@ static const char *recorded(const struct card *card, const char *name)
 	return "not in the record";
 }
 
-/* The version that runs, and the version that is stored, each with two names. */
+/* devlink prints the running firmware version and the stored one, each under two names. */
 TEST_F(card, devlink_tells_version_and_serial_number)
 {
 	static const char info[] = "devlink dev info";
@@ -290,7 +295,7 @@ TEST_F(card, vital_product_data_tell_part_and_serial_number)
 	EXPECT_EQ(1, num_lines(LSPCI, line));
 }
 
-/* The slot is no slower and no narrower than the card. */
+/* lspci reports the card's own speed and width: the slot is no slower and no narrower. */
 TEST_F(card, link_is_that_of_the_card)
 {
 	const struct card *card = self->card;

@@ -18,7 +18,7 @@
 #include "umad.h"
 
 #define NO_CM "the kernel has no rdma_ucm"
-/* Service IDs of port spaces, see rdma_ib_addr(7). */
+/* Service IDs of the port spaces TCP and UDP: RDMA_IB_IP_PS_* of the kernel's rdma/rdma_cm.h. */
 #define SERVICE_TCP 0x0000000001060000ull
 #define SERVICE_UDP 0x0000000001110000ull
 #define PORT 7000
@@ -31,7 +31,7 @@
 #define REJ_INVALID_SERVICE_ID 8	/* reasons of a rejection */
 #define REJ_CONSUMER_DEFINED 28
 
-/* Attributes of messages of the connection manager, and where a request has its service ID. */
+/* Attribute IDs of the connection manager's messages, and the offset of a REQ's service ID. */
 enum {
 	CM_REQ = 0x10, CM_MRA, CM_REJ, CM_REP, CM_RTU, CM_DREQ, CM_DREP, CM_SIDR_REQ, CM_SIDR_REP,
 	CM_LAP, CM_APR,
@@ -47,7 +47,10 @@ static const struct {
 
 static const char welcome[] = "from the server", no[] = "go away";
 
-/* A listener and what has come to it, and the clients. The events of either side have a channel. */
+/*
+ * A listener; the event channel of the listener and of the connections it accepts; and the event
+ * channel of the clients.
+ */
 struct cm {
 	struct rdma_event_channel *server, *client;
 	struct rdma_cm_id *listener;
@@ -101,7 +104,7 @@ static struct rdma_cm_event *next(struct rdma_event_channel *ch, enum rdma_cm_ev
 	return NULL;
 }
 
-/* The same for an event of which only the type counts. */
+/* Wait for the next event as next() does, and acknowledge it. True if it has this type. */
 static bool comes(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event *event = next(ch, type);
@@ -149,7 +152,7 @@ static int create_qp(struct rdma_cm_id *id, enum ibv_qp_type type)
 	return rdma_create_qp(id, NULL, &attr) ? -errno : 0;
 }
 
-/* A client that knows the way to the listener's address, and has a queue pair. */
+/* Create a client, resolve the listener's address and the route to it, and create a queue pair. */
 static struct rdma_cm_id *client_create(struct cm *cm, uint16_t port)
 {
 	struct sockaddr_ib addr = own_address(cm->ps, port);
@@ -176,7 +179,10 @@ static int client_connect(struct rdma_cm_id *id)
 	return rdma_connect(id, &param) ? -errno : 0;
 }
 
-/* The request of a client, at the server. */
+/*
+ * Wait at the server for a client's request to connect. Returns the id of the new connection, or
+ * NULL.
+ */
 static struct rdma_cm_id *request(struct cm *cm)
 {
 	struct rdma_cm_event *event = next(cm->server, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -238,7 +244,7 @@ fail:
 	return NULL;
 }
 
-/* A message from the client to the server, and its data. */
+/* Send a message from the client to the server. True if it arrives with its data. */
 static bool carries_data(struct conn *c, unsigned int seed)
 {
 	struct ibv_wc wc;
@@ -252,7 +258,7 @@ static bool carries_data(struct conn *c, unsigned int seed)
 	       check_fill(c->buf[1], BYTES, seed);
 }
 
-/* The next event of the clients is that their request has been rejected, for this reason. */
+/* Expect that the clients' next event is a rejection with this reason and this private data. */
 static void expect_rejected(struct __test_metadata *_metadata, struct cm *cm, int reason,
 			    const char *data)
 {
@@ -272,8 +278,8 @@ FIXTURE(cm) {
 };
 
 /*
- * librdmacm keeps the device open until the process ends, so a test that counts objects uses it in
- * a child only.
+ * librdmacm keeps the device open until the process ends, so a test that counts objects calls
+ * librdmacm in a child only.
  */
 FIXTURE_SETUP(cm)
 {
@@ -445,7 +451,10 @@ static void work(int fd, int connections)
 	_exit(1);
 }
 
-/* Whether the child says within the time that one more end has been told of the removal. */
+/*
+ * Whether the child says within EVENT_MS that one more end of a connection has been told of the
+ * removal.
+ */
 static bool child_was_told(int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
@@ -484,7 +493,10 @@ TEST(killed_process_leaves_nothing)
 	if (access("/dev/infiniband/rdma_cm", R_OK))
 		SKIP(return, NO_CM);
 	census_after_first_use(_metadata, IBV_QPT_RC);
-	/* The child may ring its queues after the driver has destroyed them. */
+	/*
+	 * The HCA drops doorbells if the child rings its queues after the driver has destroyed
+	 * them.
+	 */
 	ASSERT_EQ(0, hca_expect("drop any any"));
 	for (i = 0; i < 3; i++) {
 		pid = start_child(&fd, 8);
@@ -498,8 +510,8 @@ TEST(killed_process_leaves_nothing)
 }
 
 /*
- * The process is told of each of its connections, and removal does not wait for it to
- * destroy them.
+ * For each of its connections the process is told of the removal, which does not wait until the
+ * process has destroyed the connections.
  */
 TEST(device_goes)
 {
@@ -525,7 +537,9 @@ TEST(device_goes)
 	EXPECT_GT(20, seconds() - start);
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
-	/* The server's ends of four connections, and the one that waits. */
+	/*
+	 * The server's ends of four connections, and the request that the server has not answered.
+	 */
 	for (i = 0; i < 5; i++)
 		EXPECT_TRUE(child_was_told(fd));
 	kill(pid, SIGKILL);
@@ -536,7 +550,7 @@ TEST(device_goes)
 	census_after_first_use(_metadata, IBV_QPT_RC);
 }
 
-/* Answer what has come to the listener from a made-up request. Returns the number of requests. */
+/* Reject the made-up requests that have come to the listener. Returns the number of requests. */
 static int reject_all(struct cm *cm)
 {
 	struct pollfd pfd = { .fd = cm->server->fd, .events = POLLIN };

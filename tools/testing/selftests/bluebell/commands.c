@@ -32,7 +32,7 @@ static long patience_ms(void)
 
 /* ---- answers that are late or in another order ----------------------------------------------- */
 
-/* What one thread has done, and the first of the Q_Keys that only its queue pairs have. */
+/* A thread: the first of the Q_Keys that only its queue pairs have, and what it has done. */
 struct worker {
 	struct rdma *r;
 	uint32_t qkey;
@@ -73,8 +73,9 @@ static const char *work_once(struct rdma *r, void *mem, unsigned int round, uint
 	    ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_QKEY, &init))
 		return "modify or query";
 	/*
-	 * The answer to a command of another opcode would have another state or port here, and the
-	 * answer to the query of another queue pair would have another Q_Key.
+	 * If the driver took the answer to a command of another opcode for the answer to this
+	 * query, the state or the port would differ; if it took the answer to the query of another
+	 * queue pair, the Q_Key would differ.
 	 */
 	if (attr.qp_state != IBV_QPS_INIT || attr.port_num != 1 || attr.qkey != qkey ||
 	    qp->qp_num != qpn)
@@ -95,7 +96,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Work with several threads; the first one that fails says what. */
+/* Run work() in several threads, each of which must do its rounds without a failure. */
 static void work_for(struct __test_metadata *_metadata, struct rdma *r, unsigned int seconds)
 {
 	struct worker workers[THREADS] = {};
@@ -152,7 +153,7 @@ TEST_F(answers, belong_to_their_commands)
 	if (variant->inject)
 		ASSERT_EQ(0, hca_do("%s", variant->inject));
 	work_for(_metadata, &self->r, SECONDS);
-	/* There is no count of reordered answers. */
+	/* The HCA counts the answers that it delays, not those that it reorders. */
 	EXPECT_LE(variant->inject && strstr(variant->inject, "delay") ? 1 : 0, hca_inject_clear());
 }
 
@@ -161,7 +162,7 @@ TEST_F(answers, belong_to_their_commands)
 FIXTURE(late) {
 	struct rdma r;
 	struct ibv_qp *qp;
-	unsigned int late_ms;	/* an answer that late comes after the driver has given up */
+	unsigned int late_ms;	/* delay of an answer, longer than the driver waits */
 };
 
 FIXTURE_SETUP(late)
@@ -196,7 +197,9 @@ static int query_state(struct ibv_qp *qp)
 	return err ? -err : attr.qp_state;
 }
 
-/* The mailboxes of a command that has timed out are used again while its answer is due. */
+/*
+ * The mailboxes of a command that has timed out are used again while the HCA still owes its answer.
+ */
 TEST_F(late, answers_do_not_harm_other_commands)
 {
 	int i;
@@ -210,7 +213,7 @@ TEST_F(late, answers_do_not_harm_other_commands)
 	}
 }
 
-/* The device has destroyed the CQ, but the driver does not get to know that in time, twice. */
+/* The CQ is destroyed at once, but two answers to DESTROY_CQ come after the driver has given up. */
 TEST_F(late, destruction_of_a_cq_is_repeated)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(self->r.ctx);
@@ -232,7 +235,7 @@ TEST_F(late, destruction_of_a_cq_is_repeated)
 	EXPECT_LT(pinned, uv_pinned_pages());
 	EXPECT_EQ(0, ibv_destroy_cq(cq));
 	EXPECT_EQ(pinned, uv_pinned_pages());
-	/* The late answers. */
+	/* Wait for the late answers to both commands. */
 	usleep(2 * LATE_MS * 1000);
 	EXPECT_EQ(2, hca_inject_clear());
 	EXPECT_EQ(0, ibv_destroy_comp_channel(channel));
@@ -360,7 +363,10 @@ FIXTURE_TEARDOWN(kept)
 	uv_mem_free(&self->mem);
 }
 
-/* The answer of the call cannot be delivered, and firmware refuses to destroy the object. */
+/*
+ * ib_core cannot copy the response to the process, so it destroys the new object, and firmware
+ * refuses the command.
+ */
 TEST_F(kept, memory_is_pinned_until_firmware_destroys_the_object)
 {
 	ASSERT_EQ(0, hca_do("inject op %s INT_ERR 1", variant->destroy));
@@ -383,7 +389,7 @@ TEST(memory_of_a_cq_is_pinned_until_the_driver_is_unbound)
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
-	/* The user id of the CQ. */
+	/* Firmware refuses to destroy the CQ's user id while the CQ exists. */
 	ASSERT_EQ(0, hca_expect("refuse DESTROY_UCTX any any"));
 	ASSERT_EQ(0, binding_find(&b));
 	ASSERT_EQ(0, uv_open(&uv));
@@ -465,7 +471,10 @@ TEST_F(umr, queue_pair_that_is_not_reset_is_created_again)
 	EXPECT_EQ(created + 1, hca_commands("CREATE_QP"));
 }
 
-/* The queue pair may exist and keeps its send queue, so a new queue pair needs a new send queue. */
+/*
+ * After CREATE_QP without an answer the queue pair may exist and use its send queue, so the driver
+ * must create the next queue pair with another send queue.
+ */
 TEST_F(umr, queue_pair_whose_creation_is_not_answered_is_created_again)
 {
 	struct binding b;
@@ -476,7 +485,7 @@ TEST_F(umr, queue_pair_whose_creation_is_not_answered_is_created_again)
 	ASSERT_TRUE(wait_for_umr(_metadata, self));
 	ASSERT_EQ(0, hca_do("inject umr"));
 	ASSERT_EQ(0, hca_do("inject op 2RST_QP INT_ERR 1"));
-	/* The driver gives up after a second. */
+	/* The driver waits for the answer for a second, then gives up. */
 	ASSERT_EQ(0, hca_do("inject cmd delay 3000 1 CREATE_QP"));
 	EXPECT_LT(0, register_once(_metadata, self));
 	sleep(4);
@@ -484,7 +493,7 @@ TEST_F(umr, queue_pair_whose_creation_is_not_answered_is_created_again)
 	EXPECT_TRUE(wait_for_umr(_metadata, self));
 	rdma_close(&self->r);
 	self->r.ctx = NULL;
-	/* A reset destroys the queue pair that nobody knows of. */
+	/* A reset destroys the queue pair of the late answer, which the driver does not know. */
 	ASSERT_EQ(0, hca_expect("any"));
 	ASSERT_EQ(0, binding_reset_function(&b));
 	ASSERT_TRUE(binding_wait_device());

@@ -162,7 +162,7 @@ FIXTURE(two_sizes) {
 };
 
 FIXTURE_VARIANT(two_sizes) {
-	uint16_t size[2];	/* of the CQ for sends, and of the one for receives */
+	uint16_t size[2];	/* of a CQE, in the CQ for sends and in the CQ for receives */
 };
 
 FIXTURE_VARIANT_ADD(two_sizes, send_64_recv_128) { .size = { 64, 128 } };
@@ -203,7 +203,10 @@ static struct ibv_qp *create_two_cq_qp(struct rdma *r, struct ibv_cq *const *cq)
 		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
 		.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = r->pd,
 	};
-	/* Without this flag the received data of a small message lies in the completion. */
+	/*
+	 * This flag allows that the data of small messages and of short READs lies in the
+	 * completion.
+	 */
 	struct mlx5dv_qp_init_attr dv = {
 		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
 		.create_flags = MLX5DV_QP_CREATE_ALLOW_SCATTER_TO_CQE,
@@ -670,7 +673,7 @@ static bool is_untouched(const void *buf, size_t from, size_t to)
 
 /*
  * The CQ moves to a buffer that starts inside a page. A queue pair's flushed requests then complete
- * there: nothing before the buffer is written, and the first entries of the buffer are.
+ * there: the CQEs are in the first entries of the buffer, and the bytes before it are unchanged.
  */
 TEST_F(raw_resize, completions_arrive_in_a_buffer_inside_a_page)
 {
@@ -832,8 +835,8 @@ TEST_F(channel, each_arming_raises_an_event)
 }
 
 /*
- * While the driver is unbound the test empties the caches, so that memory that the driver has freed
- * and wrongly still uses gets other users, and events go astray.
+ * While the driver is unbound the test empties the kernel's caches. If the driver still uses memory
+ * that it has freed, that memory then gets another user, and events do not arrive.
  */
 TEST(events_arrive_after_the_driver_is_bound_again)
 {
@@ -927,7 +930,10 @@ TEST_F(cq, overrun_can_be_ignored)
 	ASSERT_EQ(0, open_pair_on(&p, &self->r, small));
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
 	wr.wr.rdma.rkey = p.mr->rkey;
-	/* Twice around: the entries of the second round have the wrong owner for the reader. */
+	/*
+	 * Twice around: libmlx5 waits for the owner bit of the first round, and the second round
+	 * has written the other value.
+	 */
 	for (i = 0; i < 16; i++) {
 		wr.sg_list = NULL;
 		wr.wr_id = i;
@@ -938,7 +944,7 @@ TEST_F(cq, overrun_can_be_ignored)
 	EXPECT_TRUE(check_fill(p.buf[1], 8, 15));
 	EXPECT_EQ(IBV_QPS_RTS, rdma_qp_state(p.qp[0]));
 	EXPECT_TRUE(cq_stays_empty(small, 20));
-	/* The first entry of the third round has the owner that the reader is waiting for. */
+	/* The first entry of the third round has the owner bit that libmlx5 is waiting for. */
 	for (i = 16; i < 20; i++) {
 		wr.sg_list = NULL;
 		wr.wr_id = i;

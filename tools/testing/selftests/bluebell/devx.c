@@ -170,8 +170,8 @@ static int recorded(double since, const char *op, bool with_id)
 }
 
 /*
- * With the user id 0, the kernel's, which may name any object, firmware would execute most of
- * these commands, too.
+ * The test must look at the id in each command: with the kernel's id 0, which may name any object,
+ * firmware would execute most of these commands just as well.
  */
 TEST_F(user, commands_on_its_objects_carry_the_id)
 {
@@ -350,7 +350,7 @@ TEST_F(others, qp_on_their_uar_is_refused)
 {
 	EXPECT_EQ(0, create_qp_on_uar(self->mine.fd, self->o.pd, self->o.cq.handle,
 				      self->o.uar.page_id));
-	if (!driver_is("bluebell"))	/* leaves the check to firmware */
+	if (!driver_is("bluebell"))	/* mlx5_ib leaves the check to firmware */
 		ASSERT_EQ(0, hca_expect("refuse CREATE_QP BAD_RES_ERR 1"));
 	EXPECT_EQ(-EINVAL, create_qp_on_uar(self->mine.fd, self->o.pd, self->o.cq.handle,
 					    self->their_o.uar.page_id));
@@ -364,7 +364,7 @@ TEST_F(others, cq_on_their_uar_is_refused)
 
 	ASSERT_EQ(0, create_cq_on_uar(self->mine.fd, self->o.uar.page_id, &cq));
 	EXPECT_EQ(0, uv_destroy_cq(self->mine.fd, &cq));
-	if (!driver_is("bluebell"))	/* leaves the check to firmware */
+	if (!driver_is("bluebell"))	/* mlx5_ib leaves the check to firmware */
 		ASSERT_EQ(0, hca_expect("refuse CREATE_CQ BAD_RES_ERR 1"));
 	EXPECT_EQ(-EINVAL, create_cq_on_uar(self->mine.fd, self->their_o.uar.page_id, &cq));
 	if (hca_ctl_present())
@@ -454,7 +454,10 @@ static struct ibv_context *open_dv(void)
 	return ctx;
 }
 
-/* The library opens a context without an id if it gets none, unless the program asks for one. */
+/*
+ * If firmware refuses a user id, libmlx5 opens a context without one, unless the program asks for
+ * DEVX.
+ */
 TEST(refused_id_leaves_nothing)
 {
 	struct ibv_context *ctx;
@@ -509,7 +512,7 @@ TEST(id_that_firmware_keeps_is_destroyed_again)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* --- mlx5dv_devx_alloc_uar(3), to the letter ------------------------------------------------ */
+/* --- What mlx5dv_devx_alloc_uar(3) promises ------------------------------------------------ */
 
 FIXTURE(man_page) {
 	struct ibv_context *ctx;
@@ -567,8 +570,9 @@ FIXTURE_TEARDOWN(man_page)
 }
 
 /*
- * Put a NOP into the queue, and its number into the doorbell record; returns the doorbell. The send
- * queue lies behind the receive queue of 16 WQEs of 16 bytes.
+ * Put a NOP into the queue, and 1, the number of posted WQEs, into the doorbell record. Returns
+ * what is to be written to the doorbell register. The send queue lies behind the receive queue of
+ * 16 WQEs of 16 bytes.
  */
 static uint64_t post_nop(struct uv_qp *qp)
 {

@@ -32,7 +32,7 @@
 #define WAIT_MS 10000
 #define QUIET_MS 300
 #define COOKIE 0xfedcba9876543210ull
-#define QPC_STATE 0x18		/* dword of QUERY_QP's answer */
+#define QPC_STATE 0x18		/* byte of QUERY_QP's answer */
 #define ANSWER_BYTES 0x110	/* of QUERY_QP */
 #define MANY 2000
 
@@ -53,7 +53,10 @@ static bool readable(int file, int ms)
 	return poll(&p, 1, ms) == 1;
 }
 
-/* Returns bytes of what was read, -EAGAIN if nothing comes, or another -errno. */
+/*
+ * Returns the number of bytes read, -EAGAIN if the file has nothing to read in time, or another
+ * -errno.
+ */
 static ssize_t read_within(int file, void *buf, size_t len, int ms)
 {
 	ssize_t ret;
@@ -71,8 +74,8 @@ static ssize_t next_event(int channel, struct event *e)
 }
 
 /*
- * Read into memory that the process does not have. The compiler would complain about a call of
- * read().
+ * Read to an address at which nothing is mapped. The compiler would complain about a call of read()
+ * with such an address.
  */
 static ssize_t read_to_nowhere(int file, size_t len)
 {
@@ -372,7 +375,7 @@ TEST_F(event, garbage_is_refused)
 		uint32_t obj;
 		uint16_t type;
 	} bad[] = {
-		{ false, 0, DEVX_EVENT_COMM_EST },	/* everyone's queue pairs */
+		{ false, 0, DEVX_EVENT_COMM_EST },	/* of all users' queue pairs */
 		{ false, 0, DEVX_EVENT_CQ_ERROR },
 		{ false, 0, DEVX_EVENT_SRQ_LIMIT },
 		{ false, 0, DEVX_EVENT_CMD },
@@ -456,7 +459,7 @@ TEST_F(event, number_of_subscriptions_is_bounded)
 	EXPECT_EQ(65, i);
 }
 
-/* Open channels, each with a subscription if @subscribe. Returns what they cost, in KiB, or -1. */
+/* Open channels, each with a subscription if @subscribe. Returns the KiB that they take, or -1. */
 static long cost_of_channels(struct uv *uv, uint32_t qp, int *channels, unsigned int n,
 			     bool subscribe)
 {
@@ -506,7 +509,7 @@ TEST_F(event, number_of_channels_is_bounded)
 		if (channels[n] < 0)
 			break;
 	}
-	/* The fixture has two. */
+	/* A context may have 256 channels, and the fixture has opened two. */
 	EXPECT_EQ(254, n);
 	EXPECT_EQ(-ENOSPC, channels[n]);
 	close(channels[0]);
@@ -577,7 +580,7 @@ TEST_F(event, others_do_not_learn_of_my_events)
 	munmap(mem, DEVX_QUEUES_BYTES);
 }
 
-/* An object of another user gets the number of a destroyed one. */
+/* Destroy a queue pair that has subscriptions. Another user's queue pair gets its number. */
 TEST_F(event, number_that_is_used_again_is_not_mine)
 {
 	struct devx_queues theirs;
@@ -664,7 +667,7 @@ TEST_F(event, queues_of_verbs_have_events)
 	ASSERT_EQ(0, hca_do("inject event SRQ_RQ_LIMIT %u", srq.srqn));
 	ASSERT_EQ(sizeof(e), next_event(self->channel, &e));
 	EXPECT_EQ(3, e.cookie);
-	/* A CQ of verbs has a completion channel. */
+	/* The completions of a CQ of verbs are reported by its completion channel only. */
 	EXPECT_EQ(-EOPNOTSUPP, devx_subscribe_obj(fd, self->channel, cq.handle, DEVX_EVENT_COMP,
 						  4));
 	EXPECT_EQ(-EINVAL, devx_subscribe_obj(fd, self->channel, self->q.pd, DEVX_EVENT_COMM_EST,
@@ -735,7 +738,10 @@ TEST_F(event, answers_are_read_in_the_order_of_completion)
 	ASSERT_LT(0, file);
 	ASSERT_EQ(0, hca_do("inject cmd delay 2000 1 QUERY_QP"));
 	ASSERT_EQ(0, query_async(&self->uv, &self->q, file, 1));
-	/* The device may begin with any of the commands that it has. */
+	/*
+	 * Let the device begin with the first command: it may execute waiting commands in any
+	 * order.
+	 */
 	usleep(QUIET_MS * 1000);
 	ASSERT_EQ(0, query_async(&self->uv, &self->q, file, 2));
 	ASSERT_EQ(sizeof(a), next_answer(file, &a));
@@ -815,7 +821,7 @@ TEST_F(event, bytes_in_flight_are_bounded)
 	EXPECT_EQ(-EAGAIN, ret);
 	EXPECT_LT(100, sent);
 	EXPECT_GT((1 << 20) / ANSWER_BYTES + 1, sent);
-	/* Bluebell counts the commands, too. */
+	/* Bluebell counts the bytes of the commands, too. */
 	if (driver_is("bluebell"))
 		EXPECT_GT((1 << 20) / (ANSWER_BYTES + DEVX_IN_BYTES), sent);
 	/* An answer that has been read makes room for a command. */
@@ -848,7 +854,7 @@ TEST_F(event, answer_that_cannot_be_read_stays)
 	close(file);
 }
 
-/* --- The end -------------------------------------------------------------------------------- */
+/* --- The context is closed, or the device removed ------------------------------------------- */
 
 static long ms_since(const struct timespec *start)
 {
@@ -872,7 +878,7 @@ TEST_F(event, file_is_closed_with_commands_in_flight)
 	close(file);
 	EXPECT_GT(WAIT_MS, ms_since(&start));
 	EXPECT_EQ(4, hca_inject_clear());
-	/* The object may be destroyed at once. */
+	/* The object may be destroyed while commands about it are in flight. */
 	file = devx_open_cmd_file(self->uv.fd);
 	ASSERT_LT(0, file);
 	for (i = 0; i < 4; i++)
@@ -967,7 +973,7 @@ TEST_F(event, sigkill_leaves_nothing)
 	munmap(mem, DEVX_QUEUES_BYTES);
 }
 
-/* What a process that watches the device has. */
+/* What the child of the tests below gets: memory for queues, and the number of the round. */
 struct watcher {
 	uint8_t *mem;
 	unsigned int round;
@@ -1029,7 +1035,7 @@ FIXTURE_TEARDOWN(removal)
 {
 }
 
-/* The device is removed: what the process had is destroyed before its readers have noticed. */
+/* At removal the driver destroys the objects of a process that still reads answers and events. */
 TEST_F_TIMEOUT(removal, device_is_removed_while_a_process_watches_it, 300)
 {
 	struct watcher w = {};

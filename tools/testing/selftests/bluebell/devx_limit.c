@@ -143,7 +143,7 @@ static int contexts_in_report(void)
 
 FIXTURE(limit) {
 	struct crowd crowd;
-	unsigned int ids;	/* that are left */
+	unsigned int ids;	/* user ids that the device still has at the start */
 };
 
 FIXTURE_SETUP(limit)
@@ -193,10 +193,10 @@ TEST_F_TIMEOUT(limit, one_context_too_many_is_refused_by_name, 900)
 
 	ASSERT_EQ(0, crowd_take(&self->crowd, self->ids))
 		TH_LOG("after %u contexts", self->crowd.contexts);
-	/* An earlier test may have caused a line, shortly before. */
+	/* After a line of an earlier test the driver is silent for LOG_SECONDS. */
 	if (logged && driver_is("bluebell"))
 		sleep(LOG_SECONDS + 1);
-	/* The library asks several times. */
+	/* libmlx5 repeats a request that was refused, so the HCA may refuse any number of times. */
 	ASSERT_EQ(0, hca_expect("refuse CREATE_UCTX LIM_ERR"));
 	for (i = 0; i < REFUSED; i++)
 		EXPECT_EQ(-ENOMEM, uv_open_devx(&uv));
@@ -216,7 +216,7 @@ TEST_F_TIMEOUT(limit, an_id_that_is_given_back_is_for_the_next, 900)
 {
 	struct ibv_context *mine, *next;
 
-	/* The processes must not inherit the context. */
+	/* Fork the processes before @mine is opened: they must not inherit it. */
 	ASSERT_EQ(0, crowd_take(&self->crowd, self->ids - 1))
 		TH_LOG("after %u contexts", self->crowd.contexts);
 	mine = open_with_id(self->crowd.list);

@@ -173,7 +173,7 @@ static int overrun_cq(struct ibv_context *ctx, struct devx_queues *q)
 	return ret;
 }
 
-/* Returns what the library does, or -1 if no event comes. */
+/* Returns as mlx5dv_devx_get_event(), or -1 if no event comes. */
 static ssize_t next_event(struct mlx5dv_devx_event_channel *channel, struct event *e)
 {
 	memset(e, 0, sizeof(*e));
@@ -264,7 +264,7 @@ TEST_F(library, channel_has_events_of_objects_and_of_the_device)
 	ASSERT_EQ(sizeof(e), next_event(channel, &e));
 	EXPECT_EQ(2, e.hdr.cookie);
 	EXPECT_EQ(DEVX_EVENT_SQ_DRAINED, e.eqe[EQE_TYPE]);
-	/* Nobody may have the events of all queue pairs. */
+	/* No process may subscribe to the events of all queue pairs. */
 	EXPECT_NE(0, mlx5dv_devx_subscribe_devx_event(channel, NULL, sizeof(of_qp), of_qp, 3));
 	mlx5dv_devx_destroy_event_channel(channel);
 }
@@ -301,9 +301,9 @@ TEST_F(library, answers_to_queries_are_read_later)
 	}
 	EXPECT_EQ(0xff, seen);
 	EXPECT_FALSE(readable(comp->fd, QUIET_MS));
-	/* Of another queue pair. */
+	/* A command about another queue pair than that of the handle. */
 	EXPECT_NE(0, query_async(self->qp, self->q.qpn + 1, 1, comp));
-	/* What the firmware refuses has an answer, too. */
+	/* A command that firmware refuses has an answer, too. */
 	ASSERT_EQ(0, hca_do("inject op QUERY_QP LIM_ERR 1"));
 	ASSERT_EQ(0, query_async(self->qp, self->q.qpn, 2, comp));
 	ASSERT_TRUE(readable(comp->fd, WAIT_MS));

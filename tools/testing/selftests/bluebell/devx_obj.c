@@ -50,7 +50,7 @@ static int query_mkey(int fd, uint32_t handle, uint32_t index)
 	return devx_query(fd, handle, &cmd);
 }
 
-/* --- Their life ----------------------------------------------------------------------------- */
+/* --- Creation and destruction --------------------------------------------------------------- */
 
 FIXTURE(user) {
 	struct uv uv;
@@ -165,7 +165,10 @@ TEST_F(kind, user_id_cannot_be_forged)
 
 TEST_F(kind, refusal_is_passed_on_and_leaves_nothing)
 {
-	/* Bluebell has up to four free keys destroyed for their numbers, and tries again. */
+	/*
+	 * After LIM_ERR Bluebell destroys up to four free keys, to free numbers, and tries again
+	 * each time.
+	 */
 	int tries = driver_is("bluebell") && variant->opcode == DEVX_CREATE_MKEY ? 5 : 1;
 	uint32_t handle;
 	int ret;
@@ -179,7 +182,7 @@ TEST_F(kind, refusal_is_passed_on_and_leaves_nothing)
 	EXPECT_GE(tries, ret);
 }
 
-/* The handle is there as long as the object is. */
+/* If firmware refuses to destroy the object, its handle stays valid. */
 TEST_F(kind, object_that_firmware_keeps_can_be_destroyed_later)
 {
 	uint32_t handle;
@@ -207,7 +210,10 @@ TEST_F(kind, object_whose_answer_is_lost_is_destroyed)
 				    MLX5_IB_METHOD_DEVX_OBJ_CREATE, attrs, 3));
 }
 
-/* The driver tries again when the process closes the device. */
+/*
+ * When the process closes the device, firmware refuses once to destroy the object. The driver
+ * repeats the command.
+ */
 TEST_F(kind, object_that_firmware_keeps_for_a_while_does_not_outlive_its_process)
 {
 	struct uv uv;
@@ -277,9 +283,9 @@ TEST_F(user, firmware_keeps_an_object_that_another_refers_to)
 #define RETRIES_MS 2000
 
 /*
- * ib_core does not know that the queue pair is attached. The driver destroys queue pairs before
- * other objects if the process has more than one, and firmware ends the attachment of one that it
- * destroys.
+ * ib_core does not know that the queue pair is attached. When a process with several queue pairs
+ * closes the device, the driver destroys queue pairs before other objects. Firmware detaches a
+ * queue pair that it destroys, so the driver must not repeat a refused DETACH_FROM_MCG.
  */
 TEST_F(user, attachment_to_a_group_ends_with_the_queue_pair)
 {
@@ -329,7 +335,7 @@ TEST_F(user, command_about_another_object_is_refused)
 	EXPECT_EQ(-ENOENT, query_mkey(self->uv.fd, 0xffff, index[0]));
 }
 
-/* A command of another use, with a handle that would fit. */
+/* Each method refuses the commands of the other methods, even with a handle of the right object. */
 TEST_F(user, each_method_takes_its_own_commands)
 {
 	uint32_t pd, pdn, mkey, index, handle;
@@ -398,7 +404,9 @@ TEST_F(user, short_commands_are_refused)
 	}
 }
 
-/* More than the process has. */
+/*
+ * The driver refuses a command or an answer that is longer than the memory mapped at its address.
+ */
 TEST_F(user, commands_and_answers_beyond_the_memory_of_the_process)
 {
 	uint8_t *page = mmap(NULL, 2 * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -605,7 +613,7 @@ TEST_F(others, their_numbers_do_not_go_with_my_handles)
 	EXPECT_EQ(-EINVAL, devx_general(self->mine.fd, &cmd));
 }
 
-/* Handles are numbers of a file. */
+/* A handle is valid only in the file in which it was created. */
 TEST_F(others, their_handles_are_not_mine)
 {
 	struct devx_cmd cmd;
@@ -681,7 +689,7 @@ TEST(steering_objects_need_no_more_than_net_raw)
 	uv_close(&uv);
 }
 
-/* Commands that affect other users, whatever object they name. */
+/* These commands affect other users, whatever object they name. */
 TEST(commands_with_effect_on_others_need_a_right)
 {
 	static const uint16_t opcodes[] = { 0xb10, 0xb12, 0xb16 };
@@ -715,7 +723,9 @@ TEST(cq_on_an_apu_element_is_refused)
 	ASSERT_EQ(0, uv_open_devx(&uv));
 	if (!driver_is("bluebell"))
 		ASSERT_EQ(0, hca_expect("refuse 0x400 BAD_PARAM_ERR 1"));
-	/* mlx5_core looks for the event queue, before the command is sent. */
+	/*
+	 * mlx5_core looks up the event queue before it sends the command, so give a valid number.
+	 */
 	ASSERT_EQ(0, devx_query_eqn(uv.fd, 0, &eqn));
 	devx_start(&cmd, DEVX_CREATE_CQ);
 	devx_put(&cmd, 0x10, 1 << 24);			/* apu_cq */
@@ -746,8 +756,8 @@ static int init_with_qkey(struct uv *uv, uint32_t qkey)
 }
 
 /*
- * QP1 trusts the Q_Key 0x80010000, and a receiver trusts the source QP of a packet. Verbs refuse
- * both values, too.
+ * QP1 accepts packets with the Q_Key 0x80010000, and a receiver trusts the source QP number of a
+ * packet. Verbs do not let an unprivileged process set either of them.
  */
 TEST(speaking_as_qp1_needs_net_raw)
 {
@@ -846,7 +856,7 @@ TEST_F(user, event_queues_are_those_of_the_completion_vectors)
 	EXPECT_NE(0, first);
 	EXPECT_EQ(0, devx_query_eqn(self->uv.fd, 0, &eqn));
 	EXPECT_EQ(first, eqn);
-	/* mlx5_ib accepts such a vector. */
+	/* mlx5_ib accepts a vector that has more than 16 bits. */
 	if (driver_is("bluebell"))
 		EXPECT_GT(0, devx_query_eqn(self->uv.fd, 0x10000, &eqn));
 	EXPECT_GT(0, devx_query_eqn(self->uv.fd, 0xffffffff, &eqn));

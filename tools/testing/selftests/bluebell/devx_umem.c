@@ -130,7 +130,7 @@ TEST_F(umem, bad_requests_are_refused)
 	}
 }
 
-/* --- Where it ends -------------------------------------------------------------------------- */
+/* --- Where a umem ends ---------------------------------------------------------------------- */
 
 #define HUGE_BYTES (2u << 20)
 
@@ -138,7 +138,7 @@ FIXTURE(edge) {
 	struct uv uv;
 	uint32_t pd, pdn;
 	void *mapped;
-	uint8_t *mem;	/* a huge page: pages of the device can be larger than the processor's */
+	uint8_t *mem;	/* a huge page: the device's pages may be larger than 4 KiB */
 };
 
 FIXTURE_SETUP(edge)
@@ -247,8 +247,8 @@ TEST_F(edge, key_has_the_address_of_the_memory)
 	size_t i, k;
 
 	/*
-	 * Move the second half to an address with another offset in every page that is larger than
-	 * the processor's.
+	 * Move the second half to one page beyond a boundary of HUGE_BYTES. Address and memory then
+	 * have different offsets in every page that is larger than the processor's.
 	 */
 	moved = mmap(NULL, 2 * HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, moved);
@@ -338,9 +338,9 @@ TEST_F(umem, dmabuf_can_be_registered)
 	umem.dmabuf = fd;
 	ASSERT_EQ(0, devx_reg_umem(self->uv.fd, &umem));
 	EXPECT_EQ(0, devx_dereg_umem(self->uv.fd, umem.handle));
-	umem.len = 4 * UV_PAGE;	/* beyond its end */
+	umem.len = 4 * UV_PAGE;	/* beyond the end of the dma-buf */
 	EXPECT_EQ(-EINVAL, devx_reg_umem(self->uv.fd, &umem));
-	umem.dmabuf = self->uv.fd;	/* none */
+	umem.dmabuf = self->uv.fd;	/* not a dma-buf */
 	EXPECT_GT(0, devx_reg_umem(self->uv.fd, &umem));
 	umem.dmabuf = 12345;
 	EXPECT_EQ(-EBADF, devx_reg_umem(self->uv.fd, &umem));
@@ -413,8 +413,8 @@ TEST_F(queues, umem_stays_while_a_queue_uses_it)
 }
 
 /*
- * As with queues of verbs: firmware may refuse to free a UAR before the queues that have their
- * doorbells on it are destroyed.
+ * The driver frees a UAR after the queues that have their doorbells on it, because firmware may
+ * refuse to free it earlier.
  */
 TEST_F(queues, uar_stays_while_a_queue_uses_it)
 {
@@ -471,20 +471,29 @@ TEST_F(queues, cq_on_an_event_queue_that_is_none_is_refused)
 	}
 }
 
-/* A command without the bits that say "umem" would have DMA addresses. */
+/*
+ * In a command without the bits that say "umem", firmware would read fields of the process as DMA
+ * addresses.
+ */
 TEST_F(queues, physical_addresses_are_not_taken)
 {
 	struct devx_cmd cmd;
 	uint32_t handle;
 	int ret;
 
-	/* The driver sets the bits, so the command names the umem all the same. */
+	/*
+	 * Clear the bits that say that the command names umems and not physical addresses. The
+	 * driver sets them again, so the CQ is created in the umem.
+	 */
 	devx_start_cq(&self->q, &cmd);
 	cmd.in[0x10] &= ~2;
 	cmd.in[0x5c] &= 0x7f;
 	ASSERT_EQ(0, devx_create(self->uv.fd, &cmd, &handle));
 	EXPECT_EQ(0, devx_destroy(self->uv.fd, handle));
-	/* The number of the umem is unknown, and the fields for addresses are filled in. */
+	/*
+	 * Now the command has a number that no umem has. The driver sets the bits here, too, so
+	 * firmware looks for the umem and refuses the command.
+	 */
 	ASSERT_EQ(0, hca_expect("refuse CREATE_CQ BAD_RES_ERR 1"));
 	ASSERT_EQ(0, hca_expect("refuse CREATE_QP BAD_RES_ERR 1"));
 	ASSERT_EQ(0, devx_create_cq(self->uv.fd, &self->q));
@@ -502,7 +511,9 @@ TEST_F(queues, physical_addresses_are_not_taken)
 	EXPECT_EQ(0, devx_destroy(self->uv.fd, self->q.cq));
 }
 
-/* Each number in the commands, one after the other, is that of another user. */
+/*
+ * In each command, one object number at a time is replaced by the number of another user's object.
+ */
 TEST_F(queues, what_belongs_to_others_is_not_taken)
 {
 	struct devx_queues mine = self->q, theirs;
@@ -553,7 +564,7 @@ TEST_F(queues, what_belongs_to_others_is_not_taken)
 	munmap(mem, MEM_BYTES);
 }
 
-/* --- Death ---------------------------------------------------------------------------------- */
+/* --- The context is closed, or the process killed ------------------------------------------- */
 
 static int everything(int fd)
 {

@@ -86,7 +86,7 @@ TEST_F(dm, bytes_written_are_read_back)
 		EXPECT_EQ(0, ibv_memcpy_to_dm(dm, 0, out, len[i]));
 		EXPECT_EQ(0, ibv_memcpy_from_dm(in, dm, 0, len[i]));
 		EXPECT_EQ(0, memcmp(out, in, len[i])) TH_LOG("%zu bytes", len[i]);
-		/* Overwrite the last four bytes: the others must not change. */
+		/* Overwrite the last four bytes: the bytes before them must not change. */
 		memset(in, 0x5a, 4);
 		EXPECT_EQ(0, ibv_memcpy_to_dm(dm, len[i] - 4, in, 4));
 		memset(out + len[i] - 4, 0x5a, 4);
@@ -118,7 +118,7 @@ TEST_F(dm, invalid_lengths_are_refused)
 	size_t i;
 	int ret;
 
-	if (!driver_is("bluebell"))	/* leaves it to firmware to refuse the length 0 */
+	if (!driver_is("bluebell"))	/* mlx5_ib has firmware refuse the length 0 */
 		ASSERT_EQ(0, hca_expect("refuse ALLOC_MEMIC BAD_PARAM_ERR 1"));
 	EXPECT_EQ(NULL, alloc_dm(&self->r, self->max + 1, 0));
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -376,7 +376,10 @@ TEST_F(dm, reallocation_needs_no_firmware_command)
 	EXPECT_GE(times / 2, hca_commands("ALLOC_MEMIC"));
 }
 
-/* The handle is freed before firmware is asked to take the memory, so the driver must try again. */
+/*
+ * The driver sends DEALLOC_MEMIC when the handle is already gone. If firmware refuses, only the
+ * driver can repeat the command.
+ */
 TEST_F(dm, refused_dealloc_is_retried)
 {
 	struct ibv_dm *dm;
@@ -496,7 +499,7 @@ TEST(dm_without_the_capability_is_refused)
 	ASSERT_EQ(0, rdma_open(&r));
 	if (max_dm_size(r.ctx))
 		SKIP(goto out, "the device has device memory");
-	/* The capability must say the same, else the tests above are skipped without a reason. */
+	/* The HCA must not report device memory either, or the tests above skip by mistake. */
 	EXPECT_GE(0, hca_cap("general", "device_memory"));
 	EXPECT_EQ(-EOPNOTSUPP, uv_alloc_dm(r.ctx->cmd_fd, 64, 0, &dm));
 out:
@@ -583,7 +586,7 @@ TEST_F(dm_mr, each_byte_of_an_odd_length_is_reached)
 		ASSERT_NE(NULL, dm) TH_LOG("%zu bytes: errno %d", len, errno);
 		mr = ibv_reg_dm_mr(self->r.pd, dm, 0, len, ZERO_BASED);
 		ASSERT_NE(NULL, mr) TH_LOG("%zu bytes: errno %d", len, errno);
-		/* In by the device, out by the device and by the processor. */
+		/* Written by the device; read by the device and by the processor. */
 		fill(near, len, i);
 		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, len));
 		memset(near, 0, len);
@@ -591,7 +594,10 @@ TEST_F(dm_mr, each_byte_of_an_odd_length_is_reached)
 		EXPECT_TRUE(check_fill(near, len, i)) TH_LOG("%zu bytes", len);
 		EXPECT_EQ(0, ibv_memcpy_from_dm(host, dm, 0, words));
 		EXPECT_TRUE(check_fill(host, words, i)) TH_LOG("%zu bytes", len);
-		/* In by the processor, out by the device: the last bytes are those from before. */
+		/*
+		 * Now the processor writes the memory, except the last bytes, which keep their
+		 * values, and the device reads it.
+		 */
 		fill(host, words, i + 100);
 		EXPECT_EQ(0, ibv_memcpy_to_dm(dm, 0, host, words));
 		memset(host, 0, len);
@@ -599,7 +605,7 @@ TEST_F(dm_mr, each_byte_of_an_odd_length_is_reached)
 		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, len));
 		EXPECT_TRUE(check_fill(near, words, i + 100)) TH_LOG("%zu bytes", len);
 		EXPECT_EQ(0, memcmp(host + words, near + words, len - words));
-		/* There is no byte beyond. */
+		/* The byte behind the region cannot be reached. */
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
 			  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, len, 1))
 			TH_LOG("%zu bytes", len);
@@ -679,7 +685,7 @@ TEST_F(dm_mr, lkey_works_for_send_and_receive)
 	EXPECT_EQ(0, memcmp(host + 256, host + 512, 256));
 	/* The region was registered without remote rights. */
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
-	/* Gather one byte beyond the end. */
+	/* Gather one byte beyond the end of the region. */
 	sge.addr = self->len - 511;
 	ASSERT_EQ(0, ibv_post_send(self->p.qp[0], &wr, &bad));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->p.cq[0], &wc));

@@ -216,7 +216,7 @@ TEST_F(dmabuf, invalid_arguments_are_refused)
 }
 
 /*
- * A re-registration of the rights, and one to memory of the process, either succeeds or leaves the
+ * A re-registration with other rights, or with memory of the process, either succeeds or leaves the
  * region as it was.
  */
 TEST_F(dmabuf, rereg_changes_rights_and_memory)

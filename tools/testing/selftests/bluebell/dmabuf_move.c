@@ -238,7 +238,7 @@ TEST_F(moving, each_operation_works_after_a_move)
 		ASSERT_EQ(0, send_by_lkey(m, true, 0, len));
 		ASSERT_TRUE(buffer_equals(m, 0, m->p.buf[0], len));
 
-		/* A device without page faults has pinned the memory. */
+		/* Without page faults the memory is pinned, and ordinary atomics reach it. */
 		if (rdma_has_odp(m->r.ctx) ? !rdma_has_paged_atomics(m->r.ctx, false) :
 					     !rdma_has_atomics(m->r.ctx))
 			continue;
@@ -358,8 +358,8 @@ TEST_F(moving, advice_maps_moved_memory)
 }
 
 /*
- * As ibv_rereg_mr(), which itself refuses regions over a dma-buf. @mem is a page, or NULL; mr->pd
- * is the new domain.
+ * Re-register a region as ibv_rereg_mr() does, which itself refuses regions over a dma-buf. @mem is
+ * a page, or NULL; mr->pd is the new domain.
  */
 static int rereg(struct ibv_mr *mr, uint32_t flags, void *mem, int access)
 {
@@ -380,7 +380,10 @@ static int rereg(struct ibv_mr *mr, uint32_t flags, void *mem, int access)
 	return ret;
 }
 
-/* New rights apply while the memory still moves; then the region moves to memory of the process. */
+/*
+ * First the rights change, and the dma-buf's memory can still move. Then the region gets memory of
+ * the process in place of the dma-buf.
+ */
 TEST_F(moving, rereg_changes_rights_or_memory)
 {
 	struct moving *m = &self->m;
@@ -413,7 +416,7 @@ TEST_F(moving, rereg_changes_rights_or_memory)
 	ASSERT_NE(NULL, m->mr);
 }
 
-/* The device faults on behalf of a queue pair of the new domain, when the old one is gone. */
+/* After the old domain is deallocated, a queue pair of the new domain faults on the region. */
 TEST_F(moving, rereg_changes_the_domain)
 {
 	struct moving *m = &self->m;
@@ -602,7 +605,7 @@ static int fault_in_cgroup(void)
 	return charge >= CHARGED_TABLE ? moving_close(&m) : 1;
 }
 
-/* A work item serves the fault, but the process has the region. */
+/* A work item of the kernel maps the memory, but the process that owns the region is charged. */
 TEST(mapping_by_a_fault_is_charged_to_the_process)
 {
 	int ret = mover_load(), status;

@@ -20,7 +20,7 @@ FIXTURE(record) {
 };
 
 FIXTURE_VARIANT(record) {
-	bool qp;	/* of a QP, else of a CQ */
+	bool qp;	/* the record is of a QP, else of a CQ */
 };
 
 FIXTURE_VARIANT_ADD(record, of_cq) { .qp = false };
@@ -79,7 +79,7 @@ TEST_F(record, page_is_pinned_once_for_all_its_records)
 	struct queue q[8];
 	long cost, i;
 
-	/* How many pages a queue pins whose record is alone in its page. */
+	/* Count the pages that a queue pins if no other record is in the page of its record. */
 	ASSERT_EQ(0, queue_create(self->uv.fd, self->pd, variant->qp, self->page + UV_PAGE, &q[0]));
 	cost = uv_pinned_pages() - self->pinned;
 	EXPECT_LT(1, cost);
@@ -172,7 +172,7 @@ TEST_F(record, bad_addresses_are_refused)
 		EXPECT_TRUE(ret == -EFAULT || ret == -ENOMEM || ret == -EINVAL)
 			TH_LOG("address %p: %d", bad[i], ret);
 	}
-	/* The address stays taken, so that the queue's own memory does not come there. */
+	/* Do not unmap the page: the queue's own memory could be mapped at the address. */
 	ASSERT_EQ(0, mprotect(self->page, UV_PAGE, PROT_NONE));
 	EXPECT_EQ(-EFAULT, queue_create(self->uv.fd, self->pd, variant->qp, self->page, &q));
 	EXPECT_EQ(pinned, uv_pinned_pages());
@@ -319,7 +319,10 @@ TEST_F(reg, doorbell_on_the_queues_uar_is_accepted)
 	EXPECT_TRUE(wqes_reach(done + 1));
 }
 
-/* No record announces the WQE, or the bytes of the doorbell are not the start of the WQE. */
+/*
+ * The HCA drops a doorbell whose WQE no doorbell record announces, or that is not the start of the
+ * WQE.
+ */
 TEST_F(reg, doorbell_unlike_its_wqe_is_dropped)
 {
 	uint8_t *reg = self->uar[qp_uar(&self->qp)] + qp_reg(&self->qp);
@@ -475,15 +478,15 @@ TEST(repeated_doorbell_executes_nothing_twice)
 #define ATTEMPTS 50
 
 /*
- * Two connected queue pairs. Those of libibverbs post nothing on the first one after its setup: the
- * tests write WQEs, doorbell records and registers themselves.
+ * Two connected queue pairs. On the first one the tests post nothing by libibverbs: they write
+ * WQEs, doorbell records and registers themselves.
  */
 FIXTURE(blueflame) {
 	struct rdma r;
 	struct pair p;
 	struct mlx5dv_qp dv;
 	uint16_t pi;		/* WQEBBs posted */
-	uint32_t bf_off;	/* of the buffer to write next */
+	uint32_t bf_off;	/* offset of the BlueFlame buffer to write next */
 };
 
 FIXTURE_SETUP(blueflame)
@@ -510,7 +513,7 @@ FIXTURE_TEARDOWN(blueflame)
 	rdma_close(&self->r);
 }
 
-/* A SEND of inline data, @byte throughout, that is @ds units long. */
+/* Build a WQE of @ds units: a SEND of inline data, which is @byte throughout. */
 static void build_send(uint8_t *wqe, uint32_t qpn, uint16_t idx, unsigned int ds, uint8_t byte)
 {
 	uint32_t *w = (uint32_t *)wqe, len = (ds - 1) * UNIT - 4;
@@ -523,7 +526,10 @@ static void build_send(uint8_t *wqe, uint32_t qpn, uint16_t idx, unsigned int ds
 	memset(w + 5, byte, len);
 }
 
-/* Write @wqe to the next WQEBBs of the send queue, and their number to the doorbell record. */
+/*
+ * Write @wqe to the next WQEBBs of the send queue, and the count of posted WQEBBs to the doorbell
+ * record.
+ */
 static void put_wqe(struct _test_data_blueflame *self, const uint8_t *wqe, unsigned int ds)
 {
 	unsigned int bbs = (ds * UNIT + WQE_BB - 1) / WQE_BB, i;
@@ -572,8 +578,9 @@ static int post_through_buffer(struct _test_data_blueflame *self, unsigned int d
 }
 
 /*
- * A WQE that comes whole through a BlueFlame buffer is executed from there. A burst that the
- * machine interrupts is a plain doorbell, so several attempts are made.
+ * A WQE that comes whole through a BlueFlame buffer is executed from there. If the stores are
+ * interrupted, the HCA takes the incomplete write for a plain doorbell, so several attempts are
+ * made.
  */
 TEST_F(blueflame, wqe_is_executed_from_the_buffer)
 {

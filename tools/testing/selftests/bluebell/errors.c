@@ -405,7 +405,10 @@ TEST_F(fault, these_counters_move_and_no_others)
 	}
 }
 
-/* With a time-out of 1 ms and retry_cnt 1 there are two time-outs, each as long as the bound. */
+/*
+ * With retry_cnt 1 there are two time-outs. The queue pair asks for 1 ms, but each lasts as long as
+ * the shortest time-out of the device.
+ */
 TEST(retries_take_as_long_as_the_device_says)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC, .timeout = 8, .retry = 1 };
@@ -456,7 +459,10 @@ FIXTURE_SETUP(log)
 	ASSERT_EQ(0, rdma_open(&self->r));
 	self->open = true;
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, SIDE));
-	/* The lines of the test before count, too. */
+	/*
+	 * Lines of the previous test count against the driver's limit: wait until its interval is
+	 * over.
+	 */
 	sleep(LOG_SECONDS + 1);
 	ASSERT_EQ(0, log_errors(true));
 }
@@ -470,7 +476,10 @@ FIXTURE_TEARDOWN(log)
 	rdma_close(&self->r);
 }
 
-/* The driver logs after it has delivered the event. */
+/*
+ * Wait for @num log lines with @text, because the driver logs after it has delivered the event.
+ * Returns how many there are.
+ */
 static int lines_within(const char *text, int num, double limit)
 {
 	double end = seconds() + limit;
@@ -481,7 +490,7 @@ static int lines_within(const char *text, int num, double limit)
 	return found;
 }
 
-/* The peer's request is wrong, so the queue pair that fails has no completion with the reason. */
+/* The peer's request is wrong: no completion tells the owner of the failed queue pair why. */
 TEST_F(log, failed_queue_pair_is_named)
 {
 	char line[256];

@@ -189,7 +189,10 @@ static int act_query_eswitch_port(struct env *e)
 	return uv_query_eswitch_port(e->uv.fd, 1);
 }
 
-/* A dynamic UAR is not freed when it is unmapped but with its context, so each try opens one. */
+/*
+ * A dynamic UAR is freed when its context is closed, not when it is unmapped, so each try opens a
+ * context.
+ */
 static int prep_wc(struct env *e)
 {
 	e->map = MAP_FAILED;
@@ -358,15 +361,19 @@ FIXTURE_VARIANT_ADD(verb, free_uar) {
 	.v = { act_alloc_uar, act_free_uar, act_alloc_uar, act_free_uar, true },
 };
 
-/* close() reports no refusal, and the objects are gone afterwards: ib_core tries again. */
+/*
+ * If firmware refuses a command during close(), ib_core destroys the object again, and close()
+ * succeeds.
+ */
 FIXTURE_VARIANT_ADD(verb, close) {
 	.only_bluebell = true,
 	.v = { prep_left, fini_fd, undo_close, fini_left, .lenient = true },
 };
 
 /*
- * A kernel consumer destroys its objects whatever firmware refuses. The driver destroys the objects
- * that firmware has kept before it destroys other objects, so a second run leaves nothing.
+ * Even if firmware refuses, the verbs that destroy a kernel consumer's objects report success. The
+ * driver destroys the objects that firmware has kept before it destroys other objects, so a second
+ * run leaves nothing.
  */
 FIXTURE_VARIANT_ADD(verb, kernel_ud) {
 	.only_bluebell = true,

@@ -126,7 +126,7 @@ static int prep_cmd_file(struct env *e)
 	return prep_devx_obj(e) ?: act_open_cmd_file(e);
 }
 
-/* Send the command and read its answer, which has what firmware says. */
+/* Send the command and read its answer. Returns 0 or the errno for the status in the answer. */
 static int act_query_async(struct env *e)
 {
 	struct { uint64_t wr_id; uint8_t out[DEVX_OUT_BYTES]; } answer = { .wr_id = 1 };
@@ -138,7 +138,7 @@ static int act_query_async(struct env *e)
 	ret = devx_query_async(e->uv.fd, e->devx_obj, &cmd, sizeof(answer.out), e->devx_file, 2);
 	if (ret)
 		return ret;
-	/* An answer that could not be copied stays. */
+	/* If the answer could not be copied, it stays in the file: read it again. */
 	if (read(e->devx_file, &answer, sizeof(answer)) < 0 &&
 	    (errno != EFAULT || read(e->devx_file, &answer, sizeof(answer)) < 0))
 		return -errno;
@@ -148,7 +148,7 @@ static int act_query_async(struct env *e)
 	return cmd.out[0] ? errno_of_status(&cmd, -EREMOTEIO) : 0;
 }
 
-/* A key over other keys, which the driver enters in a table of its own. */
+/* Create a key over other keys. The driver enters such a key in a table of its own. */
 static int act_devx_create_mkey(struct env *e)
 {
 	struct devx_cmd cmd;
@@ -219,7 +219,10 @@ FIXTURE_VARIANT_ADD(verb, alloc_rate) {
 	.v = { prep_devx, act_alloc_rate, act_free_rate, fini_devx },
 };
 
-/* mlx5_core ignores the refusal, and gives the entry of the table to the next user. */
+/*
+ * The verb succeeds even if firmware refuses to free the rate: mlx5_core ignores the refusal, and
+ * gives the entry of the rate table to the next user.
+ */
 FIXTURE_VARIANT_ADD(verb, free_rate) {
 	.needs = "qos", .opens_itself = true,
 	.v = { prep_rate, act_free_rate, act_alloc_rate, fini_rate, true },

@@ -162,7 +162,7 @@ static int fini_dmabuf_mr(struct env *e)
 	return act_dereg_dmabuf_mr(e) ?: fini_dmabuf(e);
 }
 
-/* The same over a dma-buf that its exporter can move: the region pins nothing. */
+/* Make a dma-buf whose exporter can move the memory: a region over it pins nothing. */
 static int prep_moving(struct env *e)
 {
 	int ret = mover_load();

@@ -276,7 +276,7 @@ static int prep_rts_qp(struct env *e)
 	return prep_rtr_qp(e) ?: qp_to_rts(e);
 }
 
-/* An XRC requester is a queue pair without a receive queue, a target one without any queue. */
+/* An XRC requester is a queue pair without a receive queue, an XRC target one without any queue. */
 static int prep_xrc_ini(struct env *e)
 {
 	return prep_qp_type(e, IBV_QPT_XRC_SEND);
@@ -442,8 +442,8 @@ FIXTURE_VARIANT_ADD(verb, open_named_xrcd) {
 };
 
 /*
- * ib_core (7.2) does not expect that a driver refuses to free a domain. Bluebell repeats the
- * command and reports success.
+ * ib_core (7.2) does not expect that a driver refuses to free an XRC domain. Bluebell repeats a
+ * refused DEALLOC_XRCD and reports success.
  */
 FIXTURE_VARIANT_ADD(verb, close_xrcd) {
 	.needs = "xrc", .only_bluebell = true,
@@ -479,7 +479,10 @@ FIXTURE_VARIANT_ADD(verb, create_qp_xrc_ini) {
 	.needs = "xrc", .v = { prep_xrc_ini, act_create_qp, act_destroy_qp, fini_qp },
 };
 
-/* The allocations are left out, because ib_core (7.2) loses the domain if one of its own fails. */
+/*
+ * Allocations do not fail here, because ib_core (7.2) loses the XRC domain if one of ib_core's own
+ * allocations fails.
+ */
 FIXTURE_VARIANT_ADD(verb, create_qp_xrc_tgt) {
 	.needs = "xrc", .no_allocations = true,
 	.v = { prep_xrc_tgt, act_create_qp, act_destroy_qp, act_close_xrcd },
@@ -496,7 +499,10 @@ FIXTURE_VARIANT_ADD(verb, destroy_qp_xrc_ini) {
 	       .lenient = true, .answers_last = true },
 };
 
-/* ib_core (7.2) does not ask again for a target that the driver refuses to destroy. */
+/*
+ * If the driver refused to destroy an XRC target, ib_core (7.2) would not try again. So Bluebell
+ * repeats a refused command and reports success.
+ */
 FIXTURE_VARIANT_ADD(verb, destroy_qp_xrc_tgt) {
 	.needs = "xrc", .only_bluebell = true,
 	.v = { prep_created_xrc_tgt, act_destroy_qp, act_create_qp, fini_created_xrc_tgt,

@@ -170,8 +170,9 @@ TEST_F(fast, reused_key_keeps_nothing_of_its_last_region)
 /* --- Long lists ------------------------------------------------------------------------------- */
 
 /*
- * UMR of every device has 16 bits for the offset, in units of 16 bytes, at which entries are
- * written. The emulated HCA's longest command carries as many entries as that.
+ * A UMR request of every device has 16 bits for the offset at which it writes entries, in units of
+ * 16 bytes: enough for this many entries of 8 bytes. The longest command of the emulated HCA
+ * carries as many.
  */
 #define SHORT_LIST (1ul << 17)
 #define NO_LONG_LIST "neither UMR nor a command of this device can write so many entries"
@@ -233,8 +234,8 @@ TEST_F_TIMEOUT(region_of, each_page_is_reached, 300)
 		mr = ibv_reg_mr(self->r.pd, self->mem, variant->len, REGION_ACCESS);
 		ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
 		/*
-		 * Pages all over the region, and then across each page border at which a part can
-		 * end.
+		 * Write to pages all over the region, and then across each page border at which a
+		 * part of the list can end.
 		 */
 		for (at = 0; at < pages; at += 1365) {
 			ASSERT_EQ(0, write_and_check(&self->p, mr->rkey, self->mem + at * UV_PAGE,
@@ -353,7 +354,7 @@ TEST_F(fast, list_beyond_umr_and_command_is_refused)
 	munmap(mem, len + UV_PAGE);
 }
 
-/* --- Many at once ----------------------------------------------------------------------------- */
+/* --- Many threads ----------------------------------------------------------------------------- */
 
 struct worker {
 	pthread_t thread;
@@ -463,7 +464,7 @@ TEST_F(threads, concurrent_registration_survives_failed_umr)
 	EXPECT_TRUE(warm_up(self->r.pd, self->w[0].mem));
 }
 
-/* --- Failure ---------------------------------------------------------------------------------- */
+/* --- Failed UMR requests ---------------------------------------------------------------------- */
 
 /* Register a region by UMR, without a firmware command. */
 static struct ibv_mr *reg_by_umr(struct __test_metadata *_metadata, struct ibv_pd *pd, void *mem)
@@ -497,7 +498,7 @@ TEST_F(fast, registration_falls_back_to_firmware)
 	EXPECT_TRUE(warm_up(self->r.pd, self->mem));
 }
 
-/* An IOMMU makes one range of scattered pages, whose list is short. */
+/* True if an IOMMU maps scattered pages to one range of DMA addresses, so that lists are short. */
 static bool behind_iommu(void)
 {
 	char path[256];
@@ -507,7 +508,7 @@ static bool behind_iommu(void)
 	return !access(path, F_OK);
 }
 
-/* The same if the HCA fails any one part of a long list. */
+/* Firmware registers the region, too, if the HCA fails any one UMR request of a long list. */
 TEST_F(fast, registration_falls_back_after_any_failed_part)
 {
 	const size_t len = 100 * MIB;
@@ -673,7 +674,10 @@ TEST_F_TIMEOUT(fast, unused_keys_are_destroyed_over_time, 120)
 
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
-	/* On a slow machine a half minute may end meanwhile. The next one does not end so soon. */
+	/*
+	 * On a slow machine the half minute may end during the loop, and the pool destroys keys.
+	 * Then the next half minute has just begun: try once more.
+	 */
 	for (i = 0; i < 2 && many < MANY; i++) {
 		ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
 		many = free_keys();
@@ -686,7 +690,7 @@ TEST_F_TIMEOUT(fast, unused_keys_are_destroyed_over_time, 120)
 	EXPECT_LE(MANY / 4, free_keys());
 }
 
-/* --- Death and removal ------------------------------------------------------------------------ */
+/* --- Killed processes, and removal of the device ---------------------------------------------- */
 
 /*
  * Register and deregister until told to stop, or until registration fails because the device is
@@ -817,7 +821,7 @@ static void find_umr_cq(struct json_object *event, void *arg)
 		((struct umr_queue *)arg)->cqn = json_object_get_int(cqn);
 }
 
-/* How often the kernel's log says that the CQ is in error, and what follows. */
+/* How often the kernel's log says that the CQ is in error, and that registration is slower now. */
 static int logged_cq_errors(uint32_t cqn)
 {
 	char text[128];
@@ -853,7 +857,7 @@ TEST_F(bound, error_of_the_umr_cq_ends_umr)
 	ASSERT_EQ(0, binding_do(&self->b, "bind"));
 	ASSERT_TRUE(binding_wait_device());
 	ASSERT_EQ(0, rdma_open(&r));
-	/* The driver creates the queue pair for the first region, and then the first free keys. */
+	/* The first registration makes the driver create its UMR queue pair and free keys. */
 	EXPECT_TRUE(warm_up(r.pd, mem));
 	EXPECT_EQ(0, hca_do("trace off"));
 	ASSERT_EQ(0, hca_trace_for_each(0, find_umr_cq, &queue));

@@ -17,12 +17,12 @@
 #include "removal.h"
 
 #define THREADS 4
-/* Longer than any call may take; the reset comes first, so the answer is never given. */
+/* Delay of an answer, longer than any call may take. A reset comes first: no answer is given. */
 #define LATE_MS 60000
 /* Less than the 60 s for which the driver waits for a UMR request, and mlx5_core for a command. */
 #define LONGEST_CALL_MS 20000
 
-/* For the processes of the tests, which inherit them. */
+/* Inherited by the processes that the tests start. */
 static struct binding binding;
 static int go[2];	/* a pipe: a byte for the process that waits for the failure */
 
@@ -33,7 +33,10 @@ FIXTURE(fatal) {
 
 static void setup_fatal(struct __test_metadata *_metadata)
 {
-	/* Until their mappings are removed, the processes ring doorbells of destroyed queues. */
+	/*
+	 * Until their mappings are removed, the processes ring doorbells of destroyed queues, which
+	 * the HCA drops.
+	 */
 	ASSERT_EQ(0, hca_expect("drop any any"));
 	/* A queue pair may be destroyed while the driver resolves a page fault of it. */
 	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
@@ -84,7 +87,10 @@ static void fail_device(struct __test_metadata *_metadata, struct workers *w,
 	ASSERT_EQ(1, write(go[1], "", 1));
 }
 
-/* All processes end soon after the failure. Then the device works, with the objects of before. */
+/*
+ * All processes end soon after the failure. Then the device works, and firmware has no object that
+ * did not exist before the test.
+ */
 static void expect_end_and_recovery(struct __test_metadata *_metadata, struct workers *w,
 				    const struct timespec *failed)
 {
@@ -115,7 +121,7 @@ struct objects {
 	struct mlx5dv_devx_uar *uar;
 };
 
-/* What the device may lack. */
+/* Create the objects that a device may lack. */
 static bool create_optional(struct objects *o)
 {
 	struct ibv_alloc_dm_attr dm = { .length = UV_PAGE };
@@ -330,7 +336,7 @@ TEST_F_TIMEOUT(fatal, registrations_end_with_an_error, 3600)
 	}
 }
 
-/* Write to paged memory that is not there, until the process is told that the device has failed. */
+/* Write to pages that are not present, until the process is told that the device has failed. */
 static int fault_until_failure(int ready)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
@@ -374,7 +380,10 @@ TEST_F_TIMEOUT(fatal, page_faults_end, 3600)
 
 /* ---- files of DEVX users ------------------------------------------------------------------- */
 
-/* Read the answer to a command that firmware does not answer: a status, or the file ends. */
+/*
+ * Read the result of a command to which firmware does not reply. Returns 0 if it is right: an
+ * answer with an error status, or the end of the file (EIO).
+ */
 static int failed_answer(int file)
 {
 	struct { uint64_t wr_id; uint8_t out[DEVX_OUT_BYTES]; } answer = {};
@@ -412,7 +421,7 @@ static int wait_for_answer_and_event(int ready)
 	ret = failed_answer(file);
 	if (ret)
 		return ret;
-	/* The link may go down before the device is removed. */
+	/* Skip events, such as of the link that goes down, until the device is removed. */
 	do {
 		ret = read(watch.channel, event, sizeof(event));
 	} while (ret > 0);
@@ -546,7 +555,7 @@ FIXTURE_TEARDOWN(during)
 	workers_kill(&self->binder);
 }
 
-/* How long the driver takes to get to the command depends on the machine. */
+/* Wait until the driver has sent the command. How long that takes depends on the machine. */
 static bool command_arrives(const char *op)
 {
 	double end = seconds() + 30;
@@ -613,7 +622,7 @@ TEST_F_TIMEOUT(afterwards, function_can_be_probed_again, 60)
 {
 	ASSERT_EQ(0, binding_probe_function(&binding));
 	EXPECT_TRUE(device_recovers());
-	/* No object is older than the function. */
+	/* Firmware has no object from before the probe. */
 	EXPECT_STREQ("", objects_of_before());
 }
 

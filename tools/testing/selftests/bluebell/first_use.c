@@ -22,7 +22,10 @@
 #define WITHOUT_UMR_MS 1200
 #define LOG_SLOW "cannot set up fast registration"
 
-/* Kinds of objects of which only ib_core may have some, for management datagrams, and how many. */
+/*
+ * Kinds of objects, and how many of each may exist on an idle device: those that ib_core creates
+ * for management datagrams.
+ */
 static const struct {
 	const char *kind;
 	long most;
@@ -152,8 +155,8 @@ static const struct use {
 	const char *name;
 	int (*use)(struct rdma *r, void *mem);
 	bool (*can)(struct rdma *r);
-	bool falls_back;	/* firmware does it, only slower */
-	const char *ops[6];	/* of what is created, in this order */
+	bool falls_back;	/* works without the objects, by slower commands */
+	const char *ops[6];	/* that create the objects, in order */
 } uses[] = {
 	{ "UMR", use_umr, NULL, true,
 	  { "CREATE_CQ", "CREATE_QP", "RST2INIT_QP", "INIT2RTR_QP", "RTR2RTS_QP" } },
@@ -164,7 +167,7 @@ static const struct use {
 	  { "CREATE_CQ", "ALLOC_XRCD", "CREATE_XRC_SRQ" } },
 };
 
-/* Firmware refuses each of the objects in turn, and then none. */
+/* Firmware refuses to create each of the objects in turn, and then none. */
 static void refuse_first_use(struct __test_metadata *_metadata, const struct use *use, void *mem)
 {
 	const char *const *op;
@@ -212,7 +215,10 @@ TEST_F_TIMEOUT(fresh, refused_first_use_is_an_error_of_that_call_alone, 300)
 
 /* --- Races ---------------------------------------------------------------------------------- */
 
-/* A process that uses the device in every way. Returns its id; it exits with 0 if all went well. */
+/*
+ * Start a process that uses the device in every way, and exits with 0 if all went well. Returns its
+ * id.
+ */
 static pid_t start_use(void *mem)
 {
 	pid_t pid = fork();

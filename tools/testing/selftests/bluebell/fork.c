@@ -32,7 +32,10 @@ static void add_area(struct areas *a, void *at, size_t len)
 		a->area[a->num++] = (struct area){ at, len };
 }
 
-/* Both queue pairs, their CQs, their data, and the paged memory. Returns 0 or an error number. */
+/*
+ * Find the memory of both queue pairs, of their CQs and of their data, and the paged memory.
+ * Returns 0 or an error number.
+ */
 static int find_areas(struct areas *a, struct paged *o)
 {
 	struct mlx5dv_qp qp;
@@ -75,7 +78,7 @@ FIXTURE_TEARDOWN(child)
 	EXPECT_EQ(0, paged_close(&self->o));
 }
 
-/* In the child: overwrite it all. Returns the exit status. */
+/* In the child: overwrite all areas. Returns the exit status. */
 static int overwrite(const struct areas *a)
 {
 	unsigned int i;
@@ -90,7 +93,7 @@ static int overwrite(const struct areas *a)
 	return 0;
 }
 
-/* Returns the exit status of a child that overwrites it all. */
+/* Returns the exit status of a child that overwrites all areas. */
 static int overwrite_in_child(const struct areas *a)
 {
 	int status = -1;
@@ -119,7 +122,10 @@ static int use_all(struct paged *o, unsigned int seed)
 	return 0;
 }
 
-/* Rings of the queues are used several times, and receive requests wait during the fork. */
+/*
+ * The test goes around the rings of the queues several times, and receive requests wait during
+ * forks.
+ */
 TEST_F(child, overwrites_its_own_copy_only)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };

@@ -223,7 +223,10 @@ TEST_F(attack, guessed_keys_are_refused)
 	rdma_close(&r);
 }
 
-/* An address of the victim means the attacker's own address space, where nothing is mapped. */
+/*
+ * The driver looks up the address in the address space of the caller, the attacker, where nothing
+ * is mapped at it.
+ */
 TEST_F(attack, doorbell_record_is_in_the_callers_memory)
 {
 	struct uv_cq cq;
@@ -284,7 +287,7 @@ TEST(raw_packet_qp_needs_privileges)
  */
 static int make_bad_requests(void)
 {
-	/* Nothing is mapped there. */
+	/* Nothing is mapped at these addresses. */
 	struct mlx5_ib_create_cq drv = { .buf_addr = UV_PAGE, .db_addr = UV_PAGE, .cqe_size = 64 };
 	struct ib_uverbs_create_cq_resp cq_resp;
 	struct ib_uverbs_reg_mr_resp mr;
@@ -314,7 +317,7 @@ static int make_bad_requests(void)
 	taken += !uv_alloc_uar(uv.fd, 77, &uar);
 	taken += !uv_alloc_dm(uv.fd, 1ull << 40, 0, &dm);
 	taken += mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, uv.fd, 77ull << 20) != MAP_FAILED;
-	/* A queue pair that is in use, and one that was never brought up. */
+	/* Free a PD that a queue pair uses, and bring a queue pair from RESET to RTS at once. */
 	ret = uv_create_qp(uv.fd, pd, cq.handle, IBV_QPT_RC, &qp);
 	if (ret)
 		return ret;
@@ -550,7 +553,7 @@ TEST_F(memlock, doorbell_record_counts_against_the_limit)
 #define BIG_CQE (64 * (unsigned int)UV_PAGE / 64 - 1)	/* in 64 pages */
 #define CQE_OF_SOME_PAGES (SOME_PAGES * (unsigned int)UV_PAGE / 64 - 1)
 
-/* A context of a process without privileges, and what the calls of the test use. */
+/* A context of a process without privileges, and the objects that the verbs of a test use. */
 struct limited {
 	struct uv uv;
 	uint32_t pd, mr;
@@ -652,7 +655,7 @@ static int prepare_region(struct limited *l)
 	return reg_pages(&l->uv, l->pd, l->mem.buf, 1, &l->mr);
 }
 
-/* The old memory is pinned until the region is over the new memory. */
+/* The old memory stays pinned until the region covers the new memory. */
 static int call_rereg(struct limited *l)
 {
 	const struct ib_uverbs_rereg_mr req = {
@@ -687,9 +690,9 @@ FIXTURE(limit) {
 };
 
 FIXTURE_VARIANT(limit) {
-	int (*prepare)(struct limited *l);	/* without a limit */
+	int (*prepare)(struct limited *l);	/* is called before the limit is set */
 	int (*call)(struct limited *l);
-	int (*undo)(struct limited *l);		/* of a call that succeeds */
+	int (*undo)(struct limited *l);		/* undoes a call that has succeeded */
 	int (*finish)(struct limited *l);
 	unsigned int pages;	/* that the call pins before it unpins any */
 };
@@ -739,7 +742,7 @@ FIXTURE_VARIANT_ADD(limit, umem) {
 	.call = call_umem, .undo = undo_umem, .pages = SOME_PAGES,
 };
 
-/* The soft limit of this process, in pages. */
+/* Set this process's soft limit of locked memory. */
 static int limit_pages(unsigned long pages)
 {
 	struct rlimit lim = { pages * UV_PAGE, RLIM_INFINITY };
@@ -764,8 +767,8 @@ FIXTURE_TEARDOWN(limit)
 }
 
 /*
- * A process whose limit is 0 may not lock memory at all, which is EPERM. Returns what the call
- * returns, -EOPNOTSUPP if the device does not have it.
+ * Make the call under a limit. Under the limit 0 a process may not lock memory at all, and the
+ * errno is EPERM. Returns what the call returns, -EOPNOTSUPP if the device does not have the verb.
  */
 static int call_under_limit(struct __test_metadata *_metadata,
 			    const FIXTURE_VARIANT(limit) * variant, struct limited *l,
@@ -784,7 +787,7 @@ static int call_under_limit(struct __test_metadata *_metadata,
 		return ret;
 	EXPECT_EQ(want, ret) TH_LOG("limit of %lu pages, %ld are pinned", limit, before);
 	EXPECT_EQ(0, !ret && variant->undo ? variant->undo(l) : 0);
-	/* The calls that cannot be undone pin other pages from now on. */
+	/* A call that cannot be undone has changed which pages are pinned. */
 	if (ret || variant->undo)
 		EXPECT_EQ(before, uv_pinned_pages());
 	EXPECT_EQ(0, variant->finish ? variant->finish(l) : 0);

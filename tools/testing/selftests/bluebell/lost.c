@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Commands that destroy or create objects, and that firmware answers after the driver has given up,
- * not before the test ends, in another order, or with a refusal: for objects of every kind, and
- * whether the process destroys them, its end does, or the driver when it is unbound. One
- * process for each kind has an object of that kind; all of them go on at the same time.
+ * Commands that create or destroy objects of every kind, and that firmware answers late (after the
+ * driver has given up), only after the end of the test, in another order, or with a refusal. The
+ * objects are destroyed by verbs, at the end of their process, or when the driver is unbound. Each
+ * kind of object has a process of its own, and all of these processes run at the same time.
  */
 #include <infiniband/mlx5dv.h>
 #include <sys/mman.h>
@@ -21,17 +21,19 @@
 #define PATIENT "the driver waits for a minute: use the profile impatient"
 /* mlx5_core waits for five seconds more, in case the event that tells of the answer was lost. */
 #define GRACE_MS 5000
-/* How long after that a late answer comes. */
+/* How long after these five seconds a late answer comes. */
 #define LATE_MS 1500
-/* An answer that comes after all that a test does. Until then it takes a command slot of 31. */
+/*
+ * A lost answer comes after the end of the test. Until then the command occupies one of 31 slots.
+ */
 #define LOST_MS 20000
-/* More objects of a kind than numbers that were in use, so that a stuck number would be found. */
+/* More objects of each kind than a test leaves: some get the numbers of destroyed objects again. */
 #define FRESH 40
-/* Not a status that libibverbs takes for success (EIO). */
+/* Verbs do not report this status as EIO, an errno that libibverbs takes for success. */
 #define REFUSAL "BAD_RES_STATE"
 #define MW_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
 
-/* What a process has. */
+/* What a process has that creates objects. */
 struct env {
 	struct rdma r;
 	void *mem;
@@ -298,7 +300,10 @@ static const struct kind kinds[] = {
 	{ "MW", "CREATE_MKEY", "DESTROY_MKEY", create_mw, destroy_mw, .has = has_windows },
 	{ "XRCD", "ALLOC_XRCD", "DEALLOC_XRCD", create_xrcd, destroy_xrcd, .silent = true,
 	  .has = has_xrc },
-	/* While these two stay, firmware keeps the domain of the process. */
+	/*
+	 * While either of the next two exists, firmware refuses to destroy the process's XRC
+	 * domain.
+	 */
 	{ "XRC SRQ", "CREATE_XRC_SRQ", "DESTROY_XRC_SRQ", create_xrc_srq, destroy_srq,
 	  .pins = true, .has = has_xrc },
 	{ "XRC target", "CREATE_QP", "DESTROY_QP", create_target, destroy_qp, .silent = true,
@@ -307,7 +312,11 @@ static const struct kind kinds[] = {
 	  .kept = true },
 	{ "umem", "CREATE_UMEM", "DESTROY_UMEM", create_umem, destroy_umem, .pins = true,
 	  .has = has_umems },
-	/* No kind that is @silent, whose commands the driver repeats by itself, has DEALLOC_PD. */
+	/*
+	 * A PD, because no @silent kind is destroyed by DEALLOC_PD. If a @silent kind had the same
+	 * command, the driver would repeat it by itself when it is refused, and the repetitions
+	 * would use up refusals that are injected for this kind.
+	 */
 	{ "DEVX object", "ALLOC_PD", "DEALLOC_PD", create_devx_obj, destroy_devx_obj,
 	  .has = has_user_ids },
 	{ "group member", "ATTACH_TO_MCG", "DETACH_FROM_MCG", create_member, destroy_member,
@@ -374,7 +383,7 @@ static int own(void *arg, int ready)
 			shared->of[i].second = kind->destroy(&e, object);
 		shared->of[i].pinned = kind->pins ? uv_pinned_pages() - pinned : 0;
 	}
-	/* The kernel destroys what is left. */
+	/* The kernel destroys what is left when this process exits. */
 	return 0;
 }
 
@@ -413,8 +422,8 @@ FIXTURE(destroy) {
 
 FIXTURE_VARIANT(destroy) {
 	enum way way;
-	unsigned int late_ms;	/* after the driver has given up */
-	const char *status;	/* of a refusal */
+	unsigned int late_ms;	/* after the driver has given up; 0: answers are not late */
+	const char *status;	/* with which firmware refuses the commands, or NULL */
 	bool always;
 	bool reorder;
 };
@@ -455,7 +464,10 @@ static long patience_ms(void)
 	return hca_limit("command_timeout_ms");
 }
 
-/* Returns whether a process whose object firmware may keep for good is left out. */
+/*
+ * Whether objects of this kind are left out, because firmware refuses always and may keep them for
+ * good.
+ */
 static bool left_out(const struct _fixture_variant_destroy *v, const struct kind *kind)
 {
 	return v->always && kind->kept;
@@ -475,7 +487,7 @@ FIXTURE_SETUP(destroy)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	ASSERT_NE(MAP_FAILED, shared);
-	/* What the driver creates at first use, and keeps. */
+	/* Let the driver create the objects that it keeps from their first use on. */
 	census_after_first_use(_metadata, IBV_QPT_RC);
 	census_after_first_use(_metadata, IBV_QPT_XRC_SEND);
 	self->pinned = uv_pinned_pages();
@@ -489,7 +501,7 @@ FIXTURE_SETUP(destroy)
 
 FIXTURE_TEARDOWN(destroy)
 {
-	/* The next test needs the slots. */
+	/* Wait for the lost answers, because the next test needs the command slots. */
 	if (variant->late_ms == LOST_MS)
 		usleep(LOST_MS * 1000);
 	munmap(shared, sizeof(*shared));
@@ -503,8 +515,8 @@ static bool is_alike(const struct _fixture_variant_destroy *v, unsigned int i, u
 }
 
 /*
- * Number of objects that are destroyed by the same command as one of kind @k; 0 if an earlier kind
- * has the same command.
+ * Number of objects that are destroyed by the command of kind @k; 0 if an earlier kind has the same
+ * command.
  */
 static unsigned int num_alike(const struct _fixture_variant_destroy *v, unsigned int k)
 {
@@ -565,9 +577,9 @@ static void end_processes(struct __test_metadata *_metadata, struct _test_data_d
 }
 
 /*
- * Whether an object of kind @k may be destroyed at once although its command is to be refused once.
- * A kind that is @silent may have the same command, which the driver then repeats, so one object of
- * that kind may get both refusals.
+ * Whether the first attempt to destroy an object of kind @k may succeed, although firmware is to
+ * refuse each object's first command. If a @silent kind has the same command, the driver repeats a
+ * refused command, so one object of that kind may use up refusals that were meant for others.
  */
 static bool may_be_spared(const struct _fixture_variant_destroy *v, unsigned int k)
 {
@@ -607,7 +619,10 @@ TEST_F_TIMEOUT(destroy, ends_in_the_end, 180)
 	int status;
 	pid_t pid;
 
-	/* Refusals of what the objects refer to, and of commands that are sent again. */
+	/*
+	 * Firmware may refuse to destroy objects to which others refer, and commands that are
+	 * repeated.
+	 */
 	ASSERT_EQ(0, hca_expect("any"));
 	set_failures(_metadata, variant);
 	shared->end = variant->way == BY_EXIT;
@@ -620,7 +635,10 @@ TEST_F_TIMEOUT(destroy, ends_in_the_end, 180)
 		end_processes(_metadata, self);
 	EXPECT_LE(variant->reorder ? 0 : 1, hca_inject_clear());
 	if (variant->way == BY_UNBIND) {
-		/* Before create_fresh(), whose device memory the driver keeps for a moment. */
+		/*
+		 * Check this before create_fresh() frees device memory, which the driver then keeps
+		 * for a moment.
+		 */
 		EXPECT_EQ(0, hca_census_count("memic"));
 		ASSERT_EQ(0, binding_do(&self->binding, "bind"));
 		ASSERT_TRUE(binding_wait_device());
@@ -631,7 +649,7 @@ TEST_F_TIMEOUT(destroy, ends_in_the_end, 180)
 		end_processes(_metadata, self);
 	for (i = 0; i < NUM_KINDS; i++) {
 		EXPECT_EQ(0, shared->of[i].second) TH_LOG("%s", kinds[i].name);
-		/* libmlx5 keeps doorbell pages. */
+		/* libmlx5 may keep a page of doorbell records, which stays pinned. */
 		EXPECT_GE(1, shared->of[i].pinned) TH_LOG("%s", kinds[i].name);
 	}
 
@@ -654,7 +672,10 @@ TEST_F_TIMEOUT(destroy, ends_in_the_end, 180)
 
 /* ---- commands that create objects ------------------------------------------------------------ */
 
-/* A child: its verb fails, but the device may have created the object, and use its memory. */
+/*
+ * A child: its verb fails because the answer is lost, but the device may have created the object
+ * and use its memory.
+ */
 static int own_lost(void *arg, int ready)
 {
 	const struct kind *kind = arg;
@@ -735,7 +756,10 @@ TEST_F_TIMEOUT(create, lost_object_keeps_its_memory_until_the_device_is_reset, 3
 	ASSERT_LT(0, pid[0]);
 	ASSERT_EQ(pid[0], waitpid(pid[0], &status, 0));
 	EXPECT_EQ(0, status) TH_LOG("%d", WEXITSTATUS(status));
-	/* The late answers: mlx5_core is not reset while it has unanswered commands. */
+	/*
+	 * Wait for the late answers: the test must not reset the function while mlx5_core has
+	 * unanswered commands.
+	 */
 	usleep(2 * LATE_MS * 1000);
 	ASSERT_EQ(0, binding_reset_function(&b));
 	EXPECT_TRUE(device_recovers());
@@ -755,8 +779,8 @@ FIXTURE(kernel) {
 };
 
 FIXTURE_VARIANT(kernel) {
-	unsigned int late_ms;	/* after the driver has given up */
-	const char *status;	/* of a refusal */
+	unsigned int late_ms;	/* after the driver has given up; 0: answers are not late */
+	const char *status;	/* with which firmware refuses the commands, or NULL */
 	unsigned int times;	/* how often each command is answered so; 0: always */
 };
 
@@ -797,8 +821,8 @@ static void run_consumer(struct __test_metadata *_metadata, int fd)
 }
 
 /*
- * A kernel consumer destroys its objects once and forgets them, so each is destroyed in the end
- * whatever firmware answers.
+ * A kernel consumer destroys its objects once and forgets them, so the driver must destroy each in
+ * the end, whatever firmware answers.
  */
 TEST_F_TIMEOUT(kernel, consumer_leaves_nothing, 180)
 {

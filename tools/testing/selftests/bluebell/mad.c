@@ -25,7 +25,7 @@
 #define MAX_AGENTS 32		/* of one file */
 #define MAX_PKEYS 8
 #define FULL_MEMBER 0x8000
-#define DIRECTION 0x8000	/* of a directed route: on its way back */
+#define DIRECTION 0x8000	/* bit of the status: a directed-route MAD is on its way back */
 
 static uint64_t get64(const struct mad *m, unsigned int at)
 {
@@ -67,7 +67,7 @@ static void drain(struct agent *a)
 		;
 }
 
-/* The request as an answer, to where it came from. */
+/* Turn the request into an answer, and send the answer to where the request came from. */
 static int mad_answer(struct agent *a, struct mad *m)
 {
 	m->data[AT_METHOD] |= METHOD_RESPONSE;
@@ -86,7 +86,7 @@ FIXTURE(mad) {
 	uint16_t pkey[MAX_PKEYS];
 };
 
-/* As rdma_open(), for tests that need traffic or events. */
+/* The device, opened by rdma_open() in tests that need traffic or events. */
 static struct rdma device;
 
 static void open_agents(struct __test_metadata *_metadata, struct _test_data_mad *self)
@@ -168,7 +168,7 @@ static void expect_exchange(struct __test_metadata *_metadata, struct _test_data
 			    MAD_BYTES - AT_VENDOR_DATA - 1));
 }
 
-/* To show that everything works after what a test has done. */
+/* Exchange a request and an answer, to show that everything still works after a test. */
 static void expect_ping(struct __test_metadata *_metadata, struct _test_data_mad *self)
 {
 	struct mad m;
@@ -248,7 +248,7 @@ TEST_F(mad, class_and_method_are_served_by_one_agent)
 
 	EXPECT_EQ(-EINVAL, agent_open(&other, 1, CLASS_VENDOR, OUI, 0));
 	EXPECT_EQ(-EINVAL, umad_register(self->server.fd, &set));
-	/* Another OUI is another class. */
+	/* A vendor class with another OUI is another class. */
 	ASSERT_EQ(0, agent_open(&other, 1, CLASS_VENDOR, OTHER_OUI, 0));
 	expect_ping(_metadata, self);
 	agent_close(&other);
@@ -281,7 +281,7 @@ TEST_F(mad, unprivileged_user_cannot_open_the_device)
 
 /* --- Subnet management ------------------------------------------------------------------------ */
 
-/* The port's SMA answers SMPs that go by no hop, and those that go to the port's LID. */
+/* The port's SMA answers directed-route SMPs of no hop, and SMPs that go to the port's LID. */
 FIXTURE(sma) {
 	struct agent smi;
 	struct ibv_device_attr attr;
@@ -378,7 +378,9 @@ TEST_F(sma, port_info_is_that_of_the_port)
 	EXPECT_EQ(0xfe80000000000000ull, get64(&m, AT_DATA + 8));
 	EXPECT_EQ(p->lid, get16(&m, AT_DATA + 16));
 	EXPECT_EQ(p->sm_lid, get16(&m, AT_DATA + 18));
-	/* ibv_query_port() uses one of the flags for something else. */
+	/*
+	 * Take the flags from sysfs, because ibv_query_port() uses one of them for something else.
+	 */
 	EXPECT_EQ(port_number("cap_mask"), get32(&m, AT_DATA + 20));
 	EXPECT_EQ(1, m.data[AT_DATA + 28]);
 	EXPECT_EQ(p->state, m.data[AT_DATA + 32] & 0xf);
@@ -421,7 +423,7 @@ TEST_F(sma, unknown_attributes_are_refused_in_the_answer)
 	EXPECT_EQ(0, sma_get(_metadata, self, variant->class, SM_NODE_INFO, 0, &m));
 }
 
-/* While a subnet manager has the file open, the port says that it has one. */
+/* While a process has the file "issm" open, the port reports that it has a subnet manager. */
 TEST_F(sma, port_says_that_it_has_a_subnet_manager)
 {
 	const uint32_t is_sm = 1 << 1;
@@ -479,7 +481,10 @@ TEST_F(mad, class_info_of_performance_management_is_answered)
 	ASSERT_EQ(0, pma_get(_metadata, self, PM_CLASS_INFO, &m));
 	EXPECT_EQ(1, m.data[AT_DATA]);		/* base version */
 	EXPECT_EQ(1, m.data[AT_DATA + 1]);	/* class version */
-	/* PortCountersExtended. If the device has no agent, the driver answers, with less. */
+	/*
+	 * The PMA has PortCountersExtended. For a device without a PMA the driver answers, and
+	 * reports fewer capabilities.
+	 */
 	EXPECT_EQ(0x200, get16(&m, AT_DATA + 2) & 0x200);
 	EXPECT_NE(0, pma_get(_metadata, self, 0x7f, &m));
 }
@@ -496,7 +501,7 @@ TEST_F(mad, port_counters_count_packets)
 	make_traffic(_metadata, n);
 	ASSERT_EQ(0, pma_get(_metadata, self, PM_COUNTERS, &after));
 	ASSERT_EQ(0, pma_get(_metadata, self, PM_COUNTERS_EXT, &ext_after));
-	/* Packets sent, and received. */
+	/* Compare the counters of packets sent, then those of packets received. */
 	for (i = 0; i < 2; i++) {
 		EXPECT_LE(n, get32(&after, AT_DATA + 32 + 4 * i) -
 			     get32(&before, AT_DATA + 32 + 4 * i));
@@ -613,7 +618,7 @@ TEST_F(mad, request_carries_a_pkey_that_was_added)
 	ASSERT_EQ(0, hca_do("port pkey %d 0", self->npkeys));
 	ASSERT_TRUE(wait_port_event(device.ctx, IBV_EVENT_PKEY_CHANGE, 5000));
 	expect_ping(_metadata, self);
-	/* The driver may keep what it has created for the P_Key. */
+	/* The driver may keep what it has created for the P_Key, so take a new census. */
 	rdma_close(&device);
 	ASSERT_EQ(0, hca_census_reset());
 }
@@ -703,7 +708,7 @@ TEST_F(mad, wrong_writes_are_refused)
 	EXPECT_EQ(EIO, errno);
 	EXPECT_EQ(-1, write(self->client.fd, nowhere, sizeof(m)));
 	EXPECT_EQ(EFAULT, errno);
-	/* Reads that have no room for a MAD do not take it. */
+	/* A read with too little room for a MAD leaves the MAD in the file. */
 	ASSERT_EQ(0, mad_send(&self->client, &m));
 	ASSERT_EQ(-EINVAL, mad_send(&self->client, &m))
 		TH_LOG("a second one of the same transaction");
@@ -745,23 +750,23 @@ TEST_F(mad, wrong_mads_are_not_delivered)
 	/* A method for which no agent has asked. */
 	mad_init(&m, CLASS_VENDOR, 0x7e, 1, 2);
 	expect_nobody(_metadata, self, &m);
-	/* Versions of the base and of the class. */
+	/* A wrong base version, and a wrong class version. */
 	mad_init(&m, CLASS_VENDOR, METHOD_SEND, 1, 2);
 	m.data[AT_BASE] = 7;
 	expect_nobody(_metadata, self, &m);
 	mad_init(&m, CLASS_VENDOR, METHOD_SEND, 1, 2);
 	m.data[AT_VERSION] = 0xee;
 	expect_nobody(_metadata, self, &m);
-	/* Another OUI. */
+	/* An OUI that no agent has registered. */
 	mad_init(&m, CLASS_VENDOR, METHOD_SEND, 1, 2);
 	m.data[AT_OUI] ^= 1;
 	expect_nobody(_metadata, self, &m);
-	/* Subnet management by QP1. */
+	/* A MAD for subnet management that is sent to QP1. */
 	mad_init(&m, CLASS_SM_LID, METHOD_GET, SM_NODE_INFO, 0);
 	m.hdr.qpn = htobe32(1);
 	m.hdr.qkey = htobe32(QP1_QKEY);
 	expect_nobody(_metadata, self, &m);
-	/* An answer to nothing. */
+	/* A response to no request. */
 	mad_init(&m, CLASS_VENDOR, METHOD_GET_RESP, 1, 2);
 	m.hdr.timeout_ms = 0;
 	EXPECT_EQ(0, mad_send(&self->client, &m));
@@ -792,7 +797,7 @@ TEST_F(mad, rmpp_garbage_does_no_harm)
 		}
 	usleep(100000);
 	agent_close(&rmpp);
-	/* The client may have got acknowledgements. */
+	/* Discard the acknowledgements that the client may have got. */
 	drain(&self->client);
 	ASSERT_EQ(0, agent_open(&self->server, 1, CLASS_VENDOR, OUI, 0));
 	expect_ping(_metadata, self);
@@ -872,9 +877,9 @@ TEST_F(mad, datagrams_of_other_queue_pairs_need_the_qkey)
 	expect_ping(_metadata, self);
 }
 
-/* --- Agents that go --------------------------------------------------------------------------- */
+/* --- The agents, the link or the device go away ----------------------------------------------- */
 
-/* Requests that nobody answers, each of which waits for a long time. */
+/* Send requests that no agent answers and whose time-out is long. */
 static int send_many(struct agent *a, int n)
 {
 	struct mad m;
@@ -959,7 +964,7 @@ TEST_F(mad, port_goes_down_while_requests_are_under_way)
 	for (i = 0; i < n; i++) {
 		mad_init(&m, CLASS_VENDOR, METHOD_GET, i, 0);
 		m.hdr.lid = htobe16(lid);
-		/* Half of them are given up before the port is up again. */
+		/* ib_mad gives up half of the requests before the port is up again. */
 		m.hdr.timeout_ms = 100;
 		m.hdr.retries = i % 2 ? 100 : 0;
 		if (i == n / 2)

@@ -15,7 +15,7 @@
 #define FIRST_LID 0xc001
 #define BYTES 300
 #define SLOT 4096u
-#define RECVS 4		/* requests that each queue pair has posted */
+#define RECVS 4		/* receive requests that each queue pair has posted */
 
 /* The groups of the tests: not those that IPoIB joins. */
 static union ibv_gid group_gid(unsigned int group)
@@ -133,7 +133,7 @@ FIXTURE_TEARDOWN(mcast)
 	}
 	ibv_dereg_mr(self->mr);
 	rdma_close(&self->r);
-	/* What is attached is detached. */
+	/* The driver has detached whatever it has attached. */
 	if (hca_ctl_present())
 		EXPECT_EQ(hca_commands("ATTACH_TO_MCG"), hca_commands("DETACH_FROM_MCG"));
 }
@@ -363,7 +363,7 @@ TEST_F(mcast, invalid_groups_are_refused)
 	EXPECT_EQ(EINVAL, ibv_attach_mcast(qp, &gid, 0xffff));
 	if (hca_ctl_present())
 		EXPECT_EQ(0, hca_commands("ATTACH_TO_MCG"));
-	/* The first LID and the last one are valid. */
+	/* The first multicast LID and the last one are valid. */
 	EXPECT_EQ(0, ibv_attach_mcast(qp, &gid, 0xc000));
 	EXPECT_EQ(0, ibv_detach_mcast(qp, &gid, 0xc000));
 	EXPECT_EQ(0, ibv_attach_mcast(qp, &gid, 0xfffe));

@@ -69,7 +69,7 @@ static int side_connect(struct side *s)
 	return ret;
 }
 
-/* After a request has failed. */
+/* Bring both queue pairs back to RTS after a request has failed. */
 static int side_reconnect(struct side *s)
 {
 	struct ibv_wc wc;
@@ -142,7 +142,7 @@ static int set_list(struct side *s, struct mlx5dv_mkey *key, struct ibv_sge *sge
 	return ibv_wr_complete(qpx) ?: reap(s->r.cq, &wc);
 }
 
-/* The same, and the variant of the key, its low byte, becomes that of @key->lkey. */
+/* As set_list(), and set the variant of the key, its low byte, to that of @key->lkey. */
 static int set_list_and_tag(struct side *s, struct mlx5dv_mkey *key, struct ibv_sge *sge,
 			    unsigned int n)
 {
@@ -212,7 +212,7 @@ static void put64(struct umr *u, unsigned int at, uint64_t v)
 #define CONTEXT (CTRL + UMR_BYTES)
 #define LIST (CONTEXT + CONTEXT_BYTES)
 
-/* A request that opens a key with @n entries of 256 bytes each, which are all the same. */
+/* Build a UMR request that makes a free key valid, with @n entries of 256 bytes, all the same. */
 static void umr_start(struct umr *u, uint32_t key, unsigned int n, uint32_t entry_key,
 		      uint64_t addr)
 {
@@ -234,7 +234,7 @@ static void umr_start(struct umr *u, uint32_t key, unsigned int n, uint32_t entr
 	u->len = LIST + 16 * n;
 }
 
-/* A request that frees a key, and changes nothing else. */
+/* Build a UMR request that makes a key free, and changes nothing else. */
 static void umr_start_free(struct umr *u, uint32_t key)
 {
 	umr_start(u, key, 0, 0, 0);
@@ -319,7 +319,10 @@ FIXTURE_TEARDOWN(layout)
 	side_close(&self->s);
 }
 
-/* The pages of the region go, and come back zeroed; paged ones have to be mapped anew. */
+/*
+ * Drop the pages of the region. The next access finds new, zeroed pages, which the driver must
+ * first map if the region is paged.
+ */
 static void lose_pages(struct side *s)
 {
 	madvise(s->mem, LEN, MADV_DONTNEED);
@@ -347,7 +350,7 @@ TEST_F(layout, list_is_written_and_read)
 
 	make_list(s, sge);
 	ASSERT_EQ(0, set_list(s, self->key, sge, 5));
-	/* By the rkey, from the middle of a piece on. */
+	/* Write through the rkey, from the middle of a piece on. */
 	if (variant->access & IBV_ACCESS_ON_DEMAND)
 		lose_pages(s);
 	ASSERT_EQ(0, transfer(s, IBV_WR_RDMA_WRITE, self->plain_mr->lkey,
@@ -356,14 +359,14 @@ TEST_F(layout, list_is_written_and_read)
 	for (i = 1; i < 5; i++)
 		EXPECT_EQ(0, memcmp((void *)(uintptr_t)sge[i].addr, self->plain + i * PIECE, PIECE))
 			TH_LOG("piece %u", i);
-	/* By the lkey. */
+	/* Gather through the lkey. */
 	for (i = 0; i < 5; i++)
 		fill((void *)(uintptr_t)sge[i].addr, PIECE, 20 + i);
 	ASSERT_EQ(0, transfer(s, IBV_WR_RDMA_WRITE, self->key->lkey, 0, self->plain_mr->rkey,
 			      (uintptr_t)self->plain, 5 * PIECE));
 	for (i = 0; i < 5; i++)
 		EXPECT_TRUE(check_fill(self->plain + i * PIECE, PIECE, 20 + i)) TH_LOG("%u", i);
-	/* A read scatters to pages that are not there. */
+	/* A read scatters to pages that are not present. */
 	fill(self->plain, LEN, 9);
 	if (variant->access & IBV_ACCESS_ON_DEMAND)
 		lose_pages(s);
@@ -402,7 +405,7 @@ TEST_F(layout, interleaved_pieces_are_written_and_read)
 			TH_LOG("cycle %u", i);
 		EXPECT_EQ(0, s->mem[1000 * i + 24]);
 	}
-	/* From the last piece of the third cycle on. */
+	/* Scatter a read through the lkey, from the last piece of the third cycle on. */
 	if (variant->access & IBV_ACCESS_ON_DEMAND)
 		lose_pages(s);
 	fill(self->plain, LEN, 8);
@@ -412,7 +415,7 @@ TEST_F(layout, interleaved_pieces_are_written_and_read)
 	EXPECT_EQ(0, memcmp(s->mem + 39000, from + 36 * 32 + 8, 24));
 }
 
-/* A key over a key over the region. */
+/* The outer key leads to another key, which leads to the region. */
 TEST_F(layout, key_leads_through_another_one)
 {
 	struct side *s = &self->s;
@@ -587,7 +590,7 @@ TEST_F(attack, list_is_not_longer_than_the_key)
 	EXPECT_EQ(0, mlx5dv_destroy_mkey(small));
 }
 
-/* A region's own key leads to addresses that the kernel has chosen. */
+/* A process cannot change a region's own key: the kernel has chosen to which memory it leads. */
 TEST_F(attack, key_of_a_region_is_not_moved)
 {
 	struct side *s = &self->s;
@@ -618,7 +621,7 @@ TEST_F(attack, entry_of_a_key_that_is_gone_leads_nowhere)
 	umr_start(&self->u, self->key->lkey, 4, lkey, 0);
 	ASSERT_EQ(0, umr_post(s, &self->u));
 	EXPECT_EQ(0, write_through(s, self->key->lkey));
-	/* Free, as after ibv_wr_local_inv(). */
+	/* Free the inner key, as ibv_wr_local_inv() does. */
 	umr_start_free(&self->u, lkey);
 	ASSERT_EQ(0, umr_post(s, &self->u));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, write_through(s, self->key->lkey));
@@ -648,7 +651,7 @@ TEST_F(attack, strided_block_without_its_entries_is_refused)
 	put32(&self->u, LIST + 4, STRIDE_OP);
 	put64(&self->u, LIST + 8, 1000ull << 32 | 4);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
-	/* Many cycles of nothing. */
+	/* A strided block of many cycles whose pieces have no bytes. */
 	put32(&self->u, LIST, 0);
 	put64(&self->u, LIST + 8, 0xffffffffull << 32 | 3);
 	put32(&self->u, LIST + 16, 0);
@@ -658,8 +661,8 @@ TEST_F(attack, strided_block_without_its_entries_is_refused)
 }
 
 /*
- * The driver reads the tables of keys when the device faults behind them. Tables that lead to each
- * other many times, or to nothing, keep neither the driver nor the device busy.
+ * To resolve a fault the driver follows the keys in the tables down to the region. Tables that lead
+ * to each other many times, or to nothing, keep neither the driver nor the device busy.
  */
 TEST(hostile_tables_over_paged_memory_end)
 {

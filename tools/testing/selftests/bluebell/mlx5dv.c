@@ -28,7 +28,10 @@ static int make_region(struct rdma *r)
 
 FIXTURE_SETUP(dv)
 {
-	/* What the driver makes for itself, with the first region of a device, is not counted. */
+	/*
+	 * With a device's first region the driver creates objects of its own: create them before
+	 * the census.
+	 */
 	ASSERT_EQ(0, rdma_open(&self->r));
 	ASSERT_EQ(0, make_region(&self->r));
 	rdma_close(&self->r);
@@ -39,7 +42,7 @@ FIXTURE_SETUP(dv)
 
 FIXTURE_TEARDOWN(dv)
 {
-	/* The library keeps the UARs of its queues until then. */
+	/* Close the context first, because libmlx5 keeps the UARs of its queues until then. */
 	rdma_close(&self->r);
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
@@ -94,7 +97,9 @@ struct reading {
 	int64_t before, after;
 };
 
-/* The reading, of many, that took the least time. Returns 0 or an errno. */
+/*
+ * Read the clock many times, and keep the reading that took the least time. Returns 0 or an errno.
+ */
 static int read_clock(struct ibv_context *ctx, clockid_t clock, struct reading *best)
 {
 	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
@@ -114,7 +119,10 @@ static int read_clock(struct ibv_context *ctx, clockid_t clock, struct reading *
 	return 0;
 }
 
-/* In a second as this machine counts it, the device's clock makes as many steps as it says. */
+/*
+ * In a second of this machine's clock, the device's clock makes as many steps as the device
+ * reports.
+ */
 TEST_F(dv, clock_has_the_frequency_that_the_device_reports)
 {
 	struct ibv_device_attr_ex attr;
@@ -295,7 +303,10 @@ static struct ibv_qp *create_out_of_order(struct rdma *r, struct ibv_cq *cq)
 #define MESSAGES 8
 #define MESSAGE 256
 
-/* The library reports the capability, and creates such queue pairs, only if the device has it. */
+/*
+ * libmlx5 reports that a queue pair can receive out of order, and creates such a queue pair, only
+ * if the device has the capability.
+ */
 TEST_F(dv, order_of_receives_is_a_capability)
 {
 	struct ibv_qp *qp;
@@ -309,7 +320,10 @@ TEST_F(dv, order_of_receives_is_a_capability)
 		EXPECT_EQ(0, ibv_destroy_qp(qp));
 }
 
-/* Twice around the queue. Whatever the order, the data is where the completion says. */
+/*
+ * Go twice around the receive queue. Whichever receive a message takes, its completion has the
+ * wr_id of that receive.
+ */
 TEST_F(dv, data_is_where_the_completion_says)
 {
 	const struct qp_cfg cfg = { .type = IBV_QPT_RC };
@@ -367,7 +381,7 @@ TEST_F(dv, data_is_where_the_completion_says)
 	/* The emulated HCA takes two receives in reverse order where it finds two. */
 	if (hca_ctl_present())
 		EXPECT_LT(0, turned);
-	/* What is left is flushed, once each. */
+	/* Receives that no message has taken are flushed, once each. */
 	for (i = 0; i < MESSAGES; i++)
 		ASSERT_EQ(0, post_recv(qp[1], mr, mem, MESSAGE, 1ull << i));
 	ASSERT_EQ(0, rdma_modify_state(qp[1], IBV_QPS_ERR));
@@ -461,7 +475,7 @@ TEST_F(dv, rates_are_limited)
 	EXPECT_EQ(NULL, alloc_rate(self->r.ctx, 1000, false));
 	ibv_close_device(ctx);
 	EXPECT_EQ(0, hca_census_count("rate"));
-	/* Out of range. */
+	/* Rates that are out of range. */
 	EXPECT_EQ(NULL, alloc_rate(self->r.ctx, 0, false));
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(NULL, alloc_rate(self->r.ctx, hca_cap("qos", "packet_pacing_max_rate") + 1,

@@ -23,7 +23,7 @@ static int try_mmap(int fd, off_t off, size_t len, int prot, int flags, void **p
 	return map == MAP_FAILED ? -errno : 0;
 }
 
-/* The same, but unmap at once. */
+/* As try_mmap(), but unmap at once. */
 static int map_and_unmap(int fd, off_t off, size_t len, int prot, int flags)
 {
 	void *p;
@@ -239,7 +239,7 @@ TEST_F(uar_command, mapping_is_inherited_by_a_child)
 	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, 1), UV_PAGE, PROT_WRITE,
 			      MAP_SHARED,
 			     &p));
-	/* There is no register at this offset. A device without BlueFlame names another reason. */
+	/* No register is at this offset; without BlueFlame the HCA gives another reason to drop. */
 	ASSERT_EQ(0, hca_expect("drop %s 2",
 				hca_cap("general", "bf") ? "bad_offset" : "no_blueflame"));
 	pid = fork();
@@ -354,10 +354,10 @@ TEST_F(map, alloc_wc_page_belongs_to_its_context)
 	ASSERT_EQ(0, uv_open(&other));
 	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
 			      UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
-	/* Another context cannot map the page by its index, */
+	/* Another context cannot map the page by its index. */
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(other.fd, MLX5_IB_MMAP_REGULAR_PAGE, STATIC_PAGES));
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(other.fd, MLX5_IB_MMAP_WC_PAGE, STATIC_PAGES));
-	/* and when it asks for a page at the same index, it gets a page of its own. */
+	/* When the other context asks for a page at the same index, it gets a page of its own. */
 	EXPECT_EQ(0, map_and_unmap_uar(other.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
 	munmap(p, UV_PAGE);
 	uv_close(&other);
@@ -436,7 +436,7 @@ FIXTURE_VARIANT_ADD(object, device_memory) {
 	.memtype = "write-combining", .rights = PROT_READ | PROT_WRITE,
 };
 
-/* Each access performs the operation, so none may be combined with another. */
+/* Each access performs the operation, so the processor must not combine accesses. */
 FIXTURE_VARIANT_ADD(object, operation) {
 	.is_op = true, .memtype = "uncached", .rights = PROT_READ | PROT_WRITE,
 };

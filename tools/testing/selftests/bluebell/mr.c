@@ -23,8 +23,8 @@ FIXTURE(region) {
 FIXTURE_VARIANT(region) {
 	size_t offset;		/* of the region in its first page */
 	size_t len;
-	uint64_t iova;		/* page-aligned part of the first address; 0: as in the process */
-	bool zero;		/* the first address is 0 */
+	uint64_t iova;		/* page-aligned part of the iova; 0: the process's address */
+	bool zero;		/* the page-aligned part of the iova is 0 */
 	bool huge;		/* ask for huge pages */
 };
 
@@ -76,7 +76,7 @@ FIXTURE_SETUP(region)
 	p = mmap(NULL, self->mem_len + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		 -1, 0);
 	ASSERT_NE(MAP_FAILED, p);
-	/* Aligned to a huge page, with mapped memory before it. */
+	/* Take memory that is aligned to a huge page and has mapped memory before it. */
 	self->mem = (uint8_t *)(((uintptr_t)p + align) & ~(align - 1));
 	if (variant->huge)
 		madvise(self->mem, self->mem_len - align, MADV_HUGEPAGE);
@@ -122,7 +122,9 @@ TEST_F(region, exactly_its_bytes_can_be_written)
 	ASSERT_EQ(0, write_by_rkey(&self->p, mr->rkey, iova + variant->len - 1, 1));
 	EXPECT_TRUE(check_fill(start + variant->len - 1, 1, 99));
 
-	/* One byte before the region, one byte after it, and across its end. */
+	/*
+	 * Try to write one byte before the region, one byte after it, and two bytes across its end.
+	 */
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_by_rkey(&self->p, mr->rkey, iova - 1, 1));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_by_rkey(&self->p, mr->rkey, iova + variant->len, 1));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
@@ -139,8 +141,8 @@ TEST_F(region, exactly_its_bytes_can_be_written)
 #define HUGE (2 * MIB)
 
 /*
- * Pages of their own at the beginning, around 2 GiB and around 4 GiB; all others are one and the
- * same page.
+ * The huge pages at the beginning, around 2 GiB and around 4 GiB are pages of their own. All other
+ * addresses of the range are mapped to one and the same page.
  */
 static const size_t own_pages[] = {
 	0, 2 * GIB / HUGE - 1, 2 * GIB / HUGE, 4 * GIB / HUGE - 1, 4 * GIB / HUGE,
@@ -155,7 +157,7 @@ static off_t page_of(size_t i)
 	return k * HUGE;
 }
 
-/* Map a file of a few huge pages all over a large range. Returns NULL if there are none. */
+/* Map the few huge pages of a file all over a large range. Returns NULL if the machine has none. */
 static uint8_t *map_large(void)
 {
 	const size_t pages = 4 * GIB / HUGE + 1;
@@ -223,7 +225,10 @@ TEST_F(large, both_ends_are_where_they_belong)
 		const uint64_t start = (uintptr_t)self->mem;
 		const size_t ends[] = { 0, 2 * GIB - 17, 4 * GIB - 17, lens[i] - 16 };
 
-		/* mlx5_ib (7.2.12) gives the device a wrong page of such a region. */
+		/*
+		 * In a paged region of more than 3 GiB, mlx5_ib (7.2.12) maps a wrong page for the
+		 * device.
+		 */
 		if (variant->access && lens[i] > 3 * GIB && !driver_is("bluebell"))
 			break;
 		mr = ibv_reg_mr(self->r.pd, self->mem, lens[i], variant->access |
@@ -846,7 +851,10 @@ TEST_F(rereg, refused_requests_leave_the_region_unchanged)
 	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
 }
 
-/* A change of the domain keeps the rights of the change before, and the other way round. */
+/*
+ * A change of the domain keeps the rights that an earlier change has set, and a change of the
+ * rights keeps the domain.
+ */
 TEST_F(rereg, change_of_one_thing_keeps_the_other)
 {
 	const int rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -861,7 +869,7 @@ TEST_F(rereg, change_of_one_thing_keeps_the_other)
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
 		  access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
-	/* Other memory: rights and domain stay. */
+	/* A change of the memory keeps the rights and the domain. */
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS,
 				  self->r.pd, NULL, 0, rights));
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,

@@ -291,7 +291,7 @@ TEST_F(mw, dealloc_closes_a_bound_window)
 static void expect_dereg_fails_or_closes_the_window(struct __test_metadata *_metadata,
 						    struct _test_data_mw *self, struct ibv_mr *mr)
 {
-	bool fails = driver_is("bluebell");	/* asks the device */
+	bool fails = driver_is("bluebell");	/* Bluebell asks the device */
 
 	if (fails)
 		ASSERT_EQ(0, hca_expect("refuse DESTROY_MKEY BAD_RES_STATE_ERR 1"));
@@ -311,7 +311,10 @@ TEST_F(mw, dereg_of_a_bound_region_fails_or_closes_the_window)
 		ASSERT_EQ(0, unbind(&self->p, self->mw));
 }
 
-/* A region that may be bound only since it was re-registered: its window holds it, too. */
+/*
+ * Windows can be bound to a region after it was re-registered with this right. A window then holds
+ * the region, too.
+ */
 TEST_F(mw, dereg_of_a_region_that_became_bindable_fails_or_closes_the_window)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE;
@@ -555,7 +558,7 @@ TEST_F(mw, unknown_types_are_refused)
 			    &resp, sizeof(resp), NULL, 0, NULL, 0));
 }
 
-/* ALLOC_MW with driver data of a length; the window is freed again. */
+/* Allocate a window by ALLOC_MW with @len bytes of driver data, and free the window. */
 static int alloc_and_dealloc(struct rdma *r, uint8_t type, const void *drv, size_t len,
 			     uint64_t *answer, size_t answer_len)
 {
@@ -595,7 +598,9 @@ TEST_F(mw, unknown_driver_data_is_refused)
 	}
 }
 
-/* The driver's part may be missing, but is not cut off. What follows it has to be zeros. */
+/*
+ * The driver's part of the request is missing or complete. Bytes behind a complete part are zeros.
+ */
 TEST_F(mw, driver_data_of_another_length)
 {
 	uint8_t drv[sizeof(struct mlx5_ib_alloc_mw) + 8] = {};

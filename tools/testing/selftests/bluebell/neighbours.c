@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a greedy process costs a quiet one of another user.
+ * What a greedy process costs a quiet process of another user.
  *
  * The quiet process does each kind of verb a few times, alone and beside a greedy process in turn.
  * The greedy process does one thing as often as it can, as the user "tester", in a memory cgroup,
@@ -33,15 +33,21 @@
 
 #define MIB (1ul << 20)
 #define MEMCG_LIMIT (192 * MIB)
-/* What the device, other processes and the caches of the kernel take meanwhile, in KiB. */
+/*
+ * Less memory than this, in KiB, may be taken without a charge to a cgroup: the device, other
+ * processes and the kernel's caches take some meanwhile.
+ */
 #define UNCHARGED_KB (32 * 1024)
 #define MAX_ROUNDS 50
-/* Of each verb in a round, of the quiet process alone and beside the greedy one. */
+/*
+ * How often each verb is measured in a round while the quiet process is alone, and again beside the
+ * greedy process.
+ */
 #define SAMPLES 5
 #define WORST_MS 50.0
 /*
- * A machine that does other things disturbs some measurements, but not the same verb each time. So
- * a verb is too slow if it is in all of these attempts.
+ * Other work of the machine disturbs some measurements, but not the same verb each time. So a verb
+ * fails the test only if it is too slow in this many attempts.
  */
 #define ATTEMPTS 3
 #define GREEDY_MEM (4 * MIB)
@@ -92,18 +98,18 @@ static unsigned int num_rounds(void)
 /* --- The quiet process: a function for each verb, which returns 0 ---------------------------- */
 
 struct quiet {
-	struct uv uv;		/* for what needs no library */
+	struct uv uv;		/* the context of verbs that are called without a library */
 	uint32_t pd, pdn;
 	struct uv_cq cq;
 	struct uv_mem srq_mem;
-	struct paged paged;	/* or only its pair, if the device has no paging */
+	struct paged paged;	/* without on-demand paging only its pair is open */
 	bool has_odp;
-	unsigned int page;	/* of the next fault */
+	unsigned int page;	/* number of the page that faults next */
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *events;
 	struct ibv_qp *event_qp;
 	void *mem;
-	int consumer;		/* of verbs in the kernel; negative without one */
+	int consumer;		/* file of consumer_open(); negative if it cannot be opened */
 };
 
 static int quiet_open(struct quiet *q)
@@ -224,7 +230,7 @@ static int quiet_consumer(struct quiet *q)
 	return q->consumer < 0 ? 0 : consumer_run(q->consumer, "speed_messages", NULL);
 }
 
-/* The time of one of the messages, from the posts to the completions. */
+/* The time of one of the consumer's messages, from the posts to the completions. */
 static double quiet_post_ms(struct quiet *q)
 {
 	char report[CONSUMER_REPORT] = "";
@@ -238,7 +244,10 @@ static double quiet_post_ms(struct quiet *q)
 	return ns / 1e6;
 }
 
-/* @ms is for what is a part of a call: returns a time, or a negative number after a failure. */
+/*
+ * The verbs that are measured. @ms is for a verb whose time is only a part of a call of @work: @ms
+ * returns the time, or a negative number after a failure.
+ */
 static const struct {
 	const char *name;
 	int (*work)(struct quiet *q);
@@ -338,7 +347,10 @@ static double median(const double *values, unsigned int n)
 	return sorted[n / 2];
 }
 
-/* The lower median of the rounds: of two, the lesser, because the other may have been disturbed. */
+/*
+ * The median of the worst times of the rounds. If two rounds are in the middle, take the lesser
+ * time, because the other may have been disturbed.
+ */
 static double usual_worst(const struct times *t, unsigned int verb)
 {
 	double sorted[MAX_ROUNDS];
@@ -348,7 +360,7 @@ static double usual_worst(const struct times *t, unsigned int verb)
 	return sorted[(t->rounds - 1) / 2];
 }
 
-/* Add a round. Returns NULL, or the name of the verb that has failed. */
+/* Measure a round and add it to @t. Returns NULL, or the name of the verb that has failed. */
 static const char *measure(struct quiet *q, struct times *t)
 {
 	unsigned int i, v;
@@ -504,7 +516,7 @@ static int many_contexts(struct me *me)
 	return ret;
 }
 
-/* A process dies with what it has. */
+/* A process ends with objects that it has not destroyed. */
 static int dying_processes(struct me *me)
 {
 	struct uv_cq cq;
@@ -611,7 +623,7 @@ static int much_advice(struct me *me)
 	return 0;
 }
 
-/* A write to a page that does not come. */
+/* Post a write to a page of the slow file, which does not come. */
 static int prepare_slow_write(struct me *me)
 {
 	struct ibv_sge sge;
@@ -683,7 +695,10 @@ static int prepare_queues(struct me *me)
 	       devx_create_cq(me->uv.fd, &me->q) ?: devx_create_qp(me->uv.fd, &me->q);
 }
 
-/* As many as a context can send before it reads answers. */
+/*
+ * Send as many asynchronous commands as the context may have unread answers for, then read the
+ * answers.
+ */
 static int many_async_commands(struct me *me)
 {
 	struct devx_cmd cmd;
@@ -926,9 +941,9 @@ FIXTURE_TEARDOWN(beside)
 /* What the measurements of one attempt say. */
 struct figures {
 	struct times alone, beside;
-	long uncharged_kb;	/* memory that the greedy process has cost no cgroup */
+	long uncharged_kb;	/* memory of the greedy process that no cgroup is charged for */
 	double died_ms;		/* from SIGKILL to the end of the greedy process */
-	const char *failed;	/* a verb */
+	const char *failed;	/* the verb that has failed, or NULL */
 };
 
 /* End the injections, and wait until the driver has destroyed the orphans. */
@@ -1010,9 +1025,9 @@ static unsigned int slow_verbs(const struct figures *f, bool print)
 }
 
 /*
- * How long it takes after the death of the greedy process until a call of each verb has taken no
- * longer than is allowed beside the process, in ms. A machine that does other things disturbs some
- * calls, so one call of each verb counts.
+ * Measure how long it takes, in ms, from the death of the greedy process until each verb has had a
+ * call within the limit of limit_ms(). One call of each verb is enough, because a machine that does
+ * other things disturbs some calls.
  */
 static double recovery_ms(struct quiet *q, struct figures *f)
 {

@@ -21,13 +21,16 @@ TEST(odp_is_reported_as_the_device_has_it)
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, rdma_open(&r));
 	/*
-	 * Bluebell's keys for implicit regions have more entries than a 16-bit UMR offset can
-	 * address.
+	 * Bluebell offers ODP only with UMR offsets of more than 16 bits, because its keys for
+	 * implicit regions have more entries than 16 bits can address.
 	 */
 	EXPECT_EQ(hca_cap("general", "pg") &&
 		  (!driver_is("bluebell") || hca_cap("general", "umr_extended_translation_offset")),
 		  rdma_has_odp(r.ctx));
-	/* Its keys lead to other keys, by tables of entries of one size. */
+	/*
+	 * Bluebell offers implicit regions only with "fixed_buffer_size", because the entries of
+	 * their keys are of one size, and each leads to another key.
+	 */
 	EXPECT_EQ(rdma_has_odp(r.ctx) &&
 		  (!driver_is("bluebell") || hca_cap("general", "fixed_buffer_size")),
 		  paged_has_implicit(r.ctx));
@@ -134,8 +137,8 @@ TEST_F(fault, access_completes_after_a_fault)
 	for (i = 0; i < 5; i++) {
 		madvise(o->mem, LEN, MADV_DONTNEED);
 		/*
-		 * By the memory scheme of faults, mlx5_ib fails an access to a part of an implicit
-		 * region whose key it is about to destroy: wait until it has.
+		 * With page faults of the memory scheme, mlx5_ib fails an access to a part of an
+		 * implicit region while it destroys the part's key: wait until it has.
 		 */
 		if (variant->implicit && driver_is("mlx5_ib") && hca_cap("odp", "mem_page_fault"))
 			usleep(100000);
@@ -494,15 +497,12 @@ TEST_F(shared, unmapped_receive_buffer_fails_one_qp_only)
 /* --- Messages that are not present as a whole ----------------------------------------------- */
 
 #define LONG_LEN (6ul << 20)
-/*
- * With the data of the middle pages elsewhere, a WQE of this many pieces takes three
- * basic blocks.
- */
+/* A WQE of this many pieces takes three basic blocks of 64 bytes. */
 #define MANY_SGES 9
 
 FIXTURE(message) {
 	struct paged o;
-	struct paged big;	/* its pair has longer buffers; the region is over LONG_LEN bytes */
+	struct paged big;	/* with longer pinned buffers; its region has LONG_LEN bytes */
 };
 
 FIXTURE_VARIANT(message) {
@@ -567,7 +567,10 @@ TEST_F(message, fault_in_the_middle_of_a_long_message_is_resolved)
 	EXPECT_TRUE(check_fill(writes ? o->mem : pinned, LONG_LEN, writes ? 4 : 3));
 }
 
-/* What is present is transferred, perhaps; but the operation fails, and does not hang. */
+/*
+ * The device may transfer the pages that are present, but the operation must fail, and must not
+ * hang.
+ */
 TEST_F(message, operation_that_runs_into_a_hole_fails)
 {
 	bool writes = op_writes(variant->op, variant->local);
@@ -646,7 +649,10 @@ static void send_pieces(struct __test_metadata *_metadata, struct paged *o, stru
 		EXPECT_TRUE(check_fill(dst + i * UV_PAGE + 8, 300, seed + i));
 }
 
-/* The send queue has a power of two of basic blocks, and each WQE takes three. */
+/*
+ * The number of basic blocks in the send queue is a power of two, and each WQE takes three blocks,
+ * so some WQEs begin at the end of the queue and continue at its start.
+ */
 TEST_F(wqe, that_wraps_at_the_end_of_its_queue_is_read_whole)
 {
 	struct qp_cfg cfg = {
@@ -671,7 +677,7 @@ TEST_F(wqe, of_a_queue_with_signatures_is_read_right)
 
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
-	/* libmlx5 creates such queue pairs if it is asked so. */
+	/* libmlx5 creates queue pairs with signatures if this variable is set. */
 	setenv("MLX5_QP_SIGNATURE", "1", 1);
 	ret = pair_open(&self->p, &self->o.r, &cfg, LEN);
 	unsetenv("MLX5_QP_SIGNATURE");

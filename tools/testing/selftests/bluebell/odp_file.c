@@ -75,7 +75,7 @@ FIXTURE_SETUP(file)
 	ASSERT_NE(NULL, self->mr);
 }
 
-/* Give the file back. Returns the result of deregistration. */
+/* Deregister the region, unmap and close the file. Returns the result of deregistration. */
 static int drop_file(struct _test_data_file *self)
 {
 	int ret = self->mr ? ibv_dereg_mr(self->mr) : 0;
@@ -98,13 +98,16 @@ FIXTURE_TEARDOWN(file)
 	EXPECT_EQ(0, paged_close(&self->o));
 }
 
-/* One access of the device to the file. */
+/* Have the device access the file once. Returns as paged_run(). */
 static int access_file(struct paged *o, struct ibv_mr *mr, enum kind op, size_t off, uint32_t len)
 {
 	return paged_run(o, op, o->p.buf[0], o->p.mr->lkey, mr->addr + off, mr->rkey, len);
 }
 
-/* Returns whether @len bytes of a file at @off on the disk, not in the page cache, are fill()ed. */
+/*
+ * Returns whether @len bytes of a file at @off have the pattern of fill() on the disk, not only in
+ * the page cache.
+ */
 static bool disk_has(const char *path, size_t off, size_t len, unsigned int seed)
 {
 	int fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
@@ -151,7 +154,7 @@ TEST_F(file, what_the_device_has_written_is_written_back)
 		ASSERT_EQ(0, ways[i](self->mem, self->fd));
 		ASSERT_TRUE(disk_has(FILE_PATH, 0, LEN, seed)) TH_LOG("round %u", seed);
 	}
-	/* The write-back when the file system is unmounted. */
+	/* Unmounting the file system writes the pages back, too. */
 	fill(o->p.buf[0], LEN, seed);
 	ASSERT_EQ(0, access_file(o, self->mr, WRITE, 0, LEN));
 	EXPECT_EQ(0, drop_file(self));
@@ -185,8 +188,8 @@ TEST_F(file, private_mapping_leaves_the_file_as_it_is)
 }
 
 /*
- * The kernel writes a page back after it has made the page read-only, which it cannot do to the
- * device's access to a pinned page.
+ * Before the kernel writes a page back, it makes the page read-only, but it cannot take the right
+ * to write to a pinned page from the device.
  */
 TEST_F(file, cannot_be_pinned_for_writing)
 {
@@ -245,7 +248,7 @@ static bool is_zero(const uint8_t *data, size_t len)
 	return !data[0] && !memcmp(data, data + 1, len - 1);
 }
 
-/* The blocks and pages that the device had access to belong to another file soon. */
+/* After the truncation another file gets the blocks and pages that the device had access to. */
 TEST_F(file, truncated_part_is_not_accessed_until_the_file_grows)
 {
 	const size_t half = LEN / 2;

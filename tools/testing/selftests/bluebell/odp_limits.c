@@ -6,9 +6,9 @@
  * of paged regions, queues and contexts is charged to the memory cgroup of the process that creates
  * them.
  *
- * The amounts are those of any program. KUnit tests the limits themselves: bluebell-odp-fault and
- * bluebell-odp-create. The processes that cause work run as the user "tester", without
- * capabilities.
+ * The tests take no more than an ordinary program may. KUnit tests the limits themselves:
+ * bluebell-odp-fault and bluebell-odp-create. The processes that cause work run as the user
+ * "tester", without capabilities.
  */
 
 #include <pthread.h>
@@ -214,7 +214,10 @@ TEST_F_TIMEOUT(other, dereg_does_not_wait_for_queued_advice, 300)
 
 /* --- A fault on a page that does not come ----------------------------------------------------- */
 
-/* Returns 0 if the write has completed once its page has come. */
+/*
+ * Have the device read a page of the slow file. Returns 0 if the WRITE that needs the page
+ * completes once the page has come.
+ */
 static int fault_until_released(void *arg, int ready)
 {
 	const struct slow_file *f = arg;
@@ -289,8 +292,8 @@ TEST_F_TIMEOUT(other, fault_of_another_user_that_waits_for_its_page_stops_no_fau
 /* --- Advice on a page that does not come ------------------------------------------------------ */
 
 /*
- * A user can have advice in the queues of 512 contexts at a time, or fewer on several nodes; the
- * thread that calls for further contexts waits.
+ * A user can have advice in the queues of 512 contexts at a time, or fewer on several NUMA nodes.
+ * The thread that gives advice in a further context waits.
  */
 #define CONTEXTS_WITH_ADVICE 600
 /* More calls than a context can have in its queue. */
@@ -324,7 +327,7 @@ static int advisor_open(struct advisor *a, void *page)
 	return ret;
 }
 
-/* The driver may let the thread wait for ever. */
+/* Give advice in all contexts. The driver may let the thread wait for ever. */
 static void *advise_in_all(void *arg)
 {
 	struct advisors *all = arg;
@@ -355,13 +358,19 @@ static int advise_until_released(void *arg, int ready)
 		started = all.started;
 		sleep(2);
 	} while (started < all.started);
-	/* If the workqueue served them all, a few such users would leave it no room for others. */
+	/*
+	 * If the workqueue served the advice of all contexts, a few such users would leave no room
+	 * in it for others.
+	 */
 	if (started == CONTEXTS_WITH_ADVICE)
 		return 5;
 	return child_hold(ready);
 }
 
-/* A call beyond those that the queue has room for returns only if advice is being served. */
+/*
+ * Give more advice than the queue has room for. The last calls return only if advice is being
+ * served.
+ */
 static int advise_often(struct rdma *r, struct ibv_mr *mr)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)mr->addr, .length = LEN, .lkey = mr->lkey };
@@ -385,7 +394,10 @@ TEST_F_TIMEOUT(other, advice_of_another_user_that_waits_for_its_pages_stops_no_a
 	start = ms_now();
 	EXPECT_EQ(0, advise_often(&self->r, self->mr));
 	TH_LOG("%d calls take %.0f ms", ADVICE_CALLS, ms_now() - start);
-	/* Each call gives way to the faults and the advice of other processes for a short time. */
+	/*
+	 * Each call waits a short time for the faults and the advice of other processes, so allow
+	 * more time than for one call.
+	 */
 	EXPECT_GT(10 * soon_ms(), ms_now() - start);
 	slow_file_release(&f);
 	if (self->pid > 0)
@@ -420,7 +432,7 @@ TEST_F_TIMEOUT(other, process_whose_fault_waits_for_its_page_ends_when_it_is_kil
 	long qps = hca_census_count("qp"), uars = hca_census_count("uar");
 	struct slow_file f;
 
-	/* Its queue pair may be destroyed before the driver resumes the queue pair. */
+	/* The queue pair of the fault may be destroyed before the driver resumes it. */
 	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
 	EXPECT_EQ(0, slow_file_open(&f, UV_PAGE));
 	self->pid = start_fault(&f);
@@ -536,7 +548,9 @@ static int run_in_cgroup(int (*work)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Returns 0 if the region costs the host next to nothing. */
+/*
+ * Register a long region over memory without pages. Returns 0 if it costs the host next to nothing.
+ */
 static int register_unmapped(void)
 {
 	long before, used;
@@ -581,7 +595,7 @@ static int register_small_regions(void)
 	for (i = 0; i < 2000; i++)
 		if (!reg_paged(r.pd, mem, LEN))
 			return 102;
-	/* Each has at least the structures of the region and of its leaf. */
+	/* Each region has at least the structures of the region and of its leaf. */
 	return memcg_charge() - before >= 2000 * 512 ? 0 : 1;
 }
 
@@ -633,8 +647,8 @@ static int create_cqs(void)
 	if (uv_open(&uv))
 		return 101;
 	/*
-	 * Nothing completes on these CQs, so they share their buffer, and the records of a few
-	 * pages.
+	 * Nothing completes on these CQs, so all of them can use one buffer. Their records are
+	 * close together in a few pages first, then each in a page of its own.
 	 */
 	if (create_cqs_with_records(uv.fd, mem, mem + UV_PAGE, 8, &few) ||
 	    create_cqs_with_records(uv.fd, mem, mem + UV_PAGE, UV_PAGE, &many))
@@ -676,9 +690,9 @@ static int open_contexts_with(uint32_t num_bfregs, long *charge)
 }
 
 /*
- * The driver has a counter of 32 bits for each bfreg of a context. Half of that is expected. The
- * kernel counts whole slabs, some of which a processor had before, so one of three comparisons has
- * to show it.
+ * The driver has a counter of 32 bits for each bfreg of a context. In one of three comparisons the
+ * charge has to grow by half the size of the counters. It need not grow by all of it, because the
+ * kernel charges whole slabs, and a processor may have had some slabs before.
  */
 static int open_contexts(void)
 {
@@ -741,7 +755,9 @@ TEST_F_TIMEOUT(charge, objects_of_device_memory_are_charged, 300)
 
 /* --- A cgroup that is full ------------------------------------------------------------------ */
 
-/* Each in another directory of an implicit region, so that a fault on it needs keys and tables. */
+/*
+ * Each page is in another directory of an implicit region, so a fault on it needs keys and tables.
+ */
 #define FAR_PAGES 100
 #define FAR_FIRST (1ul << 40)
 #define FAR_STEP (1ul << 36)

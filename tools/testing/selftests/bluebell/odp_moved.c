@@ -78,7 +78,7 @@ static void swap_out(uint8_t *mem, size_t len)
 	int i;
 
 	for (i = 0; i < STEPS && pages_swapped(mem, len) < len / UV_PAGE; i++) {
-		/* Pages in the lists of processors are not reclaimed; compaction empties these. */
+		/* Pages in the per-CPU lists are not reclaimed; compaction empties these lists. */
 		if (i)
 			compact();
 		madvise(mem, len, MADV_PAGEOUT);
@@ -100,7 +100,7 @@ TEST_F(swap, device_accesses_pages_that_are_swapped_out)
 
 	for (i = 0; i < sizeof(accesses) / sizeof(*accesses); i++) {
 		pinned = o->p.buf[accesses[i].local];
-		/* The pages are mapped for the device before they are swapped out. */
+		/* Let the device map the pages before they are swapped out. */
 		fill(o->p.buf[0], LEN, i);
 		ASSERT_EQ(0, paged_remote(o, WRITE, 0, LEN));
 		swap_out(o->mem, LEN);
@@ -156,7 +156,7 @@ TEST_F(swap, pinned_pages_stay)
 	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, mem, mr->rkey, LEN));
 	EXPECT_TRUE(check_fill(mem, LEN, 2));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
-	/* The test could not tell otherwise whether the kernel swaps at all. */
+	/* Show that the kernel swaps these pages out once they are not pinned. */
 	swap_out(mem, LEN);
 	EXPECT_EQ(PAGES, pages_swapped(mem, LEN));
 	munmap(mem, LEN);
@@ -315,7 +315,10 @@ static bool are_merged(const uint8_t *a, const uint8_t *b)
 	return page_frame(a) && page_frame(a) == page_frame(b);
 }
 
-/* The device writes to one of two pages that have become one, and to a pinned page like them. */
+/*
+ * The device writes to one of two equal pages that the kernel has merged, and to a pinned page with
+ * the same contents.
+ */
 TEST_F(merged, device_writes_to_one_page_only)
 {
 	uint8_t *a = self->o.mem, *b = a + 5 * UV_PAGE, *pinned = paged_map(NULL);
@@ -410,7 +413,7 @@ static int migrate_page(uint8_t *page)
 {
 	int i;
 
-	/* A page in the list of a processor cannot be moved; compaction empties these lists. */
+	/* A page in a per-CPU list cannot be moved; compaction empties these lists. */
 	for (i = 0; i < 3; i++) {
 		if (!madvise(page, UV_PAGE, MADV_SOFT_OFFLINE))
 			return 0;
@@ -421,7 +424,10 @@ static int migrate_page(uint8_t *page)
 	return errno;
 }
 
-/* Either party writes to the pages before they are moved; the device could write to all of them. */
+/*
+ * Before a page is moved, the process or the device writes to it. (The pages are mapped for the
+ * device to write to.)
+ */
 TEST_F(moved, pages_are_migrated_under_a_region)
 {
 	struct paged *o = &self->o;
@@ -475,7 +481,10 @@ static void *collapse_and_compact(void *arg)
 	before = page_frame(m->watched);
 	while (!m->stop) {
 		madvise(m->mem, HUGE, MADV_COLLAPSE);
-		/* The device does not write to this page. */
+		/*
+		 * Have the huge page mapped in parts: change the protection of a page to which the
+		 * device does not write.
+		 */
 		mprotect(m->mem, UV_PAGE, PROT_READ);
 		mprotect(m->mem, UV_PAGE, PROT_READ | PROT_WRITE);
 		after = page_frame(m->watched);
@@ -538,7 +547,7 @@ TEST_F(moved, pages_are_collapsed_into_a_huge_page_under_a_region)
 	fill(o->p.buf[0], LEN, 2);
 	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, middle, self->mr->rkey, LEN));
 	EXPECT_TRUE(check_fill(middle, LEN, 2));
-	/* One page of the huge page is replaced. */
+	/* Replace one page of the huge page. */
 	madvise(middle, UV_PAGE, MADV_DONTNEED);
 	memset(middle, 0x33, UV_PAGE);
 	ASSERT_EQ(0, paged_run(o, READ, o->p.buf[0], o->p.mr->lkey, middle, self->mr->rkey, LEN));

@@ -95,7 +95,7 @@ static void *act_until_stopped(void *arg)
 	while (!r->stop) {
 		r->action(r);
 		r->rounds++;
-		/* Otherwise a machine with one CPU runs nothing but this thread. */
+		/* Let other threads run: a machine with one CPU would run nothing but this one. */
 		sched_yield();
 	}
 	return NULL;
@@ -153,7 +153,10 @@ FIXTURE_VARIANT_ADD(race, discard_xrc) { .action = discard_page, .xrc = true };
 
 FIXTURE_VARIANT_ADD(race, unmap_xrc) { .action = unmap_and_map, .xrc = true, .may_fail = true };
 
-/* On Linux 7.2 the core's own list of mapped pages races with invalidation: see patches.rst. */
+/*
+ * Not for mlx5_ib: on Linux 7.2 the RDMA core's list of mapped pages, which mlx5_ib uses, races
+ * with invalidation (see patches.rst).
+ */
 FIXTURE_SETUP(race)
 {
 	if (!driver_is("bluebell"))
@@ -213,7 +216,7 @@ TEST_F_TIMEOUT(race, traffic_continues_while_mappings_change, 300)
 			break;
 		failed += !!ret;
 		done += !ret;
-		/* Replace the zeros that were read from discarded pages by the pattern. */
+		/* Pages that were discarded read as zeros; fill those with the pattern again. */
 		if (!pages_are_pattern_or_zero(o->p.buf[0], LEN, 0x5a) ||
 		    !pages_are_pattern_or_zero(o->p.buf[1], LEN, 0x5a)) {
 			ret = -1;
@@ -459,8 +462,8 @@ TEST_F(region, killed_during_faults)
 		EXPECT_TRUE(WIFSIGNALED(status));
 	}
 	/*
-	 * A fault that is being resolved holds the memory of the process, whose mappings hold its
-	 * file.
+	 * A fault that is being resolved holds the address space of the killed process, and the
+	 * address space holds the device open: its objects are destroyed after the fault.
 	 */
 	if (hca_ctl_present() && driver_is("bluebell"))
 		EXPECT_STREQ("", hca_census_delta_within(5000));

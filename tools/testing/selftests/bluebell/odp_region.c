@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions whose memory is paged, explicit ones and those of the whole address space: what they
- * cover, their rights, their keys, and what is left if firmware refuses a command or UMR fails.
+ * Regions whose memory is paged, over a range of memory or (implicit) over the whole address space:
+ * what they cover, their rights, their keys, and what is left if firmware refuses a command or UMR
+ * fails.
  */
 
 #include <fcntl.h>
@@ -88,8 +89,8 @@ TEST_F(region, bounds_and_rights_are_checked)
 #define READERS 6
 
 /*
- * All read the first page of the memory at the same time; returns the first status that
- * is not 0.
+ * Have all readers read the first page of the memory at the same time; returns the first status
+ * that is not 0.
  */
 static int read_together(struct paged *o, struct pair *readers, uint32_t rkey)
 {
@@ -112,7 +113,10 @@ static int read_together(struct paged *o, struct pair *readers, uint32_t rkey)
 	return ret;
 }
 
-/* The faults look alike, but none of them is the repetition of another fault. */
+/*
+ * The faults of all readers look alike. The driver must not take one for the repetition of another,
+ * because it maps the page for writing when a fault is repeated.
+ */
 TEST_F(region, many_readers_of_a_page_that_is_for_reading_succeed)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
@@ -354,9 +358,9 @@ TEST_F(implicit, frees_keys_without_pages)
 }
 
 /*
- * If firmware refuses any command of a prefetch, the prefetch fails, and a later access works. The
- * command that is refused may be another one, which the driver sends meanwhile to fill its pool of
- * keys: then the prefetch is tried again. At a limit, firmware would be asked once more.
+ * If firmware refuses any command of a prefetch, the prefetch fails, and a later access works.
+ * Firmware may refuse a command that the driver sends meanwhile to fill its pool of keys: then the
+ * test tries again. The status is not LIM_ERR, because the driver repeats a command after LIM_ERR.
  */
 TEST_F(implicit, prefetch_works_after_refused_commands)
 {
@@ -404,8 +408,8 @@ static int dereg_with_failures(struct ibv_mr *mr, unsigned int nth, bool umr)
 }
 
 /*
- * If deregistration of an implicit region is refused, a second one destroys the region and all its
- * keys.
+ * If deregistration of an implicit region is refused, a second deregistration destroys the region
+ * and all its keys.
  */
 TEST_F(implicit, dereg_works_after_refused_commands)
 {
@@ -442,7 +446,10 @@ TEST_F(region, key_that_cannot_be_revoked_is_destroyed_later)
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
 		SKIP(return, NEEDS_FAILURES);
-	/* When the process discards its pages. */
+	/*
+	 * The process discards the region's pages, and neither UMR nor DESTROY_MKEY revokes the
+	 * key.
+	 */
 	mr = paged_reg(o, false);
 	ASSERT_NE(NULL, mr);
 	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
@@ -454,8 +461,8 @@ TEST_F(region, key_that_cannot_be_revoked_is_destroyed_later)
 	EXPECT_CENSUS_UNCHANGED();
 
 	/*
-	 * When the region is deregistered: revoking, clearing the entries and destroying the key
-	 * fail.
+	 * At deregistration the driver can neither revoke the key, nor clear its entries, nor
+	 * destroy it: the region stays, and a second deregistration succeeds.
 	 */
 	mr = paged_reg(o, false);
 	ASSERT_NE(NULL, mr);
@@ -468,7 +475,7 @@ TEST_F(region, key_that_cannot_be_revoked_is_destroyed_later)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* A descriptor by which this process resolves faults on @mem itself; negative if it may not. */
+/* Open a userfaultfd for faults on @mem. Returns a negative number if the process may not. */
 static int hold_faults(uint8_t *mem, size_t len)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -512,7 +519,7 @@ TEST_F(region, queue_that_is_destroyed_during_a_fault_is_not_logged)
 	pair_close(&o->p);
 	EXPECT_EQ(0, ioctl(pfd.fd, UFFDIO_ZEROPAGE, &zero));
 	close(pfd.fd);
-	/* Waits until the fault has been answered. */
+	/* Deregistration waits until the driver has answered the fault. */
 	EXPECT_EQ(0, ibv_dereg_mr(o->mr));
 	o->mr = NULL;
 	usleep(200000);
@@ -667,7 +674,7 @@ enum page_kind { SMALL_PAGES, TRANSPARENT_HUGE, HUGETLB };
 
 FIXTURE(touched) {
 	struct paged o;
-	uint8_t *mapped, *mem;	/* of 3 * HUGE bytes; its first 2 * HUGE bytes of whole pages */
+	uint8_t *mapped, *mem;	/* 3 * HUGE bytes; in them 2 * HUGE aligned to HUGE */
 	struct ibv_mr *mr;
 	long faults;
 };
@@ -726,7 +733,7 @@ TEST_F(touched, is_accessed_without_a_fault)
 		{ SEND, true }, { SEND, .writes = true }, { WRITE, true },
 		{ WRITE, .writes = true }, { READ, true, true }, { READ },
 	};
-	/* Across the border of two huge pages, and of pages that end elsewhere. */
+	/* Across the border of two huge pages. The ends lie inside small pages. */
 	uint8_t *mem = self->mem + HUGE - LEN / 2 + 100;
 	struct paged *o = &self->o;
 	struct ibv_mr *pinned = o->p.mr;

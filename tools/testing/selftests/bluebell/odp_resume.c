@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Answers to page faults that do not arrive at once: firmware refuses PAGE_FAULT_RESUME, executes
- * the command after the driver has given up, or answers the driver after that. The queue stands
- * still until firmware has executed the command, so the driver has to send it again. The work
- * request succeeds if its memory exists, and fails otherwise; other processes do not notice.
+ * PAGE_FAULT_RESUME, by which the driver answers a page fault, fails at first: firmware refuses the
+ * command, executes it only after the driver has given up on it, or executes it at once but replies
+ * too late. The queue stands still until firmware has executed the command, so the driver has to
+ * send the command again. The work request succeeds if its memory exists, and fails otherwise;
+ * other processes do not notice.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,9 +16,9 @@
 #define PATIENT "the driver waits for a minute: use the profile impatient"
 /* mlx5_core waits for five seconds more, in case the event that tells of the answer was lost. */
 #define GRACE_MS 5000
-/* How long after that a late command is executed or answered. */
+/* How long after these five seconds a late command is executed or answered. */
 #define LATE_MS 3000
-/* Faults of the other process, and the longest that one may take on a slow machine. */
+/* Faults of the other process, and the seconds that each may take on a slow machine. */
 #define BESIDE 20
 #define BESIDE_S 2.0
 
@@ -81,12 +82,12 @@ FIXTURE_SETUP(resume)
 
 FIXTURE_TEARDOWN(resume)
 {
-	/* A command that is late has a command slot until then, and the next test needs it. */
+	/* A late command occupies a command slot, which the next test needs. */
 	if (variant->late)
 		usleep(LATE_MS * 1000);
 }
 
-/* Faults again and again; the exit status says whether one was late. */
+/* Causes faults, one after the other; exits with 4 if a fault takes longer than BESIDE_S. */
 static int faults_beside(void *arg, int ready)
 {
 	struct paged o;
@@ -106,7 +107,7 @@ static int faults_beside(void *arg, int ready)
 	return paged_close(&o) ? 5 : 0;
 }
 
-/* Post an operation whose one side is the paged memory. */
+/* Post an operation that accesses the paged memory: by its lkey if @local, else by its rkey. */
 static int post_op(struct paged *o, enum ibv_wr_opcode op, bool local)
 {
 	struct ibv_sge sge = {
@@ -167,7 +168,7 @@ TEST_F(resume, work_request_ends)
 	EXPECT_STREQ("", hca_census_delta_within(3000));
 }
 
-/* ---- a token that is used again ------------------------------------------------------------- */
+/* ---- A page fault token that is used again -------------------------------------------------- */
 
 FIXTURE(token) {
 	struct paged o;
@@ -214,8 +215,8 @@ static int read_slow_page(void *arg, int ready)
 }
 
 /*
- * Firmware has executed the command, the work request has failed, and another fault has the token,
- * when the driver, which got no answer, repeats the command.
+ * Firmware executes PAGE_FAULT_RESUME, but the driver gets no answer. The work request fails, and
+ * another fault gets the token. Then the driver repeats the command with that token.
  */
 TEST_F(token, repeated_command_fails_no_other_fault)
 {

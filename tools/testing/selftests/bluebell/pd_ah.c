@@ -127,7 +127,7 @@ TEST_F(dev, sysfs_counts_pages)
 	ASSERT_NE(NULL, mr);
 	ASSERT_TRUE(read_sysfs_number("reg_pages", &more));
 	EXPECT_EQ(reg + pages, more);
-	/* A region that replaces another one is over the same pages. */
+	/* A region with other rights is over the same pages, which count once. */
 	EXPECT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ));
 	ASSERT_TRUE(read_sysfs_number("reg_pages", &more));
@@ -155,7 +155,7 @@ TEST_F(dev, port_speed_is_that_of_the_link_or_the_limit)
 	if (ret == -EOPNOTSUPP && !driver_is("bluebell"))
 		SKIP(uv_close(&uv); return, "the driver does not report the speed");
 	EXPECT_EQ(0, ret);
-	/* The profile "vf" limits the function. */
+	/* The profile "vf" limits the function to 25 Gb/s. */
 	EXPECT_TRUE(speed == gbps * 10 || speed == 250) TH_LOG("%s: %lu", buf, (long)speed);
 	EXPECT_GT(0, uv_query_port_speed(uv.fd, 2, &speed));
 	uv_close(&uv);

@@ -57,7 +57,7 @@ static void *alloc_shared(size_t size, void *data)
 
 static void free_shared(void *p, void *data)
 {
-	/* The length is not known. The process ends soon. */
+	/* The length is not known here, so do not unmap: the process ends soon. */
 }
 
 struct family {
@@ -226,7 +226,7 @@ static int send_context(int socket, int fd, uint32_t pd)
 	return sendmsg(socket, &msg, 0) == sizeof(pd) ? 0 : -1;
 }
 
-/* Returns the file, or -1. */
+/* Receive what send_context() has sent. Returns the descriptor of the context's file, or -1. */
 static int receive_context(int socket, uint32_t *pd)
 {
 	char control[CMSG_SPACE(sizeof(int))];
@@ -303,7 +303,7 @@ FIXTURE(imported) {
 };
 
 FIXTURE_VARIANT(imported) {
-	unsigned int first;	/* to end */
+	unsigned int first;	/* index of the process that ends first */
 	enum end end;
 };
 
@@ -348,7 +348,7 @@ TEST_F(imported, processes_ring_at_once_and_outlive_each_other)
 	ASSERT_LT(0, self->pid[0]);
 	self->pid[1] = child_start(importer_run, b);
 	ASSERT_LT(0, self->pid[1]);
-	/* A file on its way would keep the context. */
+	/* A descriptor that is still in the socket would keep the context open. */
 	close(b->socket[0]);
 	close(b->socket[1]);
 	EXPECT_TRUE(goes_on(b, 0));
@@ -412,7 +412,7 @@ static int set_ipoib_up(void)
 
 struct netns {
 	bool ipoib;
-	int moved[2];	/* pipe */
+	int moved[2];	/* a pipe: a byte when the device is in the namespace */
 };
 
 /*
@@ -492,7 +492,10 @@ TEST_F(netns, device_returns_from_a_deleted_namespace)
 
 	pid = child_start(netns_run, &self->n);
 	ASSERT_LT(0, pid);
-	/* Only the process keeps the namespace, which has a name for the tool for a moment. */
+	/*
+	 * Give the namespace a name only for the rdma tool; then the process alone keeps the
+	 * namespace.
+	 */
 	ASSERT_EQ(0, run("ip netns attach " NETNS " %d", pid));
 	ASSERT_EQ(0, run("rdma dev set %s netns " NETNS, rdma_device_name()));
 	ASSERT_EQ(0, run("ip netns delete " NETNS));
@@ -538,7 +541,7 @@ static const char *cgroup_use(void)
 	return line + len + 1;
 }
 
-/* The use is 0 if the line is not there, too. */
+/* True if the cgroup uses nothing of the device: the line has zeros, or there is no line. */
 static bool cgroup_is_unused(void)
 {
 	const char *use = cgroup_use();

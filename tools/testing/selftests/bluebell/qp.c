@@ -328,7 +328,10 @@ static int query_rc(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 	return ibv_query_qp(qp, attr, EVERY_ATTR, &init);
 }
 
-/* In RTS, a change gives an attribute its new value, and the others keep theirs. */
+/*
+ * In RTS, ibv_modify_qp() sets the attributes in its mask, and all other attributes keep their
+ * values.
+ */
 TEST(attributes_in_rts_have_the_values_of_the_last_change)
 {
 	const int write = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
@@ -811,7 +814,7 @@ TEST_F(raw_qp, unknown_handles_are_refused)
 	req = self->raw.req;
 	req.core.recv_cq_handle = self->raw.pd ^ 0x7fff0000;
 	EXPECT_GT(0, uv_try_qp(self->raw.uv.fd, &req));
-	/* The handle of an object of another kind. */
+	/* Give the handle of an object of another kind. */
 	req = self->raw.req;
 	req.core.send_cq_handle = self->raw.pd;
 	req.core.recv_cq_handle = self->raw.pd;
@@ -900,7 +903,7 @@ TEST_F(raw_qp, buffer_can_be_named_by_an_attribute)
 
 /* --- MODIFY_QP raw ---------------------------------------------------------------------------- */
 
-/* The extended command, by which the driver has data of its own, takes the QP to INIT. */
+/* Take the QP to INIT by the extended command, which carries data for the driver. */
 static int modify_raw(int fd, uint32_t handle, const struct mlx5_ib_modify_qp *drv, size_t len,
 		      void *answer, size_t answer_len)
 {

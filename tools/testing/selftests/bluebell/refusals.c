@@ -51,7 +51,7 @@ FIXTURE_TEARDOWN(refusals)
 	rdma_close(&self->r);
 }
 
-/* What the requests are made with. */
+/* The fixture, which each function below uses to make one request. */
 #define ASKER FIXTURE_DATA(refusals)
 
 static int ask_cq(ASKER *a)
@@ -163,7 +163,7 @@ static const struct request {
 	{ "umem", ask_umem, EINVAL, "-EINVAL", "umem of no bytes" },
 };
 
-/* The lines of the driver since a position, and the last of them. */
+/* Count the driver's log lines since *@pos. @last gets the last of them. */
 static int count_lines(size_t *pos, char *last, size_t size)
 {
 	char *text = klog_since(pos), *line;
@@ -180,7 +180,10 @@ static int count_lines(size_t *pos, char *last, size_t size)
 	return n;
 }
 
-/* The process and the errno, which a kernel without CONFIG_SYMBOLIC_ERRNAME prints as a number. */
+/*
+ * True if the line names the process and the errno, which a kernel without CONFIG_SYMBOLIC_ERRNAME
+ * prints as a number.
+ */
 static bool names_process_and_errno(const char *line, const struct request *q)
 {
 	char number[16], who[64];

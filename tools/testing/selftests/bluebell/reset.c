@@ -28,7 +28,10 @@ FIXTURE_SETUP(reset)
 {
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	/* Until their mappings are removed, the processes ring doorbells of destroyed queues. */
+	/*
+	 * Until their mappings are removed, the processes ring doorbells of destroyed queues, which
+	 * the HCA drops.
+	 */
 	ASSERT_EQ(0, hca_expect("drop any any"));
 	/* A queue pair may be reset while the driver resolves a page fault of it. */
 	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));

@@ -105,7 +105,7 @@ TEST_F(resource, qp_shows_uar_register_and_doorbell_record)
 	json_object_put(qp);
 }
 
-/* Users who are not administrators must not see where others' memory is. */
+/* Users who are not administrators must not see addresses of other users' memory. */
 TEST_F(resource, addresses_are_for_administrators)
 {
 	struct json_object *qp;
@@ -135,7 +135,7 @@ TEST_F(resource, cq_shows_uar_and_entry_size)
 	json_object_put(cq);
 }
 
-/* The queue of the RDMA core's own management datagrams is the first one of a device. */
+/* The first CQ of a device is ib_core's, for management datagrams. */
 TEST_F(resource, cq_of_the_kernel_has_no_address)
 {
 	struct json_object *cq;
@@ -280,7 +280,10 @@ static int mkc_byte(unsigned int at)
 		  mkc_byte(MKC_RELAXED_READ_AT) & MKC_RELAXED_READ);		\
 } while (0)
 
-/* A re-registration without new rights keeps the relaxed ordering of the one before. */
+/*
+ * A re-registration without new rights keeps the relaxed ordering that the last change of rights
+ * has set.
+ */
 TEST_F(resource_mr, relaxed_ordering_is_that_of_the_last_change)
 {
 	const int ordered = variant->access | IBV_ACCESS_LOCAL_WRITE;
@@ -394,7 +397,10 @@ TEST_F(counters, rnr_naks_are_counted)
 	EXPECT_EQ(exceeded + 1, port_counter("req_rnr_retries_exceeded"));
 }
 
-/* Changes how queue pairs count. Returns the exit status of the tool. */
+/*
+ * Run `rdma statistic qp`, which binds queue pairs to counters. Returns the exit status of the
+ * tool.
+ */
 static int statistic_qp(const char *fmt, ...)
 {
 	char args[128], cmd[192];
@@ -532,7 +538,7 @@ TEST(uar_object_is_exported_as_a_dma_buf)
 	fd = uv_export_dmabuf(uv.fd, uar.mmap_off);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(UV_PAGE, lseek(fd, 0, SEEK_END));
-	/* A page of the context is no object. */
+	/* A UAR that belongs to the context is not exported: it is no UAR object. */
 	EXPECT_EQ(-EINVAL, uv_export_dmabuf(uv.fd, 0));
 	EXPECT_EQ(-EINVAL, uv_export_dmabuf(uv.fd, uar.mmap_off + UV_PAGE));
 	/* The descriptor may outlive the object and the context. */

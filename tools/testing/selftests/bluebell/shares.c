@@ -60,7 +60,7 @@ static int take_uar(struct taker *t)
 	return uv_alloc_uar(t->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar);
 }
 
-/* By verbs and by commands of the process in turn. */
+/* Allocate PDs by verbs and by DEVX commands in turn. */
 static int take_pd(struct taker *t)
 {
 	uint32_t pd, pdn;
@@ -147,7 +147,7 @@ static int take_umem(struct taker *t)
 	return devx_reg_umem(t->uv.fd, &umem);
 }
 
-/* A queue pair of its own in a group in which the other process has queue pairs. */
+/* Attach a new queue pair to the group to which the other process attaches its queue pairs. */
 static int take_place_in_group(struct taker *t)
 {
 	struct uv_qp qp;
@@ -156,7 +156,7 @@ static int take_place_in_group(struct taker *t)
 	       uv_change_mcast(t->uv.fd, IB_USER_VERBS_CMD_ATTACH_MCAST, qp.handle, 0);
 }
 
-/* A group that the other process has no queue pair in. */
+/* Attach a queue pair to a group to which the other process has attached none. */
 static int take_group(struct taker *t)
 {
 	return (t->qp.handle ? 0 :
@@ -167,16 +167,16 @@ static int take_group(struct taker *t)
 
 FIXTURE(share) {
 	struct taker mine;
-	unsigned int num;		/* of the device */
-	unsigned int *taken;		/* by the other process */
+	unsigned int num;		/* objects of the kind that the device has */
+	unsigned int *taken;		/* objects that the other process has */
 	pid_t pid;
 };
 
 /*
  * @log_max is the capability that has the number of objects; without one, @num returns the number.
  * @before: objects of the kind that a process has taken before it starts. The driver assumes that
- * firmware keeps one in @of_firmware for itself; 0: none. The driver itself has @of_driver, which
- * no user may take. @most: more objects are too many for the test; 0 for FEW.
+ * firmware keeps one object in @of_firmware for itself; 0: none. The driver itself has @of_driver,
+ * which no user may take. @most: more objects are too many for the test; 0 for FEW.
  */
 FIXTURE_VARIANT(share) {
 	const char *log_max;
@@ -259,7 +259,7 @@ static int taker_open(struct taker *t)
 	       uv_mem_alloc(&t->srq_mem, 64 * 32);
 }
 
-/* Queues are rung on a UAR, and a bare context has none. */
+/* The doorbells of queues are in a UAR, and a bare context has no UAR. */
 static int taker_open_with_uars(struct taker *t)
 {
 	return uv_open_devx(&t->uv) ?: uv_alloc_pd(t->uv.fd, &t->pd, &t->pdn) ?:
@@ -341,7 +341,10 @@ TEST_F_TIMEOUT(share, user_leaves_an_eighth_to_others, 300)
 	struct order order = { variant, self->taken };
 	int logged, round;
 
-	/* Free keys that earlier tests have left make way. */
+	/*
+	 * Firmware refuses keys until the driver has destroyed the free keys that earlier tests
+	 * have left.
+	 */
 	if (variant->take == take_key)
 		ASSERT_EQ(0, hca_expect("refuse CREATE_MKEY LIM_ERR any"));
 	for (round = 0; round < 2; round++) {
@@ -356,7 +359,7 @@ TEST_F_TIMEOUT(share, user_leaves_an_eighth_to_others, 300)
 			EXPECT_LE(logged + 1, klog_count(LOG_LIMIT));
 		EXPECT_GE(logged + 3, klog_count(LOG_LIMIT));
 		EXPECT_EQ(0, variant->take(&self->mine));
-		/* All that a process has had is for the next one. */
+		/* When the process has ended, the next one gets as many objects. */
 		child_kill(self->pid);
 		self->pid = 0;
 	}
@@ -412,7 +415,10 @@ static int leave_free_keys(void *arg, int ready)
 	return child_hold(ready);
 }
 
-/* The keys are of a size that the driver keeps, and windows have no use for them. */
+/*
+ * The pool keeps the other user's keys as free keys, which windows cannot use. The driver has to
+ * destroy them so that this user gets their numbers.
+ */
 TEST_F_TIMEOUT(free_keys, free_keys_of_another_user_make_way, 300)
 {
 	unsigned int num = (1u << hca_cap("general", "log_max_mkey")) - RESERVED - LEFT, i;

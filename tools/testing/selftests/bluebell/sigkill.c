@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A process that is killed by SIGKILL during traffic, or with many objects, leaves no object in the
- * HCA and no message in the kernel log; also if firmware refuses its objects, answers late or in
- * another order, or fails meanwhile. SIGKILL_QPS in the environment is the number of queue pairs of
- * the largest process.
+ * HCA and no message in the kernel log; also if firmware refuses to destroy its objects, answers
+ * late or in another order, or fails meanwhile. SIGKILL_QPS in the environment is the number of
+ * queue pairs of the largest process.
  */
 
 #include <poll.h>
@@ -192,7 +192,7 @@ static const struct qp_cfg crowd_cfg = {
 	.type = IBV_QPT_RC, .send_wr = DEPTH, .recv_wr = DEPTH, .send_sge = 1, .recv_sge = 1,
 };
 
-/* A child that cannot create an object ends with the number of the line. */
+/* A child that cannot create an object exits with a status by which the line can be found. */
 #define MUST(expr) do { \
 	if (!(expr)) \
 		_exit(__LINE__ % 255 + 1); \
@@ -207,7 +207,7 @@ static struct ibv_qp *create_loop(struct rdma *r, const struct qp_cfg *cfg)
 	return qp;
 }
 
-/* Bind a window to a region, whose key firmware does not destroy before that of the window. */
+/* Bind a window to a region: firmware does not destroy the region's key before the window's key. */
 static void bind_window(struct rdma *r, struct ibv_qp *qp, uint8_t *mem)
 {
 	struct ibv_mr *mr = ibv_reg_mr(r->pd, mem, UV_PAGE, IBV_ACCESS_LOCAL_WRITE |
@@ -426,7 +426,10 @@ TEST_F_TIMEOUT(crowd, killed_process_leaves_nothing, 300)
 
 	/* From now on the device is known by its name, also while it is gone. */
 	ASSERT_NE(NULL, rdma_device_name());
-	/* Objects that the drivers create for the first process, such as event queues, stay. */
+	/*
+	 * Take the census after a first crowd, because the drivers keep objects that they create
+	 * for the first process, such as event queues.
+	 */
 	start_crowd(_metadata, self);
 	kill_crowd(_metadata, self);
 	ASSERT_EQ(0, hca_census_reset());
@@ -449,8 +452,8 @@ TEST_F_TIMEOUT(crowd, killed_process_leaves_nothing, 300)
 	}
 	EXPECT_TRUE(device_recovers());
 	/*
-	 * Clear the injections only now: this resets a device that is still failed, which then
-	 * lacks the objects of mlx5_core.
+	 * Clear the injections only after the recovery: to clear them resets a device that has
+	 * failed, and mlx5_core's objects would be missing.
 	 */
 	hca_inject_clear();
 	EXPECT_STREQ("", objects_of_before());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * No verb fails because of a signal that does not end the process. A timer sends signals all the
- * time, while each verb is called again and again. odp_region has the first paged region of a
- * process.
+ * time, while each verb is called again and again. The registration of the first paged region of a
+ * process is in odp_region.c.
  */
 
 #include <signal.h>
@@ -16,9 +16,9 @@
 #define LEAST_SIGNALS 20
 #define LEAST_CALLS 3
 #define MEM (64 * UV_PAGE)
-#define LACKS (-1)		/* the device does not have it */
+#define LACKS (-1)		/* the device lacks what the verb needs */
 
-/* What the calls of a test use. */
+/* The context, the objects and the memory that the verbs of a test use. */
 struct use {
 	struct rdma r;
 	struct ibv_qp *qp;
@@ -159,7 +159,10 @@ static int large_region(struct use *u)
 	return register_len(u, MEM);
 }
 
-/* Each change there is, and back again. */
+/*
+ * Change the rights, the memory and the domain of the region, and then its memory and rights at
+ * once.
+ */
 static int reregister(struct use *u)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -182,7 +185,7 @@ static int paged_region(struct use *u)
 	return fails(!mr || ibv_dereg_mr(mr));
 }
 
-/* The pages are not mapped, so that each advice has to map them. */
+/* Unmap the pages first, so that each advice has to map them. */
 static int advice(struct use *u)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)u->mem, .length = MEM };
@@ -357,7 +360,7 @@ TEST_F(signal, does_not_make_a_verb_fail)
 	int ret = 0, err = 0;
 	double end;
 
-	/* Once without signals. */
+	/* Call it once without signals. */
 	ret = variant->call(&self->u);
 	if (ret == LACKS)
 		SKIP(return, "the device does not have this");

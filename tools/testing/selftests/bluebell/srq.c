@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues, basic and of XRC: sizes, several queue pairs that receive from one, the
- * limit and its event, an empty queue, and each invalid field of a request.
+ * Shared receive queues, basic and of XRC: sizes, several queue pairs that receive from one SRQ,
+ * the limit and its event, an empty queue, and each invalid field of a request.
  */
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
@@ -319,8 +319,8 @@ static int send_msg(struct pair *p, uint32_t len, unsigned int seed)
 }
 
 /*
- * Each message takes the next request, whichever queue pair receives it; wraps the queue seven
- * times.
+ * Each message takes the next request, whichever queue pair receives it. The test goes around the
+ * queue seven times.
  */
 TEST_F(shared, queue_pairs_receive_in_turn)
 {
@@ -441,7 +441,7 @@ TEST_F(shared, holds_as_many_requests_as_reported)
 	EXPECT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, n));
 }
 
-/* --- The limit -------------------------------------------------------------------------------- */
+/* --- The limit of an SRQ ---------------------------------------------------------------------- */
 
 /*
  * One event is raised when fewer requests than the limit are left; then the limit must be set
@@ -533,8 +533,8 @@ TEST_F(shared, events_of_unknown_srqs_are_dropped)
 }
 
 /*
- * When a queue pair in error has given up its last request of an SRQ, an event says so. A queue
- * pair with a receive queue of its own raises none.
+ * An event reports that a queue pair in error takes no more requests from its SRQ. A queue pair
+ * with a receive queue of its own raises no such event.
  */
 TEST_F(shared, last_wqe_event_is_raised_with_an_srq_only)
 {

@@ -82,7 +82,7 @@ TEST_F(dv, write_arrives_at_the_hca)
 	mlx5dv_devx_free_uar(uar);
 }
 
-/* --- The UAR object itself -------------------------------------------------------------------- */
+/* --- UAR objects ------------------------------------------------------------------------------ */
 
 FIXTURE(uar_obj) {
 	struct uv uv;
@@ -631,7 +631,10 @@ FIXTURE_SETUP(on_uar)
 		.buf_addr = (uintptr_t)self->mem.buf, .db_addr = (uintptr_t)self->mem.dbr,
 		.cqe_size = 64,
 	};
-	/* The UAR of the tests is not the first one. */
+	/*
+	 * The first UAR object stays unused, so that no test passes only because it uses the first
+	 * one.
+	 */
 	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &unused));
 	self->uars = hca_census_count("uar");
 	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &self->uar));
@@ -670,7 +673,7 @@ TEST_F(on_uar, cq_on_another_contexts_uar_is_refused)
 
 	ASSERT_EQ(0, uv_alloc_uar(self->other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &foreign));
 	ids[0] = foreign.page_id;
-	/* The HCA gives out the lowest or the highest free number: this one would be the next. */
+	/* The HCA allocates the lowest or the highest free UAR: this number is the next one. */
 	ids[1] = 2 * foreign.page_id - self->uar.page_id;
 	for (i = 0; i < ARRAY_SIZE(ids); i++)
 		EXPECT_EQ(-EINVAL, create_cq_on(self->uv.fd, &self->drv, ids[i], variant->attr,
@@ -751,7 +754,7 @@ TEST(blueflame_object_needs_blueflame)
 
 /* --- No UAR left ---------------------------------------------------------------------------- */
 
-/* What Bluebell logs, at most once in so many seconds. */
+/* What Bluebell logs, at most once in LOG_SECONDS. */
 #define LOG_LIMIT "all UARs of the device are in use (BAR 0 has room for "
 #define LOG_SECONDS 10
 #define REFUSED 20
@@ -766,7 +769,7 @@ TEST(one_uar_too_many_is_refused_by_name)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, uv_open(&uv));
-	/* An earlier test may have caused a line, shortly before. */
+	/* After a line of an earlier test the driver is silent for LOG_SECONDS. */
 	if (logged && driver_is("bluebell"))
 		sleep(LOG_SECONDS + 1);
 	ASSERT_EQ(0, hca_census_reset());
@@ -789,7 +792,10 @@ TEST(one_uar_too_many_is_refused_by_name)
 	uv_close(&uv);
 }
 
-/* The same on a device that really has none left. */
+/*
+ * At the limit of the device itself, the UAR after the last one is refused, and a UAR can be
+ * allocated again after one is freed.
+ */
 TEST(the_last_uar_can_be_used)
 {
 	struct uv_uar uar[64];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The report of a context's UARs, doorbell registers and queues (bluebell-abi.h), and that of all
- * processes in debugfs: compared with what the test has made. Only Bluebell has these reports.
+ * The report of a context's UARs, doorbell registers and queues (bluebell-abi.h), and the report of
+ * the contexts of all processes in debugfs: both must agree with the objects that the test has
+ * created. Only Bluebell has these reports.
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -243,7 +244,7 @@ TEST_F(report, dynamic_page_appears_when_it_is_mapped)
 	unsigned int i;
 	void *p;
 
-	/* The last one has an index of nine bits. */
+	/* Use the last dynamic page, whose index has nine bits. */
 	p = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, 511));
 	ASSERT_NE(NULL, p);
 	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
@@ -397,7 +398,7 @@ TEST_F(report, list_that_does_not_fit_is_not_begun)
 		EXPECT_EQ(POISON, *(uint8_t *)&r->bfreg[BFREGS]);
 		EXPECT_EQ(POISON, *(uint8_t *)&r->queue[1]);
 	}
-	/* The numbers alone. */
+	/* With room for no list, the answer has the numbers alone. */
 	memset(&req, 0, sizeof(req));
 	EXPECT_EQ(-ENOSPC, report_ioctl(self->uv.fd, &req, sizeof(req), &r->num, sizeof(r->num)));
 	EXPECT_EQ(STATIC_UARS, r->num.num_uars);
@@ -456,7 +457,7 @@ TEST_F(report, request_of_another_length_or_with_unknown_fields_is_refused)
 					sizeof(resp)));
 	EXPECT_EQ(-EINVAL, report_ioctl(self->uv.fd, &req, sizeof(req), &resp,
 					sizeof(resp.resp) - 4));
-	/* A file without a context. */
+	/* Ask by a file without a context. */
 	fd = uv_open_fd();
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-EINVAL, report_ioctl(fd, &req, sizeof(req), &resp, sizeof(resp)));
@@ -606,7 +607,7 @@ TEST_F(report, users_cannot_read_debugfs)
 
 #define MANY 1000
 
-/* As rdma-core opens them, with a UAR object each. */
+/* Open contexts as rdma-core does, each with a UAR object. */
 TEST_F(report, a_thousand_contexts_are_reported)
 {
 	const struct mlx5_ib_alloc_ucontext_req_v2 req = {
@@ -644,7 +645,7 @@ TEST_F(report, a_thousand_contexts_are_reported)
 	free(uv);
 }
 
-/* --- The program that draws it ---------------------------------------------------------------- */
+/* --- The program uarmap ----------------------------------------------------------------------- */
 
 /* Copy tools/uarmap to where any user may run it. */
 static int copy_tool(char *dir)
@@ -654,7 +655,7 @@ static int copy_tool(char *dir)
 
 	if (len < 0 || !mkdtemp(dir))
 		return -1;
-	/* From build/selftests/uarmap. */
+	/* This program is build/selftests/uarmap. */
 	exe[len] = 0;
 	*strrchr(exe, '/') = 0;
 	snprintf(cmd, sizeof(cmd), "cp -r %s/../../tools/uarmap/* %s && chmod -R go+rX %s", exe,
@@ -662,7 +663,7 @@ static int copy_tool(char *dir)
 	return system(cmd);
 }
 
-/* What the tool prints about this process: the one context, or NULL. */
+/* Run the tool for this process. Returns what it prints about the only context, or NULL. */
 static struct json_object *run_tool(const char *dir, struct json_object **all)
 {
 	char cmd[PATH_MAX], text[1 << 16];
@@ -741,10 +742,10 @@ FIXTURE_VARIANT(program) {
 	bool root;
 };
 
-/* Reads debugfs. */
+/* As root, the tool reads debugfs. */
 FIXTURE_VARIANT_ADD(program, root) { .root = true };
 
-/* Borrows the file of the process and asks the driver. */
+/* As another user, the tool borrows the process's file descriptor and asks the driver. */
 FIXTURE_VARIANT_ADD(program, user) { .root = false };
 
 FIXTURE_SETUP(program)

@@ -180,7 +180,7 @@ static bool is_reference_device(void)
 TEST_F(response, matches_the_reference_device)
 {
 	struct mlx5_ib_alloc_ucontext_resp *r = &self->uv.resp;
-	/* The article's device has the first two. The others are the driver's. */
+	/* The device of the article sets the first two; the driver adds the other two. */
 	uint32_t mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
 			MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY |
 			MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |

@@ -190,7 +190,7 @@ TEST_F(domain, close_in_use_is_busy)
 	EXPECT_EQ(0, ibv_close_xrcd(x));
 }
 
-/* Closing fails if objects were created through this handle of the domain, not through another. */
+/* Closing a handle of a domain fails while an object exists that was created by this handle. */
 TEST_F(domain, close_depends_on_own_objects_only)
 {
 	struct ibv_xrcd *a = rdma_open_xrcd(self->r.ctx, self->fd, O_CREAT);
@@ -247,7 +247,10 @@ static int peer_hold_all_objects(struct xrc_peer *p, struct xrc_info *info)
 	return 0;
 }
 
-/* The test has no context of its own, because its objects would hide objects that were left. */
+/*
+ * Let a process create all objects and end. Meanwhile the test itself has no context open, because
+ * objects of its own would hide objects that the process leaves.
+ */
 static void expect_nothing_left(struct __test_metadata *_metadata, bool killed)
 {
 	struct xrc_info *info = xrc_info_create();
@@ -284,8 +287,8 @@ TEST(exiting_process_leaves_nothing)
 }
 
 /*
- * When the process that created a domain has been killed, another that has it open can still use
- * it.
+ * When the process that created a domain has been killed, another process that has the domain open
+ * can still use it.
  */
 TEST_F(domain, survives_the_process_that_created_it)
 {
@@ -489,7 +492,7 @@ TEST_F(target, can_be_opened_by_its_number)
 	EXPECT_EQ(0, xrc_close_target(second));
 }
 
-/* Only datagrams have groups. */
+/* Only UD queue pairs can be attached to a multicast group. */
 TEST_F(target, joins_no_multicast_group)
 {
 	union ibv_gid group = { .raw = { 0xff, 0x12 } };

@@ -68,7 +68,7 @@ TEST_F(path, message_goes_to_the_srq_it_names)
 		EXPECT_EQ(IBV_WC_RECV, wc.opcode);
 		EXPECT_EQ(n, wc.wr_id);
 		EXPECT_EQ(100 + n, wc.byte_len);
-		/* The target that received the message. */
+		/* The completion names the target that received the message. */
 		EXPECT_EQ(self->p.qp[1]->qp_num, wc.qp_num);
 		EXPECT_TRUE(check_fill(self->p.buf[1] + i * SLOT, 100 + n, n));
 	}
@@ -170,7 +170,7 @@ TEST_F(path, limit_event_is_raised_once)
 	EXPECT_TRUE(wait_object_event(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
 }
 
-/* ibv_wr_*() to post, and ibv_start_poll() to poll. */
+/* Post with ibv_wr_*(), and poll with ibv_start_poll(). */
 TEST_F(path, extended_post_and_poll_work)
 {
 	struct ibv_cq_init_attr_ex cq_attr = {

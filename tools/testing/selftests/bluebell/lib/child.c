@@ -47,7 +47,9 @@ int child_ready(int ready)
 	return write(ready, "", 1) == 1 ? 0 : -1;
 }
 
-/* Tell the parent so, and keep all that this process has until the process is killed. */
+/*
+ * Tell the parent that this process is at work, and keep its objects until the process is killed.
+ */
 int child_hold(int ready)
 {
 	if (child_ready(ready))

@@ -21,7 +21,7 @@ bool devx_has_umems(void)
 	return devx_has_user_ids() && hca_cap("general", "log_max_umem");
 }
 
-/* Start a command; what of it is not put is 0. */
+/* Start a command. Its fields are 0 until devx_put() sets them. */
 void devx_start(struct devx_cmd *cmd, uint16_t opcode)
 {
 	memset(cmd, 0, sizeof(*cmd));
@@ -59,7 +59,9 @@ void devx_start_klm_mkey(struct devx_cmd *cmd, uint32_t pdn)
 	devx_put(cmd, 0x44, 4);			/* translations_octword_size */
 }
 
-/* The driver has passed on status and syndrome, which are not 0. */
+/*
+ * True if firmware has refused the command, and the driver has passed on its status and syndrome.
+ */
 bool devx_refused_by_firmware(const struct devx_cmd *cmd, int ret)
 {
 	return ret == -EREMOTEIO && cmd->out[0] && devx_get(cmd, 4);
@@ -136,7 +138,7 @@ int devx_alloc(int fd, uint16_t opcode, uint32_t *handle)
 	return devx_create(fd, &cmd, handle);
 }
 
-/* The handle may be that of a CQ, a QP or an SRQ of verbs. */
+/* Modify an object. @handle may also be that of a CQ, a QP or an SRQ of verbs. */
 int devx_modify(int fd, uint32_t handle, struct devx_cmd *cmd)
 {
 	struct ib_uverbs_attr attrs[] = {
@@ -166,7 +168,7 @@ int devx_destroy(int fd, uint32_t handle)
 	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY, &attr, 1);
 }
 
-/* The event queue of a completion vector. */
+/* Get the number of the event queue of a completion vector. */
 int devx_query_eqn(int fd, uint32_t vector, uint32_t *eqn)
 {
 	struct ib_uverbs_attr attrs[] = {
@@ -201,7 +203,7 @@ static struct ib_uverbs_attr attr_file(uint16_t id, int file)
 	return attr;
 }
 
-/* Query an object, and have the answer in a file. */
+/* Query an object. The answer can be read from @file. */
 int devx_query_async(int fd, uint32_t handle, const struct devx_cmd *cmd, uint64_t out_len,
 		     int file, uint64_t wr_id)
 {
@@ -249,7 +251,7 @@ int devx_subscribe(int fd, const struct devx_subscription *s)
 	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT, attrs, n);
 }
 
-/* One type of event of one object. */
+/* Subscribe to one type of event of one object. */
 int devx_subscribe_obj(int fd, int channel, uint32_t obj, uint16_t type, uint64_t cookie)
 {
 	const struct devx_subscription s = {
@@ -260,7 +262,7 @@ int devx_subscribe_obj(int fd, int channel, uint32_t obj, uint16_t type, uint64_
 	return devx_subscribe(fd, &s);
 }
 
-/* Newer than the distribution's rdma/mlx5_user_ioctl_cmds.h. */
+/* An attribute that the distribution's rdma/mlx5_user_ioctl_cmds.h does not have yet. */
 #define UMEM_REG_DMABUF_FD (MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP + 1)
 
 int devx_reg_umem(int fd, struct devx_umem *umem)

@@ -43,7 +43,7 @@ enum {
 	DEVX_CREATE_UMEM = 0xa08,
 };
 
-#define DEVX_IN_BYTES 0x110	/* as long as any of them without a list of pages */
+#define DEVX_IN_BYTES 0x110	/* of the longest command without a list of pages */
 #define DEVX_OUT_BYTES 0x1010	/* of QUERY_HCA_CAP */
 
 /**
@@ -86,7 +86,7 @@ struct devx_umem {
 	uint32_t handle, id;
 };
 
-/* A file with answers to commands, or -errno. */
+/* Returns a file from which answers to commands can be read, or -errno. */
 int devx_open_cmd_file(int fd);
 int devx_query_async(int fd, uint32_t handle, const struct devx_cmd *cmd, uint64_t out_len,
 		     int file, uint64_t wr_id);
@@ -131,7 +131,7 @@ struct devx_subscription {
 	uint32_t eventfd;
 };
 
-/* A file with events, or -errno. */
+/* Returns a file from which events can be read, or -errno. */
 int devx_open_channel(int fd, uint32_t flags);
 int devx_subscribe(int fd, const struct devx_subscription *s);
 int devx_subscribe_obj(int fd, int channel, uint32_t obj, uint16_t type, uint64_t cookie);

@@ -173,8 +173,8 @@ int devx_arm_cq(int fd, struct devx_queues *q, unsigned int sn, unsigned int ci)
 }
 
 /*
- * Put a NOP into the queue as the @index-th WQE, counted from 0, and its number into the doorbell
- * record. Returns what to write to the register DEVX_SQ_BELL.
+ * Put a NOP into the queue as the @index-th WQE, counted from 0, and the count of posted WQEs into
+ * the doorbell record. Returns what to write to the register DEVX_SQ_BELL.
  */
 uint64_t devx_build_nop(struct devx_queues *q, unsigned int index)
 {
@@ -191,7 +191,7 @@ uint64_t devx_build_nop(struct devx_queues *q, unsigned int index)
 	return bell;
 }
 
-/* Build that NOP, and ring the doorbell. */
+/* Put a NOP into the queue as devx_build_nop() does, and ring the doorbell. */
 int devx_post_nop(int fd, struct devx_queues *q, unsigned int index)
 {
 	return ring_uar(fd, q, DEVX_SQ_BELL, devx_build_nop(q, index));

@@ -20,7 +20,7 @@
 #include "umad.h"
 
 #define BUF_PAGES 4
-#define UMEM_PAGES 12	/* so many that the command that lists them is allocated */
+#define UMEM_PAGES 12	/* so many that the driver allocates the command */
 #define MAX_COMMANDS 64
 /* How often to repeat a verb that succeeded because a background command was refused instead. */
 #define MAX_REPEATS 3
@@ -68,7 +68,7 @@ struct verb {
 	int (*fini)(struct env *e);	/* undoes prep */
 	bool lenient;			/* may succeed although a command was refused */
 	bool makes_key;			/* creates a memory key by CREATE_MKEY */
-	bool answers_last;		/* ib_core copies the answer at the end: -EFAULT then */
+	bool answers_last;		/* ib_core copies the answer last: -EFAULT if that fails */
 };
 
 static inline int fini_fd(struct env *e)
@@ -173,7 +173,7 @@ FIXTURE_TEARDOWN(verb)
 	uv_close(&self->e.uv);
 }
 
-/* Prepare, call, undo and clean up once, without a failure. */
+/* Prepare, call, undo and clean up once, without injecting a failure. */
 static int run_verb_once(const struct verb *v, struct env *e)
 {
 	int ret = v->prep ? v->prep(e) : 0;
@@ -187,9 +187,10 @@ static int run_verb_once(const struct verb *v, struct env *e)
 /* --- Every firmware command ------------------------------------------------------------------- */
 
 /*
- * Background work that was refused a command tries again when a verb next starts it (the driver
- * replaces a key of its pool when a region takes one), and would be refused the command of the next
- * attempt, too. Let it succeed: it is over when the HCA has executed no command for a while.
+ * Firmware may have refused a command of background work, such as the refill of the key pool, in
+ * place of the command under test. The next call of the verb starts the work again, and the next
+ * injection would hit it again. So call the verb once without an injection, and wait until the work
+ * has succeeded: until the HCA has executed no command for a while.
  */
 static int let_background_end(const struct verb *v, struct env *e)
 {
@@ -213,8 +214,8 @@ static const struct {
 };
 
 /*
- * Bluebell sends CREATE_MKEY again if the device has reached a limit, and the driver has a free key
- * that can make way.
+ * When the device has reached its limit of keys, Bluebell destroys a free key, if its pool has one,
+ * and sends CREATE_MKEY again.
  */
 static bool may_succeed(const struct verb *v, unsigned int status)
 {

@@ -19,16 +19,19 @@
 
 #define PORT "/dev/virtio-ports/bluebell.hca"
 #define ANSWER_TIMEOUT_MS 10000
-/* Owners of what does not belong to a process: the kernel, and what it shares with all. */
+/*
+ * User ids of objects that belong to no process: the kernel's own, and those that it shares with
+ * all users.
+ */
 #define KERNEL_UID "0"
 #define SHARED_UID "65535"
-/* Longer than Bluebell keeps freed device memory before it gives the memory back to firmware, */
+/* Longer than Bluebell keeps freed device memory before it gives the memory back to firmware. */
 #define SPARE_MS 250
-/* and longer than that plus one retry, if firmware has refused to take it. */
+/* Longer than this time plus the time until the driver's retry, if firmware refuses the memory. */
 #define REFUSED_SPARE_MS 2500
 
 /**
- * driver_name - name of the verbs driver, as the kernel says and not the environment
+ * driver_name - name of the verbs driver, from sysfs and not from the environment
  *
  * The first call of a program looks at the devices; later ones return the same name, also when the
  * driver has been unbound since. So a test that is for one driver cannot run with another one.
@@ -165,7 +168,7 @@ static bool answer_ok(struct json_object *answer)
 }
 
 /**
- * hca_do - make a request whose answer matters only in that it is a success
+ * hca_do - make a request of which only the success matters
  * @fmt: printf format of the request, without the newline
  *
  * Return: 0, or -EIO with the HCA's answer on stderr.
@@ -374,7 +377,7 @@ long hca_commands(const char *name)
 	return count;
 }
 
-/* Depth-first, since counters may be grouped. */
+/* Find a number by its name, depth-first, because the HCA groups some of its counters. */
 static bool find_number(struct json_object *obj, const char *name, long *value)
 {
 	if (!json_object_is_type(obj, json_type_object))
@@ -489,7 +492,7 @@ int hca_inject_clear(void)
 
 /**
  * hca_trace_for_each - look at the events that the HCA has recorded, the oldest first
- * @last: how many at most, the last ones; 0 for all
+ * @last: only the last @last events; 0 for all
  * @fn: is called with each event
  * @arg: is passed to @fn
  *

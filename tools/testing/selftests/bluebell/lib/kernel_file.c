@@ -63,7 +63,7 @@ int load_test_module(const char *name, const char *device)
 
 	if (!access(device, R_OK | W_OK))
 		return 0;
-	/* Where scripts/vm puts them. */
+	/* scripts/vm puts the modules there. */
 	snprintf(path, sizeof(path), "/run/bluebell/modules/test/%s.ko", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

@@ -18,8 +18,8 @@
 /**
  * free_kb - find out how much memory is free
  *
- * The pages in the lists of the processors count, which MemFree in /proc/meminfo leaves out: much
- * of what a process has freed stays in them for seconds.
+ * Pages in the per-CPU lists count as free, which MemFree in /proc/meminfo leaves out: much of what
+ * a process has freed stays in them for seconds.
  *
  * Return: free memory in KiB, or -1.
  */
@@ -61,7 +61,7 @@ int memcg_make(size_t limit)
 }
 
 /**
- * memcg_fill - let the processes in the cgroup have no more memory than they have
+ * memcg_fill - set the cgroup's limit to the memory that its processes have now
  *
  * The kernel neither reclaims memory for that nor kills a process, because the file is open without
  * blocking. memcg_make() makes room again.

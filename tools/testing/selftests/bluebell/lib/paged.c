@@ -89,7 +89,7 @@ int paged_open(struct paged *o, bool implicit)
 	return paged_open_type(o, implicit, IBV_QPT_RC);
 }
 
-/* Returns the result of deregistration. */
+/* Undo paged_open(). Returns the result of deregistration. */
 int paged_close(struct paged *o)
 {
 	int ret = o->mr ? ibv_dereg_mr(o->mr) : 0;
@@ -147,7 +147,7 @@ int paged_local(struct paged *o, enum kind op, size_t off, uint32_t len)
 	return paged_run(o, op, o->mem + off, o->mr->lkey, o->p.buf[1], o->p.mr->rkey, len);
 }
 
-/* As ibv_advise_mr(3), for one piece. */
+/* Call ibv_advise_mr(3) for one piece of memory. */
 int paged_advise(struct paged *o, enum ibv_advise_mr_advice advice, uint32_t flags, void *addr,
 		 uint32_t len, uint32_t lkey)
 {

@@ -8,7 +8,7 @@
 #include "rdma.h"
 #include "uv.h"
 
-/* Of the memory. */
+/* The size of the memory, in pages and in bytes. */
 #define PAGES 32
 #define LEN (PAGES * UV_PAGE)
 

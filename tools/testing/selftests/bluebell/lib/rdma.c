@@ -660,7 +660,10 @@ int reap(struct ibv_cq *cq, struct ibv_wc *wc)
 		if (n)
 			return wc->status;
 		waited = seconds() - begin;
-		/* A processor of the host that emulates this one may be what the HCA waits for. */
+		/*
+		 * Sleep: the emulated HCA may be waiting for the host's processor that runs this
+		 * loop.
+		 */
 		if (waited > REAP_SPIN_S)
 			usleep(REAP_SLEEP_US);
 	} while (waited < REAP_TIMEOUT_S);

@@ -34,9 +34,9 @@ struct qp_cfg {
 	bool no_retry;		/* retry is 0, not the default */
 	int access;		/* rights of the peer; default: all that the device has; -1: none */
 	bool selective;		/* completions only for signalled requests */
-	uint8_t path_bits;	/* of the port's LID, of each QP of a pair */
+	uint8_t path_bits;	/* low bits of the LID that each QP of a pair uses */
 	struct ibv_srq *srq;	/* where the QP takes its receive requests from */
-	struct ibv_xrcd *xrcd;	/* domain of an XRC target; a pair without one opens its own */
+	struct ibv_xrcd *xrcd;	/* domain of an XRC target; NULL: a pair opens its own */
 };
 
 /*

@@ -142,7 +142,7 @@ void write_some(struct pair *p, struct ibv_mr *target)
 
 /**
  * device_is_gone - tell whether the process has been told that the device is gone
- * @ctx: the device, whose events up to that event are acknowledged
+ * @ctx: the device; its events are acknowledged, up to IBV_EVENT_DEVICE_FATAL
  *
  * Return: true if so.
  */
@@ -157,7 +157,7 @@ bool device_is_gone(struct ibv_context *ctx)
 }
 
 /**
- * device_works - tell whether data can be written
+ * device_works - tell whether an RDMA WRITE between two new queue pairs succeeds
  *
  * Return: true if so.
  */
@@ -180,9 +180,9 @@ bool device_works(void)
 }
 
 /**
- * device_recovers - wait until data can be written
+ * device_recovers - wait until device_works() returns true
  *
- * Return: false if it cannot within RECOVERY_MS.
+ * Return: false if that takes longer than RECOVERY_MS.
  */
 bool device_recovers(void)
 {
@@ -200,8 +200,8 @@ bool device_recovers(void)
  * objects_of_before - look for objects in the HCA that did not exist at hca_census_reset()
  *
  * For a device that has been reset since. The driver creates some objects when they are first used,
- * and mlx5_core an EQ for completions when the first CQ asks for its vector, and both keep them, so
- * there may be fewer objects than before.
+ * and mlx5_core an EQ for completions when the first CQ asks for its vector. After the reset these
+ * objects may not have been created again, so fewer objects than before are no error.
  *
  * Return: "" if no kind has more objects than before, else as hca_census_delta() with only the
  * kinds that have more.

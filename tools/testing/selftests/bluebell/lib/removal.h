@@ -15,7 +15,7 @@
 /**
  * device_has - tell whether the device has a feature, and leave no context open
  * @_metadata: of the test
- * @has: tells it of an open context
+ * @has: tells whether an open context has the feature
  */
 static inline bool device_has(struct __test_metadata *_metadata,
 			      bool (*has)(struct ibv_context *ctx))
@@ -41,7 +41,10 @@ static inline void remove_device_during(struct __test_metadata *_metadata,
 	unsigned int i;
 	pid_t pid;
 
-	/* Until its mappings are removed, the process rings doorbells of destroyed queues. */
+	/*
+	 * Until its mappings are removed, the process rings doorbells of destroyed queues, which
+	 * the HCA drops.
+	 */
 	ASSERT_EQ(0, hca_expect("drop any any"));
 	ASSERT_EQ(0, binding_find(&b));
 	ASSERT_EQ(0, binding_do(&b, "unbind"));

@@ -182,7 +182,7 @@ int slow_file_open(struct slow_file *f, size_t size)
 	f->reads = reads[0];
 	f->release = release[1];
 	f->fd = open(PATH, O_RDONLY | O_CLOEXEC);
-	/* The kernel knows the size of the root of a file system when it has asked for it. */
+	/* The kernel asks the server for the size of the file at fstat(), and not before. */
 	return f->fd < 0 || fstat(f->fd, &st) ? -errno : 0;
 }
 
@@ -205,8 +205,8 @@ int slow_file_wait_read(struct slow_file *f, int timeout_ms)
 void slow_file_release(struct slow_file *f)
 {
 	/*
-	 * Processes that have been forked meanwhile have the pipe, too, so the reader sees no end
-	 * of the pipe when this process closes it.
+	 * Write a byte: to close the pipe is not enough, because processes that have been forked
+	 * meanwhile have the pipe, too, so its reader would see no end.
 	 */
 	if (f->release < 0 || write(f->release, "", 1) != 1)
 		return;
@@ -214,7 +214,7 @@ void slow_file_release(struct slow_file *f)
 	f->release = -1;
 }
 
-/* The file must not be mapped any more. */
+/* Release all reads, and close and unmount the file, which must not be mapped any more. */
 void slow_file_close(struct slow_file *f)
 {
 	slow_file_release(f);

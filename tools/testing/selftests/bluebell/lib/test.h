@@ -66,7 +66,7 @@ static inline void announce_tests(void)
 #define TEST_HARNESS_MAIN \
 	int main(int argc, char **argv) \
 	{ \
-		/* Before a test unbinds the driver. */ \
+		/* Look up the driver's name before a test unbinds the driver. */ \
 		driver_name(); \
 		announce_tests(); \
 		return test_harness_run(argc, argv); \
@@ -79,7 +79,7 @@ static inline void announce_tests(void)
 #define NO_XRC "the device has no XRC"
 #define NO_ATOMICS "the device has no atomic operations"
 #define NO_UC "the device has no UC"
-/* mlx5_ib offers none if mlx5_core finds that write combining does not work. */
+/* mlx5_ib does not offer BlueFlame if mlx5_core finds that write combining does not work. */
 #define NO_BLUEFLAME "the driver does not offer BlueFlame on this machine"
 
 static inline bool has_blueflame(const struct uv *uv)

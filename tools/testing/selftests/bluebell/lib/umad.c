@@ -58,7 +58,7 @@ bool umad_find(const char *kind, char *path, size_t size)
 }
 
 /**
- * umad_open - open the file of port 1, which does not block
+ * umad_open - open the file of port 1, whose read() does not block
  *
  * Return: the file descriptor or a negative errno.
  */

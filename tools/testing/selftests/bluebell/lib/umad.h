@@ -35,7 +35,7 @@ enum { PM_CLASS_INFO = 0x01, PM_COUNTERS = 0x12, PM_COUNTERS_EXT = 0x1d };
 
 enum { OUI = 0xbeeb11, OTHER_OUI = 0xbeeb12 };
 
-/* Where things are in a MAD. */
+/* Offsets of fields in a MAD, in bytes. */
 enum {
 	AT_BASE = 0, AT_CLASS, AT_VERSION, AT_METHOD, AT_STATUS, AT_TID = 8, AT_ATTR = 16,
 	AT_MOD = 20, AT_RMPP_VERSION = 24, AT_RMPP_TYPE, AT_RMPP_FLAGS, AT_RMPP_SEGMENT = 28,

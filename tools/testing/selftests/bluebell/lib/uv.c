@@ -22,7 +22,7 @@
 /* User index of a queue whose completions have no room for one (CQE version 0). */
 #define NO_UIDX 0xffffff
 
-/* The context that was opened last uses user indexes. */
+/* Whether the queues of the context that was opened last have user indexes. */
 static bool has_uidx;
 
 /**
@@ -197,15 +197,15 @@ static int open_with_flags(struct uv *uv, uint32_t flags)
  * uv_open - open the device with libmlx5's default request: 16 bfregs, 4 of them low-latency
  * @uv: the context
  *
- * Unlike libmlx5 it does not set MLX5_LIB_CAP_DYN_UAR, because a library that creates its own UARs
- * is given no bfregs.
+ * Unlike libmlx5 this function does not set MLX5_LIB_CAP_DYN_UAR, because a library that creates
+ * its own UARs is given no bfregs.
  */
 int uv_open(struct uv *uv)
 {
 	return open_with_flags(uv, uv_open_flags());
 }
 
-/* Open the device in the same way, with a user id of the firmware. */
+/* As uv_open(), but the context has a user id of the firmware. */
 int uv_open_devx(struct uv *uv)
 {
 	return open_with_flags(uv, MLX5_IB_ALLOC_UCTX_DEVX);
@@ -488,7 +488,7 @@ int uv_create_xsrq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct 
 	struct ib_uverbs_create_srq_resp resp = {};
 	int ret;
 
-	/* Both are members of one union. */
+	/* @max_num_tags and @xrcd_handle are members of one union. */
 	if (srq->type == IB_UVERBS_SRQT_TM)
 		req.max_num_tags = 4;
 	else

@@ -23,8 +23,8 @@
 #define UV_PAGE 4096ul
 
 /*
- * mmap offsets of libmlx5: bits 7:0 of the index, then the command in bits 15:8, then bits 15:8 of
- * the index.
+ * The offset at which libmlx5 calls mmap(), in pages: bits 7:0 are bits 7:0 of the index, bits 15:8
+ * are the command, and bits 23:16 are bits 15:8 of the index.
  */
 static inline off_t uv_mmap_off(unsigned int cmd, unsigned long idx)
 {
@@ -170,7 +170,7 @@ int uv_free_uar(int fd, uint32_t handle);
 /* Device memory, and the index at which it can be mapped. */
 struct uv_dm {
 	uint32_t handle;
-	uint64_t offset;	/* in its first page */
+	uint64_t offset;	/* of the memory in its first page */
 	uint16_t page_idx;
 };
 
