@@ -30,7 +30,7 @@ port ib1x '25 Gb/sec (1X EDR)'
 port sdr1x '2.5 Gb/sec (1X SDR)'
 inside atop 1 1 >"$top/seen" 2>/dev/null
 inside atop -P IFB 1 1 >"$top/raw" 2>/dev/null
-# What a port has received since the machine was started, in Kbit/s.
+# The average rate at which a port has received since the machine was started, in Kbit/s.
 received() {
 	awk -v port="$1/1" '$1 == "IFB" && $3 == port {
 		unit = /si +[0-9]+ Gbps/ ? 1e6 : /si +[0-9]+ Mbps/ ? 1e3 : 1

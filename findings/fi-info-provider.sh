@@ -5,7 +5,8 @@
 #
 # Guess: fi_info -p tells a provider without a device from a name that no provider has.
 # Seen:  verbs without a device and a misspelt name both give "-61 (No data available)" and status
-#       61. fi_info -l lists verbs in both cases: it lists what is built in, not what can be used.
+#       61. fi_info -l lists verbs in both cases: it lists the providers that are built in, not
+#       those that can be used.
 
 set -eu
 # shellcheck source=findings/lib

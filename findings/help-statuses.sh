@@ -3,7 +3,7 @@
 #
 # Exit statuses of --help and --version
 #
-# Guess: --help and --version end with 0 everywhere, on standard output.
+# Guess: --help and --version of every program print to standard output and end with 0.
 # Seen:  perftest --version and -h: 1; ibv_devinfo has no -h ("invalid option", 255); rping -h:
 #       22; opensm --help: 2; fi_info -h: 1, but its --version: 0. A package test that calls
 #       --version to see whether a program starts fails.

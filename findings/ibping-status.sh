@@ -4,8 +4,9 @@
 # The exit status of ibping
 #
 # Guess: as ping does, ibping fails when no answer came.
-# Seen:  with 100 % loss it ends with 0; only its text tells. (On a simulated fabric, where nobody
-#       answers the vendor class of ibping; LID 99 does not exist at all.)
+# Seen:  with 100 % loss ibping ends with 0; only its output tells of the loss. (The script runs
+#       ibping on a simulated fabric, where nobody answers the vendor class of ibping, with LID 99,
+#       which no port has.)
 
 set -eu
 # shellcheck source=findings/lib

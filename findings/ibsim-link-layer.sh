@@ -4,8 +4,8 @@
 # The link layer on a simulated fabric
 #
 # Guess: libumad2sim shows a port as the kernel does: link_layer is "InfiniBand".
-# Seen:  it is "IB". A script that looks for "Link layer: InfiniBand" in the output of ibstat
-#       finds no port in ibsim.
+# Seen:  link_layer is "IB". A script that looks for "Link layer: InfiniBand" in the output of
+#       ibstat finds no port in ibsim.
 
 set -eu
 # shellcheck source=findings/lib

@@ -5,8 +5,9 @@
 #
 # Guess: a module on the blacklist is not loaded as the soft dependency of another module, or at
 #       least not with modprobe -b, which applies the blacklist to names as well.
-# Seen:  it is loaded in both cases: the blacklist is for aliases, and with -b for the name that
-#       was asked for, not for what that module pulls in. Only an install line stops it.
+# Seen:  the module is loaded in both cases: the blacklist is for aliases, and with -b for the name
+#       that was asked for, not for the soft dependencies of that module. Only an install line
+#       prevents that the module is loaded.
 
 set -eu
 # shellcheck source=findings/lib

@@ -3,8 +3,8 @@
 #
 # Two modules with one alias, and a blacklist
 #
-# Guess: the module that comes first, or the one in the configuration, gets the alias. With both
-#       on the blacklist modprobe of the alias fails.
+# Guess: modprobe of the alias loads the module that comes first, or the one that the configuration
+#       names. With both modules on the blacklist modprobe of the alias fails.
 # Seen:  all modules with the alias are loaded, in the order of modules.order. An alias line of
 #       the configuration replaces all of them. With all on the blacklist nothing is loaded and
 #       the status is 0; modprobe -R lists the modules on the blacklist, too.

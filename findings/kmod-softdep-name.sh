@@ -4,17 +4,16 @@
 # Several softdep lines for one module
 #
 # Guess: softdep lines of the module and of modprobe.d for one module add up.
-# Seen:  only the first line counts, and the lines of the modules themselves are in the middle: by
-#       the name of their file, modules.softdep, they are sorted among the files of modprobe.d. So
-#       a line in mlx5.conf takes away what the module asks for, and the same line in rdma.conf
-#       does nothing.
+# Seen:  only the first line counts. The lines of the modules themselves are in the file
+#       modules.softdep, which is sorted by its name among the files of modprobe.d. So a line in
+#       mlx5.conf takes away what the module asks for, and the same line in rdma.conf does nothing.
 
 set -eu
 # shellcheck source=findings/lib
 . "$(dirname "$0")/lib"
 
 dummy_modules
-# with FILE=LINE...: what loads core, with these files in modprobe.d.
+# with FILE=LINE...: print what modprobe loads for the module core when modprobe.d has these files.
 with() {
 	rm -f "$top/work/conf"/*
 	for file; do

@@ -3,10 +3,11 @@
 #
 # Two modules that export one symbol, and depmod
 #
-# Guess: two modules that export one symbol: depmod warns, and the users depend on the first in
+# Guess: depmod warns, and the modules that use the symbol depend on the exporter that is first in
 #       modules.order.
-# Seen:  depmod prints nothing, not even with -w (warn about duplicates), and the users depend on
-#       the module that is last in modules.order. A module in updates/ comes before both.
+# Seen:  depmod prints nothing, not even with -w (warn about duplicates), and the modules that use
+#       the symbol depend on the exporter that is last in modules.order. An exporter in updates/
+#       comes before both.
 
 set -eu
 # shellcheck source=findings/lib
@@ -31,7 +32,8 @@ EOT
 inside sh make
 mv "$modules/updates/new_ib.ko" "$top/work/"
 touch "$modules/modules.builtin" "$modules/modules.builtin.modinfo"
-# The module that user depends on, with these lines in modules.order, and what depmod says.
+# needs NAME...: list these modules in modules.order, and print what depmod says and on which of
+# them the module "user" depends.
 needs() {
 	printf 'kernel/%s.ko\n' "$@" user >"$modules/modules.order"
 	inside depmod -b root -w 1.2.3 2>&1

@@ -6,9 +6,10 @@
 # Guess: for a RoCE port with hw_counters these counters are exported, too. A device without
 #       counters/ (as rxe) is left out; other devices are still exported.
 # Seen:  no hw_counters are exported. If one device has no counters/, which the kernel makes only
-#       for drivers that process MADs, no device of the machine is exported: success is 0, and the
-#       log has no error. A device named irdma0 may lack counters/, but rdma-core renames it to
-#       rocep1s0 or the like. A device named mlx5_1 must have hw_counters/, ibp1s0 need not.
+#       for drivers that process MADs, no device of the machine is exported:
+#       node_scrape_collector_success is 0, and the log has no error. A device named irdma0 may lack
+#       counters/, but rdma-core renames it to rocep1s0 or the like. A device named mlx5_1 must have
+#       hw_counters/, a device named ibp1s0 need not.
 
 set -eu
 # shellcheck source=findings/lib
@@ -33,8 +34,8 @@ prometheus-node-exporter --path.sysfs=sys --collector.disable-defaults --collect
 python3 fetch.py | xargs
 kill $!
 EOT
-# exported DEVICE FOLDER: the devices that are exported, and success, on a machine with a complete
-# mlx5_0 and a device that has one folder of counters only.
+# exported DEVICE FOLDER: print the devices that are exported, and node_scrape_collector_success, on
+# a machine with a complete mlx5_0 and a DEVICE that has FOLDER: counters, hw_counters or both.
 exported() {
 	rm -rf "$top/work/sys"
 	for device in mlx5_0 "$1"; do

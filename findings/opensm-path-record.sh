@@ -5,9 +5,9 @@
 #
 # Guess: the packet life time follows from the number of switches on the path, some microseconds
 #       for one switch, and the timeouts that the RDMA CM takes from it are as short.
-# Seen:  18 for each path, also across one switch: 4.096 us * 2^18, 1.07 s. It is the option
-#       packet_life_time, whose default is 0x12, and "mtu 0x84", "rate 0x83" and "pkt_life 0x92"
-#       of saquery have the selector "exactly" in their upper two bits.
+# Seen:  the field is 18 for each path, also across one switch: 4.096 us * 2^18, which is 1.07 s.
+#       The value is that of the option packet_life_time, by default 0x12, and "mtu 0x84", "rate
+#       0x83" and "pkt_life 0x92" of saquery have the selector "exactly" in their upper two bits.
 
 set -eu
 # shellcheck source=findings/lib

@@ -4,7 +4,7 @@
 # Captures of InfiniBand packets: link type 247
 #
 # Guess: link type 247 (INFINIBAND) is what tshark reads, since libpcap knows it by name.
-# Seen:  libpcap names it, tshark and capinfos refuse the file with status 3 or 1 ("network type
+# Seen:  libpcap names it, but tshark and capinfos refuse the file with status 3 or 1 ("network type
 #       247 unknown or unsupported"). The same packet in an ERF record of type 21, also in a pcap
 #       file of link type 197, is decoded.
 

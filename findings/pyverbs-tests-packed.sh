@@ -4,9 +4,9 @@
 # The tests of pyverbs in Debian's package
 #
 # Guess: the package ships the test suite of rdma-core, and run_tests.py in its folder runs it.
-# Seen:  the suite is documentation: dpkg tools have packed each larger file (.py.gz), base.py
-#       among them, so no test can be imported where it lies ("No module named tests.base").
-#       Unpacked to another place, its modules are found.
+# Seen:  the package has the suite as documentation, so the tools that build Debian packages have
+#       compressed each larger file (.py.gz), base.py among them, and no test can be imported where
+#       it lies ("No module named tests.base"). Unpacked to another place, its modules are found.
 
 set -eu
 # shellcheck source=findings/lib

@@ -3,7 +3,8 @@
 #
 # Programs of librdmacm on a machine without a device
 #
-# Guess: one library, one message and one exit status: no device.
+# Guess: all use one library, so all give the same message, that there is no device, and the same
+#       exit status.
 # Seen:  rdma_server blames its own flags: "rdma_getaddrinfo: Bad value for ai_flags", since the
 #       -1 that the library returns is printed as an error of getaddrinfo(). The others say "No
 #       RDMA devices were detected", and end with 19 (rping), 1 (ucmatose, udaddy) and 255

@@ -5,8 +5,8 @@
 #
 # Guess: scapy sets the pad count from the payload, leaves the UDP checksum at 0 as RoCE hardware
 #       does, and computes the ICRC again when a field of a dissected frame is changed.
-# Seen:  none of the three: 30 bytes leave with pad count 0 and no padding, UDP has a checksum,
-#       and a changed PSN keeps the old ICRC until icrc is set to None.
+# Seen:  none of the three: a payload of 30 bytes gets pad count 0 and no padding, UDP has a
+#       checksum, and a changed PSN keeps the old ICRC until icrc is set to None.
 
 set -eu
 # shellcheck source=findings/lib

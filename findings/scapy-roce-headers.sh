@@ -4,8 +4,9 @@
 # Which headers of RoCE the scapy layer knows
 #
 # Guess: scapy.contrib.roce dissects RETH, DETH, the AETH of responses, and the XRC opcodes.
-# Seen:  AETH after an Acknowledge only. After RDMA writes and reads, read responses, atomics and
-#       UD sends everything is Raw; the XRC opcodes and SEND with Invalidate (0x17) have no name.
+# Seen:  it dissects only the AETH after an Acknowledge. Everything behind the BTH of RDMA writes
+#       and reads, read responses, atomics and UD sends is Raw; the XRC opcodes and SEND with
+#       Invalidate (0x17) have no name.
 
 set -eu
 # shellcheck source=findings/lib

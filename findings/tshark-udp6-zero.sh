@@ -5,8 +5,8 @@
 #
 # Guess: tshark knows that RoCE v2 senders leave the UDP checksum at 0, and accepts it on port
 #       4791.
-# Seen:  over IPv4 it does; over IPv6 each such packet has an expert error, "Illegal checksum
-#       value (0)", though the payload is decoded. The error is that of the UDP dissector.
+# Seen:  over IPv4 it does; over IPv6 each such packet has an expert error, "Illegal checksum value
+#       (0)", though the payload is decoded. The error comes from the UDP dissector.
 
 set -eu
 # shellcheck source=findings/lib

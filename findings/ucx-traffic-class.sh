@@ -5,9 +5,9 @@
 #
 # Guess: without settings UCX sends with traffic class 0, and UCX_IB_TRAFFIC_CLASS takes a DSCP, 0
 #       to 63.
-# Seen:  the default is "auto", which is 106 on RoCE v2 and 0 otherwise, by its own text. That
-#       text calls the number a DSCP, but 106 does not fit into 6 bits: it is the whole byte, DSCP
-#       26 and ECN-capable.
+# Seen:  the default is "auto", which is 106 on RoCE v2 and 0 otherwise, as the option's own
+#       description says. The description calls the number a DSCP, but 106 does not fit into 6 bits:
+#       it is the whole byte, DSCP 26 and ECN-capable.
 
 set -eu
 # shellcheck source=findings/lib

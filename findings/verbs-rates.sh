@@ -3,11 +3,11 @@
 #
 # Rates of libibverbs in Mbit/s and in multiples of 2.5 Gbit/s
 #
-# Guess: IBV_RATE_100_GBPS is 100000 Mbit/s, 400 is 400000; the multiple of 2.5 Gbit/s exists
-#       where it is whole or rounded, and mbps_to_ibv_rate(100000) finds the rate.
-# Seen:  rates from FDR on are signalling rates: 14 is 14062, 100 is 103125, 400 is 425000, 800 is
-#       850000. Multiples are -1 for 14, 25, 56, 100 and 200, but 11 for 28 and 160 for 400.
-#       100000 Mbit/s is IBV_RATE_MAX (0).
+# Guess: IBV_RATE_100_GBPS is 100000 Mbit/s and IBV_RATE_400_GBPS is 400000 Mbit/s; each rate has a
+#       multiple of 2.5 Gbit/s, whole or rounded; and mbps_to_ibv_rate(100000) finds the rate.
+# Seen:  rates from FDR on are signalling rates: IBV_RATE_14_GBPS is 14062 Mbit/s, 100 is 103125,
+#       400 is 425000, and 800 is 850000. The multiple is -1 for 14, 25, 56, 100 and 200 Gbit/s, but
+#       11 for 28 and 160 for 400 Gbit/s. 100000 Mbit/s is IBV_RATE_MAX (0).
 
 set -eu
 # shellcheck source=findings/lib

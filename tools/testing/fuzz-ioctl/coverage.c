@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Coverage of the driver by KCOV: what libFuzzer is guided by, and which functions were reached.
+ * Coverage of the driver by KCOV. It guides libFuzzer, and tells which functions were reached.
  */
 #include <fcntl.h>
 #include <linux/kcov.h>
@@ -17,7 +17,10 @@
 #define COUNTERS (1 << 15)
 #define MODULE "bluebell"
 
-/* libFuzzer takes each counter, in eight steps, as a feature of the input. */
+/*
+ * libFuzzer takes each counter for a feature of the input, and tells eight ranges of the value of a
+ * counter apart.
+ */
 __attribute__((section("__libfuzzer_extra_counters"))) static uint8_t counters[COUNTERS];
 
 static uint64_t *trace;
@@ -34,7 +37,10 @@ static unsigned int nr_functions;
 static uint8_t *seen;		/* a bit for each address from that of the first function */
 static uint64_t seen_bytes;
 
-/* Whether the symbol is one of the tracepoints of trace.h, or of the compiler's or module's own. */
+/*
+ * Whether the symbol comes from the tracepoints of trace.h, from the compiler, or from the module
+ * macros.
+ */
 static bool is_generated(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -68,7 +74,10 @@ static void read_functions(void)
 		if (sscanf(line, "%llx %c %79s [%79[^]]]", &address, &type, f.name, module) != 4 ||
 		    strcmp(module, MODULE) || (type != 't' && type != 'T') || is_generated(f.name))
 			continue;
-		/* gcc's copies of a function end in .isra.0 and the like: take the end off. */
+		/*
+		 * The names of gcc's copies of a function end in .isra.0 and the like: take this
+		 * suffix off.
+		 */
 		f.name[strcspn(f.name, ".")] = 0;
 		f.address = address;
 		functions = realloc(functions, (nr_functions + 1) * sizeof(f));

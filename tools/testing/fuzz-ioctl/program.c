@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs as text, and what is known about the commands of the device: their fields, from mlx5_ifc.h, and the values
- * with which they succeed.
+ * Programs as text, and what is known about the commands of the device: their fields, from
+ * mlx5_ifc.h, and the values of fields with which a command succeeds.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@ static const char *const meta_names[NR_METAS] = {
 };
 
 /*
- * Defaults of commands. in@BYTE names the dword at a byte, for what mlx5_ifc.h does not name. A command's
- * result is the 24 bits behind the answer's header.
+ * Defaults of commands. in@BYTE is the dword at that byte, for fields that mlx5_ifc.h does not
+ * name. The result of a command is the lower 24 bits of the dword behind the header of its answer.
  */
 static const struct {
 	const char *opcode;
@@ -78,7 +78,10 @@ static const struct {
 
 #define NR_DEFAULTS (sizeof(defaults) / sizeof(defaults[0]))
 
-/* By index in opcodes. */
+/*
+ * Tables by index in opcodes: the defaults, the kind of the result, the length of command and
+ * answer.
+ */
 static struct call *known;
 static enum kind *results;
 static uint16_t *sizes[2];
@@ -131,7 +134,10 @@ static bool same_place(const struct arg *a, const struct arg *b)
 	       (a->sort == ARG_BITS ? a->off == b->off && a->width == b->width : a->index == b->index);
 }
 
-/* The call's argument in the place of @like, which is added if there is none; NULL if the call is full. */
+/*
+ * The call's argument for the same place as @like. If there is none, @like is added; NULL if the
+ * call is full.
+ */
 struct arg *call_arg(struct call *call, const struct arg *like)
 {
 	for (unsigned int i = 0; i < call->nr_args; i++)
@@ -197,8 +203,8 @@ static bool parse_field(const struct call *call, const struct attr *attr, const 
 }
 
 /*
- * ATTRIBUTE, ATTRIBUTE.FIELD, ATTRIBUTE!META, ATTRIBUTE@BYTE, ATTRIBUTE:BIT:WIDTH; or FIELD, in a
- * call that is no method
+ * Parse a place: ATTRIBUTE, ATTRIBUTE.FIELD, ATTRIBUTE!META, ATTRIBUTE@BYTE, ATTRIBUTE:BIT:WIDTH;
+ * or FIELD, in a call that is no method.
  */
 static bool parse_place(const struct call *call, const struct description *d, char *text, struct arg *arg)
 {
@@ -328,7 +334,7 @@ bool program_parse(struct program *program, const char *text, size_t len, unsign
 
 /* --- To text --- */
 
-/* The path of the field at @off, or false. */
+/* Write the path of the field at @off to @path. Returns false if there is no such field. */
 static bool ifc_path(const struct ifc_struct *s, uint32_t off, uint32_t width, char *path, size_t size)
 {
 	for (const struct ifc_member *m = s->field; m->name; m++) {

@@ -9,8 +9,9 @@
  *	devx_create op=create_cq in.cq_context.log_cq_size=9 in!len=0x40
  *	devx_subscribe fd=event_fd.0 obj=cq.0
  *
- * A value is a number, mem+NUMBER for an address in the memory that programs have, KIND.N for the Nth newest result
- * of that kind (0 if there is none), or bad for an address that is not mapped.
+ * A value is a number; mem+NUMBER, an address in the memory that programs have; KIND.N, the Nth
+ * newest result of the kind, counted from 0, or 0 if there is no result; or bad, an address that is
+ * not mapped.
  */
 #ifndef FUZZ_IOCTL_PROGRAM_H
 #define FUZZ_IOCTL_PROGRAM_H
@@ -35,16 +36,17 @@ enum value_mode { V_NUMBER, V_MEMORY, V_RESULT, V_BAD };
 
 struct value {
 	uint8_t mode;	/* enum value_mode */
-	uint8_t kind;	/* of a result */
-	uint64_t n;	/* the number, the offset in the memory, or how many newer results of the kind there are */
+	uint8_t kind;	/* kind of the result */
+	/* number, offset in the memory, or how many newer results of the kind there are */
+	uint64_t n;
 };
 
 /**
  * struct field - a field of a C structure
- * @name: of the member; "" for an attribute that is one number
- * @off: bytes from the start
- * @size: in bytes, 1 to 8
- * @def: default of the field; of a field that a call returns, the kind of the result
+ * @name: name of the member; "" for an attribute that is one number
+ * @off: offset in bytes
+ * @size: size in bytes, 1 to 8
+ * @def: default of the field; for a field that a call returns, the kind of the result
  */
 struct field {
 	const char *name;
@@ -53,7 +55,7 @@ struct field {
 };
 
 enum attr_type {
-	A_IN,		/* data; of up to eight bytes, in the attribute itself */
+	A_IN,		/* data; up to eight bytes are in the attribute itself */
 	A_OUT,		/* a buffer */
 	A_HANDLE,	/* an object */
 	A_NEW,		/* a new object; the kernel returns the handle */
@@ -64,14 +66,14 @@ enum attr_type {
 
 /**
  * struct attr - an attribute of a method
- * @name: in programs
- * @id: for the kernel
+ * @name: name in programs
+ * @id: number of the attribute in the kernel's interface
  * @type: enum attr_type
  * @optional: the attribute is passed only if a program names it
  * @command: the data is a command of the device or its answer: a structure of mlx5_ifc.h
- * @len: of the data in bytes
+ * @len: length of the data in bytes
  * @def: default of a handle or file; the kind of a new one
- * @fields: of the data
+ * @fields: fields of the data
  * @nr_fields: number of fields
  */
 struct attr {
@@ -86,7 +88,7 @@ struct attr {
 };
 
 /*
- * Of a call that is no method of the ioctl: @object is NO_OBJECT, @method is enum other_call, and
+ * For a call that is no method of the ioctl: @object is NO_OBJECT, @method is enum other_call, and
  * the values are fields of one attribute.
  */
 #define NO_OBJECT 0xffff
@@ -94,13 +96,13 @@ enum other_call { OTHER_OPEN, OTHER_MMAP, OTHER_MUNMAP, OTHER_STORE, OTHER_READ,
 
 /**
  * struct description - a kind of call
- * @name: in programs
- * @object: of the method, or NO_OBJECT
- * @method: number
+ * @name: name in programs
+ * @object: object of the method, or NO_OBJECT
+ * @method: number of the method
  * @attrs: attributes
  * @nr_attrs: number of attributes
- * @opcode: NULL, or prefixes of the names of the commands of the device that the call is meant for,
- *	up to a NULL
+ * @opcode: NULL, or an array that ends with NULL: prefixes of the names of the device commands that
+ *	the call is meant for
  */
 struct description {
 	const char *name;
@@ -132,9 +134,9 @@ enum arg_sort { ARG_FIELD, ARG_BITS, ARG_META };
  * struct arg - a value of a call that is not the default
  * @attr: index of the attribute
  * @sort: enum arg_sort
- * @index: of the field; enum meta
- * @off: of ARG_BITS: number of the first bit, in big-endian order
- * @width: of ARG_BITS: number of bits, up to 64
+ * @index: index of the field; for ARG_META, enum meta
+ * @off: for ARG_BITS: number of the first bit, in big-endian order
+ * @width: for ARG_BITS: number of bits, up to 64
  * @value: the value
  */
 struct arg {

@@ -35,7 +35,7 @@ static struct {
 	unsigned int count;
 	uint64_t values[MAX_RESULTS];
 } results[NR_KINDS];
-/* Each page to which the program has passed an address, in the order of its first use. */
+/* Each page of which the program has passed an address to the kernel, in the order of first use. */
 static uint64_t regions[MAX_REGIONS];
 static unsigned int nr_regions;
 static int device = -1;
@@ -85,7 +85,7 @@ static const uint8_t *attr_data(const struct ib_uverbs_attr *attr)
 	return attr->len <= sizeof(attr->data) ? (const uint8_t *)&attr->data : (const uint8_t *)(uintptr_t)attr->data;
 }
 
-/* The fields of a command that are not 0, except those that have their default. */
+/* Record the fields of a command that differ from their default, which is 0 for most fields. */
 static void record_command(struct call *call, unsigned int index, const struct ifc_struct *s, uint32_t off,
 			   const uint8_t *data, uint32_t bits)
 {
@@ -102,7 +102,7 @@ static void record_command(struct call *call, unsigned int index, const struct i
 			record_command(call, index, m->sub, arg.off, data, bits);
 			continue;
 		}
-		/* Record long reserved members by dwords: they have the fields of umems. */
+		/* Record long members by dwords: fields of umems are in reserved members. */
 		for (; arg.off < off + m->off + m->width; arg.off += arg.width) {
 			if (m->width > 64)
 				arg.width = 32;

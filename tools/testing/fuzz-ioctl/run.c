@@ -142,7 +142,7 @@ static void put_bits(uint8_t *buffer, const struct arg *arg)
 		ifc_set_bits(buffer, arg->off, arg->width, value_of(&arg->value));
 }
 
-/* The attribute's data as the call's arguments and the defaults have it. Returns its length. */
+/* Fill in the attribute's data, from the call's arguments and the defaults. Returns the length. */
 static unsigned int fill_data(const struct call *call, const struct attr *attr, unsigned int index, uint8_t *buffer)
 {
 	const struct call *known = attr->command && attr->type == A_IN ? command_defaults(call->opcode) : NULL;
@@ -315,7 +315,7 @@ static int run_method(const struct call *call, const struct description *d, int 
 	return ret;
 }
 
-/* --- What is no method --- */
+/* --- Calls that are no methods --- */
 
 static int run_open(const struct call *call, const struct description *d)
 {
@@ -333,7 +333,9 @@ static int run_mmap(int fd, uint64_t offset, uint64_t length, int prot, int flag
 
 	if (nr_maps == MAX_MAPS || !length || length > MAX_MAP_BYTES)
 		return -ENOMEM;
-	/* Nothing may be mapped over the memory of this process. */
+	/*
+	 * Without MAP_FIXED, which is cut off, nothing is mapped over the memory of this process.
+	 */
 	addr = mmap(NULL, length, prot & 7, flags & 3, fd, offset);
 	if (addr == MAP_FAILED)
 		return -errno;

@@ -38,7 +38,7 @@ class Ratios(unittest.TestCase):
         self.assertEqual(BENCH.ratios(cells([100, 200], [50, 100])), [0.5, 0.5])
 
     def test_one_turn_that_was_disturbed_does_not_decide(self):
-        """The median of three ratios, and that of the samples of a turn."""
+        """The median of three ratios counts, and the median of the samples of a turn."""
         self.assertEqual(BENCH.ratio_of([cells([100, 100, 100], [90, 900, 90])]), 0.9)
         disturbed = cells([100], [90])
         disturbed["bluebell"]["turns"][0][2] = 9000
@@ -49,7 +49,7 @@ class Ratios(unittest.TestCase):
         self.assertEqual(BENCH.ratio_of([cells([100], [ours]) for ours in (70, 110, 120)]), 1.1)
 
     def test_instructions_are_compared_in_hundredths(self):
-        """What is below a hundredth is noise."""
+        """A difference below a hundredth is noise."""
         self.assertEqual(BENCH.ratio_of_instructions([cells([10000], [10304])]), 1.03)
 
 
@@ -71,7 +71,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(quietly(BENCH.report_rows, rows, {})[0], (0, 1))
 
     def test_instructions_above_their_limit_fail(self):
-        """1.04 of the stock driver's is above 1.03."""
+        """1.04 times the stock driver's instructions are above the limit of 1.03 times."""
         rows = {"good": [cells([1000], [1030])], "bad": [cells([1000], [1040])]}
         counts, text = quietly(BENCH.report_instructions, rows)
         self.assertEqual(counts, (1, 1))
@@ -120,7 +120,7 @@ class ManyObjects(unittest.TestCase):
         self.assertEqual(BENCH.faults_of_growth(measured), (False, True))
 
     def test_first_and_last_windows_are_at_the_same_place_of_libmlx5s_table(self):
-        """The number of objects is a multiple of a table's part, and a window more."""
+        """The number of objects is a multiple of the size of a table's part, plus a window."""
         for many in (1, 1000, 3000, 5095, 5096, 50000):
             number = BENCH.objects_of_growth(types.SimpleNamespace(many=many))
             self.assertEqual((number - BENCH.WINDOW) % BENCH.PART_OF_TABLE, 0)
@@ -142,7 +142,7 @@ class Again(unittest.TestCase):
     """A row above its limit is measured in as many boots again before it fails."""
 
     def timed(self, results):
-        """What timed() makes of boots with these times of Bluebell, and the number of boots."""
+        """The counts of timed() after boots with these times of Bluebell, and how many boots."""
         boots = [{"rows": {"row": cells([100], [ours])}, "found": None, "loaded": None}
                  for ours in results]
         with mock.patch.object(BENCH, "boot", side_effect=boots) as boot:
@@ -181,7 +181,7 @@ class Again(unittest.TestCase):
         self.assertIn("3 passed, 3 failed", text)
 
     def test_failure_of_a_guest_is_the_exit_status(self):
-        """scripts/vm found a report in the kernel's log, say."""
+        """scripts/vm has found a report in the kernel's log, for example."""
         args = types.SimpleNamespace(**vars(ARGS), timeout=1, rounds=1, iterations=1,
                                      processor=None)
         with mock.patch.object(BENCH.subprocess, "run",

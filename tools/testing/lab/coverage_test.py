@@ -50,7 +50,7 @@ class Adding(unittest.TestCase):
     """The counts of several runs, and of several places of a line."""
 
     def test_line_is_reached_if_one_run_reaches_it(self):
-        """Line 3 by the second run only; line 4 by none."""
+        """The second run alone reaches line 3, and no run reaches line 4."""
         sum_of = counts({2: 1, 3: 0, 4: 0}).add(counts({3: 5, 4: 0}))
         self.assertEqual(sum_of.figures(f"{COVERAGE.DRIVER}/a.c"), (2, 3, 0, 0))
 
@@ -66,7 +66,7 @@ class Adding(unittest.TestCase):
         self.assertEqual(after.data(), before.data())
 
     def test_adding_leaves_the_other_run_as_it_was(self):
-        """The columns of the summary are those of single runs."""
+        """The summary has a column for each single run."""
         one = counts({2: 0})
         COVERAGE.Counts().add(one).add(counts({2: 7}))
         self.assertEqual(one.figures(f"{COVERAGE.DRIVER}/a.c"), (0, 1, 0, 0))
@@ -100,7 +100,7 @@ class Names(unittest.TestCase):
         self.assertEqual(COVERAGE.ranges([1, 2, 3, 7, 9, 10]), "1-3 7 9-10")
 
     def test_counts_of_older_sources_are_left_out(self):
-        """A line's number means another line in them."""
+        """In an older source the number of a line means another line."""
         with tempfile.TemporaryDirectory() as directory, \
                 mock.patch.object(COVERAGE, "OUT", Path(directory)), \
                 mock.patch.object(COVERAGE, "hca_print", return_value="same"), \
@@ -133,7 +133,7 @@ class Summary(unittest.TestCase):
             self.addCleanup(patch.stop)
 
     def report(self, minimum, **runs):
-        """(problems, text) of the summary of these runs' counts of the driver."""
+        """(problems, printed text) of a summary of these runs."""
         with mock.patch.object(COVERAGE, "kept", lambda run: (runs.get(run), None)), \
                 contextlib.redirect_stdout(io.StringIO()) as out:
             problems = COVERAGE.report(types.SimpleNamespace(min=minimum))
@@ -150,12 +150,12 @@ class Summary(unittest.TestCase):
         self.assertIn("reach 75.0 % of the driver's lines, which is less than 76 %", problems[0])
 
     def test_fail_nth_and_selftests_are_one_column(self):
-        """Both count for what the selftests reach."""
+        """A line that one of the two runs reaches counts as reached by the selftests."""
         _, text = self.report(0, selftests=counts({3: 1, 10: 0}), fail_nth=counts({3: 0, 10: 1}))
         self.assertRegex(text, r"(?m)^a\.c +2 +100\.0% +100\.0% ")
 
     def test_what_is_not_reached_is_told_with_its_reason(self):
-        """unused() has a reason, mlx5_ib_used() has none, another function has one in vain."""
+        """unused() has a reason, mlx5_ib_used() has none; one more reason is for no function."""
         self.reasons.write_text("# comment\n\na.c: unused: nothing calls it\n"
                                 "a.c: gone: it was removed\n", encoding="utf-8")
         _, text = self.report(0, kunit=counts({3: 0, 10: 1, 11: 0, 12: 0}))
@@ -165,7 +165,7 @@ class Summary(unittest.TestCase):
         self.assertIn("2 of the lines that are not reached have no reason", text)
 
     def test_reason_without_a_text_is_an_error(self):
-        """The line's number is told."""
+        """The error has the number of the line."""
         self.reasons.write_text("a.c: unused: good\na.c: unused\n", encoding="utf-8")
         with self.assertRaises(SystemExit) as error:
             COVERAGE.read_reasons()

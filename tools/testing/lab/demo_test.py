@@ -27,7 +27,7 @@ class Uars(unittest.TestCase):
         self.assertEqual(DEMO.uars_of_process(self.COMMANDS), {8, 10})
 
     def test_device_without_user_ids(self):
-        """All UARs that were allocated meanwhile are the process's."""
+        """All UARs that were allocated while the process ran count as the UARs of the process."""
         self.assertEqual(DEMO.uars_of_process([command("ALLOC_UAR", 0, uar=3)]), {3})
         self.assertEqual(DEMO.uars_of_process([]), set())
 

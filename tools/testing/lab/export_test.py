@@ -60,7 +60,7 @@ class Export(unittest.TestCase):
         self.assertEqual({name for name in added if name.endswith((".c", ".h"))} - wanted, set())
 
     def test_file_in_no_patch(self):
-        """A new folder has to be entered."""
+        """A new folder has to be entered in the list of patches."""
         path = self.repo / DRIVER / "new/new_object.c"
         path.parent.mkdir()
         path.write_text("", encoding="utf-8")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of scripts/first-day and of from-archive without a device: what is replaced, when the
-selftests may run, what an archive is, and which capabilities a profile takes from one."""
+"""Tests of scripts/first-day and of from-archive without a device: which words are replaced, when
+the selftests may run, what is in an archive, and which capabilities a profile takes from it."""
 
 import contextlib
 import ctypes
@@ -222,7 +222,7 @@ class Selftests(unittest.TestCase):
     """When the selftests may run."""
 
     def reasons(self, rows=(), first="mlx5_0", flags=None):
-        """Why a device is in use. flags: of its network interface."""
+        """Why a device is in use. flags: flags of its network interface."""
         card = mock.Mock(**{"netdevs.return_value": ["ib0"] if flags else []})
         card.name = "mlx5_0"
         with mock.patch.object(selftests, "read", return_value=flags):
@@ -351,7 +351,7 @@ class Profiles(unittest.TestCase):
         with self.assertRaises(from_archive.ArchiveError):
             from_archive.contents("/nonexistent")
 
-    # Without these the HCA refuses a request; with them it does nothing else.
+    # Without these capabilities the HCA refuses a request; they have no other effect.
     ONLY_REFUSED = {("gen", "ats"), ("gen", "cqe_compression")}
 
     def test_what_the_hca_asks_for_is_taken_from_a_card(self):
@@ -370,7 +370,7 @@ class Profiles(unittest.TestCase):
 
     @staticmethod
     def row(name, page, field):
-        """What finds a capability in the HCA's tables."""
+        """The pattern that finds a capability in the HCA's tables."""
         return rf'\{{ ("{name}"|PAGE_{page}), "{re.escape(field)}"'
 
     def test_what_profiles_set_is_taken_from_a_card(self):

@@ -53,7 +53,7 @@ class Layers(unittest.TestCase):
                 compile_file(cls.good, name, cls.good)
 
     def check(self, changes=None, without=(), options=()):
-        """(exit status, complaints) for GOOD with these changes, without the objects named."""
+        """(exit status, complaints) for GOOD with changes, without the objects of some sources."""
         with tempfile.TemporaryDirectory() as directory:
             source, objects = Path(directory, "source"), Path(directory, "objects")
             shutil.copytree(self.good, source, ignore=shutil.ignore_patterns("*.o"))
@@ -88,7 +88,7 @@ class Layers(unittest.TestCase):
             "verbs/qp.c": "int qp_create(void) { return 0; }\n"})
 
     def test_upward_variable(self):
-        """Data of a higher layer is a reference as a function is."""
+        """Access to data of a higher layer is refused like a call."""
         self.refused(r"^upward: fw/fw\.c refers to main\.c: up_data$", {
             "fw/fw.c": "extern int up_data;\nint fw_exec(int (*f)(void)) { return up_data; }\n",
             "main.c": "int up_data;\n"})
@@ -123,7 +123,7 @@ class Layers(unittest.TestCase):
                      {"lib/a.h": '#include "lib/b.h"\n', "lib/b.h": '#include "lib/a.h"\n'})
 
     def test_circles_alone(self):
-        """With --circles a call may go anywhere, as long as it comes back on no way."""
+        """With --circles a call may go to any layer, as long as no calls lead back."""
         upward = {"fw/fw.c": "int qp_create(void);\nint fw_exec(int (*f)(void)) { return 0; }\n"
                              "int fw_up(void) { return qp_create(); }\n",
                   "verbs/qp.c": "int qp_create(void) { return 0; }\n"}
@@ -140,7 +140,7 @@ class Layers(unittest.TestCase):
                        "int fw_exec(int (*f)(void)) { return __tracepoint_fw_exec; }\n"}), (0, []))
 
     def test_file_in_another_folder(self):
-        """Its layer is not known."""
+        """The layer of a file in an unknown folder is not known."""
         self.refused(r"^new/new\.c is in no layer: the folders are devx ",
                      {"new/new.c": "int new_f(void) { return 0; }\n"})
 
@@ -153,7 +153,7 @@ class Layers(unittest.TestCase):
         self.refused(r"^verbs/qp\.c has no object file in ", without=["verbs/qp.c"])
 
     def test_driver_without_files(self):
-        """Nothing was checked, so nothing was found in order."""
+        """The check must not pass if it has checked nothing."""
         with tempfile.TemporaryDirectory() as directory:
             done = subprocess.run(
                 [SCRIPTS / "layers", directory, "--source", directory],

@@ -70,13 +70,13 @@ class Reports(unittest.TestCase):
             self.assertFalse(self.bad("[    1.234567] " + line), line)
 
     def test_known_report_of_the_kernel_is_split_off(self):
-        """With the driver that causes it; the lines before and after remain."""
+        """With the driver that causes the report, it does not count; the lines around it remain."""
         kept, known = run.split_known(["before", *BAD_PAGE, "after"], "mlx5_ib")
         self.assertEqual((kept[0], kept[-1], len(known)), ("before", "after", 1))
         self.assertFalse([line for line in kept if self.bad(line)])
 
     def test_known_report_counts_with_another_driver(self):
-        """Bluebell does not cause it."""
+        """Bluebell does not cause this report, so the report counts."""
         self.assertEqual(run.split_known(BAD_PAGE, "bluebell"), (BAD_PAGE, []))
 
     def test_report_that_is_a_little_different_counts(self):
@@ -86,12 +86,12 @@ class Reports(unittest.TestCase):
             self.assertEqual(run.split_known(other, "mlx5_ib"), (other, []))
 
     def test_known_report_without_an_end_counts(self):
-        """The guest died in the middle of it."""
+        """The guest has died in the middle of the report."""
         self.assertEqual(run.split_known(BAD_PAGE[:-1], "mlx5_ib"), (BAD_PAGE[:-1], []))
 
 
 class Verdict(unittest.TestCase):
-    """What the guest's steps and the judgements make of a run."""
+    """The exit status of a run, from the steps of its guest and the failures that were found."""
 
     def setUp(self):
         self.run = run.Run.__new__(run.Run)
@@ -120,7 +120,7 @@ class Verdict(unittest.TestCase):
         self.assertNotIn("ok: ", self.text)
 
     def test_failure_of_a_successful_command(self):
-        """A report in the kernel's log, say."""
+        """A failure is a report in the kernel's log, for example."""
         self.run.failures = ["report"]
         self.assertEqual(self.steps("status 0"), run.EXIT_REPORT)
 
@@ -130,7 +130,7 @@ class Verdict(unittest.TestCase):
         self.assertEqual(self.steps("status 7"), 7)
 
     def test_guest_that_does_not_come_up(self):
-        """Its init says why."""
+        """The init of the guest says why."""
         self.assertEqual(self.steps("fail cannot load bluebell.ko"), run.EXIT_VM)
         self.assertIn("host 1: cannot load bluebell.ko", self.text)
         self.run.failures, self.run.status = [], None
@@ -212,7 +212,7 @@ class Kernels(unittest.TestCase):
         return [path.name for path in image.module_files(self.kernel, wanted)]
 
     def test_dependencies_come_first(self):
-        """depmod lists them in the reverse order. One that is built in has no file."""
+        """depmod lists dependencies in the reverse order. A module that is built in has no file."""
         self.assertEqual(self.names("overlay", "mlx5_core", "ib_uverbs", "ib_core"),
                          ["psample.ko.xz", "mlxfw.ko.xz", "mlx5_core.ko.xz", "ib_core.ko",
                           "ib-uverbs.ko"])
@@ -281,7 +281,7 @@ class Qemu(unittest.TestCase):
         return " ".join(str(word) for word in guest.qemu_command("/initrd"))
 
     def test_what_an_option_adds(self):
-        """Each of these is there with the option, and not without."""
+        """Each text is in the command line with its option, and not without the option."""
         for text, changes in (
                 ("tsc=unstable", {}), ("init_on_alloc=1", {}), ("thread=multi", {}),
                 ("-m 1536M ", {}), ("-m 3072M ", {"debug": True}), ("-m 99M ", {"memory": 99}),
@@ -299,7 +299,7 @@ class Qemu(unittest.TestCase):
                 self.assertNotIn(text, self.options())
 
     def test_what_an_option_leaves_out(self):
-        """Clocks that count instructions can be trusted; KVM needs no care for the emulator."""
+        """Clocks that count instructions can be trusted; KVM needs no options of emulation."""
         self.assertNotIn("tsc=unstable", self.options(icount=True))
         self.assertNotRegex(self.options(accel="kvm"), "tsc=unstable|init_on_alloc|tcg")
         self.assertNotRegex(self.options(hca="none"), "vfio-user|id=hca")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the tests between two guests share: they print KTAP, and call functions of guest.sh in either guest.
+# Shared by the tests between two guests, which print KTAP, and call functions of guest.sh in either
+# guest.
 
-# self is the path of the script that has this file as a part; here and there are for guest.sh.
+# self is the path of the script that sources this file. guest.sh uses here and there, the addresses
+# of this guest and of the other one.
 # shellcheck disable=SC2154,SC2034
 
 tmp=$(mktemp -d)
@@ -70,7 +72,7 @@ check() {
 	fi
 }
 
-# between NAME COMMAND...: as check, for a test that a guest alone leaves out.
+# between NAME COMMAND...: as check, for a test that is left out if there is only one guest.
 between() {
 	[[ $alone ]] || check "$@"
 }
@@ -86,9 +88,10 @@ on_debug_kernel() {
 	[[ -e /sys/kernel/debug/kmemleak ]]
 }
 
-# Start a server in the other guest and, when it waits for clients, a client here. Both must succeed. The arguments of
-# the two are separated by "--". A function of guest.sh, called by its script, says itself when it waits. The client is
-# tried again while the server runs, because the link may go down in between.
+# Start a server in the other guest and, when it waits for clients, a client here. Both must
+# succeed. The arguments of the two are separated by "--". A server that is a function of guest.sh
+# ("$self" --there FUNCTION) itself prints that it waits for clients. If the client fails while the
+# server runs, the client is started again, because the link may have gone down in between.
 served() {
 	local server=() delay pid status
 	while [[ $1 != -- ]]; do
@@ -114,10 +117,11 @@ waits_or_has_ended() {
 	not_running "$1" || [[ $(<"$tmp/server.log") == *"$waiting"* ]]
 }
 
-# mpi TRANSPORT ARGUMENT...: mpi.py with two ranks in each guest. Only the connections by which the ranks are started
-# are not by RDMA. UCX's strong fence flushes all endpoints, which UCX cannot do on a device without DEVX; with DEVX the
-# rank that has the lock of a window was seen to wait in it for ever, while the other ranks spun for the lock. The weak
-# one suffices for a reliable connection.
+# mpi TRANSPORT ARGUMENT...: mpi.py with two ranks in each guest. Only the connections by which
+# mpirun starts the ranks do not use RDMA. UCX's strong fence flushes all endpoints, which UCX
+# cannot do on a device without DEVX; with DEVX the rank that has the lock of a window was seen to
+# wait in the fence for ever, while the other ranks spun for the lock. The weak fence suffices on a
+# reliable connection.
 mpi() {
 	local transport=$1 hosts=host1:2,host2:2
 	shift
@@ -132,7 +136,7 @@ mpi() {
 		-x UCX_NET_DEVICES=mlx5_0:1 python3 "${self%/*}/mpi.py" "$@"
 }
 
-# The results of all four ranks are right.
+# Whether the results of all four ranks are right.
 mpi_works() {
 	mpi "$1" | tee >(cat >&2) | grep -c "^rank . of 4 on" | grep -qx 4
 }

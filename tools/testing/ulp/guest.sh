@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the tests do in one guest: bring IPoIB up, offer block devices and files to the other guest, use those of the
-# other guest, take the device away. Functions that end in _up or _down are called in either guest.
+# The functions by which the tests work in one guest: bring IPoIB up, offer block devices and files
+# to the other guest, use the block devices and files of the other guest, take the device away.
+# Functions that end in _up or _down are called in either guest.
 
 # here and there are the addresses of the two guests, and tmp a directory: common.sh sets them.
 # shellcheck disable=SC2154
@@ -13,7 +14,7 @@ target=/sys/kernel/config/target
 ibdev=/sys/class/infiniband/mlx5_0
 pci_pull=/sys/module/pci_pull/parameters/device
 
-# ---- IPoIB -----------------------------------------------------------------------------------------------------
+# ---- IPoIB ---------------------------------------------------------------------------------------
 
 # Wait up to $1 seconds until the rest of the arguments, a command, succeeds.
 wait_for() {
@@ -33,7 +34,8 @@ file_has() {
 ipoib_up() {
 	modprobe -a ib_umad ib_ipoib rdma_ucm && wait_for 60 test -e /sys/class/net/ib0 || return
 	ip address add "$1/24" dev ib0 && ip link set ib0 up || return
-	# The interface has a carrier when it has joined the broadcast group, which subnet administration grants.
+	# The interface has a carrier when it has joined the broadcast group, which subnet
+	# administration grants.
 	wait_for 60 file_has /sys/class/net/ib0/carrier 1
 }
 
@@ -44,12 +46,12 @@ ipoib_mode() {
 ipoib_down() {
 	local module
 	for module in rdma_ucm ib_ipoib ib_umad; do
-		# Those that are a part of the kernel stay.
+		# A module that is built into the kernel stays.
 		! grep -q "^$module " /proc/modules || modprobe -r "$module" || return
 	done
 }
 
-# ---- the HCA ---------------------------------------------------------------------------------------------------
+# ---- the HCA -------------------------------------------------------------------------------------
 
 # Send a request to the control socket of this guest's HCA.
 hca() {
@@ -67,7 +69,7 @@ hca_counter() {
 	hca counters | grep -o "\"$1\":[0-9]*" | cut -d: -f2
 }
 
-# The link goes down for $1 seconds.
+# Take the link down for $1 seconds.
 link_flap() {
 	hca link down && sleep "$1" && hca link up
 }
@@ -76,7 +78,7 @@ port_is() {
 	file_has "$ibdev/ports/1/state" "$1"
 }
 
-# listening PORT...: servers listen at these TCP ports.
+# listening PORT...: whether servers listen at these TCP ports.
 listening() {
 	local port
 	for port; do
@@ -84,7 +86,7 @@ listening() {
 	done
 }
 
-# rdma_listening PORT...: servers listen at these ports of the RDMA CM.
+# rdma_listening PORT...: whether servers listen at these ports of the RDMA CM.
 rdma_listening() {
 	local port
 	for port; do
@@ -103,14 +105,14 @@ not_running() {
 # What a server prints when it waits for clients.
 waiting="waiting for clients"
 
-# Run a server, and print the line above as soon as it listens at a TCP port or at one of the RDMA CM, or has the
-# address of its multicast group, which a member joins next.
+# Run a server, and print the line above as soon as it listens at a TCP port or at one of the RDMA
+# CM, or has the address of its multicast group, which a member joins next.
 serve() {
 	"$@" &
 	announce $! serves_or_has_ended
 }
 
-# The same for a server whose address is a GID (AF_IB).
+# Do as serve does, for a server whose address is a GID (AF_IB).
 serve_by_gid() {
 	local before
 	before=$(cm_ids)
@@ -118,7 +120,7 @@ serve_by_gid() {
 	announce $! has_an_id_or_has_ended "$before"
 }
 
-# announce PID COMMAND...: when the command, to which the process is appended, succeeds.
+# announce PID COMMAND...: print $waiting when the command, with PID as its last argument, succeeds.
 announce() {
 	local server=$1
 	shift
@@ -131,7 +133,8 @@ serves_or_has_ended() {
 		[[ $(rdma resource show cm_id pid "$1") =~ \ state\ (LISTEN|ADDR_RESOLVED)\  ]]
 }
 
-# The number of IDs of the RDMA CM: the rdma tool counts those whose addresses are GIDs, but does not list them.
+# The number of IDs of the RDMA CM: the rdma tool counts the IDs whose addresses are GIDs, but does
+# not list them.
 cm_ids() {
 	rdma resource show mlx5_0 | grep -o 'cm_id [0-9]*' | cut -d ' ' -f 2
 }
@@ -140,16 +143,17 @@ has_an_id_or_has_ended() {
 	not_running "$2" || (($(cm_ids) > $1))
 }
 
-# Write $1 to the file $2, which must end within two minutes.
+# Write $1 to the file $2. The write must return within two minutes.
 write_in_time() {
 	echo "$1" >"$2" &
 	wait_for 120 not_running $! && wait $!
 }
 
-# Announce the doorbells that are rung when the device has gone in the way $1: the HCA ignores them, and they do no harm.
-# When a driver is unbound, ib_core destroys the queues of a process before it takes the process's mappings of doorbell
-# registers away, so a process may ring for a queue that no longer exists. Bluebell itself does not ring the doorbell
-# of a device that has failed.
+# Announce to the HCA the doorbells that are rung when the device has gone in the way $1: the HCA
+# ignores them, and they do no harm. When a driver is unbound, ib_core destroys the queues of a
+# process before it takes the process's mappings of doorbell registers away, so a process may ring
+# for a queue that no longer exists. Bluebell itself does not ring the doorbell of a device that has
+# failed.
 late_doorbells() {
 	case $BLUEBELL_DRIVER-$1 in
 	mlx5_ib-fatal)
@@ -164,18 +168,20 @@ late_doorbells() {
 	esac
 }
 
-# Announce what UCX does: a signal interrupts it while it writes a WQE to a BlueFlame register, the handler writes another
-# one to the same register, and then the rest of the first one comes. The HCA has taken the first one for an ordinary
-# doorbell by then, and ignores the rest.
+# Announce to the HCA the doorbells that UCX interrupts: a signal arrives while UCX writes a WQE to
+# a BlueFlame register, the handler writes another WQE to the same register, and then UCX writes the
+# rest of the first WQE. By then the HCA has taken the first WQE for an ordinary doorbell, and
+# ignores the rest.
 interrupted_doorbells() {
 	hca expect drop bad_offset any
 }
 
 # Take the device away from its users. $1 says how:
-# unplug  the HCA is pulled out, and its PCI device is removed, as a hotplug slot does. mlx5_core looks at the HCA
-#         every two or three seconds, and knows by then that no command will be answered
-# pull    the HCA is pulled out, and its PCI device is removed at once, as a hotplug driver does: mlx5_core has not
-#         looked at the HCA since, and does not report that it has failed
+# unplug  the HCA is pulled out, and its PCI device is removed some seconds later, as by a hotplug
+#         slot. By then mlx5_core, which looks at the HCA every two or three seconds, knows that no
+#         command will be answered
+# pull    the HCA is pulled out, and its PCI device is removed at once, as by a hotplug driver. By
+#         then mlx5_core has not looked at the HCA, and does not report that it has failed
 # fatal   firmware fails; mlx5_core takes the device away and brings it back
 # unbind  the verbs driver is unbound from the device
 take_away() {
@@ -214,7 +220,7 @@ give_back() {
 	esac && ipoib_up "$2"
 }
 
-# ---- a block device: its data, and what a fault does to a user of it -------------------------------------------
+# ---- a block device: its data, and what a fault does to a user of it -----------------------------
 
 # Write $3 MiB of random data through the block device $1 in requests of $2 bytes, and read it back.
 block_device_keeps_data() {
@@ -224,9 +230,10 @@ block_device_keeps_data() {
 		cmp "$tmp/data" "$tmp/back"
 }
 
-# Write blocks of 4 KiB in any order to the device $1 for $2 seconds, eight at a time by each of two processes,
-# each in a part of its own, and read back and compare each 64 of them. At the end of its time fio compares nothing.
-# A device that is gone is an error: fio does not make a file in its place.
+# Write blocks of 4 KiB in any order to the device $1 for $2 seconds, eight at a time by each of two
+# processes, each in a part of its own, and read back and compare the blocks after each 64 writes.
+# The last blocks, after the time is over, are not compared. A device that is gone is an error: fio
+# does not make a file in its place.
 block_device_verifies() {
 	fio --name=verify --filename="$1" --allow_file_create=0 --direct=1 --rw=randwrite --bs=4k --size=8M \
 		--offset_increment=8M --numjobs=2 --ioengine=libaio --iodepth=8 --verify=crc32c --verify_fatal=1 \
@@ -245,17 +252,18 @@ block_device_survives() {
 	wait "$pid" && return "$status"
 }
 
-# ---- NVMe over RDMA --------------------------------------------------------------------------------------------
+# ---- NVMe over RDMA ------------------------------------------------------------------------------
 
 nvmet_file=/run/nvmet-file
 
-# A device in memory of $1 MiB.
+# Make a block device of $1 MiB in memory.
 nullb_up() {
 	modprobe null_blk nr_devices=0 && mkdir "$nullb" || return
 	echo 1 >"$nullb/memory_backed" && echo "$1" >"$nullb/size" && echo 1 >"$nullb/power"
 }
 
-# A target at the address $2 with a device of $1 MiB; with a file in memory, if there is a third argument.
+# Make a target at the address $2 with a device of $1 MiB; the device is a file in memory if there
+# is a third argument.
 nvmet_up() {
 	local device=/dev/nullb0
 	mount -t configfs configfs /sys/kernel/config 2>/dev/null
@@ -278,7 +286,7 @@ nvmet_up() {
 	ln -s "$nvmet/subsystems/test" "$nvmet/ports/1/subsystems/test"
 }
 
-# The target is away for $1 seconds.
+# Take the target away for $1 seconds.
 nvmet_restart() {
 	rm "$nvmet/ports/1/subsystems/test" && sleep "$1" &&
 		ln -s "$nvmet/subsystems/test" "$nvmet/ports/1/subsystems/test"
@@ -292,7 +300,8 @@ nvmet_down() {
 	modprobe -r nvmet-rdma
 }
 
-# Connect to the target at the address $1, which is sought each second if the connection breaks.
+# Connect to the target at the address $1. If the connection breaks, the kernel tries to connect
+# again each second. $2 is the timeout of keep-alives in seconds.
 nvme_up() {
 	modprobe nvme-rdma || return
 	echo "transport=rdma,traddr=$1,trsvcid=4420,nqn=test,nr_io_queues=2,reconnect_delay=1,keep_alive_tmo=${2:-2}" \
@@ -303,9 +312,9 @@ nvme_down() {
 	echo 1 >/sys/class/nvme/nvme0/delete_controller && modprobe -r nvme-rdma
 }
 
-# ---- SCSI disks and targets ------------------------------------------------------------------------------------
+# ---- SCSI disks and targets ----------------------------------------------------------------------
 
-# A device in memory of $1 MiB.
+# Make a block device of $1 MiB in memory.
 ramdisk_up() {
 	mount -t configfs configfs /sys/kernel/config 2>/dev/null
 	mkdir -p "$target/core/rd_mcp_0/disk" && echo "rd_pages=$(($1 * 256))" >"$target/core/rd_mcp_0/disk/control" &&
@@ -326,18 +335,19 @@ scsi_node() {
 	disk=$(scsi_disk | head -n 1) && echo "/dev/${disk##*/}"
 }
 
-# ---- SRP: SCSI over RDMA ---------------------------------------------------------------------------------------
+# ---- SRP: SCSI over RDMA -------------------------------------------------------------------------
 
 # The GUID of this guest's port, by which SRP knows initiators and targets.
 port_guid() {
 	cut -d: -f5- "$ibdev/ports/1/gids/0"
 }
 
-# The number of the target. By default that is the GUID of the node; but one that begins with 02, as those of the
-# emulated HCA do, is none that a process may choose for a service of the connection manager.
+# The service ID of the SRP target. By default it is the GUID of the node; but the GUIDs of the
+# emulated HCA begin with 02, and the connection manager lets nobody choose a service ID that begins
+# with 02.
 srp_service=0000000000005352
 
-# A target with a device in memory of $1 MiB, for the initiator whose port has the GUID $2.
+# Make a target with a device in memory of $1 MiB, for the initiator whose port has the GUID $2.
 srpt_up() {
 	local guid wwn acl
 	guid=$(port_guid)
@@ -368,12 +378,12 @@ srp_down() {
 	modprobe -r ib_srp
 }
 
-# ---- iSER: iSCSI over RDMA -------------------------------------------------------------------------------------
+# ---- iSER: iSCSI over RDMA -----------------------------------------------------------------------
 
 iqn=iqn.2026-01.test:disk
 tpg=$target/iscsi/$iqn/tpgt_1
 
-# A target at the address $2, which anybody may use, with a device in memory of $1 MiB.
+# Make a target at the address $2, which anybody may use, with a device in memory of $1 MiB.
 isert_up() {
 	modprobe ib_isert && ramdisk_up "$1" && mkdir -p "$tpg/lun/lun_0" "$tpg/np/$2:3260" || return
 	ln -s "$target/core/rd_mcp_0/disk" "$tpg/lun/lun_0/disk" && echo 1 >"$tpg/np/$2:3260/iser" || return
@@ -398,13 +408,13 @@ iser_down() {
 		modprobe -r ib_iser
 }
 
-# The session uses iSER and not TCP.
+# Whether the session uses iSER and not TCP.
 iser_is_used() {
 	iscsiadm -m session -P 3 | tee >(cat >&2) | grep -q 'Iface Transport: iser'
 }
 
-# Each read of the disk $1 registers its buffer by a work request; the target invalidates the key of the buffer by the
-# SEND of its response.
+# Each read of the disk $1 registers its buffer by a work request; the target invalidates the key of
+# the buffer by the SEND of its response.
 iser_registers_and_target_invalidates() {
 	local umr inval
 	umr=$(hca_counter umr) && inval=$(hca_counter remote_invalidations) || return
@@ -414,7 +424,7 @@ iser_registers_and_target_invalidates() {
 	((umr >= 32 && inval >= 32))
 }
 
-# ---- NFS over RDMA ---------------------------------------------------------------------------------------------
+# ---- NFS over RDMA -------------------------------------------------------------------------------
 
 # Export a directory in memory to the network $1, by version 4 alone, which needs no rpcbind.
 nfsd_up() {
@@ -427,7 +437,7 @@ nfsd_up() {
 	echo 10 >/proc/fs/nfsd/nfsv4leasetime && echo 10 >/proc/fs/nfsd/nfsv4gracetime || return
 	rpc.mountd -N 3 && exportfs -o rw,no_root_squash,insecure,fsid=0 "$1:/run/nfs" || return
 	rpc.nfsd -N 3 --rdma=20049 4 || return
-	# Nobody had files of this server open, so it need not wait for those who had.
+	# Nobody had files of this server open, so the server need not wait for such clients.
 	echo Y >/proc/fs/nfsd/v4_end_grace || true
 }
 
@@ -455,7 +465,8 @@ nfs_verifies() {
 	done
 }
 
-# Files that were written before the file system was unmounted are there when it is mounted again.
+# Whether files that were written before the file system is unmounted are there when it is mounted
+# again.
 nfs_keeps_data() {
 	local i
 	dd if=/dev/urandom of="$tmp/data" bs=1M count=8 status=none || return
@@ -468,7 +479,10 @@ nfs_keeps_data() {
 	done
 }
 
-# ---- RDS: its modules stay loaded, because (Linux 7.2) they report a leak when they are unloaded soon after use ---
+# ---- RDS -----------------------------------------------------------------------------------------
+
+# The modules of RDS stay loaded, because (Linux 7.2) they report a leak when they are unloaded soon
+# after use.
 
 # Send each datagram back that arrives at the address $1, until one says that it is the last.
 rds_echo() {
@@ -485,8 +499,9 @@ while True:
 EOT
 }
 
-# Send $3 datagrams of all lengths from the address $1 to $2, and compare what comes back. RDS drops a datagram for
-# which there is no socket yet, so the first ones are only sent to find out whether somebody answers.
+# Send $3 datagrams of all lengths from the address $1 to $2, and compare what comes back. RDS drops
+# a datagram for which there is no socket yet, so the first ones are only sent to find out whether
+# somebody answers.
 rds_ask() {
 	modprobe rds_rdma && python3 - "$1" "$2" "$3" <<'EOT'
 import os, socket, sys

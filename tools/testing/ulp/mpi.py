@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The communication of MPI programs: all-reduce, all-to-all, one-sided; each rank looks at what it
-gets.
+"""An MPI program with three kinds of communication: all-reduce, all-to-all and one-sided. Each rank
+checks the data that it gets.
 
 With the argument "speed", measure instead: rank 0 prints "row NAME NANOSECONDS".
 """
@@ -11,8 +11,8 @@ import time
 
 from mpi4py import MPI
 
-# Bytes that a rank sends to another one: a message in one packet, one of several, and one by
-# rendezvous.
+# Bytes that a rank sends to another one: a message in one packet, a message in several packets, and
+# a message by rendezvous, in which the two sides exchange the address first.
 SIZES = (8, 6000, 400000)
 SPEED_WARM = 20
 SPEED_ROUNDS = 300
@@ -28,12 +28,12 @@ def all_reduce(comm, size):
 
 
 def pattern(sender, receiver):
-    """The byte of which a message consists."""
+    """The byte that fills the messages of a sender to a receiver."""
     return bytes([16 * sender + receiver])
 
 
 def all_to_all(comm, size):
-    """Each rank sends another message to each."""
+    """Each rank sends a different message to each rank."""
     out = b"".join(pattern(comm.rank, peer) * size for peer in range(comm.size))
     back = bytearray(len(out))
     comm.Alltoall([out, MPI.BYTE], [back, MPI.BYTE])
@@ -41,14 +41,14 @@ def all_to_all(comm, size):
 
 
 def one_sided(comm, size):
-    """Each rank writes to the memory of each, reads it back, and adds to a word of rank 0."""
+    """Each rank writes to the memory of each rank, reads from one, and adds to a word of rank 0."""
     window = MPI.Win.Allocate(comm.size * size, 1, comm=comm)
     word = MPI.Win.Allocate(8 if comm.rank == 0 else 0, 1, comm=comm)
     if comm.rank == 0:
         word.tomemory()[:] = bytes(8)
     window.Fence()
     word.Fence()
-    # What is written has to stay as it is until the next fence.
+    # The data to write must not change until the next fence.
     out = [pattern(comm.rank, peer) * size for peer in range(comm.size)]
     one = array.array("q", [1])
     for peer in range(comm.size):

@@ -297,7 +297,10 @@ static void copy_locked(struct mover *mover, u64 offset, char *buf, size_t len, 
 	}
 }
 
-/* Copy through a buffer: memory of the process may fault, which is not allowed under the lock. */
+/*
+ * Copy through a buffer, because access to the memory of the process may fault, which is not
+ * allowed under the lock.
+ */
 static int copy(struct dma_buf *dmabuf, const struct dmabuf_mover_copy *req)
 {
 	void __user *user = u64_to_user_ptr(req->buf);

@@ -11,7 +11,7 @@
 
 /**
  * struct dmabuf_mover_create - create a dma-buf of zeros, in scattered pages
- * @size: bytes, a multiple of the page size
+ * @size: number of bytes, a multiple of the page size
  * @fd: output: descriptor of the dma-buf
  * @reserved: 0
  */
@@ -21,7 +21,7 @@ struct dmabuf_mover_create {
 	__u32 reserved;
 };
 
-/* Move to contiguous pages, as far as there are any, and map them in long segments. */
+/* Move the memory to contiguous pages, as far as there are any, and map these in long segments. */
 #define DMABUF_MOVER_TOGETHER	0x1
 
 /**
@@ -44,8 +44,8 @@ struct dmabuf_mover_move {
  * struct dmabuf_mover_copy - read or write a dma-buf's memory by CPU
  * @fd: the dma-buf
  * @write: 1: copy to the dma-buf; 0: copy from it
- * @offset: in the dma-buf
- * @length: bytes
+ * @offset: first byte in the dma-buf
+ * @length: number of bytes
  * @buf: address in the process
  */
 struct dmabuf_mover_copy {

@@ -99,7 +99,7 @@ static void count_event(struct ib_cq *cq, void *context)
 	complete(context);
 }
 
-/* A CQ that is armed for solicited completions stays quiet for others. */
+/* A CQ that is armed for solicited completions raises no event for other completions. */
 static int test_solicited(struct rig *rig)
 {
 	struct ib_cq_init_attr attr = { .cqe = CQ_ENTRIES };
@@ -172,7 +172,7 @@ static void burst_done(struct ib_cq *cq, struct ib_wc *wc)
 /* Post @num empty RDMA WRITEs at once, which need no memory, wait for them, and then pause. */
 static int send_burst(struct rig *rig, unsigned int num, unsigned int pause_us)
 {
-	static struct ib_rdma_wr wr[MAX_BURST];	/* one test at a time */
+	static struct ib_rdma_wr wr[MAX_BURST];	/* only one test runs at a time */
 	struct burst burst = { .cqe.done = burst_done, .left = num };
 	unsigned int i;
 
@@ -202,9 +202,9 @@ static int send_bursts(struct rig *rig, unsigned int num, unsigned int pause_us)
 }
 
 /*
- * ib_core compares the numbers of completions in a millisecond, and of an event, with the numbers
- * before. If they grow, ib_core has events wait for several completions. If single completions come
- * some time apart, each of them raises an event again.
+ * ib_core compares the numbers of completions per millisecond, and per event, with the numbers of
+ * the time before. If they grow, ib_core makes an event wait for several completions. If single
+ * completions come some time apart, each of them raises an event again.
  */
 static int test_moderation(struct rig *rig)
 {

@@ -17,7 +17,7 @@
 
 #include "rig.h"
 
-static DEFINE_MUTEX(lock);	/* the device, and rig_report */
+static DEFINE_MUTEX(lock);	/* guards the device and rig_report */
 static struct ib_device *device;
 
 static const struct rig_test *const lists[] = {

@@ -169,7 +169,7 @@ static int test_masked_atomics(struct rig *rig)
 	return 0;
 }
 
-/* A chain of requests invalidates a region, registers other memory with its key, and uses it. */
+/* A chain of requests invalidates a region, opens it over other memory, and sends from it. */
 static int test_region_without_waiting(struct rig *rig)
 {
 	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
@@ -268,9 +268,12 @@ static int test_rights(struct rig *rig)
 /* ---- regions over memory with gaps ------------------------------------------------ */
 
 #define MOST_PIECES	8
-#define GAP		0xee	/* what the bytes between the pieces are */
+#define GAP		0xee	/* value of the bytes between the pieces */
 
-/* Parts of the second buffer: in a page, across pages, a whole page, and two without a gap. */
+/*
+ * Parts of the second buffer: in a page, across pages, a whole page, and two without a gap between
+ * them.
+ */
 static const struct piece {
 	unsigned int off, len;
 } pieces[] = {
@@ -355,7 +358,7 @@ static int open_pieces(struct rig *rig, unsigned int first, unsigned int n)
 	return open_region(rig, ALL_ACCESS, 900);
 }
 
-/* Write to an opened region and read from it, as the peer; from @from on, @len bytes. */
+/* As the peer, write @len bytes to the open region, from offset @from on, and read them back. */
 static int access_pieces(struct rig *rig, unsigned int first, unsigned int n, unsigned int from,
 			 unsigned int len, unsigned int seed)
 {
@@ -378,7 +381,7 @@ static int access_pieces(struct rig *rig, unsigned int first, unsigned int n, un
 	return 0;
 }
 
-/* A device without IBK_SG_GAPS_REG must not give a region that no work request can open. */
+/* Without IBK_SG_GAPS_REG the driver must not create a region that no work request can open. */
 static int test_gaps_refused(struct rig *rig)
 {
 	if (rig->dev->attrs.kernel_cap_flags & IBK_SG_GAPS_REG)
@@ -447,7 +450,7 @@ static int test_gaps_local(struct rig *rig)
 	return 0;
 }
 
-/* A list is mapped as far as the region has room, and from an offset on. */
+/* A list is mapped as far as the region has room, and from an offset in the list on. */
 static int test_gaps_limits(struct rig *rig)
 {
 	unsigned int most = 4, offset = 300;

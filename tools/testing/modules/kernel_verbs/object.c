@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Objects of kernel verbs that are created and destroyed, and not used: for a process that lets
- * each firmware command and each allocation fail. No memory is mapped, because DMA API debugging
- * switches itself off for good if it cannot allocate memory.
+ * Objects of kernel verbs that are created and destroyed, and not used: for a process that makes
+ * each firmware command and each allocation fail in turn. No memory is mapped, because DMA API
+ * debugging switches itself off for good if it cannot allocate memory.
  */
 
 #include "rig.h"
 
-/* The queue pairs are connected before a test runs. */
+/* The test ends here: the queue pairs have been created and connected before it runs. */
 static int test_nothing(struct rig *rig)
 {
 	return 0;

@@ -302,7 +302,7 @@ int rig_post_send(struct rig *rig, enum ib_wr_opcode opcode, unsigned int len, u
 	return rig_post_rdma(rig, opcode, len, 0, 0, wr_id);
 }
 
-/* With a GRH, if there is a GID. */
+/* The address has a GRH if @dgid is not NULL. */
 struct ib_ah *rig_make_ah(struct rig *rig, u16 dlid, union ib_gid *dgid)
 {
 	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_IB };
@@ -316,7 +316,7 @@ struct ib_ah *rig_make_ah(struct rig *rig, u16 dlid, union ib_gid *dgid)
 	return rdma_create_ah(rig->pd, &attr, 0);
 }
 
-/* From the beginning of the first buffer. */
+/* The data is at the beginning of the first buffer. */
 int rig_post_datagram(struct rig *rig, int from, struct ib_ah *ah, u32 qpn, unsigned int len,
 		      u64 wr_id)
 {
@@ -337,7 +337,7 @@ int rig_post_datagram(struct rig *rig, int from, struct ib_ah *ah, u32 qpn, unsi
 	return ib_post_send(rig->qp[from], &wr.wr, NULL);
 }
 
-/* Wait for a completion of IB_POLL_DIRECT. */
+/* Wait for a completion on a CQ that the test itself polls (IB_POLL_DIRECT). */
 int rig_reap(struct rig *rig, int side, struct ib_wc *wc)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(TIMEOUT_MS);

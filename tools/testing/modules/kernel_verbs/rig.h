@@ -16,7 +16,7 @@
 #define MAX_WR		64
 #define MAX_SGE		4
 #define MAX_INLINE	64
-#define READS		4	/* and atomic operations in flight, or the device's limit */
+#define READS		4	/* most RDMA READs and atomic operations in flight */
 #define QKEY		0x11223344
 #define GRH_BYTES	40
 #define TIMEOUT_MS	10000
@@ -32,12 +32,12 @@
  * @qp: the queue pairs
  * @buf: memory of each queue pair
  * @dma: DMA address of @buf
- * @mr: region that work requests open; NULL if the test needs none
+ * @mr: region that work requests open (IB_WR_REG_MR); NULL if the test needs none
  * @srq: what the queue pairs receive from; NULL if they have receive queues
  * @srq_attr: sizes of @srq
  * @limit: completed when an event reports that the limit of the SRQ has been reached
  * @last_wqe: completed when an event reports that a queue pair takes no more requests of the SRQ
- * @lid: of the port
+ * @lid: LID of the port
  */
 struct rig {
 	struct ib_device *dev;
@@ -56,9 +56,9 @@ struct rig {
 
 /**
  * struct rig_test - a test
- * @name: by which processes ask for the test
+ * @name: name by which processes ask for the test
  * @run: returns 0, -EOPNOTSUPP if the device lacks what the test needs, or another negative errno
- * @type: of the two queue pairs
+ * @type: type of the two queue pairs
  * @ctx: who polls the completion queues
  * @srq: whether the queue pairs receive from an SRQ
  * @idle: the test needs no memory, because it posts nothing
@@ -72,7 +72,7 @@ struct rig_test {
 	bool idle;
 };
 
-/* The tests of each file, up to one without a name. */
+/* The tests of each file. Each list ends with a test without a name. */
 extern const struct rig_test send_tests[];
 extern const struct rig_test memory_tests[];
 extern const struct rig_test ud_tests[];
@@ -150,8 +150,8 @@ int rig_post_datagram(struct rig *rig, int from, struct ib_ah *ah, u32 qpn, unsi
 /**
  * struct waiter - a request on a completion queue that ib_core polls
  * @cqe: what the request's wr_cqe points to
- * @done: completed when the request is
- * @status: its status
+ * @done: completed when the request has completed
+ * @status: status of the completion
  */
 struct waiter {
 	struct ib_cqe cqe;

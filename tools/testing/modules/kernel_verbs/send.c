@@ -56,7 +56,7 @@ static int test_empty(struct rig *rig)
 	REAP(rig, 0, 5, &wc);
 	REAP(rig, 1, 6, &wc);
 	EXPECT_EQ(0, wc.byte_len);
-	/* Segments without data are not 2 GiB. */
+	/* The device must not take a segment of length 0 for 2 GiB. */
 	TRY(rig_post_recv(rig, 1, 0, 4096, 7));
 	TRY(rig_post_send(rig, IB_WR_SEND, 0, 8));
 	REAP(rig, 0, 8, &wc);
@@ -85,7 +85,7 @@ static int test_inline(struct rig *rig)
 		wr.wr_id = len;
 		TRY(rig_post_recv(rig, 1, 0, 4096, len));
 		TRY(ib_post_send(rig->qp[0], &wr, NULL));
-		/* The request has the data. */
+		/* The posted request has a copy of the data. */
 		memset(rig->buf[0], 0, len);
 		REAP(rig, 0, len, &wc);
 		REAP(rig, 1, len, &wc);
@@ -218,7 +218,7 @@ static int test_bad_requests(struct rig *rig)
 	TRY(rig_post_recv(rig, 1, 0, 4096, 3));
 	EXPECT(ib_post_send(rig->qp[0], &first, &bad) < 0);
 	EXPECT(bad == &second);
-	/* The request before it has been posted. */
+	/* The request before the bad one has been posted. */
 	REAP(rig, 0, 1, &wc);
 	REAP(rig, 1, 3, &wc);
 	first.next = NULL;
@@ -293,7 +293,7 @@ static int test_reset(struct rig *rig)
 	int i;
 
 	TRY(test_send(rig));
-	/* Completions that have not been polled, and requests that have not completed. */
+	/* Leave completions that have not been polled, and requests that have not completed. */
 	for (i = 0; i < 5; i++)
 		TRY(rig_post_recv(rig, 1, 0, 4096, i));
 	for (i = 0; i < 3; i++)
@@ -380,7 +380,7 @@ static int replace_pair(struct rig *rig)
 	return again;
 }
 
-/* The CQs have completions of a pair that is destroyed, between those of another pair. */
+/* The CQs have completions of the pair that is destroyed, between completions of another pair. */
 static int reuse_numbers(struct rig *rig, struct ib_qp *const other[NUM_QPS])
 {
 	int round, i, k, ret, again = 0;
@@ -427,8 +427,9 @@ static int test_numbers_used_again(struct rig *rig)
 }
 
 /*
- * A consumer that destroys a queue pair need not poll its completions first. The CQ has room for
- * those of the next queue pairs then: together they have more completions than the CQ has entries.
+ * A consumer that destroys a queue pair need not poll its completions first. The destruction makes
+ * room in the CQ for the completions of the next queue pairs: all these queue pairs together have
+ * more completions than the CQ has entries.
  */
 static int destroy_unpolled(struct rig *rig)
 {
@@ -491,7 +492,10 @@ static int exchange_on_two_cqs(struct rig *rig, int from)
 	return 0;
 }
 
-/* Both queue pairs send by the first CQ, and receive by the second one. */
+/*
+ * The first CQ gets the completions of both send queues, the second CQ those of both receive
+ * queues.
+ */
 static int make_pair_on_two_cqs(struct rig *rig)
 {
 	int i;
@@ -508,7 +512,7 @@ static int make_pair_on_two_cqs(struct rig *rig)
 	return rig_connect(rig);
 }
 
-/* The second and third pair follow queue pairs with completions that are not polled. */
+/* The second and third pair replace queue pairs with completions that have not been polled. */
 static int test_two_cqs(struct rig *rig)
 {
 	int round, i;

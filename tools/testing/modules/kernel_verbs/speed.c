@@ -23,9 +23,9 @@ enum call { POST_RECV, POST_SEND, POLL_SEND, POLL_RECV, NUM_CALLS };
 
 /**
  * struct requests - what the calls post, made before the time is taken
- * @sge: data of one message of each side
- * @recv: request to receive it
- * @send: request to send it
+ * @sge: data of a message, in the buffer of each side
+ * @recv: request that receives the message
+ * @send: request that sends the message
  */
 struct requests {
 	struct ib_sge sge[NUM_QPS];

@@ -11,7 +11,7 @@
 #define SLOT		4096u
 #define NUM_SLOTS	((unsigned int)(BUF_SIZE / SLOT))
 #define MOST_REQUESTS	1024	/* more than an SRQ of SRQ_WR requests has room for */
-#define SENT		5000	/* wr_id of sends; smaller ones are those of receives */
+#define SENT		5000	/* wr_id of sends; receives have smaller ones */
 #define QUIET_MS	50	/* how long an event that must not come is waited for */
 
 static int post_srq(struct rig *rig, unsigned int off, unsigned int len, u64 wr_id)
@@ -22,7 +22,7 @@ static int post_srq(struct rig *rig, unsigned int off, unsigned int len, u64 wr_
 	return ib_post_srq_recv(rig->srq, &wr, NULL);
 }
 
-/* Each slot of the second buffer has a request, whose wr_id is its number. */
+/* Post the request of a slot of the second buffer. The wr_id is the number of the slot. */
 static int post_slot(struct rig *rig, unsigned int slot)
 {
 	return post_srq(rig, slot * SLOT, SLOT, slot);
@@ -132,7 +132,7 @@ static int test_srq_chain(struct rig *rig)
 	struct ib_wc wc;
 
 	for (i = 0; i < NUM_SLOTS; i++) {
-		/* Two segments of 50 bytes, and the rest. */
+		/* Two segments of 50 bytes, and the rest of the slot. */
 		for (k = 0; k < SRQ_SGE; k++)
 			sge[i][k] = rig_sge(rig, 1, i * SLOT + 50 * k, k < 2 ? 50 : SLOT - 100);
 		wr[i].wr_id = i;
@@ -233,7 +233,10 @@ static int test_srq_bad_requests(struct rig *rig)
 	bad = NULL;
 	EXPECT_EQ(-EINVAL, ib_post_srq_recv(rig->srq, &first, &bad));
 	EXPECT(bad == &second);
-	/* The request before it has been posted, and one with max_sge segments is accepted. */
+	/*
+	 * The request before the bad one has been posted, and a request with max_sge segments is
+	 * accepted.
+	 */
 	second.num_sge = rig->srq_attr.max_sge;
 	TRY(ib_post_srq_recv(rig->srq, &second, NULL));
 	TRY(pass(rig, 0, 8, 1, &wc));
@@ -324,7 +327,10 @@ static int test_srq_limit(struct rig *rig)
 		TRY(pass(rig, 0, 8, 0, &wc));
 		EXPECT(wait_for_completion_timeout(&rig->limit, msecs_to_jiffies(TIMEOUT_MS)));
 		TRY(expect_limit(rig, 0));
-		/* One event for each setting of the limit. */
+		/*
+		 * A limit raises one event: further messages raise none until the limit is set
+		 * again.
+		 */
 		for (i = 4; i > 0; i--)
 			TRY(pass(rig, i % 2, 8, i, &wc));
 		TRY(expect_no_limit_event(rig));
@@ -334,7 +340,7 @@ static int test_srq_limit(struct rig *rig)
 
 /* ---- queue pairs that end ------------------------------------------------------ */
 
-/* A queue pair that has not polled what it has received is destroyed, or reset. */
+/* Destroy or reset the second queue pair, whose completions have not been polled. */
 static int end_queue_pair(struct rig *rig, bool destroy)
 {
 	if (!destroy)
@@ -353,7 +359,9 @@ static int renew_queue_pair(struct rig *rig)
 	return rig_connect(rig);
 }
 
-/* The completions of the queue pair are reported to nobody, and the SRQ has its slots back. */
+/*
+ * No poll reports the completions of the queue pair, and the SRQ has room for their requests again.
+ */
 static int test_srq_unpolled(struct rig *rig)
 {
 	const unsigned int received = 4;
@@ -398,7 +406,7 @@ static int test_srq_last_wqe(struct rig *rig)
 	EXPECT(wait_for_completion_timeout(&rig->last_wqe[1], patience));
 	msleep(QUIET_MS);
 	EXPECT(!completion_done(&rig->last_wqe[0]));
-	/* ib_core waits for the event of each queue pair, a minute at most. */
+	/* ib_drain_qp() waits for the event of the queue pair, a minute at most. */
 	start = jiffies;
 	ib_drain_qp(rig->qp[1]);
 	TRY(rig_modify(rig->qp[1], (struct ib_qp_attr){ .qp_state = IB_QPS_RESET }, 0));
@@ -415,7 +423,10 @@ static int test_srq_last_wqe(struct rig *rig)
 	ib_drain_qp(rig->qp[0]);
 	EXPECT(try_wait_for_completion(&rig->last_wqe[0]));
 	EXPECT(time_before(jiffies, start + patience));
-	/* What was received is reported. The requests that were not used are still the SRQ's. */
+	/*
+	 * Only the requests that have received a message have completed. The others are still in
+	 * the SRQ.
+	 */
 	msleep(QUIET_MS);
 	for (i = 0; i < ARRAY_SIZE(received); i++)
 		n += completion_done(&received[i].done);

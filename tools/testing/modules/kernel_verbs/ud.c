@@ -58,7 +58,7 @@ static union ib_gid group = {
 	.raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0xba, 0xd0, 0xca, 0xfe },
 };
 
-/* The receive buffers are behind what is sent. */
+/* The receive buffers begin behind the page with the data that is sent. */
 static u8 *recv_buf(struct rig *rig, int side)
 {
 	return rig->buf[side] + PAGE_SIZE;
@@ -159,7 +159,7 @@ static bool repeats_detach(const struct rig *rig)
 	return !strcmp(module_name(rig->dev->ops.owner), "bluebell");
 }
 
-/* The caller lets firmware refuse the first request to attach and the first one to detach. */
+/* The process has firmware refuse the first request to attach and the first one to detach. */
 static int fail_to_join_and_leave(struct rig *rig, struct ib_ah *ah, bool member[NUM_QPS])
 {
 	TRY(rig_post_recv(rig, 1, PAGE_SIZE, PAGE_SIZE, 1));
@@ -182,7 +182,10 @@ static int test_multicast_fails(struct rig *rig)
 	return with_group(rig, fail_to_join_and_leave);
 }
 
-/* ib_core refuses what is no group, and a queue pair that cannot be in one. */
+/*
+ * ib_core refuses an address that is no multicast group, and a queue pair that cannot be in a
+ * group.
+ */
 static int test_multicast_refused(struct rig *rig)
 {
 	union ib_gid unicast = { .raw = { 0xfe, 0x80, [15] = 1 } };
