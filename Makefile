@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-# The targets for people. Everything runs in the lab (scripts/lab), which the first use makes. For
-# the kernel's build system this directory has Kbuild.
+# The targets for developers. Everything runs in the lab (scripts/lab), which is made when it is
+# first used. The kernel's build system reads Kbuild instead of this file.
 
 # Kernel to build the module for: stock, debug, a version, or a kernel's build directory.
 KERNEL	?= stock
 # The verbs driver of `make shell` and `make vm`: bluebell, mlx5_ib or none.
 DRIVER	?= bluebell
-# Kernel and seconds of `make fuzz-ioctl`.
+# The kernel of the guest, and for how many seconds `make fuzz-ioctl` runs.
 FUZZ_KERNEL ?= debug
 FUZZ_SECONDS ?= 600
 
-# The commit whose HCA `make bench-hca` compares with that of this tree.
+# The commit whose HCA `make bench-hca` compares with the HCA of this tree.
 BEFORE	?= HEAD
 
 include scripts/lib/quiet.mk

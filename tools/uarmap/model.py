@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 
-# What the class of a register means for the queue pairs on it: who else rings it, and who takes a
-# lock.
+# What the class of a register means for the queue pairs on it: whether they share it, and whether
+# libmlx5 takes a lock to ring it.
 SHARING = {
     "high": ("shared", "no lock"),
     "medium": ("shared", "lock"),
@@ -23,12 +23,12 @@ def printable(text):
 
 
 def count(number, thing):
-    """A number of things."""
+    """A number and what is counted: "1 UAR", "2 UARs"."""
     return f"{number} {thing}" + ("" if number == 1 else "es" if thing.endswith("s") else "s")
 
 
 class FormatError(Exception):
-    """The report cannot be read."""
+    """A report that cannot be read. The text says why."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Queue:
     qp_type: str = ""
 
     def label(self):
-        """The queue as people call it."""
+        """The queue as the report names it: "QP 0x43 RC", "CQ 0x4"."""
         return f"QP {self.number:#x}" + (f" {self.qp_type.upper()}" if self.qp_type else "") \
             if self.kind == "qp" else f"CQ {self.number:#x}"
 
@@ -80,7 +80,7 @@ class Context:
     queues: list = field(default_factory=list)
 
     def process(self):
-        """The process as people call it."""
+        """The process as the report names it: "ibv_rc_pingpong (100)"."""
         return f"{printable(self.comm) or '?'} ({self.pid or 'other namespace'})"
 
     def queues_of(self, uar):
@@ -92,7 +92,7 @@ class Context:
         return found
 
     def doorbells(self):
-        """Each doorbell with queue pairs, as a Doorbell."""
+        """Return a Doorbell for each place at which queue pairs are rung."""
         classes = {bfreg.number: bfreg.bfreg_class for bfreg in self.bfregs}
         groups = defaultdict(list)
         for queue in self.queues:
@@ -113,11 +113,11 @@ class Doorbell:
     queues: list
 
     def shared(self):
-        """Whether several queue pairs are rung there."""
+        """Whether several queue pairs are rung at this place."""
         return len(self.queues) > 1
 
     def lock(self):
-        """What is known of the lock that the library takes before it rings."""
+        """Whether libmlx5 takes a lock before it rings here, as far as the class tells."""
         if self.bfreg_class in SHARING:
             return SHARING[self.bfreg_class][1]
         return "up to the library"
@@ -130,7 +130,7 @@ class Doorbell:
 
 @dataclass
 class Device:
-    """An RDMA device and those who have it open."""
+    """An RDMA device and the contexts of the processes that have it open."""
 
     name: str
     bus: str = ""
@@ -193,7 +193,7 @@ def parse(lines):
 
 
 def add_line(context, kind, words):
-    """A line about something in a context."""
+    """Add the UAR, register or queue of a line to its context."""
     if kind == "uar":
         context.uars.append(Uar(int(words["index"]), words["origin"], words["kind"],
                                 int(words["mappings"]), words.get("freed") == "1"))
@@ -209,7 +209,8 @@ def add_line(context, kind, words):
 # --- JSON -----------------------------------------------------------------------------------------
 
 def to_json(devices):
-    """Everything as plain data: what there is, and under each device who holds and who shares."""
+    """Everything as plain data: the devices, and under each device also who holds UARs and which
+    queue pairs share a doorbell."""
     return {"devices": [{
         **asdict(device),
         "holders": [{"process": name, "uars": uars, "contexts": contexts}
@@ -221,7 +222,7 @@ def to_json(devices):
 
 
 def from_json(data):
-    """The devices of to_json()."""
+    """The devices from the data of to_json()."""
     try:
         return [Device(device["name"], device["bus"], device["max_uars"], [
             Context(context["pid"], context["comm"], context["uid"],
@@ -254,7 +255,7 @@ def facts(devices):
 
 
 def changes(before, after):
-    """What differs between two looks at the host, as lines with +, - or ~ in front."""
+    """What differs between two reports, one line each: + is new, - is gone, ~ has changed."""
     old, new = facts(before), facts(after)
     return [f"- {old[key]}" for key in old if key not in new] + \
         [f"~ {new[key]}" for key in new if key in old and old[key] != new[key]] + \

@@ -14,7 +14,7 @@ DEBUGFS = Path("/sys/kernel/debug/mlx5")
 
 
 class NoSource(Exception):
-    """There is nothing to read, and why."""
+    """No report can be had. The text says why."""
 
 
 def read_debugfs(root=DEBUGFS):
@@ -94,7 +94,7 @@ QP_TYPES = {2: "rc", 3: "uc", 4: "ud", 9: "xrc_ini"}
 
 
 def ask(fd, request, response):
-    """Send the ioctl; OSError as the driver answers."""
+    """Send the ioctl. Raises OSError with the driver's errno."""
     command = Command(ctypes.sizeof(Command), OBJECT_UAR, METHOD_UAR_REPORT, 2, 0, DRIVER_MLX5, 0, (
         Attr(ATTR_REQ, ctypes.sizeof(request), MANDATORY, 0, ctypes.addressof(request)),
         Attr(ATTR_RESP, ctypes.sizeof(response), MANDATORY, 0, ctypes.addressof(response))))
@@ -151,7 +151,7 @@ def verbs_files(pid):
 
 
 def get_fd(pid, number):
-    """A descriptor of this process for a file of another, which it may trace."""
+    """Open file @number of process @pid in this process, which must be allowed to trace @pid."""
     libc = ctypes.CDLL(None, use_errno=True)
     pidfd = os.pidfd_open(pid)
     try:
@@ -193,14 +193,15 @@ def read_process(pid, devices):
             os.close(fd)
         found = True
         device = devices.setdefault(device_name(uverbs), Device(device_name(uverbs)))
-        # A context that several processes have, after a fork, is that of the first one.
+        # A context that several processes have, after a fork, counts for the first process.
         if not any(is_same(context, other) for other in device.contexts):
             device.contexts.append(context)
     return None if found else why
 
 
 def is_same(context, other):
-    """Two reports of one context: a UAR belongs to one context only."""
+    """Whether two reports are of the same context: then they have a UAR in common, because a UAR
+    belongs to one context only."""
     return bool({uar.index for uar in context.uars} & {uar.index for uar in other.uars})
 
 
@@ -217,8 +218,8 @@ def read_own(pid=None):
 
 
 def read(pid=None):
-    """(devices, note): by debugfs if this process may read it, else by ioctl, of which the note
-    tells."""
+    """(devices, note): by debugfs if this process may read it. Else by ioctl, and the note says
+    whose processes are missing."""
     devices = read_debugfs()
     if devices is None:
         return read_own(pid), "processes of other users are not shown: only root sees them"

@@ -39,7 +39,7 @@ text {{ font-family: system-ui, 'DejaVu Sans', Verdana, sans-serif; font-size: 1
 
 
 def short(text, most):
-    """Text that fits; the tooltip has the whole."""
+    """Text, cut to @most characters; the tooltip has all of it."""
     text = printable(text)
     return text if len(text) <= most else text[:most - 1] + "…"
 
@@ -52,20 +52,20 @@ class Picture:
         self.y = MARGIN
 
     def group(self, title, parent=None):
-        """A group with a tooltip."""
+        """Add a group with a tooltip, and return it."""
         group = ET.SubElement(self.body if parent is None else parent, "g")
         ET.SubElement(group, "title").text = "\n".join(printable(line)
                                                        for line in title.split("\n"))
         return group
 
     def rect(self, parent, x, y, width, height, **attributes):
-        """A rectangle."""
+        """Add a rectangle to a group."""
         return ET.SubElement(parent, "rect", {
             "x": f"{x:g}", "y": f"{y:g}", "width": f"{width:g}", "height": f"{height:g}",
             **{name.replace("_", "-"): str(value) for name, value in attributes.items()}})
 
     def text(self, parent, x, y, text, kind="", **attributes):
-        """A line of text."""
+        """Add a line of text to a group."""
         element = ET.SubElement(parent, "text", {
             "x": f"{x:g}", "y": f"{y:g}", **({"class": kind} if kind else {}),
             **{name.replace("_", "-"): str(value) for name, value in attributes.items()}})
@@ -73,12 +73,12 @@ class Picture:
         return element
 
     def line(self, text, kind="", height=LINE):
-        """A line of text below what there is."""
+        """Draw a line of text below everything drawn so far."""
         self.y += height
         self.text(self.body, MARGIN, self.y - 4, text, kind)
 
     def finish(self, title):
-        """The document."""
+        """Return the SVG document, as text."""
         root = ET.Element("svg", {
             "xmlns": "http://www.w3.org/2000/svg", "width": str(WIDTH),
             "height": f"{self.y + MARGIN:g}",
@@ -181,7 +181,8 @@ def card_height(parts):
 
 
 def draw_card(picture, x, uar, parts, top=None):
-    """A UAR with queues, or in a column of its process one without. Returns where it ends."""
+    """Draw a UAR with queues, or, in the column of its process, a UAR without queues. Returns the y
+    of its end."""
     top = picture.y if top is None else top
     _, colour, pale = ORIGINS[uar.origin]
     state = f"{uar.origin} UAR {uar.index:#x}, {uar.kind.upper()}, {mapped(uar)}" + \
@@ -238,7 +239,7 @@ def draw_squares(picture, idle):
 
 
 def draw_ruler(picture):
-    """A line across the picture."""
+    """Draw a line across the picture."""
     picture.y += 10
     ET.SubElement(picture.body, "line", {
         "x1": str(MARGIN), "x2": str(WIDTH - MARGIN), "y1": f"{picture.y:g}",
@@ -263,7 +264,7 @@ def draw_context(picture, context):
 
 
 def draw_column(picture, x, context):
-    """A context with few UARs. Returns where it ends."""
+    """A context with few UARs. Returns the y of its end."""
     group = picture.group(f"{context.process()}, user id {context.uid}")
     picture.text(group, x, picture.y + 14, short(context.process(), 32), font_weight="bold")
     bottom = picture.y + 22
@@ -284,7 +285,8 @@ def draw_small(picture, contexts):
 
 
 def draw_contexts(picture, contexts):
-    """Those with many UARs first. Those with few share rows, if there are several."""
+    """Draw contexts with many UARs first. Contexts with few UARs share rows, if there are
+    several."""
     small = [context for context in contexts if len(context.uars) <= MOST_OF_COLUMN]
     if len(small) < 3:
         small = []

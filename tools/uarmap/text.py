@@ -19,7 +19,7 @@ def ranges(numbers):
 
 
 def labels(queues, most=6):
-    """The queues in a line. Of many, the first ones."""
+    """The queues in a line. Of many queues, the first ones."""
     names = [queue.label() for queue in queues]
     if len(names) > most:
         names = names[:most - 1] + [f"{len(names) - most + 1} more"]
@@ -50,7 +50,8 @@ def sharing(device):
 
 
 def context_lines(context):
-    """Each UAR of a context that has queues, and the others in a line."""
+    """A line for each UAR of a context that has queues, and one line for the UARs without
+    queues."""
     idle = []
     for uar in context.uars:
         groups = context.queues_of(uar)

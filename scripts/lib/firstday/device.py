@@ -14,7 +14,7 @@ from pathlib import Path
 CLASS = Path("/sys/class/infiniband")
 
 QUERY_HCA_CAP = 0x100
-CAP_TYPES = 0x40        # types of capabilities are below
+CAP_TYPES = 0x40        # the types of capabilities are less than this
 CAP_BYTES = 4096        # of a page of capabilities
 HEAD_BYTES = 16         # of an answer, before the page
 CAP_MAX, CAP_CURRENT = 0, 1
@@ -78,7 +78,8 @@ class Device:
         return None
 
     def bars(self):
-        """The sizes of the base address registers, 0 for one that there is not."""
+        """The sizes of the base address registers, 0 for a register that the function does not
+        have."""
         sizes = []
         for line in (read(self.pci / "resource") or "").splitlines()[:6]:
             start, end, _ = (int(word, 16) for word in line.split())

@@ -19,17 +19,18 @@ from firstday.scrub import Scrubber
 FORMAT = 1
 FOLDER = "first-day"        # the folder in the archive
 SECONDS = 120               # the longest that a tool may take
-# What is about the card in the kernel log, and what differs from time to time in such a line.
+# The lines of the kernel log that are about the card, and what differs in such a line from boot to
+# boot.
 LOG_WORDS = re.compile(r"mlx5|bluebell: |infiniband", re.IGNORECASE)
 LOG_TIME = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\] ?|(?<=\(pid )\d+(?=\))")
 PACKAGES = ["rdma-core", "libibverbs1", "ibverbs-providers", "libibverbs", "iproute2", "iproute",
             "pciutils", "ethtool", "mlnx-ofed-kernel-utils"]
-# What the class directory of a device has about the device and about each port, besides tables.
+# The files in the class directory of a device, and of each of its ports; the tables are not here.
 DEVICE_FILES = ["fw_ver", "board_id", "hca_type", "hw_rev", "node_type", "node_desc", "node_guid",
                 "sys_image_guid"]
 PORT_FILES = ["state", "phys_state", "rate", "link_layer", "lid", "lid_mask_count", "sm_lid",
               "sm_sl", "cap_mask", "has_smi"]
-# What of the PCI function decides what a profile says or how fast the device is.
+# The files of the PCI function that decide what a profile says or how fast the device is.
 PCI_FILES = ["vendor", "device", "subsystem_vendor", "subsystem_device", "revision", "class",
              "current_link_speed", "current_link_width", "max_link_speed", "max_link_width",
              "sriov_totalvfs", "sriov_numvfs", "numa_node"]
@@ -61,7 +62,7 @@ class Recording:
     # ---- tools ---------------------------------------------------------------------------------
 
     def call(self, name, *command):
-        """The output of a tool; None, with a line in MISSING, if there is none."""
+        """The output of a tool; None, with a line in MISSING, if the tool fails."""
         try:
             done = subprocess.run(command, check=True, capture_output=True, text=True,
                                   errors="replace", timeout=SECONDS, stdin=subprocess.DEVNULL,
@@ -97,7 +98,7 @@ class Recording:
     # ---- what is recorded ----------------------------------------------------------------------
 
     def tools(self):
-        """What the tools say about the device."""
+        """Record what the tools say about the device."""
         name, handle = self.device.name, f"pci/{self.device.address}"
         self.tool("ibv_devinfo.txt", "ibv_devinfo", "-v", "-d", name)
         self.tool("lspci.txt", "lspci", "-vvv", "-nn", "-s", self.device.address)
@@ -118,7 +119,7 @@ class Recording:
             self.tool(f"ethtool-module-{netdev}.txt", "ethtool", "-m", netdev)
 
     def capabilities(self):
-        """The pages of capabilities, and how many there are."""
+        """Record the pages of capabilities that firmware has."""
         try:
             firmware = Firmware(self.device.name)
         except DeviceError as err:
@@ -134,7 +135,7 @@ class Recording:
         firmware.close()
 
     def sysfs(self):
-        """The files of the class, one line each."""
+        """Record the files of the class, one line each."""
         lines = attributes("", self.device.path, DEVICE_FILES)
         counters = []
         for port in self.device.ports():
@@ -152,7 +153,7 @@ class Recording:
         self.texts["counters/sysfs.txt"] = "\n".join(counters) + "\n"
 
     def facts(self):
-        """What a profile of the emulated HCA is made of, and what the device is."""
+        """Record what a profile of the emulated HCA is made of, and what the device is."""
         device = self.device
         number = device.ports()[0]
         port = device.path / "ports" / str(number)
@@ -183,7 +184,7 @@ class Recording:
         }
 
     def system(self):
-        """Kernel, packages, and the lines of the kernel log about the device."""
+        """Record the kernel, the packages, and the lines of the kernel log about the device."""
         lines = [f"kernel: {platform.release()} {platform.machine()}"]
         for module in ("mlx5_core", self.device.driver(), "ib_core"):
             version = read(Path("/sys/module") / str(module) / "version")
@@ -209,7 +210,7 @@ class Recording:
     # ---- replacements --------------------------------------------------------------------------
 
     def learn(self):
-        """What tells whose machine it is, from where the machine says it."""
+        """Learn, from the files that have them, the values that tell whose machine this is."""
         scrub = self.scrubber
         for name in names():
             scrub.learn("host", name)
@@ -238,7 +239,7 @@ class Recording:
 
 
 def attributes(prefix, folder, names):
-    """Lines with the files of a folder that can be read."""
+    """A line "name: contents" for each of the files in a folder that can be read."""
     values = {name: read(folder / name) for name in names}
     return [f"{prefix}{name}: {value}" for name, value in values.items() if value is not None]
 

@@ -11,11 +11,12 @@ import re
 # Keys of JSON whose values are replaced, whatever the values look like. The value is replaced in
 # texts, too.
 SERIAL_KEYS = ("serial_number", "board.serial_number", "function.uid")
-# What protects memory and connections is left out.
+# Keys of JSON that are left out, because their values protect memory and connections.
 SECRET_KEYS = ("rkey", "lkey", "iova", "sq-psn", "rq-psn", "unsafe_global_rkey", "local_dma_lkey")
 
 HEX = "[0-9a-fA-F]"
-# In this order: what a longer pattern has replaced no shorter one matches.
+# The order matters: no shorter pattern matches the word with which a longer one has replaced a
+# value.
 PATTERNS = [
     ("uuid", re.compile(rf"(?<![\w-]){HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{HEX}{{12}}(?![\w-])")),
     ("gid", re.compile(rf"(?<![\w:])(?:{HEX}{{4}}:){{7}}{HEX}{{4}}(?![\w:])")),
@@ -117,8 +118,8 @@ class Scrubber:
                     self.learn_json(value)
 
     def json(self, data):
-        """The same data with all values replaced, and what belongs to processes: their names and
-        numbers, keys of their memory."""
+        """The same data with all values replaced, also names and numbers of processes, and without
+        the members in SECRET_KEYS, such as lkeys and rkeys."""
         if isinstance(data, str):
             return self.text(data)
         if isinstance(data, list):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Whether a device is free for the selftests, and their run."""
+"""Check whether a device is free for the selftests, and run them."""
 
 import os
 import subprocess

@@ -95,7 +95,7 @@ def module_files(kernel, names):
 
 
 def decompressed(data):
-    """What data was before it was compressed."""
+    """The data, decompressed if it is compressed."""
     if data.startswith(b"\xfd7zXZ"):
         return lzma.LZMADecompressor().decompress(data)
     if data.startswith(b"\x1f\x8b"):
@@ -125,7 +125,7 @@ def module_data(path):
 
 
 def key_of(paths):
-    """A name for what is made from these files, another one when one of them has changed."""
+    """A name for what is made from these files. It changes when one of the files changes."""
     return hashlib.sha256(repr(sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size)
                                       for path in paths)).encode()).hexdigest()[:16]
 
@@ -153,12 +153,12 @@ def boot_image(kernel):
 
 
 def keep(path, data):
-    """Write a file of the cache, of which the latest few of its kind remain."""
+    """Write a file to the cache, and remove all but the latest few of its kind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for old in sorted(path.parent.glob("*" + path.suffix), key=modified)[:-6]:
         old.unlink(missing_ok=True)
-    # Other runs may do the same now. Each is in a PID namespace of its own, so a PID tells them not
-    # apart.
+    # Other runs may do the same now. Each is in a PID namespace of its own, so their PIDs may be
+    # the same.
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.stem, delete=False) as temporary:
         temporary.write(data)
     Path(temporary.name).rename(path)

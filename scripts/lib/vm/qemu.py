@@ -36,7 +36,7 @@ IOMMU_APPEND = ["intel_iommu=on", "iommu.passthrough=0", "iommu.strict=1"]
 # With --swiotlb, every mapping for DMA is a copy in bounce buffers, of this many slots of 2 KiB
 # each.
 SWIOTLB_APPEND = ["swiotlb=262144,force"]
-SWIOTLB_MEMORY = 1024   # MiB more
+SWIOTLB_MEMORY = 1024   # MiB that such a guest has in addition
 
 # The slot that the HCA is in, so that the guest sees the link and the extended capabilities of a
 # PCI Express endpoint. It is as fast as the fastest card, because a link has the speed of the
@@ -245,7 +245,8 @@ class Guest:
                 "-machine", f"q35,memory-backend=ram,smbus=off,sata=off,usb=off{irqchip}"]
 
     def port_options(self):
-        """QEMU's options for the ports by which the guest and this program communicate."""
+        """QEMU's options for what the guest reaches outside: its root file system (virtiofsd), the
+        terminal, the ports of this program, and the control socket of its HCA."""
         options = ["-chardev", f"socket,id=fs,path={self.path('fs')}",
                    "-device", "vhost-user-fs-pci,chardev=fs,tag=root,queue-size=512",
                    "-device", "virtio-serial-pci,max_ports=8"]
@@ -264,7 +265,8 @@ class Guest:
         """QEMU's options for the HCA, the IOMMU and the Ethernet."""
         args, options = self.run.args, []
         if args.iommu:
-            # It comes before the HCA, which is behind it. The virtio devices bypass it.
+            # The IOMMU comes before the HCA, which is behind it. The virtio devices bypass the
+            # IOMMU.
             options += ["-device", "intel-iommu,caching-mode=on,intremap=on"]
         if args.hca != "none":
             hca = {"driver": "vfio-user-pci", "bus": "hca-slot",

@@ -36,8 +36,8 @@ REPORT = re.compile(
     r"refcount_t: |ODEBUG: |list_(add|del) corruption|Kernel panic|scheduling while atomic|"
     r"sleeping function called|bad page|page allocation failure|Unknown symbol|"
     r"segfault at .*(ib_|mlx5)|Unable to (mount|find)|stack-protector|invalid opcode")
-# No report: what this program writes, and that the checks of the DMA API end, because the
-# allocation that fail_nth let fail was one of their own.
+# Lines that are no report: what this program writes, and the message that the checks of the DMA API
+# end, because fail_nth let one of their own allocations fail.
 EXCUSED = re.compile(r"bluebell-vm: |Command line: |"
                      r"DMA-API: cacheline tracking ENOMEM, dma-debug disabled")
 
@@ -48,13 +48,13 @@ class Known:
 
     reason: str
     first: re.Pattern   # matches the first line of the report
-    last: re.Pattern    # matches the line after it
+    last: re.Pattern    # matches the line that ends the report
     inside: list        # patterns, each of which matches a line of the report
-    drivers: tuple      # with which it is not counted
+    drivers: tuple      # with which the report does not fail the run
 
 
 KNOWN = [
-    # Bluebell does not cause it, so with Bluebell it fails the run.
+    # Bluebell never causes this report, so with Bluebell it fails the run.
     Known("ib_umem_odp_map_dma_and_lock() races with invalidation, see Documentation/testing.rst",
           re.compile(r"BUG: Bad page state"), re.compile(r"</TASK>"),
           [re.compile(r"page: refcount:0 mapcount:0 mapping:0+ "),

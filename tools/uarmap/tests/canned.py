@@ -10,8 +10,9 @@ cq number=4 uar=5
 qp number=67 type=rc uar=6
 """
 
-# A process with static UARs, whose QPs share registers, and a dynamic one; one that keeps a freed
-# UAR; one whose name has a space, an ampersand, an angle bracket and a control character.
+# Process 100 has static UARs, whose QPs share registers, and a dynamic UAR. Process 200 has two
+# contexts, of which one keeps a freed UAR; its name has a space, an ampersand, an angle bracket and
+# a control character.
 SEVERAL = """\
 device name=mlx5_0 bus=0000:00:03.0 max_uars=8192
 context pid=100 uid=0 comm=old_app

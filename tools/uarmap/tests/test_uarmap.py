@@ -57,7 +57,7 @@ class Parsing(unittest.TestCase):
     """The kernel's text."""
 
     def test_all_lines_are_read(self):
-        """Each kind of line."""
+        """A report with each kind of line is read."""
         found = device(canned.SEVERAL)
         self.assertEqual((found.name, found.bus, found.max_uars), ("mlx5_0", "0000:00:03.0", 8192))
         self.assertEqual([context.pid for context in found.contexts], [100, 200, 200])
@@ -72,12 +72,12 @@ class Parsing(unittest.TestCase):
         self.assertEqual(device(canned.SEVERAL).contexts[1].comm, "a b&<\1")
 
     def test_words_of_later_kernels_are_skipped(self):
-        """A later kernel may say more."""
+        """A report of a later kernel may have more words and more kinds of lines."""
         report = canned.ONE.replace("kind=bf", "kind=bf colour=blue") + "eq number=3\n"
         self.assertEqual(device(report), device(canned.ONE))
 
     def test_what_is_no_report_is_an_error(self):
-        """No device, a context without device, numbers that are none."""
+        """Reports without a device, with a context before its device, without a number."""
         for report in ("", "hello\n", "context pid=1 comm=a\n", "uar index=1\n",
                        canned.ONE.replace("index=5", "index=five"),
                        canned.ONE.replace("uar=6", "")):
@@ -86,7 +86,7 @@ class Parsing(unittest.TestCase):
 
 
 class Analysis(unittest.TestCase):
-    """Who holds, and who shares."""
+    """Which process holds UARs, and which queue pairs share a doorbell."""
 
     def test_holder_of_most_comes_first(self):
         """Contexts of one process are added up."""
@@ -94,7 +94,8 @@ class Analysis(unittest.TestCase):
                          [("old_app (100)", 4, 1), ("a b&<\ufffd (200)", 2, 2)])
 
     def test_shared_doorbells_and_locks(self):
-        """A medium register has a lock; of dynamic ones and of objects the library knows."""
+        """A medium register has a lock; for dynamic registers and UAR objects only the library
+        knows."""
         shared = [(bell.uar, bell.bfreg, bell.lock(), [queue.number for queue in bell.queues])
                   for context in device(canned.SEVERAL).contexts for bell in context.doorbells()
                   if bell.shared()]
@@ -108,7 +109,7 @@ class Analysis(unittest.TestCase):
                              for bell in context.doorbells()))
 
     def test_changes_are_told(self):
-        """What goes, what changes, what comes; nothing else."""
+        """A queue that goes has a line with -, a UAR that changes ~, a queue that comes +."""
         before, after = device(canned.ONE), device(canned.ONE.replace("mappings=1", "mappings=2", 1)
                                                    .replace("number=67", "number=68"))
         self.assertEqual(model.changes([before], [before]), [])
@@ -122,21 +123,21 @@ class Json(unittest.TestCase):
     """JSON."""
 
     def test_round_trip(self):
-        """What is printed can be read."""
+        """JSON that was printed can be read again."""
         for report in (canned.ONE, canned.SEVERAL, canned.many()):
             devices = [device(report)]
             self.assertEqual(model.from_json(json.loads(json.dumps(model.to_json(devices)))),
                              devices)
 
     def test_answers_are_in_it(self):
-        """Holders and shared doorbells, so that nobody has to compute them."""
+        """The JSON also lists holders and shared doorbells, so that no reader computes them."""
         data = model.to_json([device(canned.SEVERAL)])["devices"][0]
         self.assertEqual(data["holders"][0], {"process": "old_app (100)", "uars": 4, "contexts": 1})
         self.assertEqual(data["shared"][0], {"pid": 100, "uar": 8, "bfreg": 1, "lock": "lock",
                                              "qps": [65, 66, 67]})
 
     def test_other_json_is_an_error(self):
-        """Not a crash."""
+        """JSON of another form raises FormatError, and no other exception."""
         for data in ({}, {"devices": [{}]}, {"devices": [{"name": "a"}]}):
             with self.subTest(data=data), self.assertRaises(model.FormatError):
                 model.from_json(data)
@@ -146,7 +147,7 @@ class Text(unittest.TestCase):
     """The text."""
 
     def test_questions_are_answered(self):
-        """Who exhausts the UARs, and who shares what."""
+        """The text says which process holds the most UARs, and which queue pairs share what."""
         shown = text.render([device(canned.SEVERAL)])
         self.assertIn("6 of at most 8192 UARs are held by 2 processes", shown)
         self.assertRegex(shown, r"4 UARs +67 % +#+ +old_app \(100\)")
@@ -173,15 +174,15 @@ class Text(unittest.TestCase):
         self.assertTrue(all(char == "\n" or char.isprintable() for char in shown))
 
     def test_nobody_has_the_device_open(self):
-        """No division by zero."""
+        """If no process holds a UAR, no share is computed by a division by 0."""
         self.assertIn("0 UARs are held by 0 processes", text.render([model.Device("mlx5_0")]))
 
     def test_many_uars_take_few_lines(self):
-        """UARs without a queue are a range."""
+        """UARs without a queue are printed as ranges on one line."""
         self.assertLess(len(text.render([device(canned.many())]).splitlines()), 200)
 
     def test_ranges(self):
-        """Runs are joined."""
+        """Numbers that follow each other are printed as FIRST-LAST."""
         self.assertEqual(text.ranges([5, 1, 2, 3, 9]), "0x1-0x3, 0x5, 0x9")
 
 
@@ -196,13 +197,13 @@ class Picture(unittest.TestCase):
             yield ET.fromstring(svg.render([device(report)]))
 
     def test_is_well_formed_and_has_a_size(self):
-        """Whatever the names of processes are."""
+        """A picture is well-formed XML, whatever the names of the processes are."""
         for root in self.pictures():
             self.assertEqual(root.tag, SVG + "svg")
             self.assertEqual(root.get("viewBox"), f"0 0 {root.get('width')} {root.get('height')}")
 
     def test_needs_nothing_from_elsewhere(self):
-        """No reference, script, image or font but those of the browser."""
+        """The picture has no script, image or link, and its style loads nothing."""
         for root in self.pictures():
             for element in root.iter():
                 self.assertNotIn(element.tag, {
@@ -225,7 +226,7 @@ class Picture(unittest.TestCase):
                 self.assertLessEqual(float(rect.get("y")) + float(rect.get("height")), height)
 
     def test_cards_and_squares_do_not_overlap(self):
-        """Each UAR has a place of its own."""
+        """The rectangles of two UARs, cards or squares, do not overlap."""
         for report in (canned.ONE, canned.SEVERAL, canned.many(60)):
             boxes = []
             for group in ET.fromstring(svg.render([device(report)])).iter(SVG + "g"):
@@ -242,7 +243,7 @@ class Picture(unittest.TestCase):
                                 f"{one} {two}")
 
     def test_every_uar_has_a_tooltip(self):
-        """Its number, and what it is."""
+        """Some tooltip names the UAR, and some tooltip names each queue."""
         found = device(canned.SEVERAL)
         titles = [title.text for title in ET.fromstring(svg.render([found])).iter(SVG + "title")]
         for context in found.contexts:
@@ -253,7 +254,7 @@ class Picture(unittest.TestCase):
                 self.assertTrue(any(queue.label() in title for title in titles), queue.label())
 
     def test_sharing_is_said_without_colour(self):
-        """By a broken frame and by words."""
+        """A shared doorbell has a broken frame and the word "shared"."""
         root = ET.fromstring(svg.render([device(canned.SEVERAL)]))
         frames = [rect for rect in root.iter(SVG + "rect") if rect.get("stroke-dasharray")]
         words = [element.text for element in root.iter(SVG + "text")]
@@ -262,7 +263,7 @@ class Picture(unittest.TestCase):
         self.assertIn("rung on this UAR: UAR shared", words)
 
     def test_number_of_lines_of_a_card_is_limited(self):
-        """30 queue pairs on a UAR do not make a tower; the tooltip names them."""
+        """A card with 30 queue pairs is not 30 lines high; its tooltip names all of them."""
         root = ET.fromstring(svg.render([device(canned.many())]))
         titles = [title.text for title in root.iter(SVG + "title")]
         self.assertTrue(any("QP 0x7d0 RC" in title and "QP 0x7ed RC" in title for title in titles))
@@ -273,7 +274,7 @@ class Program(unittest.TestCase):
     """The command line."""
 
     def test_file_is_shown(self):
-        """Text, JSON and picture of what is read from standard input."""
+        """A report on standard input is shown as text, as JSON and as a picture."""
         status, out, _ = run("--from", "-", stdin=canned.ONE)
         self.assertEqual(status, 0)
         self.assertIn("QP 0x43 RC", out)
@@ -284,13 +285,13 @@ class Program(unittest.TestCase):
         self.assertEqual(ET.fromstring(out).tag, SVG + "svg")
 
     def test_one_process_or_device(self):
-        """The others are left out."""
+        """Other processes and other devices are left out."""
         _, out, _ = run("--from", "-", "--pid", "200", stdin=canned.SEVERAL)
         self.assertNotIn("old_app", out)
         self.assertEqual(run("--from", "-", "--device", "mlx5_7", stdin=canned.ONE)[0], 1)
 
     def test_picture_is_written_to_a_file(self):
-        """And nothing is left beside it."""
+        """The program leaves no other file beside the picture."""
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory, "uars.svg")
             self.assertEqual(run("--from", "-", "--svg", str(path), stdin=canned.ONE)[:2], (0, ""))
@@ -298,7 +299,7 @@ class Program(unittest.TestCase):
             self.assertEqual(os.listdir(directory), ["uars.svg"])
 
     def test_errors_are_a_line(self):
-        """No traceback."""
+        """An input that cannot be read ends with status 1 and one line on stderr, no traceback."""
         for arguments, stdin in ((("--from", "-"), "nonsense"), (("--from", "-"), "{"),
                                  (("--from", "-"), "{}"),
                                  (("--from", "/nonexistent"), "")):
@@ -307,7 +308,7 @@ class Program(unittest.TestCase):
                 self.assertEqual((status, out, err.count("\n")), (1, "", 1))
 
     def test_wrong_arguments(self):
-        """They say so."""
+        """Wrong arguments end the program with exit status 2."""
         for arguments in (("--pid", "0"), ("--watch", "0"), ("--watch", "1", "--from", "-"),
                           ("--json", "--watch")):
             with self.subTest(arguments=arguments):
@@ -318,7 +319,7 @@ class Sources(unittest.TestCase):
     """Where reports come from."""
 
     def test_files_of_all_devices_are_read(self):
-        """A file for each device."""
+        """Each device has a file "uars"; a device without one is left out."""
         with tempfile.TemporaryDirectory() as directory:
             for bus in ("0000:00:03.0", "0000:00:04.0"):
                 Path(directory, bus).mkdir()
@@ -330,7 +331,7 @@ class Sources(unittest.TestCase):
             self.assertIsNone(sources.read_debugfs(Path(directory, "none")))
 
     def test_layouts_are_those_of_the_header(self):
-        """Sizes of the structures of bluebell-abi.h."""
+        """The structures have the sizes of those in bluebell-abi.h."""
         sizes = {sources.Attr: 16, sources.Command: 24 + 32, sources.Request: 40,
                  sources.Response: 16,
                  sources.UarEntry: 32, sources.BfregEntry: 16, sources.QueueEntry: 16}
@@ -338,7 +339,7 @@ class Sources(unittest.TestCase):
             self.assertEqual(sources.ctypes.sizeof(structure), size, structure.__name__)
 
     def test_context_of_two_processes_is_one(self):
-        """After a fork two processes have the same file."""
+        """After a fork two processes have the same context, which must be counted once."""
         first, other = device(canned.ONE).contexts[0], device(canned.SEVERAL).contexts[0]
         self.assertTrue(sources.is_same(first, first))
         self.assertFalse(sources.is_same(first, other))
