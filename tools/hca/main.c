@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bluebell-hca: command line, the functions of this process on one fabric, and their threads.
+ * bluebell-hca: command line, the HCAs of this process on one fabric, and their threads.
  *
  * Each HCA has an event loop in a thread of its own. The main thread's loop serves signals and the
  * agents of the switch, and ends when the client of each HCA has come and gone. All objects are
@@ -39,7 +39,7 @@ static struct {
 	struct impair_settings impair;
 	bool impaired, check;
 	const char *caps;
-	uint64_t file_limit;		/* bytes of the trace, and of the capture */
+	uint64_t file_limit;		/* bytes of a trace, and of the capture; 0: no limit */
 } opt = { .file_limit = QUOTA_DEFAULT };
 
 /* The HCAs of this process on their fabric. */
@@ -47,7 +47,7 @@ struct rack {
 	struct loop *main;
 	struct fabric *fabric;
 	struct hca *hca[MAX_HCAS];
-	struct loop *loop[MAX_HCAS];	/* of the HCA of the same position */
+	struct loop *loop[MAX_HCAS];	/* of the HCA with the same index in @hca */
 	unsigned int nr;
 	atomic_uint gone;		/* bits of HCAs whose client has come and gone */
 };
@@ -164,7 +164,11 @@ static const struct argp argp = {
 	       "Documentation/hca.rst of Bluebell's sources.",
 };
 
-/* In the HCA's thread. A client that comes again does not count for the client of another HCA. */
+/*
+ * The client of @hca is gone; the program ends when the clients of all HCAs have gone. Runs in the
+ * HCA's thread. Each HCA has a bit in rack.gone, so that a client that comes and goes twice is not
+ * counted in place of the client of another HCA.
+ */
 static void on_gone(struct hca *hca, void *arg)
 {
 	unsigned int bit = 1u << hca->index;
@@ -263,7 +267,7 @@ static void rack_down(struct rack *rack)
 	loop_free(rack->main);
 }
 
-/* Run all loops until that of the main thread ends. */
+/* Run all loops until the main thread's loop ends. */
 static int rack_run(struct rack *rack)
 {
 	unsigned int i;
@@ -313,7 +317,7 @@ static int run(struct profile *p)
 	return err;
 }
 
-/* Print a profile, and on stderr what it does not have from the card. */
+/* Print the profile of a card, and on stderr in which capabilities it differs from the card. */
 static int print_card(void)
 {
 	char why[200];

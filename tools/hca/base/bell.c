@@ -65,7 +65,7 @@ void bell_exit(struct bell *b)
  * bell_ring() - have the loop call the bell's function soon
  * @b: the bell
  *
- * May be called by any thread. What the caller wrote before is visible to the answer.
+ * May be called by any thread. The bell's function sees what the caller stored before the call.
  */
 void bell_ring(struct bell *b)
 {

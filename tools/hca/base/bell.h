@@ -13,7 +13,7 @@ struct event_base;
 struct bell {
 	int fd;
 	struct event *ev;
-	atomic_bool rung;		/* the loop has still to answer */
+	atomic_bool rung;		/* a ring came, and the loop has not answered it yet */
 	void (*answer)(void *arg);
 	void *arg;
 };

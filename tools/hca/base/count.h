@@ -25,23 +25,23 @@ struct counters {
 	uint64_t page_faults, page_faults_failed;	/* raised; resumed with an error */
 	uint64_t page_faults_midway;	/* raised after a part of the message was transferred */
 	/*
-	 * The switch's agents read these in the switch's thread. A packet to a port whose link is
-	 * down is counted as dropped at that port, in the sender's thread.
+	 * Atomic, because the switch's agents read these in the switch's thread, and because the
+	 * sender's thread counts a packet to a port whose link is down as dropped at that port.
 	 */
 	_Atomic uint64_t packets_tx, packets_rx, packets_dropped;
-	_Atomic uint64_t octets_tx, octets_rx;		/* of these packets, as PortXmitData */
-	_Atomic uint64_t mcast_tx, mcast_rx;		/* those of them to multicast groups */
+	_Atomic uint64_t octets_tx, octets_rx;		/* bytes of these, from LRH to ICRC */
+	_Atomic uint64_t mcast_tx, mcast_rx;		/* of these, packets to multicast groups */
 	_Atomic uint64_t mcast_octets_tx, mcast_octets_rx;
 	_Atomic uint64_t packets_corrupted;	/* arrived with a wrong CRC, and were dropped */
-	_Atomic uint64_t bad_pkeys, bad_qkeys;	/* packets dropped for them */
+	_Atomic uint64_t bad_pkeys, bad_qkeys;	/* packets dropped for a wrong P_Key or Q_Key */
 	uint64_t wqes_sq, wqes_rq;
 	uint64_t umr, umr_refused;		/* UMR work requests */
-	uint64_t umr_reordered;			/* executed before an older UMR of the same key */
-	uint64_t remote_inval;			/* keys that a peer's SEND invalidated */
+	uint64_t umr_reordered;			/* executed before an older UMR of the same mkey */
+	uint64_t remote_inval;			/* mkeys that a peer's SEND invalidated */
 	uint64_t cmds, cmds_failed;
 	uint64_t reg_reads, reg_writes;
 	uint64_t reg_early;			/* writes ignored while firmware initialized */
-	uint64_t dma_blocked;			/* accesses while no bus master, or not in D0 */
+	uint64_t dma_blocked;		/* DMA refused: function no bus master, or not in D0 */
 };
 
 /* Packets that arrived and were dropped, which performance management counts as receive errors. */

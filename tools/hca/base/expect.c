@@ -77,8 +77,8 @@ void expect_clear(struct expect *e)
 }
 
 /*
- * Find the first announcement that covers an incident: with @lacking an announcement that has not
- * reached its minimum, else one that has not reached its maximum.
+ * Find the first announcement of an incident with this kind, code and status that is still below
+ * its minimum (@lacking) or below its maximum (not @lacking).
  */
 static struct expectation *expect_match(struct expect *e, enum incident_kind kind,
 					unsigned int code, unsigned int status, bool lacking)
@@ -96,7 +96,10 @@ static struct expectation *expect_match(struct expect *e, enum incident_kind kin
 	return NULL;
 }
 
-/* Announcements below their minimum come first: the maximum may be any number. */
+/*
+ * Count an incident for an announcement below its minimum first: an announcement that is above its
+ * minimum, but below its maximum, does not need the incident.
+ */
 static bool expect_announced(struct expect *e, enum incident_kind kind, unsigned int code,
 			     unsigned int status)
 {
@@ -127,9 +130,9 @@ static struct incident *expect_find(struct expect *e, enum incident_kind kind, u
 /**
  * expect_incident() - record that the HCA refused or ignored something
  * @e: the record
- * @kind: what it was
+ * @kind: what happened
  * @code: opcode of the command, or reason for which the doorbell was ignored; otherwise 0
- * @status: with which the command was refused; otherwise 0
+ * @status: firmware status of a command that was refused; otherwise 0
  * @cause: name of the check that failed, a constant string
  * @why: the reason in words
  */
@@ -172,7 +175,7 @@ const struct incident *expect_unexpected(const struct expect *e, unsigned int i)
  * expect_unlisted() - count incidents for which the list had no room
  * @e: the record
  *
- * Return: their number.
+ * Return: the number of incidents.
  */
 unsigned long expect_unlisted(const struct expect *e)
 {

@@ -15,10 +15,12 @@
 struct expect;
 
 enum incident_kind {
-	/* The first two have a code, the others the code 0. */
+	/* The first two kinds have a code; the code of all other kinds is 0. */
 	INCIDENT_REFUSE,	/* a command was refused; the code is the opcode */
 	INCIDENT_DROP,		/* a doorbell was ignored; the code is an enum drop_reason */
-	/* a UMR request of the driver's own queue pair was refused, or named a wrong variant */
+	/*
+	 * a UMR of the driver's own queue pair was refused, or named its mkey with wrong low 8 bits
+	 */
 	INCIDENT_UMR,
 	INCIDENT_OVERRUN,	/* an event found its event queue full, and is lost */
 	INCIDENT_LEFT,		/* objects were left at TEARDOWN_HCA */

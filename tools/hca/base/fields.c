@@ -14,9 +14,9 @@ static int ifc_compare_name(const void *key, const void *elem)
 
 /**
  * ifc_struct_find() - look a structure up
- * @name: between "mlx5_ifc_" and "_bits"
+ * @name: the structure's name, without "mlx5_ifc_" before and "_bits" behind
  *
- * Return: its description, NULL if the header has none of that name.
+ * Return: the structure's description, NULL if the header has no structure of that name.
  */
 const struct ifc_struct *ifc_struct_find(const char *name)
 {
@@ -32,7 +32,7 @@ const struct ifc_struct *ifc_struct_find(const char *name)
  * @path: name, or names with dots between them
  * @off: where to put the offset in bits from the start of @s
  *
- * Return: the field, NULL if there is none.
+ * Return: the field, NULL if there is no such field.
  */
 const struct ifc_member *ifc_member_find(const struct ifc_struct *s, const char *path,
 					 uint32_t *off)

@@ -17,7 +17,7 @@ struct ifc_member {
 	uint32_t width;			/* bits of one element */
 	uint16_t count;			/* elements; 0: as many as the buffer holds */
 	bool reserved;
-	const struct ifc_struct *sub;	/* the element is a structure of its own */
+	const struct ifc_struct *sub;	/* structure of an element; NULL: the element is a number */
 };
 
 struct ifc_struct {

@@ -17,7 +17,7 @@ def strip(text):
 
 
 def matching(text, pos):
-    """Index just after the brace that closes the one at pos."""
+    """Index just after the brace that closes the brace at pos."""
     depth = 0
     for i in range(pos, len(text)):
         depth += {"{": 1, "}": -1}.get(text[i], 0)
@@ -33,7 +33,7 @@ FLEX = re.compile(r"DECLARE_FLEX_ARRAY\([^)]*\)\s*;")
 
 
 def members(body, prefix=""):
-    """Yield (path, kind, substructure or None, number of dimensions, flexible)."""
+    """Yield (path, kind, substructure or None, array dimensions as the header writes them)."""
     pos = 0
     while pos < len(body):
         m = INNER.match(body, pos)
@@ -67,7 +67,7 @@ def field(struct, path, kind, sub, dims):
     if arrays > 1 or kind == "union":
         return None
     elem = path + ("[0]" if arrays else "")
-    # A u8 x[] with nothing after it is a tail of bits, not an array of fields.
+    # A u8 x[] without a second dimension is a tail of bits, not an array of fields.
     if kind == "u8" and flex and not arrays:
         return None
     width = f"sizeof((({outer} *)0)->{elem})"

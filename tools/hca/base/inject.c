@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Injected failures: what is set, and whether it applies to the event at hand.
+ * Injected failures: what is set, and whether it applies to a command, a completion, a UMR work
+ * request or a page fault.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,24 +10,24 @@
 
 struct cmd_inject {
 	bool used;
-	bool by_op;		/* commands of @opcode; else one, after @skip commands */
+	bool by_op;		/* fail commands of @opcode; false: one command, after @skip */
 	uint16_t opcode;
 	unsigned long skip;
-	unsigned long left;	/* times yet to fail; 0: until cleared (by_op only) */
+	unsigned long left;	/* commands still to fail; 0: until cleared (by_op only) */
 	uint8_t status;
 };
 
 struct cmd_delay {
 	uint16_t opcode;	/* of the commands; 0: all */
-	unsigned long left;	/* commands yet to be late */
-	unsigned int ms;	/* by how much */
+	unsigned long left;	/* commands still to delay */
+	unsigned int ms;	/* the delay */
 };
 
 struct inject {
 	struct cmd_inject cmd[INJECT_MAX_CMDS];
-	struct cmd_delay delay[INJECT_MAX_DELAYS];	/* of answers */
-	struct cmd_delay deferral[INJECT_MAX_DELAYS];	/* of the execution */
-	bool reorder;			/* answers are given last first */
+	struct cmd_delay delay[INJECT_MAX_DELAYS];	/* from execution to answer */
+	struct cmd_delay deferral[INJECT_MAX_DELAYS];	/* from doorbell to execution */
+	bool reorder;			/* commands are answered in reverse order */
 	unsigned int fired;		/* injections that have taken effect since the last clear */
 	unsigned long cqe_left;		/* completions to drop or delay */
 	unsigned int cqe_delay_ms;	/* 0: drop */
@@ -105,7 +106,7 @@ static bool inject_set_late(struct cmd_delay *delays, const struct cmd_delay *se
  * inject_set_cmd_delay() - answer commands late
  * @inj: the set of injections
  * @opcode: of the commands; 0: any
- * @count: how many of them
+ * @count: number of commands
  * @ms: milliseconds between execution and answer
  *
  * Replaces an earlier delay of the same opcode.
@@ -124,7 +125,7 @@ bool inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long cou
  * inject_set_cmd_deferral() - execute commands late
  * @inj: the set of injections
  * @opcode: of the commands; 0: any
- * @count: how many of them
+ * @count: number of commands
  * @ms: milliseconds between doorbell and execution
  *
  * Replaces an earlier deferral of the same opcode.
@@ -140,7 +141,7 @@ bool inject_set_cmd_deferral(struct inject *inj, uint16_t opcode, unsigned long 
 }
 
 /**
- * inject_set_cmd_reorder() - answer commands in another order than that of their execution
+ * inject_set_cmd_reorder() - answer commands in the reverse order of their execution
  * @inj: the set of injections
  */
 void inject_set_cmd_reorder(struct inject *inj)
@@ -152,7 +153,7 @@ void inject_set_cmd_reorder(struct inject *inj)
  * inject_set_opcode() - fail the commands of an opcode
  * @inj: the set of injections
  * @opcode: of the commands
- * @count: how many of them; 0: until cleared
+ * @count: number of commands; 0: until cleared
  * @status: firmware status to fail them with
  *
  * Return: false if there is no room for another injection.
@@ -181,8 +182,8 @@ void inject_set_cqes(struct inject *inj, unsigned long count, unsigned int delay
 /**
  * inject_set_umrs() - fail UMR work requests of drivers
  * @inj: the set of injections
- * @count: how many
- * @skip: how many to execute as usual before that
+ * @count: how many work requests
+ * @skip: how many work requests to execute as usual first
  */
 void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip)
 {
@@ -193,7 +194,7 @@ void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip
 /**
  * inject_set_faults() - falsify the events of page faults
  * @inj: the set of injections
- * @fault: how, and of how many
+ * @fault: what is wrong with the events, and with how many
  */
 void inject_set_faults(struct inject *inj, const struct inject_fault *fault)
 {
@@ -203,7 +204,7 @@ void inject_set_faults(struct inject *inj, const struct inject_fault *fault)
 /**
  * inject_set_tokens() - give page faults a token that was used before
  * @inj: the set of injections
- * @count: of page faults
+ * @count: number of page faults
  */
 void inject_set_tokens(struct inject *inj, unsigned long count)
 {
@@ -211,10 +212,10 @@ void inject_set_tokens(struct inject *inj, unsigned long count)
 }
 
 /**
- * inject_set_umr_reorder() - execute a UMR work request before the one that precedes it
+ * inject_set_umr_reorder() - execute a UMR work request before the UMR that was posted before it
  * @inj: the set of injections
  *
- * Takes effect if both change the same key and the fence of the second one does not order them.
+ * Takes effect if both change the same mkey and the fence of the second UMR does not order them.
  */
 void inject_set_umr_reorder(struct inject *inj)
 {
@@ -314,7 +315,7 @@ unsigned int inject_cmd_deferral(struct inject *inj, uint16_t opcode)
 }
 
 /**
- * inject_cmd_reorder() - tell whether commands are to be answered in another order
+ * inject_cmd_reorder() - tell whether commands are to be answered in reverse order
  * @inj: the set of injections
  */
 bool inject_cmd_reorder(const struct inject *inj)
@@ -361,9 +362,9 @@ bool inject_umr(struct inject *inj)
 /**
  * inject_fault() - tell whether the event of a page fault is to be falsified
  * @inj: the set of injections, which counts the event
- * @remote_write: the fault is that of a remote write
+ * @remote_write: a remote write has caused the fault
  *
- * Return: how; NULL to leave the event as it is.
+ * Return: what to falsify; NULL to leave the event as it is.
  */
 const struct inject_fault *inject_fault(struct inject *inj, bool remote_write)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Injected failures: the control socket says what is to fail, and the code that executes commands,
- * writes CQEs, executes UMR work requests or raises page faults asks for each of them whether to
- * fail it.
+ * Injected failures: the control socket says what is to fail. The code that executes commands,
+ * writes CQEs, executes UMR work requests or raises page faults asks, for each of these, whether it
+ * is to fail.
  */
 #ifndef BLUEBELL_INJECT_H
 #define BLUEBELL_INJECT_H
@@ -10,16 +10,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define INJECT_MAX_CMDS		64	/* injections into commands at a time */
-#define INJECT_MAX_DELAYS	32	/* opcodes whose answers are late at a time */
+#define INJECT_MAX_CMDS		64	/* most injected command failures at a time */
+#define INJECT_MAX_DELAYS	32	/* opcodes answered late, or executed late, at a time */
 
 struct inject;
 
 /* What is wrong with the events of the next page faults. */
 struct inject_fault {
-	unsigned long count;	/* of events */
-	bool not_write;		/* remote writes alone: the event says that they are reads */
-	uint8_t subtype;	/* otherwise: the event's subtype */
+	unsigned long count;	/* number of events */
+	bool not_write;		/* falsify only events of remote writes: let them show a read */
+	uint8_t subtype;	/* unless @not_write: the wrong subtype that the event gets */
 };
 
 struct inject *inject_new(void);

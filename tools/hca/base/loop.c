@@ -3,8 +3,8 @@
  * An event loop, and the thread that runs it.
  *
  * libevent is used without its locks: only the thread that runs a loop adds and deletes events of
- * its base. Before the thread is started and after it has been joined, that is the thread that made
- * the loop. Other threads ring a bell.
+ * its base. Before this thread is started and after it has been joined, the thread that made the
+ * loop does so. Other threads may only ring a bell.
  */
 #include <event2/event.h>
 #include <pthread.h>
@@ -51,7 +51,7 @@ struct loop *loop_new(void)
 
 /**
  * loop_free() - free an event loop
- * @l: the loop, which does not run, and of whose base all events have been freed; or NULL
+ * @l: the loop, which does not run, and all events of which have been freed; or NULL
  */
 void loop_free(struct loop *l)
 {

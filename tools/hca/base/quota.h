@@ -15,7 +15,7 @@
 #define QUOTA_USED_UP	"it has as many bytes as --file-limit allows"
 
 struct quota {
-	uint64_t limit;		/* bytes, 0: none */
+	uint64_t limit;		/* bytes, 0: no limit */
 	uint64_t used;
 };
 

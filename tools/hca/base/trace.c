@@ -18,7 +18,7 @@ struct trace {
 	unsigned int hca_index;
 	bool on;		/* events go to the ring */
 	FILE *file;		/* events go here too; NULL: no file */
-	char *path;		/* of it */
+	char *path;		/* of the file */
 	struct quota quota;
 	char *ev[RING];
 	uint64_t n;		/* events so far */
@@ -64,7 +64,7 @@ void trace_free(struct trace *t)
  * trace_to_file() - write every event from now on to a file
  * @t: the trace
  * @path: of the file, which is truncated
- * @limit: bytes after which the file gets no more events, 0 for none
+ * @limit: bytes after which the file gets no more events, 0 for no limit
  *
  * Return: 0, -ENOMEM, or -errno if the file cannot be opened.
  */
@@ -81,7 +81,7 @@ int trace_to_file(struct trace *t, const char *path, uint64_t limit)
 	return 0;
 }
 
-/* Write an event as a line, which is whole or absent. The file ends with the first that fails. */
+/* Write a whole event as a line. When a write fails, close the file: it gets no more events. */
 static void trace_write(struct trace *t, const char *line)
 {
 	const char *why = NULL;

@@ -23,7 +23,9 @@ char *trace_dump(struct trace *t, unsigned int n);
 void trace_event(struct trace *t, const char *type, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* For an event that is printed piece by piece: members go to the stream in between. */
+/*
+ * For an event that is printed piece by piece: between the calls the caller prints to the stream.
+ */
 FILE *trace_begin(struct trace *t, const char *type, uint64_t ns);
 void trace_end(struct trace *t);
 

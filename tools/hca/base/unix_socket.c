@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The path of a socket that the HCA listens at. A socket that an earlier process has left there is
- * removed. A file of another kind is not: it is more likely to be a mistake in the command line.
+ * removed. A file that is no socket is kept: its path is more likely to be a mistake in the command
+ * line.
  */
 #include <errno.h>
 #include <string.h>

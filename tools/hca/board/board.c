@@ -66,7 +66,7 @@ static const struct cmd_desc *const cmds[] = {
 	uar_cmds, NULL
 };
 
-/* Queue pairs and send queues of their own share one space of numbers. */
+/* Queue pairs and send queues without a queue pair (SQs) share one space of object numbers. */
 static void send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t len)
 {
 	if (!sq_send_doorbell(hca, get_be32(bf + 4) >> 8, uar, bf, len))

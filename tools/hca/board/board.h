@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The composition of the product.
+ * The composition of the product: the modules and commands of an HCA in bluebell-hca.
  */
 #ifndef BLUEBELL_BOARD_H
 #define BLUEBELL_BOARD_H

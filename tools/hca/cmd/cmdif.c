@@ -27,7 +27,7 @@
 #define LOG_SIZE	5
 
 #define NO_SLOT		HCA_CMD_SLOTS
-#define REORDER_US	10000	/* answers are collected for so long, then given last first */
+#define REORDER_US	10000	/* answers are held for so long, then given in reverse order */
 
 enum slot_state {
 	SLOT_FREE,	/* the entry is the driver's */
@@ -40,7 +40,7 @@ struct slot {
 	struct hca *hca;
 	enum slot_state state;
 	bool event;		/* post an event for the answer */
-	uint64_t held;		/* order of holding: the last is answered first; 0: not held */
+	uint64_t held;		/* rank of a held answer, the highest is given first; 0: not held */
 	enum delivery dl;
 	uint8_t lay[LAY_SIZE];
 	uint8_t *in, *out;
@@ -52,8 +52,8 @@ struct cmdif {
 	uint64_t queue;		/* guest address, 0: not set */
 	struct slot slot[HCA_CMD_SLOTS];
 	unsigned int running;	/* slot whose command is being executed, or NO_SLOT */
-	uint64_t holds;		/* answers that have been held back */
-	struct event *release;	/* gives the answers that are held back */
+	uint64_t holds;		/* number of answers held back so far */
+	struct event *release;	/* timer: gives all answers that are held back */
 	uint32_t random;
 };
 
@@ -147,7 +147,10 @@ static uint8_t *slot_entry(const struct slot *s)
 		       true);
 }
 
-/* Take the command over. Returns false if the entry is not the HCA's or is still unanswered. */
+/*
+ * Read the command in a slot. Returns false if the HCA does not own the entry, or has not answered
+ * the last command in this slot.
+ */
 static bool slot_fetch(struct slot *s)
 {
 	uint8_t *guest = slot_entry(s);
@@ -165,7 +168,7 @@ static bool slot_fetch(struct slot *s)
 	return true;
 }
 
-/* Store the output and give the entry back. Returns false if the HCA answers no longer. */
+/* Store the output and give the entry back. Returns false if the HCA no longer answers commands. */
 static bool slot_answer(struct slot *s)
 {
 	uint8_t *guest = slot_entry(s);
@@ -204,7 +207,7 @@ static void slot_answer_alone(struct slot *s)
 		cmdif_post_event(s->hca, 1u << n);
 }
 
-/* ---- later ----------------------------------------------------------------------------------- */
+/* ---- commands that are executed or answered later -------------------------------------------- */
 
 static void slot_later(struct slot *s, unsigned int us)
 {
@@ -213,7 +216,7 @@ static void slot_later(struct slot *s, unsigned int us)
 	event_add(s->timer, &tv);
 }
 
-/* A part of the profile's delay, at random. */
+/* Draw a random delay: from 1 to @max_us, the profile's longest. */
 static unsigned int cmdif_delay(struct cmdif *c, unsigned int max_us)
 {
 	c->random ^= c->random << 13;
@@ -299,7 +302,10 @@ static void slot_on_timer(evutil_socket_t fd, short what, void *arg)
 		slot_answer_alone(s);
 }
 
-/* Whether a timer will execute the command, because the profile or a test delays it. */
+/*
+ * Start a timer for the command if the profile or a test delays its execution. Returns false if the
+ * caller is to execute the command now.
+ */
 static bool slot_defer(struct slot *s)
 {
 	unsigned int us = 0;
@@ -320,12 +326,12 @@ static bool slot_defer(struct slot *s)
  * @slots: bitmap of queue entries that have a command
  *
  * Executes the commands in order of their slots, and posts one event for all of them, if an event
- * queue subscribed to it; the ownership bit of each entry shows its completion. With a profile that
- * delays commands, each is executed and answered by itself, after a while, in any order.
+ * queue subscribed to EV_CMD; the ownership bit of each entry shows its completion. With a profile
+ * that delays commands, each command is executed and answered by itself, later, in any order.
  */
 void cmdif_doorbell(struct hca *hca, uint32_t slots)
 {
-	/* An event queue that one of these commands creates gets no event for them. */
+	/* An event queue that one of these commands creates gets no event for these commands. */
 	bool event = eq_subscribed(hca, EV_CMD);
 	struct cmdif *c = hca->cmdif;
 	uint32_t done = 0;
@@ -347,7 +353,10 @@ void cmdif_doorbell(struct hca *hca, uint32_t slots)
 
 /* ---- module ---------------------------------------------------------------------------------- */
 
-/* At DISABLE_HCA and at device reset, drop all other commands without an answer. */
+/*
+ * At DISABLE_HCA and at device reset, drop all commands without an answer, except the command that
+ * is being executed: DISABLE_HCA itself.
+ */
 static void cmdif_reset(struct hca *hca)
 {
 	struct cmdif *c = hca->cmdif;

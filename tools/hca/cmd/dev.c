@@ -59,7 +59,7 @@ static uint8_t init_hca(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-/* Record what the driver should have destroyed, an incident for each kind of object. */
+/* Record an incident for each kind of object of which the driver has left objects. */
 static void report_left(struct hca *hca)
 {
 	unsigned int k, n;

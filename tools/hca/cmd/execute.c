@@ -64,8 +64,9 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd)
 }
 
 /*
- * Refusals that are no incidents: those that a test has injected; and that of a MAD for performance
- * management, because only this command shows a driver whether firmware has an agent for it.
+ * Two refusals are no incidents: one that a test has injected; and the refusal of a MAD for
+ * performance management, because a driver has to send such a MAD to learn whether firmware has an
+ * agent for it.
  */
 static bool refusal_is_expected(const struct cmd *cmd)
 {
@@ -112,7 +113,7 @@ static void trace_cmd(struct hca *hca, const struct cmd *cmd, unsigned int slot,
  * @in_len: bytes
  * @out: output, zeroed, at least 8 bytes
  * @out_len: bytes
- * @slot: of the queue, for the trace
+ * @slot: index of the command's entry in the command queue, for the trace
  *
  * Return: the firmware status, which is also in @out with the syndrome.
  */

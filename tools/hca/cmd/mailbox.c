@@ -18,11 +18,11 @@ enum {
 #define BLK_ALIGN	512
 
 /**
- * mailbox_xor() - the xor of bytes, of which signatures are made
+ * mailbox_xor() - compute the xor of bytes, to make or check a signature
  * @p: the bytes
- * @len: how many
+ * @len: number of bytes
  *
- * Return: 0xff if the bytes are signed.
+ * Return: the xor; 0xff if a valid signature is one of the bytes.
  */
 uint8_t mailbox_xor(const uint8_t *p, size_t len)
 {
@@ -81,8 +81,8 @@ static uint8_t *mailbox_get(struct hca *hca, uint64_t addr, unsigned int num, ui
  * mailbox_chain_read() - read a command's input
  * @hca: the HCA
  * @lay: the queue entry
- * @buf: for the input
- * @len: bytes of it
+ * @buf: set to the input
+ * @len: bytes of the input
  *
  * Return: DL_OK, or what is wrong with the mailboxes.
  */
@@ -137,7 +137,7 @@ enum delivery mailbox_chain_check(struct hca *hca, const uint8_t *lay, size_t le
  * @hca: the HCA
  * @lay: the queue entry, whose output is filled in
  * @buf: the output
- * @len: bytes of it
+ * @len: bytes of the output
  *
  * Stops at a mailbox that is no longer valid: the driver may have given up on the command and used
  * the mailbox for another command, whose token differs.

@@ -29,7 +29,7 @@ enum mng_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
  * mng_fw_version() - the version of firmware, as registers have it
  * @p: the profile
  *
- * Return: eight bits of the major and the minor number each, 16 of the last one.
+ * Return: the major number in bits 31:24, the minor number in 23:16, the last number in 15:0.
  */
 uint32_t mng_fw_version(const struct profile *p)
 {
@@ -39,7 +39,10 @@ uint32_t mng_fw_version(const struct profile *p)
 	return major << 24 | (minor & 0xff) << 16 | (sub & 0xffff);
 }
 
-/* Which registers there are: the first of several groups has those below. */
+/*
+ * MCAM tells which registers and features of a group the HCA has: some of group 0, none of other
+ * groups.
+ */
 static uint8_t reg_mcam(struct hca *hca, struct cmd *cmd, const uint8_t *in, uint8_t *out,
 			size_t room)
 {
@@ -76,7 +79,7 @@ static uint8_t reg_mcqs(struct hca *hca, struct cmd *cmd, const uint8_t *in, uin
 	return mng_check_component(cmd, IFC_GET(mcqs_reg, in, component_index));
 }
 
-/* No other version waits for a reset, so the version of a pending component is this one, too. */
+/* No firmware image waits for a reset, so the pending version is the running version, too. */
 static uint8_t reg_mcqi(struct hca *hca, struct cmd *cmd, const uint8_t *in, uint8_t *out,
 			size_t room)
 {
@@ -102,7 +105,7 @@ static uint8_t reg_mcqi(struct hca *hca, struct cmd *cmd, const uint8_t *in, uin
 	return ST_OK;
 }
 
-/* A bit for each generation of PCI Express; there is no bit 3. */
+/* The bit of each generation of PCI Express, by generation; bit 3 stands for none. */
 static const uint8_t pcie_speed_bit[] = { 0, 0x01, 0x02, 0x04, 0x10, 0x20 };
 
 static uint8_t reg_mpein(struct hca *hca, struct cmd *cmd, const uint8_t *in, uint8_t *out,
@@ -127,10 +130,10 @@ static uint8_t reg_mpein(struct hca *hca, struct cmd *cmd, const uint8_t *in, ui
 }
 
 /*
- * Items of the non-volatile configuration, by class in the upper eight bits and number: the PCI
- * function in general, its capabilities, offloads to software and their capabilities, acceleration
- * of software; and the PCI configuration of the function. All of them are 0: there is nothing to
- * configure.
+ * Items of the non-volatile configuration, with the class in the upper eight bits. In class 0: the
+ * global PCI configuration and its capabilities, the software offloads and their capabilities, and
+ * software acceleration; in class 3: the PCI configuration of the function. All of them are 0:
+ * there is nothing to configure.
  */
 static const uint32_t nv_items[] = {
 	0x00000080, 0x00000081, 0x0000010a, 0x0000010b, 0x0000011d, 0x03000080,
@@ -157,7 +160,7 @@ static uint8_t reg_mnvda(struct hca *hca, struct cmd *cmd, const uint8_t *in, ui
 static const struct {
 	uint16_t id;
 	uint16_t min;		/* bytes */
-	/* @room: bytes of @out, at least those of @in */
+	/* @room: bytes of @out, at least as many as @in has */
 	uint8_t (*read)(struct hca *hca, struct cmd *cmd, const uint8_t *in, uint8_t *out,
 			size_t room);
 } mng_regs[] = {
@@ -173,11 +176,11 @@ static const struct {
  * @hca: the HCA
  * @cmd: the command
  * @reg: register's number
- * @write: set, not query
+ * @write: the command sets the register, else it queries the register
  * @in: the register as given
- * @len: bytes of it
+ * @len: bytes of @in
  * @out: answer, zeroed
- * @room: bytes of it
+ * @room: bytes of @out
  * @st: set to the status of the command
  *
  * Return: false if there is no such register.

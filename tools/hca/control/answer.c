@@ -58,7 +58,7 @@ void answer_add_num(struct json_object *o, const char *key, int64_t v)
  * @r: table of requests, ended by a NULL name
  * @name: of the request
  * @hca: the HCA
- * @n: words of the request
+ * @n: number of words
  * @w: the words
  *
  * Return: the answer.

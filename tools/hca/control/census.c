@@ -26,7 +26,7 @@ static bool census_counts_as(const struct obj *obj, unsigned int k)
 
 struct tally {
 	unsigned int k, n;
-	struct json_object *by_uid;	/* or NULL */
+	struct json_object *by_uid;	/* counts by user id; NULL: only @n is counted */
 };
 
 static bool census_tally_obj(struct hca *hca, struct obj *obj, void *arg)
@@ -83,8 +83,8 @@ static struct json_object *census_kinds(struct hca *hca, unsigned int *total)
 /**
  * request_census() - the request "census"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */

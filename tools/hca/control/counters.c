@@ -35,8 +35,8 @@ static struct json_object *commands_by_name(struct hca *hca, uint64_t *total)
 /**
  * request_commands() - the request "commands"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */
@@ -61,8 +61,8 @@ struct json_object *request_commands(struct hca *hca, unsigned int n, char **w)
 /**
  * request_counters() - the request "counters"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */

@@ -17,8 +17,8 @@
 /**
  * request_hang() - the request "inject hang"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */
@@ -33,8 +33,8 @@ struct json_object *request_hang(struct hca *hca, unsigned int n, char **w)
 /**
  * request_fatal() - the request "inject fatal"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */
@@ -51,8 +51,8 @@ struct json_object *request_fatal(struct hca *hca, unsigned int n, char **w)
 /**
  * request_link() - the request "link"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */
@@ -65,10 +65,10 @@ struct json_object *request_link(struct hca *hca, unsigned int n, char **w)
 }
 
 /**
- * request_port() - the request "port": what a subnet manager would change
+ * request_port() - the request "port": change LIDs or a P_Key, as a subnet manager
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */
@@ -95,8 +95,8 @@ struct json_object *request_port(struct hca *hca, unsigned int n, char **w)
 /**
  * request_unplug() - the request "unplug": surprise removal
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * All objects are freed, reads give all ones, and the link is down.
  *
@@ -115,8 +115,8 @@ struct json_object *request_unplug(struct hca *hca, unsigned int n, char **w)
 /**
  * request_plug() - the request "plug": the HCA is put back after "unplug"
  * @hca: the HCA, which is then as after power on
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */

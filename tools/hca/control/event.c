@@ -13,7 +13,10 @@
 #include "util.h"
 #include "words.h"
 
-/* Where the event data has the number of the object. */
+/*
+ * What the number in the request means. The event data has the number at a place that depends on
+ * it.
+ */
 enum event_arg { ARG_NONE, ARG_QPN, ARG_CQN, ARG_PORT, ARG_PAGES };
 
 static const struct {
@@ -61,8 +64,8 @@ static void event_data(uint8_t *data, enum event_arg arg, unsigned long num)
 /**
  * request_event() - the request "inject event"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */

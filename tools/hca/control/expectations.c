@@ -85,7 +85,7 @@ static void add_status(struct json_object *o, enum incident_kind kind, unsigned 
 
 /* ---- expect ---------------------------------------------------------------------------------- */
 
-/* How many incidents: a number; "any" for none or more; no word for one or more. */
+/* Parse how many incidents are announced: a number; "any" for 0 or more; no word for 1 or more. */
 static bool parse_count(struct expectation *x, const char *word)
 {
 	x->min = 1;
@@ -157,8 +157,8 @@ static bool expect_everything(struct hca *hca)
 /**
  * request_expect() - the request "expect"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */
@@ -203,8 +203,8 @@ static void add_incident(struct hca *hca, struct json_object *list, const struct
 /**
  * request_unexpected() - the request "unexpected"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */

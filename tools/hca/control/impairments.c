@@ -46,8 +46,8 @@ static struct json_object *impair_report(const struct impair *im)
 /**
  * request_impair() - the request "impair"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */

@@ -70,7 +70,10 @@ static struct json_object *request_inject_op(struct hca *hca, unsigned int n, ch
 	return answer_ok();
 }
 
-/* If the device has failed, reset it as after power on, and empty the baseline of the census. */
+/*
+ * End all injections. If the HCA has failed, also reset it, which frees all objects, and set the
+ * census's baseline to zero.
+ */
 static struct json_object *request_inject_clear(struct hca *hca, unsigned int n, char **w)
 {
 	struct json_object *o = answer_ok();
@@ -147,7 +150,7 @@ static struct json_object *request_inject_faults(struct hca *hca, unsigned int n
 	return answer_ok();
 }
 
-/* "inject link up" is "link up". */
+/* The request "inject link up" does the same as "link up". */
 static struct json_object *request_inject_link(struct hca *hca, unsigned int n, char **w)
 {
 	return request_link(hca, n - 1, w + 1);
@@ -164,8 +167,8 @@ static const struct request injections[] = {
 /**
  * request_inject() - the request "inject"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */

@@ -16,8 +16,8 @@
 /**
  * request_cap() - the request "cap"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */
@@ -75,8 +75,8 @@ static bool limit_of_kind(const struct profile *p, const char *name, uint64_t *l
 /**
  * request_profile() - the request "profile"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */
@@ -95,8 +95,8 @@ struct json_object *request_profile(struct hca *hca, unsigned int n, char **w)
 /**
  * request_limit() - the request "limit"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */
@@ -110,7 +110,7 @@ struct json_object *request_limit(struct hca *hca, unsigned int n, char **w)
 				   "no_write_combining");
 	if (!limit_of_setting(hca->profile, w[1], &limit) &&
 	    !limit_of_kind(hca->profile, w[1], &limit))
-		return answer_fail("no kind of object %s", w[1]);
+		return answer_fail("no kind of object or setting %s", w[1]);
 	o = answer_ok();
 	answer_add_num(o, "limit", limit);
 	return o;

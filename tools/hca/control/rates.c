@@ -32,8 +32,8 @@ static bool add_rate(struct hca *hca, struct obj *obj, void *list)
 /**
  * request_rates() - the request "rates"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */

@@ -23,8 +23,8 @@
 /**
  * request_trace() - the request "trace"
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
  * Return: the answer.
  */
@@ -52,10 +52,10 @@ struct json_object *request_trace(struct hca *hca, unsigned int n, char **w)
 /**
  * request_capture() - the request "capture": stop or resume recording to the file of --capture
  * @hca: the HCA
- * @n: words of the request
- * @w: the words, its name first
+ * @n: number of words
+ * @w: the words, the request's name first
  *
- * The request names no file, because a guest may send it.
+ * The request cannot name another file, because a guest may send requests.
  *
  * Return: the answer.
  */

@@ -18,7 +18,7 @@
 #include "unix_socket.h"
 
 #define MAX_LINE	4096	/* bytes of a request */
-#define MAX_UNSENT	65536	/* bytes of answers after which a client's requests wait */
+#define MAX_UNSENT	65536	/* at so many bytes of unread answers, read no more requests */
 #define MAX_CLIENTS	16	/* of an HCA: the HCAs share the process's file descriptors */
 
 struct client {
@@ -51,7 +51,7 @@ static bool control_is_full(struct bufferevent *bev)
 	return evbuffer_get_length(bufferevent_get_output(bev)) >= MAX_UNSENT;
 }
 
-/* While a client does not read the answers to its requests, no more requests of it are read. */
+/* Read no more requests of a client that does not read the answers to its earlier requests. */
 static void control_on_line(struct bufferevent *bev, void *arg)
 {
 	struct evbuffer *in = bufferevent_get_input(bev);
@@ -70,7 +70,7 @@ static void control_on_line(struct bufferevent *bev, void *arg)
 		control_client_drop(cl);
 }
 
-/* The client has read some answers. */
+/* The client has read some answers: read its requests again. */
 static void control_on_sent(struct bufferevent *bev, void *arg)
 {
 	if (bufferevent_get_enabled(bev) & EV_READ)

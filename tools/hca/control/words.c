@@ -47,7 +47,7 @@ bool request_number(const char *s, unsigned long *v)
  * request_status() - parse a firmware status
  * @s: a name with or without _ERR, or a number
  *
- * Return: the status, 0 if @s is none.
+ * Return: the status, 0 if @s is no status.
  */
 uint8_t request_status(const char *s)
 {

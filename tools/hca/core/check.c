@@ -11,8 +11,8 @@
 /**
  * ifc_first_set() - find a field that should be zero and is not
  * @p: the structure
- * @f: fields of it
- * @n: how many
+ * @f: fields of the structure
+ * @n: number of fields
  *
  * Return: name of the first field with a bit set, or NULL.
  */
@@ -56,7 +56,7 @@ static uint8_t check_found(struct hca *hca, struct cmd *cmd, enum obj_kind kind,
  * @num: its number
  * @o: the object, NULL on failure
  *
- * Return: ST_OK, or ST_BAD_RES when there is none for that user.
+ * Return: ST_OK, or ST_BAD_RES if there is no such object that the command may use.
  */
 uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		  struct obj **o)
@@ -73,7 +73,7 @@ uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t
  * @num: its number
  * @o: the object, NULL on failure
  *
- * Return: ST_OK, or ST_BAD_RES when there is none for that user.
+ * Return: ST_OK, or ST_BAD_RES if there is no such object that the command may use.
  */
 uint8_t check_shared(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		     struct obj **o)
@@ -90,8 +90,8 @@ uint8_t check_shared(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint3
  * @num: its number
  * @o: the object
  *
- * Return: ST_OK, ST_BAD_RES when there is none for that user, ST_BAD_RES_STATE when other objects
- * still refer to it.
+ * Return: ST_OK; ST_BAD_RES if there is no such object that the command may use; ST_BAD_RES_STATE
+ * while other objects refer to the object.
  */
 uint8_t check_destroy(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		      struct obj **o)

@@ -17,7 +17,7 @@
 #include "umem.h"
 #include "util.h"
 
-/* Fields that mlx5_ifc.h reserves because it has no names for them. */
+/* Fields that commands have, although mlx5_ifc.h reserves them because it has no names for them. */
 static const struct {
 	const char *strct;
 	uint16_t off, width;	/* bits */
@@ -66,7 +66,7 @@ uint8_t cmd_fail(struct cmd *cmd, uint8_t status, enum cmd_refusal why, const ch
 }
 
 /**
- * cmd_left() - measure how much of a command's input lies behind a point
+ * cmd_left() - count the bytes from an address to the end of a command's input
  * @cmd: the command
  * @p: address in its input, or beyond
  *

@@ -15,9 +15,9 @@ struct cmd_desc;
 struct hca;
 struct ifc_struct;
 
-/* One command being executed; in and out are whole mailboxes, header included. */
+/* One command being executed; @in and @out are its whole input and output, with their headers. */
 struct cmd {
-	const struct cmd_desc *desc;	/* its row; NULL: the HCA does not have the command */
+	const struct cmd_desc *desc;	/* row of the command; NULL: the HCA does not have it */
 	uint16_t opcode;
 	uint16_t op_mod;
 	uint16_t uid;		/* user id in the command header, 0 for the kernel */
@@ -54,7 +54,7 @@ enum cmd_flags {
 struct cmd_desc {
 	uint16_t opcode;
 	const char *name;		/* "CREATE_QP" */
-	const char *in, *out;		/* "create_qp_in" of mlx5_ifc.h, NULL if it has none */
+	const char *in, *out;		/* "create_qp_in" in mlx5_ifc.h; NULL: has none */
 	uint16_t in_min;		/* least bytes of input, else BAD_INP_LEN */
 	uint16_t out_min;		/* least bytes of output, else BAD_OUTP_LEN */
 	cmd_handler handler;
@@ -81,7 +81,7 @@ size_t cmd_left(const struct cmd *cmd, const uint8_t *p);
 
 /* ---- the registry ---------------------------------------------------------------------------- */
 
-#define CMD_OPCODES	0x1000	/* opcodes are below */
+#define CMD_OPCODES	0x1000	/* all opcodes are below this */
 
 int cmds_init(struct hca *hca);
 void cmds_exit(struct hca *hca);

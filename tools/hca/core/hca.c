@@ -90,7 +90,7 @@ static int modules_init(struct hca *hca)
  * @base: event loop of the HCA; other HCAs may share it
  * @fabric: the fabric that its port joins; NULL if the board has no port
  * @p: what the HCA can do; belongs to the caller and outlives the HCA
- * @index: of the HCAs in this process, 0 first
+ * @index: number of the HCA in this process, from 0
  *
  * Return: the HCA as after power on, NULL if memory is short.
  */

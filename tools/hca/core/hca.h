@@ -66,7 +66,7 @@ struct board {
 	const struct doorbell_ops *doorbells;
 	const struct qp_ops *qp;			/* qp.h: the transport behind queue pairs */
 	const struct link_ops *link;			/* link.h: the link layer of the port */
-	/* A CQE could not be written: the queue pair that it was about has to fail. */
+	/* A CQE of queue pair @qpn could not be written: the queue pair has to fail. */
 	void (*cqe_lost)(struct hca *hca, uint32_t qpn);
 };
 
@@ -77,14 +77,15 @@ enum hca_life {
 };
 
 struct hca {
-	unsigned int index;		/* of the HCAs in this process, 0 first */
-	struct event_base *base;	/* event loop of the thread to which all of this belongs */
+	unsigned int index;		/* number of the HCA in this process, from 0 */
+	struct event_base *base;	/* of the HCA's thread, which owns this structure */
 	const struct board *board;
 	struct profile *profile;
 	struct fabric *fabric;		/* one for the ports of all HCAs of this process */
 	enum hca_life life;
 	unsigned int issi;		/* version of the interface that SET_ISSI chose */
-	bool hung;			/* no command, doorbell, packet or event (injected) */
+	bool hung;			/* injected: handles no command, doorbell or packet, and
+					 * posts no event */
 	bool fatal;			/* the health buffer shows a firmware fatal error */
 	bool unplugged;			/* removed from the bus: reads give all ones */
 	bool dma_off;			/* no bus master, or in D3hot: no access to guest memory */
@@ -93,14 +94,14 @@ struct hca {
 	/*
 	 * The HCA's thread takes this lock to change what other threads read: capabilities, the
 	 * tables of P_Keys and GIDs, attributes of the port. Other threads take the lock to read;
-	 * the HCA's thread reads without it. No other lock is taken while it is held.
+	 * the HCA's thread reads without it. While it is held, no other lock is taken.
 	 */
 	pthread_mutex_t attr_lock;
 
 	/* core */
 	struct trace *trace;
 	struct inject *inject;
-	struct expect *expect;		/* what tests announced, and what else was refused */
+	struct expect *expect;		/* announced incidents, and incidents not announced */
 	struct cmds *cmds;		/* registry of commands */
 	struct mem_map *mem;		/* guest memory */
 	struct objs *objs;		/* tables of objects by kind */
@@ -123,7 +124,7 @@ struct hca {
 	struct sched *sched;
 	struct faults *faults;
 	struct req_pool *req_pool;
-	struct watches *watches;	/* queues of failed queue pairs */
+	struct watches *watches;	/* queues of failed QPs, whose records are polled */
 	struct specials *specials;	/* QP0 and QP1 */
 
 	/* pci, control */

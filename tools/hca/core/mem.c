@@ -42,9 +42,9 @@ struct mem_map {
 	struct region *r;	/* sorted by iova, disjoint */
 	unsigned int nr;
 	unsigned int room;	/* entries that r has memory for */
-	unsigned int hit;	/* index of the last region found: accesses cluster */
+	unsigned int hit;	/* index found by the last lookup, tried first by the next lookup */
 	struct backing *backings;
-	struct mem_map *next;	/* of all HCAs of the process */
+	struct mem_map *next;	/* list of the maps of all HCAs of the process */
 };
 
 /* ---- files that the client makes shorter ----------------------------------------------------- */
@@ -156,7 +156,7 @@ static int backing_map(struct mem_map *m, int fd, const struct stat *st, struct 
 	return 0;
 }
 
-/* Find the mapping of the file @fd, or map the file. Counts one user more. */
+/* Find the mapping of the file @fd, or map the file. Increments its @users. */
 static int backing_get(struct mem_map *m, int fd, struct backing **out)
 {
 	struct backing *b;
@@ -210,7 +210,7 @@ static unsigned int mem_lower_bound(const struct mem_map *m, uint64_t iova)
 	return lo;
 }
 
-/* Let the region @r be @r->size bytes at @offset of the file @fd. */
+/* Back the region @r with the @r->size bytes at @offset of the file @fd. */
 static int region_back(struct mem_map *m, struct region *r, int fd, uint64_t offset)
 {
 	int err = backing_get(m, fd, &r->backing);
@@ -306,8 +306,8 @@ static void mem_regions_drop(struct mem_map *m, unsigned int at, unsigned int en
  * The range may hold any number of mappings, or none: when the guest unmaps the last small page of
  * a larger page, its IOMMU unmaps the whole larger page.
  *
- * Return: the number of bytes that were mapped, or -EINVAL, and nothing is removed, if the range is
- * empty, wraps or covers only a part of a mapping.
+ * Return: the number of bytes that were mapped; -EINVAL if the range is empty, wraps or covers only
+ * a part of a mapping: nothing is removed then.
  */
 int64_t mem_unmap(struct hca *hca, uint64_t iova, uint64_t size)
 {
@@ -340,7 +340,7 @@ void mem_unmap_all(struct hca *hca)
 }
 
 /**
- * mem_exit() - remove all ranges
+ * mem_exit() - remove all ranges, and free the map of guest memory
  * @hca: the HCA
  */
 void mem_exit(struct hca *hca)
@@ -438,7 +438,7 @@ static int mem_copy(struct hca *hca, uint64_t iova, uint8_t *buf, size_t len, bo
  * mem_read() - copy from guest memory
  * @hca: the HCA
  * @iova: guest address
- * @buf: where to
+ * @buf: destination
  * @len: bytes
  *
  * Return: 0, or -EFAULT if any byte cannot be reached: @buf is then all ones, as after a PCI read
@@ -457,7 +457,7 @@ int mem_read(struct hca *hca, uint64_t iova, void *buf, size_t len)
  * mem_write() - copy to guest memory
  * @hca: the HCA
  * @iova: guest address
- * @buf: where from
+ * @buf: source
  * @len: bytes
  *
  * Return: 0, or -EFAULT (nothing copied) if any byte cannot be reached.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tables of the objects that commands made, by kind and number. New objects get the lowest free
- * number; or, with the profile's cycle_numbers, the next free number after the one given out last;
- * or, with highest_numbers, the highest free number. A lookup is two array steps.
+ * number; or, with the profile's cycle_numbers, the next free number after the number given out
+ * last; or, with highest_numbers, the highest free number. A lookup is two array steps.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,14 +29,14 @@ struct table {
 	unsigned int count;
 	unsigned int chunks;		/* no chunk is in use from this index on */
 	uint32_t hint;	/* where to look first; without cycle_numbers no lower number is free */
-	uint32_t used_above;		/* with highest_numbers: every number of the range that is
-					 * not below this one is in use; 0: not known */
+	uint32_t used_above;		/* with highest_numbers: all numbers of the range from this
+					 * one on are in use; 0: not known */
 	struct chunk *chunk[CHUNKS];
 };
 
 struct objs {
 	struct table t[OBJ_KINDS];
-	unsigned int by_uid[0x10000];	/* objects of each user id */
+	unsigned int by_uid[0x10000];	/* number of objects of each user id */
 };
 
 const char *const obj_kind_name[OBJ_KINDS] = {
@@ -228,7 +228,8 @@ static bool uid_is_kernels(uint16_t uid)
  * @num: its number
  * @uid: user id of the command
  *
- * Return: the object; NULL if it does not exist, was freed, or has another owner, be it the kernel.
+ * Return: the object; NULL if the object does not exist, was freed, or is not the user's. The
+ * kernel's user ids find the objects of all users.
  */
 struct obj *obj_find_own(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid)
 {
@@ -240,7 +241,7 @@ struct obj *obj_find_own(struct hca *hca, enum obj_kind kind, uint32_t num, uint
 }
 
 /**
- * obj_find_shared() - find an object that a user may refer to: one of their own, or a shared one
+ * obj_find_shared() - find an object that a user may refer to: the user's own, or shared
  * @hca: the HCA
  * @kind: of object
  * @num: its number
@@ -269,9 +270,9 @@ void obj_set_owner(struct hca *hca, struct obj *obj, uint16_t uid)
 }
 
 /*
- * The HCA has released the content of an object that others refer to, which is a mistake of the
- * HCA. Clear the content, and keep the object until the last reference is dropped: the process goes
- * on, because it is also the HCA of other guests.
+ * The HCA has released the content of an object that other objects refer to, which is a mistake of
+ * the HCA. Clear the content, and keep the object until the last reference is dropped: the process
+ * goes on, because it is also the HCA of other guests.
  */
 static void obj_keep(struct hca *hca, struct obj *obj)
 {
@@ -279,7 +280,7 @@ static void obj_keep(struct hca *hca, struct obj *obj)
 
 	snprintf(why, sizeof(why), "%s 0x%x is freed, but has %u references",
 		 obj_kind_name[obj->kind], obj->num, obj->refs);
-	fprintf(stderr, "hca %u: %s\n", hca->index, why);
+	fprintf(stderr, "bluebell-hca: a bug in HCA %u: %s\n", hca->index, why);
 	expect_incident(hca->expect, INCIDENT_BUG, 0, 0, "references", why);
 	memset((char *)obj + sizeof(*obj), 0, obj->size - sizeof(*obj));
 	obj->gone = true;
@@ -318,7 +319,7 @@ static bool obj_free_one(struct hca *hca, struct obj *obj, void *arg)
 }
 
 /**
- * obj_free_all() - free all objects of a kind whose structures own nothing
+ * obj_free_all() - free all objects of a kind whose structures own no other memory
  * @hca: the HCA
  * @kind: of object
  *
@@ -347,7 +348,7 @@ void obj_put(struct hca *hca, struct obj *obj)
  * @hca: the HCA
  * @kind: of object
  * @fn: may free the object that it is called for, and no other; false ends the loop
- * @arg: passed on
+ * @arg: passed to @fn
  */
 void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg)
 {
@@ -371,7 +372,7 @@ void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg)
  * @hca: the HCA
  * @kind: of object
  *
- * Return: their number.
+ * Return: the number of objects.
  */
 unsigned int obj_count(struct hca *hca, enum obj_kind kind)
 {
@@ -382,7 +383,7 @@ unsigned int obj_count(struct hca *hca, enum obj_kind kind)
  * obj_total() - count the objects of all kinds
  * @hca: the HCA
  *
- * Return: their number.
+ * Return: the number of objects.
  */
 unsigned int obj_total(struct hca *hca)
 {
@@ -398,7 +399,7 @@ unsigned int obj_total(struct hca *hca)
  * @hca: the HCA
  * @uid: user id
  *
- * Return: their number.
+ * Return: the number of objects.
  */
 unsigned int obj_count_uid(struct hca *hca, uint16_t uid)
 {

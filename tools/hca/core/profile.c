@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Profiles: capabilities by name, the numbers of objects that follow from them, and the default
- * profile.
+ * Profiles: capabilities by name, the ranges of object numbers that follow from capabilities, and
+ * the default profile.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ const struct cap_page cap_pages[NR_PAGES] = {
 #define OBJECT_EVENTS	(QUEUE_EVENTS | ERROR_EVENTS | SRQ_EVENTS)
 #define PORT_CHANGE	EVENT(0x09)
 
-/* Maximum and current value of capabilities in the default profile; those of all others are 0. */
+/* Maximum and current values of the default profile. All capabilities not listed here are 0. */
 static const struct def {
 	const char *page, *field;
 	uint32_t max, cur;
@@ -51,7 +51,7 @@ static const struct def {
 	{ "general", "log_max_eq_sz", 22, 22 },
 	{ "general", "log_max_eq", 7, 7 },
 	{ "general", "log_max_mkey", 22, 22 },
-	{ "general", "terminate_scatter_list_mkey", 1, 1 },	/* the key 0x100 */
+	{ "general", "terminate_scatter_list_mkey", 1, 1 },	/* the mkey 0x100 */
 	{ "general", "dump_fill_mkey", 1, 1 },
 	{ "general", "max_indirection", 4, 4 },
 	{ "general", "fixed_buffer_size", 1, 1 },
@@ -60,8 +60,8 @@ static const struct def {
 	{ "general", "umr_extended_translation_offset", 1, 1 },
 	{ "general", "log_max_ra_req_qp", 4, 4 },
 	{ "general", "log_max_ra_res_qp", 4, 4 },
-	{ "general", "gid_table_size", 0, 0 },		/* 8 */
-	{ "general", "pkey_table_size", 0, 0 },		/* 128 */
+	{ "general", "gid_table_size", 0, 0 },		/* 8 entries */
+	{ "general", "pkey_table_size", 0, 0 },		/* 128 entries */
 	{ "general", "max_qp_cnt", 8, 8 },
 	{ "general", "out_of_seq_cnt", 1, 1 },
 	{ "general", "retransmission_q_counters", 1, 1 },
@@ -135,7 +135,7 @@ static const struct def {
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.atomic", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.uc_odp_caps.send", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.ud_odp_caps.send", 1, 1 },
-	/* The driver has to ask for these. */
+	/* Off until the driver sets them by SET_HCA_CAP. */
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.srq_receive", 1, 0 },
 	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.send", 1, 0 },
 	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.write", 1, 0 },
@@ -160,9 +160,10 @@ static const struct def {
 	{ "general", "device_memory", 1, 1 },
 	{ "device_memory", "memic", 1, 1 },
 	{ "device_memory", "log_min_memic_alloc_size", 6, 6 },
-	{ "device_memory", "log_max_memic_addr_alignment", 6, 6 },	/* of 64 bytes: 4 KiB */
+	{ "device_memory", "log_max_memic_addr_alignment", 6, 6 },	/* 2^6 * 64 bytes: 4 KiB */
 	/*
-	 * BAR0 ends with the memory and a window of the same size for each of the two operations.
+	 * BAR0 ends with the device memory, and with a window of the same size for each of the two
+	 * operations on device memory.
 	 */
 	{ "device_memory", "memic_bar_start_addr", 0x1fa0000, 0x1fa0000 },
 	{ "device_memory", "memic_bar_size", 0x20000, 0x20000 },
@@ -179,7 +180,10 @@ static const struct def {
 /* The greatest number of 24 bits is no object's, because all ones mean "none" in many fields. */
 #define NO_OBJECT	0xffffff
 
-/* Numbers of objects: the first, and the limit, which a capability or a constant sets. */
+/*
+ * Ranges of object numbers: from @first to before 2^log_cap, which is a capability, or before
+ * @limit.
+ */
 static const struct {
 	enum obj_kind kind;
 	uint32_t first;
@@ -246,13 +250,13 @@ static const struct ifc_member *cap_find(const struct cap_page *pg, const char *
 
 /**
  * profile_find_cap() - find a capability by name
- * @page: as profiles name it
+ * @page: name of the page, as in profiles
  * @field: name of the field in the page's structure
- * @type: the page's number
- * @off: first bit in the page
- * @width: bits
+ * @type: set to the page's number
+ * @off: set to the first bit of the field in the page
+ * @width: set to the number of bits
  *
- * Return: false if there is none of that name.
+ * Return: false if there is no capability of that name.
  */
 bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
 		      uint32_t *width)
@@ -270,7 +274,7 @@ bool profile_find_cap(const char *page, const char *field, unsigned int *type, u
 /**
  * cap_get() - read a capability of a profile
  * @p: the profile
- * @cur: the current value, else the maximum
+ * @cur: true for the current value, false for the maximum
  * @page: PAGE_*
  * @field: name of the field
  *
@@ -300,7 +304,7 @@ uint32_t cap_gen(const struct profile *p, const char *field)
 /**
  * cap_put() - set a capability of a profile
  * @p: the profile
- * @cur: the current value, else the maximum
+ * @cur: true for the current value, false for the maximum
  * @pg: the page
  * @field: name of the field
  * @v: the value
@@ -406,7 +410,7 @@ struct pcie_link profile_pcie_link(const struct profile *p)
 }
 
 /**
- * profile_set_ranges() - derive the numbers of objects from the capabilities
+ * profile_set_ranges() - derive the ranges of object numbers from the capabilities
  * @p: the profile
  */
 void profile_set_ranges(struct profile *p)
@@ -423,7 +427,10 @@ void profile_set_ranges(struct profile *p)
 			r->limit += FIRST_SQ;
 		if (r->limit > NO_OBJECT)
 			r->limit = NO_OBJECT;
-		/* If these are not offered, CREATE_UCTX and CREATE_UMEM are refused. */
+		/*
+		 * profile_check() refuses an empty range. Without these capabilities CREATE_UCTX
+		 * and CREATE_UMEM are refused, so the one number in the range is not used.
+		 */
 		if ((ranges[i].kind == OBJ_UCTX && !cap_gen(p, "log_max_uctx")) ||
 		    (ranges[i].kind == OBJ_UMEM && !cap_gen(p, "log_max_umem")))
 			r->limit = r->first + 1;
@@ -470,7 +477,8 @@ int profile_default(struct profile *p, bool eth)
 
 		if (!cap_put(p, false, cap_page_find(d->page), d->field, d->max) ||
 		    !cap_put(p, true, cap_page_find(d->page), d->field, d->cur)) {
-			fprintf(stderr, "bluebell-hca: no field %s.%s\n", d->page, d->field);
+			fprintf(stderr, "bluebell-hca: mlx5_ifc.h has no capability %s.%s\n",
+				d->page, d->field);
 			return -EINVAL;
 		}
 	}

@@ -13,7 +13,7 @@
 #include "object.h"
 
 #define HCA_CAP_SIZE	4096	/* bytes of the union hca_cap_union */
-#define HCA_CAP_TYPES	0x40	/* types of capabilities are below */
+#define HCA_CAP_TYPES	0x40	/* all types of capabilities are below this */
 
 /* Types of capabilities, as MLX5_CAP_* in linux/mlx5/device.h. */
 enum hca_cap_type {
@@ -32,27 +32,27 @@ enum memic_op { MEMIC_INCREMENT = 0, MEMIC_TEST_AND_SET = 1, MEMIC_OPS };
 /* Speed of a lane, as in PortInfo.LinkSpeedExt*: 14, 25, 50 and 100 Gb/s. */
 enum link_speed { SPEED_FDR = 1, SPEED_EDR = 2, SPEED_HDR = 4, SPEED_NDR = 8 };
 
-/* The PCI Express link that a part can have: 3 for 8 GT/s, 4 for 16 GT/s, 5 for 32 GT/s. */
+/* The PCI Express link that a part can have. Generation 3 is 8 GT/s, 4 16 GT/s, 5 32 GT/s. */
 struct pcie_link {
 	uint8_t generation, lanes;
 };
 
 struct obj_range {
-	uint32_t first;		/* least number that is given out */
-	uint32_t limit;		/* one more than the greatest */
+	uint32_t first;		/* lowest object number */
+	uint32_t limit;		/* one more than the highest object number */
 };
 
 struct profile {
 	char name[64];
-	bool eth;			/* link layer; false: InfiniBand */
+	bool eth;			/* true: Ethernet port; false: InfiniBand port */
 	unsigned int log_bar_size;	/* of BAR0, bytes */
 	unsigned int vectors;		/* MSI-X */
 	bool one_bar;			/* BAR0 has the MSI-X table, too; false: BAR2 has it */
 	unsigned int boot_pages, init_pages;
 	unsigned int command_delay_us;	/* the longest wait before a command is executed, and before
-					 * it is answered; 0: both at once */
-	unsigned int command_timeout_ms;	/* after it the driver gives up; 0: default */
-	unsigned int log_min_ack_timeout;	/* of retry timers, 4.096 us * 2^n; 0: as asked */
+					 * it is answered; 0: no wait */
+	unsigned int command_timeout_ms;	/* time-out of commands; 0: the driver's default */
+	unsigned int log_min_ack_timeout;	/* least retry timer, 4.096 us * 2^n; 0: no limit */
 	unsigned int initializing_ms;	/* how long firmware initializes after a reset */
 	char fw_version[32];		/* "16.35.4030" */
 	char psid[17];
@@ -66,14 +66,14 @@ struct profile {
 	uint32_t port_caps;		/* CapabilityMask of the port's PortInfo */
 	uint16_t port_caps_2;		/* CapabilityMask2 */
 	unsigned int virtual_functions;	/* that have a vport; none of them is on the PCI bus */
-	unsigned int vport_speed;	/* limit of the vport's speed, in 100 Mb/s; 0: none */
+	unsigned int vport_speed;	/* vport's speed limit in units of 100 Mb/s; 0: no limit */
 	bool no_performance_agent;	/* MAD_IFC has no agent for performance management */
-	bool subnet_manager;		/* of the fabric; false: a host's configures the ports */
+	bool subnet_manager;		/* the fabric has one; false: a host has to run one */
 	bool refuse_busy_uars;		/* DEALLOC_UAR fails while queues use the UAR */
 	bool one_clock;			/* qpc.ts_format is reserved: queue pairs have one clock */
-	bool cycle_numbers;		/* numbers are reused only after the highest one */
+	bool cycle_numbers;		/* a freed number is reused only after all higher numbers */
 	bool highest_numbers;		/* new objects get the highest free number */
-	unsigned int objects_per_page;	/* the HCA asks for a page for so many objects; 0: never */
+	unsigned int objects_per_page;	/* objects for which the HCA asks for a page; 0: never */
 	bool no_write_combining;	/* stores to BlueFlame registers arrive one by one */
 	bool map_memic;			/* guests map device memory, else accesses are trapped */
 	unsigned int max_translation_mb;	/* MiB of translation tables of all memory keys and

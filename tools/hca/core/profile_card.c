@@ -24,13 +24,13 @@ struct card {
 	struct profile *def;		/* the default profile of the same link layer */
 	struct profile *seen;		/* only the card's pages */
 	struct json_object *top;	/* settings of the card other than capabilities */
-	FILE *report;			/* what the profile does not have from the card */
+	FILE *report;			/* gets a list of what differs from the card */
 	unsigned int unmodelled, adapted;
 };
 
 /*
- * What the HCA models although the default profile does not have it: the other capabilities that
- * the sources ask for. Those of the default profile's table are modelled, too.
+ * Capabilities that the sources of the HCA read, and which are not in the default profile's table.
+ * The HCA models these capabilities and the capabilities in that table.
  */
 static const struct {
 	unsigned int page;
@@ -82,7 +82,10 @@ static const struct {
 	{ PAGE_QOS, "packet_pacing_uid" },
 };
 
-/* Bits, of which the HCA models those of the default profile; and numbers up to the default's. */
+/*
+ * Capabilities that the HCA models up to their value in the default profile. Of a bitmap (@bits)
+ * the HCA models the bits that are set in that value.
+ */
 static const struct {
 	unsigned int page;
 	const char *field;
@@ -119,7 +122,7 @@ static int card_read_hex(FILE *f, uint8_t *page)
 	return digits && digits % 2 == 0 ? 0 : -EINVAL;
 }
 
-/* Return: 1 if there is no such file. */
+/* Read one page from its file. Returns 0, 1 if there is no such file, or -EINVAL. */
 static int card_read_file(struct card *c, const char *dir, bool cur, unsigned int type, char *why,
 			  size_t len)
 {
@@ -157,7 +160,7 @@ static int card_read_pages(struct card *c, const char *dir, char *why, size_t le
 	return 0;
 }
 
-/* ---- what the profile takes from them -------------------------------------------------------- */
+/* ---- what the profile takes from the pages --------------------------------------------------- */
 
 static bool card_models(unsigned int page, const char *field)
 {
@@ -202,8 +205,8 @@ static void card_set(struct card *c, unsigned int page, const char *field, uint6
 }
 
 /*
- * A card tells the current value that a driver has set. What the current value was before, a card
- * no longer tells: take that of the default profile, as far as the maximum allows.
+ * If a driver may set a capability, a card's current value is what its driver has set, and not the
+ * value after a reset: take the default profile's current value, as far as the maximum allows.
  */
 static void card_take(struct card *c, unsigned int page, const char *field)
 {
@@ -229,9 +232,9 @@ static void card_take_all(struct card *c)
 		card_take(c, modelled[i].page, modelled[i].field);
 }
 
-/* ---- what else has to fit -------------------------------------------------------------------- */
+/* ---- changes without which the profile would be refused -------------------------------------- */
 
-/* Change a number of the settings to one that the HCA can have. */
+/* Change a number of the settings to the nearest number that the HCA can have. */
 static void card_fit_number(struct card *c, const char *key, unsigned int *n, unsigned int min,
 			    unsigned int max)
 {
@@ -245,7 +248,7 @@ static void card_fit_number(struct card *c, const char *key, unsigned int *n, un
 	c->adapted++;
 }
 
-/* A part that the HCA does not know, such as a virtual function. */
+/* Replace a part that the HCA does not know, such as a virtual function, by the default part. */
 static void card_fit_part(struct card *c)
 {
 	if (profile_hw_id(c->p))
@@ -257,9 +260,9 @@ static void card_fit_part(struct card *c)
 }
 
 /*
- * Move device memory that does not fit the BAR, as the HCA lays it out, to the end of the BAR. Its
- * size is then that of the default profile. What a card says about memory that it does not have may
- * be anything.
+ * If the card's device memory does not fit the BAR, as the HCA lays it out, put device memory of
+ * the default profile's size at the end of the BAR. If the card has no device memory, take the
+ * default profile's page: the card's page may have any values.
  */
 static void card_fit_memic(struct card *c)
 {
@@ -282,7 +285,10 @@ static void card_fit_memic(struct card *c)
 	card_set(c, PAGE_DEV_MEM, "memic_bar_start_addr", start, start);
 }
 
-/* Capabilities that the HCA does not offer without others. */
+/*
+ * Clear capabilities that the HCA cannot offer because the card lacks another capability, and set
+ * capabilities that follow from the link layer and the size of the BAR.
+ */
 static void card_fit_pairs(struct card *c)
 {
 	unsigned int i;
@@ -317,7 +323,8 @@ static void card_fit(struct card *c)
 /* ---- the report ------------------------------------------------------------------------------ */
 
 /*
- * Report a capability whose maximum or, if no driver can set it, current value is not the card's.
+ * Report a capability if its maximum differs from the card's, or if its current value differs and
+ * no driver can set it.
  */
 static void card_compare(struct card *c, unsigned int page, const char *field)
 {
@@ -463,14 +470,14 @@ static int card_make(struct card *c, const char *dir, FILE *out, char *why, size
 
 /**
  * profile_from_card() - make a profile of what a card says, and print it
- * @settings: a profile without capabilities: what is known of the card otherwise
+ * @settings: file of a profile without capabilities: what else is known of the card
  * @dir: has TYPE-max.hex and TYPE-cur.hex, the answers to QUERY_HCA_CAP, TYPE in two digits
  * @out: where to print the profile
- * @report: where to list capabilities of the card that the profile does not have
+ * @report: where to list what differs between the card and the profile
  * @why: set to the reason for a refusal
- * @len: bytes there
+ * @len: bytes of @why
  *
- * Return: 0, -EINVAL or -ENOMEM.
+ * Return: 0, or -EINVAL, also if memory is short.
  */
 int profile_from_card(const char *settings, const char *dir, FILE *out, FILE *report, char *why,
 		      size_t len)

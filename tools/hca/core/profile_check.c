@@ -19,7 +19,7 @@
 /**
  * profile_refuse() - refuse a profile
  * @why: set to the reason
- * @len: bytes there
+ * @len: bytes of @why
  * @fmt: the reason
  *
  * Return: -EINVAL.
@@ -77,10 +77,10 @@ static const struct {
 /**
  * profile_bound() - tell between which values a general capability is sensible
  * @field: its name
- * @min: set to the least one
- * @max: set to the greatest one
+ * @min: set to the least value
+ * @max: set to the greatest value
  *
- * Return: false if it has no such bounds.
+ * Return: false if the capability has no bounds.
  */
 bool profile_bound(const char *field, uint32_t *min, uint32_t *max)
 {
@@ -99,7 +99,7 @@ bool profile_bound(const char *field, uint32_t *min, uint32_t *max)
  * profile_check_bounds() - check the general capabilities that have bounds
  * @p: the profile
  * @why: set to the reason if a value is not sensible
- * @len: bytes there
+ * @len: bytes of @why
  *
  * Return: 0 or -EINVAL.
  */
@@ -144,10 +144,13 @@ static int profile_check_max(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
-/* Completions, commands, and the memory of the kernel: CMD, PAGE_REQUEST, PAGE_FAULT. */
+/* Events for the kernel only: completions, CMD, PAGE_REQUEST and PAGE_FAULT. */
 #define KERNEL_EVENTS	(1u << 0x00 | 1u << 0x0a | 1u << 0x0b | 1u << 0x0c)
 
-/* An event is about an object or about the device, and some events are for the kernel only. */
+/*
+ * No event may be in both user_affiliated_events and user_unaffiliated_events, and no event for the
+ * kernel only in one of them.
+ */
 static int profile_check_events(const struct profile *p, char *why, size_t len)
 {
 	uint64_t of_objects = cap_get(p, true, PAGE_DEV_EVENT, "user_affiliated_events");
@@ -175,7 +178,7 @@ static bool is_pow2(uint32_t v)
 	return v && !(v & (v - 1));
 }
 
-/* A umem belongs to a user id, or if umem_uid_0 is set, to the kernel. */
+/* A umem needs an owner: a user context, or if umem_uid_0 is set, the kernel. */
 static int profile_check_users(const struct profile *p, char *why, size_t len)
 {
 	if (cap_gen(p, "log_max_umem") && !cap_gen(p, "log_max_uctx") && !cap_gen(p, "umem_uid_0"))
@@ -263,7 +266,7 @@ static int profile_check_qos(const struct profile *p, char *why, size_t len)
  * profile_check_memic() - check that device memory is in the BAR
  * @p: the profile
  * @why: set to the reason if it is not
- * @len: bytes there
+ * @len: bytes of @why
  *
  * Return: 0 or -EINVAL.
  */
@@ -388,8 +391,8 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 /**
  * profile_check() - check that the capabilities of a profile fit together
  * @p: profile
- * @why: the reason when it does not
- * @why_len: bytes there
+ * @why: set to the reason if they do not
+ * @why_len: bytes of @why
  *
  * Return: 0 or -EINVAL.
  */

@@ -23,7 +23,7 @@ static int profile_load_uint(struct json_object *v, const char *key, uint64_t *o
 	return 0;
 }
 
-/* "field": 5, or "field": { "max": 5, "cur": 3 }. */
+/* Load a capability: "field": 5, or "field": { "max": 5, "cur": 3 }. */
 static int profile_load_cap(struct profile *p, const struct cap_page *pg, const char *field,
 			    struct json_object *v, char *why, size_t len)
 {
@@ -88,7 +88,7 @@ static int profile_load_limits(struct profile *p, struct json_object *limits, ch
 	return 0;
 }
 
-/* "pkeys": [ "0xffff", "0x8001" ]: JSON has no hexadecimal numbers. */
+/* Load "pkeys": [ "0xffff", "0x8001" ]: strings, as JSON has no hexadecimal numbers. */
 static int profile_load_pkeys(struct profile *p, struct json_object *v, char *why, size_t len)
 {
 	size_t i, n;
@@ -112,7 +112,7 @@ static int profile_load_pkeys(struct profile *p, struct json_object *v, char *wh
 	return 0;
 }
 
-/* "port_caps": "0x2651e848", of at most @bits bits. */
+/* Load a mask of at most @bits bits, such as "port_caps": "0x2651e848". */
 static int profile_load_hex(uint32_t *to, unsigned int bits, const char *key, struct json_object *v,
 			    char *why, size_t len)
 {
@@ -144,7 +144,7 @@ static int profile_load_speed(struct profile *p, struct json_object *v, char *wh
 	return profile_refuse(why, len, "link_speed must be fdr, edr, hdr or ndr");
 }
 
-/* Settings of the port that are neither numbers nor true or false. */
+/* Load a setting of the port that is neither a number nor true or false. */
 static int profile_load_port(struct profile *p, const char *key, struct json_object *v, char *why,
 			     size_t len)
 {
@@ -164,7 +164,7 @@ static int profile_load_port(struct profile *p, const char *key, struct json_obj
 	return err;
 }
 
-/* The setting of this name that is true or false, or NULL. */
+/* Find the setting @key if its value is true or false; NULL for every other name. */
 static bool *profile_bool(struct profile *p, const char *key)
 {
 	const struct { const char *name; bool *at; } bools[] = {
@@ -247,7 +247,7 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
  *	that link layer
  * @top: the profile
  * @why: set to the reason for a refusal
- * @len: bytes there
+ * @len: bytes of @why
  *
  * Return: 0 or -EINVAL. The settings have not been checked.
  */
@@ -292,11 +292,11 @@ static int profile_load_json(struct profile *p, struct json_object *top, char *w
 }
 
 /**
- * profile_load() - read a profile from a file over the default one
+ * profile_load() - change the default profile as a file says
  * @p: the default profile, changed
  * @path: of the file
  * @why: set to the reason for a refusal
- * @why_len: bytes there
+ * @why_len: bytes of @why
  *
  * Return: 0 or -EINVAL.
  */

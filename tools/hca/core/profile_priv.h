@@ -9,7 +9,7 @@
 
 struct json_object;
 
-/* A capability page by the name that a profile calls it. */
+/* A page of capabilities, and its name in profiles. */
 struct cap_page {
 	const char *name;
 	unsigned int type;
@@ -24,7 +24,7 @@ enum {
 extern const struct cap_page cap_pages[NR_PAGES];
 
 #define CARD_MAX_PAGES	4096	/* most init_pages of a profile made of a card: 16 MiB */
-#define FIRST_UAR	4	/* the initialization segment has the pages before */
+#define FIRST_UAR	4	/* pages 0 to 3 are for the initialization segment and MSI-X */
 
 const struct cap_page *cap_page_find(const char *name);
 uint64_t cap_get(const struct profile *p, bool cur, unsigned int page, const char *field);

@@ -17,7 +17,7 @@
  * qmem_source_wq() - find the memory of a work queue
  * @wq: its context (struct mlx5_ifc_wq_bits), with the page list behind it
  *
- * Return: the place.
+ * Return: where the memory is.
  */
 struct qmem_source qmem_source_wq(const uint8_t *wq)
 {
@@ -35,7 +35,7 @@ struct qmem_source qmem_source_wq(const uint8_t *wq)
  * dbr_source_wq() - find the doorbell record of a work queue
  * @wq: its context
  *
- * Return: the place.
+ * Return: where the doorbell record is.
  */
 struct dbr_source dbr_source_wq(const uint8_t *wq)
 {
@@ -66,7 +66,8 @@ static uint8_t qmem_init_umem(struct hca *hca, struct cmd *cmd, struct queue_mem
 
 	if (src->page_offset)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_FIELDS,
-				"page_offset is %u for a queue in a umem", src->page_offset);
+				"page_offset is %u, must be 0 for a queue in a umem",
+				src->page_offset);
 	st = check_umem(hca, cmd, &src->umem, &use, &m->umem);
 	if (st) {
 		m->umem = NULL;
@@ -196,8 +197,8 @@ static uint8_t dbr_init_umem(struct hca *hca, struct cmd *cmd, struct doorbell_r
  * @src: where the record is
  * @len: bytes of the record, to which it has to be aligned
  *
- * Return: ST_OK; ST_BAD_PARAM if the record is misaligned or not mapped, or if a umem is named but
- * not valid; for a umem as check_umem().
+ * Return: ST_OK; ST_BAD_PARAM if the record is misaligned or not mapped, or if a umem is
+ * named without its valid bit; for a umem as check_umem().
  */
 uint8_t dbr_init(struct hca *hca, struct cmd *cmd, struct doorbell_record *dbr,
 		 const struct dbr_source *src, size_t len)
@@ -315,8 +316,8 @@ int qmem_write(struct hca *hca, const struct queue_mem *m, size_t off, const voi
 /**
  * qmem_check_doorbell() - compare a send doorbell with the WQE whose index it has
  * @hca: the HCA
- * @m: the memory
- * @off: of the send queue in it
+ * @m: queue memory
+ * @off: bytes from its start to the send queue
  * @cnt: WQEBBs of the send queue, a power of two
  * @posted: WQEBB counter of the doorbell record
  * @db: the 8 bytes that were written to the register

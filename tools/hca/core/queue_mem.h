@@ -20,7 +20,7 @@ struct queue_mem {
 	uint64_t *pas;		/* guest addresses of the pages; NULL if the queue is in a umem */
 	uint32_t npages;
 	unsigned int log_page;	/* log2 of the page size in bytes */
-	uint64_t offset;	/* of the queue in the first page, or in the umem's pages, bytes */
+	uint64_t offset;	/* bytes from the start of the first page to the queue */
 	size_t len;		/* of the queue, bytes */
 	struct umem *umem;	/* the umem with the queue; a reference */
 };
@@ -28,16 +28,16 @@ struct queue_mem {
 /* Where the memory of a queue is, as a command says: in pages that it lists, or in a umem. */
 struct qmem_source {
 	const uint8_t *pas;	/* big-endian addresses of the pages, up to the end of the input */
-	unsigned int log_page;	/* log2 of their size in bytes */
+	unsigned int log_page;	/* log2 of the page size in bytes */
 	uint32_t page_offset;	/* of the queue in the first page, in 1/64 pages */
 	bool in_umem;
 	struct umem_place umem;
-	bool umem_64ths;	/* also in a umem the queue begins at a multiple of 1/64 page */
+	bool umem_64ths;	/* a queue in a umem has to begin at a multiple of 1/64 page */
 };
 
 /* Where a doorbell record is, as a context says: at an address, or in a umem. */
 struct dbr_source {
-	uint64_t addr;		/* or the offset in the umem */
+	uint64_t addr;		/* guest address, or the offset in the umem */
 	bool in_umem;
 	uint32_t umem_id;
 };

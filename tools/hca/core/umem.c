@@ -70,8 +70,8 @@ static uint8_t check_umem_use(struct cmd *cmd, const struct umem_place *at,
  * @use: length, alignment and access that the context needs
  * @u: the umem
  *
- * Return: ST_OK; ST_BAD_RES when there is none for that user; ST_BAD_PARAM if umems are not
- * offered, or if the range is beyond the umem, misaligned, or not accessible as needed.
+ * Return: ST_OK; ST_BAD_RES if the user id owns no umem of that number; ST_BAD_PARAM if umems are
+ * not offered, or if the range is beyond the umem, misaligned, or not accessible as needed.
  */
 uint8_t check_umem(struct hca *hca, struct cmd *cmd, const struct umem_place *at,
 		   const struct umem_use *use, struct umem **u)

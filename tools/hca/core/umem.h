@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Umems: memory of a process that CREATE_UMEM gives a number. A command of that process names the
- * memory of a queue, of a doorbell record or of a key by this number and an offset, not by
+ * Umems: CREATE_UMEM gives a number to memory of a process. A command of that process names the
+ * memory of a queue, of a doorbell record or of an mkey by this number and an offset, not by
  * addresses.
  */
 #ifndef BLUEBELL_UMEM_H
@@ -36,7 +36,7 @@ struct umem {
 	uint64_t *mtt;		/* addresses of the pages, with UMEM_READ and UMEM_WRITE */
 	uint32_t nmtt;
 	unsigned int log_page;	/* log2 of the page size in bytes */
-	uint32_t page_offset;	/* of the umem's first byte in the first page */
+	uint32_t page_offset;	/* of the umem's first byte in the first page, bytes */
 };
 
 /* A place in a umem, as a command names it. */
@@ -45,11 +45,11 @@ struct umem_place {
 	uint64_t offset;	/* bytes */
 };
 
-/* The use of a place in a umem. */
+/* What a context needs of the memory that begins at a place in a umem. */
 struct umem_use {
 	uint64_t len;		/* bytes */
 	unsigned int align;	/* of the first byte in its page; a power of two */
-	bool page_64ths;	/* the first byte is at a multiple of 1/64 page */
+	bool page_64ths;	/* the first byte has to be at a multiple of 1/64 page, too */
 	uint64_t access;	/* what the HCA does with the memory */
 };
 

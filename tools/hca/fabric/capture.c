@@ -2,9 +2,9 @@
 /*
  * The capture file. The file is complete after each packet, so it can be read while the HCA runs,
  * and also if the HCA crashes. All sending threads write to the file, one record at a time and in
- * the order of the times.
+ * the order of their times.
  *
- * Its link type is that of Endace's Extensible Record Format, as in captures of real adapters and
+ * The link type is that of Endace's Extensible Record Format, as in captures of real adapters and
  * analyzers: Wireshark has a dissector of InfiniBand, but does not read LINKTYPE_INFINIBAND.
  */
 #include <endian.h>
@@ -26,10 +26,10 @@
 #define BUFFER		16384	/* more than a record, so one system call writes a record */
 #define NS_PER_S	1000000000ull
 
-#define FILE_HEADER	24	/* of a pcap file, and of its records */
-#define RECORD_HEADER	16
+#define FILE_HEADER	24	/* bytes at the start of a pcap file */
+#define RECORD_HEADER	16	/* bytes before the data of each record */
 
-/* The header of each record. */
+/* The ERF header, at the start of the data of each record: its size, offsets and values. */
 #define ERF_BYTES	16
 #define ERF_TYPE	8
 #define ERF_FLAGS	9
@@ -79,7 +79,7 @@ static int capture_start(struct capture *c, uint64_t limit)
 /**
  * capture_open() - begin a capture
  * @path: of the file, which is truncated
- * @limit: bytes after which the capture ends, 0 for none
+ * @limit: bytes after which the capture ends, 0 for no limit
  * @out: set to the capture
  *
  * Return: 0, -ENOMEM, or -errno if the file cannot be written.
@@ -160,7 +160,10 @@ static void capture_end(struct capture *c, int err, const char *why)
 		why);
 }
 
-/* Write a record: room for the header, and a packet of @len bytes. The caller holds the lock. */
+/*
+ * Write @record, which has room for the header, and then a packet of @len bytes. The caller holds
+ * the lock.
+ */
 static void capture_record(struct capture *c, uint8_t *record, size_t len)
 {
 	uint64_t ns = clock_now_ns();

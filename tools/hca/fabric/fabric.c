@@ -60,7 +60,7 @@ bool fabric_managed(const struct fabric *f)
  * fabric_forward() - the switch's forwarding tables
  * @f: the fabric
  *
- * Return: the tables, which its agents may change.
+ * Return: the tables, which the switch's agents may change.
  */
 struct forward *fabric_forward(struct fabric *f)
 {

@@ -28,7 +28,7 @@ struct packet;
 /* States of a port, as in PortInfo. */
 enum port_state { PORT_DOWN = 1, PORT_INIT = 2, PORT_ARMED = 3, PORT_ACTIVE = 4 };
 
-/* LIDs of a port: 2^lmc of them, from one whose low bits are 0. */
+/* LIDs of a port: 2^@lmc of them from @base, whose low @lmc bits are 0. */
 struct lids {
 	uint16_t base;
 	uint8_t lmc;
@@ -38,7 +38,7 @@ struct lids {
 struct fabric_agent {
 	/* A packet came to the switch by @port; the fabric frees it afterwards. */
 	void (*receive)(void *arg, unsigned int port, const struct packet *p);
-	/* The link of @port went up or down. A link that came up again at once did both. */
+	/* The link of @port went up or down. Called twice if it went down and came up again. */
 	void (*port_changed)(void *arg, unsigned int port, bool up);
 	void (*free)(void *arg);
 };
@@ -81,7 +81,7 @@ void fabric_set_link(struct hca *hca, bool up);
 void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count);
 struct impair *fabric_impair(struct hca *hca);
 
-/* For the modules above. */
+/* For the layers above the fabric, which send and receive packets. */
 void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca));
 void fabric_set_link_told(struct hca *hca, void (*told)(struct hca *hca, bool up));
 void fabric_poll(struct hca *hca);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The switch's port 0: passes packets to the switch itself, and changes of links, to the agent of
- * the switch. The agent receives one packet of each port in turn.
+ * The switch's port 0: gives the agent of the switch the packets that are for the switch,
+ * one packet of each port in turn, and tells the agent when a link goes up or down.
  */
 #include "fabric.h"
 #include "fabric_priv.h"
@@ -89,7 +89,7 @@ static void fabric_agent_answer(void *arg)
  * @f: the fabric, which no HCA has joined
  * @base: event loop of the switch, in which the agent is called
  * @agent: its functions
- * @arg: passed to them
+ * @arg: passed to the functions of @agent
  *
  * Return: 0, or -errno: there is no agent then.
  */

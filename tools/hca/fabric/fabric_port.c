@@ -48,8 +48,8 @@ uint16_t fabric_lid(struct hca *hca)
 /**
  * fabric_set_lids() - give the port other LIDs, as a subnet manager does
  * @hca: the HCA
- * @lid: the first of them, of which the low @lmc bits are 0
- * @lmc: log2 of the number, 0 to 7
+ * @lid: the first LID, whose low @lmc bits are 0
+ * @lmc: log2 of the number of LIDs, 0 to 7
  *
  * Without a subnet manager in the fabric, only the port changes: the switch forwards by the tables
  * that another subnet manager writes. Raises no event; port_set_lids() does.
@@ -121,7 +121,7 @@ uint16_t fabric_link_mtu(struct hca *hca)
 /**
  * fabric_set_mtu() - set the MTU that a port uses, as a subnet manager does
  * @hca: the HCA
- * @far: the port at the switch's end of the link, else at the HCA's end
+ * @far: true: the port at the switch's end of the link; false: at the HCA's end
  * @mtu: bytes; the port discards longer packets that it would have to send
  *
  * The threads of the HCA and of the switch call this.
@@ -134,7 +134,7 @@ void fabric_set_mtu(struct hca *hca, bool far, uint16_t mtu)
 /**
  * fabric_set_lanes() - set the virtual lanes that a port uses, as a subnet manager does
  * @hca: the HCA
- * @far: the port at the switch's end of the link, else at the HCA's end
+ * @far: true: the port at the switch's end of the link; false: at the HCA's end
  * @sl_to_vl: as SL_TO_VL_DEFAULT; the port drops packets of service levels without a lane
  *
  * The threads of the HCA and of the switch call this.
@@ -144,7 +144,7 @@ void fabric_set_lanes(struct hca *hca, bool far, uint64_t sl_to_vl)
 	*(far ? &hca->fabric_port->far_sl_to_vl : &hca->fabric_port->sl_to_vl) = sl_to_vl;
 }
 
-/* ---- arriving -------------------------------------------------------------------------------- */
+/* ---- packets that arrive --------------------------------------------------------------------- */
 
 /*
  * Publish how many packets wait for the HCA, then look for the bits of waiting senders. Pairs with
@@ -176,7 +176,7 @@ static bool fabric_port_drops(struct fabric_port *port)
  * fabric_count() - count a packet that an HCA sends or receives
  * @hca: the HCA
  * @p: the packet
- * @tx: the packet is sent, else received
+ * @tx: true: the packet is sent; false: received
  */
 void fabric_count(struct hca *hca, const struct packet *p, bool tx)
 {
@@ -211,7 +211,7 @@ static bool fabric_port_has_lid(const struct fabric_port *port, uint16_t dlid)
 	       dlid >> port->lmc == port->lid >> port->lmc;
 }
 
-/* The port checks a packet when it arrives, which may be later than it was sent. */
+/* Check a packet now that it arrives: the port may have changed since the packet was sent. */
 static void fabric_arrive(struct hca *hca, struct packet *p)
 {
 	struct fabric_port *port = hca->fabric_port;
@@ -256,8 +256,8 @@ static void fabric_port_tell(struct fabric_port *port, bool went_down)
  * fabric_poll() - take the packets from the port's inbox, and report a change of its link
  * @hca: the HCA
  *
- * Called by the event loop when another loop has rung the bell, and before the port or its
- * impairments are used.
+ * Called by the event loop after another loop has rung the inbox's bell, and before each use of the
+ * port or its impairments.
  */
 void fabric_poll(struct hca *hca)
 {
@@ -326,7 +326,7 @@ void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count)
  * fabric_impair() - the impairments of the link, in the direction to the HCA
  * @hca: the HCA
  *
- * Packets that are in the inbox pass through them first.
+ * Takes the packets from the inbox first, so that the settings up to now apply to these packets.
  */
 struct impair *fabric_impair(struct hca *hca)
 {
@@ -370,7 +370,7 @@ bool fabric_rx_pending(struct hca *hca)
 
 /*
  * Both ends of a link that comes up are active at once if the fabric has a subnet manager;
- * otherwise they wait in INIT for one on a host.
+ * otherwise they wait in INIT for a subnet manager on a host.
  */
 static void fabric_port_train(struct fabric *f, struct fabric_port *port)
 {
@@ -432,7 +432,7 @@ void fabric_set_far_link(struct hca *hca, bool up)
 /**
  * fabric_state() - state of the port
  * @hca: the HCA
- * @far: the port at the switch's end of the link, else at the HCA's end
+ * @far: true: the port at the switch's end of the link; false: at the HCA's end
  */
 enum port_state fabric_state(struct hca *hca, bool far)
 {
@@ -442,7 +442,7 @@ enum port_state fabric_state(struct hca *hca, bool far)
 /**
  * fabric_set_state() - change the state of a port whose link is up, as a subnet manager does
  * @hca: the HCA
- * @far: the port at the switch's end of the link, else at the HCA's end
+ * @far: true: the port at the switch's end of the link; false: at the HCA's end
  * @state: the new state, not PORT_DOWN
  *
  * Raises no event; port_set_state() does. The threads of the HCA and of the switch call this.

@@ -31,17 +31,17 @@ struct fabric_port {
 	struct hca *hca;
 	_Atomic uint16_t lid;		/* set by the HCA's thread */
 	_Atomic uint8_t lmc;
-	_Atomic uint16_t mtu;		/* bytes, of what the HCA sends */
-	_Atomic uint16_t far_mtu;	/* and of what the switch sends to it */
-	_Atomic uint64_t sl_to_vl, far_sl_to_vl;	/* lanes, likewise */
+	_Atomic uint16_t mtu;		/* bytes, of packets that the HCA sends */
+	_Atomic uint16_t far_mtu;	/* bytes, of packets that the switch sends to the HCA */
+	_Atomic uint64_t sl_to_vl, far_sl_to_vl;	/* virtual lanes of these packets */
 	pthread_mutex_t link_lock;	/* to change the next three, and to open and close @in */
 	atomic_bool up;
 	_Atomic(enum port_state) state;		/* at the HCA's end of the link */
 	_Atomic(enum port_state) far_state;	/* at the switch's end */
 	struct inbox in;
-	atomic_uint load;		/* packets that were taken from @in and not received yet */
+	atomic_uint load;		/* packets from @in that fabric_rx() has not returned */
 
-	/* Of the HCA's thread. */
+	/* Used by the HCA's thread only. */
 	bool told_up;			/* what the HCA has been told of the link */
 	unsigned int taken;		/* packets from @in that have not reached the port yet */
 	struct packet_queue rx;
@@ -64,17 +64,23 @@ struct fabric {
 	void *agent_arg;
 	struct event_base *base;		/* event loop of the agent */
 	struct inbox in;			/* of port 0, if there is an agent */
-	/* By the port they came by: packets to the switch that the agent has not received yet, */
+	/* For each port: how many packets that came by it the agent has yet to receive. */
 	atomic_uint for_agent[SWITCH_PORTS + 1];
-	/* and those of them that the agent's thread has taken from @in. */
+	/*
+	 * For each port: packets that came by it, taken from @in and not processed by the agent
+	 * yet.
+	 */
 	struct packet_queue taken[SWITCH_PORTS + 1];
-	_Atomic uint64_t down;			/* bits of ports whose links went down, */
-	_Atomic uint64_t changed;		/* or changed: what the agent is to be told */
-	uint64_t told_up;			/* bits of ports: what the agent has been told */
+	/*
+	 * Bits of ports, set for the agent: in @down, the link went down; in @changed, down or up.
+	 */
+	_Atomic uint64_t down;
+	_Atomic uint64_t changed;
+	uint64_t told_up;			/* bits of ports: agent was told that link is up */
 	struct capture *capture;		/* of all links, or NULL */
 	pthread_mutex_t pool_lock;
 	struct packet_queue pool;		/* packets for reuse */
-	unsigned int pooled;			/* how many: at most POOL_MAX */
+	unsigned int pooled;			/* packets in @pool, at most POOL_MAX */
 };
 
 /* The HCA's port that is linked with this port of the switch, or NULL. */

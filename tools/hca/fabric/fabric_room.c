@@ -2,7 +2,7 @@
 /*
  * Waiting for room in the queue of a port: a sender that finds the queue full sets its bit in the
  * port's inbox, and is woken when half of the queue is free. At the switch each port has a queue of
- * its own, so that a port that sends much to the switch holds up no other.
+ * its own, so that a port that sends much to the switch holds up no other port.
  */
 #include "fabric.h"
 #include "fabric_priv.h"
@@ -68,8 +68,8 @@ bool fabric_agent_full(struct fabric *f, unsigned int from)
 /**
  * fabric_agent_received() - the switch's agent has received a packet
  * @f: the fabric
- * @from: number of the switch's port that the packet came by; its HCA is woken if it waits and half
- *	of its queue is free
+ * @from: number of the switch's port that the packet came by; the HCA at that port is woken if it
+ *	waits and half of its queue at the switch is free
  *
  * Pairs with fabric_waits(): the number of packets changes before the bit in @waiters is read.
  */

@@ -18,7 +18,10 @@ static void fabric_record(struct fabric *f, const struct packet *p)
 		capture_packet(f->capture, p);
 }
 
-/* Send a packet, which came by port @from of the switch, by its end of the link with @port. */
+/*
+ * Send a packet that came by port @from of the switch over the switch's link with @port, or drop it
+ * if @port is NULL.
+ */
 static void fabric_deliver(struct fabric *f, unsigned int from, struct fabric_port *port,
 			   struct packet *p)
 {
@@ -84,7 +87,7 @@ static void fabric_to_agent(struct fabric *f, unsigned int from, struct packet *
 /**
  * fabric_route() - forward a packet by the switch's tables
  * @f: the fabric
- * @from: port of the switch that it came by, 0 for one that the switch sends
+ * @from: port of the switch by which the packet came, 0 for a packet that the switch sends
  * @p: the packet, which the fabric owns from here
  */
 void fabric_route(struct fabric *f, unsigned int from, struct packet *p)
@@ -164,7 +167,8 @@ static bool fabric_members_can_rx(struct hca *hca, uint64_t members)
  * returns false is woken when half of the queue is free, and asks again.
  *
  * Return: false while the queue of the destination, or of a member of the group, is full; if the
- * destination is the switch, while the sender's queue at the switch or the sender's own is full.
+ * destination is the switch, while the sender's queue at the switch or the ingress queue of the
+ * sender's own port is full.
  */
 bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid)
 {
@@ -175,6 +179,6 @@ bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid)
 	if (lid_is_mcast(dlid))
 		return fabric_members_can_rx(hca, fabric_members(f, dlid, dgid, from));
 	to = forward_unicast(&f->forward, dlid);
-	/* The switch's answers come back to the sender. */
+	/* The switch will answer, so the sender's own port needs room, too. */
 	return !fabric_waits(hca, to) && (to || !fabric_waits(hca, from));
 }

@@ -11,7 +11,7 @@
 #define SWITCH_PORTS	36	/* external ports; port 0 is the switch's own */
 #define FORWARD_LIDS	0xc000	/* entries of the linear table: all unicast LIDs */
 #define FORWARD_MLIDS	1024	/* entries of the multicast table, from LID 0xc000 */
-#define FORWARD_DROP	0xff	/* in the place of a port: packets are dropped */
+#define FORWARD_DROP	0xff	/* instead of a port's number: packets are dropped */
 
 /* Every thread that sends looks up an entry while another thread may change it. */
 struct forward {
@@ -19,7 +19,7 @@ struct forward {
 	_Atomic uint64_t members[FORWARD_MLIDS];	/* by multicast LID: bits of ports */
 	/* SwitchInfo: the highest LIDs that have an entry; mcast_top of 0 sets no bound */
 	_Atomic uint16_t linear_top, mcast_top;
-	/* Where a multicast packet without an entry goes, and one that came by that port. */
+	/* Port for multicast packets without an entry; if they came by that port, the other port */
 	_Atomic uint8_t mcast_primary, mcast_other;
 };
 

@@ -16,7 +16,10 @@
 #define LID_MCAST_FIRST	0xc000
 #define DATA_VLS	4	/* virtual lanes of data: 0 to 3 */
 #define VL_MANAGEMENT	15
-/* An SLtoVLMappingTable is a number with 4 bits for each SL, SL 0 first; this one after power on. */
+/*
+ * An SLtoVLMappingTable is kept as a number with 4 bits for each SL, SL 0 in the highest bits. This
+ * is the table after power on.
+ */
 #define SL_TO_VL_DEFAULT 0x0123012301230123ull
 
 struct ib_headers {

@@ -38,16 +38,16 @@ struct impair {
 	struct impair_settings set;
 	struct impair_counts count;
 	uint64_t random;		/* state of the random numbers */
-	struct packet_queue reordered;	/* wait to be overtaken; the first to time out first */
-	struct packet_queue delayed;	/* wait for their time, or behind such a packet */
-	uint64_t delayed_until;		/* when the last of them is released */
+	struct packet_queue reordered;	/* packets to be overtaken, in order of time-outs */
+	struct packet_queue delayed;	/* delayed packets, and the packets behind them */
+	uint64_t delayed_until;		/* when the last packet in @delayed is released */
 	struct event *timer;		/* for the next packet whose time ends */
 };
 
 /* What happens to a packet. */
 struct fate {
 	bool is[IMPAIRMENTS];
-	unsigned int overtakers;	/* if it is reordered */
+	unsigned int overtakers;	/* if it is reordered: packets to overtake it */
 	uint64_t delay_ns;		/* if it is delayed */
 };
 
@@ -99,7 +99,7 @@ static const char *impair_parse_one(const char *key, const char *value, struct i
 /**
  * impair_parse() - parse settings
  * @text: settings of the form KEY=VALUE, separated by commas
- * @s: set to the settings; what @text does not name is 0, but DELAY_MS and SEED for these two
+ * @s: set to the settings; if not in @text, delay_ms is DELAY_MS, seed is SEED, all else is 0
  * @why: set to a reason in words if @text is wrong
  * @len: bytes of @why
  *
@@ -443,7 +443,7 @@ unsigned int impair_held(const struct impair *im)
 }
 
 /**
- * impair_settings() - the settings in force
+ * impair_settings() - get the present settings
  * @im: the impairments
  */
 const struct impair_settings *impair_settings(const struct impair *im)
@@ -452,7 +452,7 @@ const struct impair_settings *impair_settings(const struct impair *im)
 }
 
 /**
- * impair_counts() - what has happened since impair_start()
+ * impair_counts() - the counts since impair_start()
  * @im: the impairments
  */
 struct impair_counts impair_counts(const struct impair *im)

@@ -58,7 +58,7 @@ bool inbox_put(struct inbox *in, struct packet *p)
 	return open;
 }
 
-/* With the lock. */
+/* Move all packets to @q. The caller holds the lock. */
 static unsigned int inbox_empty(struct inbox *in, struct packet_queue *q)
 {
 	STAILQ_INIT(q);

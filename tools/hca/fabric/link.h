@@ -27,7 +27,9 @@ struct link_ops {
 	uint16_t (*mtu)(struct hca *hca);
 	/* Whether the source address that @path names exists. */
 	bool (*has_source)(struct hca *hca, const struct qp_path *path);
-	/* Put the addresses of port and @path, and the P_Key of @qp, into a packet of @qp. */
+	/*
+	 * Put the addresses of the port and of @path, and the P_Key of @qp, into a packet of @qp.
+	 */
 	void (*address)(struct hca *hca, const struct qp *qp, const struct qp_path *path,
 			struct packet *p);
 	/*
@@ -46,7 +48,7 @@ struct link_ops {
 	bool (*pending)(struct hca *hca);
 	/* Whether so many packets wait that other ports cannot send to this port. */
 	bool (*full)(struct hca *hca);
-	/* Set the function to call when a packet arrives or there is room again; or NULL. */
+	/* Set the function, or NULL, to call when a packet arrives or there is room again. */
 	void (*set_wake)(struct hca *hca, void (*wake)(struct hca *hca));
 	/*
 	 * Give a packet to QP0 to the management agent of the port itself. Returns false if the
@@ -63,9 +65,12 @@ struct link_ops {
 	/* Why the packet is not for @qp, by its addresses and its P_Key; or NULL. */
 	const char *(*wrong_destination)(struct hca *hca, const struct qp *qp,
 					 const struct packet *p);
-	/* Make the header for a datagram's receive buffer. Returns false if the packet has none. */
+	/*
+	 * Make the network header for a datagram's receive buffer. Returns false if the packet has
+	 * no network header (in InfiniBand, no GRH).
+	 */
 	bool (*network_header)(const struct packet *p, uint8_t header[NETWORK_HEADER_BYTES]);
-	/* Set the fields of a CQE that have the addresses. */
+	/* Set the fields of a CQE that show the addresses. */
 	void (*to_cqe)(struct hca *hca, const struct packet *p, struct completion *c);
 };
 

@@ -5,8 +5,8 @@
  * transport's headers (BTH and the extended headers) in host order; and the payload. wire.c makes
  * the bytes of a packet on the wire, which only captures have.
  *
- * A packet belongs to one thread at a time: to that of the HCA or of the switch which makes it,
- * holds it in a queue or takes it from an inbox.
+ * A packet belongs to one thread at a time: to the thread of the HCA, or of the switch, that made
+ * it, took it from an inbox, or holds it in a queue.
  */
 #ifndef BLUEBELL_PACKET_H
 #define BLUEBELL_PACKET_H
@@ -16,7 +16,7 @@
 #include <sys/queue.h>
 
 #define PKT_MTU_MAX	4096
-#define PKT_LINK_BYTES	48	/* of the headers of a link layer */
+#define PKT_LINK_BYTES	48	/* room for the headers of any link layer */
 #define PSN_MASK	0xffffffu
 
 /* BTH opcode: service in the top three bits, operation below. */
@@ -47,7 +47,7 @@ enum aeth {
 struct packet {
 	/* The head */
 	STAILQ_ENTRY(packet) link;
-	uint64_t release_ns;		/* impair.c: time until which it holds the packet */
+	uint64_t release_ns;		/* impair.c: when the packet is released */
 	unsigned int overtakers;	/* impair.c: packets that have yet to overtake it */
 	uint8_t by;			/* port of the switch by which it came to port 0 */
 	uint32_t len;			/* of the payload */

@@ -30,7 +30,7 @@ enum {
 	AETH = 1 << 5, ATOMIC_ACK_ETH = 1 << 6, IMM_DT = 1 << 7, IETH = IMM_DT,
 };
 
-/* By operation; DETH and XRCETH belong to the service. */
+/* Extended headers of each operation. DETH and XRCETH depend on the service, not the operation. */
 static const uint8_t ext_headers[BTH_OP_MASK + 1] = {
 	[BTH_SEND_LAST_IMM] = IMM_DT,
 	[BTH_SEND_ONLY_IMM] = IMM_DT,
@@ -80,7 +80,7 @@ static uint8_t *wire_put64(uint8_t *at, uint64_t v)
 	return at + 8;
 }
 
-/* Put the extended headers at @at. Returns the end of them. */
+/* Put the extended headers at @at. Returns the address after the last header. */
 static uint8_t *wire_put_ext_headers(const struct packet *p, uint8_t *at)
 {
 	unsigned int h = wire_ext_headers(p);
@@ -218,12 +218,12 @@ static uint16_t wire_vcrc(const uint8_t *buf, size_t len)
 
 /**
  * wire_append_crcs() - append ICRC and VCRC to a packet
- * @buf: its other bytes, with room for six more
- * @len: how many
+ * @buf: the bytes of the packet before the CRCs, with room for six more
+ * @len: number of these bytes
  *
  * The term of the highest power is in bit 0 of each CRC, and is sent first.
  *
- * Return: how many bytes the whole packet has.
+ * Return: the number of bytes of the whole packet.
  */
 size_t wire_append_crcs(uint8_t *buf, size_t len)
 {
@@ -240,9 +240,9 @@ size_t wire_append_crcs(uint8_t *buf, size_t len)
 /**
  * wire_packet() - make the bytes of a packet
  * @p: the packet
- * @buf: set to them
+ * @buf: set to the bytes
  *
- * Return: how many bytes.
+ * Return: the number of bytes.
  */
 size_t wire_packet(const struct packet *p, uint8_t buf[WIRE_MAX])
 {

@@ -11,7 +11,10 @@
 #include "packet.h"
 
 #define GRH_BYTES	40
-/* DETH, AtomicETH and its masks. No requester sends this, but a broken peer may. */
+/*
+ * Extended headers are longest with DETH, AtomicETH and its masks. No requester sends these
+ * together, but a broken peer may.
+ */
 #define EXT_MAX_BYTES	52
 /* LRH, GRH, BTH, extended headers, payload, which needs no pad at this length, ICRC and VCRC. */
 #define WIRE_MAX	(8 + GRH_BYTES + 12 + EXT_MAX_BYTES + PKT_MTU_MAX + 4 + 2)

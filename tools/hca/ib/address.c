@@ -38,7 +38,7 @@ unsigned int pkey_table_len(struct hca *hca)
  * @hca: the HCA
  * @index: of the entry
  *
- * Return: the P_Key; 0, which matches none, for an entry that is not used or does not exist.
+ * Return: the P_Key; 0, which matches no P_Key, for an entry that is not used or does not exist.
  */
 uint16_t pkey_table_get(struct hca *hca, unsigned int index)
 {
@@ -81,7 +81,7 @@ bool pkey_table_set(struct hca *hca, unsigned int index, uint16_t pkey)
  * @a: P_Key of one
  * @b: P_Key of the other
  *
- * Return: true if the partition is the same and valid, and one of them is a full member.
+ * Return: true if the partition is the same and valid, and at least one is a full member of it.
  */
 bool pkeys_match(uint16_t a, uint16_t b)
 {
@@ -146,7 +146,7 @@ bool gid_get(struct hca *hca, unsigned int index, uint8_t gid[16])
  *
  * Raises no event; port_set_guids() does.
  *
- * Return: whether there is such an entry, and it had another value.
+ * Return: true if the entry exists, can change, and had another value.
  */
 bool guid_table_set(struct hca *hca, unsigned int index, uint64_t guid)
 {
@@ -165,7 +165,7 @@ bool guid_table_set(struct hca *hca, unsigned int index, uint64_t guid)
  * @hca: the HCA
  * @prefix: the prefix
  *
- * Return: whether it had another value.
+ * Return: whether the prefix had another value.
  */
 bool gid_set_prefix(struct hca *hca, uint64_t prefix)
 {

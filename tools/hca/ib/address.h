@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The addresses of a port beside its LID: the tables of P_Keys and GIDs, and the rules by which a
- * receiver compares them with those of a packet.
+ * receiver compares a packet's P_Key and GIDs with its tables.
  */
 #ifndef BLUEBELL_ADDRESS_H
 #define BLUEBELL_ADDRESS_H
@@ -12,7 +12,7 @@
 struct hca;
 struct hca_module;
 
-#define PKEY_FULL	0x8000	/* of a full member; a limited member lacks the bit */
+#define PKEY_FULL	0x8000	/* set for a full member, clear for a limited member */
 #define PKEY_NONE	-1
 
 unsigned int pkey_table_len(struct hca *hca);

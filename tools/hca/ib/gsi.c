@@ -50,7 +50,7 @@ bool gsi_accept(const struct switch_node *sw, const struct packet *p, struct gsi
 /**
  * gsi_send() - send a datagram from queue pair 1 of the switch
  * @sw: the switch
- * @to: where
+ * @to: the destination
  * @mad: MAD_BYTES
  *
  * A datagram for which there is no room at its destination is lost: the switch does not wait.

@@ -76,8 +76,8 @@ static const uint8_t *ib_group(const struct packet *p)
 }
 
 /*
- * A connected queue pair accepts packets of its peer only, so that no other queue pair can reach it
- * by guessing its number.
+ * A connected queue pair accepts packets from its peer's LID only, so that a queue pair at another
+ * port cannot reach it by guessing its number.
  */
 static const char *ib_wrong_source(const struct qp *qp, const struct packet *p)
 {
@@ -98,7 +98,10 @@ static bool ib_pkey_ok(struct hca *hca, const struct qp *qp, const struct packet
 	return pkeys_match(pkey_table_get(hca, qp->path.pkey_index), p->pkey);
 }
 
-/* A connection has the GIDs of its path. A datagram may come to any GID of the port. */
+/*
+ * A packet of a connection has to have the GIDs of the connection's path. A datagram may come to
+ * any GID of the port.
+ */
 static bool ib_grh_ok(struct hca *hca, const struct qp *qp, const struct packet *p)
 {
 	uint8_t own[16];

@@ -69,7 +69,7 @@ static uint16_t mad_sm_port_info(const struct mad_port *port, uint32_t mod, cons
 	return 0;
 }
 
-/* The port has none of the vendor's own speeds: all of it is 0. */
+/* The port has none of the vendor's own speeds: the whole attribute is 0. */
 static uint16_t mad_sm_ext_port_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 				     uint8_t *data)
 {
@@ -159,7 +159,7 @@ static uint16_t mad_pm_counters(const struct mad_port *port, uint32_t mod, const
 }
 
 /**
- * mad_perf_set() - let PortCounters count from other values, as a Set asks
+ * mad_perf_set() - give counters of PortCounters other values, as a Set asks
  * @n: what has been counted
  * @data: of the request: which counters, and their values
  * @zero: changed so that PortCounters has these values

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Management datagrams to the port's own agents: subnet management (SMA) and
- * performance management (PMA), as far as they only read. Pure functions of the port's attributes.
+ * Management datagrams to the port's own agents, for subnet management (SMA) and performance
+ * management (PMA): the requests that only read. Pure functions of the port's attributes.
  */
 #ifndef BLUEBELL_MAD_H
 #define BLUEBELL_MAD_H
@@ -31,7 +31,7 @@ struct mad_port {
 	unsigned int npkeys;	/* whole blocks of 32, as a MAD carries them */
 	const char *node_desc;	/* 64 bytes */
 	struct mad_perf perf;	/* since the HCA was made */
-	struct mad_perf zero;	/* what PortCounters leaves out of @perf, since a Set */
+	struct mad_perf zero;	/* what PortCounters subtracts from @perf; changed by a Set */
 	uint64_t mcast_tx, mcast_rx;	/* packets to multicast groups */
 };
 

@@ -22,7 +22,7 @@ enum mad_method {
 enum mad_status {
 	MAD_OK = 0, MAD_BAD_VERSION = 0x0004, MAD_BAD_METHOD = 0x0008, MAD_BAD_ATTR = 0x000c,
 	MAD_BAD_VALUE = 0x001c,
-	MAD_STATUS_DIRECTION = 0x8000,	/* of a directed route: on its way back */
+	MAD_STATUS_DIRECTION = 0x8000,	/* D bit: a directed-route packet on its way back */
 };
 
 /* Attributes of subnet management. */
@@ -31,13 +31,13 @@ enum smp_attr {
 	SMP_GUID_INFO = 0x14, SMP_PORT_INFO = 0x15, SMP_PKEY_TABLE = 0x16, SMP_SL_TO_VL = 0x17,
 	SMP_VL_ARBITRATION = 0x18, SMP_LINEAR_TABLE = 0x19, SMP_MCAST_TABLE = 0x1b,
 	SMP_SM_INFO = 0x20,
-	SMP_EXT_PORT_INFO = 0xff90,	/* of the vendor 15b3: link speeds of its own */
+	SMP_EXT_PORT_INFO = 0xff90,	/* of vendor 15b3 (Mellanox): the vendor's link speeds */
 };
 
 /* In the modifier of PortInfo: the subnet manager knows extended speeds. */
 #define SMP_MOD_EXT_SPEEDS	0x80000000u
 
-/* Offsets in a MAD, in a subnet management packet, and in one of subnet administration. */
+/* Offsets in a MAD, in a subnet management packet, and in a MAD of subnet administration. */
 enum {
 	OFF_VERSION = 0, OFF_CLASS = 1, OFF_CLASS_VERSION = 2, OFF_METHOD = 3, OFF_STATUS = 4,
 	OFF_HOP_POINTER = 6, OFF_HOP_COUNT = 7, OFF_TID = 8, OFF_ATTR = 16, OFF_MOD = 20,

@@ -28,8 +28,8 @@ enum {
 
 /**
  * port_violations() - a counter of violations, as the port reports it
- * @counted: the device counts them
- * @n: their number
+ * @counted: whether the device counts these violations
+ * @n: number of violations
  */
 uint16_t port_violations(bool counted, uint64_t n)
 {
@@ -60,7 +60,7 @@ void port_set_link(struct hca *hca, bool up)
 		fabric_set_link(hca, up);
 }
 
-/* The link went up or down, at whichever end. */
+/* The link went up or down, because of a change at either of its ends. */
 static void port_link_told(struct hca *hca, bool up)
 {
 	hca_trace(hca, "link", "\"up\":%s", up ? "true" : "false");
@@ -75,8 +75,8 @@ static void port_link_told(struct hca *hca, bool up)
  * @hca: the HCA
  * @state: PORT_ARMED or PORT_ACTIVE; or PORT_DOWN, after which the link trains again
  *
- * Raises an asynchronous event if the port becomes active, and those of a link that goes down and
- * comes up again.
+ * Raises an asynchronous event if the port becomes active. PORT_DOWN raises the events of a link
+ * that goes down and comes up again.
  */
 void port_set_state(struct hca *hca, enum port_state state)
 {
@@ -94,13 +94,13 @@ void port_set_state(struct hca *hca, enum port_state state)
 /**
  * port_set_lids() - give the port other LIDs
  * @hca: the HCA
- * @lid: the first of them
- * @lmc: log2 of the number, 0 to 7
+ * @lid: the first LID
+ * @lmc: log2 of the number of LIDs, 0 to 7
  *
  * Raises the port's asynchronous event if the LIDs change.
  *
- * Return: false if a LID is that of another port or no unicast LID, or @lid is not a multiple of
- * the number.
+ * Return: false if one of the LIDs is that of another port or no unicast LID, or if @lid is not a
+ * multiple of 2^@lmc.
  */
 bool port_set_lids(struct hca *hca, uint16_t lid, uint8_t lmc)
 {
@@ -201,8 +201,8 @@ void port_reregister(struct hca *hca)
 /* ---- module ---------------------------------------------------------------------------------- */
 
 /*
- * Reset what the driver and a subnet manager set, but not the LID and the LMC, which are the
- * fabric's, nor P_Keys and GUIDs, the node description and the counters.
+ * Reset what the driver and a subnet manager set. Keep the LID and the LMC, which are the fabric's,
+ * the P_Keys and GUIDs, the node description and the counters.
  */
 static void port_restart(struct hca *hca)
 {

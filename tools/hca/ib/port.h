@@ -26,14 +26,17 @@ struct vf_vport {
 	uint8_t policy;			/* enum vport_policy */
 };
 
-/* Changed by the HCA's thread, with its attr_lock: the switch's agents read all of it but @vf. */
+/*
+ * The HCA's thread takes the HCA's attr_lock to change these members, except @vf, because the
+ * switch's agents read them.
+ */
 struct port {
 	struct vf_vport vf[PORT_MAX_VFS];
 	char node_desc[64];
 	uint32_t cap_mask1;
 	bool admin_down;	/* the driver has taken the port down (PAOS) */
 	struct port_attrs attrs;
-	struct mad_perf perf_zero;	/* what PortCounters does not count */
+	struct mad_perf perf_zero;	/* what PortCounters subtracts from the counts */
 };
 
 uint16_t port_violations(bool counted, uint64_t n);

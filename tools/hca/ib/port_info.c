@@ -90,7 +90,7 @@ static uint8_t port_widths(const struct port_view *v)
 	return v->cap_mask2 & PORT_CAP2_2X ? WIDTHS | WIDTH_2X : WIDTHS;
 }
 
-/* A port can use its speed and the slower ones. */
+/* The speeds that a port can use, a bit each: its own speed and all slower speeds. */
 static uint8_t port_ext_speeds(const struct port_view *v)
 {
 	return 2 * v->speed - 1;
@@ -146,7 +146,7 @@ static bool port_lid_valid(uint16_t lid)
 	return lid && lid < LID_MCAST_FIRST;
 }
 
-/* From INIT to ARMED to ACTIVE; and down from any state. */
+/* A Set moves a port from INIT to ARMED, from ARMED to ACTIVE, and from any state to DOWN. */
 static bool port_state_valid(const struct port_view *v, uint8_t state)
 {
 	if (!state || state == PORT_DOWN)
@@ -158,7 +158,7 @@ static bool port_state_valid(const struct port_view *v, uint8_t state)
 /**
  * port_info_valid() - check what a Set asks for
  * @v: the port
- * @has_lid: the port has a LID, as external ports of a switch have not
+ * @has_lid: the port has a LID, unlike an external port of a switch
  * @data: the attribute
  *
  * Return: false if a value is not possible: the whole Set has no effect then.
@@ -203,7 +203,7 @@ static void port_take(uint8_t *to, uint8_t val, uint8_t no_change)
 }
 
 /**
- * port_info_take() - store the other values of a Set
+ * port_info_take() - store the values of a Set that port_info_wish() does not get
  * @a: the attributes, changed
  * @data: the attribute, which is valid
  */
@@ -230,8 +230,9 @@ void port_info_take(struct port_attrs *a, const uint8_t *data)
 }
 
 /*
- * The modifier has a block of 32 entries in its upper half: the first and the second one of low
- * priority, then those of high priority. The tables are too short for second blocks.
+ * The upper half of the modifier selects a block of 32 entries: 1 and 2 of the low-priority table,
+ * 3 and 4 of the high-priority table. The tables here are shorter than 32 entries, so only blocks 1
+ * and 3 exist.
  */
 static int port_vl_arb_table(uint32_t mod)
 {
@@ -251,7 +252,7 @@ static int port_vl_arb_table(uint32_t mod)
  * @mod: modifier of the request
  * @data: 64 bytes, which are 0; set to the attribute
  *
- * Return: false if the port has no such block.
+ * Return: false if @mod selects a block that the port does not have.
  */
 bool port_vl_arb_get(const struct port_attrs *a, uint32_t mod, uint8_t *data)
 {
@@ -271,7 +272,7 @@ bool port_vl_arb_get(const struct port_attrs *a, uint32_t mod, uint8_t *data)
  *
  * The table has no effect: the links of the fabric are never busy.
  *
- * Return: false if the port has no such block.
+ * Return: false if @mod selects a block that the port does not have.
  */
 bool port_vl_arb_set(struct port_attrs *a, uint32_t mod, const uint8_t *data)
 {

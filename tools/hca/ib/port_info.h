@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The attribute PortInfo, of the port of an HCA and of each port of the switch: what a subnet
- * manager may set, and the check of the M_Key that is a part of it.
+ * manager may set, and the check of the M_Key, which is a part of PortInfo.
  */
 #ifndef BLUEBELL_PORT_INFO_H
 #define BLUEBELL_PORT_INFO_H
@@ -11,7 +11,7 @@
 
 #include "fabric.h"
 
-#define SUBNET_PREFIX	0xfe80000000000000ull	/* the default one */
+#define SUBNET_PREFIX	0xfe80000000000000ull	/* the default prefix */
 #define SUBNET_TIMEOUT	18	/* 4.096 us * 2^n */
 #define PORT_CAP_SM	(1u << 1)	/* CapabilityMask: a subnet manager is here */
 #define PORT_CAP2_2X	0x10	/* CapabilityMask2: links can be 2x wide */
@@ -37,7 +37,7 @@ struct port_attrs {
 	uint8_t vl_arb[2][2 * VL_ARB_ENTRIES];	/* of low and high priority: lanes, weights */
 };
 
-/* The rest of PortInfo. */
+/* The properties of a port in PortInfo that are not in port_attrs. */
 struct port_view {
 	uint16_t lid;
 	uint8_t lmc;

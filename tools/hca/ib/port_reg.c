@@ -190,10 +190,10 @@ static const struct {
  * @hca: the HCA
  * @cmd: the command
  * @reg: register's number
- * @write: set, not query
+ * @write: the command sets the register, else it queries the register
  * @in: the register as given
  * @out: answer, zeroed
- * @len: bytes of each
+ * @len: bytes of @in, and of @out
  *
  * Return: ST_OK, or ST_BAD_PARAM if the register or port does not exist or cannot be written.
  */

@@ -90,7 +90,7 @@ static struct rmpp_session *rmpp_find(struct rmpp *r, unsigned int port,
 	return NULL;
 }
 
-/* A free session of a port, else its oldest. */
+/* A free session of a port; if there is none, the port's oldest session. */
 static struct rmpp_session *rmpp_new_session(struct rmpp *r, unsigned int port)
 {
 	struct rmpp_session *best = &r->session[port][0];
@@ -107,7 +107,7 @@ static struct rmpp_session *rmpp_new_session(struct rmpp *r, unsigned int port)
 	return best;
 }
 
-/* The length in the first segment is that of all segments, in the last segment its own. */
+/* The first segment has the length of all segments together, the last segment its own length. */
 static void rmpp_send_segment(struct rmpp *r, struct rmpp_session *s, uint32_t n)
 {
 	size_t off = (size_t)(n - 1) * SA_DATA_BYTES, left = s->len - off;
@@ -135,11 +135,12 @@ static void rmpp_send_segment(struct rmpp *r, struct rmpp_session *s, uint32_t n
 /**
  * rmpp_send() - begin a transfer
  * @r: the sender
- * @port: of the switch, by which the request came: requesters behind other ports lose no transfers
- * @to: where
+ * @port: port of the switch by which the request came; if it has no free session, its oldest
+ *	transfer ends
+ * @to: the requester
  * @header: of the MAD, up to the data
  * @data: the records, from malloc(); the sender frees it
- * @len: bytes there, may be 0
+ * @len: bytes of @data, may be 0
  *
  * The window begins with one segment.
  */
@@ -179,7 +180,7 @@ static void rmpp_acknowledged(struct rmpp *r, struct rmpp_session *s, const uint
  * rmpp_receive() - process a packet of the protocol from a receiver
  * @r: the sender
  * @port: of the switch, by which the packet came
- * @from: whose packet it is
+ * @from: the receiver that sent the packet
  * @mad: the packet
  */
 void rmpp_receive(struct rmpp *r, unsigned int port, const struct gsi_peer *from,

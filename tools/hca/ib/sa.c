@@ -97,7 +97,7 @@ void sa_port_changed(struct sa *sa, unsigned int port, bool up)
 	sa_notify(sa->notices, up ? TRAP_GID_IN : TRAP_GID_OUT, gid);
 }
 
-/* ---- what there is --------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static uint16_t sa_class_port_info(struct sa_request *rq)
 {
@@ -161,7 +161,9 @@ static sa_fn sa_handler(const struct sa_attr_desc *d, uint8_t method)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* 15.4.5: one record answers a Get. A PathRecord's Get takes the first of several equal paths. */
+/*
+ * 15.4.5: exactly one record answers a Get. For PathRecord it is the first of several equal paths.
+ */
 static uint16_t sa_count_records(const struct sa_request *rq, const struct sa_attr_desc *d,
 				 uint16_t status)
 {

@@ -39,7 +39,7 @@ enum join_state { JOIN_FULL = 1, JOIN_NON = 2, JOIN_SEND_ONLY_NON = 4, JOIN_SEND
 
 #define JOIN_KEEPS	(JOIN_FULL | JOIN_SEND_ONLY_FULL)	/* keeps the group alive */
 #define JOIN_RECEIVES	(JOIN_FULL | JOIN_NON)
-/* Groups that a port can keep alive: 16 HCAs together do not use up FORWARD_MLIDS. */
+/* Groups that a port can keep alive: so few that 16 HCAs cannot use up FORWARD_MLIDS together. */
 #define PORT_GROUPS	60
 #define EXACTLY		(SA_EXACTLY << 6)
 #define IPOIB_QKEY	0x0b1b
@@ -49,17 +49,17 @@ enum join_state { JOIN_FULL = 1, JOIN_NON = 2, JOIN_SEND_ONLY_NON = 4, JOIN_SEND
 #define MGID_SM		0xff12a01bfe800000ull	/* of groups whose GID is made here */
 
 struct sa_group {
-	uint8_t rec[SA_MCMEMBER_BYTES];		/* without a port and its state */
+	uint8_t rec[SA_MCMEMBER_BYTES];		/* without a member's GID and join state */
 	bool permanent;
 	uint8_t join[SWITCH_PORTS + 1];		/* by port of the switch */
-	uint8_t gid[SWITCH_PORTS + 1][16];	/* the port GID in the join */
+	uint8_t gid[SWITCH_PORTS + 1][16];	/* the port GID with which each port joined */
 };
 
 struct sa_groups {
 	struct switch_node *sw;
 	struct sa_notices *ns;
 	struct sa_group *group[FORWARD_MLIDS];	/* by multicast LID */
-	uint64_t made;				/* GIDs */
+	uint64_t made;				/* number of group GIDs made here */
 };
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static struct sa_group *group_new(struct sa_groups *gs, unsigned int *index)
 	return gs->group[i];
 }
 
-/* Program the switch. */
+/* Set the switch's multicast table entry of a group to the ports that receive. */
 static void group_forward(struct sa_groups *gs, unsigned int i)
 {
 	const struct sa_group *g = gs->group[i];
@@ -109,7 +109,7 @@ static bool group_is_kept(const struct sa_group *g)
 	return g->permanent;
 }
 
-/* Whether a port keeps as many groups alive as a port can. */
+/* Whether a port keeps PORT_GROUPS groups alive, as many as a port can. */
 static bool port_keeps_enough(const struct sa_groups *gs, unsigned int port)
 {
 	unsigned int i, n = 0;
@@ -119,7 +119,7 @@ static bool port_keeps_enough(const struct sa_groups *gs, unsigned int port)
 	return n >= PORT_GROUPS;
 }
 
-/* A group that is not permanent ends when its last full member leaves, even if others are left. */
+/* A group that is not permanent ends when its last full member leaves, even if members are left. */
 static void group_left(struct sa_groups *gs, unsigned int i)
 {
 	uint8_t mgid[16];
@@ -158,7 +158,7 @@ static bool group_broadcast(struct sa_groups *gs)
 /**
  * sa_groups_new() - make the multicast groups of a subnet
  * @sw: the switch
- * @ns: subscribers to notices of groups that are made and that end
+ * @ns: subscriptions to notices, such as those of new groups and of groups that end
  *
  * Return: the groups, with only the group of IPoIB broadcasts; NULL if memory is short.
  */
@@ -191,7 +191,7 @@ void sa_groups_free(struct sa_groups *gs)
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-/* Does the group have what the request wants of it? */
+/* Whether a group has the properties that the request asks for. */
 static bool join_fits(const struct sa_group *g, const struct sa_request *rq)
 {
 	static const struct sa_component c[] = {
@@ -277,7 +277,7 @@ static uint16_t join_create(struct sa_groups *gs, struct sa_request *rq, const s
 	return SA_OK;
 }
 
-/* The record of a member, or of the group only if the port is 0. */
+/* Make the record of a member; for port 0, the record of the group without a member. */
 static void member_record(const struct sa_group *g, unsigned int port, uint8_t *rec)
 {
 	memcpy(rec, g->rec, SA_MCMEMBER_BYTES);
@@ -301,8 +301,8 @@ static uint16_t join_check(const struct sa_request *rq, struct sa_end *e)
  * sa_mcmember_join() - answer Set of MCMemberRecord
  * @rq: the request, to whose answer the record of the member is added
  *
- * A group that does not exist is made, if the request says enough about it and the port becomes a
- * full member, unless the port is a full member of PORT_GROUPS groups.
+ * Makes the group if it does not exist. For that, the request has to describe the group and to make
+ * the port a full member, and the port has to be a full member of less than PORT_GROUPS groups.
  *
  * Return: SA_OK, SA_INSUFFICIENT, SA_INVALID or SA_NO_RESOURCES.
  */
@@ -343,7 +343,7 @@ uint16_t sa_mcmember_join(struct sa_request *rq)
 
 /**
  * sa_mcmember_leave() - answer Delete of MCMemberRecord
- * @rq: the request, to whose answer the record of what is left of the membership is added
+ * @rq: the request; the member's record, with the remaining join state, is added to its answer
  *
  * Return: SA_OK, SA_INSUFFICIENT, or SA_INVALID if the port has no such membership.
  */
@@ -411,7 +411,7 @@ static void member_add(struct sa_request *rq, const struct sa_group *g, unsigned
  *
  * A trusted requester gets a record of each member, and of each group without members. Other
  * requesters get a record of each group or, if they ask for a port or a join state, the records of
- * their own port.
+ * the requester's own port.
  *
  * Return: SA_OK.
  */

@@ -30,7 +30,7 @@ enum {
 
 struct subscription {
 	bool used;
-	unsigned int port;		/* of the switch, that the subscriber is behind */
+	unsigned int port;		/* of the switch, by which the subscription came */
 	struct gsi_peer to;
 	uint8_t info[SA_INFORM_BYTES];
 };
@@ -65,7 +65,7 @@ void sa_notices_free(struct sa_notices *ns)
 	free(ns);
 }
 
-/* A subscription is the same if the subscriber and what it asks for are the same. */
+/* Find the subscription of the request's sender that asks for the same notices as @info. */
 static struct subscription *notice_find(struct sa_notices *ns, const struct sa_request *rq,
 					const uint8_t *info)
 {
@@ -84,7 +84,7 @@ static struct subscription *notice_find(struct sa_notices *ns, const struct sa_r
 	return NULL;
 }
 
-/* Find a free entry; NULL if the port has as many subscriptions as a port can have. */
+/* Find a free entry. Returns NULL if the port has PORT_SUBSCRIPTIONS subscriptions already. */
 static struct subscription *notice_new(struct sa_notices *ns, unsigned int port)
 {
 	struct subscription *unused = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Path records (InfiniBand Architecture, volume 1, 15.2.5.16): there is one path from each end port
- * to each other and to itself, in each partition that both are in. A request that names no P_Key
- * gets the path in the first of these partitions.
+ * to itself and to each other end port, in each partition that both ports are in. A request that
+ * names no P_Key gets the path in the first of these partitions.
  */
 #include <string.h>
 
@@ -43,8 +43,8 @@ static bool path_is_end(const struct sa_request *rq, unsigned int port, const st
 }
 
 /*
- * The ends that can be the source or the destination of a path, with the P_Keys that they use. A
- * request reads each table once, because it takes a lock to read.
+ * An end port that can be the source or the destination of a path, with the P_Keys of its table. A
+ * request reads the table of each end port only once, because the read takes the HCA's lock.
  */
 struct path_end {
 	bool is_src, is_dst;
@@ -53,7 +53,10 @@ struct path_end {
 	uint16_t pkey[SA_END_PKEYS];
 };
 
-/* The P_Key that the request asks for, or the first one of both ports; 0 if none. */
+/*
+ * The P_Key that the request asks for, if both ports are in its partition; or the first P_Key of
+ * @from that matches a P_Key of @to; 0 if there is none.
+ */
 static uint16_t path_pkey(const struct sa_request *rq, const struct path_end *from,
 			  const struct path_end *to)
 {
@@ -72,7 +75,7 @@ static uint16_t path_pkey(const struct sa_request *rq, const struct path_end *fr
 	return 0;
 }
 
-/* The MTU or the rate, as the request's selector wants it. */
+/* Choose the MTU or the rate by the request's selector. Returns false if no value fits. */
 static bool path_select(const struct sa_request *rq, unsigned int selector, unsigned int val,
 			uint8_t asked, uint8_t most, unsigned int (*rank)(uint8_t), uint8_t *rec)
 {
@@ -104,7 +107,7 @@ static bool path_life_ok(const struct sa_request *rq)
 	}
 }
 
-/* GIDs that the request names are kept: they may be any GIDs of the two ports. */
+/* The record repeats the GIDs that the request names, which may be any GIDs of the two ports. */
 static void path_add(struct sa_request *rq, const struct path_end *from,
 		     const struct path_end *to)
 {

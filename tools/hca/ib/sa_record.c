@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records of subnet administration (InfiniBand Architecture, volume 1, 15.2): matching by the
- * component mask, selectors, and the end ports that they are about. The HCA's attr_lock is held to
- * read an HCA's attributes, because the HCA's thread may change them.
+ * Records of subnet administration (InfiniBand Architecture, volume 1, 15.2): matching
+ * records by the component mask, selectors of MTU and rate, and the end ports that records are
+ * about. The HCA's attr_lock is held to read an HCA's attributes, because the HCA's thread may
+ * change them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +36,10 @@ static bool sa_bits_equal(const uint8_t *a, const uint8_t *b, unsigned int off, 
 }
 
 /**
- * sa_match() - compare a record with that of a request
+ * sa_match() - compare a record with the record in a request
  * @rq: the request
  * @c: the components that can be compared
- * @n: number of them
+ * @n: number of components
  * @rec: the record
  *
  * Volume 1, 15.4.4.
@@ -133,7 +134,7 @@ static uint8_t sa_link_rate(enum link_speed speed)
  * @port: number of the switch's port
  * @e: set to the description
  *
- * Return: false if there is none, or it is not active.
+ * Return: false if there is no such end port, or if it is not active.
  */
 bool sa_end(const struct switch_node *sw, unsigned int port, struct sa_end *e)
 {
@@ -234,7 +235,7 @@ bool sa_end_in(const struct switch_node *sw, unsigned int port, uint16_t pkey)
  * @mod: its modifier
  * @data: set to the attribute, 64 bytes
  *
- * Return: false if the node does not have it.
+ * Return: false if the node does not have the attribute.
  */
 bool sa_end_attr(struct switch_node *sw, unsigned int port, uint16_t attr, uint32_t mod,
 		 uint8_t *data)
@@ -255,7 +256,7 @@ bool sa_end_attr(struct switch_node *sw, unsigned int port, uint16_t attr, uint3
 /* ---- selectors ------------------------------------------------------------------------------- */
 
 /**
- * sa_rank_plain() - rank of a code that grows with its value
+ * sa_rank_plain() - rank of the code of an MTU: a higher code is a higher MTU
  * @code: the code
  */
 unsigned int sa_rank_plain(uint8_t code)
@@ -287,7 +288,7 @@ unsigned int sa_rank_rate(uint8_t code)
  * @rank: order of the values
  * @got: set to the chosen value
  *
- * Volume 1, 15.2.5.16: what is possible is everything up to the greatest value.
+ * Volume 1, 15.2.5.16. All values up to the greatest value are possible.
  *
  * Return: false if no value fits.
  */

@@ -34,7 +34,7 @@ enum sa_attr {
 struct sa_records {
 	uint8_t *bytes;
 	size_t len, size, record;
-	bool failed;			/* for want of memory, or there are too many */
+	bool failed;			/* memory is short, or there are too many records */
 };
 
 struct sa_request {
@@ -42,17 +42,17 @@ struct sa_request {
 	struct sa_groups *groups;
 	struct sa_notices *notices;	/* subscriptions */
 	struct sa_services *services;
-	unsigned int port;		/* of the switch, by which it came */
+	unsigned int port;		/* of the switch, by which the request came */
 	struct gsi_peer from;
 	uint8_t method;
 	uint32_t mod;			/* attribute modifier */
 	bool trusted;
-	uint64_t mask;			/* components that count */
-	const uint8_t *data;		/* the record that it has: SA_DATA_BYTES */
+	uint64_t mask;			/* component mask: components that count */
+	const uint8_t *data;		/* the record in the request: SA_DATA_BYTES */
 	struct sa_records out;
 };
 
-/* A component of a record: the bit in the mask, and where it is, in bits. */
+/* A component of a record: its bit in the component mask, its offset and width in bits. */
 struct sa_component {
 	uint8_t bit;
 	uint16_t off, width;

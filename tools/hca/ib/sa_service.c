@@ -65,7 +65,7 @@ static void service_remove(struct sa_services *ss, struct service *s)
 	*s = ss->service[--ss->nr];
 }
 
-/* Add a service of a port; NULL if the port has as many services as a port can have. */
+/* Add a service of a port. Returns NULL if the port has PORT_SERVICES services already. */
 static struct service *service_new(struct sa_services *ss, unsigned int port)
 {
 	unsigned int i, n = 0;

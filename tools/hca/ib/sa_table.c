@@ -14,7 +14,7 @@
 
 #define BYTES(off, len)	(8 * (off)), (8 * (len))
 #define CAP_MASK	24	/* in PortInfoRecord */
-#define CAP_MASK_BIT	7	/* of the component mask */
+#define CAP_MASK_BIT	7	/* the bit of the component mask that selects the CapabilityMask */
 #define CAP_MASK_SUBSET	0x80000000u
 
 static void table_add(struct sa_request *rq, const struct sa_component *c, size_t n,
@@ -55,7 +55,10 @@ uint16_t sa_node_get(struct sa_request *rq)
 	return SA_OK;
 }
 
-/* With CAP_MASK_SUBSET in the attribute modifier, a port may have more than is asked for. */
+/*
+ * With CAP_MASK_SUBSET in the attribute modifier, a port matches if it has all capabilities that
+ * the request names; otherwise the capabilities have to be equal.
+ */
 static bool port_info_caps_match(const struct sa_request *rq, const uint8_t *rec)
 {
 	uint32_t asked = get_be32(rq->data + CAP_MASK), has = get_be32(rec + CAP_MASK);

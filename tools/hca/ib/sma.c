@@ -63,8 +63,8 @@ static void sma_port(struct hca *hca, struct mad_port *mp)
 /* ---- Set ------------------------------------------------------------------------------------- */
 
 /*
- * Some events are raised before all attributes are set. The driver still reads all of them: its
- * command is executed after this.
+ * Some events are raised before all attributes are set. The driver still reads all new values: the
+ * HCA's thread executes a command that an event causes only after this function has returned.
  */
 static uint16_t sma_set_port_info(struct hca *hca, const struct mad_port *mp, uint32_t mod,
 				  const uint8_t *data)
@@ -186,7 +186,7 @@ static void sma_answer_set(struct hca *hca, const uint8_t *in, uint8_t *out)
 	put_be16(out + OFF_STATUS, status | (directed ? MAD_STATUS_DIRECTION : 0));
 }
 
-/* Answer a Set of PortCounters as a Get. */
+/* Carry out a Set of PortCounters, and turn it into the Get that makes its answer. */
 static void sma_set_counters(struct hca *hca, uint8_t *in)
 {
 	struct mad_port mp;
@@ -244,7 +244,7 @@ bool sma_read(struct hca *hca, const uint8_t *in, uint8_t *out)
  * @out: set to the answer, MAD_BYTES
  * @any_m_key: do not check the M_Key
  *
- * Return: what to do.
+ * Return: what the caller has to do with @in or @out.
  */
 enum sma_verdict sma_answer(struct hca *hca, const uint8_t *in, uint8_t *out, bool any_m_key)
 {

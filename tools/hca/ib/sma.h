@@ -13,9 +13,9 @@ struct packet;
 
 enum sma_verdict {
 	SMA_REPLY,		/* the answer is to be sent */
-	SMA_SILENT,		/* taken, and there is no answer */
-	SMA_NO_AGENT,		/* of another class, or a response */
-	SMA_BAD_M_KEY,		/* dropped */
+	SMA_SILENT,		/* the request has no answer */
+	SMA_NO_AGENT,		/* the MAD is of another class, or a response */
+	SMA_BAD_M_KEY,		/* the request is dropped, because its M_Key is wrong */
 };
 
 enum sma_verdict sma_answer(struct hca *hca, const uint8_t *in, uint8_t *out, bool any_m_key);

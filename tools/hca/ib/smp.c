@@ -17,7 +17,7 @@ static enum smp_way smp_by_port(const struct smp_node *n, uint8_t port, uint16_t
 	return port && port <= n->ports ? SMP_BY_PORT : SMP_DISCARD;
 }
 
-/* At an end of the directed part: to this node, or on by a LID. */
+/* At an end of the directed part of a route: the packet is for this node, or goes on by a LID. */
 static enum smp_way smp_at_end(const struct smp_node *n, uint16_t lid, uint16_t *to)
 {
 	if (lid == LID_PERMISSIVE || lid == n->lid)
@@ -87,7 +87,7 @@ enum smp_way smp_arrive(const struct smp_node *n, unsigned int by, uint8_t *mad,
 }
 
 /**
- * smp_return() - decide where the response to a packet goes that smp_arrive() gave to this node
+ * smp_return() - decide where a response goes, after smp_arrive() returned SMP_HERE for the request
  * @n: the node
  * @mad: the response
  * @to: set to the port or the LID by which it goes

@@ -15,7 +15,7 @@ struct smp_node {
 	uint16_t lid;
 };
 
-/* Where it goes next. */
+/* Where the packet goes next. */
 enum smp_way {
 	SMP_DISCARD,
 	SMP_HERE,	/* to the node's own agent or manager */

@@ -49,7 +49,7 @@ void switch_init(struct switch_node *sw, struct fabric *f, bool manager)
 /**
  * switch_gid() - GID of the switch's port 0
  * @sw: the switch
- * @gid: set to it
+ * @gid: set to the GID
  */
 void switch_gid(const struct switch_node *sw, uint8_t gid[16])
 {
@@ -72,7 +72,7 @@ static struct packet *switch_packet(struct switch_node *sw, uint16_t dlid, const
 	return p;
 }
 
-/* The virtual lane of subnet management has no flow control: what finds no buffer is lost. */
+/* The virtual lane of subnet management has no flow control: a packet without a buffer is lost. */
 static void switch_send(struct switch_node *sw, enum smp_way way, uint16_t to, const uint8_t *mad)
 {
 	struct packet *p;

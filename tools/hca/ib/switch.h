@@ -26,10 +26,10 @@ struct switch_node {
 	struct port_attrs port[SWITCH_PORTS + 1];
 	bool disabled[SWITCH_PORTS + 1];
 	uint16_t pkey[SWITCH_PKEYS];
-	/* SwitchInfo, with what the forwarding tables have of it */
+	/* The part of SwitchInfo that is not in struct forward */
 	uint8_t default_port;			/* of a random forwarding table: without effect */
 	uint8_t life;
-	bool changed;				/* a port's state, since it was cleared last */
+	bool changed;				/* a port's state changed since a Set cleared it */
 	uint32_t act_count;			/* of the subnet manager */
 	uint32_t traps;
 };

@@ -27,7 +27,7 @@
 /* Notices, SL mapping, system image GUID, extended speeds, client reregistration. */
 #define SWITCH_CAP_MASK	0x02004848u
 
-/* The port that an attribute modifier names: 0 is the switch's own. */
+/* Whether the switch has the port that an attribute modifier names. Port 0 is the switch's own. */
 static bool switch_has_port(uint32_t mod)
 {
 	return mod <= SWITCH_PORTS;
@@ -203,7 +203,7 @@ static uint16_t switch_sm_info(struct switch_node *sw, unsigned int by, const ui
 	if (!sw->manager)
 		return MAD_BAD_ATTR;
 	put_be64(data, SWITCH_GUID);
-	put_be64(data + 8, SWITCH_SM_KEY);	/* trusted subnet managers know it */
+	put_be64(data + 8, SWITCH_SM_KEY);	/* a request to the SA with this key is trusted */
 	put_be32(data + 16, sw->act_count++);
 	data[20] = SM_PRIORITY << 4 | SM_MASTER;
 	return MAD_OK;
@@ -211,7 +211,10 @@ static uint16_t switch_sm_info(struct switch_node *sw, unsigned int by, const ui
 
 /* ---- Set ------------------------------------------------------------------------------------- */
 
-/* A top is within its table. That of the multicast table may also be 0, or just below the table. */
+/*
+ * The top of a table is the LID of an entry. The top of the multicast table may also be 0, or the
+ * LID before the first entry.
+ */
 static bool switch_tops_valid(uint16_t linear, uint16_t mcast)
 {
 	return linear < FORWARD_LIDS && (!mcast || (mcast >= LID_MCAST_FIRST - 1 &&
@@ -270,7 +273,7 @@ static void switch_set_link(struct switch_node *sw, unsigned int n, const struct
 		switch_change_link(peer, false);
 	else if (w->phys == PHYS_POLLING)
 		switch_change_link(peer, true);
-	if (w->state == PORT_DOWN) {		/* and the link trains again */
+	if (w->state == PORT_DOWN) {		/* take the link down; it trains again */
 		switch_change_link(peer, false);
 		switch_change_link(peer, true);
 	} else if (w->state) {
@@ -369,7 +372,7 @@ static uint16_t switch_set_mcast(struct switch_node *sw, unsigned int by, const 
 	return MAD_OK;
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------- */
+/* ---- the table of attributes ----------------------------------------------------------------- */
 
 static const struct switch_attr {
 	uint16_t attr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The vports of virtual functions, by other_vport and vport_number of the commands of vport.c. The
- * profile says how many there are (virtual_functions). Only their contexts exist: QEMU hides the
- * PCI capability by which a guest could enable the functions themselves, so they send nothing.
+ * The vports of virtual functions, which the commands of vport.c name by other_vport and
+ * vport_number. The profile says how many there are (virtual_functions). Only their contexts exist:
+ * QEMU hides the PCI capability by which a guest could enable the functions themselves, so the
+ * vports send nothing.
  */
 #include "caps.h"
 #include "cmd.h"
@@ -21,8 +22,8 @@ enum { SEL_PORT_GUID = 1, SEL_NODE_GUID = 2, SEL_POLICY = 4 };
 /**
  * vf_vport_check() - check that a command may name the vport of a virtual function
  * @hca: the HCA
- * @cmd: the command, with other_vport
- * @vport: vport_number, from 1
+ * @cmd: the command, which has set other_vport
+ * @vport: the command's vport_number; the first vport is 1
  *
  * Return: ST_OK or ST_BAD_PARAM.
  */
@@ -48,7 +49,7 @@ static enum port_state vf_state(struct hca *hca, const struct vf_vport *vf)
 /**
  * vf_vport_query() - change the context of the port into that of a virtual function's vport
  * @hca: the HCA
- * @vport: of vf_vport_check()
+ * @vport: the vport's number, which vf_vport_check() has accepted
  * @ctx: hca_vport_context, already filled in for the port; the fields in which the vport differs
  *	are overwritten
  */
@@ -70,7 +71,7 @@ void vf_vport_query(struct hca *hca, unsigned int vport, uint8_t *ctx)
  * vf_vport_modify() - set the selected fields of the vport of a virtual function
  * @hca: the HCA
  * @cmd: the command
- * @vport: of vf_vport_check()
+ * @vport: the vport's number, which vf_vport_check() has accepted
  * @ctx: hca_vport_context with the fields
  *
  * Return: ST_OK or ST_BAD_PARAM.

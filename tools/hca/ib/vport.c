@@ -15,8 +15,8 @@
 #include "sma.h"
 
 /*
- * Each of these commands names a port. Of another function's vport there is at most a context and
- * counters (vf_vport.c), so other commands that name one are refused.
+ * Each command of this file names a port. The vport of another function has at most a context and
+ * counters (vf_vport.c), so all other commands that name such a vport are refused.
  */
 static uint8_t port_check_vport(struct cmd *cmd, bool other, unsigned int port_num)
 {
@@ -49,7 +49,7 @@ static uint8_t vport_find(struct hca *hca, struct cmd *cmd, bool other, unsigned
 	return st;
 }
 
-/* While a port has no LID, cards say the permissive one. */
+/* While its port has no LID, a card reports the permissive LID. */
 static uint16_t vport_lid(struct hca *hca)
 {
 	uint16_t lid = fabric_lid(hca);
@@ -110,7 +110,7 @@ static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
 		return vf_vport_modify(hca, cmd, vport, c);
 	if (IFC_GET(hca_vport_context, c, field_select))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_GROUP_MANAGER,
-				"only the group manager may set GUIDs and policy");
+				"GUIDs and policy of the function's own vport cannot be set");
 	if (allowed & ~(uint32_t)MAD_CAP_MASK_SETTABLE)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_CAP_MASK,
 				"cap_mask1_field_select 0x%x, only bits of 0x%x can change",

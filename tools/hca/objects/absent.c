@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tag matching: a profile can offer it, so that drivers report what they report of a real card,
- * but the HCA does not model it. CREATE_XRQ is refused, so that there is no object that the other
- * commands of tag matching could name.
+ * Tag matching: a profile can offer it, so that drivers report the same features as with a real
+ * card, but the HCA does not model it. CREATE_XRQ is refused, so that there is no object that the
+ * other commands of tag matching could name.
  */
 #include "absent.h"
 #include "cmd.h"

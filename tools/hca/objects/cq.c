@@ -154,8 +154,9 @@ static bool cq_is_ahead(uint32_t a, uint32_t b)
 enum arm_record { RECORD_AGREES, RECORD_IS_NEWER, RECORD_DIFFERS };
 
 /*
- * Compare a doorbell's arm word with that of the doorbell record, which software writes first. If
- * the record is newer, software has written it again, and its next doorbell is on the way.
+ * Compare the arm word of a doorbell with the arm word in the doorbell record, which software
+ * writes before it rings. If the record is newer, software has written it again, and its next
+ * doorbell is on the way.
  */
 static enum arm_record cq_compare_arm(uint32_t word, uint32_t rec)
 {
@@ -189,13 +190,13 @@ static bool cq_arm_is_announced(struct hca *hca, const struct cq *cq, uint32_t w
 /**
  * cq_arm_doorbell() - the CQ doorbell register was written
  * @hca: the HCA
- * @uar: page that it was written on
+ * @uar: number of the UAR that it was written to
  * @val: arm word (sequence number, command, consumer index) and CQ number
  *
  * Arms the queue for the next completion, or for the next solicited one. Raises the event at once
  * if there is a completion that the consumer index does not cover. The doorbell is dropped if the
- * queue belongs to another UAR or is in error, or if the doorbell record has another arm word. If
- * the record has a newer arm word, the doorbell has no effect.
+ * queue belongs to another UAR or is in error, or if its arm word contradicts the doorbell record.
+ * If the record has a newer arm word, this doorbell has no effect: the next one arms the queue.
  */
 void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val)
 {
@@ -224,7 +225,9 @@ void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val)
 	/* The event for this sequence number was raised already. */
 	if (cq->fired_once && sn == cq->fired_sn)
 		return;
-	/* With the same sequence number, a CQ that is armed for any completion stays so. */
+	/*
+	 * A CQ that is armed for any CQE stays armed for any CQE until the sequence number changes.
+	 */
 	cq->armed_sol = sol && !(cq->armed && !cq->armed_sol && cq->arm_sn == sn);
 	cq->armed = true;
 	cq->arm_sn = sn;
@@ -334,13 +337,13 @@ bool cq_write_resize(struct hca *hca, struct cq *cq)
 }
 
 /**
- * cq_complete_now() - write a CQE without asking for injections
+ * cq_complete_now() - write a CQE that no injection drops or delays
  * @hca: the HCA
  * @cqn: completion queue
  * @c: what the CQE says
  *
- * A queue that is full enters the error state, which raises its event once. CQEs for a queue in
- * error are lost, and the queue pairs that they were for enter ERR from the event loop.
+ * A queue that is full, or whose memory is not mapped, enters the error state and raises the CQ
+ * error event. A CQE for a queue in error is lost, and the event loop moves its queue pair to ERR.
  */
 void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 {
@@ -422,8 +425,9 @@ static void cq_delay(struct hca *hca, uint32_t cqn, const struct completion *c, 
 }
 
 /*
- * Drop or delay the completion if an injection says so; false: write the CQE. A guest can inject
- * any number of long delays, so MAX_DELAYED completions wait at most.
+ * Drop or delay the completion if an injection says so. Returns false if the CQE is to be written
+ * now. A guest can inject any number of long delays, so at most MAX_DELAYED completions are held
+ * back.
  */
 static bool cq_injected(struct hca *hca, uint32_t cqn, const struct completion *c)
 {
@@ -453,7 +457,7 @@ void cq_complete(struct hca *hca, uint32_t cqn, const struct completion *c)
 
 /* ---- module ---------------------------------------------------------------------------------- */
 
-/* Completions that are held back do not outlive their queue, whose number is used again. */
+/* Drop the completions of @cq that are held back: a new queue may get the same number. */
 static void cq_drop_delayed(struct hca *hca, const struct cq *cq)
 {
 	struct cq_delayed *d, *next;

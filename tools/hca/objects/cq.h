@@ -29,7 +29,7 @@ enum cqe_opcode {
 
 #define CQ_INDEX_MASK	0xffffffu	/* counters of the doorbell record are 24 bits */
 #define CQE_BYTES	64
-#define CQE_ERROR_OFF	52	/* of the syndromes in an error CQE */
+#define CQE_ERROR_OFF	52	/* offset of the syndromes in an error CQE, bytes */
 #define CQC_BYTES	64
 
 /* What a completion says; cq.c builds the CQE of 64 or 128 bytes from it. */
@@ -38,7 +38,7 @@ struct completion {
 	enum cqe_error error;	/* error CQEs */
 	uint32_t qpn;
 	uint16_t wqe_counter;
-	uint8_t s_wqe_opcode;	/* requester: of the WQE */
+	uint8_t s_wqe_opcode;	/* requester: opcode of the WQE */
 	uint32_t byte_cnt;
 	uint32_t imm_inval_pkey; /* host order */
 	uint32_t srqn_uidx;	/* 24 bits: srqn or user index */
@@ -46,7 +46,7 @@ struct completion {
 	uint16_t slid;
 	uint8_t sl, ml_path;
 	bool grh;
-	bool real_time;		/* format of the time stamp */
+	bool real_time;		/* the time stamp has seconds and nanoseconds, not cycles */
 	bool solicited;		/* responder: also fires a CQ armed for solicited CQEs */
 	const uint8_t *inline_data;	/* scatter to CQE: up to 32 or 64 bytes */
 	uint8_t inline_len;
@@ -54,36 +54,36 @@ struct completion {
 
 struct cq {
 	struct obj obj;
-	struct hca *hca;	/* for the timer */
+	struct hca *hca;	/* for cq_timeout(), which gets the queue alone */
 	uint32_t uar, eqn;
 	struct queue_mem mem;
 	struct doorbell_record dbr;	/* be32 consumer index, be32 arm word */
 	uint32_t cnt;		/* CQEs, power of two */
 	unsigned int cqe_sz;	/* bytes: 64 or 128 */
-	bool padded;		/* all 128 bytes are written, also if half of them say nothing */
+	bool padded;		/* all 128 bytes are written, also if the first 64 hold no data */
 	bool overrun_ok;	/* cqc.oi: no overrun check */
 	bool collapsed;		/* cqc.cc: every CQE goes to slot 0 */
 	bool sol_breaks_mod;	/* cqc.scqe_break_moderation_en */
 	enum cq_status status;
 
 	uint32_t pi;		/* CQEs written, 24 bits */
-	uint32_t ci;		/* as last read from the doorbell record */
+	uint32_t ci;		/* consumer index, as last read from the doorbell record */
 
 	/* Notification: one event for each arming. */
 	bool armed, armed_sol;
 	uint8_t arm_sn;		/* sequence number of the arming */
 	bool fired_once;
-	uint8_t fired_sn;	/* a doorbell that repeats it is stale */
+	uint8_t fired_sn;	/* arm_sn of the last event; a doorbell that repeats it is stale */
 	uint32_t sol_pi;	/* pi after the last solicited CQE; valid if sol_seen */
 	bool sol_seen;
 	uint32_t notified;	/* pi at the last event */
 
 	/* Moderation: the event waits for max_count CQEs or for the period. */
 	uint16_t period_us, max_count;
-	unsigned int held;	/* CQEs since the first that would have raised an event */
+	unsigned int held;	/* CQEs for which moderation has delayed the event */
 	struct event *timer;
 
-	uint8_t cqc[CQC_BYTES];	/* as given, for QUERY_CQ */
+	uint8_t cqc[CQC_BYTES];	/* context as given, for QUERY_CQ */
 };
 
 struct cq *cq_find(struct hca *hca, uint32_t cqn);

@@ -18,7 +18,7 @@
 #include "util.h"
 
 _Static_assert(IFC_SZ(cqc) == CQC_BYTES, "cqc size");
-/* cq_memory() reads these fields of both commands at the same places. */
+/* cq_memory() reads these fields at their offsets in CREATE_CQ, also from a MODIFY_CQ. */
 _Static_assert(IFC_OFF(create_cq_in, pas) == IFC_OFF(modify_cq_in, pas) &&
 	       IFC_OFF(create_cq_in, cq_umem_valid) == IFC_OFF(modify_cq_in, cq_umem_valid),
 	       "memory of a CQ");
@@ -110,7 +110,7 @@ static void cq_take_ctx(struct cq *cq, const uint8_t *c)
 	cq->status = CQ_STATUS_OK;
 }
 
-/* An EQ that has subscribed to asynchronous events gets no completion events. */
+/* Find the EQ of a CQ. It cannot be an EQ that has subscribed to asynchronous events. */
 static uint8_t cq_check_eq(struct hca *hca, struct cmd *cmd, const uint8_t *c, struct obj **eq)
 {
 	uint8_t st = check_shared(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), eq);
@@ -207,8 +207,8 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 }
 
 /*
- * A CQE of a special opcode is the last in the old buffer. CQEs of later indices go to the new
- * buffer; the driver copies the CQEs that it has not polled.
+ * The last CQE in the old buffer has the opcode CQE_RESIZE. Later CQEs go to the new buffer, to
+ * which the driver copies the CQEs that it has not polled.
  */
 static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const uint8_t *c,
 			 uint32_t select)
@@ -239,7 +239,7 @@ static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const 
 				"the doorbell record is not mapped");
 	cq->ci = get_be32(rec) & CQ_INDEX_MASK;
 	left = cq_ahead(cq->pi, cq->ci);
-	/* The closing CQE takes one slot of the old queue, and one index of the new one. */
+	/* The CQE_RESIZE takes a slot of the old buffer. Later CQEs go on with the next index. */
 	if (left + 1 > cq->cnt || left + 1 > 1u << IFC_GET(cqc, c, log_cq_size))
 		return cmd_fail(cmd, ST_BAD_SIZE_OUTS_CQES, WHY_CQ_CQES_OUTSTANDING,
 				"%u CQEs are outstanding", left);

@@ -50,7 +50,7 @@ enum cqe_syndrome {
 	E(NO_RECEIVE, RNR_RETRY, 0x87, 0)			\
 	E(CQ_FAILED, NONE, 0x41, 0)
 
-/* The value has the three syndromes, that of the CQE in its lowest byte. */
+/* A value packs the three syndromes, from the lowest byte: syndrome, vendor, hardware. */
 enum cqe_error {
 	ERR_NONE = 0,
 #define CQE_ERROR(name, synd, vendor, hw) ERR_##name = SYND_##synd | (vendor) << 8 | (hw) << 16,

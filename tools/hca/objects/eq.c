@@ -124,9 +124,9 @@ static void eq_put(struct hca *hca, struct eq *eq, uint8_t type, uint8_t subtype
 /**
  * eq_post() - post an event on one event queue
  * @hca: the HCA
- * @eqn: of the queue; nothing happens if it does not exist
- * @type: of event
- * @subtype: of event
+ * @eqn: number of the queue; nothing happens if the queue does not exist
+ * @type: type of the event
+ * @subtype: subtype of the event
  * @data28: event data, 28 bytes
  */
 void eq_post(struct hca *hca, uint32_t eqn, uint8_t type, uint8_t subtype, const void *data28)
@@ -159,7 +159,7 @@ static bool eq_is_subscribed(struct hca *hca, struct obj *obj, void *arg)
 /**
  * eq_subscribed() - tell whether an event queue subscribed to a type of event
  * @hca: the HCA
- * @type: of event
+ * @type: the type
  */
 bool eq_subscribed(struct hca *hca, uint8_t type)
 {
@@ -187,8 +187,8 @@ static bool eq_post_if_subscribed(struct hca *hca, struct obj *obj, void *arg)
 /**
  * eq_post_async() - post an event on every queue that subscribed to its type
  * @hca: the HCA
- * @type: of event
- * @subtype: of event
+ * @type: type of the event
+ * @subtype: subtype of the event
  * @data28: event data, 28 bytes
  */
 void eq_post_async(struct hca *hca, uint8_t type, uint8_t subtype, const void *data28)
@@ -202,7 +202,7 @@ void eq_post_async(struct hca *hca, uint8_t type, uint8_t subtype, const void *d
 /**
  * eq_doorbell() - an EQ doorbell register was written: the driver consumed events
  * @hca: the HCA
- * @uar: on whose page the register was written
+ * @uar: number of the UAR that it was written to
  * @val: queue number in the upper 8 bits, consumer counter in the lower 24
  * @arm: raise an interrupt for the next event, or at once if there are events left
  */
@@ -288,9 +288,9 @@ static uint8_t eq_fill(struct hca *hca, struct cmd *cmd, struct eq *eq, const ui
 #define GENERAL_PCI_POWER 5	/* subtype */
 
 /*
- * Post the events that a cable is plugged and that the power of the slot was read on a new event
- * queue, if it has subscribed to them. Firmware reports both once after INIT_HCA, and a driver has
- * one event queue for such events.
+ * Post two events on a new event queue that has subscribed to them: a cable is plugged, and the
+ * power of the PCI slot was read. Firmware reports both once after INIT_HCA, and a driver creates
+ * one event queue that subscribes to them.
  */
 static void eq_greet(struct hca *hca, struct eq *eq)
 {

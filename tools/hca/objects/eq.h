@@ -39,7 +39,7 @@ struct eq {
 	uint32_t pi, ci;	/* producer and consumer index, 24 bits */
 	bool armed;
 	uint64_t lost;		/* events that found the queue full */
-	uint8_t eqc[64];	/* as given, for QUERY_EQ */
+	uint8_t eqc[64];	/* context as given, for QUERY_EQ */
 };
 
 struct eq *eq_find(struct hca *hca, uint32_t eqn);

@@ -2,8 +2,8 @@
 /*
  * General objects: four commands for objects of all types that have no commands of their own. The
  * capabilities general_obj_types and general_obj_types_127_64 say which types there are. The HCA
- * has none: those that mlx5_ifc.h names belong to flow steering, crypto, virtio and congestion
- * events.
+ * has no type: the types that mlx5_ifc.h names belong to flow steering, crypto, virtio and
+ * congestion events.
  */
 #include "cmd.h"
 #include "general.h"
@@ -17,7 +17,7 @@ static uint8_t general_object(struct hca *hca, struct cmd *cmd)
 			IFC_GET(general_obj_in_cmd_hdr, cmd->in, obj_type));
 }
 
-/* The type of the object is in the place of the op_mod. */
+/* The field of the op_mod holds the type of the object, so every op_mod reaches the handler. */
 #define GENERAL(op)							\
 	{ .opcode = MLX5_CMD_OP_##op, .name = #op,			\
 	  .in = "general_obj_in_cmd_hdr", .out = "general_obj_out_cmd_hdr",	\

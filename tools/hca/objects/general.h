@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * General objects, of which the HCA has no type.
+ * General objects: their four commands, which refuse every type.
  */
 #ifndef BLUEBELL_GENERAL_H
 #define BLUEBELL_GENERAL_H

@@ -17,7 +17,7 @@
 #include "object.h"
 #include "qp.h"
 
-#define BUCKETS_MIN	256	/* of groups, by a hash of their GIDs; doubled as groups come */
+#define BUCKETS_MIN	256	/* buckets of groups, by a hash of the GID; see mcast_grow() */
 
 /* A queue pair that is attached to a group. */
 struct member {
@@ -50,8 +50,8 @@ static struct bucket *mcast_bucket(struct mcasts *mc, const uint8_t gid[16])
 }
 
 /*
- * Double the number of buckets, so that a list has at most two groups on the average. Without
- * memory the lists get longer.
+ * Double the number of buckets, so that a list has at most two groups on the average. If memory is
+ * short, the number stays and the lists get longer.
  */
 static void mcast_grow(struct mcasts *mc)
 {
@@ -112,7 +112,7 @@ static void group_free(struct hca *hca, struct group *g)
 	free(g);
 }
 
-/* Detach a queue pair from its group, which ends with its last member. */
+/* Detach a queue pair from a group, and free the group if this was its last member. */
 static void member_free(struct hca *hca, struct group *g, struct member *m)
 {
 	LIST_REMOVE(m, link);
@@ -137,8 +137,8 @@ static int mcast_check_room(struct hca *hca, struct group *g, uint32_t qpn)
  * @gid: the group
  * @qpn: the queue pair
  *
- * Return: 0; -EEXIST if it is attached; -ENOSPC if there are as many groups as the HCA can have;
- * -EMLINK if the group has as many queue pairs as it can have; -ENOMEM.
+ * Return: 0; -EEXIST if it is attached already; -ENOSPC if the HCA cannot have another group;
+ * -EMLINK if the group cannot have another queue pair; -ENOMEM.
  */
 int mcast_attach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
 {

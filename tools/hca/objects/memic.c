@@ -23,17 +23,18 @@
 
 /*
  * An allocation. Addresses are offsets in BAR0. The windows of the operations lie behind the device
- * memory, and each is as long as all of it, so that allocations do not overlap there, either.
+ * memory, and each window is as long as the whole device memory, so allocations do not overlap in
+ * a window, either.
  */
 struct memic {
-	struct obj obj;		/* obj.num: units from the memory's start */
+	struct obj obj;		/* obj.num: MEMIC_UNITs from the start of the device memory */
 	uint64_t start;
 	uint32_t size;
 	uint32_t ops;		/* a bit for each operation that was given an address */
 };
 
 struct memics {
-	int fd;			/* the memory, at the same offset as in the BAR */
+	int fd;			/* file of the memory, at the same offset as in BAR0 */
 	uint8_t *mem;
 	uint64_t start, size;
 };
@@ -162,9 +163,10 @@ static struct memic *memic_first_overlap(struct hca *hca, uint64_t addr, uint64_
  * @hca: the HCA
  * @addr: offset in BAR0
  * @len: bytes
- * @uid: user id of the command: 0 or the owner
+ * @uid: user id of the command; 0 finds the allocations of all owners
  *
- * The drivers allocate device memory without a user id, and hand it to processes.
+ * The drivers allocate device memory with user id 0 and map it into processes, so commands of
+ * processes do not find that memory.
  *
  * Return: the allocation; NULL if none contains the whole range, or if it has another owner.
  */
@@ -186,7 +188,7 @@ struct obj *memic_find(struct hca *hca, uint64_t addr, uint64_t len, uint16_t ui
  * memic_region() - tell which part of BAR0 a client can map
  * @hca: the HCA
  * @off: set to the offset in BAR0, which is also the offset in the file
- * @len: set to the bytes
+ * @len: set to its length, bytes
  *
  * Return: the file to map it from, -1 if there is none.
  */
@@ -226,8 +228,8 @@ static uint8_t *memic_op_ptr(struct hca *hca, uint64_t off, uint32_t len, unsign
  * @len: bytes
  *
  * Reads are not checked against the owner: the driver decides which process maps which page. In the
- * window of an operation, only test-and-set, of one byte, gives data. Other reads there give zeros
- * and are counted as drops, as are those where the operation has no address.
+ * windows of the operations, only a read of one byte at an address that MODIFY_MEMIC has given to a
+ * test-and-set is executed. All other reads there give zeros and are counted as drops.
  *
  * Return: false if @off is neither in device memory nor in the window of an operation.
  */

@@ -54,9 +54,9 @@ void mkey_decode(struct mkey *mk)
 /**
  * mkey_update() - take the fields of a key in use from its raw context
  * @hca: the HCA
- * @mk: the key; the reference to its protection domain moves if the context names another one
+ * @mk: the key; the reference to its protection domain moves if the context names another domain
  *
- * Return: false if there is no domain of that number; the key keeps its old one.
+ * Return: false if there is no protection domain of that number; the key keeps its old domain.
  */
 bool mkey_update(struct hca *hca, struct mkey *mk)
 {
@@ -115,7 +115,7 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 }
 
 /**
- * mkey_entity_refused() - check the size of what a translation entry of a key covers
+ * mkey_entity_refused() - check how many bytes each translation entry of a key covers
  * @hca: the HCA
  * @mk: decoded key
  *
@@ -159,8 +159,8 @@ uint32_t mkey_xlt_octowords(const struct mkey *mk)
  * mkey_alloc_xlt() - allocate the table of translations of a key
  * @hca: the HCA
  * @cmd: CREATE_MKEY
- * @mk: the key as it will be, whose table and its size are set
- * @octo: octowords of the table; it has whole blocks of 64 bytes, to which UMR lists are padded
+ * @mk: the key to be created; its table and the size of the table are set
+ * @octo: octowords of the table, rounded up here to blocks of 64 bytes, as UMR lists are padded
  *
  * Return: ST_OK; ST_LIM for a table that is too large, or if the tables of all keys would take more
  * than the profile's max_translation_mb; ST_NO_RES if memory is short.
@@ -198,7 +198,7 @@ static struct klm klm_decode(const uint8_t *p)
 /**
  * mkey_stride_head() - decode the head of a strided block
  * @k: entry of a table of KLMs
- * @b: the block, if there is one
+ * @b: set to the block, if the entry is the head of a block
  *
  * Return: false if the entry is a plain KLM.
  */

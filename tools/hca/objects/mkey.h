@@ -10,10 +10,10 @@
 
 struct hca_module;
 
-/* Fixed keys that QUERY_SPECIAL_CONTEXTS reports. CREATE_MKEY gives none of their indices. */
+/* Fixed keys that QUERY_SPECIAL_CONTEXTS reports. CREATE_MKEY allocates none of their indices. */
 #define MKEY_TERM_SCATTER	0x100	/* ends a scatter list (linux/mlx5/qp.h) */
 #define MKEY_RESD_LKEY		0x200	/* all of DMA memory, for QPs with qpc.rlky */
-#define MKEY_NULL		0x300	/* with paging each access faults; else reads give zeros */
+#define MKEY_NULL		0x300	/* each access faults; without paging, reads give zeros */
 #define MKEY_DUMP_FILL		0x700
 
 #define MKEY_ANY_QP	0xffffff
@@ -45,8 +45,8 @@ struct klm {
 /*
  * The head of a strided block in a table of KLMs (struct mlx5_stride_block_ctrl_seg). Behind it are
  * the block's entries (struct mlx5_stride_block_entry): KLMs whose bcount has the stride in its
- * upper half. A cycle has the bytes of one entry after the other; in the next cycle, each entry
- * begins a stride later.
+ * upper half. A cycle is the bytes of each entry in turn; in the next cycle, each entry begins one
+ * stride later.
  */
 struct stride_block {
 	uint32_t bytes;		/* of a cycle */
@@ -65,15 +65,15 @@ struct mkey {
 	unsigned int access;	/* enum mkey_access; local read is not implied */
 	uint32_t pdn, qpn;	/* qpn may be MKEY_ANY_QP */
 	uint64_t start, len;
-	uint64_t memic_addr;	/* MEMIC mode: of byte 0 in BAR0; the key itself starts at 0 */
-	struct obj *memic;	/* the allocation that it lies in; a reference */
-	struct obj *umem;	/* whose pages the key leads to; a reference, or NULL */
+	uint64_t memic_addr;	/* MEMIC mode: offset in BAR0 of the key's address 0; start is 0 */
+	struct obj *memic;	/* MEMIC mode: the allocation under the key; a reference */
+	struct obj *umem;	/* the umem under the key; a reference, or NULL */
 	unsigned int log_page;	/* MTT and KSM mode */
 	uint32_t nent;		/* translation entries allocated */
 	uint64_t xlt_bytes;	/* of the translation table, as counted in hca->xlt_bytes */
 	uint64_t *mtt;		/* MTT mode: page addresses with MTT_READ and MTT_WRITE */
 	struct klm *klm;	/* KLM and KSM mode */
-	uint32_t *bound;	/* keys that a process bound this one to; a reference on each */
+	uint32_t *bound;	/* memory window: keys that it is bound to; a reference on each */
 	uint32_t nbound;
 	uint8_t mkc[MKC_BYTES];	/* context as given, for QUERY_MKEY */
 };
@@ -90,19 +90,19 @@ enum mk_result {
 	MK_NOT_PRESENT,		/* allowed, but software has to bring the page in first (fault.h) */
 };
 
-/*
- * Pages that the latest access which was answered by MK_NOT_PRESENT did not find: those of the
- * lowest key, that is the key whose own entries lead to the pages, or the null key.
- */
-#define MKEY_PREFETCH	0xf000	/* bytes before and after it that are reported, too */
+#define MKEY_PREFETCH	0xf000	/* absent bytes that a fault reports on each side of the access */
 
+/*
+ * The bytes that were absent at the latest access that ended with MK_NOT_PRESENT. If keys point at
+ * keys, @key is the lowest key: the key whose own entries lead to the pages, or the null key.
+ */
 struct mkey_absent {
 	uint32_t key;		/* with its variant */
 	unsigned int log_page;
-	uint64_t va;		/* in @key: first byte of the access that was not found */
+	uint64_t va;		/* in @key: first absent byte of the access */
 	uint64_t len;		/* bytes of the access from there on, within @key */
-	uint32_t before, after;	/* bytes next to it that are absent: MKEY_PREFETCH at most, 0 if
-				 * the driver did not choose a scheme that reports them */
+	uint32_t before, after;	/* absent bytes next to the access: MKEY_PREFETCH at most, 0 if the
+				 * driver did not choose a scheme that reports them */
 };
 
 /* Index of a key; the low byte is the variant that the owner chose. */
@@ -117,7 +117,7 @@ static inline bool mkey_mtt_misaligned(const struct mkey *mk, uint64_t mtt)
 	return mtt & ((1ull << mk->log_page) - 1) & ~(MTT_ACCESS | MTT_RESERVED);
 }
 
-/* A key over other keys. */
+/* Whether the entries of a key name other keys. */
 static inline bool mkey_is_indirect(const struct mkey *mk)
 {
 	return mk->mode == MKM_KLM || mk->mode == MKM_KSM;

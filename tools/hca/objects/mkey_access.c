@@ -79,7 +79,7 @@ static uint64_t xfer_mtt_need(const struct xfer *x)
 	return x->dir == XFER_READ ? MTT_READ : x->dir == XFER_WRITE ? MTT_WRITE : MTT_ACCESS;
 }
 
-/* Number of pages of a key. Its table may have more entries, up to the end of a block. */
+/* Number of pages of a key. Its table may have more entries, which pad it to blocks of 64 bytes. */
 static uint64_t xfer_pages(const struct mkey *mk)
 {
 	uint64_t size = 1ull << mk->log_page;
@@ -103,7 +103,7 @@ static uint32_t xfer_absent_bytes(const struct xfer *x, const struct mkey *mk, u
 	return room < MKEY_PREFETCH ? room : MKEY_PREFETCH;
 }
 
-/* Whether a fault reports the pages next to the access: only the memory scheme can. */
+/* Whether a page fault reports the pages next to the access: only the memory scheme does. */
 static bool xfer_prefetch(const struct xfer *x)
 {
 	const uint8_t *cap = x->hca->cap[CAP_ODP];
@@ -179,12 +179,12 @@ static unsigned int xfer_inner_access(unsigned int access)
 
 /* What is left of an access to a table of KLMs. */
 struct span {
-	uint64_t skip;		/* bytes of the table before it */
+	uint64_t skip;		/* bytes from the next entry's start to the access */
 	uint64_t len;
 	unsigned int access, depth;	/* for the keys that the entries name */
 };
 
-/* Access the part of @s that lies in the next @room bytes of the table: they are at @va of @key. */
+/* Access the part of @s that lies in the next entry: @room bytes, which begin at @va of @key. */
 static enum mk_result xfer_entry(struct xfer *x, uint32_t key, uint64_t va, uint64_t room,
 				 struct span *s)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory keys: CREATE_MKEY with what it must not accept, QUERY_MKEY and DESTROY_MKEY.
+ * Memory keys: CREATE_MKEY and its checks, QUERY_MKEY and DESTROY_MKEY.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const struct ifc_field mkc_reserved[] = {
 	IFC_FIELD(mkc, bsf_octword_size), IFC_FIELD(mkc, crossing_target_vhca_id),
 };
 
-/* Check what needs no translation table in the context of a new key. */
+/* Check the fields of a new key's context that do not depend on its translation table. */
 static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct mkey *mk,
 				 struct obj **pd)
 {
@@ -88,7 +88,7 @@ static uint8_t mkey_create_memic(struct hca *hca, struct cmd *cmd, struct mkey *
 	return ST_OK;
 }
 
-/* Check that a key that is not free can be translated by the first @given octowords. */
+/* Check the entity size of a key, and that @given octowords of translations cover its range. */
 static uint8_t mkey_check_xlt(struct hca *hca, struct cmd *cmd, const struct mkey *mk,
 			      uint32_t given)
 {
@@ -196,7 +196,7 @@ static uint8_t query_mkey(struct hca *hca, struct cmd *cmd)
 		return st;
 	mk = (struct mkey *)o;
 	memcpy(IFC_ADDR(query_mkey_out, cmd->out, memory_key_mkey_entry), mk->mkc, MKC_BYTES);
-	/* The structure has the first entries; a longer answer has more. */
+	/* struct query_mkey_out has room for the first entries only; a longer output gets more. */
 	for (i = 0; mk->mtt && i < room / 8 && i < mk->nent; i++)
 		put_be64(xlt + 8 * i, mk->mtt[i]);
 	for (i = 0; mk->klm && i < room / 16 && i < mk->nent; i++) {

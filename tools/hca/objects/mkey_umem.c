@@ -48,14 +48,14 @@ static uint8_t mkey_check_umem_kind(struct cmd *cmd, const struct mkey *mk)
 	return ST_OK;
 }
 
-/* What the HCA does with the memory of a key that allows this access. */
+/* The access bits that the pages of a umem must have for a key with these rights. */
 static uint64_t mkey_umem_access(unsigned int access)
 {
 	return (access & (MK_LOCAL_READ | MK_REMOTE_READ | MK_ATOMIC) ? UMEM_READ : 0) |
 	       (access & (MK_LOCAL_WRITE | MK_REMOTE_WRITE | MK_ATOMIC) ? UMEM_WRITE : 0);
 }
 
-/* Fill the table of @n pages of the key, of which the first has byte @pos of the umem's pages. */
+/* Fill the key's table of @n pages. The first page contains byte @pos of the umem's pages. */
 static void mkey_fill_umem(struct mkey *mk, const struct umem *u, uint64_t pos, uint64_t n)
 {
 	uint64_t page = 1ull << mk->log_page, i;
@@ -92,13 +92,13 @@ static uint8_t mkey_take_umem_pages(struct hca *hca, struct cmd *cmd, struct mke
  * mkey_create_umem() - make the translations of a key over a umem
  * @hca: the HCA
  * @cmd: CREATE_MKEY
- * @mk: the key as it will be, whose table and umem are set; the caller takes a reference to the
+ * @mk: the key to be created; its table and umem are set, and the caller takes a reference to the
  *   umem
  *
  * The table is as long as the key needs, whatever translations_octword_size says. pg_access changes
  * nothing, because the pages of a umem always have access bits.
  *
- * Return: ST_OK; ST_BAD_PARAM if the key cannot be over that part of that umem; otherwise as
+ * Return: ST_OK; ST_BAD_PARAM if the key cannot be over that part of the umem; otherwise as
  * check_umem() and mkey_alloc_xlt().
  */
 uint8_t mkey_create_umem(struct hca *hca, struct cmd *cmd, struct mkey *mk)
@@ -123,7 +123,7 @@ uint8_t mkey_create_umem(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 	if (st)
 		return st;
 	pos = u->page_offset + at.offset;
-	/* This must hold also if the key's pages are smaller than the umem's. */
+	/* start_addr and pos must have the same offset in a page of the umem, not of the key. */
 	if ((pos ^ mk->start) & ((1ull << u->log_page) - 1))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_UMEM_PAGES,
 				"start_addr 0x%llx and byte 0x%llx have different offsets in pages "

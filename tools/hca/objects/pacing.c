@@ -42,7 +42,7 @@ static uint8_t rate_check_index(struct hca *hca, struct cmd *cmd, uint32_t index
 	if (cmd->uid && !hca_cap_qos(hca, packet_pacing_uid))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RATE_UID,
 				"user id %u may set no rate: packet_pacing_uid is 0", cmd->uid);
-	/* Entry 0 is no limit. */
+	/* Entry 0 stands for no limit. */
 	if (!index || index >= hca_cap_qos(hca, packet_pacing_rate_table_size))
 		return cmd_fail(cmd, ST_BAD_INDEX, WHY_RATE_INDEX,
 				"the table of rates has no entry %u to set", index);

@@ -148,7 +148,7 @@ static int pages_compare_addresses(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Read the @n pages of the command to @pa, sorted. */
+/* Read the @n page addresses of the command to @pa, sorted. */
 static uint8_t pages_read(struct hca *hca, struct cmd *cmd, uint32_t n, uint64_t *pa)
 {
 	const struct pages *p = hca->pages;
@@ -228,7 +228,10 @@ static void pages_compare(struct hca *hca, uint64_t pa)
 	}
 }
 
-/* Return pages to the driver. While the HCA is initialized, only as many as it has asked for. */
+/*
+ * Return pages to the driver. Between INIT_HCA and TEARDOWN_HCA, the HCA returns only as many pages
+ * as it has asked the driver to take back.
+ */
 static uint8_t pages_take(struct hca *hca, struct cmd *cmd, uint32_t n)
 {
 	struct pages *p = hca->pages;

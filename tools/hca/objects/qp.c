@@ -70,7 +70,7 @@ void qp_set_special(struct hca *hca, struct qp *qp, bool on)
  * @hca: the HCA
  * @qp: the queue pair
  * @which: DBR_RCV or DBR_SND
- * @val: the counter
+ * @val: set to the counter
  *
  * Return: false if the record is not mapped any more.
  */
@@ -96,7 +96,7 @@ void qp_event(struct hca *hca, struct qp *qp, enum async_event event)
 {
 	uint8_t data[28] = {};
 
-	put_be32(data + 24, qp->obj.num);	/* type at 20: 0, a QP */
+	put_be32(data + 24, qp->obj.num);	/* byte 20, the type, is 0: a QP */
 	hca_trace(hca, "qp_event", "\"qpn\":%u,\"event\":%u", qp->obj.num, event);
 	eq_post_async(hca, event, 0, data);
 }
@@ -162,9 +162,9 @@ void qp_to_sq_error(struct hca *hca, struct qp *qp, enum cqe_error error)
 }
 
 /**
- * qp_sq_drained() - the transport has completed what was in progress
+ * qp_sq_drained() - the transport has completed the send WQEs that were in progress
  * @hca: the HCA
- * @qp: the queue pair, in SQ_DRAINING
+ * @qp: the queue pair; nothing happens if it is not in SQ_DRAINING
  */
 void qp_sq_drained(struct hca *hca, struct qp *qp)
 {
@@ -244,7 +244,7 @@ static void qp_path_decode(struct qp_path *path, const uint8_t *ads)
 }
 
 /**
- * qp_decode() - take the fields that transitions may change from the context
+ * qp_decode() - decode the fields of the context that transitions may change
  * @qp: the queue pair, whose qpc[] is new
  */
 void qp_decode(struct qp *qp)
@@ -273,7 +273,7 @@ void qp_decode(struct qp *qp)
 	qp->counter_set = IFC_GET(qpc, c, counter_set_id);
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- freeing a queue pair -------------------------------------------------------------------- */
 
 /**
  * qp_release() - free a queue pair

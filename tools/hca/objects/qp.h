@@ -49,13 +49,13 @@ struct qp_path {
 	uint8_t dgid[16];
 	uint8_t ack_timeout;	/* 4.096 us * 2^n; 0: never */
 	uint8_t stat_rate;
-	uint8_t port;		/* 1, or 0 as given */
+	uint8_t port;		/* 1; 0 before RST2INIT */
 };
 
-#define USER_INDEX_NONE	0xffffff	/* the CQEs of this queue have version 0 */
+#define USER_INDEX_NONE	0xffffff	/* user_index of a queue whose CQEs have version 0 */
 #define QPC_BYTES 232		/* struct mlx5_ifc_qpc_bits; asserted in qp.c */
 #define DBR_RCV 0		/* offset of the receive counter in a doorbell record, bytes */
-#define DBR_SND 4		/* and of the send counter */
+#define DBR_SND 4		/* offset of the send counter */
 
 struct qp {
 	struct obj obj;		/* obj.num is the QPN, obj.uid the owner */
@@ -81,11 +81,11 @@ struct qp {
 	size_t sq_off;
 	uint32_t sq_cnt;	/* WQEBBs of 64 bytes (power of two) */
 	uint32_t cqn_snd, cqn_rcv;
-	uint32_t srqn;		/* RQ_SRQ */
+	uint32_t srqn;		/* if rq_type is RQ_SRQ */
 	struct srq *srq;
 	uint32_t xrcdn;
 	uint8_t counter_set;	/* Q counter, 0: none */
-	/* scatter to CQE: cs_req 0x11 (32 bytes), 0x22 (64); cs_res 1, 2 */
+	/* scatter to CQE: up to 32 bytes (cs_req 0x11, cs_res 1) or 64 bytes (0x22, 2) */
 	uint8_t cs_req, cs_res;
 
 	/* Connection. */
@@ -101,8 +101,8 @@ struct qp {
 	uint8_t atomic_mode;
 	uint8_t retry_count, rnr_retry;		/* rnr_retry 7: without limit */
 	uint8_t min_rnr_nak;			/* encoded IB timer */
-	uint32_t max_rd_atomic;			/* outstanding as initiator (1 << log_sra_max) */
-	uint32_t max_dest_rd_atomic;		/* resources as responder (1 << log_rra_max) */
+	uint32_t max_rd_atomic;			/* outstanding READs and atomics (2^log_sra_max) */
+	uint32_t max_dest_rd_atomic;		/* the peer's READs and atomics (2^log_rra_max) */
 
 	/* Running values: the commands set them, the transport moves them, QUERY_QP shows them. */
 	uint32_t next_send_psn, last_acked_psn, next_rcv_psn, ssn;
@@ -112,13 +112,13 @@ struct qp {
 	bool comm_est;		/* COMM_EST was raised in this RTR */
 	bool drain_event;	/* raise SQ_DRAINED when the SQ has drained (sqd_event) */
 	bool last_wqe_done;	/* SRQ_LAST_WQE was raised since ERR was entered */
-	enum cqe_error error;	/* why it left RTR, RTS or SQD for SQER or ERR */
+	enum cqe_error error;	/* why the queue pair entered SQER or ERR */
 	bool cq_dead;		/* a completion was lost; ERR is entered from the event loop */
 
 	uint8_t qpc[QPC_BYTES];	/* as the commands built it, for QUERY_QP */
 	uint8_t created[QPC_BYTES];	/* as CREATE_QP gave it; 2RST returns to it */
 
-	struct requester *req;	/* owned by the transport; NULL until it needs them */
+	struct requester *req;	/* req and resp: the transport's; NULL until it makes them */
 	struct responder *resp;
 };
 
@@ -133,7 +133,7 @@ struct qp_ops {
 	void (*state)(struct hca *hca, struct qp *qp, enum qp_state old, enum qp_state now);
 	/* The queue pair is about to be freed: drop every pointer to it, free req and resp. */
 	void (*destroy)(struct hca *hca, struct qp *qp);
-	/* An XRC SRQ is about to be freed: drop what was taken from it. */
+	/* An XRC SRQ is about to be freed: drop the receive WQEs that were taken from it. */
 	void (*srq_gone)(struct hca *hca, struct srq *srq);
 };
 

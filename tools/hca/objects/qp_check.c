@@ -72,8 +72,8 @@ static bool qpc_has_alternate_path(const uint8_t *c)
 }
 
 /*
- * Padding to whole cache lines saves a device reads of memory on the PCI bus. The HCA has no such
- * reads, and pads nothing.
+ * A device that pads its writes to whole cache lines spares the host the reads that a write of part
+ * of a line needs. The emulated HCA accepts the mode, and pads nothing.
  */
 static bool qpc_padding_ok(struct hca *hca, const uint8_t *c)
 {
@@ -130,7 +130,7 @@ static bool qp_type_out_of_order(struct hca *hca, enum qp_type type)
 }
 
 /**
- * qp_check_ordering() - refuse an order of data that the capabilities lack
+ * qp_check_ordering() - refuse data out of order if the capabilities do not offer it
  * @hca: the HCA
  * @cmd: the command that brings the context
  * @type: service type of the queue pair
@@ -153,13 +153,13 @@ uint8_t qp_check_ordering(struct hca *hca, struct cmd *cmd, enum qp_type type, c
 /**
  * qp_ts_format_ok() - tell whether a queue may have a format of time stamps
  * @hca: the HCA
- * @format: the field of the context of a queue pair or a send queue
+ * @format: ts_format in the context of the queue pair or the send queue
  */
 bool qp_ts_format_ok(struct hca *hca, unsigned int format)
 {
 	unsigned int cap = hca_cap_gen(hca, sq_ts_format);
 
-	if (hca->profile->one_clock)	/* a reserved field */
+	if (hca->profile->one_clock)	/* then ts_format is a reserved field */
 		return !format;
 	switch (format) {
 	case MLX5_TIMESTAMP_FORMAT_FREE_RUNNING:
@@ -174,11 +174,11 @@ bool qp_ts_format_ok(struct hca *hca, unsigned int format)
 }
 
 /**
- * qp_has_real_time() - tell which clock the CQEs of a queue pair have
+ * qp_has_real_time() - tell which clock gives the time stamps in the CQEs of a queue pair
  * @hca: the HCA
- * @qp: the queue pair, whose format of time stamps is offered
+ * @qp: the queue pair, whose ts_format the capabilities offer
  *
- * By default the clock is the best that the HCA has.
+ * The default format selects the real-time clock if the capabilities offer it.
  *
  * Return: true for the real-time clock, false for the free-running one.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: CREATE_QP with what it must not accept, DESTROY_QP and QUERY_QP.
+ * Queue pairs: CREATE_QP and its checks, DESTROY_QP and QUERY_QP.
  */
 #include <string.h>
 
@@ -41,9 +41,9 @@ static void qp_take_queues(struct qp *qp)
 }
 
 /*
- * The reserved key leads to all of memory, a UMR queue pair can make a key do so, and the packets
- * of QP0 and QP1, or of a queue pair that sends as one of them, speak for the host. So a user id is
- * refused all of these, whatever its capabilities.
+ * The reserved key leads to all of memory, and a UMR queue pair can make a key lead there. The
+ * packets of QP0 and QP1, or of a queue pair that sends as one of them, speak for the host. So a
+ * user id may create none of these queue pairs, whatever its capabilities.
  */
 static uint8_t qp_check_user(struct cmd *cmd, const struct qp *qp)
 {

@@ -95,8 +95,8 @@ struct trans_field {
 
 static const struct trans_field trans_fields[] = {
 	/*
-	 * CREATE_QP sets pm_state. Only path migration changes it later, and drivers may give 0
-	 * here.
+	 * CREATE_QP sets pm_state. Transitions take it only with OPT_PM, because drivers may leave
+	 * it 0 otherwise.
 	 */
 	{ IFC_FIELD(qpc, pm_state), 0, 0, OPT_PM },
 	{ PATH(pkey_index), T(T_RST2INIT), ON_ANY, OPT_PKEY },
@@ -143,7 +143,7 @@ static void trans_copy_bits(uint8_t *to, const uint8_t *from, size_t off, size_t
 	ifc_set_bits(to, off, width, ifc_get_bits(from, off, width));
 }
 
-/* Build in @to the context of the queue pair after the transition with the context @given. */
+/* Build in @to the context that the queue pair has after a transition with the context @given. */
 static void trans_merge(const struct qp *qp, enum trans t, uint32_t opt, const uint8_t *given,
 			uint8_t *to)
 {
@@ -177,7 +177,7 @@ static uint8_t trans_check_path(struct hca *hca, struct cmd *cmd, const struct q
 	return ST_OK;
 }
 
-/* Check values that would not work in the new state. */
+/* Refuse values with which the queue pair could not work in the new state. */
 static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct qp *n,
 				  enum trans t)
 {
@@ -239,7 +239,7 @@ static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const st
 	return ST_OK;
 }
 
-/* The doorbell record stays where CREATE_QP found it. */
+/* Refuse a umem for the doorbell record: only CREATE_QP can set where the record is. */
 static uint8_t trans_check_dbr(struct cmd *cmd, const uint8_t *given)
 {
 	uint32_t id = ifc_get_bits(given, QPC_DBR_UMEM_ID, 32);
@@ -394,7 +394,7 @@ static uint8_t qp_2rst(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-/* Commands of which mlx5_ifc.h does not have the opcode, or no structure by the opcode's name. */
+/* Commands whose opcode mlx5_ifc.h lacks, or for which it has no structure of the opcode's name. */
 #define UNLISTED(op, nm, fn, ...)							\
 	{ .opcode = op, .name = nm, .in_min = IFC_SZ(sqd2rts_qp_in),		\
 	  .out_min = IFC_SZ(sqd2rts_qp_out), .handler = fn, __VA_ARGS__ }

@@ -53,7 +53,7 @@ static void sq_unref(struct hca *hca, enum obj_kind kind, uint32_t num)
 	obj_put(hca, obj_find(hca, kind, num));
 }
 
-/* Move the reference to an entry of the table of rates. Entry 0 is no limit. */
+/* Move the reference to an entry of the table of rates. Entry 0 stands for no limit. */
 static void sq_name_rate(struct hca *hca, struct sq *sq, uint32_t index)
 {
 	uint32_t old = IFC_GET(sqc, sq->sqc, packet_pacing_rate_limit_index);
@@ -148,8 +148,8 @@ static void sq_fail(struct hca *hca, struct sq *sq)
 /**
  * sq_send_doorbell() - a send doorbell was rung, perhaps for a send queue of this kind
  * @hca: the HCA
- * @num: queue number that it names
- * @uar: on whose page it was rung
+ * @num: queue number in the doorbell
+ * @uar: number of the UAR on whose page it was rung
  * @bf: the bytes written
  * @bf_len: how many; 8 for a plain doorbell
  *
@@ -193,7 +193,7 @@ bool sq_send_doorbell(struct hca *hca, uint32_t num, uint32_t uar, const uint8_t
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Entry 0 of the table of rates is no limit. */
+/* Entry 0 of the table of rates stands for no limit. */
 static uint8_t sq_check_rate(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
 	uint32_t index = IFC_GET(sqc, c, packet_pacing_rate_limit_index);
@@ -222,7 +222,7 @@ static const struct ifc_field sqc_not_offered[] = {
 	WQ_FIELD(log_wqe_stride_size), WQ_FIELD(headers_mkey), WQ_FIELD(shampo_enable),
 };
 
-/* The reserved key leads to all of memory, and UMR can make a key do so. */
+/* The reserved key leads to all of memory, and UMR can make a key lead there. */
 static uint8_t sq_check_user(struct cmd *cmd, const uint8_t *c)
 {
 	if (cmd->uid && (IFC_GET(sqc, c, rlky) || IFC_GET(sqc, c, fre) || IFC_GET(sqc, c, reg_umr)))
@@ -341,7 +341,7 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 
 #define MODIFY_RATE	1ull	/* of modify_bitmask: the index of the rate changes */
 
-/* Change the state: to RDY from RST or RDY, to RST or ERR from any; and perhaps the rate. */
+/* Change the state: to RDY from RST or RDY, to RST or ERR from any. MODIFY_RATE sets the rate. */
 static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(modify_sq_in, cmd->in, ctx);

@@ -23,7 +23,7 @@
 #define WQ_TYPE_CYCLIC	1
 #define WQ_STATE_RDY	1	/* rmpc.state */
 #define NEXT_SEG_BYTES	16	/* struct mlx5_wqe_srq_next_seg */
-#define SRQ_UMEM_ALIGN	64	/* of a queue in a umem, as of one in a page list of 4 KiB pages */
+#define SRQ_UMEM_ALIGN	64	/* alignment of a queue in a umem, as in a list of 4 KiB pages */
 
 _Static_assert(IFC_SZ(srqc) == SRQ_CTX_BYTES && IFC_SZ(xrc_srqc) == SRQ_CTX_BYTES, "srqc size");
 
@@ -103,7 +103,7 @@ broken:
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* What the three contexts have in common. */
+/* The fields that the contexts of an SRQ, an RMP and an XRC SRQ have in common. */
 struct srq_params {
 	unsigned int log_cnt, shift;
 	uint32_t pdn, cqn, xrcdn;

@@ -56,7 +56,7 @@ static uint8_t destroy_uctx(struct hca *hca, struct cmd *cmd)
 }
 
 /**
- * uctx_admit() - check that the user id of a command may send it
+ * uctx_admit() - check that a command may be sent under its user id
  * @hca: the HCA
  * @cmd: the command, of an opcode that is registered
  *

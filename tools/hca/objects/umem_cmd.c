@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Umems: CREATE_UMEM with what it must not accept, and DESTROY_UMEM.
+ * Umems: CREATE_UMEM and its checks, and DESTROY_UMEM.
  */
 #include <stdlib.h>
 
@@ -139,7 +139,7 @@ static bool umem_drop(struct hca *hca, struct obj *o, void *arg)
 	return true;
 }
 
-/* After the reset of the modules that name umems. */
+/* Runs after the reset of the modules whose objects refer to umems. */
 static void umem_reset(struct hca *hca)
 {
 	obj_for_each(hca, OBJ_UMEM, umem_drop, NULL);

@@ -31,7 +31,7 @@ enum { HEALTH_FW_VER = 0x30, HEALTH_HW_ID = 0x34, HEALTH_RFR = 0x38, HEALTH_SYND
 #define CAN_RESET	0x40000000	/* the driver may reset firmware */
 #define CMDIF_REV	5
 #define NIC_IFC_SHIFT	8
-#define RFR_RESET	0x88000000	/* reset wanted; severity valid, 0: emergency */
+#define RFR_RESET	0x88000000	/* reset requested, severity valid; severity 0: emergency */
 #define HEALTH_TICK_NS	100000000ULL	/* the driver checks every 2 s that the counter changes */
 
 struct iseg {
@@ -40,7 +40,7 @@ struct iseg {
 	uint32_t fw_rev, fw_sub, fw_ver;
 	uint8_t synd;
 	uint16_t ext_synd;
-	uint64_t ready_ns;	/* until when firmware initializes after a reset */
+	uint64_t ready_ns;	/* when firmware is initialized after a reset */
 	uint64_t clock, real_time;	/* what a read of the timers shows */
 	uint64_t dead_ticks;	/* the counter's value when it stopped, 0: it runs */
 };
@@ -73,8 +73,8 @@ static void iseg_restart(struct hca *hca)
 	s->cmdq_h = 0;
 	s->cmdq_l = 0;
 	/*
-	 * This state shows the reset to a driver that did not ask for it, and mlx5_core waits for
-	 * this state.
+	 * mlx5_core waits for this state after it has asked for a reset. A driver that did not ask
+	 * learns of the reset from this state.
 	 */
 	s->nic_ifc = MLX5_INITIAL_SEG_NIC_INTERFACE_DISABLED;
 	s->synd = 0;
@@ -149,7 +149,7 @@ static bool iseg_initializing(const struct iseg *s)
  * iseg_latch() - sample the clocks that the registers show until the next call
  * @hca: the HCA
  *
- * If one access of the guest reads both halves of a timer, they are of the same time.
+ * So both halves of a timer that the guest reads by one access show the same time.
  */
 void iseg_latch(struct hca *hca)
 {
@@ -199,8 +199,9 @@ uint32_t iseg_read(struct hca *hca, uint32_t off)
 }
 
 /*
- * The address takes effect when its low half is written. The same register has the mode of the
- * interface, and a mode by which the driver resets firmware, for example after a fatal error.
+ * The register has the low half of the command queue's address and the mode of the interface. A
+ * write with the mode of a full driver sets the address. A write with the mode of a software reset
+ * resets firmware, for example after a fatal error.
  */
 static void iseg_write_cmdq_low(struct hca *hca, uint32_t val)
 {
@@ -218,7 +219,7 @@ static void iseg_write_cmdq_low(struct hca *hca, uint32_t val)
 }
 
 /**
- * iseg_write() - write a register; no effect on read-only ones, nor while firmware initializes
+ * iseg_write() - write a register, unless it is read-only or firmware initializes
  * @hca: the HCA
  * @off: bytes from BAR0's start, a multiple of 4
  * @val: the value

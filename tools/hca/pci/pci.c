@@ -48,8 +48,8 @@
 #define PM_VERSION	3
 #define PM_AUX_375MA	(7 << 6)
 #define LATENCY_NO_LIMIT (7 << 6 | 7 << 9)	/* of the link's states L0s and L1 */
-#define ASPM_OPTIONAL	(1 << 22)	/* the device meets the rule that ASPM is optional */
-#define RETIMERS	(3 << 23)	/* one and two retimers are noticed */
+#define ASPM_OPTIONAL	(1 << 22)	/* ASPM Optionality Compliance */
+#define RETIMERS	(3 << 23)	/* the link can detect one and two retimers */
 #define EQUALIZED	0x1e		/* equalization is complete, with its three phases */
 #define TIMEOUT_ABC	0x7		/* ranges of the completion time-out */
 #define TIMEOUT_ABCD	0xf
@@ -57,7 +57,7 @@
 #define TAG_10BIT_REQUESTER (1 << 17)
 #define PART_CONNECTX_6	4123		/* older parts have smaller numbers */
 
-/* Bits of errors that the function could report, and those that are fatal. */
+/* Bits of errors that the function could report; AER_SEVERE: the fatal errors. */
 #define AER_SEVERE	(PCI_ERR_UNC_DLP | PCI_ERR_UNC_FCP | PCI_ERR_UNC_RX_OVER | \
 			 PCI_ERR_UNC_MALF_TLP)
 #define AER_UNCORRECTABLE (AER_SEVERE | PCI_ERR_UNC_POISON_TLP | PCI_ERR_UNC_COMP_TIME | \
@@ -129,7 +129,7 @@ static void pci_cap_vpd(struct hca *hca)
 	vpd_fill(hca, pci->vpd);
 }
 
-/* A write of an address reads four bytes there, and sets the flag; VPD cannot be written. */
+/* A write of an address reads the four bytes there, and sets the flag. VPD is read-only. */
 static void pci_vpd_read(struct pci *pci)
 {
 	uint8_t *c = pci->cfg + CAP_VPD;
@@ -174,7 +174,7 @@ static void pci_caps_extended(struct pci *pci, unsigned int generation)
 	put_le32(pci->wmask + CAP_AER + PCI_ERR_COR_MASK, AER_CORRECTABLE);
 }
 
-/* The second registers of PCI Express: what came with later versions of it. */
+/* The registers that version 2 of the PCI Express capability added. */
 static void pci_cap_exp2(struct hca *hca, uint8_t *c, unsigned int generation)
 {
 	uint32_t cap = PCI_EXP_DEVCAP2_COMP_TMOUT_DIS;
@@ -221,7 +221,7 @@ static unsigned int pci_msix_bar(const struct hca *hca)
 	return hca->profile->one_bar ? 0 : 2;
 }
 
-/* Where the table begins in that BAR. */
+/* Where the vector table begins in the BAR of pci_msix_bar(). */
 static uint32_t pci_msix_start(const struct hca *hca)
 {
 	return hca->profile->one_bar ? MSIX_IN_BAR0 : 0;
@@ -324,7 +324,7 @@ const struct hca_module pci_module = {
  * @hca: the HCA
  * @bar: 0 to 5
  *
- * Return: bytes, 0 for a BAR that does not exist or is the upper half of a 64-bit one.
+ * Return: bytes, 0 for a BAR that does not exist or is the upper half of a 64-bit BAR.
  */
 uint64_t pci_bar_size(struct hca *hca, unsigned int bar)
 {
@@ -348,7 +348,7 @@ static bool pci_is_vsc_register(uint32_t off, uint32_t len)
  * pci_config_read() - read config space
  * @hca: the HCA
  * @off: bytes from the start
- * @buf: where to
+ * @buf: destination
  * @len: bytes; what lies beyond the end reads as zero
  */
 void pci_config_read(struct hca *hca, uint32_t off, uint8_t *buf, uint32_t len)
@@ -381,8 +381,8 @@ static bool pci_in_d0(const struct pci *pci)
  * @hca: the HCA
  * @vector: MSI-X vector
  *
- * An MSI-X is a memory write. If the function may send none, the vector's pending bit is set, and
- * the interrupt is sent when it may.
+ * An MSI-X is a memory write. If the function may not send memory writes, the vector's pending bit
+ * is set, and the interrupt is sent when the function may send memory writes again.
  *
  * Return: true if it can.
  */
@@ -422,7 +422,9 @@ static void pci_update_dma(struct hca *hca)
  * @hca: the HCA
  * @off: bytes from the start
  * @buf: the bytes
- * @len: how many; read-only bits keep their value, a function level reset is done at once
+ * @len: number of bytes
+ *
+ * Read-only bits keep their value. A function level reset is done at once.
  */
 void pci_config_write(struct hca *hca, uint32_t off, const uint8_t *buf, uint32_t len)
 {
@@ -454,7 +456,7 @@ static bool pci_memory_on(struct hca *hca)
 	       get_le16(hca->pci->cfg + PCI_COMMAND) & PCI_COMMAND_MEMORY;
 }
 
-/* Read each register once, whatever bytes of it are asked for. The clock does not run meanwhile. */
+/* Read each register once, whichever of its bytes are asked for. Latch the clocks first. */
 static void pci_registers_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t len)
 {
 	uint8_t word[4];
@@ -492,7 +494,7 @@ static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t 
 		return;
 	/*
 	 * UAR pages are write-only: they read as zero. A processor writes out the stores that it
-	 * combines before it reads.
+	 * combines before it reads, so no more stores of an incomplete BlueFlame write will come.
 	 */
 	memset(buf, 0, len);
 	if (off >= ISEG_SIZE) {
@@ -505,9 +507,9 @@ static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t 
 /**
  * pci_bar_read() - serve a read by the guest
  * @hca: the HCA
- * @bar: which
+ * @bar: number of the BAR
  * @off: bytes from the BAR's start, checked by the caller
- * @buf: where to
+ * @buf: destination
  * @len: bytes
  */
 void pci_bar_read(struct hca *hca, unsigned int bar, uint64_t off, uint8_t *buf, uint32_t len)
@@ -526,10 +528,10 @@ void pci_bar_read(struct hca *hca, unsigned int bar, uint64_t off, uint8_t *buf,
 /**
  * pci_bar_write() - serve a write by the guest
  * @hca: the HCA
- * @bar: which
+ * @bar: number of the BAR
  * @off: bytes from the BAR's start, checked by the caller
  * @buf: the bytes
- * @len: how many
+ * @len: number of bytes
  */
 void pci_bar_write(struct hca *hca, unsigned int bar, uint64_t off, const uint8_t *buf,
 		   uint32_t len)

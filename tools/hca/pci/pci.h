@@ -13,7 +13,7 @@ struct hca_module;
 
 #define PCI_CONFIG_SIZE	4096
 #define MSIX_SIZE	8192	/* of the table and the pending bits, one half each */
-#define MSIX_IN_BAR0	0x2000	/* where they are in BAR0, if the profile has no other BAR */
+#define MSIX_IN_BAR0	0x2000	/* their offset in BAR0, if the profile has only this BAR */
 
 void pci_power_on(struct hca *hca);
 bool pci_irq_allowed(struct hca *hca, unsigned int vector);

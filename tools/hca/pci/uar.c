@@ -26,7 +26,7 @@
 #define REG_EQ		0x48
 #define REG_BF		0x800	/* four registers of 512 bytes, each with two buffers of 256 */
 #define BF_BUF		256
-#define BF_UNIT		64	/* drivers write a multiple of this, whatever the WQE needs */
+#define BF_UNIT		64	/* drivers write multiples of this, also for a shorter WQE */
 
 #define PENDING		64	/* BlueFlame buffers that can be written at the same time */
 
@@ -47,16 +47,16 @@ struct bf {
 	uint64_t begun;		/* when the last store to the buffer's start came */
 	size_t len;		/* contiguous bytes so far */
 	bool delivered;
-	bool plain;		/* the last doorbell here was a plain one: do not wait */
+	bool plain;		/* the buffer's last doorbell was plain: do not wait for a WQE */
 	bool again;		/* the register's last doorbell was in this buffer, too */
 	uint8_t buf[BF_BUF];
 };
 
-/* What device reset clears. */
+/* What TEARDOWN_HCA, DISABLE_HCA and device reset clear. */
 struct stores {
 	struct bf bf[PENDING];
 	uint64_t stamp;
-	unsigned int pending;	/* doorbells that are not delivered */
+	unsigned int pending;	/* doorbells that are not delivered yet */
 	bool padding;		/* the last store of a WQE did not end at a multiple of 64 bytes */
 	/* A CQ doorbell written as two 4-byte halves. */
 	uint64_t cq_half_addr;
@@ -69,12 +69,12 @@ struct uars {
 	struct event *expired;
 	bool ticking;
 	bool held;		/* vfio_user.c looks for more stores: the timer does not start */
-	uint64_t seen;		/* the stamp when the timer expired last */
+	uint64_t seen;		/* the stamp when the timer was started last */
 };
 
 /* ---- the end of a burst ---------------------------------------------------------------------- */
 
-/* Let the timer expire once, if a doorbell is not delivered. */
+/* If a doorbell is not delivered yet, arm the timer, unless it is armed. */
 static void uar_timer_start(struct uars *u)
 {
 	const struct itimerspec t = { .it_value.tv_nsec = BURST_NS };
@@ -102,7 +102,7 @@ static void uar_timer_expired(evutil_socket_t fd, short what, void *arg)
 }
 
 /**
- * uar_hold() - look for more stores outside the event loop
+ * uar_hold() - from now on the caller, instead of the event loop, receives more stores
  * @hca: the HCA
  *
  * The timer of a burst does not start before uar_release(). The caller may not wait for long.
@@ -221,7 +221,7 @@ static struct bf *uar_bf_find(struct hca *hca, uint64_t addr)
 	return NULL;
 }
 
-/* Start the state of a buffer in the entry of the buffer that was used longest ago. */
+/* Take the entry of the least recently used buffer for the buffer at @addr. */
 static struct bf *uar_bf_new(struct hca *hca, uint64_t addr)
 {
 	struct bf *b = hca->uars->s.bf, *old = b;
@@ -247,7 +247,7 @@ static void uar_bf_begin(struct hca *hca, struct bf *b)
 		uar_bf_end(hca, other);
 	uar_bf_end(hca, b);
 	b->again = b->begun && (!other || other->begun < b->begun);
-	b->plain &= b->len <= 8;	/* more bytes came after the last doorbell */
+	b->plain &= b->len <= 8;	/* not plain, if more bytes followed the last doorbell */
 	b->begun = b->used;
 	b->len = 0;
 	b->delivered = false;
@@ -279,7 +279,8 @@ static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 	hca->uars->s.pending += b->len - len < 8;
 	/*
 	 * A WQE that is longer than the buffer, or has no length, is no BlueFlame write: deliver a
-	 * plain doorbell at once. So does the real device if the processor does not combine stores.
+	 * plain doorbell at once. A real device does the same if the processor does not combine
+	 * stores.
 	 */
 	if (uar_bf_want(b) > BF_BUF || uar_bf_want(b) < 16 || b->plain || !blueflame ||
 	    hca->profile->no_write_combining)
@@ -305,7 +306,7 @@ void uar_idle(struct hca *hca)
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
-/* A doorbell of 8 bytes at once, or of two halves, the second of which rings it. */
+/* A CQ doorbell is one store of 8 bytes, or two of 4, of which the second rings the doorbell. */
 static void uar_store_cq(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 {
 	struct stores *u = &hca->uars->s;
@@ -343,7 +344,7 @@ static void uar_store_eq(struct hca *hca, uint64_t off, const uint8_t *buf, uint
  * @hca: the HCA
  * @off: bytes from BAR0's start
  * @buf: the bytes
- * @len: how many; a store is 4 or 8 bytes and aligned, longer writes are split
+ * @len: number of bytes; a store is 4 or 8 bytes and aligned, longer writes are split
  */
 void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 {
@@ -405,8 +406,9 @@ static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 	}
 	/*
 	 * The stock driver frees the UARs of a process that died before it destroys the queues that
-	 * use them, so this is refused only if the profile says so. No doorbell on such a page is
-	 * accepted any more, and the number is reused after the last of the queues is destroyed.
+	 * use them, so DEALLOC_UAR is refused for these queues only if the profile says so. No
+	 * doorbell on the freed page is accepted any more, and the UAR's number is reused after the
+	 * last of the queues is destroyed.
 	 */
 	o->gone = true;
 	if (!o->refs)

@@ -30,8 +30,8 @@
  * How to wait for the next store to a BlueFlame buffer: receive up to SPINS times; then nap up to
  * MAX_NAPS times, each for as long as a client's thread takes for the stores of a WQE; then leave
  * the wait to the event loop. A wait that came to a nap shows that the client shares this thread's
- * processor: the next NAPS_BEFORE_SPIN waits begin with naps, because receiving would only keep the
- * client from storing.
+ * processor. Then all waits begin with naps until NAPS_BEFORE_SPIN more naps are over, because
+ * receiving would only keep the client from storing.
  */
 #define SPINS		16
 #define NAP_NS		30000
@@ -246,7 +246,8 @@ static unsigned int vfu_patience(const struct vfu *v)
  * to wait for it. @left: receives that may still find nothing.
  *
  * A client that has a processor of its own writes the next store within the time of a few receives.
- * If nothing came by then, the client may be waiting for this thread's processor: let it go on.
+ * If nothing came by then, the client may be waiting for this thread's processor: nap, so that the
+ * client can run.
  */
 static bool vfu_await_stores(struct vfu *v, unsigned int left)
 {
@@ -263,9 +264,9 @@ static bool vfu_await_stores(struct vfu *v, unsigned int left)
 
 /*
  * A processor writes a WQE to a BlueFlame buffer by several stores, each of which is a message. If
- * the last store is missing, wait for it here: the event loop would wake up this thread for each
- * message, and a client that wakes up no thread stores faster. The work of earlier doorbells goes
- * on. Returns -errno to disconnect the client.
+ * the last store is missing, wait for it here: in the event loop this thread would sleep until the
+ * next message, and a client that has to wake up a thread stores more slowly. The work of earlier
+ * doorbells goes on. Returns -errno to disconnect the client.
  */
 static int vfu_take(struct vfu *v)
 {
@@ -359,7 +360,7 @@ static void vfu_client_gone(struct vfu *v)
 
 /**
  * vfu_listen() - wait for a client
- * @hca: the HCA that it will drive
+ * @hca: the HCA that the client will drive
  * @path: of the socket; a socket that is there is removed
  * @gone: called when the client is gone and all its resources are released
  * @arg: passed to @gone

@@ -37,19 +37,19 @@ struct vfu {
 	bool versioned;		/* VERSION was exchanged */
 	uint8_t *in;		/* MAX_IN bytes: what has arrived and was not handled yet */
 	size_t in_len;
-	uint64_t taken;		/* bytes of the stream that were handled, those before in[0] */
+	uint64_t taken;		/* bytes of the stream before in[0], which were all handled */
 	struct msg_hdr hdr;	/* message being handled */
-	uint8_t *body;		/* its payload, MAX_MSG bytes; then that of the reply, in out */
+	uint8_t *body;		/* MAX_MSG bytes in @out: payload of message, then of reply */
 	uint32_t body_len;
 	int fds[MAX_FDS];
-	unsigned int nfds;	/* not yet taken; the remaining ones are closed after the message */
+	unsigned int nfds;	/* files in @fds; closed if their message does not take them */
 	uint64_t fds_at;	/* offset in the stream of the end of the bytes that brought @fds */
-	bool may_take_fds;	/* they came with the message being handled */
+	bool may_take_fds;	/* @fds came with the message being handled */
 	uint8_t *out;		/* the reply with its header; [out_at, out_len) is not sent yet */
 	size_t out_at, out_len;
 	int irq_fd[HCA_MAX_VECTORS];
-	unsigned int naps;	/* before the next wait for stores without a nap */
-	int send_fd;		/* sent with the reply, stays open; -1: none */
+	unsigned int naps;	/* naps left before a wait for stores may spin again */
+	int send_fd;		/* file to send with the reply, stays open; -1: none */
 };
 
 int vfu_handle(struct vfu *v);

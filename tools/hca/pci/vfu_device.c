@@ -47,7 +47,7 @@ struct dma_unmap {
 	uint64_t size;
 };
 
-/* Reads the payload of the message, writes that of the reply; returns its length or -errno. */
+/* Reads the message's payload, writes the reply's payload; returns the reply's length or -errno. */
 typedef int (*vfu_handler)(struct vfu *v);
 
 static int vfu_take_fd(struct vfu *v)
@@ -125,9 +125,9 @@ _Static_assert(sizeof(struct region_mmap) == sizeof(struct vfio_region_info) +
 
 /*
  * If the profile allows it, the client maps device memory, so that the guest accesses it directly.
- * If QEMU can map any part of a device, it waits for the reply to each write to the device, also to
- * doorbells. The capability that tells where device memory lies is sent only if the client has room
- * for it; argsz tells how much room is needed.
+ * The default profile does not: if QEMU can map any part of a device, it waits for the reply to
+ * each write to the device, also to doorbells. The capability that tells where device memory lies
+ * is sent only if the client has room for it; argsz tells how much room is needed.
  */
 static int vfu_add_mmap(struct vfu *v, struct region_mmap *m, uint32_t room)
 {
@@ -223,8 +223,9 @@ static int vfu_get_irq_info(struct vfu *v)
 }
 
 /*
- * A client may pass a file that has no room for an interrupt, such as an eventfd that nobody reads.
- * The HCA's thread must not wait for it: the process could not end.
+ * A client may pass a file to which a write blocks, such as an eventfd that nobody reads and whose
+ * count is at its maximum. Make it non-blocking: the process could not end while the HCA's thread
+ * waits.
  */
 static void vfu_irq_set_fd(struct vfu *v, unsigned int vector, int fd)
 {
@@ -236,7 +237,7 @@ static void vfu_irq_set_fd(struct vfu *v, unsigned int vector, int fd)
 }
 
 /**
- * vfu_irq_clear() - forget the client's interrupts
+ * vfu_irq_clear() - close the client's eventfds for interrupts
  * @v: the connection
  */
 void vfu_irq_clear(struct vfu *v)
@@ -260,7 +261,7 @@ static int vfu_set_irqs(struct vfu *v)
 	if (set.start > v->hca->profile->vectors ||
 	    set.count > v->hca->profile->vectors - set.start)
 		return -EINVAL;
-	/* The client masks interrupts: it emulates the vector table. */
+	/* The client emulates the vector table, so it masks interrupts itself. */
 	if (!(set.flags & VFIO_IRQ_SET_ACTION_TRIGGER))
 		return 0;
 	if (set.flags & VFIO_IRQ_SET_DATA_EVENTFD) {
@@ -393,7 +394,7 @@ static const vfu_handler vfu_handlers[VFU_CMDS] = {
 
 /**
  * vfu_handle() - do what a message asks for
- * @v: the connection, with the message; the payload of the reply replaces that of the message
+ * @v: the connection, with the message, whose payload is replaced by the reply's payload
  *
  * Return: bytes of the reply's payload, or -errno.
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The vendor-specific capability: a gateway whose lock a driver takes with a value of the counter,
- * and through which it locks the semaphore of resets, so that only one function resets firmware.
+ * The vendor-specific capability: a gateway. A driver locks the gateway with a value that it has
+ * read from the counter, and then, through the gateway, locks the semaphore of resets, so that only
+ * one function resets firmware.
  */
 #include "vsc.h"
 
@@ -10,9 +11,9 @@ enum {
 };
 
 #define SPACE_SEMAPHORES	0xa
-#define SPACE_SUPPORTED		0x20000000	/* in the control register: the status */
+#define SPACE_SUPPORTED		0x20000000	/* in the control register: the space exists */
 #define SEMAPHORE_RESET		0x20	/* address of the semaphore of resets */
-#define ADDR_DONE		0x80000000	/* written: write @data; read: a read is done */
+#define ADDR_DONE		0x80000000	/* written: store @data; read: the load is done */
 #define ADDR_SYNDROME		0x40000000	/* the access has failed */
 #define ADDR_MASK		0x3fffffff
 

@@ -13,7 +13,7 @@
 /**
  * struct vsc - registers of the gateway
  * @space: number of the address space that is chosen
- * @counter: values that drivers take as identities
+ * @counter: last value that a driver has read, by which the driver identifies itself
  * @owner: value by which the gateway is locked; 0: not locked
  * @addr: address of the last access, with flag and syndrome
  * @data: of the last access

@@ -15,7 +15,7 @@
  * @qp: the queue pair
  * @pdn: protection domain: the queue pair's, or that of its SRQ
  *
- * Return: for mkey_read() and its like.
+ * Return: what mkey_read(), mkey_write() and mkey_check() check a key against.
  */
 struct mkey_user conn_user(const struct qp *qp, uint32_t pdn)
 {

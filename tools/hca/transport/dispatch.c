@@ -18,7 +18,7 @@
 #include "sched.h"
 
 struct specials {
-	struct qp *qp[2];	/* QP0 and QP1, which have these numbers on the wire */
+	struct qp *qp[2];	/* receive the packets to QPN 0 and QPN 1 */
 };
 
 /* ---- receiving ------------------------------------------------------------------------------- */

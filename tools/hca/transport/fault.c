@@ -30,7 +30,7 @@
 struct fault {
 	TAILQ_ENTRY(fault) link;
 	uint32_t token;
-	uint32_t wq;		/* number that the command must name */
+	uint32_t wq;		/* queue number that PAGE_FAULT_RESUME must repeat */
 	enum fault_type type;
 	struct qp *qp;
 	void (*resume)(struct hca *hca, struct qp *qp, bool ok);
@@ -39,7 +39,7 @@ struct fault {
 
 struct faults {
 	TAILQ_HEAD(, fault) list;
-	unsigned int cancelled;	/* of the list */
+	unsigned int cancelled;	/* faults in the list that are cancelled */
 	uint32_t last;		/* last token that was given out */
 	uint32_t ended;		/* token of the fault that ended last; 0: none has */
 };
@@ -109,7 +109,7 @@ static uint32_t fault_new_token(struct hca *hca)
 
 /* ---- raising --------------------------------------------------------------------------------- */
 
-/* What the services can page: struct mlx5_ifc_odp_scheme_cap_bits of the scheme in use. */
+/* Which operations can fault, in the scheme in use: struct mlx5_ifc_odp_scheme_cap_bits. */
 static const uint8_t *fault_scheme_cap(struct hca *hca)
 {
 	const uint8_t *cap = hca->cap[CAP_ODP];
@@ -142,7 +142,7 @@ static bool fault_supported(struct hca *hca, const struct qp *qp, enum fault_op 
 	return hca_cap_gen(hca, pg) && bits & 0x80000000u >> op;
 }
 
-/* Post the event, falsified if a test injected that. Software's answer has to repeat the type. */
+/* Post the event of a fault. A test may falsify its type, which software's answer then repeats. */
 static void fault_post(struct hca *hca, struct fault *rec, const struct page_fault *f)
 {
 	bool remote_write = f->type == FAULT_REMOTE_WRITE && !fault_by_memory(hca);
@@ -162,7 +162,7 @@ static void fault_post(struct hca *hca, struct fault *rec, const struct page_fau
  * fault_raise() - ask software for a page
  * @hca: the HCA
  * @qp: queue pair that needs the page and waits until @f->resume is called
- * @f: the access that met the page
+ * @f: the access whose page is not present
  *
  * Return: a token that names the fault; 0 if the service does not page this kind of work, no event
  * queue subscribed to page faults, or memory is short: then the access is an error.
@@ -240,7 +240,7 @@ void fault_forget_qp(struct hca *hca, const struct qp *qp)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Let the queue of a fault go on, unless it no longer waits. */
+/* Let a queue pair go on after a fault, unless the fault was cancelled: then no queue waits. */
 static void fault_answer(struct hca *hca, const struct fault *f, bool error)
 {
 	hca_trace(hca, "resume", "\"qpn\":%u,\"token\":%u,\"error\":%s", f->qp->obj.num, f->token,
@@ -262,8 +262,8 @@ static uint8_t fault_end(struct hca *hca, struct fault *f, bool error)
 }
 
 /*
- * The answer to an event that is not the last of its fault. Software answers the last event, too,
- * before or after this one.
+ * Process the answer to an event that is not the last event of its fault. Software may give such an
+ * answer only to report an error, and answers the last event, too, before or afterwards.
  */
 static uint8_t fault_fail_early(struct hca *hca, struct cmd *cmd, uint32_t token, bool error)
 {
@@ -281,7 +281,7 @@ static uint8_t fault_fail_early(struct hca *hca, struct cmd *cmd, uint32_t token
 	return ST_OK;
 }
 
-/* Answer by the transport scheme: the queue and the type are repeated. */
+/* Process an answer of the transport scheme, which repeats the queue and the type of the event. */
 static uint8_t fault_resume_transport(struct hca *hca, struct cmd *cmd, const uint8_t *info)
 {
 	uint32_t token = IFC_GET(trans_page_fault_info, info, fault_token);
@@ -301,7 +301,10 @@ static uint8_t fault_resume_transport(struct hca *hca, struct cmd *cmd, const ui
 	return fault_end(hca, f, IFC_GET(trans_page_fault_info, info, error));
 }
 
-/* Answer by the memory scheme: the token alone. A fault ends with the answer to its last event. */
+/*
+ * Process an answer of the memory scheme, which has the token alone. A fault ends with the answer
+ * to its last event.
+ */
 static uint8_t fault_resume_memory(struct hca *hca, struct cmd *cmd, const uint8_t *info)
 {
 	uint64_t token = (uint64_t)IFC_GET(mem_page_fault_info, info, fault_token_47_32) << 32 |

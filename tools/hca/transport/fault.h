@@ -16,15 +16,15 @@ struct hca_module;
 struct qp;
 
 /*
- * What met the page. Three bits, in the event and in the command: MLX5_WQE_PF_TYPE_* for a WQE;
- * for a remote key the flags requestor 1, write 2, rdma 4.
+ * Which access met the absent page: three bits, in the event and in PAGE_FAULT_RESUME. For a WQE
+ * they are MLX5_WQE_PF_TYPE_*; for a remote key, the flags requestor 1, write 2, rdma 4.
  */
 enum fault_type {
 	FAULT_SRQ = 0, FAULT_SEND = 1, FAULT_RECV = 2, FAULT_READ = 3, FAULT_REMOTE_READ = 4,
 	FAULT_REMOTE_WRITE = 6,
 };
 
-/* Doing what: bits of odp_per_transport_service_cap from the highest on. */
+/* The operation of the access. Its bit in odp_per_transport_service_cap counts from the highest. */
 enum fault_op {
 	ODP_SEND, ODP_RECEIVE, ODP_WRITE, ODP_READ, ODP_ATOMIC, ODP_SRQ_RECEIVE,
 };
@@ -36,7 +36,7 @@ struct page_fault {
 	uint16_t packet_len;
 	uint32_t wq;		/* of a WQE: QPN or SRQN */
 	uint16_t wqe_index;
-	uint32_t rkey, op_len;	/* of a remote key */
+	uint32_t rkey, op_len;	/* of a remote key: the key, and bytes of the whole operation */
 	uint64_t va;
 	/* Called at PAGE_FAULT_RESUME; @ok: the page is present now, else the access fails. */
 	void (*resume)(struct hca *hca, struct qp *qp, bool ok);

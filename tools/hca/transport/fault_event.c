@@ -32,7 +32,7 @@ bool fault_by_memory(struct hca *hca)
  * fault_post_transport() - post the event of a fault by the transport scheme
  * @hca: the HCA
  * @f: the fault
- * @token: that names it
+ * @token: names the fault
  * @inj: how a test falsifies the subtype, or NULL
  */
 void fault_post_transport(struct hca *hca, const struct page_fault *f, uint32_t token,
@@ -82,10 +82,10 @@ static void fault_post_part(struct hca *hca, const struct mkey_absent *a, uint64
  * fault_post_memory() - post the events of a fault by the memory scheme
  * @hca: the HCA
  * @a: the pages that an access did not find
- * @token: that names the fault
+ * @token: names the fault
  * @inj: how a test falsifies the subtype, or NULL
  *
- * One event for each page of the access. Only the last is to be answered.
+ * Posts one event for each page of the access. Only the last event has to be answered.
  */
 void fault_post_memory(struct hca *hca, const struct mkey_absent *a, uint64_t token,
 		       const struct inject_fault *inj)

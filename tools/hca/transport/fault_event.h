@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The events of page faults, by the two schemes. Those of the transport scheme name the work that
- * met the page; those of the memory scheme name the page, by the lowest key and an address.
+ * The events of page faults, by the two schemes. An event of the transport scheme names the work
+ * that met the page; an event of the memory scheme names the page, by the lowest key and an
+ * address.
  */
 #ifndef BLUEBELL_FAULT_EVENT_H
 #define BLUEBELL_FAULT_EVENT_H

@@ -97,8 +97,8 @@ void req_start(struct hca *hca, struct qp *qp)
 }
 
 /*
- * If no request has failed before, the first WQE that is flushed says so: ERR was entered by a
- * command, or because of the responder.
+ * If no request has failed before, the first flushed WQE completes with ERR_FLUSHED_FIRST: a
+ * command or the responder has moved the queue pair to ERR.
  */
 static void req_flush_op(struct hca *hca, const struct qp *qp, const struct send_op *op)
 {

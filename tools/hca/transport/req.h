@@ -29,7 +29,7 @@ struct send_op {
 	bool started;		/* has been given its PSNs */
 	bool finished;		/* executed; or sent, and acknowledged or answered if RC or XRC */
 	enum cqe_error error;	/* to complete with when it is the oldest */
-	uint32_t psn, npsn;	/* first PSN and number of them; 0 for local operations */
+	uint32_t psn, npsn;	/* first PSN, number of PSNs; 0 for local operations */
 	uint32_t sent;		/* request packets sent since the last rewind */
 	uint64_t done;		/* bytes of a READ response that arrived */
 	struct send_wqe w;
@@ -43,7 +43,7 @@ struct requester {
 	struct hca *hca;
 	struct send_op_list ops;	/* oldest first */
 	unsigned int nops;
-	unsigned int rd_out;		/* READs and atomics among them that are not finished */
+	unsigned int rd_out;		/* READs and atomics in ops that are not finished */
 	struct send_op *cur;		/* next to send from; NULL: fetch the next WQE */
 	uint16_t posted;		/* WQEBB counter of the record when it was read last */
 	uint16_t rung;			/* WQEBB counter after the last WQE that a doorbell named */
@@ -56,7 +56,7 @@ struct requester {
 	struct event *timer;		/* for retry or RNR, one at a time */
 	uint64_t deadline_ns;		/* of the retry timer, 0: not running */
 	bool rnr_wait;
-	uint32_t fault;			/* token of the page fault that it waits for, or 0 */
+	uint32_t fault;			/* token of the fault that holds the requester up, or 0 */
 	struct send_op *fault_op;	/* operation with the fault; NULL if it has completed */
 	bool again;			/* when resumed, send again from una */
 	uint16_t bf_idx;		/* WQEBB counter of the WQE in bf[], if bf_len */

@@ -39,7 +39,7 @@ static int req_read_wqebbs(struct hca *hca, const struct qp *qp, uint16_t idx, u
  * @idx: its WQEBB counter
  * @w: the WQE is put into @w->raw
  *
- * Return: its WQEBBs; 0, with @w->why, if the control segment is not valid; or -EFAULT.
+ * Return: its number of WQEBBs; 0, with @w->why, if the control segment is not valid; or -EFAULT.
  */
 int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send_wqe *w)
 {
@@ -94,8 +94,8 @@ static bool req_atomic_offered(struct hca *hca, struct send_wqe *w)
 }
 
 /*
- * Check the address vector of a datagram; that of another WQE is not set. It may have any static
- * rate: libmlx5 writes the rate of the path, and does not ask for stat_rate_support.
+ * Check the address vector of a datagram; other WQEs have none. It may have any static rate:
+ * libmlx5 writes the rate of the path, and does not ask for stat_rate_support.
  */
 static bool req_address_offered(struct hca *hca, const struct qp *qp, struct send_wqe *w)
 {
@@ -131,7 +131,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 	op->idx = qp->sq_hw;
 	n = req_load_wqe(hca, qp, op->idx, &op->w);
 	hca->count.wqes_bf += req->bf_len && req->bf_idx == op->idx;
-	req->bf_len = 0;	/* was for this WQE; the counter comes to this value again */
+	req->bf_len = 0;	/* bf[] was for this WQE; a later WQE will have the same counter */
 	if (n < 0) {
 		req_op_free(hca, op);
 		qp_to_error(hca, qp, ERR_QUEUE_GONE, EV_WQ_CATAS_ERROR);
@@ -155,7 +155,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
  * req_put_back() - return the next WQE to the send queue if it was not started
  * @qp: the queue pair
  *
- * For a send queue whose state no longer allows it to start WQEs.
+ * To be called when the state of the queue pair no longer allows it to start WQEs.
  */
 void req_put_back(struct qp *qp)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requester: its work requests from the first to the last, and their completions.
+ * The requester: its list of work requests, and their completions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ bool req_answer_in_cqe(const struct qp *qp, const struct send_wqe *w)
 	return w->cqe && (w->is_read || w->is_atomic) && w->len && w->len <= req_inline_limit(qp);
 }
 
-/* The first flushed request counts as an error, but not as flushed: no other request has failed. */
+/* ERR_FLUSHED_FIRST counts as an error CQE only, and not as a flushed request. */
 static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_error error)
 {
 	static const struct { uint8_t synd, id; } map[] = {
@@ -151,7 +151,7 @@ static void req_tell_error(struct hca *hca, const struct qp *qp, const struct se
  * @hca: the HCA
  * @qp: the queue pair
  * @op: the work request
- * @error: how it failed; without an error, only a work request that asks for a CQE gets it
+ * @error: how it failed; if ERR_NONE, it gets a CQE only if it asks for one
  */
 void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op,
 		  enum cqe_error error)

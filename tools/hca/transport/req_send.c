@@ -22,7 +22,7 @@
 
 #define LOG_ACK_EVERY	5		/* one in 2^5 packets, at least, requests an ACK */
 #define UMR_WAIT_NS	2000000	/* how long a UMR waits for a later UMR */
-#define UD_QKEY_OWN	0x80000000u	/* bit of a Q_Key: use that of the queue pair */
+#define UD_QKEY_OWN	0x80000000u	/* bit of a WQE's Q_Key: send the queue pair's Q_Key */
 
 static uint32_t req_packets_of(const struct qp *qp, uint64_t len)
 {

@@ -26,7 +26,8 @@ static const uint16_t rnr_10us[32] = {
 
 /*
  * The timers of real cards run for twice the time of the formula, and for half a second at least.
- * Those of a profile with a lower bound do so, too.
+ * If the profile has a lower bound, the timers here also run for twice that time, and for the bound
+ * at least.
  */
 static uint64_t req_ack_timeout_ns(const struct requester *req)
 {
@@ -185,7 +186,7 @@ static void req_timer_fired(evutil_socket_t fd, short what, void *arg)
 /**
  * req_rnr() - wait for a receiver that is not ready, then send again
  * @req: the requester
- * @psn: of the packet that it refused
+ * @psn: of the packet that the receiver refused
  * @timer: RNR timer code of the AETH
  */
 void req_rnr(struct requester *req, uint32_t psn, unsigned int timer)

@@ -67,7 +67,7 @@ struct responder *resp_get(struct hca *hca, struct qp *qp)
 /**
  * resp_flush() - complete all posted receive WQEs with a flush error
  * @hca: the HCA
- * @qp: the queue pair, in ERR; of an SRQ, only the WQE in use is flushed
+ * @qp: the queue pair, in ERR; if it has an SRQ, only the WQE in use is flushed
  *
  * From then on the queue is watched for WQEs that are posted later.
  */

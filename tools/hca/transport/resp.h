@@ -36,44 +36,44 @@ struct resp_job {
 	bool again;		/* READ, ATOMIC: the request arrived a second time */
 };
 
-/* The message in progress. MSG_SKIP: UC, none until the next first packet. */
+/* The message in progress. MSG_SKIP: UC drops packets until the first packet of a message. */
 enum resp_msg { MSG_NONE, MSG_SEND, MSG_WRITE, MSG_SKIP };
 
 struct responder {
 	struct run run;
-	enum resp_msg msg;		/* of the message of several packets in progress */
+	enum resp_msg msg;		/* message in progress, if more packets of it follow */
 	bool have_rwqe;
-	bool ahead;			/* the WQE after the next WQE has been consumed before it */
-	uint16_t rwqe_idx;		/* for the CQE */
-	uint32_t rwqe_cqn, rwqe_owner;	/* CQ and owner (user index or SRQN) of its CQE */
-	uint32_t xrc_srqn;		/* XRC: of the message in progress */
+	bool ahead;			/* WQE rq_hw + 1 was consumed before WQE rq_hw */
+	uint16_t rwqe_idx;		/* index of the receive WQE, for its CQE */
+	uint32_t rwqe_cqn, rwqe_owner;	/* of its CQE: the CQ, and the user index or SRQN */
+	uint32_t xrc_srqn;		/* XRC: SRQ number of the message in progress */
 	struct recv_wqe rwqe;
 	uint32_t got;			/* bytes of the message so far */
 	enum cqe_error store_error;	/* why the receive WQE could not take its data */
 	uint64_t va;			/* WRITE: address of the next packet's data */
 	uint32_t rkey, left;
-	uint32_t write_len;		/* WRITE: of the whole message, for the CQE */
-	bool nak_sent;			/* sequence NAK sent, the packet has not arrived */
+	uint32_t write_len;		/* WRITE: bytes of the whole message, for the CQE */
+	bool nak_sent;			/* sequence NAK sent, the expected packet has not arrived */
 	struct watch watch;		/* of the receive queue, in ERR */
 	uint32_t msn;
 	struct resp_job job[RESP_MAX_JOBS];
 	unsigned int job_head, job_n;
-	/* The jobs that resp_job_counts() counts; at most max_dest_rd_atomic. */
+	/* The number of jobs for which resp_job_counts() is true; at most max_dest_rd_atomic. */
 	unsigned int rd_jobs;
 	struct { bool valid; uint32_t psn; uint64_t orig; } replay[RESP_REPLAY];
 	unsigned int replay_next;
-	uint32_t fault;			/* token of the page fault that it waits for, or 0 */
-	uint32_t fault_psn;		/* of the packet that met the fault and comes again */
-	bool fault_recv;		/* the fault is one of a receive buffer */
+	uint32_t fault;			/* token of the fault that holds the responder up, or 0 */
+	uint32_t fault_psn;		/* PSN of the packet that met the fault and comes again */
+	bool fault_recv;		/* the absent page is of a receive buffer */
 };
 
-/* The answer that is sent after @i others. */
+/* The answer that is sent after @i other answers. */
 static inline struct resp_job *resp_job_at(struct responder *resp, unsigned int i)
 {
 	return &resp->job[(resp->job_head + i) % RESP_MAX_JOBS];
 }
 
-/* Whether an answer is one of the max_dest_rd_atomic that the requester may wait for. */
+/* Whether an answer counts against max_dest_rd_atomic: the requester may be waiting for it. */
 static inline bool resp_job_counts(const struct resp_job *job)
 {
 	return job->kind != JOB_ACK && !job->again;
@@ -85,7 +85,7 @@ static inline uint32_t resp_read_packets(const struct qp *qp, uint32_t len)
 	return len ? (len + qp->mtu - 1) / qp->mtu : 1;
 }
 
-/* Why a request is refused, and what the parties are told. */
+/* Why a request is refused, and what the requester and the software of this HCA are told. */
 struct refusal {
 	uint8_t nak;			/* AETH syndrome for the requester */
 	enum cqe_error error;		/* of the receive WQE's completion, if one was taken */

@@ -13,7 +13,8 @@
  * resp_resume() - continue after a page fault
  * @hca: the HCA
  * @qp: the queue pair
- * @ok: the page is present, and the requester sends the packet again; otherwise it is refused
+ * @ok: the page is present, and the requester sends the packet again; otherwise the request is
+ *	refused
  */
 static void resp_resume(struct hca *hca, struct qp *qp, bool ok)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The responder: the answers that wait to be sent, in the order of their requests, and
- * acknowledgements, which do not wait if no answer does.
+ * acknowledgements, which are sent at once if no answer waits.
  */
 #include "conn.h"
 #include "hca.h"
@@ -59,7 +59,7 @@ bool resp_send_ack(struct hca *hca, const struct qp *qp, const struct resp_job *
  * @syndrome: of the AETH
  * @psn: of the packet
  *
- * A plain ACK replaces a plain ACK that waits.
+ * A plain ACK replaces the last answer that waits if this is a plain ACK, too.
  */
 void resp_ack(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn)
 {
@@ -97,7 +97,7 @@ void resp_ack_request(struct hca *hca, struct qp *qp, const struct packet *p)
  * @resp: the responder
  * @psn: the PSN
  *
- * Earlier answers stay, that of a READ in part.
+ * Earlier answers stay. The answer to a READ in which @psn lies is cut off there.
  */
 void resp_drop_jobs(struct responder *resp, uint32_t psn)
 {

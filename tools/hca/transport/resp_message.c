@@ -66,7 +66,7 @@ static enum outcome resp_need_wqe(struct hca *hca, struct qp *qp, const struct r
 
 /*
  * A message of one packet that is short enough goes into the CQE alone, if the queue pair is of RC
- * and asked for that.
+ * and its cs_res asks for that.
  */
 static bool resp_fits_cqe(const struct qp *qp, const struct bth_desc *d, const struct packet *p)
 {

@@ -26,7 +26,7 @@ static void resp_not_ready(struct hca *hca, struct qp *qp, const struct packet *
 	resp_ack(hca, qp, AETH_RNR | qp->min_rnr_nak, p->psn);
 }
 
-/* An XRC packet names an SRQ of the queue pair's domain, the same in all packets of a message. */
+/* All packets of an XRC message name the same SRQ, which is of the queue pair's XRC domain. */
 static bool resp_xrc_ok(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;
@@ -95,7 +95,7 @@ void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p)
 
 /* ---- UC -------------------------------------------------------------------------------------- */
 
-/* A message that may not access memory is skipped, and nothing fails. */
+/* Whether UC skips a refused message: a wrong key or wrong rights do not fail the QP. */
 static bool resp_uc_skips(const struct refusal *why)
 {
 	return why == &refuse_access || why == &refuse_key || why == &refuse_right;
@@ -107,8 +107,8 @@ static bool resp_uc_skips(const struct refusal *why)
  * @qp: the queue pair
  * @p: the packet
  *
- * UC does not repair losses: the rest of a message is skipped, and its receive WQE is used for the
- * next.
+ * UC does not repair losses: if a packet is lost, the rest of its message is skipped, and the next
+ * message gets its receive WQE.
  */
 void resp_receive_uc(struct hca *hca, struct qp *qp, const struct packet *p)
 {

@@ -16,11 +16,13 @@
 #include "resp.h"
 
 /**
- * resp_remote_check() - check that the key of a request allows the whole access, if that has bytes
+ * resp_remote_check() - check that the key of a request allows the whole access
  * @hca: the HCA
  * @qp: the queue pair
  * @p: the packet
  * @access: enum mkey_access
+ *
+ * Return: MK_OK, also for an access of 0 bytes, which needs no key; or the reason for the refusal.
  */
 enum mk_result resp_remote_check(struct hca *hca, const struct qp *qp, const struct packet *p,
 				 unsigned int access)
@@ -89,7 +91,7 @@ static uint64_t resp_atomic_result(uint8_t op, const struct packet *p, uint64_t 
 	}
 }
 
-/* Guest processors may execute atomics on the same word at the same time. */
+/* Uses compare-exchange: guest processors may change the same word at the same time. */
 static uint64_t resp_atomic_apply(struct hca *hca, uint64_t *mem, const struct packet *p)
 {
 	bool host_order = hca_cap_atomic(hca, atomic_req_8B_endianness_mode);

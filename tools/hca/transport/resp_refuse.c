@@ -21,7 +21,7 @@ const struct refusal refuse_right = { NAK_INVALID_REQ, ERR_REQUEST_INVALID, EV_W
 const struct refusal refuse_access = { NAK_ACCESS, ERR_RKEY_REFUSED, EV_WQ_ACCESS };
 const struct refusal refuse_key = { NAK_ACCESS, ERR_RKEY_UNKNOWN, EV_WQ_ACCESS };
 const struct refusal refuse_inval = { NAK_ACCESS, ERR_INVALIDATION_REFUSED, EV_WQ_ACCESS };
-/* The error is that of resp_scatter(). */
+/* resp_refuse() takes the error from resp_scatter(). */
 const struct refusal refuse_store = { NAK_REMOTE_OP, ERR_NONE, EV_WQ_CATAS_ERROR };
 static const struct refusal refuse_wqe = { NAK_REMOTE_OP, ERR_RECEIVE_INVALID, EV_WQ_CATAS_ERROR };
 static const struct refusal refuse_queue = { NAK_REMOTE_OP, ERR_QUEUE_GONE, EV_WQ_CATAS_ERROR };

@@ -50,7 +50,7 @@ static uint32_t resp_recv_pdn(struct hca *hca, const struct qp *qp)
  * @hca: the HCA
  * @qp: the queue pair
  *
- * An XRC target uses that of the SRQ.
+ * An XRC target uses the domain of the SRQ.
  *
  * Return: its number.
  */
@@ -138,7 +138,7 @@ static int resp_pop_own(struct hca *hca, struct qp *qp, uint16_t *index, uint8_t
 }
 
 /**
- * resp_cqe_owner() - tell what a CQE says about its queue
+ * resp_cqe_owner() - tell which user index or SRQ number a CQE has
  * @qp: the queue pair
  * @srq: where the WQE came from, or NULL
  *

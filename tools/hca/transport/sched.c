@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scheduler of the transport: an event that receives packets, and gives requesters and
- * responders turns in a round.
+ * The scheduler of the transport: an event that receives packets, and gives turns to requesters and
+ * responders, round robin.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -19,12 +19,12 @@
 #define TX_BUDGET	256	/* packets that all queue pairs send before some are received */
 #define ROUND_BUDGET	256	/* packets after which the event loop looks for other events */
 #define TX_SLICE	16	/* packets sent in one turn of one queue pair */
-#define BLOCKED_US	1000	/* pause when none could send, unless something comes */
+#define BLOCKED_US	1000	/* pause when no queue pair could send; a wake-up ends the pause */
 
 struct sched {
 	struct event *pump;
 	bool armed;		/* the pump will run */
-	bool pausing;		/* but not before a pause */
+	bool pausing;		/* armed, but the pump will run only after a pause */
 	bool pumping;		/* the pump runs, and looks for more work at its end */
 	TAILQ_HEAD(, run) runs;
 	void (*receive)(struct hca *hca, struct packet *p);

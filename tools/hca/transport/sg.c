@@ -18,7 +18,7 @@ static enum cqe_error seg_copy(struct hca *hca, const struct mkey_user *user,
 			       const struct wqe_seg *seg, uint64_t off, uint8_t *buf, size_t len,
 			       bool gather)
 {
-	/* Cards tell data that they could not store from data that they could not read. */
+	/* Cards report different errors for data that they could not store and could not read. */
 	static const enum cqe_error errors[][2] = {
 		[MK_OK] = { ERR_NONE, ERR_NONE },
 		[MK_BAD_KEY] = { ERR_SCATTER_KEY_UNKNOWN, ERR_GATHER_KEY_UNKNOWN },

@@ -44,7 +44,7 @@
 #define MASK_PAGE_SIZE_5 (1ull << 42)
 #define MASK_PAGE_SIZE	(1ull << 1 | MASK_PAGE_SIZE_5)
 #define MASK_LEN	(1ull << 0)
-#define MASK_PLACE	(MASK_LEN | 1ull << 6 | MASK_PAGE_SIZE)	/* length, start, page */
+#define MASK_PLACE	(MASK_LEN | 1ull << 6 | MASK_PAGE_SIZE)	/* length, start, page size */
 #define MASK_VARIANT	(1ull << 13)
 #define MASK_QPN	(1ull << 14)
 #define MASK_ATOMIC	(1ull << 21)
@@ -110,8 +110,8 @@ static bool umr_privileged(const struct qp *qp)
 /*
  * Keys of mode PA and MTT lead to host addresses, those of mode MEMIC to device memory. A process
  * that could change where they lead could reach all memory. So only queue pairs of the kernel,
- * which have qpc.fre set (fast registration enable), may change such a key; others may only free
- * it.
+ * which have qpc.fre set (fast registration enable), may change such a key; other queue pairs may
+ * only free it.
  */
 static bool umr_redirects(const struct qp *qp, const struct mkey *mk, const struct umr *u)
 {
@@ -244,7 +244,7 @@ static const char *umr_translations(struct hca *hca, const struct qp *qp, const 
 	return off < bytes ? "translation list too short" : NULL;
 }
 
-/* Whether an MTT of the request's list, of those that the key uses, is misaligned. */
+/* Whether the request's list has a misaligned MTT among the entries that the key uses. */
 static bool umr_list_misaligned(const struct mkey *mk, const struct umr *u, const uint8_t *list)
 {
 	uint64_t first = u->offset * 2, used = mkey_xlt_used(mk), i;
@@ -255,7 +255,7 @@ static bool umr_list_misaligned(const struct mkey *mk, const struct umr *u, cons
 	return false;
 }
 
-/* Whether an MTT that stays as it was is misaligned. */
+/* Whether an entry that the key uses and the request does not write is a misaligned MTT. */
 static bool umr_table_misaligned(const struct mkey *mk, const struct umr *u)
 {
 	uint64_t first = u->offset * 2, used = mkey_xlt_used(mk), i;
@@ -333,9 +333,10 @@ static enum cqe_error umr_refuse(struct hca *hca, const struct qp *qp, uint32_t 
 }
 
 /*
- * A request on the driver's own queue pair names a key by its index and by its variant, before or
- * after the change. Whether a device compares the variant is not known, so a request with another
- * variant does not fail. But such a driver has meant another key, so an incident is recorded.
+ * A request on the driver's own queue pair names a key by its index and variant. This may be the
+ * variant before the request or after it. Whether a device compares the variant is not known, so a
+ * request with a third variant does not fail. But its driver has meant another key, so an incident
+ * is recorded.
  */
 static void umr_check_variant(struct hca *hca, const struct qp *qp, const struct mkey *mk,
 			      const struct umr *u, uint32_t key)
@@ -407,7 +408,7 @@ enum cqe_error umr_execute(struct hca *hca, const struct qp *qp, const struct se
 }
 
 /**
- * umr_invalidate() - invalidate a key, which is free then, because a SEND with invalidate arrived
+ * umr_invalidate() - invalidate a key (set mkc.free), because a SEND with invalidate arrived
  * @hca: the HCA
  * @qp: the queue pair that it arrived at
  * @rkey: the key

@@ -135,8 +135,8 @@ static void wqe_parse_atomic(struct send_wqe *w, size_t off)
 }
 
 /*
- * Decode one data or inline segment at @p, at most @room bytes long. Returns its size, 0 at a
- * terminator.
+ * Decode the data or inline segment at @p. Returns its size in bytes, 0 for a terminator, or
+ * -EINVAL for inline data beyond @room bytes.
  */
 static int wqe_parse_seg(struct wqe_seg *s, const uint8_t *p, size_t room)
 {
@@ -179,7 +179,7 @@ static int wqe_parse_data(struct send_wqe *w, size_t off, size_t end)
 	return 0;
 }
 
-/* Decode the segments behind the control segment, in the order that the service and opcode have. */
+/* Decode the segments behind the control segment, which the service and the opcode determine. */
 static int wqe_parse_segments(struct send_wqe *w, const struct op_desc *d, enum qp_type type)
 {
 	size_t off = WQE_DS, end = w->ds * WQE_DS;
@@ -216,12 +216,12 @@ static int wqe_parse_segments(struct send_wqe *w, const struct op_desc *d, enum 
 
 /**
  * wqe_parse_send() - decode a whole send WQE
- * @w: @w->raw holds ds * 16 bytes (a ring's wrap-around undone); the rest is filled
+ * @w: the caller fills @w->raw with the whole WQE in one piece; the other members are set here
  * @type: service type of the queue pair, which determines the opcodes and segments
  *
  * Implements the segments of linux/mlx5/qp.h: control, XRC, datagram, remote address, atomic,
- * masked atomic, data and inline. What follows the control segment of a UMR stays as it is, in
- * @w->umr. Every reference into the WQE is bounded by its ds count. Pure.
+ * masked atomic, data and inline. The segments of a UMR are not decoded; @w->umr points at them.
+ * Every reference into the WQE is bounded by its ds count. Pure.
  *
  * Return: 0, or -EINVAL with @w->why.
  */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "qp.h"
 
-#define WQE_BB		64			/* a WQEBB */
+#define WQE_BB		64			/* bytes of a WQEBB */
 #define WQE_DS		16			/* the unit of the ds field */
 #define WQE_MAX_BYTES	1024			/* 16 WQEBBs; ds has six bits */
 #define WQE_MAX_SEGS	(WQE_MAX_BYTES / WQE_DS)
@@ -38,7 +38,7 @@ struct wqe_seg {
 struct wqe_av {			/* of a datagram segment */
 	uint32_t qkey;
 	uint32_t dqpn;
-	bool compact;		/* of 16 bytes */
+	bool compact;		/* the form of 16 bytes */
 	struct qp_path path;	/* without what belongs to the queue pair: P_Key, timeout, port */
 };
 

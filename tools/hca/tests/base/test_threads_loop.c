@@ -22,8 +22,8 @@
 #define PATIENCE 20000	/* looks for an answer, most of them 0.1 ms apart */
 
 static struct bell bell;
-static atomic_uint left;		/* what the ringers left for the thread that answers */
-static atomic_uint seen;		/* what that thread saw of it last */
+static atomic_uint left;		/* units of work for the thread, one for each ring */
+static atomic_uint seen;		/* @left when the thread answered last */
 static unsigned int answers;
 static sem_t all_seen;
 
@@ -34,7 +34,7 @@ static void answer(void *arg)
 	seen = atomic_load(&left);
 	if (seen == RINGERS * RINGS)
 		sem_post(&all_seen);
-	sched_yield();		/* so that ringers leave more before the answer ends */
+	sched_yield();		/* so that ringers leave more work before the answer ends */
 }
 
 static void *ringer(void *arg)
@@ -49,7 +49,7 @@ static void *ringer(void *arg)
 	return NULL;
 }
 
-/* Whatever was left before a ring is seen, though not every ring is answered. */
+/* The thread sees all work that was left before a ring, even if one answer serves several rings. */
 static void no_ring_is_missed(void **state)
 {
 	struct runner r;
@@ -74,7 +74,7 @@ static void no_ring_is_missed(void **state)
 	runner_down(&r);
 }
 
-/* A ring that comes as soon as the one before it was answered is answered, too. */
+/* A ring that comes as soon as the previous ring was answered is answered, too. */
 static void ring_during_an_answer_is_not_missed(void **state)
 {
 	struct runner r;
@@ -99,7 +99,7 @@ static void ring_during_an_answer_is_not_missed(void **state)
 	runner_down(&r);
 }
 
-/* The end may be asked for at any time, also before there is a thread. */
+/* loop_end() may be called at any time, also before loop_start(). */
 static void loop_ends_when_it_is_told(void **state)
 {
 	struct loop *l;

@@ -36,7 +36,7 @@ static int down(void **state)
 	return 0;
 }
 
-/* Record @n events, and take what is written to standard error. */
+/* Record @n events, and read into said[] what is written to standard error meanwhile. */
 static void record(unsigned int n)
 {
 	FILE *file = tmpfile();
@@ -53,7 +53,7 @@ static void record(unsigned int n)
 	fclose(file);
 }
 
-/* The number of lines of the file, which are whole. */
+/* Count the lines of the file, and check that each is complete. */
 static unsigned int lines(void)
 {
 	FILE *file = fopen(path, "r");
@@ -70,7 +70,7 @@ static unsigned int lines(void)
 	return n;
 }
 
-/* The ring goes on when the file has ended. */
+/* After the file has reached its limit, the ring still records. */
 static void file_has_a_limit(void **state)
 {
 	char *dump;
@@ -83,7 +83,7 @@ static void file_has_a_limit(void **state)
 	assert_in_range(strlen(text), 100, 200);
 	assert_non_null(strstr(said, path));
 	assert_non_null(strstr(said, "--file-limit"));
-	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);	/* said once */
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);	/* one line only */
 	dump = trace_dump(trace, 1);
 	assert_non_null(strstr(dump, "\"n\":0}"));
 	free(dump);

@@ -63,7 +63,7 @@ static void socket_that_was_left_is_removed(void **state)
 	struct sockaddr_un a;
 
 	(void)state;
-	assert_int_equal(unix_socket_address(path, &a), 0);	/* there is none */
+	assert_int_equal(unix_socket_address(path, &a), 0);	/* nothing to remove */
 	leave_socket(path);
 	assert_int_equal(unix_socket_address(path, &a), 0);
 	assert_false(exists(path));

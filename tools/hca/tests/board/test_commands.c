@@ -21,16 +21,16 @@
 #define OP_SQD2SQD_QP	0x511
 
 #define NO_UID		0x777	/* a user id that does not exist */
-#define SHORT_OUT	8	/* no command has so little output: its handler does not run */
+#define SHORT_OUT	8	/* bytes of output, too few for every command: no handler runs */
 
 /* The states in which a command is accepted. */
 enum when { ONCE_INIT, EARLY, BEFORE_ENABLE };
-/* Who may send it. SHARED: SHARED_UID, too. */
+/* Who may send a command. *_SHARED stands for commands that may have the user id SHARED_UID. */
 enum who { ANYONE, ANYONE_SHARED, KERNEL, KERNEL_SHARED, RAW_TX };
 
 #define ROW(op, ...) { .opcode = MLX5_CMD_OP_##op, __VA_ARGS__ }
 
-/* Every command of the product. A new one needs a decision here. */
+/* Every command of the product. A test fails until a new command has a row here. */
 static const struct expected {
 	uint16_t opcode;
 	enum when when;
@@ -86,12 +86,12 @@ static const struct expected {
 	ROW(QUERY_LAG),
 	ROW(CREATE_SQ, .who = RAW_TX),
 	ROW(MODIFY_SQ), ROW(DESTROY_SQ), ROW(QUERY_SQ),
-	/* the type of the object is in the place of the op_mod */
+	/* the field of the op_mod holds the type of the object */
 	ROW(CREATE_GENERAL_OBJECT, .last = UINT16_MAX),
 	ROW(MODIFY_GENERAL_OBJECT, .last = UINT16_MAX),
 	ROW(QUERY_GENERAL_OBJECT, .last = UINT16_MAX),
 	ROW(DESTROY_GENERAL_OBJECT, .last = UINT16_MAX),
-	/* refused in any case */
+	/* the handler refuses it, whatever the op_mod */
 	ROW(CREATE_XRQ, .last = UINT16_MAX),
 	ROW(CREATE_UCTX, .who = KERNEL), ROW(DESTROY_UCTX, .who = KERNEL),
 	ROW(CREATE_UMEM), ROW(DESTROY_UMEM),
@@ -124,7 +124,7 @@ static uint32_t send(uint16_t opcode, uint16_t op_mod, uint16_t uid, size_t in_l
 	return IFC_GET(alloc_uar_out, out, syndrome);
 }
 
-/* Find out what the HCA says to a command before it looks at the lengths. */
+/* Find out which check refuses a command. Its lengths, which are checked last, are too short. */
 static uint32_t knock(uint16_t opcode, uint16_t op_mod, uint16_t uid)
 {
 	return send(opcode, op_mod, uid, 16, SHORT_OUT);
@@ -186,7 +186,7 @@ static void an_opcode_has_one_row(void **state)
 	assert_int_equal(cmd_register(core.hca, dev_cmds), -EEXIST);
 }
 
-/* Only a command that this state of the HCA accepts gets as far as its user id. */
+/* Only a command that this state of the HCA accepts gets as far as the check of its user id. */
 static void check_state(enum hca_life life)
 {
 	size_t i;
@@ -237,7 +237,7 @@ static uint16_t create_uctx(uint32_t cap)
 	return IFC_GET(create_uctx_out, out, uid);
 }
 
-/* ENABLE_HCA is accepted only while there are no user ids. */
+/* Leaves out ENABLE_HCA: the HCA accepts it only in a state in which there are no user ids. */
 static void each_command_is_the_kernels_or_everyones(void **state)
 {
 	uint16_t plain = create_uctx(0), raw = create_uctx(MLX5_UCTX_CAP_RAW_TX);
@@ -285,7 +285,7 @@ static void every_command_checks_its_op_mod(void **state)
 	}
 }
 
-/* A mailbox of 15 bytes is not delivered at all. */
+/* Leaves out inputs of 15 bytes: the command interface does not deliver them. */
 static void every_command_checks_its_lengths(void **state)
 {
 	size_t i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fuzzer of the control socket's requests: lines in which bytes from 0x80 on stand for the words of
- * requests, and commands and events between them that the requests act on.
+ * requests, and between the lines commands for the requests to act on.
  */
 #include <event2/event.h>
 #include <json-c/json.h>

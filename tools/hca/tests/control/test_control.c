@@ -142,7 +142,7 @@ static void trace_decodes_command_fields(void **state)
 	assert_true(answer("trace dump 1", "\"why\":\"no command 0xfff\""));
 }
 
-/* Send a packet to no port. Returns whether the file became longer. */
+/* Send a packet to a LID that no port has. Returns whether the file became longer. */
 static bool packet_is_captured(const char *path)
 {
 	struct packet *p = packet_alloc(core.fabric);
@@ -176,7 +176,7 @@ static void capture_is_switched_off_and_on(void **state)
 	unlink(path);
 }
 
-/* The current value, which the driver may have changed, and the maximum. */
+/* "cap" shows the current value, which the driver may have changed, and the maximum. */
 static void cap_shows_current_and_maximum(void **state)
 {
 	(void)state;
@@ -266,10 +266,10 @@ static void link_is_impaired_until_off(void **state)
 	assert_true(answer("impair corrupt", "corrupt has to be a percentage"));
 	assert_true(answer("impair later=1", "no setting later"));
 	assert_true(answer("impair loss=1 dup=1", "impair [SETTINGS | off]"));
-	assert_true(answer("impair", "\"corrupt\":100.0"));	/* as before */
+	assert_true(answer("impair", "\"corrupt\":100.0"));	/* not changed */
 }
 
-/* A command that the HCA refuses by itself. */
+/* Send a command that the HCA refuses without an injection. */
 static void refuse_one(void)
 {
 	assert_int_equal(core_simple(0xfff, 0, out), ST_BAD_OP);
@@ -378,7 +378,7 @@ static void announced_refusals_that_do_not_come_are_missing(void **state)
 	assert_true(answer("unexpected", UNKNOWN_CMD "1}"));
 }
 
-/* An announcement of any number takes only the incidents that later announcements do not need. */
+/* Incidents count first for announcements with a number, then for announcements of any number. */
 static void announcement_of_any_number_takes_the_rest(void **state)
 {
 	(void)state;
@@ -483,7 +483,7 @@ static void injections_are_limited(void **state)
 		assert_true(answer("inject cmd 1000 LIM_ERR", "\"ok\":true"));
 	assert_true(answer("inject cmd 1000 LIM_ERR", "more than"));
 	assert_true(answer("inject op NOP LIM_ERR", "more than"));
-	/* A delay is that of an opcode: a second one of the same opcode replaces it. */
+	/* An opcode has one delay: a second delay of the same opcode replaces the first. */
 	for (i = 1; i <= INJECT_MAX_DELAYS + 1; i++) {
 		snprintf(line, sizeof(line), "inject cmd delay 1 1 %u", i);
 		assert_true(answer(line, i <= INJECT_MAX_DELAYS ? "\"ok\":true" : "more than"));
@@ -496,7 +496,7 @@ static void injections_are_limited(void **state)
 	assert_true(answer("inject cmd delay 1 1 NOP", "\"ok\":true"));
 }
 
-/* The greatest numbers that an event has room for arrive as they were given. */
+/* An injected event has the number and subtype that were given, even the greatest that fit. */
 static void event_has_its_number_and_subtype(void **state)
 {
 	const uint8_t *eqe = core.ram + CORE_FREE;
@@ -612,7 +612,7 @@ static void loop(void)
 #define REQUEST		"limit pd\n"
 #define REQUEST_LEN	(sizeof(REQUEST) - 1)
 
-/* Send whole requests as long as they are read, at most @max; returns their number. */
+/* Send whole requests until the HCA reads no more, at most @max; returns their number. */
 static unsigned int send_requests(int fd, unsigned int max)
 {
 	unsigned int n;
@@ -642,10 +642,10 @@ static unsigned int read_answers(int fd)
 	return n;
 }
 
-/* More requests than the kernel buffers for both directions. */
+/* More requests than the socket's buffers of both directions can hold. */
 #define MANY 100000
 
-/* Listen at a path that is free, which is put to @path: a name for mkstemp(). */
+/* Replace @path, a template for mkstemp(), by a path that is free, and listen there. */
 static void listen_at(char *path)
 {
 	close(mkstemp(path));

@@ -26,7 +26,10 @@ static const char *const words[] = {
 	"16",
 };
 
-/* A byte from 0xc0 on and the byte behind it name a capability: its page, and which of the page. */
+/*
+ * The name of the capability that two bytes of the input choose: a capability page, and a field of
+ * that page.
+ */
 static const char *cap_name(uint8_t page, uint8_t index)
 {
 	static const char *const structs[] = {
@@ -115,7 +118,7 @@ static size_t expand_settings(struct fuzz_in *in, char *text)
 	return len + sprintf(text + len, "}");
 }
 
-/* Words in any order. */
+/* Expand the input to words of a profile in any order. */
 static size_t expand_words(struct fuzz_in *in, char *text)
 {
 	size_t len = 0;
@@ -134,7 +137,7 @@ static size_t expand_words(struct fuzz_in *in, char *text)
 	return len;
 }
 
-/* The arrays of the HCA have these lengths. */
+/* The HCA sizes its arrays by these limits, so an accepted profile must keep within them. */
 static void check_accepted(const struct profile *p)
 {
 	unsigned int k;

@@ -55,7 +55,7 @@ static void default_profile_is_accepted(void **state)
 	assert_int_equal(CUR(port_type), 1);
 }
 
-/* The driver builds the alloc_ucontext response from these. */
+/* The driver builds the alloc_ucontext response from these capabilities. */
 static void default_has_the_expected_capabilities(void **state)
 {
 	(void)state;
@@ -154,7 +154,7 @@ static void contradictions_are_refused(void **state)
 static void events_are_of_an_object_or_of_the_device(void **state)
 {
 	(void)state;
-	/* COMM_EST, which is an event of queue pairs; commands; page requests. */
+	/* Bits of COMM_EST (an event of queue pairs), commands, page requests and completions. */
 	refused("{\"caps\":{\"device_event\":{\"user_unaffiliated_events\":516}}}",
 		"both affiliated");
 	refused("{\"caps\":{\"device_event\":{\"user_unaffiliated_events\":1024}}}",
@@ -241,7 +241,7 @@ static void malformed_files_are_refused(void **state)
 	refused("{\"pkeys\":[\"0xffff\",\"0x10000\"]}", "0x10000 is not a P_Key");
 	refused("{\"pkeys\":[\"0xffff\",\"red\"]}", "red is not a P_Key");
 	refused("{\"pkeys\":[\"0x8001\"]}", "pkeys[0]");
-	/* A sign or white space would be taken by strtoul(). */
+	/* strtoul() would accept a sign or white space. */
 	refused("{\"pkeys\":[\"0xffff\",\"-18446744073709518847\"]}", "is not a P_Key");
 	refused("{\"pkeys\":[\"0xffff\",\"+0x8001\"]}", "+0x8001 is not a P_Key");
 	refused("{\"pkeys\":[\"0xffff\",\" 0x8001\"]}", " 0x8001 is not a P_Key");

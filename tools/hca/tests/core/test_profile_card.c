@@ -58,7 +58,7 @@ static void write_page(unsigned int type, bool cur)
 	write_file(name, text);
 }
 
-/* A card that is the default HCA, until the test changes it. */
+/* Start with a card that has the capabilities of the default HCA. The tests change them. */
 static int setup(void **state)
 {
 	(void)state;
@@ -155,7 +155,10 @@ static void modelled_values_are_taken(void **state)
 	assert_string_equal(report, "");
 }
 
-/* mlx5_core has turned the memory scheme on where the archive was made, and does so again. */
+/*
+ * The card's pages were read after mlx5_core had turned the memory scheme on. The profile only
+ * offers the scheme, so that mlx5_core turns it on at the HCA, too.
+ */
 static void memory_scheme_is_taken(void **state)
 {
 	(void)state;
@@ -242,7 +245,7 @@ static void values_out_of_bounds_are_adapted(void **state)
 	assert_non_null(strstr(json, "; 9 others have"));
 }
 
-/* A driver has set the current value already, so the card no longer tells what it was before. */
+/* The card's driver has set uar_4k from 0 to 1. The profile has the value before that, 0. */
 static void current_value_is_the_one_before_the_driver(void **state)
 {
 	(void)state;

@@ -47,7 +47,7 @@ static void linear_table_ends_at_its_top(void **state)
 	fw.port[6] = 4;
 	fw.port[FORWARD_LIDS - 1] = 5;
 	fw.linear_top = 5;
-	assert_int_equal(forward_unicast(&fw, 0), FORWARD_DROP);	/* no LID */
+	assert_int_equal(forward_unicast(&fw, 0), FORWARD_DROP);	/* not a LID */
 	assert_int_equal(forward_unicast(&fw, 1), 2);
 	assert_int_equal(forward_unicast(&fw, 5), 3);
 	assert_int_equal(forward_unicast(&fw, 6), FORWARD_DROP);
@@ -78,7 +78,10 @@ static void multicast_table_ends_at_its_top(void **state)
 	assert_int_equal(forward_multicast(&fw, 1, LID_MCAST_FIRST + FORWARD_MLIDS), 0);
 }
 
-/* A multicast LID without an entry goes to the primary port, or by the other one from there. */
+/*
+ * A packet to a multicast LID without an entry leaves by the primary port, or by the other default
+ * port if it came by the primary port.
+ */
 static void multicast_without_an_entry_has_a_default_port(void **state)
 {
 	const uint16_t mlid = LID_MCAST_FIRST + FORWARD_MLIDS;
@@ -95,7 +98,7 @@ static void multicast_without_an_entry_has_a_default_port(void **state)
 	fw.mcast_primary = SWITCH_PORTS + 1;
 	assert_true(forward_multicast(&fw, 1, mlid) == 0);
 	assert_int_equal(forward_multicast(&fw, 1, LID_PERMISSIVE), 0);
-	assert_int_equal(forward_multicast(&fw, 1, LID_MCAST_FIRST), 0);	/* an entry */
+	assert_int_equal(forward_multicast(&fw, 1, LID_MCAST_FIRST), 0);	/* has an entry */
 }
 
 /* ---- LIDs of ports --------------------------------------------------------------------------- */
@@ -105,7 +108,7 @@ static uint8_t port_of(struct fabric *f, uint16_t lid)
 	return forward_unicast(fabric_forward(f), lid);
 }
 
-/* All or none of the new LIDs are taken, and the former ones are given back. */
+/* A port gets all of its new LIDs or none; the entries of its former LIDs are removed. */
 static void lids_of_a_port_move_together(void **state)
 {
 	const struct lids none = { 0, 0 }, one = { 7, 0 }, four = { 8, 2 }, two = { 10, 1 };
@@ -122,7 +125,7 @@ static void lids_of_a_port_move_together(void **state)
 	assert_int_equal(port_of(f, 7), 1);
 	for (i = 8; i < 12; i++)
 		assert_int_equal(port_of(f, i), i < 10 ? FORWARD_DROP : 2);
-	/* The new LIDs may be some of the former ones. */
+	/* The new LIDs may overlap the former LIDs. */
 	assert_true(fabric_move_lids(f, 2, &two, &four));
 	for (i = 8; i < 12; i++)
 		assert_int_equal(port_of(f, i), 2);
@@ -130,7 +133,7 @@ static void lids_of_a_port_move_together(void **state)
 	for (i = 8; i < 12; i++)
 		assert_int_equal(port_of(f, i), i < 10 ? FORWARD_DROP : 2);
 	assert_int_equal(port_of(f, 12), FORWARD_DROP);
-	/* A port without LIDs gives none back. */
+	/* Port 3 had no LIDs (LID 0), so no entry is removed, not even that of LID 0. */
 	fabric_forward(f)->port[0] = 9;
 	assert_true(fabric_move_lids(f, 3, &none, &(const struct lids){ 20, 0 }));
 	assert_int_equal(fabric_forward(f)->port[0], 9);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The bytes of packets: each combination of headers, lengths and pad, and the CRCs, which the tests
- * compute by another formulation.
+ * compute by another algorithm.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static void append_remainder(uint8_t *data, size_t len, uint32_t poly, unsigned 
 		data[len + i / 8] |= (rest & top >> i ? 0 : 1) << i % 8;
 }
 
-/* Check the CRCs of @bytes, of which the first @len come before them. */
+/* Check the CRCs that follow the first @len bytes of bytes[]. */
 static void expect_crcs(size_t len)
 {
 	uint8_t data[WIRE_MAX];
@@ -82,7 +82,7 @@ static void expect(const struct packet *p, const char *hex)
 	expect_crcs(n);
 }
 
-/* A packet each of whose fields has another value. */
+/* A packet whose fields all have different values. */
 static struct packet packet(uint8_t opcode, uint32_t len)
 {
 	struct packet p = {
@@ -159,7 +159,10 @@ static void global_header(void **state)
 	assert_memory_equal(bytes, want, GRH_BYTES);
 }
 
-/* Virtual lane 15, which only subnet management uses, whatever the table says. */
+/*
+ * Subnet management packets use lane 15, other packets the data lane that the table has for their
+ * SL.
+ */
 static void lanes(void **state)
 {
 	struct packet p = packet(BTH_UD | BTH_SEND_ONLY, 0);
@@ -262,7 +265,7 @@ static const struct { uint8_t opcode; const char *ext; } kinds[] = {
 	{ BTH_XRC | BTH_MASKED_CMP_SWAP, XRC ATOMIC MASKS },
 };
 
-/* Every kind without payload and with one of 5 bytes, with a GRH and without. */
+/* Every kind of packet, without payload and with 5 bytes, with a GRH and without. */
 static void extended_headers(void **state)
 {
 	unsigned int i, k;
@@ -290,7 +293,7 @@ static void extended_headers(void **state)
 
 /* ---- CRCs ------------------------------------------------------------------------------------ */
 
-/* A sample of the specification: volume 1, 7.8.3. */
+/* A sample packet of the InfiniBand specification: volume 1, 7.8.3. */
 static void crc_of_the_specification(void **state)
 {
 	size_t n = unhex(bytes, "70 12 375c 000e 17d2  0a 20 2487 00 87b1b3 00 0dec2a"
@@ -304,7 +307,7 @@ static void crc_of_the_specification(void **state)
 	expect_crcs(n);
 }
 
-/* What switches and routers change leaves the ICRC as it is, and nothing else does. */
+/* The ICRC does not cover the bits that switches and routers change, and covers all others. */
 static void icrc_covers_what_is_invariant(void **state)
 {
 	static const struct { unsigned int at; uint8_t bits; } variant[][8] = {

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	port.view.speed = 1 << how % 4;
 	port.view.mtu_cap = 1 + how / 2 % 5;
 	port_attrs_init(&attrs, port.view.mtu_cap);
-	/* Of the exact size, so that the sanitizer sees a read beyond its end. */
+	/* Allocate the exact size, so that the sanitizer sees a read beyond the table's end. */
 	pkeys = calloc(port.npkeys + !port.npkeys, sizeof(*pkeys));
 	port.pkeys = pkeys;
 	while (pkeys && in.left) {

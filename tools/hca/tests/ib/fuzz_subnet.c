@@ -13,7 +13,7 @@
 #include "sa_record.h"
 #include "subnetrig.h"
 
-/* A header that leads somewhere: the fuzzer chooses among what there is. */
+/* Give @mad a valid header, of a class, a method and an attribute that exist. */
 static void shape(uint8_t *mad, uint8_t how)
 {
 	static const uint16_t attrs[] = {

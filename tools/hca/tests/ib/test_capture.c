@@ -77,8 +77,8 @@ static size_t erf_header(const uint8_t *erf, const struct pcap_pkthdr *h)
 }
 
 /*
- * Read the capture, which is still open. Returns how many packets it has; @ns and @bytes are those
- * of the last, and @len is its length.
+ * Read the capture, which is still open. Returns how many packets it has. Sets @ns, @bytes and @len
+ * to the time, the bytes and the length of the last packet.
  */
 static unsigned int packets(uint64_t *ns, uint8_t bytes[WIRE_MAX], size_t *len)
 {
@@ -155,7 +155,7 @@ static void file_header(void **state)
 	assert_int_equal(head[5], 197);			/* LINKTYPE_ERF */
 }
 
-/* The request of a host, and the answer of the switch: one of each. */
+/* The capture has each request of a host once, and each answer of the switch once. */
 static void switch_is_a_sender_too(void **state)
 {
 	static const uint8_t route[] = { 1 };
@@ -179,7 +179,7 @@ static void switch_is_a_sender_too(void **state)
 	assert_int_equal(get_be16(bytes + 6), SWITCH_LID);
 }
 
-/* The lane of a datagram with this SL, in the capture of HCA 0. */
+/* Send a datagram with this SL from HCA 0. Returns its lane in the capture. */
 static unsigned int lane(uint8_t sl)
 {
 	struct packet *p = packet_alloc(net.fabric);
@@ -217,7 +217,7 @@ static void lanes_are_those_of_the_sender(void **state)
 	assert_int_equal(lane(0), 3);
 	assert_int_equal(lane(6), 1);
 	assert_int_equal(lane(15), 1);
-	/* The switch's answer by port 1, from any port. */
+	/* Change the table of the switch for packets that leave by port 1, from any port. */
 	net_smp(mad, METHOD_SET, SMP_SL_TO_VL, 0xff01);
 	put_be64(mad + OFF_SMP_DATA, 0x2000000000000000ull);
 	net_send(1, 0, SWITCH_LID, mad);
@@ -251,7 +251,7 @@ static void multicast_is_recorded_once(void **state)
 		assert_true(net_take(h));
 }
 
-/* What a receiver or the switch drops has been on the wire; what a port does not send has not. */
+/* Packets that a receiver or the switch drops are captured; packets that no port sends are not. */
 static void dropped_packets(void **state)
 {
 	struct packet *p;
@@ -300,7 +300,7 @@ static void file_that_cannot_be_opened(void **state)
 	assert_null(c);
 }
 
-/* Returns what the function wrote to standard error. */
+/* Call @fn, and put into @out what it writes to standard error. */
 static void stderr_of(void (*fn)(void), char *out, size_t room)
 {
 	int keep = dup(2);
@@ -323,7 +323,7 @@ static void send_two(void)
 	send_to(0, fabric_lid(net.hca[1]));
 }
 
-/* The limit of a file's size stands for a full disk. The HCA goes on without the capture. */
+/* RLIMIT_FSIZE stands in for a full disk. The HCA goes on without the capture. */
 static void disk_that_becomes_full(void **state)
 {
 	struct rlimit old, small;
@@ -348,7 +348,7 @@ static void disk_that_becomes_full(void **state)
 	assert_true(net_take(1));
 }
 
-/* Records that fit are whole. A pipe has no limit. */
+/* With a limit the file has whole records only. The limit is not applied to a pipe. */
 static void file_has_a_limit(void **state)
 {
 	const size_t record = RECORD_HEADER + ERF_BYTES + 8 + 12 + 8 + MAD_BYTES + 6;

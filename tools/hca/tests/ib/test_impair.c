@@ -89,7 +89,7 @@ static void take(struct run *run)
 	}
 }
 
-/* Turn the event loop for @ms at most, and until nothing is held. */
+/* Run the event loop until no packet is held, at most for @ms. */
 static void wait_for_held(unsigned int ms)
 {
 	uint64_t end = clock_now_ns() + ms * 1000000ull;
@@ -138,7 +138,7 @@ static uint64_t counted(enum impairment which)
 	return impair_counts(im).n[which];
 }
 
-/* No impairment but @which took place, and that one about as often as it should. */
+/* Check that of all impairments only @which took place, about as often as it should. */
 static void assert_only(enum impairment which, unsigned int percent)
 {
 	unsigned int i;
@@ -150,7 +150,7 @@ static void assert_only(enum impairment which, unsigned int percent)
 			PACKETS * percent / 100 * 4 / 3);
 }
 
-/* ---- each by itself -------------------------------------------------------------------------- */
+/* ---- each impairment by itself --------------------------------------------------------------- */
 
 static void perfect_link_changes_nothing(void **state)
 {
@@ -218,7 +218,7 @@ static void reordering_alone(void **state)
 	assert_in_range(moved, counted(IMPAIR_REORDER) / 2, counted(IMPAIR_REORDER));
 }
 
-/* The port counts what arrives with a wrong CRC as its errors. */
+/* The port counts packets that arrive with a wrong CRC as its errors. */
 static void corruption_alone(void **state)
 {
 	uint8_t mad[MAD_BYTES], out[MAD_BYTES];
@@ -329,7 +329,7 @@ static void ports_do_not_lose_alike(void **state)
 		both += counted(IMPAIR_LOSS) > lost[0] &&
 			impair_counts(other).n[IMPAIR_LOSS] > lost[1];
 	}
-	assert_in_range(both, PACKETS / 8, PACKETS * 3 / 8);	/* of all, not of half of them */
+	assert_in_range(both, PACKETS / 8, PACKETS * 3 / 8);	/* the losses are independent */
 }
 
 /* ---- held packets ---------------------------------------------------------------------------- */
@@ -340,7 +340,7 @@ static void nothing_is_held_for_ever(void **state)
 
 	(void)state;
 	impair("reorder=100");
-	send_packet(0);			/* and no other, which could overtake it */
+	send_packet(0);			/* no later packet, which could overtake this one */
 	take(&r);
 	assert_int_equal(r.n, 0);
 	assert_int_equal(impair_held(im), 1);
@@ -393,7 +393,7 @@ static void link_down_drops_held_packets(void **state)
 	assert_int_equal(r.n, 0);
 }
 
-/* The port is asked when the packet arrives. */
+/* Whether the port accepts a held packet is decided when the packet arrives. */
 static void held_packet_meets_another_port(void **state)
 {
 	struct run r = { 0 };

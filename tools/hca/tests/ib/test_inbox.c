@@ -81,7 +81,9 @@ static uint16_t lid(unsigned int h)
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* Packets in the inbox and packets that the HCA has taken from it are lost, later packets not. */
+/*
+ * Packets in the inbox and packets that the HCA has taken from it are lost; later packets arrive.
+ */
 static void link_that_flaps_loses_what_came_before(void **state)
 {
 	(void)state;
@@ -89,7 +91,7 @@ static void link_that_flaps_loses_what_came_before(void **state)
 	fabric_poll(net.hca[1]);
 	put(0, lid(1), 1);
 	fabric_set_far_link(net.hca[1], false);
-	put(0, 2, 2);				/* its LID, while the link is down */
+	put(0, 2, 2);				/* to HCA 1's LID, while its link is down */
 	fabric_set_far_link(net.hca[1], true);
 	put(0, lid(1), 3);
 	assert_int_equal(net.events[1], 0);	/* the HCA has not looked yet */
@@ -111,7 +113,7 @@ static void link_event_needs_no_packet(void **state)
 	fabric_set_far_link(net.hca[1], true);
 	fabric_set_far_link(net.hca[1], false);
 	net_turn();
-	assert_int_equal(net.events[1], 1);	/* it has been down all the time */
+	assert_int_equal(net.events[1], 1);	/* the HCA has not seen the link up */
 	port_set_link(net.hca[1], true);
 	assert_int_equal(net.events[1], 3);
 }
@@ -191,7 +193,7 @@ static void sender_is_woken_when_the_link_goes_down(void **state)
 	assert_true(fabric_can_tx(net.hca[0], 2, NULL));
 }
 
-/* Else the sender would wait for ever: the packets that were in the way are not taken any more. */
+/* A reset drops the packets in the inbox, so it must wake the senders that wait for room. */
 static void sender_is_woken_when_the_receiver_is_reset(void **state)
 {
 	unsigned int i;
@@ -271,8 +273,8 @@ static struct packet *get_node_info(unsigned int h)
 }
 
 /*
- * Subnet management packets do not wait for room: they are lost, in the end at the sender. Those of
- * another port are not.
+ * Subnet management packets do not wait for room at the switch: those that come from a port whose
+ * room there is full are lost. Those from another port are not.
  */
 static void switch_loses_subnet_management_without_room(void **state)
 {

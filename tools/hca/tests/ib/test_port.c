@@ -135,7 +135,7 @@ static void only_settable_capability_mask_bits_change(void **state)
 
 /* ---- vports of virtual functions ------------------------------------------------------------- */
 
-/* The HCA manages @n virtual functions. */
+/* Let the HCA manage @n virtual functions. */
 static void manage(unsigned int n)
 {
 	rig.profile->virtual_functions = n;
@@ -192,7 +192,7 @@ static void group_manager_sets_guids_and_policies(void **state)
 	fabric_set_link(rig.hca, false);
 	assert_int_equal(query_vf(2), ST_OK);
 	assert_int_equal(IFC_GET(hca_vport_context, c, vport_state), 1);
-	/* The other function, and this one, are as before. */
+	/* The other virtual function, and the HCA's own vport, are as before. */
 	assert_int_equal(query_vf(1), ST_OK);
 	assert_true(IFC_GET64(hca_vport_context, c, node_guid) == 0);
 	assert_true(IFC_GET64(hca_vport_context, vport(), node_guid) == own);
@@ -205,7 +205,7 @@ static void vports_of_virtual_functions_are_the_group_managers(void **state)
 	assert_int_equal(query_vf(0), ST_BAD_PARAM);
 	assert_int_equal(query_vf(3), ST_BAD_PARAM);
 	assert_int_equal(modify_vf(3, 3, 1, 0), ST_BAD_PARAM);
-	assert_int_equal(modify_vf(1, 0, 1, 0), ST_BAD_PARAM);	/* nothing */
+	assert_int_equal(modify_vf(1, 0, 1, 0), ST_BAD_PARAM);	/* selects no field */
 	assert_int_equal(modify_vf(1, 8, 1, 0), ST_BAD_PARAM);	/* unknown field */
 	assert_int_equal(modify_vf(1, 4, 1, 3), ST_BAD_PARAM);	/* unknown policy */
 	assert_int_equal(modify_vf(0, 3, 1, 0), ST_BAD_PARAM);	/* the HCA's own GUIDs */
@@ -369,7 +369,7 @@ static void port_registers(void **state)
 	assert_memory_equal(out, "a name", 7);
 }
 
-/* PAOS and QUERY_VPORT_STATE after the driver has written @status to PAOS. */
+/* Write @status to PAOS: PAOS then reads as @status, and QUERY_VPORT_STATE gives @vport. */
 static void admin_is(uint8_t status, uint8_t vport)
 {
 	uint8_t in[IFC_SZ(paos_reg)] = { [1] = 1 }, query[IFC_SZ(query_vport_state_in)] = {};
@@ -493,7 +493,7 @@ static void count_traffic(void)
 	c->packets_dropped = 5;
 }
 
-/* PortCounters of the port; with method Set, the counters of @select begin at 0. */
+/* Get the port's counters; with method Set, the counters that @select names begin again at 0. */
 static const uint8_t *port_counters(uint8_t method, uint16_t attr, uint16_t select)
 {
 	uint8_t in[MAD_BYTES] = { 1, CLASS_PERF, 1, method };
@@ -580,7 +580,7 @@ static void counters_of_vport_and_registers(void **state)
 static void mad_requests_without_an_agent_are_refused(void **state)
 {
 	(void)state;
-	assert_true(ask(1, 1, 0xff90, 1));		/* the vendor's own */
+	assert_true(ask(1, 1, 0xff90, 1));		/* an attribute of the vendor */
 	assert_int_equal(get_be16(out + 4), 0);
 	assert_true(ask(1, 1, 0xff90, 2));
 	assert_int_equal(get_be16(out + 4), 0x1c);
@@ -597,7 +597,7 @@ static void mad_requests_without_an_agent_are_refused(void **state)
 	assert_true(ask(0x81, 1, 0x11, 0));		/* directed route */
 	assert_int_equal(get_be16(out + 4), 0x8000);
 	assert_false(ask(1, 0x81, 0x11, 0));		/* a response */
-	assert_false(ask(3, 1, 0x11, 0));	/* the port has no agent for it */
+	assert_false(ask(3, 1, 0x11, 0));	/* the port has no agent of this class */
 }
 
 static uint8_t mad_ifc(uint16_t op_mod, const uint8_t *mad)
@@ -647,7 +647,7 @@ static void mad_ifc_sets_the_port(void **state)
 	assert_int_equal(mad_ifc(1, mad), ST_OK);
 }
 
-/* As PortInfo and NodeInfo have them. */
+/* PortInfo and NodeInfo have the part, the speeds and the capability masks of the profile. */
 static void agent_tells_part_speed_and_capabilities(void **state)
 {
 	const uint8_t *data = IFC_ADDR(mad_ifc_out, (const uint8_t *)out, response_mad_packet) +

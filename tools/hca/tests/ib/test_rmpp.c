@@ -57,7 +57,7 @@ static uint8_t byte_at(uint64_t tid, size_t i)
 	return tid + i % 251 + 1;
 }
 
-/* Begin a transfer of @len bytes by @port, from which byte_at() makes the data. */
+/* Begin a transfer of @len bytes by @port. The data are the bytes that byte_at() gives for @tid. */
 static void begin(unsigned int port, uint64_t tid, size_t len)
 {
 	uint8_t *data = malloc(len + 1), header[MAD_BYTES];
@@ -184,7 +184,7 @@ static void transfer_ends_with_its_last_segment(void **state)
 	assert_int_equal(ack(5, 2, 3), 1);
 	assert_int_equal(ack(5, 3, NO_LIMIT), 0);
 	assert_false(is_alive(1, 5));
-	/* What has never been sent is taken for the last one. */
+	/* An acknowledgment of a segment that was never sent counts as that of the last segment. */
 	begin(1, 6, 3 * SA_DATA_BYTES);
 	assert_int_equal(ack(6, 4, NO_LIMIT), 0);
 	assert_false(is_alive(1, 6));

@@ -64,7 +64,7 @@ static uint16_t ask(unsigned int h, uint8_t method, uint16_t attr, uint64_t mask
 	return get_be16(net.out + OFF_STATUS);
 }
 
-/* The number of records of the table that was just begun; they are put to @to. */
+/* Receive the table whose first packet is in net.out, to @to. Returns its number of records. */
 static unsigned int table(unsigned int h, size_t record, uint8_t *to)
 {
 	uint8_t ack[MAD_BYTES];
@@ -145,7 +145,7 @@ static void nodes_ports_and_links(void **state)
 	assert_int_equal(ask(0, GET_TABLE, SA_PORT_INFO_RECORD, 0), 0);
 	assert_int_equal(table(0, 68, recs), NET_HCAS + 1 + SWITCH_PORTS);
 	memset(q, 0, SA_DATA_BYTES);
-	put_be32(q + 24, 2);					/* where is a subnet manager? */
+	put_be32(q + 24, 2);					/* ports with a subnet manager */
 	net_sa(mad, GET_TABLE, SA_PORT_INFO_RECORD, BIT_OF(7));
 	put_be32(mad + OFF_MOD, 0x80000000u);
 	put_be32(q + 24, 2);
@@ -158,12 +158,12 @@ static void nodes_ports_and_links(void **state)
 	assert_int_equal(ask(0, GET, SA_SWITCH_INFO_RECORD, 0), 0);
 	assert_int_equal(ask(0, GET, SA_SM_INFO_RECORD, 0), 0);
 	assert_true(get_be64(rec + 4) == SWITCH_GUID);
-	assert_true(get_be64(rec + 12) == 0);			/* the SM_Key is not for everyone */
+	assert_true(get_be64(rec + 12) == 0);			/* the SM_Key is not disclosed */
 	assert_int_equal(ask(0, GET_TABLE, SA_PKEY_RECORD, 0), SA_DENIED);
 	put_be64(mad + OFF_SM_KEY, SWITCH_SM_KEY);
 	assert_int_equal(ask(0, GET_TABLE, SA_PKEY_RECORD, 0), 0);
 	assert_int_equal(table(0, 72, recs), 1 + 4 * NET_HCAS);
-	/* A port whose link is down is not there. */
+	/* A port whose link is down is not listed. */
 	port_set_link(net.hca[2], false);
 	assert_int_equal(ask(0, GET_TABLE, SA_NODE_RECORD, 0), 0);
 	assert_int_equal(table(0, 108, recs), NET_HCAS);
@@ -203,7 +203,7 @@ static void path_between_gids(void **state)
 	assert_int_equal(ask(0, GET, SA_PATH_RECORD, BIT_OF(4) | BIT_OF(5)), 0);
 	assert_memory_equal(rec + 42, q + 42, 2);
 	assert_true(get_be64(rec + 16) == fabric_guid(net.hca[2]));
-	/* What does not count by the mask is not compared. */
+	/* A field whose bit in the mask is 0 is not compared. */
 	assert_int_equal(ask(0, GET_TABLE, SA_PATH_RECORD, BIT_OF(5)), 0);
 	assert_int_equal(table(0, 64, recs), NET_HCAS + 1);
 }
@@ -220,7 +220,7 @@ static void path_in_a_partition(void **state)
 	pkey_table_set(net.hca[0], 4, 0x0005);
 	pkey_table_set(net.hca[1], 4, 0x0005);
 	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | PATH_PKEY), SA_NO_RECORDS);
-	pkey_table_set(net.hca[1], 4, 0x8005);			/* limited members do not meet */
+	pkey_table_set(net.hca[1], 4, 0x8005);			/* a full member */
 	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | PATH_PKEY), 0);
 }
 
@@ -334,7 +334,7 @@ static void rmpp_from_others_does_nothing(void **state)
 	assert_false(net_take(1));
 }
 
-/* Begin a table of several packets from HCA @h, and make the acknowledgment of the first. */
+/* Begin a table of several packets from HCA @h, and make the acknowledgment of its first packet. */
 static void begin_table(unsigned int h, uint8_t *ack)
 {
 	memset(q, 0, SA_DATA_BYTES);
@@ -365,11 +365,11 @@ static void transfers_of_a_port_end_no_others(void **state)
 	begin_table(1, ack);
 	for (i = 0; i < 9; i++)
 		begin_table(0, own[i]);
-	assert_int_equal(acknowledge(0, own[0]), 0);		/* its oldest has ended */
+	assert_int_equal(acknowledge(0, own[0]), 0);		/* HCA 0's oldest has ended */
 	assert_int_equal(acknowledge(0, own[1]), 5);
 	assert_int_equal(acknowledge(0, own[8]), 5);
 	assert_int_equal(acknowledge(1, ack), 5);
-	assert_int_equal(acknowledge(0, ack), 0);		/* not its transfer */
+	assert_int_equal(acknowledge(0, ack), 0);		/* a transfer of HCA 1 */
 }
 
 /* ---- multicast ------------------------------------------------------------------------------- */
@@ -390,7 +390,7 @@ static void member(unsigned int h, const uint8_t *mgid, uint8_t state)
 	q[48] = state;
 }
 
-/* What a host that sends to the group needs to say of it when it makes the group. */
+/* The Q_Key and the P_Key, which a host has to give when it creates a group. */
 static void of_group(void)
 {
 	put_be32(q + 32, 0x0b1b);
@@ -414,14 +414,14 @@ static void broadcast_group_exists(void **state)
 	assert_int_equal(get_be16(rec + 40), 0xffff);
 	assert_int_equal(rec[48] & 15, 1);
 	assert_true(forwarded(0xc000) == 1 << 2);
-	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* again */
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* joins again */
 	assert_true(forwarded(0xc000) == 1 << 2);
 	assert_int_equal(ask(1, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
 	assert_int_equal(rec[48] & 15, 0);
 	assert_true(forwarded(0xc000) == 0);
 	assert_int_equal(ask(1, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
 	member(0, broadcast, 1);
-	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* it stays */
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* group exists */
 }
 
 static void groups_are_made_and_end(void **state)
@@ -443,17 +443,17 @@ static void groups_are_made_and_end(void **state)
 	member(1, group, 4);
 	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
 	assert_int_equal(get_be16(rec + 36), mlid);
-	assert_true(forwarded(mlid) == 1 << 1);			/* the second one sends only */
+	assert_true(forwarded(mlid) == 1 << 1);			/* HCA 1 only sends */
 	q[48] = 2;
 	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
 	assert_int_equal(rec[48] & 15, 6);
 	assert_true(forwarded(mlid) == (1 << 1 | 1 << 2));
 	member(0, group, 1);
 	assert_int_equal(ask(0, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
-	assert_true(forwarded(mlid) == 0);			/* it ended with its full member */
+	assert_true(forwarded(mlid) == 0);			/* no full member, no group */
 	member(1, group, 2);
 	assert_int_equal(ask(1, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
-	memset(q, 0, 16);					/* make a GID */
+	memset(q, 0, 16);					/* the switch chooses a GID */
 	q[48] = 1;
 	of_group();
 	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
@@ -469,7 +469,7 @@ static void joins_that_do_not_fit_are_refused(void **state)
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, BIT_OF(0)), SA_INSUFFICIENT);
 	put_be32(q + 32, 1);					/* Q_Key */
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK | BIT_OF(2)), SA_INVALID);
-	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* does not count */
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* no Q_Key bit */
 	put_be16(q + 40, 0x8001);
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK | BIT_OF(7)), SA_INVALID);
 	q[38] = 2 << 6 | 5;
@@ -480,7 +480,7 @@ static void joins_that_do_not_fit_are_refused(void **state)
 			 SA_INVALID);
 	q[48] = 0;
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
-	member(1, broadcast, 1);				/* port 0 asks for port 1 */
+	member(1, broadcast, 1);				/* HCA 0 asks for HCA 1 */
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
 	assert_true(forwarded(0xc000) == 1 << 1);
 	member(0, group, 1);
@@ -533,11 +533,11 @@ static void groups_and_members_are_listed(void **state)
 	put_be64(mad + OFF_SM_KEY, SWITCH_SM_KEY);
 	assert_int_equal(ask(1, GET_TABLE, SA_MCMEMBER_RECORD, BIT_OF(0)), 0);
 	assert_int_equal(table(1, 52, recs), 2);
-	port_set_link(net.hca[0], false);			/* its memberships end */
+	port_set_link(net.hca[0], false);			/* HCA 0's memberships end */
 	assert_true(forwarded(0xc000) == 1 << 2);
 }
 
-/* Make a group of the number @i from HCA @h; returns the status. */
+/* Create group number @i from HCA @h; returns the status. */
 static uint16_t make_group(unsigned int h, uint32_t i)
 {
 	member(h, group, 1);
@@ -555,7 +555,7 @@ static void a_guest_cannot_make_groups_without_end(void **state)
 		assert_int_equal(make_group(0, i), 0);
 	assert_int_equal(make_group(0, 60), SA_NO_RESOURCES);
 	assert_int_equal(make_group(1, 60), 0);
-	member(0, group, 1);					/* groups of port 1: may join */
+	member(0, group, 1);					/* HCA 0 joins HCA 1's group */
 	put_be32(q + 8, 61);
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
 	assert_int_equal(ask(0, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
@@ -600,9 +600,9 @@ static void notices_are_reported_to_subscribers(void **state)
 {
 	(void)state;
 	subscribe(0, 66, 1, 0);
-	subscribe(0, 66, 1, 0);					/* the same one */
+	subscribe(0, 66, 1, 0);					/* the same subscription */
 	subscribe(1, 0xffff, 1, 0);
-	subscribe(2, 66, 0, SA_INVALID);			/* has none */
+	subscribe(2, 66, 0, SA_INVALID);			/* has no subscription */
 	member(2, group, 1);
 	of_group();
 	assert_int_equal(ask(2, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
@@ -635,7 +635,7 @@ static void subscriptions_of_a_port_are_limited(void **state)
 	for (i = 0; i < 16; i++)
 		subscribe(0, 100 + i, 1, 0);
 	subscribe(0, 66, 1, SA_NO_RESOURCES);
-	subscribe(0, 115, 1, 0);				/* is there */
+	subscribe(0, 115, 1, 0);				/* exists already */
 	subscribe(1, 66, 1, 0);
 	subscribe(0, 100, 0, 0);
 	subscribe(0, 66, 1, 0);
@@ -657,7 +657,7 @@ static void services_are_registered(void **state)
 	put_be64(q, 0x1234);
 	gid_get(net.hca[0], 0, q + 8);
 	put_be16(q + 24, 0xffff);
-	q[32] = 7;						/* key */
+	q[32] = 7;						/* service key */
 	strcpy((char *)q + 48, "storage");
 	assert_int_equal(ask(0, SET, SA_SERVICE_RECORD, BIT_OF(0)), SA_INSUFFICIENT);
 	assert_int_equal(ask(0, SET, SA_SERVICE_RECORD, mask), 0);
@@ -665,7 +665,7 @@ static void services_are_registered(void **state)
 	assert_int_equal(ask(1, SET, SA_SERVICE_RECORD, mask), SA_INVALID_GID);
 	assert_int_equal(ask(1, DELETE, SA_SERVICE_RECORD, mask), SA_INVALID_GID);
 	assert_int_equal(ask(0, DELETE, SA_SERVICE_RECORD, BIT_OF(0)), SA_INSUFFICIENT);
-	/* Only its ID, its GID and its P_Key make it another service. */
+	/* A record with other data, but the same ID, GID and P_Key, replaces the old record. */
 	q[100] = 9;
 	assert_int_equal(ask(0, SET, SA_SERVICE_RECORD, mask), 0);
 	assert_int_equal(ask(1, GET, SA_SERVICE_RECORD, BIT_OF(6)), 0);

@@ -49,7 +49,7 @@ static int down(void **state)
 	return 0;
 }
 
-/* One hop from the first HCA to the switch. */
+/* Send a request from HCA 0 to the switch by a directed route of one hop. Returns the status. */
 static uint16_t at_switch(uint8_t method, uint16_t attr, uint32_t mod)
 {
 	static const uint8_t path[] = { 1 };
@@ -74,7 +74,10 @@ static uint16_t get_at_switch(uint16_t attr, uint32_t mod)
 	return at_switch(METHOD_GET, attr, mod);
 }
 
-/* Two hops, by port 2 of the switch to the firmware of the second HCA. */
+/*
+ * Send a request from HCA 0, by a directed route of two hops, through port 2 of the switch to the
+ * firmware of HCA 1. Returns whether an answer arrives.
+ */
 static bool at_peer(uint8_t method, uint16_t attr, uint32_t mod, const uint8_t *attr_data)
 {
 	static const uint8_t path[] = { 1, 2 };
@@ -169,7 +172,7 @@ static void wrong_routes_are_dropped(void **state)
 	}
 	assert_int_equal(fabric_forward(net.fabric)->port[128], FORWARD_DROP);
 	net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
-	net_send(0, 0, LID_PERMISSIVE, mad);	/* by LID, but to no LID */
+	net_send(0, 0, LID_PERMISSIVE, mad);	/* routed by LID, but no port has the LID */
 	assert_false(net_take(0));
 }
 
@@ -279,7 +282,7 @@ static uint16_t set_switch_info(uint16_t linear_top, uint16_t mcast_top, uint8_t
 	return at_switch(METHOD_SET, SMP_SWITCH_INFO, 0);
 }
 
-/* Which HCAs receive a packet that one of them sends to a LID: bits. */
+/* Send a packet from HCA @from to @dlid. Returns a bit for each HCA that receives it. */
 static unsigned int receivers(unsigned int from, uint16_t dlid)
 {
 	unsigned int h, got = 0;
@@ -317,13 +320,13 @@ static void multicast_without_an_entry_takes_the_default_ports(void **state)
 	assert_int_equal(set_switch_info(3, 0xc122, 2, 3), 0);
 	assert_int_equal(get_be16(data + 18), 0xc122);
 	assert_int_equal(receivers(0, 0xc123), 1 << 1);
-	assert_int_equal(receivers(1, 0xc123), 1 << 2);	/* came by the primary one */
+	assert_int_equal(receivers(1, 0xc123), 1 << 2);	/* came by the primary port */
 	assert_int_equal(receivers(0, 0xc122), 0);	/* has an entry, without members */
 	assert_int_equal(set_switch_info(3, 0xc123, 2, 3), 0);
 	assert_int_equal(receivers(0, 0xc123), 1 << 2);
 	assert_int_equal(set_switch_info(3, 0xbfff, 2, 3), 0);
 	assert_int_equal(receivers(0, 0xc000), 1 << 1);
-	assert_int_equal(set_switch_info(3, 0, 2, 3), 0);	/* no bound but the table's */
+	assert_int_equal(set_switch_info(3, 0, 2, 3), 0);	/* 0: the whole table is used */
 	assert_int_equal(receivers(0, 0xc123), 1 << 2);
 	assert_int_equal(receivers(0, last + 1), 1 << 1);
 	assert_int_equal(set_switch_info(3, 0, FORWARD_DROP, SWITCH_PORTS + 1), 0);
@@ -349,7 +352,7 @@ static void tops_beyond_the_tables_are_refused(void **state)
 	assert_int_equal(data[9], FORWARD_DROP);
 }
 
-/* A table of 8 entries of either priority, in the first of two blocks each. */
+/* Each of the two priorities has 8 entries, in the first of its two blocks. */
 static void ports_keep_vl_arbitration(void **state)
 {
 	static const uint8_t power_on[16] = { 0, 32, 1, 32, 2, 32, 3, 32 };
@@ -391,7 +394,7 @@ static void ports_keep_vl_arbitration(void **state)
 	assert_memory_equal(data, power_on, sizeof(power_on));
 }
 
-/* PortInfo of the second HCA, as a Set sends it that changes nothing. */
+/* Put into @info the PortInfo of the second HCA, such that a Set of it changes nothing. */
 static void peer_info(uint8_t info[64])
 {
 	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
@@ -407,7 +410,7 @@ static void set_port_info_changes_the_port_and_raises_events(void **state)
 	(void)state;
 	peer_info(info);
 	assert_int_equal(get_be16(info + 16), fabric_lid(net.hca[1]));
-	/* Nothing new, by a subnet manager that knows extended speeds. */
+	/* The same values, from a subnet manager that knows extended speeds. */
 	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, SMP_MOD_EXT_SPEEDS | 1, info));
 	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
 	assert_int_equal(net.events[1], 0);
@@ -451,7 +454,7 @@ static bool arrives(unsigned int from, unsigned int to, unsigned int len)
 	return arrives_by(from, to, len, 0);
 }
 
-/* Each end of a link has a table, and drops what it would have to send by a lane that is absent. */
+/* Each end of a link drops a packet whose SL its table maps to a lane that the link lacks. */
 static void service_level_without_a_lane_is_dropped(void **state)
 {
 	uint64_t sent = net.hca[1]->count.packets_dropped, got = net.hca[0]->count.packets_dropped;
@@ -488,7 +491,7 @@ static uint16_t port_mtu_register(struct hca *hca)
 	return IFC_GET(pmtu_reg, out, oper_mtu);
 }
 
-/* Each end of a link discards what is longer than its NeighborMTU when it sends it. */
+/* Each end of a link discards, instead of sending, packets longer than its NeighborMTU. */
 static void packets_longer_than_the_neighbour_mtu_are_discarded(void **state)
 {
 	uint64_t dropped = net.hca[1]->count.packets_dropped;
@@ -565,7 +568,7 @@ static void tables_of_an_hca_are_set(void **state)
 	assert_true(at_peer(METHOD_SET, SMP_GUID_INFO, 0, table));
 	assert_int_equal(net.event[1][1], GUID);
 	assert_int_equal(net.events[1], 2);
-	assert_true(gid_get(net.hca[1], 0, gid));		/* the first one stays */
+	assert_true(gid_get(net.hca[1], 0, gid));		/* GID 0 stays */
 	assert_false(gid_get(net.hca[1], 1, gid));
 	assert_true(gid_get(net.hca[1], 2, gid));
 	assert_true(gid_is_ours(net.hca[1], gid));
@@ -679,7 +682,7 @@ static void unmanaged_ports_wait_for_a_subnet_manager(void **state)
 	to_set[12] = 2;
 	assert_int_equal(at_switch(METHOD_SET, SMP_LINEAR_TABLE, 0), 0);
 	assert_int_equal(set_switch_info(12, 0, FORWARD_DROP, FORWARD_DROP), 0);
-	/* The switch's end of the link is not active yet: nothing but management passes. */
+	/* The switch's end of the link is not active yet: only subnet management packets pass. */
 	fabric_set_lids(net.hca[0], 11, 0);
 	fabric_set_state(net.hca[0], false, PORT_ACTIVE);
 	fabric_set_state(net.hca[0], true, PORT_ACTIVE);

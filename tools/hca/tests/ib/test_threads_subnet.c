@@ -2,7 +2,7 @@
 /*
  * The subnet with a thread for each HCA and one for the switch: each host asks subnet
  * administration, joins and leaves groups, and changes its own port; one host manages the switch
- * and the others' ports. Built with the thread sanitizer, too.
+ * and the ports of the other hosts. Built with the thread sanitizer, too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@
 #define GET_TABLE 0x12
 #define DELETE	0x15
 
-/* A host: its event gives it one turn after the other. In the thread of its HCA. */
+/* A host, which runs in the thread of its HCA: an event gives it one turn after the other. */
 static struct host {
 	unsigned int h, round, seed;
 	unsigned int answers, waits, asked;
@@ -43,7 +43,7 @@ static struct host {
 	sem_t done;
 } hosts[NET_HCAS];
 
-/* Hosts that the switch has answered, or that have given up, of those that wait for it. */
+/* ask_first(): hosts that have their first answer or have given up, and hosts that wait for one. */
 static atomic_uint nready, nwaiting;
 
 static unsigned int pick(struct host *host, unsigned int n)
@@ -257,7 +257,7 @@ static void run_hosts(bool has_manager)
 		event_free(hosts[h].turn);
 }
 
-/* What is in the file is whole, and its times do not go back. */
+/* Check that the records of the file are whole, and in order of time. Returns their number. */
 static unsigned int read_capture(const char *path)
 {
 	char err[PCAP_ERRBUF_SIZE];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Completion queues: layout and ownership of CQEs, arming, moderation, overrun,
- * resizing, and what CREATE_CQ must not accept.
+ * resizing, and what CREATE_CQ has to refuse.
  */
 #include <event2/event.h>
 #include <string.h>
@@ -114,7 +114,7 @@ static void test_cqe_fields(void **state)
 	assert_int_equal(cqe(0)[63], 3 << 4);
 }
 
-/* The syndromes of all errors are at their place, with the WQE's opcode beside the QPN. */
+/* The syndromes of all errors are at their offsets, with the WQE's opcode beside the QPN. */
 static void test_error_cqe(void **state)
 {
 	static const enum cqe_error errors[] = {
@@ -216,7 +216,7 @@ static void test_stale_sequence_number_is_ignored(void **state)
 	arm(1, false, 0);
 	put(0, false);
 	assert_int_equal(rig.nev, 1);
-	arm(1, false, 0);		/* the event for 1 was raised already */
+	arm(1, false, 0);		/* sequence number 1 has had its event already */
 	put(1, false);
 	assert_int_equal(rig.nev, 1);
 	arm(2, false, 1);
@@ -241,7 +241,7 @@ static void test_solicited_only(void **state)
 	assert_int_equal(rig.nev, 2);
 }
 
-/* Ring an arm doorbell with a record of another word. */
+/* Ring an arm doorbell with @word, while the doorbell record has @record. */
 static void arm_unlike(uint32_t record, uint32_t word)
 {
 	put_be32(ram(DBR + 4), record);
@@ -326,7 +326,7 @@ static void test_overrun(void **state)
 	assert_int_equal(get_be16(cqe(0) + 60), 0);	/* not overwritten */
 	assert_int_equal(cq_find(rig.hca, cqn)->status, CQ_STATUS_OVERFLOW);
 	consumer(4);
-	put(5, false);			/* in error, which is reported once */
+	put(5, false);			/* the CQ is in error: no second event */
 	assert_int_equal(rig.nev, 1);
 	arm(1, false, 0);
 	assert_int_equal(rig.hca->count.db_drop[DROP_BAD_STATE], 1);
@@ -419,7 +419,7 @@ static uint8_t remap(uint32_t to)
 	return modify(0, 8, c, 0);
 }
 
-/* The events, and the reference, go to the EQ that MODIFY_CQ names. */
+/* The EQ that MODIFY_CQ names gets the events and the CQ's reference. */
 static void test_cq_moves_to_another_eq(void **state)
 {
 	uint8_t in[IFC_SZ(destroy_eq_in)] = {}, out[IFC_SZ(destroy_eq_out)];
@@ -509,7 +509,7 @@ static void delay_one(uint32_t to)
 	cq_complete(rig.hca, to, &c);
 }
 
-/* The completions that queue @cqn has after all that were held back. */
+/* Wait until no completion is held back. Returns the number of CQEs of queue cqn. */
 static uint32_t after_delays(void)
 {
 	struct timeval tv = { .tv_usec = 20000 };
@@ -519,7 +519,7 @@ static uint32_t after_delays(void)
 	return cq_find(rig.hca, cqn)->pi;
 }
 
-/* A completion that is held back when the HCA is reset does not reach a later CQ of the number. */
+/* A completion that is held back at a reset does not reach a later CQ of the same number. */
 static void test_reset_drops_delayed_completions(void **state)
 {
 	uint32_t old = cqn;
@@ -565,7 +565,7 @@ static void test_delayed_completions_are_limited(void **state)
 	assert_int_equal(cq_find(rig.hca, cqn)->pi, 0);
 	cq_complete(rig.hca, cqn, &c);
 	assert_int_equal(cq_find(rig.hca, cqn)->pi, 1);
-	inject_set_cqes(rig.hca->inject, 1, 0);		/* others can still be dropped */
+	inject_set_cqes(rig.hca->inject, 1, 0);		/* drop one: drops are not limited */
 	cq_complete(rig.hca, cqn, &c);
 	assert_int_equal(cq_find(rig.hca, cqn)->pi, 1);
 }
@@ -606,7 +606,7 @@ static uint8_t create(struct create *p)
 	return st;
 }
 
-/* All CQEs of a collapsed CQ are written to one place, with the owner bits of their indices. */
+/* All CQEs of a collapsed CQ are written to slot 0, with the owner bits of their indices. */
 static void test_collapsed_cq(void **state)
 {
 	struct create p = { .uar = uar, .eqn = eqn, .dbr = DBR, .pa = BUF2, .log = LOG, .npas = 1,
@@ -627,7 +627,7 @@ static void test_collapsed_cq(void **state)
 	assert_int_equal(cq_find(rig.hca, cqn)->status, CQ_STATUS_OK);
 }
 
-/* The consumer index of a CQ that ignores overruns is not looked at. */
+/* The HCA does not look at the consumer index of a CQ that ignores overruns. */
 static void test_overrun_can_be_ignored(void **state)
 {
 	struct create p = { .uar = uar, .eqn = eqn, .dbr = DBR, .pa = BUF2, .log = LOG, .npas = 1,
@@ -642,7 +642,7 @@ static void test_overrun_can_be_ignored(void **state)
 		put(i, false);
 	assert_int_equal(get_be16(ram(BUF2) + 64 + 60), 9);
 	assert_int_equal(cq_find(rig.hca, cqn)->status, CQ_STATUS_OK);
-	assert_int_equal(modify(0, 4, c, 0), ST_OK);		/* from now on it is not ignored */
+	assert_int_equal(modify(0, 4, c, 0), ST_OK);		/* clear cqc.oi */
 	put(i, false);
 	assert_int_equal(cq_find(rig.hca, cqn)->status, CQ_STATUS_OVERFLOW);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_oi, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Memory keys: translation for every page size and mode, every refusal of an
- * access, and what CREATE_MKEY must not accept.
+ * access, and what CREATE_MKEY has to refuse.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct key_params {
 	unsigned int access;
 	uint32_t qpn;
 	bool free, umr_en, length64;
-	uint32_t octo, actual;	/* 0: by the number of entries */
+	uint32_t octo, actual;	/* 0: computed from the number of entries */
 	uint16_t uid;
 };
 
@@ -95,7 +95,7 @@ static enum mk_result wr(uint32_t key, uint64_t va, const void *buf, size_t len)
 	return mkey_write(rig.hca, &user, key, va, buf, len, MK_LOCAL_WRITE);
 }
 
-/* Compute where byte @va of an MTT key lies, one byte at a time. */
+/* Compute the guest address of byte @va of an MTT key, without the HCA. */
 static uint64_t phys(const struct key_params *p, const uint64_t *mtt, uint64_t va)
 {
 	uint64_t page = 1ull << p->log_page;
@@ -121,7 +121,7 @@ static void compare(const struct key_params *p, const uint64_t *mtt, uint32_t ke
 	free(buf);
 }
 
-/* Pages out of order, two of which are contiguous. */
+/* The key's pages are out of order, but two of them are contiguous. */
 static void test_every_page_size(void **state)
 {
 	unsigned int log;
@@ -202,7 +202,7 @@ static void test_klm_list(void **state)
 	assert_int_equal(rd(bad, 0x40, buf, sizeof(buf), MK_REMOTE_READ), MK_OUT_OF_RANGE);
 }
 
-/* Two entries, which are repeated three times, and a plain KLM behind them. */
+/* A strided block of two entries and three cycles, and a plain KLM behind it. */
 #define STRIDED(a, b) {						\
 	{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 2 },		\
 	{ 0x20 << 16 | 0x10, a, 0x1000 },			\
@@ -254,11 +254,11 @@ static void test_strided_block_is_whole(void **state)
 	const struct klm good[4] = STRIDED(a, a);
 	const struct { uint32_t bytes, key; uint64_t va; } bad[] = {
 		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 },		/* no entries */
-		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 4 },	/* more than there are */
-		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 1 },	/* of another length */
+		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 4 },	/* more entries than follow */
+		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 1 },	/* an entry of 0x10 bytes */
 		{ 0x17, MKEY_STRIDE_OP, 3ull << 32 | 2 },
 		{ 0, MKEY_STRIDE_OP, 3ull << 32 | 2 },
-		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 1 << 16 | 2 },	/* reserved */
+		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 1 << 16 | 2 },	/* a reserved bit */
 	};
 	struct key_params p = { .mode = MKM_KLM, .len = 0x50, .access = ALL_ACCESS };
 	struct klm klm[4];
@@ -274,7 +274,7 @@ static void test_strided_block_is_whole(void **state)
 		if (create(&p, NULL, klm, 4, &key) != ST_BAD_PARAM)
 			fail_msg("block %zu is taken", i);
 	}
-	/* A key of another mode has no such blocks. */
+	/* In a key of another mode, the same entry is not the head of a block. */
 	p.mode = MKM_KSM;
 	p.log_page = 12;
 	assert_int_equal(create(&p, NULL, klm, 4, &key), ST_OK);
@@ -315,7 +315,7 @@ static void test_atomic_operands_are_not_divided(void **state)
 	assert_int_equal(res, MK_BAD_ACCESS);
 }
 
-/* As many of its entries as the answer has room for. */
+/* QUERY_MKEY gives as many entries of the table as its output has room for. */
 static void test_query_shows_the_table(void **state)
 {
 	uint32_t a = small_key(ALL_ACCESS, 0x1000, 0x1000, RAM_BASE);
@@ -375,7 +375,7 @@ static void test_ksm(void **state)
 static void test_key_that_refers_to_itself_is_refused(void **state)
 {
 	struct key_params p = { .mode = MKM_KLM, .len = 0x1000, .access = ALL_ACCESS };
-	struct klm klm = { 0x1000, 0x10 << 8 | 0x5a, 0 };	/* the first index */
+	struct klm klm = { 0x1000, 0x10 << 8 | 0x5a, 0 };	/* the first index: this key */
 	uint8_t buf[8];
 	uint32_t key;
 
@@ -550,7 +550,7 @@ static void test_create_refuses_invalid_contexts(void **state)
 	p.len = 0x2001;
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
 	p = good;
-	p.start = 1;		/* with the offset it takes three pages */
+	p.start = 1;		/* from byte 1 of a page, the key takes three pages */
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
 	p = good;
 	p.start = ~0ull - 0x10;
@@ -578,7 +578,7 @@ static void test_create_refuses_invalid_contexts(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
-/* The null region of processes: accepts writes, reads as zeros, for their own requests only. */
+/* Writes through the dump-fill key are dropped, and reads give zeros. As an rkey it is refused. */
 static void test_dump_fill_key(void **state)
 {
 	uint8_t buf[16];
@@ -611,7 +611,7 @@ static uint8_t create_with_page(uint8_t mode, unsigned int log)
 
 #define CAP2(fld, v) IFC_SET(cmd_hca_cap_2, rig.hca->cap[CAP_GENERAL_2], fld, v)
 
-/* Without capabilities for them, entries are of 2^12 to 2^31 bytes. */
+/* If the HCA has no capability for the entity size, an entry covers 2^12 to 2^31 bytes. */
 static void test_entity_size_is_limited_by_capabilities(void **state)
 {
 	(void)state;
@@ -658,7 +658,7 @@ static void test_klm_list_is_limited_by_a_capability(void **state)
 	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_OK);
 	p.octo = 65;
 	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_LIM);
-	p.mode = MKM_KSM;	/* the HCA indexes it, and needs not go through it */
+	p.mode = MKM_KSM;	/* the HCA indexes its table, and need not go through it */
 	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_OK);
 }
 
@@ -718,7 +718,7 @@ static uint32_t klm_key(const struct klm *last, const struct klm *others)
 	return key;
 }
 
-/* Three keys of 4096 entries each: an access goes through 2^36 entries. */
+/* Three keys of 4096 entries each: without a limit an access would go through 2^36 entries. */
 static void test_empty_entries_do_not_stall_the_hca(void **state)
 {
 	const struct klm none = { 0, 0, 0 }, page = { 8, MKEY_NULL, 0 };

@@ -152,10 +152,10 @@ static void queue_names_a_rate_of_its_user(void **state)
 	assert_int_equal(create_sq(UID, 1, &sqn), ST_OK);
 	assert_int_equal(rate_of(sqn), 1);
 	assert_int_equal(modify_sq(UID, sqn, 1, 3), ST_BAD_RES);
-	assert_int_equal(modify_sq(UID, sqn, 1, 5), ST_OK);	/* is shared */
+	assert_int_equal(modify_sq(UID, sqn, 1, 5), ST_OK);	/* a shared rate */
 	assert_int_equal(set_rate(UID, 5, 0, 0, 0), ST_BAD_RES);
 	assert_int_equal(modify_sq(UID, sqn, 1, 1), ST_OK);
-	assert_int_equal(modify_sq(UID, sqn, 0, 2), ST_OK);	/* is not asked to */
+	assert_int_equal(modify_sq(UID, sqn, 0, 2), ST_OK);	/* without MODIFY_RATE */
 	assert_int_equal(rate_of(sqn), 1);
 	assert_int_equal(modify_sq(UID, sqn, 1, 2), ST_OK);
 	assert_int_equal(rate_of(sqn), 2);
@@ -179,7 +179,7 @@ static void rate_that_is_named_keeps_its_values(void **state)
 	assert_int_equal(set_rate(UID, 1, 100, 7, 0), ST_BAD_RES_STATE);
 	assert_int_equal(rig.syndrome, WHY_RATE_IN_USE);
 	assert_int_equal(set_rate(UID, 1, 200, 8, 0), ST_BAD_RES_STATE);
-	/* The entry of another user, after the queue's user has cleared it. */
+	/* After its user has cleared the entry, another user can set it. */
 	assert_int_equal(set_rate(UID, 1, 0, 0, 0), ST_OK);
 	assert_int_equal(set_rate(UID, 1, 0, 0, 0), ST_BAD_RES);
 	owned = obj_count_uid(rig.hca, UID);

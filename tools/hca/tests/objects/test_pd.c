@@ -100,7 +100,7 @@ static void highest_number_comes_first(void **state)
 	assert_int_equal(new_pd(), 0);
 }
 
-/* More objects than a part of the table has, which is then passed over as a whole. */
+/* With 3000 objects a part of the table is full. The search for a number skips the whole part. */
 static void highest_numbers_pass_a_full_part(void **state)
 {
 	struct obj_range *r = &rig.hca->profile->range[OBJ_PD];
@@ -141,7 +141,7 @@ static void q_counter_counts_and_clears(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
 
-/* A mistake of the HCA, which ends neither this HCA nor those of other guests. */
+/* Freeing an object with references is a bug of the HCA. It is recorded, and the HCA goes on. */
 static void object_is_kept_for_its_references(void **state)
 {
 	struct obj *o = obj_find(rig.hca, OBJ_PD, rig_pd());

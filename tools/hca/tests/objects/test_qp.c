@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queue pairs: every command in every state, what a transition takes and what
- * it refuses, events, references, and what CREATE_QP must not accept.
+ * it refuses, events, references, and what CREATE_QP has to refuse.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -40,7 +40,7 @@ struct qp_params {
 	uint8_t page_offset;
 	bool armed;		/* pm_state is that of a path that can migrate */
 	const char *tweak;	/* name of a field to set to a wrong value */
-	struct ifc_field field;	/* of the context, if it has a width, and its value */
+	struct ifc_field field;	/* of the context, to set to @value; width 0: none */
 	uint32_t value;
 };
 
@@ -221,7 +221,10 @@ static void machine_of(uint8_t type)
 				fail_msg("command 0x%x in %s: status 0x%x", machine[i].op,
 					 qp_state_name(s), st);
 			assert_int_equal(qp->state, after == X ? s : after);
-			/* The transport is told about changes of state, and nothing else. */
+			/*
+			 * If the state changes, the transport is notified; otherwise only 2RST_QP
+			 * may notify it.
+			 */
 			if (after == X || after == s) {
 				assert_true(rig.ntr == 0 || machine[i].op == MLX5_CMD_OP_2RST_QP);
 			} else {
@@ -292,7 +295,7 @@ static void test_transitions_take_their_fields(void **state)
 	assert_int_equal(qp->max_rd_atomic, 4);
 	assert_int_equal(qp->retry_count, 7);
 	assert_int_equal(qp->rnr_retry, 6);
-	/* RST drops all of it. */
+	/* 2RST_QP drops what the transitions have set. */
 	assert_int_equal(modify(MLX5_CMD_OP_2RST_QP, qp->obj.num), ST_OK);
 	assert_int_equal(qp->remote_qpn, 0);
 	assert_int_equal(qp->path.rlid, 0);
@@ -316,7 +319,10 @@ static void test_optional_parameters(void **state)
 	assert_int_equal(qp->min_rnr_nak, 12);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1 << 6, 0, c), ST_OK);
 	assert_int_equal(qp->min_rnr_nak, 5);
-	/* P_Key index: not in RTS. Q_Key: for UD. Reads: not for UC. */
+	/*
+	 * RTS2RTS cannot set the P_Key index. UD has a Q_Key, but no rights; UC has only a right to
+	 * write.
+	 */
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1 << 4, 0, c),
 			 ST_BAD_PARAM);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1u << 31, 0, c),
@@ -407,7 +413,10 @@ static void test_path_migration_is_set_when_created(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_OK);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTR2RTS_QP, n, 0, 0, c), ST_OK);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, n, 1 << 10, 0, c), ST_BAD_PARAM);
-	/* A queue pair that was created as armed is migrated by the optional parameter alone. */
+	/*
+	 * If CREATE_QP left pm_state armed, RST2INIT has to set it to migrated, by the optional
+	 * parameter.
+	 */
 	p.armed = true;
 	assert_int_equal(create(&p, &n), ST_OK);
 	IFC_SET(qpc, c, pm_state, 3);
@@ -472,10 +481,10 @@ static void test_create_refuses_invalid_contexts(void **state)
 	p.rq_stride = 6;	/* 1024 bytes */
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
 	p = good;
-	p.no_sq = true;	/* with a size */
+	p.no_sq = true;	/* but log_sq_size is set */
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
 	p = good;
-	p.rq_type = RQ_NONE;	/* with a size */
+	p.rq_type = RQ_NONE;	/* but log_rq_size is set */
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
 	p = good;
 	p.rq_type = RQ_SRQ;
@@ -546,7 +555,7 @@ static void test_padding_needs_a_capability(void **state)
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
 }
 
-/* Packets of a UD queue pair can have another source, if the HCA offers that. */
+/* A UD queue pair can send with another source QPN (deth_sqpn), if the HCA offers that. */
 static void test_source_of_packets_needs_a_capability(void **state)
 {
 	static const uint8_t types[] = { QPT_UD, QPT_RC, QPT_UC };
@@ -568,7 +577,7 @@ static void test_source_of_packets_needs_a_capability(void **state)
 	assert_int_equal(rig.syndrome, WHY_QP_FIELD_NOT_OFFERED);
 }
 
-/* The order of data is free where the capability for the service type is there. */
+/* Data may be out of order if the HCA has the capability for the service type. */
 static void test_order_of_data_needs_a_capability(void **state)
 {
 	static const struct { uint8_t type; struct ifc_field cap; } types[] = {
@@ -736,7 +745,7 @@ static void test_multicast_is_limited_by_capabilities(void **state)
 	assert_int_equal(mcast(MLX5_CMD_OP_DETACH_FROM_MCG, 1, qp[0]), ST_BAD_RES_STATE);
 	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp[2]), ST_OK);
 	mcast_forget(rig.hca, qp[0]->obj.num);
-	assert_true(mcast_has_group(rig.hca, gid));	/* of qp[1] */
+	assert_true(mcast_has_group(rig.hca, gid));	/* with qp[1] */
 	for (i = 1; i < 512; i++)
 		assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i + 1000, qp[0]),
 				 i < 511 ? ST_OK : ST_LIM);
@@ -837,7 +846,7 @@ static void test_qp_of_another_user_is_not_found(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_2ERR_QP, qpn, 0, 0, c), ST_OK);
 }
 
-/* Each object that a context names is, in turn, the kernel's and another user's. */
+/* CREATE_QP is refused if one of the objects that it names is the kernel's or another user's. */
 static void test_qp_of_a_user_names_objects_of_the_user(void **state)
 {
 	const struct { enum obj_kind kind; uint32_t num; } named[] = {
@@ -1010,7 +1019,7 @@ static uint8_t query_ext(uint32_t qpn, uint8_t *out, size_t len)
 #define EXT_ERROR IFC_BYTE(query_qp_out, qp_pas_or_qpc_ext_and_pas.qpc_ext_and_pas_list. \
 				       qpc_data_extension.error_syndrome)
 
-/* The syndromes and the type are in the extension of the context, until the QP works again. */
+/* The extension of the context has the syndromes of the error until the QP is reset. */
 static void test_query_says_why_a_qp_failed(void **state)
 {
 	static const uint8_t why[] = { 147, 0, 0x52, SYND_LOCAL_PROT }, none[4];
@@ -1106,7 +1115,7 @@ static void test_lost_completion_is_fatal(void **state)
 	event_base_loop(rig.hca->base, EVLOOP_NONBLOCK);
 	assert_int_equal(rig.nev, 0);
 	cq_complete_now(rig.hca, cq1, &c);
-	assert_int_equal(qp->state, QPS_RTS);	/* not while the QP uses it */
+	assert_int_equal(qp->state, QPS_RTS);	/* ERR comes from the event loop */
 	event_base_loop(rig.hca->base, EVLOOP_NONBLOCK);
 	assert_int_equal(qp->state, QPS_ERR);
 	assert_int_equal(other->state, QPS_RTS);

@@ -40,7 +40,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* A command that succeeds; returns its context. */
+/* Build in in[] a CREATE_SQ that succeeds; returns its context. */
 static uint8_t *good(void)
 {
 	uint8_t *c = IFC_ADDR(create_sq_in, in, ctx), *wq = IFC_ADDR(sqc, c, wq);

@@ -134,7 +134,7 @@ static uint8_t destroy(uint16_t op, const struct srq *srq)
 	return rig_cmd(op, 0, 0, in, sizeof(in), out, sizeof(out));
 }
 
-/* The next WQE of a queue in ring order is the next in memory, whatever WQEs say about it. */
+/* A queue in ring order consumes WQEs in the order of memory, and ignores their next_wqe_index. */
 static void in_ring_order(struct srq *srq)
 {
 	uint8_t wqe[64];
@@ -163,7 +163,7 @@ static void xrc_srq_can_be_in_ring_order(void **state)
 	in_ring_order(new_xrc_srq(true));
 }
 
-/* The event of a limit that is not reached comes at once, and once. */
+/* If fewer WQEs are posted than the limit, the event is raised at once, and only once. */
 static void limit_above_what_is_posted_raises_the_event(void **state)
 {
 	struct srq *srq = new_rmp(false);
@@ -180,7 +180,7 @@ static void limit_above_what_is_posted_raises_the_event(void **state)
 	assert_int_equal(srq->lwm, 0);
 }
 
-/* A queue cannot hold more WQEs than its size: the event would always be due. */
+/* A queue cannot hold more WQEs than its size, so the event of a greater limit is always due. */
 static void limit_is_less_than_the_size(void **state)
 {
 	struct srq *rmp = new_rmp(false), *xrc = new_xrc_srq(false);
@@ -211,7 +211,7 @@ static void queue_in_error_is_not_armed(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
-/* A signature would be in each WQE, and the HCA checks none. */
+/* The HCA does not check signatures of WQEs, so it refuses a queue that asks for them. */
 static void signatures_are_refused_in_each_form(void **state)
 {
 	uint32_t num;
@@ -248,7 +248,7 @@ static uint8_t xrc_srq_with(struct ifc_field f, uint64_t val, uint64_t buf, uint
 
 #define SRQC(fld)	((struct ifc_field)IFC_FIELD(xrc_srqc, fld))
 
-/* A queue that is not made leaves the objects that it names as they were. */
+/* A CREATE_XRC_SRQ that is refused takes no reference to the objects that it names. */
 static void invalid_contexts_are_refused(void **state)
 {
 	struct obj *used[] = {
@@ -286,7 +286,7 @@ static void invalid_contexts_are_refused(void **state)
 	assert_int_equal(xrc_srq_with(SRQC(pd), pd, 0x1000, &num), ST_BAD_PARAM);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(used[i]->refs, refs[i]);
-	/* The greatest values: 16 WQEs of 256 bytes, which have 16 bytes for the next WQE. */
+	/* The bounds: 16 WQEs; then a stride of 256 bytes, and one of 32. */
 	assert_int_equal(xrc_srq_with(SRQC(log_xrc_srq_size), 4, BUF, &num), ST_OK);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(used[i]->refs, refs[i] + 1);
@@ -387,7 +387,7 @@ static void wqe_is_taken_as_far_as_there_is_room(void **state)
 	assert_false(srq->error);
 }
 
-/* DESTROY_RMP of an XRC SRQ would not tell the queue pairs that have a WQE of it. */
+/* DESTROY_RMP would not notify the queue pairs that have taken a WQE from an XRC SRQ. */
 static void commands_of_another_form_are_refused(void **state)
 {
 	struct srq *rmp = new_rmp(false), *xrc = new_xrc_srq(false);

@@ -21,16 +21,16 @@
 
 #define UID		7
 #define OTHER_UID	8
-#define LOG_PAGE	13	/* of the umem of a queue; neither the key's nor the host's */
+#define LOG_PAGE	13	/* of a queue's umem; keys and the host have other page sizes */
 #define PAGE		(1ull << LOG_PAGE)
 #define PAGES		4u
 #define PAGE_OFFSET	0x1040u		/* of the umem in its first page */
 #define OFFSET		0x2040ull	/* of a queue, from the second page to the third */
 #define BYTES		(PAGES * PAGE - PAGE_OFFSET)
 #define DBR_OFFSET	0x28ull
-#define QUEUE_LEN	4096u		/* of the queues of all kinds here */
+#define QUEUE_LEN	4096u		/* bytes of a queue, of any kind */
 #define NO_UMEM		0x7fff		/* no umem has this number */
-#define OUTSIDE		(RAM_BASE - 0x10000000)	/* no memory, but read_only_memory() */
+#define OUTSIDE		(RAM_BASE - 0x10000000)	/* only read_only_memory() maps memory here */
 
 static uint32_t pd, uar, eqn, cqn, xrcdn;
 static uint32_t mem_umem, dbr_umem;
@@ -42,12 +42,12 @@ struct umem_params {
 	unsigned int log_page;
 	uint32_t page_offset;
 	bool ats;
-	uint64_t nmtt;			/* as the command says */
-	unsigned int given;		/* as there are */
+	uint64_t nmtt;			/* num_of_mtt of the command */
+	unsigned int given;		/* MTTs in the command */
 	uint64_t mtt[PAGES];
 };
 
-/* Pages of a umem, in another order than in memory. */
+/* The address of page @i of a umem. The pages are not in the order of their addresses. */
 static uint64_t page_at(unsigned int i)
 {
 	static const unsigned int place[PAGES] = { 5, 1, 8, 2 };
@@ -109,7 +109,7 @@ static uint64_t address(uint64_t offset)
 	return page_at((PAGE_OFFSET + offset) / PAGE) + (PAGE_OFFSET + offset) % PAGE;
 }
 
-/* A page that the HCA may only read. */
+/* Map a page that the HCA may only read. */
 static uint64_t read_only_memory(void)
 {
 	assert_int_equal(mem_map_fd(rig.hca, OUTSIDE, PAGE, rig.fd, 0, true, false), 0);
@@ -242,7 +242,7 @@ static uint8_t queue_create(const struct queue *q, uint32_t *num)
 	case KINDS:
 		break;
 	}
-	/* The number is at the same place in the output of all. */
+	/* The number is at the same offset in the outputs of all these commands. */
 	*num = IFC_GET(create_cq_out, out, cqn);
 	return st;
 }
@@ -268,7 +268,7 @@ static void queue_destroy(enum kind kind, uint32_t num)
 	assert_int_equal(rig_cmd(ops[kind], 0, UID, in, sizeof(in), out, sizeof(out)), ST_OK);
 }
 
-/* Refused with that status by that check, and nothing has been made or is still held. */
+/* The queue is refused with @status by check @why; no object is created or has a reference. */
 static void queue_refused(const struct queue *q, uint8_t status, uint32_t why)
 {
 	unsigned int before = obj_total(rig.hca);
@@ -377,7 +377,7 @@ static void umem_has_as_many_mtts_as_it_says(void **state)
 	umem_refused(&p, ST_BAD_INP_LEN, WHY_INPUT_LENGTH);
 	p.nmtt = UINT64_MAX;
 	umem_refused(&p, ST_BAD_INP_LEN, WHY_INPUT_LENGTH);
-	p.nmtt = (1ull << 61) + 1;		/* times 8: 8 */
+	p.nmtt = (1ull << 61) + 1;		/* times 8 wraps around to 8 bytes */
 	umem_refused(&p, ST_BAD_INP_LEN, WHY_INPUT_LENGTH);
 	p = good_umem();
 	rig.profile->max_translation_mb = 0;
@@ -562,7 +562,7 @@ static void queues_name_umems_that_exist(void **state)
 
 		q.mem.id = NO_UMEM;
 		queue_refused(&q, ST_BAD_RES, WHY_OBJECT_UNKNOWN);
-		q.mem.id = 0x1000000 | mem_umem;	/* of 32 bits all count */
+		q.mem.id = 0x1000000 | mem_umem;	/* all 32 bits count */
 		queue_refused(&q, ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 		q = good_queue(kind);
 		q.dbr.id = NO_UMEM;
@@ -615,7 +615,10 @@ static void alignment_counts_in_pages(void **state)
 
 		q.mem.offset = 0;
 		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_OFFSET);
-		/* A CQ begins at a multiple of 1/64 page: 128 bytes. */
+		/*
+		 * 0x10c + 0x34 is a multiple of 64, which is enough for all queues but a CQ. A CQ
+		 * begins at a multiple of 1/64 of a page, here of 128 bytes.
+		 */
 		q.mem.offset = 0x34;
 		if (kind == CQ)
 			queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_OFFSET);
@@ -643,7 +646,7 @@ static void umems_allow_what_the_queue_needs(void **state)
 	for (i = 0; i < PAGES; i++)
 		p.mtt[i] = page_at(i) | UMEM_READ;
 	read_only = umem_new(&p);
-	for (i = 0; i < PAGES; i++)	/* without access: one page, which is the queue's */
+	for (i = 0; i < PAGES; i++)	/* only a page of the queue is without access */
 		p.mtt[i] = page_at(i) | (i == 2 ? 0 : UMEM_ACCESS);
 	no_access = umem_new(&p);
 	for (kind = 0; kind < KINDS; kind++) {
@@ -702,7 +705,7 @@ static void queues_in_umems_must_be_offered(void **state)
 	}
 }
 
-/* page_offset of a context counts in pages of a list; a queue in a umem has another offset. */
+/* page_offset is for queues in a list of pages; a queue in a umem has an offset in the umem. */
 static void queue_in_a_umem_has_no_page_offset(void **state)
 {
 	struct queue q = good_queue(CQ);
@@ -795,7 +798,7 @@ struct key {
 
 static struct key good_key(void)
 {
-	/* The address that a process has for byte 0x40 of its umem. */
+	/* start is the address at which the process has mapped byte 0x40 of its umem. */
 	return (struct key){
 		.uid = UID, .mode = MKM_MTT, .log_page = 12,
 		.start = 0x7f0000000000 + PAGE_OFFSET + 0x40,
@@ -864,8 +867,8 @@ static uint8_t key_destroy(uint32_t key)
 }
 
 /*
- * The key's bytes are the umem's, whether the key has pages of the umem's size, as 0 says, or of a
- * smaller one.
+ * The key's bytes are the umem's, whether the key's pages are as large as the umem's
+ * (log_page_size 0) or smaller.
  */
 static void key_leads_to_the_umem(void **state)
 {
@@ -963,7 +966,7 @@ static void table_of_a_key_over_a_umem_is_long_enough(void **state)
 	assert_int_equal(key_destroy(key_new(&k)), ST_OK);
 }
 
-/* Firmware compares within pages of the umem, not of the key. */
+/* start_addr and the key's first byte must have the same offset in a page of the umem. */
 static void key_begins_where_the_umem_does_in_a_page(void **state)
 {
 	struct key k = good_key();
@@ -993,7 +996,7 @@ static void key_over_a_umem_is_of_one_kind(void **state)
 	k.mode = MKM_PA;
 	k.uid = 0;
 	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND);
-	/* The entries of a list of keys are no addresses: they are in the command. */
+	/* The entries of a KLM key are keys, not addresses, so a umem cannot give them. */
 	k = good_key();
 	k.mode = MKM_KLM;
 	k.octo = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzzer of commands that get past the first checks: each is valid for the objects that exist, and
- * then up to three of its fields are changed, which are found by name in mlx5_ifc.h's structures.
+ * Fuzzer of commands that get past the first checks. Each command is valid for the objects that
+ * exist, until the fuzzer changes up to three fields, which it finds in mlx5_ifc.h's structures.
  *
  * With FUZZ_COUNT set in the environment it prints at the end how many commands of each opcode
  * were run, and how many succeeded.
@@ -44,7 +44,7 @@ struct bits {
 	uint32_t width;
 };
 
-/* A field of @s, or of a structure inside it, as the input chooses. */
+/* Let the input choose a field of @s, or of a structure inside @s. */
 static struct bits choose_field(const struct ifc_struct *s, struct fuzz_in *in)
 {
 	struct bits b = { 0, 0 };
@@ -107,7 +107,7 @@ static void mutate(struct world_cmd *c, struct fuzz_in *in)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* A length a little less than @len, or any. */
+/* Choose a length: a little less than @len, or any. */
 static size_t choose_len(struct fuzz_in *in, size_t len, size_t least)
 {
 	uint8_t how = fuzz_u8(in);
@@ -144,7 +144,7 @@ static void start(void)
 	unsigned int i;
 
 	for (i = 0; i < CMD_OPCODES; i++)
-		/* After these most of the input would be refused. */
+		/* After these two commands the HCA would refuse most of the input. */
 		if (cmd_desc_find(core.hca, i) && i != MLX5_CMD_OP_TEARDOWN_HCA &&
 		    i != MLX5_CMD_OP_DISABLE_HCA)
 			known[nr_known++] = i;

@@ -24,7 +24,7 @@ static uint8_t service_of(const struct qp *qp)
 	       qp->type == QPT_XRC ? BTH_XRC : BTH_RC;
 }
 
-/* A packet that the queue pair expects next, as far as @how does not say otherwise. */
+/* Make the packet that the queue pair expects next, but for the fields that @how changes. */
 static void fill(struct packet *p, struct fuzz_in *in, const struct qp *qp, uint8_t how)
 {
 	uint8_t op = fuzz_u8(in);
@@ -56,7 +56,7 @@ static void fill(struct packet *p, struct fuzz_in *in, const struct qp *qp, uint
 	fuzz_take(in, p->payload, 16);
 }
 
-/* What no port would send: other addresses, keys and lengths. */
+/* Give the packet an address, a key or a length that no port would send. */
 static void spoil(struct packet *p, struct fuzz_in *in)
 {
 	switch (fuzz_u8(in) % 8) {

@@ -103,7 +103,7 @@ static void add_umr_entry(uint8_t *p, unsigned int i, bool list, uint8_t how)
 	put_be64(p + 8, (WORLD_DATA + 8192 * i + 4096) | (how & 1 ? 0 : MTT_ACCESS));
 }
 
-/* A key to fill: control and mkey context, then inline entries or a list to fetch. */
+/* A UMR: control segment and mkey context, then inline entries or a pointer to a list of them. */
 static void add_umr(struct wqe *w, struct fuzz_in *in, unsigned int qp)
 {
 	uint8_t *p = w->b + 16 * w->ds, how = fuzz_u8(in), more = fuzz_u8(in);
@@ -192,7 +192,7 @@ static void step_send(struct fuzz_in *in)
 	build(&w, in, i);
 	put_be32(w.b, (get_be32(w.b) & 0xff0000ff) | (uint32_t)tail[i] << 8);
 	put_be32(w.b + 4, world.qp[i] << 8 | w.ds);
-	for (n = how % 4; n; n--) {	/* what a wrong library would get wrong */
+	for (n = how % 4; n; n--) {	/* change bytes, as a faulty library might */
 		k = fuzz_u16(in) % (16 * w.ds);
 		w.b[k] = fuzz_u8(in);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fuzzer of stores into BAR0: doorbells of all kinds and BlueFlame writes, at any offset and of any
- * size, to UARs that come and go under them.
+ * size, to UARs that are allocated and freed meanwhile.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ static uint32_t choose_uar(uint8_t how)
 	return how & 0x80 ? how % 16 : world_live(OBJ_UAR, how);
 }
 
-/* The first bytes of a WQE of some length of one of the queue pairs, in stores of 8 or 4 bytes. */
+/* Write the first bytes of a WQE of one of the queue pairs, by stores of 8 or 4 bytes. */
 static void step_blueflame(struct fuzz_in *in)
 {
 	uint64_t at = choose_uar(fuzz_u8(in)) * 4096ull + 0x800 + fuzz_u8(in) % 8 * 256;
@@ -41,7 +41,7 @@ static void step_store(struct fuzz_in *in)
 	uint64_t off = uar * 4096ull + (how & 8 ? fuzz_u16(in) % 4096 : regs[how % 8]);
 
 	fuzz_take(in, data, sizeof(data));
-	/* Let it name a queue that exists: a CQ in the second word, an EQ in the top byte. */
+	/* Let the store name a CQ that exists in its second word, and an EQ in its top byte. */
 	if (how & 16)
 		put_be32(data + 4, world_live(OBJ_CQ, data[4]));
 	if (how & 32)

@@ -62,8 +62,9 @@ static void output_spans_mailboxes(void **state)
 }
 
 /*
- * Bit n of the first word is event type n. Of objects: 0x02 (COMM_EST) to 0x05 and 0x10 to 0x14
- * (SRQ_RQ_LIMIT); of the device: 0x09 (PORT_CHANGE).
+ * Bit n of the first word stands for event type n. The affiliated events, which are about an
+ * object, are 0x02 (COMM_EST) to 0x05 and 0x10 to 0x14 (SRQ_RQ_LIMIT). The only unaffiliated event
+ * is 0x09 (PORT_CHANGE).
  */
 static void events_for_users_have_a_page(void **state)
 {
@@ -274,7 +275,7 @@ static uint8_t manage(uint16_t op_mod, uint32_t n, uint64_t first)
 	return core_cmd(in, 16 + (op_mod == 1 ? 8 * n : 0), out, 16 + (op_mod == 2 ? 8 * n : 0));
 }
 
-/* Give the HCA what it needs to be initialized, page by page behind CORE_FREE. */
+/* Give the HCA all pages that it needs to be initialized, from CORE_FREE on. */
 static void give_all_pages(void)
 {
 	uint32_t n = core.profile->boot_pages + core.profile->init_pages;
@@ -357,7 +358,7 @@ static void registers_tell_power_and_configuration(void **state)
 	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_READ_ONLY);
 }
 
-/* An event queue with these types gets the events that firmware sends after INIT_HCA. */
+/* Firmware sends two events after INIT_HCA, to an event queue that subscribes to their types. */
 static void firmware_tells_of_cable_and_power(void **state)
 {
 	uint32_t uar = core_alloc_uar(), eqn;
@@ -434,7 +435,9 @@ static void pages_must_be_mapped(void **state)
 	assert_int_equal(core_cmd(in, 24, out, 16), ST_BAD_INP_LEN);
 }
 
-/* A driver that still uses a page after it gave the page to the HCA reads other data. */
+/*
+ * A driver that still uses a page after it gave the page to the HCA reads what the HCA wrote there.
+ */
 static void pages_are_overwritten(void **state)
 {
 	const uint8_t *page = core.ram + CORE_FREE;
@@ -499,7 +502,7 @@ static void no_page_is_given_twice(void **state)
 #define REQ_EQ	(CORE_FREE + 0x800000ull)	/* an EQ for page requests */
 #define REQ_PD	100
 
-/* Pages that the HCA has asked for so far with the @nth event; 0 if there was no such event. */
+/* The number of pages in page request @nth, counted from 0; 0 if the HCA has not sent it. */
 static int32_t asked(unsigned int nth)
 {
 	const uint8_t *eqe = core.ram + REQ_EQ + 64 * nth;
@@ -535,7 +538,7 @@ static void pages_follow_the_objects(void **state)
 	assert_int_equal(asked(1), 0);
 	assert_int_equal(manage(1, n, CORE_FREE + 0x900000), ST_OK);
 	assert_in_range(asked(1), 1, REQ_PD);
-	/* The driver has none. The HCA asks again when there are more objects. */
+	/* The driver has no pages to give. The HCA asks again when there are more objects. */
 	assert_int_equal(manage(0, 0, 0), ST_OK);
 	assert_int_equal(asked(2), 0);
 	change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
@@ -736,7 +739,7 @@ static void special_contexts(void **state)
 			 0x100);
 }
 
-/* A program that finds no answer logs an error. */
+/* QUERY_LAG has to succeed: if it fails, programs log an error. */
 static void there_is_no_link_aggregation(void **state)
 {
 	(void)state;
@@ -761,7 +764,7 @@ static void special_contexts_are_those_that_are_offered(void **state)
 	assert_int_equal(IFC_GET(query_special_contexts_out, out, terminate_scatter_list_mkey), 0);
 }
 
-/* An older driver provides room for fewer keys than there are. */
+/* An older driver provides room for fewer keys than QUERY_SPECIAL_CONTEXTS has. */
 static void special_contexts_fit_a_shorter_output(void **state)
 {
 	size_t len;
@@ -803,7 +806,7 @@ static void run_until_answered(uint32_t slots)
 	assert_int_equal(left, 0);
 }
 
-/* An event queue that hears of all commands from now on. */
+/* Create an event queue that gets the events of all commands from now on. */
 static void listen_to_commands(void)
 {
 	uint32_t eqn;
@@ -811,7 +814,7 @@ static void listen_to_commands(void)
 	assert_int_equal(core_create_eq(core_alloc_uar(), 6, EQ_PA, EV_CMD_BIT, 0, &eqn), ST_OK);
 }
 
-/* The slots that the Nth event is about. */
+/* The slots that event @n, from 0, is about. */
 static uint32_t event_slots(unsigned int n)
 {
 	return get_be32(core.ram + EQ_PA + 64 * n + 32);
@@ -854,7 +857,7 @@ static void execution_can_be_late(void **state)
 	assert_int_equal(core_take(0, out, 16), CORE_NOT_DONE);
 	assert_int_equal(core_take(1, out, 16), 0);
 	assert_int_equal(obj_count(core.hca, OBJ_PD), 0);
-	/* The second one overtakes the first. */
+	/* The second ALLOC_PD overtakes the first. */
 	put_simple(2, MLX5_CMD_OP_ALLOC_PD);
 	core_ring(4);
 	assert_int_equal(core_take(2, out, 16), 0);
@@ -885,7 +888,7 @@ static void each_opcode_has_a_delay_of_its_own(void **state)
 	(void)state;
 	assert_true(inject_set_cmd_delay(core.hca->inject, MLX5_CMD_OP_ALLOC_PD, 1, 500));
 	assert_true(inject_set_cmd_delay(core.hca->inject, MLX5_CMD_OP_ALLOC_UAR, 1, 5));
-	/* Replaces the first one. */
+	/* Replaces the delay of 500 ms. */
 	assert_true(inject_set_cmd_delay(core.hca->inject, MLX5_CMD_OP_ALLOC_PD, 1, 10));
 	put_simple(0, MLX5_CMD_OP_ALLOC_UAR);
 	put_simple(1, MLX5_CMD_OP_ALLOC_PD);
@@ -983,7 +986,7 @@ static void a_slot_without_an_answer_takes_no_command(void **state)
 	assert_int_equal(core_take(0, out, 16), 0);
 }
 
-/* The driver has given up on the command, and used its mailbox for another. */
+/* The driver has given up on a command, and used the mailbox of that command for another. */
 static void a_late_answer_spares_a_mailbox_that_is_used_again(void **state)
 {
 	uint8_t *mbox = core.ram + CORE_MBOX + 0x80000;

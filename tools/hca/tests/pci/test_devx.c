@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program that uses DEVX sends, through the command queue: umems and queues in them under a
- * user id, with the fields that mlx5_ifc.h has no names for at the bytes where such programs put
- * them; and general objects.
+ * Commands of a program that uses DEVX, through the command queue: umems, queues in umems, and
+ * general objects, under a user id. The tests set the fields that mlx5_ifc.h does not name at the
+ * bytes where such programs set them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static uint8_t run(size_t len)
 	return core_cmd(in, len, out, 16);
 }
 
-/* Run a command that makes an object. Returns its number, which has one place in all outputs. */
+/* Run a command that makes an object. Returns its number, at the same offset in all outputs. */
 static uint32_t made(size_t len)
 {
 	uint8_t st = run(len);
@@ -59,7 +59,7 @@ static void refused(size_t len, uint8_t status, uint32_t why)
 	assert_int_equal(get_be32(out + 4), why);
 }
 
-/* DESTROY or DEALLOC of an object, whose number has the same place in all of these commands. */
+/* Run a DESTROY or DEALLOC command. The object's number is at the same offset in all of them. */
 static uint8_t destroy(uint16_t opcode, uint32_t num)
 {
 	begin(opcode);
@@ -218,7 +218,7 @@ static void queues_lie_where_the_program_says(void **state)
 	assert_int_equal(get_be64(buf), 0x5678);
 }
 
-/* The kernel destroys what a process has left; the id and the umem come after what uses them. */
+/* The user id can be destroyed only after the umem, the umem only after the objects over it. */
 static void umems_end_before_the_id_and_after_the_queues(void **state)
 {
 	uint32_t qpn = made(build_qp()), key = made(build_mkey());

@@ -226,7 +226,7 @@ static void deallocation_must_match_the_allocation(void **state)
 	assert_int_equal(dealloc(at, 256), ST_BAD_RES);
 }
 
-/* The kernel gives device memory to processes, which have no access by themselves. */
+/* Commands with a user id can neither modify the kernel's allocations nor create keys for them. */
 static void user_ids_own_no_allocations(void **state)
 {
 	uint8_t in[IFC_SZ(modify_memic_in)] = { 0 }, out[IFC_SZ(modify_memic_out)];
@@ -447,7 +447,7 @@ static void keys_hold_the_allocation(void **state)
 	assert_int_equal(dealloc(at, 256), ST_OK);
 }
 
-/* rdma-core's tests create such keys; they allow no access. */
+/* rdma-core's tests create keys of length 0. They allow no access. */
 static void keys_of_length_zero(void **state)
 {
 	uint64_t at = alloc(START, SIZE, 256, 0);

@@ -48,7 +48,7 @@ static void set_config(uint32_t off, uint64_t v, uint32_t len)
 
 /*
  * What a register holds after power on, and after a driver has written ones, and then zeros, to it.
- * The list is in the order of config space, and all that is not in it is 0 and stays so.
+ * The list is in the order of config space; all bytes that it leaves out are 0 and stay 0.
  */
 static const struct row {
 	uint16_t off, len;
@@ -135,7 +135,7 @@ static void registers_have_their_values_and_masks(void **state)
 		set_config(rows[i].off, 0, rows[i].len);
 		registers_hold(i, "after zeros", rows[i].zeros);
 	}
-	/* The gateway's registers answer to accesses of four bytes: these are of one. */
+	/* Accesses of one byte do not reach the gateway's registers, which need four bytes. */
 	for (i = 0; i < PCI_CONFIG_SIZE; i++) {
 		if (in_row(i))
 			continue;
@@ -216,7 +216,7 @@ static void function_that_was_removed_is_silent(void **state)
 	assert_int_equal(config(PCI_INTERRUPT_LINE, 1), 0);
 }
 
-/* Neither the vector table, nor registers, nor UARs. */
+/* Without memory decoding a guest reaches neither the vector table nor registers. */
 static void memory_can_be_switched_off(void **state)
 {
 	uint8_t b[4] = { 1, 2, 3, 4 };
@@ -262,7 +262,7 @@ static void note_vector(struct hca *hca, unsigned int vector)
 	raised[vector]++;
 }
 
-/* The pending interrupts are those of the first and of the last vector, and of no other. */
+/* Interrupts are pending for the first and the last vector, and for no other. */
 static void pending_interrupts_are_sent_later(void **state)
 {
 	static const struct irq_ops ops = { .raise = note_vector };
@@ -289,7 +289,7 @@ static void pending_interrupts_are_sent_later(void **state)
 	core.hca->board = was;
 }
 
-/* A register is read whole, whatever bytes of it are asked for. */
+/* A read of some bytes of a register gives the same bytes as a read of the whole register. */
 static void parts_of_registers_are_read(void **state)
 {
 	uint8_t whole[8], b[8];

@@ -46,7 +46,7 @@ static struct {
 } list;
 
 static int sock;
-static unsigned int gone;	/* clients */
+static unsigned int gone;	/* clients that have disconnected */
 static uint32_t other_uar;
 
 /* ---- the client ------------------------------------------------------------------------------ */
@@ -109,7 +109,7 @@ static void fence(void)
 	take_reply();
 }
 
-/* Let the stores in the list arrive, and the HCA do what they lead to. */
+/* Let the stores in the list arrive, and let the HCA process them. */
 static void deliver(enum way way)
 {
 	uint64_t i;
@@ -134,7 +134,7 @@ static uint64_t reg(uint32_t uar, uint32_t off)
 	return uar * 4096ull + off;
 }
 
-/* A WQE without work; what follows its control segment tells the HCA nothing. */
+/* Build a NOP. The HCA ignores the bytes behind its control segment. */
 static void nop(uint8_t *b, uint32_t qpn, unsigned int ds)
 {
 	memset(b, 0x5a, 64);
@@ -454,7 +454,7 @@ static void stores_are_refused_in_every_way_alike(void **state)
 		assert_memory_equal(&seen[way], &seen[ANSWERED], sizeof(seen[0]));
 }
 
-/* Post the first store of a WQE of 64 bytes. */
+/* Announce a WQE of 64 bytes, and post only the first of its BlueFlame stores. */
 static void begin_burst(void)
 {
 	begin();
@@ -480,7 +480,7 @@ static void burst_without_an_end_is_a_plain_doorbell(void **state)
 	world_down();
 }
 
-/* The last test: the client takes its memory along. */
+/* This test runs last, because the client's memory, which has all queues, goes with the client. */
 static void client_may_leave_in_a_burst(void **state)
 {
 	(void)state;

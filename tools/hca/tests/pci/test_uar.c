@@ -23,7 +23,7 @@
 #include "uar.h"
 #include "util.h"
 
-/* ---- what the core calls --------------------------------------------------------------------- */
+/* ---- the recorder of send doorbells ---------------------------------------------------------- */
 
 static struct {
 	unsigned int n;
@@ -319,7 +319,7 @@ static void store_after_a_gap_is_dropped(void **state)
 	assert_int_equal(sent.len, 8);
 }
 
-/* Bursts of all lengths, up to the buffer's, without what pads them to 64 bytes. */
+/* Bursts of all lengths, up to the buffer's, without padding to 64 bytes. */
 static void bursts_of_all_lengths_are_delivered_whole(void **state)
 {
 	unsigned int ds, i;
@@ -337,7 +337,7 @@ static void bursts_of_all_lengths_are_delivered_whole(void **state)
 	assert_int_equal(core.hca->count.bf_same_buffer, 0);
 }
 
-/* Without another store, the burst is over soon. */
+/* If no other store arrives, a timer ends the burst. */
 static void timer_ends_a_burst(void **state)
 {
 	uint64_t end = clock_now_ns() + 10000000000ull;
@@ -368,7 +368,7 @@ static void device_without_blueflame_takes_doorbells_only(void **state)
 	assert_int_equal(drops(DROP_NO_BLUEFLAME), 3);
 }
 
-/* The driver writes to a register's two buffers in turn, whatever the kinds of doorbells. */
+/* A driver has to write to the two buffers of a register in turn, also for a plain doorbell. */
 static void buffers_alternate(void **state)
 {
 	static const struct { uint32_t reg; unsigned int ds, bad; } t[] = {
@@ -643,7 +643,7 @@ static void create_eq_refuses_invalid_contexts(void **state)
 	assert_int_equal(obj_count(core.hca, OBJ_EQ), 1);
 }
 
-/* A CREATE_EQ that succeeds as it is. */
+/* Build in @in a CREATE_EQ that succeeds. Returns its context. */
 static uint8_t *valid_eq(uint8_t *in)
 {
 	uint8_t *c = IFC_ADDR(create_eq_in, in, eq_context_entry);
@@ -665,7 +665,7 @@ static uint8_t create_eq(uint8_t *in, uint32_t *num)
 	return st;
 }
 
-/* The HCA sets the status and the counters. A queue that was not made holds no UAR. */
+/* CREATE_EQ is refused if it sets status or counters, and then takes no reference to the UAR. */
 static void eq_that_is_not_made_holds_nothing(void **state)
 {
 	uint8_t in[IFC_SZ(create_eq_in) + 8], destroy[16] = { 0 }, *c;
@@ -761,7 +761,10 @@ static void eq_indices_have_24_bits(void **state)
 	assert_int_equal(eqe(0)[63], 0);
 	assert_int_equal(eq->pi, (1 << EQ_LOG) - 1);
 	assert_int_equal(eq->lost, 1);
-	/* The consumer cannot be ahead of the producer, nor more than the queue behind. */
+	/*
+	 * The consumer index cannot be ahead of the producer index, nor behind it by more than the
+	 * queue's size.
+	 */
 	eq_db(uar, 0xfffffe, false);
 	eq_db(uar, 1 << EQ_LOG, true);
 	assert_int_equal(drops(DROP_BAD_STATE), 2);
@@ -849,7 +852,7 @@ static void unmapped_eq_fails_once(void **state)
 	assert_int_equal(eqe(0)[63], 0xff);
 }
 
-/* A UAR with a queue is freed after the queue, if the profile says so. */
+/* If the profile says so, a UAR cannot be freed before the queues that use it. */
 static void busy_uar_is_refused(void **state)
 {
 	uint8_t in[16] = { 0 }, out[16], eq[16] = { 0 };
@@ -872,7 +875,7 @@ static uint8_t destroy(uint16_t opcode, uint32_t num)
 {
 	uint8_t in[16] = { 0 }, out[16];
 
-	/* The layouts of all of these have the number in the same place. */
+	/* All commands that the tests send by this have the number at the offset of DESTROY_QP. */
 	IFC_SET(destroy_qp_in, in, opcode, opcode);
 	IFC_SET(destroy_qp_in, in, qpn, num);
 	return core_cmd(in, sizeof(in), out, sizeof(out));

@@ -130,7 +130,7 @@ static void what_is_the_kernels_no_user_sends(void **state)
 				  IFC_SZ(query_hca_cap_out)), ST_OK);
 }
 
-/* What libraries ask for and make when they open the device. */
+/* The queries and allocations of libraries when they open the device. */
 static void users_ask_and_allocate(void **state)
 {
 	static const struct { uint16_t op; size_t in_len, out_len; } cmds[] = {
@@ -181,7 +181,7 @@ static void few_kinds_of_objects_are_shared(void **state)
 	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_Q_COUNTER, SHARED_UID, 0, 16, 16), ST_BAD_RES);
 }
 
-/* A shared object is referred to by all users, but is the kernel's to query and free. */
+/* All users may refer to a shared object, but only the kernel queries and frees it. */
 static void shared_objects_are_the_kernels(void **state)
 {
 	uint32_t set;
@@ -218,7 +218,7 @@ static void uars_belong_to_their_user(void **state)
 	assert_int_equal(user_cmd(MLX5_CMD_OP_DEALLOC_UAR, 0, uar, 16, 16), ST_OK);
 }
 
-/* The device forgets its users with everything else. */
+/* TEARDOWN_HCA ends the user ids, as it ends all objects. */
 static void teardown_ends_all_ids(void **state)
 {
 	uint16_t uid;

@@ -64,7 +64,7 @@ static void pump(void)
 		event_base_loop(core.base, EVLOOP_NONBLOCK);
 }
 
-/* Send some bytes of the stream, with files. */
+/* Send the pieces @iov, @len bytes in all, and the files @fds with them. */
 static void post_bytes(struct iovec *iov, unsigned int n, size_t len, const int *fds,
 		       unsigned int nfds)
 {
@@ -222,7 +222,7 @@ static uint64_t region_size(unsigned int region)
 	return r.size;
 }
 
-/* A client that has room for it is told where device memory lies, and receives the file. */
+/* A client whose argsz has room for the answer learns where device memory is, and gets its file. */
 static void device_memory_is_mapped(void **state)
 {
 	struct {
@@ -498,7 +498,7 @@ static void config_space(void **state)
 	assert_int_equal(cfg_read(PCI_BASE_ADDRESS_0, 4), 0xfe00000c);
 	assert_int_equal(cfg_read(PCI_BASE_ADDRESS_1, 4), 0xffffffff);
 	cap = cfg_read(PCI_CAPABILITY_LIST, 1);
-	for (i = 0; i < ARRAY_SIZE(caps); i++) {		/* in the order of cards */
+	for (i = 0; i < ARRAY_SIZE(caps); i++) {		/* in the order that cards have */
 		assert_int_equal(cap, caps[i].at);
 		assert_int_equal(cfg_read(cap, 1), caps[i].id);
 		cap = cfg_read(cap + 1, 1);
@@ -506,7 +506,7 @@ static void config_space(void **state)
 	assert_int_equal(cap, 0);
 }
 
-/* Give the HCA another part, as after power on. */
+/* Give the HCA another part number, and power it on. */
 static void become(unsigned int part)
 {
 	core.profile->part = part;
@@ -542,7 +542,7 @@ static void extended_capabilities_are_chained(void **state)
 			 PCI_ERR_CAP_ECRC_GENC | PCI_ERR_CAP_ECRC_CHKC);
 }
 
-/* The link is at its greatest speed and width; those are the part's. */
+/* The link has the greatest speed and the greatest width of the part. */
 static void link_is_that_of_the_part(void **state)
 {
 	static const struct {
@@ -588,7 +588,7 @@ static uint32_t vpd_word(uint16_t addr)
 	return cfg_read(VPD + PCI_VPD_DATA, 4);
 }
 
-/* A string, read-only fields whose bytes up to the checksum have the sum 0, and the end. */
+/* VPD is a string, read-only fields whose bytes up to the checksum have the sum 0, and the end. */
 static void vital_product_data(void **state)
 {
 	uint8_t vpd[512], sum = 0;
@@ -657,7 +657,7 @@ static void driver_resets_firmware(void **state)
 	assert_int_equal(core.hca->life, LIFE_RESET);
 }
 
-/* Write, or read, in the space of semaphores. Returns what the data register holds then. */
+/* Write @val to, or read from, @addr in the semaphore space; returns the data register. */
 static uint32_t semaphore(uint32_t addr, bool write, uint32_t val)
 {
 	cfg_write(VSC + 0x14, val, 4);
@@ -698,7 +698,7 @@ static void semaphore_of_resets_has_one_owner(void **state)
 	assert_int_equal(semaphore(0x20, false, 0), 0);
 }
 
-/* Without bus mastering or in D3hot the function reads ones, writes nothing, sends no interrupt. */
+/* Without bus mastering or in D3hot DMA reads give ones; DMA writes and interrupts are not sent. */
 static void only_a_bus_master_sends_requests(void **state)
 {
 	struct vfio_irq_set set = {
@@ -730,7 +730,7 @@ static void only_a_bus_master_sends_requests(void **state)
 		vfu_irq_ops.raise(core.hca, 3);
 		vfu_irq_ops.raise(core.hca, 3);
 		assert_int_equal(fired(irq[3]), 0);
-		if (i)	/* registers cannot be reached in D3hot, so the test looks behind them */
+		if (i)	/* in D3hot a register reads as ones */
 			assert_int_equal(core_reg_read(0), 0xffffffff);
 		cfg_write(0x40 + PCI_PM_CTRL, 0, 2);
 		pci_bar_read(core.hca, 2, 4096, b, 1);
@@ -800,7 +800,7 @@ static void one_bar_has_the_vector_table(void **state)
 	vfu_irq_ops.raise(core.hca, 33);
 	assert_int_equal(bar0_read(0x3000), 0);
 	assert_int_equal(bar0_read(0x3004), 1 << (33 - 32));
-	/* An access that leaves the pending bits ends there. */
+	/* A read that goes on behind the pending bits gets zeros there. */
 	memset(back, 0xff, sizeof(back));
 	pci_bar_read(core.hca, 0, 0x3ff8, back, sizeof(back));
 	for (off = 0; off < sizeof(back); off++)
@@ -810,7 +810,7 @@ static void one_bar_has_the_vector_table(void **state)
 	assert_int_equal(core.hca->count.db_drop[DROP_NO_UAR], 1);
 }
 
-/* A command that is rung without bus mastering is not seen, and can be rung later. */
+/* Without bus mastering a doorbell executes no command. The driver can ring again later. */
 static void command_queue_needs_bus_mastering(void **state)
 {
 	uint8_t in[16] = { 0 }, out[16];
@@ -849,7 +849,7 @@ static void registers(void **state)
 	assert_int_equal(call(REGION_READ, &rw, 16), EINVAL);
 }
 
-/* The timer runs all the time, and a read shows one moment of it. */
+/* A read of the timer's 8 bytes gives both halves of one moment, although the timer runs. */
 static void timer_does_not_tear(void **state)
 {
 	uint64_t last = 0, now;
@@ -952,7 +952,7 @@ static void message_without_a_header_closes_the_connection(void **state)
 	header_closes_the_connection(15, true);
 }
 
-/* Raw bytes of the stream, as a client may cut it. */
+/* Send raw bytes: a client may divide its stream of messages anywhere. */
 static void send_bytes(const void *p, size_t len)
 {
 	assert_int_equal(send(sock, p, len, 0), len);
@@ -1022,7 +1022,7 @@ static void unread_replies_do_not_hold_the_server(void **state)
 	assert_int_equal(call(REGION_READ, &(struct rw){ 0, 0, 4, { 0 } }, 16), 0);
 }
 
-/* Nor does the server read on: it has room for one message of the greatest length. */
+/* The server stops reading if its replies are not read: it has room for one longest message. */
 static void client_that_reads_no_replies_is_not_read(void **state)
 {
 	struct {
@@ -1068,7 +1068,7 @@ static void files_stay_with_their_message(void **state)
 	close(fd[1]);
 }
 
-/* A client that cuts off the file it shared loses its memory; other clients do not notice. */
+/* If a client truncates the file of its guest memory, the HCA reads zeros and works on. */
 static void cut_file_is_the_clients_loss(void **state)
 {
 	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 1 << 20, .size = 8192 };
@@ -1089,7 +1089,7 @@ static void cut_file_is_the_clients_loss(void **state)
 	close(fd);
 }
 
-/* Requests that are too short, name what is not there, or lie outside of their region. */
+/* Requests that are too short, name something that does not exist, or leave their region. */
 static void hostile_requests_are_refused(void **state)
 {
 	static const struct { uint16_t cmd; uint32_t min; } shorts[] = {
@@ -1144,7 +1144,7 @@ static void disconnect_releases_guest_memory(void **state)
 
 /* ---- no memory for an event ------------------------------------------------------------------ */
 
-static unsigned int event_allocs = UINT_MAX;	/* of libevent that still succeed */
+static unsigned int event_allocs = UINT_MAX;	/* allocations of libevent that still succeed */
 
 static void *event_alloc(size_t n)
 {
@@ -1164,7 +1164,7 @@ static void new_client(const char *path)
 	assert_int_equal(connect(sock, (struct sockaddr *)&a, sizeof(a)), 0);
 }
 
-/* The client that comes then is turned away, does not end the HCA, and may come again. */
+/* A client that connects while memory is short is turned away; it may connect again later. */
 static void client_without_memory_is_turned_away(void **state)
 {
 	char path[64], c;
@@ -1196,7 +1196,7 @@ static void client_without_memory_is_turned_away(void **state)
 	vfu_close(core.hca);
 }
 
-/* An HCA whose memory runs short while it is made leaves none behind, and no port of the fabric. */
+/* If memory runs short while an HCA is made, neither memory nor a port of the fabric stays. */
 static void hca_is_made_whole_or_not_at_all(void **state)
 {
 	struct hca *hca = NULL;
@@ -1215,7 +1215,7 @@ static void hca_is_made_whole_or_not_at_all(void **state)
 
 /* ---- a vector without a file ----------------------------------------------------------------- */
 
-/* The file of descriptor 0 is not the client's: it gets no interrupt, and stays open. */
+/* A vector without a file is not taken for descriptor 0, which gets no interrupt and stays open. */
 static void vectors_have_no_file_at_first(void **state)
 {
 	int saved = dup(STDIN_FILENO), fd = eventfd(0, EFD_NONBLOCK);
@@ -1250,7 +1250,7 @@ static unsigned int open_files(void)
 	return n;
 }
 
-/* Files that a message brings and does not need, those of memory, and those of interrupts. */
+/* The server closes all files of a client: of memory, of interrupts, and those it does not use. */
 static void no_file_of_a_client_stays_open(void **state)
 {
 	struct vfio_irq_set set = {
@@ -1312,7 +1312,7 @@ static void masks_of_vectors_are_the_clients(void **state)
 	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), 0);
 	vfu_irq_ops.raise(core.hca, 31);
 	assert_int_equal(fired(fd), 1);
-	/* No vector, at the end of the table; and one behind it. */
+	/* A range of no vectors at the end of the table, and a range of one vector behind it. */
 	set.start = 32;
 	set.count = 0;
 	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), 0);
@@ -1379,7 +1379,7 @@ static void later_minor_version_is_answered_with_ours(void **state)
 	assert_int_equal(call(VERSION, junk, sizeof(junk)), 0);
 }
 
-/* A second client is turned away; the next one has nothing of the first. */
+/* A second client is turned away; a client after the first finds no state of the first. */
 static void next_client_starts_afresh(void **state)
 {
 	struct hdr half = { .id = 9, .cmd = REGION_READ, .size = 32 };
@@ -1450,7 +1450,7 @@ static void access_has_a_length_limit(void **state)
 	assert_int_equal(reply_len, 24);
 }
 
-/* The writes before one that is refused are done. */
+/* The writes before a write that is refused are executed. */
 static void many_writes_end_with_the_first_refused(void **state)
 {
 	struct {
@@ -1469,7 +1469,7 @@ static void many_writes_end_with_the_first_refused(void **state)
 	assert_int_equal(reply_len, 8);
 }
 
-/* A path that was mistaken for that of a socket. */
+/* If the path given for the socket is that of a regular file, the file is not removed. */
 static void server_removes_no_file(void **state)
 {
 	char path[] = "/tmp/vfu-test-XXXXXX";

@@ -18,8 +18,8 @@
 static const enum qp_type types[] = { QPT_RC, QPT_UC, QPT_UD, QPT_RC };
 
 /*
- * Let the fuzzer get past the first checks: correct index and QP number in the control segments.
- * The first WQE always has them, because the doorbell is its start.
+ * Let the fuzzer get past the first checks: put the right index and QP number into the control
+ * segments. The first WQE always gets them, because the doorbell is its first 8 bytes.
  */
 static void mend_ring(uint8_t *ring, const struct qp *qp, uint8_t how)
 {
@@ -45,7 +45,7 @@ static void run(unsigned int passes)
 	}
 }
 
-/* All references of the decoder must stay within the WQE. The sanitizers check the rest. */
+/* The segments that the decoder finds must lie within the WQE. The sanitizers check the rest. */
 static void decode(const uint8_t *data, size_t size)
 {
 	static struct send_wqe w;

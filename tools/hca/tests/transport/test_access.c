@@ -58,7 +58,7 @@ static void local_key_is_checked(void **state)
 	assert_int_equal(a->state, QPS_ERR);
 }
 
-/* Fail to send from an address by a key. */
+/* A SEND from @addr by @lkey fails with @error. */
 static void local_row(uint64_t addr, uint32_t lkey, enum cqe_error error)
 {
 	struct rig_wqe w;
@@ -98,7 +98,7 @@ static void right_to_read_is_checked(void **state)
 	local_row(buf_a, rig_mkey(0, buf_a, BUF, MK_LOCAL_WRITE), ERR_GATHER_KEY_RIGHTS);
 }
 
-/* Fail to store the answer to a READ. */
+/* A READ whose answer is to be stored at @addr by @lkey fails with @error. */
 static void answer_row(uint64_t addr, uint32_t lkey, enum cqe_error error)
 {
 	struct rig_wqe w;
@@ -129,7 +129,7 @@ static void range_of_an_answer_is_checked(void **state)
 	answer_row(buf_a + BUF - 8, key_a, ERR_SCATTER_KEY_RANGE);
 }
 
-/* The peer refuses the request, and its queue pair keeps why. */
+/* The peer refuses the request, and its queue pair keeps the reason. */
 static void expect_refused(enum cqe_error why)
 {
 	rig_run(1, 1000);
@@ -200,7 +200,7 @@ static void remote_pd_is_checked(void **state)
 	remote_access_row(buf_b, key_b, WQE_RDMA_WRITE, ERR_RKEY_REFUSED);
 }
 
-/* Both sides learn that the queue pair does not allow the operation, which is not counted. */
+/* The peer's queue pair does not allow the operation. A CQE and an event tell the two sides. */
 static void expect_not_allowed(void)
 {
 	rig_run(1, 1000);
@@ -294,7 +294,7 @@ static void message_longer_than_its_receive_is_refused(void **state)
 	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_RECEIVE_TOO_SHORT);
 	expect_cause(CQ_B + 1, 1, CQE_RESP_ERR, ERR_FLUSHED);
 	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.wqe_counter, 1);
-	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 0);	/* the CQE has all of it */
+	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 0);	/* the CQE reports the error */
 }
 
 static void receive_key_is_checked(void **state)

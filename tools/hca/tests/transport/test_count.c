@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Q counters: which of them an event counts, and that it counts no other.
+ * Q counters: which counters an event increments, and that it leaves all others.
  */
 #include <string.h>
 
@@ -53,7 +53,7 @@ static void counts_are(unsigned int side, const struct count *c, unsigned int n)
 	counts_are(side, c_, ARRAY_SIZE(c_)); \
 } while (0)
 
-/* Each message once, whatever number of packets it has. */
+/* Each message is counted once, whatever its number of packets. */
 static void requests_are_counted(void **state)
 {
 	(void)state;
@@ -115,7 +115,7 @@ static void key_of_another(void **state)
 	COUNTS(1, COUNT(rx_write_requests, 1));
 }
 
-/* The requests behind a lost one show the loss once. */
+/* Each request that arrives after a lost request shows the loss, which is counted once. */
 static void lost_request(void **state)
 {
 	unsigned int i;
@@ -171,7 +171,7 @@ static void peer_that_is_gone(void **state)
 	counts_are(1, NULL, 0);
 }
 
-/* Datagrams of which the first does not fit the receive, and the second is longer than the MTU. */
+/* The first datagram is longer than the buffer of the receive WQE, the second than the MTU. */
 static void datagrams_that_are_too_long(void **state)
 {
 	const uint8_t *store = rig_ptr(1, buf_b);

@@ -76,7 +76,7 @@ static void doorbell_is_the_start_of_its_wqe(void **state)
 	assert_int_equal(rig.ncqe, 0);
 	rig_ring(0, a);
 	assert_int_equal(rig_run(1, 1000), 1);
-	/* Longer ago than the queue is long. */
+	/* The index of a WQE that is not in the queue any more. */
 	for (i = 0; i < 64; i++)
 		rig_put(0, a, w.b, w.ds);
 	rig_show(0, a);
@@ -270,7 +270,7 @@ static void blueflame_for_a_later_wqe_reads_memory(void **state)
 	assert_string_equal(rig_ptr(1, buf_b), "from memory");
 }
 
-/* The counter has 16 bits: an index comes again, for another WQE than the buffer had. */
+/* A later WQE has the same 16-bit index. The HCA must not take it from the old BlueFlame write. */
 static void blueflame_is_used_once(void **state)
 {
 	struct rig_wqe w;
@@ -334,7 +334,7 @@ static void wqe_of_another_qp_is_an_error(void **state)
 	idx = rig_put(0, a, w.b, w.ds);
 	put_be32(rig_ptr(0, a->mem.pas[1] + idx * 64), (idx + 1) << 8 | WQE_NOP);
 	wq_ctrl(&w, WQE_NOP, false, 0);
-	rig_put(0, a, w.b, w.ds);	/* the doorbell is this one's */
+	rig_put(0, a, w.b, w.ds);	/* the doorbell is for this WQE */
 	rig_show(0, a);
 	rig_ring(0, a);
 	rig_settle();
@@ -357,10 +357,10 @@ static void wqe_longer_than_posted_is_an_error(void **state)
 }
 
 /*
- * A guest that changes a WQE while the HCA reads it: as soon as the HCA has read the WQEBB at @off
- * of the send queue, its control segment and the header of its inline data become @qpn_ds and
- * @header.
- * The Makefile has the linker pass the transport's calls of qmem_read() through here.
+ * A guest that changes a WQE while the HCA reads the WQE: as soon as the HCA has read the WQEBB at
+ * @off of the send queue, @qpn_ds is written to the control segment of @wqebb, and @header to the
+ * header of its inline data. The Makefile has the linker replace the transport's calls of
+ * qmem_read() by __wrap_qmem_read(), which writes them.
  */
 static struct {
 	uint8_t *wqebb;		/* in guest memory, NULL: nothing changes */
@@ -396,7 +396,7 @@ static void first_wqebb_is_read_once(void **state)
 	wq_inline(&w, rig_ptr(0, buf_a), 60);
 	assert_int_equal(w.ds, 5);
 	rig_put(0, a, w.b, w.ds);
-	wq_ctrl(&w, WQE_NOP, false, 0);		/* so that the longer WQE would not be too long */
+	wq_ctrl(&w, WQE_NOP, false, 0);		/* so that ds + 4 stays within the posted WQEs */
 	for (i = 0; i < 2; i++)
 		rig_put(0, a, w.b, w.ds);
 	change.wqebb = rig_ptr(0, sq);

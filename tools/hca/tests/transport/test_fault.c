@@ -31,7 +31,7 @@
 #define ALL	(MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
 
 static struct qp *a, *b;
-static struct mkey *mk[2];	/* of each side, over its buffer; no page is present */
+static struct mkey *mk[2];	/* each side's key over its buffer; at first no page is present */
 static uint64_t buf[2];
 static uint32_t key[2];
 static unsigned int nfaults;
@@ -125,7 +125,7 @@ static void wait_faults(unsigned int n)
 	assert_int_equal(nfaults, n);
 }
 
-/* A requester that got an RNR NAK keeps retrying, so that nothing settles: run for some time. */
+/* Run for @ms: a requester with RNR NAKs keeps sending, so rig_settle() would not return. */
 static void pass(unsigned int ms)
 {
 	uint64_t end = clock_now_ns() + ms * 1000000ull;
@@ -195,7 +195,7 @@ static int rc_up(void **state)
 	return pair_up(QPT_RC);
 }
 
-/* As a driver that has chosen the memory scheme. */
+/* Set up HCAs at which a driver has chosen the memory scheme. */
 static int memory_up(void **state)
 {
 	unsigned int h;
@@ -227,7 +227,7 @@ static int ud_up(void **state)
 
 static int down(void **state)
 {
-	/* Queue pairs that are destroyed while a fault is open take it with them. */
+	/* A fault that is still open ends with its queue pair. */
 	return rig_down(state);
 }
 
@@ -315,7 +315,7 @@ static void send_waits_for_its_page(void **state)
 	present(0, 0, MTT_READ);
 	rig_ring(0, a);
 	pass(10);
-	assert_int_equal(rig.ncqe, 0);		/* a page that is present is not enough */
+	assert_int_equal(rig.ncqe, 0);		/* the page is present, the fault not resumed */
 	assert_int_equal(resume(0, false), ST_OK);
 	assert_int_equal(rig_run(2, 1000), 2);
 	expect(CQ_A, 0, CQE_REQ, 0);
@@ -356,7 +356,7 @@ static void absent_page_faults_again(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 }
 
-/* Answers of the peer to earlier packets are processed, and the retry timer is stopped. */
+/* While a SEND waits for its page, earlier requests complete, and the retry timer stands still. */
 static void waiting_does_not_use_up_retries(void **state)
 {
 	(void)state;
@@ -399,7 +399,7 @@ static void read_answer_waits_for_its_page(void **state)
 	all_present(1);
 	present(0, 0, MTT_ACCESS);
 	memset(rig_ptr(1, buf[1]), 0x5a, BUF);
-	a->path.ack_timeout = 0;	/* there is no other request */
+	a->path.ack_timeout = 0;	/* no timer: only PAGE_FAULT_RESUME repeats it */
 	post_rdma(WQE_RDMA_READ, 0, PAGE + 1024);
 	wait_faults(1);
 	expect_wqe_event(0, 0, FAULT_READ, a->obj.num, 0, PAGE, 1024);
@@ -567,7 +567,7 @@ static void atomic_waits_for_its_page(void **state)
 	assert_true(*word == 6);
 }
 
-/* Work requests behind the one that waits are executed in order, and once. */
+/* Work requests behind a work request that waits for a page are executed in order, and once. */
 static void order_is_kept(void **state)
 {
 	uint64_t end = clock_now_ns() + 2000000000ull, at;
@@ -597,7 +597,7 @@ static void order_is_kept(void **state)
 		assert_true(*(uint64_t *)rig_ptr(1, buf[1] + i * PAGE) == 1);
 }
 
-/* ---- the ends of a fault --------------------------------------------------------------------- */
+/* ---- how faults end -------------------------------------------------------------------------- */
 
 static void resume_of_flushed_work_has_no_effect(void **state)
 {
@@ -625,7 +625,7 @@ static void resume_of_flushed_responder_has_no_effect(void **state)
 	assert_int_equal(resume(0, false), ST_OK);
 }
 
-/* A fault from before a reset cannot fail work that is posted after it. */
+/* A fault from before a reset cannot fail work that is posted after the reset. */
 static void resume_of_reset_responder_has_no_effect(void **state)
 {
 	(void)state;
@@ -670,7 +670,7 @@ static void cancelled_faults_do_not_pile_up(void **state)
 	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, last, false), ST_OK);
 }
 
-/* The answer repeats what a falsified event said. */
+/* A test can falsify the subtype or the type. The answer has to repeat the falsified type. */
 static void event_can_be_falsified(void **state)
 {
 	(void)state;
@@ -691,7 +691,7 @@ static void event_can_be_falsified(void **state)
 	assert_int_equal(inject_clear(rig.hca[1]->inject), 2);
 }
 
-/* A fault in the middle of a message says how much was transferred, and counts as such. */
+/* A fault in the middle of a message reports the bytes transferred, and has its own counter. */
 static void fault_midway_is_counted(void **state)
 {
 	(void)state;
@@ -909,7 +909,7 @@ static void memory_fault_names_the_pages(void **state)
 	assert_int_equal(resume(0, false), ST_BAD_RES);
 }
 
-/* What lies before the key, behind it, and in the padding of its table is not reported. */
+/* The absent bytes that a fault reports beside the access end where the key begins or ends. */
 static void memory_fault_stays_in_its_key(void **state)
 {
 	(void)state;
@@ -927,7 +927,7 @@ static void memory_fault_stays_in_its_key(void **state)
 	assert_true(memory_token(0) != memory_token(1));
 }
 
-/* An answer that software repeats may then meet another fault. */
+/* A test can have a new fault get the last token, so that a repeated answer meets another fault. */
 static void token_can_be_used_again(void **state)
 {
 	uint64_t token;
@@ -950,7 +950,7 @@ static void token_can_be_used_again(void **state)
 	expect(CQ_A, 0, CQE_REQ, 0);
 }
 
-/* The transport scheme could not report what is absent around the access. */
+/* Events of the transport scheme cannot report other absent pages: the HCA looks for none. */
 static void transport_fault_looks_at_no_other_pages(void **state)
 {
 	struct mkey_absent *absent = rig.hca[1]->absent;
@@ -983,7 +983,7 @@ static void memory_fault_is_answered_at_its_last_event(void **state)
 	expect(CQ_A, 0, CQE_REQ, 0);
 }
 
-/* An error may be reported at any event. The fault is over with the answer to the last. */
+/* An error may be reported at any event. The fault ends with the answer to its last event. */
 static void memory_fault_fails_at_any_event(void **state)
 {
 	(void)state;
@@ -1010,7 +1010,7 @@ static void answer_of_the_other_scheme_is_refused(void **state)
 	wait_faults(1);
 	token = memory_token(0);
 	assert_int_equal(resume_with(1, FAULT_REMOTE_WRITE, token, token, false), ST_BAD_PARAM);
-	/* Neither half of the token is enough. */
+	/* A part of the token, another token, or the token at another HCA names no fault. */
 	assert_int_equal(resume_memory(1, token & 0xffffffff, false), ST_BAD_RES);
 	assert_int_equal(resume_memory(1, token + 1, false), ST_BAD_RES);
 	assert_int_equal(resume_memory(0, token, false), ST_BAD_RES);
@@ -1021,7 +1021,7 @@ static void answer_of_the_other_scheme_is_refused(void **state)
 	assert_int_equal(resume_memory(1, token, true), ST_OK);
 }
 
-/* Through a table of keys: an entry that leads to pages, and one that leads to the null key. */
+/* Accesses through a table of keys, whose entry first leads to pages and then to the null key. */
 static void memory_fault_names_the_lowest_key(void **state)
 {
 	struct mkey *top = rig_umr_key(1, 2, MKM_KSM);
@@ -1056,7 +1056,7 @@ static void operation_without_paging_by_memory(void **state)
 	uint8_t *cap = rig.hca[1]->cap[CAP_ODP];
 
 	(void)state;
-	/* What the other scheme offers does not count. */
+	/* The transport scheme offers atomics, but the driver chose the memory scheme. */
 	IFC_SET(odp_cap, cap, memory_page_fault_scheme_cap.rc_odp_caps.atomic, 0);
 	all_present(0);
 	post_fetch_add(0, 5);

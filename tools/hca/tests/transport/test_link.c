@@ -32,7 +32,7 @@ static int ud_on_stations(void **state)
 	return 0;
 }
 
-/* Post a datagram to station @to, from the name @name of the own one. */
+/* Post a datagram to station @to, from name @name of the own station. */
 static void datagram(uint32_t len, uint32_t to, unsigned int name)
 {
 	uint8_t gid[16] = { 0 };
@@ -237,7 +237,7 @@ static void group_of_the_link_reaches_its_members(void **state)
 	assert_int_equal(mcast_attach(rig.hca[1], group, b->obj.num), 0);
 	datagram(100, STATION_GROUP, 0);
 	rig_settle();
-	assert_int_equal(rig.ncqe, 2);		/* the sender's own, and that of the one member */
+	assert_int_equal(rig.ncqe, 2);		/* of the sender, and of the one member */
 	expect(CQ_B + 1, 0, CQE_RESP_SEND, 0);
 }
 

@@ -17,10 +17,10 @@
 #include "qp.h"
 #include "wqe.h"
 
-#define OPS	150		/* of each requester */
-#define WINDOW	16		/* of them at a time */
-#define BATCH	8		/* messages at a time, where nothing tells that one was lost */
-#define SLOTS	32		/* more than what is in transit */
+#define OPS	150		/* operations of each requester */
+#define WINDOW	16		/* operations at a time */
+#define BATCH	8		/* UC and UD: messages at a time, because losses are not reported */
+#define SLOTS	32		/* of each buffer: more than messages in transit */
 #define SLOT	8192
 #define ACK_TIMEOUT	13	/* 34 ms, longer than packets are held, even on a busy machine */
 #define LEN_MAX	5000		/* five packets */
@@ -34,10 +34,10 @@ struct op {
 	enum kind kind;
 	uint16_t wqe;
 	uint32_t len;
-	uint64_t number;	/* of the atomics of its kind before it; READ: offset */
+	uint64_t number;	/* atomics: count of earlier ones of this kind; READ: offset */
 };
 
-/* One end: what it sends, and its memory. */
+/* One end of the connection: the operations that it posts, and its memory. */
 struct end {
 	unsigned int h;
 	struct qp *qp;
@@ -46,12 +46,12 @@ struct end {
 	uint64_t window;	/* slots that the peer writes to */
 	uint64_t recv;		/* slots that receive */
 	unsigned int recvs;	/* receives that are posted at a time */
-	uint64_t constant;	/* that the peer reads */
+	uint64_t constant;	/* memory that the peer reads */
 	uint64_t word[2];	/* for FETCH_ADD and CMP_SWAP */
 	struct op op[OPS];
 	unsigned int posted, done;
 	unsigned int message[OPS], messages;	/* operations that the peer receives */
-	unsigned int received;			/* by this end */
+	unsigned int received;			/* messages that this end has received */
 	uint64_t fetched, swapped;		/* atomics that were posted */
 };
 
@@ -141,7 +141,7 @@ static struct impair_counts counts(unsigned int h)
 	return impair_counts(fabric_impair(rig.hca[h]));
 }
 
-/* Until nothing is held and nothing moves any more. */
+/* Run the event loop until no packet is held or moves any more. */
 static void settle(void)
 {
 	do
@@ -335,7 +335,7 @@ static void rc_survives_corruption(void **state)
 	rc_runs("corrupt=5", SLOTS, 1);
 }
 
-/* Delays that are longer than the time-out, too: what is sent again meets what was late. */
+/* Some delays are longer than the time-out, so packets that are sent again meet late ones. */
 static void rc_survives_delay(void **state)
 {
 	(void)state;
@@ -352,7 +352,7 @@ static void rc_survives_all(void **state)
 		rc_runs("loss=5,dup=10,reorder=10,corrupt=3,delay=10", SLOTS, seed);
 }
 
-/* Requests are repeated for a receiver that is not ready, too. */
+/* Few receive WQEs are posted, so requests are repeated after RNR NAKs, too. */
 static void rc_survives_all_with_few_receives(void **state)
 {
 	(void)state;
@@ -381,7 +381,7 @@ static void post_unreliable(struct end *e, enum qp_type type)
 	rig_send(e->h, e->qp, w.b, w.ds);
 }
 
-/* A message that is received at all is received whole. Its number is its immediate. */
+/* Check that a message was received whole. Returns its number, which is its immediate data. */
 static unsigned int check_whole(struct end *e, enum qp_type type, const struct completion *c)
 {
 	const struct end *peer = &end[!e->h];
@@ -400,9 +400,9 @@ static unsigned int check_whole(struct end *e, enum qp_type type, const struct c
 
 struct tally {
 	unsigned int received;		/* messages */
-	unsigned int again;		/* of them received before */
-	unsigned int swapped;		/* of them received after a later one */
-	unsigned int last;		/* message that was received */
+	unsigned int again;		/* messages that had been received before */
+	unsigned int swapped;		/* messages received after a later message */
+	unsigned int last;		/* number of the latest message */
 };
 
 static void check_batch(enum qp_type type, unsigned int *got, struct tally *t)
@@ -463,8 +463,8 @@ static void uc_loses_nothing_by_delay(void **state)
 }
 
 /*
- * The responder of UC has no notion of a duplicate: whatever begins a message begins a new one, so
- * that a message of one packet is received twice.
+ * The responder of UC does not detect duplicates: each first packet begins a new message, so that a
+ * message of one packet can be received twice.
  */
 static void uc_receives_nothing_in_part(void **state)
 {
@@ -545,7 +545,9 @@ static void link_down_drops_what_is_held(void **state)
 	assert_int_equal(*(uint64_t *)rig_ptr(1, end[1].word[0]), 1);
 }
 
-/* Held packets arrive at a queue pair that has been reset meanwhile, and at one in error. */
+/*
+ * Held packets arrive at a queue pair that has been reset meanwhile, and at a queue pair in error.
+ */
 static void held_packets_meet_another_state(void **state)
 {
 	uint64_t until = clock_now_ns() + 5000000000ull;

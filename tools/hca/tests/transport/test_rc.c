@@ -91,7 +91,7 @@ static void immediate_data_is_in_the_cqe(void **state)
 	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.byte_cnt, 3000);
 	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.wqe_counter, 1);
 	assert_memory_equal(rig_ptr(1, buf_b + 0x2000), rig_ptr(0, buf_a), 3000);
-	/* The receive WQE of the write is consumed without being written to. */
+	/* The write consumes a receive WQE, but leaves its buffer as it was. */
 	assert_int_equal(*(uint8_t *)rig_ptr(1, buf_b + 0x1000), 0);
 }
 
@@ -117,7 +117,7 @@ static void lists_are_gathered_and_scattered(void **state)
 	assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a + 1000), 1720);
 }
 
-/* A connection uses one LID of each port, and takes packets that have both. */
+/* A connection uses one LID of each port, and drops packets that have another LID. */
 static void path_bits_belong_to_the_connection(void **state)
 {
 	(void)state;
@@ -525,7 +525,7 @@ static void switch_drops_what_is_longer_than_the_mtu(void **state)
 
 /* ---- loss ------------------------------------------------------------------------------------ */
 
-/* A time-out of 1 ms, of which there are two, takes as long as the profile says. */
+/* Two time-outs, of 1 ms each, take at least twice the profile's lower bound. */
 static void retry_timer_has_a_lower_bound(void **state)
 {
 	uint64_t start;
@@ -543,7 +543,7 @@ static void retry_timer_has_a_lower_bound(void **state)
 	rig.hca[0]->profile->log_min_ack_timeout = 0;
 }
 
-/* With a bound, the timers run for twice the time of the formula. */
+/* If the profile has a lower bound, a time-out above it takes twice the time of the formula. */
 static void retry_timer_may_be_longer_than_its_bound(void **state)
 {
 	uint64_t now;
@@ -572,7 +572,8 @@ static void lost_packets_are_repaired(void **state)
 			word = rig_ptr(1, buf_b + 0x8000);
 			*word = 5;
 			/*
-			 * Each answer after a lost one shows the loss: together they are one retry.
+			 * Each answer after a lost answer shows the loss. All these answers cause
+			 * only one retry.
 			 */
 			a->retry_count = a->cur_retry = 2;
 			a->path.ack_timeout = 14;
@@ -654,7 +655,7 @@ static void late_duplicate_of_an_atomic_takes_no_room(void **state)
 	expect(CQ_A, 1, CQE_REQ, 0);
 }
 
-/* A request to @b whose PSN is @behind the expected one. */
+/* A request to @b whose PSN is @behind PSNs before the expected PSN. */
 static struct packet *request(uint8_t opcode, uint32_t behind)
 {
 	struct packet *p = packet_alloc(rig.fabric);
@@ -685,7 +686,7 @@ static uint64_t sent_by_b(void)
 	return rig.hca[1]->count.packets_tx;
 }
 
-/* The result of an atomic is repeated to the connection that asked for it, and to no later one. */
+/* The result of an atomic is repeated only to the connection that requested the atomic. */
 static void results_of_atomics_end_with_the_connection(void **state)
 {
 	uint64_t sent;
@@ -749,7 +750,7 @@ static void key_that_is_freed_ends_the_answer_to_a_read(void **state)
 	mk->free = false;
 }
 
-/* Behind an answer to a READ, a later ACK stands for an earlier one. No other answer does so. */
+/* While an answer to a READ waits, a later ACK replaces an earlier ACK. Other answers all stay. */
 static void only_acknowledgments_are_joined(void **state)
 {
 	static const uint8_t kinds[] = { AETH_RNR | 1, NAK_SEQ };
@@ -778,7 +779,7 @@ static void only_acknowledgments_are_joined(void **state)
 	assert_int_equal(resp->job_n, 7);
 }
 
-/* Packets of an answer that were not sent are dropped; without one left, the answer ends. */
+/* resp_drop_jobs() cuts off an answer, and drops the answer if no packet is left to send. */
 static void answer_is_dropped_behind_what_was_sent(void **state)
 {
 	struct packet *p = request(BTH_READ_REQ, 0);
@@ -804,7 +805,7 @@ static void answer_is_dropped_behind_what_was_sent(void **state)
 	assert_int_equal(resp->rd_jobs, 0);
 }
 
-/* The responder fails, too, as if the first packet were refused, and sends no later answers. */
+/* Both queue pairs fail, as if the key had been free at the first packet; no answer follows. */
 static void key_that_is_freed_in_the_middle_of_a_read_fails_both(void **state)
 {
 	struct mkey *mk = mkey_find(rig.hca[1], key_b);
@@ -916,14 +917,14 @@ static void only_packet_is_not_longer_than_the_mtu(void **state)
 	length_is_refused(BTH_SEND_ONLY, b->mtu + 1);
 }
 
-/* The length in the first packet of a WRITE is that of all packets. */
+/* The length in the first packet of a WRITE is the length of the whole message. */
 static void last_packet_of_a_write_completes_it(void **state)
 {
 	(void)state;
 	length_is_refused(BTH_WRITE_LAST, b->mtu);
 }
 
-/* Packets of one message, and of no other, follow its first packet. */
+/* After the first packet of a message only packets of the same message may follow. */
 static void order_is_refused(uint8_t first, uint8_t opcode)
 {
 	rig_recv(1, b, buf_b, 4 * b->mtu, key_b);
@@ -994,7 +995,7 @@ static void only_what_is_outstanding_is_acknowledged(void **state)
 	assert_int_equal(acknowledge(a->next_send_psn - 1), 2);
 }
 
-/* Let an answer of another kind or length arrive in the place of that to a READ or an atomic. */
+/* Let an answer of the wrong kind or length arrive at the requester of a READ or an atomic. */
 static void answer_is_invalid(bool atomic, uint8_t opcode, uint32_t len)
 {
 	struct packet *p = packet_alloc(rig.fabric);
@@ -1054,7 +1055,7 @@ static void write_longer_than_a_message_is_refused(void **state)
 	too_long(BTH_WRITE_FIRST);
 }
 
-/* A READ that comes again is not refused, but ignored. */
+/* A READ that is too long is ignored, and not refused, if it is a repeated request. */
 static void repeated_read_longer_than_a_message_is_ignored(void **state)
 {
 	struct packet *p;
@@ -1073,7 +1074,7 @@ static void repeated_read_longer_than_a_message_is_ignored(void **state)
 	assert_int_equal(b->state, QPS_RTS);
 }
 
-/* Its requester has had the answer, and may have told software so, which freed the key. */
+/* The requester may have completed the READ before, and software may have freed the key. */
 static void late_duplicate_of_a_read_does_not_fail_the_connection(void **state)
 {
 	struct mkey *mk = mkey_find(rig.hca[1], key_b);

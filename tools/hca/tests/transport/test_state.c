@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Changes of state of a queue pair: what is flushed, drained, dropped and told.
+ * Changes of state of a queue pair: what is flushed, drained, dropped and reported.
  */
 #include <event2/event.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void error_flushes_both_queues(void **state)
 	rig_recv(1, b, buf_b, 64, key_b);
 	assert_int_equal(rig_run(3, 1000), 3);
 	assert_int_equal(rig_cqe(CQ_B + 1, 2)->c.wqe_counter, 2);
-	/* Sends that are posted later. */
+	/* Sends that are posted later are flushed, too. */
 	fabric_set_link(rig.hca[1], false);
 	post_send(WQE_SEND, 16, false);
 	rig_run(4, 20);
@@ -72,7 +72,7 @@ static void record_alone_flushes_sends(void **state)
 	assert_int_equal(rig.ncqe, 3);
 }
 
-/* Through RESET, and connected again. */
+/* Move both queue pairs to RESET, and connect them again. */
 static void restart(void)
 {
 	rig_state(0, a, QPS_RST);
@@ -82,7 +82,7 @@ static void restart(void)
 	rig_connect(a, 0, b, 1);
 }
 
-/* No request of the queue pair has failed: the CQE of the first flushed WQE says so. */
+/* If no WQE of the send queue has failed before, the first flushed WQE has ERR_FLUSHED_FIRST. */
 static void first_request_that_is_flushed_says_so(void **state)
 {
 	unsigned int round, i;
@@ -103,7 +103,7 @@ static void first_request_that_is_flushed_says_so(void **state)
 	}
 }
 
-/* No CQE of the send queue has told that a request of the peer was refused. */
+/* A queue pair that refused a request of the peer has had no error in its send queue, either. */
 static void first_request_behind_a_refusal_says_so(void **state)
 {
 	struct rig_wqe w;

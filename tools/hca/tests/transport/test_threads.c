@@ -27,7 +27,7 @@
 #define BUF	(256u << 10)
 #define LONG_MS	20000		/* a test takes longer only if it failed */
 
-/* A queue pair with a buffer, of whose first half it sends, and whose other half receives. */
+/* A queue pair and its buffer: it sends the first half, and receives into the second. */
 struct end {
 	unsigned int h;
 	struct qp *qp;
@@ -43,7 +43,7 @@ static struct end end_up(unsigned int h, enum qp_type type, unsigned int i)
 	struct end e = { .h = h, .qp = rig_qp(h, type, CQS + 2 * i), .buf = rig_alloc(h, BUF) };
 
 	e.key = rig_mkey(h, e.buf, BUF, ALL);
-	/* A thread that waits for a processor is no lost packet. */
+	/* Long, so that a thread that waits for a processor does not look like a lost packet. */
 	e.qp->path.ack_timeout = 20;
 	return e;
 }
@@ -69,7 +69,7 @@ static bool received(const struct end *e, uint32_t len)
 	return !memcmp(rig_ptr(e->h, e->buf + BUF / 2), rig_ptr(e->peer->h, e->peer->buf), len);
 }
 
-/* Write to the peer's buffer, as the driver does. In the thread of the HCA. */
+/* Post RDMA WRITEs to the peer's buffer, as a driver does. Runs in the thread of the HCA. */
 static void post_writes(void *arg)
 {
 	struct end *e = arg;
@@ -105,7 +105,7 @@ static unsigned int errors(void)
 	return n;
 }
 
-/* The thread of an HCA is busy: with its guest, or with a command that takes long. */
+/* Block the thread of an HCA, as its guest may, or a command that takes long. */
 static sem_t blocked, unblock;
 
 static void block(void *arg)
@@ -186,7 +186,7 @@ static void traffic_on_a_lossy_link(void **state)
 	assert_true(received(&b, 16 * 4096));
 }
 
-/* One guest's HCA is blocked: the other's works on; what they send each other arrives later. */
+/* While the HCA of one guest is blocked, another HCA goes on; packets between the two wait. */
 static void blocked_hca_does_not_hold_up_another(void **state)
 {
 	struct end a = end_up(0, QPT_RC, 0), b = end_up(1, QPT_RC, 0);
@@ -215,7 +215,7 @@ static void blocked_hca_does_not_hold_up_another(void **state)
 	assert_true(received(&a, 16 * 4096));
 }
 
-/* A sender that has filled the inbox of another waits, and goes on when there is room. */
+/* A sender that has filled the inbox of another HCA waits, and goes on when there is room. */
 static void sender_waits_for_a_blocked_hca(void **state)
 {
 	struct end a = end_up(0, QPT_UC, 0), b = end_up(1, QPT_UC, 0);

@@ -61,7 +61,7 @@ static int have_tshark(void **state)
 	return 0;
 }
 
-/* The protocols above InfiniBand would take the tests' payload for theirs. */
+/* RPC over RDMA is disabled: its dissector would take the tests' payload for its own protocol. */
 static FILE *tshark(const char *what)
 {
 	char command[2000];
@@ -89,7 +89,7 @@ static void take_row(char *line)
 	rows++;
 }
 
-/* Let tshark read the capture, and find nothing wrong with it. */
+/* Let tshark read the capture, and check that it finds no error. */
 static void dissect(void)
 {
 	char what[1500] = "-T fields -E separator=, -E occurrence=f", line[1000];
@@ -112,9 +112,9 @@ static void dissect(void)
 	unlink(path);
 }
 
-/* ---- each kind ------------------------------------------------------------------------------- */
+/* ---- each kind of packet --------------------------------------------------------------------- */
 
-/* Whether the operation is one of a list. */
+/* Whether operation @op is one of the bytes of @ops. */
 static bool is(uint8_t op, const char *ops)
 {
 	return op && strchr(ops, op);
@@ -140,7 +140,7 @@ static void one_packet(struct capture *c, uint8_t opcode, bool grh)
 		.tclass = 0xa1,
 		.flow_label = 0x12300 + n, .hop_limit = 7,
 	};
-	/* Without data, Wireshark's EoIB finds the datagram malformed. */
+	/* Wireshark's dissector of EoIB takes a datagram without data for malformed. */
 	if (!is(opcode & BTH_OP_MASK, "\x0c\x11\x12\x13\x14\x1a\x1b"))
 		p.len = 4 + n % 7;
 	capture_packet(c, &p);

@@ -78,13 +78,13 @@ static void source_gid_has_to_exist(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 	assert_memory_equal((uint8_t *)rig_ptr(1, buf_b) + 8, gid[0], 16);
 	assert_memory_equal((uint8_t *)rig_ptr(1, buf_b) + 24, gid[1], 16);
-	w.b[16 + 29] += 1 << 4;			/* one that does not exist */
+	w.b[16 + 29] += 1 << 4;			/* source GID 3, which does not exist */
 	rig_send(0, a, w.b, w.ds);
 	assert_int_equal(rig_run(3, 1000), 3);
 	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
-/* Send a datagram with this static rate, by an address vector of @ds units; returns its opcode. */
+/* Send a datagram at this static rate, by an address of @ds units. Returns its CQE's opcode. */
 static uint8_t sent_at(unsigned int rate, unsigned int ds)
 {
 	unsigned int n = rig.ncqe;
@@ -130,7 +130,10 @@ static void wqe_has_to_fit_the_capability(void **state)
 	assert_int_equal(sent_at(0, 3), CQE_REQ_ERR);
 }
 
-/* LRH, BTH, DETH, immediate, payload with pad, ICRC; and the GRH of a packet to a group. */
+/*
+ * The octets of a packet are those of LRH, BTH, DETH, immediate, padded payload and ICRC; for a
+ * packet to a group those of the GRH, too.
+ */
 static void octets_and_kinds_of_packets_are_counted(void **state)
 {
 	static const uint8_t group[16] = { 0xff, 0x12, 0x40, 0x1b, [15] = 1 };
@@ -166,7 +169,7 @@ static void datagram_longer_than_the_mtu_of_the_port_fails(void **state)
 	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
 }
 
-/* Send between members of two partitions; true: the message arrives. */
+/* Send from P_Key index @from to P_Key index @to. Returns whether the message arrives. */
 static bool pkeys_reach(unsigned int from, unsigned int to)
 {
 	unsigned int n = rig.ncqe;
@@ -209,7 +212,7 @@ static void wrong_q_key_drops_the_datagram(void **state)
 	assert_int_equal(rig.hca[1]->count.packets_dropped, 1);
 	assert_int_equal(rig.hca[1]->count.bad_qkeys, 1);
 	a->qkey = 0x1111;
-	post_datagram(100, 0x80000000u, NULL);	/* the Q_Key of the sending QP */
+	post_datagram(100, 0x80000000u, NULL);	/* bit 31: use the QP's Q_Key */
 	assert_int_equal(rig_run(3, 1000), 3);
 }
 
@@ -329,7 +332,7 @@ static void own_multicast_can_be_blocked(void **state)
 		a->block_lb_mc = block;
 		rig_send(0, a, w.b, w.ds);
 		rig_settle();
-		assert_int_equal(rig.ncqe, 2 + block);	/* the second one is sent only */
+		assert_int_equal(rig.ncqe, 2 + block);	/* the second is not received */
 	}
 }
 
@@ -359,8 +362,8 @@ static void port_has_several_lids(void **state)
 	(void)state;
 	assert_true(fabric_set_lids(rig.hca[0], 0x20, 2));
 	assert_true(fabric_set_lids(rig.hca[1], 0x30, 3));
-	assert_false(fabric_set_lids(rig.hca[0], 0x22, 2));	/* not the first of four */
-	assert_false(fabric_set_lids(rig.hca[0], 0x34, 1));	/* of the other port */
+	assert_false(fabric_set_lids(rig.hca[0], 0x22, 2));	/* not a multiple of 4 */
+	assert_false(fabric_set_lids(rig.hca[0], 0x34, 1));	/* the other port's LIDs */
 	rig_recv(1, b, buf_b, 4096, key_b);
 	wq_ctrl(&w, WQE_SEND, true, 0);
 	wq_av(&w, 0x35, b->obj.num, 0x1111, NULL);

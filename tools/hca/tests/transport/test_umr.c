@@ -136,7 +136,7 @@ static void misaligned_entry_is_refused(void **state)
 	assert_true(mk->free);
 }
 
-/* Only the entries that the key uses have to be aligned; those behind them pad the list. */
+/* Only the entries that the key uses have to be aligned; entries behind them pad the list. */
 static void entries_are_aligned_to_the_page_size(void **state)
 {
 	uint8_t *entry = rig_ptr(0, list);
@@ -230,7 +230,7 @@ static void page_size_is_limited(void **state)
 	run(&w, CQE_REQ_ERR);
 }
 
-/* The sixth bit has a capability and a bit of the mask of its own. */
+/* The sixth bit of log_page_size has a capability and a mask bit of its own. */
 static void page_size_has_two_mask_bits(void **state)
 {
 	struct rig_wqe w;
@@ -252,7 +252,7 @@ static void page_size_has_two_mask_bits(void **state)
 	run(&w, CQE_REQ_ERR);
 }
 
-/* A request that sets or clears mkc.free alone. */
+/* A request that only sets or clears mkc.free. */
 static void free_wqe(struct rig_wqe *w, bool free, enum wqe_fence fence)
 {
 	wq_ctrl(w, WQE_UMR, true, mk->obj.num << 8 | mk->variant);
@@ -297,7 +297,7 @@ static void fences_order_requests_on_one_key(void **state)
 	assert_int_equal(rig.hca[0]->count.umr_reordered, 4);
 }
 
-/* The first request waits for one that is posted a little later. */
+/* The HCA, told to reorder two UMRs, keeps the first back until the second is posted. */
 static void request_is_overtaken_by_one_posted_later(void **state)
 {
 	struct rig_wqe w;

@@ -141,7 +141,7 @@ static void umr_holds_the_bound_region(void **state)
 	assert_int_equal(refs_of(key_b), 0);
 }
 
-/* A process takes no reference on regions of another, and cannot keep them from being destroyed. */
+/* A UMR of one process takes no reference on a region of another, which can destroy the region. */
 static void umr_does_not_hold_regions_of_other_pds(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
@@ -209,14 +209,14 @@ static void umr_must_fit_the_key(void **state)
 	umr_refused(rig_umr_key(1, 2, MKM_KLM), 0x80, UMR_LIVE, 4);
 }
 
-/* Only a list that fills the whole table, or the whole new length, may go without an offset. */
+/* A list that fills a part of the table needs the offset flag, unless the request sets a length. */
 static void umr_of_a_part_needs_the_offset_flag(void **state)
 {
 	(void)state;
 	umr_refused(rig_umr_key(1, 8, MKM_KLM), 0x80, UMR_LIVE & ~UMR_LEN, 4);
 }
 
-/* As the stock driver registers fewer pages than a region of the kernel has room for. */
+/* A list that sets the length, too, may fill a part of the table: the stock driver does so. */
 static void umr_that_sets_the_length_may_use_a_part(void **state)
 {
 	struct rig_wqe w;
@@ -316,7 +316,7 @@ static void umr_checks_for_free(void **state)
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80 | 0x40, UMR_LIVE, 4);
 }
 
-/* The other way round: the key must be free, and is not. A free key is changed. */
+/* A request that requires a free key changes a free key, and is refused for a key in use. */
 static void umr_checks_for_in_use(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
@@ -371,7 +371,7 @@ static void umr_relaxed_ordering_of_reads_needs_a_capability(void **state)
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 47, 4);
 }
 
-/* An offset of the first entry of more than 16 bits needs a capability. */
+/* A request whose first entry has an offset of more than 16 bits needs a capability. */
 static void umr_long_offset_needs_a_capability(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 0x10010, MKM_KLM);
@@ -399,7 +399,7 @@ static void umr_wqe_too_short_is_refused(void **state)
 	expect(CQ_B, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
-/* Otherwise a process could make its key lead to any host address. */
+/* A process that could set addresses could make its key lead to any host address. */
 static void umr_of_a_process_may_not_set_addresses(void **state)
 {
 	(void)state;
@@ -422,7 +422,7 @@ static void umr_may_not_move_device_memory_keys(void **state)
 	umr_refused(mk, 0x80, 1ull << 6, 0);
 }
 
-/* A process is told of its refused requests by a CQE; those of the driver are on record. */
+/* The HCA records refused requests of the driver; a process learns of its own by a CQE. */
 static void refused_umr_of_the_driver_is_on_record(void **state)
 {
 	struct expect *e = rig.hca[1]->expect;

@@ -57,7 +57,7 @@ static void completion_only_on_error(void **state)
 	assert_int_equal(wqe_parse_send(&w, QPT_RC), 0);
 	assert_false(w.cqe);
 	assert_int_equal(w.nseg, 0);
-	w.raw[11] = 1 << 2;	/* on the first error only */
+	w.raw[11] = 1 << 2;	/* completion on the first error only */
 	assert_int_equal(wqe_parse_send(&w, QPT_RC), 0);
 	assert_false(w.cqe);
 	w.raw[11] = 3 << 2;
@@ -226,7 +226,7 @@ static void receive_list_ends_at_the_terminator(void **state)
 	assert_int_equal(r.len, 0x100);
 	put_be32(b + 20, 0x98);
 	put_be32(b + 16, 1);
-	assert_int_equal(wqe_parse_recv(&r, b, 48, 0), 0);	/* or at the end of the stride */
+	assert_int_equal(wqe_parse_recv(&r, b, 48, 0), 0);	/* ends with the stride */
 	assert_int_equal(r.nseg, 3);
 	assert_int_equal(wqe_parse_recv(&r, b, 48, 16), 0);	/* after a signature */
 	assert_int_equal(r.nseg, 2);

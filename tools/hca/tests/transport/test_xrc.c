@@ -231,7 +231,7 @@ static void unknown_srq_is_refused(void **state)
 	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
 }
 
-/* The first packet of a message has arrived, the others were dropped. */
+/* Send a message of which only the first packet arrives. */
 static void start_message(void)
 {
 	uint64_t end = clock_now_ns() + 1000000000ull;
@@ -260,7 +260,10 @@ static void srq_destroyed_in_the_middle_of_a_message(void **state)
 	(void)state;
 	start_message();
 	free_srq(srq);
-	/* Another SRQ has the number when the rest arrives, but does not get the message. */
+	/*
+	 * A new SRQ has the freed number when the rest of the message arrives, but gets nothing of
+	 * it.
+	 */
 	srq = new_srq(XRCD, RIG_PD);
 	assert_int_equal(srq->obj.num, num);
 	post_recv(LEN, key_b);

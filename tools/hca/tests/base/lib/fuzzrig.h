@@ -18,8 +18,8 @@ struct fuzz_in {
 
 void fuzz_die(const char *what, const char *file, int line) __attribute__((noreturn));
 /*
- * The input, and behind it pseudo-random bytes that follow from it, @len in all: a short input also
- * does as much as a fuzzer's steps allow.
+ * Extend an input to @len bytes, by pseudo-random bytes computed from the input: so a short input,
+ * too, drives as many steps as the fuzzer allows.
  */
 struct fuzz_in fuzz_extend(const uint8_t *data, size_t size, uint8_t *buf, size_t len);
 size_t fuzz_take(struct fuzz_in *in, void *to, size_t n);

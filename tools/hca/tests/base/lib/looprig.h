@@ -18,13 +18,16 @@ struct runner {
 	sem_t done;
 };
 
-/* The loop is there, but does not run before runner_start() and after runner_stop(). */
+/* The loop exists from runner_up() to runner_down(), and runs from runner_start() to _stop(). */
 void runner_up(struct runner *r);
 void runner_start(struct runner *r, const char *name);
 void runner_stop(struct runner *r);
 void runner_down(struct runner *r);
 
-/* Let @fn run in the thread, and wait until it has; one function at a time. */
+/*
+ * runner_begin() lets @fn run in the thread, runner_wait() waits until @fn has returned, and
+ * runner_call() does both. One function at a time.
+ */
 void runner_begin(struct runner *r, void (*fn)(void *arg), void *arg);
 void runner_wait(struct runner *r);
 void runner_call(struct runner *r, void (*fn)(void *arg), void *arg);

@@ -122,8 +122,9 @@ void net_down(void)
 }
 
 /*
- * An agent answers in the first turn, a link that it has changed and a packet that it has sent on
- * reach an HCA in the next, and what that HCA changes reaches the agent in the third.
+ * In the first turn of the event loop an agent answers; in the next, an HCA sees the link that the
+ * agent has changed and the packet that it has forwarded; in the third, the agent sees what the HCA
+ * has changed.
  */
 void net_turn(void)
 {

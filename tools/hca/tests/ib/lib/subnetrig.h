@@ -31,12 +31,13 @@ extern struct net {
 void net_up(bool manager);
 /*
  * In the place of net_up(): the HCAs and the switch have threads, which the test starts and stops.
- * It uses fabric_tx() and fabric_rx() in them, and what is below only after it has stopped them.
+ * In the threads it uses fabric_tx() and fabric_rx(); it calls the functions below only after it
+ * has stopped the threads.
  */
 void net_up_threads(bool manager);
 void net_down(void);
 
-/* Let all HCAs and the switch process what they have been sent; the functions below do so, too. */
+/* Let all HCAs and the switch process their packets. The next three functions do so, too. */
 void net_turn(void);
 /* Send a packet of @mad from queue pair 0 or 1 of HCA @h. */
 void net_send(unsigned int h, unsigned int qpn, uint16_t dlid, const uint8_t *mad);
@@ -45,7 +46,10 @@ bool net_take(unsigned int h);
 /* Let the firmware of HCA @h process all packets at its port. */
 void net_firmware(unsigned int h);
 
-/* Prepare a subnet management packet, and one by a directed route of @hops, at its first hop. */
+/*
+ * net_smp() prepares a subnet management packet. net_directed() then gives it a directed route of
+ * @hops, at the first hop.
+ */
 void net_smp(uint8_t *mad, uint8_t method, uint16_t attr, uint32_t mod);
 void net_directed(uint8_t *mad, unsigned int hops, const uint8_t *path);
 /* Prepare a request of subnet administration. */

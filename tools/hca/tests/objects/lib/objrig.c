@@ -210,7 +210,7 @@ uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t
 		st = cmd.desc->handler(rig.hca, &cmd);
 	memcpy(rig.why, cmd.why, sizeof(rig.why));
 	rig.syndrome = cmd.syndrome;
-	/* A refusal names its check. */
+	/* A command that was refused has the syndrome of a check, and no other command has one. */
 	assert_true(!st == !cmd.syndrome);
 	return st;
 }

@@ -30,7 +30,7 @@ struct rig_event {
 	uint8_t data[28];
 };
 
-struct rig_trans {		/* a state change that the transport was told */
+struct rig_trans {		/* a state change that the transport was told of */
 	uint32_t qpn;
 	int old, now;
 };
@@ -50,7 +50,7 @@ extern struct rig {
 	uint32_t syndrome;	/* of the last command */
 } rig;
 
-/* What a test of a higher folder adds to the HCA, before rig_setup(). Lists ended by NULL. */
+/* What a test of a higher folder adds to the HCA, before rig_setup(). Each list ends with NULL. */
 extern struct rig_extra {
 	const struct hca_module *const *modules;
 	const struct cmd_desc *const *cmds;
@@ -71,7 +71,7 @@ static inline uint8_t *ram(uint64_t iova)
 uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t in_len, void *out,
 		size_t out_len);
 
-/* Objects that others refer to. Each asserts success. */
+/* Create an object that other objects refer to. Each function asserts success. */
 uint32_t rig_pd(void);
 uint32_t rig_uar(uint16_t uid);
 /* Give an object to another user. */

@@ -22,7 +22,7 @@
 #define CORE_MBOX	0x100000ull	/* mailboxes: input, output behind it */
 #define CORE_FREE	0x400000ull	/* from here on memory is free for tests */
 
-/* enum delivery of cmdif.c, as the driver sees it */
+/* Result of core_take(), beside the values of enum delivery of mailbox.h */
 #define CORE_NOT_DONE	0xff
 
 struct core {
@@ -39,20 +39,20 @@ struct core {
 
 extern struct core core;
 
-/* Who receives doorbells. A test may put its own functions here; core_up() puts the real ones. */
+/* What receives doorbells. A test may put functions of its own here; core_up() puts the HCA's. */
 extern struct doorbell_ops core_doorbells;
-/* What core_up() makes the HCA of. A test may put another board here. */
+/* The board of which core_up() makes the HCA. A test may put another board here. */
 extern const struct board *core_board;
-/* Called before the first core_up(): another module, of a folder above. */
+/* Add a module of a folder above to the HCA; to be called before the first core_up(). */
 void core_add_module(const struct hca_module *m);
 
 int core_up(void **state);		/* after power on, command queue set */
 int core_up_init(void **state);		/* also ENABLE_HCA, pages, INIT_HCA */
-int core_init_commands(void);		/* of core_up_init(), again after a reset */
+int core_init_commands(void);		/* the commands of core_up_init(); for use after a reset */
 int core_down(void **state);
 /*
- * Put the path of a socket to be, in a directory of its own, into @to. core_down() or
- * core_socket_remove() removes both. Returns false if there is no directory.
+ * Make a directory, and put into @to the path for a socket in it. core_down() or
+ * core_socket_remove() removes both. Returns false if the directory cannot be made.
  */
 bool core_socket(char *to, size_t room);
 void core_socket_remove(void);

@@ -57,7 +57,7 @@ uint32_t world_live(enum obj_kind kind, uint8_t pick)
 	return c.n ? c.num[pick % c.n] : 0;
 }
 
-/* An SRQ of the form that the command is for, if there is one. */
+/* The number of an SRQ of form @kind, if there is one; else of another SRQ, or 0. */
 static uint32_t live_srq(int kind, uint8_t pick)
 {
 	unsigned int i;
@@ -71,7 +71,7 @@ static uint32_t live_srq(int kind, uint8_t pick)
 	return num;
 }
 
-/* A page as libmlx5 initializes a CQ's: all CQEs invalid. new_record() moves to the next. */
+/* A page for a buffer, with all CQEs invalid, as in a new CQ. new_record() moves to the next. */
 static uint64_t new_buffer(void)
 {
 	uint64_t at = BUFFERS + world.place % PLACES * 4096ull;
@@ -99,7 +99,7 @@ static uint64_t new_umem_record(void)
 	return (UMEM_PAGES - 1) * 4096ull + world.place++ % PLACES * 8;
 }
 
-/* The queues of every second command are in a umem. */
+/* For half of the values of @pick the queue is in a umem. */
 static bool wants_umem(uint8_t pick)
 {
 	return pick & 0x80;
@@ -226,7 +226,10 @@ static uint32_t peer_of(const struct qp *qp)
 	return qp->obj.num == world.qp[WORLD_RC_B] ? world.qp[WORLD_RC_A] : qp->obj.num;
 }
 
-/* The state change that the queue pair is ready for, with one context that fits all of them. */
+/*
+ * A transition of a queue pair whose state it begins with, if there is such a queue pair. The
+ * context suits all transitions.
+ */
 static void build_modify_qp(struct world_cmd *c, uint8_t pick)
 {
 	uint8_t *q = IFC_ADDR(rst2init_qp_in, c->in, qpc);
@@ -388,8 +391,8 @@ static void build_umem_key(struct world_cmd *c, uint8_t pick)
 }
 
 /*
- * A key of a form that @pick chooses: over a umem, with pages, without, free, or a list with one
- * entry.
+ * A key of a form that @pick chooses: over a umem; or with all pages, with half of them, free, or a
+ * list of parts of WORLD_FLAT.
  */
 static void build_create_mkey(struct world_cmd *c, uint8_t pick)
 {
@@ -443,7 +446,7 @@ static void build_modify_sq(struct world_cmd *c, uint8_t pick)
 	IFC_SET(modify_sq_in, c->in, ctx.state, 1);
 }
 
-/* ---- the others ------------------------------------------------------------------------------ */
+/* ---- commands of other kinds ----------------------------------------------------------------- */
 
 static void build_pages(struct world_cmd *c, uint8_t pick)
 {
@@ -478,7 +481,7 @@ static void build_alloc_memic(struct world_cmd *c, uint8_t pick)
 	IFC_SET(alloc_memic_in, c->in, log_memic_addr_alignment, pick % 4);
 }
 
-/* Number of an allocation: its distance from the start, in units. */
+/* The number of an allocation is its distance from the start of the memory, in units. */
 static void build_dealloc_memic(struct world_cmd *c, uint8_t pick)
 {
 	const uint8_t *cap = core.hca->cap[CAP_DEV_MEM];
@@ -515,7 +518,7 @@ static void build_register(struct world_cmd *c, uint8_t pick)
 
 	IFC_SET(access_register_in, c->in, op_mod, 1);
 	IFC_SET(access_register_in, c->in, register_id, regs[pick % 10]);
-	c->in[IFC_SZ(access_register_in) + 1] = 1;	/* where most have the port */
+	c->in[IFC_SZ(access_register_in) + 1] = 1;	/* where most registers have the port */
 	c->in_len += 256;
 	c->out_len += 256;
 }
@@ -577,7 +580,7 @@ static const struct {
 	{ HCA(CREATE_UMEM), build_create_umem },
 };
 
-/* Commands of one object: where they have its number. */
+/* Commands that name one object, and the field that has its number. */
 #define NUM(name, field) { IFC_OFF(name##_in, field), IFC_BITS(name##_in, field) }
 
 static const struct {
@@ -650,8 +653,8 @@ uint8_t world_run(struct world_cmd *c, uint8_t *out)
 /* ---- up and down ----------------------------------------------------------------------------- */
 
 /*
- * Run the valid command @op, which has to succeed. Returns the new object's number, which has the
- * same place in the outputs of all commands that create.
+ * Run the valid command @op, which has to succeed. Returns the new object's number, which is at the
+ * same offset in the outputs of all commands that create.
  */
 static uint32_t create(uint16_t op, uint8_t pick)
 {

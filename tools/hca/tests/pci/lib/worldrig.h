@@ -18,8 +18,8 @@
 /* Queue pairs. The first two are connected with each other, the others with themselves. */
 enum { WORLD_RC_A, WORLD_RC_B, WORLD_UC, WORLD_UD, WORLD_SRQ, WORLD_XRC, WORLD_REG, WORLD_QPS };
 /*
- * Keys over the data: present, without a page, for UMR of the driver to fill, for UMR of a process,
- * and a list of the first.
+ * Keys over the data: with all pages present; with every second page absent; free, for UMR of the
+ * driver to fill; free, for UMR of a process; and a list of parts of the first key.
  */
 enum { WORLD_FLAT, WORLD_PAGED, WORLD_UMR, WORLD_WINDOW, WORLD_LIST, WORLD_KEYS };
 
@@ -37,13 +37,13 @@ extern struct world {
 	uint32_t qp[WORLD_QPS], key[WORLD_KEYS];
 	uint64_t ring[WORLD_QPS], record[WORLD_QPS];	/* buffers of the queue pairs */
 	uint64_t srq_ring, srq_record;
-	unsigned int place;		/* of the next buffer */
+	unsigned int place;		/* index of the next buffer and record */
 } world;
 
 void world_up(void);
-void world_down(void);		/* the HCA stays, all objects go */
+void world_down(void);		/* frees all objects, but not the HCA */
 
-/* Build the valid command @op, of objects that @pick chooses. False if the HCA has no such. */
+/* Build the valid command @op, with objects that @pick chooses. False if the opcode is unknown. */
 bool world_build(struct world_cmd *c, uint16_t op, uint8_t pick);
 uint8_t world_run(struct world_cmd *c, uint8_t *out);
 /* The number of an object of @kind, 0 if there is none. */

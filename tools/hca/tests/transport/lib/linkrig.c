@@ -189,7 +189,7 @@ static bool station_network_header(const struct packet *p, uint8_t header[NETWOR
 static void station_to_cqe(struct hca *hca, const struct packet *p, struct completion *c)
 {
 	(void)hca;
-	c->slid = hdr(p)->from;		/* what fits */
+	c->slid = hdr(p)->from;		/* the low 16 bits */
 	c->sl = 4 + hdr(p)->name;
 }
 

@@ -14,8 +14,8 @@
 #define ALL	(MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
 
 extern struct qp *a, *b;		/* of HCA 0 and of HCA 1 */
-extern uint64_t buf_a, buf_b;		/* buffers of BUF bytes, that of @a with a pattern */
-extern uint64_t local;			/* data of the next RDMA operations of @a: first @buf_a */
+extern uint64_t buf_a, buf_b;		/* buffers of BUF bytes; buf_a has a pattern */
+extern uint64_t local;			/* local address of the next RDMA operations: buf_a first */
 extern uint32_t key_a, key_b;		/* keys of the buffers, which allow everything */
 
 /* Make and connect the queue pairs and their buffers in a rig that is up. */
@@ -36,9 +36,9 @@ uint16_t post_atomic(uint8_t opcode, uint64_t raddr, uint64_t swap_add, uint64_t
 /* Post a datagram to @b, with a GRH if @dgid is given. */
 void post_datagram(uint32_t len, uint32_t qkey, const uint8_t *dgid);
 
-/* The i-th completion on @cqn has this opcode and this syndrome. */
+/* Check that completion @i on @cqn, counted from 0, has this opcode and this syndrome. */
 void expect(uint32_t cqn, unsigned int i, uint8_t opcode, uint8_t syndrome);
-/* The i-th completion on @cqn has this opcode and the syndromes of this cause. */
+/* Check that completion @i on @cqn, counted from 0, has this opcode and this cause's syndromes. */
 void expect_cause(uint32_t cqn, unsigned int i, uint8_t opcode, enum cqe_error error);
 /* Whether the buffers begin with the same @len bytes. */
 bool same(uint32_t len);

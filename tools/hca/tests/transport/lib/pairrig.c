@@ -52,7 +52,7 @@
 
 struct rig rig;
 static struct profile profile;
-/* For what is recorded in the rig. */
+/* Protects the completions and events that the HCAs' threads record in the rig. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- completions and events ------------------------------------------------------------------ */
@@ -138,7 +138,7 @@ void rig_cq(unsigned int h, uint32_t cqn)
 	struct hca *hca = rig.hca[h];
 	struct cq *cq = (struct cq *)obj_new_at(hca, OBJ_CQ, cqn, 0, sizeof(*cq));
 
-	if (!cq)		/* another queue pair uses it, too */
+	if (!cq)		/* exists: another queue pair uses it, too */
 		return;
 	must(4096ull * (cqn + 1) < QUEUES_LEN);
 	cq->hca = hca;

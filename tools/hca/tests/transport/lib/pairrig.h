@@ -45,7 +45,7 @@ struct rig {
 	uint8_t *mem[2];
 	size_t brk[2];			/* next free byte of guest memory */
 	uint16_t tail[2][RIG_QPS];	/* of send queues, in WQEBBs */
-	uint16_t last[2][RIG_QPS];	/* WQE put there */
+	uint16_t last[2][RIG_QPS];	/* index of the last WQE in each send queue */
 	struct rig_cqe cqe[RIG_CQES];
 	unsigned int ncqe;
 	struct { uint32_t qpn; uint8_t type; } event[64];
@@ -76,9 +76,9 @@ int rig_up_threads(void **state);
 void rig_start(void);
 unsigned int rig_wait(unsigned int n, unsigned int ms);
 
-/* Both EQs subscribe to all events but page faults. Subscribe to page faults, too, or no longer. */
+/* Both EQs subscribe to all events but page faults. Add page faults, or remove them again. */
 void rig_listen_to_faults(bool on);
-/* Make a CQ of this number. rig_qp() makes those of its queue pair. */
+/* Make a CQ of this number. rig_qp() makes the CQs of its queue pair. */
 void rig_cq(unsigned int h, uint32_t cqn);
 
 /* Guest memory: allocate @len zero bytes, and find the host address. */
@@ -98,7 +98,8 @@ const uint8_t *rig_counts(unsigned int h, const struct qp *qp);
 #define rig_counted(h, qp, fld)	IFC_GET(query_q_counter_out, rig_counts(h, qp), fld)
 
 /*
- * Send queue: put a WQE at the tail (index and QPN are filled in), write the doorbell record, ring.
+ * Send queue: rig_put() writes a WQE at the tail, and fills in its index and QPN; rig_show() writes
+ * the doorbell record; rig_ring() rings. rig_send() does all three.
  */
 uint16_t rig_put(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds);
 void rig_show(unsigned int h, struct qp *qp);
@@ -121,8 +122,8 @@ void wq_av(struct rig_wqe *w, uint16_t dlid, uint32_t qpn, uint32_t qkey, const 
 
 /* Run the event loop until @n completions have come, at most @ms; returns how many came. */
 unsigned int rig_run(unsigned int n, unsigned int ms);
-void rig_settle(void);			/* until nothing moves any more */
-/* The i-th completion on @cqn, NULL if there is none. */
+void rig_settle(void);			/* run the event loop until it is idle */
+/* Completion @i on @cqn, counted from 0; NULL if there is none. */
 struct rig_cqe *rig_cqe(uint32_t cqn, unsigned int i);
 unsigned int rig_events(uint8_t type);
 
