@@ -1284,23 +1284,21 @@ static void region_of_a_closed_context_is_freed_in_any_case(struct kunit *test)
 	const struct region_case *c = test->param_value;
 	struct env *env = make_env(test);
 	struct mock *mock = env->mock;
-	struct ib_uobject uobj = { .context = &mock->context->ibucontext };
-	struct ib_udata udata = {};
+	struct ib_udata *udata = &mock->attrs->driver_udata;
 
 	KUNIT_ASSERT_EQ(test, reg(env, c), 0);
 	if (c->implicit) {
 		write_pages(test, env, &parts[1]);
 		KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
 	}
-	env->mr->uobject = &uobj;
 	mock->refuse_destroy = true;
 	/* Without UMR the key of an explicit region cannot return to the pool. */
 	env->hca->stopped = !c->implicit;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(env->mr, &udata), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(env->mr, udata), mock->refuse_err);
 	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_mr_get(mock->dev->odp, env->mr->lkey), odp_of(env));
 	mlx5_ib_mkey_put(&odp_of(env)->mr.mkey);
 	mock->context->closing = true;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(env->mr, &udata), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(env->mr, udata), 0);
 	mock->context->closing = false;
 	mock->refuse_destroy = false;
 	env->hca->stopped = false;

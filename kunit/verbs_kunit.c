@@ -516,6 +516,27 @@ static void reregistration_moves_the_region_to_a_new_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/*
+ * ib_core leaves the uobject of the replaced region in a region that has replaced another one, and
+ * frees that uobject. Here the region has a uobject of a context that is closing: if the driver
+ * used the uobject, a refused deregistration would succeed.
+ */
+static void deregistration_does_not_use_the_uobject(struct kunit *test)
+{
+	struct mlx5_ib_ucontext *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct ib_uobject uobj = { .context = &other->ibucontext };
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	other->closing = true;
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_MR), 0);
+	o->mr->uobject = &uobj;
+	o->mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_MR), o->mock->refuse_err);
+	o->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 /* Firmware answers BAD_RES_STATE for a key that has windows; ibv_dereg_mr(3) says EBUSY. */
 static void region_with_a_window_is_busy(struct kunit *test)
 {
@@ -556,6 +577,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(memory_of_another_process_is_not_pinned_again),
 	KUNIT_CASE_PARAM(refused_reregistration_keeps_the_region, rereg_gen_params),
 	KUNIT_CASE_PARAM(reregistration_moves_the_region_to_a_new_key, rereg_gen_params),
+	KUNIT_CASE(deregistration_does_not_use_the_uobject),
 	KUNIT_CASE_PARAM(region_with_a_window_is_busy, rereg_gen_params),
 	{}
 };

@@ -63,7 +63,8 @@ struct mlx5_ib_mr_ops {
  * @pdn: number of the key's protection domain, if the region is paged. Page faults read the number
  *	with READ_ONCE(), because ibv_rereg_mr(3) may change it, after which the old domain may be
  *	freed
- * @closing: the process has closed the device: @ops->dereg does not fail
+ * @closing: context of a process that has closed the device, so that @ops->dereg does not fail;
+ *	NULL before, and for a region of a kernel consumer
  * @share: counts a region over a dma-buf as paged memory of its user
  * @num_pages: pages of memory that the region counts among the registered pages of mlx5_core
  * @leak_umem: do not release @umem: the device may still reach it through another key
@@ -77,7 +78,7 @@ struct mlx5_ib_mr {
 	u32 access;
 	u32 pdn;
 	u32 num_pages;
-	bool closing;
+	struct mlx5_ib_ucontext *closing;
 	bool leak_umem;
 };
 

@@ -57,7 +57,7 @@ int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 	if (!mr->leak_umem)
 		mem.buf.umem = mr->umem;
 	if (err) {
-		mem.context = to_mucontext(mr->ibmr.uobject->context);
+		mem.context = mr->closing;
 		mlx5_ib_mkey_orphan(to_mdev(mr->ibmr.device), &mr->mkey, &mem);
 	}
 	mlx5_ib_queue_mem_unmap_user(&mem);
@@ -323,10 +323,16 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								 ibucontext);
 	struct mlx5_ib_mr *mr = to_mmr(ibmr);
 
-	/* Without @udata, @uobject is not valid: it shares a union with a list entry of ib_core. */
-	mr->closing = udata && mlx5_ib_is_closing(ibmr->uobject);
+	/*
+	 * Do not use ibmr->uobject. In a region that has replaced another one by re-registration it
+	 * is the uobject of the replaced region, which ib_core has freed; and regions of kernel
+	 * consumers have a list entry in the place of the uobject.
+	 */
+	mr->closing = ctx && ctx->closing ? ctx : NULL;
 	return mr->ops->dereg(mr);
 }
 
