@@ -297,9 +297,9 @@ struct odp_repeated {
  *	reported at a time
  * @eq_work: goes on consuming @eq after an allocation has failed in the interrupt
  * @repeated_lock: guards @repeated; held at most for one comparison with each entry
- * @repeated: hash table of faults that were answered although there was nothing to map. A fault of
- *	one process can displace a fault of another process, which is then counted from 0 again:
- *	its work request fails after more reports
+ * @repeated: faults that were answered although there was nothing to map. In a full table a fault
+ *	of one process can displace a fault of another process, which is then counted from 0 again:
+ *	its work request fails only after the table has room
  * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer if a NUMA node
  *	has few CPUs, see odp_fairness.c. Constant
  * @num_slots: number of faults that have a slot, of all processes, without extra slots

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * How often the device has reported the same page fault again, although nothing could be mapped for
- * it. The table of these faults is small, so a fault may displace another fault, whose count starts
- * at 0 again.
+ * it. The table has room for MLX5_IB_ODP_NUM_REPEATED faults. In a full table a fault displaces the
+ * fault with the fewest answers, whose count starts at 0 again. So the faults with the most answers
+ * get to their last answer however many faults are repeated, and then leave room.
  */
 
 #include <linux/ktime.h>
