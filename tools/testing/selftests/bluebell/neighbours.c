@@ -59,24 +59,6 @@
 /* Each time firmware refuses orphans, the driver doubles the pause before its next attempt. */
 #define ORPHANS_GONE_MS 60000
 
-static double ms_now(void)
-{
-	return seconds() * 1e3;
-}
-
-static bool on_debug_kernel(void)
-{
-	const char *kernel = getenv("BLUEBELL_KERNEL");
-
-	return kernel && !strcmp(kernel, "debug");
-}
-
-/* What "soon" is, in ms: a second, or on the debug kernel, whose checks take their time, five. */
-static double soon_ms(void)
-{
-	return on_debug_kernel() ? 5000 : 1000;
-}
-
 /*
  * A difference below this, in ms, says more about the scheduling of the emulator than about the
  * driver. On the debug kernel the verbs take 6 to 11 times as long, with either driver, and so does

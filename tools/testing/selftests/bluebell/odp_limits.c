@@ -40,19 +40,6 @@
 /* A time below this says more about the emulator's scheduling than about the driver. */
 #define NOISE_MS 10.0
 
-static double ms_now(void)
-{
-	return seconds() * 1e3;
-}
-
-/* What "soon" is, in ms: a second, or on the debug kernel, whose checks take their time, five. */
-static double soon_ms(void)
-{
-	const char *kernel = getenv("BLUEBELL_KERNEL");
-
-	return kernel && !strcmp(kernel, "debug") ? 5000 : 1000;
-}
-
 static uint8_t *map_memory(size_t len, int flags)
 {
 	return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);

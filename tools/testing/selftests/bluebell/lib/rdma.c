@@ -38,6 +38,16 @@ double seconds(void)
 }
 
 /**
+ * ms_now - the time since the machine was started, for comparison
+ *
+ * Return: the time in milliseconds.
+ */
+double ms_now(void)
+{
+	return seconds() * 1e3;
+}
+
+/**
  * race_seconds - how long a test races two threads
  *
  * Return: the value of the variable ODP_RACE_SECONDS in the environment, or 2.
@@ -47,6 +57,26 @@ double race_seconds(void)
 	const char *s = getenv("ODP_RACE_SECONDS");
 
 	return s ? atof(s) : 2;
+}
+
+/**
+ * on_debug_kernel - tell whether this machine is a guest with the debug kernel
+ */
+bool on_debug_kernel(void)
+{
+	const char *kernel = getenv("BLUEBELL_KERNEL");
+
+	return kernel && !strcmp(kernel, "debug");
+}
+
+/**
+ * soon_ms - the time within which something has to happen that happens "soon"
+ *
+ * Return: a second, or on the debug kernel, whose checks take their time, five; in ms.
+ */
+double soon_ms(void)
+{
+	return on_debug_kernel() ? 5000 : 1000;
 }
 
 static struct ibv_device *first_device(void)

@@ -59,7 +59,10 @@ struct pair {
 };
 
 double seconds(void);
+double ms_now(void);
 double race_seconds(void);
+bool on_debug_kernel(void);
+double soon_ms(void);
 
 bool rdma_read_sysfs(const char *name, char *text, size_t size);
 const char *rdma_uverbs_name(void);
