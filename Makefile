@@ -39,9 +39,15 @@ shell: module hca ## a shell in a guest
 check: ## the tests, on the stock kernel and the default HCA
 	@scripts/steps check lab module hca selftests tools -- scripts/check
 
-check-full: ## also with the debug kernel, an IOMMU, fewer features
-	@scripts/steps check-full lab module hca selftests tools debug-kernel fuzz-ioctl-build -- \
-		scripts/check --full
+check-full: ## also with an IOMMU, fewer features, late answers
+	@scripts/steps check-full lab module hca selftests tools -- scripts/check --full
+
+check-debug: ## Bluebell's tests on the debug kernel, and long races
+	@scripts/steps check-debug lab hca selftests debug-kernel fuzz-ioctl-build -- \
+		scripts/check --debug
+
+check-stock: ## as check-full, with the stock driver
+	@scripts/steps check-stock lab module hca selftests tools -- scripts/check --stock
 
 check-ulp: ## users of the kernel's verbs between two hosts, for long: MPI, removal, a soak
 	@scripts/steps check-ulp lab module hca debug-kernel -- scripts/check --ulp
@@ -106,5 +112,6 @@ lab: ## make the lab and enter it
 clean: ## remove build/; the lab and the debug kernel stay in the cache
 	$(Q)rm -rf build
 
-.PHONY: help run shell check check-cards check-full check-ulp module hca fuzz fuzz-ioctl \
-	selftests tools kunit static coverage bench bench-scale bench-hca man debug-kernel lab clean
+.PHONY: help run shell check check-cards check-debug check-full check-stock check-ulp module hca \
+	fuzz fuzz-ioctl selftests tools kunit static coverage bench bench-scale bench-hca man \
+	debug-kernel lab clean
