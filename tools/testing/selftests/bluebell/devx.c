@@ -8,15 +8,14 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "devx_cmd.h"
-#include "kernel_file.h"
 #include "rights.h"
 #include "test.h"
+#include "trace.h"
 
 #define QUERY_HCA_CAP 0x100
 #define MANAGE_PAGES 0x108
@@ -24,8 +23,6 @@
 /* Bits of uctx.cap. */
 #define RAW_TX 1
 #define INTERNAL_DEV_RES 2
-/* A trace buffer of the test's own. */
-#define TRACE "/sys/kernel/tracing/instances/bluebell_selftest"
 
 static const char *const user_kinds[] = { "uar", "pd", "cq", "qp", "srq" };
 
@@ -695,23 +692,13 @@ TEST(other_commands_are_refused)
 	ibv_close_device(ctx);
 }
 
-/* Look in the trace buffer for the command that has allocated the last protection domain. */
+/* Look in the trace for the command that has allocated the last protection domain. */
 static int traced_alloc_pd(unsigned int *uid, unsigned int *status, int *err)
 {
-	FILE *trace = fopen(TRACE "/trace", "r");
-	char line[512], *cmd;
-	int found = 0;
+	const char *cmd = trace_last("opcode=0x800 ");
 
-	if (!trace)
-		return -errno;
-	while (fgets(line, sizeof(line), trace)) {
-		cmd = strstr(line, "opcode=0x800 ");
-		if (cmd)
-			found = sscanf(cmd, "opcode=0x800 uid=%u status=%x syndrome=%*x err=%d",
-				       uid, status, err);
-	}
-	fclose(trace);
-	return found;
+	return cmd ? sscanf(cmd, "opcode=0x800 uid=%u status=%x syndrome=%*x err=%d", uid, status,
+			    err) : -ENOENT;
 }
 
 TEST(trace_has_the_user_id_of_a_command)
@@ -727,8 +714,7 @@ TEST(trace_has_the_user_id_of_a_command)
 		SKIP(return, NO_USER_IDS);
 	ASSERT_EQ(0, uv_open_devx(&with));
 	ASSERT_EQ(0, open_without_id(&without));
-	ASSERT_EQ(0, mkdir(TRACE, 0700));
-	EXPECT_EQ(0, write_file(TRACE "/events/bluebell/fw_cmd/enable", "1"));
+	ASSERT_EQ(0, trace_start());
 	EXPECT_EQ(0, uv_alloc_pd(with.fd, &pd, &pdn));
 	EXPECT_EQ(3, traced_alloc_pd(&uid, &status, &err));
 	EXPECT_NE(0, uid);
@@ -737,8 +723,7 @@ TEST(trace_has_the_user_id_of_a_command)
 	EXPECT_EQ(0, uv_alloc_pd(without.fd, &pd, &pdn));
 	EXPECT_EQ(3, traced_alloc_pd(&uid, &status, &err));
 	EXPECT_EQ(0, uid);
-	EXPECT_EQ(0, write_file(TRACE "/events/bluebell/fw_cmd/enable", "0"));
-	EXPECT_EQ(0, rmdir(TRACE));
+	EXPECT_EQ(0, trace_stop());
 	uv_close(&without);
 	uv_close(&with);
 }

@@ -15,6 +15,7 @@
 
 #include "rights.h"
 #include "test.h"
+#include "trace.h"
 
 #define NOT_BLUEBELL "only bluebell reports who holds which doorbell"
 #define FILES "/sys/kernel/debug/mlx5/*/uars"
@@ -871,6 +872,90 @@ TEST_F(report, lists_agree_while_queues_and_mappings_come_and_go)
 }
 
 /* trace-cmd and perf print events by their formats, and do not know the values of enumerators. */
+/* The PCI address of the function, by which the events name the device. */
+static const char *function(void)
+{
+	static char target[PATH_MAX];
+	char path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device", rdma_device_name());
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n < 0 ? 0 : n] = 0;
+	return basename(target);
+}
+
+TEST_F(report, events_tell_who_has_which_uar)
+{
+	const int fd = self->uv.fd, owner = getpid();
+	const char *const dev = function();
+	struct report *r = self->r;
+	unsigned int i, dynamic = 0;
+	void *of_object, *of_static, *of_dynamic;
+	struct uv_uar uar;
+
+	ASSERT_EQ(0, trace_start());
+	EXPECT_EQ(0, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
+	of_object = map_page(fd, uar.mmap_off);
+	of_static = map_page(fd, uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, 3));
+	of_dynamic = map_page(fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, 5));
+	EXPECT_TRUE(of_object && of_static && of_dynamic);
+	ASK(fd, r);
+	for (i = 0; i < r->num.num_uars; i++)
+		if (r->uar[i].origin == BLUEBELL_UAR_DYNAMIC)
+			dynamic = r->uar[i].index;
+	EXPECT_TRUE(trace_has("uar_alloc: %s owner=%d uar=0x%x origin=object", dev, owner,
+			      uar.page_id));
+	EXPECT_TRUE(trace_has("uar_mmap: %s owner=%d uar=0x%x address=0x%lx nc err=0", dev, owner,
+			      uar.page_id, (long)of_object));
+	EXPECT_TRUE(trace_has("uar_mmap: %s owner=%d uar=0x%x address=0x%lx nc err=0", dev, owner,
+			      r->bfreg[2 * 3].uar, (long)of_static));
+	EXPECT_TRUE(trace_has("uar_alloc: %s owner=%d uar=0x%x origin=dynamic", dev, owner,
+			      dynamic));
+	EXPECT_TRUE(trace_has("uar_mmap: %s owner=%d uar=0x%x address=0x%lx wc err=0", dev, owner,
+			      dynamic, (long)of_dynamic));
+	munmap(of_object, UV_PAGE);
+	EXPECT_EQ(NULL, trace_last(" uar_free: "));
+	EXPECT_EQ(0, uv_free_uar(fd, uar.handle));
+	EXPECT_TRUE(trace_has("uar_free: %s owner=%d uar=0x%x origin=object", dev, owner,
+			      uar.page_id));
+	EXPECT_EQ(0, trace_stop());
+}
+
+TEST_F(report, events_tell_which_queue_is_on_which_bfreg)
+{
+	const int fd = self->uv.fd, owner = getpid();
+	const char *const dev = function();
+	struct bluebell_queue queue = {};
+	struct report *r = self->r;
+	unsigned long record;
+	struct uv_qp qp;
+	struct uv_cq cq;
+
+	ASSERT_EQ(0, trace_start());
+	EXPECT_EQ(0, uv_create_cq(fd, 63, &cq));
+	EXPECT_EQ(0, uv_create_qp(fd, self->pd, self->cq.handle, IBV_QPT_RC, &qp));
+	record = (unsigned long)qp.mem.dbr;
+	ASK(fd, r);
+	if (find_queue(r, BLUEBELL_QUEUE_QP, qp.qpn))
+		queue = *find_queue(r, BLUEBELL_QUEUE_QP, qp.qpn);
+	EXPECT_TRUE(trace_has("bell_add: %s owner=%d cq=0x%x uar=0x%x bfreg=-1", dev, owner, cq.cqn,
+			      r->bfreg[0].uar));
+	EXPECT_TRUE(trace_has("bfreg_get: %s owner=%d bfreg=%u users=1", dev, owner, queue.bfreg));
+	EXPECT_TRUE(trace_has("bell_add: %s owner=%d qp=0x%x uar=0x%x bfreg=%d", dev, owner, qp.qpn,
+			      queue.uar, queue.bfreg));
+	EXPECT_TRUE(trace_has("db_page_pin: %s address=0x%lx err=0", dev, record));
+	EXPECT_EQ(0, uv_destroy_cq(fd, &cq));
+	EXPECT_EQ(0, uv_destroy_qp(fd, &qp));
+	EXPECT_TRUE(trace_has("bell_del: %s owner=%d cq=0x%x uar=0x%x bfreg=-1", dev, owner, cq.cqn,
+			      r->bfreg[0].uar));
+	EXPECT_TRUE(trace_has("bell_del: %s owner=%d qp=0x%x uar=0x%x bfreg=%d", dev, owner, qp.qpn,
+			      queue.uar, queue.bfreg));
+	EXPECT_TRUE(trace_has("bfreg_put: %s owner=%d bfreg=%u users=0", dev, owner, queue.bfreg));
+	EXPECT_TRUE(trace_has("db_page_unpin: %s address=0x%lx err=0", dev, record));
+	EXPECT_EQ(0, trace_stop());
+}
+
 TEST(formats_of_events_name_no_enumerator)
 {
 	char line[4096];
