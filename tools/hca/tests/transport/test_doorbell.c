@@ -305,6 +305,33 @@ static void blueflame_is_used_once(void **state)
 	assert_string_equal(rig_ptr(1, buf_b), "another one");
 }
 
+/* A WQE that came by BlueFlame and was not executed is not executed after a reset, either. */
+static void reset_forgets_the_blueflame_wqe(void **state)
+{
+	uint8_t bf[64] = {};
+	struct rig_wqe w;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, "before the reset", 17);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	memcpy(bf, w.b, w.ds * 16);
+	put_be32(bf + 4, a->obj.num << 8 | w.ds);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, w.ds * 16);
+	assert_int_equal(a->req->bf_len, w.ds * 16);
+	rig_state(0, a, QPS_RST);
+	memset(rig.tail, 0, sizeof(rig.tail));
+	rig_connect(a, 0, b, 1);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, "behind the reset", 17);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_string_equal(rig_ptr(1, buf_b), "behind the reset");
+	assert_int_equal(rig.hca[0]->count.wqes_bf, 0);
+}
+
 static void wqes_wrap_around_the_ring(void **state)
 {
 	struct rig_wqe w;
@@ -424,7 +451,8 @@ int main(void)
 		RC(record_beyond_the_queue_is_fatal),
 		RC(blueflame_takes_the_wqe_from_the_register),
 		RC(incomplete_blueflame_reads_memory), RC(blueflame_for_a_later_wqe_reads_memory),
-		RC(blueflame_is_used_once), RC(wqes_wrap_around_the_ring),
+		RC(blueflame_is_used_once), RC(reset_forgets_the_blueflame_wqe),
+		RC(wqes_wrap_around_the_ring),
 		RC(wqe_of_another_qp_is_an_error), RC(wqe_longer_than_posted_is_an_error),
 		RC(first_wqebb_is_read_once),
 	};

@@ -3,6 +3,7 @@
  * The reliable connected service: data, atomics, order, loss and repair.
  */
 #include <endian.h>
+#include <event2/event.h>
 #include <string.h>
 
 #include "address.h"
@@ -180,6 +181,27 @@ static void short_data_goes_into_the_cqe(void **state)
 	assert_memory_equal(rig_cqe(CQ_A, 2)->data, rig_ptr(1, buf_b), 5);
 }
 
+static void up_to_64_bytes_go_into_a_long_cqe(void **state)
+{
+	(void)state;
+	b->cs_res = 2;
+	a->cs_req = 0x22;
+	rig_recv(1, b, buf_b, 128, key_b);
+	rig_recv(1, b, buf_b, 128, key_b);
+	post_send(WQE_SEND, 64, true);
+	post_send(WQE_SEND, 65, true);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 64);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 65);
+	assert_int_equal(rig_run(6, 1000), 6);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.inline_len, 64);
+	assert_memory_equal(rig_cqe(CQ_B + 1, 0)->data, rig_ptr(0, buf_a), 64);
+	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.inline_len, 0);
+	assert_true(same(65));
+	assert_int_equal(rig_cqe(CQ_A, 2)->c.inline_len, 64);
+	assert_memory_equal(rig_cqe(CQ_A, 2)->data, rig_ptr(1, buf_b), 64);
+	assert_int_equal(rig_cqe(CQ_A, 3)->c.inline_len, 0);
+}
+
 static void scatter_to_cqe_leaves_memory_alone(void **state)
 {
 	(void)state;
@@ -246,6 +268,34 @@ static void masked_atomics_change_masked_bits_only(void **state)
 	post_atomic(WQE_MASKED_FA, buf_b, 0x0001, 0x8080);	/* fields of 8 bits */
 	assert_int_equal(rig_run(2, 1000), 2);
 	assert_true(*word == 0xff00);
+}
+
+/* One mask says which bits are compared, the other which bits are swapped. */
+static void masked_compare_and_swap_has_two_masks(void **state)
+{
+	/* Words to compare with, and what the swap leaves of 0x11223344. */
+	static const struct { uint64_t compare, after; } t[] = {
+		{ 0x3399, 0x11bb33dd }, { 0x3244, 0x11223344 },
+	};
+	unsigned int i;
+	struct rig_wqe w;
+	uint64_t *word;
+
+	(void)state;
+	word = rig_ptr(1, buf_b);
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		*word = 0x11223344;
+		wq_ctrl(&w, WQE_MASKED_CS, true, 0);
+		wq_raddr(&w, buf_b, key_b);
+		wq_atomic(&w, 0xaabbccdd, t[i].compare);
+		wq_atomic(&w, 0xff00ff, 0xff00);	/* swapped, compared */
+		wq_data(&w, buf_a, 8, key_a);
+		rig_send(0, a, w.b, w.ds);
+		assert_int_equal(rig_run(i + 1, 1000), i + 1);
+		expect(CQ_A, i, CQE_REQ, 0);
+		assert_true(*word == t[i].after);
+		assert_true(*(uint64_t *)rig_ptr(0, buf_a) == 0x11223344);
+	}
 }
 
 static void qps_of_one_hca_reach_each_other(void **state)
@@ -345,6 +395,50 @@ static void fence_waits_for_reads(void **state)
 	rig_send(0, a, w.b, w.ds);
 	assert_int_equal(rig_run(1, 1000), 1);
 	assert_memory_equal(rig_ptr(1, buf_b), rig_ptr(1, buf_b + 8192), 4096);
+}
+
+/* Whether a WRITE with this fence is sent behind a request that no answer has come to. */
+static bool passes(uint8_t opcode, enum wqe_fence fence)
+{
+	uint64_t sent = rig.hca[0]->count.packets_tx;
+	struct rig_wqe w;
+
+	a->path.ack_timeout = 18;	/* longer than this test takes */
+	fabric_inject_drop(rig.hca[1], 0, 2);
+	if (opcode == WQE_ATOMIC_FA)
+		post_atomic(opcode, buf_b, 1, 0);
+	else
+		post_rdma(opcode, buf_b, key_b, 8);
+	wq_ctrl(&w, WQE_RDMA_WRITE, true, 0);
+	w.b[11] |= fence << 5;
+	wq_raddr(&w, buf_b, key_b);
+	wq_data(&w, buf_a, 8, key_a);
+	rig_send(0, a, w.b, w.ds);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+	sent = rig.hca[0]->count.packets_tx - sent;
+	assert_in_range(sent, 1, 2);
+	return sent == 2;
+}
+
+static void fences_wait_for_what_they_name(void **state)
+{
+	static const struct { enum wqe_fence fence; bool write, read; } t[] = {
+		{ FENCE_NONE, true, true }, { FENCE_SMALL, true, true },
+		{ FENCE_READS, true, false }, { FENCE_SMALL_READS, true, false },
+		{ FENCE_ALL, false, false },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		rc_up(state);
+		assert_int_equal(passes(WQE_RDMA_WRITE, t[i].fence), t[i].write);
+		rc_up(state);
+		assert_int_equal(passes(WQE_RDMA_READ, t[i].fence), t[i].read);
+		rc_up(state);
+		assert_int_equal(passes(WQE_ATOMIC_FA, t[i].fence), t[i].read);
+	}
+	rig_down(state);
 }
 
 static void no_queue_starves_another(void **state)
@@ -450,6 +544,33 @@ static void reset_forgets_what_was_consumed_ahead(void **state)
 	assert_true(b->resp->ahead);
 	rig_state(1, b, QPS_RST);
 	assert_false(b->resp->ahead);
+}
+
+/* A queue that is armed for solicited completions tells of these messages only. */
+static void solicited_messages_wake_the_receiver(void **state)
+{
+	unsigned int i;
+	struct rig_wqe w;
+
+	(void)state;
+	cq_find(rig.hca[1], CQ_B + 1)->armed_sol = true;
+	for (i = 0; i < 4; i++)
+		rig_recv(1, b, buf_b, 4096, key_b);
+	for (i = 0; i < 4; i++) {
+		wq_ctrl(&w, i < 2 ? WQE_SEND : WQE_RDMA_WRITE_IMM, true, 0);
+		if (i >= 2)
+			wq_raddr(&w, buf_b, key_b);
+		if (i & 1)
+			w.b[11] |= 1 << 1;	/* solicited event */
+		wq_data(&w, buf_a, 3000, key_a);
+		rig_send(0, a, w.b, w.ds);
+		rig_settle();
+		expect(CQ_A, i, CQE_REQ, 0);
+		if (i & 1)
+			assert_int_equal(rig_cqe(CQ_B + 1, i / 2)->c.wqe_counter, i);
+		else
+			assert_null(rig_cqe(CQ_B + 1, i / 2));
+	}
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -842,6 +963,35 @@ static void key_that_is_freed_in_the_middle_of_a_read_fails_both(void **state)
 	mk->free = false;
 }
 
+/* A request whose answer would find no room is not executed: the requester sends it again. */
+static void request_without_room_for_its_answer_is_dropped(void **state)
+{
+	uint32_t next = b->next_rcv_psn;
+	uint64_t *word = rig_ptr(1, buf_b);
+	struct packet *p;
+	unsigned int i;
+
+	(void)state;
+	for (i = RESP_MAX_JOBS; i; i--) {	/* READs that come again, and do not count */
+		p = request(BTH_READ_REQ, i);
+		p->dma_len = 16;
+		resp_receive(rig.hca[1], b, p);
+		packet_free(rig.fabric, p);
+	}
+	assert_int_equal(b->resp->job_n, RESP_MAX_JOBS - 2);
+	for (i = 0; i < 2; i++) {
+		p = request(BTH_FETCH_ADD, 0);
+		p->swap_add = 1;
+		resp_receive(rig.hca[1], b, p);
+		packet_free(rig.fabric, p);
+		assert_true(*word == i);
+		assert_int_equal(b->next_rcv_psn, psn_add(next, i));
+		rig_settle();
+		assert_int_equal(b->resp->job_n, 0);
+	}
+	assert_int_equal(b->state, QPS_RTS);
+}
+
 /* The key does not allow the access either, but the length is checked first. */
 static void too_long(uint8_t opcode)
 {
@@ -924,6 +1074,42 @@ static void last_packet_of_a_write_completes_it(void **state)
 	length_is_refused(BTH_WRITE_LAST, b->mtu);
 }
 
+/* A message, its receive WQE and all answers that wait end with the connection. */
+static void reset_forgets_the_requests_of_the_connection(void **state)
+{
+	struct responder *resp;
+	struct packet *p;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 4 * b->mtu, key_b);
+	arrive(BTH_READ_REQ, 0);
+	arrive(BTH_SEND_FIRST, b->mtu);
+	p = request(BTH_SEND_MIDDLE, 0);
+	p->psn = psn_add(p->psn, 1);
+	resp_receive(rig.hca[1], b, p);		/* out of sequence */
+	packet_free(rig.fabric, p);
+	resp = b->resp;
+	assert_int_equal(resp->job_n, 2);
+	assert_int_equal(resp->rd_jobs, 1);
+	assert_int_equal(resp->msg, MSG_SEND);
+	assert_int_equal(resp->msn, 1);
+	assert_true(resp->have_rwqe && resp->nak_sent);
+	rig_state(1, b, QPS_RST);
+	assert_int_equal(resp->job_n, 0);
+	assert_int_equal(resp->rd_jobs, 0);
+	assert_int_equal(resp->msg, MSG_NONE);
+	assert_int_equal(resp->msn, 0);
+	assert_false(resp->have_rwqe || resp->nak_sent);
+	/* The next message gets a WQE that is posted now. */
+	put_be32(rig_ptr(1, b->dbr.addr + DBR_RCV), 0);
+	rig_connect(a, 0, b, 1);
+	rig_recv(1, b, buf_b + 0x8000, 64, key_b);
+	post_send(WQE_SEND, 16, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	assert_memory_equal(rig_ptr(1, buf_b + 0x8000), rig_ptr(0, buf_a), 16);
+}
+
 /* After the first packet of a message only packets of the same message may follow. */
 static void order_is_refused(uint8_t first, uint8_t opcode)
 {
@@ -993,6 +1179,80 @@ static void only_what_is_outstanding_is_acknowledged(void **state)
 	assert_int_equal(acknowledge(a->next_send_psn - 2), 1);
 	assert_int_equal(acknowledge(a->next_send_psn - 2), 1);
 	assert_int_equal(acknowledge(a->next_send_psn - 1), 2);
+}
+
+/* Let a packet without data, of this syndrome and for the oldest request, arrive at a. */
+static void answer_with(uint8_t syndrome)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	p->opcode = BTH_RC | BTH_ACK;
+	p->syndrome = syndrome;
+	p->psn = a->req->una;
+	req_receive(rig.hca[0], a, p);
+	packet_free(rig.fabric, p);
+}
+
+static void nak_of_an_unknown_kind_fails_the_request(void **state)
+{
+	(void)state;
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[1], 0, 1);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	rig_settle();
+	answer_with(NAK_REMOTE_OP + 1);
+	assert_int_equal(rig.ncqe, 1);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_RESPONSE_INVALID);
+}
+
+static void never(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+}
+
+/* Microseconds that an RNR NAK of this timer code stands for: 2 and 3, doubled every two codes. */
+static int64_t rnr_us(unsigned int code)
+{
+	if (!code)
+		return 655350;
+	return code == 1 ? 10 : 10ll * (2 + code % 2) << (code / 2 - 1);
+}
+
+/*
+ * Compares the requester's timer with another timer, which is started at the same time. The clock
+ * of the timers may have steps of 10 ms.
+ */
+static void requester_waits_as_long_as_the_rnr_nak_says(void **state)
+{
+	struct event *other = evtimer_new(rig.base, never, NULL);
+	int64_t us, passed, diff;
+	struct timeval tv, t[2];
+	unsigned int code;
+
+	(void)state;
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[1], 0, 1);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	rig_settle();
+	for (code = 0; code < 32; code++) {
+		us = rnr_us(code);
+		tv = (struct timeval){ .tv_usec = us };
+		passed = clock_now_ns();
+		answer_with(AETH_RNR | code);
+		evtimer_add(other, &tv);
+		passed = (int64_t)(clock_now_ns() - passed) / 1000;
+		assert_true(a->req->rnr_wait);
+		assert_true(evtimer_pending(a->req->timer, &t[0]));
+		assert_true(evtimer_pending(other, &t[1]));
+		diff = (t[1].tv_sec - t[0].tv_sec) * 1000000ll + t[1].tv_usec - t[0].tv_usec;
+		if (diff < -10000 || diff > passed + 10000)
+			fail_msg("timer code %u: %lld us off", code, (long long)diff);
+		a->req->rnr_wait = false;
+	}
+	assert_int_equal(rig.ncqe, 0);
+	event_free(other);
 }
 
 /* Let an answer of the wrong kind or length arrive at the requester of a READ or an atomic. */
@@ -1158,13 +1418,16 @@ int main(void)
 		RC(every_cqe_has_the_user_index), RC(short_data_goes_into_the_cqe),
 		RC(scatter_to_cqe_leaves_memory_alone), RC(path_bits_belong_to_the_connection), RC(atomics_compute_in_host_order),
 		RC(atomics_compute_in_network_order), RC(masked_atomics_change_masked_bits_only),
+		RC(masked_compare_and_swap_has_two_masks), RC(up_to_64_bytes_go_into_a_long_cqe),
 		RC(qps_of_one_hca_reach_each_other), RC(qp_connected_to_itself_reaches_itself),
 		RC(reads_within_the_limit_complete), RC(more_reads_than_resources_are_refused),
 		RC(more_atomics_than_resources_are_refused),
-		RC(fence_waits_for_reads), RC(no_queue_starves_another),
+		RC(fence_waits_for_reads), cmocka_unit_test(fences_wait_for_what_they_name),
+		RC(no_queue_starves_another),
 		RC(cqes_of_version_0_have_no_user_index), RC(acks_come_as_often_as_the_qp_asks),
 		RC(recvs_are_consumed_out_of_order), RC(what_was_consumed_ahead_is_not_flushed),
-		RC(reset_forgets_what_was_consumed_ahead), RC(packets_of_other_ports_are_ignored),
+		RC(reset_forgets_what_was_consumed_ahead),
+		RC(solicited_messages_wake_the_receiver), RC(packets_of_other_ports_are_ignored),
 		RC(partitions_separate_connections), RC(gids_of_a_connection_are_checked),
 		RC(switch_drops_what_is_longer_than_the_mtu),
 		cmocka_unit_test(lost_packets_are_repaired),
@@ -1177,6 +1440,8 @@ int main(void)
 		RC(key_that_is_freed_ends_the_answer_to_a_read),
 		RC(key_that_is_freed_in_the_middle_of_a_read_fails_both),
 		RC(late_duplicate_of_a_read_does_not_fail_the_connection),
+		RC(request_without_room_for_its_answer_is_dropped),
+		RC(reset_forgets_the_requests_of_the_connection),
 		RC(first_packet_is_as_long_as_the_mtu), RC(middle_packet_is_as_long_as_the_mtu),
 		RC(middle_packet_of_a_write_is_as_long_as_the_mtu), RC(last_packet_is_not_empty),
 		RC(last_packet_is_not_longer_than_the_mtu),
@@ -1185,6 +1450,8 @@ int main(void)
 		RC(read_does_not_begin_inside_a_write), RC(atomic_does_not_begin_inside_a_write),
 		RC(message_begins_with_its_first_packet),
 		RC(only_what_is_outstanding_is_acknowledged),
+		RC(nak_of_an_unknown_kind_fails_the_request),
+		RC(requester_waits_as_long_as_the_rnr_nak_says),
 		RC(result_of_an_atomic_does_not_answer_a_read),
 		RC(data_of_a_read_does_not_answer_an_atomic),
 		RC(answer_to_a_read_does_not_end_early),

@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "cq.h"
 #include "dispatch.h"
 #include "eq.h"
 #include "fabric.h"
+#include "ifc.h"
 #include "object.h"
 #include "pair.h"
 #include "pairrig.h"
 #include "qp.h"
 #include "req.h"
+#include "util.h"
 #include "wqe.h"
 
 static void error_flushes_both_queues(void **state)
@@ -80,6 +83,43 @@ static void restart(void)
 	memset(rig.tail, 0, sizeof(rig.tail));
 	rig_show(0, a);
 	rig_connect(a, 0, b, 1);
+}
+
+/* Each flushed request completes once, also if it takes several units of the queue. */
+static void requests_of_any_size_are_flushed(void **state)
+{
+	static const uint16_t index[] = { 0, 1, 3, 7 };
+	struct rig_wqe w;
+	unsigned int i;
+
+	(void)state;
+	rig_state(0, a, QPS_ERR);
+	for (i = 0; i < ARRAY_SIZE(index); i++) {
+		wq_ctrl(&w, WQE_SEND, false, 0);
+		wq_inline(&w, rig_ptr(0, buf_a), i == 1 ? 100 : i == 2 ? 200 : 8);
+		assert_int_equal(rig_put(0, a, w.b, w.ds), index[i]);
+	}
+	rig_show(0, a);
+	assert_int_equal(rig_run(4, 1000), 4);
+	rig_run(5, 50);
+	assert_int_equal(rig.ncqe, 4);
+	for (i = 0; i < ARRAY_SIZE(index); i++)
+		assert_int_equal(rig_cqe(CQ_A, i)->c.wqe_counter, index[i]);
+	assert_int_equal(a->sq_hw, 8);
+}
+
+/* In ERR, too, a doorbell record cannot announce more than the queue has. */
+static void record_beyond_a_queue_flushes_nothing(void **state)
+{
+	(void)state;
+	rig_state(0, a, QPS_ERR);
+	rig_state(1, b, QPS_ERR);
+	put_be32(rig_ptr(0, a->dbr.addr + DBR_SND), 65);
+	put_be32(rig_ptr(1, b->dbr.addr + DBR_RCV), 65);
+	rig_run(1, 50);
+	assert_int_equal(rig.ncqe, 0);
+	assert_int_equal(a->sq_hw, 0);
+	assert_int_equal(b->rq_hw, 0);
 }
 
 /* If no WQE of the send queue has failed before, the first flushed WQE has ERR_FLUSHED_FIRST. */
@@ -177,10 +217,16 @@ static void sqd_finishes_what_was_begun(void **state)
 
 static void idle_queue_drains_at_once(void **state)
 {
+	unsigned int i;
+
 	(void)state;
-	rig_state(0, a, QPS_SQ_DRAINING);
-	rig_settle();
-	assert_int_equal(rig_events(EV_SQ_DRAINED), 1);
+	for (i = 1; i <= 3; i++) {
+		rig_state(0, a, QPS_SQ_DRAINING);
+		rig_settle();
+		assert_int_equal(rig_events(EV_SQ_DRAINED), i);
+		assert_int_equal(a->state, QPS_SQD);
+		rig_state(0, a, QPS_RTS);
+	}
 }
 
 static void first_packet_raises_comm_est(void **state)
@@ -204,6 +250,55 @@ static void reset_drops_all_state(void **state)
 	assert_int_equal(a->sq_hw, 0);
 }
 
+/* The wait that a receiver without a receive WQE asked for ends with the connection. */
+static void reset_ends_the_wait_for_a_receiver(void **state)
+{
+	uint64_t end = clock_now_ns() + 2000000000ull;
+
+	(void)state;
+	b->min_rnr_nak = 31;		/* 492 ms */
+	post_send(WQE_SEND, 16, true);
+	while (!a->req->rnr_wait && clock_now_ns() < end)
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	assert_true(a->req->rnr_wait);
+	restart();
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 16, true);
+	assert_int_equal(rig_run(2, 2000), 2);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	assert_true(same(16));
+}
+
+/* A new connection begins with PSNs of its own, here lower than those of the connection before. */
+static void psns_begin_anew_after_reset(void **state)
+{
+	unsigned int h;
+
+	(void)state;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	assert_int_equal(rig_run(1, 1000), 1);
+	for (h = 0; h < 2; h++)
+		rig_state(h, h ? b : a, QPS_RST);
+	memset(rig.tail, 0, sizeof(rig.tail));
+	rig_show(0, a);
+	a->path.ack_timeout = 18;
+	a->next_send_psn = 0xfe0000;
+	b->next_rcv_psn = 0xfe0000;
+	for (h = 0; h < 2; h++) {
+		rig_state(h, h ? b : a, QPS_INIT);
+		rig_state(h, h ? b : a, QPS_RTR);
+		rig_state(h, h ? b : a, QPS_RTS);
+	}
+	a->retry_count = 0;
+	a->cur_retry = 0;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 3000);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 3000);
+	assert_int_equal(rig_run(3, 2000), 3);
+	expect(CQ_A, 1, CQE_REQ, 0);
+	expect(CQ_A, 2, CQE_REQ, 0);
+	assert_true(same(3000));
+}
+
 static void qp_destroyed_in_a_message_sends_no_more(void **state)
 {
 	uint32_t qpn = a->obj.num;
@@ -222,12 +317,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RC(error_flushes_both_queues), RC(record_alone_flushes_sends),
+		RC(requests_of_any_size_are_flushed), RC(record_beyond_a_queue_flushes_nothing),
 		RC(first_request_that_is_flushed_says_so),
 		RC(first_request_behind_a_refusal_says_so),
 		RC(requests_behind_one_that_failed_are_flushed), RC(receives_are_flushed_alike),
 		RC(sqd_finishes_what_was_begun),
 		RC(idle_queue_drains_at_once), RC(first_packet_raises_comm_est),
-		RC(reset_drops_all_state), RC(qp_destroyed_in_a_message_sends_no_more),
+		RC(reset_drops_all_state), RC(reset_ends_the_wait_for_a_receiver),
+		RC(psns_begin_anew_after_reset), RC(qp_destroyed_in_a_message_sends_no_more),
 	};
 
 	return cmocka_run_group_tests_name("state", tests, NULL, NULL);

@@ -56,6 +56,39 @@ static void message_without_a_receive_is_dropped(void **state)
 	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 100);
 }
 
+/* A WRITE that the peer's keys or rights do not allow is lost. The next message arrives. */
+static void write_that_is_not_allowed_is_dropped(void **state)
+{
+	(void)state;
+	post_rdma(WQE_RDMA_WRITE, buf_b + 0x8000, key_b + 0x100, 3000);
+	post_rdma(WQE_RDMA_WRITE, buf_b + BUF - 8, key_b, 3000);
+	rig_settle();
+	b->rwe = false;
+	post_rdma(WQE_RDMA_WRITE, buf_b + 0x8000, key_b, 3000);
+	rig_settle();
+	assert_int_equal(b->state, QPS_RTS);
+	assert_int_equal(rig.nevents, 0);
+	assert_int_equal(*(uint8_t *)rig_ptr(1, buf_b + 0x8001), 0);
+	rig_recv(1, b, buf_b, BUF, key_b);
+	post_send(WQE_SEND, 2000, true);
+	rig_settle();
+	expect(CQ_B + 1, 0, CQE_RESP_SEND, 0);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 2000);
+	assert_true(same(2000));
+}
+
+/* A message that its receive WQE has no room for is the receiver's mistake. */
+static void message_longer_than_its_receive_stops_the_queue_pair(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 1500, key_b);
+	post_send(WQE_SEND, 1501, true);
+	rig_settle();
+	expect(CQ_A, 0, CQE_REQ, 0);
+	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_RECEIVE_TOO_SHORT);
+	assert_int_equal(b->state, QPS_ERR);
+}
+
 static void error_stops_the_send_queue_only(void **state)
 {
 	(void)state;
@@ -77,7 +110,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UC(sends_and_writes_arrive),
 		cmocka_unit_test(message_with_a_lost_packet_is_dropped),
-		UC(message_without_a_receive_is_dropped), UC(error_stops_the_send_queue_only),
+		UC(message_without_a_receive_is_dropped), UC(write_that_is_not_allowed_is_dropped),
+		UC(message_longer_than_its_receive_stops_the_queue_pair),
+		UC(error_stops_the_send_queue_only),
 	};
 
 	return cmocka_run_group_tests_name("uc", tests, NULL, NULL);
