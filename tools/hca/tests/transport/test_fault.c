@@ -18,9 +18,11 @@
 #include "ifc.h"
 #include "inject.h"
 #include "mkey.h"
+#include "object.h"
 #include "pairrig.h"
 #include "profile.h"
 #include "qp.h"
+#include "srq.h"
 #include "wqe.h"
 
 #define CQ_A	10
@@ -476,6 +478,65 @@ static void receive_fails_if_the_page_never_comes(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_OP);
 }
 
+/* Let b take its receive WQEs from a shared queue, in which one WQE for the buffer is posted. */
+static struct srq *share_receives(void)
+{
+	struct srq *s = (struct srq *)obj_new(rig.hca[1], OBJ_SRQ, 0, sizeof(*s));
+	uint8_t *w;
+
+	rig.brk[1] = (rig.brk[1] + PAGE - 1) & ~(size_t)(PAGE - 1);
+	s->kind = SRQ_RMP;
+	s->cyclic = true;
+	s->mem.pas = calloc(1, sizeof(uint64_t));
+	s->mem.pas[0] = rig_alloc(1, PAGE);
+	s->mem.npages = 1;
+	s->mem.log_page = 12;
+	s->mem.len = PAGE;
+	s->cnt = PAGE / 64;
+	s->shift = 6;
+	s->dbr.addr = rig_alloc(1, 8);
+	s->pdn = RIG_PD;
+	b->srq = s;
+	b->rq_cnt = 0;
+	w = rig_ptr(1, s->mem.pas[0]);
+	put_be32(w + 16, BUF);
+	put_be32(w + 20, key[1]);
+	put_be64(w + 24, buf[1]);
+	put_be32(w + 36, LKEY_TERMINATE);
+	put_be32(rig_ptr(1, s->dbr.addr), 1);
+	return s;
+}
+
+/* The event names the shared queue, not the queue pair. */
+static void receive_of_a_shared_queue_waits_for_its_page(void **state)
+{
+	struct srq *srq = share_receives();
+
+	(void)state;
+	all_present(0);
+	present(1, 0, MTT_ACCESS);
+	post_send(0, 2 * PAGE);
+	wait_faults(1);
+	expect_wqe_event(0, 1, FAULT_SRQ, srq->obj.num, 0, PAGE, 1024);
+	all_present(1);
+	assert_int_equal(resume(0, false), ST_OK);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(same(2 * PAGE));
+}
+
+static void receive_of_a_shared_queue_fails_without_its_page(void **state)
+{
+	(void)state;
+	share_receives();
+	all_present(0);
+	post_send(0, 100);
+	wait_faults(1);
+	assert_int_equal(resume(0, true), ST_OK);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_PROT);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_OP);
+}
+
 /* Write three pages, of which the peer has the first only. */
 static void write_faults_midway(void)
 {
@@ -565,6 +626,21 @@ static void atomic_waits_for_its_page(void **state)
 	resume(0, false);
 	assert_int_equal(rig_run(1, 1000), 1);
 	assert_true(*word == 6);
+}
+
+static void atomic_needs_a_writable_page(void **state)
+{
+	(void)state;
+	all_present(0);
+	present(1, 0, MTT_READ);
+	post_fetch_add(8, 5);
+	wait_faults(1);
+	expect_rdma_event(0, FAULT_REMOTE_WRITE, 8, 8, 0, 8);
+	assert_int_equal(*(uint64_t *)rig_ptr(1, buf[1] + 8), 0);
+	present(1, 0, MTT_ACCESS);
+	assert_int_equal(resume(0, false), ST_OK);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(*(uint64_t *)rig_ptr(1, buf[1] + 8), 5);
 }
 
 /* Work requests behind a work request that waits for a page are executed in order, and once. */
@@ -1080,6 +1156,8 @@ int main(void)
 		RC(receive_fails_if_the_page_never_comes), RC(write_waits_for_its_page),
 		RC(write_needs_a_writable_page), RC(read_waits_for_its_page),
 		RC(read_fails_if_the_page_never_comes), RC(atomic_waits_for_its_page),
+		RC(atomic_needs_a_writable_page), RC(receive_of_a_shared_queue_waits_for_its_page),
+		RC(receive_of_a_shared_queue_fails_without_its_page),
 		RC(order_is_kept), RC(resume_of_flushed_work_has_no_effect),
 		RC(resume_of_flushed_responder_has_no_effect),
 		RC(resume_of_reset_responder_has_no_effect), RC(qp_is_destroyed_with_an_open_fault),

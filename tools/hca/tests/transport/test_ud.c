@@ -169,6 +169,60 @@ static void datagram_longer_than_the_mtu_of_the_port_fails(void **state)
 	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
 }
 
+/* The path MTU of a queue pair can be less than the MTU of the port. */
+static void datagram_longer_than_the_mtu_of_the_qp_fails(void **state)
+{
+	(void)state;
+	a->mtu = 1024;
+	rig_recv(1, b, buf_b, 40 + 4096, key_b);
+	post_datagram(1024, 0x1111, NULL);
+	assert_int_equal(rig_run(2, 1000), 2);
+	post_datagram(1025, 0x1111, NULL);
+	rig_settle();
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
+}
+
+/*
+ * A queue pair that sends in the name of another (deth_sqpn). In the name of QP1 it has the Q_Key
+ * of QP1, if the WQE says that the queue pair's Q_Key is to be sent.
+ */
+static void source_of_a_datagram_can_be_another_queue_pair(void **state)
+{
+	(void)state;
+	a->deth_sqpn = 0x777;
+	a->qkey = 0x1111;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_datagram(10, 0x80000000u, NULL);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.src_qp, 0x777);
+	a->deth_sqpn = 1;
+	b->qkey = 0x80010000u;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_datagram(10, 0x80000000u, NULL);
+	assert_int_equal(rig_run(4, 1000), 4);
+	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.src_qp, 1);
+}
+
+static void solicited_datagrams_wake_the_receiver(void **state)
+{
+	struct rig_wqe w;
+	unsigned int i;
+
+	(void)state;
+	cq_find(rig.hca[1], CQ_B + 1)->armed_sol = true;
+	for (i = 0; i < 2; i++) {
+		rig_recv(1, b, buf_b, 4096, key_b);
+		wq_ctrl(&w, WQE_SEND, true, 0);
+		w.b[11] |= i << 1;
+		wq_av(&w, fabric_lid(rig.hca[1]), b->obj.num, 0x1111, NULL);
+		wq_data(&w, buf_a, 10, key_a);
+		rig_send(0, a, w.b, w.ds);
+		rig_settle();
+		assert_int_equal(!!rig_cqe(CQ_B + 1, 0), i);
+	}
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.wqe_counter, 1);
+}
+
 /* Send from P_Key index @from to P_Key index @to. Returns whether the message arrives. */
 static bool pkeys_reach(unsigned int from, unsigned int to)
 {
@@ -406,6 +460,9 @@ int main(void)
 		UD(wqe_has_to_fit_the_capability), UD(octets_and_kinds_of_packets_are_counted),
 		UD(source_gid_has_to_exist),
 		UD(datagram_longer_than_the_mtu_of_the_port_fails),
+		UD(datagram_longer_than_the_mtu_of_the_qp_fails),
+		UD(source_of_a_datagram_can_be_another_queue_pair),
+		UD(solicited_datagrams_wake_the_receiver),
 		UD(partitions_separate_datagrams), UD(wrong_q_key_drops_the_datagram),
 		UD(datagram_has_to_fit_qp_and_receive), UD(members_of_the_group_receive),
 		UD(firmware_answers_while_there_is_no_qp0), UD(qp1_is_told_the_pkey),

@@ -6,6 +6,7 @@
  */
 #include <event2/event.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "cq.h"
@@ -231,6 +232,49 @@ static void unknown_srq_is_refused(void **state)
 	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
 }
 
+/* Only XRC SRQs take messages of XRC, whatever domain another queue seems to have. */
+static void queue_of_another_form_is_refused(void **state)
+{
+	(void)state;
+	srq->kind = SRQ_RMP;
+	post_recv(LEN, key_b);
+	post(WQE_SEND, srq->obj.num, false);
+	rig_run(1, 1000);
+	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	assert_null(rig_cqe(CQ_SRQ, 0));
+	assert_int_equal(srq->hw, 0);
+}
+
+/* Let a packet of a SEND arrive at b, which names this SRQ. */
+static void arrive(uint8_t opcode, const struct srq *s)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	p->opcode = BTH_XRC | opcode;
+	p->psn = b->next_rcv_psn;
+	p->xrc_srqn = s->obj.num;
+	p->len = b->mtu;
+	memset(p->payload, 0x5a, p->len);
+	resp_receive(rig.hca[1], b, p);
+	packet_free(rig.fabric, p);
+}
+
+/* All packets of a message name the same SRQ. */
+static void message_does_not_change_its_srq(void **state)
+{
+	struct srq *other = new_srq(XRCD, RIG_PD);
+
+	(void)state;
+	post_recv(LEN, key_b);
+	arrive(BTH_SEND_FIRST, srq);
+	assert_int_equal(b->state, QPS_RTS);
+	arrive(BTH_SEND_LAST, other);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(b->error, ERR_REQUEST_INVALID);
+	expect(CQ_SRQ, CQE_RESP_ERR, SYND_REMOTE_INVAL_REQ);
+	free_srq(other);
+}
+
 /* Send a message of which only the first packet arrives. */
 static void start_message(void)
 {
@@ -292,6 +336,7 @@ int main(void)
 		T(read_uses_the_pd_of_the_srq), T(repeated_read_uses_the_pd_of_its_srq),
 		T(repeated_read_needs_its_srq), T(key_of_another_pd_is_refused),
 		T(srq_of_another_xrcd_is_refused), T(unknown_srq_is_refused),
+		T(queue_of_another_form_is_refused), T(message_does_not_change_its_srq),
 		T(srq_destroyed_in_the_middle_of_a_message), T(message_to_another_srq_completes),
 	};
 
