@@ -303,6 +303,193 @@ static void test_transitions_take_their_fields(void **state)
 	assert_int_equal(qp->sq_cnt, 16);
 }
 
+#define PATH(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), #fld }
+
+enum { FIRST_INIT, FIRST_RTR, FIRST_RTS };	/* the transition by which a field is taken first */
+enum { ON_ANY, ON_CONNECTED, ON_RELIABLE };	/* the service types of which it is taken then */
+
+/* Fields, a valid value, which is not that of full_context(), and when each field is taken. */
+static const struct {
+	struct ifc_field f;
+	uint32_t value;
+	uint8_t first, on;
+	uint32_t opt;		/* the optional parameter by which SQD2SQD takes it */
+} taken[] = {
+	{ PATH(pkey_index), 1, FIRST_INIT, ON_ANY, 1 << 4 },
+	{ IFC_FIELD(qpc, q_key), 0x5555, FIRST_INIT, ON_ANY, 1 << 5 },
+	{ IFC_FIELD(qpc, rre), 1, FIRST_INIT, ON_CONNECTED, 1 << 1 },
+	{ IFC_FIELD(qpc, rwe), 1, FIRST_INIT, ON_CONNECTED, 1 << 3 },
+	{ IFC_FIELD(qpc, rae), 1, FIRST_INIT, ON_CONNECTED, 1 << 2 },
+	{ IFC_FIELD(qpc, atomic_mode), 2, FIRST_INIT, ON_CONNECTED, 1 << 2 },
+	{ PATH(grh), 1, FIRST_RTR, ON_CONNECTED, 1 << 7 },
+	{ PATH(mlid), 0x55, FIRST_RTR, ON_CONNECTED, 1 << 7 },
+	{ PATH(rlid), 0x4321, FIRST_RTR, ON_CONNECTED, 1 << 7 },
+	{ PATH(src_addr_index), 1, FIRST_RTR, ON_CONNECTED, 1 << 7 },
+	{ PATH(stat_rate), 8, FIRST_RTR, ON_CONNECTED, 1 << 7 },
+	{ PATH(hop_limit), 0x66, FIRST_RTR, ON_CONNECTED, 1 << 7 },
+	{ PATH(tclass), 0x77, FIRST_RTR, ON_CONNECTED, 1 << 7 },
+	{ PATH(flow_label), 0x54321, FIRST_RTR, ON_CONNECTED, 1 << 7 },
+	{ { IFC_OFF(qpc, primary_address_path.rgid_rip) + 96, 32, "rgid_rip" }, 0x89abcdef,
+	  FIRST_RTR, ON_CONNECTED, 1 << 7 },
+	{ PATH(sl), 5, FIRST_RTR, ON_CONNECTED, 1 << 7 },
+	{ IFC_FIELD(qpc, mtu), 4, FIRST_RTR, ON_ANY, 0 },
+	{ IFC_FIELD(qpc, log_msg_max), 29, FIRST_RTR, ON_ANY, 0 },
+	{ IFC_FIELD(qpc, remote_qpn), 0x123456, FIRST_RTR, ON_CONNECTED, 0 },
+	{ IFC_FIELD(qpc, next_rcv_psn), 0x654321, FIRST_RTR, ON_ANY, 0 },
+	{ IFC_FIELD(qpc, log_rra_max), 2, FIRST_RTR, ON_RELIABLE, 1 << 9 },
+	{ IFC_FIELD(qpc, min_rnr_nak), 9, FIRST_RTR, ON_RELIABLE, 1 << 6 },
+	{ PATH(ack_timeout), 11, FIRST_RTS, ON_RELIABLE, 1 << 14 },
+	{ IFC_FIELD(qpc, next_send_psn), 0x333333, FIRST_RTS, ON_ANY, 0 },
+	{ IFC_FIELD(qpc, log_ack_req_freq), 4, FIRST_RTS, ON_RELIABLE, 0 },
+	{ IFC_FIELD(qpc, log_sra_max), 1, FIRST_RTS, ON_RELIABLE, 1 << 8 },
+	{ IFC_FIELD(qpc, retry_count), 5, FIRST_RTS, ON_RELIABLE, 1 << 12 },
+	{ IFC_FIELD(qpc, rnr_retry), 4, FIRST_RTS, ON_RELIABLE, 1 << 13 },
+};
+
+static void context_to_take(uint8_t *c)
+{
+	size_t i;
+
+	full_context(c);
+	for (i = 0; i < ARRAY_SIZE(taken); i++)
+		ifc_set_bits(c, taken[i].f.off, taken[i].f.width, taken[i].value);
+}
+
+static void test_each_field_is_taken_by_its_transition(void **state)
+{
+	static const uint16_t op[] = {
+		MLX5_CMD_OP_RST2INIT_QP, MLX5_CMD_OP_INIT2RTR_QP, MLX5_CMD_OP_RTR2RTS_QP,
+	};
+	/* The greatest ON_* of the type. */
+	static const struct { uint8_t type, on; } t[] = {
+		{ QPT_RC, ON_RELIABLE }, { QPT_UC, ON_CONNECTED }, { QPT_UD, ON_ANY },
+	};
+	uint8_t c[QPC_BYTES] = {};
+	unsigned int k, s;
+	uint32_t want;
+	struct qp *qp;
+	size_t i;
+
+	(void)state;
+	context_to_take(c);
+	for (k = 0; k < ARRAY_SIZE(t); k++) {
+		qp = new_qp(t[k].type);
+		for (s = 0; s < ARRAY_SIZE(op); s++) {
+			assert_int_equal(modify_with(op[s], qp->obj.num, 0, 0, c), ST_OK);
+			for (i = 0; i < ARRAY_SIZE(taken); i++) {
+				want = s >= taken[i].first && t[k].on >= taken[i].on ?
+				       taken[i].value : 0;
+				if (ifc_get_bits(qp->qpc, taken[i].f.off, taken[i].f.width) != want)
+					fail_msg("%s of type %u after transition %u",
+						 taken[i].f.name, t[k].type, s);
+			}
+		}
+	}
+}
+
+static void test_each_parameter_brings_its_fields(void **state)
+{
+	uint8_t c[QPC_BYTES] = {}, before[QPC_BYTES];
+	struct qp *qp = new_qp(QPT_RC);
+	unsigned int bit;
+	size_t i;
+
+	(void)state;
+	context_to_take(c);
+	IFC_SET(qpc, c, rwe, 0);	/* full_context() sets it */
+	for (bit = 1; bit < 15; bit++) {
+		if (bit == 10 || bit == 11)	/* path migration, and none */
+			continue;
+		bring_to(qp, QPS_SQD);
+		memcpy(before, qp->qpc, sizeof(before));
+		assert_int_equal(modify_with(OP_SQD2SQD, qp->obj.num, 1 << bit, 0, c), ST_OK);
+		for (i = 0; i < ARRAY_SIZE(taken); i++) {
+			const struct ifc_field *f = &taken[i].f;
+			bool own = taken[i].opt & 1 << bit;
+
+			if (ifc_get_bits(qp->qpc, f->off, f->width) !=
+			    ifc_get_bits(own ? c : before, f->off, f->width))
+				fail_msg("%s, optional parameter %u", f->name, bit);
+		}
+	}
+}
+
+static void test_path_is_decoded(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC);
+	uint8_t c[QPC_BYTES] = {};
+
+	(void)state;
+	context_to_take(c);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c), ST_OK);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qp->obj.num, 0, 0, c), ST_OK);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTR2RTS_QP, qp->obj.num, 0, 0, c), ST_OK);
+	assert_int_equal(qp->path.pkey_index, 1);
+	assert_int_equal(qp->path.rlid, 0x4321);
+	assert_int_equal(qp->path.mlid, 0x55);
+	assert_int_equal(qp->path.sl, 5);
+	assert_true(qp->path.grh);
+	assert_int_equal(qp->path.src_gid_index, 1);
+	assert_int_equal(qp->path.hop_limit, 0x66);
+	assert_int_equal(qp->path.tclass, 0x77);
+	assert_int_equal(qp->path.flow_label, 0x54321);
+	assert_int_equal(get_be32(qp->path.dgid + 12), 0x89abcdef);
+	assert_int_equal(qp->path.ack_timeout, 11);
+	assert_int_equal(qp->path.stat_rate, 8);
+	assert_int_equal(qp->mtu, 2048);
+	assert_int_equal(qp->log_msg_max, 29);
+	assert_int_equal(qp->log_ack_req_freq, 4);
+	assert_int_equal(qp->qkey, 0x5555);
+	assert_int_equal(qp->atomic_mode, 2);
+	assert_int_equal(qp->max_rd_atomic, 2);
+	assert_int_equal(qp->max_dest_rd_atomic, 4);
+	assert_int_equal(qp->min_rnr_nak, 9);
+}
+
+#undef PATH
+
+static void test_query_shows_the_running_values(void **state)
+{
+	uint8_t in[IFC_SZ(query_qp_in)] = {}, out[IFC_SZ(query_qp_out)];
+	uint8_t *c = IFC_ADDR(query_qp_out, out, qpc);
+	struct qp *qp = new_qp(QPT_RC);
+
+	(void)state;
+	bring_to(qp, QPS_RTS);
+	IFC_SET(query_qp_in, in, qpn, qp->obj.num);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_int_equal(IFC_GET(qpc, c, state), QPS_RTS);
+	assert_int_equal(IFC_GET(qpc, c, next_send_psn), 0x222222);
+	assert_int_equal(IFC_GET(qpc, c, last_acked_psn), 0x222221);
+	assert_int_equal(IFC_GET(qpc, c, next_rcv_psn), 0x111111);
+	assert_int_equal(IFC_GET(qpc, c, cur_retry_count), 7);
+	assert_int_equal(IFC_GET(qpc, c, cur_rnr_retry), 6);
+	/* The transport moves these values on, and software the doorbell record. */
+	qp->next_send_psn = 0x444444;
+	qp->last_acked_psn = 0x443333;
+	qp->next_rcv_psn = 0x555555;
+	qp->ssn = 0x666666;
+	qp->cur_retry = 3;
+	qp->cur_rnr_retry = 2;
+	qp->sq_hw = 0x7777;
+	qp->rq_hw = 0x8888;
+	put_be32(ram(DBR + DBR_RCV), 0x8899);
+	put_be32(ram(DBR + DBR_SND), 0x7788);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_int_equal(IFC_GET(qpc, c, next_send_psn), 0x444444);
+	assert_int_equal(IFC_GET(qpc, c, last_acked_psn), 0x443333);
+	assert_int_equal(IFC_GET(qpc, c, next_rcv_psn), 0x555555);
+	assert_int_equal(IFC_GET(qpc, c, ssn), 0x666666);
+	assert_int_equal(IFC_GET(qpc, c, cur_retry_count), 3);
+	assert_int_equal(IFC_GET(qpc, c, cur_rnr_retry), 2);
+	assert_int_equal(IFC_GET(qpc, c, hw_sq_wqebb_counter), 0x7777);
+	assert_int_equal(IFC_GET(qpc, c, hw_rq_counter), 0x8888);
+	assert_int_equal(IFC_GET(qpc, c, sw_sq_wqebb_counter), 0x7788);
+	assert_int_equal(IFC_GET(qpc, c, sw_rq_counter), 0x8899);
+}
+
 static void test_optional_parameters(void **state)
 {
 	struct qp *qp = new_qp(QPT_RC), *ud = new_qp(QPT_UD), *uc = new_qp(QPT_UC);
@@ -919,6 +1106,40 @@ static void test_qp_holds_its_references(void **state)
 	assert_int_equal(obj_find(rig.hca, OBJ_UAR, uar)->refs, 1);
 }
 
+/* The receive CQ, the SRQ and the XRC domain, of a queue pair of XRC. */
+static void test_xrc_qp_holds_its_references(void **state)
+{
+	uint8_t in[32] = {}, out[32];
+	uint32_t srqn = new_srq(3, 0), xrcdn, qpn;
+	struct qp_params p = good;
+	const struct obj *held[3];
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_XRCD, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	xrcdn = IFC_GET(alloc_xrcd_out, out, xrcd);
+	held[0] = obj_find(rig.hca, OBJ_CQ, cq2);
+	held[1] = obj_find(rig.hca, OBJ_SRQ, srqn);
+	held[2] = obj_find(rig.hca, OBJ_XRCD, xrcdn);
+	p.st = QPT_XRC;
+	p.rq_type = RQ_SRQ;
+	p.log_rq = 0;
+	p.srqn = srqn;
+	p.xrcd = xrcdn + 1;
+	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	p.xrcd = xrcdn;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	for (i = 0; i < ARRAY_SIZE(held); i++)
+		assert_int_equal(held[i]->refs, 1);
+	memset(in, 0, sizeof(in));
+	IFC_SET(destroy_qp_in, in, qpn, qpn);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	for (i = 0; i < ARRAY_SIZE(held); i++)
+		assert_int_equal(held[i]->refs, 0);
+}
+
 static void test_umr_qp_gets_its_pd_at_rst2init(void **state)
 {
 	struct qp_params p = good;
@@ -1246,6 +1467,9 @@ int main(void)
 		T(test_state_machine_rc), T(test_state_machine_uc), T(test_state_machine_ud),
 		T(test_qp_is_destroyed_in_any_state),
 		T(test_transitions_take_their_fields), T(test_optional_parameters),
+		T(test_each_field_is_taken_by_its_transition),
+		T(test_each_parameter_brings_its_fields), T(test_path_is_decoded),
+		T(test_query_shows_the_running_values), T(test_xrc_qp_holds_its_references),
 		T(test_path_migration_is_set_when_created),
 		T(test_invalid_values_are_refused), T(test_create_refuses_invalid_contexts),
 		T(test_queue_layout), T(test_port_has_one_qp0_and_one_qp1),

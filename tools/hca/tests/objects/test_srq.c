@@ -415,6 +415,46 @@ static void queue_of_a_qp_is_not_destroyed(void **state)
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_RMP, srq), ST_OK);
 }
 
+/* The domains and the CQ that a queue names are not freed before the queue. */
+static void queue_holds_what_it_names(void **state)
+{
+	const struct obj *domain = obj_find(rig.hca, OBJ_PD, pd);
+	const struct obj *cq = obj_find(rig.hca, OBJ_CQ, cqn);
+	const struct obj *xrcd = obj_find(rig.hca, OBJ_XRCD, xrcdn);
+	struct srq *rmp = new_rmp(false), *xrc = new_xrc_srq(false);
+	uint32_t num;
+
+	(void)state;
+	assert_int_equal(create_srq(false, &num), ST_OK);
+	assert_int_equal(domain->refs, 3);
+	assert_int_equal(cq->refs, 1);
+	assert_int_equal(xrcd->refs, 1);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_RMP, rmp), ST_OK);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_SRQ, srq_find(rig.hca, num)), ST_OK);
+	assert_int_equal(domain->refs, 1);
+	assert_int_equal(cq->refs, 1);
+	assert_int_equal(xrcd->refs, 1);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc), ST_OK);
+	assert_int_equal(domain->refs, 0);
+	assert_int_equal(cq->refs, 0);
+	assert_int_equal(xrcd->refs, 0);
+}
+
+/* Queue pairs that have taken a WQE from an XRC SRQ hold no reference on it. */
+static void transport_is_told_that_an_xrc_srq_ends(void **state)
+{
+	struct srq *xrc = new_xrc_srq(false);
+	uint32_t num = xrc->obj.num;
+
+	(void)state;
+	xrc->obj.refs = 1;
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc), ST_BAD_RES_STATE);
+	assert_int_equal(rig.srq_gone, 0);
+	xrc->obj.refs = 0;
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc), ST_OK);
+	assert_int_equal(rig.srq_gone, num);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
 int main(void)
@@ -423,7 +463,9 @@ int main(void)
 		T(rmp_can_be_in_ring_order), T(xrc_srq_can_be_in_ring_order),
 		T(limit_above_what_is_posted_raises_the_event), T(limit_is_less_than_the_size),
 		T(queue_in_error_is_not_armed), T(commands_of_another_form_are_refused),
-		T(queue_of_a_qp_is_not_destroyed), T(signatures_are_refused_in_each_form),
+		T(queue_of_a_qp_is_not_destroyed), T(queue_holds_what_it_names),
+		T(transport_is_told_that_an_xrc_srq_ends),
+		T(signatures_are_refused_in_each_form),
 		T(invalid_contexts_are_refused), T(rmp_is_made_ready_and_of_a_known_type),
 		T(queries_show_the_state), T(wqe_is_taken_as_far_as_there_is_room),
 	};

@@ -61,14 +61,14 @@ static void ignore_qp(struct hca *hca, struct qp *qp)
 	(void)qp;
 }
 
-static void ignore_srq(struct hca *hca, struct srq *srq)
+static void record_srq(struct hca *hca, struct srq *srq)
 {
 	(void)hca;
-	(void)srq;
+	rig.srq_gone = srq->obj.num;
 }
 
 static const struct qp_ops recorder = {
-	.state = record_state, .destroy = ignore_qp, .srq_gone = ignore_srq,
+	.state = record_state, .destroy = ignore_qp, .srq_gone = record_srq,
 };
 
 /* ---- the HCA --------------------------------------------------------------------------------- */

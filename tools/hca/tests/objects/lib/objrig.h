@@ -45,6 +45,7 @@ extern struct rig {
 	unsigned int nev;
 	struct rig_trans tr[64];
 	unsigned int ntr;
+	uint32_t srq_gone;	/* number of the last SRQ of whose end the transport was told */
 	struct eq *async;	/* receives the asynchronous events */
 	char why[120];		/* of the last command that was refused */
 	uint32_t syndrome;	/* of the last command */
