@@ -551,6 +551,34 @@ static void performance_counters_can_be_reset(void **state)
 	assert_int_equal(rig.hca->count.packets_rx, 22);
 }
 
+/* A Set of PortCounters gives the selected counters its values, and leaves the others. */
+static void each_performance_counter_is_set_alone(void **state)
+{
+	static const struct { uint8_t bit, at, bytes; } t[] = {
+		{ 3, 8, 2 }, { 12, 24, 4 }, { 13, 28, 4 }, { 14, 32, 4 }, { 15, 36, 4 },
+	};
+	uint32_t want[] = { 5, 1000, 2000, 10, 20 };
+	const uint8_t *data = out + OFF_PMA_DATA;
+	unsigned int i, k;
+
+	(void)state;
+	count_traffic();
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		uint8_t in[MAD_BYTES] = { 1, CLASS_PERF, 1, METHOD_SET };
+
+		put_be16(in + OFF_ATTR, PERF_COUNTERS);
+		put_be16(in + OFF_PMA_DATA + 2, 1 << t[i].bit);
+		put_be16(in + OFF_PMA_DATA + 8, 7 + i);
+		for (k = 1; k < ARRAY_SIZE(t); k++)
+			put_be32(in + OFF_PMA_DATA + t[k].at, 7 + i);
+		assert_int_equal(sma_answer(rig.hca, in, out, false), SMA_REPLY);
+		want[i] = 7 + i;
+		for (k = 0; k < ARRAY_SIZE(t); k++)
+			assert_int_equal(t[k].bytes == 2 ? get_be16(data + t[k].at) :
+					 get_be32(data + t[k].at), want[k]);
+	}
+}
+
 static void counters_of_vport_and_registers(void **state)
 {
 	uint8_t in[IFC_SZ(query_vport_counter_in)] = {}, got[IFC_SZ(query_vport_counter_out)];
@@ -678,7 +706,8 @@ static void agent_tells_part_speed_and_capabilities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(agent_tells_part_speed_and_capabilities), T(vport_context_follows_the_link), T(link_change_raises_events_once),
+		T(agent_tells_part_speed_and_capabilities), T(vport_context_follows_the_link),
+		T(link_change_raises_events_once),
 		T(group_manager_sets_guids_and_policies),
 		T(vports_of_virtual_functions_are_the_group_managers),
 		T(counters_of_vports_need_the_capability), T(performance_agent_can_be_missing),
@@ -688,7 +717,8 @@ int main(void)
 		T(other_vports_are_refused), T(port_registers),
 		T(administrative_state_is_kept), T(performance_agent_says_what_it_can),
 		T(performance_counters_have_words_and_kinds),
-		T(performance_counters_can_be_reset), T(counters_of_vport_and_registers),
+		T(performance_counters_can_be_reset), T(each_performance_counter_is_set_alone),
+		T(counters_of_vport_and_registers),
 		T(default_timeouts_can_be_read),
 		T(mad_ifc_sets_the_port), cmocka_unit_test(mad_attributes),
 		cmocka_unit_test(mad_requests_without_an_agent_are_refused),

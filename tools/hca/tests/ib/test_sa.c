@@ -292,6 +292,82 @@ static void path_has_the_rate_of_its_links(void **state)
 	assert_int_equal(rec[55] & 63, 12);			/* 56 Gb/s */
 }
 
+/* All paths have the same packet life time. */
+static void path_has_a_life_time(void **state)
+{
+	static const struct { uint8_t asked; uint16_t status; } t[] = {
+		{ 0 << 6 | 13, 0 }, { 0 << 6 | 14, SA_NO_RECORDS },	/* greater than */
+		{ 1 << 6 | 15, 0 }, { 1 << 6 | 14, SA_NO_RECORDS },	/* less than */
+		{ 2 << 6 | 14, 0 }, { 2 << 6 | 13, SA_NO_RECORDS }, { 3 << 6 | 1, 0 },
+	};
+	unsigned int i;
+
+	(void)state;
+	gids(0, 1);
+	for (i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		q[56] = t[i].asked;
+		assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | BIT_OF(20) | BIT_OF(21)),
+				 t[i].status);
+		if (!t[i].status)
+			assert_int_equal(rec[56], 2 << 6 | 14);
+	}
+	q[56] = 2 << 6 | 13;
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | BIT_OF(21)), 0);
+}
+
+static void path_repeats_what_it_leaves_to_the_host(void **state)
+{
+	(void)state;
+	gids(0, 1);
+	put_be64(q, 0x1122334455667788);		/* service */
+	put_be32(q + 44, 0xf1234567);			/* reserved, flow label, hop limit */
+	q[48] = 0x42;					/* traffic class */
+	q[53] = 0x35;					/* the lower half is the SL */
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS), 0);
+	assert_true(get_be64(rec) == 0x1122334455667788);
+	assert_int_equal(get_be32(rec + 44), 0x01234567);
+	assert_int_equal(rec[48], 0x42);
+	assert_int_equal(rec[53], 5);
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | BIT_OF(6)), SA_INVALID);
+	q[44] = 0;					/* not for raw packets */
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | BIT_OF(6)), 0);
+}
+
+/* The answer has the service level of the request, and a GRH if the request has one. */
+static void answer_goes_the_way_of_the_request(void **state)
+{
+	struct packet *p = packet_alloc(net.fabric), *r;
+	uint8_t gid[16];
+
+	(void)state;
+	gid_get(net.hca[0], 1, gid);
+	net_sa(mad, GET, SA_CLASS_PORT_INFO, 0);
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	ib_hdr(p)->slid = fabric_lid(net.hca[0]);
+	ib_hdr(p)->dlid = SWITCH_LID;
+	ib_hdr(p)->sl = 3;
+	ib_hdr(p)->grh = true;
+	memcpy(ib_hdr(p)->sgid, gid, sizeof(gid));
+	p->qkey = 0x80010000u;
+	p->pkey = 0xffff;
+	p->dqpn = 1;
+	p->sqpn = 0x123456;
+	p->len = MAD_BYTES;
+	memcpy(p->payload, mad, MAD_BYTES);
+	fabric_tx(net.hca[0], p);
+	net_turn();
+	r = fabric_rx(net.hca[0]);
+	assert_non_null(r);
+	assert_int_equal(ib_hdr(r)->sl, 3);
+	assert_int_equal(r->dqpn, 0x123456);
+	assert_int_equal(r->sqpn, 1);
+	assert_int_equal(r->qkey, 0x80010000u);
+	assert_true(ib_hdr(r)->grh);
+	assert_memory_equal(ib_hdr(r)->dgid, gid, sizeof(gid));
+	assert_true(get_be64(ib_hdr(r)->sgid + 8) == SWITCH_GUID);
+	packet_free(net.fabric, r);
+}
+
 static void table_of_more_than_one_packet(void **state)
 {
 	(void)state;
@@ -492,6 +568,31 @@ static void joins_that_do_not_fit_are_refused(void **state)
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), SA_INVALID);
 }
 
+/* The group of broadcasts has an MTU of 2048, whose code is 4, and 10 Gb/s, whose code is 3. */
+static void joins_choose_by_mtu_and_rate(void **state)
+{
+	static const struct { uint8_t mtu, rate; uint16_t status; } t[] = {
+		{ 0 << 6 | 3, 0, 0 }, { 0 << 6 | 4, 0, SA_INVALID },	/* greater than */
+		{ 1 << 6 | 5, 0, 0 }, { 1 << 6 | 4, 0, SA_INVALID },	/* less than */
+		{ 2 << 6 | 4, 0, 0 }, { 2 << 6 | 3, 0, SA_INVALID }, { 3 << 6, 0, 0 },
+		{ 0, 0 << 6 | 5, 0 }, { 0, 0 << 6 | 3, SA_INVALID },	/* 5 Gb/s */
+		{ 0, 1 << 6 | 6, 0 }, { 0, 1 << 6 | 5, SA_INVALID },	/* 20 Gb/s */
+		{ 0, 2 << 6 | 3, 0 }, { 0, 2 << 6 | 2, SA_INVALID }, { 0, 3 << 6, 0 },
+	};
+	uint64_t mask;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		member(0, broadcast, 1);
+		q[38] = t[i].mtu;
+		q[42] = t[i].rate;
+		mask = i < 7 ? BIT_OF(4) | BIT_OF(5) : BIT_OF(8) | BIT_OF(9);
+		if (ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK | mask) != t[i].status)
+			fail_msg("MTU 0x%x, rate 0x%x", t[i].mtu, t[i].rate);
+	}
+}
+
 /* A member could not receive the packets of a group with a higher MTU, or in another partition. */
 static void member_can_receive_what_the_group_sends(void **state)
 {
@@ -627,6 +728,63 @@ static void notices_are_reported_to_subscribers(void **state)
 	assert_int_equal(reported(1), 0);
 }
 
+/* Subscribe HCA 0 by the record in q[], and end that. Returns whether it is told of group @n. */
+static bool is_told_of(uint32_t n)
+{
+	uint8_t info[36];
+	bool told;
+
+	memcpy(info, q, sizeof(info));
+	assert_int_equal(ask(0, SET, SA_INFORM_INFO, 0), 0);
+	assert_int_equal(make_group(2, n), 0);
+	told = reported(0) == 66;
+	assert_int_equal(reported(0), 0);
+	memset(q, 0, SA_DATA_BYTES);
+	memcpy(q, info, sizeof(info));
+	q[23] = 0;
+	assert_int_equal(ask(0, SET, SA_INFORM_INFO, 0), 0);
+	return told;
+}
+
+/* Trap 66 is of type 3 and by a class manager, whose code is 4, at the switch. */
+static void notices_go_to_those_who_ask_for_them(void **state)
+{
+	static const struct { uint8_t at, bytes; uint32_t val; bool told; } t[] = {
+		{ 22, 1, 1, true }, { 22, 1, 0, false },	/* generic */
+		{ 24, 2, 3, true }, { 24, 2, 4, false },	/* type */
+		{ 26, 2, 66, true }, { 26, 2, 67, false }, { 26, 2, 0xffff, true },
+		{ 32, 4, 4, true }, { 32, 4, 2, false },	/* producer */
+		{ 15, 1, 1, false },				/* the last byte of the GID */
+		/* First and last LID; a last LID of 0 is as the first. */
+		{ 16, 4, SWITCH_LID << 16, true }, { 16, 4, (SWITCH_LID + 1) << 16, false },
+		{ 16, 4, 1 << 16 | SWITCH_LID, true },
+		{ 16, 4, 1 << 16 | (SWITCH_LID - 1), false },
+		{ 16, 4, (SWITCH_LID + 1) << 16 | (SWITCH_LID + 9), false },
+	};
+	unsigned int i, b;
+
+	(void)state;
+	for (i = 0; i <= sizeof(t) / sizeof(*t); i++) {
+		memset(q, 0, SA_DATA_BYTES);
+		put_be16(q + 16, 0xffff);
+		q[22] = 1;
+		q[23] = 1;
+		put_be16(q + 24, 0xffff);
+		put_be16(q + 26, 66);
+		put_be32(q + 32, 0xffffff);
+		if (i == sizeof(t) / sizeof(*t)) {	/* the GID of the switch */
+			put_be64(q, 0xfe80ull << 48);
+			put_be64(q + 8, SWITCH_GUID);
+			assert_true(is_told_of(i));
+			break;
+		}
+		for (b = 0; b < t[i].bytes; b++)
+			q[t[i].at + b] = t[i].val >> 8 * (t[i].bytes - 1 - b);
+		if (is_told_of(i) != t[i].told)
+			fail_msg("0x%x in byte %u", t[i].val, t[i].at);
+	}
+}
+
 static void subscriptions_of_a_port_are_limited(void **state)
 {
 	unsigned int i;
@@ -704,6 +862,109 @@ static void services_of_a_port_are_limited_and_end_with_it(void **state)
 	port_set_link(net.hca[0], true);
 	net_turn();
 	assert_int_equal(serve(0, 16), 0);
+}
+
+/* ---- the component mask ---------------------------------------------------------------------- */
+
+/* A component of a record: its bit in the mask, its offset and its width in bits. */
+struct component {
+	uint8_t bit;
+	uint16_t off, width;
+};
+
+#define BYTES(bit, off, n)	{ bit, 8 * (off), 8 * (n) }
+
+/* Volume 1, 15.2.5. */
+static const struct {
+	uint16_t attr, record;
+	struct component c[16];		/* ended by a width of 0 */
+} components[] = {
+	{ SA_NODE_RECORD, 108, {
+		BYTES(0, 0, 2), BYTES(2, 4, 1), BYTES(3, 5, 1), BYTES(4, 6, 1), BYTES(5, 7, 1),
+		BYTES(6, 8, 8), BYTES(7, 16, 8), BYTES(8, 24, 8), BYTES(9, 32, 2),
+		BYTES(10, 34, 2), BYTES(11, 36, 4), BYTES(12, 40, 1), BYTES(13, 41, 3),
+		BYTES(14, 44, 64) } },
+	{ SA_PORT_INFO_RECORD, 68, {
+		BYTES(0, 0, 2), BYTES(1, 2, 1), BYTES(4, 12, 8), BYTES(5, 20, 2), BYTES(6, 22, 2),
+		BYTES(7, 24, 4), BYTES(10, 32, 1), { 15, 8 * 36 + 4, 4 } } },
+	{ SA_SWITCH_INFO_RECORD, 24, { BYTES(0, 0, 2) } },
+	{ SA_SM_INFO_RECORD, 28, { BYTES(0, 0, 2), BYTES(2, 4, 8) } },
+	{ SA_LINK_RECORD, 6, {
+		BYTES(0, 0, 2), BYTES(1, 2, 1), BYTES(2, 3, 1), BYTES(3, 4, 2) } },
+	{ SA_PKEY_RECORD, 72, { BYTES(0, 0, 2), BYTES(1, 2, 2), BYTES(2, 4, 1) } },
+	{ SA_MCMEMBER_RECORD, 52, {
+		BYTES(0, 0, 16), BYTES(1, 16, 16), BYTES(2, 32, 4), BYTES(3, 36, 2),
+		BYTES(6, 39, 1), BYTES(7, 40, 2), { 12, 8 * 44, 4 }, { 13, 8 * 44 + 4, 20 },
+		BYTES(14, 47, 1), { 15, 8 * 48, 4 } } },
+	{ SA_SERVICE_RECORD, 176, {
+		BYTES(0, 0, 8), BYTES(1, 8, 16), BYTES(2, 24, 2), BYTES(5, 32, 16),
+		BYTES(6, 48, 64) } },
+	{ SA_INFORM_INFO_RECORD, 60, { BYTES(0, 0, 16), BYTES(1, 16, 2) } },
+};
+
+static bool bits_equal(const uint8_t *a, const uint8_t *b, const struct component *c)
+{
+	unsigned int i;
+
+	for (i = c->off; i < c->off + c->width; i++)
+		if ((a[i / 8] ^ b[i / 8]) >> (7 - i % 8) & 1)
+			return false;
+	return true;
+}
+
+/* Ask for records like the one in q[] by one component, and compare with the whole table. */
+static void ask_for(unsigned int i, const struct component *c, const uint8_t *all, unsigned int n)
+{
+	unsigned int k, padded = (components[i].record + 7) / 8 * 8, want = 0;
+
+	for (k = 0; k < n; k++)
+		want += bits_equal(q, all + k * padded, c);
+	assert_int_equal(ask(0, GET_TABLE, components[i].attr, BIT_OF(c->bit)), 0);
+	if (table(0, components[i].record, recs) != want)
+		fail_msg("component %u of attribute 0x%x: not %u records", c->bit,
+			 components[i].attr, want);
+}
+
+/* Make records that differ from each other, of the attributes of which there are few. */
+static void make_records(void)
+{
+	member(0, broadcast, 1);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+	member(1, group, 1);
+	of_group();
+	q[39] = 0x11;					/* traffic class */
+	put_be32(q + 44, 3u << 28 | 0x12345 << 8 | 7);	/* SL, flow label, hop limit */
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
+	assert_int_equal(serve(0, 0x1234), 0);
+	assert_int_equal(serve(1, 0x1235), 0);
+	subscribe(0, 100, 1, 0);
+	subscribe(1, 100, 1, 0);
+}
+
+static void each_component_selects_its_records(void **state)
+{
+	static uint8_t all[65536];
+	const struct component *c;
+	unsigned int i, n, last, padded;
+
+	(void)state;
+	make_records();
+	put_be64(mad + OFF_SM_KEY, SWITCH_SM_KEY);
+	for (i = 0; i < sizeof(components) / sizeof(*components); i++) {
+		memset(q, 0, SA_DATA_BYTES);
+		assert_int_equal(ask(0, GET_TABLE, components[i].attr, 0), 0);
+		n = table(0, components[i].record, all);
+		assert_true(n);
+		padded = (components[i].record + 7) / 8 * 8;
+		for (c = components[i].c; c->width; c++) {
+			memset(q, 0, SA_DATA_BYTES);
+			memcpy(q, all + (n - 1) * padded, components[i].record);
+			ask_for(i, c, all, n);
+			last = c->off + c->width - 1;
+			q[last / 8] ^= 1 << (7 - last % 8);
+			ask_for(i, c, all, n);
+		}
+	}
 }
 
 static void performance_of_the_switch(void **state)
@@ -787,7 +1048,10 @@ int main(void)
 		T(class_and_versions), T(nodes_ports_and_links), T(path_between_gids),
 		T(path_in_a_partition), T(path_of_an_mtu_and_a_rate),
 		T(path_has_the_rate_of_its_links),
-		T(path_over_links_of_other_mtus),
+		T(path_over_links_of_other_mtus), T(path_has_a_life_time),
+		T(path_repeats_what_it_leaves_to_the_host), T(answer_goes_the_way_of_the_request),
+		T(joins_choose_by_mtu_and_rate), T(notices_go_to_those_who_ask_for_them),
+		T(each_component_selects_its_records),
 		T(table_of_more_than_one_packet), T(rmpp_from_others_does_nothing),
 		T(transfers_of_a_port_end_no_others),
 		T(broadcast_group_exists), T(groups_are_made_and_end),

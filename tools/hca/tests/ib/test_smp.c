@@ -432,6 +432,60 @@ static void set_port_info_changes_the_port_and_raises_events(void **state)
 	assert_int_equal(net.events[0] + net.events[2], 0);
 }
 
+/* Set each value that a subnet manager sets in PortInfo, and then values that change none. */
+static void port_info_is_kept_as_it_was_set(void **state)
+{
+	uint8_t info[64], want[64];
+
+	(void)state;
+	peer_info(info);
+	memcpy(want, data, sizeof(want));
+	put_be64(info + 8, 0xfec0ull << 48);	/* subnet prefix */
+	put_be16(info + 18, 0x33);		/* subnet manager */
+	put_be16(info + 26, 77);		/* lease of the M_Key */
+	info[29] = 1;				/* widths */
+	info[33] = 1;				/* the state after down */
+	info[34] = 1 << 6;			/* protection by the M_Key */
+	info[35] = 3;				/* speeds */
+	info[36] = 4 << 4 | 9;			/* MTU, SL of the subnet manager */
+	info[38] = 0x21;			/* limit of high priority */
+	info[42] = 0x13;			/* lifetime at the head of a queue */
+	info[43] = 2 << 4;			/* virtual lanes */
+	info[51] = 19;				/* subnet time-out */
+	info[53] = 0x45;			/* error thresholds */
+	info[63] = 1;				/* extended speeds */
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	memcpy(want + 8, info + 8, 8);
+	memcpy(want + 18, info + 18, 2);
+	memcpy(want + 26, info + 26, 2);
+	want[29] = 1;
+	want[33] = 5 << 4 | 1;			/* the link is up */
+	want[34] = 1 << 6;
+	want[35] = 4 << 4 | 3;			/* QDR is active */
+	want[36] = 4 << 4 | 9;
+	want[38] = 0x21;
+	want[42] = 0x13;
+	want[43] = 2 << 4;
+	want[51] = 19;
+	want[53] = 0x45;
+	want[63] = 1;
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_memory_equal(data, want, sizeof(want));
+	memcpy(info, want, sizeof(info));
+	info[29] = 255;
+	info[32] = 0;
+	info[33] = 0;
+	info[35] = 15;
+	info[36] = 9;
+	info[43] = 0;
+	info[63] = 31;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_memory_equal(data, want, sizeof(want));
+}
+
 /* Send a packet of @len bytes with service level @sl. Returns whether it arrives. */
 static bool arrives_by(unsigned int from, unsigned int to, unsigned int len, uint8_t sl)
 {
@@ -748,6 +802,7 @@ int main(void)
 		M(multicast_without_an_entry_takes_the_default_ports),
 		M(tops_beyond_the_tables_are_refused), M(ports_keep_vl_arbitration),
 		M(set_port_info_changes_the_port_and_raises_events),
+		M(port_info_is_kept_as_it_was_set),
 		M(packets_longer_than_the_neighbour_mtu_are_discarded),
 		M(service_level_without_a_lane_is_dropped),
 		M(invalid_port_info_changes_nothing), M(tables_of_an_hca_are_set),
