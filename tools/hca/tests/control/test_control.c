@@ -18,6 +18,7 @@
 #include "cmd.h"
 #include "control.h"
 #include "corerig.h"
+#include "count.h"
 #include "eq.h"
 #include "expect.h"
 #include "fabric.h"
@@ -129,6 +130,64 @@ static void commands_are_counted(void **state)
 	core_alloc_uar();
 	assert_true(answer("commands", "\"total\":2,\"by_name\":{\"ALLOC_UAR\":2}"));
 	assert_true(answer("counters", "\"doorbells_dropped\":0"));
+}
+
+#define COUNTER(name, fld) { name, offsetof(struct counters, fld) }
+
+/* Each name has the value of its own counter. */
+static void each_counter_has_its_name(void **state)
+{
+	static const struct { const char *name; size_t at; } list[] = {
+		COUNTER("doorbells_send", db_send), COUNTER("doorbells_blueflame", db_bf),
+		COUNTER("doorbells_cq", db_cq), COUNTER("doorbells_eq", db_eq),
+		COUNTER("cqes", cqes), COUNTER("cqes_error", cqes_err), COUNTER("eqes", eqes),
+		COUNTER("eqes_lost", eqes_lost), COUNTER("page_faults", page_faults),
+		COUNTER("page_faults_failed", page_faults_failed),
+		COUNTER("page_faults_midway", page_faults_midway), COUNTER("irqs", irqs),
+		COUNTER("packets_tx", packets_tx), COUNTER("packets_rx", packets_rx),
+		COUNTER("octets_tx", octets_tx), COUNTER("octets_rx", octets_rx),
+		COUNTER("multicast_tx", mcast_tx), COUNTER("multicast_rx", mcast_rx),
+		COUNTER("packets_dropped", packets_dropped),
+		COUNTER("packets_corrupted", packets_corrupted),
+		COUNTER("bad_pkeys", bad_pkeys), COUNTER("bad_qkeys", bad_qkeys),
+		COUNTER("wqes_sq", wqes_sq), COUNTER("wqes_rq", wqes_rq),
+		COUNTER("commands", cmds), COUNTER("wqes_blueflame", wqes_bf),
+		COUNTER("blueflame_same_buffer", bf_same_buffer), COUNTER("umr", umr),
+		COUNTER("umr_refused", umr_refused), COUNTER("umr_reordered", umr_reordered),
+		COUNTER("remote_invalidations", remote_inval),
+		COUNTER("commands_failed", cmds_failed), COUNTER("register_reads", reg_reads),
+		COUNTER("register_writes", reg_writes),
+		COUNTER("register_writes_early", reg_early), COUNTER("dma_blocked", dma_blocked),
+		COUNTER("no_uar", db_drop[DROP_NO_UAR]), COUNTER("no_qp", db_drop[DROP_NO_QP]),
+		COUNTER("wrong_uar", db_drop[DROP_WRONG_UAR]),
+		COUNTER("no_cq", db_drop[DROP_NO_CQ]), COUNTER("no_eq", db_drop[DROP_NO_EQ]),
+		COUNTER("bad_offset", db_drop[DROP_BAD_OFFSET]),
+		COUNTER("bad_size", db_drop[DROP_BAD_SIZE]),
+		COUNTER("bad_state", db_drop[DROP_BAD_STATE]),
+		COUNTER("no_memic", db_drop[DROP_NO_MEMIC]),
+		COUNTER("no_blueflame", db_drop[DROP_NO_BLUEFLAME]),
+		COUNTER("no_wqe", db_drop[DROP_NO_WQE]), COUNTER("bad_wqe", db_drop[DROP_BAD_WQE]),
+		COUNTER("arm_record", db_drop[DROP_ARM_RECORD]),
+	};
+	struct counters *c = &core.hca->count, before = *c;
+	unsigned long drops = 0;
+	char want[60];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		*(uint64_t *)((char *)c + list[i].at) = 1000 + i;
+		if (list[i].at >= offsetof(struct counters, db_drop) &&
+		    list[i].at < offsetof(struct counters, wqes_bf))
+			drops += 1000 + i;
+	}
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		snprintf(want, sizeof(want), "\"%s\":%zu", list[i].name, 1000 + i);
+		assert_true(answer("counters", want));
+	}
+	snprintf(want, sizeof(want), "\"doorbells_dropped\":%lu,", drops);
+	assert_true(answer("counters", want));
+	*c = before;
 }
 
 static void trace_decodes_command_fields(void **state)
@@ -472,6 +531,29 @@ static void greatest_values_are_accepted(void **state)
 	assert_false(core.hca->fatal);
 }
 
+/* A firmware status has a name, with _ERR at its end or without. */
+static void each_status_has_its_name(void **state)
+{
+	static const struct { const char *name; uint8_t status; } t[] = {
+		{ "INT_ERR", 0x01 }, { "BAD_OP_ERR", 0x02 }, { "BAD_PARAM_ERR", 0x03 },
+		{ "BAD_SYS_STATE_ERR", 0x04 }, { "BAD_RES_ERR", 0x05 }, { "RES_BUSY", 0x06 },
+		{ "LIM_ERR", 0x08 }, { "BAD_RES_STATE_ERR", 0x09 }, { "IX_ERR", 0x0a },
+		{ "BAD_INDEX_ERR", 0x0a }, { "NO_RES_ERR", 0x0f }, { "BAD_QP_STATE_ERR", 0x10 },
+		{ "BAD_PKT_ERR", 0x30 }, { "BAD_SIZE_OUTS_CQES_ERR", 0x40 },
+		{ "BAD_INP_LEN_ERR", 0x50 }, { "BAD_OUTP_LEN_ERR", 0x51 },
+		{ "int", 0x01 }, { "bad_outp_len", 0x51 },
+	};
+	char line[60];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		snprintf(line, sizeof(line), "inject cmd 1 %s", t[i].name);
+		assert_true(answer(line, "\"ok\":true"));
+		assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), t[i].status);
+	}
+}
+
 /* A client cannot make the HCA keep injections without end. */
 static void injections_are_limited(void **state)
 {
@@ -522,6 +604,37 @@ static void event_has_its_number_and_subtype(void **state)
 	assert_int_equal(eqe[192 + 32 + 8], 0x10);
 	assert_true(answer("inject event PAGE_REQUEST 0xffffffff", "\"ok\":true"));
 	assert_int_equal(get_be32(eqe + 256 + 32 + 4), UINT32_MAX);
+}
+
+/* Each event can be injected by its name. */
+static void each_event_has_its_name(void **state)
+{
+	static const struct { const char *name; uint8_t type; } t[] = {
+		{ "PATH_MIG", 0x01 }, { "COMM_EST", 0x02 }, { "SQ_DRAINED", 0x03 },
+		{ "CQ_ERROR", 0x04 }, { "WQ_CATAS_ERROR", 0x05 }, { "PATH_MIG_FAILED", 0x07 },
+		{ "INTERNAL_ERROR", 0x08 }, { "PORT_CHANGE", 0x09 }, { "PAGE_REQUEST", 0x0b },
+		{ "WQ_INVAL_REQ_ERROR", 0x10 }, { "WQ_ACCESS_ERROR", 0x11 },
+		{ "SRQ_CATAS_ERROR", 0x12 }, { "SRQ_LAST_WQE", 0x13 }, { "SRQ_RQ_LIMIT", 0x14 },
+		{ "TEMP_WARN_EVENT", 0x17 }, { "GENERAL_EVENT", 0x22 },
+	};
+	const uint8_t *eqe = core.ram + CORE_FREE;
+	uint64_t events = 0;
+	unsigned int i, first = 0;
+	char line[60];
+	uint32_t eqn;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(t); i++)
+		events |= 1ull << t[i].type;
+	assert_int_equal(core_create_eq(core_alloc_uar(), 6, CORE_FREE, events, 0, &eqn), ST_OK);
+	/* The new event queue has got the events of a cable and of the power. */
+	while (first < 64 && eqe[64 * first + 1] && !(eqe[64 * first + 63] & 1))
+		first++;
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		snprintf(line, sizeof(line), "inject event %s 5", t[i].name);
+		assert_true(answer(line, "\"ok\":true"));
+		assert_int_equal(eqe[64 * (first + i) + 1], t[i].type);
+	}
 }
 
 static void unplug_frees_all_objects(void **state)
@@ -739,7 +852,8 @@ int main(void)
 		T(injected_refusals_are_not_listed), T(announced_refusals_are_not_listed),
 		T(announced_refusals_that_do_not_come_are_missing),
 		T(greatest_values_are_accepted), T(injections_are_limited),
-		T(event_has_its_number_and_subtype),
+		T(event_has_its_number_and_subtype), T(each_event_has_its_name),
+		T(each_status_has_its_name), T(each_counter_has_its_name),
 		T(announcement_of_any_number_takes_the_rest), T(everything_can_be_announced),
 		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
 		T(plugged_in_hca_is_as_after_power_on),

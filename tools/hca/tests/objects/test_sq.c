@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send queues without a queue pair: what their context must not contain, and what they refer to.
+ * Send queues without a queue pair: what their context must not contain, what they refer to, and
+ * what they execute.
  */
 #include <string.h>
 
 #include "caps.h"
 #include "check.h"
 #include "cmd.h"
+#include "count.h"
+#include "cq.h"
 #include "ifc.h"
 #include "object.h"
 #include "objrig.h"
@@ -150,17 +153,22 @@ static void only_the_kernel_needs_no_domain(void **state)
 	assert_int_equal(create(0), ST_OK);
 }
 
-static void queue_keeps_its_domain(void **state)
+static void queue_keeps_what_it_names(void **state)
 {
-	struct obj *o = obj_find(rig.hca, OBJ_PD, pd);
-	unsigned int refs = o->refs;
+	const struct obj *const o[] = {
+		obj_find(rig.hca, OBJ_PD, pd), obj_find(rig.hca, OBJ_UAR, uar),
+		obj_find(rig.hca, OBJ_CQ, cqn),
+	};
+	unsigned int i;
 
 	(void)state;
 	good();
 	assert_int_equal(create(UID), ST_OK);
-	assert_int_equal(o->refs, refs + 1);
+	for (i = 0; i < ARRAY_SIZE(o); i++)
+		assert_int_equal(o[i]->refs, 1);
 	destroy(IFC_GET(create_sq_out, out, sqn));
-	assert_int_equal(o->refs, refs);
+	for (i = 0; i < ARRAY_SIZE(o); i++)
+		assert_int_equal(o[i]->refs, 0);
 }
 
 static void only_the_rate_can_be_modified(void **state)
@@ -210,6 +218,140 @@ static void record_beyond_the_queue_is_an_error(void **state)
 	assert_int_equal(IFC_GET(query_sq_out, found, sq_context.state), 3);
 }
 
+/* ---- execution ------------------------------------------------------------------------------- */
+
+enum { RST, RDY, ERR = 3 };
+
+static uint8_t move(uint32_t sqn, unsigned int from, unsigned int to)
+{
+	uint8_t cmd[IFC_SZ(modify_sq_in)] = {}, answer[IFC_SZ(modify_sq_out)];
+
+	IFC_SET(modify_sq_in, cmd, sqn, sqn);
+	IFC_SET(modify_sq_in, cmd, sq_state, from);
+	IFC_SET(modify_sq_in, cmd, ctx.state, to);
+	return rig_cmd(MLX5_CMD_OP_MODIFY_SQ, 0, UID, cmd, sizeof(cmd), answer, sizeof(answer));
+}
+
+/* The queue is in this state, and will execute the WQE of this index next. */
+static void is_at(uint32_t sqn, unsigned int state, uint16_t index)
+{
+	uint8_t cmd[IFC_SZ(query_sq_in)] = {}, found[IFC_SZ(query_sq_out)];
+
+	IFC_SET(query_sq_in, cmd, sqn, sqn);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_SQ, 0, UID, cmd, sizeof(cmd), found,
+				 sizeof(found)), ST_OK);
+	assert_int_equal(IFC_GET(query_sq_out, found, sq_context.state), state);
+	assert_int_equal(IFC_GET(query_sq_out, found, sq_context.wq.hw_counter), index);
+}
+
+/* Make a queue that is ready. */
+static uint32_t ready(void)
+{
+	uint32_t sqn;
+
+	IFC_SET(sqc, good(), user_index, 0x321);
+	assert_int_equal(create(UID), ST_OK);
+	sqn = IFC_GET(create_sq_out, out, sqn);
+	assert_int_equal(move(sqn, RST, RDY), ST_OK);
+	return sqn;
+}
+
+static uint8_t *post(uint32_t sqn, uint16_t index, uint8_t opcode, bool signaled)
+{
+	uint8_t *w = ram(SQ_BUF + index % 16 * 64);
+
+	memset(w, 0, 64);
+	put_be32(w, index << 8 | opcode);
+	put_be32(w + 4, sqn << 8 | 1);
+	w[11] = signaled ? 8 : 0;
+	put_be32(ram(DBR + 4), (uint16_t)(index + 1));
+	return w;
+}
+
+static void is_completed(unsigned int i, uint32_t sqn, uint8_t opcode, uint16_t index)
+{
+	const uint8_t *cqe = ram(CQ_BUF + 64 * i);
+
+	assert_int_equal(cqe[63] >> 4, opcode);
+	assert_int_equal(get_be16(cqe + 60), index);
+	assert_int_equal(get_be32(cqe + 56) & 0xffffff, sqn);
+	assert_int_equal(get_be32(cqe + 32), 0x321);
+}
+
+static void nops_are_executed_up_to_the_record(void **state)
+{
+	uint32_t sqn = ready();
+	uint8_t bf[64], *w;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		post(sqn, i, 0, i != 1);
+	assert_true(sq_send_doorbell(rig.hca, sqn, uar, ram(SQ_BUF), 8));
+	is_completed(0, sqn, CQE_REQ, 0);
+	is_completed(1, sqn, CQE_REQ, 2);
+	assert_int_equal(*ram(CQ_BUF + 64 * 2 + 63), 0xf1);	/* there are no more */
+	is_at(sqn, RDY, 3);
+	assert_int_equal(rig.hca->count.db_send, 1);
+	/* The WQE in the BlueFlame buffer asks for a completion, the one in memory does not. */
+	w = post(sqn, 3, 0, false);
+	memcpy(bf, w, sizeof(bf));
+	bf[11] = 8;
+	assert_true(sq_send_doorbell(rig.hca, sqn, uar, bf, sizeof(bf)));
+	is_completed(2, sqn, CQE_REQ, 3);
+	assert_int_equal(rig.hca->count.db_bf, 1);
+	for (i = 4; i < 20; i++) {				/* a second lap */
+		w = post(sqn, i, 0, i == 19);
+		assert_true(sq_send_doorbell(rig.hca, sqn, uar, w, 8));
+	}
+	is_completed(3, sqn, CQE_REQ, 19);
+	is_at(sqn, RDY, 20);
+	destroy(sqn);
+	assert_false(sq_send_doorbell(rig.hca, sqn, uar, bf, 8));
+}
+
+static void other_work_is_an_error(void **state)
+{
+	uint32_t sqn = ready();
+	uint8_t *w;
+
+	(void)state;
+	w = post(sqn, 0, 0x0a, false);				/* a SEND */
+	assert_true(sq_send_doorbell(rig.hca, sqn, uar, w, 8));
+	is_completed(0, sqn, CQE_REQ_ERR, 0);
+	is_at(sqn, ERR, 1);
+	assert_true(sq_send_doorbell(rig.hca, sqn, uar, w, 8));
+	assert_int_equal(rig.hca->count.db_drop[DROP_BAD_STATE], 1);
+	assert_int_equal(*ram(CQ_BUF + 64 + 63), 0xf1);
+	/* Behind a reset, a NOP of another queue. */
+	assert_int_equal(move(sqn, ERR, RST), ST_OK);
+	assert_int_equal(move(sqn, RST, RDY), ST_OK);
+	w = post(sqn + 1, 0, 0, true);
+	assert_true(sq_send_doorbell(rig.hca, sqn, uar, w, 8));
+	is_completed(1, sqn, CQE_REQ_ERR, 0);
+	assert_true(sq_send_doorbell(rig.hca, sqn, uar + 1, w, 8));
+	assert_int_equal(rig.hca->count.db_drop[DROP_WRONG_UAR], 1);
+}
+
+static void queue_that_failed_is_reset_first(void **state)
+{
+	uint32_t sqn = ready();
+
+	(void)state;
+	post(sqn, 0, 0, false);
+	assert_true(sq_send_doorbell(rig.hca, sqn, uar, ram(SQ_BUF), 8));
+	is_at(sqn, RDY, 1);
+	assert_int_equal(move(sqn, RST, RDY), ST_BAD_RES_STATE);	/* it is in RDY */
+	assert_int_equal(move(sqn, RDY, 2), ST_BAD_RES_STATE);		/* no such state */
+	assert_int_equal(move(sqn, RDY, RDY), ST_OK);
+	is_at(sqn, RDY, 1);
+	assert_int_equal(move(sqn, RDY, ERR), ST_OK);
+	assert_int_equal(move(sqn, ERR, RDY), ST_BAD_RES_STATE);
+	is_at(sqn, ERR, 1);
+	assert_int_equal(move(sqn, ERR, RST), ST_OK);
+	is_at(sqn, RST, 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 
 int main(void)
@@ -217,8 +359,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(features_must_be_offered), T(users_have_no_privileged_queues),
 		T(clock_and_index_must_be_offered), T(only_the_kernel_needs_no_domain),
-		T(queue_keeps_its_domain), T(only_the_rate_can_be_modified),
-		T(record_beyond_the_queue_is_an_error),
+		T(queue_keeps_what_it_names), T(only_the_rate_can_be_modified),
+		T(record_beyond_the_queue_is_an_error), T(nops_are_executed_up_to_the_record),
+		T(other_work_is_an_error), T(queue_that_failed_is_reset_first),
 	};
 
 	rig_extra.modules = modules;

@@ -689,6 +689,53 @@ static void caps_can_be_set_up_to_the_maximum(void **state)
 	assert_int_equal(hca_cap_gen(core.hca, log_max_cq), 18);
 }
 
+#define GENERAL(fld)	{ 0x00, IFC_OFF(cmd_hca_cap, fld), IFC_BITS(cmd_hca_cap, fld), #fld }
+#define ODP(set, op)	{ 0x02, IFC_OFF(odp_cap, transport_page_fault_scheme_cap.set.op),	\
+			  IFC_BITS(odp_per_transport_service_cap, op), #set "." #op }
+
+/* Each of these capabilities, of which only one differs at a time, and none of the others. */
+static void each_capability_that_can_be_set_is_set(void **state)
+{
+	static const struct { uint8_t type; uint32_t off, width; const char *name; } caps[] = {
+		GENERAL(pkey_table_size), GENERAL(log_max_qp), GENERAL(cmdif_checksum),
+		GENERAL(uar_4k), GENERAL(log_uar_page_sz), GENERAL(cache_line_128byte),
+		GENERAL(dct), GENERAL(num_vhca_ports), GENERAL(release_all_pages),
+		GENERAL(mkey_by_name), GENERAL(roce), GENERAL(log_max_current_uc_list),
+		GENERAL(abs_native_port_num),
+		ODP(ud_odp_caps, srq_receive), ODP(rc_odp_caps, srq_receive),
+		ODP(xrc_odp_caps, srq_receive), ODP(xrc_odp_caps, send), ODP(xrc_odp_caps, receive),
+		ODP(xrc_odp_caps, write), ODP(xrc_odp_caps, read), ODP(xrc_odp_caps, atomic),
+		{ 0x02, IFC_OFF(odp_cap, mem_page_fault), 1, "mem_page_fault" },
+		{ 0x03, IFC_OFF(atomic_caps, atomic_req_8B_endianness_mode),
+		  IFC_BITS(atomic_caps, atomic_req_8B_endianness_mode), "endianness" },
+	};
+	uint8_t *max, *cur, want[HCA_CAP_SIZE];
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	for (i = 0; i < ARRAY_SIZE(caps); i++) {
+		core.profile->cap_valid[caps[i].type] = true;
+		max = core.profile->cap[0][caps[i].type];
+		cur = core.hca->cap[caps[i].type];
+		ifc_set_bits(max, caps[i].off, caps[i].width, 1);
+		ifc_set_bits(cur, caps[i].off, caps[i].width, 0);
+		memcpy(want, cur, sizeof(want));
+		ifc_set_bits(want, caps[i].off, caps[i].width, 1);
+		memset(in, 0, sizeof(in));
+		IFC_SET(set_hca_cap_in, in, opcode, MLX5_CMD_OP_SET_HCA_CAP);
+		IFC_SET(set_hca_cap_in, in, op_mod, caps[i].type << 1);
+		memcpy(in + 16, want, HCA_CAP_SIZE);
+		if (core_cmd(in, 16 + HCA_CAP_SIZE, out, 16) != ST_OK ||
+		    memcmp(cur, want, HCA_CAP_SIZE))
+			fail_msg("%s is not set", caps[i].name);
+		ifc_set_bits(max, caps[i].off, caps[i].width, 0);
+		if (core_cmd(in, 16 + HCA_CAP_SIZE, out, 16) != ST_BAD_PARAM)
+			fail_msg("%s is set above the maximum", caps[i].name);
+		ifc_set_bits(cur, caps[i].off, caps[i].width, 0);
+	}
+}
+
 /* The next driver finds the capabilities of the profile. */
 static void caps_that_were_set_end_with_a_reset(void **state)
 {
@@ -1073,6 +1120,7 @@ int main(void)
 		T0(pages_are_needed_to_initialize),
 		T0(issi_is_kept), T(issi_1_has_no_legacy_srqs),
 		T(no_pages_are_returned_while_initialized), T0(caps_can_be_set_up_to_the_maximum),
+		T0(each_capability_that_can_be_set_is_set),
 		T0(caps_that_were_set_end_with_a_reset), T(caps_cannot_be_set_after_init),
 		T(caps_are_as_long_as_their_buffer), T(special_contexts),
 		T(there_is_no_link_aggregation),

@@ -13,10 +13,12 @@
 #include "fabric.h"
 #include "ifc.h"
 #include "object.h"
+#include "packet.h"
 #include "pair.h"
 #include "pairrig.h"
 #include "qp.h"
 #include "req.h"
+#include "resp.h"
 #include "util.h"
 #include "wqe.h"
 
@@ -299,18 +301,56 @@ static void psns_begin_anew_after_reset(void **state)
 	assert_true(same(3000));
 }
 
+static void destroy(unsigned int h, struct qp *qp)
+{
+	transport_qp_ops.destroy(rig.hca[h], qp);
+	free(qp->mem.pas);
+	obj_free(rig.hca[h], &qp->obj);
+}
+
 static void qp_destroyed_in_a_message_sends_no_more(void **state)
 {
-	uint32_t qpn = a->obj.num;
-
 	(void)state;
 	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
 	event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
-	transport_qp_ops.destroy(rig.hca[0], a);
-	free(a->mem.pas);
-	obj_free(rig.hca[0], obj_find(rig.hca[0], OBJ_QP, qpn));
+	destroy(0, a);
 	rig_settle();
 	assert_int_equal(rig.ncqe, 0);
+}
+
+/* The memory of the queue pair is freed, so that a turn that is left would be found. */
+static void qp_destroyed_with_an_answer_sends_no_more(void **state)
+{
+	uint64_t sent = rig.hca[1]->count.packets_tx;
+	struct packet *p = packet_alloc(rig.fabric);
+
+	(void)state;
+	p->opcode = BTH_RC | BTH_READ_REQ;
+	p->psn = b->next_rcv_psn;
+	p->va = buf_b;
+	p->rkey = key_b;
+	p->dma_len = 3000;
+	resp_receive(rig.hca[1], b, p);
+	packet_free(rig.fabric, p);
+	assert_int_equal(b->resp->job_n, 1);
+	destroy(1, b);
+	rig_settle();
+	assert_int_equal(rig.hca[1]->count.packets_tx, sent);
+}
+
+/* Queues of failed queue pairs are looked at every 10 ms, until the queue pair ends. */
+static void qp_destroyed_in_error_is_not_watched(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_state(0, a, QPS_ERR);
+	rig_state(1, b, QPS_ERR);
+	assert_int_equal(rig.ncqe, 1);
+	assert_true(a->req->watch.on && b->resp->watch.on);
+	destroy(0, a);
+	destroy(1, b);
+	rig_run(2, 50);
+	assert_int_equal(rig.ncqe, 1);
 }
 
 int main(void)
@@ -325,6 +365,8 @@ int main(void)
 		RC(idle_queue_drains_at_once), RC(first_packet_raises_comm_est),
 		RC(reset_drops_all_state), RC(reset_ends_the_wait_for_a_receiver),
 		RC(psns_begin_anew_after_reset), RC(qp_destroyed_in_a_message_sends_no_more),
+		RC(qp_destroyed_with_an_answer_sends_no_more),
+		RC(qp_destroyed_in_error_is_not_watched),
 	};
 
 	return cmocka_run_group_tests_name("state", tests, NULL, NULL);

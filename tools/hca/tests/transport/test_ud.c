@@ -2,17 +2,20 @@
 /*
  * Datagrams: addresses, partitions, Q_Keys, multicast, and the management queue pairs.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "address.h"
 #include "caps.h"
 #include "count.h"
 #include "cq.h"
+#include "dispatch.h"
 #include "fabric.h"
 #include "forward.h"
 #include "ib_packet.h"
 #include "ifc.h"
 #include "mcast.h"
+#include "object.h"
 #include "packet.h"
 #include "pair.h"
 #include "pairrig.h"
@@ -369,6 +372,51 @@ static void qp1_is_told_the_pkey(void **state)
 	assert_int_equal(rig_cqe(CQ_B + 9, 0)->c.imm_inval_pkey, 0x8001);
 }
 
+/* Send a datagram to QP1 of the second HCA. */
+static void send_to_qp1(void)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
+	p->dqpn = 1;
+	p->sqpn = 1;
+	p->qkey = 0x80010000u;
+	p->pkey = 0xffff;
+	p->len = 256;
+	memset(p->payload, 0x77, p->len);
+	fabric_tx(rig.hca[0], p);
+	rig_settle();
+}
+
+/* After its reset or its end, a queue pair does not serve QPN 1 any more. */
+static void qp1_that_ended_receives_nothing(void **state)
+{
+	struct qp *qp1 = rig_qp(1, QPT_QP1, CQ_B + 8), *next = rig_qp(1, QPT_QP1, CQ_B + 10);
+	uint64_t dropped = rig.hca[1]->count.packets_dropped;
+
+	(void)state;
+	rig_state(1, qp1, QPS_INIT);
+	rig_state(1, qp1, QPS_RTR);
+	rig_recv(1, qp1, buf_b, 4096, key_b);
+	send_to_qp1();
+	assert_non_null(rig_cqe(CQ_B + 9, 0));
+	transport_qp_ops.destroy(rig.hca[1], qp1);
+	free(qp1->mem.pas);
+	obj_free(rig.hca[1], &qp1->obj);
+	send_to_qp1();
+	assert_int_equal(rig.hca[1]->count.packets_dropped, dropped + 1);
+	rig_state(1, next, QPS_INIT);
+	rig_state(1, next, QPS_RTR);
+	rig_recv(1, next, buf_b, 4096, key_b);
+	send_to_qp1();
+	assert_non_null(rig_cqe(CQ_B + 11, 0));
+	rig_state(1, next, QPS_RST);
+	send_to_qp1();
+	assert_int_equal(rig.hca[1]->count.packets_dropped, dropped + 2);
+}
+
 static void own_multicast_can_be_blocked(void **state)
 {
 	static const uint8_t group[16] = { 0xff, 0x12, [15] = 5 };
@@ -466,6 +514,7 @@ int main(void)
 		UD(partitions_separate_datagrams), UD(wrong_q_key_drops_the_datagram),
 		UD(datagram_has_to_fit_qp_and_receive), UD(members_of_the_group_receive),
 		UD(firmware_answers_while_there_is_no_qp0), UD(qp1_is_told_the_pkey),
+		UD(qp1_that_ended_receives_nothing),
 		UD(own_multicast_can_be_blocked), UD(multicast_waits_for_a_full_member),
 		UD(port_has_several_lids), UD(hung_hca_holds_up_no_sender),
 	};
