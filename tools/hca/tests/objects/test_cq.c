@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include <string.h>
 
+#include "check.h"
 #include "cmd.h"
 #include "count.h"
 #include "cq.h"
@@ -577,6 +578,7 @@ struct create {
 	size_t npas;
 	uint16_t uid;
 	bool reserved, apu, collapsed, overrun_ok;
+	uint16_t bit;		/* of the context: set as well, if it is not 0 */
 	uint32_t cqn;		/* of the CQ that was made */
 };
 
@@ -599,6 +601,8 @@ static uint8_t create(struct create *p)
 	IFC_SET(cqc, c, apu_cq, p->apu);
 	IFC_SET(cqc, c, cc, p->collapsed);
 	IFC_SET(cqc, c, oi, p->overrun_ok);
+	if (p->bit)
+		ifc_set_bits(c, p->bit, 1, 1);
 	for (i = 0; i < p->npas; i++)
 		put_be64(IFC_ADDR(create_cq_in, in, pas) + 8 * i, p->pa + 4096 * i);
 	st = rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, p->uid, in, len, out, sizeof(out));
@@ -724,18 +728,79 @@ static void test_create_refuses_invalid_contexts(void **state)
 	assert_int_equal(create(&p), ST_LIM);
 }
 
+/* The first bit and the last bit of each reserved field, each alone, make CREATE_CQ fail. */
+static void test_each_reserved_field_is_refused(void **state)
+{
+	static const struct ifc_field reserved[] = {
+		IFC_FIELD(cqc, reserved_at_4), IFC_FIELD(cqc, reserved_at_c),
+		IFC_FIELD(cqc, reserved_at_18), IFC_FIELD(cqc, reserved_at_40),
+		IFC_FIELD(cqc, reserved_at_60), IFC_FIELD(cqc, reserved_at_80),
+		IFC_FIELD(cqc, reserved_at_c0), IFC_FIELD(cqc, reserved_at_c8),
+		IFC_FIELD(cqc, reserved_at_e0), IFC_FIELD(cqc, reserved_at_180),
+	};
+	struct create p = { .uar = uar, .eqn = eqn, .dbr = DBR, .pa = BUF2, .log = 6, .npas = 1 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2 * ARRAY_SIZE(reserved); i++) {
+		p.bit = reserved[i / 2].off + (i % 2 ? reserved[i / 2].width - 1 : 0);
+		if (create(&p) != ST_BAD_PARAM || rig.syndrome != WHY_CQ_RESERVED_FIELD)
+			fail_msg("CREATE_CQ takes %s", reserved[i / 2].name);
+	}
+	p.bit = 0;
+	assert_int_equal(create(&p), ST_OK);
+}
+
+static const uint8_t *query(void)
+{
+	static uint8_t out[IFC_BYTE(query_cq_out, pas)];
+	uint8_t in[IFC_SZ(query_cq_in)] = {};
+
+	IFC_SET(query_cq_in, in, cqn, cqn);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	return IFC_ADDR(query_cq_out, out, cq_context);
+}
+
+/* Whether the queue is armed, how far it has told the driver, and what MODIFY_CQ has changed. */
+static void test_query_shows_events_and_settings(void **state)
+{
+	uint8_t c[CQC_BYTES] = {};
+	const uint8_t *q;
+
+	(void)state;
+	assert_int_equal(IFC_GET(cqc, query(), st), CQ_ST_FIRED);
+	arm(1, true, 0);
+	assert_int_equal(IFC_GET(cqc, query(), st), CQ_ST_SOLICITED_ARMED);
+	arm(2, false, 0);
+	assert_int_equal(IFC_GET(cqc, query(), st), CQ_ST_ARMED);
+	put(0, false);
+	put(1, true);
+	put(2, false);
+	q = query();
+	assert_int_equal(IFC_GET(cqc, q, st), CQ_ST_FIRED);
+	assert_int_equal(IFC_GET(cqc, q, producer_counter), 3);
+	assert_int_equal(IFC_GET(cqc, q, last_notified_index), 1);
+	assert_int_equal(IFC_GET(cqc, q, last_solicit_index), 2);
+	assert_int_equal(IFC_GET(cqc, q, oi), 0);
+	assert_int_equal(moderate(0x123, 0x4567), ST_OK);
+	IFC_SET(cqc, c, oi, 1);
+	assert_int_equal(modify(0, 4, c, 0), ST_OK);
+	q = query();
+	assert_int_equal(IFC_GET(cqc, q, cq_period), 0x123);
+	assert_int_equal(IFC_GET(cqc, q, cq_max_count), 0x4567);
+	assert_int_equal(IFC_GET(cqc, q, oi), 1);
+}
+
 static void test_query(void **state)
 {
-	uint8_t in[IFC_SZ(query_cq_in)] = {}, out[IFC_BYTE(query_cq_out, pas)];
-	uint8_t *c = IFC_ADDR(query_cq_out, out, cq_context);
+	const uint8_t *c;
 
 	(void)state;
 	put(0, false);
 	put(1, false);
 	consumer(1);
-	IFC_SET(query_cq_in, in, cqn, cqn);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_OK);
+	c = query();
 	assert_int_equal(IFC_GET(cqc, c, producer_counter), 2);
 	assert_int_equal(IFC_GET(cqc, c, consumer_counter), 1);
 	assert_int_equal(IFC_GET(cqc, c, status), 0);
@@ -764,7 +829,8 @@ int main(void)
 		T(test_destroy_drops_delayed_completions), T(test_delayed_completions_are_limited),
 		T(test_collapsed_cq), T(test_overrun_can_be_ignored),
 		T(test_period_mode_needs_a_capability),
-		T(test_create_refuses_invalid_contexts), T(test_query),
+		T(test_create_refuses_invalid_contexts), T(test_each_reserved_field_is_refused),
+		T(test_query), T(test_query_shows_events_and_settings),
 	};
 
 	return cmocka_run_group_tests_name("cq", tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "clock.h"
 #include "cmd.h"
 #include "ifc.h"
@@ -13,6 +14,7 @@
 #include "object.h"
 #include "objrig.h"
 #include "profile.h"
+#include "util.h"
 
 #define ALL_ACCESS (MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
 #define QPN 0x77
@@ -25,6 +27,7 @@ struct key_params {
 	uint32_t qpn;
 	bool free, umr_en, length64;
 	uint32_t octo, actual;	/* 0: computed from the number of entries */
+	uint16_t bit;		/* of the context: set as well, if it is not 0 */
 	uint16_t uid;
 };
 
@@ -70,6 +73,8 @@ static uint8_t create(const struct key_params *p, const uint64_t *mtt, const str
 	IFC_SET64(mkc, c, len, p->len);
 	IFC_SET(mkc, c, log_page_size, p->log_page);
 	IFC_SET(mkc, c, translations_octword_size, p->octo ? p->octo : octo);
+	if (p->bit)
+		ifc_set_bits(c, p->bit, 1, 1);
 	IFC_SET(create_mkey_in, in, translations_octword_actual_size,
 		p->actual ? p->actual : octo);
 	for (i = 0; mtt && i < n; i++)
@@ -576,6 +581,65 @@ static void test_create_refuses_invalid_contexts(void **state)
 	pd -= 1;
 }
 
+/* Create a key of one page with one more bit of its context. */
+static uint8_t create_with_bit(unsigned int bit)
+{
+	struct key_params p = { .mode = MKM_MTT, .log_page = 12, .len = 64, .access = ALL_ACCESS,
+				.bit = bit };
+	uint64_t mtt = RAM_BASE;
+	uint32_t key;
+
+	return create(&p, &mtt, NULL, 1, &key);
+}
+
+/* The first bit and the last bit of each reserved field, each alone, make CREATE_MKEY fail. */
+static void test_each_reserved_field_is_refused(void **state)
+{
+	static const struct ifc_field reserved[] = {
+		IFC_FIELD(mkc, reserved_at_2), IFC_FIELD(mkc, reserved_at_18),
+		IFC_FIELD(mkc, reserved_at_1c), IFC_FIELD(mkc, reserved_at_40),
+		IFC_FIELD(mkc, bsf_octword_size), IFC_FIELD(mkc, reserved_at_120),
+		IFC_FIELD(mkc, crossing_target_vhca_id), IFC_FIELD(mkc, reserved_at_1c0),
+	};
+	size_t i;
+
+	(void)state;
+	assert_int_equal(create_with_bit(0), ST_OK);
+	for (i = 0; i < 2 * ARRAY_SIZE(reserved); i++) {
+		const struct ifc_field *f = &reserved[i / 2];
+
+		if (create_with_bit(f->off + (i % 2 ? f->width - 1 : 0)) != ST_BAD_PARAM ||
+		    rig.syndrome != WHY_MKEY_RESERVED_FIELD)
+			fail_msg("CREATE_MKEY takes %s", f->name);
+	}
+	assert_int_equal(create_with_bit(IFC_OFF(mkc, bsf_en)), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_MKEY_SIGNATURE_NOT_OFFERED);
+}
+
+#define GEN(fld, v) IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], fld, v)
+
+/* A driver that ignores the capabilities would make keys that a real HCA refuses. */
+static void test_relaxed_ordering_needs_its_capability(void **state)
+{
+	const unsigned int writes = IFC_OFF(mkc, relaxed_ordering_write);
+	const unsigned int reads = IFC_OFF(mkc, relaxed_ordering_read);
+
+	(void)state;
+	GEN(relaxed_ordering_write, 0);
+	GEN(relaxed_ordering_read, 1);
+	GEN(relaxed_ordering_read_pci_enabled, 0);
+	assert_int_equal(create_with_bit(writes), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_MKEY_RELAXED_WRITE_NOT_OFFERED);
+	assert_int_equal(create_with_bit(reads), ST_OK);
+	GEN(relaxed_ordering_write, 1);
+	GEN(relaxed_ordering_read, 0);
+	assert_int_equal(create_with_bit(writes), ST_OK);
+	assert_int_equal(create_with_bit(reads), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_MKEY_RELAXED_READ_NOT_OFFERED);
+	GEN(relaxed_ordering_read_pci_enabled, 1);
+	assert_int_equal(create_with_bit(reads), ST_OK);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
 /* Writes through the dump-fill key are dropped, and reads give zeros. As an rkey it is refused. */
@@ -748,7 +812,8 @@ int main(void)
 		T(test_dump_fill_key), T(test_reserved_lkey_needs_rlky),
 		T(test_reserved_lkey_is_no_rkey), T(test_free_key_and_umr),
 		T(test_key_holds_its_pd), T(test_key_moves_to_another_pd),
-		T(test_create_refuses_invalid_contexts),
+		T(test_create_refuses_invalid_contexts), T(test_each_reserved_field_is_refused),
+		T(test_relaxed_ordering_needs_its_capability),
 		T(test_entity_size_is_limited_by_capabilities),
 		T(test_ksm_needs_fixed_buffer_size),
 		T(test_klm_list_is_limited_by_a_capability),

@@ -726,6 +726,83 @@ static void test_what_is_not_offered_is_refused(void **state)
 	assert_int_equal(create(&p, &qpn), ST_OK);
 }
 
+/* The first bit and the last bit of a field, each alone, make CREATE_QP and RST2INIT_QP fail. */
+static void field_is_refused(struct qp *qp, const struct ifc_field *f, uint32_t why)
+{
+	struct ifc_field bit = { f->off, 1, f->name };
+	struct qp_params p = good;
+	uint8_t c[QPC_BYTES];
+	uint32_t qpn;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		bit.off = i ? f->off + f->width - 1 : f->off;
+		p.field = bit;
+		p.value = 1;
+		if (create(&p, &qpn) != ST_BAD_PARAM || rig.syndrome != why)
+			fail_msg("CREATE_QP takes %s", f->name);
+		memset(c, 0, sizeof(c));
+		full_context(c);
+		ifc_set_bits(c, bit.off, 1, 1);
+		if (modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c) != ST_BAD_PARAM ||
+		    rig.syndrome != why)
+			fail_msg("RST2INIT_QP takes %s", f->name);
+	}
+}
+
+static void test_each_reserved_field_is_refused(void **state)
+{
+	static const struct ifc_field reserved[] = {
+		IFC_FIELD(qpc, reserved_at_10), IFC_FIELD(qpc, reserved_at_15),
+		IFC_FIELD(qpc, reserved_at_1e), IFC_FIELD(qpc, reserved_at_24),
+		IFC_FIELD(qpc, reserved_at_26), IFC_FIELD(qpc, reserved_at_48),
+		IFC_FIELD(qpc, reserved_at_55), IFC_FIELD(qpc, reserved_at_5a),
+		IFC_FIELD(qpc, reserved_at_80), IFC_FIELD(qpc, reserved_at_a0),
+		IFC_FIELD(qpc, reserved_at_384), IFC_FIELD(qpc, reserved_at_38b),
+		IFC_FIELD(qpc, reserved_at_393), IFC_FIELD(qpc, reserved_at_39b),
+		IFC_FIELD(qpc, reserved_at_3a0), IFC_FIELD(qpc, reserved_at_3c0),
+		IFC_FIELD(qpc, reserved_at_3e0), IFC_FIELD(qpc, reserved_at_400),
+		IFC_FIELD(qpc, reserved_at_420), IFC_FIELD(qpc, reserved_at_440),
+		IFC_FIELD(qpc, reserved_at_460), IFC_FIELD(qpc, reserved_at_480),
+		IFC_FIELD(qpc, reserved_at_48b), IFC_FIELD(qpc, reserved_at_493),
+		IFC_FIELD(qpc, reserved_at_49a), IFC_FIELD(qpc, reserved_at_4a0),
+		IFC_FIELD(qpc, reserved_at_4c0), IFC_FIELD(qpc, reserved_at_4e0),
+		IFC_FIELD(qpc, reserved_at_560), IFC_FIELD(qpc, reserved_at_580),
+		IFC_FIELD(qpc, reserved_at_600), IFC_FIELD(qpc, reserved_at_620),
+		IFC_FIELD(qpc, reserved_at_680),
+		{ IFC_OFF(qpc, reserved_at_684), QPC_DBR_UMEM_ID - IFC_OFF(qpc, reserved_at_684),
+		  "reserved_at_684" },
+	};
+	struct qp *qp = new_qp(QPT_RC);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(reserved); i++)
+		field_is_refused(qp, &reserved[i], WHY_QP_RESERVED_FIELD);
+	assert_int_equal(qp->state, QPS_RST);
+}
+
+/* Fields of Ethernet, of planes and of DC. */
+static void test_each_field_of_another_network_is_refused(void **state)
+{
+	static const struct ifc_field fields[] = {
+		IFC_FIELD(qpc, log_num_dci_stream_channels),
+		IFC_FIELD(qpc, log_num_dci_errored_streams), IFC_FIELD(qpc, dc_access_key),
+		PRIMARY(free_ar), PRIMARY(reserved_at_2), PRIMARY(plane_index),
+		PRIMARY(reserved_at_45), PRIMARY(reserved_at_50), PRIMARY(reserved_at_60),
+		PRIMARY(reserved_at_100), PRIMARY(f_dscp), PRIMARY(f_ecn), PRIMARY(reserved_at_106),
+		PRIMARY(f_eth_prio), PRIMARY(ecn), PRIMARY(dscp), PRIMARY(udp_sport),
+		PRIMARY(dei_cfi), PRIMARY(eth_prio), PRIMARY(rmac_47_32), PRIMARY(rmac_31_0),
+	};
+	struct qp *qp = new_qp(QPT_RC);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
+		field_is_refused(qp, &fields[i], WHY_QP_FIELD_NOT_OFFERED);
+	assert_int_equal(qp->state, QPS_RST);
+}
+
 static void test_padding_needs_a_capability(void **state)
 {
 	struct qp_params p = good;
@@ -1484,7 +1561,9 @@ int main(void)
 		T(test_drained_queue_enters_sqd), T(test_lost_completion_is_fatal),
 		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_linked_list),
 		T(test_srq_limit_event_is_raised_once),
-		T(test_what_is_not_offered_is_refused), T(test_order_of_data_needs_a_capability),
+		T(test_what_is_not_offered_is_refused), T(test_each_reserved_field_is_refused),
+		T(test_each_field_of_another_network_is_refused),
+		T(test_order_of_data_needs_a_capability),
 		T(test_padding_needs_a_capability),
 		T(test_source_of_packets_needs_a_capability), T(test_timestamp_formats),
 		T(test_reserved_timestamp_format),

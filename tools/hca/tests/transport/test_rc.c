@@ -792,6 +792,30 @@ static struct packet *request(uint8_t opcode, uint32_t behind)
 	return p;
 }
 
+/* A packet of another service does not move the connection. */
+static void packets_of_other_services_are_dropped(void **state)
+{
+	static const uint8_t service[] = { BTH_UC, BTH_UD, BTH_XRC };
+	uint64_t dropped = rig.hca[1]->count.packets_dropped;
+	uint32_t psn = b->next_rcv_psn;
+	struct packet *p;
+	unsigned int i;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	for (i = 0; i < sizeof(service); i++) {
+		p = request(BTH_SEND_ONLY, 0);
+		p->opcode = service[i] | BTH_SEND_ONLY;
+		p->len = 10;
+		fabric_tx(rig.hca[0], p);
+		rig_settle();
+		assert_int_equal(rig.hca[1]->count.packets_dropped, dropped + i + 1);
+		assert_int_equal(b->next_rcv_psn, psn);
+	}
+	assert_int_equal(rig.ncqe, 0);
+	assert_int_equal(b->state, QPS_RTS);
+}
+
 static void late_request(uint8_t opcode, uint32_t behind)
 {
 	struct packet *p = request(opcode, behind);
@@ -1398,6 +1422,27 @@ static void requester_gives_up_after_its_rnr_retries(void **state)
 	assert_int_equal(rig_counted(1, b, out_of_buffer), 4);
 }
 
+/* Each message has all RNR retries: those that an earlier message took are restored. */
+static void rnr_retries_begin_anew(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	a->rnr_retry = a->cur_rnr_retry = 1;
+	a->path.ack_timeout = 18;
+	for (i = 0; i < 3; i++) {
+		fabric_inject_drop(rig.hca[1], 0, 1);
+		post_send(WQE_SEND, 10, true);
+		rig_settle();
+		answer_with(AETH_RNR | 14);
+		assert_int_equal(a->cur_rnr_retry, 0);
+		rig_recv(1, b, buf_b, 64, key_b);
+		assert_int_equal(rig_run(2 * i + 2, 2000), 2 * i + 2);
+		expect(CQ_A, i, CQE_REQ, 0);
+		assert_int_equal(a->cur_rnr_retry, 1);
+	}
+}
+
 static void write_with_immediate_waits_for_a_receive(void **state)
 {
 	(void)state;
@@ -1428,6 +1473,7 @@ int main(void)
 		RC(recvs_are_consumed_out_of_order), RC(what_was_consumed_ahead_is_not_flushed),
 		RC(reset_forgets_what_was_consumed_ahead),
 		RC(solicited_messages_wake_the_receiver), RC(packets_of_other_ports_are_ignored),
+		RC(packets_of_other_services_are_dropped),
 		RC(partitions_separate_connections), RC(gids_of_a_connection_are_checked),
 		RC(switch_drops_what_is_longer_than_the_mtu),
 		cmocka_unit_test(lost_packets_are_repaired),
@@ -1460,7 +1506,7 @@ int main(void)
 		RC(write_longer_than_a_message_is_refused),
 		RC(repeated_read_longer_than_a_message_is_ignored),
 		RC(requester_gives_up_after_its_retries), RC(send_waits_for_a_receive),
-		RC(requester_gives_up_after_its_rnr_retries),
+		RC(requester_gives_up_after_its_rnr_retries), RC(rnr_retries_begin_anew),
 		RC(write_with_immediate_waits_for_a_receive),
 	};
 

@@ -89,6 +89,34 @@ static void message_longer_than_its_receive_stops_the_queue_pair(void **state)
 	assert_int_equal(b->state, QPS_ERR);
 }
 
+/* A queue pair receives from RTR on, and also while its send queue is stopped. */
+static void state_decides_what_is_received(void **state)
+{
+	static const enum qp_state receives[] = {
+		QPS_RTR, QPS_RTS, QPS_SQER, QPS_SQD, QPS_SQ_DRAINING,
+	};
+	static const enum qp_state drops[] = { QPS_RST, QPS_INIT, QPS_ERR };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(receives) / sizeof(*receives); i++) {
+		b->state = receives[i];
+		rig_recv(1, b, buf_b, BUF, key_b);
+		post_send(WQE_SEND, 100, true);
+		rig_settle();
+		expect(CQ_B + 1, i, CQE_RESP_SEND, 0);
+	}
+	rig_recv(1, b, buf_b, BUF, key_b);
+	for (i = 0; i < sizeof(drops) / sizeof(*drops); i++) {
+		b->state = drops[i];
+		post_send(WQE_SEND, 100, true);
+		rig_settle();
+		assert_int_equal(rig.hca[1]->count.packets_dropped, i + 1);
+	}
+	b->state = QPS_RTS;
+	assert_null(rig_cqe(CQ_B + 1, sizeof(receives) / sizeof(*receives)));
+}
+
 static void error_stops_the_send_queue_only(void **state)
 {
 	(void)state;
@@ -112,7 +140,7 @@ int main(void)
 		cmocka_unit_test(message_with_a_lost_packet_is_dropped),
 		UC(message_without_a_receive_is_dropped), UC(write_that_is_not_allowed_is_dropped),
 		UC(message_longer_than_its_receive_stops_the_queue_pair),
-		UC(error_stops_the_send_queue_only),
+		UC(state_decides_what_is_received), UC(error_stops_the_send_queue_only),
 	};
 
 	return cmocka_run_group_tests_name("uc", tests, NULL, NULL);
