@@ -183,6 +183,9 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 	if ((select & MODIFY_EQN) && !hca_cap_gen(hca, cq_eq_remap))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_REMAP_NOT_OFFERED,
 				"remapping is not offered");
+	if ((select & MODIFY_OI) && IFC_GET(cqc, c, oi) && !hca_cap_gen(hca, cq_oi))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED,
+				"overrun ignore is not offered");
 	if (select & MODIFY_EQN) {
 		st = cq_check_eq(hca, cmd, c, &eq);
 		if (st)

@@ -652,6 +652,11 @@ static void test_overrun_can_be_ignored(void **state)
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_oi, 0);
 	assert_int_equal(create(&p), ST_BAD_PARAM);
 	assert_int_equal(rig.syndrome, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED);
+	IFC_SET(cqc, c, oi, 1);
+	assert_int_equal(modify(0, 4, c, 0), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED);
+	IFC_SET(cqc, c, oi, 0);
+	assert_int_equal(modify(0, 4, c, 0), ST_OK);
 }
 
 static void test_period_mode_needs_a_capability(void **state)
