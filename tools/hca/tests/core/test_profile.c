@@ -16,6 +16,7 @@
 #include "ifc.h"
 #include "object.h"
 #include "profile.h"
+#include "util.h"
 
 static struct profile p;
 static char why[200];
@@ -97,6 +98,95 @@ static void file_changes_the_default(void **state)
 	assert_int_equal(load("{\"vectors\":4,\"limits\":{\"uar\":10,\"qp\":5}}"), 0);
 	assert_int_equal(p.range[OBJ_UAR].limit - p.range[OBJ_UAR].first, 10);
 	assert_int_equal(p.range[OBJ_QP].limit - p.range[OBJ_QP].first, 5);
+}
+
+/* Each setting that is a number changes one member, and nothing else. */
+static void each_number_has_its_member(void **state)
+{
+	static const struct { const char *name; size_t at; unsigned int value; } numbers[] = {
+#define NUMBER(name, value) { #name, offsetof(struct profile, name), value }
+		NUMBER(vectors, 64), NUMBER(boot_pages, 9), NUMBER(init_pages, 121),
+		NUMBER(objects_per_page, 3), NUMBER(gids, 8), NUMBER(mtu, 512),
+		NUMBER(command_delay_us, 1000000), NUMBER(command_timeout_ms, 0xfffff),
+		NUMBER(initializing_ms, 21), NUMBER(log_min_ack_timeout, 31),
+		NUMBER(max_translation_mb, 100), NUMBER(virtual_functions, 127),
+		NUMBER(vport_speed, 0xffff), NUMBER(part, 4117),
+#undef NUMBER
+	};
+	static struct profile expected;
+	char json[80];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		snprintf(json, sizeof(json), "{\"%s\":%u}", numbers[i].name, numbers[i].value);
+		if (load(json))
+			fail_msg("%s: %s", json, why);
+		profile_default(&expected, false);
+		memcpy((char *)&expected + numbers[i].at, &numbers[i].value, sizeof(unsigned int));
+		if (memcmp(&p, &expected, sizeof(p)))
+			fail_msg("%s changes something else", numbers[i].name);
+	}
+}
+
+static void each_switch_and_each_text_has_its_member(void **state)
+{
+	static const struct { const char *name; size_t at; } switches[] = {
+#define SWITCH(name) { #name, offsetof(struct profile, name) }
+		SWITCH(map_memic), SWITCH(refuse_busy_uars), SWITCH(no_write_combining),
+		SWITCH(one_clock), SWITCH(cycle_numbers), SWITCH(highest_numbers),
+		SWITCH(no_performance_agent), SWITCH(one_bar), SWITCH(subnet_manager),
+#undef SWITCH
+	};
+	static struct profile expected;
+	bool *at;
+	char json[80];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(switches); i++) {
+		profile_default(&expected, false);
+		at = (bool *)((char *)&expected + switches[i].at);
+		*at = !*at;		/* only subnet_manager is set by default */
+		snprintf(json, sizeof(json), "{\"%s\":%s}", switches[i].name,
+			 *at ? "true" : "false");
+		if (load(json))
+			fail_msg("%s: %s", json, why);
+		if (memcmp(&p, &expected, sizeof(p)))
+			fail_msg("%s changes something else", switches[i].name);
+	}
+	assert_int_equal(load("{\"name\":\"n\",\"psid\":\"p\",\"fw_version\":\"16.1.2\"}"), 0);
+	assert_string_equal(p.name, "n");
+	assert_string_equal(p.psid, "p");
+	assert_string_equal(p.fw_version, "16.1.2");
+}
+
+static void each_speed_and_each_part_has_its_number(void **state)
+{
+	static const struct { const char *name; unsigned int speed; } speeds[] = {
+		{ "fdr", 1 }, { "edr", 2 }, { "hdr", 4 }, { "ndr", 8 },
+	};
+	static const struct { unsigned int part, hw_id, generation, lanes; } parts[] = {
+		{ 4115, 0x209, 3, 16 }, { 4117, 0x20b, 3, 8 }, { 4119, 0x20d, 3, 16 },
+		{ 4121, 0x20d, 4, 16 }, { 4123, 0x20f, 4, 16 }, { 4125, 0x212, 4, 16 },
+		{ 4127, 0x216, 4, 8 }, { 4129, 0x218, 5, 16 },
+	};
+	char json[80];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(speeds); i++) {
+		snprintf(json, sizeof(json), "{\"link_speed\":\"%s\"}", speeds[i].name);
+		assert_int_equal(load(json), 0);
+		assert_int_equal(p.link_speed, speeds[i].speed);
+	}
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		snprintf(json, sizeof(json), "{\"part\":%u}", parts[i].part);
+		assert_int_equal(load(json), 0);
+		assert_int_equal(profile_hw_id(&p), parts[i].hw_id);
+		assert_int_equal(profile_pcie_link(&p).generation, parts[i].generation);
+		assert_int_equal(profile_pcie_link(&p).lanes, parts[i].lanes);
+	}
 }
 
 static void port_and_part_of_a_card(void **state)
@@ -223,6 +313,89 @@ static void values_out_of_bounds_are_refused(void **state)
 	refused("{\"limits\":{\"uar\":0}}", "uar");
 }
 
+/* Set a general capability, and tell whether its value is refused as out of bounds. */
+static bool out_of_bounds(const char *field, uint32_t value)
+{
+	char json[100], reason[80];
+
+	snprintf(json, sizeof(json), "{\"caps\":{\"general\":{\"%s\":%u}}}", field, value);
+	snprintf(reason, sizeof(reason), "%s is %u, must be from", field, value);
+	return load(json) && strstr(why, reason);
+}
+
+/* The values that are refused are those below the least and above the greatest. */
+static void each_capability_has_its_bounds(void **state)
+{
+	static const struct { const char *field; uint32_t min, max; } bounds[] = {
+		{ "num_ports", 1, 1 }, { "port_type", 0, 1 }, { "log_max_qp", 7, 23 },
+		{ "log_max_sq", 0, 20 }, { "log_max_cq", 2, 24 }, { "log_max_eq", 2, 8 },
+		{ "log_max_srq", 0, 24 }, { "log_max_mkey", 6, 24 }, { "log_max_pd", 1, 24 },
+		{ "log_max_qp_sz", 1, 15 }, { "log_max_srq_sz", 1, 16 },
+		{ "log_max_cq_sz", 1, 22 }, { "log_max_eq_sz", 8, 22 }, { "log_max_msg", 1, 30 },
+		{ "cqe_version", 0, 1 }, { "log_bf_reg_size", 9, 9 },
+		{ "max_wqe_sz_sq", 64, 1024 }, { "max_wqe_sz_rq", 16, 512 },
+		{ "log_max_ra_req_qp", 0, 7 }, { "log_max_ra_res_qp", 0, 7 },
+		{ "device_frequency_khz", 1000, 4000000 }, { "gid_table_size", 0, 4 },
+		{ "pkey_table_size", 0, 5 }, { "log_max_klm_list_size", 2, 26 },
+		{ "log_max_transport_domain", 1, 24 }, { "log_max_xrcd", 1, 24 },
+		{ "sq_ts_format", 0, 2 }, { "log_max_uctx", 0, 15 }, { "log_max_umem", 0, 24 },
+		{ "wq_signature", 0, 0 }, { "cd", 0, 0 }, { "qp_packet_based", 0, 0 },
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(bounds); i++) {
+		if (out_of_bounds(bounds[i].field, bounds[i].min) ||
+		    out_of_bounds(bounds[i].field, bounds[i].max))
+			fail_msg("%s", why);
+		if (bounds[i].min && !out_of_bounds(bounds[i].field, bounds[i].min - 1))
+			fail_msg("%s may be %u", bounds[i].field, bounds[i].min - 1);
+		if (!out_of_bounds(bounds[i].field, bounds[i].max + 1))
+			fail_msg("%s may be %u", bounds[i].field, bounds[i].max + 1);
+	}
+}
+
+static void each_setting_has_its_bounds(void **state)
+{
+	static const char *const qos[] = {
+		"esw_scheduling", "esw_bw_share", "esw_rate_limit", "nic_sq_scheduling",
+		"nic_bw_share", "nic_rate_limit", "packet_pacing_req_ud", "packet_pacing_req_uc",
+	};
+	static const char *const pacing[] = {
+		"\"packet_pacing_rate_table_size\":1,\"packet_pacing_min_rate\":1",
+		"\"packet_pacing_rate_table_size\":2,\"packet_pacing_min_rate\":0",
+	};
+	char json[200];
+	unsigned int i;
+
+	(void)state;
+	refused("{\"virtual_functions\":128}", "at most 127");
+	refused("{\"virtual_functions\":1,\"caps\":{\"general\":{\"vport_group_manager\":0}}}",
+		"vport_group_manager is 0");
+	refused("{\"vport_speed\":65536}", "the field has 16 bits");
+	refused("{\"command_delay_us\":1000001}", "at most a second");
+	refused("{\"command_timeout_ms\":1048576}", "the register has 20 bits");
+	refused("{\"mtu\":128}", "mtu is 128");
+	refused("{\"log_bar_size\":19}", "from 20 to 32");
+	refused("{\"log_bar_size\":33,\"caps\":{\"general\":{\"uar_sz\":13}}}", "from 20 to 32");
+	refused("{\"one_clock\":true,\"caps\":{\"general\":{\"rq_ts_format\":1}}}", "one_clock");
+	refused("{\"caps\":{\"general\":{\"max_wqe_sz_rq\":48}}}", "powers of two");
+	for (i = 0; i < ARRAY_SIZE(qos); i++) {
+		snprintf(json, sizeof(json), "{\"caps\":{\"general\":{\"qos\":1},\"qos\":{"
+			 "\"%s\":1}}}", qos[i]);
+		refused(json, qos[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(pacing); i++) {
+		snprintf(json, sizeof(json), "{\"caps\":{\"general\":{\"qos\":1},\"qos\":{"
+			 "\"packet_pacing\":1,\"packet_pacing_max_rate\":9,%s}}}", pacing[i]);
+		refused(json, "the table has no rates");
+	}
+	assert_int_equal(load("{\"caps\":{\"general\":{\"qos\":1},\"qos\":{"
+			      "\"packet_pacing\":1,\"packet_pacing_max_rate\":9,"
+			      "\"packet_pacing_min_rate\":9,"
+			      "\"packet_pacing_rate_table_size\":2}}}"), 0);
+}
+
 static void malformed_files_are_refused(void **state)
 {
 	(void)state;
@@ -299,11 +472,16 @@ int main(void)
 		cmocka_unit_test(default_profile_is_accepted),
 		cmocka_unit_test(default_has_the_expected_capabilities),
 		cmocka_unit_test(file_changes_the_default),
+		cmocka_unit_test(each_number_has_its_member),
+		cmocka_unit_test(each_switch_and_each_text_has_its_member),
+		cmocka_unit_test(each_speed_and_each_part_has_its_number),
 		cmocka_unit_test(port_and_part_of_a_card),
 		cmocka_unit_test(contradictions_are_refused),
 		cmocka_unit_test(events_are_of_an_object_or_of_the_device),
 		cmocka_unit_test(device_memory_must_fit_the_bar),
 		cmocka_unit_test(values_out_of_bounds_are_refused),
+		cmocka_unit_test(each_capability_has_its_bounds),
+		cmocka_unit_test(each_setting_has_its_bounds),
 		cmocka_unit_test(malformed_files_are_refused),
 		cmocka_unit_test(shipped_profiles_are_accepted),
 	};
