@@ -105,12 +105,14 @@ static void reg_plib(struct hca *hca, uint8_t *out)
 
 static void reg_pmlp(struct hca *hca, uint8_t *out)
 {
+	uint8_t *map = IFC_ADDR(pmlp_reg, out, lane0_module_mapping);
 	unsigned int lane;
 
 	(void)hca;
 	IFC_SET(pmlp_reg, out, width, 4);
-	for (lane = 0; lane < 4; lane++)	/* module 0, lane of the same number */
-		put_be32(out + 4 + 4 * lane, lane << 8);
+	/* Module 0, lane of the same number. rxtx is 0: tx_lane is the receiver's lane, too. */
+	for (lane = 0; lane < 4; lane++, map += IFC_SZ(lane_2_module_mapping))
+		IFC_SET(lane_2_module_mapping, map, tx_lane, lane);
 }
 
 #define PPCNT_IB	0x20	/* groups of counters, MLX5_INFINIBAND_*_COUNTERS_GROUP */
