@@ -71,6 +71,39 @@ static void vport_context_follows_the_link(void **state)
 	assert_int_equal(IFC_GET(hca_vport_context, c, sm_lid), 0);
 }
 
+/* What the profile and the subnet manager gave the port is in the context of its vport. */
+static void vport_context_has_what_the_port_has(void **state)
+{
+	struct port_attrs *attrs = &rig.hca->port->attrs;
+	const uint64_t guid = 0x02b1ebe100000100;
+	const uint8_t *c;
+
+	(void)state;
+	attrs->sm_lid = 0x1234;
+	attrs->sm_sl = 5;
+	attrs->subnet_timeout = 19;
+	rig.profile->port_caps_2 = 0x32;
+	assert_true(port_set_lids(rig.hca, 0x80, 3));
+	c = vport();
+	assert_int_equal(IFC_GET(hca_vport_context, c, has_smi), 1);
+	assert_int_equal(IFC_GET(hca_vport_context, c, port_state), 4);
+	assert_true(IFC_GET64(hca_vport_context, c, system_image_guid) == guid);
+	assert_true(IFC_GET64(hca_vport_context, c, node_guid) == guid);
+	assert_int_equal(IFC_GET(hca_vport_context, c, cap_mask1), rig.hca->port->cap_mask1);
+	/* Subnet management, CM, SNMP tunneling, reinitialization, vendor class. */
+	assert_int_equal(IFC_GET(hca_vport_context, c, cap_mask1_field_select), 0x170002);
+	assert_int_equal(IFC_GET(hca_vport_context, c, cap_mask2), 0x32);
+	assert_int_equal(IFC_GET(hca_vport_context, c, lid), 0x80);
+	assert_int_equal(IFC_GET(hca_vport_context, c, lmc), 3);
+	assert_int_equal(IFC_GET(hca_vport_context, c, sm_lid), 0x1234);
+	assert_int_equal(IFC_GET(hca_vport_context, c, sm_sl), 5);
+	assert_int_equal(IFC_GET(hca_vport_context, c, subnet_timeout), 19);
+	port_set_link(rig.hca, false);
+	c = vport();
+	assert_int_equal(IFC_GET(hca_vport_context, c, port_state), 1);
+	assert_int_equal(IFC_GET(hca_vport_context, c, port_physical_state), 2);
+}
+
 static void link_change_raises_events_once(void **state)
 {
 	(void)state;
@@ -192,6 +225,16 @@ static void group_manager_sets_guids_and_policies(void **state)
 	fabric_set_link(rig.hca, false);
 	assert_int_equal(query_vf(2), ST_OK);
 	assert_int_equal(IFC_GET(hca_vport_context, c, vport_state), 1);
+	/* It has no subnet management and no violations, and its capability mask cannot change. */
+	assert_int_equal(IFC_GET(hca_vport_context, c, has_smi), 0);
+	assert_int_equal(IFC_GET(hca_vport_context, c, cap_mask1_field_select), 0);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], pkv, 1);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], qkv, 1);
+	rig.hca->count.bad_pkeys = 7;
+	rig.hca->count.bad_qkeys = 8;
+	assert_int_equal(query_vf(2), ST_OK);
+	assert_int_equal(IFC_GET(hca_vport_context, c, pkey_violation_counter), 0);
+	assert_int_equal(IFC_GET(hca_vport_context, c, qkey_violation_counter), 0);
 	/* The other virtual function, and the HCA's own vport, are as before. */
 	assert_int_equal(query_vf(1), ST_OK);
 	assert_true(IFC_GET64(hca_vport_context, c, node_guid) == 0);
@@ -396,14 +439,49 @@ static void administrative_state_is_kept(void **state)
 	assert_false(rig.hca->port->admin_down);
 }
 
+/* Without ase, admin_status is not written. */
+static void administrative_state_is_written_if_enabled(void **state)
+{
+	uint8_t in[IFC_SZ(paos_reg)] = { [1] = 1 };
+
+	(void)state;
+	IFC_SET(paos_reg, in, admin_status, 2);
+	assert_int_equal(reg(0x5006, true, in, sizeof(in)), ST_OK);
+	assert_int_equal(IFC_GET(paos_reg, out, admin_status), 1);
+	assert_true(fabric_link(rig.hca));
+}
+
+static void registers_tell_of_lanes(void **state)
+{
+	uint8_t in[256] = { [1] = 1 };
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(reg(0x500f, false, in, IFC_SZ(pvlc_reg)), ST_OK);
+	assert_int_equal(IFC_GET(pvlc_reg, out, local_port), 1);
+	assert_int_equal(IFC_GET(pvlc_reg, out, vl_hw_cap), 4);		/* lanes 0 to 3 */
+	assert_int_equal(IFC_GET(pvlc_reg, out, vl_admin), 4);
+	assert_int_equal(IFC_GET(pvlc_reg, out, vl_operational), 4);
+	assert_int_equal(reg(0x500a, false, in, IFC_SZ(plib_reg)), ST_OK);
+	assert_int_equal(IFC_GET(plib_reg, out, ib_port), 1);
+	assert_int_equal(reg(0x5002, false, in, IFC_SZ(pmlp_reg)), ST_OK);
+	assert_int_equal(IFC_GET(pmlp_reg, out, width), 4);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(get_be32(out + 4 + 4 * i), i << 16);	/* tx_lane */
+	assert_int_equal(reg(0x5001, false, in, IFC_SZ(pcap_reg)), ST_OK);
+	assert_int_equal(reg(0x5001, true, in, IFC_SZ(pcap_reg)), ST_BAD_PARAM);
+}
+
 static void default_timeouts_can_be_read(void **state)
 {
 	uint8_t in[IFC_SZ(dtor_reg)] = {};
+	const uint8_t *poll = IFC_ADDR(dtor_reg, out, health_poll_to);
 	const uint8_t *flush = IFC_ADDR(dtor_reg, out, flush_on_err_to);
 	const uint8_t *toggle = IFC_ADDR(dtor_reg, out, pcie_toggle_to);
 
 	(void)state;
 	assert_int_equal(reg(0xc00e, false, in, sizeof(in)), ST_OK);
+	assert_int_equal(IFC_GET(default_timeout, poll, to_value), 1000);
 	assert_int_equal(IFC_GET(default_timeout, flush, to_multiplier), 0);
 	assert_int_equal(IFC_GET(default_timeout, flush, to_value), 2000);
 	assert_int_equal(IFC_GET(default_timeout, toggle, to_value), 0);
@@ -584,6 +662,15 @@ static void counters_of_vport_and_registers(void **state)
 	uint8_t in[IFC_SZ(query_vport_counter_in)] = {}, got[IFC_SZ(query_vport_counter_out)];
 	uint8_t query[IFC_SZ(ppcnt_reg)] = { [1] = 1, [3] = 0x21 };
 	const uint8_t *set = IFC_ADDR(ppcnt_reg, (const uint8_t *)out, counter_set);
+#define EXT(fld) IFC_BYTE(ib_ext_port_cntrs_grp_data_layout, fld##_high)
+	const struct { size_t at; uint64_t value; } ext[] = {
+		{ EXT(port_xmit_data), 1000 }, { EXT(port_rcv_data), 2000 },
+		{ EXT(port_xmit_pkts), 10 }, { EXT(port_rcv_pkts), 20 },
+		{ EXT(port_unicast_xmit_pkts), 7 }, { EXT(port_unicast_rcv_pkts), 16 },
+		{ EXT(port_multicast_xmit_pkts), 3 }, { EXT(port_multicast_rcv_pkts), 4 },
+	};
+#undef EXT
+	size_t i;
 
 	(void)state;
 	count_traffic();
@@ -594,15 +681,26 @@ static void counters_of_vport_and_registers(void **state)
 	assert_true(IFC_GET64(query_vport_counter_out, got, received_ib_unicast.packets) == 16);
 	assert_true(IFC_GET64(query_vport_counter_out, got, received_ib_multicast.octets) == 800);
 	assert_true(IFC_GET64(query_vport_counter_out, got, transmitted_ib_multicast.packets) == 3);
+	assert_true(IFC_GET64(query_vport_counter_out, got, transmitted_ib_unicast.packets) == 7);
+	assert_true(IFC_GET64(query_vport_counter_out, got, received_ib_unicast.octets) == 7200);
+	assert_true(IFC_GET64(query_vport_counter_out, got, received_ib_multicast.packets) == 4);
+	assert_true(IFC_GET64(query_vport_counter_out, got, transmitted_ib_multicast.octets) ==
+		    400);
+	assert_true(IFC_GET64(query_vport_counter_out, got, received_errors.packets) == 5);
 	memset(out, 0, sizeof(out));
 	assert_int_equal(reg(0x5008, false, query, sizeof(query)), ST_OK);
 	assert_true(get_be64(set + 0x300 / 8) == 1000);
 	assert_true(get_be64(set + 0x380 / 8) == 10);
 	assert_true(get_be64(set + 0x3c0 / 8) == 20);
+	for (i = 0; i < ARRAY_SIZE(ext); i++)
+		assert_true(get_be64(set + ext[i].at) == ext[i].value);
 	memset(out, 0, sizeof(out));
 	query[3] = 0x20;
 	assert_int_equal(reg(0x5008, false, query, sizeof(query)), ST_OK);
 	assert_int_equal(IFC_GET(ib_port_cntrs_grp_data_layout, set, port_rcv_errors), 5);
+	rig.hca->count.packets_dropped = 0x10000;
+	assert_int_equal(reg(0x5008, false, query, sizeof(query)), ST_OK);
+	assert_int_equal(IFC_GET(ib_port_cntrs_grp_data_layout, set, port_rcv_errors), 0xffff);
 }
 
 static void mad_requests_without_an_agent_are_refused(void **state)
@@ -715,7 +813,9 @@ int main(void)
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
 		T(vports_need_their_capability),
 		T(other_vports_are_refused), T(port_registers),
-		T(administrative_state_is_kept), T(performance_agent_says_what_it_can),
+		T(administrative_state_is_kept), T(administrative_state_is_written_if_enabled),
+		T(registers_tell_of_lanes), T(vport_context_has_what_the_port_has),
+		T(performance_agent_says_what_it_can),
 		T(performance_counters_have_words_and_kinds),
 		T(performance_counters_can_be_reset), T(each_performance_counter_is_set_alone),
 		T(counters_of_vport_and_registers),
