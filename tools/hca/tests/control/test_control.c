@@ -26,6 +26,7 @@
 #include "ifc.h"
 #include "impair.h"
 #include "inject.h"
+#include "mkey.h"
 #include "object.h"
 #include "pacing.h"
 #include "packet.h"
@@ -120,6 +121,99 @@ static void census_shows_the_delta(void **state)
 	core_alloc_uar();
 	assert_true(answer("census", "\"delta\":{\"uar\":1}"));
 	assert_true(answer("census", "\"total\":2"));
+}
+
+/* Keys are counted by whether they are free, and objects by their user. */
+static void census_counts_by_kind_and_user(void **state)
+{
+	struct mkey *mk[3];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		mk[i] = (struct mkey *)obj_new_at(core.hca, OBJ_MKEY, 100 + i, i ? 7 : 3,
+						  sizeof(**mk));
+		mk[i]->free = i == 2;
+	}
+	assert_true(answer("census", "\"mkey\":{\"total\":2,\"by_uid\":{\"3\":1,\"7\":1}}"));
+	assert_true(answer("census", "\"mkey_free\":{\"total\":1,\"by_uid\":{\"7\":1}}"));
+	assert_true(answer("census reset", "\"ok\":true"));
+	mk[0]->free = true;
+	assert_true(answer("census", "\"delta\":{\"mkey\":-1,\"mkey_free\":1}"));
+	for (i = 0; i < 3; i++)
+		obj_free(core.hca, &mk[i]->obj);
+}
+
+static bool no_injection_is_left(struct inject *inj)
+{
+	unsigned int ms;
+
+	return !inject_cmd(inj, MLX5_CMD_OP_NOP) && !inject_cmd_delay(inj, MLX5_CMD_OP_NOP) &&
+	       !inject_cmd_deferral(inj, MLX5_CMD_OP_NOP) && !inject_cmd_reorder(inj) &&
+	       !inject_cqe(inj, &ms) && !inject_umr(inj) && !inject_fault(inj, true) &&
+	       !inject_token(inj) && !inject_umr_reorder(inj);
+}
+
+/* Each injection takes effect as often as the request says, and counts each time. */
+static void injections_take_effect_so_often(void **state)
+{
+	struct inject *inj = core.hca->inject;
+	unsigned int ms, i;
+
+	(void)state;
+	assert_true(answer("inject cqe delay 5 2", "\"ok\":true"));
+	for (i = 0; i < 2; i++) {
+		assert_true(inject_cqe(inj, &ms));
+		assert_int_equal(ms, 5);
+	}
+	assert_false(inject_cqe(inj, &ms));
+	assert_true(answer("inject cqe drop", "\"ok\":true"));
+	assert_true(inject_cqe(inj, &ms));
+	assert_int_equal(ms, 0);
+	assert_false(inject_cqe(inj, &ms));
+	assert_true(answer("inject umr 2 1", "\"ok\":true"));
+	assert_false(inject_umr(inj));
+	assert_true(inject_umr(inj));
+	assert_true(inject_umr(inj));
+	assert_false(inject_umr(inj));
+	assert_true(answer("inject fault subtype 7 2", "\"ok\":true"));
+	for (i = 0; i < 2; i++)
+		assert_int_equal(inject_fault(inj, i)->subtype, 7);
+	assert_null(inject_fault(inj, true));
+	assert_true(answer("inject fault nowrite", "\"ok\":true"));
+	assert_null(inject_fault(inj, false));
+	assert_true(inject_fault(inj, true)->not_write);
+	assert_null(inject_fault(inj, true));
+	assert_true(answer("inject fault token 2", "\"ok\":true"));
+	assert_true(inject_token(inj));
+	assert_true(inject_token(inj));
+	assert_false(inject_token(inj));
+	assert_true(no_injection_is_left(inj));
+	assert_true(answer("inject clear", "\"fired\":10"));
+	assert_true(answer("inject clear", "\"fired\":0"));
+}
+
+static void clear_ends_every_injection(void **state)
+{
+	static const char *const requests[] = {
+		"inject cmd 1 LIM_ERR", "inject op NOP LIM_ERR", "inject cmd delay 5",
+		"inject cmd defer 5", "inject cmd reorder", "inject cqe drop", "inject umr",
+		"inject umr reorder", "inject fault subtype 7", "inject fault nowrite",
+		"inject fault token",
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(requests); i++) {
+		assert_true(answer(requests[i], "\"ok\":true"));
+		assert_true(answer("inject clear", "\"fired\":0"));
+		if (!no_injection_is_left(core.hca->inject))
+			fail_msg("%s: not cleared", requests[i]);
+		assert_true(answer(requests[i], "\"ok\":true"));
+		if (no_injection_is_left(core.hca->inject))
+			fail_msg("%s has no effect", requests[i]);
+		assert_true(answer("inject clear", "\"ok\":true"));
+	}
 }
 
 static void commands_are_counted(void **state)
@@ -260,6 +354,10 @@ static void limit_shows_the_number_of_objects(void **state)
 	assert_true(answer("limit pd", "\"limit\":262143"));
 	core.hca->profile->range[OBJ_UAR].limit = core.hca->profile->range[OBJ_UAR].first + 24;
 	assert_true(answer("limit uar", "\"limit\":24"));
+	core.hca->profile->log_min_ack_timeout = 17;
+	core.hca->profile->no_write_combining = true;
+	assert_true(answer("limit log_min_ack_timeout", "\"limit\":17"));
+	assert_true(answer("limit no_write_combining", "\"limit\":1"));
 }
 
 static void rates_are_listed(void **state)
@@ -841,6 +939,8 @@ int main(void)
 		T(nth_command_fails_once), T(opcode_fails_until_cleared),
 		T(commands_are_deferred), T(answers_are_delayed_and_reordered),
 		T(firmware_restarts_after_a_fatal_error), T(census_shows_the_delta),
+		T(census_counts_by_kind_and_user), T(injections_take_effect_so_often),
+		T(clear_ends_every_injection),
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
 		T(profile_has_a_name), T(limit_shows_the_number_of_objects), T(rates_are_listed),
 		T(trace_decodes_command_fields),
