@@ -397,6 +397,68 @@ static void life_cycle(void **state)
 	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_BAD_SYS_STATE);
 }
 
+/* Send a command whose field function_id, at @at, is 1. */
+static uint8_t of_function_1(uint16_t opcode, uint16_t op_mod, size_t at)
+{
+	memset(in, 0, sizeof(in));
+	IFC_SET(enable_hca_in, in, opcode, opcode);
+	IFC_SET(enable_hca_in, in, op_mod, op_mod);
+	put_be16(in + at, 1);
+	return core_cmd(in, 16, out, 16);
+}
+
+static void there_is_no_other_function(void **state)
+{
+	const size_t query = IFC_BYTE(query_pages_in, function_id);
+	const size_t manage_at = IFC_BYTE(manage_pages_in, function_id);
+	const size_t at = IFC_BYTE(enable_hca_in, function_id);
+
+	(void)state;
+	assert_int_equal(of_function_1(MLX5_CMD_OP_ENABLE_HCA, 0, at), ST_BAD_PARAM);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(of_function_1(MLX5_CMD_OP_QUERY_PAGES, 1, query), ST_BAD_PARAM);
+	assert_int_equal(of_function_1(MLX5_CMD_OP_MANAGE_PAGES, 0, manage_at), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_FUNCTION_UNKNOWN);
+	assert_int_equal(of_function_1(MLX5_CMD_OP_DISABLE_HCA, 0, at), ST_BAD_PARAM);
+	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_OK);
+}
+
+static uint8_t teardown(uint16_t profile)
+{
+	memset(in, 0, 16);
+	IFC_SET(teardown_hca_in, in, opcode, MLX5_CMD_OP_TEARDOWN_HCA);
+	IFC_SET(teardown_hca_in, in, profile, profile);
+	return core_cmd(in, IFC_SZ(teardown_hca_in), out, 16);
+}
+
+/* A driver that asks for a fast teardown has to be told that its queues still run. */
+static void fast_teardown_is_refused(void **state)
+{
+	(void)state;
+	core_alloc_uar();
+	assert_int_equal(teardown(2), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_TEARDOWN_FAST);
+	assert_int_equal(teardown(3), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_TEARDOWN_PROFILE);
+	assert_int_equal(obj_count(core.hca, OBJ_UAR), 1);
+	assert_int_equal(teardown(1), ST_OK);
+	assert_int_equal(obj_count(core.hca, OBJ_UAR), 0);
+}
+
+static void adapter_names_its_board(void **state)
+{
+	const uint8_t *p = IFC_ADDR(query_adapter_out, out, query_adapter_struct);
+
+	(void)state;
+	memset(in, 0, 16);
+	IFC_SET(query_adapter_in, in, opcode, MLX5_CMD_OP_QUERY_ADAPTER);
+	assert_int_equal(core_cmd(in, 16, out, IFC_SZ(query_adapter_out)), ST_OK);
+	assert_int_equal(IFC_GET(query_adapter_param_block, p, ieee_vendor_id), 0x2c9);
+	assert_int_equal(IFC_GET(query_adapter_param_block, p, vsd_vendor_id), 0x15b3);
+	assert_memory_equal(IFC_ADDR(query_adapter_param_block, p, vsd_contd_psid),
+			    "BBL0000000001\0\0", 16);
+}
+
 static uint32_t wanted(uint16_t op_mod)
 {
 	assert_int_equal(core_simple(MLX5_CMD_OP_QUERY_PAGES, op_mod, out), ST_OK);
@@ -433,6 +495,14 @@ static void pages_must_be_mapped(void **state)
 	in[15] = 200;	/* more entries than bytes */
 	IFC_SET(manage_pages_in, in, op_mod, 1);
 	assert_int_equal(core_cmd(in, 24, out, 16), ST_BAD_INP_LEN);
+	/* And more pages to return than the output has room for. */
+	assert_int_equal(manage(1, 2, CORE_FREE), ST_OK);
+	memset(in, 0, 16);
+	IFC_SET(manage_pages_in, in, opcode, MLX5_CMD_OP_MANAGE_PAGES);
+	IFC_SET(manage_pages_in, in, op_mod, 2);
+	IFC_SET(manage_pages_in, in, input_num_entries, 2);
+	assert_int_equal(core_cmd(in, 16, out, 16 + 8), ST_BAD_OUTP_LEN);
+	assert_int_equal(wanted(1), core.profile->boot_pages - 2);
 }
 
 /*
@@ -1113,7 +1183,8 @@ int main(void)
 		T(short_input_and_output), T(reserved_bits_must_be_zero), T(user_ids_must_exist),
 		T(registers_tell_the_version_of_firmware),
 		T(registers_tell_power_and_configuration), T(firmware_tells_of_cable_and_power),
-		T0(life_cycle), T0(pages_given_are_returned), T0(pages_must_be_mapped),
+		T0(life_cycle), T0(there_is_no_other_function), T(fast_teardown_is_refused),
+		T(adapter_names_its_board), T0(pages_given_are_returned), T0(pages_must_be_mapped),
 		T0(pages_are_overwritten), T0(pages_are_compared_when_returned),
 		T0(pages_are_given_in_any_order), T0(no_page_is_given_twice),
 		T(pages_follow_the_objects), T(numbers_can_be_reused_late),
