@@ -21,6 +21,7 @@
 #include "port.h"
 #include "sma.h"
 #include "subnetrig.h"
+#include "switch.h"
 
 enum { DOWN = 1, ACTIVE = 4, INIT = 5, LID = 6, PKEY = 7, GUID = 8, REREGISTER = 9 };
 
@@ -241,6 +242,46 @@ static void get_of_each_attribute_of_the_switch(void **state)
 	assert_int_equal(data[20], 15 << 4 | 3);
 	assert_int_equal(get_at_switch(0x1a, 0), MAD_BAD_ATTR);
 	assert_int_equal(at_switch(METHOD_SET, SMP_NODE_DESC, 0), MAD_BAD_ATTR);
+}
+
+static void switch_tells_what_it_is(void **state)
+{
+	uint32_t count;
+
+	(void)state;
+	assert_int_equal(get_at_switch(SMP_NODE_INFO, 0), 0);
+	assert_int_equal(data[0], 1);
+	assert_int_equal(data[1], 1);
+	assert_true(get_be64(data + 4) == SWITCH_GUID);
+	assert_true(get_be64(data + 20) == SWITCH_GUID);
+	assert_int_equal(get_be16(data + 28), SWITCH_PKEYS);
+	assert_int_equal(get_be16(data + 30), 0xb1eb);
+	assert_int_equal(get_be32(data + 36), 0x0102b1eb);	/* port, vendor */
+	assert_int_equal(get_at_switch(SMP_SWITCH_INFO, 0), 0);
+	assert_int_equal(data[16], 8);				/* enhanced port 0 */
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 1), 0);
+	assert_int_equal(get_be16(data + 16), SWITCH_LID);
+	assert_int_equal(data[28], 1);				/* the port of ingress */
+	assert_int_equal(get_be32(data + 20), 0);
+	assert_int_equal(get_at_switch(SMP_SM_INFO, 0), 0);
+	count = get_be32(data + 16);
+	assert_int_equal(get_at_switch(SMP_SM_INFO, 0), 0);
+	assert_int_equal(get_be32(data + 16), count + 1);	/* the subnet manager lives */
+}
+
+static void switch_keeps_its_pkeys(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	memset(to_set, 0, SMP_DATA_BYTES);
+	for (i = 0; i < SWITCH_PKEYS; i++)
+		put_be16(to_set + 2 * i, 0x8000 | (i + 1));
+	assert_int_equal(at_switch(METHOD_SET, SMP_PKEY_TABLE, 1), MAD_BAD_VALUE);
+	assert_int_equal(at_switch(METHOD_SET, SMP_PKEY_TABLE, 0), 0);
+	assert_int_equal(get_at_switch(SMP_PKEY_TABLE, 0), 0);
+	for (i = 0; i < SWITCH_PKEYS; i++)
+		assert_int_equal(get_be16(data + 2 * i), 0x8000 | (i + 1));
 }
 
 static void tables_of_the_switch_are_set(void **state)
@@ -798,6 +839,7 @@ int main(void)
 		M(directed_route_to_the_switch), M(directed_route_through_the_switch),
 		M(host_answers_a_directed_route), M(wrong_routes_are_dropped), M(routes_by_lid),
 		M(get_of_each_attribute_of_the_switch), M(tables_of_the_switch_are_set),
+		M(switch_tells_what_it_is), M(switch_keeps_its_pkeys),
 		M(lids_above_the_top_have_no_entry),
 		M(multicast_without_an_entry_takes_the_default_ports),
 		M(tops_beyond_the_tables_are_refused), M(ports_keep_vl_arbitration),
