@@ -29,6 +29,11 @@ static bool can_be_orphan(const struct object_type *type)
 	return type->has_response && type->may_stay;
 }
 
+static bool can_be_left(const struct object_type *type)
+{
+	return type->may_stay;
+}
+
 static bool has_queues(const struct object_type *type)
 {
 	return can_be_orphan(type) && type != &object_types[OBJ_PD];
@@ -60,6 +65,11 @@ static const void *object_gen_params(struct kunit *test, const void *prev, char 
 static const void *orphan_gen_params(struct kunit *test, const void *prev, char *desc)
 {
 	return next_type(prev, desc, can_be_orphan);
+}
+
+static const void *left_gen_params(struct kunit *test, const void *prev, char *desc)
+{
+	return next_type(prev, desc, can_be_left);
 }
 
 static const void *queues_gen_params(struct kunit *test, const void *prev, char *desc)
@@ -446,7 +456,7 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE_PARAM(refused_destruction_changes_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(memory_stays_pinned_while_firmware_keeps_the_object, orphan_gen_params),
 	KUNIT_CASE_PARAM(memory_stays_pinned_if_the_creation_is_not_answered, queues_gen_params),
-	KUNIT_CASE_PARAM(closed_process_leaves_orphans, orphan_gen_params),
+	KUNIT_CASE_PARAM(closed_process_leaves_orphans, left_gen_params),
 	KUNIT_CASE_PARAM(orphans_are_destroyed_before_what_they_refer_to, refer_gen_params),
 	KUNIT_CASE(refused_internal_objects_keep_their_memory),
 	KUNIT_CASE_PARAM(memory_the_process_may_not_use_is_refused, memory_gen_params),

@@ -16,6 +16,7 @@
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/mock_hca.h"
+#include "lib/orphan.h"
 #include "lib/rsc.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
@@ -485,6 +486,43 @@ static void surplus_key_has_exactly_one_owner(struct kunit *test)
 	mlx5_ib_fw_batch_free(commands);
 }
 
+/*
+ * Neither UMR nor firmware revokes the key of a region, so the key and its memory become an orphan.
+ * The pool does not count the key any more, and the table of keys has no slot for it.
+ */
+static void key_of_an_orphan_is_not_of_the_pool(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	struct mock *mock = c->mock;
+	struct ib_udata *udata = mock_udata(mock, NULL, 0, 0);
+	struct mlx5_ib_pd pd = { .ibpd.device = &mock->dev->ib_dev };
+	unsigned int slots = num_indices(mock->dev);
+	unsigned long mem = mock_buffer(mock, 0);
+	struct ib_mr *mr;
+
+	mr = mlx5_ib_reg_user_mr(&pd.ibpd, mem, PAGE_SIZE, mem, IB_ACCESS_LOCAL_WRITE, NULL, udata);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(c->hca), 1);
+	mock->refuse_destroy = true;
+	c->hca->stopped = true;
+	/* The process still has the region, and tries again. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(c->hca), 1);
+	KUNIT_EXPECT_EQ(test, num_indices(mock->dev), slots + 1);
+	mock->context->closing = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(c->hca), 0);
+	KUNIT_EXPECT_EQ(test, num_indices(mock->dev), slots);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(c->hca), 1);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
+	mock->refuse_destroy = false;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(c->hca), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_free(c->hca), 0);
+	c->hca->stopped = false;
+}
+
 static struct kunit_case close_cases[] = {
 	KUNIT_CASE(batch_keeps_16_commands_in_flight),
 	KUNIT_CASE(batch_reports_which_object_was_refused),
@@ -497,6 +535,7 @@ static struct kunit_case close_cases[] = {
 	KUNIT_CASE(keys_are_revoked_before_memory_is_unpinned),
 	KUNIT_CASE_PARAM(failed_umr_leaves_no_region, next_failure),
 	KUNIT_CASE(surplus_key_has_exactly_one_owner),
+	KUNIT_CASE(key_of_an_orphan_is_not_of_the_pool),
 	{}
 };
 

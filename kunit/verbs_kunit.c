@@ -4,6 +4,7 @@
  * of new objects name, and what a refused change leaves as it was.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
@@ -11,9 +12,11 @@
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 
+#include "lib/golden.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
 #include "lib/orphan.h"
+#include "lib/umem.h"
 #include "verbs/cq.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
@@ -346,6 +349,82 @@ static void unanswered_resize_keeps_both_buffers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 }
 
+static int create_wide_cq(struct objects *o, unsigned long buf)
+{
+	struct mlx5_ib_create_cq ucmd = { .buf_addr = buf, .db_addr = o->cq_db, .cqe_size = 128 };
+	const struct ib_cq_init_attr attr = { .cqe = 15 };
+
+	memset(&o->cq, 0, sizeof(o->cq));
+	o->cq.ibcq.device = &o->mock->dev->ib_dev;
+	objects_udata(o, &ucmd, sizeof(ucmd), sizeof(struct mlx5_ib_create_cq_resp));
+	return mlx5_ib_create_user_cq(&o->cq.ibcq, &attr, o->mock->attrs);
+}
+
+static int resize_wide(struct objects *o, unsigned long buf)
+{
+	struct mlx5_ib_resize_cq ucmd = { .buf_addr = buf, .cqe_size = 128 };
+
+	return mlx5_ib_resize_user_cq(&o->cq.ibcq, 40, objects_udata(o, &ucmd, sizeof(ucmd), 0));
+}
+
+/* A CQE of 128 bytes must not begin in the middle of 128 bytes, which queues of 64 bytes may do. */
+static void buffer_of_wide_cqes_is_aligned_to_them(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct footprint before, created;
+	struct mock *mock = o->mock;
+	unsigned long big = mock_buffer(mock, CQ_BIG_BUF);
+
+	KUNIT_ASSERT_EQ(test, objects_need(o, OBJ_CQ), 0);
+	footprint_take(mock, &before);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, create_wide_cq(o, o->cq_buf + 64), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	footprint_expect(mock, &before, "a misaligned buffer", 0);
+	KUNIT_ASSERT_EQ(test, create_wide_cq(o, o->cq_buf + 128), 0);
+	footprint_take(mock, &created);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, resize_wide(o, big + 64), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	footprint_expect(mock, &created, "a misaligned buffer", 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&o->cq.ibcq, &mock->attrs->driver_udata), 0);
+	footprint_expect(mock, &before, "destruction", 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void expect_resize_command(struct kunit *test, struct objects *o)
+{
+	const struct mlx5_ib_buf *buf = &o->cq.mem.buf;
+	const u8 shift = buf->geo.page_shift, offset = buf->geo.page_offset;
+	const size_t list = MLX5_ST_SZ_BYTES(modify_cq_in);
+	const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, MLX5_CMD_OP_MODIFY_CQ << 16 }, { 0x04, 1 }, { 0x08, o->cq.mcq.cqn },
+		{ 0x0c, 7 }, { 0x10, 0x00200000 }, { 0x18, offset << 6 }, { 0x1c, 6 << 24 },
+		{ 0x28, (shift - 12) << 24 },
+	};
+	u64 page = (u64)mock_dword(o->mock, list) << 32 | mock_dword(o->mock, list + 4);
+
+	expect_golden(test, o->mock->in, list, want);
+	KUNIT_EXPECT_NE(test, offset, 0);
+	/* The offset in the page has units of a 64th of the page. */
+	KUNIT_EXPECT_EQ(test, page + ((u64)offset << (shift - 6)),
+			(u64)ib_umem_start_dma_addr(buf->umem));
+}
+
+/* 64 CQEs of 128 bytes, the first one 128 bytes behind the start of a page. */
+static void resize_is_exact_to_the_bit(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_EQ(test, objects_need(o, OBJ_CQ), 0);
+	KUNIT_ASSERT_EQ(test, create_wide_cq(o, o->cq_buf), 0);
+	KUNIT_ASSERT_EQ(test, resize_wide(o, mock_buffer(o->mock, CQ_BIG_BUF) + 128), 0);
+	expect_resize_command(test, o);
+	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 63);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&o->cq.ibcq, &o->mock->attrs->driver_udata), 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 static const struct rereg_case {
 	const char *name;
 	int flags;
@@ -516,6 +595,93 @@ static void reregistration_moves_the_region_to_a_new_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* Returns the region of the only key in the driver's table of keys. */
+static struct mlx5_ib_mr *find_only_region(struct kunit *test, struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_mr *mr = NULL;
+	unsigned int num = 0;
+	unsigned long index;
+	void *entry;
+
+	xa_for_each(&dev->mkeys, index, entry) {
+		KUNIT_ASSERT_FALSE(test, xa_is_value(entry));
+		mr = container_of(entry, struct mlx5_ib_mr, mkey);
+		num++;
+	}
+	KUNIT_ASSERT_EQ(test, num, 1);
+	return mr;
+}
+
+/*
+ * Firmware creates the key that is to replace the key of the region, and then destroys neither key.
+ * The device reaches the memory through the new key even after the process has deregistered the
+ * region, so the memory stays pinned.
+ */
+static void memory_of_two_kept_keys_stays_pinned(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct ib_umem *umem;
+	long pinned;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_MR), 0);
+	umem = to_mmr(o->mr)->umem;
+	pinned = mock_num_pinned();
+	o->mock->refuse_destroy = true;
+	KUNIT_EXPECT_PTR_EQ(test, rereg(o, &rereg_cases[0]), ERR_PTR(o->mock->refuse_err));
+	o->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, o->mock->num_live[MOCK_MKEY], 2);
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_MR), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_live[MOCK_MKEY], 1);
+	KUNIT_ASSERT_EQ(test, mock_num_pinned(), pinned);
+	/* The driver has given both up. */
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_dereg_mr(&find_only_region(test, o->mock->dev)->ibmr,
+						  NULL));
+	KUNIT_ASSERT_EQ(test, mock_num_pinned(), pinned);
+	ib_umem_release(umem);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* The memory that the running test has pinned last. */
+static struct ib_umem *last_umem;
+
+/* Stub of mlx5_ib_umem_get(). */
+static struct ib_umem *note_umem(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
+{
+	last_umem = ib_umem_get_va(&dev->ib_dev, addr, size, access);
+	return last_umem;
+}
+
+/*
+ * The driver does not know whether firmware has created the key, of a new region or in place of
+ * the key of an old one. If it has, the device reaches the memory until it is reset.
+ */
+static void memory_of_a_key_without_an_answer_stays_pinned(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+	long pinned;
+
+	KUNIT_ASSERT_EQ(test, objects_need(o, OBJ_MR), 0);
+	kunit_activate_static_stub(test, mlx5_ib_umem_get, note_umem);
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	mock->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, objects_create(o, OBJ_MR), -ENOTRECOVERABLE);
+	KUNIT_ASSERT_EQ(test, mock_num_pinned(), MR_PAGES);
+	ib_umem_release(last_umem);
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_MR), 0);
+	pinned = mock_num_pinned();
+	mock->num_commands = 0;
+	KUNIT_EXPECT_PTR_EQ(test, rereg(o, &rereg_cases[0]), ERR_PTR(-ENOTRECOVERABLE));
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_MR), 0);
+	KUNIT_ASSERT_EQ(test, mock_num_pinned(), pinned);
+	ib_umem_release(last_umem);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 /*
  * ib_core leaves the uobject of the replaced region in a region that has replaced another one, and
  * frees that uobject. Here the region has a uobject of a context that is closing: if the driver
@@ -572,11 +738,15 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(invalid_resize_sends_no_command),
 	KUNIT_CASE(refused_resize_keeps_the_buffer),
 	KUNIT_CASE(unanswered_resize_keeps_both_buffers),
+	KUNIT_CASE(buffer_of_wide_cqes_is_aligned_to_them),
+	KUNIT_CASE(resize_is_exact_to_the_bit),
 	KUNIT_CASE(registration_with_driver_data_is_refused),
 	KUNIT_CASE(region_too_long_for_a_command_is_out_of_memory),
 	KUNIT_CASE(memory_of_another_process_is_not_pinned_again),
 	KUNIT_CASE_PARAM(refused_reregistration_keeps_the_region, rereg_gen_params),
 	KUNIT_CASE_PARAM(reregistration_moves_the_region_to_a_new_key, rereg_gen_params),
+	KUNIT_CASE(memory_of_two_kept_keys_stays_pinned),
+	KUNIT_CASE(memory_of_a_key_without_an_answer_stays_pinned),
 	KUNIT_CASE(deregistration_does_not_use_the_uobject),
 	KUNIT_CASE_PARAM(region_with_a_window_is_busy, rereg_gen_params),
 	{}
