@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the queues of kernel consumers in later laps of their rings, with two CQs, after a
- * reset, and with lists of requests of which one is bad.
+ * KUnit suite of the queues of kernel consumers: their contexts, later laps of their rings and of
+ * their counters, with two CQs, after a reset, and with lists of requests of which one is bad.
  */
 
 #include <kunit/test.h>
+#include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
@@ -14,6 +15,7 @@
 #include "lib/cq_kernel.h"
 #include "lib/kernel.h"
 #include "lib/mock.h"
+#include "lib/srq_ring.h"
 #include "lib/wq_kernel.h"
 #include "verbs/cq.h"
 #include "verbs/qp.h"
@@ -629,6 +631,186 @@ static void request_behind_an_invalidation_is_fenced(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+/* The device counts WQEs with 16 bits. The queues have been used for almost all of these before. */
+static void counters_of_a_queue_pair_wrap_at_16_bits(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, false);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct mlx5_ib_sq *sq = &qp->wqs->sq;
+	struct mlx5_ib_rq *rq = &qp->wqs->rq;
+	struct ib_wc wc[4];
+	unsigned int i;
+
+	sq->posted = 0xffc0;
+	sq->done = 0xffc0;
+	for (i = 0; i < 128; i++)
+		KUNIT_ASSERT_EQ(test, kernel_post(qp, i, 8), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post(qp, 0, 8), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_SND_DBR]), 0x40);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(kernel_send_block(qp, 0xffff)[0]),
+			0xffff << 8 | MLX5_OPCODE_SEND);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(kernel_send_block(qp, 0)[0]), MLX5_OPCODE_SEND);
+	/* The first half of the requests ends, then the second half. */
+	kernel_complete(k, qp, MLX5_CQE_REQ, 0xffff);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 63);
+	for (i = 0; i < 64; i++)
+		KUNIT_ASSERT_EQ(test, kernel_post(qp, 200 + i, 8), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post(qp, 0, 8), -ENOMEM);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 0x3f);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 127);
+
+	rq->posted = 0xfffe;
+	rq->done = 0xfffe;
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, kernel_post_receive(qp, 10 + i), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 0), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_RCV_DBR]), 2);
+	for (i = 0; i < 4; i++)
+		kernel_complete(k, qp, MLX5_CQE_RESP_SEND, 0xfffe + i);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 4);
+	for (i = 0; i < 4; i++)
+		expect_wc(test, &wc[i], 10 + i, qp);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 20 + i), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 0), -ENOMEM);
+	kernel_destroy_all(k);
+}
+
+static void counter_of_a_shared_queue_wraps_at_16_bits(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 3, false);
+	unsigned int i;
+
+	k->srq.ring->posted = 0xfffe;
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, post_shared(k, i), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(k->srq.mem.db.db[0]), 1);
+	kernel_destroy_all(k);
+}
+
+/*
+ * Both the doorbell and the record say up to which completion the consumer has polled: any later
+ * completion raises the event.
+ */
+static void arming_tells_the_device_what_has_been_polled(struct kunit *test)
+{
+	static const struct {
+		enum ib_cq_notify_flags flags;
+		u32 command;
+	} cases[] = {
+		{ IB_CQ_NEXT_COMP, MLX5_CQ_DB_REQ_NOT },
+		{ IB_CQ_SOLICITED, MLX5_CQ_DB_REQ_NOT_SOL },
+		{ IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS, MLX5_CQ_DB_REQ_NOT },
+		{ IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS, MLX5_CQ_DB_REQ_NOT_SOL },
+	};
+	struct kernel *k = kernel_make_connected(test, 0, false);
+	__be32 *bell = (__be32 *)&k->mock->bell[MLX5_CQ_DOORBELL / sizeof(u64)];
+	struct ib_wc wc;
+	unsigned int i;
+	u32 want;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		/* One of two new completions is polled. */
+		complete_send(test, k, &k->qp[0], i);
+		complete_send(test, k, &k->qp[0], i);
+		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+		want = cases[i].command | (i + 1);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, cases[i].flags), 0);
+		KUNIT_EXPECT_EQ_MSG(test, be32_to_cpu(bell[0]), want, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, be32_to_cpu(bell[1]), k->cq.mcq.cqn, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, be32_to_cpu(k->cq.mem.db.db[1]), want, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, be32_to_cpu(k->cq.mem.db.db[0]), i + 1, "case %u", i);
+	}
+	kernel_destroy_all(k);
+}
+
+static int create_qp(struct kernel *k, struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init)
+{
+	memset(qp, 0, sizeof(*qp));
+	qp->ibqp.device = &k->mock->dev->ib_dev;
+	qp->ibqp.pd = &k->pd.ibpd;
+	qp->ibqp.qp_type = init->qp_type;
+	return mlx5_ib_create_qp(&qp->ibqp, init, NULL);
+}
+
+/*
+ * The driver rings on the registers that mlx5_core has allocated. Events of a CQ go to the EQ of
+ * the vector that the consumer has chosen. Only an RC queue pair may register memory.
+ */
+static void contexts_name_the_registers_of_the_core(struct kunit *test)
+{
+	const struct ib_cq_init_attr attr = { .cqe = KERNEL_CQES - 1, .comp_vector = 2 };
+	struct kernel *k = kernel_make(test);
+	struct mlx5_core_dev *mdev = k->mock->dev->mdev;
+	void *cqc = MLX5_ADDR_OF(create_cq_in, k->mock->in, cq_context);
+	void *qpc = MLX5_ADDR_OF(create_qp_in, k->mock->in, qpc);
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_UD, .send_cq = &k->cq.ibcq, .recv_cq = &k->cq.ibcq,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
+	};
+
+	mdev->priv.bfreg.up->index = 0x35;
+	mdev->priv.bfreg.index = 0x36;
+	k->pd.pdn = 0x12;
+	k->cq.ibcq.device = &k->mock->dev->ib_dev;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_cq(&k->cq.ibcq, &attr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, uar_page), 0x35);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, log_cq_size), KERNEL_LOG_CQES);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, cqe_sz), CQE_STRIDE_64);
+	/* The first of the mock's EQs has the number 11. */
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, c_eqn_or_apu_element), 13);
+	KUNIT_EXPECT_EQ(test, MLX5_GET64(cqc, cqc, dbr_addr), k->cq.mem.db.dma);
+
+	KUNIT_ASSERT_EQ(test, kernel_create_qp(k, &k->qp[0]), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, uar_page), 0x36);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, pd), 0x12);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, fre), 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET64(qpc, qpc, dbr_addr), k->qp[0].mem.db.dma);
+	KUNIT_ASSERT_EQ(test, create_qp(k, &k->qp[1], &init), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, uar_page), 0x36);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, fre), 0);
+	kernel_destroy_all(k);
+}
+
+/* ib_core passes to the driver what a kernel consumer asks for. */
+static void queue_that_no_consumer_can_have_is_refused(struct kunit *test)
+{
+	static const struct {
+		struct ib_cq_init_attr attr;
+		int want;
+	} cqs[] = {
+		{ { .cqe = 0 }, -EINVAL }, { { .cqe = 1024 }, -EINVAL },
+		{ { .cqe = 3, .flags = IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION }, -EOPNOTSUPP },
+		{ { .cqe = 3, .flags = IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN }, -EOPNOTSUPP },
+	};
+	struct kernel *k = kernel_make(test);
+	const struct ib_qp_init_attr bad[] = {
+		{ .qp_type = IB_QPT_RC, .send_cq = &k->cq.ibcq, .cap = { .max_send_wr = 4 } },
+		{ .qp_type = IB_QPT_RC, .recv_cq = &k->cq.ibcq, .cap = { .max_recv_wr = 4 } },
+		{ .qp_type = IB_QPT_RC, .send_cq = &k->cq.ibcq, .recv_cq = &k->cq.ibcq },
+	};
+	struct ib_qp_init_attr init;
+	unsigned int i;
+
+	k->recv_cq.ibcq.device = &k->mock->dev->ib_dev;
+	for (i = 0; i < ARRAY_SIZE(cqs); i++)
+		KUNIT_EXPECT_EQ_MSG(test, cqs[i].want,
+				    mlx5_ib_create_cq(&k->recv_cq.ibcq, &cqs[i].attr, NULL),
+				    "CQ %u", i);
+	KUNIT_EXPECT_EQ(test, k->mock->num_commands, 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_cq(k, &k->cq), 0);
+	k->mock->num_commands = 0;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		init = bad[i];
+		KUNIT_EXPECT_EQ_MSG(test, create_qp(k, &k->qp[0], &init), -EINVAL, "QP %u", i);
+	}
+	KUNIT_EXPECT_EQ(test, k->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 1);
+	kernel_destroy_all(k);
+}
+
 static struct kunit_case kernel_queues_cases[] = {
 	KUNIT_CASE_PARAM(completions_are_dropped_in_any_lap, cqs_gen_params),
 	KUNIT_CASE_PARAM(next_queue_pair_of_the_number_gets_its_own_completions, cqs_gen_params),
@@ -648,6 +830,11 @@ static struct kunit_case kernel_queues_cases[] = {
 	KUNIT_CASE(requests_before_a_bad_one_are_posted),
 	KUNIT_CASE(shared_requests_before_a_bad_one_are_posted),
 	KUNIT_CASE(request_behind_an_invalidation_is_fenced),
+	KUNIT_CASE(counters_of_a_queue_pair_wrap_at_16_bits),
+	KUNIT_CASE(counter_of_a_shared_queue_wraps_at_16_bits),
+	KUNIT_CASE(arming_tells_the_device_what_has_been_polled),
+	KUNIT_CASE(contexts_name_the_registers_of_the_core),
+	KUNIT_CASE(queue_that_no_consumer_can_have_is_refused),
 	{}
 };
 

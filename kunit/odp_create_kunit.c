@@ -12,6 +12,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/pid.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sizes.h>
@@ -1480,6 +1481,32 @@ static void implicit_region_holds_the_address_space(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&current->mm->mm_count), count);
 }
 
+/*
+ * A region refers to its process by the process's number, and holds the address space. A
+ * registration that firmware refuses holds neither.
+ */
+static void region_releases_its_process(struct kunit *test)
+{
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+	struct pid *pid = task_tgid(current);
+	unsigned int refs = refcount_read(&pid->count);
+	int count = atomic_read(&current->mm->mm_count);
+
+	env->mock->refuse = env->mock->num_commands + 1;
+	KUNIT_EXPECT_EQ(test, reg(env, c), env->mock->refuse_err);
+	env->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), refs);
+	KUNIT_EXPECT_EQ(test, atomic_read(&current->mm->mm_count), count);
+	KUNIT_ASSERT_EQ(test, reg(env, c), 0);
+	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), refs + 1);
+	KUNIT_EXPECT_FALSE(test, hash_empty(env->mock->dev->odp->processes));
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), refs);
+	KUNIT_EXPECT_EQ(test, atomic_read(&current->mm->mm_count), count);
+	KUNIT_EXPECT_TRUE(test, hash_empty(env->mock->dev->odp->processes));
+}
+
 static void refused_setup_of_umr_leaves_nothing(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -1640,6 +1667,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(region_without_umr_is_refused, region_gen_params),
 	KUNIT_CASE(range_of_a_region_is_told_to_its_process_only),
 	KUNIT_CASE(implicit_region_holds_the_address_space),
+	KUNIT_CASE_PARAM(region_releases_its_process, region_gen_params),
 	KUNIT_CASE(refused_setup_of_umr_leaves_nothing),
 	KUNIT_CASE(device_without_umr_has_no_paging),
 	KUNIT_CASE(paging_needs_each_of_its_capabilities),

@@ -5,10 +5,14 @@
  */
 
 #include <kunit/static_stub.h>
+#include <kunit/test-bug.h>
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/limits.h>
+#include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -278,6 +282,87 @@ static struct mock *make_queue(struct kunit *test)
 	return mock;
 }
 
+/* The commands by which the driver creates what UMR needs, noted by fw_notes_setup(). */
+static struct {
+	u32 cq[MLX5_ST_SZ_DW(create_cq_in)];
+	u32 key[MLX5_ST_SZ_DW(create_mkey_in)];
+	u32 qp[MLX5_ST_SZ_DW(create_qp_in)];
+	u32 init[MLX5_ST_SZ_DW(rst2init_qp_in)];
+} setup;
+
+static int fw_notes_setup(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			  int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+
+	switch (mock->opcode) {
+	case MLX5_CMD_OP_CREATE_CQ:
+		memcpy(setup.cq, mock->in, sizeof(setup.cq));
+		break;
+	case MLX5_CMD_OP_CREATE_MKEY:
+		memcpy(setup.key, mock->in, sizeof(setup.key));
+		break;
+	case MLX5_CMD_OP_CREATE_QP:
+		memcpy(setup.qp, mock->in, sizeof(setup.qp));
+		break;
+	case MLX5_CMD_OP_RST2INIT_QP:
+		memcpy(setup.init, mock->in, sizeof(setup.init));
+		break;
+	}
+	return err;
+}
+
+/*
+ * The PD, the CQ and the QP have the number 0x100. The queue pair may register memory for other
+ * domains (fre), and use the reserved key (rlky). The key reaches all of memory, for reading only.
+ */
+static void objects_of_umr_are_given_what_they_need(struct kunit *test)
+{
+	static const struct golden key[GOLDEN_MAX] = {
+		{ 0x00, MLX5_CMD_OP_CREATE_MKEY << 16 }, { 0x10, 0x400 }, { 0x14, 0xffffff00 },
+		{ 0x1c, 0x80000100 },
+	};
+	struct mock *mock = mock_create(test);
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+	void *cqc = MLX5_ADDR_OF(create_cq_in, setup.cq, cq_context);
+	void *qpc = MLX5_ADDR_OF(create_qp_in, setup.qp, qpc);
+
+	mock_set_kernel_queues(mock);
+	mdev->priv.bfreg.up->index = 0x35;
+	mdev->priv.bfreg.index = 0x36;
+	memset(&setup, 0, sizeof(setup));
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_notes_setup);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(mock->dev), 0);
+
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, uar_page), 0x35);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, log_cq_size), 7);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, cqe_sz), CQE_STRIDE_64);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, c_eqn_or_apu_element), 11);
+	expect_golden(test, setup.key, sizeof(setup.key), key);
+
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, st), MLX5_QP_ST_REG_UMR);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, fre), 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, rlky), 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, uar_page), 0x36);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, log_sq_size), 8);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, rq_type), MLX5_ZERO_LEN_RQ);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cqn_snd), 0x100);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, cqn_rcv), 0x100);
+
+	qpc = MLX5_ADDR_OF(rst2init_qp_in, setup.init, qpc);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(rst2init_qp_in, setup.init, qpn), 0x100);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, pd), 0x100);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, primary_address_path.vhca_port_num), 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, mtu), IB_MTU_4096);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, log_msg_max), 12);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_RTR2RTS_QP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_pdn(mock->dev), 0x100);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_lkey(mock->dev), 0x10000);
+	mlx5_ib_cleanup_umr(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 /* A task waits for one of the 64 slots of the queue. A request that is not posted keeps no slot. */
 static void refused_requests_take_no_room_of_the_queue(struct kunit *test)
 {
@@ -466,6 +551,7 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(change_of_rights_is_exact_to_the_bit),
 	KUNIT_CASE(revocation_is_exact_to_the_bit),
 	KUNIT_CASE(queue_pair_of_a_failed_device_takes_no_requests),
+	KUNIT_CASE(objects_of_umr_are_given_what_they_need),
 	KUNIT_CASE(refused_requests_take_no_room_of_the_queue),
 	KUNIT_CASE(queue_pair_of_a_failed_device_is_stopped_once),
 	KUNIT_CASE(each_queue_pair_is_destroyed_by_two_commands_at_most),
