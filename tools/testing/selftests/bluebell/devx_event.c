@@ -459,6 +459,71 @@ TEST_F(event, number_of_subscriptions_is_bounded)
 	EXPECT_EQ(65, i);
 }
 
+/* Returns the number by which the kernel tells eventfds apart, or -1. */
+static int eventfd_id(int efd)
+{
+	char path[64], line[128];
+	int id = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", efd);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "eventfd-id: %d", &id) == 1)
+			break;
+	fclose(f);
+	return id;
+}
+
+/* Returns the lowest number that no eventfd has, or -1. */
+static int unused_eventfd_id(void)
+{
+	int efd = eventfd(0, EFD_CLOEXEC), id = eventfd_id(efd);
+
+	close(efd);
+	return id;
+}
+
+/* Request events with a new eventfd, of which the process keeps no descriptor. */
+static int subscribe_with_eventfd(int fd, struct devx_subscription *s)
+{
+	int ret;
+
+	s->eventfd = eventfd(0, EFD_CLOEXEC);
+	ret = devx_subscribe(fd, s);
+	close(s->eventfd);
+	return ret;
+}
+
+/* An eventfd exists as long as it has a descriptor or a subscription. */
+TEST_F(event, subscription_that_ends_or_is_refused_keeps_no_eventfd)
+{
+	struct devx_subscription s = {
+		.has_obj = true, .obj = self->q.qp, .types = { DEVX_EVENT_COMM_EST }, .len = 2,
+		.has_eventfd = true,
+	};
+	int i, fd = self->uv.fd, first = unused_eventfd_id();
+
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	ASSERT_LE(0, first);
+	s.channel = devx_open_channel(fd, 0);
+	ASSERT_LT(0, s.channel);
+	for (i = 0; i < 64; i++)
+		ASSERT_EQ(0, subscribe_with_eventfd(fd, &s));
+	for (i = 0; i < 64; i++)
+		ASSERT_EQ(-ENOSPC, subscribe_with_eventfd(fd, &s));
+	/* Other processes of the guest have few eventfds. */
+	EXPECT_GT(first + 64 + 32, unused_eventfd_id());
+	close(s.channel);
+	/* The driver frees subscriptions a while after their end. */
+	for (i = 0; i < WAIT_MS / 10 && unused_eventfd_id() >= first + 32; i++)
+		usleep(10000);
+	EXPECT_GT(first + 32, unused_eventfd_id());
+}
+
 /* Open channels, each with a subscription if @subscribe. Returns the KiB that they take, or -1. */
 static long cost_of_channels(struct uv *uv, uint32_t qp, int *channels, unsigned int n,
 			     bool subscribe)
