@@ -121,6 +121,7 @@ static void lost_request(void **state)
 	unsigned int i;
 
 	(void)state;
+	a->path.ack_timeout = 18;
 	fabric_inject_drop(rig.hca[1], 0, 1);
 	for (i = 0; i < 3; i++)
 		rig_recv(1, b, buf_b, 4096, key_b);
