@@ -478,12 +478,17 @@ static void receive_fails_if_the_page_never_comes(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_OP);
 }
 
-/* Let b take its receive WQEs from a shared queue, in which one WQE for the buffer is posted. */
+/*
+ * Let b take its receive WQEs from a shared queue, in which one WQE for the buffer is posted. The
+ * number of the shared queue is not that of b.
+ */
 static struct srq *share_receives(void)
 {
-	struct srq *s = (struct srq *)obj_new(rig.hca[1], OBJ_SRQ, 0, sizeof(*s));
+	struct srq *s = (struct srq *)obj_new_at(rig.hca[1], OBJ_SRQ, b->obj.num + 1, 0,
+						 sizeof(*s));
 	uint8_t *w;
 
+	assert_non_null(s);
 	rig.brk[1] = (rig.brk[1] + PAGE - 1) & ~(size_t)(PAGE - 1);
 	s->kind = SRQ_RMP;
 	s->cyclic = true;
