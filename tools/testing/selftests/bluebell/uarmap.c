@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "binding.h"
 #include "rights.h"
 #include "test.h"
 #include "trace.h"
@@ -871,18 +872,13 @@ TEST_F(report, lists_agree_while_queues_and_mappings_come_and_go)
 	EXPECT_EQ(1, self->r->num.num_queues);
 }
 
-/* trace-cmd and perf print events by their formats, and do not know the values of enumerators. */
-/* The PCI address of the function, by which the events name the device. */
+/* The PCI address of the function, by which the events name the device; NULL if there is none. */
 static const char *function(void)
 {
-	static char target[PATH_MAX];
-	char path[PATH_MAX];
-	ssize_t n;
+	static char dir[PATH_MAX];
+	struct binding b;
 
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device", rdma_device_name());
-	n = readlink(path, target, sizeof(target) - 1);
-	target[n < 0 ? 0 : n] = 0;
-	return basename(target);
+	return binding_find(&b) || binding_pci(&b, dir, sizeof(dir)) ? NULL : basename(dir);
 }
 
 TEST_F(report, events_tell_who_has_which_uar)
@@ -894,6 +890,7 @@ TEST_F(report, events_tell_who_has_which_uar)
 	void *of_object, *of_static, *of_dynamic;
 	struct uv_uar uar;
 
+	ASSERT_NE(NULL, dev);
 	ASSERT_EQ(0, trace_start());
 	EXPECT_EQ(0, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
 	of_object = map_page(fd, uar.mmap_off);
@@ -932,6 +929,7 @@ TEST_F(report, events_tell_which_queue_is_on_which_bfreg)
 	struct uv_qp qp;
 	struct uv_cq cq;
 
+	ASSERT_NE(NULL, dev);
 	ASSERT_EQ(0, trace_start());
 	EXPECT_EQ(0, uv_create_cq(fd, 63, &cq));
 	EXPECT_EQ(0, uv_create_qp(fd, self->pd, self->cq.handle, IBV_QPT_RC, &qp));
@@ -956,6 +954,7 @@ TEST_F(report, events_tell_which_queue_is_on_which_bfreg)
 	EXPECT_EQ(0, trace_stop());
 }
 
+/* trace-cmd and perf print events by their formats, and do not know the values of enumerators. */
 TEST(formats_of_events_name_no_enumerator)
 {
 	char line[4096];
