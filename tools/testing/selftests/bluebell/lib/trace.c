@@ -22,10 +22,13 @@ static char trace_text[TRACE_SIZE];
 /**
  * trace_start - record the driver's events from now on
  *
+ * Removes the buffer that a test which failed has left behind.
+ *
  * Return: 0 or -errno.
  */
 int trace_start(void)
 {
+	rmdir(INSTANCE);
 	return mkdir(INSTANCE, 0700) ? -errno : write_file(EVENTS, "1");
 }
 
@@ -36,9 +39,7 @@ int trace_start(void)
  */
 int trace_stop(void)
 {
-	int ret = write_file(EVENTS, "0");
-
-	return ret ?: rmdir(INSTANCE) ? -errno : 0;
+	return rmdir(INSTANCE) ? -errno : 0;
 }
 
 /* Read the events into trace_text. The kernel returns a page of them at a time. */
@@ -81,17 +82,13 @@ const char *trace_last(const char *text)
  */
 bool trace_has(const char *fmt, ...)
 {
-	char event[256] = " ";
-	size_t n;
+	char text[200], event[sizeof(text) + 2];
 	va_list args;
 
 	va_start(args, fmt);
-	n = 1 + vsnprintf(event + 1, sizeof(event) - 2, fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	if (n > sizeof(event) - 2)
-		return false;
-	event[n] = '\n';
-	event[n + 1] = 0;
+	snprintf(event, sizeof(event), " %s\n", text);
 	trace_read();
 	return strstr(trace_text, event);
 }
