@@ -13,7 +13,7 @@ struct hca_module;
 
 struct srq {
 	struct obj obj;		/* obj.num is the SRQN */
-	enum { SRQ_BASIC, SRQ_RMP, SRQ_XRC } kind;
+	enum srq_kind { SRQ_BASIC, SRQ_RMP, SRQ_XRC } kind;
 	bool error;
 	bool cyclic;		/* WQEs in ring order, not a linked list */
 	struct queue_mem mem;

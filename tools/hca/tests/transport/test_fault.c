@@ -478,37 +478,14 @@ static void receive_fails_if_the_page_never_comes(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_OP);
 }
 
-/*
- * Let b take its receive WQEs from a shared queue, in which one WQE for the buffer is posted. The
- * number of the shared queue is not that of b.
- */
+/* Let b take its receive WQEs from a shared queue, in which one WQE for the buffer is posted. */
 static struct srq *share_receives(void)
 {
-	struct srq *s = (struct srq *)obj_new_at(rig.hca[1], OBJ_SRQ, b->obj.num + 1, 0,
-						 sizeof(*s));
-	uint8_t *w;
+	struct srq *s = rig_srq(1, SRQ_RMP, RIG_PD);
 
-	assert_non_null(s);
-	rig.brk[1] = (rig.brk[1] + PAGE - 1) & ~(size_t)(PAGE - 1);
-	s->kind = SRQ_RMP;
-	s->cyclic = true;
-	s->mem.pas = calloc(1, sizeof(uint64_t));
-	s->mem.pas[0] = rig_alloc(1, PAGE);
-	s->mem.npages = 1;
-	s->mem.log_page = 12;
-	s->mem.len = PAGE;
-	s->cnt = PAGE / 64;
-	s->shift = 6;
-	s->dbr.addr = rig_alloc(1, 8);
-	s->pdn = RIG_PD;
 	b->srq = s;
 	b->rq_cnt = 0;
-	w = rig_ptr(1, s->mem.pas[0]);
-	put_be32(w + 16, BUF);
-	put_be32(w + 20, key[1]);
-	put_be64(w + 24, buf[1]);
-	put_be32(w + 36, LKEY_TERMINATE);
-	put_be32(rig_ptr(1, s->dbr.addr), 1);
+	rig_srq_recv(1, s, buf[1], BUF, key[1]);
 	return s;
 }
 

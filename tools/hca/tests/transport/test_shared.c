@@ -3,8 +3,6 @@
  * Queue pairs that take their receive WQEs from a shared receive queue: which protection domain is
  * whose, who completes, and what an error takes.
  */
-#include <stdlib.h>
-
 #include "cq.h"
 #include "eq.h"
 #include "ifc.h"
@@ -17,7 +15,6 @@
 #include "wqe.h"
 
 #define SRQ_PD	(RIG_PD + 1)	/* the queue pairs have RIG_PD */
-#define WQES	16
 
 static struct srq *srq;
 static uint32_t srq_key;	/* of the second HCA's buffer, in the domain of the queue */
@@ -27,19 +24,7 @@ static int up(void **state)
 	struct mkey *mk;
 
 	rc_up(state);
-	srq = (struct srq *)obj_new(rig.hca[1], OBJ_SRQ, 0, sizeof(*srq));
-	rig.brk[1] = (rig.brk[1] + 4095) & ~4095ull;
-	srq->kind = SRQ_RMP;
-	srq->cyclic = true;
-	srq->mem.pas = calloc(1, sizeof(uint64_t));
-	srq->mem.pas[0] = rig_alloc(1, 4096);
-	srq->mem.npages = 1;
-	srq->mem.log_page = 12;
-	srq->mem.len = 64 * WQES;
-	srq->cnt = WQES;
-	srq->shift = 6;
-	srq->dbr.addr = rig_alloc(1, 8);
-	srq->pdn = SRQ_PD;
+	srq = rig_srq(1, SRQ_RMP, SRQ_PD);
 	b->srq = srq;
 	b->rq_type = RQ_SRQ;
 	b->rq_cnt = 0;
@@ -50,32 +35,18 @@ static int up(void **state)
 	return 0;
 }
 
-static void post_recv(uint64_t addr, uint32_t len, uint32_t key)
-{
-	uint8_t *rec = rig_ptr(1, srq->dbr.addr);
-	uint32_t n = get_be32(rec);
-	uint8_t *w = rig_ptr(1, srq->mem.pas[0] + n % WQES * 64);
-
-	put_be32(w + 16, len);
-	put_be32(w + 20, key);
-	put_be64(w + 24, addr);
-	put_be32(w + 32, 0);
-	put_be32(w + 36, LKEY_TERMINATE);
-	put_be32(rec, n + 1);
-}
-
 /* The buffers are of the shared queue's owner, and the completions are the queue pair's. */
 static void receives_are_in_the_domain_of_the_queue(void **state)
 {
 	(void)state;
-	post_recv(buf_b, 4096, srq_key);
+	rig_srq_recv(1, srq, buf_b, 4096, srq_key);
 	post_send(WQE_SEND, 3000, true);
 	assert_int_equal(rig_run(2, 1000), 2);
 	expect(CQ_B + 1, 0, CQE_RESP_SEND, 0);
 	assert_true(same(3000));
 	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.srqn_uidx, b->user_index);
 	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.qpn, b->obj.num);
-	post_recv(buf_b, 4096, key_b);		/* of the queue pair's domain */
+	rig_srq_recv(1, srq, buf_b, 4096, key_b);		/* of the queue pair's domain */
 	post_send(WQE_SEND, 16, true);
 	assert_int_equal(rig_run(4, 1000), 4);
 	expect_cause(CQ_B + 1, 1, CQE_RESP_ERR, ERR_LKEY_PD);
@@ -100,7 +71,7 @@ static void cqes_of_version_0_name_the_queue(void **state)
 {
 	(void)state;
 	b->cqe_version1 = false;
-	post_recv(buf_b, 64, srq_key);
+	rig_srq_recv(1, srq, buf_b, 64, srq_key);
 	post_send(WQE_SEND, 16, true);
 	assert_int_equal(rig_run(2, 1000), 2);
 	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.srqn_uidx, srq->obj.num);
@@ -119,7 +90,7 @@ static void error_leaves_the_wqes_of_the_queue(void **state)
 	d->rq_cnt = 0;
 	rig_connect(c, 0, d, 1);
 	for (i = 0; i < 3; i++)
-		post_recv(buf_b + 0x1000 * i, i ? 64 : 8, srq_key);
+		rig_srq_recv(1, srq, buf_b + 0x1000 * i, i ? 64 : 8, srq_key);
 	post_send(WQE_SEND, 16, true);		/* too long for the first WQE */
 	assert_int_equal(rig_run(2, 1000), 2);
 	rig_settle();

@@ -301,19 +301,12 @@ static void psns_begin_anew_after_reset(void **state)
 	assert_true(same(3000));
 }
 
-static void destroy(unsigned int h, struct qp *qp)
-{
-	transport_qp_ops.destroy(rig.hca[h], qp);
-	free(qp->mem.pas);
-	obj_free(rig.hca[h], &qp->obj);
-}
-
 static void qp_destroyed_in_a_message_sends_no_more(void **state)
 {
 	(void)state;
 	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
 	event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
-	destroy(0, a);
+	rig_free_qp(0, a);
 	rig_settle();
 	assert_int_equal(rig.ncqe, 0);
 }
@@ -333,7 +326,7 @@ static void qp_destroyed_with_an_answer_sends_no_more(void **state)
 	resp_receive(rig.hca[1], b, p);
 	packet_free(rig.fabric, p);
 	assert_int_equal(b->resp->job_n, 1);
-	destroy(1, b);
+	rig_free_qp(1, b);
 	rig_settle();
 	assert_int_equal(rig.hca[1]->count.packets_tx, sent);
 }
@@ -347,8 +340,8 @@ static void qp_destroyed_in_error_is_not_watched(void **state)
 	rig_state(1, b, QPS_ERR);
 	assert_int_equal(rig.ncqe, 1);
 	assert_true(a->req->watch.on && b->resp->watch.on);
-	destroy(0, a);
-	destroy(1, b);
+	rig_free_qp(0, a);
+	rig_free_qp(1, b);
 	rig_run(2, 50);
 	assert_int_equal(rig.ncqe, 1);
 }

@@ -402,9 +402,7 @@ static void qp1_that_ended_receives_nothing(void **state)
 	rig_recv(1, qp1, buf_b, 4096, key_b);
 	send_to_qp1();
 	assert_non_null(rig_cqe(CQ_B + 9, 0));
-	transport_qp_ops.destroy(rig.hca[1], qp1);
-	free(qp1->mem.pas);
-	obj_free(rig.hca[1], &qp1->obj);
+	rig_free_qp(1, qp1);
 	send_to_qp1();
 	assert_int_equal(rig.hca[1]->count.packets_dropped, dropped + 1);
 	rig_state(1, next, QPS_INIT);

@@ -36,19 +36,8 @@ static uint32_t key_a, key_b;
 
 static struct srq *new_srq(uint32_t xrcdn, uint32_t pdn)
 {
-	struct srq *s = (struct srq *)obj_new(rig.hca[1], OBJ_SRQ, 0, sizeof(*s));
+	struct srq *s = rig_srq(1, SRQ_XRC, pdn);
 
-	rig.brk[1] = (rig.brk[1] + 4095) & ~4095ull;
-	s->kind = SRQ_XRC;
-	s->mem.pas = calloc(1, sizeof(uint64_t));
-	s->mem.pas[0] = rig_alloc(1, 4096);
-	s->mem.npages = 1;
-	s->mem.log_page = 12;
-	s->mem.len = 64 * 16;
-	s->cnt = 16;
-	s->shift = 6;
-	s->dbr.addr = rig_alloc(1, 8);
-	s->pdn = pdn;
 	s->cqn = CQ_SRQ;
 	rig_cq(1, CQ_SRQ);
 	s->xrcdn = xrcdn;

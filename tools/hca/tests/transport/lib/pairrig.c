@@ -415,6 +415,46 @@ void rig_state(unsigned int h, struct qp *qp, enum qp_state now)
 	qp_set_state(rig.hca[h], qp, now);
 }
 
+void rig_free_qp(unsigned int h, struct qp *qp)
+{
+	transport_qp_ops.destroy(rig.hca[h], qp);
+	free(qp->mem.pas);
+	obj_free(rig.hca[h], &qp->obj);
+}
+
+struct srq *rig_srq(unsigned int h, enum srq_kind kind, uint32_t pdn)
+{
+	uint32_t num = RIG_SRQ + obj_count(rig.hca[h], OBJ_SRQ);
+	struct srq *s = (struct srq *)obj_new_at(rig.hca[h], OBJ_SRQ, num, 0, sizeof(*s));
+
+	s->kind = kind;
+	s->cyclic = kind == SRQ_RMP;
+	s->mem.pas = calloc(1, sizeof(uint64_t));
+	s->mem.pas[0] = rig_alloc(h, 4096);
+	s->mem.npages = 1;
+	s->mem.log_page = 12;
+	s->mem.len = 64 * RIG_SRQ_WQES;
+	s->cnt = RIG_SRQ_WQES;
+	s->shift = 6;
+	s->dbr.addr = rig_alloc(h, 8);
+	s->pdn = pdn;
+	return s;
+}
+
+void rig_srq_recv(unsigned int h, struct srq *srq, uint64_t addr, uint32_t len, uint32_t lkey)
+{
+	uint8_t *rec = rig_ptr(h, srq->dbr.addr);
+	uint32_t n = get_be32(rec);
+	uint8_t *w = rig_ptr(h, srq->mem.pas[0] + n % RIG_SRQ_WQES * 64);
+
+	put_be32(w + 16, len);
+	put_be32(w + 20, lkey);
+	put_be64(w + 24, addr);
+	put_be32(w + 32, 0);
+	put_be32(w + 36, LKEY_TERMINATE);
+	put_be32(rec, n + 1);
+}
+
 static void to_rts(unsigned int h, struct qp *qp)
 {
 	rig_state(h, qp, QPS_INIT);

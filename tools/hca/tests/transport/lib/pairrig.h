@@ -28,6 +28,8 @@
 #define RIG_UAR		5
 #define RIG_CQES	4096
 #define RIG_QPS		64
+#define RIG_SRQ		0x400		/* number of the first shared receive queue */
+#define RIG_SRQ_WQES	16
 
 struct rig_cqe {
 	uint32_t cqn;
@@ -91,6 +93,14 @@ struct mkey *rig_umr_key(unsigned int h, unsigned int octowords, uint8_t mode);
 struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn);
 void rig_connect(struct qp *a, unsigned int ha, struct qp *b, unsigned int hb);
 void rig_state(unsigned int h, struct qp *qp, enum qp_state now);
+void rig_free_qp(unsigned int h, struct qp *qp);	/* as DESTROY_QP does */
+
+/*
+ * A shared receive queue of RIG_SRQ_WQES WQEs with one segment each. Its number is that of no queue
+ * pair. rig_srq_recv() posts a WQE to an RMP.
+ */
+struct srq *rig_srq(unsigned int h, enum srq_kind kind, uint32_t pdn);
+void rig_srq_recv(unsigned int h, struct srq *srq, uint64_t addr, uint32_t len, uint32_t lkey);
 
 /* Give @qp a Q counter; and read one of its counts, a field of query_q_counter_out. */
 void rig_count(unsigned int h, struct qp *qp);
