@@ -22,6 +22,7 @@
 #include "sa_record.h"
 #include "subnetrig.h"
 #include "switch.h"
+#include "util.h"
 
 enum { GET = 1, SET = 2, GET_TABLE = 0x12, DELETE = 0x15 };
 
@@ -304,7 +305,7 @@ static void path_has_a_life_time(void **state)
 
 	(void)state;
 	gids(0, 1);
-	for (i = 0; i < sizeof(t) / sizeof(*t); i++) {
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		q[56] = t[i].asked;
 		assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | BIT_OF(20) | BIT_OF(21)),
 				 t[i].status);
@@ -583,7 +584,7 @@ static void joins_choose_by_mtu_and_rate(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < sizeof(t) / sizeof(*t); i++) {
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		member(0, broadcast, 1);
 		q[38] = t[i].mtu;
 		q[42] = t[i].rate;
@@ -764,7 +765,7 @@ static void notices_go_to_those_who_ask_for_them(void **state)
 	unsigned int i, b;
 
 	(void)state;
-	for (i = 0; i <= sizeof(t) / sizeof(*t); i++) {
+	for (i = 0; i <= ARRAY_SIZE(t); i++) {
 		memset(q, 0, SA_DATA_BYTES);
 		put_be16(q + 16, 0xffff);
 		q[22] = 1;
@@ -772,7 +773,7 @@ static void notices_go_to_those_who_ask_for_them(void **state)
 		put_be16(q + 24, 0xffff);
 		put_be16(q + 26, 66);
 		put_be32(q + 32, 0xffffff);
-		if (i == sizeof(t) / sizeof(*t)) {	/* the GID of the switch */
+		if (i == ARRAY_SIZE(t)) {	/* the GID of the switch */
 			put_be64(q, 0xfe80ull << 48);
 			put_be64(q + 8, SWITCH_GUID);
 			assert_true(is_told_of(i));
@@ -950,7 +951,7 @@ static void each_component_selects_its_records(void **state)
 	(void)state;
 	make_records();
 	put_be64(mad + OFF_SM_KEY, SWITCH_SM_KEY);
-	for (i = 0; i < sizeof(components) / sizeof(*components); i++) {
+	for (i = 0; i < ARRAY_SIZE(components); i++) {
 		memset(q, 0, SA_DATA_BYTES);
 		assert_int_equal(ask(0, GET_TABLE, components[i].attr, 0), 0);
 		n = table(0, components[i].record, all);
@@ -997,7 +998,7 @@ static void short_or_foreign_packets_are_dropped(void **state)
 
 	(void)state;
 	net_sa(mad, GET, SA_CLASS_PORT_INFO, 0);
-	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct packet *p = packet_alloc(net.fabric);
 
 		p->opcode = BTH_UD | BTH_SEND_ONLY;

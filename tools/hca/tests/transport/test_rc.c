@@ -566,10 +566,12 @@ static void solicited_messages_wake_the_receiver(void **state)
 		rig_send(0, a, w.b, w.ds);
 		rig_settle();
 		expect(CQ_A, i, CQE_REQ, 0);
-		if (i & 1)
+		if (i & 1) {
+			assert_non_null(rig_cqe(CQ_B + 1, i / 2));
 			assert_int_equal(rig_cqe(CQ_B + 1, i / 2)->c.wqe_counter, i);
-		else
+		} else {
 			assert_null(rig_cqe(CQ_B + 1, i / 2));
+		}
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "pairrig.h"
 #include "qp.h"
 #include "req.h"
+#include "util.h"
 #include "wqe.h"
 
 static void sends_and_writes_arrive(void **state)
@@ -99,7 +100,7 @@ static void state_decides_what_is_received(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < sizeof(receives) / sizeof(*receives); i++) {
+	for (i = 0; i < ARRAY_SIZE(receives); i++) {
 		b->state = receives[i];
 		rig_recv(1, b, buf_b, BUF, key_b);
 		post_send(WQE_SEND, 100, true);
@@ -107,14 +108,14 @@ static void state_decides_what_is_received(void **state)
 		expect(CQ_B + 1, i, CQE_RESP_SEND, 0);
 	}
 	rig_recv(1, b, buf_b, BUF, key_b);
-	for (i = 0; i < sizeof(drops) / sizeof(*drops); i++) {
+	for (i = 0; i < ARRAY_SIZE(drops); i++) {
 		b->state = drops[i];
 		post_send(WQE_SEND, 100, true);
 		rig_settle();
 		assert_int_equal(rig.hca[1]->count.packets_dropped, i + 1);
 	}
 	b->state = QPS_RTS;
-	assert_null(rig_cqe(CQ_B + 1, sizeof(receives) / sizeof(*receives)));
+	assert_null(rig_cqe(CQ_B + 1, ARRAY_SIZE(receives)));
 }
 
 static void error_stops_the_send_queue_only(void **state)

@@ -160,16 +160,22 @@ static void octets_and_kinds_of_packets_are_counted(void **state)
 	assert_int_equal(tx->packets_tx, 2);
 }
 
+/* A datagram of @len bytes arrives, a longer one is an error of the sender. */
+static void longest_datagram_is(unsigned int len)
+{
+	rig_recv(1, b, buf_b, 40 + 4096, key_b);
+	post_datagram(len, 0x1111, NULL);
+	assert_int_equal(rig_run(2, 1000), 2);
+	post_datagram(len + 1, 0x1111, NULL);
+	rig_settle();
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
+}
+
 static void datagram_longer_than_the_mtu_of_the_port_fails(void **state)
 {
 	(void)state;
 	fabric_set_mtu(rig.hca[0], false, 2048);
-	rig_recv(1, b, buf_b, 40 + 4096, key_b);
-	post_datagram(2048, 0x1111, NULL);
-	assert_int_equal(rig_run(2, 1000), 2);
-	post_datagram(2049, 0x1111, NULL);
-	rig_settle();
-	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
+	longest_datagram_is(2048);
 }
 
 /* The path MTU of a queue pair can be less than the MTU of the port. */
@@ -177,12 +183,7 @@ static void datagram_longer_than_the_mtu_of_the_qp_fails(void **state)
 {
 	(void)state;
 	a->mtu = 1024;
-	rig_recv(1, b, buf_b, 40 + 4096, key_b);
-	post_datagram(1024, 0x1111, NULL);
-	assert_int_equal(rig_run(2, 1000), 2);
-	post_datagram(1025, 0x1111, NULL);
-	rig_settle();
-	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
+	longest_datagram_is(1024);
 }
 
 /*
