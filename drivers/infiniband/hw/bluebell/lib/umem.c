@@ -49,7 +49,7 @@ struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, in
 void mlx5_ib_undo_pin(struct ib_umem *umem, int err)
 {
 	if (err == -ENOTRECOVERABLE)
-		kmemleak_ignore(umem);
+		kmemleak_not_leak(umem);
 	else
 		ib_umem_release(umem);
 }
