@@ -13,7 +13,11 @@
 #include "port_info.h"
 
 #define MAD_MAX_GIDS	128	/* of the longest GID table that a profile can have */
-#define MAD_CAP_MASK_SETTABLE ((1u << 1) | (1u << 16) | (1u << 17) | (1u << 18) | (1u << 20))
+/*
+ * What software on the host announces in CapabilityMask: subnet management; communication
+ * management, SNMP tunneling, reinitialization, device management, and a vendor's class.
+ */
+#define MAD_CAP_MASK_SETTABLE (1u << 1 | 1u << 16 | 1u << 17 | 1u << 18 | 1u << 19 | 1u << 20)
 
 /* What PortCounters counts. */
 struct mad_perf {

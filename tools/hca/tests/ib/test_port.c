@@ -90,8 +90,8 @@ static void vport_context_has_what_the_port_has(void **state)
 	assert_true(IFC_GET64(hca_vport_context, c, system_image_guid) == guid);
 	assert_true(IFC_GET64(hca_vport_context, c, node_guid) == guid);
 	assert_int_equal(IFC_GET(hca_vport_context, c, cap_mask1), rig.hca->port->cap_mask1);
-	/* Subnet management, CM, SNMP tunneling, reinitialization, vendor class. */
-	assert_int_equal(IFC_GET(hca_vport_context, c, cap_mask1_field_select), 0x170002);
+	/* Subnet management; CM, SNMP tunneling, reinitialization, device management, vendor. */
+	assert_int_equal(IFC_GET(hca_vport_context, c, cap_mask1_field_select), 0x1f0002);
 	assert_int_equal(IFC_GET(hca_vport_context, c, cap_mask2), 0x32);
 	assert_int_equal(IFC_GET(hca_vport_context, c, lid), 0x80);
 	assert_int_equal(IFC_GET(hca_vport_context, c, lmc), 3);
@@ -164,6 +164,25 @@ static void only_settable_capability_mask_bits_change(void **state)
 	IFC_SET(hca_vport_context, c, cap_mask1_field_select, 1 << 11);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
 				 16), ST_BAD_PARAM);
+}
+
+/* A target of SRP sets the bit when it starts, and clears it when it ends. */
+static void host_announces_device_management(void **state)
+{
+	uint8_t in[IFC_SZ(modify_hca_vport_context_in)] = {};
+	uint8_t *c = IFC_ADDR(modify_hca_vport_context_in, in, hca_vport_context);
+	uint32_t before = IFC_GET(hca_vport_context, vport(), cap_mask1), set[] = { 1 << 19, 0 };
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(before & 1 << 19, 0);
+	IFC_SET(hca_vport_context, c, cap_mask1_field_select, 1 << 19);
+	for (i = 0; i < ARRAY_SIZE(set); i++) {
+		IFC_SET(hca_vport_context, c, cap_mask1, set[i]);
+		assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in),
+					 out, 16), ST_OK);
+		assert_int_equal(IFC_GET(hca_vport_context, vport(), cap_mask1), before | set[i]);
+	}
 }
 
 /* ---- vports of virtual functions ------------------------------------------------------------- */
@@ -809,7 +828,8 @@ int main(void)
 		T(group_manager_sets_guids_and_policies),
 		T(vports_of_virtual_functions_are_the_group_managers),
 		T(counters_of_vports_need_the_capability), T(performance_agent_can_be_missing),
-		T(only_settable_capability_mask_bits_change), T(lid_changes_with_an_event),
+		T(only_settable_capability_mask_bits_change), T(host_announces_device_management),
+		T(lid_changes_with_an_event),
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
 		T(vports_need_their_capability),
 		T(other_vports_are_refused), T(port_registers),
