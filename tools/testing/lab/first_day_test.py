@@ -267,7 +267,7 @@ FACTS = {"format": 1, "hca_type": "MT4119", "fw_version": "16.31.1014", "psid": 
          "link_layer": "InfiniBand", "max_mtu": 4096, "gids": 2,
          "pkeys": ["0xffff", None, "0x8001"], "bars": [1 << 25, 0], "vectors": 64,
          "firmware_pages": 5008, "pci": {"device": "0x1017"}, "rate": "100 Gb/sec (4X EDR)",
-         "cap_mask": "0x2651e84a", "cap_mask_2": 0, "max_qp": 262144, "lowest_qpn": 0x3f}
+         "cap_mask": "0x2659e84a", "cap_mask_2": 0, "max_qp": 262144, "lowest_qpn": 0x3f}
 
 
 class Profiles(unittest.TestCase):
