@@ -367,6 +367,11 @@ srpt_down() {
 		modprobe -r ib_srpt
 }
 
+# Whether this guest's port announces device management, as a port with a target does.
+announces_device_management() {
+	(($(cat "$ibdev/ports/1/cap_mask") & 1 << 19))
+}
+
 # Log in to the target whose port has the GID $1.
 srp_up() {
 	modprobe -a sd_mod ib_srp && wait_for 30 compgen -G '/sys/class/infiniband_srp/*/add_target' >/dev/null || return
