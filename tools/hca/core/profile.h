@@ -57,6 +57,7 @@ struct profile {
 	char fw_version[32];		/* "16.35.4030" */
 	char psid[17];
 	unsigned int part;		/* PCI device id */
+	char node_description[64];	/* "": the HCA's own, with the number of the HCA */
 	uint32_t core_clock_khz;
 	struct obj_range range[OBJ_KINDS];
 	uint16_t pkey[PROFILE_PKEYS];	/* first entries of the P_Key table; 0: not used */

@@ -211,6 +211,7 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 	const struct { const char *name; char *to; size_t size; } strs[] = {
 		{ "name", p->name, sizeof(p->name) }, { "psid", p->psid, sizeof(p->psid) },
 		{ "fw_version", p->fw_version, sizeof(p->fw_version) },
+		{ "node_description", p->node_description, sizeof(p->node_description) },
 	};
 	unsigned int i;
 	uint64_t n = 0;

@@ -221,14 +221,25 @@ static void port_restart(struct hca *hca)
 	fabric_set_lanes(hca, false, port->attrs.sl_to_vl);
 }
 
+static void port_describe_node(struct hca *hca)
+{
+	const char *described = hca->profile->node_description;
+	struct port *port = hca->port;
+
+	if (*described)
+		snprintf(port->node_desc, sizeof(port->node_desc), "%s", described);
+	else
+		snprintf(port->node_desc, sizeof(port->node_desc), "bluebell-hca %u", hca->index);
+}
+
 static int port_init(struct hca *hca)
 {
 	struct port *port = calloc(1, sizeof(*port));
 
 	if (!port)
 		return -ENOMEM;
-	snprintf(port->node_desc, sizeof(port->node_desc), "bluebell-hca %u", hca->index);
 	hca->port = port;
+	port_describe_node(hca);
 	port_restart(hca);
 	fabric_set_link_told(hca, port_link_told);
 	return 0;

@@ -155,10 +155,12 @@ static void each_switch_and_each_text_has_its_member(void **state)
 		if (memcmp(&p, &expected, sizeof(p)))
 			fail_msg("%s changes something else", switches[i].name);
 	}
-	assert_int_equal(load("{\"name\":\"n\",\"psid\":\"p\",\"fw_version\":\"16.1.2\"}"), 0);
+	assert_int_equal(load("{\"name\":\"n\",\"psid\":\"p\",\"fw_version\":\"16.1.2\","
+			      "\"node_description\":\"MT4119   d\"}"), 0);
 	assert_string_equal(p.name, "n");
 	assert_string_equal(p.psid, "p");
 	assert_string_equal(p.fw_version, "16.1.2");
+	assert_string_equal(p.node_description, "MT4119   d");
 }
 
 static void each_speed_and_each_part_has_its_number(void **state)
@@ -466,6 +468,29 @@ static void shipped_profiles_are_accepted(void **state)
 	}
 }
 
+/* The name is padded to the longest one, which leaves one blank. */
+static void cards_describe_themselves_by_part_and_name(void **state)
+{
+	static const struct { const char *profile, *description; } cards[] = {
+		{ "connectx-4lx", "MT4117 ConnectX4Lx Mellanox Technologies" },
+		{ "connectx-5", "MT4119 ConnectX5   Mellanox Technologies" },
+		{ "connectx-6", "MT4123 ConnectX6   Mellanox Technologies" },
+		{ "connectx-6dx", "MT4125 ConnectX6Dx Mellanox Technologies" },
+		{ "connectx-7", "MT4129 ConnectX7   Mellanox Technologies" },
+	};
+	unsigned int i;
+	char path[64];
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cards); i++) {
+		snprintf(path, sizeof(path), "profiles/%s.json", cards[i].profile);
+		profile_default(&p, false);
+		assert_string_equal(p.node_description, "");
+		assert_int_equal(profile_load(&p, path, why, sizeof(why)), 0);
+		assert_string_equal(p.node_description, cards[i].description);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +509,7 @@ int main(void)
 		cmocka_unit_test(each_setting_has_its_bounds),
 		cmocka_unit_test(malformed_files_are_refused),
 		cmocka_unit_test(shipped_profiles_are_accepted),
+		cmocka_unit_test(cards_describe_themselves_by_part_and_name),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);

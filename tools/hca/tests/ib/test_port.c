@@ -792,6 +792,23 @@ static void mad_ifc_sets_the_port(void **state)
 	assert_int_equal(mad_ifc(1, mad), ST_OK);
 }
 
+/* Without a description in the profile, the description has the number of the HCA. */
+static void node_description_is_that_of_the_profile(void **state)
+{
+	static const char ours[64] = "bluebell-hca 0";
+	static const char card[64] = "MT4119 ConnectX5   Mellanox Technologies";
+	uint8_t in[64] = {};
+
+	(void)state;
+	assert_int_equal(reg(0x6001, false, in, sizeof(in)), ST_OK);
+	assert_memory_equal(out, ours, sizeof(ours));
+	port_module.exit(rig.hca);
+	memcpy(rig.profile->node_description, card, sizeof(card));
+	assert_int_equal(port_module.init(rig.hca), 0);
+	assert_int_equal(reg(0x6001, false, in, sizeof(in)), ST_OK);
+	assert_memory_equal(out, card, sizeof(card));
+}
+
 /* PortInfo and NodeInfo have the part, the speeds and the capability masks of the profile. */
 static void agent_tells_part_speed_and_capabilities(void **state)
 {
@@ -824,6 +841,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(agent_tells_part_speed_and_capabilities), T(vport_context_follows_the_link),
+		T(node_description_is_that_of_the_profile),
 		T(link_change_raises_events_once),
 		T(group_manager_sets_guids_and_policies),
 		T(vports_of_virtual_functions_are_the_group_managers),

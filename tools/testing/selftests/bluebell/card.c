@@ -74,32 +74,32 @@ static const struct field common[] = {
  * to ib_uverbs.
  */
 static const struct card {
-	const char *profile, *gt_per_s;
+	const char *profile, *description, *gt_per_s;
 	unsigned int generation, lanes;		/* of PCI Express */
 	bool tag_matching;
 	struct field field[12];
 } cards[] = {
-	{ "connectx-4lx", "8", 3, 8, false,
+	{ "connectx-4lx", "MT4117 ConnectX4Lx Mellanox Technologies", "8", 3, 8, false,
 	  { { "vendor_part_id", "4117" }, { "fw_ver", "14.27.1016" }, OLD_SIZES,
 	    { "max_pd", "16777216" }, ODP_WITHOUT_ATOMICS, { "xrc_odp_caps", "NO SUPPORT" },
 	    { "active_speed", "14.0 Gbps (16)" }, { "port_cap_flags", "0x2251e848" },
 	    { "port_cap_flags2", "0x0000" } } },
-	{ "connectx-5", "8", 3, 16, false,
+	{ "connectx-5", "MT4119 ConnectX5   Mellanox Technologies", "8", 3, 16, false,
 	  { { "vendor_part_id", "4119" }, { "fw_ver", "16.31.1014" }, OLD_SIZES,
 	    { "max_pd", "8388608" }, ODP_WITHOUT_ATOMICS, { "xrc_odp_caps", XRC_ODP "SUPPORT_SRQ" },
 	    { "active_speed", "25.0 Gbps (32)" }, { "port_cap_flags", "0x2251e848" },
 	    { "port_cap_flags2", "0x0000" } } },
-	{ "connectx-6", "16", 4, 16, true,
+	{ "connectx-6", "MT4123 ConnectX6   Mellanox Technologies", "16", 4, 16, true,
 	  { { "vendor_part_id", "4123" }, { "fw_ver", "20.37.1700" }, NEW_SIZES,
 	    ODP_WITH_ATOMICS, { "hca_core_clock", "156250kHZ" },
 	    { "active_speed", "50.0 Gbps (64)" }, { "port_cap_flags", "0xa251e848" },
 	    { "port_cap_flags2", "0x0032" } } },
-	{ "connectx-6dx", "16", 4, 16, false,
+	{ "connectx-6dx", "MT4125 ConnectX6Dx Mellanox Technologies", "16", 4, 16, false,
 	  { { "vendor_part_id", "4125" }, { "fw_ver", "22.36.1010" }, NEW_SIZES,
 	    ODP_WITHOUT_ATOMICS, { "xrc_odp_caps", XRC_ODP "SUPPORT_SRQ" },
 	    { "hca_core_clock", "1000000kHZ" }, { "active_speed", "50.0 Gbps (64)" },
 	    { "port_cap_flags", "0xa251e848" }, { "port_cap_flags2", "0x0032" } } },
-	{ "connectx-7", "32", 5, 16, true,
+	{ "connectx-7", "MT4129 ConnectX7   Mellanox Technologies", "32", 5, 16, true,
 	  { { "vendor_part_id", "4129" }, { "fw_ver", "28.39.1002" }, NEW_SIZES,
 	    ODP_WITH_ATOMICS, { "hca_core_clock", "1000000kHZ" },
 	    { "active_speed", "100.0 Gbps (128)" }, { "port_cap_flags", "0xa351e848" },
@@ -220,6 +220,14 @@ TEST_F(card, flags_are_those_of_a_card)
 	ASSERT_NE(NULL, all);
 	EXPECT_EQ(0x21361c36 & ~FLAGS_ABSENT, strtoull(low, NULL, 16));
 	EXPECT_EQ(0x1021361c36 & ~FLAGS_ABSENT, strtoull(all, NULL, 16));
+}
+
+TEST_F(card, node_is_described_as_the_card)
+{
+	char text[128];
+
+	ASSERT_TRUE(rdma_read_sysfs("node_desc", text, sizeof(text)));
+	EXPECT_STREQ(self->card->description, text);
 }
 
 /* How many lines that a command prints end with a text. */
