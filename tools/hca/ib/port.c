@@ -214,7 +214,7 @@ static void port_restart(struct hca *hca)
 	memset(port->vf, 0, sizeof(port->vf));
 	port_attrs_init(&port->attrs, mtu_code(hca->profile->mtu));
 	if (fabric_managed(hca->fabric))
-		port->attrs.sm_lid = SWITCH_LID;
+		port_attrs_manage(&port->attrs);
 	pthread_mutex_unlock(&hca->attr_lock);
 	gid_set_prefix(hca, port->attrs.gid_prefix);
 	fabric_set_mtu(hca, false, port_mtu(&port->attrs));

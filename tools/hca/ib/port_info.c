@@ -37,6 +37,7 @@ enum {
 #define VL_MASK		0x0f
 #define CLIENT_REREGISTER 0x80
 #define NS_PER_S	1000000000ull
+#define SUBNET_TIMEOUT	18	/* 4.096 us * 2^n */
 
 enum { LOW_PRIORITY, HIGH_PRIORITY };
 
@@ -77,12 +78,21 @@ void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap)
 	a->down_default = PHYS_POLLING;
 	a->neighbour_mtu = mtu_cap;
 	a->operational_vls = VL_CAP_0_3;
-	a->subnet_timeout = SUBNET_TIMEOUT;
 	a->sl_to_vl = SL_TO_VL_DEFAULT;
 	for (i = 0; i < DATA_VLS; i++) {
 		a->vl_arb[LOW_PRIORITY][2 * i] = i;
 		a->vl_arb[LOW_PRIORITY][2 * i + 1] = WEIGHT;
 	}
+}
+
+/**
+ * port_attrs_manage() - set what the subnet manager of the switch sets at a port that has a LID
+ * @a: the attributes
+ */
+void port_attrs_manage(struct port_attrs *a)
+{
+	a->sm_lid = SWITCH_LID;
+	a->subnet_timeout = SUBNET_TIMEOUT;
 }
 
 static uint8_t port_widths(const struct port_view *v)

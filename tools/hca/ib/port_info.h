@@ -12,7 +12,6 @@
 #include "fabric.h"
 
 #define SUBNET_PREFIX	0xfe80000000000000ull	/* the default prefix */
-#define SUBNET_TIMEOUT	18	/* 4.096 us * 2^n */
 #define PORT_CAP_SM	(1u << 1)	/* CapabilityMask: a subnet manager is here */
 #define PORT_CAP2_2X	0x10	/* CapabilityMask2: links can be 2x wide */
 #define VL_ARB_ENTRIES	8	/* of each of the two tables of VL arbitration */
@@ -70,6 +69,7 @@ enum m_key_check { M_KEY_OK, M_KEY_HIDDEN, M_KEY_DENIED };
 uint8_t mtu_code(unsigned int bytes);
 uint16_t port_mtu(const struct port_attrs *a);
 void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap);
+void port_attrs_manage(struct port_attrs *a);
 void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_t *data);
 bool port_info_valid(const struct port_view *v, bool has_lid, const uint8_t *data);
 void port_info_wish(const uint8_t *data, struct port_wish *w);

@@ -43,7 +43,7 @@ void switch_init(struct switch_node *sw, struct fabric *f, bool manager)
 	for (i = 0; i <= SWITCH_PORTS; i++)
 		port_attrs_init(&sw->port[i], MTU_4096);
 	if (manager)
-		sw->port[0].sm_lid = SWITCH_LID;
+		port_attrs_manage(&sw->port[0]);
 }
 
 /**

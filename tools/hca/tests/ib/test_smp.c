@@ -740,6 +740,41 @@ static void switch_disables_and_bounces_a_link(void **state)
 }
 
 /* A subnet manager on a host brings the ports up. */
+/* The external ports of a switch have no use for the subnet time-out. */
+static void subnet_manager_has_set_the_subnet_timeout(void **state)
+{
+	(void)state;
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_int_equal(data[51], 18);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 0), 0);
+	assert_int_equal(data[51], 18);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 1), 0);
+	assert_int_equal(data[51], 0);
+	hca_reset(net.hca[1]);
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_int_equal(data[51], 18);
+}
+
+static void subnet_timeout_is_0_until_a_subnet_manager_sets_it(void **state)
+{
+	uint8_t info[64];
+
+	(void)state;
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 0), 0);
+	assert_int_equal(data[51], 0);
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_int_equal(data[51], 0);
+	memcpy(info, data, sizeof(info));
+	put_be16(info + 16, 12);
+	put_be16(info + 18, 11);
+	info[32] = info[33] = 0;
+	info[51] = 17;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(data[51], 17);
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_int_equal(data[51], 17);
+}
+
 static void unmanaged_ports_wait_for_a_subnet_manager(void **state)
 {
 	uint8_t info[64];
@@ -849,6 +884,8 @@ int main(void)
 		M(service_level_without_a_lane_is_dropped),
 		M(invalid_port_info_changes_nothing), M(tables_of_an_hca_are_set),
 		M(m_key_protects_a_port), M(switch_disables_and_bounces_a_link),
+		M(subnet_manager_has_set_the_subnet_timeout),
+		U(subnet_timeout_is_0_until_a_subnet_manager_sets_it),
 		U(unmanaged_ports_wait_for_a_subnet_manager), M(firmware_answers_no_garbage),
 	};
 
