@@ -36,6 +36,7 @@ enum {
 #define WEIGHT		32	/* of each lane, in units of 64 bytes */
 #define VL_MASK		0x0f
 #define CLIENT_REREGISTER 0x80
+#define MCAST_PKEY_TRAPS_SHIFT 5
 #define NS_PER_S	1000000000ull
 #define SUBNET_TIMEOUT	18	/* 4.096 us * 2^n */
 
@@ -144,6 +145,8 @@ void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_
 	put_be16(data + PI_BAD_QKEYS, v->bad_qkeys);
 	data[PI_GUID_CAP] = v->gids;
 	data[PI_TIMEOUT] = a->subnet_timeout;
+	if (v->cap_mask & PORT_CAP_MCAST_PKEY_TRAPS)
+		data[PI_TIMEOUT] |= a->mcast_pkey_traps << MCAST_PKEY_TRAPS_SHIFT;
 	data[PI_RESPONSE_TIME] = RESPONSE_TIME;
 	data[PI_THRESHOLDS] = a->error_thresholds;
 	put_be16(data + PI_CAP_MASK2, v->cap_mask2);
@@ -234,6 +237,7 @@ void port_info_take(struct port_attrs *a, const uint8_t *data)
 	a->vl_high_limit = data[PI_VL_HIGH_LIMIT];
 	a->hoq_life = data[PI_HOQ_LIFE];
 	a->subnet_timeout = data[PI_TIMEOUT] & 31;
+	a->mcast_pkey_traps = data[PI_TIMEOUT] >> MCAST_PKEY_TRAPS_SHIFT & 3;
 	a->error_thresholds = data[PI_THRESHOLDS];
 	if (!get_be16(data + PI_M_KEY_VIOLATIONS))
 		a->m_key_violations = 0;

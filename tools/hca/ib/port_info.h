@@ -13,6 +13,7 @@
 
 #define SUBNET_PREFIX	0xfe80000000000000ull	/* the default prefix */
 #define PORT_CAP_SM	(1u << 1)	/* CapabilityMask: a subnet manager is here */
+#define PORT_CAP_MCAST_PKEY_TRAPS (1u << 29)	/* can suppress traps of multicast P_Keys */
 #define PORT_CAP2_2X	0x10	/* CapabilityMask2: links can be 2x wide */
 #define VL_ARB_ENTRIES	8	/* of each of the two tables of VL arbitration */
 
@@ -31,6 +32,7 @@ struct port_attrs {
 	uint8_t neighbour_mtu;
 	uint8_t vl_high_limit, operational_vls, hoq_life;
 	uint8_t subnet_timeout;
+	uint8_t mcast_pkey_traps;	/* 1: suppressed. The port sends no traps of P_Keys */
 	uint8_t error_thresholds;
 	uint64_t sl_to_vl;		/* as SL_TO_VL_DEFAULT */
 	uint8_t vl_arb[2][2 * VL_ARB_ENTRIES];	/* of low and high priority: lanes, weights */

@@ -492,7 +492,7 @@ static void port_info_is_kept_as_it_was_set(void **state)
 	info[38] = 0x21;			/* limit of high priority */
 	info[42] = 0x13;			/* lifetime at the head of a queue */
 	info[43] = 2 << 4;			/* virtual lanes */
-	info[51] = 19;				/* subnet time-out */
+	info[51] = 1 << 5 | 19;			/* no traps of multicast P_Keys, subnet time-out */
 	info[53] = 0x45;			/* error thresholds */
 	info[63] = 1;				/* extended speeds */
 	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
@@ -508,7 +508,7 @@ static void port_info_is_kept_as_it_was_set(void **state)
 	want[38] = 0x21;
 	want[42] = 0x13;
 	want[43] = 2 << 4;
-	want[51] = 19;
+	want[51] = 1 << 5 | 19;
 	want[53] = 0x45;
 	want[63] = 1;
 	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
@@ -525,6 +525,27 @@ static void port_info_is_kept_as_it_was_set(void **state)
 	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
 	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
 	assert_memory_equal(data, want, sizeof(want));
+}
+
+/* A port announces with bit 29 of its capability mask that it can suppress these traps. */
+static void traps_of_multicast_pkeys_are_suppressed_where_announced(void **state)
+{
+	uint8_t info[64];
+
+	(void)state;
+	peer_info(info);
+	info[51] = 2 << 5 | 18;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_int_equal(data[51], 2 << 5 | 18);
+	info[51] = 18;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(data[51], 18);
+	net.hca[1]->port->cap_mask1 &= ~(1u << 29);
+	info[51] = 2 << 5 | 18;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_int_equal(data[51], 18);
 }
 
 /* Send a packet of @len bytes with service level @sl. Returns whether it arrives. */
@@ -880,6 +901,7 @@ int main(void)
 		M(tops_beyond_the_tables_are_refused), M(ports_keep_vl_arbitration),
 		M(set_port_info_changes_the_port_and_raises_events),
 		M(port_info_is_kept_as_it_was_set),
+		M(traps_of_multicast_pkeys_are_suppressed_where_announced),
 		M(packets_longer_than_the_neighbour_mtu_are_discarded),
 		M(service_level_without_a_lane_is_dropped),
 		M(invalid_port_info_changes_nothing), M(tables_of_an_hca_are_set),
