@@ -19,7 +19,7 @@ enum {
 	PI_MTU_CAP = 41, PI_HOQ_LIFE = 42,
 	PI_OPERATIONAL_VLS = 43, PI_M_KEY_VIOLATIONS = 44, PI_BAD_PKEYS = 46, PI_BAD_QKEYS = 48,
 	PI_GUID_CAP = 50, PI_TIMEOUT = 51, PI_RESPONSE_TIME = 52, PI_THRESHOLDS = 53,
-	PI_CAP_MASK2 = 60, PI_EXT_SPEED = 62, PI_EXT_SPEED_ENABLED = 63,
+	PI_LATENCY = 56, PI_CAP_MASK2 = 60, PI_EXT_SPEED = 62, PI_EXT_SPEED_ENABLED = 63,
 };
 
 #define WIDTHS		3	/* 1x and 4x */
@@ -33,6 +33,7 @@ enum {
 #define NO_CHANGE_EXT	31
 #define NO_CHANGE_WIDTH	255
 #define RESPONSE_TIME	16
+#define LATENCY		270	/* 24 bits, as a port of a ConnectX-7 has them */
 #define WEIGHT		32	/* of each lane, in units of 64 bytes */
 #define VL_MASK		0x0f
 #define CLIENT_REREGISTER 0x80
@@ -149,6 +150,8 @@ void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_
 		data[PI_TIMEOUT] |= a->mcast_pkey_traps << MCAST_PKEY_TRAPS_SHIFT;
 	data[PI_RESPONSE_TIME] = RESPONSE_TIME;
 	data[PI_THRESHOLDS] = a->error_thresholds;
+	if (v->cap_mask & PORT_CAP_LATENCY)
+		put_be32(data + PI_LATENCY, LATENCY);
 	put_be16(data + PI_CAP_MASK2, v->cap_mask2);
 	data[PI_EXT_SPEED] = (v->up ? v->speed : 0) << 4 | port_ext_speeds(v);
 	data[PI_EXT_SPEED_ENABLED] = a->ext_speed_enabled & port_ext_speeds(v);

@@ -792,6 +792,21 @@ static void mad_ifc_sets_the_port(void **state)
 	assert_int_equal(mad_ifc(1, mad), ST_OK);
 }
 
+/* Bit 24 of the capability mask announces it. */
+static void port_that_announces_it_tells_the_round_trip_latency(void **state)
+{
+	const uint8_t *data = IFC_ADDR(mad_ifc_out, (const uint8_t *)out, response_mad_packet) +
+			      OFF_SMP_DATA;
+	uint8_t mad[MAD_BYTES] = { 1, CLASS_SM_DIRECTED, 1, METHOD_GET, [17] = SMP_PORT_INFO };
+
+	(void)state;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_int_equal(get_be32(data + 56), 0);
+	rig.hca->port->cap_mask1 |= 1u << 24;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_int_equal(get_be32(data + 56), 270);
+}
+
 /* Without a description in the profile, the description has the number of the HCA. */
 static void node_description_is_that_of_the_profile(void **state)
 {
@@ -842,6 +857,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(agent_tells_part_speed_and_capabilities), T(vport_context_follows_the_link),
 		T(node_description_is_that_of_the_profile),
+		T(port_that_announces_it_tells_the_round_trip_latency),
 		T(link_change_raises_events_once),
 		T(group_manager_sets_guids_and_policies),
 		T(vports_of_virtual_functions_are_the_group_managers),
