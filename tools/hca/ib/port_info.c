@@ -9,6 +9,7 @@
 #include "mad_format.h"
 #include "packet.h"
 #include "port_info.h"
+#include "profile.h"
 
 /* Offsets in PortInfo. */
 enum {
@@ -25,8 +26,10 @@ enum {
 #define WIDTHS		3	/* 1x and 4x */
 #define WIDTH_2X	16
 #define WIDTH_4X	2
-#define SPEEDS		7	/* SDR, DDR, QDR */
+#define SPEED_SDR	1
+#define SPEED_DDR	2
 #define SPEED_QDR	4
+#define SPEEDS		(SPEED_SDR | SPEED_DDR | SPEED_QDR)
 #define EXT_SPEEDS	15	/* FDR to NDR */
 #define VL_CAP_0_3	3
 #define NO_CHANGE_SPEED	15
@@ -102,7 +105,23 @@ static uint8_t port_widths(const struct port_view *v)
 	return v->cap_mask2 & PORT_CAP2_2X ? WIDTHS | WIDTH_2X : WIDTHS;
 }
 
-/* The speeds that a port can use, a bit each: its own speed and all slower speeds. */
+/*
+ * Which of SDR, DDR and QDR a port can use, as PTYS has it: an HDR port lacks DDR, and an NDR port
+ * lacks QDR, too, unless it is a port of a switch.
+ */
+static uint8_t port_speeds(const struct port_view *v)
+{
+	switch (v->speed) {
+	case SPEED_HDR:
+		return SPEED_SDR | SPEED_QDR;
+	case SPEED_NDR:
+		return SPEED_SDR | (v->of_switch ? SPEED_QDR : 0);
+	default:
+		return SPEEDS;
+	}
+}
+
+/* The extended speeds that a port can use, a bit each: its own speed and all slower speeds. */
 static uint8_t port_ext_speeds(const struct port_view *v)
 {
 	return 2 * v->speed - 1;
@@ -129,10 +148,11 @@ void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_
 	data[PI_WIDTH_ENABLED] = a->width_enabled & port_widths(v);
 	data[PI_WIDTH_SUPPORTED] = port_widths(v);
 	data[PI_WIDTH_ACTIVE] = v->up ? WIDTH_4X : 0;
-	data[PI_STATE] = SPEEDS << 4 | v->state;
+	data[PI_STATE] = port_speeds(v) << 4 | v->state;
 	data[PI_PHYS] = phys << 4 | a->down_default;
 	data[PI_LMC] = a->m_key_protect << 6 | v->lmc;
-	data[PI_SPEED] = SPEED_QDR << 4 | a->speed_enabled;
+	/* A port without QDR has 0 here: only its extended speed is active. */
+	data[PI_SPEED] = (port_speeds(v) & SPEED_QDR) << 4 | (a->speed_enabled & port_speeds(v));
 	data[PI_MTU] = a->neighbour_mtu << 4 | a->sm_sl;
 	data[PI_VL_CAP] = VL_CAP_0_3 << 4;
 	data[PI_VL_HIGH_LIMIT] = a->vl_high_limit;
@@ -192,7 +212,7 @@ bool port_info_valid(const struct port_view *v, bool has_lid, const uint8_t *dat
 		return false;
 	if (width != NO_CHANGE_WIDTH && (width & ~port_widths(v)))
 		return false;
-	if ((speed != NO_CHANGE_SPEED && (speed & ~SPEEDS)) ||
+	if ((speed != NO_CHANGE_SPEED && (speed & ~port_speeds(v))) ||
 	    (ext != NO_CHANGE_EXT && (ext & ~port_ext_speeds(v))))
 		return false;
 	return mtu <= v->mtu_cap && vls <= VL_CAP_0_3;

@@ -49,6 +49,7 @@ struct port_view {
 	uint32_t cap_mask;
 	uint16_t cap_mask2;
 	uint8_t speed;			/* enum link_speed */
+	bool of_switch;
 	uint8_t local_port;		/* LocalPortNum: the port at which the request arrived */
 	uint8_t mtu_cap;		/* code: 1 is 256 bytes */
 	uint16_t bad_pkeys, bad_qkeys;

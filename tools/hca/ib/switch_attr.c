@@ -38,7 +38,9 @@ static void switch_view(struct switch_node *sw, unsigned int n, unsigned int by,
 {
 	struct hca *peer = fabric_peer(sw->fabric, n);
 
-	*v = (struct port_view){ .local_port = by, .mtu_cap = MTU_4096, .lid = sw->lid };
+	*v = (struct port_view){
+		.of_switch = true, .local_port = by, .mtu_cap = MTU_4096, .lid = sw->lid,
+	};
 	v->disabled = sw->disabled[n];
 	v->up = !n || (peer && fabric_link(peer));
 	v->state = !n ? sw->state : v->up ? fabric_state(peer, true) : PORT_DOWN;

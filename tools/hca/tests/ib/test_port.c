@@ -792,6 +792,31 @@ static void mad_ifc_sets_the_port(void **state)
 	assert_int_equal(mad_ifc(1, mad), ST_OK);
 }
 
+/* SDR, DDR and QDR, a bit each: supported, enabled and active; 0 is an extended speed. */
+static void port_info_has_the_speeds_of_ptys(void **state)
+{
+	static const struct { uint8_t speed, supported, active; } t[] = {
+		{ SPEED_FDR, 7, 4 }, { SPEED_EDR, 7, 4 }, { SPEED_HDR, 5, 4 }, { SPEED_NDR, 1, 0 },
+	};
+	const uint8_t *data = IFC_ADDR(mad_ifc_out, (const uint8_t *)out, response_mad_packet) +
+			      OFF_SMP_DATA;
+	uint8_t mad[MAD_BYTES] = { 1, CLASS_SM_DIRECTED, 1, METHOD_GET, [17] = SMP_PORT_INFO };
+	uint8_t in[IFC_SZ(ptys_reg)] = { [1] = 1 };
+	unsigned int i, ptys;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		rig.profile->link_speed = t[i].speed;
+		assert_int_equal(reg(0x5004, false, in, sizeof(in)), ST_OK);
+		ptys = IFC_GET(ptys_reg, out, ib_proto_capability);
+		assert_int_equal(mad_ifc(0, mad), ST_OK);
+		assert_int_equal(data[32] >> 4, t[i].supported);
+		assert_int_equal(data[32] >> 4, ptys & 7);
+		assert_int_equal(data[35], t[i].active << 4 | t[i].supported);
+		assert_int_equal(data[62], t[i].speed << 4 | ptys >> 4);
+	}
+}
+
 /* Bit 24 of the capability mask announces it. */
 static void port_that_announces_it_tells_the_round_trip_latency(void **state)
 {
@@ -856,7 +881,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(agent_tells_part_speed_and_capabilities), T(vport_context_follows_the_link),
-		T(node_description_is_that_of_the_profile),
+		T(node_description_is_that_of_the_profile), T(port_info_has_the_speeds_of_ptys),
 		T(port_that_announces_it_tells_the_round_trip_latency),
 		T(link_change_raises_events_once),
 		T(group_manager_sets_guids_and_policies),

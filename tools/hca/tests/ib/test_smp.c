@@ -19,9 +19,11 @@
 #include "ifc.h"
 #include "packet.h"
 #include "port.h"
+#include "profile.h"
 #include "sma.h"
 #include "subnetrig.h"
 #include "switch.h"
+#include "util.h"
 
 enum { DOWN = 1, ACTIVE = 4, INIT = 5, LID = 6, PKEY = 7, GUID = 8, REREGISTER = 9 };
 
@@ -666,6 +668,56 @@ static void invalid_port_info_changes_nothing(void **state)
 	assert_int_equal(net.events[1], 0);
 }
 
+/* Let the link to the second HCA have another speed. */
+static void peer_has_speed(enum link_speed speed)
+{
+	static struct profile other;
+
+	other = *net.hca[0]->profile;
+	other.link_speed = speed;
+	net.hca[1]->profile = &other;
+}
+
+static void speeds_that_a_port_lacks_cannot_be_enabled(void **state)
+{
+	static const struct { enum link_speed speed; uint8_t has, lacks; } t[] = {
+		{ SPEED_EDR, 6, 8 }, { SPEED_HDR, 5, 2 }, { SPEED_NDR, 1, 4 },
+	};
+	uint8_t info[64];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		peer_has_speed(t[i].speed);
+		peer_info(info);
+		info[35] = t[i].has;
+		assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+		assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+		assert_int_equal(data[35] & 15, t[i].has);
+		info[35] = t[i].lacks;
+		assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+		assert_int_equal(get_be16(net.out + OFF_STATUS),
+				 MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
+	}
+}
+
+/* The switch's end of an NDR link can have QDR, unlike the other end. */
+static void ports_of_the_switch_have_the_speeds_of_a_switch(void **state)
+{
+	(void)state;
+	peer_has_speed(SPEED_NDR);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 2), 0);
+	assert_int_equal(data[32] >> 4, 5);
+	assert_int_equal(data[35], 4 << 4 | 5);
+	assert_int_equal(data[62], SPEED_NDR << 4 | 15);
+	peer_has_speed(SPEED_HDR);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 2), 0);
+	assert_int_equal(data[35], 4 << 4 | 5);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 1), 0);		/* EDR */
+	assert_int_equal(data[32] >> 4, 7);
+	assert_int_equal(data[35], 4 << 4 | 7);
+}
+
 static void tables_of_an_hca_are_set(void **state)
 {
 	uint8_t table[64] = { 0xff, 0xff, 0x80, 0x09 }, gid[16];
@@ -905,6 +957,8 @@ int main(void)
 		M(packets_longer_than_the_neighbour_mtu_are_discarded),
 		M(service_level_without_a_lane_is_dropped),
 		M(invalid_port_info_changes_nothing), M(tables_of_an_hca_are_set),
+		M(speeds_that_a_port_lacks_cannot_be_enabled),
+		M(ports_of_the_switch_have_the_speeds_of_a_switch),
 		M(m_key_protects_a_port), M(switch_disables_and_bounces_a_link),
 		M(subnet_manager_has_set_the_subnet_timeout),
 		U(subnet_timeout_is_0_until_a_subnet_manager_sets_it),
