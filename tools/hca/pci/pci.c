@@ -55,7 +55,8 @@
 #define TIMEOUT_ABCD	0xf
 #define TAG_10BIT_COMPLETER (1 << 16)
 #define TAG_10BIT_REQUESTER (1 << 17)
-#define PART_CONNECTX_6	4123		/* older parts have smaller numbers */
+#define PART_CONNECTX_5	4119		/* older parts have smaller numbers */
+#define PART_CONNECTX_6	4123
 
 /* Bits of errors that the function could report; AER_SEVERE: the fatal errors. */
 #define AER_SEVERE	(PCI_ERR_UNC_DLP | PCI_ERR_UNC_FCP | PCI_ERR_UNC_RX_OVER | \
@@ -143,11 +144,25 @@ static void pci_vpd_read(struct pci *pci)
 	put_le16(c + PCI_VPD_ADDR, addr | PCI_VPD_ADDR_F);
 }
 
+/* AER never has an error to report, but cards have a First Error Pointer without an error, too. */
+static void pci_cap_aer(struct hca *hca)
+{
+	uint32_t pointer = hca->profile->part < PART_CONNECTX_5 ? 4 : 8;
+	uint8_t *c = hca->pci->cfg + CAP_AER, *mask = hca->pci->wmask + CAP_AER;
+
+	put_le32(c + PCI_ERR_CAP, pointer | PCI_ERR_CAP_ECRC_GENC | PCI_ERR_CAP_ECRC_CHKC);
+	put_le32(mask + PCI_ERR_CAP, PCI_ERR_CAP_ECRC_GENE | PCI_ERR_CAP_ECRC_CHKE);
+	put_le32(mask + PCI_ERR_UNCOR_MASK, AER_UNCORRECTABLE);
+	put_le32(c + PCI_ERR_UNCOR_SEVER, AER_SEVERE);
+	put_le32(mask + PCI_ERR_UNCOR_SEVER, AER_UNCORRECTABLE);
+	put_le32(c + PCI_ERR_COR_MASK, PCI_ERR_COR_ADV_NFAT);
+	put_le32(mask + PCI_ERR_COR_MASK, AER_CORRECTABLE);
+}
+
 /*
- * AER, which never has an error to report; ARI, without a next function; and what a link of each
- * generation has. All are of version 1.
+ * AER; ARI, without a next function; and what a link of each generation has. All are of version 1.
  */
-static void pci_caps_extended(struct pci *pci, unsigned int generation)
+static void pci_caps_extended(struct hca *hca, unsigned int generation)
 {
 	static const struct { uint16_t at, id, generation; } caps[] = {
 		{ CAP_AER, PCI_EXT_CAP_ID_ERR, 0 }, { CAP_ARI, PCI_EXT_CAP_ID_ARI, 0 },
@@ -162,16 +177,10 @@ static void pci_caps_extended(struct pci *pci, unsigned int generation)
 	for (i = ARRAY_SIZE(caps); i--;) {
 		if (caps[i].generation > generation)
 			continue;
-		put_le32(pci->cfg + caps[i].at, caps[i].id | 1 << 16 | next << 20);
+		put_le32(hca->pci->cfg + caps[i].at, caps[i].id | 1 << 16 | next << 20);
 		next = caps[i].at;
 	}
-	put_le32(pci->cfg + CAP_AER + PCI_ERR_CAP, PCI_ERR_CAP_ECRC_GENC | PCI_ERR_CAP_ECRC_CHKC);
-	put_le32(pci->wmask + CAP_AER + PCI_ERR_CAP, PCI_ERR_CAP_ECRC_GENE | PCI_ERR_CAP_ECRC_CHKE);
-	put_le32(pci->wmask + CAP_AER + PCI_ERR_UNCOR_MASK, AER_UNCORRECTABLE);
-	put_le32(pci->cfg + CAP_AER + PCI_ERR_UNCOR_SEVER, AER_SEVERE);
-	put_le32(pci->wmask + CAP_AER + PCI_ERR_UNCOR_SEVER, AER_UNCORRECTABLE);
-	put_le32(pci->cfg + CAP_AER + PCI_ERR_COR_MASK, PCI_ERR_COR_ADV_NFAT);
-	put_le32(pci->wmask + CAP_AER + PCI_ERR_COR_MASK, AER_CORRECTABLE);
+	pci_cap_aer(hca);
 }
 
 /* The registers that version 2 of the PCI Express capability added. */
@@ -291,7 +300,7 @@ void pci_power_on(struct hca *hca)
 	pci_cap_exp(hca, link);
 	pci_cap_msix(hca);
 	pci_cap_vsc(pci);
-	pci_caps_extended(pci, link.generation);
+	pci_caps_extended(hca, link.generation);
 }
 
 static int pci_init(struct hca *hca)

@@ -96,7 +96,7 @@ static const struct row {
 	{ AER + PCI_ERR_UNCOR_MASK, 4, 0, 0x001ff010, 0 },
 	{ AER + PCI_ERR_UNCOR_SEVER, 4, 0x00062010, 0x001ff010, 0 },
 	{ AER + PCI_ERR_COR_MASK, 4, 0x2000, 0x31c1, 0 },
-	{ AER + PCI_ERR_CAP, 4, 0xa0, 0x1e0, 0xa0 },
+	{ AER + PCI_ERR_CAP, 4, 0xa8, 0x1e8, 0xa8 },
 	{ 0x150, 4, 0x1c01000e, 0x1c01000e, 0x1c01000e },
 	{ 0x1c0, 4, 0x00010019, 0x00010019, 0x00010019 },
 };
