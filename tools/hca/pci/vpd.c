@@ -8,11 +8,14 @@
 
 #include "hca.h"
 #include "profile.h"
+#include "util.h"
 #include "vpd.h"
 
 #define TAG_STRING	0x82
 #define TAG_READ_ONLY	0x90
 #define TAG_END		0x78
+
+#define PART_CONNECTX_4LX 4117
 
 /* Append a field of two letters and a text. */
 static size_t vpd_field(uint8_t *to, const char *name, const char *text)
@@ -54,27 +57,31 @@ static size_t vpd_checksum(uint8_t *vpd, size_t at)
  */
 void vpd_fill(struct hca *hca, uint8_t *vpd)
 {
+	bool few = hca->profile->part == PART_CONNECTX_4LX;
 	struct pcie_link link = profile_pcie_link(hca->profile);
-	char name[80], part[32], serial[32], uid[48], pcie[32];
-	size_t at, from;
+	char name[80], part[32], serial[32], card[48], function[48], pcie[32];
+	/* In the order of cards. V3 is the same for all functions of a card; VU names one. */
+	const struct { const char *name, *text; bool absent; } fields[] = {
+		{ "PN", part, false }, { "EC", "A1", false }, { "V2", part, few },
+		{ "SN", serial, false }, { "V3", card, few },
+		{ "VA", "BBL:MODL=HCA:MN=Bluebell", few }, { "V0", pcie, false },
+		{ "VU", function, few },
+	};
+	size_t at, from, i;
 
 	memset(vpd, 0, VPD_SIZE);
 	snprintf(name, sizeof(name), "Bluebell emulated HCA, %.32s", hca->profile->name);
 	snprintf(part, sizeof(part), "BBL%u", hca->profile->part);
 	snprintf(serial, sizeof(serial), "BB%08u", hca->index + 1);
-	snprintf(uid, sizeof(uid), "02b1ebe1000000000000%012x", hca->index + 1);
+	snprintf(card, sizeof(card), "02b1ebe1000000000000%012x", hca->index + 1);
+	snprintf(function, sizeof(function), "%sMLNXS0D0F0", serial);
 	snprintf(pcie, sizeof(pcie), "PCIeGen%u x%u", link.generation, link.lanes);
 	memcpy(vpd + 3, name, strlen(name));
 	from = vpd_tag(vpd, TAG_STRING, strlen(name));
 	at = from + 3;
-	at += vpd_field(vpd + at, "PN", part);
-	at += vpd_field(vpd + at, "EC", "A1");
-	at += vpd_field(vpd + at, "V2", part);
-	at += vpd_field(vpd + at, "SN", serial);
-	at += vpd_field(vpd + at, "V3", uid);
-	at += vpd_field(vpd + at, "VA", "BBL:MODL=HCA:MN=Bluebell");
-	at += vpd_field(vpd + at, "V0", pcie);
-	at += vpd_field(vpd + at, "VU", uid);
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
+		if (!fields[i].absent)
+			at += vpd_field(vpd + at, fields[i].name, fields[i].text);
 	vpd_tag(vpd + from, TAG_READ_ONLY, at + 4 - from - 3);
 	at = vpd_checksum(vpd, at);
 	vpd[at] = TAG_END;

@@ -603,18 +603,27 @@ static uint32_t vpd_word(uint16_t addr)
 	return cfg_read(VPD + PCI_VPD_DATA, 4);
 }
 
-/* VPD is a string, read-only fields whose bytes up to the checksum have the sum 0, and the end. */
-static void vital_product_data(void **state)
-{
-	uint8_t vpd[512], sum = 0;
-	unsigned int i, len, end;
+#define VPD_BYTES 512
 
-	(void)state;
-	for (i = 0; i < sizeof(vpd); i += 4) {
+static void vpd_read(uint8_t *vpd)
+{
+	unsigned int i;
+
+	for (i = 0; i < VPD_BYTES; i += 4) {
 		uint32_t word = vpd_word(i);
 
 		memcpy(vpd + i, &word, 4);
 	}
+}
+
+/* VPD is a string, read-only fields whose bytes up to the checksum have the sum 0, and the end. */
+static void vital_product_data(void **state)
+{
+	uint8_t vpd[VPD_BYTES], sum = 0;
+	unsigned int i, len, end;
+
+	(void)state;
+	vpd_read(vpd);
 	assert_int_equal(vpd[0], 0x82);
 	len = 3 + (vpd[1] | vpd[2] << 8);
 	assert_int_equal(vpd[len], 0x90);
@@ -630,6 +639,38 @@ static void vital_product_data(void **state)
 	cfg_write(VPD + PCI_VPD_DATA, 0, 4);			/* VPD is read-only */
 	cfg_write(VPD + PCI_VPD_ADDR, PCI_VPD_ADDR_F, 2);
 	assert_int_equal(vpd_word(0) & 0xff, 0x82);
+}
+
+/* The names of the read-only fields, in their order. */
+static void vpd_names(const uint8_t *vpd, char *names)
+{
+	unsigned int at = 3 + (vpd[1] | vpd[2] << 8);
+	unsigned int end = at + 3 + (vpd[at + 1] | vpd[at + 2] << 8);
+
+	for (at += 3; at < end; at += 3 + vpd[at + 2])
+		names += sprintf(names, "%c%c ", vpd[at], vpd[at + 1]);
+}
+
+/* VU names the function: the serial number, and the function's place. V3 names the card. */
+static void vital_product_data_of_a_part_have_its_fields(void **state)
+{
+	static const struct { unsigned int part; const char *names; } parts[] = {
+		{ 4117, "PN EC SN V0 RV " }, { 4119, "PN EC V2 SN V3 VA V0 VU RV " },
+		{ 4129, "PN EC V2 SN V3 VA V0 VU RV " },
+	};
+	uint8_t vpd[VPD_BYTES];
+	char names[VPD_BYTES];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		become(parts[i].part);
+		vpd_read(vpd);
+		vpd_names(vpd, names);
+		assert_string_equal(names, parts[i].names);
+	}
+	assert_non_null(memmem(vpd, sizeof(vpd), "V3\x20" "02b1ebe1000000000000000000000001", 35));
+	assert_non_null(memmem(vpd, sizeof(vpd), "VU\x14" "BB00000001MLNXS0D0F0", 23));
 }
 
 static void function_level_reset(void **state)
@@ -1525,7 +1566,8 @@ int main(void)
 		T(extended_capabilities_are_chained),
 		T(first_error_pointer_is_that_of_the_part), T(link_is_that_of_the_part),
 		T(power_and_latencies_are_those_of_cards),
-		T(vital_product_data), T(function_level_reset),
+		T(vital_product_data), T(vital_product_data_of_a_part_have_its_fields),
+		T(function_level_reset),
 		T(reset_disables_the_interface),
 		T(driver_resets_firmware), T(semaphore_of_resets_has_one_owner), T(registers),
 		T(posted_writes_keep_their_order), T(many_writes_in_one_message),
