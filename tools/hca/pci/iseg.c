@@ -25,7 +25,10 @@ enum {
 };
 
 /* Offsets in the health buffer. */
-enum { HEALTH_FW_VER = 0x30, HEALTH_HW_ID = 0x34, HEALTH_RFR = 0x38, HEALTH_SYND = 0x3c };
+enum {
+	HEALTH_TIME = 0x2c, HEALTH_FW_VER = 0x30, HEALTH_HW_ID = 0x34, HEALTH_RFR = 0x38,
+	HEALTH_SYND = 0x3c,
+};
 
 #define INITIALIZING	0x80000000
 #define CAN_RESET	0x40000000	/* the driver may reset firmware */
@@ -40,6 +43,7 @@ struct iseg {
 	uint32_t fw_rev, fw_sub, fw_ver;
 	uint8_t synd;
 	uint16_t ext_synd;
+	uint32_t failed_at;	/* seconds since 1970, 0: firmware has not failed */
 	uint64_t ready_ns;	/* when firmware is initialized after a reset */
 	uint64_t clock, real_time;	/* what a read of the timers shows */
 	uint64_t dead_ticks;	/* the counter's value when it stopped, 0: it runs */
@@ -79,6 +83,7 @@ static void iseg_restart(struct hca *hca)
 	s->nic_ifc = MLX5_INITIAL_SEG_NIC_INTERFACE_DISABLED;
 	s->synd = 0;
 	s->ext_synd = 0;
+	s->failed_at = 0;
 	s->dead_ticks = 0;
 	s->ready_ns = clock_now_ns() + hca->profile->initializing_ms * 1000000ull;
 }
@@ -102,14 +107,15 @@ static uint32_t iseg_health_ticks(struct hca *hca)
  * @synd: enum mlx5_initial_seg_health_syndrome_* in mlx5_ifc.h
  * @ext_synd: extended syndrome
  *
- * The health buffer shows the syndrome, the health counter stops, and commands are not answered,
- * until the HCA is reset.
+ * The health buffer shows the syndrome and the time, the health counter stops, and commands are not
+ * answered, until the HCA is reset.
  */
 void iseg_set_fatal(struct hca *hca, uint8_t synd, uint16_t ext_synd)
 {
 	hca->iseg->dead_ticks = iseg_health_ticks(hca);
 	hca->iseg->synd = synd;
 	hca->iseg->ext_synd = ext_synd;
+	hca->iseg->failed_at = time(NULL);
 	hca->fatal = true;
 	hca_trace(hca, "fatal", "\"synd\":%u,\"ext_synd\":%u", synd, ext_synd);
 }
@@ -119,6 +125,8 @@ static uint32_t iseg_health_read(struct hca *hca, uint32_t off)
 	struct iseg *s = hca->iseg;
 
 	switch (off) {
+	case HEALTH_TIME:
+		return s->failed_at;
 	case HEALTH_FW_VER:
 		return s->fw_ver;
 	case HEALTH_HW_ID:

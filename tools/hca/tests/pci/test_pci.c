@@ -364,6 +364,18 @@ static void health_buffer_names_the_firmware(void **state)
 	assert_int_equal(core_reg_read(0x1010), count);
 }
 
+/* In seconds since 1970, and only until the reset that ends the error. */
+static void health_buffer_tells_when_firmware_failed(void **state)
+{
+	time_t before = time(NULL);
+
+	(void)state;
+	iseg_set_fatal(core.hca, 1, 0);
+	assert_in_range(core_reg_read(0x22c), before, before + 60);
+	hca_reset(core.hca);
+	assert_int_equal(core_reg_read(0x22c), 0);
+}
+
 static void health_counter_counts_tenths_of_a_second(void **state)
 {
 	uint32_t count = core_reg_read(0x1010);
@@ -396,8 +408,8 @@ int main(void)
 		T(vector_table_ends), T(pending_interrupts_are_sent_later),
 		T(parts_of_registers_are_read), T(writes_of_parts_of_registers_are_ignored),
 		T(reset_keeps_the_gateways_counter_alone),
-		T(health_buffer_names_the_firmware), T(health_counter_counts_tenths_of_a_second),
-		T(real_time_is_that_of_the_machine),
+		T(health_buffer_names_the_firmware), T(health_buffer_tells_when_firmware_failed),
+		T(health_counter_counts_tenths_of_a_second), T(real_time_is_that_of_the_machine),
 	};
 
 	return cmocka_run_group_tests_name("pci", tests, NULL, NULL);
