@@ -19,8 +19,11 @@
 #include "object.h"
 #include "queue_mem.h"
 
+/* Bits of the last byte of a CQE. Bit 0 has the owner, and the upper four bits have the opcode. */
+#define CQE_SOLICITED	(1u << 1)
 #define CQE_INLINE_32	(1u << 2)
 #define CQE_INLINE_64	(2u << 2)
+
 #define CQ_ERR_OVERRUN	1	/* syndrome of the CQ error event */
 #define CQ_ERR_ACCESS	2
 
@@ -273,7 +276,9 @@ static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 	put_be32(cqe + 56, (uint32_t)c->s_wqe_opcode << 24 | (c->qpn & 0xffffff));
 	put_be16(cqe + 60, c->wqe_counter);
 	cqe[63] = c->opcode << 4;
-	if (c->inline_len && !cqe_is_error(c))
+	if (cqe_is_error(c))
+		cqe[63] |= CQE_SOLICITED;
+	else if (c->inline_len)
 		cqe[63] |= c->inline_len <= 32 ? CQE_INLINE_32 : CQE_INLINE_64;
 }
 

@@ -115,7 +115,10 @@ static void test_cqe_fields(void **state)
 	assert_int_equal(cqe(0)[63], 3 << 4);
 }
 
-/* The syndromes of all errors are at their offsets, with the WQE's opcode beside the QPN. */
+/*
+ * The syndromes of all errors are at their offsets, with the WQE's opcode beside the QPN. The bit
+ * of solicited events (0x02) is set.
+ */
 static void test_error_cqe(void **state)
 {
 	static const enum cqe_error errors[] = {
@@ -137,7 +140,7 @@ static void test_error_cqe(void **state)
 		assert_int_equal(cqe(i % 4)[54], errors[i] >> 8 & 0xff);
 		assert_int_equal(cqe(i % 4)[55], errors[i] & 0xff);
 		assert_int_equal(get_be32(cqe(i % 4) + 56), 0x0a000007);
-		assert_int_equal(cqe(i % 4)[63] >> 4, i & 1 ? 14 : 13);
+		assert_int_equal(cqe(i % 4)[63], (i & 1 ? 14 : 13) << 4 | 2 | i / 4 % 2);
 	}
 }
 
