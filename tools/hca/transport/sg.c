@@ -25,7 +25,7 @@ static enum cqe_error seg_copy(struct hca *hca, const struct mkey_user *user,
 		[MK_BAD_PD] = { ERR_LKEY_PD, ERR_LKEY_PD },
 		[MK_BAD_ACCESS] = { ERR_SCATTER_KEY_RIGHTS, ERR_GATHER_KEY_RIGHTS },
 		[MK_OUT_OF_RANGE] = { ERR_SCATTER_KEY_RANGE, ERR_GATHER_KEY_RANGE },
-		[MK_FAULT] = { ERR_MEMORY_GONE, ERR_MEMORY_GONE },
+		[MK_FAULT] = { ERR_SCATTER_MEMORY_GONE, ERR_GATHER_MEMORY_GONE },
 		[MK_NOT_PRESENT] = { ERR_PAGE_FAULT, ERR_PAGE_FAULT },
 	};
 	enum mk_result res;

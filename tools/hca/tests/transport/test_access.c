@@ -84,12 +84,12 @@ static void local_pd_is_checked(void **state)
 	local_row(buf_a, key_a, ERR_LKEY_PD);
 }
 
-static void memory_that_the_device_cannot_reach_is_an_error(void **state)
-{
-	uint64_t nowhere = RIG_BASE + (1ull << 40);
+#define NOWHERE	(RIG_BASE + (1ull << 40))	/* an address without memory */
 
+static void memory_that_the_device_cannot_read_is_an_error(void **state)
+{
 	(void)state;
-	local_row(nowhere, rig_mkey(0, nowhere, BUF, ALL), ERR_MEMORY_GONE);
+	local_row(NOWHERE, rig_mkey(0, NOWHERE, BUF, ALL), ERR_GATHER_MEMORY_GONE);
 }
 
 static void right_to_read_is_checked(void **state)
@@ -121,6 +121,12 @@ static void local_key_of_an_answer_is_checked(void **state)
 {
 	(void)state;
 	answer_row(buf_a, key_a + 0x100, ERR_SCATTER_KEY_UNKNOWN);
+}
+
+static void answer_needs_memory_that_the_device_can_write(void **state)
+{
+	(void)state;
+	answer_row(NOWHERE, rig_mkey(0, NOWHERE, BUF, ALL), ERR_SCATTER_MEMORY_GONE);
 }
 
 static void range_of_an_answer_is_checked(void **state)
@@ -297,34 +303,39 @@ static void message_longer_than_its_receive_is_refused(void **state)
 	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 0);	/* the CQE reports the error */
 }
 
-static void receive_key_is_checked(void **state)
+/* A SEND to a receive of @len bytes at @addr by @lkey fails, at the receiver with @error. */
+static void receive_row(uint64_t addr, uint32_t len, uint32_t lkey, enum cqe_error error)
 {
-	(void)state;
-	rig_recv(1, b, buf_b, 64, key_b + 0x100);
+	rig_recv(1, b, addr, len, lkey);
 	post_send(WQE_SEND, 16, true);
 	rig_run(2, 1000);
 	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_OPERATION);
-	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_SCATTER_KEY_UNKNOWN);
+	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, error);
+}
+
+static void receive_key_is_checked(void **state)
+{
+	(void)state;
+	receive_row(buf_b, 64, key_b + 0x100, ERR_SCATTER_KEY_UNKNOWN);
 }
 
 static void receive_range_is_checked(void **state)
 {
 	(void)state;
-	rig_recv(1, b, buf_b + BUF - 8, 64, key_b);
-	post_send(WQE_SEND, 16, true);
-	rig_run(2, 1000);
-	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_OPERATION);
-	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_SCATTER_KEY_RANGE);
+	receive_row(buf_b + BUF - 8, 64, key_b, ERR_SCATTER_KEY_RANGE);
+}
+
+static void receive_needs_memory_that_the_device_can_write(void **state)
+{
+	(void)state;
+	receive_row(NOWHERE, 64, rig_mkey(1, NOWHERE, BUF, ALL), ERR_SCATTER_MEMORY_GONE);
 }
 
 static void malformed_receive_is_refused(void **state)
 {
 	(void)state;
-	rig_recv(1, b, buf_b, 64 | 0x80000000u, key_b);	/* an inline segment */
-	post_send(WQE_SEND, 16, true);
-	rig_run(2, 1000);
-	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_OPERATION);
-	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_RECEIVE_INVALID);
+	/* An inline segment. */
+	receive_row(buf_b, 64 | 0x80000000u, key_b, ERR_RECEIVE_INVALID);
 }
 
 static void record_beyond_the_receive_queue_is_fatal(void **state)
@@ -367,7 +378,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RC(message_too_long_for_the_qp_fails), RC(opcode_that_the_service_lacks_fails),
 		RC(local_key_is_checked), RC(unknown_local_key_is_refused), RC(local_pd_is_checked),
-		RC(memory_that_the_device_cannot_reach_is_an_error), RC(right_to_read_is_checked),
+		RC(memory_that_the_device_cannot_read_is_an_error),
+		RC(answer_needs_memory_that_the_device_can_write),
+		RC(receive_needs_memory_that_the_device_can_write), RC(right_to_read_is_checked),
 		RC(local_rights_are_checked), RC(local_key_of_an_answer_is_checked),
 		RC(range_of_an_answer_is_checked), RC(remote_key_is_checked),
 		RC(remote_key_variant_is_checked), RC(remote_key_of_an_atomic_is_checked),
