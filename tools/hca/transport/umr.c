@@ -34,6 +34,7 @@
 #define UMR_CHECK_QPN	0x08
 
 #define UMR_MISALIGNED	"an MTT is not aligned to the page size"
+#define UMR_TOO_MANY	"more translations than the key has room for"
 #define UMR_INJECTED	"injected"	/* the reason of a refusal that a test asked for */
 
 /* Translations are read and written in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
@@ -282,7 +283,7 @@ static const char *umr_write_translations(struct hca *hca, const struct qp *qp, 
 	if (!why && mk->mtt && !mk->free && umr_list_misaligned(mk, u, list))
 		why = UMR_MISALIGNED;
 	if (!why && mkey_xlt_write(mk, u->offset, list, u->octowords))
-		why = "more translations than the key has room for";
+		why = UMR_TOO_MANY;
 	free(heap);
 	return why;
 }
@@ -377,7 +378,8 @@ static void umr_trace(struct hca *hca, const struct qp *qp, const struct umr *u,
  * request leaves the context as it was.
  *
  * Return: ERR_NONE, ERR_WQE_INVALID for a malformed WQE, ERR_UMR_KEY_UNKNOWN for a key that does
- * not exist, ERR_UMR_REFUSED for another change that is refused.
+ * not exist, ERR_UMR_RANGE for translations behind the end of the key's table, ERR_UMR_REFUSED for
+ * another change that is refused.
  */
 enum cqe_error umr_execute(struct hca *hca, const struct qp *qp, const struct send_wqe *w)
 {
@@ -400,6 +402,8 @@ enum cqe_error umr_execute(struct hca *hca, const struct qp *qp, const struct se
 		why = umr_forbidden(hca, qp, mk, &u, w->imm);
 	if (!why)
 		why = umr_change(hca, qp, mk, &u);
+	if (why && !strcmp(why, UMR_TOO_MANY))
+		error = ERR_UMR_RANGE;
 	if (!why) {
 		hca->count.umr++;
 		return ERR_NONE;

@@ -24,16 +24,21 @@ static const struct {
 #undef CQE_ERROR
 };
 
-static void a_vendor_syndrome_names_one_cause(void **state)
+/* UMR requests that fail have one vendor syndrome, and each cause has another hardware syndrome. */
+static void vendor_and_hardware_syndrome_name_one_cause(void **state)
 {
 	unsigned int i, j;
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
 		assert_int_not_equal(cqe_error_vendor(errors[i].error), 0);
-		for (j = 0; j < i; j++)
-			if (cqe_error_vendor(errors[i].error) == cqe_error_vendor(errors[j].error))
+		for (j = 0; j < i; j++) {
+			if (cqe_error_vendor(errors[i].error) != cqe_error_vendor(errors[j].error))
+				continue;
+			assert_int_equal(cqe_error_syndrome(errors[i].error), SYND_MW_BIND);
+			if (cqe_error_hw(errors[i].error) == cqe_error_hw(errors[j].error))
 				fail_msg("%s and %s have the same", errors[i].name, errors[j].name);
+		}
 	}
 }
 
@@ -74,7 +79,7 @@ static void manual_lists_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_vendor_syndrome_names_one_cause),
+		cmocka_unit_test(vendor_and_hardware_syndrome_name_one_cause),
 		cmocka_unit_test(manual_lists_all),
 	};
 

@@ -157,7 +157,8 @@ static void umr_does_not_hold_regions_of_other_pds(void **state)
 	region->pdn--;
 }
 
-static void umr_refused(struct mkey *mk, uint8_t flags, uint64_t mask, uint32_t octowords)
+static void umr_fails(struct mkey *mk, uint8_t flags, uint64_t mask, uint32_t octowords,
+		      enum cqe_error error)
 {
 	uint8_t before[MKC_BYTES];
 	struct rig_wqe w;
@@ -166,8 +167,13 @@ static void umr_refused(struct mkey *mk, uint8_t flags, uint64_t mask, uint32_t 
 	umr_wqe(&w, mk, flags, mask, octowords);
 	rig_send(1, b, w.b, w.ds);
 	rig_run(1, 1000);
-	expect_cause(CQ_B, 0, CQE_REQ_ERR, ERR_UMR_REFUSED);
+	expect_cause(CQ_B, 0, CQE_REQ_ERR, error);
 	assert_memory_equal(before, mk->mkc, sizeof(before));
+}
+
+static void umr_refused(struct mkey *mk, uint8_t flags, uint64_t mask, uint32_t octowords)
+{
+	umr_fails(mk, flags, mask, octowords, ERR_UMR_REFUSED);
 }
 
 static void umr_of_a_freed_key_says_so(void **state)
@@ -206,7 +212,21 @@ static void umr_stays_in_its_pd(void **state)
 static void umr_must_fit_the_key(void **state)
 {
 	(void)state;
-	umr_refused(rig_umr_key(1, 2, MKM_KLM), 0x80, UMR_LIVE, 4);
+	umr_fails(rig_umr_key(1, 2, MKM_KLM), 0x80, UMR_LIVE, 4, ERR_UMR_RANGE);
+}
+
+static void umr_behind_an_offset_must_fit_the_key(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 8, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80 | 0x10, UMR_LIVE, 4);
+	put_be16(w.b + 22, 8);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect_cause(CQ_B, 0, CQE_REQ_ERR, ERR_UMR_RANGE);
+	assert_true(mk->free);
 }
 
 /* A list that fills a part of the table needs the offset flag, unless the request sets a length. */
@@ -590,7 +610,7 @@ int main(void)
 		RC(umr_of_an_indirect_key_can_be_disabled), RC(umr_binds_a_window),
 		RC(umr_holds_the_bound_region), RC(umr_does_not_hold_regions_of_other_pds),
 		RC(umr_needs_umr_en), RC(umr_of_a_freed_key_says_so), RC(umr_stays_in_its_pd),
-		RC(umr_must_fit_the_key),
+		RC(umr_must_fit_the_key), RC(umr_behind_an_offset_must_fit_the_key),
 		RC(umr_of_a_part_needs_the_offset_flag),
 		RC(umr_that_sets_the_length_may_use_a_part), RC(umr_of_a_part_goes_to_its_offset),
 		RC(umr_without_data_needs_the_inline_flag),
