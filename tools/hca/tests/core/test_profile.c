@@ -491,6 +491,26 @@ static void cards_describe_themselves_by_part_and_name(void **state)
 	}
 }
 
+static void cards_place_data_out_of_order_as_published(void **state)
+{
+	static const struct { const char *path; bool rc, uc, ud, xrc; } cards[] = {
+		{ "profiles/default.json", true, true, true, true },
+		{ "profiles/connectx-4lx.json", false, false, false, false },
+		{ "profiles/connectx-5.json", true, false, false, true },
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cards); i++) {
+		profile_default(&p, false);
+		assert_int_equal(profile_load(&p, cards[i].path, why, sizeof(why)), 0);
+		assert_int_equal(CUR(dp_ordering_ooo_all_rc), cards[i].rc);
+		assert_int_equal(CUR(dp_ordering_ooo_all_uc), cards[i].uc);
+		assert_int_equal(CUR(dp_ordering_ooo_all_ud), cards[i].ud);
+		assert_int_equal(CUR(dp_ordering_ooo_all_xrc), cards[i].xrc);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -510,6 +530,7 @@ int main(void)
 		cmocka_unit_test(malformed_files_are_refused),
 		cmocka_unit_test(shipped_profiles_are_accepted),
 		cmocka_unit_test(cards_describe_themselves_by_part_and_name),
+		cmocka_unit_test(cards_place_data_out_of_order_as_published),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
