@@ -354,15 +354,23 @@ TRANSITION(rts2sqd, T_RTS2SQD)
 TRANSITION(sqd2rts, T_SQD2RTS)
 TRANSITION(sqd2sqd, T_SQD2SQD)
 
+/* Cards refuse an unknown number in 2ERR_QP and 2RST_QP with BAD_RES_STATE. */
+static uint8_t qp_to_stop(struct hca *hca, struct cmd *cmd, uint32_t qpn, struct qp **qp)
+{
+	struct obj *o;
+	uint8_t st = check_obj(hca, cmd, OBJ_QP, qpn, &o);
+
+	*qp = (struct qp *)o;
+	return st ? ST_BAD_RES_STATE : ST_OK;
+}
+
 static uint8_t qp_2err(struct hca *hca, struct cmd *cmd)
 {
 	struct qp *qp;
-	struct obj *o;
-	uint8_t st = check_obj(hca, cmd, OBJ_QP, IFC_GET(qp_2err_in, cmd->in, qpn), &o);
+	uint8_t st = qp_to_stop(hca, cmd, IFC_GET(qp_2err_in, cmd->in, qpn), &qp);
 
 	if (st)
 		return st;
-	qp = (struct qp *)o;
 	/* 2ERR_QP moves a queue pair from RST to ERR, too; qp_to_error() would leave it in RST. */
 	if (qp->state != QPS_ERR)
 		qp_set_state(hca, qp, QPS_ERR);
@@ -372,12 +380,10 @@ static uint8_t qp_2err(struct hca *hca, struct cmd *cmd)
 static uint8_t qp_2rst(struct hca *hca, struct cmd *cmd)
 {
 	struct qp *qp;
-	struct obj *o;
-	uint8_t st = check_obj(hca, cmd, OBJ_QP, IFC_GET(qp_2rst_in, cmd->in, qpn), &o);
+	uint8_t st = qp_to_stop(hca, cmd, IFC_GET(qp_2rst_in, cmd->in, qpn), &qp);
 
 	if (st)
 		return st;
-	qp = (struct qp *)o;
 	memcpy(qp->qpc, qp->created, QPC_BYTES);
 	qp_decode(qp);
 	qp_set_state(hca, qp, QPS_RST);

@@ -1110,6 +1110,19 @@ static void test_qp_of_another_user_is_not_found(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_2ERR_QP, qpn, 0, 0, c), ST_OK);
 }
 
+/* The commands that end a queue pair's work refuse an unknown number with another status. */
+static void test_unknown_qp_is_in_no_state_to_be_stopped(void **state)
+{
+	uint8_t c[QPC_BYTES] = {};
+	uint32_t qpn = new_qp(QPT_RC)->obj.num + 1;
+
+	(void)state;
+	full_context(c);
+	assert_int_equal(modify_with(MLX5_CMD_OP_2ERR_QP, qpn, 0, 0, c), ST_BAD_RES_STATE);
+	assert_int_equal(modify_with(MLX5_CMD_OP_2RST_QP, qpn, 0, 0, c), ST_BAD_RES_STATE);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0, c), ST_BAD_RES);
+}
+
 /* CREATE_QP is refused if one of the objects that it names is the kernel's or another user's. */
 static void test_qp_of_a_user_names_objects_of_the_user(void **state)
 {
@@ -1149,7 +1162,7 @@ static void test_qp_of_the_kernel_is_not_a_users(void **state)
 	assert_int_equal(create(&good, &qpn), ST_OK);
 	IFC_SET(query_qp_in, in, qpn, qpn);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 3, c), ST_BAD_RES);
-	assert_int_equal(modify_with(MLX5_CMD_OP_2RST_QP, qpn, 0, 3, c), ST_BAD_RES);
+	assert_int_equal(modify_with(MLX5_CMD_OP_2RST_QP, qpn, 0, 3, c), ST_BAD_RES_STATE);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_QP, 0, 3, in, sizeof(in), out, sizeof(out)),
 			 ST_BAD_RES);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 3, in, sizeof(in), out, sizeof(out)),
@@ -1551,6 +1564,7 @@ int main(void)
 		T(test_invalid_values_are_refused), T(test_create_refuses_invalid_contexts),
 		T(test_queue_layout), T(test_port_has_one_qp0_and_one_qp1),
 		T(test_qp_of_another_user_is_not_found),
+		T(test_unknown_qp_is_in_no_state_to_be_stopped),
 		T(test_qp_of_a_user_names_objects_of_the_user),
 		T(test_qp_of_the_kernel_is_not_a_users), T(test_qp_holds_its_references),
 		T(test_umr_qp_gets_its_pd_at_rst2init), T(test_counter_set_is_the_users),
