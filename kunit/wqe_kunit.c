@@ -631,10 +631,11 @@ static void error_syndrome_gives_the_status(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, wc.status, t[i][1], "syndrome %#x", t[i][0]);
 		KUNIT_EXPECT_EQ(test, wc.vendor_err, 0x99);
 	}
-	err.op_own = MLX5_CQE_REQ_ERR << 4;
+	/* Devices set the bit of solicited events (2) in error CQEs. */
+	err.op_own = MLX5_CQE_REQ_ERR << 4 | 2;
 	KUNIT_EXPECT_TRUE(test, mlx5_ib_cqe_is_error(cqe));
 	KUNIT_EXPECT_EQ(test, mlx5_ib_cqe_kind(cqe), MLX5_IB_CQE_SEND);
-	err.op_own = MLX5_CQE_RESP_ERR << 4;
+	err.op_own = MLX5_CQE_RESP_ERR << 4 | 2;
 	KUNIT_EXPECT_TRUE(test, mlx5_ib_cqe_is_error(cqe));
 	KUNIT_EXPECT_EQ(test, mlx5_ib_cqe_kind(cqe), MLX5_IB_CQE_RECV);
 }
