@@ -18,7 +18,7 @@
 /* Contexts of a process that takes many: a process may have 1,024 files open. */
 #define EACH 512
 /* What Bluebell logs. The stock driver logs nothing, nor does mlx5_core. */
-#define LOG_LIMIT "user ids of the device are in use (log_max_uctx is "
+#define LOG_LIMIT "DEVX uids of the device are in use (log_max_uctx is "
 /* The driver logs at most one line in this time. */
 #define LOG_SECONDS 10
 /* Contexts that are refused one after the other. */

@@ -60,7 +60,7 @@
 #define OF_THE_DEVICE(what)	what ", 7/8 of those of the device"
 
 static const char * const share_names[MLX5_IB_NUM_SHARES] = {
-	[MLX5_IB_SHARE_UCTX] = OF_THE_DEVICE("user ids"),
+	[MLX5_IB_SHARE_UCTX] = OF_THE_DEVICE("DEVX uids"),
 	[MLX5_IB_SHARE_UAR] = OF_THE_DEVICE("UARs"),
 	[MLX5_IB_SHARE_PD] = OF_THE_DEVICE("protection domains"),
 	[MLX5_IB_SHARE_CQ] = OF_THE_DEVICE("CQs"),

@@ -25,7 +25,7 @@ static u32 uctx_rights_of_caller(struct mlx5_ib_dev *dev)
 static void uctx_report_limit(struct mlx5_ib_dev *dev)
 {
 	report_limit(&dev->ib_dev,
-		     "all user ids of the device are in use (log_max_uctx is %u): %s (%d) gets no DEVX context; see who has them in the debugfs file mlx5/%s/uars\n",
+		     "all DEVX uids of the device are in use (log_max_uctx is %u): %s (%d) gets no DEVX context; see who has them in the debugfs file mlx5/%s/uars\n",
 		     MLX5_CAP_GEN(dev->mdev, log_max_uctx), current->comm, task_tgid_nr(current),
 		     dev_name(dev->mdev->device));
 }
@@ -56,7 +56,7 @@ int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *contex
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, log_max_uctx))
-		return refuse(-EOPNOTSUPP, "the device has no user ids (log_max_uctx)");
+		return refuse(-EOPNOTSUPP, "the device has no DEVX uids (log_max_uctx)");
 	context->devx_rights = uctx_rights_of_caller(dev);
 	MLX5_SET(create_uctx_in, in, uctx.cap,
 		 context->devx_rights & MLX5_CAP_GEN(dev->mdev, uctx_cap));
@@ -84,5 +84,5 @@ void mlx5_ib_destroy_uctx(struct mlx5_ib_ucontext *context)
 	struct mlx5_ib_queue_mem mem = { .share = mlx5_ib_share_of(context, MLX5_IB_SHARE_UCTX) };
 
 	mlx5_ib_orphan_discard(to_mdev(context->ibucontext.device), MLX5_IB_KERNEL_UID,
-			       MLX5_CMD_OP_DESTROY_UCTX, context->uid, "user id", &mem);
+			       MLX5_CMD_OP_DESTROY_UCTX, context->uid, "DEVX uid", &mem);
 }
