@@ -152,7 +152,7 @@ static const struct request {
 } requests[] = {
 	{ "CQ", ask_cq, EINVAL, "-EINVAL", "cqe_comp_en is 2, not 0 or 1" },
 	{ "QP", ask_qp, EINVAL, "-EINVAL", "receive queue of 3 WQEs" },
-	{ "QP type", ask_qp_type, EOPNOTSUPP, "-EOPNOTSUPP", "QP of type 8" },
+	{ "QP type", ask_qp_type, EOPNOTSUPP, "-EOPNOTSUPP", "QP type 8 is not supported" },
 	{ "SRQ", ask_srq, EINVAL, "-EINVAL", "limit of 10000" },
 	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "index 2, command 100 has 0 indices" },
 	{ "mmap rights", ask_to_read, EPERM, "-EPERM", "mapping must not have rights 0x1" },

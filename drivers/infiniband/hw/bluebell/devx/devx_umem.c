@@ -191,7 +191,7 @@ static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request
 	if (err)
 		return err;
 	return mlx5_ib_umem_page_sizes(req->pgsz_bitmap) ? 0 :
-	       refuse(-EINVAL, "umem: mask of page sizes %#llx, possible %#lx", req->pgsz_bitmap,
+	       refuse(-EINVAL, "umem: mask of page sizes %#llx, supported: %#lx", req->pgsz_bitmap,
 		      mlx5_ib_umem_page_sizes(U64_MAX));
 }
 

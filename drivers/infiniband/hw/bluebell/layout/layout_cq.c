@@ -87,10 +87,10 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 			    const struct mlx5_ib_caps *caps, void *cqc)
 {
 	if (flags & ~CQ_FLAGS)
-		return refuse(-EOPNOTSUPP, "CQ flags %#x, known are %#x", flags, CQ_FLAGS);
+		return refuse(-EOPNOTSUPP, "CQ flags %#x, supported: %#x", flags, CQ_FLAGS);
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved0 || ucmd->reserved1)
 		return refuse(-EINVAL,
-			      "CQ driver flags %#x, known %#x; reserved %#x %#x, must be 0",
+			      "CQ driver flags %#x, supported: %#x; reserved %#x %#x, must be 0",
 			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved0, ucmd->reserved1);
 	if (ucmd->cqe_size != 64 && ucmd->cqe_size != 128)
 		return refuse(-EINVAL, "CQEs of %u bytes, not 64 or 128", ucmd->cqe_size);

@@ -224,7 +224,7 @@ static int devx_check_mkey(const void *in)
 	}
 	return may ? 0 :
 	       refuse(-EPERM,
-		      "mkey mode %u: possible are MTT (1) without UMR and length64, KLM (2) and KSM (3) without umem",
+		      "mkey mode %u, supported: MTT (1) without UMR and length64, KLM (2) and KSM (3) without umem",
 		      devx_mkey_access_mode(in));
 }
 

@@ -122,7 +122,8 @@ int mlx5_ib_check_dm_access(u32 access)
 	if (!(access & IB_ZERO_BASED))
 		return refuse(-EINVAL, "access %#x to device memory, needs IB_ZERO_BASED", access);
 	return !(access & ~DM_ACCESS) ? 0 :
-	       refuse(-EOPNOTSUPP, "access %#x to device memory, possible %#x", access, DM_ACCESS);
+	       refuse(-EOPNOTSUPP, "access %#x to device memory, supported: %#x", access,
+		      DM_ACCESS);
 }
 
 /**

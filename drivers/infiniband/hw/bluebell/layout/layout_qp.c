@@ -63,7 +63,7 @@ static int qp_check_create_flags(const struct ib_qp_init_attr *init,
 	u32 flags = init->create_flags;
 
 	if (flags & ~CREATE_FLAGS)
-		return refuse(-EOPNOTSUPP, "QP flags %#x, known are %#x", flags, CREATE_FLAGS);
+		return refuse(-EOPNOTSUPP, "QP flags %#x, supported: %#x", flags, CREATE_FLAGS);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) && init->qp_type != IB_QPT_UD)
 		return refuse(-EINVAL, "only UD QPs (type 4) block multicast loopback, not type %d",
 			      init->qp_type);
@@ -160,7 +160,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
 	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
 		return refuse(-EINVAL,
-			      "QP driver flags %#x, known %#x; reserved %#x, dci_streams must be 0",
+			      "QP driver flags %#x, supported: %#x; reserved %#x, dci_streams must be 0",
 			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved);
 	/* Both say which doorbell register to use. */
 	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
@@ -448,8 +448,8 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 	if (err)
 		return err;
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
-		return refuse(-EINVAL, "QP with access %#x, known is %#x", attr->qp_access_flags,
-			      IB_ACCESS_SUPPORTED);
+		return refuse(-EINVAL, "qp_access_flags %#x, supported: %#x",
+			      attr->qp_access_flags, IB_ACCESS_SUPPORTED);
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC &&
 	    qp_is_reliable(mod->type) && !caps->atomic_mode)
 		return refuse(-EOPNOTSUPP, "the device has no atomics of 8 bytes (atomic)");

@@ -64,10 +64,11 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
 			     const struct mlx5_ib_caps *caps)
 {
 	if (type != IB_SRQT_BASIC && !(type == IB_SRQT_XRC && caps->has_xrc))
-		return refuse(-EOPNOTSUPP, "SRQ of type %d, possible is BASIC (0)%s", type,
-			      caps->has_xrc ? " or XRC (1)" : "");
+		return refuse(-EOPNOTSUPP, "SRQ of type %d, supported: BASIC (0)%s", type,
+			      caps->has_xrc ? ", XRC (1)" : "");
 	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
-		return refuse(-EINVAL, "SRQ flags %#x, known %#x; reserved %#x %#x, must be 0",
+		return refuse(-EINVAL,
+			      "SRQ flags %#x, supported: %#x; reserved %#x %#x, must be 0",
 			      ucmd->flags, MLX5_SRQ_FLAG_SIGNATURE, ucmd->reserved0,
 			      ucmd->reserved1);
 	if ((ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))

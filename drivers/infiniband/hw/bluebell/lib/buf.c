@@ -26,7 +26,9 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 	pgsz = ib_umem_find_best_pgoff(buf->umem, MLX5_IB_QUEUE_PAGE_SIZES,
 				       ~(u64)(MLX5_IB_QUEUE_ALIGNMENT - 1));
 	if (!pgsz)
-		return refuse(-EINVAL, "no page size fits a queue at %#lx", buf->umem->address);
+		return refuse(-EINVAL,
+			      "queue buffer at %#lx: no supported page size fits its DMA addresses",
+			      buf->umem->address);
 	return mlx5_ib_quantize_geometry(ib_umem_start_dma_addr(buf->umem), pgsz, max_offset,
 					 &buf->geo);
 }

@@ -351,7 +351,7 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
 		return refuse(-EOPNOTSUPP, "advice %d, 0 to %zu are possible", advice,
 			      ARRAY_SIZE(odp_advice_reqs) - 1);
 	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
-		return refuse(-EINVAL, "advice with flags %#x, known are %#x", flags,
+		return refuse(-EINVAL, "advice with flags %#x, supported: %#x", flags,
 			      IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
 	return 0;
 }

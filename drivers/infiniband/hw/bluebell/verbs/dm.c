@@ -245,7 +245,7 @@ VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_d
 
 	if (op >= MLX5_IB_DM_MAX_OPS || !(ops & BIT(op)))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "operation %u on device memory, possible are the bits of %#x",
+				      "operation %u on device memory, supported (bit mask): %#x",
 				      op, ops));
 	guard(mutex)(&dm->lock);
 	if (dm->op_entries[op])

@@ -54,7 +54,8 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 	if (mlx5_ib_qp_type_exists(init->qp_type, &to_mdev(ibqp->device)->caps))
 		ops = udata ? qp_kinds[init->qp_type].user : qp_kinds[init->qp_type].kernel;
 	if (!ops)
-		return refuse(-EOPNOTSUPP, "QP of type %u, which driver or device does not have",
+		return refuse(-EOPNOTSUPP,
+			      "QP type %u is not supported by the driver or the device",
 			      init->qp_type);
 	return mlx5_ib_qp_create(to_mqp(ibqp), ops, init, udata);
 }

@@ -99,7 +99,7 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 
 	if (!mlx5_ib_qp_is_plain(qp))
 		return refuse(-EOPNOTSUPP,
-			      "counter set for QP type %u, which is not one QP at the device",
+			      "counter set for QP type %u, which is not a single QP object of the device",
 			      qp->ibqp.qp_type);
 	guard(mutex)(&qp->mutex);
 	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id && !qp->closing)
@@ -227,7 +227,7 @@ int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int 
 
 	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return refuse(-EOPNOTSUPP, "QP attributes 0x%x, known are 0x%x", mask,
+		return refuse(-EOPNOTSUPP, "QP attributes 0x%x, supported: 0x%x", mask,
 			      IB_QP_ATTR_STANDARD_BITS);
 	err = qp_copy_modify(qp->rsc.dev, qp->ibqp.qp_type, udata, &ucmd);
 	if (err)

@@ -43,7 +43,7 @@ static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_uc
 	if (req->flags & ~MLX5_IB_ALLOC_UCTX_DEVX || req->reserved0 || req->reserved1 ||
 	    req->reserved2)
 		return refuse(-EOPNOTSUPP,
-			      "context flags %#x, known %#x; reserved %#x %#x %#x, must be 0",
+			      "context flags %#x, supported: %#x; reserved %#x %#x %#x, must be 0",
 			      req->flags, MLX5_IB_ALLOC_UCTX_DEVX, req->reserved0, req->reserved1,
 			      req->reserved2);
 	return 0;

@@ -61,7 +61,8 @@ static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
 	int ds;
 
 	if (unlikely(!op))
-		return refuse(-EINVAL, "send request of opcode %d, which the QP type does not have",
+		return refuse(-EINVAL,
+			      "send request of opcode %d, which QPs of this type do not support",
 			      wr->opcode);
 	wqe = mlx5_ib_sq_begin(sq);
 	ds = wr_build(dev, &sq->to, op, wqe, wr, state);
