@@ -62,8 +62,8 @@ static int devx_check_apu(const struct mlx5_ib_dev *dev, const struct mlx5_ib_de
 }
 
 /*
- * Choose the struct of an object. A key over other keys is in the table of keys: an access through
- * it may fault on a paged region that one of the other keys leads to. The event of the fault then
+ * Choose the struct of an object. An indirect mkey is in the table of keys: an access through it
+ * may fault on a paged region of a key that its entries refer to. The event of the fault then
  * has the outer key, so the handler has to find the outer key in the table.
  */
 static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,

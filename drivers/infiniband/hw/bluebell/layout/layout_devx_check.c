@@ -201,7 +201,7 @@ static u8 devx_mkey_access_mode(const void *in)
 }
 
 /*
- * Check that a process may create a key: a key over other keys, or a key over a umem that UMR
+ * Check that a process may create a key: an indirect mkey, or a key over a umem that UMR
  * cannot change. A key in any other access mode has an address of host or device memory in its
  * context.
  */
@@ -273,7 +273,7 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 }
 
 /**
- * mlx5_ib_devx_table_entries - length of the translation table of a key over other keys
+ * mlx5_ib_devx_table_entries - length of the translation table of an indirect mkey
  * @cmd: the row of a command that creates an object
  * @in: the command, checked by mlx5_ib_devx_check_create()
  *

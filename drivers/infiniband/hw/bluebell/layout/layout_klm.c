@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory keys over other keys, which processes create: to which keys a range of addresses leads.
+ * Indirect mkeys, which processes create: the keys that a range of addresses translates to.
  * The process writes the tables of the keys, so the driver can rely on no field in them.
  */
 
@@ -135,7 +135,7 @@ static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
 }
 
 /**
- * mlx5_ib_klm_start - start a walk through what a range of a key leads to
+ * mlx5_ib_klm_start - start a walk through what a range of a key translates to
  * @walk: the walk, of which only the budget is set
  * @out: answer to QUERY_MKEY, of MLX5_IB_KLM_QUERY_BYTES(@num) bytes
  * @num: number of entries

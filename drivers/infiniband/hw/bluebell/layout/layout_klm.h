@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory keys over other keys, which processes create: to which keys a range of addresses leads.
+ * Indirect mkeys, which processes create: the keys that a range of addresses translates to.
  * Pure functions.
  */
 
@@ -15,7 +15,7 @@
 	(MLX5_BYTE_OFF(query_mkey_out, bsf0_klm0_pas_mtt0_1) + (num) * sizeof(struct mlx5_klm))
 
 /**
- * struct mlx5_ib_klm_walk - a walk through what a range of addresses leads to
+ * struct mlx5_ib_klm_walk - a walk through what a range of addresses translates to
  * @pdn: protection domain of the key
  * @entry: the translation table of the key
  * @num: number of entries
@@ -44,7 +44,7 @@ struct mlx5_ib_klm_walk {
 
 /**
  * struct mlx5_ib_klm_piece - a piece of the range that a walk goes through
- * @key: key that the piece leads to
+ * @key: key that the piece translates to
  * @addr: address of the piece in @key
  * @len: bytes
  */

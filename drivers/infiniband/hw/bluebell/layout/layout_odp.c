@@ -382,7 +382,7 @@ u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space)
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits; its struct mlx5_ksm are at klm_pas_mtt
  * @attr: attributes of the key; a KSM counts as two translation entries
  *
- * Relaxed ordering is left out here: the keys that the entries lead to have it.
+ * Relaxed ordering is left out here: the keys that the entries refer to have it.
  */
 void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr)
 {

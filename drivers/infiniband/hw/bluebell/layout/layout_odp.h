@@ -18,7 +18,7 @@ struct mlx5_ib_caps;
 struct mlx5_ib_mkc_attr;
 
 /*
- * An implicit region is a tree of keys, like a page table: the entries of the root lead to
+ * An implicit region is a tree of keys, like a page table: the entries of the root refer to
  * directories, those of a directory to leaves, those of a leaf to pages. Directories and leaves are
  * small enough to be created at the first access.
  */
@@ -56,8 +56,8 @@ struct mlx5_ib_mkc_attr;
  * @after: bytes behind @packet_len that the device may need soon. Memory scheme only
  * @wqe_index: index of the WQE, in basic blocks of a send queue or WQEs of a receive queue.
  *	WQE faults only
- * @key: the remote key; in the memory scheme the key that leads to pages, not a key over other
- *	keys. 0 for a WQE
+ * @key: the remote key; in the memory scheme the lowest key, which is not an indirect mkey. 0 for
+ *	a WQE
  * @op_len: length of the whole operation in bytes; 0 if unknown. RDMA faults only
  * @va: first address of the whole operation; in the memory scheme the first address needed. 0 for a
  *	WQE

@@ -408,7 +408,7 @@ void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 /**
  * mlx5_ib_mkey_abandon - give up a key that firmware refuses to destroy
  * @dev: device
- * @mkey: the key, not published, which leads to no memory; its owner can be freed
+ * @mkey: the key, not published, which translates to no memory; its owner can be freed
  * @share: share of the key's owner that counts the memory which the key takes in the device
  * @err: errno of mlx5_ib_mkey_destroy()
  *

@@ -84,7 +84,7 @@ struct mlx5_ib_mkey {
 };
 
 /**
- * struct mlx5_ib_table_key - a key that a process has made over other keys, by commands of its own
+ * struct mlx5_ib_table_key - an indirect mkey that a process has created by commands of its own
  * @mkey: the key. Lookups ignore the variant, because the process may change the variant by UMR
  * @num_entries: number of entries of the key; constant
  * @memcg: memory cgroup of the process, to which the answer of a query of the entries is charged;

@@ -4,7 +4,7 @@
  *
  * A slot of the table lives as long as the key exists in the device, whether an owner or the pool
  * has the key; the key of an orphan needs no slot. So publishing a key allocates nothing and cannot
- * fail. Of the keys that processes create by commands of their own, only keys over other keys have
+ * fail. Of the keys that processes create by commands of their own, only indirect mkeys have
  * a slot (mlx5_ib_mkey_adopt()). The key of the UMR queue pair has none.
  */
 

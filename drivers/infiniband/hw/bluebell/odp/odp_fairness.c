@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The processes that have paged regions or keys over other keys, and how many faults of each are
+ * The processes that have paged regions or indirect mkeys, and how many faults of each are
  * being resolved. A fault on a page of a file takes as long as the file system does, and a process
  * may have a file system of its own (FUSE). The faults of all processes share the slots of one
  * workqueue, so each process has a share of the slots only. A user can have any number of

@@ -18,8 +18,8 @@
  *   advice gives way to them.
  * * **Waiting.** A process can keep a fault from being resolved for as long as it likes, so each
  *   process has a share of the slots (odp_fairness.c). A fault takes a slot of the process whose
- *   memory it needs, and gives up a slot of any other process. Before it reads the table of a key
- *   over other keys, a fault without a slot takes a slot of the process that made the key. If the
+ *   memory it needs, and gives up a slot of any other process. Before it reads the table of an
+ *   indirect mkey, a fault without a slot takes a slot of the process that created the key. If the
  *   process has no slot left, the fault waits, without a task, until another fault gives up a slot
  *   of the process; then it is queued again.
  * * **Resolved.** The bytes that the device needs are mapped, or the memory does not exist or may
@@ -34,9 +34,9 @@
  * By the transport scheme, a fault at a remote key names the memory itself. A fault at a WQE names
  * a queue, to which the work item holds a reference, and the queue's read_wqe() reads the WQE.
  * A fault of a queue that the driver does not know, and a fault of an unknown kind, are answered
- * with an error. By the memory scheme, which newer devices have instead, a fault names the key that
- * leads to the pages. Such a fault may have several events. Only the last event is answered, except
- * that an error is answered at once, at whichever event.
+ * with an error. By the memory scheme, which newer devices have instead, a fault names the key
+ * whose own entries translate to the pages. Such a fault may have several events. Only the last
+ * event is answered, except that an error is answered at once, at whichever event.
  *
  * If everything was mapped already, perhaps because another queue had faulted on the same pages,
  * the fault is answered, and the queue goes on. If the device then reports the same fault again,
@@ -44,11 +44,12 @@
  * pages cannot be mapped for writing, the fault is answered with an error when it is reported for
  * the ninth time in a row. If the device goes on reporting a fault although nothing is left to map,
  * it needs something that its events do not name: the fault is answered with an error after 8192
- * answers in a row. If a WQE, or by the memory scheme a key, leads to no paged region, the fault is
- * answered with an error when it is reported for the second time; by the transport scheme a fault
- * at a remote key that leads to no paged region is answered with an error at once. @repeated counts
- * these repetitions, under @repeated_lock, by struct odp_fault_id; a report more than 5 s later is
- * a new fault, and a report whose event came before the previous answer is of another queue.
+ * answers in a row. If no key of a WQE translates to a paged region, or by the memory scheme the
+ * key of the fault does not, the fault is answered with an error when it is reported for the second
+ * time; by the transport scheme a fault at a remote key that translates to no paged region is
+ * answered with an error at once. @repeated counts these repetitions, under @repeated_lock, by
+ * struct odp_fault_id; a report more than 5 s later is a new fault, and a report whose event came
+ * before the previous answer is of another queue.
  */
 
 #include <kunit/visibility.h>

@@ -22,7 +22,7 @@ struct mlx5_ib_rsc;
  * For each event of a fault the driver maps the bytes that the device needs, however many. If they
  * are fewer than this, the driver also maps bytes near them that the operation will touch, up to
  * this many bytes altogether. The range is cut to this length before the driver looks for the
- * regions that the range leads to, so a process cannot raise the bound by its keys.
+ * regions that the range translates to, so a process cannot raise the bound by its keys.
  */
 #define MLX5_IB_ODP_FAULT_AROUND	SZ_4M
 
@@ -54,7 +54,7 @@ struct odp_fault_work {
  * struct odp_fault_state - a fault that is being resolved
  * @odp: paging state of the device
  * @fault: the fault
- * @budget: what the walks through keys over other keys may still cost
+ * @budget: what the walks through indirect mkeys may still cost
  * @write: map for writing. Transport scheme: the device writes; memory scheme: the region allows
  *	writing, so the device may be about to write
  * @repeated: how often the same fault has been answered although there was nothing to map

@@ -13,9 +13,9 @@
 /*
  * How often in a row a fault is answered without an error although nothing could be mapped for it,
  * before it is answered with an error: MAX_REFUSED if the memory, to which the device may want to
- * write, cannot be mapped for writing; MAX_UNPAGED if no key of the fault leads to paged memory;
- * and MAX_MAPPED if all that the event names is mapped, so that the device needs what the event
- * does not name. Many queues that fault on the same page at once can look like one queue that
+ * write, cannot be mapped for writing; MAX_UNPAGED if no key of the fault translates to paged
+ * memory; and MAX_MAPPED if all that the event names is mapped, so that the device needs what the
+ * event does not name. Many queues that fault on the same page at once can look like one queue that
  * faults again and again, so MAX_MAPPED is twice the number of queues that can have a fault
  * reported at a time.
  */
@@ -163,7 +163,7 @@ const struct odp_visitor mlx5_ib_odp_fault_visitor = {
 /**
  * mlx5_ib_odp_fault_check - decide whether the queue of a fault may go on, and count repetitions
  * @state: the fault, for which the driver has mapped what could be mapped
- * @is_paged: a key of the fault leads to paged memory
+ * @is_paged: a key of the fault translates to paged memory
  *
  * Any process context; takes repeated_lock.
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Page faults by the memory scheme: a fault names the lowest key, the one that leads to the pages,
- * and an address. The device has gone through keys over keys and windows itself. The fault names
- * neither the queue, nor whether the device wants to write.
+ * Page faults by the memory scheme: a fault names the lowest key, whose own entries translate to
+ * the pages, and an address. The device has gone through indirect mkeys and windows itself. The
+ * fault names neither the queue, nor whether the device wants to write.
  */
 
 #include <linux/hmm.h>

@@ -14,7 +14,7 @@
  *			which memory a fault needs, by either of two schemes
  *  odp_fault_map.c	mapping for faults of either scheme, and the slots that faults take
  *  odp_repeated.c	how often the device has reported the same fault again
- *  odp_walk.c	the paged regions that a key leads to, perhaps through other keys
+ *  odp_walk.c	the paged regions that a key translates to, perhaps through other keys
  *  odp_mr.c	regions of every kind by key, with references, paging in through
  *		struct odp_mr_ops, and creation of their keys
  *  odp_fairness.c	the processes that have regions or tables of keys, and the slots for their
@@ -53,13 +53,13 @@ struct mlx5_ib_fault;
 struct odp_mr;
 
 /**
- * struct odp_key - a key that an entry of a table of keys can lead to
+ * struct odp_key - a key that an entry of a table of keys can refer to
  * @mr: region that the key belongs to
  * @mkey: memory key: the region's for a root or an explicit region, otherwise @own
  * @own: memory key of a directory or leaf of an implicit region, or of @absent of struct odp_mr;
  *	published if the device can fault on the key, for mlx5_ib_odp_mr_get_lowest()
  * @base: first address of the key
- * @linked: the device has the entry that leads to this key. False also when the UMR that was to
+ * @linked: the device has the entry that refers to this key. False also when the UMR that was to
  *	write the entry failed: the entry is then written before the key is used
  */
 struct odp_key {
@@ -145,12 +145,12 @@ struct odp_dir {
 #define MLX5_IB_ODP_MAX_SLOTS	1024U
 
 /**
- * struct odp_process - a process that has paged regions, or keys over other keys
+ * struct odp_process - a process that has paged regions, or indirect mkeys
  * @node: in @processes of struct mlx5_ib_odp
  * @odp: paging state of the device
  * @mm: address space of the process. The reference (mmgrab()) keeps the struct, not the memory
  * @user: user of the process, with a reference; NULL for a kernel consumer
- * @refs: one reference of each region, one of each key over other keys, one of each slot, and one
+ * @refs: one reference of each region, one of each indirect mkey, one of each slot, and one
  *	of each fault that has found no slot and is not in @waiting yet
  * @lock: guards @slots to @waiting
  * @slots: number of faults that have a slot of this process; they are queued or being resolved
@@ -203,9 +203,9 @@ struct odp_mr_ops {
  * @root: implicit region: table of directories. Once the key of @root has been destroyed, the
  *	device reaches no directory and no leaf
  * @absent: implicit region, memory scheme: a key that covers the whole address space and maps no
- *	page; table entries without a child lead to this key. The key costs the device one block of
- *	translation entries. By the transport scheme table entries without a child lead to the null
- *	key, and @absent is unused
+ *	page; table entries without a child refer to this key. The key costs the device one block
+ *	of translation entries. By the transport scheme table entries without a child refer to the
+ *	null key, and @absent is unused
  * @tree_lock: implicit region: guards the tree below @root. Held while tables and leaves are
  *	created and destroyed
  * @stat: statistics
@@ -304,7 +304,7 @@ struct odp_repeated {
  *	has few CPUs, see odp_fairness.c. Constant
  * @num_slots: number of faults that have a slot, of all processes, without extra slots
  * @processes_lock: guards @processes. Held for a look-up, which passes about a 64th of @processes,
- *	when a process registers paged memory or creates a key over other keys; and when the last
+ *	when a process registers paged memory or creates an indirect mkey; and when the last
  *	reference to an entry of @processes is released
  * @processes: struct odp_process, by the address of its struct mm_struct
  */
@@ -396,10 +396,10 @@ struct odp_want {
 };
 
 /**
- * struct odp_visitor - what a walk through keys over other keys calls
- * @table: called before the driver reads the table of a key that @process has made over other keys.
- *	Returns 0; or a negative errno, which ends the walk, with this error if the device needs
- *	the range
+ * struct odp_visitor - callbacks of a walk through indirect mkeys
+ * @table: called before the driver reads (QUERY_MKEY) the table of an indirect mkey that @process
+ *	created. Returns 0, or a negative errno, which ends the walk; the walk returns this errno
+ *	if the device needs the range
  * @region: called for each piece of a paged region, in the order of the addresses; the caller's
  *	reference on the region lasts as long as the call. Returns 0 or a negative errno
  */
@@ -409,13 +409,13 @@ struct odp_visitor {
 };
 
 /**
- * struct odp_budget - what the walks through keys over other keys may still cost a fault
+ * struct odp_budget - what the walks through indirect mkeys may still cost a fault
  * @tables: number of tables to read
  * @bytes: bytes of tables to read
  * @entries: number of entries to look at
  * @ahead: number of pieces to map beyond what the device needs next
  *
- * A process can write tables that lead to each other, that are long, and that have long runs of
+ * A process can write tables that refer to each other, that are long, and that have long runs of
  * empty entries, and name such tables in each data segment of a WQE. All processes share the
  * command interface. To read tables, a fault needs a slot of a process, so only faults that have a
  * slot read tables, each by one command at a time.
@@ -427,7 +427,7 @@ struct odp_budget {
 	unsigned int ahead;
 };
 
-/* Each of the 63 data segments of a WQE can lead through four tables, the most of any device. */
+/* Each of the 63 data segments of a WQE can need four tables: no device allows more levels. */
 #define MLX5_IB_ODP_MAX_TABLES	256
 #define MLX5_IB_ODP_MAX_AHEAD	64
 

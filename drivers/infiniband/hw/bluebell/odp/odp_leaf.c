@@ -416,7 +416,7 @@ int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 		leaf->dead = true;
 	}
 	err = mlx5_ib_mkey_destroy(leaf->key.mr->odp->dev, leaf->key.mkey);
-	/* The context is being closed: give up the key, which leads to no page. */
+	/* The context is being closed: give up the key, which translates to no page. */
 	if (err && leaf->key.mr->mr.closing) {
 		mlx5_ib_mkey_retire(leaf->key.mr->odp->dev, leaf->key.mkey);
 		mlx5_ib_mkey_abandon(leaf->key.mr->odp->dev, leaf->key.mkey, &leaf->share, err);

@@ -33,7 +33,7 @@ struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
 /**
  * mlx5_ib_odp_mr_get_lowest - look up the region of a key on which the device has faulted
  * @odp: paging state of the device
- * @key: the lowest key of the access, which leads to pages: that of an explicit region, of a leaf,
+ * @key: the lowest key of the access: that of an explicit region, of a leaf,
  *	or of the addresses of an implicit region that have no leaf. The device has checked the
  *	variant
  *

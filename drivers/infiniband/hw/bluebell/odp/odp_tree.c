@@ -41,7 +41,7 @@ static u32 odp_tree_absent_key(const struct odp_mr *mr)
 	return mr->odp->by_memory ? mr->absent.own.key : mr->odp->dev->null_mkey;
 }
 
-/* Build entries of @dir for the device. An entry without a child leads to the absent key. */
+/* Build entries of @dir for the device. An entry without a child refers to the absent key. */
 static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsigned long first,
 				  unsigned long num, struct mlx5_ksm *ksm)
 {
@@ -129,8 +129,8 @@ static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir
 }
 
 /*
- * Write the entry of @dir that leads to @child, unless the device has it already. If UMR fails, the
- * child stays in the tree, and the next fault or advice that needs the child writes the entry.
+ * Write the entry of @dir that refers to @child, unless the device has it already. If UMR fails,
+ * the child stays in the tree, and the next fault or advice that needs the child writes the entry.
  */
 static int odp_tree_link_child(struct odp_mr *mr, struct odp_dir *dir, struct odp_key *child)
 {
@@ -237,7 +237,7 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 		else
 			again = !mlx5_ib_odp_mr_is_closing(mr);
 	}
-	/* Try again until it works: the entry in the device may still lead to a destroyed key. */
+	/* Try again until it works: the entry in the device may still refer to a destroyed key. */
 	if (again &&
 	    queue_delayed_work(mr->odp->reclaim_wq, &leaf->reclaim, ODP_TREE_RECLAIM_DELAY))
 		return;
@@ -295,7 +295,9 @@ static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 	int err;
 
 	guard(mutex)(&mr->tree_lock);
-	/* A deregistration has failed after it destroyed the root: no entry leads to the leaves. */
+	/*
+	 * A deregistration has failed after it destroyed the root: no entry refers to the leaves.
+	 */
 	if (mr->root->key.mkey->destroyed)
 		return ERR_PTR(-EIO);
 	key = odp_tree_get_child(mr, mr->root, va, odp_tree_create_child_dir);
@@ -345,7 +347,7 @@ static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long re
 
 /*
  * Destroy the key of a table, unless that has been done. If firmware refuses and the process has
- * closed the device, give up the key: it leads to pages only through leaves, which the caller
+ * closed the device, give up the key: it translates to pages only through leaves, which the caller
  * destroys afterwards.
  */
 static int odp_tree_destroy_key(struct odp_mr *mr, struct odp_dir *table)
@@ -363,7 +365,7 @@ static int odp_tree_destroy_key(struct odp_mr *mr, struct odp_dir *table)
 }
 
 /*
- * Destroy a table, then its children: once the key of the table has been destroyed, no entry leads
+ * Destroy a table, then its children: once the key of the table has been destroyed, no entry refers
  * to the children. If firmware refuses to destroy a key, another call goes on with that key.
  */
 static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
@@ -393,7 +395,7 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 
 /*
  * Destroy the key of the addresses without a leaf. If firmware refuses, the key becomes an orphan,
- * and the deregistration goes on: the key leads to no page, and no table leads to the key any more.
+ * and the deregistration goes on: the key translates to no page, and no table refers to the key.
  */
 static void odp_tree_drop_absent(struct odp_mr *mr)
 {
@@ -452,7 +454,7 @@ static int odp_tree_create_absent(struct odp_mr *mr)
  * @mr: the region, its rights and protection domain set
  *
  * Creates the root, a key with indirect access (CREATE_MKEY, struct
- * mlx5_ifc_create_mkey_in_bits), all entries of which lead to the null key; by the memory scheme,
+ * mlx5_ifc_create_mkey_in_bits), all entries of which refer to the null key; by the memory scheme,
  * to a key without pages, which is created first. May sleep.
  *
  * Return: 0; -ENOMEM, also if the user has as much paged memory, or as many keys, as a user can

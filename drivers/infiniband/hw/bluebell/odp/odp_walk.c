@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The paged regions that a key leads to. The key is that of a region, or a process has made the key
- * over other keys: then only firmware has the table of the key, and the driver queries the table.
+ * The paged regions that a key translates to. The key is that of a region, or an indirect mkey that
+ * a process has created: then only firmware has the table of the key, and the driver queries the
+ * table.
  */
 
 #include <linux/err.h>
@@ -18,8 +19,8 @@
 #include "odp/odp_internal.h"
 
 /*
- * The walk follows tables that lead to each other by recursion. Devices allow four levels at most;
- * the kernel stack has room for this many, and for the page-in at the last level.
+ * The walk recurses from a table into the tables that its entries refer to. Devices allow at most
+ * four levels; the kernel stack has room for this many, and for the page-in at the last level.
  */
 #define MAX_DEPTH	8
 /*
@@ -34,12 +35,12 @@
 #define MAX_PIECES	(MLX5_IB_ODP_MAX_AHEAD + 1)
 
 /**
- * struct odp_walk - a walk through what a key leads to
+ * struct odp_walk - a walk through what a key translates to
  * @odp: paging state of the device
  * @visitor: called for each table, and for each piece of a paged region
  * @arg: argument of @visitor
  * @budget: what the fault may still cost
- * @found: the key leads to a paged region
+ * @found: the key translates to a paged region
  */
 struct odp_walk {
 	struct mlx5_ib_odp *odp;
@@ -124,8 +125,8 @@ static int odp_read_table(struct odp_walk *walk, const struct mlx5_ib_table_key 
 }
 
 /*
- * Find pieces of a range in the table of a key that a process has made over other keys. Finds none
- * if @want->key is no such key. The pieces are copied, so that the answer of firmware is freed
+ * Find pieces of a range in the table of an indirect mkey that a process has created. Finds none
+ * if @want->key is not such a key. The pieces are copied, so that the answer of firmware is freed
  * before the caller waits for a page of the process, which may never come.
  */
 static int odp_read_pieces(struct odp_walk *walk, const struct odp_want *want,
@@ -218,19 +219,19 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
 }
 
 /**
- * mlx5_ib_odp_for_each_region - find the paged regions that a range of a key leads to
+ * mlx5_ib_odp_for_each_region - find the paged regions that a range of a key translates to
  * @odp: paging state of the device
  * @want: the range
  * @budget: what the fault may still cost; counted down
  * @visitor: called for each table, and for each piece of a paged region
  * @arg: argument of @visitor
  *
- * Reads the tables of keys over other keys by QUERY_MKEY. Memory that is not paged is left out.
+ * Reads the tables of indirect mkeys by QUERY_MKEY. Memory that is not paged is left out.
  * What follows the first @want->need bytes is left out, too, when @visitor fails for it, or if
  * there are many pieces. May sleep.
  *
  * Return: 1 if there are paged regions, for which @visitor has succeeded; 0 if there is none;
- * -EFAULT for a region or table of another domain; -ELOOP if the key leads through tables that are
+ * -EFAULT for a region or table of another domain; -ELOOP if the tables that the key refers to are
  * too many or too long for the budget; -ENOMEM; the errno of a firmware refusal; or what @visitor
  * has returned.
  */
@@ -244,7 +245,7 @@ int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *
 }
 
 /**
- * mlx5_ib_odp_own_table - note that the current process has made a key over other keys
+ * mlx5_ib_odp_own_table - note that the current process has created an indirect mkey
  * @context: context of the process, on a device with paging
  * @table: the key, which no lookup finds yet
  *

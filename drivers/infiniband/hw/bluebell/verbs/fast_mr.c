@@ -185,7 +185,7 @@ static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max
  * @caps: what the device can do
  * @gaps: the entries are pieces of any length, not pages
  *
- * Return: the number; 0 for pieces if UMR cannot fill keys over other keys.
+ * Return: the number; 0 for pieces if UMR cannot fill indirect mkeys.
  */
 u32 mlx5_ib_max_fast_reg(const struct mlx5_ib_caps *caps, bool gaps)
 {
@@ -224,8 +224,7 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
  * free, and requests of queue pairs in the domain may fill it. May sleep.
  *
  * Return: the region, or an ERR_PTR: -EOPNOTSUPP for another type, or for pieces if UMR cannot fill
- * keys over other keys; -EINVAL for no entries or too many; -ENOMEM; or the errno of a firmware
- * refusal.
+ * indirect mkeys; -EINVAL for no entries or too many; -ENOMEM; or the errno of a firmware refusal.
  */
 struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {

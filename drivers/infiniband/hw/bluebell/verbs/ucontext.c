@@ -103,7 +103,7 @@ static void ucontext_fill_response(struct mlx5_ib_ucontext *context, size_t room
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
 	ucontext_fill_bfregs(&dev->caps, &context->bfregi, resp);
 	ucontext_fill_clock(mdev, resp);
-	/* A process may change the low byte of a key over keys: page faults look up the index. */
+	/* A process may change the low byte of an indirect mkey: page faults look up the index. */
 	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
 			   MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG;
 	if (MLX5_CAP_GEN(mdev, dump_fill_mkey)) {
