@@ -135,7 +135,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
  * @id: the object
  * @in: the command, which is changed: it gets the user id of the context
  * @in_len: bytes of @in
- * @out_len: bytes of the answer, at least as many as status and syndrome have
+ * @out_len: bytes of the answer, at least the 16 of struct mlx5_ifc_general_obj_out_cmd_hdr_bits
  * @wr_id: value of the process, returned with the answer
  *
  * May sleep.

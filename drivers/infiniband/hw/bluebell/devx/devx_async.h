@@ -52,7 +52,7 @@ struct mlx5_ib_devx_cmd_file {
  * @file: the file from which the answer is read
  * @node: in the list of @file, when the command has been answered
  * @bytes: what the command counts against MLX5_IB_DEVX_ASYNC_BYTES
- * @len: bytes of @hdr and the answer behind it
+ * @len: bytes of @hdr and the answer that follows it
  * @hdr: what the reader gets
  */
 struct mlx5_ib_devx_async_answer {

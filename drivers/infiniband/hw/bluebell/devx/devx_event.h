@@ -84,7 +84,7 @@ struct mlx5_ib_devx_request {
 };
 
 /**
- * struct mlx5_ib_devx_event - an event as its reader gets it
+ * struct mlx5_ib_devx_event - an event in the format that read(2) returns
  * @cookie: value that the process passed when it subscribed
  * @eqe: the entry of the event queue
  *

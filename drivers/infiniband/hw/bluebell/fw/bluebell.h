@@ -137,7 +137,7 @@ struct mlx5_ib_rsc_table {
  *	enabled only while @sys_error is registered
  * @async_slots: number of asynchronous commands that may still be sent. Each thread of a process
  *	can wait for a slot, and tasks get slots in the order of their arrival. In mlx5_core, a
- *	command of another user waits behind MLX5_IB_ASYNC_SLOTS asynchronous commands at most, and
+ *	command of another user waits behind at most MLX5_IB_ASYNC_SLOTS asynchronous commands, and
  *	behind one synchronous command of each thread
  * @attempts: objects for which a command that destroys them is in flight, or was not answered
  * @orphans: objects that firmware has refused to destroy, and whose owner is gone

@@ -213,7 +213,7 @@ static int fw_send_raw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out
 }
 
 /**
- * mlx5_ib_fw_exec_raw - send a command that a process, or another host, has built
+ * mlx5_ib_fw_exec_raw - send a command that a process has built, or that carries a MAD
  * @dev: device
  * @uid: as for mlx5_ib_fw_exec(); never MLX5_IB_KERNEL_UID if a process has built the command
  * @in: the command, of which the uid is overwritten

@@ -342,7 +342,7 @@ static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void 
  * @in: the command, complete
  * @inlen: bytes of @in
  * @attempt: attempts to destroy the object; zeroed before the first call
- * @first: sends the command, or has mlx5_core send it. Called once at most: after a failure, and if
+ * @first: sends the command, or has mlx5_core send it. Called at most once: after a failure, and if
  *	@attempt->failed is set from the start, mlx5_ib_fw_send_if_exists() sends the command
  * @arg: argument of @first
  *

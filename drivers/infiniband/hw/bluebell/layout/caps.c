@@ -74,7 +74,10 @@ static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
  */
 void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 {
-	/* RMPs need interface step 1, which devices have from ConnectX-4 on. */
+	/*
+	 * The device implements SRQs as RMPs (receive memory pools), which need ISSI 1 (interface
+	 * step sequence ID). Devices from ConnectX-4 on have ISSI 1.
+	 */
 	bool has_srq = mdev->issi;
 	u16 atomic_ops = caps_atomic_ops(mdev);
 

@@ -386,7 +386,7 @@ bool mlx5_ib_devx_names(const struct mlx5_ib_devx_cmd *cmd, const void *in,
 }
 
 /*
- * Copy a field dword by dword, because devx_get() reads 32 bits at most. A field of more than 32
+ * Copy a field dword by dword, because devx_get() reads at most 32 bits. A field of more than 32
  * bits consists of whole dwords.
  */
 static void devx_copy_field(u32 *to, const void *from, size_t from_len,

@@ -35,7 +35,7 @@ struct scatterlist;
  * struct mlx5_ib_mkc_attr - attributes of a key
  * @access: enum ib_access_flags
  * @pdn: protection domain number
- * @iova: first address of the region, as WQEs and packets have it
+ * @iova: first address of the region, as used in WQEs and packets
  * @length: bytes
  * @page_shift: log2 of the page size of the translation entries
  * @nmtts: number of translation entries

@@ -53,7 +53,7 @@ struct mlx5_ib_mkc_attr;
  * @committed: bytes of the message that have been transferred
  * @packet_len: bytes that the device needs next; 0 if unknown
  * @before: bytes in front of @va that the device may need soon. Memory scheme only
- * @after: bytes behind @packet_len that the device may need soon. Memory scheme only
+ * @after: bytes after @packet_len that the device may need soon. Memory scheme only
  * @wqe_index: index of the WQE, in basic blocks of a send queue or WQEs of a receive queue.
  *	WQE faults only
  * @key: the remote key; in the memory scheme the lowest key, which is not an indirect mkey. 0 for

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * How the context of a queue describes the queue's pages, and how CREATE_UMEM describes the
- * memory of a process: struct mlx5_ifc_umem_bits, and a list of struct mlx5_ifc_mtt_bits behind it.
+ * memory of a process: struct mlx5_ifc_umem_bits, followed by a list of struct mlx5_ifc_mtt_bits.
  * Pure functions only.
  */
 
@@ -95,7 +95,7 @@ unsigned long mlx5_ib_umem_best_page(struct ib_umem *umem, u64 wanted)
 /**
  * mlx5_ib_fill_umem - build CREATE_UMEM
  * @in: zeroed struct mlx5_ifc_create_umem_in_bits, with room for ib_umem_num_dma_blocks(@umem,
- *	@page_size) entries behind it
+ *	@page_size) entries after it
  * @umem: the memory; mlx5_ib_umem_best_page() has set its iova
  * @page_size: bytes; the size that mlx5_ib_umem_best_page() returned
  *

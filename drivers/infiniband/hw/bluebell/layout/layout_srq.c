@@ -42,7 +42,7 @@ u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_caps *caps)
  * mlx5_ib_max_srq_sge - most scatter entries of a request
  * @caps: what the device can do
  *
- * Return: the entries that fit behind the link to the next WQE, in the longest receive WQE whose
+ * Return: the entries that fit after the link to the next WQE, in the longest receive WQE whose
  * length is a power of two.
  */
 u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)

@@ -102,8 +102,8 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
  * The receive queue lies at the start of the buffer, and the send queue follows. The largest buffer
  * has 66 MiB: 2^15 WQEs of 2^11 bytes, and 2^15 basic blocks of 64 bytes. So an int holds its size.
  *
- * Return: bytes of the buffer, or -EINVAL for counts that are no power of two, exceed the limits of
- * the device, hold less than the user asks for, or leave the send queue misaligned.
+ * Return: bytes of the buffer, or -EINVAL for counts that are not a power of two, exceed the limits
+ * of the device, hold less than the user asks for, or leave the send queue misaligned.
  */
 int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			 const struct mlx5_ib_caps *caps)
@@ -210,7 +210,7 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 	if (asked > max_bytes || roundup_pow_of_two((u32)asked) > max_bytes)
 		return refuse(-EINVAL, "receive WQE of %llu bytes, at most %u", asked, max_bytes);
 	stride = roundup_pow_of_two((u32)asked);
-	/* The receive queue fills basic blocks, because the send queue starts at one behind it. */
+	/* The receive queue fills basic blocks, because the send queue starts at the next block. */
 	count = max_t(u32, init->cap.max_recv_wr, DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));
 	if (count > mlx5_ib_max_wqes(caps))
 		return refuse(-EINVAL, "receive queue of %u WQEs, at most %u", count,

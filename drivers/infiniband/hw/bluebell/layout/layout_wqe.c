@@ -39,7 +39,7 @@ const struct mlx5_ib_wr_op mlx5_ib_wr_ops[MLX5_IB_NUM_WR_OPS] = {
  * @wr: the request
  *
  * Where a compare-and-swap has the value to compare, a masked fetch-and-add has the mask of its
- * field boundaries. A masked compare-and-swap has two masks behind its values.
+ * field boundaries. A masked compare-and-swap has two masks after its values.
  *
  * Return: where the next segment starts.
  */
@@ -88,7 +88,7 @@ void *mlx5_ib_fill_datagram(void *seg, const struct ib_ud_wr *wr)
 }
 
 /**
- * mlx5_ib_fill_inline - copy the data of a request into its WQE, behind the length of the data
+ * mlx5_ib_fill_inline - copy the data of a request into its WQE, after the length of the data
  * @seg: where the data segment starts
  * @wr: the request
  * @max_inline: bytes that the WQE has room for

@@ -152,7 +152,7 @@ mlx5_ib_fill_data_segs(struct mlx5_wqe_data_seg *seg, const struct mlx5_wqe_data
 }
 
 /**
- * mlx5_ib_fill_send_wqe - write the segments of a send WQE behind its control segment
+ * mlx5_ib_fill_send_wqe - write the segments of a send WQE after its control segment
  * @wqe: the WQE, with room for @to->max_ds
  * @to: the queue pair
  * @op: returned by mlx5_ib_wr_op(), but not for a UMR request: layout_umr.c writes UMR requests

@@ -221,8 +221,9 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 siz
  * @size: bytes, as mlx5_ib_dm_alloc_size() returns them
  * @log_align: log2 of the alignment of the allocation's address
  *
- * The pages of the allocation are zeroed as a whole. Sends ALLOC_MEMIC (struct
- * mlx5_ifc_alloc_memic_in_bits) unless a spare allocation fits. May sleep.
+ * All bytes of the allocation's pages are zeroed, also those beyond @size. Sends ALLOC_MEMIC
+ * (struct mlx5_ifc_alloc_memic_in_bits) unless an allocation fits that was freed, but not yet
+ * deallocated (@spare). May sleep.
  *
  * Return: the allocation, with one reference, or an ERR_PTR: -ENOMEM if there are not enough
  * contiguous free pages, or no memory of the host; or the errno of a firmware refusal.

@@ -12,7 +12,7 @@
 #include "lib/mkey_pool.h"
 #include "lib/umr.h"
 
-/* Most requests of a batch in flight: half of what the UMR queue pair has room for. */
+/* Maximum number of requests of a batch in flight: half of the room of the UMR queue pair. */
 #define BATCH_REQUESTS	32
 
 /**
@@ -85,7 +85,7 @@ static void mkey_batch_give_to_pool(struct mlx5_ib_mkey_batch *batch, struct mlx
 
 /*
  * Wait for all requests that are posted. Give each key that is then revoked to the pool, or have
- * firmware destroy it. All waits together take one timeout at most: if a request fails or does not
+ * firmware destroy it. All waits together take at most one timeout: if a request fails or does not
  * complete in time, mlx5_ib_umr_wait() stops the queue pair, and this completes all requests.
  */
 static void mkey_batch_wait_posted(struct mlx5_ib_mkey_batch *batch)

@@ -67,7 +67,7 @@
  * attempt is several commands, which firmware would probably refuse again.
  */
 #define RETRY_PERIOD	HZ
-/* Most free keys that are destroyed because of one refused CREATE_MKEY. */
+/* Maximum number of free keys that are destroyed because of one refused CREATE_MKEY. */
 #define MAX_TRIES	4
 
 static struct mlx5_ib_mkey_class *mkey_pool_end(struct mlx5_ib_mkey_pool *pool)

@@ -14,7 +14,7 @@
 #include "layout/caps.h"
 #include "lib/mkey_pool.h"
 
-/* Most entries of all free keys of a class together: 8 MiB of translations in the device. */
+/* Maximum number of entries of all free keys of a class: 8 MiB of translations in the device. */
 #define MAX_FREE_MTTS		BIT(20)
 #define MAX_FREE_KEYS		4096
 /* Free keys of the smallest class when no region uses it; see mkey_class_ready(). */

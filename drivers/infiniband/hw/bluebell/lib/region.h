@@ -39,7 +39,7 @@ struct mlx5_ib_paging_stat {
  * @destroy_key: destroy the key alone, before another region replaces this one;
  *	NULL if that is left to @dereg
  * @range: find the memory of the process that the region was registered over, to register that
- *	memory anew: -EINVAL if the memory is not of the current process. NULL for a region over
+ *	memory again: -EINVAL if the memory is not of the current process. NULL for a region over
  *	@umem
  * @paging_stat: return the region's statistics; NULL for kinds that are not paged
  */

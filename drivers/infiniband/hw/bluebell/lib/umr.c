@@ -16,8 +16,8 @@
 #include "lib/umr.h"
 
 /*
- * Most entries of a list that a request points at. They take 64 KiB: more contiguous memory is hard
- * to get. While the device reads one list, the driver writes the next.
+ * Maximum number of entries of a list that a request points at. They take 64 KiB: more contiguous
+ * memory is hard to get. While the device reads one list, the driver writes the next.
  */
 #define LIST_MTTS	SZ_8K
 #define SMALL_LIST_MTTS	(PAGE_SIZE / sizeof(__be64))

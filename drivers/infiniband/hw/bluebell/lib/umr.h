@@ -31,7 +31,7 @@ struct mlx5_ib_umr_request {
 	u32 epoch;
 };
 
-/* Most entries that one request clears. */
+/* Maximum number of entries that one request clears. */
 #define MLX5_IB_UMR_MAX_CLEAR	SZ_4K
 
 /* umr_qp.c */

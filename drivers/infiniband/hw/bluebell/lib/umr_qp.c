@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The driver's own queue pair, which executes UMR work requests: posting,
- * waiting, and starting anew after a failure.
+ * waiting, and starting again after a failure.
  */
 
 /**
@@ -21,7 +21,7 @@
  *   state is UMR_RUNNING. The first task that finds its request failed has firmware reset the queue
  *   pair under @reset_lock, or destroy it if the reset fails. Then the task completes all posted
  *   requests as failed, and increments @epoch. A task whose request is of an earlier epoch has
- *   nothing left to do. The work item @restart creates the queue pair anew if it was destroyed,
+ *   nothing left to do. The work item @restart creates the queue pair again if it was destroyed,
  *   takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is reset once more.
  *   The more failures in a row (@failures), the later the work item runs.
  * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has neither
@@ -100,11 +100,11 @@ enum umr_state {
  * @lkey: key over all of DMA memory, for translation lists
  * @qpn: number of the QP; 0 while there is no QP
  * @attempt: attempts to destroy the QP
- * @reset_lock: held while the QP is reset or destroyed, by three commands at most: all tasks whose
+ * @reset_lock: held while the QP is reset or destroyed, by at most three commands: all tasks whose
  *	requests have failed wait for it. No process can make a request fail
  * @restart: takes the QP out of reset
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
- * @slots: room in the send queue, one for each WQE. A thread has two requests at most, or 32 while
+ * @slots: room in the send queue, one for each WQE. A thread has at most two requests, or 32 while
  *	its process closes the device; more tasks wait in the order of their arrival
  * @lock: guards all members below except @stuck; held for one post, or for a poll of at most 64
  *	completions; taken in the completion interrupt
@@ -331,8 +331,8 @@ VISIBLE_IF_KUNIT void mlx5_ib_umr_restart_later(struct delayed_work *restart,
 }
 
 /*
- * Reset or destroy the QP after a request or a restart has failed, and with it the QP. Then empty
- * the CQ, complete all requests that are still posted, and queue the restart of the QP.
+ * Reset or destroy the QP after a request, or a restart of the QP, has failed. Then empty the CQ,
+ * complete all requests that are still posted, and queue the restart of the QP.
  */
 static void umr_reset_qp(struct mlx5_ib_umr *umr)
 {
@@ -594,7 +594,7 @@ static void umr_restart_work(struct work_struct *work)
  * mlx5_ib_umr_await - wait for a queue pair that has been stopped by a failure
  * @dev: device with a UMR queue pair
  *
- * For callers that have no other means than UMR. May sleep, a second at most; not
+ * For callers that have no other means than UMR. May sleep, at most a second; not
  * during reclaim, because firmware commands restart the queue pair.
  *
  * Return: 0 if the queue pair runs, else -EAGAIN.

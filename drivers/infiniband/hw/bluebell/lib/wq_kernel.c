@@ -33,7 +33,7 @@ static int rq_init(struct mlx5_ib_rq *rq, const struct mlx5_ib_wq_layout *layout
 }
 
 /*
- * Set up the send queue, which starts at the start of a page, or behind a receive queue that is
+ * Set up the send queue, which starts at the start of a page, or after a receive queue that is
  * shorter than a page.
  */
 static int sq_init(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,

@@ -104,7 +104,7 @@ struct mlx5_ib_rq {
 
 /**
  * struct mlx5_ib_wqs - both work queues of a queue pair
- * @ibqp: the queue pair as its consumer knows it
+ * @ibqp: struct ib_qp of the queue pair
  * @qpn: number of the queue pair at the device
  * @is_qp1: the queue pair is QP1, whose completions have a P_Key and not its index
  * @ended: the queue pair is being destroyed, so its completions are dropped
@@ -188,7 +188,7 @@ static inline void *mlx5_ib_sq_begin(struct mlx5_ib_sq *sq)
 /**
  * mlx5_ib_sq_push - put the WQE that has been built into the send queue
  * @sq: the queue, whose lock is held
- * @wqe: memory of mlx5_ib_sq_begin(), into which the segments behind the control segment have been
+ * @wqe: memory of mlx5_ib_sq_begin(), into which the segments after the control segment have been
  *	written
  * @op: returned by mlx5_ib_wr_op()
  * @wr: the request

@@ -101,7 +101,10 @@ static struct odp_mr *odp_advice_get_mr(struct mlx5_ib_odp *odp, const struct od
 	return NULL;
 }
 
-/* Map the next few pages. Returns 0; 1 if all parts have been served; or a negative errno. */
+/*
+ * Map the next step of the advice, at most MLX5_IB_ODP_CHUNK_BYTES. Returns 0; 1 if no range was
+ * left; or a negative errno.
+ */
 static int odp_advice_step(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 {
 	const struct ib_sge *part = &advice->part[advice->next];

@@ -37,10 +37,10 @@
  * @fewest: number of CPUs of the node with the fewest CPUs, without nodes that have no CPU
  * @cpus: number of CPUs of all nodes
  *
- * The kernel gives each node a part of WQ_MAX_ACTIVE that is in proportion to its CPUs, but
- * WQ_DFL_MIN_ACTIVE at least.
+ * The kernel gives each node a part of WQ_MAX_ACTIVE that is in proportion to the node's CPUs, but
+ * at least WQ_DFL_MIN_ACTIVE.
  *
- * Return: the number of items for the node with the fewest CPUs, MLX5_IB_ODP_MAX_SLOTS at most.
+ * Return: the number of items for the node with the fewest CPUs, at most MLX5_IB_ODP_MAX_SLOTS.
  */
 VISIBLE_IF_KUNIT unsigned int mlx5_ib_odp_max_slots(unsigned int fewest, unsigned int cpus)
 {

@@ -251,7 +251,7 @@ static int odp_create_workqueues(struct mlx5_ib_odp *odp)
 {
 	/*
 	 * The faulting queues are stopped until their faults are resolved, so @fault_wq runs
-	 * nothing else. Each NUMA node runs a part of WQ_MAX_ACTIVE items, @max_slots at least.
+	 * nothing else. Each NUMA node runs a part of WQ_MAX_ACTIVE items, at least @max_slots.
 	 */
 	if (!odp->fault_wq)
 		odp->fault_wq = alloc_workqueue("bluebell_fault",

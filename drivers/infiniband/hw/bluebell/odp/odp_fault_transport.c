@@ -33,7 +33,7 @@ static int odp_fault_resolve_rdma(struct odp_fault_state *state)
 }
 
 /*
- * Map what the data segments of a WQE name, the first @need bytes at least. Two kinds of segments
+ * Map what the data segments of a WQE name, at least the first @need bytes. Two kinds of segments
  * are skipped: those of regions that are not paged, whose memory is always mapped, and those that
  * the device does not need yet and that cannot be mapped. If all segments are skipped, the queue
  * may go on: the device looks at the keys again, which may have changed meanwhile. But if the same

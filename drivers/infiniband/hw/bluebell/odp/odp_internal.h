@@ -77,7 +77,7 @@ struct odp_key {
 /**
  * struct odp_chunk - tables of a part of a leaf, which exist while pages are mapped or paged in
  * @map: the pages that are mapped, and their DMA addresses
- * @mtt: translation entries of the part, as the device has them
+ * @mtt: translation entries of the part, the same that the device has
  * @npages: number of pages that are mapped
  * @users: number of page-ins in progress; the chunk is not freed before they end
  */

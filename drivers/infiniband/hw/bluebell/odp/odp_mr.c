@@ -95,8 +95,8 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long r
 	int err;
 
 	/*
-	 * A page that is mapped while UMR fails cannot be unmapped again except by
-	 * destroying the key, which the user would lose for good: map none until UMR works.
+	 * If UMR does not work when a page has to be unmapped, mlx5_ib_odp_clear() destroys the
+	 * key, and the range of the key stays unusable. So map no page until UMR works.
 	 */
 	err = mlx5_ib_umr_await(mr->odp->dev);
 	if (err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory of users (MEMIC), as verbs have it: entries of allocations in the mmap space,
- * operations on them, and regions over them. dm_pool.c allocates the memory.
+ * Device memory (MEMIC) of user contexts: mmap entries, operations on device memory, and MRs over
+ * device memory. dm_pool.c allocates the memory.
  */
 
 #include <kunit/visibility.h>

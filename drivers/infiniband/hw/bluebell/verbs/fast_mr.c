@@ -52,7 +52,7 @@ struct fast_mr {
 #define MAX_LIST_MTTS	BIT(16)
 /* An entry for a piece is as long as two entries for pages. */
 #define MTTS_PER_KLM	(sizeof(struct mlx5_klm) / sizeof(__be64))
-/* Most bytes of a piece: the count has 31 bits. */
+/* Maximum number of bytes of a piece: the count has 31 bits. */
 #define MAX_PIECE	GENMASK_ULL(30, 0)
 
 /*

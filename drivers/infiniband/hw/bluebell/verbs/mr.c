@@ -168,7 +168,7 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 }
 
 /*
- * Register the memory of @old anew, either as a paged region, or because the memory was pinned for
+ * Register the memory of @old again, either as a paged region, or because the memory was pinned for
  * reading only, and has to be pinned again before a key may allow writing. Only memory of the
  * current process can be registered, so the function fails if another process has registered @old,
  * and for a region over a dma-buf.
@@ -287,7 +287,7 @@ static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
  *
  * Return: NULL if @ibmr has been changed; the region that replaces @ibmr; or an ERR_PTR, and then
  * @ibmr is as it was: as mlx5_ib_reg_user_mr(); -EINVAL if memory of another process or of a
- * dma-buf would have to be registered anew; -EOPNOTSUPP for a region over a dma-buf, if UMR cannot
+ * dma-buf would have to be registered again; -EOPNOTSUPP for a region over a dma-buf, if UMR cannot
  * make the change; -EBUSY if @ibmr would have to be replaced while a window is bound to it; or the
  * errno of a firmware that refuses to destroy the key of @ibmr.
  */

@@ -91,7 +91,7 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  * its process has closed the device. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for a queue pair in RTS if the device cannot change the set there, and for
- * a queue pair that is not one QP at the device; or the errno of a firmware refusal.
+ * a queue pair that is not a single QP object of the device; or the errno of a firmware refusal.
  */
 int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 {

@@ -118,7 +118,8 @@ static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 	if (err)
 		return err;
 	/*
-	 * Without a receive queue the library may pass any stride: clear it, as code shifts by it.
+	 * Without a receive queue any rq_wqe_shift is allowed: clear the field, because
+	 * mlx5_ib_calc_user_wq() shifts by it.
 	 */
 	if (!ucmd->rq_wqe_count)
 		ucmd->rq_wqe_shift = 0;

@@ -20,7 +20,7 @@ struct wqe_ring {
 };
 
 /*
- * Read WQE @index and the bytes behind the WQE, MLX5_IB_ODP_MAX_WQE bytes at most, which may wrap
+ * Read WQE @index and the bytes after the WQE, at most MLX5_IB_ODP_MAX_WQE bytes, which may wrap
  * around the end of the queue. Returns the number of bytes read.
  */
 static int wqe_read_ring(const struct wqe_ring *ring, u16 index, void *wqe)

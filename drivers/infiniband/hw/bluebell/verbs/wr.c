@@ -37,7 +37,7 @@ static inline bool wr_is_drain(const struct ib_send_wr *wr, enum ib_qp_state sta
 }
 
 /*
- * Build the segments of a WQE behind its control segment. Returns the length of the WQE in units of
+ * Build the segments of a WQE after its control segment. Returns the length of the WQE in units of
  * 16 bytes, or a negative errno.
  */
 static inline int wr_build(struct mlx5_ib_dev *dev, const struct mlx5_ib_wqe_target *to,
