@@ -798,7 +798,9 @@ static void memory_stays_pinned_while_firmware_keeps_the_umem(struct kunit *test
 	close_user(user);
 }
 
-/* The umem may exist, but nobody knows its number. A reset of the device destroys it. */
+/*
+ * The umem may exist, but the driver does not know its number. A reset of the device destroys it.
+ */
 static void umem_without_an_answer_keeps_its_memory(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);

@@ -424,7 +424,10 @@ static int fw_sends(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, voi
 	return send(dev, in, in_size, out, out_size, arg);
 }
 
-/* With a lost device the object has gone. If the command only got no slot, the object exists. */
+/*
+ * -ENXIO: the device is lost, so the object is gone. -ECANCELED: the command got no slot and was
+ * not sent, so the object exists.
+ */
 static void quiet_attempt_tells_a_lost_device_from_a_busy_one(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);

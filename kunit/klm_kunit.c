@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of keys whose translation tables processes have written: which ranges of other keys a
- * range of such a key leads to.
+ * range of such a key translates to.
  */
 
 #include <kunit/test.h>

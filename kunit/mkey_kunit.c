@@ -174,7 +174,7 @@ static const struct mkc_case {
 		{ { 0x00, 0x00000500 }, { 0x04, 0xffffff00 }, { 0x38, 0x0000000c } },
 	},
 	{
-		"relaxed ordering that nobody asked for",
+		"relaxed ordering that was not asked for",
 		{ .page_shift = 12 },
 		&caps_ro,
 		{ { 0x00, 0x00000500 }, { 0x04, 0xffffff00 }, { 0x38, 0x0000000c } },

@@ -73,7 +73,7 @@ static void region_gets_the_smallest_key_that_fits(struct kunit *test)
 
 /*
  * While no region uses keys, the pool has 16 free keys of class 0, one of class 7, none of class 8.
- * Of class LAST it keeps four at most.
+ * Of class LAST it keeps at most four.
  */
 static const struct keep_case {
 	const char *name;
@@ -83,7 +83,7 @@ static const struct keep_case {
 	u32 missing;
 	u32 surplus;
 } keep_cases[] = {
-	{ "small keys are ready before anybody asks", 0, { 0, 0, 0 }, 16, 16, 0 },
+	{ "small keys are ready before the first request", 0, { 0, 0, 0 }, 16, 16, 0 },
 	{ "fewer of a larger size", 2, { 0, 0, 0 }, 4, 4, 0 },
 	{ "one of a size larger still", 7, { 0, 0, 0 }, 1, 1, 0 },
 	{ "none of a size that is seldom used", 8, { 0, 0, 0 }, 0, 0, 0 },

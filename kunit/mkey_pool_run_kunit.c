@@ -543,7 +543,9 @@ static void free_key_counts_for_no_user(struct kunit *test)
 	mlx5_ib_fw_batch_free(commands);
 }
 
-/* UMR fails to fill a free key, which may lead to the memory now, and firmware keeps the key. */
+/*
+ * UMR fails to fill a free key, which may translate to the memory now, and firmware keeps the key.
+ */
 static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -678,7 +680,7 @@ static int fw_with_few_keys(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_s
 	return uid ? -EREMOTEIO : -ENOSPC;
 }
 
-/* The pool has its free keys, and the device can have no more keys than exist now. */
+/* The pool is filled, and firmware creates no key beyond those that exist now. */
 static struct pool_env *make_full_env(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);

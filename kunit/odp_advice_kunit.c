@@ -220,8 +220,8 @@ static void expect_noted(struct kunit *test, unsigned int i, u64 offset, u64 len
 /* ---- ranges ----------------------------------------------------------------------------- */
 
 /*
- * The first range is longer than what is mapped at a time, and the third is just as long. Each step
- * takes longer than the turn of the context.
+ * The first range is longer than one step (STEP); the third is exactly one step. Each step takes
+ * longer than the turn of a context.
  */
 static void ranges_are_mapped_one_after_the_other(struct kunit *test)
 {

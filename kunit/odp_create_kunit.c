@@ -1277,8 +1277,8 @@ static void region_that_cannot_be_is_refused_at_once(struct kunit *test)
 
 /*
  * ib_core would warn of a region that is left. Firmware keeps the key of an explicit region, or the
- * keys of the tables of an implicit region, which lead to no page. The key of the leaf goes to the
- * pool.
+ * keys of the tables of an implicit region, which translate to no page. The key of the leaf goes to
+ * the pool.
  */
 static void region_of_a_closed_context_is_freed_in_any_case(struct kunit *test)
 {

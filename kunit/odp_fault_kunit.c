@@ -367,7 +367,7 @@ static void replace_page(struct kunit *test, struct env *env, unsigned long prot
 				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), mem);
 }
 
-/* ---- keys over other keys --------------------------------------------------------------- */
+/* ---- indirect mkeys --------------------------------------------------------------------- */
 
 #define TABLE_KEY	0x765400
 #define TABLE_UID	0x5a
@@ -506,7 +506,7 @@ static void long_table_of_keys_is_read_as_far_as_needed(struct kunit *test)
 #define MAX_SEGMENTS	62
 
 /*
- * A table that leads to itself twice takes seven queries: one, and two on each of three deeper
+ * A table that refers to itself twice takes seven queries: one, and two on each of three deeper
  * levels. All data segments of a WQE name the table, and the device needs all segments.
  */
 static void segments_of_a_wqe_share_the_tables_of_a_fault(struct kunit *test)
@@ -553,13 +553,13 @@ static void table_of_keys_that_leads_nowhere_maps_no_page(struct kunit *test)
 	set_entry(env, 0, BYTES, env->mr->lkey, 3);
 	post_send(test, env, 1, TABLE_KEY, UNKNOWN_KEY);
 	expect_send_answer(test, env, 1, true);
-	/* A table that leads to memory that is not paged. */
+	/* A table that refers to memory that is not paged. */
 	table.pdn = PDN;
 	set_entry(env, 0, BYTES, UNKNOWN_KEY, 3);
 	post_send(test, env, 2, TABLE_KEY, UNKNOWN_KEY);
 	expect_send_answer(test, env, 2, false);
 	expect_send_answer(test, env, 2, true);
-	/* A table that leads to itself. */
+	/* A table that refers to itself. */
 	table.klm[0].key = cpu_to_be32(TABLE_KEY);
 	table.klm[0].va = cpu_to_be64(table.start);
 	post_send(test, env, 3, TABLE_KEY, UNKNOWN_KEY);
@@ -594,7 +594,7 @@ static void table_of_keys_of_another_domain_maps_no_page(struct kunit *test)
 	free_env(test, env);
 }
 
-/* The table leads to itself. The driver follows as many levels as the device has, up to eight. */
+/* The table refers to itself. The driver follows as many levels as the device has, up to eight. */
 static void tables_are_followed_as_deep_as_the_device_goes(struct kunit *test)
 {
 	static const struct {
@@ -641,7 +641,7 @@ static void table_leads_to_no_region_of_another_domain(struct kunit *test)
 	expect_answer_to(test, env, &fault, true);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 	/*
-	 * A remote key may be in any domain, if the region that its table leads to is in the same
+	 * A remote key may be in any domain, if the region that its table refers to is in the same
 	 * domain.
 	 */
 	table.pdn = env->pd[1].pdn;
@@ -667,9 +667,9 @@ static const struct odp_visitor counting_visitor = {
 };
 
 /*
- * The device needs the first byte of a range. Each further byte leads to the table once more, and
- * from there to the region. The driver looks ahead at 64 pieces: 32 that lead to the table, and for
- * each of these the piece of the region.
+ * The device needs the first byte of a range. Each further byte refers to the table once more,
+ * whose entry refers to the region. The driver looks ahead at 64 pieces: 32 that refer to the
+ * table, and for each of these the piece of the region.
  */
 static void what_is_not_needed_yet_is_looked_at_in_part(struct kunit *test)
 {
@@ -775,7 +775,7 @@ static struct mlx5_ib_devx_obj *create_devx_table(struct mock *mock)
 
 /*
  * A process can go on using a key that firmware has refused to destroy. If the command was not
- * answered, the number may be that of another user's key by now, so the key leads nowhere.
+ * answered, the number may be that of another user's key by now, so the key translates to nothing.
  */
 static void key_over_keys_that_firmware_keeps_leads_to_its_pages(struct kunit *test)
 {
@@ -1049,7 +1049,7 @@ static void write_to_a_read_only_mapping_fails_in_the_end(struct kunit *test)
 	/* The first fault maps the page. */
 	for (i = 0; i < 9; i++)
 		expect_read_answer(test, env, 0, false);
-	/* A page that is lost meanwhile, and mapped again, is progress. */
+	/* Replacing the page counts as progress: the count of repetitions starts again. */
 	replace_page(test, env, PROT_READ);
 	for (i = 0; i < 9; i++)
 		expect_read_answer(test, env, 0, false);
@@ -1610,8 +1610,9 @@ static const struct answer_case {
 	{ "a device that is gone", true, false, { -ENOLINK }, 1, 1 },
 	{ "not answered", false, false, { -ETIMEDOUT }, 2, 0 },
 	/*
-	 * If firmware has executed the command, another fault may have the token, which must not
-	 * fail.
+	 * If firmware has executed the unanswered command, its token may belong to a newer fault:
+	 * the driver repeats the command without the error bit, so that the newer fault's work
+	 * request does not fail.
 	 */
 	{ "an error that is not answered", true, false, { -ETIMEDOUT }, 2, 1 },
 	{ "an error, not answered, then refused", true, false, { -ETIMEDOUT, -EBUSY }, 3, 1 },
@@ -1782,7 +1783,7 @@ static void fault_displaces_the_one_with_the_fewest_answers(struct kunit *test)
 	mlx5_ib_odp_repeated_set(odp, &fault, 1);
 	expect_times(test, odp, first, 0, "the fault that was answered last");
 	expect_times(test, odp, fault, 1, "the fault in its entry");
-	/* A fault that is not repeated any more is displaced, however many answers it has got. */
+	/* The entry of a fault not repeated for 5 s is reused, however often it was answered. */
 	odp->repeated[20].times = 100;
 	odp->repeated[20].last = ktime_sub_ms(ktime_get(), 6000);
 	fault.key += 0x200;
@@ -1976,7 +1977,7 @@ static void fault_without_a_slot_waits(struct kunit *test)
 	mlx5_ib_odp_process_put(process);
 	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &write, &slot), process);
 	mlx5_ib_odp_process_put(process);
-	/* The event does not say how much the device needs, but that is one byte at least. */
+	/* The event does not say how much the device needs, but that is at least one byte. */
 	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &memory, &slot), process);
 	mlx5_ib_odp_process_put(process);
 	KUNIT_EXPECT_NULL(test, slot);
@@ -2083,7 +2084,7 @@ static void tables_of_keys_are_read_with_a_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
 	leave(test, slot);
 
-	/* A table that leads to no memory is read with a slot of the process that has made it. */
+	/* A table that refers to no memory is read with a slot of the process that created it. */
 	leave(test, maker);
 	set_entry(env, 0, BYTES, UNKNOWN_KEY, 3);
 	slot = NULL;
@@ -2097,8 +2098,9 @@ static void tables_of_keys_are_read_with_a_slot(struct kunit *test)
 }
 
 /*
- * The kernel divides 2048 items of a workqueue among the NUMA nodes by their CPUs, and gives a node
- * eight at least. Faults may all come on the node with fewest CPUs.
+ * An unbound workqueue with WQ_MAX_ACTIVE (2048) runs on each NUMA node a share of them in
+ * proportion to the node's CPUs, but at least WQ_DFL_MIN_ACTIVE (8). All faults may be queued on
+ * the node with the fewest CPUs.
  */
 static void smallest_node_runs_as_many_faults_as_have_a_slot(struct kunit *test)
 {

@@ -49,7 +49,10 @@ static u32 adopt_pd(struct kunit *test, struct mock *mock, u16 uid)
 	return adopt_pd_of(test, mock, uid, NULL);
 }
 
-/* An orphan with memory of the process: a QP to the driver, a PD to the firmware of the mock. */
+/*
+ * An orphan with memory of the process. The driver takes the orphan for a QP; the mock's firmware
+ * destroys a PD.
+ */
 static void adopt_queue(struct kunit *test, struct mock *mock, u16 uid)
 {
 	struct mlx5_ib_fw_attempt attempt = {};
@@ -222,8 +225,9 @@ static void orphan_does_not_use_a_closed_context(struct kunit *test)
 }
 
 /*
- * Kernel consumers, and processes that free an XRC domain, try the orphans without a context again.
- * The user id is not one of these orphans.
+ * mlx5_ib_orphans_retry(dev, NULL), called for kernel consumers and before an XRC domain is freed,
+ * retries only the orphans of the kernel: no command is sent for the PD or the user id of the
+ * closed context.
  */
 static void user_id_of_a_closed_context_costs_others_no_command(struct kunit *test)
 {
@@ -332,7 +336,7 @@ static void orphan_is_gone_with_the_device(struct kunit *test)
 static u32 num_refusals;
 
 /*
- * Firmware refuses to destroy a PD while a younger PD exists: each round destroys one orphan more.
+ * Firmware refuses to destroy a PD while a younger PD exists: each round destroys one more orphan.
  */
 static int fw_destroys_the_last_first(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 				      void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of kinds of queue pairs: which kind a type has, and what the verbs and the other
- * users of queue pairs do with kinds that are not one QP at the device. The suite has two such
+ * users of queue pairs do with kinds that are not a single QP object. The suite has two such
  * kinds. A split queue pair consists of a TIS, an SQ, an RQ and a TIR, like a queue pair for raw
  * packets. A late queue pair is a DCT, which the device creates when the queue pair goes to RTR.
  */

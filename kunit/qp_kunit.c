@@ -289,7 +289,10 @@ static void user_index_fits_the_cqe_version(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_uidx(c->uidx, c->given, c->cqe_version), c->want);
 }
 
-/* The user index that a QPC gets: the given one, the index for "none", or 0. */
+/*
+ * user_index of the QPC: the given index; 0xffffff if none is given; 0 if the device has no user
+ * indices.
+ */
 static void qpc_gets_an_index_only_in_contexts_with_indices(struct kunit *test)
 {
 	const struct mlx5_ib_caps *with = make_caps(test, &all_caps);
@@ -495,7 +498,7 @@ static const struct scatter_case {
 	u8 cs_req;
 	u8 cs_res;
 } scatter_cases[] = {
-	{ "nobody asks", IB_QPT_RC, 0, true, 128, 128, 0x00, 0 },
+	{ "RC, not asked for", IB_QPT_RC, 0, true, 128, 128, 0x00, 0 },
 	{ "RC, every send completes", IB_QPT_RC, SCATTER, true, 64, 64, 0x11, 1 },
 	{ "RC, a send may not complete", IB_QPT_RC, SCATTER, false, 64, 64, 0x00, 1 },
 	{ "RC, the user knows", IB_QPT_RC, SCATTER | ALLOW_SCATTER, false, 64, 64, 0x11, 1 },

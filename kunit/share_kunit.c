@@ -64,7 +64,7 @@ static void user_has_seven_eighths(struct kunit *test)
 	mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
 	limit = mock->dev->users->limit;
-	/* The limit leaves 512 numbers, but a quarter of all at most, to firmware. */
+	/* The limit leaves 512 numbers, but at most a quarter of all, to firmware. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_QP], 168);
 	/* An eighth of fewer than eight objects is none: a user can have all of them. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 4);
@@ -112,13 +112,14 @@ static void limit_is_that_of_the_kind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_XRQ], 0);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_MCG], 224);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_ATTACHMENT], 14);
-	/* The limit leaves 512 keys, but a quarter of all at most, to firmware and mlx5_core. */
+	/* The limit leaves 512 keys, but at most a quarter of all, to firmware and mlx5_core. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_MKEY], 672);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_PAGED], min(64 * mib, INT_MAX));
 }
 
 /*
- * More kinds of objects. Some have capabilities that are no logarithm, or not a number of objects.
+ * More kinds of objects. Some have capabilities that are not a logarithm, or not a number of
+ * objects.
  */
 static void limit_of_other_kinds_is_that_of_the_kind(struct kunit *test)
 {
@@ -285,7 +286,7 @@ static void object_counts_as_its_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
 }
 
-/* A key over a umem may be of any length, and counts as INT_MAX at most. */
+/* A key over a umem may be of any length, and counts as at most INT_MAX. */
 static void count_of_the_privileged_does_not_overflow(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -390,7 +391,10 @@ static int create_cq_by_command(struct mock *mock)
 	return PTR_ERR_OR_ZERO(create_devx_cq(mock));
 }
 
-/* Firmware does not answer whether it has created an object, so nobody can destroy the object. */
+/*
+ * Firmware does not answer whether it has created an object, so the driver cannot destroy the
+ * object.
+ */
 static void object_that_may_exist_counts(struct kunit *test)
 {
 	static const struct {
@@ -528,7 +532,7 @@ static void key_counts_until_the_device_destroys_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mock->num_live[MOCK_MKEY]);
 }
 
-/* Nobody knows the number of a key that firmware has perhaps created. */
+/* The driver does not know the number of a key that firmware has perhaps created. */
 static void key_of_an_unanswered_command_counts_for_good(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);

@@ -85,7 +85,7 @@ static const struct size_case {
 	{ "entries at the device's limit", { .max_wr = 1, .max_sge = 31 }, 15, 512, 0,
 	  { 2, 9, 31 } },
 	{ "entries beyond the device's limit", { .max_wr = 1, .max_sge = 32 }, 15, 512, -EINVAL },
-	{ "a device of a stride that is no power of two", { .max_wr = 1, .max_sge = 31 }, 15, 1023,
+	{ "a device whose stride is not a power of two", { .max_wr = 1, .max_sge = 31 }, 15, 1023,
 	  0, { 2, 9, 31 } },
 	{ "entries beyond what fits such a device", { .max_wr = 1, .max_sge = 32 }, 15, 1023,
 	  -EINVAL },

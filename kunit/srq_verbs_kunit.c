@@ -92,7 +92,7 @@ static void srq_limit_is_armed_by_modify_rmp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* The limit of an SRQ of 127 requests is 127 at most, and its size cannot be changed. */
+/* The limit of an SRQ of 127 requests is at most 127, and its size cannot be changed. */
 static void invalid_change_of_an_srq_sends_no_command(struct kunit *test)
 {
 	struct objects *o = objects_make(test);

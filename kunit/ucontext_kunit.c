@@ -215,7 +215,9 @@ static const struct cred *drop_caps(struct kunit *test, bool net_raw, bool sys_r
 	return override_creds(cred);
 }
 
-/* The device offers none, one or both of the rights, or also rights that nobody gets. */
+/*
+ * The device offers none, one or both of the rights, or also rights that the driver never grants.
+ */
 static void rights_are_those_of_the_caller_and_of_the_device(struct kunit *test)
 {
 	static const u32 offered[] = { 0, 1, 2, 3, 0xffffffff };
@@ -244,7 +246,7 @@ static void rights_are_those_of_the_caller_and_of_the_device(struct kunit *test)
 	}
 }
 
-/* The process does not know of the PD, so nobody deallocates it later. */
+/* The process does not know of the PD, so it never deallocates the PD. */
 static void undelivered_pd_is_deallocated_at_the_second_attempt(struct kunit *test)
 {
 	struct objects *o = objects_make(test);

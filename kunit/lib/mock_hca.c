@@ -27,7 +27,7 @@
 #define OCTOWORD	16
 
 /**
- * struct mock_key - a memory key as the device has it
+ * struct mock_key - a memory key of the device
  * @mkc: context of the key, struct mlx5_ifc_mkc_bits
  * @table: translation entries
  * @bytes: size of @table
