@@ -101,7 +101,7 @@ struct json_object *request_census(struct hca *hca, unsigned int n, char **w)
 		return answer_ok();
 	}
 	if (n > 1)
-		return answer_fail("census [reset]");
+		return answer_fail("usage: census [reset]");
 	o = answer_ok();
 	if (hca->unplugged)
 		json_object_object_add(o, "unplugged", json_object_new_boolean(true));

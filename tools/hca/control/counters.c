@@ -50,7 +50,7 @@ struct json_object *request_commands(struct hca *hca, unsigned int n, char **w)
 		return answer_ok();
 	}
 	if (n > 1)
-		return answer_fail("commands [reset]");
+		return answer_fail("usage: commands [reset]");
 	o = answer_ok();
 	by = commands_by_name(hca, &total);
 	answer_add_num(o, "total", total);
@@ -102,7 +102,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 	(void)w;
 	if (n > 1) {
 		json_object_put(drops);
-		return answer_fail("counters takes no argument");
+		return answer_fail("usage: counters");
 	}
 	o = answer_ok();
 	for (i = 0; i < ARRAY_SIZE(list); i++)

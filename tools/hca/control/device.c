@@ -43,7 +43,7 @@ struct json_object *request_fatal(struct hca *hca, unsigned int n, char **w)
 	unsigned long synd = MLX5_INITIAL_SEG_HEALTH_SYNDROME_FW_INTERNAL_ERR;
 
 	if (n > 2 && (!request_number(w[2], &synd) || !synd || synd > 255))
-		return answer_fail("inject fatal [SYNDROME]");
+		return answer_fail("usage: inject fatal [SYNDROME]");
 	iseg_set_fatal(hca, synd, 0);
 	return answer_ok();
 }
@@ -59,7 +59,7 @@ struct json_object *request_fatal(struct hca *hca, unsigned int n, char **w)
 struct json_object *request_link(struct hca *hca, unsigned int n, char **w)
 {
 	if (n != 2 || (strcmp(w[1], "up") && strcmp(w[1], "down")))
-		return answer_fail("link up|down");
+		return answer_fail("usage: link up|down");
 	port_set_link(hca, !strcmp(w[1], "up"));
 	return answer_ok();
 }
@@ -89,7 +89,7 @@ struct json_object *request_port(struct hca *hca, unsigned int n, char **w)
 			return answer_fail("the P_Key table has no entry %s", w[2]);
 		return answer_ok();
 	}
-	return answer_fail("port lid LID [LMC] | pkey INDEX P_KEY");
+	return answer_fail("usage: port lid LID [LMC] | port pkey INDEX P_KEY");
 }
 
 /**

@@ -77,7 +77,7 @@ struct json_object *request_event(struct hca *hca, unsigned int n, char **w)
 
 	if (n < 3 || n > 5 || (n > 3 && !request_number(w[3], &num)) ||
 	    (n > 4 && !request_number(w[4], &sub)))
-		return answer_fail("inject event TYPE [NUMBER [SUBTYPE]]");
+		return answer_fail("usage: inject event TYPE [NUMBER [SUBTYPE]]");
 	if (sub > 255)
 		return answer_fail("subtype %lu does not fit into 8 bits", sub);
 	for (i = 0; i < ARRAY_SIZE(events); i++)

@@ -176,9 +176,9 @@ struct json_object *request_expect(struct hca *hca, unsigned int n, char **w)
 	}
 	all = n == 2 && is_any(w[1]);
 	if (!all && (n < 2 || !parse_expectation(hca, n, w, &x)))
-		return answer_fail("expect refuse OPCODE|any [STATUS|any [N|any]] | "
-				   "drop REASON|any [N|any] | "
-				   "umr|overrun|left|page [N|any] | any | clear");
+		return answer_fail("usage: expect refuse OPCODE|any [STATUS|any [N|any]] | "
+				   "expect drop REASON|any [N|any] | "
+				   "expect umr|overrun|left|page [N|any] | expect any|clear");
 	if (!(all ? expect_everything(hca) : expect_add(hca->expect, &x)))
 		return answer_fail("too many expectations");
 	return answer_ok();
@@ -216,7 +216,7 @@ struct json_object *request_unexpected(struct hca *hca, unsigned int n, char **w
 	unsigned int i;
 
 	if (n > 1 && !new)
-		return answer_fail("unexpected [new]");
+		return answer_fail("usage: unexpected [new]");
 	o = answer_ok();
 	list = json_object_new_array();
 	for (i = 0; (it = expect_unexpected(hca->expect, i)); i++)

@@ -58,7 +58,7 @@ struct json_object *request_impair(struct hca *hca, unsigned int n, char **w)
 	char why[200];
 
 	if (n > 2)
-		return answer_fail("impair [SETTINGS | off]");
+		return answer_fail("usage: impair [SETTINGS|off]");
 	if (n == 2 && !strcmp(w[1], "off")) {
 		impair_stop(im);
 	} else if (n == 2) {

@@ -29,7 +29,7 @@ static struct json_object *request_inject_cmd_late(struct hca *hca, unsigned int
 
 	if (n < 4 || n > 6 || !request_number(w[3], &ms) || !ms || ms > MAX_DELAY_MS ||
 	    (n > 4 && (!request_number(w[4], &count) || !count)))
-		return answer_fail("inject cmd %s MS [N [OPCODE]]", w[2]);
+		return answer_fail("usage: inject cmd %s MS [N [OPCODE]]", w[2]);
 	if (n > 5 && !inject_opcode(hca, w[5], &op))
 		return answer_fail("no command %s", w[5]);
 	if (!set(hca->inject, op, count, ms))
@@ -49,8 +49,8 @@ static struct json_object *request_inject_cmd(struct hca *hca, unsigned int n, c
 		return answer_ok();
 	}
 	if (!status || !request_number(w[2], &nth) || !nth)
-		return answer_fail("inject cmd N STATUS | delay MS [N [OPCODE]] | "
-				   "defer MS [N [OPCODE]] | reorder");
+		return answer_fail("usage: inject cmd N STATUS | "
+				   "inject cmd delay|defer MS [N [OPCODE]] | inject cmd reorder");
 	if (!inject_set_nth_cmd(hca->inject, nth, status))
 		return answer_fail("more than %d injections", INJECT_MAX_CMDS);
 	return answer_ok();
@@ -62,7 +62,7 @@ static struct json_object *request_inject_op(struct hca *hca, unsigned int n, ch
 	unsigned long op, count = 0;
 
 	if (!status || n > 5 || (n == 5 && (!request_number(w[4], &count) || !count)))
-		return answer_fail("inject op OPCODE STATUS [COUNT]");
+		return answer_fail("usage: inject op OPCODE STATUS [COUNT]");
 	if (!inject_opcode(hca, w[2], &op))
 		return answer_fail("no command %s", w[2]);
 	if (!inject_set_opcode(hca->inject, op, count, status))
@@ -95,10 +95,10 @@ static struct json_object *request_inject_cqes(struct hca *hca, unsigned int n, 
 	unsigned int at = 3;
 
 	if (n < 3 || (strcmp(w[2], "drop") && strcmp(w[2], "delay")))
-		return answer_fail("inject cqe drop [N] | delay MS [N]");
+		return answer_fail("usage: inject cqe drop [N] | inject cqe delay MS [N]");
 	if (!strcmp(w[2], "delay") && (n < 4 || !request_number(w[at++], &ms) || !ms ||
 				       ms > MAX_DELAY_MS))
-		return answer_fail("inject cqe delay MS [N]");
+		return answer_fail("usage: inject cqe delay MS [N]");
 	if (n > at && (!request_number(w[at], &count) || !count))
 		return answer_fail("%s is not a number", w[at]);
 	inject_set_cqes(hca->inject, count, ms);
@@ -115,7 +115,7 @@ static struct json_object *request_inject_umrs(struct hca *hca, unsigned int n, 
 	}
 	if (n > 4 || (n > 2 && (!request_number(w[2], &count) || !count)) ||
 	    (n > 3 && !request_number(w[3], &skip)))
-		return answer_fail("inject umr [N [SKIP]] | inject umr reorder");
+		return answer_fail("usage: inject umr [N [SKIP]] | inject umr reorder");
 	inject_set_umrs(hca->inject, count, skip);
 	return answer_ok();
 }
@@ -125,7 +125,7 @@ static struct json_object *request_inject_tokens(struct hca *hca, unsigned int n
 	unsigned long count = 1;
 
 	if (n > 4 || (n == 4 && (!request_number(w[3], &count) || !count)))
-		return answer_fail("inject fault token [N]");
+		return answer_fail("usage: inject fault token [N]");
 	inject_set_tokens(hca->inject, count);
 	return answer_ok();
 }
@@ -139,10 +139,11 @@ static struct json_object *request_inject_faults(struct hca *hca, unsigned int n
 	if (n > 2 && !strcmp(w[2], "token"))
 		return request_inject_tokens(hca, n, w);
 	if (n < 3 || (strcmp(w[2], "subtype") && strcmp(w[2], "nowrite")))
-		return answer_fail("inject fault subtype SUBTYPE [N] | nowrite [N] | token [N]");
+		return answer_fail("usage: inject fault subtype SUBTYPE [N] | "
+				   "inject fault nowrite|token [N]");
 	fault.not_write = !strcmp(w[2], "nowrite");
 	if (!fault.not_write && (n < 4 || !request_number(w[at++], &subtype) || subtype > 255))
-		return answer_fail("inject fault subtype SUBTYPE [N]");
+		return answer_fail("usage: inject fault subtype SUBTYPE [N]");
 	if (n > at && (!request_number(w[at], &fault.count) || !fault.count))
 		return answer_fail("%s is not a number", w[at]);
 	fault.subtype = subtype;
@@ -174,5 +175,7 @@ static const struct request injections[] = {
  */
 struct json_object *request_inject(struct hca *hca, unsigned int n, char **w)
 {
-	return n < 2 ? answer_fail("inject WHAT …") : request_run(injections, w[1], hca, n, w);
+	if (n < 2)
+		return answer_fail("usage: inject WHAT …");
+	return request_run(injections, w[1], hca, n, w);
 }

@@ -28,7 +28,7 @@ struct json_object *request_cap(struct hca *hca, unsigned int n, char **w)
 	unsigned int type;
 
 	if (n != 3)
-		return answer_fail("cap PAGE FIELD");
+		return answer_fail("usage: cap PAGE FIELD");
 	if (!profile_find_cap(w[1], w[2], &type, &off, &width))
 		return answer_fail("no capability %s.%s", w[1], w[2]);
 	o = answer_ok();
@@ -86,7 +86,7 @@ struct json_object *request_profile(struct hca *hca, unsigned int n, char **w)
 
 	(void)w;
 	if (n != 1)
-		return answer_fail("profile");
+		return answer_fail("usage: profile");
 	o = answer_ok();
 	json_object_object_add(o, "name", json_object_new_string(hca->profile->name));
 	return o;
@@ -106,7 +106,7 @@ struct json_object *request_limit(struct hca *hca, unsigned int n, char **w)
 	uint64_t limit;
 
 	if (n != 2)
-		return answer_fail("limit KIND|command_timeout_ms|log_min_ack_timeout|"
+		return answer_fail("usage: limit KIND|command_timeout_ms|log_min_ack_timeout|"
 				   "no_write_combining");
 	if (!limit_of_setting(hca->profile, w[1], &limit) &&
 	    !limit_of_kind(hca->profile, w[1], &limit))

@@ -39,7 +39,7 @@ struct json_object *request_trace(struct hca *hca, unsigned int n, char **w)
 		return answer_ok();
 	}
 	if (n < 2 || n > 3 || strcmp(w[1], "dump") || (n == 3 && !request_number(w[2], &last)))
-		return answer_fail("trace on|off|dump [N]");
+		return answer_fail("usage: trace on|off|dump [N]");
 	events = trace_dump(hca->trace, last < ~0u ? last : ~0u);
 	if (!events)
 		return answer_fail("no memory for the events");
@@ -64,7 +64,7 @@ struct json_object *request_capture(struct hca *hca, unsigned int n, char **w)
 	struct capture *c = fabric_capture(hca->fabric);
 
 	if (n != 2 || (strcmp(w[1], "on") && strcmp(w[1], "off")))
-		return answer_fail("capture on|off");
+		return answer_fail("usage: capture on|off");
 	if (!c)
 		return answer_fail("there is no capture: --capture was not given, or its file "
 				   "cannot be written");

@@ -422,7 +422,7 @@ static void link_is_impaired_until_off(void **state)
 	assert_true(answer("impair loss=200", "loss has to be a percentage"));
 	assert_true(answer("impair corrupt", "corrupt has to be a percentage"));
 	assert_true(answer("impair later=1", "no setting later"));
-	assert_true(answer("impair loss=1 dup=1", "impair [SETTINGS | off]"));
+	assert_true(answer("impair loss=1 dup=1", "usage: impair [SETTINGS|off]"));
 	assert_true(answer("impair", "\"corrupt\":100.0"));	/* not changed */
 }
 
