@@ -44,7 +44,7 @@ static uint8_t check_found(struct hca *hca, struct cmd *cmd, enum obj_kind kind,
 		return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_UNKNOWN, "%s 0x%x does not exist",
 				obj_kind_name[kind], num);
 	return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_OWNER,
-			"%s 0x%x belongs to user id %u, not %u", obj_kind_name[kind], num, o->uid,
+			"%s 0x%x belongs to DEVX uid %u, not %u", obj_kind_name[kind], num, o->uid,
 			cmd->uid);
 }
 

@@ -86,7 +86,7 @@ uint8_t check_umem(struct hca *hca, struct cmd *cmd, const struct umem_place *at
 		return st;
 	if (o->uid != cmd->uid)
 		return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_OWNER,
-				"umem %u belongs to user id %u, not %u", at->id, o->uid, cmd->uid);
+				"umem %u belongs to DEVX uid %u, not %u", at->id, o->uid, cmd->uid);
 	*u = (struct umem *)o;
 	st = check_umem_use(cmd, at, use, *u);
 	if (!st)

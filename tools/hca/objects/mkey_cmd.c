@@ -63,7 +63,7 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 	/* A key of physical addresses leads to all of memory. */
 	if (mk->mode == MKM_PA && cmd->uid)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_PHYSICAL,
-				"user id %u may have no key of physical addresses", cmd->uid);
+				"DEVX uid %u may have no key of physical addresses", cmd->uid);
 	return check_obj(hca, cmd, OBJ_PD, mk->pdn, pd);
 }
 

@@ -41,7 +41,7 @@ static uint8_t rate_check_index(struct hca *hca, struct cmd *cmd, uint32_t index
 				"packet pacing is not offered");
 	if (cmd->uid && !hca_cap_qos(hca, packet_pacing_uid))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RATE_UID,
-				"user id %u may set no rate: packet_pacing_uid is 0", cmd->uid);
+				"DEVX uid %u may set no rate (packet_pacing_uid)", cmd->uid);
 	/* Entry 0 stands for no limit. */
 	if (!index || index >= hca_cap_qos(hca, packet_pacing_rate_table_size))
 		return cmd_fail(cmd, ST_BAD_INDEX, WHY_RATE_INDEX,

@@ -51,13 +51,13 @@ static uint8_t qp_check_user(struct cmd *cmd, const struct qp *qp)
 		return ST_OK;
 	if (qp->rlky || IFC_GET(qpc, qp->created, fre))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PRIVILEGED,
-				"user id %u may have neither rlky nor fre", cmd->uid);
+				"DEVX uid %u may have neither rlky nor fre", cmd->uid);
 	if (qp->type == QPT_QP0 || qp->type == QPT_QP1 || qp->type == QPT_REG_UMR)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PRIVILEGED,
-				"user id %u may have no %s", cmd->uid, qp_type_name(qp->type));
+				"DEVX uid %u may have no %s", cmd->uid, qp_type_name(qp->type));
 	if (qp->deth_sqpn)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PRIVILEGED,
-				"user id %u may not send as QP 0x%x", cmd->uid, qp->deth_sqpn);
+				"DEVX uid %u may not send as QP 0x%x", cmd->uid, qp->deth_sqpn);
 	return ST_OK;
 }
 

@@ -227,7 +227,8 @@ static uint8_t sq_check_user(struct cmd *cmd, const uint8_t *c)
 {
 	if (cmd->uid && (IFC_GET(sqc, c, rlky) || IFC_GET(sqc, c, fre) || IFC_GET(sqc, c, reg_umr)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_PRIVILEGED,
-				"user id %u may have neither rlky nor fre nor reg_umr", cmd->uid);
+				"DEVX uid %u may have neither rlky nor fre nor reg_umr",
+				cmd->uid);
 	return ST_OK;
 }
 

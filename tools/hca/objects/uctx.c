@@ -32,7 +32,7 @@ static uint8_t create_uctx(struct hca *hca, struct cmd *cmd)
 				cap & ~hca_cap_gen(hca, uctx_cap));
 	u = (struct uctx *)obj_new(hca, OBJ_UCTX, 0, sizeof(*u));
 	if (!u)
-		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all user ids are in use");
+		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all DEVX uids are in use");
 	u->cap = cap;
 	IFC_SET(create_uctx_out, cmd->out, uid, u->obj.num);
 	return ST_OK;
@@ -50,7 +50,7 @@ static uint8_t destroy_uctx(struct hca *hca, struct cmd *cmd)
 	/* Only the kernel could destroy an object whose user id no longer exists. */
 	if (obj_count_uid(hca, uid))
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_UCTX_OWNS_OBJECTS,
-				"user id %u still owns %u objects", uid, obj_count_uid(hca, uid));
+				"DEVX uid %u still owns %u objects", uid, obj_count_uid(hca, uid));
 	obj_free(hca, o);
 	return ST_OK;
 }
@@ -74,14 +74,14 @@ uint8_t uctx_admit(struct hca *hca, struct cmd *cmd)
 		return ST_OK;
 	u = (struct uctx *)obj_find(hca, OBJ_UCTX, cmd->uid);
 	if (!u)
-		return cmd_fail(cmd, ST_BAD_RES, WHY_UID_UNKNOWN, "user id %u does not exist",
+		return cmd_fail(cmd, ST_BAD_RES, WHY_UID_UNKNOWN, "DEVX uid %u does not exist",
 				cmd->uid);
 	if (flags & CMD_KERNEL)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UCTX_KERNEL_COMMAND,
-				"a user id may not send this command");
+				"a DEVX uid may not send this command");
 	if (flags & CMD_RAW_TX && !(u->cap & MLX5_UCTX_CAP_RAW_TX))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UCTX_NO_RAW_TX,
-				"user id %u has no capability to send raw packets", cmd->uid);
+				"DEVX uid %u has no capability to send raw packets", cmd->uid);
 	return ST_OK;
 }
 
