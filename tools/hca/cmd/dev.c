@@ -85,7 +85,7 @@ static uint8_t teardown_hca(struct hca *hca, struct cmd *cmd)
 				profile);
 	if (profile == MLX5_TEARDOWN_HCA_IN_PROFILE_PREPARE_FAST_TEARDOWN)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_TEARDOWN_FAST,
-				"fast teardown is not offered");
+				"fast teardown is not supported");
 	if (profile == MLX5_TEARDOWN_HCA_IN_PROFILE_GRACEFUL_CLOSE)
 		report_left(hca);
 	hca->life = LIFE_ENABLED;
@@ -157,7 +157,7 @@ static uint8_t set_driver_version(struct hca *hca, struct cmd *cmd)
 
 	if (!hca_cap_gen(hca, driver_version))
 		return cmd_fail(cmd, ST_BAD_OP, WHY_DRIVER_VERSION_NOT_OFFERED,
-				"driver_version is not offered");
+				"driver_version is not supported");
 	memcpy(v, IFC_ADDR(set_driver_version_in, cmd->in, driver_version), 64);
 	for (i = 0; v[i]; i++)
 		if (v[i] < ' ' || v[i] > '~' || v[i] == '"' || v[i] == '\\')

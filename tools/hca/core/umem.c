@@ -71,7 +71,7 @@ static uint8_t check_umem_use(struct cmd *cmd, const struct umem_place *at,
  * @u: the umem
  *
  * Return: ST_OK; ST_BAD_RES if the user id owns no umem of that number; ST_BAD_PARAM if umems are
- * not offered, or if the range is beyond the umem, misaligned, or not accessible as needed.
+ * not supported, or if the range is beyond the umem, misaligned, or not accessible as needed.
  */
 uint8_t check_umem(struct hca *hca, struct cmd *cmd, const struct umem_place *at,
 		   const struct umem_use *use, struct umem **u)
@@ -80,7 +80,8 @@ uint8_t check_umem(struct hca *hca, struct cmd *cmd, const struct umem_place *at
 	uint8_t st;
 
 	if (!hca_cap_gen(hca, log_max_umem))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED, "umems are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
+				"umems are not supported (log_max_umem)");
 	st = check_obj(hca, cmd, OBJ_UMEM, at->id, &o);
 	if (st)
 		return st;

@@ -154,7 +154,7 @@ static void wire_put_lrh(const struct packet *p, uint8_t *lrh)
 	put_be16(lrh + 6, ib_hdr(p)->slid);
 }
 
-/* Path migration is not offered, so a connection is always in the state "migrated". */
+/* Path migration is not supported, so a connection is always in the state "migrated". */
 static void wire_put_bth(const struct packet *p, uint8_t *bth)
 {
 	bool connected = (p->opcode & BTH_SERVICE_MASK) != BTH_UD;

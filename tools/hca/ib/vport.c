@@ -33,7 +33,7 @@ static uint8_t port_check_hca_vport(struct hca *hca, struct cmd *cmd, bool other
 				    unsigned int port_num)
 {
 	if (!hca_cap_gen(hca, ib_virt))
-		return cmd_fail(cmd, ST_BAD_OP, WHY_PORT_NO_VPORT, "ib_virt is not offered");
+		return cmd_fail(cmd, ST_BAD_OP, WHY_PORT_NO_VPORT, "ib_virt is not supported");
 	return port_check_vport(cmd, other, port_num);
 }
 
@@ -196,7 +196,7 @@ static uint8_t query_vport_counter(struct hca *hca, struct cmd *cmd)
 
 	if (!hca_cap_gen(hca, vport_counters))
 		return cmd_fail(cmd, ST_BAD_OP, WHY_VPORT_NO_COUNTERS,
-				"vport_counters is not offered");
+				"vport_counters is not supported");
 	if (!st && other)
 		st = vf_vport_check(hca, cmd,
 				    IFC_GET(query_vport_counter_in, cmd->in, vport_number));

@@ -61,15 +61,15 @@ static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 				IFC_GET(cqc, c, cqe_sz));
 	if (IFC_GET(cqc, c, cqe_comp_en) && !hca_cap_gen(hca, cqe_compression))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_COMPRESSION_NOT_OFFERED,
-				"CQE compression is not offered");
+				"CQE compression is not supported (cqe_compression)");
 	if (IFC_GET(cqc, c, cq_period_mode) > MLX5_CQ_PERIOD_MODE_START_FROM_CQE ||
 	    (IFC_GET(cqc, c, cq_period_mode) && !hca_cap_gen(hca, cq_period_start_from_cqe)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_PERIOD_MODE,
-				"cq_period_mode %u is not offered",
+				"cq_period_mode %u is not supported",
 				IFC_GET(cqc, c, cq_period_mode));
 	if (IFC_GET(cqc, c, oi) && !hca_cap_gen(hca, cq_oi))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED,
-				"overrun ignore is not offered");
+				"overrun ignore is not supported (cq_oi)");
 	return ST_OK;
 }
 
@@ -179,13 +179,13 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 				"unknown bits in modify_field_select 0x%x", select);
 	if ((select & (MODIFY_PERIOD | MODIFY_COUNT)) && !hca_cap_gen(hca, cq_moderation))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_MODERATION_NOT_OFFERED,
-				"moderation is not offered");
+				"moderation is not supported (cq_moderation)");
 	if ((select & MODIFY_EQN) && !hca_cap_gen(hca, cq_eq_remap))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_REMAP_NOT_OFFERED,
-				"remapping is not offered");
+				"moving a CQ to another EQ is not supported (cq_eq_remap)");
 	if ((select & MODIFY_OI) && IFC_GET(cqc, c, oi) && !hca_cap_gen(hca, cq_oi))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED,
-				"overrun ignore is not offered");
+				"overrun ignore is not supported (cq_oi)");
 	if (select & MODIFY_EQN) {
 		st = cq_check_eq(hca, cmd, c, &eq);
 		if (st)
@@ -223,7 +223,7 @@ static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const 
 
 	if (!hca_cap_gen(hca, cq_resize))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_RESIZE_NOT_OFFERED,
-				"resizing is not offered");
+				"resizing is not supported (cq_resize)");
 	if (!(select & RESIZE_SIZE) || select & ~RESIZE_ALL)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_FIELD_SELECT,
 				"resize_field_select 0x%x is not supported", select);

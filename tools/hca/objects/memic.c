@@ -290,7 +290,7 @@ bool memic_bar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t
 static uint8_t memic_check_on(struct hca *hca, struct cmd *cmd)
 {
 	return memic_on(hca) ? ST_OK : cmd_fail(cmd, ST_BAD_OP, WHY_MEMIC_NOT_OFFERED,
-						"memic is not offered");
+						"memic is not supported");
 }
 
 /* Find the first gap of @size bytes in [*@at, @end); *@at is set to its address. */
@@ -395,7 +395,7 @@ static uint8_t modify_memic(struct hca *hca, struct cmd *cmd)
 		return ST_BAD_OP;
 	if (op >= MEMIC_OPS || !(hca_cap_mem(hca, memic_operations) & 1u << op))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MEMIC_OPERATION_NOT_OFFERED,
-				"operation %u is not offered", op);
+				"operation %u is not supported (memic_operations)", op);
 	st = memic_check(hca, cmd, IFC_GET64(modify_memic_in, cmd->in, memic_start_addr), &a);
 	if (st)
 		return st;

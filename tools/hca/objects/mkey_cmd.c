@@ -35,25 +35,27 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 				rsvd);
 	if (IFC_GET(create_mkey_in, cmd->in, pg_access) && !hca_cap_gen(hca, pg))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_PAGING_NOT_OFFERED,
-				"on-demand paging is not offered");
+				"on-demand paging is not supported (pg)");
 	if (mk->mode > MKM_KSM && !(mk->mode == MKM_MEMIC && memic_on(hca)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_ACCESS_MODE,
 				"access mode %u is not supported", mk->mode);
 	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_write) &&
 	    !hca_cap_gen(hca, relaxed_ordering_write))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_RELAXED_WRITE_NOT_OFFERED,
-				"relaxed ordering of writes is not offered");
+				"relaxed ordering of writes is not supported "
+				"(relaxed_ordering_write)");
 	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_read) &&
 	    !hca_cap_gen(hca, relaxed_ordering_read) &&
 	    !hca_cap_gen(hca, relaxed_ordering_read_pci_enabled))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_RELAXED_READ_NOT_OFFERED,
-				"relaxed ordering of reads is not offered");
+				"relaxed ordering of reads is not supported "
+				"(relaxed_ordering_read, relaxed_ordering_read_pci_enabled)");
 	if (IFC_GET(mkc, mk->mkc, bsf_en))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_SIGNATURE_NOT_OFFERED,
-				"signature keys are not offered");
+				"signature keys are not supported");
 	if (mk->mode == MKM_KSM && !hca_cap_gen(hca, fixed_buffer_size))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_KSM_NOT_OFFERED,
-				"KSM keys (fixed_buffer_size) are not offered");
+				"KSM keys are not supported (fixed_buffer_size)");
 	if (mk->mode == MKM_KLM && octo > 1u << hca_cap_gen(hca, log_max_klm_list_size))
 		return cmd_fail(cmd, ST_LIM, WHY_MKEY_OCTOWORDS_TOO_MANY,
 				"%u KLMs are more than log_max_klm_list_size allows", octo);

@@ -15,7 +15,7 @@
  * @cmd: CREATE_MKEY
  * @names: set to the answer
  *
- * Return: ST_OK, or ST_BAD_PARAM if umems are not offered or the fields contradict each other.
+ * Return: ST_OK, or ST_BAD_PARAM if umems are not supported or the fields contradict each other.
  */
 uint8_t mkey_names_umem(struct hca *hca, struct cmd *cmd, bool *names)
 {
@@ -25,7 +25,8 @@ uint8_t mkey_names_umem(struct hca *hca, struct cmd *cmd, bool *names)
 
 	*names = valid;
 	if (valid && !hca_cap_gen(hca, log_max_umem))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED, "umems are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
+				"umems are not supported (log_max_umem)");
 	if (!valid && (id || offset))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_FIELDS,
 				"umem %u, offset 0x%llx are given, but the key has no umem",

@@ -24,13 +24,15 @@ static uint8_t rate_check(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	if (rate < hca_cap_qos(hca, packet_pacing_min_rate) ||
 	    rate > hca_cap_qos(hca, packet_pacing_max_rate))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RATE_RANGE,
-				"a rate of %u kb/s is not offered", rate);
+				"a rate of %u kb/s is not supported (packet_pacing_min_rate, "
+				"packet_pacing_max_rate)", rate);
 	if ((IFC_GET(set_pp_rate_limit_context, c, burst_upper_bound) &&
 	     !hca_cap_qos(hca, packet_pacing_burst_bound)) ||
 	    (IFC_GET(set_pp_rate_limit_context, c, typical_packet_size) &&
 	     !hca_cap_qos(hca, packet_pacing_typical_size)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RATE_NOT_OFFERED,
-				"bursts or typical packet sizes are not offered");
+				"bursts (packet_pacing_burst_bound) or typical packet sizes "
+				"(packet_pacing_typical_size) are not supported");
 	return ST_OK;
 }
 
@@ -38,7 +40,7 @@ static uint8_t rate_check_index(struct hca *hca, struct cmd *cmd, uint32_t index
 {
 	if (!hca_cap_gen(hca, qos) || !hca_cap_qos(hca, packet_pacing))
 		return cmd_fail(cmd, ST_BAD_OP, WHY_RATE_NOT_OFFERED,
-				"packet pacing is not offered");
+				"packet pacing is not supported (packet_pacing)");
 	if (cmd->uid && !hca_cap_qos(hca, packet_pacing_uid))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RATE_UID,
 				"DEVX uid %u may set no rate (packet_pacing_uid)", cmd->uid);

@@ -86,7 +86,7 @@ static uint8_t query_q_counter(struct hca *hca, struct cmd *cmd)
 	if (IFC_GET(query_q_counter_in, cmd->in, other_vport) ||
 	    IFC_GET(query_q_counter_in, cmd->in, aggregate))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_VPORT_OTHER,
-				"other vports and aggregation are not offered");
+				"other vports and aggregation are not supported");
 	qc = (struct qcounter *)o;
 	for (i = 0; i < QC_NR; i++)
 		if (qc_byte[i])

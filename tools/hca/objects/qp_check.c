@@ -101,10 +101,10 @@ uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	name = ifc_first_set(c, qpc_not_offered, ARRAY_SIZE(qpc_not_offered));
 	if (name)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
-				"qpc.%s is set, which is not offered", name);
+				"qpc.%s is set, which is not supported", name);
 	if (!qpc_padding_ok(hca, c))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
-				"end_padding_mode %u is not offered",
+				"end_padding_mode %u is not supported",
 				IFC_GET(qpc, c, end_padding_mode));
 	if (qpc_has_alternate_path(c))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
@@ -142,11 +142,12 @@ uint8_t qp_check_ordering(struct hca *hca, struct cmd *cmd, enum qp_type type, c
 {
 	if (IFC_GET(qpc, c, dp_ordering_1) && !qp_type_out_of_order(hca, type))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
-				"data out of order is not offered to %s QPs", qp_type_name(type));
+				"data out of order is not supported for %s QPs",
+				qp_type_name(type));
 	if (IFC_GET(qpc, c, dp_ordering_force) &&
 	    (!hca_cap_gen(hca, hca_cap_2) || !hca_cap_gen_2(hca, dp_ordering_force)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
-				"qpc.dp_ordering_force is set, which is not offered");
+				"qpc.dp_ordering_force is set, which is not supported");
 	return ST_OK;
 }
 
@@ -205,10 +206,10 @@ uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp)
 
 	if (IFC_GET(qpc, c, wq_signature))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SIGNATURE_NOT_OFFERED,
-				"WQE signatures are not offered");
+				"WQE signatures are not supported");
 	if ((qp->cs_req || qp->cs_res) && !hca_cap_gen(hca, sctr_data_cqe))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_NOT_OFFERED,
-				"scatter to CQE is not offered");
+				"scatter to CQE is not supported (sctr_data_cqe)");
 	if (qp->block_lb_mc && (qp->type != QPT_UD || !hca_cap_gen(hca, block_lb_mc)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
 				"a %s QP cannot block the loopback of multicast",
@@ -219,7 +220,7 @@ uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp)
 				qp->deth_sqpn);
 	if (!qp_ts_format_ok(hca, IFC_GET(qpc, c, ts_format)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_TIMESTAMP_FORMAT,
-				"ts_format %u is not offered", IFC_GET(qpc, c, ts_format));
+				"ts_format %u is not supported", IFC_GET(qpc, c, ts_format));
 	if (qp->user_index && !hca_cap_gen(hca, cqe_version))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_USER_INDEX,
 				"user_index is 0x%x, but CQEs have version 0", qp->user_index);

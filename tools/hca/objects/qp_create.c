@@ -220,7 +220,7 @@ static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, 
 				"the HCA chooses the QPN: input_qpn must be 0");
 	if (IFC_GET(create_qp_in, cmd->in, qpc_ext))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_EXTENSION_NOT_OFFERED,
-				"QPC extensions are not offered");
+				"QPC extensions are not supported");
 	st = qp_check_context(hca, cmd, qp->created);
 	if (!st)
 		st = qp_check_user(cmd, qp);

@@ -170,7 +170,8 @@ static uint8_t trans_check_path(struct hca *hca, struct cmd *cmd, const struct q
 				path->src_gid_index);
 	if (path->stat_rate && !(hca_cap_gen(hca, stat_rate_support) >> path->stat_rate & 1))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_STATIC_RATE,
-				"static rate %u is not offered", path->stat_rate);
+				"static rate %u is not supported (stat_rate_support)",
+				path->stat_rate);
 	if (!path->port || path->port > hca_cap_gen(hca, num_ports))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
 				path->port);
@@ -188,11 +189,11 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 		return st;
 	if (n->rae && !hca_cap_gen(hca, atomic))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_ATOMICS_NOT_OFFERED,
-				"atomics are not offered");
+				"atomics are not supported (atomic)");
 	if (n->rae && qp_type_reliable(n->type) &&
 	    (n->atomic_mode < ATOMIC_IB_COMP || n->atomic_mode > ATOMIC_8B))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_ATOMIC_MODE,
-				"atomic_mode %u is not offered", n->atomic_mode);
+				"atomic_mode %u is not supported", n->atomic_mode);
 	if (n->pm_state != PM_MIGRATED)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
 				"pm_state is %u, but the HCA migrates no paths", n->pm_state);

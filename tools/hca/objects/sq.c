@@ -238,10 +238,10 @@ static uint8_t sq_check_features(struct hca *hca, struct cmd *cmd, const uint8_t
 
 	if (name)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_FIELD_NOT_OFFERED,
-				"sqc.%s is set, which is not offered", name);
+				"sqc.%s is set, which is not supported", name);
 	if (!qp_ts_format_ok(hca, IFC_GET(sqc, c, ts_format)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_TIMESTAMP_FORMAT,
-				"ts_format %u is not offered", IFC_GET(sqc, c, ts_format));
+				"ts_format %u is not supported", IFC_GET(sqc, c, ts_format));
 	if (IFC_GET(sqc, c, user_index) && !hca_cap_gen(hca, cqe_version))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_USER_INDEX,
 				"user_index is 0x%x, but CQEs have version 0",
@@ -292,7 +292,7 @@ static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 				IFC_GET(wq, wq, log_wq_sz));
 	if (IFC_GET(sqc, c, tis_lst_sz) || IFC_GET(sqc, c, hairpin))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_TIS_NOT_OFFERED,
-				"TIS and hairpin are not offered");
+				"TIS and hairpin are not supported");
 	st = sq_check_user(cmd, c);
 	if (!st)
 		st = sq_check_features(hca, cmd, c);

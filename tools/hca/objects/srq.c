@@ -128,7 +128,7 @@ static uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params
 				"a WQE stride of 2^%u is not supported", p->shift);
 	if (p->wq_signature)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SIGNATURE_NOT_OFFERED,
-				"WQE signatures are not offered");
+				"WQE signatures are not supported");
 	st = check_obj(hca, cmd, OBJ_PD, p->pdn, &pd);
 	if (!st && p->has_cq)
 		st = check_obj(hca, cmd, OBJ_CQ, p->cqn, &cq);

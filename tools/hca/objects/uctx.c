@@ -25,7 +25,7 @@ static uint8_t create_uctx(struct hca *hca, struct cmd *cmd)
 
 	if (!hca_cap_gen(hca, log_max_uctx))
 		return cmd_fail(cmd, ST_BAD_OP, WHY_UCTX_NOT_OFFERED,
-				"user contexts are not offered");
+				"user contexts are not supported (log_max_uctx)");
 	if (cap & ~hca_cap_gen(hca, uctx_cap))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UCTX_CAPS,
 				"capabilities 0x%x are not in uctx_cap",

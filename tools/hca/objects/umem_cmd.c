@@ -27,13 +27,14 @@ static uint8_t umem_check(struct hca *hca, struct cmd *cmd, const struct umem *u
 	const uint8_t *mtt = IFC_ADDR(create_umem_in, cmd->in, umem.mtt);
 
 	if (!hca_cap_gen(hca, log_max_umem))
-		return cmd_fail(cmd, ST_BAD_OP, WHY_UMEM_NOT_OFFERED, "umems are not offered");
+		return cmd_fail(cmd, ST_BAD_OP, WHY_UMEM_NOT_OFFERED,
+				"umems are not supported (log_max_umem)");
 	if (!cmd->uid && !hca_cap_gen(hca, umem_uid_0))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NO_UID,
-				"a umem without a user id (umem_uid_0) is not offered");
+				"a umem without a DEVX uid is not supported (umem_uid_0)");
 	if (IFC_GET(create_umem_in, cmd->in, umem.ats) && !hca_cap_gen(hca, ats))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_ATS_NOT_OFFERED,
-				"address translation services are not offered");
+				"address translation services are not supported (ats)");
 	if (!nmtt)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_EMPTY, "num_of_mtt is 0");
 	if (nmtt > cmd_left(cmd, mtt) / sizeof(*u->mtt))

@@ -350,7 +350,7 @@ static enum step req_run_local(struct hca *hca, struct qp *qp, struct send_op *o
 	    !req_reorder_umr(hca, qp, op))
 		return conn_can_send(qp) ? STEP_BLOCKED : STEP_IDLE;
 	if (op->w.opcode == WQE_UMR && qp->type != QPT_REG_UMR && !hca_cap_gen(hca, imaicl)) {
-		op->w.why = "memory windows are not offered";
+		op->w.why = "memory windows are not supported (imaicl)";
 		error = ERR_WQE_INVALID;
 	} else if (op->w.opcode == WQE_UMR) {
 		error = umr_execute(hca, qp, &op->w);

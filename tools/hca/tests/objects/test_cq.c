@@ -715,7 +715,7 @@ static void test_create_refuses_invalid_contexts(void **state)
 	p.pg_off = 1;
 	assert_int_equal(create(&p), ST_BAD_INP_LEN);
 	p = good;
-	p.sz = 2;		/* padded, which is not offered */
+	p.sz = 2;		/* padded, which is not supported */
 	assert_int_equal(create(&p), ST_BAD_PARAM);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cqe_128_always, 1);
 	p.log = 5;
