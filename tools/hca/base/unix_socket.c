@@ -54,5 +54,5 @@ int unix_socket_address(const char *path, struct sockaddr_un *a)
  */
 const char *unix_socket_error(int err)
 {
-	return err == -EEXIST ? "a file that is no socket is there" : strerror(-err);
+	return err == -EEXIST ? "a file that is not a socket exists at this path" : strerror(-err);
 }

@@ -151,8 +151,8 @@ static int card_read_pages(struct card *c, const char *dir, char *why, size_t le
 		if (max < 0 || cur < 0)
 			return -EINVAL;
 		if (max != cur)
-			return profile_refuse(why, len, "of page %02x there is only one of max and "
-					      "cur in %s", type, dir);
+			return profile_refuse(why, len, "%s has only one of %02x-max.hex and "
+					      "%02x-cur.hex", dir, type, type);
 		c->seen->cap_valid[type] = !max;
 	}
 	if (!c->seen->cap_valid[CAP_GENERAL])

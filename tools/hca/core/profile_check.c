@@ -183,8 +183,8 @@ static int profile_check_users(const struct profile *p, char *why, size_t len)
 {
 	if (cap_gen(p, "log_max_umem") && !cap_gen(p, "log_max_uctx") && !cap_gen(p, "umem_uid_0"))
 		return profile_refuse(why, len,
-				      "log_max_umem is set, but neither log_max_uctx nor "
-				      "umem_uid_0: nobody could have a umem");
+				      "log_max_umem is set, but log_max_uctx and umem_uid_0 are 0: "
+				      "neither a user context nor the kernel could create a umem");
 	if (cap_gen(p, "umem_uid_0") && !cap_gen(p, "log_max_umem"))
 		return profile_refuse(why, len, "umem_uid_0 is set, but log_max_umem is 0");
 	if (cap_get(p, false, PAGE_GENERAL, "general_obj_types") ||
@@ -304,8 +304,9 @@ int profile_check_memic(const struct profile *p, char *why, size_t len)
 				      "max_memic_size allows", (unsigned long long)min);
 	if (align > 25 || (uint64_t)MEMIC_UNIT << align > size || start % (MEMIC_UNIT << align))
 		return profile_refuse(why, len,
-				      "log_max_memic_addr_alignment is %llu: the device memory is "
-				      "shorter, or is aligned to less", (unsigned long long)align);
+				      "log_max_memic_addr_alignment is %llu, must be at most 25, "
+				      "and 64 << it must not exceed memic_bar_size and must "
+				      "divide memic_bar_start_addr", (unsigned long long)align);
 	if (cap_memic(p, "memic_operations") >> MEMIC_OPS)
 		return profile_refuse(why, len,
 				      "memic_operations is 0x%llx, but there are %u operations",
@@ -356,7 +357,7 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 		return profile_refuse(why, len, "uar_sz says 2^%u MB, the BAR has 2^%u bytes",
 				      cap_gen(p, "uar_sz"), p->log_bar_size);
 	if (!profile_hw_id(p))
-		return profile_refuse(why, len, "part is %u, which is no ConnectX-4 to 7", p->part);
+		return profile_refuse(why, len, "part is %u, must be a ConnectX-4 to 7", p->part);
 	if (p->cycle_numbers && p->highest_numbers)
 		return profile_refuse(why, len, "both cycle_numbers and highest_numbers are set");
 	if (!p->vectors || p->vectors > HCA_MAX_VECTORS)

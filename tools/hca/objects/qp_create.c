@@ -288,8 +288,8 @@ static uint8_t query_qp_ext(struct hca *hca, struct cmd *cmd, const struct qp *q
 				"qpc_ext is set, which needs qp_error_syndrome");
 	if (cmd->out_len < QPC_EXT_END)
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
-				"%zu bytes of output, the extension ends at %u", cmd->out_len,
-				(unsigned int)QPC_EXT_END);
+				"output of %zu bytes, with the QPC extension %u are needed",
+				cmd->out_len, (unsigned int)QPC_EXT_END);
 	cqe_error_put(cmd->out + IFC_BYTE(query_qp_out, QPC_EXT.error_syndrome), qp->error);
 	return ST_OK;
 }

@@ -259,17 +259,22 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 }
 
 /* Find an SRQ of the kind that the command is for. */
-static uint8_t srq_get(struct hca *hca, struct cmd *cmd, uint32_t num, int kind, struct srq **srq)
+static uint8_t srq_get(struct hca *hca, struct cmd *cmd, uint32_t num, enum srq_kind kind,
+		       struct srq **srq)
 {
+	static const char *const name[] = {
+		[SRQ_BASIC] = "SRQ", [SRQ_RMP] = "RMP", [SRQ_XRC] = "XRC SRQ",
+	};
 	struct obj *o;
 	uint8_t st = check_obj(hca, cmd, OBJ_SRQ, num, &o);
 
 	if (st)
 		return st;
 	*srq = (struct srq *)o;
-	if ((int)(*srq)->kind != kind)
+	if ((*srq)->kind != kind)
 		return cmd_fail(cmd, ST_BAD_RES, WHY_SRQ_FORM,
-				"SRQ 0x%x is not of the kind that the command is for", num);
+				"0x%x is an %s, the command is for an %s", num, name[(*srq)->kind],
+				name[kind]);
 	return ST_OK;
 }
 
@@ -290,7 +295,7 @@ static void srq_release(struct hca *hca, struct srq *srq)
 	obj_free(hca, &srq->obj);
 }
 
-static uint8_t srq_destroy(struct hca *hca, struct cmd *cmd, uint32_t num, int kind)
+static uint8_t srq_destroy(struct hca *hca, struct cmd *cmd, uint32_t num, enum srq_kind kind)
 {
 	struct srq *srq;
 	uint8_t st = srq_get(hca, cmd, num, kind, &srq);

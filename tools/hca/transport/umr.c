@@ -159,7 +159,7 @@ static const char *umr_forbidden(struct hca *hca, const struct qp *qp, const str
 	if (!mk->umr_en)
 		return "the key does not allow UMR";
 	if (mkey_is_indirect(mk) && hca_cap_gen(hca, umr_indirect_mkey_disabled))
-		return "UMR may not change a key over other keys";
+		return "UMR may not change an indirect mkey (umr_indirect_mkey_disabled)";
 	if (!umr_privileged(qp) && mk->pdn != qp->pdn)
 		return "the key is of another PD";
 	/* A request that sets the length may give fewer entries than the key has. */
@@ -169,7 +169,7 @@ static const char *umr_forbidden(struct hca *hca, const struct qp *qp, const str
 	if (mk->mode == MKM_MEMIC && (u->octowords || u->mask & MASK_PLACE))
 		return "UMR may not move a key over device memory";
 	if (!umr_privileged(qp) && umr_redirects(qp, mk, u))
-		return "a user's QP may not choose which host addresses a key leads to";
+		return "a user's QP may not choose which host addresses a key translates to";
 	if (!umr_privileged(qp) && u->mask & MASK_PD && IFC_GET(mkc, u->ctx, pd) != qp->pdn)
 		return "only a UMR QP may move keys between PDs";
 	if ((u->flags & UMR_CHECK_MASK) == UMR_MUST_FREE && !mk->free)

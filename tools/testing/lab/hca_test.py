@@ -53,14 +53,14 @@ class Program(unittest.TestCase):
         file.write_text("mine", encoding="utf-8")
         hca = self.start("notes")
         self.assertEqual(hca.wait(timeout=60), 1)
-        self.assertIn("a file that is no socket is there", hca.stderr.read())
+        self.assertIn("a file that is not a socket exists at this path", hca.stderr.read())
         self.assertEqual(file.read_text(encoding="utf-8"), "mine")
 
     def test_an_hca_that_cannot_be_served_ends_all(self):
         (self.path / "notes").touch()
         hca = self.start("a", "notes", "b")
         self.assertEqual(hca.wait(timeout=60), 1)
-        self.assertIn("a file that is no socket is there", hca.stderr.read())
+        self.assertIn("a file that is not a socket exists at this path", hca.stderr.read())
         self.assertFalse((self.path / "a").exists())
         self.assertFalse((self.path / "b").exists())
 

@@ -82,7 +82,8 @@ static void file_is_kept(void **state)
 	assert_int_equal(unix_socket_address(path, &a), -EEXIST);
 	assert_int_equal(unix_socket_remove(path), -EEXIST);
 	assert_true(exists(path));
-	assert_string_equal(unix_socket_error(-EEXIST), "a file that is no socket is there");
+	assert_string_equal(unix_socket_error(-EEXIST),
+			    "a file that is not a socket exists at this path");
 	assert_string_equal(unix_socket_error(-EACCES), strerror(EACCES));
 }
 

@@ -201,7 +201,7 @@ static void port_and_part_of_a_card(void **state)
 	assert_int_equal(p.port_caps, 0xa651e848);
 	assert_int_equal(p.port_caps_2, 0x32);
 	assert_true(p.highest_numbers);
-	refused("{\"part\":4999}", "no ConnectX");
+	refused("{\"part\":4999}", "must be a ConnectX");
 	refused("{\"link_speed\":\"qdr\"}", "fdr, edr, hdr or ndr");
 	refused("{\"link_speed\":null}", "fdr, edr, hdr or ndr");
 	refused("{\"port_caps\":\"0x1a651e848\"}", "mask of 32 bits");
@@ -230,7 +230,8 @@ static void contradictions_are_refused(void **state)
 		"memic, the only kind of it, is not");
 	refused("{\"caps\":{\"general\":{\"max_wqe_sz_sq\":1000}}}", "powers of two");
 	refused("{\"one_clock\":true,\"caps\":{\"general\":{\"sq_ts_format\":2}}}", "one_clock");
-	refused("{\"caps\":{\"general\":{\"log_max_uctx\":0,\"umem_uid_0\":0}}}", "nobody");
+	refused("{\"caps\":{\"general\":{\"log_max_uctx\":0,\"umem_uid_0\":0}}}",
+		"neither a user context nor the kernel");
 	refused("{\"caps\":{\"general\":{\"log_max_umem\":0}}}", "umem_uid_0");
 	refused("{\"caps\":{\"general\":{\"general_obj_types\":1}}}", "no general objects");
 	refused("{\"caps\":{\"general\":{\"qos\":1}}}", "no qos capabilities are given");
