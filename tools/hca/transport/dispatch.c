@@ -39,7 +39,7 @@ static bool packet_service_matches(const struct qp *qp, uint8_t opcode)
 	}
 }
 
-/* Returns why a packet is dropped without an answer, or NULL. */
+/* Returns why a packet is dropped without a response, or NULL. */
 static const char *packet_why_drop(struct hca *hca, const struct qp *qp, const struct packet *p)
 {
 	const char *why;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The requester of a queue pair: takes WQEs from the send queue, sends their packets, and completes
- * them when they are acknowledged or answered.
+ * them when they are acknowledged, or when the response arrives.
  */
 #ifndef BLUEBELL_REQ_H
 #define BLUEBELL_REQ_H
@@ -27,7 +27,8 @@ struct send_op {
 	TAILQ_ENTRY(send_op) link;
 	uint16_t idx;		/* WQEBB counter of its first WQEBB */
 	bool started;		/* has been given its PSNs */
-	bool finished;		/* executed; or sent, and acknowledged or answered if RC or XRC */
+	/* executed; or sent and, if RC or XRC, acknowledged or responded to */
+	bool finished;
 	enum cqe_error error;	/* to complete with when it is the oldest */
 	uint32_t psn, npsn;	/* first PSN, number of PSNs; 0 for local operations */
 	uint32_t sent;		/* request packets sent since the last rewind */
@@ -52,13 +53,13 @@ struct requester {
 	bool poisoned;			/* an operation has failed: no later operation is started */
 	bool told;			/* a CQE has told of an error since the queue was started */
 	uint64_t umr_since_ns;		/* when a UMR began to wait for a later UMR; or 0 */
-	bool recovering;		/* packets were sent again, none was acknowledged since */
+	bool recovering;		/* packets were retransmitted, none acknowledged since */
 	struct event *timer;		/* for retry or RNR, one at a time */
 	uint64_t deadline_ns;		/* of the retry timer, 0: not running */
 	bool rnr_wait;
 	uint32_t fault;			/* token of the fault that holds the requester up, or 0 */
 	struct send_op *fault_op;	/* operation with the fault; NULL if it has completed */
-	bool again;			/* when resumed, send again from una */
+	bool again;			/* when resumed, retransmit from una */
 	uint16_t bf_idx;		/* WQEBB counter of the WQE in bf[], if bf_len */
 	uint16_t bf_len;
 	uint8_t bf[BF_MAX];
@@ -99,7 +100,7 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 struct send_op *req_fetch(struct hca *hca, struct qp *qp);
 void req_put_back(struct qp *qp);
 
-/* req_timer.c: retry and RNR timer, sending again */
+/* req_timer.c: retry and RNR timer, retransmission */
 void req_timer_start(struct requester *req);
 void req_timer_extend(struct requester *req);
 void req_progress(struct requester *req);

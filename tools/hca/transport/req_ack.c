@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requester: acknowledgements, NAKs, and the answers to READs and atomics.
+ * The requester: acknowledgements, NAKs, and the responses to READs and atomics.
  */
 #include <endian.h>
 #include <string.h>
@@ -17,7 +17,10 @@
 #include "sg.h"
 #include "util.h"
 
-/* Answers after a lost answer show the loss. Repair it once; the timer repairs later losses. */
+/*
+ * Responses that arrive after a lost response reveal the loss. Repair it once; the timer repairs
+ * later losses.
+ */
 static void req_answer_lost(struct requester *req)
 {
 	if (!req->recovering)
@@ -25,8 +28,8 @@ static void req_answer_lost(struct requester *req)
 }
 
 /*
- * Acknowledge everything up to @psn. Stops at a READ or atomic that has not been answered, and
- * returns false: its answer was lost.
+ * Acknowledge everything up to @psn. Stops at a READ or atomic whose response has not arrived, and
+ * returns false: the response was lost.
  */
 static bool req_acknowledge(struct requester *req, uint32_t psn)
 {
@@ -119,7 +122,7 @@ static void req_acknowledged(struct hca *hca, struct qp *qp, const struct packet
 	req_reap(hca, qp);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- responses ------------------------------------------------------------------------------- */
 
 /* Convert an 8-byte result to the byte order that the atomic capabilities select. */
 static uint64_t req_atomic_order(struct hca *hca, uint64_t v)
@@ -204,7 +207,7 @@ static void req_response(struct hca *hca, struct qp *qp, const struct packet *p)
 
 	if (!op || op->finished || op->error)
 		return;
-	/* An answer also acknowledges all requests before it. */
+	/* A response also acknowledges all requests before its own. */
 	if (!req_acknowledge(req, psn_add(op->psn, PSN_MASK))) {
 		req_answer_lost(req);
 		return;

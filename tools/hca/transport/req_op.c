@@ -106,7 +106,7 @@ static size_t req_inline_limit(const struct qp *qp)
 }
 
 /**
- * req_answer_in_cqe() - tell whether the answer goes into the CQE instead of memory
+ * req_answer_in_cqe() - tell whether the response goes into the CQE instead of memory
  * @qp: the queue pair
  * @w: the WQE
  */

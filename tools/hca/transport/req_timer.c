@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requester: the timer for retries and RNR, and sending again from a PSN on.
+ * The requester: the timer for retries and RNR, and retransmission from a PSN on.
  */
 #include <event2/event.h>
 #include <sys/queue.h>
@@ -99,7 +99,7 @@ void req_progress(struct requester *req)
 }
 
 /**
- * req_rewind() - send again from a PSN on
+ * req_rewind() - retransmit from a PSN on
  * @req: the requester
  * @psn: the PSN
  *
@@ -128,7 +128,7 @@ void req_rewind(struct requester *req, uint32_t psn)
 }
 
 /**
- * req_retry() - send again what was not acknowledged, or fail if no retries are left
+ * req_retry() - retransmit what was not acknowledged, or fail if no retries are left
  * @req: the requester
  */
 void req_retry(struct requester *req)
@@ -184,7 +184,7 @@ static void req_timer_fired(evutil_socket_t fd, short what, void *arg)
 }
 
 /**
- * req_rnr() - wait for a receiver that is not ready, then send again
+ * req_rnr() - wait for a receiver that is not ready, then retransmit
  * @req: the requester
  * @psn: of the packet that the receiver refused
  * @timer: RNR timer code of the AETH

@@ -17,12 +17,12 @@
 struct packet;
 struct srq;
 
-#define RESP_MAX_JOBS	64	/* answers waiting to be sent by one QP */
+#define RESP_MAX_JOBS	64	/* responses waiting to be sent by one QP */
 #define RESP_REPLAY	64	/* atomic results kept; at least max_dest_rd_atomic */
 #define RESP_RWQE_MAX	2048	/* greatest stride of a receive queue, bytes */
 #define RESP_MAX_LEN	0x80000000u	/* bytes of a message, InfiniBand's limit */
 
-/* An answer that waits to be sent. */
+/* A response that waits to be sent. */
 struct resp_job {
 	enum { JOB_ACK, JOB_READ, JOB_ATOMIC } kind;
 	/* READ: PSN of the first response packet, and number of packets; ACK: acknowledged PSN */
@@ -67,19 +67,19 @@ struct responder {
 	bool fault_recv;		/* the absent page is of a receive buffer */
 };
 
-/* The answer that is sent after @i other answers. */
+/* The response that is sent after @i other responses. */
 static inline struct resp_job *resp_job_at(struct responder *resp, unsigned int i)
 {
 	return &resp->job[(resp->job_head + i) % RESP_MAX_JOBS];
 }
 
-/* Whether an answer counts against max_dest_rd_atomic: the requester may be waiting for it. */
+/* Whether a response counts against max_dest_rd_atomic: the requester may be waiting for it. */
 static inline bool resp_job_counts(const struct resp_job *job)
 {
 	return job->kind != JOB_ACK && !job->again;
 }
 
-/* The number of packets of a READ's answer of @len bytes, at most RESP_MAX_LEN. */
+/* The number of packets of a READ response of @len bytes, at most RESP_MAX_LEN. */
 static inline uint32_t resp_read_packets(const struct qp *qp, uint32_t len)
 {
 	return len ? (len + qp->mtu - 1) / qp->mtu : 1;

@@ -13,7 +13,7 @@
  * resp_resume() - continue after a page fault
  * @hca: the HCA
  * @qp: the queue pair
- * @ok: the page is present, and the requester sends the packet again; otherwise the request is
+ * @ok: the page is present, and the requester retransmits the packet; otherwise the request is
  *	refused
  */
 static void resp_resume(struct hca *hca, struct qp *qp, bool ok)
@@ -39,7 +39,7 @@ static void resp_resume(struct hca *hca, struct qp *qp, bool ok)
  * @psn: of the packet that met the page fault
  * @f: the page fault
  *
- * The requester is told to send the packet again. Its later packets are ignored until software has
+ * The requester is told to retransmit the packet. Its later packets are ignored until software has
  * brought the page.
  *
  * Return: false if software cannot be asked for the page, or the requester cannot be told to send

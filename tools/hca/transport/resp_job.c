@@ -31,10 +31,10 @@ void resp_queue_job(struct hca *hca, struct qp *qp, const struct resp_job *job)
 }
 
 /**
- * resp_send_ack() - send an acknowledgement, or the answer to an atomic
+ * resp_send_ack() - send an acknowledgement, or the response to an atomic
  * @hca: the HCA
  * @qp: the queue pair
- * @job: the answer, not to a READ
+ * @job: the response, not to a READ
  *
  * Return: false if memory is short.
  */
@@ -93,11 +93,11 @@ void resp_ack_request(struct hca *hca, struct qp *qp, const struct packet *p)
 }
 
 /**
- * resp_drop_jobs() - drop the answers from a PSN on, which the requester will request again
+ * resp_drop_jobs() - drop the responses from a PSN on, which the requester will request again
  * @resp: the responder
  * @psn: the PSN
  *
- * Earlier answers stay. The answer to a READ in which @psn lies is cut off there.
+ * Earlier responses stay. The response to a READ in which @psn lies is cut off there.
  */
 void resp_drop_jobs(struct responder *resp, uint32_t psn)
 {

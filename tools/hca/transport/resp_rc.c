@@ -21,7 +21,7 @@ static void resp_gap(struct hca *hca, struct qp *qp)
 
 static void resp_not_ready(struct hca *hca, struct qp *qp, const struct packet *p)
 {
-	/* The packets that follow are out of sequence and will be sent again: do not NAK them. */
+	/* The packets that follow are out of sequence, and retransmitted later: do not NAK them. */
 	qp->resp->nak_sent = true;
 	resp_ack(hca, qp, AETH_RNR | qp->min_rnr_nak, p->psn);
 }
@@ -54,7 +54,7 @@ void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p)
 	int32_t diff = psn_diff(p->psn, qp->next_rcv_psn);
 	enum outcome o = REFUSED;
 
-	/* Without room for an answer drop the packet: the requester's timer repairs the loss. */
+	/* Without room for a response drop the packet: the requester's timer repairs the loss. */
 	if (resp->job_n >= RESP_MAX_JOBS - 2)
 		return;
 	if (resp->fault && psn_diff(p->psn, resp->fault_psn) > 0)

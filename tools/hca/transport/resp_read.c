@@ -214,14 +214,14 @@ static void resp_replay_atomic(struct hca *hca, struct qp *qp, const struct pack
 }
 
 /**
- * resp_duplicate() - answer a request that was served before
+ * resp_duplicate() - respond to a request that was served before
  * @hca: the HCA
  * @qp: the queue pair
  * @p: the packet
  *
- * A READ is executed again; the answer to an atomic is repeated. A READ or atomic that the fabric
- * duplicated may arrive after its answer, when the requester has as many other READs and atomics
- * outstanding as it may. So the answer to a duplicate does not count as one of these.
+ * A READ is executed again; the response to an atomic is repeated. A READ or atomic that the fabric
+ * duplicated may arrive after its response, when the requester has as many other READs and atomics
+ * outstanding as it may. So the response to a duplicate does not count as one of these.
  */
 void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 {

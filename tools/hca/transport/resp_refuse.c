@@ -63,13 +63,13 @@ void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const s
 }
 
 /**
- * resp_refuse_answer() - the rest of the answer to a READ cannot be sent
+ * resp_refuse_answer() - the rest of the response to a READ cannot be sent
  * @hca: the HCA
  * @qp: the queue pair
- * @p: the NAK, which the caller sends in place of the answer's next packet
+ * @p: the NAK, which the caller sends in place of the response's next packet
  * @res: what the check of the key has found
  *
- * Drops the answers behind the NAK, and moves the queue pair to ERR, like a READ that is refused
+ * Drops the responses after the NAK, and moves the queue pair to ERR, like a READ that is refused
  * when it arrives. A receive WQE in use belongs to another message, and is flushed.
  */
 void resp_refuse_answer(struct hca *hca, struct qp *qp, const struct packet *p, enum mk_result res)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder: its turns, in which it sends the answers to READs and atomics.
+ * The responder: its turns, in which it sends the responses to READs and atomics.
  */
 #include "conn.h"
 #include "fault.h"
@@ -12,8 +12,8 @@
 #include "resp.h"
 
 /*
- * Stop the answer at @p, which becomes an RNR NAK. The requester will ask again for @p and all that
- * follows. Returns false if software cannot be asked for the page.
+ * Stop the response at @p, which becomes an RNR NAK. The requester will request @p and all that
+ * follows again. Returns false if software cannot be asked for the page.
  */
 static bool resp_stall_read(struct hca *hca, struct qp *qp, struct resp_job *job, struct packet *p)
 {
@@ -30,9 +30,9 @@ static bool resp_stall_read(struct hca *hca, struct qp *qp, struct resp_job *job
 }
 
 /*
- * End the answer with @p, which becomes a NAK. The requester of a READ that came again may have had
- * its answer, and software may have freed the key since: the connection does not fail because of
- * such a READ.
+ * End the response with @p, which becomes a NAK. The requester of a READ that came again may have
+ * had its response, and software may have freed the key since: the connection does not fail because
+ * of such a READ.
  */
 static void resp_end_read(struct hca *hca, struct qp *qp, struct resp_job *job, struct packet *p,
 			  enum mk_result res)
@@ -44,7 +44,7 @@ static void resp_end_read(struct hca *hca, struct qp *qp, struct resp_job *job, 
 		resp_refuse_answer(hca, qp, p, res);
 }
 
-/* Send the next packet of a READ's answer. Returns false if memory is short. */
+/* Send the next packet of a READ response. Returns false if memory is short. */
 static bool resp_send_read(struct hca *hca, struct qp *qp, struct resp_job *job)
 {
 	bool first = !job->sent, last = job->sent == resp_read_packets(qp, job->len) - 1;

@@ -51,7 +51,7 @@ struct send_wqe {
 	bool cqe;		/* completion wanted */
 	bool solicited;
 	uint32_t imm;		/* immediate, key to invalidate or UMR mkey */
-	bool is_read, is_atomic;	/* the responder answers with data */
+	bool is_read, is_atomic;	/* the response carries data */
 	bool local;		/* executed locally: no packet is sent */
 	uint32_t xrc_srqn;	/* XRC: the shared receive queue at the other side */
 	uint64_t raddr;
