@@ -9,7 +9,7 @@
 #include "fields.h"
 #include "ifc.h"
 
-#define MAX_ELEMS 16	/* most elements of an array to print; further ones are only counted */
+#define MAX_ELEMS 16	/* maximum number of elements of an array that are printed */
 
 static bool decode_bits_zero(const uint8_t *p, uint64_t off, uint64_t width)
 {

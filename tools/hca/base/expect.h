@@ -34,7 +34,7 @@ struct expectation {
 	enum incident_kind kind;
 	unsigned int code;	/* or EXPECT_ANY */
 	unsigned int status;	/* of a command that is refused, or EXPECT_ANY */
-	unsigned long min, max;	/* how many incidents it announces */
+	unsigned long min, max;	/* how many incidents of this kind the test has announced */
 	unsigned long seen;	/* how many came */
 };
 

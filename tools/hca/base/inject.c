@@ -33,7 +33,7 @@ struct inject {
 	unsigned int cqe_delay_ms;	/* 0: drop */
 	unsigned long umr_skip;		/* UMR work requests to let pass first */
 	unsigned long umr_left;		/* UMR work requests to fail after @umr_skip */
-	struct inject_fault fault;	/* page-fault events to falsify */
+	struct inject_fault fault;	/* page-fault events to report wrongly */
 	unsigned long tokens_left;	/* page faults that get a token which was used before */
 	bool umr_reorder;		/* of two unordered UMRs, execute the second first */
 };
@@ -192,7 +192,7 @@ void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip
 }
 
 /**
- * inject_set_faults() - falsify the events of page faults
+ * inject_set_faults() - report page faults wrongly in their events
  * @inj: the set of injections
  * @fault: what is wrong with the events, and with how many
  */
@@ -360,11 +360,11 @@ bool inject_umr(struct inject *inj)
 }
 
 /**
- * inject_fault() - tell whether the event of a page fault is to be falsified
+ * inject_fault() - tell whether the event of a page fault is to be wrong
  * @inj: the set of injections, which counts the event
  * @remote_write: a remote write has caused the fault
  *
- * Return: what to falsify; NULL to leave the event as it is.
+ * Return: what to report wrongly; NULL to leave the event as it is.
  */
 const struct inject_fault *inject_fault(struct inject *inj, bool remote_write)
 {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define INJECT_MAX_CMDS		64	/* most injected command failures at a time */
+#define INJECT_MAX_CMDS		64	/* maximum number of command failures at a time */
 #define INJECT_MAX_DELAYS	32	/* opcodes answered late, or executed late, at a time */
 
 struct inject;
@@ -18,7 +18,7 @@ struct inject;
 /* What is wrong with the events of the next page faults. */
 struct inject_fault {
 	unsigned long count;	/* number of events */
-	bool not_write;		/* falsify only events of remote writes: let them show a read */
+	bool not_write;		/* only events of remote writes: report them as reads */
 	uint8_t subtype;	/* unless @not_write: the wrong subtype that the event gets */
 };
 

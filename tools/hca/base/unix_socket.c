@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The path of a socket that the HCA listens at. A socket that an earlier process has left there is
- * removed. A file that is no socket is kept: its path is more likely to be a mistake in the command
- * line.
+ * removed. A file that is not a socket is kept: its path is more likely to be a mistake in the
+ * command line.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@
  * unix_socket_remove() - remove a socket
  * @path: of the socket
  *
- * Return: 0, also if there is no file; -EEXIST if the file is no socket, and stays; or -errno.
+ * Return: 0, also if there is no file; -EEXIST if the file is not a socket, and stays; or -errno.
  */
 int unix_socket_remove(const char *path)
 {

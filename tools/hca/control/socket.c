@@ -115,9 +115,9 @@ static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, stru
 /**
  * control_listen() - open the control socket
  * @hca: the HCA that it controls
- * @path: of the socket; a socket that is there is removed
+ * @path: path of the socket; an existing socket at this path is removed
  *
- * Return: 0; -EEXIST if a file that is no socket is there; or -errno.
+ * Return: 0; -EEXIST if a file that is not a socket exists at @path; or -errno.
  */
 int control_listen(struct hca *hca, const char *path)
 {

@@ -81,8 +81,8 @@ void caps_reset(struct hca *hca)
 }
 
 /*
- * The answer fills its buffer, up to a whole page: mlx5_ifc.h describes only the start of most
- * pages, and a program may ask for as much of a page as it knows.
+ * Return as many bytes of the capability group (HCA_CAP_SIZE bytes) as the output has room for,
+ * also those past the fields that mlx5_ifc.h names: a program may know more fields.
  */
 static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
 {

@@ -367,7 +367,7 @@ static const struct region *mem_region_find(struct mem_map *m, uint64_t iova)
 	return &m->r[at];
 }
 
-/* A function that is no bus master, or not in D0, sends no requests. */
+/* A function that is not a bus master, or not in D0, sends no requests. */
 static bool mem_dma_off(struct hca *hca)
 {
 	hca->count.dma_blocked += hca->dma_off;

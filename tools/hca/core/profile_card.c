@@ -160,7 +160,7 @@ static int card_read_pages(struct card *c, const char *dir, char *why, size_t le
 	return 0;
 }
 
-/* ---- what the profile takes from the pages --------------------------------------------------- */
+/* ---- capabilities that the profile takes from the card's files ------------------------------- */
 
 static bool card_models(unsigned int page, const char *field)
 {

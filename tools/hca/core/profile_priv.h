@@ -23,7 +23,7 @@ enum {
 };
 extern const struct cap_page cap_pages[NR_PAGES];
 
-#define CARD_MAX_PAGES	4096	/* most init_pages of a profile made of a card: 16 MiB */
+#define CARD_MAX_PAGES	4096	/* maximum init_pages of a profile made of a card: 16 MiB */
 #define FIRST_UAR	4	/* pages 0 to 3 are for the initialization segment and MSI-X */
 
 const struct cap_page *cap_page_find(const char *name);

@@ -33,7 +33,8 @@ struct fabric_port {
 	_Atomic uint8_t lmc;
 	_Atomic uint16_t mtu;		/* bytes, of packets that the HCA sends */
 	_Atomic uint16_t far_mtu;	/* bytes, of packets that the switch sends to the HCA */
-	_Atomic uint64_t sl_to_vl, far_sl_to_vl;	/* virtual lanes of these packets */
+	/* SL-to-VL mapping of packets that the HCA sends, and that the switch sends to the HCA */
+	_Atomic uint64_t sl_to_vl, far_sl_to_vl;
 	pthread_mutex_t link_lock;	/* to change the next three, and to open and close @in */
 	atomic_bool up;
 	_Atomic(enum port_state) state;		/* at the HCA's end of the link */

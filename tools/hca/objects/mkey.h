@@ -94,15 +94,18 @@ enum mk_result {
 
 /*
  * The bytes that were absent at the latest access that ended with MK_NOT_PRESENT. If keys point at
- * keys, @key is the lowest key: the key whose own entries lead to the pages, or the null key.
+ * keys, @key is the lowest key: the key whose own entries translate to the pages, or the null key.
  */
 struct mkey_absent {
 	uint32_t key;		/* with its variant */
 	unsigned int log_page;
 	uint64_t va;		/* in @key: first absent byte of the access */
 	uint64_t len;		/* bytes of the access from there on, within @key */
-	uint32_t before, after;	/* absent bytes next to the access: MKEY_PREFETCH at most, 0 if the
-				 * driver did not choose a scheme that reports them */
+	/*
+	 * absent bytes directly before and after the access, at most MKEY_PREFETCH each; 0 if the
+	 * page-fault scheme in use does not report them
+	 */
+	uint32_t before, after;
 };
 
 /* Index of a key; the low byte is the variant that the owner chose. */

@@ -15,7 +15,7 @@
 #define MKEY_MAX_DEPTH	4	/* of keys that point at keys (capability max_indirection) */
 /*
  * The most entries of indirect keys that an access may go through. Without this limit, keys with
- * empty entries, or with small entries that lead to keys with small entries, could keep the HCA
+ * empty entries, or with small entries that refer to keys with small entries, could keep the HCA
  * busy for hours.
  */
 #define MKEY_MAX_STEPS	(1u << 20)
@@ -89,7 +89,7 @@ static uint64_t xfer_pages(const struct mkey *mk)
 }
 
 /*
- * Number of bytes in a row that are not present, MKEY_PREFETCH at most: @room bytes of a page, and
+ * Number of bytes in a row that are not present, at most MKEY_PREFETCH: @room bytes of a page, and
  * then the pages from @page on by @step, which is 1 or -1.
  */
 static uint32_t xfer_absent_bytes(const struct xfer *x, const struct mkey *mk, uint64_t room,

@@ -62,7 +62,7 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 	if (mk->free && !mk->umr_en)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_FREE_WITHOUT_UMR,
 				"a free key without umr_en can never be filled");
-	/* A key of physical addresses leads to all of memory. */
+	/* A key of physical addresses gives access to all memory. */
 	if (mk->mode == MKM_PA && cmd->uid)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_PHYSICAL,
 				"DEVX uid %u may have no key of physical addresses", cmd->uid);

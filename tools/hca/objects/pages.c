@@ -30,7 +30,11 @@ struct pages {
 	uint64_t *pa;		/* sorted */
 	uint32_t nr;
 	int32_t asked;		/* pages that the driver was asked for; negative: to take back */
-	uint32_t refused;	/* number of objects when the driver could give no pages */
+	/*
+	 * obj_total() when the driver last reported that it cannot give pages; 0: no such report.
+	 * The HCA asks for pages again only when it has more objects.
+	 */
+	uint32_t refused;
 };
 
 static int pages_init(struct hca *hca)

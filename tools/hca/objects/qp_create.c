@@ -41,7 +41,7 @@ static void qp_take_queues(struct qp *qp)
 }
 
 /*
- * The reserved key leads to all of memory, and a UMR queue pair can make a key lead there. The
+ * The reserved key gives access to all memory, and a UMR queue pair can make a key that does. The
  * packets of QP0 and QP1, or of a queue pair that sends as one of them, speak for the host. So a
  * user id may create none of these queue pairs, whatever its capabilities.
  */

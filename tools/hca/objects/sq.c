@@ -222,7 +222,7 @@ static const struct ifc_field sqc_not_offered[] = {
 	WQ_FIELD(log_wqe_stride_size), WQ_FIELD(headers_mkey), WQ_FIELD(shampo_enable),
 };
 
-/* The reserved key leads to all of memory, and UMR can make a key lead there. */
+/* The reserved key gives access to all memory, and UMR can make a key give such access. */
 static uint8_t sq_check_user(struct cmd *cmd, const uint8_t *c)
 {
 	if (cmd->uid && (IFC_GET(sqc, c, rlky) || IFC_GET(sqc, c, fre) || IFC_GET(sqc, c, reg_umr)))

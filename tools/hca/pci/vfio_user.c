@@ -361,12 +361,12 @@ static void vfu_client_gone(struct vfu *v)
 /**
  * vfu_listen() - wait for a client
  * @hca: the HCA that the client will drive
- * @path: of the socket; a socket that is there is removed
+ * @path: path of the socket; an existing socket at this path is removed
  * @gone: called when the client is gone and all its resources are released
  * @arg: passed to @gone
  *
- * Return: 0; -EEXIST if a file that is no socket is there; or -errno. vfu_close() may be called in
- * any case.
+ * Return: 0; -EEXIST if a file that is not a socket exists at @path; or -errno. vfu_close() may be
+ * called in any case.
  */
 int vfu_listen(struct hca *hca, const char *path, vfu_gone_fn gone, void *arg)
 {

@@ -223,9 +223,9 @@ static int vfu_get_irq_info(struct vfu *v)
 }
 
 /*
- * A client may pass a file to which a write blocks, such as an eventfd that nobody reads and whose
- * count is at its maximum. Make it non-blocking: the process could not end while the HCA's thread
- * waits.
+ * A client may pass a file to which a write blocks, such as an eventfd that no process reads and
+ * whose count is at its maximum. Make it non-blocking: the process could not end while the HCA's
+ * thread waits.
  */
 static void vfu_irq_set_fd(struct vfu *v, unsigned int vector, int fd)
 {

@@ -142,7 +142,10 @@ static bool fault_supported(struct hca *hca, const struct qp *qp, enum fault_op 
 	return hca_cap_gen(hca, pg) && bits & 0x80000000u >> op;
 }
 
-/* Post the event of a fault. A test may falsify its type, which software's answer then repeats. */
+/*
+ * Post the event of a fault. A test may have the write bit cleared in the reported type; @rec->type
+ * keeps the reported type, because PAGE_FAULT_RESUME repeats it.
+ */
 static void fault_post(struct hca *hca, struct fault *rec, const struct page_fault *f)
 {
 	bool remote_write = f->type == FAULT_REMOTE_WRITE && !fault_by_memory(hca);

@@ -60,7 +60,7 @@ static bool req_in_range(uint16_t idx, uint16_t from, uint16_t to)
  * A doorbell can arrive after its WQE has been executed: register writes are posted, and the record
  * that the HCA read at an earlier doorbell may have announced this WQE, too. Meanwhile software may
  * have written another WQE to the same slot, so the doorbell cannot be compared with its WQE. A WQE
- * has one doorbell at most, and doorbells arrive in order, so a doorbell can be late only for a WQE
+ * has at most one doorbell, and doorbells arrive in order, so a doorbell can be late only for a WQE
  * behind the last one that a doorbell has named.
  */
 static bool req_doorbell_is_late(const struct requester *req, uint16_t idx)

@@ -299,7 +299,7 @@ static bool req_umr_fenced(struct hca *hca, enum wqe_fence fence)
 	}
 }
 
-/* The UMR behind @op, if it changes the same key and nothing orders the two; else NULL. */
+/* The UMR that follows @op, if it changes the same key and nothing orders the two; else NULL. */
 static struct send_op *req_unordered_umr(struct hca *hca, struct qp *qp, struct send_op *op)
 {
 	struct send_op *next = TAILQ_NEXT(op, link);
@@ -314,8 +314,8 @@ static struct send_op *req_unordered_umr(struct hca *hca, struct qp *qp, struct 
 }
 
 /*
- * A test asked for reordering: execute the UMR behind @op first, if no fence orders the two. If no
- * WQE is posted behind @op yet, wait a little. Returns false if @op is not to be executed now.
+ * A test asked for reordering: execute the UMR after @op first, if no fence orders the two. If no
+ * WQE is posted after @op yet, wait a little. Returns false if @op is not to be executed now.
  */
 static bool req_reorder_umr(struct hca *hca, struct qp *qp, struct send_op *op)
 {

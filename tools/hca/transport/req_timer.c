@@ -15,7 +15,7 @@
 #include "req.h"
 #include "sched.h"
 
-#define MIN_TIMEOUT_NS	10000000ull	/* a shorter time would measure the scheduler of the host */
+#define MIN_TIMEOUT_NS	10000000ull	/* a shorter timer would expire by the host's scheduling */
 
 /* RNR timer of the AETH, in units of 10 us (InfiniBand specification, table of RNR NAK timers). */
 static const uint16_t rnr_10us[32] = {
@@ -25,9 +25,9 @@ static const uint16_t rnr_10us[32] = {
 };
 
 /*
- * The timers of real cards run for twice the time of the formula, and for half a second at least.
- * If the profile has a lower bound, the timers here also run for twice that time, and for the bound
- * at least.
+ * The timers of real cards run for twice the time of the formula, and for at least half a second.
+ * If the profile has a lower bound, the timers here also run for twice that time, and at least for
+ * the bound.
  */
 static uint64_t req_ack_timeout_ns(const struct requester *req)
 {

@@ -84,7 +84,7 @@ bool resp_repeated_pdn(struct hca *hca, const struct qp *qp, const struct packet
 /**
  * resp_next_own() - tell which WQE of its own queue a responder consumes next
  * @qp: the queue pair
- * @posted: counter of the WQEs that are posted, of which one at least is left
+ * @posted: counter of the WQEs that are posted, at least one of which is left
  *
  * If data may arrive out of order, the second of each two WQEs is consumed before the first, as if
  * the messages had overtaken each other.

@@ -109,10 +109,10 @@ static bool umr_privileged(const struct qp *qp)
 }
 
 /*
- * Keys of mode PA and MTT lead to host addresses, those of mode MEMIC to device memory. A process
- * that could change where they lead could reach all memory. So only queue pairs of the kernel,
- * which have qpc.fre set (fast registration enable), may change such a key; other queue pairs may
- * only free it.
+ * Keys of mode PA and MTT translate to host addresses, keys of mode MEMIC to device memory. A
+ * process that could change their translation could reach all memory. So only queue pairs of the
+ * kernel, which have qpc.fre set (fast registration enable), may change such a key; other queue
+ * pairs may only free it.
  */
 static bool umr_redirects(const struct qp *qp, const struct mkey *mk, const struct umr *u)
 {
@@ -372,7 +372,7 @@ static void umr_trace(struct hca *hca, const struct qp *qp, const struct umr *u,
  * @qp: the queue pair that it was posted to
  * @w: the decoded WQE
  *
- * Implements struct mlx5_wqe_umr_ctrl_seg, the memory key context and the translations behind it,
+ * Implements struct mlx5_wqe_umr_ctrl_seg, the memory key context and the translations after it,
  * inline or pointed at. A user's queue pair may change keys of its own protection domain only. A
  * queue pair of type REG_UMR, which the driver keeps for itself, may change any key. A refused
  * request leaves the context as it was.

@@ -179,7 +179,7 @@ static int wqe_parse_data(struct send_wqe *w, size_t off, size_t end)
 	return 0;
 }
 
-/* Decode the segments behind the control segment, which the service and the opcode determine. */
+/* Decode the segments after the control segment, which the service and the opcode determine. */
 static int wqe_parse_segments(struct send_wqe *w, const struct op_desc *d, enum qp_type type)
 {
 	size_t off = WQE_DS, end = w->ds * WQE_DS;

@@ -684,7 +684,7 @@ static void function_level_reset(void **state)
 	assert_int_equal(core.hca->life, LIFE_RESET);
 }
 
-/* The driver's health check sees that somebody else has reset the device. */
+/* The driver's health check sees that the device has been reset. */
 static void reset_disables_the_interface(void **state)
 {
 	(void)state;

@@ -728,7 +728,7 @@ static void cancelled_faults_do_not_pile_up(void **state)
 	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, last, false), ST_OK);
 }
 
-/* A test can falsify the subtype or the type. The answer has to repeat the falsified type. */
+/* A test can have a wrong subtype or type reported. The answer has to repeat the wrong type. */
 static void event_can_be_falsified(void **state)
 {
 	(void)state;
@@ -1079,7 +1079,7 @@ static void answer_of_the_other_scheme_is_refused(void **state)
 	assert_int_equal(resume_memory(1, token, true), ST_OK);
 }
 
-/* Accesses through a table of keys, whose entry first leads to pages and then to the null key. */
+/* Accesses through a table of keys, whose entry first refers to pages and then to the null key. */
 static void memory_fault_names_the_lowest_key(void **state)
 {
 	struct mkey *top = rig_umr_key(1, 2, MKM_KSM);

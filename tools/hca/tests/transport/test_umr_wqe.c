@@ -419,7 +419,7 @@ static void umr_wqe_too_short_is_refused(void **state)
 	expect(CQ_B, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
-/* A process that could set addresses could make its key lead to any host address. */
+/* A process that could set addresses could make its key translate to any host address. */
 static void umr_of_a_process_may_not_set_addresses(void **state)
 {
 	(void)state;
