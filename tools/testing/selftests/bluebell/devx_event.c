@@ -2,7 +2,7 @@
 /*
  * Events that a process subscribes to, and commands whose answers it does not wait for (DEVX): what
  * a process reads from the file descriptors for events and for answers, who may read what, and what
- * becomes of events and answers that nobody reads.
+ * becomes of events and answers that no process reads.
  */
 #include <endian.h>
 #include <errno.h>

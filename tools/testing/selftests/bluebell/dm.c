@@ -469,8 +469,8 @@ static void allocate_and_free_until_killed(unsigned int round)
 	struct ibv_dm *dm, *held = ibv_alloc_dm(ctx, &attr);
 
 	/*
-	 * In odd rounds the process has no memory at the time of the removal except what it just
-	 * freed.
+	 * In odd rounds, when the driver is unbound, the process holds no device memory except
+	 * that of the loop below.
 	 */
 	if (held && (round & 1))
 		ibv_free_dm(held);

@@ -148,7 +148,7 @@ static int act_query_async(struct env *e)
 	return cmd.out[0] ? errno_of_status(&cmd, -EREMOTEIO) : 0;
 }
 
-/* Create a key over other keys. The driver enters such a key in a table of its own. */
+/* Create an indirect mkey. The driver enters such a key in a table of its own. */
 static int act_devx_create_mkey(struct env *e)
 {
 	struct devx_cmd cmd;

@@ -465,8 +465,8 @@ static long patience_ms(void)
 }
 
 /*
- * Whether objects of this kind are left out, because firmware refuses always and may keep them for
- * good.
+ * True if the test leaves out this kind: firmware refuses every command that destroys it, and may
+ * keep the object for ever.
  */
 static bool left_out(const struct _fixture_variant_destroy *v, const struct kind *kind)
 {
@@ -610,8 +610,8 @@ static void expect_results(struct __test_metadata *_metadata, struct _test_data_
 }
 
 /*
- * Whatever firmware answers, and whoever destroys the objects: in the end they are destroyed, their
- * memory is not pinned any more, and their numbers can be used again.
+ * Whatever firmware answers, and whichever process or task destroys the objects: in the end they
+ * are destroyed, their memory is not pinned any more, and their numbers can be used again.
  */
 TEST_F_TIMEOUT(destroy, ends_in_the_end, 180)
 {

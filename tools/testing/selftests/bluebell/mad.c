@@ -740,7 +740,7 @@ TEST_F(mad, wrong_mads_are_not_delivered)
 {
 	struct mad m;
 
-	/* ib_mad answers requests of a class that nobody serves. */
+	/* ib_mad answers requests of a class for which no agent is registered. */
 	mad_init(&m, CLASS_NOBODYS, METHOD_GET, 1, 2);
 	ASSERT_EQ(0, mad_query(&self->client, &m));
 	EXPECT_EQ(METHOD_GET_RESP, m.data[AT_METHOD]);

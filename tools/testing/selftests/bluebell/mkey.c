@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory keys that a process makes over other keys (mlx5dv_create_mkey(3)) and configures by work
- * requests (mlx5dv_wr_post(3)): which bytes they lead to, and what an attacker could put into such
- * a request.
+ * Indirect mkeys, which a process creates (mlx5dv_create_mkey(3)) and configures by work requests
+ * (mlx5dv_wr_post(3)): which bytes they translate to, and what an attacker could put into such a
+ * request.
  */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
@@ -130,7 +130,7 @@ static struct mlx5dv_mkey *create_key(struct ibv_pd *pd, unsigned int entries)
 
 #define KEY_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
-/* Let a key lead to a list of pieces; returns the status of the request. */
+/* Let a key translate to a list of pieces; returns the status of the request. */
 static int set_list(struct side *s, struct mlx5dv_mkey *key, struct ibv_sge *sge, unsigned int n)
 {
 	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(s->qp[0]);
@@ -242,7 +242,9 @@ static void umr_start_free(struct umr *u, uint32_t key)
 	put32(u, CONTEXT, IS_FREE);
 }
 
-/* Post the request as it is; returns its status. The queue pairs are connected anew if it fails. */
+/*
+ * Post the request as it is; returns its status. The queue pairs are connected again if it fails.
+ */
 static int umr_post(struct side *s, struct umr *u)
 {
 	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(s->qp[0]);
@@ -260,7 +262,7 @@ static int umr_post(struct side *s, struct umr *u)
 	return status;
 }
 
-/* --- What a key leads to -------------------------------------------------------------------- */
+/* --- What a key translates to --------------------------------------------------------------- */
 
 static const char *missing(void)
 {
@@ -415,7 +417,7 @@ TEST_F(layout, interleaved_pieces_are_written_and_read)
 	EXPECT_EQ(0, memcmp(s->mem + 39000, from + 36 * 32 + 8, 24));
 }
 
-/* The outer key leads to another key, which leads to the region. */
+/* The entry of the outer key refers to another key, which refers to the region. */
 TEST_F(layout, key_leads_through_another_one)
 {
 	struct side *s = &self->s;
@@ -544,7 +546,7 @@ TEST_F(attack, key_of_another_user_is_not_changed)
 	put64(&self->u, CTRL + 8, MASK_PD);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
 	EXPECT_EQ(0, write_through(&victim, other->lkey));
-	/* A key of the attacker cannot lead to memory of the victim. */
+	/* A key of the attacker cannot translate to memory of the victim. */
 	umr_start(&self->u, self->key->lkey, 4, other->lkey, 0);
 	umr_post(s, &self->u);
 	EXPECT_NE(0, write_through(s, self->key->lkey));
@@ -661,8 +663,8 @@ TEST_F(attack, strided_block_without_its_entries_is_refused)
 }
 
 /*
- * To resolve a fault the driver follows the keys in the tables down to the region. Tables that lead
- * to each other many times, or to nothing, keep neither the driver nor the device busy.
+ * To resolve a fault the driver follows the keys in the tables down to the region. Tables that
+ * refer to each other many times, or to nothing, keep neither the driver nor the device busy.
  */
 TEST(hostile_tables_over_paged_memory_end)
 {
@@ -685,7 +687,7 @@ TEST(hostile_tables_over_paged_memory_end)
 		key[i] = create_key(s.r.pd, ENTRIES);
 		ASSERT_NE(NULL, key[i]);
 		/*
-		 * All entries of a key lead to the start of the previous key, those of the first
+		 * All entries of a key refer to the start of the previous key, those of the first
 		 * key to the region.
 		 */
 		umr_start(&u, key[i]->lkey, ENTRIES, i ? key[i - 1]->lkey : s.mr->lkey,

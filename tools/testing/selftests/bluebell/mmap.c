@@ -505,7 +505,7 @@ TEST_F(object, mapping_has_no_other_rights)
 	void *p;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell denies rights that nobody needs");
+		SKIP(return, "only bluebell denies rights that a mapping does not need");
 	EXPECT_EQ(-EPERM, map_and_unmap(fd, self->off, UV_PAGE, variant->rights | PROT_EXEC,
 					MAP_SHARED));
 	if (!(variant->rights & PROT_READ))

@@ -894,7 +894,7 @@ static int rereg_in_child(struct ibv_mr *mr, int access)
 	       WEXITSTATUS(status) : -1;
 }
 
-/* The pages are those of the process that registered them: no other process can pin them anew. */
+/* The pages are those of the process that registered them: no other process can pin them again. */
 TEST_F(rereg, another_process_cannot_pin_anew)
 {
 	struct ibv_mr *mr;

@@ -29,7 +29,7 @@ TEST(odp_is_reported_as_the_device_has_it)
 		  rdma_has_odp(r.ctx));
 	/*
 	 * Bluebell offers implicit regions only with "fixed_buffer_size", because the entries of
-	 * their keys are of one size, and each leads to another key.
+	 * their keys are of one size, and each refers to another key.
 	 */
 	EXPECT_EQ(rdma_has_odp(r.ctx) &&
 		  (!driver_is("bluebell") || hca_cap("general", "fixed_buffer_size")),

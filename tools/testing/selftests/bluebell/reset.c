@@ -62,7 +62,10 @@ static void work_until_gone(struct rdma *r, struct pair *p, struct ibv_mr *targe
 	}
 }
 
-/* Returns 0 if the process learned that the device is gone, and could close it. */
+/*
+ * Returns 0 once the process has learned that the device is gone, and the calls that destroy its
+ * objects have returned, with or without an error; 2 to 4 if the process could not start.
+ */
 static int work(int ready)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };

@@ -538,7 +538,7 @@ TEST(uar_object_is_exported_as_a_dma_buf)
 	fd = uv_export_dmabuf(uv.fd, uar.mmap_off);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(UV_PAGE, lseek(fd, 0, SEEK_END));
-	/* A UAR that belongs to the context is not exported: it is no UAR object. */
+	/* A UAR that belongs to the context is not exported: it is not a UAR object. */
 	EXPECT_EQ(-EINVAL, uv_export_dmabuf(uv.fd, 0));
 	EXPECT_EQ(-EINVAL, uv_export_dmabuf(uv.fd, uar.mmap_off + UV_PAGE));
 	if (driver_is("bluebell"))	/* mlx5_ib exports the page of the offset */

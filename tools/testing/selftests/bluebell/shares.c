@@ -148,7 +148,7 @@ static int take_umem(struct taker *t)
 }
 
 /* Attach a new queue pair to the group to which the other process attaches its queue pairs. */
-static int take_place_in_group(struct taker *t)
+static int attach_to_group(struct taker *t)
 {
 	struct uv_qp qp;
 
@@ -205,8 +205,8 @@ static unsigned int num_counter_sets(void)
 	return hca_cap("general", "max_qp_cnt");
 }
 
-/* Queue pairs that a group can have; 0 if the test would run out of queue pairs first. */
-static unsigned int num_places_in_group(void)
+/* Queue pairs of a multicast group; 0 if the test would run out of queue pairs first. */
+static unsigned int num_qps_in_group(void)
 {
 	unsigned int qps = 1u << hca_cap("general", "log_max_qp");
 
@@ -246,7 +246,7 @@ FIXTURE_VARIANT_ADD(share, mkeys) {
 FIXTURE_VARIANT_ADD(share, umems) { .log_max = "log_max_umem", .take = take_umem, };
 
 FIXTURE_VARIANT_ADD(share, places_in_a_group) {
-	.num = num_places_in_group, .take = take_place_in_group,
+	.num = num_qps_in_group, .take = attach_to_group,
 };
 
 FIXTURE_VARIANT_ADD(share, groups) { .log_max = "log_max_mcg", .take = take_group, };
@@ -269,7 +269,7 @@ static int taker_open_with_uars(struct taker *t)
 static int open_for(const struct _fixture_variant_share *v, struct taker *t)
 {
 	return v->take == take_cq || v->take == take_qp || v->take == take_srq ||
-		       v->take == take_place_in_group || v->take == take_group ?
+		       v->take == attach_to_group || v->take == take_group ?
 		taker_open_with_uars(t) : taker_open(t);
 }
 

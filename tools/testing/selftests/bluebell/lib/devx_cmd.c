@@ -49,7 +49,7 @@ uint32_t devx_get(const struct devx_cmd *cmd, unsigned int byte)
 	return be32toh(dword);
 }
 
-/* Start the creation of a free key over other keys, in a protection domain. */
+/* Start the creation of a free indirect mkey, in a protection domain. */
 void devx_start_klm_mkey(struct devx_cmd *cmd, uint32_t pdn)
 {
 	devx_start(cmd, DEVX_CREATE_MKEY);

@@ -151,13 +151,19 @@ static long memcg_stat(const char *name)
 	return memcg_named(CGROUP "/memory.stat", name);
 }
 
-/* What the cgroup is charged for objects of the kernel, in bytes; -1 if that cannot be read. */
+/*
+ * Bytes of kernel objects charged to the cgroup ("slab_unreclaimable" in memory.stat), or -1 if the
+ * file cannot be read.
+ */
 long memcg_objects(void)
 {
 	return memcg_stat("slab_unreclaimable");
 }
 
-/* What the cgroup is charged for all memory of the kernel, in bytes; -1 if that cannot be read. */
+/*
+ * Bytes of kernel memory charged to the cgroup ("kernel" in memory.stat), or -1 if the file cannot
+ * be read.
+ */
 long memcg_kernel(void)
 {
 	return memcg_stat("kernel");
