@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs as text, and what is known about the commands of the device: their fields, from
- * mlx5_ifc.h, and the values of fields with which a command succeeds.
+ * Parse and print the fuzzer's programs (lists of ioctl calls, see program.h). Tables of the
+ * firmware commands: their fields, from mlx5_ifc.h, and values of fields with which a command
+ * succeeds.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -204,7 +205,7 @@ static bool parse_field(const struct call *call, const struct attr *attr, const 
 
 /*
  * Parse a place: ATTRIBUTE, ATTRIBUTE.FIELD, ATTRIBUTE!META, ATTRIBUTE@BYTE, ATTRIBUTE:BIT:WIDTH;
- * or FIELD, in a call that is no method.
+ * or FIELD, in a call that is not a method.
  */
 static bool parse_place(const struct call *call, const struct description *d, char *text, struct arg *arg)
 {
@@ -298,9 +299,9 @@ static bool parse_call(struct call *call, char *line)
  * @program: gets the calls
  * @text: the program as text, without a terminating 0
  * @len: bytes of @text
- * @bad_line: the first line that is no call, counted from 1; 0 if there is none
+ * @bad_line: the first line that is not a call, counted from 1; 0 if there is none
  *
- * Lines that are no calls are left out, so that any text is a program.
+ * Lines that are not calls are left out, so that any text is a program.
  *
  * Return: whether the program has a call.
  */

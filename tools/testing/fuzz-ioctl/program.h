@@ -88,8 +88,8 @@ struct attr {
 };
 
 /*
- * For a call that is no method of the ioctl: @object is NO_OBJECT, @method is enum other_call, and
- * the values are fields of one attribute.
+ * For a call that is not a method of the ioctl: @object is NO_OBJECT, @method is enum other_call,
+ * and the values are fields of one attribute.
  */
 #define NO_OBJECT 0xffff
 enum other_call { OTHER_OPEN, OTHER_MMAP, OTHER_MUNMAP, OTHER_STORE, OTHER_READ, OTHER_CLOSE, OTHER_DISCARD };

@@ -315,7 +315,7 @@ static int run_method(const struct call *call, const struct description *d, int 
 	return ret;
 }
 
-/* --- Calls that are no methods --- */
+/* --- Calls that are not methods --- */
 
 static int run_open(const struct call *call, const struct description *d)
 {

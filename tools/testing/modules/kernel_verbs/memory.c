@@ -295,7 +295,7 @@ static unsigned int pieces_bytes(unsigned int first, unsigned int n)
 	return len;
 }
 
-/* Copy the pieces into a row, behind each other. */
+/* Concatenate the pieces into the contiguous buffer @row. */
 static void gather_pieces(struct rig *rig, unsigned int first, unsigned int n, u8 *row)
 {
 	unsigned int i;
@@ -450,7 +450,7 @@ static int test_gaps_local(struct rig *rig)
 	return 0;
 }
 
-/* A list is mapped as far as the region has room, and from an offset in the list on. */
+/* ib_map_mr_sg() maps as many entries as the region has room for, and starts at *sg_offset. */
 static int test_gaps_limits(struct rig *rig)
 {
 	unsigned int most = 4, offset = 300;

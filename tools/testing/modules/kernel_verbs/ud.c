@@ -183,7 +183,7 @@ static int test_multicast_fails(struct rig *rig)
 }
 
 /*
- * ib_core refuses an address that is no multicast group, and a queue pair that cannot be in a
+ * ib_core refuses an address that is not a multicast group, and a queue pair that cannot be in a
  * group.
  */
 static int test_multicast_refused(struct rig *rig)

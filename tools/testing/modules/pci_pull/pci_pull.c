@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Remove a PCI device as a hotplug driver does when somebody has pulled the device out: tell the
+ * Remove a PCI device as a hotplug driver does when the device has been pulled out: tell the
  * PCI core first that the device cannot be reached any more, and remove the device at once. For
  * devices in slots of which the kernel has no hotplug driver. A process writes the name of the
  * device to /sys/module/pci_pull/parameters/device.
