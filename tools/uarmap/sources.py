@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where uarmap gets its reports: the kernel's file in debugfs, which root reads, or the driver's
-ioctl, which anybody may send for the contexts of processes of their own."""
+ioctl, which any user may send for the contexts of processes of their own."""
 
 import ctypes
 import fcntl
@@ -11,6 +11,7 @@ from pathlib import Path
 from model import Bfreg, Context, Device, Queue, Uar, parse
 
 DEBUGFS = Path("/sys/kernel/debug/mlx5")
+DRIVER = Path("/sys/bus/auxiliary/drivers/bluebell.rdma")
 
 
 class NoSource(Exception):
@@ -23,6 +24,11 @@ def read_debugfs(root=DEBUGFS):
         return None
     return [parse(path.read_text(encoding="utf-8", errors="replace").splitlines())
             for path in sorted(root.glob("*/uars"))]
+
+
+def drives_a_device(driver=DRIVER):
+    """Whether Bluebell is bound to a device, which any user may see in sysfs."""
+    return any(driver.glob("mlx5_core.rdma.*"))
 
 
 # --- The ioctl: rdma_user_ioctl_cmds.h and bluebell-abi.h -----------------------------------------
@@ -219,10 +225,14 @@ def read_own(pid=None):
 
 def read(pid=None):
     """(devices, note): by debugfs if this process may read it. Else by ioctl, and the note says
-    whose processes are missing."""
+    whose processes are missing, if any."""
     devices = read_debugfs()
     if devices is None:
-        return read_own(pid), "processes of other users are not shown: only root sees them"
+        devices = read_own(pid)
+        if not devices and not drives_a_device():
+            raise NoSource("no device is driven by Bluebell")
+        return devices, None if os.geteuid() == 0 else \
+            "processes of other users are not shown: only root sees them"
     if not devices:
         raise NoSource(f"there is no {DEBUGFS}/*/uars: no device is driven by Bluebell")
     if pid:

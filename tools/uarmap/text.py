@@ -74,7 +74,7 @@ def context_lines(context):
             yield f"      of which not mapped: {ranges(uar.index for uar in unmapped)}"
         kept = [uar.index for uar in idle if uar.freed]
         if kept:
-            yield f"      of which freed, but still mapped: {ranges(kept)}"
+            yield f"      of which freed, but still mapped or exported: {ranges(kept)}"
 
 
 def render(devices):

@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -329,6 +330,31 @@ class Sources(unittest.TestCase):
             devices = sources.read_debugfs(Path(directory))
             self.assertEqual([found.bus for found in devices], ["0000:00:03.0", "0000:00:04.0"])
             self.assertIsNone(sources.read_debugfs(Path(directory, "none")))
+
+    def test_host_without_a_device(self):
+        """If Bluebell drives no device, the program ends with status 1 and one line, for each
+        user; a device that no process has open is no error, and its report is shown."""
+        note = "uarmap: processes of other users are not shown: only root sees them\n"
+        unused = "uarmap: no process has a device open\n"
+        for uid, bound, expected in ((0, False, (1, "uarmap: no device is driven by Bluebell\n")),
+                                     (7, False, (1, "uarmap: no device is driven by Bluebell\n")),
+                                     (0, True, (0, unused)), (7, True, (0, note + unused))):
+            with self.subTest(uid=uid, bound=bound), \
+                    unittest.mock.patch.multiple(
+                        sources, read_debugfs=lambda: None, read_own=lambda pid: [],
+                        drives_a_device=lambda bound=bound: bound), \
+                    unittest.mock.patch("os.geteuid", lambda uid=uid: uid):
+                status, _, err = run()
+                self.assertEqual((status, err), expected)
+
+    def test_bound_devices_are_found_in_sysfs(self):
+        """The driver's directory has other files, too, and no directory if it is not loaded."""
+        with tempfile.TemporaryDirectory() as directory:
+            Path(directory, "bind").touch()
+            self.assertFalse(sources.drives_a_device(Path(directory)))
+            Path(directory, "mlx5_core.rdma.0").touch()
+            self.assertTrue(sources.drives_a_device(Path(directory)))
+            self.assertFalse(sources.drives_a_device(Path(directory, "none")))
 
     def test_layouts_are_those_of_the_header(self):
         """The structures have the sizes of those in bluebell-abi.h."""
