@@ -79,13 +79,20 @@ static bool grants_ece(u16 opcode)
 	       (opcode >= MLX5_CMD_OP_RST2INIT_QP && opcode <= MLX5_CMD_OP_RTS2RTS_QP);
 }
 
-static void destroy_object(struct mock *mock, enum mock_kind kind, u16 uid, const __be32 *in)
+static int destroy_object(struct mock *mock, enum mock_kind kind, u16 uid, const __be32 *in)
 {
 	u32 number = be32_to_cpu(in[2]) & 0xffffff;
+	void *object = xa_erase(&mock->live[kind], number);
 
-	KUNIT_EXPECT_PTR_EQ_MSG(mock->test, xa_erase(&mock->live[kind], number), xa_mk_value(uid),
+	if (!object && number == mock->lost[kind])
+		return mock->lose_destroy ? -ETIMEDOUT : -ENOENT;
+	KUNIT_EXPECT_PTR_EQ_MSG(mock->test, object, xa_mk_value(uid),
 				"uid %u has no object %u of kind %d", uid, number, kind);
 	mock->num_live[kind]--;
+	if (!mock->lose_destroy)
+		return 0;
+	mock->lost[kind] = number;
+	return -ETIMEDOUT;
 }
 
 /**
@@ -101,7 +108,8 @@ static void destroy_object(struct mock *mock, enum mock_kind kind, u16 uid, cons
  *
  * A suite whose firmware does more calls this from a stub of its own.
  *
- * Return: 0, or @refuse_err of the mock if the test wants this command to be refused.
+ * Return: 0; @refuse_err of the mock if the test wants this command to be refused; -ETIMEDOUT if it
+ * wants the answer to be lost; or -ENOENT for an object that such a command has destroyed.
  */
 int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 	    int out_size, mlx5_ib_fw_send_t send, void *arg)
@@ -124,7 +132,7 @@ int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 		if (opcode == lifetimes[kind].destroy) {
 			if (mock->refuse_destroy)
 				return mock->refuse_err;
-			destroy_object(mock, kind, uid, in);
+			return destroy_object(mock, kind, uid, in);
 		}
 	}
 	return 0;

@@ -68,6 +68,9 @@ enum mock_kind {
  * @refuse: number of the command to refuse, from 1; 0 for none
  * @refuse_destroy: refuse all commands that destroy
  * @refuse_err: errno of refusals
+ * @lose_destroy: execute all commands that destroy, and answer none of them
+ * @lost: the last object of each kind that such a command has destroyed, and that a later command
+ *	may name again; 0 for none
  * @ece: options of connection establishment that firmware grants
  * @opcode: opcode of the last command
  * @in: the first bytes of the last command, zeros behind its end
@@ -93,6 +96,8 @@ struct mock {
 	unsigned int refuse;
 	bool refuse_destroy;
 	int refuse_err;
+	bool lose_destroy;
+	u32 lost[MOCK_NUM_KINDS];
 	u32 ece;
 	u16 opcode;
 	u32 in[128];

@@ -89,21 +89,22 @@ static void add_key(struct mock_hca *hca, void *in, u32 index)
 int mock_hca_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out, int out_size,
 		mlx5_ib_fw_send_t send, void *arg)
 {
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	u32 index = MLX5_GET(destroy_mkey_in, in, mkey_index);
 	struct mock_hca *hca = current_hca();
-	int err;
 
-	err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
-	if (err)
-		return err;
 	switch (MLX5_GET(create_mkey_in, in, opcode)) {
 	case MLX5_CMD_OP_CREATE_MKEY:
-		add_key(hca, in, MLX5_GET(create_mkey_out, out, mkey_index));
+		if (!err)
+			add_key(hca, in, MLX5_GET(create_mkey_out, out, mkey_index));
 		break;
 	case MLX5_CMD_OP_DESTROY_MKEY:
-		free_key(xa_erase(&hca->keys, MLX5_GET(destroy_mkey_in, in, mkey_index)));
+		/* After an error the key may be gone, too. */
+		if (!xa_load(&hca->mock->live[MOCK_MKEY], index))
+			free_key(xa_erase(&hca->keys, index));
 		break;
 	}
-	return 0;
+	return err;
 }
 
 /* The memory key that @mkey names, if it is not free and also has the low byte of @mkey. */
