@@ -77,7 +77,7 @@ static void close_exporter(void *data)
 	sg_free_table(&ex->sgt);
 }
 
-static struct exporter *make_exporter(struct kunit *test)
+static struct exporter *make_exporter_of(struct kunit *test, const struct dma_buf_ops *ops)
 {
 	struct exporter *ex = kunit_kzalloc(test, sizeof(*ex), GFP_KERNEL);
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
@@ -90,7 +90,7 @@ static struct exporter *make_exporter(struct kunit *test)
 	sg_dma_address(ex->sgt.sgl) = DMA_BASE;
 	sg_dma_len(ex->sgt.sgl) = SIZE;
 
-	info.ops = &exporter_ops;
+	info.ops = ops;
 	info.size = SIZE;
 	info.flags = O_RDWR;
 	info.priv = ex;
@@ -100,6 +100,11 @@ static struct exporter *make_exporter(struct kunit *test)
 	KUNIT_ASSERT_GE(test, ex->fd, 0);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, close_exporter, ex));
 	return ex;
+}
+
+static struct exporter *make_exporter(struct kunit *test)
+{
+	return make_exporter_of(test, &exporter_ops);
 }
 
 static struct ib_mr *reg_at(struct exporter *ex, u64 offset, u64 length, u64 iova)
@@ -324,6 +329,51 @@ static void large_pages_lead_to_every_part_of_the_memory(struct kunit *test)
 	}
 }
 
+static int pin(struct dma_buf_attachment *attach)
+{
+	return 0;
+}
+
+static void unpin(struct dma_buf_attachment *attach)
+{
+}
+
+/* Memory that its exporter may move. */
+static const struct dma_buf_ops moving_ops = {
+	.pin = pin,
+	.unpin = unpin,
+	.map_dma_buf = map,
+	.unmap_dma_buf = unmap,
+	.release = release,
+};
+
+/*
+ * UMR fails to revoke the key, and firmware does not answer that it has destroyed the key. A UMR on
+ * this key would stop the UMR queue pair of all users.
+ */
+static void move_names_no_key_that_may_be_gone(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr = reg(ex, 0, SIZE);
+	unsigned int requests;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_ASSERT_EQ(test, ex->mapped, 1);
+	hca->stopped = true;
+	ex->mock->lose_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), -ETIMEDOUT);
+	hca->stopped = false;
+	ex->mock->lose_destroy = false;
+	requests = hca->num_requests;
+	take_back(ex);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, hca->num_requests, requests);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_free(hca), 0);
+}
+
 static void region_without_a_key_is_not_counted(struct kunit *test)
 {
 	struct exporter *ex = make_exporter(test);
@@ -349,6 +399,7 @@ static struct kunit_case dmabuf_cases[] = {
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 	KUNIT_CASE(failed_revocation_by_umr_destroys_the_key),
 	KUNIT_CASE(large_pages_lead_to_every_part_of_the_memory),
+	KUNIT_CASE(move_names_no_key_that_may_be_gone),
 	KUNIT_CASE(region_without_a_key_is_not_counted),
 #endif
 	{}

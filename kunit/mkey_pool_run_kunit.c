@@ -570,6 +570,18 @@ static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test
 	env->hca->how = MOCK_STOPPED;
 	KUNIT_EXPECT_EQ(test, create(env, &mkey), -ENOTRECOVERABLE);
 	env->hca->stuck++;
+	env->hca->stopped = false;
+
+	/* Firmware does not answer, so the key may be gone, and no further UMR names the key. */
+	env->mock->refuse_destroy = false;
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	env->mock->lose_destroy = true;
+	env->hca->fail = env->hca->num_requests + 1;
+	env->hca->how = MOCK_NOT_EXECUTED;
+	KUNIT_EXPECT_EQ(test, create(env, &mkey), -ENOTRECOVERABLE);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests, env->hca->fail);
+	env->mock->lose_destroy = false;
 }
 
 /* A revoked key is in the PD of free keys. Only a new region moves the key to another PD. */
@@ -591,6 +603,34 @@ static void revoked_key_is_given_no_rights(struct kunit *test)
 			-EIO);
 	KUNIT_EXPECT_EQ(test, env->hca->num_requests, num);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+}
+
+/* UMR fails to revoke the key of a region, and firmware destroys the key without an answer. */
+static void key_that_may_be_gone_is_named_in_no_umr(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	struct mlx5_ib_mkey mkey;
+
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, mkey.class, 0);
+	env->mock->lose_destroy = true;
+	env->hca->fail = env->hca->num_requests + 1;
+	env->hca->how = MOCK_NOT_EXECUTED;
+	mlx5_ib_mkey_revoke(env->dev, &mkey);
+	KUNIT_EXPECT_FALSE(test, mkey.destroyed);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_change(env->dev, &mkey, 0, IB_ACCESS_REMOTE_READ, 9),
+			-EIO);
+	mlx5_ib_mkey_revoke(env->dev, &mkey);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), -ETIMEDOUT);
+	env->mock->lose_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests, env->hca->fail);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 0);
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&env->dev->attempts.tree));
+	/* If the test has failed, do not crash. */
+	mlx5_ib_fw_attempt_forget(env->dev, &mkey.attempt);
 }
 
 /*
@@ -793,6 +833,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(free_key_counts_for_no_user),
 	KUNIT_CASE(key_that_may_reach_memory_is_replaced_or_reported),
 	KUNIT_CASE(revoked_key_is_given_no_rights),
+	KUNIT_CASE(key_that_may_be_gone_is_named_in_no_umr),
 	KUNIT_CASE(firmware_fills_entries_that_umr_cannot_name),
 	KUNIT_CASE(failed_setup_of_umr_fails_no_registration),
 	KUNIT_CASE(free_key_makes_way_for_a_key_of_another_kind),

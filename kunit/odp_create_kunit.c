@@ -641,6 +641,60 @@ static void advice_of_several_ranges_maps_these_pages_only(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/*
+ * A leaf has no pages any more. UMR fails to revoke its key, and firmware does not answer that it
+ * has destroyed the key. A UMR on this key would stop the UMR queue pair of all users.
+ */
+static void leaf_whose_key_may_be_gone_is_replaced(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	replace_memory(test, env);
+	/* The first UMR clears the entry that leads to the leaf. */
+	env->hca->fail = env->hca->num_requests + 2;
+	env->hca->how = MOCK_STOPPED;
+	env->mock->lose_destroy = true;
+	KUNIT_EXPECT_EQ(test, reclaim(env), 1);
+	env->mock->lose_destroy = false;
+	clear_failure(env);
+	write_pages(test, env, &parts[1]);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), -EFAULT);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), 0);
+	expect_pages(test, env, &parts[1]);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/*
+ * Firmware does not answer that it has destroyed the root of a region. A late fault on the key of
+ * the addresses without a leaf still finds the region.
+ */
+static void tree_whose_root_may_be_gone_does_not_grow(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true, .by_memory = true };
+	struct env *env = make_env(test);
+	unsigned int commands, requests;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	env->mock->lose_destroy = true;
+	KUNIT_EXPECT_EQ(test, dereg(env), -ETIMEDOUT);
+	env->mock->lose_destroy = false;
+	commands = env->mock->num_commands;
+	requests = env->hca->num_requests;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_mr_page_in(odp_of(env), env->mem, PAGE_SIZE,
+						     HMM_PFN_REQ_FAULT), -EIO);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, commands);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests, requests);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 static bool umr_is_stuck(struct mlx5_ib_dev *dev)
 {
 	return true;
@@ -1639,6 +1693,8 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(keys_of_an_implicit_region_count_for_its_user),
 	KUNIT_CASE(parts_of_an_implicit_region_count_as_paged_memory),
 	KUNIT_CASE_PARAM(advice_of_several_ranges_maps_these_pages_only, region_gen_params),
+	KUNIT_CASE(leaf_whose_key_may_be_gone_is_replaced),
+	KUNIT_CASE(tree_whose_root_may_be_gone_does_not_grow),
 	KUNIT_CASE(list_that_the_device_may_read_is_kept),
 	KUNIT_CASE(kernel_consumer_may_advise),
 	KUNIT_CASE(advice_waits_once_for_a_stuck_fault),

@@ -105,12 +105,13 @@ static int send(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *o
 	scoped_guard(spinlock_irqsave, &c->lock)
 		if (c->num == c->most)
 			return -EBUSY;
-	status = c->objects[MLX5_GET(dealloc_pd_in, in, pd) % MANY].status;
 	err = mock_hca_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	status = err == -ENOENT ? MLX5_CMD_STAT_BAD_RES_ERR :
+				  c->objects[MLX5_GET(dealloc_pd_in, in, pd) % MANY].status;
 	guard(spinlock_irqsave)(&c->lock);
 	MLX5_SET(dealloc_pd_out, async->out, status, status);
 	c->flight[c->num] = async;
-	c->errs[c->num] = err || status ? -EREMOTEIO : 0;
+	c->errs[c->num] = err == -ETIMEDOUT ? err : err || status ? -EREMOTEIO : 0;
 	c->numbers[c->num] = MLX5_GET(dealloc_pd_in, in, pd);
 	c->total++;
 	c->num++;
@@ -486,6 +487,136 @@ static void surplus_key_has_exactly_one_owner(struct kunit *test)
 	mlx5_ib_fw_batch_free(commands);
 }
 
+static const struct lost_case {
+	const char *name;
+	bool revoked;	/* UMR has revoked the key before the command was sent */
+	bool executed;	/* the command that was not answered has destroyed the key */
+	bool reused;	/* a new key has the index of the key */
+} lost_cases[] = {
+	{ "a surplus key that still exists", false, false },
+	{ "a surplus key that is gone", false, true },
+	{ "a surplus key whose index is reused", false, true, true },
+	{ "a revoked key that still exists", true, false },
+	{ "a revoked key that is gone", true, true },
+	{ "a revoked key whose index is reused", true, true, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(lost, lost_cases, name);
+
+/* Two keys of the largest class: the pool has the first one, a region has the second. */
+static void take_two_keys(struct kunit *test, struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkeys)
+{
+	const int class = MLX5_IB_POOL_SIZES - 1;
+	u32 nmtts = mlx5_ib_mkey_pool_class_mtts(class);
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		mkeys[i] = (struct mlx5_ib_mkey){ .class = class };
+		KUNIT_ASSERT_FALSE(test, mlx5_ib_mkey_pool_alloc(dev, class, &mkeys[i].key));
+		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_mkey_pool_create(dev, nmtts, 0, &mkeys[i].key));
+	}
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(dev, &mkeys[0]), 0);
+	KUNIT_ASSERT_EQ(test, dev->mkey_pool->classes[class].use.free, 1);
+}
+
+/* Have a batch destroy a key, which the class does not want, or wants only at first. */
+static void destroy_key_early(struct kunit *test, struct closer *c, struct mlx5_ib_mkey *mkey,
+			      bool wanted)
+{
+	struct mlx5_ib_dev *dev = c->mock->dev;
+	struct mlx5_ib_mkey_pool_use *use = &dev->mkey_pool->classes[mkey->class].use;
+	struct mlx5_ib_fw_batch *commands = mlx5_ib_fw_batch_alloc(dev);
+	struct mlx5_ib_mkey_batch *batch = mlx5_ib_mkey_batch_alloc(dev, commands);
+
+	KUNIT_ASSERT_NOT_NULL(test, commands);
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	c->together = true;
+	if (!wanted)
+		use->peak = use->in_use;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_pool_wants(dev, mkey->class), wanted);
+	mlx5_ib_mkey_destroy_early(batch, mkey);
+	use->peak = use->in_use;
+	mlx5_ib_mkey_batch_wait(batch);
+	c->together = false;
+	kfree(batch);
+	mlx5_ib_fw_batch_free(commands);
+}
+
+/* The owner of a key that is destroyed may be freed: the tree does not point into it. */
+static void expect_no_attempt(struct kunit *test, struct mlx5_ib_dev *dev,
+			      struct mlx5_ib_mkey *mkey)
+{
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&dev->attempts.tree));
+	/* If the test has failed, do not crash. */
+	mlx5_ib_fw_attempt_forget(dev, &mkey->attempt);
+}
+
+/*
+ * Firmware does not answer the DESTROY_MKEY of a batch. A UMR on a key that is gone would stop the
+ * UMR queue pair of all users, and the pool would hand the key out.
+ */
+static void key_without_an_answer_leaves_by_command(struct kunit *test)
+{
+	const struct lost_case *lost = test->param_value;
+	struct closer *c = make_closer(test);
+	struct mlx5_ib_dev *dev = c->mock->dev;
+	struct mlx5_ib_mkey mkeys[2], *mkey = &mkeys[1];
+	unsigned int requests, commands;
+	struct mlx5_ib_mkey_class *mc;
+	u32 next = 0;
+
+	take_two_keys(test, dev, mkeys);
+	mc = &dev->mkey_pool->classes[mkey->class];
+	c->mock->lose_destroy = lost->executed;
+	c->mock->refuse = lost->executed ? 0 : c->mock->num_commands + 1;
+	c->mock->refuse_err = -ETIMEDOUT;
+	destroy_key_early(test, c, mkey, lost->revoked);
+	c->mock->lose_destroy = false;
+	KUNIT_EXPECT_EQ(test, c->total, 1);
+	KUNIT_EXPECT_EQ(test, mkey->revoked, lost->revoked);
+	KUNIT_ASSERT_FALSE(test, mkey->destroyed);
+	KUNIT_EXPECT_FALSE(test, RB_EMPTY_ROOT(&dev->attempts.tree));
+	if (lost->reused) {
+		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_mkey_pool_create(dev, 8, 0, &next));
+		KUNIT_ASSERT_EQ(test, mlx5_mkey_to_idx(next), mlx5_mkey_to_idx(mkey->key));
+	}
+
+	requests = c->hca->num_requests;
+	commands = c->mock->num_commands;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, mkey), 0);
+	KUNIT_EXPECT_EQ(test, c->hca->num_requests, requests);
+	KUNIT_EXPECT_EQ(test, c->mock->num_commands - commands, lost->reused ? 0 : 1);
+	KUNIT_EXPECT_TRUE(test, mkey->destroyed);
+	expect_no_attempt(test, dev, mkey);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 1);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, !!next, !!xa_load(&c->mock->live[MOCK_MKEY],
+						mlx5_mkey_to_idx(mkey->key)));
+	if (next)
+		mlx5_ib_mkey_table_discard(dev, 0, next);
+}
+
+/* A process exits after firmware has not answered the deregistration of one of its regions. */
+static void batch_revokes_no_key_that_may_be_gone(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	struct mlx5_ib_dev *dev = c->mock->dev;
+	struct mlx5_ib_mkey mkeys[2], *mkey = &mkeys[1];
+	unsigned int requests;
+
+	take_two_keys(test, dev, mkeys);
+	c->mock->lose_destroy = true;
+	mlx5_ib_mkey_kill(dev, mkey);
+	c->mock->lose_destroy = false;
+	KUNIT_ASSERT_FALSE(test, mkey->destroyed);
+	requests = c->hca->num_requests;
+	destroy_key_early(test, c, mkey, true);
+	KUNIT_EXPECT_EQ(test, c->hca->num_requests, requests);
+	KUNIT_EXPECT_EQ(test, c->total, 1);
+	KUNIT_EXPECT_TRUE(test, mkey->destroyed);
+	expect_no_attempt(test, dev, mkey);
+}
+
 /*
  * Neither UMR nor firmware revokes the key of a region, so the key and its memory become an orphan.
  * The pool does not count the key any more, and the table of keys has no slot for it.
@@ -535,6 +666,8 @@ static struct kunit_case close_cases[] = {
 	KUNIT_CASE(keys_are_revoked_before_memory_is_unpinned),
 	KUNIT_CASE_PARAM(failed_umr_leaves_no_region, next_failure),
 	KUNIT_CASE(surplus_key_has_exactly_one_owner),
+	KUNIT_CASE_PARAM(key_without_an_answer_leaves_by_command, lost_gen_params),
+	KUNIT_CASE(batch_revokes_no_key_that_may_be_gone),
 	KUNIT_CASE(key_of_an_orphan_is_not_of_the_pool),
 	{}
 };

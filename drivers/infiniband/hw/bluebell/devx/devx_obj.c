@@ -628,10 +628,7 @@ static const struct mlx5_ib_fw_attempt *devx_attempt_of(struct ib_uobject *uobj)
  */
 int mlx5_ib_devx_check_exists(struct ib_uobject *uobj)
 {
-	const struct mlx5_ib_fw_attempt *attempt = devx_attempt_of(uobj);
-
-	/* READ_ONCE(), because a task that creates another object may set @replaced meanwhile. */
-	return !attempt->unanswered && !READ_ONCE(attempt->replaced) ? 0 :
+	return !mlx5_ib_fw_may_be_gone(devx_attempt_of(uobj)) ? 0 :
 	       refuse(-EINVAL, "the object may be gone: firmware did not answer its destruction");
 }
 

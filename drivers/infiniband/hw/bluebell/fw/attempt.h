@@ -6,6 +6,7 @@
 #ifndef BLUEBELL_ATTEMPT_H
 #define BLUEBELL_ATTEMPT_H
 
+#include <linux/compiler.h>
 #include <linux/rbtree_types.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -43,6 +44,17 @@ struct mlx5_ib_fw_attempt {
 
 /* Initial value for an attachment, which may have ended before the first attempt to detach. */
 #define MLX5_IB_FW_ATTEMPT_TO_DETACH	{ .failed = true, .attachment = true }
+
+/*
+ * Whether the object may have been destroyed by a command that was not answered. Then the number of
+ * the object may be that of another user's object, so the driver names the object in no command or
+ * work request but the command that destroys it. READ_ONCE(), because a task that creates another
+ * object may set @replaced meanwhile.
+ */
+static inline bool mlx5_ib_fw_may_be_gone(const struct mlx5_ib_fw_attempt *attempt)
+{
+	return attempt->unanswered || READ_ONCE(attempt->replaced);
+}
 
 /**
  * struct mlx5_ib_fw_attempts - the objects of a device that may have been destroyed

@@ -112,8 +112,8 @@ static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
 
 /*
  * UMR has failed to fill a free key, so the state of the key is unknown: destroy or at least revoke
- * the key. Returns 0; or -ENOTRECOVERABLE if neither works: then the device may reach the memory
- * until the device is reset.
+ * the key. Returns 0; or -ENOTRECOVERABLE if neither works, or firmware did not answer: then the
+ * device may reach the memory until the device is reset.
  */
 static int mkey_undo_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u8 variant)
 {
@@ -123,7 +123,7 @@ static int mkey_undo_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u8
 	if (!err)
 		return 0;
 	mlx5_ib_fw_attempt_forget(dev, &attempt);
-	if (!mkey_free_again(dev, mkey->key, variant)) {
+	if (!mlx5_ib_fw_may_be_gone(&attempt) && !mkey_free_again(dev, mkey->key, variant)) {
 		mlx5_ib_mkey_table_leak(dev, mkey->key, err);
 		return 0;
 	}
@@ -252,7 +252,8 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext 
  * If another task may revoke the key, the caller holds the lock that excludes this. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if UMR cannot make the change: the owner has to replace @mkey by a new
- * key; -EIO if @mkey has been revoked or destroyed; or the errno of a failed UMR.
+ * key; -EIO if @mkey has been revoked or destroyed, or may have been destroyed; or the errno of a
+ * failed UMR.
  */
 int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 old_access,
 			u32 access, u32 pdn)
@@ -263,7 +264,7 @@ int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 
 	    mlx5_ib_mkey_pool_family(old_access, &dev->caps))
 		return -EOPNOTSUPP;
 	/* A revoked key stays in the protection domain of free keys. */
-	if (mkey->revoked || mkey->destroyed)
+	if (mkey->revoked || mkey->destroyed || mlx5_ib_fw_may_be_gone(&mkey->attempt))
 		return -EIO;
 	return mlx5_ib_umr_change(dev, mkey->key, access, pdn);
 }
@@ -277,8 +278,8 @@ int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 
  * Windows that are bound to the key reach nothing either. May be called while memory is being
  * reclaimed. May sleep.
  *
- * Return: 0; -EOPNOTSUPP if UMR cannot change the key, so that only firmware can destroy it; or the
- * errno of a failed UMR.
+ * Return: 0; -EOPNOTSUPP if UMR cannot change the key, so that only firmware can destroy it; -EIO
+ * if the key may have been destroyed; or the errno of a failed UMR.
  */
 int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
@@ -288,6 +289,8 @@ int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 		return 0;
 	if (mkey->class == MLX5_IB_CLASS_FIRMWARE)
 		return -EOPNOTSUPP;
+	if (mlx5_ib_fw_may_be_gone(&mkey->attempt))
+		return -EIO;
 	err = mlx5_ib_umr_revoke(dev, mkey->key);
 	mkey->revoked = !err;
 	return err;
@@ -345,12 +348,13 @@ void mlx5_ib_mkey_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 		mlx5_ib_mkey_kill(dev, mkey);
 }
 
-/* Give the key to the pool, or have firmware destroy it. */
+/* Give the key to the pool, or have firmware destroy it. The pool gets no key that may be gone. */
 static int mkey_release(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
 	if (mkey->destroyed)
 		return 0;
-	if (mkey->class < 0 || mlx5_ib_mkey_umr_revoke(dev, mkey))
+	if (mkey->class < 0 || mlx5_ib_fw_may_be_gone(&mkey->attempt) ||
+	    mlx5_ib_mkey_umr_revoke(dev, mkey))
 		return mkey_destroy_by_firmware(dev, mkey);
 	mlx5_ib_mkey_pool_free(dev, mkey->class, mkey->key);
 	mlx5_ib_mkey_lose(mkey);

@@ -8,6 +8,7 @@
 #ifndef BLUEBELL_MKEY_H
 #define BLUEBELL_MKEY_H
 
+#include <linux/bug.h>
 #include <linux/gfp.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
@@ -62,7 +63,8 @@ enum mlx5_ib_mkey_type {
  * @destroyed: the key has been destroyed, given to the pool or given up: the owner has no key any
  *	more
  * @closing: the process has closed the device: the key has been destroyed, or may be at any time
- * @attempt: attempts to destroy the key
+ * @attempt: attempts to destroy the key. A key that may be gone (mlx5_ib_fw_may_be_gone()) is named
+ *	in no UMR: the UMR queue pair would fail for all users, or the UMR would change another key
  * @share: counts the key for its user as long as the owner has the key. Passes to the orphan of the
  *	key. The key goes on counting if it is given up or if its creation was not answered
  *
@@ -106,6 +108,8 @@ struct mlx5_ib_table_key {
  */
 static inline void mlx5_ib_mkey_lose(struct mlx5_ib_mkey *mkey)
 {
+	/* The owner may be freed now, so the tree of attempts must not have @attempt any more. */
+	WARN_ON_ONCE(mkey->attempt.noted);
 	mkey->destroyed = true;
 	mlx5_ib_share_give(&mkey->share);
 }

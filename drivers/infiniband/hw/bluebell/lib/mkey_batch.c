@@ -130,7 +130,8 @@ void mlx5_ib_mkey_destroy_early(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib
 	 */
 	WRITE_ONCE(mkey->closing, true);
 	mlx5_ib_mkey_retire(batch->dev, mkey);
-	if (mkey->class >= 0 && mlx5_ib_mkey_pool_wants(batch->dev, mkey->class))
+	if (mkey->class >= 0 && !mlx5_ib_fw_may_be_gone(&mkey->attempt) &&
+	    mlx5_ib_mkey_pool_wants(batch->dev, mkey->class))
 		mkey_batch_post(batch, mkey);
 	else
 		mkey_batch_send(batch, mkey);

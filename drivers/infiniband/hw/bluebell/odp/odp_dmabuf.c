@@ -41,8 +41,10 @@ static void odp_dmabuf_clear(struct odp_mr *mr)
 	struct mlx5_ib_mkey *mkey = &mr->mr.mkey;
 
 	dma_resv_assert_held(odp_dmabuf_umem(mr)->attach->dmabuf->resv);
-	if (!mkey->destroyed && mlx5_ib_umr_clear(mr->odp->dev, mkey->key, 0,
-						  odp_dmabuf_num_mtts(mr->mr.umem)))
+	if (mkey->destroyed)
+		return;
+	if (mlx5_ib_fw_may_be_gone(&mkey->attempt) ||
+	    mlx5_ib_umr_clear(mr->odp->dev, mkey->key, 0, odp_dmabuf_num_mtts(mr->mr.umem)))
 		mlx5_ib_mkey_kill(mr->odp->dev, mkey);
 }
 
@@ -78,7 +80,7 @@ static int odp_dmabuf_map(struct odp_mr *mr)
 	int err;
 
 	dma_resv_assert_held(umem_dmabuf->attach->dmabuf->resv);
-	if (mr->mr.mkey.destroyed)
+	if (mr->mr.mkey.destroyed || mlx5_ib_fw_may_be_gone(&mr->mr.mkey.attempt))
 		return -EIO;
 	if (umem_dmabuf->sgt)
 		return 1;

@@ -98,8 +98,9 @@ struct odp_chunk {
  * @lock: guards @npages to @isolated, all of @chunks, and the state of the key. Memory reclaim
  *	takes it: nothing is allocated under it
  * @npages: number of pages that are mapped
- * @dead: UMR has failed to clear translation entries, or the leaf is being destroyed:
- *	nothing is written to the key any more
+ * @dead: UMR has failed to clear translation entries, the leaf is being destroyed, or its key may
+ *	be gone because firmware has not answered DESTROY_MKEY: nothing is written to the key any
+ *	more
  * @isolated: the leaf is being removed from its tree, and has no pages: the notifier does nothing
  * @emptied: called with @lock held, possibly from memory reclaim, when the notifier has unmapped
  *	the last page, or finds the leaf @dead; NULL if the owner of the leaf need not know

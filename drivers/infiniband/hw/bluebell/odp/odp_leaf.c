@@ -403,7 +403,8 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
  * May sleep; takes the leaf's lock.
  *
  * Return: 0, always if the process has closed the device; or the errno of a firmware that refuses
- * to destroy the key: then the leaf is as it was, but the device reaches none of its pages.
+ * to destroy the key: then the leaf is as it was, but the device reaches none of its pages; without
+ * an answer of firmware the leaf is dead.
  */
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 {
@@ -424,7 +425,7 @@ int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 	}
 	if (err) {
 		scoped_guard(mutex, &leaf->lock)
-			leaf->dead = dead;
+			leaf->dead = dead || mlx5_ib_fw_may_be_gone(&leaf->key.mkey->attempt);
 		return err;
 	}
 	odp_leaf_free(leaf);

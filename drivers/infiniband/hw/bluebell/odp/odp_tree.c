@@ -219,6 +219,18 @@ static bool odp_tree_remove_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
 	return false;
 }
 
+/*
+ * Whether the key of the root exists. A deregistration that has failed may have destroyed the key;
+ * then no entry refers to the leaves, and the root is not written any more.
+ */
+static bool odp_tree_has_root(const struct odp_mr *mr)
+{
+	const struct mlx5_ib_mkey *mkey = mr->root->key.mkey;
+
+	lockdep_assert_held(&mr->tree_lock);
+	return !mkey->destroyed && !mlx5_ib_fw_may_be_gone(&mkey->attempt);
+}
+
 static void odp_tree_reclaim_leaf(struct work_struct *work)
 {
 	struct odp_leaf *leaf = container_of(to_delayed_work(work), struct odp_leaf, reclaim);
@@ -226,10 +238,8 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 	bool again = false;
 
 	scoped_guard(mutex, &mr->tree_lock) {
-		/*
-		 * A failed deregistration has destroyed the root: the next one frees the leaf.
-		 */
-		if (mr->root->key.mkey->destroyed || !odp_tree_isolate_leaf(leaf))
+		/* Without a root, the next deregistration frees the leaf. */
+		if (!odp_tree_has_root(mr) || !odp_tree_isolate_leaf(leaf))
 			break;
 		/* If a deregistration waits for this work item, leave the leaf to it. */
 		if (odp_tree_remove_leaf(mr, leaf))
@@ -295,10 +305,7 @@ static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 	int err;
 
 	guard(mutex)(&mr->tree_lock);
-	/*
-	 * A deregistration has failed after it destroyed the root: no entry refers to the leaves.
-	 */
-	if (mr->root->key.mkey->destroyed)
+	if (!odp_tree_has_root(mr))
 		return ERR_PTR(-EIO);
 	key = odp_tree_get_child(mr, mr->root, va, odp_tree_create_child_dir);
 	err = PTR_ERR_OR_ZERO(key) ?: odp_tree_link_child(mr, mr->root, key);
