@@ -374,6 +374,25 @@ static void move_names_no_key_that_may_be_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_hca_num_free(hca), 0);
 }
 
+/* After a refusal UMR fails to clear the entries, so the driver has the key destroyed again. */
+static void key_that_is_destroyed_at_last_is_not_given_up(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_udata *udata = mock_udata(ex->mock, NULL, 0, 0);
+	struct ib_mr *mr = reg(ex, 0, SIZE);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	hca->stopped = true;
+	ex->mock->refuse = ex->mock->num_commands + 1;
+	ex->mock->context->closing = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), 0);
+	hca->stopped = false;
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_slots(hca, false), mock_hca_num_free(hca));
+}
+
 static void region_without_a_key_is_not_counted(struct kunit *test)
 {
 	struct exporter *ex = make_exporter(test);
@@ -400,6 +419,7 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(failed_revocation_by_umr_destroys_the_key),
 	KUNIT_CASE(large_pages_lead_to_every_part_of_the_memory),
 	KUNIT_CASE(move_names_no_key_that_may_be_gone),
+	KUNIT_CASE(key_that_is_destroyed_at_last_is_not_given_up),
 	KUNIT_CASE(region_without_a_key_is_not_counted),
 #endif
 	{}

@@ -151,7 +151,8 @@ static int odp_dmabuf_destroy(struct odp_mr *mr)
 	err = mlx5_ib_mkey_destroy(mr->odp->dev, &mr->mr.mkey);
 	if (err && mr->mr.closing) {
 		odp_dmabuf_clear(mr);
-		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, &mr->mr.share, err);
+		if (!mr->mr.mkey.destroyed)
+			mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, &mr->mr.share, err);
 		err = 0;
 	}
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
