@@ -19,6 +19,8 @@
 #include "layout/layout_mkey.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
+#include "lib/orphan.h"
+#include "lib/share.h"
 #include "verbs/dm.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
@@ -385,6 +387,23 @@ static unsigned int pages_taken(struct dm_env *env)
 	return hweight_long(*env->mock->dev->dm->used);
 }
 
+/* Give the context a user, whose pages of device memory are counted. Returns the count. */
+static atomic_t *count_pages(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_ucontext *context = env->mock->context;
+
+	context->user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
+	KUNIT_ASSERT_NOT_NULL(test, context->user);
+	return &context->user->count[MLX5_IB_SHARE_DM];
+}
+
+static void drop_user(struct dm_env *env)
+{
+	mlx5_ib_user_put(env->mock->context->user);
+	env->mock->context->user = NULL;
+}
+
 static bool any_spare(struct dm_env *env)
 {
 	return !list_empty(&env->mock->dev->dm->spare);
@@ -470,20 +489,17 @@ static void refused_allocation_leaves_nothing(struct kunit *test)
 static void memory_that_may_be_allocated_counts(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
-	struct mlx5_ib_ucontext *context = env->mock->context;
+	atomic_t *count = count_pages(test);
 
-	context->user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
-	KUNIT_ASSERT_NOT_NULL(test, context->user);
 	env->refuse = 1;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -EIO);
-	KUNIT_EXPECT_EQ(test, atomic_read(&context->user->count[MLX5_IB_SHARE_DM]), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
 	env->refuse = 2;
 	env->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), PAGE_SIZE + 1, 0)),
 			-ETIMEDOUT);
-	KUNIT_EXPECT_EQ(test, atomic_read(&context->user->count[MLX5_IB_SHARE_DM]), 2);
-	mlx5_ib_user_put(context->user);
-	context->user = NULL;
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 2);
+	drop_user(env);
 	expect_nothing(test);
 }
 
@@ -830,6 +846,63 @@ static void refused_region_leaves_nothing(struct kunit *test)
 	expect_nothing(test);
 }
 
+/* The device may reach the memory through the key, until the device fails or is reset. */
+static void memory_of_a_key_that_may_exist_is_kept(struct kunit *test)
+{
+	struct ib_dm_mr_attr attr = { .length = 64, .access_flags = IB_ZERO_BASED };
+	struct dm_env *env = test->priv;
+	struct mlx5_core_dev *mdev = env->mock->dev->mdev;
+	enum mlx5_device_state state = mdev->state;
+	struct ib_uobject uobj = { .context = uctx_of(env) };
+	atomic_t *count = count_pages(test);
+	struct mlx5_ib_dm *dm = create(test, 64, 0), *next;
+
+	env->pd.ibpd.uobject = &uobj;
+	env->refuse = 2;
+	env->refuse_err = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_reg_dm_mr(&env->pd.ibpd, &dm->ibdm, &attr, NULL)),
+			-ETIMEDOUT);
+	free_dm(dm);
+	KUNIT_EXPECT_FALSE(test, any_spare(env));
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 1);
+	/* No other user gets the page. */
+	next = create(test, 64, 0);
+	KUNIT_EXPECT_EQ(test, next->mem->page, 1);
+	free_dm(next);
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
+	mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_orphans_retry(env->mock->dev, env->mock->context);
+	mdev->state = state;
+	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
+	env->pd.ibpd.uobject = NULL;
+	drop_user(env);
+	expect_nothing(test);
+}
+
+/* Firmware refuses to destroy the key when the process exits, so the key becomes an orphan. */
+static void memory_of_an_orphaned_key_is_kept(struct kunit *test)
+{
+	struct ib_dm_mr_attr attr = { .length = 64, .access_flags = IB_ZERO_BASED };
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	struct ib_mr *mr = mlx5_ib_reg_dm_mr(&env->pd.ibpd, &dm->ibdm, &attr, NULL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	mr->device = &env->mock->dev->ib_dev;
+	env->mock->context->closing = true;
+	env->refuse = env->commands + 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, mock_udata(env->mock, NULL, 0, 0)), 0);
+	KUNIT_EXPECT_EQ(test, env->keys, 1);
+	free_dm(dm);
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
+	mlx5_ib_orphans_leave_context(env->mock->dev, env->mock->context);
+	expect_nothing(test);
+}
+
 static struct kunit_case layout_cases[] = {
 	KUNIT_CASE_PARAM(window_is_read_from_the_capabilities, caps_gen_params),
 	KUNIT_CASE_PARAM(only_valid_requests_are_accepted, request_gen_params),
@@ -865,6 +938,8 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(refused_operation_leaves_nothing),
 	KUNIT_CASE(operations_are_freed_before_their_memory),
 	KUNIT_CASE(refused_region_leaves_nothing),
+	KUNIT_CASE(memory_of_a_key_that_may_exist_is_kept),
+	KUNIT_CASE(memory_of_an_orphaned_key_is_kept),
 	{}
 };
 

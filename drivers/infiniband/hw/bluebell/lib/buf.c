@@ -9,6 +9,7 @@
 #include "fw/bluebell.h"
 #include "layout/refuse.h"
 #include "lib/buf.h"
+#include "lib/dm_pool.h"
 
 static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 {
@@ -134,9 +135,16 @@ static void mem_put_uar(struct mlx5_ib_queue_mem *mem)
 	mem->uar = NULL;
 }
 
+static void mem_put_memic(struct mlx5_ib_queue_mem *mem)
+{
+	if (mem->memic)
+		mlx5_ib_put_memic(mem->memic);
+	mem->memic = NULL;
+}
+
 /**
- * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, put the queue's UAR,
- *	and give back the queue's shares
+ * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, put the queue's UAR
+ *	or device memory, and give back the queue's shares
  * @mem: set up by mlx5_ib_queue_mem_map_user(), no longer used by the device; parts that @mem does
  *	not have are skipped
  *
@@ -148,6 +156,7 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
 		mlx5_ib_db_unmap_user(mem->context, &mem->db);
 	mlx5_ib_buf_free_user(&mem->buf);
 	mem_put_uar(mem);
+	mem_put_memic(mem);
 	mlx5_ib_share_give(&mem->share);
 	mlx5_ib_share_give(&mem->second);
 }

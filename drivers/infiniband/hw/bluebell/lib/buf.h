@@ -15,6 +15,7 @@
 
 struct ib_umem;
 struct mlx5_ib_dev;
+struct mlx5_ib_memic;
 struct mlx5_ib_ucontext;
 struct mlx5_user_mmap_entry;
 
@@ -44,6 +45,8 @@ struct mlx5_ib_buf {
  *	@share counts the object that waits to be destroyed, which need not be a queue
  * @second: used only in an orphan, for an object that counts in two limits: counts a memory key,
  *	whose memory @share counts, or counts the memory of a umem, which @share counts
+ * @memic: used only in an orphan: device memory that the key which waits to be destroyed refers to,
+ *	with a reference, so that no other user gets the memory; NULL for other objects
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
  *
@@ -56,6 +59,7 @@ struct mlx5_ib_queue_mem {
 	struct mlx5_ib_buf buf;
 	struct mlx5_ib_share share;
 	struct mlx5_ib_share second;
+	struct mlx5_ib_memic *memic;
 	struct mlx5_db db;
 };
 

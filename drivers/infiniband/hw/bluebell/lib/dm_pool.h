@@ -45,7 +45,8 @@ struct mlx5_ib_dm_pool {
 /**
  * struct mlx5_ib_memic - an allocation
  * @dev: device
- * @refs: one reference for each entry in the mmap space that maps the allocation
+ * @refs: one reference for each entry in the mmap space that maps the allocation, and for each key
+ *	that leads to the allocation, or may lead to it because firmware did not answer
  * @spare: links the allocation into the pool's list once @refs is 0
  * @stale_ops: bit for each operation whose address firmware refused to deallocate
  * @attempt: attempts to deallocate the allocation

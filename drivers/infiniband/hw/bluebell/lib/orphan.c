@@ -25,7 +25,8 @@
  *   each other, and to those of verbs, in any order, so that an older object may have to be
  *   destroyed first. The log names the objects that are left when the context has been closed;
  * * mlx5_ib_orphan_keep_lost(), if a command that creates an object, or gives a CQ a new buffer,
- *   was not answered. The orphan then has memory, or a reference to a UAR, but no command.
+ *   was not answered. The orphan then has memory, or a reference to a UAR or to device memory, but
+ *   no command.
  *
  * An orphan is in the list of its context. Orphans of contexts that have been closed, the user ids
  * of these contexts, and XRC targets are in one list of the device; the driver's own orphans, those

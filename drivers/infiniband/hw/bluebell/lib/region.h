@@ -15,6 +15,7 @@
 
 struct ib_umem;
 struct mlx5_ib_dev;
+struct mlx5_ib_memic;
 struct mlx5_ib_mr;
 
 /**
@@ -59,6 +60,8 @@ struct mlx5_ib_mr_ops {
  * @umem: the memory, pinned or of a dma-buf, released after the key has been destroyed; NULL
  *	for device memory, for pages of a process that are not pinned, in regions of kernel
  *	consumers, and after the region that replaces this one has taken the memory over
+ * @memic: the device memory, with a reference that is put after the key has been destroyed; NULL
+ *	for other memory
  * @access: enum ib_access_flags
  * @pdn: number of the key's protection domain, if the region is paged. Page faults read the number
  *	with READ_ONCE(), because ibv_rereg_mr(3) may change it, after which the old domain may be
@@ -74,6 +77,7 @@ struct mlx5_ib_mr {
 	struct mlx5_ib_mkey mkey;
 	const struct mlx5_ib_mr_ops *ops;
 	struct ib_umem *umem;
+	struct mlx5_ib_memic *memic;
 	struct mlx5_ib_share share;
 	u32 access;
 	u32 pdn;

@@ -19,6 +19,8 @@
 #include "layout/layout_dm.h"
 #include "layout/layout_mkey.h"
 #include "layout/refuse.h"
+#include "lib/buf.h"
+#include "lib/orphan.h"
 #include "verbs/dm.h"
 #include "verbs/mr.h"
 
@@ -293,6 +295,15 @@ static const struct mlx5_ib_mr_ops dm_mr_ops = {
 	.destroy_key = mlx5_ib_destroy_mr_key,
 };
 
+/* Keep memory that the device may reach through a key which firmware may have created. */
+static void dm_keep_lost(struct mlx5_ib_ucontext *context, struct mlx5_ib_memic *memic)
+{
+	struct mlx5_ib_queue_mem mem = { .context = context, .memic = memic };
+
+	kref_get(&memic->refs);
+	mlx5_ib_orphan_keep_lost(memic->dev, "an mkey over device memory", &mem);
+}
+
 /**
  * mlx5_ib_reg_dm_mr - register device memory
  * @pd: protection domain
@@ -302,7 +313,9 @@ static const struct mlx5_ib_mr_ops dm_mr_ops = {
  * @attrs: no attributes of the driver
  *
  * Implements ibv_reg_dm_mr(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). The first
- * address of the region is 0. ib_core keeps the memory until the region is destroyed. May sleep.
+ * address of the region is 0. The region, or its orphan, has a reference to the memory until the
+ * key is destroyed. If firmware does not answer, the memory stays allocated until the device is
+ * reset. May sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a region that is not zero based;
  * -EOPNOTSUPP for access rights that device memory does not have; -ENOMEM, also if the user has as
@@ -331,8 +344,12 @@ struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_
 		return ERR_PTR(-ENOMEM);
 	mlx5_ib_fill_memic_mkey(in, &mkc_attr, dm->mem->addr + attr->offset, &dev->caps);
 	err = mlx5_ib_mkey_create(dev, mlx5_ib_pd_context(pd), &mr->mkey, in, sizeof(in));
+	if (err == -ETIMEDOUT)
+		dm_keep_lost(mlx5_ib_pd_context(pd), dm->mem);
 	if (err)
 		return ERR_PTR(err);
+	kref_get(&dm->mem->refs);
+	mr->memic = dm->mem;
 	mr->ops = &dm_mr_ops;
 	mr->access = attr->access_flags;
 	mr->ibmr.device = pd->device;

@@ -50,7 +50,7 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 {
 	int err = mr->ops->destroy_key(mr);
-	struct mlx5_ib_queue_mem mem = { .share = mr->share };
+	struct mlx5_ib_queue_mem mem = { .share = mr->share, .memic = mr->memic };
 
 	if (err && !mr->closing)
 		return err;
