@@ -229,6 +229,7 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
  * @commands: number of commands so far
  * @refuse: number of the command to refuse, counted from 1
  * @refuse_err: errno of the refusal
+ * @lose: number of the command to execute without an answer, counted from 1
  * @busy: pages of the window in which firmware has no room
  * @most: number of allocations that firmware can have
  * @stubborn: how many further commands that free memory or operations fail
@@ -236,6 +237,7 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
  *              the others
  * @allocations: number of allocations that firmware has
  * @ops: number of operations that have an address
+ * @has_op: bit for each operation that has an address, by page of its memory
  * @keys: number of memory keys
  * @fw_align: log2 of the alignment of the last allocation, in units of 64 bytes
  */
@@ -246,12 +248,14 @@ struct dm_env {
 	unsigned int commands;
 	unsigned int refuse;
 	int refuse_err;
+	unsigned int lose;
 	unsigned long busy;
 	int most;
 	unsigned int stubborn;
 	unsigned int unanswered;
 	int allocations;
 	int ops;
+	unsigned long has_op[WINDOW_PAGES];
 	int keys;
 	u8 fw_align;
 };
@@ -280,35 +284,37 @@ static int dealloc_memic(struct kunit *test, struct dm_env *env)
 	return 0;
 }
 
-static int dm_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
-		 int out_size, mlx5_ib_fw_send_t send, void *arg)
+static bool is_dealloc(const void *in)
 {
-	struct kunit *test = kunit_get_current_test();
-	struct dm_env *env = test->priv;
-	u16 opcode = MLX5_GET(modify_memic_in, in, opcode);
-	bool dealloc = MLX5_GET(modify_memic_in, in, op_mod) ==
-		       MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC;
+	return MLX5_GET(modify_memic_in, in, op_mod) == MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC;
+}
 
-	if (++env->commands == env->refuse)
-		return env->refuse_err;
-	if (env->stubborn && (opcode == MLX5_CMD_OP_DEALLOC_MEMIC ||
-			      (opcode == MLX5_CMD_OP_MODIFY_MEMIC && dealloc))) {
-		env->stubborn--;
-		if (!env->unanswered)
-			return -EBUSY;
-		env->unanswered--;
-		return -ETIMEDOUT;
-	}
+/* Firmware gives an operation no second address, and takes no address that it has not given. */
+static int modify_memic(struct dm_env *env, const void *in, void *out)
+{
+	u64 start = MLX5_GET64(modify_memic_in, in, memic_start_addr);
+	unsigned long *has_op = &env->has_op[(start - WINDOW) / PAGE_SIZE];
+	u8 op = MLX5_GET(modify_memic_in, in, memic_operation_type);
+
+	if (test_bit(op, has_op) != is_dealloc(in))
+		return -EINVAL;
+	assign_bit(op, has_op, !is_dealloc(in));
+	env->ops += is_dealloc(in) ? -1 : 1;
+	MLX5_SET64(modify_memic_out, out, memic_operation_addr, start + WINDOW_SIZE);
+	return 0;
+}
+
+static int execute(struct kunit *test, struct dm_env *env, const void *in, void *out)
+{
+	u16 opcode = MLX5_GET(modify_memic_in, in, opcode);
+
 	switch (opcode) {
 	case MLX5_CMD_OP_ALLOC_MEMIC:
 		return alloc_in_range(env, in, out);
 	case MLX5_CMD_OP_DEALLOC_MEMIC:
 		return dealloc_memic(test, env);
 	case MLX5_CMD_OP_MODIFY_MEMIC:
-		env->ops += dealloc ? -1 : 1;
-		MLX5_SET64(modify_memic_out, out, memic_operation_addr,
-			   MLX5_GET64(modify_memic_in, in, memic_start_addr) + WINDOW_SIZE);
-		return 0;
+		return modify_memic(env, in, out);
 	case MLX5_CMD_OP_CREATE_MKEY:
 		env->keys++;
 		return 0;
@@ -318,6 +324,28 @@ static int dm_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *
 	}
 	KUNIT_FAIL(test, "command 0x%x", opcode);
 	return -EINVAL;
+}
+
+static int dm_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		 int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct kunit *test = kunit_get_current_test();
+	struct dm_env *env = test->priv;
+	u16 opcode = MLX5_GET(modify_memic_in, in, opcode);
+	int err;
+
+	if (++env->commands == env->refuse)
+		return env->refuse_err;
+	if (env->stubborn && (opcode == MLX5_CMD_OP_DEALLOC_MEMIC ||
+			      (opcode == MLX5_CMD_OP_MODIFY_MEMIC && is_dealloc(in)))) {
+		env->stubborn--;
+		if (!env->unanswered)
+			return -EBUSY;
+		env->unanswered--;
+		return -ETIMEDOUT;
+	}
+	err = execute(test, env, in, out);
+	return env->commands == env->lose ? -ETIMEDOUT : err;
 }
 
 static struct ib_ucontext *uctx_of(struct dm_env *env)
@@ -824,6 +852,79 @@ static void operations_are_freed_before_their_memory(struct kunit *test)
 	expect_nothing(test);
 }
 
+static const struct lost_case {
+	const char *name;
+	bool executed;
+	bool again;	/* the process maps the operation again */
+} lost_cases[] = {
+	{ "not executed" },
+	{ "executed", true },
+	{ "not executed, and repeated", false, true },
+	{ "executed, and repeated", true, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(lost, lost_cases, name);
+
+/* Have firmware not answer the next command, which it executes or not. */
+static void lose_next(struct dm_env *env, bool executed)
+{
+	env->lose = executed ? env->commands + 1 : 0;
+	env->refuse = executed ? 0 : env->commands + 1;
+	env->refuse_err = -ETIMEDOUT;
+}
+
+static void operation_that_may_have_an_address_is_freed(struct kunit *test)
+{
+	const struct lost_case *c = test->param_value;
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	lose_next(env, c->executed);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, env->ops, c->executed);
+	if (c->again) {
+		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
+		KUNIT_EXPECT_EQ(test, env->ops, 1);
+	}
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+/* Firmware refuses to free an address that it has freed before, but then did not say so. */
+static void operation_that_may_have_no_address_keeps_no_memory(struct kunit *test)
+{
+	const struct lost_case *c = test->param_value;
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
+	lose_next(env, c->executed);
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, env->ops, !c->executed);
+	/* Not answered once more, if the operation still has its address. */
+	if (c->again) {
+		lose_next(env, !c->executed);
+		mlx5_ib_return_spare_memic(env->mock->dev->dm);
+		KUNIT_EXPECT_TRUE(test, any_spare(env));
+	}
+	expect_nothing(test);
+}
+
+/* Firmware has answered, so a refusal does not mean that the operation has no address. */
+static void operation_that_firmware_keeps_has_its_address(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
+	env->refuse = env->commands + 1;
+	env->refuse_err = -EINVAL;
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	/* Firmware deallocates no memory that operations refer to. */
+	expect_nothing(test);
+}
+
 static void refused_region_leaves_nothing(struct kunit *test)
 {
 	struct ib_dm_mr_attr attr = { .length = 64, .access_flags = IB_ZERO_BASED };
@@ -937,6 +1038,9 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(operation_that_the_device_lacks_is_refused),
 	KUNIT_CASE(refused_operation_leaves_nothing),
 	KUNIT_CASE(operations_are_freed_before_their_memory),
+	KUNIT_CASE_PARAM(operation_that_may_have_an_address_is_freed, lost_gen_params),
+	KUNIT_CASE_PARAM(operation_that_may_have_no_address_keeps_no_memory, lost_gen_params),
+	KUNIT_CASE(operation_that_firmware_keeps_has_its_address),
 	KUNIT_CASE(refused_region_leaves_nothing),
 	KUNIT_CASE(memory_of_a_key_that_may_exist_is_kept),
 	KUNIT_CASE(memory_of_an_orphaned_key_is_kept),

@@ -21,14 +21,16 @@
 #define RETURN_DELAY	(HZ / 10)
 #define RETRY_DELAY	HZ
 
-/* ---- deallocation --------------------------------------------------------------- */
+/* ---- addresses of operations ---------------------------------------------------- */
 
 /**
  * mlx5_ib_drop_memic_op - deallocate the address of an operation
  * @mem: allocation
  * @op: number of the operation
  *
- * If firmware refuses, the command is sent again before @mem is deallocated. May sleep.
+ * If firmware refuses, the command is sent again before @mem is deallocated. After a command that
+ * was not answered the address may not exist: then firmware refuses with a bad state of @mem, for
+ * which mlx5_core has -EINVAL, and this means success. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -38,11 +40,43 @@ int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
 					  op, NULL);
 
 	/* A lost device has lost its operations, too. */
-	if (err == -ENOLINK)
+	if (err == -ENOLINK || (err == -EINVAL && test_bit(op, &mem->unanswered_ops)))
 		err = 0;
 	assign_bit(op, &mem->stale_ops, err);
+	if (!err)
+		clear_bit(op, &mem->unanswered_ops);
+	else if (err == -ETIMEDOUT)
+		set_bit(op, &mem->unanswered_ops);
 	return err;
 }
+
+/**
+ * mlx5_ib_alloc_memic_op - allocate the address of an operation
+ * @mem: allocation
+ * @op: number of the operation, which has no address that is in use
+ * @addr: as for mlx5_ib_fw_modify_memic()
+ *
+ * If firmware does not answer, the address may exist, and is deallocated before the operation gets
+ * another address, and before @mem is deallocated. May sleep.
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_alloc_memic_op(struct mlx5_ib_memic *mem, u8 op, u64 *addr)
+{
+	int err = test_bit(op, &mem->stale_ops) ? mlx5_ib_drop_memic_op(mem, op) : 0;
+
+	if (err)
+		return err;
+	err = mlx5_ib_fw_modify_memic(mem->dev, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, mem->addr, op,
+				      addr);
+	if (err == -ETIMEDOUT) {
+		set_bit(op, &mem->unanswered_ops);
+		set_bit(op, &mem->stale_ops);
+	}
+	return err;
+}
+
+/* ---- deallocation --------------------------------------------------------------- */
 
 static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 {

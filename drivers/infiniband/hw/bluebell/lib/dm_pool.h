@@ -48,7 +48,11 @@ struct mlx5_ib_dm_pool {
  * @refs: one reference for each entry in the mmap space that maps the allocation, and for each key
  *	that leads to the allocation, or may lead to it because firmware did not answer
  * @spare: links the allocation into the pool's list once @refs is 0
- * @stale_ops: bit for each operation whose address firmware refused to deallocate
+ * @stale_ops: bit for each operation whose address firmware refused to deallocate, or may have
+ *	allocated without an answer
+ * @unanswered_ops: bit for each operation for which firmware has not answered a MODIFY_MEMIC since
+ *	it last allocated or deallocated the address, so that the address may not exist. One task at
+ *	a time changes the bits of an operation in @stale_ops and @unanswered_ops
  * @attempt: attempts to deallocate the allocation
  * @addr: offset of the first byte in BAR 0
  * @size: bytes that ALLOC_MEMIC was asked for
@@ -61,6 +65,7 @@ struct mlx5_ib_memic {
 	struct kref refs;
 	struct list_head spare;
 	unsigned long stale_ops;
+	unsigned long unanswered_ops;
 	struct mlx5_ib_fw_attempt attempt;
 	u64 addr;
 	u32 size;
@@ -73,6 +78,7 @@ int mlx5_ib_use_dm(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev);
 struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size, u32 log_align);
 void mlx5_ib_put_memic(struct mlx5_ib_memic *mem);
+int mlx5_ib_alloc_memic_op(struct mlx5_ib_memic *mem, u8 op, u64 *addr);
 int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op);
 
 #if IS_ENABLED(CONFIG_KUNIT)

@@ -208,15 +208,8 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 {
 	struct mlx5_user_mmap_entry *entry;
 	u64 addr;
-	int err;
+	int err = mlx5_ib_alloc_memic_op(mem, op, &addr);
 
-	if (test_bit(op, &mem->stale_ops)) {
-		err = mlx5_ib_drop_memic_op(mem, op);
-		if (err)
-			return ERR_PTR(err);
-	}
-	err = mlx5_ib_fw_modify_memic(mem->dev, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, mem->addr, op,
-				      &addr);
 	if (err)
 		return ERR_PTR(err);
 	entry = dm_publish(uctx, mem, false, addr, op);
