@@ -7,11 +7,14 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/mman.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "devx/devx_obj.h"
@@ -700,6 +703,65 @@ static void failed_setup_of_umr_fails_no_registration(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 }
 
+/**
+ * struct first_task - a task that has begun to set up UMR, and fails in the end
+ * @dev: device
+ * @work: the task
+ * @begun: the task has the mutex
+ */
+struct first_task {
+	struct mlx5_ib_dev *dev;
+	struct work_struct work;
+	struct completion begun;
+};
+
+/* Does what mlx5_ib_use_mkey_pool() does: no stub takes the place of firmware in a work item. */
+static void fail_slowly(struct work_struct *work)
+{
+	struct first_task *first = container_of(work, struct first_task, work);
+
+	guard(mutex)(&first->dev->first_use);
+	complete(&first->begun);
+	/* Meanwhile the test comes to wait for the mutex. */
+	msleep(100);
+	WRITE_ONCE(first->dev->mkey_pool_retry, jiffies + HZ);
+	WRITE_ONCE(first->dev->mkey_pool_err, -EIO);
+}
+
+/* UMR needs a protection domain, and firmware refuses to allocate one. */
+static int fw_without_domains(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			      int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+
+	if (MLX5_GET(alloc_pd_in, in, opcode) != MLX5_CMD_OP_ALLOC_PD)
+		return mock_hca_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	mock->num_commands++;
+	return -EIO;
+}
+
+/* Each of many registrations at once would wait for all attempts of the others. */
+static void registration_that_waited_for_a_failure_does_not_repeat_it(struct kunit *test)
+{
+	struct pool_env *env = make_bare_env(test);
+	struct first_task first = { .dev = env->dev };
+	struct mlx5_ib_mkey mkey;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_without_domains);
+	INIT_WORK_ONSTACK(&first.work, fail_slowly);
+	init_completion(&first.begun);
+	schedule_work(&first.work);
+	wait_for_completion(&first.begun);
+	env->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, create(env, &mkey), 0);
+	KUNIT_EXPECT_EQ(test, env->dev->mkey_pool_err, -EIO);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, mkey.class, MLX5_IB_CLASS_FIRMWARE);
+	flush_work(&first.work);
+	destroy_work_on_stack(&first.work);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+}
+
 /* ---- a device that has no number left ---------------------------------------------------- */
 
 static unsigned int max_keys;
@@ -836,6 +898,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(key_that_may_be_gone_is_named_in_no_umr),
 	KUNIT_CASE(firmware_fills_entries_that_umr_cannot_name),
 	KUNIT_CASE(failed_setup_of_umr_fails_no_registration),
+	KUNIT_CASE(registration_that_waited_for_a_failure_does_not_repeat_it),
 	KUNIT_CASE(free_key_makes_way_for_a_key_of_another_kind),
 	KUNIT_CASE(free_key_makes_way_for_no_free_key),
 	KUNIT_CASE(refusal_costs_few_free_keys),

@@ -39,11 +39,11 @@
  *   a region needs a key of the class.
  *
  * UMR and the pool are set up by the first registration, under the mutex first_use. If that fails,
- * registrations of pinned memory use firmware commands. The first registration of pinned memory
- * that comes more than a second later tries again to set up UMR and the pool; a registration of
- * paged memory always tries. Once UMR is gone, until the driver is bound again, no key is taken
- * from the pool or kept. Surplus free keys are destroyed as the pool ages, and other free keys when
- * memory is short.
+ * registrations of pinned memory use firmware commands, those that have waited for the mutex
+ * included. The first registration of pinned memory that comes more than a second later tries again
+ * to set up UMR and the pool; a registration of paged memory always tries. Once UMR is gone, until
+ * the driver is bound again, no key is taken from the pool or kept. Surplus free keys are destroyed
+ * as the pool ages, and other free keys when memory is short.
  */
 
 #include <kunit/static_stub.h>
@@ -146,13 +146,6 @@ static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
 
 /* ---- for owners of keys ---------------------------------------------------------- */
 
-/* Whether an attempt to set up UMR has failed within the last RETRY_PERIOD. */
-static bool mkey_pool_is_paused(const struct mlx5_ib_dev *dev)
-{
-	return READ_ONCE(dev->mkey_pool_err) &&
-	       time_before(jiffies, READ_ONCE(dev->mkey_pool_retry));
-}
-
 /**
  * mlx5_ib_mkey_pool_choose_class - the class of a new key
  * @dev: device
@@ -169,7 +162,7 @@ int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 acces
 {
 	int class;
 
-	if (mkey_pool_is_paused(dev) || mlx5_ib_use_mkey_pool(dev) || mlx5_ib_umr_is_gone(dev))
+	if (mlx5_ib_try_mkey_pool(dev) || mlx5_ib_umr_is_gone(dev))
 		return MLX5_IB_CLASS_FIRMWARE;
 	class = mlx5_ib_mkey_pool_class(nmtts, access, &dev->caps);
 	/*
@@ -599,6 +592,13 @@ VISIBLE_IF_KUNIT void mlx5_ib_mkey_pool_start(struct mlx5_ib_dev *dev)
 	queue_work(system_dfl_wq, &dev->mkey_pool->upkeep);
 }
 
+/* Whether an attempt to set up UMR has failed within the last RETRY_PERIOD. */
+static bool mkey_pool_is_paused(const struct mlx5_ib_dev *dev)
+{
+	return READ_ONCE(dev->mkey_pool_err) &&
+	       time_before(jiffies, READ_ONCE(dev->mkey_pool_retry));
+}
+
 static int mkey_pool_first_use(struct mlx5_ib_dev *dev)
 {
 	int err;
@@ -618,6 +618,28 @@ static int mkey_pool_first_use(struct mlx5_ib_dev *dev)
 	return err;
 }
 
+/* Set up UMR and the pool. Unless they are required, do not try again soon after a failure. */
+static int mkey_pool_use(struct mlx5_ib_dev *dev, bool required)
+{
+	int err;
+
+	/* Pairs with mlx5_ib_init_mkey_pool(). */
+	if (smp_load_acquire(&dev->mkey_pool))
+		return 0;
+	if (!mlx5_ib_has_umr(&dev->caps))
+		return -EOPNOTSUPP;
+	if (!required && mkey_pool_is_paused(dev))
+		return -EAGAIN;
+	ACQUIRE(mutex_kill, lock)(&dev->first_use);
+	err = ACQUIRE_ERR(mutex_kill, &lock);
+	if (err)
+		return err;
+	/* The task that had the mutex may have failed: do not repeat its commands one by one. */
+	if (!required && mkey_pool_is_paused(dev))
+		return -EAGAIN;
+	return mkey_pool_first_use(dev);
+}
+
 /**
  * mlx5_ib_use_mkey_pool - set up UMR and the pool of free keys, unless that has been done
  * @dev: device
@@ -630,16 +652,21 @@ static int mkey_pool_first_use(struct mlx5_ib_dev *dev)
  */
 int mlx5_ib_use_mkey_pool(struct mlx5_ib_dev *dev)
 {
-	int err;
+	return mkey_pool_use(dev, true);
+}
 
-	/* Pairs with mlx5_ib_init_mkey_pool(). */
-	if (smp_load_acquire(&dev->mkey_pool))
-		return 0;
-	if (!mlx5_ib_has_umr(&dev->caps))
-		return -EOPNOTSUPP;
-	ACQUIRE(mutex_kill, lock)(&dev->first_use);
-	err = ACQUIRE_ERR(mutex_kill, &lock);
-	return err ?: mkey_pool_first_use(dev);
+/**
+ * mlx5_ib_try_mkey_pool - set up UMR and the pool of free keys, for a caller that can do without
+ * @dev: device
+ *
+ * As mlx5_ib_use_mkey_pool(), but after a failure of any task the function sends no commands for a
+ * second, even if the caller has waited for that task. May sleep.
+ *
+ * Return: as mlx5_ib_use_mkey_pool(); -EAGAIN within a second after a failure.
+ */
+int mlx5_ib_try_mkey_pool(struct mlx5_ib_dev *dev)
+{
+	return mkey_pool_use(dev, false);
 }
 
 /**

@@ -113,6 +113,7 @@ bool mlx5_ib_mkey_pool_keep(struct mlx5_ib_dev *dev, int class, u32 key);
 void mlx5_ib_mkey_pool_forget(struct mlx5_ib_dev *dev, int class);
 
 int mlx5_ib_use_mkey_pool(struct mlx5_ib_dev *dev);
+int mlx5_ib_try_mkey_pool(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_mkey_pool(struct mlx5_ib_dev *dev);
 
 #if IS_ENABLED(CONFIG_KUNIT)
