@@ -873,7 +873,7 @@ static void object_that_may_be_destroyed_gets_no_subscribers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_choose_object(&uobj, &request), 0);
 	mock->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -ETIMEDOUT);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_choose_object(&uobj, &request), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_choose_object(&uobj, &request), -EIO);
 	mock->refuse_destroy = false;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 }
@@ -908,11 +908,11 @@ static void queue_of_verbs_that_may_be_destroyed_gets_no_subscribers(struct kuni
 		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_choose_object(&uobj, &request), 0,
 				    "case %u", i);
 		attempts[i]->unanswered = true;
-		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_choose_object(&uobj, &request), -EINVAL,
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_choose_object(&uobj, &request), -EIO,
 				    "case %u", i);
 		attempts[i]->unanswered = false;
 		attempts[i]->replaced = true;
-		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_choose_object(&uobj, &request), -EINVAL,
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_choose_object(&uobj, &request), -EIO,
 				    "case %u", i);
 	}
 }

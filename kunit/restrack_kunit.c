@@ -459,6 +459,23 @@ static void object_that_is_gone_is_skipped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* Firmware has not answered the destruction: the number may be that of another user's object. */
+static void object_that_may_be_gone_is_skipped(struct kunit *test)
+{
+	const struct shown *c = test->param_value;
+	struct objects *o = make_objects(test, c->id);
+	struct sk_buff *msg = make_msg(test);
+
+	o->mock->refuse_destroy = true;
+	o->mock->refuse_err = -ETIMEDOUT;
+	KUNIT_ASSERT_EQ(test, objects_destroy(o, c->id), -ETIMEDOUT);
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, c->show_raw(msg, o), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	o->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 /* The device may already have given the number of that object to another one. */
 static void object_of_a_closed_process_is_skipped(struct kunit *test)
 {
@@ -493,6 +510,7 @@ static struct kunit_case restrack_cases[] = {
 	KUNIT_CASE_PARAM(full_message_gets_no_part_of_an_object, shown_gen_params),
 	KUNIT_CASE_PARAM(context_is_that_of_the_object, shown_gen_params),
 	KUNIT_CASE_PARAM(object_that_is_gone_is_skipped, shown_gen_params),
+	KUNIT_CASE_PARAM(object_that_may_be_gone_is_skipped, shown_gen_params),
 	KUNIT_CASE(object_of_a_closed_process_is_skipped),
 	{}
 };

@@ -79,12 +79,15 @@ static const struct raw_form mkey_form = RAW_FORM(QUERY_MKEY, query_mkey, memory
 						  mkc);
 
 static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct raw_form *form,
-		   u16 uid, u32 number)
+		   u16 uid, u32 number, const struct mlx5_ib_fw_attempt *attempt)
 {
 	void *out __free(kfree) = kzalloc(form->outlen, GFP_KERNEL);
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
 	int err;
 
+	/* The number may be that of another object, which resource tracking shows elsewhere. */
+	if (mlx5_ib_fw_check_exists(attempt, "object of resource tracking", number))
+		return -EAGAIN;
 	if (!out)
 		return -ENOMEM;
 	mlx5_ib_fw_name_object(in, form->opcode, number);
@@ -137,8 +140,8 @@ int mlx5_ib_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
  * Sends QUERY_QP. May sleep.
  *
  * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a queue pair that is not one QP at the
- * device, or that is being destroyed because its process has closed the device; -ENOMEM; or the
- * errno of a firmware refusal.
+ * device, that is being destroyed because its process has closed the device, or that may not exist
+ * any more (mlx5_ib_fw_check_exists()); -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
@@ -148,7 +151,8 @@ int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 	/* After -EAGAIN resource tracking goes on with the next queue pair. */
 	if (qp->closing || !mlx5_ib_qp_is_plain(qp))
 		return -EAGAIN;
-	return put_raw(msg, to_mdev(ibqp->device), &qp_form, qp->uid, qp->rsc.num);
+	return put_raw(msg, to_mdev(ibqp->device), &qp_form, qp->uid, qp->rsc.num,
+		       &qp->rsc.attempt);
 }
 
 /* ---- completion queues -------------------------------------------------------------- */
@@ -187,14 +191,15 @@ int mlx5_ib_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
  *
  * Sends QUERY_CQ. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the device has destroyed the queue;
- * -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the device has destroyed the queue, or
+ * may have destroyed it (mlx5_ib_fw_check_exists()); -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 
-	return put_raw(msg, to_mdev(ibcq->device), &cq_form, cq->mcq.uid, cq->mcq.cqn);
+	return put_raw(msg, to_mdev(ibcq->device), &cq_form, cq->mcq.uid, cq->mcq.cqn,
+		       &cq->attempt);
 }
 
 /* ---- shared receive queues ---------------------------------------------------------- */
@@ -230,8 +235,8 @@ int mlx5_ib_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
  * Shows struct mlx5_ifc_rmpc_bits as QUERY_RMP returns it; of an XRC SRQ, struct
  * mlx5_ifc_xrc_srqc_bits as QUERY_XRC_SRQ returns it. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the device has destroyed the queue;
- * -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the device has destroyed the queue, or
+ * may have destroyed it (mlx5_ib_fw_check_exists()); -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
@@ -239,7 +244,7 @@ int mlx5_ib_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
 
 	return put_raw(msg, to_mdev(ibsrq->device),
 		       ibsrq->srq_type == IB_SRQT_XRC ? &xrc_srq_form : &rmp_form, srq->rsc.uid,
-		       srq->rsc.num);
+		       srq->rsc.num, &srq->rsc.attempt);
 }
 
 /* ---- memory regions ----------------------------------------------------------------- */
@@ -279,7 +284,8 @@ int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
  *
  * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the driver has destroyed the key, because
  * it could not unmap the pages of the region otherwise, or is destroying the key, because the
- * process has closed the device; -ENOMEM; or the errno of a firmware refusal.
+ * process has closed the device, or if the key may not exist any more (mlx5_ib_fw_check_exists());
+ * -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 {
@@ -287,7 +293,7 @@ int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 	int err;
 
 	err = put_raw(msg, to_mdev(ibmr->device), &mkey_form, mr->mkey.uid,
-		      mlx5_mkey_to_idx(mr->mkey.key));
+		      mlx5_mkey_to_idx(mr->mkey.key), &mr->mkey.attempt);
 	/* If the key has been destroyed, the query may have read a newer key of this index. */
 	return READ_ONCE(mr->mkey.closing) || READ_ONCE(mr->mkey.destroyed) ? -EAGAIN : err;
 }

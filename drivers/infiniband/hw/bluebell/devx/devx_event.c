@@ -515,8 +515,9 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
  * @uobj: the handle; the caller keeps the object from being destroyed meanwhile
  * @request: the subscription, which gets the object
  *
- * Return: 0; -EINVAL for an object without events, for an object that may not exist any more, and
- * if mlx5_ib_devx_identify() returns it; or as mlx5_ib_devx_check_verbs().
+ * Return: 0; -EINVAL for an object without events; as mlx5_ib_devx_identify(): if the object may be
+ * gone, another user's object may have its number, and so its events; or as
+ * mlx5_ib_devx_check_verbs().
  */
 VISIBLE_IF_KUNIT
 int mlx5_ib_devx_choose_object(struct ib_uobject *uobj, struct mlx5_ib_devx_request *request)
@@ -530,8 +531,7 @@ int mlx5_ib_devx_choose_object(struct ib_uobject *uobj, struct mlx5_ib_devx_requ
 	if (!mlx5_ib_event_source_of(&id, &request->source))
 		return refuse(-EINVAL, "subscription to a %s, which has no events",
 			      mlx5_ib_devx_kinds[id.kind].name);
-	/* If the object is gone, another user's object may have its number, and so its events. */
-	return mlx5_ib_devx_check_exists(uobj) ?: mlx5_ib_devx_check_verbs(uobj, request);
+	return mlx5_ib_devx_check_verbs(uobj, request);
 }
 
 static int devx_read_object(struct uverbs_attr_bundle *attrs, struct mlx5_ib_devx_request *request)

@@ -564,18 +564,22 @@ static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
 	return 0;
 }
 
-/**
- * mlx5_ib_devx_identify - find the object of a handle
- * @uobj: the handle
- * @id: gets the object
- *
- * A process may change and query objects of verbs, too, and subscribe to their events: @uobj is
- * the handle of such an object, or of an object that a command of the process has created.
- *
- * Return: 0; or -EINVAL for a handle of another kind, or of a queue pair that is not one QP at the
- * device (mlx5_ib_qp_is_plain()).
- */
-int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
+/* The attempts to destroy the object of a handle that devx_identify() accepts. */
+static const struct mlx5_ib_fw_attempt *devx_attempt_of(struct ib_uobject *uobj)
+{
+	switch (uobj_get_object_id(uobj)) {
+	case UVERBS_OBJECT_CQ:
+		return &to_mcq(uobj->object)->attempt;
+	case UVERBS_OBJECT_QP:
+		return &to_mqp(((struct ib_qp *)uobj->object)->real_qp)->rsc.attempt;
+	case UVERBS_OBJECT_SRQ:
+		return &to_msrq(uobj->object)->rsc.attempt;
+	default:
+		return devx_attempt(uobj->object);
+	}
+}
+
+static int devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {
 	struct ib_srq *srq;
 
@@ -601,35 +605,23 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 	}
 }
 
-/* The attempts to destroy the object of a handle that mlx5_ib_devx_identify() accepts. */
-static const struct mlx5_ib_fw_attempt *devx_attempt_of(struct ib_uobject *uobj)
-{
-	switch (uobj_get_object_id(uobj)) {
-	case UVERBS_OBJECT_CQ:
-		return &to_mcq(uobj->object)->attempt;
-	case UVERBS_OBJECT_QP:
-		return &to_mqp(((struct ib_qp *)uobj->object)->real_qp)->rsc.attempt;
-	case UVERBS_OBJECT_SRQ:
-		return &to_msrq(uobj->object)->rsc.attempt;
-	default:
-		return devx_attempt(uobj->object);
-	}
-}
-
 /**
- * mlx5_ib_devx_check_exists - check that an object exists at the device
- * @uobj: handle of the object, which mlx5_ib_devx_identify() accepts. The caller keeps the object
- *	from being destroyed meanwhile
+ * mlx5_ib_devx_identify - find the object of a handle, which a command or a subscription is to name
+ * @uobj: the handle; the caller keeps the object from being destroyed meanwhile
+ * @id: gets the object
  *
- * If the command that was to destroy an object has not been answered, the process keeps the handle,
- * but the number may belong to another user's object by now.
+ * A process may change and query objects of verbs, too, and subscribe to their events: @uobj is
+ * the handle of such an object, or of an object that a command of the process has created.
  *
- * Return: 0 or -EINVAL.
+ * Return: 0; -EINVAL for a handle of another kind, or of a queue pair that is not one QP at the
+ * device (mlx5_ib_qp_is_plain()); or -EIO as mlx5_ib_fw_check_exists().
  */
-int mlx5_ib_devx_check_exists(struct ib_uobject *uobj)
+int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {
-	return !mlx5_ib_fw_may_be_gone(devx_attempt_of(uobj)) ? 0 :
-	       refuse(-EINVAL, "the object may be gone: firmware did not answer its destruction");
+	int err = devx_identify(uobj, id);
+
+	return err ?: mlx5_ib_fw_check_exists(devx_attempt_of(uobj),
+					      mlx5_ib_devx_kinds[id->kind].name, id->num);
 }
 
 static int devx_handle(struct uverbs_attr_bundle *attrs, enum mlx5_ib_devx_use use,

@@ -124,7 +124,6 @@ struct mlx5_ib_devx_umem {
 int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 			 enum mlx5_ib_devx_use use, void *in, size_t in_len);
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id);
-int mlx5_ib_devx_check_exists(struct ib_uobject *uobj);
 
 extern const struct uapi_definition mlx5_ib_devx_obj_defs[];
 extern const struct uapi_definition mlx5_ib_devx_umem_defs[];

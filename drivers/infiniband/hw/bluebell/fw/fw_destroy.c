@@ -26,6 +26,12 @@
  *   multicast attachments, and objects whose command has no other arguments than type and number
  *   (NAMING_CMD_SIZE), as nearly all have.
  *
+ * Until the object is known to be destroyed, its owner keeps the handle. Meanwhile only the command
+ * that destroys the object may name the number, because the number may belong to another user's
+ * object by now. Firmware compares user ids, but contexts without DEVX, XRC objects and kernel
+ * consumers have none. So a verb calls mlx5_ib_fw_check_exists() for each object that its command
+ * names.
+ *
  * A number is noted while the command is in flight, and after an attempt that has not been answered
  * until the object is known to be destroyed, or its owner gives up.
  *
@@ -58,6 +64,7 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "layout/refuse.h"
 
 /* The longest pause before a refused command is sent once more. */
 #define MAX_PAUSE_MS	256
@@ -238,6 +245,25 @@ void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attemp
 {
 	guard(spinlock)(&dev->attempts.lock);
 	attempt_unnote(dev, attempt);
+}
+
+/**
+ * mlx5_ib_fw_check_exists - check that an object exists, before a command names it
+ * @attempt: attempts to destroy the object. The caller keeps the object from being destroyed
+ *	meanwhile
+ * @what: what the object is, for the log
+ * @number: number of the object
+ *
+ * If the command that was to destroy an object has not been answered, the owner keeps the handle,
+ * but the number may belong to another user's object by now. Any context.
+ *
+ * Return: 0 or -EIO.
+ */
+int mlx5_ib_fw_check_exists(const struct mlx5_ib_fw_attempt *attempt, const char *what, u32 number)
+{
+	return !mlx5_ib_fw_may_be_gone(attempt) ? 0 :
+	       refuse(-EIO, "%s 0x%x may be gone: firmware did not answer its destruction", what,
+		      number);
 }
 
 /**

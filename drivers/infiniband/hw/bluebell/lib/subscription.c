@@ -26,7 +26,7 @@
  * newer object with the number. If the command fails when it is sent again, the list still stays
  * paused: mlx5_core may not have sent the command, or firmware may have refused the command for
  * another object with the number. No process can subscribe to the object itself any more
- * (mlx5_ib_devx_check_exists()).
+ * (mlx5_ib_devx_identify()).
  *
  * mlx5_ib_event_pause() writes @paused, and then a write barrier comes before the doorbell of the
  * command is rung. An interrupt handler reads the event, and then a read barrier comes before it

@@ -278,6 +278,20 @@ int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return err;
 }
 
+/**
+ * mlx5_ib_check_cq - check that a completion queue exists, before a command names it
+ * @ibcq: the queue, or NULL
+ *
+ * Any context.
+ *
+ * Return: 0, also for NULL; or -EIO, as mlx5_ib_fw_check_exists().
+ */
+int mlx5_ib_check_cq(struct ib_cq *ibcq)
+{
+	return ibcq ? mlx5_ib_fw_check_exists(&to_mcq(ibcq)->attempt, "CQ",
+					      to_mcq(ibcq)->mcq.cqn) : 0;
+}
+
 static void cq_fill_resize(void *in, const struct mlx5_ib_cq *cq, const struct mlx5_ib_buf *buf,
 			   int entries)
 {
@@ -370,8 +384,9 @@ static int cq_move(struct mlx5_ib_cq *cq, u64 addr, int entries)
  *
  * Return: 0; -EINVAL for invalid attributes, a buffer that is not aligned to the size of a CQE, or
  * fewer entries than there are completions; -EOPNOTSUPP if the device cannot resize; -ENOMEM beyond
- * RLIMIT_MEMLOCK; -EFAULT; -ETIMEDOUT if firmware does not answer, and then the device may use
- * either buffer; or the errno of a firmware refusal. After any other error the queue is as it was.
+ * RLIMIT_MEMLOCK; -EFAULT; -EIO as mlx5_ib_check_cq(); -ETIMEDOUT if firmware does not answer, and
+ * then the device may use either buffer; or the errno of a firmware refusal. After any other error
+ * the queue is as it was.
  */
 int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
@@ -382,7 +397,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_resize))
 		return refuse(-EOPNOTSUPP, "the device cannot resize CQs (cq_resize)");
-	err = cq_copy_resize_request(cq, udata, &ucmd);
+	err = mlx5_ib_check_cq(ibcq) ?: cq_copy_resize_request(cq, udata, &ucmd);
 	if (err)
 		return err;
 	entries = mlx5_ib_cq_entries(cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
@@ -406,7 +421,8 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
  * device, so no command is sent for a queue that has been closed. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if the device cannot moderate CQs; -EINVAL for a period longer than
- * MLX5_MAX_CQ_PERIOD, or a queue that is being destroyed; or the errno of a firmware refusal.
+ * MLX5_MAX_CQ_PERIOD, or a queue that is being destroyed; -EIO as mlx5_ib_check_cq(); or the errno
+ * of a firmware refusal.
  */
 int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 {
@@ -431,7 +447,8 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 	if (cq->kcq && cq->kcq->closed)
 		return refuse(-EINVAL, "moderation of CQ 0x%x, which is being destroyed",
 			      cq->mcq.cqn);
-	return mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, sizeof(in));
+	return mlx5_ib_check_cq(ibcq) ?:
+	       mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, sizeof(in));
 }
 
 /**

@@ -55,7 +55,7 @@ static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
  *
  * Return: 0; -ENOMEM, also if the user has as many queue pairs in the group, or groups, as a user
  * can have; -EBUSY if the queue pair has been detached from the group, but firmware has refused to
- * end that attachment so far; or the errno of a firmware refusal.
+ * end that attachment so far; -EIO as mlx5_ib_check_qp(); or the errno of a firmware refusal.
  */
 int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
@@ -65,7 +65,8 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	int err;
 
 	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
-	err = mlx5_ib_share_take_attachment(mem.context, gid->raw, &mem.share);
+	err = mlx5_ib_check_qp(qp) ?:
+	      mlx5_ib_share_take_attachment(mem.context, gid->raw, &mem.share);
 	if (err)
 		return err;
 	err = mlx5_ib_orphans_before_attach(qp->rsc.dev, mem.context, qp->rsc.num, gid) ?:

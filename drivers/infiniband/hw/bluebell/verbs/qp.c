@@ -9,7 +9,10 @@
 #include "fw/bluebell.h"
 #include "layout/refuse.h"
 #include "lib/orphan.h"
+#include "verbs/cq.h"
 #include "verbs/qp.h"
+#include "verbs/srq.h"
+#include "verbs/ucontext.h"
 
 /*
  * For each type that mlx5_ib_qp_type_exists() knows, the kind of queue pairs of processes and the
@@ -29,6 +32,13 @@ static const struct {
 	[IB_QPT_XRC_TGT] = { NULL, &mlx5_ib_xrc_target_ops },
 };
 
+/* Check that the objects exist which the command that creates the queue pair names. */
+static int qp_check_named(const struct ib_qp *ibqp, const struct ib_qp_init_attr *init)
+{
+	return mlx5_ib_check_pd(ibqp->pd) ?: mlx5_ib_check_cq(init->send_cq) ?:
+	       mlx5_ib_check_cq(init->recv_cq) ?: mlx5_ib_check_srq(init->srq);
+}
+
 /**
  * mlx5_ib_create_qp - create a queue pair
  * @ibqp: the object, zeroed but for what ib_core sets
@@ -44,11 +54,13 @@ static const struct {
  * -EINVAL for invalid attributes, signatures that the device cannot check, queues that do not fit,
  * or a doorbell register that is not the user's; -ENOMEM, also beyond RLIMIT_MEMLOCK, and if the
  * user has as many queue pairs as a user can have; -EFAULT for a buffer that the process does not
- * have; -EINTR if the task is being killed; or the errno of a firmware refusal.
+ * have; -EINTR if the task is being killed; -EIO as mlx5_ib_check_pd(), mlx5_ib_check_cq() and
+ * mlx5_ib_check_srq(); or the errno of a firmware refusal.
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	const struct mlx5_ib_qp_ops *ops = NULL;
+	int err;
 
 	/* Check the type first: the user data of other types have another layout. */
 	if (mlx5_ib_qp_type_exists(init->qp_type, &to_mdev(ibqp->device)->caps))
@@ -57,7 +69,8 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 		return refuse(-EOPNOTSUPP,
 			      "QP type %u is not supported by the driver or the device",
 			      init->qp_type);
-	return mlx5_ib_qp_create(to_mqp(ibqp), ops, init, udata);
+	err = qp_check_named(ibqp, init);
+	return err ?: mlx5_ib_qp_create(to_mqp(ibqp), ops, init, udata);
 }
 
 /**
@@ -69,27 +82,29 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
  *
  * Implements ibv_modify_qp(3) and ib_modify_qp(). May sleep.
  *
- * Return: as mlx5_ib_plain_qp_modify().
+ * Return: -EIO as mlx5_ib_check_qp(); or as mlx5_ib_plain_qp_modify().
  */
 int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
-	return qp->ops->modify(qp, attr, mask, udata);
+	return mlx5_ib_check_qp(qp) ?: qp->ops->modify(qp, attr, mask, udata);
 }
 
 /**
  * mlx5_ib_query_qp - read a queue pair's attributes
  * @ibqp: the queue pair
  * @attr: gets all attributes that the device has
- * @mask: not used: @attr and @init are filled in completely
+ * @mask: which attributes are asked for, but @attr and @init are filled in completely; 0 if
+ *	resource tracking asks
  * @init: gets what the queue pair was created with
  *
  * Implements ibv_query_qp(3) and ib_query_qp(). May sleep.
  *
  * Return: 0; -EAGAIN for a queue pair that is being destroyed because its process has closed the
- * device, which resource tracking then leaves out; or as mlx5_ib_plain_qp_query().
+ * device, which resource tracking then leaves out; -EIO as mlx5_ib_check_qp(), but -EAGAIN for
+ * resource tracking; or as mlx5_ib_plain_qp_query().
  */
 int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init)
@@ -100,6 +115,10 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	guard(mutex)(&qp->mutex);
 	if (qp->closing)
 		return -EAGAIN;
+	err = mlx5_ib_check_qp(qp);
+	/* After any other errno resource tracking would show no queue pair of any user. */
+	if (err)
+		return mask ? err : -EAGAIN;
 	memset(attr, 0, sizeof(*attr));
 	err = qp->ops->query(qp, attr);
 	if (err)

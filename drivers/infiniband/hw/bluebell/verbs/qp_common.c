@@ -41,6 +41,20 @@ int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
 }
 
 /**
+ * mlx5_ib_check_qp - check that a queue pair exists, before a command names it
+ * @qp: the queue pair. If it is not plain, only a kernel consumer has it, which uses no queue pair
+ *	that it has destroyed
+ *
+ * Any context.
+ *
+ * Return: 0; or -EIO, as mlx5_ib_fw_check_exists().
+ */
+int mlx5_ib_check_qp(const struct mlx5_ib_qp *qp)
+{
+	return mlx5_ib_fw_check_exists(&qp->rsc.attempt, "QP", qp->rsc.num);
+}
+
+/**
  * mlx5_ib_plain_qp_event - deliver an event of a plain queue pair
  * @rsc: the QP
  * @type: the event

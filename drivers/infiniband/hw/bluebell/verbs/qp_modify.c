@@ -91,16 +91,20 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  * its process has closed the device. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for a queue pair in RTS if the device cannot change the set there, and for
- * a queue pair that is not a single QP object of the device; or the errno of a firmware refusal.
+ * a queue pair that is not a single QP object of the device; -EIO as mlx5_ib_check_qp(); or the
+ * errno of a firmware refusal.
  */
 int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 {
-	int err = 0;
+	int err;
 
 	if (!mlx5_ib_qp_is_plain(qp))
 		return refuse(-EOPNOTSUPP,
 			      "counter set for QP type %u, which is not a single QP object of the device",
 			      qp->ibqp.qp_type);
+	err = mlx5_ib_check_qp(qp);
+	if (err)
+		return err;
 	guard(mutex)(&qp->mutex);
 	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id && !qp->closing)
 		err = qp_change_counter(qp, set_id);

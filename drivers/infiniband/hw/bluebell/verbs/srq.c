@@ -17,6 +17,7 @@
 #include "lib/umem.h"
 #include "verbs/cq.h"
 #include "verbs/srq.h"
+#include "verbs/ucontext.h"
 
 /**
  * struct mlx5_ib_srq_ops - what differs between the types of SRQs
@@ -88,6 +89,13 @@ static int srq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *s
 	if (srq->ibsrq.srq_type == IB_SRQT_XRC)
 		srq->ibsrq.ext.xrc.srq_num = srq->rsc.num;
 	return mlx5_ib_rsc_respond_and_add(&srq->rsc, &srq->mem, udata, &resp, sizeof(resp));
+}
+
+/* Check that the objects exist which the command that creates the SRQ names. */
+static int srq_check_named(const struct ib_srq *ibsrq)
+{
+	return mlx5_ib_check_pd(ibsrq->pd) ?:
+	       (ibsrq->srq_type == IB_SRQT_XRC ? mlx5_ib_check_cq(ibsrq->ext.cq) : 0);
 }
 
 /* Pin the memory that the process gives the SRQ, and create the SRQ. */
@@ -195,7 +203,8 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  * or a device without SRQs of the type; -EINVAL for invalid attributes, sizes beyond the limits of
  * the device, or a buffer or doorbell record that is not aligned; -ENOMEM, also beyond
  * RLIMIT_MEMLOCK, and if the user has as many SRQs as a user can have; -EFAULT for a buffer the
- * process does not have; or the errno of a firmware refusal.
+ * process does not have; -EIO as mlx5_ib_check_pd() and mlx5_ib_check_cq(); or the errno of a
+ * firmware refusal.
  */
 int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
@@ -206,7 +215,7 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 
 	if (!dev->caps.has_srq)
 		return refuse(-EOPNOTSUPP, "the device has no RMPs, which SRQs need (issi is 0)");
-	err = udata ? srq_parse_request(dev, srq, udata, &ucmd) : 0;
+	err = srq_check_named(ibsrq) ?: (udata ? srq_parse_request(dev, srq, udata, &ucmd) : 0);
 	if (err)
 		return err;
 	err = mlx5_ib_calc_srq(init->srq_type, &init->attr, &dev->caps, &srq->wq);
@@ -225,6 +234,20 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 }
 
 /**
+ * mlx5_ib_check_srq - check that a shared receive queue exists, before a command names it
+ * @ibsrq: the queue, or NULL
+ *
+ * Any context.
+ *
+ * Return: 0, also for NULL; or -EIO, as mlx5_ib_fw_check_exists().
+ */
+int mlx5_ib_check_srq(struct ib_srq *ibsrq)
+{
+	return ibsrq ? mlx5_ib_fw_check_exists(&to_msrq(ibsrq)->rsc.attempt, "SRQ",
+					       to_msrq(ibsrq)->rsc.num) : 0;
+}
+
+/**
  * mlx5_ib_modify_srq - arm a shared receive queue
  * @ibsrq: the queue
  * @attr: the limit
@@ -235,14 +258,14 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
  * than the limit, IB_EVENT_SRQ_LIMIT_REACHED is raised, once. May sleep.
  *
  * Return: 0; -EINVAL for a resize, which the device does not offer (IB_DEVICE_SRQ_RESIZE), for
- * undefined attributes, or for a limit above max_wr; -EOPNOTSUPP for driver data; -EFAULT; or the
- * errno of a firmware refusal.
+ * undefined attributes, or for a limit above max_wr; -EOPNOTSUPP for driver data; -EFAULT; -EIO as
+ * mlx5_ib_check_srq(); or the errno of a firmware refusal.
  */
 int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		       enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
-	int err = ib_no_udata_io(udata);
+	int err = ib_no_udata_io(udata) ?: mlx5_ib_check_srq(ibsrq);
 
 	if (err)
 		return err;
@@ -264,15 +287,17 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
  *
  * Implements ibv_query_srq(3) with QUERY_RMP or QUERY_XRC_SRQ. May sleep.
  *
- * Return: 0 or the errno of a firmware refusal.
+ * Return: 0; -EIO as mlx5_ib_check_srq(); or the errno of a firmware refusal.
  */
 int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	u32 out[MAX(MLX5_ST_SZ_DW(query_rmp_out), MLX5_ST_SZ_DW(query_xrc_srq_out))] = {};
 	bool xrc = ibsrq->srq_type == IB_SRQT_XRC;
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
-	int err;
+	int err = mlx5_ib_check_srq(ibsrq);
 
+	if (err)
+		return err;
 	err = mlx5_ib_fw_query_object(to_mdev(ibsrq->device), srq->rsc.uid,
 				      xrc ? MLX5_CMD_OP_QUERY_XRC_SRQ : MLX5_CMD_OP_QUERY_RMP,
 				      srq->rsc.num, out, xrc ? MLX5_ST_SZ_BYTES(query_xrc_srq_out) :

@@ -40,6 +40,7 @@ static inline struct mlx5_ib_srq *to_msrq(struct ib_srq *ibsrq)
 
 int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		       struct ib_udata *udata);
+int mlx5_ib_check_srq(struct ib_srq *ibsrq);
 int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		       enum ib_srq_attr_mask mask, struct ib_udata *udata);
 int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);

@@ -336,6 +336,19 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 }
 
 /**
+ * mlx5_ib_check_pd - check that a protection domain exists, before a command names it
+ * @ibpd: the domain, or NULL
+ *
+ * Any context.
+ *
+ * Return: 0, also for NULL; or -EIO, as mlx5_ib_fw_check_exists().
+ */
+int mlx5_ib_check_pd(struct ib_pd *ibpd)
+{
+	return ibpd ? mlx5_ib_fw_check_exists(&to_mpd(ibpd)->attempt, "PD", to_mpd(ibpd)->pdn) : 0;
+}
+
+/**
  * mlx5_ib_dealloc_pd - deallocate a protection domain
  * @ibpd: the domain; no object is left in it
  * @udata: data of the user's call; NULL for a domain of a kernel consumer
