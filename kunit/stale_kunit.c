@@ -14,6 +14,7 @@
 #include "lib/mock.h"
 #include "lib/objects.h"
 #include "verbs/cq.h"
+#include "verbs/mr.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 #include "verbs/verbs.h"
@@ -145,6 +146,28 @@ static int create_xrc_ini(struct objects *o)
 	return objects_create(o, OBJ_XRC_INI);
 }
 
+static int reg_mr(struct objects *o)
+{
+	return objects_create(o, OBJ_MR);
+}
+
+static int rereg_mr(struct objects *o)
+{
+	return PTR_ERR_OR_ZERO(mlx5_ib_rereg_user_mr(o->mr, IB_MR_REREG_PD | IB_MR_REREG_ACCESS, 0,
+						     0, 0, IB_ACCESS_REMOTE_READ, &o->pd.ibpd,
+						     objects_udata(o, NULL, 0, 0)));
+}
+
+static int alloc_mw(struct objects *o)
+{
+	struct mlx5_ib_mw mw = {
+		.ibmw = { .device = &o->mock->dev->ib_dev, .pd = &o->pd.ibpd,
+			  .type = IB_MW_TYPE_2 },
+	};
+
+	return mlx5_ib_alloc_mw(&mw.ibmw, objects_udata(o, NULL, 0, 0));
+}
+
 /**
  * struct stale - a verb, and an object that its command names
  * @name: name of the verb
@@ -181,6 +204,9 @@ static const struct stale stale_cases[] = {
 	{ "create an XRC initiator in a PD", OBJ_PD, { OBJ_CQ, OBJ_XRC }, create_xrc_ini },
 	{ "create an SRQ in a PD", OBJ_PD, {}, create_srq },
 	{ "create an XRC SRQ in a PD", OBJ_PD, { OBJ_CQ, OBJ_XRCD }, create_xrc_srq },
+	{ "register memory in a PD", OBJ_PD, {}, reg_mr },
+	{ "move a region to a PD", OBJ_PD, { OBJ_MR }, rereg_mr },
+	{ "allocate a window in a PD", OBJ_PD, {}, alloc_mw },
 };
 
 KUNIT_ARRAY_PARAM_DESC(stale, stale_cases, name);
@@ -262,9 +288,27 @@ static void queue_pair_that_may_be_gone_hides_no_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* The descriptor is that of no dma-buf, but the driver does not come to look at it. */
+static void dma_buf_is_registered_in_no_pd_that_may_be_gone(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct ib_mr *mr;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_PD), 0);
+	o->mock->refuse_destroy = true;
+	o->mock->refuse_err = -ETIMEDOUT;
+	KUNIT_ASSERT_EQ(test, objects_destroy(o, OBJ_PD), -ETIMEDOUT);
+	mr = mlx5_ib_reg_user_mr_dmabuf(&o->pd.ibpd, 0, PAGE_SIZE, 0, -1, IB_ACCESS_LOCAL_WRITE,
+					NULL, o->mock->attrs);
+	KUNIT_EXPECT_PTR_EQ(test, mr, ERR_PTR(-EIO));
+	o->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 static struct kunit_case stale_kunit_cases[] = {
 	KUNIT_CASE_PARAM(object_that_may_be_gone_is_named_by_no_command, stale_gen_params),
 	KUNIT_CASE_PARAM(object_that_firmware_keeps_is_named, stale_gen_params),
+	KUNIT_CASE(dma_buf_is_registered_in_no_pd_that_may_be_gone),
 	KUNIT_CASE(queue_pair_that_may_be_gone_hides_no_other),
 	{}
 };

@@ -16,6 +16,7 @@
 #include "lib/umem.h"
 #include "odp/odp.h"
 #include "verbs/mr.h"
+#include "verbs/ucontext.h"
 
 /*
  * Revoke the key of a region. Called at most once, when the exporter revokes the memory or the
@@ -107,7 +108,7 @@ struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 lengt
 
 	if (dmah)
 		return ERR_PTR(refuse(-EOPNOTSUPP, "DMA handles are not supported"));
-	err = mlx5_ib_check_mr(length, iova, access, &dev->caps);
+	err = mlx5_ib_check_pd(pd) ?: mlx5_ib_check_mr(length, iova, access, &dev->caps);
 	if (err)
 		return ERR_PTR(err);
 	if (overflows_type(offset, unsigned long))

@@ -18,6 +18,7 @@
 #include "lib/umem.h"
 #include "odp/odp.h"
 #include "verbs/mr.h"
+#include "verbs/ucontext.h"
 
 /**
  * mlx5_ib_destroy_mr_key - destroy the key of a region
@@ -119,10 +120,12 @@ struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64
 static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	int err = mlx5_ib_check_pd(pd);
 	struct ib_umem *umem;
 	struct mlx5_ib_mr *mr;
-	int err;
 
+	if (err)
+		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
 		return mlx5_ib_odp_reg(pd, start, length, iova, access);
 	err = mlx5_ib_check_mr(length, iova, access, &dev->caps);
@@ -153,8 +156,9 @@ static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u
  * CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). May sleep.
  *
  * Return: the region, or an ERR_PTR: -EINVAL for an empty, wrapping or too long range; -EOPNOTSUPP
- * for access flags that this driver does not support, a DMA handle, or driver data; or as
- * mlx5_ib_umem_get() and mlx5_ib_create_mr(), or with IB_ACCESS_ON_DEMAND as mlx5_ib_odp_reg().
+ * for access flags that this driver does not support, a DMA handle, or driver data; -EIO as
+ * mlx5_ib_check_pd(); or as mlx5_ib_umem_get() and mlx5_ib_create_mr(), or with
+ * IB_ACCESS_ON_DEMAND as mlx5_ib_odp_reg().
  */
 struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				  struct ib_dmah *dmah, struct ib_udata *udata)
@@ -213,7 +217,8 @@ static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct
 
 	/* ib_core refuses to change a region over device memory. */
 	WARN_ON_ONCE(!old->umem);
-	err = mlx5_ib_check_mr(ibmr->length, ibmr->iova, access, &to_mdev(ibmr->device)->caps);
+	err = mlx5_ib_check_pd(pd) ?:
+	      mlx5_ib_check_mr(ibmr->length, ibmr->iova, access, &to_mdev(ibmr->device)->caps);
 	if (err)
 		return ERR_PTR(err);
 	if (ib_access_writable(access) && !old->umem->writable)
@@ -384,8 +389,8 @@ static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
  * key that queue pairs of the domain may fill. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for an unknown flag or field, or a device without windows; -EINVAL;
- * -EFAULT; -ENOMEM, also if the user has as many keys as a user can have; or the errno of a
- * firmware refusal.
+ * -EFAULT; -ENOMEM, also if the user has as many keys as a user can have; -EIO as
+ * mlx5_ib_check_pd(); or the errno of a firmware refusal.
  */
 int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -397,7 +402,7 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 	if (!MLX5_CAP_GEN(dev->mdev, imaicl))
 		return refuse(-EOPNOTSUPP, "the device has no memory windows (imaicl)");
-	err = mw_copy_request(udata, &req);
+	err = mlx5_ib_check_pd(ibmw->pd) ?: mw_copy_request(udata, &req);
 	if (err)
 		return err;
 	mlx5_ib_fill_mw_mkey(in, to_mpd(ibmw->pd)->pdn, req.num_klms,
