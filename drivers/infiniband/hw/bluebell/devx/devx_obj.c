@@ -76,64 +76,6 @@ static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
 	return MLX5_IB_DEVX_PLAIN;
 }
 
-/* The limit that objects of each kind count against, together with the objects of verbs. */
-static const u8 devx_share_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
-	[MLX5_IB_DEVX_PD] = MLX5_IB_SHARE_PD,
-	[MLX5_IB_DEVX_CQ] = MLX5_IB_SHARE_CQ,
-	[MLX5_IB_DEVX_QP] = MLX5_IB_SHARE_QP,
-	/* DC targets share a range of numbers with queue pairs, so both count in one limit. */
-	[MLX5_IB_DEVX_DCT] = MLX5_IB_SHARE_QP,
-	[MLX5_IB_DEVX_RMP] = MLX5_IB_SHARE_SRQ,
-	[MLX5_IB_DEVX_XRC_SRQ] = MLX5_IB_SHARE_SRQ,
-	[MLX5_IB_DEVX_XRCD] = MLX5_IB_SHARE_XRCD,
-	[MLX5_IB_DEVX_TRANSPORT_DOMAIN] = MLX5_IB_SHARE_TD,
-	[MLX5_IB_DEVX_Q_COUNTER] = MLX5_IB_SHARE_Q_COUNTER,
-	[MLX5_IB_DEVX_RQ] = MLX5_IB_SHARE_RQ,
-	[MLX5_IB_DEVX_SQ] = MLX5_IB_SHARE_SQ,
-	[MLX5_IB_DEVX_TIR] = MLX5_IB_SHARE_TIR,
-	[MLX5_IB_DEVX_TIS] = MLX5_IB_SHARE_TIS,
-	[MLX5_IB_DEVX_RQT] = MLX5_IB_SHARE_RQT,
-	[MLX5_IB_DEVX_XRQ] = MLX5_IB_SHARE_XRQ,
-};
-
-static u64 devx_key_length(const void *in)
-{
-	return MLX5_GET64(create_mkey_in, in, memory_key_mkey_entry.len);
-}
-
-static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_cmd *cmd,
-			   const void *in, struct mlx5_ib_share *share)
-{
-	u32 entries = mlx5_ib_devx_table_entries(cmd, in);
-
-	if (entries)
-		return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED,
-					       MLX5_IB_SHARE_OF_TABLE(entries), share);
-	/*
-	 * The device may copy the translation entries of a umem for each key over the umem, so
-	 * count the length of the key.
-	 */
-	if (cmd->kind == MLX5_IB_DEVX_MKEY)
-		return mlx5_ib_share_take_length(context, devx_key_length(in), share);
-	if (cmd->kind == MLX5_IB_DEVX_MCG)
-		return mlx5_ib_share_take_attachment(context,
-						     MLX5_ADDR_OF(attach_to_mcg_in, in,
-								  multicast_gid), share);
-	return mlx5_ib_share_take(context, devx_share_kinds[cmd->kind], share);
-}
-
-static int devx_take_shares(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
-			    const void *in)
-{
-	int err = devx_take_share(obj->context, cmd, in, &obj->share);
-
-	if (!err && cmd->kind == MLX5_IB_DEVX_MKEY)
-		err = mlx5_ib_share_take(obj->context, MLX5_IB_SHARE_MKEY, &obj->key);
-	if (err)
-		mlx5_ib_share_give(&obj->share);
-	return err;
-}
-
 static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form,
 					   enum mlx5_ib_devx_kind kind)
 {
@@ -427,7 +369,7 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	obj->dev = dev;
 	obj->uid = context->uid;
 	obj->context = context;
-	err = devx_take_shares(obj, cmd, in);
+	err = mlx5_ib_devx_take_shares(context, cmd, in, &obj->share, &obj->key);
 	if (err)
 		return ERR_PTR(err);
 	devx_get_uar(context, obj, cmd, in, in_len);

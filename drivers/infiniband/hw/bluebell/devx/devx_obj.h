@@ -121,6 +121,12 @@ struct mlx5_ib_devx_umem {
 	struct mlx5_ib_fw_attempt attempt;
 };
 
+/* devx_limit.c */
+int mlx5_ib_devx_take_shares(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_cmd *cmd,
+			     const void *in, struct mlx5_ib_share *share,
+			     struct mlx5_ib_share *key);
+
+/* devx_obj.c */
 int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 			 enum mlx5_ib_devx_use use, void *in, size_t in_len);
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id);
