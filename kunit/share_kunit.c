@@ -132,6 +132,9 @@ static void limit_of_other_kinds_is_that_of_the_kind(struct kunit *test)
 	MOCK_SET_CAP(caps, log_max_transport_domain, 5);
 	MOCK_SET_CAP(caps, max_qp_cnt, 64);
 	MOCK_SET_CAP_OF(caps, MLX5_CAP_DEV_MEM, device_mem_cap, memic_bar_size, 80 * PAGE_SIZE);
+	MOCK_SET_CAP(caps, max_flow_counter_15_0, 8);
+	MOCK_SET_CAP(caps, max_flow_counter_31_16, 1);
+	MOCK_SET_CAP(caps, log_max_dek, 5);
 	mock->dev->mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
 	limit = mock->dev->users->limit;
@@ -140,6 +143,12 @@ static void limit_of_other_kinds_is_that_of_the_kind(struct kunit *test)
 	/* The driver itself uses one set of counters. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_Q_COUNTER], 55);
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_DM], 70);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_FLOW_COUNTER], (0x10008 / 8) * 7);
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_DEK], 28);
+	mlx5_ib_cleanup_users(mock->dev);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_CRYPTO, crypto_cap, log_max_num_deks, 6);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
+	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_DEK], 56);
 }
 
 /* A subfunction has no BAR of its own. */
@@ -732,6 +741,7 @@ static void object_of_devx_counts_as_one_of_its_kind(struct kunit *test)
 		CREATE(ALLOC_XRCD, alloc_xrcd, XRCD),
 		CREATE(ALLOC_TRANSPORT_DOMAIN, alloc_transport_domain, TD),
 		CREATE(ALLOC_Q_COUNTER, alloc_q_counter, Q_COUNTER),
+		CREATE(ALLOC_FLOW_COUNTER, alloc_flow_counter, FLOW_COUNTER),
 	};
 	struct mock *mock = make_mock(test);
 	u32 *in = kunit_kzalloc(test, SZ_1K, GFP_KERNEL);
@@ -761,6 +771,119 @@ static void object_of_devx_counts_as_one_of_its_kind(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
 		KUNIT_EXPECT_EQ_MSG(test, 0, count(mock, cases[i].kind), "case %u", i);
 	}
+}
+
+static int num_counted(struct mock *mock)
+{
+	int num = 0;
+	unsigned int i;
+
+	for (i = 1; i < MLX5_IB_NUM_SHARES; i++)
+		num += count(mock, i);
+	return num;
+}
+
+/*
+ * The netdev of the device, and processes of other users, need objects of all of these kinds. The
+ * types of general objects go up to 0xffff; firmware has none above 0xff so far.
+ */
+static void object_that_needs_no_right_is_counted(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	u32 *in = kunit_kzalloc(test, SZ_1K, GFP_KERNEL);
+	u32 *out = kunit_kzalloc(test, SZ_1K, GFP_KERNEL);
+	unsigned int opcode, type, types, created = 0;
+	const struct mlx5_ib_devx_cmd *cmd;
+	struct mlx5_ib_devx_obj *obj;
+
+	KUNIT_ASSERT_TRUE(test, in && out);
+	mock->context->uid = 1;
+	for (opcode = 0; opcode < MLX5_CMD_OP_MAX; opcode++) {
+		cmd = mlx5_ib_devx_find_cmd(opcode);
+		if (!cmd || cmd->use != MLX5_IB_DEVX_CREATE || cmd->rights)
+			continue;
+		types = opcode == MLX5_CMD_OP_CREATE_GENERAL_OBJECT ? SZ_64K : 1;
+		for (type = 0; type < types; type++) {
+			memset(in, 0, SZ_1K);
+			MLX5_SET(general_obj_in_cmd_hdr, in, opcode, opcode);
+			MLX5_SET(general_obj_in_cmd_hdr, in, obj_type, type);
+			if (opcode == MLX5_CMD_OP_CREATE_MKEY)
+				MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.access_mode_1_0,
+					 MLX5_MKC_ACCESS_MODE_KLMS);
+			obj = mlx5_ib_devx_create_obj(mock->context, in, SZ_1K, out, SZ_1K);
+			if (types > 1 && PTR_ERR_OR_ZERO(obj) == -EPERM)
+				continue;
+			KUNIT_ASSERT_NOT_ERR_OR_NULL_MSG(test, obj, "command %#x, type %#x",
+							 opcode, type);
+			KUNIT_EXPECT_LT_MSG(test, 0, num_counted(mock), "command %#x, type %#x",
+					    opcode, type);
+			KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
+			KUNIT_EXPECT_EQ(test, 0, num_counted(mock));
+			created++;
+		}
+	}
+	KUNIT_EXPECT_EQ(test, created, 18);
+}
+
+static struct mlx5_ib_devx_obj *create_bulk(struct mock *mock, u8 bulk, u8 log_size)
+{
+	u32 in[MLX5_ST_SZ_DW(alloc_flow_counter_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(alloc_flow_counter_out)] = {};
+
+	MLX5_SET(alloc_flow_counter_in, in, opcode, MLX5_CMD_OP_ALLOC_FLOW_COUNTER);
+	MLX5_SET(alloc_flow_counter_in, in, flow_counter_bulk, bulk);
+	MLX5_SET(alloc_flow_counter_in, in, flow_counter_bulk_log_size, log_size);
+	return mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+}
+
+static struct mlx5_ib_devx_obj *create_deks(struct mock *mock, u8 log_range)
+{
+	u32 in[MLX5_ST_SZ_DW(create_encryption_key_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(general_obj_out_cmd_hdr)] = {};
+
+	MLX5_SET(general_obj_in_cmd_hdr, in, opcode, MLX5_CMD_OP_CREATE_GENERAL_OBJECT);
+	MLX5_SET(general_obj_in_cmd_hdr, in, obj_type, MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY);
+	MLX5_SET(general_obj_in_cmd_hdr, in, op_param.create.log_obj_range, log_range);
+	return mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+}
+
+/* One command creates all flow counters of a bulk, or all encryption keys of a range. */
+static void each_object_of_a_bulk_counts(struct kunit *test)
+{
+	static const struct {
+		u8 bulk;
+		u8 log_size;
+		int num;
+	} cases[] = {
+		{ 0, 0, 1 }, { BIT(0), 0, 128 }, { BIT(2), 0, 512 }, { BIT(7), 0, 16384 },
+		{ 0, 3, 8 }, { BIT(0), 10, 1024 }, { BIT(1), 4, 256 },
+	};
+	struct mock *mock = make_mock(test);
+	u32 *limit = mock->dev->users->limit;
+	struct mlx5_ib_devx_obj *obj;
+	unsigned int i;
+
+	mock->context->uid = 1;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		limit[MLX5_IB_SHARE_FLOW_COUNTER] = cases[i].num;
+		obj = create_bulk(mock, cases[i].bulk, cases[i].log_size);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL_MSG(test, obj, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, cases[i].num, count(mock, MLX5_IB_SHARE_FLOW_COUNTER),
+				    "case %u", i);
+		mock->num_commands = 0;
+		KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_bulk(mock, 0, 0)));
+		KUNIT_EXPECT_EQ(test, 0, mock->num_commands);
+		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
+		KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_FLOW_COUNTER));
+	}
+	limit[MLX5_IB_SHARE_DEK] = 15;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_deks(mock, 4)));
+	obj = create_deks(mock, 3);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, 8, count(mock, MLX5_IB_SHARE_DEK));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_deks(mock, 3)));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_DEK));
 }
 
 /* The device may copy the translations of a umem for each key that refers to the umem. */
@@ -879,6 +1002,8 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(keys_of_devx_count_in_the_same_limit),
 	KUNIT_CASE(user_id_counts_until_the_device_destroys_it),
 	KUNIT_CASE(object_of_devx_counts_as_one_of_its_kind),
+	KUNIT_CASE(object_that_needs_no_right_is_counted),
+	KUNIT_CASE(each_object_of_a_bulk_counts),
 	KUNIT_CASE(key_over_a_umem_counts_as_paged_memory),
 	KUNIT_CASE(umem_counts_until_the_device_destroys_it),
 	KUNIT_CASE(memory_of_a_umem_counts_until_the_device_destroys_it),

@@ -28,7 +28,17 @@ static const u8 devx_share_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
 	[MLX5_IB_DEVX_TIS] = MLX5_IB_SHARE_TIS,
 	[MLX5_IB_DEVX_RQT] = MLX5_IB_SHARE_RQT,
 	[MLX5_IB_DEVX_XRQ] = MLX5_IB_SHARE_XRQ,
+	[MLX5_IB_DEVX_FLOW_COUNTER] = MLX5_IB_SHARE_FLOW_COUNTER,
 };
+
+static enum mlx5_ib_share_kind devx_share_kind(const struct mlx5_ib_devx_cmd *cmd, const void *in)
+{
+	if (cmd->kind != MLX5_IB_DEVX_GENERAL_OBJECT)
+		return devx_share_kinds[cmd->kind];
+	/* A process without rights can create general objects of this type only. */
+	return MLX5_GET(general_obj_in_cmd_hdr, in, obj_type) ==
+	       MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY ? MLX5_IB_SHARE_DEK : MLX5_IB_SHARE_NONE;
+}
 
 static u64 devx_key_length(const void *in)
 {
@@ -53,7 +63,8 @@ static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_i
 		return mlx5_ib_share_take_attachment(context,
 						     MLX5_ADDR_OF(attach_to_mcg_in, in,
 								  multicast_gid), share);
-	return mlx5_ib_share_take(context, devx_share_kinds[cmd->kind], share);
+	return mlx5_ib_share_take_many(context, devx_share_kind(cmd, in),
+				       mlx5_ib_devx_num_created(cmd, in), share);
 }
 
 /**

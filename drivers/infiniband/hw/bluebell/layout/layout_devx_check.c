@@ -287,6 +287,31 @@ u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *i
 	return MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.translations_octword_size);
 }
 
+/**
+ * mlx5_ib_devx_num_created - how many objects of its kind a command creates
+ * @cmd: the row of a command that creates an object
+ * @in: the command, checked by mlx5_ib_devx_check_create()
+ *
+ * One handle may be of a bulk of flow counters, or of a range of general objects: the command that
+ * creates them has the size, and one command destroys them all. Which of the two sizes of a bulk
+ * firmware reads depends on its capabilities, so the larger one counts.
+ *
+ * Return: the number.
+ */
+u32 mlx5_ib_devx_num_created(const struct mlx5_ib_devx_cmd *cmd, const void *in)
+{
+	switch (cmd->opcode) {
+	case MLX5_CMD_OP_ALLOC_FLOW_COUNTER:
+		return max(MLX5_FC_BULK_NUM_FCS(MLX5_GET(alloc_flow_counter_in, in,
+							 flow_counter_bulk)),
+			   1U << MLX5_GET(alloc_flow_counter_in, in, flow_counter_bulk_log_size));
+	case MLX5_CMD_OP_CREATE_GENERAL_OBJECT:
+		return 1U << MLX5_GET(general_obj_in_cmd_hdr, in, op_param.create.log_obj_range);
+	default:
+		return 1;
+	}
+}
+
 /* Whether the device would read DMA addresses, of pages or a doorbell record, from the command. */
 static bool devx_has_memory(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {

@@ -8,12 +8,14 @@
  *
  * The device has a fixed number of user ids, UARs, protection domains, XRC domains, transport
  * domains, CQs, queue pairs, SRQs, sets of Q counters, pages of device memory and multicast groups,
- * of queue pairs in a group, and of the umems, RQs, SQs, TIRs, TISs, RQTs and XRQs that processes
- * create by commands of their own. Where the number is known, all processes of a user without
- * privileges together can have seven eighths, so no single user can take all from the others. Like
- * other limits of the kernel's objects, the limits do not apply to a process that has
- * CAP_SYS_RESOURCE, in the initial user namespace, when it opens the device: the device is no
- * resource of a namespace. They do not apply to kernel consumers either.
+ * of queue pairs in a group, and of the umems, RQs, SQs, TIRs, TISs, RQTs, XRQs, flow counters and
+ * encryption keys that processes create by commands of their own. Flow counters and encryption keys
+ * are not for RDMA: the device's netdev needs them to offload flows, TLS, IPsec and MACsec. Where
+ * the number is known, all processes of a user without privileges together can have seven eighths,
+ * so no single user can take all from the others. Like other limits of the kernel's objects, the
+ * limits do not apply to a process that has CAP_SYS_RESOURCE, in the initial user namespace, when
+ * it opens the device: the device is no resource of a namespace. They do not apply to kernel
+ * consumers either.
  *
  * The device has a fixed number of memory keys, too. A user's limit counts the keys of regions,
  * windows and tables of keys, the keys that page faults create for an implicit region, and the keys
@@ -76,6 +78,8 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_TIS] = OF_THE_DEVICE("TISs"),
 	[MLX5_IB_SHARE_RQT] = OF_THE_DEVICE("RQTs"),
 	[MLX5_IB_SHARE_XRQ] = OF_THE_DEVICE("XRQs"),
+	[MLX5_IB_SHARE_FLOW_COUNTER] = OF_THE_DEVICE("flow counters"),
+	[MLX5_IB_SHARE_DEK] = OF_THE_DEVICE("encryption keys"),
 	[MLX5_IB_SHARE_DM] = OF_THE_DEVICE("pages of device memory"),
 	[MLX5_IB_SHARE_MCG] = OF_THE_DEVICE("multicast groups"),
 	[MLX5_IB_SHARE_ATTACHMENT] = "queue pairs in a multicast group, 7/8 of those of a group",
@@ -435,6 +439,13 @@ static void users_set_limits_of_devx(struct mlx5_ib_users *users, struct mlx5_co
 	users->limit[MLX5_IB_SHARE_TIS] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_tis));
 	users->limit[MLX5_IB_SHARE_RQT] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_rqt));
 	users->limit[MLX5_IB_SHARE_XRQ] = share_limit_log(MLX5_CAP_GEN(mdev, log_max_xrq));
+	users->limit[MLX5_IB_SHARE_FLOW_COUNTER] =
+		share_limit((u32)MLX5_CAP_GEN(mdev, max_flow_counter_31_16) << 16 |
+			    MLX5_CAP_GEN(mdev, max_flow_counter_15_0));
+	/* A device without crypto_cap has the number in log_max_dek. */
+	users->limit[MLX5_IB_SHARE_DEK] =
+		share_limit_log(MLX5_CAP_CRYPTO(mdev, log_max_num_deks) ?:
+				MLX5_CAP_GEN(mdev, log_max_dek));
 }
 
 static void users_set_limits(struct mlx5_ib_users *users, struct mlx5_ib_dev *dev)

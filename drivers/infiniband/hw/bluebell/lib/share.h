@@ -38,6 +38,8 @@
  * @MLX5_IB_SHARE_TIS: transport interface sends of DEVX
  * @MLX5_IB_SHARE_RQT: tables of receive queues of DEVX
  * @MLX5_IB_SHARE_XRQ: XRQs of DEVX
+ * @MLX5_IB_SHARE_FLOW_COUNTER: flow counters of DEVX, each of a bulk
+ * @MLX5_IB_SHARE_DEK: encryption keys (data encryption keys) of DEVX, each of a range
  * @MLX5_IB_SHARE_DM: pages of device memory
  * @MLX5_IB_SHARE_MCG: multicast groups that queue pairs of the user are in
  * @MLX5_IB_SHARE_ATTACHMENT: queue pairs in multicast groups; the limit applies to each group
@@ -68,6 +70,8 @@ enum mlx5_ib_share_kind {
 	MLX5_IB_SHARE_TIS,
 	MLX5_IB_SHARE_RQT,
 	MLX5_IB_SHARE_XRQ,
+	MLX5_IB_SHARE_FLOW_COUNTER,
+	MLX5_IB_SHARE_DEK,
 	MLX5_IB_SHARE_DM,
 	MLX5_IB_SHARE_MCG,
 	MLX5_IB_SHARE_ATTACHMENT,
