@@ -903,6 +903,39 @@ static void key_over_a_umem_counts_as_paged_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
 }
 
+/* Firmware may give a key the table that its context describes, however short the key is. */
+static void table_of_a_short_key_over_a_umem_counts(struct kunit *test)
+{
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {}, out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_obj *obj;
+
+	mock->context->uid = 1;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_devx_key(mock, MLX5_MKC_ACCESS_MODE_MTT,
+							       LIMIT * 128 + 1, 1)));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(create_devx_key(mock, MLX5_MKC_ACCESS_MODE_MTT,
+							       U32_MAX, 1)));
+	obj = create_devx_key(mock, MLX5_MKC_ACCESS_MODE_MTT, LIMIT * 128, 1);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, LIMIT, count(mock, MLX5_IB_SHARE_PAGED));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
+	/* A table no longer than the key needs makes the key count no more. */
+	obj = create_devx_key(mock, MLX5_MKC_ACCESS_MODE_MTT, 2 * 128, 3 * SZ_1M);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, 3, count(mock, MLX5_IB_SHARE_PAGED));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
+	/* The table of signatures takes memory of the same kind. */
+	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.access_mode_1_0,
+		 MLX5_MKC_ACCESS_MODE_KLMS);
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.translations_octword_size, 128);
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.bsf_octword_size, U32_MAX);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(mlx5_ib_devx_create_obj(mock->context, in,
+								       sizeof(in), out,
+								       sizeof(out))));
+	KUNIT_EXPECT_EQ(test, 0, count(mock, MLX5_IB_SHARE_PAGED));
+}
+
 static struct mlx5_ib_devx_umem *create_umem(struct mock *mock)
 {
 	struct ib_umem *umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, 0), PAGE_SIZE, 0);
@@ -1005,6 +1038,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(object_that_needs_no_right_is_counted),
 	KUNIT_CASE(each_object_of_a_bulk_counts),
 	KUNIT_CASE(key_over_a_umem_counts_as_paged_memory),
+	KUNIT_CASE(table_of_a_short_key_over_a_umem_counts),
 	KUNIT_CASE(umem_counts_until_the_device_destroys_it),
 	KUNIT_CASE(memory_of_a_umem_counts_until_the_device_destroys_it),
 	KUNIT_CASE(user_leaves_places_in_each_group),

@@ -3,7 +3,9 @@
  * What the objects that processes create by commands of their own count as in the limits of users.
  */
 
+#include <linux/minmax.h>
 #include <linux/mlx5/device.h>
+#include <linux/sizes.h>
 
 #include "devx/devx_obj.h"
 #include "fw/bluebell.h"
@@ -40,25 +42,28 @@ static enum mlx5_ib_share_kind devx_share_kind(const struct mlx5_ib_devx_cmd *cm
 	       MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY ? MLX5_IB_SHARE_DEK : MLX5_IB_SHARE_NONE;
 }
 
-static u64 devx_key_length(const void *in)
+/*
+ * Count the memory that a key takes at the device: its tables, or, for a key over a umem, the
+ * translation entries of the umem, which the device may copy for each key, whichever is more.
+ */
+static int devx_take_memory(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_cmd *cmd,
+			    const void *in, struct mlx5_ib_share *share)
 {
-	return MLX5_GET64(create_mkey_in, in, memory_key_mkey_entry.len);
+	const void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	u64 octwords = (u64)MLX5_GET(mkc, mkc, translations_octword_size) +
+		       MLX5_GET(mkc, mkc, bsf_octword_size);
+	u64 bytes = MLX5_IB_SHARE_OF_TABLE(octwords) * SZ_1M;
+
+	if (!mlx5_ib_devx_table_entries(cmd, in))
+		bytes = max(bytes, MLX5_GET64(mkc, mkc, len));
+	return mlx5_ib_share_take_length(context, bytes, share);
 }
 
 static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_cmd *cmd,
 			   const void *in, struct mlx5_ib_share *share)
 {
-	u32 entries = mlx5_ib_devx_table_entries(cmd, in);
-
-	if (entries)
-		return mlx5_ib_share_take_many(context, MLX5_IB_SHARE_PAGED,
-					       MLX5_IB_SHARE_OF_TABLE(entries), share);
-	/*
-	 * The device may copy the translation entries of a umem for each key over the umem, so
-	 * count the length of the key.
-	 */
 	if (cmd->kind == MLX5_IB_DEVX_MKEY)
-		return mlx5_ib_share_take_length(context, devx_key_length(in), share);
+		return devx_take_memory(context, cmd, in, share);
 	if (cmd->kind == MLX5_IB_DEVX_MCG)
 		return mlx5_ib_share_take_attachment(context,
 						     MLX5_ADDR_OF(attach_to_mcg_in, in,
