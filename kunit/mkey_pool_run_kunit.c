@@ -876,6 +876,110 @@ static void free_key_makes_way_for_a_key_that_a_process_creates(struct kunit *te
 	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS - 5);
 }
 
+/* Longest table of a key, in octwords, that firmware creates. */
+#define MAX_OCTWORDS	128
+
+/* As fw_with_few_keys(), but firmware also refuses long tables. */
+static int fw_with_short_tables(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+				int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	if (MLX5_GET(create_mkey_in, in, opcode) != MLX5_CMD_OP_CREATE_MKEY ||
+	    MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.translations_octword_size) <=
+	    MAX_OCTWORDS)
+		return fw_with_few_keys(dev, uid, in, in_size, out, out_size, send, arg);
+	MLX5_SET(create_mkey_out, out, status, MLX5_CMD_STAT_LIM_ERR);
+	return uid ? -EREMOTEIO : -ENOSPC;
+}
+
+static struct mlx5_ib_devx_obj *create_table(struct pool_env *env, u8 mode, u32 octwords)
+{
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
+	struct mlx5_ib_devx_obj *obj;
+
+	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.access_mode_1_0, mode);
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.translations_octword_size, octwords);
+	obj = mlx5_ib_devx_create_obj(env->mock->context, in, sizeof(in), out, sizeof(out));
+	if (PTR_ERR_OR_ZERO(obj) == -EREMOTEIO)
+		KUNIT_EXPECT_EQ(env->mock->test, MLX5_GET(create_mkey_out, out, status),
+				MLX5_CMD_STAT_LIM_ERR);
+	return obj;
+}
+
+static void expect_table(struct pool_env *env, u8 mode, u32 octwords)
+{
+	struct kunit *test = env->mock->test;
+	struct mlx5_ib_devx_obj *obj = create_table(env, mode, octwords);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
+}
+
+/* The capability is about KLMs; a table of KSMs may be longer. */
+static void too_many_klms_send_no_command(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+
+	run_upkeep(env);
+	max_keys = UINT_MAX;
+	env->mock->context->uid = 1;
+	MOCK_SET_CAP(&env->dev->caps, log_max_klm_list_size, 6);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_with_short_tables);
+	env->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(create_table(env, MLX5_MKC_ACCESS_MODE_KLMS, 65)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(create_table(env, MLX5_MKC_ACCESS_MODE_KLMS, U32_MAX)),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+	expect_table(env, MLX5_MKC_ACCESS_MODE_KLMS, 64);
+	expect_table(env, MLX5_MKC_ACCESS_MODE_KSM, MAX_OCTWORDS);
+	/* Programs round up to four entries. */
+	MOCK_SET_CAP(&env->dev->caps, log_max_klm_list_size, 1);
+	expect_table(env, MLX5_MKC_ACCESS_MODE_KLMS, 4);
+	MOCK_SET_CAP(&env->dev->caps, log_max_klm_list_size, 32);
+	expect_table(env, MLX5_MKC_ACCESS_MODE_KLMS, MAX_OCTWORDS);
+	/* The device does not say how many KLMs a key can have. */
+	MOCK_SET_CAP(&env->dev->caps, log_max_klm_list_size, 0);
+	expect_table(env, MLX5_MKC_ACCESS_MODE_KLMS, MAX_OCTWORDS);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+}
+
+/* Numbers for keys are left, so no free key has to make way. */
+static void key_that_is_too_long_costs_no_free_keys(struct kunit *test)
+{
+	static const u8 modes[] = {
+		MLX5_MKC_ACCESS_MODE_KLMS, MLX5_MKC_ACCESS_MODE_KSM, MLX5_MKC_ACCESS_MODE_MTT,
+	};
+	struct pool_env *env = make_env(test);
+	unsigned int i;
+
+	run_upkeep(env);
+	max_keys = UINT_MAX;
+	env->mock->context->uid = 1;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_with_short_tables);
+	for (i = 0; i < ARRAY_SIZE(modes); i++)
+		KUNIT_EXPECT_EQ_MSG(test, PTR_ERR(create_table(env, modes[i], MAX_OCTWORDS + 1)),
+				    -EREMOTEIO, "mode %u", modes[i]);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_free(env->hca), READY_KEYS);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+}
+
+/*
+ * No number is left. After one free key has made way, a number is left, and the key of the process
+ * is still too long.
+ */
+static void key_that_is_too_long_costs_one_free_key_at_most(struct kunit *test)
+{
+	struct pool_env *env = make_full_env(test);
+
+	env->mock->context->uid = 1;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_with_short_tables);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(create_table(env, MLX5_MKC_ACCESS_MODE_KSM,
+						   MAX_OCTWORDS + 1)), -EREMOTEIO);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS - 1);
+}
+
 static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(long_list_is_where_the_device_reads),
 	KUNIT_CASE(upkeep_makes_the_wanted_keys_ready),
@@ -903,6 +1007,9 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(free_key_makes_way_for_no_free_key),
 	KUNIT_CASE(refusal_costs_few_free_keys),
 	KUNIT_CASE(free_key_makes_way_for_a_key_that_a_process_creates),
+	KUNIT_CASE(too_many_klms_send_no_command),
+	KUNIT_CASE(key_that_is_too_long_costs_no_free_keys),
+	KUNIT_CASE(key_that_is_too_long_costs_one_free_key_at_most),
 	{}
 };
 

@@ -154,6 +154,20 @@ static void invalid_window_request_sends_no_command(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw.ibmw), 0);
 }
 
+static void window_with_too_many_klms_sends_no_command(struct kunit *test)
+{
+	const struct mlx5_ib_alloc_mw bad = { .num_klms = 17 }, good = { .num_klms = 16 };
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_pd pd;
+	struct mlx5_ib_mw mw;
+
+	MOCK_SET_CAP(&mock->dev->caps, log_max_klm_list_size, 4);
+	KUNIT_EXPECT_EQ(test, alloc(mock, &pd, &mw, &bad), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_ASSERT_EQ(test, alloc(mock, &pd, &mw, &good), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw.ibmw), 0);
+}
+
 static struct kunit_case mw_cases[] = {
 	KUNIT_CASE_PARAM(key_of_a_window_is_exact_to_the_bit, key_gen_params),
 	KUNIT_CASE(refused_window_leaves_nothing),
@@ -161,6 +175,7 @@ static struct kunit_case mw_cases[] = {
 	KUNIT_CASE(device_without_windows_refuses_them),
 	KUNIT_CASE(bound_window_is_freed_by_its_index),
 	KUNIT_CASE(invalid_window_request_sends_no_command),
+	KUNIT_CASE(window_with_too_many_klms_sends_no_command),
 	{}
 };
 

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the objects that processes create by commands of their own count as in the limits of users.
+ * Limits of the objects that processes create by commands of their own: what the objects count as
+ * in the limits of users, and what happens if the device has no number left for a memory key.
  */
 
+#include <linux/bits.h>
 #include <linux/minmax.h>
-#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
 #include <linux/sizes.h>
 
 #include "devx/devx_obj.h"
 #include "fw/bluebell.h"
+#include "fw/fw.h"
 #include "layout/layout_devx.h"
+#include "layout/layout_mkey.h"
+#include "lib/mkey_pool.h"
 #include "lib/share.h"
+#include "lib/umr.h"
 
 /* The limit that objects of each kind count against, together with the objects of verbs. */
 static const u8 devx_share_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
@@ -94,4 +100,51 @@ int mlx5_ib_devx_take_shares(struct mlx5_ib_ucontext *context, const struct mlx5
 	if (err)
 		mlx5_ib_share_give(share);
 	return err;
+}
+
+/*
+ * Whether the device has no number left for a key: firmware refuses a short free key, too, which
+ * needs nothing else of the device. Firmware has created that key otherwise, and destroys it here.
+ */
+static bool devx_has_no_key_left(struct mlx5_ib_dev *dev)
+{
+	const struct mlx5_ib_mkc_attr attr = {
+		.pdn = mlx5_ib_umr_pdn(dev),
+		.page_shift = MLX5_ADAPTER_PAGE_SHIFT,
+		.room = BIT(MLX5_IB_POOL_MIN_LOG_MTTS),
+		.free = true,
+	};
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	u32 key;
+	int err;
+
+	mlx5_ib_fill_create_mkey(in, &attr, &dev->caps);
+	err = mlx5_ib_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &key);
+	if (!err)
+		mlx5_ib_fw_destroy_or_log(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_MKEY,
+					  mlx5_mkey_to_idx(key), "mkey");
+	return err == -ENOSPC;
+}
+
+/**
+ * mlx5_ib_devx_make_way - destroy a free key of the pool, so that a process can create a key
+ * @dev: device, which has refused the CREATE_MKEY of a process
+ * @out: the answer of firmware
+ * @tries: as for mlx5_ib_mkey_pool_make_way()
+ *
+ * Firmware answers with the same status if it has no number left, and if the key that the process
+ * wants exceeds another limit of the device. Each call finds out which case it is.
+ * In the second case no free key is destroyed: a process could empty the pool, which serves all
+ * users, by keys that it never gets. May sleep.
+ *
+ * Return: true if a key has been destroyed: the caller sends CREATE_MKEY again.
+ */
+bool mlx5_ib_devx_make_way(struct mlx5_ib_dev *dev, const void *out, unsigned int *tries)
+{
+	if (MLX5_GET(create_mkey_out, out, status) != MLX5_CMD_STAT_LIM_ERR)
+		return false;
+	/* Pairs with mlx5_ib_init_mkey_pool(). */
+	if (!smp_load_acquire(&dev->mkey_pool))
+		return false;
+	return devx_has_no_key_left(dev) && mlx5_ib_mkey_pool_make_way(dev, tries);
 }

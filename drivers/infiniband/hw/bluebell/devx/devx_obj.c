@@ -20,9 +20,9 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "layout/layout_event.h"
+#include "layout/layout_mkey.h"
 #include "layout/refuse.h"
 #include "lib/buf.h"
-#include "lib/mkey_pool.h"
 #include "lib/orphan.h"
 #include "lib/subscription.h"
 #include "odp/odp.h"
@@ -99,13 +99,6 @@ static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form,
 	return obj;
 }
 
-/* Whether firmware has refused to create a key because of a limit. */
-static bool devx_lacks_key(const struct mlx5_ib_devx_cmd *cmd, int err, const void *out)
-{
-	return cmd->kind == MLX5_IB_DEVX_MKEY && err == -EREMOTEIO &&
-	       MLX5_GET(create_mkey_out, out, status) == MLX5_CMD_STAT_LIM_ERR;
-}
-
 static int devx_send_raw(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
 			 void *in, size_t in_len, void *out, size_t out_len)
 {
@@ -114,7 +107,8 @@ static int devx_send_raw(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx
 
 	do {
 		err = mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
-	} while (devx_lacks_key(cmd, err, out) && mlx5_ib_mkey_pool_make_way(obj->dev, &tries));
+	} while (cmd->kind == MLX5_IB_DEVX_MKEY && err == -EREMOTEIO &&
+		 mlx5_ib_devx_make_way(obj->dev, out, &tries));
 	return err;
 }
 
@@ -324,11 +318,13 @@ static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_
 			  const struct mlx5_ib_devx_cmd **cmd)
 {
 	int err = mlx5_ib_devx_check(context, in, in_len, MLX5_IB_DEVX_CREATE, cmd);
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 
 	if (!err)
 		err = mlx5_ib_devx_check_create(*cmd, in, in_len, out_len);
 	if (!err)
-		err = devx_check_apu(to_mdev(context->ibucontext.device), *cmd, in);
+		err = devx_check_apu(dev, *cmd, in) ?:
+		      mlx5_ib_check_klms(mlx5_ib_devx_num_klms(*cmd, in), &dev->caps);
 	return err ?: mlx5_ib_devx_use_umem(*cmd, in, in_len);
 }
 
@@ -343,7 +339,7 @@ static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_
  * May sleep.
  *
  * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
- * -EINVAL and -EPERM as mlx5_ib_devx_check(), mlx5_ib_devx_check_create() and
+ * -EINVAL and -EPERM as mlx5_ib_devx_check(), mlx5_ib_devx_check_create(), mlx5_ib_check_klms() and
  * mlx5_ib_devx_use_umem(); -EINVAL also for a CQ on an event queue that is not for completions;
  * -EOPNOTSUPP for a CQ on an APU element, if the device has none; -EBUSY as
  * mlx5_ib_orphans_before_attach(); -ENOMEM, also if the user has as many objects of the kind as a

@@ -125,6 +125,7 @@ struct mlx5_ib_devx_umem {
 int mlx5_ib_devx_take_shares(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_cmd *cmd,
 			     const void *in, struct mlx5_ib_share *share,
 			     struct mlx5_ib_share *key);
+bool mlx5_ib_devx_make_way(struct mlx5_ib_dev *dev, const void *out, unsigned int *tries);
 
 /* devx_obj.c */
 int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,

@@ -153,6 +153,7 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
 			      size_t out_len);
 u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *in);
+u32 mlx5_ib_devx_num_klms(const struct mlx5_ib_devx_cmd *cmd, const void *in);
 u32 mlx5_ib_devx_num_created(const struct mlx5_ib_devx_cmd *cmd, const void *in);
 int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t in_len);
 bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,

@@ -288,6 +288,22 @@ u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *i
 }
 
 /**
+ * mlx5_ib_devx_num_klms - length of the table of a key whose entries are pieces of other keys
+ * @cmd: the row of a command that creates an object
+ * @in: the command, checked by mlx5_ib_devx_check_create()
+ *
+ * Return: how many KLMs the table has room for; 0 for a key over KSMs or memory and for other
+ * objects.
+ */
+u32 mlx5_ib_devx_num_klms(const struct mlx5_ib_devx_cmd *cmd, const void *in)
+{
+	if (cmd->opcode != MLX5_CMD_OP_CREATE_MKEY ||
+	    devx_mkey_access_mode(in) != MLX5_MKC_ACCESS_MODE_KLMS)
+		return 0;
+	return MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.translations_octword_size);
+}
+
+/**
  * mlx5_ib_devx_num_created - how many objects of its kind a command creates
  * @cmd: the row of a command that creates an object
  * @in: the command, checked by mlx5_ib_devx_check_create()

@@ -19,6 +19,8 @@
 #include "layout/refuse.h"
 
 #define MTTS_PER_OCTOWORD	2
+/* A KLM is an octoword, and the device writes KLMs in units of four. */
+#define KLMS_PER_BLOCK		4
 
 /* Access flags of a region whose pages are pinned when it is registered. */
 #define SUPPORTED_ACCESS							\
@@ -78,6 +80,25 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
 			      "region of %llu bytes at %#llx, 1 to 2^%u are possible without wrap",
 			      length, iova, log_max);
 	return 0;
+}
+
+/**
+ * mlx5_ib_check_klms - check how many KLMs a key has: entries that are pieces of other keys
+ * @num: the number of KLMs
+ * @caps: capabilities of the device
+ *
+ * Programs round the number of entries up to blocks of four. KSMs, entries of one length, have no
+ * such limit.
+ *
+ * Return: 0; or -EINVAL for more KLMs than a key of the device can have. If the device does not say
+ * how many that are, 0.
+ */
+int mlx5_ib_check_klms(u32 num, const struct mlx5_ib_caps *caps)
+{
+	u8 log_max = MLX5_CAP_GEN(caps->mdev, log_max_klm_list_size);
+
+	return !log_max || num <= ALIGN(BIT_ULL(log_max), KLMS_PER_BLOCK) ? 0 :
+	       refuse(-EINVAL, "key with %u KLMs, at most 2^%u", num, log_max);
 }
 
 /**
@@ -197,8 +218,7 @@ void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
 	MLX5_SET(mkc, mkc, en_rinval, type_2);
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
 	MLX5_SET(mkc, mkc, pd, pdn);
-	/* A KLM is an octoword, and the device writes KLMs in units of four. */
-	MLX5_SET(mkc, mkc, translations_octword_size, ALIGN(max(num_klms, 1), 4));
+	MLX5_SET(mkc, mkc, translations_octword_size, ALIGN(max(num_klms, 1), KLMS_PER_BLOCK));
 }
 
 /**

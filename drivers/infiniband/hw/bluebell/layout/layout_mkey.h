@@ -78,6 +78,7 @@ struct mlx5_ib_pas_iter {
 
 unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps);
 int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps *caps);
+int mlx5_ib_check_klms(u32 num, const struct mlx5_ib_caps *caps);
 size_t mlx5_ib_create_mkey_inlen(u32 nmtts);
 u32 mlx5_ib_mtt_octowords(u32 nmtts);
 void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_caps *caps);

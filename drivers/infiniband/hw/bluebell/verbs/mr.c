@@ -388,9 +388,9 @@ static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
  * Implements ibv_alloc_mw(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): a free
  * key that queue pairs of the domain may fill. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for an unknown flag or field, or a device without windows; -EINVAL;
- * -EFAULT; -ENOMEM, also if the user has as many keys as a user can have; -EIO as
- * mlx5_ib_check_pd(); or the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP for an unknown flag or field, or a device without windows; -EINVAL, also
+ * as mlx5_ib_check_klms(); -EFAULT; -ENOMEM, also if the user has as many keys as a user can have;
+ * -EIO as mlx5_ib_check_pd(); or the errno of a firmware refusal.
  */
 int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -402,7 +402,8 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 	if (!MLX5_CAP_GEN(dev->mdev, imaicl))
 		return refuse(-EOPNOTSUPP, "the device has no memory windows (imaicl)");
-	err = mlx5_ib_check_pd(ibmw->pd) ?: mw_copy_request(udata, &req);
+	err = mlx5_ib_check_pd(ibmw->pd) ?: mw_copy_request(udata, &req) ?:
+	      mlx5_ib_check_klms(req.num_klms, &dev->caps);
 	if (err)
 		return err;
 	mlx5_ib_fill_mw_mkey(in, to_mpd(ibmw->pd)->pdn, req.num_klms,
