@@ -356,6 +356,27 @@ static void refused_unbind_can_be_repeated(struct kunit *test)
 }
 
 /*
+ * Before ib_core destroys a queue pair, it unbinds the queue pair from its counter, and puts the
+ * reference to the counter also if that fails.
+ */
+static void queue_pair_that_firmware_keeps_has_no_counter(struct kunit *test)
+{
+	struct objects *o = make_process(test);
+	struct rdma_counter *counter = make_counter(o);
+
+	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
+	KUNIT_ASSERT_EQ(test, bind(&o->qp, counter), 0);
+	refuse_command(o, 1);
+	KUNIT_EXPECT_EQ(test, unbind(&o->qp), o->mock->refuse_err);
+	o->mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_UD_QP), o->mock->refuse_err);
+	KUNIT_EXPECT_NULL(test, o->qp.ibqp.counter);
+	o->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, drop_counter(counter), 0);
+	end_process(o);
+}
+
+/*
  * RST2INIT_QP, which is sent anyway, names the set in the context of the queue pair. After a change
  * of the set between INIT and RTS the driver has to send a further command in RTS, RTS2RTS_QP.
  */
@@ -458,6 +479,7 @@ static struct kunit_case counters_cases[] = {
 	KUNIT_CASE(refused_second_bind_keeps_the_set_of_the_first),
 	KUNIT_CASE(set_may_have_number_0),
 	KUNIT_CASE(refused_unbind_can_be_repeated),
+	KUNIT_CASE(queue_pair_that_firmware_keeps_has_no_counter),
 	KUNIT_CASE(set_is_named_in_init_or_changed_in_rts),
 	KUNIT_CASE(closing_queue_pair_is_not_changed),
 	KUNIT_CASE(queue_pair_in_rts_needs_the_capability),

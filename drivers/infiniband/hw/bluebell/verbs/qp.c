@@ -148,6 +148,12 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	/* First retry refused detachments: firmware may refuse to destroy an attached QP. */
 	mlx5_ib_orphans_retry(to_mdev(ibqp->device), qp->mem.context);
+	/*
+	 * ib_core has put the queue pair's reference to its counter, also if firmware has refused
+	 * to unbind the queue pair: do not let ib_core unbind it once more from a freed counter if
+	 * the queue pair has to be destroyed again.
+	 */
+	ibqp->counter = NULL;
 	/* If firmware refuses now, the QP becomes an orphan; resource tracking skips the QP. */
 	if (qp->mem.context && qp->mem.context->closing)
 		WRITE_ONCE(qp->closing, true);
