@@ -310,7 +310,7 @@ static void refused_internal_objects_keep_their_memory(struct kunit *test)
 	unsigned int live, queues;
 
 	KUNIT_ASSERT_EQ(test, mlx5_ib_use_xrc(mock->dev), 0);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(mock->dev), 0);
+	KUNIT_ASSERT_EQ(test, mock_init_umr(mock->dev), 0);
 	live = mock_num_live(mock);
 	queues = mock->num_queue_mems;
 	KUNIT_EXPECT_EQ(test, queues, 4);

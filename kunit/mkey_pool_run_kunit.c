@@ -73,11 +73,14 @@ static void hold_works(struct pool_env *env)
 static struct pool_env *make_env(struct kunit *test)
 {
 	struct pool_env *env = make_bare_env(test);
+	int err;
 
 	mock_hca_start(env->hca);
 	mlx5_ib_cleanup_mkey_pool(env->dev);
 	env->others = env->mock->num_live[MOCK_MKEY];
-	KUNIT_ASSERT_EQ(test, mlx5_ib_init_mkey_pool(env->dev), 0);
+	scoped_guard(mutex, &env->dev->first_use)
+		err = mlx5_ib_init_mkey_pool(env->dev);
+	KUNIT_ASSERT_EQ(test, err, 0);
 	hold_works(env);
 	return env;
 }

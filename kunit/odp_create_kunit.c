@@ -1569,7 +1569,7 @@ static void refused_setup_of_umr_leaves_nothing(struct kunit *test)
 	for (n = 1; n < MAX_STEPS; n++) {
 		mock->num_commands = 0;
 		mock->refuse = n;
-		err = mlx5_ib_init_umr(dev);
+		err = mock_init_umr(dev);
 		if (!err)
 			break;
 		KUNIT_EXPECT_EQ_MSG(test, err, mock->refuse_err, "refusal %u", n);

@@ -263,11 +263,11 @@ static void queue_pair_of_a_failed_device_takes_no_requests(struct kunit *test)
 {
 	struct mlx5_ib_dev *dev = mock_create(test)->dev;
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(dev), 0);
+	KUNIT_ASSERT_EQ(test, mock_init_umr(dev), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_await(dev), 0);
 	mlx5_ib_cleanup_umr(dev);
 	dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
-	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(dev), 0);
+	KUNIT_ASSERT_EQ(test, mock_init_umr(dev), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_await(dev), -EAGAIN);
 	dev->mdev->state = MLX5_DEVICE_STATE_UP;
 	mlx5_ib_cleanup_umr(dev);
@@ -278,7 +278,7 @@ static struct mock *make_queue(struct kunit *test)
 	struct mock *mock = mock_create(test);
 
 	mock_set_kernel_queues(mock);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(mock->dev), 0);
+	KUNIT_ASSERT_EQ(test, mock_init_umr(mock->dev), 0);
 	return mock;
 }
 
@@ -333,7 +333,7 @@ static void objects_of_umr_are_given_what_they_need(struct kunit *test)
 	mdev->priv.bfreg.index = 0x36;
 	memset(&setup, 0, sizeof(setup));
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_notes_setup);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(mock->dev), 0);
+	KUNIT_ASSERT_EQ(test, mock_init_umr(mock->dev), 0);
 
 	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, uar_page), 0x35);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, log_cq_size), 7);

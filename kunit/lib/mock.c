@@ -27,6 +27,7 @@
 #include "lib/share.h"
 #include "lib/subscription.h"
 #include "lib/umem.h"
+#include "lib/umr.h"
 #include "mock.h"
 #include "verbs/ucontext.h"
 
@@ -379,6 +380,18 @@ void mock_set_kernel_queues(struct mock *mock)
 	MOCK_SET_CAP(caps, log_max_cq_sz, 10);
 	mock->dev->mdev->priv.bfreg.map = (void __force __iomem *)mock->bell;
 	mock->dev->mdev->priv.bfreg.up->map = (void __force __iomem *)mock->bell;
+}
+
+/**
+ * mock_init_umr - create what the driver needs for UMRs, as the first registration does
+ * @dev: device of a mock
+ *
+ * Return: 0 or an errno.
+ */
+int mock_init_umr(struct mlx5_ib_dev *dev)
+{
+	guard(mutex)(&dev->first_use);
+	return mlx5_ib_init_umr(dev);
 }
 
 static void free_srcu(void *srcu)

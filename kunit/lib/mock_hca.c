@@ -461,7 +461,7 @@ void mock_hca_start(struct mock_hca *hca)
 	struct mlx5_ib_dev *dev = hca->mock->dev;
 	struct kunit *test = hca->mock->test;
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(dev), 0);
+	KUNIT_ASSERT_EQ(test, mock_init_umr(dev), 0);
 	make_pool(hca);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_init_odp(dev), 0);
 	KUNIT_ASSERT_NOT_NULL(test, dev->odp);

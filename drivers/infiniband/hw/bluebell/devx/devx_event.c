@@ -102,6 +102,7 @@ static void devx_deliver(struct mlx5_ib_event_sub *event_sub, const struct mlx5_
 	struct devx_sub *sub = container_of(event_sub, struct devx_sub, sub);
 	struct mlx5_ib_devx_channel *channel = sub->channel;
 
+	lockdep_assert_in_rcu_read_lock();
 	if (sub->eventfd) {
 		eventfd_signal(sub->eventfd);
 		return;

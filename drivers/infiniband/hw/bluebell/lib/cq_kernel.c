@@ -180,6 +180,7 @@ static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, 
 	enum ib_wr_opcode opcode = IB_WR_SEND;
 	struct mlx5_ib_wqs *wqs;
 
+	lockdep_assert_held(&kcq->lock);
 	if (kind == MLX5_IB_CQE_OTHER)
 		return false;
 	wqs = kcq_find_wqs(kcq, mlx5_ib_cqe_qpn(cqe), kind);
@@ -236,6 +237,7 @@ static int kcq_flush(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 	struct mlx5_ib_wqs *wqs;
 	int n = 0;
 
+	lockdep_assert_held(&kcq->lock);
 	list_for_each_entry(wqs, &kcq->senders, send_node)
 		for (; n < num && mlx5_ib_sq_flush(&wqs->sq, &wc[n]); n++)
 			wc[n].qp = wqs->ibqp;
@@ -372,6 +374,7 @@ static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 	u32 index = mcq->cons_index, freed = 0;
 	struct mlx5_cqe64 *cqe;
 
+	lockdep_assert_held(&kcq->lock);
 	while (mlx5_ib_cq_ring_peek(&kcq->ring, index))
 		index++;
 	while (index-- != mcq->cons_index) {

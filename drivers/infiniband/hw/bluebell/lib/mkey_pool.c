@@ -557,6 +557,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
 	struct mlx5_ib_mkey_pool *pool __free(mkey_pool) = NULL;
 	struct mlx5_ib_mkey_class *mc;
 
+	lockdep_assert_held(&dev->first_use);
 	pool = kzalloc_obj(*pool);
 	if (!pool)
 		return -ENOMEM;

@@ -268,6 +268,7 @@ static void event_deliver(struct mlx5_ib_event_list *list, unsigned long type,
 {
 	struct mlx5_ib_event_sub *sub;
 
+	lockdep_assert_in_rcu_read_lock();
 	list_for_each_entry_rcu(sub, &list->subs, node)
 		if (sub->type == type)
 			sub->owner->ops->deliver(sub, eqe);
@@ -297,6 +298,7 @@ static void event_resume(struct mlx5_ib_events *events, struct mlx5_ib_event_lis
 /* Note an event that has arrived for a paused list. Called under RCU. */
 static void event_miss(struct mlx5_ib_event_list *list, const struct mlx5_eqe *eqe)
 {
+	lockdep_assert_in_rcu_read_lock();
 	set_bit(eqe->type, list->missed);
 	/* Pairs with the barrier in event_resume(). */
 	smp_mb__after_atomic();

@@ -760,6 +760,7 @@ int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 	struct mlx5_ib_umr *umr __free(kfree) = umr_alloc(dev);
 	int err;
 
+	lockdep_assert_held(&dev->first_use);
 	if (!umr)
 		return -ENOMEM;
 	err = mlx5_ib_internal_cq_create(dev, &umr->cq, LOG_CQES);

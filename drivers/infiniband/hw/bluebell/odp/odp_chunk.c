@@ -398,6 +398,7 @@ int mlx5_ib_odp_map(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t first
 	size_t base = ALIGN_DOWN(first, MLX5_IB_ODP_CHUNK_PAGES);
 	int err;
 
+	lockdep_assert_held(&leaf->lock);
 	if (leaf->dead)
 		return -EIO;
 	err = odp_chunk_map_pages(leaf, chunk, first - base, num, page) ?:

@@ -57,6 +57,7 @@ static void odp_dmabuf_invalidate(struct dma_buf_attachment *attach)
 	struct ib_umem_dmabuf *umem_dmabuf = attach->importer_priv;
 	struct odp_mr *mr = umem_dmabuf->private;
 
+	dma_resv_assert_held(attach->dmabuf->resv);
 	/* Without a DMA mapping, all translation entries are clear already. */
 	if (!umem_dmabuf->sgt)
 		return;

@@ -258,6 +258,7 @@ void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
  */
 void mlx5_ib_odp_leaf_unmap_dead(struct odp_leaf *leaf)
 {
+	lockdep_assert_held(&leaf->lock);
 	WARN_ON_ONCE(!leaf->dead);
 	mlx5_ib_odp_clear(leaf, 0, leaf->num_pages);
 	mlx5_ib_odp_unmap(leaf, 0, leaf->num_pages);

@@ -30,6 +30,7 @@ static struct rdma_user_mmap_entry *report_find_object(struct mlx5_ib_ucontext *
 {
 	struct rdma_user_mmap_entry *rdma_entry;
 
+	lockdep_assert_held(&context->ibucontext.mmap_xa.xa_lock);
 	xa_for_each_range(&context->ibucontext.mmap_xa, *pgoff, rdma_entry, *pgoff,
 			  MLX5_IB_MMAP_OFFSET_END)
 		if (mlx5_ib_is_uar_object(to_mmmap(rdma_entry)) && kref_read(&rdma_entry->ref))
