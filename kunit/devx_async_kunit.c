@@ -6,7 +6,6 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
-#include <linux/irqflags.h>
 #include <linux/mlx5/device.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -14,6 +13,7 @@
 #include "devx/devx_async.h"
 #include "fw/fw.h"
 #include "layout/layout_devx.h"
+#include "lib/interrupt.h"
 #include "lib/mock.h"
 
 #define UID		0x5a
@@ -85,17 +85,26 @@ static int send(struct sender *s, u64 wr_id)
 	return query(s, MLX5_CMD_OP_QUERY_QP, QPN, OUT_LEN, wr_id);
 }
 
+struct answer {
+	struct mlx5_ib_fw_async *async;
+	int err;
+};
+
+static void deliver_answer(void *arg)
+{
+	struct answer *answer = arg;
+
+	answer->async->done(answer->err, &answer->async->work);
+}
+
 /* Answer command @i as mlx5_core does, in the interrupt of its command queue. */
 static void answer(struct sender *s, unsigned int i, int err, u8 status)
 {
-	struct mlx5_ib_fw_async *async = s->sent[i];
-	unsigned long flags;
+	struct answer answer = { .async = s->sent[i], .err = err };
 
-	MLX5_SET(query_qp_out, async->out, status, status);
-	MLX5_SET(query_qp_out, async->out, syndrome, i + 1);
-	local_irq_save(flags);
-	async->done(err, &async->work);
-	local_irq_restore(flags);
+	MLX5_SET(query_qp_out, answer.async->out, status, status);
+	MLX5_SET(query_qp_out, answer.async->out, syndrome, i + 1);
+	call_in_interrupt(deliver_answer, &answer);
 }
 
 static void expect_answer(struct kunit *test, struct sender *s, u64 wr_id, u8 status,

@@ -7,7 +7,6 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
-#include <linux/irqflags.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/mlx5_ifc.h>
 #include <linux/string.h>
@@ -19,6 +18,7 @@
 #include "devx/devx_obj.h"
 #include "layout/layout_devx.h"
 #include "layout/layout_event.h"
+#include "lib/interrupt.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/rsc.h"
@@ -92,15 +92,24 @@ static int subscribe(struct kunit *test, struct mlx5_ib_devx_channel *channel, u
 	return mlx5_ib_devx_subscribe(channel, ((struct mock *)test->priv)->context, &request);
 }
 
+struct event {
+	struct mlx5_ib_dev *dev;
+	const struct mlx5_eqe *eqe;
+};
+
+static void report_event(void *arg)
+{
+	struct event *event = arg;
+
+	mlx5_ib_event_report(event->dev, event->eqe);
+}
+
 /* Report an event as the interrupt of an event queue does. */
 static void report(struct kunit *test, const struct mlx5_eqe *eqe)
 {
-	struct mock *mock = test->priv;
-	unsigned long flags;
+	struct event event = { .dev = ((struct mock *)test->priv)->dev, .eqe = eqe };
 
-	local_irq_save(flags);
-	mlx5_ib_event_report(mock->dev, eqe);
-	local_irq_restore(flags);
+	call_in_interrupt(report_event, &event);
 }
 
 static void report_qp(struct kunit *test, u8 type, u32 num, u8 sub_type)

@@ -17,6 +17,7 @@
 #include "layout/layout_qp.h"
 #include "lib/buf.h"
 #include "lib/cq_kernel.h"
+#include "lib/interrupt.h"
 #include "lib/kernel.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
@@ -811,6 +812,91 @@ static void reset_queue_pair_reports_its_last_wqe_again(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+static const struct receiver_case {
+	const char *name;
+	u32 srq_wr;
+} receiver_cases[] = {
+	{ "receive queues", 0 }, { "a shared receive queue", 3 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(receiver, receiver_cases, name);
+
+/**
+ * struct consumer_calls - what a consumer calls in its completion handler
+ * @k: the consumer
+ * @wc: the completions that it polls
+ * @polled: number of completions
+ * @armed: what ib_req_notify_cq() has returned
+ * @sent: what ib_post_send() has returned
+ * @received: what ib_post_recv() or ib_post_srq_recv() has returned
+ */
+struct consumer_calls {
+	struct kernel *k;
+	struct ib_wc wc[4];
+	int polled;
+	int armed;
+	int sent;
+	int received;
+};
+
+static void poll_arm_and_post(void *arg)
+{
+	struct consumer_calls *calls = arg;
+	struct kernel *k = calls->k;
+
+	calls->polled = mlx5_ib_poll_cq(&k->cq.ibcq, ARRAY_SIZE(calls->wc), calls->wc);
+	calls->armed = mlx5_ib_req_notify_cq(&k->cq.ibcq, IB_CQ_NEXT_COMP);
+	calls->sent = kernel_post(&k->qp[0], 1, 8);
+	calls->received = k->srq.ring ? post_shared(k, 1, 1) :
+					kernel_post_receive(&k->qp[0], 1);
+}
+
+/* mlx5_core tells the driver in an interrupt, too, that the device has failed. */
+static void fail_and_poll(void *arg)
+{
+	struct consumer_calls *calls = arg;
+	struct kernel *k = calls->k;
+
+	mlx5_ib_flush_kernel_queues(k->mock->dev);
+	calls->polled = mlx5_ib_poll_cq(&k->cq.ibcq, ARRAY_SIZE(calls->wc), calls->wc);
+}
+
+/*
+ * lockdep reports each lock that the driver takes in an interrupt and in a task that can be
+ * interrupted meanwhile.
+ */
+static void interrupt_may_poll_arm_and_post(struct kunit *test)
+{
+	const struct receiver_case *c = test->param_value;
+	struct kernel *k = kernel_make_connected(test, c->srq_wr, false);
+	struct consumer_calls calls = { .k = k };
+	struct mlx5_ib_qp *qp = &k->qp[0];
+
+	KUNIT_ASSERT_EQ(test, kernel_post(qp, 0, 8), 0);
+	KUNIT_ASSERT_EQ(test, c->srq_wr ? post_shared(k, 0, 1) : kernel_post_receive(qp, 0), 0);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 0);
+	kernel_complete(k, qp, MLX5_CQE_RESP_SEND, 0);
+	call_in_interrupt(poll_arm_and_post, &calls);
+	KUNIT_EXPECT_EQ(test, calls.polled, 2);
+	KUNIT_EXPECT_EQ(test, calls.armed, 0);
+	KUNIT_EXPECT_EQ(test, calls.sent, 0);
+	KUNIT_EXPECT_EQ(test, calls.received, 0);
+	/* The same locks in the task: queue pairs come to the CQ, are reset, and leave the CQ. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[1].ibqp, NULL), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_qp(k, &k->qp[1]), 0);
+	KUNIT_EXPECT_EQ(test, take_to(qp, IB_QPS_RESET), 0);
+	qp->state = IB_QPS_RTS;
+	poll_arm_and_post(&calls);
+	KUNIT_EXPECT_EQ(test, calls.polled, 0);
+	KUNIT_EXPECT_EQ(test, calls.sent, 0);
+	KUNIT_EXPECT_EQ(test, calls.received, 0);
+	call_in_interrupt(fail_and_poll, &calls);
+	/* What is posted to a shared receive queue is not flushed. */
+	KUNIT_EXPECT_EQ(test, calls.polled, c->srq_wr ? 1 : 2);
+	k->mock->dev->failed = false;
+	kernel_destroy_all(k);
+}
+
 static void count_cq_error(struct ib_event *event, void *context)
 {
 	if (event->event == IB_EVENT_CQ_ERR)
@@ -929,6 +1015,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(failed_device_reports_the_last_wqe_once),
 	KUNIT_CASE(failure_of_the_device_reaches_every_queue_pair),
 	KUNIT_CASE(reset_queue_pair_reports_its_last_wqe_again),
+	KUNIT_CASE_PARAM(interrupt_may_poll_arm_and_post, receiver_gen_params),
 	KUNIT_CASE(event_reaches_a_consumer_that_has_a_handler),
 	KUNIT_CASE(consumer_that_only_polls_is_not_called),
 	KUNIT_CASE(queue_pair_takes_as_many_reads_as_the_device_says),

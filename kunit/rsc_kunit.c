@@ -8,6 +8,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/workqueue.h>
 
+#include "lib/interrupt.h"
 #include "lib/mock.h"
 #include "lib/rsc.h"
 
@@ -87,6 +88,36 @@ static struct rsc_env *make_env(struct kunit *test)
 	return env;
 }
 
+/**
+ * struct report - an event that mlx5_core reports
+ * @table: table of the objects
+ * @type: MLX5_EVENT_TYPE_*
+ * @eqe: the event
+ * @ret: what the notifier has returned
+ */
+struct report {
+	struct mlx5_ib_rsc_table *table;
+	u8 type;
+	struct mlx5_eqe *eqe;
+	int ret;
+};
+
+static void report_event(void *arg)
+{
+	struct report *report = arg;
+
+	report->ret = mlx5_ib_rsc_event(&report->table->nb, report->type, report->eqe);
+}
+
+/* Report an event as the interrupt of the asynchronous event queue does. */
+static int report_in_interrupt(struct mlx5_ib_rsc_table *table, u8 type, struct mlx5_eqe *eqe)
+{
+	struct report report = { .table = table, .type = type, .eqe = eqe };
+
+	call_in_interrupt(report_event, &report);
+	return report.ret;
+}
+
 static int raise_event(struct rsc_env *env, u8 type, u8 queue_type, u32 num)
 {
 	struct mlx5_ib_rsc_table *table = &env->mock->dev->rsc_table;
@@ -96,7 +127,7 @@ static int raise_event(struct rsc_env *env, u8 type, u8 queue_type, u32 num)
 	eqe.data.qp_srq.type = queue_type;
 	/* The number has 24 bits; the upper byte is reserved. */
 	eqe.data.qp_srq.qp_srq_n = cpu_to_be32(0xff000000 | num);
-	ret = mlx5_ib_rsc_event(&table->nb, type, &eqe);
+	ret = report_in_interrupt(table, type, &eqe);
 	flush_workqueue(table->wq);
 	return ret;
 }
@@ -187,9 +218,9 @@ static void pending_events_are_delivered_once_each(struct kunit *test)
 	INIT_WORK_ONSTACK(&hold.work, hold_work);
 	queue_work(table->wq, &hold.work);
 	eqe.data.qp_srq.qp_srq_n = cpu_to_be32(NUM);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_event(&table->nb, 0x02, &eqe), NOTIFY_OK);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_event(&table->nb, 0x03, &eqe), NOTIFY_OK);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_event(&table->nb, 0x02, &eqe), NOTIFY_OK);
+	KUNIT_EXPECT_EQ(test, report_in_interrupt(table, 0x02, &eqe), NOTIFY_OK);
+	KUNIT_EXPECT_EQ(test, report_in_interrupt(table, 0x03, &eqe), NOTIFY_OK);
+	KUNIT_EXPECT_EQ(test, report_in_interrupt(table, 0x02, &eqe), NOTIFY_OK);
 	KUNIT_EXPECT_EQ(test, env->qp.events, 0);
 	complete(&hold.go);
 	flush_workqueue(table->wq);

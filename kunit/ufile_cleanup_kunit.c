@@ -13,6 +13,7 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "lib/interrupt.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/mock_hca.h"
@@ -73,9 +74,10 @@ struct closer {
 
 static struct closer *the_closer;
 
-static void answer_last_first(struct work_struct *work)
+/* Answer the commands in flight, as mlx5_core does in the interrupt of its command queue. */
+static void answer_last_first(void *arg)
 {
-	struct closer *c = container_of(to_delayed_work(work), struct closer, answer);
+	struct closer *c = arg;
 	struct mlx5_ib_fw_async *async;
 	int err;
 
@@ -90,6 +92,12 @@ static void answer_last_first(struct work_struct *work)
 		}
 		async->done(err, &async->work);
 	}
+}
+
+static void answer_commands(struct work_struct *work)
+{
+	call_in_interrupt(answer_last_first,
+			  container_of(to_delayed_work(work), struct closer, answer));
 }
 
 static int send(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out, int out_size,
@@ -137,7 +145,7 @@ static struct closer *make_closer(struct kunit *test)
 	mock_hca_start(c->hca);
 	c->most = MANY;
 	spin_lock_init(&c->lock);
-	INIT_DELAYED_WORK(&c->answer, answer_last_first);
+	INIT_DELAYED_WORK(&c->answer, answer_commands);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_answering, c));
 	the_closer = c;
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, send);

@@ -20,6 +20,8 @@
 #include "layout/layout_mkey.h"
 #include "layout/layout_umr.h"
 #include "lib/golden.h"
+#include "lib/internal_cq.h"
+#include "lib/interrupt.h"
 #include "lib/mkey_caps.h"
 #include "lib/orphan.h"
 #include "lib/umr.h"
@@ -537,6 +539,69 @@ static void restart_may_reclaim_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
 }
 
+/* The CQ of UMR, noted when it was created. */
+static struct mlx5_core_cq *umr_mcq;
+
+static int fw_notes_cq(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		       int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	if (MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_CREATE_CQ)
+		umr_mcq = arg;
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+/* Write the @n-th completion of UMR, of the request that begins at @block of the send queue. */
+static void write_completion(unsigned int n, u16 block)
+{
+	struct mlx5_ib_internal_cq *cq = container_of(umr_mcq, struct mlx5_ib_internal_cq, mcq);
+	struct mlx5_cqe64 *cqe = cq->mem.buf.frags.frags[0].buf;
+
+	memset(&cqe[n], 0, sizeof(*cqe));
+	cqe[n].wqe_counter = cpu_to_be16(block);
+	cqe[n].op_own = MLX5_CQE_REQ << 4;
+}
+
+static void complete_umr(void *arg)
+{
+	umr_mcq->comp(umr_mcq, NULL);
+}
+
+static void abort_umr(void *dev)
+{
+	mlx5_ib_abort_umr(dev);
+}
+
+/*
+ * Completions are polled by the interrupt of the CQ and by the task that waits; a failure of the
+ * device comes in an interrupt, too.
+ */
+static void requests_end_in_interrupts_and_in_tasks(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_dev *dev = mock->dev;
+	struct mlx5_ib_umr_request req[3];
+	unsigned int i;
+
+	mock_set_kernel_queues(mock);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_notes_cq);
+	KUNIT_ASSERT_EQ(test, mock_init_umr(dev), 0);
+	/* Each request takes two blocks. */
+	for (i = 0; i < ARRAY_SIZE(req); i++)
+		KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(dev, 0x700, &req[i]), 0);
+	write_completion(0, 0);
+	call_in_interrupt(complete_umr, NULL);
+	KUNIT_EXPECT_TRUE(test, completion_done(&req[0].done));
+	KUNIT_EXPECT_FALSE(test, completion_done(&req[1].done));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req[0]), 0);
+	write_completion(1, 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req[1]), 0);
+	call_in_interrupt(abort_umr, dev);
+	KUNIT_EXPECT_TRUE(test, completion_done(&req[2].done));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req[2]), -EIO);
+	mlx5_ib_cleanup_umr(dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(entries_are_marked_present),
 	KUNIT_CASE(translation_list_is_padded_to_blocks),
@@ -556,6 +621,7 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(queue_pair_of_a_failed_device_is_stopped_once),
 	KUNIT_CASE(each_queue_pair_is_destroyed_by_two_commands_at_most),
 	KUNIT_CASE(restart_may_reclaim_memory),
+	KUNIT_CASE(requests_end_in_interrupts_and_in_tasks),
 	{}
 };
 

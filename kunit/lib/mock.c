@@ -9,6 +9,7 @@
 #include <kunit/device.h>
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/lockdep.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mman.h>
@@ -325,6 +326,7 @@ static void free_device(void *data)
 
 static struct mlx5_ib_dev *make_device(struct kunit *test)
 {
+	static struct lock_class_key tables_key;
 	struct mlx5_ib_dev *dev = ib_alloc_device(mlx5_ib_dev, ib_dev);
 
 	KUNIT_ASSERT_NOT_NULL(test, dev);
@@ -351,6 +353,9 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	dev->dump_fill_mkey = 0x700;
 	xa_init_flags(&dev->rsc_table.rscs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->kernel_qps, XA_FLAGS_LOCK_IRQ);
+	/* Interrupts take these locks, unlike those of the other xarrays that this file sets up. */
+	lockdep_set_class(&dev->rsc_table.rscs.xa_lock, &tables_key);
+	lockdep_set_class(&dev->kernel_qps.xa_lock, &tables_key);
 	return dev;
 }
 
