@@ -77,7 +77,8 @@ static void close_exporter(void *data)
 	sg_free_table(&ex->sgt);
 }
 
-static struct exporter *make_exporter_of(struct kunit *test, const struct dma_buf_ops *ops)
+static struct exporter *make_exporter_of(struct kunit *test, const struct dma_buf_ops *ops,
+					 u64 size)
 {
 	struct exporter *ex = kunit_kzalloc(test, sizeof(*ex), GFP_KERNEL);
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
@@ -88,10 +89,10 @@ static struct exporter *make_exporter_of(struct kunit *test, const struct dma_bu
 	ex->pd.ibpd.device = &ex->mock->dev->ib_dev;
 	KUNIT_ASSERT_EQ(test, 0, sg_alloc_table(&ex->sgt, 1, GFP_KERNEL));
 	sg_dma_address(ex->sgt.sgl) = DMA_BASE;
-	sg_dma_len(ex->sgt.sgl) = SIZE;
+	sg_dma_len(ex->sgt.sgl) = size;
 
 	info.ops = ops;
-	info.size = SIZE;
+	info.size = size;
 	info.flags = O_RDWR;
 	info.priv = ex;
 	ex->dmabuf = dma_buf_export(&info);
@@ -104,7 +105,7 @@ static struct exporter *make_exporter_of(struct kunit *test, const struct dma_bu
 
 static struct exporter *make_exporter(struct kunit *test)
 {
-	return make_exporter_of(test, &exporter_ops);
+	return make_exporter_of(test, &exporter_ops, SIZE);
 }
 
 static struct ib_mr *reg_at(struct exporter *ex, u64 offset, u64 length, u64 iova)
@@ -254,6 +255,8 @@ static void change_of_rights_is_refused(struct kunit *test)
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 
+#include "odp/odp_internal.h"
+
 /* Make the device that imports the memory execute UMRs, with no keys in its pool. */
 static struct mock_hca *make_umr(struct exporter *ex)
 {
@@ -353,7 +356,7 @@ static const struct dma_buf_ops moving_ops = {
  */
 static void move_names_no_key_that_may_be_gone(struct kunit *test)
 {
-	struct exporter *ex = make_exporter_of(test, &moving_ops);
+	struct exporter *ex = make_exporter_of(test, &moving_ops, SIZE);
 	struct mock_hca *hca = make_umr(ex);
 	struct ib_mr *mr = reg(ex, 0, SIZE);
 	unsigned int requests;
@@ -377,7 +380,7 @@ static void move_names_no_key_that_may_be_gone(struct kunit *test)
 /* After a refusal UMR fails to clear the entries, so the driver has the key destroyed again. */
 static void key_that_is_destroyed_at_last_is_not_given_up(struct kunit *test)
 {
-	struct exporter *ex = make_exporter_of(test, &moving_ops);
+	struct exporter *ex = make_exporter_of(test, &moving_ops, SIZE);
 	struct mock_hca *hca = make_umr(ex);
 	struct ib_udata *udata = mock_udata(ex->mock, NULL, 0, 0);
 	struct ib_mr *mr = reg(ex, 0, SIZE);
@@ -406,6 +409,91 @@ static void region_without_a_key_is_not_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
 }
 
+static struct ib_mr *reg_paged(struct exporter *ex, u64 length)
+{
+	return mlx5_ib_odp_reg_dmabuf(&ex->pd.ibpd, 0, length, 0, ex->fd,
+				      IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE);
+}
+
+static int page_in(struct ib_mr *mr)
+{
+	struct odp_mr *odp = container_of(to_mmr(mr), struct odp_mr, mr);
+
+	return odp->ops->page_in(odp, 0, PAGE_SIZE, 0);
+}
+
+/* UMR could not clear the entries, so firmware has destroyed the key, whose number is free. */
+static void destroyed_key_is_not_mapped(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, SIZE);
+	struct mock_hca *hca = make_umr(ex);
+	unsigned int num_requests;
+	struct ib_mr *mr;
+
+	mr = reg_paged(ex, SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), SIZE / PAGE_SIZE);
+	hca->fail = hca->num_requests + 1;
+	hca->how = MOCK_NOT_EXECUTED;
+	take_back(ex);
+	KUNIT_EXPECT_TRUE(test, to_mmr(mr)->mkey.destroyed);
+	hca->fail = 0;
+	num_requests = hca->num_requests;
+	KUNIT_EXPECT_EQ(test, page_in(mr), -EIO);
+	KUNIT_EXPECT_EQ(test, hca->num_requests, num_requests);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
+}
+
+/* The translation entries of so long a region take two UMRs, of which the second fails. */
+static void mapping_that_failed_half_way_reaches_nothing(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, 48 * SZ_1M);
+	struct mock_hca *hca = make_umr(ex);
+	unsigned int num_requests;
+	struct ib_mr *mr;
+
+	mr = reg_paged(ex, 48 * SZ_1M);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 48 * SZ_1M / PAGE_SIZE);
+	take_back(ex);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	num_requests = hca->num_requests;
+	KUNIT_EXPECT_EQ(test, page_in(mr), 0);
+	KUNIT_EXPECT_EQ(test, hca->num_requests, num_requests + 2);
+	take_back(ex);
+	hca->fail = hca->num_requests + 2;
+	hca->how = MOCK_NOT_EXECUTED;
+	KUNIT_EXPECT_NE(test, page_in(mr), 0);
+	KUNIT_EXPECT_GE(test, hca->num_requests, hca->fail);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	/* The key still works. */
+	hca->fail = 0;
+	KUNIT_EXPECT_EQ(test, page_in(mr), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 48 * SZ_1M / PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+}
+
+/* A key has 2^31 translation entries at most, one for each page of the host. */
+static void paged_region_of_too_many_pages_is_refused(struct kunit *test)
+{
+	const u64 length = (BIT_ULL(31) + 1) << PAGE_SHIFT;
+	struct exporter *ex = make_exporter_of(test, &moving_ops, length);
+	struct mock_hca *hca = make_umr(ex);
+	unsigned int num_commands = ex->mock->num_commands;
+
+	/* Stop a driver that would clear 2^31 entries. */
+	hca->fail = hca->num_requests + 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg_paged(ex, length)), -ENOMEM);
+	KUNIT_EXPECT_LT(test, hca->num_requests, hca->fail);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, num_commands);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
+}
+
 #endif
 
 static struct kunit_case dmabuf_cases[] = {
@@ -421,6 +509,9 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(move_names_no_key_that_may_be_gone),
 	KUNIT_CASE(key_that_is_destroyed_at_last_is_not_given_up),
 	KUNIT_CASE(region_without_a_key_is_not_counted),
+	KUNIT_CASE(destroyed_key_is_not_mapped),
+	KUNIT_CASE(mapping_that_failed_half_way_reaches_nothing),
+	KUNIT_CASE(paged_region_of_too_many_pages_is_refused),
 #endif
 	{}
 };

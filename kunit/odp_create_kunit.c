@@ -1028,6 +1028,37 @@ static void partial_unmap_clears_its_own_pages(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/*
+ * UMR could not clear the entries of two pages, so firmware has destroyed the key, whose number may
+ * be another region's by now. The pages that are unmapped later, some alone and some in whole
+ * blocks of entries, cost no UMR.
+ */
+static void dead_leaf_gets_no_more_requests(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	static const struct part gaps[] = { { 20, 7 }, { 32, 16 } };
+	struct env *env = make_env(test);
+	struct mock_hca *hca = env->hca;
+	unsigned int i, num_requests;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	hca->how = MOCK_NOT_EXECUTED;
+	hca->fail = hca->num_requests + 1;
+	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + 10 * PAGE_SIZE, 2 * PAGE_SIZE), 0);
+	KUNIT_EXPECT_TRUE(test, odp_of(env)->leaf->dead);
+	clear_failure(env);
+	num_requests = hca->num_requests;
+	for (i = 0; i < ARRAY_SIZE(gaps); i++) {
+		KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + gaps[i].first * PAGE_SIZE,
+						gaps[i].num * PAGE_SIZE), 0);
+		KUNIT_EXPECT_EQ(test, hca->num_requests, num_requests);
+	}
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /* ---- parts of a region ------------------------------------------------------------------ */
 
 #define WINDOW		64
@@ -1244,6 +1275,36 @@ static void leaves_come_and_go_without_their_neighbours(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, reclaim(env), LEAVES - 1 - i);
 		KUNIT_EXPECT_EQ(test, reached_leaves(env), want);
 	}
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/*
+ * The entry that leads to a leaf could not be cleared, so the leaf stays in the tree, and pages are
+ * mapped by it again. The MMU notifier clears these pages as those of any leaf.
+ */
+static void leaf_that_could_not_be_removed_loses_its_pages(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	static const struct part page = { 0, 1 };
+	struct env *env = make_env(test);
+	struct mock_hca *hca = env->hca;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &page);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &page), 0);
+	replace_memory(test, env);
+	hca->how = MOCK_NOT_EXECUTED;
+	hca->fail = hca->num_requests + 1;
+	KUNIT_EXPECT_EQ(test, reclaim(env), 1);
+	KUNIT_EXPECT_EQ(test, hca->num_requests, hca->fail);
+	clear_failure(env);
+	write_pages(test, env, &page);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &page), 0);
+	expect_pages(test, env, &page);
+	/* This expects that the device reaches no page any more. */
+	replace_memory(test, env);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	expect_no_region(test, env, 0, "deregistration");
 }
@@ -1704,10 +1765,12 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(closed_context_makes_room_for_advice),
 	KUNIT_CASE(advice_of_a_user_wakes_no_other_user),
 	KUNIT_CASE_PARAM(partial_unmap_clears_its_own_pages, region_gen_params),
+	KUNIT_CASE(dead_leaf_gets_no_more_requests),
 	KUNIT_CASE_PARAM(any_part_can_be_unmapped_alone, region_gen_params),
 	KUNIT_CASE(new_region_has_the_pages_that_its_process_has),
 	KUNIT_CASE(notifier_that_must_not_sleep_refuses),
 	KUNIT_CASE(leaves_come_and_go_without_their_neighbours),
+	KUNIT_CASE(leaf_that_could_not_be_removed_loses_its_pages),
 	KUNIT_CASE(range_over_two_leaves_is_mapped_in_both),
 	KUNIT_CASE(implicit_region_ends_with_the_address_space),
 	KUNIT_CASE(region_that_cannot_be_is_refused_at_once),
