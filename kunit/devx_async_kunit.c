@@ -226,6 +226,29 @@ static void process_is_limited_in_unread_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_bytes(s), 0);
 }
 
+static void unread_answers_may_fill_the_limit(struct kunit *test)
+{
+	struct sender *s = make_sender(test);
+	atomic_t *bytes = &s->mock->context->async_bytes;
+	int each, others;
+
+	KUNIT_ASSERT_EQ(test, send(s, 0), 0);
+	each = num_bytes(s);
+	answer(s, 0, 0, 0);
+	expect_answer(test, s, 0, 0, 1);
+	/* What other files of the process have left unread. */
+	others = MLX5_IB_DEVX_ASYNC_BYTES - each;
+	atomic_add(others + 1, bytes);
+	KUNIT_EXPECT_EQ(test, send(s, 1), -EAGAIN);
+	atomic_dec(bytes);
+	KUNIT_ASSERT_EQ(test, send(s, 1), 0);
+	KUNIT_EXPECT_EQ(test, num_bytes(s), MLX5_IB_DEVX_ASYNC_BYTES);
+	answer(s, 1, 0, 0);
+	expect_answer(test, s, 1, 0, 2);
+	KUNIT_EXPECT_EQ(test, num_bytes(s), others);
+	atomic_sub(others, bytes);
+}
+
 static void answer_is_read_whole_or_kept(struct kunit *test)
 {
 	struct mlx5_ib_devx_async_answer *a;
@@ -275,6 +298,7 @@ static struct kunit_case devx_async_cases[] = {
 	KUNIT_CASE(command_the_process_may_not_send_is_refused),
 	KUNIT_CASE(command_that_was_not_sent_is_not_charged),
 	KUNIT_CASE(process_is_limited_in_unread_answers),
+	KUNIT_CASE(unread_answers_may_fill_the_limit),
 	KUNIT_CASE(answer_is_read_whole_or_kept),
 	KUNIT_CASE(closed_file_frees_its_answers),
 	{}

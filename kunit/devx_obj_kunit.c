@@ -7,8 +7,11 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_std_types.h>
@@ -240,6 +243,50 @@ static void orphaned_object_ends_with_its_context(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->context->orphans));
 	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->dev->orphans.dead));
 	KUNIT_EXPECT_EQ(test, mock_num_live(user->mock), live);
+	close_user(user);
+}
+
+/**
+ * struct cq_handler - a handler of a CQ that runs until @work
+ * @work: ends the handler
+ * @mcq: the CQ
+ * @ended: the handler has ended
+ */
+struct cq_handler {
+	struct delayed_work work;
+	struct mlx5_core_cq *mcq;
+	bool ended;
+};
+
+static void end_handler(struct work_struct *work)
+{
+	struct cq_handler *handler = container_of(to_delayed_work(work), struct cq_handler, work);
+
+	WRITE_ONCE(handler->ended, true);
+	mlx5_cq_put(handler->mcq);
+}
+
+/* The process has ended, and firmware keeps the CQ. A handler still uses the driver's struct. */
+static void cq_that_firmware_keeps_is_freed_after_its_handlers(struct kunit *test)
+{
+	struct cq_handler *handler = kunit_kzalloc(test, sizeof(*handler), GFP_KERNEL);
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_obj *obj;
+
+	KUNIT_ASSERT_NOT_NULL(test, handler);
+	start(user, MLX5_CMD_OP_CREATE_CQ);
+	obj = create(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	handler->mcq = &to_devx_cq(obj)->mcq;
+	mlx5_cq_hold(handler->mcq);
+	INIT_DELAYED_WORK(&handler->work, end_handler);
+	user->mock->refuse_destroy = true;
+	queue_delayed_work(system_dfl_wq, &handler->work, HZ / 20);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(handler->ended));
+	/* A driver that does not wait has freed the CQ. */
+	cancel_delayed_work_sync(&handler->work);
+	user->mock->refuse_destroy = false;
 	close_user(user);
 }
 
@@ -538,12 +585,38 @@ static void cq_on_an_apu_element_needs_the_capability(struct kunit *test)
 	close_user(user);
 }
 
-/* Firmware refuses to destroy a DC target that is not drained. */
+/* The commands that drain and destroy DC targets: how many, and the user id of the last one. */
+static struct {
+	unsigned int num_drain;
+	unsigned int num_destroy;
+	u16 drain_uid;
+	u16 destroy_uid;
+} dct;
+
+static int fw_notes_dct_commands(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+				 int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	switch (MLX5_GET(destroy_dct_in, in, opcode)) {
+	case MLX5_CMD_OP_DRAIN_DCT:
+		dct.num_drain++;
+		dct.drain_uid = uid;
+		break;
+	case MLX5_CMD_OP_DESTROY_DCT:
+		dct.num_destroy++;
+		dct.destroy_uid = uid;
+		break;
+	}
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+/* Firmware refuses to destroy a DC target that is not drained, and one of another user. */
 static void dc_target_is_drained_before_its_destruction(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
 	struct mlx5_ib_devx_obj *obj;
 
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_notes_dct_commands);
+	memset(&dct, 0, sizeof(dct));
 	start(user, MLX5_CMD_OP_CREATE_DCT);
 	obj = create(user);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
@@ -553,6 +626,8 @@ static void dc_target_is_drained_before_its_destruction(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 2);
 	KUNIT_EXPECT_EQ(test, user->mock->opcode, MLX5_CMD_OP_DESTROY_DCT);
+	KUNIT_EXPECT_EQ(test, dct.drain_uid, UID);
+	KUNIT_EXPECT_EQ(test, dct.destroy_uid, UID);
 	start(user, MLX5_CMD_OP_CREATE_DCT);
 	obj = create(user);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
@@ -593,25 +668,12 @@ static void lost_object_keeps_its_uar(struct kunit *test)
 }
 
 /* A firmware that does not answer DESTROY_DCT. */
-static struct {
-	unsigned int num_drain;
-	unsigned int num_destroy;
-} dct;
-
 static int fw_loses_dc_targets(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			       int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
-	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	int err = fw_notes_dct_commands(dev, uid, in, in_size, out, out_size, send, arg);
 
-	switch (MLX5_GET(destroy_dct_in, in, opcode)) {
-	case MLX5_CMD_OP_DRAIN_DCT:
-		dct.num_drain++;
-		return err;
-	case MLX5_CMD_OP_DESTROY_DCT:
-		dct.num_destroy++;
-		return -ETIMEDOUT;
-	}
-	return err;
+	return MLX5_GET(destroy_dct_in, in, opcode) == MLX5_CMD_OP_DESTROY_DCT ? -ETIMEDOUT : err;
 }
 
 /* mlx5_core waits a minute for each answer, so the driver repeats the command only once. */
@@ -674,6 +736,25 @@ static void umem_command_describes_the_pinned_memory(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[0]), MLX5_CMD_OP_DESTROY_UMEM << 16 | UID);
 		KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 	}
+	close_user(user);
+}
+
+/* The list of the pages would be longer than a command can be. */
+static void umem_of_too_many_pages_is_refused(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct ib_umem *umem = pin(user, 0, PAGE_SIZE, 0);
+	struct mlx5_ib_devx_umem *obj;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+	/* Have the driver take the umem for a longer one. */
+	umem->length = (MLX5_IB_MAX_UMEM_PAGES + 1) << PAGE_SHIFT;
+	user->mock->num_commands = 0;
+	obj = mlx5_ib_devx_create_umem(user->mock->context, umem, PAGE_SIZE);
+	umem->length = PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(obj), -EINVAL);
+	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 0);
+	ib_umem_release(umem);
 	close_user(user);
 }
 
@@ -888,6 +969,7 @@ static void rate_needs_a_user_id_a_right_and_the_device(struct kunit *test)
 {
 	struct devx_user *user = make_user(test);
 	struct mock *mock = user->mock;
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
 
 	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), -EOPNOTSUPP);
 	set_pacing(user);
@@ -904,6 +986,14 @@ static void rate_needs_a_user_id_a_right_and_the_device(struct kunit *test)
 	mock->context->devx_rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES;
 	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), -EPERM);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	mock->context->devx_rights = ALL_RIGHTS;
+	MLX5_SET(qos_cap, mdev->caps.hca[MLX5_CAP_QOS]->cur, packet_pacing_uid, 0);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), -EOPNOTSUPP);
+	MLX5_SET(qos_cap, mdev->caps.hca[MLX5_CAP_QOS]->cur, packet_pacing_uid, 1);
+	mdev->priv.rl_table.max_size = 0;
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	mdev->priv.rl_table.max_size = 8;
 	mock->context->devx_rights = MLX5_UCTX_CAP_RAW_TX;
 	mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), mock->refuse_err);
@@ -1111,6 +1201,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE_PARAM(destruction_of_a_missing_object_succeeds, kind_gen_params),
 	KUNIT_CASE_PARAM(number_of_another_object_is_not_destroyed, kind_gen_params),
 	KUNIT_CASE_PARAM(orphaned_object_ends_with_its_context, kind_gen_params),
+	KUNIT_CASE(cq_that_firmware_keeps_is_freed_after_its_handlers),
 	KUNIT_CASE(orphans_are_repeated_until_no_reference_is_left),
 	KUNIT_CASE_PARAM(command_must_name_the_object_of_its_handle, kind_gen_params),
 	KUNIT_CASE_PARAM(queue_keeps_its_uar_as_long_as_the_device_has_the_queue, uar_gen_params),
@@ -1123,6 +1214,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(lost_object_keeps_its_uar),
 	KUNIT_CASE(unanswered_destruction_of_a_dc_target_is_repeated_once),
 	KUNIT_CASE(umem_command_describes_the_pinned_memory),
+	KUNIT_CASE(umem_of_too_many_pages_is_refused),
 	KUNIT_CASE(umem_with_an_impossible_page_size_is_refused),
 	KUNIT_CASE(pages_of_a_umem_hold_no_memory_of_others),
 	KUNIT_CASE(page_sizes_are_those_of_the_device),

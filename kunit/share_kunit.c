@@ -1013,6 +1013,32 @@ static void memory_of_a_umem_counts_until_the_device_destroys_it(struct kunit *t
 	KUNIT_EXPECT_EQ(test, 0, mock_num_pinned());
 }
 
+/* The device maps a dma-buf by few pages, which may be as large as the dma-buf allows. */
+static void umem_over_a_dmabuf_is_limited_by_its_length(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_umem *obj;
+	struct ib_umem *umem;
+	size_t length;
+
+	mock->context->uid = 1;
+	umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, 0), PAGE_SIZE, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+	/* Have the driver take the umem for a longer dma-buf, and release it as what it is. */
+	length = umem->length;
+	umem->is_dmabuf = true;
+	umem->length = LIMIT * SZ_1M + 1;
+	mock->num_commands = 0;
+	obj = mlx5_ib_devx_create_umem(mock->context, umem, PAGE_SIZE);
+	umem->length = length;
+	umem->is_dmabuf = false;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(obj), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, count(mock, MLX5_IB_SHARE_UMEM), 0);
+	KUNIT_EXPECT_EQ(test, count(mock, MLX5_IB_SHARE_PAGED), 0);
+	ib_umem_release(umem);
+}
+
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
 	KUNIT_CASE(limit_is_that_of_the_kind),
@@ -1041,6 +1067,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(table_of_a_short_key_over_a_umem_counts),
 	KUNIT_CASE(umem_counts_until_the_device_destroys_it),
 	KUNIT_CASE(memory_of_a_umem_counts_until_the_device_destroys_it),
+	KUNIT_CASE(umem_over_a_dmabuf_is_limited_by_its_length),
 	KUNIT_CASE(user_leaves_places_in_each_group),
 	KUNIT_CASE(user_leaves_groups_to_others),
 	KUNIT_CASE(attachment_counts_until_the_device_ends_it),
