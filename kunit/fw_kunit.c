@@ -263,6 +263,43 @@ static void take_number(struct mock *mock, u16 destroy, u32 number)
 	mlx5_ib_fw_number_taken(mock->dev, in);
 }
 
+static int replaced_err;
+
+/*
+ * The device destroys the PD, and gives its number to a new PD, whose creation ends first: the
+ * first command is not answered, or is executed twice, which firmware refuses.
+ */
+static int fw_gives_the_number_away(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+				    void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+
+	if (MLX5_GET(dealloc_pd_in, in, opcode) != MLX5_CMD_OP_DEALLOC_PD)
+		return err;
+	take_number(mock, MLX5_CMD_OP_DEALLOC_PD, MLX5_GET(dealloc_pd_in, in, pd));
+	return replaced_err;
+}
+
+static void object_that_is_replaced_during_its_destruction_is_gone(struct kunit *test)
+{
+	static const int results[] = { -EBUSY, -ETIMEDOUT };
+	struct mock *mock = mock_create(test);
+	unsigned int i;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_gives_the_number_away);
+	for (i = 0; i < ARRAY_SIZE(results); i++) {
+		struct mlx5_ib_fw_attempt attempt = {};
+		u32 number = alloc_pd(test, mock);
+
+		replaced_err = results[i];
+		KUNIT_EXPECT_EQ(test, dealloc_pd(mock, number, &attempt), 0);
+		KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+		KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
+		mlx5_ib_fw_attempt_forget(mock->dev, &attempt);
+	}
+}
+
 /* DETACH_FROM_MCG, sent again, would end a new attachment of the queue pair to the group. */
 static void attachment_is_noted_until_it_has_ended(struct kunit *test)
 {
@@ -776,6 +813,7 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE(unknown_object_is_destroyed_only_after_silence),
 	KUNIT_CASE(number_of_a_new_object_is_not_destroyed_again),
 	KUNIT_CASE(numbers_of_general_objects_are_those_of_their_type),
+	KUNIT_CASE(object_that_is_replaced_during_its_destruction_is_gone),
 	KUNIT_CASE(attachment_is_noted_until_it_has_ended),
 	KUNIT_CASE(new_owner_knows_what_the_old_one_knew),
 	KUNIT_CASE(refused_destruction_is_repeated_for_a_third_of_a_second),

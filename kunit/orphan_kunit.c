@@ -11,6 +11,7 @@
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mlx5/device.h>
+#include <linux/pci.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 
@@ -440,6 +441,69 @@ static void log_has_the_refusal_of_each_orphan(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
+static unsigned int num_logged;
+
+static void count_log(struct mlx5_ib_dev *dev, const char *name, u32 number, int err)
+{
+	num_logged++;
+}
+
+static int read_vendor(struct pci_bus *bus, unsigned int devfn, int where, int size, u32 *value)
+{
+	*value = PCI_VENDOR_ID_MELLANOX;
+	return PCIBIOS_SUCCESSFUL;
+}
+
+/* A PCI function that answers, so that the device is not gone. */
+static void plug_in(struct kunit *test, struct mlx5_core_dev *mdev)
+{
+	static struct pci_ops ops = { .read = read_vendor };
+	struct pci_bus *bus = kunit_kzalloc(test, sizeof(*bus), GFP_KERNEL);
+
+	mdev->pdev = kunit_kzalloc(test, sizeof(*mdev->pdev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, bus);
+	KUNIT_ASSERT_NOT_NULL(test, mdev->pdev);
+	bus->ops = &ops;
+	mdev->pdev->bus = bus;
+	mdev->pdev->error_state = pci_channel_io_normal;
+}
+
+/* The log has said that the memory stays when the command that creates the object was lost. */
+static void lost_object_is_logged_once(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_queue_mem mem = { .context = mock->context };
+
+	num_logged = 0;
+	plug_in(test, mock->dev->mdev);
+	kunit_activate_static_stub(test, mlx5_ib_orphan_log, count_log);
+	mlx5_ib_orphan_keep_lost(mock->dev, "CQ", &mem);
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_FALSE(test, list_empty(&mock->dev->orphans.dead));
+	KUNIT_EXPECT_EQ(test, num_logged, 0);
+	/* A reset of the device destroys the object. */
+	mock->dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
+}
+
+static void refused_object_is_logged_once(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	num_logged = 0;
+	kunit_activate_static_stub(test, mlx5_ib_orphan_log, count_log);
+	adopt_pd_of(test, mock, UID, mock->context);
+	KUNIT_EXPECT_EQ(test, num_logged, 1);
+	mock->refuse_destroy = true;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_FALSE(test, list_empty(&mock->dev->orphans.dead));
+	KUNIT_EXPECT_EQ(test, num_logged, 1);
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 /* DELETE_FTE names its object by more fields than a number. */
 static void long_command_is_sent_as_it_was(struct kunit *test)
 {
@@ -544,6 +608,8 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(orphan_is_gone_with_the_device),
 	KUNIT_CASE(orphans_are_tried_in_rounds),
 	KUNIT_CASE(log_has_the_refusal_of_each_orphan),
+	KUNIT_CASE(lost_object_is_logged_once),
+	KUNIT_CASE(refused_object_is_logged_once),
 	KUNIT_CASE(long_command_is_sent_as_it_was),
 	KUNIT_CASE(kernel_memory_is_freed_with_its_object),
 	KUNIT_CASE(buffer_is_freed_once_the_device_has_no_objects),
