@@ -64,11 +64,13 @@ static void query_returns_the_address(struct kunit *test)
 	struct mock *mock = mock_create(test);
 	struct mlx5_ib_ah ah = {};
 
+	memset(&got, 0xa5, sizeof(got));
 	MOCK_SET_CAP(&mock->dev->caps, stat_rate_support, 0xffff);
 	KUNIT_ASSERT_EQ(test, create(mock, &ah, &local), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_ah(&ah.ibah, &got), 0);
 	expect_address(test, &got, &local);
 
+	memset(&got, 0xa5, sizeof(got));
 	KUNIT_ASSERT_EQ(test, create(mock, &ah, &global), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_ah(&ah.ibah, &got), 0);
 	expect_address(test, &got, &global);
@@ -116,6 +118,23 @@ static void invalid_address_is_refused(struct kunit *test)
 	}
 }
 
+static void address_may_be_at_its_limits(struct kunit *test)
+{
+	struct rdma_ah_attr attr = make_global(), got;
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_ah ah = {};
+
+	attr.grh.flow_label = 0xfffff;
+	rdma_ah_set_path_bits(&attr, 0x7f);
+	rdma_ah_set_sl(&attr, 15);
+	KUNIT_ASSERT_EQ(test, create(mock, &ah, &attr), 0);
+	memset(&got, 0xa5, sizeof(got));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_ah(&ah.ibah, &got), 0);
+	KUNIT_EXPECT_EQ(test, got.grh.flow_label, 0xfffff);
+	KUNIT_EXPECT_EQ(test, rdma_ah_get_path_bits(&got), 0x7f);
+	KUNIT_EXPECT_EQ(test, rdma_ah_get_sl(&got), 15);
+}
+
 static void process_gets_a_valid_address_without_a_command(struct kunit *test)
 {
 	struct rdma_ah_attr attr = make_global();
@@ -141,6 +160,7 @@ static struct kunit_case ah_cases[] = {
 	KUNIT_CASE(query_returns_the_address),
 	KUNIT_CASE(rate_is_that_of_the_device),
 	KUNIT_CASE(invalid_address_is_refused),
+	KUNIT_CASE(address_may_be_at_its_limits),
 	KUNIT_CASE(process_gets_a_valid_address_without_a_command),
 	{}
 };

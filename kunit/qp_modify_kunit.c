@@ -520,6 +520,9 @@ static void alternate_path_is_checked(struct kunit *test)
 	const struct mlx5_ib_caps *caps = make_caps(test);
 
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), 0);
+	attr.alt_pkey_index = 127;
+	attr.alt_timeout = 31;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), 0);
 	attr.alt_pkey_index = 128;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), -EINVAL);
 	attr.alt_pkey_index = 0;
@@ -721,9 +724,10 @@ static void expect_address(struct kunit *test, const struct rdma_ah_attr *got,
 static void query_reads_each_attribute_of_the_qpc(struct kunit *test)
 {
 	struct ib_qp_attr want = sample_attr();
-	struct ib_qp_attr attr = {};
 	u32 qpc[QPC_SIZE / 4] = {};
+	struct ib_qp_attr attr;
 
+	memset(&attr, 0xa5, sizeof(attr));
 	set_dword(qpc, 0x00, 0x70000800);
 	set_dword(qpc, 0x08, 0x80000000);
 	set_dword(qpc, 0x14, 0xff123456);
@@ -772,6 +776,16 @@ static void query_reads_each_attribute_of_the_qpc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.alt_port_num, want.alt_port_num);
 	expect_address(test, &attr.ah_attr, &want.ah_attr);
 	expect_address(test, &attr.alt_ah_attr, &want.alt_ah_attr);
+	/* In RTS, all bits that have been set before are clear. */
+	memset(&attr, 0xa5, sizeof(attr));
+	memset(qpc, 0, sizeof(qpc));
+	set_dword(qpc, 0x00, 0x30000000);
+	mlx5_ib_read_qpc(qpc, IB_QPT_RC, &attr);
+	KUNIT_EXPECT_FALSE(test, attr.sq_draining);
+	KUNIT_EXPECT_EQ(test, attr.path_mig_state, IB_MIG_ARMED);
+	KUNIT_EXPECT_EQ(test, attr.qp_access_flags, 0);
+	KUNIT_EXPECT_EQ(test, attr.max_rd_atomic, 1);
+	KUNIT_EXPECT_EQ(test, rdma_ah_get_ah_flags(&attr.ah_attr), 0);
 }
 
 static struct kunit_case qp_modify_cases[] = {

@@ -111,9 +111,10 @@ static void invalid_change_of_an_srq_sends_no_command(struct kunit *test)
 static void srq_query_reads_its_rmp(struct kunit *test)
 {
 	struct objects *o = objects_make(test);
-	struct ib_srq_attr attr = {};
 	struct mock *mock = o->mock;
+	struct ib_srq_attr attr;
 
+	memset(&attr, 0xa5, sizeof(attr));
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_limit);
 	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_SRQ), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
@@ -194,14 +195,16 @@ static void xrc_srq_limit_is_armed_by_arm_xrc_srq(struct kunit *test)
 static void xrc_srq_query_reads_its_context(struct kunit *test)
 {
 	struct objects *o = make_xrc_srq(test);
-	struct ib_srq_attr attr = {};
 	struct mock *mock = o->mock;
+	struct ib_srq_attr attr;
 
+	memset(&attr, 0xa5, sizeof(attr));
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_reports_limit);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x07070000);
 	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
 	KUNIT_EXPECT_EQ(test, attr.max_wr, 31);
+	KUNIT_EXPECT_EQ(test, attr.max_sge, 1);
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, XRC_SRQ_LIMIT);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
@@ -296,6 +299,30 @@ static void user_index_of_an_xrc_srq_fits_the_cqe_version(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* The device checks the signatures of the WQEs, or ignores the bytes. */
+static void srq_has_the_signatures_that_the_library_asks_for(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	const void *in = o->mock->in;
+	unsigned int signature;
+
+	MOCK_SET_CAP(&o->mock->dev->caps, wq_signature, 1);
+	for (signature = 0; signature <= 1; signature++) {
+		o->srq_flags = signature ? MLX5_SRQ_FLAG_SIGNATURE : 0;
+		KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_SRQ), 0);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(create_rmp_in, in, opcode), MLX5_CMD_OP_CREATE_RMP);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(create_rmp_in, in, ctx.wq.wq_signature), signature);
+		KUNIT_ASSERT_EQ(test, objects_destroy(o, OBJ_SRQ), 0);
+		KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRC_SRQ), 0);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(create_xrc_srq_in, in, opcode),
+				MLX5_CMD_OP_CREATE_XRC_SRQ);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(create_xrc_srq_in, in,
+					       xrc_srq_context_entry.wq_signature), signature);
+		KUNIT_ASSERT_EQ(test, objects_destroy(o, OBJ_XRC_SRQ), 0);
+	}
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 static struct kunit_case srq_verbs_cases[] = {
 	KUNIT_CASE(srq_is_told_by_the_number_of_its_rmp),
 	KUNIT_CASE(srq_limit_is_armed_by_modify_rmp),
@@ -310,6 +337,7 @@ static struct kunit_case srq_verbs_cases[] = {
 	KUNIT_CASE(xrc_srq_of_a_kernel_consumer_is_refused),
 	KUNIT_CASE(srq_of_a_kernel_consumer_has_wqes_of_a_page_at_most),
 	KUNIT_CASE(user_index_of_an_xrc_srq_fits_the_cqe_version),
+	KUNIT_CASE(srq_has_the_signatures_that_the_library_asks_for),
 	{}
 };
 

@@ -53,8 +53,15 @@ static const struct size_case {
 	{ "a WQE too long", IB_QPT_RC, { .max_send_wr = 1, .max_send_sge = 61 }, false, -EINVAL },
 	{ "the longest WQE", IB_QPT_UC, { .max_send_wr = 1, .max_send_sge = 61 }, false, 0,
 	  { 0, 0, 16, 63, 972, 1024 }, { 1, 0, 61, 0, 972 } },
+	{ "as many send requests as the device has", IB_QPT_UC, { .max_send_wr = 32768 }, false, 0,
+	  { 0, 0, 32768, 4, 28, 32768 * 64 }, { 32768, 0, 2, 0, 28 } },
 	{ "too many send requests", IB_QPT_UC, { .max_send_wr = 32769 }, false, -EINVAL },
+	{ "as many receive requests as the device has", IB_QPT_UC,
+	  { .max_recv_wr = 32768, .max_recv_sge = 1 }, false, 0,
+	  { 32768, 4, 0, 0, 0, 32768 * 16 }, { 0, 32768, 0, 1, 0 } },
 	{ "too many receive requests", IB_QPT_UC, { .max_recv_wr = 32769 }, false, -EINVAL },
+	{ "the longest receive WQE", IB_QPT_UC, { .max_recv_wr = 1, .max_recv_sge = 32 }, false, 0,
+	  { 1, 9, 0, 0, 0, 512 }, { 0, 1, 0, 32, 0 } },
 	{ "a receive WQE too long", IB_QPT_UC, { .max_recv_wr = 1, .max_recv_sge = 33 }, false,
 	  -EINVAL },
 	{ "counts that would overflow", IB_QPT_UC,
@@ -541,12 +548,12 @@ static void receive_completion_is_decoded(struct kunit *test)
 		.immediate = cpu_to_be32(0xdeadbeef), .byte_cnt = cpu_to_be32(0x12345),
 		.sop_drop_qpn = cpu_to_be32(0xff654321),
 	};
-	struct ib_wc plain = {};
+	struct ib_wc wc;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
-		struct ib_wc wc = {};
-
+		/* A consumer polls into an array that has its earlier completions. */
+		memset(&wc, 0xa5, sizeof(wc));
 		cqe.op_own = t[i].opcode << 4 | 1;
 		KUNIT_EXPECT_EQ(test, mlx5_ib_cqe_kind(&cqe), t[i].kind);
 		KUNIT_EXPECT_FALSE(test, mlx5_ib_cqe_is_error(&cqe));
@@ -567,9 +574,14 @@ static void receive_completion_is_decoded(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, mlx5_ib_cqe_qpn(&cqe), 0x654321);
 	cqe.flags_rqpn = cpu_to_be32(0x0fabcdef);
-	mlx5_ib_cqe_read_recv(&cqe, &plain);
-	KUNIT_EXPECT_EQ(test, plain.wc_flags, IB_WC_WITH_IMM);
-	KUNIT_EXPECT_EQ(test, plain.sl, 15);
+	memset(&wc, 0xa5, sizeof(wc));
+	mlx5_ib_cqe_read_recv(&cqe, &wc);
+	KUNIT_EXPECT_EQ(test, wc.wc_flags, IB_WC_WITH_IMM);
+	KUNIT_EXPECT_EQ(test, wc.sl, 15);
+	cqe.op_own = MLX5_CQE_RESP_SEND << 4;
+	memset(&wc, 0xa5, sizeof(wc));
+	mlx5_ib_cqe_read_recv(&cqe, &wc);
+	KUNIT_EXPECT_EQ(test, wc.wc_flags, 0);
 	cqe.op_own = MLX5_CQE_RESIZE_CQ << 4;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_cqe_kind(&cqe), MLX5_IB_CQE_OTHER);
 	cqe.op_own = MLX5_CQE_REQ << 4;
@@ -594,15 +606,18 @@ static void send_completion_is_decoded(struct kunit *test)
 		{ IB_WR_LOCAL_INV, IB_WC_LOCAL_INV }, { IB_WR_REG_MR, IB_WC_REG_MR },
 	};
 	struct mlx5_cqe64 cqe = { .byte_cnt = cpu_to_be32(77) };
+	struct ib_wc wc;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
-		struct ib_wc wc = { .status = IB_WC_GENERAL_ERR };
-
+		memset(&wc, 0xa5, sizeof(wc));
 		mlx5_ib_cqe_read_send(&cqe, t[i].wr, &wc);
 		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 		KUNIT_EXPECT_EQ(test, wc.opcode, t[i].want);
-		KUNIT_EXPECT_EQ(test, wc.byte_len, t[i].len);
+		KUNIT_EXPECT_EQ(test, wc.wc_flags, 0);
+		/* Verbs define the length for reads and atomics only. */
+		if (t[i].len)
+			KUNIT_EXPECT_EQ(test, wc.byte_len, t[i].len);
 	}
 }
 
@@ -621,11 +636,11 @@ static void error_syndrome_gives_the_status(struct kunit *test)
 	};
 	struct mlx5_err_cqe err = { .vendor_err_synd = 0x99 };
 	const struct mlx5_cqe64 *cqe = (const struct mlx5_cqe64 *)&err;
+	struct ib_wc wc;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
-		struct ib_wc wc = {};
-
+		memset(&wc, 0xa5, sizeof(wc));
 		err.syndrome = t[i][0];
 		mlx5_ib_cqe_read_error(cqe, &wc);
 		KUNIT_EXPECT_EQ_MSG(test, wc.status, t[i][1], "syndrome %#x", t[i][0]);

@@ -173,7 +173,9 @@ static int destroy_cq(struct objects *o)
 
 static int create_any_srq(struct objects *o, struct ib_srq_init_attr *init)
 {
-	struct mlx5_ib_create_srq ucmd = { .buf_addr = o->srq_buf, .db_addr = o->srq_db };
+	struct mlx5_ib_create_srq ucmd = {
+		.buf_addr = o->srq_buf, .db_addr = o->srq_db, .flags = o->srq_flags,
+	};
 	struct ib_srq *srq = &o->srq.ibsrq;
 
 	memset(&o->srq, 0, sizeof(o->srq));

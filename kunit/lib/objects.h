@@ -77,6 +77,7 @@ enum object_id {
  * @num_existing: number of elements of @existing
  * @ctx_flags: flags of the context, %MLX5_IB_ALLOC_UCTX_DEVX or 0
  * @srq_wr: receive requests that the basic SRQ is to hold
+ * @srq_flags: flags of the library's request for an SRQ: %MLX5_SRQ_FLAG_SIGNATURE or 0
  * @break_response: the response of each call goes to an address that is not mapped
  * @cq_buf: address of the buffer of @cq
  * @cq_db: address of the doorbell record of @cq
@@ -98,6 +99,7 @@ struct objects {
 	unsigned int num_existing;
 	u32 ctx_flags;
 	u32 srq_wr;
+	u32 srq_flags;
 	bool break_response;
 	unsigned long cq_buf;
 	unsigned long cq_db;
