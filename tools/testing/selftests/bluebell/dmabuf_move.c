@@ -579,6 +579,41 @@ TEST_F(buffer, region_of_many_entries_follows_it)
 	}
 }
 
+/*
+ * The translation entries of the region take two UMR requests, of which the second fails: the
+ * entries that the first has written lead to memory that the exporter moves once more.
+ */
+TEST_F(buffer, mapping_that_failed_half_way_reaches_nothing)
+{
+	const size_t size = 48 << 20;
+	struct moving *m = &self->m;
+	struct dmabuf_mover_stat stat;
+	int ret;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, NEEDS_FAILURES);
+	close(m->fd);
+	m->fd = mover_create(size);
+	ASSERT_LE(0, m->fd);
+	m->len = size;
+	m->mr = reg_part(m);
+	ASSERT_NE(NULL, m->mr);
+	ASSERT_EQ(0, mover_move(m->fd, 0, 0));
+	ASSERT_EQ(0, hca_do("inject umr 1 1"));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, 1));
+	EXPECT_EQ(1, hca_inject_clear());
+	ASSERT_EQ(0, mover_move(m->fd, 0, 0));
+	fill(m->p.buf[0], 64, 7);
+	ret = access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, 64);
+	EXPECT_TRUE(ret || buffer_equals(m, 0, m->p.buf[0], 64));
+	ASSERT_EQ(0, mover_stat(m->fd, &stat));
+	EXPECT_EQ(0, stat.damaged);
+	EXPECT_EQ(0, stat.late);
+	EXPECT_EQ(0, ibv_dereg_mr(m->mr));
+	m->mr = NULL;
+	EXPECT_CENSUS_UNCHANGED();
+}
+
 /* Bytes of a dma-buf. The tables for its mapping take 16 bytes a page at least. */
 #define CHARGED 0x2000000
 #define CHARGED_TABLE ((long)(CHARGED / UV_PAGE * 16))

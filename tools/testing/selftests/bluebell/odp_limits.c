@@ -11,6 +11,7 @@
  * "tester", without capabilities.
  */
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,6 +21,8 @@
 #include <sys/wait.h>
 
 #include "child.h"
+#include "devx_cmd.h"
+#include "kernel_file.h"
 #include "memcg.h"
 #include "rights.h"
 #include "slow_file.h"
@@ -738,6 +741,141 @@ TEST_F_TIMEOUT(charge, objects_of_device_memory_are_charged, 300)
 	if (hca_cap("general", "device_memory") <= 0)
 		SKIP(return, "the device has no device memory");
 	EXPECT_EQ(0, run_in_cgroup(register_dm));
+}
+
+#define SUBSCRIBED_QPS 8
+#define SUBSCRIPTIONS 64	/* to one event, as many as a context can have */
+
+/* For each subscription the driver keeps an object of 128 bytes. */
+static int subscribe_often(void)
+{
+	static const uint16_t types[] = {
+		DEVX_EVENT_PATH_MIG, DEVX_EVENT_COMM_EST, DEVX_EVENT_SQ_DRAINED,
+	};
+	struct uv_qp qp[SUBSCRIBED_QPS];
+	int channel, i, k, n;
+	long before, charge;
+	struct uv_cq cq;
+	uint32_t pd;
+	struct uv uv;
+
+	if (uv_open_devx(&uv) || uv_alloc_pd(uv.fd, &pd, NULL) || uv_create_cq(uv.fd, 31, &cq))
+		return 101;
+	for (i = 0; i < SUBSCRIBED_QPS; i++)
+		if (uv_create_qp(uv.fd, pd, cq.handle, IBV_QPT_RC, &qp[i]))
+			return 102;
+	channel = devx_open_channel(uv.fd, MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA);
+	before = memcg_objects();
+	for (i = 0; i < SUBSCRIBED_QPS; i++)
+		for (k = 0; k < ARRAY_SIZE(types); k++)
+			for (n = 0; n < SUBSCRIPTIONS; n++)
+				if (devx_subscribe_obj(uv.fd, channel, qp[i].handle, types[k], n))
+					return 103;
+	charge = memcg_objects() - before;
+	fprintf(stderr, "# %d subscriptions to each of %zu events: %ld bytes\n", SUBSCRIPTIONS,
+		SUBSCRIBED_QPS * ARRAY_SIZE(types), charge);
+	n = SUBSCRIBED_QPS * ARRAY_SIZE(types) * SUBSCRIPTIONS;
+	return before >= 0 && charge >= n * 128 ? 0 : 1;
+}
+
+TEST_F_TIMEOUT(charge, subscriptions_are_charged, 300)
+{
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	EXPECT_EQ(0, run_in_cgroup(subscribe_often));
+}
+
+/* --- Cgroups that are removed --------------------------------------------------------------- */
+
+#define REMOVED 32
+
+/* Create and destroy a key over other keys, which remembers the cgroup of the process. */
+static int use_table(void)
+{
+	uint32_t pd, key, pdn;
+	struct devx_cmd cmd;
+	struct uv uv;
+
+	if (uv_open_devx(&uv))
+		return 101;
+	devx_start(&cmd, DEVX_ALLOC_PD);
+	if (devx_create(uv.fd, &cmd, &pd))
+		return 102;
+	pdn = devx_get(&cmd, 8) & 0xffffff;
+	devx_start_klm_mkey(&cmd, pdn);
+	if (devx_create(uv.fd, &cmd, &key) || devx_destroy(uv.fd, key))
+		return 103;
+	uv_close(&uv);
+	return 0;
+}
+
+/* Have the driver map pages of a region, which it charges to the cgroup of the process. */
+static int use_region(void)
+{
+	struct ibv_sge sge = { .length = LEN };
+	struct ibv_mr *mr;
+	struct rdma r;
+	uint8_t *mem;
+
+	if (rdma_open(&r))
+		return 101;
+	mem = map_memory(LEN, 0);
+	mr = mem == MAP_FAILED ? NULL : reg_paged(r.pd, mem, LEN);
+	if (!mr)
+		return 102;
+	sge.addr = (uintptr_t)mem;
+	sge.lkey = mr->lkey;
+	if (ibv_advise_mr(r.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH, &sge,
+			  1) || ibv_dereg_mr(mr))
+		return 103;
+	rdma_close(&r);
+	return 0;
+}
+
+/*
+ * Do @work in REMOVED cgroups, one after the other, and remove each. Returns how many of them still
+ * exist in the kernel after five seconds, or LONG_MAX if @work has failed.
+ */
+static long cgroups_that_stay(int (*work)(void))
+{
+	long before = memcg_dying(), now = 0;
+	int i;
+
+	for (i = 0; i < REMOVED; i++) {
+		if (run_in_cgroup(work))
+			return LONG_MAX;
+		memcg_remove();
+		if (memcg_make(LIMIT))
+			return LONG_MAX;
+	}
+	/* What is charged to a cgroup, or counted for it on a processor, keeps it for a while. */
+	for (i = 0; i < 50; i++) {
+		empty_caches(DROP_PAGE_CACHE | DROP_SLAB);
+		now = memcg_dying();
+		if (now < before + REMOVED / 2)
+			break;
+		usleep(100000);
+	}
+	fprintf(stderr, "# %ld of %d removed cgroups are left\n", now - before, REMOVED);
+	return now - before;
+}
+
+TEST_F_TIMEOUT(charge, removed_cgroups_of_tables_do_not_stay, 300)
+{
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	EXPECT_GT(REMOVED / 2, cgroups_that_stay(use_table));
+}
+
+TEST_F_TIMEOUT(charge, removed_cgroups_of_regions_do_not_stay, 300)
+{
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	EXPECT_GT(REMOVED / 2, cgroups_that_stay(use_region));
 }
 
 /* --- A cgroup that is full ------------------------------------------------------------------ */

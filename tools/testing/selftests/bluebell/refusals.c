@@ -71,6 +71,16 @@ static int ask_qp(ASKER *a)
 	return uv_try_qp(a->uv.fd, &req);
 }
 
+static int ask_send_queue(ASKER *a)
+{
+	struct uv_qp_req req;
+
+	uv_qp_req_init(&req, a->pd, a->cq, IB_UVERBS_QPT_RC);
+	req.core.max_send_wr = 9;
+	req.drv.sq_wqe_count = 8;
+	return uv_try_qp(a->uv.fd, &req);
+}
+
 /* Raw packets are for Ethernet ports; ib_core lets a user with CAP_NET_RAW ask for them. */
 static int ask_qp_type(ASKER *a)
 {
@@ -152,6 +162,8 @@ static const struct request {
 } requests[] = {
 	{ "CQ", ask_cq, EINVAL, "-EINVAL", "cqe_comp_en is 2, not 0 or 1" },
 	{ "QP", ask_qp, EINVAL, "-EINVAL", "receive queue of 3 WQEs" },
+	{ "send queue", ask_send_queue, EINVAL, "-EINVAL",
+	  "send queue of 8 WQEBBs is too short for 9 requests" },
 	{ "QP type", ask_qp_type, EOPNOTSUPP, "-EOPNOTSUPP", "QP type 8 is not supported" },
 	{ "SRQ", ask_srq, EINVAL, "-EINVAL", "limit of 10000" },
 	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "index 2, command 100 has 0 indices" },

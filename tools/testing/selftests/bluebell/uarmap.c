@@ -892,6 +892,13 @@ TEST_F(report, events_tell_who_has_which_uar)
 
 	ASSERT_NE(NULL, dev);
 	ASSERT_EQ(0, trace_start());
+	if (hca_ctl_present()) {
+		/* A UAR that firmware refuses is nobody's. */
+		ASSERT_EQ(0, hca_inject_cmd(1, "INT_ERR"));
+		EXPECT_GT(0, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
+		EXPECT_EQ(1, hca_inject_clear());
+		EXPECT_EQ(NULL, trace_last(" uar_alloc: "));
+	}
 	EXPECT_EQ(0, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
 	of_object = map_page(fd, uar.mmap_off);
 	of_static = map_page(fd, uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, 3));

@@ -3,6 +3,7 @@
  * alloc_ucontext: requests of both versions, of all lengths and with undefined bits, and the
  * responses. Requests are sent as raw ioctls, without libmlx5.
  */
+#include "devx_cmd.h"
 #include "test.h"
 
 #define REQ_V0_LEN sizeof(struct mlx5_ib_alloc_ucontext_req)
@@ -497,6 +498,27 @@ TEST(unwritable_response_is_a_fault_and_leaks_nothing)
 	close(fd);
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
+}
+
+/* The file is open, but the process has no context. */
+TEST(methods_need_a_context)
+{
+	struct devx_cmd cmd;
+	struct uv_uar uar;
+	uint32_t value;
+	int fd;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	fd = uv_open_fd();
+	ASSERT_LE(0, fd);
+	devx_start(&cmd, DEVX_QUERY_HCA_CAP);
+	EXPECT_EQ(-EINVAL, devx_general(fd, &cmd));
+	EXPECT_EQ(-EINVAL, devx_query_eqn(fd, 0, &value));
+	EXPECT_EQ(-EINVAL, uv_query_uar(fd, 0, &value));
+	EXPECT_EQ(-EINVAL, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
+	EXPECT_EQ(-EINVAL, uv_query_eswitch_port(fd, 1));
+	close(fd);
 }
 
 /* If firmware refuses any of the commands, the UARs allocated so far are freed. */

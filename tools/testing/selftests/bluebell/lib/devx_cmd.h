@@ -94,6 +94,7 @@ int devx_query_async(int fd, uint32_t handle, const struct devx_cmd *cmd, uint64
 /* Events of the device, by their types. */
 enum {
 	DEVX_EVENT_COMP = 0x00,
+	DEVX_EVENT_PATH_MIG = 0x01,
 	DEVX_EVENT_COMM_EST = 0x02,
 	DEVX_EVENT_SQ_DRAINED = 0x03,
 	DEVX_EVENT_CQ_ERROR = 0x04,

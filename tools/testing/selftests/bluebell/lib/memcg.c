@@ -169,6 +169,12 @@ long memcg_kernel(void)
 	return memcg_stat("kernel");
 }
 
+/* How many cgroups have been removed and still exist in the kernel; -1 if that cannot be read. */
+long memcg_dying(void)
+{
+	return memcg_named(CGROUP_ROOT "/cgroup.stat", "nr_dying_descendants");
+}
+
 /* Remove the cgroup, whose processes have ended. */
 void memcg_remove(void)
 {

@@ -21,6 +21,7 @@ long memcg_swapped(void);
 long memcg_events(const char *name);
 long memcg_objects(void);
 long memcg_kernel(void);
+long memcg_dying(void);
 void memcg_remove(void);
 
 #endif
