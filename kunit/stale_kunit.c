@@ -14,6 +14,7 @@
 #include "lib/mock.h"
 #include "lib/objects.h"
 #include "verbs/cq.h"
+#include "verbs/dm.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
@@ -158,6 +159,15 @@ static int rereg_mr(struct objects *o)
 						     objects_udata(o, NULL, 0, 0)));
 }
 
+static int reg_dm_mr(struct objects *o)
+{
+	static struct mlx5_ib_memic mem;
+	struct mlx5_ib_dm dm = { .mem = &mem };
+	struct ib_dm_mr_attr attr = { .length = 8, .access_flags = IB_ZERO_BASED };
+
+	return PTR_ERR_OR_ZERO(mlx5_ib_reg_dm_mr(&o->pd.ibpd, &dm.ibdm, &attr, o->mock->attrs));
+}
+
 static int alloc_mw(struct objects *o)
 {
 	struct mlx5_ib_mw mw = {
@@ -205,6 +215,7 @@ static const struct stale stale_cases[] = {
 	{ "create an SRQ in a PD", OBJ_PD, {}, create_srq },
 	{ "create an XRC SRQ in a PD", OBJ_PD, { OBJ_CQ, OBJ_XRCD }, create_xrc_srq },
 	{ "register memory in a PD", OBJ_PD, {}, reg_mr },
+	{ "register device memory in a PD", OBJ_PD, {}, reg_dm_mr },
 	{ "move a region to a PD", OBJ_PD, { OBJ_MR }, rereg_mr },
 	{ "allocate a window in a PD", OBJ_PD, {}, alloc_mw },
 };

@@ -23,6 +23,7 @@
 #include "lib/orphan.h"
 #include "verbs/dm.h"
 #include "verbs/mr.h"
+#include "verbs/ucontext.h"
 
 /* ---- the mmap space ------------------------------------------------------------- */
 
@@ -312,7 +313,7 @@ static void dm_keep_lost(struct mlx5_ib_ucontext *context, struct mlx5_ib_memic 
  *
  * Return: the region or an ERR_PTR: -EINVAL for a region that is not zero based;
  * -EOPNOTSUPP for access rights that device memory does not have; -ENOMEM, also if the user has as
- * many keys as a user can have; or the errno of a firmware refusal.
+ * many keys as a user can have; -EIO as mlx5_ib_check_pd(); or the errno of a firmware refusal.
  */
 struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
 				struct uverbs_attr_bundle *attrs)
@@ -327,7 +328,7 @@ struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_
 	};
 	int err;
 
-	err = mlx5_ib_check_dm_access(attr->access_flags);
+	err = mlx5_ib_check_pd(pd) ?: mlx5_ib_check_dm_access(attr->access_flags);
 	if (err)
 		return ERR_PTR(err);
 
