@@ -50,12 +50,14 @@ static int put_nested(struct sk_buff *msg, enum rdma_nldev_attr nest,
 
 /**
  * struct raw_form - where the device's context of an object is found
+ * @what: what the object is, for the log
  * @opcode: MLX5_CMD_OP_* of the command that queries the object
  * @outlen: bytes of the command's answer
  * @offset: first byte of the context in the answer
  * @size: bytes of the context
  */
 struct raw_form {
+	const char *what;
 	u16 opcode;
 	size_t outlen;
 	size_t offset;
@@ -63,20 +65,21 @@ struct raw_form {
 };
 
 /* The context, struct mlx5_ifc_@ctx_bits, is @fld of struct mlx5_ifc_@command_out_bits. */
-#define RAW_FORM(op, command, fld, ctx) { \
+#define RAW_FORM(name, op, command, fld, ctx) { \
+	.what = name, \
 	.opcode = MLX5_CMD_OP_##op, \
 	.outlen = MLX5_ST_SZ_BYTES(command##_out), \
 	.offset = MLX5_BYTE_OFF(command##_out, fld), \
 	.size = MLX5_ST_SZ_BYTES(ctx), \
 }
 
-static const struct raw_form qp_form = RAW_FORM(QUERY_QP, query_qp, qpc, qpc);
-static const struct raw_form cq_form = RAW_FORM(QUERY_CQ, query_cq, cq_context, cqc);
-static const struct raw_form rmp_form = RAW_FORM(QUERY_RMP, query_rmp, rmp_context, rmpc);
-static const struct raw_form xrc_srq_form = RAW_FORM(QUERY_XRC_SRQ, query_xrc_srq,
+static const struct raw_form qp_form = RAW_FORM("QP", QUERY_QP, query_qp, qpc, qpc);
+static const struct raw_form cq_form = RAW_FORM("CQ", QUERY_CQ, query_cq, cq_context, cqc);
+static const struct raw_form rmp_form = RAW_FORM("SRQ", QUERY_RMP, query_rmp, rmp_context, rmpc);
+static const struct raw_form xrc_srq_form = RAW_FORM("SRQ", QUERY_XRC_SRQ, query_xrc_srq,
 						     xrc_srq_context_entry, xrc_srqc);
-static const struct raw_form mkey_form = RAW_FORM(QUERY_MKEY, query_mkey, memory_key_mkey_entry,
-						  mkc);
+static const struct raw_form mkey_form = RAW_FORM("mkey", QUERY_MKEY, query_mkey,
+						  memory_key_mkey_entry, mkc);
 
 static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct raw_form *form,
 		   u16 uid, u32 number, const struct mlx5_ib_fw_attempt *attempt)
@@ -86,7 +89,7 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 	int err;
 
 	/* The number may be that of another object, which resource tracking shows elsewhere. */
-	if (mlx5_ib_fw_check_exists(attempt, "object of resource tracking", number))
+	if (mlx5_ib_fw_check_exists(attempt, form->what, number))
 		return -EAGAIN;
 	if (!out)
 		return -ENOMEM;

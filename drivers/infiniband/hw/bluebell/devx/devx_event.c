@@ -516,8 +516,10 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
  * @uobj: the handle; the caller keeps the object from being destroyed meanwhile
  * @request: the subscription, which gets the object
  *
- * Return: 0; -EINVAL for an object without events; as mlx5_ib_devx_identify(): if the object may be
- * gone, another user's object may have its number, and so its events; or as
+ * If the object may be gone, another user's object may have its number, and the subscription would
+ * get the events of that object: so mlx5_ib_devx_identify() refuses.
+ *
+ * Return: 0; -EINVAL for an object without events; or as mlx5_ib_devx_identify() and
  * mlx5_ib_devx_check_verbs().
  */
 VISIBLE_IF_KUNIT

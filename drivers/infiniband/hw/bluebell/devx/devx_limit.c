@@ -43,7 +43,10 @@ static enum mlx5_ib_share_kind devx_share_kind(const struct mlx5_ib_devx_cmd *cm
 {
 	if (cmd->kind != MLX5_IB_DEVX_GENERAL_OBJECT)
 		return devx_share_kinds[cmd->kind];
-	/* A process without rights can create general objects of this type only. */
+	/*
+	 * Of general objects, a process with neither CAP_NET_RAW nor CAP_SYS_RAWIO can create only
+	 * encryption keys.
+	 */
 	return MLX5_GET(general_obj_in_cmd_hdr, in, obj_type) ==
 	       MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY ? MLX5_IB_SHARE_DEK : MLX5_IB_SHARE_NONE;
 }
@@ -103,8 +106,9 @@ int mlx5_ib_devx_take_shares(struct mlx5_ib_ucontext *context, const struct mlx5
 }
 
 /*
- * Whether the device has no number left for a key: firmware refuses a short free key, too, which
- * needs nothing else of the device. Firmware has created that key otherwise, and destroys it here.
+ * Whether the device has no number left for a key. Ask firmware for a short free key, which needs
+ * hardly more of the device than a number. If firmware creates the key, numbers are left: destroy
+ * the key.
  */
 static bool devx_has_no_key_left(struct mlx5_ib_dev *dev)
 {

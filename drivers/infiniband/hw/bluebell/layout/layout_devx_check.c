@@ -308,9 +308,9 @@ u32 mlx5_ib_devx_num_klms(const struct mlx5_ib_devx_cmd *cmd, const void *in)
  * @cmd: the row of a command that creates an object
  * @in: the command, checked by mlx5_ib_devx_check_create()
  *
- * One handle may be of a bulk of flow counters, or of a range of general objects: the command that
- * creates them has the size, and one command destroys them all. Which of the two sizes of a bulk
- * firmware reads depends on its capabilities, so the larger one counts.
+ * One handle may stand for a bulk of flow counters, or for a range of general objects: one command
+ * creates them all, and one destroys them all. The capabilities of the device decide which of the
+ * two size fields of a bulk firmware reads, so count the larger one.
  *
  * Return: the number.
  */

@@ -53,7 +53,8 @@ static int check_user_rq_size(const struct mlx5_ib_create_qp *ucmd,
 			      ucmd->rq_wqe_count, mlx5_ib_max_wqes(caps));
 	if (ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
 	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE || 1U << ucmd->rq_wqe_shift > max_bytes)
-		return refuse(-EINVAL, "receive WQEs of 2^%u bytes, not between 2^%u and %u bytes",
+		return refuse(-EINVAL,
+			      "receive WQEs of 2^%u bytes, 2^%u to %u bytes are possible",
 			      ucmd->rq_wqe_shift, MLX5_IB_LOG_MIN_RQ_STRIDE, max_bytes);
 	return 0;
 }

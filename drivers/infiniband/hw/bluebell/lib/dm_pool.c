@@ -29,8 +29,8 @@
  * @op: number of the operation
  *
  * If firmware refuses, the command is sent again before @mem is deallocated. After a command that
- * was not answered the address may not exist: then firmware refuses with a bad state of @mem, for
- * which mlx5_core has -EINVAL, and this means success. May sleep.
+ * was not answered the address may not exist. Firmware then answers BAD_RES_STATE, which mlx5_core
+ * reports as -EINVAL, and the function returns 0. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */

@@ -657,7 +657,8 @@ int mlx5_ib_use_mkey_pool(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_try_mkey_pool - set up UMR and the pool of free keys, for a caller that can do without
+ * mlx5_ib_try_mkey_pool - set up UMR and the pool, for a caller that can use firmware commands
+ *	instead
  * @dev: device
  *
  * As mlx5_ib_use_mkey_pool(), but after a failure of any task the function sends no commands for a

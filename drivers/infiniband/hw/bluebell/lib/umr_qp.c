@@ -100,8 +100,8 @@ enum umr_state {
  * @lkey: key over all of DMA memory, for translation lists
  * @qpn: number of the QP; 0 while there is no QP
  * @attempt: attempts to destroy the QP
- * @reset_lock: held while the QP is reset or destroyed, by at most three commands: all tasks whose
- *	requests have failed wait for it. No process can make a request fail
+ * @reset_lock: held while at most three commands reset or destroy the QP; all tasks whose requests
+ *	have failed wait for it. No process can make a request fail
  * @restart: takes the QP out of reset
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
  * @slots: room in the send queue, one for each WQE. A thread has at most two requests, or 32 while

@@ -403,9 +403,9 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
  *
  * May sleep; takes the leaf's lock.
  *
- * Return: 0, always if the process has closed the device; or the errno of a firmware that refuses
- * to destroy the key: then the leaf is as it was, but the device reaches none of its pages; without
- * an answer of firmware the leaf is dead.
+ * Return: 0, always if the process has closed the device; or the errno of mlx5_ib_mkey_destroy():
+ * then the leaf stays, and the device reaches none of its pages. If firmware did not answer, the
+ * leaf is also dead, because its key may be gone.
  */
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 {

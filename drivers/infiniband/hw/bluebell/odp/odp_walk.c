@@ -19,8 +19,9 @@
 #include "odp/odp_internal.h"
 
 /*
- * The walk recurses from a table into the tables that its entries refer to. Devices allow at most
- * four levels; the kernel stack has room for this many, and for the page-in at the last level.
+ * The walk recurses from a table into the tables that its entries refer to, MAX_DEPTH levels deep
+ * at most: the kernel stack has room for these, and for the page-in at the last level. Known
+ * devices allow at most four levels (max_indirection).
  */
 #define MAX_DEPTH	8
 /*

@@ -32,7 +32,7 @@ static const struct {
 	[IB_QPT_XRC_TGT] = { NULL, &mlx5_ib_xrc_target_ops },
 };
 
-/* Check that the objects exist which the command that creates the queue pair names. */
+/* Check that all objects exist that the command that creates the queue pair will name. */
 static int qp_check_named(const struct ib_qp *ibqp, const struct ib_qp_init_attr *init)
 {
 	return mlx5_ib_check_pd(ibqp->pd) ?: mlx5_ib_check_cq(init->send_cq) ?:
@@ -116,7 +116,10 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (qp->closing)
 		return -EAGAIN;
 	err = mlx5_ib_check_qp(qp);
-	/* After any other errno resource tracking would show no queue pair of any user. */
+	/*
+	 * -EAGAIN makes resource tracking skip this queue pair; after any other errno it would list
+	 * no queue pair at all.
+	 */
 	if (err)
 		return mask ? err : -EAGAIN;
 	memset(attr, 0, sizeof(*attr));

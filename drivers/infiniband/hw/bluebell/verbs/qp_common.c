@@ -42,10 +42,10 @@ int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
 
 /**
  * mlx5_ib_check_qp - check that a queue pair exists, before a command names it
- * @qp: the queue pair. If it is not plain, only a kernel consumer has it, which uses no queue pair
- *	that it has destroyed
+ * @qp: the queue pair
  *
- * Any context.
+ * A queue pair that is not plain belongs to a kernel consumer, which does not use it after
+ * ib_destroy_qp(): the check then always succeeds. Any context.
  *
  * Return: 0; or -EIO, as mlx5_ib_fw_check_exists().
  */

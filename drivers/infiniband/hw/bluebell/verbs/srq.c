@@ -91,7 +91,7 @@ static int srq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *s
 	return mlx5_ib_rsc_respond_and_add(&srq->rsc, &srq->mem, udata, &resp, sizeof(resp));
 }
 
-/* Check that the objects exist which the command that creates the SRQ names. */
+/* Check that all objects exist that the command that creates the SRQ will name. */
 static int srq_check_named(const struct ib_srq *ibsrq)
 {
 	return mlx5_ib_check_pd(ibsrq->pd) ?:
