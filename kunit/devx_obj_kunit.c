@@ -247,7 +247,7 @@ static void orphaned_object_ends_with_its_context(struct kunit *test)
 }
 
 /**
- * struct cq_handler - a handler of a CQ that runs until @work
+ * struct cq_handler - a completion handler that uses a CQ until @work ends it
  * @work: ends the handler
  * @mcq: the CQ
  * @ended: the handler has ended
@@ -284,7 +284,7 @@ static void cq_that_firmware_keeps_is_freed_after_its_handlers(struct kunit *tes
 	queue_delayed_work(system_dfl_wq, &handler->work, HZ / 20);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(handler->ended));
-	/* A driver that does not wait has freed the CQ. */
+	/* If the driver did not wait, it has freed the CQ: do not let the work put it. */
 	cancel_delayed_work_sync(&handler->work);
 	user->mock->refuse_destroy = false;
 	close_user(user);

@@ -237,7 +237,7 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
  *              the others
  * @allocations: number of allocations that firmware has
  * @ops: number of operations that have an address
- * @has_op: bit for each operation that has an address, by page of its memory
+ * @has_op: for each page of the window, a bit for each operation that has an address
  * @keys: number of memory keys
  * @fw_align: log2 of the alignment of the last allocation, in units of 64 bytes
  */
@@ -890,7 +890,10 @@ static void operation_that_may_have_an_address_is_freed(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* Firmware refuses to free an address that it has freed before, but then did not say so. */
+/*
+ * Firmware refuses to free an address that it has already freed by a command that it did not
+ * answer.
+ */
 static void operation_that_may_have_no_address_keeps_no_memory(struct kunit *test)
 {
 	const struct lost_case *c = test->param_value;
@@ -901,7 +904,7 @@ static void operation_that_may_have_no_address_keeps_no_memory(struct kunit *tes
 	lose_next(env, c->executed);
 	free_dm(dm);
 	KUNIT_EXPECT_EQ(test, env->ops, !c->executed);
-	/* Not answered once more, if the operation still has its address. */
+	/* The next command, which frees the address if it still exists, is not answered either. */
 	if (c->again) {
 		lose_next(env, !c->executed);
 		mlx5_ib_return_spare_memic(env->mock->dev->dm);

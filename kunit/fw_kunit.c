@@ -266,8 +266,9 @@ static void take_number(struct mock *mock, u16 destroy, u32 number)
 static int replaced_err;
 
 /*
- * The device destroys the PD, and gives its number to a new PD, whose creation ends first: the
- * first command is not answered, or is executed twice, which firmware refuses.
+ * Firmware deallocates the PD, and gives its number to a new PD, whose creation completes before
+ * DEALLOC_PD fails: DEALLOC_PD is not answered (-ETIMEDOUT), or was executed twice and is refused
+ * the second time (-EBUSY).
  */
 static int fw_gives_the_number_away(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 				    void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)

@@ -718,7 +718,10 @@ struct first_task {
 	struct completion begun;
 };
 
-/* Does what mlx5_ib_use_mkey_pool() does: no stub takes the place of firmware in a work item. */
+/*
+ * Set what mlx5_ib_use_mkey_pool() sets when it fails. The work item cannot call that function,
+ * because static stubs have no effect in a work item.
+ */
 static void fail_slowly(struct work_struct *work)
 {
 	struct first_task *first = container_of(work, struct first_task, work);
@@ -743,7 +746,7 @@ static int fw_without_domains(struct mlx5_ib_dev *dev, u16 uid, void *in, int in
 	return -EIO;
 }
 
-/* Each of many registrations at once would wait for all attempts of the others. */
+/* If each of many registrations tried again, it would wait for the attempts of all others. */
 static void registration_that_waited_for_a_failure_does_not_repeat_it(struct kunit *test)
 {
 	struct pool_env *env = make_bare_env(test);

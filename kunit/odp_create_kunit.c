@@ -1281,7 +1281,7 @@ static void leaves_come_and_go_without_their_neighbours(struct kunit *test)
 
 /*
  * The entry that leads to a leaf could not be cleared, so the leaf stays in the tree, and pages are
- * mapped by it again. The MMU notifier clears these pages as those of any leaf.
+ * mapped through the leaf again. The MMU notifier clears these pages as those of any leaf.
  */
 static void leaf_that_could_not_be_removed_loses_its_pages(struct kunit *test)
 {
@@ -1302,7 +1302,7 @@ static void leaf_that_could_not_be_removed_loses_its_pages(struct kunit *test)
 	write_pages(test, env, &page);
 	KUNIT_ASSERT_EQ(test, advise_write(env, &page), 0);
 	expect_pages(test, env, &page);
-	/* This expects that the device reaches no page any more. */
+	/* replace_memory() expects that the device reaches no page any more. */
 	replace_memory(test, env);
 	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);

@@ -2098,7 +2098,7 @@ static void tables_of_keys_are_read_with_a_slot(struct kunit *test)
 }
 
 /*
- * An unbound workqueue with WQ_MAX_ACTIVE (2048) runs on each NUMA node a share of them in
+ * On each NUMA node an unbound workqueue runs a part of its WQ_MAX_ACTIVE (2048) work items, in
  * proportion to the node's CPUs, but at least WQ_DFL_MIN_ACTIVE (8). All faults may be queued on
  * the node with the fewest CPUs.
  */

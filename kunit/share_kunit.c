@@ -919,7 +919,7 @@ static void table_of_a_short_key_over_a_umem_counts(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	KUNIT_EXPECT_EQ(test, LIMIT, count(mock, MLX5_IB_SHARE_PAGED));
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_devx_destroy_obj(obj, true));
-	/* A table no longer than the key needs makes the key count no more. */
+	/* A table that is not longer than the key needs does not raise the count. */
 	obj = create_devx_key(mock, MLX5_MKC_ACCESS_MODE_MTT, 2 * 128, 3 * SZ_1M);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	KUNIT_EXPECT_EQ(test, 3, count(mock, MLX5_IB_SHARE_PAGED));
@@ -1024,7 +1024,7 @@ static void umem_over_a_dmabuf_is_limited_by_its_length(struct kunit *test)
 	mock->context->uid = 1;
 	umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, 0), PAGE_SIZE, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
-	/* Have the driver take the umem for a longer dma-buf, and release it as what it is. */
+	/* Let the umem look like that of a longer dma-buf for this call only. */
 	length = umem->length;
 	umem->is_dmabuf = true;
 	umem->length = LIMIT * SZ_1M + 1;

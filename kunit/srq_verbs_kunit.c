@@ -299,7 +299,7 @@ static void user_index_of_an_xrc_srq_fits_the_cqe_version(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* The device checks the signatures of the WQEs, or ignores the bytes. */
+/* With wq_signature set the device checks signatures of WQEs; otherwise it ignores the bytes. */
 static void srq_has_the_signatures_that_the_library_asks_for(struct kunit *test)
 {
 	struct objects *o = objects_make(test);

@@ -89,7 +89,7 @@ static int create_qp(struct objects *o)
 	return objects_create(o, OBJ_RC_QP);
 }
 
-/* Of the CQs of the queue pair only one has the handle that may be stale. */
+/* Create a queue pair with two CQs, of which only one may be gone. */
 static int create_qp_with(struct objects *o, struct ib_cq *send_cq, struct ib_cq *recv_cq)
 {
 	struct mlx5_ib_create_qp ucmd = {
@@ -299,7 +299,7 @@ static void queue_pair_that_may_be_gone_hides_no_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* The descriptor is that of no dma-buf, but the driver does not come to look at it. */
+/* -1 is no dma-buf, but the driver checks the PD before it looks at the descriptor. */
 static void dma_buf_is_registered_in_no_pd_that_may_be_gone(struct kunit *test)
 {
 	struct objects *o = objects_make(test);

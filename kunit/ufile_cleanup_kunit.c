@@ -527,7 +527,10 @@ static void take_two_keys(struct kunit *test, struct mlx5_ib_dev *dev, struct ml
 	KUNIT_ASSERT_EQ(test, dev->mkey_pool->classes[class].use.free, 1);
 }
 
-/* Have a batch destroy a key, which the class does not want, or wants only at first. */
+/*
+ * Have a batch destroy a key. With @wanted the pool wants the key when the batch starts, but not
+ * when the batch waits.
+ */
 static void destroy_key_early(struct kunit *test, struct closer *c, struct mlx5_ib_mkey *mkey,
 			      bool wanted)
 {
