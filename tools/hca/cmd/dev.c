@@ -106,7 +106,7 @@ static uint8_t set_issi(struct hca *hca, struct cmd *cmd)
 
 	if (hca->life != LIFE_ENABLED)
 		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED,
-				"the version can be set before INIT_HCA only");
+				"the ISSI can be set only between ENABLE_HCA and INIT_HCA");
 	if (issi > ISSI_SUPPORTED)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_ISSI_UNKNOWN, "ISSI %u is not supported",
 				issi);

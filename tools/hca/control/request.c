@@ -92,7 +92,7 @@ static const struct request requests[] = {
  * @hca: the HCA
  * @line: words with spaces between them
  *
- * Return: the answer, one line of JSON without its end; the caller frees it.
+ * Return: the answer, one line of JSON without the newline; the caller frees it.
  */
 char *control_request(struct hca *hca, const char *line)
 {

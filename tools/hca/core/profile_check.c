@@ -304,8 +304,8 @@ int profile_check_memic(const struct profile *p, char *why, size_t len)
 				      "max_memic_size allows", (unsigned long long)min);
 	if (align > 25 || (uint64_t)MEMIC_UNIT << align > size || start % (MEMIC_UNIT << align))
 		return profile_refuse(why, len,
-				      "log_max_memic_addr_alignment is %llu, must be at most 25, "
-				      "and 64 << it must not exceed memic_bar_size and must "
+				      "log_max_memic_addr_alignment is %llu, must be at most 25; "
+				      "2^(6 + this) bytes must not exceed memic_bar_size and must "
 				      "divide memic_bar_start_addr", (unsigned long long)align);
 	if (cap_memic(p, "memic_operations") >> MEMIC_OPS)
 		return profile_refuse(why, len,
@@ -357,7 +357,9 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 		return profile_refuse(why, len, "uar_sz says 2^%u MB, the BAR has 2^%u bytes",
 				      cap_gen(p, "uar_sz"), p->log_bar_size);
 	if (!profile_hw_id(p))
-		return profile_refuse(why, len, "part is %u, must be a ConnectX-4 to 7", p->part);
+		return profile_refuse(why, len,
+				      "part is %u, must be the PCI device ID of a ConnectX-4 to 7",
+				      p->part);
 	if (p->cycle_numbers && p->highest_numbers)
 		return profile_refuse(why, len, "both cycle_numbers and highest_numbers are set");
 	if (!p->vectors || p->vectors > HCA_MAX_VECTORS)

@@ -36,7 +36,7 @@ enum {
 #define NO_CHANGE_EXT	31
 #define NO_CHANGE_WIDTH	255
 #define RESPONSE_TIME	16
-#define LATENCY		270	/* 24 bits, as a port of a ConnectX-7 has them */
+#define LATENCY		270	/* LinkRoundTripLatency of a port of a ConnectX-7; 24 bits */
 #define WEIGHT		32	/* of each lane, in units of 64 bytes */
 #define VL_MASK		0x0f
 #define CLIENT_REREGISTER 0x80

@@ -372,8 +372,8 @@ static uint8_t dealloc_memic(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	if (size != a->size)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MEMIC_SIZE, "%u bytes, %u were allocated",
-				size, a->size);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MEMIC_SIZE,
+				"memic_size is %u bytes, but %u were allocated", size, a->size);
 	if (a->obj.refs)
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_OBJECT_IN_USE,
 				"%u keys refer to the allocation", a->obj.refs);

@@ -89,8 +89,8 @@ static uint64_t xfer_pages(const struct mkey *mk)
 }
 
 /*
- * Number of bytes in a row that are not present, at most MKEY_PREFETCH: @room bytes of a page, and
- * then the pages from @page on by @step, which is 1 or -1.
+ * Number of bytes in a row that are not present, at most MKEY_PREFETCH: @room bytes of the page of
+ * the access, then the absent pages from @page on, in steps of @step (1 or -1).
  */
 static uint32_t xfer_absent_bytes(const struct xfer *x, const struct mkey *mk, uint64_t room,
 				  uint64_t page, int step)

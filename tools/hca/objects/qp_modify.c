@@ -272,7 +272,7 @@ static uint8_t trans_take_pd(struct hca *hca, struct cmd *cmd, struct qp *qp, st
 	return ST_OK;
 }
 
-/* Set the running values that the transition starts again. */
+/* Initialize the running values (PSNs, SSN, retry counts, flags) that the transition restarts. */
 static void trans_start(struct qp *qp, enum trans t)
 {
 	const uint8_t *c = qp->qpc;

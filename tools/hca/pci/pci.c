@@ -160,7 +160,8 @@ static void pci_cap_aer(struct hca *hca)
 }
 
 /*
- * AER; ARI, without a next function; and what a link of each generation has. All are of version 1.
+ * The extended capabilities, all of version 1: AER; ARI, with no next function; and those that a
+ * link of the generation has.
  */
 static void pci_caps_extended(struct hca *hca, unsigned int generation)
 {

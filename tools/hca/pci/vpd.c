@@ -60,7 +60,10 @@ void vpd_fill(struct hca *hca, uint8_t *vpd)
 	bool few = hca->profile->part == PART_CONNECTX_4LX;
 	struct pcie_link link = profile_pcie_link(hca->profile);
 	char name[80], part[32], serial[32], card[48], function[48], pcie[32];
-	/* In the order of cards. V3 is the same for all functions of a card; VU names one. */
+	/*
+	 * In the order in which cards have the fields. V3 names the card, and is the same for all
+	 * its functions; VU names the function.
+	 */
 	const struct { const char *name, *text; bool absent; } fields[] = {
 		{ "PN", part, false }, { "EC", "A1", false }, { "V2", part, few },
 		{ "SN", serial, false }, { "V3", card, few },

@@ -24,7 +24,10 @@ enum fault_type {
 	FAULT_REMOTE_WRITE = 6,
 };
 
-/* The operation of the access. Its bit in odp_per_transport_service_cap counts from the highest. */
+/*
+ * The operation of the access. Operation n has bit n of struct
+ * mlx5_ifc_odp_per_transport_service_cap_bits, counted from the most significant bit.
+ */
 enum fault_op {
 	ODP_SEND, ODP_RECEIVE, ODP_WRITE, ODP_READ, ODP_ATOMIC, ODP_SRQ_RECEIVE,
 };

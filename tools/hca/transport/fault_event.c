@@ -33,7 +33,7 @@ bool fault_by_memory(struct hca *hca)
  * @hca: the HCA
  * @f: the fault
  * @token: names the fault
- * @inj: which subtype a test has reported wrongly, or NULL
+ * @inj: the fault injection of a test, with a wrong subtype for the event, or NULL
  */
 void fault_post_transport(struct hca *hca, const struct page_fault *f, uint32_t token,
 			  const struct inject_fault *inj)
@@ -83,7 +83,7 @@ static void fault_post_part(struct hca *hca, const struct mkey_absent *a, uint64
  * @hca: the HCA
  * @a: the pages that an access did not find
  * @token: names the fault
- * @inj: which subtype a test has reported wrongly, or NULL
+ * @inj: the fault injection of a test, with a wrong subtype for the event, or NULL
  *
  * Posts one event for each page of the access. Only the last event has to be answered.
  */

@@ -15,7 +15,8 @@
 #include "req.h"
 #include "sched.h"
 
-#define MIN_TIMEOUT_NS	10000000ull	/* a shorter timer would expire by the host's scheduling */
+/* A shorter timer could expire only because the host schedules a thread late. */
+#define MIN_TIMEOUT_NS	10000000ull
 
 /* RNR timer of the AETH, in units of 10 us (InfiniBand specification, table of RNR NAK timers). */
 static const uint16_t rnr_10us[32] = {
@@ -25,9 +26,9 @@ static const uint16_t rnr_10us[32] = {
 };
 
 /*
- * The timers of real cards run for twice the time of the formula, and for at least half a second.
- * If the profile has a lower bound, the timers here also run for twice that time, and at least for
- * the bound.
+ * The retry timers of real cards run for twice the time that InfiniBand defines (4.096 us * 2^n),
+ * and for at least half a second. If the profile has a lower bound, the timers here also run for
+ * twice the time, and at least for the bound.
  */
 static uint64_t req_ack_timeout_ns(const struct requester *req)
 {

@@ -169,7 +169,7 @@ static const char *umr_forbidden(struct hca *hca, const struct qp *qp, const str
 	if (mk->mode == MKM_MEMIC && (u->octowords || u->mask & MASK_PLACE))
 		return "UMR may not move a key over device memory";
 	if (!umr_privileged(qp) && umr_redirects(qp, mk, u))
-		return "a user's QP may not choose which host addresses a key translates to";
+		return "a QP without fre may only free a key over host or device memory";
 	if (!umr_privileged(qp) && u->mask & MASK_PD && IFC_GET(mkc, u->ctx, pd) != qp->pdn)
 		return "only a UMR QP may move keys between PDs";
 	if ((u->flags & UMR_CHECK_MASK) == UMR_MUST_FREE && !mk->free)

@@ -201,7 +201,7 @@ static void port_and_part_of_a_card(void **state)
 	assert_int_equal(p.port_caps, 0xa651e848);
 	assert_int_equal(p.port_caps_2, 0x32);
 	assert_true(p.highest_numbers);
-	refused("{\"part\":4999}", "must be a ConnectX");
+	refused("{\"part\":4999}", "must be the PCI device ID of a ConnectX");
 	refused("{\"link_speed\":\"qdr\"}", "fdr, edr, hdr or ndr");
 	refused("{\"link_speed\":null}", "fdr, edr, hdr or ndr");
 	refused("{\"port_caps\":\"0x1a651e848\"}", "mask of 32 bits");
