@@ -53,23 +53,24 @@ struct rack {
 };
 
 static const struct argp_option options[] = {
-	{ "socket", 's', "PATH", 0, "Wait for a vfio-user client (QEMU) here; again for a second "
-	  "HCA on the same fabric", 0 },
-	{ "control", 'c', "PATH", 0, "Answer requests (census, trace, inject and others) here, "
-	  "for the HCA of the same position", 0 },
+	{ "socket", 's', "PATH", 0, "Wait for a vfio-user client (QEMU) on this socket; each "
+	  "--socket makes an HCA, all on the same fabric", 0 },
+	{ "control", 'c', "PATH", 0, "Answer requests (census, trace, inject and others) on this "
+	  "socket; the nth --control is for the HCA of the nth --socket", 0 },
 	{ "profile", 'p', "FILE", 0, "What the HCA can do: a JSON file (default: built in)", 0 },
 	{ "link", 'l', "ib|eth", 0, "Link layer (default: the profile's, InfiniBand)", 0 },
-	{ "trace", 't', "FILE", 0, "Write every event there, one JSON object a line; of a second "
-	  "HCA to FILE.1, of a third to FILE.2", 0 },
-	{ "capture", 'w', "FILE", 0, "Write every packet on the fabric there, in the format of "
-	  "pcap", 0 },
-	{ "file-limit", 'f', "MIB", 0, "End a trace or a capture whose file has so many MiB "
+	{ "trace", 't', "FILE", 0, "Write every event to FILE, one JSON object a line (the second "
+	  "HCA's to FILE.1, the third's to FILE.2)", 0 },
+	{ "capture", 'w', "FILE", 0, "Write every packet on the fabric to FILE, in pcap "
+	  "format", 0 },
+	{ "file-limit", 'f', "MIB", 0, "End a trace or a capture when its file has this many MiB "
 	  "(default: 4096; 0: never)", 0 },
 	{ "impair", 'i', "SETTINGS", 0, "Lose, duplicate, reorder, corrupt and delay packets: "
 	  "loss=P,dup=P,reorder=P,corrupt=P,delay=P in percent, delay_ms=N, seed=N", 0 },
 	{ "check-profile", 'k', NULL, 0, "Only read the profile and say whether it is sound", 0 },
-	{ "caps", 'a', "DIR", 0, "Only print the profile, changed to what a card says: DIR has the "
-	  "answers to QUERY_HCA_CAP in hexadecimal, 00-max.hex, 00-cur.hex and so on by types", 0 },
+	{ "caps", 'a', "DIR", 0, "Only print the profile (--profile), with the capabilities of a "
+	  "card: DIR has the card's answers to QUERY_HCA_CAP in hexadecimal, 00-max.hex and "
+	  "00-cur.hex for type 0, and so on", 0 },
 	{ 0 }
 };
 
@@ -150,16 +151,19 @@ static int parse(int key, char *arg, struct argp_state *st)
 static const struct argp argp = {
 	.options = options, .parser = parse,
 	.doc = "An emulated mlx5 HCA for QEMU's vfio-user-pci device.\v"
-	       "It runs until the client of each HCA has come and gone, or until it receives SIGINT or "
-	       "SIGTERM. Up to 16 HCAs, one for each --socket, share a fabric.\n\n"
+	       "bluebell-hca runs until the client of each HCA has come and gone, or until it "
+	       "receives SIGINT or SIGTERM. Up to 16 HCAs, one for each --socket, share a "
+	       "fabric.\n\n"
 	       "Exit status:\n"
 	       "  0   the clients have gone, or the profile is sound or printed\n"
-	       "  1   it cannot listen, or the machine has too little memory\n"
+	       "  1   a socket or the trace cannot be opened, or memory is short\n"
 	       "  2   the profile is refused\n"
 	       "  64  wrong arguments\n\n"
 	       "Examples:\n"
 	       "  bluebell-hca --socket /tmp/v.sock --control /tmp/c.sock\n"
-	       "  bluebell-hca --profile FILE --check-profile\n\n"
+	       "                              one HCA, with a control socket\n"
+	       "  bluebell-hca --profile FILE --check-profile\n"
+	       "                              check a profile\n\n"
 	       "How QEMU connects to it, the profiles, the requests and the trace are described in "
 	       "Documentation/hca.rst of Bluebell's sources.",
 };
