@@ -236,6 +236,7 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
  * @unanswered: how many of these, beginning with the next one, firmware does not answer; it refuses
  *              the others
  * @allocations: number of allocations that firmware has
+ * @allocated: bit for the first page of each of these allocations
  * @ops: number of operations that have an address
  * @has_op: for each page of the window, a bit for each operation that has an address
  * @keys: number of memory keys
@@ -254,6 +255,7 @@ struct dm_env {
 	unsigned int stubborn;
 	unsigned int unanswered;
 	int allocations;
+	unsigned long allocated;
 	int ops;
 	unsigned long has_op[WINDOW_PAGES];
 	int keys;
@@ -265,22 +267,29 @@ static int alloc_in_range(struct dm_env *env, const void *in, void *out)
 	u64 start = MLX5_GET64(alloc_memic_in, in, range_start_addr);
 	unsigned long page = (start - WINDOW) / PAGE_SIZE;
 
-	if (env->busy & BIT(page))
+	if ((env->busy | env->allocated) & BIT(page))
 		return -EAGAIN;
 	if (env->allocations == env->most)
 		return -ENOMEM;
 	MLX5_SET64(alloc_memic_out, out, memic_start_addr, start);
 	env->allocations++;
+	env->allocated |= BIT(page);
 	env->fw_align = MLX5_GET(alloc_memic_in, in, log_memic_addr_alignment);
 	return 0;
 }
 
-/* Firmware frees no memory that operations or keys refer to. */
-static int dealloc_memic(struct kunit *test, struct dm_env *env)
+/* Firmware frees no memory that operations or keys refer to, and no memory twice. */
+static int dealloc_memic(struct kunit *test, struct dm_env *env, const void *in)
 {
+	u64 start = MLX5_GET64(dealloc_memic_in, in, memic_start_addr);
+	unsigned long page = (start - WINDOW) / PAGE_SIZE;
+
+	if (!(env->allocated & BIT(page)))
+		return -ENOENT;
 	KUNIT_EXPECT_EQ(test, env->ops, 0);
 	KUNIT_EXPECT_EQ(test, env->keys, 0);
 	env->allocations--;
+	env->allocated &= ~BIT(page);
 	return 0;
 }
 
@@ -312,7 +321,7 @@ static int execute(struct kunit *test, struct dm_env *env, const void *in, void 
 	case MLX5_CMD_OP_ALLOC_MEMIC:
 		return alloc_in_range(env, in, out);
 	case MLX5_CMD_OP_DEALLOC_MEMIC:
-		return dealloc_memic(test, env);
+		return dealloc_memic(test, env, in);
 	case MLX5_CMD_OP_MODIFY_MEMIC:
 		return modify_memic(env, in, out);
 	case MLX5_CMD_OP_CREATE_MKEY:
@@ -709,6 +718,45 @@ static void spare_memory_with_operations_is_not_reused(struct kunit *test)
 	expect_nothing(test);
 }
 
+static const struct gone_case {
+	const char *name;
+	bool silent;		/* firmware does not answer the next command either */
+	unsigned long used;	/* page of the next user */
+} gone_cases[] = {
+	{ "firmware answers again", false, 0x1 },
+	{ "firmware does not answer", true, 0x2 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(gone, gone_cases, name);
+
+/* Firmware has freed the memory, which another PCI function may have now, but did not say so. */
+static void memory_that_may_be_gone_is_not_reused(struct kunit *test)
+{
+	const struct gone_case *c = test->param_value;
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	free_dm(dm);
+	env->lose = 2;
+	env->refuse = 3;
+	env->refuse_err = -ETIMEDOUT;
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_EQ(test, env->commands, 3);
+	KUNIT_EXPECT_EQ(test, env->allocations, 0);
+	KUNIT_EXPECT_TRUE(test, any_spare(env));
+	env->commands = 0;
+	env->lose = 0;
+	env->refuse = c->silent;
+	dm = create(test, 64, 0);
+	/* One command frees the memory, the other allocates memory for this user. */
+	KUNIT_EXPECT_EQ(test, env->commands, 2);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, c->used);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	KUNIT_EXPECT_EQ(test, any_spare(env), c->silent);
+	free_dm(dm);
+	expect_nothing(test);
+}
+
 static const struct drop_case {
 	const char *name;
 	unsigned int stubborn;
@@ -1035,6 +1083,7 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(spare_memory_is_returned_if_firmware_has_no_more),
 	KUNIT_CASE(spare_memory_is_reused_only_if_aligned),
 	KUNIT_CASE(spare_memory_with_operations_is_not_reused),
+	KUNIT_CASE_PARAM(memory_that_may_be_gone_is_not_reused, gone_gen_params),
 	KUNIT_CASE_PARAM(spare_memory_is_dropped_with_the_device, drop_gen_params),
 	KUNIT_CASE(mapped_memory_is_kept_until_it_is_unmapped),
 	KUNIT_CASE(operation_has_one_mmap_offset),

@@ -162,6 +162,10 @@ void mlx5_ib_put_memic(struct mlx5_ib_memic *mem)
 
 /* ---- allocation ----------------------------------------------------------------- */
 
+/*
+ * Find a spare allocation that the next user can have as it is. Memory for which DEALLOC_MEMIC was
+ * not answered may belong to another PCI function by now, so the command is first sent again.
+ */
 static struct mlx5_ib_memic *dm_pool_take_spare(struct mlx5_ib_dm_pool *pool, unsigned long page,
 						u32 size, u32 log_align)
 {
@@ -170,7 +174,8 @@ static struct mlx5_ib_memic *dm_pool_take_spare(struct mlx5_ib_dm_pool *pool, un
 	lockdep_assert_held(&pool->lock);
 	list_for_each_entry(mem, &pool->spare, spare) {
 		if (mem->page != page || mem->size != size || mem->stale_ops ||
-		    mem->addr & (BIT_ULL(log_align) - 1))
+		    mem->addr & (BIT_ULL(log_align) - 1) ||
+		    mlx5_ib_fw_may_be_gone(&mem->attempt))
 			continue;
 		list_del(&mem->spare);
 		return mem;
