@@ -8,7 +8,12 @@
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/bitmap.h>
+#include <linux/cleanup.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/sched/task.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 
@@ -1055,6 +1060,65 @@ static void memory_of_an_orphaned_key_is_kept(struct kunit *test)
 	expect_nothing(test);
 }
 
+/* A task that tries the orphans of closed contexts again, on the firmware of the test. */
+static int retry_orphans(void *test)
+{
+	struct dm_env *env = ((struct kunit *)test)->priv;
+	struct work_struct *work = &env->mock->dev->orphans.retry.work;
+
+	current->kunit_test = test;
+	work->func(work);
+	current->kunit_test = NULL;
+	return 0;
+}
+
+/* Wait until @task, which destroys a key, sleeps for a lock afterwards. */
+static void wait_until_blocked(struct dm_env *env, struct task_struct *task)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < 5000; ms++) {
+		if (!READ_ONCE(env->keys) && READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE)
+			return;
+		usleep_range(1000, 2000);
+	}
+	KUNIT_FAIL(kunit_get_current_test(), "the task does not wait");
+}
+
+/* The task that holds the pool waits for firmware: for minutes, if firmware is silent. */
+static void orphans_do_not_wait_for_the_pool(struct kunit *test)
+{
+	struct ib_dm_mr_attr attr = { .length = 64, .access_flags = IB_ZERO_BASED };
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dev *dev = env->mock->dev;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	struct ib_mr *mr = mlx5_ib_reg_dm_mr(&env->pd.ibpd, &dm->ibdm, &attr, NULL);
+	struct task_struct *task = kthread_create(retry_orphans, test, "bluebell-orphans");
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	get_task_struct(task);
+	mr->device = &dev->ib_dev;
+	env->mock->context->closing = true;
+	env->refuse = env->commands + 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, mock_udata(env->mock, NULL, 0, 0)), 0);
+	free_dm(dm);
+	env->refuse = env->commands + 1;
+	mlx5_ib_orphans_leave_context(dev, env->mock->context);
+	KUNIT_EXPECT_EQ(test, env->keys, 1);
+	scoped_guard(mutex, &dev->dm->lock) {
+		wake_up_process(task);
+		wait_until_blocked(env, task);
+		/* Another task adds an orphan, or tries its own orphans again. */
+		if (mutex_trylock(&dev->orphans.lock))
+			mutex_unlock(&dev->orphans.lock);
+		else
+			KUNIT_FAIL(test, "orphans wait for the pool");
+	}
+	kthread_stop_put(task);
+	expect_nothing(test);
+}
+
 static struct kunit_case layout_cases[] = {
 	KUNIT_CASE_PARAM(window_is_read_from_the_capabilities, caps_gen_params),
 	KUNIT_CASE_PARAM(only_valid_requests_are_accepted, request_gen_params),
@@ -1096,6 +1160,7 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(refused_region_leaves_nothing),
 	KUNIT_CASE(memory_of_a_key_that_may_exist_is_kept),
 	KUNIT_CASE(memory_of_an_orphaned_key_is_kept),
+	KUNIT_CASE(orphans_do_not_wait_for_the_pool),
 	{}
 };
 

@@ -68,6 +68,7 @@
 #include "fw/fw.h"
 #include "layout/refuse.h"
 #include "lib/buf.h"
+#include "lib/dm_pool.h"
 #include "lib/orphan.h"
 
 /* The longest command that destroys an object. */
@@ -405,6 +406,22 @@ static int orphan_send(struct mlx5_ib_dev *dev, struct orphan *orphan)
 				       &orphan->attempt);
 }
 
+/*
+ * Free the memory of an orphan that belongs to no open context. Orphans of closed contexts may
+ * share a doorbell page, so take the lock. But put device memory without the lock, because this
+ * waits for commands that other tasks send under the lock of the pool.
+ */
+static void orphan_free_mem_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
+{
+	struct mlx5_ib_memic *memic = mem->memic;
+
+	mem->memic = NULL;
+	scoped_guard(mutex, &dev->orphans.lock)
+		orphan_free_mem(dev, mem);
+	if (memic)
+		mlx5_ib_put_memic(memic);
+}
+
 /* Send the command once more. Returns whether the orphan has been destroyed. */
 static bool orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
@@ -412,13 +429,10 @@ static bool orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 	if (orphan->err)
 		return false;
 	/* Not under the lock: this may put the last reference to a UAR, which sends a command. */
-	if (orphan->mem.context) {
+	if (orphan->mem.context)
 		orphan_free_mem(dev, &orphan->mem);
-	} else {
-		/* Orphans of closed contexts may share a doorbell page: take the lock. */
-		guard(mutex)(&dev->orphans.lock);
-		orphan_free_mem(dev, &orphan->mem);
-	}
+	else
+		orphan_free_mem_locked(dev, &orphan->mem);
 	list_del(&orphan->node);
 	kfree(orphan);
 	return true;
