@@ -244,6 +244,8 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
  * @allocated: bit for the first page of each of these allocations
  * @ops: number of operations that have an address
  * @has_op: for each page of the window, a bit for each operation that has an address
+ * @late: bit for each operation that gets an address, by a command which was not answered, after
+ *        the next command that frees its address
  * @keys: number of memory keys
  * @fw_align: log2 of the alignment of the last allocation, in units of 64 bytes
  */
@@ -263,6 +265,7 @@ struct dm_env {
 	unsigned long allocated;
 	int ops;
 	unsigned long has_op[WINDOW_PAGES];
+	unsigned long late;
 	int keys;
 	u8 fw_align;
 };
@@ -283,7 +286,7 @@ static int alloc_in_range(struct dm_env *env, const void *in, void *out)
 	return 0;
 }
 
-/* Firmware frees no memory that operations or keys refer to, and no memory twice. */
+/* Firmware frees no memory that operations refer to, and no memory twice. */
 static int dealloc_memic(struct kunit *test, struct dm_env *env, const void *in)
 {
 	u64 start = MLX5_GET64(dealloc_memic_in, in, memic_start_addr);
@@ -291,7 +294,8 @@ static int dealloc_memic(struct kunit *test, struct dm_env *env, const void *in)
 
 	if (!(env->allocated & BIT(page)))
 		return -ENOENT;
-	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	if (env->has_op[page])
+		return -EINVAL;
 	KUNIT_EXPECT_EQ(test, env->keys, 0);
 	env->allocations--;
 	env->allocated &= ~BIT(page);
@@ -309,13 +313,15 @@ static int modify_memic(struct dm_env *env, const void *in, void *out)
 	u64 start = MLX5_GET64(modify_memic_in, in, memic_start_addr);
 	unsigned long *has_op = &env->has_op[(start - WINDOW) / PAGE_SIZE];
 	u8 op = MLX5_GET(modify_memic_in, in, memic_operation_type);
+	bool valid = test_bit(op, has_op) == is_dealloc(in);
+	bool late = is_dealloc(in) && test_and_clear_bit(op, &env->late);
 
-	if (test_bit(op, has_op) != is_dealloc(in))
-		return -EINVAL;
-	assign_bit(op, has_op, !is_dealloc(in));
-	env->ops += is_dealloc(in) ? -1 : 1;
+	assign_bit(op, has_op, !is_dealloc(in) || late);
+	if (valid)
+		env->ops += is_dealloc(in) ? -1 : 1;
+	env->ops += late;
 	MLX5_SET64(modify_memic_out, out, memic_operation_addr, start + WINDOW_SIZE);
-	return 0;
+	return valid ? 0 : -EINVAL;
 }
 
 static int execute(struct kunit *test, struct dm_env *env, const void *in, void *out)
@@ -734,7 +740,20 @@ static const struct gone_case {
 
 KUNIT_ARRAY_PARAM_DESC(gone, gone_cases, name);
 
-/* Firmware has freed the memory, which another PCI function may have now, but did not say so. */
+/* Firmware frees the memory, and answers neither the command nor its repetition. */
+static void lose_memory(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+
+	env->lose = env->commands + 1;
+	env->refuse = env->commands + 2;
+	env->refuse_err = -ETIMEDOUT;
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_EQ(test, env->allocations, 0);
+	KUNIT_EXPECT_TRUE(test, any_spare(env));
+}
+
+/* Another PCI function may have the memory now. */
 static void memory_that_may_be_gone_is_not_reused(struct kunit *test)
 {
 	const struct gone_case *c = test->param_value;
@@ -742,13 +761,8 @@ static void memory_that_may_be_gone_is_not_reused(struct kunit *test)
 	struct mlx5_ib_dm *dm = create(test, 64, 0);
 
 	free_dm(dm);
-	env->lose = 2;
-	env->refuse = 3;
-	env->refuse_err = -ETIMEDOUT;
-	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	lose_memory(test);
 	KUNIT_EXPECT_EQ(test, env->commands, 3);
-	KUNIT_EXPECT_EQ(test, env->allocations, 0);
-	KUNIT_EXPECT_TRUE(test, any_spare(env));
 	env->commands = 0;
 	env->lose = 0;
 	env->refuse = c->silent;
@@ -981,6 +995,76 @@ static void operation_that_firmware_keeps_has_its_address(struct kunit *test)
 	expect_nothing(test);
 }
 
+/* Firmware executes the command that it did not answer after it has refused to free the address. */
+static void late_address_does_not_keep_the_memory(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	lose_next(env, false);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+	env->late = BIT(1);
+	free_dm(dm);
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	expect_nothing(test);
+}
+
+static void late_address_is_freed_before_the_next_one(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	lose_next(env, false);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+	env->late = BIT(1);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -EINVAL);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+/* The operation has no address now, but the command that was not answered may still give it one. */
+static void memory_that_may_get_an_address_is_not_reused(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	lose_next(env, false);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
+	env->late = BIT(1);
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	dm = create(test, 64, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x2);
+	KUNIT_EXPECT_TRUE(test, any_spare(env));
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+/* Neither a lost answer nor a command that was not sent says that the memory exists. */
+static void operation_on_memory_that_may_be_gone_is_not_named(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	lose_next(env, false);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
+	free_dm(dm);
+	lose_memory(test);
+	env->refuse = env->commands + 1;
+	env->refuse_err = -ECANCELED;
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_TRUE(test, any_spare(env));
+	env->commands = 0;
+	expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, env->commands, 1);
+}
+
 static void refused_region_leaves_nothing(struct kunit *test)
 {
 	struct ib_dm_mr_attr attr = { .length = 64, .access_flags = IB_ZERO_BASED };
@@ -1157,6 +1241,10 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE_PARAM(operation_that_may_have_an_address_is_freed, lost_gen_params),
 	KUNIT_CASE_PARAM(operation_that_may_have_no_address_keeps_no_memory, lost_gen_params),
 	KUNIT_CASE(operation_that_firmware_keeps_has_its_address),
+	KUNIT_CASE(late_address_does_not_keep_the_memory),
+	KUNIT_CASE(late_address_is_freed_before_the_next_one),
+	KUNIT_CASE(memory_that_may_get_an_address_is_not_reused),
+	KUNIT_CASE(operation_on_memory_that_may_be_gone_is_not_named),
 	KUNIT_CASE(refused_region_leaves_nothing),
 	KUNIT_CASE(memory_of_a_key_that_may_exist_is_kept),
 	KUNIT_CASE(memory_of_an_orphaned_key_is_kept),

@@ -43,9 +43,7 @@ int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
 	if (err == -ENOLINK || (err == -EINVAL && test_bit(op, &mem->unanswered_ops)))
 		err = 0;
 	assign_bit(op, &mem->stale_ops, err);
-	if (!err)
-		clear_bit(op, &mem->unanswered_ops);
-	else if (err == -ETIMEDOUT)
+	if (err == -ETIMEDOUT)
 		set_bit(op, &mem->unanswered_ops);
 	return err;
 }
@@ -69,10 +67,11 @@ int mlx5_ib_alloc_memic_op(struct mlx5_ib_memic *mem, u8 op, u64 *addr)
 		return err;
 	err = mlx5_ib_fw_modify_memic(mem->dev, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, mem->addr, op,
 				      addr);
-	if (err == -ETIMEDOUT) {
+	if (err == -ETIMEDOUT)
 		set_bit(op, &mem->unanswered_ops);
+	/* After a command that was not answered, a refusal may mean that the address exists. */
+	if (err && test_bit(op, &mem->unanswered_ops))
 		set_bit(op, &mem->stale_ops);
-	}
 	return err;
 }
 
@@ -89,6 +88,14 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 			return err;
 	}
 	err = mlx5_ib_fw_dealloc_memic(mem->dev, mem->addr, mem->size, &mem->attempt);
+	/*
+	 * A refusal may mean that an address exists: firmware may execute a command that it has not
+	 * answered after the command that was to free the address. So the next attempt frees the
+	 * address again. If firmware has not refused, because DEALLOC_MEMIC was not answered or not
+	 * sent, the memory may be gone, and is named in no other command.
+	 */
+	if (err && err != -ETIMEDOUT && err != -ECANCELED)
+		mem->stale_ops |= mem->unanswered_ops;
 	if (err)
 		return err;
 	list_del(&mem->spare);
@@ -163,9 +170,16 @@ void mlx5_ib_put_memic(struct mlx5_ib_memic *mem)
 /* ---- allocation ----------------------------------------------------------------- */
 
 /*
- * Find a spare allocation that the next user can have as it is. Memory for which DEALLOC_MEMIC was
- * not answered may belong to another PCI function by now, so the command is first sent again.
+ * Whether the next user can have a spare allocation as it is. While an operation has an address, or
+ * may still get an address by a command that was not answered, firmware may refuse to give the
+ * operation another address. Memory for which DEALLOC_MEMIC was not answered may belong to another
+ * PCI function by now.
  */
+static bool dm_pool_is_clean(const struct mlx5_ib_memic *mem)
+{
+	return !mem->stale_ops && !mem->unanswered_ops && !mlx5_ib_fw_may_be_gone(&mem->attempt);
+}
+
 static struct mlx5_ib_memic *dm_pool_take_spare(struct mlx5_ib_dm_pool *pool, unsigned long page,
 						u32 size, u32 log_align)
 {
@@ -173,9 +187,8 @@ static struct mlx5_ib_memic *dm_pool_take_spare(struct mlx5_ib_dm_pool *pool, un
 
 	lockdep_assert_held(&pool->lock);
 	list_for_each_entry(mem, &pool->spare, spare) {
-		if (mem->page != page || mem->size != size || mem->stale_ops ||
-		    mem->addr & (BIT_ULL(log_align) - 1) ||
-		    mlx5_ib_fw_may_be_gone(&mem->attempt))
+		if (mem->page != page || mem->size != size || !dm_pool_is_clean(mem) ||
+		    mem->addr & (BIT_ULL(log_align) - 1))
 			continue;
 		list_del(&mem->spare);
 		return mem;

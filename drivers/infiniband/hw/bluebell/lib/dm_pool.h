@@ -49,10 +49,11 @@ struct mlx5_ib_dm_pool {
  *	that leads to the allocation, or may lead to it because firmware did not answer
  * @spare: links the allocation into the pool's list once @refs is 0
  * @stale_ops: bit for each operation whose address firmware refused to deallocate, or may have
- *	allocated without an answer
- * @unanswered_ops: bit for each operation for which firmware has not answered a MODIFY_MEMIC since
- *	it last allocated or deallocated the address, so that the address may not exist. One task at
- *	a time changes the bits of an operation in @stale_ops and @unanswered_ops
+ *	allocated without an answer. Once @refs is 0, guarded by the lock of the pool
+ * @unanswered_ops: bit for each operation for which firmware has not answered a MODIFY_MEMIC, so
+ *	that the address may not exist. Never cleared: firmware may execute that command at any
+ *	later time. One task at a time changes the bits of an operation in @stale_ops and
+ *	@unanswered_ops
  * @attempt: attempts to deallocate the allocation
  * @addr: offset of the first byte in BAR 0
  * @size: bytes that ALLOC_MEMIC was asked for
