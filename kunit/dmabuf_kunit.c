@@ -27,6 +27,7 @@
  * @sgt: DMA addresses of the memory, which are made up
  * @mapped: number of mappings by importers
  * @keys_at_unmap: number of keys when the memory was last unmapped
+ * @commands_at_unmap: number of commands when the memory was last unmapped
  * @refuse_map: refuse to map the memory
  */
 struct exporter {
@@ -37,6 +38,7 @@ struct exporter {
 	struct sg_table sgt;
 	int mapped;
 	unsigned int keys_at_unmap;
+	unsigned int commands_at_unmap;
 	bool refuse_map;
 };
 
@@ -57,6 +59,7 @@ static void unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
 
 	ex->mapped--;
 	ex->keys_at_unmap = ex->mock->num_live[MOCK_MKEY];
+	ex->commands_at_unmap = ex->mock->num_commands;
 }
 
 static void release(struct dma_buf *dmabuf)
@@ -255,6 +258,7 @@ static void change_of_rights_is_refused(struct kunit *test)
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 
+#include "lib/mkey_pool.h"
 #include "odp/odp_internal.h"
 
 /* Make the device that imports the memory execute UMRs, with no keys in its pool. */
@@ -446,6 +450,94 @@ static void destroyed_key_is_not_mapped(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
 }
 
+/* More pages than a key of the pool has entries for: UMR does not revoke the key of the region. */
+#define LONG_SIZE	((BIT_ULL(MLX5_IB_POOL_MAX_LOG_MTTS) + 1) << PAGE_SHIFT)
+
+/* Register a region with a long key, and let firmware answer no command that destroys a key. */
+static struct ib_mr *reg_long(struct kunit *test, struct exporter *ex)
+{
+	struct ib_mr *mr = reg_paged(ex, LONG_SIZE);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_ASSERT_EQ(test, to_mmr(mr)->mkey.class, MLX5_IB_CLASS_LONG);
+	KUNIT_ASSERT_EQ(test, ex->mapped, 1);
+	ex->mock->num_commands = 0;
+	ex->mock->refuse_destroy = true;
+	ex->mock->refuse_err = -ETIMEDOUT;
+	return mr;
+}
+
+/* Firmware does not execute DESTROY_MKEY, and no UMR can name the key after that. */
+static void long_key_reaches_nothing_after_the_exit(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, LONG_SIZE);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr = reg_long(test, ex);
+
+	ex->mock->context->closing = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, mock_udata(ex->mock, NULL, 0, 0)), 0);
+	ex->mock->context->closing = false;
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, ex->commands_at_unmap, 0);
+	/* The command and its repetition, each of which costs a timeout. */
+	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 2);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
+	hca->stuck++;
+}
+
+static void move_finds_nothing_mapped_by_a_key_without_an_answer(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, LONG_SIZE);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr = reg_long(test, ex);
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 2);
+	take_back(ex);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, page_in(mr), -EIO);
+	ex->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 3);
+}
+
+static void region_that_firmware_keeps_is_mapped_again(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, LONG_SIZE);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr = reg_long(test, ex);
+
+	ex->mock->refuse_err = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), -EREMOTEIO);
+	ex->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, page_in(mr), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), LONG_SIZE >> PAGE_SHIFT);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+}
+
+/* UMR does not work, so that the memory can only be unmapped when the key has been destroyed. */
+static void refused_deregistration_without_umr_unmaps_nothing(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, LONG_SIZE);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr = reg_long(test, ex);
+
+	ex->mock->refuse_err = -EREMOTEIO;
+	hca->stopped = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), -EREMOTEIO);
+	hca->stopped = false;
+	KUNIT_EXPECT_EQ(test, ex->mapped, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), LONG_SIZE >> PAGE_SHIFT);
+	ex->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+}
+
 /* The translation entries of so long a region take two UMRs, of which the second fails. */
 static void mapping_that_failed_half_way_reaches_nothing(struct kunit *test)
 {
@@ -510,6 +602,10 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(key_that_is_destroyed_at_last_is_not_given_up),
 	KUNIT_CASE(region_without_a_key_is_not_counted),
 	KUNIT_CASE(destroyed_key_is_not_mapped),
+	KUNIT_CASE(long_key_reaches_nothing_after_the_exit),
+	KUNIT_CASE(move_finds_nothing_mapped_by_a_key_without_an_answer),
+	KUNIT_CASE(region_that_firmware_keeps_is_mapped_again),
+	KUNIT_CASE(refused_deregistration_without_umr_unmaps_nothing),
 	KUNIT_CASE(mapping_that_failed_half_way_reaches_nothing),
 	KUNIT_CASE(paged_region_of_too_many_pages_is_refused),
 #endif

@@ -316,7 +316,8 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
  * once the key is destroyed, accesses through it fail. May be called during reclaim, and with locks
  * held that reclaim takes, so the command must not reclaim memory itself. The command's memory,
  * less than a page, comes from the reserves: memalloc_noreclaim_save() is meant for this, because
- * the pages of the key can be freed only after the command, and a key is killed once. May sleep.
+ * the pages of the key can be freed only after the command, and a key that firmware has refused to
+ * destroy is killed again only after pages have been mapped by it again. May sleep.
  *
  * Sets @mkey->destroyed, or logs that firmware has refused to destroy the key.
  */

@@ -32,20 +32,28 @@ static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
 }
 
 /*
+ * Have UMR clear all translation entries of the key. Called with the reservation lock held. No UMR
+ * names a key that may be gone, so for such a key the function fails.
+ */
+static int odp_dmabuf_umr_clear(struct odp_mr *mr)
+{
+	struct mlx5_ib_mkey *mkey = &mr->mr.mkey;
+
+	dma_resv_assert_held(odp_dmabuf_umem(mr)->attach->dmabuf->resv);
+	if (mlx5_ib_fw_may_be_gone(&mkey->attempt))
+		return -EIO;
+	return mlx5_ib_umr_clear(mr->odp->dev, mkey->key, 0, odp_dmabuf_num_mtts(mr->mr.umem));
+}
+
+/*
  * Clear all translation entries of the key, or else destroy the key: afterwards the device reaches
  * nothing through the key, unless firmware has refused to destroy it, which is logged. Called with
  * the reservation lock held.
  */
 static void odp_dmabuf_clear(struct odp_mr *mr)
 {
-	struct mlx5_ib_mkey *mkey = &mr->mr.mkey;
-
-	dma_resv_assert_held(odp_dmabuf_umem(mr)->attach->dmabuf->resv);
-	if (mkey->destroyed)
-		return;
-	if (mlx5_ib_fw_may_be_gone(&mkey->attempt) ||
-	    mlx5_ib_umr_clear(mr->odp->dev, mkey->key, 0, odp_dmabuf_num_mtts(mr->mr.umem)))
-		mlx5_ib_mkey_kill(mr->odp->dev, mkey);
+	if (!mr->mr.mkey.destroyed && odp_dmabuf_umr_clear(mr))
+		mlx5_ib_mkey_kill(mr->odp->dev, &mr->mr.mkey);
 }
 
 /*
@@ -142,20 +150,54 @@ static int odp_dmabuf_create_key(struct odp_mr *mr)
 	return mlx5_ib_odp_create_key(mr, &mr->mr.mkey, ibmr->iova, ibmr->length, nmtts);
 }
 
+/*
+ * Unmap the memory before firmware is asked to destroy the key: if firmware does not answer, UMR
+ * must not name the key any more, and the entries would stay valid. mlx5_ib_mkey_destroy() does as
+ * much for a key of the pool: it has UMR revoke the key first. If UMR fails here or there, the key
+ * is destroyed with its memory mapped. If firmware does not answer then, the memory stays mapped
+ * until the exporter moves it, or until the process has closed the device.
+ */
+static void odp_dmabuf_unmap_early(struct odp_mr *mr)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
+
+	if (mr->mr.mkey.class < 0 && umem_dmabuf->sgt && !odp_dmabuf_umr_clear(mr))
+		ib_umem_dmabuf_unmap_pages(umem_dmabuf);
+}
+
+/*
+ * Destroy the key. If firmware refuses and the process has closed the device, give up the key.
+ * Called with the reservation lock held, so that odp_dmabuf_invalidate() does not run meanwhile.
+ */
+static int odp_dmabuf_destroy_key(struct odp_mr *mr)
+{
+	struct mlx5_ib_mkey *mkey = &mr->mr.mkey;
+	int err;
+
+	if (!mkey->destroyed)
+		odp_dmabuf_unmap_early(mr);
+	err = mlx5_ib_mkey_destroy(mr->odp->dev, mkey);
+	if (!err || !mr->mr.closing)
+		return err;
+	/*
+	 * Without a DMA mapping, all translation entries are clear already. With one, UMR has
+	 * failed: try once more to clear the entries or to destroy the key, even if this costs a
+	 * third timeout, because the exporter gets its memory back next.
+	 */
+	if (odp_dmabuf_umem(mr)->sgt)
+		odp_dmabuf_clear(mr);
+	if (!mkey->destroyed)
+		mlx5_ib_mkey_abandon(mr->odp->dev, mkey, &mr->mr.share, err);
+	return 0;
+}
+
 static int odp_dmabuf_destroy(struct odp_mr *mr)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
 	int err;
 
-	/* With the lock: odp_dmabuf_invalidate() must not run while the key is destroyed. */
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
-	err = mlx5_ib_mkey_destroy(mr->odp->dev, &mr->mr.mkey);
-	if (err && mr->mr.closing) {
-		odp_dmabuf_clear(mr);
-		if (!mr->mr.mkey.destroyed)
-			mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, &mr->mr.share, err);
-		err = 0;
-	}
+	err = odp_dmabuf_destroy_key(mr);
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
 	if (!err)
 		ib_umem_release(mr->mr.umem);
