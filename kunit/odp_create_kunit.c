@@ -641,6 +641,16 @@ static void advice_of_several_ranges_maps_these_pages_only(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* The key in the device's entry of the leaf that covers an address of an implicit region. */
+static u32 entry_key(struct env *env, u64 va)
+{
+	struct odp_mr *mr = odp_of(env);
+	struct odp_key *key = xa_load(&mr->root->children, va >> mr->root->shift);
+	struct odp_dir *dir = container_of(key, struct odp_dir, key);
+
+	return mock_hca_entry_key(env->hca, key->mkey->key, (va - key->base) >> dir->shift);
+}
+
 /*
  * A leaf has no pages any more. UMR fails to revoke its key, and firmware does not answer that it
  * has destroyed the key. A UMR on this key would stop the UMR queue pair of all users.
@@ -663,9 +673,11 @@ static void leaf_whose_key_may_be_gone_is_replaced(struct kunit *test)
 	clear_failure(env);
 	write_pages(test, env, &parts[1]);
 	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), -EFAULT);
+	KUNIT_EXPECT_EQ(test, entry_key(env, env->mem), env->mock->dev->null_mkey);
 	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
 	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), 0);
 	expect_pages(test, env, &parts[1]);
+	KUNIT_EXPECT_NE(test, entry_key(env, env->mem), env->mock->dev->null_mkey);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	expect_no_region(test, env, 0, "deregistration");
 }
@@ -1280,6 +1292,40 @@ static void leaves_come_and_go_without_their_neighbours(struct kunit *test)
 }
 
 /*
+ * UMR fails to revoke the key of a leaf without pages, and firmware does not answer that it has
+ * destroyed the key. A UMR writes the entries of the leaf and of the next leaf together.
+ */
+static void neighbour_of_a_leaf_that_may_be_gone_is_linked_alone(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	struct env *env = make_env_with_leaves(test);
+	unsigned int block = MLX5_IB_ODP_BLOCK_KSMS * LEAF_BYTES;
+	/* The first two leaves that are in one block. */
+	unsigned int gone = (env->mem & (block - 1)) == block - LEAF_BYTES;
+	const struct part pages[] = { { gone * LEAF_PAGES, 1 }, { (gone + 1) * LEAF_PAGES, 1 } };
+	u64 va = env->mem + gone * LEAF_BYTES;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &pages[0]), 0);
+	KUNIT_EXPECT_NE(test, entry_key(env, va), env->mock->dev->null_mkey);
+	KUNIT_ASSERT_EQ(test, vm_munmap(va, PAGE_SIZE), 0);
+	env->hca->fail = env->hca->num_requests + 2;
+	env->hca->how = MOCK_STOPPED;
+	env->mock->lose_destroy = true;
+	KUNIT_EXPECT_EQ(test, reclaim(env), 1);
+	env->mock->lose_destroy = false;
+	clear_failure(env);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &pages[1]), 0);
+	KUNIT_EXPECT_EQ(test, reached_leaves(env), BIT(gone + 1));
+	KUNIT_EXPECT_EQ(test, entry_key(env, va), env->mock->dev->null_mkey);
+	KUNIT_EXPECT_NE(test, entry_key(env, va + LEAF_BYTES), env->mock->dev->null_mkey);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 1);
+	KUNIT_EXPECT_EQ(test, reached_leaves(env), BIT(gone + 1));
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/*
  * The entry that leads to a leaf could not be cleared, so the leaf stays in the tree, and pages are
  * mapped through the leaf again. The MMU notifier clears these pages as those of any leaf.
  */
@@ -1770,6 +1816,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(new_region_has_the_pages_that_its_process_has),
 	KUNIT_CASE(notifier_that_must_not_sleep_refuses),
 	KUNIT_CASE(leaves_come_and_go_without_their_neighbours),
+	KUNIT_CASE(neighbour_of_a_leaf_that_may_be_gone_is_linked_alone),
 	KUNIT_CASE(leaf_that_could_not_be_removed_loses_its_pages),
 	KUNIT_CASE(range_over_two_leaves_is_mapped_in_both),
 	KUNIT_CASE(implicit_region_ends_with_the_address_space),

@@ -178,6 +178,23 @@ u64 mock_hca_dma_addr(struct mock_hca *hca, u32 mkey, u64 va)
 }
 
 /**
+ * mock_hca_entry_key - the key that an entry of a table of keys refers to
+ * @hca: device
+ * @mkey: key of the table
+ * @index: index of the entry
+ *
+ * Return: the key, or 0 if the table does not exist or has no such entry.
+ */
+u32 mock_hca_entry_key(struct mock_hca *hca, u32 mkey, unsigned long index)
+{
+	struct mock_key *key = find_key(hca, mkey);
+
+	if (!key || (index + 1) * sizeof(struct mlx5_ksm) > key->bytes)
+		return 0;
+	return be32_to_cpu(((struct mlx5_ksm *)key->table)[index].key);
+}
+
+/**
  * mock_hca_num_pages - number of pages that the device reaches
  * @hca: device
  *

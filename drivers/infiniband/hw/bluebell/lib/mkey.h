@@ -9,6 +9,7 @@
 #define BLUEBELL_MKEY_H
 
 #include <linux/bug.h>
+#include <linux/compiler.h>
 #include <linux/gfp.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
@@ -110,7 +111,8 @@ static inline void mlx5_ib_mkey_lose(struct mlx5_ib_mkey *mkey)
 {
 	/* The owner may be freed now, so the tree of attempts must not have @attempt any more. */
 	WARN_ON_ONCE(mkey->attempt.noted);
-	mkey->destroyed = true;
+	/* Resource tracking and the tables of an implicit region read @destroyed without a lock. */
+	WRITE_ONCE(mkey->destroyed, true);
 	mlx5_ib_share_give(&mkey->share);
 }
 

@@ -41,16 +41,29 @@ static u32 odp_tree_absent_key(const struct odp_mr *mr)
 	return mr->odp->by_memory ? mr->absent.own.key : mr->odp->dev->null_mkey;
 }
 
-/* Build entries of @dir for the device. An entry without a child refers to the absent key. */
+/*
+ * Returns the key that the entry of @child refers to. Without a child, and if the key of the child
+ * has been destroyed or may be gone, this is the absent key: the number may be that of a key of
+ * another region. The MMU notifier may destroy the key of a leaf meanwhile, under the leaf's lock
+ * alone, so that the entry refers to that key until reclaim has removed the leaf.
+ */
+static u32 odp_tree_entry_key(const struct odp_mr *mr, const struct odp_key *child)
+{
+	const struct mlx5_ib_mkey *mkey = child ? child->mkey : NULL;
+
+	if (!mkey || READ_ONCE(mkey->destroyed) || mlx5_ib_fw_may_be_gone(&mkey->attempt))
+		return odp_tree_absent_key(mr);
+	return mkey->key;
+}
+
+/* Build entries of @dir for the device. */
 static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsigned long first,
 				  unsigned long num, struct mlx5_ksm *ksm)
 {
-	struct odp_key *child;
 	unsigned long i;
 
 	for (i = first; i < first + num; i++, ksm++) {
-		child = xa_load(&dir->children, i);
-		ksm->key = cpu_to_be32(child ? child->mkey->key : odp_tree_absent_key(mr));
+		ksm->key = cpu_to_be32(odp_tree_entry_key(mr, xa_load(&dir->children, i)));
 		ksm->va = cpu_to_be64(odp_tree_child_base(dir, i));
 	}
 }
