@@ -11,10 +11,13 @@
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/mman.h>
+#include <linux/scatterlist.h>
 #include <linux/shrinker.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
+#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 
 #include "devx/devx_obj.h"
@@ -549,6 +552,26 @@ static void free_key_counts_for_no_user(struct kunit *test)
 	mlx5_ib_fw_batch_free(commands);
 }
 
+/* Create a key over pinned memory. The DMA address of the memory is made up. */
+static int create_pinned(struct pool_env *env, struct mlx5_ib_mkey *mkey)
+{
+	struct mlx5_ib_mkc_attr attr = {
+		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 5, .length = 8 * PAGE_SIZE,
+		.page_shift = PAGE_SHIFT, .nmtts = 8,
+	};
+	struct ib_umem umem = { .length = attr.length };
+	struct scatterlist sgl;
+
+	sg_init_table(&sgl, 1);
+	sg_dma_address(&sgl) = SZ_1M;
+	sg_dma_len(&sgl) = attr.length;
+	umem.sgt_append.sgt.sgl = &sgl;
+	umem.sgt_append.sgt.nents = 1;
+	umem.sgt_append.sgt.orig_nents = 1;
+	*mkey = (struct mlx5_ib_mkey){};
+	return mlx5_ib_mkey_create_mtts(env->dev, NULL, mkey, &umem, &attr);
+}
+
 /*
  * UMR fails to fill a free key, which may translate to the memory now, and firmware keeps the key.
  */
@@ -558,34 +581,34 @@ static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test
 	struct mlx5_ib_mkey mkey = {};
 
 	/* The next UMR revokes the key, and the region gets another key in its place. */
-	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, create_pinned(env, &mkey), 0);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	env->mock->refuse_destroy = true;
 	env->hca->fail = env->hca->num_requests + 1;
 	env->hca->how = MOCK_NOT_EXECUTED;
-	KUNIT_EXPECT_EQ(test, create(env, &mkey), 0);
+	KUNIT_EXPECT_EQ(test, create_pinned(env, &mkey), 0);
 	env->mock->refuse_destroy = false;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	env->hca->stuck++;
 
 	/* No further UMR can revoke the key: the memory has to stay pinned. */
-	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, create_pinned(env, &mkey), 0);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	env->mock->refuse_destroy = true;
 	env->hca->fail = env->hca->num_requests + 1;
 	env->hca->how = MOCK_STOPPED;
-	KUNIT_EXPECT_EQ(test, create(env, &mkey), -ENOTRECOVERABLE);
+	KUNIT_EXPECT_EQ(test, create_pinned(env, &mkey), -ENOTRECOVERABLE);
 	env->hca->stuck++;
 	env->hca->stopped = false;
 
 	/* Firmware does not answer, so the key may be gone, and no further UMR names the key. */
 	env->mock->refuse_destroy = false;
-	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, create_pinned(env, &mkey), 0);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	env->mock->lose_destroy = true;
 	env->hca->fail = env->hca->num_requests + 1;
 	env->hca->how = MOCK_NOT_EXECUTED;
-	KUNIT_EXPECT_EQ(test, create(env, &mkey), -ENOTRECOVERABLE);
+	KUNIT_EXPECT_EQ(test, create_pinned(env, &mkey), -ENOTRECOVERABLE);
 	KUNIT_EXPECT_EQ(test, env->hca->num_requests, env->hca->fail);
 	env->mock->lose_destroy = false;
 }

@@ -470,6 +470,65 @@ static void region_that_may_exist_counts(struct kunit *test)
 	context->user = NULL;
 }
 
+/*
+ * UMR fails to fill a key of the pool for a region, none of whose pages is mapped yet, and firmware
+ * does not answer that it has destroyed the key. The device reaches no memory through the key, so
+ * the process is not told to have the device reset.
+ */
+static void lost_key_without_pages_is_not_said_to_reach_memory(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mock *mock = env->mock;
+	struct mlx5_ib_ucontext *context = mock->context;
+	struct ib_uobject uobj = { .context = &context->ibucontext };
+	atomic_t *count;
+
+	context->user = mlx5_ib_user_get(mock->dev, KUIDT_INIT(1000));
+	KUNIT_ASSERT_NOT_NULL(test, context->user);
+	count = context->user->count;
+	env->pd.ibpd.uobject = &uobj;
+	KUNIT_ASSERT_EQ(test, reg(env, &region_cases[0]), 0);
+	KUNIT_ASSERT_EQ(test, dereg(env), 0);
+	KUNIT_ASSERT_EQ(test, mock_hca_num_free(env->hca), 1);
+	mock->num_commands = 0;
+	mock->lose_destroy = true;
+	env->hca->fail = env->hca->num_requests + 1;
+	env->hca->how = MOCK_NOT_EXECUTED;
+	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[0]), -ETIMEDOUT);
+	mock->lose_destroy = false;
+	/* The command and its repetition. No key is created, and no UMR names the lost key. */
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests, env->hca->fail);
+	/* The key that may exist goes on counting, as a key and as paged memory. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&count[MLX5_IB_SHARE_MKEY]), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&count[MLX5_IB_SHARE_PAGED]), 1);
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[0]), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	env->pd.ibpd.uobject = NULL;
+	mlx5_ib_user_put(context->user);
+	context->user = NULL;
+}
+
+/* Firmware refuses to destroy the key, and no UMR can revoke it: the region gets another key. */
+static void refused_key_without_pages_is_replaced(struct kunit *test)
+{
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &region_cases[0]), 0);
+	KUNIT_ASSERT_EQ(test, dereg(env), 0);
+	KUNIT_ASSERT_EQ(test, mock_hca_num_free(env->hca), 1);
+	env->mock->refuse_destroy = true;
+	env->hca->fail = env->hca->num_requests + 1;
+	env->hca->how = MOCK_STOPPED;
+	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[0]), 0);
+	env->mock->refuse_destroy = false;
+	clear_failure(env);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 1, "deregistration");
+}
+
 static void region_without_a_fault_queue_is_refused(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
@@ -1794,6 +1853,8 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(failure_of_any_umr_leaves_no_page_in_reach,
 			 region_gen_params),
 	KUNIT_CASE(region_that_may_exist_counts),
+	KUNIT_CASE(lost_key_without_pages_is_not_said_to_reach_memory),
+	KUNIT_CASE(refused_key_without_pages_is_replaced),
 	KUNIT_CASE_PARAM(region_without_a_fault_queue_is_refused, region_gen_params),
 	KUNIT_CASE_PARAM(failed_advice_maps_no_page,
 			 region_gen_params),

@@ -112,20 +112,23 @@ static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
 
 /*
  * UMR has failed to fill a free key, so the state of the key is unknown: destroy or at least revoke
- * the key. Returns 0; or -ENOTRECOVERABLE if neither works, or firmware did not answer: then the
- * device may reach the memory until the device is reset.
+ * the key. Returns 0, also if neither works and the key has no memory; -ETIMEDOUT if firmware did
+ * not answer and the key has no memory; or -ENOTRECOVERABLE if the device may reach memory until
+ * the device is reset.
  */
-static int mkey_undo_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u8 variant)
+static int mkey_undo_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u8 variant,
+			  bool has_memory)
 {
 	struct mlx5_ib_fw_attempt attempt = {};
 	int err = mlx5_ib_mkey_table_destroy(dev, mkey->uid, mkey->key, &attempt);
+	bool may_be_gone = mlx5_ib_fw_may_be_gone(&attempt);
 
 	if (!err)
 		return 0;
 	mlx5_ib_fw_attempt_forget(dev, &attempt);
-	if (!mlx5_ib_fw_may_be_gone(&attempt) && !mkey_free_again(dev, mkey->key, variant)) {
+	if ((!may_be_gone && !mkey_free_again(dev, mkey->key, variant)) || !has_memory) {
 		mlx5_ib_mkey_table_leak(dev, mkey->key, err);
-		return 0;
+		return may_be_gone ? -ETIMEDOUT : 0;
 	}
 	ibdev_err(&dev->ib_dev,
 		  "cannot destroy mkey 0x%x (%d): the device may access memory, which stays pinned for that reason; reset the device\n",
@@ -143,7 +146,7 @@ static int mkey_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, struct 
 	err = umem ? mlx5_ib_umr_reg(dev, umem, attr, mkey->key) :
 		     mlx5_ib_umr_reg_empty(dev, attr, mkey->key);
 	if (err)
-		err = mkey_undo_fill(dev, mkey, attr->variant) ?: err;
+		err = mkey_undo_fill(dev, mkey, attr->variant, umem) ?: err;
 	else
 		mkey->key = key_of_variant(mkey->key, attr->variant);
 	return err;
@@ -167,8 +170,11 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 		have = true;
 	}
 	err = have ? mkey_fill(dev, mkey, umem, attr) : -EAGAIN;
-	/* -EINTR: a task that is being killed does not wait for a long command. */
-	if (!err || err == -EINTR || err == -ENOTRECOVERABLE)
+	/*
+	 * -EINTR: a task that is being killed does not wait for a long command. -ETIMEDOUT: the
+	 * share goes on counting the key that may exist, so it cannot count another key.
+	 */
+	if (!err || err == -EINTR || err == -ENOTRECOVERABLE || err == -ETIMEDOUT)
 		return err;
 	return mkey_create_with_mtts(dev, mkey, umem, attr);
 }
@@ -190,7 +196,9 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  *
  * Return: 0; -ENOMEM, also for a list that is too long, or if the user has as many keys as a user
  * can have; -EINTR if the task is being killed; -ENOTRECOVERABLE if the device may reach the memory
- * for good, so that the memory has to stay pinned; or the errno of a firmware refusal.
+ * for good, so that the memory has to stay pinned; or the errno of a firmware refusal, -ETIMEDOUT
+ * also if, without @umem, firmware did not answer whether it has destroyed a key that UMR could not
+ * fill. After -ENOTRECOVERABLE and -ETIMEDOUT the key may exist and goes on counting.
  */
 int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
 			     struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
