@@ -48,12 +48,12 @@ struct mlx5_ib_fw_attempt {
 /*
  * Whether the object may have been destroyed by a command that was not answered. Then the number of
  * the object may be that of another user's object, so the driver names the object in no command or
- * work request but the command that destroys it. READ_ONCE(), because a task that creates another
- * object may set @replaced meanwhile.
+ * work request but the command that destroys it. READ_ONCE(), because meanwhile a task that
+ * destroys the object may set @unanswered, and a task that creates another may set @replaced.
  */
 static inline bool mlx5_ib_fw_may_be_gone(const struct mlx5_ib_fw_attempt *attempt)
 {
-	return attempt->unanswered || READ_ONCE(attempt->replaced);
+	return READ_ONCE(attempt->unanswered) || READ_ONCE(attempt->replaced);
 }
 
 /**

@@ -205,7 +205,8 @@ int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *a
 		err = 0;
 	else if (err == -ENOENT)
 		err = -EINVAL;
-	attempt->unanswered |= err == -ETIMEDOUT;
+	if (err == -ETIMEDOUT)
+		WRITE_ONCE(attempt->unanswered, true);
 	if (!err || !(attempt->unanswered || attempt->attachment))
 		attempt_unnote(dev, attempt);
 	return err;
@@ -291,7 +292,7 @@ static void attempts_replace(struct mlx5_ib_dev *dev, u64 id,
 
 	guard(spinlock)(&dev->attempts.lock);
 	while ((node = rb_find(&id, &dev->attempts.tree, cmp))) {
-		to_attempt(node)->replaced = true;
+		WRITE_ONCE(to_attempt(node)->replaced, true);
 		attempt_unnote(dev, to_attempt(node));
 	}
 }
@@ -325,7 +326,7 @@ void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy)
 void mlx5_ib_fw_attempt_replaced(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt)
 {
 	guard(spinlock)(&dev->attempts.lock);
-	attempt->replaced = true;
+	WRITE_ONCE(attempt->replaced, true);
 	attempt_unnote(dev, attempt);
 }
 

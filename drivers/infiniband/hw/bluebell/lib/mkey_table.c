@@ -179,7 +179,7 @@ void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 	WARN_ON_ONCE(mkey->type != MLX5_IB_MKEY_PRIVATE);
 	refcount_set(&mkey->refs, 1);
 	mkey->type = type;
-	if (!mkey->destroyed && !mkey->attempt.unanswered)
+	if (!mkey->destroyed && !mlx5_ib_fw_may_be_gone(&mkey->attempt))
 		xa_store(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), mkey, GFP_KERNEL);
 }
 

@@ -285,7 +285,7 @@ static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
 	 * The object stays out of the table if the command was not answered: the device may have
 	 * destroyed the object, and given the number to a new object.
 	 */
-	if (err && !rsc->attempt.unanswered && mlx5_ib_rsc_add(rsc))
+	if (err && !mlx5_ib_fw_may_be_gone(&rsc->attempt) && mlx5_ib_rsc_add(rsc))
 		ibdev_warn_ratelimited(&dev->ib_dev,
 				       "cannot destroy %s 0x%x (%d), and no memory to keep track of it: its events are ignored\n",
 				       rsc->ops->name, rsc->num, err);
