@@ -39,7 +39,8 @@ static int vf_check(const struct mlx5_ib_dev *dev, int vf)
 	if (!MLX5_CAP_GEN(dev->mdev, vport_group_manager))
 		return refuse(-EPERM, "the function cannot manage VFs (vport_group_manager is 0)");
 	if (vf < 0 || vf >= mlx5_ib_num_vfs(dev))
-		return refuse(-EINVAL, "no virtual function %d: the device has %d, from 0 on", vf,
+		return refuse(-EINVAL,
+			      "no virtual function %d: the device has %d, numbered from 0", vf,
 			      mlx5_ib_num_vfs(dev));
 	return 0;
 }

@@ -170,7 +170,8 @@ int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
  * @out_size: bytes of @out
  * @arg: not used
  *
- * For mlx5_ib_fw_exec_via(). A refusal because the object does not exist is not logged. May sleep.
+ * A function to send a command, for mlx5_ib_fw_exec_via(). A refusal because the object does not
+ * exist is not logged. May sleep.
  *
  * Return: -ENOENT if the object does not exist; else as mlx5_ib_fw_exec().
  */

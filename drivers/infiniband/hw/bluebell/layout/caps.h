@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Capabilities of the device that have to be computed. Functions read any other capability from
- * mlx5_core where they need it: MLX5_CAP_GEN(caps->mdev, x).
+ * Capabilities of the device that have to be computed or queried. Functions read any other
+ * capability from mlx5_core where they need it: MLX5_CAP_GEN(caps->mdev, x).
  */
 
 #ifndef BLUEBELL_CAPS_H

@@ -25,7 +25,10 @@ static struct ib_umem_dmabuf *odp_dmabuf_umem(const struct odp_mr *mr)
 	return to_ib_umem_dmabuf(mr->mr.umem);
 }
 
-/* Number of entries of the key, one for each PAGE_SIZE bytes: a move may leave pages that small. */
+/*
+ * Number of entries of the key, in whole blocks of UMR: one for each PAGE_SIZE bytes, because a
+ * move may leave pages that small.
+ */
 static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
 {
 	return ALIGN(ib_umem_num_dma_blocks(umem, PAGE_SIZE), MLX5_IB_UMR_BLOCK_MTTS);

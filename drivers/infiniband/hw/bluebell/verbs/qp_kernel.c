@@ -68,7 +68,7 @@ static int kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	if (err)
 		return err;
 	if (!layout.bytes)
-		return refuse(-EINVAL, "QP of a kernel consumer without send and receive queue");
+		return refuse(-EINVAL, "kernel QP with neither a send nor a receive queue");
 	err = mlx5_ib_queue_mem_alloc(dev, &qp->mem, layout.bytes);
 	if (err)
 		return err;
