@@ -89,7 +89,10 @@ struct env {
 	struct ib_mr *mr;
 };
 
-/* Map memory in one leaf and in one chunk, so that advice maps all of its pages or none. */
+/*
+ * Map memory that lies in one struct odp_leaf and in one struct odp_chunk, so that ibv_advise_mr(3)
+ * maps all of its pages or none.
+ */
 static void map_memory(struct kunit *test, struct env *env)
 {
 	unsigned long room = vm_mmap(NULL, 0, 2 * MEM_ALIGN, PROT_NONE,
@@ -472,8 +475,8 @@ static void region_that_may_exist_counts(struct kunit *test)
 
 /*
  * UMR fails to fill a key of the pool for a region, none of whose pages is mapped yet, and firmware
- * does not answer that it has destroyed the key. The device reaches no memory through the key, so
- * the process is not told to have the device reset.
+ * does not answer DESTROY_MKEY. The device reaches no memory through the key, so the registration
+ * fails with ETIMEDOUT, and not with ENOTRECOVERABLE, which asks for a reset of the device.
  */
 static void lost_key_without_pages_is_not_said_to_reach_memory(struct kunit *test)
 {
@@ -1101,8 +1104,8 @@ static void partial_unmap_clears_its_own_pages(struct kunit *test)
 
 /*
  * UMR could not clear the entries of two pages, so firmware has destroyed the key, whose number may
- * be another region's by now. The pages that are unmapped later, some alone and some in whole
- * blocks of entries, cost no UMR.
+ * be another region's by now. Unmapping more pages, first 7 that fill no block of entries, then 16
+ * that fill whole blocks, costs no UMR.
  */
 static void dead_leaf_gets_no_more_requests(struct kunit *test)
 {
