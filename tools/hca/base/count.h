@@ -30,7 +30,7 @@ struct counters {
 	 */
 	_Atomic uint64_t packets_tx, packets_rx, packets_dropped;
 	_Atomic uint64_t octets_tx, octets_rx;		/* bytes of these, from LRH to ICRC */
-	_Atomic uint64_t mcast_tx, mcast_rx;		/* of these, packets to multicast groups */
+	_Atomic uint64_t mcast_tx, mcast_rx;		/* packets to multicast groups, among packets_* */
 	_Atomic uint64_t mcast_octets_tx, mcast_octets_rx;
 	_Atomic uint64_t packets_corrupted;	/* arrived with a wrong CRC, and were dropped */
 	_Atomic uint64_t bad_pkeys, bad_qkeys;	/* packets dropped for a wrong P_Key or Q_Key */

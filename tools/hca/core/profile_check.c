@@ -256,9 +256,9 @@ static int profile_check_qos(const struct profile *p, char *why, size_t len)
 	     cap_get(p, true, PAGE_QOS, "packet_pacing_min_rate") >
 	     cap_get(p, true, PAGE_QOS, "packet_pacing_max_rate")))
 		return profile_refuse(why, len,
-				      "packet_pacing is set, but the table has no rates, or there "
-				      "is none between packet_pacing_min_rate and "
-				      "packet_pacing_max_rate");
+				      "packet_pacing is set, but packet_pacing_rate_table_size is "
+				      "below 2, packet_pacing_min_rate is 0, or "
+				      "packet_pacing_max_rate is below packet_pacing_min_rate");
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The addresses of a port beside its LID: the tables of P_Keys and GIDs, and the rules by which a
+ * The addresses of a port besides its LID: the tables of P_Keys and GIDs, and the rules by which a
  * receiver compares a packet's P_Key and GIDs with its tables.
  */
 #ifndef BLUEBELL_ADDRESS_H

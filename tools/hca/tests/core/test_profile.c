@@ -239,7 +239,7 @@ static void contradictions_are_refused(void **state)
 		"nic_sq_scheduling is set");
 	refused("{\"caps\":{\"general\":{\"qos\":1},\"qos\":{\"packet_pacing\":1,"
 		"\"packet_pacing_rate_table_size\":8,\"packet_pacing_min_rate\":2,"
-		"\"packet_pacing_max_rate\":1}}}", "the table has no rates");
+		"\"packet_pacing_max_rate\":1}}}", "packet_pacing_min_rate is 0");
 	refused("{\"caps\":{\"general_2\":{\"general_obj_types_127_64\":1}}}",
 		"no general objects");
 }
@@ -391,7 +391,7 @@ static void each_setting_has_its_bounds(void **state)
 	for (i = 0; i < ARRAY_SIZE(pacing); i++) {
 		snprintf(json, sizeof(json), "{\"caps\":{\"general\":{\"qos\":1},\"qos\":{"
 			 "\"packet_pacing\":1,\"packet_pacing_max_rate\":9,%s}}}", pacing[i]);
-		refused(json, "the table has no rates");
+		refused(json, "packet_pacing_min_rate is 0");
 	}
 	assert_int_equal(load("{\"caps\":{\"general\":{\"qos\":1},\"qos\":{"
 			      "\"packet_pacing\":1,\"packet_pacing_max_rate\":9,"
