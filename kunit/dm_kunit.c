@@ -439,17 +439,8 @@ static unsigned int pages_taken(struct dm_env *env)
 static atomic_t *count_pages(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
-	struct mlx5_ib_ucontext *context = env->mock->context;
 
-	context->user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
-	KUNIT_ASSERT_NOT_NULL(test, context->user);
-	return &context->user->count[MLX5_IB_SHARE_DM];
-}
-
-static void drop_user(struct dm_env *env)
-{
-	mlx5_ib_user_put(env->mock->context->user);
-	env->mock->context->user = NULL;
+	return &mock_give_user(env->mock)[MLX5_IB_SHARE_DM];
 }
 
 static bool any_spare(struct dm_env *env)
@@ -547,7 +538,7 @@ static void memory_that_may_be_allocated_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), PAGE_SIZE + 1, 0)),
 			-ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, atomic_read(count), 2);
-	drop_user(env);
+	mock_drop_user(env->mock);
 	expect_nothing(test);
 }
 
@@ -940,14 +931,20 @@ static void lose_next(struct dm_env *env, bool executed)
 	env->refuse_err = -ETIMEDOUT;
 }
 
+/* Map an operation whose allocation firmware does not answer, and executes or not. */
+static void lose_map_op(struct kunit *test, struct mlx5_ib_dm *dm, bool executed)
+{
+	lose_next(test->priv, executed);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+}
+
 static void operation_that_may_have_an_address_is_freed(struct kunit *test)
 {
 	const struct lost_case *c = test->param_value;
 	struct dm_env *env = test->priv;
 	struct mlx5_ib_dm *dm = create(test, 64, 0);
 
-	lose_next(env, c->executed);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+	lose_map_op(test, dm, c->executed);
 	KUNIT_EXPECT_EQ(test, env->ops, c->executed);
 	if (c->again) {
 		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
@@ -1001,8 +998,7 @@ static void late_address_does_not_keep_the_memory(struct kunit *test)
 	struct dm_env *env = test->priv;
 	struct mlx5_ib_dm *dm = create(test, 64, 0);
 
-	lose_next(env, false);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+	lose_map_op(test, dm, false);
 	env->late = BIT(1);
 	free_dm(dm);
 	mlx5_ib_return_spare_memic(env->mock->dev->dm);
@@ -1016,8 +1012,7 @@ static void late_address_is_freed_before_the_next_one(struct kunit *test)
 	struct dm_env *env = test->priv;
 	struct mlx5_ib_dm *dm = create(test, 64, 0);
 
-	lose_next(env, false);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+	lose_map_op(test, dm, false);
 	env->late = BIT(1);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -EINVAL);
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
@@ -1032,8 +1027,7 @@ static void memory_that_may_get_an_address_is_not_reused(struct kunit *test)
 	struct dm_env *env = test->priv;
 	struct mlx5_ib_dm *dm = create(test, 64, 0);
 
-	lose_next(env, false);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+	lose_map_op(test, dm, false);
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
 	env->late = BIT(1);
 	free_dm(dm);
@@ -1051,8 +1045,7 @@ static void operation_on_memory_that_may_be_gone_is_not_named(struct kunit *test
 	struct dm_env *env = test->priv;
 	struct mlx5_ib_dm *dm = create(test, 64, 0);
 
-	lose_next(env, false);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 1)), -ETIMEDOUT);
+	lose_map_op(test, dm, false);
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
 	free_dm(dm);
 	lose_memory(test);
@@ -1118,7 +1111,7 @@ static void memory_of_a_key_that_may_exist_is_kept(struct kunit *test)
 	mdev->state = state;
 	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
 	env->pd.ibpd.uobject = NULL;
-	drop_user(env);
+	mock_drop_user(env->mock);
 	expect_nothing(test);
 }
 

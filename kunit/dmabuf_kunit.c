@@ -202,9 +202,7 @@ static void region_counts_as_paged_memory_of_its_user(struct kunit *test)
 	struct ib_mr *mr;
 	atomic_t *count;
 
-	context->user = mlx5_ib_user_get(ex->mock->dev, KUIDT_INIT(1000));
-	KUNIT_ASSERT_NOT_NULL(test, context->user);
-	count = &context->user->count[MLX5_IB_SHARE_PAGED];
+	count = &mock_give_user(ex->mock)[MLX5_IB_SHARE_PAGED];
 	users->limit[MLX5_IB_SHARE_PAGED] = mib;
 	ex->pd.ibpd.uobject = &uobj;
 	ex->mock->num_commands = 0;
@@ -220,8 +218,7 @@ static void region_counts_as_paged_memory_of_its_user(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
 	ex->pd.ibpd.uobject = NULL;
-	mlx5_ib_user_put(context->user);
-	context->user = NULL;
+	mock_drop_user(ex->mock);
 }
 
 static void refused_region_releases_the_memory(struct kunit *test)

@@ -523,10 +523,8 @@ static void free_key_counts_for_no_user(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, commands);
 	KUNIT_ASSERT_NOT_NULL(test, batch);
-	context->user = mlx5_ib_user_get(env->dev, KUIDT_INIT(1000));
-	KUNIT_ASSERT_NOT_NULL(test, context->user);
 	env->dev->users->limit[MLX5_IB_SHARE_MKEY] = ARRAY_SIZE(mkeys);
-	count = &context->user->count[MLX5_IB_SHARE_MKEY];
+	count = &mock_give_user(env->mock)[MLX5_IB_SHARE_MKEY];
 	run_upkeep(env);
 	for (i = 0; i < ARRAY_SIZE(mkeys); i++)
 		KUNIT_EXPECT_EQ(test, create_for(env, context, &mkeys[i]), 0);
@@ -546,8 +544,7 @@ static void free_key_counts_for_no_user(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkeys[2]), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(env->hca), 0);
-	mlx5_ib_user_put(context->user);
-	context->user = NULL;
+	mock_drop_user(env->mock);
 	kfree(batch);
 	mlx5_ib_fw_batch_free(commands);
 }

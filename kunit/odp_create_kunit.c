@@ -446,19 +446,29 @@ static void failure_of_any_umr_leaves_no_page_in_reach(struct kunit *test)
 
 /* ---- other cases ------------------------------------------------------------------------ */
 
+/* Let regions count for a user, whose handles have @uobj. Returns the user's counts. */
+static atomic_t *count_for_user(struct env *env, struct ib_uobject *uobj)
+{
+	*uobj = (struct ib_uobject){ .context = &env->mock->context->ibucontext };
+	env->pd.ibpd.uobject = uobj;
+	return mock_give_user(env->mock);
+}
+
+static void count_for_nobody(struct env *env)
+{
+	env->pd.ibpd.uobject = NULL;
+	mock_drop_user(env->mock);
+}
+
 /* If CREATE_MKEY is not answered, the key may exist, whose translations cost memory of the host. */
 static void region_that_may_exist_counts(struct kunit *test)
 {
 	struct env *env = make_env(test);
 	struct mock *mock = env->mock;
-	struct mlx5_ib_ucontext *context = mock->context;
-	struct ib_uobject uobj = { .context = &context->ibucontext };
+	struct ib_uobject uobj;
 	atomic_t *count;
 
-	context->user = mlx5_ib_user_get(mock->dev, KUIDT_INIT(1000));
-	KUNIT_ASSERT_NOT_NULL(test, context->user);
-	count = &context->user->count[MLX5_IB_SHARE_PAGED];
-	env->pd.ibpd.uobject = &uobj;
+	count = &count_for_user(env, &uobj)[MLX5_IB_SHARE_PAGED];
 	mock->num_commands = 0;
 	mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[0]), mock->refuse_err);
@@ -468,9 +478,7 @@ static void region_that_may_exist_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[0]), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, atomic_read(count), DIV_ROUND_UP(MEM_PAGES * PAGE_SIZE, SZ_1M));
 	expect_no_region(test, env, 0, "a registration without an answer");
-	env->pd.ibpd.uobject = NULL;
-	mlx5_ib_user_put(context->user);
-	context->user = NULL;
+	count_for_nobody(env);
 }
 
 /*
@@ -482,14 +490,10 @@ static void lost_key_without_pages_is_not_said_to_reach_memory(struct kunit *tes
 {
 	struct env *env = make_env(test);
 	struct mock *mock = env->mock;
-	struct mlx5_ib_ucontext *context = mock->context;
-	struct ib_uobject uobj = { .context = &context->ibucontext };
+	struct ib_uobject uobj;
 	atomic_t *count;
 
-	context->user = mlx5_ib_user_get(mock->dev, KUIDT_INIT(1000));
-	KUNIT_ASSERT_NOT_NULL(test, context->user);
-	count = context->user->count;
-	env->pd.ibpd.uobject = &uobj;
+	count = count_for_user(env, &uobj);
 	KUNIT_ASSERT_EQ(test, reg(env, &region_cases[0]), 0);
 	KUNIT_ASSERT_EQ(test, dereg(env), 0);
 	KUNIT_ASSERT_EQ(test, mock_hca_num_free(env->hca), 1);
@@ -509,9 +513,7 @@ static void lost_key_without_pages_is_not_said_to_reach_memory(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(env->hca), 0);
 	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[0]), 0);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
-	env->pd.ibpd.uobject = NULL;
-	mlx5_ib_user_put(context->user);
-	context->user = NULL;
+	count_for_nobody(env);
 }
 
 /* Firmware refuses to destroy the key, and no UMR can revoke it: the region gets another key. */
@@ -577,15 +579,11 @@ static void keys_of_an_implicit_region_count_for_its_user(struct kunit *test)
 {
 	static const struct region_case c = { .implicit = true, .by_memory = true };
 	struct env *env = make_env(test);
-	struct mlx5_ib_ucontext *context = env->mock->context;
-	struct ib_uobject uobj = { .context = &context->ibucontext };
+	struct ib_uobject uobj;
 	u32 *limit = &env->mock->dev->users->limit[MLX5_IB_SHARE_MKEY];
 	atomic_t *count;
 
-	context->user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
-	KUNIT_ASSERT_NOT_NULL(test, context->user);
-	count = &context->user->count[MLX5_IB_SHARE_MKEY];
-	env->pd.ibpd.uobject = &uobj;
+	count = &count_for_user(env, &uobj)[MLX5_IB_SHARE_MKEY];
 	/* An implicit region takes two keys: its root, and the key for addresses without a leaf. */
 	*limit = 1;
 	KUNIT_EXPECT_EQ(test, reg(env, &c), -ENOMEM);
@@ -608,9 +606,7 @@ static void keys_of_an_implicit_region_count_for_its_user(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
 	expect_no_region(test, env, 0, "deregistration");
-	env->pd.ibpd.uobject = NULL;
-	mlx5_ib_user_put(context->user);
-	context->user = NULL;
+	count_for_nobody(env);
 }
 
 /* The memory that a table or a leaf costs counts as long as the table or the leaf exists. */
@@ -619,16 +615,12 @@ static void parts_of_an_implicit_region_count_as_paged_memory(struct kunit *test
 	static const struct region_case c = { .implicit = true };
 	const unsigned int leaf = BIT(MLX5_IB_ODP_LEAF_SHIFT) / SZ_1M;
 	struct env *env = make_env(test);
-	struct mlx5_ib_ucontext *context = env->mock->context;
-	struct ib_uobject uobj = { .context = &context->ibucontext };
+	struct ib_uobject uobj;
 	u32 *limit = &env->mock->dev->users->limit[MLX5_IB_SHARE_PAGED];
 	unsigned int root, dir;
 	atomic_t *count;
 
-	context->user = mlx5_ib_user_get(env->mock->dev, KUIDT_INIT(1000));
-	KUNIT_ASSERT_NOT_NULL(test, context->user);
-	count = &context->user->count[MLX5_IB_SHARE_PAGED];
-	env->pd.ibpd.uobject = &uobj;
+	count = &count_for_user(env, &uobj)[MLX5_IB_SHARE_PAGED];
 	dir = MLX5_IB_SHARE_OF_TABLE(BIT(env->mock->dev->odp->dir_shift - MLX5_IB_ODP_LEAF_SHIFT));
 	root = MLX5_IB_SHARE_OF_TABLE((((u64)TASK_SIZE - 1) >> env->mock->dev->odp->dir_shift) + 1);
 	*limit = root - 1;
@@ -653,9 +645,7 @@ static void parts_of_an_implicit_region_count_as_paged_memory(struct kunit *test
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(count), 0);
 	expect_no_region(test, env, 0, "deregistration");
-	env->pd.ibpd.uobject = NULL;
-	mlx5_ib_user_put(context->user);
-	context->user = NULL;
+	count_for_nobody(env);
 }
 
 /*

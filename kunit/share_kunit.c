@@ -27,23 +27,21 @@
 
 #define LIMIT	7
 
-static void drop_user(void *context)
+static void drop_user(void *mock)
 {
-	mlx5_ib_user_put(((struct mlx5_ib_ucontext *)context)->user);
+	mock_drop_user(mock);
 }
 
 /* A context of a user without privileges, who can have LIMIT objects of each kind. */
 static struct mock *make_mock(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
-	struct mlx5_ib_ucontext *context = mock->context;
 	unsigned int i;
 
 	for (i = 1; i < MLX5_IB_NUM_SHARES; i++)
 		mock->dev->users->limit[i] = LIMIT;
-	context->user = mlx5_ib_user_get(mock->dev, KUIDT_INIT(1000));
-	KUNIT_ASSERT_NOT_NULL(test, context->user);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_user, context));
+	mock_give_user(mock);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_user, mock));
 	return mock;
 }
 

@@ -474,6 +474,31 @@ struct mock *mock_create(struct kunit *test)
 }
 
 /**
+ * mock_give_user - give the context a user without privileges, for whom its objects count
+ * @mock: device
+ *
+ * Return: the user's counts, by enum mlx5_ib_share_kind.
+ */
+atomic_t *mock_give_user(struct mock *mock)
+{
+	struct mlx5_ib_ucontext *context = mock->context;
+
+	context->user = mlx5_ib_user_get(mock->dev, KUIDT_INIT(1000));
+	KUNIT_ASSERT_NOT_NULL(mock->test, context->user);
+	return context->user->count;
+}
+
+/**
+ * mock_drop_user - end what mock_give_user() has begun
+ * @mock: device
+ */
+void mock_drop_user(struct mock *mock)
+{
+	mlx5_ib_user_put(mock->context->user);
+	mock->context->user = NULL;
+}
+
+/**
  * mock_enter - enter a call as ib_uverbs does
  * @mock: device
  *

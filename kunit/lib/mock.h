@@ -119,6 +119,8 @@ void mock_set_kernel_queues(struct mock *mock);
 int mock_init_umr(struct mlx5_ib_dev *dev);
 void mock_open(struct mock *mock);
 void mock_close(struct mock *mock);
+atomic_t *mock_give_user(struct mock *mock);
+void mock_drop_user(struct mock *mock);
 int mock_enter(struct mock *mock);
 void mock_leave(struct mock *mock, int idx);
 struct ib_udata *mock_udata(struct mock *mock, const void *in, size_t inlen, size_t outlen);
