@@ -330,16 +330,24 @@ static void set_may_have_number_0(struct kunit *test)
 	end_process(o);
 }
 
-/* After a refused command the queue pair counts in its old set until the command is repeated. */
-static void refused_unbind_can_be_repeated(struct kunit *test)
+/* Bind the queue pair to a counter, and have firmware refuse to unbind it. */
+static struct rdma_counter *refuse_unbind(struct kunit *test, struct objects *o)
 {
-	struct objects *o = make_process(test);
 	struct rdma_counter *counter = make_counter(o);
 
 	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
 	KUNIT_ASSERT_EQ(test, bind(&o->qp, counter), 0);
 	refuse_command(o, 1);
 	KUNIT_EXPECT_EQ(test, unbind(&o->qp), o->mock->refuse_err);
+	return counter;
+}
+
+/* After a refused command the queue pair counts in its old set until the command is repeated. */
+static void refused_unbind_can_be_repeated(struct kunit *test)
+{
+	struct objects *o = make_process(test);
+	struct rdma_counter *counter = refuse_unbind(test, o);
+
 	KUNIT_EXPECT_PTR_EQ(test, o->qp.ibqp.counter, counter);
 	refuse_command(o, 0);
 	/* The queue pair is still bound, so that binding it needs no command. */
@@ -362,12 +370,8 @@ static void refused_unbind_can_be_repeated(struct kunit *test)
 static void queue_pair_that_firmware_keeps_has_no_counter(struct kunit *test)
 {
 	struct objects *o = make_process(test);
-	struct rdma_counter *counter = make_counter(o);
+	struct rdma_counter *counter = refuse_unbind(test, o);
 
-	KUNIT_ASSERT_EQ(test, to_init(&o->qp) ?: init_to_rts(&o->qp), 0);
-	KUNIT_ASSERT_EQ(test, bind(&o->qp, counter), 0);
-	refuse_command(o, 1);
-	KUNIT_EXPECT_EQ(test, unbind(&o->qp), o->mock->refuse_err);
 	o->mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_UD_QP), o->mock->refuse_err);
 	KUNIT_EXPECT_NULL(test, o->qp.ibqp.counter);

@@ -89,42 +89,18 @@ static int create_qp(struct objects *o)
 	return objects_create(o, OBJ_RC_QP);
 }
 
-/* Create a queue pair with two CQs, of which only one may be gone. */
-static int create_qp_with(struct objects *o, struct ib_cq *send_cq, struct ib_cq *recv_cq)
-{
-	struct mlx5_ib_create_qp ucmd = {
-		.buf_addr = o->qp_buf, .db_addr = o->qp_db, .sq_wqe_count = 16,
-		.rq_wqe_count = 64, .rq_wqe_shift = 4, .uidx = 5,
-	};
-	struct ib_qp_init_attr init = {
-		.qp_type = IB_QPT_RC, .send_cq = send_cq, .recv_cq = recv_cq,
-		.cap = {
-			.max_send_wr = 16, .max_recv_wr = 64, .max_send_sge = 1,
-			.max_recv_sge = 1,
-		},
-	};
-
-	memset(&o->qp, 0, sizeof(o->qp));
-	o->qp.ibqp.device = &o->mock->dev->ib_dev;
-	o->qp.ibqp.pd = &o->pd.ibpd;
-	o->qp.ibqp.qp_type = IB_QPT_RC;
-	return mlx5_ib_create_qp(&o->qp.ibqp, &init,
-				 objects_udata(o, &ucmd, sizeof(ucmd),
-					       sizeof(struct mlx5_ib_create_qp_resp)));
-}
-
 static int create_qp_sending(struct objects *o)
 {
 	static struct mlx5_ib_cq other;
 
-	return create_qp_with(o, &o->cq.ibcq, &other.ibcq);
+	return objects_create_qp_on(o, &o->qp, IB_QPT_RC, &o->cq.ibcq, &other.ibcq);
 }
 
 static int create_qp_receiving(struct objects *o)
 {
 	static struct mlx5_ib_cq other;
 
-	return create_qp_with(o, &other.ibcq, &o->cq.ibcq);
+	return objects_create_qp_on(o, &o->qp, IB_QPT_RC, &other.ibcq, &o->cq.ibcq);
 }
 
 static int create_srq(struct objects *o)

@@ -237,6 +237,34 @@ static int create_any_qp(struct objects *o, struct mlx5_ib_qp *qp, struct ib_qp_
 }
 
 /**
+ * objects_create_qp_on - create a queue pair with queues of its own, on two CQs
+ * @o: objects
+ * @qp: the queue pair, which the test destroys
+ * @type: type of the queue pair
+ * @send_cq: CQ for sends
+ * @recv_cq: CQ for receives
+ *
+ * Return: 0 or an errno.
+ */
+int objects_create_qp_on(struct objects *o, struct mlx5_ib_qp *qp, enum ib_qp_type type,
+			 struct ib_cq *send_cq, struct ib_cq *recv_cq)
+{
+	const struct mlx5_ib_create_qp ucmd = {
+		.buf_addr = o->qp_buf, .db_addr = o->qp_db, .sq_wqe_count = 16,
+		.rq_wqe_count = 64, .rq_wqe_shift = 4, .uidx = 5,
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = type, .send_cq = send_cq, .recv_cq = recv_cq,
+		.cap = {
+			.max_send_wr = 16, .max_recv_wr = 64, .max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+
+	return create_any_qp(o, qp, &init, &ucmd);
+}
+
+/**
  * objects_create_qp - create a queue pair with queues of its own
  * @o: objects
  * @qp: the queue pair, which the test destroys
@@ -246,19 +274,7 @@ static int create_any_qp(struct objects *o, struct mlx5_ib_qp *qp, struct ib_qp_
  */
 int objects_create_qp(struct objects *o, struct mlx5_ib_qp *qp, enum ib_qp_type type)
 {
-	const struct mlx5_ib_create_qp ucmd = {
-		.buf_addr = o->qp_buf, .db_addr = o->qp_db, .sq_wqe_count = 16,
-		.rq_wqe_count = 64, .rq_wqe_shift = 4, .uidx = 5,
-	};
-	struct ib_qp_init_attr init = {
-		.qp_type = type, .send_cq = &o->cq.ibcq, .recv_cq = &o->cq.ibcq,
-		.cap = {
-			.max_send_wr = 16, .max_recv_wr = 64, .max_send_sge = 1,
-			.max_recv_sge = 1,
-		},
-	};
-
-	return create_any_qp(o, qp, &init, &ucmd);
+	return objects_create_qp_on(o, qp, type, &o->cq.ibcq, &o->cq.ibcq);
 }
 
 static int create_qp(struct objects *o, const struct object_type *type)

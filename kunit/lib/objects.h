@@ -161,6 +161,8 @@ int objects_create(struct objects *o, enum object_id id);
 int objects_destroy(struct objects *o, enum object_id id);
 int objects_destroy_all(struct objects *o);
 int objects_create_qp(struct objects *o, struct mlx5_ib_qp *qp, enum ib_qp_type type);
+int objects_create_qp_on(struct objects *o, struct mlx5_ib_qp *qp, enum ib_qp_type type,
+			 struct ib_cq *send_cq, struct ib_cq *recv_cq);
 void footprint_take(struct mock *mock, struct footprint *fp);
 void footprint_expect(struct mock *mock, const struct footprint *want, const char *after,
 		      unsigned int n);
