@@ -90,8 +90,8 @@ uint8_t check_shared(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint3
  * @num: its number
  * @o: the object
  *
- * Return: ST_OK; ST_BAD_RES if there is no such object that the command may use; ST_BAD_RES_STATE
- * while other objects refer to the object.
+ * Return: ST_OK; ST_BAD_RES if there is no such object that the command may use, but, as cards do,
+ * ST_BAD_RES_STATE for a QP or a CQ; ST_BAD_RES_STATE while other objects refer to the object.
  */
 uint8_t check_destroy(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		      struct obj **o)
@@ -99,7 +99,7 @@ uint8_t check_destroy(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint
 	uint8_t st = check_obj(hca, cmd, kind, num, o);
 
 	if (st)
-		return st;
+		return kind == OBJ_QP || kind == OBJ_CQ ? ST_BAD_RES_STATE : st;
 	if ((*o)->refs)
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_OBJECT_IN_USE,
 				"%s 0x%x has %u references", obj_kind_name[kind], num, (*o)->refs);

@@ -253,10 +253,17 @@ static void test_state_machine_ud(void **state)
 	machine_of(QPT_UD);
 }
 
+static uint8_t destroy(uint32_t qpn, uint16_t uid)
+{
+	uint8_t in[IFC_SZ(destroy_qp_in)] = {}, out[IFC_SZ(destroy_qp_out)];
+
+	IFC_SET(destroy_qp_in, in, qpn, qpn);
+	return rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, uid, in, sizeof(in), out, sizeof(out));
+}
+
 /* A program's queue pair is destroyed in the state in which the program left it. */
 static void test_qp_is_destroyed_in_any_state(void **state)
 {
-	uint8_t in[IFC_SZ(destroy_qp_in)] = {}, out[IFC_SZ(destroy_qp_out)];
 	unsigned int s;
 
 	(void)state;
@@ -264,9 +271,7 @@ static void test_qp_is_destroyed_in_any_state(void **state)
 		struct qp *qp = new_qp(QPT_RC);
 
 		bring_to(qp, s);
-		IFC_SET(destroy_qp_in, in, qpn, qp->obj.num);
-		assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out,
-					 sizeof(out)), ST_OK);
+		assert_int_equal(destroy(qp->obj.num, 0), ST_OK);
 	}
 }
 
@@ -1041,7 +1046,7 @@ static void test_many_multicast_groups_are_found(void **state)
 static void test_multicast_ends_with_the_qp(void **state)
 {
 	struct qp *qp[2] = { new_qp(QPT_UD), new_qp(QPT_UD) };
-	uint8_t in[IFC_SZ(destroy_qp_in)] = {}, out[IFC_SZ(destroy_qp_out)], gid[16] = { 0xff };
+	uint8_t gid[16] = { 0xff };
 	unsigned int i;
 
 	(void)state;
@@ -1051,9 +1056,7 @@ static void test_multicast_ends_with_the_qp(void **state)
 	for (i = 0; i < 2; i++) {
 		unsigned int members = 0;
 
-		IFC_SET(destroy_qp_in, in, qpn, qp[i]->obj.num);
-		assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out,
-					 sizeof(out)), ST_OK);
+		assert_int_equal(destroy(qp[i]->obj.num, 0), ST_OK);
 		mcast_each(rig.hca, gid, count_member, &members);
 		assert_int_equal(members, 1 - i);
 	}
@@ -1081,7 +1084,6 @@ static void test_port_has_one_qp0_and_one_qp1(void **state)
 {
 	struct qp *gsi = new_qp(QPT_QP1);
 	struct qp_params p = good;
-	uint8_t in[IFC_SZ(destroy_qp_in)] = {}, out[IFC_SZ(destroy_qp_out)];
 	uint32_t qpn;
 
 	(void)state;
@@ -1089,9 +1091,7 @@ static void test_port_has_one_qp0_and_one_qp1(void **state)
 	assert_null(qp_special(rig.hca, 0));
 	p.st = QPT_QP1;
 	assert_int_equal(create(&p, &qpn), ST_RES_BUSY);
-	IFC_SET(destroy_qp_in, in, qpn, gsi->obj.num);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_OK);
+	assert_int_equal(destroy(gsi->obj.num, 0), ST_OK);
 	assert_null(qp_special(rig.hca, 1));
 	assert_int_equal(create(&p, &qpn), ST_OK);
 }
@@ -1120,6 +1120,7 @@ static void test_unknown_qp_is_in_no_state_to_be_stopped(void **state)
 	full_context(c);
 	assert_int_equal(modify_with(MLX5_CMD_OP_2ERR_QP, qpn, 0, 0, c), ST_BAD_RES_STATE);
 	assert_int_equal(modify_with(MLX5_CMD_OP_2RST_QP, qpn, 0, 0, c), ST_BAD_RES_STATE);
+	assert_int_equal(destroy(qpn, 0), ST_BAD_RES_STATE);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0, c), ST_BAD_RES);
 }
 
@@ -1165,10 +1166,8 @@ static void test_qp_of_the_kernel_is_not_a_users(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_2RST_QP, qpn, 0, 3, c), ST_BAD_RES_STATE);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_QP, 0, 3, in, sizeof(in), out, sizeof(out)),
 			 ST_BAD_RES);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 3, in, sizeof(in), out, sizeof(out)),
-			 ST_BAD_RES);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_OK);
+	assert_int_equal(destroy(qpn, 3), ST_BAD_RES_STATE);
+	assert_int_equal(destroy(qpn, 0), ST_OK);
 }
 
 static void test_qp_holds_its_references(void **state)
@@ -1185,11 +1184,8 @@ static void test_qp_holds_its_references(void **state)
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)),
 			 ST_BAD_RES_STATE);
 	assert_int_equal(obj_find(rig.hca, OBJ_UAR, uar)->refs, 3);
-	IFC_SET(destroy_qp_in, in, qpn, qpn);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_OK);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_BAD_RES);
+	assert_int_equal(destroy(qpn, 0), ST_OK);
+	assert_int_equal(destroy(qpn, 0), ST_BAD_RES_STATE);
 	IFC_SET(destroy_cq_in, in, cqn, cq1);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
 			 ST_OK);
@@ -1222,10 +1218,7 @@ static void test_xrc_qp_holds_its_references(void **state)
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	for (i = 0; i < ARRAY_SIZE(held); i++)
 		assert_int_equal(held[i]->refs, 1);
-	memset(in, 0, sizeof(in));
-	IFC_SET(destroy_qp_in, in, qpn, qpn);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
-			 ST_OK);
+	assert_int_equal(destroy(qpn, 0), ST_OK);
 	for (i = 0; i < ARRAY_SIZE(held); i++)
 		assert_int_equal(held[i]->refs, 0);
 }
