@@ -1033,7 +1033,7 @@ static int fw_forgets_the_queue_pair(struct mlx5_ib_dev *dev, u16 uid, void *in,
 			return group.detach_err;
 		}
 		/* mlx5_cmd_check() would return -EINVAL for both refusals. */
-		return send == mlx5_ib_fw_send_if_exists && !group.knows_qp ? -ENOENT : -EINVAL;
+		return send != mlx5_ib_fw_send && !group.knows_qp ? -ENOENT : -EINVAL;
 	}
 	return err;
 }

@@ -459,6 +459,7 @@ static int fw_do_fails(struct mlx5_ib_dev *dev, void *in, int in_size, void *out
 static int fw_sends(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 		    int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
+	MLX5_SET(dealloc_pd_in, in, uid, uid);
 	return send(dev, in, in_size, out, out_size, arg);
 }
 
@@ -529,6 +530,149 @@ static void quiet_refusal_ends_no_attachment_that_may_exist(struct kunit *test)
 				    "case %u", i);
 		mlx5_ib_fw_attempt_forget(mock->dev, &attempt);
 	}
+}
+
+/*
+ * What firmware does for an object that may have been destroyed: DESTROY is refused with
+ * @destroy_status; QUERY is refused with @query_status if that is not 0, else returns @query_err.
+ */
+static struct {
+	u8 destroy_status;
+	u8 query_status;
+	int query_err;
+	u16 query;
+	u32 first[3];
+	unsigned int num_queries;
+} firmware;
+
+/* Stub of mlx5_ib_fw_do(). */
+static int fw_do_knows_no_object(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+				 int out_size)
+{
+	if (MLX5_GET(dealloc_pd_in, in, opcode) != firmware.query) {
+		MLX5_SET(dealloc_pd_out, out, status, firmware.destroy_status);
+		return -EREMOTEIO;
+	}
+	firmware.num_queries++;
+	memcpy(firmware.first, in, sizeof(firmware.first));
+	MLX5_SET(dealloc_pd_out, out, status, firmware.query_status);
+	return firmware.query_status ? -EREMOTEIO : firmware.query_err;
+}
+
+static struct mock *make_forgetful(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_sends);
+	kunit_activate_static_stub(test, mlx5_ib_fw_do, fw_do_knows_no_object);
+	memset(&firmware, 0, sizeof(firmware));
+	firmware.destroy_status = MLX5_CMD_STAT_BAD_RES_STATE_ERR;
+	return mock;
+}
+
+static const struct kind {
+	const char *desc;
+	u16 destroy;
+	u16 query;
+} kinds[] = {
+	{ "QP", MLX5_CMD_OP_DESTROY_QP, MLX5_CMD_OP_QUERY_QP },
+	{ "CQ", MLX5_CMD_OP_DESTROY_CQ, MLX5_CMD_OP_QUERY_CQ },
+	{ "SRQ", MLX5_CMD_OP_DESTROY_SRQ, MLX5_CMD_OP_QUERY_SRQ },
+	{ "XRC SRQ", MLX5_CMD_OP_DESTROY_XRC_SRQ, MLX5_CMD_OP_QUERY_XRC_SRQ },
+	{ "RMP", MLX5_CMD_OP_DESTROY_RMP, MLX5_CMD_OP_QUERY_RMP },
+	{ "DCT", MLX5_CMD_OP_DESTROY_DCT, MLX5_CMD_OP_QUERY_DCT },
+	{ "key", MLX5_CMD_OP_DESTROY_MKEY, MLX5_CMD_OP_QUERY_MKEY },
+};
+
+KUNIT_ARRAY_PARAM_DESC(kind, kinds, desc);
+
+/*
+ * The first command was not answered, and the second is refused with the status of an object in
+ * use. The object does not exist if its query is refused, too.
+ */
+static void object_that_cannot_be_queried_is_destroyed(struct kunit *test)
+{
+	static const u8 statuses[] = {
+		MLX5_CMD_STAT_BAD_RES_ERR, MLX5_CMD_STAT_BAD_RES_STATE_ERR,
+		MLX5_CMD_STAT_BAD_PARAM_ERR,
+	};
+	const struct kind *kind = test->param_value;
+	struct mock *mock = make_forgetful(test);
+	unsigned int i;
+
+	firmware.query = kind->query;
+	for (i = 0; i < 2 * ARRAY_SIZE(statuses); i++) {
+		struct mlx5_ib_fw_attempt attempt = {
+			.failed = true, .unanswered = true, .quiet = i % 2,
+		};
+
+		firmware.query_status = statuses[i / 2];
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fw_destroy_object(mock->dev, UID, kind->destroy,
+								    0x123456, &attempt), 0,
+				    "case %u", i);
+		KUNIT_EXPECT_FALSE(test, attempt.noted);
+	}
+	KUNIT_EXPECT_EQ(test, firmware.num_queries, 2 * ARRAY_SIZE(statuses));
+	KUNIT_EXPECT_EQ(test, be32_to_cpu((__force __be32)firmware.first[0]),
+			kind->query << 16 | UID);
+	KUNIT_EXPECT_EQ(test, firmware.first[1], 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu((__force __be32)firmware.first[2]), 0x123456);
+}
+
+/* A query that is executed, or that says nothing, ends no object that may be in use. */
+static void object_that_can_be_queried_exists(struct kunit *test)
+{
+	static const int errs[] = { 0, -ETIMEDOUT, -ECANCELED, -ENOMEM };
+	struct mock *mock = make_forgetful(test);
+	unsigned int i;
+
+	firmware.query = MLX5_CMD_OP_QUERY_CQ;
+	for (i = 0; i < 2 * ARRAY_SIZE(errs); i++) {
+		struct mlx5_ib_fw_attempt attempt = {
+			.failed = true, .unanswered = true, .quiet = i % 2,
+		};
+
+		firmware.query_err = errs[i / 2];
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fw_destroy_object(mock->dev, UID,
+								    MLX5_CMD_OP_DESTROY_CQ, 0x77,
+								    &attempt), -EINVAL,
+				    "case %u", i);
+		KUNIT_EXPECT_TRUE(test, attempt.noted);
+		mlx5_ib_fw_attempt_forget(mock->dev, &attempt);
+	}
+	KUNIT_EXPECT_EQ(test, firmware.num_queries, 2 * ARRAY_SIZE(errs));
+}
+
+/* An object all whose destructions were answered exists; one that has no query may. */
+static void object_is_queried_only_after_silence(struct kunit *test)
+{
+	static const struct {
+		u16 destroy;
+		u8 status;
+		bool unanswered;
+	} cases[] = {
+		{ MLX5_CMD_OP_DESTROY_QP, MLX5_CMD_STAT_BAD_RES_STATE_ERR, false },
+		{ MLX5_CMD_OP_DESTROY_QP, MLX5_CMD_STAT_BAD_PARAM_ERR, true },
+		{ MLX5_CMD_OP_DESTROY_QP, MLX5_CMD_STAT_RES_BUSY, true },
+		{ MLX5_CMD_OP_DEALLOC_PD, MLX5_CMD_STAT_BAD_RES_STATE_ERR, true },
+	};
+	struct mock *mock = make_forgetful(test);
+	unsigned int i;
+
+	firmware.query = MLX5_CMD_OP_QUERY_QP;
+	firmware.query_status = MLX5_CMD_STAT_BAD_RES_ERR;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct mlx5_ib_fw_attempt attempt = {
+			.failed = true, .unanswered = cases[i].unanswered, .quiet = true,
+		};
+
+		firmware.destroy_status = cases[i].status;
+		KUNIT_EXPECT_LT_MSG(test, mlx5_ib_fw_destroy_object(mock->dev, UID,
+								    cases[i].destroy, 0x77,
+								    &attempt), 0, "case %u", i);
+		mlx5_ib_fw_attempt_forget(mock->dev, &attempt);
+	}
+	KUNIT_EXPECT_EQ(test, firmware.num_queries, 0);
 }
 
 /* ---- a device that has failed ------------------------------------------------------------ */
@@ -822,6 +966,9 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE(command_that_was_not_sent_is_told_from_a_refusal),
 	KUNIT_CASE(quiet_attempt_tells_a_lost_device_from_a_busy_one),
 	KUNIT_CASE(quiet_refusal_ends_no_attachment_that_may_exist),
+	KUNIT_CASE_PARAM(object_that_cannot_be_queried_is_destroyed, kind_gen_params),
+	KUNIT_CASE(object_that_can_be_queried_exists),
+	KUNIT_CASE(object_is_queried_only_after_silence),
 	KUNIT_CASE(failed_device_creates_nothing_and_has_destroyed_all),
 	KUNIT_CASE(command_that_is_not_sent_gives_its_slot_back),
 	KUNIT_CASE(command_that_finds_the_device_failed_says_so_once),

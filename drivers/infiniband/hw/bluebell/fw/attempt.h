@@ -18,7 +18,7 @@
  * @id: what the commands name: opcode, number, and type or a hash of the multicast group
  * @noted: @node is in the tree
  * @failed: a command has failed. Also set from the start if the object may not exist. From then on
- *	mlx5_ib_fw_send_if_exists() sends the commands
+ *	a refusal because the object does not exist is not logged
  * @unanswered: a command has not been answered: the object may not exist
  * @attachment: the object is a queue pair's attachment to a multicast group. The attachment ends
  *	with the queue pair, so firmware may not know the queue pair any more; and firmware refuses

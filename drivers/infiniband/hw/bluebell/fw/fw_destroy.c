@@ -13,10 +13,12 @@
  *
  * * The driver sends the command again: immediately, but only once, and then each time the owner
  *   tries to destroy the object. After an attempt that has not been answered, a refusal because the
- *   object does not exist means success. A queue pair's attachment to a multicast group ends with
- *   the queue pair. So for DETACH_FROM_MCG an unknown queue pair means success from the first
- *   attempt on; and after an attempt that has not been answered -EINVAL means success, too, because
- *   that is how firmware refuses to detach a queue pair twice.
+ *   object does not exist means success. Firmware refuses so with BAD_RES, or with BAD_RES_STATE,
+ *   which is also the status of an object in use. So after BAD_RES_STATE the driver queries the
+ *   object: if firmware refuses this, too, the object does not exist. A queue pair's attachment to
+ *   a multicast group ends with the queue pair. So for DETACH_FROM_MCG an unknown queue pair means
+ *   success from the first attempt on; and after an attempt that has not been answered -EINVAL
+ *   means success, too, because that is how firmware refuses to detach a queue pair twice.
  * * If the command has been executed, the device may have given the number of the object to a new
  *   object of another owner, and the command, sent again, would destroy the new object. So before
  *   it sends the command, the driver notes the number (&struct mlx5_ib_fw_attempt). Whenever the
@@ -27,10 +29,10 @@
  *   (NAMING_CMD_SIZE), as nearly all have.
  *
  * Until the object is known to be destroyed, its owner keeps the handle. Meanwhile only the command
- * that destroys the object may name the number, because the number may belong to another user's
- * object by now. Firmware compares user ids, but contexts without DEVX, XRC objects and kernel
- * consumers have none. So a verb calls mlx5_ib_fw_check_exists() for each object that its command
- * names.
+ * that destroys the object, and the query above, may name the number, because the number may belong
+ * to another user's object by now. Firmware compares user ids, but contexts without DEVX, XRC
+ * objects and kernel consumers have none. So a verb calls mlx5_ib_fw_check_exists() for each object
+ * that its command names.
  *
  * A number is noted while the command is in flight, and after an attempt that has not been answered
  * until the object is known to be destroyed, or its owner gives up.
@@ -59,6 +61,7 @@
 #include <linux/delay.h>
 #include <linux/jhash.h>
 #include <linux/rbtree.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
@@ -343,14 +346,78 @@ int mlx5_ib_init_fw_attempts(struct mlx5_ib_dev *dev)
 	return 0;
 }
 
-static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
-			   void *arg)
+/* Commands that destroy an object of a kind, and that query it. */
+struct fw_kind {
+	u16 destroy;
+	u16 query;
+	int outlen;
+};
+
+#define FW_KIND(NAME, name) \
+	{ MLX5_CMD_OP_DESTROY_ ## NAME, MLX5_CMD_OP_QUERY_ ## NAME, \
+	  MLX5_ST_SZ_BYTES(query_ ## name ## _out) }
+
+static const struct fw_kind fw_kinds[] = {
+	FW_KIND(QP, qp), FW_KIND(CQ, cq), FW_KIND(SRQ, srq), FW_KIND(XRC_SRQ, xrc_srq),
+	FW_KIND(RMP, rmp), FW_KIND(DCT, dct), FW_KIND(MKEY, mkey),
+};
+
+static const struct fw_kind *fw_kind_of(const void *destroy)
 {
+	u16 opcode = MLX5_GET(general_obj_in_cmd_hdr, destroy, opcode);
+	const struct fw_kind *kind;
+
+	for (kind = fw_kinds; kind < fw_kinds + ARRAY_SIZE(fw_kinds); kind++)
+		if (kind->destroy == opcode)
+			return kind;
+	return NULL;
+}
+
+static int fw_send_query(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+			 void *arg)
+{
+	return mlx5_ib_fw_do(dev, in, in_size, out, out_size);
+}
+
+/* Whether firmware refuses to query the object that a command was to destroy. Logs nothing. */
+static bool fw_refuses_query(struct mlx5_ib_dev *dev, const void *destroy)
+{
+	const struct fw_kind *kind = fw_kind_of(destroy);
+	void *out __free(kfree) = kind ? kzalloc(kind->outlen, GFP_KERNEL) : NULL;
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+
+	if (!out)
+		return false;
+	mlx5_ib_fw_name_object(in, kind->query, MLX5_GET(dealloc_pd_in, destroy, pd));
+	return mlx5_ib_fw_exec_via(dev, MLX5_GET(dealloc_pd_in, destroy, uid), in, sizeof(in), out,
+				   kind->outlen, fw_send_query, NULL) == -EREMOTEIO;
+}
+
+/*
+ * Whether firmware has refused a command because the object does not exist. ConnectX-5 Ex has
+ * refused to destroy queues that do not exist with the status of an object in use, but an object
+ * that is in use can be queried.
+ */
+static bool fw_knows_no_object(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
+			       const void *destroy, u8 status)
+{
+	if (status == MLX5_CMD_STAT_BAD_RES_STATE_ERR)
+		return attempt->unanswered && fw_refuses_query(dev, destroy);
+	return status == MLX5_CMD_STAT_BAD_RES_ERR;
+}
+
+/* Send a command that destroys an object, not for the first time, or not to log a refusal. */
+static int fw_send_again(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+			 void *arg)
+{
+	const struct mlx5_ib_fw_attempt *attempt = arg;
 	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 	u8 status = MLX5_GET(dealloc_pd_out, out, status);
 
-	/* The object has gone with the lost device, and mlx5_cmd_check() returns 0. */
-	if (err == -ENXIO)
+	if (err == -EREMOTEIO && fw_knows_no_object(dev, attempt, in, status))
+		return -ENOENT;
+	/* If the device is lost (-ENXIO), so is the object, and mlx5_cmd_check() returns 0. */
+	if (!attempt->quiet || err == -ENXIO)
 		return mlx5_cmd_check(dev->mdev, err, in, out);
 	/*
 	 * With these statuses firmware refuses to detach a queue pair twice. Do not call
@@ -359,7 +426,7 @@ static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void 
 	if (err == -EREMOTEIO && (status == MLX5_CMD_STAT_BAD_PARAM_ERR ||
 				  status == MLX5_CMD_STAT_BAD_RES_STATE_ERR))
 		return -EINVAL;
-	return mlx5_ib_fw_is_unknown(err, out) ? -ENOENT : err;
+	return err;
 }
 
 /**
@@ -369,8 +436,8 @@ static int fw_send_quietly(struct mlx5_ib_dev *dev, void *in, int in_size, void 
  * @in: the command, complete
  * @inlen: bytes of @in
  * @attempt: attempts to destroy the object; zeroed before the first call
- * @first: sends the command, or has mlx5_core send it. Called at most once: after a failure, and if
- *	@attempt->failed is set from the start, mlx5_ib_fw_send_if_exists() sends the command
+ * @first: sends the command, or has mlx5_core send it. Called at most once: not after a failure, and
+ *	not if @attempt->failed or @attempt->quiet is set from the start
  * @arg: argument of @first
  *
  * The first command for the object that is not answered is sent again at once. May sleep.
@@ -381,18 +448,17 @@ int mlx5_ib_fw_destroy_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen
 			   struct mlx5_ib_fw_attempt *attempt, mlx5_ib_fw_send_t first, void *arg)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)];
-	mlx5_ib_fw_send_t send;
-	bool repeat;
+	bool repeat, again;
 	int err;
 
 	do {
 		if (!mlx5_ib_fw_attempt_begin(dev, attempt, in, inlen))
 			return 0;
 		repeat = !attempt->unanswered;
-		send = attempt->failed ? mlx5_ib_fw_send_if_exists : first;
 		memset(out, 0, sizeof(out));
+		again = attempt->failed || attempt->quiet;
 		err = mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, sizeof(out),
-					  attempt->quiet ? fw_send_quietly : send, arg);
+					  again ? fw_send_again : first, again ? attempt : arg);
 		err = mlx5_ib_fw_attempt_end(dev, attempt, err);
 	} while (err == -ETIMEDOUT && repeat);
 	return err;
