@@ -29,7 +29,7 @@ REPORT = re.compile(
     r"WARNING: |\bWARN(_ON)?\b|\bBUG: |kernel BUG at|\bOops\b|"
     r"KASAN: |UBSAN: |KCSAN: |KFENCE: |KMSAN: |"
     r"Call Trace:|general protection fault|unable to handle|unreferenced object|"
-    r"suspected memory leak|"
+    r"suspected memory leak|vm-init: not freed: |"
     r"DMA-API: .*(device driver|exceeded|overlapping|cacheline|leak|not mapped)|"
     r"possible (recursive|circular|irq|deadlock)|lock held when returning|suspicious RCU usage|"
     r"INFO: (task|rcu|possible|suspicious|trying|lockdep)|rcu: INFO|soft lockup|hard LOCKUP|"

@@ -25,6 +25,7 @@ BUG: KASAN: slab-use-after-free in f+0x1/0x2
 UBSAN: shift-out-of-bounds in drivers/x.c:1:2
 refcount_t: underflow; use-after-free.
 kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
+vm-init: not freed: 1 allocated by mlx5_ib_probe+0x1/0x2
 DMA-API: mlx5_core 0000:00:03.0: device driver frees DMA memory with different size
 WARNING: possible circular locking dependency detected
 INFO: task insmod:123 blocked for more than 10 seconds.
