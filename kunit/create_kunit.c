@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of the creation and destruction of all objects when something fails: firmware refuses
- * each command of the creation in turn or does not answer, the response cannot be copied to the
- * process, the process names memory that it may not use, or firmware refuses to destroy the object.
+ * each command of the creation in turn or does not answer, each allocation fails in turn, the
+ * response cannot be copied to the process, the process names memory that it may not use, or
+ * firmware refuses to destroy the object.
  */
 
 #include <kunit/test.h>
@@ -11,6 +12,7 @@
 #include <linux/string.h>
 
 #include "fw/fw.h"
+#include "lib/fail_alloc.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
 #include "lib/orphan.h"
@@ -173,6 +175,33 @@ static void refused_destruction_changes_nothing(struct kunit *test)
 		o->mock->refuse_destroy = false;
 	}
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, id_of(test)), 0);
+	finish(test, o);
+}
+
+/* Some creations succeed although an allocation has failed. */
+static void failure_of_any_allocation_leaves_nothing(struct kunit *test)
+{
+	const struct object_type *type = test->param_value;
+	struct footprint before;
+	struct objects *o;
+	unsigned int n;
+	bool failed;
+	int err;
+
+	fail_alloc_init(test);
+	o = prepare(test, &before);
+	for (n = 1, failed = true; failed; n++) {
+		fail_alloc_begin(n);
+		err = objects_create(o, id_of(test));
+		failed = fail_alloc_end();
+		if (!err)
+			err = objects_destroy(o, id_of(test));
+		else
+			KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "failure %u", n);
+		if (type->needs[0])
+			footprint_expect(o->mock, &before, "failed allocation", n);
+	}
+	KUNIT_EXPECT_EQ(test, err, 0);
 	finish(test, o);
 }
 
@@ -452,6 +481,7 @@ static void refusal_of_any_pin_leaves_nothing(struct kunit *test)
 
 static struct kunit_case create_cases[] = {
 	KUNIT_CASE_PARAM(refusal_of_any_command_leaves_nothing, object_gen_params),
+	KUNIT_CASE_PARAM(failure_of_any_allocation_leaves_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(undelivered_response_leaves_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(refused_destruction_changes_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(memory_stays_pinned_while_firmware_keeps_the_object, orphan_gen_params),

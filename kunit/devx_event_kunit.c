@@ -18,6 +18,7 @@
 #include "devx/devx_obj.h"
 #include "layout/layout_devx.h"
 #include "layout/layout_event.h"
+#include "lib/fail_alloc.h"
 #include "lib/interrupt.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
@@ -1101,6 +1102,39 @@ static void event_is_read_whole_or_kept(struct kunit *test)
 			(ssize_t)sizeof(u64));
 }
 
+/* ---- allocations that fail ---------------------------------------------------------------- */
+
+static struct mlx5_ib_devx_channel verb_channel;
+
+static int open_and_subscribe(void *test)
+{
+	struct mock *mock = ((struct kunit *)test)->priv;
+	int err;
+
+	memset(&verb_channel, 0, sizeof(verb_channel));
+	err = mlx5_ib_devx_open_channel(&verb_channel, mock->context, false);
+	if (err)
+		return err;
+	err = subscribe(test, &verb_channel, 0, 0, OF_DEVICE, 7);
+	if (err)
+		mlx5_ib_devx_close_channel(&verb_channel);
+	return err;
+}
+
+static void close_verb_channel(void *test)
+{
+	mlx5_ib_devx_close_channel(&verb_channel);
+}
+
+static void failure_of_any_allocation_leaves_no_subscription(struct kunit *test)
+{
+	static const struct fail_alloc_verb verb = { open_and_subscribe, close_verb_channel };
+	struct mock *mock = make_mock(test);
+
+	fail_alloc_each(mock, &verb, test);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
+}
+
 static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE_PARAM(process_subscribes_only_to_events_it_may_see, check_gen_params),
 	KUNIT_CASE(device_without_event_cap_has_the_standard_events),
@@ -1132,6 +1166,7 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE(context_has_256_channels_at_most),
 	KUNIT_CASE(event_without_data_is_queued_once),
 	KUNIT_CASE(event_is_read_whole_or_kept),
+	KUNIT_CASE(failure_of_any_allocation_leaves_no_subscription),
 	{}
 };
 

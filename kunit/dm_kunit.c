@@ -22,6 +22,7 @@
 #include "fw/fw.h"
 #include "layout/layout_dm.h"
 #include "layout/layout_mkey.h"
+#include "lib/fail_alloc.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
@@ -1196,6 +1197,55 @@ static void orphans_do_not_wait_for_the_pool(struct kunit *test)
 	expect_nothing(test);
 }
 
+/* ---- allocations that fail ---------------------------------------------------------------- */
+
+static struct mlx5_ib_dm *dm_of_verb;
+
+static int create_verb(void *env)
+{
+	dm_of_verb = mlx5_ib_create_dm(uctx_of(env), 64, 0);
+	if (IS_ERR(dm_of_verb))
+		return PTR_ERR(dm_of_verb);
+	dm_of_verb->ibdm.device = &((struct dm_env *)env)->mock->dev->ib_dev;
+	return 0;
+}
+
+static void free_verb(void *env)
+{
+	free_dm(dm_of_verb);
+}
+
+static int reg_verb(void *env)
+{
+	struct ib_dm_mr_attr attr = { .length = 64, .access_flags = IB_ZERO_BASED };
+	struct ib_mr *mr;
+
+	mr = mlx5_ib_reg_dm_mr(&((struct dm_env *)env)->pd.ibpd, &dm_of_verb->ibdm, &attr, NULL);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	mr->device = dm_of_verb->ibdm.device;
+	mr->dm = &dm_of_verb->ibdm;
+	KUNIT_EXPECT_EQ(kunit_get_current_test(), mlx5_ib_dereg_mr(mr, NULL), 0);
+	return 0;
+}
+
+static void no_verb(void *env)
+{
+}
+
+static void failure_of_any_allocation_leaves_no_memory(struct kunit *test)
+{
+	static const struct fail_alloc_verb create = { create_verb, free_verb };
+	static const struct fail_alloc_verb reg = { reg_verb, no_verb };
+	struct dm_env *env = test->priv;
+
+	fail_alloc_each(env->mock, &create, env);
+	KUNIT_ASSERT_EQ(test, create_verb(env), 0);
+	fail_alloc_each(env->mock, &reg, env);
+	free_verb(env);
+	expect_nothing(test);
+}
+
 static struct kunit_case layout_cases[] = {
 	KUNIT_CASE_PARAM(window_is_read_from_the_capabilities, caps_gen_params),
 	KUNIT_CASE_PARAM(only_valid_requests_are_accepted, request_gen_params),
@@ -1239,6 +1289,7 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(memory_that_may_get_an_address_is_not_reused),
 	KUNIT_CASE(operation_on_memory_that_may_be_gone_is_not_named),
 	KUNIT_CASE(refused_region_leaves_nothing),
+	KUNIT_CASE(failure_of_any_allocation_leaves_no_memory),
 	KUNIT_CASE(memory_of_a_key_that_may_exist_is_kept),
 	KUNIT_CASE(memory_of_an_orphaned_key_is_kept),
 	KUNIT_CASE(orphans_do_not_wait_for_the_pool),

@@ -11,6 +11,7 @@
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 
+#include "lib/fail_alloc.h"
 #include "lib/mock_hca.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
@@ -29,6 +30,7 @@
  * @keys_at_unmap: number of keys when the memory was last unmapped
  * @commands_at_unmap: number of commands when the memory was last unmapped
  * @refuse_map: refuse to map the memory
+ * @mr: region of reg_all()
  */
 struct exporter {
 	struct mock *mock;
@@ -40,6 +42,7 @@ struct exporter {
 	unsigned int keys_at_unmap;
 	unsigned int commands_at_unmap;
 	bool refuse_map;
+	struct ib_mr *mr;
 };
 
 static struct sg_table *map(struct dma_buf_attachment *attach, enum dma_data_direction dir)
@@ -128,6 +131,31 @@ static struct ib_mr *reg_at(struct exporter *ex, u64 offset, u64 length, u64 iov
 static struct ib_mr *reg(struct exporter *ex, u64 offset, u64 length)
 {
 	return reg_at(ex, offset, length, offset);
+}
+
+static int reg_all(void *exporter)
+{
+	struct exporter *ex = exporter;
+
+	ex->mr = reg(ex, 0, SIZE);
+	return PTR_ERR_OR_ZERO(ex->mr);
+}
+
+static void dereg_all(void *exporter)
+{
+	struct exporter *ex = exporter;
+
+	mlx5_ib_dereg_mr(ex->mr, NULL);
+}
+
+static void failure_of_any_allocation_releases_the_memory(struct kunit *test)
+{
+	static const struct fail_alloc_verb verb = { reg_all, dereg_all };
+	struct exporter *ex = make_exporter(test);
+
+	fail_alloc_each(ex->mock, &verb, ex);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
 }
 
 static void take_back(struct exporter *ex)
@@ -591,6 +619,7 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(key_that_firmware_keeps_can_be_destroyed_later),
 	KUNIT_CASE(region_counts_as_paged_memory_of_its_user),
 	KUNIT_CASE(refused_region_releases_the_memory),
+	KUNIT_CASE(failure_of_any_allocation_releases_the_memory),
 	KUNIT_CASE(change_of_rights_is_refused),
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 	KUNIT_CASE(failed_revocation_by_umr_destroys_the_key),

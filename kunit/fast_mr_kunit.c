@@ -14,6 +14,7 @@
 #include "layout/layout_umr.h"
 #include "lib/golden.h"
 #include "lib/mkey.h"
+#include "lib/fail_alloc.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "verbs/mr.h"
@@ -68,6 +69,31 @@ static void free_region(struct kunit *test, struct region *r)
 {
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(r->mr, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(r->mock), 0);
+}
+
+static int alloc_region(void *region)
+{
+	struct region *r = region;
+
+	r->mr = mlx5_ib_alloc_mr(&r->pd.ibpd, IB_MR_TYPE_MEM_REG, 300);
+	return PTR_ERR_OR_ZERO(r->mr);
+}
+
+static void dereg_region(void *region)
+{
+	struct region *r = region;
+
+	r->mr->pd = &r->pd.ibpd;
+	mlx5_ib_dereg_mr(r->mr, NULL);
+}
+
+static void failure_of_any_allocation_leaves_no_region(struct kunit *test)
+{
+	static const struct fail_alloc_verb verb = { alloc_region, dereg_region };
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, 1);
+
+	free_region(test, r);
+	fail_alloc_each(r->mock, &verb, r);
 }
 
 /*
@@ -423,6 +449,7 @@ static struct kunit_case fast_mr_cases[] = {
 	KUNIT_CASE(key_of_a_region_is_exact_to_the_bit),
 	KUNIT_CASE(key_of_all_memory_is_exact_to_the_bit),
 	KUNIT_CASE(key_that_firmware_keeps_is_destroyed_before_its_domain),
+	KUNIT_CASE(failure_of_any_allocation_leaves_no_region),
 	{}
 };
 

@@ -17,6 +17,7 @@
 #include "layout/layout_qp.h"
 #include "lib/buf.h"
 #include "lib/cq_kernel.h"
+#include "lib/fail_alloc.h"
 #include "lib/interrupt.h"
 #include "lib/kernel.h"
 #include "lib/mock.h"
@@ -992,6 +993,55 @@ static void queue_pair_takes_as_many_reads_as_the_device_says(struct kunit *test
 	KUNIT_EXPECT_EQ(test, props.max_res_rd_atom, INT_MAX);
 }
 
+/* ---- allocations that fail ---------------------------------------------------------------- */
+
+static int create_cq(void *k)
+{
+	return kernel_create_cq(k, &((struct kernel *)k)->cq);
+}
+
+static void destroy_cq(void *k)
+{
+	mlx5_ib_destroy_cq(&((struct kernel *)k)->cq.ibcq, NULL);
+}
+
+static int create_srq(void *k)
+{
+	return kernel_create_srq(k, 10);
+}
+
+static void destroy_srq(void *k)
+{
+	mlx5_ib_destroy_srq(&((struct kernel *)k)->srq.ibsrq, NULL);
+}
+
+static int create_qp(void *k)
+{
+	return kernel_create_qp(k, &((struct kernel *)k)->qp[0]);
+}
+
+static void destroy_qp(void *k)
+{
+	mlx5_ib_destroy_qp(&((struct kernel *)k)->qp[0].ibqp, NULL);
+}
+
+static void failure_of_any_allocation_leaves_no_queue(struct kunit *test)
+{
+	static const struct fail_alloc_verb cq = { create_cq, destroy_cq };
+	static const struct fail_alloc_verb srq = { create_srq, destroy_srq };
+	static const struct fail_alloc_verb qp = { create_qp, destroy_qp };
+	struct kernel *k = kernel_make(test);
+
+	fail_alloc_each(k->mock, &cq, k);
+	fail_alloc_each(k->mock, &srq, k);
+	memset(&k->srq, 0, sizeof(k->srq));
+	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	fail_alloc_each(k->mock, &qp, k);
+	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 1);
+	destroy_cq(k);
+	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 0);
+}
+
 static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(wqes_follow_each_other_around_the_queue),
 	KUNIT_CASE(full_send_queue_refuses_requests),
@@ -1019,6 +1069,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(event_reaches_a_consumer_that_has_a_handler),
 	KUNIT_CASE(consumer_that_only_polls_is_not_called),
 	KUNIT_CASE(queue_pair_takes_as_many_reads_as_the_device_says),
+	KUNIT_CASE(failure_of_any_allocation_leaves_no_queue),
 	{}
 };
 

@@ -15,6 +15,7 @@
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
+#include "lib/fail_alloc.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
@@ -916,6 +917,28 @@ static void new_attachment_is_not_ended_by_an_orphan(struct kunit *test)
 	destroy_all(test, m);
 }
 
+/* ---- allocations that fail ---------------------------------------------------------------- */
+
+static int create_gsi(void *m)
+{
+	return create_qp(m, IB_QPT_GSI);
+}
+
+static void destroy_qp(void *m)
+{
+	mlx5_ib_destroy_qp(&((struct manager *)m)->qp.ibqp, NULL);
+}
+
+static void failure_of_any_allocation_leaves_nothing(struct kunit *test)
+{
+	static const struct fail_alloc_verb gsi = { create_gsi, destroy_qp };
+	struct manager *m = make_manager(test);
+
+	fail_alloc_each(m->mock, &gsi, m);
+	memset(&m->qp, 0, sizeof(m->qp));
+	destroy_all(test, m);
+}
+
 static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(qp0_and_qp1_are_created_as_such),
 	KUNIT_CASE(process_gets_no_special_queue_pair),
@@ -938,6 +961,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(queue_pair_is_detached_in_the_end),
 	KUNIT_CASE(lost_attachment_is_ended),
 	KUNIT_CASE(new_attachment_is_not_ended_by_an_orphan),
+	KUNIT_CASE(failure_of_any_allocation_leaves_nothing),
 	{}
 };
 

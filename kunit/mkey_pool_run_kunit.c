@@ -24,6 +24,7 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "layout/layout_mkey.h"
+#include "lib/fail_alloc.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/mock_hca.h"
@@ -1006,6 +1007,26 @@ static void key_that_is_too_long_costs_one_free_key_at_most(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS - 1);
 }
 
+static int init_pool(void *dev)
+{
+	guard(mutex)(&((struct mlx5_ib_dev *)dev)->first_use);
+	return mlx5_ib_init_mkey_pool(dev);
+}
+
+static void cleanup_pool(void *dev)
+{
+	mlx5_ib_cleanup_mkey_pool(dev);
+}
+
+static void failure_of_any_allocation_leaves_no_pool(struct kunit *test)
+{
+	static const struct fail_alloc_verb verb = { init_pool, cleanup_pool };
+	struct pool_env *env = make_env(test);
+
+	mlx5_ib_cleanup_mkey_pool(env->dev);
+	fail_alloc_each(env->mock, &verb, env->dev);
+}
+
 static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(long_list_is_where_the_device_reads),
 	KUNIT_CASE(upkeep_makes_the_wanted_keys_ready),
@@ -1036,6 +1057,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(too_many_klms_send_no_command),
 	KUNIT_CASE(key_that_is_too_long_costs_no_free_keys),
 	KUNIT_CASE(key_that_is_too_long_costs_one_free_key_at_most),
+	KUNIT_CASE(failure_of_any_allocation_leaves_no_pool),
 	{}
 };
 

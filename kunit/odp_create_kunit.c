@@ -23,6 +23,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "layout/layout_odp.h"
+#include "lib/fail_alloc.h"
 #include "lib/mock_hca.h"
 #include "lib/orphan.h"
 #include "lib/share.h"
@@ -1841,6 +1842,36 @@ static void services_are_those_of_the_scheme_of_the_device(struct kunit *test)
 			IB_ODP_SUPPORT_SRQ_RECV);
 }
 
+/* Advice to map the pages afterwards creates, in an implicit region, the keys of a leaf. */
+static void failure_of_any_allocation_leaves_no_region(struct kunit *test)
+{
+	static const struct part all = { 0, MEM_PAGES };
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+	unsigned int n, num_failed = 0;
+	bool failed = true;
+	int err = 0;
+
+	fail_alloc_init(test);
+	for (n = 1; failed; n++) {
+		fail_alloc_begin(n);
+		err = reg(env, c) ?: advise_write(env, &all);
+		failed = fail_alloc_end();
+		if (err)
+			KUNIT_EXPECT_TRUE_MSG(test, err == -ENOMEM || err == -EFAULT,
+					      "failure %u: %d", n, err);
+		num_failed += !!err;
+		if (env->mr) {
+			/* A leaf in which nothing could be mapped is reclaimed. */
+			reclaim(env);
+			KUNIT_ASSERT_EQ(test, dereg(env), 0);
+		}
+		expect_no_region(test, env, 0, "a failed allocation");
+	}
+	KUNIT_EXPECT_EQ(test, err, 0);
+	KUNIT_EXPECT_GT(test, num_failed, 0);
+}
+
 static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(refusal_of_any_command_leaves_nothing, region_gen_params),
 	KUNIT_CASE_PARAM(failure_of_any_umr_leaves_no_page_in_reach,
@@ -1889,6 +1920,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(device_without_umr_has_no_paging),
 	KUNIT_CASE(paging_needs_each_of_its_capabilities),
 	KUNIT_CASE(services_are_those_of_the_scheme_of_the_device),
+	KUNIT_CASE_PARAM(failure_of_any_allocation_leaves_no_region, region_gen_params),
 	{}
 };
 

@@ -13,6 +13,7 @@
 
 #include "devx/devx_obj.h"
 #include "fw/fw.h"
+#include "lib/fail_alloc.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/rsc.h"
@@ -1037,6 +1038,95 @@ static void umem_over_a_dmabuf_is_limited_by_its_length(struct kunit *test)
 	ib_umem_release(umem);
 }
 
+/* ---- allocations that fail ---------------------------------------------------------------- */
+
+static struct mlx5_ib_devx_obj *create_any_table(struct mock *mock)
+{
+	return create_devx_table(mock, 1);
+}
+
+static struct mlx5_ib_devx_obj *create_any_key(struct mock *mock)
+{
+	return create_devx_key_over_umem(mock, SZ_1M);
+}
+
+static struct mlx5_ib_devx_obj *attach_any(struct mock *mock)
+{
+	return attach_by_devx(mock, 0x100);
+}
+
+static struct mlx5_ib_devx_obj *create_any_bulk(struct mock *mock)
+{
+	return create_bulk(mock, 0, 1);
+}
+
+static struct mlx5_ib_devx_obj *create_any_deks(struct mock *mock)
+{
+	return create_deks(mock, 1);
+}
+
+static struct mlx5_ib_devx_obj *(*const devx_creations[])(struct mock *mock) = {
+	create_devx_cq, create_any_table, create_any_key, attach_any, create_any_bulk,
+	create_any_deks,
+};
+
+/* What a verb of the test below has created. */
+static struct {
+	struct mlx5_ib_devx_obj *(*create)(struct mock *mock);
+	struct mlx5_ib_devx_obj *obj;
+	struct mlx5_ib_devx_umem *umem;
+	struct window window;
+} made;
+
+static int make_obj(void *mock)
+{
+	made.obj = made.create(mock);
+	return PTR_ERR_OR_ZERO(made.obj);
+}
+
+static void destroy_obj(void *mock)
+{
+	mlx5_ib_devx_destroy_obj(made.obj, true);
+}
+
+static int make_umem(void *mock)
+{
+	made.umem = create_umem(mock);
+	return PTR_ERR_OR_ZERO(made.umem);
+}
+
+static void destroy_umem(void *mock)
+{
+	mlx5_ib_devx_destroy_umem(made.umem, true);
+}
+
+static int make_window(void *mock)
+{
+	return alloc_window(mock, &made.window);
+}
+
+static void dealloc_window(void *mock)
+{
+	mlx5_ib_dealloc_mw(&made.window.mw.ibmw);
+}
+
+static void failure_of_any_allocation_counts_nothing(struct kunit *test)
+{
+	static const struct fail_alloc_verb obj = { make_obj, destroy_obj };
+	static const struct fail_alloc_verb umem = { make_umem, destroy_umem };
+	static const struct fail_alloc_verb window = { make_window, dealloc_window };
+	struct mock *mock = make_mock(test);
+	unsigned int i;
+
+	mock->context->uid = 1;
+	for (i = 0; i < ARRAY_SIZE(devx_creations); i++) {
+		made.create = devx_creations[i];
+		fail_alloc_each(mock, &obj, mock);
+	}
+	fail_alloc_each(mock, &umem, mock);
+	fail_alloc_each(mock, &window, mock);
+}
+
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
 	KUNIT_CASE(limit_is_that_of_the_kind),
@@ -1070,6 +1160,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_leaves_groups_to_others),
 	KUNIT_CASE(attachment_counts_until_the_device_ends_it),
 	KUNIT_CASE(attachments_by_commands_count_in_the_same_limit),
+	KUNIT_CASE(failure_of_any_allocation_counts_nothing),
 	{}
 };
 

@@ -58,7 +58,7 @@ static void create_object(struct mock *mock, enum mock_kind kind, u16 uid, __be3
 
 	KUNIT_ASSERT_EQ(mock->test, 0, xa_alloc(&mock->live[kind], &number, xa_mk_value(uid),
 						XA_LIMIT(mock->first_number, 0xffffff),
-						GFP_KERNEL));
+						GFP_KERNEL | __GFP_NOFAIL));
 	mock->num_live[kind]++;
 	/* The answers of all these commands have the number of the object in the third dword. */
 	out[2] = cpu_to_be32(number);

@@ -59,18 +59,17 @@ static void add_key(struct mock_hca *hca, void *in, u32 index)
 {
 	size_t given = MLX5_GET(create_mkey_in, in, translations_octword_actual_size) * OCTOWORD;
 	struct kunit *test = hca->mock->test;
-	struct mock_key *key = kzalloc_obj(*key);
+	struct mock_key *key = kzalloc_obj(*key, GFP_KERNEL | __GFP_NOFAIL);
 
-	KUNIT_ASSERT_NOT_NULL(test, key);
 	memcpy(key->mkc, MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry),
 	       sizeof(key->mkc));
 	key->bytes = MLX5_GET(mkc, key->mkc, translations_octword_size) * OCTOWORD;
 	KUNIT_EXPECT_LE(test, given, key->bytes);
-	key->table = kvzalloc(max_t(size_t, key->bytes, 1), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, key->table);
+	key->table = kvzalloc(max_t(size_t, key->bytes, 1), GFP_KERNEL | __GFP_NOFAIL);
 	memcpy(key->table, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt),
 	       min(given, key->bytes));
-	KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(&hca->keys, index, key, GFP_KERNEL)));
+	KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(&hca->keys, index, key,
+						    GFP_KERNEL | __GFP_NOFAIL)));
 }
 
 /**
