@@ -491,7 +491,7 @@ FIXTURE(blueflame) {
 
 FIXTURE_SETUP(blueflame)
 {
-	struct qp_cfg cfg = { .type = IBV_QPT_RC, .inline_data = 512 };
+	struct qp_cfg cfg = { .type = IBV_QPT_RC, .inline_data = 256 };
 	struct mlx5dv_obj obj = {};
 
 	if (!hca_ctl_present())

@@ -170,16 +170,15 @@ TEST_F(fast, reused_key_keeps_nothing_of_its_last_region)
 /* --- Long lists ------------------------------------------------------------------------------- */
 
 /*
- * A UMR request of every device has 16 bits for the offset at which it writes entries, in units of
- * 16 bytes: enough for this many entries of 8 bytes. The longest command of the emulated HCA
- * carries as many.
+ * A command of the emulated HCA has at most 2 MiB, and CREATE_MKEY then carries this many entries:
+ * more than a UMR request can write whose offset has 16 bits.
  */
-#define SHORT_LIST (1ul << 17)
+#define COMMAND_LIST ((2 * MIB - 272) / 8)
 #define NO_LONG_LIST "neither UMR nor a command of this device can write so many entries"
 
 static bool can_fill_entries(size_t entries)
 {
-	return entries <= SHORT_LIST || hca_cap("general", "umr_extended_translation_offset");
+	return entries <= COMMAND_LIST || hca_cap("general", "umr_extended_translation_offset");
 }
 
 FIXTURE(region_of) {
@@ -280,78 +279,99 @@ TEST_F(fast, requests_on_one_key_keep_their_order)
 	munmap(mem, len);
 }
 
-/*
- * More entries than one command can carry: a bit more than 64 GiB, which the device maps in small
- * pages because the region's address has a different offset in the huge page than the memory.
- */
+/* Memory of @num pieces, each of which is the same huge pages. */
+struct repeated {
+	int fd;
+	uint8_t *file;		/* the huge pages */
+	uint8_t *mem;
+	size_t piece, len;
+	uint64_t iova;		/* in another place of a huge page, so the device maps small pages */
+};
+
+/* Returns false if the kernel has no huge pages to spare. */
+static bool repeated_map(struct repeated *r, size_t piece, size_t num)
+{
+	size_t i;
+
+	*r = (struct repeated){ .piece = piece, .len = piece * num };
+	reserve_huge_pages(piece / (2 * MIB));
+	r->fd = memfd_create("fastreg", MFD_HUGETLB);
+	if (r->fd < 0 || ftruncate(r->fd, piece))
+		return false;
+	r->file = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	r->mem = mmap(NULL, r->len + 2 * MIB, PROT_NONE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r->file == MAP_FAILED || r->mem == MAP_FAILED)
+		return false;
+	r->mem = (void *)(((uintptr_t)r->mem + 2 * MIB - 1) & -(2 * MIB));
+	for (i = 0; i < num; i++)
+		if (mmap(r->mem + i * piece, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			 r->fd, 0) == MAP_FAILED)
+			return false;
+	r->iova = (uintptr_t)r->mem + UV_PAGE;
+	return true;
+}
+
+static void repeated_unmap(struct repeated *r)
+{
+	munmap(r->file, r->piece);
+	munmap(r->mem, r->len);
+	close(r->fd);
+	reserve_huge_pages(0);
+}
+
+/* More entries than one command can carry: a bit more than 64 GiB. */
 TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
 {
 	const size_t piece = 64 * MIB, num = 1025, len = piece * num;
-	uint8_t *file, *mem;
+	struct repeated r;
 	struct ibv_mr *mr;
-	uint64_t iova;
 	size_t i;
-	int fd;
 
 	if (!can_fill_entries(len / UV_PAGE))
 		SKIP(return, NO_LONG_LIST);
-	reserve_huge_pages(piece / (2 * MIB));
-	fd = memfd_create("fastreg", MFD_HUGETLB);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, ftruncate(fd, piece));
-	file = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (file == MAP_FAILED)
+	if (!repeated_map(&r, piece, num))
 		SKIP(return, "the kernel has no huge pages to spare");
-	mem = mmap(NULL, len + 2 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		   -1, 0);
-	ASSERT_NE(MAP_FAILED, mem);
-	mem = (void *)(((uintptr_t)mem + 2 * MIB - 1) & -(2 * MIB));
-	for (i = 0; i < num; i++)
-		ASSERT_EQ(mem + i * piece, mmap(mem + i * piece, piece, PROT_READ | PROT_WRITE,
-						MAP_SHARED | MAP_FIXED, fd, 0));
-	iova = (uintptr_t)mem + UV_PAGE;
-	mr = ibv_reg_mr_iova(self->r.pd, mem, len, iova, REGION_ACCESS);
+	mr = ibv_reg_mr_iova(self->r.pd, r.mem, len, r.iova, REGION_ACCESS);
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
 	for (i = 0; i < num; i += 31) {
 		size_t at = i * 4099 * UV_PAGE % piece;
 
 		fill(self->p.buf[0], 64, i);
 		ASSERT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey,
-					 iova + i * piece + at, 64)) TH_LOG("piece %zu", i);
-		EXPECT_TRUE(check_fill(file + at, 64, i)) TH_LOG("piece %zu", i);
+					 r.iova + i * piece + at, 64)) TH_LOG("piece %zu", i);
+		EXPECT_TRUE(check_fill(r.file + at, 64, i)) TH_LOG("piece %zu", i);
 	}
-	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, iova + len - 64, 64));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, r.iova + len - 64, 64));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, iova + len - 63, 64));
+		  rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, r.iova + len - 63, 64));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
-	munmap(file, piece);
-	munmap(mem, len);
-	close(fd);
-	reserve_huge_pages(0);
+	repeated_unmap(&r);
 }
 
 /* The longest possible list works; with one page more the registration fails and pins nothing. */
 TEST_F(fast, list_beyond_umr_and_command_is_refused)
 {
-	const size_t len = SHORT_LIST * UV_PAGE;
-	long pinned = uv_pinned_pages();
+	const size_t len = COMMAND_LIST * UV_PAGE;
+	struct repeated r;
 	struct ibv_mr *mr;
-	uint8_t *mem;
+	long pinned;
 
-	if (can_fill_entries(SHORT_LIST + 1))
+	if (can_fill_entries(COMMAND_LIST + 1))
 		SKIP(return, "UMR of this device can write lists of any length");
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
-	mem = map_small_pages(len + UV_PAGE);
-	ASSERT_NE(NULL, mem);
-	mr = ibv_reg_mr(self->r.pd, mem, len, REGION_ACCESS);
+	if (!repeated_map(&r, 2 * MIB, 512))
+		SKIP(return, "the kernel has no huge pages to spare");
+	pinned = uv_pinned_pages();
+	mr = ibv_reg_mr_iova(self->r.pd, r.mem, len, r.iova, REGION_ACCESS);
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
-	EXPECT_EQ(0, write_and_check(&self->p, mr->rkey, mem + len - 64, 64, 1));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, r.iova + len - 64, 64));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
-	EXPECT_EQ(NULL, ibv_reg_mr(self->r.pd, mem, len + UV_PAGE, REGION_ACCESS));
+	EXPECT_EQ(NULL, ibv_reg_mr_iova(self->r.pd, r.mem, len + UV_PAGE, r.iova, REGION_ACCESS));
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(pinned, uv_pinned_pages());
-	munmap(mem, len + UV_PAGE);
+	repeated_unmap(&r);
 }
 
 /* --- Many threads ----------------------------------------------------------------------------- */

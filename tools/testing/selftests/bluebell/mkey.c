@@ -268,6 +268,8 @@ static const char *missing(void)
 {
 	if (!devx_has_user_ids())
 		return NO_USER_IDS;
+	if (hca_cap("general", "umr_indirect_mkey_disabled"))
+		return "UMR of this device changes no indirect mkey";
 	return hca_cap("general", "imaicl") ? NULL : NO_WINDOWS;
 }
 

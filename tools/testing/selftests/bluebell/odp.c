@@ -29,10 +29,13 @@ TEST(odp_is_reported_as_the_device_has_it)
 		  rdma_has_odp(r.ctx));
 	/*
 	 * Bluebell offers implicit regions only with "fixed_buffer_size", because the entries of
-	 * their keys are of one size, and each refers to another key.
+	 * their keys are of one size, and each refers to another key; and only if UMR can change
+	 * such keys.
 	 */
 	EXPECT_EQ(rdma_has_odp(r.ctx) &&
-		  (!driver_is("bluebell") || hca_cap("general", "fixed_buffer_size")),
+		  (!driver_is("bluebell") ||
+		   (hca_cap("general", "fixed_buffer_size") &&
+		    !hca_cap("general", "umr_indirect_mkey_disabled"))),
 		  paged_has_implicit(r.ctx));
 	rdma_close(&r);
 }

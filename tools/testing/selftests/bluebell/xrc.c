@@ -210,13 +210,16 @@ TEST_F(domain, close_depends_on_own_objects_only)
 TEST_F(domain, many_domains_can_be_open)
 {
 	struct ibv_xrcd *x[100];
-	size_t i;
+	size_t num = ARRAY_SIZE(x), half, i;
 
-	for (i = 0; i < ARRAY_SIZE(x); i++) {
+	/* A user can have 7/8 of the device's domains. */
+	half = hca_ctl_present() ? (1ul << hca_cap("general", "log_max_xrcd")) / 2 : num;
+	num = half < num ? half : num;
+	for (i = 0; i < num; i++) {
 		x[i] = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
 		ASSERT_NE(NULL, x[i]);
 	}
-	for (i = 0; i < ARRAY_SIZE(x); i++)
+	for (i = 0; i < num; i++)
 		EXPECT_EQ(0, ibv_close_xrcd(x[i]));
 }
 
