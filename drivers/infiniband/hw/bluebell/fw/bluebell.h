@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The device, the user context and the domains, which every object refers to. This header includes
- * no header of another object or service.
+ * The structs that most files share: the device, its port, the user context, protection domains,
+ * XRC domains and entries of the mmap space. This header includes no header of another kind of
+ * object or of a service.
  */
 
 #ifndef BLUEBELL_H
@@ -40,7 +41,7 @@ struct mlx5_ib_xrc;
 
 /**
  * struct mlx5_ib_port_link - the link of a port when it was last queried
- * @valid: the driver has received no event of the port since the query
+ * @valid: the device reports changes of the link, and has reported none since the query
  * @state: enum ib_port_state at the query
  * @phys_state: enum ib_port_phys_state at the query
  * @width: enum ib_port_width
@@ -68,7 +69,7 @@ struct mlx5_ib_port_link {
  *	the port, which any process can repeat, and in the interrupt of each event of the port
  * @told: the device reports each change of the link by an event, and @events is registered
  * @num_events: number of events of the port so far, plus one for the registration of @events.
- *	hca_vport_query() reads it without the lock
+ *	hca_vport_query() reads the number without the lock
  * @link: the link when it was last queried
  */
 struct mlx5_ib_port {
@@ -87,18 +88,20 @@ struct mlx5_ib_port {
  * struct mlx5_ib_orphans - objects and buffers of a device that wait to be destroyed
  * @lock: guards @list, @dead and the lists of all contexts; held while an entry is moved, never
  *	while a command is sent. Also held while the memory of an orphan in @dead is unpinned, since
- *	these orphans may share a doorbell page. Tasks without orphans do not take the lock
+ *	these orphans may share a doorbell page. A task does not take the lock if the list that it
+ *	looks at is empty
  * @list: struct orphan of the driver and of kernel consumers, in the order in which they have to be
- *	destroyed, and new buffers of resized CQs. A kernel consumer that destroys an object, and a
- *	process that frees an XRC domain, send the command of each entry again. A process can add
- *	only entries without a command
+ *	destroyed, and new buffers of resized CQs. A kernel consumer that destroys an object or
+ *	attaches a queue pair to a multicast group, and a process that closes an XRC domain or
+ *	destroys an XRC target, send the command of each entry again; so do @retry and the unbinding
+ *	of the driver. A process can add only entries without a command
  * @dead: struct orphan of contexts that have been closed, the user ids of these contexts, and XRC
  *	targets. A process can add an entry for each of its objects that firmware refuses to
  *	destroy. Only @retry, and the unbinding of the driver, send the commands of these entries
  * @retry: tries to destroy the objects of both lists, one command at a time
  * @delay: time to the next run of @retry, in jiffies
  * @buffers_lock: guards @buffers; held for one list operation, also while memory is being reclaimed
- * @buffers: struct orphan_buffer
+ * @buffers: struct orphan_buffer: buffers that the device may still read
  */
 struct mlx5_ib_orphans {
 	struct mutex lock;	/* guards list, dead */
@@ -112,8 +115,8 @@ struct mlx5_ib_orphans {
 
 /**
  * struct mlx5_ib_rsc_table - finds objects by type and number
- * @rscs: struct mlx5_ib_rsc by type and number: an entry for each queue of verbs. Each event of a
- *	queue takes the lock of the xarray in interrupt context, for one look-up
+ * @rscs: struct mlx5_ib_rsc by type and number: an entry for each queue pair and SRQ of verbs. Each
+ *	event of a queue takes the lock of the xarray in interrupt context, for one look-up
  * @nb: receives the asynchronous events of queues from mlx5_core
  * @wq: delivers events in process context. Errors of a process's queues cause events, but each
  *	queue has one work item, whatever the number of events
@@ -142,7 +145,7 @@ struct mlx5_ib_rsc_table {
  * @attempts: objects for which a command that destroys them is in flight, or was not answered
  * @orphans: objects that firmware has refused to destroy, and whose owner is gone
  * @events: subscriptions to events of the device. Constant while the device has objects
- * @rsc_table: finds queues by the number that an event of the device names
+ * @rsc_table: finds queue pairs and SRQs by the number that an event or page fault names
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number; no process has
  *	an entry
  * @failed: the device completes nothing any more; requests posted on @kernel_qps are flushed
@@ -150,8 +153,8 @@ struct mlx5_ib_rsc_table {
  *	set, the driver does not warn of what is left in its tables when it frees them
  * @mkeys: slots of all memory keys by index, see mkey_table.c. Each key has one entry, which is
  *	charged to the process; the lock of the table is taken for one look-up
- * @mkey_variant: the low byte becomes the variant of the next memory key, so that a new key differs
- *	from a destroyed key of the same index
+ * @mkey_variant: counter whose low byte becomes the low byte, called variant, of the next memory
+ *	key, so that a new key differs from a destroyed key of the same index
  * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used. Each
  *	of them is NULL before and then constant until the device is removed. Memory is allocated
  *	while the mutex is held, so nothing that memory reclaim waits for may take the mutex. Other
@@ -178,9 +181,9 @@ struct mlx5_ib_rsc_table {
  *	if the device has the capability null_mkey
  * @users: counts the objects of each user of the device. The pointer is constant
  * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
- * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported to root, which takes
- *	mlx5_bfreg_info.lock of each context. A process that opens or closes the device waits for
- *	one list operation of each other process that opens or closes the device
+ * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported to root; the report
+ *	takes mlx5_bfreg_info.lock of each context. A process that opens or closes the device waits
+ *	for one list operation of each other process that opens or closes the device
  * @uar_file: the report of all contexts in debugfs
  * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: vendor id of the board, as QUERY_ADAPTER returns it
@@ -226,20 +229,22 @@ struct mlx5_ib_dev {
 };
 
 /**
- * struct mlx5_bfreg_info - a context's UAR pages, and the queues on each bfreg
+ * struct mlx5_bfreg_info - UAR pages of a context, and queues on each bfreg (blue-flame register)
  * @layout: sizes, fixed when the context is allocated
- * @sys_pages: device index of the first UAR of each page, static pages first;
- *	MLX5_IB_INVALID_UAR_INDEX for a dynamic page without a UAR. Guarded by @lock.
+ * @sys_pages: device index of the first UAR of each page: first the static pages, whose UARs are
+ *	allocated with the context, then the dynamic pages, whose UARs are allocated when the page
+ *	is mapped. MLX5_IB_INVALID_UAR_INDEX for a dynamic page without a UAR. Guarded by @lock.
  * @count: number of queues on each static bfreg. Guarded by @lock.
- * @bells: struct mlx5_ib_bell of the queues that exist. Guarded by @lock.
+ * @bells: struct mlx5_ib_bell of each QP and CQ that exists. Guarded by @lock.
  * @num_bells: length of @bells. Guarded by @lock.
  * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR of a dynamic page, so
  *	that only the first of two mappings of a page allocates the UARs; and while the entry of a
- *	UAR is inserted into the mmap space, so that a report, which holds @lock, sees no more
- *	entries than it has counted. Nests inside mmap_lock. ib_core frees entries under a lock that
- *	nests inside @lock, so mlx5_ib_mmap_free() must not take @lock.
+ *	UAR object is inserted into the mmap space, so that a report, which holds @lock, sees no
+ *	more entries than it has counted. Nests inside mmap_lock. ib_core frees entries under a lock
+ *	that nests inside @lock, so mlx5_ib_mmap_free() must not take @lock.
  * @uar_4k: device and library use UARs of 4 KiB, whatever the host's page size
- * @blueflame: result of mlx5_ib_has_blueflame(), which may sleep, when the device was opened
+ * @blueflame: what mlx5_ib_has_blueflame() returned when the device was opened: bfregs accept WQEs.
+ *	Kept here, because that function may sleep
  */
 struct mlx5_bfreg_info {
 	struct mlx5_bfreg_layout layout;
@@ -265,7 +270,7 @@ struct mlx5_bfreg_info {
  *	opened the device. The driver checks them itself, because @uid has only those rights that
  *	firmware supports. Constant
  * @bfregi: UAR pages and bfregs
- * @db_pages: pinned doorbell pages, by user page number and address space
+ * @db_pages: pinned pages with doorbell records, by user page number and address space
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
  *	so that a page is pinned once.
  * @cqe_version: version of the CQE format that the library reads
@@ -274,7 +279,7 @@ struct mlx5_bfreg_info {
  * @closing: the process has closed the device, or the device is being removed: ib_core destroys the
  *	objects of the context, and gives up objects that firmware goes on refusing to destroy.
  *	Written with the file's hw_destroy_rwsem held for writing, when no call of the process runs
- *	any more; so calls, most of which hold hw_destroy_rwsem for reading, read it safely
+ *	any more; so calls, most of which hold hw_destroy_rwsem for reading, read @closing safely
  * @async_bytes: bytes of asynchronous commands whose answers have not been read, and of the answers
  * @event_channels: number of open channels for events
  */
@@ -316,8 +321,8 @@ struct mlx5_ib_pd {
  * struct mlx5_ib_xrcd - XRC domain
  * @ibxrcd: as the RDMA core sees it; first
  * @xrcdn: number of the domain in the device
- * @user: user who has allocated the domain, and among whose domains it counts, with a reference;
- *	NULL for a domain that is not counted
+ * @user: user against whose limit the domain counts: the user who has allocated it, with a
+ *	reference. NULL for a domain that is not counted
  */
 struct mlx5_ib_xrcd {
 	struct ib_xrcd ibxrcd;

@@ -96,10 +96,10 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
  * mlx5_ib_fw_errno - tell a command that was not sent from a command that firmware has refused
  * @err: result of mlx5_cmd_do()
  *
- * If no slot becomes free for a command, mlx5_core returns -EBUSY or -ECANCELED after as long a
- * time as it waits for an answer; and -EAGAIN at once if firmware has left the commands in all
- * slots unanswered. mlx5_cmd_check() returns -EBUSY and -EAGAIN for statuses of firmware, too, so
- * call this function before mlx5_cmd_check().
+ * If no slot becomes free for a command within the time for which mlx5_core waits for an answer,
+ * mlx5_core returns -EBUSY or -ECANCELED. If firmware has left the commands in all slots
+ * unanswered, mlx5_core returns -EAGAIN at once. mlx5_cmd_check() returns -EBUSY and -EAGAIN for
+ * statuses of firmware, too, so call this function before mlx5_cmd_check().
  *
  * Return: -ECANCELED if the command has got no slot, and so was not sent; else @err.
  */
@@ -153,8 +153,8 @@ int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
 	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 
 	/*
-	 * For a lost device mlx5_cmd_check() returns -ENOLINK, but not for MODIFY_MEMIC, which is
-	 * not in its list of commands.
+	 * For a lost device mlx5_cmd_check() returns -ENOLINK, or 0 for a command that destroys an
+	 * object; but -EINVAL for MODIFY_MEMIC, which is not in its list of commands.
 	 */
 	if (err == -ENXIO && MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_MODIFY_MEMIC)
 		return -ENOLINK;
@@ -198,8 +198,8 @@ int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, vo
  * sleep.
  *
  * Return: 0; the errno of mlx5_cmd_check() for a refusal; -ENOLINK if the device is lost;
- * -ETIMEDOUT if firmware has not answered; -ECANCELED if firmware has not answered other commands,
- * so that this one was not sent; or another errno of a command that could not be sent.
+ * -ETIMEDOUT if firmware has not answered; -ECANCELED if this command was not sent, because
+ * firmware has not answered others; or another errno of a command that could not be sent.
  */
 int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 		    int out_size)
@@ -225,7 +225,7 @@ static int fw_send_raw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out
  * Nothing is logged. May sleep.
  *
  * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; or the errno of a
- * command that could not be sent.
+ * command that was not sent or not answered.
  */
 int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			int out_size)
@@ -396,7 +396,9 @@ static int fw_core_query_vport(struct mlx5_ib_dev *dev, void *in, int in_size, v
  *	MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY
  * @port: number of the port, from 1
  * @index: index of the entry in the GID or P_Key table, from 0
- * @result: gets the struct mlx5_hca_vport_context, the union ib_gid or the u16
+ * @result: gets the context (struct mlx5_hca_vport_context), GID (union ib_gid) or P_Key (u16)
+ *
+ * May sleep.
  *
  * Return: 0 or a negative errno.
  */

@@ -39,7 +39,7 @@ typedef int (*mlx5_ib_fw_send_t)(struct mlx5_ib_dev *dev, void *in, int in_size,
  * @out_size: bytes of @out
  * @done: callback of the command, with its result: 0; -EREMOTEIO if firmware has refused the
  *	command (@out has the status); or the errno of a command that mlx5_core has not sent, or
- *	firmware has not answered. Any context
+ *	that firmware has not answered. Any context
  * @work: for mlx5_core; the argument of @done
  * @dev: device; set when the command is sent
  */

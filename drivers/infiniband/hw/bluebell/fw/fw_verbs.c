@@ -15,8 +15,9 @@
 #include "layout/layout_odp.h"
 
 /*
- * The commands of this table have the number of their object at the same offset, and so have their
- * answers: alloc_pd_out and dealloc_pd_in stand for all of them.
+ * In each command of this table that destroys an object, the number of the object has the same
+ * offset as in dealloc_pd_in; in the answer to each command that creates one, the same offset as in
+ * alloc_pd_out.
  */
 static const struct {
 	u16 create;
@@ -60,7 +61,7 @@ static u32 fw_created(struct mlx5_ib_dev *dev, u16 opcode, const void *out)
 }
 
 /**
- * mlx5_ib_fw_create_object - send a command that creates an object from a context
+ * mlx5_ib_fw_create_object - send a command that creates an object
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -194,8 +195,8 @@ static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
  * @in: struct mlx5_ifc_create_cq_in_bits; the opcode is filled in
  * @inlen: bytes of @in
  *
- * mlx5_core sends this command itself, because the CQ must be in the table of
- * its event queue before the first event. May sleep.
+ * mlx5_core sends this command itself, because the CQ must be in the table of its event queue
+ * before its first event. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -275,8 +276,8 @@ static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
  * So a CQ that firmware has refused to destroy gets no events any more. The driver cannot enter the
  * CQ into the tables again: mlx5_core exports only functions that create a CQ. Nor can the driver
  * send the command itself, and call mlx5_core_destroy_cq() after success: that function would send
- * the command again, and the device may have given the number to a new CQ, which mlx5_core could
- * not have entered into its tables while they had the old CQ.
+ * the command again, and by then the device may have given the number to a new CQ. mlx5_core could
+ * not have entered the new CQ into its tables while they had the old one.
  */
 static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 			      struct mlx5_ib_fw_attempt *attempt)
@@ -288,7 +289,10 @@ static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 				      mcq);
 }
 
-/* Do what mlx5_core_destroy_cq() leaves out if its DESTROY_CQ fails. */
+/*
+ * Wait until no handler of the CQ runs any more. mlx5_core_destroy_cq() does so only if its
+ * DESTROY_CQ succeeds.
+ */
 static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
 {
 	synchronize_irq(mcq->irqn);
@@ -402,8 +406,8 @@ int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u
  * @size: bytes that were allocated
  * @attempt: as for mlx5_ib_fw_send_destroy()
  *
- * The driver chooses the range of each allocation, so no other allocation gets the address before
- * this one is known to be gone. May sleep.
+ * The driver chooses the range of each allocation, so no other allocation of the driver gets the
+ * address before this one is known to be gone. May sleep.
  *
  * Return: as mlx5_ib_fw_send_destroy().
  */
@@ -478,10 +482,10 @@ int mlx5_ib_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, 
  * mlx5_ib_fw_modify_qp - send a command that changes the state of a QP
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @opcode: MLX5_CMD_OP_* of the command, from mlx5_ib_qp_opcode()
+ * @opcode: MLX5_CMD_OP_* of the command, one that mlx5_ib_qp_opcode() can return
  * @qpn: number of the QP
  * @qpc: struct mlx5_ifc_qpc_bits; not used by 2ERR_QP and 2RST_QP
- * @opt_mask: MLX5_QP_OPTPAR_* of the optional fields that are valid
+ * @opt_mask: MLX5_QP_OPTPAR_* of the optional fields of @qpc that firmware has to read
  * @ece: options of enhanced connection establishment that are asked for; 0 for none
  * @granted: gets the options that firmware grants
  *
@@ -515,10 +519,10 @@ int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, 
 }
 
 /**
- * mlx5_ib_fw_arm_rmp - MODIFY_RMP: set the limit of an SRQ
+ * mlx5_ib_fw_arm_rmp - MODIFY_RMP: set the limit of a basic SRQ
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @rmpn: number of the RMP
+ * @rmpn: number of the RMP (receive memory pool), which the SRQ is at the device
  * @limit: the device reports one event when fewer than @limit WQEs are posted; 0 for no event
  *
  * May sleep.
@@ -563,7 +567,8 @@ int mlx5_ib_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit
 }
 
 /**
- * mlx5_ib_fw_name_mcg - build a command that attaches or detaches a queue pair
+ * mlx5_ib_fw_name_mcg - build a command that attaches a queue pair to a multicast group, or
+ *	detaches it
  * @in: gets the command; MLX5_ST_SZ_DW(attach_to_mcg_in) dwords, as both commands have
  * @opcode: MLX5_CMD_OP_ATTACH_TO_MCG or MLX5_CMD_OP_DETACH_FROM_MCG
  * @qpn: number of the queue pair
@@ -630,8 +635,8 @@ int mlx5_ib_fw_attach_mcg(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, const union
  * A refusal is not logged, since any host of the network could cause any number of refusals. May
  * sleep.
  *
- * Return: 0; -EREMOTEIO if firmware refuses the datagram; or the errno of a command that could not
- * be sent.
+ * Return: 0; -EREMOTEIO if firmware refuses the datagram; or the errno of a command that was not
+ * sent or not answered.
  */
 int mlx5_ib_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid,
 		       const void *in_mad, void *out_mad)
@@ -742,12 +747,12 @@ static int fw_core_add_rate(struct mlx5_ib_dev *dev, void *in, int inlen, void *
 }
 
 /**
- * mlx5_ib_fw_add_rate - SET_PP_RATE_LIMIT, unless the table has the rate already
+ * mlx5_ib_fw_add_rate - SET_PP_RATE_LIMIT, unless mlx5_core's table of rates has the rate already
  * @dev: device
  * @uid: user that the rate is for, or MLX5_SHARED_RESOURCE_UID
- * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits, within the device's range
+ * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits, with a rate in the device's range
  * @dedicated: take an entry that no other rate shares
- * @index: gets the index of the entry
+ * @index: gets the index of the table's entry
  *
  * mlx5_core sends this command itself, and takes a reference to the entry. May sleep.
  *
@@ -785,7 +790,7 @@ void mlx5_ib_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index)
 /**
  * mlx5_ib_fw_page_fault_resume - PAGE_FAULT_RESUME
  * @dev: device
- * @fault: the fault, for which its queue waits
+ * @fault: the fault; a queue waits for its resolution
  * @error: the pages cannot be mapped, so the work request has to fail
  *
  * May sleep.

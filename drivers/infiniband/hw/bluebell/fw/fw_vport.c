@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Commands about vports: the counters and the speed of the port of this PCI function, and the ports
- * of its virtual functions, whose contexts belong to the PCI function that manages them.
+ * Commands about vports: the counters and the speed of the vport of this PCI function, and the
+ * counters and contexts of the vports of the virtual functions that it manages.
  */
 
 #include <linux/mlx5/driver.h>
