@@ -175,7 +175,8 @@ static int device_check_query(struct ib_udata *uhw)
 {
 	if (uhw && uhw->outlen &&
 	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
-		return refuse(-EINVAL, "response of %zu bytes, too short for response_length",
+		return refuse(-EINVAL,
+			      "device query: response of %zu bytes ends before response_length",
 			      uhw->outlen);
 	return ib_is_udata_in_empty(uhw);
 }
@@ -183,7 +184,7 @@ static int device_check_query(struct ib_udata *uhw)
 /**
  * mlx5_ib_query_device - attributes of the device
  * @ibdev: device
- * @props: gets the attributes; attributes that the driver does not have are 0
+ * @props: gets the attributes; attributes that the driver does not report are 0
  * @uhw: empty request; answered with struct mlx5_ib_query_device_resp, truncated to the caller's
  *	buffer. NULL for a kernel consumer
  *
@@ -229,8 +230,9 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
  * @mask: IB_DEVICE_MODIFY_NODE_DESC
  * @props: the description
  *
- * Return: 0; -EOPNOTSUPP for another attribute; or the errno of a firmware
- * refusal.
+ * May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for another attribute; or the errno of a firmware refusal.
  */
 int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *props)
 {

@@ -26,7 +26,7 @@
 #include "verbs/ucontext.h"
 #include "verbs/verbs.h"
 
-/* Returns the reason why the driver does not bind to a device; NULL if it does. */
+/* Returns the reason why the driver does not bind to a device; NULL if the driver binds. */
 static const char *dev_why_not(struct mlx5_core_dev *mdev)
 {
 	const char *reason = mlx5_ib_port_why_not(mdev);
@@ -42,7 +42,7 @@ static const char *dev_why_not(struct mlx5_core_dev *mdev)
 	return NULL;
 }
 
-/* Initialize the lock for the stages without @init, which are set up when they are first used. */
+/* Initialize the lock under which features without @init are set up when they are first used. */
 static int dev_init_first_use(struct mlx5_ib_dev *dev)
 {
 	mutex_init(&dev->first_use);
@@ -113,7 +113,8 @@ static void dev_unregister(struct mlx5_ib_dev *dev)
 /*
  * The stages in which a device is set up, in this order, and taken down, in the reverse order. A
  * stage whose @init fails cleans up after itself. If a stage with @without fails, set-up goes on:
- * the device lacks what @without names, and @cleanup of the stage must be a no-op.
+ * the device lacks what @without names, and @cleanup of the stage, which is called all the same,
+ * must then do nothing.
  *
  * A stage without @init belongs to a feature that is set up when a process or kernel consumer first
  * uses it, so that an unused device costs little. If this set-up fails, the call that needs the
@@ -142,7 +143,7 @@ static const struct dev_stage {
 	{ "memory keys", mlx5_ib_init_mkeys, mlx5_ib_cleanup_mkeys },
 	{ "features at their first use", dev_init_first_use, dev_cleanup_first_use },
 	{ "XRC", NULL, mlx5_ib_cleanup_xrc },
-	{ "fast registration", NULL, mlx5_ib_cleanup_umr },
+	{ "UMR", NULL, mlx5_ib_cleanup_umr },
 	{ "memory key pool", NULL, mlx5_ib_cleanup_mkey_pool },
 	{ "system errors", dev_init_sys_error, dev_cleanup_sys_error },
 	{ "on-demand paging", mlx5_ib_init_odp, mlx5_ib_cleanup_odp, "without on-demand paging" },

@@ -119,8 +119,8 @@ int mlx5_ib_query_port_speed(struct ib_device *ibdev, u32 num, u64 *speed)
  * @mask: enum ib_port_modify_flags: must be 0
  * @props: capabilities to set and to clear
  *
- * Implements ib_modify_port() with MODIFY_HCA_VPORT_CONTEXT, by which kernel consumers announce,
- * for example, that a connection manager or a subnet manager runs at the port. May sleep.
+ * Implements ib_modify_port(), by which kernel consumers announce, for example, that a connection
+ * manager or a subnet manager runs at the port. Sends MODIFY_HCA_VPORT_CONTEXT. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if @mask is not 0; -EINVAL for a capability that consumers cannot change;
  * or the errno of a firmware refusal.
@@ -131,7 +131,9 @@ int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_po
 	u32 select = props->set_port_cap_mask | props->clr_port_cap_mask;
 
 	if (mask)
-		return refuse(-EOPNOTSUPP, "port change %#x, only capabilities can change", mask);
+		return refuse(-EOPNOTSUPP,
+			      "port_modify_mask %#x, must be 0: only capabilities can change",
+			      mask);
 	return select ? port->ops->modify(port, props->set_port_cap_mask, select) : 0;
 }
 
@@ -172,7 +174,7 @@ int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 num, u16 index, u16 *pkey)
 }
 
 /**
- * mlx5_ib_port_immutable - what never changes about a port
+ * mlx5_ib_port_immutable - read what never changes about a port
  * @ibdev: device
  * @num: number of the port
  * @immutable: gets the sizes of the tables and the capabilities

@@ -56,10 +56,10 @@ static void port_fill_link(const struct mlx5_ib_port_link *link, struct ib_port_
 }
 
 /*
- * Use what was read of the link before, if it is still valid. Width and speed of a link change only
- * while the link is down, and the number of virtual lanes never changes. So check that no event of
- * the port has come since, and that the state of the port is the same: the event of a change may
- * still be on its way.
+ * Fill in what was read of the link before, and return true, if it is still valid. Width and speed
+ * of a link change only while the link is down, and the number of virtual lanes never changes. So
+ * check that no event of the port has come since, and that the state of the port is the same: the
+ * event of a change may still be on its way.
  */
 static bool port_knows_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
@@ -149,8 +149,8 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 }
 
 /*
- * Change the capabilities that the port announces. Refuse bits that are not in cap_mask1_perm,
- * which announce capabilities of firmware's agents.
+ * Change the capabilities that the port announces. Refuse the bits that announce capabilities of
+ * firmware's agents: those that are not in cap_mask1_perm.
  */
 static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 {
@@ -160,7 +160,7 @@ static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 	if (err)
 		return err;
 	if (select & ~rep.cap_mask1_perm)
-		return refuse(-EINVAL, "port capabilities %#x, those that can change are %#x",
+		return refuse(-EINVAL, "change of port capabilities %#x, only %#x can change",
 			      select, rep.cap_mask1_perm);
 	return mlx5_ib_fw_set_hca_vport_caps(port->dev, port->num, caps, select);
 }

@@ -109,7 +109,9 @@ static int put_qp(struct sk_buff *msg, void *obj)
 
 	if (rdma_nl_put_driver_u32(msg, "uid", qp->uid))
 		return -EMSGSIZE;
-	/* The target of an XRC connection has no doorbell record, because it is never rung. */
+	/*
+	 * The target of an XRC connection has no doorbell record, because nothing is posted to it.
+	 */
 	if (!qp->mem.db.dma)
 		return 0;
 	if (rdma_nl_put_driver_u32(msg, "uar", MLX5_GET(qpc, qp->qpc, uar_page)) ||
@@ -285,9 +287,9 @@ int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
  *
  * Sends QUERY_MKEY. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the driver has destroyed the key, because
- * it could not unmap the pages of the region otherwise, or is destroying the key, because the
- * process has closed the device, or if the key may not exist any more (mlx5_ib_fw_check_exists());
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN if the key may not exist any more (the
+ * driver has destroyed it to revoke access to pages that it could not unmap otherwise, is
+ * destroying it because the process has closed the device, or has had no answer to DESTROY_MKEY);
  * -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)

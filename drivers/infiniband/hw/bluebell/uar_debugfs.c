@@ -4,7 +4,7 @@
  * directory of the device. Each line begins with a word that says what the line is about, followed
  * by words NAME=VALUE. Lines about UARs, bfregs and queues follow the line of their context.
  *
- * Resource tracking cannot have this report: netlink shows a driver's attributes of QPs, CQs, MRs
+ * Resource tracking cannot show this report: netlink shows a driver's attributes of QPs, CQs, MRs
  * and SRQs, but not of contexts, and a UAR without a queue belongs to none of these objects.
  */
 
@@ -34,7 +34,7 @@ static const char *const class_names[] = {
 	[BLUEBELL_BFREG_DYNAMIC] = "dynamic",
 };
 
-/* The types of queue pairs of users that are rung on a UAR. */
+/* The types of queue pairs of users that have a doorbell on a UAR. */
 static const char *const qp_type_names[] = {
 	[IB_UVERBS_QPT_RC] = "rc",
 	[IB_UVERBS_QPT_UC] = "uc",

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Attributes of the ports of virtual functions that an administrator reads and sets through IPoIB's
+ * Attributes of virtual functions' ports that an administrator reads and sets through IPoIB's
  * network device of the physical function ("ip link set ib0 vf 0 node_guid ..."): GUIDs, the policy
  * of the link state, statistics.
  *
  * The vport of virtual function N has the number N + 1. Firmware forgets the attributes of virtual
- * functions when these are disabled. When mlx5_core enables the virtual functions again, it sets
- * the attributes that its table of virtual functions has, so the driver writes each attribute that
- * it sets to that table, too. mlx5_core takes 0 in the table for an attribute that was not set, and
- * so does not restore MLX5_POLICY_DOWN, which is 0. Only the driver writes these members of the
- * table, and IPoIB calls with the RTNL held, so writers need no other lock.
+ * functions when the functions are disabled. When mlx5_core enables the virtual functions again, it
+ * sets the attributes that its table of virtual functions has, so the driver also writes to that
+ * table each attribute that it sets. mlx5_core takes 0 in the table for an attribute that was not
+ * set, and so does not restore MLX5_POLICY_DOWN, which is 0. Only the driver writes these members
+ * of the table, and IPoIB calls with the RTNL held, so writers need no other lock.
  */
 
 #include <kunit/static_stub.h>
@@ -37,7 +37,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_num_vfs(const struct mlx5_ib_dev *dev)
 static int vf_check(const struct mlx5_ib_dev *dev, int vf)
 {
 	if (!MLX5_CAP_GEN(dev->mdev, vport_group_manager))
-		return refuse(-EPERM, "the function cannot manage VFs (vport_group_manager is 0)");
+		return refuse(-EPERM, "this PCI function cannot manage VFs (vport_group_manager)");
 	if (vf < 0 || vf >= mlx5_ib_num_vfs(dev))
 		return refuse(-EINVAL,
 			      "no virtual function %d: the device has %d, numbered from 0", vf,
@@ -68,8 +68,8 @@ static const u8 vf_link_states[] = {
  *
  * May sleep.
  *
- * Return: 0; -EPERM on a function that cannot manage VFs; -EINVAL for a VF that does not
- * exist, or a policy that has no name; or the errno of a firmware refusal.
+ * Return: 0; -EPERM on a function that cannot manage VFs; -EINVAL for a VF that does not exist, or
+ * if firmware reports an unknown policy; or the errno of a firmware refusal.
  */
 int mlx5_ib_get_vf_config(struct ib_device *ibdev, int vf, u32 port, struct ifla_vf_info *info)
 {
@@ -81,7 +81,8 @@ int mlx5_ib_get_vf_config(struct ib_device *ibdev, int vf, u32 port, struct ifla
 		return err;
 	policy = MLX5_GET(query_hca_vport_context_out, out, hca_vport_context.vport_state_policy);
 	if (policy >= ARRAY_SIZE(vf_link_states))
-		return refuse(-EINVAL, "vport_state_policy %u of virtual function %d, not 0 to 2",
+		return refuse(-EINVAL,
+			      "firmware reports vport_state_policy %u of VF %d, not 0 to 2",
 			      policy, vf);
 	info->linkstate = vf_link_states[policy];
 	return 0;
