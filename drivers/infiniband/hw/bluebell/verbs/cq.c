@@ -119,14 +119,18 @@ static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	return err;
 }
 
-/* Release and refuse a buffer that is not aligned to the size of a CQE, as the device requires. */
+/*
+ * Check that a buffer is aligned to the size of a CQE, as the device requires. Returns @umem; or
+ * releases @umem and returns an ERR_PTR.
+ */
 static struct ib_umem *cq_check_umem(struct ib_umem *umem, u32 cqe_size)
 {
 	int err;
 
 	if (IS_ERR(umem) || IS_ALIGNED(umem->address, cqe_size))
 		return umem;
-	err = refuse(-EINVAL, "CQ at %#lx, not aligned to %u bytes", umem->address, cqe_size);
+	err = refuse(-EINVAL, "CQ buffer at %#lx, not aligned to %u bytes", umem->address,
+		     cqe_size);
 	ib_umem_release(umem);
 	return ERR_PTR(err);
 }
@@ -139,7 +143,7 @@ static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct 
 	struct ib_umem *umem;
 
 	if (overflows_type(size, size_t))
-		return refuse(-EOVERFLOW, "CQ of %llu bytes, which exceeds 32 bits", size);
+		return refuse(-EOVERFLOW, "CQ buffer of %llu bytes, which exceeds 32 bits", size);
 	umem = ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
 					IB_ACCESS_LOCAL_WRITE);
 	return mlx5_ib_queue_mem_map_user(&cq->mem, ctx, cq_check_umem(umem, ucmd->cqe_size),
@@ -179,9 +183,9 @@ static void cq_init_user(struct mlx5_ib_cq *cq, const struct mlx5_ib_create_cq *
  *
  * Return: 0; -EINVAL for invalid attributes, a UAR that is not the user's, a vector that the device
  * does not have, or a buffer or doorbell record that is not aligned; -EOPNOTSUPP for unknown flags,
- * and for a feature that the device lacks; -EOVERFLOW for memory beyond the address space of a
- * 32-bit host; -ENOMEM, also beyond RLIMIT_MEMLOCK, and if the user has as many CQs as a user can
- * have; -EFAULT for a buffer the process does not have; or the errno of a firmware refusal.
+ * and for a feature that the device lacks; -ENOMEM, also if the user has as many CQs as a user can
+ * have; -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned; or the errno of a firmware
+ * refusal.
  */
 int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			   struct uverbs_attr_bundle *attrs)
@@ -249,8 +253,9 @@ static int cq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u8 l
  *
  * Implements ib_create_cq() with CREATE_CQ. May sleep.
  *
- * Return: 0; -EINVAL for no entries, or for more entries than a CQ of the device can have;
- * -EOPNOTSUPP for flags; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EINVAL for no entries, for more entries than a CQ of the device can have, or for a
+ * vector that the device does not have; -EOPNOTSUPP for flags; -ENOMEM; or the errno of a firmware
+ * refusal.
  */
 int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		      struct uverbs_attr_bundle *attrs)
@@ -383,10 +388,10 @@ static int cq_move(struct mlx5_ib_cq *cq, u64 addr, int entries)
  * is a resize CQE. The library copies the CQEs before it to the new buffer. May sleep.
  *
  * Return: 0; -EINVAL for invalid attributes, a buffer that is not aligned to the size of a CQE, or
- * fewer entries than there are completions; -EOPNOTSUPP if the device cannot resize; -ENOMEM beyond
- * RLIMIT_MEMLOCK; -EFAULT; -EIO as mlx5_ib_check_cq(); -ETIMEDOUT if firmware does not answer, and
- * then the device may use either buffer; or the errno of a firmware refusal. After any other error
- * the queue is as it was.
+ * fewer entries than there are completions; -EOPNOTSUPP if the device cannot resize; -ENOMEM;
+ * -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned; -EIO as mlx5_ib_check_cq();
+ * -ETIMEDOUT if firmware does not answer; or the errno of a firmware refusal. After -ETIMEDOUT the
+ * device may use either buffer; after any other error the queue is as it was.
  */
 int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
@@ -413,8 +418,8 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 /**
  * mlx5_ib_modify_cq - moderate the events of a completion queue
  * @ibcq: the queue
- * @cq_count: completions after which an event is due, 0 for each
- * @cq_period: microseconds after which an event is due, 0 for at once
+ * @cq_count: number of completions after which an event is due; 0: after each
+ * @cq_period: microseconds after which an event is due; 0: at once
  *
  * Implements ibv_modify_cq(3) with MODIFY_CQ. The work item by which ib_core moderates the queue of
  * a kernel consumer may still run after mlx5_ib_pre_destroy_cq() has destroyed the queue at the
@@ -434,7 +439,7 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 	if (!MLX5_CAP_GEN(dev->mdev, cq_moderation))
 		return refuse(-EOPNOTSUPP, "the device cannot moderate CQs (cq_moderation)");
 	if (cq_period > MLX5_MAX_CQ_PERIOD)
-		return refuse(-EINVAL, "CQ period %u us, at most %lu", cq_period,
+		return refuse(-EINVAL, "CQ moderation period %u us, at most %lu", cq_period,
 			      MLX5_MAX_CQ_PERIOD);
 
 	MLX5_SET(modify_cq_in, in,
@@ -452,13 +457,13 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 }
 
 /**
- * mlx5_ib_pre_destroy_cq - destroy the completion queue of a kernel consumer at the device
+ * mlx5_ib_pre_destroy_cq - have the device destroy a kernel consumer's completion queue
  * @ibcq: the queue, on which no queue pair completes any more
  *
- * ib_free_cq() calls this function before it cancels its work items: afterwards no completion event
- * can queue a work item again. When the function returns no handler runs any more. A work item of
+ * ib_free_cq() calls this function before it cancels its work items: when the function returns, no
+ * handler of completions runs any more, and so none can queue a work item again. A work item of
  * ib_core may still poll, arm or moderate the queue, so the memory of the queue stays until
- * mlx5_ib_post_destroy_cq(); the driver does not access the device any more. May sleep.
+ * mlx5_ib_post_destroy_cq(); these calls do not access the device any more. May sleep.
  *
  * Return: 0. If firmware refuses, an orphan takes over the memory in mlx5_ib_post_destroy_cq().
  */
@@ -492,7 +497,10 @@ void mlx5_ib_post_destroy_cq(struct ib_cq *ibcq)
 	mlx5_ib_queue_mem_free(dev, &cq->mem);
 }
 
-/* Destroy a CQ. If firmware refuses and the process has closed the device, make it an orphan. */
+/*
+ * Destroy a CQ. If firmware refuses and the process has closed the device, make an orphan of the
+ * CQ, and return 0.
+ */
 static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 {
 	bool last = cq->mem.context && cq->mem.context->closing;
@@ -518,11 +526,10 @@ static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
  * created by ib_create_cq(). After success no handler runs any more, and subscriptions of processes
  * to events of the queue have ended. May sleep.
  *
- * Return: 0, or the errno of a firmware that refuses to destroy the queue; then the buffer, the
- * doorbell record and the subscriptions stay, but mlx5_core delivers no more events of the queue,
- * see mlx5_ib_fw_destroy_cq().
- * Always 0 for a kernel consumer, and for a process that has closed the device: an orphan takes
- * over what firmware keeps.
+ * Return: 0; or the errno with which firmware refuses to destroy the queue. The buffer, the
+ * doorbell record and the subscriptions then stay, but mlx5_core delivers no more events of the
+ * queue, see mlx5_ib_fw_destroy_cq(). Always 0 for a kernel consumer, and for a process that has
+ * closed the device: an orphan takes over what firmware keeps.
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
@@ -550,7 +557,7 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 /**
  * mlx5_ib_poll_cq - take completions from the queue of a kernel consumer
  * @ibcq: the queue
- * @num: how many at most
+ * @num: maximum number of completions
  * @wc: gets the completions
  *
  * Implements ib_poll_cq(). Any context.

@@ -23,7 +23,7 @@ struct mlx5_ib_kcq;
  * @mcq: the CQ in the table by which mlx5_core dispatches events; @mcq.cqn is the CQ's number
  * @resize_lock: held across pinning and MODIFY_CQ, so that @mem has the buffer that the device
  *	uses, and so that no MODIFY_CQ is sent for a kernel consumer's queue after
- *	mlx5_ib_kcq_close(); guards @mem.buf and ibcq.cqe
+ *	mlx5_ib_kcq_close(); guards @mem.buf and @ibcq.cqe
  * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; for a user's queue also the
  *	reference to the UAR object on which the queue is armed
  * @kcq: what a kernel consumer polls; NULL for a user's queue. Constant

@@ -64,7 +64,7 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 
 /* ---- verbs ----------------------------------------------------------------------- */
 
-/* Allocate memory of the device, and count it for the user of the context. */
+/* Allocate memory of the device, and count it against the limit of the context's user. */
 static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u64 length,
 					    u32 log_align)
 {
@@ -96,10 +96,10 @@ static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u6
  * The memory is zeroed, and shares no page with other memory, because processes map whole pages.
  * May sleep.
  *
- * Return: the memory or an ERR_PTR: -EOPNOTSUPP if the device has none; -EINVAL for a
- * length or an alignment beyond the limits; -ENOMEM if there are not enough contiguous
- * free pages, or the user has as many pages as a user can have; -EINTR if the task is being
- * killed; or the errno of a firmware refusal.
+ * Return: the memory or an ERR_PTR: -EOPNOTSUPP if the device has no memory for users
+ * (mlx5_ib_has_dm()); -EINVAL for a length or an alignment beyond the limits; -ENOMEM if there are
+ * not enough contiguous free pages, or the user has as many pages as a user can have; -EINTR if the
+ * task is being killed; or the errno of a firmware refusal.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)
@@ -109,7 +109,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "no device memory (memic), or not in whole host pages"));
+				      "the device has no memory in whole host pages (memic)"));
 	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
 		return ERR_PTR(err);
@@ -135,8 +135,8 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
  * @ibdm: the memory; ib_core has checked that no region uses it
  * @attrs: not used
  *
- * Mapped memory stays allocated until it is unmapped. If firmware refuses to deallocate the memory,
- * the pool tries again later. May sleep.
+ * Memory that is mapped or exported as a dma-buf stays allocated as long as that is so. If firmware
+ * refuses to deallocate the memory, the pool tries again later. May sleep.
  *
  * Return: 0.
  */
@@ -175,8 +175,7 @@ static int dm_copy_entry(struct uverbs_attr_bundle *attrs,
  *
  * Implements ibv_alloc_dm(3). May sleep.
  *
- * Return: as mlx5_ib_create_dm(); -EOPNOTSUPP for memory of another type;
- * -EFAULT.
+ * Return: as mlx5_ib_create_dm(); -EOPNOTSUPP for memory of another type; -EFAULT.
  */
 struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
 			       struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs)
@@ -226,13 +225,12 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
  * @dm: the memory
  * @op: number of the operation
  *
- * Implements mlx5dv_dm_map_op_addr(3) with MODIFY_MEMIC (struct
- * mlx5_ifc_modify_memic_in_bits). A later call for the same operation returns the same address,
- * which lives as long as @dm or a mapping of the address. May sleep.
+ * Implements mlx5dv_dm_map_op_addr(3) with MODIFY_MEMIC (struct mlx5_ifc_modify_memic_in_bits). A
+ * later call for the same operation returns the same address, which exists as long as @dm or a
+ * mapping of the address. May sleep.
  *
- * Return: the entry of the address in the mmap space, or an ERR_PTR: -EOPNOTSUPP for an
- * operation that the device does not support; -ENOMEM; or the errno of a firmware
- * refusal.
+ * Return: the entry of the address in the mmap space, or an ERR_PTR: -EOPNOTSUPP for an operation
+ * that the device does not support; -ENOMEM; or the errno of a firmware refusal.
  */
 VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
 {
@@ -302,18 +300,18 @@ static void dm_keep_lost(struct mlx5_ib_ucontext *context, struct mlx5_ib_memic 
  * mlx5_ib_reg_dm_mr - register device memory
  * @pd: protection domain
  * @ibdm: the memory
- * @attr: offset and length of the region, which ib_core has checked to lie in the
- *	memory, and enum ib_access_flags
+ * @attr: offset and length of the region, and enum ib_access_flags. ib_core has checked that the
+ *	region lies in the memory
  * @attrs: no attributes of the driver
  *
  * Implements ibv_reg_dm_mr(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). The first
  * address of the region is 0. The region, or its orphan, has a reference to the memory until the
- * key is destroyed. If firmware does not answer, the memory stays allocated until the device is
- * reset. May sleep.
+ * key is destroyed. If firmware does not answer the command, the memory stays allocated until the
+ * device is reset. May sleep.
  *
- * Return: the region or an ERR_PTR: -EINVAL for a region that is not zero based;
- * -EOPNOTSUPP for access rights that device memory does not have; -ENOMEM, also if the user has as
- * many keys as a user can have; -EIO as mlx5_ib_check_pd(); or the errno of a firmware refusal.
+ * Return: the region or an ERR_PTR: -EINVAL without IB_ZERO_BASED; -EOPNOTSUPP for access rights
+ * that device memory does not have; -ENOMEM, also if the user has as many keys as a user can have;
+ * -EIO as mlx5_ib_check_pd(); or the errno of a firmware refusal.
  */
 struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
 				struct uverbs_attr_bundle *attrs)

@@ -46,8 +46,8 @@ struct fast_mr {
 };
 
 /*
- * Most MTTs, of 8 bytes, in a list. A UMR request has 16 bits for the length of its list, in units
- * of 16 bytes: twice as much as the driver uses.
+ * Maximum number of MTTs, of 8 bytes each, in a list: half as many as a UMR request can name, which
+ * has 16 bits for the length of its list in units of 16 bytes.
  */
 #define MAX_LIST_MTTS	BIT(16)
 /* An entry for a piece is as long as two entries for pages. */
@@ -58,7 +58,7 @@ struct fast_mr {
 /*
  * Destroy the key of a region. A kernel consumer deregisters a region only once, so a key that
  * firmware refuses to destroy becomes an orphan: the driver sends DESTROY_MKEY again, for example
- * before it deallocates the protection domain, which firmware refuses to do while the domain has a
+ * before it deallocates the protection domain, because firmware refuses that while the domain has a
  * key.
  */
 static void discard_key(struct mlx5_ib_mr *mr)
@@ -149,7 +149,7 @@ static int fast_mr_dereg(struct mlx5_ib_mr *mr)
 }
 
 static const struct mlx5_ib_mr_ops fast_mr_ops = {
-	.kind = "opened by work requests",
+	.kind = "registered by work requests",
 	.dereg = fast_mr_dereg,
 };
 
@@ -181,7 +181,7 @@ static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max
 }
 
 /**
- * mlx5_ib_max_fast_reg - most entries of a region that work requests register
+ * mlx5_ib_max_fast_reg - maximum number of entries of a region that work requests register
  * @caps: what the device can do
  * @gaps: the entries are pieces of any length, not pages
  *
@@ -204,7 +204,8 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
 
 	if (type != IB_MR_TYPE_MEM_REG && !gaps)
 		return refuse(-EOPNOTSUPP,
-			      "region of type %d, only MEM_REG (0) and SG_GAPS (1)", type);
+			      "region of type %d, only MEM_REG (0) and SG_GAPS (1) are possible",
+			      type);
 	if (!max)
 		return refuse(-EOPNOTSUPP,
 			      "the device cannot do SG_GAPS (umr_indirect_mkey_disabled)");
@@ -218,10 +219,11 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
  * mlx5_ib_alloc_mr - allocate a region that work requests register and invalidate
  * @pd: protection domain of a kernel consumer
  * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS
- * @max_num_sg: most pages or pieces that the region is registered over
+ * @max_num_sg: maximum number of pages or pieces that the region is registered over
  *
- * Implements ib_alloc_mr() with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): the key is
- * free, and requests of queue pairs in the domain may fill it. May sleep.
+ * Implements ib_alloc_mr() with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): the key is free,
+ * that is, gives access to nothing, and requests of queue pairs in the domain may fill it. May
+ * sleep.
  *
  * Return: the region, or an ERR_PTR: -EOPNOTSUPP for another type, or for pieces if UMR cannot fill
  * indirect mkeys; -EINVAL for no entries or too many; -ENOMEM; or the errno of a firmware refusal.
@@ -307,7 +309,8 @@ static bool fast_mr_add_piece(struct fast_mr *mr, u64 addr, u32 len)
 /*
  * Fill the list with pieces. An entry of the scatterlist is up to 2 GiB long
  * (dma_get_max_seg_size()), one byte more than a piece, so the entry may become two pieces. An
- * entry of 0 bytes becomes no piece, because a piece with a count of 0 is 2 GiB long.
+ * entry of 0 bytes becomes no piece, because a piece with a count of 0 is 2 GiB long. Returns how
+ * many entries of @sg fit completely.
  */
 static int fast_mr_map_pieces(struct fast_mr *mr, struct scatterlist *sg, int sg_nents,
 			      unsigned int *sg_offset)
@@ -336,13 +339,13 @@ out:
  * @ibmr: the region, which is not registered at present
  * @sg: the memory, mapped for DMA
  * @sg_nents: entries of @sg
- * @sg_offset: number of bytes to skip at the start of @sg; set to the number of bytes that the list
- *	has of the first entry that does not fit completely. NULL to skip nothing
+ * @sg_offset: number of bytes to skip at the start of @sg; if an entry does not fit completely, set
+ *	to the number of its bytes that fit. NULL to skip nothing
  *
  * Implements ib_map_mr_sg(). Any context.
  *
  * Return: how many entries of @sg fit completely, or a negative errno: -EINVAL for pages of another
- * size than PAGE_SIZE if the device cannot change the page size of a key.
+ * size than PAGE_SIZE if the device cannot change the page size of a key; or as ib_sg_to_pages().
  */
 int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		      unsigned int *sg_offset)
@@ -355,8 +358,8 @@ int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 
 	if (!mr->gaps && ibmr->page_size != PAGE_SIZE &&
 	    MLX5_CAP_GEN(dev->mdev, umr_modify_entity_size_disabled))
-		return refuse(-EINVAL, "region with pages of %u bytes, only %lu", ibmr->page_size,
-			      PAGE_SIZE);
+		return refuse(-EINVAL, "region with pages of %u bytes, only %lu is possible",
+			      ibmr->page_size, PAGE_SIZE);
 	mr->used = 0;
 	dma_sync_single_for_cpu(dma_device, mr->dma, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
 	n = mr->gaps ? fast_mr_map_pieces(mr, sg, sg_nents, sg_offset) :
@@ -369,9 +372,9 @@ int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 }
 
 /**
- * mlx5_ib_fast_mr_fill_wqe - build the work request that registers a region
+ * mlx5_ib_fast_mr_fill_wqe - build the WQE that registers a region
  * @dev: device
- * @wqe: zeroed request
+ * @wqe: zeroed WQE
  * @wr: the request of the consumer: a region of mlx5_ib_alloc_mr(), its key with a new variant, and
  *	access rights
  */

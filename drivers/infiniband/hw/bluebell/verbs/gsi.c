@@ -99,8 +99,8 @@ static struct mlx5_ib_qp *sender_alloc(const struct mlx5_ib_gsi *gsi)
 }
 
 /*
- * Create a queue pair as the RDMA core does it for a consumer, but have its requests complete as
- * requests of QP1.
+ * Create a sender, as the RDMA core would create a UD queue pair, and take it to RTS. Its requests
+ * complete as requests of QP1. Returns the sender or an ERR_PTR.
  */
 static struct mlx5_ib_qp *sender_create(struct mlx5_ib_gsi *gsi, u16 pkey_index)
 {
@@ -163,8 +163,8 @@ static void gsi_work(struct work_struct *work)
 }
 
 /*
- * Whether there have to be senders for the P_Keys: if QP1 is in RTS, or in SQE, to which a request
- * that fails takes QP1, and from which the consumer takes QP1 back to RTS.
+ * Whether QP1 needs senders: in RTS; and in SQE, to which a request that fails takes QP1, because
+ * the consumer then takes QP1 back to RTS.
  */
 static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
 {
@@ -265,8 +265,8 @@ static int gsi_destroy(struct mlx5_ib_qp *qp)
 
 /*
  * A request that fails takes the queue pair that sends it, QP1 or a sender, to SQE. The consumer
- * knows QP1 only, and takes QP1 back to RTS. So this function takes QP1 and each sender to RTS if
- * they are in SQE.
+ * knows QP1 only, and takes QP1 back to RTS. So this function takes to RTS whichever of QP1 and its
+ * senders are in SQE.
  */
 static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mask)
 {

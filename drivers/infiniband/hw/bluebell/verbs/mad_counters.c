@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Performance management where firmware has no agent for it, which may be so on a virtual function:
- * the driver answers with the counters of the vport. ib_core reads the counters that sysfs shows of
- * a port by datagrams of performance management, and so does perfquery.
+ * Performance management on a PCI function for which firmware has no agent, for example on a
+ * virtual function: the driver answers with the counters of the vport. ib_core reads the counters
+ * that sysfs shows of a port by datagrams of performance management, and so does perfquery.
  */
 
 #include <linux/mlx5/driver.h>
@@ -131,7 +131,7 @@ static int mad_fill_answer(struct mlx5_ib_dev *dev, struct ib_pma_mad *mad)
 }
 
 /**
- * mlx5_ib_answer_perf_mad - answer a datagram of performance management by the vport's counters
+ * mlx5_ib_answer_perf_mad - answer a datagram of performance management with the vport's counters
  * @dev: device
  * @in: the datagram, with method Get or Set, which firmware has refused
  * @out: gets the answer

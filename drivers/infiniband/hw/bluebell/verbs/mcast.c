@@ -4,8 +4,8 @@
  * to the group of the datagram's GID. The consumer joins the group at subnet administration, so
  * that the fabric delivers the datagram to the port.
  *
- * When an attached queue pair is destroyed, firmware may end the attachment, as tools/hca does, or
- * refuse to destroy the queue pair. The driver serves both kinds of firmware:
+ * When an attached queue pair is destroyed, firmware may end the attachment, as the emulated HCA
+ * (tools/hca) does, or refuse to destroy the queue pair. The driver serves both kinds of firmware:
  *
  * * Queue pairs are detached before they are destroyed. ib_core sees to this for attachments of
  *   verbs, but does not know of attachments that a process makes by commands of its own
@@ -19,7 +19,7 @@
  *   to the same group: the command would end the new attachment.
  *
  * The device limits the groups (log_max_mcg), and the queue pairs of a group (max_qp_mcg), and a
- * user has seven eighths of either at most (lib/share_mcast.c).
+ * user can have at most seven eighths of either (lib/share_mcast.c).
  */
 
 #include "fw/bluebell.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Mapping registers and memory of the device into a process: UAR pages, the clock,
- * and device memory.
+ * Mapping registers and memory of the device into a process: UAR pages, the clock and its
+ * parameters, and device memory.
  */
 
 #include <linux/mlx5/driver.h>
@@ -132,7 +132,8 @@ static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struc
 
 	/* A larger page would also have registers that users must not read. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
-		return refuse(-EOPNOTSUPP, "mmap of the clock: host pages of %lu bytes, only %u",
+		return refuse(-EOPNOTSUPP,
+			      "mmap of the clock: host pages of %lu bytes, only %u is possible",
 			      PAGE_SIZE, MLX5_ADAPTER_PAGE_SIZE);
 	return mmap_io(context, vma, addr, false, NULL);
 }
@@ -142,7 +143,8 @@ static int map_clock_info(struct mlx5_ib_ucontext *context, struct vm_area_struc
 	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
 
 	if (!mdev->clock_info)
-		return refuse(-EOPNOTSUPP, "the device has no clock parameters");
+		return refuse(-EOPNOTSUPP,
+			      "mmap of clock parameters, which the device does not have");
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(mdev->clock_info));
 }
 
@@ -177,8 +179,8 @@ static int mmap_check_page(struct vm_area_struct *vma, int command)
 }
 
 /**
- * mlx5_ib_mmap - map the UAR, clock or device memory that an offset of the command fd names
- * @uctx: the context the fd belongs to
+ * mlx5_ib_mmap - map the UAR, clock or device memory that an offset in the uverbs file names
+ * @uctx: the context that the file belongs to
  * @vma: the mapping; mlx5_ib_decode_mmap_offset() decodes its offset
  *
  * A mapping of UARs is one page, write-only; a mapping of a clock one page, read-only; a mapping of
@@ -238,8 +240,9 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 /* ---- export as a dma-buf ------------------------------------------------------------ */
 
 /*
- * Find the entry that mmap(2) maps at @offset, which is in bytes. ib_core puts the reference when
- * the export fails, or when the process closes the dma-buf or the device.
+ * Find the entry that mmap(2) maps at @offset, which is in bytes. Returns the entry with a
+ * reference, which ib_core puts when the export fails, or when the process closes the dma-buf or
+ * the device; or NULL.
  */
 static struct rdma_user_mmap_entry *mmap_offset_to_entry(struct ib_ucontext *uctx, off_t offset)
 {
@@ -260,7 +263,7 @@ static int mmap_get_pfns(struct rdma_user_mmap_entry *rdma_entry, struct phys_ve
 
 	*provider = pcim_p2pdma_provider(pdev, 0);
 	if (!*provider)
-		return refuse(-EOPNOTSUPP, "the host has no peer-to-peer DMA");
+		return refuse(-EOPNOTSUPP, "export as a dma-buf: the host has no peer-to-peer DMA");
 	vec->paddr = to_mmmap(rdma_entry)->address & PAGE_MASK;
 	vec->len = rdma_entry->npages * PAGE_SIZE;
 	return 0;

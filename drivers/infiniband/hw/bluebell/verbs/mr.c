@@ -26,8 +26,8 @@
  *
  * May sleep.
  *
- * Return: 0; -EBUSY if a window is bound to the region; or the errno of a firmware that
- * refuses. After an error the region is as it was.
+ * Return: 0; -EBUSY if a window is bound to the region; or the errno of a firmware refusal. After
+ * an error the key still exists, or may have been destroyed by a command that was not answered.
  */
 int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 {
@@ -152,7 +152,7 @@ static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u
  * @dmah: not supported
  * @udata: empty
  *
- * Implements ibv_reg_mr(3) and ibv_reg_mr_iova(3) by a UMR that fills a free key, or with
+ * Implements ibv_reg_mr(3) and ibv_reg_mr_iova(3) by a UMR request that fills a free key, or with
  * CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). May sleep.
  *
  * Return: the region, or an ERR_PTR: -EINVAL for an empty, wrapping or too long range; -EOPNOTSUPP
@@ -172,10 +172,10 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 }
 
 /*
- * Register the memory of @old again, either as a paged region, or because the memory was pinned for
- * reading only, and has to be pinned again before a key may allow writing. Only memory of the
- * current process can be registered, so the function fails if another process has registered @old,
- * and for a region over a dma-buf.
+ * Register the memory of @old again: as a paged region; or pinned again, because it was pinned for
+ * reading only, and the new key is to allow writing. Only memory of the current process can be
+ * registered, so the function fails if another process has registered @old, and for a region over a
+ * dma-buf.
  */
 static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
 {
@@ -183,13 +183,13 @@ static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 acce
 
 	if (umem->owning_mm != current->mm)
 		return ERR_PTR(refuse(-EINVAL,
-				      "cannot pin memory of another process, or of a dma-buf"));
+				      "rereg would pin memory of another process or of a dma-buf"));
 	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
 /*
- * Change the rights and the domain of a region's key by a UMR, after which the key has the same
- * number. Returns false if UMR cannot make the change, or fails.
+ * Change the rights and the domain of a region's key by a UMR request; the key keeps its number.
+ * Returns false if UMR cannot make the change, or fails.
  */
 static bool mr_change_in_place(struct mlx5_ib_mr *mr, u32 access, u32 pdn)
 {
@@ -228,7 +228,7 @@ static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct
 	/* The exporter of a dma-buf revokes one key only, so the memory cannot get a second key. */
 	if (old->umem->is_dmabuf)
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "region over a dma-buf: UMR cannot make this change"));
+				      "rereg of a region over a dma-buf: UMR cannot do this"));
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
 	if (mr == ERR_PTR(-ENOTRECOVERABLE))
@@ -256,7 +256,8 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 /*
  * Destroy the key of @old, which @mr replaces. This is done here, where a refusal can be undone,
  * because ib_core ignores what the deregistration of @old returns. If both regions are over the
- * same memory, the region that stays releases the memory.
+ * same memory, the region that stays releases the memory. Returns @mr; or, if @old stays, an
+ * ERR_PTR after an attempt to deregister @mr.
  */
 static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
 {
@@ -294,7 +295,7 @@ static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
  * @ibmr is as it was: as mlx5_ib_reg_user_mr(); -EINVAL if memory of another process or of a
  * dma-buf would have to be registered again; -EOPNOTSUPP for a region over a dma-buf, if UMR cannot
  * make the change; -EBUSY if @ibmr would have to be replaced while a window is bound to it; or the
- * errno of a firmware that refuses to destroy the key of @ibmr.
+ * errno with which firmware refuses to destroy the key of @ibmr.
  */
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 				    u64 iova, int access, struct ib_pd *pd,
@@ -322,9 +323,9 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  *
  * The key is destroyed before the memory is unpinned. May sleep.
  *
- * Return: 0 (always 0 for a region of fast_mr.c, and if the process has closed the device); -EBUSY
- * if a window is bound to the region; or the errno of a firmware that refuses to destroy a key.
- * After an error the region can be deregistered once more.
+ * Return: 0 (always for a region of fast_mr.c, and if the process has closed the device); -EBUSY if
+ * a window is bound to the region; or the errno with which firmware refuses to destroy a key. After
+ * an error the region can be deregistered once more.
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
@@ -385,8 +386,8 @@ static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
  * @ibmw: the window, zeroed but for what ib_core sets: type and domain
  * @udata: empty, or struct mlx5_ib_alloc_mw
  *
- * Implements ibv_alloc_mw(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): a free
- * key that queue pairs of the domain may fill. May sleep.
+ * Implements ibv_alloc_mw(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): a free key, to
+ * which work requests on queue pairs of the domain may bind memory. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for an unknown flag or field, or a device without windows; -EINVAL, also
  * as mlx5_ib_check_klms(); -EFAULT; -ENOMEM, also if the user has as many keys as a user can have;
@@ -422,8 +423,8 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
  *
  * Once the key has been destroyed, the window gives access to nothing. May sleep.
  *
- * Return: 0, or the errno of a firmware that refuses; then the window is as it was. Always 0 if the
- * process has closed the device: an orphan takes over what firmware keeps.
+ * Return: 0; or the errno of a firmware refusal, after which the window still exists. Always 0 if
+ * the process has closed the device: an orphan takes over what firmware keeps.
  */
 int mlx5_ib_dealloc_mw(struct ib_mw *ibmw)
 {

@@ -52,10 +52,11 @@ static int qp_check_named(const struct ib_qp *ibqp, const struct ib_qp_init_attr
  * Return: 0; -EOPNOTSUPP for a type other than RC, UC, UD, XRC (users only), SMI and GSI (kernel
  * consumers only), for a type or feature that the device lacks, and for queues in two buffers;
  * -EINVAL for invalid attributes, signatures that the device cannot check, queues that do not fit,
- * or a doorbell register that is not the user's; -ENOMEM, also beyond RLIMIT_MEMLOCK, and if the
- * user has as many queue pairs as a user can have; -EFAULT for a buffer that the process does not
- * have; -EINTR if the task is being killed; -EIO as mlx5_ib_check_pd(), mlx5_ib_check_cq() and
- * mlx5_ib_check_srq(); or the errno of a firmware refusal.
+ * a buffer or doorbell record that is not aligned, or a doorbell register that is not the user's;
+ * -ENOMEM, also if the user has as many queue pairs as a user can have; -EFAULT; as
+ * mlx5_ib_umem_get() for memory that cannot be pinned; -EINTR if the task is being killed; -EIO as
+ * mlx5_ib_check_pd(), mlx5_ib_check_cq() and mlx5_ib_check_srq(); or the errno of a firmware
+ * refusal.
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -141,9 +142,9 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  *
  * After success no event is delivered any more. May sleep.
  *
- * Return: 0, or the errno of a firmware that refuses to destroy the queue pair; then buffer,
- * doorbell record and register stay with the queue pair. Always 0 for an XRC target, a kernel
- * consumer, and for a process that has closed the device: an orphan takes over what firmware keeps.
+ * Return: 0; or the errno with which firmware refuses to destroy the queue pair, which then keeps
+ * its buffer, doorbell record and register. Always 0 for an XRC target, a kernel consumer, and for
+ * a process that has closed the device: an orphan takes over what firmware keeps.
  */
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {

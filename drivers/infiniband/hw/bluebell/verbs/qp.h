@@ -16,7 +16,7 @@
 #include "lib/rsc.h"
 #include "verbs/uar.h"
 
-/* bfregn of a QP that is not rung on a static register of its context. */
+/* bfregn of a QP whose doorbell is not on a static register of its context. */
 #define MLX5_IB_INVALID_BFREG		(-1)
 
 struct mlx5_ib_fw_batch;
@@ -29,7 +29,7 @@ struct notifier_block;
  * @create: creates a queue pair, after mlx5_ib_qp_create() has set what all kinds have. @udata is
  *	NULL for a kernel consumer, and for the target of an XRC connection. Sets the capacities in
  *	@init to those that the queue pair has. After an error nothing is left but perhaps an orphan
- * @modify: changes state and attributes, as ib_core asks for it
+ * @modify: changes the state and attributes, as ib_core asks
  * @query: reads the attributes but not the capacities; the state goes to @qp->state. @attr is
  *	zeroed; @qp->mutex is held
  * @destroy: destroys everything that the queue pair consists of. After an error it is called again,
@@ -76,7 +76,8 @@ struct mlx5_ib_qp_ops {
  * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
  *	the queues are destroyed; zeroed for the target of an XRC connection
  * @bell: entry of a user's queue pair in its context's list of queues, for the report of UARs
- * @bfregn: register to free after the queues are destroyed, or MLX5_IB_INVALID_BFREG
+ * @bfregn: number of the static register to free after the queues are destroyed, or
+ *	MLX5_IB_INVALID_BFREG
  * @ucmd: the library's request; without a user, the sizes of the queues only; constant
  * @qpc: context that the QP was created with, struct mlx5_ifc_qpc_bits; constant
  * @init: what the consumer created the queue pair with, and the capacities that it has; constant

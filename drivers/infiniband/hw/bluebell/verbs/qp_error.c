@@ -24,9 +24,9 @@ VISIBLE_IF_KUNIT bool mlx5_ib_qp_event_is_fatal(enum ib_event_type type)
 }
 
 /*
- * Write the name of the process or kernel consumer that owns the QP to @buf. The task is not freed
- * meanwhile: resource tracking releases the task after the QP has been destroyed, and the QP is not
- * destroyed before the caller puts its reference to the QP.
+ * Write to @buf the name of the process or kernel consumer that owns the QP. Returns @buf. The task
+ * is not freed meanwhile: resource tracking releases the task after the QP has been destroyed, and
+ * the QP is not destroyed before the caller puts its reference to the QP.
  */
 VISIBLE_IF_KUNIT const char *mlx5_ib_qp_owner(const struct ib_qp *ibqp, char *buf, size_t size)
 {
@@ -67,7 +67,7 @@ VISIBLE_IF_KUNIT const char *mlx5_ib_qp_error_reason(const struct mlx5_ib_qp *qp
 /**
  * mlx5_ib_qp_log_error - log why a queue pair has failed
  * @qp: a plain queue pair, on whose QP the caller holds a reference
- * @type: the event that has been delivered; nothing is logged if it does not mean a failure
+ * @type: the event that has been delivered; nothing is logged if the event means no failure
  *
  * The line is limited to ten in five seconds, for all users together: a user whose queue pairs fail
  * all the time may hide lines about other users, but cannot flood the log. The arguments are

@@ -91,8 +91,8 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  * its process has closed the device. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for a queue pair in RTS if the device cannot change the set there, and for
- * a queue pair that is not a single QP object of the device; -EIO as mlx5_ib_check_qp(); or the
- * errno of a firmware refusal.
+ * a queue pair that is not one QP at the device; -EIO as mlx5_ib_check_qp(); or the errno of a
+ * firmware refusal.
  */
 int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 {
@@ -100,7 +100,7 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 
 	if (!mlx5_ib_qp_is_plain(qp))
 		return refuse(-EOPNOTSUPP,
-			      "counter set for QP type %u, which is not a single QP object of the device",
+			      "counter set for a QP of type %u, which is not one QP at the device",
 			      qp->ibqp.qp_type);
 	err = mlx5_ib_check_qp(qp);
 	if (err)

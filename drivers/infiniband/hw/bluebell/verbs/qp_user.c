@@ -18,8 +18,8 @@
 #include "verbs/verbs.h"
 
 /*
- * Find the UAR on which the QP is rung: the UAR object or the UAR of the dynamic register that the
- * request names, or else the UAR of a static register that is chosen here.
+ * Find the UAR with the doorbell of the QP: the UAR object or the UAR of the dynamic register that
+ * the request names, or else the UAR of a static register that is chosen here.
  */
 static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32 *bfreg_index)
 {
@@ -51,7 +51,7 @@ static u32 qp_bfreg_number(const struct mlx5_ib_ucontext *ctx, const struct mlx5
 {
 	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
 		return qp->bfregn;
-	/* Only the library knows on which register of a UAR object it rings the QP. */
+	/* Only the library knows on which register of a UAR object it rings the QP's doorbell. */
 	if (qp->mem.uar)
 		return BLUEBELL_NO_BFREG;
 	return ctx->bfregi.layout.num_static_bfregs + qp->ucmd.bfreg_index;
@@ -240,7 +240,8 @@ static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	MLX5_SET(qpc, qp->qpc, ts_format, dev->caps.qp_ts_format);
 	mlx5_ib_xrc_fill_qpc(dev, init->xrcd, qp->qpc);
 	/*
-	 * ib_core passes no context, as the target may outlive any: count it for the current user.
+	 * ib_core passes no context, as the target may outlive any: count the target against the
+	 * limit of the current user.
 	 */
 	err = mlx5_ib_share_take_current(dev, MLX5_IB_SHARE_QP, &qp->mem.share) ?:
 	      mlx5_ib_plain_qp_create(qp, &target_rsc_ops, &resp, NULL);

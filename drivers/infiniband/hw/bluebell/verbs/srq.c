@@ -199,12 +199,11 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  * CREATE_XRC_SRQ (struct mlx5_ifc_create_xrc_srq_in_bits). Does not arm the queue, whatever limit
  * @init has: ibv_modify_srq(3) does that. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for another type than basic and, for a user, XRC,
- * or a device without SRQs of the type; -EINVAL for invalid attributes, sizes beyond the limits of
- * the device, or a buffer or doorbell record that is not aligned; -ENOMEM, also beyond
- * RLIMIT_MEMLOCK, and if the user has as many SRQs as a user can have; -EFAULT for a buffer the
- * process does not have; -EIO as mlx5_ib_check_pd() and mlx5_ib_check_cq(); or the errno of a
- * firmware refusal.
+ * Return: 0; -EOPNOTSUPP for a type other than BASIC and (users only) XRC, or for a device without
+ * SRQs of the type; -EINVAL for invalid attributes, sizes beyond the limits of the device, or a
+ * buffer or doorbell record that is not aligned; -ENOMEM, also if the user has as many SRQs as a
+ * user can have; -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned; -EIO as
+ * mlx5_ib_check_pd() and mlx5_ib_check_cq(); or the errno of a firmware refusal.
  */
 int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
@@ -270,7 +269,7 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if (err)
 		return err;
 	if (mask & ~IB_SRQ_LIMIT)
-		return refuse(-EINVAL, "SRQ attributes %#x, only %#x can change", mask,
+		return refuse(-EINVAL, "SRQ attributes %#x, only the limit (%#x) can change", mask,
 			      IB_SRQ_LIMIT);
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
@@ -318,9 +317,9 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  *
  * When the function returns no event is being delivered. May sleep.
  *
- * Return: 0, or the errno of a firmware that refuses to destroy the queue; then buffer and doorbell
- * record stay. Always 0 for a kernel consumer, and for a process that has closed the device: an
- * orphan takes over what firmware keeps.
+ * Return: 0; or the errno with which firmware refuses to destroy the queue, which then keeps its
+ * buffer and doorbell record. Always 0 for a kernel consumer, and for a process that has closed the
+ * device: an orphan takes over what firmware keeps.
  */
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {

@@ -101,7 +101,7 @@ static void uar_free_page(struct mlx5_ib_ucontext *context, u32 page)
 
 /**
  * mlx5_ib_deallocate_uars - free the UARs of a context's static and dynamic pages
- * @context: its pages are not mapped, and no queue uses their bfregs
+ * @context: the context; its pages are not mapped, and no queue uses their bfregs
  *
  * Nothing happens in a context without pages. May sleep.
  */
@@ -244,8 +244,8 @@ void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bel
  * @context: owner of the object
  * @page_id: device index of the UAR
  *
- * A queue holds a reference to the UAR object on which it is rung, so that firmware
- * cannot give the UAR to another process while the queue exists.
+ * A queue holds a reference to the UAR object with its doorbell, so that firmware cannot give the
+ * UAR to another process while the queue exists.
  *
  * Return: the object, or NULL if the context has no such object. The reference is put with
  * rdma_user_mmap_entry_put(), which may sleep: putting the last reference frees the UAR.
@@ -293,7 +293,7 @@ bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
  * The UAR is freed with the last reference to its entry. The caller has a reference, which
  * rdma_user_mmap_entry_remove() puts. May sleep.
  *
- * Return: the entry; -ENOMEM; or the errno of a firmware refusal, as an ERR_PTR.
+ * Return: the entry, or an ERR_PTR: -ENOMEM, or the errno of a firmware refusal.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc)

@@ -24,7 +24,7 @@ extern const struct uapi_definition mlx5_ib_uar_report_defs[];
 #define MLX5_IB_UAR_DENIED	(VM_READ | VM_EXEC)
 
 /**
- * struct mlx5_ib_bell - a queue, and the UAR of its context on which the process rings it
+ * struct mlx5_ib_bell - a QP or CQ, and the UAR on which the process rings its doorbell
  * @node: in the list of the context, as long as the queue exists at the device
  * @queue: the queue and the UAR, as a report shows them; constant while @node is in the list
  */

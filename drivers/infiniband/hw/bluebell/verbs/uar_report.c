@@ -21,9 +21,9 @@
 /* ---- taking the report --------------------------------------------------------------- */
 
 /*
- * Find the first entry of a UAR object at @pgoff or behind it, and set @pgoff to the offset of the
- * entry. The caller holds the lock of the mmap_xa. Entries without references, which are being
- * freed, are passed over.
+ * Find the first entry of a UAR object at the offset @pgoff or after it, and set @pgoff to the
+ * offset of the entry. The caller holds the lock of the mmap_xa. Entries without references, which
+ * are being freed, are passed over.
  */
 static struct rdma_user_mmap_entry *report_find_object(struct mlx5_ib_ucontext *context,
 						       unsigned long *pgoff)

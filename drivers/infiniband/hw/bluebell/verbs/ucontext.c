@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * User contexts: the request of a library that opens the device, the response, and
- * what the context owns; protection domains.
+ * User contexts: the request of a library that opens the device, the response, and what the context
+ * owns. Protection domains.
  */
 
 #include <linux/capability.h>
@@ -165,7 +165,10 @@ int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
 	return 0;
 }
 
-/* Make the calling process the owner of the context: objects of the context count for its user. */
+/*
+ * Make the calling process the owner of the context: objects of the context count against the
+ * limits of the process's user.
+ */
 static int ucontext_init(struct mlx5_ib_ucontext *context)
 {
 	context->user = mlx5_ib_user_get(to_mdev(context->ibucontext.device),
@@ -196,11 +199,10 @@ static int ucontext_init(struct mlx5_ib_ucontext *context)
  * firmware: firmware then keeps the context's objects apart from those of other contexts.
  * May sleep.
  *
- * Return: 0; -EINVAL for a request of unknown length, without bfregs or with too
- * many low-latency bfregs; -ENOMEM for more than 512 bfregs or if the device has no UAR
- * or no user id left for the user; -EOPNOTSUPP for DEVX on a device without user ids, and for
- * unknown flags and fields; -EFAULT; or the errno of a firmware refusal. After an error the
- * context owns nothing.
+ * Return: 0; -EINVAL for a request of unknown length, without bfregs or with too many low-latency
+ * bfregs; -ENOMEM, also for more than 512 bfregs, or if no UAR or no user id is left for the user;
+ * -EOPNOTSUPP for DEVX on a device without user ids, and for unknown flags and fields; -EFAULT; or
+ * the errno of a firmware refusal. After an error the context owns nothing.
  */
 int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {

@@ -21,7 +21,7 @@ struct wqe_ring {
 
 /*
  * Read WQE @index and the bytes after the WQE, at most MLX5_IB_ODP_MAX_WQE bytes, which may wrap
- * around the end of the queue. Returns the number of bytes read.
+ * around the end of the queue. Returns the number of bytes read, or a negative errno.
  */
 static int wqe_read_ring(const struct wqe_ring *ring, u16 index, void *wqe)
 {
@@ -85,8 +85,8 @@ static int wqe_read_rq(struct mlx5_ib_qp *qp, u16 index, void *wqe,
  *
  * May sleep.
  *
- * Return: the PD; or an ERR_PTR: -EINVAL if the queue pair has no send or no receive queue, as
- * mlx5_ib_buf_read(), or as mlx5_ib_odp_parse_send() and mlx5_ib_odp_parse_data().
+ * Return: the PD; or an ERR_PTR: -EINVAL if the queue pair lacks the queue that @is_send names; or
+ * as mlx5_ib_buf_read(), mlx5_ib_odp_parse_send() or mlx5_ib_odp_parse_data().
  */
 struct ib_pd *mlx5_ib_qp_read_wqe(struct mlx5_ib_rsc *rsc, bool is_send, u16 index, void *wqe,
 				  struct mlx5_ib_odp_sges *sges)

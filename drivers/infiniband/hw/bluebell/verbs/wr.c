@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Work requests of kernel consumers: the driver writes a WQE for each request of a list, and then
- * rings the device once for all of them.
+ * rings the doorbell once for all of them.
  */
 
 #include "fw/bluebell.h"
@@ -76,7 +76,7 @@ static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
  * @end: the request before which to stop; NULL for all of the list
  * @bad: gets the first request that could not be posted; requests before it have been posted
  *
- * Implements ib_post_send(). Requests that are posted when the device has failed are only flushed:
+ * Implements ib_post_send(). Requests that are posted after the device has failed are only flushed:
  * the registers of the device may be gone. Any context.
  *
  * Return: 0; -EINVAL for a queue pair before RTS or without a send queue, or an opcode that the

@@ -84,7 +84,8 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  * May sleep, for a third of a second if firmware refuses.
  *
  * Return: 0, also if firmware refuses: ib_core miscounts the users of a domain that it could not
- * free. The domain then becomes an orphan, and goes on counting for the user who has allocated it.
+ * free. The domain then becomes an orphan, and goes on counting against the limit of the user who
+ * has allocated it.
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
