@@ -138,11 +138,12 @@ struct mlx5_ib_rsc_table {
  *	@umr, and flushes @kernel_qps
  * @gone: work item that does what @sys_error does, queued when a command finds the device gone;
  *	enabled only while @sys_error is registered
- * @async_slots: number of asynchronous commands that may still be sent. Each thread of a process
- *	can wait for a slot, and tasks get slots in the order of their arrival. In mlx5_core, a
- *	command of another user waits behind at most MLX5_IB_ASYNC_SLOTS asynchronous commands, and
- *	behind one synchronous command of each thread
- * @attempts: objects for which a command that destroys them is in flight, or was not answered
+ * @async_slots: free slots for asynchronous commands. Each thread of a process can wait for a slot,
+ *	and tasks get slots in the order of their arrival. In mlx5_core, a command of another user
+ *	waits behind at most MLX5_IB_ASYNC_SLOTS asynchronous commands, and behind one synchronous
+ *	command of each thread
+ * @attempts: objects for which a command that destroys them is in flight, or was not answered; and
+ *	attachments to multicast groups that firmware refuses to end
  * @orphans: objects that firmware has refused to destroy, and whose owner is gone
  * @events: subscriptions to events of the device. Constant while the device has objects
  * @rsc_table: finds queue pairs and SRQs by the number that an event or page fault names
@@ -335,8 +336,8 @@ struct mlx5_ib_xrcd {
  * @rdma_entry: offset and reference count: one reference for the object, one for each mapping, one
  *	for each dma-buf that exports the entry, and for a UAR object one for each queue. A static
  *	or dynamic UAR page has an entry only while the page is mapped, to count its mappings
- * @free: called when the last reference is gone: frees the entry, and the UAR or memory that it
- *	maps. May sleep
+ * @free: called when the last reference is gone: frees the entry, and releases the UAR of a UAR
+ *	object, or the device memory. May sleep
  * @address: physical address of the first byte, as the CPU uses it; not set for a static or dynamic
  *	UAR page
  * @denied: which of VM_READ, VM_WRITE and VM_EXEC a mapping must not have

@@ -269,7 +269,7 @@ static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
 }
 
 /**
- * mlx5_ib_fw_exec_async - send a command that a process has built, and do not wait for the answer
+ * mlx5_ib_fw_exec_async - send a command, and do not wait for the answer
  * @dev: device
  * @uid: as for mlx5_ib_fw_exec_raw()
  * @in: the command, of which the uid is overwritten; not used any more when the function returns
@@ -293,7 +293,7 @@ int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_siz
 }
 
 /**
- * mlx5_ib_fw_exec_if_exists - send a command about an object that a process may have destroyed
+ * mlx5_ib_fw_exec_if_exists - send a command about an object that may not exist any more
  * @dev: device
  * @uid: as for mlx5_ib_fw_exec()
  * @in: as for mlx5_ib_fw_exec()
@@ -416,7 +416,7 @@ int mlx5_ib_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16
  * @dev: device
  * @port: number of the port
  * @caps: PortInfo.CapabilityMask
- * @select: bits of @caps to change
+ * @select: the bits to change: the port gets their values from @caps
  *
  * May sleep.
  *

@@ -87,7 +87,7 @@ int mlx5_ib_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void 
 }
 
 /**
- * mlx5_ib_fw_create_within_limit - create an object; a limit that is reached is not logged
+ * mlx5_ib_fw_create_within_limit - create an object; do not log that a limit is reached
  * @dev: device
  * @uid: as for mlx5_ib_fw_create_object()
  * @opcode: as for mlx5_ib_fw_create_object()
@@ -154,7 +154,7 @@ int mlx5_ib_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 nu
 
 /**
  * mlx5_ib_fw_query_qp_error - QUERY_QP: read why a QP has failed
- * @dev: device, which has qp_error_syndrome
+ * @dev: device with the capability qp_error_syndrome
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @qpn: number of the QP
  * @error: gets struct mlx5_ifc_cqe_error_syndrome_bits, all 0 if the QP has not failed
@@ -307,8 +307,8 @@ static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
  * @attempt: as for mlx5_ib_fw_send_destroy()
  *
  * After success no handler of the CQ runs any more. After a failure the CQ is in no table of
- * mlx5_core any more, and gets no events, see fw_send_destroy_cq(); the caller calls this function
- * again. May sleep.
+ * mlx5_core any more, and gets no events, see fw_send_destroy_cq(); the caller tries again with
+ * this function or mlx5_ib_fw_discard_cq(). May sleep.
  *
  * Return: as mlx5_ib_fw_send_destroy().
  */

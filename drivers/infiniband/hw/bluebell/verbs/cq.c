@@ -460,10 +460,11 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
  * mlx5_ib_pre_destroy_cq - have the device destroy a kernel consumer's completion queue
  * @ibcq: the queue, on which no queue pair completes any more
  *
- * ib_free_cq() calls this function before it cancels its work items: when the function returns, no
- * handler of completions runs any more, and so none can queue a work item again. A work item of
- * ib_core may still poll, arm or moderate the queue, so the memory of the queue stays until
- * mlx5_ib_post_destroy_cq(); these calls do not access the device any more. May sleep.
+ * ib_free_cq() calls this function before it cancels the work items that poll and moderate the
+ * queue: when the function returns, no handler of completions runs any more, and so none can queue
+ * a work item again. A work item may still poll, arm or moderate the queue, so the memory of the
+ * queue stays until mlx5_ib_post_destroy_cq(); these calls do not access the device any more. May
+ * sleep.
  *
  * Return: 0. If firmware refuses, an orphan takes over the memory in mlx5_ib_post_destroy_cq().
  */

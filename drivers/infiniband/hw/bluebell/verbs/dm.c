@@ -97,9 +97,9 @@ static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u6
  * May sleep.
  *
  * Return: the memory or an ERR_PTR: -EOPNOTSUPP if the device has no memory for users
- * (mlx5_ib_has_dm()); -EINVAL for a length or an alignment beyond the limits; -ENOMEM if there are
- * not enough contiguous free pages, or the user has as many pages as a user can have; -EINTR if the
- * task is being killed; or the errno of a firmware refusal.
+ * (mlx5_ib_has_dm()); -EINVAL for a length or an alignment beyond the limits; -ENOMEM, also if
+ * there are not enough contiguous free pages, or if the user has as many pages as a user can have;
+ * -EINTR if the task is being killed; or the errno of a firmware refusal.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)

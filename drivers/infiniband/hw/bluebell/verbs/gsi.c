@@ -32,8 +32,9 @@
  * @events: receives changes of the P_Key table, among other events of mlx5_core
  * @work: creates senders for new P_Keys
  * @num: entries of the P_Key table; 0 if the device cannot have senders
- * @senders: sender of each P_Key, by index; NULL for an index without a P_Key, for @own_index, and
- *	before QP1 is in RTS. A sender stays until QP1 is destroyed
+ * @senders: sender of each P_Key, by index; NULL for an index without a P_Key, for @own_index,
+ *	before QP1 is in RTS, and if the sender could not be created. A sender stays until QP1 is
+ *	destroyed
  */
 struct mlx5_ib_gsi {
 	struct mlx5_ib_qp *qp;

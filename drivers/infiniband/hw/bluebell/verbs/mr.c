@@ -292,10 +292,10 @@ static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
  * and ib_core deregisters the old region. May sleep.
  *
  * Return: NULL if @ibmr has been changed; the region that replaces @ibmr; or an ERR_PTR, and then
- * @ibmr is as it was: as mlx5_ib_reg_user_mr(); -EINVAL if memory of another process or of a
- * dma-buf would have to be registered again; -EOPNOTSUPP for a region over a dma-buf, if UMR cannot
- * make the change; -EBUSY if @ibmr would have to be replaced while a window is bound to it; or the
- * errno with which firmware refuses to destroy the key of @ibmr.
+ * @ibmr stays: as mlx5_ib_reg_user_mr(); -EINVAL if memory of another process or of a dma-buf would
+ * have to be registered again; -EOPNOTSUPP for a region over a dma-buf, if UMR cannot make the
+ * change; -EBUSY if @ibmr would have to be replaced while a window is bound to it; or the errno
+ * with which firmware refuses to destroy the key of @ibmr.
  */
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 				    u64 iova, int access, struct ib_pd *pd,

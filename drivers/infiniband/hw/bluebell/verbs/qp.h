@@ -60,8 +60,8 @@ struct mlx5_ib_qp_ops {
  * @priv: data of the queue pair's kind: struct mlx5_ib_gsi for QP1, otherwise NULL
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
  * @uid: firmware's user id of the owner. Constant
- * @mutex: guards @state to @counts_in; held across the state-change command, so that @state is the
- *	state that the command has set
+ * @mutex: guards the members from @state to @counts_in; held across the state-change command, so
+ *	that @state is the state that the command has set
  * @state: state that was last set or queried; the device itself may have left it after an error
  * @closing: the process has closed the device: of all commands only those that destroy the queue
  *	pair may still name it

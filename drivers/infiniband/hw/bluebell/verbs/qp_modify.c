@@ -214,7 +214,7 @@ static int qp_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr
  * Implements @modify of struct mlx5_ib_qp_ops with the state-change command that
  * mlx5_ib_qp_opcode() names. May sleep.
  *
- * With MLX5_IB_MODIFY_QP_OOO_DP, in the change to INIT, the device will consume the queue pair's
+ * If the change to INIT asks for MLX5_IB_MODIFY_QP_OOO_DP, the device will consume the queue pair's
  * receive WQEs in any order, and each completion will name the WQE that a message has consumed.
  *
  * Return: 0; -EINVAL for a transition that verbs do not allow, that lacks attributes or has no

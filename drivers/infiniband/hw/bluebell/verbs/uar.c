@@ -160,7 +160,7 @@ int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_l
 }
 
 /**
- * mlx5_ib_alloc_bfreg - choose a static bfreg for a new queue
+ * mlx5_ib_alloc_bfreg - choose a static bfreg for a new queue, and count the queue on it
  * @bfregi: UAR pages and bfregs of the context
  *
  * Return: number of the bfreg, or -ENOMEM in a context without static pages.
