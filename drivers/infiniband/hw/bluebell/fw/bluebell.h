@@ -91,10 +91,10 @@ struct mlx5_ib_port {
  *	these orphans may share a doorbell page. A task does not take the lock if the list that it
  *	looks at is empty
  * @list: struct orphan of the driver and of kernel consumers, in the order in which they have to be
- *	destroyed, and new buffers of resized CQs. A kernel consumer that destroys an object or
- *	attaches a queue pair to a multicast group, and a process that closes an XRC domain or
- *	destroys an XRC target, send the command of each entry again; so do @retry and the unbinding
- *	of the driver. A process can add only entries without a command
+ *	destroyed, and new buffers of resized CQs. The command of each entry is sent again by a
+ *	kernel consumer that destroys a queue pair, CQ, SRQ or domain, or attaches a queue pair to a
+ *	multicast group; by a process that closes an XRC domain, or destroys an XRC target; by
+ *	@retry; and by the unbinding of the driver. A process can add only entries without a command
  * @dead: struct orphan of contexts that have been closed, the user ids of these contexts, and XRC
  *	targets. A process can add an entry for each of its objects that firmware refuses to
  *	destroy. Only @retry, and the unbinding of the driver, send the commands of these entries

@@ -79,7 +79,7 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	}
 
 	cq->mem.uar = mlx5_ib_get_uar(ctx, cq->uar_page);
-	return cq->mem.uar ? 0 : refuse(-EINVAL, "UAR %u is not a UAR object of this context",
+	return cq->mem.uar ? 0 : refuse(-EINVAL, "CQ on UAR %u, not a UAR object of its context",
 					cq->uar_page);
 }
 

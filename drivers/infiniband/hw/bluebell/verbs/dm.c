@@ -189,7 +189,7 @@ struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx
 	if (err)
 		return ERR_PTR(err);
 	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
-		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d, only MEMIC (%d)",
+		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d, not MEMIC (%d)",
 				      type, MLX5_IB_UAPI_DM_TYPE_MEMIC));
 	dm = mlx5_ib_create_dm(uctx, attr->length, attr->alignment);
 	if (IS_ERR(dm))

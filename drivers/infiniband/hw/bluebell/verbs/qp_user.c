@@ -30,7 +30,7 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32
 	if (flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
 		qp->mem.uar = mlx5_ib_get_uar(ctx, asked);
 		index = qp->mem.uar ? asked :
-			refuse(-EINVAL, "UAR %u is not a UAR object of this context", asked);
+			refuse(-EINVAL, "QP on UAR %u, not a UAR object of its context", asked);
 	} else if (flags & MLX5_QP_FLAG_BFREG_INDEX) {
 		index = bfregn_to_uar_index(&ctx->bfregi, asked, true);
 	} else {
