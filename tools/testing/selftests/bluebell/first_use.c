@@ -20,7 +20,7 @@
 #define DELAY_MS 40	/* of each command, in races */
 /* After a registration that did without UMR the driver does not try UMR again for a second. */
 #define WITHOUT_UMR_MS 1200
-#define LOG_SLOW "cannot set up fast registration"
+#define LOG_SLOW "cannot set up UMR"
 
 /*
  * Kinds of objects, and how many of each may exist on an idle device: those that ib_core creates

@@ -153,7 +153,8 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
 	int err;
 
 	if (out_len < MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr))
-		return refuse(-EINVAL, "room for %u bytes of answer, at least %zu are needed",
+		return refuse(-EINVAL,
+			      "async query with room for %u bytes of answer, at least %zu are needed",
 			      out_len, MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr));
 	err = mlx5_ib_devx_prepare(context, id, MLX5_IB_DEVX_QUERY, in, in_len);
 	if (err)

@@ -501,11 +501,11 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
 	case UVERBS_OBJECT_CQ:
 		return !devx_has_type(request, MLX5_EVENT_TYPE_COMP) ? 0 :
 		       refuse(-EOPNOTSUPP,
-			      "completions of a CQ of verbs go to its completion channel only");
+			      "subscription to completions of a verbs CQ, which has a channel for them");
 	case UVERBS_OBJECT_QP:
 		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
 		       refuse(-EOPNOTSUPP,
-			      "no process gets events of an XRC target, which belongs to a domain");
+			      "subscription to events of an XRC target, which belongs to its domain");
 	default:
 		return 0;
 	}

@@ -495,7 +495,7 @@ static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
 	/* ib_core allocates @qp if a process opens an XRC target: only @real_qp is ours. */
 	if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
 		return refuse(-EINVAL,
-			      "DEVX on QP 0x%x, whose type is not a single QP object of the device",
+			      "DEVX on QP 0x%x, which is not one QP at the device",
 			      qp->qp_num);
 	id->kind = MLX5_IB_DEVX_QP;
 	id->num = qp->qp_num;
@@ -538,7 +538,8 @@ static int devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		id->num = to_msrq(srq)->rsc.num;
 		return 0;
 	default:
-		return refuse(-EINVAL, "handle of type %u, not of a DEVX object, CQ, QP or SRQ",
+		return refuse(-EINVAL,
+			      "handle of an object of uverbs type %u, not a DEVX object, CQ, QP or SRQ",
 			      uobj_get_object_id(uobj));
 	}
 }

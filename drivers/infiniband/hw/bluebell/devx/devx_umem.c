@@ -100,7 +100,8 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 		return ERR_PTR(-ENOMEM);
 	page_size = mlx5_ib_umem_best_page(umem, pgsz_bitmap);
 	if (!page_size)
-		return ERR_PTR(refuse(-EINVAL, "no page size in the mask %#llx fits the memory",
+		return ERR_PTR(refuse(-EINVAL,
+				      "umem: no page size in the mask %#llx fits the memory",
 				      pgsz_bitmap));
 	WARN_ON_ONCE(!context->uid);
 	obj->dev = to_mdev(context->ibucontext.device);

@@ -44,7 +44,7 @@ static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 
 	if (!mlx5_rl_is_supported(mdev) || !MLX5_CAP_QOS(mdev, packet_pacing_uid))
 		return refuse(-EOPNOTSUPP,
-			      "a process cannot have rates (packet_pacing, packet_pacing_uid)");
+			      "the device has no rates for processes (packet_pacing, packet_pacing_uid)");
 	if (MLX5_GET(set_pp_rate_limit_context, rate, burst_upper_bound) &&
 	    !MLX5_CAP_QOS(mdev, packet_pacing_burst_bound))
 		return refuse(-EOPNOTSUPP,

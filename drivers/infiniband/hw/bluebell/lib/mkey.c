@@ -239,7 +239,7 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext 
 	size_t nmtts;
 
 	if (!pgsz)
-		return refuse(-EINVAL, "no page size fits memory at %#lx in a region at %#llx",
+		return refuse(-EINVAL, "region of memory at %#lx, iova %#llx: no page size fits",
 			      umem->address, attr->iova);
 	nmtts = ib_umem_num_dma_blocks(umem, pgsz);
 	if (nmtts > MLX5_IB_MAX_MTTS)

@@ -612,7 +612,7 @@ static int mkey_pool_first_use(struct mlx5_ib_dev *dev)
 		mlx5_ib_mkey_pool_start(dev);
 	else if (!dev->mkey_pool_err)
 		ibdev_warn(&dev->ib_dev,
-			   "cannot set up fast registration (%d): registering memory by slower firmware commands, without on-demand paging, until that succeeds\n",
+			   "cannot set up UMR (%d): until a later attempt succeeds, memory is registered by slower firmware commands, and there is no on-demand paging\n",
 			   err);
 	WRITE_ONCE(dev->mkey_pool_retry, jiffies + RETRY_PERIOD);
 	WRITE_ONCE(dev->mkey_pool_err, err);

@@ -181,7 +181,8 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 		list = no_free_ptr(fresh);
 	}
 	if (event_count(list, sub) >= MAX_SUBS)
-		return refuse(-ENOSPC, "more than %u subscriptions to an event", MAX_SUBS);
+		return refuse(-ENOSPC, "the context already has %u subscriptions to the event",
+			      MAX_SUBS);
 	sub->list = list;
 	list_add_tail(&sub->owner_node, &sub->owner->subs);
 	list_add_tail_rcu(&sub->node, &list->subs);
