@@ -45,7 +45,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bund
  * @context: context of the process
  * @in: the command
  * @in_len: bytes of @in
- * @use: what the process wants to do by the command
+ * @use: what the process wants to do with the command
  * @cmd: gets the command's row in the table of DEVX commands
  *
  * Return: 0; -EINVAL in a context without a user id; or as mlx5_ib_devx_check_cmd().

@@ -48,7 +48,7 @@ struct mlx5_ib_devx_cmd_file {
 
 /**
  * struct mlx5_ib_devx_async_answer - a command that has been sent, then its answer
- * @async: the command, as mlx5_ib_fw_exec_async() has sent it
+ * @async: the command that mlx5_ib_fw_exec_async() has sent
  * @file: the file from which the answer is read
  * @node: in the list of @file, when the command has been answered
  * @bytes: what the command counts against MLX5_IB_DEVX_ASYNC_BYTES

@@ -52,8 +52,8 @@ static enum mlx5_ib_share_kind devx_share_kind(const struct mlx5_ib_devx_cmd *cm
 }
 
 /*
- * Count the memory that a key takes at the device: its tables, or, for a key over a umem, the
- * translation entries of the umem, which the device may copy for each key, whichever is more.
+ * Count the memory that a key takes at the device: its tables. For a key over a umem, count the
+ * translation entries of the umem if they take more, because the device may copy them for each key.
  */
 static int devx_take_memory(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_cmd *cmd,
 			    const void *in, struct mlx5_ib_share *share)
@@ -137,9 +137,9 @@ static bool devx_has_no_key_left(struct mlx5_ib_dev *dev)
  * @tries: as for mlx5_ib_mkey_pool_make_way()
  *
  * Firmware answers with the same status if it has no number left, and if the key that the process
- * wants exceeds another limit of the device. Each call finds out which case it is.
- * In the second case no free key is destroyed: a process could empty the pool, which serves all
- * users, by keys that it never gets. May sleep.
+ * wants exceeds another limit of the device. Each call finds out which case it is. In the second
+ * case no free key is destroyed: a process could otherwise empty the pool, which serves all users,
+ * by asking for keys that it never gets. May sleep.
  *
  * Return: true if a key has been destroyed: the caller sends CREATE_MKEY again.
  */

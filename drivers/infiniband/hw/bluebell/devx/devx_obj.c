@@ -248,7 +248,7 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 /**
  * mlx5_ib_devx_destroy_obj - destroy an object of a process
  * @obj: returned by mlx5_ib_devx_create_obj()
- * @last: the last attempt: an object that firmware refuses to destroy becomes an orphan
+ * @last: the last attempt: an object that firmware refuses to destroy becomes an orphan (orphan.c)
  *
  * May sleep.
  *
@@ -443,8 +443,9 @@ static int devx_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why
 			    struct uverbs_attr_bundle *attrs)
 {
 	/*
-	 * If a user's attempt to destroy the object fails, the user can try again. For any other
-	 * reason this is the last attempt: ib_core would warn of an object that is left.
+	 * A user who destroys the object can try again after a failure. If the object is removed
+	 * for another reason, this is the last attempt: ib_core would warn of an object that is
+	 * left.
 	 */
 	return mlx5_ib_devx_destroy_obj(uobj->object, why != RDMA_REMOVE_DESTROY);
 }

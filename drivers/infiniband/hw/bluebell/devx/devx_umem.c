@@ -129,7 +129,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
  * mlx5_ib_devx_destroy_umem - DESTROY_UMEM, and unpin the memory
  * @obj: returned by mlx5_ib_devx_create_umem()
  * @last: the last attempt: a umem that firmware refuses to destroy, because an object uses it,
- *	becomes an orphan, and its memory stays pinned
+ *	becomes an orphan (orphan.c), and its memory stays pinned
  *
  * May sleep.
  *
@@ -177,9 +177,9 @@ struct umem_request {
 
 /*
  * Read which page sizes the process accepts for a umem. The device requires that a key over a umem
- * has the same offset into a page as the umem itself. A program takes this offset from its virtual
- * address, which agrees with the DMA address only in the bits below PAGE_SIZE. So if the program
- * names no page sizes, a umem has pages of PAGE_SIZE.
+ * has the same offset into a page as the umem itself. A program takes this offset from the virtual
+ * address of the memory; the virtual address agrees with the DMA address only in the bits below
+ * PAGE_SIZE. So if the program names no page sizes, a umem has pages of PAGE_SIZE.
  */
 static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request *req)
 {
