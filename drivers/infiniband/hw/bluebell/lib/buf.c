@@ -143,10 +143,10 @@ static void mem_put_memic(struct mlx5_ib_queue_mem *mem)
 }
 
 /**
- * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, put the queue's UAR
- *	or device memory, and give back the queue's shares
- * @mem: set up by mlx5_ib_queue_mem_map_user(), no longer used by the device; parts that @mem does
- *	not have are skipped
+ * mlx5_ib_queue_mem_unmap_user - release what a queue, or another object of a process, holds:
+ *	pinned memory, UAR, device memory and shares
+ * @mem: set up by mlx5_ib_queue_mem_map_user(), or filled in by the caller for another object. The
+ *	device no longer uses the memory. Parts that @mem does not have are skipped
  *
  * May sleep.
  */
@@ -166,8 +166,8 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
  * @mem: memory of an orphan of the context
  *
  * The context is about to be freed and has no queues left but orphans. Puts the UAR, because no
- * process can ring the queue any more. From now on mlx5_ib_queue_mem_unmap_user() is called for
- * @mem under the lock of struct mlx5_ib_orphans. May sleep.
+ * process can ring the queue's doorbell any more. From now on mlx5_ib_queue_mem_unmap_user() is
+ * called for @mem under the lock of struct mlx5_ib_orphans. May sleep.
  */
 void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem)
 {

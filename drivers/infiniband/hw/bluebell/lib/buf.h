@@ -38,20 +38,22 @@ struct mlx5_ib_buf {
  * struct mlx5_ib_queue_mem - what a queue shares with the device
  * @context: context of the process that owns the memory; NULL for memory of the kernel, and after
  *	mlx5_ib_queue_mem_leave_context()
- * @uar: UAR object on which the process rings the queue, with a reference; NULL if the process
- *	rings the queue on a UAR page of the context, or if the queue is the kernel's
+ * @uar: UAR object on which the process rings the queue's doorbell, with a reference; NULL if the
+ *	doorbell is on a UAR page of the context, or if the queue is the kernel's
  * @buf: the buffer
- * @share: counts the queue in the limit of its user. In the struct mlx5_ib_queue_mem of an orphan,
- *	@share counts the object that waits to be destroyed, which need not be a queue
- * @second: used only in an orphan, for an object that counts in two limits: counts a memory key,
- *	whose memory @share counts, or counts the memory of a umem, which @share counts
- * @memic: used only in an orphan: device memory that the key which waits to be destroyed refers to,
- *	with a reference, so that no other user gets the memory; NULL for other objects
+ * @share: counts the queue, or another object, against the limit of its user
+ * @second: not for queues, but for an object that counts against two limits. For a memory key,
+ *	@share counts the memory and @second the key; for a umem, @share counts the umem and @second
+ *	its memory
+ * @memic: not for queues, but for a memory key over device memory: that memory, with a reference,
+ *	so that no other user gets the memory while the key exists; NULL for other objects
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
  *
  * The driver unpins or frees the memory, and puts the UAR, after the device has destroyed the
- * queue; the UAR of an orphan is put when its context is freed.
+ * queue. If firmware refuses to destroy the queue, an orphan (orphan.c) takes over the struct; the
+ * UAR is then put at the latest when the context is freed. The struct serves in the same way for
+ * what other objects and their orphans hold.
  */
 struct mlx5_ib_queue_mem {
 	struct mlx5_ib_ucontext *context;

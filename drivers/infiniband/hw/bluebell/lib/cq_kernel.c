@@ -13,14 +13,14 @@
  *
  * **A queue pair ends.** Before DESTROY_QP the queue pair is reset, so that the device completes
  * nothing more. mlx5_ib_kcq_end() stops polls from completing requests of the queue pair.
- * mlx5_ib_kcq_remove() removes from the ring of each CQ the completions that have not been polled,
- * gives back the slots of a shared receive queue that these completions name, and takes the queue
- * pair out of the table; when the function returns, no poll uses the queues of the queue pair.
+ * mlx5_ib_kcq_remove() removes from the ring of each CQ the queue pair's completions that have not
+ * been polled, gives back the slots of a shared receive queue that these completions name, and
+ * takes the queue pair out of the table; when the function returns, no poll uses the queue pair.
  * After DESTROY_QP another queue pair may get the number. If firmware does not reset the queue
  * pair, mlx5_ib_kcq_remove() is called only after DESTROY_QP. Until then each poll of the CQ drops
  * the completions of the queue pair that it finds, and gives back their slots, too. If firmware
- * does not destroy the queue pair either, the slots of the shared receive queue that the device
- * takes from then on are lost.
+ * does not destroy the queue pair either, the queue pair becomes an orphan (orphan.c), and the
+ * slots of the shared receive queue that the device takes from then on are lost.
  *
  * **A consumer resets a queue pair.** mlx5_ib_kcq_reset() removes the completions in the same way,
  * and empties the work queues.
@@ -32,7 +32,7 @@
  * **The device fails.** mlx5_ib_flush_kernel_queues() sets @failed of the device, and calls the
  * consumer of each CQ on which a queue pair completes, if the consumer has ever armed the CQ
  * (@notifies), even if the CQ is not armed now. A consumer who has never armed the CQ polls by
- * itself, and is not called. From then on the driver does not ring the device. A poll first reads
+ * itself, and is not called. From then on the driver rings no doorbell. A poll first reads
  * the CQEs that are there, then completes the posted requests as flushed, in the order of posting.
  * The device may still write CQEs of the same requests, so once a request of a CQ has been flushed
  * (@flushed) the CQEs of that CQ are not read any more. What is posted later is flushed, too. What
@@ -41,7 +41,7 @@
  *
  * Two pairs of barriers keep a failure from being missed. If the device fails while a consumer arms
  * its CQ for the first time, mlx5_ib_kcq_arm() or mlx5_ib_kcq_wake() sees both @failed and
- * @notifies, so that the consumer polls the CQ. If the device fails while a consumer takes a queue
+ * @notifies, and has the consumer poll the CQ. If the device fails while a consumer takes a queue
  * pair to the error state (@in_error), at least one of the two CPUs sees both @failed and @in_error
  * in kcq_last_wqe_is_due(), and raises the event.
  */
@@ -505,8 +505,8 @@ static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
  * mlx5_ib_kcq_report_last_wqe - raise IB_EVENT_QP_LAST_WQE_REACHED in place of a failed device
  * @wqs: work queues of the queue pair, which takes no WQE of its shared receive queue any more
  *
- * Reports nothing while the device works, because the device then raises the event, nor before the
- * consumer has taken the queue pair to the error state. Any context.
+ * Reports nothing while the device works, because the device then raises the event, and nothing
+ * before the consumer has taken the queue pair to the error state. Any context.
  */
 void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs)
 {

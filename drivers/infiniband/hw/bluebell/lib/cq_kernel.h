@@ -26,13 +26,13 @@ struct mlx5_ib_wqs;
  * @lock: guards the consumer index, and the members from @senders to @closed
  * @senders: struct mlx5_ib_wqs of the queue pairs whose send queues complete here
  * @receivers: struct mlx5_ib_wqs of the queue pairs whose receive queues complete here
- * @last: work queues of the completion that was polled last, where a poll looks first, as the next
- *	completion is probably of the same queue pair; or NULL
+ * @last: work queues of the completion that was polled last, or NULL. A poll looks here first, as
+ *	the next completion is probably of the same queue pair
  * @notifies: the consumer has armed the queue at least once; a consumer that only polls must not be
  *	called
  * @flushed: the device has failed, and a request has been completed as flushed: CQEs are ignored
- * @closed: the queue is being destroyed: the driver neither arms it nor queues @wake. Written under
- *	the resize_lock of the CQ, too
+ * @closed: the queue is being destroyed: the driver neither arms it nor queues @wake. Written with
+ *	the resize_lock of the CQ held as well
  * @wake: calls the consumer, who waits for completions of a device that has failed
  */
 struct mlx5_ib_kcq {

@@ -32,7 +32,7 @@
  * was not answered the address may not exist. Firmware then answers BAD_RES_STATE, which mlx5_core
  * reports as -EINVAL, and the function returns 0. May sleep.
  *
- * Return: 0 or the errno of a firmware refusal.
+ * Return: 0 or the errno of the failed MODIFY_MEMIC.
  */
 int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
 {
@@ -57,7 +57,7 @@ int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
  * If firmware does not answer, the address may exist, and is deallocated before the operation gets
  * another address, and before @mem is deallocated. May sleep.
  *
- * Return: 0 or the errno of a firmware refusal.
+ * Return: 0 or the errno of the failed MODIFY_MEMIC.
  */
 int mlx5_ib_alloc_memic_op(struct mlx5_ib_memic *mem, u8 op, u64 *addr)
 {
@@ -89,10 +89,11 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 	}
 	err = mlx5_ib_fw_dealloc_memic(mem->dev, mem->addr, mem->size, &mem->attempt);
 	/*
-	 * A refusal may mean that an address exists: firmware may execute a command that it has not
-	 * answered after the command that was to free the address. So the next attempt frees the
-	 * address again. If firmware has not refused, because DEALLOC_MEMIC was not answered or not
-	 * sent, the memory may be gone, and is named in no other command.
+	 * A refusal may mean that an operation still has an address: the command that allocated the
+	 * address, and was not answered, may have been executed after the command that was to free
+	 * the address. So the next attempt frees the address again. If DEALLOC_MEMIC was not
+	 * answered, the memory may be gone, so no other command may name it; if DEALLOC_MEMIC was
+	 * not sent, firmware has refused nothing.
 	 */
 	if (err && err != -ETIMEDOUT && err != -ECANCELED)
 		mem->stale_ops |= mem->unanswered_ops;
@@ -278,7 +279,7 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 siz
  * deallocated (@spare). May sleep.
  *
  * Return: the allocation, with one reference, or an ERR_PTR: -ENOMEM if there are not enough
- * contiguous free pages, or no memory of the host; or the errno of a firmware refusal.
+ * contiguous free pages, or if the host has no memory; or the errno of a firmware refusal.
  */
 struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size, u32 log_align)
 {

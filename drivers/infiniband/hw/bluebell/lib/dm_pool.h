@@ -24,11 +24,11 @@ struct mlx5_ib_dev;
  * struct mlx5_ib_dm_pool - the device memory that processes can allocate
  * @dev: device
  * @map: the whole window in BAR 0, mapped to clear an allocation before a user gets it
- * @lock: guards @used and @spare. Held across ALLOC_MEMIC and DEALLOC_MEMIC, so that an allocation
- *	does not fail while a deallocation is in flight. So a process that allocates waits for the
+ * @lock: guards @used and @spare. Held across ALLOC_MEMIC and DEALLOC_MEMIC: an allocation must
+ *	not fail because a deallocation is in flight. So a process that allocates waits for the
  *	commands of other processes: one for each free range that firmware is asked for, one for
- *	each spare allocation (at most one per page), and one for each stale operation of these
- *	spare allocations
+ *	each spare allocation (at most one per page), and one for each operation in @stale_ops of
+ *	these spare allocations
  * @used: bitmap of allocated pages
  * @spare: allocations without a user, not deallocated yet
  * @return_spare: deallocates the allocations in @spare
@@ -43,23 +43,26 @@ struct mlx5_ib_dm_pool {
 };
 
 /**
- * struct mlx5_ib_memic - an allocation
+ * struct mlx5_ib_memic - an allocation of device memory
  * @dev: device
  * @refs: one reference for each entry in the mmap space that maps the allocation, and for each key
  *	that leads to the allocation, or may lead to it because firmware did not answer
  * @spare: links the allocation into the pool's list once @refs is 0
  * @stale_ops: bit for each operation whose address firmware refused to deallocate, or may have
  *	allocated without an answer. Once @refs is 0, guarded by the lock of the pool
- * @unanswered_ops: bit for each operation for which firmware has not answered a MODIFY_MEMIC, so
- *	that the address may not exist. Never cleared: firmware may execute that command at any
- *	later time. One task at a time changes the bits of an operation in @stale_ops and
+ * @unanswered_ops: bit for each operation for which firmware has not answered a MODIFY_MEMIC: the
+ *	operation may or may not have an address. Never cleared: firmware may execute the command at
+ *	any later time. One task at a time changes the bits of an operation in @stale_ops and
  *	@unanswered_ops
  * @attempt: attempts to deallocate the allocation
  * @addr: offset of the first byte in BAR 0
  * @size: bytes that ALLOC_MEMIC was asked for
  * @page: first page of the window that the allocation occupies
  * @num_pages: number of pages that the allocation occupies
- * @share: counts the pages for a user, until @refs is 0
+ * @share: counts the pages against the limit of a user, until @refs is 0
+ *
+ * An operation on device memory, an atomic one for example, is done by an access to an address of
+ * its own in BAR 0. MODIFY_MEMIC allocates and deallocates the address.
  */
 struct mlx5_ib_memic {
 	struct mlx5_ib_dev *dev;

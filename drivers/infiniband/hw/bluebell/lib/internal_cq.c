@@ -20,7 +20,7 @@
  *
  * Allocates the PD first. Completions come on vector 0. May sleep.
  *
- * Return: 0 or a negative errno; after an error nothing is left but perhaps an orphan.
+ * Return: 0 or a negative errno; after an error nothing is left but perhaps orphans (orphan.c).
  */
 int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq,
 			       u8 log_cqes)

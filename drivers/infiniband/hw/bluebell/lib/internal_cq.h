@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Completion queues of the driver itself: for its UMR queue pair, and for XRC queue pairs, because
- * the context of each must name a CQ also where verbs give the queue pair none.
+ * Completion queues of the driver itself: for its UMR queue pair, and for XRC queue pairs, which
+ * must name a send CQ and a receive CQ to the device even where verbs give them none.
  */
 
 #ifndef BLUEBELL_INTERNAL_CQ_H

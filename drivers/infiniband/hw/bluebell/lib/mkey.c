@@ -112,9 +112,9 @@ static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
 
 /*
  * UMR has failed to fill a free key, so the state of the key is unknown: destroy or at least revoke
- * the key. Returns 0, also if neither works and the key has no memory; -ETIMEDOUT if firmware did
- * not answer and the key has no memory; or -ENOTRECOVERABLE if the device may reach memory until
- * the device is reset.
+ * the key. Returns 0 if this works, or if the key has no memory and firmware refuses to destroy it;
+ * -ETIMEDOUT if the key has no memory and firmware did not answer; else -ENOTRECOVERABLE: the
+ * device may reach the memory until the device is reset.
  */
 static int mkey_undo_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u8 variant,
 			  bool has_memory)
@@ -154,7 +154,7 @@ static int mkey_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, struct 
 
 /*
  * Create the key by UMR if possible, else by firmware. UMR fills a key of the pool or, if the list
- * is long, a free key that firmware creates for it.
+ * is long, a free key that firmware creates first.
  */
 static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			   struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
@@ -196,9 +196,10 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  *
  * Return: 0; -ENOMEM, also for a list that is too long, or if the user has as many keys as a user
  * can have; -EINTR if the task is being killed; -ENOTRECOVERABLE if the device may reach the memory
- * for good, so that the memory has to stay pinned; or the errno of a firmware refusal, -ETIMEDOUT
- * also if, without @umem, firmware did not answer whether it has destroyed a key that UMR could not
- * fill. After -ENOTRECOVERABLE and -ETIMEDOUT the key may exist and goes on counting.
+ * for good (then the memory has to stay pinned); -ETIMEDOUT if firmware did not answer whether it
+ * has created a key without memory, or destroyed such a key that UMR could not fill; or the errno
+ * of a firmware refusal. After -ENOTRECOVERABLE and -ETIMEDOUT the key may exist and goes on
+ * counting.
  */
 int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
 			     struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
@@ -286,8 +287,8 @@ int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 
  * Windows that are bound to the key reach nothing either. May be called while memory is being
  * reclaimed. May sleep.
  *
- * Return: 0; -EOPNOTSUPP if UMR cannot change the key, so that only firmware can destroy it; -EIO
- * if the key may have been destroyed; or the errno of a failed UMR.
+ * Return: 0; -EOPNOTSUPP if UMR cannot change the key (then only firmware can destroy it); -EIO if
+ * the key may have been destroyed; or the errno of a failed UMR.
  */
 int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
@@ -320,12 +321,12 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
  * @dev: device
  * @mkey: the key, not destroyed yet
  *
- * Called when UMR has failed or cannot revoke the key, so that its translations are still valid:
+ * Called when UMR has failed or cannot revoke the key. The key's translations are then still valid;
  * once the key is destroyed, accesses through it fail. May be called during reclaim, and with locks
  * held that reclaim takes, so the command must not reclaim memory itself. The command's memory,
  * less than a page, comes from the reserves: memalloc_noreclaim_save() is meant for this, because
- * the pages of the key can be freed only after the command, and a key that firmware has refused to
- * destroy is killed again only after pages have been mapped by it again. May sleep.
+ * the pages of the key can be freed only after the command. If firmware refuses to destroy the key,
+ * the next call for the key comes only after pages have been mapped by it again. May sleep.
  *
  * Sets @mkey->destroyed, or logs that firmware has refused to destroy the key.
  */
@@ -378,8 +379,8 @@ static int mkey_release(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
  * When this function returns 0 the device reaches nothing through the key. Waits until all users
  * of the key have released it, see mlx5_ib_mkey_retire(). May sleep; not during reclaim.
  *
- * Return: 0; or a negative errno, and then the device may reach what it could before. Lookups find
- * a published key again, unless a command that was not answered may have destroyed the key.
+ * Return: 0; or a negative errno, and then the device may reach what it could before. If the key
+ * was published, lookups find it again, unless an unanswered command may have destroyed it.
  */
 int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
@@ -398,10 +399,10 @@ int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 /**
  * mlx5_ib_mkey_orphan - make an orphan of a key
  * @dev: device
- * @mkey: the key, after mlx5_ib_mkey_destroy() has failed; its owner can be freed
+ * @mkey: the key, after mlx5_ib_mkey_destroy() has failed; its owner can be freed afterwards
  * @mem: as for mlx5_ib_orphan_adopt_closing()
  *
- * For keys that no caller will destroy again. May sleep.
+ * For keys that no caller will try to destroy again. May sleep.
  */
 void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			 struct mlx5_ib_queue_mem *mem)
@@ -421,12 +422,13 @@ void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 /**
  * mlx5_ib_mkey_abandon - give up a key that firmware refuses to destroy
  * @dev: device
- * @mkey: the key, not published, which translates to no memory; its owner can be freed
+ * @mkey: the key, not published, which translates to no memory; its owner can be freed afterwards
  * @share: share of the key's owner that counts the memory which the key takes in the device
  * @err: errno of mlx5_ib_mkey_destroy()
  *
- * For owners that no caller will destroy again. The key and its memory go on counting for the user
- * until the driver is unbound. Any context that can take a spinlock, except interrupts.
+ * For keys that no caller will try to destroy again. The key and the memory that it takes go on
+ * counting against the user's limits until the driver is unbound. Any context that can take a
+ * spinlock, except interrupts.
  */
 void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			  struct mlx5_ib_share *share, int err)

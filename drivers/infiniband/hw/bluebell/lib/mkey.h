@@ -28,8 +28,9 @@ struct mlx5_ib_ucontext;
 struct odp_process;
 
 /*
- * For allocations of keys and tables of keys, which the handler of a page fault may make. If the
- * memory cgroup of the process is full, the allocation fails, and no process is killed.
+ * For the memory that the creation of a key or of a table of keys takes, also in the handler of a
+ * page fault. If the memory cgroup of the process is full, the allocation fails, and no process is
+ * killed.
  */
 #define MLX5_IB_FAULT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
@@ -66,12 +67,13 @@ enum mlx5_ib_mkey_type {
  * @closing: the process has closed the device: the key has been destroyed, or may be at any time
  * @attempt: attempts to destroy the key. A key that may be gone (mlx5_ib_fw_may_be_gone()) is named
  *	in no UMR: the UMR queue pair would fail for all users, or the UMR would change another key
- * @share: counts the key for its user as long as the owner has the key. Passes to the orphan of the
- *	key. The key goes on counting if it is given up or if its creation was not answered
+ * @share: counts the key against the limit of its user as long as the owner has the key. Passes to
+ *	the orphan of the key (orphan.c). A key that is given up goes on counting, and so does a key
+ *	whose creation was not answered
  *
- * The owner orders calls that change @revoked and @destroyed: a key that can be revoked at any time
- * is revoked under the lock that guards its pages (the lock of a leaf, or the reservation lock of a
- * dma-buf).
+ * The owner serializes calls that change @revoked and @destroyed: a key that can be revoked at any
+ * time is revoked under the lock that guards its pages (the lock of struct odp_leaf, or the
+ * reservation lock of a dma-buf).
  */
 struct mlx5_ib_mkey {
 	u32 key;

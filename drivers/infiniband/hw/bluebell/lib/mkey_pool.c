@@ -174,7 +174,10 @@ int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 acces
 	return access & IB_ACCESS_MW_BIND && class >= 0 ? MLX5_IB_CLASS_LONG : class;
 }
 
-/* Destroy one free key of any class: in each family the largest first, which hold most memory. */
+/*
+ * Destroy one free key of any class; in each family the largest keys go first, because they hold
+ * the most memory. Returns true if a key has been destroyed.
+ */
 static bool mkey_pool_discard_any(struct mlx5_ib_mkey_pool *pool)
 {
 	struct mlx5_ib_mkey_class *mc;
@@ -635,7 +638,7 @@ static int mkey_pool_use(struct mlx5_ib_dev *dev, bool required)
 	err = ACQUIRE_ERR(mutex_kill, &lock);
 	if (err)
 		return err;
-	/* The task that had the mutex may have failed: do not repeat its commands one by one. */
+	/* The task that had the mutex may have failed: the tasks that waited do not try again. */
 	if (!required && mkey_pool_is_paused(dev))
 		return -EAGAIN;
 	return mkey_pool_first_use(dev);

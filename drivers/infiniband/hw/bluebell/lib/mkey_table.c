@@ -3,9 +3,9 @@
  * The table of memory keys by index, and the commands CREATE_MKEY and DESTROY_MKEY.
  *
  * A slot of the table lives as long as the key exists in the device, whether an owner or the pool
- * has the key; the key of an orphan needs no slot. So publishing a key allocates nothing and cannot
- * fail. Of the keys that processes create by commands of their own, only indirect mkeys have
- * a slot (mlx5_ib_mkey_adopt()). The key of the UMR queue pair has none.
+ * has the key; a key that has become an orphan (orphan.c) needs no slot. So publishing a key
+ * allocates nothing and cannot fail. Of the keys that processes create by commands of their own,
+ * only indirect mkeys have a slot (mlx5_ib_mkey_adopt()). The key of the UMR queue pair has none.
  */
 
 #include <linux/wait_bit.h>
@@ -62,7 +62,7 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
  * @key: the key; lookups do not find it any more, even if firmware refuses
  * @attempt: as for mlx5_ib_fw_send_destroy()
  *
- * Firmware may create another key with the same index before this function returns from
+ * Firmware may create another key with the same index before this task has handled the answer of
  * the command. The slot is therefore marked first, and freed only if it still has the mark.
  *
  * Allocates no memory itself. May sleep.
@@ -120,7 +120,7 @@ void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key,
 /**
  * mlx5_ib_mkey_table_forget - free the slot of a key that firmware has refused to destroy
  * @dev: device
- * @mkey: the key, which becomes an orphan. No lookup finds the key any more
+ * @mkey: the key, which becomes an orphan; no lookup finds the key any more
  *
  * May sleep; allocates no memory.
  */

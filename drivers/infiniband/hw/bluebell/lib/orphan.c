@@ -21,9 +21,9 @@
  * * mlx5_ib_orphan_adopt(), which names the object in the log at once; the caller's memory passes
  *   to the orphan;
  * * mlx5_ib_orphan_adopt_closing() and mlx5_ib_orphan_adopt_quietly(), mostly when a process has
- *   closed the device: objects that the process has created by commands of its own may refer to
- *   each other, and to those of verbs, in any order, so that an older object may have to be
- *   destroyed first. The log names the objects that are left when the context has been closed;
+ *   closed the device. Objects that the process has created by commands of its own may refer to
+ *   each other, and to those of verbs, in any order, so an older object may have to be destroyed
+ *   first. The log names the objects that are left when the context has been closed;
  * * mlx5_ib_orphan_keep_lost(), if a command that creates an object, or gives a CQ a new buffer,
  *   was not answered. The orphan then has memory, or a reference to a UAR or to device memory, but
  *   no command.
@@ -117,7 +117,7 @@ struct orphan {
 };
 
 /**
- * struct orphan_buffer - memory that a UMR queue pair which firmware cannot stop may still read
+ * struct orphan_buffer - memory that the UMR queue pair may still read, as firmware cannot stop it
  * @node: in the list of the device
  * @buffer: the memory
  * @dma: DMA address of @buffer
@@ -196,7 +196,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_orphan_log(struct mlx5_ib_dev *dev, const char *na
  *	without memory
  * @err: errno of the refusal
  *
- * For objects that no caller will destroy again. May sleep.
+ * For objects that no caller will try to destroy again. May sleep.
  */
 void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			  struct mlx5_ib_fw_attempt *attempt, const char *name,
@@ -216,7 +216,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 }
 
 /**
- * mlx5_ib_orphan_adopt_quietly - make an orphan of an object of a process, and do not log that yet
+ * mlx5_ib_orphan_adopt_quietly - make an orphan of an object, and do not log that yet
  * @dev: device
  * @uid: user id of the commands on the object
  * @cmd: the command that destroys the object; copied
@@ -226,9 +226,10 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
  * @name: name of the kind of object, for the log; not copied
  * @mem: what the object shares with the device until it is destroyed, taken over
  *
- * For objects that refer to each other in a way that the driver does not know, so that firmware may
- * refuse to destroy them in the reverse order of their creation. The log names the object only if
- * it still exists when the context has been closed. May sleep.
+ * For objects that refer to each other in a way that the driver does not know: firmware may refuse
+ * to destroy them in the reverse order of their creation. The log names the object only if it still
+ * exists when the context has been closed or, for an object without a context, when the driver is
+ * unbound. May sleep.
  */
 void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *cmd,
 				  size_t cmd_size, u32 number, struct mlx5_ib_fw_attempt *attempt,
@@ -375,8 +376,8 @@ void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, con
  *	process, or NULL if the object belongs to no context
  *
  * If firmware refuses, the object becomes an orphan. If the context of @mem is being closed, this
- * happens after the first refusal, which is not logged; otherwise the command is first repeated for
- * a third of a second, and the log names the orphan. May sleep.
+ * happens after the first refusal, and the log does not name the orphan yet; otherwise the command
+ * is first repeated for a third of a second, and the log names the orphan at once. May sleep.
  */
 void mlx5_ib_orphan_discard(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			    const char *name, struct mlx5_ib_queue_mem *mem)
@@ -496,10 +497,11 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
  * @dev: device
  * @context: owner of the orphans; NULL for orphans of the driver and of kernel consumers
  *
- * Called before the owner destroys an object that an orphan may refer to, because firmware would
- * refuse to destroy the object. When a context is being closed, and has more than a few orphans,
- * the orphans are left to mlx5_ib_orphans_leave_context(): otherwise each object of the context
- * that is destroyed would cost a command for each orphan. Does nothing without orphans. May sleep.
+ * Called before the owner destroys an object that an orphan may refer to, because firmware refuses
+ * to destroy the object before the orphan. When a context is being closed, and has more than a few
+ * orphans, the orphans are left to mlx5_ib_orphans_leave_context(): otherwise each object of the
+ * context that is destroyed would cost a command for each orphan. Does nothing without orphans. May
+ * sleep.
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {

@@ -93,7 +93,8 @@ int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
 
 /*
  * Take the result of a command that creates a queue, and return it. If the command was not
- * answered, the device may use the memory of the queue, so an orphan takes the memory over.
+ * answered, the device may use the memory of the queue, so an orphan (orphan.c) takes the memory
+ * over.
  */
 static int queue_created(struct mlx5_ib_dev *dev, const char *name, struct mlx5_ib_queue_mem *mem,
 			 int err)

@@ -39,9 +39,8 @@ struct mlx5_ib_paging_stat {
  *	deregistered again
  * @destroy_key: destroy the key alone, before another region replaces this one;
  *	NULL if that is left to @dereg
- * @range: find the memory of the process that the region was registered over, to register that
- *	memory again: -EINVAL if the memory is not of the current process. NULL for a region over
- *	@umem
+ * @range: find the memory over which the region was registered, to register it again: -EINVAL if
+ *	the memory is not of the current process. NULL for a region over @umem
  * @paging_stat: return the region's statistics; NULL for kinds that are not paged
  */
 struct mlx5_ib_mr_ops {
@@ -66,8 +65,8 @@ struct mlx5_ib_mr_ops {
  * @pdn: number of the key's protection domain, if the region is paged. Page faults read the number
  *	with READ_ONCE(), because ibv_rereg_mr(3) may change it, after which the old domain may be
  *	freed
- * @closing: context of a process that has closed the device, so that @ops->dereg does not fail;
- *	NULL before, and for a region of a kernel consumer
+ * @closing: NULL until the process has closed the device, then the context of the process:
+ *	@ops->dereg does not fail any more. Always NULL for a region of a kernel consumer
  * @share: counts a region over a dma-buf as paged memory of its user
  * @num_pages: pages of memory that the region counts among the registered pages of mlx5_core
  * @leak_umem: do not release @umem: the device may still reach it through another key

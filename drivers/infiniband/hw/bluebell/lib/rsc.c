@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Objects that the device names by type and number: the table finds the object of
- * an event or a page fault, and delays its destruction while either is handled.
- * CQs are in a table of mlx5_core.
+ * Objects that the device names by type and number: the table finds the object that an event or a
+ * page fault names, and delays the object's destruction while either is handled. CQs are in a table
+ * of mlx5_core.
  */
 
 #include <kunit/visibility.h>
@@ -101,7 +101,7 @@ static int rsc_find_event(unsigned long eqe_type)
 	return -ENOENT;
 }
 
-/* Queue the delivery of an event. Returns false if the object does not exist. */
+/* Queue the delivery of an event. Returns false if the object is not in the table. */
 static bool rsc_queue_event(struct mlx5_ib_dev *dev, int event, enum mlx5_res_type type, u32 num)
 {
 	struct mlx5_ib_rsc *rsc = mlx5_ib_rsc_get(dev, type, num);
@@ -116,8 +116,8 @@ static bool rsc_queue_event(struct mlx5_ib_dev *dev, int event, enum mlx5_res_ty
 }
 
 /**
- * mlx5_ib_rsc_raise - deliver an event that a device that has failed cannot report
- * @dev: device
+ * mlx5_ib_rsc_raise - deliver an event that the device cannot report
+ * @dev: device, which has failed
  * @eqe_type: MLX5_EVENT_TYPE_*, an event of a QP or an SRQ
  * @num: number of the object
  *
@@ -165,9 +165,9 @@ VISIBLE_IF_KUNIT int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long 
  * mlx5_ib_rsc_add - add an object to the table, so that events and page faults find it
  * @rsc: created at the device; its dev, ops, num and uid are set
  *
- * The device gives a number to one object of a type at a time. So if the table still has another
- * object with the number of @rsc, which firmware once refused to destroy, the device has destroyed
- * that object since, and @rsc replaces it in the table. May sleep.
+ * The device gives a number to one object of a type at a time. The table may still have another
+ * object with the number of @rsc: one that firmware once refused to destroy. Then the device has
+ * destroyed that object since, and @rsc replaces it in the table. May sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -203,7 +203,7 @@ static int rsc_send_destroy(struct mlx5_ib_rsc *rsc)
 					 &rsc->attempt);
 }
 
-/* Destroy an object, or make it an orphan: no caller tries once more if firmware refuses. */
+/* Destroy an object, or make it an orphan (orphan.c): no caller tries again if firmware refuses. */
 static void rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 {
 	int err = rsc_send_destroy(rsc);
@@ -218,8 +218,8 @@ static void rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
  *	object to the table
  * @rsc: as for mlx5_ib_rsc_add()
  * @mem: what the object shares with the device
- * @udata: data of the call of the user who gets the response; NULL for an object of a kernel
- *	consumer or of the driver
+ * @udata: data of the call that gets the response; NULL for an object of a kernel consumer or of
+ *	the driver
  * @resp: the response
  * @len: bytes of @resp
  *
@@ -251,7 +251,7 @@ static void rsc_remove(struct mlx5_ib_rsc *rsc)
 	rsc->listed = false;
 }
 
-/* The MLX5_OBJ_TYPE_* by which subscriptions of processes to events name the object. */
+/* The MLX5_OBJ_TYPE_* by which a process's subscription to events names the object. */
 static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
 {
 	static const u32 types[] = {
@@ -383,8 +383,8 @@ int mlx5_ib_init_rsc_table(struct mlx5_ib_dev *dev)
 
 /**
  * mlx5_ib_cleanup_rsc_table - stop listening for events
- * @dev: device, which has no objects left but those that firmware refuses to destroy; nothing
- *	happens if the table was never initialized
+ * @dev: device, which has no objects left but those that firmware refuses to destroy; nothing is
+ *	done if the table was never initialized
  */
 void mlx5_ib_cleanup_rsc_table(struct mlx5_ib_dev *dev)
 {

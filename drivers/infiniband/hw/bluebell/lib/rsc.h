@@ -22,15 +22,14 @@ struct mlx5_ib_queue_mem;
 struct mlx5_ib_rsc;
 
 /**
- * struct mlx5_ib_rsc_ops - what a kind of object does
+ * struct mlx5_ib_rsc_ops - properties and operations of a kind of object
  * @type: MLX5_RES_QP or MLX5_RES_SRQ
  * @name: name of the kind of object, for the log
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
  * @repeats_destroy: a refused command that destroys an object is repeated, for a third of a second
  * @event: delivers an event of the device to the consumer. May sleep.
- * @read_wqe: reads the WQE that a page fault is about into a buffer of MLX5_IB_ODP_MAX_WQE bytes,
- *	and finds its data segments. May sleep. Returns the PD that their keys must belong to, or an
- *	ERR_PTR
+ * @read_wqe: reads the WQE of a page fault into a buffer of MLX5_IB_ODP_MAX_WQE bytes, and finds
+ *	its data segments. May sleep. Returns the PD that their keys must belong to, or an ERR_PTR
  */
 struct mlx5_ib_rsc_ops {
 	enum mlx5_res_type type;

@@ -20,7 +20,7 @@
  * The device has a fixed number of memory keys, too. A user's limit counts the keys of regions,
  * windows and tables of keys, the keys that page faults create for an implicit region, and the keys
  * that processes create by commands of their own. A key that waits in the pool for the next region
- * counts for no user: mkey_pool.c destroys the key if its number is needed.
+ * counts against no user's limit: mkey_pool.c destroys the key if its number is needed.
  *
  * RLIMIT_MEMLOCK limits what a process pins, but a process can register paged memory of any length,
  * a dma-buf any number of times, and keys of any length over a umem. Each MiB costs the device two
@@ -34,16 +34,16 @@
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
  * mlx5_ib_share_give() is called once the device can give the object's number to another object:
  * when the object has been destroyed, which may be after the process has ended. If the object
- * becomes an orphan, the orphan keeps the count (@share of struct mlx5_ib_queue_mem) until the
- * object is destroyed.
+ * becomes an orphan (orphan.c), the orphan keeps the share (@share of struct mlx5_ib_queue_mem)
+ * until the object is destroyed.
  *
  * An object whose creation was not answered may exist, and its number is not known, so the driver
  * cannot destroy it: the number is lost to all users until the device is reset. So the object goes
- * on counting for the user who wanted it (mlx5_ib_share_undo()), and so does an object that the
- * driver gives up because firmware refuses to destroy it (mlx5_ib_share_keep()). Lost objects count
- * in the user's limit like all others, and each creation that is not answered costs the user a
- * timeout of mlx5_core. The count ends when the driver is unbound, which is part of each reset of
- * the device.
+ * on counting against the limit of the user who wanted it (mlx5_ib_share_undo()), and so does an
+ * object that the driver gives up because firmware refuses to destroy it (mlx5_ib_share_keep()).
+ * Lost objects count like all others, and each creation that is not answered costs the user a
+ * timeout of mlx5_core. Lost objects count until the driver is unbound, which is part of each reset
+ * of the device.
  */
 
 #include <linux/mlx5/driver.h>
@@ -106,16 +106,17 @@ u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_user_of - the user that the objects of a process count for
+ * mlx5_ib_user_of - the user against whose limits the objects of a process count
  * @ns: user namespace of the process
  * @uid: user of the process
  *
  * A user may have a range of subordinate uids, and can run processes with any of these uids in a
- * user namespace that the user has created. So all objects of processes in the namespace count for
- * the user who created it. If root has created the namespace, as for a container, the objects of
- * each uid in it count for that uid. Outside a namespace of their own, users can run a process with
- * a subordinate uid only by a setuid program; the objects then count for the subordinate uid,
- * because the kernel does not know which user it belongs to.
+ * user namespace that the user has created. So all objects of processes in the namespace count
+ * against the limits of the user who created it. If root has created the namespace, as for a
+ * container, the objects of each uid in it count against the limits of that uid. Outside a
+ * namespace of their own, users can run a process with a subordinate uid only by a setuid program;
+ * the objects then count against the limits of the subordinate uid, because the kernel does not
+ * know which user it belongs to.
  *
  * Return: the user.
  */
@@ -240,7 +241,7 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
  * @num: number of units that the object counts as
  * @share: zeroed; gets the share, which mlx5_ib_share_give() gives back
  *
- * If the user has too many objects, the kernel's log says so. Any context.
+ * If the limit is reached, the kernel's log says so. Any context.
  *
  * Return: 0; or -ENOMEM if the user would have more of the kind than a user can have, or, without a
  * limit, than can be counted.
@@ -257,8 +258,8 @@ int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share
 }
 
 /**
- * mlx5_ib_share_take_current - count an object without a context for the user of the calling
- *	process
+ * mlx5_ib_share_take_current - count an object without a context against the limit of the user of
+ *	the calling process
  * @dev: device
  * @kind: kind of the object
  * @share: zeroed; gets the share, which mlx5_ib_share_give() gives back
@@ -497,8 +498,8 @@ int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
 
 /**
  * mlx5_ib_cleanup_users - free the table of users
- * @dev: device, which has no contexts. A user is left in the table only if an object still counts
- *	for the user: firmware has refused to destroy the object, or has not answered its creation
+ * @dev: device, which has no contexts. A user is left in the table only if an object of the user
+ *	still counts: firmware has refused to destroy it, or has not answered its creation
  */
 void mlx5_ib_cleanup_users(struct mlx5_ib_dev *dev)
 {

@@ -38,16 +38,16 @@
  * @MLX5_IB_SHARE_TIS: transport interface sends of DEVX
  * @MLX5_IB_SHARE_RQT: tables of receive queues of DEVX
  * @MLX5_IB_SHARE_XRQ: XRQs of DEVX
- * @MLX5_IB_SHARE_FLOW_COUNTER: flow counters of DEVX, each of a bulk
- * @MLX5_IB_SHARE_DEK: encryption keys (data encryption keys) of DEVX, each of a range
+ * @MLX5_IB_SHARE_FLOW_COUNTER: flow counters of DEVX; each counter of a bulk counts
+ * @MLX5_IB_SHARE_DEK: data encryption keys of DEVX; each key of a range counts
  * @MLX5_IB_SHARE_DM: pages of device memory
  * @MLX5_IB_SHARE_MCG: multicast groups that queue pairs of the user are in
  * @MLX5_IB_SHARE_ATTACHMENT: queue pairs in multicast groups; the limit applies to each group
  * @MLX5_IB_SHARE_PAGED: MiB of paged regions, of regions and umems over dma-bufs, and of keys over
- *	umems; a table of keys counts as the amount of memory whose translations are as long as the
- *	table
+ *	umems; a table of keys (an indirect mkey) counts as the amount of memory whose translations
+ *	are as long as the table
  * @MLX5_IB_SHARE_MKEY: memory keys in use, created by the driver or by commands of a process; a
- *	free key of the pool counts for no user
+ *	free key of the pool counts against no user's limit
  * @MLX5_IB_SHARE_FAULT: slots of page faults; limited by odp_fairness.c
  * @MLX5_IB_SHARE_ADVICE: contexts whose advice is being served; limited by odp_advise.c
  * @MLX5_IB_NUM_SHARES: number of kinds, with MLX5_IB_SHARE_NONE
@@ -83,7 +83,8 @@ enum mlx5_ib_share_kind {
 };
 
 /*
- * How many MiB a table of keys counts as: a MiB has 2 KiB of translations, a table entry 16 bytes.
+ * How many MiB a table of keys counts as: the translations of a MiB take 2 KiB, an entry of the
+ * table 16 bytes.
  */
 #define MLX5_IB_SHARE_OF_TABLE(entries)	DIV_ROUND_UP_ULL(entries, SZ_2K / 16)
 
@@ -141,8 +142,9 @@ struct mlx5_ib_share_group {
 /**
  * struct mlx5_ib_users - users of a device
  * @lock: guards @table, and the groups of each user. Held for one look-up when a process opens or
- *	closes the device, when the last object of a user is gone, and when a queue pair joins or
- *	leaves a multicast group; and while the removal of the device wakes the tasks of each user
+ *	closes the device or creates an XRC target, when the last object of a user is gone, and when
+ *	a queue pair joins or leaves a multicast group; and while the removal of the device wakes
+ *	the tasks of each user
  * @table: struct mlx5_ib_user by uid
  * @limit: number of objects of each kind that a user without privileges can have; 0 for no limit
  */

@@ -3,7 +3,7 @@
  * How many multicast groups a user's queue pairs are in, and how many queue pairs are in each
  * group.
  *
- * The device limits both (max_qp_mcg, log_max_mcg), and any process may attach its queue pairs to
+ * The device limits both (log_max_mcg, max_qp_mcg), and any process may attach its queue pairs to
  * any group: without a limit, one user could fill a group that other users need, for example
  * IPoIB's broadcast group. So a user can have at most seven eighths of the queue pairs of each
  * group, and of the groups.

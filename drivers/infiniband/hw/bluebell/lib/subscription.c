@@ -62,8 +62,8 @@
  * struct mlx5_ib_event_list - subscriptions to an object, or to the device
  * @source: the object; constant
  * @node: in the hash table
- * @subs: the struct mlx5_ib_event_sub; changed under the lock of struct mlx5_ib_events, read under
- *	RCU. Empty only while the list is being made or freed
+ * @subs: list of struct mlx5_ib_event_sub; changed under the lock of struct mlx5_ib_events, read
+ *	under RCU. Empty only while the list is being made or freed
  * @paused: the object is being destroyed
  * @missed: types of events that have arrived while @paused
  * @rcu: frees the list
@@ -229,7 +229,7 @@ void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event
 }
 
 /**
- * mlx5_ib_event_pause - deliver no events of an object that is about to be destroyed
+ * mlx5_ib_event_pause - stop delivering events of an object that is about to be destroyed
  * @dev: device
  * @attempt: earlier attempts to destroy the object: if they say that another object has got the
  *	number, nothing is paused
@@ -279,8 +279,8 @@ static void event_deliver(struct mlx5_ib_event_list *list, unsigned long type,
  * Resume a list, and deliver what it has missed. An interrupt may have read @paused before, and set
  * the bit of its event in @missed only now. The interrupt writes @missed and then reads @paused;
  * this function writes @paused and then reads @missed. So at least one side sees that the event is
- * to be delivered; the side that clears the bit delivers the event. So no task waits for a grace
- * period while it holds the lock, which all processes share.
+ * to be delivered; the side that clears the bit delivers the event. The task does not wait for a
+ * grace period instead, because it holds the lock, which all processes share.
  */
 static void event_resume(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Subscriptions of processes to events of the device. The events that verbs report are in rsc.c,
- * cq.c and port.c.
+ * Subscriptions of processes to events of the device. The events that verbs report are handled in
+ * rsc.c, cq.c and port.c.
  */
 
 #ifndef BLUEBELL_SUBSCRIPTION_H
@@ -21,13 +21,13 @@ struct mlx5_ib_event_sub;
 struct mlx5_ib_event_list;
 
 /**
- * struct mlx5_ib_event_ops - what a subscriber does
- * @deliver: an event has occurred; NULL in place of the event if its data is lost. Any context, in
- *	an RCU read-side critical section
- * @release: the subscriber has ended the subscription, the object is gone, or the process has given
- *	up its handle of the object. Called with the lock of struct mlx5_ib_events. @deliver may
- *	still be running, so @release has the subscription freed after a grace period of RCU, by
- *	call_rcu()
+ * struct mlx5_ib_event_ops - what is called for a subscription
+ * @deliver: called when an event has occurred; @eqe is NULL if the data of the event is lost. Any
+ *	context, in an RCU read-side critical section
+ * @release: called when the subscriber has ended the subscription, the object is gone, or the
+ *	process has given up its handle of the object, with the lock of struct mlx5_ib_events held.
+ *	@deliver may still be running, so @release has the subscription freed after a grace period
+ *	of RCU, by call_rcu()
  */
 struct mlx5_ib_event_ops {
 	void (*deliver)(struct mlx5_ib_event_sub *sub, const struct mlx5_eqe *eqe);
@@ -72,7 +72,7 @@ struct mlx5_ib_event_sub {
  *	read under RCU
  * @lock: guards changes of @lists and all lists of subscriptions. Held for one subscription, for 64
  *	subscriptions when a subscriber ends all, or for all subscriptions to one object, at most 64
- *	for each context and type of event; no command is sent with it held. All contexts with a
+ *	for each context and type of event; no command is sent meanwhile. All contexts with a
  *	user id can subscribe to events of the device itself, so each new subscription to such an
  *	event, and each interrupt for such an event, walks the subscriptions of all contexts
  * @nb: called for each event of mlx5_core's queues for asynchronous events

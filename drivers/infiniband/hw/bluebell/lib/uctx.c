@@ -43,8 +43,9 @@ static void uctx_report_limit(struct mlx5_ib_dev *dev)
  * CAP_NET_RAW, in the user namespace of the device's network namespace, allows raw queues
  * (MLX5_UCTX_CAP_RAW_TX), and CAP_SYS_RAWIO, in the initial user namespace, allows resources
  * internal to the device (MLX5_UCTX_CAP_INTERNAL_DEV_RES). MLX5_UCTX_CAP_RDMA_CTRL, which lets a
- * user control the RDMA objects of others, is never given. The driver itself checks these rights
- * for commands that carry no id, see layout_devx.c. May sleep.
+ * user control the RDMA objects of others, is never given. The driver itself checks the rights that
+ * a command of a process needs, too (layout_devx.c), because firmware may not know all of them. May
+ * sleep.
  *
  * Return: 0; -EOPNOTSUPP for a device without user ids; -ENOMEM if all user ids are in use, or if
  * the user has as many as a user can have; or the errno of another firmware refusal.

@@ -19,9 +19,10 @@
  * @size: bytes
  * @access: enum ib_access_flags; what the device may do with the memory
  *
- * The driver pins all memory that a process names by its address with this function, except the
+ * With this function the driver pins all memory that a process names by an address, except the
  * buffer of a new CQ (cq.c). ib_core pins buffers that a process names by an attribute of the call,
- * and exporters pin their dma-bufs. The pages count against RLIMIT_MEMLOCK. May sleep.
+ * and exporters pin their dma-bufs. Pages that are pinned here count against RLIMIT_MEMLOCK. May
+ * sleep.
  *
  * Return: the pinned memory, which ib_umem_release() releases; or an ERR_PTR: -EINVAL for a range
  * that is empty or wraps, -EOVERFLOW for a range beyond the address space of a 32-bit host, -EPERM

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests to the driver's own queue pair that fill a free memory key, change a key in use, and
- * revoke a key, which is free then.
+ * Requests to the driver's own queue pair that fill a free memory key, change a key in use, or
+ * revoke a key, which is then free.
  */
 
 #include <linux/dma-mapping.h>
@@ -218,7 +218,7 @@ int mlx5_ib_umr_reg(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 }
 
 /**
- * mlx5_ib_umr_reg_empty - register pages with a free key, none of them present yet
+ * mlx5_ib_umr_reg_empty - register pages, none of them present yet, with a free key
  * @dev: device with mlx5_ib_init_umr_clear()
  * @attr: as for mlx5_ib_umr_reg()
  * @key: as for mlx5_ib_umr_reg()

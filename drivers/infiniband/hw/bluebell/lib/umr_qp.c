@@ -26,8 +26,8 @@
  *   The more failures in a row (@failures), the later the work item runs.
  * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has neither
  *   reset nor destroyed the queue pair. All posted requests are completed as failed, and none is
- *   posted until the driver is bound again. mlx5_ib_abort_umr() sets this state from any context;
- *   nothing leaves it.
+ *   posted until the driver is bound again. mlx5_ib_abort_umr() sets this state from any context,
+ *   and it is final.
  *
  * Requests are posted by MMU notifiers, too, while memory is being reclaimed. So a caller may hold
  * a lock that such a notifier takes. @reset_lock nests inside the notifier's lock, and the locks of
@@ -101,11 +101,12 @@ enum umr_state {
  * @qpn: number of the QP; 0 while there is no QP
  * @attempt: attempts to destroy the QP
  * @reset_lock: held while at most three commands reset or destroy the QP; all tasks whose requests
- *	have failed wait for it. No process can make a request fail
+ *	have failed wait for it. A process cannot cause this at will, because it cannot make a
+ *	request fail
  * @restart: takes the QP out of reset
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
- * @slots: room in the send queue, one for each WQE. A thread has at most two requests, or 32 while
- *	its process closes the device; more tasks wait in the order of their arrival
+ * @slots: room in the send queue, one for each WQE. A task has at most two requests, or 32 while
+ *	its process closes the device. If no slot is free, tasks wait in the order of their arrival
  * @lock: guards all members below except @stuck; held for one post, or for a poll of at most 64
  *	completions; taken in the completion interrupt
  * @state: whether requests are posted
@@ -146,8 +147,8 @@ struct mlx5_ib_umr {
  * Keep a command from reclaiming memory. MMU notifiers post requests, too, during reclaim, to
  * revoke the device's access to pages. If such a request fails, the pages cannot be freed before
  * the queue pair has been reset. So the command that resets the queue pair does not reclaim memory
- * itself: reclaim could wait for a lock of the notifier that waits for the command. The command
- * takes less than a page, from the reserves, "in the process of freeing memory", for which
+ * itself: reclaim could wait for a lock that the notifier holds while it waits for the command. The
+ * command takes less than a page, from the reserves, "in the process of freeing memory", for which
  * memalloc_noreclaim_save() is meant. This happens once per failure, not periodically. The reset
  * after a failed restart does not reclaim memory either, because a notifier may be waiting for
  * @reset_lock. The commands that create the queue pair again and take it to RTS may reclaim memory:
@@ -419,7 +420,7 @@ static bool umr_wait_done(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *r
 	return done;
 }
 
-/* Wait for room for a WQE. Arm the CQ, because no other task may poll the CQ for a while. */
+/* Wait for room for a WQE. Arm the CQ, because it may be a while until another task polls it. */
 static void umr_get_slot(struct mlx5_ib_umr *umr)
 {
 	if (!down_trylock(&umr->slots))
@@ -610,8 +611,8 @@ int mlx5_ib_umr_await(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_abort_umr - fail all requests, posted and to come, because the device failed
- * @dev: device
+ * mlx5_ib_abort_umr - fail all requests, posted and to come, until the driver is bound again
+ * @dev: device that has failed, or whose UMR CQ is in error, or whose UMR QP cannot be stopped
  *
  * Any context.
  */
@@ -641,7 +642,7 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
  * which is rare, and the log says so. The caller then neither unmaps nor frees what its requests
  * have pointed at, but hands the memory to mlx5_ib_orphan_keep(). Any context.
  *
- * Return: true if the device may still read it.
+ * Return: true if the device may still read such memory.
  */
 bool mlx5_ib_umr_is_stuck(struct mlx5_ib_dev *dev)
 {

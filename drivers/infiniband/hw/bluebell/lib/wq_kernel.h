@@ -30,7 +30,7 @@ struct mlx5_ib_srq_ring;
 /**
  * struct mlx5_ib_posted_send - a send request that has been posted
  * @wr_id: wr_id of the request
- * @blocks: number of basic blocks that the WQE takes
+ * @blocks: number of basic blocks (WQEBBs) that the WQE takes
  * @opcode: enum ib_wr_opcode
  */
 struct mlx5_ib_posted_send {
@@ -46,7 +46,7 @@ struct mlx5_ib_posted_send {
  *	pair exists
  * @ring: finds basic blocks in the buffer
  * @db: send counter of the doorbell record
- * @map: register that rings the queue
+ * @map: doorbell register of the queue
  * @requests: struct mlx5_ib_posted_send of each WQE, by the block at which the WQE begins
  * @max_blocks: number of basic blocks of the longest WQE
  * @after_umr: the request that was posted last changes a key
@@ -160,7 +160,7 @@ bool mlx5_ib_rq_flush(struct mlx5_ib_rq *rq, struct ib_wc *wc);
  * @record: send counter of the doorbell record
  * @posted: number of basic blocks posted
  * @start: first eight bytes of the newest WQE
- * @map: register that rings the queue
+ * @map: doorbell register of the queue
  */
 static inline void mlx5_ib_sq_doorbell(__be32 *record, u16 posted, __be32 *start,
 				       void __iomem *map)
