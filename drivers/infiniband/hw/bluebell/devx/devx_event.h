@@ -20,9 +20,10 @@ struct mlx5_ib_devx_slots;
 struct mlx5_ib_ucontext;
 
 /*
- * Each subscription without an eventfd adds MLX5_IB_DEVX_EVENTS_PER_SUB slots, for events with
- * data, to its channel, until the channel has MLX5_IB_DEVX_EVENTS slots. All subscriptions of the
- * channel share the slots. If all slots have unread events, a further event is lost.
+ * Each subscription without an eventfd adds MLX5_IB_DEVX_EVENTS_PER_SUB slots for events to its
+ * channel, until the channel has MLX5_IB_DEVX_EVENTS slots; a channel that omits the data of events
+ * has none. All subscriptions of the channel share the slots. If all slots have unread events, a
+ * further event is lost.
  */
 #define MLX5_IB_DEVX_EVENTS_PER_SUB	128
 #define MLX5_IB_DEVX_EVENTS		1024

@@ -546,7 +546,7 @@ static int devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 }
 
 /**
- * mlx5_ib_devx_identify - find the object of a handle, which a command or a subscription is to name
+ * mlx5_ib_devx_identify - find the object of a handle, for a command or a subscription to name
  * @uobj: the handle; the caller keeps the object from being destroyed meanwhile
  * @id: gets the object
  *

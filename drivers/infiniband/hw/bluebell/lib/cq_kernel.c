@@ -32,12 +32,13 @@
  * **The device fails.** mlx5_ib_flush_kernel_queues() sets @failed of the device, and calls the
  * consumer of each CQ on which a queue pair completes, if the consumer has ever armed the CQ
  * (@notifies), even if the CQ is not armed now. A consumer who has never armed the CQ polls by
- * itself, and is not called. From then on the driver rings no doorbell. A poll first reads
- * the CQEs that are there, then completes the posted requests as flushed, in the order of posting.
- * The device may still write CQEs of the same requests, so once a request of a CQ has been flushed
- * (@flushed) the CQEs of that CQ are not read any more. What is posted later is flushed, too. What
- * is posted to a shared receive queue stays there; a consumer who takes a queue pair to the error
- * state gets IB_EVENT_QP_LAST_WQE_REACHED from the driver, as the device cannot raise it any more.
+ * itself, and is not called. From then on the driver neither rings the doorbell of a send queue nor
+ * arms a CQ. A poll first reads the CQEs that are there, then completes the posted requests as
+ * flushed, in the order of posting. The device may still write CQEs of the same requests, so once a
+ * request of a CQ has been flushed (@flushed) the CQEs of that CQ are not read any more. What is
+ * posted later is flushed, too. What is posted to a shared receive queue stays there; a consumer
+ * who takes a queue pair to the error state gets IB_EVENT_QP_LAST_WQE_REACHED from the driver, as
+ * the device cannot raise it any more.
  *
  * Two pairs of barriers keep a failure from being missed. If the device fails while a consumer arms
  * its CQ for the first time, mlx5_ib_kcq_arm() or mlx5_ib_kcq_wake() sees both @failed and
@@ -123,8 +124,8 @@ void mlx5_ib_kcq_close(struct mlx5_ib_kcq *kcq)
 /* ---- polling --------------------------------------------------------------------------- */
 
 /*
- * Find the queue pair that a CQE names. NULL if no queue pair of this number completes requests of
- * @kind on this CQ: the CQE may be of an earlier queue pair that had the same number.
+ * Find the queue pair that a CQE names. Returns NULL if no queue pair of this number completes
+ * requests of @kind on this CQ: the CQE may be of an earlier queue pair that had the same number.
  */
 static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn,
 					enum mlx5_ib_cqe_kind kind)

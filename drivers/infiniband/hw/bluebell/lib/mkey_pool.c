@@ -20,11 +20,11 @@
  *   free keys are missing (mlx5_ib_mkey_pool_missing()), the work item @upkeep is queued. The array
  *   grows beforehand, so that there is room for as many free keys as the class may want
  *   (mlx5_ib_mkey_pool_want()): freeing a key allocates nothing.
- * * **Deregistration.** UMR revokes the key; a batch lets UMR revoke only keys that the class wants
- *   (mlx5_ib_mkey_pool_wants()). When UMR has revoked the key and no lookup finds the key,
- *   mlx5_ib_mkey_pool_keep() adds the key to the free keys. If the class has enough of them,
- *   firmware destroys the key instead. A key that the pool does not get is no longer counted as in
- *   use (mlx5_ib_mkey_pool_forget()).
+ * * **Deregistration.** UMR revokes the key; a batch (mkey_batch.c) lets UMR revoke only keys that
+ *   the class wants (mlx5_ib_mkey_pool_wants()). When UMR has revoked the key and no lookup finds
+ *   the key, mlx5_ib_mkey_pool_keep() adds the key to the free keys. If the class has enough of
+ *   them, firmware destroys the key instead. A key that the pool does not get is no longer counted
+ *   as in use (mlx5_ib_mkey_pool_forget()).
  * * **Upkeep.** The work item creates the free keys that are missing, unless UMR is gone, and
  *   destroys surplus free keys and the free keys that the shrinker has marked (@to_destroy).
  * * **Ageing.** As long as the peak of a class is above the number of keys in use, @ageing lowers

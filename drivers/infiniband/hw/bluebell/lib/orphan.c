@@ -271,14 +271,13 @@ void mlx5_ib_orphan_adopt_closing(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, 
 }
 
 /**
- * mlx5_ib_orphan_keep_lost - keep the memory and the UAR of an object that firmware may have
- *	created
+ * mlx5_ib_orphan_keep_lost - keep what an object uses, as firmware may have created the object
  * @dev: device
  * @name: name of the kind of object, for the log; not copied
  * @mem: what the object would share with the device, taken over: @mem is zeroed
  *
- * The command that creates the object was not answered. If the object exists, its number is not
- * known, so it cannot be destroyed. May sleep.
+ * The command that creates the object, or that gives a CQ a new buffer, was not answered. If the
+ * object exists, its number is not known, so it cannot be destroyed. May sleep.
  */
 void mlx5_ib_orphan_keep_lost(struct mlx5_ib_dev *dev, const char *name,
 			      struct mlx5_ib_queue_mem *mem)
@@ -526,8 +525,8 @@ void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *con
  * @gid: the group
  *
  * Called before the owner attaches the queue pair to the group: the command of an orphan would end
- * the new attachment. The orphan may stay because firmware refuses, or because another task is just
- * sending the commands of the orphans. May sleep.
+ * the new attachment. The orphan may stay because firmware refuses, or because another task is
+ * sending the commands of the orphans at that moment. May sleep.
  *
  * Return: 0; -EBUSY if the driver may still have to end an earlier attachment.
  */

@@ -76,7 +76,7 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 }
 
 /**
- * mlx5_ib_comp_eqn - the event queue of a completion vector
+ * mlx5_ib_comp_eqn - find the event queue of a completion vector
  * @dev: device
  * @vector: completion vector, from 0
  * @eqn: gets the number of the event queue

@@ -32,7 +32,7 @@ struct mlx5_ib_paging_stat {
 };
 
 /**
- * struct mlx5_ib_mr_ops - operations of a kind of regions
+ * struct mlx5_ib_mr_ops - operations of a kind of region
  * @kind: name of the kind, for resource tracking
  * @dereg: destroy the key, then free the memory and the region. After an error the key is as
  *	before, or the device reaches nothing through the key; in both cases the region can be

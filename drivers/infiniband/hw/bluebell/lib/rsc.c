@@ -301,7 +301,8 @@ static void rsc_finish_destroy(struct mlx5_ib_dev *dev, void *object, int err)
  *
  * Return: 0, also if the object has been destroyed already; or a negative errno, and then the
  * device may use all that the object points at. Events and page faults find the object again,
- * unless a command that was not answered (-ETIMEDOUT) may have destroyed the object.
+ * unless a command that was not answered (-ETIMEDOUT) may have destroyed the object, or there is no
+ * memory for that, as the log then says.
  */
 int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 {

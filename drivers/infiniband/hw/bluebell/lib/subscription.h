@@ -36,10 +36,9 @@ struct mlx5_ib_event_ops {
 
 /**
  * struct mlx5_ib_event_owner - a subscriber
- * @ops: what the subscriber does
- * @context: context whose subscriptions are counted for the limit; only compared, never
- *	dereferenced
- * @subs: struct mlx5_ib_event_sub of the subscriber. Guarded by the lock of struct mlx5_ib_events
+ * @ops: what is called for each subscription
+ * @context: context against whose limit the subscriptions count; only compared, never dereferenced
+ * @subs: list of struct mlx5_ib_event_sub. Guarded by the lock of struct mlx5_ib_events
  */
 struct mlx5_ib_event_owner {
 	const struct mlx5_ib_event_ops *ops;

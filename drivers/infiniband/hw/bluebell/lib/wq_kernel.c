@@ -139,7 +139,7 @@ static u32 ring_in_one_piece(struct mlx5_frag_buf_ctrl *ring, u32 index)
 }
 
 /**
- * mlx5_ib_sq_free_blocks - how many basic blocks of a send queue are free
+ * mlx5_ib_sq_free_blocks - how many basic blocks (WQEBBs) of a send queue are free
  * @sq: the queue, whose lock is held
  *
  * Return: the number.
@@ -185,7 +185,7 @@ int mlx5_ib_rq_find_room(struct mlx5_ib_rq *rq)
 
 	lockdep_assert_held(&rq->lock);
 	if (!rq->wr_ids)
-		return refuse(-EINVAL, "receive on a QP without a receive queue");
+		return refuse(-EINVAL, "receive request to a QP without a receive queue");
 	rq->room = min3(ring_in_one_piece(&rq->ring, index), rq->ring.sz_m1 + 1 - used, U16_MAX);
 	if (!rq->room)
 		return -ENOMEM;
