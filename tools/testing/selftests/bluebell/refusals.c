@@ -169,7 +169,7 @@ static const struct request {
 	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "index 2, command 100 has 0 indices" },
 	{ "mmap rights", ask_to_read, EPERM, "-EPERM", "mapping must not have rights 0x1" },
 	{ "MR", ask_mr, EINVAL, "-EINVAL", "region of 0 bytes at 0x0, 1 to 2^" },
-	{ "advice", ask_odp, EFAULT, "-EFAULT", "PD has no ODP region for this advice (key 0x0)" },
+	{ "advice", ask_odp, EFAULT, "-EFAULT", "advice for key 0x0: no ODP region of this PD" },
 	{ "device memory", ask_dm, EINVAL, "-EINVAL", "alignment 2^60, at most 2^" },
 	{ "DEVX command", ask_command, EINVAL, "-EINVAL", "command 0xabc is unknown" },
 	{ "umem", ask_umem, EINVAL, "-EINVAL", "umem of no bytes" },

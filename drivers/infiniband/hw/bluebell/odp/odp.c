@@ -61,8 +61,8 @@ static bool odp_is_implicit(u64 start, u64 length)
 /*
  * Whether a region with the rights @access can be paged. By the transport scheme of faults the
  * driver does not know what a memory window is bound to, so it cannot resolve faults through the
- * window. By either scheme, firmware would refuse to destroy the key of a region with a window,
- * which the driver has to do when UMR fails to unmap pages.
+ * window. By either scheme, the driver has to destroy the region's key when UMR fails to unmap
+ * pages, and firmware would refuse this while a window is bound to the region.
  */
 static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
 {
@@ -148,8 +148,8 @@ static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 
 /*
  * Deregister a region, once the faults on it have been resolved. If firmware refuses to destroy a
- * key, the region is as it was, except that pages may have been unmapped. The root of an implicit
- * region may have been destroyed: then the device reaches nothing through the region.
+ * key, the region stays usable, except that pages may have been unmapped, and that the root of an
+ * implicit region may have been destroyed; then the device reaches nothing through the region.
  */
 static int odp_mr_dereg(struct mlx5_ib_mr *base)
 {
@@ -233,7 +233,7 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (err)
 		return ERR_PTR(err);
 	mlx5_ib_publish_mr(dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
-	/* While the UMR queue pair is stopped no page is mapped, see mlx5_ib_odp_mr_page_in(). */
+	/* Map no page while the UMR queue pair is stopped, see mlx5_ib_odp_mr_page_in(). */
 	if (!implicit && !mlx5_ib_umr_await(dev))
 		mlx5_ib_odp_leaf_map_present(mr->leaf);
 	return &no_free_ptr(mr)->mr.ibmr;
@@ -252,9 +252,9 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
  * device, and the next access of the device maps it at its new address. May sleep; takes the
  * dma-buf's reservation lock.
  *
- * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, @access has
- * IB_ACCESS_MW_BIND, UMR does not work any more, or the exporter does not move its memory: then the
- * caller pins the memory; otherwise as mlx5_ib_reg_user_mr_dmabuf().
+ * Return: the region, or an ERR_PTR: -EOPNOTSUPP, after which the caller pins the memory instead,
+ * if the device has no paging, @access has IB_ACCESS_MW_BIND, UMR does not work any more, or the
+ * exporter does not move its memory; otherwise as mlx5_ib_reg_user_mr_dmabuf().
  */
 struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
 				     u32 access)
@@ -298,7 +298,7 @@ static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_od
 			     MLX5_ADDR_OF(odp_cap, cur, transport_page_fault_scheme_cap);
 
 	caps->general_caps = IB_ODP_SUPPORT;
-	/* Two levels of indirection lead from the root over a directory to a leaf. */
+	/* Two levels of indirection lead from the root through a directory to a leaf. */
 	if (MLX5_CAP_GEN(mdev, null_mkey) && MLX5_CAP_GEN(mdev, max_indirection) >= 2 &&
 	    !MLX5_CAP_GEN(mdev, umr_indirect_mkey_disabled) && dir_shift)
 		caps->general_caps |= IB_ODP_SUPPORT_IMPLICIT;
@@ -315,9 +315,9 @@ static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_od
  * @dev: device
  *
  * Leaves @dev->odp NULL, which is no error, on a device that does not page, on which UMR cannot
- * change the page size and every translation entry of a key, or whose keys cannot have pages of
- * PAGE_SIZE. mlx5_core has chosen the scheme of faults. mlx5_ib_odp_start() creates what paging
- * needs of the device when the first paged region is registered.
+ * change the page size of a key or reach each of its translation entries, or whose keys cannot have
+ * pages of PAGE_SIZE. mlx5_core has chosen the scheme of faults. When the first paged region is
+ * registered, mlx5_ib_odp_start() creates the objects of the device that paging needs.
  *
  * Return: 0 or -ENOMEM.
  */

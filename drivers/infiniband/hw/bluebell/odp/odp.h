@@ -61,7 +61,7 @@ static inline struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 len
 					    u32 access)
 {
 	return ERR_PTR(refuse(-EOPNOTSUPP,
-			      "the kernel has no CONFIG_INFINIBAND_ON_DEMAND_PAGING"));
+			      "IB_ACCESS_ON_DEMAND needs CONFIG_INFINIBAND_ON_DEMAND_PAGING"));
 }
 
 static inline struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,

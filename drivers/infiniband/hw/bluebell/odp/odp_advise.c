@@ -2,11 +2,11 @@
 /*
  * Prefetch of paged regions: a process asks for pages before it uses them.
  *
- * Advice that the caller does not wait for goes to a queue of the context, which one work item
- * serves in slices, on a workqueue that resolves no page faults. The queue is short: a
- * caller that finds it full waits for room, and so does a caller whose user has advice in the
- * queues of many other contexts. Advice in the queue holds no reference to a region or
- * to an address space, and is dropped when the context is closed.
+ * Advice that the caller does not wait for goes to a queue of the context. One work item serves the
+ * queue in slices, on a workqueue that resolves no page faults. The queue is short: a caller that
+ * finds it full waits for room, and so does a caller whose user has advice in the queues of many
+ * other contexts. Advice in the queue holds no reference to a region or to an address space, and is
+ * dropped when the context is closed.
  */
 
 #include <linux/jiffies.h>
@@ -20,11 +20,11 @@
 #include "layout/refuse.h"
 #include "odp/odp_internal.h"
 
-/* Number of struct odp_advice that a context can have in its queue. */
+/* Maximum number of struct odp_advice in the queue of a context. */
 #define ADVICE_MAX	32
 /* How long the work item of a context runs before the work items of other contexts have a turn. */
 #define ADVICE_SLICE	msecs_to_jiffies(20)
-/* How long advice waits at most, before each step, until no fault is being resolved. */
+/* Maximum time that advice waits, before each step, until no fault is being resolved. */
 #define FAULTS_FIRST	msecs_to_jiffies(20)
 
 /**
@@ -54,7 +54,8 @@ struct odp_advice {
 /**
  * struct mlx5_ib_advice_queue - advice of a context whose callers do not wait for it
  * @odp: paging state of the device
- * @user: user of the context; counts those of its contexts that have advice in their queues
+ * @user: user of the context. Its count[MLX5_IB_SHARE_ADVICE] is the number of the user's contexts
+ *	that have advice in their queues
  * @work: serves the advice
  * @lock: guards @advice and @num
  * @advice: struct odp_advice, oldest first; @work alone removes entries until the context is closed
@@ -157,9 +158,10 @@ static struct odp_advice *odp_advice_first(struct mlx5_ib_advice_queue *queue)
 
 /*
  * Before a queue gets its first entry, count its context among the contexts of its user that have
- * advice. Returns false if these are max_slots / 2 already, which is at most half of the items that
- * the workqueue runs at a time on any NUMA node: the work item of each context may wait for a page
- * that never comes, and too many such items would keep the advice of other users from being served.
+ * advice. Returns false if max_slots / 2 contexts are counted already. This is at most half of the
+ * items that the workqueue runs at a time on any NUMA node: the work item of each context may wait
+ * for a page that never comes, and too many such items would keep the advice of other users from
+ * being served.
  */
 static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 {
@@ -292,8 +294,8 @@ void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context)
  * mlx5_ib_stop_advice - serve no advice any more, because the device is being removed
  * @dev: device, still registered
  *
- * Calls of ibv_advise_mr(3) that are in progress end soon, so that removal of the device does not
- * wait for them. May sleep.
+ * Calls of ibv_advise_mr(3) that wait for room in a queue end at once, and calls that map pages end
+ * before their next step, so removal of the device waits for one step of them at most. May sleep.
  */
 void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev)
 {
@@ -331,7 +333,7 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
 		mr = odp_advice_get_mr(odp, advice, i);
 		if (!mr)
 			return ERR_PTR(refuse(-EFAULT,
-					      "PD has no ODP region for this advice (key 0x%x)",
+					      "advice for key 0x%x: no ODP region of this PD, or read-only",
 					      advice->part[i].lkey));
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
@@ -389,13 +391,12 @@ static int odp_advice_errno(int err)
  * Kernel consumers have no such queue, so their advice is served at once, as with FLUSH. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for other advice, or a device without paging; -EINVAL for other flags;
- * -EFAULT for a key that is not the key of a paged region of @pd, for advice to map a read-only
- * region for writing, and, with FLUSH, for memory outside the region or the process, if the device
- * is being removed, and for any other failure to map pages; -EPERM, with FLUSH, for memory that the
- * process may not write to; -EIO, without FLUSH, if the device is being removed; -EINTR if the task
- * is being killed; -ERESTARTNOINTR, with FLUSH, if a signal has interrupted the creation of a leaf;
- * -ERESTARTSYS or -EINTR, with FLUSH, if a signal has interrupted the exporter of a dma-buf;
- * -ENOMEM.
+ * -EFAULT for a key that is not the key of a paged region of @pd, or for advice to map a read-only
+ * region for writing; -EINTR if the task is being killed; -ENOMEM. Without FLUSH also -EIO if the
+ * device is being removed. With FLUSH also -EFAULT if memory is outside the region or the process,
+ * if the device is being removed, or if pages cannot be mapped for another reason; -EPERM for
+ * memory that the process may not write to; -ERESTARTNOINTR if a signal has interrupted the
+ * creation of a leaf; -ERESTARTSYS or -EINTR if a signal has interrupted the exporter of a dma-buf.
  */
 int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)

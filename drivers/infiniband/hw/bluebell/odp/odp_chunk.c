@@ -2,8 +2,7 @@
 /*
  * The pages of a leaf that are mapped into the device, and the translation entries of its key. Both
  * are in tables that are allocated in chunks when pages are mapped, and freed when the last page of
- * a chunk has been unmapped, so that a leaf over memory that the process has not touched costs
- * little.
+ * a chunk has been unmapped. So a leaf over memory that the process has not touched costs little.
  *
  * The memory cgroup of the process is charged for the translation entries, 8 bytes a page, but not
  * for the lists of hmm_dma_map_alloc(), which cannot be told to charge them: 8 bytes a page for the
@@ -160,7 +159,7 @@ void mlx5_ib_odp_unmap(struct odp_leaf *leaf, size_t first, size_t end)
 
 /* ---- clearing of translation entries ------------------------------------------------ */
 
-/* UMR failed, so that the entries are still valid: destroy the key. */
+/* UMR failed, so the entries are still valid: destroy the key. */
 static void odp_kill_key(struct odp_leaf *leaf)
 {
 	lockdep_assert_held(&leaf->lock);
@@ -383,14 +382,14 @@ bool mlx5_ib_odp_has_pages(struct odp_leaf *leaf, size_t first, size_t num, unsi
  * @chunk: chunk of the pages, which mlx5_ib_odp_chunk_get() has returned
  * @first: number of the first page in the leaf
  * @num: number of pages
- * @page: a page of memory that has the list of pages from hmm_range_fault(), and is overwritten.
- *	Pages that are not present are left out
+ * @page: a page of memory with the list of pages from hmm_range_fault(); the function overwrites
+ *	the list. Pages that are not present are left out
  *
  * May sleep until UMR is done; allocates nothing.
  *
- * Return: 0; -EIO if the leaf is dead; -EFAULT or -ENOMEM if a page or the list of translation
- * entries cannot be mapped for DMA; or the errno of a failed UMR. After an error the device reaches
- * none of the pages.
+ * Return: 0; -EIO if the leaf is dead; -EFAULT if a page cannot be mapped for DMA; -ENOMEM if the
+ * list of translation entries cannot be mapped for DMA; or the errno of a failed UMR. After an
+ * error the device reaches none of the pages.
  */
 int mlx5_ib_odp_map(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t first, size_t num,
 		    void *page)

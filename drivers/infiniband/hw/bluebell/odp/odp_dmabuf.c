@@ -5,10 +5,11 @@
  *
  * The dma-buf's reservation lock, which the exporter holds during a move, guards the DMA mapping,
  * the translation entries and the state of the key. The driver holds none of its own locks when it
- * takes the reservation lock. Memory may be allocated, and so reclaimed, under the reservation
- * lock: so the lock of a leaf, which reclaim takes, nests inside it, and the locks of UMR and of
- * firmware commands nest inside the lock of the leaf. Unmapping allocates nothing, because the
- * exporter may move its memory to relieve a shortage.
+ * takes the reservation lock. Allocations under the reservation lock may reclaim memory. So the
+ * lock of a leaf, which reclaim takes, nests inside the reservation lock, and the locks of UMR and
+ * of firmware commands nest inside the lock of the leaf. The exporter may move its memory to
+ * relieve a shortage, so while memory is unmapped, only mlx5_ib_mkey_kill() allocates memory, and
+ * does so without reclaim.
  */
 
 #include <linux/dma-buf.h>
@@ -26,8 +27,8 @@ static struct ib_umem_dmabuf *odp_dmabuf_umem(const struct odp_mr *mr)
 }
 
 /*
- * Number of entries of the key, in whole blocks of UMR: one for each PAGE_SIZE bytes, because a
- * move may leave pages that small.
+ * Number of entries of the key: one for each PAGE_SIZE bytes, because the exporter may move the
+ * memory to pages of this size; rounded up to whole UMR blocks.
  */
 static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
 {
@@ -83,8 +84,8 @@ static const struct dma_buf_attach_ops odp_dmabuf_attach_ops = {
 };
 
 /*
- * Map all of the memory into the device. Called with the reservation lock held. Returns 1 if the
- * memory is mapped already.
+ * Map all of the memory into the device. Called with the reservation lock held. Returns 0; 1 if the
+ * memory is mapped already; or a negative errno.
  */
 static int odp_dmabuf_map(struct odp_mr *mr)
 {
@@ -154,11 +155,11 @@ static int odp_dmabuf_create_key(struct odp_mr *mr)
 }
 
 /*
- * Unmap the memory before firmware is asked to destroy the key: if firmware does not answer, UMR
- * must not name the key any more, and the entries would stay valid. mlx5_ib_mkey_destroy() does as
- * much for a key of the pool: it has UMR revoke the key first. If UMR fails here or there, the key
- * is destroyed with its memory mapped. If firmware does not answer then, the memory stays mapped
- * until the exporter moves it, or until the process has closed the device.
+ * Unmap the memory before firmware is asked to destroy a key that is not of the pool: if firmware
+ * did not answer, UMR could not name the key any more, and the entries would stay valid. For a key
+ * of the pool, mlx5_ib_mkey_destroy() has UMR revoke the key first. If UMR fails in either case,
+ * the key is destroyed with its memory mapped. If firmware does not answer then, the memory stays
+ * mapped until the exporter moves it, or until the process has closed the device.
  */
 static void odp_dmabuf_unmap_early(struct odp_mr *mr)
 {
@@ -183,9 +184,9 @@ static int odp_dmabuf_destroy_key(struct odp_mr *mr)
 	if (!err || !mr->mr.closing)
 		return err;
 	/*
-	 * Without a DMA mapping, all translation entries are clear already. With one, UMR has
-	 * failed: try once more to clear the entries or to destroy the key, even if this costs a
-	 * third timeout, because the exporter gets its memory back next.
+	 * Without a DMA mapping, all translation entries are clear already. With a DMA mapping, UMR
+	 * has failed: try once more to clear the entries or to destroy the key, even if this costs
+	 * a third timeout, because the exporter gets its memory back next.
 	 */
 	if (odp_dmabuf_umem(mr)->sgt)
 		odp_dmabuf_clear(mr);
@@ -229,7 +230,7 @@ static int odp_dmabuf_publish(struct odp_mr *mr, struct ib_umem_dmabuf *umem_dma
 }
 
 /**
- * mlx5_ib_odp_dmabuf_create - give a region its memory, which is in a dma-buf, and publish it
+ * mlx5_ib_odp_dmabuf_create - create a region's key over a dma-buf, and publish the region
  * @mr: the region, its address, length, rights and protection domain set
  * @offset: offset of the region in the dma-buf, in bytes
  * @fd: file descriptor of the dma-buf

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The processes that have paged regions or indirect mkeys, and how many faults of each are
- * being resolved. A fault on a page of a file takes as long as the file system does, and a process
- * may have a file system of its own (FUSE). The faults of all processes share the slots of one
- * workqueue, so each process has a share of the slots only. A user can have any number of
- * processes, so all processes of a user together have a share, too: as many slots as are free at
- * the time. If the user may not have one more slot, a process without a slot gets an extra slot:
- * its fault is resolved on another workqueue, where only faults of such users wait for each other.
+ * The processes that have paged regions or indirect mkeys, and how many faults of each are being
+ * resolved. A fault on a page of a file takes as long as the file system does, and a process may
+ * have a file system of its own (FUSE). So before a fault maps pages of a process it takes a slot
+ * of this process: one of the limited number of faults that a workqueue resolves at a time. Each
+ * process has only a share of the slots. A user can have any number of processes, so all processes
+ * of a user together have a share, too: as many slots as are free at the time. If the user may not
+ * have one more slot, a process without a slot gets an extra slot: its fault is resolved on another
+ * workqueue, where only faults of such users wait for each other.
  *
  * The kernel divides the items that a workqueue runs at a time among the NUMA nodes, and all faults
  * may come on one node: the node of the CPU that serves the interrupt of the event queue. So a
@@ -33,7 +34,7 @@
 #define FREE_SHARE	16
 
 /**
- * mlx5_ib_odp_max_slots - how many items a workqueue runs at a time on any NUMA node
+ * mlx5_ib_odp_max_slots - compute how many items a workqueue runs at a time on any NUMA node
  * @fewest: number of CPUs of the node with the fewest CPUs, without nodes that have no CPU
  * @cpus: number of CPUs of all nodes
  *
@@ -48,7 +49,10 @@ VISIBLE_IF_KUNIT unsigned int mlx5_ib_odp_max_slots(unsigned int fewest, unsigne
 		     MLX5_IB_ODP_MAX_SLOTS);
 }
 
-/* Count CPUs as workqueues do: those online, without isolated CPUs, which run no unbound items. */
+/*
+ * Returns the number of slots. Counts CPUs as workqueues do: those online, without isolated CPUs,
+ * which run no unbound items.
+ */
 static unsigned int odp_count_slots(void)
 {
 	unsigned int cpus = 0, fewest = UINT_MAX, num;
@@ -170,7 +174,7 @@ void mlx5_ib_odp_process_put(struct odp_process *process)
 	odp_process_free(process);
 }
 
-/* The number of slots of the processes of a user. */
+/* Returns the counter of the slots that all processes of the user have, without extra slots. */
 static atomic_t *odp_user_slots(const struct odp_process *process)
 {
 	return &process->user->count[MLX5_IB_SHARE_FAULT];

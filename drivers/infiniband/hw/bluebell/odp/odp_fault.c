@@ -98,7 +98,7 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 		waits += err == -ETIMEDOUT || err == -ECANCELED;
 	} while (waits < 2 && mlx5_ib_fw_pause(&pause));
 	ibdev_err_ratelimited(&odp->dev->ib_dev,
-			      "cannot resume queue 0x%x after page fault 0x%llx at key 0x%x (%d): the queue stays stopped until it is destroyed\n",
+			      "cannot resume queue 0x%x after page fault 0x%llx at key 0x%x (%d): the queue (0 if unknown) stays stopped until it is destroyed\n",
 			      fault->wq_num, fault->token, fault->key, err);
 }
 
@@ -122,8 +122,8 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
  * mlx5_ib_odp_resolve_fault - map the pages that a fault needs, and let the faulting queue go on
  * @odp: paging state of the device
  * @fault: the fault
- * @slot: process whose slot the fault has, or NULL. Updated; the caller gives the slot up when the
- *	fault has been answered
+ * @slot: points to the process whose slot the fault has, or to NULL. Updated; the caller gives the
+ *	slot up when the fault has been answered
  *
  * Answers the fault by PAGE_FAULT_RESUME, struct mlx5_ifc_page_fault_resume_in_bits, with an error
  * if the pages cannot be mapped. May sleep.

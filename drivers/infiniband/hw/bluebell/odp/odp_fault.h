@@ -54,7 +54,7 @@ struct odp_fault_work {
  * struct odp_fault_state - a fault that is being resolved
  * @odp: paging state of the device
  * @fault: the fault
- * @budget: what the walks through indirect mkeys may still cost
+ * @budget: what the fault may still spend on walks through indirect mkeys
  * @write: map for writing. Transport scheme: the device writes; memory scheme: the region allows
  *	writing, so the device may be about to write
  * @repeated: how often the same fault has been answered although there was nothing to map

@@ -14,10 +14,10 @@
  * How often in a row a fault is answered without an error although nothing could be mapped for it,
  * before it is answered with an error: MAX_REFUSED if the memory, to which the device may want to
  * write, cannot be mapped for writing; MAX_UNPAGED if no key of the fault translates to paged
- * memory; and MAX_MAPPED if all that the event names is mapped, so that the device needs what the
- * event does not name. Many queues that fault on the same page at once can look like one queue that
- * faults again and again, so MAX_MAPPED is twice the number of queues that can have a fault
- * reported at a time.
+ * memory; and MAX_MAPPED if all that the event names is mapped: then the device seems to need
+ * something that the event does not name. Many queues that fault on the same page at once can look
+ * like one queue that faults again and again, so MAX_MAPPED is twice the number of queues that can
+ * have a fault reported at a time.
  */
 #define MAX_REFUSED	8
 #define MAX_UNPAGED	1
@@ -36,8 +36,8 @@ void mlx5_ib_odp_fault_queue(struct odp_fault_work *job)
 }
 
 /**
- * mlx5_ib_odp_fault_leave - give up the slot of a fault, so that faults that wait go on
- * @slot: process whose slot the fault has, or NULL; set to NULL
+ * mlx5_ib_odp_fault_leave - give up the slot of a fault, and queue faults that wait for a slot
+ * @slot: points to the process whose slot the fault has, or to NULL; set to NULL
  *
  * Any process context.
  */
@@ -64,7 +64,7 @@ void mlx5_ib_odp_fault_leave(struct odp_process **slot)
 /*
  * Take a slot of a process for the fault, unless the fault has one. The fault keeps the slot until
  * it is answered or needs a slot of another process. Returns 0; or -EBUSY if the process has no
- * slot for the fault: then sets @full of @state to the process if the device needs the range.
+ * slot for the fault, after setting @full of @state to the process if the device needs the range.
  */
 static int odp_fault_enter(struct odp_fault_state *state, struct odp_process *process,
 			   const struct odp_want *want)
@@ -127,8 +127,8 @@ static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *
  *
  * May sleep.
  *
- * Return: 0; -EBUSY if the process has no slot for the fault: then @full of the state is the
- * process if the device needs the range; otherwise a negative errno as mlx5_ib_odp_mr_page_in().
+ * Return: 0; -EBUSY if the process has no slot for the fault, and then @full of the state is the
+ * process if the device needs the range; or another negative errno as mlx5_ib_odp_mr_page_in().
  */
 int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, void *arg)
 {

@@ -56,8 +56,9 @@ struct odp_mr;
  * struct odp_key - a key that an entry of a table of keys can refer to
  * @mr: region that the key belongs to
  * @mkey: memory key: the region's for a root or an explicit region, otherwise @own
- * @own: memory key of a directory or leaf of an implicit region, or of @absent of struct odp_mr;
- *	published if the device can fault on the key, for mlx5_ib_odp_mr_get_lowest()
+ * @own: memory key of a directory or leaf of an implicit region, or of @absent of struct odp_mr. If
+ *	the device can fault on the key, the key is in the table of keys (mlx5_ib_mkey_publish()),
+ *	where mlx5_ib_odp_mr_get_lowest() finds it
  * @base: first address of the key
  * @linked: the device has the entry that refers to this key. False also when the UMR that was to
  *	write the entry failed: the entry is then written before the key is used
@@ -75,9 +76,10 @@ struct odp_key {
 #define MLX5_IB_ODP_CHUNK_BYTES	(MLX5_IB_ODP_CHUNK_PAGES * PAGE_SIZE)
 
 /**
- * struct odp_chunk - tables of a part of a leaf, which exist while pages are mapped or paged in
+ * struct odp_chunk - mapped pages and translation entries of a part of a leaf. Exists while pages
+ *	of the part are mapped or being paged in
  * @map: the pages that are mapped, and their DMA addresses
- * @mtt: translation entries of the part, the same that the device has
+ * @mtt: copy of the part's translation entries in the device
  * @npages: number of pages that are mapped
  * @users: number of page-ins in progress; the chunk is not freed before they end
  */
@@ -96,12 +98,13 @@ struct odp_chunk {
  * @num_pages: number of pages
  * @notifier: MMU notifier, called before the process loses pages of the leaf
  * @lock: guards @npages to @isolated, all of @chunks, and the state of the key. Memory reclaim
- *	takes it: nothing is allocated under it
+ *	takes this lock. With the lock held, only mlx5_ib_mkey_kill() allocates memory, and does so
+ *	without reclaim
  * @npages: number of pages that are mapped
  * @dead: UMR has failed to clear translation entries, the leaf is being destroyed, or its key may
  *	be gone because firmware has not answered DESTROY_MKEY: nothing is written to the key any
  *	more
- * @isolated: the leaf is being removed from its tree, and has no pages: the notifier does nothing
+ * @isolated: the leaf is being removed from its tree, and has no pages: the notifier passes over it
  * @emptied: called with @lock held, possibly from memory reclaim, when the notifier has unmapped
  *	the last page, or finds the leaf @dead; NULL if the owner of the leaf need not know
  * @refs: one reference of the tree, one of each page-in, one of a queued @reclaim. Implicit
@@ -142,7 +145,10 @@ struct odp_dir {
 	struct xarray children;
 };
 
-/* Number of slots of a device, unless a NUMA node runs fewer items of a workqueue at a time. */
+/*
+ * Number of slots of a device, see odp_fairness.c; fewer if a NUMA node runs fewer items of a
+ * workqueue at a time.
+ */
 #define MLX5_IB_ODP_MAX_SLOTS	1024U
 
 /**
@@ -155,7 +161,8 @@ struct odp_dir {
  *	of each fault that has found no slot and is not in @waiting yet
  * @lock: guards @slots to @waiting
  * @slots: number of faults that have a slot of this process; they are queued or being resolved
- * @extra: one of @slots is an extra slot, which does not count for the user, see odp_fairness.c
+ * @extra: one of @slots is an extra slot, which does not count against the user's share, see
+ *	odp_fairness.c
  * @waiting: faults that wait for a slot, in the order in which they came
  */
 struct odp_process {
@@ -172,16 +179,16 @@ struct odp_process {
 
 /**
  * struct odp_mr_ops - operations of a kind of paged regions
- * @page_in: map a range, given by its offset in the region and its length in bytes, both
- *	within the region. @req is HMM_PFN_REQ_FAULT to fault in pages that are not present in the
- *	process, with HMM_PFN_REQ_WRITE to map them for writing; or 0 to map only pages that are
- *	present. May sleep. Returns 0; 1 if all of the range was mapped as @req asks already; or a
- *	negative errno: as mlx5_ib_odp_leaf_page_in(); for an implicit region, which may have to
- *	create keys, also as mlx5_ib_odp_leaf_create(); for a region over a dma-buf, also the errno
- *	of the exporter
- * @destroy: destroy the keys and release the memory of a region without users. May
- *	sleep. Returns 0, or the errno of a firmware that refused to destroy a key: then
- *	another call destroys what is left
+ * @page_in: map a range, given by its offset in the region and its length in bytes, both within the
+ *	region. @req is HMM_PFN_REQ_FAULT to fault in pages that are not present in the process,
+ *	with HMM_PFN_REQ_WRITE to map them for writing; or 0 to map only pages that are present; for
+ *	a region over a dma-buf, all of the region is mapped in any case. May sleep. Returns 0; 1 if
+ *	all of the range was already mapped as @req asks; or a negative errno: as
+ *	mlx5_ib_odp_leaf_page_in(); for an implicit region, which may have to create keys, also as
+ *	mlx5_ib_odp_leaf_create(); for a region over a dma-buf, also the errno of the exporter
+ * @destroy: destroy the keys and release the memory of a region without users. May sleep. Returns
+ *	0, or the errno with which firmware refused to destroy a key; another call then destroys
+ *	what is left
  */
 struct odp_mr_ops {
 	int (*page_in)(struct odp_mr *mr, u64 offset, u64 len, unsigned long req);
@@ -197,15 +204,15 @@ struct odp_mr_ops {
  * @context: context of the process; outlives the region. NULL for a kernel consumer
  * @process: the process, to which the region holds a reference
  * @mm: address space of the process; NULL for a region over a dma-buf
- * @tgid: struct pid of the process, to which the region holds a reference; NULL for a region over a
+ * @tgid: struct pid of the process; the region holds a reference to it. NULL for a region over a
  *	dma-buf
  * @start: first address of the region in @mm; 0 for an implicit region
  * @leaf: explicit region: its only leaf
  * @root: implicit region: table of directories. Once the key of @root has been destroyed, the
  *	device reaches no directory and no leaf
  * @absent: implicit region, memory scheme: a key that covers the whole address space and maps no
- *	page; table entries without a child refer to this key. The key costs the device one block
- *	of translation entries. By the transport scheme table entries without a child refer to the
+ *	page; table entries without a child refer to this key. The key costs the device one block of
+ *	translation entries. By the transport scheme, table entries without a child refer to the
  *	null key, and @absent is unused
  * @tree_lock: implicit region: guards the tree below @root. Held while tables and leaves are
  *	created and destroyed
@@ -237,14 +244,14 @@ static inline u64 odp_range_pages(u64 addr, u64 len)
 #define MLX5_IB_ODP_NUM_REPEATED	64
 
 /**
- * struct odp_fault_id - what a fault was about
+ * struct odp_fault_id - what a fault was about; faults with equal members are the same fault
  * @where: the address, or the index of the WQE
  * @wq_num: the queue; 0 for a fault at a key
  * @key: the key; 0 for a fault at a WQE
  * @committed: bytes of the message that had been transferred
  * @type: as the device reported it
  *
- * Without padding: all bytes are compared.
+ * The struct has no padding, because all of its bytes are compared.
  */
 struct odp_fault_id {
 	u64 where;
@@ -272,8 +279,8 @@ struct odp_repeated {
  * @caps: what the device can page, as verbs report it
  * @by_memory: the device reports faults by the memory scheme, which names keys, and not by the
  *	transport scheme, which names queues
- * @dir_shift: log2 of what a directory of an implicit region covers; 0 if the device cannot
- *	have implicit regions
+ * @dir_shift: log2 of the bytes that a directory of an implicit region covers; 0 if the device
+ *	cannot have implicit regions
  * @fault_wq: resolves faults, and nothing else. The four workqueues and @eq are created when the
  *	first paged region is registered
  * @extra_wq: resolves the faults that have an extra slot, see odp_fairness.c. It runs 1024 items at
@@ -304,9 +311,9 @@ struct odp_repeated {
  * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer if a NUMA node
  *	has few CPUs, see odp_fairness.c. Constant
  * @num_slots: number of faults that have a slot, of all processes, without extra slots
- * @processes_lock: guards @processes. Held for a look-up, which passes about a 64th of @processes,
- *	when a process registers paged memory or creates an indirect mkey; and when the last
- *	reference to an entry of @processes is released
+ * @processes_lock: guards @processes. Held for a look-up, which compares about a 64th of
+ *	@processes, when a process registers paged memory or creates an indirect mkey; and when the
+ *	last reference to an entry of @processes is released
  * @processes: struct odp_process, by the address of its struct mm_struct
  */
 struct mlx5_ib_odp {
@@ -385,8 +392,8 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
  * @key: the key, its variant included
  * @pdn: protection domain that the key must belong to, or MLX5_IB_ODP_ANY_PD
  * @addr: first address
- * @len: bytes
- * @need: how many bytes from @addr on the device needs next
+ * @len: length of the range in bytes
+ * @need: number of bytes, starting at @addr, that the device needs next
  */
 struct odp_want {
 	u32 key;
@@ -399,10 +406,12 @@ struct odp_want {
 /**
  * struct odp_visitor - callbacks of a walk through indirect mkeys
  * @table: called before the driver reads (QUERY_MKEY) the table of an indirect mkey that @process
- *	created. Returns 0, or a negative errno, which ends the walk; the walk returns this errno
- *	if the device needs the range
+ *	created. Returns 0; or a negative errno: then the table is not read, and the walk returns
+ *	this errno. But a table that another table refers to is just left out if the device does not
+ *	need it
  * @region: called for each piece of a paged region, in the order of the addresses; the caller's
- *	reference on the region lasts as long as the call. Returns 0 or a negative errno
+ *	reference on the region lasts as long as the call. Returns 0; or a negative errno, which has
+ *	the same effect for the piece as an errno of @table has for a table
  */
 struct odp_visitor {
 	int (*table)(struct odp_process *process, const struct odp_want *want, void *arg);
@@ -410,7 +419,7 @@ struct odp_visitor {
 };
 
 /**
- * struct odp_budget - what the walks through indirect mkeys may still cost a fault
+ * struct odp_budget - what a fault may still spend on walks through indirect mkeys
  * @tables: number of tables to read
  * @bytes: bytes of tables to read
  * @entries: number of entries to look at
@@ -418,8 +427,8 @@ struct odp_visitor {
  *
  * A process can write tables that refer to each other, that are long, and that have long runs of
  * empty entries, and name such tables in each data segment of a WQE. All processes share the
- * command interface. To read tables, a fault needs a slot of a process, so only faults that have a
- * slot read tables, each by one command at a time.
+ * command interface. A fault reads tables only while it has a slot of a process, and by one command
+ * at a time, so no more commands than slots are in progress.
  */
 struct odp_budget {
 	unsigned int tables;
@@ -428,7 +437,10 @@ struct odp_budget {
 	unsigned int ahead;
 };
 
-/* Each of the 63 data segments of a WQE can need four tables: no device allows more levels. */
+/*
+ * A WQE has at most 63 data segments, and known devices nest indirect mkeys four levels deep
+ * (max_indirection): 252 tables, rounded up.
+ */
 #define MLX5_IB_ODP_MAX_TABLES	256
 #define MLX5_IB_ODP_MAX_AHEAD	64
 

@@ -62,8 +62,8 @@ static const struct mmu_interval_notifier_ops odp_leaf_notifier_ops = {
 
 /*
  * Collect the pages of a range, faulting them in if the flags of @range say so, and take the leaf's
- * lock. Returns 0 with the lock held; or, without the lock, -EBUSY if the process's mapping has
- * changed meanwhile, or another errno.
+ * lock. Returns 0 with the lock held; or, without the lock, -EBUSY if the process's mappings have
+ * changed meanwhile, or another negative errno.
  */
 static int odp_leaf_try_fault_and_lock(struct odp_leaf *leaf, struct hmm_range *range)
 {
@@ -106,14 +106,17 @@ static int odp_leaf_fault_and_lock(struct odp_leaf *leaf, u64 va, u64 end, unsig
 		err = odp_leaf_try_fault_and_lock(leaf, &range);
 	} while (err == -EBUSY && time_before(jiffies, timeout) && !fatal_signal_pending(current));
 	mmput_async(mm);
-	/* For -ERESTART odp_fault_answer() lets the device retry; exporters return -EBUSY, too. */
+	/*
+	 * For -ERESTART odp_fault_answer() lets the device retry, but not for -EBUSY, which the
+	 * exporter of a dma-buf may return, too.
+	 */
 	return err == -EBUSY ? -ERESTART : err;
 }
 
 /*
- * Map [@va, @end), which is in one chunk of a leaf, into the device. @page has room for the pages
- * that are found and, after that, for their translation entries. Returns 1 if they were mapped
- * already.
+ * Map [@va, @end), which is in one chunk of a leaf, into the device. @page has room for the list of
+ * the pages that are found and, after that, for their translation entries. Returns 0; 1 if the
+ * range was already mapped as @req asks; or a negative errno.
  */
 static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsigned long req,
 				  void *page)
@@ -148,13 +151,13 @@ static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsign
  *
  * Works in chunks, each mapped as a whole or not at all. May sleep; takes the leaf's lock.
  *
- * Return: 0; 1 if all pages were mapped so already; -EFAULT for memory that the process does
- * not have, for writing to a read-only region, if the process is being killed, and if a page cannot
- * be mapped for DMA; -EPERM for memory that the process may not write to; -ERESTART if the
- * process's mappings change all the time; -ENOMEM; -EIO if the key has been destroyed; -ECANCELED
- * if the region is being deregistered; -EINTR if the calling task is being killed; or the errno of
- * a failed UMR or of mlx5_ib_odp_chunk_get(). After an error the chunks before the failed chunk
- * stay mapped.
+ * Return: 0; 1 if all pages were already mapped as @req asks; -EFAULT for memory that the process
+ * does not have, for writing to a read-only region, if the process is being killed, and if a page
+ * cannot be mapped for DMA; -EPERM for memory that the process may not write to; -ERESTART if the
+ * process's mappings change all the time; -ENOMEM; -EIO if the leaf is dead; -ECANCELED if the
+ * region is being deregistered; -EINTR if the calling task is being killed; or the errno of a
+ * failed UMR or of mlx5_ib_odp_chunk_get(). After an error the chunks before the failed chunk stay
+ * mapped.
  */
 int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req)
 {
@@ -225,8 +228,8 @@ static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
  * mlx5_ib_odp_leaf_map_present - map the pages that the process has into the device
  * @leaf: the leaf of a new region of the current process
  *
- * So the device does not fault on memory that the process has used. Faults in no page, and lets the
- * device write only to pages that are writable in the process's page tables. Stops at the first
+ * Then the device does not fault on memory that the process has used. Faults in no page, and lets
+ * the device write only to pages that are writable in the process's page tables. Stops at the first
  * error: faults of the device map the rest. May sleep; takes mmap_lock and the leaf's lock.
  */
 void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
@@ -251,7 +254,7 @@ void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
 }
 
 /**
- * mlx5_ib_odp_leaf_unmap_dead - release the pages of a leaf whose key has been destroyed
+ * mlx5_ib_odp_leaf_unmap_dead - release the pages of a dead leaf, see struct odp_leaf
  * @leaf: the leaf, with its lock held
  *
  * Allocates nothing.
@@ -315,8 +318,8 @@ static struct odp_leaf *odp_leaf_alloc(struct odp_mr *mr, struct mlx5_ib_mkey *m
 	size_t num;
 
 	if (check_add_overflow(start, length, &end) || PAGE_ALIGN(end) < end)
-		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx wrap around", length,
-				      start));
+		return ERR_PTR(refuse(-EOVERFLOW, "ODP region of %llu bytes at %#llx wraps around",
+				      length, start));
 	num = (PAGE_ALIGN(end) - first) >> PAGE_SHIFT;
 	leaf = kvzalloc_flex(*leaf, chunks, DIV_ROUND_UP(num, MLX5_IB_ODP_CHUNK_PAGES),
 			     MLX5_IB_FAULT_GFP);
@@ -333,7 +336,7 @@ static struct odp_leaf *odp_leaf_alloc(struct odp_mr *mr, struct mlx5_ib_mkey *m
 }
 
 /**
- * mlx5_ib_odp_leaf_create - create a leaf, in whose key no page is mapped yet
+ * mlx5_ib_odp_leaf_create - create a leaf and its key, in which no page is mapped yet
  * @mr: region that the leaf belongs to
  * @mkey: key of an explicit region; NULL for a leaf of an implicit region, which has its own key
  * @start: first address in the process
@@ -380,8 +383,9 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 }
 
 /*
- * Let the device reach no page of a leaf whose key is about to be destroyed: the caller then sets
- * @dead, and the notifier does not clear entries of a dead leaf in the device.
+ * Let the device reach no page of a leaf whose key is about to be destroyed. This has to be done
+ * before, because the caller then sets @dead, and the notifier does not clear entries of a dead
+ * leaf in the device.
  */
 static void odp_leaf_revoke(struct odp_leaf *leaf)
 {

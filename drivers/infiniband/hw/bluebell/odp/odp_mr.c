@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging, what regions of every kind share: they are found by key, held by a
+ * On-demand paging: what regions of every kind have in common. They are found by key, held by a
  * reference, and paged in by the operation of their kind, and their keys are created alike.
  */
 
@@ -33,9 +33,9 @@ struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
 /**
  * mlx5_ib_odp_mr_get_lowest - look up the region of a key on which the device has faulted
  * @odp: paging state of the device
- * @key: the lowest key of the access: that of an explicit region, of a leaf,
- *	or of the addresses of an implicit region that have no leaf. The device has checked the
- *	variant
+ * @key: the lowest key of the access, whose own entries translate to pages: that of an explicit
+ *	region, of a leaf, or of the addresses of an implicit region that have no leaf. The device
+ *	has checked the variant
  *
  * The reference is to the region and not to the key of a leaf: reclaim of the leaf waits, with the
  * lock of the tree held, for the references to the leaf's key, and page-in takes this lock. Any
@@ -61,9 +61,9 @@ struct odp_mr *mlx5_ib_odp_mr_get_lowest(struct mlx5_ib_odp *odp, u32 key)
 }
 
 /*
- * Page in a range, and charge the memory that the driver or the exporter of a dma-buf allocates to
- * the memory cgroup of the process that has registered the region. The current task may be a kernel
- * thread, which has none.
+ * Page in a range. Memory that the driver or the exporter of a dma-buf allocates meanwhile is
+ * charged to the memory cgroup of the process that has registered the region. The current task may
+ * be a kernel thread, which is in no such cgroup.
  */
 static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
 {
@@ -84,10 +84,11 @@ static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsign
  * @len: length of the range in bytes
  * @req: as for the page_in operation of struct odp_mr_ops
  *
- * May sleep. Takes the locks of the region's kind: see struct odp_mr_ops.
+ * May sleep. Takes mmap_lock and the locks of leaves, for an implicit region also tree_lock; for a
+ * region over a dma-buf instead the reservation lock.
  *
  * Return: -EFAULT if the range leaves the region; -EAGAIN if the UMR queue pair does not run;
- * otherwise as the page_in operation of the region's kind.
+ * otherwise as the page_in operation of the region's kind, see struct odp_mr_ops.
  */
 int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req)
 {
@@ -131,7 +132,7 @@ static bool odp_process_is_alive(struct pid *tgid)
 }
 
 /**
- * mlx5_ib_odp_mr_get_mm - use the address space of a region's process
+ * mlx5_ib_odp_mr_get_mm - take a reference to the address space of a region's process
  * @mr: the region, not over a dma-buf
  *
  * The process's memory is not freed while its address space is in use. So this function returns

@@ -3,7 +3,8 @@
  * How often the device has reported the same page fault again, although nothing could be mapped for
  * it. The table has room for MLX5_IB_ODP_NUM_REPEATED faults. In a full table a fault displaces the
  * fault with the fewest answers, whose count starts at 0 again. So the faults with the most answers
- * get to their last answer however many faults are repeated, and then leave room.
+ * get to their last answer, the answer with an error, however many faults are repeated; then they
+ * leave room.
  */
 
 #include <linux/ktime.h>
@@ -66,7 +67,7 @@ static struct odp_repeated *odp_repeated_displace(struct mlx5_ib_odp *odp)
 }
 
 /**
- * mlx5_ib_odp_repeated_get - how often the same fault has been answered with nothing to map
+ * mlx5_ib_odp_repeated_get - tell how often the same fault has been answered with nothing to map
  * @odp: paging state of the device
  * @fault: the fault
  *
@@ -74,7 +75,7 @@ static struct odp_repeated *odp_repeated_displace(struct mlx5_ib_odp *odp)
  * another queue that faulted on the same pages, and not a repetition: the result is 0. Any process
  * context; takes repeated_lock.
  *
- * Return: how often in a row.
+ * Return: the number of these answers in a row.
  */
 unsigned int mlx5_ib_odp_repeated_get(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
 {
@@ -120,12 +121,12 @@ void mlx5_ib_odp_repeated_set(struct mlx5_ib_odp *odp, const struct mlx5_ib_faul
 /**
  * mlx5_ib_odp_repeated_forget - start to count the faults at the key of a new leaf from 0
  * @odp: paging state of the device
- * @key: the key; its variant does not count
+ * @key: the key; its variant is ignored
  *
- * A fault by the memory scheme may be at the key of a leaf that has been freed since, so that the
- * driver does not know the key any more. A new leaf may get the same key and be freed, too: then a
- * fault at the same address of the new leaf is not a repetition of the old fault. Any process
- * context; takes repeated_lock.
+ * A fault by the memory scheme may be at the key of a leaf that has been freed since; the driver
+ * does not know the key any more. A new leaf may get the same key and be freed, too: then a fault
+ * at the same address of the new leaf is not a repetition of the old fault. Any process context;
+ * takes repeated_lock.
  */
 void mlx5_ib_odp_repeated_forget(struct mlx5_ib_odp *odp, u32 key)
 {

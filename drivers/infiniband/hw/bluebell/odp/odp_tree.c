@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Implicit regions: a tree of keys over the whole address space of a process. The
- * root exists as long as the region. Directories and leaves are created by the
- * first fault or advice that needs them; a leaf is destroyed after its last page
- * has been unmapped, a directory with the region.
+ * Implicit regions: a tree of keys over the whole address space of a process. The root exists as
+ * long as the region. Directories and leaves are created by the first fault or advice that needs
+ * them. A leaf is destroyed after its last page has been unmapped; a directory is destroyed with
+ * the region.
  */
 
 #include <linux/slab.h>
@@ -42,10 +42,10 @@ static u32 odp_tree_absent_key(const struct odp_mr *mr)
 }
 
 /*
- * Returns the key that the entry of @child refers to. Without a child, and if the key of the child
- * has been destroyed or may be gone, this is the absent key: the number may be that of a key of
- * another region. The MMU notifier may destroy the key of a leaf meanwhile, under the leaf's lock
- * alone, so that the entry refers to that key until reclaim has removed the leaf.
+ * Returns the key that the entry of @child refers to. Without a child this is the absent key, and
+ * also if the key of the child has been destroyed or may be gone, because its number may by now be
+ * that of a key of another region. The MMU notifier may destroy the key of a leaf meanwhile, under
+ * the leaf's lock alone; the entry then refers to that key until reclaim has removed the leaf.
  */
 static u32 odp_tree_entry_key(const struct odp_mr *mr, const struct odp_key *child)
 {
@@ -129,7 +129,7 @@ static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir
 	lockdep_assert_held(&mr->tree_lock);
 	if (child)
 		return child;
-	/* Reserve the slot first: if that failed later, the child would have to be destroyed. */
+	/* Reserve the index first: if that failed later, the child would have to be destroyed. */
 	err = xa_reserve(&dir->children, index, MLX5_IB_FAULT_GFP);
 	if (err)
 		return ERR_PTR(err);
@@ -169,9 +169,9 @@ static struct odp_key *odp_tree_create_child_dir(struct odp_mr *mr, u64 base)
 /* ---- reclaim of leaves without pages ------------------------------------------- */
 
 /*
- * The last page of a leaf has been unmapped, or its key has been destroyed: queue its
- * reclaim, with references to the leaf and to the region. Called with the leaf's lock held,
- * possibly from memory reclaim: allocates nothing.
+ * The last page of a leaf has been unmapped, or its key has been destroyed: queue the work item
+ * that reclaims the leaf, with references to the leaf and to the region. Called with the leaf's
+ * lock held, possibly from memory reclaim: allocates nothing.
  */
 static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
 {
@@ -189,15 +189,15 @@ static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
 }
 
 /*
- * Whether a leaf has no pages, and no user but the tree and the calling reclaim. If so,
- * the leaf is hidden from MMU notifiers, so that none queues another reclaim while the leaf
+ * Whether a leaf has no pages, and no user but the tree and the calling reclaim. If so, the
+ * function hides the leaf from the MMU notifier, which then queues no other reclaim while the leaf
  * is being destroyed.
  */
 static bool odp_tree_isolate_leaf(struct odp_leaf *leaf)
 {
 	lockdep_assert_held(&leaf->key.mr->tree_lock);
 	guard(mutex)(&leaf->lock);
-	/* A destroyed key reaches no page: what is still DMA-mapped can be unmapped. */
+	/* The device reaches no page through a dead leaf: unmap what is still DMA-mapped. */
 	if (leaf->dead)
 		mlx5_ib_odp_leaf_unmap_dead(leaf);
 	/* One reference is the tree's, one is the caller's. */
@@ -219,7 +219,7 @@ static bool odp_tree_remove_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
 	unsigned long index = odp_tree_index(dir, leaf->key.base);
 
 	lockdep_assert_held(&mr->tree_lock);
-	/* The slot stays reserved, so that putting the leaf back needs no memory. */
+	/* The index stays reserved, so that putting the leaf back needs no memory. */
 	xa_store(&dir->children, index, XA_ZERO_ENTRY, GFP_KERNEL);
 	leaf->key.linked = false;
 	if (!odp_tree_write_block(mr, dir, index) && !mlx5_ib_odp_leaf_destroy(leaf)) {
@@ -254,7 +254,7 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 		/* Without a root, the next deregistration frees the leaf. */
 		if (!odp_tree_has_root(mr) || !odp_tree_isolate_leaf(leaf))
 			break;
-		/* If a deregistration waits for this work item, leave the leaf to it. */
+		/* If this fails, try again, unless a deregistration waits: it destroys the leaf. */
 		if (odp_tree_remove_leaf(mr, leaf))
 			leaf = NULL;
 		else
@@ -414,8 +414,9 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 }
 
 /*
- * Destroy the key of the addresses without a leaf. If firmware refuses, the key becomes an orphan,
- * and the deregistration goes on: the key translates to no page, and no table refers to the key.
+ * Destroy the absent key of the region, if it has one. If firmware refuses, the key becomes an
+ * orphan, whose destruction lib/orphan.c repeats, and the deregistration goes on: the key
+ * translates to no page.
  */
 static void odp_tree_drop_absent(struct odp_mr *mr)
 {
@@ -444,7 +445,7 @@ static const struct odp_mr_ops odp_tree_ops = {
 	.destroy = odp_tree_destroy,
 };
 
-/* Create the key of the addresses without a leaf. At first no address has a leaf. */
+/* Create the absent key: the key of addresses without a leaf. At first no address has a leaf. */
 static int odp_tree_create_absent(struct odp_mr *mr)
 {
 	const struct mlx5_ib_mkc_attr attr = {
@@ -473,9 +474,9 @@ static int odp_tree_create_absent(struct odp_mr *mr)
  * mlx5_ib_odp_tree_create - make a region implicit, over all addresses of the current process
  * @mr: the region, its rights and protection domain set
  *
- * Creates the root, a key with indirect access (CREATE_MKEY, struct
- * mlx5_ifc_create_mkey_in_bits), all entries of which refer to the null key; by the memory scheme,
- * to a key without pages, which is created first. May sleep.
+ * Creates the root, a key with indirect access (CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits).
+ * All entries of the root refer to the null key; by the memory scheme, they refer to a key without
+ * pages, which is created first. May sleep.
  *
  * Return: 0; -ENOMEM, also if the user has as much paged memory, or as many keys, as a user can
  * have; or the errno of a firmware refusal.

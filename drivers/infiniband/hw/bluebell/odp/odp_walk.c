@@ -40,7 +40,7 @@
  * @odp: paging state of the device
  * @visitor: called for each table, and for each piece of a paged region
  * @arg: argument of @visitor
- * @budget: what the fault may still cost
+ * @budget: what the fault may still spend
  * @found: the key translates to a paged region
  */
 struct odp_walk {
@@ -223,7 +223,7 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
  * mlx5_ib_odp_for_each_region - find the paged regions that a range of a key translates to
  * @odp: paging state of the device
  * @want: the range
- * @budget: what the fault may still cost; counted down
+ * @budget: what the fault may still spend; counted down
  * @visitor: called for each table, and for each piece of a paged region
  * @arg: argument of @visitor
  *
@@ -231,10 +231,10 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
  * What follows the first @want->need bytes is left out, too, when @visitor fails for it, or if
  * there are many pieces. May sleep.
  *
- * Return: 1 if there are paged regions, for which @visitor has succeeded; 0 if there is none;
- * -EFAULT for a region or table of another domain; -ELOOP if the tables that the key refers to are
- * too many or too long for the budget; -ENOMEM; the errno of a firmware refusal; or what @visitor
- * has returned.
+ * Return: 1 if there are paged regions, and @visitor has succeeded for those that the device needs
+ * next; 0 if there is none; -EFAULT for a region or table of another domain; -ELOOP if the tables
+ * that the key refers to are too many or too long for the budget; -ENOMEM; the errno of a firmware
+ * refusal; or the errno of @visitor.
  */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
 				struct odp_budget *budget, const struct odp_visitor *visitor,
