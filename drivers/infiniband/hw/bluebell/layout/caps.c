@@ -58,7 +58,7 @@ static u8 caps_atomic_mode(u16 ops)
 						 MLX5_QPC_ATOMIC_MODE_IB_SPEC;
 }
 
-/* The fence for UMR requests: the small fence also on a device that needs no fence. */
+/* The fence for UMR requests: strong, or small; small also on a device that needs no fence. */
 static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
 {
 	return MLX5_CAP_GEN(mdev, umr_fence) == MLX5_CAP_UMR_FENCE_STRONG ?

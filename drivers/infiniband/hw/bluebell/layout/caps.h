@@ -20,8 +20,8 @@ struct mlx5_core_dev;
  * @mdev: the device, for capabilities that need no computation
  * @has_srq: shared receive queues exist
  * @has_xrc: XRC domains, SRQs and queue pairs exist
- * @relaxed_ordering_read: the device may let PCIe reorder reads. This depends on the PCI
- *	configuration, too, which takes too long to read for each registration
+ * @relaxed_ordering_read: the device may let PCIe reorder reads. This also depends on the PCI
+ *	configuration, and reading the configuration for each registration would take too long
  * @real_time: completions may carry the real-time clock
  * @qp_ts_format: format of the time stamps of a QP whose user asks for no format
  * @atomic_ops: atomic operations on 8 bytes: MLX5_ATOMIC_OPS_*

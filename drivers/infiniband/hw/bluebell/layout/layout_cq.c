@@ -63,7 +63,7 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 	case MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX:
 		if (!MLX5_CAP_GEN(caps->mdev, mini_cqe_resp_stride_index))
 			return refuse(-EOPNOTSUPP,
-				      "no stride index in mini CQEs (mini_cqe_resp_stride_index)");
+				      "the device has no stride index in mini CQEs (mini_cqe_resp_stride_index)");
 		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM_STRIDX);
 		return 0;
 	default:
@@ -107,7 +107,7 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 		return refuse(-EOPNOTSUPP, "the device has no real-time timestamps in CQEs");
 	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) {
 		if (!MLX5_CAP_GEN(caps->mdev, cq_oi))
-			return refuse(-EOPNOTSUPP, "the device cannot ignore overruns (cq_oi)");
+			return refuse(-EOPNOTSUPP, "the device cannot ignore CQ overruns (cq_oi)");
 		MLX5_SET(cqc, cqc, oi, 1);
 	}
 	return cq_parse_compression(ucmd, caps, cqc);

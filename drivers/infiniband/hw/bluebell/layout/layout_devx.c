@@ -19,7 +19,7 @@
  *     memory, event queues and user ids.
  *   * The opcodes from MLX5_CMD_OP_GENERAL_START to MLX5_CMD_OP_GENERAL_END - 1 are made for users:
  *     firmware checks each command against the rights of the user id. So a process may also send
- *     commands of this range that the table does not have, because only later firmware has them.
+ *     commands of this range that are not in the table because they are newer than the table.
  */
 
 #include <linux/bsearch.h>
@@ -76,9 +76,9 @@
 	OBJECT(op, how, k, num_typ, fld, TYPE(typ, table_type), \
 	       .rights = MLX5_UCTX_CAP_RAW_TX, __VA_ARGS__)
 /*
- * The command that destroys an object gets from the command that has created it the fields that say
- * to which function the flow table belongs: other_vport, other_eswitch, vport_number and the owner
- * of the e-switch.
+ * Fields that are copied from the command that has created an object to the command that destroys
+ * it. They say to which function the flow table belongs: other_vport, other_eswitch, vport_number
+ * and the owner of the e-switch.
  */
 #define SAME_FUNCTION \
 	.same = { { __mlx5_bit_off(delete_fte_in, other_vport), 32 }, \

@@ -93,12 +93,12 @@ struct mlx5_ib_devx_field {
  * @use: enum mlx5_ib_devx_use
  * @kind: enum mlx5_ib_devx_kind, of the object that the command is about
  * @num_in_request: for a command that creates an object: the request has @num, not the answer
- * @size: for a command that creates an object: the least number of bytes that it must have; 0 if
+ * @size: for a command that creates an object: the minimum length of the command in bytes; 0 if
  *	only the fields that the driver reads or sets must be there. For a command that destroys an
  *	object: length of the command; 0 if the command has no field but @num, because all such
  *	commands have the same length
  * @rights: MLX5_UCTX_CAP_* that the sender must have had when it opened the device. The driver
- *	checks them, because firmware may not support them, see mlx5_ib_create_uctx()
+ *	checks them, because not all firmware does, see mlx5_ib_create_uctx()
  * @num: number of the object
  * @type: if objects of different types may have the same number: the type of a general object, the
  *	type of the table for a flow table and its parts, the hierarchy of a scheduling element
@@ -107,7 +107,8 @@ struct mlx5_ib_devx_field {
  *	device would otherwise read DMA addresses from the command
  * @uar: index of the UAR that has the doorbells of the object
  * @deny: fields that must be 0
- * @needs: fields that must be 0 unless the sender has the rights beside them, MLX5_UCTX_CAP_*
+ * @needs: fields that must be 0 unless the sender has the rights given with the field
+ *	(MLX5_UCTX_CAP_*)
  * @same: for a command that destroys an object: fields to copy from the command that has created it
  */
 struct mlx5_ib_devx_cmd {

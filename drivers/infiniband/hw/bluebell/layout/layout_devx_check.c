@@ -139,9 +139,9 @@ static u32 devx_rights_for(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
  * A command on behalf of another function (vhca_tunnel_id) is refused: the driver does not know
  * whose objects the command names.
  *
- * Return: 0; -EINVAL for a command that serves another purpose than @use, is too short to name its
- * object, is on behalf of another function, or is unknown; or -EPERM for a command that needs more
- * rights, or sets a field that users must not set.
+ * Return: 0; -EINVAL for a command that is unknown, forbidden, for another purpose than @use, too
+ * short to have a header or to name its object, or on behalf of another function; or -EPERM for a
+ * command that needs more rights, or sets a field that users must not set.
  */
 int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use use, u32 rights,
 			   const struct mlx5_ib_devx_cmd **cmd)
@@ -201,9 +201,9 @@ static u8 devx_mkey_access_mode(const void *in)
 }
 
 /*
- * Check that a process may create a key: an indirect mkey, or a key over a umem that UMR
- * cannot change. A key in any other access mode has an address of host or device memory in its
- * context.
+ * Check that a process may create a key: an indirect mkey, or a key over a umem. UMR must not be
+ * able to change a key over a umem, and such a key must not cover all addresses (length64). A key
+ * in any other access mode has an address of host or device memory in its context.
  */
 static int devx_check_mkey(const void *in)
 {
@@ -288,12 +288,12 @@ u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *i
 }
 
 /**
- * mlx5_ib_devx_num_klms - length of the table of a key whose entries are pieces of other keys
+ * mlx5_ib_devx_num_klms - length of an indirect mkey's table of KLMs, pieces of other keys
  * @cmd: the row of a command that creates an object
  * @in: the command, checked by mlx5_ib_devx_check_create()
  *
- * Return: how many KLMs the table has room for; 0 for a key over KSMs or memory and for other
- * objects.
+ * Return: how many KLMs the table has room for; 0 for a table of KSMs, for a key over memory and
+ * for other objects.
  */
 u32 mlx5_ib_devx_num_klms(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
@@ -371,13 +371,13 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 }
 
 /**
- * mlx5_ib_devx_read_uar - the UAR that has the doorbells of an object
+ * mlx5_ib_devx_read_uar - read which UAR has the doorbells of an object
  * @cmd: the row of the command that creates the object
  * @in: the command
  * @in_len: bytes of @in
  * @page: gets the index of the UAR in the device
  *
- * Return: false for an object without doorbells, or a command too short to name a UAR.
+ * Return: true; false for an object without doorbells, or a command too short to name a UAR.
  */
 bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
 			   u32 *page)
@@ -390,8 +390,8 @@ bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
 
 /**
  * mlx5_ib_devx_read_id - read which object a command has created, or names
- * @cmd: the command's row
- * @in: the command, which is long enough, as mlx5_ib_devx_check_cmd() has found
+ * @cmd: the command's row in the table
+ * @in: the command; mlx5_ib_devx_check_cmd() has checked that it is long enough
  * @out: the answer; not used for a command that creates no object
  * @id: gets the object
  */
@@ -410,8 +410,8 @@ void mlx5_ib_devx_read_id(const struct mlx5_ib_devx_cmd *cmd, const void *in, co
 
 /**
  * mlx5_ib_devx_names - whether a command names an object
- * @cmd: the row of a command that changes or queries
- * @in: the command, which is long enough, as mlx5_ib_devx_check_cmd() has found
+ * @cmd: the row of a command that changes or queries an object
+ * @in: the command; mlx5_ib_devx_check_cmd() has checked that it is long enough
  * @id: the object
  *
  * Return: true if the command names @id.
@@ -446,8 +446,8 @@ static void devx_copy_field(u32 *to, const void *from, size_t from_len,
 
 /**
  * mlx5_ib_devx_fill_destroy - build the command that destroys an object
- * @created_by: the row of the command that has created the object
- * @id: the object, as mlx5_ib_devx_read_id() has found
+ * @created_by: the table row of the command that has created the object
+ * @id: the object, as mlx5_ib_devx_read_id() has filled it in
  * @create_in: the command that has created the object
  * @create_len: bytes of @create_in
  * @in: gets the command, without a user id; MLX5_IB_DEVX_DESTROY_DW dwords

@@ -84,8 +84,8 @@ static const u8 event_forms[MLX5_EVENT_TYPE_MAX] = {
 };
 
 /*
- * For each form: type of the object, or 0 if the type is in the event itself; and the offset in the
- * event of the object's number.
+ * For each form: type of the object, or 0 if the type is in the event itself; and the offset of the
+ * object's number in the event.
  */
 static const struct {
 	u16 type;
@@ -108,11 +108,11 @@ static const u16 event_queue_types[] = {
 };
 
 /**
- * mlx5_ib_event_source_of - by which type and number events name an object
+ * mlx5_ib_event_source_of - find by which type and number events name an object
  * @id: the object
  * @source: gets type and number
  *
- * Return: false if the device reports no events of such objects.
+ * Return: true; false if the device reports no events of such objects.
  */
 bool mlx5_ib_event_source_of(const struct mlx5_ib_devx_id *id, struct mlx5_ib_event_source *source)
 {
@@ -229,15 +229,15 @@ static bool event_set_object(struct mlx5_ib_event_source *source, const struct m
 }
 
 /**
- * mlx5_ib_event_read - what an event is about
+ * mlx5_ib_event_read - read what an event is about
  * @mdev: device
- * @eqe: the event, of a queue for asynchronous events or for completions
+ * @eqe: the event, from an event queue for asynchronous events or for completions
  * @source: gets what the event is about; undefined if the function returns false
  *
  * Any context.
  *
- * Return: false if the event is not for users, or if the driver does not know which object has
- * raised it.
+ * Return: true; false if the event is not for users, or if the driver does not know which object
+ * has raised it.
  */
 bool mlx5_ib_event_read(struct mlx5_core_dev *mdev, const struct mlx5_eqe *eqe,
 			struct mlx5_ib_event_source *source)

@@ -41,9 +41,11 @@ static u32 klm_block_cycles(const struct mlx5_ib_klm_walk *walk)
 }
 
 /*
- * The next entry of the table is the head of a strided block. Enter the block in the cycle in which
- * the rest of the range starts, or step over the block if the rest starts behind it. Returns false
- * for a block that the device would refuse, and for a block that has more entries than the budget.
+ * The next entry of the table is the head of a strided block: a list of pieces that is repeated in
+ * cycles, with each piece moved by its stride from one cycle to the next. Enter the block in the
+ * cycle in which the rest of the range starts, or step over the block if the rest starts behind it.
+ * Returns false for a block that the device would refuse, and for a block that has more entries
+ * than the budget.
  */
 static bool klm_enter_block(struct mlx5_ib_klm_walk *walk)
 {

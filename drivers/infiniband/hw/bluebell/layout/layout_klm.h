@@ -21,7 +21,7 @@
  * @num: number of entries
  * @fixed_len: bytes that each entry of a table of KSMs covers; 0 for a table of KLMs
  * @next: entry to read next
- * @skip: offset of the rest of the range from the start of the next entry, in bytes
+ * @skip: offset of the rest of the range from the start of what the next entry covers, in bytes
  * @left: bytes of the range that have not been walked through
  * @block_entries: entries of the strided block whose head is @next; 0 outside of a block
  * @block_entry: entry of the block to read next, from 0

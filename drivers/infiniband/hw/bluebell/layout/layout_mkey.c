@@ -62,8 +62,8 @@ unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps)
  * Relaxed ordering is an optional flag of ibv_reg_mr(3), so it is ignored on a device that does not
  * support it.
  *
- * Return: 0; -EINVAL for an empty, wrapping or too long region; -EOPNOTSUPP for access rights that
- * this driver does not support.
+ * Return: 0; -EINVAL for a region that is empty, too long, or wraps around; -EOPNOTSUPP for access
+ * flags that this driver does not support.
  */
 int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps *caps)
 {
@@ -77,7 +77,7 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
 	if (!length || check_add_overflow(iova, length - 1, &last) ||
 	    overflows_type(length, size_t) || (log_max < 64 && length > 1ULL << log_max))
 		return refuse(-EINVAL,
-			      "region of %llu bytes at %#llx, 1 to 2^%u are possible without wrap",
+			      "region of %llu bytes at %#llx, 1 to 2^%u bytes are possible, and no wrap-around",
 			      length, iova, log_max);
 	return 0;
 }
@@ -90,8 +90,8 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
  * Programs round the number of entries up to blocks of four. KSMs, entries of one length, have no
  * such limit.
  *
- * Return: 0; or -EINVAL for more KLMs than a key of the device can have. If the device does not say
- * how many that are, 0.
+ * Return: 0, also if the device does not say how many KLMs a key can have; or -EINVAL for more KLMs
+ * than that.
  */
 int mlx5_ib_check_klms(u32 num, const struct mlx5_ib_caps *caps)
 {
@@ -129,8 +129,9 @@ size_t mlx5_ib_create_mkey_inlen(u32 nmtts)
  * @access: enum ib_access_flags
  * @caps: says whether the device supports relaxed ordering; NULL if @access does not ask for it
  *
- * Local read is always allowed. Remote write does not imply local write here, because ib_core has
- * checked that @access with remote write has local write, too.
+ * Local read is always allowed. Remote write does not imply local write here: if a process asks for
+ * remote write, ib_core has checked that it asks for local write, too. The flags of kernel
+ * consumers are taken as they are.
  */
 void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_caps *caps)
 {
@@ -200,8 +201,8 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
  * mlx5_ib_fill_mw_mkey - build CREATE_MKEY for a memory window
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits
  * @pdn: protection domain number
- * @num_klms: number of KLMs, pieces of memory that the window may be bound to; 0 stands for 1
- * @type_2: a peer may invalidate the window
+ * @num_klms: maximum number of pieces of memory (KLMs) that the window is bound to; 0 stands for 1
+ * @type_2: the window is of type 2, so a peer may invalidate it
  *
  * The key is free: it gives access to nothing until a work request binds it. The request can set
  * all rights but local read, so this function sets local read.
@@ -296,7 +297,7 @@ u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max)
 /**
  * mlx5_ib_populate_pas - write a buffer's translation list
  * @umem: as for mlx5_ib_start_pas()
- * @page_size: bytes; a size that ib_umem_find_best_pgsz() returned, or a smaller size
+ * @page_size: bytes; as @page_shift for mlx5_ib_start_pas()
  * @pas: room for ib_umem_num_dma_blocks(@umem, @page_size) entries
  */
 void mlx5_ib_populate_pas(struct ib_umem *umem, unsigned long page_size, __be64 *pas)

@@ -42,7 +42,7 @@
 
 /**
  * mlx5_ib_odp_service_caps - operations of a transport service that can fault on pages
- * @caps: struct mlx5_ifc_odp_per_transport_service_cap_bits
+ * @caps: struct mlx5_ifc_odp_per_transport_service_cap_bits of the service
  *
  * Return: mask of enum ib_odp_transport_cap_bits.
  */
@@ -91,8 +91,9 @@ static void odp_parse_transport_fault(const struct mlx5_eqe *eqe, struct mlx5_ib
 }
 
 /*
- * How many bytes from @va on the device needs. Older firmware reports this number. Newer firmware
- * reports the length of all 4 KiB pages that the device needs, the first of which contains @va.
+ * Number of bytes, starting at @va, that the device needs. Older firmware reports this number.
+ * Newer firmware reports the length of all 4 KiB pages that the device needs, the first of which
+ * contains @va.
  */
 static u32 odp_needed_bytes(u32 needed, u64 va)
 {
@@ -322,13 +323,13 @@ void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len)
  * @mtt: translation entries
  * @first: entry to start at; result: first entry of the run, at the start of a block
  * @end: entry to stop before
- * @max: limit of the number of entries, a multiple of a block
+ * @max: maximum number of entries of the run, whole blocks
  * @num: result: number of entries of the run, whole blocks
  *
  * Blocks without a mapped page are left out, so that unmapping a large range in which few
  * pages are mapped takes few UMRs.
  *
- * Return: false if no page is mapped.
+ * Return: true; false if no page is mapped between @first and @end.
  */
 bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num)
 {

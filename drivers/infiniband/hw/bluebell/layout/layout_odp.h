@@ -20,7 +20,7 @@ struct mlx5_ib_mkc_attr;
 /*
  * An implicit region is a tree of keys, like a page table: the entries of the root refer to
  * directories, those of a directory to leaves, those of a leaf to pages. Directories and leaves are
- * small enough to be created at the first access.
+ * small enough to be created at the first access: a leaf covers 16 MiB.
  */
 #define MLX5_IB_ODP_LEAF_SHIFT		24
 
@@ -40,7 +40,8 @@ struct mlx5_ib_mkc_attr;
  * @is_unknown: the driver does not know this kind of fault, and can only resume the queue with an
  *	error: of the members below, only @is_memory, @type, @wq_num, @token and @taken are valid
  * @is_memory: the device reports faults by the memory scheme, by key and address; otherwise by the
- *	transport scheme, by queue. @type, @wq_num, @committed, @wqe_index and @op_len are 0
+ *	transport scheme, by queue. For a fault by the memory scheme @type, @wq_num, @committed,
+ *	@wqe_index and @op_len are 0
  * @is_rdma: the device faulted on a remote key; otherwise, without @is_memory, on a data segment of
  *	a WQE. If @is_unknown, this only says which of the two layouts the event has
  * @is_early: further events of the same fault follow; only the last event has to be answered.

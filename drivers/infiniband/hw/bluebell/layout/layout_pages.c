@@ -38,8 +38,7 @@ static_assert(__mlx5_bit_off(mtt, rd_en) == 63 && __mlx5_bit_off(mtt, wr_en) == 
  * unit is the 64 bytes that queues are aligned to. A smaller page size also helps if the offset is
  * too large for the field, because the offset into a smaller page is smaller.
  *
- * Return: 0, or -EINVAL for a queue whose offset into the smallest page does not
- * fit the field.
+ * Return: 0, or -EINVAL for a queue whose offset the field cannot hold at any page size.
  */
 int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
 			      struct mlx5_ib_buf_geometry *geo)

@@ -147,8 +147,8 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
  * mlx5_ib_qp_check_create - check a create request before anything is allocated
  * @init: attributes of verbs. mlx5_ib_qp_type_exists() is true for the type, and ib_core has looked
  *	up the CQs and the XRC domain that QPs of the type have
- * @ucmd: the library's request (struct mlx5_ib_create_qp of rdma/mlx5-abi.h); zeroed for
- *	the target of an XRC connection
+ * @ucmd: the library's request (struct mlx5_ib_create_qp of rdma/mlx5-abi.h); zeroed for the target
+ *	of an XRC connection and for a QP of the kernel
  * @caps: what the device can do
  *
  * Return: 0; -EINVAL for invalid attributes, and for signatures that the device cannot check;
@@ -180,7 +180,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 }
 
 /**
- * mlx5_ib_qp_check_uidx - check the user index of a new QP
+ * mlx5_ib_qp_check_uidx - check the user index of a new QP or XRC SRQ
  * @uidx: the index
  * @given: the request was long enough to carry an index
  * @cqe_version: version of the CQE format, from the user's context: 1 if completions carry user
@@ -216,8 +216,8 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_scatter_to_cqe - decide which payloads are delivered in the CQE
- * @qpc: struct mlx5_ifc_qpc_bits, whose cs_req and cs_res, zeroed, are set
+ * mlx5_ib_scatter_to_cqe - set which payloads the device delivers in the CQE
+ * @qpc: struct mlx5_ifc_qpc_bits. Its cs_req and cs_res are 0, and may be set by this function
  * @init: type, and whether every send request completes
  * @flags: MLX5_QP_FLAG_*
  * @scqe_sz: bytes of a CQE of the send CQ
@@ -227,8 +227,8 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
  * The library asks for scatter to CQE by default, whether or not the device has the feature, and
  * each CQE says whether it has the payload. A READ without a CQE would lose its payload, so cs_req
  * is set only if every request completes, or if the user asks for it
- * (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). Neither field is set for an XRC queue pair: the library cannot
- * find the payload in the CQE of an initiator.
+ * (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). Only RC and UC queue pairs get payloads in CQEs; an XRC
+ * initiator does not, because the library cannot find the payload in the initiator's CQE.
  */
 void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 flags, int scqe_sz,
 			    int rcqe_sz, const struct mlx5_ib_caps *caps)
@@ -266,8 +266,9 @@ static void qpc_fill_queues(void *qpc, const struct ib_qp_init_attr *init,
  * mlx5_ib_fill_qpc - write the fields of a new QP's context that follow from the request
  * @qpc: zeroed struct mlx5_ifc_qpc_bits. The caller adds the numbers of other objects,
  *	and mlx5_ib_create_qp_cmd() the memory.
- * @init: verbs attributes
- * @ucmd: the library's request, checked by mlx5_ib_calc_user_wq()
+ * @init: attributes of verbs
+ * @ucmd: the library's request, checked by mlx5_ib_calc_user_wq(); for a QP of the kernel, only the
+ *	sizes of its queues; zeroed for an XRC target, which has no queues
  */
 void mlx5_ib_fill_qpc(void *qpc, const struct ib_qp_init_attr *init,
 		      const struct mlx5_ib_create_qp *ucmd)
@@ -394,7 +395,7 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 }
 
 /**
- * mlx5_ib_max_rd_atomic - most RDMA READs and atomics that a requester may have in flight
+ * mlx5_ib_max_rd_atomic - maximum number of RDMA READs and atomics that a requester has in flight
  * @caps: what the device can do
  *
  * Return: the largest max_rd_atomic, which is also max_qp_init_rd_atom of the device.
@@ -405,7 +406,7 @@ u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_max_dest_rd_atomic - most RDMA READs and atomics that a responder can execute at a time
+ * mlx5_ib_max_dest_rd_atomic - maximum number of RDMA READs and atomics at a time of a responder
  * @caps: what the device can do
  *
  * Return: the largest max_dest_rd_atomic, which is also max_qp_rd_atom of the device.
@@ -452,7 +453,8 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 			      attr->qp_access_flags, IB_ACCESS_SUPPORTED);
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC &&
 	    qp_is_reliable(mod->type) && !caps->atomic_mode)
-		return refuse(-EOPNOTSUPP, "the device has no atomics of 8 bytes (atomic)");
+		return refuse(-EOPNOTSUPP,
+			      "IB_ACCESS_REMOTE_ATOMIC for a QP: the device has no atomics of 8 bytes (atomic)");
 	return qp_check_path(attr, mask, caps);
 }
 

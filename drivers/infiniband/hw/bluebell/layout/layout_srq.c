@@ -27,7 +27,7 @@ static u32 srq_max_stride(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_max_srq_wr - most requests that can be posted to an SRQ
+ * mlx5_ib_max_srq_wr - maximum number of requests that can be posted to an SRQ
  * @caps: what the device can do
  *
  * Return: one less than the number of WQEs that an SRQ can have: the last WQE of the list of free
@@ -39,10 +39,10 @@ u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_max_srq_sge - most scatter entries of a request
+ * mlx5_ib_max_srq_sge - maximum number of scatter entries of a request
  * @caps: what the device can do
  *
- * Return: the entries that fit after the link to the next WQE, in the longest receive WQE whose
+ * Return: how many entries fit after the link to the next WQE, in the longest receive WQE whose
  * length is a power of two.
  */
 u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)

@@ -138,7 +138,7 @@ u32 mlx5_ib_bfregn_to_user_index(u32 bfregn)
 }
 
 /**
- * mlx5_ib_bfreg_class - how many queues a bfreg serves, and whether libraries lock it
+ * mlx5_ib_bfreg_class - class of a bfreg: how many queues it serves, and whether libraries lock it
  * @layout: the context's bfregs
  * @number: number of the bfreg; dynamic bfregs are counted after the static bfregs
  *
@@ -200,7 +200,7 @@ u32 mlx5_ib_uar_page_pgoff(const struct mlx5_bfreg_layout *layout, u32 page)
 	return index >> 8 << 16 | MLX5_IB_MMAP_ALLOC_WC << 8 | (index & 0xff);
 }
 
-/* Number of indices of an mmap command: up to 256, except for ALLOC_WC and DEVICE_MEM. */
+/* Number of indices of an mmap command; only ALLOC_WC and DEVICE_MEM can have more than 256. */
 static u32 mmap_num_indices(const struct mlx5_bfreg_layout *layout, u32 command)
 {
 	switch (command) {

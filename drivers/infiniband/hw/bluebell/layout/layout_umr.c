@@ -30,8 +30,8 @@ static_assert(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT ==
  * @mtt: entries, big-endian page addresses
  * @nmtts: number of entries
  *
- * An entry that UMR writes has access bits of the page in its low bits. In the entries of
- * CREATE_MKEY the device sets these bits itself, unless pg_access is set.
+ * An entry that UMR writes has access bits of the page in its low bits. Entries of CREATE_MKEY need
+ * no such bits, unless pg_access is set.
  */
 void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 {
@@ -170,16 +170,16 @@ void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, 
 	mlx5_ib_fill_mkc_access(wqe->mkc, access, caps);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
 	/*
-	 * Without MLX5_UMR_CHECK_FREE. A process may have freed the key by a UMR of a queue pair of
-	 * its own. Then the key stays free, and this request must not fail, because a failure would
-	 * stop the queue pair that serves all processes.
+	 * MLX5_UMR_CHECK_FREE is not set: a process may have freed the key by a UMR of a queue pair
+	 * of its own. Then the key stays free, and this request must not fail, because a failure
+	 * would stop the queue pair that serves all processes.
 	 */
 	wqe->umr.flags = MLX5_UMR_INLINE;
 	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_PD);
 }
 
 /**
- * mlx5_ib_umr_fill_revoke - build a request that revokes a key, so that the key is free
+ * mlx5_ib_umr_fill_revoke - build a request that revokes a key: the key is then free
  * @wqe: zeroed request
  * @mkey: the key
  * @pdn: protection domain for free keys, so that the key's old domain can be deallocated

@@ -25,10 +25,10 @@ static_assert(offsetofend(struct mlx5_ib_umr_wqe, list) <= REG_WQE_BYTES);
 static_assert(REG_WQE_BYTES <= MLX5_IB_MAX_WQE_BYTES);
 
 /**
- * mlx5_ib_max_wqes - largest work queue
+ * mlx5_ib_max_wqes - maximum length of a work queue
  * @caps: what the device can do
  *
- * Return: receive WQEs, or basic blocks of a send queue.
+ * Return: number of receive WQEs, or of basic blocks of a send queue.
  */
 u32 mlx5_ib_max_wqes(const struct mlx5_ib_caps *caps)
 {
@@ -104,7 +104,8 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
  * has 66 MiB: 2^15 WQEs of 2^11 bytes, and 2^15 basic blocks of 64 bytes. So an int holds its size.
  *
  * Return: bytes of the buffer, or -EINVAL for counts that are not a power of two, exceed the limits
- * of the device, hold less than the user asks for, or leave the send queue misaligned.
+ * of the device, hold less than the user asks for, or leave the send queue misaligned, and for
+ * receive WQEs of a QP that has no receive queue.
  */
 int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			 const struct mlx5_ib_caps *caps)

@@ -57,7 +57,7 @@ enum mlx5_ib_wr_word {
  * @opcode: MLX5_OPCODE_*
  * @types: types of queue pairs that have the opcode: mask of BIT(IB_QPT_RC) and so on
  * @address: enum mlx5_ib_wr_address
- * @atomic: MLX5_ATOMIC_OPS_* that the device needs
+ * @atomic: MLX5_ATOMIC_OPS_* that the device must support
  * @word: enum mlx5_ib_wr_word
  */
 struct mlx5_ib_wr_op {
@@ -125,7 +125,7 @@ static inline void *mlx5_ib_fill_raddr(void *seg, u64 addr, u32 rkey)
  * mlx5_ib_fill_data_segs - write a list of data segments
  * @seg: the first segment
  * @end: where the room for segments ends
- * @list: the list. Entries of length 0 are left out: the device would take each for 2 GiB
+ * @list: the list. Entries of length 0 are left out, because for the device length 0 means 2 GiB
  * @num: entries of @list
  *
  * Return: where the next segment starts; NULL for more segments than there is room for.
@@ -187,7 +187,7 @@ static inline int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_targ
 }
 
 /**
- * mlx5_ib_wqe_fence - the fence of a send request
+ * mlx5_ib_wqe_fence - choose the fence of a send request
  * @to: the queue pair
  * @op: returned by mlx5_ib_wr_op()
  * @flags: enum ib_send_flags of the request

@@ -3,11 +3,11 @@
  * The processes that have paged regions or indirect mkeys, and how many faults of each are being
  * resolved. A fault on a page of a file takes as long as the file system does, and a process may
  * have a file system of its own (FUSE). So before a fault maps pages of a process it takes a slot
- * of this process: one of the limited number of faults that a workqueue resolves at a time. Each
- * process has only a share of the slots. A user can have any number of processes, so all processes
- * of a user together have a share, too: as many slots as are free at the time. If the user may not
- * have one more slot, a process without a slot gets an extra slot: its fault is resolved on another
- * workqueue, where only faults of such users wait for each other.
+ * of this process. The number of slots is limited, because one workqueue resolves all faults that
+ * have a slot, and each process has only a share of the slots. A user can have any number of
+ * processes, so all processes of a user together have a share, too: as many slots as are free at
+ * the time. If the user may not have one more slot, a process without a slot gets an extra slot:
+ * its fault is resolved on another workqueue, where only faults of such users wait for each other.
  *
  * The kernel divides the items that a workqueue runs at a time among the NUMA nodes, and all faults
  * may come on one node: the node of the CPU that serves the interrupt of the event queue. So a
