@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Indirect mkeys, which processes create: the keys that a range of addresses translates to.
- * The process writes the tables of the keys, so the driver can rely on no field in them.
+ * Indirect mkeys, which processes create: find the keys that a range of addresses translates to.
+ * The process writes the tables of its indirect mkeys, so the driver can rely on no field in them.
  */
 
 #include <linux/math64.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Indirect mkeys, which processes create: the keys that a range of addresses translates to.
+ * Indirect mkeys, which processes create: find the keys that a range of addresses translates to.
  * Pure functions.
  */
 

@@ -228,7 +228,7 @@ static bool odp_is_list_end(const struct mlx5_wqe_data_seg *data, const struct m
  * @seg: the first data segment
  * @end: end of the WQE
  * @inline_ok: the WQE may carry data inline. Inline data gets an entry with key 0, which names no
- *	memory: its bytes are part of the message
+ *	memory, because the data counts as bytes of the message
  * @caps: what the device can do
  * @sges: result
  *

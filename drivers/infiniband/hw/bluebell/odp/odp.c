@@ -134,7 +134,10 @@ static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops
 	return mr->process ? no_free_ptr(mr) : NULL;
 }
 
-/* The memory over which a region was registered, see struct mlx5_ib_mr_ops. */
+/*
+ * Get the memory over which a region was registered, see @range of struct mlx5_ib_mr_ops. Refuses
+ * memory of another process.
+ */
 static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 {
 	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
@@ -249,8 +252,8 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
  * @access: enum ib_access_flags, which the caller has checked
  *
  * Does not pin the memory: before the exporter moves the memory, the driver unmaps it from the
- * device, and the next access of the device maps it at its new address. May sleep; takes the
- * dma-buf's reservation lock.
+ * device; the next access of the device faults, and the driver maps the memory at its new address.
+ * May sleep; takes the dma-buf's reservation lock.
  *
  * Return: the region, or an ERR_PTR: -EOPNOTSUPP, after which the caller pins the memory instead,
  * if the device has no paging, @access has IB_ACCESS_MW_BIND, UMR does not work any more, or the

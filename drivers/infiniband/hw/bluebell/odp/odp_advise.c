@@ -52,7 +52,7 @@ struct odp_advice {
 };
 
 /**
- * struct mlx5_ib_advice_queue - advice of a context whose callers do not wait for it
+ * struct mlx5_ib_advice_queue - advice of one context that no caller waits for
  * @odp: paging state of the device
  * @user: user of the context. Its count[MLX5_IB_SHARE_ADVICE] is the number of the user's contexts
  *	that have advice in their queues
@@ -87,7 +87,10 @@ static void odp_advice_let_faults_pass(struct mlx5_ib_odp *odp, struct odp_advic
 	advice->resolved = atomic_read(&odp->num_resolved);
 }
 
-/* Look up the region of a part. NULL: not found, of another PD, or not writable as @req asks. */
+/*
+ * Returns the region of a part with a reference. Returns NULL if there is no such region, or if the
+ * region is of another PD, or is read-only although @req asks to map it for writing.
+ */
 static struct odp_mr *odp_advice_get_mr(struct mlx5_ib_odp *odp, const struct odp_advice *advice,
 					u32 part)
 {
@@ -295,7 +298,8 @@ void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context)
  * @dev: device, still registered
  *
  * Calls of ibv_advise_mr(3) that wait for room in a queue end at once, and calls that map pages end
- * before their next step, so removal of the device waits for one step of them at most. May sleep.
+ * before their next step, so removal of the device waits for one step of them at most, which may
+ * wait for a page of the process. May sleep.
  */
 void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev)
 {

@@ -36,8 +36,8 @@ static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
 }
 
 /*
- * Have UMR clear all translation entries of the key. Called with the reservation lock held. No UMR
- * names a key that may be gone, so for such a key the function fails.
+ * Have UMR clear all translation entries of the key. Called with the reservation lock held. UMR
+ * must not name a key that may be gone, so for such a key the function fails with -EIO.
  */
 static int odp_dmabuf_umr_clear(struct odp_mr *mr)
 {

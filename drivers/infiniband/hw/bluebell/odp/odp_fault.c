@@ -8,7 +8,8 @@
  * DOC: Page faults of the device
  *
  * The device reports a page fault by an event of the page-fault event queue and stops the faulting
- * queue until the driver answers by PAGE_FAULT_RESUME. A fault has these states:
+ * queue until the driver answers by PAGE_FAULT_RESUME. A fault has these states; @events_lock and
+ * other such names are members of struct mlx5_ib_odp:
  *
  * * **Reported.** odp_fault_take_events(), in the interrupt and under @events_lock, allocates a
  *   work item for each event. If there is no memory for a work item, the event stays in the event
@@ -193,8 +194,8 @@ static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *job)
 }
 
 /*
- * Queue the resolution of each fault that the device has reported. Returns false if there is no
- * memory for the work item of a fault, whose event then stays in the event queue.
+ * Queue a work item for each fault that the device has reported. Returns false if there is no
+ * memory for the work item of a fault; the event of this fault then stays in the event queue.
  */
 static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 {
@@ -341,7 +342,7 @@ void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
  * mlx5_ib_odp_stop - undo mlx5_ib_odp_start()
  * @odp: paging state of a device without paged regions; what was not set up is passed over
  *
- * DESTROY_EQ. May sleep.
+ * Waits until all faults have been resolved, and sends DESTROY_EQ. May sleep.
  */
 void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 {

@@ -62,9 +62,10 @@ void mlx5_ib_odp_fault_leave(struct odp_process **slot)
 }
 
 /*
- * Take a slot of a process for the fault, unless the fault has one. The fault keeps the slot until
- * it is answered or needs a slot of another process. Returns 0; or -EBUSY if the process has no
- * slot for the fault, after setting @full of @state to the process if the device needs the range.
+ * Take a slot of a process for the fault, unless the fault has one already; give up a slot of any
+ * other process. The fault keeps the slot until it is answered or needs a slot of another process.
+ * Returns 0; or -EBUSY if the process has no slot for the fault, after setting @full of @state to
+ * the process if the device needs the range.
  */
 static int odp_fault_enter(struct odp_fault_state *state, struct odp_process *process,
 			   const struct odp_want *want)

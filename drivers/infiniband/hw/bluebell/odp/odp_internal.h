@@ -71,7 +71,7 @@ struct odp_key {
 	bool linked;
 };
 
-/* Number of pages for which a chunk of a leaf has tables. One UMR maps them all. */
+/* Number of pages of a chunk of a leaf. One UMR can map them all. */
 #define MLX5_IB_ODP_CHUNK_PAGES	(PAGE_SIZE / sizeof(__be64))
 #define MLX5_IB_ODP_CHUNK_BYTES	(MLX5_IB_ODP_CHUNK_PAGES * PAGE_SIZE)
 
@@ -112,7 +112,7 @@ struct odp_chunk {
  * @reclaim: destroys the leaf if no page is mapped or the leaf is @dead. While queued, holds a
  *	reference to the leaf and one to the region. Implicit regions only
  * @share: counts the leaf as paged memory of its user
- * @chunks: an entry for each MLX5_IB_ODP_CHUNK_PAGES pages: their tables, or NULL
+ * @chunks: an entry for each MLX5_IB_ODP_CHUNK_PAGES pages: their chunk, or NULL
  */
 struct odp_leaf {
 	struct odp_key key;

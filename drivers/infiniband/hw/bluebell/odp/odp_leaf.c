@@ -303,8 +303,8 @@ static int odp_leaf_insert_notifier(struct odp_leaf *leaf)
 	mmput_async(mm);
 	/*
 	 * For the first notifier of an address space, mm_take_all_locks() takes all locks of the
-	 * address space, under a mutex that all processes share. A signal interrupts the function.
-	 * Programs do not expect EINTR: have the kernel call the verb again.
+	 * address space, under a mutex that all processes share, and fails with -EINTR if a signal
+	 * is pending. Programs do not expect EINTR: have the kernel call the verb again.
 	 */
 	return err == -EINTR && !fatal_signal_pending(current) ? -ERESTARTNOINTR : err;
 }
@@ -383,9 +383,8 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 }
 
 /*
- * Let the device reach no page of a leaf whose key is about to be destroyed. This has to be done
- * before, because the caller then sets @dead, and the notifier does not clear entries of a dead
- * leaf in the device.
+ * Let the device reach no page of a leaf whose key is about to be destroyed. Called before the
+ * caller sets @dead, because the notifier does not clear entries of a dead leaf in the device.
  */
 static void odp_leaf_revoke(struct odp_leaf *leaf)
 {
