@@ -81,9 +81,9 @@ enum {
 };
 
 /*
- * The rights that a process needs to create a general object of a type. Objects of flow steering
- * need CAP_NET_RAW, as flow tables do: DPDK and Open vSwitch run with it.
- * An object of another type may be any resource of the device, so it needs CAP_SYS_RAWIO.
+ * The rights that a process needs to create a general object of a type. Encryption keys need no
+ * rights. Objects of flow steering need CAP_NET_RAW, as flow tables do: DPDK and Open vSwitch run
+ * with it. An object of another type may be any resource of the device, so it needs CAP_SYS_RAWIO.
  */
 static u32 devx_rights_for_type(u32 type)
 {
@@ -224,7 +224,7 @@ static int devx_check_mkey(const void *in)
 	}
 	return may ? 0 :
 	       refuse(-EPERM,
-		      "mkey mode %u, supported: MTT (1) without UMR and length64, KLM (2) and KSM (3) without umem",
+		      "CREATE_MKEY of access mode %u, supported: MTT (1) without UMR and length64, KLM (2) and KSM (3) without umem",
 		      devx_mkey_access_mode(in));
 }
 

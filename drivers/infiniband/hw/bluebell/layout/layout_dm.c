@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory layout: the size of an allocation, its pages of the window in BAR 0, and the
- * key over it. Pure functions only; the page size is always an argument.
+ * Device memory layout: the size of an allocation, its pages in the part of BAR 0 that has the
+ * device memory (the window), and the key over it. Pure functions only; the page size is always an
+ * argument.
  */
 
 #include <linux/align.h>

@@ -216,7 +216,7 @@ static bool event_set(struct mlx5_ib_event_source *source, u32 type, u32 num)
 }
 
 /*
- * Read the object of an event of form EVENT_OF_OBJECT, which starts with struct
+ * Read the object of an event of form EVENT_OF_OBJECT. Such an event starts with struct
  * mlx5_ifc_affiliated_event_header_bits.
  */
 static bool event_set_object(struct mlx5_ib_event_source *source, const struct mlx5_eqe *eqe)

@@ -177,8 +177,8 @@ bool mlx5_ib_klm_start(struct mlx5_ib_klm_walk *walk, const void *out, u32 num, 
  * @walk: the walk
  * @piece: the piece
  *
- * Return: false if nothing of the range is left, the table ends or has an invalid strided block, or
- * the budget is used up.
+ * Return: true; false if nothing of the range is left, the table ends or has an invalid strided
+ * block, or the budget is used up.
  */
 bool mlx5_ib_klm_next(struct mlx5_ib_klm_walk *walk, struct mlx5_ib_klm_piece *piece)
 {

@@ -83,7 +83,7 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
 }
 
 /**
- * mlx5_ib_check_klms - check how many KLMs a key has: entries that are pieces of other keys
+ * mlx5_ib_check_klms - check the number of a key's KLMs, entries that are pieces of other keys
  * @num: the number of KLMs
  * @caps: capabilities of the device
  *

@@ -218,7 +218,7 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
 /**
  * mlx5_ib_scatter_to_cqe - set which payloads the device delivers in the CQE
  * @qpc: struct mlx5_ifc_qpc_bits. Its cs_req and cs_res are 0, and may be set by this function
- * @init: type, and whether every send request completes
+ * @init: type, and whether every send request generates a CQE
  * @flags: MLX5_QP_FLAG_*
  * @scqe_sz: bytes of a CQE of the send CQ
  * @rcqe_sz: bytes of a CQE of the receive CQ
@@ -226,7 +226,7 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
  *
  * The library asks for scatter to CQE by default, whether or not the device has the feature, and
  * each CQE says whether it has the payload. A READ without a CQE would lose its payload, so cs_req
- * is set only if every request completes, or if the user asks for it
+ * is set only if every request generates a CQE, or if the user asks for it
  * (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). Only RC and UC queue pairs get payloads in CQEs; an XRC
  * initiator does not, because the library cannot find the payload in the initiator's CQE.
  */
@@ -406,7 +406,7 @@ u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_max_dest_rd_atomic - maximum number of RDMA READs and atomics at a time of a responder
+ * mlx5_ib_max_dest_rd_atomic - a responder's maximum number of concurrent RDMA READs and atomics
  * @caps: what the device can do
  *
  * Return: the largest max_dest_rd_atomic, which is also max_qp_rd_atom of the device.

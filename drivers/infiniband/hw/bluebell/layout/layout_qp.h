@@ -13,7 +13,7 @@
 
 struct mlx5_ib_caps;
 
-/* Type of the driver's queue pair for UMR requests, which verbs do not have. */
+/* Type of the driver's queue pair for UMR requests; verbs have no such type. */
 #define MLX5_IB_QPT_UMR			IB_QPT_MAX
 
 /* user_index of a QP without an index: the library finds the QP of a completion by QP number. */

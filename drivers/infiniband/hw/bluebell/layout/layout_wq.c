@@ -85,7 +85,7 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
 	if (entries <= sig || asked.max_recv_wr > ucmd->rq_wqe_count ||
 	    asked.max_recv_sge > entries - sig)
-		return refuse(-EINVAL, "%u receives, at most %u; of %u SGEs each, at most %d",
+		return refuse(-EINVAL, "%u receive WRs, at most %u; of %u SGEs each, at most %d",
 			      asked.max_recv_wr, ucmd->rq_wqe_count, asked.max_recv_sge,
 			      (int)(entries - sig));
 	init->cap.max_recv_wr = ucmd->rq_wqe_count;

@@ -23,7 +23,7 @@
  * @qpn: number of the queue pair
  * @max_ds: units of 16 bytes that a send WQE has at most
  * @max_inline: bytes of inline data that a send WQE has at most
- * @signal_all: every request completes
+ * @signal_all: every request generates a CQE
  * @atomic_ops: atomic operations of the device: MLX5_ATOMIC_OPS_*
  * @umr_fence: fence that orders a UMR request after earlier requests: MLX5_FENCE_MODE_*
  */
