@@ -152,8 +152,6 @@ void resp_cancel_fault(struct hca *hca, struct responder *resp);
 
 /* resp_read.c: RDMA READ and atomics */
 bool resp_is_atomic(uint8_t op);
-enum mk_result resp_remote_check(struct hca *hca, const struct qp *qp, const struct packet *p,
-				 unsigned int access);
 enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 		       const struct refusal **why);
 enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,

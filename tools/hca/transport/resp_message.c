@@ -124,23 +124,13 @@ static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_d
 	return DONE;
 }
 
-static enum outcome resp_begin_write(struct hca *hca, struct qp *qp, const struct packet *p,
-				     const struct refusal **why)
+static enum outcome resp_begin_write(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;
-	enum mk_result res;
 
-	*why = &refuse_right;
-	if (!qp->rwe)
-		return REFUSED;
-	*why = &refuse_request;
 	if (p->dma_len > RESP_MAX_LEN)
 		return REFUSED;
 	qcounter_add(hca, qp->counter_set, QC_RX_WRITE);
-	res = resp_remote_check(hca, qp, p, MK_REMOTE_WRITE);
-	*why = resp_key_refusal(qp, res);
-	if (res != MK_OK)
-		return REFUSED;
 	resp->va = p->va;
 	resp->rkey = p->rkey;
 	resp->left = p->dma_len;
@@ -160,27 +150,58 @@ static bool resp_stall_write(struct hca *hca, struct qp *qp, const struct packet
 	return resp_stall(hca, qp, p->psn, &f);
 }
 
+/*
+ * Check the key for all bytes of a packet before any of them is stored and before a receive WQE is
+ * taken: the entries of an indirect key may allow only the first of the bytes. The packets before
+ * stay stored if the key does not allow this one, as on cards. A packet without bytes needs no key.
+ */
+static enum mk_result resp_check_write(struct hca *hca, const struct qp *qp,
+				       const struct packet *p)
+{
+	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
+	const struct responder *resp = qp->resp;
+
+	if (!p->len)
+		return MK_OK;
+	return mkey_check(hca, &user, resp->rkey, resp->va, p->len, MK_REMOTE_WRITE);
+}
+
+static enum mk_result resp_store_write(struct hca *hca, const struct qp *qp,
+				       const struct packet *p)
+{
+	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
+	const struct responder *resp = qp->resp;
+
+	if (!p->len)
+		return MK_OK;
+	return mkey_write(hca, &user, resp->rkey, resp->va, p->payload, p->len, MK_REMOTE_WRITE);
+}
+
 static enum outcome resp_write(struct hca *hca, struct qp *qp, const struct bth_desc *d,
 			       const struct packet *p, const struct refusal **why)
 {
 	struct responder *resp = qp->resp;
-	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
-	enum mk_result res = MK_OK;
+	enum mk_result res;
 	enum outcome o;
 
-	if (d->first && resp_begin_write(hca, qp, p, why) != DONE)
+	*why = &refuse_right;
+	if (!qp->rwe)
 		return REFUSED;
 	*why = &refuse_request;
+	if (d->first && resp_begin_write(hca, qp, p) != DONE)
+		return REFUSED;
 	if (p->len > resp->left || (d->last && p->len != resp->left))
+		return REFUSED;
+	res = resp_check_write(hca, qp, p);
+	*why = resp_key_refusal(qp, res);
+	if (res != MK_OK)
 		return REFUSED;
 	if (d->imm) {
 		o = resp_need_wqe(hca, qp, why);
 		if (o != DONE)
 			return o;
 	}
-	if (p->len)
-		res = mkey_write(hca, &user, resp->rkey, resp->va, p->payload, p->len,
-				 MK_REMOTE_WRITE);
+	res = resp_store_write(hca, qp, p);
 	*why = resp_key_refusal(qp, res);
 	if (res == MK_NOT_PRESENT && resp_stall_write(hca, qp, p))
 		return NOT_READY;

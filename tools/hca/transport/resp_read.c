@@ -15,21 +15,14 @@
 #include "qp.h"
 #include "resp.h"
 
-/**
- * resp_remote_check() - check that the key of a request allows the whole access
- * @hca: the HCA
- * @qp: the queue pair
- * @p: the packet
- * @access: enum mkey_access
- *
- * Return: MK_OK, also for an access of 0 bytes, which needs no key; or the reason for the refusal.
- */
-enum mk_result resp_remote_check(struct hca *hca, const struct qp *qp, const struct packet *p,
-				 unsigned int access)
+/* A READ of 0 bytes needs no key. */
+static enum mk_result resp_check_read(struct hca *hca, const struct qp *qp, const struct packet *p)
 {
 	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
 
-	return p->dma_len ? mkey_check(hca, &user, p->rkey, p->va, p->dma_len, access) : MK_OK;
+	if (!p->dma_len)
+		return MK_OK;
+	return mkey_check(hca, &user, p->rkey, p->va, p->dma_len, MK_REMOTE_READ);
 }
 
 /**
@@ -59,7 +52,7 @@ enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 	    p->dma_len > RESP_MAX_LEN)
 		return REFUSED;
 	qcounter_add(hca, qp->counter_set, QC_RX_READ);
-	res = resp_remote_check(hca, qp, p, MK_REMOTE_READ);
+	res = resp_check_read(hca, qp, p);
 	*why = resp_key_refusal(qp, res);
 	if (res != MK_OK)
 		return REFUSED;

@@ -18,6 +18,7 @@
 #include "profile.h"
 #include "qp.h"
 #include "req.h"
+#include "util.h"
 #include "wqe.h"
 
 static void message_too_long_for_the_qp_fails(void **state)
@@ -171,19 +172,102 @@ static void remote_key_of_an_atomic_is_checked(void **state)
 	expect_refused(ERR_RKEY_UNKNOWN);
 }
 
+/* Post a message of @len bytes, of which @n packets arrive, and no more until drops end. */
+static void post_in_part(uint8_t opcode, uint32_t len, unsigned int n)
+{
+	fabric_inject_drop(rig.hca[1], n, 1000);
+	post_rdma(opcode, buf_b, key_b, len);
+	while (rig.hca[1]->count.packets_rx < n)
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	assert_int_equal(rig.ncqe, 0);
+}
+
 static void remote_key_may_go_in_the_middle_of_a_message(void **state)
 {
 	struct mkey *mk = mkey_find(rig.hca[1], key_b);
 
 	(void)state;
-	fabric_inject_drop(rig.hca[1], 32, 1000);
-	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
-	while (rig.hca[1]->count.packets_rx < 32)
-		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
-	assert_int_equal(rig.ncqe, 0);
+	post_in_part(WQE_RDMA_WRITE, BUF, 32);
 	obj_free(rig.hca[1], &mk->obj);
 	fabric_inject_drop(rig.hca[1], 0, 0);
 	expect_refused(ERR_RKEY_UNKNOWN);
+}
+
+static void remote_key_may_lose_its_right_in_the_middle_of_a_message(void **state)
+{
+	(void)state;
+	post_in_part(WQE_RDMA_WRITE, BUF, 32);
+	mkey_find(rig.hca[1], key_b)->access &= ~MK_REMOTE_WRITE;
+	fabric_inject_drop(rig.hca[1], 0, 0);
+	expect_refused(ERR_RKEY_REFUSED);
+}
+
+/* The last packet of a WRITE with immediate takes no receive WQE if its key is refused. */
+static void receive_stays_if_the_last_packet_is_refused(void **state)
+{
+	struct mkey *mk = mkey_find(rig.hca[1], key_b);
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_in_part(WQE_RDMA_WRITE_IMM, 3 * 1024, 2);
+	obj_free(rig.hca[1], &mk->obj);
+	fabric_inject_drop(rig.hca[1], 0, 0);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect_refused(ERR_RKEY_UNKNOWN);
+	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_FLUSHED);
+}
+
+/* In HCA 1 the @n bytes from @addr on are those of the sender, and the bytes behind them are 0. */
+static void expect_stored(uint64_t addr, uint32_t n)
+{
+	static const uint8_t zero[4096];
+
+	assert_memory_equal(rig_ptr(1, addr), rig_ptr(0, buf_a), n);
+	assert_memory_equal(rig_ptr(1, addr + n), zero, sizeof(zero));
+}
+
+/* A ConnectX-5 has stored as many packets of 1024 bytes of WRITEs to a region of 4096 bytes. */
+static const struct { uint32_t at, len, packets; } past_the_end[] = {
+	{ 2048, 4096, 2 }, { 2560, 4096, 1 }, { 1536, 4096, 2 }, { 1024, 4096, 3 },
+	{ 4064, 64, 0 }, { 4095, 64, 0 },
+};
+
+static void packets_are_stored_up_to_the_end_of_the_region(void **state)
+{
+	unsigned int i;
+	uint32_t psn;
+
+	for (i = 0; i < ARRAY_SIZE(past_the_end); i++) {
+		if (i) {
+			rig_down(state);
+			rc_up(state);
+		}
+		psn = b->next_rcv_psn;
+		rig_count(1, b);
+		post_rdma(WQE_RDMA_WRITE, buf_b + past_the_end[i].at,
+			  rig_mkey(1, buf_b, 4096, ALL), past_the_end[i].len);
+		expect_refused(ERR_RKEY_REFUSED);
+		expect_stored(buf_b + past_the_end[i].at, past_the_end[i].packets * 1024);
+		assert_int_equal(b->next_rcv_psn, psn_add(psn, past_the_end[i].packets));
+		assert_int_equal(rig_counted(1, b, rx_write_requests), 1);
+	}
+}
+
+/* The second packet ends in an entry of a key that does not exist. */
+static void packet_that_an_indirect_key_refuses_stores_nothing(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 2, MKM_KLM);
+
+	(void)state;
+	IFC_SET(mkc, mk->mkc, free, 0);
+	IFC_SET(mkc, mk->mkc, rw, 1);
+	IFC_SET64(mkc, mk->mkc, len, 4096);
+	mkey_decode(mk);
+	mk->klm[0] = (struct klm){ 1536, key_b, buf_b };
+	mk->klm[1] = (struct klm){ 1536, key_b ^ 1, buf_b + 1536 };
+	post_rdma(WQE_RDMA_WRITE, 0, mk->obj.num << 8 | mk->variant, 3072);
+	expect_refused(ERR_RKEY_UNKNOWN);
+	expect_stored(buf_b, 1024);
 }
 
 static void remote_range_is_checked(void **state)
@@ -232,6 +316,16 @@ static void qp_write_right_is_checked(void **state)
 	b->rwe = false;
 	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
 	expect_not_allowed();
+}
+
+static void qp_write_right_may_go_in_the_middle_of_a_message(void **state)
+{
+	(void)state;
+	post_in_part(WQE_RDMA_WRITE, BUF, 32);
+	b->rwe = false;
+	fabric_inject_drop(rig.hca[1], 0, 0);
+	expect_not_allowed();
+	expect_stored(buf_b, 32 * 1024);
 }
 
 static void qp_atomic_right_is_checked(void **state)
@@ -385,6 +479,11 @@ int main(void)
 		RC(range_of_an_answer_is_checked), RC(remote_key_is_checked),
 		RC(remote_key_variant_is_checked), RC(remote_key_of_an_atomic_is_checked),
 		RC(remote_key_may_go_in_the_middle_of_a_message), RC(remote_range_is_checked),
+		RC(remote_key_may_lose_its_right_in_the_middle_of_a_message),
+		RC(receive_stays_if_the_last_packet_is_refused),
+		RC(packets_are_stored_up_to_the_end_of_the_region),
+		RC(packet_that_an_indirect_key_refuses_stores_nothing),
+		RC(qp_write_right_may_go_in_the_middle_of_a_message),
 		RC(remote_rights_are_checked), RC(remote_pd_is_checked), RC(qp_rights_are_checked),
 		RC(qp_write_right_is_checked), RC(qp_atomic_right_is_checked),
 		RC(mode_of_the_specification_refuses_masked_atomics),

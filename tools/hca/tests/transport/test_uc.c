@@ -78,6 +78,26 @@ static void write_that_is_not_allowed_is_dropped(void **state)
 	assert_true(same(2000));
 }
 
+/* The packets before the one that is refused stay in memory. The next message arrives. */
+static void packets_before_a_refused_one_are_stored(void **state)
+{
+	static const uint8_t zero[1024];
+	uint64_t at = buf_b + 4096 - 1024 - 8;
+
+	(void)state;
+	post_rdma(WQE_RDMA_WRITE, at, rig_mkey(1, buf_b, 4096, ALL), 3000);
+	rig_settle();
+	assert_memory_equal(rig_ptr(1, at), rig_ptr(0, buf_a), 1024);
+	assert_memory_equal(rig_ptr(1, at + 1024), zero, sizeof(zero));
+	rig_recv(1, b, buf_b, BUF, key_b);
+	post_send(WQE_SEND, 2000, true);
+	rig_settle();
+	assert_int_equal(b->state, QPS_RTS);
+	assert_int_equal(rig.nevents, 0);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 2000);
+	assert_true(same(2000));
+}
+
 /* A message that its receive WQE has no room for is the receiver's mistake. */
 static void message_longer_than_its_receive_stops_the_queue_pair(void **state)
 {
@@ -140,6 +160,7 @@ int main(void)
 		UC(sends_and_writes_arrive),
 		cmocka_unit_test(message_with_a_lost_packet_is_dropped),
 		UC(message_without_a_receive_is_dropped), UC(write_that_is_not_allowed_is_dropped),
+		UC(packets_before_a_refused_one_are_stored),
 		UC(message_longer_than_its_receive_stops_the_queue_pair),
 		UC(state_decides_what_is_received), UC(error_stops_the_send_queue_only),
 	};
