@@ -9,6 +9,7 @@
 #include "cq.h"
 #include "fault.h"
 #include "hca.h"
+#include "packet.h"
 #include "qp.h"
 #include "req.h"
 #include "wqe.h"
@@ -65,6 +66,7 @@ static void req_drop_ops(struct requester *req)
 		req_op_remove(req, op);
 	req->cur = NULL;
 	req->rd_out = 0;
+	req->unsent = 0;
 	req->bf_len = 0;
 	req->rnr_wait = false;
 	req->recovering = false;
@@ -113,6 +115,9 @@ static void req_flush_op(struct hca *hca, const struct qp *qp, const struct send
  * The posted WQEs are the WQEs that were taken, and the WQEs up to the doorbell record's counter at
  * the last doorbell. In ERR the record is watched from then on: WQEs that it announces later are
  * flushed, with or without a doorbell.
+ *
+ * In ERR next_send_psn becomes the PSN of the packet that the peer has refused or, if the peer has
+ * refused none, of the first packet that was not sent: QUERY_QP of cards shows this.
  */
 void req_flush(struct hca *hca, struct qp *qp)
 {
@@ -127,6 +132,8 @@ void req_flush(struct hca *hca, struct qp *qp)
 	req->poisoned = true;
 	TAILQ_FOREACH(op, &req->ops, link)
 		req_flush_op(hca, qp, op);
+	if (qp->state == QPS_ERR)
+		qp->next_send_psn = psn_add(qp->next_send_psn, -req->unsent);
 	req_drop_ops(req);
 	op = req_op_alloc(hca);
 	while (op && qp->sq_hw != req->posted) {

@@ -49,6 +49,7 @@ struct requester {
 	uint16_t posted;		/* WQEBB counter of the record when it was read last */
 	uint16_t rung;			/* WQEBB counter after the last WQE that a doorbell named */
 	uint32_t una;			/* oldest unacknowledged PSN */
+	uint32_t unsent;		/* PSNs before next_send_psn that no packet has had yet */
 	bool drained;			/* the drained state was reported since it was entered */
 	bool poisoned;			/* an operation has failed: no later operation is started */
 	bool told;			/* a CQE has told of an error since the queue was started */

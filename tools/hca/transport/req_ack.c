@@ -101,8 +101,10 @@ static void req_nak(struct hca *hca, struct qp *qp, const struct packet *p)
 		req_retry(req);
 		return;
 	}
-	if (op && !op->finished && !op->error)
-		req_fail(hca, qp, op, code < ARRAY_SIZE(error) ? error[code] : ERR_RESPONSE_INVALID);
+	if (!op || op->finished || op->error)
+		return;
+	req->unsent = psn_diff(qp->next_send_psn, p->psn);
+	req_fail(hca, qp, op, code < ARRAY_SIZE(error) ? error[code] : ERR_RESPONSE_INVALID);
 }
 
 static void req_acknowledged(struct hca *hca, struct qp *qp, const struct packet *p)

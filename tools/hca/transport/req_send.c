@@ -94,6 +94,7 @@ static enum cqe_error req_start_op(struct hca *hca, struct qp *qp, struct send_o
 	if (op->w.is_read || op->w.is_atomic)
 		req->rd_out++;
 	qp->next_send_psn = psn_add(qp->next_send_psn, op->npsn);
+	req->unsent += op->npsn;
 	return ERR_NONE;
 }
 
@@ -269,10 +270,14 @@ static enum cqe_error req_make_packet(struct hca *hca, const struct qp *qp, stru
 static void req_sent_packet(struct qp *qp, struct send_op *op)
 {
 	struct requester *req = qp->req;
+	uint32_t left;
 	bool all;
 
 	op->sent++;
 	all = op->w.is_read || op->sent >= op->npsn;
+	left = psn_diff(qp->next_send_psn, op->psn + (all ? op->npsn : op->sent));
+	if (left < req->unsent)
+		req->unsent = left;
 	if (conn_reliable(qp))
 		req_timer_start(req);
 	if (!all)

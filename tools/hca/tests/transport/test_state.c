@@ -301,6 +301,68 @@ static void psns_begin_anew_after_reset(void **state)
 	assert_true(same(3000));
 }
 
+/* The peer refuses the third packet of a WRITE, behind which another WRITE has been sent. */
+static void psn_after_a_refusal_is_that_of_the_refused_packet(void **state)
+{
+	uint32_t psn = a->next_send_psn;
+
+	(void)state;
+	post_rdma(WQE_RDMA_WRITE, buf_b + 2048, rig_mkey(1, buf_b, 4096, ALL), 4096);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 1024);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_ACCESS);
+	assert_int_equal(a->next_send_psn, psn_add(psn, 2));
+	assert_int_equal(a->next_send_psn, b->next_rcv_psn);
+}
+
+static void psn_after_a_local_error_is_that_of_the_first_packet_not_sent(void **state)
+{
+	uint32_t psn = a->next_send_psn;
+
+	(void)state;
+	local = buf_a + BUF - 5 * 1024 - 100;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 8192);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_GATHER_KEY_RANGE);
+	assert_int_equal(a->next_send_psn, psn_add(psn, 5));
+}
+
+/* Of the second WRITE, the last packet waits for an acknowledgment. */
+static void psn_after_a_command_is_that_of_the_first_packet_not_sent(void **state)
+{
+	uint32_t psn = a->next_send_psn;
+
+	(void)state;
+	a->mtu = 256;
+	a->path.ack_timeout = 18;
+	fabric_set_link(rig.hca[1], false);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
+	rig_settle();
+	assert_int_equal(rig.hca[0]->count.packets_tx, REQ_WINDOW);
+	rig_state(0, a, QPS_ERR);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_FLUSHED_FIRST);
+	assert_int_equal(a->next_send_psn, psn_add(psn, REQ_WINDOW));
+}
+
+/* As many packets as a requester sends without an acknowledgment are sent twice. */
+static void psn_after_all_retries_is_behind_all_that_was_sent(void **state)
+{
+	uint32_t psn = a->next_send_psn;
+
+	(void)state;
+	a->mtu = 256;
+	a->retry_count = a->cur_retry = 1;
+	fabric_set_link(rig.hca[1], false);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
+	assert_int_equal(rig_run(2, 3000), 2);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NO_ANSWER);
+	assert_int_equal(rig.hca[0]->count.packets_tx, 2 * REQ_WINDOW);
+	assert_int_equal(a->next_send_psn, psn_add(psn, REQ_WINDOW));
+}
+
 static void qp_destroyed_in_a_message_sends_no_more(void **state)
 {
 	(void)state;
@@ -359,6 +421,10 @@ int main(void)
 		RC(reset_drops_all_state), RC(reset_ends_the_wait_for_a_receiver),
 		RC(psns_begin_anew_after_reset), RC(qp_destroyed_in_a_message_sends_no_more),
 		RC(qp_destroyed_with_an_answer_sends_no_more),
+		RC(psn_after_a_refusal_is_that_of_the_refused_packet),
+		RC(psn_after_a_local_error_is_that_of_the_first_packet_not_sent),
+		RC(psn_after_a_command_is_that_of_the_first_packet_not_sent),
+		RC(psn_after_all_retries_is_behind_all_that_was_sent),
 		RC(qp_destroyed_in_error_is_not_watched),
 	};
 
