@@ -106,6 +106,7 @@ struct qp {
 
 	/* Running values: the commands set them, the transport moves them, QUERY_QP shows them. */
 	uint32_t next_send_psn, last_acked_psn, next_rcv_psn, ssn;
+	uint32_t msn;		/* messages that the responder has executed */
 	uint16_t sq_hw;		/* WQEBB counter: next to execute */
 	uint16_t rq_hw;		/* next receive WQE to consume */
 	uint8_t cur_retry, cur_rnr_retry;

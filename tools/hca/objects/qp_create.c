@@ -310,6 +310,7 @@ static uint8_t query_qp(struct hca *hca, struct cmd *cmd)
 	IFC_SET(qpc, c, next_send_psn, qp->next_send_psn);
 	IFC_SET(qpc, c, last_acked_psn, qp->last_acked_psn);
 	IFC_SET(qpc, c, next_rcv_psn, qp->next_rcv_psn);
+	IFC_SET(qpc, c, rmsn, qp->msn);
 	IFC_SET(qpc, c, ssn, qp->ssn);
 	IFC_SET(qpc, c, cur_retry_count, qp->cur_retry);
 	IFC_SET(qpc, c, cur_rnr_retry, qp->cur_rnr_retry);

@@ -109,6 +109,7 @@ void resp_clear(struct hca *hca, struct qp *qp)
 {
 	struct responder *resp = qp->resp;
 
+	qp->msn = 0;
 	if (!resp)
 		return;
 	watch_set(hca, &resp->watch, false);
@@ -119,7 +120,6 @@ void resp_clear(struct hca *hca, struct qp *qp)
 	resp->have_rwqe = false;
 	resp->ahead = false;
 	resp->nak_sent = false;
-	resp->msn = 0;
 	resp_cancel_fault(hca, resp);
 }
 

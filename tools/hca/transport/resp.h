@@ -55,7 +55,6 @@ struct responder {
 	uint32_t write_len;		/* WRITE: bytes of the whole message, for the CQE */
 	bool nak_sent;			/* sequence NAK sent, the expected packet has not arrived */
 	struct watch watch;		/* of the receive queue, in ERR */
-	uint32_t msn;
 	struct resp_job job[RESP_MAX_JOBS];
 	unsigned int job_head, job_n;
 	/* The number of jobs for which resp_job_counts() is true; at most max_dest_rd_atomic. */

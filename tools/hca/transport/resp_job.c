@@ -65,7 +65,7 @@ void resp_ack(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	struct responder *resp = qp->resp;
 	struct resp_job job = {
-		.kind = JOB_ACK, .syndrome = syndrome, .psn = psn, .msn = resp->msn,
+		.kind = JOB_ACK, .syndrome = syndrome, .psn = psn, .msn = qp->msn,
 	};
 	struct resp_job *last;
 

@@ -242,6 +242,6 @@ enum outcome resp_message(struct hca *hca, struct qp *qp, const struct bth_desc 
 		return o;
 	resp->msg = d->last ? MSG_NONE : d->msg;
 	if (d->last)
-		resp->msn = psn_add(resp->msn, 1);
+		qp->msn = psn_add(qp->msn, 1);
 	return DONE;
 }

@@ -56,8 +56,8 @@ enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 	*why = resp_key_refusal(qp, res);
 	if (res != MK_OK)
 		return REFUSED;
-	resp->msn = psn_add(resp->msn, 1);
-	job.msn = resp->msn;
+	qp->msn = psn_add(qp->msn, 1);
+	job.msn = qp->msn;
 	resp_queue_job(hca, qp, &job);
 	return DONE;
 }
@@ -166,8 +166,8 @@ enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
 	if (!mem)
 		return REFUSED;
 	job.orig = resp_atomic_apply(hca, mem, p);
-	resp->msn = psn_add(resp->msn, 1);
-	job.msn = resp->msn;
+	qp->msn = psn_add(qp->msn, 1);
+	job.msn = qp->msn;
 	resp->replay[resp->replay_next].valid = true;
 	resp->replay[resp->replay_next].psn = p->psn;
 	resp->replay[resp->replay_next].orig = job.orig;
@@ -193,7 +193,7 @@ static void resp_replay_atomic(struct hca *hca, struct qp *qp, const struct pack
 	struct responder *resp = qp->resp;
 	struct resp_job job = {
 		.kind = JOB_ATOMIC, .psn = p->psn, .syndrome = AETH_ACK | AETH_NO_CREDITS,
-		.msn = resp->msn, .again = true,
+		.msn = qp->msn, .again = true,
 	};
 	unsigned int i;
 
@@ -222,7 +222,7 @@ void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 	uint8_t op = p->opcode & BTH_OP_MASK;
 	struct resp_job job = {
 		.kind = JOB_READ, .psn = p->psn, .va = p->va, .rkey = p->rkey, .len = p->dma_len,
-		.msn = resp->msn, .npsn = resp_read_packets(qp, p->dma_len), .again = true,
+		.msn = qp->msn, .npsn = resp_read_packets(qp, p->dma_len), .again = true,
 	};
 
 	qcounter_add(hca, qp->counter_set, QC_DUPLICATE);

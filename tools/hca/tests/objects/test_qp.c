@@ -475,6 +475,7 @@ static void test_query_shows_the_running_values(void **state)
 	qp->last_acked_psn = 0x443333;
 	qp->next_rcv_psn = 0x555555;
 	qp->ssn = 0x666666;
+	qp->msn = 0x999999;
 	qp->cur_retry = 3;
 	qp->cur_rnr_retry = 2;
 	qp->sq_hw = 0x7777;
@@ -487,6 +488,7 @@ static void test_query_shows_the_running_values(void **state)
 	assert_int_equal(IFC_GET(qpc, c, last_acked_psn), 0x443333);
 	assert_int_equal(IFC_GET(qpc, c, next_rcv_psn), 0x555555);
 	assert_int_equal(IFC_GET(qpc, c, ssn), 0x666666);
+	assert_int_equal(IFC_GET(qpc, c, rmsn), 0x999999);
 	assert_int_equal(IFC_GET(qpc, c, cur_retry_count), 3);
 	assert_int_equal(IFC_GET(qpc, c, cur_rnr_retry), 2);
 	assert_int_equal(IFC_GET(qpc, c, hw_sq_wqebb_counter), 0x7777);

@@ -1118,13 +1118,13 @@ static void reset_forgets_the_requests_of_the_connection(void **state)
 	assert_int_equal(resp->job_n, 2);
 	assert_int_equal(resp->rd_jobs, 1);
 	assert_int_equal(resp->msg, MSG_SEND);
-	assert_int_equal(resp->msn, 1);
+	assert_int_equal(b->msn, 1);
 	assert_true(resp->have_rwqe && resp->nak_sent);
 	rig_state(1, b, QPS_RST);
 	assert_int_equal(resp->job_n, 0);
 	assert_int_equal(resp->rd_jobs, 0);
 	assert_int_equal(resp->msg, MSG_NONE);
-	assert_int_equal(resp->msn, 0);
+	assert_int_equal(b->msn, 0);
 	assert_false(resp->have_rwqe || resp->nak_sent);
 	/* The next message gets a WQE that is posted now. */
 	put_be32(rig_ptr(1, b->dbr.addr + DBR_RCV), 0);

@@ -363,6 +363,21 @@ static void psn_after_all_retries_is_behind_all_that_was_sent(void **state)
 	assert_int_equal(a->next_send_psn, psn_add(psn, REQ_WINDOW));
 }
 
+/* A READ of two packets, a WRITE, and a WRITE whose third packet is refused. */
+static void msn_is_the_number_of_executed_messages(void **state)
+{
+	uint32_t psn = b->next_rcv_psn;
+
+	(void)state;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 2048);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 1024);
+	post_rdma(WQE_RDMA_WRITE, buf_b + 2048, rig_mkey(1, buf_b, 4096, ALL), 4096);
+	assert_int_equal(rig_run(3, 1000), 3);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(b->msn, 2);
+	assert_int_equal(b->next_rcv_psn, psn_add(psn, 2 + 1 + 2));
+}
+
 static void qp_destroyed_in_a_message_sends_no_more(void **state)
 {
 	(void)state;
@@ -425,6 +440,7 @@ int main(void)
 		RC(psn_after_a_local_error_is_that_of_the_first_packet_not_sent),
 		RC(psn_after_a_command_is_that_of_the_first_packet_not_sent),
 		RC(psn_after_all_retries_is_behind_all_that_was_sent),
+		RC(msn_is_the_number_of_executed_messages),
 		RC(qp_destroyed_in_error_is_not_watched),
 	};
 
