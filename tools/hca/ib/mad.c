@@ -69,6 +69,17 @@ static uint16_t mad_sm_port_info(const struct mad_port *port, uint32_t mod, cons
 	return 0;
 }
 
+/* The port does not tell its FEC mode here: the whole attribute is 0. */
+static uint16_t mad_sm_port_info_extended(const struct mad_port *port, uint32_t mod,
+					  const uint8_t *in, uint8_t *data)
+{
+	(void)in;
+	(void)data;
+	if (!(port->view.cap_mask2 & PORT_CAP2_EXTENDED))
+		return MAD_BAD_ATTR;
+	return mod > 1 ? MAD_BAD_VALUE : MAD_OK;
+}
+
 /* The port has none of the vendor's own speeds: the whole attribute is 0. */
 static uint16_t mad_sm_ext_port_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 				     uint8_t *data)
@@ -210,6 +221,7 @@ static const struct {
 	{ CLASS_SM_LID, SMP_PKEY_TABLE, mad_sm_pkey_table },
 	{ CLASS_SM_LID, SMP_SL_TO_VL, mad_sm_sl_to_vl },
 	{ CLASS_SM_LID, SMP_VL_ARBITRATION, mad_sm_vl_arb },
+	{ CLASS_SM_LID, SMP_PORT_INFO_EXTENDED, mad_sm_port_info_extended },
 	{ CLASS_SM_LID, SMP_EXT_PORT_INFO, mad_sm_ext_port_info },
 	{ CLASS_PERF, 0x01, mad_pm_class_info },
 	{ CLASS_PERF, PERF_COUNTERS, mad_pm_counters },

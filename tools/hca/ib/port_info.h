@@ -15,6 +15,7 @@
 #define PORT_CAP_SM	(1u << 1)	/* CapabilityMask: a subnet manager is here */
 #define PORT_CAP_LATENCY (1u << 24)	/* tells the latency of its link */
 #define PORT_CAP_MCAST_PKEY_TRAPS (1u << 29)	/* can suppress traps of multicast P_Keys */
+#define PORT_CAP2_EXTENDED 0x2	/* CapabilityMask2: the port has PortInfoExtended */
 #define PORT_CAP2_2X	0x10	/* CapabilityMask2: links can be 2x wide */
 #define VL_ARB_ENTRIES	8	/* of each of the two tables of VL arbitration */
 

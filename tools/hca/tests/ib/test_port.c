@@ -832,6 +832,26 @@ static void port_that_announces_it_tells_the_round_trip_latency(void **state)
 	assert_int_equal(get_be32(data + 56), 270);
 }
 
+/* Bit 1 of the second capability mask announces PortInfoExtended. */
+static void port_that_announces_it_answers_port_info_extended(void **state)
+{
+	static const uint8_t zero[SMP_DATA_BYTES];
+	const uint8_t *answer = IFC_ADDR(mad_ifc_out, (const uint8_t *)out, response_mad_packet);
+	uint8_t mad[MAD_BYTES] = { 1, CLASS_SM_DIRECTED, 1, METHOD_GET,
+				   [17] = SMP_PORT_INFO_EXTENDED, [23] = 1 };
+
+	(void)state;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_int_equal(get_be16(answer + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_ATTR);
+	rig.profile->port_caps_2 = 0x32;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_int_equal(get_be16(answer + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_memory_equal(answer + OFF_SMP_DATA, zero, sizeof(zero));
+	mad[23] = 2;			/* there is no second port */
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_int_equal(get_be16(answer + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
+}
+
 /* Without a description in the profile, the description has the number of the HCA. */
 static void node_description_is_that_of_the_profile(void **state)
 {
@@ -883,6 +903,7 @@ int main(void)
 		T(agent_tells_part_speed_and_capabilities), T(vport_context_follows_the_link),
 		T(node_description_is_that_of_the_profile), T(port_info_has_the_speeds_of_ptys),
 		T(port_that_announces_it_tells_the_round_trip_latency),
+		T(port_that_announces_it_answers_port_info_extended),
 		T(link_change_raises_events_once),
 		T(group_manager_sets_guids_and_policies),
 		T(vports_of_virtual_functions_are_the_group_managers),
