@@ -18,6 +18,11 @@
  */
 #define PERF_CAPS	(1u << 9 | 1u << 10 | 1u << 12)
 
+/* Offsets in the vendor's ExtPortInfo: the FEC in use, and the SLs that allow out of order. */
+enum { EXT_PORT_FEC_ACTIVE = 17, EXT_PORT_OOO_SLS = 54 };
+
+#define FEC_RS_271_257_PLR	14	/* Reed-Solomon, and retransmission by the physical layer */
+
 /* Offsets in PortCounters, and bits of its CounterSelect. */
 enum {
 	PERF_RX_ERRORS = 8, PERF_TX_DATA = 24, PERF_RX_DATA = 28, PERF_TX_PACKETS = 32,
@@ -80,14 +85,21 @@ static uint16_t mad_sm_port_info_extended(const struct mad_port *port, uint32_t 
 	return mod > 1 ? MAD_BAD_VALUE : MAD_OK;
 }
 
-/* The port has none of the vendor's own speeds: the whole attribute is 0. */
+/*
+ * The port has none of the vendor's own speeds. Only of an NDR port it is known what else the
+ * attribute has.
+ */
 static uint16_t mad_sm_ext_port_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 				     uint8_t *data)
 {
-	(void)port;
 	(void)in;
-	(void)data;
-	return mod > 1 ? MAD_BAD_VALUE : MAD_OK;
+	if (mod > 1)
+		return MAD_BAD_VALUE;
+	if (port->view.speed != SPEED_NDR)
+		return MAD_OK;
+	data[EXT_PORT_FEC_ACTIVE] = port->view.up ? FEC_RS_271_257_PLR << 4 : 0;
+	put_be16(data + EXT_PORT_OOO_SLS, UINT16_MAX);
+	return MAD_OK;
 }
 
 static uint16_t mad_sm_sl_to_vl(const struct mad_port *port, uint32_t mod, const uint8_t *in,

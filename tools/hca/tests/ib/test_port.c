@@ -852,6 +852,29 @@ static void port_that_announces_it_answers_port_info_extended(void **state)
 	assert_int_equal(get_be16(answer + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
 }
 
+/* The vendor's ExtPortInfo. For other speeds no report has these fields. */
+static void ndr_port_tells_its_fec(void **state)
+{
+	const uint8_t *data = IFC_ADDR(mad_ifc_out, (const uint8_t *)out, response_mad_packet) +
+			      OFF_SMP_DATA;
+	uint8_t mad[MAD_BYTES] = { 1, CLASS_SM_DIRECTED, 1, METHOD_GET, [16] = 0xff, [17] = 0x90 };
+	uint8_t want[SMP_DATA_BYTES] = {};
+
+	(void)state;
+	rig.profile->link_speed = SPEED_HDR;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_memory_equal(data, want, sizeof(want));
+	rig.profile->link_speed = SPEED_NDR;
+	want[17] = 14 << 4;
+	want[54] = want[55] = 0xff;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_memory_equal(data, want, sizeof(want));
+	port_set_link(rig.hca, false);
+	want[17] = 0;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_memory_equal(data, want, sizeof(want));
+}
+
 /* Without a description in the profile, the description has the number of the HCA. */
 static void node_description_is_that_of_the_profile(void **state)
 {
@@ -903,7 +926,7 @@ int main(void)
 		T(agent_tells_part_speed_and_capabilities), T(vport_context_follows_the_link),
 		T(node_description_is_that_of_the_profile), T(port_info_has_the_speeds_of_ptys),
 		T(port_that_announces_it_tells_the_round_trip_latency),
-		T(port_that_announces_it_answers_port_info_extended),
+		T(port_that_announces_it_answers_port_info_extended), T(ndr_port_tells_its_fec),
 		T(link_change_raises_events_once),
 		T(group_manager_sets_guids_and_policies),
 		T(vports_of_virtual_functions_are_the_group_managers),
