@@ -213,8 +213,10 @@ static void port_restart(struct hca *hca)
 	port->admin_down = false;
 	memset(port->vf, 0, sizeof(port->vf));
 	port_attrs_init(&port->attrs, mtu_code(hca->profile->mtu));
-	if (fabric_managed(hca->fabric))
+	if (fabric_managed(hca->fabric)) {
 		port_attrs_manage(&port->attrs);
+		port_attrs_manage_link(&port->attrs);
+	}
 	pthread_mutex_unlock(&hca->attr_lock);
 	gid_set_prefix(hca, port->attrs.gid_prefix);
 	fabric_set_mtu(hca, false, port_mtu(&port->attrs));

@@ -43,6 +43,7 @@ enum {
 #define MCAST_PKEY_TRAPS_SHIFT 5
 #define NS_PER_S	1000000000ull
 #define SUBNET_TIMEOUT	18	/* 4.096 us * 2^n */
+#define ERROR_THRESHOLDS 0x88	/* LocalPhyErrors and OverrunErrors */
 
 enum { LOW_PRIORITY, HIGH_PRIORITY };
 
@@ -98,6 +99,15 @@ void port_attrs_manage(struct port_attrs *a)
 {
 	a->sm_lid = SWITCH_LID;
 	a->subnet_timeout = SUBNET_TIMEOUT;
+}
+
+/**
+ * port_attrs_manage_link() - set what the subnet manager of the switch sets at an end of a link
+ * @a: the attributes of the port
+ */
+void port_attrs_manage_link(struct port_attrs *a)
+{
+	a->error_thresholds = ERROR_THRESHOLDS;
 }
 
 static uint8_t port_widths(const struct port_view *v)

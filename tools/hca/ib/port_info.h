@@ -75,6 +75,7 @@ uint8_t mtu_code(unsigned int bytes);
 uint16_t port_mtu(const struct port_attrs *a);
 void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap);
 void port_attrs_manage(struct port_attrs *a);
+void port_attrs_manage_link(struct port_attrs *a);
 void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_t *data);
 bool port_info_valid(const struct port_view *v, bool has_lid, const uint8_t *data);
 void port_info_wish(const uint8_t *data, struct port_wish *w);

@@ -42,8 +42,11 @@ void switch_init(struct switch_node *sw, struct fabric *f, bool manager)
 	sw->pkey[0] = PKEY_DEFAULT;
 	for (i = 0; i <= SWITCH_PORTS; i++)
 		port_attrs_init(&sw->port[i], MTU_4096);
-	if (manager)
-		port_attrs_manage(&sw->port[0]);
+	if (!manager)
+		return;
+	port_attrs_manage(&sw->port[0]);
+	for (i = 1; i <= SWITCH_PORTS; i++)
+		port_attrs_manage_link(&sw->port[i]);
 }
 
 /**

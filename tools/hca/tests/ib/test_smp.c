@@ -828,6 +828,37 @@ static void subnet_manager_has_set_the_subnet_timeout(void **state)
 	assert_int_equal(data[51], 18);
 }
 
+/* The values are those of opensm. Port 0 of the switch has no link. */
+static void subnet_manager_has_set_the_thresholds_of_errors(void **state)
+{
+	(void)state;
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_int_equal(data[53], 0x88);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 1), 0);
+	assert_int_equal(data[53], 0x88);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 0), 0);
+	assert_int_equal(data[53], 0);
+	hca_reset(net.hca[1]);
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_int_equal(data[53], 0x88);
+}
+
+static void thresholds_of_errors_are_0_until_a_subnet_manager_sets_them(void **state)
+{
+	uint8_t info[64];
+
+	(void)state;
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_int_equal(data[53], 0);
+	memcpy(info, data, sizeof(info));
+	put_be16(info + 16, 12);
+	put_be16(info + 18, 11);
+	info[32] = info[33] = 0;
+	info[53] = 0x77;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(data[53], 0x77);
+}
+
 static void subnet_timeout_is_0_until_a_subnet_manager_sets_it(void **state)
 {
 	uint8_t info[64];
@@ -962,6 +993,8 @@ int main(void)
 		M(m_key_protects_a_port), M(switch_disables_and_bounces_a_link),
 		M(subnet_manager_has_set_the_subnet_timeout),
 		U(subnet_timeout_is_0_until_a_subnet_manager_sets_it),
+		M(subnet_manager_has_set_the_thresholds_of_errors),
+		U(thresholds_of_errors_are_0_until_a_subnet_manager_sets_them),
 		U(unmanaged_ports_wait_for_a_subnet_manager), M(firmware_answers_no_garbage),
 	};
 
