@@ -512,6 +512,18 @@ static void cards_place_data_out_of_order_as_published(void **state)
 	}
 }
 
+/* Bit 10 of the capability mask is IsSMdisabled. Apart from this bit the mask is the default. */
+static void virtual_function_has_its_subnet_manager_disabled(void **state)
+{
+	uint32_t mask;
+
+	(void)state;
+	profile_default(&p, false);
+	mask = p.port_caps;
+	assert_int_equal(profile_load(&p, "profiles/vf.json", why, sizeof(why)), 0);
+	assert_int_equal(p.port_caps, mask | 1 << 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -532,6 +544,7 @@ int main(void)
 		cmocka_unit_test(shipped_profiles_are_accepted),
 		cmocka_unit_test(cards_describe_themselves_by_part_and_name),
 		cmocka_unit_test(cards_place_data_out_of_order_as_published),
+		cmocka_unit_test(virtual_function_has_its_subnet_manager_disabled),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
