@@ -34,6 +34,7 @@ struct counters {
 	_Atomic uint64_t mcast_octets_tx, mcast_octets_rx;
 	_Atomic uint64_t packets_corrupted;	/* arrived with a wrong CRC, and were dropped */
 	_Atomic uint64_t bad_pkeys, bad_qkeys;	/* packets dropped for a wrong P_Key or Q_Key */
+	_Atomic uint64_t link_downed;		/* how often the port's link went down */
 	uint64_t wqes_sq, wqes_rq;
 	uint64_t umr, umr_refused;		/* UMR work requests */
 	uint64_t umr_reordered;			/* executed before an older UMR of the same mkey */

@@ -84,6 +84,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "packets_dropped", c->packets_dropped },
 		{ "packets_corrupted", c->packets_corrupted },
 		{ "bad_pkeys", c->bad_pkeys }, { "bad_qkeys", c->bad_qkeys },
+		{ "link_downed", c->link_downed },
 		{ "wqes_sq", c->wqes_sq }, { "wqes_rq", c->wqes_rq }, { "commands", c->cmds },
 		{ "wqes_blueflame", c->wqes_bf },
 		{ "blueflame_same_buffer", c->bf_same_buffer },

@@ -25,13 +25,13 @@ enum { EXT_PORT_FEC_ACTIVE = 17, EXT_PORT_OOO_SLS = 54 };
 
 /* Offsets in PortCounters, and bits of its CounterSelect. */
 enum {
-	PERF_RX_ERRORS = 8, PERF_TX_DATA = 24, PERF_RX_DATA = 28, PERF_TX_PACKETS = 32,
-	PERF_RX_PACKETS = 36,
+	PERF_LINK_DOWNED = 7, PERF_RX_ERRORS = 8, PERF_TX_DATA = 24, PERF_RX_DATA = 28,
+	PERF_TX_PACKETS = 32, PERF_RX_PACKETS = 36,
 };
 enum {
-	PERF_SELECT_RX_ERRORS = 1 << 3, PERF_SELECT_TX_DATA = 1 << 12,
-	PERF_SELECT_RX_DATA = 1 << 13, PERF_SELECT_TX_PACKETS = 1 << 14,
-	PERF_SELECT_RX_PACKETS = 1 << 15,
+	PERF_SELECT_LINK_DOWNED = 1 << 2, PERF_SELECT_RX_ERRORS = 1 << 3,
+	PERF_SELECT_TX_DATA = 1 << 12, PERF_SELECT_RX_DATA = 1 << 13,
+	PERF_SELECT_TX_PACKETS = 1 << 14, PERF_SELECT_RX_PACKETS = 1 << 15,
 };
 
 typedef uint16_t (*attr_fn)(const struct mad_port *port, uint32_t mod, const uint8_t *in,
@@ -169,6 +169,7 @@ static uint16_t mad_pm_counters(const struct mad_port *port, uint32_t mod, const
 
 	(void)mod;
 	data[1] = in[OFF_PMA_DATA + 1];		/* port select */
+	data[PERF_LINK_DOWNED] = mad_saturate(n->link_downed - zero->link_downed, UINT8_MAX);
 	put_be16(data + PERF_RX_ERRORS, mad_saturate(n->errors - zero->errors, UINT16_MAX));
 	put_be32(data + PERF_TX_DATA,
 		 mad_saturate((n->octets_tx - zero->octets_tx) / PERF_UNIT, UINT32_MAX));
@@ -191,6 +192,8 @@ void mad_perf_set(const struct mad_perf *n, const uint8_t *data, struct mad_perf
 {
 	uint16_t select = get_be16(data + 2);
 
+	if (select & PERF_SELECT_LINK_DOWNED)
+		zero->link_downed = n->link_downed - data[PERF_LINK_DOWNED];
 	if (select & PERF_SELECT_RX_ERRORS)
 		zero->errors = n->errors - get_be16(data + PERF_RX_ERRORS);
 	if (select & PERF_SELECT_TX_DATA)

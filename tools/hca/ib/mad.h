@@ -21,7 +21,7 @@
 
 /* What PortCounters counts. */
 struct mad_perf {
-	uint64_t errors, octets_tx, octets_rx, packets_tx, packets_rx;
+	uint64_t link_downed, errors, octets_tx, octets_rx, packets_tx, packets_rx;
 };
 
 struct mad_port {

@@ -64,6 +64,7 @@ void port_set_link(struct hca *hca, bool up)
 static void port_link_told(struct hca *hca, bool up)
 {
 	hca_trace(hca, "link", "\"up\":%s", up ? "true" : "false");
+	hca->count.link_downed += !up;
 	if (up && fabric_managed(hca->fabric))
 		port_event(hca, CHANGE_LID);
 	port_event(hca, !up ? CHANGE_DOWN : fabric_managed(hca->fabric) ? CHANGE_ACTIVE :

@@ -129,6 +129,8 @@ static void reg_ppcnt(struct hca *hca, uint8_t *out)
 
 	switch (IFC_GET(ppcnt_reg, out, grp)) {
 	case PPCNT_IB:
+		IFC_SET(ib_port_cntrs_grp_data_layout, set, link_downed_counter,
+			c->link_downed > UINT8_MAX ? UINT8_MAX : c->link_downed);
 		IFC_SET(ib_port_cntrs_grp_data_layout, set, port_rcv_errors,
 			errors > UINT16_MAX ? UINT16_MAX : errors);
 		break;

@@ -49,6 +49,7 @@ static void sma_port(struct hca *hca, struct mad_port *mp)
 		.gids = gid_table_len(hca),
 		.node_desc = port->node_desc,
 		.perf = {
+			.link_downed = hca->count.link_downed,
 			.errors = count_rx_errors(&hca->count),
 			.octets_tx = hca->count.octets_tx, .octets_rx = hca->count.octets_rx,
 			.packets_tx = hca->count.packets_tx, .packets_rx = hca->count.packets_rx,

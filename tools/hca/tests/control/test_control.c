@@ -244,6 +244,7 @@ static void each_counter_has_its_name(void **state)
 		COUNTER("packets_dropped", packets_dropped),
 		COUNTER("packets_corrupted", packets_corrupted),
 		COUNTER("bad_pkeys", bad_pkeys), COUNTER("bad_qkeys", bad_qkeys),
+		COUNTER("link_downed", link_downed),
 		COUNTER("wqes_sq", wqes_sq), COUNTER("wqes_rq", wqes_rq),
 		COUNTER("commands", cmds), COUNTER("wqes_blueflame", wqes_bf),
 		COUNTER("blueflame_same_buffer", bf_same_buffer), COUNTER("umr", umr),

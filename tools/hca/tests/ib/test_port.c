@@ -676,6 +676,35 @@ static void each_performance_counter_is_set_alone(void **state)
 	}
 }
 
+static uint8_t links_downed(uint8_t method, uint16_t select)
+{
+	return port_counters(method, PERF_COUNTERS, select)[7];
+}
+
+static void performance_agent_counts_how_often_the_link_went_down(void **state)
+{
+	uint8_t query[IFC_SZ(ppcnt_reg)] = { [1] = 1, [3] = 0x20 };
+	const uint8_t *set = IFC_ADDR(ppcnt_reg, (const uint8_t *)out, counter_set);
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(links_downed(METHOD_GET, 0), i);
+		port_set_link(rig.hca, false);
+		port_set_link(rig.hca, true);
+	}
+	assert_int_equal(links_downed(METHOD_SET, 1 << 3), 3);
+	assert_int_equal(links_downed(METHOD_SET, 1 << 2), 0);
+	fabric_set_far_link(rig.hca, false);		/* at the other end */
+	fabric_poll(rig.hca);
+	assert_int_equal(links_downed(METHOD_GET, 0), 1);
+	rig.hca->count.link_downed += 1000;
+	assert_int_equal(links_downed(METHOD_GET, 0), 255);
+	memset(out, 0, sizeof(out));
+	assert_int_equal(reg(0x5008, false, query, sizeof(query)), ST_OK);
+	assert_int_equal(IFC_GET(ib_port_cntrs_grp_data_layout, set, link_downed_counter), 255);
+}
+
 static void counters_of_vport_and_registers(void **state)
 {
 	uint8_t in[IFC_SZ(query_vport_counter_in)] = {}, got[IFC_SZ(query_vport_counter_out)];
@@ -941,6 +970,7 @@ int main(void)
 		T(performance_agent_says_what_it_can),
 		T(performance_counters_have_words_and_kinds),
 		T(performance_counters_can_be_reset), T(each_performance_counter_is_set_alone),
+		T(performance_agent_counts_how_often_the_link_went_down),
 		T(counters_of_vport_and_registers),
 		T(default_timeouts_can_be_read),
 		T(mad_ifc_sets_the_port), cmocka_unit_test(mad_attributes),
