@@ -280,12 +280,17 @@ static int hca_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 		execute_umr(hca, wqe);
 	hca->stopped = fails && hca->how == MOCK_STOPPED;
 	req->ok = !fails;
+	hca->num_posted++;
 	return 0;
 }
 
 /* Stub of mlx5_ib_umr_wait(). */
 static int hca_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
 {
+	struct mock_hca *hca = current_hca();
+
+	hca->num_posted--;
+	KUNIT_EXPECT_GE_MSG(hca->mock->test, hca->num_posted, 0, "wait for a UMR not posted");
 	return req->ok ? 0 : -EIO;
 }
 
@@ -410,6 +415,7 @@ static void stop_hca(void *data)
 	if (dev->umr)
 		mlx5_ib_cleanup_umr(dev);
 	KUNIT_EXPECT_EQ(hca->mock->test, mock_num_live(hca->mock), hca->stuck);
+	KUNIT_EXPECT_EQ(hca->mock->test, hca->num_posted, 0);
 	xa_for_each(&hca->keys, index, key)
 		free_key(key);
 	xa_destroy(&hca->keys);

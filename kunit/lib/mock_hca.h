@@ -35,6 +35,8 @@ enum mock_failure {
  * @mock: the device
  * @keys: struct mock_key by index
  * @num_requests: number of UMRs so far
+ * @num_posted: UMRs that the queue has accepted and that the driver has not waited for; none is
+ *	left at the end, because the device would still read what the UMR points at
  * @fail: number of the UMR to fail, from 1; 0 for none
  * @how: how that UMR fails
  * @stopped: the queue accepts no UMRs
@@ -48,6 +50,7 @@ struct mock_hca {
 	struct mock *mock;
 	struct xarray keys;
 	unsigned int num_requests;
+	int num_posted;
 	unsigned int fail;
 	enum mock_failure how;
 	bool stopped;
