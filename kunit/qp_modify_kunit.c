@@ -476,7 +476,11 @@ static const struct attr_case {
 	{ "a migration state too many", IB_QP_PATH_MIG_STATE,
 	  { .path_mig_state = IB_MIG_ARMED + 1 }, -EINVAL },
 	{ "nonsense that is not in the mask", 0,
-	  { .dest_qp_num = ~0, .timeout = 255, .port_num = 9, .path_mtu = 77 }, 0 },
+	  { .dest_qp_num = ~0, .timeout = 255, .port_num = 9, .path_mtu = 77, .retry_cnt = 255,
+	    .rnr_retry = 255, .min_rnr_timer = 255, .max_rd_atomic = 255,
+	    .max_dest_rd_atomic = 255, .qp_access_flags = ~0, .pkey_index = U16_MAX,
+	    .path_mig_state = 77, .ah_attr.sl = 255, .alt_pkey_index = U16_MAX,
+	    .alt_timeout = 255 }, 0 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(attr, attr_cases, name);
