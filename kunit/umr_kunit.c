@@ -24,6 +24,7 @@
 #include "lib/interrupt.h"
 #include "lib/mkey_caps.h"
 #include "lib/orphan.h"
+#include "lib/queue_cmd.h"
 #include "lib/umr.h"
 
 #define WQE_SIZE	0x100
@@ -275,11 +276,34 @@ static void queue_pair_of_a_failed_device_takes_no_requests(struct kunit *test)
 	mlx5_ib_cleanup_umr(dev);
 }
 
+/* The CQ of UMR, noted when it was created. */
+static struct mlx5_core_cq *umr_mcq;
+
+static int fw_notes_cq(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		       int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	if (MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_CREATE_CQ)
+		umr_mcq = arg;
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+/* Write the @n-th completion of UMR, of the request that begins at @block of the send queue. */
+static void write_completion(unsigned int n, u16 block)
+{
+	struct mlx5_ib_internal_cq *cq = container_of(umr_mcq, struct mlx5_ib_internal_cq, mcq);
+	struct mlx5_cqe64 *cqe = cq->mem.buf.frags.frags[0].buf;
+
+	memset(&cqe[n], 0, sizeof(*cqe));
+	cqe[n].wqe_counter = cpu_to_be16(block);
+	cqe[n].op_own = MLX5_CQE_REQ << 4;
+}
+
 static struct mock *make_queue(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
 
 	mock_set_kernel_queues(mock);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_notes_cq);
 	KUNIT_ASSERT_EQ(test, mock_init_umr(mock->dev), 0);
 	return mock;
 }
@@ -365,6 +389,27 @@ static void objects_of_umr_are_given_what_they_need(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
+static int no_event_queue(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
+{
+	return -EINVAL;
+}
+
+static void queue_pair_without_memory_or_events_leaves_nothing(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	mock_set_kernel_queues(mock);
+	mock->refuse_queue_mem = true;
+	KUNIT_EXPECT_EQ(test, mock_init_umr(mock->dev), -ENOMEM);
+	mock->refuse_queue_mem = false;
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+	kunit_activate_static_stub(test, mlx5_ib_comp_eqn, no_event_queue);
+	KUNIT_EXPECT_EQ(test, mock_init_umr(mock->dev), -EINVAL);
+	KUNIT_EXPECT_NULL(test, mock->dev->umr);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
+}
+
 /* A task waits for one of the 64 slots of the queue. A request that is not posted keeps no slot. */
 static void refused_requests_take_no_room_of_the_queue(struct kunit *test)
 {
@@ -425,13 +470,15 @@ static void queue_pair_of_a_failed_device_is_stopped_once(struct kunit *test)
  * Firmware refuses to reset the queue pair, so the driver has it destroyed. Firmware does not
  * answer the next @silent commands with @opcode; @reclaims tells whether the task that sent the
  * last of these could reclaim memory. The test itself runs the work item that restarts the queue
- * pair, because static stubs take effect only in the test's own task.
+ * pair, because static stubs take effect only in the test's own task; @failures tells how many
+ * failures in a row came before the one after which the work item was queued.
  */
 static struct {
 	u16 opcode;
 	unsigned int silent;
 	bool reclaims;
 	struct delayed_work *restart;
+	unsigned int failures;
 } queue;
 
 static int fw_does_not_reset(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
@@ -452,6 +499,7 @@ static int fw_does_not_reset(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_
 static void take_restart(struct delayed_work *restart, unsigned int failures)
 {
 	queue.restart = restart;
+	queue.failures = failures;
 }
 
 static struct mock *make_queue_that_restarts(struct kunit *test)
@@ -539,28 +587,6 @@ static void restart_may_reclaim_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
 }
 
-/* The CQ of UMR, noted when it was created. */
-static struct mlx5_core_cq *umr_mcq;
-
-static int fw_notes_cq(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
-		       int out_size, mlx5_ib_fw_send_t send, void *arg)
-{
-	if (MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_CREATE_CQ)
-		umr_mcq = arg;
-	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
-}
-
-/* Write the @n-th completion of UMR, of the request that begins at @block of the send queue. */
-static void write_completion(unsigned int n, u16 block)
-{
-	struct mlx5_ib_internal_cq *cq = container_of(umr_mcq, struct mlx5_ib_internal_cq, mcq);
-	struct mlx5_cqe64 *cqe = cq->mem.buf.frags.frags[0].buf;
-
-	memset(&cqe[n], 0, sizeof(*cqe));
-	cqe[n].wqe_counter = cpu_to_be16(block);
-	cqe[n].op_own = MLX5_CQE_REQ << 4;
-}
-
 static void complete_umr(void *arg)
 {
 	umr_mcq->comp(umr_mcq, NULL);
@@ -577,29 +603,82 @@ static void abort_umr(void *dev)
  */
 static void requests_end_in_interrupts_and_in_tasks(struct kunit *test)
 {
-	struct mock *mock = mock_create(test);
+	struct mock *mock = make_queue(test);
 	struct mlx5_ib_dev *dev = mock->dev;
-	struct mlx5_ib_umr_request req[3];
+	struct mlx5_ib_umr_request req[4];
 	unsigned int i;
 
-	mock_set_kernel_queues(mock);
-	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_notes_cq);
-	KUNIT_ASSERT_EQ(test, mock_init_umr(dev), 0);
 	/* Each request takes two blocks. */
 	for (i = 0; i < ARRAY_SIZE(req); i++)
 		KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(dev, 0x700, &req[i]), 0);
+	/* One interrupt may stand for several completions. */
 	write_completion(0, 0);
+	write_completion(1, 2);
 	call_in_interrupt(complete_umr, NULL);
 	KUNIT_EXPECT_TRUE(test, completion_done(&req[0].done));
-	KUNIT_EXPECT_FALSE(test, completion_done(&req[1].done));
+	KUNIT_EXPECT_TRUE(test, completion_done(&req[1].done));
+	KUNIT_EXPECT_FALSE(test, completion_done(&req[2].done));
 	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req[0]), 0);
-	write_completion(1, 2);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req[1]), 0);
+	write_completion(2, 4);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req[2]), 0);
 	call_in_interrupt(abort_umr, dev);
-	KUNIT_EXPECT_TRUE(test, completion_done(&req[2].done));
-	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req[2]), -EIO);
+	KUNIT_EXPECT_TRUE(test, completion_done(&req[3].done));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req[3]), -EIO);
 	mlx5_ib_cleanup_umr(dev);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+static void report_cq_error(void *arg)
+{
+	umr_mcq->event(umr_mcq, MLX5_EVENT_TYPE_CQ_ERROR);
+}
+
+/* No completion comes from the CQ any more, so no task must wait for one. */
+static void error_of_the_cq_ends_all_requests(struct kunit *test)
+{
+	struct mock *mock = make_queue(test);
+	struct mlx5_ib_umr_request req;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(mock->dev, 0x700, &req), 0);
+	call_in_interrupt(report_cq_error, NULL);
+	KUNIT_EXPECT_TRUE(test, completion_done(&req.done));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(mock->dev, &req), -EIO);
+	KUNIT_EXPECT_TRUE(test, mlx5_ib_umr_is_gone(mock->dev));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_post_revoke(mock->dev, 0x700, &req), -EAGAIN);
+	mlx5_ib_cleanup_umr(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* A restart that fails is one more failure, and a restart alone does not end the row. */
+static void restarts_wait_longer_until_a_request_succeeds(struct kunit *test)
+{
+	struct mock *mock = make_queue_that_restarts(test);
+	struct mlx5_ib_dev *dev = mock->dev;
+	struct mlx5_ib_umr_request req;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		fail_request(test, dev);
+		KUNIT_EXPECT_EQ(test, queue.failures, 2 * i);
+		/* Firmware does not answer when it is to create the queue pair again. */
+		queue.opcode = MLX5_CMD_OP_CREATE_QP;
+		queue.silent = 1;
+		run_restart(test);
+		KUNIT_EXPECT_EQ(test, queue.failures, 2 * i + 1);
+		run_restart(test);
+	}
+	KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(dev, 0x700, &req), 0);
+	write_completion(0, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req), 0);
+	fail_request(test, dev);
+	KUNIT_EXPECT_EQ(test, queue.failures, 0);
+	mlx5_ib_cleanup_umr(dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+	dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	mlx5_ib_cleanup_orphans(dev);
+	dev->mdev->state = MLX5_DEVICE_STATE_UP;
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
 }
 
 static struct kunit_case umr_cases[] = {
@@ -617,11 +696,14 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(revocation_is_exact_to_the_bit),
 	KUNIT_CASE(queue_pair_of_a_failed_device_takes_no_requests),
 	KUNIT_CASE(objects_of_umr_are_given_what_they_need),
+	KUNIT_CASE(queue_pair_without_memory_or_events_leaves_nothing),
 	KUNIT_CASE(refused_requests_take_no_room_of_the_queue),
 	KUNIT_CASE(queue_pair_of_a_failed_device_is_stopped_once),
 	KUNIT_CASE(each_queue_pair_is_destroyed_by_two_commands_at_most),
 	KUNIT_CASE(restart_may_reclaim_memory),
 	KUNIT_CASE(requests_end_in_interrupts_and_in_tasks),
+	KUNIT_CASE(error_of_the_cq_ends_all_requests),
+	KUNIT_CASE(restarts_wait_longer_until_a_request_succeeds),
 	{}
 };
 
