@@ -237,6 +237,8 @@ static void keys_age_without_umr(struct kunit *test)
 	give(env, keys, MANY / 2);
 	KUNIT_EXPECT_EQ(test, mc->use.free, MANY / 2);
 	mlx5_ib_abort_umr(env->dev);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_pool_choose_class(env->dev, 1, 0),
+			MLX5_IB_CLASS_FIRMWARE);
 	enable_delayed_work(ageing);
 	give(env, keys + MANY / 2, MANY / 2);
 	KUNIT_EXPECT_EQ(test, pool_keys(env), MANY / 2);
