@@ -302,6 +302,11 @@ static void wqe_is_resolved_from_where_its_message_is(struct kunit *test)
 	expect_answer_to(test, env, &fault, false);
 	fault.packet_len = 21;
 	expect_answer_to(test, env, &fault, true);
+	/* An event that names no bytes is of the first byte. */
+	put_data(test, env, (RQ_ENTRIES << RQ_SHIFT) + 16, BYTES, env->mr->lkey, 5);
+	fault.wqe_index = 0;
+	fault.packet_len = 0;
+	expect_answer_to(test, env, &fault, true);
 	free_env(test, env);
 }
 
