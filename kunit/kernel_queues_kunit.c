@@ -631,6 +631,32 @@ static void request_behind_an_invalidation_is_fenced(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+/* The CQE of a send request does not have its opcode. */
+static void completion_has_the_opcode_of_its_request(struct kunit *test)
+{
+	static const struct {
+		enum ib_wr_opcode wr;
+		enum ib_wc_opcode wc;
+	} opcodes[] = { { IB_WR_LOCAL_INV, IB_WC_LOCAL_INV }, { IB_WR_SEND, IB_WC_SEND } };
+	struct kernel *k = kernel_make_connected(test, 0, false);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	const struct ib_send_wr *bad;
+	struct ib_send_wr wr = {};
+	struct ib_wc wc = {};
+	unsigned int i;
+	u16 index;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		wr.opcode = opcodes[i].wr;
+		index = qp->wqs->sq.posted;
+		KUNIT_ASSERT_EQ(test, mlx5_ib_post_sends(qp, &wr, NULL, &bad), 0);
+		kernel_complete(k, qp, MLX5_CQE_REQ, index);
+		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.opcode, opcodes[i].wc);
+	}
+	kernel_destroy_all(k);
+}
+
 /* The device counts WQEs with 16 bits. The queues have been used for almost all of these before. */
 static void counters_of_a_queue_pair_wrap_at_16_bits(struct kunit *test)
 {
@@ -830,6 +856,7 @@ static struct kunit_case kernel_queues_cases[] = {
 	KUNIT_CASE(requests_before_a_bad_one_are_posted),
 	KUNIT_CASE(shared_requests_before_a_bad_one_are_posted),
 	KUNIT_CASE(request_behind_an_invalidation_is_fenced),
+	KUNIT_CASE(completion_has_the_opcode_of_its_request),
 	KUNIT_CASE(counters_of_a_queue_pair_wrap_at_16_bits),
 	KUNIT_CASE(counter_of_a_shared_queue_wraps_at_16_bits),
 	KUNIT_CASE(arming_tells_the_device_what_has_been_polled),
