@@ -9,6 +9,7 @@
 #include <linux/dma-resv.h>
 #include <linux/fdtable.h>
 #include <linux/scatterlist.h>
+#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 
 #include "lib/fail_alloc.h"
@@ -438,17 +439,111 @@ static void region_without_a_key_is_not_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
 }
 
-static struct ib_mr *reg_paged(struct exporter *ex, u64 length)
+static struct ib_mr *reg_paged_for(struct exporter *ex, u64 length, u32 access)
 {
 	return mlx5_ib_odp_reg_dmabuf(&ex->pd.ibpd, 0, length, 0, ex->fd,
-				      IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE);
+				      IB_ACCESS_ON_DEMAND | access);
+}
+
+static struct ib_mr *reg_paged(struct exporter *ex, u64 length)
+{
+	return reg_paged_for(ex, length, IB_ACCESS_LOCAL_WRITE);
+}
+
+static int page_in_for(struct ib_mr *mr, unsigned long req)
+{
+	struct odp_mr *odp = container_of(to_mmr(mr), struct odp_mr, mr);
+
+	return odp->ops->page_in(odp, 0, PAGE_SIZE, req);
 }
 
 static int page_in(struct ib_mr *mr)
 {
-	struct odp_mr *odp = container_of(to_mmr(mr), struct odp_mr, mr);
+	return page_in_for(mr, 0);
+}
 
-	return odp->ops->page_in(odp, 0, PAGE_SIZE, 0);
+static void region_for_reading_is_not_mapped_for_a_write(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, SIZE);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr = reg_paged_for(ex, SIZE, IB_ACCESS_REMOTE_READ);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	take_back(ex);
+	KUNIT_EXPECT_EQ(test, page_in_for(mr, HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE), -EFAULT);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, page_in_for(mr, HMM_PFN_REQ_FAULT), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+}
+
+/* UMR could not map the memory, but the registration need not fail for that. */
+static void region_that_is_created_while_umr_is_stopped_is_mapped_later(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, SIZE);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr;
+
+	hca->stopped = true;
+	mr = reg_paged(ex, SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	hca->stopped = false;
+	KUNIT_EXPECT_EQ(test, page_in(mr), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), SIZE / PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+}
+
+static void expect_no_paged_region(struct kunit *test, struct exporter *ex, const char *after)
+{
+	const atomic_t *count = ex->mock->context->user->count;
+	struct mock_hca *hca = ex->mock->hca;
+
+	KUNIT_EXPECT_EQ_MSG(test, ex->mapped, 0, "after %s", after);
+	KUNIT_EXPECT_TRUE_MSG(test, list_empty(&ex->dmabuf->attachments), "after %s", after);
+	KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_pages(hca), 0, "after %s", after);
+	KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_in_use(hca), 0, "after %s", after);
+	KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_slots(hca, false), mock_hca_num_free(hca),
+			    "after %s", after);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&count[MLX5_IB_SHARE_MKEY]), 0, "after %s", after);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&count[MLX5_IB_SHARE_PAGED]), 0, "after %s", after);
+}
+
+static void refused_paged_region_leaves_nothing(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, SZ_2M);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_uobject uobj = { .context = &ex->mock->context->ibucontext };
+	u32 *limit = ex->mock->dev->users->limit, max = limit[MLX5_IB_SHARE_PAGED];
+
+	mock_give_user(ex->mock);
+	ex->pd.ibpd.uobject = &uobj;
+	ex->mock->refuse = ex->mock->num_commands + 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg_paged(ex, SZ_2M)), ex->mock->refuse_err);
+	expect_no_paged_region(test, ex, "a refused command");
+	ex->mock->refuse = 0;
+	/* In MiB. */
+	limit[MLX5_IB_SHARE_PAGED] = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg_paged(ex, SZ_2M)), -ENOMEM);
+	expect_no_paged_region(test, ex, "the limit of the user");
+	limit[MLX5_IB_SHARE_PAGED] = max;
+	ex->refuse_map = true;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg_paged(ex, SZ_2M)), -ENOMEM);
+	expect_no_paged_region(test, ex, "a refusal of the exporter");
+	ex->refuse_map = false;
+	for (hca->how = 0; hca->how < MOCK_NUM_FAILURES; hca->how++) {
+		/* Firmware creates the key, so the first UMR maps the memory. */
+		mock_hca_empty_pool(hca);
+		hca->fail = hca->num_requests + 1;
+		KUNIT_EXPECT_LT(test, PTR_ERR_OR_ZERO(reg_paged(ex, SZ_2M)), 0);
+		hca->stopped = false;
+		expect_no_paged_region(test, ex, "a failed UMR");
+	}
+	hca->fail = 0;
+	ex->pd.ibpd.uobject = NULL;
+	mock_drop_user(ex->mock);
 }
 
 /* UMR could not clear the entries, so firmware has destroyed the key, whose number is free. */
@@ -595,6 +690,25 @@ static void mapping_that_failed_half_way_reaches_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
 }
 
+static void mapping_ends_when_the_caller_is_killed(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, SIZE);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr = reg_paged(ex, SIZE);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	take_back(ex);
+	allow_signal(SIGKILL);
+	send_sig(SIGKILL, current, 1);
+	KUNIT_EXPECT_EQ(test, page_in(mr), -EINTR);
+	flush_signals(current);
+	disallow_signal(SIGKILL);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, page_in(mr), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+}
+
 /* A key has 2^31 translation entries at most, one for each page of the host. */
 static void paged_region_of_too_many_pages_is_refused(struct kunit *test)
 {
@@ -627,12 +741,16 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(move_names_no_key_that_may_be_gone),
 	KUNIT_CASE(key_that_is_destroyed_at_last_is_not_given_up),
 	KUNIT_CASE(region_without_a_key_is_not_counted),
+	KUNIT_CASE(region_for_reading_is_not_mapped_for_a_write),
+	KUNIT_CASE(region_that_is_created_while_umr_is_stopped_is_mapped_later),
+	KUNIT_CASE(refused_paged_region_leaves_nothing),
 	KUNIT_CASE(destroyed_key_is_not_mapped),
 	KUNIT_CASE(long_key_reaches_nothing_after_the_exit),
 	KUNIT_CASE(move_finds_nothing_mapped_by_a_key_without_an_answer),
 	KUNIT_CASE(region_that_firmware_keeps_is_mapped_again),
 	KUNIT_CASE(refused_deregistration_without_umr_unmaps_nothing),
 	KUNIT_CASE(mapping_that_failed_half_way_reaches_nothing),
+	KUNIT_CASE(mapping_ends_when_the_caller_is_killed),
 	KUNIT_CASE(paged_region_of_too_many_pages_is_refused),
 #endif
 	{}

@@ -870,6 +870,25 @@ static void advice_ends_when_the_caller_is_killed(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* The entries of so long a table take several UMRs. */
+static void registration_ends_when_the_caller_is_killed(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct ib_mr *other;
+
+	/* With this region the address space has a notifier, which a signal would keep away. */
+	KUNIT_ASSERT_EQ(test, reg(env, &region_cases[0]), 0);
+	other = env->mr;
+	allow_signal(SIGKILL);
+	send_sig(SIGKILL, current, 1);
+	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[1]), -EINTR);
+	flush_signals(current);
+	disallow_signal(SIGKILL);
+	env->mr = other;
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /*
  * The first leaf of an implicit region has the first MMU notifier of the address space, whose
  * insertion a signal interrupts. The kernel then calls the verb again.
@@ -1256,6 +1275,27 @@ static void new_region_has_the_pages_that_its_process_has(struct kunit *test)
 					    "page %u", page);
 	}
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), num);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/*
+ * If a page were written to the key now, the request would fail, and the driver would destroy the
+ * key. Regions over a table that is too long for a command need UMR at once.
+ */
+static void region_that_is_created_while_umr_is_stopped_is_mapped_later(struct kunit *test)
+{
+	struct env *env = make_env(test);
+
+	write_pages(test, env, &parts[1]);
+	env->hca->stopped = true;
+	KUNIT_ASSERT_EQ(test, reg(env, &region_cases[0]), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), -EFAULT);
+	KUNIT_EXPECT_FALSE(test, to_mmr(env->mr)->mkey.destroyed);
+	env->hca->stopped = false;
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), 0);
+	expect_pages(test, env, &parts[1]);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	expect_no_region(test, env, 0, "deregistration");
 }
@@ -1891,6 +1931,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(kernel_consumer_may_advise),
 	KUNIT_CASE(advice_waits_once_for_a_stuck_fault),
 	KUNIT_CASE(advice_ends_when_the_caller_is_killed),
+	KUNIT_CASE(registration_ends_when_the_caller_is_killed),
 	KUNIT_CASE(advice_is_repeated_after_a_signal),
 	KUNIT_CASE(advice_ends_when_the_device_is_removed),
 	KUNIT_CASE(closed_context_makes_room_for_advice),
@@ -1899,6 +1940,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(dead_leaf_gets_no_more_requests),
 	KUNIT_CASE_PARAM(any_part_can_be_unmapped_alone, region_gen_params),
 	KUNIT_CASE(new_region_has_the_pages_that_its_process_has),
+	KUNIT_CASE(region_that_is_created_while_umr_is_stopped_is_mapped_later),
 	KUNIT_CASE(notifier_that_must_not_sleep_refuses),
 	KUNIT_CASE(leaves_come_and_go_without_their_neighbours),
 	KUNIT_CASE(neighbour_of_a_leaf_that_may_be_gone_is_linked_alone),
