@@ -1300,6 +1300,52 @@ static void region_that_is_created_while_umr_is_stopped_is_mapped_later(struct k
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+#define PDN	0x777
+#define UID	0x55
+
+/*
+ * The device checks the rights and the domain of each key on the way to a page. The keys belong to
+ * the driver, which destroys them after the process has closed its context.
+ */
+static void every_key_of_a_region_has_its_rights_and_domain(struct kunit *test)
+{
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+	struct region_case readable = *c;
+	struct ib_uobject uobj;
+	unsigned int num = 0;
+	unsigned long index;
+	const void *mkc;
+	void *owner;
+
+	readable.access = IB_ACCESS_REMOTE_READ;
+	env->pd.pdn = PDN;
+	count_for_user(env, &uobj);
+	env->mock->context->uid = UID;
+	KUNIT_ASSERT_EQ(test, reg(env, &readable), 0);
+	write_pages(test, env, &parts[0]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[0]), 0);
+	xa_for_each(&env->mock->live[MOCK_MKEY], index, owner) {
+		mkc = mock_hca_mkc(env->hca, index);
+		if (!mkc || MLX5_GET(mkc, mkc, access_mode_1_0) == MLX5_MKC_ACCESS_MODE_PA)
+			continue;
+		num++;
+		KUNIT_EXPECT_PTR_EQ(test, owner, xa_mk_value(MLX5_IB_KERNEL_UID));
+		KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, pd), PDN);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, qpn), 0xffffff);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, lr), 1);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, lw), 1);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, rr), 1);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, rw), 0);
+	}
+	/* Root, directory and leaf, and by the memory scheme the key of the other addresses. */
+	KUNIT_EXPECT_EQ(test, num, c->implicit ? 3 + c->by_memory : 1);
+	env->mock->context->uid = 0;
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	count_for_nobody(env);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /* UMR sleeps, and the OOM reaper must not sleep: it leaves the memory of the region alone. */
 static void notifier_that_must_not_sleep_refuses(struct kunit *test)
 {
@@ -1941,6 +1987,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(any_part_can_be_unmapped_alone, region_gen_params),
 	KUNIT_CASE(new_region_has_the_pages_that_its_process_has),
 	KUNIT_CASE(region_that_is_created_while_umr_is_stopped_is_mapped_later),
+	KUNIT_CASE_PARAM(every_key_of_a_region_has_its_rights_and_domain, region_gen_params),
 	KUNIT_CASE(notifier_that_must_not_sleep_refuses),
 	KUNIT_CASE(leaves_come_and_go_without_their_neighbours),
 	KUNIT_CASE(neighbour_of_a_leaf_that_may_be_gone_is_linked_alone),

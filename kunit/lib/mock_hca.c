@@ -194,6 +194,20 @@ u32 mock_hca_entry_key(struct mock_hca *hca, u32 mkey, unsigned long index)
 }
 
 /**
+ * mock_hca_mkc - the context of a key
+ * @hca: device
+ * @index: number of the key
+ *
+ * Return: struct mlx5_ifc_mkc_bits, or NULL if the device has not created the key.
+ */
+const void *mock_hca_mkc(struct mock_hca *hca, unsigned long index)
+{
+	struct mock_key *key = xa_load(&hca->keys, index);
+
+	return key ? key->mkc : NULL;
+}
+
+/**
  * mock_hca_num_pages - number of pages that the device reaches
  * @hca: device
  *
@@ -236,6 +250,18 @@ static void change_context(struct mock_key *key, const struct mlx5_ib_umr_wqe *w
 		MLX5_SET64(mkc, key->mkc, start_addr, MLX5_GET64(mkc, wqe->mkc, start_addr));
 	if (mask & MLX5_MKEY_MASK_LEN)
 		MLX5_SET64(mkc, key->mkc, len, MLX5_GET64(mkc, wqe->mkc, len));
+	if (mask & MLX5_MKEY_MASK_PD)
+		MLX5_SET(mkc, key->mkc, pd, MLX5_GET(mkc, wqe->mkc, pd));
+	if (mask & MLX5_MKEY_MASK_QPN)
+		MLX5_SET(mkc, key->mkc, qpn, MLX5_GET(mkc, wqe->mkc, qpn));
+	if (mask & MLX5_MKEY_MASK_LR)
+		MLX5_SET(mkc, key->mkc, lr, MLX5_GET(mkc, wqe->mkc, lr));
+	if (mask & MLX5_MKEY_MASK_LW)
+		MLX5_SET(mkc, key->mkc, lw, MLX5_GET(mkc, wqe->mkc, lw));
+	if (mask & MLX5_MKEY_MASK_RR)
+		MLX5_SET(mkc, key->mkc, rr, MLX5_GET(mkc, wqe->mkc, rr));
+	if (mask & MLX5_MKEY_MASK_RW)
+		MLX5_SET(mkc, key->mkc, rw, MLX5_GET(mkc, wqe->mkc, rw));
 }
 
 static void execute_umr(struct mock_hca *hca, const struct mlx5_ib_umr_wqe *wqe)

@@ -67,6 +67,7 @@ void mock_hca_empty_pool(struct mock_hca *hca);
 u64 mock_hca_translate(struct mock_hca *hca, u32 mkey, u64 va);
 u64 mock_hca_dma_addr(struct mock_hca *hca, u32 mkey, u64 va);
 u32 mock_hca_entry_key(struct mock_hca *hca, u32 mkey, unsigned long index);
+const void *mock_hca_mkc(struct mock_hca *hca, unsigned long index);
 unsigned int mock_hca_num_pages(struct mock_hca *hca);
 unsigned int mock_hca_num_free(struct mock_hca *hca);
 unsigned int mock_hca_num_in_use(struct mock_hca *hca);
