@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 
 #include "lib/buf.h"
+#include "lib/locks.h"
 #include "lib/mock.h"
 #include "verbs/ucontext.h"
 
@@ -229,6 +230,21 @@ static void page_that_cannot_be_pinned_is_forgotten(struct kunit *test)
 	expect_nothing_pinned(test);
 }
 
+/* Several threads of a process create and destroy queues at once. */
+static void pages_are_counted_under_the_lock_of_the_context(struct kunit *test)
+{
+	struct mock *mock = test->priv;
+	struct mutex *lock = &mock->context->db_lock;
+	struct mlx5_db first, second;
+
+	EXPECT_TAKES_LOCK(test, lock, map(test, mock_buffer(mock, 0), &first));
+	map(test, mock_buffer(mock, 0), &second);
+	EXPECT_TAKES_LOCK(test, lock, unmap(test, &first));
+	EXPECT_TAKES_LOCK(test, lock, mlx5_ib_db_leave_context(mock->context, &second));
+	mlx5_ib_db_unmap_user(NULL, &second);
+	expect_nothing_pinned(test);
+}
+
 /* The child after a fork: another process, which has memory at the same address. */
 static struct mm_struct *enter_other_process(struct kunit *test, unsigned long addr)
 {
@@ -298,6 +314,7 @@ static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE_PARAM(misaligned_record_is_refused, misaligned_gen_params),
 	KUNIT_CASE(record_in_unmapped_memory_is_refused),
 	KUNIT_CASE(page_that_cannot_be_pinned_is_forgotten),
+	KUNIT_CASE(pages_are_counted_under_the_lock_of_the_context),
 	KUNIT_CASE_PARAM(each_process_has_its_own_page, fork_gen_params),
 	{}
 };

@@ -6,6 +6,7 @@
 
 #include <kunit/test.h>
 #include <linux/mlx5/cq.h>
+#include <linux/irqflags.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
@@ -14,6 +15,7 @@
 
 #include "lib/cq_kernel.h"
 #include "lib/kernel.h"
+#include "lib/locks.h"
 #include "lib/mock.h"
 #include "lib/srq_ring.h"
 #include "lib/wq_kernel.h"
@@ -704,6 +706,32 @@ static void counters_of_a_queue_pair_wrap_at_16_bits(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+static void operations_take_the_lock_of_their_queue(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 3, true);
+	struct mlx5_ib_wqs *wqs = k->qp[0].wqs;
+	struct ib_wc wc;
+
+	EXPECT_TAKES_LOCK(test, &wqs->sq.lock, kernel_post(&k->qp[0], 0, 8));
+	EXPECT_TAKES_LOCK(test, &k->srq.ring->lock, post_shared(k, 0));
+	/* In use, the lock of a CQ is held, and so interrupts are off. */
+	local_irq_disable();
+	EXPECT_TAKES_LOCK(test, &k->srq.ring->lock, mlx5_ib_srq_ring_complete(k->srq.ring, 0));
+	EXPECT_TAKES_LOCK(test, &wqs->sq.lock, mlx5_ib_sq_flush(&wqs->sq, &wc));
+	EXPECT_TAKES_LOCK(test, &wqs->rq.lock, mlx5_ib_rq_flush(&wqs->rq, &wc));
+	EXPECT_TAKES_LOCK(test, &wqs->sq.lock, mlx5_ib_sq_reset(&wqs->sq));
+	EXPECT_TAKES_LOCK(test, &wqs->rq.lock, mlx5_ib_rq_reset(&wqs->rq));
+	local_irq_enable();
+	EXPECT_TAKES_LOCK(test, &wqs->send_cq->lock, mlx5_ib_kcq_arm(wqs->send_cq,
+								     IB_CQ_NEXT_COMP));
+	EXPECT_TAKES_LOCK(test, &wqs->send_cq->lock, mlx5_ib_kcq_end(wqs));
+	EXPECT_TAKES_LOCK(test, &wqs->send_cq->lock, mlx5_ib_kcq_add(wqs));
+	EXPECT_TAKES_LOCK(test, &wqs->recv_cq->lock, mlx5_ib_kcq_end(wqs));
+	EXPECT_TAKES_LOCK(test, &wqs->recv_cq->lock, mlx5_ib_kcq_add(wqs));
+	wqs->ended = false;
+	kernel_destroy_all(k);
+}
+
 static void counter_of_a_shared_queue_wraps_at_16_bits(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 3, false);
@@ -857,6 +885,7 @@ static struct kunit_case kernel_queues_cases[] = {
 	KUNIT_CASE(shared_requests_before_a_bad_one_are_posted),
 	KUNIT_CASE(request_behind_an_invalidation_is_fenced),
 	KUNIT_CASE(completion_has_the_opcode_of_its_request),
+	KUNIT_CASE(operations_take_the_lock_of_their_queue),
 	KUNIT_CASE(counters_of_a_queue_pair_wrap_at_16_bits),
 	KUNIT_CASE(counter_of_a_shared_queue_wraps_at_16_bits),
 	KUNIT_CASE(arming_tells_the_device_what_has_been_polled),

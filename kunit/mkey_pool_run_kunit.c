@@ -25,6 +25,7 @@
 #include "fw/fw.h"
 #include "layout/layout_mkey.h"
 #include "lib/fail_alloc.h"
+#include "lib/locks.h"
 #include "lib/mkey.h"
 #include "lib/mkey_pool.h"
 #include "lib/mock_hca.h"
@@ -251,6 +252,23 @@ static void keys_age_without_umr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mc->use.peak, 0);
 	/* The number of keys that the class keeps when no region uses it. */
 	KUNIT_EXPECT_EQ(test, pool_keys(env), 16);
+}
+
+static void keys_are_counted_under_the_lock_of_their_class(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct shrinker *shrinker = env->dev->mkey_pool->shrinker;
+	struct shrink_control sc = { .gfp_mask = GFP_KERNEL, .nr_to_scan = 1 << 20 };
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	u32 keys[2];
+
+	EXPECT_TAKES_LOCK(test, &mc->lock, mlx5_ib_mkey_pool_alloc(env->dev, 0, &keys[0]));
+	EXPECT_TAKES_LOCK(test, &mc->lock, mlx5_ib_mkey_pool_forget(env->dev, 0));
+	take(test, env, keys, 2);
+	EXPECT_TAKES_LOCK(test, &mc->lock, mlx5_ib_mkey_pool_keep(env->dev, 0, keys[0]));
+	EXPECT_TAKES_LOCK(test, &mc->lock, run_ageing(env));
+	EXPECT_TAKES_LOCK(test, &mc->lock, shrinker->scan_objects(shrinker, &sc));
+	give(env, &keys[1], 1);
 }
 
 static void upkeep_creates_keys_that_firmware_has_refused(struct kunit *test)
@@ -1035,6 +1053,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(key_without_room_in_the_pool_is_destroyed),
 	KUNIT_CASE(ageing_destroys_keys_that_no_region_needs),
 	KUNIT_CASE(keys_age_without_umr),
+	KUNIT_CASE(keys_are_counted_under_the_lock_of_their_class),
 	KUNIT_CASE(upkeep_creates_keys_that_firmware_has_refused),
 	KUNIT_CASE(keys_stay_in_the_pool_until_firmware_destroys_them),
 	KUNIT_CASE(shrinker_counts_each_key_once),

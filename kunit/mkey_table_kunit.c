@@ -11,6 +11,7 @@
 
 #include "fw/bluebell.h"
 #include "layout/layout_mkey.h"
+#include "lib/locks.h"
 #include "lib/mkey.h"
 #include "lib/mock.h"
 
@@ -83,6 +84,19 @@ static void only_published_keys_are_found(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_mkey_hold(&env->mkey));
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->mkey), 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mkeys));
+}
+
+/* Without the lock the key could be freed before the lookup has its reference. */
+static void lookup_takes_the_lock_of_the_table(struct kunit *test)
+{
+	struct table_env *env = make_env(test);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+
+	mlx5_ib_mkey_publish(dev, &env->mkey, MLX5_IB_MKEY_MR);
+	EXPECT_TAKES_LOCK(test, &dev->mkeys.xa_lock,
+			  mlx5_ib_mkey_get(dev, env->mkey.key, MLX5_IB_MKEY_MR));
+	mlx5_ib_mkey_put(&env->mkey);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->mkey), 0);
 }
 
 static void next_key_of_the_index_has_another_variant(struct kunit *test)
@@ -238,6 +252,7 @@ static void destruction_waits_for_users_of_the_key(struct kunit *test)
 
 static struct kunit_case mkey_table_cases[] = {
 	KUNIT_CASE(only_published_keys_are_found),
+	KUNIT_CASE(lookup_takes_the_lock_of_the_table),
 	KUNIT_CASE(next_key_of_the_index_has_another_variant),
 	KUNIT_CASE(keys_may_have_the_highest_indices),
 	KUNIT_CASE(new_key_of_the_index_keeps_its_slot),

@@ -24,6 +24,7 @@
 
 #include "layout/layout_odp.h"
 #include "lib/fail_alloc.h"
+#include "lib/locks.h"
 #include "lib/mock_hca.h"
 #include "lib/orphan.h"
 #include "lib/share.h"
@@ -1346,6 +1347,26 @@ static void every_key_of_a_region_has_its_rights_and_domain(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* A fault looks at the pages of a leaf while the process may be losing them. */
+static void pages_of_a_leaf_are_read_under_its_lock(struct kunit *test)
+{
+	const struct mmu_notifier_range range = {
+		.mm = current->mm, .start = 0, .end = ULONG_MAX,
+		.flags = MMU_NOTIFIER_RANGE_BLOCKABLE,
+	};
+	struct env *env = make_env(test);
+	struct odp_leaf *leaf;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &region_cases[0]), 0);
+	leaf = odp_of(env)->leaf;
+	EXPECT_TAKES_LOCK(test, &leaf->lock, mlx5_ib_odp_has_pages(leaf, 0, 1, 0));
+	EXPECT_TAKES_LOCK(test, &leaf->lock,
+			  leaf->notifier.ops->invalidate(&leaf->notifier, &range,
+							 leaf->notifier.invalidate_seq));
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /* UMR sleeps, and the OOM reaper must not sleep: it leaves the memory of the region alone. */
 static void notifier_that_must_not_sleep_refuses(struct kunit *test)
 {
@@ -1988,6 +2009,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(new_region_has_the_pages_that_its_process_has),
 	KUNIT_CASE(region_that_is_created_while_umr_is_stopped_is_mapped_later),
 	KUNIT_CASE_PARAM(every_key_of_a_region_has_its_rights_and_domain, region_gen_params),
+	KUNIT_CASE(pages_of_a_leaf_are_read_under_its_lock),
 	KUNIT_CASE(notifier_that_must_not_sleep_refuses),
 	KUNIT_CASE(leaves_come_and_go_without_their_neighbours),
 	KUNIT_CASE(neighbour_of_a_leaf_that_may_be_gone_is_linked_alone),

@@ -21,6 +21,7 @@
 #include "fw/fw.h"
 #include "layout/layout_klm.h"
 #include "layout/layout_odp.h"
+#include "lib/locks.h"
 #include "lib/mkey.h"
 #include "lib/mock_hca.h"
 #include "odp/odp_fault.h"
@@ -2213,6 +2214,26 @@ static void processes_of_a_user_leave_slots_for_other_users(struct kunit *test)
 	free_env(test, env);
 }
 
+/* Work items that resolve faults run on all CPUs at once. */
+static void faults_are_counted_under_locks(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct odp_process *process = process_of(env);
+	struct mlx5_ib_fault fault = { .key = env->mr->rkey };
+	bool extra;
+
+	EXPECT_TAKES_LOCK(test, &process->lock, mlx5_ib_odp_process_enter(process));
+	EXPECT_TAKES_LOCK(test, &process->lock, mlx5_ib_odp_process_leave(process));
+	EXPECT_TAKES_LOCK(test, &process->lock, mlx5_ib_odp_process_next(process, &extra));
+	mlx5_ib_odp_process_put(process);
+	EXPECT_TAKES_LOCK(test, &odp->repeated_lock, mlx5_ib_odp_repeated_get(odp, &fault));
+	EXPECT_TAKES_LOCK(test, &odp->repeated_lock, mlx5_ib_odp_repeated_set(odp, &fault, 1));
+	EXPECT_TAKES_LOCK(test, &odp->repeated_lock,
+			  mlx5_ib_odp_repeated_forget(odp, env->mr->rkey));
+	free_env(test, env);
+}
+
 /* Kernel consumers always get their first slot, so more slots can be taken than there are. */
 static void taken_slots_may_be_more_than_there_are(struct kunit *test)
 {
@@ -2450,6 +2471,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(smallest_node_runs_as_many_faults_as_have_a_slot),
 	KUNIT_CASE(processes_leave_slots_for_others),
 	KUNIT_CASE(processes_of_a_user_leave_slots_for_other_users),
+	KUNIT_CASE(faults_are_counted_under_locks),
 	KUNIT_CASE(taken_slots_may_be_more_than_there_are),
 	KUNIT_CASE(extra_slot_is_given_up_first),
 	KUNIT_CASE_PARAM(fault_that_waited_is_queued_with_the_slot, queue_gen_params),

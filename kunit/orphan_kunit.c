@@ -17,6 +17,7 @@
 
 #include "fw/fw.h"
 #include "lib/buf.h"
+#include "lib/locks.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/uctx.h"
@@ -595,6 +596,20 @@ static void buffer_is_freed_once_the_device_has_no_objects(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, buffers_freed, 3);
 }
 
+static void lists_of_orphans_are_changed_under_their_lock(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_orphans *orphans = &mock->dev->orphans;
+
+	mock->dev->dma_device = mock->dev->mdev->device;
+	KUNIT_ASSERT_EQ(test, dma_coerce_mask_and_coherent(mock->dev->dma_device,
+							   DMA_BIT_MASK(64)), 0);
+	EXPECT_TAKES_LOCK(test, &orphans->lock, adopt_pd(test, mock, UID));
+	EXPECT_TAKES_LOCK(test, &orphans->buffers_lock, keep_buffer(test, mock));
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(orphan_is_destroyed_once_with_its_user_id),
 	KUNIT_CASE(memory_is_freed_after_the_orphan_is_destroyed),
@@ -613,6 +628,7 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(long_command_is_sent_as_it_was),
 	KUNIT_CASE(kernel_memory_is_freed_with_its_object),
 	KUNIT_CASE(buffer_is_freed_once_the_device_has_no_objects),
+	KUNIT_CASE(lists_of_orphans_are_changed_under_their_lock),
 	{}
 };
 

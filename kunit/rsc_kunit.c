@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 
 #include "lib/interrupt.h"
+#include "lib/locks.h"
 #include "lib/mock.h"
 #include "lib/rsc.h"
 
@@ -101,6 +102,19 @@ struct report {
 	struct mlx5_eqe *eqe;
 	int ret;
 };
+
+/* Without the lock the object could be freed before the lookup has its reference. */
+static void lookup_takes_the_lock_of_the_table(struct kunit *test)
+{
+	struct rsc_env *env = make_env(test);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+
+	EXPECT_TAKES_LOCK(test, &dev->rsc_table.rscs.xa_lock,
+			  mlx5_ib_rsc_get(dev, MLX5_RES_QP, NUM));
+	mlx5_ib_rsc_put(&env->qp.rsc);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->qp.rsc), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->srq.rsc), 0);
+}
 
 static void report_event(void *arg)
 {
@@ -301,6 +315,7 @@ static void new_object_takes_the_number_over(struct kunit *test)
 
 static struct kunit_case rsc_cases[] = {
 	KUNIT_CASE_PARAM(event_is_delivered_to_its_object, event_gen_params),
+	KUNIT_CASE(lookup_takes_the_lock_of_the_table),
 	KUNIT_CASE(event_of_another_kind_of_queue_is_ignored),
 	KUNIT_CASE(pending_events_are_delivered_once_each),
 	KUNIT_CASE(destruction_waits_for_references),
