@@ -557,6 +557,32 @@ static void each_queue_pair_is_destroyed_by_two_commands_at_most(struct kunit *t
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
+/* Index of the WQE whose doorbell was rung last, from the control segment in the register. */
+static u16 rung_index(const struct mock *mock)
+{
+	return be32_to_cpu(*(const __be32 *)mock->bell) >> 8;
+}
+
+/* The device counts the WQEs of the new queue pair from 0. Each request takes two blocks. */
+static void requests_after_a_restart_begin_at_block_0(struct kunit *test)
+{
+	struct mock *mock = make_queue_that_restarts(test);
+	struct mlx5_ib_umr_request req[2];
+	unsigned int i;
+
+	fail_request(test, mock->dev);
+	run_restart(test);
+	for (i = 0; i < ARRAY_SIZE(req); i++) {
+		KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(mock->dev, 0x700, &req[i]), 0);
+		KUNIT_EXPECT_EQ(test, rung_index(mock), 2 * i);
+		write_completion(i, 2 * i);
+	}
+	for (i = 0; i < ARRAY_SIZE(req); i++)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(mock->dev, &req[i]), 0);
+	mlx5_ib_cleanup_umr(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 /*
  * If CREATE_QP is not answered, an orphan gets the send queue. The allocation of the orphan must
  * not fail: in a task that must not reclaim memory the page allocator would warn.
@@ -700,6 +726,7 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(refused_requests_take_no_room_of_the_queue),
 	KUNIT_CASE(queue_pair_of_a_failed_device_is_stopped_once),
 	KUNIT_CASE(each_queue_pair_is_destroyed_by_two_commands_at_most),
+	KUNIT_CASE(requests_after_a_restart_begin_at_block_0),
 	KUNIT_CASE(restart_may_reclaim_memory),
 	KUNIT_CASE(requests_end_in_interrupts_and_in_tasks),
 	KUNIT_CASE(error_of_the_cq_ends_all_requests),
