@@ -790,6 +790,12 @@ static void query_reads_each_attribute_of_the_qpc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.qp_access_flags, 0);
 	KUNIT_EXPECT_EQ(test, attr.max_rd_atomic, 1);
 	KUNIT_EXPECT_EQ(test, rdma_ah_get_ah_flags(&attr.ah_attr), 0);
+	/* A QP for datagrams has neither paths nor READs and atomics in flight. */
+	memset(&attr, 0xa5, sizeof(attr));
+	mlx5_ib_read_qpc(qpc, IB_QPT_UD, &attr);
+	KUNIT_EXPECT_EQ(test, attr.qkey, 0);
+	KUNIT_EXPECT_EQ(test, attr.alt_timeout, 0xa5);
+	KUNIT_EXPECT_EQ(test, attr.max_rd_atomic, 0xa5);
 }
 
 static struct kunit_case qp_modify_cases[] = {
