@@ -15,6 +15,7 @@
 #include "layout/layout_devx.h"
 #include "lib/interrupt.h"
 #include "lib/mock.h"
+#include "lib/watch_lock.h"
 
 #define UID		0x5a
 #define FORGED_UID	0x5b
@@ -292,6 +293,23 @@ static void closed_file_frees_its_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_answer(s->file, SZ_64K, &b), -EIO);
 }
 
+/* An interrupt adds answers, and tasks read them. */
+static void answers_of_a_file_have_its_lock(struct kunit *test)
+{
+	struct mlx5_ib_devx_async_answer *a = NULL;
+	struct sender *s = make_sender(test);
+	struct mlx5_ib_devx_cmd_file empty = {};
+	spinlock_t *lock = &s->file->lock;
+
+	KUNIT_ASSERT_EQ(test, send(s, 1), 0);
+	EXPECT_TAKES(test, lock, answer(s, 0, 0, 0));
+	EXPECT_TAKES(test, lock, mlx5_ib_devx_take_answer(s->file, SZ_64K, &a));
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	EXPECT_TAKES(test, lock, mlx5_ib_devx_put_back_answer(a));
+	mlx5_ib_devx_open_cmd_file(&empty, s->mock->context);
+	EXPECT_TAKES(test, &empty.lock, mlx5_ib_devx_close_cmd_file(&empty));
+}
+
 static struct kunit_case devx_async_cases[] = {
 	KUNIT_CASE(answers_are_read_in_the_order_they_arrive),
 	KUNIT_CASE(failed_command_has_an_error_status),
@@ -301,6 +319,7 @@ static struct kunit_case devx_async_cases[] = {
 	KUNIT_CASE(unread_answers_may_fill_the_limit),
 	KUNIT_CASE(answer_is_read_whole_or_kept),
 	KUNIT_CASE(closed_file_frees_its_answers),
+	KUNIT_CASE(answers_of_a_file_have_its_lock),
 	{}
 };
 

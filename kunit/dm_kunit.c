@@ -27,6 +27,7 @@
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/share.h"
+#include "lib/watch_lock.h"
 #include "verbs/dm.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
@@ -850,6 +851,15 @@ static void operation_has_one_mmap_offset(struct kunit *test)
 	expect_nothing(test);
 }
 
+static void addresses_of_operations_have_their_mutex(struct kunit *test)
+{
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	EXPECT_TAKES(test, &dm->lock, mlx5_ib_dm_map_op(dm, 1));
+	free_dm(dm);
+	expect_nothing(test);
+}
+
 /* The device has operations 0 and 1. */
 static void operation_that_the_device_lacks_is_refused(struct kunit *test)
 {
@@ -1278,6 +1288,7 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE_PARAM(spare_memory_is_dropped_with_the_device, drop_gen_params),
 	KUNIT_CASE(mapped_memory_is_kept_until_it_is_unmapped),
 	KUNIT_CASE(operation_has_one_mmap_offset),
+	KUNIT_CASE(addresses_of_operations_have_their_mutex),
 	KUNIT_CASE(operation_that_the_device_lacks_is_refused),
 	KUNIT_CASE(refused_operation_leaves_nothing),
 	KUNIT_CASE(operations_are_freed_before_their_memory),

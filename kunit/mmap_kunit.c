@@ -14,6 +14,7 @@
 #include "fw/bluebell.h"
 #include "layout/layout_uar.h"
 #include "lib/mock.h"
+#include "lib/watch_lock.h"
 #include "verbs/uar.h"
 #include "verbs/verbs.h"
 
@@ -298,6 +299,19 @@ static void dynamic_page_is_mapped_once(struct kunit *test)
 	mock_close(mock);
 }
 
+static void dynamic_pages_are_looked_up_with_the_mutex_of_registers(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mutex *lock = &mock->context->bfregi.lock;
+	vm_flags_t left;
+
+	mock_open(mock);
+	mock->refuse = 1;
+	EXPECT_TAKES(test, lock, map(mock, 0x600, 1, WRITE_ONLY, &left));
+	mock->refuse = 0;
+	mock_close(mock);
+}
+
 static struct kunit_case mmap_cases[] = {
 	KUNIT_CASE_PARAM(mmap_offset_is_decoded, decode_gen_params),
 	KUNIT_CASE(unused_high_bits_of_an_offset_select_no_command),
@@ -307,6 +321,7 @@ static struct kunit_case mmap_cases[] = {
 	KUNIT_CASE(refused_mapping_leaves_no_reference_to_its_object),
 	KUNIT_CASE(mapping_gets_no_other_rights_later),
 	KUNIT_CASE(dynamic_page_is_mapped_once),
+	KUNIT_CASE(dynamic_pages_are_looked_up_with_the_mutex_of_registers),
 	{}
 };
 
