@@ -10,11 +10,14 @@
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/port.h>
+#include <linux/notifier.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
 #include "lib/mock.h"
+#include "lib/watch_lock.h"
 #include "ops.h"
 #include "port.h"
 
@@ -58,6 +61,9 @@ static int link_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void
 
 	if (opcode == MLX5_CMD_OP_ACCESS_REG &&
 	    MLX5_GET(access_register_in, in, register_id) == MLX5_REG_PTYS) {
+		part = MLX5_ADDR_OF(access_register_in, in, register_data);
+		KUNIT_EXPECT_EQ(kunit_get_current_test(), MLX5_GET(ptys_reg, part, proto_mask),
+				MLX5_PTYS_IB);
 		part = MLX5_ADDR_OF(access_register_out, out, register_data);
 		MLX5_SET(ptys_reg, part, ib_link_width_oper, link_env.width);
 		link_env.num_reads++;
@@ -66,6 +72,7 @@ static int link_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void
 	    MLX5_GET(access_register_in, in, register_id) == MLX5_REG_PVLC) {
 		part = MLX5_ADDR_OF(access_register_out, out, register_data);
 		MLX5_SET(pvlc_reg, part, vl_hw_cap, link_env.lanes);
+		watch_lock(&link_env.mock->dev->port.link_lock);
 	}
 	if (opcode == link_env.event_after) {
 		link_env.event_after = 0;
@@ -383,6 +390,27 @@ static void link_is_read_once_per_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, link_env.num_reads, 2);
 }
 
+/* The event of the change may still be on its way. */
+static void link_is_read_again_if_the_state_is_another(struct kunit *test)
+{
+	make_link(test);
+	kunit_activate_static_stub(test, mlx5_ib_fw_query_hca_vport, query_vport);
+	vport = (struct mlx5_hca_vport_context){
+		.vport_state = IB_PORT_ACTIVE, .port_physical_state = 5,
+	};
+	query_width(test);
+	query_width(test);
+	KUNIT_EXPECT_EQ(test, link_env.num_reads, 1);
+	vport.vport_state = IB_PORT_INIT;
+	query_width(test);
+	query_width(test);
+	KUNIT_EXPECT_EQ(test, link_env.num_reads, 2);
+	vport.port_physical_state = 2;
+	query_width(test);
+	query_width(test);
+	KUNIT_EXPECT_EQ(test, link_env.num_reads, 3);
+}
+
 /* The link may change while the driver reads it. The next query then reads the link again. */
 static void event_during_a_query_is_noticed(struct kunit *test)
 {
@@ -411,6 +439,69 @@ static void function_without_events_reads_the_link_each_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, query_width(test), IB_WIDTH_1X);
 }
 
+static void link_has_its_lock(struct kunit *test)
+{
+	struct mlx5_ib_port *port;
+
+	make_link(test);
+	port = &link_env.mock->dev->port;
+	/* The first query reads the link, then takes the lock to keep what it has read. */
+	query_width(test);
+	KUNIT_EXPECT_TRUE(test, lock_was_taken(&port->link_lock));
+	EXPECT_TAKES(test, &port->link_lock, query_width(test));
+	EXPECT_TAKES(test, &port->link_lock,
+		     port->ops->changed(port, MLX5_PORT_CHANGE_SUBTYPE_LID));
+}
+
+/* What the RDMA core has told a consumer. */
+static struct ib_event told;
+static unsigned int times_told;
+
+static void be_told(struct ib_event_handler *handler, struct ib_event *event)
+{
+	told = *event;
+	times_told++;
+}
+
+/* Events of another port, and events that verbs do not have, are not for consumers. */
+static void failure_of_the_device_is_told_to_consumers(struct kunit *test)
+{
+	static const struct {
+		unsigned long type;
+		u8 change;
+		u8 port;
+	} cases[] = {
+		{ MLX5_EVENT_TYPE_PORT_CHANGE, MLX5_PORT_CHANGE_SUBTYPE_ACTIVE, 2 },
+		{ MLX5_EVENT_TYPE_PORT_CHANGE, MLX5_PORT_CHANGE_SUBTYPE_ACTIVE, 0 },
+		{ MLX5_EVENT_TYPE_PORT_CHANGE, 0, 1 },
+		{ MLX5_EVENT_TYPE_CQ_ERROR, MLX5_PORT_CHANGE_SUBTYPE_ACTIVE, 1 },
+	};
+	struct ib_event_handler handler;
+	struct notifier_block *events;
+	struct mlx5_eqe eqe = {};
+	unsigned int i;
+
+	make_link(test);
+	events = &link_env.mock->dev->port.events;
+	INIT_IB_EVENT_HANDLER(&handler, &link_env.mock->dev->ib_dev, be_told);
+	ib_register_event_handler(&handler);
+	times_told = 0;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		eqe.sub_type = cases[i].change;
+		eqe.data.port.port = cases[i].port << 4;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_port_notify(events, cases[i].type, &eqe),
+				    NOTIFY_DONE, "case %u", i);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_port_notify(events, MLX5_DEV_EVENT_SYS_ERROR, NULL),
+			NOTIFY_OK);
+	flush_workqueue(ib_wq);
+	ib_unregister_event_handler(&handler);
+	KUNIT_EXPECT_EQ(test, times_told, 1);
+	KUNIT_EXPECT_EQ(test, told.event, IB_EVENT_DEVICE_FATAL);
+	KUNIT_EXPECT_EQ(test, told.element.port_num, 1);
+	KUNIT_EXPECT_PTR_EQ(test, told.device, &link_env.mock->dev->ib_dev);
+}
+
 static struct kunit_case port_cases[] = {
 	KUNIT_CASE(virtual_lanes_are_reported_by_their_code),
 	KUNIT_CASE(link_width_is_reported),
@@ -421,8 +512,11 @@ static struct kunit_case port_cases[] = {
 	KUNIT_CASE(port_that_cannot_be_driven_has_a_reason),
 	KUNIT_CASE(change_of_the_port_is_an_event_or_none),
 	KUNIT_CASE(link_is_read_once_per_event),
+	KUNIT_CASE(link_is_read_again_if_the_state_is_another),
 	KUNIT_CASE(event_during_a_query_is_noticed),
 	KUNIT_CASE(function_without_events_reads_the_link_each_time),
+	KUNIT_CASE(link_has_its_lock),
+	KUNIT_CASE(failure_of_the_device_is_told_to_consumers),
 	{}
 };
 

@@ -4,6 +4,7 @@
  * taken down.
  */
 
+#include <kunit/visibility.h>
 #include <linux/auxiliary_bus.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eswitch.h>
@@ -27,7 +28,7 @@
 #include "verbs/verbs.h"
 
 /* Returns the reason why the driver does not bind to a device; NULL if the driver binds. */
-static const char *dev_why_not(struct mlx5_core_dev *mdev)
+VISIBLE_IF_KUNIT const char *mlx5_ib_why_not(struct mlx5_core_dev *mdev)
 {
 	const char *reason = mlx5_ib_port_why_not(mdev);
 
@@ -205,7 +206,7 @@ static void dev_fill(struct mlx5_ib_dev *dev, struct mlx5_core_dev *mdev)
 static int mlx5_ib_probe(struct auxiliary_device *adev, const struct auxiliary_device_id *id)
 {
 	struct mlx5_core_dev *mdev = container_of(adev, struct mlx5_adev, adev)->mdev;
-	const char *reason = dev_why_not(mdev);
+	const char *reason = mlx5_ib_why_not(mdev);
 	struct mlx5_ib_dev *dev;
 	int err;
 

@@ -10,6 +10,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+struct mlx5_core_dev;
 struct mlx5_ib_dev;
 struct sk_buff;
 
@@ -54,6 +55,9 @@ int mlx5_ib_init_uar_debugfs(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_uar_debugfs(struct mlx5_ib_dev *dev);
 
 #if IS_ENABLED(CONFIG_KUNIT)
+/* main.c */
+const char *mlx5_ib_why_not(struct mlx5_core_dev *mdev);
+
 /* uar_debugfs.c */
 extern const struct seq_operations mlx5_ib_uars_sops;
 

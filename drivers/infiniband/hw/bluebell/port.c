@@ -4,6 +4,7 @@
  * port_ib.c.
  */
 
+#include <kunit/visibility.h>
 #include <linux/mlx5/driver.h>
 #include <rdma/ib_mad.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -247,7 +248,7 @@ const struct uapi_definition mlx5_ib_port_defs[] = {
  * Report a change of the port or a failure of the device to consumers. Called in the interrupt of
  * the asynchronous event queue; for a failure of the device also in process context.
  */
-static int port_notify(struct notifier_block *nb, unsigned long type, void *data)
+VISIBLE_IF_KUNIT int mlx5_ib_port_notify(struct notifier_block *nb, unsigned long type, void *data)
 {
 	struct mlx5_ib_port *port = container_of(nb, struct mlx5_ib_port, events);
 	struct ib_event event = { .device = &port->dev->ib_dev };
@@ -279,7 +280,7 @@ static int port_notify(struct notifier_block *nb, unsigned long type, void *data
  */
 int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 {
-	dev->port.events.notifier_call = port_notify;
+	dev->port.events.notifier_call = mlx5_ib_port_notify;
 	mlx5_notifier_register(dev->mdev, &dev->port.events);
 	/*
 	 * Queries keep what they have read of the link only on a physical function: the port of a

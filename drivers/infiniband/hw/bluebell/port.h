@@ -12,6 +12,7 @@
 struct mlx5_core_dev;
 struct mlx5_ib_dev;
 struct mlx5_ib_port;
+struct notifier_block;
 
 /**
  * struct mlx5_ib_port_ops - how a kind of port is accessed
@@ -53,5 +54,9 @@ enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 port);
 
 int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+int mlx5_ib_port_notify(struct notifier_block *nb, unsigned long type, void *data);
+#endif
 
 #endif /* BLUEBELL_PORT_H */
