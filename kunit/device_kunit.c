@@ -7,9 +7,11 @@
 #include <kunit/static_stub.h>
 #include <kunit/test-bug.h>
 #include <kunit/test.h>
+#include <linux/device.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/pci.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx5-abi.h>
@@ -247,6 +249,8 @@ static void limit_of_queues_is_that_of_its_capability(struct kunit *test)
 	MOCK_SET_CAP(caps, log_max_cq_sz, 11);
 	MOCK_SET_CAP(caps, log_max_srq, 4);
 	MOCK_SET_CAP(caps, log_max_srq_sz, 9);
+	MOCK_SET_CAP(caps, log_max_ra_req_qp, 3);
+	MOCK_SET_CAP(caps, log_max_ra_res_qp, 5);
 	query(mock, &props, &resp);
 	KUNIT_EXPECT_EQ(test, props.max_qp, 128);
 	/* Up to four entries of the send queue for each request. */
@@ -258,6 +262,11 @@ static void limit_of_queues_is_that_of_its_capability(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, props.max_cqe, 2047);
 	KUNIT_EXPECT_EQ(test, props.max_srq, 16);
 	KUNIT_EXPECT_EQ(test, props.max_srq_wr, 511);
+	/* The link to the next request comes first in the WQE. */
+	KUNIT_EXPECT_EQ(test, props.max_srq_sge, 7);
+	KUNIT_EXPECT_EQ(test, props.max_qp_rd_atom, 32);
+	KUNIT_EXPECT_EQ(test, props.max_qp_init_rd_atom, 8);
+	KUNIT_EXPECT_EQ(test, props.max_res_rd_atom, 32 * 128);
 	KUNIT_EXPECT_EQ(test, props.cq_caps.max_cq_moderation_count, MLX5_MAX_CQ_COUNT);
 	KUNIT_EXPECT_EQ(test, props.cq_caps.max_cq_moderation_period, MLX5_MAX_CQ_PERIOD);
 	/*
@@ -304,10 +313,17 @@ static void limit_of_other_objects_is_that_of_its_capability(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, props.hca_core_clock, 156250);
 	KUNIT_EXPECT_EQ(test, props.max_sgl_rd, 3);
 	KUNIT_EXPECT_EQ(test, props.max_pkeys, 128);
+	KUNIT_EXPECT_EQ(test, props.max_fast_reg_page_list_len, 65536);
+	KUNIT_EXPECT_EQ(test, props.max_dm_size, 0);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_DEV_MEM, device_mem_cap, memic, 1);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_DEV_MEM, device_mem_cap, memic_bar_size, SZ_64K);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_DEV_MEM, device_mem_cap, max_memic_size, SZ_32K);
+	MOCK_SET_CAP(caps, device_memory, 1);
 	MOCK_SET_CAP(caps, imaicl, 0);
 	MOCK_SET_CAP(caps, log_max_mcg, 20);
 	MOCK_SET_CAP(caps, max_qp_mcg, 1 << 20);
 	query(mock, &props, &resp);
+	KUNIT_EXPECT_EQ(test, props.max_dm_size, SZ_32K);
 	KUNIT_EXPECT_EQ(test, props.max_mw, 0);
 	KUNIT_EXPECT_EQ(test, props.max_total_mcast_qp_attach, INT_MAX);
 }
@@ -345,6 +361,51 @@ static void identity_is_that_of_the_function(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, props.max_sge_rd, MLX5_MAX_SGE_RD);
 	mlx5_ib_get_dev_fw_str(&mock->dev->ib_dev, version);
 	KUNIT_EXPECT_STREQ(test, version, "20.22.0007");
+}
+
+static void sysfs_tells_what_the_function_is(struct kunit *test)
+{
+	static const struct {
+		const char *name;
+		const char *text;
+	} files[] = {
+		{ "hca_type", "MT4125\n" }, { "hw_rev", "1a\n" }, { "board_id", "MT_0000000008\n" },
+		{ "fw_pages", "33\n" }, { "reg_pages", "44\n" },
+	};
+	struct mock *mock = make_device(test);
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+	char *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
+	struct device_attribute *file;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	mdev->pdev->device = 4125;
+	mdev->rev_id = 0x1a;
+	strscpy(mdev->board_id, "MT_0000000008");
+	mdev->priv.fw_pages = 33;
+	atomic_set(&mdev->priv.reg_pages, 44);
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		file = container_of(mlx5_ib_attr_group.attrs[i], struct device_attribute, attr);
+		KUNIT_EXPECT_STREQ(test, file->attr.name, files[i].name);
+		file->show(&mock->dev->ib_dev.dev, file, buf);
+		KUNIT_EXPECT_STREQ(test, buf, files[i].text);
+	}
+	KUNIT_EXPECT_NULL(test, mlx5_ib_attr_group.attrs[i]);
+}
+
+static void function_that_cannot_be_driven_has_a_reason(struct kunit *test)
+{
+	struct mock *mock = make_device(test);
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+	struct mlx5_ib_caps *caps = &mock->dev->caps;
+
+	MOCK_SET_CAP(caps, ib_virt, 1);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_why_not(mdev));
+	MOCK_SET_CAP(caps, num_ports, 2);
+	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_why_not(mdev));
+	MOCK_SET_CAP(caps, num_ports, 1);
+	MOCK_SET_CAP(caps, port_type, MLX5_CAP_PORT_TYPE_ETH);
+	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_why_not(mdev));
 }
 
 /* The response must have room for response_length. No request data is defined. */
@@ -408,6 +469,9 @@ static void special_keys_are_asked_of_a_device_that_has_one(struct kunit *test)
 	u32 list_end = caps->list_end_mkey;
 
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_with_special_keys);
+	mock->dev->dump_fill_mkey = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_init_device_attr(mock->dev), 0);
+	KUNIT_EXPECT_EQ(test, mock->dev->dump_fill_mkey, 0x700);
 	num_queries = 0;
 	MOCK_SET_CAP(caps, dump_fill_mkey, 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_init_device_attr(mock->dev), 0);
@@ -482,6 +546,8 @@ static struct kunit_case device_cases[] = {
 	KUNIT_CASE(limit_of_queues_is_that_of_its_capability),
 	KUNIT_CASE(limit_of_other_objects_is_that_of_its_capability),
 	KUNIT_CASE(identity_is_that_of_the_function),
+	KUNIT_CASE(sysfs_tells_what_the_function_is),
+	KUNIT_CASE(function_that_cannot_be_driven_has_a_reason),
 	KUNIT_CASE(query_with_other_driver_data_is_refused),
 	KUNIT_CASE(special_keys_are_asked_of_a_device_that_has_one),
 	KUNIT_CASE(refusal_of_any_attribute_is_reported),
