@@ -675,6 +675,41 @@ static void object_is_queried_only_after_silence(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, firmware.num_queries, 0);
 }
 
+/* The caller knows which limit it is, and whether the object may be gone. */
+static void limit_and_unknown_object_are_told_from_other_refusals(struct kunit *test)
+{
+	static const struct {
+		u8 status;
+		int exec, within_limit, if_exists;
+	} cases[] = {
+		{ MLX5_CMD_STAT_LIM_ERR, -ENOMEM, -ENOSPC, -ENOMEM },
+		{ MLX5_CMD_STAT_BAD_RES_ERR, -EINVAL, -EINVAL, -ENOENT },
+		{ MLX5_CMD_STAT_BAD_PARAM_ERR, -EINVAL, -EINVAL, -EINVAL },
+		{ MLX5_CMD_STAT_RES_BUSY, -EBUSY, -EBUSY, -EBUSY },
+		{ MLX5_CMD_STAT_NO_RES_ERR, -EAGAIN, -EAGAIN, -EAGAIN },
+	};
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)], out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
+	struct mock *mock = mock_create(test);
+	unsigned int i;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_sends);
+	kunit_activate_static_stub(test, mlx5_ib_fw_do, fw_do_refuses);
+	mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DEALLOC_PD, 1);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		do_status = cases[i].status;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fw_exec(mock->dev, UID, in, sizeof(in), out,
+							  sizeof(out)), cases[i].exec,
+				    "status %#x", do_status);
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fw_exec_within_limit(mock->dev, UID, in,
+								       sizeof(in), out,
+								       sizeof(out)),
+				    cases[i].within_limit, "status %#x", do_status);
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fw_exec_if_exists(mock->dev, UID, in, sizeof(in),
+								    out, sizeof(out)),
+				    cases[i].if_exists, "status %#x", do_status);
+	}
+}
+
 /* ---- a device that has failed ------------------------------------------------------------ */
 
 static unsigned int num_cleanups;
@@ -969,6 +1004,7 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE_PARAM(object_that_cannot_be_queried_is_destroyed, kind_gen_params),
 	KUNIT_CASE(object_that_can_be_queried_exists),
 	KUNIT_CASE(object_is_queried_only_after_silence),
+	KUNIT_CASE(limit_and_unknown_object_are_told_from_other_refusals),
 	KUNIT_CASE(failed_device_creates_nothing_and_has_destroyed_all),
 	KUNIT_CASE(command_that_is_not_sent_gives_its_slot_back),
 	KUNIT_CASE(command_that_finds_the_device_failed_says_so_once),

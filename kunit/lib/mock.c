@@ -81,6 +81,38 @@ static bool grants_ece(u16 opcode)
 	       (opcode >= MLX5_CMD_OP_RST2INIT_QP && opcode <= MLX5_CMD_OP_RTS2RTS_QP);
 }
 
+/* Commands, besides those that destroy, whose third dword names an object. */
+static const struct {
+	u16 first;
+	u16 last;
+	enum mock_kind kind;
+} naming[] = {
+	{ MLX5_CMD_OP_QUERY_MKEY, MLX5_CMD_OP_QUERY_MKEY, MOCK_MKEY },
+	{ MLX5_CMD_OP_QUERY_CQ, MLX5_CMD_OP_MODIFY_CQ, MOCK_CQ },
+	{ MLX5_CMD_OP_RST2INIT_QP, MLX5_CMD_OP_INIT2INIT_QP, MOCK_QP },
+	{ MLX5_CMD_OP_QUERY_XRC_SRQ, MLX5_CMD_OP_ARM_XRC_SRQ, MOCK_XRC_SRQ },
+	{ MLX5_CMD_OP_MODIFY_RMP, MLX5_CMD_OP_MODIFY_RMP, MOCK_RMP },
+	{ MLX5_CMD_OP_QUERY_RMP, MLX5_CMD_OP_QUERY_RMP, MOCK_RMP },
+};
+
+/* A user can name only objects of the same user id. Tests may make up numbers of objects. */
+static void check_owner(struct mock *mock, u16 opcode, u16 uid, const __be32 *in)
+{
+	u32 number = be32_to_cpu(in[2]) & 0xffffff;
+	void *owner;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(naming); i++) {
+		if (opcode < naming[i].first || opcode > naming[i].last)
+			continue;
+		owner = xa_load(&mock->live[naming[i].kind], number);
+		if (owner)
+			KUNIT_EXPECT_PTR_EQ_MSG(mock->test, owner, xa_mk_value(uid),
+						"uid %u names object %u of kind %d", uid, number,
+						naming[i].kind);
+	}
+}
+
 static int destroy_object(struct mock *mock, enum mock_kind kind, u16 uid, const __be32 *in)
 {
 	u32 number = be32_to_cpu(in[2]) & 0xffffff;
@@ -124,6 +156,7 @@ int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 	memset(mock->in, 0, sizeof(mock->in));
 	memcpy(mock->in, in, min_t(size_t, in_size, sizeof(mock->in)));
 	KUNIT_EXPECT_EQ(mock->test, be32_to_cpu(*(__be32 *)in) & 0xffff, uid);
+	check_owner(mock, opcode, uid, in);
 	if (++mock->num_commands == mock->refuse)
 		return mock->refuse_err;
 	if (grants_ece(opcode))
