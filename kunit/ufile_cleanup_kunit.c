@@ -10,7 +10,9 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_std_types.h>
 
+#include "../../../core/uverbs.h"
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "lib/interrupt.h"
@@ -22,6 +24,7 @@
 #include "verbs/mr.h"
 #include "verbs/qp.h"
 #include "verbs/ucontext.h"
+#include "verbs/verbs.h"
 
 /* The number of commands of a batch that may be in flight. */
 #define IN_FLIGHT	16
@@ -256,6 +259,46 @@ static void command_that_cannot_be_sent_ends_with_ebusy(struct kunit *test)
 	destroy_many(test, c);
 	for (i = 0; i < MANY; i++)
 		KUNIT_EXPECT_EQ(test, c->objects[i].err, -EBUSY);
+}
+
+/* A command that mlx5_core is still calling back for, when its answer has been handled. */
+struct late_callback {
+	struct delayed_work work;
+	struct mlx5_async_ctx *ctx;
+	bool returned;
+};
+
+static void return_late(struct work_struct *work)
+{
+	struct late_callback *late = container_of(to_delayed_work(work), struct late_callback,
+						  work);
+
+	WRITE_ONCE(late->returned, true);
+	if (atomic_dec_and_test(&late->ctx->num_inflight))
+		complete(&late->ctx->inflight_done);
+}
+
+/* mlx5_core uses its part of the batch until the callback has returned. */
+static void batch_is_freed_after_its_last_callback(struct kunit *test)
+{
+	struct late_callback *late = kunit_kzalloc(test, sizeof(*late), GFP_KERNEL);
+	struct closer *c = make_closer(test);
+	struct mlx5_ib_fw_batch *batch = mlx5_ib_fw_batch_alloc(c->mock->dev);
+
+	KUNIT_ASSERT_NOT_NULL(test, late);
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	INIT_DELAYED_WORK(&late->work, return_late);
+	c->together = true;
+	mlx5_ib_fw_batch_destroy(batch, 0, MLX5_CMD_OP_DESTROY_DCT, 0, &c->objects[0].attempt,
+				 note_result, &c->objects[0]);
+	late->ctx = c->flight[0]->ctx;
+	atomic_inc(&late->ctx->num_inflight);
+	queue_delayed_work(system_dfl_wq, &late->work, HZ / 10);
+	mlx5_ib_fw_batch_free(batch);
+	c->together = false;
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(late->returned));
+	/* If the driver did not wait, it has freed the context. */
+	cancel_delayed_work_sync(&late->work);
 }
 
 /* ---- queue pairs ------------------------------------------------------------------------ */
@@ -649,6 +692,9 @@ static void key_of_an_orphan_is_not_of_the_pool(struct kunit *test)
 	c->hca->stopped = true;
 	/* The process still has the region, and tries again. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), mock->refuse_err);
+	/* Windows are bound to no key of the pool, so this refusal does not mean that one is. */
+	mock->refuse_err = -EINVAL;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), -EINVAL);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(c->hca), 1);
 	KUNIT_EXPECT_EQ(test, num_indices(mock->dev), slots + 1);
 	mock->context->closing = true;
@@ -665,12 +711,150 @@ static void key_of_an_orphan_is_not_of_the_pool(struct kunit *test)
 	c->hca->stopped = false;
 }
 
+/* ---- all objects of a process ------------------------------------------------------------ */
+
+#define MAX_HANDLES	4
+
+/**
+ * struct process - a process that has closed the device
+ * @c: firmware
+ * @pd: protection domain of its regions and windows
+ * @uobj: its handles
+ * @api: kinds of the handles
+ * @num: number of handles
+ * @ufile: what ib_core passes to the driver
+ */
+struct process {
+	struct closer *c;
+	struct mlx5_ib_pd pd;
+	struct ib_uobject uobj[MAX_HANDLES];
+	struct uverbs_api_object api[MAX_HANDLES];
+	unsigned int num;
+	struct ib_uverbs_file *ufile;
+};
+
+static struct process *make_process(struct kunit *test)
+{
+	struct process *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	p->c = make_closer(test);
+	p->pd.ibpd.device = &p->c->mock->dev->ib_dev;
+	p->ufile = p->c->mock->attrs->ufile;
+	p->ufile->ucontext = &p->c->mock->context->ibucontext;
+	INIT_LIST_HEAD(&p->ufile->uobjects);
+	return p;
+}
+
+static void add_handle(struct process *p, u16 kind, void *object)
+{
+	struct ib_uobject *uobj = &p->uobj[p->num];
+
+	p->api[p->num].id = kind;
+	uobj->uapi_object = &p->api[p->num++];
+	uobj->object = object;
+	/* ib_core puts a new handle before all older ones. */
+	list_add(&uobj->list, &p->ufile->uobjects);
+}
+
+static struct mlx5_ib_mr *add_region(struct process *p, int access)
+{
+	unsigned long mem = mock_buffer(p->c->mock, 0);
+	struct ib_mr *mr;
+
+	mr = mlx5_ib_reg_user_mr(&p->pd.ibpd, mem, PAGE_SIZE, mem, access, NULL,
+				 mock_udata(p->c->mock, NULL, 0, 0));
+	KUNIT_ASSERT_FALSE(p->c->mock->test, IS_ERR(mr));
+	add_handle(p, UVERBS_OBJECT_MR, mr);
+	return to_mmr(mr);
+}
+
+static struct mlx5_ib_mw *add_window(struct process *p)
+{
+	struct kunit *test = p->c->mock->test;
+	struct mlx5_ib_mw *mw = kunit_kzalloc(test, sizeof(*mw), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, mw);
+	mw->ibmw.device = p->pd.ibpd.device;
+	mw->ibmw.pd = &p->pd.ibpd;
+	mw->ibmw.type = IB_MW_TYPE_2;
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_alloc_mw(&mw->ibmw, mock_udata(p->c->mock, NULL, 0, 0)));
+	add_handle(p, UVERBS_OBJECT_MW, mw);
+	return mw;
+}
+
+static void close_process(struct process *p)
+{
+	p->c->together = true;
+	mlx5_ib_ufile_hw_cleanup(p->ufile);
+	p->c->together = false;
+	KUNIT_EXPECT_TRUE(p->c->mock->test, p->c->mock->context->closing);
+}
+
+static void process_with_many_objects_leaves_none(struct kunit *test)
+{
+	struct process *p = make_process(test);
+	struct mlx5_ib_mr *mr = add_region(p, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND);
+	struct mlx5_ib_mw *mw = add_window(p);
+
+	add_handle(p, UVERBS_OBJECT_QP, &make_qp(test, p->c)->ibqp);
+	/* A batch has nothing to do for other objects. */
+	add_handle(p, UVERBS_OBJECT_PD, &p->pd);
+	close_process(p);
+	KUNIT_EXPECT_FALSE(test, is_found(p->c));
+	KUNIT_EXPECT_TRUE(test, mw->mkey.destroyed);
+	KUNIT_EXPECT_TRUE(test, mr->mkey.destroyed);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw->ibmw), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(&mr->ibmr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+}
+
+/* A batch of one command saves no time. */
+static void single_object_of_a_process_is_left_to_ib_core(struct kunit *test)
+{
+	struct process *p = make_process(test);
+	struct mlx5_ib_mr *mr = add_region(p, IB_ACCESS_LOCAL_WRITE);
+
+	add_handle(p, UVERBS_OBJECT_PD, &p->pd);
+	add_handle(p, UVERBS_OBJECT_CQ, &p->pd);
+	close_process(p);
+	KUNIT_EXPECT_EQ(test, p->c->total, 0);
+	KUNIT_EXPECT_FALSE(test, mr->mkey.destroyed);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(&mr->ibmr, NULL), 0);
+}
+
+/* Firmware refuses to destroy the key of a region to which a window may be bound. */
+static void region_waits_for_a_window_that_firmware_keeps(struct kunit *test)
+{
+	struct process *p = make_process(test);
+	struct mock *mock = p->c->mock;
+	struct mlx5_ib_mr *plain = add_region(p, IB_ACCESS_LOCAL_WRITE);
+	struct mlx5_ib_mr *bound = add_region(p, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND);
+	struct mlx5_ib_mw *mw[2];
+
+	mw[0] = add_window(p);
+	mw[1] = add_window(p);
+	/* The first command is about the window that the process has allocated last. */
+	mock->refuse = mock->num_commands + 1;
+	close_process(p);
+	KUNIT_EXPECT_FALSE(test, mw[1]->mkey.destroyed);
+	KUNIT_EXPECT_TRUE(test, mw[0]->mkey.destroyed);
+	KUNIT_EXPECT_FALSE(test, bound->mkey.destroyed);
+	KUNIT_EXPECT_TRUE(test, plain->mkey.destroyed);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw[1]->ibmw), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw[0]->ibmw), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(&bound->ibmr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(&plain->ibmr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+}
+
 static struct kunit_case close_cases[] = {
 	KUNIT_CASE(batch_keeps_16_commands_in_flight),
 	KUNIT_CASE(batch_reports_which_object_was_refused),
 	KUNIT_CASE(batch_knows_what_earlier_commands_have_destroyed),
 	KUNIT_CASE(batch_repeats_what_mlx5_core_has_no_room_for),
 	KUNIT_CASE(command_that_cannot_be_sent_ends_with_ebusy),
+	KUNIT_CASE(batch_is_freed_after_its_last_callback),
 	KUNIT_CASE(closed_process_leaves_no_queue_pair),
 	KUNIT_CASE(refused_queue_pair_is_destroyed_at_the_second_attempt),
 	KUNIT_CASE(queue_pair_that_others_use_is_kept),
@@ -680,6 +864,9 @@ static struct kunit_case close_cases[] = {
 	KUNIT_CASE_PARAM(key_without_an_answer_leaves_by_command, lost_gen_params),
 	KUNIT_CASE(batch_revokes_no_key_that_may_be_gone),
 	KUNIT_CASE(key_of_an_orphan_is_not_of_the_pool),
+	KUNIT_CASE(process_with_many_objects_leaves_none),
+	KUNIT_CASE(single_object_of_a_process_is_left_to_ib_core),
+	KUNIT_CASE(region_waits_for_a_window_that_firmware_keeps),
 	{}
 };
 
