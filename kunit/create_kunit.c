@@ -6,6 +6,7 @@
  * firmware refuses to destroy the object.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mman.h>
@@ -39,6 +40,13 @@ static bool can_be_left(const struct object_type *type)
 static bool has_queues(const struct object_type *type)
 {
 	return can_be_orphan(type) && type != &object_types[OBJ_PD];
+}
+
+/* ib_core forgets an XRC domain and a target even if a call cannot destroy them. */
+static bool can_be_logged(const struct object_type *type)
+{
+	return type->may_stay || type == &object_types[OBJ_XRCD] ||
+	       type == &object_types[OBJ_XRC_TGT];
 }
 
 static bool orphans_can_refer_to(const struct object_type *type)
@@ -82,6 +90,11 @@ static const void *queues_gen_params(struct kunit *test, const void *prev, char 
 static const void *refer_gen_params(struct kunit *test, const void *prev, char *desc)
 {
 	return next_type(prev, desc, orphans_can_refer_to);
+}
+
+static const void *logged_gen_params(struct kunit *test, const void *prev, char *desc)
+{
+	return next_type(prev, desc, can_be_logged);
 }
 
 static enum object_id id_of(struct kunit *test)
@@ -172,6 +185,8 @@ static void refused_destruction_changes_nothing(struct kunit *test)
 		o->mock->refuse_destroy = true;
 		KUNIT_EXPECT_EQ(test, objects_destroy(o, id_of(test)), o->mock->refuse_err);
 		footprint_expect(o->mock, &created, "a refused destruction", 0);
+		/* The driver then expects to find the object when it is unbound. */
+		KUNIT_EXPECT_EQ(test, o->mock->dev->kept, id_of(test) != OBJ_PD);
 		o->mock->refuse_destroy = false;
 	}
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, id_of(test)), 0);
@@ -300,6 +315,58 @@ static void closed_process_leaves_orphans(struct kunit *test)
 	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
 	mock->context->closing = false;
 	footprint_expect(mock, &before, "the context", 0);
+	finish(test, o);
+}
+
+/* What the log says of an object that firmware refuses to destroy. */
+static struct {
+	const char *name;
+	u32 number;
+	int err;
+	unsigned int lines;
+} logged;
+
+static void take_log(struct mlx5_ib_dev *dev, const char *name, u32 number, int err)
+{
+	logged.name = name;
+	logged.number = number;
+	logged.err = err;
+	logged.lines++;
+}
+
+static void log_names_what_firmware_keeps(struct kunit *test)
+{
+	static const char *const names[NUM_OBJECT_IDS] = {
+		[OBJ_PD] = "PD", [OBJ_MR] = "mkey", [OBJ_CQ] = "CQ", [OBJ_RC_QP] = "QP",
+		[OBJ_UC_QP] = "QP", [OBJ_UD_QP] = "QP", [OBJ_SRQ] = "SRQ", [OBJ_SRQ_QP] = "QP",
+		[OBJ_XRCD] = "XRC domain", [OBJ_XRC_SRQ] = "XRC SRQ", [OBJ_XRC_INI] = "QP",
+		[OBJ_XRC_TGT] = "XRC target",
+	};
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+	struct footprint before;
+
+	/* The record of an orphan leaves the context together with its page. */
+	o->qp_db = mock_buffer(mock, 10);
+	o->srq_db = mock_buffer(mock, 11);
+	KUNIT_ASSERT_EQ(test, objects_need(o, id_of(test)), 0);
+	footprint_take(mock, &before);
+	memset(&logged, 0, sizeof(logged));
+	kunit_activate_static_stub(test, mlx5_ib_orphan_log, take_log);
+	KUNIT_ASSERT_EQ(test, objects_create(o, id_of(test)), 0);
+	mock->context->closing = true;
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, id_of(test)), 0);
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_STREQ(test, logged.name, names[id_of(test)]);
+	/* The last command names the object. */
+	KUNIT_EXPECT_EQ(test, logged.number, mock_dword(mock, 8) & 0xffffff);
+	KUNIT_EXPECT_EQ(test, logged.err, mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, logged.lines, 1);
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	mock->context->closing = false;
+	footprint_expect(mock, &before, "unbinding", 0);
 	finish(test, o);
 }
 
@@ -449,6 +516,23 @@ static void memory_the_process_may_not_use_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* The device does not write to work queues, and a library may protect its queues. */
+static void work_queue_may_be_read_only(struct kunit *test)
+{
+	static const struct {
+		enum object_id id;
+		size_t field;
+	} cases[] = { { OBJ_RC_QP, FIELD(qp_buf) }, { OBJ_SRQ, FIELD(srq_buf) } };
+	struct objects *o = objects_make(test);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		*(unsigned long *)((void *)o + cases[i].field) = bad_address(test, o, READ_ONLY);
+		KUNIT_EXPECT_EQ(test, objects_create(o, cases[i].id), 0);
+		KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+	}
+}
+
 /*
  * A queue pins its buffer, and the page of its doorbell record if that record is the first in the
  * page. ib_core itself pins the buffer of a CQ, which the mock cannot refuse.
@@ -487,9 +571,11 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE_PARAM(memory_stays_pinned_while_firmware_keeps_the_object, orphan_gen_params),
 	KUNIT_CASE_PARAM(memory_stays_pinned_if_the_creation_is_not_answered, queues_gen_params),
 	KUNIT_CASE_PARAM(closed_process_leaves_orphans, left_gen_params),
+	KUNIT_CASE_PARAM(log_names_what_firmware_keeps, logged_gen_params),
 	KUNIT_CASE_PARAM(orphans_are_destroyed_before_what_they_refer_to, refer_gen_params),
 	KUNIT_CASE(refused_internal_objects_keep_their_memory),
 	KUNIT_CASE_PARAM(memory_the_process_may_not_use_is_refused, memory_gen_params),
+	KUNIT_CASE(work_queue_may_be_read_only),
 	KUNIT_CASE(refusal_of_any_pin_leaves_nothing),
 	{}
 };

@@ -377,15 +377,18 @@ const struct object_type object_types[NUM_OBJECT_IDS] = {
 	},
 	[OBJ_RC_QP] = {
 		.name = "RC QP", .needs = { OBJ_CQ }, .commands = 1, .has_response = true,
-		.may_stay = true, .qp_type = IB_QPT_RC, .create = create_qp, .destroy = destroy_qp,
+		.may_stay = true, .orphans_first = true, .qp_type = IB_QPT_RC, .create = create_qp,
+		.destroy = destroy_qp,
 	},
 	[OBJ_UC_QP] = {
 		.name = "UC QP", .needs = { OBJ_CQ }, .commands = 1, .has_response = true,
-		.may_stay = true, .qp_type = IB_QPT_UC, .create = create_qp, .destroy = destroy_qp,
+		.may_stay = true, .orphans_first = true, .qp_type = IB_QPT_UC, .create = create_qp,
+		.destroy = destroy_qp,
 	},
 	[OBJ_UD_QP] = {
 		.name = "UD QP", .needs = { OBJ_CQ }, .commands = 1, .has_response = true,
-		.may_stay = true, .qp_type = IB_QPT_UD, .create = create_qp, .destroy = destroy_qp,
+		.may_stay = true, .orphans_first = true, .qp_type = IB_QPT_UD, .create = create_qp,
+		.destroy = destroy_qp,
 	},
 	[OBJ_SRQ] = {
 		.name = "SRQ", .needs = { OBJ_PD }, .commands = 1, .has_response = true,
@@ -394,7 +397,7 @@ const struct object_type object_types[NUM_OBJECT_IDS] = {
 	},
 	[OBJ_SRQ_QP] = {
 		.name = "RC QP with an SRQ", .needs = { OBJ_CQ, OBJ_SRQ }, .commands = 1,
-		.has_response = true, .may_stay = true, .qp_type = IB_QPT_RC,
+		.has_response = true, .may_stay = true, .orphans_first = true, .qp_type = IB_QPT_RC,
 		.create = create_srq_qp, .destroy = destroy_qp,
 	},
 	[OBJ_XRC] = {
@@ -412,8 +415,8 @@ const struct object_type object_types[NUM_OBJECT_IDS] = {
 	},
 	[OBJ_XRC_INI] = {
 		.name = "XRC initiator", .needs = { OBJ_CQ, OBJ_XRC }, .commands = 1,
-		.has_response = true, .may_stay = true, .qp_type = IB_QPT_XRC_INI,
-		.create = create_xrc_ini, .destroy = destroy_qp,
+		.has_response = true, .may_stay = true, .orphans_first = true,
+		.qp_type = IB_QPT_XRC_INI, .create = create_xrc_ini, .destroy = destroy_qp,
 	},
 	[OBJ_XRC_TGT] = {
 		.name = "XRC target", .needs = { OBJ_CQ, OBJ_XRCD }, .commands = 1,
