@@ -8,10 +8,13 @@
 #include <kunit/test.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 
+#include "layout/layout_odp.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
@@ -240,6 +243,84 @@ static void events_of_a_cq_reach_its_owner(struct kunit *test)
 	mcq->tasklet_ctx.comp(mcq, NULL);
 	KUNIT_EXPECT_EQ(test, calls.completions, 1);
 	KUNIT_EXPECT_EQ(test, calls.errors, 1);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* ---- requests that the driver reads for the paging of regions ----------------------------- */
+
+/* Write data segment @n of a request, as the library does. */
+static void put_segment(struct kunit *test, unsigned long at, unsigned int n)
+{
+	const struct mlx5_wqe_data_seg seg = {
+		.byte_count = cpu_to_be32(n + 1), .lkey = cpu_to_be32(0x200 + n),
+		.addr = cpu_to_be64(0x1000 * n),
+	};
+
+	KUNIT_ASSERT_EQ(test, copy_to_user((void __user *)at, &seg, sizeof(seg)), 0);
+}
+
+static void expect_segments(struct kunit *test, const struct mlx5_ib_odp_sges *sges,
+			    unsigned int first, unsigned int num)
+{
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, sges->num, num);
+	for (i = 0; i < num; i++) {
+		KUNIT_EXPECT_EQ(test, sges->sge[i].length, first + i + 1);
+		KUNIT_EXPECT_EQ(test, sges->sge[i].lkey, 0x200 + first + i);
+		KUNIT_EXPECT_EQ(test, sges->sge[i].addr, 0x1000 * (first + i));
+	}
+}
+
+/*
+ * The send queue has 16 blocks behind a receive queue of 64 entries of a segment. A send request of
+ * six units begins in the last block and goes on in the first one.
+ */
+static void request_of_a_queue_pair_is_read_where_the_library_puts_it(struct kunit *test)
+{
+	const struct mlx5_wqe_ctrl_seg ctrl = {
+		.opmod_idx_opcode = cpu_to_be32(MLX5_OPCODE_SEND), .qpn_ds = cpu_to_be32(6),
+	};
+	void *wqe = kunit_kzalloc(test, MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
+	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
+	struct objects *o = objects_make(test);
+	struct mlx5_ib_rsc *rsc = &o->qp.rsc;
+	unsigned long sq = o->qp_buf + 64 * 16, last = sq + 15 * 64;
+	unsigned int i;
+
+	KUNIT_ASSERT_TRUE(test, wqe && sges);
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_RC_QP), 0);
+	KUNIT_ASSERT_EQ(test, copy_to_user((void __user *)last, &ctrl, sizeof(ctrl)), 0);
+	for (i = 0; i < 5; i++)
+		put_segment(test, i < 3 ? last + 16 * (i + 1) : sq + 16 * (i - 3), i);
+	/* The index counts on when the queue starts over. */
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_qp_read_wqe(rsc, true, 16 + 15, wqe, sges), &o->pd.ibpd);
+	expect_segments(test, sges, 0, 5);
+	put_segment(test, o->qp_buf + 63 * 16, 9);
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_qp_read_wqe(rsc, false, 64 + 63, wqe, sges),
+			    &o->pd.ibpd);
+	expect_segments(test, sges, 9, 1);
+	o->qp.ucmd.rq_wqe_count = 0;
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_qp_read_wqe(rsc, false, 0, wqe, sges),
+			    ERR_PTR(-EINVAL));
+	o->qp.ucmd.rq_wqe_count = 64;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* In an SRQ a request begins with the number of the next one. */
+static void request_of_an_srq_is_read_behind_its_link(struct kunit *test)
+{
+	void *wqe = kunit_kzalloc(test, MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
+	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_TRUE(test, wqe && sges);
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_SRQ), 0);
+	KUNIT_ASSERT_EQ(test, o->srq.wq.wqe_shift, 5);
+	put_segment(test, o->srq_buf + 3 * 32 + 16, 7);
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_srq_read_wqe(&o->srq.rsc, false, 3, wqe, sges),
+			    &o->pd.ibpd);
+	expect_segments(test, sges, 7, 1);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
@@ -735,6 +816,8 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(refused_state_change_keeps_the_state),
 	KUNIT_CASE(illegal_state_change_sends_no_command),
 	KUNIT_CASE(events_of_a_cq_reach_its_owner),
+	KUNIT_CASE(request_of_a_queue_pair_is_read_where_the_library_puts_it),
+	KUNIT_CASE(request_of_an_srq_is_read_behind_its_link),
 	KUNIT_CASE(invalid_resize_sends_no_command),
 	KUNIT_CASE(refused_resize_keeps_the_buffer),
 	KUNIT_CASE(unanswered_resize_keeps_both_buffers),
