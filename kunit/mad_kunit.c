@@ -8,9 +8,11 @@
 #include <kunit/static_stub.h>
 #include <kunit/test-bug.h>
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
@@ -485,6 +487,12 @@ static void sender_says_that_it_is_qp1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, rq_type), MLX5_ZERO_LEN_RQ);
 	KUNIT_EXPECT_EQ(test, post(m, 2), -EINVAL);
 	m->mock->refuse = 0;
+	/* On a device that has failed the command would be refused, and the log would say so. */
+	m->mock->dev->failed = true;
+	m->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_RTS, 0), 0);
+	KUNIT_EXPECT_EQ(test, m->mock->num_commands, 1);
+	m->mock->dev->failed = false;
 	/* The next state change creates the missing queue pair. */
 	KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_RTS, 0), 0);
 	KUNIT_EXPECT_EQ(test, post(m, 2), 0);
@@ -554,6 +562,55 @@ static void pkey_event_is_handled_while_qp1_can_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, NOTIFY_DONE,
 			pkey_events->notifier_call(pkey_events, MLX5_EVENT_TYPE_PORT_CHANGE,
 						   &eqe));
+	destroy_all(test, m);
+}
+
+/* A search for P_Keys that does not end before @end. */
+static struct {
+	struct completion begun;
+	struct completion end;
+	struct delayed_work work;
+	bool ended;
+} search;
+
+static int slow_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	complete(&search.begun);
+	wait_for_completion(&search.end);
+	*pkey = 0;
+	return 0;
+}
+
+static void end_search(struct work_struct *work)
+{
+	WRITE_ONCE(search.ended, true);
+	complete_all(&search.end);
+}
+
+/* An event of the P_Key table has queued the search, which uses QP1. */
+static void qp1_is_freed_after_a_search_for_pkeys(struct kunit *test)
+{
+	struct mlx5_eqe eqe = { .sub_type = MLX5_PORT_CHANGE_SUBTYPE_PKEY };
+	struct manager *m = make_manager(test);
+
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	KUNIT_ASSERT_NOT_NULL(test, pkey_events);
+	init_completion(&search.begun);
+	init_completion(&search.end);
+	INIT_DELAYED_WORK(&search.work, end_search);
+	search.ended = false;
+	m->mock->dev->ib_dev.ops.query_pkey = slow_pkey;
+	KUNIT_EXPECT_EQ(test, NOTIFY_OK,
+			pkey_events->notifier_call(pkey_events, MLX5_EVENT_TYPE_PORT_CHANGE,
+						   &eqe));
+	wait_for_completion(&search.begun);
+	queue_delayed_work(system_dfl_wq, &search.work, HZ / 20);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&m->qp.ibqp, NULL), 0);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(search.ended));
+	KUNIT_EXPECT_NULL(test, pkey_events);
+	flush_delayed_work(&search.work);
+	m->qp.wqs = NULL;
 	destroy_all(test, m);
 }
 
@@ -953,6 +1010,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(sender_says_that_it_is_qp1),
 	KUNIT_CASE(refusal_leaves_qp1_working_and_no_sender),
 	KUNIT_CASE(pkey_event_is_handled_while_qp1_can_send),
+	KUNIT_CASE(qp1_is_freed_after_a_search_for_pkeys),
 	KUNIT_CASE(firmware_gets_the_mads_that_it_answers),
 	KUNIT_CASE(keys_are_checked_unless_the_core_says_otherwise),
 	KUNIT_CASE(mad_of_the_core_is_answered_without_checking_keys),
