@@ -24,6 +24,7 @@
 #include "lib/orphan.h"
 #include "lib/rsc.h"
 #include "lib/subscription.h"
+#include "lib/watch_lock.h"
 #include "verbs/cq.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
@@ -983,6 +984,45 @@ static void destroyed_verbs_queue_has_no_subscribers(struct kunit *test)
 	}
 }
 
+static int create_verbs_cq(struct mock *mock, struct mlx5_ib_cq *cq)
+{
+	const struct mlx5_ib_create_cq ucmd = {
+		.buf_addr = mock_buffer(mock, 0), .db_addr = mock_buffer(mock, 1), .cqe_size = 64,
+	};
+	const struct ib_cq_init_attr attr = { .cqe = 15 };
+
+	cq->ibcq.device = &mock->dev->ib_dev;
+	mock_udata(mock, &ucmd, sizeof(ucmd), sizeof(struct mlx5_ib_create_cq_resp));
+	return mlx5_ib_create_user_cq(&cq->ibcq, &attr, mock->attrs);
+}
+
+/* Firmware keeps the CQ. Only if the process has closed the device it has no handle any more. */
+static void cq_of_a_closed_process_has_no_subscribers(struct kunit *test)
+{
+	struct mlx5_ib_cq *cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+	struct ib_udata *udata = &mock->attrs->driver_udata;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	mock->context->uid = 0;
+	mock_open(mock);
+	mock->context->uid = UID;
+	KUNIT_ASSERT_EQ(test, create_verbs_cq(mock, cq), 0);
+	KUNIT_ASSERT_EQ(test, 0, subscribe(test, channel, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, CQ_ERROR,
+					   1));
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&cq->ibcq, udata), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 1);
+	mock->context->closing = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&cq->ibcq, udata), 0);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
+	mock->refuse_destroy = false;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	mock->context->uid = 0;
+	mock_close(mock);
+}
+
 /* ---- What a reader gets ----------------------------------------------------------------- */
 
 static void lost_events_are_reported(struct kunit *test)
@@ -1135,6 +1175,21 @@ static void failure_of_any_allocation_leaves_no_subscription(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
 }
 
+/* An interrupt queues events, and tasks read them. */
+static void queue_of_a_channel_has_its_lock(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false), empty = {};
+	struct mlx5_ib_devx_event event;
+	spinlock_t *lock = &channel->lock;
+
+	EXPECT_TAKES(test, lock, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1));
+	EXPECT_TAKES(test, lock, report_qp(test, COMM_EST, NUM, 0));
+	EXPECT_TAKES(test, lock, take(channel, &event));
+	KUNIT_ASSERT_EQ(test, mlx5_ib_devx_open_channel(&empty, mock->context, false), 0);
+	EXPECT_TAKES(test, &empty.lock, mlx5_ib_devx_close_channel(&empty));
+}
+
 static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE_PARAM(process_subscribes_only_to_events_it_may_see, check_gen_params),
 	KUNIT_CASE(device_without_event_cap_has_the_standard_events),
@@ -1161,12 +1216,14 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE(queue_of_verbs_that_may_be_destroyed_gets_no_subscribers),
 	KUNIT_CASE(orphaned_devx_object_has_no_subscribers),
 	KUNIT_CASE(destroyed_verbs_queue_has_no_subscribers),
+	KUNIT_CASE(cq_of_a_closed_process_has_no_subscribers),
 	KUNIT_CASE(lost_events_are_reported),
 	KUNIT_CASE(channel_has_room_for_its_subscriptions),
 	KUNIT_CASE(context_has_256_channels_at_most),
 	KUNIT_CASE(event_without_data_is_queued_once),
 	KUNIT_CASE(event_is_read_whole_or_kept),
 	KUNIT_CASE(failure_of_any_allocation_leaves_no_subscription),
+	KUNIT_CASE(queue_of_a_channel_has_its_lock),
 	{}
 };
 

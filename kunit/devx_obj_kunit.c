@@ -739,6 +739,31 @@ static void umem_command_describes_the_pinned_memory(struct kunit *test)
 	close_user(user);
 }
 
+/* The command of a umem of more than eight pages is too long for the stack. */
+static void umem_command_has_each_page(struct kunit *test)
+{
+	static const unsigned int sizes[] = { 7, 8, 9, 12 };
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_umem *obj;
+	struct ib_umem *umem;
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		umem = pin(user, 0, sizes[i] * PAGE_SIZE, 0);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+		obj = mlx5_ib_devx_create_umem(user->mock->context, umem, SZ_4K);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+		KUNIT_EXPECT_EQ(test, mock_dword(user->mock, 0x2c), sizes[i]);
+		for (k = 0; k < sizes[i]; k++)
+			KUNIT_EXPECT_EQ_MSG(test, mock_dword(user->mock, 0x34 + 8 * k) & 0xfff, 1,
+					    "page %u of %u", k, sizes[i]);
+		KUNIT_EXPECT_EQ(test, mock_dword(user->mock, 0x34 + 8 * k), 0);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_umem(obj, false), 0);
+	}
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	close_user(user);
+}
+
 /* The list of the pages would be longer than a command can be. */
 static void umem_of_too_many_pages_is_refused(struct kunit *test)
 {
@@ -1214,6 +1239,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(lost_object_keeps_its_uar),
 	KUNIT_CASE(unanswered_destruction_of_a_dc_target_is_repeated_once),
 	KUNIT_CASE(umem_command_describes_the_pinned_memory),
+	KUNIT_CASE(umem_command_has_each_page),
 	KUNIT_CASE(umem_of_too_many_pages_is_refused),
 	KUNIT_CASE(umem_with_an_impossible_page_size_is_refused),
 	KUNIT_CASE(pages_of_a_umem_hold_no_memory_of_others),
