@@ -166,6 +166,18 @@ static void take_back(struct exporter *ex)
 	dma_resv_unlock(ex->dmabuf->resv);
 }
 
+static void registration_with_a_dma_handle_is_refused(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct ib_dmah dmah = {};
+
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EOPNOTSUPP),
+			    mlx5_ib_reg_user_mr_dmabuf(&ex->pd.ibpd, 0, SIZE, 0, ex->fd,
+						       IB_ACCESS_LOCAL_WRITE, &dmah, NULL));
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 0);
+}
+
 static void key_is_destroyed_before_the_memory_is_unmapped(struct kunit *test)
 {
 	struct exporter *ex = make_exporter(test);
@@ -728,6 +740,7 @@ static void paged_region_of_too_many_pages_is_refused(struct kunit *test)
 #endif
 
 static struct kunit_case dmabuf_cases[] = {
+	KUNIT_CASE(registration_with_a_dma_handle_is_refused),
 	KUNIT_CASE(key_is_destroyed_before_the_memory_is_unmapped),
 	KUNIT_CASE(memory_that_was_taken_back_is_out_of_reach),
 	KUNIT_CASE(key_that_firmware_keeps_can_be_destroyed_later),

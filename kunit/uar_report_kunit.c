@@ -538,6 +538,21 @@ static void file_shows_each_uar_bfreg_and_queue(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has_line(read_file(env), "context pid="));
 }
 
+/* The driver does not know the BAR of a subfunction. */
+static void file_leaves_out_what_is_not_known(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mlx5_core_dev *mdev = env->mock->dev->mdev;
+
+	mdev->coredev_type = MLX5_COREDEV_SF;
+	KUNIT_EXPECT_TRUE(test, has_line(read_file(env), " bus=%s max_uids=1024\n",
+					 dev_name(mdev->device)));
+	MOCK_SET_CAP(&env->mock->dev->caps, log_max_uctx, 0);
+	KUNIT_EXPECT_TRUE(test, has_line(read_file(env), " bus=%s\n", dev_name(mdev->device)));
+	mdev->coredev_type = MLX5_COREDEV_PF;
+	finish(env);
+}
+
 static struct kunit_case report_cases[] = {
 	KUNIT_CASE(new_context_has_its_static_pages_and_registers),
 	KUNIT_CASE(queue_is_reported_at_its_uar_and_bfreg),
@@ -551,6 +566,7 @@ static struct kunit_case report_cases[] = {
 	KUNIT_CASE(each_page_has_the_mmap_offset_of_the_library),
 	KUNIT_CASE(closed_context_is_not_listed),
 	KUNIT_CASE(file_shows_each_uar_bfreg_and_queue),
+	KUNIT_CASE(file_leaves_out_what_is_not_known),
 	{}
 };
 

@@ -38,6 +38,9 @@ struct vports {
 
 static struct vports vports;
 
+/* As ib_core finds the operations. */
+static const struct ib_device_ops *const ops = &mlx5_ib_dev_ops;
+
 static void fill_counters(void *out)
 {
 	MLX5_SET64(query_vport_counter_out, out, received_ib_unicast.packets, 0x100000001ULL);
@@ -130,14 +133,14 @@ static void guids_are_set_and_kept_for_mlx5_core(struct kunit *test)
 	struct ib_device *ibdev = make_vports(test);
 	const void *in = vports.mock->in;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, 1, 1, 0xabc, IFLA_VF_IB_NODE_GUID), 0);
+	KUNIT_EXPECT_EQ(test, ops->set_vf_guid(ibdev, 1, 1, 0xabc, IFLA_VF_IB_NODE_GUID), 0);
 	expect_about(test, MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 2);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in,
 				       hca_vport_context.field_select), 2);
 	KUNIT_EXPECT_EQ(test, vports.vfs[1].node_guid, 0xabc);
 	KUNIT_EXPECT_TRUE(test, vports.vfs[1].node_guid_valid);
 	KUNIT_EXPECT_FALSE(test, vports.vfs[1].port_guid_valid);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, 1, 1, 0xdef, IFLA_VF_IB_PORT_GUID), 0);
+	KUNIT_EXPECT_EQ(test, ops->set_vf_guid(ibdev, 1, 1, 0xdef, IFLA_VF_IB_PORT_GUID), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, in,
 				       hca_vport_context.field_select), 1);
 	KUNIT_EXPECT_EQ(test, vports.vfs[1].port_guid, 0xdef);
@@ -145,10 +148,10 @@ static void guids_are_set_and_kept_for_mlx5_core(struct kunit *test)
 	/* A GUID that firmware has refused is not kept. */
 	vports.mock->num_commands = 0;
 	vports.mock->refuse = 1;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, 1, 1, 1, IFLA_VF_IB_NODE_GUID),
+	KUNIT_EXPECT_EQ(test, ops->set_vf_guid(ibdev, 1, 1, 1, IFLA_VF_IB_NODE_GUID),
 			vports.mock->refuse_err);
 	KUNIT_EXPECT_EQ(test, vports.vfs[1].node_guid, 0xabc);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, 1, 1, 1, IFLA_VF_MAC), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ops->set_vf_guid(ibdev, 1, 1, 1, IFLA_VF_MAC), -EINVAL);
 }
 
 static void guids_are_those_of_the_device(struct kunit *test)
@@ -156,7 +159,7 @@ static void guids_are_those_of_the_device(struct kunit *test)
 	struct ib_device *ibdev = make_vports(test);
 	struct ifla_vf_guid node = {}, port = {};
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_guid(ibdev, 0, 1, &node, &port), 0);
+	KUNIT_EXPECT_EQ(test, ops->get_vf_guid(ibdev, 0, 1, &node, &port), 0);
 	expect_about(test, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 1);
 	KUNIT_EXPECT_EQ(test, node.guid, 0x1122334455667788ULL);
 	KUNIT_EXPECT_EQ(test, port.guid, 0x99aabbccddeeff00ULL);
@@ -173,7 +176,7 @@ static void link_state_has_a_policy(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(states); i++) {
-		KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_link_state(ibdev, 2, 1, states[i][0]), 0);
+		KUNIT_EXPECT_EQ(test, ops->set_vf_link_state(ibdev, 2, 1, states[i][0]), 0);
 		expect_about(test, MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 3);
 		KUNIT_EXPECT_EQ(test, MLX5_GET(modify_hca_vport_context_in, vports.mock->in,
 					       hca_vport_context.field_select), 4);
@@ -183,7 +186,7 @@ static void link_state_has_a_policy(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, vports.vfs[2].policy, states[i][1]);
 		vports.policy = states[i][1];
 		memset(&info, 0xff, sizeof(info));
-		KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_config(ibdev, 2, 1, &info), 0);
+		KUNIT_EXPECT_EQ(test, ops->get_vf_config(ibdev, 2, 1, &info), 0);
 		KUNIT_EXPECT_EQ(test, info.linkstate, states[i][0]);
 		/*
 		 * The caller has filled @info with 0xff. The driver must leave the fields that it
@@ -192,12 +195,12 @@ static void link_state_has_a_policy(struct kunit *test)
 		memset(&info.linkstate, 0xff, sizeof(info.linkstate));
 		KUNIT_EXPECT_NULL(test, memchr_inv(&info, 0xff, sizeof(info)));
 	}
-	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_link_state(ibdev, 2, 1, 3), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ops->set_vf_link_state(ibdev, 2, 1, 3), -EINVAL);
 	vports.policy = 3;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_config(ibdev, 2, 1, &info), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ops->get_vf_config(ibdev, 2, 1, &info), -EINVAL);
 	vports.mock->num_commands = 0;
 	vports.mock->refuse = 1;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_link_state(ibdev, 2, 1, IFLA_VF_LINK_STATE_ENABLE),
+	KUNIT_EXPECT_EQ(test, ops->set_vf_link_state(ibdev, 2, 1, IFLA_VF_LINK_STATE_ENABLE),
 			vports.mock->refuse_err);
 	KUNIT_EXPECT_EQ(test, vports.vfs[2].policy, 2);
 }
@@ -207,7 +210,7 @@ static void statistics_count_all_kinds_of_packets(struct kunit *test)
 	struct ib_device *ibdev = make_vports(test);
 	struct ifla_vf_stats stats;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_stats(ibdev, 0, 1, &stats), 0);
+	KUNIT_EXPECT_EQ(test, ops->get_vf_stats(ibdev, 0, 1, &stats), 0);
 	expect_about(test, MLX5_CMD_OP_QUERY_VPORT_COUNTER, 1);
 	KUNIT_EXPECT_EQ(test, stats.rx_packets, 0x10000065aULL);
 	KUNIT_EXPECT_EQ(test, stats.rx_bytes, 3214400);
@@ -217,7 +220,7 @@ static void statistics_count_all_kinds_of_packets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stats.tx_bytes, 312800);
 	vports.mock->num_commands = 0;
 	vports.mock->refuse = 1;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_stats(ibdev, 0, 1, &stats), vports.mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, ops->get_vf_stats(ibdev, 0, 1, &stats), vports.mock->refuse_err);
 }
 
 static void expect_all_refused(struct kunit *test, struct ib_device *ibdev, int vf, int err)
@@ -226,11 +229,11 @@ static void expect_all_refused(struct kunit *test, struct ib_device *ibdev, int 
 	struct ifla_vf_stats stats;
 	struct ifla_vf_info info;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_config(ibdev, vf, 1, &info), err);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_guid(ibdev, vf, 1, &node, &port), err);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_get_vf_stats(ibdev, vf, 1, &stats), err);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_guid(ibdev, vf, 1, 1, IFLA_VF_IB_NODE_GUID), err);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_set_vf_link_state(ibdev, vf, 1, IFLA_VF_LINK_STATE_AUTO),
+	KUNIT_EXPECT_EQ(test, ops->get_vf_config(ibdev, vf, 1, &info), err);
+	KUNIT_EXPECT_EQ(test, ops->get_vf_guid(ibdev, vf, 1, &node, &port), err);
+	KUNIT_EXPECT_EQ(test, ops->get_vf_stats(ibdev, vf, 1, &stats), err);
+	KUNIT_EXPECT_EQ(test, ops->set_vf_guid(ibdev, vf, 1, 1, IFLA_VF_IB_NODE_GUID), err);
+	KUNIT_EXPECT_EQ(test, ops->set_vf_link_state(ibdev, vf, 1, IFLA_VF_LINK_STATE_AUTO),
 			err);
 	KUNIT_EXPECT_EQ(test, vports.mock->num_commands, 0);
 }
@@ -259,13 +262,13 @@ static void speed_is_that_of_the_link_or_the_limit(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		vports.speed = cases[i].limit;
-		KUNIT_EXPECT_EQ(test, mlx5_ib_query_port_speed(ibdev, 1, &speed), 0);
+		KUNIT_EXPECT_EQ(test, ops->query_port_speed(ibdev, 1, &speed), 0);
 		KUNIT_EXPECT_EQ(test, speed, cases[i].speed);
 	}
 	for (i = 1; i <= 10; i++) {
 		vports.mock->num_commands = 0;
 		vports.mock->refuse = i;
-		err = mlx5_ib_query_port_speed(ibdev, 1, &speed);
+		err = ops->query_port_speed(ibdev, 1, &speed);
 		if (!err)
 			break;
 		KUNIT_EXPECT_EQ(test, err, vports.mock->refuse_err);
