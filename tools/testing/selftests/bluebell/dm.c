@@ -206,6 +206,8 @@ TEST_F(dm, unsupported_types_are_refused)
 		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL)
 			TH_LOG("type %u: %d", (unsigned int)type, ret);
 	}
+	/* The lower 32 bits are those of MEMIC. */
+	EXPECT_EQ(-EINVAL, uv_alloc_dm_type(self->r.ctx->cmd_fd, 4096, 0, 1ULL << 32, &dm));
 }
 
 /*
