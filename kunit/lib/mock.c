@@ -29,6 +29,7 @@
 #include "lib/subscription.h"
 #include "lib/umem.h"
 #include "lib/umr.h"
+#include "memory.h"
 #include "mock.h"
 #include "verbs/ucontext.h"
 
@@ -474,6 +475,7 @@ struct mock *mock_create(struct kunit *test)
 	int kind;
 
 	KUNIT_ASSERT_NOT_NULL(test, mock);
+	memory_watch(test);
 	mock->test = test;
 	mock->refuse_err = -EBUSY;
 	mock->first_number = FIRST_NUMBER;

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory that the driver allocates in a test and that nobody frees. Two tracepoints of the slab
+ * allocator tell of each allocation, and of each release, whoever makes it. An allocation is the
+ * driver's if the caller lies between the first and the last object file of the driver.
+ *
+ * A tracepoint cannot be unregistered when a module is being removed, and kfree_rcu() does not pass
+ * the tracepoint: the slab allocator has to poison what is freed. So memory is watched only if the
+ * driver is built in, in a kernel that debugs its slabs, as KUnit's kernel does.
+ */
+
+#include <linux/hash.h>
+#include <linux/list.h>
+#include <linux/poison.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/uaccess.h>
+
+#include "memory.h"
+#include "ops.h"
+#include "verbs/verbs.h"
+
+#if !defined(MODULE) && IS_ENABLED(CONFIG_SLUB_DEBUG_ON) && IS_ENABLED(CONFIG_TRACEPOINTS)
+
+#include <trace/events/kmem.h>
+
+#define LOG_BUCKETS	10
+#define MAX_HELD	8192
+
+/**
+ * struct held - memory that a function of the driver has allocated
+ * @node: in a list of @buckets, or of @unused
+ * @ptr: the memory
+ * @site: the caller of the allocator
+ * @serial: number of the allocation
+ */
+struct held {
+	struct hlist_node node;
+	const void *ptr;
+	unsigned long site;
+	unsigned int serial;
+};
+
+/* guards all below. The slab allocator may be called in any context. */
+static DEFINE_RAW_SPINLOCK(held_lock);
+static struct hlist_head buckets[1 << LOG_BUCKETS];
+static struct hlist_head unused;
+static struct held pool[MAX_HELD];
+static unsigned int next_serial;
+
+static bool is_of_driver(unsigned long site)
+{
+	return site >= (unsigned long)mlx5_ib_init_counters &&
+	       site <= (unsigned long)mlx5_ib_cleanup_xrc;
+}
+
+static struct hlist_head *bucket_of(const void *ptr)
+{
+	return &buckets[hash_ptr(ptr, LOG_BUCKETS)];
+}
+
+static void forget(const void *ptr)
+{
+	struct held *held;
+
+	lockdep_assert_held(&held_lock);
+	hlist_for_each_entry(held, bucket_of(ptr), node) {
+		if (held->ptr != ptr)
+			continue;
+		hlist_del(&held->node);
+		hlist_add_head(&held->node, &unused);
+		return;
+	}
+}
+
+static void allocated(void *data, unsigned long site, const void *ptr, size_t bytes_req,
+		      size_t bytes_alloc, gfp_t gfp, int node)
+{
+	struct held *held;
+
+	guard(raw_spinlock_irqsave)(&held_lock);
+	/* kfree_rcu() may have freed the memory. */
+	forget(ptr);
+	if (!ptr || !is_of_driver(site) || hlist_empty(&unused))
+		return;
+	held = hlist_entry(unused.first, struct held, node);
+	hlist_del(&held->node);
+	held->ptr = ptr;
+	held->site = site;
+	held->serial = next_serial++;
+	hlist_add_head(&held->node, bucket_of(ptr));
+}
+
+static void freed(void *data, unsigned long site, const void *ptr)
+{
+	guard(raw_spinlock_irqsave)(&held_lock);
+	forget(ptr);
+}
+
+/* Take an allocation out that was made after @serial. Returns whether there is one. */
+static bool take(unsigned int serial, struct held *taken)
+{
+	struct held *held;
+	unsigned int i;
+
+	guard(raw_spinlock_irqsave)(&held_lock);
+	for (i = 0; i < ARRAY_SIZE(buckets); i++)
+		hlist_for_each_entry(held, &buckets[i], node) {
+			if (held->serial < serial)
+				continue;
+			*taken = *held;
+			forget(held->ptr);
+			return true;
+		}
+	return false;
+}
+
+static bool any_since(unsigned int serial)
+{
+	struct held *held;
+	unsigned int i;
+
+	guard(raw_spinlock_irqsave)(&held_lock);
+	for (i = 0; i < ARRAY_SIZE(buckets); i++)
+		hlist_for_each_entry(held, &buckets[i], node)
+			if (held->serial >= serial)
+				return true;
+	return false;
+}
+
+/* Freed memory is poisoned, and is not mapped any more if its page has been freed, too. */
+static bool is_free(const void *ptr)
+{
+	u8 bytes[8];
+
+	return copy_from_kernel_nofault(bytes, ptr, sizeof(bytes)) ||
+	       !memchr_inv(bytes, POISON_FREE, sizeof(bytes));
+}
+
+/**
+ * struct watch - a test that must free what the driver allocates
+ * @test: the test
+ * @serial: number of its first allocation
+ * @lost: the driver gives memory up in the test, as it should
+ */
+struct watch {
+	struct kunit *test;
+	unsigned int serial;
+	bool lost;
+};
+
+static struct watch *running;
+
+static void check(void *data)
+{
+	struct watch *watch = data;
+	struct held held;
+
+	if (!any_since(watch->serial))
+		return;
+	rcu_barrier();
+	kvfree_rcu_barrier();
+	while (take(watch->serial, &held))
+		if (!watch->lost && !is_free(held.ptr))
+			KUNIT_FAIL(watch->test, "memory that %pS has allocated is not freed",
+				   (void *)held.site);
+}
+
+static void init(void)
+{
+	static bool done;
+	unsigned int i;
+
+	if (done)
+		return;
+	done = true;
+	for (i = 0; i < ARRAY_SIZE(pool); i++)
+		hlist_add_head(&pool[i].node, &unused);
+	WARN_ON(register_trace_kmalloc(allocated, NULL) || register_trace_kfree(freed, NULL));
+}
+
+/**
+ * memory_watch - fail the test if memory that the driver allocates from now on is not freed
+ * @test: the running test, which frees everything that is its own later than this call by itself
+ *
+ * The memory is looked for when all later actions and resources of the test have been released.
+ */
+void memory_watch(struct kunit *test)
+{
+	struct watch *watch = kunit_kzalloc(test, sizeof(*watch), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, watch);
+	init();
+	watch->test = test;
+	watch->serial = READ_ONCE(next_serial);
+	running = watch;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, check, watch));
+}
+
+/**
+ * memory_expect_lost - let the driver give memory up in a test
+ * @test: the running test, in which firmware keeps an object for good
+ */
+void memory_expect_lost(struct kunit *test)
+{
+	running->lost = true;
+}
+
+#else
+
+void memory_watch(struct kunit *test)
+{
+}
+
+void memory_expect_lost(struct kunit *test)
+{
+}
+
+#endif

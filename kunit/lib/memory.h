@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory that the driver allocates in a test and that nobody frees.
+ */
+
+#ifndef BLUEBELL_KUNIT_MEMORY_H
+#define BLUEBELL_KUNIT_MEMORY_H
+
+#include <kunit/test.h>
+
+void memory_watch(struct kunit *test);
+void memory_expect_lost(struct kunit *test);
+
+#endif /* BLUEBELL_KUNIT_MEMORY_H */
