@@ -555,6 +555,18 @@ static void registration_with_driver_data_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* Administrators see the number in the file reg_pages of sysfs. */
+static void pages_of_regions_are_counted(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	atomic_t *pages = &o->mock->dev->mdev->priv.reg_pages;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_MR), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(pages), MR_PAGES);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(pages), 0);
+}
+
 /*
  * For a list that is too long for a command, mlx5_core returns an errno that verbs do not define.
  */
@@ -824,6 +836,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(buffer_of_wide_cqes_is_aligned_to_them),
 	KUNIT_CASE(resize_is_exact_to_the_bit),
 	KUNIT_CASE(registration_with_driver_data_is_refused),
+	KUNIT_CASE(pages_of_regions_are_counted),
 	KUNIT_CASE(region_too_long_for_a_command_is_out_of_memory),
 	KUNIT_CASE(memory_of_another_process_is_not_pinned_again),
 	KUNIT_CASE_PARAM(refused_reregistration_keeps_the_region, rereg_gen_params),

@@ -552,6 +552,7 @@ void footprint_take(struct mock *mock, struct footprint *fp)
 	fp->pinned = mock_num_pinned();
 	fp->rscs = !xa_empty(&mock->dev->rsc_table.rscs);
 	fp->queue_mems = mock->num_queue_mems;
+	fp->reg_pages = atomic_read(&mock->dev->mdev->priv.reg_pages);
 	if (!bfregi->count)
 		return;
 	fp->db_pages = !RB_EMPTY_ROOT(&mock->context->db_pages);
@@ -580,4 +581,6 @@ void footprint_expect(struct mock *mock, const struct footprint *want, const cha
 	KUNIT_EXPECT_EQ_MSG(test, now.rscs, want->rscs, "QPs or SRQs after %s %u", after, n);
 	KUNIT_EXPECT_EQ_MSG(test, now.queue_mems, want->queue_mems,
 			    "internal queues after %s %u", after, n);
+	KUNIT_EXPECT_EQ_MSG(test, now.reg_pages, want->reg_pages,
+			    "pages of regions after %s %u", after, n);
 }

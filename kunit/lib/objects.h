@@ -142,6 +142,7 @@ struct object_type {
  * @db_pages: the context has pages with doorbell records
  * @rscs: the table of queue pairs and SRQs is not empty
  * @queue_mems: internal queues that have memory of the kernel
+ * @reg_pages: pages of memory regions, as sysfs shows them
  */
 struct footprint {
 	unsigned int live;
@@ -150,6 +151,7 @@ struct footprint {
 	bool db_pages;
 	bool rscs;
 	unsigned int queue_mems;
+	int reg_pages;
 };
 
 extern const struct object_type object_types[NUM_OBJECT_IDS];
