@@ -14,6 +14,7 @@
 
 #include "fw/fw.h"
 #include "lib/fail_alloc.h"
+#include "lib/memory.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
 #include "lib/orphan.h"
@@ -217,6 +218,29 @@ static void failure_of_any_allocation_leaves_nothing(struct kunit *test)
 			footprint_expect(o->mock, &before, "failed allocation", n);
 	}
 	KUNIT_EXPECT_EQ(test, err, 0);
+	finish(test, o);
+}
+
+/* The device, not a process, has the internal objects of XRC. */
+static bool is_of_a_process(const struct object_type *type)
+{
+	return type->create && type != &object_types[OBJ_XRC];
+}
+
+static const void *charged_gen_params(struct kunit *test, const void *prev, char *desc)
+{
+	return next_type(prev, desc, is_of_a_process);
+}
+
+/* A process with many objects has as much memory as its cgroup may have, and no more. */
+static void memory_of_an_object_is_charged_to_the_process(struct kunit *test)
+{
+	struct footprint before;
+	struct objects *o = prepare(test, &before);
+	unsigned int mark = memory_mark();
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, id_of(test)), 0);
+	memory_expect_charged(test, mark);
 	finish(test, o);
 }
 
@@ -568,6 +592,7 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE_PARAM(failure_of_any_allocation_leaves_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(undelivered_response_leaves_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(refused_destruction_changes_nothing, object_gen_params),
+	KUNIT_CASE_PARAM(memory_of_an_object_is_charged_to_the_process, charged_gen_params),
 	KUNIT_CASE_PARAM(memory_stays_pinned_while_firmware_keeps_the_object, orphan_gen_params),
 	KUNIT_CASE_PARAM(memory_stays_pinned_if_the_creation_is_not_answered, queues_gen_params),
 	KUNIT_CASE_PARAM(closed_process_leaves_orphans, left_gen_params),

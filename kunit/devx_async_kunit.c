@@ -14,6 +14,7 @@
 #include "fw/fw.h"
 #include "layout/layout_devx.h"
 #include "lib/interrupt.h"
+#include "lib/memory.h"
 #include "lib/mock.h"
 #include "lib/watch_lock.h"
 
@@ -83,7 +84,12 @@ static int query(struct sender *s, u16 opcode, u32 qpn, u16 out_len, u64 wr_id)
 
 static int send(struct sender *s, u64 wr_id)
 {
-	return query(s, MLX5_CMD_OP_QUERY_QP, QPN, OUT_LEN, wr_id);
+	unsigned int mark = memory_mark();
+	int err = query(s, MLX5_CMD_OP_QUERY_QP, QPN, OUT_LEN, wr_id);
+
+	if (!err)
+		memory_expect_charged(s->mock->test, mark);
+	return err;
 }
 
 struct answer {

@@ -20,6 +20,7 @@
 #include "layout/layout_event.h"
 #include "lib/fail_alloc.h"
 #include "lib/interrupt.h"
+#include "lib/memory.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/rsc.h"
@@ -90,8 +91,13 @@ static int subscribe(struct kunit *test, struct mlx5_ib_devx_channel *channel, u
 		.source = { .type = obj_type, .num = num }, .types = &event, .num_types = 1,
 		.cookie = cookie,
 	};
+	unsigned int mark = memory_mark();
+	struct mock *mock = test->priv;
+	int err = mlx5_ib_devx_subscribe(channel, mock->context, &request);
 
-	return mlx5_ib_devx_subscribe(channel, ((struct mock *)test->priv)->context, &request);
+	if (!err)
+		memory_expect_charged(test, mark);
+	return err;
 }
 
 struct event {

@@ -23,6 +23,7 @@
 #include "fw/fw.h"
 #include "layout/layout_pages.h"
 #include "lib/buf.h"
+#include "lib/memory.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/share.h"
@@ -77,8 +78,14 @@ static void start(struct devx_user *user, u16 opcode)
 
 static struct mlx5_ib_devx_obj *create(struct devx_user *user)
 {
-	return mlx5_ib_devx_create_obj(user->mock->context, user->in, sizeof(user->in), user->out,
-				       sizeof(user->out));
+	unsigned int mark = memory_mark();
+	struct mlx5_ib_devx_obj *obj;
+
+	obj = mlx5_ib_devx_create_obj(user->mock->context, user->in, sizeof(user->in), user->out,
+				      sizeof(user->out));
+	if (!IS_ERR(obj))
+		memory_expect_charged(user->mock->test, mark);
+	return obj;
 }
 
 static struct mlx5_ib_devx_obj *create_pd(struct devx_user *user)

@@ -24,6 +24,7 @@
 #include "layout/layout_mkey.h"
 #include "lib/fail_alloc.h"
 #include "lib/golden.h"
+#include "lib/memory.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/share.h"
@@ -467,9 +468,11 @@ static void expect_nothing(struct kunit *test)
 static struct mlx5_ib_dm *create(struct kunit *test, u64 length, u32 log_align)
 {
 	struct dm_env *env = test->priv;
+	unsigned int mark = memory_mark();
 	struct mlx5_ib_dm *dm = mlx5_ib_create_dm(uctx_of(env), length, log_align);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dm);
+	memory_expect_charged(test, mark);
 	dm->ibdm.device = &env->mock->dev->ib_dev;
 	dm->ibdm.length = length;
 	return dm;

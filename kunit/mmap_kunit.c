@@ -13,6 +13,7 @@
 
 #include "fw/bluebell.h"
 #include "layout/layout_uar.h"
+#include "lib/memory.h"
 #include "lib/mock.h"
 #include "lib/watch_lock.h"
 #include "verbs/uar.h"
@@ -226,14 +227,16 @@ static void refused_mapping_leaves_no_reference_to_its_object(struct kunit *test
 	};
 	struct mock *mock = mock_create(test);
 	struct mlx5_user_mmap_entry *object;
+	unsigned int i, mark;
 	unsigned long pgoff;
 	vm_flags_t left;
-	unsigned int i;
 
 	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
 	mock_open(mock);
+	mark = memory_mark();
 	object = mlx5_ib_create_uar_object(mock->context, false);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, object);
+	memory_expect_charged(test, mark);
 	pgoff = object->rdma_entry.start_pgoff;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		KUNIT_EXPECT_EQ_MSG(test, map(mock, pgoff, cases[i].pages, cases[i].flags, &left),

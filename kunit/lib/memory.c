@@ -34,12 +34,14 @@
  * @ptr: the memory
  * @site: the caller of the allocator
  * @serial: number of the allocation
+ * @charged: to the cgroup of the task
  */
 struct held {
 	struct hlist_node node;
 	const void *ptr;
 	unsigned long site;
 	unsigned int serial;
+	bool charged;
 };
 
 /* guards all below. The slab allocator may be called in any context. */
@@ -89,6 +91,7 @@ static void allocated(void *data, unsigned long site, const void *ptr, size_t by
 	held->ptr = ptr;
 	held->site = site;
 	held->serial = next_serial++;
+	held->charged = gfp & __GFP_ACCOUNT;
 	hlist_add_head(&held->node, bucket_of(ptr));
 }
 
@@ -114,6 +117,20 @@ static bool take(unsigned int serial, struct held *taken)
 			return true;
 		}
 	return false;
+}
+
+/* Returns who has made an allocation after @serial that is not charged; 0 if nobody has. */
+static unsigned long find_uncharged(unsigned int serial)
+{
+	struct held *held;
+	unsigned int i;
+
+	guard(raw_spinlock_irqsave)(&held_lock);
+	for (i = 0; i < ARRAY_SIZE(buckets); i++)
+		hlist_for_each_entry(held, &buckets[i], node)
+			if (held->serial >= serial && !held->charged)
+				return held->site;
+	return 0;
 }
 
 static bool any_since(unsigned int serial)
@@ -207,6 +224,28 @@ void memory_expect_lost(struct kunit *test)
 	running->lost = true;
 }
 
+/**
+ * memory_mark - note which memory exists
+ *
+ * Return: the argument of memory_expect_charged().
+ */
+unsigned int memory_mark(void)
+{
+	return READ_ONCE(next_serial);
+}
+
+/**
+ * memory_expect_charged - expect that what the driver has allocated is charged to a cgroup
+ * @test: the running test
+ * @mark: memory_mark() before what the driver has done, in which it freed nothing by kfree_rcu()
+ */
+void memory_expect_charged(struct kunit *test, unsigned int mark)
+{
+	unsigned long site = find_uncharged(mark);
+
+	KUNIT_EXPECT_EQ_MSG(test, site, 0, "%pS charges nobody", (void *)site);
+}
+
 #else
 
 void memory_watch(struct kunit *test)
@@ -214,6 +253,15 @@ void memory_watch(struct kunit *test)
 }
 
 void memory_expect_lost(struct kunit *test)
+{
+}
+
+unsigned int memory_mark(void)
+{
+	return 0;
+}
+
+void memory_expect_charged(struct kunit *test, unsigned int mark)
 {
 }
 

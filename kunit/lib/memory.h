@@ -10,5 +10,7 @@
 
 void memory_watch(struct kunit *test);
 void memory_expect_lost(struct kunit *test);
+unsigned int memory_mark(void);
+void memory_expect_charged(struct kunit *test, unsigned int mark);
 
 #endif /* BLUEBELL_KUNIT_MEMORY_H */
