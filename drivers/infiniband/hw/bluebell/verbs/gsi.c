@@ -115,6 +115,7 @@ static struct mlx5_ib_qp *sender_create(struct mlx5_ib_gsi *gsi, u16 pkey_index)
 	struct mlx5_ib_qp *sender = sender_alloc(gsi);
 	int err;
 
+	lockdep_assert_held(&gsi->lock);
 	if (!sender)
 		return ERR_PTR(-ENOMEM);
 	init.cap.max_recv_wr = 0;
