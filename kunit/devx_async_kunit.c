@@ -14,9 +14,9 @@
 #include "fw/fw.h"
 #include "layout/layout_devx.h"
 #include "lib/interrupt.h"
+#include "lib/locks.h"
 #include "lib/memory.h"
 #include "lib/mock.h"
-#include "lib/watch_lock.h"
 
 #define UID		0x5a
 #define FORGED_UID	0x5b
@@ -308,12 +308,12 @@ static void answers_of_a_file_have_its_lock(struct kunit *test)
 	spinlock_t *lock = &s->file->lock;
 
 	KUNIT_ASSERT_EQ(test, send(s, 1), 0);
-	EXPECT_TAKES(test, lock, answer(s, 0, 0, 0));
-	EXPECT_TAKES(test, lock, mlx5_ib_devx_take_answer(s->file, SZ_64K, &a));
+	EXPECT_TAKES_LOCK(test, lock, answer(s, 0, 0, 0));
+	EXPECT_TAKES_LOCK(test, lock, mlx5_ib_devx_take_answer(s->file, SZ_64K, &a));
 	KUNIT_ASSERT_NOT_NULL(test, a);
-	EXPECT_TAKES(test, lock, mlx5_ib_devx_put_back_answer(a));
+	EXPECT_TAKES_LOCK(test, lock, mlx5_ib_devx_put_back_answer(a));
 	mlx5_ib_devx_open_cmd_file(&empty, s->mock->context);
-	EXPECT_TAKES(test, &empty.lock, mlx5_ib_devx_close_cmd_file(&empty));
+	EXPECT_TAKES_LOCK(test, &empty.lock, mlx5_ib_devx_close_cmd_file(&empty));
 }
 
 static struct kunit_case devx_async_cases[] = {

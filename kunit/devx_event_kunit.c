@@ -20,12 +20,12 @@
 #include "layout/layout_event.h"
 #include "lib/fail_alloc.h"
 #include "lib/interrupt.h"
+#include "lib/locks.h"
 #include "lib/memory.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/rsc.h"
 #include "lib/subscription.h"
-#include "lib/watch_lock.h"
 #include "verbs/cq.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
@@ -1189,11 +1189,11 @@ static void queue_of_a_channel_has_its_lock(struct kunit *test)
 	struct mlx5_ib_devx_event event;
 	spinlock_t *lock = &channel->lock;
 
-	EXPECT_TAKES(test, lock, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1));
-	EXPECT_TAKES(test, lock, report_qp(test, COMM_EST, NUM, 0));
-	EXPECT_TAKES(test, lock, take(channel, &event));
+	EXPECT_TAKES_LOCK(test, lock, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1));
+	EXPECT_TAKES_LOCK(test, lock, report_qp(test, COMM_EST, NUM, 0));
+	EXPECT_TAKES_LOCK(test, lock, take(channel, &event));
 	KUNIT_ASSERT_EQ(test, mlx5_ib_devx_open_channel(&empty, mock->context, false), 0);
-	EXPECT_TAKES(test, &empty.lock, mlx5_ib_devx_close_channel(&empty));
+	EXPECT_TAKES_LOCK(test, &empty.lock, mlx5_ib_devx_close_channel(&empty));
 }
 
 static struct kunit_case devx_event_cases[] = {

@@ -24,11 +24,11 @@
 #include "layout/layout_mkey.h"
 #include "lib/fail_alloc.h"
 #include "lib/golden.h"
+#include "lib/locks.h"
 #include "lib/memory.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/share.h"
-#include "lib/watch_lock.h"
 #include "verbs/dm.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
@@ -858,7 +858,7 @@ static void addresses_of_operations_have_their_mutex(struct kunit *test)
 {
 	struct mlx5_ib_dm *dm = create(test, 64, 0);
 
-	EXPECT_TAKES(test, &dm->lock, mlx5_ib_dm_map_op(dm, 1));
+	EXPECT_TAKES_LOCK(test, &dm->lock, mlx5_ib_dm_map_op(dm, 1));
 	free_dm(dm);
 	expect_nothing(test);
 }

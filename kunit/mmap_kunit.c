@@ -13,9 +13,9 @@
 
 #include "fw/bluebell.h"
 #include "layout/layout_uar.h"
+#include "lib/locks.h"
 #include "lib/memory.h"
 #include "lib/mock.h"
-#include "lib/watch_lock.h"
 #include "verbs/uar.h"
 #include "verbs/verbs.h"
 
@@ -310,7 +310,7 @@ static void dynamic_pages_are_looked_up_with_the_mutex_of_registers(struct kunit
 
 	mock_open(mock);
 	mock->refuse = 1;
-	EXPECT_TAKES(test, lock, map(mock, 0x600, 1, WRITE_ONLY, &left));
+	EXPECT_TAKES_LOCK(test, lock, map(mock, 0x600, 1, WRITE_ONLY, &left));
 	mock->refuse = 0;
 	mock_close(mock);
 }

@@ -16,8 +16,8 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
+#include "lib/locks.h"
 #include "lib/mock.h"
-#include "lib/watch_lock.h"
 #include "ops.h"
 #include "port.h"
 
@@ -448,8 +448,8 @@ static void link_has_its_lock(struct kunit *test)
 	/* The first query reads the link, then takes the lock to keep what it has read. */
 	query_width(test);
 	KUNIT_EXPECT_TRUE(test, lock_was_taken(&port->link_lock));
-	EXPECT_TAKES(test, &port->link_lock, query_width(test));
-	EXPECT_TAKES(test, &port->link_lock,
+	EXPECT_TAKES_LOCK(test, &port->link_lock, query_width(test));
+	EXPECT_TAKES_LOCK(test, &port->link_lock,
 		     port->ops->changed(port, MLX5_PORT_CHANGE_SUBTYPE_LID));
 }
 
