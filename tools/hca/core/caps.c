@@ -136,6 +136,9 @@ static uint8_t set_hca_cap(struct hca *hca, struct cmd *cmd)
 	if (hca->life != LIFE_ENABLED)
 		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED,
 				"capabilities can be set before INIT_HCA only");
+	if (IFC_GET(set_hca_cap_in, cmd->in, other_function))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FUNCTION_OTHER,
+				"other functions do not exist");
 	if (cmd->op_mod & 1 || !hca->profile->cap_valid[type])
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CAP_TYPE_UNKNOWN,
 				"no capabilities of type 0x%x can be set", type);

@@ -419,6 +419,15 @@ static void there_is_no_other_function(void **state)
 	assert_int_equal(of_function_1(MLX5_CMD_OP_QUERY_PAGES, 1, query), ST_BAD_PARAM);
 	assert_int_equal(of_function_1(MLX5_CMD_OP_MANAGE_PAGES, 0, manage_at), ST_BAD_PARAM);
 	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_FUNCTION_UNKNOWN);
+	cap_query(1);
+	IFC_SET(query_hca_cap_in, in, other_function, 1);
+	assert_int_equal(core_cmd(in, IFC_SZ(query_hca_cap_in), out, CAP_OUT), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_FUNCTION_OTHER);
+	memset(in, 0, sizeof(in));
+	IFC_SET(set_hca_cap_in, in, opcode, MLX5_CMD_OP_SET_HCA_CAP);
+	IFC_SET(set_hca_cap_in, in, other_function, 1);
+	assert_int_equal(core_cmd(in, 16 + HCA_CAP_SIZE, out, 16), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_FUNCTION_OTHER);
 	assert_int_equal(of_function_1(MLX5_CMD_OP_DISABLE_HCA, 0, at), ST_BAD_PARAM);
 	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_OK);
 }
