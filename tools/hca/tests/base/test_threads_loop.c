@@ -99,6 +99,27 @@ static void ring_during_an_answer_is_not_missed(void **state)
 	runner_down(&r);
 }
 
+static char named[16];
+
+static void note_name(void *arg)
+{
+	(void)arg;
+	pthread_getname_np(pthread_self(), named, sizeof(named));
+}
+
+static void thread_has_the_name_that_it_is_given(void **state)
+{
+	struct runner r;
+
+	(void)state;
+	runner_up(&r);
+	runner_start(&r, "fifteen letters");
+	runner_call(&r, note_name, NULL);
+	runner_stop(&r);
+	runner_down(&r);
+	assert_string_equal(named, "fifteen letters");
+}
+
 /* loop_end() may be called at any time, also before loop_start(). */
 static void loop_ends_when_it_is_told(void **state)
 {
@@ -125,6 +146,7 @@ int main(void)
 		cmocka_unit_test(no_ring_is_missed),
 		cmocka_unit_test(ring_during_an_answer_is_not_missed),
 		cmocka_unit_test(loop_ends_when_it_is_told),
+		cmocka_unit_test(thread_has_the_name_that_it_is_given),
 	};
 
 	return cmocka_run_group_tests_name("loop", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file of the trace: its limit, and a disk that is full.
+ * The trace: its ring, and its file, which has a limit and may be on a disk that is full.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,13 +115,57 @@ static void file_that_cannot_be_opened(void **state)
 	assert_false(trace_wanted(trace));
 }
 
+static void event_has_its_time_and_its_hca(void **state)
+{
+	struct trace *t = trace_new(3);
+	char *dump;
+
+	(void)state;
+	trace_ring(t, true);
+	assert_non_null(trace_begin(t, "test", 12003456789ull));
+	trace_end(t);
+	trace_event(NULL, "test", "\"n\":1");	/* an HCA without a trace */
+	dump = trace_dump(t, 1);
+	assert_string_equal(dump, "[{\"t\":12.003456,\"hca\":3,\"type\":\"test\"}]");
+	free(dump);
+	trace_free(t);
+}
+
+/* The ring has room for 16384 events. Events that are for the file alone do not displace them. */
+static void ring_keeps_the_last_events(void **state)
+{
+	unsigned int i;
+	char *dump;
+
+	(void)state;
+	assert_int_equal(trace_to_file(trace, path, 0), 0);
+	trace_ring(trace, true);
+	for (i = 0; i < 16384 + 5; i++)
+		trace_event(trace, "test", "\"n\":%u", i);
+	dump = trace_dump(trace, 20000);
+	assert_null(strstr(dump, "\"n\":4}"));
+	assert_non_null(strstr(dump, "\"n\":5}"));
+	assert_non_null(strstr(dump, "\"n\":16388}]"));
+	free(dump);
+	dump = trace_dump(trace, 2);
+	assert_null(strstr(dump, "\"n\":16386}"));
+	assert_non_null(strstr(strstr(dump, "\"n\":16387}"), "\"n\":16388}]"));
+	free(dump);
+	trace_ring(trace, false);
+	trace_event(trace, "test", "\"n\":%u", i);
+	dump = trace_dump(trace, 1);
+	assert_non_null(strstr(dump, "\"n\":16388}]"));
+	free(dump);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(file_has_a_limit), T(file_without_a_limit), T(disk_that_is_full),
-		T(file_that_cannot_be_opened),
+		T(file_that_cannot_be_opened), T(event_has_its_time_and_its_hca),
+		T(ring_keeps_the_last_events),
 	};
 
 	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
