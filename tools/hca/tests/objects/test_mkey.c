@@ -257,6 +257,7 @@ static void test_strided_block_is_whole(void **state)
 {
 	uint32_t a = small_key(ALL_ACCESS, 0x1000, 0x1000, RAM_BASE);
 	const struct klm good[4] = STRIDED(a, a);
+	struct klm late[5] = { { 8, a, 0x1000 } };
 	const struct { uint32_t bytes, key; uint64_t va; } bad[] = {
 		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 },		/* no entries */
 		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 4 },	/* more entries than follow */
@@ -279,6 +280,11 @@ static void test_strided_block_is_whole(void **state)
 		if (create(&p, NULL, klm, 4, &key) != ST_BAD_PARAM)
 			fail_msg("block %zu is taken", i);
 	}
+	/* A block behind another entry. */
+	memcpy(late + 1, good, sizeof(good));
+	assert_int_equal(create(&p, NULL, late, 5, &key), ST_OK);
+	late[1].va = 3ull << 32 | 4;
+	assert_int_equal(create(&p, NULL, late, 5, &key), ST_BAD_PARAM);
 	/* In a key of another mode, the same entry is not the head of a block. */
 	p.mode = MKM_KSM;
 	p.log_page = 12;
@@ -551,33 +557,33 @@ static void test_create_refuses_invalid_contexts(void **state)
 
 	(void)state;
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_OK);
-	assert_int_equal(create(&p, crooked, NULL, 2, &key), ST_BAD_PARAM);
+	assert_refused(create(&p, crooked, NULL, 2, &key), ST_BAD_PARAM, WHY_MKEY_MTT_MISALIGNED);
 	p.len = 0x2001;
-	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM, WHY_MKEY_TRANSLATION);
 	p = good;
 	p.start = 1;		/* from byte 1 of a page, the key takes three pages */
-	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM, WHY_MKEY_TRANSLATION);
 	p = good;
 	p.start = ~0ull - 0x10;
-	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM, WHY_MKEY_TRANSLATION);
 	p = good;
 	p.log_page = 11;
-	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
 	p = good;
 	p.mode = 5;		/* device memory */
-	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM, WHY_MKEY_ACCESS_MODE);
 	p = good;
 	p.free = true;		/* without umr_en nothing can fill it */
-	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM, WHY_MKEY_FREE_WITHOUT_UMR);
 	p = good;
 	p.octo = 4;
 	p.actual = 2;		/* more than was given */
-	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_INP_LEN);
+	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_INP_LEN, WHY_INPUT_LENGTH);
 	p.octo = 1;
-	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM, WHY_MKEY_OCTOWORDS_GIVEN);
 	p = good;
 	pd += 1;
-	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_RES);
+	assert_refused(create(&p, mtt, NULL, 2, &key), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	pd -= 1;
 }
 
@@ -679,27 +685,27 @@ static uint8_t create_with_page(uint8_t mode, unsigned int log)
 static void test_entity_size_is_limited_by_capabilities(void **state)
 {
 	(void)state;
-	assert_int_equal(create_with_page(MKM_MTT, 11), ST_BAD_PARAM);
+	assert_refused(create_with_page(MKM_MTT, 11), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
 	assert_int_equal(create_with_page(MKM_MTT, 31), ST_OK);
-	assert_int_equal(create_with_page(MKM_MTT, 32), ST_BAD_PARAM);
-	assert_int_equal(create_with_page(MKM_KSM, 0), ST_BAD_PARAM);
+	assert_refused(create_with_page(MKM_MTT, 32), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
+	assert_refused(create_with_page(MKM_KSM, 0), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
 	assert_int_equal(create_with_page(MKM_KSM, 31), ST_OK);
-	assert_int_equal(create_with_page(MKM_KSM, 36), ST_BAD_PARAM);
+	assert_refused(create_with_page(MKM_KSM, 36), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
 
 	IFC_SET(cmd_hca_cap, rig.hca->cap[0], hca_cap_2, 1);
 	CAP2(max_mkey_log_entity_size_mtt, 21);
 	CAP2(max_mkey_log_entity_size_fixed_buffer, 36);
 	CAP2(log_min_mkey_entity_size, 13);
-	assert_int_equal(create_with_page(MKM_MTT, 12), ST_BAD_PARAM);
+	assert_refused(create_with_page(MKM_MTT, 12), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
 	assert_int_equal(create_with_page(MKM_MTT, 13), ST_OK);
-	assert_int_equal(create_with_page(MKM_MTT, 22), ST_BAD_PARAM);
-	assert_int_equal(create_with_page(MKM_KSM, 12), ST_BAD_PARAM);
+	assert_refused(create_with_page(MKM_MTT, 22), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
+	assert_refused(create_with_page(MKM_KSM, 12), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
 	assert_int_equal(create_with_page(MKM_KSM, 36), ST_OK);
-	assert_int_equal(create_with_page(MKM_KSM, 37), ST_BAD_PARAM);
+	assert_refused(create_with_page(MKM_KSM, 37), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
 	CAP2(min_mkey_log_entity_size_fixed_buffer, 20);
 	assert_int_equal(create_with_page(MKM_KSM, 19), ST_OK);
 	CAP2(min_mkey_log_entity_size_fixed_buffer_valid, 1);
-	assert_int_equal(create_with_page(MKM_KSM, 19), ST_BAD_PARAM);
+	assert_refused(create_with_page(MKM_KSM, 19), ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
 	assert_int_equal(create_with_page(MKM_KSM, 20), ST_OK);
 }
 
@@ -707,7 +713,7 @@ static void test_ksm_needs_fixed_buffer_size(void **state)
 {
 	(void)state;
 	IFC_SET(cmd_hca_cap, rig.hca->cap[0], fixed_buffer_size, 0);
-	assert_int_equal(create_with_page(MKM_KSM, 12), ST_BAD_PARAM);
+	assert_refused(create_with_page(MKM_KSM, 12), ST_BAD_PARAM, WHY_MKEY_KSM_NOT_OFFERED);
 	assert_int_equal(create_with_page(MKM_MTT, 12), ST_OK);
 }
 
@@ -721,7 +727,7 @@ static void test_klm_list_is_limited_by_a_capability(void **state)
 	IFC_SET(cmd_hca_cap, rig.hca->cap[0], log_max_klm_list_size, 6);
 	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_OK);
 	p.octo = 65;
-	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_LIM);
+	assert_refused(create(&p, NULL, &klm, 1, &key), ST_LIM, WHY_MKEY_OCTOWORDS_TOO_MANY);
 	p.mode = MKM_KSM;	/* the HCA indexes its table, and need not go through it */
 	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_OK);
 }
@@ -736,7 +742,7 @@ static void test_translations_have_a_budget(void **state)
 
 	(void)state;
 	assert_int_equal(create(&p, &mtt, NULL, 1, &key), ST_OK);
-	assert_int_equal(create(&p, &mtt, NULL, 1, &other), ST_LIM);
+	assert_refused(create(&p, &mtt, NULL, 1, &other), ST_LIM, WHY_MKEY_TRANSLATION_BUDGET);
 	IFC_SET(destroy_mkey_in, in, mkey_index, key >> 8);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, 0, in, sizeof(in), out, sizeof(out)),
 			 ST_OK);

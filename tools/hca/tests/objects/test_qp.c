@@ -18,6 +18,8 @@
 #include "profile.h"
 #include "qp.h"
 #include "srq.h"
+#include "trace.h"
+#include "tracerig.h"
 
 #define BUF	(RAM_BASE + 0x10000)
 #define DBR	(RAM_BASE + 0x200)
@@ -95,6 +97,8 @@ static uint8_t create(const struct qp_params *p, uint32_t *qpn)
 		IFC_SET(create_qp_in, in, wq_umem_valid, 1);
 	if (p->tweak && !strcmp(p->tweak, "qpn"))
 		IFC_SET(create_qp_in, in, input_qpn, 99);
+	if (p->tweak && !strcmp(p->tweak, "extension"))
+		IFC_SET(create_qp_in, in, qpc_ext, 1);
 	st = rig_cmd(MLX5_CMD_OP_CREATE_QP, 0, p->uid, in,
 		     IFC_BYTE(create_qp_in, pas) + 8 * p->npas, out, sizeof(out));
 	*qpn = IFC_GET(create_qp_out, out, qpn);
@@ -517,19 +521,19 @@ static void test_optional_parameters(void **state)
 	 * RTS2RTS cannot set the P_Key index. UD has a Q_Key, but no rights; UC has only a right to
 	 * write.
 	 */
-	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1 << 4, 0, c),
-			 ST_BAD_PARAM);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1u << 31, 0, c),
-			 ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1 << 4, 0, c), ST_BAD_PARAM,
+		       WHY_QP_OPT_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1u << 31, 0, c),
+		       ST_BAD_PARAM, WHY_QP_OPT_PARAM);
 	bring_to(ud, QPS_RTS);
 	IFC_SET(qpc, c, q_key, 0xabcd);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, ud->obj.num, 1 << 5, 0, c), ST_OK);
 	assert_int_equal(ud->qkey, 0xabcd);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, ud->obj.num, 1 << 1, 0, c),
-			 ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RTS2RTS_QP, ud->obj.num, 1 << 1, 0, c), ST_BAD_PARAM,
+		       WHY_QP_OPT_PARAM);
 	bring_to(uc, QPS_RTS);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, uc->obj.num, 1 << 1, 0, c),
-			 ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RTS2RTS_QP, uc->obj.num, 1 << 1, 0, c), ST_BAD_PARAM,
+		       WHY_QP_OPT_PARAM);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, uc->obj.num, 1 << 3, 0, c), ST_OK);
 }
 
@@ -542,53 +546,71 @@ static void test_invalid_values_are_refused(void **state)
 	(void)state;
 	full_context(c);
 	IFC_SET(ads, path, pkey_index, 128);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_INDEX);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_INDEX,
+		       WHY_PKEY_INDEX);
 	IFC_SET(ads, path, pkey_index, 0);
 	IFC_SET(ads, path, vhca_port_num, 2);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM,
+		       WHY_PORT_UNKNOWN);
 	IFC_SET(ads, path, vhca_port_num, 0);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM,
+		       WHY_PORT_UNKNOWN);
 	IFC_SET(ads, path, vhca_port_num, 1);
 	IFC_SET(qpc, c, pm_state, 0);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 1 << 10, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 1 << 10, 0, c), ST_BAD_PARAM,
+		       WHY_QP_PATH_MIGRATION);
 	IFC_SET(qpc, c, pm_state, 3);
 	IFC_SET(qpc, c, rae, 1);
+	IFC_SET(qpc, c, atomic_mode, 1);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], atomic, 0);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_ATOMICS_NOT_OFFERED);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], atomic, 1);
 	IFC_SET(qpc, c, atomic_mode, 0);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_ATOMIC_MODE);
 	IFC_SET(qpc, c, atomic_mode, 4);	/* up to 16 bytes */
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_ATOMIC_MODE);
 	IFC_SET(qpc, c, atomic_mode, 1);
 	IFC_SET(qpc, c, counter_set_id, 77);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_RES);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_RES,
+		       WHY_QP_COUNTER_UNKNOWN);
 	IFC_SET(qpc, c, counter_set_id, 0);
 	IFC_SET(qpc, c, reserved_at_600, 1);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_RESERVED_FIELD);
 	IFC_SET(qpc, c, reserved_at_600, 0);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_OK);
-	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 1 << 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 1 << 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_PATH_MIGRATION);
 	IFC_SET(ads, path, stat_rate, 9);
-	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_STATIC_RATE);
 	IFC_SET(ads, path, stat_rate, 8);
 	IFC_SET(qpc, c, mtu, 6);
-	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM, WHY_QP_MTU);
 	IFC_SET(qpc, c, mtu, 0);
-	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM, WHY_QP_MTU);
 	IFC_SET(qpc, c, mtu, 1);
 	IFC_SET(qpc, c, log_msg_max, 31);
-	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_MESSAGE_SIZE);
 	IFC_SET(qpc, c, log_msg_max, 7);	/* less than the path MTU of 256 */
-	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_MESSAGE_SIZE);
 	IFC_SET(qpc, c, log_msg_max, 30);
 	IFC_SET(qpc, c, log_rra_max, 5);
-	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_LIM);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_LIM, WHY_QP_RRA_MAX);
 	IFC_SET(qpc, c, log_rra_max, 4);
 	IFC_SET(ads, path, grh, 1);
 	IFC_SET(ads, path, src_addr_index, 2);	/* the port has two GIDs */
-	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_INDEX);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_INDEX,
+		       WHY_GID_INDEX);
 	IFC_SET(ads, path, src_addr_index, 1);
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_OK);
 	IFC_SET(qpc, c, log_sra_max, 5);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RTR2RTS_QP, n, 0, 0, c), ST_LIM);
+	assert_refused(modify_with(MLX5_CMD_OP_RTR2RTS_QP, n, 0, 0, c), ST_LIM, WHY_QP_SRA_MAX);
 	assert_int_equal(qp->state, QPS_RTR);
 }
 
@@ -620,75 +642,109 @@ static void test_path_migration_is_set_when_created(void **state)
 
 static void test_create_refuses_invalid_contexts(void **state)
 {
-	static const char *const bad[] = { "reserved", "state", "umem", "qpn" };
+	static const struct { const char *what; uint32_t why; } bad[] = {
+		{ "reserved", WHY_QP_RESERVED_FIELD }, { "state", WHY_QP_STATE },
+		{ "umem", WHY_UMEM_NOT_OFFERED }, { "qpn", WHY_QP_INPUT_QPN },
+		{ "extension", WHY_QP_EXTENSION_NOT_OFFERED },
+	};
 	struct qp_params p = good;
 	uint32_t qpn;
 	size_t i;
 
 	(void)state;
 	assert_int_equal(create(&p, &qpn), ST_OK);
-	for (i = 0; i < 4; i++) {
-		p.tweak = bad[i];
-		assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		p.tweak = bad[i].what;
+		assert_refused(create(&p, &qpn), ST_BAD_PARAM, bad[i].why);
 	}
 	p = good;
 	p.pd = pd + 1;
-	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	p = good;
 	p.uar = uar + 1;
-	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	p = good;
 	p.uar = rig_uar(3);
 	p.uid = 4;
-	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_OWNER);
 	p = good;
 	p.cq_snd = cq2 + 5;
-	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	p = good;
 	p.cq_rcv = cq2 + 5;
-	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	p = good;
 	p.st = QPT_DCI;
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_SERVICE_TYPE);
 	p = good;
 	p.dbr = DBR + 4;
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_DBR_MISALIGNED);
 	p = good;
 	p.dbr = 0;
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_DBR_NOT_MAPPED);
 	p = good;
 	p.buf = BUF + 0x800;
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QUEUE_PAGE_ADDRESS);
 	p = good;
 	p.log_sq = 6;		/* 256 bytes RQ + 4096 bytes SQ */
-	assert_int_equal(create(&p, &qpn), ST_BAD_INP_LEN);
+	assert_refused(create(&p, &qpn), ST_BAD_INP_LEN, WHY_QUEUE_PAGES_MISSING);
 	p = good;
 	p.page_offset = 45;	/* 2880 + 1280 bytes */
-	assert_int_equal(create(&p, &qpn), ST_BAD_INP_LEN);
+	assert_refused(create(&p, &qpn), ST_BAD_INP_LEN, WHY_QUEUE_PAGES_MISSING);
 	p = good;
 	p.page_offset = 44;
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	p = good;
 	p.log_sq = 13;
-	assert_int_equal(create(&p, &qpn), ST_LIM);
+	assert_refused(create(&p, &qpn), ST_LIM, WHY_QP_SQ_SIZE);
+	p = good;
+	p.log_rq = 13;
+	assert_refused(create(&p, &qpn), ST_LIM, WHY_QP_RQ_SIZE);
 	p = good;
 	p.rq_stride = 6;	/* 1024 bytes */
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_RQ_STRIDE);
 	p = good;
 	p.no_sq = true;	/* but log_sq_size is set */
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_SQ_SIZE);
+	p = good;
+	p.field = (struct ifc_field)IFC_FIELD(qpc, log_page_size);
+	p.value = 20;
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QUEUE_PAGE_SIZE);
+	p = good;
+	p.rq_type = RQ_CRQ;
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_RQ_TYPE);
 	p = good;
 	p.rq_type = RQ_NONE;	/* but log_rq_size is set */
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_RQ_SIZE);
 	p = good;
 	p.rq_type = RQ_SRQ;
 	p.log_rq = 0;
 	p.srqn = 5;
-	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
-	IFC_SET(cmd_hca_cap, rig.hca->cap[0], uc, 0);
-	p = good;
-	p.st = QPT_UC;
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+}
+
+/* Each service alone is not offered. */
+static void test_services_need_their_capabilities(void **state)
+{
+	static const struct { uint8_t type; struct ifc_field cap; } services[] = {
+		{ QPT_RC, IFC_FIELD(cmd_hca_cap, rc) }, { QPT_UC, IFC_FIELD(cmd_hca_cap, uc) },
+		{ QPT_UD, IFC_FIELD(cmd_hca_cap, ud) }, { QPT_XRC, IFC_FIELD(cmd_hca_cap, xrc) },
+	};
+	uint8_t *cap = rig.hca->cap[CAP_GENERAL];
+	struct qp_params p = good;
+	uint32_t qpn;
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(services); i++) {
+		ifc_set_bits(cap, services[i].cap.off, 1, 0);
+		for (k = 0; k < ARRAY_SIZE(services); k++) {
+			p.st = services[k].type;
+			create(&p, &qpn);
+			assert_int_equal(rig.syndrome == WHY_QP_SERVICE_TYPE, i == k);
+		}
+		ifc_set_bits(cap, services[i].cap.off, 1, 1);
+	}
 }
 
 #define PRIMARY(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), #fld }
@@ -827,6 +883,27 @@ static void test_padding_needs_a_capability(void **state)
 }
 
 /* A UD queue pair can send with another source QPN (deth_sqpn), if the HCA offers that. */
+static void test_data_in_cqes_needs_a_capability(void **state)
+{
+	static const struct ifc_field sides[] = { IFC_FIELD(qpc, cs_req), IFC_FIELD(qpc, cs_res) };
+	struct qp_params p = good;
+	uint32_t qpn;
+	size_t i;
+
+	(void)state;
+	p.value = 0x11;
+	for (i = 0; i < ARRAY_SIZE(sides); i++) {
+		p.field = sides[i];
+		assert_int_equal(create(&p, &qpn), ST_OK);
+		assert_int_equal(qp_find(rig.hca, qpn)->cs_req, i ? 0 : 0x11);
+		assert_int_equal(qp_find(rig.hca, qpn)->cs_res, i ? 0x11 : 0);
+		IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], sctr_data_cqe, 0);
+		assert_refused(create(&p, &qpn), ST_BAD_PARAM,
+			       WHY_QP_SCATTER_TO_CQE_NOT_OFFERED);
+		IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], sctr_data_cqe, 1);
+	}
+}
+
 static void test_source_of_packets_needs_a_capability(void **state)
 {
 	static const uint8_t types[] = { QPT_UD, QPT_RC, QPT_UC };
@@ -936,7 +1013,7 @@ static void test_user_index_selects_the_cqe_version(void **state)
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	assert_false(qp_find(rig.hca, qpn)->cqe_version1);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[0], cqe_version, 0);
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_USER_INDEX);
 	p.value = 0;
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	assert_false(qp_find(rig.hca, qpn)->cqe_version1);
@@ -1006,14 +1083,16 @@ static void test_multicast_is_limited_by_capabilities(void **state)
 		assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp[0]), ST_OK);
 	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp[0]), ST_LIM);
 	assert_int_equal(rig.syndrome, WHY_MCAST_GROUPS);
-	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[0]), ST_BAD_RES_STATE);
+	assert_refused(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[0]), ST_BAD_RES_STATE,
+		       WHY_MCAST_ATTACHED);
 	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[1]), ST_OK);
 	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, 0, qp[2]), ST_LIM);
 	assert_int_equal(rig.syndrome, WHY_MCAST_MEMBERS);
 	mcast_each(rig.hca, gid, count_member, &members);
 	assert_int_equal(members, 2);
 	assert_int_equal(mcast(MLX5_CMD_OP_DETACH_FROM_MCG, 1, qp[0]), ST_OK);
-	assert_int_equal(mcast(MLX5_CMD_OP_DETACH_FROM_MCG, 1, qp[0]), ST_BAD_RES_STATE);
+	assert_refused(mcast(MLX5_CMD_OP_DETACH_FROM_MCG, 1, qp[0]), ST_BAD_RES_STATE,
+		       WHY_MCAST_ATTACHED);
 	assert_int_equal(mcast(MLX5_CMD_OP_ATTACH_TO_MCG, i, qp[2]), ST_OK);
 	mcast_forget(rig.hca, qp[0]->obj.num);
 	assert_true(mcast_has_group(rig.hca, gid));	/* with qp[1] */
@@ -1063,6 +1142,44 @@ static void test_multicast_ends_with_the_qp(void **state)
 		assert_int_equal(members, 1 - i);
 	}
 	assert_false(mcast_has_group(rig.hca, gid));
+}
+
+/* The fields that no transition changes, of which one of three differs at a time. */
+static void test_creation_takes_its_fields(void **state)
+{
+	static const struct ifc_field fields[] = {
+		IFC_FIELD(qpc, rlky), IFC_FIELD(qpc, block_lb_mc), IFC_FIELD(qpc, user_index),
+	};
+	struct qp_params p = good;
+	const struct qp *qp;
+	uint32_t qpn;
+	size_t i;
+
+	(void)state;
+	p.st = QPT_UD;
+	p.log_sq = 3;
+	p.value = 1;
+	for (i = 0; i < ARRAY_SIZE(fields); i++) {
+		p.field = fields[i];
+		assert_int_equal(create(&p, &qpn), ST_OK);
+		qp = qp_find(rig.hca, qpn);
+		assert_int_equal(qp->rlky, i == 0);
+		assert_int_equal(qp->block_lb_mc, i == 1);
+		assert_int_equal(qp->user_index, i == 2);
+	}
+	assert_int_equal(qp->type, QPT_UD);
+	assert_int_equal(qp->pdn, pd);
+	assert_int_equal(qp->uar, uar);
+	assert_int_equal(qp->cqn_snd, cq1);
+	assert_int_equal(qp->cqn_rcv, cq2);
+	assert_int_equal(qp->rq_type, RQ_OWN);
+	assert_true(qp->has_sq);
+	assert_int_equal(qp->sq_cnt, 8);
+	p.no_sq = true;
+	p.log_sq = 0;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	assert_false(qp_find(rig.hca, qpn)->has_sq);
+	assert_int_equal(qp_find(rig.hca, qpn)->sq_cnt, 0);
 }
 
 static void test_queue_layout(void **state)
@@ -1201,6 +1318,7 @@ static void test_xrc_qp_holds_its_references(void **state)
 	uint32_t srqn = new_srq(3, 0), xrcdn, qpn;
 	struct qp_params p = good;
 	const struct obj *held[3];
+	uint8_t c[QPC_BYTES] = {};
 	unsigned int i;
 
 	(void)state;
@@ -1220,9 +1338,30 @@ static void test_xrc_qp_holds_its_references(void **state)
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	for (i = 0; i < ARRAY_SIZE(held); i++)
 		assert_int_equal(held[i]->refs, 1);
+	bring_to(qp_find(rig.hca, qpn), QPS_RTS);	/* it is a connection: it has rights */
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qpn, 1 << 1, 0, c), ST_OK);
 	assert_int_equal(destroy(qpn, 0), ST_OK);
 	for (i = 0; i < ARRAY_SIZE(held); i++)
 		assert_int_equal(held[i]->refs, 0);
+}
+
+/* Each of the references that come before the SRQ is wrong alone. */
+static void test_reference_before_an_srq_is_checked(void **state)
+{
+	struct qp_params p = good;
+	uint32_t *const num[] = { &p.pd, &p.uar, &p.cq_snd, &p.cq_rcv }, qpn;
+	unsigned int i;
+
+	(void)state;
+	p.rq_type = RQ_SRQ;
+	p.log_rq = 0;
+	p.srqn = new_srq(3, 0);
+	for (i = 0; i < ARRAY_SIZE(num); i++) {
+		*num[i] += 9;
+		assert_refused(create(&p, &qpn), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+		*num[i] -= 9;
+	}
+	assert_int_equal(create(&p, &qpn), ST_OK);
 }
 
 static void test_umr_qp_gets_its_pd_at_rst2init(void **state)
@@ -1234,25 +1373,29 @@ static void test_umr_qp_gets_its_pd_at_rst2init(void **state)
 
 	(void)state;
 	p.st = QPT_REG_UMR;
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_UMR_QUEUES);	/* with an RQ */
 	p.rq_type = RQ_NONE;
 	p.log_rq = 0;
-	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	assert_refused(create(&p, &qpn), ST_BAD_PARAM, WHY_QP_UMR_PD);
 	p.pd = 0;
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	qp = qp_find(rig.hca, qpn);
 	full_context(c);
 	IFC_SET(qpc, c, pd, pd + 3);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0, c), ST_BAD_RES);
+	assert_refused(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0, c), ST_BAD_RES,
+		       WHY_OBJECT_UNKNOWN);
 	assert_int_equal(qp->state, QPS_RST);
 	IFC_SET(qpc, c, pd, pd);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0, c), ST_OK);
 	assert_int_equal(qp->pdn, pd);
 	assert_int_equal(obj_find(rig.hca, OBJ_PD, pd)->refs, 1);
 	IFC_SET(qpc, c, mtu, 0);
-	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_MTU);
 	IFC_SET(qpc, c, mtu, 5);
 	IFC_SET(qpc, c, log_msg_max, 0);
-	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0, c), ST_BAD_PARAM);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_MESSAGE_SIZE);
 	IFC_SET(qpc, c, log_msg_max, 12);
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0, c), ST_OK);
 }
@@ -1330,12 +1473,14 @@ static void test_query_says_why_a_qp_failed(void **state)
 {
 	static const uint8_t why[] = { 147, 0, 0x52, SYND_LOCAL_PROT }, none[4];
 	uint8_t out[IFC_SZ(query_qp_out)];
-	struct qp *qp = new_qp(QPT_RC);
+	struct qp *qp = new_qp(QPT_RC), *new = new_qp(QPT_RC);
 	uint32_t qpn = qp->obj.num;
 
 	(void)state;
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], qp_error_syndrome, 1);
 	bring_to(qp, QPS_RTS);
+	qp_to_error(rig.hca, new, ERR_GATHER_KEY_UNKNOWN, 0);
+	assert_int_equal(new->state, QPS_RST);
 	qp_to_error(rig.hca, qp, ERR_GATHER_KEY_UNKNOWN, 0);
 	qp_to_error(rig.hca, qp, ERR_FLUSHED, 0);	/* the first error counts */
 	assert_int_equal(query_ext(qpn, out, sizeof(out)), ST_OK);
@@ -1447,6 +1592,30 @@ static uint32_t new_srq(unsigned int log, unsigned int lwm)
 	return IFC_GET(create_rmp_out, out, rmpn);
 }
 
+/* Whatever a queue pair has done and met, it begins anew after 2RST_QP. */
+static void test_reset_begins_anew(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC);
+	uint8_t before[QPC_BYTES];
+
+	(void)state;
+	memcpy(before, qp->qpc, sizeof(before));
+	bring_to(qp, QPS_RTS);
+	qp->sq_hw = 5;
+	qp->rq_hw = 6;
+	qp->ssn = 7;
+	qp->comm_est = true;
+	qp->drain_event = true;
+	qp->last_wqe_done = true;
+	qp->cq_dead = true;
+	assert_int_equal(modify(MLX5_CMD_OP_2RST_QP, qp->obj.num), ST_OK);
+	assert_memory_equal(qp->qpc, before, sizeof(before));
+	assert_int_equal(qp->remote_qpn, 0);
+	assert_int_equal(qp->sq_hw | qp->rq_hw | qp->ssn, 0);
+	assert_int_equal(qp->next_send_psn | qp->next_rcv_psn | qp->last_acked_psn, 0);
+	assert_false(qp->comm_est || qp->drain_event || qp->last_wqe_done || qp->cq_dead);
+}
+
 static void test_last_wqe_of_an_srq_qp(void **state)
 {
 	struct qp_params p = good;
@@ -1546,6 +1715,25 @@ static void test_srq_link_leads_to_a_wqe_of_the_queue(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
+static void test_trace_of_states_and_paths(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC);
+	struct trace *t = rig.hca->trace;
+	uint8_t c[QPC_BYTES] = {};
+
+	(void)state;
+	trace_ring(t, true);
+	context_to_take(c);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c), ST_OK);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qp->obj.num, 0, 0, c), ST_OK);
+	expect_traced(t, "qp_state", "\"qpn\":%u,\"from\":\"INIT\",\"to\":\"RTR\"", qp->obj.num);
+	expect_traced(t, "qp_path", "\"qpn\":%u,\"pkey_index\":1,\"rlid\":%u,\"sl\":5,"
+		      "\"stat_rate\":8,\"grh\":1,\"sgid_index\":1,\"hop_limit\":%u,\"tclass\":%u,"
+		      "\"flow_label\":%u", qp->obj.num, 0x4321, 0x66, 0x77, 0x54321);
+	qp_to_error(rig.hca, qp, ERR_WQE_INVALID, EV_WQ_ACCESS);
+	expect_traced(t, "qp_event", "\"qpn\":%u,\"event\":%u", qp->obj.num, EV_WQ_ACCESS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1555,9 +1743,12 @@ int main(void)
 		T(test_each_field_is_taken_by_its_transition),
 		T(test_each_parameter_brings_its_fields), T(test_path_is_decoded),
 		T(test_query_shows_the_running_values), T(test_xrc_qp_holds_its_references),
+		T(test_reference_before_an_srq_is_checked),
 		T(test_path_migration_is_set_when_created),
 		T(test_invalid_values_are_refused), T(test_create_refuses_invalid_contexts),
-		T(test_queue_layout), T(test_port_has_one_qp0_and_one_qp1),
+		T(test_services_need_their_capabilities),
+		T(test_creation_takes_its_fields), T(test_queue_layout),
+		T(test_port_has_one_qp0_and_one_qp1),
 		T(test_qp_of_another_user_is_not_found),
 		T(test_unknown_qp_is_in_no_state_to_be_stopped),
 		T(test_qp_of_a_user_names_objects_of_the_user),
@@ -1567,13 +1758,15 @@ int main(void)
 		T(test_query_says_why_a_qp_failed),
 		T(test_extended_query_needs_capability_and_room),
 		T(test_2err_command_raises_no_event), T(test_comm_est_is_raised_once),
-		T(test_drained_queue_enters_sqd), T(test_lost_completion_is_fatal),
+		T(test_reset_begins_anew), T(test_drained_queue_enters_sqd),
+		T(test_lost_completion_is_fatal),
 		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_linked_list),
 		T(test_srq_limit_event_is_raised_once),
 		T(test_what_is_not_offered_is_refused), T(test_each_reserved_field_is_refused),
 		T(test_each_field_of_another_network_is_refused),
 		T(test_order_of_data_needs_a_capability),
 		T(test_padding_needs_a_capability),
+		T(test_data_in_cqes_needs_a_capability),
 		T(test_source_of_packets_needs_a_capability), T(test_timestamp_formats),
 		T(test_reserved_timestamp_format),
 		T(test_user_index_selects_the_cqe_version), T(test_xrc_srq_is_for_xrc_only),
@@ -1581,7 +1774,7 @@ int main(void)
 		T(test_multicast_is_limited_by_capabilities),
 		T(test_many_multicast_groups_are_found), T(test_multicast_ends_with_the_qp),
 		T(test_srq_cannot_hold_more_wqes_than_it_has),
-		T(test_srq_link_leads_to_a_wqe_of_the_queue),
+		T(test_srq_link_leads_to_a_wqe_of_the_queue), T(test_trace_of_states_and_paths),
 	};
 
 	return cmocka_run_group_tests_name("qp", tests, NULL, NULL);

@@ -105,6 +105,29 @@ static void features_must_be_offered(void **state)
 	}
 }
 
+static void contexts_of_other_queues_are_refused(void **state)
+{
+	static const struct { struct ifc_field field; uint64_t value; uint32_t why; } bad[] = {
+		{ SQ_FIELD(state), 1, WHY_SQ_STATE }, { WQ_FIELD(wq_type), 0, WHY_SQ_WQ_TYPE },
+		{ WQ_FIELD(log_wq_stride), 5, WHY_SQ_STRIDE },
+		{ WQ_FIELD(log_wq_stride), 7, WHY_SQ_STRIDE },
+		{ WQ_FIELD(log_wq_sz), 11, WHY_SQ_SIZE },
+		{ SQ_FIELD(tis_lst_sz), 1, WHY_SQ_TIS_NOT_OFFERED },
+		{ SQ_FIELD(hairpin), 1, WHY_SQ_TIS_NOT_OFFERED },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ifc_set_bits(good(), bad[i].field.off, bad[i].field.width, bad[i].value);
+		create_is_refused(UID, ST_BAD_PARAM, bad[i].why);
+	}
+	IFC_SET(sqc, good(), wq.uar_page, uar + 9);
+	create_is_refused(UID, ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+	IFC_SET(sqc, good(), cqn, cqn + 9);
+	create_is_refused(UID, ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+}
+
 static void users_have_no_privileged_queues(void **state)
 {
 	static const struct ifc_field fields[] = {
@@ -357,7 +380,8 @@ static void queue_that_failed_is_reset_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(features_must_be_offered), T(users_have_no_privileged_queues),
+		T(features_must_be_offered), T(contexts_of_other_queues_are_refused),
+		T(users_have_no_privileged_queues),
 		T(clock_and_index_must_be_offered), T(only_the_kernel_needs_no_domain),
 		T(queue_keeps_what_it_names), T(only_the_rate_can_be_modified),
 		T(record_beyond_the_queue_is_an_error), T(nops_are_executed_up_to_the_record),

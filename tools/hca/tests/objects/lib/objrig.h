@@ -72,6 +72,13 @@ static inline uint8_t *ram(uint64_t iova)
 uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t in_len, void *out,
 		size_t out_len);
 
+/* Check that a command is refused with @status by the check that has the number @why. */
+#define assert_refused(call, status, why)		\
+	do {						\
+		assert_int_equal(call, status);		\
+		assert_int_equal(rig.syndrome, why);	\
+	} while (0)
+
 /* Create an object that other objects refer to. Each function asserts success. */
 uint32_t rig_pd(void);
 uint32_t rig_uar(uint16_t uid);
