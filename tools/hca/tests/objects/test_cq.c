@@ -5,6 +5,7 @@
  */
 #include <event2/event.h>
 #include <string.h>
+#include <time.h>
 
 #include "check.h"
 #include "cmd.h"
@@ -15,6 +16,8 @@
 #include "inject.h"
 #include "objrig.h"
 #include "profile.h"
+#include "trace.h"
+#include "tracerig.h"
 #include "util.h"
 
 #define BUF	(RAM_BASE + 0x10000)
@@ -113,6 +116,55 @@ static void test_cqe_fields(void **state)
 	assert_int_equal(get_be32(cqe(0) + 56), 0x123456);
 	assert_int_equal(get_be16(cqe(0) + 60), 0xbeef);
 	assert_int_equal(cqe(0)[63], 3 << 4);
+}
+
+/* A CQE that is lost, and a doorbell that is dropped, are not counted. */
+static void test_cqes_and_doorbells_are_counted(void **state)
+{
+	const struct completion error = { .opcode = 14, .error = ERR_FLUSHED };
+	const struct counters *c = &rig.hca->count;
+
+	(void)state;
+	put(0, false);
+	cq_complete_now(rig.hca, cqn, &error);
+	assert_int_equal(c->cqes, 2);
+	assert_int_equal(c->cqes_err, 1);
+	arm(0, false, 2);
+	arm(1, true, 2);
+	cq_arm_doorbell(rig.hca, uar + 1, cqn);
+	assert_int_equal(c->db_cq, 2);
+	put(2, false);
+	put(3, false);
+	put(4, false);		/* the queue has room for four CQEs */
+	assert_int_equal(c->cqes, 4);
+}
+
+static uint64_t time_of_cqe(const struct completion *c)
+{
+	cq_complete_now(rig.hca, cqn, c);
+	return get_be64(cqe(cq_find(rig.hca, cqn)->pi - 1) + 48);
+}
+
+static uint64_t real_time(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec << 32 | now.tv_nsec;
+}
+
+/* The time is that of the device's clock or, in seconds and nanoseconds, that of the machine. */
+static void test_cqe_has_its_time(void **state)
+{
+	struct completion c = { .opcode = 2 };
+	uint64_t before = hca_clock(rig.hca), at = time_of_cqe(&c);
+
+	(void)state;
+	assert_true(before <= at && at <= hca_clock(rig.hca));
+	c.real_time = true;
+	before = real_time();
+	at = time_of_cqe(&c);
+	assert_true(before <= at && at <= real_time());
 }
 
 /*
@@ -492,16 +544,24 @@ static void test_resize_is_refused_if_cqes_do_not_fit(void **state)
 	put(0, false);
 	put(1, false);
 	new_size(c, 1);
-	assert_int_equal(modify(1, 7, c, BUF2), ST_BAD_SIZE_OUTS_CQES);
+	assert_refused(modify(1, 7, c, BUF2), ST_BAD_SIZE_OUTS_CQES, WHY_CQ_CQES_OUTSTANDING);
 	consumer(1);
 	assert_int_equal(modify(1, 7, c, BUF2), ST_OK);
 	consumer(3);			/* the closing CQE as well */
 	new_size(c, 17);
-	assert_int_equal(modify(1, 7, c, BUF2), ST_LIM);
+	assert_refused(modify(1, 7, c, BUF2), ST_LIM, WHY_CQ_SIZE);
 	new_size(c, 2);
-	assert_int_equal(modify(1, 7, c, BUF2 + 64), ST_BAD_PARAM);
-	assert_int_equal(modify(1, 0, c, BUF2), ST_BAD_PARAM);
-	assert_int_equal(modify(2, 7, c, BUF2), ST_BAD_OP);
+	assert_refused(modify(1, 7, c, BUF2 + 64), ST_BAD_PARAM, WHY_QUEUE_PAGE_ADDRESS);
+	assert_refused(modify(1, 0, c, BUF2), ST_BAD_PARAM, WHY_CQ_FIELD_SELECT);
+	/* Without the size; and with a field that does not exist. */
+	assert_refused(modify(1, 6, c, BUF2), ST_BAD_PARAM, WHY_CQ_FIELD_SELECT);
+	assert_refused(modify(1, 7 | 16, c, BUF2), ST_BAD_PARAM, WHY_CQ_FIELD_SELECT);
+	assert_refused(modify(2, 7, c, BUF2), ST_BAD_OP, WHY_OP_MOD);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_resize, 0);
+	assert_refused(modify(1, 7, c, BUF2), ST_BAD_PARAM, WHY_CQ_RESIZE_NOT_OFFERED);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_resize, 1);
+	cq_find(rig.hca, cqn)->status = CQ_STATUS_OVERFLOW;
+	assert_refused(modify(1, 7, c, BUF2), ST_BAD_RES_STATE, WHY_CQ_IN_ERROR);
 }
 
 /* Hold a completion back by 1 ms. */
@@ -687,53 +747,64 @@ static void test_create_refuses_invalid_contexts(void **state)
 	(void)state;
 	assert_int_equal(create(&p), ST_OK);
 	p.uar = uar + 7;
-	assert_int_equal(create(&p), ST_BAD_RES);
+	assert_refused(create(&p), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	p = good;
 	p.uar = rig_uar(5);		/* of another user */
 	p.uid = 6;
-	assert_int_equal(create(&p), ST_BAD_RES);
+	assert_refused(create(&p), ST_BAD_RES, WHY_OBJECT_OWNER);
 	p.uid = 5;
-	assert_int_equal(create(&p), ST_BAD_RES);	/* the EQ is the kernel's */
+	assert_refused(create(&p), ST_BAD_RES, WHY_OBJECT_OWNER);	/* the EQ is the kernel's */
 	rig_give(OBJ_EQ, eqn, SHARED_UID);
 	assert_int_equal(create(&p), ST_OK);
 	p.uar = uar;					/* the kernel's */
-	assert_int_equal(create(&p), ST_BAD_RES);
+	assert_refused(create(&p), ST_BAD_RES, WHY_OBJECT_OWNER);
 	p = good;
 	p.eqn = rig.async->obj.num;
-	assert_int_equal(create(&p), ST_BAD_RES);
+	assert_refused(create(&p), ST_BAD_RES, WHY_CQ_EQ_KIND);
 	p.eqn = eqn + 1;
-	assert_int_equal(create(&p), ST_BAD_RES);
+	assert_refused(create(&p), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	p = good;
 	p.dbr = DBR + 4;
-	assert_int_equal(create(&p), ST_BAD_PARAM);
+	assert_refused(create(&p), ST_BAD_PARAM, WHY_DBR_MISALIGNED);
 	p.dbr = 0x1000;
-	assert_int_equal(create(&p), ST_BAD_PARAM);
+	assert_refused(create(&p), ST_BAD_PARAM, WHY_DBR_NOT_MAPPED);
 	p = good;
 	p.log = 7;
-	assert_int_equal(create(&p), ST_BAD_INP_LEN);
+	assert_refused(create(&p), ST_BAD_INP_LEN, WHY_QUEUE_PAGES_MISSING);
 	p = good;
 	p.pg_off = 1;
-	assert_int_equal(create(&p), ST_BAD_INP_LEN);
+	assert_refused(create(&p), ST_BAD_INP_LEN, WHY_QUEUE_PAGES_MISSING);
 	p = good;
 	p.sz = 2;		/* padded, which is not supported */
-	assert_int_equal(create(&p), ST_BAD_PARAM);
+	assert_refused(create(&p), ST_BAD_PARAM, WHY_CQ_CQE_SIZE);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cqe_128_always, 1);
 	p.log = 5;
 	assert_int_equal(create(&p), ST_OK);
 	p.sz = 3;
-	assert_int_equal(create(&p), ST_BAD_PARAM);
+	assert_refused(create(&p), ST_BAD_PARAM, WHY_CQ_CQE_SIZE);
+	p.sz = 1;
+	p.log = 3;
+	p.pg_off = 1;		/* 64 bytes */
+	assert_refused(create(&p), ST_BAD_PARAM, WHY_CQ_CQE_STRADDLES_PAGES);
+	p.pg_off = 2;
+	assert_int_equal(create(&p), ST_OK);
+	p = good;
+	p.bit = IFC_OFF(cqc, cqe_comp_en);
+	assert_refused(create(&p), ST_BAD_PARAM, WHY_CQ_COMPRESSION_NOT_OFFERED);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cqe_compression, 1);
+	assert_int_equal(create(&p), ST_OK);
 	p = good;
 	p.pa = 0x5000;
-	assert_int_equal(create(&p), ST_BAD_PARAM);
+	assert_refused(create(&p), ST_BAD_PARAM, WHY_QUEUE_PAGE_ADDRESS);
 	p = good;
 	p.reserved = true;
-	assert_int_equal(create(&p), ST_BAD_PARAM);
+	assert_refused(create(&p), ST_BAD_PARAM, WHY_CQ_RESERVED_FIELD);
 	p = good;
 	p.apu = true;		/* there are no APU elements */
-	assert_int_equal(create(&p), ST_BAD_PARAM);
+	assert_refused(create(&p), ST_BAD_PARAM, WHY_CQ_RESERVED_FIELD);
 	p = good;
 	p.log = 17;
-	assert_int_equal(create(&p), ST_LIM);
+	assert_refused(create(&p), ST_LIM, WHY_CQ_SIZE);
 }
 
 /* The first bit and the last bit of each reserved field, each alone, make CREATE_CQ fail. */
@@ -768,6 +839,28 @@ static const uint8_t *query(void)
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
 			 ST_OK);
 	return IFC_ADDR(query_cq_out, out, cq_context);
+}
+
+static void test_query_of_an_unknown_queue_is_refused(void **state)
+{
+	uint8_t in[IFC_SZ(query_cq_in)] = {}, out[IFC_SZ(query_cq_out)];
+
+	(void)state;
+	IFC_SET(query_cq_in, in, cqn, cqn + 1);
+	assert_refused(rig_cmd(MLX5_CMD_OP_QUERY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+		       ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+}
+
+/* What is not selected needs no capability. */
+static void test_modify_checks_what_is_selected(void **state)
+{
+	uint8_t c[CQC_BYTES] = {};
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cq_oi, 0);
+	IFC_SET(cqc, c, oi, 1);
+	assert_int_equal(modify(0, 1, c, 0), ST_OK);
+	assert_refused(modify(0, 1 | 4, c, 0), ST_BAD_PARAM, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED);
 }
 
 /* Whether the queue is armed, how far it has told the driver, and what MODIFY_CQ has changed. */
@@ -817,10 +910,35 @@ static void test_query(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
+static void test_trace_of_completions(void **state)
+{
+	const struct completion c = { .opcode = 14, .error = ERR_QUEUE_GONE, .qpn = 0x42,
+				      .wqe_counter = 7, .byte_cnt = 99 };
+	struct trace *t = rig.hca->trace;
+
+	(void)state;
+	trace_ring(t, true);
+	put(0, false);
+	arm(2, false, 1);
+	cq_complete_now(rig.hca, cqn, &c);
+	expect_traced(t, "cqe", "\"cqn\":%u,\"pi\":2,\"opcode\":14,\"syndrome\":%u,\"vendor\":%u,"
+		      "\"qpn\":66,\"wqe\":7,\"bytes\":99", cqn, cqe_error_syndrome(c.error),
+		      cqe_error_vendor(c.error));
+	expect_traced(t, "cq_event", "\"cqn\":%u,\"eqn\":%u,\"sn\":2", cqn, eqn);
+	delay_one(cqn);
+	expect_traced(t, "cqe_injected", "\"cqn\":%u,\"qpn\":66,\"delay_ms\":1", cqn);
+	put(3, false);
+	put(4, false);
+	put(5, false);			/* the queue has room for four CQEs */
+	expect_traced(t, "cq_error", "\"cqn\":%u,\"syndrome\":1", cqn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_owner_bit_changes_with_each_lap), T(test_cqe_fields), T(test_error_cqe),
+		T(test_owner_bit_changes_with_each_lap), T(test_cqe_fields),
+		T(test_cqe_has_its_time), T(test_cqes_and_doorbells_are_counted),
+		T(test_error_cqe),
 		T(test_inline_scatter), T(test_padded_cqe), T(test_arm_then_completion),
 		T(test_arm_after_completion_fires_at_once),
 		T(test_stale_sequence_number_is_ignored), T(test_solicited_only),
@@ -839,6 +957,9 @@ int main(void)
 		T(test_period_mode_needs_a_capability),
 		T(test_create_refuses_invalid_contexts), T(test_each_reserved_field_is_refused),
 		T(test_query), T(test_query_shows_events_and_settings),
+		T(test_query_of_an_unknown_queue_is_refused),
+		T(test_modify_checks_what_is_selected),
+		T(test_trace_of_completions),
 	};
 
 	return cmocka_run_group_tests_name("cq", tests, NULL, NULL);
