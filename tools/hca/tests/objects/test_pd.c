@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "check.h"
 #include "cmd.h"
 #include "expect.h"
 #include "ifc.h"
@@ -117,6 +118,19 @@ static void highest_numbers_pass_a_full_part(void **state)
 	assert_int_equal(new_pd(), 0xffffff - 3000);
 }
 
+static void lowest_number_is_used_again_first(void **state)
+{
+	uint32_t first = new_pd(), second = new_pd(), third = new_pd();
+
+	(void)state;
+	obj_free(rig.hca, obj_find(rig.hca, OBJ_PD, first));
+	obj_free(rig.hca, obj_find(rig.hca, OBJ_PD, third));
+	assert_int_equal(new_pd(), first);
+	assert_int_equal(new_pd(), third);
+	assert_int_equal(new_pd(), third + 1);
+	assert_int_equal(third, second + 1);
+}
+
 static void q_counter_counts_and_clears(void **state)
 {
 	uint8_t in[IFC_SZ(query_q_counter_in)] = {};
@@ -142,6 +156,61 @@ static void q_counter_counts_and_clears(void **state)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
 
 /* Freeing an object with references is a bug of the HCA. It is recorded, and the HCA goes on. */
+static uint8_t free_q_counter(uint16_t uid, uint32_t set)
+{
+	uint8_t in[IFC_SZ(dealloc_q_counter_in)] = {};
+
+	IFC_SET(dealloc_q_counter_in, in, counter_set_id, set);
+	return rig_cmd(MLX5_CMD_OP_DEALLOC_Q_COUNTER, 0, uid, in, sizeof(in), out, 16);
+}
+
+static void q_counters_belong_to_their_user(void **state)
+{
+	uint8_t in[16] = {};
+	uint32_t set;
+
+	(void)state;
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_Q_COUNTER, 0, 7, in, 16, out, 16), ST_OK);
+	set = IFC_GET(alloc_q_counter_out, out, counter_set_id);
+	assert_refused(free_q_counter(8, set), ST_BAD_RES, WHY_OBJECT_OWNER);
+	assert_int_equal(obj_count(rig.hca, OBJ_QCOUNTER), 1);
+	assert_int_equal(free_q_counter(7, set), ST_OK);
+	assert_int_equal(obj_count(rig.hca, OBJ_QCOUNTER), 0);
+	assert_int_not_equal(free_q_counter(7, set), ST_OK);
+}
+
+static void q_counter_of_another_vport_is_not_read(void **state)
+{
+	const struct { struct ifc_field field; uint8_t status; uint32_t why; } bad[] = {
+#define FIELD(fld)	(struct ifc_field)IFC_FIELD(query_q_counter_in, fld)
+		{ FIELD(other_vport), ST_BAD_PARAM, WHY_VPORT_OTHER },
+		{ FIELD(aggregate), ST_BAD_PARAM, WHY_VPORT_OTHER },
+		{ FIELD(counter_set_id), ST_BAD_RES, WHY_OBJECT_UNKNOWN },
+#undef FIELD
+	};
+	uint8_t in[IFC_SZ(query_q_counter_in)] = {};
+	unsigned int i;
+	uint32_t set;
+
+	(void)state;
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_Q_COUNTER, 0, 0, in, 16, out, 16), ST_OK);
+	set = IFC_GET(alloc_q_counter_out, out, counter_set_id);
+	qcounter_add(rig.hca, set, QC_OUT_OF_BUFFER);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		memset(in, 0, sizeof(in));
+		IFC_SET(query_q_counter_in, in, counter_set_id, set);
+		IFC_SET(query_q_counter_in, in, clear, 1);
+		ifc_set_bits(in, bad[i].field.off, bad[i].field.width, i < 2 ? 1 : set + 1);
+		assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_Q_COUNTER, 0, 0, in, sizeof(in), out,
+					 IFC_SZ(query_q_counter_out)), bad[i].status);
+		assert_int_equal(rig.syndrome, bad[i].why);
+	}
+	IFC_SET(query_q_counter_in, in, counter_set_id, set);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_Q_COUNTER, 0, 0, in, sizeof(in), out,
+				 IFC_SZ(query_q_counter_out)), ST_OK);
+	assert_int_equal(IFC_GET(query_q_counter_out, out, out_of_buffer), 1);	/* not cleared */
+}
+
 static void object_is_kept_for_its_references(void **state)
 {
 	struct obj *o = obj_find(rig.hca, OBJ_PD, rig_pd());
@@ -168,7 +237,10 @@ int main(void)
 		T(domains_are_allocated_and_freed), T(domains_belong_to_their_user),
 		T(allocation_fails_at_the_limit), T(highest_number_comes_first),
 		T(highest_numbers_pass_a_full_part),
+		T(lowest_number_is_used_again_first),
 		T(object_is_kept_for_its_references), T(q_counter_counts_and_clears),
+		T(q_counters_belong_to_their_user),
+		T(q_counter_of_another_vport_is_not_read),
 	};
 
 	return cmocka_run_group_tests_name("pd", tests, NULL, NULL);

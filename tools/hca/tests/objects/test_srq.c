@@ -12,6 +12,8 @@
 #include "object.h"
 #include "objrig.h"
 #include "srq.h"
+#include "trace.h"
+#include "tracerig.h"
 
 #define BUF	(RAM_BASE + 0x10000)
 #define DBR	(RAM_BASE + 0x200)
@@ -353,6 +355,10 @@ static void queries_show_the_state(void **state)
 	assert_int_equal(IFC_GET(xrc_srqc, c, state), 0);
 	assert_int_equal(IFC_GET(xrc_srqc, c, lwm), 1);
 	assert_int_equal(IFC_GET(xrc_srqc, c, wqe_cnt), 2);
+	assert_int_equal(IFC_GET(xrc_srqc, c, log_xrc_srq_size), LOG);
+	assert_int_equal(IFC_GET(xrc_srqc, c, pd), pd);
+	assert_int_equal(IFC_GET(xrc_srqc, c, cqn), cqn);
+	assert_int_equal(IFC_GET(xrc_srqc, c, xrcd), xrcdn);
 	put_be32(ram(DBR), 99);
 	srq_pop(rig.hca, rmp, &idx, wqe, sizeof(wqe));
 	srq_pop(rig.hca, xrc, &idx, wqe, sizeof(wqe));
@@ -457,6 +463,52 @@ static void transport_is_told_that_an_xrc_srq_ends(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
+/* The commands of a driver that knows neither RMPs nor XRC SRQs. */
+static void basic_queue_is_armed_and_queried(void **state)
+{
+	uint8_t query[IFC_SZ(query_srq_in)] = {}, out[IFC_BYTE(query_srq_out, pas)];
+	const uint8_t *c = IFC_ADDR(query_srq_out, (const uint8_t *)out, srq_context_entry);
+	uint8_t arm[IFC_SZ(arm_rq_in)] = {}, wqe[64];
+	struct srq *srq;
+	uint32_t num;
+	uint16_t idx;
+
+	(void)state;
+	assert_int_equal(create_srq(false, &num), ST_OK);
+	srq = srq_find(rig.hca, num);
+	put_be32(ram(DBR), 3);
+	assert_int_equal(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)), sizeof(wqe));
+	IFC_SET(query_srq_in, query, srqn, num);
+	IFC_SET(arm_rq_in, arm, srq_number, num);
+	IFC_SET(arm_rq_in, arm, lwm, 2);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ARM_RQ, MLX5_ARM_RQ_IN_OP_MOD_SRQ, 0, arm, sizeof(arm),
+				 out, IFC_SZ(arm_rq_out)), ST_OK);
+	assert_int_equal(rig.nev, 0);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_SRQ, 0, 0, query, sizeof(query), out,
+				 sizeof(out)), ST_OK);
+	assert_int_equal(IFC_GET(srqc, c, state), 0);
+	assert_int_equal(IFC_GET(srqc, c, lwm), 2);
+	assert_int_equal(IFC_GET(srqc, c, wqe_cnt), 2);
+	assert_int_equal(IFC_GET(srqc, c, log_srq_size), LOG);
+	assert_int_equal(IFC_GET(srqc, c, pd), pd);
+	put_be32(ram(DBR), 99);
+	srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe));
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_SRQ, 0, 0, query, sizeof(query), out,
+				 sizeof(out)), ST_OK);
+	assert_int_equal(IFC_GET(srqc, c, state), 1);
+}
+
+static void trace_tells_of_events(void **state)
+{
+	struct srq *srq = new_rmp(false);
+
+	(void)state;
+	trace_ring(rig.hca->trace, true);
+	assert_int_equal(arm_rmp(srq, 3), ST_OK);
+	expect_traced(rig.hca->trace, "srq_event", "\"srqn\":%u,\"event\":%u", srq->obj.num,
+		      EV_SRQ_RQ_LIMIT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +520,7 @@ int main(void)
 		T(signatures_are_refused_in_each_form),
 		T(invalid_contexts_are_refused), T(rmp_is_made_ready_and_of_a_known_type),
 		T(queries_show_the_state), T(wqe_is_taken_as_far_as_there_is_room),
+		T(trace_tells_of_events), T(basic_queue_is_armed_and_queried),
 	};
 
 	return cmocka_run_group_tests_name("srq", tests, NULL, NULL);

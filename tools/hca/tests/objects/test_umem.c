@@ -4,6 +4,7 @@
  * umems: which addresses they have, which umems their commands must not name, and that no umem is
  * destroyed while they use it. Also the keys and queue pairs that a user must not create.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "cq.h"
@@ -455,6 +456,8 @@ static void memory_is_where_the_umem_says(const struct queue_mem *m, uint64_t of
 	assert_ptr_equal(qmem_ptr(rig.hca, m, QUEUE_LEN - 64, 64, true),
 			 ram(address(offset + QUEUE_LEN - 64)));
 	assert_null(qmem_ptr(rig.hca, m, QUEUE_LEN - 32, 64, true));
+	assert_int_equal(qmem_read(rig.hca, m, QUEUE_LEN - 32, buf, 64), -EFAULT);
+	assert_int_equal(qmem_read(rig.hca, m, QUEUE_LEN + 32, buf, 8), -EFAULT);
 }
 
 static void queues_are_where_the_umem_says(void **state)
