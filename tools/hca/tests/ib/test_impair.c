@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 #include "packet.h"
 #include "sma.h"
 #include "subnetrig.h"
+#include "trace.h"
+#include "tracerig.h"
 #include "util.h"
 
 #define PACKETS	1000
@@ -58,7 +61,7 @@ static void impair(const char *text)
 	assert_int_equal(impair_start(im, &s), 0);
 }
 
-static void send_packet(unsigned int psn)
+static void put_packet(unsigned int psn)
 {
 	struct packet *p = packet_alloc(net.fabric);
 
@@ -71,6 +74,11 @@ static void send_packet(unsigned int psn)
 	p->len = LEN;
 	memset(p->payload, psn, LEN);
 	fabric_tx(net.hca[0], p);
+}
+
+static void send_packet(unsigned int psn)
+{
+	put_packet(psn);
 	fabric_poll(net.hca[1]);
 }
 
@@ -370,6 +378,40 @@ static void held_packets_arrive_when_it_ends(void **state)
 	assert_int_equal(counted(IMPAIR_DELAY), 10);
 }
 
+/* The next settings are for the next packets only, also if they make the link perfect. */
+static void held_packets_arrive_at_the_next_settings(void **state)
+{
+	struct run r = { 0 };
+
+	(void)state;
+	impair("delay=100,delay_ms=1000");
+	send_packet(0);
+	assert_int_equal(impair_held(im), 1);
+	impair("loss=100");
+	assert_int_equal(impair_held(im), 0);
+	take(&r);
+	assert_int_equal(r.n, 1);
+	impair("loss=0");
+	send_packet(1);
+	take(&r);
+	assert_int_equal(r.n, 2);
+	assert_int_equal(impair_counts(im).packets, 0);
+}
+
+static void packets_on_their_way_meet_the_settings_from_before(void **state)
+{
+	struct run r = { 0 };
+
+	(void)state;
+	impair("loss=100");
+	put_packet(0);
+	impair_stop(fabric_impair(net.hca[1]));
+	take(&r);
+	assert_int_equal(r.n, 0);
+	assert_int_equal(counted(IMPAIR_LOSS), 1);
+	assert_int_equal(impair_settings(im)->ppm[IMPAIR_LOSS], 0);
+}
+
 static void link_down_drops_held_packets(void **state)
 {
 	struct run r = { 0 };
@@ -506,6 +548,23 @@ static void wrong_settings_are_refused(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
 
+static void trace_tells_of_each_impairment(void **state)
+{
+	struct trace *t = net.hca[1]->trace;
+	char text[30];
+	unsigned int i;
+
+	(void)state;
+	trace_ring(t, true);
+	for (i = 0; i < IMPAIRMENTS; i++) {
+		snprintf(text, sizeof(text), "%s=100", impair_names[i]);
+		impair(text);
+		send_packet(i);
+		expect_traced(t, "impair", "\"what\":\"%s\",\"qpn\":6,\"psn\":%u", impair_names[i],
+			      i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -513,9 +572,13 @@ int main(void)
 		T(reordering_alone), T(corruption_alone), T(delay_alone), T(all_at_once),
 		T(same_seed_same_run), T(other_probability_changes_nothing_else),
 		T(ports_do_not_lose_alike), T(nothing_is_held_for_ever),
-		T(held_packets_arrive_when_it_ends), T(link_down_drops_held_packets),
+		T(held_packets_arrive_when_it_ends),
+		T(held_packets_arrive_at_the_next_settings),
+		T(packets_on_their_way_meet_the_settings_from_before),
+		T(link_down_drops_held_packets),
 		T(held_packet_meets_another_port), T(senders_wait_while_much_is_held),
 		T(held_packets_are_freed), T(subnet_management_is_not_impaired),
+		T(trace_tells_of_each_impairment),
 		cmocka_unit_test(settings_are_parsed), cmocka_unit_test(wrong_settings_are_refused),
 	};
 
