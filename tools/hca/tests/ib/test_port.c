@@ -15,6 +15,8 @@
 #include "port.h"
 #include "profile.h"
 #include "sma.h"
+#include "trace.h"
+#include "tracerig.h"
 
 static uint8_t out[4096];
 
@@ -109,12 +111,15 @@ static void link_change_raises_events_once(void **state)
 	(void)state;
 	port_set_link(rig.hca, true);
 	assert_int_equal(rig.nev, 0);
+	trace_ring(rig.hca->trace, true);
 	port_set_link(rig.hca, false);
+	expect_traced(rig.hca->trace, "link", "\"up\":false");
 	assert_int_equal(rig.nev, 1);
 	assert_int_equal(rig.ev[0].type, EV_PORT_CHANGE);
 	assert_int_equal(rig.ev[0].subtype, 1);
 	assert_int_equal(rig.ev[0].data[8], 0x10);
 	port_set_link(rig.hca, true);
+	expect_traced(rig.hca->trace, "link", "\"up\":true");
 	assert_int_equal(rig.nev, 3);
 	assert_int_equal(rig.ev[1].subtype, 6);
 	assert_int_equal(rig.ev[2].subtype, 4);
@@ -162,8 +167,8 @@ static void only_settable_capability_mask_bits_change(void **state)
 				 16), ST_OK);
 	assert_int_equal(IFC_GET(hca_vport_context, vport(), cap_mask1), before ^ 1 << 16);
 	IFC_SET(hca_vport_context, c, cap_mask1_field_select, 1 << 11);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
-				 16), ST_BAD_PARAM);
+	assert_refused(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+			       16), ST_BAD_PARAM, WHY_PORT_CAP_MASK);
 }
 
 /* A target of SRP sets the bit when it starts, and clears it when it ends. */
@@ -258,22 +263,26 @@ static void group_manager_sets_guids_and_policies(void **state)
 	assert_int_equal(query_vf(1), ST_OK);
 	assert_true(IFC_GET64(hca_vport_context, c, node_guid) == 0);
 	assert_true(IFC_GET64(hca_vport_context, vport(), node_guid) == own);
+	hca_reset(rig.hca);
+	assert_true(rig.hca->port->vf[1].node_guid == 0);
 }
 
 static void vports_of_virtual_functions_are_the_group_managers(void **state)
 {
 	(void)state;
 	manage(2);
-	assert_int_equal(query_vf(0), ST_BAD_PARAM);
-	assert_int_equal(query_vf(3), ST_BAD_PARAM);
-	assert_int_equal(modify_vf(3, 3, 1, 0), ST_BAD_PARAM);
-	assert_int_equal(modify_vf(1, 0, 1, 0), ST_BAD_PARAM);	/* selects no field */
-	assert_int_equal(modify_vf(1, 8, 1, 0), ST_BAD_PARAM);	/* unknown field */
-	assert_int_equal(modify_vf(1, 4, 1, 3), ST_BAD_PARAM);	/* unknown policy */
-	assert_int_equal(modify_vf(0, 3, 1, 0), ST_BAD_PARAM);	/* the HCA's own GUIDs */
+	assert_refused(query_vf(0), ST_BAD_PARAM, WHY_VPORT_OTHER);
+	assert_refused(query_vf(3), ST_BAD_PARAM, WHY_VPORT_OTHER);
+	assert_refused(modify_vf(3, 3, 1, 0), ST_BAD_PARAM, WHY_VPORT_OTHER);
+	/* No field, an unknown field, an unknown policy, and the HCA's own GUIDs. */
+	assert_refused(modify_vf(1, 0, 1, 0), ST_BAD_PARAM, WHY_VPORT_FIELD);
+	assert_refused(modify_vf(1, 8, 1, 0), ST_BAD_PARAM, WHY_VPORT_FIELD);
+	assert_refused(modify_vf(1, 4, 1, 3), ST_BAD_PARAM, WHY_VPORT_FIELD);
+	assert_int_equal(modify_vf(1, 3, 1, 3), ST_OK);		/* the policy is not selected */
+	assert_refused(modify_vf(0, 3, 1, 0), ST_BAD_PARAM, WHY_PORT_GROUP_MANAGER);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], vport_group_manager, 0);
-	assert_int_equal(query_vf(1), ST_BAD_PARAM);
-	assert_int_equal(modify_vf(1, 3, 1, 0), ST_BAD_PARAM);
+	assert_refused(query_vf(1), ST_BAD_PARAM, WHY_PORT_GROUP_MANAGER);
+	assert_refused(modify_vf(1, 3, 1, 0), ST_BAD_PARAM, WHY_PORT_GROUP_MANAGER);
 }
 
 static uint8_t counters(bool other, unsigned int number)
@@ -295,9 +304,9 @@ static void counters_of_vports_need_the_capability(void **state)
 	assert_true(IFC_GET64(query_vport_counter_out, out, received_ib_unicast.packets) == 5);
 	assert_int_equal(counters(true, 1), ST_OK);
 	assert_true(IFC_GET64(query_vport_counter_out, out, received_ib_unicast.packets) == 0);
-	assert_int_equal(counters(true, 2), ST_BAD_PARAM);
+	assert_refused(counters(true, 2), ST_BAD_PARAM, WHY_VPORT_OTHER);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], vport_counters, 0);
-	assert_int_equal(counters(false, 0), ST_BAD_OP);
+	assert_refused(counters(false, 0), ST_BAD_OP, WHY_VPORT_NO_COUNTERS);
 }
 
 static uint8_t gid(uint16_t index, size_t n)
@@ -336,12 +345,12 @@ static void gids_and_pkeys_of_every_index(void **state)
 	assert_true(get_be64(first + 8) == 0x02b1ebe100010100);
 	assert_int_equal(gid(7, 1), ST_OK);
 	assert_true(get_be64(first) == 0);
-	assert_int_equal(gid(8, 1), ST_BAD_INDEX);
+	assert_refused(gid(8, 1), ST_BAD_INDEX, WHY_GID_INDEX);
 	assert_int_equal(gid(0xffff, 8), ST_OK);
 	assert_true(get_be64(first + 8) == 0x02b1ebe100000100);
 	assert_true(get_be64(first + 24) == 0x02b1ebe100010100);
 	assert_true(get_be64(first + 32) == 0);
-	assert_int_equal(gid(0xffff, 7), ST_BAD_OUTP_LEN);
+	assert_refused(gid(0xffff, 7), ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH);
 	assert_int_equal(pkey(0, 1), ST_OK);
 	assert_int_equal(pkey_out(0), 0xffff);
 	assert_int_equal(pkey(3, 1), ST_OK);
@@ -357,8 +366,8 @@ static void gids_and_pkeys_of_every_index(void **state)
 	assert_int_equal(pkey(0xffff, 128), ST_OK);
 	assert_int_equal(pkey_out(0), 0xffff);
 	assert_int_equal(pkey_out(3), 0x8003);
-	assert_int_equal(pkey(128, 1), ST_BAD_INDEX);
-	assert_int_equal(pkey(0xffff, 127), ST_BAD_OUTP_LEN);
+	assert_refused(pkey(128, 1), ST_BAD_INDEX, WHY_PKEY_INDEX);
+	assert_refused(pkey(0xffff, 127), ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH);
 }
 
 static void vports_need_their_capability(void **state)
@@ -367,24 +376,37 @@ static void vports_need_their_capability(void **state)
 
 	(void)state;
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], ib_virt, 0);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
-				 IFC_SZ(query_hca_vport_context_out)), ST_BAD_OP);
-	assert_int_equal(gid(0, 1), ST_BAD_OP);
-	assert_int_equal(pkey(0, 1), ST_BAD_OP);
+	assert_refused(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+			       IFC_SZ(query_hca_vport_context_out)), ST_BAD_OP, WHY_PORT_NO_VPORT);
+	assert_refused(gid(0, 1), ST_BAD_OP, WHY_PORT_NO_VPORT);
+	assert_refused(pkey(0, 1), ST_BAD_OP, WHY_PORT_NO_VPORT);
 }
 
 static void other_vports_are_refused(void **state)
 {
+	static const uint16_t ops[] = {
+		MLX5_CMD_OP_QUERY_HCA_VPORT_GID, MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY,
+		MLX5_CMD_OP_QUERY_VPORT_STATE,
+	};
+	unsigned int i;
 	uint8_t in[IFC_SZ(query_hca_vport_context_in)] = {};
 
 	(void)state;
 	IFC_SET(query_hca_vport_context_in, in, other_vport, 1);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
 				 IFC_SZ(query_hca_vport_context_out)), ST_BAD_PARAM);
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		assert_refused(rig_cmd(ops[i], 0, 0, in, 16, out, sizeof(out)), ST_BAD_PARAM,
+			       WHY_VPORT_OTHER);
+	}
 	IFC_SET(query_hca_vport_context_in, in, other_vport, 0);
 	IFC_SET(query_hca_vport_context_in, in, port_num, 2);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
 				 IFC_SZ(query_hca_vport_context_out)), ST_BAD_PARAM);
+	/* QUERY_VPORT_STATE names no port. */
+	for (i = 0; i < 2; i++)
+		assert_refused(rig_cmd(ops[i], 0, 0, in, 16, out, sizeof(out)), ST_BAD_PARAM,
+			       WHY_PORT_UNKNOWN);
 }
 
 static uint8_t reg(uint16_t id, bool write, uint8_t *in, size_t len)
@@ -401,6 +423,7 @@ static void port_registers(void **state)
 
 	(void)state;
 	assert_int_equal(reg(0x5004, false, in, IFC_SZ(ptys_reg)), ST_OK);
+	assert_int_equal(IFC_GET(ptys_reg, out, proto_mask), 1);		/* InfiniBand */
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_link_width_oper), 4);
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_oper), 0x20);
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_capability), 0x3f);
@@ -417,8 +440,11 @@ static void port_registers(void **state)
 	fabric_set_link(rig.hca, false);
 	assert_int_equal(reg(0x5004, false, in, IFC_SZ(ptys_reg)), ST_OK);
 	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_oper), 0);
+	rig.profile->mtu = 2048;
 	assert_int_equal(reg(0x5003, false, in, IFC_SZ(pmtu_reg)), ST_OK);
 	assert_int_equal(IFC_GET(pmtu_reg, out, oper_mtu), 4096);
+	assert_int_equal(IFC_GET(pmtu_reg, out, max_mtu), 2048);
+	assert_int_equal(IFC_GET(pmtu_reg, out, admin_mtu), 2048);
 	assert_int_equal(reg(0x5003, true, in, IFC_SZ(pmtu_reg)), ST_BAD_PARAM);
 	assert_int_equal(reg(0x5003, false, in, 4), ST_BAD_PARAM);
 	assert_int_equal(reg(0x5fff, false, in, 64), ST_BAD_PARAM);
@@ -443,9 +469,26 @@ static void admin_is(uint8_t status, uint8_t vport)
 	assert_int_equal(reg(0x5006, false, in, sizeof(in)), ST_OK);
 	assert_int_equal(IFC_GET(paos_reg, out, admin_status), status);
 	assert_int_equal(IFC_GET(paos_reg, out, oper_status), status);
+	rig.profile->vport_speed = 0x1234;
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_VPORT_STATE, 0, 0, query, sizeof(query),
 				 vport_out, sizeof(vport_out)), ST_OK);
 	assert_int_equal(IFC_GET(query_vport_state_out, vport_out, admin_state), vport);
+	assert_int_equal(IFC_GET(query_vport_state_out, vport_out, state), status == 1);
+	assert_int_equal(IFC_GET(query_vport_state_out, vport_out, max_tx_speed), 0x1234);
+}
+
+/* Also of the counters of a group that the port does not have, which are 0. */
+static void register_repeats_group_and_planes(void **state)
+{
+	static const uint8_t zeros[IFC_SZ(ppcnt_reg) - 8];
+	uint8_t in[IFC_SZ(ppcnt_reg)] = { [1] = 1, [3] = 0x12, [6] = 2, [7] = 5 };
+
+	(void)state;
+	rig.hca->count.octets_tx = 4000;
+	memset(in + 8, 0x5c, sizeof(zeros));
+	assert_int_equal(reg(0x5008, false, in, sizeof(in)), ST_OK);
+	assert_memory_equal(out, in, 8);
+	assert_memory_equal(out + 8, zeros, sizeof(zeros));
 }
 
 static void administrative_state_is_kept(void **state)
@@ -596,6 +639,7 @@ static const uint8_t *port_counters(uint8_t method, uint16_t attr, uint16_t sele
 	uint8_t in[MAD_BYTES] = { 1, CLASS_PERF, 1, method };
 
 	put_be16(in + OFF_ATTR, attr);
+	in[OFF_PMA_DATA + 1] = 1;
 	put_be16(in + OFF_PMA_DATA + 2, select);
 	assert_int_equal(sma_answer(rig.hca, in, out, false), SMA_REPLY);
 	assert_int_equal(out[OFF_METHOD], METHOD_GET_RESP);
@@ -606,8 +650,10 @@ static const uint8_t *port_counters(uint8_t method, uint16_t attr, uint16_t sele
 /* The capabilities are those that perfquery prints for ConnectX-4. */
 static void performance_agent_says_what_it_can(void **state)
 {
+	static const uint8_t info[] = { 1, 1, 0x16, 0, 0, 0, 0, 18 };
+
 	(void)state;
-	assert_int_equal(get_be16(port_counters(METHOD_GET, 0x01, 0) + 2), 0x1600);
+	assert_memory_equal(port_counters(METHOD_GET, 0x01, 0), info, sizeof(info));
 }
 
 static void performance_counters_have_words_and_kinds(void **state)
@@ -617,14 +663,17 @@ static void performance_counters_have_words_and_kinds(void **state)
 	(void)state;
 	count_traffic();
 	data = port_counters(METHOD_GET, 0x1d, 0);
+	assert_int_equal(data[1], 1);
 	assert_true(get_be64(data + 8) == 1000);
 	assert_true(get_be64(data + 16) == 2000);
 	assert_true(get_be64(data + 24) == 10);
+	assert_true(get_be64(data + 32) == 20);
 	assert_true(get_be64(data + 40) == 7);
 	assert_true(get_be64(data + 48) == 16);
 	assert_true(get_be64(data + 56) == 3);
 	assert_true(get_be64(data + 64) == 4);
 	data = port_counters(METHOD_GET, PERF_COUNTERS, 0);
+	assert_int_equal(data[1], 1);
 	assert_int_equal(get_be16(data + 8), 5);
 	assert_int_equal(get_be32(data + 24), 1000);
 	assert_int_equal(get_be32(data + 28), 2000);
@@ -665,11 +714,11 @@ static void each_performance_counter_is_set_alone(void **state)
 
 		put_be16(in + OFF_ATTR, PERF_COUNTERS);
 		put_be16(in + OFF_PMA_DATA + 2, 1 << t[i].bit);
-		put_be16(in + OFF_PMA_DATA + 8, 7 + i);
+		put_be16(in + OFF_PMA_DATA + 8, 70 + i);
 		for (k = 1; k < ARRAY_SIZE(t); k++)
-			put_be32(in + OFF_PMA_DATA + t[k].at, 7 + i);
+			put_be32(in + OFF_PMA_DATA + t[k].at, 70 + i);
 		assert_int_equal(sma_answer(rig.hca, in, out, false), SMA_REPLY);
-		want[i] = 7 + i;
+		want[i] = 70 + i;
 		for (k = 0; k < ARRAY_SIZE(t); k++)
 			assert_int_equal(t[k].bytes == 2 ? get_be16(data + t[k].at) :
 					 get_be32(data + t[k].at), want[k]);
@@ -771,6 +820,7 @@ static void mad_requests_without_an_agent_are_refused(void **state)
 	assert_true(ask(0x81, 1, 0x11, 0));		/* directed route */
 	assert_int_equal(get_be16(out + 4), 0x8000);
 	assert_false(ask(1, 0x81, 0x11, 0));		/* a response */
+	assert_false(ask(4, 7, 0x12, 0));		/* TrapRepress */
 	assert_false(ask(3, 1, 0x11, 0));	/* the port has no agent of this class */
 }
 
@@ -822,6 +872,37 @@ static void mad_ifc_sets_the_port(void **state)
 }
 
 /* SDR, DDR and QDR, a bit each: supported, enabled and active; 0 is an extended speed. */
+/* Volume 1, 14.2.5.6. */
+static void port_info_has_each_attribute(void **state)
+{
+	const struct port_attrs a = {
+		.m_key = 0x0102030405060708, .gid_prefix = 0x1112131415161718,
+		.m_key_lease = 0x2122, .m_key_violations = 0x2324, .sm_lid = 0x2526,
+		.m_key_protect = 2, .sm_sl = 9, .width_enabled = 1, .speed_enabled = 3,
+		.ext_speed_enabled = 1, .down_default = 2, .neighbour_mtu = 4,
+		.vl_high_limit = 0x27, .operational_vls = 2, .hoq_life = 0x13,
+		.subnet_timeout = 19, .mcast_pkey_traps = 1, .error_thresholds = 0x45,
+	};
+	const struct port_view v = {
+		.lid = 0x3132, .lmc = 5, .up = true, .state = PORT_ACTIVE, .cap_mask = 0x21000002,
+		.cap_mask2 = 0x4142, .speed = SPEED_EDR, .local_port = 7, .mtu_cap = 5,
+		.bad_pkeys = 0x5152, .bad_qkeys = 0x5354, .gids = 6,
+	};
+	static const uint8_t want[64] = {
+		1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12, 0x13, 0x14,
+		0x15, 0x16, 0x17, 0x18, 0x31, 0x32, 0x25, 0x26, 0x21, 0, 0, 2,
+		0, 0, 0x21, 0x22, 7, 1, 3, 2, 0x74, 0x52, 0x85, 0x43,
+		0x49, 0x30, 0x27, 8, 8, 5, 0x13, 0x20, 0x23, 0x24, 0x51, 0x52,
+		0x53, 0x54, 6, 0x33, 16, 0x45, 0, 0, 0, 0, 270 >> 8, 270 & 0xff,
+		0x41, 0x42, 0x23, 1,
+	};
+
+	(void)state;
+	memset(out, 0x5c, sizeof(want));
+	port_info_get(&a, &v, out);
+	assert_memory_equal(out, want, sizeof(want));
+}
+
 static void port_info_has_the_speeds_of_ptys(void **state)
 {
 	static const struct { uint8_t speed, supported, active; } t[] = {
@@ -954,6 +1035,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(agent_tells_part_speed_and_capabilities), T(vport_context_follows_the_link),
 		T(node_description_is_that_of_the_profile), T(port_info_has_the_speeds_of_ptys),
+		T(port_info_has_each_attribute),
 		T(port_that_announces_it_tells_the_round_trip_latency),
 		T(port_that_announces_it_answers_port_info_extended), T(ndr_port_tells_its_fec),
 		T(link_change_raises_events_once),
@@ -965,6 +1047,7 @@ int main(void)
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
 		T(vports_need_their_capability),
 		T(other_vports_are_refused), T(port_registers),
+		T(register_repeats_group_and_planes),
 		T(administrative_state_is_kept), T(administrative_state_is_written_if_enabled),
 		T(registers_tell_of_lanes), T(vport_context_has_what_the_port_has),
 		T(performance_agent_says_what_it_can),

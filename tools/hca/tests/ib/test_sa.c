@@ -118,6 +118,11 @@ static void class_and_versions(void **state)
 	net_send(0, 1, SWITCH_LID, mad);
 	assert_true(net_take(0));
 	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_BAD_VERSION);
+	mad[OFF_CLASS_VERSION] = 2;
+	mad[OFF_VERSION] = 2;
+	net_send(0, 1, SWITCH_LID, mad);
+	assert_true(net_take(0));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_BAD_VERSION);
 	net_sa(mad, GET | METHOD_RESPONSE, SA_CLASS_PORT_INFO, 0);
 	net_send(0, 1, SWITCH_LID, mad);
 	assert_false(net_take(0));
@@ -157,6 +162,10 @@ static void nodes_ports_and_links(void **state)
 	assert_int_equal(ask(0, GET_TABLE, SA_LINK_RECORD, 0), 0);
 	assert_int_equal(table(0, 6, recs), 2 * NET_HCAS);
 	assert_int_equal(ask(0, GET, SA_SWITCH_INFO_RECORD, 0), 0);
+	assert_int_equal(get_be16(rec), SWITCH_LID);
+	assert_int_equal(get_be16(rec + 4), FORWARD_LIDS);
+	assert_int_equal(get_be16(rec + 4 + 4), FORWARD_MLIDS);
+	assert_int_equal(rec[4 + 16], 8);			/* enhanced port 0 */
 	assert_int_equal(ask(0, GET, SA_SM_INFO_RECORD, 0), 0);
 	assert_true(get_be64(rec + 4) == SWITCH_GUID);
 	assert_true(get_be64(rec + 12) == 0);			/* the SM_Key is not disclosed */
@@ -489,7 +498,7 @@ static void broadcast_group_exists(void **state)
 	assert_int_equal(get_be32(rec + 32), 0x0b1b);
 	assert_int_equal(rec[38], 2 << 6 | 4);
 	assert_int_equal(get_be16(rec + 40), 0xffff);
-	assert_int_equal(rec[48] & 15, 1);
+	assert_int_equal(rec[48], 2 << 4 | 1);			/* scope: the link */
 	assert_true(forwarded(0xc000) == 1 << 2);
 	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* joins again */
 	assert_true(forwarded(0xc000) == 1 << 2);
@@ -592,6 +601,12 @@ static void joins_choose_by_mtu_and_rate(void **state)
 		if (ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK | mask) != t[i].status)
 			fail_msg("MTU 0x%x, rate 0x%x", t[i].mtu, t[i].rate);
 	}
+	/* A selector or a value alone chooses nothing. */
+	member(0, broadcast, 1);
+	q[38] = 2 << 6 | 3;
+	q[42] = 2 << 6 | 2;
+	for (i = 4; i < 10; i += 1 + 2 * (i == 5))
+		assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK | BIT_OF(i)), 0);
 }
 
 /* A member could not receive the packets of a group with a higher MTU, or in another partition. */
@@ -984,6 +999,32 @@ static void performance_of_the_switch(void **state)
 	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_BAD_VALUE);
 }
 
+/* What an HCA has sent, the port of the switch at the other end of the link has received. */
+static void ports_of_the_switch_count_the_other_way(void **state)
+{
+	static const struct { unsigned int at; uint64_t value; } want[] = {
+		{ 8, 2000 }, { 16, 1000 }, { 24, 20 }, { 32, 10 }, { 40, 16 }, { 48, 7 }, { 56, 4 },
+		{ 64, 3 },
+	};
+	struct counters *c = &net.hca[1]->count;
+	unsigned int i;
+
+	(void)state;
+	c->packets_tx = 10;
+	c->packets_rx = 20;
+	c->octets_tx = 4000;
+	c->octets_rx = 8000;
+	c->mcast_tx = 3;
+	c->mcast_rx = 4;
+	net_smp(mad, METHOD_GET, 0x1d, 0);
+	mad[OFF_CLASS] = CLASS_PERF;
+	mad[OFF_PMA_DATA + 1] = 2;
+	net_send(0, 1, SWITCH_LID, mad);
+	assert_true(net_take(0));
+	for (i = 0; i < ARRAY_SIZE(want); i++)
+		assert_true(get_be64(net.out + OFF_PMA_DATA + want[i].at) == want[i].value);
+}
+
 /* ---- garbage --------------------------------------------------------------------------------- */
 
 static void short_or_foreign_packets_are_dropped(void **state)
@@ -1061,7 +1102,7 @@ int main(void)
 		T(a_guest_cannot_make_groups_without_end), T(notices_are_reported_to_subscribers),
 		T(subscriptions_of_a_port_are_limited),
 		T(services_are_registered), T(services_of_a_port_are_limited_and_end_with_it),
-		T(performance_of_the_switch),
+		T(performance_of_the_switch), T(ports_of_the_switch_count_the_other_way),
 		T(short_or_foreign_packets_are_dropped), T(garbage_is_survived),
 	};
 

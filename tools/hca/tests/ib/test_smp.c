@@ -116,12 +116,35 @@ static void directed_route_through_the_switch(void **state)
 	assert_int_equal(net.out[OFF_HOP_POINTER], 1);
 	assert_int_equal(net.out[OFF_RETURN_PATH + 1], 1);
 	assert_int_equal(net.out[OFF_RETURN_PATH + 2], 1);
-	assert_int_equal(data[2], 1);
+	assert_int_equal(get_be32(data), 0x01010101);	/* versions, type, ports */
+	assert_true(get_be64(data + 4) == fabric_guid(net.hca[1]));
 	assert_true(get_be64(data + 12) == fabric_guid(net.hca[1]));
+	assert_true(get_be64(data + 20) == fabric_guid(net.hca[1]));
 	assert_int_equal(get_be16(data + 28), 128);		/* P_Keys */
 	assert_int_equal(get_be16(data + 30), 4119);
 	assert_int_equal(get_be32(data + 32), 0);		/* revision */
 	assert_int_equal(get_be32(data + 36), 0x010002c9);	/* port, vendor */
+}
+
+/* Both versions have to be those of the agent, at the switch (one hop) and at the host (two). */
+static void other_versions_are_refused(void **state)
+{
+	static const unsigned int at[] = { OFF_VERSION, OFF_CLASS_VERSION };
+	static const uint8_t methods[] = { METHOD_GET, METHOD_SET }, path[] = { 1, 2 };
+	unsigned int i, hops;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		for (hops = 1; hops <= 2; hops++) {
+			net_smp(mad, methods[i / 2], SMP_NODE_INFO, 0);
+			mad[at[i % 2]] = 2;
+			net_directed(mad, hops, path);
+			net_send(0, 0, LID_PERMISSIVE, mad);
+			net_firmware(1);
+			assert_true(net_take(0));
+			assert_int_equal(get_be16(net.out + OFF_STATUS),
+					 MAD_STATUS_DIRECTION | MAD_BAD_VERSION);
+		}
 }
 
 /* A host that has a queue pair 0 takes the request from its port, and sends the answer. */
@@ -355,7 +378,7 @@ static void multicast_without_an_entry_takes_the_default_ports(void **state)
 	const uint16_t last = 0xc000 + FORWARD_MLIDS - 1;
 
 	(void)state;
-	fabric_forward(net.fabric)->members[0x123] = 1 << 3;
+	fabric_forward(net.fabric)->members[0x123] = 1 << 3 | 1ull << 30;	/* 30: no link */
 	assert_int_equal(get_at_switch(SMP_SWITCH_INFO, 0), 0);
 	assert_int_equal(data[9], FORWARD_DROP);
 	assert_int_equal(data[10], FORWARD_DROP);
@@ -400,6 +423,7 @@ static void ports_keep_vl_arbitration(void **state)
 {
 	static const uint8_t power_on[16] = { 0, 32, 1, 32, 2, 32, 3, 32 };
 	uint8_t table[64], zero[48] = { 0 };
+	struct port_attrs before;
 	unsigned int i;
 
 	(void)state;
@@ -430,8 +454,10 @@ static void ports_keep_vl_arbitration(void **state)
 	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
 	assert_memory_equal(data, table, 16);
 	assert_memory_equal(data + 16, zero, sizeof(zero));
+	memcpy(&before, &net.hca[1]->port->attrs, sizeof(before));
 	assert_true(at_peer(METHOD_SET, SMP_VL_ARBITRATION, 4 << 16, table));
 	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
+	assert_memory_equal(&net.hca[1]->port->attrs, &before, sizeof(before));
 	hca_reset(net.hca[1]);
 	assert_true(at_peer(METHOD_GET, SMP_VL_ARBITRATION, 1 << 16, NULL));
 	assert_memory_equal(data, power_on, sizeof(power_on));
@@ -448,7 +474,7 @@ static void peer_info(uint8_t info[64])
 
 static void set_port_info_changes_the_port_and_raises_events(void **state)
 {
-	uint8_t info[64];
+	uint8_t info[64], gid[16];
 
 	(void)state;
 	peer_info(info);
@@ -473,6 +499,14 @@ static void set_port_info_changes_the_port_and_raises_events(void **state)
 	assert_int_equal(net.hca[1]->port->attrs.sm_lid, 0x33);
 	assert_int_equal(fabric_forward(net.fabric)->port[0x77], 2);
 	assert_int_equal(net.events[0] + net.events[2], 0);
+	put_be16(info + 16, 0x78);
+	info[34] |= 1;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(data[34] & 7, 1);
+	assert_int_equal(fabric_lmc(net.hca[1]), 1);
+	hca_reset(net.hca[1]);
+	gid_get(net.hca[1], 0, gid);
+	assert_true(get_be64(gid) == 0xfe80ull << 48);
 }
 
 /* Set each value that a subnet manager sets in PortInfo, and then values that change none. */
@@ -740,6 +774,9 @@ static void tables_of_an_hca_are_set(void **state)
 	assert_false(gid_get(net.hca[1], 1, gid));
 	assert_true(gid_get(net.hca[1], 2, gid));
 	assert_true(gid_is_ours(net.hca[1], gid));
+	assert_true(at_peer(METHOD_GET, SMP_GUID_INFO, 0, NULL));
+	assert_true(get_be64(data) == fabric_guid(net.hca[1]));
+	assert_true(get_be64(data + 16) == 0x1111);
 	assert_true(at_peer(METHOD_SET, SMP_GUID_INFO, 1, table));
 	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
 	assert_true(at_peer(METHOD_SET, SMP_NODE_DESC, 0, table));
@@ -749,6 +786,7 @@ static void tables_of_an_hca_are_set(void **state)
 static void m_key_protects_a_port(void **state)
 {
 	struct port_attrs *a = &net.hca[1]->port->attrs;
+	uint64_t expiry;
 	uint8_t info[64];
 
 	(void)state;
@@ -760,13 +798,15 @@ static void m_key_protects_a_port(void **state)
 	assert_true(get_be64(data) == 0x5ec2e7);	/* no protection: it can be read */
 	assert_false(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
 	assert_int_equal(a->m_key_violations, 1);
-	assert_true(a->m_key_expiry_ns);
+	expiry = a->m_key_expiry_ns;
+	assert_true(expiry);
 	a->m_key_protect = 1;
 	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
 	assert_true(get_be64(data) == 0);
 	a->m_key_protect = 2;
 	assert_false(at_peer(METHOD_GET, SMP_NODE_INFO, 0, NULL));
 	assert_int_equal(a->m_key_violations, 2);
+	assert_true(a->m_key_expiry_ns == expiry);
 	a->m_key_expiry_ns = 1;				/* long ago */
 	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
 	assert_true(get_be64(data) == 0x5ec2e7);
@@ -779,6 +819,7 @@ static void m_key_protects_a_port(void **state)
 	net_firmware(1);
 	assert_true(net_take(0));
 	assert_true(a->m_key == 0);
+	assert_int_equal(a->m_key_violations, 0);	/* as the request sets it */
 }
 
 static void switch_disables_and_bounces_a_link(void **state)
@@ -930,13 +971,17 @@ static void unmanaged_ports_wait_for_a_subnet_manager(void **state)
 	}
 	net_send(0, 1, 12, mad);
 	assert_true(net_take(1));
-	/* A trap tells the subnet manager that a link went down. */
+	/* One trap tells the subnet manager that a link went down, another that it is up. */
 	port_set_link(net.hca[1], false);
 	assert_true(net_take(0));
 	assert_int_equal(net.out[OFF_METHOD], METHOD_TRAP);
 	assert_int_equal(get_be16(data + 4), 128);
 	assert_int_equal(get_be16(data + 6), 9);
+	assert_false(net_take(0));
 	port_set_link(net.hca[1], true);
+	assert_true(net_take(0));
+	assert_int_equal(net.out[OFF_METHOD], METHOD_TRAP);
+	assert_false(net_take(0));
 	assert_int_equal(fabric_state(net.hca[1], false), PORT_INIT);
 	assert_int_equal(net.event[1][net.events[1] - 1], INIT);
 }
@@ -976,7 +1021,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		M(directed_route_to_the_switch), M(directed_route_through_the_switch),
-		M(host_answers_a_directed_route), M(wrong_routes_are_dropped), M(routes_by_lid),
+		M(host_answers_a_directed_route), M(other_versions_are_refused),
+		M(wrong_routes_are_dropped), M(routes_by_lid),
 		M(get_of_each_attribute_of_the_switch), M(tables_of_the_switch_are_set),
 		M(switch_tells_what_it_is), M(switch_keeps_its_pkeys),
 		M(lids_above_the_top_have_no_entry),
