@@ -15,6 +15,8 @@
 #include "inject.h"
 #include "object.h"
 #include "profile.h"
+#include "trace.h"
+#include "tracerig.h"
 #include "util.h"
 
 enum { DL_SIG = 1, DL_TOKEN = 2, DL_BLK_NUM = 3, DL_OUT_ALIGN = 4, DL_IN_ALIGN = 5, DL_IN_LEN = 7,
@@ -132,8 +134,12 @@ static void bad_entry_type(void **state)
 
 static void reserved_entry_bytes(void **state)
 {
+	static const uint8_t reserved[] = { 1, 2, 3, 62 };
+	unsigned int i;
+
 	(void)state;
-	assert_int_equal(spoiled(CORE_QUEUE + 1, 1, true), DL_RESERVED);
+	for (i = 0; i < sizeof(reserved); i++)
+		assert_int_equal(spoiled(CORE_QUEUE + reserved[i], 1, true), DL_RESERVED);
 }
 
 static void bad_mailbox_token(void **state)
@@ -295,6 +301,7 @@ static uint8_t reg_read(uint16_t id, const uint8_t *data, size_t len, size_t roo
 			IFC_SZ(access_register_out) + room);
 }
 
+#define FEATURES	mng_feature_cap_mask.enhanced_features
 #define MCQI_ROOM	(IFC_SZ(mcqi_reg) + IFC_SZ(mcqi_version))
 
 static void registers_tell_the_version_of_firmware(void **state)
@@ -307,9 +314,15 @@ static void registers_tell_the_version_of_firmware(void **state)
 	assert_int_equal(IFC_GET(mcam_reg, reg, mng_access_reg_cap_mask.access_regs.mcqi), 1);
 	assert_int_equal(IFC_GET(mcam_reg, reg, mng_access_reg_cap_mask.access_regs.mcqs), 1);
 	assert_int_equal(IFC_GET(mcam_reg, reg, mng_access_reg_cap_mask.access_regs.mcc), 0);
+	assert_int_equal(IFC_GET(mcam_reg, reg, FEATURES.pci_status_and_power), 1);
 	IFC_SET(mcam_reg, r, access_reg_group, 1);
 	assert_int_equal(reg_read(0x907f, r, IFC_SZ(mcam_reg), IFC_SZ(mcam_reg)), ST_OK);
 	assert_int_equal(IFC_GET(mcam_reg, reg, mng_access_reg_cap_mask.access_regs.mcqi), 0);
+	assert_int_equal(IFC_GET(mcam_reg, reg, access_reg_group), 1);
+	IFC_SET(mcam_reg, r, feature_group, 2);
+	assert_int_equal(reg_read(0x907f, r, IFC_SZ(mcam_reg), IFC_SZ(mcam_reg)), ST_OK);
+	assert_int_equal(IFC_GET(mcam_reg, reg, FEATURES.pci_status_and_power), 0);
+	assert_int_equal(IFC_GET(mcam_reg, reg, feature_group), 2);
 	memset(r, 0, sizeof(r));
 	assert_int_equal(reg_read(0x9060, r, IFC_SZ(mcqs_reg), IFC_SZ(mcqs_reg)), ST_OK);
 	assert_int_equal(IFC_GET(mcqs_reg, reg, identifier), 1);
@@ -322,30 +335,65 @@ static void registers_tell_the_version_of_firmware(void **state)
 	IFC_SET(mcqi_reg, r, data_size, IFC_SZ(mcqi_version));
 	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_OK);
 	assert_int_equal(IFC_GET(mcqi_version, data, version), 16 << 24 | 35 << 16 | 4030);
+	assert_int_equal(IFC_GET(mcqi_version, data, version_string_length), 10);
+	assert_string_equal((const char *)IFC_ADDR(mcqi_version, data, version_string),
+			    "16.35.4030");
+	assert_int_equal(IFC_GET(mcqi_reg, reg, info_type), 1);
+	assert_int_equal(IFC_GET(mcqi_reg, reg, info_size), IFC_SZ(mcqi_version));
 	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM - 4), ST_BAD_PARAM);
 	IFC_SET(mcqi_reg, r, info_type, 5);
 	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM);
+	IFC_SET(mcqi_reg, r, info_type, 1);
+	IFC_SET(mcqi_reg, r, component_index, 1);
+	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM);
+	IFC_SET(mcqi_reg, r, component_index, 0);
+	IFC_SET(mcqi_reg, r, offset, 4);		/* a part of it */
+	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM);
+	IFC_SET(mcqi_reg, r, offset, 0);
+	IFC_SET(mcqi_reg, r, data_size, IFC_SZ(mcqi_version) - 4);
+	assert_int_equal(reg_read(0x9061, r, IFC_SZ(mcqi_reg), MCQI_ROOM), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_LENGTH);
+}
+
+/* The HCA gives back what it does not use, if there is room for it. */
+static void byte_order_of_the_host_is_given_back(void **state)
+{
+	const uint8_t *reg = out + IFC_SZ(access_register_out);
+	uint8_t r[16] = { 0x80, 1, 2, 3, [15] = 4 };
+
+	(void)state;
+	assert_int_equal(reg_read(0x7004, r, sizeof(r), sizeof(r)), ST_OK);
+	assert_memory_equal(reg, r, sizeof(r));
+	assert_int_equal(reg_read(0x7004, r, sizeof(r), sizeof(r) - 4), ST_BAD_OUTP_LEN);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_LENGTH);
 }
 
 static void registers_tell_power_and_configuration(void **state)
 {
+	static const uint32_t items[] = { 0x80, 0x81, 0x10a, 0x10b, 0x11d, 0x03000080 };
 	const uint8_t *reg = out + IFC_SZ(access_register_out);
 	uint8_t r[IFC_SZ(mpein_reg)] = { 0 };
+	unsigned int i;
 
 	(void)state;
 	assert_int_equal(reg_read(0x9050, r, sizeof(r), sizeof(r)), ST_OK);
 	assert_int_equal(IFC_GET(mpein_reg, reg, pwr_status), 1);
 	assert_int_equal(IFC_GET(mpein_reg, reg, pci_power), 75);
+	assert_int_equal(IFC_GET(mpein_reg, reg, link_width_enabled), 16);
 	assert_int_equal(IFC_GET(mpein_reg, reg, link_width_active), 16);
 	assert_int_equal(IFC_GET(mpein_reg, reg, link_speed_enabled), 0x07);
+	assert_int_equal(IFC_GET(mpein_reg, reg, num_of_pfs), 1);
 	core.profile->part = 4129;
 	assert_int_equal(reg_read(0x9050, r, sizeof(r), sizeof(r)), ST_OK);
 	assert_int_equal(IFC_GET(mpein_reg, reg, link_speed_enabled), 0x37);
 	assert_int_equal(IFC_GET(mpein_reg, reg, link_speed_active), 0x20);
 	r[3] = 8;						/* bytes of the item */
-	put_be32(r + 4, 0x03000080);
-	assert_int_equal(reg_read(0x9024, r, 20, 20), ST_OK);
-	assert_memory_equal(reg, r, 20);
+	r[11] = 5;
+	for (i = 0; i < sizeof(items) / sizeof(*items); i++) {
+		put_be32(r + 4, items[i]);
+		assert_int_equal(reg_read(0x9024, r, 20, 20), ST_OK);
+		assert_memory_equal(reg, r, 20);
+	}
 	put_be32(r + 4, 0x030000ff);
 	assert_int_equal(reg_read(0x9024, r, 20, 20), ST_BAD_PARAM);
 	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_REG_INDEX);
@@ -376,6 +424,17 @@ static void firmware_tells_of_cable_and_power(void **state)
 	assert_int_equal((core.ram + CORE_FREE)[0x20 + 3], 1);		/* plugged */
 	assert_int_equal((core.ram + CORE_FREE)[64 + 1], EV_GENERAL);
 	assert_int_equal((core.ram + CORE_FREE)[64 + 3], 5);		/* power of the slot */
+	IFC_SET(cmd_hca_cap, core.hca->cap[0], port_module_event, 0);
+	assert_int_equal(core_create_eq(uar, 6, CORE_FREE, 1ull << EV_PORT_MODULE |
+					1ull << EV_GENERAL, 1, &eqn), ST_OK);
+	assert_int_equal(eq_find(core.hca, eqn)->pi, 1);
+	assert_int_equal((core.ram + CORE_FREE)[1], EV_GENERAL);
+	IFC_SET(cmd_hca_cap, core.hca->cap[0], port_module_event, 1);
+	IFC_SET(cmd_hca_cap, core.hca->cap[0], general_notification_event, 0);
+	assert_int_equal(core_create_eq(uar, 6, CORE_FREE, 1ull << EV_PORT_MODULE |
+					1ull << EV_GENERAL, 1, &eqn), ST_OK);
+	assert_int_equal(eq_find(core.hca, eqn)->pi, 1);
+	assert_int_equal((core.ram + CORE_FREE)[1], EV_PORT_MODULE);
 }
 
 static void life_cycle(void **state)
@@ -452,6 +511,26 @@ static void fast_teardown_is_refused(void **state)
 	assert_int_equal(obj_count(core.hca, OBJ_UAR), 1);
 	assert_int_equal(teardown(1), ST_OK);
 	assert_int_equal(obj_count(core.hca, OBJ_UAR), 0);
+}
+
+static void driver_version_needs_a_capability(void **state)
+{
+	(void)state;
+	IFC_SET(cmd_hca_cap, core.hca->cap[0], driver_version, 0);
+	assert_int_equal(core_cmd(in, driver_version(), out, 16), ST_BAD_OP);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_DRIVER_VERSION_NOT_OFFERED);
+}
+
+/* Before the driver has set the address of its command queue, a doorbell has no effect. */
+static void no_command_is_read_from_address_0(void **state)
+{
+	(void)state;
+	memset(in, 0, 16);
+	IFC_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_NOP);
+	memcpy(core.ram, core_put(0, in, 16, 16), 64);
+	hca_reset(core.hca);
+	core_ring(1);
+	assert_int_equal(core.ram[63], 1);
 }
 
 static void adapter_names_its_board(void **state)
@@ -580,6 +659,7 @@ static void no_page_is_given_twice(void **state)
 
 #define REQ_EQ	(CORE_FREE + 0x800000ull)	/* an EQ for page requests */
 #define REQ_PD	100
+#define REQ_BATCH 8	/* pages beyond those that the objects need */
 
 /* The number of pages in page request @nth, counted from 0; 0 if the HCA has not sent it. */
 static int32_t asked(unsigned int nth)
@@ -606,6 +686,7 @@ static void pages_follow_the_objects(void **state)
 
 	(void)state;
 	memset(core.ram + REQ_EQ, 0xff, 4096);
+	trace_ring(core.hca->trace, true);
 	core.profile->objects_per_page = 4;
 	assert_int_equal(core_create_eq(core_alloc_uar(), 4, REQ_EQ, 1 << 0xb, 1, &eqn), ST_OK);
 	for (i = 0; i < REQ_PD; i++) {
@@ -613,21 +694,22 @@ static void pages_follow_the_objects(void **state)
 		pdn[i] = IFC_GET(alloc_pd_out, out, pd);
 	}
 	n = asked(0);
-	assert_in_range(n, 1, REQ_PD);
+	assert_int_equal(n, 1 + REQ_BATCH);	/* for the first objects, the UAR and the EQ */
 	assert_int_equal(asked(1), 0);
 	assert_int_equal(manage(1, n, CORE_FREE + 0x900000), ST_OK);
-	assert_in_range(asked(1), 1, REQ_PD);
+	assert_int_equal(asked(1), (REQ_PD + 2 + 3) / 4 - 1);
 	/* The driver has no pages to give. The HCA asks again when there are more objects. */
 	assert_int_equal(manage(0, 0, 0), ST_OK);
 	assert_int_equal(asked(2), 0);
 	change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
 	n = asked(2);
-	assert_in_range(n, 1, REQ_PD);
+	assert_int_equal(n, (REQ_PD + 3 + 3) / 4 - 1);
 	assert_int_equal(manage(1, n, CORE_FREE + 0xa00000), ST_OK);
 	for (i = 0; i < REQ_PD; i++)
 		change_domain(MLX5_CMD_OP_DEALLOC_PD, pdn[i]);
 	n = asked(3);
-	assert_in_range(-n, 1, 2 * REQ_PD);
+	assert_int_equal(n, -(1 + REQ_BATCH));
+	expect_traced(core.hca->trace, "page_request", "\"pages\":%d", n);
 	assert_int_equal(manage(2, 2 * REQ_PD, 0), ST_OK);
 	assert_int_equal(IFC_GET(manage_pages_out, out, output_num_entries), -n);
 	core.profile->objects_per_page = 0;
@@ -766,6 +848,13 @@ static void caps_can_be_set_up_to_the_maximum(void **state)
 	assert_int_equal(IFC_GET(cmd_hca_cap, out + 16, log_max_qp), 18);
 	assert_int_equal(set_caps(read_only), ST_OK);
 	assert_int_equal(hca_cap_gen(core.hca, log_max_cq), 18);
+	/* Neither the maximum can be set, nor a type that does not exist. */
+	IFC_SET(set_hca_cap_in, in, op_mod, 1);
+	assert_int_equal(core_cmd(in, 16 + HCA_CAP_SIZE, out, 16), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_CAP_TYPE_UNKNOWN);
+	IFC_SET(set_hca_cap_in, in, op_mod, 0x3f << 1);
+	assert_int_equal(core_cmd(in, 16 + HCA_CAP_SIZE, out, 16), ST_BAD_PARAM);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_CAP_TYPE_UNKNOWN);
 }
 
 #define GENERAL(fld)	{ 0x00, IFC_OFF(cmd_hca_cap, fld), IFC_BITS(cmd_hca_cap, fld), #fld }
@@ -1073,6 +1162,18 @@ static void one_event_tells_of_commands_that_run_at_once(void **state)
 	assert_int_equal(event_slots(0), 0x28);
 }
 
+static void command_from_before_the_event_queue_has_no_event(void **state)
+{
+	(void)state;
+	inject_set_cmd_delay(core.hca->inject, 0, 1, 20);
+	put_simple(1, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(2);
+	listen_to_commands();
+	run_until_answered(2);
+	assert_int_equal(core_take(1, out, 16), 0);
+	assert_int_equal(event_slots(0), 0);
+}
+
 static void a_profile_makes_commands_asynchronous(void **state)
 {
 	bool sorted = true;
@@ -1190,9 +1291,10 @@ int main(void)
 		T(unmapped_mailbox), T(bad_lengths), T(out_chain_is_checked_before_execution),
 		T(all_slots_at_once), T(slot_owned_by_the_driver_is_ignored), T(unknown_opcode),
 		T(short_input_and_output), T(reserved_bits_must_be_zero), T(user_ids_must_exist),
-		T(registers_tell_the_version_of_firmware),
+		T(registers_tell_the_version_of_firmware), T(byte_order_of_the_host_is_given_back),
 		T(registers_tell_power_and_configuration), T(firmware_tells_of_cable_and_power),
 		T0(life_cycle), T0(there_is_no_other_function), T(fast_teardown_is_refused),
+		T(driver_version_needs_a_capability), T(no_command_is_read_from_address_0),
 		T(adapter_names_its_board), T0(pages_given_are_returned), T0(pages_must_be_mapped),
 		T0(pages_are_overwritten), T0(pages_are_compared_when_returned),
 		T0(pages_are_given_in_any_order), T0(no_page_is_given_twice),
@@ -1210,6 +1312,7 @@ int main(void)
 		T(each_opcode_has_a_delay_of_its_own), T(delays_of_many_opcodes_are_refused),
 		T(answers_can_change_their_order),
 		T(one_event_tells_of_commands_that_run_at_once),
+		T(command_from_before_the_event_queue_has_no_event),
 		T(a_profile_makes_commands_asynchronous),
 		T(a_slot_without_an_answer_takes_no_command),
 		T(a_late_answer_spares_a_mailbox_that_is_used_again), T(no_answer_after_reset),

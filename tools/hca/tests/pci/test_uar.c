@@ -15,6 +15,7 @@
 #include "expect.h"
 #include "hca.h"
 #include "ifc.h"
+#include "iseg.h"
 #include "mem.h"
 #include "object.h"
 #include "pci.h"
@@ -501,6 +502,20 @@ static void uars_run_out(void **state)
 	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_LIM);
 }
 
+/* A processor writes out what it has combined before it reads. */
+static void read_of_a_page_ends_the_bursts(void **state)
+{
+	uint8_t b[16];
+
+	(void)state;
+	wqe(b, 16, 2);
+	store(uar, 0x800, b, 16);
+	assert_int_equal(sent.n, 0);
+	assert_int_equal(core_reg_read(ISEG_SIZE), 0);
+	assert_int_equal(sent.n, 1);
+	assert_int_equal(sent.len, 8);
+}
+
 static void pages_read_as_zero(void **state)
 {
 	(void)state;
@@ -570,6 +585,8 @@ static void eqe_layout_and_owner(void **state)
 		assert_int_equal(eqe(i)[63], i >> EQ_LOG);
 		eq_db(uar, i + 1, false);
 	}
+	assert_int_equal(core.hca->count.eqes, (1 << EQ_LOG) + 1);
+	assert_int_equal(core.hca->count.db_eq, (1 << EQ_LOG) + 1);
 }
 
 static void interrupt_once_for_each_arming(void **state)
@@ -785,6 +802,17 @@ static void query(uint8_t *answer)
 	assert_int_equal(core_cmd(in, 16, answer, IFC_SZ(query_eq_out)), ST_OK);
 }
 
+static void query_of_an_unknown_eq_is_refused(void **state)
+{
+	uint8_t in[16] = { 0 }, out[IFC_SZ(query_eq_out)];
+
+	(void)state;
+	IFC_SET(query_eq_in, in, opcode, MLX5_CMD_OP_QUERY_EQ);
+	IFC_SET(query_eq_in, in, eq_number, eqn + 1);
+	assert_int_equal(core_cmd(in, 16, out, sizeof(out)), ST_BAD_RES);
+	assert_int_equal(IFC_GET(query_eq_out, out, syndrome), WHY_OBJECT_UNKNOWN);
+}
+
 static void query_eq_shows_its_state(void **state)
 {
 	uint8_t out[IFC_SZ(query_eq_out)], *c = IFC_ADDR(query_eq_out, out, eq_context_entry);
@@ -974,12 +1002,14 @@ int main(void)
 		T(other_buffer_ends_a_burst), T(more_buffers_than_the_hca_tracks),
 		T(unallocated_page_has_no_doorbells), T(freed_page_has_no_doorbells),
 		T(stores_of_invalid_size_or_offset_are_dropped), T(cq_arm_in_one_and_two_stores),
-		T(uars_run_out), T(pages_read_as_zero), T(reads_give_ones_without_memory_decoding),
+		T(uars_run_out), T(read_of_a_page_ends_the_bursts), T(pages_read_as_zero),
+		T(reads_give_ones_without_memory_decoding),
 		E(eqe_layout_and_owner), E(interrupt_once_for_each_arming),
 		E(only_subscribed_events), E(full_queue_loses_events),
 		E(doorbell_on_another_page_is_dropped), E(create_eq_refuses_invalid_contexts),
 		E(eq_that_is_not_made_holds_nothing), E(every_type_can_be_subscribed),
 		E(eqe_is_signed), E(eq_indices_have_24_bits), E(query_eq_shows_its_state),
+		E(query_of_an_unknown_eq_is_refused),
 		E(overrun_can_be_ignored),
 		E(unmapped_eq_fails_once), E(query_eq_shows_counters),
 		E(busy_uar_is_refused), E(uar_of_a_cq_or_qp_is_refused),
