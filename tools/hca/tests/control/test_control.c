@@ -116,6 +116,7 @@ static void census_shows_the_delta(void **state)
 	(void)state;
 	core_alloc_uar();
 	assert_true(answer("census", "\"uar\":{\"total\":1,\"by_uid\":{\"0\":1}}"));
+	assert_false(answer("census", "\"delta\""));
 	assert_true(answer("census reset", "\"ok\":true"));
 	assert_true(answer("census", "\"delta\":{}"));
 	core_alloc_uar();
@@ -126,21 +127,21 @@ static void census_shows_the_delta(void **state)
 /* Keys are counted by whether they are free, and objects by their user. */
 static void census_counts_by_kind_and_user(void **state)
 {
-	struct mkey *mk[3];
+	struct mkey *mk[4];
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 4; i++) {
 		mk[i] = (struct mkey *)obj_new_at(core.hca, OBJ_MKEY, 100 + i, i ? 7 : 3,
 						  sizeof(**mk));
-		mk[i]->free = i == 2;
+		mk[i]->free = i == 3;
 	}
-	assert_true(answer("census", "\"mkey\":{\"total\":2,\"by_uid\":{\"3\":1,\"7\":1}}"));
+	assert_true(answer("census", "\"mkey\":{\"total\":3,\"by_uid\":{\"3\":1,\"7\":2}}"));
 	assert_true(answer("census", "\"mkey_free\":{\"total\":1,\"by_uid\":{\"7\":1}}"));
 	assert_true(answer("census reset", "\"ok\":true"));
 	mk[0]->free = true;
 	assert_true(answer("census", "\"delta\":{\"mkey\":-1,\"mkey_free\":1}"));
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		obj_free(core.hca, &mk[i]->obj);
 }
 
@@ -223,6 +224,9 @@ static void commands_are_counted(void **state)
 	core_alloc_uar();
 	core_alloc_uar();
 	assert_true(answer("commands", "\"total\":2,\"by_name\":{\"ALLOC_UAR\":2}"));
+	assert_true(answer("counters", "\"commands_failed\":0,"));
+	core_simple(0xfff, 0, out);
+	assert_true(answer("counters", "\"commands_failed\":1,"));
 	assert_true(answer("counters", "\"doorbells_dropped\":0"));
 }
 
@@ -525,15 +529,28 @@ static void announced_refusals_that_do_not_come_are_missing(void **state)
 	assert_true(answer("expect drop wrong_uar", "\"ok\":true"));
 	assert_true(answer("expect umr 3", "\"ok\":true"));
 	assert_true(answer("expect overrun 2", "\"ok\":true"));
+	assert_true(answer("expect left", "\"ok\":true"));
 	refuse_one();
 	assert_true(answer("expect clear", "\"missing\":[{\"kind\":\"refuse\",\"name\":\"0xfff\","
 			   "\"status\":\"BAD_OP_ERR\",\"want\":2,\"seen\":1},"
 			   "{\"kind\":\"drop\",\"name\":\"wrong_uar\",\"want\":1,\"seen\":0},"
 			   "{\"kind\":\"umr\",\"want\":3,\"seen\":0},"
-			   "{\"kind\":\"overrun\",\"want\":2,\"seen\":0}]"));
+			   "{\"kind\":\"overrun\",\"want\":2,\"seen\":0},"
+			   "{\"kind\":\"left\",\"want\":1,\"seen\":0}]"));
 	assert_true(answer("expect clear", "\"missing\":[]"));
 	refuse_one();
 	assert_true(answer("unexpected", UNKNOWN_CMD "1}"));
+}
+
+/* One refusal or more, with any status. */
+static void announcement_needs_neither_status_nor_number(void **state)
+{
+	(void)state;
+	assert_true(answer("expect refuse 0xfff", "\"ok\":true"));
+	refuse_one();
+	refuse_one();
+	assert_true(answer("unexpected", "\"list\":[]"));
+	assert_true(answer("expect clear", "\"missing\":[]"));
 }
 
 /* Incidents count first for announcements with a number, then for announcements of any number. */
@@ -640,7 +657,7 @@ static void each_status_has_its_name(void **state)
 		{ "BAD_INDEX_ERR", 0x0a }, { "NO_RES_ERR", 0x0f }, { "BAD_QP_STATE_ERR", 0x10 },
 		{ "BAD_PKT_ERR", 0x30 }, { "BAD_SIZE_OUTS_CQES_ERR", 0x40 },
 		{ "BAD_INP_LEN_ERR", 0x50 }, { "BAD_OUTP_LEN_ERR", 0x51 },
-		{ "int", 0x01 }, { "bad_outp_len", 0x51 },
+		{ "int", 0x01 }, { "bad_outp_len", 0x51 }, { "Lim_Err", 0x08 },
 	};
 	char line[60];
 	unsigned int i;
@@ -952,6 +969,7 @@ int main(void)
 		T(objects_left_at_teardown_are_listed), T(forced_teardown_may_leave_objects),
 		T(injected_refusals_are_not_listed), T(announced_refusals_are_not_listed),
 		T(announced_refusals_that_do_not_come_are_missing),
+		T(announcement_needs_neither_status_nor_number),
 		T(greatest_values_are_accepted), T(injections_are_limited),
 		T(event_has_its_number_and_subtype), T(each_event_has_its_name),
 		T(each_status_has_its_name), T(each_counter_has_its_name),

@@ -100,6 +100,22 @@ static void file_changes_the_default(void **state)
 	assert_int_equal(p.range[OBJ_QP].limit - p.range[OBJ_QP].first, 5);
 }
 
+static void limits_are_up_to_what_the_capabilities_allow(void **state)
+{
+	uint32_t first, limit;
+	char json[60];
+
+	(void)state;
+	assert_int_equal(load("{}"), 0);
+	first = p.range[OBJ_UAR].first;
+	limit = p.range[OBJ_UAR].limit;
+	snprintf(json, sizeof(json), "{\"limits\":{\"uar\":%u}}", limit - first);
+	assert_int_equal(load(json), 0);
+	assert_int_equal(p.range[OBJ_UAR].limit, limit);
+	snprintf(json, sizeof(json), "{\"limits\":{\"uar\":%u}}", limit - first + 1);
+	refused(json, "limits.uar");
+}
+
 /* Each setting that is a number changes one member, and nothing else. */
 static void each_number_has_its_member(void **state)
 {
@@ -530,6 +546,7 @@ int main(void)
 		cmocka_unit_test(default_profile_is_accepted),
 		cmocka_unit_test(default_has_the_expected_capabilities),
 		cmocka_unit_test(file_changes_the_default),
+		cmocka_unit_test(limits_are_up_to_what_the_capabilities_allow),
 		cmocka_unit_test(each_number_has_its_member),
 		cmocka_unit_test(each_switch_and_each_text_has_its_member),
 		cmocka_unit_test(each_speed_and_each_part_has_its_number),
