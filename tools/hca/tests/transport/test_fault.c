@@ -23,6 +23,8 @@
 #include "profile.h"
 #include "qp.h"
 #include "srq.h"
+#include "trace.h"
+#include "tracerig.h"
 #include "wqe.h"
 
 #define CQ_A	10
@@ -444,6 +446,59 @@ static void atomic_is_executed_once_if_its_answer_faults(void **state)
 	assert_true(*(uint64_t *)rig_ptr(0, buf[0]) == 40);
 }
 
+static void fault_of_a_later_request_has_its_index(void **state)
+{
+	(void)state;
+	all_present(1);
+	present(0, 0, MTT_ACCESS);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	assert_int_equal(rig_run(2, 1000), 2);
+	post_send(PAGE, 100);
+	wait_faults(1);
+	expect_wqe_event(0, 0, FAULT_SEND, a->obj.num, 1, 0, 100);
+}
+
+/*
+ * Reset both queue pairs while one of them waits for a page of HCA @h. They work as new ones do,
+ * also when software answers the fault from before.
+ */
+static void reset_ends_the_wait(unsigned int h)
+{
+	all_present(!h);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(1);
+	rig_state(0, a, QPS_RST);
+	rig_state(1, b, QPS_RST);
+	memset(rig.tail, 0, sizeof(rig.tail));
+	rig_show(0, a);
+	rig_connect(a, 0, b, 1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(2);
+	assert_int_equal(resume(0, true), ST_OK);
+	pass(5);
+	assert_int_equal(a->state, QPS_RTS);
+	assert_int_equal(b->state, QPS_RTS);
+	all_present(h);
+	resume(1, false);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 0, CQE_REQ, 0);
+}
+
+static void reset_ends_the_wait_of_a_sender(void **state)
+{
+	(void)state;
+	reset_ends_the_wait(0);
+}
+
+static void reset_ends_the_wait_of_a_receiver(void **state)
+{
+	(void)state;
+	reset_ends_the_wait(1);
+}
+
 /* ---- responder ------------------------------------------------------------------------------- */
 
 static void receive_waits_for_its_page(void **state)
@@ -463,6 +518,23 @@ static void receive_waits_for_its_page(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 3 * PAGE);
 	assert_true(same(3 * PAGE));
+}
+
+/* The requester is told again and again that the receiver is not ready. */
+static void waiting_for_a_receiver_does_not_use_up_retries(void **state)
+{
+	(void)state;
+	all_present(0);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(1);
+	pass(150);		/* fifteen ACK timeouts */
+	assert_int_equal(a->state, QPS_RTS);
+	assert_int_equal(a->cur_retry, a->retry_count);
+	all_present(1);
+	resume(0, false);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 0, CQE_REQ, 0);
 }
 
 static void receive_fails_if_the_page_never_comes(void **state)
@@ -754,6 +826,7 @@ static void fault_midway_is_counted(void **state)
 {
 	(void)state;
 	write_faults_midway();
+	assert_int_equal(rig.hca[1]->count.page_faults, 1);
 	assert_int_equal(rig.hca[1]->count.page_faults_midway, 1);
 	all_present(1);
 	resume(0, false);
@@ -1122,6 +1195,34 @@ static void operation_without_paging_by_memory(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
 }
 
+static void trace_tells_of_faults_and_answers(void **state)
+{
+	struct trace *t[] = { rig.hca[0]->trace, rig.hca[1]->trace };
+	uint32_t token;
+
+	(void)state;
+	trace_ring(t[0], true);
+	trace_ring(t[1], true);
+	write_faults_midway();
+	token = get_be32(event[0].data + 24) & 0xffffff;
+	expect_traced(t[1], "page_fault", "\"qpn\":%u,\"fault\":%u,\"token\":%u,\"wqe\":0,"
+		      "\"rkey\":%u,\"va\":%llu,\"done\":%u,\"len\":1024", b->obj.num,
+		      FAULT_REMOTE_WRITE, token, key[1], (unsigned long long)buf[1], PAGE);
+	all_present(1);
+	resume(0, false);
+	expect_traced(t[1], "resume", "\"qpn\":%u,\"token\":%u,\"error\":false", b->obj.num,
+		      token);
+	assert_int_equal(rig_run(1, 1000), 1);
+	present(0, 3, 0);
+	post_send(3 * PAGE, 100);
+	wait_faults(2);
+	token = get_be32(event[1].data + 12);
+	expect_traced(t[0], "page_fault", "\"qpn\":%u,\"fault\":%u,\"token\":%u,\"wqe\":1,"
+		      "\"rkey\":0,\"va\":0,\"done\":0,\"len\":100", a->obj.num, FAULT_SEND, token);
+	resume(1, true);
+	expect_traced(t[0], "resume", "\"qpn\":%u,\"token\":%u,\"error\":true", a->obj.num, token);
+}
+
 #define RC(f)	cmocka_unit_test_setup_teardown(f, rc_up, down)
 #define MEM(f)	cmocka_unit_test_setup_teardown(f, memory_up, down)
 #define UC(f)	cmocka_unit_test_setup_teardown(f, uc_up, down)
@@ -1132,6 +1233,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RC(send_waits_for_its_page), RC(send_continues_in_the_middle),
 		RC(absent_page_faults_again), RC(waiting_does_not_use_up_retries),
+		RC(waiting_for_a_receiver_does_not_use_up_retries),
+		RC(fault_of_a_later_request_has_its_index),
+		RC(reset_ends_the_wait_of_a_sender), RC(reset_ends_the_wait_of_a_receiver),
 		RC(send_fails_if_the_page_never_comes), RC(read_answer_waits_for_its_page),
 		RC(read_answer_needs_a_writable_page),
 		RC(atomic_is_executed_once_if_its_answer_faults), RC(receive_waits_for_its_page),
@@ -1149,7 +1253,7 @@ int main(void)
 		UC(service_without_paging), RC(operation_without_paging), RC(hca_without_paging),
 		UD(ud_send_waits_for_its_page), UD(ud_receive_does_not_page),
 		RC(null_key_in_a_table_faults), RC(transport_fault_looks_at_no_other_pages),
-		RC(token_can_be_used_again),
+		RC(token_can_be_used_again), RC(trace_tells_of_faults_and_answers),
 		RC(random_faults_under_all_operations),
 		MEM(memory_fault_names_the_pages), MEM(memory_fault_stays_in_its_key),
 		MEM(memory_fault_is_answered_at_its_last_event),
