@@ -69,6 +69,22 @@ static void requests_are_counted(void **state)
 	       COUNT(rx_atomic_requests, 3));
 }
 
+static void wqes_of_both_queues_are_counted(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 16, true);
+	post_send(WQE_SEND, 16, true);
+	assert_int_equal(rig_run(4, 1000), 4);
+	assert_int_equal(rig.hca[0]->count.wqes_sq, 2);
+	assert_int_equal(rig.hca[0]->count.wqes_rq, 0);
+	assert_int_equal(rig.hca[1]->count.wqes_sq, 0);
+	assert_int_equal(rig.hca[1]->count.wqes_rq, 2);
+}
+
 static void receive_that_is_too_short(void **state)
 {
 	(void)state;
@@ -197,7 +213,8 @@ static void datagrams_that_are_too_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(requests_are_counted), T(receive_that_is_too_short), T(receive_without_a_key),
+		T(requests_are_counted), T(wqes_of_both_queues_are_counted),
+		T(receive_that_is_too_short), T(receive_without_a_key),
 		T(request_without_a_key), T(key_of_another), T(lost_request),
 		T(lost_acknowledgment), T(lost_answer), T(peer_that_is_gone),
 		UD(datagrams_that_are_too_long),

@@ -14,6 +14,7 @@
 #include "pair.h"
 #include "pairrig.h"
 #include "qp.h"
+#include "util.h"
 #include "wqe.h"
 
 static int rc_on_stations(void **state)
@@ -262,6 +263,48 @@ static void management_is_of_the_port_until_a_qp0_receives(void **state)
 	}
 }
 
+static const struct packet *last_at(unsigned int h)
+{
+	const struct packet *p, *last = NULL;
+
+	STAILQ_FOREACH(p, &medium.queue[h], link)
+		last = p;
+	assert_non_null(last);
+	return last;
+}
+
+/* A requester that hangs leaves what it receives in its queue. */
+static void answers_have_the_number_of_messages(void **state)
+{
+	static const uint8_t ops[] = {
+		BTH_SEND_ONLY, BTH_WRITE_ONLY, BTH_READ_REQ, BTH_FETCH_ADD, BTH_SEND_ONLY,
+	};
+	struct packet *p;
+	unsigned int i, again;
+
+	(void)state;
+	rig.hca[0]->hung = true;
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_recv(1, b, buf_b, 64, key_b);
+	for (again = 0; again < 2; again++)
+		for (i = 0; i < ARRAY_SIZE(ops); i++) {
+			p = stray();
+			p->opcode = BTH_RC | ops[i];
+			p->psn = psn_add(0xfffffe, i);
+			p->ack_req = true;
+			p->va = buf_b;
+			p->rkey = key_b;
+			p->dma_len = p->len;
+			if (ops[i] == BTH_READ_REQ || ops[i] == BTH_FETCH_ADD)
+				p->len = 0;
+			medium_put(1, p, STATION_0, STATION_0 + 1);
+			rig_settle();
+			assert_int_equal(medium.len[0], ARRAY_SIZE(ops) * again + i + 1);
+			assert_int_equal(last_at(0)->msn, again ? ARRAY_SIZE(ops) : i + 1);
+			assert_int_equal(last_at(0)->syndrome, AETH_ACK | AETH_NO_CREDITS);
+		}
+}
+
 #define RC_ON(f)	cmocka_unit_test_setup_teardown(f, rc_on_stations, rig_down)
 #define UD_ON(f)	cmocka_unit_test_setup_teardown(f, ud_on_stations, rig_down)
 
@@ -280,6 +323,7 @@ int main(void)
 		UD_ON(receiver_is_given_the_header_of_the_link),
 		UD_ON(group_of_the_link_reaches_its_members),
 		UD_ON(management_is_of_the_port_until_a_qp0_receives),
+		RC_ON(answers_have_the_number_of_messages),
 	};
 
 	return cmocka_run_group_tests_name("link", tests, NULL, NULL);

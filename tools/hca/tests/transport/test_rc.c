@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <event2/event.h>
 #include <string.h>
+#include <time.h>
 
 #include "address.h"
 #include "clock.h"
@@ -111,11 +112,12 @@ static void lists_are_gathered_and_scattered(void **state)
 	wq_ctrl(&w, WQE_SEND, true, 0);
 	wq_data(&w, buf_a, 1500, key_a);	/* a packet ends in the middle of a segment */
 	wq_inline(&w, rig_ptr(0, buf_a + 1500), 20);
-	wq_data(&w, buf_a + 1520, 1200, key_a);
+	wq_data(&w, buf_a + 0x2345, 1200, key_a);
 	rig_send(0, a, w.b, w.ds);
 	assert_int_equal(rig_run(2, 1000), 2);
 	assert_true(same(1000));
-	assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a + 1000), 1720);
+	assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a + 1000), 520);
+	assert_memory_equal(rig_ptr(1, buf_b + 0x4000 + 520), rig_ptr(0, buf_a + 0x2345), 1200);
 }
 
 /* A connection uses one LID of each port, and drops packets that have another LID. */
@@ -468,6 +470,29 @@ static void cqes_of_version_0_have_no_user_index(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 	assert_int_equal(rig_cqe(CQ_A, 0)->c.srqn_uidx, 0);
 	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.srqn_uidx, 0);
+}
+
+static bool is_real_time(const struct rig_cqe *e)
+{
+	uint64_t now = time(NULL);
+
+	return e->time >> 32 >= now - 60 && e->time >> 32 <= now + 60;
+}
+
+static void times_of_cqes_are_as_the_qp_asks(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		a->real_time = i;
+		b->real_time = !i;
+		rig_recv(1, b, buf_b, 64, key_b);
+		post_send(WQE_SEND, 16, true);
+		assert_int_equal(rig_run(2 * i + 2, 1000), 2 * i + 2);
+		assert_int_equal(is_real_time(rig_cqe(CQ_A, i)), i);
+		assert_int_equal(is_real_time(rig_cqe(CQ_B + 1, i)), !i);
+	}
 }
 
 static void acks_come_as_often_as_the_qp_asks(void **state)
@@ -1472,6 +1497,7 @@ int main(void)
 		RC(fence_waits_for_reads), cmocka_unit_test(fences_wait_for_what_they_name),
 		RC(no_queue_starves_another),
 		RC(cqes_of_version_0_have_no_user_index), RC(acks_come_as_often_as_the_qp_asks),
+		RC(times_of_cqes_are_as_the_qp_asks),
 		RC(recvs_are_consumed_out_of_order), RC(what_was_consumed_ahead_is_not_flushed),
 		RC(reset_forgets_what_was_consumed_ahead),
 		RC(solicited_messages_wake_the_receiver), RC(packets_of_other_ports_are_ignored),

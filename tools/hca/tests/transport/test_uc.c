@@ -154,6 +154,21 @@ static void error_stops_the_send_queue_only(void **state)
 	expect(CQ_A, 2, CQE_REQ, 0);
 }
 
+/* The doorbell of a request that comes after the error flushes it at once. */
+static void requests_behind_an_error_are_flushed(void **state)
+{
+	(void)state;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 16);
+	rig_settle();
+	assert_int_equal(a->state, QPS_SQER);
+	post_send(WQE_SEND, 16, false);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_WR_FLUSH);
+	rig_state(0, a, QPS_ERR);
+	post_send(WQE_SEND, 16, false);
+	expect(CQ_A, 2, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(rig.ncqe, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +178,7 @@ int main(void)
 		UC(packets_before_a_refused_one_are_stored),
 		UC(message_longer_than_its_receive_stops_the_queue_pair),
 		UC(state_decides_what_is_received), UC(error_stops_the_send_queue_only),
+		UC(requests_behind_an_error_are_flushed),
 	};
 
 	return cmocka_run_group_tests_name("uc", tests, NULL, NULL);

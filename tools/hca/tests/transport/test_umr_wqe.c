@@ -16,6 +16,8 @@
 #include "profile.h"
 #include "qp.h"
 #include "req.h"
+#include "trace.h"
+#include "tracerig.h"
 #include "umr.h"
 #include "wqe.h"
 
@@ -406,6 +408,29 @@ static void umr_long_offset_needs_a_capability(void **state)
 	assert_true(mk->free);
 }
 
+static void umr_takes_what_is_offered(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 0x10010, MKM_KLM);
+	uint8_t *cap = rig.hca[1]->cap[CAP_GENERAL];
+	struct rig_wqe w;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, cap, relaxed_ordering_write_umr, 1);
+	IFC_SET(cmd_hca_cap, cap, relaxed_ordering_read_umr, 1);
+	IFC_SET(cmd_hca_cap, cap, umr_extended_translation_offset, 1);
+	umr_wqe(&w, mk, 0x80 | 0x10, 1ull << 25 | 1ull << 47, 4);
+	put_be32(w.b + 32, 1);			/* the offset is 0x10000 */
+	IFC_SET(mkc, w.b + 64, relaxed_ordering_write, 1);
+	IFC_SET(mkc, w.b + 64, relaxed_ordering_read, 1);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_B, 0, CQE_REQ, 0);
+	assert_int_equal(IFC_GET(mkc, mk->mkc, relaxed_ordering_write), 1);
+	assert_int_equal(IFC_GET(mkc, mk->mkc, relaxed_ordering_read), 1);
+	assert_int_equal(mk->klm[0x10000].key, key_b);
+	assert_int_equal(mk->klm[0].key, 0);
+}
+
 static void umr_wqe_too_short_is_refused(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
@@ -587,20 +612,57 @@ static void umr_checks_the_bound_queue_pair(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
 	struct rig_wqe w;
+	unsigned int i;
 
 	(void)state;
 	umr_wqe(&w, mk, 0x80 | 0x08, UMR_LIVE, 4);
-	IFC_SET(mkc, mk->mkc, qpn, b->obj.num);
+	IFC_SET(mkc, mk->mkc, qpn, MKEY_ANY_QP);
 	mkey_decode(mk);
-	IFC_SET(mkc, w.b + 64, qpn, b->obj.num + 1);
-	rig_send(1, b, w.b, w.ds);
-	assert_int_equal(rig_run(1, 1000), 1);
-	expect(CQ_B, 0, CQE_REQ, 0);
-	assert_int_equal(mk->qpn, b->obj.num + 1);
+	for (i = 0; i < 2; i++) {		/* the key is bound to no QP, then to this one */
+		put_be32(w.b + 12, mk->obj.num << 8 | mk->variant);
+		IFC_SET(mkc, w.b + 64, qpn, b->obj.num + i);
+		rig_send(1, b, w.b, w.ds);
+		assert_int_equal(rig_run(i + 1, 1000), i + 1);
+		expect(CQ_B, i, CQE_REQ, 0);
+		assert_int_equal(mk->qpn, b->obj.num + i);
+	}
 	put_be32(w.b + 12, mk->obj.num << 8 | mk->variant);
 	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect(CQ_B, 2, CQE_REQ_ERR, SYND_MW_BIND);
+}
+
+static void trace_tells_of_requests_and_refusals(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 16, MKM_KLM);
+	struct trace *t = rig.hca[1]->trace;
+	uint32_t key = mk->obj.num << 8 | mk->variant;
+	struct rig_wqe w;
+
+	(void)state;
+	trace_ring(t, true);
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect_traced(t, "umr", "\"qpn\":%u,\"mkey\":%u,\"flags\":128,\"fence\":0,\"mask\":%llu,"
+		      "\"octowords\":4,\"offset\":0,\"log_page_size\":0,\"list\":0,"
+		      "\"list_bytes\":0,\"lkey\":0", b->obj.num, key, UMR_LIVE);
+	umr_wqe(&w, mk, 0x10, 1ull << 60, 4);
+	w.b[11] |= 2 << 5;			/* fence */
+	put_be16(w.b + 16 + 6, 8);		/* octowords before the part */
+	IFC_SET(mkc, w.b + 64, log_page_size, 12);
+	key = mk->obj.num << 8 | 0x33;
+	w.ds = 9;
+	rig_send(1, b, w.b, w.ds);
 	assert_int_equal(rig_run(2, 1000), 2);
-	expect(CQ_B, 1, CQE_REQ_ERR, SYND_MW_BIND);
+	expect_traced(t, "umr", "\"qpn\":%u,\"mkey\":%u,\"flags\":16,\"fence\":2,\"mask\":%llu,"
+		      "\"octowords\":4,\"offset\":8,\"log_page_size\":12,\"list\":%llu,"
+		      "\"list_bytes\":256,\"lkey\":%u", b->obj.num, key, 1ull << 60,
+		      (unsigned long long)buf_b + 0x1000, key_b);
+	expect_traced(t, "umr_refused", "\"qpn\":%u,\"mkey\":%u,\"why\":\"%s\"", b->obj.num, key,
+		      "unknown bit in mkey_mask");
+	assert_int_equal(rig.hca[1]->count.umr, 1);
+	assert_int_equal(rig.hca[1]->count.umr_refused, 1);
 }
 
 int main(void)
@@ -620,7 +682,8 @@ int main(void)
 		RC(umr_page_size_can_be_excluded), RC(umr_atomic_right_can_be_excluded),
 		RC(umr_relaxed_ordering_of_writes_needs_a_capability),
 		RC(umr_relaxed_ordering_of_reads_needs_a_capability),
-		RC(umr_long_offset_needs_a_capability), RC(umr_wqe_too_short_is_refused),
+		RC(umr_long_offset_needs_a_capability), RC(umr_takes_what_is_offered),
+		RC(umr_wqe_too_short_is_refused),
 		RC(umr_of_a_process_may_not_set_addresses),
 		RC(umr_of_a_process_may_not_set_the_page_size),
 		RC(umr_may_not_move_device_memory_keys),
@@ -629,7 +692,7 @@ int main(void)
 		RC(injected_refusal_of_umr_is_not_on_record), RC(umr_list_too_short_is_refused),
 		RC(umr_registers_memory_from_a_list), RC(send_with_invalidate_invalidates_the_key),
 		RC(peer_may_not_invalidate_every_key), RC(invalidated_window_lets_its_region_go),
-		RC(umr_checks_the_bound_queue_pair),
+		RC(umr_checks_the_bound_queue_pair), RC(trace_tells_of_requests_and_refusals),
 	};
 
 	return cmocka_run_group_tests_name("umr_wqe", tests, NULL, NULL);

@@ -72,6 +72,7 @@ static void decode_cqe(struct rig_cqe *e, const uint8_t *cqe128)
 		c->error = cqe[52] << 16 | cqe[54] << 8 | cqe[55];
 		return;
 	}
+	e->time = get_be64(cqe + 48);
 	c->byte_cnt = get_be32(cqe + 44);
 	c->imm_inval_pkey = get_be32(cqe + 36);
 	if (cqe[63] >> 2 & 3) {

@@ -35,6 +35,7 @@ struct rig_cqe {
 	uint32_t cqn;
 	struct completion c;
 	uint8_t data[64];		/* what c.inline_data points to */
+	uint64_t time;
 };
 
 struct rig {
