@@ -450,7 +450,7 @@ static void link_has_its_lock(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, lock_was_taken(&port->link_lock));
 	EXPECT_TAKES_LOCK(test, &port->link_lock, query_width(test));
 	EXPECT_TAKES_LOCK(test, &port->link_lock,
-		     port->ops->changed(port, MLX5_PORT_CHANGE_SUBTYPE_LID));
+			  port->ops->changed(port, MLX5_PORT_CHANGE_SUBTYPE_LID));
 }
 
 /* What the RDMA core has told a consumer. */

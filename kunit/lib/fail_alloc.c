@@ -40,7 +40,7 @@ static void *setting(struct kunit *test, const char *name)
 void fail_alloc_init(struct kunit *test)
 {
 	if (!CAN_FAIL)
-		kunit_skip(test, "the kernel lacks CONFIG_FAILSLAB or CONFIG_FAULT_INJECTION_DEBUG_FS");
+		kunit_skip(test, "CONFIG_FAILSLAB or CONFIG_FAULT_INJECTION_DEBUG_FS is not set");
 	*(bool *)setting(test, "ignore-gfp-wait") = false;
 	*(unsigned long *)setting(test, "verbose") = 0;
 }

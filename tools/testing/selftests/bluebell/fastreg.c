@@ -285,7 +285,7 @@ struct repeated {
 	uint8_t *file;		/* the huge pages */
 	uint8_t *mem;
 	size_t piece, len;
-	uint64_t iova;		/* in another place of a huge page, so the device maps small pages */
+	uint64_t iova;		/* at another offset in a huge page, so small pages are mapped */
 };
 
 /* Returns false if the kernel has no huge pages to spare. */

@@ -383,8 +383,11 @@ static int fw_send_query(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
 static bool fw_refuses_query(struct mlx5_ib_dev *dev, const void *destroy)
 {
 	const struct fw_kind *kind = fw_kind_of(destroy);
-	void *out __free(kfree) = kind ? kzalloc(kind->outlen, GFP_KERNEL) : NULL;
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+
+	if (!kind)
+		return false;
+	void *out __free(kfree) = kzalloc(kind->outlen, GFP_KERNEL);
 
 	if (!out)
 		return false;
@@ -436,8 +439,8 @@ static int fw_send_again(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
  * @in: the command, complete
  * @inlen: bytes of @in
  * @attempt: attempts to destroy the object; zeroed before the first call
- * @first: sends the command, or has mlx5_core send it. Called at most once: not after a failure, and
- *	not if @attempt->failed or @attempt->quiet is set from the start
+ * @first: sends the command, or has mlx5_core send it. Called at most once, and not at all if
+ *	@attempt->failed or @attempt->quiet is set from the start
  * @arg: argument of @first
  *
  * The first command for the object that is not answered is sent again at once. May sleep.
