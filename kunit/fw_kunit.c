@@ -533,7 +533,7 @@ static void quiet_refusal_ends_no_attachment_that_may_exist(struct kunit *test)
 }
 
 /*
- * What firmware does for an object that may have been destroyed: DESTROY is refused with
+ * What firmware does for a queue that may have been destroyed: DESTROY is refused with
  * @destroy_status; QUERY is refused with @query_status if that is not 0, else returns @query_err.
  */
 static struct {
@@ -577,11 +577,6 @@ static const struct kind {
 } kinds[] = {
 	{ "QP", MLX5_CMD_OP_DESTROY_QP, MLX5_CMD_OP_QUERY_QP },
 	{ "CQ", MLX5_CMD_OP_DESTROY_CQ, MLX5_CMD_OP_QUERY_CQ },
-	{ "SRQ", MLX5_CMD_OP_DESTROY_SRQ, MLX5_CMD_OP_QUERY_SRQ },
-	{ "XRC SRQ", MLX5_CMD_OP_DESTROY_XRC_SRQ, MLX5_CMD_OP_QUERY_XRC_SRQ },
-	{ "RMP", MLX5_CMD_OP_DESTROY_RMP, MLX5_CMD_OP_QUERY_RMP },
-	{ "DCT", MLX5_CMD_OP_DESTROY_DCT, MLX5_CMD_OP_QUERY_DCT },
-	{ "key", MLX5_CMD_OP_DESTROY_MKEY, MLX5_CMD_OP_QUERY_MKEY },
 };
 
 KUNIT_ARRAY_PARAM_DESC(kind, kinds, desc);
@@ -590,7 +585,7 @@ KUNIT_ARRAY_PARAM_DESC(kind, kinds, desc);
  * The first command was not answered, and the second is refused with the status of an object in
  * use. The object does not exist if its query is refused, too.
  */
-static void object_that_cannot_be_queried_is_destroyed(struct kunit *test)
+static void queue_that_cannot_be_queried_is_destroyed(struct kunit *test)
 {
 	static const u8 statuses[] = {
 		MLX5_CMD_STAT_BAD_RES_ERR, MLX5_CMD_STAT_BAD_RES_STATE_ERR,
@@ -619,32 +614,45 @@ static void object_that_cannot_be_queried_is_destroyed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be32_to_cpu((__force __be32)firmware.first[2]), 0x123456);
 }
 
-/* A query that is executed, or that says nothing, ends no object that may be in use. */
-static void object_that_can_be_queried_exists(struct kunit *test)
+/*
+ * A query that is executed, or is refused for another reason, ends no queue that may be in use. A
+ * query that is not answered counts as a command that is not answered.
+ */
+static void queue_that_can_be_queried_exists(struct kunit *test)
 {
-	static const int errs[] = { 0, -ETIMEDOUT, -ECANCELED, -ENOMEM };
+	static const struct {
+		int query_err;
+		u8 query_status;
+		int want;
+	} cases[] = {
+		{ 0, 0, -EINVAL }, { 0, MLX5_CMD_STAT_INT_ERR, -EINVAL },
+		{ 0, MLX5_CMD_STAT_RES_BUSY, -EINVAL }, { 0, MLX5_CMD_STAT_LIM_ERR, -EINVAL },
+		{ 0, MLX5_CMD_STAT_BAD_OP_ERR, -EINVAL }, { -ETIMEDOUT, 0, -ETIMEDOUT },
+		{ -ECANCELED, 0, -ECANCELED }, { -ENOMEM, 0, -ENOMEM },
+	};
 	struct mock *mock = make_forgetful(test);
 	unsigned int i;
 
 	firmware.query = MLX5_CMD_OP_QUERY_CQ;
-	for (i = 0; i < 2 * ARRAY_SIZE(errs); i++) {
+	for (i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
 		struct mlx5_ib_fw_attempt attempt = {
 			.failed = true, .unanswered = true, .quiet = i % 2,
 		};
 
-		firmware.query_err = errs[i / 2];
+		firmware.query_err = cases[i / 2].query_err;
+		firmware.query_status = cases[i / 2].query_status;
 		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fw_destroy_object(mock->dev, UID,
 								    MLX5_CMD_OP_DESTROY_CQ, 0x77,
-								    &attempt), -EINVAL,
+								    &attempt), cases[i / 2].want,
 				    "case %u", i);
 		KUNIT_EXPECT_TRUE(test, attempt.noted);
 		mlx5_ib_fw_attempt_forget(mock->dev, &attempt);
 	}
-	KUNIT_EXPECT_EQ(test, firmware.num_queries, 2 * ARRAY_SIZE(errs));
+	KUNIT_EXPECT_EQ(test, firmware.num_queries, 2 * ARRAY_SIZE(cases));
 }
 
-/* An object all whose destructions were answered exists; one that has no query may. */
-static void object_is_queried_only_after_silence(struct kunit *test)
+/* A queue all whose destructions were answered exists. Other objects are not queried. */
+static void queue_is_queried_only_after_silence(struct kunit *test)
 {
 	static const struct {
 		u16 destroy;
@@ -655,6 +663,7 @@ static void object_is_queried_only_after_silence(struct kunit *test)
 		{ MLX5_CMD_OP_DESTROY_QP, MLX5_CMD_STAT_BAD_PARAM_ERR, true },
 		{ MLX5_CMD_OP_DESTROY_QP, MLX5_CMD_STAT_RES_BUSY, true },
 		{ MLX5_CMD_OP_DEALLOC_PD, MLX5_CMD_STAT_BAD_RES_STATE_ERR, true },
+		{ MLX5_CMD_OP_DESTROY_MKEY, MLX5_CMD_STAT_BAD_RES_STATE_ERR, true },
 	};
 	struct mock *mock = make_forgetful(test);
 	unsigned int i;
@@ -1001,9 +1010,9 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE(command_that_was_not_sent_is_told_from_a_refusal),
 	KUNIT_CASE(quiet_attempt_tells_a_lost_device_from_a_busy_one),
 	KUNIT_CASE(quiet_refusal_ends_no_attachment_that_may_exist),
-	KUNIT_CASE_PARAM(object_that_cannot_be_queried_is_destroyed, kind_gen_params),
-	KUNIT_CASE(object_that_can_be_queried_exists),
-	KUNIT_CASE(object_is_queried_only_after_silence),
+	KUNIT_CASE_PARAM(queue_that_cannot_be_queried_is_destroyed, kind_gen_params),
+	KUNIT_CASE(queue_that_can_be_queried_exists),
+	KUNIT_CASE(queue_is_queried_only_after_silence),
 	KUNIT_CASE(limit_and_unknown_object_are_told_from_other_refusals),
 	KUNIT_CASE(failed_device_creates_nothing_and_has_destroyed_all),
 	KUNIT_CASE(command_that_is_not_sent_gives_its_slot_back),

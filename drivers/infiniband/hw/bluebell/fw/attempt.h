@@ -48,8 +48,9 @@ struct mlx5_ib_fw_attempt {
 /*
  * Whether the object may have been destroyed by a command that was not answered. Then the number of
  * the object may be that of another user's object, so the driver names the object in no command or
- * work request but the command that destroys it. READ_ONCE(), because meanwhile a task that
- * destroys the object may set @unanswered, and a task that creates another may set @replaced.
+ * work request but the command that destroys it, and a query between two such commands.
+ * READ_ONCE(), because meanwhile a task that destroys the object may set @unanswered, and a task
+ * that creates another may set @replaced.
  */
 static inline bool mlx5_ib_fw_may_be_gone(const struct mlx5_ib_fw_attempt *attempt)
 {

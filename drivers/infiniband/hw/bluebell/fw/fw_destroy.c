@@ -14,8 +14,8 @@
  * * The driver sends the command again: immediately, but only once, and then each time the owner
  *   tries to destroy the object. After an attempt that has not been answered, a refusal because the
  *   object does not exist means success. Firmware refuses so with BAD_RES, or with BAD_RES_STATE,
- *   which is also the status of an object in use. So after BAD_RES_STATE the driver queries the
- *   object: if firmware refuses this, too, the object does not exist. A queue pair's attachment to
+ *   which is also the status of an object in use. So after BAD_RES_STATE the driver queries a QP or
+ *   a CQ: if firmware refuses this, too, the queue does not exist. A queue pair's attachment to
  *   a multicast group ends with the queue pair. So for DETACH_FROM_MCG an unknown queue pair means
  *   success from the first attempt on; and after an attempt that has not been answered -EINVAL
  *   means success, too, because that is how firmware refuses to detach a queue pair twice.
@@ -346,67 +346,52 @@ int mlx5_ib_init_fw_attempts(struct mlx5_ib_dev *dev)
 	return 0;
 }
 
-/* Commands that destroy an object of a kind, and that query it. */
-struct fw_kind {
-	u16 destroy;
-	u16 query;
-	int outlen;
-};
-
-#define FW_KIND(NAME, name) \
-	{ MLX5_CMD_OP_DESTROY_ ## NAME, MLX5_CMD_OP_QUERY_ ## NAME, \
-	  MLX5_ST_SZ_BYTES(query_ ## name ## _out) }
-
-static const struct fw_kind fw_kinds[] = {
-	FW_KIND(QP, qp), FW_KIND(CQ, cq), FW_KIND(SRQ, srq), FW_KIND(XRC_SRQ, xrc_srq),
-	FW_KIND(RMP, rmp), FW_KIND(DCT, dct), FW_KIND(MKEY, mkey),
-};
-
-static const struct fw_kind *fw_kind_of(const void *destroy)
-{
-	u16 opcode = MLX5_GET(general_obj_in_cmd_hdr, destroy, opcode);
-	const struct fw_kind *kind;
-
-	for (kind = fw_kinds; kind < fw_kinds + ARRAY_SIZE(fw_kinds); kind++)
-		if (kind->destroy == opcode)
-			return kind;
-	return NULL;
-}
-
 static int fw_send_query(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 			 void *arg)
 {
 	return mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 }
 
-/* Whether firmware refuses to query the object that a command was to destroy. Logs nothing. */
-static bool fw_refuses_query(struct mlx5_ib_dev *dev, const void *destroy)
+/*
+ * Query the queue that a command was to destroy. Returns -ENOENT if firmware refuses the query as
+ * it refuses an unknown number; 0 if the queue exists, or may exist; or the errno of a command that
+ * was not sent or not answered.
+ */
+static int fw_query_queue(struct mlx5_ib_dev *dev, const void *destroy)
 {
-	const struct fw_kind *kind = fw_kind_of(destroy);
+	bool is_qp = MLX5_GET(dealloc_pd_in, destroy, opcode) == MLX5_CMD_OP_DESTROY_QP;
+	int err, outlen = is_qp ? MLX5_ST_SZ_BYTES(query_qp_out) : MLX5_ST_SZ_BYTES(query_cq_out);
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
-
-	if (!kind)
-		return false;
-	void *out __free(kfree) = kzalloc(kind->outlen, GFP_KERNEL);
+	void *out __free(kfree) = kzalloc(outlen, GFP_KERNEL);
 
 	if (!out)
-		return false;
-	mlx5_ib_fw_name_object(in, kind->query, MLX5_GET(dealloc_pd_in, destroy, pd));
-	return mlx5_ib_fw_exec_via(dev, MLX5_GET(dealloc_pd_in, destroy, uid), in, sizeof(in), out,
-				   kind->outlen, fw_send_query, NULL) == -EREMOTEIO;
+		return -ENOMEM;
+	mlx5_ib_fw_name_object(in, is_qp ? MLX5_CMD_OP_QUERY_QP : MLX5_CMD_OP_QUERY_CQ,
+			       MLX5_GET(dealloc_pd_in, destroy, pd));
+	err = mlx5_ib_fw_exec_via(dev, MLX5_GET(dealloc_pd_in, destroy, uid), in, sizeof(in), out,
+				  outlen, fw_send_query, NULL);
+	if (err != -EREMOTEIO)
+		return err;
+	switch (MLX5_GET(dealloc_pd_out, out, status)) {
+	case MLX5_CMD_STAT_BAD_RES_ERR:
+	case MLX5_CMD_STAT_BAD_RES_STATE_ERR:
+	case MLX5_CMD_STAT_BAD_PARAM_ERR:
+		return -ENOENT;
+	default:
+		return 0;
+	}
 }
 
 /*
- * Whether firmware has refused a command because the object does not exist. ConnectX-5 Ex has
- * refused to destroy queues that do not exist with the status of an object in use, but an object
- * that is in use can be queried.
+ * Whether firmware has refused a command with the status of an object in use, but the object may
+ * have been destroyed: ConnectX-5 Ex has refused to destroy unknown QPs and CQs with this status.
  */
-static bool fw_knows_no_object(struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
-			       const void *destroy, u8 status)
+static bool fw_is_in_doubt(const struct mlx5_ib_fw_attempt *attempt, const void *destroy, u8 status)
 {
-	if (status == MLX5_CMD_STAT_BAD_RES_STATE_ERR)
-		return attempt->unanswered && fw_refuses_query(dev, destroy);
-	return status == MLX5_CMD_STAT_BAD_RES_ERR;
+	u16 opcode = MLX5_GET(dealloc_pd_in, destroy, opcode);
+
+	return status == MLX5_CMD_STAT_BAD_RES_STATE_ERR && attempt->unanswered &&
+	       (opcode == MLX5_CMD_OP_DESTROY_QP || opcode == MLX5_CMD_OP_DESTROY_CQ);
 }
 
 /* Send a command that destroys an object, not for the first time, or not to log a refusal. */
@@ -414,13 +399,19 @@ static int fw_send_again(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
 			 void *arg)
 {
 	const struct mlx5_ib_fw_attempt *attempt = arg;
-	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
+	int fate = 0, err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 	u8 status = MLX5_GET(dealloc_pd_out, out, status);
 
-	if (err == -EREMOTEIO && fw_knows_no_object(dev, attempt, in, status))
+	if (mlx5_ib_fw_is_unknown(err, out))
 		return -ENOENT;
+	if (err == -EREMOTEIO && fw_is_in_doubt(attempt, in, status))
+		fate = fw_query_queue(dev, in);
+	if (fate && fate != -ENXIO)
+		return fate;
 	/* If the device is lost (-ENXIO), so is the object, and mlx5_cmd_check() returns 0. */
-	if (!attempt->quiet || err == -ENXIO)
+	if (err == -ENXIO || fate == -ENXIO)
+		return mlx5_cmd_check(dev->mdev, -ENXIO, in, out);
+	if (!attempt->quiet)
 		return mlx5_cmd_check(dev->mdev, err, in, out);
 	/*
 	 * With these statuses firmware refuses to detach a queue pair twice. Do not call
