@@ -350,8 +350,8 @@ void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch 
 /**
  * mlx5_ib_rsc_discard - destroy an object whose owner does not try again if firmware refuses
  * @rsc: the object, after mlx5_ib_rsc_add()
- * @mem: what the object shares with the device; if firmware refuses to destroy the object, an
- *	orphan takes it over, and @mem is zeroed
+ * @mem: what the object shares with the device; if firmware refuses to destroy the object, @mem
+ *	passes to an orphan (orphan.c), and is zeroed here
  *
  * For queue pairs and shared receive queues of kernel consumers, for XRC targets, and for objects
  * whose creation could not be finished. May sleep.

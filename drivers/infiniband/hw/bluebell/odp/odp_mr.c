@@ -84,8 +84,8 @@ static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsign
  * @len: length of the range in bytes
  * @req: as for the page_in operation of struct odp_mr_ops
  *
- * May sleep. Takes mmap_lock and the locks of leaves, for an implicit region also tree_lock; for a
- * region over a dma-buf instead the reservation lock.
+ * May sleep. Takes mmap_lock and @lock of struct odp_leaf, for an implicit region also @tree_lock;
+ * for a region over a dma-buf only the reservation lock.
  *
  * Return: -EFAULT if the range leaves the region; -EAGAIN if the UMR queue pair does not run;
  * otherwise as the page_in operation of the region's kind, see struct odp_mr_ops.

@@ -137,7 +137,7 @@ extern const struct mlx5_ib_qp_ops mlx5_ib_xrc_target_ops;
 extern const struct mlx5_ib_qp_ops mlx5_ib_kernel_qp_ops;
 extern const struct mlx5_ib_qp_ops mlx5_ib_gsi_ops;
 
-/* qp_common.c, qp_modify.c: what kinds share */
+/* qp_common.c, qp_modify.c: common to several kinds of queue pairs */
 extern const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops;
 int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
 		      struct ib_qp_init_attr *init, struct ib_udata *udata);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What kinds of queue pairs share. A plain queue pair is one QP at the device, and consumers see
- * the number of this QP, except for QP0 and QP1. qp_modify.c changes the state of plain queue
+ * Common to several kinds of queue pairs. A plain queue pair is one QP at the device, and consumers
+ * see the number of this QP, except for QP0 and QP1. qp_modify.c changes the state of plain queue
  * pairs.
  */
 

@@ -81,7 +81,7 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 }
 
 /**
- * mlx5_ib_qp_set_counter - have a queue pair count in a Q counter set
+ * mlx5_ib_qp_set_counter - choose the Q counter set that a queue pair counts in
  * @qp: the queue pair
  * @set_id: number of the set
  *
