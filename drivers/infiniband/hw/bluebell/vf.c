@@ -219,7 +219,7 @@ int mlx5_ib_set_vf_guid(struct ib_device *ibdev, int vf, u32 port, u64 guid, int
 		MLX5_SET(hca_vport_context, ctx, field_select, MLX5_HCA_VPORT_SEL_PORT_GUID);
 		MLX5_SET64(hca_vport_context, ctx, port_guid, guid);
 	} else {
-		return refuse(-EINVAL, "GUID of type %d for a virtual function, not IFLA_VF_IB_*_GUID",
+		return refuse(-EINVAL, "GUID of type %d for a VF, not IFLA_VF_IB_*_GUID",
 			      type);
 	}
 	err = mlx5_ib_fw_modify_vf_vport(dev, vf + 1, in);

@@ -396,7 +396,8 @@ ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t cou
 	if (!queued)
 		return channel->closed ? -EIO : -EAGAIN;
 	if (count < len)
-		return refuse(-EINVAL, "read of %zu bytes from a DEVX event channel, the next event has %zu",
+		return refuse(-EINVAL,
+			      "read of %zu bytes from a DEVX event channel, the next event has %zu",
 			      count, len);
 	event->cookie = queued->sub->cookie;
 	if (!channel->omit_data)

@@ -362,12 +362,13 @@ static int fw_query_queue(struct mlx5_ib_dev *dev, const void *destroy)
 	bool is_qp = MLX5_GET(dealloc_pd_in, destroy, opcode) == MLX5_CMD_OP_DESTROY_QP;
 	int err, outlen = is_qp ? MLX5_ST_SZ_BYTES(query_qp_out) : MLX5_ST_SZ_BYTES(query_cq_out);
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+
+	mlx5_ib_fw_name_object(in, is_qp ? MLX5_CMD_OP_QUERY_QP : MLX5_CMD_OP_QUERY_CQ,
+			       MLX5_GET(dealloc_pd_in, destroy, pd));
 	void *out __free(kfree) = kzalloc(outlen, GFP_KERNEL);
 
 	if (!out)
 		return -ENOMEM;
-	mlx5_ib_fw_name_object(in, is_qp ? MLX5_CMD_OP_QUERY_QP : MLX5_CMD_OP_QUERY_CQ,
-			       MLX5_GET(dealloc_pd_in, destroy, pd));
 	err = mlx5_ib_fw_exec_via(dev, MLX5_GET(dealloc_pd_in, destroy, uid), in, sizeof(in), out,
 				  outlen, fw_send_query, NULL);
 	if (err != -EREMOTEIO)
