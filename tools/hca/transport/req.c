@@ -116,8 +116,9 @@ static void req_flush_op(struct hca *hca, const struct qp *qp, const struct send
  * the last doorbell. In ERR the record is watched from then on: WQEs that it announces later are
  * flushed, with or without a doorbell.
  *
- * In ERR next_send_psn becomes the PSN of the packet that the peer has refused or, if the peer has
- * refused none, of the first packet that was not sent: QUERY_QP of cards shows this.
+ * In ERR next_send_psn becomes the PSN of the packet that the peer has refused (not by an RNR NAK)
+ * or, if the peer has refused none, of the first packet that was not sent: QUERY_QP of cards shows
+ * this.
  */
 void req_flush(struct hca *hca, struct qp *qp)
 {
