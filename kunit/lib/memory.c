@@ -159,27 +159,24 @@ static bool is_free(const void *ptr)
  * struct watch - a test that must free what the driver allocates
  * @test: the test
  * @serial: number of its first allocation
- * @lost: the driver gives memory up in the test, as it should
  */
 struct watch {
 	struct kunit *test;
 	unsigned int serial;
-	bool lost;
 };
-
-static struct watch *running;
 
 static void check(void *data)
 {
 	struct watch *watch = data;
 	struct held held;
 
+	KUNIT_EXPECT_FALSE_MSG(watch->test, hlist_empty(&unused), "too much memory to watch");
 	if (!any_since(watch->serial))
 		return;
 	rcu_barrier();
 	kvfree_rcu_barrier();
 	while (take(watch->serial, &held))
-		if (!watch->lost && !is_free(held.ptr))
+		if (!is_free(held.ptr))
 			KUNIT_FAIL(watch->test, "memory that %pS has allocated is not freed",
 				   (void *)held.site);
 }
@@ -211,17 +208,7 @@ void memory_watch(struct kunit *test)
 	init();
 	watch->test = test;
 	watch->serial = READ_ONCE(next_serial);
-	running = watch;
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, check, watch));
-}
-
-/**
- * memory_expect_lost - let the driver give memory up in a test
- * @test: the running test, in which firmware keeps an object for good
- */
-void memory_expect_lost(struct kunit *test)
-{
-	running->lost = true;
 }
 
 /**
@@ -246,13 +233,19 @@ void memory_expect_charged(struct kunit *test, unsigned int mark)
 	KUNIT_EXPECT_EQ_MSG(test, site, 0, "%pS charges nobody", (void *)site);
 }
 
+/**
+ * memory_expect_any - expect that the driver has allocated memory, and that this was noticed
+ * @test: the running test
+ * @mark: memory_mark() before what the driver has done
+ */
+void memory_expect_any(struct kunit *test, unsigned int mark)
+{
+	KUNIT_EXPECT_NE_MSG(test, memory_mark(), mark, "no allocation is taken for the driver's");
+}
+
 #else
 
 void memory_watch(struct kunit *test)
-{
-}
-
-void memory_expect_lost(struct kunit *test)
 {
 }
 
@@ -262,6 +255,10 @@ unsigned int memory_mark(void)
 }
 
 void memory_expect_charged(struct kunit *test, unsigned int mark)
+{
+}
+
+void memory_expect_any(struct kunit *test, unsigned int mark)
 {
 }
 
