@@ -400,19 +400,15 @@ static int fw_send_again(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
 			 void *arg)
 {
 	const struct mlx5_ib_fw_attempt *attempt = arg;
-	int fate = 0, err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
+	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 	u8 status = MLX5_GET(dealloc_pd_out, out, status);
 
 	if (mlx5_ib_fw_is_unknown(err, out))
 		return -ENOENT;
 	if (err == -EREMOTEIO && fw_is_in_doubt(attempt, in, status))
-		fate = fw_query_queue(dev, in);
-	if (fate && fate != -ENXIO)
-		return fate;
+		err = fw_query_queue(dev, in) ?: err;
 	/* If the device is lost (-ENXIO), so is the object, and mlx5_cmd_check() returns 0. */
-	if (err == -ENXIO || fate == -ENXIO)
-		return mlx5_cmd_check(dev->mdev, -ENXIO, in, out);
-	if (!attempt->quiet)
+	if (!attempt->quiet || err == -ENXIO)
 		return mlx5_cmd_check(dev->mdev, err, in, out);
 	/*
 	 * With these statuses firmware refuses to detach a queue pair twice. Do not call
