@@ -705,6 +705,18 @@ static u32 entry_key(struct env *env, u64 va)
 	return mock_hca_entry_key(env->hca, key->mkey->key, (va - key->base) >> dir->shift);
 }
 
+/* Reclaim a leaf whose key UMR fails to revoke, and whose destruction firmware does not answer. */
+static void lose_leaf(struct kunit *test, struct env *env)
+{
+	/* The first UMR clears the entry that leads to the leaf. */
+	env->hca->fail = env->hca->num_requests + 2;
+	env->hca->how = MOCK_STOPPED;
+	env->mock->lose_destroy = true;
+	KUNIT_EXPECT_EQ(test, reclaim(env), 1);
+	env->mock->lose_destroy = false;
+	clear_failure(env);
+}
+
 /*
  * A leaf has no pages any more. UMR fails to revoke its key, and firmware does not answer that it
  * has destroyed the key. A UMR on this key would stop the UMR queue pair of all users.
@@ -718,13 +730,7 @@ static void leaf_whose_key_may_be_gone_is_replaced(struct kunit *test)
 	write_pages(test, env, &parts[1]);
 	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
 	replace_memory(test, env);
-	/* The first UMR clears the entry that leads to the leaf. */
-	env->hca->fail = env->hca->num_requests + 2;
-	env->hca->how = MOCK_STOPPED;
-	env->mock->lose_destroy = true;
-	KUNIT_EXPECT_EQ(test, reclaim(env), 1);
-	env->mock->lose_destroy = false;
-	clear_failure(env);
+	lose_leaf(test, env);
 	write_pages(test, env, &parts[1]);
 	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), -EFAULT);
 	KUNIT_EXPECT_EQ(test, entry_key(env, env->mem), env->mock->dev->null_mkey);
@@ -1469,12 +1475,7 @@ static void neighbour_of_a_leaf_that_may_be_gone_is_linked_alone(struct kunit *t
 	KUNIT_ASSERT_EQ(test, advise_write(env, &pages[0]), 0);
 	KUNIT_EXPECT_NE(test, entry_key(env, va), env->mock->dev->null_mkey);
 	KUNIT_ASSERT_EQ(test, vm_munmap(va, PAGE_SIZE), 0);
-	env->hca->fail = env->hca->num_requests + 2;
-	env->hca->how = MOCK_STOPPED;
-	env->mock->lose_destroy = true;
-	KUNIT_EXPECT_EQ(test, reclaim(env), 1);
-	env->mock->lose_destroy = false;
-	clear_failure(env);
+	lose_leaf(test, env);
 	KUNIT_ASSERT_EQ(test, advise_write(env, &pages[1]), 0);
 	KUNIT_EXPECT_EQ(test, reached_leaves(env), BIT(gone + 1));
 	KUNIT_EXPECT_EQ(test, entry_key(env, va), env->mock->dev->null_mkey);

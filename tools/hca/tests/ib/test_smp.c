@@ -853,7 +853,6 @@ static void switch_disables_and_bounces_a_link(void **state)
 	assert_int_equal(net.event[1][2], ACTIVE);
 }
 
-/* A subnet manager on a host brings the ports up. */
 /* The external ports of a switch have no use for the subnet time-out. */
 static void subnet_manager_has_set_the_subnet_timeout(void **state)
 {
