@@ -588,6 +588,19 @@ int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev)
 	return 0;
 }
 
+/* Tell that the memory of an orphan is never freed. */
+static void orphan_log_kept(struct mlx5_ib_dev *dev, const struct orphan *orphan)
+{
+	if (!orphan->cmd_size)
+		ibdev_err(&dev->ib_dev,
+			  "firmware may have created %s: the device may use its memory, which is never freed; reset the device\n",
+			  orphan->name);
+	else
+		ibdev_err(&dev->ib_dev,
+			  "cannot destroy %s 0x%x (%d): the device may use its memory, which is never freed; reset the device\n",
+			  orphan->name, orphan->number, orphan->err);
+}
+
 /**
  * mlx5_ib_cleanup_orphans - destroy the orphans
  * @dev: device, which has no other objects left
@@ -608,9 +621,7 @@ void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev)
 	list_for_each_entry(orphan, &orphans->list, node) {
 		mlx5_ib_fw_attempt_forget(dev, &orphan->attempt);
 		kmemleak_not_leak(orphan);
-		ibdev_err(&dev->ib_dev,
-			  "cannot destroy %s 0x%x (%d): the device may use its memory, which is never freed; reset the device\n",
-			  orphan->name, orphan->number, orphan->err);
+		orphan_log_kept(dev, orphan);
 	}
 	if (list_empty(&orphans->list))
 		orphan_free_buffers(dev);
