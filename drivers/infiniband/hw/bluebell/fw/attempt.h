@@ -15,21 +15,22 @@
  * struct mlx5_ib_fw_attempt - attempts to destroy an object, embedded in its owner
  * @node: in the tree of the device while a command is in flight, and after a command that has not
  *	been answered; for an attachment, also after a command that firmware has refused
- * @id: what the commands name: opcode, number, and type or a hash of the multicast group
+ * @id: key of @node in the tree, made of what the commands name: opcode, number, and type or a hash
+ *	of the multicast group
  * @noted: @node is in the tree
- * @failed: a command has failed. Also set from the start if the object may not exist. From then on
- *	a refusal because the object does not exist is not logged
+ * @failed: a command has failed. Also set from the start if the object may not exist. Once @failed
+ *	is set, a refusal because the object does not exist is not logged
  * @unanswered: a command has not been answered: the object may not exist
  * @attachment: the object is a queue pair's attachment to a multicast group. The attachment ends
  *	with the queue pair, so firmware may not know the queue pair any more; and firmware refuses
  *	to detach the queue pair twice
- * @quiet: refusals are not logged. A refusal then gives -EREMOTEIO; but -ENOENT if firmware does
- *	not know the object, and -EINVAL for a bad parameter or a bad state of the object
+ * @quiet: refusals are not logged. The errno of a refusal is then -EREMOTEIO; but -EINVAL if
+ *	firmware does not know the object, and for a bad parameter or a bad state of the object
  * @replaced: the device has given the number to a new object, so this object does not exist
  *
  * Zeroed before the first attempt, except for an attachment to a multicast group, which begins as
- * MLX5_IB_FW_ATTEMPT_TO_DETACH. The owner makes one attempt at a time, so that only @node, @noted
- * and @replaced need the lock of the tree.
+ * MLX5_IB_FW_ATTEMPT_TO_DETACH. The owner makes one attempt at a time, so only @node, @noted and
+ * @replaced need the lock of the tree.
  */
 struct mlx5_ib_fw_attempt {
 	struct rb_node node;
@@ -47,10 +48,10 @@ struct mlx5_ib_fw_attempt {
 
 /*
  * Whether the object may have been destroyed by a command that was not answered. Then the number of
- * the object may be that of another user's object, so the driver names the object in no command or
- * work request but the command that destroys it, and a query between two such commands.
+ * the object may be that of another user's object. So the driver names the object in no work
+ * request, and in no command but those that destroy it and a query between two of them.
  * READ_ONCE(), because meanwhile a task that destroys the object may set @unanswered, and a task
- * that creates another may set @replaced.
+ * that creates another object may set @replaced.
  */
 static inline bool mlx5_ib_fw_may_be_gone(const struct mlx5_ib_fw_attempt *attempt)
 {
@@ -58,11 +59,11 @@ static inline bool mlx5_ib_fw_may_be_gone(const struct mlx5_ib_fw_attempt *attem
 }
 
 /**
- * struct mlx5_ib_fw_attempts - the objects of a device that may have been destroyed
+ * struct mlx5_ib_fw_attempts - objects of a device that are being destroyed, or may have been
  * @lock: guards @tree. Taken, for one look-up, by each command that creates or destroys an object.
- *	A process can add to @tree only one entry for each of its commands in flight, for each of
- *	its attachments that firmware refuses to end, and for each of its objects whose destruction
- *	was not answered, which has cost the process a timeout
+ *	A process can have only one entry in @tree for each of its commands in flight, for each of
+ *	its attachments that firmware refuses to end, and for each of its objects for which the
+ *	command that destroys it was not answered; each such command has cost the process a timeout
  * @tree: struct mlx5_ib_fw_attempt by @id
  */
 struct mlx5_ib_fw_attempts {

@@ -87,20 +87,23 @@ struct mlx5_ib_port {
 /**
  * struct mlx5_ib_orphans - objects and buffers of a device that wait to be destroyed
  * @lock: guards @list, @dead and the lists of all contexts; held while an entry is moved, never
- *	while a command is sent. Also held while the memory of an orphan in @dead is unpinned, since
- *	these orphans may share a doorbell page. A task does not take the lock if the list that it
- *	looks at is empty
- * @list: struct orphan of the driver and of kernel consumers, in the order in which they have to be
- *	destroyed, and new buffers of resized CQs. The command of each entry is sent again by a
- *	kernel consumer that destroys a queue pair, CQ, SRQ or domain, or attaches a queue pair to a
- *	multicast group; by a process that closes an XRC domain, or destroys an XRC target; by
- *	@retry; and by the unbinding of the driver. A process can add only entries without a command
- * @dead: struct orphan of contexts that have been closed, the user ids of these contexts, and XRC
- *	targets. A process can add an entry for each of its objects that firmware refuses to
- *	destroy. Only @retry, and the unbinding of the driver, send the commands of these entries
+ *	while a command is sent. Also held while the memory of an orphan that has no context is
+ *	freed, since orphans in @dead may share a doorbell page. A task that sends the commands of a
+ *	list takes the lock only if the list is not empty
+ * @list: struct orphan (see orphan.c) for each object of the driver and of kernel consumers, in the
+ *	order in which the objects have to be destroyed, and for new buffers of resized CQs. The
+ *	command of each entry is sent again by a kernel consumer that destroys a queue pair, CQ, SRQ
+ *	or domain, or attaches a queue pair to a multicast group; by a process that closes an XRC
+ *	domain, or destroys an XRC target; by @retry; and by the unbinding of the driver. A process
+ *	can add only entries without a command
+ * @dead: struct orphan for each object of a context that has been closed, for the user ids of these
+ *	contexts, and for XRC targets. A process can add an entry for each of its objects that
+ *	firmware refuses to destroy. Only @retry, and the unbinding of the driver, send the commands
+ *	of these entries
  * @retry: tries to destroy the objects of both lists, one command at a time
- * @delay: time to the next run of @retry, in jiffies
- * @buffers_lock: guards @buffers; held for one list operation, also while memory is being reclaimed
+ * @delay: pause before the next run of @retry, in jiffies
+ * @buffers_lock: guards @buffers; held for one list operation. Also taken by tasks that reclaim
+ *	memory
  * @buffers: struct orphan_buffer: buffers that the device may still read
  */
 struct mlx5_ib_orphans {
@@ -134,14 +137,14 @@ struct mlx5_ib_rsc_table {
  * @dma_device: the device that does DMA: the PCI function, also for a subfunction
  * @caps: what the device can do, as computed at probe; constant
  * @port: the port, see port.c
- * @sys_error: notifier that mlx5_core calls when the device has failed: it fails the requests of
- *	@umr, and flushes @kernel_qps
+ * @sys_error: notifier that mlx5_core calls when the device has failed: the notifier fails the
+ *	requests of @umr, and flushes @kernel_qps
  * @gone: work item that does what @sys_error does, queued when a command finds the device gone;
  *	enabled only while @sys_error is registered
- * @async_slots: free slots for asynchronous commands. Each thread of a process can wait for a slot,
- *	and tasks get slots in the order of their arrival. In mlx5_core, a command of another user
- *	waits behind at most MLX5_IB_ASYNC_SLOTS asynchronous commands, and behind one synchronous
- *	command of each thread
+ * @async_slots: free slots for asynchronous commands of all users. Each thread of a process can
+ *	wait for a slot, and tasks get slots in the order of their arrival. So in mlx5_core a
+ *	command waits behind at most MLX5_IB_ASYNC_SLOTS asynchronous commands, and behind one
+ *	synchronous command of each thread
  * @attempts: objects for which a command that destroys them is in flight, or was not answered; and
  *	attachments to multicast groups that firmware refuses to end
  * @orphans: objects that firmware has refused to destroy, and whose owner is gone
@@ -150,10 +153,11 @@ struct mlx5_ib_rsc_table {
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number; no process has
  *	an entry
  * @failed: the device completes nothing any more; requests posted on @kernel_qps are flushed
- * @kept: an object or a memory key could not be destroyed, so its owner may have been leaked. If
- *	set, the driver does not warn of what is left in its tables when it frees them
- * @mkeys: slots of all memory keys by index, see mkey_table.c. Each key has one entry, which is
- *	charged to the process; the lock of the table is taken for one look-up
+ * @kept: an object or a memory key could not be destroyed, so the struct that it is embedded in may
+ *	have been leaked. If set, the driver does not warn of what is left in its tables when it
+ *	frees the tables
+ * @mkeys: memory keys by index; mkey_table.c says which keys have an entry. An entry is charged to
+ *	the process that creates the key; the lock of the table is taken for one look-up
  * @mkey_variant: counter whose low byte becomes the low byte, called variant, of the next memory
  *	key, so that a new key differs from a destroyed key of the same index
  * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used. Each
@@ -163,8 +167,8 @@ struct mlx5_ib_rsc_table {
  *	signal kills them
  * @dm: device memory for users
  * @umr: queue pair that changes memory keys without firmware commands
- * @umr_zeros: translation entries of pages that are not present, for the device to read;
- *	created for the first paged region
+ * @umr_zeros: array of zeros: translation entries of pages that are not present, for the device to
+ *	read as the data of UMR requests. Allocated for the first paged region
  * @umr_zeros_dma: DMA address of @umr_zeros
  * @mkey_pool: free keys for @umr; created after @umr: if @mkey_pool is set, so is @umr
  * @mkey_pool_err: why @umr or @mkey_pool could not be created, or 0. Written under @first_use
@@ -175,17 +179,18 @@ struct mlx5_ib_rsc_table {
  * @xrc: the driver's own objects for XRC queue pairs
  * @counters: which Q counters the device has; NULL for none. Constant while the device is
  *	registered
- * @counter_set_id: Q counter set of all queue pairs that an administrator has bound to no other set
+ * @counter_set_id: Q counter set of each queue pair that an administrator has not bound to another
+ *	set
  * @dump_fill_mkey: key that discards data written through it; valid if the device has the
  *	capability dump_fill_mkey
  * @null_mkey: key for table entries without memory: any access through this key faults. Valid
  *	if the device has the capability null_mkey
  * @users: counts the objects of each user of the device. The pointer is constant
  * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
- * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported to root; the report
- *	takes mlx5_bfreg_info.lock of each context. A process that opens or closes the device waits
- *	for one list operation of each other process that opens or closes the device
- * @uar_file: the report of all contexts in debugfs
+ * @contexts_lock: guards @contexts. Held while @uar_file is read; the read takes
+ *	mlx5_bfreg_info.lock of each context. Each process that opens or closes the device holds
+ *	@contexts_lock for one list operation
+ * @uar_file: file in debugfs by which root reads a report of the UARs of all contexts
  * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: vendor id of the board, as QUERY_ADAPTER returns it
  */
@@ -238,13 +243,13 @@ struct mlx5_ib_dev {
  * @count: number of queues on each static bfreg. Guarded by @lock.
  * @bells: struct mlx5_ib_bell of each QP and CQ that exists. Guarded by @lock.
  * @num_bells: length of @bells. Guarded by @lock.
- * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR of a dynamic page, so
- *	that only the first of two mappings of a page allocates the UARs; and while the entry of a
- *	UAR object is inserted into the mmap space, so that a report, which holds @lock, sees no
- *	more entries than it has counted. Nests inside mmap_lock. ib_core frees entries under a lock
- *	that nests inside @lock, so mlx5_ib_mmap_free() must not take @lock.
+ * @lock: taken by queue creation, queue destruction and mmap. Held across ALLOC_UAR of a dynamic
+ *	page, so that two tasks that map the same page cannot both allocate a UAR; and while the
+ *	entry of a UAR object is inserted into the mmap space, so that a report of UARs, which holds
+ *	@lock, sees no more entries than it has counted. Nests inside mmap_lock. ib_core frees
+ *	entries under a lock that nests inside @lock, so mlx5_ib_mmap_free() must not take @lock.
  * @uar_4k: device and library use UARs of 4 KiB, whatever the host's page size
- * @blueflame: what mlx5_ib_has_blueflame() returned when the device was opened: bfregs accept WQEs.
+ * @blueflame: bfregs accept WQEs: what mlx5_ib_has_blueflame() returned when the device was opened.
  *	Kept here, because that function may sleep
  */
 struct mlx5_bfreg_info {
@@ -267,16 +272,17 @@ struct mlx5_bfreg_info {
  * @user: user that the process belonged to when it opened the device, with a reference; constant
  * @unlimited: the limits of a user do not apply to objects of the context; constant
  * @uid: user id in firmware commands for the process; 0 in a context without a user id
- * @devx_rights: MLX5_UCTX_CAP_*: rights that follow from the capabilities of the process when it
- *	opened the device. The driver checks them itself, because @uid has only those rights that
- *	firmware supports. Constant
+ * @devx_rights: MLX5_UCTX_CAP_*: rights that follow from the capabilities that the process had when
+ *	it opened the device. The driver checks them itself, because firmware gives @uid only the
+ *	rights that firmware supports. Constant
  * @bfregi: UAR pages and bfregs
  * @db_pages: pinned pages with doorbell records, by user page number and address space
- * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
- *	so that a page is pinned once.
+ * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned, so that two tasks do
+ *	not pin the same page
  * @cqe_version: version of the CQE format that the library reads
  * @advice: asynchronous ibv_advise_mr() calls; NULL before the first one
- * @orphans: struct orphan of the context, guarded by the lock of struct mlx5_ib_orphans
+ * @orphans: struct orphan (see orphan.c) for each object of the context that firmware has refused
+ *	to destroy, and that has no owner any more. Guarded by the lock of struct mlx5_ib_orphans
  * @closing: the process has closed the device, or the device is being removed: ib_core destroys the
  *	objects of the context, and gives up objects that firmware goes on refusing to destroy.
  *	Written with the file's hw_destroy_rwsem held for writing, when no call of the process runs

@@ -18,7 +18,7 @@
 #define CREATE_TRACE_POINTS
 #include "fw/trace.h"
 
-/* The longest registers that mlx5_ib_fw_access_reg() reads or writes are PTYS and NODE_DESC. */
+/* Room for PTYS and NODE_DESC, the longest registers that mlx5_ib_fw_access_reg() is called for. */
 #define MAX_REG_DW	MLX5_ST_SZ_DW(ptys_reg)
 static_assert(MLX5_ST_SZ_BYTES(ptys_reg) >= IB_DEVICE_NODE_DESC_MAX);
 
@@ -32,8 +32,8 @@ static bool fw_device_is_gone(struct mlx5_core_dev *mdev)
  * mlx5_ib_fw_device_is_gone - look whether the device has failed or has been pulled out
  * @dev: device
  *
- * Reads PCI configuration space, and so finds a device that does not answer even before the PCI
- * core has noticed. Any context.
+ * Reads PCI configuration space, and so notices that a device has been pulled out even if the PCI
+ * core has not noticed yet. Any context.
  *
  * Return: true if the device completes nothing any more.
  */
@@ -59,8 +59,8 @@ bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
  * @send only queues the command; either way the call may wait until other commands are answered.
  *
  * If the device is pulled out while the driver is being unbound, mlx5_core reports no system error,
- * because it has stopped its health work by then. So the first command that finds the device gone
- * queues the work item that fails UMR requests and flushes the queues of kernel consumers.
+ * because mlx5_core has stopped its health work by then. So the first command that finds the device
+ * gone queues the work item that fails UMR requests and flushes the queues of kernel consumers.
  *
  * Return: what @send returns, never changed: if mlx5_core builds the command, as it does for
  * DESTROY_CQ, the result also says whether mlx5_core has released the object.
@@ -77,10 +77,7 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_exec_via, dev, uid, in, in_size, out, out_size,
 				   send, arg);
 
-	/*
-	 * Take the time only for the tracepoint: a clock source in a device register is slow to
-	 * read.
-	 */
+	/* Take the time only for the tracepoint: some clock sources are slow to read. */
 	start = timed ? ktime_get_ns() : 0;
 	err = send(dev, in, in_size, out, out_size, arg);
 	/* Opcode, status and syndrome, like the uid, have the same offset in all commands. */
@@ -118,8 +115,8 @@ VISIBLE_IF_KUNIT int mlx5_ib_fw_errno(int err)
  *
  * For functions that mlx5_ib_fw_exec_via() calls. May sleep.
  *
- * Return: 0; -EREMOTEIO if firmware has refused the command; -ENXIO if the device is lost, for
- * mlx5_cmd_check(); or as mlx5_ib_fw_errno().
+ * Return: 0; -EREMOTEIO if firmware has refused the command; -ENXIO, which mlx5_cmd_check()
+ * replaces, if the device is lost; or as mlx5_ib_fw_errno().
  */
 int mlx5_ib_fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)
 {
@@ -128,7 +125,7 @@ int mlx5_ib_fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_do, dev, in, in_size, out, out_size);
 
 	err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
-	/* The device has failed meanwhile: to mlx5_cmd_check() -ENXIO means a lost device. */
+	/* The device has failed meanwhile: return what mlx5_cmd_check() takes for a lost device. */
 	if (err && err != -EREMOTEIO && fw_device_is_gone(dev->mdev))
 		return -ENXIO;
 	return mlx5_ib_fw_errno(err);
@@ -170,8 +167,7 @@ int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
  * @out_size: bytes of @out
  * @arg: not used
  *
- * A function to send a command, for mlx5_ib_fw_exec_via(). A refusal because the object does not
- * exist is not logged. May sleep.
+ * For mlx5_ib_fw_exec_via(). A refusal because the object does not exist is not logged. May sleep.
  *
  * Return: -ENOENT if the object does not exist; else as mlx5_ib_fw_exec().
  */
@@ -217,10 +213,10 @@ static int fw_send_raw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out
  * mlx5_ib_fw_exec_raw - send a command that a process has built, or that carries a MAD
  * @dev: device
  * @uid: as for mlx5_ib_fw_exec(); never MLX5_IB_KERNEL_UID if a process has built the command
- * @in: the command, of which the uid is overwritten
+ * @in: the command; the uid in it is overwritten
  * @in_size: bytes of @in
  * @out: the answer, for the sender of the command
- * @out_size: bytes of @out, at least as many as status and syndrome have
+ * @out_size: bytes of @out, which has room at least for status and syndrome
  *
  * Nothing is logged. May sleep.
  *
@@ -234,9 +230,9 @@ int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 }
 
 /*
- * Pass the result of an asynchronous command on to the sender. Called in the interrupt of the
- * command event queue; in process context if the command was not sent or not answered; and in any
- * context if the device is lost.
+ * Release the slot of an asynchronous command, and pass the result to the sender. Called in the
+ * interrupt of the command event queue; in process context if the command was not sent or not
+ * answered; and in any context if the device is lost.
  */
 static void fw_async_answered(int err, struct mlx5_async_work *work)
 {
@@ -249,9 +245,9 @@ static void fw_async_answered(int err, struct mlx5_async_work *work)
 
 /*
  * Wait for a slot, then pass an asynchronous command to mlx5_core. mlx5_core sends commands in the
- * order in which it got them, so there are only MLX5_IB_ASYNC_SLOTS slots: a command of another
- * user must not wait in mlx5_core behind a long queue of asynchronous commands. Tasks get slots in
- * the order of their arrival.
+ * order in which it got them. So there are only MLX5_IB_ASYNC_SLOTS slots: otherwise a
+ * command of another user could wait in mlx5_core behind a long queue of asynchronous commands.
+ * Tasks get slots in the order of their arrival.
  */
 static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 			 void *arg)
@@ -272,7 +268,7 @@ static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
  * mlx5_ib_fw_exec_async - send a command, and do not wait for the answer
  * @dev: device
  * @uid: as for mlx5_ib_fw_exec_raw()
- * @in: the command, of which the uid is overwritten; not used any more when the function returns
+ * @in: the command; the uid in it is overwritten. Not used any more when the function returns
  * @in_size: bytes of @in
  * @async: where the answer goes; the caller keeps @async until the callback is called
  *
@@ -348,7 +344,7 @@ int mlx5_ib_fw_exec_within_limit(struct mlx5_ib_dev *dev, u16 uid, void *in, int
  * mlx5_ib_fw_call_core - call a function of mlx5_core that builds a command itself
  * @dev: device
  * @opcode: MLX5_CMD_OP_* of the command, for the trace and KUnit suites
- * @send: calls the function; the buffers that it gets are not those of the command
+ * @send: calls the function of mlx5_core; the buffers that @send gets are not those of the command
  * @arg: argument of @send
  *
  * May sleep.
@@ -445,8 +441,8 @@ int mlx5_ib_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u3
  * @size: bytes of @reg, at most MAX_REG_DW dwords
  * @write: write the register
  *
- * Does not use the functions of mlx5_core, because those for PMTU do not report a refusal, and
- * mlx5_core_access_reg() allocates memory. May sleep.
+ * Does not use the functions of mlx5_core, because those for the register PMTU do not report a
+ * refusal, and mlx5_core_access_reg() allocates memory. May sleep.
  *
  * Return: 0 or a negative errno.
  */

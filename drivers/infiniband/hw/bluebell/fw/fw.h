@@ -19,10 +19,10 @@ struct mlx5_ib_fw_attempt;
 struct mlx5_ib_fw_batch;
 union ib_gid;
 
-/* uid of the commands that the driver sends for itself: they may name objects of any owner. */
+/* uid of commands that the driver sends for itself: firmware lets them name any owner's objects. */
 #define MLX5_IB_KERNEL_UID	0
 
-/* Limit of the asynchronous commands in flight of all users: 16 of the 31 slots of mlx5_core. */
+/* How many asynchronous commands of all users can be in flight: 16 of mlx5_core's 31 slots. */
 #define MLX5_IB_ASYNC_SLOTS	16
 
 /*
@@ -34,12 +34,13 @@ typedef int (*mlx5_ib_fw_send_t)(struct mlx5_ib_dev *dev, void *in, int in_size,
 
 /**
  * struct mlx5_ib_fw_async - where the answer to an asynchronous command goes
- * @ctx: context of mlx5_core, whose cleanup waits for the callbacks of all its commands
+ * @ctx: mlx5_core's context of the command: mlx5_cmd_cleanup_async_ctx() waits for the callbacks of
+ *	all commands of the context
  * @out: gets the answer; zeroed
  * @out_size: bytes of @out
  * @done: callback of the command, with its result: 0; -EREMOTEIO if firmware has refused the
  *	command (@out has the status); or the errno of a command that mlx5_core has not sent, or
- *	that firmware has not answered. Any context
+ *	that firmware has not answered. Called in any context
  * @work: for mlx5_core; the argument of @done
  * @dev: device; set when the command is sent
  */

@@ -2,8 +2,8 @@
 /*
  * Batches of commands that destroy objects. Several commands of a batch are in flight together, so
  * that the task that sends them sleeps once for many commands, and firmware need not wait for the
- * task. The task takes all results itself, and frees nothing that belongs to an object before it
- * has taken the result of the object's command.
+ * task. The task takes all results itself. Until the task has taken the result of an object's
+ * command, nothing that belongs to the object may be freed.
  */
 
 #include <linux/bitmap.h>
@@ -16,7 +16,7 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 
-/* Limit of the commands in flight of a batch: mlx5_ib_fw_exec_async() lets no more pass. */
+/* How many commands of a batch can be in flight: mlx5_ib_fw_exec_async() lets no more pass. */
 #define BATCH_COMMANDS	MLX5_IB_ASYNC_SLOTS
 
 /**
@@ -46,7 +46,7 @@ struct fw_batch_slot {
  * @wait: the task sleeps here
  * @used: bit n: slot n has a command, whose result the task has not taken. Only the task uses @used
  * @lock: guards @answered and @wanted; taken in interrupts
- * @answered: bit n: the command of slot n has been answered
+ * @answered: bit n: the command of slot n has been answered; cleared when the task takes the result
  * @wanted: the task is woken when this many commands have been answered
  * @slots: the slots
  */
@@ -156,7 +156,7 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
 	do {
 		memset(slot->out, 0, sizeof(slot->out));
 		err = mlx5_ib_fw_exec_async(batch->dev, uid, in, sizeof(in), &slot->async);
-		/* -EBUSY: mlx5_core limits the commands in flight of some users and opcodes. */
+		/* -EBUSY: mlx5_core keeps some uids and opcodes from using all of its slots. */
 		if (err != -EBUSY || !batch->used)
 			return err;
 		fw_batch_take(batch, 1);
@@ -171,11 +171,12 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
  * @number: number of the object
  * @attempt: attempts to destroy the object, as for mlx5_ib_fw_send_destroy()
  * @done: takes the result. Called at once if the command cannot be sent; else, once the command has
- *	been answered, by a later call for the batch or by mlx5_ib_fw_batch_wait()
+ *	been answered, in a later call of this function or in mlx5_ib_fw_batch_wait()
  * @object: argument of @done
  *
  * If BATCH_COMMANDS commands are in flight, the function waits until half of them have been
- * answered. Nothing is logged. Commands of a batch may be executed in any order. May sleep.
+ * answered. Nothing is logged. Firmware may execute the commands of a batch in any order. May
+ * sleep.
  */
 void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcode, u32 number,
 			      struct mlx5_ib_fw_attempt *attempt, mlx5_ib_fw_batch_done_t done,

@@ -11,43 +11,44 @@
  * may have executed the command all the same, or may execute it later. Two rules follow for a
  * command that destroys an object.
  *
- * * The driver sends the command again: immediately, but only once, and then each time the owner
- *   tries to destroy the object. After an attempt that has not been answered, a refusal because the
- *   object does not exist means success. Firmware refuses so with BAD_RES, or with BAD_RES_STATE,
- *   which is also the status of an object in use. So after BAD_RES_STATE the driver queries a QP or
- *   a CQ: if firmware refuses this, too, the queue does not exist. A queue pair's attachment to
- *   a multicast group ends with the queue pair. So for DETACH_FROM_MCG an unknown queue pair means
- *   success from the first attempt on; and after an attempt that has not been answered -EINVAL
- *   means success, too, because that is how firmware refuses to detach a queue pair twice.
+ * * The driver sends the command again: once immediately, and then each time the owner tries to
+ *   destroy the object. After an attempt that has not been answered, a refusal because the object
+ *   does not exist means success. The status of such a refusal is BAD_RES, or BAD_RES_STATE, which
+ *   is also the status for an object in use. So if the object is a QP or a CQ, the driver queries
+ *   the object after BAD_RES_STATE: if firmware refuses the query, too, the object does not exist.
+ *   A queue pair's attachment to a multicast group ends with the queue pair. So for DETACH_FROM_MCG
+ *   an unknown queue pair means success from the first attempt on; and after an attempt that has
+ *   not been answered -EINVAL means success, too, because with this errno firmware refuses to
+ *   detach a queue pair that is detached already.
  * * If the command has been executed, the device may have given the number of the object to a new
  *   object of another owner, and the command, sent again, would destroy the new object. So before
- *   it sends the command, the driver notes the number (&struct mlx5_ib_fw_attempt). Whenever the
- *   driver has created an object, it looks for the new number among the numbers noted
+ *   the driver sends the command, it notes the number (&struct mlx5_ib_fw_attempt). Whenever the
+ *   driver has created an object, it looks for the new number among the noted numbers
  *   (mlx5_ib_fw_number_taken()). If the number is noted, the object that had the number before is
  *   known to be destroyed, and the driver sends no command for it any more. The driver notes
  *   multicast attachments, and objects whose command has no other arguments than type and number
- *   (NAMING_CMD_SIZE), as nearly all have.
+ *   (NAMING_CMD_SIZE). Nearly all commands are of this kind.
  *
- * Until the object is known to be destroyed, its owner keeps the handle. Meanwhile only the command
- * that destroys the object, and the query above, may name the number, because the number may belong
- * to another user's object by now. Firmware compares user ids, but contexts without DEVX, XRC
- * objects and kernel consumers have none. So a verb calls mlx5_ib_fw_check_exists() for each object
- * that its command names.
+ * Until the object is known to be destroyed, its owner keeps the handle. Meanwhile the driver
+ * names the number only in the command that destroys the object and in the query described above,
+ * because the number may belong to another user's object by now. Firmware compares user ids, but
+ * XRC objects, objects of kernel consumers and objects of contexts without DEVX have none. So a
+ * verb calls mlx5_ib_fw_check_exists() for each object that its command names.
  *
- * A number is noted while the command is in flight, and after an attempt that has not been answered
- * until the object is known to be destroyed, or its owner gives up.
+ * A number is noted while the command is in flight. After an attempt that has not been answered,
+ * the number stays noted until the object is known to be destroyed, or until the owner gives up.
  *
  * DETACH_FROM_MCG names the queue pair and the group, and so would end a later attachment of the
- * same queue pair to the same group. So an attachment is noted also after a refusal, until it has
- * ended, and the driver attaches no queue pair to a group from which it may still have to detach
- * the queue pair (mlx5_ib_fw_is_noted()). When a new queue pair has got the number, all attachments
- * that are noted with this number have ended.
+ * same queue pair to the same group. So an attachment stays noted after a refusal, too, until the
+ * attachment has ended, and the driver attaches no queue pair to a group from which the driver may
+ * still have to detach the queue pair (mlx5_ib_fw_is_noted()). When a new queue pair gets the
+ * number, all attachments that are noted with this number have ended.
  *
  * Commands take slots of mlx5_core, 31 with usual firmware, and a command that is not answered
- * keeps its slot. If no slot becomes free, mlx5_core does not send a command, and returns an error
- * after as long a time as it waits for an answer. If the commands in all slots have not been
- * answered, mlx5_core returns an error at once. Both errors become -ECANCELED (mlx5_ib_fw_errno()),
- * and the object still exists.
+ * keeps its slot. If no slot becomes free within the time for which mlx5_core waits for an answer,
+ * mlx5_core does not send the command, and returns an error. If the commands in all slots have
+ * timed out, mlx5_core returns an error at once. Both errors become -ECANCELED
+ * (mlx5_ib_fw_errno()), and the object still exists.
  *
  * A task waits for two timeouts of mlx5_core at most for each object, because the driver sends a
  * command again at once only after a timeout, and only once. If firmware answers nothing any more,
@@ -73,8 +74,8 @@
 #define MAX_PAUSE_MS	256
 
 /*
- * Length of the commands whose only argument is the number of their object; for general objects
- * also the type of the object.
+ * Length of the commands whose only argument is the number of their object; the commands on general
+ * objects have the type of the object, too.
  */
 #define NAMING_CMD_SIZE	MLX5_ST_SZ_BYTES(dealloc_pd_in)
 
@@ -103,8 +104,8 @@ static u64 make_id(u16 opcode, u32 number, u16 type)
 /*
  * The key of an attempt in the tree: opcode, number and, for a general object, its type; not the
  * user id. DETACH_FROM_MCG has no type: the key has a hash of the group instead of the type. If two
- * groups have the same hash, the driver attaches a queue pair to one of them only when the queue
- * pair has been detached from the other (mlx5_ib_orphans_before_attach()).
+ * groups have the same hash, the driver refuses to attach a queue pair to one of them while it is
+ * still detaching the queue pair from the other (mlx5_ib_orphans_before_attach()).
  */
 static u64 attempt_id(const void *in)
 {
@@ -155,8 +156,8 @@ static void attempt_unnote(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *a
  * @dev: device
  * @attempt: attempts to destroy the object
  * @in: the command
- * @inlen: bytes of @in. Only DETACH_FROM_MCG, and a command that names its object by type and
- *	number alone (NAMING_CMD_SIZE), is noted
+ * @inlen: bytes of @in. The function notes DETACH_FROM_MCG, and commands whose only arguments are
+ *	type and number of the object (NAMING_CMD_SIZE); for other commands it notes nothing
  *
  * Any context that can take a spinlock, except interrupts.
  *
@@ -192,7 +193,8 @@ static bool attempt_is_over(const struct mlx5_ib_fw_attempt *attempt, int err)
  *
  * Any context that can take a spinlock, except interrupts.
  *
- * Return: 0 if the object is destroyed, whatever @err is; or @err, but -EINVAL in place of -ENOENT.
+ * Return: 0 if the object is known to be destroyed, whatever @err is; else @err, or -EINVAL instead
+ * of -ENOENT.
  */
 int mlx5_ib_fw_attempt_end(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt, int err)
 {
@@ -239,9 +241,9 @@ void mlx5_ib_fw_attempt_move(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt 
 }
 
 /**
- * mlx5_ib_fw_attempt_forget - give up an object
+ * mlx5_ib_fw_attempt_forget - do not note an object any longer, because its owner gives up
  * @dev: device
- * @attempt: attempts to destroy the object, which may still exist
+ * @attempt: attempts to destroy the object, which may still exist; may be freed afterwards
  *
  * Any context that can take a spinlock, except interrupts.
  */
@@ -252,7 +254,7 @@ void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attemp
 }
 
 /**
- * mlx5_ib_fw_check_exists - check that an object exists, before a command names it
+ * mlx5_ib_fw_check_exists - check that an object is known to exist, before a command names it
  * @attempt: attempts to destroy the object. The caller keeps the object from being destroyed
  *	meanwhile
  * @what: what the object is, for the log
@@ -261,17 +263,17 @@ void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attemp
  * If the command that was to destroy an object has not been answered, the owner keeps the handle,
  * but the number may belong to another user's object by now. Any context.
  *
- * Return: 0 or -EIO.
+ * Return: 0; -EIO if the object may not exist any more.
  */
 int mlx5_ib_fw_check_exists(const struct mlx5_ib_fw_attempt *attempt, const char *what, u32 number)
 {
 	return !mlx5_ib_fw_may_be_gone(attempt) ? 0 :
-	       refuse(-EIO, "%s 0x%x may be gone: firmware did not answer its destruction", what,
-		      number);
+	       refuse(-EIO, "%s 0x%x may be gone: firmware did not answer the destroy command",
+		      what, number);
 }
 
 /**
- * mlx5_ib_fw_is_noted - whether a command that destroys an object may still be executed
+ * mlx5_ib_fw_is_noted - whether firmware may still execute a command that destroys an object
  * @dev: device
  * @destroy: the command
  *
@@ -305,9 +307,9 @@ static void attempts_replace(struct mlx5_ib_dev *dev, u64 id,
  * @dev: device
  * @destroy: command that destroys the new object
  *
- * If the driver has tried to destroy an earlier object of this type and number, that object does
- * not exist any more. The attachments of an earlier queue pair have ended with that queue pair. Any
- * context that can take a spinlock, except interrupts.
+ * If an earlier object of this type and number is noted, that object does not exist any more: from
+ * now on the driver sends no command for that object. The multicast attachments of an earlier queue
+ * pair have ended with that queue pair. Any context that can take a spinlock, except interrupts.
  */
 void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy)
 {
@@ -354,8 +356,8 @@ static int fw_send_query(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
 
 /*
  * Query the queue that a command was to destroy. Returns -ENOENT if firmware refuses the query as
- * it refuses an unknown number; 0 if the queue exists, or may exist; or the errno of a command that
- * was not sent or not answered.
+ * it refuses an unknown number; 0 if the queue exists, or may exist; -ENOMEM; or the errno of a
+ * query that was not sent or not answered.
  */
 static int fw_query_queue(struct mlx5_ib_dev *dev, const void *destroy)
 {
@@ -395,7 +397,7 @@ static bool fw_is_in_doubt(const struct mlx5_ib_fw_attempt *attempt, const void 
 	       (opcode == MLX5_CMD_OP_DESTROY_QP || opcode == MLX5_CMD_OP_DESTROY_CQ);
 }
 
-/* Send a command that destroys an object, not for the first time, or not to log a refusal. */
+/* Send a command that destroys an object once more, or send it without logging a refusal. */
 static int fw_send_again(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 			 void *arg)
 {
@@ -559,15 +561,16 @@ int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
 }
 
 /**
- * mlx5_ib_fw_destroy_or_log - destroy an object whose owner does not try again
+ * mlx5_ib_fw_destroy_or_log - destroy an object, or log that the device may keep the object
  * @dev: device
  * @uid: as for mlx5_ib_fw_destroy_object()
  * @opcode: MLX5_CMD_OP_* of the command
  * @number: number of the object
  * @what: what the object is, for the log
  *
- * A refused command is repeated. Only for objects that give access to no memory of a process,
- * because firmware may keep the object. May sleep, a third of a second if firmware refuses.
+ * For an owner who will not try again. A refused command is repeated. Only for objects that give
+ * access to no memory of a process, because firmware may keep the object. May sleep, a third of a
+ * second if firmware refuses.
  *
  * Return: 0; or a negative errno if firmware may keep the object.
  */

@@ -15,9 +15,9 @@
 #include "layout/layout_odp.h"
 
 /*
- * In each command of this table that destroys an object, the number of the object has the same
- * offset as in dealloc_pd_in; in the answer to each command that creates one, the same offset as in
- * alloc_pd_out.
+ * Commands that create and destroy objects. In each command of column @destroy the number of the
+ * object has the same offset as in dealloc_pd_in; in the answer to each command of column @create,
+ * the same offset as in alloc_pd_out.
  */
 static const struct {
 	u16 create;
@@ -196,7 +196,7 @@ static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
  * @inlen: bytes of @in
  *
  * mlx5_core sends this command itself, because the CQ must be in the table of its event queue
- * before its first event. May sleep.
+ * before the first event of the CQ. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -271,13 +271,14 @@ static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
 /*
  * Destroy a CQ. mlx5_core_destroy_cq() builds the command itself: the copy here is what the
  * tracepoint and KUnit see. mlx5_core_destroy_cq() removes the CQ from the tables in which
- * mlx5_core looks events up, whatever the result of the command, so it is called only once.
+ * mlx5_core looks events up, whatever the result of the command, so the driver calls this function
+ * only once for a CQ.
  *
  * So a CQ that firmware has refused to destroy gets no events any more. The driver cannot enter the
  * CQ into the tables again: mlx5_core exports only functions that create a CQ. Nor can the driver
  * send the command itself, and call mlx5_core_destroy_cq() after success: that function would send
- * the command again, and by then the device may have given the number to a new CQ. mlx5_core could
- * not have entered the new CQ into its tables while they had the old one.
+ * the command again, and by then the device may have given the number to a new CQ. Nor could
+ * mlx5_core enter that new CQ into its tables while the old CQ is in them.
  */
 static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 			      struct mlx5_ib_fw_attempt *attempt)
@@ -349,7 +350,7 @@ int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: struct mlx5_ifc_create_mkey_in_bits; the opcode is filled in
  * @inlen: bytes of @in
- * @mkey: gets the key: the index from firmware, and the variant from @in
+ * @mkey: gets the key: the index from firmware, and the low byte (variant) from @in
  *
  * A refusal because a limit has been reached is not logged. May sleep.
  *
@@ -423,7 +424,8 @@ int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size,
 }
 
 /**
- * mlx5_ib_fw_modify_memic - MODIFY_MEMIC: allocate or deallocate an address for an operation
+ * mlx5_ib_fw_modify_memic - MODIFY_MEMIC: allocate or deallocate the address of an operation on
+ *	device memory
  * @dev: device
  * @op_mod: MLX5_MODIFY_MEMIC_OP_MOD_*
  * @addr: address of device memory, returned by mlx5_ib_fw_alloc_memic()
@@ -522,8 +524,8 @@ int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, 
  * mlx5_ib_fw_arm_rmp - MODIFY_RMP: set the limit of a basic SRQ
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @rmpn: number of the RMP (receive memory pool), which the SRQ is at the device
- * @limit: the device reports one event when fewer than @limit WQEs are posted; 0 for no event
+ * @rmpn: number of the RMP (receive memory pool): the device's object for the SRQ
+ * @limit: the device reports one event when fewer than @limit WQEs are left; 0 for no event
  *
  * May sleep.
  *
@@ -548,7 +550,7 @@ int mlx5_ib_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @srqn: number of the SRQ
- * @limit: the device reports one event when fewer than @limit WQEs are posted; 0 for no event
+ * @limit: the device reports one event when fewer than @limit WQEs are left; 0 for no event
  *
  * May sleep.
  *
@@ -568,7 +570,7 @@ int mlx5_ib_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit
 
 /**
  * mlx5_ib_fw_name_mcg - build a command that attaches a queue pair to a multicast group, or
- *	detaches it
+ *	detaches the queue pair from the group
  * @in: gets the command; MLX5_ST_SZ_DW(attach_to_mcg_in) dwords, as both commands have
  * @opcode: MLX5_CMD_OP_ATTACH_TO_MCG or MLX5_CMD_OP_DETACH_FROM_MCG
  * @qpn: number of the queue pair
@@ -751,7 +753,7 @@ static int fw_core_add_rate(struct mlx5_ib_dev *dev, void *in, int inlen, void *
  * @dev: device
  * @uid: user that the rate is for, or MLX5_SHARED_RESOURCE_UID
  * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits, with a rate in the device's range
- * @dedicated: take an entry that no other rate shares
+ * @dedicated: take an entry that no other call shares, even for the same rate
  * @index: gets the index of the table's entry
  *
  * mlx5_core sends this command itself, and takes a reference to the entry. May sleep.

@@ -31,10 +31,10 @@ int mlx5_ib_fw_query_vport_counter(struct mlx5_ib_dev *dev, u16 vport, void *out
 }
 
 /**
- * mlx5_ib_fw_query_vport_speed - QUERY_VPORT_STATE: the speed that the vport of this PCI function
- *	may have
+ * mlx5_ib_fw_query_vport_speed - QUERY_VPORT_STATE: query the speed to which firmware limits the
+ *	vport of this PCI function
  * @dev: device
- * @speed: gets the speed, in units of 100 Mb/s; 0 if firmware does not limit the vport
+ * @speed: gets the limit, in units of 100 Mb/s; 0 if firmware does not limit the vport
  *
  * May sleep.
  *
