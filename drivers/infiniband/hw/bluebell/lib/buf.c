@@ -22,7 +22,7 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 	 * misaligned, these may be fewer pages than were pinned.
 	 */
 	if (!IS_ALIGNED(buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT))
-		return refuse(-EINVAL, "queue at %#lx, not aligned to %u bytes",
+		return refuse(-EINVAL, "queue buffer at %#lx, not aligned to %u bytes",
 			      buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT);
 	pgsz = ib_umem_find_best_pgoff(buf->umem, MLX5_IB_QUEUE_PAGE_SIZES,
 				       ~(u64)(MLX5_IB_QUEUE_ALIGNMENT - 1));
@@ -40,11 +40,11 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
  * @umem: the memory, or the ERR_PTR of a pin that failed. The buffer takes the memory over; if this
  *	function fails, the memory is released.
  * @size: number of bytes that the queue uses, from the start of @umem on; @umem may be longer
- * @max_offset: largest offset that the queue's context can hold:
+ * @max_offset: largest page offset that the device's context of the queue can hold:
  *	MLX5_IB_MAX_PAGE_OFFSET or MLX5_IB_MAX_WQ_PAGE_OFFSET
  *
  * Return: 0; the errno of the failed pin; or -EINVAL for memory that is not aligned to 64 bytes,
- * that no page size fits, or whose offset the queue's context cannot hold.
+ * whose DMA addresses no page size fits, or whose page offset is larger than @max_offset.
  */
 int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, size_t size,
 			  u8 max_offset)
@@ -86,7 +86,7 @@ static void buf_read_frags(const struct mlx5_frag_buf *frags, size_t offset, voi
  * @buf: buffer of the queue
  * @offset: first byte to read
  * @dst: gets the bytes
- * @len: number of bytes, all of them in the buffer if it is the kernel's
+ * @len: number of bytes. In a buffer of the kernel, the caller has checked that all of them exist
  *
  * May sleep.
  *
@@ -104,7 +104,7 @@ int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, si
 }
 
 /**
- * mlx5_ib_queue_mem_map_user - take over the memory that a process gives a queue
+ * mlx5_ib_queue_mem_map_user - take over the memory that a process provides for a queue
  * @mem: zeroed, but for @mem->uar and @mem->share
  * @context: context of the process
  * @umem: the buffer of the queue, pinned, or the ERR_PTR of a pin that failed; NULL for a queue
@@ -143,12 +143,12 @@ static void mem_put_memic(struct mlx5_ib_queue_mem *mem)
 }
 
 /**
- * mlx5_ib_queue_mem_unmap_user - release what a queue, or another object of a process, holds:
- *	pinned memory, UAR, device memory and shares
+ * mlx5_ib_queue_mem_unmap_user - release what a queue, or another object of a process, holds
  * @mem: set up by mlx5_ib_queue_mem_map_user(), or filled in by the caller for another object. The
  *	device no longer uses the memory. Parts that @mem does not have are skipped
  *
- * May sleep.
+ * Unpins the memory, puts the references to a UAR object and to device memory, and takes the object
+ * off the counts of its user (share.h). May sleep.
  */
 void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
 {
@@ -162,12 +162,13 @@ void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
 }
 
 /**
- * mlx5_ib_queue_mem_leave_context - detach memory that stays pinned from its context
- * @mem: memory of an orphan of the context
+ * mlx5_ib_queue_mem_leave_context - detach memory from its context, and leave the memory pinned
+ * @mem: memory of an orphan of the context (orphan.c)
  *
- * The context is about to be freed and has no queues left but orphans. Puts the UAR, because no
- * process can ring the queue's doorbell any more. From now on mlx5_ib_queue_mem_unmap_user() is
- * called for @mem under the lock of struct mlx5_ib_orphans. May sleep.
+ * The context is about to be freed, and none of its queues is left except orphans. Puts the UAR,
+ * because no process can ring the queue's doorbell any more. From now on
+ * mlx5_ib_queue_mem_unmap_user() is called for @mem under the lock of struct mlx5_ib_orphans. May
+ * sleep.
  */
 void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem)
 {
@@ -211,7 +212,7 @@ int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *m
  * mlx5_ib_queue_mem_free - free the kernel's memory of a queue
  * @dev: device
  * @mem: memory of mlx5_ib_queue_mem_alloc() that no queue uses any more; zeroed if the memory was
- *	never allocated, or if an orphan has taken the memory over
+ *	never allocated, or if an orphan (orphan.c) has taken the memory over
  */
 void mlx5_ib_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
 {

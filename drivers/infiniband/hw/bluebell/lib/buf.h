@@ -21,11 +21,12 @@ struct mlx5_user_mmap_entry;
 
 /**
  * struct mlx5_ib_buf - buffer of a queue
- * @umem: pinned memory of a process; NULL if the buffer is the kernel's, and for
- *	a queue pair without queues
+ * @umem: pinned memory of a process; NULL if the buffer is the kernel's, and for a queue pair
+ *	without queues
  * @size: bytes of @umem that the queue uses, from the first byte on
  * @frags: pages of the kernel, if the buffer is the kernel's
- * @geo: how the queue's context describes the buffer; zeroed for a queue pair without queues
+ * @geo: how the buffer is described in the device's context of the queue; zeroed for a queue pair
+ *	without queues
  */
 struct mlx5_ib_buf {
 	struct ib_umem *umem;
@@ -52,8 +53,8 @@ struct mlx5_ib_buf {
  *
  * The driver unpins or frees the memory, and puts the UAR, after the device has destroyed the
  * queue. If firmware refuses to destroy the queue, an orphan (orphan.c) takes over the struct; the
- * UAR is then put at the latest when the context is freed. The struct serves in the same way for
- * what other objects and their orphans hold.
+ * UAR is then put at the latest when the context is freed. Objects other than queues, and their
+ * orphans, keep in this struct what they hold.
  */
 struct mlx5_ib_queue_mem {
 	struct mlx5_ib_ucontext *context;

@@ -7,9 +7,9 @@
 /**
  * DOC: Completion queues of kernel consumers
  *
- * A CQE names its queue pair by number. A poll looks the queue pair up and advances its queue
- * under the lock of the CQ. A CQE that names a queue pair which does not complete on this CQ is
- * dropped.
+ * A CQE names its queue pair by number. Under the lock of the CQ, a poll looks the queue pair up in
+ * a table (@kernel_qps of the device), and advances the queue pair's send or receive queue. A CQE
+ * that names a queue pair which does not complete on this CQ is dropped.
  *
  * **A queue pair ends.** Before DESTROY_QP the queue pair is reset, so that the device completes
  * nothing more. mlx5_ib_kcq_end() stops polls from completing requests of the queue pair.
@@ -18,33 +18,33 @@
  * takes the queue pair out of the table; when the function returns, no poll uses the queue pair.
  * After DESTROY_QP another queue pair may get the number. If firmware does not reset the queue
  * pair, mlx5_ib_kcq_remove() is called only after DESTROY_QP. Until then each poll of the CQ drops
- * the completions of the queue pair that it finds, and gives back their slots, too. If firmware
- * does not destroy the queue pair either, the queue pair becomes an orphan (orphan.c), and the
- * slots of the shared receive queue that the device takes from then on are lost.
+ * completions of the queue pair, and gives back their slots, too. If firmware does not destroy the
+ * queue pair either, the queue pair becomes an orphan (orphan.c), and the slots of the shared
+ * receive queue that the device uses for it from then on are lost.
  *
  * **A consumer resets a queue pair.** mlx5_ib_kcq_reset() removes the completions in the same way,
  * and empties the work queues.
  *
  * **A CQ ends.** mlx5_ib_kcq_close() stops arming and waits for the work item that calls the
  * consumer; then the device destroys the CQ; then ib_core stops its own polling. Only then is
- * mlx5_ib_kcq_free() called and the ring freed.
+ * mlx5_ib_kcq_free() called, and the ring freed.
  *
  * **The device fails.** mlx5_ib_flush_kernel_queues() sets @failed of the device, and calls the
  * consumer of each CQ on which a queue pair completes, if the consumer has ever armed the CQ
  * (@notifies), even if the CQ is not armed now. A consumer who has never armed the CQ polls by
- * itself, and is not called. From then on the driver neither rings the doorbell of a send queue nor
- * arms a CQ. A poll first reads the CQEs that are there, then completes the posted requests as
- * flushed, in the order of posting. The device may still write CQEs of the same requests, so once a
- * request of a CQ has been flushed (@flushed) the CQEs of that CQ are not read any more. What is
- * posted later is flushed, too. What is posted to a shared receive queue stays there; a consumer
- * who takes a queue pair to the error state gets IB_EVENT_QP_LAST_WQE_REACHED from the driver, as
- * the device cannot raise it any more.
+ * itself, and is not called. After the failure the driver neither rings the doorbell of a send
+ * queue nor arms a CQ. A poll first reads the CQEs that are there, then completes the posted
+ * requests as flushed, those of a queue in the order of posting. The device may still write CQEs of
+ * the same requests, so once a request of a CQ has been flushed (@flushed) the CQEs of that CQ are
+ * not read any more. What is posted later is flushed, too. What is posted to a shared receive queue
+ * stays there. If a consumer takes a queue pair with a shared receive queue to the error state, the
+ * driver raises IB_EVENT_QP_LAST_WQE_REACHED, because the device cannot raise it any more.
  *
  * Two pairs of barriers keep a failure from being missed. If the device fails while a consumer arms
  * its CQ for the first time, mlx5_ib_kcq_arm() or mlx5_ib_kcq_wake() sees both @failed and
  * @notifies, and has the consumer poll the CQ. If the device fails while a consumer takes a queue
  * pair to the error state (@in_error), at least one of the two CPUs sees both @failed and @in_error
- * in kcq_last_wqe_is_due(), and raises the event.
+ * in kcq_last_wqe_is_due(), and raises IB_EVENT_QP_LAST_WQE_REACHED.
  */
 
 #include <linux/mlx5/cq.h>
@@ -73,8 +73,8 @@ static void kcq_wake_work(struct work_struct *work)
  *
  * The caller allocates the memory of the ring. May sleep.
  *
- * Return: the queue, on which nothing completes yet, and which mlx5_ib_kcq_free() frees; or NULL if
- * there is no memory.
+ * Return: the struct, on which nothing completes yet; mlx5_ib_kcq_free() frees it. NULL if there is
+ * no memory.
  */
 struct mlx5_ib_kcq *mlx5_ib_kcq_alloc(struct mlx5_ib_dev *dev, struct ib_cq *ibcq)
 {
@@ -157,7 +157,7 @@ static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
 			       ib_wc_status_msg(wc->status), err->syndrome, err->vendor_err_synd);
 }
 
-/* @wc has the P_Key from a CQE of QP1: replace it by its index, 0 if the table lacks the P_Key. */
+/* @wc has the P_Key from a CQE of QP1: replace it by its index; by 0 if no table entry has it. */
 static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
 {
 	u16 pkey = wc->pkey_index;
@@ -167,14 +167,14 @@ static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
 		wc->pkey_index = 0;
 }
 
-/* Drop a CQE. The slot of a shared receive queue is given back: other queue pairs use the queue. */
+/* Drop a CQE. A slot of a shared receive queue is given back for the queue's other queue pairs. */
 static void kcq_drop_cqe(const struct mlx5_ib_wqs *wqs, const struct mlx5_cqe64 *cqe)
 {
 	if (mlx5_ib_cqe_kind(cqe) == MLX5_IB_CQE_RECV && wqs->srq)
 		mlx5_ib_srq_ring_complete(wqs->srq, be16_to_cpu(cqe->wqe_counter));
 }
 
-/* Fill in @wc from a CQE. Returns false if the CQE is about no request of the consumer. */
+/* Fill in @wc from a CQE. Returns false if the CQE completes no request of the consumer. */
 static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {
 	enum mlx5_ib_cqe_kind kind = mlx5_ib_cqe_kind(cqe);
@@ -185,7 +185,7 @@ static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, 
 	if (kind == MLX5_IB_CQE_OTHER)
 		return false;
 	wqs = kcq_find_wqs(kcq, mlx5_ib_cqe_qpn(cqe), kind);
-	/* The CQE is of an orphan, or of an earlier queue pair that had the same number. */
+	/* The CQE is of an orphan (orphan.c), or of an earlier queue pair with the same number. */
 	if (!wqs)
 		return false;
 	if (unlikely(READ_ONCE(wqs->ended))) {
@@ -229,9 +229,9 @@ static int kcq_poll_ring(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 }
 
 /*
- * Complete the posted requests as flushed. A device that has failed may still write CQEs of the
- * same requests, so after the first request that is flushed here no CQE of the queue is read any
- * more.
+ * Complete posted requests as flushed, at most @num, and return how many. A device that has failed
+ * may still write CQEs of the same requests, so once a request has been flushed here, no CQE of the
+ * CQ is read any more.
  */
 static int kcq_flush(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 {
@@ -301,11 +301,11 @@ int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
  * @flags: IB_CQ_NEXT_COMP for any completion, IB_CQ_SOLICITED for a solicited one or an error; and
  *	IB_CQ_REPORT_MISSED_EVENTS for a report of completions for which there will be no event
  *
- * A completion that has been written but not polled raises an event at once, so none is missed
- * while the device works. When the device has failed, its registers may be gone, so the driver does
- * not arm the queue. If there is something to poll, the driver then calls the consumer, or returns
- * 1 if @flags has IB_CQ_REPORT_MISSED_EVENTS. Nothing happens after mlx5_ib_kcq_close(). Any
- * context.
+ * A completion that has been written but not polled raises an event at once, so no completion is
+ * missed while the device works. When the device has failed, its registers may be gone, so the
+ * driver does not arm the queue. If there is something to poll, the driver then calls the consumer,
+ * or returns 1 if @flags has IB_CQ_REPORT_MISSED_EVENTS. Nothing happens after mlx5_ib_kcq_close().
+ * Any context.
  *
  * Return: 1 if the caller should poll again, because the device has failed; else 0.
  */
@@ -319,7 +319,7 @@ int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 		return 0;
 	if (!kcq->notifies) {
 		WRITE_ONCE(kcq->notifies, true);
-		/* Pairs with mlx5_ib_kcq_wake(): its CPU sees @notifies, or ours sees @failed. */
+		/* Pairs with mlx5_ib_kcq_wake(): its CPU sees @notifies, or this one @failed. */
 		smp_mb();
 	}
 	if (likely(!READ_ONCE(kcq->dev->failed))) {
@@ -448,13 +448,14 @@ static void kcq_forget(struct mlx5_ib_kcq *kcq)
 
 /**
  * mlx5_ib_kcq_remove - remove a queue pair, so that no poll finds it any more
- * @wqs: work queues of the queue pair, after mlx5_ib_kcq_end(); the device completes nothing on
- *	them any more: the queue pair is in reset, or DESTROY_QP has been sent
+ * @wqs: work queues of the queue pair, after mlx5_ib_kcq_end(): the queue pair is in reset, or
+ *	DESTROY_QP has been sent. If firmware has refused both, polls drop what the device still
+ *	completes, because they do not find the queue pair
  *
  * Completions that have not been polled are removed. When the function returns, no poll uses @wqs.
  * After DESTROY_QP a new queue pair may already have the number. Connecting a queue pair takes
- * several more commands, so the new one has no completion yet that could be removed here. Any
- * context.
+ * several more commands, so the new queue pair has no completion yet that could be removed here.
+ * Any context.
  */
 void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
 {
@@ -482,8 +483,8 @@ void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
 void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 {
 	/*
-	 * The caller has posted a request, or set @failed. Pairs with mlx5_ib_kcq_arm(), which
-	 * looks for requests and for @failed after it has set @notifies.
+	 * The caller has posted a request, or set @failed. Pairs with the barrier in
+	 * mlx5_ib_kcq_arm(), which sets @notifies, and then looks for requests and for @failed.
 	 */
 	smp_mb();
 	if (READ_ONCE(kcq->notifies))
@@ -494,8 +495,8 @@ void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
 {
 	/*
-	 * mlx5_ib_flush_kernel_queues() sets @failed, qp_modify.c sets @in_error, and each of them
-	 * calls this function afterwards: at least one of the two CPUs sees both.
+	 * Pairs with itself: mlx5_ib_flush_kernel_queues() sets @failed, qp_modify.c sets
+	 * @in_error, and both then call this function: at least one of the two CPUs sees both.
 	 */
 	smp_mb();
 	return READ_ONCE(wqs->recv_cq->dev->failed) && READ_ONCE(wqs->in_error) &&
@@ -519,8 +520,8 @@ void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs)
  * mlx5_ib_flush_kernel_queues - have kernel consumers poll, so that their requests are flushed
  * @dev: device, which has failed and completes nothing any more
  *
- * A consumer that posts a request later is called again. What is posted to shared receive queues
- * stays there. Any context.
+ * Also raises IB_EVENT_QP_LAST_WQE_REACHED where it is due. A consumer that posts a request later
+ * is called again. What is posted to shared receive queues stays there. Any context.
  */
 void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev)
 {

@@ -31,8 +31,9 @@ struct mlx5_ib_wqs;
  * @notifies: the consumer has armed the queue at least once; a consumer that only polls must not be
  *	called
  * @flushed: the device has failed, and a request has been completed as flushed: CQEs are ignored
- * @closed: the queue is being destroyed: the driver neither arms it nor queues @wake. Written with
- *	the resize_lock of the CQ held as well
+ * @closed: the queue is being destroyed: the driver neither arms the queue nor queues @wake.
+ *	Written with the resize_lock of the CQ held, too, so mlx5_ib_modify_cq() can read @closed
+ *	with only that lock
  * @wake: calls the consumer, who waits for completions of a device that has failed
  */
 struct mlx5_ib_kcq {

@@ -76,7 +76,7 @@ struct mlx5_cqe64 *mlx5_ib_cq_ring_peek(const struct mlx5_ib_cq_ring *ring, u32 
 }
 
 /**
- * mlx5_ib_cq_ring_move - move a completion to the slot of a later one
+ * mlx5_ib_cq_ring_move - move a completion to the slot of a later completion
  * @ring: the entries
  * @from: index of the completion, as for mlx5_ib_cq_ring_peek()
  * @to: index of the slot, @from or higher; the completion in the slot has been moved or dropped

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory of users (MEMIC): allocations in the device's window of BAR 0. A
- * freed allocation is kept for a moment, for a user who asks for the same size,
- * before it is deallocated. An allocation may pass from one user to another, so
- * the commands carry no user id.
+ * Device memory of users (MEMIC): allocations in the device's window of BAR 0. A freed allocation
+ * becomes spare: the driver keeps it for a moment, for a user who asks for the same size, before it
+ * deallocates the memory. An allocation may pass from one user to another, so the commands carry no
+ * user id.
  */
 
 #include <kunit/visibility.h>
@@ -17,20 +17,20 @@
 #include "layout/layout_dm.h"
 #include "lib/dm_pool.h"
 
-/* Short, because other PCI functions of the device may need the memory. */
+/* How long an allocation is spare. Short, because other PCI functions may need the memory. */
 #define RETURN_DELAY	(HZ / 10)
 #define RETRY_DELAY	HZ
 
 /* ---- addresses of operations ---------------------------------------------------- */
 
 /**
- * mlx5_ib_drop_memic_op - deallocate the address of an operation
+ * mlx5_ib_drop_memic_op - deallocate the address of an operation on device memory
  * @mem: allocation
  * @op: number of the operation
  *
- * If firmware refuses, the command is sent again before @mem is deallocated. After a command that
- * was not answered the address may not exist. Firmware then answers BAD_RES_STATE, which mlx5_core
- * reports as -EINVAL, and the function returns 0. May sleep.
+ * If firmware refuses, the command is sent again before @mem is deallocated. If an earlier command
+ * for the operation was not answered, the address may not exist. Firmware then answers
+ * BAD_RES_STATE, which mlx5_core reports as -EINVAL, and the function returns 0. May sleep.
  *
  * Return: 0 or the errno of the failed MODIFY_MEMIC.
  */
@@ -49,9 +49,9 @@ int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
 }
 
 /**
- * mlx5_ib_alloc_memic_op - allocate the address of an operation
+ * mlx5_ib_alloc_memic_op - allocate the address of an operation on device memory
  * @mem: allocation
- * @op: number of the operation, which has no address that is in use
+ * @op: number of the operation, of which no address is in use
  * @addr: as for mlx5_ib_fw_modify_memic()
  *
  * If firmware does not answer, the address may exist, and is deallocated before the operation gets
@@ -89,9 +89,9 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 	}
 	err = mlx5_ib_fw_dealloc_memic(mem->dev, mem->addr, mem->size, &mem->attempt);
 	/*
-	 * A refusal may mean that an operation still has an address: the command that allocated the
-	 * address, and was not answered, may have been executed after the command that was to free
-	 * the address. So the next attempt frees the address again. If DEALLOC_MEMIC was not
+	 * A refusal may mean that an operation still has an address: an unanswered command that
+	 * allocates the address may have been executed after the command that was to free the
+	 * address. So the next attempt frees the address again. If DEALLOC_MEMIC was not
 	 * answered, the memory may be gone, so no other command may name it; if DEALLOC_MEMIC was
 	 * not sent, firmware has refused nothing.
 	 */
@@ -105,8 +105,9 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 }
 
 /*
- * Deallocate the spare allocations in a range of pages. Returns 0 if all of them are deallocated;
- * -ETIMEDOUT if firmware has left a command without an answer; else the errno of the last refusal.
+ * Deallocate the spare allocations that occupy pages of a range. Returns 0 if all of them are
+ * deallocated; -ETIMEDOUT if firmware has left a command without an answer; else the errno of the
+ * last command that failed.
  */
 static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
 			       unsigned long num_pages)
@@ -171,10 +172,10 @@ void mlx5_ib_put_memic(struct mlx5_ib_memic *mem)
 /* ---- allocation ----------------------------------------------------------------- */
 
 /*
- * Whether the next user can have a spare allocation as it is. While an operation has an address, or
- * may still get an address by a command that was not answered, firmware may refuse to give the
- * operation another address. Memory for which DEALLOC_MEMIC was not answered may belong to another
- * PCI function by now.
+ * Whether a spare allocation can be given to the next user as it is. While an operation has an
+ * address, or may still get an address by a command that was not answered, firmware may refuse to
+ * give the operation another address. Memory for which DEALLOC_MEMIC was not answered may belong to
+ * another PCI function by now.
  */
 static bool dm_pool_is_clean(const struct mlx5_ib_memic *mem)
 {
@@ -212,7 +213,7 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool,
 	fresh->size = size;
 	fresh->page = page;
 	fresh->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
-	/* Firmware keeps a spare allocation that occupies some of these pages: try other pages. */
+	/* If firmware keeps a spare allocation that occupies some of the pages, try other pages. */
 	if (dm_pool_clear_range(pool, page, fresh->num_pages))
 		return ERR_PTR(-EAGAIN);
 	err = mlx5_ib_fw_alloc_memic(pool->dev, start, fresh->num_pages * PAGE_SIZE, size,
@@ -247,8 +248,8 @@ static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool
 }
 
 /*
- * Allocate device memory. If firmware finds no room, deallocate all spare allocations, because
- * firmware counts them, too, and try again.
+ * Allocate device memory. If firmware finds no room, deallocate all spare allocations, which take
+ * room, too, and try again.
  */
 static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 size, u32 log_align)
 {
@@ -274,9 +275,8 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 siz
  * @size: bytes, as mlx5_ib_dm_alloc_size() returns them
  * @log_align: log2 of the alignment of the allocation's address
  *
- * All bytes of the allocation's pages are zeroed, also those beyond @size. Sends ALLOC_MEMIC
- * (struct mlx5_ifc_alloc_memic_in_bits) unless an allocation fits that was freed, but not yet
- * deallocated (@spare). May sleep.
+ * All bytes of the allocation's pages are zeroed, also those beyond @size. Takes a spare allocation
+ * if one fits; otherwise sends ALLOC_MEMIC (struct mlx5_ifc_alloc_memic_in_bits). May sleep.
  *
  * Return: the allocation, with one reference, or an ERR_PTR: -ENOMEM if there are not enough
  * contiguous free pages, or if the host has no memory; or the errno of a firmware refusal.
@@ -289,7 +289,7 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size
 	if (IS_ERR(mem))
 		return mem;
 	kref_init(&mem->refs);
-	/* Clear all that a mapping shows, by 64-bit words: memset_io() may write single bytes. */
+	/* Clear whole pages, as they are mapped, by 64-bit words: memset_io() may write bytes. */
 	for (page = mem->page; page < mem->page + mem->num_pages; page++)
 		__iowrite64_copy(pool->map + page * PAGE_SIZE, page_address(ZERO_PAGE(0)),
 				 PAGE_SIZE / sizeof(u64));
@@ -307,7 +307,8 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size
  * @pool: the pool of device memory; no context is left
  *
  * Refused commands are repeated for a third of a second, unless firmware leaves a command without
- * an answer. Allocations that firmware still refuses to deallocate are logged. May sleep.
+ * an answer. Allocations that firmware still refuses to deallocate are logged and forgotten. May
+ * sleep.
  */
 VISIBLE_IF_KUNIT void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
 {
@@ -368,7 +369,7 @@ static int dm_pool_init(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_use_dm - set up the pool of device memory, unless that has been done
+ * mlx5_ib_use_dm - set up the pool of device memory, unless the pool exists
  * @dev: device; it has memory for users
  *
  * To be called before device memory is allocated. The pool maps the whole window of device memory,

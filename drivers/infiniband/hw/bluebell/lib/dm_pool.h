@@ -17,7 +17,7 @@
 
 struct mlx5_ib_dev;
 
-/* Operations on device memory: the capability has a bit for each of 32. */
+/* Number of operations on device memory: the device's capability has 32 bits, one for each. */
 #define MLX5_IB_DM_MAX_OPS	32
 
 /**
@@ -30,7 +30,7 @@ struct mlx5_ib_dev;
  *	each spare allocation (at most one per page), and one for each operation in @stale_ops of
  *	these spare allocations
  * @used: bitmap of allocated pages
- * @spare: allocations without a user, not deallocated yet
+ * @spare: allocations without a user, which are not deallocated yet
  * @return_spare: deallocates the allocations in @spare
  */
 struct mlx5_ib_dm_pool {
@@ -48,12 +48,13 @@ struct mlx5_ib_dm_pool {
  * @refs: one reference for each entry in the mmap space that maps the allocation, and for each key
  *	that leads to the allocation, or may lead to it because firmware did not answer
  * @spare: links the allocation into the pool's list once @refs is 0
- * @stale_ops: bit for each operation whose address firmware refused to deallocate, or may have
- *	allocated without an answer. Once @refs is 0, guarded by the lock of the pool
+ * @stale_ops: bit for each operation of which an address has to be deallocated, because firmware
+ *	refused to do so, or may have allocated the address without an answer. Once @refs is 0,
+ *	guarded by the lock of the pool
  * @unanswered_ops: bit for each operation for which firmware has not answered a MODIFY_MEMIC: the
  *	operation may or may not have an address. Never cleared: firmware may execute the command at
- *	any later time. One task at a time changes the bits of an operation in @stale_ops and
- *	@unanswered_ops
+ *	any later time. For each operation, only one task at a time changes the bits in @stale_ops
+ *	and @unanswered_ops
  * @attempt: attempts to deallocate the allocation
  * @addr: offset of the first byte in BAR 0
  * @size: bytes that ALLOC_MEMIC was asked for
@@ -61,8 +62,8 @@ struct mlx5_ib_dm_pool {
  * @num_pages: number of pages that the allocation occupies
  * @share: counts the pages against the limit of a user, until @refs is 0
  *
- * An operation on device memory, an atomic one for example, is done by an access to an address of
- * its own in BAR 0. MODIFY_MEMIC allocates and deallocates the address.
+ * An operation on device memory, for example an atomic one, is done by an access to an address in
+ * BAR 0 that belongs to this operation. MODIFY_MEMIC allocates and deallocates the address.
  */
 struct mlx5_ib_memic {
 	struct mlx5_ib_dev *dev;

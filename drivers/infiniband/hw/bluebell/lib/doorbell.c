@@ -24,9 +24,9 @@
 /**
  * struct mlx5_ib_user_db_page - a pinned page with doorbell records
  * @node: in the context's tree, by @number and @mm
- * @mm: address space that the page is in: after a fork, two processes have a page of
- *	the same number. Compared by its address, which no other struct mm_struct gets
- *	while this reference is held
+ * @mm: address space that the page is in: after a fork, two processes have a page of the same
+ *	number. Address spaces are compared by pointer; the reference to @mm keeps another struct
+ *	mm_struct from getting the same address
  * @umem: the page
  * @number: number of the page: the user's address divided by PAGE_SIZE
  * @refs: records in use. Guarded by the context's db_lock or, once the page has left its context,
@@ -119,7 +119,10 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_
 	return 0;
 }
 
-/* Unmap one record of @page, and unpin the page if no record of the page is in use any more. */
+/*
+ * Release one record of @page, and unpin the page if no record of the page is in use any more.
+ * @pages is the tree that the page is in; NULL if the page has left its context.
+ */
 static void db_put_page(struct mlx5_ib_user_db_page *page, struct rb_root *pages)
 {
 	if (--page->refs)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues of the driver itself. Each has a protection domain, for queues that complete on
- * the CQ and have no domain of a process. All these CQs name the UAR of mlx5_core.
+ * Completion queues of the driver itself. With each comes a protection domain, for the queues that
+ * complete on the CQ and have no domain of a process. All these CQs name the UAR of mlx5_core.
  */
 
 #include <linux/mlx5/device.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Completion queues of the driver itself: for its UMR queue pair, and for XRC queue pairs, which
- * must name a send CQ and a receive CQ to the device even where verbs give them none.
+ * Completion queues of the driver itself: for its UMR queue pair, and for XRC queue pairs. The
+ * device wants a send CQ and a receive CQ for each queue pair, but verbs give an XRC queue pair
+ * only a send CQ, or none.
  */
 
 #ifndef BLUEBELL_INTERNAL_CQ_H
