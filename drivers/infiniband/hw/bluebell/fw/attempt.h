@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 /**
- * struct mlx5_ib_fw_attempt - attempts to destroy an object, embedded in its owner
+ * struct mlx5_ib_fw_attempt - attempts to destroy an object; embedded in the object's owner
  * @node: in the tree of the device while a command is in flight, and after a command that has not
  *	been answered; for an attachment, also after a command that firmware has refused
  * @id: key of @node in the tree, made of what the commands name: opcode, number, and type or a hash

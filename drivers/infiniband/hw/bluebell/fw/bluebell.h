@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The structs that most files share: the device, its port, the user context, protection domains,
- * XRC domains and entries of the mmap space. This header includes no header of another kind of
- * object or of a service.
+ * XRC domains and entries of the mmap space. Includes no header of other objects or of a service.
  */
 
 #ifndef BLUEBELL_H
@@ -41,7 +40,8 @@ struct mlx5_ib_xrc;
 
 /**
  * struct mlx5_ib_port_link - the link of a port when it was last queried
- * @valid: the device reports changes of the link, and has reported none since the query
+ * @valid: the link has not changed since the query: the device reports changes, and has reported
+ *	none
  * @state: enum ib_port_state at the query
  * @phys_state: enum ib_port_phys_state at the query
  * @width: enum ib_port_width
@@ -65,7 +65,7 @@ struct mlx5_ib_port_link {
  * @core_cap_flags: RDMA_CORE_CAP_*, constant
  * @events: receives events of the port and failures of the device, while the device is
  *	registered with the RDMA core
- * @link_lock: guards all members below; held while one of them is copied. Taken by each query of
+ * @link_lock: guards all members below; held while some of them are copied. Taken by each query of
  *	the port, which any process can repeat, and in the interrupt of each event of the port
  * @told: the device reports each change of the link by an event, and @events is registered
  * @num_events: number of events of the port so far, plus one for the registration of @events.
@@ -86,10 +86,10 @@ struct mlx5_ib_port {
 
 /**
  * struct mlx5_ib_orphans - objects and buffers of a device that wait to be destroyed
- * @lock: guards @list, @dead and the lists of all contexts; held while an entry is moved, never
- *	while a command is sent. Also held while the memory of an orphan that has no context is
- *	freed, since orphans in @dead may share a doorbell page. A task that sends the commands of a
- *	list takes the lock only if the list is not empty
+ * @lock: guards @list, @dead and @orphans of each context; held while an entry is added or moved,
+ *	never while a command is sent. Also held while the memory of an orphan that has no context
+ *	is freed, since orphans in @dead may share a doorbell page. A task that sends the commands
+ *	of a list takes the lock only if the list is not empty
  * @list: struct orphan (see orphan.c) for each object of the driver and of kernel consumers, in the
  *	order in which the objects have to be destroyed, and for new buffers of resized CQs. The
  *	command of each entry is sent again by a kernel consumer that destroys a queue pair, CQ, SRQ
@@ -286,7 +286,7 @@ struct mlx5_bfreg_info {
  * @closing: the process has closed the device, or the device is being removed: ib_core destroys the
  *	objects of the context, and gives up objects that firmware goes on refusing to destroy.
  *	Written with the file's hw_destroy_rwsem held for writing, when no call of the process runs
- *	any more; so calls, most of which hold hw_destroy_rwsem for reading, read @closing safely
+ *	any more; so calls read @closing without a lock
  * @async_bytes: bytes of asynchronous commands whose answers have not been read, and of the answers
  * @event_channels: number of open channels for events
  */

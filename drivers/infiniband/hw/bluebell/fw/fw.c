@@ -46,7 +46,7 @@ bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
  * mlx5_ib_fw_exec_via - pass a command through the choke point
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @in: the command, its opcode filled in
+ * @in: the command, with its opcode set
  * @in_size: bytes of @in
  * @out: the answer, zeroed
  * @out_size: bytes of @out
@@ -90,7 +90,7 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 }
 
 /**
- * mlx5_ib_fw_errno - tell a command that was not sent from a command that firmware has refused
+ * mlx5_ib_fw_errno - make -ECANCELED the errno of each command that was not sent
  * @err: result of mlx5_cmd_do()
  *
  * If no slot becomes free for a command within the time for which mlx5_core waits for an answer,
@@ -98,7 +98,7 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
  * unanswered, mlx5_core returns -EAGAIN at once. mlx5_cmd_check() returns -EBUSY and -EAGAIN for
  * statuses of firmware, too, so call this function before mlx5_cmd_check().
  *
- * Return: -ECANCELED if the command has got no slot, and so was not sent; else @err.
+ * Return: -ECANCELED if the command got no slot, and so was not sent; else @err.
  */
 VISIBLE_IF_KUNIT int mlx5_ib_fw_errno(int err)
 {
@@ -183,7 +183,7 @@ int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, vo
  * mlx5_ib_fw_exec - send a command to the firmware
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @in: the command, struct mlx5_ifc_*_in_bits, its opcode filled in
+ * @in: the command, struct mlx5_ifc_*_in_bits, with its opcode set
  * @in_size: bytes of @in
  * @out: the answer, struct mlx5_ifc_*_out_bits
  * @out_size: bytes of @out
@@ -245,9 +245,9 @@ static void fw_async_answered(int err, struct mlx5_async_work *work)
 
 /*
  * Wait for a slot, then pass an asynchronous command to mlx5_core. mlx5_core sends commands in the
- * order in which it got them. So there are only MLX5_IB_ASYNC_SLOTS slots: otherwise a
- * command of another user could wait in mlx5_core behind a long queue of asynchronous commands.
- * Tasks get slots in the order of their arrival.
+ * order in which it got them. So there are only MLX5_IB_ASYNC_SLOTS slots: otherwise a command of
+ * another user could wait in mlx5_core behind a long queue of asynchronous commands. Tasks get
+ * slots in the order of their arrival.
  */
 static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 			 void *arg)
@@ -282,7 +282,7 @@ static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
 int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 			  struct mlx5_ib_fw_async *async)
 {
-	/* The callback may free @async before the tracepoint reads the answer. */
+	/* For the tracepoint: the callback may free @async, with the answer, before it fires. */
 	u32 none[MLX5_ST_SZ_DW(general_obj_out_cmd_hdr)] = {};
 
 	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, none, sizeof(none), fw_send_async, async);
@@ -329,7 +329,7 @@ static int fw_send_within_limit(struct mlx5_ib_dev *dev, void *in, int in_size, 
  * @out_size: bytes of @out
  *
  * A refusal because a limit has been reached is not logged: the caller knows which limit it is, and
- * logs it. May sleep.
+ * can log it. May sleep.
  *
  * Return: -ENOSPC if a limit of the device has been reached; else as mlx5_ib_fw_exec().
  */
@@ -361,7 +361,7 @@ int mlx5_ib_fw_call_core(struct mlx5_ib_dev *dev, u16 opcode, mlx5_ib_fw_send_t 
 				   arg);
 }
 
-/* A query of the HCA vport of this PCI function. */
+/* Arguments of mlx5_ib_fw_query_hca_vport(). */
 struct fw_vport_query {
 	u8 port;
 	u16 index;

@@ -115,7 +115,7 @@ static bool fw_batch_has_answers(struct mlx5_ib_fw_batch *batch, unsigned int wa
 	return hweight_long(batch->answered) >= wanted;
 }
 
-/* Take the result of a command that has been answered, or that could not be sent. */
+/* Take the result of a command that has been answered, or that was not sent. */
 static void fw_batch_finish(struct fw_batch_slot *slot)
 {
 	struct mlx5_ib_dev *dev = slot->batch->dev;
@@ -125,7 +125,7 @@ static void fw_batch_finish(struct fw_batch_slot *slot)
 	slot->done(dev, slot->object, mlx5_ib_fw_attempt_end(dev, slot->attempt, slot->err));
 }
 
-/* Wait for a number of answers, then take the results of all commands that have been answered. */
+/* Wait for @wanted answers, then take the results of all commands that have been answered. */
 static void fw_batch_take(struct mlx5_ib_fw_batch *batch, unsigned int wanted)
 {
 	unsigned long answered;

@@ -241,7 +241,7 @@ void mlx5_ib_fw_attempt_move(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt 
 }
 
 /**
- * mlx5_ib_fw_attempt_forget - do not note an object any longer, because its owner gives up
+ * mlx5_ib_fw_attempt_forget - remove an object from the noted objects: its owner gives up
  * @dev: device
  * @attempt: attempts to destroy the object, which may still exist; may be freed afterwards
  *
@@ -397,7 +397,7 @@ static bool fw_is_in_doubt(const struct mlx5_ib_fw_attempt *attempt, const void 
 	       (opcode == MLX5_CMD_OP_DESTROY_QP || opcode == MLX5_CMD_OP_DESTROY_CQ);
 }
 
-/* Send a command that destroys an object once more, or send it without logging a refusal. */
+/* Send a command that destroys an object: a repeated one, or one whose refusal is not logged. */
 static int fw_send_again(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 			 void *arg)
 {

@@ -65,7 +65,7 @@ static u32 fw_created(struct mlx5_ib_dev *dev, u16 opcode, const void *out)
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
- * @in: the command; the opcode is filled in
+ * @in: the command; this function sets the opcode
  * @inlen: bytes of @in
  * @number: gets the number of the new object
  *
@@ -192,7 +192,7 @@ static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @mcq: gets the number; the caller has set the handlers
- * @in: struct mlx5_ifc_create_cq_in_bits; the opcode is filled in
+ * @in: struct mlx5_ifc_create_cq_in_bits; this function sets the opcode
  * @inlen: bytes of @in
  *
  * mlx5_core sends this command itself, because the CQ must be in the table of its event queue
@@ -246,7 +246,7 @@ int mlx5_ib_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @cqn: number of the CQ
- * @in: struct mlx5_ifc_modify_cq_in_bits; opcode and number are filled in
+ * @in: struct mlx5_ifc_modify_cq_in_bits; this function sets opcode and number
  * @inlen: bytes of @in
  *
  * May sleep.
@@ -348,7 +348,7 @@ int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
  * mlx5_ib_fw_create_mkey - CREATE_MKEY
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @in: struct mlx5_ifc_create_mkey_in_bits; the opcode is filled in
+ * @in: struct mlx5_ifc_create_mkey_in_bits; this function sets the opcode
  * @inlen: bytes of @in
  * @mkey: gets the key: the index from firmware, and the low byte (variant) from @in
  *
@@ -457,7 +457,7 @@ int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 op_mod, u64 addr, u8 op
  * mlx5_ib_fw_create_qp - CREATE_QP
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @in: struct mlx5_ifc_create_qp_in_bits; the opcode is filled in
+ * @in: struct mlx5_ifc_create_qp_in_bits; this function sets the opcode
  * @inlen: bytes of @in
  * @qpn: gets the number of the new QP
  * @ece: gets the options of enhanced connection establishment that firmware grants

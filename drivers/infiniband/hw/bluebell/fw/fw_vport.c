@@ -77,8 +77,8 @@ int mlx5_ib_fw_query_vf_vport(struct mlx5_ib_dev *dev, u16 vport, void *out)
  * mlx5_ib_fw_modify_vf_vport - MODIFY_HCA_VPORT_CONTEXT of a virtual function
  * @dev: device
  * @vport: number of the vport, from 1
- * @in: struct mlx5_ifc_modify_hca_vport_context_in_bits with the fields to set, and the mask of
- *	them in its field_select
+ * @in: struct mlx5_ifc_modify_hca_vport_context_in_bits: the fields to set, and in field_select the
+ *	mask of these fields
  *
  * May sleep.
  *
