@@ -86,11 +86,11 @@ static void buf_read_frags(const struct mlx5_frag_buf *frags, size_t offset, voi
  * @buf: buffer of the queue
  * @offset: first byte to read
  * @dst: gets the bytes
- * @len: number of bytes. In a buffer of the kernel, the caller has checked that all of them exist
+ * @len: number of bytes. A buffer of the kernel must have them all; this is not checked
  *
  * May sleep.
  *
- * Return: 0; -EINVAL beyond the end of the memory that was pinned for a process's queue;
+ * Return: 0; -EINVAL for bytes beyond the end of the memory that was pinned for a process's queue;
  * -EOPNOTSUPP for a buffer in a dma-buf, which need not be in memory that the CPU can read.
  */
 int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, size_t len)

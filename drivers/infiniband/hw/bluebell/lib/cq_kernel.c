@@ -20,7 +20,7 @@
  * pair, mlx5_ib_kcq_remove() is called only after DESTROY_QP. Until then each poll of the CQ drops
  * completions of the queue pair, and gives back their slots, too. If firmware does not destroy the
  * queue pair either, the queue pair becomes an orphan (orphan.c), and the slots of the shared
- * receive queue that the device uses for it from then on are lost.
+ * receive queue that this queue pair takes from then on are lost.
  *
  * **A consumer resets a queue pair.** mlx5_ib_kcq_reset() removes the completions in the same way,
  * and empties the work queues.
@@ -157,7 +157,10 @@ static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
 			       ib_wc_status_msg(wc->status), err->syndrome, err->vendor_err_synd);
 }
 
-/* @wc has the P_Key from a CQE of QP1: replace it by its index; by 0 if no table entry has it. */
+/*
+ * Replace the P_Key that @wc has from a CQE of QP1 by the P_Key's index in the port's table, or
+ * by 0 if the table does not have the P_Key.
+ */
 static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
 {
 	u16 pkey = wc->pkey_index;
@@ -167,7 +170,10 @@ static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
 		wc->pkey_index = 0;
 }
 
-/* Drop a CQE. A slot of a shared receive queue is given back for the queue's other queue pairs. */
+/*
+ * Drop a CQE. If the CQE names a slot of a shared receive queue, give the slot back, because other
+ * queue pairs use the shared receive queue.
+ */
 static void kcq_drop_cqe(const struct mlx5_ib_wqs *wqs, const struct mlx5_cqe64 *cqe)
 {
 	if (mlx5_ib_cqe_kind(cqe) == MLX5_IB_CQE_RECV && wqs->srq)
@@ -319,7 +325,7 @@ int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 		return 0;
 	if (!kcq->notifies) {
 		WRITE_ONCE(kcq->notifies, true);
-		/* Pairs with mlx5_ib_kcq_wake(): its CPU sees @notifies, or this one @failed. */
+		/* Pairs with mlx5_ib_kcq_wake(): its CPU sees @notifies, or ours sees @failed. */
 		smp_mb();
 	}
 	if (likely(!READ_ONCE(kcq->dev->failed))) {
@@ -491,7 +497,7 @@ void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 		queue_work(system_dfl_wq, &kcq->wake);
 }
 
-/* Whether IB_EVENT_QP_LAST_WQE_REACHED is due, which a device that has failed does not raise. */
+/* Whether the driver has to raise IB_EVENT_QP_LAST_WQE_REACHED, because the device has failed. */
 static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
 {
 	/*

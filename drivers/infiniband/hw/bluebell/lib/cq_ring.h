@@ -14,7 +14,7 @@ struct mlx5_ib_dev;
 struct mlx5_ib_queue_mem;
 
 /**
- * struct mlx5_ib_cq_ring - entries of 64 bytes
+ * struct mlx5_ib_cq_ring - the entries of a completion queue, 64 bytes each
  * @mcq: the queue; its cons_index counts the entries that have been read
  * @cqes: finds an entry in the buffer
  */

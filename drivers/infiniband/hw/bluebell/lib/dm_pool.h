@@ -29,7 +29,7 @@ struct mlx5_ib_dev;
  *	commands of other processes: one for each free range that firmware is asked for, one for
  *	each spare allocation (at most one per page), and one for each operation in @stale_ops of
  *	these spare allocations
- * @used: bitmap of allocated pages
+ * @used: bitmap of the pages of allocations that have a user
  * @spare: allocations without a user, which are not deallocated yet
  * @return_spare: deallocates the allocations in @spare
  */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Doorbell records of processes: the words in a process's memory from which the device reads how
- * far a queue has been filled or emptied. A page that holds records is pinned once in a context,
- * however many records of the context lie in it, and found by page number and address space.
+ * far a queue has been filled or emptied. In a context, a page that holds records is pinned only
+ * once, however many records of the context lie in the page. The page is found by its number and
+ * address space.
  */
 
 #include <linux/overflow.h>
@@ -92,7 +93,7 @@ static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context
  * @virt: user address of the record
  * @db: gets the record, with its DMA address
  *
- * Pins the page of the record, unless another record in the page has pinned it. May sleep.
+ * Pins the page of the record, unless the context has pinned it for another record. May sleep.
  *
  * Return: 0; -EINVAL for an address that is not aligned to the record's eight bytes; -EOVERFLOW for
  * an address beyond the address space of a 32-bit host; -ENOMEM; or as mlx5_ib_umem_get() for a
