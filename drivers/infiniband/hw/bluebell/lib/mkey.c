@@ -21,8 +21,8 @@
 #include "lib/umr.h"
 
 /*
- * If the list of pages is longer, firmware creates the key without the list, and UMR writes the
- * list: firmware would read the list of CREATE_MKEY in mailboxes of half a kilobyte.
+ * If the list of pages has more entries, firmware creates the key without the list, and UMR writes
+ * the list: firmware would read the list of CREATE_MKEY in mailboxes of half a kilobyte.
  */
 #define MAX_SHORT_LIST_MTTS	512
 
@@ -43,8 +43,9 @@ static int mkey_settle_share(struct mlx5_ib_mkey *mkey, int err)
  *
  * For keys that only firmware can create and destroy. May sleep.
  *
- * Return: 0; -ENOMEM, also if the user has as many keys as a user can have; or the errno of a
- * firmware refusal.
+ * Return: 0; -ENOMEM, also if the user has as many keys as a user can have; -ETIMEDOUT if firmware
+ * did not answer (the key may exist then, and goes on counting against the user's limit); or the
+ * errno of a firmware refusal.
  */
 int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
 			struct mlx5_ib_mkey *mkey, void *in, size_t inlen)
@@ -74,7 +75,8 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 		return -ENOMEM;
 	mlx5_ib_fill_create_mkey(in, attr, &dev->caps);
 	/*
-	 * Without @umem all entries stay zero: have the device check the access bits of each entry.
+	 * Without @umem all entries stay zero, which allows no access: have the device check the
+	 * access bits of each entry.
 	 */
 	if (umem)
 		mlx5_ib_populate_pas(umem, 1UL << attr->page_shift,
@@ -99,7 +101,7 @@ static u32 key_of_variant(u32 key, u8 variant)
 
 /*
  * Have UMR revoke a key that firmware refuses to destroy. The key has either its old variant or
- * @variant, as the UMR that failed may have been executed: try both.
+ * @variant, because the request that failed may have been executed: try both.
  */
 static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
 {
@@ -184,22 +186,22 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * @dev: device
  * @context: as for mlx5_ib_mkey_create()
  * @mkey: the key, zeroed
- * @umem: the memory, pinned and mapped; NULL if none of the pages is present, for which
- *	mlx5_ib_init_umr_clear() is needed
+ * @umem: the memory, pinned and mapped; NULL if none of the pages is present, for devices with
+ *	mlx5_ib_init_umr_clear()
  * @attr: access, domain, first address, length, page size and number of entries; without @umem the
  *	bytes of the entries are a multiple of MLX5_UMR_FLEX_ALIGNMENT. The function sets the room
  *	and the variant
  *
- * UMR fills a key of the pool or a new free key; if that is not possible, CREATE_MKEY (struct
- * mlx5_ifc_create_mkey_in_bits) has the list of pages. May sleep; the caller may hold the
- * reservation lock of a dma-buf.
+ * UMR fills a key of the pool or a new free key; if that is not possible, the command CREATE_MKEY
+ * (struct mlx5_ifc_create_mkey_in_bits) passes the list of pages to firmware. May sleep; the caller
+ * may hold the reservation lock of a dma-buf.
  *
  * Return: 0; -ENOMEM, also for a list that is too long, or if the user has as many keys as a user
  * can have; -EINTR if the task is being killed; -ENOTRECOVERABLE if the device may reach the memory
  * for good (then the memory has to stay pinned); -ETIMEDOUT if firmware did not answer whether it
  * has created a key without memory, or destroyed such a key that UMR could not fill; or the errno
  * of a firmware refusal. After -ENOTRECOVERABLE and -ETIMEDOUT the key may exist and goes on
- * counting.
+ * counting against the user's limit.
  */
 int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
 			     struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
@@ -258,7 +260,8 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext 
  * @access: enum ib_access_flags that the key gets
  * @pdn: number of the protection domain that the key gets
  *
- * If another task may revoke the key, the caller holds the lock that excludes this. May sleep.
+ * If another task can revoke the key, the caller holds the lock that keeps it from doing so. May
+ * sleep.
  *
  * Return: 0; -EOPNOTSUPP if UMR cannot make the change: the owner has to replace @mkey by a new
  * key; -EIO if @mkey has been revoked or destroyed, or may have been destroyed; or the errno of a
@@ -326,9 +329,10 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
  * held that reclaim takes, so the command must not reclaim memory itself. The command's memory,
  * less than a page, comes from the reserves: memalloc_noreclaim_save() is meant for this, because
  * the pages of the key can be freed only after the command. If firmware refuses to destroy the key,
- * the next call for the key comes only after pages have been mapped by it again. May sleep.
+ * the next call for the key comes only after pages have been mapped through the key again. May
+ * sleep.
  *
- * Sets @mkey->destroyed, or logs that firmware has refused to destroy the key.
+ * Sets @mkey->destroyed, or logs that the key could not be destroyed.
  */
 void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
@@ -374,10 +378,11 @@ static int mkey_release(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 /**
  * mlx5_ib_mkey_destroy - return a key to the pool, or have firmware destroy it
  * @dev: device
- * @mkey: the key; nothing is done if it has been destroyed
+ * @mkey: the key. If the key has been destroyed already, for example by mlx5_ib_mkey_kill(), this
+ *	function only waits
  *
- * When this function returns 0 the device reaches nothing through the key. Waits until all users
- * of the key have released it, see mlx5_ib_mkey_retire(). May sleep; not during reclaim.
+ * Waits until all users of the key have released it, see mlx5_ib_mkey_retire(). When this function
+ * returns 0 the device reaches nothing through the key. May sleep; not during reclaim.
  *
  * Return: 0; or a negative errno, and then the device may reach what it could before. If the key
  * was published, lookups find it again, unless an unanswered command may have destroyed it.
@@ -397,7 +402,7 @@ int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 }
 
 /**
- * mlx5_ib_mkey_orphan - make an orphan of a key
+ * mlx5_ib_mkey_orphan - make an orphan (orphan.c) of a key that could not be destroyed
  * @dev: device
  * @mkey: the key, after mlx5_ib_mkey_destroy() has failed; its owner can be freed afterwards
  * @mem: as for mlx5_ib_orphan_adopt_closing()

@@ -28,22 +28,23 @@ struct mlx5_ib_ucontext;
 struct odp_process;
 
 /*
- * For the memory that the creation of a key or of a table of keys takes, also in the handler of a
- * page fault. If the memory cgroup of the process is full, the allocation fails, and no process is
- * killed.
+ * Allocation flags for what the creation of a key or of a table of keys needs, also in the handler
+ * of a page fault. If the memory cgroup of the process is full, the allocation fails, and no
+ * process is killed.
  */
 #define MLX5_IB_FAULT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
- * enum mlx5_ib_mkey_type - what struct a published key is embedded in
+ * enum mlx5_ib_mkey_type - which struct a published key is embedded in
  * @MLX5_IB_MKEY_PRIVATE: not published: no lookup finds the key
  * @MLX5_IB_MKEY_MR: struct mlx5_ib_mr, on which the device does not fault
  * @MLX5_IB_MKEY_ODP_MR: struct mlx5_ib_mr inside a struct odp_mr, whose pages the device
  *	faults on
- * @MLX5_IB_MKEY_ODP_PART: struct odp_key of a part of an implicit region, on which the device
- *	faults by the memory scheme
+ * @MLX5_IB_MKEY_ODP_PART: struct odp_key of a part of an implicit region. Page faults by the memory
+ *	scheme (odp_fault.c) name such a key
  * @MLX5_IB_MKEY_MW: struct mlx5_ib_mw
- * @MLX5_IB_MKEY_TABLE: struct mlx5_ib_table_key, whose variant its process may change by UMR
+ * @MLX5_IB_MKEY_TABLE: struct mlx5_ib_table_key. The process that has created the key can change
+ *	the variant by UMR
  */
 enum mlx5_ib_mkey_type {
 	MLX5_IB_MKEY_PRIVATE,
@@ -89,13 +90,15 @@ struct mlx5_ib_mkey {
 };
 
 /**
- * struct mlx5_ib_table_key - an indirect mkey that a process has created by commands of its own
- * @mkey: the key. Lookups ignore the variant, because the process may change the variant by UMR
+ * struct mlx5_ib_table_key - an indirect mkey that a process has created by a command of its own
+ *	(DEVX)
+ * @mkey: the key. Lookups ignore the variant, because the process can change the variant by UMR
  * @num_entries: number of entries of the key; constant
  * @memcg: memory cgroup of the process, to which the answer of a query of the entries is charged;
  *	a reference, or NULL without cgroups. Constant
- * @process: the process, with a reference of mlx5_ib_odp_own_table(): a fault takes a slot of this
- *	process before it queries the entries, unless the fault has a slot. Constant
+ * @process: the process, with a reference of mlx5_ib_odp_own_table(): a page fault takes a slot of
+ *	this process (odp_fairness.c) before it queries the entries, unless the fault has a slot
+ *	already. Constant
  */
 struct mlx5_ib_table_key {
 	struct mlx5_ib_mkey mkey;

@@ -67,7 +67,7 @@
  * attempt is several commands, which firmware would probably refuse again.
  */
 #define RETRY_PERIOD	HZ
-/* Maximum number of free keys that are destroyed because of one refused CREATE_MKEY. */
+/* Maximum number of free keys that are destroyed to make way for one new key. */
 #define MAX_TRIES	4
 
 static struct mlx5_ib_mkey_class *mkey_pool_end(struct mlx5_ib_mkey_pool *pool)
@@ -147,7 +147,7 @@ static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
 /* ---- for owners of keys ---------------------------------------------------------- */
 
 /**
- * mlx5_ib_mkey_pool_choose_class - the class of a new key
+ * mlx5_ib_mkey_pool_choose_class - choose the class of a new key
  * @dev: device
  * @nmtts: translation entries that the key needs
  * @access: enum ib_access_flags
@@ -155,8 +155,9 @@ static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
  * Sets up UMR and the pool for the first key. After a failure, the first key that is created more
  * than a second later tries again. May sleep.
  *
- * Return: as mlx5_ib_mkey_pool_class(); MLX5_IB_CLASS_FIRMWARE if the device has no pool, or no
- * UMR any more; MLX5_IB_CLASS_LONG for a region that may have windows.
+ * Return: MLX5_IB_CLASS_FIRMWARE if the device has no pool, or no UMR any more; else as
+ * mlx5_ib_mkey_pool_class(), but for a region that may have windows MLX5_IB_CLASS_LONG instead of a
+ * class of the pool.
  */
 int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 access)
 {
@@ -225,8 +226,8 @@ bool mlx5_ib_mkey_pool_make_way(struct mlx5_ib_dev *dev, unsigned int *tries)
  * the free keys of a few sizes could use up all numbers, and no key of another size could be
  * created. May sleep.
  *
- * Return: 0; -ENOMEM, also if the device has no key of this length left; or the errno of another
- * firmware refusal.
+ * Return: -ENOMEM if the device has no key of this length left; else as
+ * mlx5_ib_mkey_table_create().
  */
 int mlx5_ib_mkey_pool_send_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen,
 				  u32 *key)
@@ -384,7 +385,8 @@ void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key)
 }
 
 /**
- * mlx5_ib_mkey_pool_forget - stop counting a key in use that is destroyed, given up or not created
+ * mlx5_ib_mkey_pool_forget - no longer count a key as in use: it is destroyed, given up, or was not
+ *	created
  * @dev: device, with a pool if @class is 0 or higher
  * @class: class of the key; nothing is done if @class is negative, which means no class of the pool
  *
@@ -675,7 +677,7 @@ int mlx5_ib_try_mkey_pool(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_cleanup_mkey_pool - destroy the free keys, if there are any
+ * mlx5_ib_cleanup_mkey_pool - destroy the free keys, and free the pool, if there is one
  * @dev: device, none of whose regions is left
  */
 void mlx5_ib_cleanup_mkey_pool(struct mlx5_ib_dev *dev)

@@ -39,7 +39,8 @@ struct shrinker;
 /**
  * struct mlx5_ib_mkey_pool_use - how many keys of a class are used
  * @in_use: number of keys that regions have
- * @peak: the highest @in_use; @ageing lowers it to @in_use with time, the shrinker at once
+ * @peak: the highest @in_use. The pool's work item @ageing lowers the peak to @in_use with time,
+ *	the shrinker at once
  * @free: number of free keys
  * @shrunk: the shrinker has marked free keys, or a free key has made way for another key, and no
  *	region has asked for a key of the class since

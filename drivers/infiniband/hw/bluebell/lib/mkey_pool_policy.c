@@ -17,7 +17,10 @@
 /* Maximum number of entries of all free keys of a class: 8 MiB of translations in the device. */
 #define MAX_FREE_MTTS		BIT(20)
 #define MAX_FREE_KEYS		4096
-/* Free keys of the smallest class when no region uses it; see mkey_class_ready(). */
+/*
+ * Number of free keys of the smallest class when no region uses it, and number of classes that have
+ * free keys when no region uses them; see mkey_class_ready().
+ */
 #define READY_KEYS		16
 #define READY_SIZES		8
 /* Entries that a UMR can reach if its offset, in units of two entries, has only 16 bits. */
@@ -29,11 +32,11 @@ static_assert(BIT(MLX5_IB_POOL_MAX_LOG_MTTS) <= MAX_FREE_MTTS);
 static_assert(READY_SIZES <= MLX5_IB_POOL_SIZES);
 
 /**
- * mlx5_ib_mkey_pool_family - the properties of a key that UMR cannot change
+ * mlx5_ib_mkey_pool_family - find the properties of a key that UMR cannot change
  * @access: enum ib_access_flags
  * @caps: what the device can do
  *
- * Return: MLX5_IB_POOL_RELAXED and MLX5_IB_POOL_ATOMIC.
+ * Return: MLX5_IB_POOL_RELAXED, MLX5_IB_POOL_ATOMIC, both or 0.
  */
 u32 mlx5_ib_mkey_pool_family(u32 access, const struct mlx5_ib_caps *caps)
 {
@@ -50,7 +53,7 @@ u32 mlx5_ib_mkey_pool_family(u32 access, const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_mkey_pool_class - the class of the keys that fit a region
+ * mlx5_ib_mkey_pool_class - find the class of the keys that fit a region
  * @nmtts: translation entries that the region needs, at least 1
  * @access: enum ib_access_flags
  * @caps: what the device can do
@@ -145,7 +148,7 @@ u32 mlx5_ib_mkey_pool_surplus(int class, const struct mlx5_ib_mkey_pool_use *use
  * mlx5_ib_mkey_pool_age - lower the peak halfway to the number of keys in use
  * @use: how many keys of a class are used
  *
- * Return: the new @use->peak; after a while it is @use->in_use.
+ * Return: the new @use->peak. If the peak is lowered again and again, it reaches @use->in_use.
  */
 u32 mlx5_ib_mkey_pool_age(const struct mlx5_ib_mkey_pool_use *use)
 {

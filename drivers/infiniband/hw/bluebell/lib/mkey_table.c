@@ -24,7 +24,7 @@
 /**
  * mlx5_ib_mkey_table_create - have firmware create a key, and reserve its slot
  * @dev: device
- * @uid: user id
+ * @uid: user id that the command is sent for
  * @in: struct mlx5_ifc_create_mkey_in_bits, complete but for the variant of the key
  * @inlen: bytes of @in
  * @key: gets the key
@@ -32,7 +32,8 @@
  * May sleep.
  *
  * Return: 0; -ENOMEM; -ENOSPC, which is not logged, if the device has no key of this length left;
- * or the errno of another firmware refusal.
+ * -ETIMEDOUT if firmware did not answer, and then the key may exist; or the errno of another
+ * firmware refusal.
  */
 int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen, u32 *key)
 {
