@@ -34,13 +34,14 @@
  * driver sends the command again
  *
  * * before the owner destroys an object that an orphan may refer to: a queue pair, a CQ, an SRQ or
- *   a domain (mlx5_ib_orphans_retry(), which costs one look at an empty list);
+ *   a domain (mlx5_ib_orphans_retry(), which only looks at the list if there are no orphans);
+ * * when an implicit region has been deregistered, and one of its keys is an orphan;
  * * before the owner attaches a queue pair to a multicast group. An earlier attachment of the queue
  *   pair to the group may be an orphan, whose command would end the new attachment, too, so
  *   mlx5_ib_orphans_before_attach() refuses the new attachment as long as the orphan exists;
- * * when the context is closed (mlx5_ib_orphans_leave_context()), in rounds, as long as a round
- *   destroys something, but at most 16. An orphan that is left does not refer to the context any
- *   more, and moves to the list of the device;
+ * * when the context is closed (mlx5_ib_orphans_leave_context()), in at most 16 rounds: as long as
+ *   a round has destroyed an orphan, there is another round. An orphan that is left does not refer
+ *   to the context any more, and moves to the list of the device;
  * * from time to time, with pauses that grow from half a second to 64 s, in a work item for the
  *   lists of the device;
  * * when the driver is unbound (mlx5_ib_cleanup_orphans()). The memory of an object that firmware
@@ -245,8 +246,8 @@ void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *
 }
 
 /**
- * mlx5_ib_orphan_adopt_closing - make an orphan of an object of a context that is being closed, and
- *	do not log that yet
+ * mlx5_ib_orphan_adopt_closing - make an orphan of an object of a context, mostly of one that is
+ *	being closed, and do not log that yet
  * @dev: device
  * @uid: as for mlx5_ib_orphan_adopt()
  * @opcode: as for mlx5_ib_orphan_adopt()
@@ -409,7 +410,7 @@ static int orphan_send(struct mlx5_ib_dev *dev, struct orphan *orphan)
 /*
  * Free the memory of an orphan that belongs to no open context. Orphans of closed contexts may
  * share a doorbell page, so take the lock. But put device memory without the lock, because this
- * waits for commands that other tasks send under the lock of the pool.
+ * waits for commands that other tasks send under the lock of the pool of device memory (dm_pool.c).
  */
 static void orphan_free_mem_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
 {
@@ -428,7 +429,10 @@ static bool orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 	orphan->err = orphan_send(dev, orphan);
 	if (orphan->err)
 		return false;
-	/* Not under the lock: this may put the last reference to a UAR, which sends a command. */
+	/*
+	 * If the context is open, the orphan may have the last reference to a UAR. To put it is to
+	 * send a command, so do not take the lock.
+	 */
 	if (orphan->mem.context)
 		orphan_free_mem(dev, &orphan->mem);
 	else
@@ -546,10 +550,10 @@ int mlx5_ib_orphans_before_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_uconte
  * @dev: device
  * @context: the context, which is about to be freed
  *
- * Firmware may refuse to destroy an object to which another object of the context refers, so as
- * long as a round destroys an orphan, the commands of the remaining orphans are sent again, in at
- * most ORPHAN_ROUNDS rounds. An orphan that is left keeps its memory, but does not refer to the
- * context any more. May sleep.
+ * Firmware may refuse to destroy an object to which another object of the context refers. So after
+ * a round of commands that has destroyed an orphan, the commands of the remaining orphans are sent
+ * again, in at most ORPHAN_ROUNDS rounds. An orphan that is left keeps its memory, but does not
+ * refer to the context any more. May sleep.
  */
 void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
@@ -572,7 +576,7 @@ void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucont
 }
 
 /**
- * mlx5_ib_init_orphans - set up the list of orphans
+ * mlx5_ib_init_orphans - set up the lists of orphans
  * @dev: device
  *
  * Return: 0.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The commands that create queues. Each describes the memory of its queue by a translation list,
- * and takes the rest of the queue's context from the caller.
+ * and takes the rest of the queue's context from the caller. If firmware does not answer, the
+ * device may use the memory, so the memory passes to an orphan (orphan.c), which keeps it.
  */
 
 #include <kunit/static_stub.h>
@@ -92,9 +93,8 @@ int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
 }
 
 /*
- * Take the result of a command that creates a queue, and return it. If the command was not
- * answered, the device may use the memory of the queue, so an orphan (orphan.c) takes the memory
- * over.
+ * Handle the result @err of a command that creates a queue, and return @err. If the command was not
+ * answered, the memory of the queue passes to an orphan.
  */
 static int queue_created(struct mlx5_ib_dev *dev, const char *name, struct mlx5_ib_queue_mem *mem,
 			 int err)

@@ -39,8 +39,8 @@ struct mlx5_ib_paging_stat {
  *	deregistered again
  * @destroy_key: destroy the key alone, before another region replaces this one;
  *	NULL if that is left to @dereg
- * @range: find the memory over which the region was registered, to register it again: -EINVAL if
- *	the memory is not of the current process. NULL for a region over @umem
+ * @range: find the memory over which the region was registered, so that it can be registered again.
+ *	Returns -EINVAL if the memory is not of the current process. NULL for a region over @umem
  * @paging_stat: return the region's statistics; NULL for kinds that are not paged
  */
 struct mlx5_ib_mr_ops {
@@ -63,8 +63,8 @@ struct mlx5_ib_mr_ops {
  *	for other memory
  * @access: enum ib_access_flags
  * @pdn: number of the key's protection domain, if the region is paged. Page faults read the number
- *	with READ_ONCE(), because ibv_rereg_mr(3) may change it, after which the old domain may be
- *	freed
+ *	with READ_ONCE(), because ibv_rereg_mr(3) can change the number at any time; the old domain
+ *	can then be freed
  * @closing: NULL until the process has closed the device, then the context of the process:
  *	@ops->dereg does not fail any more. Always NULL for a region of a kernel consumer
  * @share: counts a region over a dma-buf as paged memory of its user

@@ -226,7 +226,7 @@ static void rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
  * May sleep.
  *
  * Return: 0 or a negative errno. After an error the object is destroyed at the device; if firmware
- * refuses to destroy the object, an orphan takes over the memory, and @mem is zeroed.
+ * refuses to destroy the object, @mem passes to an orphan (orphan.c), and is zeroed here.
  */
 int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem,
 				struct ib_udata *udata, const void *resp, size_t len)
@@ -319,7 +319,7 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 /**
  * mlx5_ib_rsc_abandon - give up an object of a process that has closed the device
  * @rsc: the object, after mlx5_ib_rsc_destroy() has failed
- * @mem: what the object shares with the device; an orphan takes it over, and @mem is zeroed
+ * @mem: what the object shares with the device; passes to an orphan (orphan.c), and is zeroed here
  *
  * May sleep.
  */
