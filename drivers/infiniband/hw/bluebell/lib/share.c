@@ -226,7 +226,7 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
 		if (sum > limit && limit && !unlimited)
 			return mlx5_ib_share_refuse(dev, user, kind);
 		if (sum > INT_MAX)
-			return refuse(-ENOMEM, "user %u would have %llu: too many to count (%s)",
+			return refuse(-ENOMEM, "user %u would have %llu objects, too many to count (%s)",
 				      __kuid_val(user->uid), sum, share_names[kind]);
 	} while (!atomic_try_cmpxchg(count, &old, sum));
 	refcount_inc(&user->refs);
@@ -241,7 +241,7 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
  * @num: number of units that the object counts as
  * @share: zeroed; gets the share, which mlx5_ib_share_give() gives back
  *
- * If the limit is reached, the kernel's log says so. Any context.
+ * A refusal because of the limit is logged. Any context.
  *
  * Return: 0; or -ENOMEM if the user would have more of the kind than a user can have, or, without a
  * limit, than can be counted.
@@ -258,8 +258,8 @@ int mlx5_ib_share_take_many(struct mlx5_ib_ucontext *context, enum mlx5_ib_share
 }
 
 /**
- * mlx5_ib_share_take_current - count an object without a context against the limit of the user of
- *	the calling process
+ * mlx5_ib_share_take_current - count an object that belongs to no context against the limit of the
+ *	calling process's user
  * @dev: device
  * @kind: kind of the object
  * @share: zeroed; gets the share, which mlx5_ib_share_give() gives back
@@ -330,8 +330,8 @@ static void share_leave_group(struct mlx5_ib_user *user, struct mlx5_ib_share_gr
 
 /**
  * mlx5_ib_share_give - stop counting an object that is gone, or has not been created
- * @share: filled by mlx5_ib_share_take() or one of its siblings. Afterwards @share->user is NULL;
- *	nothing is done if it is NULL already
+ * @share: share of the object, from mlx5_ib_share_take() or another function of share.h. Afterwards
+ *	@share->user is NULL; nothing is done if it is NULL already
  *
  * May sleep.
  */
@@ -350,10 +350,10 @@ void mlx5_ib_share_give(struct mlx5_ib_share *share)
 }
 
 /**
- * mlx5_ib_share_keep - go on counting an object that may exist until the device is reset
+ * mlx5_ib_share_keep - count an object until the driver is unbound, because it may go on existing
  * @share: as for mlx5_ib_share_give(). Afterwards @share->user is NULL
  *
- * The user stays in the table of users until the driver is unbound. Any context.
+ * The user stays in the table of users as long. Any context.
  */
 void mlx5_ib_share_keep(struct mlx5_ib_share *share)
 {

@@ -5,8 +5,8 @@
  *
  * The device limits both (log_max_mcg, max_qp_mcg), and any process may attach its queue pairs to
  * any group: without a limit, one user could fill a group that other users need, for example
- * IPoIB's broadcast group. So a user can have at most seven eighths of the queue pairs of each
- * group, and of the groups.
+ * IPoIB's broadcast group. So a user can be in at most seven eighths of the device's groups, and
+ * can have at most seven eighths of the queue pairs that a group has room for.
  */
 
 #include <linux/mlx5/driver.h>
@@ -55,7 +55,7 @@ static int share_add_group(struct mlx5_ib_ucontext *context, struct mlx5_ib_shar
 	return err;
 }
 
-/* Count a queue pair in a group. @fresh becomes the group if the user has no queue pair in it. */
+/* Count a queue pair in a group. @fresh becomes the group if it is the user's first one there. */
 static int share_join_group(struct mlx5_ib_ucontext *context, struct mlx5_ib_share_group *fresh,
 			    struct mlx5_ib_share *share)
 {
@@ -110,7 +110,8 @@ int mlx5_ib_share_take_attachment(struct mlx5_ib_ucontext *context, const void *
 }
 
 /**
- * mlx5_ib_share_of_attachment - the share that a queue pair took when it was attached to a group
+ * mlx5_ib_share_of_attachment - get the share that was taken when a queue pair was attached to a
+ *	group
  * @context: context of the process, or NULL
  * @gid: the group, 16 bytes
  * @share: gets the share, which mlx5_ib_share_give() gives back; zeroed for a kernel consumer

@@ -98,7 +98,7 @@ static int srq_post_one(struct mlx5_ib_srq_ring *srq, const struct ib_recv_wr *w
  *
  * Any context.
  *
- * Return: 0; -ENOMEM if the queue is full; or -EINVAL for more segments than a request may have.
+ * Return: 0; -ENOMEM if the queue is full; or -EINVAL for more segments than a request can have.
  */
 int mlx5_ib_srq_ring_post(struct mlx5_ib_srq_ring *srq, const struct ib_recv_wr *wr,
 			  const struct ib_recv_wr **bad)
@@ -127,7 +127,7 @@ int mlx5_ib_srq_ring_post(struct mlx5_ib_srq_ring *srq, const struct ib_recv_wr 
  * @srq: the queue
  * @index: index of the WQE, from the CQE
  *
- * The slot may be posted to again. Interrupts are off, because the lock of a CQ is held.
+ * The next request can take the WQE's slot. Interrupts are off, because the lock of a CQ is held.
  *
  * Return: wr_id of the request.
  */

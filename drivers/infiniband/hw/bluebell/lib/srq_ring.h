@@ -19,14 +19,14 @@ struct mlx5_ib_srq_layout;
  * struct mlx5_ib_srq_ring - WQEs of a shared receive queue of a kernel consumer
  * @lock: guards @head, @tail, @posted and the list of free WQEs. Taken inside the lock of a CQ
  * @ring: finds WQEs in the buffer
- * @max_sge: data segments of a WQE
+ * @max_sge: maximum number of data segments of a request
  * @end_key: key that ends a scatter list
  * @db: receive counter of the doorbell record
  * @wr_ids: wr_id of each request, by its WQE
  * @head: first WQE of the list of free WQEs
  * @tail: last WQE of the list of free WQEs. It is never posted, so that completed WQEs can be
  *	appended to it
- * @posted: WQEs posted since the queue was created
+ * @posted: number of WQEs posted since the queue was created
  */
 struct mlx5_ib_srq_ring {
 	spinlock_t lock; /* guards the list of free WQEs, and head to posted */

@@ -219,8 +219,8 @@ static bool event_end_some(struct mlx5_ib_events *events, struct mlx5_ib_event_o
  * @dev: device
  * @owner: the subscriber, who subscribes to nothing any more
  *
- * There may be many subscriptions, so the lock is released after each 64 for other users. May
- * sleep.
+ * There may be many subscriptions, so the lock is released after each 64, for others who wait for
+ * the lock. May sleep.
  */
 void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event_owner *owner)
 {

@@ -24,8 +24,8 @@ struct mlx5_ib_event_list;
  * struct mlx5_ib_event_ops - what is called for a subscription
  * @deliver: called when an event has occurred; @eqe is NULL if the data of the event is lost. Any
  *	context, in an RCU read-side critical section
- * @release: called when the subscriber has ended the subscription, the object is gone, or the
- *	process has given up its handle of the object, with the lock of struct mlx5_ib_events held.
+ * @release: called, with the lock of struct mlx5_ib_events held, when the subscriber has ended the
+ *	subscription, the object is gone, or the process has given up its handle of the object.
  *	@deliver may still be running, so @release has the subscription freed after a grace period
  *	of RCU, by call_rcu()
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests to the driver's own queue pair that fill a free memory key, change a key in use, or
- * revoke a key, which is then free.
+ * UMR work requests, which the driver's own queue pair executes (umr_qp.c): they fill a free memory
+ * key, change a key in use, or revoke a key, which is then free.
  */
 
 #include <linux/dma-mapping.h>
@@ -46,7 +46,7 @@ struct umr_list {
  * @attr: the new context of the key; with @only_mtts, only its page size and number of entries are
  *	set
  * @only_mtts: write the entries, and leave the context as it is
- * @room: entries that each list has room for
+ * @room: number of entries that each list has room for
  * @lists: used in turn; if there was no memory for the second, only the first is used
  */
 struct umr_fill {
@@ -134,7 +134,10 @@ static int umr_lists_free(struct umr_fill *fill)
 	return err;
 }
 
-/* Write the next entries, and zeros to the end of the block. */
+/*
+ * Write the next entries, and zeros to the end of the block of MLX5_IB_UMR_BLOCK_MTTS entries.
+ * Returns the number of entries without the zeros.
+ */
 static u32 umr_list_fill(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 {
 	u32 n = mlx5_ib_next_pas(iter, mtt, max), i;
@@ -144,7 +147,7 @@ static u32 umr_list_fill(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 	return n;
 }
 
-/* Post @n entries from @first on. The request with the key's last entry changes the context. */
+/* Post @n entries from @first on. The request with the key's last entry also fills its context. */
 static int umr_list_post(struct umr_fill *fill, struct umr_list *list, u32 key, u32 first, u32 n)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
@@ -287,7 +290,7 @@ int mlx5_ib_umr_write_list(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num,
 }
 
 /**
- * mlx5_ib_umr_clear - clear translation entries of a key in use: their pages are not present
+ * mlx5_ib_umr_clear - clear translation entries of a key in use: their pages are then not present
  * @dev: device with mlx5_ib_init_umr_clear()
  * @key: the key, which keeps its number
  * @first: index of the first entry, from 0
@@ -380,7 +383,7 @@ int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev)
 
 /**
  * mlx5_ib_cleanup_umr_clear - undo mlx5_ib_init_umr_clear()
- * @dev: device; nothing is done if mlx5_ib_init_umr_clear() has failed
+ * @dev: device; nothing is done unless mlx5_ib_init_umr_clear() has succeeded
  */
 void mlx5_ib_cleanup_umr_clear(struct mlx5_ib_dev *dev)
 {

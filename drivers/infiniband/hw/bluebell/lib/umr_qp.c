@@ -18,22 +18,23 @@
  * * **UMR_STOPPED**: a request has failed: it completed with an error, or did not complete within a
  *   minute, or within a second after the waiting task was killed. mlx5_ib_umr_post() returns
  *   -EAGAIN: the caller uses a firmware command instead, or waits by mlx5_ib_umr_await() until the
- *   state is UMR_RUNNING. The first task that finds its request failed has firmware reset the queue
- *   pair under @reset_lock, or destroy it if the reset fails. Then the task completes all posted
- *   requests as failed, and increments @epoch. A task whose request is of an earlier epoch has
- *   nothing left to do. The work item @restart creates the queue pair again if it was destroyed,
- *   takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is reset once more.
- *   The more failures in a row (@failures), the later the work item runs.
+ *   state is UMR_RUNNING, for a second at most. The first task that finds its request failed has
+ *   firmware reset the queue pair under @reset_lock, or destroy it if the reset fails. Then the
+ *   task completes all posted requests as failed, and increments @epoch. A task whose request is of
+ *   an earlier epoch has nothing left to do. The work item @restart creates the queue pair again if
+ *   it was destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is
+ *   reset once more. The more failures in a row (@failures), the later the work item runs.
  * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has neither
  *   reset nor destroyed the queue pair. All posted requests are completed as failed, and none is
- *   posted until the driver is bound again. mlx5_ib_abort_umr() sets this state from any context,
- *   and it is final.
+ *   posted until the driver is bound again. mlx5_ib_abort_umr() sets this state from any context.
+ *   No other state follows it.
  *
- * Requests are posted by MMU notifiers, too, while memory is being reclaimed. So a caller may hold
- * a lock that such a notifier takes. @reset_lock nests inside the notifier's lock, and the locks of
- * firmware commands nest inside @reset_lock; commands that are sent with @reset_lock held do not
- * reclaim memory. The restart holds no lock while firmware brings the queue pair up. @lock is taken
- * in the completion interrupt, and only the locks that wake tasks nest inside it.
+ * MMU notifiers post requests, too, while memory is being reclaimed, and hold a lock meanwhile. So
+ * mlx5_ib_umr_post() and mlx5_ib_umr_wait() can be called with such a lock held: @reset_lock nests
+ * inside the notifier's lock, the locks of firmware commands nest inside @reset_lock, and commands
+ * that are sent with @reset_lock held do not reclaim memory. The restart holds no lock while
+ * firmware brings the queue pair up. @lock is taken in the completion interrupt, and only the locks
+ * that wake tasks nest inside it.
  */
 
 #include <kunit/static_stub.h>
@@ -114,7 +115,7 @@ enum umr_state {
  *	been completed here. Guarded by @reset_lock
  * @epoch: how often the QP has been stopped
  * @failures: how often the QP has been stopped since a request last succeeded
- * @pc: WQEBBs posted
+ * @pc: number of WQEBBs posted since the QP was last reset
  * @armed: the next completion raises an interrupt
  * @sleepers: number of tasks that sleep until a completion raises an interrupt
  * @posted: by WQEBB: the request whose WQE begins there; NULL if none does
@@ -252,7 +253,7 @@ static int umr_create_qp(struct mlx5_ib_umr *umr)
 
 	memset(qpc, 0, sizeof(umr->qpc));
 	mlx5_ib_fill_qpc(qpc, &init, &queues);
-	/* The QP may register memory, and may use the device's reserved key. */
+	/* Allow the QP to register memory, and to use the device's reserved key. */
 	MLX5_SET(qpc, qpc, fre, 1);
 	MLX5_SET(qpc, qpc, rlky, 1);
 	MLX5_SET(qpc, qpc, uar_page, umr->dev->mdev->priv.bfreg.index);
@@ -592,7 +593,7 @@ static void umr_restart_work(struct work_struct *work)
 }
 
 /**
- * mlx5_ib_umr_await - wait for a queue pair that has been stopped by a failure
+ * mlx5_ib_umr_await - wait until the queue pair runs again after a failure
  * @dev: device with a UMR queue pair
  *
  * For callers that have no other means than UMR. May sleep, at most a second; not

@@ -172,7 +172,7 @@ void *mlx5_ib_sq_find_room(struct mlx5_ib_sq *sq)
 }
 
 /**
- * mlx5_ib_rq_find_room - find out where the next WQEs of a receive queue are
+ * mlx5_ib_rq_find_room - find out where the next WQEs of a receive queue can be built
  * @rq: the queue, whose lock is held, and which has no @room
  *
  * Return: 0; -ENOMEM if the queue is full; -EINVAL without a receive queue.

@@ -78,7 +78,7 @@ struct mlx5_ib_sq {
  * struct mlx5_ib_rq - receive queue of a kernel consumer
  * @lock: guards @posted, @room and @next
  * @ring: finds WQEs in the buffer
- * @max_sge: data segments of a WQE
+ * @max_sge: maximum number of data segments of a request
  * @end_key: key that ends a scatter list
  * @db: receive counter of the doorbell record
  * @wr_ids: wr_id of each request, by its WQE; NULL without a receive queue
@@ -244,7 +244,7 @@ static inline void mlx5_ib_sq_ring(struct mlx5_ib_sq *sq)
  * The device does not see the request before mlx5_ib_rq_tell().
  *
  * Return: 0; -ENOMEM if the queue is full; -EINVAL without a receive queue, or for more segments
- * than a request may have.
+ * than a request can have.
  */
 static inline int mlx5_ib_rq_push(struct mlx5_ib_rq *rq, const struct ib_recv_wr *wr)
 {
