@@ -20,8 +20,8 @@
 #include "verbs/mr.h"
 
 /*
- * The longest send WQE, in bytes, for which max_send_sge is reported: the device reads a longer WQE
- * in more than one step.
+ * max_send_sge is what fits into a send WQE of at most this many bytes: the device reads a longer
+ * WQE in more than one step.
  */
 #define MAX_SQ_DESC		512
 /*
@@ -135,7 +135,10 @@ static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
 	if (MLX5_CAP_GEN(mdev, qp_packet_based))
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_PACKET_BASED_CREDIT_MODE;
-	/* The flag is set if any QP type can do OOO_DP: libmlx5 itself queries which types can. */
+	/*
+	 * The flag says that some QP type can place data out of order (OOO_DP). libmlx5 finds out
+	 * by a query of its own which types can.
+	 */
 	if (mlx5_ib_qp_out_of_order(IB_QPT_RC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UC, caps) ||
 	    mlx5_ib_qp_out_of_order(IB_QPT_UD, caps) ||
@@ -182,7 +185,7 @@ static int device_check_query(struct ib_udata *uhw)
 }
 
 /**
- * mlx5_ib_query_device - attributes of the device
+ * mlx5_ib_query_device - report the attributes of the device
  * @ibdev: device
  * @props: gets the attributes; attributes that the driver does not report are 0
  * @uhw: empty request; answered with struct mlx5_ib_query_device_resp, truncated to the caller's
@@ -191,7 +194,7 @@ static int device_check_query(struct ib_udata *uhw)
  * Implements ibv_query_device(3). Sends no command.
  *
  * Return: 0; -EINVAL for a buffer that ends before or within the field response_length;
- * -EOPNOTSUPP for a request that is not empty; -EFAULT.
+ * -EOPNOTSUPP for a request that is not empty; -EFAULT if the answer cannot be copied.
  */
 int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 			 struct ib_udata *uhw)
@@ -253,7 +256,7 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 /* ---- sysfs, and what is read at probe --------------------------------------- */
 
 /**
- * mlx5_ib_get_dev_fw_str - the firmware's version, as text
+ * mlx5_ib_get_dev_fw_str - format the firmware's version as text
  * @ibdev: device
  * @str: gets the text; has room for IB_FW_VERSION_NAME_MAX bytes
  */

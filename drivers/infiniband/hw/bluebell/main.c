@@ -43,7 +43,7 @@ VISIBLE_IF_KUNIT const char *mlx5_ib_why_not(struct mlx5_core_dev *mdev)
 	return NULL;
 }
 
-/* Initialize the lock under which features without @init are set up when they are first used. */
+/* Initialize the lock under which features are set up at their first use, see struct dev_stage. */
 static int dev_init_first_use(struct mlx5_ib_dev *dev)
 {
 	mutex_init(&dev->first_use);

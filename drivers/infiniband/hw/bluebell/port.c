@@ -55,7 +55,7 @@ int mlx5_ib_init_port(struct mlx5_ib_dev *dev)
 	return dev->port.ops->read_constants(&dev->port);
 }
 
-/* Find the port of a number, which ib_core has checked: there is only one port. */
+/* Find a port by its number. ib_core has checked the number: there is only one port. */
 static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
 {
 	return &to_mdev(ibdev)->port;
@@ -86,7 +86,7 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *pr
 }
 
 /**
- * mlx5_ib_query_port_speed - the highest speed of the traffic of this PCI function
+ * mlx5_ib_query_port_speed - find the highest speed of the traffic of this PCI function
  * @ibdev: device
  * @num: number of the port
  * @speed: gets the speed, in units of 100 Mb/s
@@ -194,7 +194,7 @@ int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immu
 }
 
 /**
- * mlx5_ib_port_link_layer - link layer of a port
+ * mlx5_ib_port_link_layer - find the link layer of a port
  * @ibdev: device
  * @num: number of the port
  *

@@ -24,8 +24,9 @@ struct notifier_block;
  * @query_gid: reads an entry of the GID table; @index is less than the length of the table
  * @query_pkey: reads an entry of the P_Key table; @index is less than the length of the table
  * @read_constants: reads what never changes about the port and its node
- * @changed: handles the device's event of a change of the port, MLX5_PORT_CHANGE_SUBTYPE_*.
- *	Returns the event of verbs, or 0 if verbs have no such event. Called in interrupt context
+ * @changed: handles an event of the device: the port has changed, and @change, one of
+ *	MLX5_PORT_CHANGE_SUBTYPE_*, says how. Returns the event of verbs, or 0 if verbs have no such
+ *	event. Called in interrupt context
  */
 struct mlx5_ib_port_ops {
 	enum rdma_link_layer link_layer;

@@ -56,7 +56,7 @@ static void port_fill_link(const struct mlx5_ib_port_link *link, struct ib_port_
 }
 
 /*
- * Fill in what was read of the link before, and return true, if it is still valid. Width and speed
+ * If what was read of the link before is still valid, fill it in and return true. Width and speed
  * of a link change only while the link is down, and the number of virtual lanes never changes. So
  * check that no event of the port has come since, and that the state of the port is the same: the
  * event of a change may still be on its way.

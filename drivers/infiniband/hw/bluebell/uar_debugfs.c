@@ -34,7 +34,7 @@ static const char *const class_names[] = {
 	[BLUEBELL_BFREG_DYNAMIC] = "dynamic",
 };
 
-/* The types of queue pairs of users that have a doorbell on a UAR. */
+/* Names of the queue pair types that have a doorbell on a UAR of the process. */
 static const char *const qp_type_names[] = {
 	[IB_UVERBS_QPT_RC] = "rc",
 	[IB_UVERBS_QPT_UC] = "uc",

@@ -114,7 +114,10 @@ int mlx5_ib_get_vf_guid(struct ib_device *ibdev, int vf, u32 port, struct ifla_v
 	return 0;
 }
 
-/* Byte offsets in the answer: the counter of each kind of packet that a vport received, or sent. */
+/*
+ * Offsets of counters in the answer to QUERY_VPORT_COUNTER, in bytes: one counter for each kind of
+ * packet that a vport has received, then one for each kind that it has sent.
+ */
 static const u16 vf_received[] = {
 	MLX5_BYTE_OFF(query_vport_counter_out, received_ib_unicast),
 	MLX5_BYTE_OFF(query_vport_counter_out, received_ib_multicast),
@@ -254,7 +257,8 @@ int mlx5_ib_set_vf_link_state(struct ib_device *ibdev, int vf, u32 port, int sta
 		if (vf_link_states[policy] == state)
 			break;
 	if (policy == ARRAY_SIZE(vf_link_states))
-		return refuse(-EINVAL, "link state %d, not auto (0), enable (1) or disable (2)",
+		return refuse(-EINVAL,
+			      "link state %d for a VF, not auto (0), enable (1) or disable (2)",
 			      state);
 	MLX5_SET(hca_vport_context, ctx, field_select, MLX5_HCA_VPORT_SEL_STATE_POLICY);
 	MLX5_SET(hca_vport_context, ctx, vport_state_policy, policy);
