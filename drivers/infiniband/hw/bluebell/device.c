@@ -25,8 +25,8 @@
  */
 #define MAX_SQ_DESC		512
 /*
- * Basic blocks of 64 bytes that libmlx5 counts for each request in the send queue of an RC QP, so
- * that a request of any kind fits.
+ * Number of basic blocks of 64 bytes that libmlx5 reserves for each request in the send queue of an
+ * RC QP, so that a request of any kind fits.
  */
 #define SQ_ENTRIES_PER_WR	4
 

@@ -21,8 +21,8 @@
 #include "lib/umr.h"
 
 /*
- * If the list of pages has more entries, firmware creates the key without the list, and UMR writes
- * the list: firmware would read the list of CREATE_MKEY in mailboxes of half a kilobyte.
+ * If the list of pages has more entries than this, firmware creates the key without the list, and
+ * UMR writes the list: firmware would read the list of CREATE_MKEY in mailboxes of half a kilobyte.
  */
 #define MAX_SHORT_LIST_MTTS	512
 
@@ -265,7 +265,7 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext 
  *
  * Return: 0; -EOPNOTSUPP if UMR cannot make the change: the owner has to replace @mkey by a new
  * key; -EIO if @mkey has been revoked or destroyed, or may have been destroyed; or the errno of a
- * failed UMR.
+ * failed UMR request.
  */
 int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 old_access,
 			u32 access, u32 pdn)
@@ -291,7 +291,7 @@ int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 
  * reclaimed. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if UMR cannot change the key (then only firmware can destroy it); -EIO if
- * the key may have been destroyed; or the errno of a failed UMR.
+ * the key may have been destroyed; or the errno of a failed UMR request.
  */
 int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {

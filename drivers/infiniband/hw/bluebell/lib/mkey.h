@@ -67,7 +67,8 @@ enum mlx5_ib_mkey_type {
  *	more
  * @closing: the process has closed the device: the key has been destroyed, or may be at any time
  * @attempt: attempts to destroy the key. A key that may be gone (mlx5_ib_fw_may_be_gone()) is named
- *	in no UMR: the UMR queue pair would fail for all users, or the UMR would change another key
+ *	in no UMR request: the UMR queue pair would fail for all users, or the request would change
+ *	another key
  * @share: counts the key against the limit of its user as long as the owner has the key. Passes to
  *	the orphan of the key (orphan.c). A key that is given up goes on counting, and so does a key
  *	whose creation was not answered

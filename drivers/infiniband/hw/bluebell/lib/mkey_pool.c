@@ -97,9 +97,9 @@ static bool mkey_class_push(struct mlx5_ib_mkey_class *mc, u32 key)
 }
 
 /*
- * Have firmware destroy a free key. If firmware refuses, the key goes back to the free keys, where
- * it reaches nothing. If firmware does not answer, the key may not exist, so the pool must not hand
- * it out again. Returns true if the key has been destroyed.
+ * Have firmware destroy a free key. If firmware refuses, the key goes back to the free keys: the
+ * device reaches nothing through it. If firmware does not answer, the key may not exist, so the
+ * pool must not hand the key out again. Returns true if the key has been destroyed.
  */
 static bool mkey_class_discard(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc,
 			       u32 key)

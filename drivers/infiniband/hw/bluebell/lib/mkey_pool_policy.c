@@ -98,8 +98,10 @@ static u32 mkey_class_ready(int class)
  * @class: number of the class, from 0
  * @use: how many keys of the class are used
  *
- * The class should have as many free keys as were in use at the last peak and are not in use now,
- * because regions may need them again, and some more, which are created ahead of a growing demand.
+ * The class should have a free key for each key that was in use at the last peak and is not in use
+ * now, because regions may need the keys again. If mkey_class_ready() is not 0, the class should
+ * have a few more, for a growing demand. No class should have more than MAX_FREE_MTTS entries or
+ * MAX_FREE_KEYS keys.
  *
  * Return: number of keys.
  */

@@ -166,9 +166,9 @@ void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key)
 /**
  * mlx5_ib_mkey_publish - let lookups find a key
  * @dev: device
- * @mkey: the key, which has been created, with its owner complete; no other task may revoke or
+ * @mkey: the key, which has been created, with its owner complete; no other task can revoke or
  *	destroy the key yet
- * @type: what struct @mkey is embedded in
+ * @type: which struct @mkey is embedded in
  *
  * Called again for a key that could not be destroyed, so that the key can be retired once more.
  * Lookups do not find a key that perhaps does not exist: its slot may belong to a newer key.
@@ -257,7 +257,7 @@ void mlx5_ib_mkey_retire(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
  * mlx5_ib_mkey_get_any - find a published key of any variant, and keep its owner from being freed
  * @dev: device
  * @key: the key, whose variant is ignored
- * @type: what struct the key has to be embedded in
+ * @type: which struct the key has to be embedded in
  *
  * Any context that can take a spinlock, except interrupts.
  *
@@ -279,7 +279,7 @@ struct mlx5_ib_mkey *mlx5_ib_mkey_get_any(struct mlx5_ib_dev *dev, u32 key,
  * mlx5_ib_mkey_get - find a published key, and keep its owner from being freed
  * @dev: device
  * @key: the key, whose variant has to match, too, except for MLX5_IB_MKEY_TABLE
- * @type: what struct the key has to be embedded in
+ * @type: which struct the key has to be embedded in
  *
  * Any context that can take a spinlock, except interrupts.
  *

@@ -225,7 +225,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
  * @number: number of the object, for the log
  * @attempt: as for mlx5_ib_orphan_adopt()
  * @name: name of the kind of object, for the log; not copied
- * @mem: what the object shares with the device until it is destroyed, taken over
+ * @mem: what the object shares with the device; copied, and released after the command succeeds
  *
  * For objects that refer to each other in a way that the driver does not know: firmware may refuse
  * to destroy them in the reverse order of their creation. The log names the object only if it still

@@ -52,8 +52,8 @@ static unsigned long rsc_index(enum mlx5_res_type type, u32 num)
  *
  * The object is not destroyed before mlx5_ib_rsc_put(). Any context.
  *
- * Return: the object with a reference, or NULL if no object has the number, or if the object is
- * being destroyed.
+ * Return: the object with a reference, or NULL if the table has no object with the number: an
+ * object that is being destroyed has left the table.
  */
 struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type type, u32 num)
 {

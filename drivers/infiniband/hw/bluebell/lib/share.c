@@ -6,7 +6,7 @@
 /**
  * DOC: Shares of users
  *
- * The device has a fixed number of user ids, UARs, protection domains, XRC domains, transport
+ * The device has a fixed number of DEVX uids, UARs, protection domains, XRC domains, transport
  * domains, CQs, queue pairs, SRQs, sets of Q counters, pages of device memory and multicast groups,
  * of queue pairs in a group, and of the umems, RQs, SQs, TIRs, TISs, RQTs, XRQs, flow counters and
  * encryption keys that processes create by commands of their own. Flow counters and encryption keys
@@ -106,7 +106,7 @@ u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_user_of - the user against whose limits the objects of a process count
+ * mlx5_ib_user_of - find the user against whose limits the objects of a process count
  * @ns: user namespace of the process
  * @uid: user of the process
  *
@@ -219,14 +219,16 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
 	u64 sum;
 
 	/*
-	 * Never count beyond the limit, even for a moment: a concurrent request would be refused.
+	 * Never count beyond the limit, even for a moment: a concurrent request that is still
+	 * within the limit would be refused.
 	 */
 	do {
 		sum = (u64)old + num;
 		if (sum > limit && limit && !unlimited)
 			return mlx5_ib_share_refuse(dev, user, kind);
 		if (sum > INT_MAX)
-			return refuse(-ENOMEM, "user %u would have %llu objects, too many to count (%s)",
+			return refuse(-ENOMEM,
+				      "user %u would have %llu objects, too many to count (%s)",
 				      __kuid_val(user->uid), sum, share_names[kind]);
 	} while (!atomic_try_cmpxchg(count, &old, sum));
 	refcount_inc(&user->refs);
@@ -353,7 +355,7 @@ void mlx5_ib_share_give(struct mlx5_ib_share *share)
  * mlx5_ib_share_keep - count an object until the driver is unbound, because it may go on existing
  * @share: as for mlx5_ib_share_give(). Afterwards @share->user is NULL
  *
- * The user stays in the table of users as long. Any context.
+ * The user stays in the table of users until then. Any context.
  */
 void mlx5_ib_share_keep(struct mlx5_ib_share *share)
 {

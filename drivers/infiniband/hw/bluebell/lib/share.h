@@ -22,7 +22,7 @@
 /**
  * enum mlx5_ib_share_kind - kinds of objects that are counted
  * @MLX5_IB_SHARE_NONE: not counted
- * @MLX5_IB_SHARE_UCTX: user ids of the firmware
+ * @MLX5_IB_SHARE_UCTX: DEVX uids: user ids of the firmware (uctx.c)
  * @MLX5_IB_SHARE_UAR: UARs
  * @MLX5_IB_SHARE_PD: protection domains
  * @MLX5_IB_SHARE_CQ: completion queues

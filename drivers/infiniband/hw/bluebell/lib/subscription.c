@@ -33,10 +33,10 @@
  * reads @paused. If the event came after the command, the handler sees @paused set. So no event of
  * a later object that has the number is delivered.
  *
- * The mutex of struct mlx5_ib_events guards the table and all lists against other writers. An
- * object without subscriptions, as most are, is recognized without the mutex. A context can have at
- * most 64 subscriptions to one event of one object, because one interrupt serves all subscriptions
- * to the event.
+ * The mutex of struct mlx5_ib_events guards the table and all lists against other writers. Most
+ * objects have no subscriptions; mlx5_ib_event_pause() and mlx5_ib_event_settle() find that out
+ * without the mutex. A context can have at most 64 subscriptions to one event of one object,
+ * because one interrupt serves all subscriptions to the event.
  */
 
 #include <kunit/visibility.h>

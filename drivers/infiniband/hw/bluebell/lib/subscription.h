@@ -69,11 +69,12 @@ struct mlx5_ib_event_sub {
  * @dev: device
  * @lists: struct mlx5_ib_event_list of each object that has subscriptions, by type and number;
  *	read under RCU
- * @lock: guards changes of @lists and all lists of subscriptions. Held for one subscription, for 64
- *	subscriptions when a subscriber ends all, or for all subscriptions to one object, at most 64
- *	for each context and type of event; no command is sent meanwhile. All contexts with a
- *	user id can subscribe to events of the device itself, so each new subscription to such an
- *	event, and each interrupt for such an event, walks the subscriptions of all contexts
+ * @lock: guards changes of @lists and all lists of subscriptions. Held while one subscription is
+ *	made or ended, while 64 are ended for a subscriber who ends all, or while all subscriptions
+ *	to one object are walked, at most 64 for each context and type of event; no command is sent
+ *	meanwhile. All contexts with a user id can subscribe to events of the device itself, so each
+ *	new subscription to such an event, and each interrupt for such an event, walks the
+ *	subscriptions of all contexts
  * @nb: called for each event of mlx5_core's queues for asynchronous events
  */
 struct mlx5_ib_events {

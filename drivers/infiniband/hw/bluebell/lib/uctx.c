@@ -35,9 +35,9 @@ static void uctx_report_limit(struct mlx5_ib_dev *dev)
  * @dev: device
  * @context: context of the process; gets the id, which is not 0, and the rights of the process
  *
- * Firmware lets a command with a user id name only objects of the same id, and objects that
- * mlx5_core has created for all users (completion EQs, and rates that are not dedicated). Objects
- * without an id belong to the kernel, and no command with an id reaches them.
+ * Firmware lets a command with a user id name only objects of the same id, and objects that were
+ * created for all users (completion EQs, Q counter sets of the driver, and rates that are not
+ * dedicated). Objects without an id belong to the kernel, and no command with an id reaches them.
  *
  * What a user may do beyond that follows from the privileges of the process that opens the device:
  * CAP_NET_RAW, in the user namespace of the device's network namespace, allows raw queues

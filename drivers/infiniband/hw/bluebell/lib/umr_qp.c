@@ -334,7 +334,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_umr_restart_later(struct delayed_work *restart,
 
 /*
  * Reset or destroy the QP after a request, or a restart of the QP, has failed. Then empty the CQ,
- * complete all requests that are still posted, and queue the restart of the QP.
+ * complete all requests that are still posted and, except in UMR_GONE, queue the restart of the QP.
  */
 static void umr_reset_qp(struct mlx5_ib_umr *umr)
 {
@@ -526,7 +526,7 @@ int mlx5_ib_umr_exec(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe)
 }
 
 /**
- * mlx5_ib_umr_lkey - the key for translation lists
+ * mlx5_ib_umr_lkey - get the key for translation lists
  * @dev: device with a UMR queue pair
  *
  * Return: a key with which the queue pair can read all of DMA memory.
@@ -537,7 +537,7 @@ u32 mlx5_ib_umr_lkey(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_umr_pdn - the protection domain of free keys
+ * mlx5_ib_umr_pdn - get the protection domain of free keys
  * @dev: device with a UMR queue pair
  *
  * Return: a protection domain that no user's queue pair is in.

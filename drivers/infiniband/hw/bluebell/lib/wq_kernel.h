@@ -192,7 +192,7 @@ static inline void *mlx5_ib_sq_begin(struct mlx5_ib_sq *sq)
  *	written
  * @op: returned by mlx5_ib_wr_op()
  * @wr: the request
- * @ds: units of 16 bytes that the WQE has
+ * @ds: length of the WQE, in units of 16 bytes
  *
  * The device does not see the WQE before mlx5_ib_sq_ring().
  *
