@@ -242,7 +242,8 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 	int err;
 
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
-		return refuse(-EOPNOTSUPP, "device attributes %#x, only NODE_DESC (%#x) can change",
+		return refuse(-EOPNOTSUPP,
+			      "change of device attributes %#x, only NODE_DESC (%#x) can change",
 			      mask, IB_DEVICE_MODIFY_NODE_DESC);
 	if (!mask)
 		return 0;

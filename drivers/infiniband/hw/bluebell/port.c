@@ -222,7 +222,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *
 	if (err)
 		return err;
 	if (!rdma_is_port_valid(uctx->device, num))
-		return refuse(-EINVAL, "the device has no port %u", num);
+		return refuse(-EINVAL, "port query: the device has no port %u", num);
 	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_PORT, &info, sizeof(info));
 }
 

@@ -138,7 +138,7 @@ void mlx5_ib_mkey_destroy_early(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib
 }
 
 /**
- * mlx5_ib_mkey_batch_wait - wait until all requests and commands of a batch have been executed
+ * mlx5_ib_mkey_batch_wait - wait for all requests and commands of a batch
  * @batch: returned by mlx5_ib_mkey_batch_alloc()
  *
  * May sleep.

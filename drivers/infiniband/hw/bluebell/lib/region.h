@@ -68,7 +68,7 @@ struct mlx5_ib_mr_ops {
  * @closing: NULL until the process has closed the device, then the context of the process:
  *	@ops->dereg does not fail any more. Always NULL for a region of a kernel consumer
  * @share: counts a region over a dma-buf as paged memory of its user
- * @num_pages: pages of memory that the region counts among the registered pages of mlx5_core
+ * @num_pages: number of pages that were added to mlx5_core's count of registered pages (reg_pages)
  * @leak_umem: do not release @umem: the device may still reach it through another key
  */
 struct mlx5_ib_mr {

@@ -50,8 +50,8 @@ struct mlx5_ib_rsc_ops {
  * @refs: one reference for the table, one for each mlx5_ib_rsc_get()
  * @free: completed when the last reference is released
  * @work: delivers @pending
- * @pending: bit n: event n of rsc.c's table awaits delivery. Events of one kind
- *	that arrive faster than they are delivered are delivered once.
+ * @pending: bit n: event n of rsc.c's table awaits delivery. If an event arrives again before it
+ *	has been delivered, it is delivered once
  * @listed: the object has been added to the table, and not been removed by its owner
  * @destroyed: the device has destroyed the object: mlx5_ib_rsc_destroy() has nothing left to do
  * @attempt: attempts to destroy the object

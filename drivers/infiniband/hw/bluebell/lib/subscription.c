@@ -181,7 +181,8 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 		list = no_free_ptr(fresh);
 	}
 	if (event_count(list, sub) >= MAX_SUBS)
-		return refuse(-ENOSPC, "the context already has %u subscriptions to the event",
+		return refuse(-ENOSPC,
+			      "DEVX event: the context already has %u subscriptions to this event",
 			      MAX_SUBS);
 	sub->list = list;
 	list_add_tail(&sub->owner_node, &sub->owner->subs);
@@ -364,8 +365,8 @@ void mlx5_ib_event_report(struct mlx5_ib_dev *dev, const struct mlx5_eqe *eqe)
 }
 
 /*
- * Deliver an event of a queue of mlx5_core to its subscribers. Called in the interrupt of the
- * queue, for events of all types, also for events of completed commands.
+ * Deliver an event from an event queue of mlx5_core to its subscribers. Called in the interrupt of
+ * the event queue, for events of all types, also those of completed commands.
  */
 static int event_notify(struct notifier_block *nb, unsigned long type, void *data)
 {

@@ -106,7 +106,7 @@ struct mlx5_ib_rq {
  * struct mlx5_ib_wqs - both work queues of a queue pair
  * @ibqp: struct ib_qp of the queue pair
  * @qpn: number of the queue pair at the device
- * @is_qp1: the queue pair is QP1, whose completions have a P_Key and not its index
+ * @is_qp1: the queue pair is QP1, whose completions have the P_Key itself, not its index
  * @ended: the queue pair is being destroyed, so its completions are dropped
  * @send_cq: where the send queue completes
  * @recv_cq: where the receive queue completes
@@ -117,7 +117,7 @@ struct mlx5_ib_rq {
  * @srq: shared receive queue that the queue pair receives from instead of @rq; or NULL
  * @in_error: the consumer has taken the queue pair to the error state
  * @last_wqe_due: the queue pair receives from @srq, and has not reported yet that it takes no WQE
- *	any more
+ *	any more (IB_EVENT_QP_LAST_WQE_REACHED)
  */
 struct mlx5_ib_wqs {
 	struct ib_qp *ibqp;
