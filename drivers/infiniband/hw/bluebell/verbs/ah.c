@@ -71,6 +71,8 @@ int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *ah_attr)
  * @ibah: the address handle; ib_core frees it
  * @flags: enum rdma_destroy_ah_flags
  *
+ * Does nothing: the device has no object for an address handle. Any context.
+ *
  * Return: 0.
  */
 int mlx5_ib_destroy_ah(struct ib_ah *ibah, u32 flags)

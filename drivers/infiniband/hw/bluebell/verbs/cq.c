@@ -28,7 +28,7 @@
  * Tell the consumer that the CQ has completions. For a CQ of a user, mlx5_core's tasklet calls this
  * function: the handler takes locks and wakes tasks, which would make the interrupt of a vector
  * with many CQs long. For a CQ of a kernel consumer, whose handler only schedules the polling, the
- * interrupt calls it.
+ * interrupt calls this function.
  */
 static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
@@ -70,7 +70,7 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	} else if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX) {
 		cq->uar_page = ucmd->uar_page_index;
 	} else {
-		/* If the library creates only UAR objects, the context has no static page. */
+		/* With MLX5_LIB_CAP_DYN_UAR the context has UAR objects, but no static page. */
 		if (!ctx->bfregi.layout.num_static_sys_pages)
 			return refuse(-EINVAL,
 				      "the CQ names no UAR, and the context has no static UAR");
@@ -79,11 +79,14 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	}
 
 	cq->mem.uar = mlx5_ib_get_uar(ctx, cq->uar_page);
-	return cq->mem.uar ? 0 : refuse(-EINVAL, "CQ on UAR %u, not a UAR object of its context",
+	return cq->mem.uar ? 0 : refuse(-EINVAL, "CQ on UAR %u, not a UAR object of the context",
 					cq->uar_page);
 }
 
-/* Firmware has refused to destroy a CQ that ib_core frees: an orphan takes over the memory. */
+/*
+ * Firmware has refused to destroy a CQ that ib_core frees: an orphan (orphan.c) takes over the
+ * memory.
+ */
 static void cq_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, int err)
 {
 	mlx5_ib_orphan_adopt(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn, &cq->attempt,
@@ -184,8 +187,8 @@ static void cq_init_user(struct mlx5_ib_cq *cq, const struct mlx5_ib_create_cq *
  * Return: 0; -EINVAL for invalid attributes, a UAR that is not the user's, a vector that the device
  * does not have, or a buffer or doorbell record that is not aligned; -EOPNOTSUPP for unknown flags,
  * and for a feature that the device lacks; -ENOMEM, also if the user has as many CQs as a user can
- * have; -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned; or the errno of a firmware
- * refusal.
+ * have; -EOVERFLOW for a buffer beyond the address space of a 32-bit host; -EFAULT; as
+ * mlx5_ib_umem_get() for memory that cannot be pinned; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			   struct uverbs_attr_bundle *attrs)
@@ -313,8 +316,8 @@ static void cq_fill_resize(void *in, const struct mlx5_ib_cq *cq, const struct m
 }
 
 /*
- * Have the device move a CQ to @buf. If firmware does not answer, an orphan takes over the memory
- * of @buf, and @buf is zeroed.
+ * Have the device move a CQ to @buf. If firmware does not answer, an orphan (orphan.c) takes over
+ * the memory of @buf, and @buf is zeroed.
  */
 static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 			 struct mlx5_ib_buf *buf, int entries)
@@ -385,7 +388,9 @@ static int cq_move(struct mlx5_ib_cq *cq, u64 addr, int entries)
  * @udata: struct mlx5_ib_resize_cq
  *
  * Implements ibv_resize_cq(3) with MODIFY_CQ. The last CQE that the device writes to the old buffer
- * is a resize CQE. The library copies the CQEs before it to the new buffer. May sleep.
+ * is a resize CQE. The library copies the CQEs that come before the resize CQE, and have not been
+ * polled, to the new buffer. A queue that has the resulting number of entries already stays in its
+ * buffer. May sleep.
  *
  * Return: 0; -EINVAL for invalid attributes, a buffer that is not aligned to the size of a CQE, or
  * fewer entries than there are completions; -EOPNOTSUPP if the device cannot resize; -ENOMEM;
@@ -462,11 +467,12 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
  *
  * ib_free_cq() calls this function before it cancels the work items that poll and moderate the
  * queue: when the function returns, no handler of completions runs any more, and so none can queue
- * a work item again. A work item may still poll, arm or moderate the queue, so the memory of the
- * queue stays until mlx5_ib_post_destroy_cq(); these calls do not access the device any more. May
- * sleep.
+ * a work item again. A work item that is running may still poll, arm or moderate the queue, so the
+ * memory of the queue stays until mlx5_ib_post_destroy_cq(); polling, arming and moderating do not
+ * access the device any more. May sleep.
  *
- * Return: 0. If firmware refuses, an orphan takes over the memory in mlx5_ib_post_destroy_cq().
+ * Return: 0. If firmware refuses, mlx5_ib_post_destroy_cq() makes an orphan (orphan.c) of the
+ * queue.
  */
 int mlx5_ib_pre_destroy_cq(struct ib_cq *ibcq)
 {
@@ -499,8 +505,8 @@ void mlx5_ib_post_destroy_cq(struct ib_cq *ibcq)
 }
 
 /*
- * Destroy a CQ. If firmware refuses and the process has closed the device, make an orphan of the
- * CQ, and return 0.
+ * Destroy a CQ. If firmware refuses, and the process has closed the device, make an orphan
+ * (orphan.c) of the CQ, and return 0.
  */
 static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 {
@@ -530,7 +536,7 @@ static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
  * Return: 0; or the errno with which firmware refuses to destroy the queue. The buffer, the
  * doorbell record and the subscriptions then stay, but mlx5_core delivers no more events of the
  * queue, see mlx5_ib_fw_destroy_cq(). Always 0 for a kernel consumer, and for a process that has
- * closed the device: an orphan takes over what firmware keeps.
+ * closed the device: a queue that firmware then refuses to destroy becomes an orphan (orphan.c).
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {

@@ -20,15 +20,17 @@ struct mlx5_ib_kcq;
 /**
  * struct mlx5_ib_cq - completion queue
  * @ibcq: verbs object; ib_core allocates and frees the whole
- * @mcq: the CQ in the table by which mlx5_core dispatches events; @mcq.cqn is the CQ's number
+ * @mcq: entry of the CQ in the table by which mlx5_core dispatches events; @mcq.cqn is the number
+ *	of the CQ
  * @resize_lock: held across pinning and MODIFY_CQ, so that @mem has the buffer that the device
  *	uses, and so that no MODIFY_CQ is sent for a kernel consumer's queue after
  *	mlx5_ib_kcq_close(); guards @mem.buf and @ibcq.cqe
- * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; for a user's queue also the
- *	reference to the UAR object on which the queue is armed
+ * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; also the reference to the UAR
+ *	object, if a user's queue is armed on one
  * @kcq: what a kernel consumer polls; NULL for a user's queue. Constant
  * @uar_page: UAR on which the CQ is armed; constant
  * @bell: entry of a user's queue in its context's list of queues, for the report of UARs
+ *	(uar_report.c)
  * @cqe_size: bytes of a CQE, 64 or 128
  * @cqe_stride: @cqe_size as the CQC encodes it
  * @real_time: completions carry the real-time clock

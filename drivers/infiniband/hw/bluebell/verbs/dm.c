@@ -98,8 +98,8 @@ static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u6
  *
  * Return: the memory or an ERR_PTR: -EOPNOTSUPP if the device has no memory for users
  * (mlx5_ib_has_dm()); -EINVAL for a length or an alignment beyond the limits; -ENOMEM, also if
- * there are not enough contiguous free pages, or if the user has as many pages as a user can have;
- * -EINTR if the task is being killed; or the errno of a firmware refusal.
+ * there are not enough contiguous free pages, or if the user has as many pages of device memory as
+ * a user can have; -EINTR if the task is being killed; or the errno of a firmware refusal.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)
@@ -109,7 +109,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "the device has no memory in whole host pages (memic)"));
+				      "device memory: none in whole host pages (memic)"));
 	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
 		return ERR_PTR(err);
@@ -135,8 +135,9 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
  * @ibdm: the memory; ib_core has checked that no region uses it
  * @attrs: not used
  *
- * Memory that is mapped or exported as a dma-buf stays allocated as long as that is so. If firmware
- * refuses to deallocate the memory, the pool tries again later. May sleep.
+ * Memory that is mapped, or exported as a dma-buf, stays allocated until the last mapping and the
+ * last dma-buf are gone. If firmware refuses to deallocate the memory, dm_pool.c tries again later.
+ * May sleep.
  *
  * Return: 0.
  */
@@ -158,7 +159,7 @@ static int dm_copy_entry(struct uverbs_attr_bundle *attrs,
 			 const struct mlx5_user_mmap_entry *entry, u16 offset_attr, u16 idx_attr)
 {
 	u64 offset = offset_in_page(entry->address);
-	/* The mmap offset has a command and this index, which counts from MLX5_IB_MMAP_DM_START. */
+	/* The library puts this index, counted from MLX5_IB_MMAP_DM_START, into the mmap offset. */
 	u16 idx = entry->rdma_entry.start_pgoff - MLX5_IB_MMAP_DM_START;
 
 	return uverbs_copy_to(attrs, offset_attr, &offset, sizeof(offset)) ?:
@@ -170,8 +171,9 @@ static int dm_copy_entry(struct uverbs_attr_bundle *attrs,
  * @ibdev: device
  * @uctx: context
  * @attr: length and alignment
- * @attrs: MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE is the type of the memory, MEMIC if absent; gets the index
- *	in the mmap space, and the offset in the page, by which the library maps the memory
+ * @attrs: MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE is the type of the memory, MEMIC if absent; two more
+ *	attributes get the index in the mmap space, by which the library maps the memory, and the
+ *	offset of the memory in its first page
  *
  * Implements ibv_alloc_dm(3). May sleep.
  *
@@ -227,7 +229,7 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
  *
  * Implements mlx5dv_dm_map_op_addr(3) with MODIFY_MEMIC (struct mlx5_ifc_modify_memic_in_bits). A
  * later call for the same operation returns the same address, which exists as long as @dm or a
- * mapping of the address. May sleep.
+ * mapping of the address exists. May sleep.
  *
  * Return: the entry of the address in the mmap space, or an ERR_PTR: -EOPNOTSUPP for an operation
  * that the device does not support; -ENOMEM; or the errno of a firmware refusal.
@@ -287,7 +289,7 @@ static const struct mlx5_ib_mr_ops dm_mr_ops = {
 	.destroy_key = mlx5_ib_destroy_mr_key,
 };
 
-/* Keep memory that the device may reach through a key which firmware may have created. */
+/* Firmware has not answered whether it has created a key over device memory: keep the memory. */
 static void dm_keep_lost(struct mlx5_ib_ucontext *context, struct mlx5_ib_memic *memic)
 {
 	struct mlx5_ib_queue_mem mem = { .context = context, .memic = memic };
@@ -305,9 +307,9 @@ static void dm_keep_lost(struct mlx5_ib_ucontext *context, struct mlx5_ib_memic 
  * @attrs: no attributes of the driver
  *
  * Implements ibv_reg_dm_mr(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). The first
- * address of the region is 0. The region, or its orphan, has a reference to the memory until the
- * key is destroyed. If firmware does not answer the command, the memory stays allocated until the
- * device is reset. May sleep.
+ * address of the region is 0. The region, or its orphan (orphan.c), has a reference to the memory
+ * until the key is destroyed. If firmware does not answer the command, the memory stays allocated
+ * until the device is reset. May sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL without IB_ZERO_BASED; -EOPNOTSUPP for access rights
  * that device memory does not have; -ENOMEM, also if the user has as many keys as a user can have;

@@ -17,14 +17,14 @@ struct mlx5_user_mmap_entry;
 
 /**
  * struct mlx5_ib_dm - device memory, as a user allocated it
- * @ibdm: verbs object; first
- * @mem: the allocation; @mentry holds a reference
+ * @ibdm: verbs object
+ * @mem: the allocation; @mentry holds a reference to it
  * @mentry: entry of the memory in the mmap space. This object, each mapping, and each dma-buf that
- *	exports the memory have a reference
+ *	exports the memory have a reference to the entry
  * @lock: guards @op_entries. Held while firmware allocates the address of an operation, so that an
  *	operation gets only one address
- * @op_entries: element n: entry in the mmap space of the address of operation n; NULL if the
- *	operation has no address. References as for @mentry
+ * @op_entries: element n: entry in the mmap space for the address of operation n; NULL if operation
+ *	n has no address. References as for @mentry
  */
 struct mlx5_ib_dm {
 	struct ib_dm ibdm;

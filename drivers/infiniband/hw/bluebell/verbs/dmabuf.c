@@ -19,9 +19,9 @@
 #include "verbs/ucontext.h"
 
 /*
- * Revoke the key of a region. Called at most once, when the exporter revokes the memory or the
- * region is deregistered, with the dma-buf's reservation lock held. Afterwards the key gives access
- * to nothing, unless firmware has refused to destroy it, which is logged.
+ * Revoke the key of a region. Called at most once, with the dma-buf's reservation lock held: when
+ * the exporter revokes the memory, or before the region's key is destroyed. Afterwards the key
+ * gives access to nothing, unless firmware has refused to destroy the key, as the log then says.
  */
 static void dmabuf_mr_revoke(void *priv)
 {
@@ -81,16 +81,17 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
  * @pd: protection domain
  * @offset: offset of the region in the dma-buf, in bytes
  * @length: bytes
- * @iova: first address of the region in WQEs and on the wire; ib_core has checked that it
- *	has the page offset of @offset
+ * @iova: first address of the region in WQEs and on the wire, with the page offset of @offset, as
+ *	ib_core has checked
  * @fd: file descriptor of the dma-buf
  * @access: enum ib_access_flags
  * @dmah: not supported
  * @attrs: not used
  *
- * Implements ibv_reg_dmabuf_mr(3). If the exporter may move the memory, and the driver can page the
- * region, the region follows the memory. Otherwise, and if windows may be bound to the region, the
- * memory is pinned until the exporter revokes it. May sleep.
+ * Implements ibv_reg_dmabuf_mr(3). If the exporter moves its memory, and the driver can page the
+ * region, the region follows the memory (odp_dmabuf.c). The driver cannot page a region with
+ * IB_ACCESS_MW_BIND. Memory that the region does not follow is pinned until the exporter revokes
+ * it. May sleep.
  *
  * Return: the region, or an ERR_PTR: as mlx5_ib_reg_user_mr(); -EBADF or -EINVAL for a descriptor
  * that is not a dma-buf; -EINVAL for a range beyond the end of the dma-buf; -EOVERFLOW for an
