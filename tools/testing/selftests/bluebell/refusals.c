@@ -167,7 +167,7 @@ static const struct request {
 	{ "QP type", ask_qp_type, EOPNOTSUPP, "-EOPNOTSUPP", "QP type 8 is not supported" },
 	{ "SRQ", ask_srq, EINVAL, "-EINVAL", "limit of 10000" },
 	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "index 2, command 100 has 0 indices" },
-	{ "mmap rights", ask_to_read, EPERM, "-EPERM", "mapping must not have rights 0x1" },
+	{ "mmap rights", ask_to_read, EPERM, "-EPERM", "mmap with forbidden rights 0x1" },
 	{ "MR", ask_mr, EINVAL, "-EINVAL", "region of 0 bytes at 0x0, 1 to 2^" },
 	{ "advice", ask_odp, EFAULT, "-EFAULT", "advice for key 0x0: no ODP region of this PD" },
 	{ "device memory", ask_dm, EINVAL, "-EINVAL", "alignment 2^60, at most 2^" },

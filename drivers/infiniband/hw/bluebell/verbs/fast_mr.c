@@ -57,9 +57,9 @@ struct fast_mr {
 
 /*
  * Destroy the key of a region. A kernel consumer deregisters a region only once, so a key that
- * firmware refuses to destroy becomes an orphan: the driver sends DESTROY_MKEY again, for example
- * before it deallocates the protection domain, because firmware refuses that while the domain has a
- * key.
+ * firmware refuses to destroy becomes an orphan (orphan.c): the driver sends DESTROY_MKEY again,
+ * for example before it deallocates the protection domain, because firmware refuses to deallocate a
+ * domain that has a key.
  */
 static void discard_key(struct mlx5_ib_mr *mr)
 {
@@ -92,8 +92,8 @@ static const struct mlx5_ib_mr_ops dma_mr_ops = {
  * @pd: protection domain of a kernel consumer
  * @access: enum ib_access_flags
  *
- * Creates the region that ib_alloc_pd() gives a domain, with CREATE_MKEY (struct
- * mlx5_ifc_create_mkey_in_bits). May sleep.
+ * ib_alloc_pd() calls this function for each domain of a kernel consumer; the key becomes the
+ * domain's local_dma_lkey. Sends CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). May sleep.
  *
  * Return: the region, or an ERR_PTR: -ENOMEM, or the errno of a firmware refusal.
  */
@@ -339,8 +339,9 @@ out:
  * @ibmr: the region, which is not registered at present
  * @sg: the memory, mapped for DMA
  * @sg_nents: entries of @sg
- * @sg_offset: number of bytes to skip at the start of @sg; if an entry does not fit completely, set
- *	to the number of its bytes that fit. NULL to skip nothing
+ * @sg_offset: number of bytes to skip at the start of @sg, or NULL to skip nothing; if an entry
+ *	does not fit completely, set to the offset, in this entry, of the first byte that does not
+ *	fit; otherwise set to 0
  *
  * Implements ib_map_mr_sg(). Any context.
  *
@@ -375,8 +376,8 @@ int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
  * mlx5_ib_fast_mr_fill_wqe - build the WQE that registers a region
  * @dev: device
  * @wqe: zeroed WQE
- * @wr: the request of the consumer: a region of mlx5_ib_alloc_mr(), its key with a new variant, and
- *	access rights
+ * @wr: the request of the consumer: a region of mlx5_ib_alloc_mr(), its key with a new low byte
+ *	(the variant), and access rights
  */
 void mlx5_ib_fast_mr_fill_wqe(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 			      const struct ib_reg_wr *wr)

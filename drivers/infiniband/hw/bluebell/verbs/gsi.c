@@ -4,10 +4,11 @@
  * management datagrams with subnet administration and the connection managers of other hosts.
  *
  * To the consumer QP1 is one queue pair, whose send requests name a P_Key each. At the device a
- * queue pair has one P_Key. So QP1 itself receives, and sends the datagrams with its own P_Key. For
- * each other P_Key of the port there is a UD queue pair, a sender, whose datagrams say that they
- * come from QP1 (qpc.deth_sqpn). All requests complete on the CQ of QP1, as requests of QP1;
- * requests with different P_Keys may complete in another order than they were posted in.
+ * queue pair has one P_Key. So QP1 itself receives all datagrams, but sends only those with its own
+ * P_Key. For each other P_Key of the port there is a sender: a UD queue pair, whose datagrams name
+ * QP1 as their source (qpc.deth_sqpn). All send requests complete on the send CQ of QP1, as
+ * requests of QP1; requests with different P_Keys may complete in another order than they were
+ * posted in.
  */
 
 #include <kunit/static_stub.h>
@@ -27,8 +28,8 @@
  * struct mlx5_ib_gsi - what QP1 has beyond other queue pairs
  * @qp: QP1
  * @own_index: index of QP1's P_Key, which QP1 gets in INIT
- * @lock: held while @senders are created, and while queue pairs are taken from SQE to RTS, each by
- *	several commands. Only the RDMA core, which owns QP1, and @work wait for it
+ * @lock: held while @senders are created, and while queue pairs are taken from SQE to RTS; both
+ *	take several commands. Only the RDMA core, which owns QP1, and @work wait for the lock
  * @events: receives changes of the P_Key table, among other events of mlx5_core
  * @work: creates senders for new P_Keys
  * @num: entries of the P_Key table; 0 if the device cannot have senders
@@ -54,7 +55,7 @@ static struct mlx5_ib_gsi *to_gsi(struct mlx5_ib_qp *qp)
 
 /* ---- senders ---------------------------------------------------------------------------- */
 
-/* QP1 and its senders are queue pairs of a kernel consumer. */
+/* Operations of QP1 and its senders at the device: those of any queue pair of a kernel consumer. */
 static const struct mlx5_ib_qp_ops *const base = &mlx5_ib_kernel_qp_ops;
 
 /* Take a sender from RESET to RTS. */
@@ -165,8 +166,8 @@ static void gsi_work(struct work_struct *work)
 }
 
 /*
- * Whether QP1 needs senders: in RTS; and in SQE, to which a request that fails takes QP1, because
- * the consumer then takes QP1 back to RTS.
+ * Whether QP1 needs senders: in RTS, and in SQD and SQE, from which the consumer takes QP1 back to
+ * RTS. A request that fails takes QP1 to SQE.
  */
 static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
 {
@@ -175,7 +176,10 @@ static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
 	return state >= IB_QPS_RTS && state != IB_QPS_ERR;
 }
 
-/* Queue @work when the P_Key table has changed. Called in the interrupt of the async EQ. */
+/*
+ * Queue @work, which creates senders, when the P_Key table has changed. Called in the interrupt of
+ * the async EQ.
+ */
 static int gsi_notify(struct notifier_block *nb, unsigned long type, void *data)
 {
 	struct mlx5_ib_gsi *gsi = container_of(nb, struct mlx5_ib_gsi, events);

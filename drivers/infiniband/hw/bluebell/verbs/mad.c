@@ -26,7 +26,7 @@
 
 /*
  * Whether firmware may have an agent for a MAD of this class, method and attribute. All other MADs
- * are for consumers, and so are the MADs that firmware refuses to answer.
+ * are for consumers of the RDMA core, and so are the MADs that firmware refuses to answer.
  */
 static bool mad_is_for_firmware(const struct ib_mad_hdr *mad)
 {
@@ -65,8 +65,8 @@ static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
 }
 
 /*
- * Have firmware answer a datagram. Firmware refuses a datagram for which it has no agent; if this
- * is a datagram of performance management, answer it with the counters of the vport.
+ * Have firmware answer a datagram. Firmware refuses a datagram for which it has no agent. A refused
+ * datagram of performance management is answered with the counters of the vport.
  */
 static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
 		      const struct ib_mad *in, struct ib_mad *out)
@@ -85,7 +85,7 @@ static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
  * @port: number of the port
  * @in_wc: completion of the receive request, made up by the RDMA core if a process of this host
  *	sends the MAD; NULL if the RDMA core reads counters
- * @in_grh: GRH of the MAD, if the MAD has one
+ * @in_grh: GRH of the MAD, if the MAD has one; not used
  * @in: the MAD
  * @out: gets the answer
  * @out_size: bytes of @out; left as it is

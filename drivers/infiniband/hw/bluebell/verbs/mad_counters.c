@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Performance management on a PCI function for which firmware has no agent, for example on a
- * virtual function: the driver answers with the counters of the vport. ib_core reads the counters
- * that sysfs shows of a port by datagrams of performance management, and so does perfquery.
+ * virtual function: the driver answers with the counters of the vport. ib_core sends such datagrams
+ * to read the port counters that sysfs shows, and perfquery sends them, too.
  */
 
 #include <linux/mlx5/driver.h>
@@ -15,7 +15,7 @@
 #include "layout/refuse.h"
 #include "verbs/verbs.h"
 
-/* Code of the longest time to answer in ClassPortInfo: 4.096 us << 18, about a second. */
+/* RespTimeValue of ClassPortInfo: an answer takes at most 4.096 us << 18, about a second. */
 #define RESPONSE_TIME	18
 
 /* What a vport counts, in the units of performance management: packets, and words of 4 bytes. */

@@ -30,7 +30,7 @@
 #include "verbs/verbs.h"
 
 /*
- * Firmware refuses to detach the QP: make an orphan of the attachment. The driver sends
+ * Firmware refuses to detach the QP: make an orphan (orphan.c) of the attachment. The driver sends
  * DETACH_FROM_MCG again, at the latest before it destroys the QP.
  */
 static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
@@ -53,9 +53,10 @@ static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
  * mlx5_ifc_attach_to_mcg_in_bits). The queue pair receives a copy of each datagram of the group
  * until it is detached or destroyed. May sleep.
  *
- * Return: 0; -ENOMEM, also if the user has as many queue pairs in the group, or groups, as a user
- * can have; -EBUSY if the queue pair has been detached from the group, but firmware has refused to
- * end that attachment so far; -EIO as mlx5_ib_check_qp(); or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM, also if the user has as many queue pairs in the group, or as many groups, as
+ * a user can have; -EBUSY if the queue pair has been detached from the group, but firmware has
+ * refused to end that attachment so far; -EIO as mlx5_ib_check_qp(); or the errno of a firmware
+ * refusal.
  */
 int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
@@ -89,9 +90,10 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  * Implements ibv_detach_mcast(3) and ib_detach_mcast() with DETACH_FROM_MCG (struct
  * mlx5_ifc_detach_from_mcg_in_bits). ib_core does not destroy a queue pair that it could not
  * detach, and neither ib_core nor a kernel consumer tries to detach a queue pair a second time:
- * IPoIB would leave its queue pair, CQ and domain behind. So the driver repeats a refused command,
- * and makes an orphan of the attachment if firmware goes on refusing: the command is sent again
- * before the queue pair is destroyed. May sleep, for a third of a second if firmware refuses.
+ * after an error IPoIB, for example, would leave its queue pair, CQ and domain behind. So the
+ * driver repeats a refused command, and makes an orphan (orphan.c) of the attachment if firmware
+ * goes on refusing: the command is sent again before the queue pair is destroyed. May sleep, for a
+ * third of a second if firmware refuses.
  *
  * Return: 0; if firmware has refused, the log says so, and the queue pair may still receive.
  */

@@ -31,7 +31,7 @@ static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 {
 	if (vma->vm_flags & rights)
 		return refuse(-EPERM,
-			      "mapping must not have rights %#lx (1 is VM_READ, 2 WRITE, 4 EXEC)",
+			      "mmap with forbidden rights %#lx (1 is VM_READ, 2 WRITE, 4 EXEC)",
 			      vma->vm_flags & rights);
 	/* VM_MAYREAD, VM_MAYWRITE and VM_MAYEXEC are VM_READ, VM_WRITE and VM_EXEC shifted by 4. */
 	vm_flags_clear(vma, rights << 4);
@@ -45,8 +45,8 @@ static void uar_page_free_entry(struct mlx5_user_mmap_entry *entry)
 
 /*
  * Find or insert the entry of a static or dynamic UAR page. Each mapping of the page has a
- * reference to the entry, so the report of UARs shows the references as the number of mappings. The
- * entry is freed with the last mapping. Returns the entry with a reference.
+ * reference to the entry, so the report of UARs (uar_report.c) shows the references as the number
+ * of mappings. The entry is freed with the last mapping. Returns the entry with a reference.
  */
 static struct rdma_user_mmap_entry *uar_page_get_entry(struct mlx5_ib_ucontext *context, u32 page,
 						       u32 uar)
@@ -173,7 +173,7 @@ static int mmap_check_page(struct vm_area_struct *vma, int command)
 	bool clock = command == MLX5_IB_MMAP_CORE_CLOCK || command == MLX5_IB_MMAP_CLOCK_INFO;
 
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
-		return refuse(-EINVAL, "mapping of %lu bytes, only %lu is possible",
+		return refuse(-EINVAL, "mmap of a UAR or clock: %lu bytes, only %lu is possible",
 			      vma->vm_end - vma->vm_start, PAGE_SIZE);
 	return mmap_deny(vma, clock ? VM_WRITE | VM_EXEC : MLX5_IB_UAR_DENIED);
 }
@@ -203,7 +203,7 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 		return command;
 	if (!(vma->vm_flags & VM_SHARED))
 		return refuse(-EINVAL,
-			      "private mapping of page offset %#lx, only MAP_SHARED is possible",
+			      "private mmap of page offset %#lx, only MAP_SHARED is possible",
 			      vma->vm_pgoff);
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
 		return map_entry(context, vma, index);
@@ -224,11 +224,11 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 }
 
 /**
- * mlx5_ib_mmap_free - free an entry in the mmap space, and the memory or UAR behind it
- * @rdma_entry: the entry, without references: its object has been destroyed, and no mapping and no
- *	queue is left
+ * mlx5_ib_mmap_free - free an entry in the mmap space
+ * @rdma_entry: the entry, whose last reference has been put
  *
- * May sleep.
+ * The UAR of a UAR object, device memory, or the address of an operation on device memory is freed
+ * with its entry; the UAR of a static or dynamic page is freed with the context. May sleep.
  */
 void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 {
@@ -240,9 +240,9 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 /* ---- export as a dma-buf ------------------------------------------------------------ */
 
 /*
- * Find the entry that mmap(2) maps at @offset, which is in bytes. Returns the entry with a
- * reference, which ib_core puts when the export fails, or when the process closes the dma-buf or
- * the device; or NULL.
+ * Find the entry that mmap(2) maps at @offset, which is in bytes. Returns NULL if there is no such
+ * entry; or the entry with a reference, which ib_core puts when the export fails, or when the
+ * process closes the dma-buf or the device.
  */
 static struct rdma_user_mmap_entry *mmap_offset_to_entry(struct ib_ucontext *uctx, off_t offset)
 {
