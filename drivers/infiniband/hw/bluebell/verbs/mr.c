@@ -44,9 +44,10 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
  *
  * May sleep.
  *
- * Return: 0; or the errno of @mr->ops->destroy_key, see mlx5_ib_destroy_mr_key(): the memory stays
- * pinned, because the device may still reach it. Always 0 if the process has closed the device: if
- * firmware refuses to destroy the key, an orphan takes over the key and the memory.
+ * Return: 0; or the errno of @mr->ops->destroy_key, see mlx5_ib_destroy_mr_key(): the region then
+ * keeps its memory, because the device may still reach it. Always 0 if the process has closed the
+ * device: if firmware then refuses to destroy the key, an orphan (orphan.c) takes over the key and
+ * the memory.
  */
 int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 {
@@ -172,10 +173,10 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 }
 
 /*
- * Register the memory of @old again: as a paged region; or pinned again, because it was pinned for
- * reading only, and the new key is to allow writing. Only memory of the current process can be
- * registered, so the function fails if another process has registered @old, and for a region over a
- * dma-buf.
+ * Register the memory of @old again: as a paged region, if @access asks for one; otherwise pin it
+ * for writing, because @old has pinned it for reading only. Only memory of the current process can
+ * be registered, so the function fails if another process has registered @old, and for a region
+ * over a dma-buf.
  */
 static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
 {
@@ -183,7 +184,7 @@ static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 acce
 
 	if (umem->owning_mm != current->mm)
 		return ERR_PTR(refuse(-EINVAL,
-				      "rereg would pin memory of another process or of a dma-buf"));
+				      "rereg of memory of another process, or of a dma-buf"));
 	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
@@ -228,7 +229,7 @@ static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct
 	/* The exporter of a dma-buf revokes one key only, so the memory cannot get a second key. */
 	if (old->umem->is_dmabuf)
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "rereg of a region over a dma-buf: UMR cannot do this"));
+				      "rereg over a dma-buf: UMR cannot make this change"));
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
 	if (mr == ERR_PTR(-ENOTRECOVERABLE))
@@ -254,10 +255,10 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 }
 
 /*
- * Destroy the key of @old, which @mr replaces. This is done here, where a refusal can be undone,
- * because ib_core ignores what the deregistration of @old returns. If both regions are over the
- * same memory, the region that stays releases the memory. Returns @mr; or, if @old stays, an
- * ERR_PTR after an attempt to deregister @mr.
+ * Destroy the key of @old, which @mr replaces. This is done here, where @old can stay if firmware
+ * refuses, because ib_core ignores what the deregistration of @old returns. If both regions are
+ * over the same memory, only the region that stays will release the memory. Returns @mr; or, if
+ * @old stays, an ERR_PTR after an attempt to deregister @mr.
  */
 static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
 {
@@ -287,9 +288,9 @@ static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
  * @pd: new protection domain, or the old one
  * @udata: empty
  *
- * Where a work request can change the access and the domain, the key keeps its number, so peers can
- * go on using it. Otherwise a region with a new key replaces the old one, whose key is destroyed,
- * and ib_core deregisters the old region. May sleep.
+ * If UMR can change the access and the domain, the key keeps its number, and peers can go on using
+ * it. Otherwise a region with a new key replaces @ibmr: this function destroys the key of @ibmr,
+ * and ib_core deregisters @ibmr. May sleep.
  *
  * Return: NULL if @ibmr has been changed; the region that replaces @ibmr; or an ERR_PTR, and then
  * @ibmr stays: as mlx5_ib_reg_user_mr(); -EINVAL if memory of another process or of a dma-buf would
@@ -317,7 +318,7 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 
 /**
  * mlx5_ib_dereg_mr - deregister a region
- * @ibmr: the region; freed if all goes well
+ * @ibmr: the region; freed if the function returns 0
  * @udata: data of the user's call; NULL for a region of a kernel consumer, and for a new region of
  *	mlx5_ib_rereg_user_mr() that cannot replace the old region
  *
@@ -325,7 +326,7 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  *
  * Return: 0 (always for a region of fast_mr.c, and if the process has closed the device); -EBUSY if
  * a window is bound to the region; or the errno with which firmware refuses to destroy a key. After
- * an error the region can be deregistered once more.
+ * an error the region can be deregistered again.
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
@@ -334,9 +335,9 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct mlx5_ib_mr *mr = to_mmr(ibmr);
 
 	/*
-	 * Do not use ibmr->uobject. In a region that has replaced another one by re-registration it
-	 * is the uobject of the replaced region, which ib_core has freed; and regions of kernel
-	 * consumers have a list entry in the place of the uobject.
+	 * Do not use ibmr->uobject. In a region that has replaced another one by re-registration,
+	 * the pointer is to the uobject of the replaced region, and ib_core has freed this uobject.
+	 * In a region of a kernel consumer, a list entry has the place of the pointer.
 	 */
 	mr->closing = ctx && ctx->closing ? ctx : NULL;
 	return mr->ops->dereg(mr);
@@ -345,12 +346,13 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 /**
  * mlx5_ib_destroy_mr_early - destroy the key of a region of a process that has closed the device
  * @ibmr: the region
- * @windows: the process has windows, which may be bound to the region
+ * @windows: keys of windows of the process still exist, and may be bound to the region
  * @batch: the batch that the key becomes part of
  *
- * Afterwards mlx5_ib_dereg_mr() unpins the memory without waiting for the device. Paged regions and
- * regions over dma-bufs are left to mlx5_ib_dereg_mr(), because their keys may be revoked at any
- * time; so are regions over device memory, and regions that windows may be bound to. May sleep.
+ * Once the batch has been executed, mlx5_ib_dereg_mr() unpins the memory without waiting for the
+ * device. Paged regions and regions over dma-bufs are left to mlx5_ib_dereg_mr(), because their
+ * keys may be revoked at any time; so are regions over device memory, and regions that windows may
+ * be bound to. May sleep.
  */
 void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_mkey_batch *batch)
 {
@@ -389,9 +391,9 @@ static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
  * Implements ibv_alloc_mw(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): a free key, to
  * which work requests on queue pairs of the domain may bind memory. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for an unknown flag or field, or a device without windows; -EINVAL, also
- * as mlx5_ib_check_klms(); -EFAULT; -ENOMEM, also if the user has as many keys as a user can have;
- * -EIO as mlx5_ib_check_pd(); or the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP for an unknown flag or field, or a device without windows; -EINVAL for a
+ * request that is too short, or as mlx5_ib_check_klms(); -EFAULT; -ENOMEM, also if the user has as
+ * many keys as a user can have; -EIO as mlx5_ib_check_pd(); or the errno of a firmware refusal.
  */
 int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -424,7 +426,8 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
  * Once the key has been destroyed, the window gives access to nothing. May sleep.
  *
  * Return: 0; or the errno of a firmware refusal, after which the window still exists. Always 0 if
- * the process has closed the device: an orphan takes over what firmware keeps.
+ * the process has closed the device: a key that firmware then refuses to destroy becomes an orphan
+ * (orphan.c).
  */
 int mlx5_ib_dealloc_mw(struct ib_mw *ibmw)
 {

@@ -32,7 +32,7 @@ static const struct {
 	[IB_QPT_XRC_TGT] = { NULL, &mlx5_ib_xrc_target_ops },
 };
 
-/* Check that all objects exist that the command that creates the queue pair will name. */
+/* Check that all objects exist which CREATE_QP is to name. */
 static int qp_check_named(const struct ib_qp *ibqp, const struct ib_qp_init_attr *init)
 {
 	return mlx5_ib_check_pd(ibqp->pd) ?: mlx5_ib_check_cq(init->send_cq) ?:
@@ -103,9 +103,9 @@ int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  *
  * Implements ibv_query_qp(3) and ib_query_qp(). May sleep.
  *
- * Return: 0; -EAGAIN for a queue pair that is being destroyed because its process has closed the
- * device, which resource tracking then leaves out; -EIO as mlx5_ib_check_qp(), but -EAGAIN for
- * resource tracking; or as mlx5_ib_plain_qp_query().
+ * Return: 0; -EAGAIN, with which resource tracking leaves the queue pair out, if its process has
+ * closed the device and the queue pair is being destroyed; -EIO as mlx5_ib_check_qp(), but -EAGAIN
+ * for resource tracking; or as mlx5_ib_plain_qp_query().
  */
 int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init)
@@ -143,8 +143,9 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * After success no event is delivered any more. May sleep.
  *
  * Return: 0; or the errno with which firmware refuses to destroy the queue pair, which then keeps
- * its buffer, doorbell record and register. Always 0 for an XRC target, a kernel consumer, and for
- * a process that has closed the device: an orphan takes over what firmware keeps.
+ * its buffer, doorbell record and register. Always 0 for an XRC target, for a kernel consumer, and
+ * for a process that has closed the device: a QP that firmware then refuses to destroy becomes an
+ * orphan (orphan.c).
  */
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -153,12 +154,12 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* First retry refused detachments: firmware may refuse to destroy an attached QP. */
 	mlx5_ib_orphans_retry(to_mdev(ibqp->device), qp->mem.context);
 	/*
-	 * ib_core has put the queue pair's reference to its counter, also if firmware has refused
-	 * to unbind the queue pair: do not let ib_core unbind it once more from a freed counter if
-	 * the queue pair has to be destroyed again.
+	 * ib_core has put the queue pair's reference to its counter, even if firmware has refused
+	 * to unbind the queue pair from the counter. If the queue pair cannot be destroyed now,
+	 * ib_core must not unbind it again later: the counter may have been freed by then.
 	 */
 	ibqp->counter = NULL;
-	/* If firmware refuses now, the QP becomes an orphan; resource tracking skips the QP. */
+	/* If firmware refuses now, the QP becomes an orphan: resource tracking has to skip it. */
 	if (qp->mem.context && qp->mem.context->closing)
 		WRITE_ONCE(qp->closing, true);
 	return qp->ops->destroy(qp);
@@ -169,10 +170,11 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  * @ibqp: the queue pair, or a handle that ibv_open_qp(3) has returned
  * @batch: the batch that the commands become part of
  *
- * Called before ib_core destroys the objects of the process, which cannot use them any more.
- * Afterwards mlx5_ib_destroy_qp() releases what belongs to the queue pair without waiting for
- * commands. Nothing is done to a queue pair that ib_core has to detach from multicast groups first,
- * that another process has opened, or that firmware has refused to destroy already. May sleep.
+ * Called before ib_core destroys the objects of the process; the process cannot use them any more.
+ * Once the batch has been executed, mlx5_ib_destroy_qp() releases what belongs to the queue pair
+ * without waiting for commands. Nothing is done to such a handle, or to a queue pair that has one,
+ * that ib_core has to detach from multicast groups first, or that an earlier call has begun to
+ * destroy. May sleep.
  */
 void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch)
 {
@@ -197,8 +199,8 @@ void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch
  *
  * Implements ib_post_send(). Any context.
  *
- * Return: as mlx5_ib_post_sends(); also -EINVAL for a request to QP1 with a P_Key that has no
- * sender.
+ * Return: as mlx5_ib_post_sends(); also -EINVAL for a request to QP1 with a P_Key for which QP1 has
+ * no sender (gsi.c).
  */
 int mlx5_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad)

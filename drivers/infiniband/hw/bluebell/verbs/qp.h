@@ -16,7 +16,7 @@
 #include "lib/rsc.h"
 #include "verbs/uar.h"
 
-/* bfregn of a QP whose doorbell is not on a static register of its context. */
+/* @bfregn of a QP whose doorbell is not on a static register of its context. */
 #define MLX5_IB_INVALID_BFREG		(-1)
 
 struct mlx5_ib_fw_batch;
@@ -29,17 +29,18 @@ struct notifier_block;
  * @create: creates a queue pair, after mlx5_ib_qp_create() has set what all kinds have. @udata is
  *	NULL for a kernel consumer, and for the target of an XRC connection. Sets the capacities in
  *	@init to those that the queue pair has. After an error nothing is left but perhaps an orphan
+ *	(orphan.c)
  * @modify: changes the state and attributes, as ib_core asks
  * @query: reads the attributes but not the capacities; the state goes to @qp->state. @attr is
  *	zeroed; @qp->mutex is held
- * @destroy: destroys everything that the queue pair consists of. After an error it is called again,
- *	and continues where it stopped
+ * @destroy: destroys everything that the queue pair consists of. After an error @destroy is called
+ *	again, and continues where it stopped
  * @destroy_early: begins to destroy what the queue pair consists of, by commands of @batch;
  *	@destroy is called when the batch has been executed. NULL: all is left to @destroy
  * @post_send: posts the requests before @end; NULL for kinds that kernel consumers do not post to.
  *	Any context
  *
- * A queue pair may be one object of the device, several, or none for a time: only the operations of
+ * A queue pair can be one object of the device, several, or none for a time: only the operations of
  * its kind know which objects.
  */
 struct mlx5_ib_qp_ops {
@@ -70,14 +71,16 @@ struct mlx5_ib_qp_ops {
  * @out_of_order: receive WQEs are consumed in any order from RTR on, as last asked for in INIT
  * @counter_set: Q counter set that the queue pair is to count in
  * @counts_in: Q counter set that the QP's context at the device names, from INIT on
- * @rsc: the QP at the device, in the table in which an event's QP is looked up by its number.
- *	@rsc.ops is NULL for queue pairs that are not plain
+ * @rsc: the QP at the device, and its entry in the table in which the QP of an event is looked up
+ *	by number. @rsc.ops is NULL for a queue pair that is not plain (mlx5_ib_qp_is_plain())
  * @sends_as_qp1: the queue pair is a sender of QP1, see gsi.c. Constant
- * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
- *	the queues are destroyed; zeroed for the target of an XRC connection
+ * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after the
+ *	queues are destroyed. For the target of an XRC connection @mem.share alone, which counts the
+ *	target against the limit of a user
  * @bell: entry of a user's queue pair in its context's list of queues, for the report of UARs
- * @bfregn: number of the static register to free after the queues are destroyed, or
- *	MLX5_IB_INVALID_BFREG
+ *	(uar_report.c)
+ * @bfregn: number of the static doorbell register (bfreg) to free after the queues are destroyed,
+ *	or MLX5_IB_INVALID_BFREG
  * @ucmd: the library's request; without a user, the sizes of the queues only; constant
  * @qpc: context that the QP was created with, struct mlx5_ifc_qpc_bits; constant
  * @init: what the consumer created the queue pair with, and the capacities that it has; constant
@@ -112,7 +115,7 @@ static inline struct mlx5_ib_qp *to_mqp(struct ib_qp *ibqp)
 }
 
 /*
- * Whether a queue pair is plain, that is, one QP at the device. A queue pair of another kind may be
+ * Whether a queue pair is plain, that is, one QP at the device. A queue pair of another kind can be
  * several objects, or none.
  */
 static inline bool mlx5_ib_qp_is_plain(const struct mlx5_ib_qp *qp)

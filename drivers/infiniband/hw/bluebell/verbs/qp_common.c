@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Common to several kinds of queue pairs. A plain queue pair is one QP at the device, and consumers
- * see the number of this QP, except for QP0 and QP1. qp_modify.c changes the state of plain queue
- * pairs.
+ * Functions that are common to several kinds of queue pairs. A plain queue pair is one QP at the
+ * device, and consumers see the number of this QP, except for QP0 and QP1. qp_modify.c changes the
+ * state of plain queue pairs.
  */
 
 #include "fw/bluebell.h"
@@ -14,7 +14,7 @@
 #include "verbs/srq.h"
 
 /**
- * mlx5_ib_qp_create - create a queue pair of a kind
+ * mlx5_ib_qp_create - create a queue pair of a given kind
  * @qp: zeroed but for what ib_core sets
  * @ops: operations of the kind
  * @init: as for mlx5_ib_create_qp()
@@ -22,7 +22,7 @@
  *
  * May sleep.
  *
- * Return: 0 or a negative errno.
+ * Return: 0 or a negative errno, as @ops->create.
  */
 int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
 		      struct ib_qp_init_attr *init, struct ib_udata *udata)
@@ -44,8 +44,8 @@ int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
  * mlx5_ib_check_qp - check that a queue pair exists, before a command names it
  * @qp: the queue pair
  *
- * A queue pair that is not plain belongs to a kernel consumer, which does not use it after
- * ib_destroy_qp(): the check then always succeeds. Any context.
+ * The check always succeeds for a queue pair that is not plain: such a queue pair belongs to a
+ * kernel consumer, which does not use it after ib_destroy_qp(). Any context.
  *
  * Return: 0; or -EIO, as mlx5_ib_fw_check_exists().
  */

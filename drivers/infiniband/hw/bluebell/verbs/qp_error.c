@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Why a queue pair has failed, for an administrator who has switched dynamic debug on: the consumer
- * gets an event without a reason, and, if the queue pair's peer is to blame, no completion that has
- * the reason.
+ * Log lines that say why a queue pair has failed, for an administrator who has switched dynamic
+ * debug on: the consumer gets an event without a reason, and, if the queue pair's peer is to blame,
+ * no completion that has the reason.
  */
 
 #include <kunit/visibility.h>
@@ -71,7 +71,7 @@ VISIBLE_IF_KUNIT const char *mlx5_ib_qp_error_reason(const struct mlx5_ib_qp *qp
  *
  * The line is limited to ten in five seconds, for all users together: a user whose queue pairs fail
  * all the time may hide lines about other users, but cannot flood the log. The arguments are
- * evaluated, and so the command is sent, only if the line is printed. May sleep.
+ * evaluated, and so firmware is asked for the reason, only if the line is printed. May sleep.
  */
 void mlx5_ib_qp_log_error(struct mlx5_ib_qp *qp, enum ib_event_type type)
 {

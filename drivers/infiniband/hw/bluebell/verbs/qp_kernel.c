@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Queue pairs of kernel consumers: their memory, and their completions when they are destroyed. The
- * RDMA core knows the queue pairs for management datagrams by their numbers on the
- * wire, 0 and 1; at the device they have other numbers.
+ * RDMA core knows the queue pairs for management datagrams by their numbers on the wire, 0 and 1;
+ * at the device they have other numbers.
  */
 
 #include <linux/mlx5/driver.h>
@@ -45,8 +45,8 @@ static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 }
 
 /*
- * Free the memory of a queue pair that does not exist at the device. If firmware has refused to
- * destroy the queue pair, an orphan has taken over the memory, and @qp->mem is zeroed already.
+ * Free what the driver has allocated for a queue pair. If firmware has refused to destroy the queue
+ * pair, an orphan (orphan.c) has taken over the memory of the queues, and @qp->mem is zeroed.
  */
 static void kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 {
@@ -81,7 +81,7 @@ static int kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	return 0;
 }
 
-/* Let completions find the queue pair. After an error the QP is destroyed, or is an orphan. */
+/* Let completions find the queue pair. After an error the QP is gone, or an orphan (orphan.c). */
 static int kernel_qp_attach(struct mlx5_ib_qp *qp)
 {
 	int err;
@@ -124,7 +124,7 @@ static int kernel_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
  * another queue pair may have its number, and nothing would distinguish the completions of the two.
  * If firmware does not reset the queue pair, the device may complete requests until the queue pair
  * is destroyed; the completions are removed afterwards. Kernel consumers do not try to destroy an
- * object twice, so the queue pair becomes an orphan if firmware refuses to destroy it.
+ * object twice, so the queue pair becomes an orphan (orphan.c) if firmware refuses to destroy it.
  */
 static int kernel_qp_destroy(struct mlx5_ib_qp *qp)
 {

@@ -19,13 +19,13 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 {
 	int err;
 
-	/* The command MODIFY_QP of uverbs has no driver data if it is not the extended command. */
+	/* Only with the extended MODIFY_QP of uverbs does the library send driver data. */
 	if (!udata || !udata->inlen)
 		return 0;
 	err = ib_copy_validate_udata_in_cm(udata, *ucmd, burst_info, MLX5_IB_MODIFY_QP_OOO_DP);
 	if (err)
 		return err;
-	/* Only the rate limit of a raw packet queue has bursts. */
+	/* Only raw packet QPs, which the driver does not have, have a rate limit with bursts. */
 	if (ucmd->burst_info.max_burst_sz || ucmd->burst_info.typical_pkt_sz ||
 	    ucmd->burst_info.reserved)
 		return refuse(-EINVAL, "burst_info for a QP of type %u, must be 0", type);
@@ -85,10 +85,10 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  * @qp: the queue pair
  * @set_id: number of the set
  *
- * A queue pair in RTS counts in the set from now on; a queue pair in another state does so from its
- * next change from RESET to INIT, or to RTS. If the device cannot change the set in RTS, a change
- * to RTS leaves the old set. No command is sent for a queue pair that is being destroyed because
- * its process has closed the device. May sleep.
+ * A queue pair in RTS counts in the set from now on. In another state it begins to do so when it
+ * next goes from RESET to INIT, or to RTS. If the device cannot change the set of a QP in RTS, a
+ * change to RTS does not change the set. No command is sent for a queue pair that is being
+ * destroyed because its process has closed the device. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for a queue pair in RTS if the device cannot change the set there, and for
  * a queue pair that is not one QP at the device; -EIO as mlx5_ib_check_qp(); or the errno of a
@@ -164,7 +164,7 @@ static void qp_modified(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_modify *m
 	} else {
 		qp->out_of_order |= out_of_order;
 	}
-	/* The set was changed after INIT. If the command fails, the QP goes on with the old set. */
+	/* The counter set was chosen after INIT. If the command fails, the QP keeps its old set. */
 	if (mod->next == IB_QPS_RTS && qp->counts_in != qp->counter_set)
 		qp_change_counter(qp, qp->counter_set);
 	if (qp->wqs)
@@ -218,9 +218,10 @@ static int qp_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr
  * receive WQEs in any order, and each completion will name the WQE that a message has consumed.
  *
  * Return: 0; -EINVAL for a transition that verbs do not allow, that lacks attributes or has no
- * command, or for a value out of range; -EOPNOTSUPP for an attribute or a
- * feature that the device lacks; or the errno of a firmware refusal. After these errors the queue
- * pair is as it was; but it has changed after -EFAULT, if the answer cannot be copied to the user.
+ * command, or for a value out of range; -EOPNOTSUPP for an attribute or a feature that the device
+ * lacks; -EFAULT; or the errno of a failed command. After an error the queue pair is as it was,
+ * unless firmware has not answered the command (-ETIMEDOUT), or the queue pair has changed and only
+ * the answer cannot be copied to the user (-EFAULT).
  */
 int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			    struct ib_udata *udata)

@@ -30,7 +30,7 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32
 	if (flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
 		qp->mem.uar = mlx5_ib_get_uar(ctx, asked);
 		index = qp->mem.uar ? asked :
-			refuse(-EINVAL, "QP on UAR %u, not a UAR object of its context", asked);
+			refuse(-EINVAL, "QP on UAR %u, not a UAR object of the context", asked);
 	} else if (flags & MLX5_QP_FLAG_BFREG_INDEX) {
 		index = bfregn_to_uar_index(&ctx->bfregi, asked, true);
 	} else {
@@ -69,7 +69,7 @@ static void qp_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
 	mlx5_ib_bell_add(ctx, &qp->bell);
 }
 
-/* Release the memory and the register of a QP, as far as it has them. */
+/* Release the memory and the static register of a QP, as far as the QP has them. */
 static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
 {
 	mlx5_ib_queue_mem_unmap_user(&qp->mem);
@@ -100,7 +100,7 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 	return umem ?: mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, size, 0);
 }
 
-/* Copy and check the request of the library. Returns the bytes of the queues, or an errno. */
+/* Copy and check the library's request. Returns the bytes of both queues, or a negative errno. */
 static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 			    struct ib_qp_init_attr *init, struct ib_udata *udata,
 			    struct mlx5_ib_create_qp *ucmd)
@@ -240,8 +240,8 @@ static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 	MLX5_SET(qpc, qp->qpc, ts_format, dev->caps.qp_ts_format);
 	mlx5_ib_xrc_fill_qpc(dev, init->xrcd, qp->qpc);
 	/*
-	 * ib_core passes no context, as the target may outlive any: count the target against the
-	 * limit of the current user.
+	 * ib_core passes no context, as the target may outlive any context: count the target
+	 * against the limit of the current user.
 	 */
 	err = mlx5_ib_share_take_current(dev, MLX5_IB_SHARE_QP, &qp->mem.share) ?:
 	      mlx5_ib_plain_qp_create(qp, &target_rsc_ops, &resp, NULL);
@@ -252,8 +252,8 @@ static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 
 /*
  * Destroy a target. ib_core frees the struct ib_qp whatever this function returns, so the target
- * becomes an orphan if firmware refuses to destroy it. No process can subscribe to events of a
- * target, so no subscription has to end.
+ * becomes an orphan (orphan.c) if firmware refuses to destroy it. No process can subscribe to
+ * events of a target, so no subscription has to end.
  */
 static int target_destroy(struct mlx5_ib_qp *qp)
 {
