@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
- * Bluebell has the user interface of mlx5 (mlx5-abi.h, mlx5_user_ioctl_cmds.h), and this
- * addition: a report of the UARs of a context, and of the queues that are rung on the UARs.
+ * Bluebell has the user interface of mlx5 (mlx5-abi.h, mlx5_user_ioctl_cmds.h), and this addition:
+ * a report of the UARs of a context, and of the queues whose doorbells are on the UARs.
  */
 
 #ifndef BLUEBELL_ABI_USER_H
@@ -11,9 +11,9 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 
 /*
- * A method of the object MLX5_IB_OBJECT_UAR. A driver may have eight methods of its
- * own for an object. mlx5_user_ioctl_cmds.h numbers its methods from the first number on,
- * so Bluebell's method has the last number.
+ * A method of the object MLX5_IB_OBJECT_UAR. A driver may have eight methods of its own for an
+ * object. The methods of mlx5_user_ioctl_cmds.h have the first of these eight numbers, so
+ * Bluebell's method has the last.
  *
  * The method needs no UAR object: it reports the context of the file descriptor. If one of
  * the lists has no room for all its entries, the method writes nothing to any of the lists,
@@ -78,7 +78,7 @@ enum bluebell_uar_flags {
  * @mappings: mappings in all processes that have the context, forked ones included, and
  *	dma-bufs that the UAR has been exported as. A call in progress that is about to map the
  *	UAR, or to create or destroy a queue on the UAR, may count as a mapping, too
- * @num_qps: queue pairs rung on the UAR
+ * @num_qps: queue pairs whose doorbells are on the UAR
  * @num_cqs: completion queues armed on the UAR
  * @reserved: 0
  */
@@ -115,7 +115,7 @@ enum bluebell_bfreg_class {
  * @bfreg_class: enum bluebell_bfreg_class
  * @slot: which register of the UAR, 0 or 1
  * @reserved0: 0
- * @num_qps: queue pairs rung on the register
+ * @num_qps: queue pairs whose doorbells are on the register
  *
  * The registers of UAR objects are not listed: which queue uses which of them is up to the
  * library, and the kernel does not know.
@@ -135,7 +135,8 @@ enum bluebell_queue_type {
 };
 
 /**
- * struct bluebell_queue - a queue that is rung or armed on a UAR of the context
+ * struct bluebell_queue - a QP whose doorbell is on a UAR of the context, or a CQ that is armed on
+ *	one
  * @type: enum bluebell_queue_type
  * @qp_type: enum ib_uverbs_qp_type for a queue pair; otherwise 0
  * @reserved0: 0

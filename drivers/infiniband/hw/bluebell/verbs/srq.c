@@ -24,7 +24,7 @@
  * @rsc: destruction and events
  * @max_page_offset: largest offset of the buffer, in 64ths of a page, that the type's context can
  *	hold
- * @arm: sets the limit
+ * @arm: sets the limit: when fewer WQEs than this are posted, the device raises an event
  */
 struct mlx5_ib_srq_ops {
 	struct mlx5_ib_rsc_ops rsc;
@@ -91,7 +91,7 @@ static int srq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *s
 	return mlx5_ib_rsc_respond_and_add(&srq->rsc, &srq->mem, udata, &resp, sizeof(resp));
 }
 
-/* Check that all objects exist that the command that creates the SRQ will name. */
+/* Check that all objects exist which CREATE_RMP or CREATE_XRC_SRQ is to name. */
 static int srq_check_named(const struct ib_srq *ibsrq)
 {
 	return mlx5_ib_check_pd(ibsrq->pd) ?:
@@ -195,9 +195,9 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  * @udata: struct mlx5_ib_create_srq; NULL for a kernel consumer
  *
  * Implements ibv_create_srq(3) and ib_create_srq() with CREATE_RMP (struct
- * mlx5_ifc_create_rmp_in_bits), and ibv_create_srq_ex(3) of XRC SRQs with
- * CREATE_XRC_SRQ (struct mlx5_ifc_create_xrc_srq_in_bits). Does not arm the queue, whatever limit
- * @init has: ibv_modify_srq(3) does that. May sleep.
+ * mlx5_ifc_create_rmp_in_bits), and ibv_create_srq_ex(3) of XRC SRQs with CREATE_XRC_SRQ (struct
+ * mlx5_ifc_create_xrc_srq_in_bits). Does not arm the queue, whatever limit @init has:
+ * ibv_modify_srq(3) arms it. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for a type other than BASIC and (users only) XRC, or for a device without
  * SRQs of the type; -EINVAL for invalid attributes, sizes beyond the limits of the device, or a
@@ -253,8 +253,8 @@ int mlx5_ib_check_srq(struct ib_srq *ibsrq)
  * @mask: IB_SRQ_LIMIT
  * @udata: empty
  *
- * Implements ibv_modify_srq(3) with MODIFY_RMP or ARM_XRC_SRQ: as soon as fewer WQEs are posted
- * than the limit, IB_EVENT_SRQ_LIMIT_REACHED is raised, once. May sleep.
+ * Implements ibv_modify_srq(3) with MODIFY_RMP or ARM_XRC_SRQ: as soon as fewer WQEs than the limit
+ * are posted, IB_EVENT_SRQ_LIMIT_REACHED is raised, once. May sleep.
  *
  * Return: 0; -EINVAL for a resize, which the device does not offer (IB_DEVICE_SRQ_RESIZE), for
  * undefined attributes, or for a limit above max_wr; -EOPNOTSUPP for driver data; -EFAULT; -EIO as
@@ -319,7 +319,7 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  *
  * Return: 0; or the errno with which firmware refuses to destroy the queue, which then keeps its
  * buffer and doorbell record. Always 0 for a kernel consumer, and for a process that has closed the
- * device: an orphan takes over what firmware keeps.
+ * device: a queue that firmware then refuses to destroy becomes an orphan (orphan.c).
  */
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {

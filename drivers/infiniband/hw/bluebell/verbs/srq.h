@@ -18,7 +18,7 @@ struct mlx5_ib_srq_ring;
 /**
  * struct mlx5_ib_srq - shared receive queue
  * @ibsrq: verbs object; ib_core allocates and frees the whole
- * @rsc: entry in the table that finds the queue by its number; delivers the queue's events
+ * @rsc: entry in the table in which the queue of an event is looked up by number
  * @ops: operations of the queue's type
  * @mem: WQE buffer and doorbell record, released after the device's queue is destroyed
  * @ring: what a kernel consumer posts to; NULL for a user's queue. Constant

@@ -28,8 +28,8 @@ static u8 uar_page_origin(const struct mlx5_bfreg_layout *layout, u32 page)
 }
 
 /*
- * Tell the administrator where to see which processes have the UARs. On a subfunction the driver
- * does not know how many UARs fit into the BAR.
+ * Log that all UARs are in use, and where to see which processes have them. On a subfunction the
+ * driver does not know how many UARs fit into the BAR.
  */
 static void uar_report_limit(struct mlx5_ib_dev *dev)
 {
@@ -78,6 +78,7 @@ int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar)
  * @origin: as for mlx5_ib_alloc_uar()
  * @uar: the device's index of the UAR, which is not mapped, and which no queue uses
  *
+ * If firmware refuses, the log says so, and the UAR goes on counting against the limit of the user.
  * May sleep, for a third of a second if firmware refuses.
  */
 void mlx5_ib_dealloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 uar)

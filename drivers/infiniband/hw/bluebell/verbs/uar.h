@@ -25,7 +25,7 @@ extern const struct uapi_definition mlx5_ib_uar_report_defs[];
 
 /**
  * struct mlx5_ib_bell - a QP or CQ, and the UAR on which the process rings its doorbell
- * @node: in the list of the context, as long as the queue exists at the device
+ * @node: in the context's list of queues, until the queue is about to be destroyed
  * @queue: the queue and the UAR, as a report shows them; constant while @node is in the list
  */
 struct mlx5_ib_bell {

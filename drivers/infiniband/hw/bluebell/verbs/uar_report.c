@@ -171,8 +171,8 @@ static void report_fill(struct mlx5_ib_ucontext *context, struct mlx5_ib_uar_rep
 }
 
 /*
- * Compare two entries by their first member, which is the key to sort by in struct bluebell_uar and
- * in struct bluebell_bfreg.
+ * Compare two entries by their first member, by which lists of struct bluebell_uar and of struct
+ * bluebell_bfreg are sorted.
  */
 static int report_compare(const void *a, const void *b)
 {

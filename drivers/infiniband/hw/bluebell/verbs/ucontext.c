@@ -54,7 +54,7 @@ static void ucontext_fill_clock(struct mlx5_core_dev *mdev,
 {
 	if (mdev->clock_info)
 		resp->clock_info_versions = BIT(MLX5_IB_CLOCK_INFO_V1);
-	/* mlx5_ib_mmap() maps no clock if the host's pages are larger than the device's. */
+	/* mlx5_ib_mmap() does not map the clock if host pages are larger than the device's. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
 		return;
 	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
@@ -103,7 +103,7 @@ static void ucontext_fill_response(struct mlx5_ib_ucontext *context, size_t room
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
 	ucontext_fill_bfregs(&dev->caps, &context->bfregi, resp);
 	ucontext_fill_clock(mdev, resp);
-	/* A process may change the low byte of an indirect mkey: page faults look up the index. */
+	/* A process may change the low byte of an indirect mkey, because page faults ignore it. */
 	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
 			   MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG;
 	if (MLX5_CAP_GEN(mdev, dump_fill_mkey)) {
@@ -235,7 +235,8 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 
 /**
  * mlx5_ib_dealloc_ucontext - free what a context owns
- * @uctx: the context; all its objects are destroyed and all its mappings removed
+ * @uctx: the context; its objects are destroyed, or are orphans (orphan.c), and its mappings are
+ *	removed
  *
  * May sleep.
  */
@@ -358,8 +359,8 @@ int mlx5_ib_check_pd(struct ib_pd *ibpd)
  * May sleep.
  *
  * Return: 0, or the errno of a firmware refusal, after which the domain still exists. Always 0 for
- * a kernel consumer, and for a process that has closed the device: an orphan takes over what
- * firmware keeps.
+ * a kernel consumer, and for a process that has closed the device: a domain that firmware then
+ * refuses to deallocate becomes an orphan (orphan.c).
  */
 int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {

@@ -18,8 +18,8 @@
 #include "verbs/verbs.h"
 
 /*
- * Whether the process has two or more objects for a batch. A single object is left to ib_core,
- * because a batch of one saves no time.
+ * Whether the process has two or more objects that a batch of commands can destroy. A single object
+ * is left to ib_core, because a batch of one saves no time.
  */
 static bool close_has_many(struct ib_uverbs_file *ufile)
 {
@@ -89,11 +89,12 @@ static void close_keys(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *co
  * @ufile: the file, whose hw_destroy_rwsem ib_core holds for writing: no call of the process is
  *	being executed, and objects are neither created nor changed
  *
- * Called before ib_core destroys the objects, and again before each further attempt if some could
- * not be destroyed; also when the device is removed. An object that firmware refuses to destroy
- * here is left to the operation that ib_core calls for it afterwards. If firmware refuses again,
- * that operation makes an orphan of the object, and returns success: after repeated errors ib_core
- * would forget the object, whose memory would then never be freed. May sleep.
+ * Sets @closing of the process's context. Called before ib_core destroys the objects, and again
+ * before each further attempt if some could not be destroyed; also when the device is removed. An
+ * object that firmware refuses to destroy here is left to the operation that ib_core calls for it
+ * afterwards. If firmware refuses again, that operation makes an orphan (orphan.c) of the object,
+ * and returns success: after repeated errors ib_core would forget the object, whose memory would
+ * then never be freed. May sleep.
  */
 void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
 {

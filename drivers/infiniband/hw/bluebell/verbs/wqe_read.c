@@ -20,8 +20,8 @@ struct wqe_ring {
 };
 
 /*
- * Read WQE @index and the bytes after the WQE, at most MLX5_IB_ODP_MAX_WQE bytes, which may wrap
- * around the end of the queue. Returns the number of bytes read, or a negative errno.
+ * Read the queue from WQE @index on, at most MLX5_IB_ODP_MAX_WQE bytes. After the end of the queue
+ * go on at its start. Returns the number of bytes read, or a negative errno.
  */
 static int wqe_read_ring(const struct wqe_ring *ring, u16 index, void *wqe)
 {

@@ -80,8 +80,8 @@ static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
  * the registers of the device may be gone. Any context.
  *
  * Return: 0; -EINVAL for a queue pair before RTS or without a send queue, or an opcode that the
- * type does not have; -ENOMEM if the queue is full, or for more segments or inline data than the
- * queue was created for.
+ * queue pair's type does not have; -ENOMEM if the queue is full, or for more segments or inline
+ * data than the queue was created for.
  */
 int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr *end, const struct ib_send_wr **bad)

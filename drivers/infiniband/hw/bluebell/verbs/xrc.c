@@ -66,7 +66,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	      mlx5_ib_share_take(context, MLX5_IB_SHARE_XRCD, &share);
 	if (err)
 		return err;
-	/* Without a user id: other processes may use the domain, even after this one has ended. */
+	/* No user id: other processes may use the domain, even after this process has ended. */
 	err = mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
 				      &to_mxrcd(ibxrcd)->xrcdn);
 	if (err)
@@ -84,8 +84,8 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  * May sleep, for a third of a second if firmware refuses.
  *
  * Return: 0, also if firmware refuses: ib_core miscounts the users of a domain that it could not
- * free. The domain then becomes an orphan, and goes on counting against the limit of the user who
- * has allocated it.
+ * free. A refused domain becomes an orphan (orphan.c), and goes on counting against the limit of
+ * the user who has allocated it.
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
@@ -199,15 +199,15 @@ static int xrc_init(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_use_xrc - create the driver's own objects, unless they exist
+ * mlx5_ib_use_xrc - create the driver's own objects for XRC, unless they exist
  * @dev: device
  *
  * To be called before a domain or an initiator is created. The objects stay until the device is
  * removed. May sleep; takes the mutex first_use.
  *
  * Return: 0; -EOPNOTSUPP for a device without XRC; -ENOMEM; -EINTR if the task is being killed; or
- * the errno of a firmware refusal. After an error nothing is left but perhaps orphans, and the next
- * caller tries again.
+ * the errno of a firmware refusal. After an error nothing is left but perhaps orphans (orphan.c),
+ * and the next caller tries again.
  */
 int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev)
 {
@@ -224,7 +224,7 @@ int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_cleanup_xrc - destroy the driver's own objects, if they exist
+ * mlx5_ib_cleanup_xrc - destroy the driver's own objects for XRC, if they exist
  * @dev: device, none of whose queue pairs is left
  */
 void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev)
