@@ -334,7 +334,7 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 		return -ENOMEM;
 	cq_fill_resize(in, cq, buf, entries);
 	err = mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
-	/* Firmware has not answered: the device may use either buffer, so keep both. */
+	/* If firmware has not answered, the device may use either buffer, so keep both. */
 	if (err == -ETIMEDOUT) {
 		mlx5_ib_orphan_keep_lost(dev, "a new buffer of a CQ",
 					 &(struct mlx5_ib_queue_mem){ .buf = *buf });

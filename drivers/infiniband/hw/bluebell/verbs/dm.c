@@ -135,9 +135,9 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
  * @ibdm: the memory; ib_core has checked that no region uses it
  * @attrs: not used
  *
- * Memory that is mapped, or exported as a dma-buf, stays allocated until the last mapping and the
- * last dma-buf are gone. If firmware refuses to deallocate the memory, dm_pool.c tries again later.
- * May sleep.
+ * Memory that is mapped, or exported as a dma-buf, stays allocated until the last mapping is
+ * removed and the last dma-buf is closed. If firmware refuses to deallocate the memory, dm_pool.c
+ * tries again later. May sleep.
  *
  * Return: 0.
  */

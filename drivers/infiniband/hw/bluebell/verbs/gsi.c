@@ -212,7 +212,7 @@ void mlx5_ib_gsi_watch(struct mlx5_ib_dev *dev, struct notifier_block *events, b
 
 /*
  * Returns the queue pair that sends a request, or NULL if there is no sender for the P_Key. A
- * request other than a datagram comes from ib_drain_qp(), and names no P_Key.
+ * request other than a datagram comes from ib_drain_qp(), and names no P_Key: QP1 sends it.
  */
 static struct mlx5_ib_qp *gsi_sender(struct mlx5_ib_gsi *gsi, const struct ib_send_wr *wr)
 {

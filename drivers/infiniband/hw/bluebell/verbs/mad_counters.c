@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Performance management on a PCI function for which firmware has no agent, for example on a
- * virtual function: the driver answers with the counters of the vport. ib_core sends such datagrams
- * to read the port counters that sysfs shows, and perfquery sends them, too.
+ * Datagrams of performance management on a PCI function for which firmware has no agent, for
+ * example on a virtual function: the driver answers them with the counters of the vport. ib_core
+ * sends such datagrams to read the port counters that sysfs shows, and perfquery sends them, too.
  */
 
 #include <linux/mlx5/driver.h>

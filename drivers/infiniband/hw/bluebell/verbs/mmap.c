@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Mapping registers and memory of the device into a process: UAR pages, the clock and its
- * parameters, and device memory.
+ * How a process maps registers and memory of the device: UAR pages, the clock and its parameters,
+ * and device memory.
  */
 
 #include <linux/mlx5/driver.h>
@@ -26,7 +26,7 @@ static int mmap_io(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 				 entry);
 }
 
-/* Refuse a mapping that has one of @rights, and keep mprotect() from adding them later. */
+/* Refuse a mapping that has one of @rights, and keep mprotect() from adding @rights later. */
 static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 {
 	if (vma->vm_flags & rights)

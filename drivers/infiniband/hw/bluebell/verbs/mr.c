@@ -35,7 +35,8 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 
 	/* For a key that exists, -EINVAL of firmware means that windows are bound to the key. */
 	return err == -EINVAL && mr->mkey.class < 0 ?
-		       refuse(-EBUSY, "a window is bound to region 0x%x", mr->mkey.key) : err;
+		       refuse(-EBUSY, "cannot destroy region 0x%x, a window is bound to it",
+			      mr->mkey.key) : err;
 }
 
 /**
@@ -167,7 +168,7 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 	int err;
 
 	if (dmah)
-		return ERR_PTR(refuse(-EOPNOTSUPP, "DMA handles are not supported"));
+		return ERR_PTR(refuse(-EOPNOTSUPP, "region with a DMA handle is not supported"));
 	err = ib_no_udata_io(udata);
 	return err ? ERR_PTR(err) : mr_reg(pd, start, length, iova, access);
 }
@@ -229,7 +230,7 @@ static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct
 	/* The exporter of a dma-buf revokes one key only, so the memory cannot get a second key. */
 	if (old->umem->is_dmabuf)
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "rereg over a dma-buf: UMR cannot make this change"));
+				      "rereg of a dma-buf region: UMR cannot make this change"));
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
 	if (mr == ERR_PTR(-ENOTRECOVERABLE))
@@ -378,7 +379,7 @@ static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
 			return err;
 	}
 	if (req->reserved1 || req->reserved2)
-		return refuse(-EOPNOTSUPP, "window with reserved %#x and %#x, must be 0",
+		return refuse(-EOPNOTSUPP, "memory window with reserved %#x and %#x, must be 0",
 			      req->reserved1, req->reserved2);
 	return ib_respond_empty_udata(udata);
 }

@@ -78,7 +78,7 @@ void mlx5_ib_qp_log_error(struct mlx5_ib_qp *qp, enum ib_event_type type)
 	struct mlx5_ib_dev *dev = qp->rsc.dev;
 	char owner[OWNER_LEN], reason[REASON_LEN];
 
-	/* Without dynamic debug, the call below evaluates its arguments and then prints nothing. */
+	/* Without CONFIG_DYNAMIC_DEBUG the call below evaluates its arguments for nothing. */
 	if (!IS_ENABLED(CONFIG_DYNAMIC_DEBUG) || !mlx5_ib_qp_event_is_fatal(type) ||
 	    !MLX5_CAP_GEN(dev->mdev, qp_error_syndrome))
 		return;

@@ -30,7 +30,8 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 	    ucmd->burst_info.reserved)
 		return refuse(-EINVAL, "burst_info for a QP of type %u, must be 0", type);
 	if (ucmd->ece_options && !MLX5_CAP_GEN(dev->mdev, ece_support))
-		return refuse(-EOPNOTSUPP, "ECE options 0x%x, the device has no ECE (ece_support)",
+		return refuse(-EOPNOTSUPP,
+			      "QP with ECE options 0x%x, the device has no ECE (ece_support)",
 			      ucmd->ece_options);
 	if (ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP &&
 	    !mlx5_ib_qp_out_of_order(type, &dev->caps))
@@ -134,7 +135,7 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	/* libmlx5 asks for OOO_DP on the way to INIT; the driver sets it on the way to RTR. */
 	if (out_of_order && mod->next != IB_QPS_INIT)
 		return refuse(-EINVAL,
-			      "OOO_DP in a change to state %u, only to INIT (1) is possible",
+			      "OOO_DP in a QP's change to state %u, only to INIT (1) is possible",
 			      mod->next);
 	return opcode;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues: create, arm, query and destroy them. srq_ring.c has the requests of kernel
- * consumers. At the device a basic SRQ is an RMP, a receive memory pool; an XRC SRQ is an object of
- * a kind of its own.
+ * Shared receive queues: create, arm, query and destroy them. srq_ring.c posts and completes the
+ * requests of kernel consumers. At the device a basic SRQ is an RMP, a receive memory pool; an XRC
+ * SRQ is an object of a kind of its own.
  */
 
 #include <rdma/uverbs_ioctl.h>
@@ -24,7 +24,7 @@
  * @rsc: destruction and events
  * @max_page_offset: largest offset of the buffer, in 64ths of a page, that the type's context can
  *	hold
- * @arm: sets the limit: when fewer WQEs than this are posted, the device raises an event
+ * @arm: sets the limit: when fewer WQEs than the limit are posted, the device raises an event
  */
 struct mlx5_ib_srq_ops {
 	struct mlx5_ib_rsc_ops rsc;

@@ -289,7 +289,7 @@ bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
 /**
  * mlx5_ib_create_uar_object - allocate a UAR, and an entry for it in the mmap space
  * @context: owner
- * @wc: map the UAR write combining, otherwise uncached
+ * @wc: processes map the UAR write-combining; otherwise uncached
  *
  * The UAR is freed with the last reference to its entry. The caller has a reference, which
  * rdma_user_mmap_entry_remove() puts. May sleep.

@@ -192,12 +192,11 @@ static int ucontext_init(struct mlx5_ib_ucontext *context)
  * @udata: struct mlx5_ib_alloc_ucontext_req or _v2; answered with struct
  *	mlx5_ib_alloc_ucontext_resp, truncated to the library's buffer
  *
- * A library that creates UAR objects (MLX5_LIB_CAP_DYN_UAR) gets no static UARs;
- * tot_bfregs is then 0.
+ * A library that creates UAR objects (MLX5_LIB_CAP_DYN_UAR) gets no static UARs; tot_bfregs is 0.
  *
  * With MLX5_IB_ALLOC_UCTX_DEVX, which libmlx5 always tries first, the context gets a user id of the
- * firmware: firmware then keeps the context's objects apart from those of other contexts.
- * May sleep.
+ * firmware: firmware then keeps the context's objects apart from those of other contexts. May
+ * sleep.
  *
  * Return: 0; -EINVAL for a request of unknown length, without bfregs or with too many low-latency
  * bfregs; -ENOMEM, also for more than 512 bfregs, or if no UAR or no user id is left for the user;
@@ -270,8 +269,7 @@ void mlx5_ib_disassociate_ucontext(struct ib_ucontext *uctx)
 /**
  * mlx5_ib_query_ucontext - repeat the response for a process that imports the context
  * @uctx: the context, opened by another process that passed on its fd
- * @attrs: MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX gets struct
- *	mlx5_ib_alloc_ucontext_resp
+ * @attrs: MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX gets struct mlx5_ib_alloc_ucontext_resp
  *
  * Return: 0 or -EFAULT.
  */

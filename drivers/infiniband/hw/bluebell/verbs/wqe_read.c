@@ -85,8 +85,8 @@ static int wqe_read_rq(struct mlx5_ib_qp *qp, u16 index, void *wqe,
  *
  * May sleep.
  *
- * Return: the PD; or an ERR_PTR: -EINVAL if the queue pair lacks the queue that @is_send names; or
- * as mlx5_ib_buf_read(), mlx5_ib_odp_parse_send() or mlx5_ib_odp_parse_data().
+ * Return: the PD of the queue pair; or an ERR_PTR: -EINVAL if the queue pair lacks the queue that
+ * @is_send names; or as mlx5_ib_buf_read(), mlx5_ib_odp_parse_send() or mlx5_ib_odp_parse_data().
  */
 struct ib_pd *mlx5_ib_qp_read_wqe(struct mlx5_ib_rsc *rsc, bool is_send, u16 index, void *wqe,
 				  struct mlx5_ib_odp_sges *sges)
@@ -108,7 +108,7 @@ struct ib_pd *mlx5_ib_qp_read_wqe(struct mlx5_ib_rsc *rsc, bool is_send, u16 ind
  *
  * May sleep.
  *
- * Return: the PD; or an ERR_PTR, as mlx5_ib_buf_read() or mlx5_ib_odp_parse_data().
+ * Return: the PD of the queue; or an ERR_PTR, as mlx5_ib_buf_read() or mlx5_ib_odp_parse_data().
  */
 struct ib_pd *mlx5_ib_srq_read_wqe(struct mlx5_ib_rsc *rsc, bool is_send, u16 index, void *wqe,
 				   struct mlx5_ib_odp_sges *sges)

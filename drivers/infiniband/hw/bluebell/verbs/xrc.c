@@ -2,7 +2,8 @@
 /*
  * XRC domains, and the driver's own objects for XRC queue pairs. The context of a queue pair at the
  * device names a PD, CQs and an SRQ. Verbs give an initiator no CQ and no SRQ to receive with, and
- * a target nothing but its domain; so the context names the driver's objects instead.
+ * a target nothing but its domain; so the context of the queue pair names the driver's objects
+ * instead.
  */
 
 #include <linux/slab.h>
@@ -27,10 +28,10 @@
 
 /**
  * struct mlx5_ib_xrc - the driver's own objects
- * @cq: CQ of both kinds of queue pairs and of the SRQ. The targets and the SRQ are in its PD
- *	(@cq.pdn), in which there is no memory key
+ * @cq: CQ that initiators, targets and the SRQ name. The targets and the SRQ are in the PD of this
+ *	CQ (@cq.pdn), in which there is no memory key
  * @srq_xrcdn: XRC domain of the SRQ
- * @empty_xrcdn: XRC domain of the initiators. It has no SRQ, so an initiator receives nothing
+ * @empty_xrcdn: XRC domain of the initiators, which has no SRQ, so an initiator receives nothing
  * @srq_mem: memory of the SRQ
  * @srqn: number of the SRQ
  */
