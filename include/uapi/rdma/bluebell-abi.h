@@ -73,7 +73,7 @@ enum bluebell_uar_flags {
  *	struct mlx5dv_devx_uar
  * @origin: enum bluebell_uar_origin
  * @kind: enum mlx5_ib_uapi_uar_alloc_type. MLX5DV_UAR_ALLOC_TYPE_NC_DEDICATED is
- *	MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC here: that no queues share the UAR is up to the library
+ *	MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC here: whether queues share the UAR is up to the library
  * @flags: enum bluebell_uar_flags
  * @mappings: mappings in all processes that have the context, forked ones included, and
  *	dma-bufs that the UAR has been exported as. A call in progress that is about to map the

@@ -38,8 +38,9 @@ static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 
 /*
  * Insert @addr, the address of @mem or of an operation on @mem, into the mmap space. On success the
- * entry takes over a reference to @mem. The memory is mapped write-combining (@wc), the address of
- * an operation uncached, because each access has to perform the operation once.
+ * entry owns a reference to @mem, which the caller has taken, or takes then. The memory is mapped
+ * write-combining (@wc), the address of an operation uncached, because each access has to perform
+ * the operation once.
  */
 static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 					       struct mlx5_ib_memic *mem, bool wc, u64 addr,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions of kernel consumers: regions over all of DMA memory, and regions that a work
- * request registers over a list of pages, or of pieces of any length, and that a later work request
- * invalidates.
+ * Memory regions of kernel consumers: regions over all memory that DMA can reach, and regions that
+ * a work request registers over a list of pages, or of pieces of any length, and that a later work
+ * request invalidates.
  */
 
 #include <linux/bits.h>
@@ -88,7 +88,7 @@ static const struct mlx5_ib_mr_ops dma_mr_ops = {
 };
 
 /**
- * mlx5_ib_get_dma_mr - create a region over all of DMA memory
+ * mlx5_ib_get_dma_mr - create a region over all memory that DMA can reach
  * @pd: protection domain of a kernel consumer
  * @access: enum ib_access_flags
  *

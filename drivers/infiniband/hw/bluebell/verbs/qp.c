@@ -172,9 +172,9 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  *
  * Called before ib_core destroys the objects of the process; the process cannot use them any more.
  * Once the batch has been executed, mlx5_ib_destroy_qp() releases what belongs to the queue pair
- * without waiting for commands. Nothing is done to such a handle, or to a queue pair that has one,
- * that ib_core has to detach from multicast groups first, or that an earlier call has begun to
- * destroy. May sleep.
+ * without waiting for commands. Nothing is done to a handle of ibv_open_qp(3), or to a queue pair
+ * that has such a handle, that ib_core has to detach from multicast groups first, or that an
+ * earlier call has begun to destroy. May sleep.
  */
 void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch)
 {
