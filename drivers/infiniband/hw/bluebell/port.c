@@ -133,7 +133,7 @@ int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_po
 
 	if (mask)
 		return refuse(-EOPNOTSUPP,
-			      "port_modify_mask %#x, must be 0: only capabilities can change",
+			      "change of a port with port_modify_mask %#x, must be 0: only capabilities can change",
 			      mask);
 	return select ? port->ops->modify(port, props->set_port_cap_mask, select) : 0;
 }

@@ -123,8 +123,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 	if (err)
 		return err;
 	if (vector >= uctx->device->num_comp_vectors)
-		return refuse(-EINVAL, "completion vector %u, 0 to %d are possible", vector,
-			      uctx->device->num_comp_vectors - 1);
+		return refuse(-EINVAL,
+			      "DEVX query of the EQ of completion vector %u, 0 to %d are possible",
+			      vector, uctx->device->num_comp_vectors - 1);
 	err = mlx5_ib_comp_eqn(to_mdev(uctx->device), vector, &eqn);
 	if (err)
 		return err;

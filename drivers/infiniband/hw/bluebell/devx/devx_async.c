@@ -110,7 +110,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 
 	if (!devx_charge(file->context, bytes))
 		return ERR_PTR(refuse(-EAGAIN,
-				      "async query needs %zu bytes, the context uses %d of %d: read answers first",
+				      "DEVX async query needs %zu bytes, the context uses %d of %d: read answers first",
 				      bytes, atomic_read(&file->context->async_bytes),
 				      MLX5_IB_DEVX_ASYNC_BYTES));
 	answer = kvzalloc(sizeof(*answer) + out_len, GFP_KERNEL_ACCOUNT);
@@ -154,7 +154,7 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
 
 	if (out_len < MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr))
 		return refuse(-EINVAL,
-			      "async query with room for %u bytes of answer, at least %zu are needed",
+			      "DEVX async query with room for %u bytes of answer, at least %zu are needed",
 			      out_len, MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr));
 	err = mlx5_ib_devx_prepare(context, id, MLX5_IB_DEVX_QUERY, in, in_len);
 	if (err)
@@ -197,7 +197,9 @@ ssize_t mlx5_ib_devx_take_answer(struct mlx5_ib_devx_cmd_file *file, size_t coun
 	if (!first)
 		return -EAGAIN;
 	if (count < first->len)
-		return refuse(-EINVAL, "read of %zu bytes, the answer has %u", count, first->len);
+		return refuse(-EINVAL,
+			      "read of %zu bytes from a DEVX command file, the next answer has %u",
+			      count, first->len);
 	list_del(&first->node);
 	WARN_ON_ONCE(atomic_sub_return(first->bytes, &file->context->async_bytes) < 0);
 	*answer = first;

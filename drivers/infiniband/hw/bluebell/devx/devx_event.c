@@ -191,7 +191,7 @@ int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 			      struct mlx5_ib_ucontext *context, bool omit_data)
 {
 	if (!atomic_add_unless(&context->event_channels, 1, MLX5_IB_DEVX_CHANNELS))
-		return refuse(-ENOSPC, "the context already has %u event channels",
+		return refuse(-ENOSPC, "the context already has %u DEVX event channels",
 			      MLX5_IB_DEVX_CHANNELS);
 	channel->dev = to_mdev(context->ibucontext.device);
 	channel->context = context;
@@ -310,9 +310,9 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
 	/* Subscriptions belong to DEVX, for which a context needs a user id. */
 	if (!context->uid)
 		return refuse(-EINVAL,
-			      "a subscription needs a device opened with MLX5_IB_ALLOC_UCTX_DEVX");
+			      "a DEVX event subscription needs a device opened with MLX5_IB_ALLOC_UCTX_DEVX");
 	if (!request->num_types || request->num_types > MLX5_EVENT_TYPE_MAX)
-		return refuse(-EINVAL, "subscription to %u events, 1 to %u are possible",
+		return refuse(-EINVAL, "DEVX subscription to %u events, 1 to %u are possible",
 			      request->num_types, MLX5_EVENT_TYPE_MAX);
 	for (i = 0; i < request->num_types; i++) {
 		err = mlx5_ib_event_check(channel->dev->mdev, request->types[i], source,
@@ -503,11 +503,11 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
 	case UVERBS_OBJECT_CQ:
 		return !devx_has_type(request, MLX5_EVENT_TYPE_COMP) ? 0 :
 		       refuse(-EOPNOTSUPP,
-			      "subscription to completions of a verbs CQ, which has a channel for them");
+			      "DEVX subscription to completions of a verbs CQ: only its completion channel gets these");
 	case UVERBS_OBJECT_QP:
 		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
 		       refuse(-EOPNOTSUPP,
-			      "subscription to events of an XRC target, which belongs to its domain");
+			      "DEVX subscription to events of an XRC target QP, which belongs to its XRC domain");
 	default:
 		return 0;
 	}
@@ -534,7 +534,7 @@ int mlx5_ib_devx_choose_object(struct ib_uobject *uobj, struct mlx5_ib_devx_requ
 	if (err)
 		return err;
 	if (!mlx5_ib_event_source_of(&id, &request->source))
-		return refuse(-EINVAL, "subscription to a %s, which has no events",
+		return refuse(-EINVAL, "DEVX subscription to events of a %s, which has none",
 			      mlx5_ib_devx_kinds[id.kind].name);
 	return mlx5_ib_devx_check_verbs(uobj, request);
 }
@@ -555,7 +555,8 @@ static int devx_read_target(struct uverbs_attr_bundle *attrs, struct mlx5_ib_dev
 	request->has_eventfd = uverbs_attr_is_valid(attrs,
 						    MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);
 	if (request->has_eventfd && has_cookie)
-		return refuse(-EINVAL, "cookie for an eventfd, which cannot return cookies");
+		return refuse(-EINVAL,
+			      "DEVX subscription with a cookie and an eventfd, which cannot return cookies");
 	if (request->has_eventfd)
 		return uverbs_copy_from(&request->eventfd, attrs,
 					MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);

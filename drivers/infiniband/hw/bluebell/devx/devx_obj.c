@@ -405,7 +405,8 @@ int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct ml
 	if (err)
 		return err;
 	if (!mlx5_ib_devx_names(cmd, in, id))
-		return refuse(-EINVAL, "command 0x%x names another object than the handle, %s 0x%x",
+		return refuse(-EINVAL,
+			      "DEVX command 0x%x does not name the object of its handle, %s 0x%x",
 			      cmd->opcode, mlx5_ib_devx_kinds[id->kind].name, id->num);
 	return mlx5_ib_devx_use_umem(cmd, in, in_len);
 }
@@ -496,7 +497,7 @@ static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
 	/* ib_core allocates @qp if a process opens an XRC target: only @real_qp is ours. */
 	if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
 		return refuse(-EINVAL,
-			      "DEVX on QP 0x%x, which is not one QP at the device",
+			      "DEVX on QP 0x%x, of a type that is not a single QP at the device",
 			      qp->qp_num);
 	id->kind = MLX5_IB_DEVX_QP;
 	id->num = qp->qp_num;
@@ -540,7 +541,7 @@ static int devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		return 0;
 	default:
 		return refuse(-EINVAL,
-			      "handle of an object of uverbs type %u, not a DEVX object, CQ, QP or SRQ",
+			      "DEVX on an object of uverbs type %u, not a DEVX object, CQ, QP or SRQ",
 			      uobj_get_object_id(uobj));
 	}
 }

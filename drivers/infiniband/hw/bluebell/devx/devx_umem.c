@@ -229,7 +229,8 @@ static struct ib_umem *umem_pin(struct mlx5_ib_dev *dev, const struct umem_reque
 	if (!req->is_dmabuf)
 		return mlx5_ib_umem_get(dev, req->addr, req->len, req->access);
 	if (overflows_type(req->addr, unsigned long) || overflows_type(req->len, size_t))
-		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx of a dma-buf exceed 32 bits",
+		return ERR_PTR(refuse(-EOVERFLOW,
+				      "umem of %llu bytes at offset %#llx of a dma-buf: exceeds 32 bits",
 				      req->len, req->addr));
 	umem_dmabuf = ib_umem_dmabuf_get_pinned(&dev->ib_dev, req->addr, req->len, req->fd,
 						req->access);

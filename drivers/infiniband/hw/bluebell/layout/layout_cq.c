@@ -49,7 +49,8 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 		return 0;
 	if (!(ucmd->cqe_size == 64 ? MLX5_CAP_GEN(caps->mdev, cqe_compression) :
 				     MLX5_CAP_GEN(caps->mdev, cqe_compression_128)))
-		return refuse(-EOPNOTSUPP, "the device cannot compress CQEs of %u bytes",
+		return refuse(-EOPNOTSUPP,
+			      "CQ with cqe_comp_en: the device cannot compress CQEs of %u bytes",
 			      ucmd->cqe_size);
 
 	MLX5_SET(cqc, cqc, cqe_comp_en, 1);
@@ -63,7 +64,7 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 	case MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX:
 		if (!MLX5_CAP_GEN(caps->mdev, mini_cqe_resp_stride_index))
 			return refuse(-EOPNOTSUPP,
-				      "the device has no stride index in mini CQEs (mini_cqe_resp_stride_index)");
+				      "CQ whose cqe_comp_res_format is 4: the device has no mini_cqe_resp_stride_index");
 		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM_STRIDX);
 		return 0;
 	default:
@@ -93,21 +94,23 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 			      "CQ driver flags %#x, supported: %#x; reserved %#x %#x, must be 0",
 			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved0, ucmd->reserved1);
 	if (ucmd->cqe_size != 64 && ucmd->cqe_size != 128)
-		return refuse(-EINVAL, "CQEs of %u bytes, not 64 or 128", ucmd->cqe_size);
+		return refuse(-EINVAL, "CQ with CQEs of %u bytes, not 64 or 128", ucmd->cqe_size);
 
 	MLX5_SET(cqc, cqc, cqe_sz, ucmd->cqe_size == 64 ? CQE_STRIDE_64 : CQE_STRIDE_128);
 	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD) {
 		if (ucmd->cqe_size != 128 || !MLX5_CAP_GEN(caps->mdev, cqe_128_always))
 			return refuse(-EOPNOTSUPP,
-				      "padded CQEs of %u bytes: need 128, and cqe_128_always",
+				      "CQ with padded CQEs of %u bytes: needs 128 bytes, and a device with cqe_128_always",
 				      ucmd->cqe_size);
 		MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_128_PAD);
 	}
 	if ((ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS) && !caps->real_time)
-		return refuse(-EOPNOTSUPP, "the device has no real-time timestamps in CQEs");
+		return refuse(-EOPNOTSUPP,
+			      "CQ with REAL_TIME_TS: the device has no real-time timestamps in CQEs");
 	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) {
 		if (!MLX5_CAP_GEN(caps->mdev, cq_oi))
-			return refuse(-EOPNOTSUPP, "the device cannot ignore CQ overruns (cq_oi)");
+			return refuse(-EOPNOTSUPP,
+				      "CQ with IGNORE_OVERRUN: the device has no cq_oi");
 		MLX5_SET(cqc, cqc, oi, 1);
 	}
 	return cq_parse_compression(ucmd, caps, cqc);

@@ -151,24 +151,30 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 	u16 opcode;
 
 	if (in_len < MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr))
-		return refuse(-EINVAL, "command of %zu bytes is too short for its header", in_len);
+		return refuse(-EINVAL, "DEVX command of %zu bytes is too short for its header",
+			      in_len);
 	if (MLX5_GET(general_obj_in_cmd_hdr, in, vhca_tunnel_id))
-		return refuse(-EINVAL, "command for another function, vhca_tunnel_id is not 0");
+		return refuse(-EINVAL,
+			      "DEVX command for another PCI function: vhca_tunnel_id is not 0");
 	opcode = MLX5_GET(general_obj_in_cmd_hdr, in, opcode);
 	found = mlx5_ib_devx_find_cmd(opcode);
 	if (!found || found->use != use)
-		return refuse(-EINVAL, "command 0x%x is unknown, forbidden or for another method",
+		return refuse(-EINVAL,
+			      "DEVX command 0x%x is unknown, forbidden, or for another DEVX method",
 			      opcode);
 	if (!devx_request_has_id(found, in_len))
-		return refuse(-EINVAL, "command 0x%x of %zu bytes is too short to name an object",
+		return refuse(-EINVAL,
+			      "DEVX command 0x%x of %zu bytes is too short to name an object",
 			      opcode, in_len);
 	needed = devx_rights_for(found, in, in_len);
 	if (needed & ~rights)
-		return refuse(-EPERM, "command 0x%x needs%s%s when the process opens the device",
+		return refuse(-EPERM,
+			      "DEVX command 0x%x needs%s%s when the process opens the device",
 			      opcode, needed & MLX5_UCTX_CAP_RAW_TX ? " CAP_NET_RAW" : "",
 			      needed & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? " CAP_SYS_RAWIO" : "");
 	if (devx_is_denied(found, in, in_len))
-		return refuse(-EPERM, "command 0x%x sets a field that no process may set", opcode);
+		return refuse(-EPERM, "DEVX command 0x%x sets a field that no process may set",
+			      opcode);
 	*cmd = found;
 	return 0;
 }
@@ -255,10 +261,11 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 			      size_t out_len)
 {
 	if (!cmd->num_in_request && !devx_has_field(out_len, cmd->num))
-		return refuse(-EINVAL, "%zu bytes for the answer, too few for the object's number",
+		return refuse(-EINVAL,
+			      "DEVX create command with room for %zu bytes of answer: the object's number does not fit",
 			      out_len);
 	if (in_len < cmd->size)
-		return refuse(-EINVAL, "command 0x%x of %zu bytes, at least %u are needed",
+		return refuse(-EINVAL, "DEVX command 0x%x of %zu bytes, at least %u are needed",
 			      cmd->opcode, in_len, cmd->size);
 	switch (cmd->opcode) {
 	case MLX5_CMD_OP_CREATE_QP:
@@ -363,7 +370,7 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 	for (i = 0; i < ARRAY_SIZE(cmd->umem) && cmd->umem[i].bits; i++) {
 		if (!devx_has_field(in_len, cmd->umem[i]))
 			return refuse(-EINVAL,
-				      "command 0x%x of %zu bytes is too short to name a umem",
+				      "DEVX command 0x%x of %zu bytes is too short to name a umem",
 				      cmd->opcode, in_len);
 		devx_set(in, cmd->umem[i], 1);
 	}

@@ -67,7 +67,7 @@ int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_caps *caps)
 
 	return length && length <= mlx5_ib_max_dm(caps) && log_align <= log_max_align ? 0 :
 	       refuse(-EINVAL,
-		      "device memory: %llu bytes, 1 to %u possible; alignment 2^%u, at most 2^%u",
+		      "device memory of %llu bytes, 1 to %u are possible; alignment 2^%u, at most 2^%u",
 		      length, mlx5_ib_max_dm(caps), log_align, log_max_align);
 }
 
@@ -121,9 +121,10 @@ unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5
 int mlx5_ib_check_dm_access(u32 access)
 {
 	if (!(access & IB_ZERO_BASED))
-		return refuse(-EINVAL, "access %#x to device memory, needs IB_ZERO_BASED", access);
+		return refuse(-EINVAL, "MR over device memory with access %#x, needs IB_ZERO_BASED",
+			      access);
 	return !(access & ~DM_ACCESS) ? 0 :
-	       refuse(-EOPNOTSUPP, "access %#x to device memory, supported: %#x", access,
+	       refuse(-EOPNOTSUPP, "MR over device memory with access %#x, supported: %#x", access,
 		      DM_ACCESS);
 }
 

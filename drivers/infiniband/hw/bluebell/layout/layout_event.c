@@ -175,7 +175,8 @@ static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type
 		possible = obj_type == event_objects[form].type;
 	}
 	return possible ? 0 :
-	       refuse(-EINVAL, "objects of type %u have no event of type %u", obj_type, type);
+	       refuse(-EINVAL, "DEVX subscription: objects of type %u have no event of type %u",
+		      obj_type, type);
 }
 
 /**
@@ -193,15 +194,20 @@ int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights)
 {
 	if (type >= ARRAY_SIZE(event_forms))
-		return refuse(-EINVAL, "event type %u, at most %u", type, MLX5_EVENT_TYPE_MAX - 1);
+		return refuse(-EINVAL, "DEVX subscription to event type %u, at most %u", type,
+			      MLX5_EVENT_TYPE_MAX - 1);
 	if (source)
 		return event_check_object(mdev, type, source->type);
 	if (event_form(mdev, type) != EVENT_OF_DEVICE)
-		return refuse(-EINVAL, "event type %u is not about the device itself", type);
+		return refuse(-EINVAL,
+			      "DEVX subscription to event type %u without an object: not an event of the device itself",
+			      type);
 	if (type == MLX5_EVENT_TYPE_PORT_CHANGE || event_is_unaffiliated(mdev, type))
 		return 0;
 	return rights & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? 0 :
-	       refuse(-EPERM, "event type %u needs CAP_SYS_RAWIO when the device is opened", type);
+	       refuse(-EPERM,
+		      "DEVX subscription to event type %u needs CAP_SYS_RAWIO when the device is opened",
+		      type);
 }
 
 static u32 event_queue_type(u8 type)

@@ -98,7 +98,7 @@ int mlx5_ib_check_klms(u32 num, const struct mlx5_ib_caps *caps)
 	u8 log_max = MLX5_CAP_GEN(caps->mdev, log_max_klm_list_size);
 
 	return !log_max || num <= ALIGN(BIT_ULL(log_max), KLMS_PER_BLOCK) ? 0 :
-	       refuse(-EINVAL, "key with %u KLMs, at most 2^%u", num, log_max);
+	       refuse(-EINVAL, "memory key or window with %u KLMs, at most 2^%u", num, log_max);
 }
 
 /**

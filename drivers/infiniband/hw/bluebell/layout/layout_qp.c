@@ -65,16 +65,19 @@ static int qp_check_create_flags(const struct ib_qp_init_attr *init,
 	if (flags & ~CREATE_FLAGS)
 		return refuse(-EOPNOTSUPP, "QP flags %#x, supported: %#x", flags, CREATE_FLAGS);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) && init->qp_type != IB_QPT_UD)
-		return refuse(-EINVAL, "only UD QPs (type 4) block multicast loopback, not type %d",
+		return refuse(-EINVAL,
+			      "QP with BLOCK_MULTICAST_LOOPBACK must be UD (type 4), not of type %d",
 			      init->qp_type);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) &&
 	    !MLX5_CAP_GEN(caps->mdev, block_lb_mc))
 		return refuse(-EOPNOTSUPP,
-			      "the device cannot block multicast loopback (block_lb_mc)");
+			      "QP with BLOCK_MULTICAST_LOOPBACK: the device has no block_lb_mc");
 	if ((flags & CROSS_CHANNEL_FLAGS) && !MLX5_CAP_GEN(caps->mdev, cd))
-		return refuse(-EOPNOTSUPP, "the device has no cross channel (cd)");
+		return refuse(-EOPNOTSUPP,
+			      "QP with a cross-channel flag: the device has no cross channel (cd)");
 	if ((flags & IB_QP_CREATE_PCI_WRITE_END_PADDING) && !MLX5_CAP_GEN(caps->mdev, end_pad))
-		return refuse(-EOPNOTSUPP, "the device cannot pad its writes (end_pad)");
+		return refuse(-EOPNOTSUPP,
+			      "QP with PCI_WRITE_END_PADDING: the device cannot pad its writes (end_pad)");
 	return 0;
 }
 
@@ -166,15 +169,16 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
 		return refuse(-EINVAL, "QP names both a bfreg and a UAR, at most one is possible");
 	if ((ucmd->flags & MLX5_QP_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
-		return refuse(-EINVAL, "the device cannot check signatures of WQEs (wq_signature)");
+		return refuse(-EINVAL,
+			      "QP with signatures in its WQEs: the device cannot check these (wq_signature)");
 	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE) {
 		if (init->qp_type != IB_QPT_RC)
 			return refuse(-EINVAL,
-				      "packet-based credits need an RC QP (type 2), not type %d",
+				      "QP with packet-based credits must be RC (type 2), not of type %d",
 				      init->qp_type);
 		if (!MLX5_CAP_GEN(caps->mdev, qp_packet_based))
 			return refuse(-EOPNOTSUPP,
-				      "the device has no packet-based credits (qp_packet_based)");
+				      "QP with packet-based credits: the device has none (qp_packet_based)");
 	}
 	return qp_check_create_flags(init, caps);
 }
@@ -194,8 +198,8 @@ int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 	if (cqe_version ? given && uidx < MLX5_IB_DEFAULT_UIDX :
 			  !given || uidx == MLX5_IB_DEFAULT_UIDX)
 		return 0;
-	return refuse(-EINVAL, "user index 0x%x (%s), CQEs of version %u need %s", uidx,
-		      given ? "given" : "not given", cqe_version,
+	return refuse(-EINVAL, "QP or SRQ with user index 0x%x (%s), CQEs of version %u need %s",
+		      uidx, given ? "given" : "not given", cqe_version,
 		      cqe_version ? "an index below 0xffffff" : "no index");
 }
 
@@ -358,13 +362,14 @@ static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_caps *caps)
 {
 	if (!MLX5_CAP_GEN(caps->mdev, apm))
-		return refuse(-EOPNOTSUPP, "the device has no alternate paths (apm)");
+		return refuse(-EOPNOTSUPP,
+			      "QP with an alternate path: the device has no alternate paths (apm)");
 	if (attr->alt_pkey_index >= caps->pkey_table_len)
-		return refuse(-EINVAL, "alternate P_Key index %u, the table has %u entries",
+		return refuse(-EINVAL, "QP with alternate P_Key index %u, the table has %u entries",
 			      attr->alt_pkey_index, caps->pkey_table_len);
 	if (attr->alt_timeout > MAX_TIMEOUT)
-		return refuse(-EINVAL, "alternate timeout %u, at most %u", attr->alt_timeout,
-			      MAX_TIMEOUT);
+		return refuse(-EINVAL, "QP with alternate timeout %u, at most %u",
+			      attr->alt_timeout, MAX_TIMEOUT);
 	return mlx5_ib_check_ah(&attr->alt_ah_attr);
 }
 
@@ -374,11 +379,11 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 	int err;
 
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= caps->pkey_table_len)
-		return refuse(-EINVAL, "P_Key index %u, the table has %u entries", attr->pkey_index,
-			      caps->pkey_table_len);
+		return refuse(-EINVAL, "QP with P_Key index %u, the table has %u entries",
+			      attr->pkey_index, caps->pkey_table_len);
 	if ((mask & IB_QP_PATH_MTU) &&
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
-		return refuse(-EINVAL, "path_mtu is %d, not 1 to 5", attr->path_mtu);
+		return refuse(-EINVAL, "QP with path_mtu %d, not 1 to 5", attr->path_mtu);
 	if (mask & IB_QP_AV) {
 		err = mlx5_ib_check_ah(&attr->ah_attr);
 		if (err)
@@ -386,10 +391,11 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 	}
 	if (mask & IB_QP_PATH_MIG_STATE) {
 		if (attr->path_mig_state > IB_MIG_ARMED)
-			return refuse(-EINVAL, "path_mig_state is %d, at most %d",
+			return refuse(-EINVAL, "QP with path_mig_state %d, at most %d",
 				      attr->path_mig_state, IB_MIG_ARMED);
 		if (attr->path_mig_state != IB_MIG_MIGRATED && !MLX5_CAP_GEN(caps->mdev, apm))
-			return refuse(-EOPNOTSUPP, "the device cannot migrate paths (apm)");
+			return refuse(-EOPNOTSUPP,
+				      "QP with path_mig_state not MIGRATED (0): the device cannot migrate paths (apm)");
 	}
 	return mask & IB_QP_ALT_PATH ? qp_check_alt_path(attr, caps) : 0;
 }
@@ -419,7 +425,7 @@ u32 mlx5_ib_max_dest_rd_atomic(const struct mlx5_ib_caps *caps)
 static int qp_check_max(int given, const char *what, u32 value, u32 max)
 {
 	return !given || value <= max ? 0 :
-	       refuse(-EINVAL, "%s is %u, at most %u", what, value, max);
+	       refuse(-EINVAL, "QP with %s %u, at most %u", what, value, max);
 }
 
 /**
@@ -449,12 +455,12 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 	if (err)
 		return err;
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
-		return refuse(-EINVAL, "qp_access_flags %#x, supported: %#x",
+		return refuse(-EINVAL, "QP with qp_access_flags %#x, supported: %#x",
 			      attr->qp_access_flags, IB_ACCESS_SUPPORTED);
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC &&
 	    qp_is_reliable(mod->type) && !caps->atomic_mode)
 		return refuse(-EOPNOTSUPP,
-			      "IB_ACCESS_REMOTE_ATOMIC for a QP: the device has no atomics of 8 bytes (atomic)");
+			      "QP with IB_ACCESS_REMOTE_ATOMIC: the device has no atomics of 8 bytes (atomic)");
 	return qp_check_path(attr, mask, caps);
 }
 

@@ -72,7 +72,8 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
 			      ucmd->flags, MLX5_SRQ_FLAG_SIGNATURE, ucmd->reserved0,
 			      ucmd->reserved1);
 	if ((ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
-		return refuse(-EINVAL, "the device cannot check signatures of WQEs (wq_signature)");
+		return refuse(-EINVAL,
+			      "SRQ with signatures in its WQEs: the device cannot check these (wq_signature)");
 	return 0;
 }
 

@@ -49,7 +49,8 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 		return refuse(-ENOMEM, "context of %u bfregs, at most %u", total, MLX5_MAX_BFREGS);
 	total = ALIGN(total, per_page);
 	if (low_latency > total - 1)
-		return refuse(-EINVAL, "%u low-latency bfregs, at most %u", low_latency, total - 1);
+		return refuse(-EINVAL, "context of %u low-latency bfregs, at most %u", low_latency,
+			      total - 1);
 
 	*layout = (struct mlx5_bfreg_layout){
 		.uars_per_sys_page = uars_per_sys_page,
@@ -112,7 +113,8 @@ int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32
 	u32 page;
 
 	if (bfregn >= num)
-		return refuse(-EINVAL, "%s bfreg %u, the context has %u, counted from 0",
+		return refuse(-EINVAL,
+			      "%s bfreg %u does not exist: the context has %u of them, counted from 0",
 			      dyn_bfreg ? "dynamic" : "static", bfregn, num);
 	page = bfregn / per_page;
 	if (dyn_bfreg)

@@ -49,12 +49,13 @@ static int check_user_rq_size(const struct mlx5_ib_create_qp *ucmd,
 			      1U << LOG_MAX_RQ_STRIDE);
 
 	if (!wq_has_wqes(ucmd->rq_wqe_count, caps))
-		return refuse(-EINVAL, "receive queue of %u WQEs, powers of two to %u are possible",
+		return refuse(-EINVAL,
+			      "receive queue of %u WQEs, powers of two up to %u are possible",
 			      ucmd->rq_wqe_count, mlx5_ib_max_wqes(caps));
 	if (ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
 	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE || 1U << ucmd->rq_wqe_shift > max_bytes)
 		return refuse(-EINVAL,
-			      "receive WQEs of 2^%u bytes, 2^%u to %u bytes are possible",
+			      "receive queue with WQEs of 2^%u bytes, 2^%u to %u bytes are possible",
 			      ucmd->rq_wqe_shift, MLX5_IB_LOG_MIN_RQ_STRIDE, max_bytes);
 	return 0;
 }
@@ -85,7 +86,8 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
 	if (entries <= sig || asked.max_recv_wr > ucmd->rq_wqe_count ||
 	    asked.max_recv_sge > entries - sig)
-		return refuse(-EINVAL, "%u receive WRs, at most %u; of %u SGEs each, at most %d",
+		return refuse(-EINVAL,
+			      "receive queue for %u WRs, at most %u; of %u SGEs each, at most %d",
 			      asked.max_recv_wr, ucmd->rq_wqe_count, asked.max_recv_sge,
 			      (int)(entries - sig));
 	init->cap.max_recv_wr = ucmd->rq_wqe_count;
@@ -121,12 +123,15 @@ int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 		return refuse(-EINVAL, "send queue of %u WQEBBs is too short for %u requests",
 			      ucmd->sq_wqe_count, init->cap.max_send_wr);
 	if (ucmd->sq_wqe_count && !wq_has_wqes(ucmd->sq_wqe_count, caps))
-		return refuse(-EINVAL, "send queue of %u WQEBBs, powers of two to %u are possible",
+		return refuse(-EINVAL,
+			      "send queue of %u WQEBBs, powers of two up to %u are possible",
 			      ucmd->sq_wqe_count, mlx5_ib_max_wqes(caps));
 
 	rq_size = ucmd->rq_wqe_count << ucmd->rq_wqe_shift;
 	if (ucmd->sq_wqe_count && !IS_ALIGNED(rq_size, MLX5_SEND_WQE_BB))
-		return refuse(-EINVAL, "send queue at offset %u, not a multiple of 64", rq_size);
+		return refuse(-EINVAL,
+			      "send queue at offset %u of the QP's buffer, not a multiple of 64",
+			      rq_size);
 	return rq_size + ucmd->sq_wqe_count * MLX5_SEND_WQE_BB;
 }
 
@@ -178,7 +183,8 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return 0;
 	}
 	if (asked > most)
-		return refuse(-EINVAL, "send WQE of %llu bytes, at most %u", asked, most);
+		return refuse(-EINVAL, "send queue with WQEs of %llu bytes, at most %u", asked,
+			      most);
 	blocks = DIV_ROUND_UP((u32)asked, MLX5_SEND_WQE_BB);
 	count = (u64)init->cap.max_send_wr * blocks;
 	/* Check before roundup_pow_of_two(), whose result might not fit into an unsigned long. */
@@ -210,7 +216,8 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return 0;
 	}
 	if (asked > max_bytes || roundup_pow_of_two((u32)asked) > max_bytes)
-		return refuse(-EINVAL, "receive WQE of %llu bytes, at most %u", asked, max_bytes);
+		return refuse(-EINVAL, "receive queue with WQEs of %llu bytes, at most %u", asked,
+			      max_bytes);
 	stride = roundup_pow_of_two((u32)asked);
 	/* The receive queue fills basic blocks, because the send queue starts at the next block. */
 	count = max_t(u32, init->cap.max_recv_wr, DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));

@@ -182,7 +182,7 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 	}
 	if (event_count(list, sub) >= MAX_SUBS)
 		return refuse(-ENOSPC,
-			      "DEVX event: the context already has %u subscriptions to this event",
+			      "the context already has %u DEVX subscriptions to this event",
 			      MAX_SUBS);
 	sub->list = list;
 	list_add_tail(&sub->owner_node, &sub->owner->subs);

@@ -354,7 +354,7 @@ static void umr_reset_qp(struct mlx5_ib_umr *umr)
 	}
 	if (!failures && !gone)
 		ibdev_warn_ratelimited(&umr->dev->ib_dev,
-				       "UMR QP 0x%x failed: registering memory by firmware commands until it has been restarted\n",
+				       "UMR QP 0x%x failed: memory is registered by slower firmware commands until the QP has been restarted\n",
 				       umr->qpn);
 	err = umr_stop_qp(umr);
 	if (err)

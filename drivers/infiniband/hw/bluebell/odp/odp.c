@@ -72,23 +72,25 @@ static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
 static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iova, u32 access)
 {
 	if (!odp_can_page(dev, access))
-		return refuse(-EOPNOTSUPP, "access %#x: %s", access,
+		return refuse(-EOPNOTSUPP, "ODP region with access %#x: %s", access,
 			      dev->odp ? "windows cannot be bound to ODP regions" :
 					 "the device has no ODP that the driver can use (pg)");
 	if (overflows_type(start, unsigned long))
-		return refuse(-EOVERFLOW, "memory at %#llx, which exceeds 32 bits", start);
+		return refuse(-EOVERFLOW, "ODP region of memory at %#llx, which exceeds 32 bits",
+			      start);
 	/* ib_core has compared the offsets for processes, but not for kernel consumers. */
 	if (offset_in_page(start ^ iova))
-		return refuse(-EINVAL, "memory at %#llx, iova %#llx: offsets in a page differ",
+		return refuse(-EINVAL,
+			      "ODP region of memory at %#llx, iova %#llx: their offsets in a page differ",
 			      start, iova);
 	if (!odp_is_implicit(start, length))
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
 		return refuse(-EOPNOTSUPP,
-			      "implicit ODP needs null_mkey, max_indirection 2, fixed_buffer_size");
+			      "implicit ODP region: needs null_mkey, max_indirection 2, fixed_buffer_size, and umr_indirect_mkey_disabled 0");
 	if (iova || access & IB_ACCESS_HUGETLB)
 		return refuse(-EINVAL,
-			      "implicit region: iova %#llx must be 0, access %#x must not have HUGETLB (0x80)",
+			      "implicit ODP region: iova %#llx must be 0, access %#x must not have HUGETLB (0x80)",
 			      iova, access);
 	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 }
@@ -143,7 +145,7 @@ static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
 
 	if (mr->mm != current->mm)
-		return refuse(-EINVAL, "re-registration of memory of another process");
+		return refuse(-EINVAL, "rereg of an ODP region over memory of another process");
 	*start = mr->start;
 	*length = base->ibmr.length;
 	return 0;

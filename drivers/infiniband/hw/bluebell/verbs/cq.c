@@ -352,7 +352,7 @@ static int cq_copy_resize_request(const struct mlx5_ib_cq *cq, struct ib_udata *
 		return err;
 	if (ucmd->reserved0 || ucmd->reserved1 || ucmd->cqe_size != cq->cqe_size)
 		return refuse(-EINVAL,
-			      "resize to CQEs of %u bytes, must be %u; reserved %#x %#x, must be 0",
+			      "CQ resize to CQEs of %u bytes, must be %u; reserved %#x %#x, must be 0",
 			      ucmd->cqe_size, cq->cqe_size, ucmd->reserved0, ucmd->reserved1);
 	return ib_respond_empty_udata(udata);
 }
@@ -455,7 +455,8 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 
 	guard(mutex)(&cq->resize_lock);
 	if (cq->kcq && cq->kcq->closed)
-		return refuse(-EINVAL, "moderation of CQ 0x%x, which is being destroyed",
+		return refuse(-EINVAL,
+			      "change of the moderation of CQ 0x%x, which is being destroyed",
 			      cq->mcq.cqn);
 	return mlx5_ib_check_cq(ibcq) ?:
 	       mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, sizeof(in));

@@ -110,7 +110,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "device memory: none in whole host pages (memic)"));
+				      "device memory: the device has no whole host pages (memic)"));
 	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
 		return ERR_PTR(err);
@@ -242,7 +242,7 @@ VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_d
 
 	if (op >= MLX5_IB_DM_MAX_OPS || !(ops & BIT(op)))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "operation %u on device memory, supported (bit mask): %#x",
+				      "mapping for operation %u on device memory, supported (bit mask): %#x",
 				      op, ops));
 	guard(mutex)(&dm->lock);
 	if (dm->op_entries[op])

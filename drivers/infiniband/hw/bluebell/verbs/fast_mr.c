@@ -204,11 +204,11 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
 
 	if (type != IB_MR_TYPE_MEM_REG && !gaps)
 		return refuse(-EOPNOTSUPP,
-			      "region of type %d, only MEM_REG (0) and SG_GAPS (1) are possible",
+			      "MR of type %d, only MEM_REG (0) and SG_GAPS (1) are possible",
 			      type);
 	if (!max)
 		return refuse(-EOPNOTSUPP,
-			      "the device cannot do SG_GAPS (umr_indirect_mkey_disabled)");
+			      "MR of type SG_GAPS (1): the device cannot do it (umr_indirect_mkey_disabled)");
 	if (!max_num_sg || max_num_sg > max)
 		return refuse(-EINVAL, "region of %u %s, 1 to %u are possible", max_num_sg,
 			      gaps ? "SG entries" : "pages", max);

@@ -112,7 +112,8 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 
 	guard(mutex)(&bfregi->lock);
 	if (bfregi->sys_pages[page] != MLX5_IB_INVALID_UAR_INDEX)
-		return refuse(-EINVAL, "dynamic UAR page %u has been mapped before", index);
+		return refuse(-EINVAL, "mmap of dynamic UAR page %u, which has been mapped before",
+			      index);
 	err = mlx5_ib_alloc_uar(context, BLUEBELL_UAR_DYNAMIC, &uarn);
 	if (err)
 		return err;
@@ -133,7 +134,7 @@ static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struc
 	/* A larger page would also have registers that users must not read. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
 		return refuse(-EOPNOTSUPP,
-			      "mmap of the clock: host pages of %lu bytes, only %u is possible",
+			      "mmap of the clock: the host has pages of %lu bytes, only %u is possible",
 			      PAGE_SIZE, MLX5_ADAPTER_PAGE_SIZE);
 	return mmap_io(context, vma, addr, false, NULL);
 }
@@ -263,7 +264,8 @@ static int mmap_get_pfns(struct rdma_user_mmap_entry *rdma_entry, struct phys_ve
 
 	*provider = pcim_p2pdma_provider(pdev, 0);
 	if (!*provider)
-		return refuse(-EOPNOTSUPP, "export as a dma-buf: the host has no peer-to-peer DMA");
+		return refuse(-EOPNOTSUPP,
+			      "dma-buf over a UAR or device memory: the device cannot be a target of peer-to-peer DMA");
 	vec->paddr = to_mmmap(rdma_entry)->address & PAGE_MASK;
 	vec->len = rdma_entry->npages * PAGE_SIZE;
 	return 0;

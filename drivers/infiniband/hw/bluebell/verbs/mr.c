@@ -168,7 +168,8 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 	int err;
 
 	if (dmah)
-		return ERR_PTR(refuse(-EOPNOTSUPP, "region with a DMA handle is not supported"));
+		return ERR_PTR(refuse(-EOPNOTSUPP,
+				      "MR with a DMA handle, which the driver does not support"));
 	err = ib_no_udata_io(udata);
 	return err ? ERR_PTR(err) : mr_reg(pd, start, length, iova, access);
 }
@@ -230,7 +231,7 @@ static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct
 	/* The exporter of a dma-buf revokes one key only, so the memory cannot get a second key. */
 	if (old->umem->is_dmabuf)
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "rereg of a dma-buf region: UMR cannot make this change"));
+				      "rereg of a dma-buf MR: UMR cannot make this change"));
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
 	if (mr == ERR_PTR(-ENOTRECOVERABLE))

@@ -31,7 +31,7 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 		return refuse(-EINVAL, "burst_info for a QP of type %u, must be 0", type);
 	if (ucmd->ece_options && !MLX5_CAP_GEN(dev->mdev, ece_support))
 		return refuse(-EOPNOTSUPP,
-			      "QP with ECE options 0x%x, the device has no ECE (ece_support)",
+			      "QP with ECE options 0x%x: the device has no ECE (ece_support)",
 			      ucmd->ece_options);
 	if (ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP &&
 	    !mlx5_ib_qp_out_of_order(type, &dev->caps))
@@ -70,7 +70,7 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 
 	if (!MLX5_CAP_GEN(dev->mdev, rts2rts_qp_counters_set_id))
 		return refuse(-EOPNOTSUPP,
-			      "counter set of a QP in RTS is fixed (rts2rts_qp_counters_set_id)");
+			      "change of a QP's counter set in RTS: the device has no rts2rts_qp_counters_set_id");
 	qp_fill_modify(&mod, qp, &attr, 0);
 	mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	MLX5_SET(qpc, qpc, counter_set_id, set_id);
@@ -101,7 +101,7 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 
 	if (!mlx5_ib_qp_is_plain(qp))
 		return refuse(-EOPNOTSUPP,
-			      "counter set for a QP of type %u, which is not one QP at the device",
+			      "counter set for a QP of type %u, which is not a single QP at the device",
 			      qp->ibqp.qp_type);
 	err = mlx5_ib_check_qp(qp);
 	if (err)
@@ -135,7 +135,7 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	/* libmlx5 asks for OOO_DP on the way to INIT; the driver sets it on the way to RTR. */
 	if (out_of_order && mod->next != IB_QPS_INIT)
 		return refuse(-EINVAL,
-			      "OOO_DP in a QP's change to state %u, only to INIT (1) is possible",
+			      "QP with OOO_DP in a change to state %u, only to INIT (1) is possible",
 			      mod->next);
 	return opcode;
 }

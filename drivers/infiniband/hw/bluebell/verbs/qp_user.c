@@ -92,10 +92,11 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 	if (uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
 	    uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "QP with a buffer for each queue, must be one for both"));
+				      "QP with a umem for each queue, must be one for both"));
 	if (!size)
 		return uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM) ?
-			ERR_PTR(refuse(-EINVAL, "buffer attribute for a QP without queues")) : NULL;
+			ERR_PTR(refuse(-EINVAL,
+				       "QP without queues, but with a buffer attribute")) : NULL;
 	umem = ib_umem_get_attr(&dev->ib_dev, attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM, size, 0);
 	return umem ?: mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, size, 0);
 }
