@@ -59,10 +59,11 @@ static bool odp_is_implicit(u64 start, u64 length)
 }
 
 /*
- * Whether a region with the rights @access can be paged. By the transport scheme of faults the
- * driver does not know what a memory window is bound to, so it cannot resolve faults through the
- * window. By either scheme, the driver has to destroy the region's key when UMR fails to unmap
- * pages, and firmware would refuse this while a window is bound to the region.
+ * Whether a region with the rights @access can be paged. A region to which windows can be bound
+ * cannot be paged. By the transport scheme of faults (odp_fault.c) the driver does not know what a
+ * window is bound to, so it could not resolve faults through the window. By either scheme, the
+ * driver has to destroy the region's key when UMR fails to unmap pages, and firmware would refuse
+ * this while a window is bound to the region.
  */
 static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
 {
@@ -110,8 +111,8 @@ static void odp_mr_free(struct odp_mr *mr)
 DEFINE_FREE(odp_mr, struct odp_mr *, odp_mr_free(_T))
 
 /*
- * Allocate a region of the current process. Each fault on the region takes a slot of this process,
- * even if the region is over a dma-buf.
+ * Allocate a region of the current process. Each fault on the region takes a slot of this process
+ * (odp_fairness.c), even if the region is over a dma-buf.
  */
 static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops *ops, u64 length,
 				   u64 iova, u32 access)
@@ -153,8 +154,9 @@ static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 
 /*
  * Deregister a region, once the faults on it have been resolved. If firmware refuses to destroy a
- * key, the region stays usable, except that pages may have been unmapped, and that the root of an
- * implicit region may have been destroyed; then the device reaches nothing through the region.
+ * key, the region stays, perhaps with its pages unmapped, and the device can fault on it again. But
+ * if the root of an implicit region has been destroyed, the device reaches nothing through the
+ * region any more.
  */
 static int odp_mr_dereg(struct mlx5_ib_mr *base)
 {
@@ -257,9 +259,9 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
  * device; the next access of the device faults, and the driver maps the memory at its new address.
  * May sleep; takes the dma-buf's reservation lock.
  *
- * Return: the region, or an ERR_PTR: -EOPNOTSUPP, after which the caller pins the memory instead,
- * if the device has no paging, @access has IB_ACCESS_MW_BIND, UMR does not work any more, or the
- * exporter does not move its memory; otherwise as mlx5_ib_reg_user_mr_dmabuf().
+ * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, @access has
+ * IB_ACCESS_MW_BIND, UMR does not work any more, or the exporter does not move its memory: the
+ * caller then pins the memory instead; otherwise as mlx5_ib_reg_user_mr_dmabuf().
  */
 struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
 				     u32 access)
@@ -321,8 +323,8 @@ static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_od
  *
  * Leaves @dev->odp NULL, which is no error, on a device that does not page, on which UMR cannot
  * change the page size of a key or reach each of its translation entries, or whose keys cannot have
- * pages of PAGE_SIZE. mlx5_core has chosen the scheme of faults. When the first paged region is
- * registered, mlx5_ib_odp_start() creates the objects of the device that paging needs.
+ * pages of PAGE_SIZE. mlx5_core has chosen the scheme of faults (odp_fault.c). When the first paged
+ * region is registered, mlx5_ib_odp_start() creates the objects of the device that paging needs.
  *
  * Return: 0 or -ENOMEM.
  */

@@ -24,7 +24,7 @@
 #define ADVICE_MAX	32
 /* How long the work item of a context runs before the work items of other contexts have a turn. */
 #define ADVICE_SLICE	msecs_to_jiffies(20)
-/* Maximum time that advice waits, before each step, until no fault is being resolved. */
+/* Maximum time that advice waits, before each step, for the faults that are being resolved. */
 #define FAULTS_FIRST	msecs_to_jiffies(20)
 
 /**
@@ -173,7 +173,7 @@ static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 }
 
 /*
- * Stop counting the context after the last entry of its queue. The caller wakes the user's tasks,
+ * Stop counting a context whose queue has become empty. The caller then wakes the user's tasks,
  * which may be waiting to add the first entry to the queue of another context.
  */
 static void odp_advice_leave(struct mlx5_ib_advice_queue *queue)
@@ -297,8 +297,8 @@ void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context)
  * mlx5_ib_stop_advice - serve no advice any more, because the device is being removed
  * @dev: device, still registered
  *
- * Calls of ibv_advise_mr(3) that wait for room in a queue end at once, and calls that map pages end
- * before their next step, so removal of the device waits for one step of them at most, which may
+ * Calls of ibv_advise_mr(3) that wait for room in a queue end at once. Calls that map pages end
+ * before their next step, so removal of the device waits for one step of each at most; a step may
  * wait for a page of the process. May sleep.
  */
 void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev)
@@ -400,7 +400,8 @@ static int odp_advice_errno(int err)
  * device is being removed. With FLUSH also -EFAULT if memory is outside the region or the process,
  * if the device is being removed, or if pages cannot be mapped for another reason; -EPERM for
  * memory that the process may not write to; -ERESTARTNOINTR if a signal has interrupted the
- * creation of a leaf; -ERESTARTSYS or -EINTR if a signal has interrupted the exporter of a dma-buf.
+ * creation of a key for a part of an implicit region; -ERESTARTSYS or -EINTR if a signal has
+ * interrupted the exporter of a dma-buf.
  */
 int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)

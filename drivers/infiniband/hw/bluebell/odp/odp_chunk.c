@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The pages of a leaf that are mapped into the device, and the translation entries of its key. Both
- * are in tables that are allocated in chunks when pages are mapped, and freed when the last page of
- * a chunk has been unmapped. So a leaf over memory that the process has not touched costs little.
+ * The pages of a leaf (a key over pages of a process, see odp_leaf.c) that are mapped into the
+ * device, and the translation entries of the key. Both are in tables that are allocated in chunks
+ * when pages are mapped; a chunk is freed when its last page has been unmapped. So a leaf over
+ * memory that the process has not touched costs little.
  *
  * The memory cgroup of the process is charged for the translation entries, 8 bytes a page, but not
  * for the lists of hmm_dma_map_alloc(), which cannot be told to charge them: 8 bytes a page for the
@@ -136,8 +137,8 @@ static void odp_chunk_unmap_page(struct odp_leaf *leaf, struct odp_chunk *chunk,
  * @first: number of the first page
  * @end: number of the last page, plus 1
  *
- * The caller has cleared the translation entries of the pages, or the leaf is dead. Frees the
- * chunks that have neither pages nor users any more. Allocates nothing.
+ * The caller has cleared the translation entries of the pages, or the leaf is dead (@dead of struct
+ * odp_leaf). Frees the chunks that have neither pages nor users any more. Allocates nothing.
  */
 void mlx5_ib_odp_unmap(struct odp_leaf *leaf, size_t first, size_t end)
 {
@@ -222,7 +223,7 @@ static void odp_add_to_run(struct odp_leaf *leaf, struct odp_run *run, size_t fi
 	run->num += num;
 }
 
-/* Clear the entries of whole blocks, passing over blocks that are clear. */
+/* Clear the entries of whole blocks, and pass over blocks that are clear already. */
 static void odp_clear_blocks(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
 			     size_t first, size_t end, struct odp_run *run)
 {
@@ -250,13 +251,13 @@ static void odp_clear_chunk(struct odp_leaf *leaf, struct odp_chunk *chunk, size
 }
 
 /**
- * mlx5_ib_odp_clear - clear the translation entries of pages, so that the device reaches none
+ * mlx5_ib_odp_clear - clear the translation entries of pages: the device reaches the pages no more
  * @leaf: the leaf, with its lock held
  * @first: number of the first page
  * @end: number of the last page, plus 1
  *
- * If UMR fails, firmware destroys the key and the leaf is dead; if firmware refuses to destroy the
- * key, the log says so. May be called from memory reclaim: allocates nothing but memory for the
+ * If UMR fails, firmware destroys the key, and the leaf is dead from then on; if firmware refuses
+ * to destroy the key, the log says so. May be called from memory reclaim: allocates nothing but memory for the
  * command that destroys the key. May sleep until UMR is done.
  */
 void mlx5_ib_odp_clear(struct odp_leaf *leaf, size_t first, size_t end)

@@ -5,11 +5,11 @@
  *
  * The dma-buf's reservation lock, which the exporter holds during a move, guards the DMA mapping,
  * the translation entries and the state of the key. The driver holds none of its own locks when it
- * takes the reservation lock. Allocations under the reservation lock may reclaim memory. So the
- * lock of a leaf, which reclaim takes, nests inside the reservation lock, and the locks of UMR and
- * of firmware commands nest inside the lock of the leaf. The exporter may move its memory to
- * relieve a shortage, so while memory is unmapped, only mlx5_ib_mkey_kill() allocates memory, and
- * does so without reclaim.
+ * takes the reservation lock. Allocations under the reservation lock may reclaim memory, and
+ * reclaim calls the MMU notifiers of other regions, which take the lock of struct odp_leaf. So this
+ * lock nests inside the reservation lock, and the locks of UMR and of firmware commands nest inside
+ * this lock. The exporter may move its memory to relieve a shortage, so while memory is unmapped,
+ * only mlx5_ib_mkey_kill() allocates memory, and does so without reclaim.
  */
 
 #include <linux/dma-buf.h>
@@ -36,8 +36,8 @@ static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
 }
 
 /*
- * Have UMR clear all translation entries of the key. Called with the reservation lock held. UMR
- * must not name a key that may be gone, so for such a key the function fails with -EIO.
+ * Have UMR clear all translation entries of the key. Called with the reservation lock held. If
+ * firmware has not answered DESTROY_MKEY, the key may be gone, and UMR must not name it: -EIO.
  */
 static int odp_dmabuf_umr_clear(struct odp_mr *mr)
 {
@@ -155,11 +155,12 @@ static int odp_dmabuf_create_key(struct odp_mr *mr)
 }
 
 /*
- * Unmap the memory before firmware is asked to destroy a key that is not of the pool: if firmware
- * did not answer, UMR could not name the key any more, and the entries would stay valid. For a key
- * of the pool, mlx5_ib_mkey_destroy() has UMR revoke the key first. If UMR fails in either case,
- * the key is destroyed with its memory mapped. If firmware does not answer then, the memory stays
- * mapped until the exporter moves it, or until the process has closed the device.
+ * Unmap the memory before firmware is asked to destroy a key that is not of the pool
+ * (mkey_pool.c): if firmware did not answer, UMR could not name the key any more, and the entries
+ * would stay valid. For a key of the pool, mlx5_ib_mkey_destroy() has UMR revoke the key first. If
+ * UMR fails in either case, firmware is asked to destroy the key with the memory still mapped. If
+ * firmware does not answer then, the memory stays mapped until the exporter moves it, or until the
+ * process has closed the device.
  */
 static void odp_dmabuf_unmap_early(struct odp_mr *mr)
 {

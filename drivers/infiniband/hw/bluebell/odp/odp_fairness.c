@@ -30,11 +30,11 @@
 
 #include "odp/odp_internal.h"
 
-/* The number of free slots, divided by this, is the number that a process may have. */
+/* A process may have as many slots as there are free slots, divided by this. */
 #define FREE_SHARE	16
 
 /**
- * mlx5_ib_odp_max_slots - compute how many items a workqueue runs at a time on any NUMA node
+ * mlx5_ib_odp_max_slots - compute how many items a workqueue runs at a time on each NUMA node
  * @fewest: number of CPUs of the node with the fewest CPUs, without nodes that have no CPU
  * @cpus: number of CPUs of all nodes
  *
@@ -235,7 +235,7 @@ static bool odp_process_take_any_slot(struct odp_process *process, bool *extra)
  * mlx5_ib_odp_process_enter - take a slot for a fault of a process
  * @process: the process, to which the caller has a reference
  *
- * Any process context. The slot has a reference of its own.
+ * Any process context. The slot has a reference of its own to the process.
  *
  * Return: true, and mlx5_ib_odp_process_leave() is to be called; false if the process, or its user,
  * has as many slots as it may have now.

@@ -129,8 +129,8 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
  * Answers the fault by PAGE_FAULT_RESUME, struct mlx5_ifc_page_fault_resume_in_bits, with an error
  * if the pages cannot be mapped. May sleep.
  *
- * Return: NULL; or, if the fault was not answered, a process that has no slot for it, with a
- * reference: the caller calls again when the process has a slot for the fault.
+ * Return: NULL if the fault has been answered. Otherwise a process, with a reference, which has no
+ * slot left for the fault: the caller calls again when the fault has got a slot of this process.
  */
 VISIBLE_IF_KUNIT
 struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
@@ -296,9 +296,9 @@ static int odp_create_eq(struct mlx5_ib_odp *odp)
  * Creates the UMR queue pair and the pool of keys, the buffer that UMR needs to unmap pages, the
  * workqueues and the page-fault event queue (CREATE_EQ, struct mlx5_ifc_create_eq_in_bits). To be
  * called before a region is registered, because MMU notifiers and page faults, which may come
- * during memory reclaim, create nothing; and not earlier, because all that costs memory, threads
- * and an interrupt. What has been set up stays until the device is removed. May sleep; takes
- * start_lock and first_use.
+ * during memory reclaim, create nothing; and not earlier, because all of this costs memory and
+ * threads. What has been set up stays until the device is removed. May sleep; takes start_lock and
+ * first_use.
  *
  * Return: 0; -EOPNOTSUPP if UMR does not work any more; -ENOMEM; -EINTR if the task is being
  * killed; or the errno of a firmware refusal. After an error the next caller tries again.

@@ -55,8 +55,8 @@ struct odp_fault_work {
  * @odp: paging state of the device
  * @fault: the fault
  * @budget: what the fault may still spend on walks through indirect mkeys
- * @write: map for writing. Transport scheme: the device writes; memory scheme: the region allows
- *	writing, so the device may be about to write
+ * @write: map for writing. By the transport scheme (odp_fault.c): the device writes; by the memory
+ *	scheme: the region allows writing, so the device may be about to write
  * @repeated: how often the same fault has been answered although there was nothing to map
  * @mapped: at least one page has been newly mapped, or newly mapped for writing
  * @refused: all pages were mapped for reading already, and could not be mapped for writing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What page faults of every kind have in common: slots of processes, and the mapping of a range of
- * a region.
+ * What page faults of every kind have in common: the slots that they take (odp_fairness.c), and the
+ * mapping of a range of a region.
  */
 
 #include <linux/minmax.h>

@@ -73,9 +73,10 @@ static int odp_memory_resolve_in(struct odp_fault_state *state, struct odp_mr *m
  * mlx5_ib_odp_resolve_memory - map the pages that a fault by the memory scheme needs
  * @state: the fault
  *
- * If the fault names no key of a paged region, the key may have been that of a leaf that was freed
- * after the fault. Then the queue goes on, and the device walks the keys again. If the device
- * reports the same fault once more, the key is not paged, and the fault fails. May sleep.
+ * If the driver finds no paged region by the key of the fault, the key may have been that of a part
+ * of an implicit region (odp_tree.c) that was freed after the fault. So the queue goes on, and the
+ * device looks the keys up again. If the device then reports the same fault once more, the key is
+ * not paged, and the fault fails. May sleep.
  *
  * Return: 0 if the queue may go on; or a negative errno.
  */

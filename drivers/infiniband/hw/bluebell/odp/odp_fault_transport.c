@@ -88,7 +88,8 @@ static int odp_fault_resolve_wqe(struct odp_fault_state *state, struct mlx5_ib_r
 /**
  * mlx5_ib_odp_resolve_transport - map the pages that a fault by the transport scheme needs
  * @state: the fault
- * @queue: the queue of a fault at a WQE, with a reference; otherwise unchanged
+ * @queue: gets the queue of a fault at a WQE, with a reference, or NULL if the driver does not know
+ *	the queue; unchanged for a fault at a remote key
  *
  * May sleep.
  *

@@ -22,8 +22,11 @@
  *
  * Three calls go up through a pointer: odp_mr.c pages in by the ops of the region's
  * kind, odp_leaf.c reports to the owner of a leaf that its last page was unmapped, and odp_walk.c
- * reports to odp_fault_map.c each table that it is about to read, and each region that it has
- * found.
+ * reports to odp_fault_map.c each table before it reads the table, and each region that it finds.
+ *
+ * A device reports faults by one of two schemes, see odp_fault.c. By the transport scheme, a fault
+ * names a queue and a WQE, or a remote key. By the memory scheme, a fault names a key and an
+ * address.
  */
 
 #ifndef BLUEBELL_ODP_INTERNAL_H
@@ -56,9 +59,9 @@ struct odp_mr;
  * struct odp_key - a key that an entry of a table of keys can refer to
  * @mr: region that the key belongs to
  * @mkey: memory key: the region's for a root or an explicit region, otherwise @own
- * @own: memory key of a directory or leaf of an implicit region, or of @absent of struct odp_mr. If
- *	the device can fault on the key, the key is in the table of keys (mlx5_ib_mkey_publish()),
- *	where mlx5_ib_odp_mr_get_lowest() finds it
+ * @own: memory key of a directory or leaf of an implicit region, or of @absent of struct odp_mr.
+ *	The keys of leaves and of @absent are published (mlx5_ib_mkey_publish()), so that
+ *	mlx5_ib_odp_mr_get_lowest() finds the key on which the device has faulted
  * @base: first address of the key
  * @linked: the device has the entry that refers to this key. False also when the UMR that was to
  *	write the entry failed: the entry is then written before the key is used
@@ -146,8 +149,8 @@ struct odp_dir {
 };
 
 /*
- * Number of slots of a device, see odp_fairness.c; fewer if a NUMA node runs fewer items of a
- * workqueue at a time.
+ * Maximum number of slots of a device: of faults that are being resolved at a time, see
+ * odp_fairness.c. A device has fewer if a NUMA node runs fewer items of a workqueue at a time.
  */
 #define MLX5_IB_ODP_MAX_SLOTS	1024U
 
@@ -277,8 +280,7 @@ struct odp_repeated {
  * struct mlx5_ib_odp - paging state of a device
  * @dev: device
  * @caps: what the device can page, as verbs report it
- * @by_memory: the device reports faults by the memory scheme, which names keys, and not by the
- *	transport scheme, which names queues
+ * @by_memory: the device reports faults by the memory scheme, and not by the transport scheme
  * @dir_shift: log2 of the bytes that a directory of an implicit region covers; 0 if the device
  *	cannot have implicit regions
  * @fault_wq: resolves faults, and nothing else. The four workqueues and @eq are created when the
@@ -304,13 +306,13 @@ struct odp_repeated {
  *	have been reported are queued, or an allocation fails; a queue can have one or two faults
  *	reported at a time
  * @eq_work: goes on consuming @eq after an allocation has failed in the interrupt
- * @repeated_lock: guards @repeated; held at most for one comparison with each entry
+ * @repeated_lock: guards @repeated; held for two passes over @repeated at most
  * @repeated: faults that were answered although there was nothing to map. In a full table a fault
- *	of one process can displace a fault of another process, which is then counted from 0 again:
- *	its work request fails only after the table has room
+ *	of one process can displace a fault of another process. The count of the displaced fault
+ *	then starts at 0 again, so its work request fails later
  * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer if a NUMA node
  *	has few CPUs, see odp_fairness.c. Constant
- * @num_slots: number of faults that have a slot, of all processes, without extra slots
+ * @num_slots: number of slots that the faults of all processes have, without the extra slots
  * @processes_lock: guards @processes. Held for a look-up, which compares about a 64th of
  *	@processes, when a process registers paged memory or creates an indirect mkey; and when the
  *	last reference to an entry of @processes is released
@@ -393,7 +395,8 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
  * @pdn: protection domain that the key must belong to, or MLX5_IB_ODP_ANY_PD
  * @addr: first address
  * @len: length of the range in bytes
- * @need: number of bytes, starting at @addr, that the device needs next
+ * @need: number of bytes, starting at @addr, that the device needs next; 0 if it needs none of the
+ *	range yet
  */
 struct odp_want {
 	u32 key;
@@ -407,8 +410,8 @@ struct odp_want {
  * struct odp_visitor - callbacks of a walk through indirect mkeys
  * @table: called before the driver reads (QUERY_MKEY) the table of an indirect mkey that @process
  *	created. Returns 0; or a negative errno: then the table is not read, and the walk returns
- *	this errno. But a table that another table refers to is just left out if the device does not
- *	need it
+ *	this errno. But if another table refers to this table, and the device does not need it yet,
+ *	the walk only leaves out this table and what follows it in the other table
  * @region: called for each piece of a paged region, in the order of the addresses; the caller's
  *	reference on the region lasts as long as the call. Returns 0; or a negative errno, which has
  *	the same effect for the piece as an errno of @table has for a table

@@ -228,8 +228,8 @@ static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
  * mlx5_ib_odp_leaf_map_present - map the pages that the process has into the device
  * @leaf: the leaf of a new region of the current process
  *
- * Then the device does not fault on memory that the process has used. Faults in no page, and lets
- * the device write only to pages that are writable in the process's page tables. Stops at the first
+ * Spares the device faults on memory that the process has used. Faults in no page, and lets the
+ * device write only to pages that are writable in the process's page tables. Stops at the first
  * error: faults of the device map the rest. May sleep; takes mmap_lock and the leaf's lock.
  */
 void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
@@ -392,8 +392,8 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
 	if (leaf->dead)
 		return;
 	/*
-	 * Have UMR revoke only a key that can go to the pool. Any other key must stay usable,
-	 * because firmware may refuse to destroy it: clear its entries.
+	 * Have UMR revoke only a key that can go to the pool (mkey_pool.c). Any other key must stay
+	 * usable, because firmware may refuse to destroy it: clear its entries.
 	 */
 	if (leaf->key.mkey->class < 0 ||
 	    mlx5_ib_mkey_umr_revoke(leaf->key.mr->odp->dev, leaf->key.mkey))

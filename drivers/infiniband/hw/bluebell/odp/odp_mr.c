@@ -33,9 +33,9 @@ struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
 /**
  * mlx5_ib_odp_mr_get_lowest - look up the region of a key on which the device has faulted
  * @odp: paging state of the device
- * @key: the lowest key of the access, whose own entries translate to pages: that of an explicit
- *	region, of a leaf, or of the addresses of an implicit region that have no leaf. The device
- *	has checked the variant
+ * @key: the lowest key of the access, whose own entries translate to pages: the key of an explicit
+ *	region, of a leaf (a part of an implicit region, see odp_tree.c), or of all addresses of an
+ *	implicit region that have no leaf. The device has checked the variant
  *
  * The reference is to the region and not to the key of a leaf: reclaim of the leaf waits, with the
  * lock of the tree held, for the references to the leaf's key, and page-in takes this lock. Any

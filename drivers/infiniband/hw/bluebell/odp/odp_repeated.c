@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * How often the device has reported the same page fault again, although nothing could be mapped for
- * it. The table has room for MLX5_IB_ODP_NUM_REPEATED faults. In a full table a fault displaces the
- * fault with the fewest answers, whose count starts at 0 again. So the faults with the most answers
- * get to their last answer, the answer with an error, however many faults are repeated; then they
- * leave room.
+ * it. The table has room for MLX5_IB_ODP_NUM_REPEATED faults. In a full table a new fault displaces
+ * the fault with the fewest answers; if the displaced fault is reported again, its count starts at
+ * 0. So however many faults are repeated, those with the most answers get to their last answer, the
+ * answer with an error; then they leave room.
  */
 
 #include <linux/ktime.h>

@@ -33,8 +33,9 @@ static u64 odp_tree_child_base(const struct odp_dir *dir, unsigned long index)
 }
 
 /*
- * Returns the key of addresses without a leaf, the absent key. By the memory scheme a fault at such
- * an address names only this key, so each region has its own, by which the driver finds the region.
+ * Returns the absent key, the key of addresses without a leaf: the null key of the device; but by
+ * the memory scheme of faults (odp_fault.c) a key of the region's own, because a fault at such an
+ * address names only this key, and the driver has to find the region by it.
  */
 static u32 odp_tree_absent_key(const struct odp_mr *mr)
 {
@@ -42,10 +43,11 @@ static u32 odp_tree_absent_key(const struct odp_mr *mr)
 }
 
 /*
- * Returns the key that the entry of @child refers to. Without a child this is the absent key, and
- * also if the key of the child has been destroyed or may be gone, because its number may by now be
- * that of a key of another region. The MMU notifier may destroy the key of a leaf meanwhile, under
- * the leaf's lock alone; the entry then refers to that key until reclaim has removed the leaf.
+ * Returns the key to write to the entry of @child: the key of the child. If there is no child, or
+ * if its key has been destroyed or may be gone, it is the absent key: the number of a destroyed key
+ * may by now be that of a key of another region. The MMU notifier may destroy the key of a leaf
+ * meanwhile, under the leaf's lock alone; the entry then refers to the destroyed key until reclaim
+ * has removed the leaf.
  */
 static u32 odp_tree_entry_key(const struct odp_mr *mr, const struct odp_key *child)
 {
@@ -285,10 +287,10 @@ static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
 }
 
 /*
- * Release a reference to a leaf. If the leaf has no page or is dead, queue its reclaim: a range
- * that cannot be paged in must not cost memory either. Called with the lock of the tree, which
- * reclaim takes, too: a reclaim that found this reference has given up by now, so queue another
- * reclaim.
+ * Release a reference to a leaf. If the leaf has no page, because the page-in has failed or the
+ * pages have been unmapped again, or if it is dead, queue its reclaim: a reclaim that ran meanwhile
+ * has given up because of this reference. Called with the lock of the tree held, which reclaim
+ * takes, too.
  */
 static void odp_tree_put_leaf(struct odp_leaf *leaf)
 {
@@ -475,8 +477,8 @@ static int odp_tree_create_absent(struct odp_mr *mr)
  * @mr: the region, its rights and protection domain set
  *
  * Creates the root, a key with indirect access (CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits).
- * All entries of the root refer to the null key; by the memory scheme, they refer to a key without
- * pages, which is created first. May sleep.
+ * All entries of the new root refer to the null key; by the memory scheme of faults, they refer to
+ * a key without pages, which is created first. May sleep.
  *
  * Return: 0; -ENOMEM, also if the user has as much paged memory, or as many keys, as a user can
  * have; or the errno of a firmware refusal.

@@ -26,8 +26,8 @@
 #define MAX_DEPTH	8
 /*
  * Limit of the entries that are read from a table: as many as an answer of 1 MiB has. Most tables
- * are short, so FIRST_ENTRIES are read at first, and then MORE_ENTRIES times as many each time,
- * until the entries cover what the device needs next.
+ * are short, so the first query reads FIRST_ENTRIES, and each further query MORE_ENTRIES times as
+ * many, until the entries cover what the device needs next.
  */
 #define MAX_TABLE_ENTRIES	((SZ_1M - MLX5_IB_KLM_QUERY_BYTES(0)) / sizeof(struct mlx5_klm))
 #define FIRST_ENTRIES	64
@@ -106,7 +106,10 @@ static int odp_copy_pieces(struct odp_walk *walk, const struct mlx5_ib_table_key
 	return 0;
 }
 
-/* Read entries of a table until @pieces is full, or has at least all that the device needs next. */
+/*
+ * Read entries of a table until @pieces is full or covers all that the device needs next, or until
+ * the table or the budget ends.
+ */
 static int odp_read_table(struct odp_walk *walk, const struct mlx5_ib_table_key *table,
 			  const struct odp_want *want, struct odp_pieces *pieces)
 {
@@ -250,7 +253,8 @@ int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *
  * @context: context of the process, on a device with paging
  * @table: the key, which no lookup finds yet
  *
- * The slots of the process bound how many faults read the table at a time. May sleep.
+ * The slots of the process (odp_fairness.c) bound how many faults read the table at a time. May
+ * sleep.
  *
  * Return: 0, and then mlx5_ib_odp_disown_table() is to be called; or -ENOMEM.
  */
