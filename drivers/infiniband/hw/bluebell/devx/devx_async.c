@@ -130,7 +130,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 }
 
 /**
- * mlx5_ib_devx_query_async - send a process's command that queries an object, without waiting
+ * mlx5_ib_devx_query_async - send a process's command that queries an object; do not wait
  * @file: gets the answer; the caller keeps the file from being closed meanwhile
  * @id: the object
  * @in: the command, which is changed: it gets the user id of the context
@@ -181,7 +181,7 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
  * Does not wait. The answer stops counting against the limit of the context here, because the
  * context may be freed before the reader has copied the answer.
  *
- * Return: bytes of the answer; -EAGAIN if there is no answer; -EIO if the file is closed; or
+ * Return: bytes of the answer; -EAGAIN if there is no answer yet; -EIO if the file is closed; or
  * -EINVAL if the reader has too little room: then the answer stays in the file.
  */
 VISIBLE_IF_KUNIT

@@ -219,8 +219,8 @@ static void devx_free_slots(struct mlx5_ib_devx_channel *channel)
 
 /*
  * Give a channel room for the events of one more subscription, unless the channel has room for
- * MLX5_IB_DEVX_EVENTS already. Events arrive in interrupts, so the memory is allocated here, where
- * it is charged to the memory cgroup of the subscriber.
+ * MLX5_IB_DEVX_EVENTS already. Events arrive in interrupts, so their memory is allocated here, when
+ * the process subscribes, and is charged to the memory cgroup of the process.
  */
 static int devx_add_slots(struct mlx5_ib_devx_channel *channel)
 {
@@ -234,7 +234,7 @@ static int devx_add_slots(struct mlx5_ib_devx_channel *channel)
 	if (!slots)
 		return -ENOMEM;
 	guard(spinlock_irq)(&channel->lock);
-	/* Another thread may have subscribed meanwhile. */
+	/* Another thread may have added slots meanwhile. */
 	if (channel->num_slots >= MLX5_IB_DEVX_EVENTS)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(slots->slots); i++)

@@ -72,8 +72,8 @@ struct mlx5_ib_devx_channel {
  * @types: MLX5_EVENT_TYPE_*
  * @num_types: length of @types
  * @cookie: value of the process, returned with each event
- * @has_eventfd: the event signals @eventfd, and is not queued
- * @eventfd: a file descriptor
+ * @has_eventfd: each event signals @eventfd, and is not queued in the channel
+ * @eventfd: file descriptor of an eventfd
  */
 struct mlx5_ib_devx_request {
 	struct mlx5_ib_event_source source;

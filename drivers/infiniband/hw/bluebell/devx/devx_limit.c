@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Limits of the objects that processes create by commands of their own: what the objects count as
- * in the limits of users, and what happens if the device has no number left for a memory key.
+ * Limits of the objects that processes create by commands of their own: against which limits of a
+ * user the objects count (lib/share.c), and what happens if the device has no number left for a
+ * memory key.
  */
 
 #include <linux/bits.h>
@@ -52,8 +53,9 @@ static enum mlx5_ib_share_kind devx_share_kind(const struct mlx5_ib_devx_cmd *cm
 }
 
 /*
- * Count the memory that a key takes at the device: its tables. For a key over a umem, count the
- * translation entries of the umem if they take more, because the device may copy them for each key.
+ * Count the tables of a key against the limit of its user's paged memory. If more, count the length
+ * of a key over a umem instead, because the device may copy the umem's translation entries for each
+ * key.
  */
 static int devx_take_memory(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_cmd *cmd,
 			    const void *in, struct mlx5_ib_share *share)
@@ -82,11 +84,11 @@ static int devx_take_share(struct mlx5_ib_ucontext *context, const struct mlx5_i
 }
 
 /**
- * mlx5_ib_devx_take_shares - count an object that a command of a process is about to create
+ * mlx5_ib_devx_take_shares - count an object of a process against its user's limits
  * @context: context of the process
  * @cmd: the command's row in the table
- * @in: the command, checked by mlx5_ib_devx_check_create()
- * @share: zeroed; counts the object, or the memory that a memory key takes
+ * @in: the command that is about to create the object, checked by mlx5_ib_devx_check_create()
+ * @share: zeroed; counts the object; for a memory key, counts the memory that the key takes
  * @key: zeroed; counts a memory key as one of its user's keys
  *
  * May sleep.
@@ -106,9 +108,9 @@ int mlx5_ib_devx_take_shares(struct mlx5_ib_ucontext *context, const struct mlx5
 }
 
 /*
- * Whether the device has no number left for a key. Ask firmware for a short free key, which needs
- * hardly more of the device than a number. If firmware creates the key, numbers are left: destroy
- * the key.
+ * Whether the device has no number left for a memory key. To find out, the function has firmware
+ * create a key with few translation entries, which needs hardly more of the device than a number.
+ * If this succeeds, numbers are left, and the key is destroyed again.
  */
 static bool devx_has_no_key_left(struct mlx5_ib_dev *dev)
 {
@@ -131,7 +133,7 @@ static bool devx_has_no_key_left(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_devx_make_way - destroy a free key of the pool, so that a process can create a key
+ * mlx5_ib_devx_make_way - destroy a free key of the pool (mkey_pool.c) to let a process create one
  * @dev: device, which has refused the CREATE_MKEY of a process
  * @out: the answer of firmware
  * @tries: as for mlx5_ib_mkey_pool_make_way()

@@ -62,9 +62,9 @@ static int devx_check_apu(const struct mlx5_ib_dev *dev, const struct mlx5_ib_de
 }
 
 /*
- * Choose the struct of an object. An indirect mkey is in the table of keys: an access through it
- * may fault on a paged region of a key that its entries refer to. The event of the fault then
- * has the outer key, so the handler has to find the outer key in the table.
+ * Choose the struct of an object. On a device with paging, lookups have to find an indirect mkey
+ * (mlx5_ib_mkey_adopt()): an access through the mkey may fault on a paged region whose key is in an
+ * entry of the mkey. The event of the fault may then name the indirect mkey.
  */
 static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
 					const struct mlx5_ib_devx_cmd *cmd, const void *in)
@@ -286,7 +286,7 @@ static void devx_name_obj(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_dev
 	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len, obj->destroy);
 }
 
-/* Undo what was done for an object before the command that creates it failed. Frees @obj. */
+/* The command that creates an object has failed: undo what was done before for it. Frees @obj. */
 static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_devx_cmd *cmd,
 			     const void *in, size_t in_len, const void *out, int err)
 {
@@ -311,7 +311,7 @@ static void devx_undo_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_
 }
 
 /*
- * Check a command that creates an object, and set the bits of the command that say that the memory
+ * Check a command that creates an object, and set the bits in the command which say that the memory
  * of the object is a umem.
  */
 static int devx_check_new(struct mlx5_ib_ucontext *context, void *in, size_t in_len, size_t out_len,
@@ -554,8 +554,8 @@ static int devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
  * A process may change and query objects of verbs, too, and subscribe to their events: @uobj is
  * the handle of such an object, or of an object that a command of the process has created.
  *
- * Return: 0; -EINVAL for a handle of another kind, or of a queue pair that is not one QP at the
- * device (mlx5_ib_qp_is_plain()); or -EIO as mlx5_ib_fw_check_exists().
+ * Return: 0; -EINVAL for a handle of another kind, or of a queue pair that is not a single QP at
+ * the device, see mlx5_ib_qp_is_plain(); or -EIO as mlx5_ib_fw_check_exists().
  */
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {

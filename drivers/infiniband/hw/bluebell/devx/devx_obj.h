@@ -44,8 +44,8 @@ enum mlx5_ib_devx_form {
  * @id: kind and number; constant
  * @uar: UAR object of the process that has the doorbells of this object, with a reference; NULL if
  *	the object has no doorbells, or has them in a UAR page of the context
- * @share: counts the object against the limits of its user; for a memory key, counts its tables or
- *	the length of the memory that it covers, whichever is more
+ * @share: counts the object against the limits of its user; for a memory key, counts the key's
+ *	tables as paged memory, or the length of a key over a umem if that is more
  * @key: counts a memory key as one of its user's keys
  * @attempt: attempts to destroy the object; not used with MLX5_IB_DEVX_WITH_KEY, see devx_attempt()
  * @destroy: the command that destroys the object

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that a process registers for its DEVX objects (umem), and the methods of the ioctl object
- * MLX5_IB_OBJECT_DEVX_UMEM; see mlx5dv_devx_umem_reg(3). The device keeps the list of pages. Where
- * a command of the kernel has DMA addresses, a command of the process has the number of the umem.
+ * Memory that a process registers for its DEVX objects (a umem), and the methods of the ioctl
+ * object MLX5_IB_OBJECT_DEVX_UMEM; see mlx5dv_devx_umem_reg(3). The device keeps the list of the
+ * umem's pages. Where a command of the kernel has DMA addresses, a command of the process has the
+ * number of the umem.
  */
 
 #include <kunit/visibility.h>
@@ -61,7 +62,10 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 					&obj->id);
 }
 
-/* Count the umem, and the length of a dma-buf, whose pages RLIMIT_MEMLOCK does not limit. */
+/*
+ * Count the umem against its user's limits, and also the length of a umem over a dma-buf, because
+ * RLIMIT_MEMLOCK does not limit the pages of a dma-buf.
+ */
 static int umem_take_shares(struct mlx5_ib_devx_umem *obj)
 {
 	int err = mlx5_ib_share_take(obj->context, MLX5_IB_SHARE_UMEM, &obj->share);
@@ -128,8 +132,8 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 /**
  * mlx5_ib_devx_destroy_umem - DESTROY_UMEM, and unpin the memory
  * @obj: returned by mlx5_ib_devx_create_umem()
- * @last: the last attempt: a umem that firmware refuses to destroy, because an object uses it,
- *	becomes an orphan (orphan.c), and its memory stays pinned
+ * @last: the last attempt: if firmware refuses to destroy the umem, because an object uses it, the
+ *	umem becomes an orphan (orphan.c), and its memory stays pinned
  *
  * May sleep.
  *

@@ -32,10 +32,11 @@ struct mlx5_ib_pp {
 
 /*
  * Check a rate against the capabilities of the device, because mlx5_core would log a rate that is
- * out of range or that firmware refuses. Only queues of raw packets use rates, and the table is
- * small: a process that must not have such queues must not take entries of the table either. A
- * process that may have such queues can take all entries. mlx5_core holds the mutex of the table
- * while it sends SET_PP_RATE_LIMIT, so an allocation waits for the commands of other allocations.
+ * out of range or that firmware refuses. Only queues of raw packets use rates, and the device's
+ * table of rates is small: a process that must not create such queues must not take entries of the
+ * table either. A process that may create such queues can take all entries. mlx5_core holds the
+ * mutex of the table while it sends SET_PP_RATE_LIMIT, so an allocation waits for the commands of
+ * other allocations.
  */
 static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 {
