@@ -108,8 +108,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *
 }
 
 /*
- * Return the number of the event queue of a completion vector: a process that creates a CQ writes
- * this number to the context of the CQ.
+ * Return the number of the event queue of a completion vector: a process that builds a CREATE_CQ
+ * command writes this number to the context of the CQ.
  */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bundle *attrs)
 {

@@ -22,7 +22,8 @@ struct mlx5_ib_ucontext;
 
 /*
  * Limit of the bytes that the asynchronous commands of a context and their answers take, until the
- * answers have been read. mlx5_ib_fw_exec_async() limits the commands in flight of all users.
+ * answers have been read. mlx5_ib_fw_exec_async() limits how many commands of all users together
+ * are in flight.
  */
 #define MLX5_IB_DEVX_ASYNC_BYTES	0x100000
 
@@ -51,7 +52,7 @@ struct mlx5_ib_devx_cmd_file {
  * @async: the command that mlx5_ib_fw_exec_async() has sent
  * @file: the file from which the answer is read
  * @node: in the list of @file, when the command has been answered
- * @bytes: what the command counts against MLX5_IB_DEVX_ASYNC_BYTES
+ * @bytes: bytes that the command and its answer count against MLX5_IB_DEVX_ASYNC_BYTES
  * @len: bytes of @hdr and the answer that follows it
  * @hdr: what the reader gets
  */

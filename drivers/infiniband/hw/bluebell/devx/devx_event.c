@@ -59,8 +59,8 @@ struct mlx5_ib_devx_slots {
  * struct devx_sub - a subscription of a process
  * @sub: entry in the list of subscriptions to the event
  * @channel: the channel
- * @cookie: value of the process, which it reads with each event; constant
- * @eventfd: signalled instead of queueing the event in the channel; NULL for none. Constant
+ * @cookie: value of the process, which the process reads with each event; constant
+ * @eventfd: signalled for each event; NULL if events are queued in the channel instead. Constant
  * @queued: in a channel without data: entry of the queue, which stands for all unread events of the
  *	subscription. Guarded by the channel's lock
  * @ended: further events must not be queued. Guarded by the channel's lock
@@ -262,7 +262,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_devx_close_channel(struct mlx5_ib_devx_channel *ch
 			devx_dequeue(channel, queued);
 	}
 	mlx5_ib_event_unsubscribe_all(channel->dev, &channel->owner);
-	/* devx_deliver() checks @closed under the lock, so it has queued nothing since. */
+	/* devx_deliver() checks @closed under the lock, so it has queued nothing since then. */
 	WARN_ON_ONCE(!list_empty(&channel->queue) || !list_empty(&channel->owner.subs));
 	devx_free_slots(channel);
 	WARN_ON_ONCE(atomic_dec_return(&channel->context->event_channels) < 0);

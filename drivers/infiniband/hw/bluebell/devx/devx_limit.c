@@ -45,17 +45,17 @@ static enum mlx5_ib_share_kind devx_share_kind(const struct mlx5_ib_devx_cmd *cm
 	if (cmd->kind != MLX5_IB_DEVX_GENERAL_OBJECT)
 		return devx_share_kinds[cmd->kind];
 	/*
-	 * Of general objects, a process with neither CAP_NET_RAW nor CAP_SYS_RAWIO can create only
-	 * encryption keys.
+	 * Encryption keys are the only general objects that a process with neither CAP_NET_RAW nor
+	 * CAP_SYS_RAWIO can create.
 	 */
 	return MLX5_GET(general_obj_in_cmd_hdr, in, obj_type) ==
 	       MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY ? MLX5_IB_SHARE_DEK : MLX5_IB_SHARE_NONE;
 }
 
 /*
- * Count the tables of a key against the limit of its user's paged memory. If more, count the length
- * of a key over a umem instead, because the device may copy the umem's translation entries for each
- * key.
+ * Count the memory of a key against the limit of its user's paged memory: the tables of the key;
+ * or, for a key over a umem, the length of the key if this is more, because the device may copy the
+ * umem's translation entries for each key.
  */
 static int devx_take_memory(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_cmd *cmd,
 			    const void *in, struct mlx5_ib_share *share)

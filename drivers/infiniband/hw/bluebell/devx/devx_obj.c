@@ -494,7 +494,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 
 static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
 {
-	/* ib_core allocates @qp if a process opens an XRC target: only @real_qp is ours. */
+	/* @qp of a process that opens an XRC target is ib_core's: only @real_qp is the driver's. */
 	if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
 		return refuse(-EINVAL,
 			      "DEVX on QP 0x%x, of a type that is not a single QP at the device",

@@ -269,7 +269,7 @@ struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
 	int err;
 
-	/* Not by refuse(): the caller pins the memory instead. */
+	/* Not logged by refuse(), because the caller pins the memory instead. */
 	if (!odp_can_page(dev, access))
 		return ERR_PTR(-EOPNOTSUPP);
 
@@ -305,7 +305,7 @@ static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_od
 			     MLX5_ADDR_OF(odp_cap, cur, transport_page_fault_scheme_cap);
 
 	caps->general_caps = IB_ODP_SUPPORT;
-	/* Two levels of indirection lead from the root through a directory to a leaf. */
+	/* An implicit region has two levels of indirect mkeys above its leaves, see odp_tree.c. */
 	if (MLX5_CAP_GEN(mdev, null_mkey) && MLX5_CAP_GEN(mdev, max_indirection) >= 2 &&
 	    !MLX5_CAP_GEN(mdev, umr_indirect_mkey_disabled) && dir_shift)
 		caps->general_caps |= IB_ODP_SUPPORT_IMPLICIT;

@@ -117,7 +117,7 @@ void mlx5_ib_odp_chunk_put(struct odp_leaf *leaf, size_t index)
 	odp_chunk_trim(leaf, index);
 }
 
-/* Undo the DMA mapping of a page, if there is one. */
+/* Undo the DMA mapping of a page, if the page has one. */
 static void odp_chunk_unmap_page(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t i)
 {
 	unsigned long pfn = chunk->map.pfn_list[i];
@@ -257,8 +257,8 @@ static void odp_clear_chunk(struct odp_leaf *leaf, struct odp_chunk *chunk, size
  * @end: number of the last page, plus 1
  *
  * If UMR fails, firmware destroys the key, and the leaf is dead from then on; if firmware refuses
- * to destroy the key, the log says so. May be called from memory reclaim: allocates nothing but memory for the
- * command that destroys the key. May sleep until UMR is done.
+ * to destroy the key, the log says so. May be called from memory reclaim: allocates nothing but
+ * memory for the command that destroys the key. May sleep until UMR is done.
  */
 void mlx5_ib_odp_clear(struct odp_leaf *leaf, size_t first, size_t end)
 {

@@ -109,8 +109,8 @@ static int odp_dmabuf_map(struct odp_mr *mr)
 }
 
 /*
- * Map all of the region into the device, whichever part the fault was on. Waits until the
- * exporter has finished a move. Takes the reservation lock.
+ * Map all of the region into the device, whichever part was asked for. Waits until the exporter has
+ * finished a move. Takes the reservation lock.
  */
 static int odp_dmabuf_page_in(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
 {
@@ -217,7 +217,7 @@ static const struct odp_mr_ops odp_dmabuf_ops = {
 /* Map the memory, if that is possible now, and publish the region. */
 static int odp_dmabuf_publish(struct odp_mr *mr, struct ib_umem_dmabuf *umem_dmabuf)
 {
-	/* While the UMR queue pair is stopped, leave it to the first access to map the memory. */
+	/* While the UMR queue pair is stopped, leave it to the first fault to map the memory. */
 	bool can_map = !mlx5_ib_umr_await(mr->odp->dev);
 	int err;
 
@@ -236,8 +236,8 @@ static int odp_dmabuf_publish(struct odp_mr *mr, struct ib_umem_dmabuf *umem_dma
  * @offset: offset of the region in the dma-buf, in bytes
  * @fd: file descriptor of the dma-buf
  *
- * Maps the memory at once, unless the UMR queue pair is stopped: if the memory cannot be mapped,
- * the registration fails, and not the first access. May sleep; takes the reservation lock.
+ * Maps the memory at once, unless the UMR queue pair is stopped, so that the registration fails if
+ * the memory cannot be mapped, and not the first access. May sleep; takes the reservation lock.
  *
  * Return: 0; -EOPNOTSUPP if the exporter does not move its memory, or UMR does not work any more;
  * or as mlx5_ib_reg_user_mr_dmabuf().

@@ -237,8 +237,8 @@ static bool odp_process_take_any_slot(struct odp_process *process, bool *extra)
  *
  * Any process context. The slot has a reference of its own to the process.
  *
- * Return: true, and mlx5_ib_odp_process_leave() is to be called; false if the process, or its user,
- * has as many slots as it may have now.
+ * Return: true if the fault has got a slot, which mlx5_ib_odp_process_leave() gives up; false if
+ * the process, or its user, has as many slots as it may have now.
  */
 bool mlx5_ib_odp_process_enter(struct odp_process *process)
 {

@@ -112,7 +112,7 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
 		ibdev_dbg(&state->odp->dev->ib_dev,
 			  "page fault 0x%llx of type %u on queue 0x%x at key 0x%x not resolved (%d)\n",
 			  fault->token, fault->type, fault->wq_num, fault->key, err);
-	/* -ERESTART: the process changes its mappings all the time. The device may fault again. */
+	/* -ERESTART: the process changes its mappings all the time. Let the device fault again. */
 	error = err && err != -ERESTART;
 	/* Of several events only the last is answered, except that an error is answered at once. */
 	if (error || !fault->is_early)
@@ -350,7 +350,7 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
 	/* @eq_work may be queueing faults. */
 	flush_work(&odp->eq_work);
-	/* An answered fault queues faults that wait for a slot, on either workqueue. */
+	/* A fault that gives up its slot queues others, on either workqueue: wait for all faults. */
 	wait_event(odp->no_faults, !atomic_read(&odp->num_faults));
 	if (odp->fault_wq)
 		destroy_workqueue(odp->fault_wq);

@@ -15,7 +15,10 @@
 
 struct mlx5_ib_rsc;
 
-/* Number of queues that can have a fault reported at a time; mlx5_core adds spare entries. */
+/*
+ * Entries of the page-fault event queue, and so the number of queues that can have a fault reported
+ * at a time. mlx5_core adds spare entries.
+ */
 #define MLX5_IB_ODP_NUM_EQE	0x1000
 
 /*

@@ -288,7 +288,7 @@ struct odp_repeated {
  * @extra_wq: resolves the faults that have an extra slot, see odp_fairness.c. It runs 1024 items at
  *	a time, divided among the NUMA nodes. When all of these wait for pages, further faults
  *	with an extra slot wait behind them
- * @advice_wq: serves advice, whose work items may wait for pages as long as a process likes. A
+ * @advice_wq: serves advice. Its work items may wait for pages as long as a process likes, so a
  *	context has one work item, and a user as many as odp_advise.c allows
  * @reclaim_wq: runs reclaim of leaves, and @eq_work. No work item on this queue waits for a
  *	process. A process can have a work item queued for each of its leaves; the work items of
@@ -297,9 +297,9 @@ struct odp_repeated {
  * @num_faults: number of faults that are queued or being resolved; not those that wait for a slot
  * @num_resolved: number of faults that have been answered so far; may wrap
  * @no_faults: woken when @num_faults falls to 0
- * @start_lock: serializes the creation of the workqueues, @eq and the buffer for unmapping
- *	pages. Each registration of paged memory takes it: for a moment if @eq exists, otherwise
- *	across CREATE_EQ
+ * @start_lock: serializes the creation of the workqueues, of @eq, and of the buffer by which UMR
+ *	unmaps pages. Each registration of paged memory takes this lock: for a moment if @eq exists,
+ *	otherwise across CREATE_EQ
  * @eq: page-fault event queue, created last
  * @nb: notifier called by the interrupt of @eq
  * @events_lock: serializes consumption of @eq, also from its interrupt. Held until all faults that
@@ -386,7 +386,7 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr);
 /* odp_dmabuf.c */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
 
-/* Instead of the number of a protection domain: any domain, because the device has checked it. */
+/* @pdn of a key that may belong to any domain, because the device has checked the domain. */
 #define MLX5_IB_ODP_ANY_PD	(~0U)
 
 /**

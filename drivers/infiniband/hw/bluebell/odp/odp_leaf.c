@@ -205,7 +205,7 @@ static bool odp_leaf_is_touched(struct odp_leaf *leaf, u64 va, u64 end, void *pa
  * Find the next mapping of the current process at or after *@va in which there can be pages, and
  * set *@va and *@stop to the part of the mapping before @end. Mappings of anonymous memory to which
  * nothing has been written are passed over without a look at their page tables, however large they
- * are. Returns false if there is no such mapping before @end.
+ * are. Returns false if no mapping before @end can have pages.
  */
 static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
 {
@@ -225,12 +225,13 @@ static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
 }
 
 /**
- * mlx5_ib_odp_leaf_map_present - map the pages that the process has into the device
+ * mlx5_ib_odp_leaf_map_present - map into the device the pages that the process has
  * @leaf: the leaf of a new region of the current process
  *
- * Spares the device faults on memory that the process has used. Faults in no page, and lets the
- * device write only to pages that are writable in the process's page tables. Stops at the first
- * error: faults of the device map the rest. May sleep; takes mmap_lock and the leaf's lock.
+ * Without this call, the device would fault on memory that the process has used. Faults in no page,
+ * and lets the device write only to pages that are writable in the process's page tables. Stops at
+ * the first error: faults of the device map the rest. May sleep; takes mmap_lock and the leaf's
+ * lock.
  */
 void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
 {

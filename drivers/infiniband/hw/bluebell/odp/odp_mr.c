@@ -97,7 +97,8 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long r
 
 	/*
 	 * If UMR does not work when a page has to be unmapped, mlx5_ib_odp_clear() destroys the
-	 * key, and the range of the key stays unusable. So map no page until UMR works.
+	 * key, and the device loses access to all that the key covers. So map no page until UMR
+	 * works.
 	 */
 	err = mlx5_ib_umr_await(mr->odp->dev);
 	if (err)
@@ -111,8 +112,8 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long r
  * mlx5_ib_odp_mr_is_closing - whether a region is being deregistered
  * @mr: the region, on which the caller holds a reference
  *
- * Deregistration waits for the caller's reference, so a caller that works for long stops if the
- * region is being deregistered.
+ * Deregistration waits until the caller releases the reference, so a caller with much to do asks
+ * from time to time, and stops if the region is being deregistered.
  *
  * Return: true if the region is being deregistered.
  */

@@ -43,8 +43,8 @@ static u32 odp_tree_absent_key(const struct odp_mr *mr)
 }
 
 /*
- * Returns the key to write to the entry of @child: the key of the child. If there is no child, or
- * if its key has been destroyed or may be gone, it is the absent key: the number of a destroyed key
+ * Returns the key to write to the entry of @child: the key of the child; or the absent key if there
+ * is no child, or if the child's key has been destroyed or may be gone: the number of such a key
  * may by now be that of a key of another region. The MMU notifier may destroy the key of a leaf
  * meanwhile, under the leaf's lock alone; the entry then refers to the destroyed key until reclaim
  * has removed the leaf.
@@ -256,7 +256,7 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 		/* Without a root, the next deregistration frees the leaf. */
 		if (!odp_tree_has_root(mr) || !odp_tree_isolate_leaf(leaf))
 			break;
-		/* If this fails, try again, unless a deregistration waits: it destroys the leaf. */
+		/* If this fails, try again, unless the region is being deregistered with its leaves. */
 		if (odp_tree_remove_leaf(mr, leaf))
 			leaf = NULL;
 		else

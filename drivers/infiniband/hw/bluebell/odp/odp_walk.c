@@ -32,7 +32,7 @@
 #define MAX_TABLE_ENTRIES	((SZ_1M - MLX5_IB_KLM_QUERY_BYTES(0)) / sizeof(struct mlx5_klm))
 #define FIRST_ENTRIES	64
 #define MORE_ENTRIES	8
-/* Pieces copied out of a table at a time: one that the device needs, and those to map ahead. */
+/* Maximum number of pieces copied at a time: one that the device needs, and those to map ahead. */
 #define MAX_PIECES	(MLX5_IB_ODP_MAX_AHEAD + 1)
 
 /**
