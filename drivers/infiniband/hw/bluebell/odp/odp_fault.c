@@ -350,7 +350,7 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
 	/* @eq_work may be queueing faults. */
 	flush_work(&odp->eq_work);
-	/* A fault that gives up its slot queues others, on either workqueue: wait for all faults. */
+	/* A fault that gives up its slot queues others, on either workqueue: wait for all. */
 	wait_event(odp->no_faults, !atomic_read(&odp->num_faults));
 	if (odp->fault_wq)
 		destroy_workqueue(odp->fault_wq);

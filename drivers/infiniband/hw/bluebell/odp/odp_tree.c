@@ -256,7 +256,7 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 		/* Without a root, the next deregistration frees the leaf. */
 		if (!odp_tree_has_root(mr) || !odp_tree_isolate_leaf(leaf))
 			break;
-		/* If this fails, try again, unless the region is being deregistered with its leaves. */
+		/* If this fails, try again, unless deregistration is about to destroy the leaf. */
 		if (odp_tree_remove_leaf(mr, leaf))
 			leaf = NULL;
 		else
