@@ -58,7 +58,8 @@ static int devx_check_apu(const struct mlx5_ib_dev *dev, const struct mlx5_ib_de
 	if (cmd->opcode != MLX5_CMD_OP_CREATE_CQ || devx_cq_has_eq(cmd, in) ||
 	    MLX5_CAP_GEN(dev->mdev, apu))
 		return 0;
-	return refuse(-EOPNOTSUPP, "CREATE_CQ on an APU element, which the device does not have");
+	return refuse(-EOPNOTSUPP,
+		      "DEVX CREATE_CQ on an APU element, which the device does not have");
 }
 
 /*
@@ -132,7 +133,7 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_d
 	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
 	/* mlx5_core has no completion EQ of this number. */
 	return err == -ENOENT ?
-	       refuse(-EINVAL, "CREATE_CQ names EQ %u, which is not a completion EQ",
+	       refuse(-EINVAL, "DEVX CREATE_CQ names EQ %u, which is not a completion EQ",
 		      MLX5_GET(create_cq_in, in, cq_context.c_eqn_or_apu_element)) : err;
 }
 

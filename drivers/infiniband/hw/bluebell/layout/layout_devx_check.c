@@ -194,7 +194,8 @@ static int devx_check_qp(const void *in)
 	case MLX5_QP_ST_RAW_ETHERTYPE:
 		return 0;
 	default:
-		return refuse(-EPERM, "CREATE_QP of service type %u, which only the kernel may use",
+		return refuse(-EPERM,
+			      "DEVX CREATE_QP of service type %u, which only the kernel may use",
 			      MLX5_GET(create_qp_in, in, qpc.st));
 	}
 }
@@ -230,7 +231,7 @@ static int devx_check_mkey(const void *in)
 	}
 	return may ? 0 :
 	       refuse(-EPERM,
-		      "CREATE_MKEY of access mode %u, supported: MTT (1) without UMR and length64, KLM (2) and KSM (3) without umem",
+		      "DEVX CREATE_MKEY of access mode %u, supported: MTT (1) without UMR and length64, KLM (2) and KSM (3) without umem",
 		      devx_mkey_access_mode(in));
 }
 
@@ -243,7 +244,7 @@ static int devx_check_xrq(const void *in)
 	u8 offload = MLX5_GET(create_xrq_in, in, xrq_context.offload);
 
 	return offload <= MLX5_XRQC_OFFLOAD_RNDV ? 0 :
-	       refuse(-EPERM, "CREATE_XRQ with offload %u, at most %u", offload,
+	       refuse(-EPERM, "DEVX CREATE_XRQ with offload %u, at most %u", offload,
 		      MLX5_XRQC_OFFLOAD_RNDV);
 }
 

@@ -81,7 +81,7 @@ int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned in
 	u32 i, best;
 
 	if (!layout->num_static_bfregs)
-		return refuse(-ENOMEM, "the queue names no bfreg, and the context has none");
+		return refuse(-ENOMEM, "QP names no bfreg, and the context has none");
 	for (i = first_low_latency; i < layout->num_static_bfregs; i++)
 		if (!count[i])
 			return i;

@@ -337,7 +337,7 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
 		mr = odp_advice_get_mr(odp, advice, i);
 		if (!mr)
 			return ERR_PTR(refuse(-EFAULT,
-					      "advice for key 0x%x: no ODP region of this PD, or read-only",
+					      "MR advice for key 0x%x: no ODP region of this PD, or read-only",
 					      advice->part[i].lkey));
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
@@ -355,12 +355,12 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
 			    u32 flags)
 {
 	if (!odp)
-		return refuse(-EOPNOTSUPP, "advice %d, but the device has no ODP (pg)", advice);
+		return refuse(-EOPNOTSUPP, "MR advice %d: the device has no ODP (pg)", advice);
 	if (advice >= ARRAY_SIZE(odp_advice_reqs))
-		return refuse(-EOPNOTSUPP, "advice %d, 0 to %zu are possible", advice,
+		return refuse(-EOPNOTSUPP, "MR advice %d, 0 to %zu are possible", advice,
 			      ARRAY_SIZE(odp_advice_reqs) - 1);
 	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
-		return refuse(-EINVAL, "advice with flags %#x, supported: %#x", flags,
+		return refuse(-EINVAL, "MR advice with flags %#x, supported: %#x", flags,
 			      IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
 	return 0;
 }
