@@ -201,7 +201,7 @@ static void odp_advice_work(struct work_struct *work)
 	while ((advice = odp_advice_first(queue))) {
 		if (READ_ONCE(queue->odp->stopping) || odp_advice_step(queue->odp, advice))
 			odp_advice_remove(queue, advice);
-		/* Let the work items of other contexts run first. */
+		/* Let the work items of other contexts run before the rest of this queue. */
 		if (time_after(jiffies, end)) {
 			queue_work(queue->odp->advice_wq, &queue->work);
 			return;
@@ -365,7 +365,7 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
 	return 0;
 }
 
-/* Returns the errno for a caller with FLUSH if mapping pages has failed with @err. */
+/* Returns the errno of a call with FLUSH whose mapping of pages has ended with @err, perhaps 0. */
 static int odp_advice_errno(int err)
 {
 	/*
@@ -394,7 +394,7 @@ static int odp_advice_errno(int err)
  * function waits only if the queue is full, or if too many other contexts of the user have advice.
  * Kernel consumers have no such queue, so their advice is served at once, as with FLUSH. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for other advice, or a device without paging; -EINVAL for other flags;
+ * Return: 0; -EOPNOTSUPP for unknown advice, or a device without paging; -EINVAL for unknown flags;
  * -EFAULT for a key that is not the key of a paged region of @pd, or for advice to map a read-only
  * region for writing; -EINTR if the task is being killed; -ENOMEM. Without FLUSH also -EIO if the
  * device is being removed. With FLUSH also -EFAULT if memory is outside the region or the process,
