@@ -194,8 +194,8 @@ static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *job)
 }
 
 /*
- * Queue a work item for each fault that the device has reported. Returns false if there is no
- * memory for the work item of a fault; the event of this fault then stays in the event queue.
+ * Queue a work item for each event of a fault that the device has reported. Returns false if there
+ * is no memory for a work item; its event, and those after it, then stay in the event queue.
  */
 static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 {
