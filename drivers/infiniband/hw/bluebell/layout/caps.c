@@ -18,7 +18,7 @@ static bool caps_relaxed_ordering_read(struct mlx5_core_dev *mdev)
 
 /*
  * The formats of time stamps in completions of QPs, MLX5_TIMESTAMP_FORMAT_CAP_*. They are RoCE
- * capabilities; a device without RoCE reports only the formats of SQs, which are the same.
+ * capabilities. A device without RoCE reports only sq_ts_format, and QPs have the same formats.
  */
 static u8 caps_qp_ts_formats(struct mlx5_core_dev *mdev)
 {
@@ -27,9 +27,9 @@ static u8 caps_qp_ts_formats(struct mlx5_core_dev *mdev)
 }
 
 /*
- * The format of time stamps for QPs whose user asks for no format. The user then expects time
- * stamps of the free-running clock, so QPs use this clock, unless the device has only the real-time
- * clock.
+ * The format of time stamps for a QP whose CQs do not ask for real time. The user of such a QP
+ * expects time stamps of the free-running clock, so the QP uses this clock, unless the device has
+ * only the real-time clock.
  */
 static u8 caps_qp_ts_format(struct mlx5_core_dev *mdev)
 {
@@ -58,7 +58,7 @@ static u8 caps_atomic_mode(u16 ops)
 						 MLX5_QPC_ATOMIC_MODE_IB_SPEC;
 }
 
-/* The fence for UMR requests: strong, or small; small also on a device that needs no fence. */
+/* The fence for UMR requests: strong, if the device needs it; otherwise small. */
 static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
 {
 	return MLX5_CAP_GEN(mdev, umr_fence) == MLX5_CAP_UMR_FENCE_STRONG ?
@@ -101,10 +101,10 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
  * mlx5_ib_has_blueflame - whether processes can write WQEs to registers of the device
  * @caps: what the device can do
  *
- * In the first call mlx5_core tests whether write combining works, that is, whether a CPU of this
- * machine writes a WQE in one piece; later calls return the same result. For the test mlx5_core
- * creates queues, so the driver makes the first call when a process opens the device, and not at
- * probe. May sleep.
+ * In the first call mlx5_core tests whether write combining works, that is, whether a WQE that a
+ * CPU writes reaches the device as one PCIe write; later calls return the same result. For the test
+ * mlx5_core creates queues, so the driver does not make the first call at probe, but when a process
+ * opens the device. May sleep.
  *
  * Return: true if the device executes WQEs written to its registers, and write combining works.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Capabilities of the device that have to be computed or queried. Functions read any other
- * capability from mlx5_core where they need it: MLX5_CAP_GEN(caps->mdev, x).
+ * Capabilities of the device that have to be computed or queried. Any other capability is read from
+ * mlx5_core where it is needed: MLX5_CAP_GEN(caps->mdev, x).
  */
 
 #ifndef BLUEBELL_CAPS_H
@@ -22,13 +22,15 @@ struct mlx5_core_dev;
  * @has_xrc: XRC domains, SRQs and queue pairs exist
  * @relaxed_ordering_read: the device may let PCIe reorder reads. This also depends on the PCI
  *	configuration, and reading the configuration for each registration would take too long
- * @real_time: completions may carry the real-time clock
- * @qp_ts_format: format of the time stamps of a QP whose user asks for no format
+ * @real_time: the device can put time stamps of its real-time clock in completions
+ * @qp_ts_format: format of the time stamps of a QP whose CQs do not ask for real time
  * @atomic_ops: atomic operations on 8 bytes: MLX5_ATOMIC_OPS_*
- * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device lacks an unmasked operation
+ * @atomic_mode: qpc.atomic_mode of a responder; 0 unless the device has both compare-and-swap and
+ *	fetch-and-add
  * @umr_fence: fence mode that orders a UMR request after earlier requests: MLX5_FENCE_MODE_*
  * @list_end_mkey: a data segment with this key and length 0 ends the list of a receive WQE, as a
- *	segment with MLX5_TERMINATE_SCATTER_LIST_LKEY does. mlx5_ib_init_device_attr() queries it
+ *	segment with MLX5_TERMINATE_SCATTER_LIST_LKEY does; it is that key unless
+ *	mlx5_ib_init_device_attr() finds that the device reports another
  * @pkey_table_len: entries of the P_Key table of a port
  * @gid_table_len: entries of the GID table of a port
  */

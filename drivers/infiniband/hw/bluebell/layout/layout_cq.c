@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queue layout: entry counts, the library's request and the CQC. Pure
- * functions only.
+ * Completion queue layout: the number of entries, the library's request and the context of a CQ
+ * (CQC). Pure functions only.
  */
 
 #include <linux/log2.h>
@@ -22,12 +22,12 @@
 /**
  * mlx5_ib_cq_entries - number of CQEs of a CQ
  * @cqe: entries the user asked for
- * @log_max_cq_sz: log2 of the device's limit
+ * @log_max_cq_sz: log2 of the largest number of CQEs that the device supports
  *
- * The number of entries is the next power of two above @cqe, as in libmlx5, which allocates the
- * buffer of a user's queue.
+ * The number of CQEs is the smallest power of two that is greater than @cqe, as in libmlx5, which
+ * allocates the buffer of a user's queue.
  *
- * Return: number of CQEs, or -EINVAL if @cqe is zero or beyond the limit.
+ * Return: number of CQEs, or -EINVAL if @cqe is zero or the device does not support so many.
  */
 int mlx5_ib_cq_entries(unsigned int cqe, u8 log_max_cq_sz)
 {
@@ -56,7 +56,7 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 	MLX5_SET(cqc, cqc, cqe_comp_en, 1);
 	switch (ucmd->cqe_comp_res_format) {
 	case MLX5_IB_CQE_RES_FORMAT_HASH:
-		/* This format is 0 in mini_cqe_res_format. */
+		/* mini_cqe_res_format is 0 for this format. */
 		return 0;
 	case MLX5_IB_CQE_RES_FORMAT_CSUM:
 		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM);
@@ -74,12 +74,11 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 }
 
 /**
- * mlx5_ib_cq_parse_create - check a create request and translate it
+ * mlx5_ib_cq_parse_create - check a request to create a CQ, and translate it to a CQC
  * @ucmd: the library's request (struct mlx5_ib_create_cq of rdma/mlx5-abi.h)
  * @flags: enum ib_uverbs_ex_create_cq_flags
  * @caps: what the device can do
- * @cqc: zeroed struct mlx5_ifc_cqc_bits; gets the fields that follow from the request
- *	alone
+ * @cqc: zeroed struct mlx5_ifc_cqc_bits; gets the fields that depend on nothing but the request
  *
  * Return: 0; -EINVAL for invalid attributes; -EOPNOTSUPP for unknown @flags, for features that this
  * device does not have, and for the request to pad CQEs of 64 bytes.

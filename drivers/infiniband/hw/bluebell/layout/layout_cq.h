@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Completion queue layout: entry counts, the library's request and the CQC. Pure
- * functions only.
+ * Completion queue layout: the number of entries, the library's request and the context of a CQ
+ * (CQC). Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_CQ_H

@@ -114,7 +114,7 @@ static const u8 send_opcodes[] = {
  * mlx5_ib_cqe_read_send - read the completion of a send request
  * @cqe: the CQE
  * @opcode: opcode of the request
- * @wc: gets opcode, status, flags, and for reads and atomics the length of the data
+ * @wc: gets opcode, status and flags; for READs and atomics also the length of the data
  */
 void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcode, struct ib_wc *wc)
 {
@@ -162,10 +162,11 @@ static void cqe_read_recv_opcode(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 /**
  * mlx5_ib_cqe_read_recv - read the completion of a receive request
  * @cqe: the CQE
- * @wc: gets all that the CQE has
+ * @wc: gets status, opcode, flags, length, the sender's address, and immediate data or the
+ *	invalidated key
  *
- * Immediate data, an invalidated key and the P_Key index share a field of the CQE. A CQE of QP1 has
- * the P_Key itself there, which the function writes to pkey_index.
+ * Immediate data, an invalidated key and the P_Key index share a field of the CQE. In a CQE of QP1
+ * this field has the P_Key instead of its index: pkey_index then gets the P_Key.
  */
 void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {

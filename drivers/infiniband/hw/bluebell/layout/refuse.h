@@ -17,7 +17,7 @@
  * refuse() - refuse a request of a process or of a kernel consumer
  * @err: negative errno
  * @fmt: what was asked for and what is possible, with the values; no pointers of the kernel,
- *	and no keys of other processes
+ *	and no memory keys of other processes
  *
  * For example: return refuse(-EINVAL, "CQ of %u entries, at most %u", cqe, max);
  *
