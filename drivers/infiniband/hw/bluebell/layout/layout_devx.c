@@ -7,9 +7,9 @@
  * no field for a user id as if the kernel had sent them. Therefore the driver has a table of all
  * commands (enum in linux/mlx5/mlx5_ifc.h), which was made by these rules:
  *
- *   * A command that creates an object may be sent if one command can destroy the object. When
- *     the driver creates the object, it also builds the command that destroys the object, because
- *     later it does not know all fields of that command.
+ *   * A command that creates an object may be sent if one command can destroy the object. The
+ *     driver builds that second command as soon as the object exists, because later the driver
+ *     does not know all fields of the second command.
  *   * A command about an object may be sent only together with the handle of that object.
  *   * A command without a handle may be sent if it changes nothing that other users see, or by a
  *     process that has the rights which the table names.
@@ -71,14 +71,14 @@
 	       NEEDS(CONTROLLED_QKEY(rst2init_qp_in), RAW(rst2init_qp_in, qpc.deth_sqpn), \
 		     INTERNAL(rst2init_qp_in, qpc.fre)))
 
-/* Flow tables and their parts need CAP_NET_RAW: rules may steer packets of other processes. */
+/* Flow tables and their parts need CAP_NET_RAW: rules can steer packets of other processes. */
 #define FLOW(op, how, k, num_typ, fld, typ, ...) \
 	OBJECT(op, how, k, num_typ, fld, TYPE(typ, table_type), \
 	       .rights = MLX5_UCTX_CAP_RAW_TX, __VA_ARGS__)
 /*
- * Fields that are copied from the command that has created an object to the command that destroys
- * it. They say to which function the flow table belongs: other_vport, other_eswitch, vport_number
- * and the owner of the e-switch.
+ * Fields that are copied from the command that has created a flow table, or a part of one, to the
+ * command that destroys it. They say to which PCI function the table belongs: other_vport,
+ * other_eswitch, vport_number and eswitch_owner_vhca_id.
  */
 #define SAME_FUNCTION \
 	.same = { { __mlx5_bit_off(delete_fte_in, other_vport), 32 }, \
@@ -86,7 +86,7 @@
 
 /* In the order of opcodes, for the binary search of mlx5_ib_devx_find_cmd(). */
 static const struct mlx5_ib_devx_cmd devx_cmds[] = {
-	/* The function and its firmware */
+	/* The PCI function and its firmware */
 	GENERAL(QUERY_HCA_CAP, NEEDS(RAW(query_hca_cap_in, other_function))),
 	GENERAL(QUERY_ADAPTER),
 	FORBIDDEN(INIT_HCA),
@@ -189,13 +189,13 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(RELEASE_XRQ_ERROR),
 	FORBIDDEN(MODIFY_XRQ),
 
-	/* Other functions */
+	/* Other PCI functions */
 	{ .opcode = MLX5_CMD_OPCODE_QUERY_DELEGATED_VHCA },
 	{ .opcode = MLX5_CMD_OPCODE_CREATE_ESW_VPORT },
 	{ .opcode = MLX5_CMD_OPCODE_DESTROY_ESW_VPORT },
 	GENERAL(QUERY_ESW_FUNCTIONS, .rights = MLX5_UCTX_CAP_RAW_TX),
 
-	/* The ports of this function and, for the manager of the e-switch, of other functions */
+	/* Ports of this function and, for the manager of the e-switch, of other PCI functions */
 	GENERAL(QUERY_VPORT_STATE, NEEDS(RAW(query_vport_state_in, other_vport))),
 	FORBIDDEN(MODIFY_VPORT_STATE),
 	GENERAL(QUERY_ESW_VPORT_CONTEXT, .rights = MLX5_UCTX_CAP_RAW_TX),
@@ -284,7 +284,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(CREATE_VPORT_LAG),
 	FORBIDDEN(DESTROY_VPORT_LAG),
 
-	/* Work queues and what packets are steered to */
+	/* Work queues, and the objects that packets are steered to */
 	CREATE(CREATE_TIR, TIR, create_tir_out, tirn),
 	MODIFY(MODIFY_TIR, TIR, modify_tir_in, tirn),
 	DESTROY(DESTROY_TIR, TIR, destroy_tir_in, tirn),
@@ -392,7 +392,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	/* Uses up one of the port's SPIs, which last until the master key is rotated. */
 	GENERAL(PSP_GEN_SPI, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(PSP_ROTATE_KEY, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
-	/* Waits for requests that use encryption keys, also those of other users. */
+	/* Waits for requests that use encryption keys, including requests of other users. */
 	GENERAL(SYNC_CRYPTO, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	/* Names an object by its type and number, without a handle. */
 	GENERAL(ALLOW_OTHER_VHCA_ACCESS, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
@@ -400,7 +400,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	{ .opcode = MLX5_CMD_OPCODE_QUERY_VUID, .use = MLX5_IB_DEVX_GENERAL },
 };
 
-/* The row for any opcode of the range for users that the table does not have. */
+/* The row for every opcode that is in the range for users, but not in the table. */
 static const struct mlx5_ib_devx_cmd devx_later_cmd = { .use = MLX5_IB_DEVX_GENERAL };
 
 const struct mlx5_ib_devx_kind_info mlx5_ib_devx_kinds[MLX5_IB_DEVX_NUM_KINDS] = {

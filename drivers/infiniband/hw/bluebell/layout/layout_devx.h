@@ -10,7 +10,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/types.h>
 
-/* Length of the longest command that destroys an object: of a flow table, group or entry. */
+/* Length of the longest commands that destroy an object, for example those for flow tables. */
 #define MLX5_IB_DEVX_DESTROY_DW	MLX5_ST_SZ_DW(delete_fte_in)
 
 /**
@@ -32,7 +32,7 @@ enum mlx5_ib_devx_use {
 	MLX5_IB_DEVX_DESTROY,
 };
 
-/* Kinds of objects. Two objects of different kinds may have the same number. */
+/* Kinds of objects. Two objects of different kinds can have the same number. */
 enum mlx5_ib_devx_kind {
 	MLX5_IB_DEVX_NO_KIND,
 	MLX5_IB_DEVX_MKEY,
@@ -68,8 +68,8 @@ enum mlx5_ib_devx_kind {
 /**
  * struct mlx5_ib_devx_kind_info - what the log and events call objects of a kind
  * @name: name of the kind, for the log
- * @event_type: MLX5_OBJ_TYPE_* in the events of such objects. 0 if the device reports no events of
- *	such objects; and 0 for general objects: their events have the type of the general object
+ * @event_type: MLX5_OBJ_TYPE_* in the events of such objects; 0 if the device reports no events of
+ *	such objects. Also 0 for general objects, whose events have the type of the object itself
  */
 struct mlx5_ib_devx_kind_info {
 	const char *name;
@@ -92,16 +92,18 @@ struct mlx5_ib_devx_field {
  * @opcode: MLX5_CMD_OP_*
  * @use: enum mlx5_ib_devx_use
  * @kind: enum mlx5_ib_devx_kind, of the object that the command is about
- * @num_in_request: for a command that creates an object: the request has @num, not the answer
- * @size: for a command that creates an object: the minimum length of the command in bytes; 0 if
- *	only the fields that the driver reads or sets must be there. For a command that destroys an
- *	object: length of the command; 0 if the command has no field but @num, because all such
- *	commands have the same length
+ * @num_in_request: for a command that creates an object: whether @num is a field of the command, or
+ *	of the answer
+ * @size: for a command that creates an object: the minimum length of the command in bytes; 0 if the
+ *	command need only be long enough to have the fields that the driver reads or sets. For a
+ *	command that destroys an object: the length of the command in bytes; 0 stands for the
+ *	length of DEALLOC_PD, which most such commands have
  * @rights: MLX5_UCTX_CAP_* that the sender must have had when it opened the device. The driver
  *	checks them, because not all firmware does, see mlx5_ib_create_uctx()
  * @num: number of the object
- * @type: if objects of different types may have the same number: the type of a general object, the
- *	type of the table for a flow table and its parts, the hierarchy of a scheduling element
+ * @type: field that has the type of the object, for kinds whose numbers are unique only within a
+ *	type: the type of a general object, the table type of a flow table or a part of it, the
+ *	hierarchy of a scheduling element
  * @table: number of the flow table that the object belongs to
  * @umem: bits that say that the memory of the object is a umem. The driver sets them, because the
  *	device would otherwise read DMA addresses from the command
@@ -109,7 +111,8 @@ struct mlx5_ib_devx_field {
  * @deny: fields that must be 0
  * @needs: fields that must be 0 unless the sender has the rights given with the field
  *	(MLX5_UCTX_CAP_*)
- * @same: for a command that destroys an object: fields to copy from the command that has created it
+ * @same: for a command that destroys an object: fields to copy from the command that has created
+ *	the object, where they have the same offsets
  */
 struct mlx5_ib_devx_cmd {
 	u16 opcode;

@@ -11,7 +11,10 @@
 #include "layout/layout_devx.h"
 #include "layout/refuse.h"
 
-/* Whether the field, and the dword that contains it, lies in the first @len bytes. */
+/*
+ * Whether the field, with the whole dword that contains it, lies in the first @len bytes. True for
+ * a field that a row of the table does not have.
+ */
 static bool devx_has_field(size_t len, struct mlx5_ib_devx_field field)
 {
 	return round_up(field.offset + field.bits, 32) / BITS_PER_BYTE <= len;
@@ -83,7 +86,8 @@ enum {
 /*
  * The rights that a process needs to create a general object of a type. Encryption keys need no
  * rights. Objects of flow steering need CAP_NET_RAW, as flow tables do: DPDK and Open vSwitch run
- * with it. An object of another type may be any resource of the device, so it needs CAP_SYS_RAWIO.
+ * with this capability. An object of another type can be any resource of the device, so it needs
+ * CAP_SYS_RAWIO.
  */
 static u32 devx_rights_for_type(u32 type)
 {
@@ -132,16 +136,16 @@ static u32 devx_rights_for(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
  * mlx5_ib_devx_check_cmd - whether a process may send a command
  * @in: the command
  * @in_len: bytes of @in
- * @use: what the process wants to do by the command
+ * @use: what the process wants to use the command for
  * @rights: MLX5_UCTX_CAP_* that the process had when it opened the device
  * @cmd: gets the command's row in the table of DEVX commands
  *
- * A command on behalf of another function (vhca_tunnel_id) is refused: the driver does not know
+ * A command on behalf of another PCI function (vhca_tunnel_id) is refused: the driver does not know
  * whose objects the command names.
  *
  * Return: 0; -EINVAL for a command that is unknown, forbidden, for another purpose than @use, too
  * short to have a header or to name its object, or on behalf of another function; or -EPERM for a
- * command that needs more rights, or sets a field that users must not set.
+ * command that needs rights which are not in @rights, or sets a field that users must not set.
  */
 int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use use, u32 rights,
 			   const struct mlx5_ib_devx_cmd **cmd)
@@ -180,8 +184,8 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 }
 
 /*
- * Check that processes may use the service type. Other types are for the kernel: those of QP0 and
- * QP1, and the type of UMR queue pairs, whose requests can write DMA addresses to keys.
+ * Check that processes may use the service type. Other types are for the kernel, for example those
+ * of QP0 and QP1, and the type of UMR queue pairs, whose requests can write DMA addresses to keys.
  */
 static int devx_check_qp(const void *in)
 {
@@ -208,9 +212,10 @@ static u8 devx_mkey_access_mode(const void *in)
 }
 
 /*
- * Check that a process may create a key: an indirect mkey, or a key over a umem. UMR must not be
- * able to change a key over a umem, and such a key must not cover all addresses (length64). A key
- * in any other access mode has an address of host or device memory in its context.
+ * Check that a process may create a key: an indirect mkey, or a key over a umem. A key over a umem
+ * must not be free, UMR must not be able to change it, and it must not cover all addresses
+ * (length64). A key in any other access mode has an address of host or device memory in its
+ * context.
  */
 static int devx_check_mkey(const void *in)
 {
@@ -236,8 +241,8 @@ static int devx_check_mkey(const void *in)
 }
 
 /*
- * Refuse an XRQ whose offload is not in mlx5_ifc.h: such an offload may read addresses from bits
- * that are reserved there.
+ * Refuse an XRQ whose offload is not in mlx5_ifc.h: for such an offload the device might read
+ * addresses from bits that are reserved in mlx5_ifc.h.
  */
 static int devx_check_xrq(const void *in)
 {
@@ -285,7 +290,8 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
  * @cmd: the row of a command that creates an object
  * @in: the command, checked by mlx5_ib_devx_check_create()
  *
- * Return: how many keys the table has room for; 0 for a key over memory and for other objects.
+ * Return: how many entries (KLMs or KSMs) the table has room for; 0 for a key over memory, and for
+ * an object that is not a key.
  */
 u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
@@ -300,8 +306,8 @@ u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *i
  * @cmd: the row of a command that creates an object
  * @in: the command, checked by mlx5_ib_devx_check_create()
  *
- * Return: how many KLMs the table has room for; 0 for a table of KSMs, for a key over memory and
- * for other objects.
+ * Return: how many KLMs the table has room for; 0 for a table of KSMs, for a key over memory, and
+ * for an object that is not a key.
  */
 u32 mlx5_ib_devx_num_klms(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
@@ -312,15 +318,16 @@ u32 mlx5_ib_devx_num_klms(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 }
 
 /**
- * mlx5_ib_devx_num_created - how many objects of its kind a command creates
+ * mlx5_ib_devx_num_created - how many objects a command creates
  * @cmd: the row of a command that creates an object
  * @in: the command, checked by mlx5_ib_devx_check_create()
  *
- * One handle may stand for a bulk of flow counters, or for a range of general objects: one command
- * creates them all, and one destroys them all. The capabilities of the device decide which of the
- * two size fields of a bulk firmware reads, so count the larger one.
+ * One handle can stand for a bulk of flow counters, or for a range of general objects: one command
+ * creates them all, and one destroys them all. ALLOC_FLOW_COUNTER has two fields for the size of a
+ * bulk, and the capabilities of the device decide which of them firmware reads. So count by the
+ * field with the larger size.
  *
- * Return: the number.
+ * Return: the number of objects.
  */
 u32 mlx5_ib_devx_num_created(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
@@ -336,12 +343,12 @@ u32 mlx5_ib_devx_num_created(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 	}
 }
 
-/* Whether the device would read DMA addresses, of pages or a doorbell record, from the command. */
+/* Whether the command can carry DMA addresses, of pages or of a doorbell record. */
 static bool devx_has_memory(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
 	switch (cmd->opcode) {
 	case MLX5_CMD_OP_CREATE_MKEY:
-		/* In other modes the translation entries are keys. */
+		/* In other modes the translation entries name other keys. */
 		return devx_mkey_access_mode(in) == MLX5_MKC_ACCESS_MODE_MTT;
 	case MLX5_CMD_OP_MODIFY_CQ:
 		return MLX5_GET(modify_cq_in, in, op_mod) != MLX5_MODIFY_CQ_IN_OP_MOD_MODIFY_CQ;
@@ -385,7 +392,7 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
  * @in_len: bytes of @in
  * @page: gets the index of the UAR in the device
  *
- * Return: true; false for an object without doorbells, or a command too short to name a UAR.
+ * Return: true; false for a command that has no field for a UAR, or is too short to name one.
  */
 bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
 			   u32 *page)
@@ -476,6 +483,6 @@ size_t mlx5_ib_devx_fill_destroy(const struct mlx5_ib_devx_cmd *created_by,
 	devx_set(in, cmd->num, id->num);
 	devx_set(in, cmd->type, id->type);
 	devx_set(in, cmd->table, id->table);
-	/* Most commands that destroy an object have no field but the object's number. */
+	/* Most commands that destroy an object are as long as DEALLOC_PD. */
 	return cmd->size ?: MLX5_ST_SZ_BYTES(dealloc_pd_in);
 }

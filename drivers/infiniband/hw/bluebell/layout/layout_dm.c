@@ -26,10 +26,10 @@
  * @caps: what the device can do
  * @page_shift: log2 of the host's page size
  *
- * Processes map whole pages of the host, so the driver does not use a window in BAR 0 that does not
- * consist of whole pages.
+ * Processes map whole pages of the host, so the driver uses the window in BAR 0 only if the window
+ * consists of whole pages.
  *
- * Return: true if the device has such memory.
+ * Return: true if the device has memory that the driver can use.
  */
 bool mlx5_ib_has_dm(const struct mlx5_ib_caps *caps, unsigned int page_shift)
 {
@@ -72,11 +72,11 @@ int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_dm_alloc_size - size of an allocation for ALLOC_MEMIC
- * @length: bytes that the user asks for, checked
+ * mlx5_ib_dm_alloc_size - how many bytes to ask for with ALLOC_MEMIC
+ * @length: bytes that the user asks for, checked by mlx5_ib_check_dm()
  * @caps: what the device can do
  *
- * Return: bytes.
+ * Return: @length, rounded up to the unit in which the device allocates.
  */
 u32 mlx5_ib_dm_alloc_size(u32 length, const struct mlx5_ib_caps *caps)
 {
@@ -89,12 +89,12 @@ u32 mlx5_ib_dm_alloc_size(u32 length, const struct mlx5_ib_caps *caps)
  * @used: bitmap of the window's pages
  * @caps: what the device can do; it has memory for users
  * @page_shift: log2 of the host's page size
- * @from: page at which the search starts
- * @length: bytes
+ * @from: number of the page at which the search starts
+ * @length: bytes of the allocation
  * @log_align: log2 of the alignment of the address in BAR 0
  *
- * Return: number of the first page; the number of pages in the window if
- * there are not enough contiguous free pages.
+ * Return: number of the first page; the number of pages in the window if there are not enough
+ * contiguous free pages from @from on.
  */
 unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5_ib_caps *caps,
 				    unsigned int page_shift, unsigned long from, u32 length,
@@ -112,7 +112,7 @@ unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5
 }
 
 /**
- * mlx5_ib_check_dm_access - check the access to a region over device memory
+ * mlx5_ib_check_dm_access - check the access flags of a new region over device memory
  * @access: enum ib_access_flags
  *
  * Return: 0; -EINVAL for a region that is not zero based; -EOPNOTSUPP for any access flag that is

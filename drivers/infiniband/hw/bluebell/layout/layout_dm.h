@@ -13,7 +13,7 @@
 struct mlx5_ib_caps;
 struct mlx5_ib_mkc_attr;
 
-/* log_memic_addr_alignment of ALLOC_MEMIC counts from 64 bytes. */
+/* log_memic_addr_alignment of ALLOC_MEMIC counts from 64 bytes: 0 stands for 2^6. */
 #define MLX5_IB_MEMIC_BASE_SHIFT	6
 
 bool mlx5_ib_has_dm(const struct mlx5_ib_caps *caps, unsigned int page_shift);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events of the device as processes subscribe to them (DEVX).
+ * Events of the device to which processes can subscribe (DEVX).
  *
  * An event is about an object, or about the device as a whole. mlx5_core receives the events of all
  * users in one event queue, so the driver has to know, for each type of event, where the event
@@ -10,8 +10,9 @@
  *   * A subscriber to events of the device never gets events of objects.
  *   * Every context that has a user id may subscribe to the events of the device that firmware
  *     reports to users (user_unaffiliated_events), and to events of the port, which verbs report to
- *     every process. Other known events of the device need MLX5_UCTX_CAP_INTERNAL_DEV_RES.
- *   * No process gets an event that mlx5_core or the driver handles for the kernel.
+ *     every process. The other events of the device that event_forms[] lists need
+ *     MLX5_UCTX_CAP_INTERNAL_DEV_RES.
+ *   * No process gets an event that is for the kernel alone (EVENT_OF_KERNEL).
  */
 
 #include <linux/kernel.h>
@@ -72,7 +73,7 @@ static const u8 event_forms[MLX5_EVENT_TYPE_MAX] = {
 	[MLX5_EVENT_TYPE_MONITOR_COUNTER] = EVENT_OF_DEVICE,
 	[MLX5_EVENT_TYPE_PPS_EVENT] = EVENT_OF_DEVICE,
 
-	/* About commands of all users, the kernel's memory, other functions, the firmware's log. */
+	/* About commands of all users, the kernel's memory, other PCI functions, firmware's log. */
 	[MLX5_EVENT_TYPE_CMD] = EVENT_OF_KERNEL,
 	[MLX5_EVENT_TYPE_PAGE_REQUEST] = EVENT_OF_KERNEL,
 	[MLX5_EVENT_TYPE_PAGE_FAULT] = EVENT_OF_KERNEL,
@@ -84,8 +85,8 @@ static const u8 event_forms[MLX5_EVENT_TYPE_MAX] = {
 };
 
 /*
- * For each form: type of the object, or 0 if the type is in the event itself; and the offset of the
- * object's number in the event.
+ * For events of each form: type of the object, or 0 if the type is in the event itself; and the
+ * offset of the object's number in the event.
  */
 static const struct {
 	u16 type;
@@ -108,7 +109,7 @@ static const u16 event_queue_types[] = {
 };
 
 /**
- * mlx5_ib_event_source_of - find by which type and number events name an object
+ * mlx5_ib_event_source_of - find the type and number by which events name an object
  * @id: the object
  * @source: gets type and number
  *
@@ -188,7 +189,7 @@ static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type
  *
  * Return: 0; -EINVAL for an unknown event, an event for the kernel, an event that objects of the
  * type of @source do not have, or, without @source, an event that is not about the device; or
- * -EPERM for an event of the device that needs more rights.
+ * -EPERM for an event of the device that needs MLX5_UCTX_CAP_INTERNAL_DEV_RES.
  */
 int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Events of the device as processes subscribe to them (DEVX): which object has raised an event, and
- * which processes may subscribe to it.
+ * Events of the device to which processes can subscribe (DEVX): which object has raised an event,
+ * and which processes may subscribe to the event.
  */
 
 #ifndef BLUEBELL_LAYOUT_EVENT_H

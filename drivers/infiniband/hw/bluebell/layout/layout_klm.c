@@ -10,7 +10,7 @@
 
 #include "layout/layout_klm.h"
 
-/* The memory that an entry of a table covers: @len bytes from @addr of @key. */
+/* The memory that an entry of a table covers: @len bytes of @key, from the address @addr on. */
 struct klm_extent {
 	u32 key;
 	u64 addr;
@@ -43,9 +43,9 @@ static u32 klm_block_cycles(const struct mlx5_ib_klm_walk *walk)
 /*
  * The next entry of the table is the head of a strided block: a list of pieces that is repeated in
  * cycles, with each piece moved by its stride from one cycle to the next. Enter the block in the
- * cycle in which the rest of the range starts, or step over the block if the rest starts behind it.
+ * cycle in which the rest of the range starts, or step over the block if the rest starts after it.
  * Returns false for a block that the device would refuse, and for a block that has more entries
- * than the budget.
+ * than the walk may still read.
  */
 static bool klm_enter_block(struct mlx5_ib_klm_walk *walk)
 {
@@ -123,8 +123,8 @@ static bool klm_read(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
 }
 
 /*
- * Start a walk through a table of KSMs: compute the first entry of the range, as all entries cover
- * the same number of bytes.
+ * Start a walk through a table of KSMs. All entries cover the same number of bytes, so compute the
+ * entry at which the range starts.
  */
 static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
 {
@@ -138,10 +138,10 @@ static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
 
 /**
  * mlx5_ib_klm_start - start a walk through what a range of a key translates to
- * @walk: the walk, of which only the budget is set
+ * @walk: the walk; the caller has set only @budget
  * @out: answer to QUERY_MKEY, of MLX5_IB_KLM_QUERY_BYTES(@num) bytes
  * @num: number of entries
- * @key: the key, its variant included
+ * @key: the key, including its low byte, the variant
  * @addr: first address of the range
  * @len: bytes of the range; bytes beyond the end of the key are left out
  *
@@ -175,10 +175,10 @@ bool mlx5_ib_klm_start(struct mlx5_ib_klm_walk *walk, const void *out, u32 num, 
 /**
  * mlx5_ib_klm_next - find the next piece of a range
  * @walk: the walk
- * @piece: the piece
+ * @piece: gets the piece
  *
- * Return: true; false if nothing of the range is left, the table ends or has an invalid strided
- * block, or the budget is used up.
+ * Return: true; false if nothing of the range is left, if the table ends, if the next entry is an
+ * invalid strided block, or if the budget is used up.
  */
 bool mlx5_ib_klm_next(struct mlx5_ib_klm_walk *walk, struct mlx5_ib_klm_piece *piece)
 {

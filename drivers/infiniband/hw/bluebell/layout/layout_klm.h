@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Indirect mkeys, which processes create: find the keys that a range of addresses translates to.
- * Pure functions.
+ * Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_KLM_H
@@ -10,7 +10,7 @@
 #include <linux/mlx5/qp.h>
 #include <linux/types.h>
 
-/* Bytes of an answer to QUERY_MKEY that has @num entries of the table. */
+/* Bytes of an answer to QUERY_MKEY that has @num entries of the key's translation table. */
 #define MLX5_IB_KLM_QUERY_BYTES(num) \
 	(MLX5_BYTE_OFF(query_mkey_out, bsf0_klm0_pas_mtt0_1) + (num) * sizeof(struct mlx5_klm))
 
@@ -21,9 +21,10 @@
  * @num: number of entries
  * @fixed_len: bytes that each entry of a table of KSMs covers; 0 for a table of KLMs
  * @next: entry to read next
- * @skip: offset of the rest of the range from the start of what the next entry covers, in bytes
+ * @skip: bytes from the start of what the next entry covers to the start of the rest of the range
  * @left: bytes of the range that have not been walked through
- * @block_entries: entries of the strided block whose head is @next; 0 outside of a block
+ * @block_entries: entries of the strided block (klm_enter_block()) whose head is entry @next of the
+ *	table; 0 outside of a block
  * @block_entry: entry of the block to read next, from 0
  * @cycle: cycle of the block to read next, from 0
  * @budget: entries that the walk may still read; belongs to the caller, and is counted down
