@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory key layout: access rights, the MKC, translation entries and the size
- * of the command that carries them. Pure functions only.
+ * Memory key layout: access rights, the context of a key (MKC), translation entries and the size of
+ * the command that carries them. Pure functions only.
  */
 
 #include <linux/align.h>
@@ -53,8 +53,8 @@ unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_check_mr - check a registration before anything is pinned
- * @length: bytes
+ * mlx5_ib_check_mr - check a registration of memory before anything is pinned
+ * @length: bytes of the region
  * @iova: first address of the region
  * @access: enum ib_access_flags
  * @caps: what the device can do
@@ -62,8 +62,8 @@ unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps)
  * Relaxed ordering is an optional flag of ibv_reg_mr(3), so it is ignored on a device that does not
  * support it.
  *
- * Return: 0; -EINVAL for a region that is empty, too long, or wraps around; -EOPNOTSUPP for access
- * flags that this driver does not support.
+ * Return: 0; -EINVAL for a region that is empty or too long, or whose addresses wrap around;
+ * -EOPNOTSUPP for access flags that this driver does not support.
  */
 int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps *caps)
 {
@@ -87,11 +87,11 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
  * @num: the number of KLMs
  * @caps: capabilities of the device
  *
- * Programs round the number of entries up to blocks of four. KSMs, entries of one length, have no
- * such limit.
+ * Programs round the number of KLMs up to blocks of four, so the limit of the device is rounded up,
+ * too. KSMs, entries of one length, have no such limit.
  *
- * Return: 0, also if the device does not say how many KLMs a key can have; or -EINVAL for more KLMs
- * than that.
+ * Return: -EINVAL for more KLMs than a key of the device can have; otherwise 0, also if the device
+ * does not say how many KLMs a key can have.
  */
 int mlx5_ib_check_klms(u32 num, const struct mlx5_ib_caps *caps)
 {
@@ -102,7 +102,7 @@ int mlx5_ib_check_klms(u32 num, const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_mtt_octowords - length of translation entries in units of 16 bytes
+ * mlx5_ib_mtt_octowords - length of a list of translation entries in units of 16 bytes
  * @nmtts: number of entries
  *
  * Return: octowords, rounded up.
@@ -177,8 +177,9 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
  * @attr: attributes of the key
  * @caps: as for mlx5_ib_fill_mkc_access()
  *
- * The entries are big-endian DMA addresses at klm_pas_mtt. Unless the caller sets pg_access, the
- * device ignores access bits in the entries, and the rights of the key hold for each page.
+ * The entries of a key over pages are big-endian DMA addresses at klm_pas_mtt. Unless the caller
+ * sets pg_access, the device ignores access bits in the entries, and the rights of the key hold for
+ * each page.
  */
 void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 			      const struct mlx5_ib_caps *caps)
@@ -202,7 +203,7 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits
  * @pdn: protection domain number
  * @num_klms: maximum number of pieces of memory (KLMs) that the window is bound to; 0 stands for 1
- * @type_2: the window is of type 2, so a peer may invalidate it
+ * @type_2: the window is of type 2, so a peer can invalidate it
  *
  * The key is free: it gives access to nothing until a work request binds it. The request can set
  * all rights but local read, so this function sets local read.
@@ -225,9 +226,9 @@ void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
 /**
  * mlx5_ib_start_pas - go to the start of a buffer's translation list
  * @iter: the position, for mlx5_ib_next_pas()
- * @umem: pinned and mapped buffer, its iova set by ib_umem_find_best_pgsz()
- *        or ib_umem_find_best_pgoff()
- * @page_shift: log2 of a page size that one of these functions returned, or of a smaller size
+ * @umem: buffer that is mapped for DMA, and whose iova is set
+ * @page_shift: log2 of the page size: the size that ib_umem_find_best_pgsz() or
+ *	ib_umem_find_best_pgoff() has returned for @umem, or a smaller size
  * @flags: bits below the page size to set in each entry
  */
 void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
@@ -256,12 +257,12 @@ void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
  * @pas: room for @max entries
  * @max: entries to write at most
  *
- * The same list serves as the pas[] of queues and the entries of a memory key:
- * big-endian DMA addresses, aligned to the page size.
+ * The list is in the format of the pas[] of queues and of the entries of a memory key: big-endian
+ * DMA addresses, aligned to the page size.
  *
- * Writes the same addresses as rdma_umem_for_each_dma_block(), but is faster: that macro makes a
- * call for each address. Most buffers have a segment for each page, so this function goes from
- * segment to segment itself.
+ * Writes the same addresses as rdma_umem_for_each_dma_block(), but is faster: that macro calls a
+ * function for each address, and this function walks the segments itself. Most buffers have a
+ * segment for each page.
  *
  * Return: entries written; fewer than @max at the buffer's end.
  */

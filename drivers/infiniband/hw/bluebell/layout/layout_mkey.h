@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory key layout: access rights, the MKC, translation entries and the size
- * of the command that carries them. Pure functions only.
+ * Memory key layout: access rights, the context of a key (MKC), translation entries and the size of
+ * the command that carries them. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_MKEY_H
@@ -26,8 +26,8 @@ struct scatterlist;
 #define MLX5_IB_MAX_COMMAND_MTTS	BIT(24)
 /*
  * Longest list of a key over paged memory. The driver's tables for the key take at least 16 bytes
- * of kernel memory for each page that is mapped. At most half of this memory is charged to the
- * memory cgroup of the process, see odp_chunk.c.
+ * of kernel memory for each page that is mapped, and at most half of this memory is charged to the
+ * memory cgroup of the process (odp_chunk.c).
  */
 #define MLX5_IB_MAX_PAGED_MTTS		BIT(24)
 
@@ -41,8 +41,8 @@ struct scatterlist;
  * @nmtts: number of translation entries
  * @room: entries that UMR can write to the key; 0 for a key that UMR cannot change
  * @free: the key gives access to nothing until UMR fills it
- * @klm: the entries are pieces of any length, struct mlx5_klm; each counts twice in @nmtts and
- *	@room
+ * @klm: the entries are pieces of other keys, of any length (struct mlx5_klm); each counts twice in
+ *	@nmtts and @room
  * @variant: low byte of the key
  */
 struct mlx5_ib_mkc_attr {
@@ -64,7 +64,7 @@ struct mlx5_ib_mkc_attr {
  * @addr: DMA address of the next entry
  * @end: end of the segment
  * @flags: bits to set in each entry
- * @left: entries to come
+ * @left: number of entries that have not been written yet
  * @page_shift: log2 of the page size
  */
 struct mlx5_ib_pas_iter {

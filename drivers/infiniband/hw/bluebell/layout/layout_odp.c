@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * On-demand paging, computation only: page-fault events, the memory that a WQE names, and
- * translation entries. Pure functions.
+ * translation entries. Pure functions only.
  */
 
 #include <linux/align.h>
@@ -80,7 +80,7 @@ static void odp_parse_transport_fault(const struct mlx5_eqe *eqe, struct mlx5_ib
 	};
 	fault->is_unknown = eqe->sub_type != MLX5_PFAULT_SUBTYPE_WQE &&
 			    eqe->sub_type != MLX5_PFAULT_SUBTYPE_RDMA;
-	/* For PAGE_FAULT_RESUME: the type of an unknown fault says which layout the event has. */
+	/* The type of an unknown fault says which layout the event has, and where the token is. */
 	if (fault->is_unknown ? fault->type & MLX5_PAGE_FAULT_RESUME_RDMA :
 				eqe->sub_type == MLX5_PFAULT_SUBTYPE_RDMA) {
 		odp_parse_rdma_fault(pf, fault);
@@ -125,11 +125,11 @@ static void odp_parse_memory_fault(const struct mlx5_eqe *eqe, struct mlx5_ib_fa
 
 /**
  * mlx5_ib_odp_parse_eqe - decode a page-fault event
- * @eqe: entry of the page-fault event queue, struct mlx5_eqe_page_fault
- * @by_memory: the device reports faults by the memory scheme
- * @fault: result
+ * @eqe: entry of the page-fault event queue, with a struct mlx5_eqe_page_fault
+ * @by_memory: the device reports faults by the memory scheme (@is_memory of struct mlx5_ib_fault)
+ * @fault: result, but for @taken, which the caller sets
  *
- * Return: true; false if the entry is not of a page fault.
+ * Return: true; false if the entry is not a page-fault event.
  */
 bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, bool by_memory,
 			   struct mlx5_ib_fault *fault)
@@ -147,7 +147,7 @@ bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, bool by_memory,
  * mlx5_ib_odp_fill_resume - build PAGE_FAULT_RESUME
  * @in: zeroed struct mlx5_ifc_page_fault_resume_in_bits
  * @fault: the fault
- * @error: the pages cannot be mapped, so the work request fails
+ * @error: the driver cannot map the pages, so the device is to fail the work request
  */
 void mlx5_ib_odp_fill_resume(void *in, const struct mlx5_ib_fault *fault, bool error)
 {
@@ -227,8 +227,8 @@ static bool odp_is_list_end(const struct mlx5_wqe_data_seg *data, const struct m
  * mlx5_ib_odp_parse_data - find the memory that the data segments of a WQE name
  * @seg: the first data segment
  * @end: end of the WQE
- * @inline_ok: the WQE may carry data inline. Inline data gets an entry with key 0, which names no
- *	memory, because the data counts as bytes of the message
+ * @inline_ok: the WQE may carry data inline. Such data gets an entry in @sges, because its bytes
+ *	count as bytes of the message; the entry has key 0, and so names no memory
  * @caps: what the device can do
  * @sges: result
  *
@@ -292,7 +292,7 @@ int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
 
 /**
  * mlx5_ib_odp_window - reduce a list of data segments to a range of the message's bytes
- * @sges: the list, changed in place
+ * @sges: the list of the whole message, which the function changes
  * @skip: bytes to leave out at the start of the message
  * @len: bytes to keep after @skip
  */
@@ -350,7 +350,7 @@ bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t m
 /**
  * mlx5_ib_odp_dir_shift - how much memory a directory of an implicit region covers
  * @caps: what the device can do
- * @space: bytes of the address space
+ * @space: bytes of the address space that the region covers
  *
  * An entry of the root covers a directory, and an entry of a directory covers a leaf. The device
  * limits how much memory an entry covers: to 2 GiB, unless a capability says otherwise.
@@ -380,7 +380,8 @@ u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space)
 
 /**
  * mlx5_ib_odp_fill_create_ksm - build CREATE_MKEY for a table of keys, except for its entries
- * @in: zeroed struct mlx5_ifc_create_mkey_in_bits; its struct mlx5_ksm are at klm_pas_mtt
+ * @in: zeroed struct mlx5_ifc_create_mkey_in_bits; the caller writes the entries, struct mlx5_ksm,
+ *	at klm_pas_mtt
  * @attr: attributes of the key; a KSM counts as two translation entries
  *
  * Relaxed ordering is left out here: the keys that the entries refer to have it.
@@ -399,10 +400,10 @@ void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr)
 /**
  * mlx5_ib_odp_fill_create_absent - build CREATE_MKEY for a key in which no page is present
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits, with room for a block of entries, which stay 0
- * @attr: rights and domain of the key, and the number of entries in a block
+ * @attr: rights and protection domain of the key; @nmtts is the number of entries of one block
  *
- * The key covers all addresses. mlx5_ib uses the same page size, so devices accept it, even if the
- * largest page size that they report is smaller.
+ * The key covers all addresses. mlx5_ib uses the same page size, so devices accept this size, even
+ * if the largest page size that they report is smaller.
  */
 void mlx5_ib_odp_fill_create_absent(void *in, const struct mlx5_ib_mkc_attr *attr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * On-demand paging, computation only: page-fault events, the memory that a WQE names, and
- * translation entries. Pure functions.
+ * translation entries. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_ODP_H
@@ -18,19 +18,22 @@ struct mlx5_ib_caps;
 struct mlx5_ib_mkc_attr;
 
 /*
- * An implicit region is a tree of keys, like a page table: the entries of the root refer to
- * directories, those of a directory to leaves, those of a leaf to pages. Directories and leaves are
- * small enough to be created at the first access: a leaf covers 16 MiB.
+ * An implicit region is a tree of keys, like a page table: the entries of the root key refer to
+ * keys called directories, those of a directory to keys called leaves, those of a leaf to pages.
+ * Directories and leaves are small enough to be created at the first access: a leaf covers 16 MiB.
  */
 #define MLX5_IB_ODP_LEAF_SHIFT		24
 
-/* KSMs in a block: the device reads and writes translation tables in blocks of 64 bytes. */
+/*
+ * Number of KSMs, entries of a table of keys, in a block: the device reads and writes translation
+ * tables in blocks of 64 bytes.
+ */
 #define MLX5_IB_ODP_BLOCK_KSMS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(struct mlx5_ksm))
 
 /*
  * Limit of the data segments that the driver reads from a WQE. A send WQE has no more, because its
- * length, in units of 16 bytes, has six bits. A receive WQE may have one more segment, a link or a
- * signature, before its data segments.
+ * length, in units of 16 bytes, has six bits. In a receive WQE a link or a signature can precede
+ * the data segments, so the driver reads one segment more of a WQE.
  */
 #define MLX5_IB_ODP_MAX_SGES		63
 #define MLX5_IB_ODP_MAX_WQE		((MLX5_IB_ODP_MAX_SGES + 1) * MLX5_SEND_WQE_DS)
@@ -42,8 +45,9 @@ struct mlx5_ib_mkc_attr;
  * @is_memory: the device reports faults by the memory scheme, by key and address; otherwise by the
  *	transport scheme, by queue. For a fault by the memory scheme @type, @wq_num, @committed,
  *	@wqe_index and @op_len are 0
- * @is_rdma: the device faulted on a remote key; otherwise, without @is_memory, on a data segment of
- *	a WQE. If @is_unknown, this only says which of the two layouts the event has
+ * @is_rdma: the device faulted on a remote key. If neither @is_rdma nor @is_memory is set, the
+ *	device faulted on a data segment of a WQE. If @is_unknown is set, @is_rdma only says which
+ *	of the two layouts the event has
  * @is_early: further events of the same fault follow; only the last event has to be answered.
  *	Memory scheme only
  * @type: the type in the event, which PAGE_FAULT_RESUME repeats. If @is_rdma, flags
@@ -53,15 +57,15 @@ struct mlx5_ib_mkc_attr;
  * @token: identifies the fault to PAGE_FAULT_RESUME
  * @committed: bytes of the message that have been transferred
  * @packet_len: bytes that the device needs next; 0 if unknown
- * @before: bytes in front of @va that the device may need soon. Memory scheme only
+ * @before: bytes before @va that the device may need soon. Memory scheme only
  * @after: bytes after @packet_len that the device may need soon. Memory scheme only
  * @wqe_index: index of the WQE, in basic blocks of a send queue or WQEs of a receive queue.
  *	WQE faults only
- * @key: the remote key; in the memory scheme the lowest key, which is not an indirect mkey. 0 for
- *	a WQE
+ * @key: the remote key; in the memory scheme the key over pages that the device has reached, maybe
+ *	through indirect mkeys. 0 for a WQE fault
  * @op_len: length of the whole operation in bytes; 0 if unknown. RDMA faults only
- * @va: first address of the whole operation; in the memory scheme the first address needed. 0 for a
- *	WQE
+ * @va: first address of the whole operation; in the memory scheme the first address that the device
+ *	needs. 0 for a WQE fault
  * @taken: when the driver took the event from the event queue
  */
 struct mlx5_ib_fault {

@@ -21,7 +21,7 @@ static_assert(MLX5_ST_SZ_BYTES(mtt) == sizeof(__be64));
 /* umem.page_offset has 32 bits, although umem.log_page_size allows pages of up to 2^43 bytes. */
 #define UMEM_MAX_PAGE_SHIFT	MIN(32, BITS_PER_LONG - 1)
 
-/* The last bits of struct mlx5_ifc_mtt_bits. */
+/* The two lowest bits of struct mlx5_ifc_mtt_bits. */
 #define MTT_RD_EN	BIT_ULL(0)
 #define MTT_WR_EN	BIT_ULL(1)
 static_assert(__mlx5_bit_off(mtt, rd_en) == 63 && __mlx5_bit_off(mtt, wr_en) == 62);
@@ -61,7 +61,7 @@ int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
 }
 
 /**
- * mlx5_ib_umem_page_sizes - which sizes the pages of a umem may have
+ * mlx5_ib_umem_page_sizes - page sizes that can be used for a umem
  * @wanted: sizes that the process accepts; bit n stands for pages of 2^n bytes
  *
  * Return: the sizes of @wanted that CREATE_UMEM and this host can express; 0 for none.
@@ -73,12 +73,12 @@ unsigned long mlx5_ib_umem_page_sizes(u64 wanted)
 
 /**
  * mlx5_ib_umem_best_page - choose the size of the pages of a umem
- * @umem: the memory, pinned and mapped; gets the iova that mlx5_ib_fill_umem() needs
+ * @umem: the memory, pinned and mapped for DMA; gets the iova that mlx5_ib_fill_umem() needs
  * @wanted: sizes that the process accepts; bit n stands for pages of 2^n bytes
  *
- * CREATE_UMEM has no length in bytes: a process can use whole pages of a umem, for example with a
- * key over the umem. A page that extends beyond the memory would give the process access to memory
- * that is not its own. So the function chooses the largest size for which @umem, rounded to
+ * CREATE_UMEM has no length in bytes, so a process can use all bytes of a umem's pages, for example
+ * with a key over the umem. A page that extends beyond the memory would give the process access to
+ * memory that is not its own. So the function chooses the largest size for which @umem, rounded to
  * PAGE_SIZE, starts and ends at the boundary of a page of that size.
  *
  * Return: bytes; 0 if the memory does not consist of pages of any of these sizes.

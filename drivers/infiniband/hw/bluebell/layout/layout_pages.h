@@ -13,7 +13,7 @@
 
 struct ib_umem;
 
-/* Queues start at a multiple of 64 bytes, the finest offset that a context can express. */
+/* Queues start at a multiple of 64 bytes, the smallest unit in which a context has an offset. */
 #define MLX5_IB_QUEUE_ALIGNMENT		64
 /* A context has the offset into the first page in 64ths of a page, in six bits. */
 #define MLX5_IB_PAGE_OFFSET_SHIFT	6
