@@ -16,8 +16,8 @@
 #define MAX_FLOW_LABEL		0xfffff
 
 /*
- * The device's code of a rate, in four bits, is enum ib_rate plus this offset. mlx5_ifc.h has all
- * codes: MLX5_ADS_STAT_RATE_*.
+ * The device's code of a rate, in four bits, is the value of enum ib_rate plus this offset.
+ * mlx5_ifc.h has all codes: MLX5_ADS_STAT_RATE_*.
  */
 #define RATE_CODE_OFFSET	5
 #define MIN_RATE_CODE		MLX5_ADS_STAT_RATE_2_5GBPS
@@ -26,14 +26,14 @@
 /**
  * mlx5_ib_rate_to_hw - find the device's code of a static rate
  * @rate: enum ib_rate
- * @supported: mask: bit n is set if the device can limit the rate to code n
+ * @supported: mask: bit n is set if the device can limit the rate to the rate with code n
  *
- * A static rate is a limit, which protects a slower link on the way, so the rate is rounded down if
- * the device has a slower rate.
+ * A static rate is a limit, which protects a slower link on the way, so the function rounds down if
+ * it can.
  *
  * Return: the code of the fastest supported rate that is not faster than @rate, or of the slowest
- * supported rate if all are faster; 0, the speed of the port, if the device supports no rates, and
- * for IB_RATE_PORT_CURRENT.
+ * supported rate if all are faster. 0, which stands for the speed of the port, for
+ * IB_RATE_PORT_CURRENT, and if the device supports no rates.
  */
 u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
 {
@@ -73,8 +73,8 @@ u8 mlx5_ib_rate_from_hw(u8 code)
  * mlx5_ib_check_ah - check the address of a path or an address handle
  * @ah: the address, of which ib_core has checked type, port and GID index
  *
- * Return: 0, or -EINVAL for a value that its field cannot hold, or for a static rate that is not in
- * enum ib_rate.
+ * Return: 0, or -EINVAL for a value that does not fit into its field of the context or vector, or
+ * for a static rate that is not in enum ib_rate.
  */
 int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 {
@@ -140,9 +140,9 @@ static bool path_read_lid(const void *ads, struct rdma_ah_attr *ah)
 }
 
 /**
- * mlx5_ib_read_path - read an address path of an InfiniBand port back
+ * mlx5_ib_read_path - read back an address path of an InfiniBand port
  * @ads: struct mlx5_ifc_ads_bits
- * @ah: the result
+ * @ah: gets the address
  */
 void mlx5_ib_read_path(const void *ads, struct rdma_ah_attr *ah)
 {
@@ -177,7 +177,7 @@ static void av_fill_lid(struct mlx5_av *av, const struct rdma_ah_attr *ah)
 
 /**
  * mlx5_ib_fill_av - build the address vector of datagrams on an InfiniBand port
- * @av: the vector, without queue pair and Q_Key
+ * @av: gets the vector, without the queue pair number and the Q_Key of the destination
  * @ah: the address, checked by mlx5_ib_check_ah()
  * @rate_support: mask of the rate codes that the device has
  */
@@ -209,9 +209,9 @@ static bool av_read_lid(const struct mlx5_av *av, struct rdma_ah_attr *ah)
 }
 
 /**
- * mlx5_ib_read_av - read the address vector of datagrams on an InfiniBand port back
+ * mlx5_ib_read_av - read back the address vector of datagrams on an InfiniBand port
  * @av: the vector
- * @ah: the address, without the number of the port, which the vector does not have
+ * @ah: gets the address, without the number of the port, which the vector does not have
  */
 void mlx5_ib_read_av(const struct mlx5_av *av, struct rdma_ah_attr *ah)
 {

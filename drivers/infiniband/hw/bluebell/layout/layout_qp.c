@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pair layout: the QPC, the command of each change of state, and the checks of attributes.
- * Pure functions only.
+ * Queue pair layout: the context of a queue pair (QPC), the command for each change of state, and
+ * the checks of attributes. Pure functions only.
  */
 
 #include <linux/log2.h>
@@ -14,7 +14,7 @@
 #include "layout/layout_wq.h"
 #include "layout/refuse.h"
 
-/* Log of the longest UD message, which is one packet of the largest MTU. */
+/* Log2 of the bytes of the longest UD message: one packet of the largest MTU. */
 #define UD_LOG_MSG_MAX		12
 /* Ask for an ACK at least every 2^n packets. */
 #define LOG_ACK_REQ_FREQ	8
@@ -108,11 +108,11 @@ bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *cap
 }
 
 /**
- * mlx5_ib_qp_out_of_order - find out whether QPs of a type can take receive WQEs in any order
+ * mlx5_ib_qp_out_of_order - find out whether QPs of a type can use receive WQEs in any order
  * @type: the type
  * @caps: what the device can do
  *
- * Return: true if the device can.
+ * Return: true if QPs of the type can on this device.
  */
 bool mlx5_ib_qp_out_of_order(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
 {
@@ -132,7 +132,7 @@ bool mlx5_ib_qp_out_of_order(enum ib_qp_type type, const struct mlx5_ib_caps *ca
 }
 
 /**
- * mlx5_ib_fill_out_of_order - let the device take receive WQEs, and place data, in any order
+ * mlx5_ib_fill_out_of_order - let the device use receive WQEs, and place data, in any order
  * @qpc: context for INIT2RTR_QP of a QP for whose type mlx5_ib_qp_out_of_order() is true
  * @caps: what the device can do
  *
@@ -147,15 +147,14 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_qp_check_create - check a create request before anything is allocated
- * @init: attributes of verbs. mlx5_ib_qp_type_exists() is true for the type, and ib_core has looked
- *	up the CQs and the XRC domain that QPs of the type have
+ * mlx5_ib_qp_check_create - check a request to create a QP before anything is allocated
+ * @init: attributes of verbs; mlx5_ib_qp_type_exists() is true for the type
  * @ucmd: the library's request (struct mlx5_ib_create_qp of rdma/mlx5-abi.h); zeroed for the target
  *	of an XRC connection and for a QP of the kernel
  * @caps: what the device can do
  *
- * Return: 0; -EINVAL for invalid attributes, and for signatures that the device cannot check;
- * -EOPNOTSUPP for any other feature that this driver or device does not have.
+ * Return: 0; -EINVAL for invalid attributes, for unknown driver flags, and for signatures that the
+ * device cannot check; -EOPNOTSUPP for any other feature that this driver or device does not have.
  */
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd, const struct mlx5_ib_caps *caps)
@@ -190,7 +189,8 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
  * @cqe_version: version of the CQE format, from the user's context: 1 if completions carry user
  *	indices
  *
- * Return: 0 or -EINVAL.
+ * Return: 0; or -EINVAL if completions carry user indices and there is no valid index, or if
+ * completions carry none and there is an index.
  */
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 {
@@ -232,7 +232,7 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
  * each CQE says whether it has the payload. A READ without a CQE would lose its payload, so cs_req
  * is set only if every request generates a CQE, or if the user asks for it
  * (MLX5_QP_FLAG_ALLOW_SCATTER_CQE). Only RC and UC queue pairs get payloads in CQEs; an XRC
- * initiator does not, because the library cannot find the payload in the initiator's CQE.
+ * initiator does not, because the library could not find a payload in the initiator's CQE.
  */
 void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 flags, int scqe_sz,
 			    int rcqe_sz, const struct mlx5_ib_caps *caps)
@@ -268,8 +268,8 @@ static void qpc_fill_queues(void *qpc, const struct ib_qp_init_attr *init,
 
 /**
  * mlx5_ib_fill_qpc - write the fields of a new QP's context that follow from the request
- * @qpc: zeroed struct mlx5_ifc_qpc_bits. The caller adds the numbers of other objects,
- *	and mlx5_ib_create_qp_cmd() the memory.
+ * @qpc: zeroed struct mlx5_ifc_qpc_bits. The caller adds the numbers of other objects, and
+ *	mlx5_ib_create_qp_cmd() adds the memory
  * @init: attributes of verbs
  * @ucmd: the library's request, checked by mlx5_ib_calc_user_wq(); for a QP of the kernel, only the
  *	sizes of its queues; zeroed for an XRC target, which has no queues
@@ -295,7 +295,10 @@ void mlx5_ib_fill_qpc(void *qpc, const struct ib_qp_init_attr *init,
 			 MLX5_QPC_END_PADDING_MODE_PAD_TO_CACHE_LINE_ALIGNMENT);
 }
 
-/* The command for each change of state. The interface has none for a change to SQD. */
+/*
+ * The command for each change of state, except to RESET and to ERR (mlx5_ib_qp_opcode()). The
+ * interface has no command for a change to SQD.
+ */
 static const u16 opcodes[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
 	[IB_QPS_RESET][IB_QPS_INIT] = MLX5_CMD_OP_RST2INIT_QP,
 	[IB_QPS_INIT][IB_QPS_INIT] = MLX5_CMD_OP_INIT2INIT_QP,
@@ -433,8 +436,8 @@ static int qp_check_max(int given, const char *what, u32 value, u32 max)
  * @mod: the change, which ib_modify_qp_is_ok() allows
  * @caps: what the device can do
  *
- * Return: 0; -EINVAL for a value out of range; -EOPNOTSUPP for a feature the
- * device lacks.
+ * Return: 0; -EINVAL for a value out of range; -EOPNOTSUPP for a feature that the device does not
+ * have.
  */
 int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_caps *caps)
 {
@@ -589,7 +592,7 @@ u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
  * mlx5_ib_mig_from_hw - decode a path migration state
  * @pm_state: qpc.pm_state
  *
- * Return: the verbs value.
+ * Return: the state in verbs; IB_MIG_MIGRATED for a value that verbs do not have.
  */
 enum ib_mig_state mlx5_ib_mig_from_hw(u8 pm_state)
 {
@@ -647,7 +650,7 @@ static void qpc_read_paths(const void *qpc, bool connected, struct ib_qp_attr *a
 }
 
 /**
- * mlx5_ib_read_qpc - read a context back into verbs attributes
+ * mlx5_ib_read_qpc - translate a context back to attributes of verbs
  * @qpc: struct mlx5_ifc_qpc_bits, as QUERY_QP gives it
  * @type: QP type
  * @attr: gets all attributes that the context has, except the state

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pair layout: the QPC, the command of each change of state, and the checks of attributes.
- * Pure functions only.
+ * Queue pair layout: the context of a queue pair (QPC), the command for each change of state, and
+ * the checks of attributes. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_QP_H
@@ -23,9 +23,9 @@ struct mlx5_ib_caps;
  * struct mlx5_ib_qp_modify - a state change
  * @type: type of the queue pair
  * @qpc: context that the queue pair was created with, struct mlx5_ifc_qpc_bits
- * @cur: state before
- * @next: state after
- * @mask: enum ib_qp_attr_mask
+ * @cur: state before the change
+ * @next: state after the change
+ * @mask: enum ib_qp_attr_mask: which members of @attr are valid
  * @attr: the attributes
  * @access: access flags in effect after the change (enum ib_access_flags)
  * @dest_rd_atomic: responder resources in effect after the change
