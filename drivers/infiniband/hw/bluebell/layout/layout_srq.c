@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queue layout: sizes, the library's request, the RMPC, and the
- * context of an XRC SRQ. Pure functions only.
+ * Shared receive queue layout: sizes, the library's request, the context of an XRC SRQ, and the
+ * context of an RMP (receive memory pool), the device's object for an SRQ without XRC. Pure
+ * functions only.
  */
 
 #include <linux/bits.h>
@@ -14,7 +15,7 @@
 #include "layout/layout_srq.h"
 #include "layout/refuse.h"
 
-/* A WQE has 16 bits for the index of the next WQE; the SRQC has 4 bits for the log of the size. */
+/* The context of an XRC SRQ has 4 bits for the log of the size; other SRQs have the same limit. */
 #define MAX_LOG_SIZE		15
 #define MIN_STRIDE		32
 /* The context of an XRC SRQ has the log of its stride minus this offset, in three bits. */
@@ -39,7 +40,7 @@ u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_max_srq_sge - maximum number of scatter entries of a request
+ * mlx5_ib_max_srq_sge - maximum number of scatter entries of a request that is posted to an SRQ
  * @caps: what the device can do
  *
  * Return: how many entries fit after the link to the next WQE, in the longest receive WQE whose
@@ -52,7 +53,7 @@ u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_srq_check_create - check a create request before anything is allocated
+ * mlx5_ib_srq_check_create - check a request to create an SRQ before anything is allocated
  * @type: enum ib_srq_type
  * @ucmd: the library's request (struct mlx5_ib_create_srq of rdma/mlx5-abi.h)
  * @caps: what the device can do
@@ -68,7 +69,7 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
 			      caps->has_xrc ? ", XRC (1)" : "");
 	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
 		return refuse(-EINVAL,
-			      "SRQ flags %#x, supported: %#x; reserved %#x %#x, must be 0",
+			      "SRQ driver flags %#x, supported: %#x; reserved %#x %#x, must be 0",
 			      ucmd->flags, MLX5_SRQ_FLAG_SIGNATURE, ucmd->reserved0,
 			      ucmd->reserved1);
 	if ((ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
@@ -80,12 +81,12 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
 /**
  * mlx5_ib_calc_srq - compute the sizes of an SRQ as the library does
  * @type: IB_SRQT_BASIC or IB_SRQT_XRC
- * @attr: requests and entries asked for
+ * @attr: the numbers of requests, and of scatter entries in a request, that the user asks for
  * @caps: what the device can do
  * @wq: the result
  *
- * A WQE is the link to the next WQE and the entries, rounded up to a power of two. An SRQ of the
- * largest size has 2^15 WQEs of 2^15 bytes, so 32 bits hold every size.
+ * A WQE has the link to the next WQE and the scatter entries, rounded up to a power of two. The
+ * largest SRQ has 2^15 WQEs of 2^15 bytes, so 32 bits hold the size of every SRQ.
  *
  * Return: 0, or -EINVAL for values that exceed the limits of the device.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Shared receive queue layout: sizes, the library's request, the RMPC, and the
- * context of an XRC SRQ. Pure functions only.
+ * Shared receive queue layout: sizes, the library's request, the context of an XRC SRQ, and the
+ * context of an RMP (receive memory pool), the device's object for an SRQ without XRC. Pure
+ * functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_SRQ_H
@@ -17,7 +18,7 @@ struct mlx5_ib_caps;
 
 /**
  * struct mlx5_ib_srq_layout - the WQEs of an SRQ
- * @wqe_cnt: number of WQEs, a power of two; one of them is never posted
+ * @wqe_cnt: number of WQEs, a power of two; one WQE is never posted (mlx5_ib_max_srq_wr())
  * @wqe_shift: log2 of the stride of a WQE, in bytes
  * @max_gs: scatter entries of a WQE
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UAR layout: how many blue-flame registers (bfregs) a context gets, in which UAR each bfreg lies,
- * which bfreg a queue takes, and the mmap offsets. Pure functions only; most get the page size as
- * an argument.
+ * UAR layout: how many blue-flame registers (bfregs) the context of a process gets, in which UAR
+ * each bfreg lies, which bfreg a queue takes, and the offsets that mmap() is called with. Pure
+ * functions only; most get the page size as an argument.
  */
 
 #include <kunit/visibility.h>
@@ -27,16 +27,16 @@ u32 mlx5_ib_uars_per_sys_page(unsigned int page_shift, bool uar_4k)
 
 /**
  * mlx5_ib_calc_total_bfregs - lay out the bfregs that a library asks for
- * @total: static bfregs asked for
+ * @total: number of static bfregs that the library asks for
  * @low_latency: number of static bfregs that serve one queue each
  * @uars_per_sys_page: device UARs in one page of the host
  * @layout: the result
  *
  * Only two of a UAR's four bfregs are counted: the other two, for the fast path, are not used. The
- * number of static bfregs is rounded up to whole pages of the host.
+ * function rounds the number of static bfregs up, so that they fill whole pages of the host.
  *
- * Return: 0; -EINVAL for no bfregs, or if all would be low-latency bfregs; -ENOMEM for more than
- * MLX5_MAX_BFREGS.
+ * Return: 0; -EINVAL if @total is 0, or if no bfreg would be left that is not a low-latency bfreg;
+ * -ENOMEM if @total is more than MLX5_MAX_BFREGS.
  */
 int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 			      struct mlx5_bfreg_layout *layout)
@@ -44,7 +44,7 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 	u32 per_page = uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
 
 	if (!total)
-		return refuse(-EINVAL, "a context without bfregs needs MLX5_LIB_CAP_DYN_UAR");
+		return refuse(-EINVAL, "context of 0 bfregs, which needs MLX5_LIB_CAP_DYN_UAR");
 	if (total > MLX5_MAX_BFREGS)
 		return refuse(-ENOMEM, "context of %u bfregs, at most %u", total, MLX5_MAX_BFREGS);
 	total = ALIGN(total, per_page);
@@ -66,14 +66,14 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 /**
  * mlx5_ib_pick_bfreg - choose the bfreg of a new queue
  * @layout: the context's bfregs
- * @count: queues on each static bfreg
+ * @count: number of queues on each static bfreg
  *
  * The library takes no lock on a low-latency bfreg, so such a bfreg serves one queue: take the
  * lowest free one. If none is free, take the medium-latency bfreg with the fewest queues. If the
  * context has no medium-latency bfreg, take bfreg 0, which any number of queues may share without a
  * lock: the library only rings doorbells there, and writes no WQEs to it (BlueFlame).
  *
- * Return: number of the bfreg, or -ENOMEM if the context has no bfregs.
+ * Return: number of the bfreg, or -ENOMEM if the context has no static bfregs.
  */
 int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned int *count)
 {
@@ -98,7 +98,7 @@ int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned in
 /**
  * mlx5_ib_bfreg_to_uar_index - which UAR a bfreg lies in
  * @layout: the context's bfregs
- * @sys_pages: first UAR of each of the context's pages
+ * @sys_pages: for each of the context's UAR pages, the device's index of the first UAR in it
  * @bfregn: number of the bfreg, counted from the first static or the first dynamic bfreg
  * @dyn_bfreg: @bfregn counts from the first dynamic bfreg
  *
@@ -120,7 +120,8 @@ int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32
 	if (dyn_bfreg)
 		page += layout->num_static_sys_pages;
 	if (sys_pages[page] == MLX5_IB_INVALID_UAR_INDEX)
-		return refuse(-EINVAL, "bfreg %u is in a dynamic page that has not been mapped",
+		return refuse(-EINVAL,
+			      "queue on dynamic bfreg %u, whose UAR page has not been mapped",
 			      bfregn);
 	return sys_pages[page] + bfregn % per_page / MLX5_NON_FP_BFREGS_PER_UAR;
 }
@@ -144,7 +145,7 @@ u32 mlx5_ib_bfregn_to_user_index(u32 bfregn)
  * @layout: the context's bfregs
  * @number: number of the bfreg; dynamic bfregs are counted after the static bfregs
  *
- * Return: the class, see mlx5_ib_pick_bfreg().
+ * Return: the class; mlx5_ib_pick_bfreg() says what the classes are.
  */
 enum bluebell_bfreg_class mlx5_ib_bfreg_class(const struct mlx5_bfreg_layout *layout, u32 number)
 {
@@ -156,7 +157,7 @@ enum bluebell_bfreg_class mlx5_ib_bfreg_class(const struct mlx5_bfreg_layout *la
 }
 
 /**
- * mlx5_ib_uar_to_pfn - the page frame in which a UAR lies
+ * mlx5_ib_uar_to_pfn - find the page frame in which a UAR lies
  * @bar_addr: physical address of BAR 0
  * @uar_index: the device's index of the UAR
  * @page_shift: log2 of the host's page size
@@ -230,9 +231,9 @@ static u32 mmap_num_indices(const struct mlx5_bfreg_layout *layout, u32 command)
  * @index: gets the number of a UAR page among the static or the dynamic pages of the context; or,
  *	if the command is MLX5_IB_MMAP_DEVICE_MEM, the offset of the object's rdma_user_mmap_entry
  *
- * Return: the command (enum mlx5_ib_mmap_cmd), MLX5_IB_MMAP_DEVICE_MEM for every object; -EINVAL
- * for an unknown command, an index that the command does not have, or an offset that is too large;
- * -EOPNOTSUPP for clock parameters of another version.
+ * Return: the command (enum mlx5_ib_mmap_cmd), which is MLX5_IB_MMAP_DEVICE_MEM also for an offset
+ * that names an object; -EINVAL for an unknown command, an index that the command does not have, or
+ * an offset that is too large; -EOPNOTSUPP for clock parameters of a version that does not exist.
  */
 int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
 			       u32 *index)

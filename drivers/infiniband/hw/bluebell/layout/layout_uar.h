@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * UAR layout: how many blue-flame registers (bfregs) a context gets, in which UAR each bfreg lies,
- * which bfreg a queue takes, and the mmap offsets. Pure functions only; most get the page size as
- * an argument.
+ * UAR layout: how many blue-flame registers (bfregs) the context of a process gets, in which UAR
+ * each bfreg lies, which bfreg a queue takes, and the offsets that mmap() is called with. Pure
+ * functions only; most get the page size as an argument.
  */
 
 #ifndef BLUEBELL_LAYOUT_UAR_H
@@ -14,21 +14,22 @@
 
 struct mlx5_core_dev;
 
-/* sys_pages[] entry of a dynamic page that has no UAR. */
+/* Entry of sys_pages[] for a dynamic page that has no UAR yet. */
 #define MLX5_IB_INVALID_UAR_INDEX	(~0U)
 
 /*
  * The offset that user space passes to mmap(), in pages, has a command in bits 8 to 15 and an
- * index, whose low bits are bits 0 to 7 and whose high bits start at bit 16. From
- * MLX5_IB_MMAP_OFFSET_START on, an offset names an object (rdma_user_mmap_entry). Offsets with an
- * index are smaller, because no command has more than 9 << 8 indices.
+ * index. The index has its low 8 bits in bits 0 to 7 of the offset, and its other bits from bit 16
+ * on. From MLX5_IB_MMAP_OFFSET_START on, an offset has no command, but names an object
+ * (rdma_user_mmap_entry). Offsets with a command are smaller, because no command has more than
+ * 9 << 8 indices.
  */
 #define MLX5_IB_MMAP_OFFSET_START	(9UL << 16)
 #define MLX5_IB_MMAP_OFFSET_END		((256UL << 16) - 1)
 
 /*
  * Offsets of the rdma_user_mmap_entry of device memory. The library maps device memory with the
- * command MLX5_IB_MMAP_DEVICE_MEM and an index, which counts from MLX5_IB_MMAP_DM_START.
+ * command MLX5_IB_MMAP_DEVICE_MEM and an index: the difference from MLX5_IB_MMAP_DM_START.
  */
 #define MLX5_IB_MMAP_DM_START		((unsigned long)MLX5_IB_MMAP_DEVICE_MEM << 16)
 #define MLX5_IB_MMAP_DM_END		(MLX5_IB_MMAP_DM_START + (9 << 8) - 1)
@@ -36,9 +37,10 @@ struct mlx5_core_dev;
 /**
  * struct mlx5_bfreg_layout - how many bfregs a context has, and in what pages
  * @uars_per_sys_page: device UARs in one page of the host
- * @num_low_latency_bfregs: bfregs that serve one queue each: the last of the static bfregs
+ * @num_low_latency_bfregs: bfregs that serve one queue each; they are the static bfregs with the
+ *	highest numbers
  * @num_static_bfregs: bfregs that the context has from the start
- * @num_dyn_bfregs: bfregs that may be added, a page at a time
+ * @num_dyn_bfregs: bfregs that can be added, a page at a time
  * @num_static_sys_pages: host pages of the static bfregs
  * @num_sys_pages: host pages of all bfregs
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * WQEs of UMR requests of the driver and of kernel consumers, and the pause before the driver's
- * queue pair restarts after a request has failed. Pure functions only.
+ * WQEs of UMR requests, those of the driver and those of kernel consumers; and the pause between
+ * the failure of a request and the restart of the driver's UMR queue pair. Pure functions only.
  */
 
 #include <linux/align.h>
@@ -15,7 +15,7 @@
 #include "layout/layout_umr.h"
 
 #define ANY_QP			0xffffff
-/* Pause between a failure and the restart of the queue pair; doubled by each further failure. */
+/* Pause between a failure and the restart of the queue pair. Each further failure doubles it. */
 #define RESTART_MS		100
 #define MAX_RESTART_MS		60000
 
@@ -30,8 +30,8 @@ static_assert(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT ==
  * @mtt: entries, big-endian page addresses
  * @nmtts: number of entries
  *
- * An entry that UMR writes has access bits of the page in its low bits. Entries of CREATE_MKEY need
- * no such bits, unless pg_access is set.
+ * An entry that UMR writes needs access bits (MLX5_IB_UMR_PRESENT) in its low bits. Entries of
+ * CREATE_MKEY need no such bits, unless pg_access is set.
  */
 void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 {
@@ -41,7 +41,7 @@ void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 		mtt[i] |= cpu_to_be64(MLX5_IB_UMR_PRESENT);
 }
 
-/* Octowords that the device reads: the entries, and zeros to the end of the last block. */
+/* Octowords (16 bytes) that the device reads: the entries, and zeros to the end of their block. */
 static u32 umr_octowords(u32 nmtts)
 {
 	return mlx5_ib_mtt_octowords(ALIGN(nmtts, MLX5_IB_UMR_BLOCK_MTTS));
@@ -61,7 +61,7 @@ static void umr_set_range(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16
 	wqe->umr.xlt_octowords = cpu_to_be16(octowords);
 }
 
-/* The rights that a request may change. No request changes the relaxed ordering of a key. */
+/* Bits for the rights that a request can change. No request changes a key's relaxed ordering. */
 static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
 {
 	u64 mask = MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW | MLX5_MKEY_MASK_RR | MLX5_MKEY_MASK_RW;
@@ -76,7 +76,7 @@ static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
  * mlx5_ib_umr_fill_reg - build a request that registers memory with a free key
  * @wqe: zeroed request. The caller then writes the entries to wqe->mtt, or calls
  *	mlx5_ib_umr_fill_list() or mlx5_ib_umr_fill_entries()
- * @mkey: the key, with its old variant or the variant of @attr
+ * @mkey: the key, with its old variant (low byte) or the variant of @attr
  * @attr: the new context
  * @caps: as for mlx5_ib_fill_mkc()
  */
@@ -98,7 +98,7 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 }
 
 /**
- * mlx5_ib_umr_fill_inline - build a request that carries a few entries of a key's table
+ * mlx5_ib_umr_fill_inline - build a request that carries new entries of a key's table inline
  * @wqe: zeroed request
  * @mkey: the key
  * @offset: offset of the entries in the table, in units of 16 bytes; the start of a block
@@ -114,10 +114,10 @@ void *mlx5_ib_umr_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset,
 }
 
 /**
- * mlx5_ib_umr_fill_list - have a request write translation entries from a list
+ * mlx5_ib_umr_fill_list - let a request write translation entries that are in a list
  * @wqe: zeroed request, which then changes nothing else, or a request of mlx5_ib_umr_fill_reg()
  * @mkey: the key
- * @lkey: key to the list
+ * @lkey: key by which the device reads the list
  * @addr: DMA address of the list
  * @first: index in the key's table of the first entry of the list; the start of a block
  * @nmtts: number of entries; zeros follow the entries to the end of the block
@@ -134,16 +134,16 @@ void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 
 }
 
 /**
- * mlx5_ib_umr_fill_entries - have the registration of a kernel consumer write translation entries
+ * mlx5_ib_umr_fill_entries - let a kernel consumer's registration write translation entries
  * @wqe: request of mlx5_ib_umr_fill_reg()
  * @mkey: the key
- * @lkey: key to the entries
+ * @lkey: key by which the device reads the entries
  * @mtt: the entries; zeros follow the entries to the end of the block
  * @addr: DMA address of @mtt
  * @nmtts: number of entries
  *
- * If the entries fit into a block, the request carries them inline: the WQE then has as many basic
- * blocks as with the address of a list, and the device need not read a list.
+ * If the entries fit into one block, the request carries them inline. The WQE is then not longer
+ * than with the address of a list, counted in basic blocks, and the device need not read a list.
  */
 void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, const __be64 *mtt,
 			      u64 addr, u32 nmtts)
@@ -155,7 +155,7 @@ void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, c
 }
 
 /**
- * mlx5_ib_umr_fill_change - build a request that changes the rights and the domain of a key
+ * mlx5_ib_umr_fill_change - build a request that changes the rights and protection domain of a key
  * @wqe: zeroed request
  * @mkey: the key, which keeps its number
  * @access: enum ib_access_flags. Rights that UMR cannot change stay as they are: relaxed ordering,
@@ -179,7 +179,7 @@ void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, 
 }
 
 /**
- * mlx5_ib_umr_fill_revoke - build a request that revokes a key: the key is then free
+ * mlx5_ib_umr_fill_revoke - build a request that revokes a key, that is, makes the key free
  * @wqe: zeroed request
  * @mkey: the key
  * @pdn: protection domain for free keys, so that the key's old domain can be deallocated
@@ -229,7 +229,7 @@ unsigned int mlx5_ib_umr_wqe_ds(const struct mlx5_ib_umr_wqe *wqe)
  * @wqe: request, otherwise complete
  * @qpn: number of the queue pair
  * @index: number of basic blocks posted to the queue pair before this request
- * @fence: MLX5_FENCE_MODE_*, which orders the request after earlier requests on the same key
+ * @fence: MLX5_FENCE_MODE_*, which orders the request after earlier requests
  */
 void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index, u8 fence)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * WQEs of UMR requests of the driver and of kernel consumers, and the pause before the driver's
- * queue pair restarts after a request has failed. Pure functions only.
+ * WQEs of UMR requests, those of the driver and those of kernel consumers; and the pause between
+ * the failure of a request and the restart of the driver's UMR queue pair. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_UMR_H
@@ -15,18 +15,18 @@
 struct mlx5_ib_caps;
 struct mlx5_ib_mkc_attr;
 
-/* Translation entries that fit into a request. */
+/* Number of translation entries that a request can carry inline. */
 #define MLX5_IB_UMR_INLINE_MTTS		16
 /* Access bits of the entry of a present page: all, because the key limits the rights of users. */
 #define MLX5_IB_UMR_PRESENT		(MLX5_EN_RD | MLX5_EN_WR)
-/* The device writes entries in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
+/* Entries in a block: the device writes entries in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
 #define MLX5_IB_UMR_BLOCK_MTTS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
 
 /**
  * struct mlx5_ib_umr_wqe - a UMR work request
  * @ctrl: control segment
- * @umr: what to change
- * @mkc: the new context, struct mlx5_ifc_mkc_bits
+ * @umr: UMR control segment: which fields of the context and which entries to change
+ * @mkc: the new context of the key, struct mlx5_ifc_mkc_bits
  * @mtt: translation entries inline, followed by zeros to a multiple of 8 entries
  * @list: instead of @mtt: the address of the entries, a multiple of MLX5_UMR_ALIGN
  */
@@ -47,7 +47,7 @@ struct mlx5_ib_umr_wqe {
  * kmalloc() aligns an allocation of 2^n bytes to 2^n bytes, so the list starts at a multiple of
  * MLX5_UMR_ALIGN.
  *
- * Return: bytes.
+ * Return: @bytes rounded up to a power of two, at least MLX5_UMR_ALIGN.
  */
 static inline size_t mlx5_ib_umr_list_alloc_bytes(size_t bytes)
 {

@@ -18,7 +18,7 @@
 #define WQ_MAX_LOG_SIZE		15
 
 static_assert(MLX5_SEND_WQE_BB == 1 << MLX5_IB_LOG_WQEBB);
-/* Bytes of a WQE that registers memory: with a block of entries, or with the address of a list. */
+/* Bytes of a WQE that registers memory, with a block of entries or with the address of a list. */
 #define REG_WQE_BYTES	(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT)
 
 static_assert(offsetofend(struct mlx5_ib_umr_wqe, list) <= REG_WQE_BYTES);
@@ -28,7 +28,7 @@ static_assert(REG_WQE_BYTES <= MLX5_IB_MAX_WQE_BYTES);
  * mlx5_ib_max_wqes - maximum length of a work queue
  * @caps: what the device can do
  *
- * Return: number of receive WQEs, or of basic blocks of a send queue.
+ * Return: the maximum number of receive WQEs, and of basic blocks (64 bytes) of a send queue.
  */
 u32 mlx5_ib_max_wqes(const struct mlx5_ib_caps *caps)
 {
@@ -70,10 +70,11 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 
 	init->cap.max_recv_wr = 0;
 	init->cap.max_recv_sge = 0;
-	/* A QP with an SRQ, or an XRC initiator, has no receive queue: ignore its capacities. */
+	/* A QP with an SRQ, or an XRC initiator, has no receive queue: ignore the capacities. */
 	if (init->srq || init->qp_type == IB_QPT_XRC_INI)
 		return !ucmd->rq_wqe_count ? 0 :
-		       refuse(-EINVAL, "%u receive WQEs for a QP that has no receive queue",
+		       refuse(-EINVAL,
+			      "receive queue of %u WQEs for an XRC initiator, or for a QP with an SRQ",
 			      ucmd->rq_wqe_count);
 	if (!ucmd->rq_wqe_count)
 		return !asked.max_recv_wr ? 0 :
@@ -99,15 +100,16 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
  * mlx5_ib_calc_user_wq - check the queue sizes of a user's QP, and compute the size of the buffer
  * @init: capacities that the user asks for, and the SRQ if the QP has one. The capacities of the
  *	receive queue are set to those of the queue that the library has laid out
- * @ucmd: the library's counts and stride; without a receive queue the stride is 0
+ * @ucmd: the library's numbers of WQEs and stride of receive WQEs; the stride is 0 if there is no
+ *	receive queue
  * @caps: what the device can do
  *
  * The receive queue lies at the start of the buffer, and the send queue follows. The largest buffer
  * has 66 MiB: 2^15 WQEs of 2^11 bytes, and 2^15 basic blocks of 64 bytes. So an int holds its size.
  *
- * Return: bytes of the buffer, or -EINVAL for counts that are not a power of two, exceed the limits
- * of the device, hold less than the user asks for, or leave the send queue misaligned, and for
- * receive WQEs of a QP that has no receive queue.
+ * Return: bytes of the buffer; or -EINVAL for numbers of WQEs that are not powers of two, for
+ * numbers or a stride that exceed the limits of the device, hold less than the user asks for, or
+ * leave the send queue misaligned, and for receive WQEs of a QP that has no receive queue.
  */
 int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			 const struct mlx5_ib_caps *caps)
@@ -137,7 +139,7 @@ int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 
 /* ---- queues of kernel consumers --------------------------------------------------- */
 
-/* Bytes of the segments before the data, for the opcode whose segments are longest. */
+/* Bytes of the segments before the data segments, for the opcode that has the longest. */
 static u32 wqe_header_bytes(enum ib_qp_type type)
 {
 	u32 bytes = sizeof(struct mlx5_wqe_ctrl_seg);
@@ -162,7 +164,7 @@ static u64 wqe_bytes(const struct ib_qp_init_attr *init)
 		      MLX5_SEND_WQE_DS) : 0;
 	u64 bytes = wqe_header_bytes(init->qp_type) + max(gather, copied);
 
-	/* Each request of an RC queue pair may register memory. */
+	/* Each request of an RC queue pair can be one that registers memory. */
 	if (init->qp_type == IB_QPT_RC)
 		bytes = max_t(u64, bytes, REG_WQE_BYTES);
 	return bytes;
@@ -192,7 +194,7 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return refuse(-EINVAL, "send queue of %llu WQEBBs, at most %u", count,
 			      mlx5_ib_max_wqes(caps));
 
-	/* The consumer gets all bytes of the blocks, perhaps more than it has asked for. */
+	/* The consumer can use all bytes of the blocks, perhaps more than it has asked for. */
 	bytes = min(blocks * MLX5_SEND_WQE_BB, most);
 	wq->sq_count = roundup_pow_of_two(count);
 	wq->max_ds = bytes / MLX5_SEND_WQE_DS;
@@ -219,7 +221,7 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return refuse(-EINVAL, "receive queue with WQEs of %llu bytes, at most %u", asked,
 			      max_bytes);
 	stride = roundup_pow_of_two((u32)asked);
-	/* The receive queue fills basic blocks, because the send queue starts at the next block. */
+	/* The receive queue fills whole basic blocks: the send queue starts at the next block. */
 	count = max_t(u32, init->cap.max_recv_wr, DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));
 	if (count > mlx5_ib_max_wqes(caps))
 		return refuse(-EINVAL, "receive queue of %u WQEs, at most %u", count,
@@ -237,7 +239,7 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
  * mlx5_ib_calc_kernel_wq - compute the sizes of the work queues of a kernel consumer's queue pair
  * @init: type and capacities that the consumer asks for; set to the capacities that it gets
  * @caps: what the device can do
- * @wq: the layout
+ * @wq: gets the layout of the queues
  *
  * Return: 0, or -EINVAL for capacities that exceed the limits of the device.
  */

@@ -15,7 +15,7 @@
 struct mlx5_ib_caps;
 
 #define MLX5_IB_LOG_WQEBB		6
-/* qpc.log_rq_stride is counted from 16 bytes. */
+/* qpc.log_rq_stride is counted from 16 bytes: 0 stands for 2^4. */
 #define MLX5_IB_LOG_MIN_RQ_STRIDE	4
 /* The control segment has the length of a request in six bits, in units of 16 bytes. */
 #define MLX5_IB_MAX_WQE_DS		63
@@ -26,10 +26,10 @@ struct mlx5_ib_caps;
  * struct mlx5_ib_wq_layout - sizes of the work queues of a kernel consumer's queue pair
  * @rq_count: receive WQEs; a power of two, or 0
  * @rq_shift: log2 of the stride of a receive WQE, in bytes
- * @sq_count: basic blocks of the send queue; a power of two, or 0
- * @max_ds: units of 16 bytes that a send WQE has at most
- * @max_inline: bytes of inline data that a send WQE has at most
- * @bytes: size of both queues. The receive queue comes first
+ * @sq_count: basic blocks (WQEBBs, 64 bytes) of the send queue; a power of two, or 0
+ * @max_ds: maximum length of a send WQE, in units of 16 bytes
+ * @max_inline: maximum number of bytes of inline data in a send WQE
+ * @bytes: size of both queues together. The receive queue comes first
  */
 struct mlx5_ib_wq_layout {
 	u32 rq_count;

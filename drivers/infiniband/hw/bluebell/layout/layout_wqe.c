@@ -34,12 +34,12 @@ const struct mlx5_ib_wr_op mlx5_ib_wr_ops[MLX5_IB_NUM_WR_OPS] = {
 };
 
 /**
- * mlx5_ib_fill_atomic - write the segments of an atomic operation before its data
+ * mlx5_ib_fill_atomic - write the segments that precede the data segments of an atomic operation
  * @seg: the first segment
  * @wr: the request
  *
- * Where a compare-and-swap has the value to compare, a masked fetch-and-add has the mask of its
- * field boundaries. A masked compare-and-swap has two masks after its values.
+ * The field of the value to compare is, in a masked fetch-and-add, the mask of field boundaries. A
+ * masked compare-and-swap has two masks after its two values.
  *
  * Return: where the next segment starts.
  */
@@ -88,12 +88,12 @@ void *mlx5_ib_fill_datagram(void *seg, const struct ib_ud_wr *wr)
 }
 
 /**
- * mlx5_ib_fill_inline - copy the data of a request into its WQE, after the length of the data
- * @seg: where the data segment starts
+ * mlx5_ib_fill_inline - write an inline data segment: the length of a request's data, and the data
+ * @seg: where the segment starts
  * @wr: the request
- * @max_inline: bytes that the WQE has room for
+ * @max_inline: bytes of data that the WQE has room for
  *
- * Return: units of 16 bytes, 0 for no data; or -ENOMEM for too many bytes.
+ * Return: length of the segment in units of 16 bytes, 0 for no data; or -ENOMEM for too many bytes.
  */
 int mlx5_ib_fill_inline(void *seg, const struct ib_send_wr *wr, u32 max_inline)
 {

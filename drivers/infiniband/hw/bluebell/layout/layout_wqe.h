@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * WQEs of kernel consumers. Functions for frequent requests are inline; layout_wqe.c has functions
- * for less frequent requests. Pure functions only, which write big-endian words to WQEs.
+ * for less frequent requests. Pure functions only; the words of a WQE are big-endian.
  *
  * A send WQE is made of segments whose length is a multiple of 16 bytes: control, address, data.
  * linux/mlx5/qp.h has the segments.
@@ -18,11 +18,11 @@
 #include "layout/refuse.h"
 
 /**
- * struct mlx5_ib_wqe_target - queue pair of a send WQE
+ * struct mlx5_ib_wqe_target - properties of a queue pair and its device that send WQEs depend on
  * @type: type of the queue pair
  * @qpn: number of the queue pair
- * @max_ds: units of 16 bytes that a send WQE has at most
- * @max_inline: bytes of inline data that a send WQE has at most
+ * @max_ds: maximum length of a send WQE, in units of 16 bytes
+ * @max_inline: maximum number of bytes of inline data in a send WQE
  * @signal_all: every request generates a CQE
  * @atomic_ops: atomic operations of the device: MLX5_ATOMIC_OPS_*
  * @umr_fence: fence that orders a UMR request after earlier requests: MLX5_FENCE_MODE_*
@@ -55,7 +55,7 @@ enum mlx5_ib_wr_word {
 /**
  * struct mlx5_ib_wr_op - what the WQE of an opcode of verbs looks like
  * @opcode: MLX5_OPCODE_*
- * @types: types of queue pairs that have the opcode: mask of BIT(IB_QPT_RC) and so on
+ * @types: types of queue pairs that can use the opcode: mask of BIT(IB_QPT_RC) and so on
  * @address: enum mlx5_ib_wr_address
  * @atomic: MLX5_ATOMIC_OPS_* that the device must support
  * @word: enum mlx5_ib_wr_word
@@ -81,8 +81,8 @@ int mlx5_ib_fill_inline(void *seg, const struct ib_send_wr *wr, u32 max_inline);
  * @to: the queue pair
  * @wr: the request
  *
- * Return: the entry of the opcode; NULL if the type of the queue pair, or the device, does not have
- * the opcode.
+ * Return: the entry of the opcode; NULL if queue pairs of this type, or the device, do not have the
+ * opcode.
  */
 static inline const struct mlx5_ib_wr_op *
 mlx5_ib_wr_op(const struct mlx5_ib_wqe_target *to, const struct ib_send_wr *wr)
@@ -125,10 +125,11 @@ static inline void *mlx5_ib_fill_raddr(void *seg, u64 addr, u32 rkey)
  * mlx5_ib_fill_data_segs - write a list of data segments
  * @seg: the first segment
  * @end: where the room for segments ends
- * @list: the list. Entries of length 0 are left out, because for the device length 0 means 2 GiB
+ * @list: the scatter or gather list. Entries of length 0 are left out, because for the device
+ *	length 0 means 2 GiB
  * @num: entries of @list
  *
- * Return: where the next segment starts; NULL for more segments than there is room for.
+ * Return: where the next segment starts; NULL if there is no room for all segments.
  */
 static inline struct mlx5_wqe_data_seg *
 mlx5_ib_fill_data_segs(struct mlx5_wqe_data_seg *seg, const struct mlx5_wqe_data_seg *end,
@@ -152,10 +153,10 @@ mlx5_ib_fill_data_segs(struct mlx5_wqe_data_seg *seg, const struct mlx5_wqe_data
 }
 
 /**
- * mlx5_ib_fill_send_wqe - write the segments of a send WQE after its control segment
- * @wqe: the WQE, with room for @to->max_ds
+ * mlx5_ib_fill_send_wqe - write the segments that follow the control segment of a send WQE
+ * @wqe: the WQE, with room for @to->max_ds units of 16 bytes
  * @to: the queue pair
- * @op: returned by mlx5_ib_wr_op(), but not for a UMR request: layout_umr.c writes UMR requests
+ * @op: returned by mlx5_ib_wr_op(); not of a UMR request, which layout_umr.c writes
  * @wr: the request
  *
  * Return: units of 16 bytes that the WQE has, or -ENOMEM for more data segments or inline data
@@ -193,8 +194,9 @@ static inline int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_targ
  * @flags: enum ib_send_flags of the request
  * @after_umr: the previous request of the queue pair changes a key
  *
- * A request may use a key that the request before it changes, so the device waits until the key has
- * been changed. A request that changes a key gets @to->umr_fence instead.
+ * A request can use a key that the previous request changes, so it gets a fence that makes the
+ * device wait until the key has been changed. A request that changes a key gets @to->umr_fence
+ * instead.
  *
  * Return: MLX5_FENCE_MODE_*.
  */
@@ -236,7 +238,7 @@ static inline void mlx5_ib_finish_send_wqe(void *wqe, const struct mlx5_ib_wqe_t
 		flags |= MLX5_WQE_CTRL_SOLICITED;
 	word[0] = cpu_to_be32((u32)index << MLX5_WQE_CTRL_WQE_INDEX_SHIFT | op->opcode);
 	word[1] = cpu_to_be32(to->qpn << MLX5_WQE_CTRL_QPN_SHIFT | ds);
-	/* This word also has the signature and reserved bytes, which are 0. */
+	/* Besides the flags, this word has the signature and reserved bytes, which are 0. */
 	word[2] = cpu_to_be32(flags);
 	if (op->word == MLX5_IB_WR_ZERO)
 		word[3] = 0;
