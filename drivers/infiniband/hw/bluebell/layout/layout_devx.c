@@ -163,7 +163,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(QUERY_SRQ),
 	FORBIDDEN(ARM_RQ),
 
-	/* XRC SRQs, DC targets, offloading receive queues */
+	/* XRC SRQs, DC targets, receive queues with offloads (XRQs) */
 	CREATE(CREATE_XRC_SRQ, XRC_SRQ, create_xrc_srq_out, xrc_srqn,
 	       UMEM(FLD(create_xrc_srq_in, xrc_srq_umem_valid),
 		    FLD(create_xrc_srq_in, xrc_srq_context_entry.dbr_umem_valid)),

@@ -10,7 +10,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/types.h>
 
-/* Length of the longest commands that destroy an object, for example those for flow tables. */
+/* Dwords of the longest commands that destroy an object, for example DELETE_FLOW_TABLE_ENTRY. */
 #define MLX5_IB_DEVX_DESTROY_DW	MLX5_ST_SZ_DW(delete_fte_in)
 
 /**
@@ -69,7 +69,7 @@ enum mlx5_ib_devx_kind {
  * struct mlx5_ib_devx_kind_info - what the log and events call objects of a kind
  * @name: name of the kind, for the log
  * @event_type: MLX5_OBJ_TYPE_* in the events of such objects; 0 if the device reports no events of
- *	such objects. Also 0 for general objects, whose events have the type of the object itself
+ *	such objects. Also 0 for general objects, whose events have @type of struct mlx5_ib_devx_id
  */
 struct mlx5_ib_devx_kind_info {
 	const char *name;

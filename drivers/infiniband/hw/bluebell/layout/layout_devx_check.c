@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Firmware commands that a process builds itself (DEVX): what the driver checks of a command, reads
- * from it and changes in it, by the table of layout_devx.c.
+ * Firmware commands that a process builds itself (DEVX): what the driver checks in a command, reads
+ * from it and changes in it. The table in layout_devx.c says which fields each command has.
  */
 
 #include <linux/kernel.h>
@@ -112,7 +112,7 @@ static u32 devx_rights_for_type(u32 type)
 	}
 }
 
-/* The rights that a command needs, by its opcode and by the fields that it sets. */
+/* The rights that a command needs: they depend on its opcode and on the fields that it sets. */
 static u32 devx_rights_for(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len)
 {
 	const struct mlx5_ib_devx_field st = {

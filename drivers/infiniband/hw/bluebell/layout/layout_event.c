@@ -4,7 +4,7 @@
  *
  * An event is about an object, or about the device as a whole. mlx5_core receives the events of all
  * users in one event queue, so the driver has to know, for each type of event, where the event
- * names its object. These are the rules:
+ * names its object. These are the rules for subscriptions:
  *
  *   * The owner of an object may subscribe to the object's events.
  *   * A subscriber to events of the device never gets events of objects.

@@ -19,7 +19,7 @@
 #include "layout/refuse.h"
 
 #define MTTS_PER_OCTOWORD	2
-/* A KLM is an octoword, and the device writes KLMs in units of four. */
+/* A KLM has 16 bytes (an octoword), and the device writes KLMs in blocks of four. */
 #define KLMS_PER_BLOCK		4
 
 /* Access flags of a region whose pages are pinned when it is registered. */
@@ -255,7 +255,7 @@ void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
  * mlx5_ib_next_pas - write the next part of a buffer's translation list
  * @iter: the position, after mlx5_ib_start_pas()
  * @pas: room for @max entries
- * @max: entries to write at most
+ * @max: maximum number of entries to write
  *
  * The list is in the format of the pas[] of queues and of the entries of a memory key: big-endian
  * DMA addresses, aligned to the page size.

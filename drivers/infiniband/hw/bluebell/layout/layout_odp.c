@@ -32,9 +32,9 @@
 /* The preferred size of a directory is 64 GiB: its table has 4096 entries. */
 #define PREFERRED_DIR_SHIFT	36
 /*
- * Limit of the entries of a root, all of which CREATE_MKEY carries. No specification says how long
- * a command may be; the emulated HCA accepts 2 MiB, and real devices accept the longer page lists
- * of large regions. If an entry covers 2 GiB, the root of 128 TiB has a list of 1 MiB.
+ * Maximum number of entries of a root: CREATE_MKEY carries all of them. No specification says how
+ * long a command may be; the emulated HCA accepts 2 MiB, and real devices accept the longer page
+ * lists of large regions. If an entry covers 2 GiB, the root of 128 TiB has a list of 1 MiB.
  */
 #define MAX_ROOT_KSMS	\
 	ALIGN_DOWN((SZ_2M - MLX5_ST_SZ_BYTES(create_mkey_in)) / sizeof(struct mlx5_ksm), \
@@ -402,8 +402,9 @@ void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr)
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits, with room for a block of entries, which stay 0
  * @attr: rights and protection domain of the key; @nmtts is the number of entries of one block
  *
- * The key covers all addresses. mlx5_ib uses the same page size, so devices accept this size, even
- * if the largest page size that they report is smaller.
+ * The key covers all addresses. In the memory scheme of faults, the root and the directories of an
+ * implicit region refer to this key where there is no directory or leaf. mlx5_ib uses the same page
+ * size, so devices accept this size, even if the largest page size that they report is smaller.
  */
 void mlx5_ib_odp_fill_create_absent(void *in, const struct mlx5_ib_mkc_attr *attr)
 {

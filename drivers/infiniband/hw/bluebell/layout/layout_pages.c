@@ -34,7 +34,7 @@ static_assert(__mlx5_bit_off(mtt, rd_en) == 63 && __mlx5_bit_off(mtt, wr_en) == 
  * @geo: the result
  *
  * A context has the offset of a queue in its first page in 64ths of that page, so larger pages
- * allow coarser offsets only. Each smaller page size maps the buffer, too; with pages of 4 KiB the
+ * allow only coarser offsets. Each smaller page size maps the buffer, too; with pages of 4 KiB the
  * unit is the 64 bytes that queues are aligned to. A smaller page size also helps if the offset is
  * too large for the field, because the offset into a smaller page is smaller.
  *

@@ -69,9 +69,10 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
  * @count: number of queues on each static bfreg
  *
  * The library takes no lock on a low-latency bfreg, so such a bfreg serves one queue: take the
- * lowest free one. If none is free, take the medium-latency bfreg with the fewest queues. If the
- * context has no medium-latency bfreg, take bfreg 0, which any number of queues may share without a
- * lock: the library only rings doorbells there, and writes no WQEs to it (BlueFlame).
+ * lowest free one. If none is free, take the medium-latency bfreg with the fewest queues; the
+ * library takes a lock on such a bfreg. If the context has no medium-latency bfreg, take bfreg 0,
+ * which any number of queues may share without a lock: the library only rings doorbells there, and
+ * writes no WQEs to it (BlueFlame).
  *
  * Return: number of the bfreg, or -ENOMEM if the context has no static bfregs.
  */

@@ -29,7 +29,8 @@ struct mlx5_core_dev;
 
 /*
  * Offsets of the rdma_user_mmap_entry of device memory. The library maps device memory with the
- * command MLX5_IB_MMAP_DEVICE_MEM and an index: the difference from MLX5_IB_MMAP_DM_START.
+ * command MLX5_IB_MMAP_DEVICE_MEM and an index, which is such an offset minus
+ * MLX5_IB_MMAP_DM_START.
  */
 #define MLX5_IB_MMAP_DM_START		((unsigned long)MLX5_IB_MMAP_DEVICE_MEM << 16)
 #define MLX5_IB_MMAP_DM_END		(MLX5_IB_MMAP_DM_START + (9 << 8) - 1)

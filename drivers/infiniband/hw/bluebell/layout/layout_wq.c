@@ -139,7 +139,7 @@ int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 
 /* ---- queues of kernel consumers --------------------------------------------------- */
 
-/* Bytes of the segments before the data segments, for the opcode that has the longest. */
+/* Maximum number of bytes that the segments before the data segments have, for any opcode. */
 static u32 wqe_header_bytes(enum ib_qp_type type)
 {
 	u32 bytes = sizeof(struct mlx5_wqe_ctrl_seg);

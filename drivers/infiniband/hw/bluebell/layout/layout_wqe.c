@@ -38,7 +38,7 @@ const struct mlx5_ib_wr_op mlx5_ib_wr_ops[MLX5_IB_NUM_WR_OPS] = {
  * @seg: the first segment
  * @wr: the request
  *
- * The field of the value to compare is, in a masked fetch-and-add, the mask of field boundaries. A
+ * In a masked fetch-and-add, the field for the value to compare has the mask of field boundaries. A
  * masked compare-and-swap has two masks after its two values.
  *
  * Return: where the next segment starts.
