@@ -84,7 +84,7 @@ enum ib_wc_status mlx5_ib_cqe_status(u8 syndrome)
 
 /**
  * mlx5_ib_cqe_read_error - read why a request has failed
- * @cqe: the CQE: a struct mlx5_err_cqe, as mlx5_ib_cqe_is_error() is true for the CQE
+ * @cqe: a CQE for which mlx5_ib_cqe_is_error() is true; the device writes it as struct mlx5_err_cqe
  * @wc: gets status and vendor_err
  */
 void mlx5_ib_cqe_read_error(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)

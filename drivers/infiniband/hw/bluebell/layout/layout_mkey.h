@@ -25,9 +25,9 @@ struct scatterlist;
  */
 #define MLX5_IB_MAX_COMMAND_MTTS	BIT(24)
 /*
- * Longest list of a key over paged memory. The driver's tables for the key take at least 16 bytes
- * of kernel memory for each page that is mapped, and at most half of this memory is charged to the
- * memory cgroup of the process (odp_chunk.c).
+ * Longest list of a key over paged memory: 64 GiB in pages of 4 KiB. It is limited because the
+ * driver's tables for the key take at least 16 bytes of kernel memory for each page that is mapped,
+ * and at most half of this memory is charged to the memory cgroup of the process (odp_chunk.c).
  */
 #define MLX5_IB_MAX_PAGED_MTTS		BIT(24)
 
