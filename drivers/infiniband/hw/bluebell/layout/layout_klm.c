@@ -44,8 +44,9 @@ static u32 klm_block_cycles(const struct mlx5_ib_klm_walk *walk)
  * The next entry of the table is the head of a strided block: a list of pieces that is repeated in
  * cycles, with each piece moved by its stride from one cycle to the next. Enter the block in the
  * cycle in which the rest of the range starts, or step over the block if the rest starts after it.
- * Returns false for a block that the device would refuse, and for a block that has more entries
- * than the walk may still read.
+ * Returns false for a block without entries or bytes, which the device would refuse; for a block
+ * that extends beyond the @num entries of the walk; and for a block that has more entries than the
+ * walk may still read.
  */
 static bool klm_enter_block(struct mlx5_ib_klm_walk *walk)
 {
@@ -100,8 +101,8 @@ static void klm_read_entry(struct mlx5_ib_klm_walk *walk, struct klm_extent *ext
 }
 
 /*
- * Read the next entry of the table. Returns false at the end of the table or of the budget, and at
- * a strided block that klm_enter_block() refuses.
+ * Read the next entry of the table. Returns false after the last of the @num entries, at the end of
+ * the budget, and at a strided block that klm_enter_block() refuses.
  */
 static bool klm_read(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
 {
@@ -140,7 +141,7 @@ static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
  * mlx5_ib_klm_start - start a walk through what a range of a key translates to
  * @walk: the walk; the caller has set only @budget
  * @out: answer to QUERY_MKEY, of MLX5_IB_KLM_QUERY_BYTES(@num) bytes
- * @num: number of entries
+ * @num: number of entries in @out: all entries of the table, or the first of them
  * @key: the key, including its low byte, the variant
  * @addr: first address of the range
  * @len: bytes of the range; bytes beyond the end of the key are left out
@@ -177,8 +178,8 @@ bool mlx5_ib_klm_start(struct mlx5_ib_klm_walk *walk, const void *out, u32 num, 
  * @walk: the walk
  * @piece: gets the piece
  *
- * Return: true; false if nothing of the range is left, if the table ends, if the next entry is an
- * invalid strided block, or if the budget is used up.
+ * Return: true; false if nothing of the range is left, if no entry is left, if the next entry is a
+ * strided block that is invalid or incomplete, or if the budget is used up.
  */
 bool mlx5_ib_klm_next(struct mlx5_ib_klm_walk *walk, struct mlx5_ib_klm_piece *piece)
 {

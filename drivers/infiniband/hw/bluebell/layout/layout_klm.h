@@ -18,7 +18,7 @@
  * struct mlx5_ib_klm_walk - a walk through what a range of addresses translates to
  * @pdn: protection domain of the key
  * @entry: the translation table of the key
- * @num: number of entries
+ * @num: number of entries at @entry: all entries of the table, or the first of them
  * @fixed_len: bytes that each entry of a table of KSMs covers; 0 for a table of KLMs
  * @next: entry to read next
  * @skip: bytes from the start of what the next entry covers to the start of the rest of the range

@@ -39,7 +39,8 @@ struct scatterlist;
  * @length: bytes
  * @page_shift: log2 of the page size of the translation entries
  * @nmtts: number of translation entries
- * @room: entries that UMR can write to the key; 0 for a key that UMR cannot change
+ * @room: number of entries that the key has room for and that UMR can write. If 0, the key has room
+ *	for @nmtts entries, and UMR cannot change the key unless the caller sets umr_en
  * @free: the key gives access to nothing until UMR fills it
  * @klm: the entries are pieces of other keys, of any length (struct mlx5_klm); each counts twice in
  *	@nmtts and @room

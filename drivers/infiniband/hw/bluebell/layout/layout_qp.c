@@ -560,7 +560,7 @@ static void qpc_fill_responder(void *qpc, const struct ib_qp_attr *attr, int mas
 /**
  * mlx5_ib_fill_modify_qpc - build the context of a state-change command
  * @qpc: zeroed struct mlx5_ifc_qpc_bits
- * @mod: the change, checked by mlx5_ib_qp_check_attr()
+ * @mod: the change; its attributes, if any, were checked by mlx5_ib_qp_check_attr()
  * @caps: what the device can do
  *
  * Return: opt_param_mask of the command.

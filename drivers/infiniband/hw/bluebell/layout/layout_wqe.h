@@ -190,7 +190,7 @@ static inline int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_targ
 /**
  * mlx5_ib_wqe_fence - choose the fence of a send request
  * @to: the queue pair
- * @op: returned by mlx5_ib_wr_op()
+ * @op: entry of the opcode in mlx5_ib_wr_ops[]
  * @flags: enum ib_send_flags of the request
  * @after_umr: the previous request of the queue pair changes a key
  *
@@ -217,7 +217,7 @@ static inline u32 mlx5_ib_wqe_fence(const struct mlx5_ib_wqe_target *to,
  * mlx5_ib_finish_send_wqe - write the control segment of a send WQE
  * @wqe: the WQE, otherwise complete
  * @to: the queue pair
- * @op: returned by mlx5_ib_wr_op()
+ * @op: entry of the opcode in mlx5_ib_wr_ops[]
  * @wr: the request
  * @ds: units of 16 bytes that the WQE has
  * @index: number of basic blocks posted to the queue pair before this request
