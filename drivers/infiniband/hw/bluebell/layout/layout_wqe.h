@@ -194,9 +194,9 @@ static inline int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_targ
  * @flags: enum ib_send_flags of the request
  * @after_umr: the previous request of the queue pair changes a key
  *
- * A request can use a key that the previous request changes, so it gets a fence that makes the
- * device wait until the key has been changed. A request that changes a key gets @to->umr_fence
- * instead.
+ * If the previous request changes a key, this request may use the key, so its fence makes the
+ * device wait until the key has been changed. A request that itself changes a key gets
+ * @to->umr_fence instead.
  *
  * Return: MLX5_FENCE_MODE_*.
  */
