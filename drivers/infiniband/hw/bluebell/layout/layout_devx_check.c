@@ -236,7 +236,7 @@ static int devx_check_mkey(const void *in)
 	}
 	return may ? 0 :
 	       refuse(-EPERM,
-		      "DEVX CREATE_MKEY of access mode %u, supported: MTT (1) without UMR and length64, KLM (2) and KSM (3) without umem",
+		      "DEVX CREATE_MKEY of access mode %u, supported: MTT (1) without free, umr_en and length64, KLM (2) and KSM (3) without umem",
 		      devx_mkey_access_mode(in));
 }
 
