@@ -75,8 +75,8 @@ static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
 void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 {
 	/*
-	 * The device implements SRQs as RMPs (receive memory pools), which need ISSI 1 (interface
-	 * step sequence ID). Devices from ConnectX-4 on have ISSI 1.
+	 * RMPs (receive memory pools), by which the device implements SRQs without XRC, need ISSI 1
+	 * (interface step sequence ID). Devices from ConnectX-4 on have ISSI 1.
 	 */
 	bool has_srq = mdev->issi;
 	u16 atomic_ops = caps_atomic_ops(mdev);
@@ -102,9 +102,9 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
  * @caps: what the device can do
  *
  * In the first call mlx5_core tests whether write combining works, that is, whether a WQE that a
- * CPU writes reaches the device as one PCIe write; later calls return the same result. For the test
- * mlx5_core creates queues, so the driver does not make the first call at probe, but when a process
- * opens the device. May sleep.
+ * CPU writes reaches the device as one PCIe write. A later call returns the result, or repeats the
+ * test if it had no result. For the test mlx5_core creates queues, so the driver does not make the
+ * first call at probe, but when a process opens the device. May sleep.
  *
  * Return: true if the device executes WQEs written to its registers, and write combining works.
  */

@@ -20,7 +20,7 @@ struct mlx5_core_dev;
  * @mdev: the device, for capabilities that need no computation
  * @has_srq: shared receive queues exist
  * @has_xrc: XRC domains, SRQs and queue pairs exist
- * @relaxed_ordering_read: the device may let PCIe reorder reads. This also depends on the PCI
+ * @relaxed_ordering_read: the device may let PCIe reorder reads. This can depend on the PCI
  *	configuration, and reading the configuration for each registration would take too long
  * @real_time: the device can put time stamps of its real-time clock in completions
  * @qp_ts_format: format of the time stamps of a QP whose CQs do not ask for real time

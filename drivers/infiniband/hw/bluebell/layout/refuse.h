@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Why the driver refuses a request. The process gets only an errno. The administrator can read the
- * reason after switching dynamic debug on; what report_limit() reports is logged in any case.
+ * reason after switching dynamic debug on; report_limit() logs without dynamic debug.
  */
 
 #ifndef BLUEBELL_REFUSE_H
