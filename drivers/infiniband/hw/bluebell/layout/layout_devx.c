@@ -7,19 +7,20 @@
  * no field for a user id as if the kernel had sent them. Therefore the driver has a table of all
  * commands (enum in linux/mlx5/mlx5_ifc.h), which was made by these rules:
  *
- *   * A command that creates an object may be sent if one command can destroy the object. The
+ *   * A command that creates an object may be sent only if one command can destroy the object. The
  *     driver builds that second command as soon as the object exists, because later the driver
  *     does not know all fields of the second command.
  *   * A command about an object may be sent only together with the handle of that object.
- *   * A command without a handle may be sent if it changes nothing that other users see, or by a
- *     process that has the rights which the table names.
+ *   * A command without a handle may be sent only if it changes nothing that other users see, or
+ *     by a process that has the rights which the table names.
  *   * A command that has no layout in mlx5_ifc.h is forbidden: the driver does not know which
  *     object the command names.
- *   * What the driver or mlx5_core does for users is forbidden: commands on UARs, umems, device
- *     memory, event queues and user ids.
- *   * The opcodes from MLX5_CMD_OP_GENERAL_START to MLX5_CMD_OP_GENERAL_END - 1 are made for users:
- *     firmware checks each command against the rights of the user id. So a process may also send
- *     commands of this range that are not in the table because they are newer than the table.
+ *   * Commands on UARs, umems, device memory, event queues and user ids are forbidden: the driver
+ *     or mlx5_core sends these for users.
+ *   * These rules are not for the range for users, the opcodes from MLX5_CMD_OP_GENERAL_START on
+ *     that are less than MLX5_CMD_OP_GENERAL_END: firmware checks such a command against the rights
+ *     of the user id. A process needs only the rights that the table names, and may also send
+ *     commands that are not in the table because they are newer than the table.
  */
 
 #include <linux/bsearch.h>

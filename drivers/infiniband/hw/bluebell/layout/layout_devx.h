@@ -16,12 +16,11 @@
 /**
  * enum mlx5_ib_devx_use - what a process may use a command for
  * @MLX5_IB_DEVX_FORBIDDEN: nothing
- * @MLX5_IB_DEVX_GENERAL: needs no handle of an object, and may be sent unchanged
+ * @MLX5_IB_DEVX_GENERAL: needs no handle of an object
  * @MLX5_IB_DEVX_CREATE: creates an object
  * @MLX5_IB_DEVX_MODIFY: changes an object
  * @MLX5_IB_DEVX_QUERY: reads an object
- * @MLX5_IB_DEVX_DESTROY: destroys an object; sent by the driver only, when the object's handle is
- *	destroyed
+ * @MLX5_IB_DEVX_DESTROY: nothing: the command destroys an object, and only the driver sends it
  */
 enum mlx5_ib_devx_use {
 	MLX5_IB_DEVX_FORBIDDEN,
@@ -68,8 +67,9 @@ enum mlx5_ib_devx_kind {
 /**
  * struct mlx5_ib_devx_kind_info - what the log and events call objects of a kind
  * @name: name of the kind, for the log
- * @event_type: MLX5_OBJ_TYPE_* in the events of such objects; 0 if the device reports no events of
- *	such objects. Also 0 for general objects, whose events have @type of struct mlx5_ib_devx_id
+ * @event_type: @type of struct mlx5_ib_event_source for such objects; 0 if the device reports no
+ *	events of such objects. Also 0 for general objects, whose events have @type of struct
+ *	mlx5_ib_devx_id
  */
 struct mlx5_ib_devx_kind_info {
 	const char *name;
@@ -95,9 +95,9 @@ struct mlx5_ib_devx_field {
  * @num_in_request: for a command that creates an object: whether @num is a field of the command, or
  *	of the answer
  * @size: for a command that creates an object: the minimum length of the command in bytes; 0 if the
- *	command need only be long enough to have the fields that the driver reads or sets. For a
- *	command that destroys an object: the length of the command in bytes; 0 stands for the
- *	length of DEALLOC_PD, which most such commands have
+ *	command need only be long enough to have a header, the fields that name the object, and
+ *	@umem. For a command that destroys an object: the length of the command in bytes; 0 stands
+ *	for the length of DEALLOC_PD, which most such commands have
  * @rights: MLX5_UCTX_CAP_* that the sender must have had when it opened the device. The driver
  *	checks them, because not all firmware does, see mlx5_ib_create_uctx()
  * @num: number of the object

@@ -184,8 +184,8 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 }
 
 /*
- * Check that processes may use the service type. Other types are for the kernel, for example those
- * of QP0 and QP1, and the type of UMR queue pairs, whose requests can write DMA addresses to keys.
+ * Check that processes may use the service type. They may not use, for example, the types of QP0
+ * and QP1, and the type of UMR queue pairs, whose requests can write DMA addresses to keys.
  */
 static int devx_check_qp(const void *in)
 {
@@ -199,7 +199,7 @@ static int devx_check_qp(const void *in)
 		return 0;
 	default:
 		return refuse(-EPERM,
-			      "DEVX CREATE_QP of service type %u, which only the kernel may use",
+			      "DEVX CREATE_QP of service type %u, which processes may not use",
 			      MLX5_GET(create_qp_in, in, qpc.st));
 	}
 }
@@ -214,8 +214,7 @@ static u8 devx_mkey_access_mode(const void *in)
 /*
  * Check that a process may create a key: an indirect mkey, or a key over a umem. A key over a umem
  * must not be free, UMR must not be able to change it, and it must not cover all addresses
- * (length64). A key in any other access mode has an address of host or device memory in its
- * context.
+ * (length64). A key in any other access mode could reach memory that is not the process's.
  */
 static int devx_check_mkey(const void *in)
 {
