@@ -3,8 +3,8 @@
  * Events of the device to which processes can subscribe (DEVX).
  *
  * An event is about an object, or about the device as a whole. mlx5_core receives the events of all
- * users in one event queue, so the driver has to know, for each type of event, where the event
- * names its object. These are the rules for subscriptions:
+ * users in the same event queues, so the driver has to know, for each type of event, where the
+ * event names its object. These are the rules for subscriptions:
  *
  *   * The owner of an object may subscribe to the object's events.
  *   * A subscriber to events of the device never gets events of objects.
@@ -73,7 +73,7 @@ static const u8 event_forms[MLX5_EVENT_TYPE_MAX] = {
 	[MLX5_EVENT_TYPE_MONITOR_COUNTER] = EVENT_OF_DEVICE,
 	[MLX5_EVENT_TYPE_PPS_EVENT] = EVENT_OF_DEVICE,
 
-	/* About commands of all users, the kernel's memory, other PCI functions, firmware's log. */
+	/* About commands, firmware's pages and log, page faults, other PCI functions, the FPGA. */
 	[MLX5_EVENT_TYPE_CMD] = EVENT_OF_KERNEL,
 	[MLX5_EVENT_TYPE_PAGE_REQUEST] = EVENT_OF_KERNEL,
 	[MLX5_EVENT_TYPE_PAGE_FAULT] = EVENT_OF_KERNEL,
@@ -85,8 +85,8 @@ static const u8 event_forms[MLX5_EVENT_TYPE_MAX] = {
 };
 
 /*
- * For events of each form: type of the object, or 0 if the type is in the event itself; and the
- * offset of the object's number in the event.
+ * For events about an object: type of the object, or 0 if the type is in the event itself; and the
+ * offset of the object's number in the event (for EVENT_OF_OBJECT see event_set_object()).
  */
 static const struct {
 	u16 type;
@@ -122,7 +122,7 @@ bool mlx5_ib_event_source_of(const struct mlx5_ib_devx_id *id, struct mlx5_ib_ev
 	};
 	if (id->kind != MLX5_IB_DEVX_GENERAL_OBJECT)
 		return source->type;
-	/* The type must not be the type of a queue, nor 0, which stands for the device. */
+	/* The type must not be that of another kind, nor 0, which stands for the device. */
 	source->type = id->type;
 	return id->type && id->type < FIRST_QUEUE_TYPE;
 }
