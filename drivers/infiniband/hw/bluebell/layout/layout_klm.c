@@ -146,8 +146,7 @@ static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
  * @addr: first address of the range
  * @len: bytes of the range; bytes beyond the end of the key are left out
  *
- * Return: true; false if the key does not give access to @addr: the key is free, has another
- * variant than @key, or starts after @addr.
+ * Return: true; false if the key is free, has another variant than @key, or starts after @addr.
  */
 bool mlx5_ib_klm_start(struct mlx5_ib_klm_walk *walk, const void *out, u32 num, u32 key, u64 addr,
 		       u64 len)

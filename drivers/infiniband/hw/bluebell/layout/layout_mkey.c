@@ -22,7 +22,7 @@
 /* A KLM has 16 bytes (an octoword), and the device writes KLMs in blocks of four. */
 #define KLMS_PER_BLOCK		4
 
-/* Access flags of a region whose pages are pinned when it is registered. */
+/* Access flags of a region, without IB_ACCESS_ON_DEMAND, which odp_check_reg() checks. */
 #define SUPPORTED_ACCESS							\
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED |		\
@@ -36,8 +36,8 @@
  * in the context of a key then has five bits. UMR writes only these five bits, so the driver does
  * not use larger pages on other devices either.
  *
- * Return: a mask, in which bit n stands for pages of 2^n bytes; 0 for a device whose smallest
- * page is larger than 2 GiB.
+ * Return: a mask, in which bit n stands for pages of 2^n bytes; 0 for a device that has no page
+ * size up to 2 GiB.
  */
 unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps)
 {
@@ -53,7 +53,7 @@ unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_check_mr - check a registration of memory before anything is pinned
+ * mlx5_ib_check_mr - check the addresses and the access flags of a region
  * @length: bytes of the region
  * @iova: first address of the region
  * @access: enum ib_access_flags
@@ -261,8 +261,8 @@ void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
  * DMA addresses, aligned to the page size.
  *
  * Writes the same addresses as rdma_umem_for_each_dma_block(), but is faster: that macro calls a
- * function for each address, and this function walks the segments itself. Most buffers have a
- * segment for each page.
+ * function for each address, and this function walks the segments itself. A buffer can have as
+ * many segments as pages.
  *
  * Return: entries written; fewer than @max at the buffer's end.
  */
