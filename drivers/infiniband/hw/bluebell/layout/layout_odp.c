@@ -147,7 +147,7 @@ bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, bool by_memory,
  * mlx5_ib_odp_fill_resume - build PAGE_FAULT_RESUME
  * @in: zeroed struct mlx5_ifc_page_fault_resume_in_bits
  * @fault: the fault
- * @error: the driver cannot map the pages, so the device is to fail the work request
+ * @error: the device is to fail the work request
  */
 void mlx5_ib_odp_fill_resume(void *in, const struct mlx5_ib_fault *fault, bool error)
 {
@@ -329,7 +329,7 @@ void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len)
  * Blocks without a mapped page are left out, so that unmapping a large range in which few
  * pages are mapped takes few UMRs.
  *
- * Return: true; false if no page is mapped between @first and @end.
+ * Return: true; false if no page is mapped in the blocks from @first to @end.
  */
 bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num)
 {
@@ -384,7 +384,7 @@ u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space)
  *	at klm_pas_mtt
  * @attr: attributes of the key; a KSM counts as two translation entries
  *
- * Relaxed ordering is left out here: the keys that the entries refer to have it.
+ * Relaxed ordering is left out here: the leaves, keys over pages, have it.
  */
 void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr)
 {

@@ -41,15 +41,15 @@ struct mlx5_ib_mkc_attr;
 /**
  * struct mlx5_ib_fault - a page fault as the device reported it
  * @is_unknown: the driver does not know this kind of fault, and can only resume the queue with an
- *	error: of the members below, only @is_memory, @type, @wq_num, @token and @taken are valid
+ *	error: of the members below, only @is_memory, @is_early, @type, @wq_num, @token and @taken
+ *	are valid, and @is_rdma only says which of the two layouts the event has
  * @is_memory: the device reports faults by the memory scheme, by key and address; otherwise by the
  *	transport scheme, by queue. For a fault by the memory scheme @type, @wq_num, @committed,
  *	@wqe_index and @op_len are 0
  * @is_rdma: the device faulted on a remote key. If neither @is_rdma nor @is_memory is set, the
- *	device faulted on a data segment of a WQE. If @is_unknown is set, @is_rdma only says which
- *	of the two layouts the event has
- * @is_early: further events of the same fault follow; only the last event has to be answered.
- *	Memory scheme only
+ *	device faulted on a data segment of a WQE
+ * @is_early: further events of the same fault follow; without an error, only the last event is
+ *	answered. Memory scheme only
  * @type: the type in the event, which PAGE_FAULT_RESUME repeats. If @is_rdma, flags
  *	MLX5_PAGE_FAULT_RESUME_*; else enum wqe_page_fault_type, in which the bit
  *	MLX5_PAGE_FAULT_RESUME_REQUESTOR is set for a send queue

@@ -35,8 +35,8 @@ static_assert(__mlx5_bit_off(mtt, rd_en) == 63 && __mlx5_bit_off(mtt, wr_en) == 
  *
  * A context has the offset of a queue in its first page in 64ths of that page, so larger pages
  * allow only coarser offsets. Each smaller page size maps the buffer, too; with pages of 4 KiB the
- * unit is the 64 bytes that queues are aligned to. A smaller page size also helps if the offset is
- * too large for the field, because the offset into a smaller page is smaller.
+ * unit is the 64 bytes that queues are aligned to. A smaller page size can also help if the offset
+ * is too large for the field, because the offset into a smaller page can be smaller.
  *
  * Return: 0, or -EINVAL for a queue whose offset the field cannot hold at any page size.
  */
@@ -99,7 +99,7 @@ unsigned long mlx5_ib_umem_best_page(struct ib_umem *umem, u64 wanted)
  * @umem: the memory; mlx5_ib_umem_best_page() has set its iova
  * @page_size: bytes; the size that mlx5_ib_umem_best_page() returned
  *
- * The device may write to the memory if the process may.
+ * The device may write to the memory if @umem is writable.
  */
 void mlx5_ib_fill_umem(void *in, struct ib_umem *umem, unsigned long page_size)
 {
