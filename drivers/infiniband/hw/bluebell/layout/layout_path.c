@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Addresses of packets: the address paths of a queue pair's context, and the address vectors of
- * datagrams. Both have the same values, in different fields. Pure functions only.
+ * datagrams. Both have the LID, the rate and the GRH of an address, in different fields. Pure
+ * functions only.
  *
  * Only the functions path_..._lid() and av_..._lid() depend on the link layer.
  */

@@ -153,8 +153,9 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
  *	of an XRC connection and for a QP of the kernel
  * @caps: what the device can do
  *
- * Return: 0; -EINVAL for invalid attributes, for unknown driver flags, and for signatures that the
- * device cannot check; -EOPNOTSUPP for any other feature that this driver or device does not have.
+ * Return: 0; -EINVAL for invalid attributes, for unknown driver flags, for streams of DCIs, and for
+ * signatures that the device cannot check; -EOPNOTSUPP for any other feature that this driver or
+ * device does not have.
  */
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd, const struct mlx5_ib_caps *caps)
@@ -164,7 +165,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 		return refuse(-EINVAL,
 			      "QP driver flags %#x, supported: %#x; reserved %#x, dci_streams must be 0",
 			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved);
-	/* Both say which doorbell register to use. */
+	/* Both flags say in which UAR the doorbells lie. */
 	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
 		return refuse(-EINVAL, "QP names both a bfreg and a UAR, at most one is possible");
 	if ((ucmd->flags & MLX5_QP_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
@@ -198,9 +199,9 @@ int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 	if (cqe_version ? given && uidx < MLX5_IB_DEFAULT_UIDX :
 			  !given || uidx == MLX5_IB_DEFAULT_UIDX)
 		return 0;
-	return refuse(-EINVAL, "QP or SRQ with user index 0x%x (%s), CQEs of version %u need %s",
+	return refuse(-EINVAL, "QP or SRQ with user index 0x%x (%s), CQEs of version %u: %s",
 		      uidx, given ? "given" : "not given", cqe_version,
-		      cqe_version ? "an index below 0xffffff" : "no index");
+		      cqe_version ? "an index below 0xffffff is needed" : "no index is allowed");
 }
 
 /**
@@ -268,8 +269,8 @@ static void qpc_fill_queues(void *qpc, const struct ib_qp_init_attr *init,
 
 /**
  * mlx5_ib_fill_qpc - write the fields of a new QP's context that follow from the request
- * @qpc: zeroed struct mlx5_ifc_qpc_bits. The caller adds the numbers of other objects, and
- *	mlx5_ib_create_qp_cmd() adds the memory
+ * @qpc: zeroed struct mlx5_ifc_qpc_bits. The caller adds what depends on other objects and on the
+ *	device, and mlx5_ib_create_qp_cmd() adds the memory
  * @init: attributes of verbs
  * @ucmd: the library's request, checked by mlx5_ib_calc_user_wq(); for a QP of the kernel, only the
  *	sizes of its queues; zeroed for an XRC target, which has no queues
@@ -325,7 +326,7 @@ u16 mlx5_ib_qp_opcode(enum ib_qp_state cur, enum ib_qp_state next)
 	return opcodes[cur][next];
 }
 
-/* Attributes that are optional in some state change, with their bits in opt_param_mask. */
+/* Bits of opt_param_mask to set in a state change that has the attribute. */
 static const struct {
 	int attr;
 	u32 opt;
@@ -336,7 +337,7 @@ static const struct {
 	{ IB_QP_QKEY, MLX5_QP_OPTPAR_Q_KEY },
 	{ IB_QP_ALT_PATH, MLX5_QP_OPTPAR_ALT_ADDR_PATH },
 	{ IB_QP_MIN_RNR_TIMER, MLX5_QP_OPTPAR_RNR_TIMEOUT },
-	/* A responder without resources for READs must refuse them, see qpc_fill_access(). */
+	/* A responder without resources must refuse READs: qpc_fill_access() changes its rights. */
 	{ IB_QP_MAX_DEST_RD_ATOMIC, OPT_ACCESS },
 	{ IB_QP_PATH_MIG_STATE, MLX5_QP_OPTPAR_PM_STATE },
 };
@@ -376,7 +377,10 @@ static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib
 	return mlx5_ib_check_ah(&attr->alt_ah_attr);
 }
 
-/* Check the P_Key index, the paths and the migration state of a change. ib_core checks the port. */
+/*
+ * Check the P_Key index, the paths and the migration state of a change. For a process ib_core has
+ * checked the port.
+ */
 static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct mlx5_ib_caps *caps)
 {
 	int err;
@@ -463,7 +467,7 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC &&
 	    qp_is_reliable(mod->type) && !caps->atomic_mode)
 		return refuse(-EOPNOTSUPP,
-			      "QP with IB_ACCESS_REMOTE_ATOMIC: the device has no atomics of 8 bytes (atomic)");
+			      "QP with IB_ACCESS_REMOTE_ATOMIC: the device lacks CMP_SWAP or FETCH_ADD of 8 bytes (atomic)");
 	return qp_check_path(attr, mask, caps);
 }
 
@@ -653,7 +657,7 @@ static void qpc_read_paths(const void *qpc, bool connected, struct ib_qp_attr *a
  * mlx5_ib_read_qpc - translate a context back to attributes of verbs
  * @qpc: struct mlx5_ifc_qpc_bits, as QUERY_QP gives it
  * @type: QP type
- * @attr: gets all attributes that the context has, except the state
+ * @attr: gets the attributes that the context has, except the state and the capacities
  */
 void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *attr)
 {

@@ -2,7 +2,7 @@
 /*
  * UAR layout: how many blue-flame registers (bfregs) the context of a process gets, in which UAR
  * each bfreg lies, which bfreg a queue takes, and the offsets that mmap() is called with. Pure
- * functions only; most get the page size as an argument.
+ * functions only; mlx5_ib_uar_address() alone depends on PAGE_SIZE.
  */
 
 #ifndef BLUEBELL_LAYOUT_UAR_H

@@ -30,8 +30,8 @@ static_assert(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT ==
  * @mtt: entries, big-endian page addresses
  * @nmtts: number of entries
  *
- * An entry that UMR writes needs access bits (MLX5_IB_UMR_PRESENT) in its low bits. Entries of
- * CREATE_MKEY need no such bits, unless pg_access is set.
+ * If UMR writes the entry of a page, the entry needs access bits (MLX5_IB_UMR_PRESENT) in its low
+ * bits. Entries of CREATE_MKEY need no such bits, unless pg_access is set.
  */
 void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 {

@@ -18,7 +18,7 @@
 #define WQ_MAX_LOG_SIZE		15
 
 static_assert(MLX5_SEND_WQE_BB == 1 << MLX5_IB_LOG_WQEBB);
-/* Bytes of a WQE that registers memory, with a block of entries or with the address of a list. */
+/* Bytes of a consumer's longest WQE that registers memory: with a block of entries inline. */
 #define REG_WQE_BYTES	(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT)
 
 static_assert(offsetofend(struct mlx5_ib_umr_wqe, list) <= REG_WQE_BYTES);
@@ -88,7 +88,7 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 	if (entries <= sig || asked.max_recv_wr > ucmd->rq_wqe_count ||
 	    asked.max_recv_sge > entries - sig)
 		return refuse(-EINVAL,
-			      "receive queue for %u WRs, at most %u; of %u SGEs each, at most %d",
+			      "receive queue is too small: WRs %u, room for %u; SGEs of a WR %u, room for %d",
 			      asked.max_recv_wr, ucmd->rq_wqe_count, asked.max_recv_sge,
 			      (int)(entries - sig));
 	init->cap.max_recv_wr = ucmd->rq_wqe_count;
@@ -218,8 +218,9 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return 0;
 	}
 	if (asked > max_bytes || roundup_pow_of_two((u32)asked) > max_bytes)
-		return refuse(-EINVAL, "receive queue with WQEs of %llu bytes, at most %u", asked,
-			      max_bytes);
+		return refuse(-EINVAL,
+			      "receive queue with WQEs of %llu bytes, at most %u after rounding up to a power of two",
+			      asked, max_bytes);
 	stride = roundup_pow_of_two((u32)asked);
 	/* The receive queue fills whole basic blocks: the send queue starts at the next block. */
 	count = max_t(u32, init->cap.max_recv_wr, DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));
