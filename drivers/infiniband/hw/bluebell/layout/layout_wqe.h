@@ -19,7 +19,7 @@
 
 /**
  * struct mlx5_ib_wqe_target - properties of a queue pair and its device that send WQEs depend on
- * @type: type of the queue pair
+ * @type: type of the queue pair; IB_QPT_UD for QP0 and QP1, too
  * @qpn: number of the queue pair
  * @max_ds: maximum length of a send WQE, in units of 16 bytes
  * @max_inline: maximum number of bytes of inline data in a send WQE
