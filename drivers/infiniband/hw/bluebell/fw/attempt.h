@@ -13,13 +13,13 @@
 
 /**
  * struct mlx5_ib_fw_attempt - attempts to destroy an object; embedded in the object's owner
- * @node: in the tree of the device while a command is in flight, and after a command that has not
- *	been answered; for an attachment, also after a command that firmware has refused
+ * @node: in the tree of the device, if @noted
  * @id: key of @node in the tree, made of what the commands name: opcode, number, and type or a hash
  *	of the multicast group
- * @noted: @node is in the tree
- * @failed: a command has failed. Also set from the start if the object may not exist. Once @failed
- *	is set, a refusal because the object does not exist is not logged
+ * @noted: set while a command is in flight, and after a command that has not been answered; for an
+ *	attachment, after any command that has failed. fw_destroy.c says which objects are noted
+ * @failed: a command has failed; for an attachment, set from the start. Once @failed is set, a
+ *	refusal because the object does not exist is not logged
  * @unanswered: a command has not been answered: the object may not exist
  * @attachment: the object is a queue pair's attachment to a multicast group. The attachment ends
  *	with the queue pair, so firmware may not know the queue pair any more; and firmware refuses
@@ -29,8 +29,8 @@
  * @replaced: the device has given the number to a new object, so this object does not exist
  *
  * Zeroed before the first attempt, except for an attachment to a multicast group, which begins as
- * MLX5_IB_FW_ATTEMPT_TO_DETACH. The owner makes one attempt at a time, so only @node, @noted and
- * @replaced need the lock of the tree.
+ * MLX5_IB_FW_ATTEMPT_TO_DETACH. The owner makes one attempt at a time, so only @node, @id, @noted
+ * and @replaced need the lock of the tree.
  */
 struct mlx5_ib_fw_attempt {
 	struct rb_node node;
@@ -49,9 +49,9 @@ struct mlx5_ib_fw_attempt {
 /*
  * Whether the object may have been destroyed by a command that was not answered. Then the number of
  * the object may be that of another user's object. So the driver names the object in no work
- * request, and in no command but those that destroy it and a query between two of them.
- * READ_ONCE(), because meanwhile a task that destroys the object may set @unanswered, and a task
- * that creates another object may set @replaced.
+ * request, and in commands only in order to destroy it (fw_destroy.c). READ_ONCE(), because
+ * meanwhile a task that destroys the object may set @unanswered, and a task that creates another
+ * object may set @replaced.
  */
 static inline bool mlx5_ib_fw_may_be_gone(const struct mlx5_ib_fw_attempt *attempt)
 {
@@ -60,10 +60,10 @@ static inline bool mlx5_ib_fw_may_be_gone(const struct mlx5_ib_fw_attempt *attem
 
 /**
  * struct mlx5_ib_fw_attempts - objects of a device that are being destroyed, or may have been
- * @lock: guards @tree. Taken, for one look-up, by each command that creates or destroys an object.
- *	A process can have only one entry in @tree for each of its commands in flight, for each of
- *	its attachments that firmware refuses to end, and for each of its objects for which the
- *	command that destroys it was not answered; each such command has cost the process a timeout
+ * @lock: guards @tree; held for look-ups. Taken when an object is created or destroyed. A process
+ *	can have only one entry in @tree for each of its commands in flight, for each of its
+ *	attachments that firmware refuses to end, and for each of its objects for which the command
+ *	that destroys it was not answered
  * @tree: struct mlx5_ib_fw_attempt by @id
  */
 struct mlx5_ib_fw_attempts {

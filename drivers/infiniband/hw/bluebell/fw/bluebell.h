@@ -91,11 +91,11 @@ struct mlx5_ib_port {
  *	is freed, since orphans in @dead may share a doorbell page. A task that sends the commands
  *	of a list takes the lock only if the list is not empty
  * @list: struct orphan (see orphan.c) for each object of the driver and of kernel consumers, in the
- *	order in which the objects have to be destroyed, and for new buffers of resized CQs. The
- *	command of each entry is sent again by a kernel consumer that destroys a queue pair, CQ, SRQ
- *	or domain, or attaches a queue pair to a multicast group; by a process that closes an XRC
- *	domain, or destroys an XRC target; by @retry; and by the unbinding of the driver. A process
- *	can add only entries without a command
+ *	order in which the objects have to be destroyed, and for new buffers of resized CQs, which
+ *	have no command. The other entries' commands are sent again by a kernel consumer that
+ *	destroys a queue pair, CQ, SRQ or domain, or attaches a queue pair to a multicast group; by
+ *	a process that closes an XRC domain, or destroys an XRC target; by @retry; and by the
+ *	unbinding of the driver
  * @dead: struct orphan for each object of a context that has been closed, for the user ids of these
  *	contexts, and for XRC targets. A process can add an entry for each of its objects that
  *	firmware refuses to destroy. Only @retry, and the unbinding of the driver, send the commands
@@ -147,7 +147,7 @@ struct mlx5_ib_rsc_table {
  *	synchronous command of each thread
  * @attempts: objects for which a command that destroys them is in flight, or was not answered; and
  *	attachments to multicast groups that firmware refuses to end
- * @orphans: objects that firmware has refused to destroy, and whose owner is gone
+ * @orphans: objects without an owner that firmware has refused to destroy, or may have created
  * @events: subscriptions to events of the device. Constant while the device has objects
  * @rsc_table: finds queue pairs and SRQs by the number that an event or page fault names
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number; no process has
@@ -163,8 +163,8 @@ struct mlx5_ib_rsc_table {
  * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used. Each
  *	of them is NULL before and then constant until the device is removed. Memory is allocated
  *	while the mutex is held, so nothing that memory reclaim waits for may take the mutex. Other
- *	tasks that need one of the features wait meanwhile, for up to eight commands, unless a
- *	signal kills them
+ *	tasks that need one of the features wait meanwhile, for several commands, unless a signal
+ *	kills them
  * @dm: device memory for users
  * @umr: queue pair that changes memory keys without firmware commands
  * @umr_zeros: array of zeros: translation entries of pages that are not present, for the device to
@@ -174,13 +174,13 @@ struct mlx5_ib_rsc_table {
  * @mkey_pool_err: why @umr or @mkey_pool could not be created, or 0. Written under @first_use
  * @mkey_pool_retry: if @mkey_pool_err is set: time, in jiffies, from which on registrations that
  *	can do without @umr try again to create @umr and @mkey_pool
- * @odp: on-demand paging; NULL if the device does not support it. Constant while the device is
- *	registered
+ * @odp: on-demand paging; NULL if the device does not support it, or if it could not be set up.
+ *	Constant while the device is registered
  * @xrc: the driver's own objects for XRC queue pairs
- * @counters: which Q counters the device has; NULL for none. Constant while the device is
+ * @counters: which Q counters the device has; NULL without statistics. Constant while the device is
  *	registered
- * @counter_set_id: Q counter set of each queue pair that an administrator has not bound to another
- *	set
+ * @counter_set_id: Q counter set of each queue pair of verbs that an administrator has not bound to
+ *	another set
  * @dump_fill_mkey: key that discards data written through it; valid if the device has the
  *	capability dump_fill_mkey
  * @null_mkey: key for table entries without memory: any access through this key faults. Valid
@@ -240,8 +240,9 @@ struct mlx5_ib_dev {
  * @sys_pages: device index of the first UAR of each page: first the static pages, whose UARs are
  *	allocated with the context, then the dynamic pages, whose UARs are allocated when the page
  *	is mapped. MLX5_IB_INVALID_UAR_INDEX for a dynamic page without a UAR. Guarded by @lock.
- * @count: number of queues on each static bfreg. Guarded by @lock.
- * @bells: struct mlx5_ib_bell of each QP and CQ that exists. Guarded by @lock.
+ * @count: number of QPs on each static bfreg. Guarded by @lock.
+ * @bells: struct mlx5_ib_bell of each QP and CQ of verbs that has its doorbell on a UAR of the
+ *	context. Guarded by @lock.
  * @num_bells: length of @bells. Guarded by @lock.
  * @lock: taken by queue creation, queue destruction and mmap. Held across ALLOC_UAR of a dynamic
  *	page, so that two tasks that map the same page cannot both allocate a UAR; and while the
@@ -282,7 +283,8 @@ struct mlx5_bfreg_info {
  * @cqe_version: version of the CQE format that the library reads
  * @advice: asynchronous ibv_advise_mr() calls; NULL before the first one
  * @orphans: struct orphan (see orphan.c) for each object of the context that firmware has refused
- *	to destroy, and that has no owner any more. Guarded by the lock of struct mlx5_ib_orphans
+ *	to destroy, and that has no owner any more. Guarded by the lock of struct mlx5_ib_orphans;
+ *	when the context is being closed, also read without the lock
  * @closing: the process has closed the device, or the device is being removed: ib_core destroys the
  *	objects of the context, and gives up objects that firmware goes on refusing to destroy.
  *	Written with the file's hw_destroy_rwsem held for writing, when no call of the process runs
@@ -343,7 +345,7 @@ struct mlx5_ib_xrcd {
  *	for each dma-buf that exports the entry, and for a UAR object one for each queue. A static
  *	or dynamic UAR page has an entry only while the page is mapped, to count its mappings
  * @free: called when the last reference is gone: frees the entry, and releases the UAR of a UAR
- *	object, or the device memory. May sleep
+ *	object, the device memory, or the address of an operation on device memory. May sleep
  * @address: physical address of the first byte, as the CPU uses it; not set for a static or dynamic
  *	UAR page
  * @denied: which of VM_READ, VM_WRITE and VM_EXEC a mapping must not have

@@ -54,13 +54,14 @@ bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
  * @arg: argument of @send
  *
  * Every firmware command of the driver passes through this function, which writes @uid into the
- * command: firmware lets a user name only objects of the same uid. If mlx5_core builds the command,
- * @in is the copy that the tracepoint and KUnit see. Sleeps until firmware has answered, unless
- * @send only queues the command; either way the call may wait until other commands are answered.
+ * command: firmware lets a user name only objects of the same uid, and objects for all users
+ * (MLX5_SHARED_RESOURCE_UID). If mlx5_core builds the command, @in is only for the tracepoint and
+ * KUnit. Sleeps until firmware has answered or mlx5_core has stopped waiting, unless @send only
+ * queues the command; either way the call may wait until other commands are answered.
  *
  * If the device is pulled out while the driver is being unbound, mlx5_core reports no system error,
- * because mlx5_core has stopped its health work by then. So the first command that finds the device
- * gone queues the work item that fails UMR requests and flushes the queues of kernel consumers.
+ * because mlx5_core has stopped its health work by then. So a command that finds the device gone
+ * queues the work item that fails UMR requests and flushes the queues of kernel consumers.
  *
  * Return: what @send returns, never changed: if mlx5_core builds the command, as it does for
  * DESTROY_CQ, the result also says whether mlx5_core has released the object.
@@ -90,7 +91,7 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 }
 
 /**
- * mlx5_ib_fw_errno - make -ECANCELED the errno of each command that was not sent
+ * mlx5_ib_fw_errno - make -ECANCELED the errno of each command that got no slot of mlx5_core
  * @err: result of mlx5_cmd_do()
  *
  * If no slot becomes free for a command within the time for which mlx5_core waits for an answer,
@@ -150,8 +151,8 @@ int mlx5_ib_fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
 	int err = mlx5_ib_fw_do(dev, in, in_size, out, out_size);
 
 	/*
-	 * For a lost device mlx5_cmd_check() returns -ENOLINK, or 0 for a command that destroys an
-	 * object; but -EINVAL for MODIFY_MEMIC, which is not in its list of commands.
+	 * For a lost device mlx5_cmd_check() returns 0 for commands that destroy objects and a few
+	 * others, and -ENOLINK for the rest; but -EINVAL for MODIFY_MEMIC, which it does not know.
 	 */
 	if (err == -ENXIO && MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_MODIFY_MEMIC)
 		return -ENOLINK;
@@ -190,12 +191,12 @@ int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, vo
  *
  * mlx5_core turns a status into an errno, and logs a refusal unless the command carries a user id,
  * is DESTROY_MKEY or CREATE_UCTX, or comes too early (MLX5_CMD_STAT_NOT_READY). Once the device is
- * lost, a command that destroys an object succeeds, because the object is gone with the device. May
- * sleep.
+ * lost, a command that destroys an object succeeds, because the object is gone with the device; so
+ * do 2ERR_QP, 2RST_QP and PAGE_FAULT_RESUME. May sleep.
  *
- * Return: 0; the errno of mlx5_cmd_check() for a refusal; -ENOLINK if the device is lost;
- * -ETIMEDOUT if firmware has not answered; -ECANCELED if this command was not sent, because
- * firmware has not answered others; or another errno of a command that could not be sent.
+ * Return: 0; the errno of mlx5_cmd_check() for a refusal; -ENOLINK for other commands if the device
+ * is lost; -ETIMEDOUT if firmware has not answered; -ECANCELED if the command got no slot of
+ * mlx5_core, and so was not sent; or another errno of a command that could not be sent.
  */
 int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 		    int out_size)
@@ -218,7 +219,7 @@ static int fw_send_raw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out
  * @out: the answer, for the sender of the command
  * @out_size: bytes of @out, which has room at least for status and syndrome
  *
- * Nothing is logged. May sleep.
+ * A refusal is not logged. May sleep.
  *
  * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; or the errno of a
  * command that was not sent or not answered.
@@ -231,8 +232,7 @@ int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 
 /*
  * Release the slot of an asynchronous command, and pass the result to the sender. Called in the
- * interrupt of the command event queue; in process context if the command was not sent or not
- * answered; and in any context if the device is lost.
+ * interrupt of the command event queue, or in process context.
  */
 static void fw_async_answered(int err, struct mlx5_async_work *work)
 {
@@ -272,9 +272,9 @@ static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
  * @in_size: bytes of @in
  * @async: where the answer goes; the caller keeps @async until the callback is called
  *
- * The tracepoint fires when the command has been passed to mlx5_core, so it shows no answer.
- * Nothing is logged. May sleep until fewer than MLX5_IB_ASYNC_SLOTS asynchronous commands of all
- * users are in flight.
+ * The tracepoint fires when the command has been passed to mlx5_core, so it shows no answer. A
+ * refusal is not logged. May sleep: waits for one of the MLX5_IB_ASYNC_SLOTS slots that all users
+ * share.
  *
  * Return: 0, and the callback has been called or will be; or the errno of a command that could not
  * be sent, whose callback is not called.
@@ -437,7 +437,7 @@ int mlx5_ib_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u3
  * mlx5_ib_fw_access_reg - ACCESS_REG of a short register
  * @dev: device
  * @reg_id: MLX5_REG_*
- * @reg: the register to write; for a read, the request, which names the port, and then the result
+ * @reg: the register to write; for a read, the request (it may name a port), and then the result
  * @size: bytes of @reg, at most MAX_REG_DW dwords
  * @write: write the register
  *

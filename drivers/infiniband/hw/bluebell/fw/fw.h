@@ -22,7 +22,10 @@ union ib_gid;
 /* uid of commands that the driver sends for itself: firmware lets them name any owner's objects. */
 #define MLX5_IB_KERNEL_UID	0
 
-/* How many asynchronous commands of all users can be in flight: 16 of mlx5_core's 31 slots. */
+/*
+ * How many asynchronous commands of all users can be in flight: about half of mlx5_core's slots,
+ * which are 31 with usual firmware.
+ */
 #define MLX5_IB_ASYNC_SLOTS	16
 
 /*

@@ -170,12 +170,12 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
  * @opcode: MLX5_CMD_OP_* of the command
  * @number: number of the object
  * @attempt: attempts to destroy the object, as for mlx5_ib_fw_send_destroy()
- * @done: takes the result. Called at once if the command cannot be sent; else, once the command has
+ * @done: takes the result. Called at once if the command is not sent; else, once the command has
  *	been answered, in a later call of this function or in mlx5_ib_fw_batch_wait()
  * @object: argument of @done
  *
  * If BATCH_COMMANDS commands are in flight, the function waits until half of them have been
- * answered. Nothing is logged. Firmware may execute the commands of a batch in any order. May
+ * answered. A refusal is not logged. Firmware may execute the commands of a batch in any order. May
  * sleep.
  */
 void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcode, u32 number,

@@ -11,29 +11,31 @@
  * may have executed the command all the same, or may execute it later. Two rules follow for a
  * command that destroys an object.
  *
- * * The driver sends the command again: once immediately, and then each time the owner tries to
- *   destroy the object. After an attempt that has not been answered, a refusal because the object
- *   does not exist means success. The status of such a refusal is BAD_RES, or BAD_RES_STATE, which
- *   is also the status for an object in use. So if the object is a QP or a CQ, the driver queries
- *   the object after BAD_RES_STATE: if firmware refuses the query, too, the object does not exist.
+ * * The driver sends the command again: once immediately, except in a batch (fw_batch.c), and then
+ *   each time the owner tries to destroy the object. After an attempt that has not been answered, a
+ *   refusal because the object does not exist means success. The status of such a refusal is
+ *   BAD_RES, or BAD_RES_STATE, which is also the status for an object in use. So if the object is a
+ *   QP or a CQ, the driver queries the object after BAD_RES_STATE, except in a batch: if firmware
+ *   refuses the query as it refuses an unknown number, the object does not exist.
  *   A queue pair's attachment to a multicast group ends with the queue pair. So for DETACH_FROM_MCG
  *   an unknown queue pair means success from the first attempt on; and after an attempt that has
  *   not been answered -EINVAL means success, too, because with this errno firmware refuses to
  *   detach a queue pair that is detached already.
  * * If the command has been executed, the device may have given the number of the object to a new
  *   object of another owner, and the command, sent again, would destroy the new object. So before
- *   the driver sends the command, it notes the number (&struct mlx5_ib_fw_attempt). Whenever the
- *   driver has created an object, it looks for the new number among the noted numbers
+ *   the driver sends the command, it notes the number (&struct mlx5_ib_fw_attempt). When the driver
+ *   has created an object, it looks for the new number among the noted numbers
  *   (mlx5_ib_fw_number_taken()). If the number is noted, the object that had the number before is
  *   known to be destroyed, and the driver sends no command for it any more. The driver notes
  *   multicast attachments, and objects whose command has no other arguments than type and number
  *   (NAMING_CMD_SIZE). Nearly all commands are of this kind.
  *
- * Until the object is known to be destroyed, its owner keeps the handle. Meanwhile the driver
- * names the number only in the command that destroys the object and in the query described above,
- * because the number may belong to another user's object by now. Firmware compares user ids, but
- * XRC objects, objects of kernel consumers and objects of contexts without DEVX have none. So a
- * verb calls mlx5_ib_fw_check_exists() for each object that its command names.
+ * After an attempt that has not been answered, the owner keeps the handle until the object is known
+ * to be destroyed. Meanwhile the driver names the number only in the command that destroys the
+ * object, in the query described above, and in DRAIN_DCT, because the number may belong to another
+ * user's object by now. Firmware compares user ids, but XRC objects, objects of kernel consumers
+ * and objects of contexts without DEVX have none. So verbs call mlx5_ib_fw_check_exists() for the
+ * objects that their commands name.
  *
  * A number is noted while the command is in flight. After an attempt that has not been answered,
  * the number stays noted until the object is known to be destroyed, or until the owner gives up.
@@ -47,16 +49,16 @@
  * Commands take slots of mlx5_core, 31 with usual firmware, and a command that is not answered
  * keeps its slot. If no slot becomes free within the time for which mlx5_core waits for an answer,
  * mlx5_core does not send the command, and returns an error. If the commands in all slots have
- * timed out, mlx5_core returns an error at once. Both errors become -ECANCELED
- * (mlx5_ib_fw_errno()), and the object still exists.
+ * timed out, mlx5_core returns an error at once. mlx5_ib_fw_do() makes both errors -ECANCELED. The
+ * object then still exists.
  *
- * A task waits for two timeouts of mlx5_core at most for each object, because the driver sends a
- * command again at once only after a timeout, and only once. If firmware answers nothing any more,
+ * If the command for an object is not answered, a task waits for two timeouts of mlx5_core, because
+ * the driver sends the command again at once, but only once. If firmware answers nothing any more,
  * each timeout takes a slot, and all commands after the 31st fail at once. So the task waits for
  * about 31 timeouts in all, one after the other: half an hour. The unbinding of the driver may take
  * as long. The driver sets no shorter limit, because it could not tell firmware that answers
  * nothing from firmware that has lost some answers, and the memory of an object that is not
- * destroyed is never freed.
+ * destroyed cannot be freed.
  */
 
 #include <linux/delay.h>
@@ -255,8 +257,7 @@ void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attemp
 
 /**
  * mlx5_ib_fw_check_exists - check that an object is known to exist, before a command names it
- * @attempt: attempts to destroy the object. The caller keeps the object from being destroyed
- *	meanwhile
+ * @attempt: attempts to destroy the object. The caller keeps @attempt from being freed
  * @what: what the object is, for the log
  * @number: number of the object
  *
@@ -397,7 +398,7 @@ static bool fw_is_in_doubt(const struct mlx5_ib_fw_attempt *attempt, const void 
 	       (opcode == MLX5_CMD_OP_DESTROY_QP || opcode == MLX5_CMD_OP_DESTROY_CQ);
 }
 
-/* Send a command that destroys an object: a repeated one, or one whose refusal is not logged. */
+/* Send a command that destroys an object, if @failed or @quiet of its attempts is set. */
 static int fw_send_again(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
 			 void *arg)
 {
@@ -428,9 +429,9 @@ static int fw_send_again(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: the command, complete
  * @inlen: bytes of @in
- * @attempt: attempts to destroy the object; zeroed before the first call
+ * @attempt: attempts to destroy the object, see struct mlx5_ib_fw_attempt
  * @first: sends the command, or has mlx5_core send it. Called at most once, and not at all if
- *	@attempt->failed or @attempt->quiet is set from the start
+ *	@attempt->failed or @attempt->quiet is set before the call
  * @arg: argument of @first
  *
  * The first command for the object that is not answered is sent again at once. May sleep.

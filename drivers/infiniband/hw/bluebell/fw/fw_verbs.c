@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Firmware commands on UARs, protection domains, memory keys, device memory,
- * queues, multicast groups, management datagrams, and page faults.
+ * Firmware commands on UARs, protection domains, memory keys, device memory, queues, multicast
+ * groups, management datagrams, counters, event queues, rates, and page faults.
  */
 
 #include <linux/mlx5/cq.h>
@@ -135,7 +135,7 @@ int mlx5_ib_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *n
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
- * @number: number of the object
+ * @number: number of the object; 0 for a command without arguments
  * @out: the answer, zeroed
  * @outlen: bytes of @out
  *
@@ -195,8 +195,8 @@ static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
  * @in: struct mlx5_ifc_create_cq_in_bits; this function sets the opcode
  * @inlen: bytes of @in
  *
- * mlx5_core sends this command itself, because the CQ must be in the table of its event queue
- * before the first event of the CQ. May sleep.
+ * mlx5_core sends this command itself, and then enters the CQ into the tables in which it looks
+ * events up. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -229,7 +229,7 @@ static int fw_core_create_cq_raw(struct mlx5_ib_dev *dev, void *in, int inlen, v
  * @out: the answer, for the process
  * @outlen: bytes of @out, at least struct mlx5_ifc_create_cq_out_bits
  *
- * Nothing is logged. May sleep.
+ * A refusal is not logged. May sleep.
  *
  * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; -ENOENT if the event
  * queue that the command names is not one of mlx5_core's queues for completions; or another
@@ -271,8 +271,8 @@ static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
 /*
  * Destroy a CQ. mlx5_core_destroy_cq() builds the command itself: the copy here is what the
  * tracepoint and KUnit see. mlx5_core_destroy_cq() removes the CQ from the tables in which
- * mlx5_core looks events up, whatever the result of the command, so the driver calls this function
- * only once for a CQ.
+ * mlx5_core looks events up, whatever the result of the command, so the driver calls
+ * mlx5_core_destroy_cq() only once for a CQ.
  *
  * So a CQ that firmware has refused to destroy gets no events any more. The driver cannot enter the
  * CQ into the tables again: mlx5_core exports only functions that create a CQ. Nor can the driver

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Tracepoints: bluebell:fw_cmd for each firmware command (mlx5_core has a tracepoint for refusals,
- * with the name of the command and the status in words); and tracepoints for UARs, their mappings,
- * bfregs, the queues on bfregs, and pages with doorbell records.
+ * with the name of the command and the status in words); and tracepoints for processes' UARs, their
+ * mappings, bfregs, the queues with doorbells on UARs, and pages with doorbell records.
  */
 
 #undef TRACE_SYSTEM
