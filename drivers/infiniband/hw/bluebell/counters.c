@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Counters, for `rdma statistic` and sysfs. The driver has one Q counter set, for all queue pairs
- * of processes and kernel consumers except queue pairs that an administrator has bound to another
- * set (`rdma statistic qp set`, `rdma statistic qp bind`). A counter has the name of its field in
- * the answer to QUERY_Q_COUNTER, struct mlx5_ifc_query_q_counter_out_bits.
+ * of verbs except queue pairs that an administrator has bound to another set
+ * (`rdma statistic qp set`, `rdma statistic qp bind`). A counter has the name of its field in the
+ * answer to QUERY_Q_COUNTER, struct mlx5_ifc_query_q_counter_out_bits.
  */
 
 #include <linux/mlx5/driver.h>

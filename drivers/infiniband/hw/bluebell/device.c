@@ -179,7 +179,7 @@ static int device_check_query(struct ib_udata *uhw)
 	if (uhw && uhw->outlen &&
 	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
 		return refuse(-EINVAL,
-			      "device query: response of %zu bytes ends before response_length",
+			      "device query: response of %zu bytes has no room for response_length",
 			      uhw->outlen);
 	return ib_is_udata_in_empty(uhw);
 }

@@ -246,7 +246,7 @@ const struct uapi_definition mlx5_ib_port_defs[] = {
 
 /*
  * Report a change of the port or a failure of the device to consumers. Called in the interrupt of
- * the asynchronous event queue; for a failure of the device also in process context.
+ * the asynchronous event queue; for a failure of the device, in process context.
  */
 VISIBLE_IF_KUNIT int mlx5_ib_port_notify(struct notifier_block *nb, unsigned long type, void *data)
 {

@@ -88,7 +88,7 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
 	int err;
 
-	/* The number may be that of another object, which resource tracking shows elsewhere. */
+	/* The number may be that of another object by now. */
 	if (mlx5_ib_fw_check_exists(attempt, form->what, number))
 		return -EAGAIN;
 	if (!out)

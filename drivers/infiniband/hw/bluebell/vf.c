@@ -40,7 +40,7 @@ static int vf_check(const struct mlx5_ib_dev *dev, int vf)
 		return refuse(-EPERM, "this PCI function cannot manage VFs (vport_group_manager)");
 	if (vf < 0 || vf >= mlx5_ib_num_vfs(dev))
 		return refuse(-EINVAL,
-			      "no VF %d: the device has %d, numbered from 0", vf,
+			      "no VF %d: the device can have %d, numbered from 0", vf,
 			      mlx5_ib_num_vfs(dev));
 	return 0;
 }

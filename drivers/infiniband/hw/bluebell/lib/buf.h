@@ -52,9 +52,9 @@ struct mlx5_ib_buf {
  *	kernel (@db.db)
  *
  * The driver unpins or frees the memory, and puts the UAR, after the device has destroyed the
- * queue. If firmware refuses to destroy the queue, an orphan (orphan.c) takes over the struct; the
- * UAR is then put at the latest when the context is freed. Objects other than queues, and their
- * orphans, keep in this struct what they hold.
+ * queue. If the queue becomes an orphan (orphan.c), the orphan takes over the struct; the UAR is
+ * then put at the latest when the context is freed. Orphans of other objects, too, keep in this
+ * struct what they hold.
  */
 struct mlx5_ib_queue_mem {
 	struct mlx5_ib_ucontext *context;

@@ -282,10 +282,10 @@ static bool kcq_has_work(struct mlx5_ib_kcq *kcq)
  * @num: how many at most
  * @wc: gets the completions
  *
- * After the device has failed, this function first reads the CQEs that are there, then completes
- * all other posted requests as flushed. CQEs that the device writes after a request has been
- * flushed are ignored: the request that such a CQE names is completed, or will be, as flushed. Any
- * context.
+ * After the device has failed, this function first reads the CQEs that are there, then completes as
+ * flushed all other requests posted to queue pairs. CQEs that the device writes after a request has
+ * been flushed are ignored: the request that such a CQE names is completed, or will be, as flushed.
+ * Any context.
  *
  * Return: number of completions.
  */

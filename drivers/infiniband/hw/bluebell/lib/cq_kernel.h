@@ -23,7 +23,8 @@ struct mlx5_ib_wqs;
  * @dev: device
  * @ibcq: the queue as the RDMA core sees it
  * @ring: its entries
- * @lock: guards the consumer index, and the members from @senders to @closed
+ * @lock: guards the consumer index, and the members from @senders to @closed; mlx5_ib_kcq_wake()
+ *	reads @notifies without the lock
  * @senders: struct mlx5_ib_wqs of the queue pairs whose send queues complete here
  * @receivers: struct mlx5_ib_wqs of the queue pairs whose receive queues complete here
  * @last: work queues of the completion that was polled last, or NULL. A poll looks here first, as

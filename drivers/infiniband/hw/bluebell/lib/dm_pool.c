@@ -17,7 +17,10 @@
 #include "layout/layout_dm.h"
 #include "lib/dm_pool.h"
 
-/* How long an allocation is spare. Short, because other PCI functions may need the memory. */
+/*
+ * How long an allocation is spare, at most, before the driver tries to deallocate it. Short,
+ * because other PCI functions may need the memory.
+ */
 #define RETURN_DELAY	(HZ / 10)
 #define RETRY_DELAY	HZ
 

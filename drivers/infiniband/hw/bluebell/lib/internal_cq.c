@@ -18,7 +18,7 @@
  * @cq: zeroed but for the handlers in mcq
  * @log_cqes: log2 of the number of CQEs, which are of 64 bytes
  *
- * Allocates the PD first. Completions come on vector 0. May sleep.
+ * Allocates the PD first. Events of the CQ come on vector 0. May sleep.
  *
  * Return: 0 or a negative errno; after an error nothing is left but perhaps orphans (orphan.c).
  */
