@@ -101,7 +101,7 @@ static void show_device(struct seq_file *file, struct mlx5_ib_dev *dev)
 		   dev_name(mdev->device));
 	if (max_uars)
 		seq_printf(file, " max_uars=%llu", max_uars);
-	/* Only contexts with DEVX have a user id. */
+	/* Each context with DEVX has one of the device's user ids. */
 	if (MLX5_CAP_GEN(mdev, log_max_uctx))
 		seq_printf(file, " max_uids=%u", 1U << MLX5_CAP_GEN(mdev, log_max_uctx));
 	seq_putc(file, '\n');

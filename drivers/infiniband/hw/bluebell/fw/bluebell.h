@@ -346,8 +346,8 @@ struct mlx5_ib_xrcd {
  *	or dynamic UAR page has an entry only while the page is mapped, to count its mappings
  * @free: called when the last reference is gone: frees the entry, and releases the UAR of a UAR
  *	object, the device memory, or the address of an operation on device memory. May sleep
- * @address: physical address of the first byte, as the CPU uses it; not set for a static or dynamic
- *	UAR page
+ * @address: physical address of the first byte, as the CPU uses it; like @denied and @wc, not set
+ *	for a static or dynamic UAR page
  * @denied: which of VM_READ, VM_WRITE and VM_EXEC a mapping must not have
  * @wc: mapped write combining, otherwise uncached
  * @page_id: for a UAR object, the index of the UAR in the device; for a static or dynamic UAR page,

@@ -282,7 +282,7 @@ static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *o
 int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 			  struct mlx5_ib_fw_async *async)
 {
-	/* For the tracepoint: the callback may free @async, with the answer, before it fires. */
+	/* For the tracepoint: before it fires the callback may free @async, with the answer. */
 	u32 none[MLX5_ST_SZ_DW(general_obj_out_cmd_hdr)] = {};
 
 	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, none, sizeof(none), fw_send_async, async);
