@@ -7,43 +7,43 @@
 /**
  * DOC: The pool of free keys
  *
- * A key of the pool is either in use by a region or free. Firmware creates each key free, and UMR
- * revokes a key that has been in use. A free key is in the protection domain of the UMR queue pair,
- * and the device reaches nothing through the key. Keys differ by family, which stands for the
- * rights that UMR cannot change, and by their room for translation entries; keys of the same family
- * and room are a class. Each class has a spinlock, which guards its counts and the array of its
- * free keys; no command is sent and nothing is allocated under this lock.
+ * A key of the pool is either in use by a region or free: created free by firmware, or revoked by
+ * UMR after use. A free key is in the protection domain of the UMR queue pair, and the device
+ * reaches nothing through the key. Keys differ by family, which stands for the rights that UMR
+ * cannot change, and by their room for translation entries; keys of the same family and room are a
+ * class. Each class has a spinlock, which guards its counts and the array of its free keys; no
+ * command is sent and nothing is allocated under this lock.
  *
  * * **Registration.** mlx5_ib_mkey_pool_alloc() counts a key in use, raises the peak (the highest
  *   number of keys in use, until ageing lowers the peak), and takes a free key. If the class has no
  *   free key, the caller has firmware create a key, which counts as a key of the class, too. If
  *   free keys are missing (mlx5_ib_mkey_pool_missing()), the work item @upkeep is queued. The array
- *   grows beforehand, so that there is room for as many free keys as the class may want
- *   (mlx5_ib_mkey_pool_want()): freeing a key allocates nothing.
+ *   grows now, if there is memory, to the number of free keys that the class may want later
+ *   (mlx5_ib_mkey_pool_want()), because freeing a key allocates nothing.
  * * **Deregistration.** UMR revokes the key; a batch (mkey_batch.c) lets UMR revoke only keys that
  *   the class wants (mlx5_ib_mkey_pool_wants()). When UMR has revoked the key and no lookup finds
- *   the key, mlx5_ib_mkey_pool_keep() adds the key to the free keys. If the class has enough of
- *   them, firmware destroys the key instead. A key that the pool does not get is no longer counted
- *   as in use (mlx5_ib_mkey_pool_forget()).
+ *   the key, mlx5_ib_mkey_pool_keep() adds the key to the free keys, if the class wants it. If not,
+ *   firmware destroys the key, and mlx5_ib_mkey_pool_forget() stops counting the key as in use.
  * * **Upkeep.** The work item creates the free keys that are missing, unless UMR is gone, and
  *   destroys surplus free keys and the free keys that the shrinker has marked (@to_destroy).
  * * **Ageing.** As long as the peak of a class is above the number of keys in use, @ageing lowers
  *   the peak every 30 s, and queues the upkeep for the free keys that are then surplus.
- * * **No number left.** If the device refuses to create a key because of a limit, the driver has a
- *   free key destroyed, whatever its class, and tries again (mlx5_ib_mkey_pool_send_create()). So
- *   the free keys that one user has left take no number away from another user. The upkeep does not
- *   replace the destroyed key before a region needs a key of that class.
+ * * **No number left.** If the device refuses, because of a limit, to create a key for an owner,
+ *   the driver has a free key destroyed, whatever its class, and tries again, up to four times
+ *   (mlx5_ib_mkey_pool_send_create()): the free keys that one user has left should take no number
+ *   away from another user. The upkeep does not replace the destroyed key before a region needs a
+ *   key of that class.
  * * **Short memory.** The shrinker only marks free keys, family by family, the largest keys of each
  *   first, and queues the upkeep, because firmware commands allocate memory and take locks of
  *   mlx5_core. Once keys of a class have been marked, the upkeep creates no keys of the class until
  *   a region needs a key of the class.
  *
- * UMR and the pool are set up by the first registration, under the mutex first_use. If that fails,
- * registrations of pinned memory use firmware commands, those that have waited for the mutex
- * included. The first registration of pinned memory that comes more than a second later tries again
- * to set up UMR and the pool; a registration of paged memory always tries. Once UMR is gone, until
- * the driver is bound again, no key is taken from the pool or kept. Surplus free keys are destroyed
- * as the pool ages, and other free keys when memory is short.
+ * UMR and the pool are set up by the first registration of pinned or paged memory, under the mutex
+ * first_use. If that fails, registrations of pinned memory use firmware commands, those that have
+ * waited for the mutex included. The first registration of pinned memory that comes more than a
+ * second later tries again to set up UMR and the pool; a registration of paged memory always tries.
+ * Once UMR is gone, until the driver is bound again, no key is taken from the pool or kept. Surplus
+ * free keys are destroyed as the pool ages, and other free keys when memory or numbers are short.
  */
 
 #include <kunit/static_stub.h>
@@ -97,9 +97,10 @@ static bool mkey_class_push(struct mlx5_ib_mkey_class *mc, u32 key)
 }
 
 /*
- * Have firmware destroy a free key. If firmware refuses, the key goes back to the free keys: the
- * device reaches nothing through it. If firmware does not answer, the key may not exist, so the
- * pool must not hand the key out again. Returns true if the key has been destroyed.
+ * Have firmware destroy a free key. If firmware refuses, the key goes back to the free keys, if
+ * there is room: the device reaches nothing through it. If firmware does not answer, the key may
+ * not exist, so the pool must not hand the key out again. Returns true if the key has been
+ * destroyed.
  */
 static bool mkey_class_discard(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc,
 			       u32 key)
@@ -152,12 +153,12 @@ static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
  * @nmtts: translation entries that the key needs
  * @access: enum ib_access_flags
  *
- * Sets up UMR and the pool for the first key. After a failure, the first key that is created more
- * than a second later tries again. May sleep.
+ * The first call sets up UMR and the pool. After a failure, the first call more than a second later
+ * tries again. May sleep.
  *
  * Return: MLX5_IB_CLASS_FIRMWARE if the device has no pool, or no UMR any more; else as
- * mlx5_ib_mkey_pool_class(), but for a region that may have windows MLX5_IB_CLASS_LONG instead of a
- * class of the pool.
+ * mlx5_ib_mkey_pool_class(), except that a region that may have windows gets MLX5_IB_CLASS_LONG
+ * instead of a class of the pool.
  */
 int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 access)
 {
@@ -284,8 +285,9 @@ int mlx5_ib_mkey_pool_create(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32
  * @class: number of the class, from 0
  * @key: gets the key
  *
- * The caller's key counts as a key of this class in use, also if the caller has to create the key,
- * until mlx5_ib_mkey_pool_free() or mlx5_ib_mkey_pool_forget(). May sleep.
+ * From now on one more key of the class counts as in use, even if the class has no free key and the
+ * caller has to create one. The count ends with mlx5_ib_mkey_pool_free(),
+ * mlx5_ib_mkey_pool_forget(), or mlx5_ib_mkey_pool_keep() if it returns true. May sleep.
  *
  * Return: false if the class has no free key.
  */
@@ -352,7 +354,8 @@ bool mlx5_ib_mkey_pool_wants(struct mlx5_ib_dev *dev, int class)
  *
  * Any context that can take a spinlock, except interrupts.
  *
- * Return: true if the pool has the key now; otherwise nothing has been done.
+ * Return: true if the pool has the key now, which then no longer counts as in use; otherwise
+ * nothing has been done.
  */
 bool mlx5_ib_mkey_pool_keep(struct mlx5_ib_dev *dev, int class, u32 key)
 {
@@ -372,7 +375,7 @@ bool mlx5_ib_mkey_pool_keep(struct mlx5_ib_dev *dev, int class, u32 key)
  * mlx5_ib_mkey_pool_free - return a key to the pool, or destroy the key
  * @dev: device with a pool
  * @class: number of the key's class, from 0
- * @key: the key, which mlx5_ib_umr_revoke() has revoked and no lookup finds
+ * @key: the key, which UMR has revoked and no lookup finds
  *
  * The pool keeps the key for the next region if the class wants more free keys. May sleep.
  */
@@ -385,8 +388,7 @@ void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key)
 }
 
 /**
- * mlx5_ib_mkey_pool_forget - no longer count a key as in use: it is destroyed, given up, or was not
- *	created
+ * mlx5_ib_mkey_pool_forget - stop counting a key as in use, without adding it to the free keys
  * @dev: device, with a pool if @class is 0 or higher
  * @class: class of the key; nothing is done if @class is negative, which means no class of the pool
  *
@@ -445,8 +447,7 @@ static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_
 
 /*
  * Create missing free keys, and destroy surplus free keys and those that the shrinker has marked.
- * If UMR is gone, no key is created. The free keys that are left then stay until the pool ages or
- * memory is short: the device reaches nothing through them.
+ * If UMR is gone, no key is created. Free keys may stay: the device reaches nothing through them.
  */
 static void mkey_pool_upkeep(struct work_struct *work)
 {
@@ -580,7 +581,7 @@ VISIBLE_IF_KUNIT int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
 	pool->shrinker->scan_objects = mkey_pool_scan;
 	pool->shrinker->private_data = pool;
 	shrinker_register(pool->shrinker);
-	/* Pairs with mlx5_ib_use_mkey_pool(). */
+	/* Pairs with mkey_pool_use(), mlx5_ib_mkey_pool_make_way() and mlx5_ib_devx_make_way(). */
 	smp_store_release(&dev->mkey_pool, no_free_ptr(pool));
 	return 0;
 }
@@ -654,7 +655,7 @@ static int mkey_pool_use(struct mlx5_ib_dev *dev, bool required)
  * function takes the mutex first_use, allocates memory, and may sleep.
  *
  * Return: 0; -EOPNOTSUPP for a device without UMR; -ENOMEM; -EINTR if the task is being killed; or
- * the errno of a firmware refusal. After an error the next caller tries again.
+ * the errno of a failed firmware command.
  */
 int mlx5_ib_use_mkey_pool(struct mlx5_ib_dev *dev)
 {

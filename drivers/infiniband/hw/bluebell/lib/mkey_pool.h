@@ -54,7 +54,8 @@ struct mlx5_ib_mkey_pool_use {
 
 /**
  * struct mlx5_ib_mkey_class - the keys of a class
- * @lock: guards all members below; held while keys are counted, or while @keys is copied to grow
+ * @lock: guards all members below; held for a few assignments, and while @keys is copied to grow.
+ *	mkey_pool_count() reads @use.free, and mkey_class_make_room() @room, without the lock
  * @use: how many keys the class has, in use and free
  * @keys: array of the free keys
  * @room: number of keys that @keys has room for
@@ -71,18 +72,16 @@ struct mlx5_ib_mkey_class {
 /**
  * struct mlx5_ib_mkey_pool - free memory keys
  * @dev: device
- * @classes: by size and family. One user can have 8 MiB of the device's translations kept in each
- *	class for some time after the regions are gone, see mkey_pool_policy.c
+ * @classes: by size and family. One user can have up to 8 MiB of the device's translations kept in
+ *	each class for some time after the regions are gone, see mkey_pool_policy.c
  * @upkeep: creates missing keys and destroys surplus keys, by one command at a time
- * @ageing: lowers the peaks of classes whose demand has ceased; queued while there are such classes
+ * @ageing: lowers the peaks of classes whose demand has fallen; queued while there are such classes
  * @shrinker: marks free keys when memory is short, for @upkeep to destroy
  *
  * rdma/frmr_pools.h of ib_core does not serve here. A pop from an empty pool of ib_core creates the
  * key in the context of the registration; only an administrator can have keys created ahead of
  * demand. ib_core hands out keys to a struct ib_mr, which the parts of an implicit region do not
- * have. The stock driver uses the pools of ib_core; `make bench` shows that the cold registration
- * of 4 KiB takes 0.42 of the time of the stock driver, the warm one 0.36, and that a region needs
- * about as many bytes of memory.
+ * have. `make bench` compares this pool with the stock driver, which uses the pools of ib_core.
  */
 struct mlx5_ib_mkey_pool {
 	struct mlx5_ib_dev *dev;

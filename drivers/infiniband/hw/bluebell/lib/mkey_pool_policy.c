@@ -18,8 +18,8 @@
 #define MAX_FREE_MTTS		BIT(20)
 #define MAX_FREE_KEYS		4096
 /*
- * Number of free keys of the smallest class when no region uses it, and number of classes that have
- * free keys when no region uses them; see mkey_class_ready().
+ * Number of free keys that the smallest class should have when no region has used it for some time,
+ * and number of classes that should then have any; see mkey_class_ready().
  */
 #define READY_KEYS		16
 #define READY_SIZES		8
@@ -85,8 +85,8 @@ u32 mlx5_ib_mkey_pool_class_mtts(int class)
 }
 
 /*
- * How many free keys a class has while no region uses a key of the class: a few for each small size
- * of family 0, and none for other classes.
+ * How many free keys a class should have if no region has used a key of the class for some time: a
+ * few for each small size of family 0, and none for other classes.
  */
 static u32 mkey_class_ready(int class)
 {
@@ -99,9 +99,9 @@ static u32 mkey_class_ready(int class)
  * @use: how many keys of the class are used
  *
  * The class should have a free key for each key that was in use at the last peak and is not in use
- * now, because regions may need the keys again. If mkey_class_ready() is not 0, the class should
- * have a few more, for a growing demand. No class should have more than MAX_FREE_MTTS entries or
- * MAX_FREE_KEYS keys.
+ * now, because regions may need the keys again. For a growing demand the class should have half of
+ * mkey_class_ready() more, and in all at least mkey_class_ready(). The free keys of a class should
+ * not have more than MAX_FREE_MTTS entries, nor be more than MAX_FREE_KEYS.
  *
  * Return: number of keys.
  */
