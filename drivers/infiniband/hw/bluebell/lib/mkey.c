@@ -21,8 +21,9 @@
 #include "lib/umr.h"
 
 /*
- * If the list of pages has more entries than this, firmware creates the key without the list, and
- * UMR writes the list: firmware would read the list of CREATE_MKEY in mailboxes of half a kilobyte.
+ * If the list of pages has more entries than this, and UMR works, firmware creates the key without
+ * the list, and UMR writes the list: firmware would read the list of CREATE_MKEY in mailboxes of
+ * half a kilobyte.
  */
 #define MAX_SHORT_LIST_MTTS	512
 
@@ -192,16 +193,16 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  *	bytes of the entries are a multiple of MLX5_UMR_FLEX_ALIGNMENT. The function sets the room
  *	and the variant
  *
- * UMR fills a key of the pool or a new free key; if that is not possible, the command CREATE_MKEY
- * (struct mlx5_ifc_create_mkey_in_bits) passes the list of pages to firmware. May sleep; the caller
- * may hold the reservation lock of a dma-buf.
+ * UMR fills a key of the pool or a new free key; otherwise the command CREATE_MKEY (struct
+ * mlx5_ifc_create_mkey_in_bits) passes the list of pages to firmware. May sleep; the caller may
+ * hold the reservation lock of a dma-buf.
  *
  * Return: 0; -ENOMEM, also for a list that is too long, or if the user has as many keys as a user
  * can have; -EINTR if the task is being killed; -ENOTRECOVERABLE if the device may reach the memory
- * for good (then the memory has to stay pinned); -ETIMEDOUT if firmware did not answer whether it
- * has created a key without memory, or destroyed such a key that UMR could not fill; or the errno
- * of a firmware refusal. After -ENOTRECOVERABLE and -ETIMEDOUT the key may exist and goes on
- * counting against the user's limit.
+ * until it is reset (then the memory has to stay pinned); -ETIMEDOUT if firmware did not answer
+ * whether it has created a key without memory, or has destroyed a key without memory that UMR could
+ * not fill; or the errno of a firmware refusal. After -ENOTRECOVERABLE and -ETIMEDOUT the key may
+ * exist and goes on counting against the user's limit.
  */
 int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
 			     struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
@@ -344,7 +345,7 @@ void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 	memalloc_noreclaim_restore(flags);
 	if (err)
 		ibdev_err(&dev->ib_dev,
-			  "cannot destroy mkey 0x%x (%d): the device can still access memory whose pages the kernel or a dma-buf exporter reuses; reset the device\n",
+			  "cannot destroy mkey 0x%x (%d): the device may still access memory whose pages the kernel or a dma-buf exporter reuses; reset the device\n",
 			  mkey->key, err);
 }
 
@@ -425,15 +426,15 @@ void mlx5_ib_mkey_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 }
 
 /**
- * mlx5_ib_mkey_abandon - give up a key that firmware refuses to destroy
+ * mlx5_ib_mkey_abandon - give up a key that could not be destroyed
  * @dev: device
- * @mkey: the key, not published, which translates to no memory; its owner can be freed afterwards
+ * @mkey: the key, not published; its owner can be freed afterwards
  * @share: share of the key's owner that counts the memory which the key takes in the device
  * @err: errno of mlx5_ib_mkey_destroy()
  *
- * For keys that no caller will try to destroy again. The key and the memory that it takes go on
- * counting against the user's limits until the driver is unbound. Any context that can take a
- * spinlock, except interrupts.
+ * For keys that no caller will try to destroy again, and for which no memory of a process stays
+ * pinned. The key and the memory that it takes in the device go on counting against the user's
+ * limits until the driver is unbound. Any context that can take a spinlock, except interrupts.
  */
 void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			  struct mlx5_ib_share *share, int err)

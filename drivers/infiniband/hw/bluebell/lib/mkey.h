@@ -58,14 +58,15 @@ enum mlx5_ib_mkey_type {
 /**
  * struct mlx5_ib_mkey - a memory key, embedded in the object that owns it
  * @key: the key: an index of 24 bits, and a variant in the low byte
- * @refs: one reference while the key is published, one for each lookup that has found the key
- * @class: class of the key in the pool, see mlx5_ib_mkey_pool_class()
+ * @refs: one reference while the key is published, one for each user of the key, see
+ *	mlx5_ib_mkey_get() and mlx5_ib_mkey_hold()
+ * @class: class of the key in the pool, or a negative MLX5_IB_CLASS_*
  * @uid: user id that the key was created with, and has to be destroyed with
  * @type: enum mlx5_ib_mkey_type
  * @revoked: UMR has revoked the key: the device reaches nothing through it
- * @destroyed: the key has been destroyed, given to the pool or given up: the owner has no key any
- *	more
- * @closing: the process has closed the device: the key has been destroyed, or may be at any time
+ * @destroyed: the key has been destroyed, given to the pool or to an orphan, or given up: the owner
+ *	has no key any more
+ * @closing: set by mlx5_ib_mkey_destroy_early(): the key has been destroyed, or may be at any time
  * @attempt: attempts to destroy the key. A key that may be gone (mlx5_ib_fw_may_be_gone()) is named
  *	in no UMR request: the UMR queue pair would fail for all users, or the request would change
  *	another key

@@ -85,8 +85,8 @@ static void mkey_batch_give_to_pool(struct mlx5_ib_mkey_batch *batch, struct mlx
 
 /*
  * Wait for all requests that are posted. Give each key that is then revoked to the pool, or have
- * firmware destroy it. All waits together take at most one timeout: if a request fails or does not
- * complete in time, mlx5_ib_umr_wait() stops the queue pair, and this completes all requests.
+ * firmware destroy it. At most one wait times out: if a request fails or does not complete in time,
+ * mlx5_ib_umr_wait() stops the queue pair, and this completes all requests.
  */
 static void mkey_batch_wait_posted(struct mlx5_ib_mkey_batch *batch)
 {
@@ -115,10 +115,10 @@ static void mkey_batch_post(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mke
  * @batch: returned by mlx5_ib_mkey_batch_alloc()
  * @mkey: the key of a region over pinned memory, or of a window
  *
- * No process uses the key any more. Does what mlx5_ib_mkey_destroy() does, but does not wait for
- * the request or command, and logs no refusal. After mlx5_ib_mkey_batch_wait(), the key is
- * destroyed, or may exist but no lookup finds it: the owner calls mlx5_ib_mkey_destroy() in either
- * case. A second call for a key does nothing. May sleep.
+ * No process uses the key any more. Does what mlx5_ib_mkey_destroy() does, but waits for requests
+ * and commands only if many are in flight, and logs no refusal. After mlx5_ib_mkey_batch_wait(),
+ * the key is destroyed, or may exist but no lookup finds it: the owner calls mlx5_ib_mkey_destroy()
+ * in either case. A second call for a key does nothing. May sleep.
  */
 void mlx5_ib_mkey_destroy_early(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey)
 {

@@ -39,7 +39,7 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
 {
 	int err;
 
-	/* Users may still have the previous key with this index, so use another variant. */
+	/* Users may still have the previous key with this index, so use the next variant. */
 	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0,
 		 atomic_inc_return(&dev->mkey_variant));
 	err = mlx5_ib_fw_create_mkey(dev, uid, in, inlen, key);
@@ -66,7 +66,7 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
  * Firmware may create another key with the same index before this task has handled the answer of
  * the command. The slot is therefore marked first, and freed only if it still has the mark.
  *
- * Allocates no memory itself. May sleep.
+ * Does not reclaim memory itself. May sleep.
  *
  * Return: as mlx5_ib_fw_send_destroy().
  */
@@ -88,7 +88,7 @@ int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key,
  * @key: the key, as for mlx5_ib_mkey_table_destroy(); the caller sends the command
  * @attempt: earlier attempts to destroy the key
  *
- * Allocates no memory.
+ * Does not reclaim memory.
  */
 void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key,
 			     const struct mlx5_ib_fw_attempt *attempt)
@@ -119,11 +119,11 @@ void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key,
 }
 
 /**
- * mlx5_ib_mkey_table_forget - free the slot of a key that firmware has refused to destroy
+ * mlx5_ib_mkey_table_forget - free the slot of a key that could not be destroyed
  * @dev: device
  * @mkey: the key, which becomes an orphan; no lookup finds the key any more
  *
- * May sleep; allocates no memory.
+ * May sleep.
  */
 void mlx5_ib_mkey_table_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
@@ -170,8 +170,8 @@ void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key)
  *	destroy the key yet
  * @type: which struct @mkey is embedded in
  *
- * Called again for a key that could not be destroyed, so that the key can be retired once more.
- * Lookups do not find a key that perhaps does not exist: its slot may belong to a newer key.
+ * Called again for a key that was retired but not destroyed, so that the key can be retired once
+ * more. Lookups do not find a key that perhaps does not exist: its slot may belong to a newer key.
  * Allocates nothing.
  */
 void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
@@ -209,7 +209,7 @@ int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 /**
  * mlx5_ib_mkey_disown - stop lookups from finding a key that its owner is about to destroy
  * @dev: device
- * @mkey: key of mlx5_ib_mkey_adopt()
+ * @mkey: key of mlx5_ib_mkey_adopt(), or a key that becomes an orphan
  *
  * Waits until all users of the key have released it. May sleep.
  */

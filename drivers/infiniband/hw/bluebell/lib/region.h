@@ -40,7 +40,8 @@ struct mlx5_ib_paging_stat {
  * @destroy_key: destroy the key alone, before another region replaces this one;
  *	NULL if that is left to @dereg
  * @range: find the memory over which the region was registered, so that it can be registered again.
- *	Returns -EINVAL if the memory is not of the current process. NULL for a region over @umem
+ *	Returns -EINVAL if the memory is not of the current process. Only for paged memory of a
+ *	process; else NULL
  * @paging_stat: return the region's statistics; NULL for kinds that are not paged
  */
 struct mlx5_ib_mr_ops {
@@ -65,8 +66,8 @@ struct mlx5_ib_mr_ops {
  * @pdn: number of the key's protection domain, if the region is paged. Page faults read the number
  *	with READ_ONCE(), because ibv_rereg_mr(3) can change the number at any time; the old domain
  *	can then be freed
- * @closing: NULL until the process has closed the device, then the context of the process:
- *	@ops->dereg does not fail any more. Always NULL for a region of a kernel consumer
+ * @closing: set when the region is deregistered: the context of the process, if it has closed the
+ *	device; then @ops->dereg does not fail. Else NULL
  * @share: counts a region over a dma-buf as paged memory of its user
  * @num_pages: number of pages that were added to mlx5_core's count of registered pages (reg_pages)
  * @leak_umem: do not release @umem: the device may still reach it through another key
