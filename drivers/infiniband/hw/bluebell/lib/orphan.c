@@ -96,11 +96,11 @@
  * @node: in the list of its context, or in a list of the device
  * @uid: user id of the commands on the object
  * @cmd: the command that destroys the object
- * @cmd_size: bytes of @cmd; 0 for an object that perhaps exists, and whose number is not known
+ * @cmd_size: bytes of @cmd; 0 for an orphan of mlx5_ib_orphan_keep_lost()
  * @number: number of the object, for the log
  * @name: name of the kind of object, for the log
  * @logged: the object has been named in the log
- * @err: errno of the last attempt
+ * @err: errno of the last attempt of the orphan itself
  * @attempt: attempts to destroy the object, those of its owner included
  * @mem: what the object shares with the device
  */
@@ -181,7 +181,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_orphan_log(struct mlx5_ib_dev *dev, const char *na
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_orphan_log, dev, name, number, err);
 
 	ibdev_err_ratelimited(&dev->ib_dev,
-			      "cannot destroy %s 0x%x (%d): it stays allocated, with its memory; the driver sends the command again later, and when the driver is unbound\n",
+			      "cannot destroy %s 0x%x (%d): the driver keeps its memory, if any, and sends the command again later, and when it is unbound\n",
 			      name, number, err);
 }
 
@@ -195,7 +195,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_orphan_log(struct mlx5_ib_dev *dev, const char *na
  * @name: name of the kind of object, for the log; not copied
  * @mem: what the object shares with the device, taken over: @mem is zeroed. NULL for an object
  *	without memory
- * @err: errno of the refusal
+ * @err: errno of the last attempt
  *
  * For objects that no caller will try to destroy again. May sleep.
  */
@@ -227,10 +227,10 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
  * @name: name of the kind of object, for the log; not copied
  * @mem: what the object shares with the device; copied, and released after the command succeeds
  *
- * For objects that refer to each other in a way that the driver does not know: firmware may refuse
- * to destroy them in the reverse order of their creation. The log names the object only if it still
- * exists when the context has been closed or, for an object without a context, when the driver is
- * unbound. May sleep.
+ * Mostly for objects that refer to each other in a way that the driver does not know: firmware may
+ * refuse to destroy them in the reverse order of their creation. The log names the object only if
+ * it still exists when the context has been closed or, for an object without a context, when the
+ * driver is unbound. May sleep.
  */
 void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *cmd,
 				  size_t cmd_size, u32 number, struct mlx5_ib_fw_attempt *attempt,
@@ -291,7 +291,7 @@ void mlx5_ib_orphan_keep_lost(struct mlx5_ib_dev *dev, const char *name,
 	memset(mem, 0, sizeof(*mem));
 	orphan_add(dev, orphan);
 	ibdev_err_ratelimited(&dev->ib_dev,
-			      "firmware did not answer whether it has created %s: what the object uses stays allocated until the device is reset\n",
+			      "firmware did not answer: the device may have %s, whose memory or UAR stays allocated; reset the device\n",
 			      name);
 }
 
@@ -303,9 +303,8 @@ void mlx5_ib_orphan_keep_lost(struct mlx5_ib_dev *dev, const char *name,
  * @bytes: length of @buffer
  * @free: frees @buffer
  *
- * The buffer is freed when the driver is unbound, unless firmware refuses to destroy an orphan even
- * then. If no memory is left for the list entry, the buffer is never freed. May be called during
- * reclaim.
+ * The buffer is freed when the driver is unbound, unless an orphan is left even then. If no memory
+ * is left for the list entry, the buffer is never freed. May be called during reclaim.
  */
 void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
 			 mlx5_ib_free_buffer_t free)
@@ -327,8 +326,8 @@ void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, 
 }
 
 /*
- * Free the buffers of mlx5_ib_orphan_keep(). Called when the device has no objects left, and so
- * does not read the buffers any more.
+ * Free the buffers of mlx5_ib_orphan_keep(). Called when no orphan is left: the UMR queue pair is
+ * gone, so the device does not read the buffers any more.
  */
 static void orphan_free_buffers(struct mlx5_ib_dev *dev)
 {
@@ -500,11 +499,11 @@ static bool orphans_are_few(const struct mlx5_ib_ucontext *context)
  * @dev: device
  * @context: owner of the orphans; NULL for orphans of the driver and of kernel consumers
  *
- * Called before the owner destroys an object that an orphan may refer to, because firmware refuses
- * to destroy the object before the orphan. When a context is being closed, and has more than a few
- * orphans, the orphans are left to mlx5_ib_orphans_leave_context(): otherwise each object of the
- * context that is destroyed would cost a command for each orphan. Does nothing without orphans. May
- * sleep.
+ * Mostly called before the owner destroys an object that an orphan may refer to, because firmware
+ * refuses to destroy the object before the orphan. When a context is being closed, and has more
+ * than a few orphans, the orphans are left to mlx5_ib_orphans_leave_context(): otherwise each
+ * object of the context that is destroyed would cost a command for each orphan. Does nothing
+ * without orphans. May sleep.
  */
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
@@ -597,11 +596,11 @@ static void orphan_log_kept(struct mlx5_ib_dev *dev, const struct orphan *orphan
 {
 	if (!orphan->cmd_size)
 		ibdev_err(&dev->ib_dev,
-			  "firmware may have created %s: the device may use its memory, which is never freed; reset the device\n",
+			  "firmware never answered: the device may have %s, whose memory, if any, is never freed; reset the device\n",
 			  orphan->name);
 	else
 		ibdev_err(&dev->ib_dev,
-			  "cannot destroy %s 0x%x (%d): the device may use its memory, which is never freed; reset the device\n",
+			  "cannot destroy %s 0x%x (%d): its memory, if any, is never freed; reset the device\n",
 			  orphan->name, orphan->number, orphan->err);
 }
 
@@ -609,8 +608,8 @@ static void orphan_log_kept(struct mlx5_ib_dev *dev, const struct orphan *orphan
  * mlx5_ib_cleanup_orphans - destroy the orphans
  * @dev: device, which has no other objects left
  *
- * If firmware still refuses to destroy an orphan, neither the memory of the orphan nor the buffers
- * of mlx5_ib_orphan_keep() are ever freed. May sleep.
+ * If an orphan is left, neither the memory of the orphan nor the buffers of mlx5_ib_orphan_keep()
+ * are ever freed. May sleep.
  */
 void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev)
 {

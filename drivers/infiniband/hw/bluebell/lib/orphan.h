@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Orphans: objects that firmware has refused to destroy, and that have no owner any more.
+ * Orphans: objects that could not be destroyed, or that firmware may have created without an
+ * answer, and that have no owner.
  */
 
 #ifndef BLUEBELL_ORPHAN_H
