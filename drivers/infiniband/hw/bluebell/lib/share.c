@@ -11,11 +11,11 @@
  * of queue pairs in a group, and of the umems, RQs, SQs, TIRs, TISs, RQTs, XRQs, flow counters and
  * encryption keys that processes create by commands of their own. Flow counters and encryption keys
  * are not for RDMA: the device's netdev needs them to offload flows, TLS, IPsec and MACsec. Where
- * the number is known, all processes of a user without privileges together can have seven eighths,
- * so no single user can take all from the others. Like other limits of the kernel's objects, the
+ * the number is known, all processes of a user without privileges together can have about seven
+ * eighths, so that the user leaves some to others. Like other limits of the kernel's objects, the
  * limits do not apply to a process that has CAP_SYS_RESOURCE, in the initial user namespace, when
- * it opens the device: the device is no resource of a namespace. They do not apply to kernel
- * consumers either.
+ * it opens the device or creates an XRC target: the device is no resource of a namespace. They do
+ * not apply to kernel consumers either.
  *
  * The device has a fixed number of memory keys, too. A user's limit counts the keys of regions,
  * windows and tables of keys, the keys that page faults create for an implicit region, and the keys
@@ -59,7 +59,7 @@
 #include "layout/refuse.h"
 #include "lib/share.h"
 
-#define OF_THE_DEVICE(what)	what ", 7/8 of those of the device"
+#define OF_THE_DEVICE(what)	what ", about 7/8 of those of the device"
 
 static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_UCTX] = OF_THE_DEVICE("DEVX uids"),
@@ -228,7 +228,7 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
 			return mlx5_ib_share_refuse(dev, user, kind);
 		if (sum > INT_MAX)
 			return refuse(-ENOMEM,
-				      "user %u would have %llu objects, too many to count (%s)",
+				      "user %u would have %llu units, too many to count (%s)",
 				      __kuid_val(user->uid), sum, share_names[kind]);
 	} while (!atomic_try_cmpxchg(count, &old, sum));
 	refcount_inc(&user->refs);
@@ -301,7 +301,7 @@ int mlx5_ib_share_take(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_kind
 }
 
 /**
- * mlx5_ib_share_take_length - count memory to which RLIMIT_MEMLOCK does not apply
+ * mlx5_ib_share_take_length - count a registration whose length RLIMIT_MEMLOCK does not limit
  * @context: as for mlx5_ib_share_take_many()
  * @length: bytes
  * @share: as for mlx5_ib_share_take_many()

@@ -5,8 +5,8 @@
  *
  * The device limits both (log_max_mcg, max_qp_mcg), and any process may attach its queue pairs to
  * any group: without a limit, one user could fill a group that other users need, for example
- * IPoIB's broadcast group. So a user can be in at most seven eighths of the device's groups, and
- * can have at most seven eighths of the queue pairs that a group has room for.
+ * IPoIB's broadcast group. So a user without privileges can be in about seven eighths of the
+ * device's groups, and can have about seven eighths of the queue pairs that a group has room for.
  */
 
 #include <linux/mlx5/driver.h>

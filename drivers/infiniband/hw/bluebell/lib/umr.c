@@ -147,7 +147,10 @@ static u32 umr_list_fill(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 	return n;
 }
 
-/* Post @n entries from @first on. The request with the key's last entry also fills its context. */
+/*
+ * Post @n entries from @first on. Unless @only_mtts is set, the request with the key's last entry
+ * also fills the context of the key.
+ */
 static int umr_list_post(struct umr_fill *fill, struct umr_list *list, u32 key, u32 first, u32 n)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
@@ -321,7 +324,7 @@ int mlx5_ib_umr_clear(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num)
  *
  * May sleep.
  *
- * Return: 0; or a negative errno: then the owner has to replace the key by a new one.
+ * Return: 0; or a negative errno, after which the key may have its old or new rights and domain.
  */
 int mlx5_ib_umr_change(struct mlx5_ib_dev *dev, u32 key, u32 access, u32 pdn)
 {
@@ -338,7 +341,7 @@ int mlx5_ib_umr_change(struct mlx5_ib_dev *dev, u32 key, u32 access, u32 pdn)
  *
  * May be called while memory is being reclaimed. May sleep.
  *
- * Return: 0; or a negative errno: then the key has to be destroyed.
+ * Return: 0; or a negative errno, after which the key may be free or in use.
  */
 int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 key)
 {

@@ -21,7 +21,7 @@ struct mlx5_ib_mkc_attr;
 
 /**
  * struct mlx5_ib_umr_request - completion of a UMR request, in memory of the waiting task
- * @done: the request has been executed, or never will be
+ * @done: the request has completed, or the driver waits for it no longer
  * @ok: the request succeeded
  * @epoch: epoch of the queue pair when the request was posted
  */

@@ -20,10 +20,11 @@
  *   -EAGAIN: the caller uses a firmware command instead, or waits by mlx5_ib_umr_await() until the
  *   state is UMR_RUNNING, for a second at most. The first task that finds its request failed has
  *   firmware reset the queue pair under @reset_lock, or destroy it if the reset fails. Then the
- *   task completes all posted requests as failed, and increments @epoch. A task whose request is of
- *   an earlier epoch has nothing left to do. The work item @restart creates the queue pair again if
- *   it was destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is
- *   reset once more. The more failures in a row (@failures), the later the work item runs.
+ *   task completes, as failed, all requests that the device has not completed, and increments
+ *   @epoch. A task whose request is of an earlier epoch has nothing left to do. The work item
+ *   @restart creates the queue pair again if it was destroyed, takes it to RTS and sets
+ *   UMR_RUNNING; if firmware refuses, the queue pair is reset once more. The more failures in a row
+ *   (@failures), the later the work item runs.
  * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has neither
  *   reset nor destroyed the queue pair. All posted requests are completed as failed, and none is
  *   posted until the driver is bound again. mlx5_ib_abort_umr() sets this state from any context.
@@ -93,7 +94,7 @@ enum umr_state {
 /**
  * struct mlx5_ib_umr - the queue pair
  * @dev: device
- * @cq: completion queue; its consumer index is guarded by @lock. The PD of @cq is also that of the
+ * @cq: completion queue; its consumer index changes under @lock. The PD of @cq is also that of the
  *	QP, of free keys and of @lkey
  * @sq: send queue
  * @qpc: the context of the QP, struct mlx5_ifc_qpc_bits
@@ -101,18 +102,18 @@ enum umr_state {
  * @lkey: key over all of DMA memory, for translation lists
  * @qpn: number of the QP; 0 while there is no QP
  * @attempt: attempts to destroy the QP
- * @reset_lock: held while at most three commands reset or destroy the QP; all tasks whose requests
- *	have failed wait for it. A process cannot cause this at will, because it cannot make a
- *	request fail
- * @restart: takes the QP out of reset
+ * @reset_lock: held while at most four commands reset, destroy or query the QP; all tasks whose
+ *	requests have failed wait for it. A process cannot cause this at will, because it cannot
+ *	make a request fail
+ * @restart: creates the QP again if it was destroyed, and takes the QP to RTS
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
  * @slots: room in the send queue, one for each WQE. A task has at most two requests, or 32 while
  *	its process closes the device. If no slot is free, tasks wait in the order of their arrival
- * @lock: guards all members below except @stuck; held for one post, or for a poll of at most 64
- *	completions; taken in the completion interrupt
- * @state: whether requests are posted
- * @stuck: firmware has refused to stop the QP, so the device may still execute requests that have
- *	been completed here. Guarded by @reset_lock
+ * @lock: guards all members below except @stuck; held for one post, or while at most 64 requests
+ *	are completed; taken in the completion interrupt
+ * @state: whether requests are posted; also read without @lock
+ * @stuck: firmware has not stopped the QP, so the device may still execute requests that have been
+ *	completed here. Set under @reset_lock
  * @epoch: how often the QP has been stopped
  * @failures: how often the QP has been stopped since a request last succeeded
  * @pc: number of WQEBBs posted since the QP was last reset
@@ -487,7 +488,7 @@ static bool umr_is_current(struct mlx5_ib_umr *umr, const struct mlx5_ib_umr_req
  * @dev: device
  * @req: the request, after mlx5_ib_umr_post()
  *
- * When the function returns the device no longer reads what the request points at, unless
+ * When the function returns, the device no longer reads what the request points at, unless
  * mlx5_ib_umr_is_stuck(). May sleep.
  *
  * Return: 0; -EIO if the request failed, or was not executed because another request or the device
@@ -622,8 +623,8 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
 	struct mlx5_ib_umr *umr;
 
 	/*
-	 * If the device has failed, mlx5_core has set its state before this call. Pairs with
-	 * umr_publish(): at least one of the two functions sees both @umr and the state.
+	 * If mlx5_core reports that the device has failed, it has set the state before this call.
+	 * Pairs with umr_publish(): at least one of the two functions sees both @umr and the state.
 	 */
 	smp_mb();
 	umr = READ_ONCE(dev->umr);
@@ -639,9 +640,9 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
  * mlx5_ib_umr_is_stuck - whether the device may still read what completed requests point at
  * @dev: device
  *
- * If the function returns true, firmware has refused both to reset and to destroy the queue pair,
- * which is rare, and the log says so. The caller then neither unmaps nor frees what its requests
- * have pointed at, but hands the memory to mlx5_ib_orphan_keep(). Any context.
+ * If the function returns true, firmware has neither reset nor destroyed the queue pair, which is
+ * rare, and the log says so. The caller then neither unmaps nor frees what its requests have
+ * pointed at, but hands the memory to mlx5_ib_orphan_keep(). Any context.
  *
  * Return: true if the device may still read such memory.
  */
@@ -683,8 +684,8 @@ static int umr_create_lkey(struct mlx5_ib_umr *umr)
 }
 
 /*
- * Destroy what has been created, and free @umr. A key or QP whose number is 0 has not been created,
- * because the device gives number 0 to neither.
+ * Destroy what exists, and free @umr. The device gives number 0 to neither a key nor a QP, so a key
+ * or QP whose number is 0 here does not exist.
  */
 static void umr_destroy(struct mlx5_ib_umr *umr)
 {
