@@ -22,11 +22,9 @@
  * If firmware refuses the command, or the command cannot be sent, the object exists:
  * mlx5_ib_event_settle() clears @paused, and delivers an event without data for each type in
  * @missed. After a command that was not answered another user's object may have the number, so the
- * list stays paused until the command is sent again and succeeds, or a process subscribes to a
- * newer object with the number. If the command fails when it is sent again, the list still stays
- * paused: mlx5_core may not have sent the command, or firmware may have refused the command for
- * another object with the number. No process can subscribe to the object itself any more
- * (mlx5_ib_devx_identify()).
+ * list is not resumed any more, even if the command is sent again and fails: mlx5_core may not have
+ * sent the command, or firmware may have refused the command for another object with the number. No
+ * process can subscribe to the object itself any more (mlx5_ib_devx_identify()).
  *
  * mlx5_ib_event_pause() writes @paused, and then a write barrier comes before the doorbell of the
  * command is rung. An interrupt handler reads the event, and then a read barrier comes before it
@@ -64,7 +62,7 @@
  * @node: in the hash table
  * @subs: list of struct mlx5_ib_event_sub; changed under the lock of struct mlx5_ib_events, read
  *	under RCU. Empty only while the list is being made or freed
- * @paused: the object is being destroyed
+ * @paused: the object is being destroyed, or may have been
  * @missed: types of events that have arrived while @paused
  * @rcu: frees the list
  */

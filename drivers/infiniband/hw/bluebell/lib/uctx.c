@@ -37,7 +37,7 @@ static void uctx_report_limit(struct mlx5_ib_dev *dev)
  *
  * Firmware lets a command with a user id name only objects of the same id, and objects that were
  * created for all users (completion EQs, Q counter sets of the driver, and rates that are not
- * dedicated). Objects without an id belong to the kernel, and no command with an id reaches them.
+ * dedicated). No command with an id reaches other objects without an id, as those of the kernel.
  *
  * What a user may do beyond that follows from the privileges of the process that opens the device:
  * CAP_NET_RAW, in the user namespace of the device's network namespace, allows raw queues

@@ -41,7 +41,8 @@ struct mlx5_ib_posted_send {
 
 /**
  * struct mlx5_ib_sq - send queue of a kernel consumer
- * @lock: guards @posted and what only posting uses: @after_umr, @room, @next, @doorbell, @bounce
+ * @lock: guards @posted (also read under the lock of the CQ alone), and what only posting uses:
+ *	@after_umr, @room, @next, @doorbell, @bounce
  * @to: properties of the queue pair and the device that WQEs depend on; constant once the queue
  *	pair exists
  * @ring: finds basic blocks in the buffer
@@ -76,7 +77,7 @@ struct mlx5_ib_sq {
 
 /**
  * struct mlx5_ib_rq - receive queue of a kernel consumer
- * @lock: guards @posted, @room and @next
+ * @lock: guards @posted (also read under the lock of the CQ alone), @room and @next
  * @ring: finds WQEs in the buffer
  * @max_sge: maximum number of data segments of a request
  * @end_key: key that ends a scatter list
