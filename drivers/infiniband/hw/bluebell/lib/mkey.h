@@ -28,9 +28,8 @@ struct mlx5_ib_ucontext;
 struct odp_process;
 
 /*
- * Allocation flags for what the creation of a key or of a table of keys needs, also in the handler
- * of a page fault. If the memory cgroup of the process is full, the allocation fails, and no
- * process is killed.
+ * Allocation flags for what keys need, also in the handler of a page fault. If the memory cgroup of
+ * the process is full, the allocation fails, and no process is killed.
  */
 #define MLX5_IB_FAULT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 

@@ -2,10 +2,11 @@
 /*
  * The table of memory keys by index, and the commands CREATE_MKEY and DESTROY_MKEY.
  *
- * A slot of the table lives as long as the key exists in the device, whether an owner or the pool
- * has the key; a key that has become an orphan (orphan.c) needs no slot. So publishing a key
+ * A slot of the table lives as long as the key may exist in the device, whether an owner or the
+ * pool has the key; a key that has become an orphan (orphan.c) needs no slot. So publishing a key
  * allocates nothing and cannot fail. Of the keys that processes create by commands of their own,
- * only indirect mkeys have a slot (mlx5_ib_mkey_adopt()). The key of the UMR queue pair has none.
+ * only indirect mkeys have a slot (mlx5_ib_mkey_adopt()). Keys that lookups never want, as that of
+ * the UMR queue pair, have none.
  */
 
 #include <linux/wait_bit.h>

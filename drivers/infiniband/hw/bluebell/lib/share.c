@@ -32,10 +32,10 @@
  * in the same limit.
  *
  * mlx5_ib_share_take() counts an object before the command that creates the object is sent.
- * mlx5_ib_share_give() is called once the device can give the object's number to another object:
- * when the object has been destroyed, which may be after the process has ended. If the object
- * becomes an orphan (orphan.c), the orphan keeps the share (@share of struct mlx5_ib_queue_mem)
- * until the object is destroyed.
+ * mlx5_ib_share_give() is called when the object has been destroyed, and the device can give its
+ * number to another object, or when the pool gets a memory key; this may be after the process has
+ * ended. If the object becomes an orphan (orphan.c), the orphan keeps the share (@share of struct
+ * mlx5_ib_queue_mem) until the object is destroyed.
  *
  * An object whose creation was not answered may exist, and its number is not known, so the driver
  * cannot destroy it: the number is lost to all users until the device is reset. So the object goes
