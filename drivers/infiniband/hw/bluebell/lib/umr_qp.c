@@ -10,7 +10,7 @@
  * The driver fills, changes and revokes memory keys by work requests (UMR) on a queue pair of its
  * own, because a firmware command takes many times as long. mlx5_ib_umr_post() puts a request on
  * the queue, mlx5_ib_umr_wait() waits for the request. When mlx5_ib_umr_wait() returns, the device
- * no longer reads what the request points at, unless firmware has refused to stop the queue pair
+ * no longer reads what the request points at, unless firmware could not stop the queue pair
  * (@stuck): then the caller hands the memory to mlx5_ib_orphan_keep(). The queue pair has one of
  * three states, which @lock guards:
  *
