@@ -33,8 +33,9 @@
  * of kernel consumers, and new buffers of resized CQs are in a second list of the device. The
  * driver sends the command again
  *
- * * before the owner destroys an object that an orphan may refer to: a queue pair, a CQ, an SRQ or
- *   a domain (mlx5_ib_orphans_retry(), which only looks at the list if there are no orphans);
+ * * before a verb of the owner destroys an object that an orphan may refer to: a queue pair, a CQ,
+ *   an SRQ or a domain (mlx5_ib_orphans_retry(), which only looks at the list if there are no
+ *   orphans);
  * * when an implicit region has been deregistered, and one of its keys is an orphan;
  * * before the owner attaches a queue pair to a multicast group. An earlier attachment of the queue
  *   pair to the group may be an orphan, whose command would end the new attachment, too, so
