@@ -33,7 +33,7 @@ enum bluebell_uar_report_attrs {
 /*
  * The user's buffers for the three lists: the address of each, and for how many entries it has
  * room. If the room (max_uars, max_bfregs, max_queues) is 0, the address is not used. A queue that
- * firmware has refused to destroy is listed behind the other queues.
+ * firmware has refused to destroy is listed behind the queues that existed then.
  */
 struct bluebell_uar_report_req {
 	__aligned_u64 uars;	/* struct bluebell_uar, sorted by index */
@@ -63,7 +63,7 @@ enum bluebell_uar_origin {
 };
 
 enum bluebell_uar_flags {
-	/* The UAR object has been destroyed, but a mapping or a queue keeps the UAR allocated. */
+	/* The object is destroyed, but a mapping, dma-buf or queue keeps the UAR allocated. */
 	BLUEBELL_UAR_FREED = 1 << 0,
 };
 

@@ -52,8 +52,7 @@ static void uar_report_limit(struct mlx5_ib_dev *dev)
  * If the device has no UAR left, or the user has as many as a user can have, the kernel's log says
  * so. May sleep.
  *
- * Return: 0; -ENOMEM, also if there is no UAR left for the user; or the errno of a firmware
- * refusal.
+ * Return: 0; -ENOMEM, also if there is no UAR left for the user; or the errno of a failed command.
  */
 int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar)
 {
@@ -76,7 +75,8 @@ int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar)
  * mlx5_ib_dealloc_uar - DEALLOC_UAR: free a UAR of a context
  * @context: owner
  * @origin: as for mlx5_ib_alloc_uar()
- * @uar: the device's index of the UAR, which is not mapped, and which no queue uses
+ * @uar: the device's index of the UAR, which is not mapped, and which no queue uses, except perhaps
+ *	orphans (orphan.c)
  *
  * If firmware refuses, the log says so, and the UAR goes on counting against the limit of the user.
  * May sleep, for a third of a second if firmware refuses.
@@ -102,7 +102,8 @@ static void uar_free_page(struct mlx5_ib_ucontext *context, u32 page)
 
 /**
  * mlx5_ib_deallocate_uars - free the UARs of a context's static and dynamic pages
- * @context: the context; its pages are not mapped, and no queue uses their bfregs
+ * @context: the context; its pages are not mapped, and no queue uses their bfregs, except perhaps
+ *	orphans (orphan.c)
  *
  * Nothing happens in a context without pages. May sleep.
  */
@@ -129,7 +130,7 @@ void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
  *
  * May sleep.
  *
- * Return: 0; -ENOMEM; the errno of mlx5_ib_calc_total_bfregs(); or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM; the errno of mlx5_ib_calc_total_bfregs(); or the errno of a failed command.
  */
 int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
 			  u32 uars_per_sys_page)
@@ -246,7 +247,7 @@ void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bel
  * @page_id: device index of the UAR
  *
  * A queue holds a reference to the UAR object with its doorbell, so that firmware cannot give the
- * UAR to another process while the queue exists.
+ * UAR to another process while the queue exists and the context is open.
  *
  * Return: the object, or NULL if the context has no such object. The reference is put with
  * rdma_user_mmap_entry_put(), which may sleep: putting the last reference frees the UAR.
@@ -294,7 +295,7 @@ bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
  * The UAR is freed with the last reference to its entry. The caller has a reference, which
  * rdma_user_mmap_entry_remove() puts. May sleep.
  *
- * Return: the entry, or an ERR_PTR: -ENOMEM, or the errno of a firmware refusal.
+ * Return: the entry, or an ERR_PTR: -ENOMEM, or the errno of a failed command.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc)
@@ -325,8 +326,8 @@ struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *
 }
 
 /*
- * Remove the entry of a UAR object from the mmap space, so that no queue and no mapping can take a
- * reference to the entry any more. When the last queue or mapping puts its reference, the UAR is
+ * Remove the entry of a UAR object from the mmap space, so that no queue, mapping or dma-buf can
+ * take a reference to the entry any more. When the last of them puts its reference, the UAR is
  * freed.
  */
 static int uar_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,

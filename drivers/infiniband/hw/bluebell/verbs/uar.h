@@ -38,7 +38,7 @@ struct mlx5_ib_bell {
  * @num: lengths of the lists
  * @uars: sorted by index
  * @bfregs: sorted by number
- * @queues: oldest first; last the queues that firmware has refused to destroy
+ * @queues: oldest first; a queue that firmware has refused to destroy counts as new from then on
  */
 struct mlx5_ib_uar_report {
 	struct bluebell_uar_report_resp num;
