@@ -5,10 +5,10 @@
  *
  * To the consumer QP1 is one queue pair, whose send requests name a P_Key each. At the device a
  * queue pair has one P_Key. So QP1 itself receives all datagrams, but sends only those with its own
- * P_Key. For each other P_Key of the port there is a sender: a UD queue pair, whose datagrams name
- * QP1 as their source (qpc.deth_sqpn). All send requests complete on the send CQ of QP1, as
- * requests of QP1; requests with different P_Keys may complete in another order than they were
- * posted in.
+ * P_Key. For each other P_Key of the port the driver creates a sender, if the device can do that: a
+ * UD queue pair, whose datagrams name QP1 as their source (qpc.deth_sqpn). All send requests
+ * complete on the send CQ of QP1, as requests of QP1; requests with different P_Keys may complete
+ * in another order than they were posted in.
  */
 
 #include <kunit/static_stub.h>
@@ -33,9 +33,8 @@
  * @events: receives changes of the P_Key table, among other events of mlx5_core
  * @work: creates senders for new P_Keys
  * @num: entries of the P_Key table; 0 if the device cannot have senders
- * @senders: sender of each P_Key, by index; NULL for an index without a P_Key, for @own_index,
- *	before QP1 is in RTS, and if the sender could not be created. A sender stays until QP1 is
- *	destroyed
+ * @senders: sender of each P_Key, by index; NULL if none has been created, as for @own_index and
+ *	for an index without a P_Key. A sender stays until QP1 is destroyed, even if the P_Key goes
  */
 struct mlx5_ib_gsi {
 	struct mlx5_ib_qp *qp;
@@ -178,7 +177,7 @@ static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
 
 /*
  * Queue @work, which creates senders, when the P_Key table has changed. Called in the interrupt of
- * the async EQ.
+ * the async EQ; for events of mlx5_core itself (MLX5_DEV_EVENT_*) in any context.
  */
 static int gsi_notify(struct notifier_block *nb, unsigned long type, void *data)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Management datagrams (MADs) that firmware answers: firmware has the port's agents for subnet
- * management (SMA) and performance (PMA), and agents that tools of the vendor use. The RDMA core
- * sends and receives MADs by queue pairs of the types SMI and GSI, and has the driver process each
- * MAD that arrives, each directed-route MAD that a process of this host sends to its own port, and
- * each MAD by which the RDMA core itself reads the counters of a port.
+ * management (SMA) and performance (PMA; if not, see mad_counters.c), and agents that tools of the
+ * vendor use. The RDMA core sends and receives MADs by queue pairs of the types SMI and GSI, and
+ * has the driver process each MAD that arrives, each directed-route MAD that this host sends to its
+ * own port, and each MAD by which the RDMA core itself reads the counters of a port.
  */
 
 #include <rdma/ib_smi.h>
@@ -49,9 +49,9 @@ static bool mad_is_for_firmware(const struct ib_mad_hdr *mad)
 }
 
 /*
- * Return op_mod, which says which keys of a MAD firmware does not check. Firmware reports a wrong
- * key by a trap. The RDMA core passes no completion (@in_wc) with a MAD by which the RDMA core
- * itself reads counters: firmware checks no key of such a MAD.
+ * Return the op_mod of MAD_IFC: whether firmware skips the check of the M_Key, and of the B_Key, of
+ * the MAD. (If a key that firmware checks is wrong, firmware sends a trap.) If @in_wc is NULL, the
+ * RDMA core itself reads counters: skip both checks.
  */
 static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
 {
@@ -83,8 +83,8 @@ static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
  * @ibdev: device
  * @flags: enum ib_process_mad_flags
  * @port: number of the port
- * @in_wc: completion of the receive request, made up by the RDMA core if a process of this host
- *	sends the MAD; NULL if the RDMA core reads counters
+ * @in_wc: completion of the receive request, made up by the RDMA core if this host sends the MAD to
+ *	its own port; NULL if the RDMA core reads counters
  * @in_grh: GRH of the MAD, if the MAD has one; not used
  * @in: the MAD
  * @out: gets the answer
@@ -96,8 +96,8 @@ static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
  *
  * Return: enum ib_mad_result: IB_MAD_RESULT_SUCCESS, to which IB_MAD_RESULT_REPLY is added if @out
  * has an answer, IB_MAD_RESULT_CONSUMED if the MAD has been handled without an answer, and nothing
- * if the MAD is not for firmware; IB_MAD_RESULT_FAILURE if firmware refuses the MAD or the driver
- * cannot answer it.
+ * if the MAD is not for firmware; IB_MAD_RESULT_FAILURE if neither firmware nor the driver answers
+ * the MAD.
  */
 int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *in_wc,
 			const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,

@@ -139,7 +139,7 @@ static int mad_fill_answer(struct mlx5_ib_dev *dev, struct ib_pma_mad *mad)
  * May sleep.
  *
  * Return: 0; -EOPNOTSUPP for a device whose vports have no counters; -ENOMEM; or the errno of a
- * firmware refusal.
+ * failed command.
  */
 int mlx5_ib_answer_perf_mad(struct mlx5_ib_dev *dev, const struct ib_mad *in, struct ib_mad *out)
 {

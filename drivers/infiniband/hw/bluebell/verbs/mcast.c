@@ -7,10 +7,10 @@
  * When an attached queue pair is destroyed, firmware may end the attachment, as the emulated HCA
  * (tools/hca) does, or refuse to destroy the queue pair. The driver serves both kinds of firmware:
  *
- * * Queue pairs are detached before they are destroyed. ib_core sees to this for attachments of
- *   verbs, but does not know of attachments that a process makes by commands of its own
- *   (devx_obj.c). When such a process closes the device, the driver first tries to destroy the
- *   queue pair. If firmware refuses, the driver ends the attachment, and then tries again.
+ * * ib_core does not destroy a queue pair that is attached by verbs, but does not know of
+ *   attachments that a process makes by commands of its own (devx_obj.c). When such a process
+ *   closes the device, the driver may try to destroy the queue pair first (ufile_cleanup.c). If
+ *   firmware refuses, the driver ends the attachment, and then tries again.
  * * If firmware does not know the queue pair that it is to detach, the attachment has ended with
  *   the queue pair. The driver does not send the command again, because another queue pair of the
  *   same user id may get the number.
@@ -19,7 +19,7 @@
  *   to the same group: the command would end the new attachment.
  *
  * The device limits the groups (log_max_mcg), and the queue pairs of a group (max_qp_mcg), and a
- * user can have at most seven eighths of either (lib/share_mcast.c).
+ * user without privileges can have at most seven eighths of either (lib/share_mcast.c).
  */
 
 #include "fw/bluebell.h"
@@ -30,8 +30,8 @@
 #include "verbs/verbs.h"
 
 /*
- * Firmware refuses to detach the QP: make an orphan (orphan.c) of the attachment. The driver sends
- * DETACH_FROM_MCG again, at the latest before it destroys the QP.
+ * The QP could not be detached: make an orphan (orphan.c) of the attachment. The driver sends
+ * DETACH_FROM_MCG again later, as a rule before it destroys the QP.
  */
 static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
 			 struct mlx5_ib_fw_attempt *attempt, const struct mlx5_ib_queue_mem *mem)
@@ -54,9 +54,8 @@ static void mcast_orphan(struct mlx5_ib_qp *qp, const union ib_gid *gid,
  * until it is detached or destroyed. May sleep.
  *
  * Return: 0; -ENOMEM, also if the user has as many queue pairs in the group, or as many groups, as
- * a user can have; -EBUSY if the queue pair has been detached from the group, but firmware has
- * refused to end that attachment so far; -EIO as mlx5_ib_check_qp(); or the errno of a firmware
- * refusal.
+ * a user can have; -EBUSY if the driver may still have to end an earlier attachment of the queue
+ * pair to the group; -EIO as mlx5_ib_check_qp(); or the errno of a failed command.
  */
 int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
@@ -91,11 +90,11 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  * mlx5_ifc_detach_from_mcg_in_bits). ib_core does not destroy a queue pair that it could not
  * detach, and neither ib_core nor a kernel consumer tries to detach a queue pair a second time:
  * after an error IPoIB, for example, would leave its queue pair, CQ and domain behind. So the
- * driver repeats a refused command, and makes an orphan (orphan.c) of the attachment if firmware
- * goes on refusing: the command is sent again before the queue pair is destroyed. May sleep, for a
- * third of a second if firmware refuses.
+ * driver repeats a refused command, and makes an orphan (orphan.c) of the attachment if the command
+ * goes on failing: the driver sends the command again later, as a rule before it destroys the queue
+ * pair. May sleep, for a third of a second if firmware refuses.
  *
- * Return: 0; if firmware has refused, the log says so, and the queue pair may still receive.
+ * Return: 0; if the command has failed, the log says so, and the queue pair may still receive.
  */
 int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
