@@ -100,7 +100,7 @@ static struct mlx5_ib_memic *dm_take_memory(struct mlx5_ib_ucontext *context, u6
  * Return: the memory or an ERR_PTR: -EOPNOTSUPP if the device has no memory for users
  * (mlx5_ib_has_dm()); -EINVAL for a length or an alignment beyond the limits; -ENOMEM, also if
  * there are not enough contiguous free pages, or if the user has as many pages of device memory as
- * a user can have; -EINTR if the task is being killed; or the errno of a firmware refusal.
+ * a user can have; -EINTR if the task is being killed; or the errno of a failed command.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)
@@ -136,9 +136,9 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
  * @ibdm: the memory; ib_core has checked that no region uses it
  * @attrs: not used
  *
- * Memory that is mapped, or exported as a dma-buf, stays allocated until the last mapping is
- * removed and the last dma-buf is closed. If firmware refuses to deallocate the memory, dm_pool.c
- * tries again later. May sleep.
+ * The memory stays allocated as long as it, or the address of an operation on it, is mapped or
+ * exported as a dma-buf, or an orphan (orphan.c) refers to it. If firmware refuses to deallocate
+ * the memory, dm_pool.c tries again later. May sleep.
  *
  * Return: 0.
  */
@@ -229,11 +229,11 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
  * @op: number of the operation
  *
  * Implements mlx5dv_dm_map_op_addr(3) with MODIFY_MEMIC (struct mlx5_ifc_modify_memic_in_bits). A
- * later call for the same operation returns the same address, which exists as long as @dm or a
- * mapping of the address exists. May sleep.
+ * later call for the same operation returns the same address, which exists as long as @dm, a
+ * mapping of the address, or a dma-buf over it exists. May sleep.
  *
  * Return: the entry of the address in the mmap space, or an ERR_PTR: -EOPNOTSUPP for an operation
- * that the device does not support; -ENOMEM; or the errno of a firmware refusal.
+ * that the device does not support; -ENOMEM; or the errno of a failed command.
  */
 VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
 {
@@ -314,7 +314,7 @@ static void dm_keep_lost(struct mlx5_ib_ucontext *context, struct mlx5_ib_memic 
  *
  * Return: the region or an ERR_PTR: -EINVAL without IB_ZERO_BASED; -EOPNOTSUPP for access rights
  * that device memory does not have; -ENOMEM, also if the user has as many keys as a user can have;
- * -EIO as mlx5_ib_check_pd(); or the errno of a firmware refusal.
+ * -EIO as mlx5_ib_check_pd(); or the errno of a failed command.
  */
 struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
 				struct uverbs_attr_bundle *attrs)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions over a dma-buf, which is memory of another driver, the exporter. Here the memory
- * is pinned until the exporter revokes it; the regions of odp_dmabuf.c follow memory that the
- * exporter moves.
+ * Memory regions over a dma-buf: memory that its exporter, usually another driver, shares. Here the
+ * memory is pinned, and the exporter can revoke it; the regions of odp_dmabuf.c follow memory that
+ * the exporter moves.
  */
 
 #include <linux/overflow.h>
@@ -21,7 +21,8 @@
 /*
  * Revoke the key of a region. Called at most once, with the dma-buf's reservation lock held: when
  * the exporter revokes the memory, or before the region's key is destroyed. Afterwards the key
- * gives access to nothing, unless firmware has refused to destroy the key, as the log then says.
+ * gives access to nothing, unless UMR has failed and firmware has not destroyed the key, as the log
+ * then says.
  */
 static void dmabuf_mr_revoke(void *priv)
 {
@@ -30,7 +31,7 @@ static void dmabuf_mr_revoke(void *priv)
 	mlx5_ib_mkey_revoke(to_mdev(mr->umem->ibdev), &mr->mkey);
 }
 
-/* Calls dmabuf_mr_revoke() now, so that the exporter does not call it later. */
+/* Have ib_core call dmabuf_mr_revoke(), unless the exporter has revoked the memory before. */
 static int dmabuf_mr_destroy_key(struct mlx5_ib_mr *mr)
 {
 	ib_umem_dmabuf_revoke(to_ib_umem_dmabuf(mr->umem));
@@ -90,8 +91,8 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
  *
  * Implements ibv_reg_dmabuf_mr(3). If the exporter moves its memory, and the driver can page the
  * region, the region follows the memory (odp_dmabuf.c). The driver cannot page a region with
- * IB_ACCESS_MW_BIND. Memory that the region does not follow is pinned until the exporter revokes
- * it. May sleep.
+ * IB_ACCESS_MW_BIND. Memory that the region does not follow stays pinned, unless the exporter
+ * revokes it. May sleep.
  *
  * Return: the region, or an ERR_PTR: as mlx5_ib_reg_user_mr(); -EBADF or -EINVAL for a descriptor
  * that is not a dma-buf; -EINVAL for a range beyond the end of the dma-buf; -EOVERFLOW for an

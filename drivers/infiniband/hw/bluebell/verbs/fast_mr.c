@@ -46,8 +46,8 @@ struct fast_mr {
 };
 
 /*
- * Maximum number of MTTs, of 8 bytes each, in a list: half as many as a UMR request can name, which
- * has 16 bits for the length of its list in units of 16 bytes.
+ * Maximum number of MTTs, of 8 bytes each, in a list: about half as many as a UMR request can name,
+ * which has 16 bits for the length of its list in units of 16 bytes.
  */
 #define MAX_LIST_MTTS	BIT(16)
 /* An entry for a piece is as long as two entries for pages. */
@@ -95,7 +95,7 @@ static const struct mlx5_ib_mr_ops dma_mr_ops = {
  * ib_alloc_pd() calls this function for each domain of a kernel consumer; the key becomes the
  * domain's local_dma_lkey. Sends CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits). May sleep.
  *
- * Return: the region, or an ERR_PTR: -ENOMEM, or the errno of a firmware refusal.
+ * Return: the region, or an ERR_PTR: -ENOMEM, or the errno of a failed command.
  */
 struct ib_mr *mlx5_ib_get_dma_mr(struct ib_pd *pd, int access)
 {
@@ -226,7 +226,7 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
  * sleep.
  *
  * Return: the region, or an ERR_PTR: -EOPNOTSUPP for another type, or for pieces if UMR cannot fill
- * indirect mkeys; -EINVAL for no entries or too many; -ENOMEM; or the errno of a firmware refusal.
+ * indirect mkeys; -EINVAL for no entries or too many; -ENOMEM; or the errno of a failed command.
  */
 struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {

@@ -191,7 +191,7 @@ static int mmap_check_page(struct vm_area_struct *vma, int command)
  * Return: 0; -EINVAL for an unknown offset, a UAR page that the context does not have, a dynamic
  * UAR page that has been mapped before, a wrong length or a private mapping; -EPERM for a right
  * that the kind of mapping does not allow; -EOPNOTSUPP for a clock that the device does not have or
- * that cannot be mapped; -ENOMEM; or the errno of a refused ALLOC_UAR.
+ * that cannot be mapped; -ENOMEM; or the errno of a failed ALLOC_UAR.
  */
 int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
@@ -228,8 +228,9 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
  * mlx5_ib_mmap_free - free an entry in the mmap space
  * @rdma_entry: the entry, whose last reference has been put
  *
- * The UAR of a UAR object, device memory, or the address of an operation on device memory is freed
- * with its entry; the UAR of a static or dynamic page is freed with the context. May sleep.
+ * Also frees the UAR of a UAR object, or the address of an operation on device memory, and puts the
+ * entry's reference to device memory. The UAR of a static or dynamic page is freed with the
+ * context. May sleep.
  */
 void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 {
@@ -242,8 +243,8 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 
 /*
  * Find the entry that mmap(2) maps at @offset, which is in bytes. Returns NULL if there is no such
- * entry; or the entry with a reference, which ib_core puts when the export fails, or when the
- * process closes the dma-buf or the device.
+ * entry; or the entry with a reference, which ib_core puts when the export fails, when the dma-buf
+ * is released, or when the context is closed.
  */
 static struct rdma_user_mmap_entry *mmap_offset_to_entry(struct ib_ucontext *uctx, off_t offset)
 {

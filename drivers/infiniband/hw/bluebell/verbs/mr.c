@@ -26,7 +26,7 @@
  *
  * May sleep.
  *
- * Return: 0; -EBUSY if a window is bound to the region; or the errno of a firmware refusal. After
+ * Return: 0; -EBUSY if a window is bound to the region; or the errno of a failed command. After
  * an error the key still exists, or may have been destroyed by a command that was not answered.
  */
 int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
@@ -231,7 +231,7 @@ static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct
 	/* The exporter of a dma-buf revokes one key only, so the memory cannot get a second key. */
 	if (old->umem->is_dmabuf)
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "rereg of a dma-buf MR: UMR cannot make this change"));
+				      "rereg of a dma-buf MR: UMR has not made the change"));
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
 	if (mr == ERR_PTR(-ENOTRECOVERABLE))
@@ -291,14 +291,14 @@ static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
  * @udata: empty
  *
  * If UMR can change the access and the domain, the key keeps its number, and peers can go on using
- * it. Otherwise a region with a new key replaces @ibmr: this function destroys the key of @ibmr,
- * and ib_core deregisters @ibmr. May sleep.
+ * it. Otherwise a region with a new key replaces @ibmr, and ib_core deregisters @ibmr. Unless @ibmr
+ * is paged, this function destroys the key of @ibmr first. May sleep.
  *
  * Return: NULL if @ibmr has been changed; the region that replaces @ibmr; or an ERR_PTR, and then
  * @ibmr stays: as mlx5_ib_reg_user_mr(); -EINVAL if memory of another process or of a dma-buf would
- * have to be registered again; -EOPNOTSUPP for a region over a dma-buf, if UMR cannot make the
- * change; -EBUSY if @ibmr would have to be replaced while a window is bound to it; or the errno
- * with which firmware refuses to destroy the key of @ibmr.
+ * have to be registered again; -EOPNOTSUPP for a region over a dma-buf, if UMR does not make the
+ * change; -EBUSY if @ibmr would have to be replaced while a window is bound to it; or the errno of
+ * the failed attempt to destroy the key of @ibmr.
  */
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 				    u64 iova, int access, struct ib_pd *pd,
@@ -327,8 +327,8 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  * The key is destroyed before the memory is unpinned. May sleep.
  *
  * Return: 0 (always for a region of fast_mr.c, and if the process has closed the device); -EBUSY if
- * a window is bound to the region; or the errno with which firmware refuses to destroy a key. After
- * an error the region can be deregistered again.
+ * a window is bound to the region; or the errno of the failed attempt to destroy a key. After an
+ * error the region can be deregistered again.
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
@@ -351,8 +351,8 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
  * @windows: keys of windows of the process still exist, and may be bound to the region
  * @batch: the batch that the key becomes part of
  *
- * Once the batch has been executed, mlx5_ib_dereg_mr() unpins the memory without waiting for the
- * device. Paged regions and regions over dma-bufs are left to mlx5_ib_dereg_mr(), because their
+ * Once the batch has destroyed the key, mlx5_ib_dereg_mr() unpins the memory without waiting for
+ * the device. Paged regions and regions over dma-bufs are left to mlx5_ib_dereg_mr(), because their
  * keys may be revoked at any time; so are regions over device memory, and regions that windows may
  * be bound to. May sleep.
  */
@@ -395,7 +395,7 @@ static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
  *
  * Return: 0; -EOPNOTSUPP for an unknown flag or field, or a device without windows; -EINVAL for a
  * request that is too short, or as mlx5_ib_check_klms(); -EFAULT; -ENOMEM, also if the user has as
- * many keys as a user can have; -EIO as mlx5_ib_check_pd(); or the errno of a firmware refusal.
+ * many keys as a user can have; -EIO as mlx5_ib_check_pd(); or the errno of a failed command.
  */
 int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -427,9 +427,9 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
  *
  * Once the key has been destroyed, the window gives access to nothing. May sleep.
  *
- * Return: 0; or the errno of a firmware refusal, after which the window still exists. Always 0 if
- * the process has closed the device: a key that firmware then refuses to destroy becomes an orphan
- * (orphan.c).
+ * Return: 0; or the errno of a failed command, after which the window can be deallocated again.
+ * Always 0 if the process has closed the device: a key that firmware then refuses to destroy
+ * becomes an orphan (orphan.c).
  */
 int mlx5_ib_dealloc_mw(struct ib_mw *ibmw)
 {

@@ -16,7 +16,8 @@ struct mlx5_ib_umr_wqe;
 
 /**
  * struct mlx5_ib_mw - memory window of a user
- * @ibmw: verbs object; the low byte of its rkey changes whenever the window is bound
+ * @ibmw: verbs object; its rkey is that of the new window. Binding the window can change the low
+ *	byte of the key at the device
  * @mkey: the key
  */
 struct mlx5_ib_mw {
