@@ -27,8 +27,8 @@
 /*
  * Tell the consumer that the CQ has completions. For a CQ of a user, mlx5_core's tasklet calls this
  * function: the handler takes locks and wakes tasks, which would make the interrupt of a vector
- * with many CQs long. For a CQ of a kernel consumer, whose handler only schedules the polling, the
- * interrupt calls this function.
+ * with many CQs long. For a CQ of a kernel consumer, whose handler is meant only to schedule the
+ * polling, the interrupt calls this function.
  */
 static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
@@ -84,8 +84,7 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 }
 
 /*
- * Firmware has refused to destroy a CQ that ib_core frees: an orphan (orphan.c) takes over the
- * memory.
+ * DESTROY_CQ has failed for a CQ that ib_core frees: an orphan (orphan.c) takes over the memory.
  */
 static void cq_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, int err)
 {
@@ -185,10 +184,11 @@ static void cq_init_user(struct mlx5_ib_cq *cq, const struct mlx5_ib_create_cq *
  * Implements ibv_create_cq(3) with CREATE_CQ. May sleep.
  *
  * Return: 0; -EINVAL for invalid attributes, a UAR that is not the user's, a vector that the device
- * does not have, or a buffer or doorbell record that is not aligned; -EOPNOTSUPP for unknown flags,
- * and for a feature that the device lacks; -ENOMEM, also if the user has as many CQs as a user can
- * have; -EOVERFLOW for a buffer beyond the address space of a 32-bit host; -EFAULT; as
- * mlx5_ib_umem_get() for memory that cannot be pinned; or the errno of a firmware refusal.
+ * does not have, or a buffer or doorbell record that is not aligned; -EOPNOTSUPP for unknown flags
+ * of verbs, unknown driver data, and a feature that the device lacks; -ENOMEM, also if the user has
+ * as many CQs as a user can have; -EOVERFLOW for a buffer beyond the address space of a 32-bit
+ * host; -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned; or the errno of a failed
+ * command.
  */
 int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			   struct uverbs_attr_bundle *attrs)
@@ -257,8 +257,8 @@ static int cq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u8 l
  * Implements ib_create_cq() with CREATE_CQ. May sleep.
  *
  * Return: 0; -EINVAL for no entries, for more entries than a CQ of the device can have, or for a
- * vector that the device does not have; -EOPNOTSUPP for flags; -ENOMEM; or the errno of a firmware
- * refusal.
+ * vector that the device does not have; -EOPNOTSUPP for flags; -ENOMEM; or the errno of a failed
+ * command.
  */
 int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		      struct uverbs_attr_bundle *attrs)
@@ -393,10 +393,11 @@ static int cq_move(struct mlx5_ib_cq *cq, u64 addr, int entries)
  * buffer. May sleep.
  *
  * Return: 0; -EINVAL for invalid attributes, a buffer that is not aligned to the size of a CQE, or
- * fewer entries than there are completions; -EOPNOTSUPP if the device cannot resize; -ENOMEM;
- * -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned; -EIO as mlx5_ib_check_cq();
- * -ETIMEDOUT if firmware does not answer; or the errno of a firmware refusal. After -ETIMEDOUT the
- * device may use either buffer; after any other error the queue is as it was.
+ * fewer entries than there are completions; -EOPNOTSUPP if the device cannot resize, and for
+ * unknown driver data; -ENOMEM; -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned;
+ * -EIO as mlx5_ib_check_cq(); -ETIMEDOUT if firmware does not answer; or the errno of a failed
+ * command. After -ETIMEDOUT the device may use either buffer; after any other error the queue is as
+ * it was.
  */
 int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
@@ -432,7 +433,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
  *
  * Return: 0; -EOPNOTSUPP if the device cannot moderate CQs; -EINVAL for a period longer than
  * MLX5_MAX_CQ_PERIOD, or a queue that is being destroyed; -EIO as mlx5_ib_check_cq(); or the errno
- * of a firmware refusal.
+ * of a failed command.
  */
 int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 {
@@ -534,10 +535,10 @@ static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
  * created by ib_create_cq(). After success no handler runs any more, and subscriptions of processes
  * to events of the queue have ended. May sleep.
  *
- * Return: 0; or the errno with which firmware refuses to destroy the queue. The buffer, the
- * doorbell record and the subscriptions then stay, but mlx5_core delivers no more events of the
- * queue, see mlx5_ib_fw_destroy_cq(). Always 0 for a kernel consumer, and for a process that has
- * closed the device: a queue that firmware then refuses to destroy becomes an orphan (orphan.c).
+ * Return: 0; or the errno of the failed DESTROY_CQ. The buffer, the doorbell record and the
+ * subscriptions then stay, but mlx5_core delivers no more events of the queue, see
+ * mlx5_ib_fw_destroy_cq(). Always 0 for a kernel consumer, and for a process that has closed the
+ * device: a queue that firmware then refuses to destroy becomes an orphan (orphan.c).
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {

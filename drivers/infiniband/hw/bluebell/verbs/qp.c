@@ -56,7 +56,7 @@ static int qp_check_named(const struct ib_qp *ibqp, const struct ib_qp_init_attr
  * aligned, or a doorbell register that is not the user's; -ENOMEM, also if the user has as many
  * queue pairs as a user can have; -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned;
  * -EINTR if the task is being killed; -EIO as mlx5_ib_check_pd(), mlx5_ib_check_cq() and
- * mlx5_ib_check_srq(); or the errno of a firmware refusal.
+ * mlx5_ib_check_srq(); or the errno of a failed command.
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -97,15 +97,15 @@ int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * mlx5_ib_query_qp - read a queue pair's attributes
  * @ibqp: the queue pair
  * @attr: gets all attributes that the device has
- * @mask: which attributes are asked for, but @attr and @init are filled in completely; 0 if
- *	resource tracking asks
+ * @mask: which attributes are asked for, but @attr and @init are filled in completely. Resource
+ *	tracking passes 0
  * @init: gets what the queue pair was created with
  *
  * Implements ibv_query_qp(3) and ib_query_qp(). May sleep.
  *
  * Return: 0; -EAGAIN, with which resource tracking leaves the queue pair out, if its process has
  * closed the device and the queue pair is being destroyed; -EIO as mlx5_ib_check_qp(), but -EAGAIN
- * for resource tracking; or as mlx5_ib_plain_qp_query().
+ * if @mask is 0; or as mlx5_ib_plain_qp_query().
  */
 int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init)
@@ -118,8 +118,8 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		return -EAGAIN;
 	err = mlx5_ib_check_qp(qp);
 	/*
-	 * -EAGAIN makes resource tracking skip this queue pair; after any other errno it would list
-	 * no queue pair at all.
+	 * -EAGAIN makes resource tracking skip this queue pair; after any other errno it would not
+	 * list the others either.
 	 */
 	if (err)
 		return mask ? err : -EAGAIN;
@@ -142,10 +142,10 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  *
  * After success no event is delivered any more. May sleep.
  *
- * Return: 0; or the errno with which firmware refuses to destroy the queue pair, which then keeps
- * its buffer, doorbell record and register. Always 0 for an XRC target, for a kernel consumer, and
- * for a process that has closed the device: a QP that firmware then refuses to destroy becomes an
- * orphan (orphan.c).
+ * Return: 0; or the errno of the failed DESTROY_QP, and then the queue pair keeps its buffer,
+ * doorbell record and register. Always 0 for an XRC target, for a kernel consumer, and for a
+ * process that has closed the device: a QP that firmware then refuses to destroy becomes an orphan
+ * (orphan.c).
  */
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -171,8 +171,8 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  * @batch: the batch that the commands become part of
  *
  * Called before ib_core destroys the objects of the process; the process cannot use them any more.
- * Once the batch has been executed, mlx5_ib_destroy_qp() releases what belongs to the queue pair
- * without waiting for commands. Nothing is done to a handle of ibv_open_qp(3), or to a queue pair
+ * Once the batch has destroyed the queue pair, mlx5_ib_destroy_qp() releases what belongs to it
+ * without another DESTROY_QP. Nothing is done to a handle of ibv_open_qp(3), or to a queue pair
  * that has such a handle, that ib_core has to detach from multicast groups first, or that an
  * earlier call has begun to destroy. May sleep.
  */

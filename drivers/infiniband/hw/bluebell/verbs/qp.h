@@ -61,14 +61,15 @@ struct mlx5_ib_qp_ops {
  * @priv: data of the queue pair's kind: struct mlx5_ib_gsi for QP1, otherwise NULL
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
  * @uid: firmware's user id of the owner. Constant
- * @mutex: guards the members from @state to @counts_in; held across the state-change command, so
- *	that @state is the state that the command has set
+ * @mutex: guards the members from @state to @counts_in, except that @state is read, and @closing
+ *	set by mlx5_ib_destroy_qp(), without it. Held across the state-change command, so that
+ *	@state is the state that the command has set
  * @state: state that was last set or queried; the device itself may have left it after an error
- * @closing: the process has closed the device: of all commands only those that destroy the queue
- *	pair may still name it
+ * @closing: the queue pair is being destroyed because its process has closed the device: the driver
+ *	neither reads nor changes its attributes any more
  * @access: enum ib_access_flags last asked for
  * @dest_rd_atomic: responder resources last asked for
- * @out_of_order: receive WQEs are consumed in any order from RTR on, as last asked for in INIT
+ * @out_of_order: receive WQEs are consumed in any order from RTR on, as a change to INIT asked for
  * @counter_set: Q counter set that the queue pair is to count in
  * @counts_in: Q counter set that the QP's context at the device names, from INIT on
  * @rsc: the QP at the device, and its entry in the table in which the QP of an event is looked up

@@ -44,8 +44,7 @@ int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
  * mlx5_ib_check_qp - check that a queue pair exists, before a command names it
  * @qp: the queue pair
  *
- * The check always succeeds for a queue pair that is not plain: such a queue pair belongs to a
- * kernel consumer, which does not use it after ib_destroy_qp(). Any context.
+ * The check always succeeds for a queue pair that is not plain. Any context.
  *
  * Return: 0; or -EIO, as mlx5_ib_fw_check_exists().
  */
@@ -155,7 +154,7 @@ int mlx5_ib_plain_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_rsc_ops 
  * Implements @query of struct mlx5_ib_qp_ops with QUERY_QP. The state is read from the device, too,
  * because the queue pair may have left the state that was set last. May sleep.
  *
- * Return: 0; -EIO for a state that verbs do not have; or the errno of a firmware refusal.
+ * Return: 0; -EIO for a state that verbs do not have; or the errno of a failed command.
  */
 int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)
 {

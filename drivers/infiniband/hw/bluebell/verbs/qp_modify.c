@@ -93,7 +93,7 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  *
  * Return: 0; -EOPNOTSUPP for a queue pair in RTS if the device cannot change the set there, and for
  * a queue pair that is not one QP at the device; -EIO as mlx5_ib_check_qp(); or the errno of a
- * firmware refusal.
+ * failed command.
  */
 int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 {

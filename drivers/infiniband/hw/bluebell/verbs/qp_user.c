@@ -92,7 +92,7 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 	if (uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
 	    uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "QP with a umem for each queue, must be one for both"));
+				      "QP with a umem for one of its queues, must be for both"));
 	if (!size)
 		return uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM) ?
 			ERR_PTR(refuse(-EINVAL,
@@ -252,7 +252,7 @@ static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 }
 
 /*
- * Destroy a target. ib_core frees the struct ib_qp whatever this function returns, so the target
+ * Destroy a target. ib_core does not try again, whatever this function returns, so the target
  * becomes an orphan (orphan.c) if firmware refuses to destroy it. No process can subscribe to
  * events of a target, so no subscription has to end.
  */

@@ -199,11 +199,11 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  * mlx5_ifc_create_xrc_srq_in_bits). Does not arm the queue, whatever limit @init has:
  * ibv_modify_srq(3) arms it. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a type other than BASIC and (users only) XRC, or for a device without
- * SRQs of the type; -EINVAL for invalid attributes, sizes beyond the limits of the device, or a
- * buffer or doorbell record that is not aligned; -ENOMEM, also if the user has as many SRQs as a
- * user can have; -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned; -EIO as
- * mlx5_ib_check_pd() and mlx5_ib_check_cq(); or the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP for a type other than BASIC and (users only) XRC, for a device without
+ * SRQs of the type, and for unknown driver data; -EINVAL for invalid attributes, sizes beyond the
+ * limits of the device, or a buffer or doorbell record that is not aligned; -ENOMEM, also if the
+ * user has as many SRQs as a user can have; -EFAULT; as mlx5_ib_umem_get() for memory that cannot
+ * be pinned; -EIO as mlx5_ib_check_pd() and mlx5_ib_check_cq(); or the errno of a failed command.
  */
 int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
@@ -258,7 +258,7 @@ int mlx5_ib_check_srq(struct ib_srq *ibsrq)
  *
  * Return: 0; -EINVAL for a resize, which the device does not offer (IB_DEVICE_SRQ_RESIZE), for
  * undefined attributes, or for a limit above max_wr; -EOPNOTSUPP for driver data; -EFAULT; -EIO as
- * mlx5_ib_check_srq(); or the errno of a firmware refusal.
+ * mlx5_ib_check_srq(); or the errno of a failed command.
  */
 int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		       enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -286,7 +286,7 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
  *
  * Implements ibv_query_srq(3) with QUERY_RMP or QUERY_XRC_SRQ. May sleep.
  *
- * Return: 0; -EIO as mlx5_ib_check_srq(); or the errno of a firmware refusal.
+ * Return: 0; -EIO as mlx5_ib_check_srq(); or the errno of a failed command.
  */
 int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
@@ -315,11 +315,11 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  * @ibsrq: the queue, which no QP uses any more: ib_core sees to that
  * @udata: data of the user's call; NULL for a queue of a kernel consumer
  *
- * When the function returns no event is being delivered. May sleep.
+ * After success no event is delivered any more. May sleep.
  *
- * Return: 0; or the errno with which firmware refuses to destroy the queue, which then keeps its
- * buffer and doorbell record. Always 0 for a kernel consumer, and for a process that has closed the
- * device: a queue that firmware then refuses to destroy becomes an orphan (orphan.c).
+ * Return: 0; or the errno of the failed command, and then the queue keeps its buffer and doorbell
+ * record. Always 0 for a kernel consumer, and for a process that has closed the device: a queue
+ * that firmware then refuses to destroy becomes an orphan (orphan.c).
  */
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {

@@ -194,14 +194,13 @@ static int ucontext_init(struct mlx5_ib_ucontext *context)
  *
  * A library that creates UAR objects (MLX5_LIB_CAP_DYN_UAR) gets no static UARs; tot_bfregs is 0.
  *
- * With MLX5_IB_ALLOC_UCTX_DEVX, which libmlx5 always tries first, the context gets a user id of the
- * firmware: firmware then keeps the context's objects apart from those of other contexts. May
- * sleep.
+ * With MLX5_IB_ALLOC_UCTX_DEVX, which libmlx5 tries first, the context gets a user id: firmware
+ * keeps objects with this id apart from those of other contexts. May sleep.
  *
- * Return: 0; -EINVAL for a request of unknown length, without bfregs or with too many low-latency
+ * Return: 0; -EINVAL for a request that is too short, without bfregs or with too many low-latency
  * bfregs; -ENOMEM, also for more than 512 bfregs, or if no UAR or no user id is left for the user;
  * -EOPNOTSUPP for DEVX on a device without user ids, and for unknown flags and fields; -EFAULT; or
- * the errno of a firmware refusal. After an error the context owns nothing.
+ * the errno of a failed command. After an error the context owns nothing.
  */
 int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
@@ -304,7 +303,7 @@ static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context
  * Implements ibv_alloc_pd(3) with ALLOC_PD. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for driver data; -EFAULT; -ENOMEM if the user has as many PDs as a user
- * can have; or the errno of a firmware refusal.
+ * can have; or the errno of a failed command.
  */
 int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
@@ -351,14 +350,14 @@ int mlx5_ib_check_pd(struct ib_pd *ibpd)
 
 /**
  * mlx5_ib_dealloc_pd - deallocate a protection domain
- * @ibpd: the domain; no object is left in it
+ * @ibpd: the domain, without objects of verbs
  * @udata: data of the user's call; NULL for a domain of a kernel consumer
  *
  * May sleep.
  *
- * Return: 0, or the errno of a firmware refusal, after which the domain still exists. Always 0 for
- * a kernel consumer, and for a process that has closed the device: a domain that firmware then
- * refuses to deallocate becomes an orphan (orphan.c).
+ * Return: 0, or the errno of a failed command, after which the domain can be deallocated again.
+ * Always 0 for a kernel consumer, and for a process that has closed the device: a domain that
+ * firmware then refuses to deallocate becomes an orphan (orphan.c).
  */
 int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The objects of a process that has closed the device, or has ended. ib_core destroys the objects
- * one after the other, in the reverse order of their creation, and would wait for a firmware
- * command for each of them. Before ib_core begins, this file destroys queue pairs, windows and
- * regions at the device, many at a time. Verbs objects, their memory and their references stay
- * until ib_core destroys them.
+ * one after the other, in the reverse order of their creation, and would wait for the device each
+ * time. Before ib_core begins, this file destroys queue pairs, windows and regions at the device,
+ * many at a time. Verbs objects, their memory and their references stay until ib_core destroys
+ * them.
  */
 
 #include <linux/slab.h>

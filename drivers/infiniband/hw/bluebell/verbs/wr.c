@@ -26,9 +26,9 @@ static noinline int wr_build_umr(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe
 }
 
 /*
- * Whether a request comes from ib_drain_qp(). ib_drain_qp() takes the queue pair to the error state
- * and posts an RDMA WRITE, also if the type of the queue pair has no RDMA WRITE. In the error state
- * the device flushes the WQE, and reads only the control segment, so the driver builds no other
+ * Whether a request may come from ib_drain_qp(), which takes the queue pair to the error state and
+ * posts an RDMA WRITE, also if the type of the queue pair has no RDMA WRITE. In the error state the
+ * device flushes the WQE, and reads only the control segment, so the driver builds no other
  * segment.
  */
 static inline bool wr_is_drain(const struct ib_send_wr *wr, enum ib_qp_state state)

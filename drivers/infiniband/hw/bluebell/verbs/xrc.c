@@ -78,15 +78,15 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 /**
  * mlx5_ib_dealloc_xrcd - deallocate an XRC domain
- * @ibxrcd: the domain, without objects
+ * @ibxrcd: the domain, without objects of verbs
  * @udata: data of the call by which the last process has closed the domain; NULL for a domain of a
  *	kernel consumer
  *
  * May sleep, for a third of a second if firmware refuses.
  *
- * Return: 0, also if firmware refuses: ib_core miscounts the users of a domain that it could not
- * free. A refused domain becomes an orphan (orphan.c), and goes on counting against the limit of
- * the user who has allocated it.
+ * Return: 0, also if firmware refuses: after an error ib_core would count one user too many of a
+ * domain that was opened without a file. A refused domain becomes an orphan (orphan.c), and goes on
+ * counting against the limit of the user who has allocated it.
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
@@ -207,7 +207,7 @@ static int xrc_init(struct mlx5_ib_dev *dev)
  * removed. May sleep; takes the mutex first_use.
  *
  * Return: 0; -EOPNOTSUPP for a device without XRC; -ENOMEM; -EINTR if the task is being killed; or
- * the errno of a firmware refusal. After an error nothing is left but perhaps orphans (orphan.c),
+ * the errno of a failed command. After an error nothing is left but perhaps orphans (orphan.c),
  * and the next caller tries again.
  */
 int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev)
