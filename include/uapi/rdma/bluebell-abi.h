@@ -77,7 +77,8 @@ enum bluebell_uar_flags {
  * @flags: enum bluebell_uar_flags
  * @mappings: mappings in all processes that have the context, forked ones included, and
  *	dma-bufs that the UAR has been exported as. A call in progress that is about to map the
- *	UAR, or to create or destroy a queue on the UAR, may count as a mapping, too
+ *	UAR, or to create or destroy a queue on the UAR, may count as a mapping, too, and so may a
+ *	queue if firmware has not answered the command that creates it
  * @num_qps: queue pairs whose doorbells are on the UAR
  * @num_cqs: completion queues armed on the UAR
  * @reserved: 0

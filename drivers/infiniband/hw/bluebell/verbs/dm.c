@@ -110,7 +110,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
 		return ERR_PTR(refuse(-EOPNOTSUPP,
-				      "device memory: the device has no whole host pages (memic)"));
+				      "the device has no device memory in whole pages (memic)"));
 	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
 		return ERR_PTR(err);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Management datagrams (MADs) that firmware answers: firmware has the port's agents for subnet
- * management (SMA) and performance (PMA; if not, see mad_counters.c), and agents that tools of the
- * vendor use. The RDMA core sends and receives MADs by queue pairs of the types SMI and GSI, and
- * has the driver process each MAD that arrives, each directed-route MAD that this host sends to its
- * own port, and each MAD by which the RDMA core itself reads the counters of a port.
+ * management (SMA) and performance (PMA; if it has none, see mad_counters.c), and agents that tools
+ * of the vendor use. The RDMA core sends and receives MADs by queue pairs of the types SMI and GSI,
+ * and has the driver process each MAD that arrives, each directed-route MAD that this host sends to
+ * its own port, and each MAD by which the RDMA core itself reads the counters of a port.
  */
 
 #include <rdma/ib_smi.h>
@@ -26,7 +26,8 @@
 
 /*
  * Whether firmware may have an agent for a MAD of this class, method and attribute. All other MADs
- * are for consumers of the RDMA core, and so are the MADs that firmware refuses to answer.
+ * are for consumers of the RDMA core, and so are those that neither firmware nor the driver
+ * answers.
  */
 static bool mad_is_for_firmware(const struct ib_mad_hdr *mad)
 {

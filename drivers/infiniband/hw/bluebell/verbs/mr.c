@@ -33,9 +33,9 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 {
 	int err = mlx5_ib_mkey_destroy(to_mdev(mr->ibmr.device), &mr->mkey);
 
-	/* For a key that exists, -EINVAL of firmware means that windows are bound to the key. */
+	/* The usual reason for -EINVAL of firmware is that windows are bound to the key. */
 	return err == -EINVAL && mr->mkey.class < 0 ?
-		       refuse(-EBUSY, "cannot destroy region 0x%x, a window is bound to it",
+		       refuse(-EBUSY, "cannot destroy region 0x%x, a window may be bound to it",
 			      mr->mkey.key) : err;
 }
 

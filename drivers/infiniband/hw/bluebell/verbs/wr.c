@@ -76,8 +76,8 @@ static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
  * @end: the request before which to stop; NULL for all of the list
  * @bad: gets the first request that could not be posted; requests before it have been posted
  *
- * Implements ib_post_send(). Requests that are posted after the device has failed are only flushed:
- * the registers of the device may be gone. Any context.
+ * Implements @post_send of struct mlx5_ib_qp_ops. Requests that are posted after the device has
+ * failed are only flushed: the registers of the device may be gone. Any context.
  *
  * Return: 0; -EINVAL for a queue pair before RTS or without a send queue, or an opcode that the
  * queue pair's type does not have; -ENOMEM if the queue is full, or for more segments or inline
