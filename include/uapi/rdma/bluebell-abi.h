@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
  * Bluebell has the user interface of mlx5 (mlx5-abi.h, mlx5_user_ioctl_cmds.h), and this addition:
- * a report of the UARs of a context, and of the queues whose doorbells are on the UARs.
+ * a report of the UARs of a context, and of the queues whose doorbells are on the UARs. A queue
+ * here is a queue pair or completion queue of verbs, not one that a process has created by DEVX
+ * commands.
  */
 
 #ifndef BLUEBELL_ABI_USER_H
@@ -76,9 +78,10 @@ enum bluebell_uar_flags {
  *	MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC here: whether queues share the UAR is up to the library
  * @flags: enum bluebell_uar_flags
  * @mappings: mappings in all processes that have the context, forked ones included, and
- *	dma-bufs that the UAR has been exported as. A call in progress that is about to map the
- *	UAR, or to create or destroy a queue on the UAR, may count as a mapping, too, and so may a
- *	queue if firmware has not answered the command that creates it
+ *	dma-bufs that the UAR has been exported as. Other references to the UAR may count, too:
+ *	those of queues that DEVX commands have created, of queues whose creation firmware has not
+ *	answered, and of calls in progress that are about to map the UAR, or to create or destroy
+ *	a queue on the UAR
  * @num_qps: queue pairs whose doorbells are on the UAR
  * @num_cqs: completion queues armed on the UAR
  * @reserved: 0

@@ -531,9 +531,9 @@ static int cq_destroy_or_orphan(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
  * @ibcq: the queue
  * @udata: data of the user's call; NULL for a queue of a kernel consumer
  *
- * ib_core calls this function for the queues of users, and for queues that kernel consumers have
- * created by ib_create_cq(). After success no handler runs any more, and subscriptions of processes
- * to events of the queue have ended. May sleep.
+ * ib_core calls this function for the queues of users, and for queues of kernel consumers that
+ * ib_free_cq() does not free. After success no handler runs any more, and subscriptions of
+ * processes to events of the queue have ended. May sleep.
  *
  * Return: 0; or the errno of the failed DESTROY_CQ. The buffer, the doorbell record and the
  * subscriptions then stay, but mlx5_core delivers no more events of the queue, see

@@ -49,8 +49,8 @@ static void uar_report_limit(struct mlx5_ib_dev *dev)
  * @origin: enum bluebell_uar_origin
  * @uar: gets the device's index of the UAR
  *
- * If the device has no UAR left, or the user has as many as a user can have, the kernel's log says
- * so. May sleep.
+ * If the device has no UAR left, or the user has as many as a user can have, report_limit() logs
+ * that. May sleep.
  *
  * Return: 0; -ENOMEM, also if there is no UAR left for the user; or the errno of a failed command.
  */
@@ -211,7 +211,7 @@ int bfregn_to_uar_index(struct mlx5_bfreg_info *bfregi, u32 bfregn, bool dyn_bfr
 /**
  * mlx5_ib_bell_add - add a queue to its context's list of queues, for the report of UARs
  * @context: owner of the queue and of the UAR
- * @bell: the entry, of a queue that exists at the device
+ * @bell: the entry, of a queue that exists, or may exist, at the device
  */
 void mlx5_ib_bell_add(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell)
 {

@@ -126,8 +126,8 @@ static void report_fill_page(struct mlx5_ib_ucontext *context, u32 page,
 }
 
 /*
- * Describe a UAR object. A queue's reference to the object is counted as a mapping here, and
- * subtracted in report_add_up().
+ * Describe a UAR object. Each reference to the object is counted as a mapping here; report_add_up()
+ * subtracts those of the queues in the report.
  */
 static void report_fill_object(const struct rdma_user_mmap_entry *rdma_entry,
 			       struct bluebell_uar *uar)

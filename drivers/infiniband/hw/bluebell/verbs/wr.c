@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Work requests of kernel consumers: the driver writes a WQE for each request of a list, and then
- * rings the doorbell once for all of them.
+ * rings the doorbell once for all of them; for QP1 once for each send request (gsi.c).
  */
 
 #include "fw/bluebell.h"
