@@ -68,7 +68,7 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 		ops = udata ? qp_kinds[init->qp_type].user : qp_kinds[init->qp_type].kernel;
 	if (!ops)
 		return refuse(-EOPNOTSUPP,
-			      "QP type %u is not supported by the driver or the device",
+			      "QP of type %u: the driver or device has none, or not for this caller",
 			      init->qp_type);
 	err = qp_check_named(ibqp, init);
 	return err ?: mlx5_ib_qp_create(to_mqp(ibqp), ops, init, udata);

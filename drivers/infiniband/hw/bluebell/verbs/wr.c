@@ -62,7 +62,7 @@ static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
 
 	if (unlikely(!op))
 		return refuse(-EINVAL,
-			      "send request of opcode %d, which QPs of this type do not support",
+			      "send request of opcode %d, which QPs of this type or the device lack",
 			      wr->opcode);
 	wqe = mlx5_ib_sq_begin(sq);
 	ds = wr_build(dev, &sq->to, op, wqe, wr, state);
@@ -80,8 +80,8 @@ static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
  * failed are only flushed: the registers of the device may be gone. Any context.
  *
  * Return: 0; -EINVAL for a queue pair before RTS or without a send queue, or an opcode that the
- * queue pair's type does not have; -ENOMEM if the queue is full, or for more segments or inline
- * data than the queue was created for.
+ * queue pair's type or the device does not have; -ENOMEM if the queue is full, or for more segments
+ * or inline data than the queue was created for.
  */
 int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr *end, const struct ib_send_wr **bad)
