@@ -69,8 +69,8 @@ int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, s
  * @err: result of the command
  *
  * Copies the answer also if @err is -EREMOTEIO, which says that firmware has refused the command:
- * the library reads the status and the syndrome in the answer. After any other error there is no
- * answer.
+ * the library reads the status and the syndrome in the answer. After any other error nothing is
+ * copied.
  *
  * Return: @err, or -EFAULT.
  */

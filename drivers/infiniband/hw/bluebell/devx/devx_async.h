@@ -22,8 +22,8 @@ struct mlx5_ib_ucontext;
 
 /*
  * Limit of the bytes that the asynchronous commands of a context and their answers take, until the
- * answers have been read. mlx5_ib_fw_exec_async() limits how many commands of all users together
- * are in flight.
+ * answers have been read. mlx5_ib_fw_exec_async() limits how many asynchronous commands of all
+ * users together are in flight.
  */
 #define MLX5_IB_DEVX_ASYNC_BYTES	0x100000
 

@@ -167,7 +167,7 @@ static void devx_get_uar(struct mlx5_ib_ucontext *context, struct mlx5_ib_devx_o
 		obj->uar = mlx5_ib_get_uar(context, page);
 }
 
-/* Whether the object is a key that the handler of page faults finds. */
+/* Whether the object is a key that the handler of page faults can look up. */
 static bool devx_is_adopted(struct mlx5_ib_devx_obj *obj)
 {
 	return obj->form == MLX5_IB_DEVX_WITH_KEY &&

@@ -132,8 +132,8 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 /**
  * mlx5_ib_devx_destroy_umem - DESTROY_UMEM, and unpin the memory
  * @obj: returned by mlx5_ib_devx_create_umem()
- * @last: the last attempt: if firmware refuses to destroy the umem, because an object uses it, the
- *	umem becomes an orphan (orphan.c), and its memory stays pinned
+ * @last: the last attempt: if firmware refuses to destroy the umem, for example because an object
+ *	uses it, the umem becomes an orphan (orphan.c), and its memory stays pinned
  *
  * May sleep.
  *
