@@ -23,21 +23,20 @@
  *   indirect mkey, a fault without a slot takes a slot of the process that created the key. If the
  *   process has no slot left, the fault waits, without a task, until another fault gives up a slot
  *   of the process; then it is queued again.
- * * **Resolved.** The bytes that the device needs are mapped, or the memory does not exist or may
- *   not be written. Bytes that the operation will touch later are mapped if that is possible, see
- *   MLX5_IB_ODP_FAULT_AROUND. By the memory scheme, the event may also name bytes before its
- *   address; these are mapped, too, if that is possible.
+ * * **Resolved.** The bytes that the device needs are mapped, or cannot be mapped. Bytes that the
+ *   operation will touch later are mapped if that is possible, see MLX5_IB_ODP_FAULT_AROUND. By the
+ *   memory scheme, the event may also name bytes before its address; the driver may map these, too.
  * * **Answered.** The queue goes on, or the work request fails. If firmware refuses the command, or
- *   does not answer, odp_fault_resume() repeats it, because the queue would stay stopped, but waits
- *   for an answer only twice; a queue that is destroyed meanwhile is no error. The fault gives up
- *   its slot afterwards.
+ *   does not answer, odp_fault_resume() repeats it for a third of a second, or until two commands
+ *   have timed out, because the queue would stay stopped; a queue that is destroyed meanwhile is no
+ *   error. The fault gives up its slot afterwards.
  *
  * By the transport scheme, a fault at a remote key names the memory itself. A fault at a WQE names
- * a queue, to which the work item holds a reference, and the queue's read_wqe() reads the WQE.
- * A fault of a queue that the driver does not know, and a fault of an unknown kind, are answered
- * with an error. By the memory scheme, which newer devices have instead, a fault names the key
- * whose own entries translate to the pages. Such a fault may have several events. Only the last
- * event is answered, except that an error is answered at once, at whichever event.
+ * a queue, whose read_wqe() reads the WQE. A fault at a WQE of a queue that the driver does not
+ * know, and a fault of an unknown kind, are answered with an error. By the memory scheme, which
+ * newer devices have instead, a fault names the key whose own entries translate to the pages. Such
+ * a fault may have several events, each resolved on its own. Only the last event is answered,
+ * except that an error is answered at once, at whichever event.
  *
  * If everything was mapped already, perhaps because another queue had faulted on the same pages,
  * the fault is answered, and the queue goes on. If the device then reports the same fault again,
@@ -76,7 +75,7 @@
  * Let the faulting queue go on. The queue stays stopped until firmware accepts the command, so a
  * refused command is repeated for a third of a second, unless the queue has been destroyed. As with
  * commands that destroy objects, the task waits twice at most for a command that firmware does not
- * answer, or that is not sent because other commands are not answered: each wait takes a timeout
+ * answer, or that is not sent because other commands are not answered: each wait can take a timeout
  * of mlx5_core, and the worker is needed for other faults.
  *
  * Firmware may have executed a command without answering it, and another fault may have the token
@@ -99,7 +98,7 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 		waits += err == -ETIMEDOUT || err == -ECANCELED;
 	} while (waits < 2 && mlx5_ib_fw_pause(&pause));
 	ibdev_err_ratelimited(&odp->dev->ib_dev,
-			      "cannot resume queue 0x%x after page fault 0x%llx at key 0x%x (%d): the queue (0 if unknown) stays stopped until it is destroyed\n",
+			      "cannot resume queue 0x%x after page fault 0x%llx at key 0x%x (%d): the queue (0 if unknown) may stay stopped until it is destroyed\n",
 			      fault->wq_num, fault->token, fault->key, err);
 }
 
@@ -127,10 +126,12 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
  *	slot up when the fault has been answered
  *
  * Answers the fault by PAGE_FAULT_RESUME, struct mlx5_ifc_page_fault_resume_in_bits, with an error
- * if the pages cannot be mapped. May sleep.
+ * if the pages cannot be mapped; but without an error only at the last event of the fault. May
+ * sleep.
  *
- * Return: NULL if the fault has been answered. Otherwise a process, with a reference, which has no
- * slot left for the fault: the caller calls again when the fault has got a slot of this process.
+ * Return: NULL if nothing is left to be done for @fault. Otherwise a process, with a reference,
+ * which has no slot left for the fault: the caller calls again when the fault has got a slot of
+ * this process.
  */
 VISIBLE_IF_KUNIT
 struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
@@ -150,7 +151,7 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 	}
 	if (!state.full)
 		odp_fault_answer(&state, err);
-	/* Released only now: the queue must not be destroyed before the fault has been answered. */
+	/* Released only now: the queue must not be destroyed while its fault is being answered. */
 	if (queue)
 		mlx5_ib_rsc_put(queue);
 	return state.full;
@@ -295,10 +296,9 @@ static int odp_create_eq(struct mlx5_ib_odp *odp)
  *
  * Creates the UMR queue pair and the pool of keys, the buffer that UMR needs to unmap pages, the
  * workqueues and the page-fault event queue (CREATE_EQ, struct mlx5_ifc_create_eq_in_bits). To be
- * called before a region is registered, because MMU notifiers and page faults, which may come
- * during memory reclaim, create nothing; and not earlier, because all of this costs memory and
- * threads. What has been set up stays until the device is removed. May sleep; takes start_lock and
- * first_use.
+ * called before a region is registered, because page faults and MMU notifiers create none of this;
+ * and not earlier, because all of this costs memory and threads. What has been set up stays until
+ * the device is removed. May sleep; takes start_lock and first_use.
  *
  * Return: 0; -EOPNOTSUPP if UMR does not work any more; -ENOMEM; -EINTR if the task is being
  * killed; or the errno of a firmware refusal. After an error the next caller tries again.

@@ -16,16 +16,17 @@
 struct mlx5_ib_rsc;
 
 /*
- * Entries of the page-fault event queue, and so the number of queues that can have a fault reported
- * at a time. mlx5_core adds spare entries.
+ * Entries of the page-fault event queue that the driver asks for. mlx5_core adds spare entries and
+ * rounds up to a power of two, so the queue has twice as many.
  */
 #define MLX5_IB_ODP_NUM_EQE	0x1000
 
 /*
  * For each event of a fault the driver maps the bytes that the device needs, however many. If they
  * are fewer than this, the driver also maps bytes near them that the operation will touch, up to
- * this many bytes altogether. The range is cut to this length before the driver looks for the
- * regions that the range translates to, so a process cannot raise the bound by its keys.
+ * this many bytes altogether; but of a region over a dma-buf always all. The range is cut to this
+ * length before the driver looks for the regions that the range translates to, so a process cannot
+ * raise the bound by indirect mkeys.
  */
 #define MLX5_IB_ODP_FAULT_AROUND	SZ_4M
 
@@ -36,7 +37,7 @@ static inline u64 odp_fault_bytes(u64 need, u64 len)
 }
 
 /**
- * struct odp_fault_work - a fault from its event to its answer
+ * struct odp_fault_work - a fault, or one of its events, until it has been resolved
  * @work: resolves the fault
  * @odp: paging state of the device
  * @fault: the fault
@@ -59,10 +60,11 @@ struct odp_fault_work {
  * @fault: the fault
  * @budget: what the fault may still spend on walks through indirect mkeys
  * @write: map for writing. By the transport scheme (odp_fault.c): the device writes; by the memory
- *	scheme: the region allows writing, so the device may be about to write
- * @repeated: how often the same fault has been answered although there was nothing to map
+ *	scheme: the region allows writing, so the device may be about to write, and the memory has
+ *	not turned out to be read-only
+ * @repeated: how often in a row there was nothing to map for the same fault
  * @mapped: at least one page has been newly mapped, or newly mapped for writing
- * @refused: all pages were mapped for reading already, and could not be mapped for writing
+ * @refused: pages that were mapped for reading already could not be mapped for writing
  * @slot: points to the process whose slot the fault has, or to NULL
  * @full: process, with a reference, that has no slot left for the fault, although the fault needs
  *	the memory or a table of keys of this process; else NULL

@@ -16,8 +16,7 @@
  * write, cannot be mapped for writing; MAX_UNPAGED if no key of the fault translates to paged
  * memory; and MAX_MAPPED if all that the event names is mapped: then the device seems to need
  * something that the event does not name. Many queues that fault on the same page at once can look
- * like one queue that faults again and again, so MAX_MAPPED is twice the number of queues that can
- * have a fault reported at a time.
+ * like one queue that faults again and again, so MAX_MAPPED is as large as the event queue.
  */
 #define MAX_REFUSED	8
 #define MAX_UNPAGED	1
@@ -100,10 +99,10 @@ static int odp_fault_enter_table(struct odp_process *process, const struct odp_w
 }
 
 /*
- * Called if all that a fault needs was mapped already, perhaps because another queue had faulted on
- * the same pages: then the faulting queue just goes on. But if the device has reported the same
- * fault before, it may want to write, whatever the event says: map the pages for writing, if the
- * region allows writing.
+ * Called if a range that a fault needs was mapped already, perhaps because another queue had
+ * faulted on the same pages: then the faulting queue just goes on. But if the device has reported
+ * the same fault before, it may want to write, whatever the event says: map the pages for writing,
+ * if the region allows writing.
  */
 static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *want, u64 need,
 				      struct odp_fault_state *state)

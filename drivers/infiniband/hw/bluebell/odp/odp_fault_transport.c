@@ -33,8 +33,8 @@ static int odp_fault_resolve_rdma(struct odp_fault_state *state)
 }
 
 /*
- * Map what the data segments of a WQE name, at least the first @need bytes. Two kinds of segments
- * are skipped: those of regions that are not paged, whose memory is always mapped, and those that
+ * Map what the data segments of a WQE name, at least the first @need bytes. Skipped are inline
+ * data, segments of regions that are not paged, whose memory is always mapped, and segments that
  * the device does not need yet and that cannot be mapped. If all segments are skipped, the queue
  * may go on: the device looks at the keys again, which may have changed meanwhile. But if the same
  * fault is reported once more, the driver cannot resolve it.
