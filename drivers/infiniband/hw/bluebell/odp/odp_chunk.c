@@ -7,9 +7,9 @@
  *
  * The memory cgroup of the process is charged for the translation entries, 8 bytes a page, but not
  * for the lists of hmm_dma_map_alloc(), which cannot be told to charge them: 8 bytes a page for the
- * list of pages, and another 8 for DMA addresses if the device is behind an IOMMU that has no range
- * of addresses for the chunk. The lists are bounded all the same: they are at most twice as long as
- * the translation entries, and a user's paged memory is limited (MLX5_IB_SHARE_PAGED).
+ * list of pages, and perhaps another 8 for DMA addresses. The lists are bounded all the same: they
+ * are at most twice as long as the translation entries, and the paged memory of a user without
+ * CAP_SYS_RESOURCE is limited (MLX5_IB_SHARE_PAGED).
  */
 
 #include <linux/dma-mapping.h>
@@ -160,7 +160,7 @@ void mlx5_ib_odp_unmap(struct odp_leaf *leaf, size_t first, size_t end)
 
 /* ---- clearing of translation entries ------------------------------------------------ */
 
-/* UMR failed, so the entries are still valid: destroy the key. */
+/* UMR failed, so the entries may still be valid: destroy the key. */
 static void odp_kill_key(struct odp_leaf *leaf)
 {
 	lockdep_assert_held(&leaf->lock);
@@ -256,9 +256,9 @@ static void odp_clear_chunk(struct odp_leaf *leaf, struct odp_chunk *chunk, size
  * @first: number of the first page
  * @end: number of the last page, plus 1
  *
- * If UMR fails, firmware destroys the key, and the leaf is dead from then on; if firmware refuses
- * to destroy the key, the log says so. May be called from memory reclaim: allocates nothing but
- * memory for the command that destroys the key. May sleep until UMR is done.
+ * If UMR fails, the function has firmware destroy the key, and the leaf is dead from then on; if
+ * firmware refuses to destroy the key, the log says so. May be called from memory reclaim:
+ * allocates memory only for firmware commands, and without reclaim. May sleep until UMR is done.
  */
 void mlx5_ib_odp_clear(struct odp_leaf *leaf, size_t first, size_t end)
 {
@@ -386,11 +386,11 @@ bool mlx5_ib_odp_has_pages(struct odp_leaf *leaf, size_t first, size_t num, unsi
  * @page: a page of memory with the list of pages from hmm_range_fault(); the function overwrites
  *	the list. Pages that are not present are left out
  *
- * May sleep until UMR is done; allocates nothing.
+ * May sleep until UMR is done; reclaims no memory. If a DMA mapping or UMR fails, the function also
+ * unmaps pages of the range that were mapped before.
  *
  * Return: 0; -EIO if the leaf is dead; -EFAULT if a page cannot be mapped for DMA; -ENOMEM if the
- * list of translation entries cannot be mapped for DMA; or the errno of a failed UMR. After an
- * error the device reaches none of the pages.
+ * list of translation entries cannot be mapped for DMA; or the errno of a failed UMR.
  */
 int mlx5_ib_odp_map(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t first, size_t num,
 		    void *page)

@@ -8,8 +8,8 @@
  * takes the reservation lock. Allocations under the reservation lock may reclaim memory, and
  * reclaim calls the MMU notifiers of other regions, which take the lock of struct odp_leaf. So this
  * lock nests inside the reservation lock, and the locks of UMR and of firmware commands nest inside
- * this lock. The exporter may move its memory to relieve a shortage, so while memory is unmapped,
- * only mlx5_ib_mkey_kill() allocates memory, and does so without reclaim.
+ * this lock. The exporter may move its memory to relieve a shortage, so unmapping allocates memory
+ * only for firmware commands, and without reclaim.
  */
 
 #include <linux/dma-buf.h>
@@ -70,7 +70,7 @@ static void odp_dmabuf_invalidate(struct dma_buf_attachment *attach)
 	struct odp_mr *mr = umem_dmabuf->private;
 
 	dma_resv_assert_held(attach->dmabuf->resv);
-	/* Without a DMA mapping, all translation entries are clear already. */
+	/* Without a DMA mapping, there is nothing to clear. */
 	if (!umem_dmabuf->sgt)
 		return;
 	odp_dmabuf_clear(mr);
@@ -185,9 +185,9 @@ static int odp_dmabuf_destroy_key(struct odp_mr *mr)
 	if (!err || !mr->mr.closing)
 		return err;
 	/*
-	 * Without a DMA mapping, all translation entries are clear already. With a DMA mapping, UMR
-	 * has failed: try once more to clear the entries or to destroy the key, even if this costs
-	 * a third timeout, because the exporter gets its memory back next.
+	 * Without a DMA mapping, there is nothing to clear. With a DMA mapping, UMR has failed: try
+	 * once more to clear the entries or to destroy the key, even if this costs a third timeout,
+	 * because the exporter gets its memory back next.
 	 */
 	if (odp_dmabuf_umem(mr)->sgt)
 		odp_dmabuf_clear(mr);

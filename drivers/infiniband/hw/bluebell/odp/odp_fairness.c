@@ -3,8 +3,8 @@
  * The processes that have paged regions or indirect mkeys, and how many faults of each are being
  * resolved. A fault on a page of a file takes as long as the file system does, and a process may
  * have a file system of its own (FUSE). So before a fault maps pages of a process it takes a slot
- * of this process. The number of slots is limited, because one workqueue resolves all faults that
- * have a slot, and each process has only a share of the slots. A user can have any number of
+ * of this process. The number of slots is limited, because one workqueue resolves the faults of all
+ * processes, and each process has only a share of the slots. A user can have any number of
  * processes, so all processes of a user together have a share, too: as many slots as are free at
  * the time. If the user may not have one more slot, a process without a slot gets an extra slot:
  * its fault is resolved on another workqueue, where only faults of such users wait for each other.
@@ -30,11 +30,11 @@
 
 #include "odp/odp_internal.h"
 
-/* A process may have as many slots as there are free slots, divided by this. */
+/* From its second slot on, a process may have as many slots as are free, divided by this. */
 #define FREE_SHARE	16
 
 /**
- * mlx5_ib_odp_max_slots - compute how many items a workqueue runs at a time on each NUMA node
+ * mlx5_ib_odp_max_slots - compute how many items a workqueue runs at a time on any NUMA node
  * @fewest: number of CPUs of the node with the fewest CPUs, without nodes that have no CPU
  * @cpus: number of CPUs of all nodes
  *

@@ -149,15 +149,15 @@ static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsign
  * @len: length in bytes; the whole range is in the leaf
  * @req: as for the page_in operation of struct odp_mr_ops
  *
- * Works in chunks, each mapped as a whole or not at all. May sleep; takes the leaf's lock.
+ * Works in chunks. May sleep; takes mmap_lock and the leaf's lock.
  *
  * Return: 0; 1 if all pages were already mapped as @req asks; -EFAULT for memory that the process
- * does not have, for writing to a read-only region, if the process is being killed, and if a page
- * cannot be mapped for DMA; -EPERM for memory that the process may not write to; -ERESTART if the
- * process's mappings change all the time; -ENOMEM; -EIO if the leaf is dead; -ECANCELED if the
- * region is being deregistered; -EINTR if the calling task is being killed; or the errno of a
- * failed UMR or of mlx5_ib_odp_chunk_get(). After an error the chunks before the failed chunk stay
- * mapped.
+ * does not have, for writing to a read-only region, if the process is being killed or has exited,
+ * and if a page cannot be mapped for DMA; -EPERM for memory that the process may not write to;
+ * -ERESTART if the process's mappings change all the time; -ENOMEM; -EIO if the leaf is dead;
+ * -ECANCELED if the region is being deregistered; -EINTR if the calling task is being killed; or
+ * the errno of a failed UMR or of mlx5_ib_odp_chunk_get(). After an error the chunks before the
+ * failed chunk stay mapped.
  */
 int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req)
 {
@@ -229,9 +229,8 @@ static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
  * @leaf: the leaf of a new region of the current process
  *
  * Without this call, the device would fault on memory that the process has used. Faults in no page,
- * and lets the device write only to pages that are writable in the process's page tables. Stops at
- * the first error: faults of the device map the rest. May sleep; takes mmap_lock and the leaf's
- * lock.
+ * and lets the device write only to pages that are writable in the process's page tables. Stops if
+ * mapping fails: faults of the device map the rest. May sleep; takes mmap_lock and the leaf's lock.
  */
 void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
 {
@@ -348,8 +347,9 @@ static struct odp_leaf *odp_leaf_alloc(struct odp_mr *mr, struct mlx5_ib_mkey *m
  *
  * Return: the leaf with one reference, or an ERR_PTR: -EOVERFLOW for a range that wraps around,
  * -EOPNOTSUPP if the device may need bounce buffers, -EFAULT or -EINTR if the process is being
- * killed, -ERESTARTNOINTR if a signal has interrupted the function, -ENOMEM, also if the user has
- * as much paged memory as a user can have, or an errno of mlx5_ib_mkey_create_mtts().
+ * killed, -EFAULT if it has exited, -ERESTARTNOINTR if a signal has interrupted the function,
+ * -ENOMEM, also if the user has as much paged memory as a user can have, or an errno of
+ * mlx5_ib_mkey_create_mtts().
  */
 struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,
 					 u64 length, u64 iova)
@@ -408,8 +408,8 @@ static void odp_leaf_revoke(struct odp_leaf *leaf)
  * May sleep; takes the leaf's lock.
  *
  * Return: 0, always if the process has closed the device; or the errno of mlx5_ib_mkey_destroy():
- * then the leaf stays, and the device reaches none of its pages. If firmware did not answer, the
- * leaf is also dead, because its key may be gone.
+ * then the leaf stays, and the device reaches none of its pages, unless UMR has failed, too. If
+ * firmware did not answer, the leaf is also dead, because its key may be gone.
  */
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 {
@@ -422,7 +422,7 @@ int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 		leaf->dead = true;
 	}
 	err = mlx5_ib_mkey_destroy(leaf->key.mr->odp->dev, leaf->key.mkey);
-	/* The context is being closed: give up the key, which translates to no page. */
+	/* The context is being closed: give up the key, which reaches no page if UMR works. */
 	if (err && leaf->key.mr->mr.closing) {
 		mlx5_ib_mkey_retire(leaf->key.mr->odp->dev, leaf->key.mkey);
 		mlx5_ib_mkey_abandon(leaf->key.mr->odp->dev, leaf->key.mkey, &leaf->share, err);

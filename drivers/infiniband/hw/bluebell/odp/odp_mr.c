@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * On-demand paging: what regions of every kind have in common. They are found by key, held by a
- * reference, and paged in by the operation of their kind, and their keys are created alike.
+ * reference, and paged in by the operation of their kind, and keys over pages are created alike.
  */
 
 #include <linux/memcontrol.h>
@@ -61,9 +61,9 @@ struct odp_mr *mlx5_ib_odp_mr_get_lowest(struct mlx5_ib_odp *odp, u32 key)
 }
 
 /*
- * Page in a range. Memory that the driver or the exporter of a dma-buf allocates meanwhile is
- * charged to the memory cgroup of the process that has registered the region. The current task may
- * be a kernel thread, which is in no such cgroup.
+ * Page in a range. Memory that the driver or the exporter of a dma-buf allocates meanwhile, with
+ * __GFP_ACCOUNT, is charged to the memory cgroup of the process that has registered the region. The
+ * current task may be a kernel thread, which is in no such cgroup.
  */
 static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
 {
@@ -96,9 +96,8 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long r
 	int err;
 
 	/*
-	 * If UMR does not work when a page has to be unmapped, mlx5_ib_odp_clear() destroys the
-	 * key, and the device loses access to all that the key covers. So map no page until UMR
-	 * works.
+	 * If UMR does not work when a page has to be unmapped, the driver has to destroy the key,
+	 * and the device loses access to all that the key covers. So map no page until UMR works.
 	 */
 	err = mlx5_ib_umr_await(mr->odp->dev);
 	if (err)
@@ -137,7 +136,8 @@ static bool odp_process_is_alive(struct pid *tgid)
  * @mr: the region, not over a dma-buf
  *
  * The process's memory is not freed while its address space is in use. So this function returns
- * no address space of a process that is being killed, and the caller calls mmput_async() soon.
+ * no address space of a process that is being killed. The caller calls mmput_async() as soon as it
+ * does not need the address space any more.
  *
  * Return: the address space, for which mmput_async() is to be called; or NULL.
  */

@@ -145,7 +145,8 @@ static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir
 
 /*
  * Write the entry of @dir that refers to @child, unless the device has it already. If UMR fails,
- * the child stays in the tree, and the next fault or advice that needs the child writes the entry.
+ * the child stays in the tree for now: the next fault or advice that finds the child writes the
+ * entry.
  */
 static int odp_tree_link_child(struct odp_mr *mr, struct odp_dir *dir, struct odp_key *child)
 {
@@ -171,9 +172,9 @@ static struct odp_key *odp_tree_create_child_dir(struct odp_mr *mr, u64 base)
 /* ---- reclaim of leaves without pages ------------------------------------------- */
 
 /*
- * The last page of a leaf has been unmapped, or its key has been destroyed: queue the work item
- * that reclaims the leaf, with references to the leaf and to the region. Called with the leaf's
- * lock held, possibly from memory reclaim: allocates nothing.
+ * The last page of a leaf has been unmapped, or the leaf is dead: queue the work item that reclaims
+ * the leaf, with references to the leaf and to the region. Called with the leaf's lock held,
+ * possibly from memory reclaim: allocates nothing.
  */
 static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
 {
@@ -199,7 +200,7 @@ static bool odp_tree_isolate_leaf(struct odp_leaf *leaf)
 {
 	lockdep_assert_held(&leaf->key.mr->tree_lock);
 	guard(mutex)(&leaf->lock);
-	/* The device reaches no page through a dead leaf: unmap what is still DMA-mapped. */
+	/* No entry of a dead leaf can be written any more: unmap what is still DMA-mapped. */
 	if (leaf->dead)
 		mlx5_ib_odp_leaf_unmap_dead(leaf);
 	/* One reference is the tree's, one is the caller's. */
@@ -236,7 +237,7 @@ static bool odp_tree_remove_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
 
 /*
  * Whether the key of the root exists. A deregistration that has failed may have destroyed the key;
- * then no entry refers to the leaves, and the root is not written any more.
+ * then the tree is not changed before the next deregistration.
  */
 static bool odp_tree_has_root(const struct odp_mr *mr)
 {
@@ -287,10 +288,9 @@ static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
 }
 
 /*
- * Release a reference to a leaf. If the leaf has no page, because the page-in has failed or the
- * pages have been unmapped again, or if it is dead, queue its reclaim: a reclaim that ran meanwhile
- * has given up because of this reference. Called with the lock of the tree held, which reclaim
- * takes, too.
+ * Release a reference to a leaf. If the leaf has no page, or is dead, queue its reclaim: a reclaim
+ * that ran meanwhile has given up because of this reference. Called with the lock of the tree held,
+ * which reclaim takes, too.
  */
 static void odp_tree_put_leaf(struct odp_leaf *leaf)
 {
@@ -480,8 +480,8 @@ static int odp_tree_create_absent(struct odp_mr *mr)
  * All entries of the new root refer to the null key; by the memory scheme of faults, they refer to
  * a key without pages, which is created first. May sleep.
  *
- * Return: 0; -ENOMEM, also if the user has as much paged memory, or as many keys, as a user can
- * have; or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM, also if the user has as much paged memory as a user can have; or as
+ * mlx5_ib_mkey_create().
  */
 int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 {

@@ -253,8 +253,8 @@ int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *
  * @context: context of the process, on a device with paging
  * @table: the key, which no lookup finds yet
  *
- * The slots of the process (odp_fairness.c) bound how many faults read the table at a time. May
- * sleep.
+ * A page fault that has no slot yet takes a slot of this process (odp_fairness.c) before it reads
+ * the table. May sleep.
  *
  * Return: 0, and then mlx5_ib_odp_disown_table() is to be called; or -ENOMEM.
  */
