@@ -88,7 +88,7 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
 		return refuse(-EOPNOTSUPP,
-			      "implicit ODP region: needs null_mkey, max_indirection 2, fixed_buffer_size, and umr_indirect_mkey_disabled 0");
+			      "implicit ODP region: needs null_mkey, max_indirection 2, fixed_buffer_size with entities of 16 MiB and more, and umr_indirect_mkey_disabled 0");
 	if (iova || access & IB_ACCESS_HUGETLB)
 		return refuse(-EINVAL,
 			      "implicit ODP region: iova %#llx must be 0, access %#x must not have HUGETLB (0x80)",
@@ -153,7 +153,7 @@ static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 }
 
 /*
- * Deregister a region, once the faults on it have been resolved. If firmware refuses to destroy a
+ * Deregister a region, once no task holds a reference to its key. If firmware refuses to destroy a
  * key, the region stays, perhaps with its pages unmapped, and the device can fault on it again. But
  * if the root of an implicit region has been destroyed, the device reaches nothing through the
  * region any more.
@@ -208,8 +208,8 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  * @access: enum ib_access_flags, including IB_ACCESS_ON_DEMAND
  *
  * Implements ibv_reg_mr(3) with IBV_ACCESS_ON_DEMAND: creates a key (by CREATE_MKEY, struct
- * mlx5_ifc_create_mkey_in_bits, or by a UMR that gives a free key of the pool its attributes), and
- * maps those pages of an explicit region that the process has already. May sleep.
+ * mlx5_ifc_create_mkey_in_bits, or by a UMR that gives a free key its attributes), and maps those
+ * pages of an explicit region that the process has already. May sleep.
  *
  * Return: the region, or an ERR_PTR: -EINVAL as mlx5_ib_reg_user_mr(), for page offsets that
  * differ, and for an implicit region with @iova or IB_ACCESS_HUGETLB; -EOPNOTSUPP for rights that

@@ -4,9 +4,9 @@
  *
  * Advice that the caller does not wait for goes to a queue of the context. One work item serves the
  * queue in slices, on a workqueue that resolves no page faults. The queue is short: a caller that
- * finds it full waits for room, and so does a caller whose user has advice in the queues of many
- * other contexts. Advice in the queue holds no reference to a region or to an address space, and is
- * dropped when the context is closed.
+ * finds it full waits for room, and so does a caller that finds it empty if the user has advice in
+ * the queues of many other contexts. Advice in the queue holds no reference to a region or to an
+ * address space, and is dropped when the context is closed.
  */
 
 #include <linux/jiffies.h>
@@ -22,7 +22,7 @@
 
 /* Maximum number of struct odp_advice in the queue of a context. */
 #define ADVICE_MAX	32
-/* How long the work item of a context runs before the work items of other contexts have a turn. */
+/* A work item that has run this long ends after its step, so that other contexts have a turn. */
 #define ADVICE_SLICE	msecs_to_jiffies(20)
 /* Maximum time that advice waits, before each step, for the faults that are being resolved. */
 #define FAULTS_FIRST	msecs_to_jiffies(20)
@@ -106,8 +106,8 @@ static struct odp_mr *odp_advice_get_mr(struct mlx5_ib_odp *odp, const struct od
 }
 
 /*
- * Map the next step of the advice, at most MLX5_IB_ODP_CHUNK_BYTES. Returns 0; 1 if no range was
- * left; or a negative errno.
+ * Page in the next step of the advice, at most MLX5_IB_ODP_CHUNK_BYTES of a part. Returns 0; 1 if
+ * no range was left; or a negative errno.
  */
 static int odp_advice_step(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 {
@@ -173,8 +173,9 @@ static bool odp_advice_enter(struct mlx5_ib_advice_queue *queue)
 }
 
 /*
- * Stop counting a context whose queue has become empty. The caller then wakes the user's tasks,
- * which may be waiting to add the first entry to the queue of another context.
+ * Stop counting a context whose queue has become empty, or is about to be freed. The caller then
+ * wakes the user's tasks, which may be waiting to add the first entry to the queue of another
+ * context.
  */
 static void odp_advice_leave(struct mlx5_ib_advice_queue *queue)
 {
@@ -355,7 +356,9 @@ static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise
 			    u32 flags)
 {
 	if (!odp)
-		return refuse(-EOPNOTSUPP, "MR advice %d: the device has no ODP (pg)", advice);
+		return refuse(-EOPNOTSUPP,
+			      "MR advice %d: the device has no ODP that the driver can use (pg)",
+			      advice);
 	if (advice >= ARRAY_SIZE(odp_advice_reqs))
 		return refuse(-EOPNOTSUPP, "MR advice %d, 0 to %zu are possible", advice,
 			      ARRAY_SIZE(odp_advice_reqs) - 1);

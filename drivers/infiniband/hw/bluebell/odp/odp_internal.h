@@ -16,7 +16,7 @@
  *  odp_repeated.c	how often the device has reported the same fault again
  *  odp_walk.c	the paged regions that a key translates to, perhaps through other keys
  *  odp_mr.c	regions of every kind by key, with references, paging in through
- *		struct odp_mr_ops, and creation of their keys
+ *		struct odp_mr_ops, and creation of keys over pages
  *  odp_fairness.c	the processes that have regions or tables of keys, and the slots for their
  *			faults
  *
@@ -56,7 +56,7 @@ struct mlx5_ib_fault;
 struct odp_mr;
 
 /**
- * struct odp_key - a key that an entry of a table of keys can refer to
+ * struct odp_key - a key of a region: of a table, of a leaf, or @absent of struct odp_mr
  * @mr: region that the key belongs to
  * @mkey: memory key: the region's for a root or an explicit region, otherwise @own
  * @own: memory key of a directory or leaf of an implicit region, or of @absent of struct odp_mr.
@@ -100,20 +100,19 @@ struct odp_chunk {
  * @start: address in the process of the first page
  * @num_pages: number of pages
  * @notifier: MMU notifier, called before the process loses pages of the leaf
- * @lock: guards @npages to @isolated, all of @chunks, and the state of the key. Memory reclaim
- *	takes this lock. With the lock held, only mlx5_ib_mkey_kill() allocates memory, and does so
- *	without reclaim
+ * @lock: guards @npages to @isolated, all of @chunks and, until the leaf is @dead, the state of the
+ *	key. Memory reclaim takes this lock, so no allocation with the lock held reclaims memory
  * @npages: number of pages that are mapped
  * @dead: UMR has failed to clear translation entries, the leaf is being destroyed, or its key may
- *	be gone because firmware has not answered DESTROY_MKEY: nothing is written to the key any
- *	more
+ *	be gone because firmware has not answered DESTROY_MKEY: no translation entry of the key is
+ *	written any more
  * @isolated: the leaf is being removed from its tree, and has no pages: the notifier passes over it
  * @emptied: called with @lock held, possibly from memory reclaim, when the notifier has unmapped
- *	the last page, or finds the leaf @dead; NULL if the owner of the leaf need not know
- * @refs: one reference of the tree, one of each page-in, one of a queued @reclaim. Implicit
- *	regions only
- * @reclaim: destroys the leaf if no page is mapped or the leaf is @dead. While queued, holds a
- *	reference to the leaf and one to the region. Implicit regions only
+ *	pages, and none is left or the leaf is @dead; NULL if the owner of the leaf need not know
+ * @refs: one reference of the tree, one of each page-in, one of a queued or running @reclaim.
+ *	Implicit regions only
+ * @reclaim: destroys the leaf if no page is mapped or the leaf is @dead. While queued or running,
+ *	holds a reference to the leaf and one to the region. Implicit regions only
  * @share: counts the leaf as paged memory of its user
  * @chunks: an entry for each MLX5_IB_ODP_CHUNK_PAGES pages: their chunk, or NULL
  */
@@ -122,7 +121,7 @@ struct odp_leaf {
 	u64 start;
 	size_t num_pages;
 	struct mmu_interval_notifier notifier;
-	struct mutex lock;	/* guards npages to isolated, chunks, state of the key */
+	struct mutex lock;	/* guards npages to isolated, chunks, the key until @dead */
 	size_t npages;
 	bool dead;
 	bool isolated;
@@ -149,8 +148,8 @@ struct odp_dir {
 };
 
 /*
- * Maximum number of slots of a device: of faults that are being resolved at a time, see
- * odp_fairness.c. A device has fewer if a NUMA node runs fewer items of a workqueue at a time.
+ * Limit of @max_slots of struct mlx5_ib_odp. A device has fewer slots if a NUMA node runs fewer
+ * items of a workqueue at a time, see odp_fairness.c.
  */
 #define MLX5_IB_ODP_MAX_SLOTS	1024U
 
@@ -190,8 +189,7 @@ struct odp_process {
  *	mlx5_ib_odp_leaf_page_in(); for an implicit region, which may have to create keys, also as
  *	mlx5_ib_odp_leaf_create(); for a region over a dma-buf, also the errno of the exporter
  * @destroy: destroy the keys and release the memory of a region without users. May sleep. Returns
- *	0, or the errno with which firmware refused to destroy a key; another call then destroys
- *	what is left
+ *	0, or the errno of mlx5_ib_mkey_destroy(); another call then destroys what is left
  */
 struct odp_mr_ops {
 	int (*page_in)(struct odp_mr *mr, u64 offset, u64 len, unsigned long req);
@@ -200,8 +198,8 @@ struct odp_mr_ops {
 
 /**
  * struct odp_mr - a paged region
- * @mr: the region as other files of the driver know it. Each fault and each advice that is being
- *	served, and each queued reclaim of a leaf, holds a reference to the key in @mr
+ * @mr: the region as other files of the driver know it. Each page-in, and each queued or running
+ *	reclaim of a leaf, holds a reference to the key in @mr
  * @odp: paging state of the device
  * @ops: operations of the region's kind
  * @context: context of the process; outlives the region. NULL for a kernel consumer
@@ -212,12 +210,12 @@ struct odp_mr_ops {
  * @start: first address of the region in @mm; 0 for an implicit region
  * @leaf: explicit region: its only leaf
  * @root: implicit region: table of directories. Once the key of @root has been destroyed, the
- *	device reaches no directory and no leaf
+ *	device reaches no directory and no leaf through the region
  * @absent: implicit region, memory scheme: a key that covers the whole address space and maps no
  *	page; table entries without a child refer to this key. The key costs the device one block of
  *	translation entries. By the transport scheme, table entries without a child refer to the
  *	null key, and @absent is unused
- * @tree_lock: implicit region: guards the tree below @root. Held while tables and leaves are
+ * @tree_lock: implicit region: guards the tree below @root. Held while directories and leaves are
  *	created and destroyed
  * @stat: statistics
  */
@@ -265,10 +263,10 @@ struct odp_fault_id {
 };
 
 /**
- * struct odp_repeated - a fault that was answered although there was nothing to map
+ * struct odp_repeated - a fault for which there was nothing to map
  * @id: what the fault was about
- * @times: how often in a row the fault was answered with nothing to map
- * @last: when the fault was last answered with nothing to map
+ * @times: how often in a row there was nothing to map, and the queue was to go on
+ * @last: when this was last so
  */
 struct odp_repeated {
 	struct odp_fault_id id;
@@ -288,14 +286,14 @@ struct odp_repeated {
  * @extra_wq: resolves the faults that have an extra slot, see odp_fairness.c. It runs 1024 items at
  *	a time, divided among the NUMA nodes. When all of these wait for pages, further faults
  *	with an extra slot wait behind them
- * @advice_wq: serves advice. Its work items may wait for pages as long as a process likes, so a
- *	context has one work item, and a user as many as odp_advise.c allows
+ * @advice_wq: serves the queues of advice. Its work items may wait for pages as long as a process
+ *	likes, so a context has one work item, and a user as many as odp_advise.c allows
  * @reclaim_wq: runs reclaim of leaves, and @eq_work. No work item on this queue waits for a
  *	process. A process can have a work item queued for each of its leaves; the work items of
  *	other processes wait behind them. A work item costs one or two UMRs, perhaps a command
  * @stopping: the device is being removed: no advice is served any more
  * @num_faults: number of faults that are queued or being resolved; not those that wait for a slot
- * @num_resolved: number of faults that have been answered so far; may wrap
+ * @num_resolved: number of faults that have been resolved so far; may wrap
  * @no_faults: woken when @num_faults falls to 0
  * @start_lock: serializes the creation of the workqueues, of @eq, and of the buffer by which UMR
  *	unmaps pages. Each registration of paged memory takes this lock: for a moment if @eq exists,
@@ -307,11 +305,11 @@ struct odp_repeated {
  *	reported at a time
  * @eq_work: goes on consuming @eq after an allocation has failed in the interrupt
  * @repeated_lock: guards @repeated; held for two passes over @repeated at most
- * @repeated: faults that were answered although there was nothing to map. In a full table a fault
- *	of one process can displace a fault of another process. The count of the displaced fault
- *	then starts at 0 again, so its work request fails later
- * @max_slots: number of faults that can have a slot: MLX5_IB_ODP_MAX_SLOTS, or fewer if a NUMA node
- *	has few CPUs, see odp_fairness.c. Constant
+ * @repeated: faults for which there was nothing to map. In a full table a fault of one process can
+ *	displace a fault of another process. The count of the displaced fault then starts at 0
+ *	again, so its work request fails later
+ * @max_slots: number of slots, without the extra slots: MLX5_IB_ODP_MAX_SLOTS, or fewer if a NUMA
+ *	node has less than half of the CPUs, see odp_fairness.c. Constant
  * @num_slots: number of slots that the faults of all processes have, without the extra slots
  * @processes_lock: guards @processes. Held for a look-up, which compares about a 64th of
  *	@processes, when a process registers paged memory or creates an indirect mkey; and when the
@@ -431,7 +429,7 @@ struct odp_visitor {
  * A process can write tables that refer to each other, that are long, and that have long runs of
  * empty entries, and name such tables in each data segment of a WQE. All processes share the
  * command interface. A fault reads tables only while it has a slot of a process, and by one command
- * at a time, so no more commands than slots are in progress.
+ * at a time, so no more of these commands than slots are in progress.
  */
 struct odp_budget {
 	unsigned int tables;
