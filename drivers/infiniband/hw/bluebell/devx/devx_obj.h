@@ -80,7 +80,7 @@ struct mlx5_ib_devx_cq {
 static_assert(!offsetof(struct mlx5_ib_devx_cq, obj));
 
 /**
- * struct mlx5_ib_devx_key - an indirect mkey: a memory key over other keys
+ * struct mlx5_ib_devx_key - an indirect mkey, a memory key over other keys, on a device with paging
  * @obj: the object; first, so that kfree() of the object frees the whole struct
  * @key: the key, as an entry of the table in which the handler of page faults looks keys up
  */

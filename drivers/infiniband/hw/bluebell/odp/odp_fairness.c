@@ -197,7 +197,7 @@ static void odp_process_add_slot(struct odp_process *process, bool extra)
 /*
  * Take a slot if the process may have one more. A process may have one slot, or, if that is more,
  * the number of free slots divided by FREE_SHARE; but its user must have fewer slots than are free.
- * So of 1024 slots, a single process gets 60, and the processes of a single user 512. All 1024
+ * So of 1024 free slots, a single process gets 60, and the processes of a single user 512. All 1024
  * slots are taken only if more than 80 processes of several users have as many as they may have.
  */
 static bool odp_process_take_slot(struct odp_process *process)

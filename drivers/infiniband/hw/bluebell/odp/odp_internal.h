@@ -290,7 +290,8 @@ struct odp_repeated {
  *	likes, so a context has one work item, and a user as many as odp_advise.c allows
  * @reclaim_wq: runs reclaim of leaves, and @eq_work. No work item on this queue waits for a
  *	process. A process can have a work item queued for each of its leaves; the work items of
- *	other processes wait behind them. A work item costs one or two UMRs, perhaps a command
+ *	other processes wait behind them. A work item usually costs one or two UMRs, perhaps a
+ *	command
  * @stopping: the device is being removed: no advice is served any more
  * @num_faults: number of faults that are queued or being resolved; not those that wait for a slot
  * @num_resolved: number of faults that have been resolved so far; may wrap
@@ -301,8 +302,8 @@ struct odp_repeated {
  * @eq: page-fault event queue, created last
  * @nb: notifier called by the interrupt of @eq
  * @events_lock: serializes consumption of @eq, also from its interrupt. Held until all faults that
- *	have been reported are queued, or an allocation fails; a queue can have one or two faults
- *	reported at a time
+ *	have been reported are queued, or an allocation fails; by the transport scheme, a queue can
+ *	have one or two faults reported at a time
  * @eq_work: goes on consuming @eq after an allocation has failed in the interrupt
  * @repeated_lock: guards @repeated; held for two passes over @repeated at most
  * @repeated: faults for which there was nothing to map. In a full table a fault of one process can
@@ -421,7 +422,7 @@ struct odp_visitor {
 
 /**
  * struct odp_budget - what a fault may still spend on walks through indirect mkeys
- * @tables: number of tables to read
+ * @tables: number of attempts to read a table
  * @bytes: bytes of tables to read
  * @entries: number of entries to look at
  * @ahead: number of pieces to map beyond what the device needs next
@@ -440,7 +441,7 @@ struct odp_budget {
 
 /*
  * A WQE has at most 63 data segments, and known devices nest indirect mkeys four levels deep
- * (max_indirection): 252 tables, rounded up.
+ * (max_indirection): 252 tables, with one table a level, rounded up.
  */
 #define MLX5_IB_ODP_MAX_TABLES	256
 #define MLX5_IB_ODP_MAX_AHEAD	64

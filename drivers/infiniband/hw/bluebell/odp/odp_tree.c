@@ -2,7 +2,7 @@
 /*
  * Implicit regions: a tree of keys over the whole address space of a process. The root exists as
  * long as the region. Directories and leaves are created by the first fault or advice that needs
- * them. A leaf is destroyed after its last page has been unmapped; a directory is destroyed with
+ * them. A leaf is destroyed after its last page has been unmapped; what is left is destroyed with
  * the region.
  */
 
