@@ -213,7 +213,10 @@ TEST_F(late, answers_do_not_harm_other_commands)
 	}
 }
 
-/* The CQ is destroyed at once, but two answers to DESTROY_CQ come after the driver has given up. */
+/*
+ * The CQ is destroyed at once, but two answers to DESTROY_CQ come after the driver has given up.
+ * The third DESTROY_CQ is refused as if the CQ were in use, so the driver asks whether it exists.
+ */
 TEST_F(late, destruction_of_a_cq_is_repeated)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(self->r.ctx);
@@ -229,7 +232,8 @@ TEST_F(late, destruction_of_a_cq_is_repeated)
 	ASSERT_NE(NULL, cq);
 	ASSERT_EQ(0, ibv_req_notify_cq(cq, 0));
 	ASSERT_LT(pinned, uv_pinned_pages());
-	ASSERT_EQ(0, hca_expect("refuse DESTROY_CQ BAD_RES 2"));
+	ASSERT_EQ(0, hca_expect("refuse DESTROY_CQ BAD_RES_STATE_ERR 2"));
+	ASSERT_EQ(0, hca_expect("refuse QUERY_CQ BAD_RES_ERR 1"));
 	ASSERT_EQ(0, hca_do("inject cmd delay %u 2 DESTROY_CQ", self->late_ms));
 	EXPECT_EQ(ETIMEDOUT, ibv_destroy_cq(cq));
 	EXPECT_LT(pinned, uv_pinned_pages());
@@ -255,7 +259,8 @@ TEST_F(late, destruction_of_a_cq_meets_its_events)
 	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, UV_PAGE));
 	channel = ibv_create_comp_channel(self->r.ctx);
 	ASSERT_NE(NULL, channel);
-	ASSERT_EQ(0, hca_expect("refuse DESTROY_CQ BAD_RES any"));
+	ASSERT_EQ(0, hca_expect("refuse DESTROY_CQ BAD_RES_STATE_ERR any"));
+	ASSERT_EQ(0, hca_expect("refuse QUERY_CQ BAD_RES_ERR any"));
 	for (i = 0; i < 3; i++) {
 		struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 		struct ibv_qp *qp;
