@@ -39,9 +39,17 @@ class Kernel:
         return self.name == "debug"
 
 
-def find_kernel(name):
-    """The kernel that --kernel names: stock, debug, or a version in the lab, which may be
-    abbreviated."""
+def kernel_to_add(words):
+    """The option of scripts/lab that adds the kernel of these arguments to the lab."""
+    words = words[:words.index("--")] if "--" in words else words
+    text = " ".join(word.replace("--kernel=", "--kernel ") for word in words)
+    series = re.search(r"--kernel (\d+\.\d+)", text)
+    return ["--kernel", series[1]] if series else []
+
+
+def find_kernel(name, installed=Path("/lib/modules")):
+    """The kernel that --kernel names: stock, debug, or one of those in the folder installed, which
+    scripts/lib/kernel-release finds by its version."""
     if name == "debug":
         try:
             path = subprocess.run([REPO / "scripts/debug-kernel", "--path"], check=True,
@@ -52,15 +60,12 @@ def find_kernel(name):
         release = (root / "release").read_text().strip()
         return Kernel(name, release, root / "bzImage", root / "lib/modules" / release,
                       REPO / "build/module/debug/bluebell.ko")
-    installed = sorted((path for path in Path("/lib/modules").glob("*")
-                        if (path / "vmlinuz").exists()
-                        or Path("/boot", "vmlinuz-" + path.name).exists()),
-                       key=lambda path: [int(part) for part in re.findall(r"\d+", path.name)])
-    wanted = [path for path in installed if name == "stock" or path.name.startswith(name)]
-    if not wanted:
-        found = ", ".join(path.name for path in installed) or "none"
-        raise VmError(f"cannot find a kernel {name} among {found}")
-    modules = wanted[-1]
+    found = subprocess.run([REPO / "scripts/lib/kernel-release", name, "image", installed],
+                           check=False, stdout=subprocess.PIPE, text=True).stdout.strip()
+    if not found:
+        names = ", ".join(sorted(path.name for path in installed.glob("*"))) or "none"
+        raise VmError(f"cannot find a kernel {name} among {names}")
+    modules = installed / found
     image = modules / "vmlinuz"
     if not image.exists():
         image = Path("/boot/vmlinuz-" + modules.name)

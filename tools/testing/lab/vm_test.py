@@ -225,21 +225,29 @@ class Kernels(unittest.TestCase):
             self.names("mlx5_ib")
 
     def test_newest_kernel_of_those_that_are_meant(self):
-        """Versions are compared as numbers, and may be abbreviated."""
-        for release in ("6.12.9+deb13", "6.12.10+deb13", "7.2.3+deb13"):
+        """Versions are compared as numbers, and may be abbreviated by whole numbers. The stock
+        kernel is none of those that scripts/lab --kernel has added."""
+        for release in ("6.1.9+deb13", "6.12.9+deb13", "6.12.10+deb13", "7.2.3+deb13",
+                        "7.3.1+deb13"):
             (self.modules / release).mkdir()
             (self.modules / release / "vmlinuz").touch()
+        (self.modules / "7.3.1+deb13/added-to-lab").touch()
         (self.modules / "9.9").mkdir()
+        found = {name: image.find_kernel(name, self.modules).release
+                 for name in ("stock", "6.1", "6.12", "6.12.9", "7", "7.2.3+deb13")}
+        for name in ("8", "9.9", "6.12.1"):
+            with self.assertRaisesRegex(VmError, f"cannot find a kernel {name} among .*6.12.9"):
+                image.find_kernel(name, self.modules)
+        self.assertEqual(found, {"stock": "7.2.3+deb13", "6.1": "6.1.9+deb13",
+                                 "6.12": "6.12.10+deb13", "6.12.9": "6.12.9+deb13",
+                                 "7": "7.3.1+deb13", "7.2.3+deb13": "7.2.3+deb13"})
 
-        def redirect(path, *rest):
-            return self.modules if path == "/lib/modules" else Path(path, *rest)
-
-        with mock.patch.object(image, "Path", redirect):
-            found = {name: image.find_kernel(name).release for name in ("stock", "6.12", "7")}
-            with self.assertRaisesRegex(VmError, "cannot find a kernel 8 among 6.12.9"):
-                image.find_kernel("8")
-        self.assertEqual(found, {"stock": "7.2.3+deb13", "6.12": "6.12.10+deb13",
-                                 "7": "7.2.3+deb13"})
+    def test_kernel_is_added_to_the_lab(self):
+        """A version makes scripts/lab add its series. Words of the guest's command do not."""
+        for words, series in ((["--kernel", "6.12.9+deb13", "--", "x"], ["--kernel", "6.12"]),
+                              (["--kernel=7.3"], ["--kernel", "7.3"]),
+                              (["--kernel", "stock"], []), (["--", "a", "--kernel", "6.1"], [])):
+            self.assertEqual(image.kernel_to_add(words), series)
 
     def test_key_changes_with_a_file(self):
         """The initramfs in the cache is another one when a file has changed."""
