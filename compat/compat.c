@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What the driver calls of a Linux 7.2 kernel and what the kernel at hand does not export: see
+ * compat/include/bluebell_compat.h.
+ */
+
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/xarray.h>
+#include <rdma/rdma_counter.h>
+
+#include "verbs/verbs.h"
+
+/* Here these are the kernel's own. */
+#undef ib_device_ops
+#undef ib_set_device_ops
+#undef reg_user_mr
+#undef reg_user_mr_dmabuf
+#undef counter_bind_qp
+#undef counter_unbind_qp
+
+#ifndef BB_HAVE_UDATA
+/*
+ * Copy the driver's part of a request. Returns -EINVAL if the process has passed less than
+ * @min_size bytes, and -EOPNOTSUPP if it asks for more than this driver knows: if the bytes after
+ * the first @size are not zero.
+ */
+int bb_copy_validate_udata_in(struct ib_udata *udata, void *req, size_t size, size_t min_size)
+{
+	int err;
+
+	if (!udata || udata->inlen < min_size)
+		return -EINVAL;
+	err = copy_struct_from_user(req, size, udata->inbuf, udata->inlen);
+	return err == -E2BIG ? -EOPNOTSUPP : err;
+}
+
+/* Copy the driver's part of an answer: as much as the process takes, and zeros after it. */
+int _ib_respond_udata(struct ib_udata *udata, const void *resp, size_t size)
+{
+	size_t copied;
+
+	if (!udata)
+		return 0;
+	copied = min(size, udata->outlen);
+	if (copy_to_user(udata->outbuf, resp, copied) ||
+	    clear_user(udata->outbuf + copied, udata->outlen - copied))
+		return -EFAULT;
+	return 0;
+}
+
+int ib_is_udata_in_empty(struct ib_udata *udata)
+{
+	int zero;
+
+	if (!udata || !udata->inlen)
+		return 0;
+	zero = check_zeroed_user(udata->inbuf, udata->inlen);
+	return zero < 0 ? zero : zero ? 0 : -EOPNOTSUPP;
+}
+
+int ib_respond_empty_udata(struct ib_udata *udata)
+{
+	return _ib_respond_udata(udata, NULL, 0);
+}
+
+int ib_no_udata_io(struct ib_udata *udata)
+{
+	return ib_is_udata_in_empty(udata) ?: ib_respond_empty_udata(udata);
+}
+#endif /* BB_HAVE_UDATA */
+
+#ifndef BB_HAVE_UFILE_CLEANUP
+/* ib_core destroys the objects of a process one by one. */
+void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
+{
+}
+#endif
+
+#ifndef BB_HAVE_OPS
+/* The operations of the driver. All its devices have the same. */
+static struct bb_device_ops bb_ops;
+
+static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+		     struct uverbs_attr_bundle *attrs)
+{
+	return attrs ? bb_ops.create_user_cq(cq, attr, attrs) : bb_ops.create_cq(cq, attr, NULL);
+}
+
+static int resize_cq(struct ib_cq *cq, int cqe, struct ib_udata *udata)
+{
+	return bb_ops.resize_user_cq(cq, cqe, udata);
+}
+
+static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+				 struct ib_udata *udata)
+{
+	return bb_ops.bb_reg_user_mr(pd, start, length, iova, access, NULL, udata);
+}
+
+static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+					int access, struct uverbs_attr_bundle *attrs)
+{
+	return bb_ops.bb_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access, NULL, attrs);
+}
+
+/*
+ * Since 7.1 ib_core allocates a counter with what the driver adds to it. Here each counter to which
+ * a queue pair is bound has a double that is as large as the driver's struct.
+ */
+static DEFINE_XARRAY(bb_counters);
+
+static struct rdma_counter *counter_double_alloc(struct rdma_counter *counter)
+{
+	struct rdma_counter *twin = kzalloc(bb_ops.size_rdma_counter, GFP_KERNEL);
+
+	if (!twin)
+		return NULL;
+	twin->device = counter->device;
+	twin->port = counter->port;
+	mutex_init(&twin->lock);
+	bb_ops.counter_init(twin);
+	return twin;
+}
+
+static void counter_double_free(struct rdma_counter *counter, struct rdma_counter *twin)
+{
+	xa_erase(&bb_counters, (unsigned long)counter);
+	mutex_destroy(&twin->lock);
+	kfree(twin);
+}
+
+static int counter_bind_qp(struct rdma_counter *counter, struct ib_qp *qp)
+{
+	struct rdma_counter *twin = xa_load(&bb_counters, (unsigned long)counter);
+	bool is_new = !twin;
+	int err;
+
+	if (is_new) {
+		twin = counter_double_alloc(counter);
+		if (!twin)
+			return -ENOMEM;
+		err = xa_insert(&bb_counters, (unsigned long)counter, twin, GFP_KERNEL);
+		if (err) {
+			counter_double_free(counter, twin);
+			return err;
+		}
+	}
+	twin->stats = counter->stats;
+	err = bb_ops.bb_counter_bind_qp(twin, qp, counter->port);
+	if (!err) {
+		counter->id = twin->id;
+		qp->counter = counter;
+	} else if (is_new) {
+		counter_double_free(counter, twin);
+	}
+	return err;
+}
+
+static int counter_unbind_qp(struct ib_qp *qp)
+{
+	return bb_ops.bb_counter_unbind_qp(qp, qp->port);
+}
+
+static int counter_dealloc(struct rdma_counter *counter)
+{
+	struct rdma_counter *twin = xa_load(&bb_counters, (unsigned long)counter);
+	int err;
+
+	if (!twin)
+		return 0;
+	err = bb_ops.counter_dealloc(twin);
+	counter_double_free(counter, twin);
+	return err;
+}
+
+static void set_counter_ops(struct ib_device_ops *core, const struct bb_device_ops *ops)
+{
+	bb_ops.counter_init = ops->counter_init;
+	bb_ops.size_rdma_counter = ops->size_rdma_counter;
+	bb_ops.counter_dealloc = ops->counter_dealloc;
+	bb_ops.bb_counter_bind_qp = ops->bb_counter_bind_qp;
+	bb_ops.bb_counter_unbind_qp = ops->bb_counter_unbind_qp;
+	core->counter_bind_qp = counter_bind_qp;
+	core->counter_unbind_qp = counter_unbind_qp;
+	core->counter_dealloc = counter_dealloc;
+}
+
+/**
+ * bb_set_device_ops - set operations of a device
+ * @dev: device, not registered yet
+ * @ops: operations, in the shape of 7.2
+ *
+ * As ib_set_device_ops(), for the kernel's own shape of the struct.
+ */
+void bb_set_device_ops(struct ib_device *dev, const struct bb_device_ops *ops)
+{
+	/* The kernel's own members come first. */
+	struct ib_device_ops core = *(const struct ib_device_ops *)ops;
+
+	if (ops->create_user_cq) {
+		bb_ops.create_cq = ops->create_cq;
+		bb_ops.create_user_cq = ops->create_user_cq;
+		core.create_cq = create_cq;
+	}
+	if (ops->resize_user_cq) {
+		bb_ops.resize_user_cq = ops->resize_user_cq;
+		core.resize_cq = resize_cq;
+	}
+	if (ops->bb_reg_user_mr) {
+		bb_ops.bb_reg_user_mr = ops->bb_reg_user_mr;
+		core.reg_user_mr = reg_user_mr;
+	}
+	if (ops->bb_reg_user_mr_dmabuf) {
+		bb_ops.bb_reg_user_mr_dmabuf = ops->bb_reg_user_mr_dmabuf;
+		core.reg_user_mr_dmabuf = reg_user_mr_dmabuf;
+	}
+	if (ops->bb_counter_bind_qp)
+		set_counter_ops(&core, ops);
+	ib_set_device_ops(dev, &core);
+}
+#endif /* BB_HAVE_OPS */

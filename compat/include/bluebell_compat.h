@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the driver uses of a Linux 7.2 kernel and what the kernel at hand lacks. The compiler reads
+ * this file before each file of the driver. compat/configure has found out what the kernel has: for
+ * each feature of compat/features that the kernel has, bluebell_config.h defines BB_HAVE_<FEATURE>.
+ */
+
+#ifndef BLUEBELL_COMPAT_H
+#define BLUEBELL_COMPAT_H
+
+#include "bluebell_config.h"
+
+/* Layouts of the wire, of Linux 7.2: compat/prepare has put them there. */
+#ifndef BB_HAVE_WIRE
+#include <linux/bits.h>
+#include <linux/types.h>
+#include "wire/mlx5_ifc.h"
+#include "wire/mlx5-abi.h"
+#endif
+
+#include <linux/cleanup.h>
+#include <linux/gfp.h>
+#include <linux/hmm.h>
+#include <linux/mlx5/device.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/pci-p2pdma.h>
+#include <linux/sort.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_umem_odp.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+/* ---- the kernel's own helpers ----------------------------------------------------- */
+
+#ifndef BB_HAVE_CMP_INT
+#define cmp_int(l, r) (((l) > (r)) - ((l) < (r)))
+#endif
+
+#ifndef BB_HAVE_FREE_PAGE
+DEFINE_FREE(free_page, void *, free_page((unsigned long)_T))
+#endif
+
+/* Since 6.13 the name of the namespace is a string. */
+#undef MODULE_IMPORT_NS
+#define MODULE_IMPORT_NS(ns) MODULE_INFO(import_ns, ns)
+
+/* ACQUIRE() of a mutex by mutex_lock_killable(): the variable holds the mutex, or the errno. */
+#ifndef BB_HAVE_ACQUIRE
+static inline struct mutex *bb_mutex_lock_killable(struct mutex *lock)
+{
+	int err = mutex_lock_killable(lock);
+
+	return err ? ERR_PTR(err) : lock;
+}
+
+DEFINE_CLASS(mutex_kill, struct mutex *, if (!IS_ERR_OR_NULL(_T)) mutex_unlock(_T),
+	     bb_mutex_lock_killable(lock), struct mutex *lock)
+#define ACQUIRE(name, var)		CLASS(name, var)
+#define ACQUIRE_ERR(name, var)		bb_##name##_err(var)
+
+static inline int bb_mutex_kill_err(struct mutex **lock)
+{
+	return PTR_ERR_OR_ZERO(*lock);
+}
+#endif
+
+/* ---- mlx5_core -------------------------------------------------------------------- */
+
+/* Alignment of the lists that a UMR reads, in bytes. */
+#ifndef BB_HAVE_UMR_ALIGN
+#define MLX5_UMR_ALIGN 2048
+#endif
+
+/* ---- memory of processes ---------------------------------------------------------- */
+
+/*
+ * Flags of an entry in a list of mapped pages. hmm_range_fault() of a kernel without them has the
+ * order of the page in the bits above, and knows nothing of these.
+ */
+#ifndef BB_HAVE_HMM_DMA
+#define HMM_PFN_DMA_MAPPED	BIT(HMM_PFN_ORDER_SHIFT - 1)
+#define HMM_PFN_P2PDMA		BIT(HMM_PFN_ORDER_SHIFT - 2)
+#define HMM_PFN_P2PDMA_BUS	BIT(HMM_PFN_ORDER_SHIFT - 3)
+
+static inline struct page *bb_hmm_pfn_to_page(unsigned long pfn)
+{
+	return pfn_to_page(pfn & ~(HMM_PFN_FLAGS | HMM_PFN_DMA_MAPPED | HMM_PFN_P2PDMA |
+				   HMM_PFN_P2PDMA_BUS));
+}
+
+#define hmm_pfn_to_page bb_hmm_pfn_to_page
+#endif
+
+#ifndef BB_HAVE_UMEM_START_DMA_ADDR
+static inline dma_addr_t ib_umem_start_dma_addr(struct ib_umem *umem)
+{
+	return sg_dma_address(umem->sgt_append.sgt.sgl) + ib_umem_offset(umem);
+}
+#endif
+
+/*
+ * Buffers of queues that a process names by attribute. A kernel without them has no method with
+ * such an attribute: no method of the kernel has attribute 0x1e, so no process can pass it.
+ */
+#ifndef BB_HAVE_UMEM_ATTR
+#define ib_umem_get_va ib_umem_get
+#define UVERBS_ATTR_CREATE_QP_BUF_UMEM		0x1e
+#define UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM	0x1e
+#define UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM	0x1e
+
+static inline struct ib_umem *ib_umem_get_attr(struct ib_device *device,
+					       const struct uverbs_attr_bundle *attrs, u16 attr_id,
+					       size_t size, int access)
+{
+	return NULL;
+}
+
+static inline struct ib_umem *
+ib_umem_get_cq_buf_or_va(struct ib_device *device, const struct uverbs_attr_bundle *attrs, u64 addr,
+			 size_t size, int access)
+{
+	return ib_umem_get(device, addr, size, access);
+}
+#endif
+
+#ifndef BB_HAVE_INVALIDATE_MAPPINGS
+#define invalidate_mappings move_notify
+#define dma_buf_invalidate_mappings dma_buf_move_notify
+#endif
+
+/* The export of device memory as a dma-buf: a kernel without it exports nothing. */
+#ifndef BB_HAVE_P2PDMA_PROVIDER
+struct p2pdma_provider;
+
+struct phys_vec {
+	phys_addr_t paddr;
+	size_t len;
+};
+
+static inline int pcim_p2pdma_init(struct pci_dev *pdev)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline struct p2pdma_provider *pcim_p2pdma_provider(struct pci_dev *pdev, int bar)
+{
+	return NULL;
+}
+#endif
+
+/* ---- arguments and answers of verbs ------------------------------------------------ */
+
+#ifndef BB_HAVE_UDATA
+int bb_copy_validate_udata_in(struct ib_udata *udata, void *req, size_t size, size_t min_size);
+int _ib_respond_udata(struct ib_udata *udata, const void *resp, size_t size);
+int ib_is_udata_in_empty(struct ib_udata *udata);
+int ib_respond_empty_udata(struct ib_udata *udata);
+int ib_no_udata_io(struct ib_udata *udata);
+
+#define ib_copy_validate_udata_in(udata, req, end) \
+	bb_copy_validate_udata_in(udata, &(req), sizeof(req), offsetofend(typeof(req), end))
+#define ib_copy_validate_udata_in_cm(udata, req, end, valid) ({				\
+	int _err = ib_copy_validate_udata_in(udata, req, end);				\
+											\
+	_err ?: (req).comp_mask & ~(typeof((req).comp_mask))(valid) ? -EOPNOTSUPP : 0;	\
+})
+#define ib_respond_udata(udata, resp)	_ib_respond_udata(udata, &(resp), sizeof(resp))
+#endif
+
+#ifndef BB_HAVE_RAW_CAP
+static inline bool rdma_dev_has_raw_cap(const struct ib_device *dev)
+{
+	return capable(CAP_NET_RAW);
+}
+#endif
+
+/* The speed of a port. Nobody asks for it where ib_core has no such operation. */
+#ifndef BB_HAVE_PORT_SPEED
+struct ib_port_speed_info {
+	const char *str;
+	int rate;
+};
+
+static inline int ib_port_attr_to_speed_info(struct ib_port_attr *attr,
+					     struct ib_port_speed_info *info)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
+/* ---- operations ---------------------------------------------------------------------- */
+
+/*
+ * The driver fills in a struct of the shape that the operations have in 7.2. The members that are
+ * new, or have other arguments, are below; the others are the kernel's own.
+ */
+#ifndef BB_HAVE_OPS
+struct ib_dmah;
+
+#define reg_user_mr		bb_reg_user_mr
+#define reg_user_mr_dmabuf	bb_reg_user_mr_dmabuf
+#define counter_bind_qp		bb_counter_bind_qp
+#define counter_unbind_qp	bb_counter_unbind_qp
+
+struct bb_device_ops {
+	struct ib_device_ops;
+
+	bool uverbs_robust_udata;
+	int (*query_port_speed)(struct ib_device *device, u32 port_num, u64 *speed);
+	int (*mmap_get_pfns)(struct rdma_user_mmap_entry *entry, struct phys_vec *phys_vec,
+			     struct p2pdma_provider **provider);
+	struct rdma_user_mmap_entry *(*pgoff_to_mmap_entry)(struct ib_ucontext *context,
+							    off_t offset);
+	void (*ufile_hw_cleanup)(struct ib_uverbs_file *ufile);
+	int (*create_user_cq)(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+			      struct uverbs_attr_bundle *attrs);
+	int (*resize_user_cq)(struct ib_cq *cq, unsigned int cqe, struct ib_udata *udata);
+	struct ib_mr *(*reg_user_mr)(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+				     struct ib_dmah *dmah, struct ib_udata *udata);
+	struct ib_mr *(*reg_user_mr_dmabuf)(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+					    int fd, int access, struct ib_dmah *dmah,
+					    struct uverbs_attr_bundle *attrs);
+	void (*counter_init)(struct rdma_counter *counter);
+	int (*counter_bind_qp)(struct rdma_counter *counter, struct ib_qp *qp, u32 port);
+	int (*counter_unbind_qp)(struct ib_qp *qp, u32 port);
+	size_t size_rdma_counter;
+};
+
+void bb_set_device_ops(struct ib_device *dev, const struct bb_device_ops *ops);
+
+#define ib_device_ops		bb_device_ops
+#define ib_set_device_ops	bb_set_device_ops
+#endif /* BB_HAVE_OPS */
+
+#endif /* BLUEBELL_COMPAT_H */
