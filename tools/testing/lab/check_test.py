@@ -52,5 +52,20 @@ class Counting(unittest.TestCase):
         self.assertEqual(count("ok 1 a\n", 1, status=True), (0, 1, 0))
 
 
+class Kernel(unittest.TestCase):
+    """The option --kernel."""
+
+    def test_only_suites_with_guests_of_any_kernel(self):
+        """The guests of a suite get the kernel. A suite without guests, or with a kernel of its
+        own, is left out."""
+        suite = CHECK.Suite("a", CHECK.in_guest("bluebell", ["run"]), "needs").on_kernel("6.12")
+        self.assertEqual(suite.name, "a 6.12")
+        self.assertEqual(suite.command[:3], ["scripts/vm", "--kernel", "6.12"])
+        self.assertEqual(suite.command[-2:], ["--", "run"])
+        debug = CHECK.Suite("b", CHECK.in_guest("bluebell", ["run"], *CHECK.DEBUG), "needs")
+        self.assertIsNone(debug.on_kernel("6.12"))
+        self.assertIsNone(CHECK.Suite("c", ["scripts/kunit"], "needs").on_kernel("6.12"))
+
+
 if __name__ == "__main__":
     unittest.main()
