@@ -11,10 +11,9 @@
  * memory stays pinned. ib_core keeps an object of a process, and tries again later to destroy the
  * object. ib_core does not try again if the creation of the object failed, if the object belongs to
  * the driver, to a kernel consumer or to a process that has closed the device, or if the object is
- * an XRC domain, an XRC target or a multicast attachment, which ib_core frees in any case. Such an
- * object becomes an orphan: a struct that takes over the object's memory, and keeps the command
- * that destroys the object. An object that gives access to no memory may be given up instead, with
- * a line in the log.
+ * an XRC domain, an XRC target or a multicast attachment. Such an object becomes an orphan: a
+ * struct that takes over the object's memory, and keeps the command that destroys the object. An
+ * object that gives access to no memory can be given up instead, with a line in the log.
  *
  * An orphan is made by
  *
