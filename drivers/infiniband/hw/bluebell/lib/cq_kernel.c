@@ -111,8 +111,9 @@ void mlx5_ib_kcq_free(struct mlx5_ib_kcq *kcq)
  *	destroys the queue
  * @kcq: the queue, on which no QP or SRQ completes any more
  *
- * The consumer may go on polling and arming until mlx5_ib_kcq_free(). Only an event of the device
- * calls the consumer after this function has returned. May sleep.
+ * Until mlx5_ib_kcq_free() the consumer may go on polling, and may call mlx5_ib_kcq_arm(), which
+ * then does nothing. Only an event of the device calls the consumer after this function has
+ * returned. May sleep.
  */
 void mlx5_ib_kcq_close(struct mlx5_ib_kcq *kcq)
 {

@@ -19,7 +19,8 @@
 
 /*
  * How long an allocation is spare, at most, before the driver tries to deallocate it. Short,
- * because other PCI functions may need the memory.
+ * because other PCI functions may need the memory. After a refusal of firmware the driver waits for
+ * RETRY_DELAY instead.
  */
 #define RETURN_DELAY	(HZ / 10)
 #define RETRY_DELAY	HZ

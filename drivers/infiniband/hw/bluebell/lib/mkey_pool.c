@@ -30,9 +30,9 @@
  *   the peak every 30 s, and queues the upkeep for the free keys that are then surplus.
  * * **No number left.** If the device refuses, because of a limit, to create a key for an owner,
  *   the driver has a free key destroyed, whatever its class, and tries again, up to four times
- *   (mlx5_ib_mkey_pool_send_create()): the free keys that one user has left should take no number
- *   away from another user. The upkeep does not replace the destroyed key before a region needs a
- *   key of that class.
+ *   (mlx5_ib_mkey_pool_send_create()): free keys that one user has left behind should take no
+ *   number away from another user. The upkeep does not replace the destroyed key before a region
+ *   needs a key of that class.
  * * **Short memory.** The shrinker only marks free keys, family by family, the largest keys of each
  *   first, and queues the upkeep, because firmware commands allocate memory and take locks of
  *   mlx5_core. Once keys of a class have been marked, the upkeep creates no keys of the class until

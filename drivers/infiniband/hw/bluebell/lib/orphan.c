@@ -33,8 +33,7 @@
  * driver sends the command again
  *
  * * before a verb of the owner destroys an object that an orphan may refer to: a queue pair, a CQ,
- *   an SRQ or a domain (mlx5_ib_orphans_retry(), which only looks at the list if there are no
- *   orphans);
+ *   an SRQ or a domain (mlx5_ib_orphans_retry(), which sends no command if there are no orphans);
  * * when an implicit region has been deregistered, and one of its keys is an orphan;
  * * before the owner attaches a queue pair to a multicast group. An earlier attachment of the queue
  *   pair to the group may be an orphan, whose command would end the new attachment, too, so
@@ -76,8 +75,9 @@
 #define ORPHAN_CMD_DW	MLX5_ST_SZ_DW(delete_fte_in)
 /*
  * Limit of the rounds. In each round the driver sends the commands of all orphans of a context, or,
- * when it is unbound, of the device. No chain of objects that refer to each other is longer: a flow
- * table entry refers to a TIR, the TIR to an RQT, the RQT to a queue, and the queue to its memory.
+ * when it is unbound, of the device. Chains of objects that refer to each other are usually much
+ * shorter: for example, a flow table entry refers to a TIR, the TIR to an RQT, the RQT to a queue,
+ * and the queue to its memory.
  */
 #define ORPHAN_ROUNDS	16
 
