@@ -28,8 +28,8 @@
  *   memory scheme, the event may also name bytes before its address; the driver may map these, too.
  * * **Answered.** The queue goes on, or the work request fails. If firmware refuses the command, or
  *   does not answer, odp_fault_resume() repeats it for a third of a second, or until two commands
- *   have timed out, because the queue would stay stopped; a queue that is destroyed meanwhile is no
- *   error. The fault gives up its slot afterwards.
+ *   have timed out or could not be sent, because the queue would stay stopped; a queue that is
+ *   destroyed meanwhile is no error. The fault gives up its slot afterwards.
  *
  * By the transport scheme, a fault at a remote key names the memory itself. A fault at a WQE names
  * a queue, whose read_wqe() reads the WQE. A fault at a WQE of a queue that the driver does not

@@ -24,9 +24,9 @@ struct mlx5_ib_rsc;
 /*
  * For each event of a fault the driver maps the bytes that the device needs, however many. If they
  * are fewer than this, the driver also maps bytes near them that the operation will touch, up to
- * this many bytes altogether; but of a region over a dma-buf always all. The range is cut to this
- * length before the driver looks for the regions that the range translates to, so a process cannot
- * raise the bound by indirect mkeys.
+ * this many bytes altogether; of a region over a dma-buf the driver always maps all of the bytes.
+ * The range is cut to this length before the driver looks for the regions that the range translates
+ * to, so a process cannot raise the bound by indirect mkeys.
  */
 #define MLX5_IB_ODP_FAULT_AROUND	SZ_4M
 

@@ -16,7 +16,8 @@
  * write, cannot be mapped for writing; MAX_UNPAGED if no key of the fault translates to paged
  * memory; and MAX_MAPPED if all that the event names is mapped: then the device seems to need
  * something that the event does not name. Many queues that fault on the same page at once can look
- * like one queue that faults again and again, so MAX_MAPPED is as large as the event queue.
+ * like one queue that faults again and again, so MAX_MAPPED is as large as the event queue, which
+ * has twice as many entries as the driver asks for.
  */
 #define MAX_REFUSED	8
 #define MAX_UNPAGED	1

@@ -228,9 +228,10 @@ static bool odp_leaf_next_mapping(u64 *va, u64 end, u64 *stop)
  * mlx5_ib_odp_leaf_map_present - map into the device the pages that the process has
  * @leaf: the leaf of a new region of the current process
  *
- * Without this call, the device would fault on memory that the process has used. Faults in no page,
- * and lets the device write only to pages that are writable in the process's page tables. Stops if
- * mapping fails: faults of the device map the rest. May sleep; takes mmap_lock and the leaf's lock.
+ * Without this call, the device would fault on memory that the process has used. The function does
+ * not fault in pages, and lets the device write only to pages that are writable in the process's
+ * page tables. Stops if mapping fails: faults of the device map the rest. May sleep; takes
+ * mmap_lock and the leaf's lock.
  */
 void mlx5_ib_odp_leaf_map_present(struct odp_leaf *leaf)
 {
