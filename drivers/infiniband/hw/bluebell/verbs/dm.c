@@ -38,7 +38,7 @@ static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 
 /*
  * Insert @addr, the address of @mem or of an operation on @mem, into the mmap space. On success the
- * entry owns a reference to @mem, which the caller has taken, or takes then. The memory is mapped
+ * entry owns a reference to @mem, which the caller takes before or afterwards. The memory is mapped
  * write-combining (@wc), the address of an operation uncached, because each access has to perform
  * the operation once.
  */

@@ -60,10 +60,11 @@ struct mlx5_ib_qp_ops {
  * @ops: operations of the queue pair's kind. Constant
  * @priv: data of the queue pair's kind: struct mlx5_ib_gsi for QP1, otherwise NULL
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
- * @uid: firmware's user id of the owner. Constant
- * @mutex: guards the members from @state to @counts_in, except that @state is read, and @closing
- *	set by mlx5_ib_destroy_qp(), without it. Held across the state-change command, so that
- *	@state is the state that the command has set
+ * @uid: user id of the commands on the queue pair: that of the owner, but MLX5_IB_KERNEL_UID for an
+ *	XRC queue pair. Constant
+ * @mutex: guards the members from @state to @counts_in. But @state is also read without the mutex,
+ *	and mlx5_ib_destroy_qp() sets @closing without the mutex. Held across the state-change
+ *	command, so that @state is the state that the command has set
  * @state: state that was last set or queried; the device itself may have left it after an error
  * @closing: the queue pair is being destroyed because its process has closed the device: the driver
  *	neither reads nor changes its attributes any more
