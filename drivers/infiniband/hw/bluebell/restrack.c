@@ -321,7 +321,7 @@ static int put_paging_stat(struct sk_buff *msg, void *obj)
  * @msg: netlink message
  * @ibmr: region, on which resource tracking holds a reference
  *
- * What ``rdma statistic show mr`` prints, see rdma-statistic(8).
+ * ``rdma statistic show mr`` prints these statistics, see rdma-statistic(8).
  *
  * Return: 0, or -EMSGSIZE if the message is full.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Channels from which a process reads events of the device that it has subscribed to: the ioctl
- * object MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD, and MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT. See
+ * Channels from which a process reads the events that it has subscribed to: the ioctl object
+ * MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD, and MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT. See
  * mlx5dv_devx_create_event_channel(3), mlx5dv_devx_subscribe_devx_event(3) and
  * mlx5dv_devx_get_event(3); and layout_event.c for what a process may subscribe to.
  */

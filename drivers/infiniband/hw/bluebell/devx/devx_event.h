@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Channels from which a process reads events of the device that it has subscribed to (DEVX).
+ * Channels from which a process reads the events that it has subscribed to (DEVX).
  */
 
 #ifndef BLUEBELL_DEVX_EVENT_H

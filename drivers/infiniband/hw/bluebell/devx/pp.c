@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packet pacing: rates of the device that processes allocate for their send queues, and the ioctl
- * object MLX5_IB_OBJECT_PP. See mlx5dv_pp_alloc(3).
+ * Packet pacing: processes allocate rates, which are entries of a table in the device, for their
+ * send queues, by the ioctl object MLX5_IB_OBJECT_PP. See mlx5dv_pp_alloc(3).
  */
 
 #include <kunit/visibility.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Packet pacing: rates of the device that processes allocate for their send queues.
+ * Packet pacing: processes allocate rates, which are entries of a table in the device, for their
+ * send queues.
  */
 
 #ifndef BLUEBELL_PP_H

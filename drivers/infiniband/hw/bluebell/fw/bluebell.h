@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The structs that most files share: the device, its port, the user context, protection domains,
- * XRC domains and entries of the mmap space. Includes no header of other objects or of a service.
+ * XRC domains and entries of the mmap space. Does not include headers of other objects.
  */
 
 #ifndef BLUEBELL_H
@@ -259,7 +259,7 @@ struct mlx5_bfreg_info {
 	unsigned int *count;
 	struct list_head bells;
 	u32 num_bells;
-	struct mutex lock;	/* guards sys_pages, count, bells */
+	struct mutex lock;	/* guards sys_pages, count, bells, num_bells */
 	bool uar_4k;
 	bool blueflame;
 };

@@ -201,7 +201,7 @@ int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 		return event_check_object(mdev, type, source->type);
 	if (event_form(mdev, type) != EVENT_OF_DEVICE)
 		return refuse(-EINVAL,
-			      "DEVX subscription to event type %u without an object: not an event of the device that processes get",
+			      "DEVX subscription to event type %u without an object: not one of the device's events for processes",
 			      type);
 	if (type == MLX5_EVENT_TYPE_PORT_CHANGE || event_is_unaffiliated(mdev, type))
 		return 0;

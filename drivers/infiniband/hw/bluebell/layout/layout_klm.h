@@ -21,7 +21,7 @@
  * @num: number of entries at @entry: all entries of the table, or the first of them
  * @fixed_len: bytes that each entry of a table of KSMs covers; 0 for a table of KLMs
  * @next: entry to read next
- * @skip: bytes from the first that the next entry covers to the first of the rest of the range
+ * @skip: offset of the rest of the range from the first byte that the next entry covers
  * @left: bytes of the range that have not been walked through
  * @block_entries: entries of the strided block (klm_enter_block()) whose head is entry @next of the
  *	table; 0 outside of a block

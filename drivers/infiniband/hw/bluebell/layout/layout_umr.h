@@ -18,8 +18,8 @@ struct mlx5_ib_mkc_attr;
 /* Number of translation entries that a request can carry inline. */
 #define MLX5_IB_UMR_INLINE_MTTS		16
 /*
- * Access bits of the entry of a present page, except one that is paged in (odp_chunk.c): all,
- * because the key limits the rights of users.
+ * Access bits of the entry of a page that is present: all bits, because the key limits the rights
+ * of users. The entry of a page that is paged in may have fewer bits (odp_chunk.c).
  */
 #define MLX5_IB_UMR_PRESENT		(MLX5_EN_RD | MLX5_EN_WR)
 /* Entries in a block: the device writes entries in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
