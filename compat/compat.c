@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the driver calls of a Linux 7.2 kernel and what the kernel at hand does not export: see
- * compat/include/bluebell_compat.h.
+ * Functions of a Linux 7.2 kernel that the driver calls and the kernel at hand lacks, and the
+ * driver's operations in the form that this kernel has: see compat/include/bluebell_compat.h.
  */
 
 #include <linux/slab.h>
@@ -105,8 +105,8 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length
 }
 
 /*
- * Since 7.1 ib_core allocates a counter with what the driver adds to it. Here each counter to which
- * a queue pair is bound has a double that is as large as the driver's struct.
+ * In 7.2 ib_core allocates a counter with what the driver adds to it. Here each counter to which a
+ * queue pair is bound has a double that is as large as the driver's struct.
  */
 static DEFINE_XARRAY(bb_counters);
 
@@ -191,7 +191,7 @@ static void set_counter_ops(struct ib_device_ops *core, const struct bb_device_o
  * @dev: device, not registered yet
  * @ops: operations, in the shape of 7.2
  *
- * As ib_set_device_ops(), for the kernel's own shape of the struct.
+ * Calls ib_set_device_ops() with the operations in the kernel's own shape.
  */
 void bb_set_device_ops(struct ib_device *dev, const struct bb_device_ops *ops)
 {

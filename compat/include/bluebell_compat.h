@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the driver uses of a Linux 7.2 kernel and what the kernel at hand lacks. The compiler reads
- * this file before each file of the driver. compat/configure has found out what the kernel has: for
- * each feature of compat/features that the kernel has, bluebell_config.h defines BB_HAVE_<FEATURE>.
+ * Replacements of what the driver uses of a Linux 7.2 kernel and the kernel at hand lacks. The
+ * compiler reads this file before each file of the driver. For each feature of compat/features that
+ * the kernel has, compat/configure has defined BB_HAVE_<FEATURE> in bluebell_config.h.
  */
 
 #ifndef BLUEBELL_COMPAT_H
@@ -10,7 +10,7 @@
 
 #include "bluebell_config.h"
 
-/* Layouts of the wire, of Linux 7.2: compat/prepare has put them there. */
+/* Layouts of firmware commands and of libmlx5's requests: compat/prepare copied those of 7.2. */
 #ifndef BB_HAVE_WIRE
 #include <linux/bits.h>
 #include <linux/types.h>
@@ -76,8 +76,8 @@ static inline int bb_mutex_kill_err(struct mutex **lock)
 /* ---- memory of processes ---------------------------------------------------------- */
 
 /*
- * Flags of an entry in a list of mapped pages. hmm_range_fault() of a kernel without them has the
- * order of the page in the bits above, and knows nothing of these.
+ * Flags of an entry in a list of mapped pages. hmm_range_fault() of a kernel without these flags
+ * does not use the three bits, which lie below the order of the page.
  */
 #ifndef BB_HAVE_HMM_DMA
 #define HMM_PFN_DMA_MAPPED	BIT(HMM_PFN_ORDER_SHIFT - 1)
@@ -101,8 +101,8 @@ static inline dma_addr_t ib_umem_start_dma_addr(struct ib_umem *umem)
 #endif
 
 /*
- * Buffers of queues that a process names by attribute. A kernel without them has no method with
- * such an attribute: no method of the kernel has attribute 0x1e, so no process can pass it.
+ * Attributes by which a process names the buffers of queues. On a kernel without these attributes
+ * the driver asks for attribute 0x1e, which no method has, so no process can pass it.
  */
 #ifndef BB_HAVE_UMEM_ATTR
 #define ib_umem_get_va ib_umem_get
@@ -176,7 +176,7 @@ static inline bool rdma_dev_has_raw_cap(const struct ib_device *dev)
 }
 #endif
 
-/* The speed of a port. Nobody asks for it where ib_core has no such operation. */
+/* For mlx5_ib_query_port_speed(), which ib_core of a kernel without this function does not call. */
 #ifndef BB_HAVE_PORT_SPEED
 struct ib_port_speed_info {
 	const char *str;
