@@ -31,7 +31,10 @@ static inline void hmm_dma_map_free(struct device *dev, struct hmm_dma_map *map)
 	kvfree(map->dma_list);
 }
 
-/* Fails if the device needs bounce buffers, as nothing would copy their contents. */
+/*
+ * Fails if the device cannot map an entry of @bytes. hmm_dma_map_pfn() refuses a page that would
+ * need a bounce buffer, as nothing would copy the contents.
+ */
 static inline int hmm_dma_map_alloc(struct device *dev, struct hmm_dma_map *map, size_t num,
 				    size_t bytes)
 {
