@@ -13,7 +13,9 @@
 #include <linux/sizes.h>
 
 #include "lib/fail_alloc.h"
+#include "lib/mkey_pool.h"
 #include "lib/mock_hca.h"
+#include "lib/orphan.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
 
@@ -115,18 +117,28 @@ static struct exporter *make_exporter(struct kunit *test)
 	return make_exporter_of(test, &exporter_ops, SIZE);
 }
 
-static struct ib_mr *reg_at(struct exporter *ex, u64 offset, u64 length, u64 iova)
+static struct ib_mr *reg_for(struct exporter *ex, u64 offset, u64 length, u64 iova, u32 access)
 {
 	struct ib_mr *mr;
 
 	mr = mlx5_ib_reg_user_mr_dmabuf(&ex->pd.ibpd, offset, length, iova, ex->fd,
-					IB_ACCESS_LOCAL_WRITE, NULL, NULL);
+					IB_ACCESS_LOCAL_WRITE | access, NULL, NULL);
 	/* ib_core sets these members when the driver has returned. */
 	if (!IS_ERR(mr)) {
 		mr->device = &ex->mock->dev->ib_dev;
 		mr->pd = &ex->pd.ibpd;
 	}
 	return mr;
+}
+
+static struct ib_mr *reg_at(struct exporter *ex, u64 offset, u64 length, u64 iova)
+{
+	return reg_for(ex, offset, length, iova, 0);
+}
+
+static struct ib_mr *reg_for_windows(struct exporter *ex)
+{
+	return reg_for(ex, 0, SIZE, 0, IB_ACCESS_MW_BIND);
 }
 
 static struct ib_mr *reg(struct exporter *ex, u64 offset, u64 length)
@@ -232,6 +244,30 @@ static void key_that_firmware_keeps_can_be_destroyed_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(ex->mock), 0);
 }
 
+/*
+ * Firmware refuses to destroy a key to which a window is bound. The driver does not say that the
+ * device may access memory that the exporter reuses, because the region keeps the memory.
+ */
+static void region_with_a_window_keeps_its_memory(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct ib_mr *mr = reg_for_windows(ex);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_ASSERT_EQ(test, to_mmr(mr)->mkey.class, MLX5_IB_CLASS_FIRMWARE);
+	ex->mock->refuse_destroy = true;
+	ex->mock->refuse_err = -EINVAL;
+	ex->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), -EBUSY);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 1);
+	/* The window is gone. */
+	ex->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(ex->mock), 0);
+}
+
 /* Pages of an exporter do not count as locked memory of the process. */
 static void region_counts_as_paged_memory_of_its_user(struct kunit *test)
 {
@@ -296,7 +332,6 @@ static void change_of_rights_is_refused(struct kunit *test)
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 
-#include "lib/mkey_pool.h"
 #include "odp/odp_internal.h"
 
 /* Make the device that imports the memory execute UMRs, with no keys in its pool. */
@@ -335,6 +370,57 @@ static void failed_revocation_by_umr_destroys_the_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_free(hca), 0);
+}
+
+/*
+ * UMR would revoke a key to which a window is bound, and firmware then refuses to destroy the key:
+ * region and window would reach nothing, although the region still exists.
+ */
+static void region_with_a_window_is_not_revoked(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr = reg_for_windows(ex);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_ASSERT_EQ(test, to_mmr(mr)->mkey.class, MLX5_IB_CLASS_LONG);
+	ex->mock->refuse_destroy = true;
+	ex->mock->refuse_err = -EINVAL;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), -EBUSY);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 1);
+	KUNIT_EXPECT_FALSE(test, to_mmr(mr)->mkey.revoked);
+	KUNIT_EXPECT_EQ(test, mock_hca_dma_addr(hca, mr->lkey, 0), DMA_BASE);
+	/* The exporter may still revoke the memory. */
+	take_back(ex);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	ex->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
+}
+
+/*
+ * The process has closed the device, and firmware does not answer DESTROY_MKEY. No UMR can name the
+ * key after that, so UMR revokes the key first.
+ */
+static void key_of_a_closed_process_is_revoked_first(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr = reg_for_windows(ex);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	ex->mock->refuse_destroy = true;
+	ex->mock->refuse_err = -ETIMEDOUT;
+	ex->mock->context->closing = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, mock_udata(ex->mock, NULL, 0, 0)), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	ex->mock->refuse_destroy = false;
+	mlx5_ib_orphans_leave_context(ex->mock->dev, ex->mock->context);
+	ex->mock->context->closing = false;
+	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
 }
 
 /*
@@ -744,12 +830,15 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(key_is_destroyed_before_the_memory_is_unmapped),
 	KUNIT_CASE(memory_that_was_taken_back_is_out_of_reach),
 	KUNIT_CASE(key_that_firmware_keeps_can_be_destroyed_later),
+	KUNIT_CASE(region_with_a_window_keeps_its_memory),
 	KUNIT_CASE(region_counts_as_paged_memory_of_its_user),
 	KUNIT_CASE(refused_region_releases_the_memory),
 	KUNIT_CASE(failure_of_any_allocation_releases_the_memory),
 	KUNIT_CASE(change_of_rights_is_refused),
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 	KUNIT_CASE(failed_revocation_by_umr_destroys_the_key),
+	KUNIT_CASE(region_with_a_window_is_not_revoked),
+	KUNIT_CASE(key_of_a_closed_process_is_revoked_first),
 	KUNIT_CASE(large_pages_lead_to_every_part_of_the_memory),
 	KUNIT_CASE(move_names_no_key_that_may_be_gone),
 	KUNIT_CASE(key_that_is_destroyed_at_last_is_not_given_up),

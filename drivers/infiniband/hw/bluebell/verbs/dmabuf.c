@@ -19,21 +19,47 @@
 #include "verbs/ucontext.h"
 
 /*
- * Revoke the key of a region. Called at most once, with the dma-buf's reservation lock held: when
- * the exporter revokes the memory, or before the region's key is destroyed. Afterwards the key
- * gives access to nothing, unless UMR has failed and firmware has not destroyed the key, as the log
- * then says.
+ * Revoke the key of a region, unless the key has been destroyed. Called at most once, with the
+ * dma-buf's reservation lock held: when the exporter revokes the memory, or when the region is
+ * deregistered. Afterwards the key gives access to nothing, unless UMR has failed and firmware has
+ * not destroyed the key, as the log then says.
  */
 static void dmabuf_mr_revoke(void *priv)
 {
 	struct mlx5_ib_mr *mr = priv;
 
-	mlx5_ib_mkey_revoke(to_mdev(mr->umem->ibdev), &mr->mkey);
+	if (!mr->mkey.destroyed)
+		mlx5_ib_mkey_revoke(to_mdev(mr->umem->ibdev), &mr->mkey);
 }
 
-/* Have ib_core call dmabuf_mr_revoke(), unless the exporter has revoked the memory before. */
+/*
+ * Have firmware destroy a key that windows may be bound to, see mlx5_ib_mkey_pool_choose_class().
+ * UMR must not revoke the key before that: if firmware refuses, the region stays, and keeps its key
+ * and memory.
+ */
+static int dmabuf_mr_destroy_bound_key(struct mlx5_ib_mr *mr)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = to_ib_umem_dmabuf(mr->umem);
+	int err;
+
+	/* The exporter revokes the key under this lock. */
+	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
+	err = mlx5_ib_destroy_mr_key(mr);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	return err;
+}
+
 static int dmabuf_mr_destroy_key(struct mlx5_ib_mr *mr)
 {
+	int err = mr->mkey.class < 0 && !mr->closing ? dmabuf_mr_destroy_bound_key(mr) : 0;
+
+	if (err)
+		return err;
+	/*
+	 * Have dmabuf_mr_revoke() called now, so that the exporter does not call it later. When the
+	 * process has closed the device, UMR revokes the key before DESTROY_MKEY, because the
+	 * region does not stay if firmware refuses or does not answer.
+	 */
 	ib_umem_dmabuf_revoke(to_ib_umem_dmabuf(mr->umem));
 	return mlx5_ib_destroy_mr_key(mr);
 }
