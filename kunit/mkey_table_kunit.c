@@ -168,6 +168,36 @@ static void new_key_of_the_index_keeps_its_slot(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mkeys));
 }
 
+/* As reuse_index(), and then the driver has begun to destroy the new key, too. */
+static int reuse_index_and_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+				   void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = reuse_index(dev, uid, in, in_size, out, out_size, send, arg);
+
+	if (MLX5_GET(destroy_mkey_in, in, opcode) == MLX5_CMD_OP_DESTROY_MKEY)
+		mlx5_ib_mkey_disown(dev, &current_env->next);
+	return err;
+}
+
+/* Firmware refuses to destroy the new key, after the old one has been destroyed. */
+static void new_key_of_the_index_keeps_its_slot_while_it_is_destroyed(struct kunit *test)
+{
+	struct table_env *env = make_env(test);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+
+	current_env = env;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, reuse_index_and_destroy);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->mkey), 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
+	KUNIT_ASSERT_EQ(test, env->next.key >> 8, env->mkey.key >> 8);
+	KUNIT_EXPECT_NOT_NULL(test, xa_load(&dev->mkeys, mlx5_mkey_to_idx(env->next.key)));
+	KUNIT_EXPECT_FALSE(test, is_found(env, env->next.key, MLX5_IB_MKEY_TABLE));
+	mlx5_ib_mkey_disowned(dev, &env->next, true);
+	KUNIT_EXPECT_TRUE(test, is_found(env, env->next.key, MLX5_IB_MKEY_TABLE));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->next), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mkeys));
+}
+
 static void key_that_firmware_keeps_can_be_destroyed_later(struct kunit *test)
 {
 	struct table_env *env = make_env(test);
@@ -256,6 +286,7 @@ static struct kunit_case mkey_table_cases[] = {
 	KUNIT_CASE(next_key_of_the_index_has_another_variant),
 	KUNIT_CASE(keys_may_have_the_highest_indices),
 	KUNIT_CASE(new_key_of_the_index_keeps_its_slot),
+	KUNIT_CASE(new_key_of_the_index_keeps_its_slot_while_it_is_destroyed),
 	KUNIT_CASE(key_that_firmware_keeps_can_be_destroyed_later),
 	KUNIT_CASE(adopted_key_is_found_until_it_is_disowned),
 	KUNIT_CASE(destruction_waits_for_users_of_the_key),

@@ -16,11 +16,19 @@
 #include "fw/fw.h"
 #include "lib/mkey.h"
 
-/* Slots without an owner to look up: the key is not published, or is being destroyed. */
+/* Slots without an owner to look up: the key is not published. */
 #define MKEY_UNPUBLISHED	xa_mk_value(0)
-#define MKEY_DYING		xa_mk_value(1)
 /* DESTROY_MKEY was not answered: the key may not exist, and the index may be that of a new key. */
-#define MKEY_UNANSWERED		xa_mk_value(2)
+#define MKEY_UNANSWERED		xa_mk_value(1)
+
+/*
+ * Slot of a key that is being destroyed. Each key has a mark of its own: a new key with the index
+ * may be destroyed, too, before the task that has destroyed the old key frees the slot.
+ */
+static void *mkey_dying(const struct mlx5_ib_fw_attempt *attempt)
+{
+	return xa_mk_value((unsigned long)attempt >> 1);
+}
 
 /**
  * mlx5_ib_mkey_table_create - have firmware create a key, and reserve its slot
@@ -87,7 +95,7 @@ int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key,
  * mlx5_ib_mkey_table_mark - mark the slot of a key that is about to be destroyed
  * @dev: device
  * @key: the key, as for mlx5_ib_mkey_table_destroy(); the caller sends the command
- * @attempt: earlier attempts to destroy the key
+ * @attempt: earlier attempts to destroy the key; the same struct as for mlx5_ib_mkey_table_unmark()
  *
  * Does not reclaim memory.
  */
@@ -97,9 +105,9 @@ void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key,
 	u32 index = mlx5_mkey_to_idx(key);
 
 	if (attempt->unanswered)
-		xa_cmpxchg(&dev->mkeys, index, MKEY_UNANSWERED, MKEY_DYING, 0);
+		xa_cmpxchg(&dev->mkeys, index, MKEY_UNANSWERED, mkey_dying(attempt), 0);
 	else
-		xa_store(&dev->mkeys, index, MKEY_DYING, 0);
+		xa_store(&dev->mkeys, index, mkey_dying(attempt), 0);
 }
 
 /**
@@ -116,7 +124,8 @@ void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key,
 {
 	void *kept = attempt->unanswered ? MKEY_UNANSWERED : MKEY_UNPUBLISHED;
 
-	xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(key), MKEY_DYING, exists ? kept : NULL, 0);
+	xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(key), mkey_dying(attempt), exists ? kept : NULL,
+		   0);
 }
 
 /**
