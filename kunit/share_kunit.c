@@ -65,8 +65,8 @@ static void user_has_seven_eighths(struct kunit *test)
 	limit = mock->dev->users->limit;
 	/* The limit leaves 512 numbers, but at most a quarter of all, to firmware. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_QP], 168);
-	/* An eighth of fewer than eight objects is none: a user can have all of them. */
-	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 4);
+	/* An eighth of fewer than eight objects is less than one: the user leaves one to others. */
+	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_CQ], 3);
 	/* The number of UARs of a subfunction is not known. */
 	KUNIT_EXPECT_EQ(test, limit[MLX5_IB_SHARE_UAR], 0);
 }
@@ -148,6 +148,30 @@ static void limit_of_other_kinds_is_that_of_the_kind(struct kunit *test)
 	MOCK_SET_CAP_OF(caps, MLX5_CAP_CRYPTO, crypto_cap, log_max_num_deks, 6);
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
 	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_DEK], 56);
+}
+
+/* A limit of 0 would be no limit. */
+static void user_is_limited_if_the_device_has_one_object(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_caps *caps = &mock->dev->caps;
+	unsigned int num;
+
+	MOCK_SET_CAP(caps, log_max_pd, 0);
+	MOCK_SET_CAP(caps, log_max_qp, 0);
+	MOCK_SET_CAP(caps, max_qp_mcg, 1);
+	mock->dev->mdev->coredev_type = MLX5_COREDEV_SF;
+	/* The driver itself uses one set of counters. */
+	for (num = 0; num <= 3; num++) {
+		mlx5_ib_cleanup_users(mock->dev);
+		MOCK_SET_CAP(caps, max_qp_cnt, num);
+		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
+		KUNIT_EXPECT_EQ_MSG(test, mock->dev->users->limit[MLX5_IB_SHARE_Q_COUNTER], 1,
+				    "%u sets of counters", num);
+	}
+	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_PD], 1);
+	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_QP], 1);
+	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_ATTACHMENT], 1);
 }
 
 /* A subfunction has no BAR of its own. */
@@ -1131,6 +1155,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(user_has_seven_eighths),
 	KUNIT_CASE(limit_is_that_of_the_kind),
 	KUNIT_CASE(limit_of_other_kinds_is_that_of_the_kind),
+	KUNIT_CASE(user_is_limited_if_the_device_has_one_object),
 	KUNIT_CASE(uars_are_the_pages_of_bar_0),
 	KUNIT_CASE(firmware_keeps_512_queue_pairs_and_keys),
 	KUNIT_CASE(user_who_makes_a_namespace_answers_for_it),

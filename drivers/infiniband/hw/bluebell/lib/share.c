@@ -12,10 +12,10 @@
  * encryption keys that processes create by commands of their own. Flow counters and encryption keys
  * are not for RDMA: the device's netdev needs them to offload flows, TLS, IPsec and MACsec. Where
  * the number is known, all processes of a user without privileges together can have about seven
- * eighths, so that the user leaves some to others. Like other limits of the kernel's objects, the
- * limits do not apply to a process that has CAP_SYS_RESOURCE, in the initial user namespace, when
- * it opens the device or creates an XRC target: the device is no resource of a namespace. They do
- * not apply to kernel consumers either.
+ * eighths, and of two to seven objects all but one, so that the user leaves some to others. Like
+ * other limits of the kernel's objects, the limits do not apply to a process that has
+ * CAP_SYS_RESOURCE, in the initial user namespace, when it opens the device or creates an XRC
+ * target: the device is no resource of a namespace. They do not apply to kernel consumers either.
  *
  * The device has a fixed number of memory keys, too. A user's limit counts the keys of regions,
  * windows and tables of keys, the keys that page faults create for an implicit region, and the keys
@@ -408,10 +408,10 @@ int mlx5_ib_share_create(struct mlx5_ib_ucontext *context, enum mlx5_ib_share_ki
 	return err;
 }
 
-/* Returns how many of the device's @num objects a user can have. */
+/* Returns how many of the device's @num objects a user can have: not all, if there are several. */
 static u32 share_limit(u64 num)
 {
-	return num - num / 8;
+	return num > 1 ? num - max(num / 8, 1) : num;
 }
 
 /*
@@ -467,9 +467,12 @@ static void users_set_limits(struct mlx5_ib_users *users, struct mlx5_ib_dev *de
 	users->limit[MLX5_IB_SHARE_XRCD] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_xrcd)));
 	users->limit[MLX5_IB_SHARE_TD] =
 		share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_transport_domain)));
-	/* Devices have few Q counter sets, and the driver itself uses one of them. */
+	/*
+	 * Devices have few Q counter sets, and the driver itself uses one of them. If there are not
+	 * more, users have none, but 0 would be no limit.
+	 */
 	users->limit[MLX5_IB_SHARE_Q_COUNTER] =
-		max(share_limit(MLX5_CAP_GEN(mdev, max_qp_cnt)), 1) - 1;
+		max(share_limit(MLX5_CAP_GEN(mdev, max_qp_cnt)), 2) - 1;
 	users_set_limits_of_devx(users, mdev);
 	users->limit[MLX5_IB_SHARE_DM] =
 		share_limit(MLX5_CAP_DEV_MEM(mdev, memic_bar_size) >> PAGE_SHIFT);
