@@ -815,6 +815,33 @@ static void spare_memory_is_dropped_with_the_device(struct kunit *test)
 	disable_delayed_work_sync(work);
 }
 
+static int logged[2];
+static unsigned int num_logged;
+
+static void take_log(const struct mlx5_ib_memic *mem)
+{
+	logged[num_logged++ % ARRAY_SIZE(logged)] = mem->err;
+}
+
+static void log_has_the_refusal_of_each_allocation(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm[2];
+
+	dm[0] = create(test, 64, 0);
+	dm[1] = create(test, 64, 0);
+	free_dm(dm[0]);
+	free_dm(dm[1]);
+	env->stubborn = 3;
+	env->unanswered = 2;
+	num_logged = 0;
+	kunit_activate_static_stub(test, mlx5_ib_memic_log, take_log);
+	mlx5_ib_drop_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_EQ(test, num_logged, 2);
+	KUNIT_EXPECT_EQ(test, logged[0], -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, logged[1], -EBUSY);
+}
+
 static void mapped_memory_is_kept_until_it_is_unmapped(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
@@ -1289,6 +1316,7 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(spare_memory_with_operations_is_not_reused),
 	KUNIT_CASE_PARAM(memory_that_may_be_gone_is_not_reused, gone_gen_params),
 	KUNIT_CASE_PARAM(spare_memory_is_dropped_with_the_device, drop_gen_params),
+	KUNIT_CASE(log_has_the_refusal_of_each_allocation),
 	KUNIT_CASE(mapped_memory_is_kept_until_it_is_unmapped),
 	KUNIT_CASE(operation_has_one_mmap_offset),
 	KUNIT_CASE(addresses_of_operations_have_their_mutex),

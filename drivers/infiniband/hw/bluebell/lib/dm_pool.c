@@ -6,6 +6,7 @@
  * user id.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/visibility.h>
 #include <linux/bitmap.h>
 #include <linux/io.h>
@@ -124,7 +125,10 @@ static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
 		if (mem->page >= page + num_pages || page >= mem->page + mem->num_pages)
 			continue;
 		ret = dm_pool_dealloc(mem);
-		if (ret && err != -ETIMEDOUT)
+		if (!ret)
+			continue;
+		mem->err = ret;
+		if (err != -ETIMEDOUT)
 			err = ret;
 	}
 	return err;
@@ -306,6 +310,15 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size
 
 /* ---- setting up ------------------------------------------------------------------ */
 
+VISIBLE_IF_KUNIT void mlx5_ib_memic_log(const struct mlx5_ib_memic *mem)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_memic_log, mem);
+
+	ibdev_warn(&mem->dev->ib_dev,
+		   "cannot free %u bytes of device memory at 0x%llx (%d): they may stay allocated until the device is reset\n",
+		   mem->size, mem->addr, mem->err);
+}
+
 /**
  * mlx5_ib_drop_spare_memic - deallocate the spare allocations for good
  * @pool: the pool of device memory; no context is left
@@ -326,9 +339,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
 		err = dm_pool_clear_range(pool, 0, ULONG_MAX);
 	} while (mlx5_ib_fw_try_again(err, &pause));
 	list_for_each_entry_safe(mem, next, &pool->spare, spare) {
-		ibdev_warn(&pool->dev->ib_dev,
-			   "cannot free %u bytes of device memory at 0x%llx (%d): they may stay allocated until the device is reset\n",
-			   mem->size, mem->addr, err);
+		mlx5_ib_memic_log(mem);
 		list_del(&mem->spare);
 		kfree(mem);
 	}

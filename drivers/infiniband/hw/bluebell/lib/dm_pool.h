@@ -56,6 +56,7 @@ struct mlx5_ib_dm_pool {
  *	any later time. For each operation, only one task at a time changes the bits in @stale_ops
  *	and @unanswered_ops
  * @attempt: attempts to deallocate the allocation
+ * @err: errno of the last attempt, for the log
  * @addr: offset of the first byte in BAR 0
  * @size: bytes that ALLOC_MEMIC was asked for
  * @page: first page of the window that the allocation occupies
@@ -72,6 +73,7 @@ struct mlx5_ib_memic {
 	unsigned long stale_ops;
 	unsigned long unanswered_ops;
 	struct mlx5_ib_fw_attempt attempt;
+	int err;
 	u64 addr;
 	u32 size;
 	unsigned long page;
@@ -89,6 +91,7 @@ int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op);
 #if IS_ENABLED(CONFIG_KUNIT)
 void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool);
 void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool);
+void mlx5_ib_memic_log(const struct mlx5_ib_memic *mem);
 #endif
 
 #endif /* BLUEBELL_DM_POOL_H */
