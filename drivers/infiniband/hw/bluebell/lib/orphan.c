@@ -541,7 +541,9 @@ int mlx5_ib_orphans_before_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_uconte
 	mlx5_ib_orphans_retry(dev, context);
 	mlx5_ib_fw_name_mcg(cmd, MLX5_CMD_OP_DETACH_FROM_MCG, qpn, gid);
 	return mlx5_ib_fw_is_noted(dev, cmd) ?
-	       refuse(-EBUSY, "QP 0x%x is still being detached from group %pI6", qpn, gid->raw) : 0;
+	       refuse(-EBUSY,
+		      "QP 0x%x is still being detached from group %pI6, or from a group of the same hash",
+		      qpn, gid->raw) : 0;
 }
 
 /**
