@@ -24,6 +24,7 @@
 #include "lib/locks.h"
 #include "lib/mkey.h"
 #include "lib/mock_hca.h"
+#include "lib/umr.h"
 #include "odp/odp_fault.h"
 #include "odp/odp_repeated.h"
 #include "verbs/cq.h"
@@ -1203,6 +1204,44 @@ static void fault_maps_what_is_needed_and_4_mib_ahead(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&mr->stat.faults), c->faults);
 	mr->ops = ops;
 	env->mr->length = REGION_PAGES * PAGE_SIZE;
+	free_env(test, env);
+}
+
+static unsigned int num_waits;
+
+/* Takes the place of mlx5_ib_umr_await(): a second later the UMR queue pair is still stopped. */
+static int umr_stays_stopped(struct mlx5_ib_dev *dev)
+{
+	num_waits++;
+	return -EAGAIN;
+}
+
+/* The device would go on waiting for the answer while the driver waits again. */
+static void fault_waits_for_umr_once(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	const size_t at = (RQ_ENTRIES << RQ_SHIFT) + 16;
+	struct mlx5_ib_fault fault = {
+		.is_rdma = true, .wq_num = 0x99, .token = TOKEN, .key = env->mr->rkey,
+		.type = MLX5_PAGE_FAULT_RESUME_RDMA | MLX5_PAGE_FAULT_RESUME_WRITE,
+		.va = mock_buffer(env->mock, REGION), .packet_len = 100, .op_len = 4 * PAGE_SIZE,
+	};
+	__be32 qpn_ds = cpu_to_be32(env->qp.rsc.num << 8 | 4);
+
+	kunit_activate_static_stub(test, mlx5_ib_umr_await, umr_stays_stopped);
+	num_waits = 0;
+	expect_answer_to(test, env, &fault, true);
+	KUNIT_EXPECT_EQ(test, num_waits, 1);
+
+	/* The device does not need the second and third segment yet. */
+	post_send(test, env, 0, UNKNOWN_KEY, env->mr->lkey);
+	KUNIT_ASSERT_EQ(test, copy_to_user((void __user *)(mock_buffer(env->mock, QP_BUF) + at -
+							   16 + 4), &qpn_ds, sizeof(qpn_ds)), 0);
+	put_data(test, env, at + 32, BYTES, env->mr->lkey, 3);
+	num_waits = 0;
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, num_waits, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 	free_env(test, env);
 }
 
@@ -2445,6 +2484,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(fault_that_names_too_little_fails_in_the_end),
 	KUNIT_CASE(remote_key_without_a_paged_region_fails_at_once),
 	KUNIT_CASE_PARAM(fault_maps_what_is_needed_and_4_mib_ahead, ahead_gen_params),
+	KUNIT_CASE(fault_waits_for_umr_once),
 	KUNIT_CASE(memory_fault_maps_what_is_needed_and_near),
 	KUNIT_CASE(memory_near_a_fault_is_bounded),
 	KUNIT_CASE(memory_near_a_fault_may_be_missing),

@@ -64,6 +64,7 @@ struct odp_fault_work {
  *	not turned out to be read-only
  * @repeated: how often in a row there was nothing to map for the same fault
  * @mapped: at least one page has been newly mapped, or newly mapped for writing
+ * @no_umr: the UMR queue pair did not run within a second: nothing more is mapped
  * @refused: pages that were mapped for reading already could not be mapped for writing
  * @slot: points to the process whose slot the fault has, or to NULL
  * @full: process, with a reference, that has no slot left for the fault, although the fault needs
@@ -76,6 +77,7 @@ struct odp_fault_state {
 	bool write;
 	unsigned int repeated;
 	bool mapped;
+	bool no_umr;
 	bool refused;
 	struct odp_process **slot;
 	struct odp_process *full;

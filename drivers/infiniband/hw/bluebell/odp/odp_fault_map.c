@@ -100,6 +100,19 @@ static int odp_fault_enter_table(struct odp_process *process, const struct odp_w
 }
 
 /*
+ * Map a range, but do not wait for the UMR queue pair if an earlier wait for the fault has failed:
+ * the fault takes a worker and a slot as long as it waits.
+ */
+static int odp_fault_try(struct odp_fault_state *state, struct odp_mr *mr, u64 addr, u64 len,
+			 unsigned long req)
+{
+	int ret = state->no_umr ? -EAGAIN : mlx5_ib_odp_mr_page_in(mr, addr, len, req);
+
+	state->no_umr = ret == -EAGAIN;
+	return ret;
+}
+
+/*
  * Called if a range that a fault needs was mapped already, perhaps because another queue had
  * faulted on the same pages: then the faulting queue just goes on. But if the device has reported
  * the same fault before, it may want to write, whatever the event says: map the pages for writing,
@@ -112,7 +125,7 @@ static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *
 
 	if (!state->repeated || state->write || !ib_access_writable(READ_ONCE(mr->mr.access)))
 		return;
-	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, need, HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE);
+	ret = odp_fault_try(state, mr, want->addr, need, HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE);
 	if (!ret)
 		atomic64_add(odp_range_pages(want->addr, need), &mr->stat.faults);
 	state->mapped |= !ret;
@@ -140,10 +153,10 @@ int mlx5_ib_odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, vo
 
 	if (ret)
 		return ret;
-	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
+	ret = odp_fault_try(state, mr, want->addr, len, req);
 	if (ret < 0 && need < len) {
 		len = need;
-		ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
+		ret = odp_fault_try(state, mr, want->addr, len, req);
 	}
 	if (ret < 0)
 		return ret;

@@ -87,13 +87,14 @@ static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsign
  * May sleep. Takes mmap_lock and @lock of struct odp_leaf, for an implicit region also @tree_lock;
  * for a region over a dma-buf only the reservation lock.
  *
- * Return: -EFAULT if the range leaves the region; -EAGAIN if the UMR queue pair does not run;
- * otherwise as the page_in operation of the region's kind, see struct odp_mr_ops.
+ * Return: -EFAULT if the range leaves the region; -EAGAIN if the UMR queue pair did not run within
+ * the second that the function waits for it; otherwise as the page_in operation of the region's
+ * kind, see struct odp_mr_ops, but -EIO instead of -EAGAIN.
  */
 int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req)
 {
 	const struct ib_mr *ibmr = &mr->mr.ibmr;
-	int err;
+	int err, ret;
 
 	/*
 	 * If UMR does not work when a page has to be unmapped, the driver has to destroy the key,
@@ -104,7 +105,8 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long r
 		return err;
 	if (addr < ibmr->iova || len > ibmr->length || addr - ibmr->iova > ibmr->length - len)
 		return -EFAULT;
-	return odp_mr_page_in_charged(mr, addr - ibmr->iova, len, req);
+	ret = odp_mr_page_in_charged(mr, addr - ibmr->iova, len, req);
+	return ret == -EAGAIN ? -EIO : ret;
 }
 
 /**
