@@ -278,6 +278,9 @@ static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 	const uint8_t *wq = IFC_ADDR(sqc, c, wq);
 	uint8_t st;
 
+	if (!hca_cap_gen(hca, log_max_sq))
+		return cmd_fail(cmd, ST_BAD_OP, WHY_SQ_NOT_OFFERED,
+				"send queues are not supported (log_max_sq)");
 	if (IFC_GET(sqc, c, state) != SQ_RST)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_STATE, "an SQ must be created in RST");
 	if (IFC_GET(wq, wq, wq_type) != WQ_CYCLIC)

@@ -105,6 +105,15 @@ static void features_must_be_offered(void **state)
 	}
 }
 
+static void send_queues_must_be_offered(void **state)
+{
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], log_max_sq, 0);
+	good();
+	create_is_refused(0, ST_BAD_OP, WHY_SQ_NOT_OFFERED);
+	create_is_refused(UID, ST_BAD_OP, WHY_SQ_NOT_OFFERED);
+}
+
 static void contexts_of_other_queues_are_refused(void **state)
 {
 	static const struct { struct ifc_field field; uint64_t value; uint32_t why; } bad[] = {
@@ -380,8 +389,8 @@ static void queue_that_failed_is_reset_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(features_must_be_offered), T(contexts_of_other_queues_are_refused),
-		T(users_have_no_privileged_queues),
+		T(features_must_be_offered), T(send_queues_must_be_offered),
+		T(contexts_of_other_queues_are_refused), T(users_have_no_privileged_queues),
 		T(clock_and_index_must_be_offered), T(only_the_kernel_needs_no_domain),
 		T(queue_keeps_what_it_names), T(only_the_rate_can_be_modified),
 		T(record_beyond_the_queue_is_an_error), T(nops_are_executed_up_to_the_record),

@@ -115,6 +115,7 @@ static void rig_caps(struct profile *p)
 	IFC_SET(cmd_hca_cap, c, log_max_cq_sz, 16);
 	IFC_SET(cmd_hca_cap, c, log_max_qp_sz, 12);
 	IFC_SET(cmd_hca_cap, c, log_max_srq_sz, 12);
+	IFC_SET(cmd_hca_cap, c, log_max_sq, 10);
 	IFC_SET(cmd_hca_cap, c, max_wqe_sz_rq, 512);
 	IFC_SET(cmd_hca_cap, c, log_max_msg, 30);
 	IFC_SET(cmd_hca_cap, c, log_max_ra_req_qp, 4);
