@@ -171,7 +171,7 @@ int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)
 	state = mlx5_ib_qp_state_from_hw(MLX5_GET(qpc, qpc, state));
 	if (state < 0)
 		return state;
-	qp->state = state;
+	WRITE_ONCE(qp->state, state);
 	mlx5_ib_read_qpc(qpc, qp->ibqp.qp_type, attr);
 	return 0;
 }
