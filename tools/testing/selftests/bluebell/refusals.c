@@ -164,7 +164,7 @@ static const struct request {
 	{ "QP", ask_qp, EINVAL, "-EINVAL", "receive queue of 3 WQEs" },
 	{ "send queue", ask_send_queue, EINVAL, "-EINVAL",
 	  "send queue of 8 WQEBBs is too short for 9 requests" },
-	{ "QP type", ask_qp_type, EOPNOTSUPP, "-EOPNOTSUPP", "QP type 8 is not supported" },
+	{ "QP type", ask_qp_type, EOPNOTSUPP, "-EOPNOTSUPP", "QP of type 8" },
 	{ "SRQ", ask_srq, EINVAL, "-EINVAL", "limit of 10000" },
 	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "index 2, command 100 has 0 indices" },
 	{ "mmap rights", ask_to_read, EPERM, "-EPERM", "mmap with forbidden rights 0x1" },
