@@ -66,7 +66,10 @@ static int share_join_group(struct mlx5_ib_ucontext *context, struct mlx5_ib_sha
 
 	if (err)
 		return err;
-	/* @fresh, by now in the tree, is never refused: it has no attachment, and @limit is > 0. */
+	/*
+	 * @fresh, by now in the tree, is never refused: it has no attachment, and a limit is at
+	 * least 1 (0 is no limit).
+	 */
 	if (limit && group->num >= limit && !context->unlimited)
 		return mlx5_ib_share_refuse(to_mdev(context->ibucontext.device), user,
 					    MLX5_IB_SHARE_ATTACHMENT);
