@@ -58,7 +58,7 @@ static const struct argp_option options[] = {
 	{ "control", 'c', "PATH", 0, "Answer requests (census, trace, inject and others) on this "
 	  "socket; the nth --control is for the HCA of the nth --socket", 0 },
 	{ "profile", 'p', "FILE", 0, "What the HCA can do: a JSON file (default: built in)", 0 },
-	{ "link", 'l', "ib|eth", 0, "Link layer (default: the profile's, InfiniBand)", 0 },
+	{ "link", 'l', "ib|eth", 0, "Link layer, unless the profile has one (default: ib)", 0 },
 	{ "trace", 't', "FILE", 0, "Write every event to FILE, one JSON object a line (the second "
 	  "HCA's to FILE.1, the third's to FILE.2)", 0 },
 	{ "capture", 'w', "FILE", 0, "Write every packet on the fabric to FILE, in pcap "
