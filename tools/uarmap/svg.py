@@ -5,7 +5,7 @@ From the top: a legend; for each device a bar of who holds how many UARs; for ea
 A UAR with queues is a card with its registers and queues, a UAR without queues a small square, so
 that hundreds of them still fit on a page. What a colour says is also said by a letter or a word:
 origin by S, D or O, sharing by a thick broken frame with the words "shared" and "lock". The colours
-(Okabe and Ito) differ for colour-blind eyes. Everything has a tooltip.
+(Okabe and Ito) differ for colour-blind eyes. Bars, cards and squares have tooltips.
 """
 
 import xml.etree.ElementTree as ET

@@ -11,7 +11,7 @@ REPO = Path(__file__).resolve().parents[3]
 RUN = REPO / "tools/testing/selftests/bluebell/run"
 
 # The selftests that neither unbind the driver nor reset the device, and that use no more resources
-# than any program.
+# than an ordinary program does.
 SAFE = ["address", "devx", "devx_mlx5dv", "devx_obj", "devx_umem", "doorbell", "mkey", "mlx5dv",
         "mmap", "mr", "null_mr", "odp", "odp_advice", "odp_region", "pd_ah", "qp", "srq",
         "traffic", "uar", "ucontext", "xrc", "xrc_path"]
