@@ -154,7 +154,11 @@ static int control_init(struct hca *hca)
 	if (!hca->control)
 		return -ENOMEM;
 	hca->control->socket = calloc(1, sizeof(*hca->control->socket));
-	return hca->control->socket ? 0 : -ENOMEM;
+	if (hca->control->socket)
+		return 0;
+	free(hca->control);
+	hca->control = NULL;
+	return -ENOMEM;
 }
 
 static void control_exit(struct hca *hca)

@@ -61,12 +61,14 @@ int objs_init(struct hca *hca)
 
 /**
  * objs_exit() - free the tables of objects, which must be empty
- * @hca: the HCA
+ * @hca: the HCA, which has no tables if objs_init() has failed or was not called
  */
 void objs_exit(struct hca *hca)
 {
 	unsigned int k, c;
 
+	if (!hca->objs)
+		return;
 	for (k = 0; k < OBJ_KINDS; k++)
 		for (c = 0; c < hca->objs->t[k].chunks; c++)
 			free(hca->objs->t[k].chunk[c]);

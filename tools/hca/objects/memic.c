@@ -54,31 +54,6 @@ static bool memic_in_profile(const struct profile *p)
 	       IFC_GET(device_mem_cap, p->cap[1][0x0f], memic);
 }
 
-static int memic_init(struct hca *hca)
-{
-	const uint8_t *cap = hca->profile->cap[1][0x0f];
-	struct memics *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return -ENOMEM;
-	hca->memics = m;
-	m->fd = -1;
-	if (!memic_in_profile(hca->profile))
-		return 0;
-	m->start = IFC_GET64(device_mem_cap, cap, memic_bar_start_addr);
-	m->size = IFC_GET(device_mem_cap, cap, memic_bar_size);
-	m->fd = memfd_create("bluebell-memic", MFD_CLOEXEC);
-	if (m->fd < 0 || ftruncate(m->fd, m->start + m->size))
-		return -errno;
-	m->mem = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, m->start);
-	if (m->mem == MAP_FAILED) {
-		m->mem = NULL;
-		return -errno;
-	}
-	memset(m->mem, POISON, m->size);
-	return 0;
-}
-
 static void memic_free(struct hca *hca, struct memic *a)
 {
 	memset(memic_ptr(hca, a->start, a->size), POISON, a->size);
@@ -108,6 +83,40 @@ static void memic_exit(struct hca *hca)
 		close(m->fd);
 	free(m);
 	hca->memics = NULL;
+}
+
+static int memic_map(struct memics *m)
+{
+	m->fd = memfd_create("bluebell-memic", MFD_CLOEXEC);
+	if (m->fd < 0 || ftruncate(m->fd, m->start + m->size))
+		return -errno;
+	m->mem = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, m->start);
+	if (m->mem == MAP_FAILED) {
+		m->mem = NULL;
+		return -errno;
+	}
+	memset(m->mem, POISON, m->size);
+	return 0;
+}
+
+static int memic_init(struct hca *hca)
+{
+	const uint8_t *cap = hca->profile->cap[1][0x0f];
+	struct memics *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	hca->memics = m;
+	m->fd = -1;
+	if (!memic_in_profile(hca->profile))
+		return 0;
+	m->start = IFC_GET64(device_mem_cap, cap, memic_bar_start_addr);
+	m->size = IFC_GET(device_mem_cap, cap, memic_bar_size);
+	err = memic_map(m);
+	if (err)
+		memic_exit(hca);
+	return err;
 }
 
 const struct hca_module memic_module = {
