@@ -98,6 +98,7 @@ extern const struct hca_module req_module;
 
 /* req_fetch.c: taking WQEs from the send queue */
 int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send_wqe *w);
+bool req_can_fetch(const struct qp *qp);
 struct send_op *req_fetch(struct hca *hca, struct qp *qp);
 void req_put_back(struct qp *qp);
 

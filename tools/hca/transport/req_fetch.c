@@ -108,6 +108,17 @@ static bool req_address_offered(struct hca *hca, const struct qp *qp, struct sen
 }
 
 /**
+ * req_can_fetch() - tell whether req_fetch() has a WQE to take, and room for its work request
+ * @qp: the queue pair, which has a requester
+ */
+bool req_can_fetch(const struct qp *qp)
+{
+	const struct requester *req = qp->req;
+
+	return qp->sq_hw != req->posted && req->nops < REQ_MAX_OPS && !req->poisoned;
+}
+
+/**
  * req_fetch() - take the next WQE from the send queue
  * @hca: the HCA
  * @qp: the queue pair
@@ -123,7 +134,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 	struct send_op *op;
 	int n;
 
-	if (qp->sq_hw == req->posted || req->nops >= REQ_MAX_OPS || req->poisoned)
+	if (!req_can_fetch(qp))
 		return NULL;
 	op = req_op_alloc(hca);
 	if (!op)

@@ -411,7 +411,9 @@ static enum step req_step(struct hca *hca, struct qp *qp)
 	if (!op && conn_can_send(qp))
 		req->cur = req_fetch(hca, qp);
 	op = req->cur;
-	if (!op || op->error)
+	if (!op)	/* there was no memory for a work request if there still is a WQE */
+		return conn_can_send(qp) && req_can_fetch(qp) ? STEP_BLOCKED : STEP_IDLE;
+	if (op->error)
 		return STEP_IDLE;
 	if (!op->started) {
 		if (!req_may_start(qp, op))
