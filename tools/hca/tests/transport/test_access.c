@@ -25,10 +25,27 @@ static void message_too_long_for_the_qp_fails(void **state)
 {
 	(void)state;
 	a->log_msg_max = 10;
+	rig_recv(1, b, buf_b, BUF, key_b);
+	post_send(WQE_SEND, 1024, true);
 	post_send(WQE_SEND, 1025, false);
-	rig_run(1, 1000);
-	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_MESSAGE_TOO_LONG);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	expect_cause(CQ_A, 1, CQE_REQ_ERR, ERR_MESSAGE_TOO_LONG);
 	assert_int_equal(a->state, QPS_ERR);
+}
+
+/* A queue pair whose context has no limit sends messages of up to 2^30 bytes. */
+static void message_has_at_most_a_gigabyte(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	a->log_msg_max = 0;
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_a, (1u << 30) + 1, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_MESSAGE_TOO_LONG);
 }
 
 static void opcode_that_the_service_lacks_fails(void **state)
@@ -37,6 +54,21 @@ static void opcode_that_the_service_lacks_fails(void **state)
 	post_send(0x3f, 16, true);
 	rig_run(1, 1000);
 	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_WQE_INVALID);
+}
+
+/* The request before it waits for the peer, so its own CQE comes later. */
+static void nothing_behind_an_invalid_request_is_sent(void **state)
+{
+	(void)state;
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[1], 0, 1);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	post_send(0x3f, 16, true);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	rig_settle();
+	assert_int_equal(rig.hca[0]->count.packets_tx, 1);
+	assert_int_equal(rig.ncqe, 0);
+	assert_int_equal(a->state, QPS_RTS);
 }
 
 static void local_key_is_checked(void **state)
@@ -432,6 +464,19 @@ static void malformed_receive_is_refused(void **state)
 	receive_row(buf_b, 64 | 0x80000000u, key_b, ERR_RECEIVE_INVALID);
 }
 
+static void record_may_announce_the_whole_receive_queue(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < b->rq_cnt; i++)
+		rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 16, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	expect(CQ_B + 1, 0, CQE_RESP_SEND, 0);
+}
+
 static void record_beyond_the_receive_queue_is_fatal(void **state)
 {
 	(void)state;
@@ -470,7 +515,9 @@ static void response_of_the_wrong_length_fails_the_request(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RC(message_too_long_for_the_qp_fails), RC(opcode_that_the_service_lacks_fails),
+		RC(message_too_long_for_the_qp_fails), RC(message_has_at_most_a_gigabyte),
+		RC(opcode_that_the_service_lacks_fails),
+		RC(nothing_behind_an_invalid_request_is_sent),
 		RC(local_key_is_checked), RC(unknown_local_key_is_refused), RC(local_pd_is_checked),
 		RC(memory_that_the_device_cannot_read_is_an_error),
 		RC(answer_needs_memory_that_the_device_can_write),
@@ -492,6 +539,7 @@ int main(void)
 		RC(misaligned_atomic_is_refused), RC(message_longer_than_its_receive_is_refused),
 		RC(receive_key_is_checked), RC(receive_range_is_checked),
 		RC(malformed_receive_is_refused), RC(record_beyond_the_receive_queue_is_fatal),
+		RC(record_may_announce_the_whole_receive_queue),
 		RC(response_of_the_wrong_length_fails_the_request),
 	};
 

@@ -248,6 +248,28 @@ static void incomplete_blueflame_reads_memory(void **state)
 	assert_int_equal(rig.hca[0]->count.wqes_bf, 0);
 }
 
+static void blueflame_has_no_wqe_of_more_than_256_bytes(void **state)
+{
+	uint8_t bf[320] = {};
+	struct rig_wqe w;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 1024, key_b);
+	wq_ctrl(&w, WQE_SEND_IMM, true, 1);
+	wq_inline(&w, rig_ptr(0, buf_a), 300);
+	assert_int_equal(w.ds * 16, sizeof(bf));
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	memcpy(bf, w.b, sizeof(bf));
+	put_be32(bf + 4, a->obj.num << 8 | w.ds);
+	put_be32(bf + 12, 2);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, sizeof(bf));
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.imm_inval_pkey, 1);
+	assert_true(same(300));
+	assert_int_equal(rig.hca[0]->count.wqes_bf, 0);
+}
+
 static void blueflame_for_a_later_wqe_reads_memory(void **state)
 {
 	struct rig_wqe w;
@@ -451,6 +473,7 @@ int main(void)
 		RC(record_beyond_the_queue_is_fatal),
 		RC(blueflame_takes_the_wqe_from_the_register),
 		RC(incomplete_blueflame_reads_memory), RC(blueflame_for_a_later_wqe_reads_memory),
+		RC(blueflame_has_no_wqe_of_more_than_256_bytes),
 		RC(blueflame_is_used_once), RC(reset_forgets_the_blueflame_wqe),
 		RC(wqes_wrap_around_the_ring),
 		RC(wqe_of_another_qp_is_an_error), RC(wqe_longer_than_posted_is_an_error),

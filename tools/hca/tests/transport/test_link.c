@@ -3,6 +3,7 @@
  * The transport over a link layer that is not InfiniBand: all that it knows of addresses, MTU and
  * room comes from struct link_ops.
  */
+#include <event2/event.h>
 #include <string.h>
 
 #include "count.h"
@@ -14,6 +15,7 @@
 #include "pair.h"
 #include "pairrig.h"
 #include "qp.h"
+#include "sched.h"
 #include "util.h"
 #include "wqe.h"
 
@@ -120,6 +122,24 @@ static void requester_waits_for_room_in_the_link(void **state)
 	assert_int_equal(rig_run(1, 1000), 1);
 	expect(CQ_A, 0, CQE_REQ, 0);
 	assert_true(same(3000));
+}
+
+/* While all senders wait, the HCA tries again after a pause, which only a wake-up ends. */
+static void wake_up_ends_the_pause_of_senders(void **state)
+{
+	unsigned int refused;
+
+	(void)state;
+	medium.space = 0;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	while (!medium.refused)
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	refused = medium.refused;
+	sched_run(rig.hca[0]);
+	assert_int_equal(medium.refused, refused);
+	medium_clear();
+	event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	assert_true(medium.sent > 0);
 }
 
 static void responder_waits_for_room_in_the_link(void **state)
@@ -315,6 +335,7 @@ int main(void)
 		cmocka_unit_test(packets_that_the_link_loses_are_repaired),
 		RC_ON(requester_waits_for_room_in_the_link),
 		RC_ON(responder_waits_for_room_in_the_link),
+		RC_ON(wake_up_ends_the_pause_of_senders),
 		RC_ON(packets_of_another_station_are_dropped),
 		RC_ON(packets_to_another_station_are_dropped),
 		RC_ON(hung_hca_discards_only_from_a_full_queue),

@@ -183,6 +183,17 @@ static void short_data_goes_into_the_cqe(void **state)
 	assert_memory_equal(rig_cqe(CQ_A, 2)->data, rig_ptr(1, buf_b), 5);
 }
 
+static void not_a_byte_goes_into_the_cqe_unasked(void **state)
+{
+	(void)state;
+	*(uint8_t *)rig_ptr(1, buf_b) = 0x5a;
+	local = buf_a + 0x8000;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 1);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(rig_cqe(CQ_A, 0)->c.inline_len, 0);
+	assert_int_equal(*(uint8_t *)rig_ptr(0, local), 0x5a);
+}
+
 static void up_to_64_bytes_go_into_a_long_cqe(void **state)
 {
 	(void)state;
@@ -1125,6 +1136,21 @@ static void last_packet_of_a_write_completes_it(void **state)
 	length_is_refused(BTH_WRITE_LAST, b->mtu);
 }
 
+/* A packet of a WRITE has at most as many bytes as are left of the message. */
+static void packet_is_not_longer_than_the_rest_of_a_write(void **state)
+{
+	struct packet *p = request(BTH_WRITE_FIRST, 0);
+
+	(void)state;
+	p->len = b->mtu;
+	p->dma_len = b->mtu - 1;
+	memset(p->payload, 0, p->len);
+	resp_receive(rig.hca[1], b, p);
+	packet_free(rig.fabric, p);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(b->error, ERR_REQUEST_INVALID);
+}
+
 /* A message, its receive WQE and all answers that wait end with the connection. */
 static void reset_forgets_the_requests_of_the_connection(void **state)
 {
@@ -1230,6 +1256,25 @@ static void only_what_is_outstanding_is_acknowledged(void **state)
 	assert_int_equal(acknowledge(a->next_send_psn - 2), 1);
 	assert_int_equal(acknowledge(a->next_send_psn - 2), 1);
 	assert_int_equal(acknowledge(a->next_send_psn - 1), 2);
+}
+
+/* The acknowledgment of a part of a message, too, shows that the peer is there. */
+static void acknowledged_part_of_a_message_restores_the_retries(void **state)
+{
+	(void)state;
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[1], 0, 3);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 3 * a->mtu);
+	rig_settle();
+	a->cur_retry = 0;
+	a->cur_rnr_retry = 0;
+	assert_int_equal(acknowledge(a->next_send_psn - 3), 0);
+	assert_int_equal(a->cur_retry, a->retry_count);
+	assert_int_equal(a->cur_rnr_retry, a->rnr_retry);
+	/* The same acknowledgment again tells nothing. */
+	a->cur_retry = 0;
+	assert_int_equal(acknowledge(a->next_send_psn - 3), 0);
+	assert_int_equal(a->cur_retry, 0);
 }
 
 /* Let a packet without data, of this syndrome and for the oldest request, arrive at a. */
@@ -1491,6 +1536,7 @@ int main(void)
 		RC(scatter_to_cqe_leaves_memory_alone), RC(path_bits_belong_to_the_connection), RC(atomics_compute_in_host_order),
 		RC(atomics_compute_in_network_order), RC(masked_atomics_change_masked_bits_only),
 		RC(masked_compare_and_swap_has_two_masks), RC(up_to_64_bytes_go_into_a_long_cqe),
+		RC(not_a_byte_goes_into_the_cqe_unasked),
 		RC(qps_of_one_hca_reach_each_other), RC(qp_connected_to_itself_reaches_itself),
 		RC(reads_within_the_limit_complete), RC(more_reads_than_resources_are_refused),
 		RC(more_atomics_than_resources_are_refused),
@@ -1520,10 +1566,12 @@ int main(void)
 		RC(middle_packet_of_a_write_is_as_long_as_the_mtu), RC(last_packet_is_not_empty),
 		RC(last_packet_is_not_longer_than_the_mtu),
 		RC(only_packet_is_not_longer_than_the_mtu), RC(last_packet_of_a_write_completes_it),
+		RC(packet_is_not_longer_than_the_rest_of_a_write),
 		RC(send_does_not_continue_a_write), RC(send_does_not_begin_inside_a_write),
 		RC(read_does_not_begin_inside_a_write), RC(atomic_does_not_begin_inside_a_write),
 		RC(message_begins_with_its_first_packet),
 		RC(only_what_is_outstanding_is_acknowledged),
+		RC(acknowledged_part_of_a_message_restores_the_retries),
 		RC(nak_of_an_unknown_kind_fails_the_request),
 		RC(requester_waits_as_long_as_the_rnr_nak_says),
 		RC(result_of_an_atomic_does_not_answer_a_read),

@@ -11,6 +11,7 @@
 #include "pair.h"
 #include "pairrig.h"
 #include "qp.h"
+#include "resp.h"
 #include "srq.h"
 #include "wqe.h"
 
@@ -99,6 +100,7 @@ static void error_leaves_the_wqes_of_the_queue(void **state)
 	assert_int_equal(b->state, QPS_ERR);
 	assert_int_equal(rig_events(EV_SRQ_LAST_WQE), 1);
 	assert_int_equal(srq->hw, 1);
+	assert_false(b->resp->watch.on);	/* b has no WQEs to flush, now or later */
 	wq_ctrl(&w, WQE_SEND, true, 0);
 	wq_data(&w, buf_a, 16, key_a);
 	rig_send(0, c, w.b, w.ds);

@@ -231,6 +231,32 @@ static void idle_queue_drains_at_once(void **state)
 	}
 }
 
+/* The queue is drained when the peer has answered all that was begun. */
+static void queue_drains_with_the_last_answer(void **state)
+{
+	struct packet *p;
+
+	(void)state;
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[1], 0, 1);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	rig_settle();
+	rig_state(0, a, QPS_SQ_DRAINING);
+	rig_settle();
+	assert_int_equal(rig_events(EV_SQ_DRAINED), 0);
+	assert_int_equal(a->state, QPS_SQ_DRAINING);
+	p = packet_alloc(rig.fabric);
+	p->opcode = BTH_RC | BTH_ACK;
+	p->syndrome = AETH_ACK | AETH_NO_CREDITS;
+	p->psn = a->req->una;
+	req_receive(rig.hca[0], a, p);
+	packet_free(rig.fabric, p);
+	rig_settle();
+	expect(CQ_A, 0, CQE_REQ, 0);
+	assert_int_equal(rig_events(EV_SQ_DRAINED), 1);
+	assert_int_equal(a->state, QPS_SQD);
+}
+
 static void first_packet_raises_comm_est(void **state)
 {
 	(void)state;
@@ -423,6 +449,19 @@ static void qp_destroyed_in_error_is_not_watched(void **state)
 	assert_int_equal(rig.ncqe, 1);
 }
 
+static void queue_without_a_record_is_not_watched(void **state)
+{
+	(void)state;
+	rig_state(0, a, QPS_ERR);
+	rig_state(1, b, QPS_ERR);
+	assert_true(a->req->watch.on && b->resp->watch.on);
+	a->dbr.addr = 0;		/* where the guest has no memory */
+	b->dbr.addr = 0;
+	rig_run(1, 50);
+	assert_false(a->req->watch.on || b->resp->watch.on);
+	assert_int_equal(rig.ncqe, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,7 +471,8 @@ int main(void)
 		RC(first_request_behind_a_refusal_says_so),
 		RC(requests_behind_one_that_failed_are_flushed), RC(receives_are_flushed_alike),
 		RC(sqd_finishes_what_was_begun),
-		RC(idle_queue_drains_at_once), RC(first_packet_raises_comm_est),
+		RC(idle_queue_drains_at_once), RC(queue_drains_with_the_last_answer),
+		RC(first_packet_raises_comm_est),
 		RC(reset_drops_all_state), RC(reset_ends_the_wait_for_a_receiver),
 		RC(psns_begin_anew_after_reset), RC(qp_destroyed_in_a_message_sends_no_more),
 		RC(qp_destroyed_with_an_answer_sends_no_more),
@@ -442,6 +482,7 @@ int main(void)
 		RC(psn_after_all_retries_is_behind_all_that_was_sent),
 		RC(msn_is_the_number_of_executed_messages),
 		RC(qp_destroyed_in_error_is_not_watched),
+		RC(queue_without_a_record_is_not_watched),
 	};
 
 	return cmocka_run_group_tests_name("state", tests, NULL, NULL);

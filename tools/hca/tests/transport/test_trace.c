@@ -66,6 +66,25 @@ static void malformed_wqe_says_why(void **state)
 	       WQE_SEND, cqe_error_syndrome(ERR_WQE_INVALID), cqe_error_vendor(ERR_WQE_INVALID));
 }
 
+/* A WQE that has another index and another QP number. */
+static void first_mistake_in_a_wqe_is_named(void **state)
+{
+	struct rig_wqe w;
+	uint8_t *wqe;
+
+	(void)state;
+	trace_both();
+	wq_ctrl(&w, WQE_NOP, true, 0);
+	wqe = rig_ptr(0, a->mem.pas[1] + rig_put(0, a, w.b, w.ds) * 64);
+	put_be32(wqe, 1 << 8 | WQE_NOP);
+	put_be32(wqe + 4, (a->obj.num + 1) << 8 | 1);
+	rig_send(0, a, w.b, w.ds);	/* the doorbell is for this WQE */
+	rig_settle();
+	EXPECT(0, "req_error", "\"qpn\":%u,\"wqe\":0,\"opcode\":0,\"syndrome\":%u,"
+	       "\"vendor\":%u,\"why\":\"the WQE has another index than the queue\"", a->obj.num,
+	       cqe_error_syndrome(ERR_WQE_INVALID), cqe_error_vendor(ERR_WQE_INVALID));
+}
+
 /* The retries before the last one count down. */
 static void retries_say_how_many_are_left(void **state)
 {
@@ -133,6 +152,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RC(refusal_is_told_at_both_sides), UD(malformed_wqe_says_why),
+		RC(first_mistake_in_a_wqe_is_named),
 		RC(retries_say_how_many_are_left), UD(datagram_has_its_address),
 		UD(dropped_packet_says_why),
 	};

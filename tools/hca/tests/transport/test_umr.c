@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "caps.h"
+#include "clock.h"
 #include "cq.h"
 #include "expect.h"
 #include "ifc.h"
 #include "inject.h"
 #include "mkey.h"
+#include "object.h"
 #include "pairrig.h"
 #include "profile.h"
 #include "qp.h"
@@ -19,6 +21,7 @@
 #define CQ		10
 #define INLINE		0x80
 #define OFFSET		0x10
+#define PD_BIT		(1ull << 7)
 #define FREE_BIT	(1ull << 29)
 #define OPEN		(1ull << 0 | 1ull << 1 | 1ull << 6 | 1ull << 13 | 1ull << 17 | FREE_BIT)
 
@@ -201,6 +204,42 @@ static void list_is_in_the_pd_of_the_qp(void **state)
 	qp->pdn--;
 }
 
+/* The queue pair of the driver registers the memory of all processes. */
+static void key_moves_to_another_pd_and_back(void **state)
+{
+	static const uint32_t to[] = { RIG_PD + 1, RIG_PD };
+	struct rig_wqe w;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		free_key();
+		open_wqe(&w, 12, 4);
+		put_be64(w.b + 24, OPEN | PD_BIT);
+		IFC_SET(mkc, w.b + 64, pd, to[i]);
+		run(&w, CQE_REQ);
+		assert_int_equal(mk->pdn, to[i]);
+		assert_int_equal(obj_find(rig.hca[0], OBJ_PD, to[i])->refs, 1);
+		assert_int_equal(obj_find(rig.hca[0], OBJ_PD, to[!i])->refs, 0);
+	}
+}
+
+static void key_does_not_move_to_a_pd_that_does_not_exist(void **state)
+{
+	uint8_t before[MKC_BYTES];
+	struct rig_wqe w;
+
+	(void)state;
+	memcpy(before, mk->mkc, sizeof(before));
+	open_wqe(&w, 12, 4);
+	put_be64(w.b + 24, OPEN | PD_BIT);
+	IFC_SET(mkc, w.b + 64, pd, RIG_PD + 9);
+	run(&w, CQE_REQ_ERR);
+	assert_memory_equal(mk->mkc, before, sizeof(before));
+	assert_int_equal(mk->pdn, RIG_PD);
+	assert_true(mk->free);
+}
+
 static void reserved_lkey_needs_a_capability(void **state)
 {
 	struct rig_wqe w;
@@ -314,6 +353,21 @@ static void request_is_overtaken_by_one_posted_later(void **state)
 	assert_false(mk->free);
 }
 
+/* If nothing is posted behind the request, the HCA executes the request 2 ms later. */
+static void request_that_is_not_overtaken_is_late(void **state)
+{
+	uint64_t start = clock_now_ns();
+	struct rig_wqe w;
+
+	(void)state;
+	CAP(umr_fence, MLX5_CAP_UMR_FENCE_SMALL);
+	inject_set_umr_reorder(rig.hca[0]->inject);
+	free_wqe(&w, false, FENCE_NONE);
+	run(&w, CQE_REQ);
+	assert_true(clock_now_ns() - start >= 2000000);
+	assert_false(mk->free);
+}
+
 static void failure_of_the_one_that_overtook_stops_the_queue(void **state)
 {
 	struct rig_wqe w;
@@ -344,9 +398,11 @@ int main(void)
 		T(entries_are_aligned_to_the_page_size),
 		T(list_is_aligned_to_2048_bytes),
 		T(list_is_whole_blocks), T(offset_is_whole_blocks), T(list_is_in_the_pd_of_the_qp),
+		T(key_moves_to_another_pd_and_back),
+		T(key_does_not_move_to_a_pd_that_does_not_exist),
 		T(reserved_lkey_needs_a_capability), T(page_size_is_limited),
 		T(page_size_has_two_mask_bits), T(fences_order_requests_on_one_key),
-		T(request_is_overtaken_by_one_posted_later),
+		T(request_is_overtaken_by_one_posted_later), T(request_that_is_not_overtaken_is_late),
 		T(failure_of_the_one_that_overtook_stops_the_queue),
 	};
 

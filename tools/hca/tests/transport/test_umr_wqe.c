@@ -318,18 +318,40 @@ static void umr_of_a_process_makes_a_strided_key(void **state)
 	}
 }
 
-static void malformed_strided_block_is_refused(void **state)
+static void strided_block_is_refused(uint32_t bytes, uint16_t entries, const char *why)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	uint32_t key = mk->obj.num << 8 | mk->variant;
 	struct rig_wqe w;
 
-	(void)state;
-	strided_wqe(&w, mk, 0x18, 4);
+	trace_ring(rig.hca[1]->trace, true);
+	strided_wqe(&w, mk, bytes, entries);
 	rig_send(1, b, w.b, w.ds);
 	rig_run(1, 1000);
 	expect(CQ_B, 0, CQE_REQ_ERR, SYND_MW_BIND);
 	assert_true(mk->free);
 	assert_int_equal(mk->klm[0].key, 0);
+	expect_traced(rig.hca[1]->trace, "umr_refused", "\"qpn\":%u,\"mkey\":%u,\"why\":\"%s\"",
+		      b->obj.num, key, why);
+}
+
+static void strided_block_has_its_entries_in_the_list(void **state)
+{
+	(void)state;
+	strided_block_is_refused(0x18, 4, "a strided block lacks its entries");
+}
+
+static void strided_block_has_entries(void **state)
+{
+	(void)state;
+	strided_block_is_refused(0x18, 0, "a strided block lacks its entries");
+}
+
+static void strided_block_is_as_long_as_its_entries(void **state)
+{
+	(void)state;
+	strided_block_is_refused(0x19, 2, "the entries of a strided block have another length than "
+				 "its head says");
 }
 
 static void umr_checks_for_free(void **state)
@@ -676,7 +698,9 @@ int main(void)
 		RC(umr_of_a_part_needs_the_offset_flag),
 		RC(umr_that_sets_the_length_may_use_a_part), RC(umr_of_a_part_goes_to_its_offset),
 		RC(umr_without_data_needs_the_inline_flag),
-		RC(umr_of_a_process_makes_a_strided_key), RC(malformed_strided_block_is_refused),
+		RC(umr_of_a_process_makes_a_strided_key),
+		RC(strided_block_has_its_entries_in_the_list), RC(strided_block_has_entries),
+		RC(strided_block_is_as_long_as_its_entries),
 		RC(umr_checks_for_free), RC(umr_checks_for_in_use),
 		RC(umr_refuses_unknown_mask_bits),
 		RC(umr_page_size_can_be_excluded), RC(umr_atomic_right_can_be_excluded),

@@ -52,6 +52,7 @@ static int up(void **state)
 
 	rig_up(state);
 	a = rig_qp(0, QPT_XRC, CQ_A);
+	rig_qp(1, QPT_RC, CQ_B - 2);	/* comes before b in the list of all queue pairs */
 	b = rig_qp(1, QPT_XRC, CQ_B);
 	b->xrcdn = XRCD;
 	b->pdn = 99;		/* the domain of a target is not used */
