@@ -398,6 +398,33 @@ static void held_packets_arrive_at_the_next_settings(void **state)
 	assert_int_equal(impair_counts(im).packets, 0);
 }
 
+/* A packet does not wait for packets that have arrived, or were lost, before their time. */
+static void delays_are_forgotten_with_their_packets(void **state)
+{
+	struct run r = { 0 };
+	unsigned int i;
+
+	(void)state;
+	impair("delay=100,delay_ms=1000");
+	for (i = 0; i < 20; i++)
+		send_packet(i);
+	impair("delay=100,delay_ms=1");
+	send_packet(20);
+	wait_for_held(500);
+	take(&r);
+	assert_int_equal(r.n, 21);
+	impair("delay=100,delay_ms=1000");
+	for (i = 0; i < 20; i++)
+		send_packet(i);
+	fabric_set_link(net.hca[1], false);
+	fabric_set_link(net.hca[1], true);
+	impair("delay=100,delay_ms=1");
+	send_packet(21);
+	wait_for_held(500);
+	take(&r);
+	assert_int_equal(r.n, 22);
+}
+
 static void packets_on_their_way_meet_the_settings_from_before(void **state)
 {
 	struct run r = { 0 };
@@ -574,6 +601,7 @@ int main(void)
 		T(ports_do_not_lose_alike), T(nothing_is_held_for_ever),
 		T(held_packets_arrive_when_it_ends),
 		T(held_packets_arrive_at_the_next_settings),
+		T(delays_are_forgotten_with_their_packets),
 		T(packets_on_their_way_meet_the_settings_from_before),
 		T(link_down_drops_held_packets),
 		T(held_packet_meets_another_port), T(senders_wait_while_much_is_held),

@@ -285,6 +285,26 @@ static void vports_of_virtual_functions_are_the_group_managers(void **state)
 	assert_refused(modify_vf(1, 3, 1, 0), ST_BAD_PARAM, WHY_PORT_GROUP_MANAGER);
 }
 
+static void capabilities_of_a_virtual_function_do_not_change(void **state)
+{
+	uint8_t in[IFC_SZ(modify_hca_vport_context_in)] = {};
+	uint8_t *c = IFC_ADDR(modify_hca_vport_context_in, in, hca_vport_context);
+
+	(void)state;
+	manage(1);
+	IFC_SET(modify_hca_vport_context_in, in, other_vport, 1);
+	IFC_SET(modify_hca_vport_context_in, in, vport_number, 1);
+	IFC_SET(hca_vport_context, c, field_select, 4);
+	IFC_SET(hca_vport_context, c, vport_state_policy, 1);
+	IFC_SET(hca_vport_context, c, cap_mask1_field_select, 1 << 16);
+	assert_refused(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out, 16),
+		       ST_BAD_PARAM, WHY_PORT_CAP_MASK);
+	assert_int_equal(query_vf(1), ST_OK);
+	assert_int_equal(IFC_GET(hca_vport_context,
+				 IFC_ADDR(query_hca_vport_context_out, (const uint8_t *)out,
+					  hca_vport_context), vport_state_policy), 0);
+}
+
 static uint8_t counters(bool other, unsigned int number)
 {
 	uint8_t in[IFC_SZ(query_vport_counter_in)] = {};
@@ -1041,6 +1061,7 @@ int main(void)
 		T(link_change_raises_events_once),
 		T(group_manager_sets_guids_and_policies),
 		T(vports_of_virtual_functions_are_the_group_managers),
+		T(capabilities_of_a_virtual_function_do_not_change),
 		T(counters_of_vports_need_the_capability), T(performance_agent_can_be_missing),
 		T(only_settable_capability_mask_bits_change), T(host_announces_device_management),
 		T(lid_changes_with_an_event),

@@ -179,6 +179,37 @@ static void nodes_ports_and_links(void **state)
 	assert_int_equal(table(0, 108, recs), NET_HCAS);
 }
 
+static void nodes_have_their_attributes_only(void **state)
+{
+	struct switch_node sw = { .fabric = net.fabric };
+	uint8_t data[SMP_DATA_BYTES];
+
+	(void)state;
+	assert_true(sa_end_attr(&sw, 1, SMP_NODE_INFO, 0, data));
+	assert_true(get_be64(data + 12) == fabric_guid(net.hca[0]));
+	assert_false(sa_end_attr(&sw, 1, SMP_SWITCH_INFO, 0, data));
+	assert_false(sa_end_attr(&sw, NET_HCAS + 1, SMP_NODE_INFO, 0, data));
+	assert_false(sa_end_attr(&sw, 0, SMP_GUID_INFO, 1, data));
+}
+
+/* An answer has at most 512 kB: 8192 records of 60 bytes, each padded to 64. */
+static void answer_has_a_greatest_length(void **state)
+{
+	struct sa_request rq = { .out.record = 60 };
+	uint8_t one[60] = { 0 };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 8192; i++)
+		sa_add(&rq, one);
+	assert_false(rq.out.failed);
+	assert_int_equal(rq.out.len, 512 << 10);
+	sa_add(&rq, one);
+	assert_true(rq.out.failed);
+	assert_int_equal(rq.out.len, 512 << 10);
+	free(rq.out.bytes);
+}
+
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 #define PATH_GIDS	(BIT_OF(2) | BIT_OF(3))
@@ -692,6 +723,8 @@ static void a_guest_cannot_make_groups_without_end(void **state)
 
 /* ---- notices and services -------------------------------------------------------------------- */
 
+#define RESPONSE_TIME	19
+
 static void subscribe(unsigned int h, uint16_t trap, uint8_t on, uint16_t status)
 {
 	memset(q, 0, SA_DATA_BYTES);
@@ -700,6 +733,7 @@ static void subscribe(unsigned int h, uint16_t trap, uint8_t on, uint16_t status
 	q[23] = on;
 	put_be16(q + 24, 0xffff);
 	put_be16(q + 26, trap);
+	put_be32(q + 28, 0x12345600 | RESPONSE_TIME);		/* the subnet manager sets the QPN */
 	put_be32(q + 32, 0xffffff);
 	assert_int_equal(ask(h, SET, SA_INFORM_INFO, 0), status);
 }
@@ -715,6 +749,9 @@ static uint16_t reported(unsigned int h)
 
 static void notices_are_reported_to_subscribers(void **state)
 {
+	uint8_t gid[16];
+	unsigned int i;
+
 	(void)state;
 	subscribe(0, 66, 1, 0);
 	subscribe(0, 66, 1, 0);					/* the same subscription */
@@ -736,9 +773,22 @@ static void notices_are_reported_to_subscribers(void **state)
 	assert_true(get_be64(rec + 24) == fabric_guid(net.hca[2]));
 	port_set_link(net.hca[2], true);
 	assert_int_equal(reported(1), 64);
+	fabric_set_link(net.hca[2], true);			/* it is up already */
+	assert_int_equal(reported(1), 0);
 	memset(q, 0, SA_DATA_BYTES);
 	assert_int_equal(ask(0, GET_TABLE, SA_INFORM_INFO_RECORD, 0), 0);
 	assert_int_equal(table(0, 60, recs), 2);
+	for (i = 0; i < 2; i++) {
+		gid_get(net.hca[i], 0, gid);
+		assert_memory_equal(recs + 64 * i, gid, sizeof(gid));
+		assert_int_equal(get_be16(recs + 64 * i + 16), i);
+		assert_int_equal(get_be16(recs + 64 * i + 24 + 26), i ? 0xffff : 66);
+		assert_int_equal(get_be32(recs + 64 * i + 24 + 28), 1 << 8 | RESPONSE_TIME);
+	}
+	fabric_set_state(net.hca[1], false, PORT_INIT);		/* not an end port any more */
+	assert_int_equal(ask(0, GET_TABLE, SA_INFORM_INFO_RECORD, 0), 0);
+	assert_int_equal(table(0, 60, recs), 1);
+	fabric_set_state(net.hca[1], false, PORT_ACTIVE);
 	subscribe(1, 0xffff, 0, 0);
 	port_set_link(net.hca[2], false);
 	assert_int_equal(reported(1), 0);
@@ -1087,7 +1137,8 @@ static void garbage_is_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(class_and_versions), T(nodes_ports_and_links), T(path_between_gids),
+		T(class_and_versions), T(nodes_ports_and_links), T(nodes_have_their_attributes_only),
+		T(answer_has_a_greatest_length), T(path_between_gids),
 		T(path_in_a_partition), T(path_of_an_mtu_and_a_rate),
 		T(path_has_the_rate_of_its_links),
 		T(path_over_links_of_other_mtus), T(path_has_a_life_time),

@@ -170,6 +170,33 @@ static void host_answers_a_directed_route(void **state)
 	assert_false(net_take(2));
 }
 
+/* A response whose return path ends at the switch goes on by LID, to the sender of the request. */
+static void response_goes_on_by_lid_behind_its_return_path(void **state)
+{
+	static const uint8_t path[] = { 1 };
+
+	(void)state;
+	net_smp(mad, METHOD_GET_RESP, SMP_NODE_INFO, 0);
+	net_directed(mad, 1, path);
+	put_be16(mad + OFF_STATUS, MAD_STATUS_DIRECTION);
+	put_be16(mad + OFF_DR_SLID, fabric_lid(net.hca[2]));
+	net_send(0, 0, LID_PERMISSIVE, mad);
+	assert_true(net_take(2));
+	assert_int_equal(net.out_dlid, fabric_lid(net.hca[2]));
+	assert_int_equal(net.out[OFF_HOP_POINTER], 0);
+	assert_int_equal(get_be64(net.out + OFF_TID), net.tid);
+}
+
+/* Traps are for a subnet manager, which no HCA has. */
+static void trap_to_an_hca_is_not_answered(void **state)
+{
+	(void)state;
+	net_smp(mad, METHOD_TRAP, SMP_NOTICE, 0);
+	net_send(0, 0, fabric_lid(net.hca[1]), mad);
+	net_firmware(1);
+	assert_false(net_take(0));
+}
+
 static void wrong_routes_are_dropped(void **state)
 {
 	static const uint8_t paths[][3] = {
@@ -318,6 +345,7 @@ static void tables_of_the_switch_are_set(void **state)
 		to_set[i] = i;
 	assert_int_equal(at_switch(METHOD_SET, SMP_LINEAR_TABLE, 2), 0);
 	assert_int_equal(fabric_forward(net.fabric)->port[128 + 7], 7);
+	assert_int_equal(at_switch(METHOD_SET, SMP_LINEAR_TABLE, FORWARD_LIDS / 64), MAD_BAD_VALUE);
 	memset(to_set, 0xff, 64);
 	assert_int_equal(at_switch(METHOD_SET, SMP_MCAST_TABLE, 1 | 2u << 28), 0);
 	assert_true(fabric_forward(net.fabric)->members[32] == 0x1f00000000ull);
@@ -774,6 +802,11 @@ static void tables_of_an_hca_are_set(void **state)
 	assert_false(gid_get(net.hca[1], 1, gid));
 	assert_true(gid_get(net.hca[1], 2, gid));
 	assert_true(gid_is_ours(net.hca[1], gid));
+	gid[0] ^= 1;					/* another subnet prefix */
+	assert_false(gid_is_ours(net.hca[1], gid));
+	gid[0] ^= 1;
+	put_be64(gid + 8, 0);				/* as in the entries that are not used */
+	assert_false(gid_is_ours(net.hca[1], gid));
 	assert_true(at_peer(METHOD_GET, SMP_GUID_INFO, 0, NULL));
 	assert_true(get_be64(data) == fabric_guid(net.hca[1]));
 	assert_true(get_be64(data + 16) == 0x1111);
@@ -1021,6 +1054,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		M(directed_route_to_the_switch), M(directed_route_through_the_switch),
 		M(host_answers_a_directed_route), M(other_versions_are_refused),
+		M(response_goes_on_by_lid_behind_its_return_path),
+		M(trap_to_an_hca_is_not_answered),
 		M(wrong_routes_are_dropped), M(routes_by_lid),
 		M(get_of_each_attribute_of_the_switch), M(tables_of_the_switch_are_set),
 		M(switch_tells_what_it_is), M(switch_keeps_its_pkeys),

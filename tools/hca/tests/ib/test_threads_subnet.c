@@ -160,6 +160,10 @@ static void own_port(struct host *host)
 		port_set_lids(hca, 0x100 + 10 * host->h + pick(host, 10), 0);
 	if (!pick(host, 20))
 		port_set_state(hca, PORT_DOWN);
+	if (!pick(host, 10)) {
+		port_set_state(hca, PORT_ARMED);
+		port_set_state(hca, PORT_ACTIVE);
+	}
 }
 
 static void receive(struct host *host)
