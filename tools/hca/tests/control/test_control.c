@@ -590,7 +590,8 @@ static void malformed_requests_are_answered(void **state)
 		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0",
 		"inject cqe delay", "inject cqe delay 0", "inject cqe delay 0x100000000",
 		"inject fault token 0", "inject event NONE",
-		"trace", "link", "link sideways", "port", "port lid 0", "port lid 0xc000",
+		"trace", "link", "link sideways", "inject link", "inject link up up",
+		"port", "port lid 0", "port lid 0xc000",
 		"port lid 64 8", "port lid 65 1", "port lid 64 1 1",
 		"port pkey 0", "port pkey 128 1", "port pkey 0 0x10000", "census all",
 		"inject fatal 300",
@@ -751,6 +752,15 @@ static void each_event_has_its_name(void **state)
 		assert_true(answer(line, "\"ok\":true"));
 		assert_int_equal(eqe[64 * (first + i) + 1], t[i].type);
 	}
+}
+
+static void link_is_an_injection_too(void **state)
+{
+	(void)state;
+	assert_true(answer("inject link down", "\"ok\":true"));
+	assert_false(fabric_link(core.hca));
+	assert_true(answer("inject link up", "\"ok\":true"));
+	assert_true(fabric_link(core.hca));
 }
 
 static void unplug_frees_all_objects(void **state)
@@ -964,6 +974,7 @@ int main(void)
 		T(trace_decodes_command_fields),
 		T(capture_is_switched_off_and_on),
 		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),
+		T(link_is_an_injection_too),
 		T(refusals_that_nobody_announced_are_listed),
 		T(dropped_doorbells_that_nobody_announced_are_listed),
 		T(objects_left_at_teardown_are_listed), T(forced_teardown_may_leave_objects),

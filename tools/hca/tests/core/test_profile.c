@@ -122,7 +122,7 @@ static void each_number_has_its_member(void **state)
 	static const struct { const char *name; size_t at; unsigned int value; } numbers[] = {
 #define NUMBER(name, value) { #name, offsetof(struct profile, name), value }
 		NUMBER(vectors, 64), NUMBER(boot_pages, 9), NUMBER(init_pages, 121),
-		NUMBER(objects_per_page, 3), NUMBER(gids, 8), NUMBER(mtu, 512),
+		NUMBER(objects_per_page, UINT32_MAX), NUMBER(gids, 8), NUMBER(mtu, 512),
 		NUMBER(command_delay_us, 1000000), NUMBER(command_timeout_ms, 0xfffff),
 		NUMBER(initializing_ms, 21), NUMBER(log_min_ack_timeout, 31),
 		NUMBER(max_translation_mb, 100), NUMBER(virtual_functions, 127),
@@ -233,6 +233,8 @@ static void contradictions_are_refused(void **state)
 	(void)state;
 	refused("{\"caps\":{\"general\":{\"uar_4k\":1,\"num_of_uars_per_page\":0}}}",
 		"num_of_uars_per_page");
+	refused("{\"caps\":{\"general\":{\"uar_4k\":{\"max\":1,\"cur\":0},"
+		"\"num_of_uars_per_page\":0}}}", "uar_4k without num_of_uars_per_page");
 	refused("{\"caps\":{\"general\":{\"log_max_qp\":{\"max\":10,\"cur\":12}}}}", "maximum");
 	refused("{\"caps\":{\"general\":{\"uar_sz\":6}}}", "uar_sz");
 	refused("{\"caps\":{\"general\":{\"uar_sz\":37}}}", "uar_sz");
@@ -415,6 +417,16 @@ static void each_setting_has_its_bounds(void **state)
 			      "\"packet_pacing_rate_table_size\":2}}}"), 0);
 }
 
+/* A profile that was not loaded from a file is checked, too. */
+static void profile_without_a_file_is_checked(void **state)
+{
+	(void)state;
+	assert_int_equal(profile_default(&p, false), 0);
+	p.log_bar_size = 19;
+	assert_int_equal(profile_check(&p, why, sizeof(why)), -22);
+	assert_non_null(strstr(why, "log_bar_size is 19, must be from 20 to 32"));
+}
+
 static void malformed_files_are_refused(void **state)
 {
 	(void)state;
@@ -557,6 +569,7 @@ int main(void)
 		cmocka_unit_test(values_out_of_bounds_are_refused),
 		cmocka_unit_test(each_capability_has_its_bounds),
 		cmocka_unit_test(each_setting_has_its_bounds),
+		cmocka_unit_test(profile_without_a_file_is_checked),
 		cmocka_unit_test(malformed_files_are_refused),
 		cmocka_unit_test(shipped_profiles_are_accepted),
 		cmocka_unit_test(cards_describe_themselves_by_part_and_name),

@@ -270,11 +270,29 @@ static void page_that_firmware_refuses_is_not_announced(void **state)
 	reports("general.pg: the card has 1, the profile 0\n");
 }
 
+/* A capability of a card without what the capability is about: events of users, and atomics. */
+static void capability_without_its_object_is_not_taken(void **state)
+{
+	(void)state;
+	GEN(log_max_uctx, 0);
+	BOTH(CAP_ATOMIC, atomic_caps, atomic_operations, 0);
+	make_and_load("{}");
+	assert_int_equal(MAX(event_cap), 0);
+	assert_int_equal(CUR(event_cap), 0);
+	assert_int_equal(MAX(atomic), 0);
+	assert_int_equal(CUR(atomic), 0);
+	reports("general.event_cap: the card has 1, the profile 0\n");
+	reports("general.atomic: the card has 1, the profile 0\n");
+}
+
 static void bar_decides_uars_and_device_memory(void **state)
 {
 	(void)state;
+	BOTH(CAP_DEV_MEM, device_mem_cap, memic_operations, 1);
 	make_and_load("{\"log_bar_size\":23}");
 	assert_int_equal(CUR(uar_sz), 3);
+	assert_int_equal(IFC_GET(device_mem_cap, made.cap[0][CAP_DEV_MEM], memic_operations), 1);
+	assert_int_equal(IFC_GET(device_mem_cap, made.cap[1][CAP_DEV_MEM], memic_operations), 1);
 	assert_int_equal(IFC_GET64(device_mem_cap, made.cap[1][CAP_DEV_MEM], memic_bar_start_addr),
 			 0x800000 - 3 * 0x20000);
 	reports("device_memory: the HCA cannot have the card's");
@@ -357,6 +375,7 @@ int main(void)
 		CASE(values_out_of_bounds_are_adapted),
 		CASE(current_value_is_the_one_before_the_driver),
 		CASE(page_that_firmware_refuses_is_not_announced),
+		CASE(capability_without_its_object_is_not_taken),
 		CASE(bar_decides_uars_and_device_memory),
 		CASE(memory_that_the_card_does_not_have_does_not_matter),
 		CASE(port_is_that_of_the_settings),

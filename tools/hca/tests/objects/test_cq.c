@@ -908,6 +908,25 @@ static void test_query(void **state)
 	assert_int_equal(IFC_GET(cqc, c, log_cq_size), LOG);
 }
 
+/* The context names the new buffer: its size, the size of its CQEs, its pages and its offset. */
+static void test_resized_cq_is_queried(void **state)
+{
+	uint8_t c[CQC_BYTES];
+	const uint8_t *q;
+
+	(void)state;
+	new_size(c, 1);
+	IFC_SET(cqc, c, cqe_sz, 1);
+	IFC_SET(cqc, c, log_page_size, 1);
+	IFC_SET(cqc, c, page_offset, 3);
+	assert_int_equal(modify(1, 7, c, BUF2), ST_OK);
+	q = query();
+	assert_int_equal(IFC_GET(cqc, q, log_cq_size), 1);
+	assert_int_equal(IFC_GET(cqc, q, cqe_sz), 1);
+	assert_int_equal(IFC_GET(cqc, q, log_page_size), 1);
+	assert_int_equal(IFC_GET(cqc, q, page_offset), 3);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
 static void test_trace_of_completions(void **state)
@@ -950,6 +969,7 @@ int main(void)
 		T(test_end_of_moderation_raises_delayed_event),
 		T(test_solicited_completion_can_end_moderation), T(test_cq_moves_to_another_eq),
 		T(test_moderation_needs_a_capability), T(test_resize),
+		T(test_resized_cq_is_queried),
 		T(test_resize_is_refused_if_cqes_do_not_fit),
 		T(test_reset_drops_delayed_completions),
 		T(test_destroy_drops_delayed_completions), T(test_delayed_completions_are_limited),

@@ -1320,6 +1320,7 @@ static void test_xrc_qp_holds_its_references(void **state)
 	const struct obj *held[3];
 	uint8_t c[QPC_BYTES] = {};
 	unsigned int i;
+	struct qp *qp;
 
 	(void)state;
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_XRCD, 0, 0, in, sizeof(in), out, sizeof(out)),
@@ -1338,8 +1339,11 @@ static void test_xrc_qp_holds_its_references(void **state)
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	for (i = 0; i < ARRAY_SIZE(held); i++)
 		assert_int_equal(held[i]->refs, 1);
-	bring_to(qp_find(rig.hca, qpn), QPS_RTS);	/* it is a connection: it has rights */
+	qp = qp_find(rig.hca, qpn);
+	bring_to(qp, QPS_RTS);			/* it is a connection: it has rights */
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qpn, 1 << 1, 0, c), ST_OK);
+	assert_int_equal(qp->retry_count, 7);	/* it is reliable */
+	assert_int_equal(qp->path.ack_timeout, 14);
 	assert_int_equal(destroy(qpn, 0), ST_OK);
 	for (i = 0; i < ARRAY_SIZE(held); i++)
 		assert_int_equal(held[i]->refs, 0);

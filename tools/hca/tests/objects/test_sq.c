@@ -332,11 +332,16 @@ static void nops_are_executed_up_to_the_record(void **state)
 	assert_true(sq_send_doorbell(rig.hca, sqn, uar, bf, sizeof(bf)));
 	is_completed(2, sqn, CQE_REQ, 3);
 	assert_int_equal(rig.hca->count.db_bf, 1);
-	for (i = 4; i < 20; i++) {				/* a second lap */
+	/* So it is if the buffer has nothing but the NOP, which is 16 bytes long. */
+	memcpy(bf, post(sqn, 4, 0, false), sizeof(bf));
+	bf[11] = 8;
+	assert_true(sq_send_doorbell(rig.hca, sqn, uar, bf, 16));
+	is_completed(3, sqn, CQE_REQ, 4);
+	for (i = 5; i < 20; i++) {				/* a second lap */
 		w = post(sqn, i, 0, i == 19);
 		assert_true(sq_send_doorbell(rig.hca, sqn, uar, w, 8));
 	}
-	is_completed(3, sqn, CQE_REQ, 19);
+	is_completed(4, sqn, CQE_REQ, 19);
 	is_at(sqn, RDY, 20);
 	destroy(sqn);
 	assert_false(sq_send_doorbell(rig.hca, sqn, uar, bf, 8));

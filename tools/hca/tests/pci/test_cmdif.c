@@ -715,6 +715,56 @@ static void pages_follow_the_objects(void **state)
 	core.profile->objects_per_page = 0;
 }
 
+/* The HCA has as many pages as its objects need, so it does not ask for one more. */
+static void no_pages_are_asked_for_if_there_are_enough(void **state)
+{
+	uint32_t eqn;
+	unsigned int i;
+
+	(void)state;
+	memset(core.ram + REQ_EQ, 0xff, 4096);
+	core.profile->objects_per_page = 4;
+	assert_int_equal(core_create_eq(core_alloc_uar(), 4, REQ_EQ, 1 << 0xb, 1, &eqn), ST_OK);
+	/* The ninth page is for the objects 33 to 36; UAR and EQ are objects, too. */
+	change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
+	assert_int_equal(manage(1, asked(0), CORE_FREE + 0x900000), ST_OK);
+	for (i = 3; i < 36; i++)
+		change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
+	assert_int_equal(obj_total(core.hca), 36);
+	assert_int_equal(asked(1), 0);
+	change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
+	assert_int_equal(asked(1), 1 + REQ_BATCH);
+	core.profile->objects_per_page = 0;
+}
+
+/* The HCA gives back no more pages than the driver takes. */
+static void driver_takes_fewer_pages_than_asked(void **state)
+{
+	uint32_t pdn[REQ_PD], eqn;
+	int i, given;
+
+	(void)state;
+	memset(core.ram + REQ_EQ, 0xff, 4096);
+	core.profile->objects_per_page = 4;
+	assert_int_equal(core_create_eq(core_alloc_uar(), 4, REQ_EQ, 1 << 0xb, 1, &eqn), ST_OK);
+	for (i = 0; i < REQ_PD; i++) {
+		change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
+		pdn[i] = IFC_GET(alloc_pd_out, out, pd);
+	}
+	given = asked(0);
+	assert_int_equal(manage(1, given, CORE_FREE + 0x900000), ST_OK);
+	given += asked(1);
+	assert_int_equal(manage(1, asked(1), CORE_FREE + 0xa00000), ST_OK);
+	for (i = 0; i < REQ_PD; i++)
+		change_domain(MLX5_CMD_OP_DEALLOC_PD, pdn[i]);
+	assert_int_equal(asked(2), -(1 + REQ_BATCH));
+	assert_int_equal(manage(2, 4, 0), ST_OK);
+	assert_int_equal(IFC_GET(manage_pages_out, out, output_num_entries), 4);
+	/* The next request is about all pages beyond the one that UAR and EQ need, and a batch. */
+	assert_int_equal(asked(3), -(given - 4 - 1 - REQ_BATCH));
+	core.profile->objects_per_page = 0;
+}
+
 static void numbers_can_be_reused_late(void **state)
 {
 	uint32_t first, limit = core.profile->range[OBJ_PD].limit;
@@ -1298,7 +1348,8 @@ int main(void)
 		T(adapter_names_its_board), T0(pages_given_are_returned), T0(pages_must_be_mapped),
 		T0(pages_are_overwritten), T0(pages_are_compared_when_returned),
 		T0(pages_are_given_in_any_order), T0(no_page_is_given_twice),
-		T(pages_follow_the_objects), T(numbers_can_be_reused_late),
+		T(pages_follow_the_objects), T(no_pages_are_asked_for_if_there_are_enough),
+		T(driver_takes_fewer_pages_than_asked), T(numbers_can_be_reused_late),
 		T0(pages_are_needed_to_initialize),
 		T0(issi_is_kept), T(issi_1_has_no_legacy_srqs),
 		T(no_pages_are_returned_while_initialized), T0(caps_can_be_set_up_to_the_maximum),

@@ -467,10 +467,12 @@ static void keys_of_length_zero(void **state)
 static void invalid_keys_are_refused(void **state)
 {
 	uint64_t at = alloc(START, SIZE, 256, 0), next = alloc(START, SIZE, 256, 0);
+	uint64_t behind = alloc(START + PAGE, PAGE, 256, 0);	/* behind memory that is free */
 	const struct key bad[] = {
 		{ .start = at, .len = 257 }, { .start = at + 1, .len = 256 },
 		{ .start = at, .len = 512 }, { .start = next + 256, .len = 64 },
 		{ .start = START - 64, .len = 64 }, { .start = next + 257, .len = 0 },
+		{ .start = behind - 64, .len = 128 },
 		{ .start = at, .len = ~0ull }, { .start = 0, .len = 64 },
 		{ .start = at, .len = 64, .free = true },
 		{ .start = at, .len = 64, .length64 = true },

@@ -9,14 +9,17 @@
 #include <limits.h>
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -417,6 +420,7 @@ static void interrupts(void **state)
 
 	(void)state;
 	assert_int_equal(call_fds(SET_IRQS, &set, sizeof(set), fds, 2), 0);
+	assert_int_equal(reply_len, 0);
 	vfu_irq_ops.raise(core.hca, 1);
 	vfu_irq_ops.raise(core.hca, 3);
 	vfu_irq_ops.raise(core.hca, 3);
@@ -1107,7 +1111,8 @@ static void files_stay_with_their_message(void **state)
 	(void)state;
 	assert_int_equal(ftruncate(fd[0], 4096) | ftruncate(fd[1], 4096), 0);
 	assert_int_equal(pwrite(fd[0], "a", 1, 0) + pwrite(fd[1], "b", 1, 0), 2);
-	post_msg(REGION_WRITE, F_NO_REPLY, &a, 17, NULL, 0);
+	post_msg(DMA_MAP, F_NO_REPLY, &m, sizeof(m), NULL, 0);
+	m.addr += 4096;
 	post_msg(DMA_MAP, F_NO_REPLY, &m, sizeof(m), &fd[0], 1);
 	m.addr += 4096;
 	post_msg(REGION_WRITE, F_NO_REPLY, &a, 17, NULL, 0);
@@ -1115,11 +1120,12 @@ static void files_stay_with_their_message(void **state)
 	m.addr += 4096;
 	post_msg(DMA_MAP, F_NO_REPLY, &m, sizeof(m), NULL, 0);
 	pump();
-	assert_int_equal(mem_read(core.hca, 1 << 20, &c, 1), 0);
-	assert_int_equal(c, 'a');
+	assert_int_equal(mem_read(core.hca, 1 << 20, &c, 1), -EFAULT);
 	assert_int_equal(mem_read(core.hca, (1 << 20) + 4096, &c, 1), 0);
+	assert_int_equal(c, 'a');
+	assert_int_equal(mem_read(core.hca, (1 << 20) + 8192, &c, 1), 0);
 	assert_int_equal(c, 'b');
-	assert_int_equal(mem_read(core.hca, (1 << 20) + 8192, &c, 1), -EFAULT);
+	assert_int_equal(mem_read(core.hca, (1 << 20) + 12288, &c, 1), -EFAULT);
 	close(fd[0]);
 	close(fd[1]);
 }
@@ -1143,6 +1149,77 @@ static void cut_file_is_the_clients_loss(void **state)
 	assert_int_equal(mem_write(core.hca, (1 << 20) + 8188, "abc", 4), 0);
 	assert_int_equal(call(REGION_READ, &(struct rw){ 0, 0, 4, { 0 } }, 16), 0);
 	close(fd);
+}
+
+/* A part of the file that the file did not have when another part was mapped. */
+static void file_that_grows_is_mapped_again(void **state)
+{
+	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 1 << 20, .size = 4096 };
+	int fd = memfd_create("m", 0);
+	char c;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_int_equal(pwrite(fd, "ab", 2, 4095), 2);
+	m.addr += 4096;
+	m.offset = 4096;
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	assert_int_equal(mem_read(core.hca, (1 << 20) + 4095, &c, 1), 0);
+	assert_int_equal(c, 'a');
+	assert_int_equal(mem_read(core.hca, (1 << 20) + 4096, &c, 1), 0);
+	assert_int_equal(c, 'b');
+	close(fd);
+}
+
+/* The HCA removes the fault of a file that a client made shorter; of other files it does not. */
+static void other_file_that_is_cut_ends_the_process(void **state)
+{
+	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 1 << 20, .size = 4096 };
+	int fd = memfd_create("m", 0), other = memfd_create("other", 0), status;
+	volatile uint8_t *p;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 4096) | ftruncate(other, 4096), 0);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, other, 0);
+	assert_ptr_not_equal(p, MAP_FAILED);
+	assert_int_equal(ftruncate(other, 0), 0);
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_DUMPABLE, 0);
+		signal(SIGSEGV, SIG_DFL);	/* in place of cmocka's */
+		_exit(*p);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGBUS);
+	munmap((void *)p, 4096);
+	close(other);
+	close(fd);
+}
+
+/* Descriptor 0 is free in a process that was started without standard input. */
+static void memory_may_be_file_0(void **state)
+{
+	int saved = dup(STDIN_FILENO), fd = memfd_create("m", 0);
+	char c = 0;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(pwrite(fd, "a", 1, 0), 1);
+	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+	assert_int_equal(mem_map_fd(core.hca, 1 << 20, 4096, STDIN_FILENO, 0, true, true), 0);
+	assert_int_equal(mem_read(core.hca, 1 << 20, &c, 1), 0);
+	assert_int_equal(c, 'a');
+	close(fd);
+	if (saved >= 0)
+		dup2(saved, STDIN_FILENO);
+	else
+		close(STDIN_FILENO);
+	close(saved);
 }
 
 /* Requests that are too short, name something that does not exist, or leave their region. */
@@ -1501,6 +1578,9 @@ static void access_has_a_length_limit(void **state)
 	rw.count = 8;
 	assert_int_equal(call(REGION_WRITE, &rw, sizeof(rw)), 0);
 	assert_int_equal(reply_len, 16);
+	rw.count = 0;
+	assert_int_equal(call(REGION_WRITE, &rw, 16), 0);
+	rw.count = 8;
 	rw.off = (32 << 20) - 8;
 	assert_int_equal(call(REGION_READ, &rw, 16), 0);
 	assert_int_equal(reply_len, 24);
@@ -1557,6 +1637,8 @@ int main(void)
 		T(pending_interrupts_end_with_reset), T(one_bar_has_the_vector_table),
 		T(command_queue_needs_bus_mastering),
 		T(timer_does_not_tear), T(cut_file_is_the_clients_loss),
+		T(file_that_grows_is_mapped_again), T(other_file_that_is_cut_ends_the_process),
+		T(memory_may_be_file_0),
 		T(hostile_requests_are_refused), T(firmware_initializes_after_reset),
 		R(version_is_negotiated), R(version_must_come_first),
 		R(other_major_version_is_refused), T(device_information),
