@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,6 +209,17 @@ static void answer_has_a_greatest_length(void **state)
 	assert_true(rq.out.failed);
 	assert_int_equal(rq.out.len, 512 << 10);
 	free(rq.out.bytes);
+}
+
+/* A rate whose code is reserved is less than any other. */
+static void rates_have_codes_from_2_to_23(void **state)
+{
+	(void)state;
+	assert_int_equal(sa_rank_rate(1), 0);
+	assert_int_equal(sa_rank_rate(2), 3);
+	assert_int_equal(sa_rank_rate(23), 800);
+	assert_int_equal(sa_rank_rate(24), 0);
+	assert_int_equal(sa_rank_rate(255), 0);
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -1132,13 +1144,34 @@ static void garbage_is_survived(void **state)
 	}
 }
 
+/* More packets than the switch takes in a turn of the event loop. The leak detector looks on. */
+static void packets_that_wait_for_the_switch_are_freed(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 600; i++) {
+		struct packet *p = packet_alloc(net.fabric);
+
+		p->opcode = BTH_UD | BTH_SEND_ONLY;
+		ib_hdr(p)->slid = fabric_lid(net.hca[0]);
+		ib_hdr(p)->dlid = SWITCH_LID;
+		p->dqpn = 2;
+		p->sqpn = 1;
+		p->len = 0;
+		fabric_tx(net.hca[0], p);
+	}
+	event_base_loop(net.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(class_and_versions), T(nodes_ports_and_links), T(nodes_have_their_attributes_only),
-		T(answer_has_a_greatest_length), T(path_between_gids),
+		T(answer_has_a_greatest_length), T(rates_have_codes_from_2_to_23),
+		T(path_between_gids),
 		T(path_in_a_partition), T(path_of_an_mtu_and_a_rate),
 		T(path_has_the_rate_of_its_links),
 		T(path_over_links_of_other_mtus), T(path_has_a_life_time),
@@ -1155,6 +1188,7 @@ int main(void)
 		T(services_are_registered), T(services_of_a_port_are_limited_and_end_with_it),
 		T(performance_of_the_switch), T(ports_of_the_switch_count_the_other_way),
 		T(short_or_foreign_packets_are_dropped), T(garbage_is_survived),
+		T(packets_that_wait_for_the_switch_are_freed),
 	};
 
 	return cmocka_run_group_tests_name("sa", tests, NULL, NULL);

@@ -583,6 +583,25 @@ static uint32_t after_delays(void)
 	return cq_find(rig.hca, cqn)->pi;
 }
 
+/* The data of the CQE is that of the completion, not what is at the same place a while later. */
+static void test_delayed_completion_keeps_its_data(void **state)
+{
+	uint8_t data[64], want[64];
+	const struct completion c = {
+		.opcode = 2, .inline_data = data, .inline_len = 64, .byte_cnt = 64,
+	};
+
+	(void)state;
+	cqn = rig_cq(BUF2, DBR + 8, LOG, 128, uar, eqn);
+	memset(data, 0x5c, sizeof(data));
+	memcpy(want, data, sizeof(want));
+	inject_set_cqes(rig.hca->inject, 1, 1);
+	cq_complete(rig.hca, cqn, &c);
+	memset(data, 0, sizeof(data));
+	assert_int_equal(after_delays(), 1);
+	assert_memory_equal(ram(BUF2), want, sizeof(want));
+}
+
 /* A completion that is held back at a reset does not reach a later CQ of the same number. */
 static void test_reset_drops_delayed_completions(void **state)
 {
@@ -969,7 +988,7 @@ int main(void)
 		T(test_end_of_moderation_raises_delayed_event),
 		T(test_solicited_completion_can_end_moderation), T(test_cq_moves_to_another_eq),
 		T(test_moderation_needs_a_capability), T(test_resize),
-		T(test_resized_cq_is_queried),
+		T(test_resized_cq_is_queried), T(test_delayed_completion_keeps_its_data),
 		T(test_resize_is_refused_if_cqes_do_not_fit),
 		T(test_reset_drops_delayed_completions),
 		T(test_destroy_drops_delayed_completions), T(test_delayed_completions_are_limited),

@@ -1222,6 +1222,15 @@ static void memory_may_be_file_0(void **state)
 	close(saved);
 }
 
+static void server_that_ends_closes_the_connection(void **state)
+{
+	char c;
+
+	(void)state;
+	vfu_close(core.hca);
+	assert_int_equal(recv(sock, &c, 1, MSG_DONTWAIT), 0);
+}
+
 /* Requests that are too short, name something that does not exist, or leave their region. */
 static void hostile_requests_are_refused(void **state)
 {
@@ -1638,7 +1647,7 @@ int main(void)
 		T(command_queue_needs_bus_mastering),
 		T(timer_does_not_tear), T(cut_file_is_the_clients_loss),
 		T(file_that_grows_is_mapped_again), T(other_file_that_is_cut_ends_the_process),
-		T(memory_may_be_file_0),
+		T(memory_may_be_file_0), T(server_that_ends_closes_the_connection),
 		T(hostile_requests_are_refused), T(firmware_initializes_after_reset),
 		R(version_is_negotiated), R(version_must_come_first),
 		R(other_major_version_is_refused), T(device_information),

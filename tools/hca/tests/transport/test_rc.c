@@ -1229,6 +1229,28 @@ static void message_begins_with_its_first_packet(void **state)
 	order_is_refused(0, BTH_WRITE_MIDDLE);
 }
 
+/* Let a packet arrive at b whose PSN is @ahead of the expected one. Returns the answers. */
+static unsigned int answers_to(unsigned int ahead)
+{
+	unsigned int sent = rig.hca[1]->count.packets_tx;
+	struct packet *p = request(BTH_WRITE_ONLY, -ahead);
+
+	resp_receive(rig.hca[1], b, p);
+	packet_free(rig.fabric, p);
+	rig_settle();
+	return rig.hca[1]->count.packets_tx - sent;
+}
+
+static void each_gap_is_reported_once(void **state)
+{
+	(void)state;
+	assert_int_equal(answers_to(1), 1);
+	assert_int_equal(answers_to(2), 0);
+	assert_int_equal(answers_to(0), 0);	/* the packet was missing, and asks for no answer */
+	assert_int_equal(answers_to(1), 1);
+	assert_int_equal(b->state, QPS_RTS);
+}
+
 /* Let an acknowledgment arrive at a, and return the number of completions. */
 static unsigned int acknowledge(uint32_t psn)
 {
@@ -1569,7 +1591,7 @@ int main(void)
 		RC(packet_is_not_longer_than_the_rest_of_a_write),
 		RC(send_does_not_continue_a_write), RC(send_does_not_begin_inside_a_write),
 		RC(read_does_not_begin_inside_a_write), RC(atomic_does_not_begin_inside_a_write),
-		RC(message_begins_with_its_first_packet),
+		RC(message_begins_with_its_first_packet), RC(each_gap_is_reported_once),
 		RC(only_what_is_outstanding_is_acknowledged),
 		RC(acknowledged_part_of_a_message_restores_the_retries),
 		RC(nak_of_an_unknown_kind_fails_the_request),
