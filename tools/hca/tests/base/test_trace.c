@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "quota.h"
 #include "trace.h"
 
 static char path[] = "/tmp/test-trace-XXXXXX";
@@ -89,6 +90,21 @@ static void file_has_a_limit(void **state)
 	free(dump);
 }
 
+static void limit_can_be_reached_to_the_byte(void **state)
+{
+	FILE *file = tmpfile();
+	struct quota q;
+
+	(void)state;
+	assert_non_null(file);
+	quota_start(&q, file, 10);
+	assert_true(quota_take(&q, 4));
+	assert_false(quota_take(&q, 7));
+	assert_true(quota_take(&q, 6));
+	assert_false(quota_take(&q, 1));
+	fclose(file);
+}
+
 static void file_without_a_limit(void **state)
 {
 	(void)state;
@@ -163,7 +179,8 @@ static void ring_keeps_the_last_events(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(file_has_a_limit), T(file_without_a_limit), T(disk_that_is_full),
+		T(file_has_a_limit), T(limit_can_be_reached_to_the_byte), T(file_without_a_limit),
+		T(disk_that_is_full),
 		T(file_that_cannot_be_opened), T(event_has_its_time_and_its_hca),
 		T(ring_keeps_the_last_events),
 	};

@@ -398,6 +398,8 @@ static void port_changes_as_a_subnet_manager_does(void **state)
 	(void)state;
 	assert_true(answer("port lid 77", "\"ok\":true"));
 	assert_int_equal(fabric_lid(core.hca), 77);
+	assert_true(answer("port lid 128 7", "\"ok\":true"));
+	assert_int_equal(fabric_lmc(core.hca), 7);
 	assert_true(answer("port lid 80 3", "\"ok\":true"));
 	assert_int_equal(fabric_lmc(core.hca), 3);
 	assert_true(answer("port pkey 3 0x8003", "\"ok\":true"));
@@ -623,7 +625,8 @@ static void malformed_requests_are_answered(void **state)
 		"inject fault subtype 256", "inject fault subtype 1 0", "inject fault nowrite 0",
 		"inject fault token 1 1", "inject fatal 0", "inject fatal 256",
 		"inject event NOP 1 1 1", "trace dump 1 1", "trace on on", "link up up",
-		"port lid 0x10000", "limit pd pd", "impair off off", "plug", "rates x",
+		"port lid 0x10000", "port lid 256 8", "inject cmd 1", "limit pd pd",
+		"impair off off", "plug", "rates x",
 	};
 	unsigned int i;
 
@@ -752,6 +755,14 @@ static void each_event_has_its_name(void **state)
 		assert_true(answer(line, "\"ok\":true"));
 		assert_int_equal(eqe[64 * (first + i) + 1], t[i].type);
 	}
+}
+
+static void one_umr_fails_by_default(void **state)
+{
+	(void)state;
+	assert_true(answer("inject umr", "\"ok\":true"));
+	assert_true(inject_umr(core.hca->inject));
+	assert_false(inject_umr(core.hca->inject));
 }
 
 static void link_is_an_injection_too(void **state)
@@ -974,7 +985,7 @@ int main(void)
 		T(trace_decodes_command_fields),
 		T(capture_is_switched_off_and_on),
 		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),
-		T(link_is_an_injection_too),
+		T(link_is_an_injection_too), T(one_umr_fails_by_default),
 		T(refusals_that_nobody_announced_are_listed),
 		T(dropped_doorbells_that_nobody_announced_are_listed),
 		T(objects_left_at_teardown_are_listed), T(forced_teardown_may_leave_objects),

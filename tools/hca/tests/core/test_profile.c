@@ -425,6 +425,9 @@ static void profile_without_a_file_is_checked(void **state)
 	p.log_bar_size = 19;
 	assert_int_equal(profile_check(&p, why, sizeof(why)), -22);
 	assert_non_null(strstr(why, "log_bar_size is 19, must be from 20 to 32"));
+	p.log_bar_size = 33;
+	assert_int_equal(profile_check(&p, why, sizeof(why)), -22);
+	assert_non_null(strstr(why, "log_bar_size is 33, must be from 20 to 32"));
 }
 
 static void malformed_files_are_refused(void **state)

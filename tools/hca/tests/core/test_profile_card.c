@@ -3,6 +3,7 @@
  * Profiles made of a card's capability pages: what the HCA models is taken over as far as it can
  * be, everything else is listed, and the result can be loaded.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,12 +106,24 @@ static int make(const char *settings)
 	return err;
 }
 
+static unsigned int open_files(void)
+{
+	int fd, n = 0;
+
+	for (fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
 /* Make the profile, and load it: an HCA accepts what was made. */
 static void make_and_load(const char *settings)
 {
+	unsigned int files = open_files();
+
 	write_pages();
 	if (make(settings))
 		fail_msg("%s", why);
+	assert_int_equal(open_files(), files);
 	write_file("made.json", json);
 	profile_default(&made, false);
 	if (profile_load(&made, in_dir("made.json"), why, sizeof(why)))
@@ -219,6 +232,15 @@ static void what_is_not_modelled_is_counted(void **state)
 	reports("page 07: ");
 	assert_non_null(strstr(json, "A card. The card also has 4 capabilities that the HCA does"));
 	assert_non_null(strstr(json, "; 0 others have"));
+}
+
+/* The value that is reported is the maximum, unless only the current value is another one. */
+static void maximum_is_reported(void **state)
+{
+	(void)state;
+	IFC_SET(cmd_hca_cap, card.cap[0][0], wq_signature, 1);
+	make_and_load("{}");
+	reports("general.wq_signature: the card has 1, the profile 0, as the HCA does not model");
 }
 
 static void values_out_of_bounds_are_adapted(void **state)
@@ -371,7 +393,7 @@ int main(void)
 		CASE(memory_scheme_is_taken),
 		CASE(unknown_part_is_not_taken),
 		CASE(page_that_only_the_card_has_is_taken),
-		CASE(what_is_not_modelled_is_counted),
+		CASE(what_is_not_modelled_is_counted), CASE(maximum_is_reported),
 		CASE(values_out_of_bounds_are_adapted),
 		CASE(current_value_is_the_one_before_the_driver),
 		CASE(page_that_firmware_refuses_is_not_announced),

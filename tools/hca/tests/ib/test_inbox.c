@@ -79,6 +79,22 @@ static uint16_t lid(unsigned int h)
 	return fabric_lid(net.hca[h]);
 }
 
+/* Packets are pending in the inbox, and after the HCA has taken them from there. */
+static void packets_are_pending_until_received(void **state)
+{
+	(void)state;
+	assert_false(fabric_rx_pending(net.hca[1]));
+	put(0, lid(1), 0);
+	put(0, lid(1), 1);
+	assert_true(fabric_rx_pending(net.hca[1]));
+	fabric_poll(net.hca[1]);
+	assert_true(fabric_rx_pending(net.hca[1]));
+	assert_int_equal(take(1), 0);
+	assert_true(fabric_rx_pending(net.hca[1]));
+	assert_int_equal(take(1), 1);
+	assert_false(fabric_rx_pending(net.hca[1]));
+}
+
 /* ---- links ----------------------------------------------------------------------------------- */
 
 /*
@@ -296,6 +312,7 @@ static void switch_loses_subnet_management_without_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(packets_are_pending_until_received),
 		T(link_that_flaps_loses_what_came_before), T(link_event_needs_no_packet),
 		T(state_of_a_link_that_is_down_cannot_be_set), T(sender_is_woken_when_half_is_free),
 		T(reset_loses_what_came_before), T(port_drops_packets_to_other_lids),

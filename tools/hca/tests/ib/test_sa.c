@@ -565,7 +565,9 @@ static void groups_are_made_and_end(void **state)
 	q[48] = 4;						/* send only, and no such group */
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), SA_INVALID);
 	q[48] = 1;
+	q[42] = 3;						/* a rate that is not asked for */
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
+	assert_int_equal(rec[42], SA_EXACTLY << 6 | 16);
 	mlid = get_be16(rec + 36);
 	assert_int_equal(mlid, 0xc001);
 	assert_int_equal(rec[48], 2 << 4 | 1);
@@ -1144,15 +1146,12 @@ static void garbage_is_survived(void **state)
 	}
 }
 
-/* More packets than the switch takes in a turn of the event loop. The leak detector looks on. */
-static void packets_that_wait_for_the_switch_are_freed(void **state)
+static void send_to_the_switch(unsigned int n)
 {
-	unsigned int i;
+	struct packet *p;
 
-	(void)state;
-	for (i = 0; i < 600; i++) {
-		struct packet *p = packet_alloc(net.fabric);
-
+	while (n--) {
+		p = packet_alloc(net.fabric);
 		p->opcode = BTH_UD | BTH_SEND_ONLY;
 		ib_hdr(p)->slid = fabric_lid(net.hca[0]);
 		ib_hdr(p)->dlid = SWITCH_LID;
@@ -1161,7 +1160,32 @@ static void packets_that_wait_for_the_switch_are_freed(void **state)
 		p->len = 0;
 		fabric_tx(net.hca[0], p);
 	}
+}
+
+/* The leak detector looks on. */
+static void packet_on_its_way_to_the_switch_is_freed(void **state)
+{
+	(void)state;
+	send_to_the_switch(1);
+}
+
+/* More packets than the switch takes in a turn of the event loop. */
+static void packets_that_wait_for_the_switch_are_freed(void **state)
+{
+	(void)state;
+	send_to_the_switch(600);
 	event_base_loop(net.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+}
+
+/* The link goes down, and the HCA is gone before the switch looks. */
+static void switch_does_not_look_for_an_hca_that_is_gone(void **state)
+{
+	(void)state;
+	fabric_set_link(net.hca[2], false);
+	hca_free_objects(net.hca[2]);
+	hca_destroy(net.hca[2]);
+	net.hca[2] = NULL;
+	net_turn();
 }
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
@@ -1188,7 +1212,9 @@ int main(void)
 		T(services_are_registered), T(services_of_a_port_are_limited_and_end_with_it),
 		T(performance_of_the_switch), T(ports_of_the_switch_count_the_other_way),
 		T(short_or_foreign_packets_are_dropped), T(garbage_is_survived),
+		T(packet_on_its_way_to_the_switch_is_freed),
 		T(packets_that_wait_for_the_switch_are_freed),
+		T(switch_does_not_look_for_an_hca_that_is_gone),
 	};
 
 	return cmocka_run_group_tests_name("sa", tests, NULL, NULL);

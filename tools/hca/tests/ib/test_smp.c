@@ -727,7 +727,23 @@ static void invalid_port_info_changes_nothing(void **state)
 		assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
 		assert_memory_equal(data, before, sizeof(before));
 	}
+	info[51] = 3;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 2, info));	/* it has one port */
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_memory_equal(data, before, sizeof(before));
 	assert_int_equal(net.events[1], 0);
+}
+
+static void port_that_is_set_down_trains_again(void **state)
+{
+	(void)state;
+	port_set_state(net.hca[1], PORT_DOWN);
+	assert_int_equal(fabric_state(net.hca[1], false), PORT_ACTIVE);
+	assert_int_equal(net.events[1], 3);
+	assert_int_equal(net.event[1][0], DOWN);
+	assert_int_equal(net.event[1][1], LID);
+	assert_int_equal(net.event[1][2], ACTIVE);
 }
 
 /* Let the link to the second HCA have another speed. */
@@ -983,6 +999,7 @@ static void unmanaged_ports_wait_for_a_subnet_manager(void **state)
 	assert_int_equal(net.events[1], 2);
 	assert_int_equal(net.event[1][0], LID);
 	assert_int_equal(net.event[1][1], ACTIVE);
+	assert_int_equal(fabric_forward(net.fabric)->port[12], FORWARD_DROP);	/* not set yet */
 	memset(to_set, 0xff, 64);
 	to_set[9] = 0;
 	to_set[11] = 1;
@@ -1067,7 +1084,8 @@ int main(void)
 		M(traps_of_multicast_pkeys_are_suppressed_where_announced),
 		M(packets_longer_than_the_neighbour_mtu_are_discarded),
 		M(service_level_without_a_lane_is_dropped),
-		M(invalid_port_info_changes_nothing), M(tables_of_an_hca_are_set),
+		M(invalid_port_info_changes_nothing), M(port_that_is_set_down_trains_again),
+		M(tables_of_an_hca_are_set),
 		M(speeds_that_a_port_lacks_cannot_be_enabled),
 		M(ports_of_the_switch_have_the_speeds_of_a_switch),
 		M(m_key_protects_a_port), M(switch_disables_and_bounces_a_link),

@@ -131,6 +131,21 @@ static void lowest_number_is_used_again_first(void **state)
 	assert_int_equal(third, second + 1);
 }
 
+static void lowest_number_is_found_behind_a_full_part(void **state)
+{
+	uint32_t first = new_pd(), i;
+
+	(void)state;
+	for (i = 1; i < 4000; i++)
+		assert_int_equal(new_pd(), first + i);
+	/* Each part has 1024 numbers. */
+	obj_free(rig.hca, obj_find(rig.hca, OBJ_PD, 3 * 1024));
+	obj_free(rig.hca, obj_find(rig.hca, OBJ_PD, 2 * 1024));
+	assert_int_equal(new_pd(), 2 * 1024);
+	assert_int_equal(new_pd(), 3 * 1024);
+	assert_int_equal(new_pd(), first + 4000);
+}
+
 static void q_counter_counts_and_clears(void **state)
 {
 	uint8_t in[IFC_SZ(query_q_counter_in)] = {};
@@ -237,7 +252,7 @@ int main(void)
 		T(domains_are_allocated_and_freed), T(domains_belong_to_their_user),
 		T(allocation_fails_at_the_limit), T(highest_number_comes_first),
 		T(highest_numbers_pass_a_full_part),
-		T(lowest_number_is_used_again_first),
+		T(lowest_number_is_used_again_first), T(lowest_number_is_found_behind_a_full_part),
 		T(object_is_kept_for_its_references), T(q_counter_counts_and_clears),
 		T(q_counters_belong_to_their_user),
 		T(q_counter_of_another_vport_is_not_read),

@@ -762,6 +762,14 @@ static void driver_takes_fewer_pages_than_asked(void **state)
 	assert_int_equal(IFC_GET(manage_pages_out, out, output_num_entries), 4);
 	/* The next request is about all pages beyond the one that UAR and EQ need, and a batch. */
 	assert_int_equal(asked(3), -(given - 4 - 1 - REQ_BATCH));
+	/* The driver does not answer: it resets the HCA, whose next request is a new one. */
+	hca_reset(core.hca);
+	core_reg_write(0x10, 0);
+	core_reg_write(0x14, CORE_QUEUE);
+	assert_int_equal(core_init_commands(), 0);
+	memset(core.ram + REQ_EQ, 0xff, 4096);
+	assert_int_equal(core_create_eq(core_alloc_uar(), 4, REQ_EQ, 1 << 0xb, 1, &eqn), ST_OK);
+	assert_int_equal(asked(0), 1 + REQ_BATCH);
 	core.profile->objects_per_page = 0;
 }
 

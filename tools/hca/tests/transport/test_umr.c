@@ -164,6 +164,17 @@ static void entries_are_aligned_to_the_page_size(void **state)
 	assert_true(mk->free);
 }
 
+static void key_without_bytes_uses_no_entry(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	put_be64(rig_ptr(0, list), RIG_BASE + 8);	/* misaligned */
+	open_wqe(&w, 12, 4);
+	IFC_SET64(mkc, w.b + 64, len, 0);
+	run(&w, CQE_REQ);
+}
+
 static void list_is_aligned_to_2048_bytes(void **state)
 {
 	struct rig_wqe w;
@@ -396,7 +407,7 @@ int main(void)
 		T(opens_a_key), T(other_variant_is_an_incident), T(qp_needs_fre),
 		T(misaligned_entry_is_refused),
 		T(entries_are_aligned_to_the_page_size),
-		T(list_is_aligned_to_2048_bytes),
+		T(key_without_bytes_uses_no_entry), T(list_is_aligned_to_2048_bytes),
 		T(list_is_whole_blocks), T(offset_is_whole_blocks), T(list_is_in_the_pd_of_the_qp),
 		T(key_moves_to_another_pd_and_back),
 		T(key_does_not_move_to_a_pd_that_does_not_exist),
