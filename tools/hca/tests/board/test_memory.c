@@ -23,6 +23,7 @@
 #include "ifc.h"
 #include "mcast.h"
 #include "profile.h"
+#include "qp.h"
 #include "subnet.h"
 #include "vfio_user.h"
 
@@ -276,6 +277,29 @@ static void group_without_memory_has_no_member(void **state)
 	assert_int_equal(mcast_detach(core.hca, gid, 5), 0);
 }
 
+/* Two allocations are for the input and the output of the command, two for group and member. */
+static void attaching_without_memory_says_so(void **state)
+{
+	uint8_t in[IFC_SZ(attach_to_mcg_in)] = { 0 }, out[16], st;
+	struct qp *qp = (struct qp *)obj_new_at(core.hca, OBJ_QP, 0x40, 0, sizeof(*qp));
+	unsigned int n;
+
+	(void)state;
+	qp->type = QPT_UD;
+	IFC_SET(attach_to_mcg_in, in, opcode, MLX5_CMD_OP_ATTACH_TO_MCG);
+	IFC_SET(attach_to_mcg_in, in, qpn, 0x40);
+	IFC_ADDR(attach_to_mcg_in, in, multicast_gid)[0] = 0xff;
+	for (n = 0; n < 5; n++) {
+		left = n;
+		st = core_cmd(in, sizeof(in), out, sizeof(out));
+		if (!failed())
+			break;
+		assert_int_equal(st, n < 2 ? 0xff : ST_NO_RES);
+	}
+	assert_int_equal(n, 4);
+	assert_int_equal(st, ST_OK);
+}
+
 /* Descriptor 0 is free in a process that was started without standard input. */
 static void timer_may_be_file_0(void **state)
 {
@@ -306,6 +330,7 @@ int main(void)
 		cmocka_unit_test(subnet_is_made_whole_or_not_at_all),
 		cmocka_unit_test(capture_is_opened_whole_or_not_at_all),
 		T(command_without_memory_fails), T(group_without_memory_has_no_member),
+		T(attaching_without_memory_says_so),
 		cmocka_unit_test(timer_may_be_file_0),
 	};
 

@@ -197,6 +197,29 @@ static void trap_to_an_hca_is_not_answered(void **state)
 	assert_false(net_take(0));
 }
 
+/* The port of HCA 2 is busy. Its number is the LID of HCA 0, which an answer is for. */
+static void answer_by_lid_does_not_wait_for_the_port_of_this_number(void **state)
+{
+	struct packet *p;
+	unsigned int i;
+
+	(void)state;
+	assert_true(fabric_set_lids(net.hca[2], 99, 0));
+	assert_true(fabric_set_lids(net.hca[0], 3, 0));
+	for (i = 0; i < 600; i++) {
+		p = packet_alloc(net.fabric);
+		p->opcode = BTH_UD | BTH_SEND_ONLY;
+		ib_hdr(p)->dlid = 99;
+		p->dqpn = 5;
+		p->len = 0;
+		fabric_tx(net.hca[1], p);
+	}
+	net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
+	net_send(0, 0, SWITCH_LID, mad);
+	assert_true(net_take(0));
+	assert_int_equal(net.out_dlid, 3);
+}
+
 static void wrong_routes_are_dropped(void **state)
 {
 	static const uint8_t paths[][3] = {
@@ -1073,6 +1096,7 @@ int main(void)
 		M(host_answers_a_directed_route), M(other_versions_are_refused),
 		M(response_goes_on_by_lid_behind_its_return_path),
 		M(trap_to_an_hca_is_not_answered),
+		M(answer_by_lid_does_not_wait_for_the_port_of_this_number),
 		M(wrong_routes_are_dropped), M(routes_by_lid),
 		M(get_of_each_attribute_of_the_switch), M(tables_of_the_switch_are_set),
 		M(switch_tells_what_it_is), M(switch_keeps_its_pkeys),

@@ -1404,6 +1404,36 @@ static void test_umr_qp_gets_its_pd_at_rst2init(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0, c), ST_OK);
 }
 
+static void test_pd_moves_at_rst2init_only(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC);
+	uint8_t c[QPC_BYTES] = {};
+	uint32_t other = rig_pd();
+
+	(void)state;
+	full_context(c);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c), ST_OK);
+	IFC_SET(qpc, c, pd, other);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qp->obj.num, 0, 0, c), ST_OK);
+	assert_int_equal(qp->pdn, pd);
+	assert_int_equal(obj_find(rig.hca, OBJ_PD, other)->refs, 0);
+}
+
+/* Queue pairs of special types have no order of their own, whatever the capabilities are. */
+static void test_management_keeps_the_order_of_data(void **state)
+{
+	struct qp *qp = new_qp(QPT_QP1);
+	uint8_t c[QPC_BYTES] = {};
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], dp_ordering_ooo_all_ud, 1);
+	full_context(c);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c), ST_OK);
+	IFC_SET(qpc, c, dp_ordering_1, 1);
+	assert_refused(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qp->obj.num, 0, 0, c), ST_BAD_PARAM,
+		       WHY_QP_FIELD_NOT_OFFERED);
+}
+
 /* A program's queue pair counts in a counter set of the program, or in a shared one. */
 static void test_counter_set_is_the_users(void **state)
 {
@@ -1757,6 +1787,7 @@ int main(void)
 		T(test_unknown_qp_is_in_no_state_to_be_stopped),
 		T(test_qp_of_a_user_names_objects_of_the_user),
 		T(test_qp_of_the_kernel_is_not_a_users), T(test_qp_holds_its_references),
+		T(test_pd_moves_at_rst2init_only), T(test_management_keeps_the_order_of_data),
 		T(test_umr_qp_gets_its_pd_at_rst2init), T(test_counter_set_is_the_users),
 		T(test_fatal_error_raises_one_event),
 		T(test_query_says_why_a_qp_failed),

@@ -1381,6 +1381,30 @@ static void vectors_have_no_file_at_first(void **state)
 	close(saved);
 }
 
+/* A client is served also if its connection gets descriptor 0, which is free. */
+static void connection_may_be_file_0(void **state)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int saved = dup(STDIN_FILENO);
+
+	(void)state;
+	assert_true(core_socket(a.sun_path, sizeof(a.sun_path)));
+	assert_int_equal(vfu_listen(core.hca, a.sun_path, on_gone, NULL), 0);
+	sock = socket(AF_UNIX, SOCK_STREAM, 0);
+	close(STDIN_FILENO);
+	assert_int_equal(connect(sock, (struct sockaddr *)&a, sizeof(a)), 0);
+	pump();
+	assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
+	assert_int_equal(version(), 0);
+	close(sock);
+	pump();
+	assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+	vfu_close(core.hca);
+	if (saved >= 0)
+		dup2(saved, STDIN_FILENO);
+	close(saved);
+}
+
 /* ---- connections ----------------------------------------------------------------------------- */
 
 static unsigned int open_files(void)
@@ -1667,6 +1691,7 @@ int main(void)
 		T(disconnect_releases_guest_memory),
 		N(server_removes_no_file), N(client_without_memory_is_turned_away),
 		N(hca_is_made_whole_or_not_at_all), N(vectors_have_no_file_at_first),
+		N(connection_may_be_file_0),
 		T(no_file_of_a_client_stays_open), T(masks_of_vectors_are_the_clients),
 		T(information_has_every_field), R(later_minor_version_is_answered_with_ours),
 		N(next_client_starts_afresh), T(replies_of_a_client_are_ignored),

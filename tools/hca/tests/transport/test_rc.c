@@ -1251,6 +1251,18 @@ static void each_gap_is_reported_once(void **state)
 	assert_int_equal(b->state, QPS_RTS);
 }
 
+/* The packets behind one that has to wait for a receive are sent again, too. */
+static void no_gap_is_reported_behind_a_packet_that_waits(void **state)
+{
+	unsigned int sent = rig.hca[1]->count.packets_tx;
+
+	(void)state;
+	arrive(BTH_SEND_ONLY, 16);
+	rig_settle();
+	assert_int_equal(rig.hca[1]->count.packets_tx, sent + 1);	/* the RNR NAK */
+	assert_int_equal(answers_to(1), 0);
+}
+
 /* Let an acknowledgment arrive at a, and return the number of completions. */
 static unsigned int acknowledge(uint32_t psn)
 {
@@ -1309,6 +1321,21 @@ static void answer_with(uint8_t syndrome)
 	p->psn = a->req->una;
 	req_receive(rig.hca[0], a, p);
 	packet_free(rig.fabric, p);
+}
+
+/* Then the requester itself is late, which takes none of its retries. */
+static void gap_is_repaired_after_the_page_fault_of_the_requester(void **state)
+{
+	(void)state;
+	a->path.ack_timeout = 18;
+	fabric_inject_drop(rig.hca[1], 0, 1);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 16);
+	rig_settle();
+	a->req->fault = 1;
+	answer_with(NAK_SEQ);
+	a->req->fault = 0;
+	assert_true(a->req->again);
+	assert_int_equal(a->cur_retry, a->retry_count);
 }
 
 static void nak_of_an_unknown_kind_fails_the_request(void **state)
@@ -1592,6 +1619,8 @@ int main(void)
 		RC(send_does_not_continue_a_write), RC(send_does_not_begin_inside_a_write),
 		RC(read_does_not_begin_inside_a_write), RC(atomic_does_not_begin_inside_a_write),
 		RC(message_begins_with_its_first_packet), RC(each_gap_is_reported_once),
+		RC(no_gap_is_reported_behind_a_packet_that_waits),
+		RC(gap_is_repaired_after_the_page_fault_of_the_requester),
 		RC(only_what_is_outstanding_is_acknowledged),
 		RC(acknowledged_part_of_a_message_restores_the_retries),
 		RC(nak_of_an_unknown_kind_fails_the_request),

@@ -3,6 +3,8 @@
  * Queue pairs that take their receive WQEs from a shared receive queue: which protection domain is
  * whose, who completes, and what an error takes.
  */
+#include <string.h>
+
 #include "cq.h"
 #include "eq.h"
 #include "ifc.h"
@@ -78,6 +80,21 @@ static void cqes_of_version_0_name_the_queue(void **state)
 	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.srqn_uidx, srq->obj.num);
 }
 
+/* Three segments fill a WQE, so none of them ends the list. */
+static void wqe_ends_where_the_next_one_begins(void **state)
+{
+	uint8_t *w = rig_ptr(1, srq->mem.pas[0]);
+
+	(void)state;
+	rig_srq_recv(1, srq, buf_b, 8, srq_key);
+	rig_srq_recv(1, srq, buf_b, 4096, srq_key);
+	memcpy(w + 32, w + 16, 16);
+	memcpy(w + 48, w + 16, 16);
+	post_send(WQE_SEND, 25, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_RECEIVE_TOO_SHORT);
+}
+
 /* An error takes the WQE of the message in progress only. Other queue pairs use the others. */
 static void error_leaves_the_wqes_of_the_queue(void **state)
 {
@@ -117,7 +134,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(receives_are_in_the_domain_of_the_queue),
 		T(remote_keys_are_in_the_domain_of_the_queue_pair),
-		T(cqes_of_version_0_name_the_queue), T(error_leaves_the_wqes_of_the_queue),
+		T(cqes_of_version_0_name_the_queue), T(wqe_ends_where_the_next_one_begins),
+		T(error_leaves_the_wqes_of_the_queue),
 	};
 
 	return cmocka_run_group_tests_name("shared", tests, NULL, NULL);

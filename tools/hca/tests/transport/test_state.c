@@ -404,6 +404,15 @@ static void msn_is_the_number_of_executed_messages(void **state)
 	assert_int_equal(b->next_rcv_psn, psn_add(psn, 2 + 1 + 2));
 }
 
+static void read_that_is_refused_is_no_message(void **state)
+{
+	(void)state;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b + 0x100, 16);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_NAK_ACCESS);
+	assert_int_equal(b->msn, 0);
+}
+
 static void qp_destroyed_in_a_message_sends_no_more(void **state)
 {
 	(void)state;
@@ -480,7 +489,7 @@ int main(void)
 		RC(psn_after_a_local_error_is_that_of_the_first_packet_not_sent),
 		RC(psn_after_a_command_is_that_of_the_first_packet_not_sent),
 		RC(psn_after_all_retries_is_behind_all_that_was_sent),
-		RC(msn_is_the_number_of_executed_messages),
+		RC(msn_is_the_number_of_executed_messages), RC(read_that_is_refused_is_no_message),
 		RC(qp_destroyed_in_error_is_not_watched),
 		RC(queue_without_a_record_is_not_watched),
 	};
