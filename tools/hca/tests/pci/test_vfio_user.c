@@ -941,13 +941,13 @@ static void firmware_initializes_after_reset(void **state)
 	(void)state;
 	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
 	assert_int_equal(core_reg_read(0x1fc), 0x40000000);
-	core.profile->initializing_ms = 20;
+	core.profile->initializing_ms = 200;
 	cfg_write(0x60 + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR, 2);
 	assert_int_equal(core_reg_read(0x1fc), 0xc0000000);
 	core_reg_write(0x14, 0x1000);
 	assert_int_equal(core_reg_read(0x14) >> 12, 0);
 	assert_int_equal(core.hca->count.reg_early, 1);
-	usleep(21000);
+	usleep(201000);
 	assert_int_equal(core_reg_read(0x1fc), 0x40000000);
 	core_reg_write(0x14, 0x1000);
 	assert_int_equal(core_reg_read(0x14) >> 12, 1);
