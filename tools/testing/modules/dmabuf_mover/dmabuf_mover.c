@@ -204,37 +204,90 @@ static const struct dma_buf_ops mover_ops = {
 
 /* ---- requests of a test -------------------------------------------------------------- */
 
-static int create(struct dmabuf_mover_create *req)
+static struct dma_buf *export(size_t size)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct mover *mover __free(mover) = kzalloc_obj(*mover);
+	struct dma_buf *dmabuf;
+
+	if (!mover)
+		return ERR_PTR(-ENOMEM);
+	mover->num = size >> PAGE_SHIFT;
+	mover->pages = alloc_pages_for(mover->num, false);
+	if (!mover->pages)
+		return ERR_PTR(-ENOMEM);
+	info.ops = &mover_ops;
+	info.size = size;
+	info.flags = O_RDWR | O_CLOEXEC;
+	info.priv = mover;
+	dmabuf = dma_buf_export(&info);
+	if (!IS_ERR(dmabuf))
+		retain_and_null_ptr(mover);
+	return dmabuf;
+}
+
+static int create(struct dmabuf_mover_create *req)
+{
 	struct dma_buf *dmabuf;
 	int fd;
 
 	if (req->reserved || !req->size || !PAGE_ALIGNED(req->size) ||
 	    req->size >> PAGE_SHIFT > MAX_PAGES)
 		return -EINVAL;
-
-	struct mover *mover __free(mover) = kzalloc_obj(*mover);
-
-	if (!mover)
-		return -ENOMEM;
-	mover->num = req->size >> PAGE_SHIFT;
-	mover->pages = alloc_pages_for(mover->num, false);
-	if (!mover->pages)
-		return -ENOMEM;
-	info.ops = &mover_ops;
-	info.size = req->size;
-	info.flags = O_RDWR | O_CLOEXEC;
-	info.priv = mover;
-	dmabuf = dma_buf_export(&info);
+	dmabuf = export(req->size);
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
-	retain_and_null_ptr(mover);
 	fd = dma_buf_fd(dmabuf, O_CLOEXEC);
 	if (fd < 0)
 		dma_buf_put(dmabuf);
 	req->fd = fd;
 	return fd < 0 ? fd : 0;
+}
+
+static struct miscdevice mover_device;
+
+static void ignore_move(struct dma_buf_attachment *attach)
+{
+}
+
+static const struct dma_buf_attach_ops follower_ops = {
+	.invalidate_mappings = ignore_move,
+};
+
+/* Map a dma-buf as an importer that could follow a move. Returns 1 if the dma-buf is not pinned. */
+static int map_as_follower(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
+{
+	const struct mover *mover = dmabuf->priv;
+	struct sg_table *sgt;
+	bool pinned;
+
+	sgt = dma_buf_map_attachment(attach, DMA_BIDIRECTIONAL);
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
+	pinned = mover->pinned;
+	dma_buf_unmap_attachment(attach, sgt, DMA_BIDIRECTIONAL);
+	return !pinned;
+}
+
+/* This module itself is the importer, so that the answer is the kernel's and not a driver's. */
+static int can_move(void)
+{
+	struct dma_buf *dmabuf = export(PAGE_SIZE);
+	struct dma_buf_attachment *attach;
+	int ret;
+
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	attach = dma_buf_dynamic_attach(dmabuf, mover_device.this_device, &follower_ops, NULL);
+	ret = PTR_ERR_OR_ZERO(attach);
+	if (!ret) {
+		dma_resv_lock(dmabuf->resv, NULL);
+		ret = map_as_follower(dmabuf, attach);
+		dma_resv_unlock(dmabuf->resv);
+		dma_buf_detach(dmabuf, attach);
+	}
+	dma_buf_put(dmabuf);
+	return ret;
 }
 
 /*
@@ -374,6 +427,8 @@ static long mover_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	int err;
 
 	switch (cmd) {
+	case DMABUF_MOVER_CAN_MOVE:
+		return can_move();
 	case DMABUF_MOVER_CREATE:
 	case DMABUF_MOVER_MOVE:
 	case DMABUF_MOVER_COPY:
@@ -404,7 +459,24 @@ static struct miscdevice mover_device = {
 	.mode = 0600,
 };
 
-module_misc_device(mover_device);
+static int __init mover_init(void)
+{
+	int err = misc_register(&mover_device);
+
+	if (err)
+		return err;
+	err = dma_coerce_mask_and_coherent(mover_device.this_device, DMA_BIT_MASK(64));
+	if (err)
+		misc_deregister(&mover_device);
+	return err;
+}
+module_init(mover_init);
+
+static void __exit mover_exit(void)
+{
+	misc_deregister(&mover_device);
+}
+module_exit(mover_exit);
 
 MODULE_IMPORT_NS("DMA_BUF");
 MODULE_DESCRIPTION("dma-bufs whose memory moves on request, for tests");

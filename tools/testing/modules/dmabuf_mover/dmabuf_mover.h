@@ -83,4 +83,10 @@ struct dmabuf_mover_stat {
 #define DMABUF_MOVER_COPY	_IOW('m', 0xd2, struct dmabuf_mover_copy)
 #define DMABUF_MOVER_STAT	_IOWR('m', 0xd3, struct dmabuf_mover_stat)
 
+/*
+ * Returns 1 if the memory of a dma-buf can move while an importer that could follow a move has the
+ * memory mapped; 0 if the kernel then pins the dma-buf.
+ */
+#define DMABUF_MOVER_CAN_MOVE	_IO('m', 0xd4)
+
 #endif /* DMABUF_MOVER_H */

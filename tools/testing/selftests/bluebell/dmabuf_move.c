@@ -144,12 +144,11 @@ FIXTURE_VARIANT_ADD(moving, within_a_page) {
 
 FIXTURE_SETUP(moving)
 {
+	const char *missing = mover_missing();
 	struct moving *m = &self->m;
-	int ret = mover_load();
 
-	if (ret == -ENOENT)
-		SKIP(return, NO_MOVER);
-	ASSERT_EQ(0, ret);
+	if (missing)
+		SKIP(return, "%s", missing);
 	ASSERT_EQ(0, moving_open(m, SIZE));
 	if (!rdma_has_odp(m->r.ctx))
 		SKIP(return, NO_ODP);
@@ -493,11 +492,10 @@ FIXTURE(buffer) {
 
 FIXTURE_SETUP(buffer)
 {
-	int ret = mover_load();
+	const char *missing = mover_missing();
 
-	if (ret == -ENOENT)
-		SKIP(return, NO_MOVER);
-	ASSERT_EQ(0, ret);
+	if (missing)
+		SKIP(return, "%s", missing);
 	ASSERT_EQ(0, moving_open(&self->m, SIZE));
 	if (!rdma_has_odp(self->m.r.ctx))
 		SKIP(return, NO_ODP);
@@ -643,12 +641,12 @@ static int fault_in_cgroup(void)
 /* A work item of the kernel maps the memory, but the process that owns the region is charged. */
 TEST(mapping_by_a_fault_is_charged_to_the_process)
 {
-	int ret = mover_load(), status;
+	const char *missing = mover_missing();
+	int status;
 	pid_t pid;
 
-	if (ret == -ENOENT)
-		SKIP(return, NO_MOVER);
-	ASSERT_EQ(0, ret);
+	if (missing)
+		SKIP(return, "%s", missing);
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
 	if (!device_has(_metadata, rdma_has_odp))
@@ -666,7 +664,10 @@ TEST(mapping_by_a_fault_is_charged_to_the_process)
 	memcg_remove();
 }
 
-/* On a device without page faults the driver pins the memory, so the exporter cannot move it. */
+/*
+ * On a device without page faults the driver pins the memory, so the exporter cannot move it. Some
+ * kernels pin it on any device.
+ */
 TEST(memory_is_pinned_without_page_faults)
 {
 	struct dmabuf_mover_stat stat;
@@ -677,7 +678,7 @@ TEST(memory_is_pinned_without_page_faults)
 		SKIP(return, NO_MOVER);
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, moving_open(&m, SIZE));
-	if (rdma_has_odp(m.r.ctx))
+	if (rdma_has_odp(m.r.ctx) && mover_can_move())
 		SKIP(goto out, "the device has on-demand paging");
 	m.mr = reg_part(&m);
 	if (!m.mr && errno == EOPNOTSUPP && driver_is("mlx5_ib"))
@@ -763,11 +764,10 @@ FIXTURE_VARIANT_ADD(race, move_and_refuse) { .refuse = true };
 
 FIXTURE_SETUP(race)
 {
-	int ret = mover_load();
+	const char *missing = mover_missing();
 
-	if (ret == -ENOENT)
-		SKIP(return, NO_MOVER);
-	ASSERT_EQ(0, ret);
+	if (missing)
+		SKIP(return, "%s", missing);
 	ASSERT_EQ(0, moving_open(&self->m, SIZE));
 	if (!rdma_has_odp(self->m.r.ctx))
 		SKIP(return, NO_ODP);
@@ -918,11 +918,11 @@ static void write_in_each_round(unsigned int round)
 /* When the device is removed during moves and faults, the exporter gets its memory back. */
 TEST(device_removal_while_memory_moves)
 {
-	int ret = mover_load(), k;
+	const char *missing = mover_missing();
+	int k;
 
-	if (ret == -ENOENT)
-		SKIP(return, NO_MOVER);
-	ASSERT_EQ(0, ret);
+	if (missing)
+		SKIP(return, "%s", missing);
 	if (!device_has(_metadata, rdma_has_odp))
 		SKIP(return, NO_ODP);
 	/* The queue pair of a fault may be destroyed before the driver resumes it. */

@@ -304,13 +304,13 @@ FIXTURE_VARIANT_ADD(verb, dereg_moving_mr) {
 };
 
 FIXTURE_VARIANT_ADD(verb, map_moved_mr) {
-	.needs = "pg",
-	.moves = true, .v = { prep_moved_mr, act_map_moved, NULL, fini_dmabuf_mr },
+	.needs = "pg", .moved = true,
+	.v = { prep_moved_mr, act_map_moved, NULL, fini_dmabuf_mr },
 };
 
 FIXTURE_VARIANT_ADD(verb, move) {
-	.needs = "pg",
-	.moves = true, .v = { prep_moving_mr, act_move, NULL, fini_dmabuf_mr },
+	.needs = "pg", .moved = true,
+	.v = { prep_moving_mr, act_move, NULL, fini_dmabuf_mr },
 };
 
 TEST_HARNESS_MAIN

@@ -85,6 +85,7 @@ FIXTURE_VARIANT(verb) {
 	const char *needs;	/* a capability of the device, "umad" or "blueflame", or NULL */
 	bool opens_itself;	/* prep opens the context */
 	bool moves;		/* works on memory that moves: needs the module dmabuf_mover */
+	bool moved;		/* the memory does move: needs a kernel that does not pin it */
 	bool mlx5_ib_cannot;	/* mlx5_ib does not support the verb without on-demand paging */
 	bool only_bluebell;	/* promises that a refused command leaves nothing behind */
 	bool no_allocations;	/* the test of allocations leaves the verb out */
@@ -238,6 +239,8 @@ TEST_F(verb, each_refused_command_leaves_nothing)
 		SKIP(return, "mlx5_ib needs on-demand paging for this verb");
 	if (variant->moves && mover_load() == -ENOENT)
 		SKIP(return, NO_MOVER);
+	if (variant->moved && mover_missing())
+		SKIP(return, "%s", mover_missing());
 	if (variant->only_bluebell && !driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
 	if (!hca_ctl_present())
@@ -369,6 +372,8 @@ TEST_F_TIMEOUT(verb, each_failed_allocation_leaves_nothing, 600)
 		SKIP(return, "%s", why_missing(variant->needs));
 	if (variant->moves && mover_load() == -ENOENT)
 		SKIP(return, NO_MOVER);
+	if (variant->moved && mover_missing())
+		SKIP(return, "%s", mover_missing());
 	if (!open_fail_nth(&fd))
 		SKIP(return, "the kernel has no fault injection");
 	ASSERT_EQ(0, run_verb_once(v, e));

@@ -35,6 +35,36 @@ static int request(unsigned long cmd, void *arg)
 }
 
 /**
+ * mover_can_move - ask whether memory that a device has mapped can move on this kernel
+ *
+ * Return: 1 or 0, or a negative errno. If 0, the kernel pins the memory meanwhile.
+ */
+int mover_can_move(void)
+{
+	int dev = open(DEVICE, O_RDWR | O_CLOEXEC), ret;
+
+	if (dev < 0)
+		return -errno;
+	ret = ioctl(dev, DMABUF_MOVER_CAN_MOVE);
+	if (ret < 0)
+		ret = -errno;
+	close(dev);
+	return ret;
+}
+
+/**
+ * mover_missing - load the module, and find out why memory of a region cannot move
+ *
+ * Return: the reason to skip a test that moves the memory, or NULL if it can move.
+ */
+const char *mover_missing(void)
+{
+	if (mover_load() == -ENOENT)
+		return NO_MOVER;
+	return mover_can_move() ? NULL : NO_MOVES;
+}
+
+/**
  * mover_create - make a dma-buf of zeros
  * @size: bytes, a multiple of the page size
  *
