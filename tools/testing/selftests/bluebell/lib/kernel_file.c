@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +48,25 @@ int write_file(const char *path, const char *fmt, ...)
 int empty_caches(int what)
 {
 	return write_file("/proc/sys/vm/drop_caches", "%d", what);
+}
+
+/**
+ * kernel_has_symbol - look for a function or variable of the kernel or of a loaded module
+ * @name: a part of its name
+ *
+ * Return: whether there is one; also true if the kernel does not list its symbols.
+ */
+bool kernel_has_symbol(const char *name)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	bool found = !f;
+	char line[256];
+
+	while (!found && fgets(line, sizeof(line), f))
+		found = strstr(line, name);
+	if (f)
+		fclose(f);
+	return found;
 }
 
 /**

@@ -5,6 +5,8 @@
 #ifndef BLUEBELL_KERNEL_FILE_H
 #define BLUEBELL_KERNEL_FILE_H
 
+#include <stdbool.h>
+
 /* What empty_caches() frees. */
 enum {
 	DROP_PAGE_CACHE = 1,
@@ -13,6 +15,7 @@ enum {
 
 int write_file(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int empty_caches(int what);
+bool kernel_has_symbol(const char *name);
 int load_test_module(const char *name, const char *device);
 
 #endif
