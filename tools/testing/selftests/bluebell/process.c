@@ -389,23 +389,47 @@ static int run(const char *fmt, ...)
 	return ret;
 }
 
-/* Set the interface that IPoIB has made in the namespace of this process up. */
+/* Find the interface that IPoIB has made in the namespace of this process. */
+static bool find_ipoib(char *name)
+{
+	struct if_nameindex *list = if_nameindex();
+	int i;
+
+	name[0] = 0;
+	for (i = 0; list && list[i].if_index; i++)
+		if (!strncmp(list[i].if_name, "ib", 2))
+			strcpy(name, list[i].if_name);
+	if_freenameindex(list);
+	return name[0];
+}
+
+/* Wait for this interface and set it up. */
 static int set_ipoib_up(void)
 {
 	double end = seconds() + WAIT_S;
-	struct if_nameindex *list;
-	char name[IF_NAMESIZE] = "";
-	int i;
+	char name[IF_NAMESIZE];
 
-	while (!name[0] && seconds() < end) {
-		list = if_nameindex();
-		for (i = 0; list && list[i].if_index; i++)
-			if (!strncmp(list[i].if_name, "ib", 2))
-				strcpy(name, list[i].if_name);
-		if_freenameindex(list);
+	while (!find_ipoib(name) && seconds() < end)
 		usleep(10000);
-	}
 	return name[0] ? run("ip link set %s up", name) : -1;
+}
+
+/*
+ * Set the interface up that IPoIB has made for a device which was moved to the namespace of this
+ * process. Some kernels make it in the first namespace, @home.
+ */
+static int set_moved_ipoib_up(int home)
+{
+	char name[IF_NAMESIZE];
+	int here, ret;
+
+	if (find_ipoib(name))
+		return set_ipoib_up();
+	fprintf(stderr, "# IPoIB stays in the first namespace\n");
+	here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	ret = setns(home, CLONE_NEWNET) ?: set_ipoib_up() ?: setns(here, CLONE_NEWNET);
+	close(here);
+	return ret;
 }
 
 #define NETNS "bluebell-test"
@@ -432,7 +456,7 @@ static int netns_run(void *arg, int ready)
 		return 1;
 	if (read(n->moved[0], &byte, 1) != 1)
 		return 2;
-	if (n->ipoib && set_ipoib_up())
+	if (n->ipoib && set_moved_ipoib_up(home))
 		return 3;
 	if (rdma_open(&r) || pair_open(&p, &r, &rc, UV_PAGE) || write_once(&p, 1))
 		return 4;
