@@ -4,6 +4,8 @@
  * driver's operations in the form that this kernel has: see compat/include/bluebell_compat.h.
  */
 
+#include <linux/dma-mapping.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/xarray.h>
@@ -18,6 +20,39 @@
 #undef reg_user_mr_dmabuf
 #undef counter_bind_qp
 #undef counter_unbind_qp
+
+#ifndef BB_HAVE_UMEM_ATTR
+/**
+ * ib_umem_get_va - pin memory of a process and map it for DMA
+ * @device: device
+ * @addr: address in the process
+ * @size: bytes
+ * @access: enum ib_access_flags
+ *
+ * ib_core of 7.2 asks for a mapping without bounce buffers, because nothing would copy what the
+ * device and the process write. Older kernels cannot be asked, so look at the mapping afterwards.
+ *
+ * Return: the memory, or an ERR_PTR: -EIO if some of it is mapped by bounce buffers, or as
+ * ib_umem_get().
+ */
+struct ib_umem *ib_umem_get_va(struct ib_device *device, unsigned long addr, size_t size,
+			       int access)
+{
+	struct ib_umem *umem = ib_umem_get(device, addr, size, access);
+	struct scatterlist *sg;
+	int i;
+
+	if (IS_ERR(umem) || !dma_dev_need_sync(device->dma_device))
+		return umem;
+	for_each_sgtable_dma_sg(&umem->sgt_append.sgt, sg, i) {
+		if (dma_need_sync(device->dma_device, sg_dma_address(sg))) {
+			ib_umem_release(umem);
+			return ERR_PTR(-EIO);
+		}
+	}
+	return umem;
+}
+#endif /* BB_HAVE_UMEM_ATTR */
 
 #ifndef BB_HAVE_UDATA
 /*

@@ -105,10 +105,12 @@ static inline dma_addr_t ib_umem_start_dma_addr(struct ib_umem *umem)
  * the driver asks for attribute 0x1e, which no method has, so no process can pass it.
  */
 #ifndef BB_HAVE_UMEM_ATTR
-#define ib_umem_get_va ib_umem_get
 #define UVERBS_ATTR_CREATE_QP_BUF_UMEM		0x1e
 #define UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM	0x1e
 #define UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM	0x1e
+
+struct ib_umem *ib_umem_get_va(struct ib_device *device, unsigned long addr, size_t size,
+			       int access);
 
 static inline struct ib_umem *ib_umem_get_attr(struct ib_device *device,
 					       const struct uverbs_attr_bundle *attrs, u16 attr_id,
@@ -121,7 +123,7 @@ static inline struct ib_umem *
 ib_umem_get_cq_buf_or_va(struct ib_device *device, const struct uverbs_attr_bundle *attrs, u64 addr,
 			 size_t size, int access)
 {
-	return ib_umem_get(device, addr, size, access);
+	return ib_umem_get_va(device, addr, size, access);
 }
 #endif
 

@@ -32,13 +32,22 @@ static inline void hmm_dma_map_free(struct device *dev, struct hmm_dma_map *map)
 }
 
 /*
- * Fails if the device cannot map an entry of @bytes. hmm_dma_map_pfn() refuses a page that would
- * need a bounce buffer, as nothing would copy the contents.
+ * Whether the kernel may map pages for the device by bounce buffers, as far as is known before it
+ * does. Nothing would copy what the device and the process write.
  */
+static inline bool bb_dma_may_bounce(struct device *dev)
+{
+#ifdef CONFIG_DMA_NEED_SYNC
+	if (!dev->dma_skip_sync)
+		return true;
+#endif
+	return dma_addressing_limited(dev);
+}
+
 static inline int hmm_dma_map_alloc(struct device *dev, struct hmm_dma_map *map, size_t num,
 				    size_t bytes)
 {
-	if (dma_max_mapping_size(dev) < bytes)
+	if (bb_dma_may_bounce(dev))
 		return -EOPNOTSUPP;
 	map->pfn_list = kvcalloc(num, sizeof(*map->pfn_list), GFP_KERNEL | __GFP_NOWARN);
 	map->dma_list = kvcalloc(num, sizeof(*map->dma_list), GFP_KERNEL | __GFP_NOWARN);
