@@ -116,6 +116,8 @@ void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
 /* The operations of the driver. All its devices have the same. */
 static struct bb_device_ops bb_ops;
 
+/* ---- operations with other arguments -------------------------------------------------- */
+
 static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		     struct uverbs_attr_bundle *attrs)
 {
@@ -139,56 +141,65 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length
 	return bb_ops.bb_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access, NULL, attrs);
 }
 
+/* ---- counters ------------------------------------------------------------------------- */
+
 /*
- * In 7.2 ib_core allocates a counter with what the driver adds to it. Here each counter to which a
- * queue pair is bound has a double that is as large as the driver's struct.
+ * In 7.2 ib_core allocates a counter together with what the driver adds to it. Here each counter
+ * has a double, which is as large as the driver's struct: from when its first queue pair is bound
+ * until ib_core frees the counter. The driver finds its own members in the double
+ * (compat/include/counters.h), and all others in the counter of ib_core.
+ *
+ * ib_core holds the lock of the counter while it binds a queue pair, and has dropped the last
+ * reference to the counter before it calls counter_dealloc().
  */
 static DEFINE_XARRAY(bb_counters);
 
-static struct rdma_counter *counter_double_alloc(struct rdma_counter *counter)
+/**
+ * bb_counter_double - find the driver's struct of a counter
+ * @counter: counter of ib_core
+ *
+ * Return: the struct, or NULL if no queue pair has been bound to the counter yet.
+ */
+void *bb_counter_double(const struct rdma_counter *counter)
 {
-	struct rdma_counter *twin = kzalloc(bb_ops.size_rdma_counter, GFP_KERNEL);
-
-	if (!twin)
-		return NULL;
-	twin->device = counter->device;
-	twin->port = counter->port;
-	mutex_init(&twin->lock);
-	bb_ops.counter_init(twin);
-	return twin;
+	return xa_load(&bb_counters, (unsigned long)counter);
 }
 
-static void counter_double_free(struct rdma_counter *counter, struct rdma_counter *twin)
+static int counter_double_alloc(struct rdma_counter *counter)
 {
-	xa_erase(&bb_counters, (unsigned long)counter);
-	mutex_destroy(&twin->lock);
-	kfree(twin);
+	void *twin = kzalloc(bb_ops.size_rdma_counter, GFP_KERNEL);
+	int err;
+
+	if (!twin)
+		return -ENOMEM;
+	err = xa_insert(&bb_counters, (unsigned long)counter, twin, GFP_KERNEL);
+	if (err)
+		kfree(twin);
+	else
+		bb_ops.counter_init(counter);
+	return err;
+}
+
+static void counter_double_free(struct rdma_counter *counter)
+{
+	kfree(xa_erase(&bb_counters, (unsigned long)counter));
 }
 
 static int counter_bind_qp(struct rdma_counter *counter, struct ib_qp *qp)
 {
-	struct rdma_counter *twin = xa_load(&bb_counters, (unsigned long)counter);
-	bool is_new = !twin;
+	bool is_new = !bb_counter_double(counter);
 	int err;
 
+	lockdep_assert_held(&counter->lock);
 	if (is_new) {
-		twin = counter_double_alloc(counter);
-		if (!twin)
-			return -ENOMEM;
-		err = xa_insert(&bb_counters, (unsigned long)counter, twin, GFP_KERNEL);
-		if (err) {
-			counter_double_free(counter, twin);
+		err = counter_double_alloc(counter);
+		if (err)
 			return err;
-		}
 	}
-	twin->stats = counter->stats;
-	err = bb_ops.bb_counter_bind_qp(twin, qp, counter->port);
-	if (!err) {
-		counter->id = twin->id;
-		qp->counter = counter;
-	} else if (is_new) {
-		counter_double_free(counter, twin);
-	}
+	err = bb_ops.bb_counter_bind_qp(counter, qp, counter->port);
+	/* If no queue pair could be bound, ib_core frees the counter without counter_dealloc(). */
+	if (err && is_new)
+		counter_double_free(counter);
 	return err;
 }
 
@@ -199,13 +210,13 @@ static int counter_unbind_qp(struct ib_qp *qp)
 
 static int counter_dealloc(struct rdma_counter *counter)
 {
-	struct rdma_counter *twin = xa_load(&bb_counters, (unsigned long)counter);
 	int err;
 
-	if (!twin)
+	/* ib_core publishes a counter after its first queue pair has been bound. */
+	if (WARN_ON_ONCE(!bb_counter_double(counter)))
 		return 0;
-	err = bb_ops.counter_dealloc(twin);
-	counter_double_free(counter, twin);
+	err = bb_ops.counter_dealloc(counter);
+	counter_double_free(counter);
 	return err;
 }
 
@@ -220,6 +231,8 @@ static void set_counter_ops(struct ib_device_ops *core, const struct bb_device_o
 	core->counter_unbind_qp = counter_unbind_qp;
 	core->counter_dealloc = counter_dealloc;
 }
+
+/* ---- the device -------------------------------------------------------------------------- */
 
 /**
  * bb_set_device_ops - set operations of a device

@@ -231,6 +231,7 @@ struct bb_device_ops {
 };
 
 void bb_set_device_ops(struct ib_device *dev, const struct bb_device_ops *ops);
+void *bb_counter_double(const struct rdma_counter *counter);
 
 #define ib_device_ops		bb_device_ops
 #define ib_set_device_ops	bb_set_device_ops
