@@ -11,6 +11,7 @@
 #include <linux/xarray.h>
 #include <rdma/rdma_counter.h>
 
+#include "fw/bluebell.h"
 #include "verbs/verbs.h"
 
 /* Here these are the kernel's own. */
@@ -106,8 +107,8 @@ int ib_no_udata_io(struct ib_udata *udata)
 #endif /* BB_HAVE_UDATA */
 
 #ifndef BB_HAVE_UFILE_CLEANUP
-/* ib_core destroys the objects of a process one by one. */
-void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
+/* ib_core does not call this operation: see set_destroy_ops(). */
+void bb_no_ufile_cleanup(struct ib_uverbs_file *ufile)
 {
 }
 #endif
@@ -115,6 +116,114 @@ void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
 #ifndef BB_HAVE_OPS
 /* The operations of the driver. All its devices have the same. */
 static struct bb_device_ops bb_ops;
+
+/* ---- destruction at the end of a process ------------------------------------------------- */
+
+/*
+ * When a process has closed the device, or the device is removed, ib_core of 7.2 first tells the
+ * driver, which sets @closing of the context. Here the driver learns this from the arguments with
+ * which ib_core destroys the first object. ib_core holds the file's hw_destroy_rwsem for writing
+ * then, as it does when it tells the driver in 7.2.
+ */
+static void context_is_closing(struct ib_ucontext *context)
+{
+	to_mucontext(context)->closing = true;
+}
+
+/* The bundle of a call of the process has the call's request or attributes. */
+static void note_closing(struct uverbs_attr_bundle *attrs)
+{
+	if (attrs->context && !attrs->ucore.inlen &&
+	    bitmap_empty(attrs->attr_present, UVERBS_API_ATTR_BKEY_LEN))
+		context_is_closing(attrs->context);
+}
+
+static void note_closing_udata(struct ib_udata *udata)
+{
+	if (udata)
+		note_closing(rdma_udata_to_uverbs_attr_bundle(udata));
+}
+
+/*
+ * If ib_core destroys a queue pair that it could not finish creating, @udata is in no bundle. This
+ * queue pair is not the object of its uobject yet. struct ib_uqp_object begins with the uobject.
+ */
+static int destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
+{
+	if (udata && ((struct ib_uobject *)qp->uobject)->object == qp)
+		note_closing_udata(udata);
+	return bb_ops.destroy_qp(qp, udata);
+}
+
+static int destroy_cq(struct ib_cq *cq, struct ib_udata *udata)
+{
+	note_closing_udata(udata);
+	return bb_ops.destroy_cq(cq, udata);
+}
+
+static int destroy_srq(struct ib_srq *srq, struct ib_udata *udata)
+{
+	note_closing_udata(udata);
+	return bb_ops.destroy_srq(srq, udata);
+}
+
+static int dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
+{
+	note_closing_udata(udata);
+	return bb_ops.dereg_mr(mr, udata);
+}
+
+static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	note_closing_udata(udata);
+	return bb_ops.dealloc_pd(pd, udata);
+}
+
+static int dealloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
+{
+	note_closing_udata(udata);
+	return bb_ops.dealloc_xrcd(xrcd, udata);
+}
+
+static int dealloc_dm(struct ib_dm *dm, struct uverbs_attr_bundle *attrs)
+{
+	if (attrs)
+		note_closing(attrs);
+	return bb_ops.dealloc_dm(dm, attrs);
+}
+
+/*
+ * Without a bundle: the file and the number of the object have one reference each. A call of the
+ * process would have looked the object up, and have a third one.
+ */
+static int dealloc_mw(struct ib_mw *mw)
+{
+	struct ib_uobject *uobj = mw->uobject;
+
+	if (uobj && uobj->object == mw && kref_read(&uobj->ref) == 2)
+		context_is_closing(uobj->context);
+	return bb_ops.dealloc_mw(mw);
+}
+
+static void set_destroy_ops(struct ib_device_ops *core, const struct bb_device_ops *ops)
+{
+	bb_ops.destroy_qp = ops->destroy_qp;
+	bb_ops.destroy_cq = ops->destroy_cq;
+	bb_ops.destroy_srq = ops->destroy_srq;
+	bb_ops.dereg_mr = ops->dereg_mr;
+	bb_ops.dealloc_pd = ops->dealloc_pd;
+	bb_ops.dealloc_xrcd = ops->dealloc_xrcd;
+	bb_ops.dealloc_dm = ops->dealloc_dm;
+	bb_ops.dealloc_mw = ops->dealloc_mw;
+	core->destroy_qp = destroy_qp;
+	core->destroy_cq = destroy_cq;
+	core->destroy_srq = destroy_srq;
+	core->dereg_mr = dereg_mr;
+	core->dealloc_pd = dealloc_pd;
+	core->dealloc_xrcd = dealloc_xrcd;
+	core->dealloc_dm = dealloc_dm;
+	core->dealloc_mw = dealloc_mw;
+}
 
 /* ---- operations with other arguments -------------------------------------------------- */
 
@@ -265,6 +374,8 @@ void bb_set_device_ops(struct ib_device *dev, const struct bb_device_ops *ops)
 	}
 	if (ops->bb_counter_bind_qp)
 		set_counter_ops(&core, ops);
+	if (ops->ufile_hw_cleanup)
+		set_destroy_ops(&core, ops);
 	ib_set_device_ops(dev, &core);
 }
 #endif /* BB_HAVE_OPS */

@@ -192,6 +192,11 @@ static inline int ib_port_attr_to_speed_info(struct ib_port_attr *attr,
 }
 #endif
 
+/* Without this operation, compat.c learns in another way that a process has closed the device. */
+#ifndef BB_HAVE_UFILE_CLEANUP
+#define mlx5_ib_ufile_hw_cleanup bb_no_ufile_cleanup
+#endif
+
 /* ---- operations ---------------------------------------------------------------------- */
 
 /*
