@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kernel_file.h"
@@ -60,23 +61,71 @@ int memcg_make(size_t limit)
 	return ret;
 }
 
-/**
- * memcg_fill - set the cgroup's limit to the memory that its processes have now
- *
- * The kernel neither reclaims memory for that nor kills a process, because the file is open without
- * blocking. memcg_make() makes room again.
- *
- * Return: 0 or a negative errno.
- */
-int memcg_fill(void)
+/* Set the cgroup's limit without blocking. */
+static int set_limit(size_t limit)
 {
 	int fd = open(CGROUP "/memory.max", O_WRONLY | O_NONBLOCK);
 	int ret;
 
 	if (fd < 0)
 		return -errno;
-	ret = write(fd, "0", 1) < 0 ? -errno : 0;
+	ret = dprintf(fd, "%zu", limit) < 0 ? -errno : 0;
 	close(fd);
+	return ret;
+}
+
+/**
+ * memcg_fill - set the cgroup's limit to the memory that its processes have now
+ *
+ * The kernel neither reclaims memory for that nor kills a process, because the file is open without
+ * blocking; some kernels do, see memcg_fill_waits(). memcg_make() makes room again.
+ *
+ * Return: 0 or a negative errno.
+ */
+int memcg_fill(void)
+{
+	return set_limit(0);
+}
+
+#define CACHED "/usr/bin/bash"
+
+/* A child: have the cgroup charged for pages of a file. */
+static int read_a_file(void)
+{
+	char buf[4096];
+	int fd;
+
+	if (empty_caches(DROP_PAGE_CACHE) || memcg_enter())
+		return 1;
+	fd = open(CACHED, O_RDONLY);
+	while (fd >= 0 && read(fd, buf, sizeof(buf)) > 0)
+		;
+	return fd < 0;
+}
+
+/**
+ * memcg_fill_waits - find out whether the kernel makes room, or else kills a process, when it sets
+ * a limit below what the cgroup has, also if the file is open without blocking
+ * @limit: limit of the cgroup afterwards, in bytes
+ *
+ * There is room to make here: no process is killed.
+ *
+ * Return: 1 or 0, or a negative errno.
+ */
+int memcg_fill_waits(size_t limit)
+{
+	int status = -1, ret;
+	long charge;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid)
+		_exit(read_a_file());
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		return -EIO;
+	charge = memcg_charge();
+	ret = set_limit(charge / 2) ?: memcg_charge() <= charge / 2;
+	memcg_make(limit);
 	return ret;
 }
 

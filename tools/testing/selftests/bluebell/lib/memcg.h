@@ -13,6 +13,7 @@ long free_kb(void);
 
 int memcg_make(size_t limit);
 int memcg_fill(void);
+int memcg_fill_waits(size_t limit);
 int memcg_allow_swap(void);
 int memcg_throttle(size_t high);
 int memcg_enter(void);
