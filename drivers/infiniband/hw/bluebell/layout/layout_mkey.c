@@ -73,7 +73,7 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
 	if (access & ~SUPPORTED_ACCESS)
 		return refuse(-EOPNOTSUPP, "MR access %#x, supported: %#x", access,
 			      SUPPORTED_ACCESS);
-	/* A region cannot be longer than the address space of a 32-bit host. */
+	/* On a 32-bit host a region cannot be longer than the address space. */
 	if (!length || check_add_overflow(iova, length - 1, &last) ||
 	    overflows_type(length, size_t) || (log_max < 64 && length > 1ULL << log_max))
 		return refuse(-EINVAL,

@@ -95,9 +95,9 @@ static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context
  *
  * Pins the page of the record, unless the context has pinned it for another record. May sleep.
  *
- * Return: 0; -EINVAL for an address that is not aligned to the record's eight bytes; -EOVERFLOW for
- * an address beyond the address space of a 32-bit host; -ENOMEM; or as mlx5_ib_umem_get() for a
- * page that cannot be pinned.
+ * Return: 0; -EINVAL for an address that is not aligned to the record's eight bytes; -EOVERFLOW on
+ * a 32-bit host for an address beyond 32 bits; -ENOMEM; or as mlx5_ib_umem_get() for a page
+ * that cannot be pinned.
  */
 int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_db *db)
 {

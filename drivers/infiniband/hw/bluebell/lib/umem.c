@@ -25,10 +25,10 @@
  * sleep.
  *
  * Return: the pinned memory, which ib_umem_release() releases; or an ERR_PTR: -EINVAL for a range
- * that is empty or wraps, -EOVERFLOW for a range beyond the address space of a 32-bit host, -EPERM
- * if RLIMIT_MEMLOCK is 0, -ENOMEM beyond RLIMIT_MEMLOCK or if there is no memory, -EFAULT for
- * memory that the process does not have or may not write to, -EOPNOTSUPP if DMA needs the bounce
- * buffers of a confidential guest.
+ * that is empty or wraps, -EOVERFLOW on a 32-bit host for a range beyond 32 bits, -EPERM if
+ * RLIMIT_MEMLOCK is 0, -ENOMEM beyond RLIMIT_MEMLOCK or if there is no memory, -EFAULT for memory
+ * that the process does not have or may not write to, -EOPNOTSUPP if DMA needs the bounce buffers
+ * of a confidential guest.
  */
 struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
 {

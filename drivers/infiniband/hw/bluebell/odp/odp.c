@@ -214,7 +214,7 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  * Return: the region, or an ERR_PTR: -EINVAL as mlx5_ib_reg_user_mr(), for page offsets that
  * differ, and for an implicit region with @iova or IB_ACCESS_HUGETLB; -EOPNOTSUPP for rights that
  * the driver does not support, for IB_ACCESS_MW_BIND, and if the device cannot page the region;
- * -EOVERFLOW for an address beyond 32 bits on a 32-bit host; -ENOMEM, also for a region with too
+ * -EOVERFLOW on a 32-bit host for an address beyond 32 bits; -ENOMEM, also for a region with too
  * many pages; or as mlx5_ib_odp_start(), mlx5_ib_odp_leaf_create() and mlx5_ib_odp_tree_create().
  */
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)

@@ -186,9 +186,8 @@ static void cq_init_user(struct mlx5_ib_cq *cq, const struct mlx5_ib_create_cq *
  * Return: 0; -EINVAL for invalid attributes, a UAR that is not the user's, a vector that the device
  * does not have, or a buffer or doorbell record that is not aligned; -EOPNOTSUPP for unknown flags
  * of verbs, unknown driver data, and a feature that the device lacks; -ENOMEM, also if the user has
- * as many CQs as a user can have; -EOVERFLOW for a buffer beyond the address space of a 32-bit
- * host; -EFAULT; as mlx5_ib_umem_get() for memory that cannot be pinned; or the errno of a failed
- * command.
+ * as many CQs as a user can have; -EOVERFLOW on a 32-bit host for a buffer beyond 32 bits; -EFAULT;
+ * as mlx5_ib_umem_get() for memory that cannot be pinned; or the errno of a failed command.
  */
 int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			   struct uverbs_attr_bundle *attrs)

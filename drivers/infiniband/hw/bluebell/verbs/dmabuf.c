@@ -121,10 +121,9 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
  * revokes it. May sleep.
  *
  * Return: the region, or an ERR_PTR: as mlx5_ib_reg_user_mr(); -EBADF or -EINVAL for a descriptor
- * that is not a dma-buf; -EINVAL for a range beyond the end of the dma-buf; -EOVERFLOW for an
- * offset beyond the address space of a 32-bit host; -ENOMEM if the user has as much paged memory
- * and memory of dma-bufs as a user can have; or the errno with which the exporter refuses to map
- * the memory.
+ * that is not a dma-buf; -EINVAL for a range beyond the end of the dma-buf; -EOVERFLOW on a
+ * 32-bit host for an offset beyond 32 bits; -ENOMEM if the user has as much paged memory and memory
+ * of dma-bufs as a user can have; or the errno with which the exporter refuses to map the memory.
  */
 struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 					 int fd, int access, struct ib_dmah *dmah,
