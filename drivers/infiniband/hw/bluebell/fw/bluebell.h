@@ -147,7 +147,7 @@ struct mlx5_ib_rsc_table {
  *	synchronous command of each thread
  * @attempts: objects for which a command that destroys them is in flight, or was not answered; and
  *	attachments to multicast groups that firmware refuses to end
- * @orphans: objects without an owner that firmware has refused to destroy, or may have created
+ * @orphans: objects without an owner that could not be destroyed, or that firmware may have created
  * @events: subscriptions to events of the device. Constant while the device has objects
  * @rsc_table: finds queue pairs and SRQs by the number that an event or page fault names
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number; no process has

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Objects that firmware has refused to destroy, or may have created without an answer, and that
- * have no owner any more; and buffers that the device may still read.
+ * Objects that could not be destroyed, or that firmware may have created without an answer, and
+ * that have no owner any more; and buffers that the device may still read.
  */
 
 /**
  * DOC: Orphans
  *
- * If firmware refuses to destroy an object, the device may still use the object's memory, so the
- * memory stays pinned. ib_core keeps an object of a process, and tries again later to destroy the
- * object. ib_core does not try again if the creation of the object failed, if the object belongs to
- * the driver, to a kernel consumer or to a process that has closed the device, or if the object is
- * an XRC domain, an XRC target or a multicast attachment. Such an object becomes an orphan: a
- * struct that takes over the object's memory, and keeps the command that destroys the object. An
- * object that gives access to no memory can be given up instead, with a line in the log.
+ * If firmware refuses to destroy an object, or does not answer, the device may still use the
+ * object's memory, so the memory stays pinned. ib_core keeps an object of a process, and tries
+ * again later to destroy the object. ib_core does not try again if the creation of the object
+ * failed, if the object belongs to the driver, to a kernel consumer or to a process that has closed
+ * the device, or if the object is an XRC domain, an XRC target or a multicast attachment. Such an
+ * object becomes an orphan: a struct that takes over the object's memory, and keeps the command
+ * that destroys the object. An object that gives access to no memory can be given up instead, with
+ * a line in the log.
  *
  * An orphan is made by
  *
@@ -186,7 +187,7 @@ VISIBLE_IF_KUNIT void mlx5_ib_orphan_log(struct mlx5_ib_dev *dev, const char *na
 }
 
 /**
- * mlx5_ib_orphan_adopt - make an orphan of an object that firmware has refused to destroy
+ * mlx5_ib_orphan_adopt - make an orphan of an object that could not be destroyed
  * @dev: device
  * @uid: user id of the commands on the object
  * @opcode: MLX5_CMD_OP_* of the command that destroys the object

@@ -504,7 +504,7 @@ int mlx5_ib_init_users(struct mlx5_ib_dev *dev)
 /**
  * mlx5_ib_cleanup_users - free the table of users
  * @dev: device, which has no contexts. A user is left in the table only if an object of the user
- *	still counts: firmware has refused to destroy it, or has not answered its creation
+ *	still counts: firmware has refused to destroy it, or has not answered
  */
 void mlx5_ib_cleanup_users(struct mlx5_ib_dev *dev)
 {
