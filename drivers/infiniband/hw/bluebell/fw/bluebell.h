@@ -352,7 +352,8 @@ struct mlx5_ib_xrcd {
  * @wc: mapped write combining, otherwise uncached
  * @page_id: for a UAR object, the index of the UAR in the device; for a static or dynamic UAR page,
  *	the index of its first UAR
- * @mem: for device memory, the allocation, on which the entry has a reference
+ * @mem: for device memory, and for the address of an operation on device memory, the allocation, on
+ *	which the entry has a reference
  * @op: for an address at which an access does an operation on device memory, the number of the
  *	operation
  */

@@ -78,8 +78,9 @@ unsigned long mlx5_ib_umem_page_sizes(u64 wanted)
  *
  * CREATE_UMEM has no length in bytes, so a process can use all bytes of a umem's pages, for example
  * with a key over the umem. A page that extends beyond the memory would give the process access to
- * memory that is not its own. So the function chooses the largest size for which @umem, rounded to
- * PAGE_SIZE, starts and ends at the boundary of a page of that size.
+ * memory that is not its own. So, of the sizes of @wanted by which the memory can be described, the
+ * function chooses the largest for which @umem, rounded to PAGE_SIZE, starts and ends at the
+ * boundary of a page.
  *
  * Return: bytes; 0 if the memory does not consist of pages of any of these sizes.
  */
