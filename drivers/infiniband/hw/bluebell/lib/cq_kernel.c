@@ -326,7 +326,10 @@ int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 		return 0;
 	if (!kcq->notifies) {
 		WRITE_ONCE(kcq->notifies, true);
-		/* Pairs with mlx5_ib_kcq_wake(): its CPU sees @notifies, or ours sees @failed. */
+		/*
+		 * Pairs with mlx5_ib_kcq_wake(): its CPU sees @notifies, or ours sees what its
+		 * caller has written: @failed or a request.
+		 */
 		smp_mb();
 	}
 	if (likely(!READ_ONCE(kcq->dev->failed))) {
