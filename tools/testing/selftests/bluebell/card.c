@@ -257,6 +257,20 @@ static const char *recorded(const struct card *card, const char *name)
 	return "not in the record";
 }
 
+/* Whether the card's vital product data, as the PCI core reads it, has a text. */
+static bool vpd_has(const char *text)
+{
+	char path[256], vpd[4096];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/vpd", rdma_device_name());
+	fd = open(path, O_RDONLY);
+	len = fd < 0 ? -1 : read(fd, vpd, sizeof(vpd));
+	close(fd);
+	return len > 0 && memmem(vpd, len, text, strlen(text));
+}
+
 /* devlink prints the running firmware version and the stored one, each under two names. */
 TEST_F(card, devlink_tells_version_and_serial_number)
 {
@@ -268,9 +282,11 @@ TEST_F(card, devlink_tells_version_and_serial_number)
 	EXPECT_EQ(2, num_lines(info, line));
 	snprintf(line, sizeof(line), "fw %s", version);
 	EXPECT_EQ(2, num_lines(info, line));
+	EXPECT_EQ(1, num_lines(info, "fw.psid BBL0000000001"));
+	if (!num_lines(info, "board.serial_number " SERIAL) && vpd_has(SERIAL))
+		SKIP(return, "mlx5_core of this kernel does not report serial numbers");
 	EXPECT_EQ(self->card->all_vpd, num_lines(info, "serial_number " UUID));
 	EXPECT_EQ(1, num_lines(info, "board.serial_number " SERIAL));
-	EXPECT_EQ(1, num_lines(info, "fw.psid BBL0000000001"));
 }
 
 TEST_F(card, vital_product_data_tell_part_and_serial_number)
