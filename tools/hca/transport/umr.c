@@ -162,10 +162,6 @@ static const char *umr_forbidden(struct hca *hca, const struct qp *qp, const str
 		return "UMR may not change an indirect mkey (umr_indirect_mkey_disabled)";
 	if (!umr_privileged(qp) && mk->pdn != qp->pdn)
 		return "the key is of another PD";
-	/* A request that sets the length may give fewer entries than the key has. */
-	if (u->octowords && !(u->flags & UMR_XLT_OFFSET) && !(u->mask & MASK_LEN) &&
-	    u->octowords < mkey_xlt_octowords(mk))
-		return "a part of the translations needs TRANSLATION_OFFSET_EN";
 	if (mk->mode == MKM_MEMIC && (u->octowords || u->mask & MASK_PLACE))
 		return "UMR may not move a key over device memory";
 	if (!umr_privileged(qp) && umr_redirects(qp, mk, u))

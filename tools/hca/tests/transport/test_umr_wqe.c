@@ -231,23 +231,20 @@ static void umr_behind_an_offset_must_fit_the_key(void **state)
 	assert_true(mk->free);
 }
 
-/* A list that fills a part of the table needs the offset flag, unless the request sets a length. */
-static void umr_of_a_part_needs_the_offset_flag(void **state)
+/* Without the offset flag a list goes to the start of the table, and the rest stays as it is. */
+static void umr_of_a_part_goes_to_the_start(void **state)
 {
-	(void)state;
-	umr_refused(rig_umr_key(1, 8, MKM_KLM), 0x80, UMR_LIVE & ~UMR_LEN, 4);
-}
-
-/* A list that sets the length, too, may fill a part of the table: the stock driver does so. */
-static void umr_that_sets_the_length_may_use_a_part(void **state)
-{
+	struct mkey *mk = rig_umr_key(1, 8, MKM_KLM);
 	struct rig_wqe w;
 
 	(void)state;
-	umr_wqe(&w, rig_umr_key(1, 8, MKM_KLM), 0x80, UMR_LIVE, 4);
+	mk->klm[4].va = 0x1234;
+	umr_wqe(&w, mk, 0x80, UMR_LIVE & ~UMR_LEN, 4);
 	rig_send(1, b, w.b, w.ds);
 	assert_int_equal(rig_run(1, 1000), 1);
 	expect(CQ_B, 0, CQE_REQ, 0);
+	assert_int_equal(mk->klm[0].va, buf_b + 0x1000);
+	assert_int_equal(mk->klm[4].va, 0x1234);
 }
 
 static void umr_of_a_part_goes_to_its_offset(void **state)
@@ -695,8 +692,7 @@ int main(void)
 		RC(umr_holds_the_bound_region), RC(umr_does_not_hold_regions_of_other_pds),
 		RC(umr_needs_umr_en), RC(umr_of_a_freed_key_says_so), RC(umr_stays_in_its_pd),
 		RC(umr_must_fit_the_key), RC(umr_behind_an_offset_must_fit_the_key),
-		RC(umr_of_a_part_needs_the_offset_flag),
-		RC(umr_that_sets_the_length_may_use_a_part), RC(umr_of_a_part_goes_to_its_offset),
+		RC(umr_of_a_part_goes_to_the_start), RC(umr_of_a_part_goes_to_its_offset),
 		RC(umr_without_data_needs_the_inline_flag),
 		RC(umr_of_a_process_makes_a_strided_key),
 		RC(strided_block_has_its_entries_in_the_list), RC(strided_block_has_entries),
