@@ -226,12 +226,13 @@ class Kernels(unittest.TestCase):
 
     def test_newest_kernel_of_those_that_are_meant(self):
         """Versions are compared as numbers, and may be abbreviated by whole numbers. The stock
-        kernel is none of those that scripts/lab --kernel has added."""
+        kernel is none of those that scripts/lab --kernel has added, or has begun to add."""
         for release in ("6.1.9+deb13", "6.12.9+deb13", "6.12.10+deb13", "7.2.3+deb13",
-                        "7.3.1+deb13"):
+                        "7.3.1+deb13", "7.3.2+deb13"):
             (self.modules / release).mkdir()
             (self.modules / release / "vmlinuz").touch()
-        (self.modules / "7.3.1+deb13/added-to-lab").touch()
+        (self.modules / "7.3.1+deb13/added-to-lab").write_text("complete\n", encoding="utf-8")
+        (self.modules / "7.3.2+deb13/added-to-lab").write_text("begun\n", encoding="utf-8")
         (self.modules / "9.9").mkdir()
         found = {name: image.find_kernel(name, self.modules).release
                  for name in ("stock", "6.1", "6.12", "6.12.9", "7", "7.2.3+deb13")}
