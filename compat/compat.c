@@ -46,7 +46,7 @@ struct ib_umem *ib_umem_get_va(struct ib_device *device, unsigned long addr, siz
 	if (IS_ERR(umem) || !dma_dev_need_sync(device->dma_device))
 		return umem;
 	for_each_sgtable_dma_sg(&umem->sgt_append.sgt, sg, i) {
-		if (dma_need_sync(device->dma_device, sg_dma_address(sg))) {
+		if (bb_is_bounced(device->dma_device, sg_dma_address(sg))) {
 			ib_umem_release(umem);
 			return ERR_PTR(-EIO);
 		}

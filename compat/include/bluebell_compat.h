@@ -19,8 +19,10 @@
 #endif
 
 #include <linux/cleanup.h>
+#include <linux/dma-map-ops.h>
 #include <linux/gfp.h>
 #include <linux/hmm.h>
+#include <linux/iommu-dma.h>
 #include <linux/mlx5/device.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -74,6 +76,20 @@ static inline int bb_mutex_kill_err(struct mutex **lock)
 #endif
 
 /* ---- memory of processes ---------------------------------------------------------- */
+
+/*
+ * Whether addresses are mapped for the device as they are, perhaps by bounce buffers. Otherwise
+ * dma_need_sync() says yes to addresses that have no bounce buffer, too.
+ */
+static inline bool bb_dma_is_direct(struct device *dev)
+{
+	return !use_dma_iommu(dev) && !get_dma_ops(dev);
+}
+
+static inline bool bb_is_bounced(struct device *dev, dma_addr_t dma)
+{
+	return bb_dma_is_direct(dev) && dma_need_sync(dev, dma);
+}
 
 /*
  * Flags of an entry in a list of mapped pages. hmm_range_fault() of a kernel without these flags

@@ -7,13 +7,11 @@
 #ifndef BLUEBELL_COMPAT_HMM_DMA_H
 #define BLUEBELL_COMPAT_HMM_DMA_H
 
+#include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
 #include <linux/hmm.h>
 #include <linux/memremap.h>
 #include <linux/slab.h>
-
-struct pci_p2pdma_map_state {
-};
 
 /**
  * struct hmm_dma_map - pages, and their DMA addresses
@@ -38,7 +36,7 @@ static inline void hmm_dma_map_free(struct device *dev, struct hmm_dma_map *map)
 static inline bool bb_dma_may_bounce(struct device *dev)
 {
 #ifdef CONFIG_DMA_NEED_SYNC
-	if (!dev->dma_skip_sync)
+	if (bb_dma_is_direct(dev) && !dev->dma_skip_sync)
 		return true;
 #endif
 	return dma_addressing_limited(dev);
@@ -70,7 +68,7 @@ static inline dma_addr_t hmm_dma_map_pfn(struct device *dev, struct hmm_dma_map 
 	dma = dma_map_page(dev, page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
 	if (dma_mapping_error(dev, dma))
 		return DMA_MAPPING_ERROR;
-	if (dma_need_sync(dev, dma)) {
+	if (bb_is_bounced(dev, dma)) {
 		/* A bounce buffer. */
 		dma_unmap_page(dev, dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
 		return DMA_MAPPING_ERROR;
