@@ -73,8 +73,8 @@ static bool port_knows_link(struct mlx5_ib_port *port, struct ib_port_attr *prop
 }
 
 /*
- * Keep what has been read of the link, unless an event has come since: @num_events is the value of
- * @port->num_events before the state of the port was read.
+ * Keep what has been read of the link, if events tell of its changes (@port->told) and none has
+ * come since: @num_events is the value of @port->num_events before the state of the port was read.
  */
 static void port_note_link(struct mlx5_ib_port *port, const struct mlx5_ib_port_link *link,
 			   unsigned int num_events)

@@ -158,8 +158,8 @@ void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, c
  * mlx5_ib_umr_fill_change - build a request that changes the rights and protection domain of a key
  * @wqe: zeroed request
  * @mkey: the key, which keeps its number
- * @access: enum ib_access_flags. Rights that UMR cannot change stay as they are: relaxed ordering,
- *	and atomic operations if umr_modify_atomic_disabled is set
+ * @access: enum ib_access_flags. These rights stay as they are: relaxed ordering, and
+ *	atomic operations if umr_modify_atomic_disabled is set
  * @pdn: protection domain number
  * @caps: as for mlx5_ib_fill_mkc()
  */

@@ -264,7 +264,7 @@ static void mkey_pool_fill(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32 *
  * mlx5_ib_mkey_pool_create - have firmware create a free key
  * @dev: device with a UMR queue pair
  * @nmtts: translation entries that the key gets room for
- * @access: enum ib_access_flags; only the flags that UMR cannot change matter
+ * @access: enum ib_access_flags; only the flags that the driver does not change by UMR matter
  * @key: gets the key, for UMR to fill
  *
  * May sleep.

@@ -21,7 +21,7 @@ struct shrinker;
 #define MLX5_IB_POOL_MAX_LOG_MTTS	18
 #define MLX5_IB_POOL_SIZES	(MLX5_IB_POOL_MAX_LOG_MTTS - MLX5_IB_POOL_MIN_LOG_MTTS + 1)
 
-/* Properties that UMR cannot change: keys that differ in one of them are of different families. */
+/* Properties that the driver does not change by UMR: a family of keys has the same properties. */
 #define MLX5_IB_POOL_RELAXED		BIT(0)
 #define MLX5_IB_POOL_ATOMIC		BIT(1)
 #define MLX5_IB_POOL_FAMILIES		4

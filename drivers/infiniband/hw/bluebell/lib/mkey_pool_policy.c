@@ -32,7 +32,7 @@ static_assert(BIT(MLX5_IB_POOL_MAX_LOG_MTTS) <= MAX_FREE_MTTS);
 static_assert(READY_SIZES <= MLX5_IB_POOL_SIZES);
 
 /**
- * mlx5_ib_mkey_pool_family - find the properties of a key that UMR cannot change
+ * mlx5_ib_mkey_pool_family - find the properties of a key that the driver does not change by UMR
  * @access: enum ib_access_flags
  * @caps: what the device can do
  *
