@@ -315,9 +315,7 @@ static void timer_may_be_file_0(void **state)
 	timer_is_file_0 = false;
 	assert_true(made);
 	assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
-	if (saved >= 0)
-		dup2(saved, STDIN_FILENO);
-	close(saved);
+	core_put_back_stdin(saved);
 	core_socket_remove();
 	event_base_free(base);
 }

@@ -1215,11 +1215,7 @@ static void memory_may_be_file_0(void **state)
 	assert_int_equal(mem_read(core.hca, 1 << 20, &c, 1), 0);
 	assert_int_equal(c, 'a');
 	close(fd);
-	if (saved >= 0)
-		dup2(saved, STDIN_FILENO);
-	else
-		close(STDIN_FILENO);
-	close(saved);
+	core_put_back_stdin(saved);
 }
 
 static void server_that_ends_closes_the_connection(void **state)
@@ -1374,11 +1370,7 @@ static void vectors_have_no_file_at_first(void **state)
 	assert_int_equal(fired(fd), 0);
 	assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
 	close(fd);
-	if (saved >= 0)
-		dup2(saved, STDIN_FILENO);
-	else
-		close(STDIN_FILENO);
-	close(saved);
+	core_put_back_stdin(saved);
 }
 
 /* A client is served also if its connection gets descriptor 0, which is free. */
@@ -1400,9 +1392,7 @@ static void connection_may_be_file_0(void **state)
 	pump();
 	assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
 	vfu_close(core.hca);
-	if (saved >= 0)
-		dup2(saved, STDIN_FILENO);
-	close(saved);
+	core_put_back_stdin(saved);
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */

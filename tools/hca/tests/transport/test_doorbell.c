@@ -222,12 +222,31 @@ static void blueflame_takes_the_wqe_from_the_register(void **state)
 }
 
 /*
+ * Ring with the first @bytes of a WQE in the BlueFlame register, and another immediate in them: the
+ * HCA executes the WQE in memory, which sends @len bytes.
+ */
+static void expect_wqe_of_memory(const struct rig_wqe *w, uint32_t bytes, uint32_t len)
+{
+	uint8_t bf[320];
+
+	rig_put(0, a, w->b, w->ds);
+	rig_show(0, a);
+	memcpy(bf, w->b, bytes);
+	put_be32(bf + 4, a->obj.num << 8 | w->ds);
+	put_be32(bf + 12, 2);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, bytes);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.imm_inval_pkey, 1);
+	assert_true(same(len));
+	assert_int_equal(rig.hca[0]->count.wqes_bf, 0);
+}
+
+/*
  * If the bytes in the BlueFlame register are not a whole WQE, the HCA executes none of them, and
  * reads the whole WQE from memory.
  */
 static void incomplete_blueflame_reads_memory(void **state)
 {
-	uint8_t bf[64] = {};
 	struct rig_wqe w;
 	unsigned int i;
 
@@ -236,38 +255,19 @@ static void incomplete_blueflame_reads_memory(void **state)
 	wq_ctrl(&w, WQE_SEND_IMM, true, 1);
 	for (i = 0; i < 6; i++)
 		wq_data(&w, buf_a + i, 1, key_a);
-	rig_put(0, a, w.b, w.ds);
-	rig_show(0, a);
-	memcpy(bf, w.b, sizeof(bf));
-	put_be32(bf + 4, a->obj.num << 8 | w.ds);
-	put_be32(bf + 12, 2);
-	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, sizeof(bf));
-	assert_int_equal(rig_run(2, 1000), 2);
-	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.imm_inval_pkey, 1);
-	assert_true(same(6));
-	assert_int_equal(rig.hca[0]->count.wqes_bf, 0);
+	expect_wqe_of_memory(&w, 64, 6);
 }
 
 static void blueflame_has_no_wqe_of_more_than_256_bytes(void **state)
 {
-	uint8_t bf[320] = {};
 	struct rig_wqe w;
 
 	(void)state;
 	rig_recv(1, b, buf_b, 1024, key_b);
 	wq_ctrl(&w, WQE_SEND_IMM, true, 1);
 	wq_inline(&w, rig_ptr(0, buf_a), 300);
-	assert_int_equal(w.ds * 16, sizeof(bf));
-	rig_put(0, a, w.b, w.ds);
-	rig_show(0, a);
-	memcpy(bf, w.b, sizeof(bf));
-	put_be32(bf + 4, a->obj.num << 8 | w.ds);
-	put_be32(bf + 12, 2);
-	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, sizeof(bf));
-	assert_int_equal(rig_run(2, 1000), 2);
-	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.imm_inval_pkey, 1);
-	assert_true(same(300));
-	assert_int_equal(rig.hca[0]->count.wqes_bf, 0);
+	assert_int_equal(w.ds * 16, 320);
+	expect_wqe_of_memory(&w, 320, 300);
 }
 
 static void blueflame_for_a_later_wqe_reads_memory(void **state)

@@ -117,6 +117,15 @@ void core_socket_remove(void)
 	socket_dir[0] = 0;
 }
 
+void core_put_back_stdin(int saved)
+{
+	if (saved >= 0)
+		dup2(saved, STDIN_FILENO);
+	else
+		close(STDIN_FILENO);
+	close(saved);
+}
+
 /* ---- registers ------------------------------------------------------------------------------- */
 
 static uint8_t xor8(const uint8_t *p, size_t n)

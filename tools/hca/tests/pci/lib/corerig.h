@@ -56,6 +56,8 @@ int core_down(void **state);
  */
 bool core_socket(char *to, size_t room);
 void core_socket_remove(void);
+/* Undo what a test has done with descriptor 0. @saved is a copy of it, or -1 if it was free. */
+void core_put_back_stdin(int saved);
 
 void core_reg_write(uint32_t off, uint32_t val);
 uint32_t core_reg_read(uint32_t off);
