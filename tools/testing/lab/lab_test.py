@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of how scripts/lab adds a kernel, with packages of a mirror that is a folder."""
+
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import program
+
+LAB = program.SCRIPTS / "lab"
+RELEASE = "6.12.5+deb13-amd64"
+# What the packages of a kernel of Debian 13 have.
+PACKAGES = {
+    f"linux-headers-{RELEASE}": [f"usr/lib/modules/{RELEASE}/build/Makefile"],
+    "linux-headers-6.12.5+deb13-common": ["usr/src/linux-headers-6.12.5+deb13-common/Makefile"],
+    "linux-kbuild-6.12.5+deb13": ["usr/lib/linux-kbuild-6.12.5+deb13/scripts/basic/fixdep"],
+    f"linux-image-{RELEASE}": [f"boot/vmlinuz-{RELEASE}",
+                               f"usr/lib/modules/{RELEASE}/kernel/mlx5_core.ko"],
+}
+# bwrap notes its arguments, and what it was asked to run does what depmod would do.
+BWRAP = """#!/bin/sh
+printf '%s\\n' "$@" >"$BWRAP_ARGUMENTS"
+env >"$BWRAP_ENVIRONMENT"
+for release; do :; done
+touch "$FAKE_LAB/usr/lib/modules/$release/modules.dep"
+"""
+
+
+class Mirror:
+    """A folder that apt takes for a mirror with these packages in the stable suite."""
+
+    def __init__(self, folder, packages):
+        self.folder = folder
+        (folder / "pool").mkdir(parents=True)
+        self.write_index("trixie", "".join(self.package(*item) for item in packages.items()))
+        self.write_index("trixie-backports", "")
+
+    @property
+    def address(self):
+        """What BLUEBELL_MIRROR is to be. Nobody has signed the index."""
+        return f"[trusted=yes] file://{self.folder}"
+
+    def package(self, name, files):
+        """Make a package, and return its paragraph of the index."""
+        root = self.folder / "root" / name
+        for file in files:
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text(name, encoding="utf-8")
+        control = (f"Package: {name}\nVersion: 6.12.5-1\nArchitecture: amd64\n"
+                   "Maintainer: A Test <test@example.org>\nDescription: a package\n")
+        (root / "DEBIAN").mkdir()
+        (root / "DEBIAN/control").write_text(control, encoding="utf-8")
+        deb = self.folder / "pool" / f"{name}.deb"
+        subprocess.run(["dpkg-deb", "-Znone", "--root-owner-group", "-b", root, deb], check=True,
+                       stdout=subprocess.DEVNULL)
+        digest = hashlib.sha256(deb.read_bytes()).hexdigest()
+        return (f"{control}Filename: pool/{deb.name}\nSize: {deb.stat().st_size}\n"
+                f"SHA256: {digest}\n\n")
+
+    def write_index(self, suite, packages):
+        """Write the index of a suite."""
+        folder = self.folder / "dists" / suite
+        index = folder / "main/binary-amd64/Packages"
+        index.parent.mkdir(parents=True)
+        index.write_text(packages, encoding="utf-8")
+        digest = hashlib.sha256(packages.encode()).hexdigest()
+        (folder / "Release").write_text(
+            f"Suite: {suite}\nCodename: {suite}\nArchitectures: amd64\nComponents: main\n"
+            f"Date: Thu, 01 Jan 2026 00:00:00 UTC\nSHA256:\n"
+            f" {digest} {len(packages)} main/binary-amd64/Packages\n", encoding="utf-8")
+
+
+class Kernel(unittest.TestCase):
+    """The option --kernel, with a cache whose path has characters that the shell interprets."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.folder = Path(directory.name)
+        self.cache = self.folder / "it's [a] cache" / "bluebell"
+        tools = self.folder / "bin"
+        tools.mkdir()
+        for name, text in (("bwrap", BWRAP), ("mmdebstrap", "#!/bin/sh\nexit 1\n")):
+            (tools / name).write_text(text, encoding="utf-8")
+            (tools / name).chmod(0o755)
+        self.env = {name: value for name, value in os.environ.items()
+                    if name not in ("BLUEBELL_LAB", "LAB", "APT_CONFIG")}
+        self.env |= {"PATH": f"{tools}:{self.env['PATH']}", "LC_ALL": "C",
+                     "XDG_CACHE_HOME": str(self.cache.parent),
+                     "BLUEBELL_MIRROR": f"file://{self.folder}/none",
+                     "BWRAP_ARGUMENTS": str(self.folder / "arguments"),
+                     "BWRAP_ENVIRONMENT": str(self.folder / "environment")}
+        # Without a lab and without a mirror, the program says where the lab would be.
+        said = self.run_lab("--path", status=1)
+        self.lab = Path(re.search("making the lab in (.*); this", said)[1])
+        self.modules = self.lab / "usr/lib/modules" / RELEASE
+        self.modules.parent.mkdir(parents=True)
+        self.env["FAKE_LAB"] = str(self.lab)
+
+    def run_lab(self, *arguments, status=0):
+        """Run scripts/lab. Returns what it has said."""
+        ended = subprocess.run([LAB, *arguments], env=self.env, check=False, text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+        self.assertEqual(ended.returncode, status, ended.stderr)
+        self.printed = ended.stdout.strip()
+        return ended.stderr
+
+    def add(self, packages, status=0):
+        """Add a kernel 6.12 from a mirror with these packages."""
+        mirror = Mirror(self.folder / f"mirror-{len(list(self.folder.glob('mirror-*')))}", packages)
+        self.env["BLUEBELL_MIRROR"] = mirror.address
+        return self.run_lab("--kernel", "6.12", "--path", status=status)
+
+    def left(self):
+        """What is in the cache beside the lab, its log and the lock."""
+        return sorted(path.name for path in self.cache.iterdir()
+                      if path.suffix not in (".log", ".lock") and path != self.lab)
+
+    def test_packages_are_unpacked_into_the_lab(self):
+        """The kernel counts as added when all packages are there. The second time, nothing is
+        fetched."""
+        self.add(PACKAGES)
+        self.assertEqual(self.printed, str(self.lab))
+        for files in PACKAGES.values():
+            for file in files:
+                self.assertTrue((self.lab / file).exists(), file)
+        self.assertEqual((self.modules / "added-to-lab").read_text(encoding="utf-8"), "complete\n")
+        self.assertEqual(self.left(), [])
+        self.assertEqual(self.run_lab("--kernel", "6.12", "--path"), "")
+
+    def test_what_a_killed_process_has_left_is_removed(self):
+        """A process that is killed cannot remove what it has fetched."""
+        for name in ("kernel-tmp.abc123", "lab-tmp.def456"):
+            (self.cache / name / "root").mkdir(parents=True)
+        (self.cache / "initramfs").mkdir()
+        self.add(PACKAGES)
+        self.assertEqual(self.left(), ["initramfs"])
+
+    def test_nothing_is_left_when_it_fails(self):
+        """The mirror does not have all packages of the kernel."""
+        packages = {name: files for name, files in PACKAGES.items() if "kbuild" not in name}
+        self.assertIn("cannot fetch", self.add(packages, status=1))
+        self.assertEqual(self.left(), [])
+        self.assertFalse(self.modules.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
