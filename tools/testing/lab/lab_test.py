@@ -134,6 +134,16 @@ class Kernel(unittest.TestCase):
         self.assertEqual(self.left(), [])
         self.assertEqual(self.run_lab("--kernel", "6.12", "--path"), "")
 
+    def test_progress(self):
+        """The download is reported by tenths, and each package that is unpacked by its name."""
+        said = self.add(PACKAGES).splitlines()
+        tenths = [int(line.split()[2]) for line in said if line.startswith("lab: fetched ")]
+        self.assertEqual(tenths[-1], 100)
+        self.assertEqual(tenths, sorted(set(tenths)))
+        self.assertGreater(len(tenths), 1)
+        unpacked = [line.split()[2].split("_")[0] for line in said if "lab: unpacking " in line]
+        self.assertEqual(unpacked, sorted(PACKAGES))
+
     def test_what_a_killed_process_has_left_is_removed(self):
         """A process that is killed cannot remove what it has fetched."""
         for name in ("kernel-tmp.abc123", "lab-tmp.def456"):
