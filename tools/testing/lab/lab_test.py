@@ -5,6 +5,7 @@
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -25,7 +26,6 @@ PACKAGES = {
 # bwrap notes its arguments, and what it was asked to run does what depmod would do.
 BWRAP = """#!/bin/sh
 printf '%s\\n' "$@" >"$BWRAP_ARGUMENTS"
-env >"$BWRAP_ENVIRONMENT"
 for release; do :; done
 touch "$FAKE_LAB/usr/lib/modules/$release/modules.dep"
 """
@@ -93,8 +93,7 @@ class Kernel(unittest.TestCase):
         self.env |= {"PATH": f"{tools}:{self.env['PATH']}", "LC_ALL": "C",
                      "XDG_CACHE_HOME": str(self.cache.parent),
                      "BLUEBELL_MIRROR": f"file://{self.folder}/none",
-                     "BWRAP_ARGUMENTS": str(self.folder / "arguments"),
-                     "BWRAP_ENVIRONMENT": str(self.folder / "environment")}
+                     "BWRAP_ARGUMENTS": str(self.folder / "arguments")}
         # Without a lab and without a mirror, the program says where the lab would be.
         said = self.run_lab("--path", status=1)
         self.lab = Path(re.search("making the lab in (.*); this", said)[1])
@@ -158,6 +157,27 @@ class Kernel(unittest.TestCase):
         self.assertIn("cannot fetch", self.add(packages, status=1))
         self.assertEqual(self.left(), [])
         self.assertFalse(self.modules.exists())
+
+    def test_kernel_without_modules_is_not_added(self):
+        """The packages of the kernel have other contents than expected. The kernel does not count
+        as added, and the next run tries again."""
+        for missing in ("boot/vmlinuz", f"usr/lib/modules/{RELEASE}/kernel"):
+            packages = {name: [file for file in files if not file.startswith(missing)]
+                        for name, files in PACKAGES.items()}
+            self.assertIn("lack the modules", self.add(packages, status=1))
+            shutil.rmtree(self.modules)
+        self.add(PACKAGES)
+        self.assertTrue((self.modules / "modules.dep").exists())
+
+    def test_depmod_runs_as_commands_in_the_lab_do(self):
+        """A container that refuses a new devpts can run the lab, so depmod has the machine's /dev.
+        Variables that name libraries of the machine are not passed on."""
+        self.add(PACKAGES)
+        arguments = (self.folder / "arguments").read_text(encoding="utf-8").split("\n")
+        self.assertIn("--dev-bind", arguments)
+        self.assertIn("--clearenv", arguments)
+        self.assertNotIn("--dev", arguments)
+        self.assertEqual(arguments[-3:-1], ["/usr/sbin/depmod", RELEASE])
 
 
 if __name__ == "__main__":
