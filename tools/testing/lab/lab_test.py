@@ -179,6 +179,27 @@ class Kernel(unittest.TestCase):
         self.assertNotIn("--dev", arguments)
         self.assertEqual(arguments[-3:-1], ["/usr/sbin/depmod", RELEASE])
 
+    def test_series(self):
+        """A series has two numbers. It can also be given as one word."""
+        for words in (["--kernel", "6"], ["--kernel", "6.12.5"], ["--kernel", ""], ["--kernel"],
+                      ["--kernel=stock"], ["--kernel="]):
+            self.assertIn("--kernel takes a series", self.run_lab(*words, status=1))
+        self.add(PACKAGES)
+        self.assertEqual(self.run_lab("--kernel=6.12", "--path"), "")
+        self.assertEqual(self.printed, str(self.lab))
+
+    def test_kernel_that_cannot_be_added(self):
+        """In the lab, and on the machine itself, no kernel is added. The command runs only if the
+        kernel is there already."""
+        for name, value in (("LAB", "host"), ("BLUEBELL_LAB", str(self.lab))):
+            self.env[name] = value
+            said = self.run_lab("--kernel", "1.0", "echo", "ran", status=1)
+            self.assertIn("there are no headers of a kernel 1.0;", said)
+            self.assertEqual(self.printed, "")
+            self.run_lab("echo", "ran")
+            self.assertEqual(self.printed, "ran")
+            del self.env[name]
+
 
 if __name__ == "__main__":
     unittest.main()
