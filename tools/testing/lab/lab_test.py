@@ -200,6 +200,25 @@ class Kernel(unittest.TestCase):
             self.assertEqual(self.printed, "ran")
             del self.env[name]
 
+    def test_the_labs_own_kernel_is_not_added(self):
+        """The kernel of the lab stays the stock kernel when its series is asked for."""
+        own = self.lab / "usr/lib/modules/6.12.4+deb13-amd64"
+        own.mkdir()
+        (own / "modules.dep").touch()
+        self.assertEqual(self.add(PACKAGES), "")
+        self.assertEqual([path.name for path in own.parent.glob("*/*")], ["modules.dep"])
+
+    def test_kernel_that_was_not_added_completely(self):
+        """An older kernel of the series is complete: it is enough. Otherwise one is added."""
+        older = self.lab / "usr/lib/modules/6.12.4+deb13-amd64"
+        for folder, state in ((older, "complete"), (self.modules, "begun")):
+            folder.mkdir()
+            (folder / "added-to-lab").write_text(f"{state}\n", encoding="utf-8")
+        self.assertEqual(self.add(PACKAGES), "")
+        (older / "added-to-lab").write_text("begun\n", encoding="utf-8")
+        self.add(PACKAGES)
+        self.assertEqual((self.modules / "added-to-lab").read_text(encoding="utf-8"), "complete\n")
+
 
 if __name__ == "__main__":
     unittest.main()
