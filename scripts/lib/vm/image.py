@@ -39,12 +39,10 @@ class Kernel:
         return self.name == "debug"
 
 
-def kernel_to_add(words):
-    """The option of scripts/lab that adds the kernel of these arguments to the lab."""
-    words = words[:words.index("--")] if "--" in words else words
-    text = " ".join(word.replace("--kernel=", "--kernel ") for word in words)
-    series = re.search(r"--kernel (\d+\.\d+)", text)
-    return ["--kernel", series[1]] if series else []
+def kernel_to_add(name):
+    """The option of scripts/lab that adds the kernel that --kernel names to the lab."""
+    series = re.match(r"\d+\.\d+", name)
+    return ["--kernel", series[0]] if series else []
 
 
 def find_kernel(name, installed=Path("/lib/modules")):

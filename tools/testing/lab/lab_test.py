@@ -11,9 +11,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import program
+from program import SCRIPTS
 
-LAB = program.SCRIPTS / "lab"
 RELEASE = "6.12.5+deb13-amd64"
 # What the packages of a kernel of Debian 13 have.
 PACKAGES = {
@@ -27,7 +26,8 @@ PACKAGES = {
 BWRAP = """#!/bin/sh
 printf '%s\\n' "$@" >"$BWRAP_ARGUMENTS"
 for release; do :; done
-touch "$FAKE_LAB/usr/lib/modules/$release/modules.dep"
+[ ! -d "$FAKE_LAB/usr/lib/modules/$release" ] ||
+	touch "$FAKE_LAB/usr/lib/modules/$release/modules.dep"
 """
 
 
@@ -101,10 +101,10 @@ class Kernel(unittest.TestCase):
         self.modules.parent.mkdir(parents=True)
         self.env["FAKE_LAB"] = str(self.lab)
 
-    def run_lab(self, *arguments, status=0):
-        """Run scripts/lab. Returns what it has said."""
-        ended = subprocess.run([LAB, *arguments], env=self.env, check=False, text=True,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    def run_lab(self, *arguments, status=0, program="lab"):
+        """Run scripts/lab, or another program. Returns what it has said."""
+        ended = subprocess.run([SCRIPTS / program, *arguments], env=self.env, check=False,
+                               text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
         self.assertEqual(ended.returncode, status, ended.stderr)
         self.printed = ended.stdout.strip()
@@ -178,6 +178,25 @@ class Kernel(unittest.TestCase):
         self.assertIn("--clearenv", arguments)
         self.assertNotIn("--dev", arguments)
         self.assertEqual(arguments[-3:-1], ["/usr/sbin/depmod", RELEASE])
+
+    def vm(self, *arguments):
+        """Run scripts/vm up to where it runs itself in the lab. Returns the series that it has the
+        lab add, if any."""
+        said = self.run_lab(*arguments, program="vm")
+        noted = (self.folder / "arguments").read_text(encoding="utf-8")
+        self.assertIn("\n".join(["--", str(SCRIPTS / "vm"), *arguments]), noted)
+        series = re.search("newest kernel (.*)", said)
+        return series and series[1]
+
+    def test_vm_adds_the_kernel_that_it_runs(self):
+        """The last --kernel counts. Words of the command and of other options do not, and a command
+        with -h runs in a guest."""
+        self.env["BLUEBELL_MIRROR"] = Mirror(self.folder / "mirror", PACKAGES).address
+        for words in (["true"], ["--", "true", "--kernel", "6.12"], ["true", "--kernel=6.12"],
+                      ["--append", "x --kernel 6.12", "true"], ["true", "-h"],
+                      ["--kernel", "6.12", "--kernel", "stock", "true"]):
+            self.assertIsNone(self.vm(*words), words)
+        self.assertEqual(self.vm("--kernel", "7.2", "--kern", "6.12.5", "true"), "6.12")
 
     def test_series(self):
         """A series has two numbers. It can also be given as one word."""
