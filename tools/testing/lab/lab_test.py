@@ -239,5 +239,42 @@ class Kernel(unittest.TestCase):
         self.assertEqual((self.modules / "added-to-lab").read_text(encoding="utf-8"), "complete\n")
 
 
+class Headers(unittest.TestCase):
+    """The headers of which the tools are built (scripts/lib/stock-headers.mk)."""
+
+    def headers(self, kernels):
+        """The folder of the stock kernel's headers, if these kernels are installed."""
+        text = "include $(TOP)/scripts/lib/stock-headers.mk\nall: ; @echo $(STOCK_HEADERS)\n"
+        return subprocess.run(["make", "-f-", f"TOP={SCRIPTS.parent}", f"KERNELS={kernels}"],
+                              input=text, check=True, stdout=subprocess.PIPE,
+                              text=True).stdout.strip()
+
+    def test_kernel_that_was_added_changes_nothing(self):
+        """Neither a kernel that has been added to the lab, nor one that is being unpacked."""
+        with tempfile.TemporaryDirectory() as name:
+            kernels = Path(name)
+            for release, added in (("7.2.3", None), ("7.3.1", "complete"), ("10.1.1", "begun")):
+                (kernels / release / "build").mkdir(parents=True)
+                (kernels / release / "build/Makefile").write_text(
+                    f"include /common/{release}/Makefile\n", encoding="utf-8")
+                if added:
+                    (kernels / release / "added-to-lab").write_text(added, encoding="utf-8")
+            self.assertEqual(self.headers(kernels), "/common/7.2.3")
+            # The build directory of a kernel that was not packaged is its source.
+            (kernels / "7.2.3/build/Makefile").write_text(
+                "include $(srctree)/arch/$(SRCARCH)/Makefile\n", encoding="utf-8")
+            self.assertEqual(self.headers(kernels), str(kernels / "7.2.3/build"))
+
+    def test_makefiles_of_the_tools_use_them(self):
+        """No Makefile looks for headers by itself."""
+        makefiles = [path for path in SCRIPTS.parent.glob("tools/**/Makefile")
+                     if "linux/mlx5" in path.read_text(encoding="utf-8")]
+        self.assertEqual(len(makefiles), 2)
+        for path in makefiles:
+            text = path.read_text(encoding="utf-8")
+            self.assertIn("stock-headers.mk", text)
+            self.assertNotIn("/usr/src", text)
+
+
 if __name__ == "__main__":
     unittest.main()
