@@ -243,6 +243,13 @@ class Kernels(unittest.TestCase):
                                  "6.12": "6.12.10+deb13", "6.12.9": "6.12.9+deb13",
                                  "7": "7.3.1+deb13", "7.2.3+deb13": "7.2.3+deb13"})
 
+    def test_folder_of_kernels_is_a_symbolic_link(self):
+        """On some distributions /lib/modules is one."""
+        (self.modules / "7.2.3").mkdir()
+        (self.modules / "7.2.3/vmlinuz").touch()
+        (self.modules / "link").symlink_to(self.modules)
+        self.assertEqual(image.find_kernel("stock", self.modules / "link").release, "7.2.3")
+
     def test_kernel_is_added_to_the_lab(self):
         """A version makes scripts/lab add its series."""
         for name, option in (("6.12.9+deb13", ["--kernel", "6.12"]), ("7.3", ["--kernel", "7.3"]),
