@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of how scripts/check counts the results that suites print."""
 
+import contextlib
+import io
 import unittest
+from unittest import mock
 
 from program import load
 
@@ -65,6 +68,35 @@ class Kernel(unittest.TestCase):
         debug = CHECK.Suite("b", CHECK.in_guest("bluebell", ["run"], *CHECK.DEBUG), "needs")
         self.assertIsNone(debug.on_kernel("6.12"))
         self.assertIsNone(CHECK.Suite("c", ["scripts/kunit"], "needs").on_kernel("6.12"))
+
+    def run_check(self, *arguments):
+        """The exit status of scripts/check with a suite that has guests and one that has none, and
+        what it prints. The program of the first is not there."""
+        suites = [CHECK.Suite("guest", CHECK.in_guest("bluebell", ["run"]), "no/such/program"),
+                  CHECK.Suite("none", ["scripts/kunit"], "scripts")]
+        out = io.StringIO()
+        with (mock.patch.object(CHECK, "SUITES", suites),
+              mock.patch("sys.argv", ["check", *arguments]),
+              contextlib.redirect_stdout(out), contextlib.redirect_stderr(out)):
+            try:
+                status = CHECK.main()
+            except SystemExit as end:
+                status = end.code
+        return status, out.getvalue()
+
+    def test_no_suite_can_run(self):
+        """A run without a suite has not passed."""
+        status, said = self.run_check("--kernel", "6.12", "none")
+        self.assertEqual(status, 2)
+        self.assertIn("none of these suites can run on kernel 6.12", said)
+
+    def test_suites_that_were_named_are_not_left_out_silently(self):
+        """They are skipped. Without names, only the suites that can run are meant."""
+        self.assertIn("skipped: none: cannot run on kernel 6.12\n",
+                      self.run_check("--kernel", "6.12", "guest", "none")[1])
+        said = self.run_check("--kernel", "6.12")[1]
+        self.assertNotIn("none:", said)
+        self.assertIn("\n0 passed, 0 failed, 1 skipped\n", said)
 
 
 if __name__ == "__main__":
