@@ -36,7 +36,9 @@ struct odp_process;
 /**
  * enum mlx5_ib_mkey_type - which struct a published key is embedded in
  * @MLX5_IB_MKEY_PRIVATE: not published: no lookup finds the key
- * @MLX5_IB_MKEY_MR: struct mlx5_ib_mr, on which the device does not fault
+ * @MLX5_IB_MKEY_MR: struct mlx5_ib_mr, on which the device does not fault. The driver never looks
+ *	up such a key, so mlx5_ib_mkey_retire() does not wait for it: dmabuf.c destroys the key with
+ *	the reservation lock of the dma-buf held
  * @MLX5_IB_MKEY_ODP_MR: struct mlx5_ib_mr inside a struct odp_mr, whose pages the device
  *	faults on
  * @MLX5_IB_MKEY_ODP_PART: struct odp_key of a part of an implicit region. Page faults by the memory

@@ -87,7 +87,11 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
 		mlx5_ib_share_give(&share);
 		return ERR_CAST(umem_dmabuf);
 	}
-	/* The lock keeps the exporter from revoking the memory before there is a key to revoke. */
+	/*
+	 * The lock keeps the exporter from revoking the memory before there is a key to revoke. All
+	 * who use the dma-buf wait for the lock: as long as a firmware command takes, here and each
+	 * time that the process tries to deregister the region.
+	 */
 	mr = mlx5_ib_create_mr(pd, &umem_dmabuf->umem, iova, length, access);
 	if (!IS_ERR(mr)) {
 		mr->ops = &dmabuf_mr_ops;
