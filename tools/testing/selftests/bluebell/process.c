@@ -415,19 +415,33 @@ static int set_ipoib_up(void)
 }
 
 /*
- * Set the interface up that IPoIB has made for a device which was moved to the namespace of this
- * process. Some kernels make it in the first namespace, @home.
+ * Set the interface up that IPoIB makes for a device which was moved to the namespace of this
+ * process. Some kernels make it in the first namespace, @home: look there, too, until one of the
+ * two has it.
  */
 static int set_moved_ipoib_up(int home)
 {
+	int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), ret = -1;
+	double end = seconds() + WAIT_S;
 	char name[IF_NAMESIZE];
-	int here, ret;
+	bool found;
 
-	if (find_ipoib(name))
-		return set_ipoib_up();
-	fprintf(stderr, "# IPoIB stays in the first namespace\n");
-	here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	ret = setns(home, CLONE_NEWNET) ?: set_ipoib_up() ?: setns(here, CLONE_NEWNET);
+	do {
+		usleep(10000);
+		if (find_ipoib(name)) {
+			ret = set_ipoib_up();
+			break;
+		}
+		if (setns(home, CLONE_NEWNET))
+			break;
+		found = find_ipoib(name);
+		if (found) {
+			fprintf(stderr, "# IPoIB stays in the first namespace\n");
+			ret = set_ipoib_up();
+		}
+		if (setns(here, CLONE_NEWNET))
+			ret = -1;
+	} while (!found && seconds() < end);
 	close(here);
 	return ret;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -55,13 +56,20 @@ int mover_can_move(void)
 /**
  * mover_missing - load the module, and find out why memory of a region cannot move
  *
- * Return: the reason to skip a test that moves the memory, or NULL if it can move.
+ * Return: the reason to skip a test that moves the memory; or NULL if it can move, and also if the
+ * module is there but does not work: then the test fails.
  */
 const char *mover_missing(void)
 {
-	if (mover_load() == -ENOENT)
+	int ret = mover_load();
+
+	if (ret == -ENOENT)
 		return NO_MOVER;
-	return mover_can_move() ? NULL : NO_MOVES;
+	if (!ret)
+		ret = mover_can_move();
+	if (ret < 0)
+		fprintf(stderr, "# dmabuf_mover does not work: %s\n", strerror(-ret));
+	return ret ? NULL : NO_MOVES;
 }
 
 /**

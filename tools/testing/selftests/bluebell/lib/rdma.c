@@ -70,6 +70,17 @@ bool on_debug_kernel(void)
 }
 
 /**
+ * on_stock_kernel - tell whether this machine is a guest with the kernel that the driver is written
+ *	for, so that no test is skipped for what an older kernel does
+ */
+bool on_stock_kernel(void)
+{
+	const char *kernel = getenv("BLUEBELL_KERNEL");
+
+	return kernel && !strcmp(kernel, "stock");
+}
+
+/**
  * soon_ms - the time within which something has to happen that happens "soon"
  *
  * Return: a second, or on the debug kernel, whose checks take their time, five; in ms.

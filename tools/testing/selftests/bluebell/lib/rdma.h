@@ -62,6 +62,7 @@ double seconds(void);
 double ms_now(void);
 double race_seconds(void);
 bool on_debug_kernel(void);
+bool on_stock_kernel(void);
 double soon_ms(void);
 
 bool rdma_read_sysfs(const char *name, char *text, size_t size);
