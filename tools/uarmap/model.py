@@ -5,6 +5,8 @@ what."""
 import re
 from collections import defaultdict
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import get_type_hints
 
 # What the class of a register means for the queue pairs on it: whether they share it, and whether
 # libmlx5 takes a lock to ring it.
@@ -14,6 +16,11 @@ SHARING = {
     "low": ("one queue pair", "no lock"),
     "dynamic": ("up to the library", "up to the library"),
 }
+
+
+def sharing(bfreg_class):
+    """(sharing, lock) of a register's class, which may be one of a later kernel."""
+    return SHARING.get(bfreg_class, ("not known", "not known"))
 
 
 def printable(text):
@@ -83,13 +90,18 @@ class Context:
         """The process as the report names it: "ibv_rc_pingpong (100)"."""
         return f"{printable(self.comm) or '?'} ({self.pid or 'other namespace'})"
 
-    def queues_of(self, uar):
-        """The queues on a UAR: {register number, or None: [queue, ...]}."""
-        found = defaultdict(list)
+    @cached_property
+    def _groups(self):
+        """{UAR index: {register number, or None: [queue, ...]}}."""
+        found = defaultdict(lambda: defaultdict(list))
         for queue in self.queues:
-            if queue.uar == uar.index:
-                found[queue.bfreg].append(queue)
+            found[queue.uar][queue.bfreg].append(queue)
         return found
+
+    def queues_of(self, uar):
+        """The queues on a UAR: {register number, or None: [queue, ...]}. The context must be
+        complete."""
+        return dict(self._groups.get(uar.index, {}))
 
     def doorbells(self):
         """Return a Doorbell for each place at which queue pairs are rung."""
@@ -221,17 +233,25 @@ def to_json(devices):
     } for device in devices]}
 
 
+def checked(item):
+    """An item of JSON, whose values have the types that its class declares."""
+    for name, wanted in get_type_hints(type(item)).items():
+        if not isinstance(getattr(item, name), wanted):
+            raise TypeError(f"{name} is {getattr(item, name)!r}")
+    return item
+
+
 def from_json(data):
     """The devices from the data of to_json()."""
     try:
-        return [Device(device["name"], device["bus"], device["max_uars"], [
-            Context(context["pid"], context["comm"], context["uid"],
-                    [Uar(**uar) for uar in context["uars"]],
-                    [Bfreg(**bfreg) for bfreg in context["bfregs"]],
-                    [Queue(**queue) for queue in context["queues"]])
-            for context in device["contexts"]], device.get("max_uids"))
+        return [checked(Device(device["name"], device["bus"], device["max_uars"], [
+            checked(Context(context["pid"], context["comm"], context["uid"],
+                            [checked(Uar(**uar)) for uar in context["uars"]],
+                            [checked(Bfreg(**bfreg)) for bfreg in context["bfregs"]],
+                            [checked(Queue(**queue)) for queue in context["queues"]]))
+            for context in device["contexts"]], device.get("max_uids")))
                 for device in data["devices"]]
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"this is no JSON of uarmap: {error}") from error
 
 

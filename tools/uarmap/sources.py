@@ -99,6 +99,11 @@ CLASSES = ("high", "medium", "low", "dynamic")
 QP_TYPES = {2: "rc", 3: "uc", 4: "ud", 9: "xrc_ini"}
 
 
+def word(words, number):
+    """What a number of the ioctl stands for. A later kernel may know more numbers."""
+    return words[number] if number < len(words) else f"kind {number}"
+
+
 def ask(fd, request, response):
     """Send the ioctl. Raises OSError with the driver's errno."""
     command = Command(ctypes.sizeof(Command), OBJECT_UAR, METHOD_UAR_REPORT, 2, 0, DRIVER_MLX5, 0, (
@@ -126,10 +131,11 @@ def read_context(fd, pid, comm):
             room = tuple(2 * number + 1 for number in
                          (response.num_uars, response.num_bfregs, response.num_queues))
     return Context(pid, comm, 0, [
-        Uar(uar.index, ORIGINS[uar.origin], KINDS[uar.kind], uar.mappings, bool(uar.flags & 1))
+        Uar(uar.index, word(ORIGINS, uar.origin), word(KINDS, uar.kind), uar.mappings,
+            bool(uar.flags & 1))
         for uar in uars[:response.num_uars]
     ], [
-        Bfreg(bfreg.number, bfreg.uar, bfreg.slot, CLASSES[bfreg.bfreg_class])
+        Bfreg(bfreg.number, bfreg.uar, bfreg.slot, word(CLASSES, bfreg.bfreg_class))
         for bfreg in bfregs[:response.num_bfregs]
     ], [
         Queue("cq" if queue.type else "qp", queue.number, queue.uar,

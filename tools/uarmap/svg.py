@@ -10,7 +10,7 @@ origin by S, D or O, sharing by a thick broken frame with the words "shared" and
 
 import xml.etree.ElementTree as ET
 
-from model import SHARING, count, mapped, printable
+from model import count, mapped, printable, sharing
 
 WIDTH = 1040
 MARGIN = 20
@@ -25,6 +25,7 @@ MOST_CHIPS = 8          # queues of a register that a card names; the tooltip na
 INK, PALE, PAPER, LINE_INK = "#1a1a1a", "#595959", "#ffffff", "#8c8c8c"
 ORIGINS = {"static": ("S", "#0072b2", "#e3eff7"), "dynamic": ("D", "#b36b00", "#fbeed9"),
            "object": ("O", "#007a58", "#e0f3ec")}
+OTHER_ORIGIN = ("?", "#595959", "#efefef")      # of a later kernel
 SHARED = "#c2410c"
 
 STYLE = f"""
@@ -92,7 +93,7 @@ class Picture:
 
 def badge(picture, parent, x, y, origin):
     """The letter of a UAR's origin on its colour."""
-    letter, colour, _ = ORIGINS[origin]
+    letter, colour, _ = ORIGINS.get(origin, OTHER_ORIGIN)
     picture.rect(parent, x, y, 16, 16, rx=3, fill=colour)
     picture.text(parent, x + 8, y + 12, letter, "light small", text_anchor="middle")
 
@@ -155,14 +156,14 @@ def sections(context, uar):
     for bfreg in context.bfregs:
         if bfreg.uar == uar.index and bfreg.number in groups:
             queues = groups.pop(bfreg.number)
-            sharing, lock = SHARING[bfreg.bfreg_class]
+            whose, lock = sharing(bfreg.bfreg_class)
             shared = len(queues) > 1
             words = f"shared, {lock}" if shared and bfreg.bfreg_class != "dynamic" else \
                 "shared" if shared else lock if bfreg.bfreg_class == "low" else ""
             found.append((f"register {bfreg.number} {bfreg.bfreg_class}"
                           + (f": {words}" if words else ""),
                           f"register {bfreg.number}, {bfreg.bfreg_class} latency class: "
-                          f"{', '.join(dict.fromkeys((sharing, lock)))}", queues, shared))
+                          f"{', '.join(dict.fromkeys((whose, lock)))}", queues, shared))
     rest = [queue for queues in groups.values() for queue in queues]
     for kind, words in (("qp", "rung on this UAR"), ("cq", "armed on this UAR")):
         queues = [queue for queue in rest if queue.kind == kind]
@@ -184,7 +185,7 @@ def draw_card(picture, x, uar, parts, top=None):
     """Draw a UAR with queues, or, in the column of its process, a UAR without queues. Returns the y
     of its end."""
     top = picture.y if top is None else top
-    _, colour, pale = ORIGINS[uar.origin]
+    _, colour, pale = ORIGINS.get(uar.origin, OTHER_ORIGIN)
     state = f"{uar.origin} UAR {uar.index:#x}, {uar.kind.upper()}, {mapped(uar)}" + \
         (", freed but still kept" if uar.freed else "")
     group = picture.group(state)
@@ -225,7 +226,7 @@ def draw_squares(picture, idle):
     """The UARs without queues."""
     columns = (WIDTH - 2 * MARGIN) // (SQUARE + 3)
     for number, uar in enumerate(idle):
-        letter, colour, _ = ORIGINS[uar.origin]
+        letter, colour, _ = ORIGINS.get(uar.origin, OTHER_ORIGIN)
         x = MARGIN + number % columns * (SQUARE + 3)
         y = picture.y + number // columns * (SQUARE + 3)
         group = picture.group(f"{uar.origin} UAR {uar.index:#x}, {uar.kind.upper()}, "

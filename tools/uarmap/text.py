@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """uarmap's text: who holds the UARs, who shares a doorbell, and each UAR with its queues."""
 
-from model import SHARING, count, mapped
+from model import count, mapped, sharing
 
 BAR = 24
 
@@ -38,7 +38,7 @@ def holders(device):
               f"{bar:{BAR}}  {name}{many}"
 
 
-def sharing(device):
+def shared_doorbells(device):
     """The doorbells that several queue pairs ring."""
     for context in device.contexts:
         for bell in context.doorbells():
@@ -62,7 +62,7 @@ def context_lines(context):
         yield f"    UAR {uar.index:#x}  {uar.origin} {uar.kind.upper()}, {mapped(uar)}{freed}"
         for bfreg in (bfreg for bfreg in context.bfregs if bfreg.uar == uar.index):
             queues = groups.pop(bfreg.number, [])
-            meaning = ", ".join(dict.fromkeys(SHARING[bfreg.bfreg_class]))
+            meaning = ", ".join(dict.fromkeys(sharing(bfreg.bfreg_class)))
             yield f"      register {bfreg.number:<4d} {bfreg.bfreg_class:7s} ({meaning})  " \
                   f"{labels(queues) or '-'}"
         for queues in groups.values():
@@ -91,7 +91,7 @@ def render(devices):
             limit = f" of at most {device.max_uids}" if device.max_uids else ""
             lines.append(f"  {len(ids)}{limit} user ids (DEVX) are held by "
                          f"{count(len(set(ids)), 'process')}")
-        lines += ["", "Shared doorbells:", *(sharing(device) or ())]
+        lines += ["", "Shared doorbells:", *shared_doorbells(device)]
         if lines[-1] == "Shared doorbells:":
             lines[-1] += " none"
         for context in device.contexts:

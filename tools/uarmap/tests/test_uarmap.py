@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 import xml.etree.ElementTree as ET
@@ -77,6 +78,27 @@ class Parsing(unittest.TestCase):
         report = canned.ONE.replace("kind=bf", "kind=bf colour=blue") + "eq number=3\n"
         self.assertEqual(device(report), device(canned.ONE))
 
+    def test_values_of_later_kernels_are_shown(self):
+        """A later kernel may have UARs of another origin, and registers of another class."""
+        for old, new in (("origin=static", "origin=lent"), ("origin=dynamic", "origin=lent"),
+                         ("class=medium", "class=fast"), ("kind=bf", "kind=wc")):
+            found = device(canned.SEVERAL.replace(old, new))
+            self.assertIn(new.split("=")[1], text.render([found]).lower())
+            self.assertIn(new.split("=")[1], svg.render([found]).lower())
+        self.assertEqual([sources.word(sources.ORIGINS, number) for number in (2, 3)],
+                         ["object", "kind 3"])
+
+    def test_many_queues_take_seconds(self):
+        """A process with as many queue pairs as the driver allows is shown in time."""
+        lines = ["device name=mlx5_0", "context pid=1 comm=many"]
+        lines += [f"uar index={index} origin=dynamic kind=bf mappings=1" for index in range(2000)]
+        lines += [f"qp number={number} uar={number % 2000}" for number in range(100000)]
+        found = model.parse(lines)
+        before = time.process_time()
+        text.render([found])
+        svg.render([found])
+        self.assertLess(time.process_time() - before, 10)
+
     def test_what_is_no_report_is_an_error(self):
         """Reports without a device, with a context before its device, without a number."""
         for report in ("", "hello\n", "context pid=1 comm=a\n", "uar index=1\n",
@@ -136,6 +158,16 @@ class Json(unittest.TestCase):
         self.assertEqual(data["holders"][0], {"process": "old_app (100)", "uars": 4, "contexts": 1})
         self.assertEqual(data["shared"][0], {"pid": 100, "uar": 8, "bfreg": 1, "lock": "lock",
                                              "qps": [65, 66, 67]})
+
+    def test_values_of_other_types_are_an_error(self):
+        """What is no number cannot be shown as one."""
+        for old, new in (('"index": 5', '"index": "5"'), ('"pid": 327', '"pid": "327"'),
+                         ('"bfreg": null', '"bfreg": 1.5'), ('"uars": [', '"uars": 1, "x": ['),
+                         ('"max_uars": 8192', '"max_uars": "8"'), ('"mlx5_0"', '0')):
+            data = json.dumps(model.to_json([device(canned.ONE)]))
+            self.assertIn(old, data)
+            with self.subTest(new=new), self.assertRaises(model.FormatError):
+                model.from_json(json.loads(data.replace(old, new)))
 
     def test_other_json_is_an_error(self):
         """JSON of another form raises FormatError, and no other exception."""
