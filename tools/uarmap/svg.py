@@ -17,6 +17,9 @@ MARGIN = 20
 CARD = 238
 GAP = 12
 LINE = 17
+BARS = MARGIN + 240     # where bars begin, behind the names
+BAR = 530               # length of the longest bar; behind it there is room for a text
+INSIDE = 214            # room for a line of a card's text
 SQUARE = 22
 MOST_OF_COLUMN = 2      # UARs of a context that shares a row with others
 MOST_HOLDERS = 40       # processes that have a bar of their own
@@ -28,21 +31,57 @@ ORIGINS = {"static": ("S", "#0072b2", "#e3eff7"), "dynamic": ("D", "#b36b00", "#
 OTHER_ORIGIN = ("?", "#595959", "#efefef")      # of a later kernel
 SHARED = "#c2410c"
 
+# Widths of the printable ASCII characters of DejaVu Sans, in thousandths of the font's size. The
+# other fonts of the style are narrower, or as wide.
+WIDTHS = (317, 400, 459, 837, 636, 950, 779, 274, 390, 390, 500, 837, 317, 360, 317, 336,
+          636, 636, 636, 636, 636, 636, 636, 636, 636, 636, 336, 336, 837, 837, 837, 530,
+          1000, 684, 686, 698, 770, 631, 575, 774, 751, 294, 294, 655, 557, 862, 748, 787,
+          603, 787, 694, 634, 610, 731, 684, 988, 685, 610, 685, 390, 336, 390, 837, 500,
+          500, 612, 634, 549, 634, 615, 352, 634, 633, 277, 277, 579, 277, 974, 633, 611,
+          634, 634, 411, 520, 392, 633, 591, 817, 591, 591, 524, 636, 336, 636, 837)
+BOLD_WIDTHS = (348, 456, 520, 837, 695, 1001, 872, 306, 457, 457, 522, 837, 379, 415, 379, 365,
+               695, 695, 695, 695, 695, 695, 695, 695, 695, 695, 399, 399, 837, 837, 837, 580,
+               1000, 773, 762, 733, 830, 683, 683, 820, 836, 372, 372, 774, 637, 995, 836, 850,
+               732, 850, 770, 720, 682, 812, 773, 1103, 770, 724, 725, 457, 365, 457, 837, 500,
+               500, 674, 715, 592, 715, 678, 435, 715, 711, 342, 342, 665, 342, 1041, 711, 687,
+               715, 715, 493, 595, 478, 711, 651, 923, 645, 651, 582, 711, 365, 711, 837)
+MONO_WIDTH = 602
+OTHER_WIDTH = 1230      # at most, of a character beyond ASCII
+
 STYLE = f"""
 text {{ font-family: system-ui, 'DejaVu Sans', Verdana, sans-serif; font-size: 12px; fill: {INK}; }}
 .h1 {{ font-size: 18px; font-weight: bold; }}
 .h2 {{ font-size: 14px; font-weight: bold; }}
 .pale {{ fill: {PALE}; }}
+.h3 {{ font-weight: bold; }}
 .small {{ font-size: 11px; }}
 .mono {{ font-family: ui-monospace, 'DejaVu Sans Mono', monospace; }}
 .light {{ fill: {PAPER}; font-weight: bold; }}
 """
 
 
-def short(text, most):
-    """Text, cut to @most characters; the tooltip has all of it."""
+def width_of(text, kind=""):
+    """The width of a line of text of these classes of the style."""
+    kinds = kind.split()
+    size = 18 if "h1" in kinds else 14 if "h2" in kinds else 11 if "small" in kinds else 12
+    bold = {"h1", "h2", "h3", "light"} & set(kinds)
+
+    def width(char):
+        if not " " <= char <= "~":
+            return OTHER_WIDTH
+        return MONO_WIDTH if "mono" in kinds else (BOLD_WIDTHS if bold else WIDTHS)[ord(char) - 32]
+
+    return sum(map(width, text)) * size / 1000
+
+
+def fit(text, room, kind=""):
+    """Text, cut to @room; the tooltip has all of it."""
     text = printable(text)
-    return text if len(text) <= most else text[:most - 1] + "…"
+    if width_of(text, kind) <= room:
+        return text
+    while text and width_of(text + "…", kind) > room:
+        text = text[:-1]
+    return text + "…"
 
 
 class Picture:
@@ -76,7 +115,7 @@ class Picture:
     def line(self, text, kind="", height=LINE):
         """Draw a line of text below everything drawn so far."""
         self.y += height
-        self.text(self.body, MARGIN, self.y - 4, text, kind)
+        self.text(self.body, MARGIN, self.y - 4, fit(text, WIDTH - 2 * MARGIN, kind), kind)
 
     def finish(self, title):
         """Return the SVG document, as text."""
@@ -122,31 +161,36 @@ def draw_holders(picture, device):
     holders = device.holders()
     most = max((uars for _, uars, _ in holders), default=0) or 1
     total = device.num_uars() or 1
-    width = WIDTH - 2 * MARGIN - 420
     others = holders[MOST_HOLDERS:]
     holders = holders[:MOST_HOLDERS]
     if others:
-        holders.append((f"{len(others)} other processes", sum(uars for _, uars, _ in others),
+        holders.append((count(len(others), "other process"), sum(uars for _, uars, _ in others),
                         sum(contexts for _, _, contexts in others)))
         most = max(most, holders[-1][1])
     for name, uars, contexts in holders:
         group = picture.group(f"{name}: {count(uars, 'UAR')} in {count(contexts, 'context')}, "
                               f"{100 * uars / total:.1f} % of those that processes hold")
-        picture.text(group, MARGIN, picture.y + 13, short(name, 34))
-        picture.rect(group, MARGIN + 240, picture.y + 1, max(width * uars / most, 1), 15,
-                     fill="#56677a", rx=2)
+        picture.text(group, MARGIN, picture.y + 13, fit(name, BARS - MARGIN - 8))
+        length = max(BAR * uars / most, 1 if uars else 0)
+        picture.rect(group, BARS, picture.y + 1, length, 15, fill="#56677a", rx=2)
         many = f", {contexts} contexts" if contexts > 1 else ""
-        picture.text(group, MARGIN + 248 + width * uars / most, picture.y + 13,
-                     f"{count(uars, 'UAR')}, {100 * uars / total:.0f} %{many}")
+        picture.text(group, BARS + 8 + length, picture.y + 13,
+                     fit(f"{count(uars, 'UAR')}, {100 * uars / total:.0f} %{many}",
+                         WIDTH - MARGIN - BARS - 8 - length))
         picture.y += 20
 
 
 def chips(queues):
-    """The lines of a register: its queues, two in each."""
+    """The lines of a register: its queues, two in each line that has room for them."""
     names = [queue.label() for queue in queues]
     if len(names) > MOST_CHIPS:
         names = names[:MOST_CHIPS - 1] + [f"+{len(names) - MOST_CHIPS + 1} more"]
-    return [" · ".join(names[i:i + 2]) for i in range(0, len(names), 2)]
+    lines = []
+    while names:
+        number = 2 if width_of(" · ".join(names[:2]), "small mono") <= INSIDE else 1
+        lines.append(" · ".join(names[:number]))
+        names = names[number:]
+    return lines
 
 
 def sections(context, uar):
@@ -192,10 +236,12 @@ def draw_card(picture, x, uar, parts, top=None):
     picture.rect(group, x, top, CARD, card_height(parts), rx=5, stroke=colour, stroke_width=1.5,
                  fill=pale if uar.mappings else PAPER)
     badge(picture, group, x + 7, top + 7, uar.origin)
-    picture.text(group, x + 29, top + 19, f"UAR {uar.index:#x}" + ("  ✕" if uar.freed else ""),
-                 "h2")
-    picture.text(group, x + CARD - 8, top + 19, f"{uar.kind.upper()}, {mapped(uar)}", "pale small",
-                 text_anchor="end")
+    name = f"UAR {uar.index:#x}" + (" ✕" if uar.freed else "")
+    picture.text(group, x + 29, top + 19, name, "h3")
+    times = f"mapped {uar.mappings}×" if uar.mappings > 1 else mapped(uar)
+    picture.text(group, x + CARD - 8, top + 19,
+                 fit(f"{uar.kind.upper()}, {times}", CARD - 29 - 8 - 8 - width_of(name, "h3"),
+                     "pale small"), "pale small", text_anchor="end")
     y = top + 30
     for heading, tip, queues, shared in parts:
         height = LINE * (1 + len(chips(queues))) + 4
@@ -204,8 +250,8 @@ def draw_card(picture, x, uar, parts, top=None):
         frame = {"stroke": SHARED, "stroke_width": 2, "stroke_dasharray": "5 3"} if shared else \
             {"stroke": LINE_INK, "stroke_width": 0.7}
         picture.rect(part, x + 6, y, CARD - 12, height, rx=3, fill=PAPER, **frame)
-        picture.text(part, x + 12, y + 13, heading, "small",
-                     font_weight="bold" if shared else "normal")
+        kind = "small h3" if shared else "small"
+        picture.text(part, x + 12, y + 13, fit(heading, INSIDE, kind), kind)
         for number, line in enumerate(chips(queues)):
             picture.text(part, x + 12, y + 13 + LINE * (number + 1), line, "small mono")
         y += height + 4
@@ -266,8 +312,9 @@ def draw_context(picture, context):
 
 def draw_column(picture, x, context):
     """A context with few UARs. Returns the y of its end."""
-    group = picture.group(f"{context.process()}, user id {context.uid}")
-    picture.text(group, x, picture.y + 14, short(context.process(), 32), font_weight="bold")
+    group = picture.group(context.process()
+                          + (f", user id {context.uid}" if context.uid else ""))
+    picture.text(group, x, picture.y + 14, fit(context.process(), CARD, "h3"), "h3")
     bottom = picture.y + 22
     for uar in context.uars:
         bottom = draw_card(picture, x, uar, sections(context, uar), bottom) + 6

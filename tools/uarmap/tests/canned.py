@@ -45,6 +45,25 @@ context pid=200 uid=4 comm=a\\040b&<\\001
 """
 
 
+def wide():
+    """All that is long: numbers, names, states."""
+    lines = ["device name=mlx5_" + 200 * "0" + " bus=0000:00:03.0"]
+    for number, comm in enumerate(("WWWWWWWWWWWWWWW", "iiiiiiiiiiiiiii", "\u6f22\u5b57\u8a00", "",
+                                   "\u0416\u0416\u0416\u0416\u0416\u0416\u0416")):
+        base = 0xfffff0 - 16 * number
+        lines.append(f"context pid={4194304 - number} uid=65535 comm={comm}")
+        lines += [f"uar index={base + uar} origin=static kind=bf freed={uar % 2} "
+                  f"mappings={4294967295 if uar else 0}" for uar in range(number % 2 + 2)]
+        lines.append(f"bfreg number=1048575 uar={base} slot=0 class=medium")
+        lines += [f"qp number={base + qp} type=xrc_ini uar={base + qp // 4}" +
+                  " bfreg=1048575" * (qp < 4) for qp in range(8)]
+        lines.append(f"cq number={base} uar={base + 1}")
+    for number in range(45):
+        lines.append(f"context pid={4100000 + number} comm=MMMMMMMMMMMMMMM")
+    lines += [f"context pid={4194304 - 4} comm="] * 1000
+    return "\n".join(lines) + "\n"
+
+
 def many(uars=200):
     """A process with many UARs, of which a few have queues, and some processes with few."""
     lines = ["device name=mlx5_0 bus=0000:00:03.0 max_uars=8192",

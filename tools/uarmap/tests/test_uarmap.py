@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of uarmap on reports that were written down."""
 
+import collections
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -225,7 +226,7 @@ class Picture(unittest.TestCase):
     def pictures(self):
         """The root elements of pictures of any size."""
         for report in (canned.ONE, canned.SEVERAL, canned.many(1), canned.many(200),
-                       canned.many(2000),
+                       canned.many(2000), canned.wide(),
                        "device name=mlx5_0\n"):
             yield ET.fromstring(svg.render([device(report)]))
 
@@ -257,6 +258,57 @@ class Picture(unittest.TestCase):
                 self.assertGreaterEqual(float(rect.get("x")), 0)
                 self.assertLessEqual(float(rect.get("x")) + float(rect.get("width")), width)
                 self.assertLessEqual(float(rect.get("y")) + float(rect.get("height")), height)
+
+    def test_width_of_text(self):
+        """The width is that in DejaVu Sans, which has wide letters."""
+        self.assertAlmostEqual(svg.width_of("0000000000"), 76.3, 1)
+        self.assertAlmostEqual(svg.width_of("0000000000", "h2"), 97.3, 1)
+        self.assertAlmostEqual(svg.width_of("0000000000", "small mono"), 66.2, 1)
+        self.assertEqual(svg.fit("QP 0x1", 50), "QP 0x1")
+        self.assertEqual(svg.fit("QP 0x1 RC", 50), "QP 0x…")
+
+    def extent(self, element):
+        """(left end, right end, y) of a text."""
+        x, y = float(element.get("x")), float(element.get("y"))
+        width = svg.width_of(element.text, element.get("class", ""))
+        x -= {None: 0, "middle": width / 2, "end": width}[element.get("text-anchor")]
+        return x, x + width, y
+
+    def test_text_is_in_its_box(self):
+        """Text is within its card, its square and the picture."""
+        for root in self.pictures():
+            for element in root.iter(SVG + "text"):
+                left, right, _ = self.extent(element)
+                self.assertGreaterEqual(left, 0, element.text)
+                self.assertLessEqual(right, float(root.get("width")), element.text)
+            for group in root.iter(SVG + "g"):
+                title = group.findtext(SVG + "title") or ""
+                if " UAR 0x" not in title:
+                    continue
+                box = group.find(SVG + "rect")
+                left, width = float(box.get("x")), float(box.get("width"))
+                for element in group.iter(SVG + "text"):
+                    self.assertGreaterEqual(self.extent(element)[0], left, element.text)
+                    self.assertLessEqual(self.extent(element)[1], left + width, element.text)
+
+    def test_texts_do_not_overlap(self):
+        """No two texts of a line overlap, and no text is on a bar."""
+        for root in self.pictures():
+            lines = collections.defaultdict(list)
+            for element in root.iter(SVG + "text"):
+                lines[element.get("y")].append((*self.extent(element)[:2], element.text))
+            for line in lines.values():
+                line.sort()
+                for one, two in itertools.pairwise(line):
+                    self.assertLess(one[1], two[0], f"{one} {two}")
+            for group in root.iter(SVG + "g"):
+                if " of those that processes hold" in (group.findtext(SVG + "title") or ""):
+                    bar = group.find(SVG + "rect")
+                    name, number = (self.extent(text) for text in group.iter(SVG + "text"))
+                    self.assertLess(name[1], float(bar.get("x")))
+                    self.assertIn("UAR", group.findall(SVG + "text")[1].text)
+                    self.assertNotIn("…", group.findall(SVG + "text")[1].text)
+                    self.assertGreater(number[0], float(bar.get("x")) + float(bar.get("width")))
 
     def test_cards_and_squares_do_not_overlap(self):
         """The rectangles of two UARs, cards or squares, do not overlap."""
