@@ -84,6 +84,11 @@ def fit(text, room, kind=""):
     return text + "…"
 
 
+def number(value):
+    """A length in the document; f"{value:g}" would have six digits only."""
+    return f"{value:.10g}"
+
+
 class Picture:
     """Elements, drawn from the top to the bottom."""
 
@@ -101,13 +106,13 @@ class Picture:
     def rect(self, parent, x, y, width, height, **attributes):
         """Add a rectangle to a group."""
         return ET.SubElement(parent, "rect", {
-            "x": f"{x:g}", "y": f"{y:g}", "width": f"{width:g}", "height": f"{height:g}",
+            "x": number(x), "y": number(y), "width": number(width), "height": number(height),
             **{name.replace("_", "-"): str(value) for name, value in attributes.items()}})
 
     def text(self, parent, x, y, text, kind="", **attributes):
         """Add a line of text to a group."""
         element = ET.SubElement(parent, "text", {
-            "x": f"{x:g}", "y": f"{y:g}", **({"class": kind} if kind else {}),
+            "x": number(x), "y": number(y), **({"class": kind} if kind else {}),
             **{name.replace("_", "-"): str(value) for name, value in attributes.items()}})
         element.text = printable(text)
         return element
@@ -118,16 +123,16 @@ class Picture:
         self.text(self.body, MARGIN, self.y - 4, fit(text, WIDTH - 2 * MARGIN, kind), kind)
 
     def finish(self, title):
-        """Return the SVG document, as text."""
+        """Return the SVG document, as text in ASCII, so that no locale changes it."""
+        height = number(self.y + MARGIN)
         root = ET.Element("svg", {
-            "xmlns": "http://www.w3.org/2000/svg", "width": str(WIDTH),
-            "height": f"{self.y + MARGIN:g}",
-            "viewBox": f"0 0 {WIDTH} {self.y + MARGIN:g}", "role": "img", "aria-label": title})
+            "xmlns": "http://www.w3.org/2000/svg", "width": str(WIDTH), "height": height,
+            "viewBox": f"0 0 {WIDTH} {height}", "role": "img", "aria-label": title})
         ET.SubElement(root, "title").text = title
         ET.SubElement(root, "style").text = STYLE
         ET.SubElement(root, "rect", {"width": "100%", "height": "100%", "fill": PAPER})
         root.append(self.body)
-        return ET.tostring(root, encoding="unicode") + "\n"
+        return ET.tostring(root, encoding="us-ascii").decode("ascii") + "\n"
 
 
 def badge(picture, parent, x, y, origin):
@@ -187,9 +192,9 @@ def chips(queues):
         names = names[:MOST_CHIPS - 1] + [f"+{len(names) - MOST_CHIPS + 1} more"]
     lines = []
     while names:
-        number = 2 if width_of(" · ".join(names[:2]), "small mono") <= INSIDE else 1
-        lines.append(" · ".join(names[:number]))
-        names = names[number:]
+        fitting = 2 if width_of(" · ".join(names[:2]), "small mono") <= INSIDE else 1
+        lines.append(" · ".join(names[:fitting]))
+        names = names[fitting:]
     return lines
 
 
@@ -252,8 +257,8 @@ def draw_card(picture, x, uar, parts, top=None):
         picture.rect(part, x + 6, y, CARD - 12, height, rx=3, fill=PAPER, **frame)
         kind = "small h3" if shared else "small"
         picture.text(part, x + 12, y + 13, fit(heading, INSIDE, kind), kind)
-        for number, line in enumerate(chips(queues)):
-            picture.text(part, x + 12, y + 13 + LINE * (number + 1), line, "small mono")
+        for row, line in enumerate(chips(queues), 1):
+            picture.text(part, x + 12, y + 13 + LINE * row, line, "small mono")
         y += height + 4
     return top + card_height(parts)
 
@@ -271,10 +276,10 @@ def draw_cards(picture, context, busy):
 def draw_squares(picture, idle):
     """The UARs without queues."""
     columns = (WIDTH - 2 * MARGIN) // (SQUARE + 3)
-    for number, uar in enumerate(idle):
+    for place, uar in enumerate(idle):
         letter, colour, _ = ORIGINS.get(uar.origin, OTHER_ORIGIN)
-        x = MARGIN + number % columns * (SQUARE + 3)
-        y = picture.y + number // columns * (SQUARE + 3)
+        x = MARGIN + place % columns * (SQUARE + 3)
+        y = picture.y + place // columns * (SQUARE + 3)
         group = picture.group(f"{uar.origin} UAR {uar.index:#x}, {uar.kind.upper()}, "
                               f"{mapped(uar)}, without a queue"
                               + (", freed but still kept" if uar.freed else ""))
@@ -289,8 +294,8 @@ def draw_ruler(picture):
     """Draw a line across the picture."""
     picture.y += 10
     ET.SubElement(picture.body, "line", {
-        "x1": str(MARGIN), "x2": str(WIDTH - MARGIN), "y1": f"{picture.y:g}",
-        "y2": f"{picture.y:g}", "stroke": LINE_INK, "stroke-width": "0.7"})
+        "x1": str(MARGIN), "x2": str(WIDTH - MARGIN), "y1": number(picture.y),
+        "y2": number(picture.y), "stroke": LINE_INK, "stroke-width": "0.7"})
 
 
 def draw_context(picture, context):

@@ -10,6 +10,7 @@ import io
 import itertools
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -259,6 +260,15 @@ class Picture(unittest.TestCase):
                 self.assertLessEqual(float(rect.get("x")) + float(rect.get("width")), width)
                 self.assertLessEqual(float(rect.get("y")) + float(rect.get("height")), height)
 
+    def test_large_numbers_are_exact(self):
+        """A picture may be higher than a million."""
+        picture = svg.Picture()
+        picture.y = 1234567.5
+        svg.draw_ruler(picture)
+        root = ET.fromstring(picture.finish("high"))
+        self.assertEqual(root.find(f"{SVG}g/{SVG}line").get("y1"), "1234577.5")
+        self.assertEqual(root.get("height"), "1234597.5")
+
     def test_width_of_text(self):
         """The width is that in DejaVu Sans, which has wide letters."""
         self.assertAlmostEqual(svg.width_of("0000000000"), 76.3, 1)
@@ -391,6 +401,16 @@ class Program(unittest.TestCase):
             with self.subTest(arguments=arguments):
                 status, out, err = run(*arguments, stdin=stdin)
                 self.assertEqual((status, out, err.count("\n")), (1, "", 1))
+
+    def test_locale_without_the_characters(self):
+        """Text has question marks in their place. A picture and JSON are in ASCII anyway."""
+        report = canned.ONE.replace("ibv_rc_pingpong", "\u00e4\u0416").encode()
+        for option, words in (((), "?? (327)"), (("--svg", "-"), "&#228;&#1046; (327)"),
+                              (("--json",), "\\u00e4\\u0416 (327)")):
+            ended = subprocess.run([HERE.parent / "uarmap", "--from", "-", *option], check=True,
+                                   input=report, stdout=subprocess.PIPE,
+                                   env={**os.environ, "PYTHONIOENCODING": "ascii"})
+            self.assertIn(words, ended.stdout.decode("ascii"))
 
     def test_wrong_arguments(self):
         """Wrong arguments end the program with exit status 2."""
