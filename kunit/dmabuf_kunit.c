@@ -268,6 +268,56 @@ static void region_with_a_window_keeps_its_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(ex->mock), 0);
 }
 
+/*
+ * The process has closed the device, and ib_core destroys the region before the window that is
+ * bound to it. UMR cannot revoke the key. When ib_core comes to the region again, the window is
+ * gone.
+ */
+static void region_of_a_closed_process_waits_for_its_window(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct mlx5_ib_ucontext *context = ex->mock->context;
+	struct ib_udata *udata = mock_udata(ex->mock, NULL, 0, 0);
+	struct ib_mr *mr = reg_for_windows(ex);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	ex->mock->refuse_destroy = true;
+	ex->mock->refuse_err = -EINVAL;
+	context->closing = true;
+	atomic_set(&context->windows, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), -EBUSY);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 1);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_live[MOCK_MKEY], 1);
+	KUNIT_EXPECT_TRUE(test, list_empty(&context->orphans));
+	atomic_set(&context->windows, 0);
+	ex->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), 0);
+	KUNIT_EXPECT_EQ(test, ex->keys_at_unmap, 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(ex->mock), 0);
+	context->closing = false;
+}
+
+/* Without a window nothing would make ib_core come to the region again. */
+static void region_of_a_closed_process_waits_for_nothing_else(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct mlx5_ib_ucontext *context = ex->mock->context;
+	struct ib_udata *udata = mock_udata(ex->mock, NULL, 0, 0);
+	struct ib_mr *mr = reg_for_windows(ex);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	ex->mock->refuse_destroy = true;
+	ex->mock->refuse_err = -EINVAL;
+	context->closing = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	ex->mock->refuse_destroy = false;
+	mlx5_ib_orphans_leave_context(ex->mock->dev, context);
+	context->closing = false;
+	KUNIT_EXPECT_EQ(test, mock_num_live(ex->mock), 0);
+}
+
 /* Pages of an exporter do not count as locked memory of the process. */
 static void region_counts_as_paged_memory_of_its_user(struct kunit *test)
 {
@@ -428,6 +478,29 @@ static void key_of_a_closed_process_is_revoked_first(struct kunit *test)
  * and 8 KiB in the four cases. In the first round firmware creates a key; in the second round UMR
  * fills the free key that the first round has left in the pool.
  */
+/* UMR revokes the key although a window is bound to it; the key is destroyed after the window. */
+static void region_that_umr_has_revoked_waits_for_its_window(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct mock_hca *hca = make_umr(ex);
+	struct mlx5_ib_ucontext *context = ex->mock->context;
+	struct ib_mr *mr = reg_for_windows(ex);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	ex->mock->refuse_destroy = true;
+	ex->mock->refuse_err = -EINVAL;
+	context->closing = true;
+	atomic_set(&context->windows, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, mock_udata(ex->mock, NULL, 0, 0)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	atomic_set(&context->windows, 0);
+	ex->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, mock_udata(ex->mock, NULL, 0, 0)), 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	context->closing = false;
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
+}
+
 static void large_pages_lead_to_every_part_of_the_memory(struct kunit *test)
 {
 	static const struct { u64 offset, length, iova; } cases[] = {
@@ -831,6 +904,8 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(memory_that_was_taken_back_is_out_of_reach),
 	KUNIT_CASE(key_that_firmware_keeps_can_be_destroyed_later),
 	KUNIT_CASE(region_with_a_window_keeps_its_memory),
+	KUNIT_CASE(region_of_a_closed_process_waits_for_its_window),
+	KUNIT_CASE(region_of_a_closed_process_waits_for_nothing_else),
 	KUNIT_CASE(region_counts_as_paged_memory_of_its_user),
 	KUNIT_CASE(refused_region_releases_the_memory),
 	KUNIT_CASE(failure_of_any_allocation_releases_the_memory),
@@ -839,6 +914,7 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(failed_revocation_by_umr_destroys_the_key),
 	KUNIT_CASE(region_with_a_window_is_not_revoked),
 	KUNIT_CASE(key_of_a_closed_process_is_revoked_first),
+	KUNIT_CASE(region_that_umr_has_revoked_waits_for_its_window),
 	KUNIT_CASE(large_pages_lead_to_every_part_of_the_memory),
 	KUNIT_CASE(move_names_no_key_that_may_be_gone),
 	KUNIT_CASE(key_that_is_destroyed_at_last_is_not_given_up),

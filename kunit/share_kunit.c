@@ -547,14 +547,17 @@ static void key_counts_until_the_device_destroys_it(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, alloc_window(mock, &w[i]));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, alloc_window(mock, &w[LIMIT]));
 	KUNIT_EXPECT_EQ(test, LIMIT, mock->num_live[MOCK_MKEY]);
+	KUNIT_EXPECT_EQ(test, LIMIT, atomic_read(&mock->context->windows));
 	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_dealloc_mw(&w[0].mw.ibmw));
 	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_MKEY));
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mock->refuse_err, mlx5_ib_dealloc_mw(&w[1].mw.ibmw));
 	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_MKEY));
+	KUNIT_EXPECT_EQ(test, LIMIT - 1, atomic_read(&mock->context->windows));
 	mock->context->closing = true;
 	for (i = 1; i < LIMIT; i++)
 		KUNIT_EXPECT_EQ(test, 0, mlx5_ib_dealloc_mw(&w[i].mw.ibmw));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mock->context->windows));
 	/* The orphans count until firmware has destroyed the objects. */
 	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
 	KUNIT_EXPECT_EQ(test, LIMIT - 1, count(mock, MLX5_IB_SHARE_MKEY));

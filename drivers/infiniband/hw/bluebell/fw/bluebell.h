@@ -289,6 +289,7 @@ struct mlx5_bfreg_info {
  *	objects of the context, and gives up objects that firmware goes on refusing to destroy.
  *	Written with the file's hw_destroy_rwsem held for writing, when no call of the process runs
  *	any more; so calls read @closing without a lock
+ * @windows: number of memory windows that ib_core has not deallocated
  * @async_bytes: bytes of asynchronous commands whose answers have not been read, and of the answers
  * @event_channels: number of open channels for events
  */
@@ -308,6 +309,7 @@ struct mlx5_ib_ucontext {
 	struct mlx5_ib_advice_queue *advice;
 	struct list_head orphans;
 	bool closing;
+	atomic_t windows;
 	atomic_t async_bytes;
 	atomic_t event_channels;
 };

@@ -333,7 +333,8 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
  * the next call for the key comes only after pages have been mapped through the key again. May
  * sleep.
  *
- * Sets @mkey->destroyed, or logs that the key could not be destroyed.
+ * Sets @mkey->destroyed, or logs that the key could not be destroyed. The log has a limited rate,
+ * because a process can have many such keys.
  */
 void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 {
@@ -344,9 +345,9 @@ void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 	err = mkey_destroy_by_firmware(dev, mkey);
 	memalloc_noreclaim_restore(flags);
 	if (err)
-		ibdev_err(&dev->ib_dev,
-			  "cannot destroy mkey 0x%x (%d): the device may still access memory whose pages the kernel or a dma-buf exporter reuses; reset the device\n",
-			  mkey->key, err);
+		ibdev_err_ratelimited(&dev->ib_dev,
+				      "cannot destroy mkey 0x%x (%d): the device may still access memory whose pages the kernel or a dma-buf exporter reuses; reset the device\n",
+				      mkey->key, err);
 }
 
 /**

@@ -33,27 +33,39 @@ static void dmabuf_mr_revoke(void *priv)
 }
 
 /*
+ * Whether the key of a region whose process has closed the device gives access to nothing, or is
+ * about to: UMR revokes the key if possible. Otherwise the key is to be destroyed before the memory
+ * is released, as long as the region can wait for windows.
+ */
+static bool dmabuf_mr_revoked_at_close(struct mlx5_ib_mr *mr)
+{
+	return mr->mkey.destroyed || !mlx5_ib_mr_waits_for_windows(mr) ||
+	       !mlx5_ib_mkey_umr_revoke(to_mdev(mr->umem->ibdev), &mr->mkey);
+}
+
+/*
  * Have firmware destroy a key that windows may be bound to, see mlx5_ib_mkey_pool_choose_class().
- * UMR must not revoke the key before that: if firmware refuses, the region stays, and keeps its key
- * and memory.
+ * As long as the process has not closed the device, UMR must not revoke the key before that: if
+ * firmware refuses, the region stays, and keeps its key and memory.
  */
 static int dmabuf_mr_destroy_bound_key(struct mlx5_ib_mr *mr)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = to_ib_umem_dmabuf(mr->umem);
-	int err;
+	int err = 0;
 
 	/* The exporter revokes the key under this lock. */
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
-	err = mlx5_ib_destroy_mr_key(mr);
+	if (!mr->closing || !dmabuf_mr_revoked_at_close(mr))
+		err = mlx5_ib_destroy_mr_key(mr);
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
 	return err;
 }
 
 static int dmabuf_mr_destroy_key(struct mlx5_ib_mr *mr)
 {
-	int err = mr->mkey.class < 0 && !mr->closing ? dmabuf_mr_destroy_bound_key(mr) : 0;
+	int err = mr->mkey.class < 0 ? dmabuf_mr_destroy_bound_key(mr) : 0;
 
-	if (err)
+	if (err && (!mr->closing || err == -EBUSY))
 		return err;
 	/*
 	 * Have dmabuf_mr_revoke() called now, so that the exporter does not call it later. When the

@@ -40,15 +40,33 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 }
 
 /**
+ * mlx5_ib_mr_waits_for_windows - whether the end of its process leaves a region for a later attempt
+ * @mr: the region, whose process has closed the device
+ *
+ * ib_core destroys the objects of the process in the reverse order of their creation, and begins
+ * again as long as an attempt destroys anything. Windows that are left are destroyed in this
+ * attempt, because mlx5_ib_dealloc_mw() does not fail then. So a region that firmware does not
+ * destroy because a window is bound to it can wait for the next attempt. The region need not
+ * have IB_ACCESS_MW_BIND: the device does not know this flag.
+ *
+ * Return: whether a window of the process is left.
+ */
+bool mlx5_ib_mr_waits_for_windows(const struct mlx5_ib_mr *mr)
+{
+	return atomic_read(&mr->closing->windows);
+}
+
+/**
  * mlx5_ib_free_mr - destroy the key of a region, then release its memory
  * @mr: the region; freed if the function returns 0
  *
  * May sleep.
  *
  * Return: 0; or the errno of @mr->ops->destroy_key, see mlx5_ib_destroy_mr_key(): the region then
- * keeps its memory, because the device may still reach it. Always 0 if the process has closed the
- * device: if firmware then refuses to destroy the key, an orphan (orphan.c) takes over the key and
- * the memory.
+ * keeps its memory, because the device may still reach it. If the process has closed the device:
+ * 0, or -EBUSY if windows of the process are left, one of which may be bound to the region. If
+ * firmware refuses to destroy the key then, and no window is left, an orphan (orphan.c) takes over
+ * the key and the memory.
  */
 int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 {
@@ -56,6 +74,8 @@ int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 	struct mlx5_ib_queue_mem mem = { .share = mr->share, .memic = mr->memic };
 
 	if (err && !mr->closing)
+		return err;
+	if (err == -EBUSY && mlx5_ib_mr_waits_for_windows(mr))
 		return err;
 	if (!mr->leak_umem)
 		mem.buf.umem = mr->umem;
@@ -326,9 +346,9 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  *
  * The key is destroyed before the memory is unpinned. May sleep.
  *
- * Return: 0 (always for a region of fast_mr.c, and if the process has closed the device); -EBUSY if
- * a window is bound to the region; or the errno of the failed attempt to destroy a key. After an
- * error the region can be deregistered again.
+ * Return: 0 (always for a region of fast_mr.c); -EBUSY if a window is bound to the region; or the
+ * errno of the failed attempt to destroy a key. After an error the region can be deregistered
+ * again. If the process has closed the device: as mlx5_ib_free_mr().
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
@@ -385,6 +405,14 @@ static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
 	return ib_respond_empty_udata(udata);
 }
 
+static void count_window(struct ib_mw *ibmw, int n)
+{
+	struct mlx5_ib_ucontext *context = mlx5_ib_pd_context(ibmw->pd);
+
+	if (context)
+		atomic_add(n, &context->windows);
+}
+
 /**
  * mlx5_ib_alloc_mw - allocate a memory window
  * @ibmw: the window, zeroed but for what ib_core sets: type and domain
@@ -416,6 +444,7 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	err = mlx5_ib_mkey_create(dev, mlx5_ib_pd_context(ibmw->pd), &mw->mkey, in, sizeof(in));
 	if (err)
 		return err;
+	count_window(ibmw, 1);
 	ibmw->rkey = mw->mkey.key;
 	mlx5_ib_mkey_publish(dev, &mw->mkey, MLX5_IB_MKEY_MW);
 	return 0;
@@ -443,5 +472,7 @@ int mlx5_ib_dealloc_mw(struct ib_mw *ibmw)
 		mlx5_ib_mkey_orphan(dev, &mw->mkey, &mem);
 		err = 0;
 	}
+	if (!err)
+		count_window(ibmw, -1);
 	return err;
 }

@@ -33,6 +33,7 @@ static inline struct mlx5_ib_mw *to_mmw(struct ib_mw *ibmw)
 struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64 iova, u64 length,
 				     u32 access);
 int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr);
+bool mlx5_ib_mr_waits_for_windows(const struct mlx5_ib_mr *mr);
 int mlx5_ib_free_mr(struct mlx5_ib_mr *mr);
 void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_mkey_batch *batch);
 

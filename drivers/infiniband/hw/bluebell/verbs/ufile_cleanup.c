@@ -94,7 +94,8 @@ static void close_keys(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *co
  * object that firmware refuses to destroy here is left to the operation that ib_core calls for it
  * afterwards. If firmware refuses again, that operation makes an orphan (orphan.c) of the object,
  * and returns success: after repeated errors ib_core would forget the object, whose memory would
- * then never be freed. May sleep.
+ * then never be freed. Only a region can wait, for a window: see mlx5_ib_mr_waits_for_windows().
+ * May sleep.
  */
 void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
 {
