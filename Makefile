@@ -103,6 +103,9 @@ bench-hca: module hca tools ## compare the emulated HCA's speed with that of an 
 man: hca ## Documentation/man/*, made of --help by help2man
 	$(Q)scripts/man-pages
 
+deb: ## build/deb/*.deb, the packages for hosts: the driver for DKMS, and the tools
+	$(Q)scripts/make-deb
+
 debug-kernel: ## build the debug kernel, and the module for it
 	$(Q)scripts/debug-kernel
 	$(Q)scripts/build-module debug
@@ -115,4 +118,4 @@ clean: ## remove build/; the lab and the debug kernel stay in the cache
 
 .PHONY: help run shell check check-cards check-debug check-full check-stock check-ulp module hca \
 	fuzz fuzz-ioctl selftests tools kunit static coverage bench bench-scale bench-hca man \
-	debug-kernel lab clean
+	deb debug-kernel lab clean
