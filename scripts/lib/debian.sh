@@ -50,10 +50,10 @@ find_mirror() {
 		# shellcheck disable=SC1091
 		codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-$suite}")
 		# shellcheck disable=SC2016
-		site=$(apt-get indextargets --format '$(SITE)|$(RELEASE)' \
+		site=$(apt-get indextargets --no-release-info --format '$(SITE)|$(RELEASE)' \
 			'Created-By: Packages' 'Component: main' |
-			awk -F'|' -v c="$codename" \
-				'$1 !~ /security/ && $2 == c && $1 ~ /debian/ { print $1; exit }')
+			awk -F'|' -v c="$codename" '$1 !~ /security/ && $1 ~ /debian/ &&
+				($2 == c || $2 ~ /^(old)?stable$/) { print $1; exit }')
 	fi
 	# Cloud images name a file with a list of mirrors, which the tree does not have: take the
 	# first mirror.
