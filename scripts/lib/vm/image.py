@@ -1,113 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The image that a guest boots: the kernel, its modules, and the initramfs that is made of them."""
+"""The image that a guest boots, and the initramfs that is made of the kernel's modules, the guest's
+init and the job."""
 
 import hashlib
-import lzma
 import os
-import re
 import shlex
 import shutil
 import stat
 import struct
 import subprocess
 import tempfile
-import zlib
 from pathlib import Path
 
-from vm import CACHE, REPO, VmError, modified
-
-# The modules of each phase, without their dependencies. A module that is built into the kernel is
-# skipped, and so is one in OPTIONAL that the kernel does not have.
-BOOT_MODULES = ["virtiofs", "overlay", "virtio_net"]
-RDMA_MODULES = ["ib_uverbs", "ib_umad", "rdma_ucm", "mlx5_core"]
-OPTIONAL = {"ib_umad", "rdma_ucm", "virtio_net"}
-
-
-class Kernel:
-    """A kernel image and its modules."""
-
-    def __init__(self, name, release, image, modules, driver):
-        self.name = name            # as given to --kernel
-        self.release = release
-        self.image = image
-        self.modules = modules      # .../lib/modules/RELEASE
-        self.driver = driver        # our module for it
-
-    @property
-    def debug(self):
-        """Whether this is the debug kernel, which needs more memory and more time."""
-        return self.name == "debug"
-
-
-def kernel_to_add(name):
-    """The option of scripts/lab that adds the kernel that --kernel names to the lab."""
-    series = re.match(r"\d+\.\d+", name)
-    return ["--kernel", series[0]] if series else []
-
-
-def find_kernel(name, installed=Path("/lib/modules")):
-    """The kernel that --kernel names: stock, debug, or one of those in the folder installed, which
-    scripts/lib/kernel-release finds by its version."""
-    if name == "debug":
-        try:
-            path = subprocess.run([REPO / "scripts/debug-kernel", "--path"], check=True,
-                                  stdout=subprocess.PIPE, text=True).stdout.strip()
-        except (OSError, subprocess.CalledProcessError):
-            raise VmError("there is no debug kernel yet: do 'make debug-kernel'") from None
-        root = Path(path)
-        release = (root / "release").read_text().strip()
-        return Kernel(name, release, root / "bzImage", root / "lib/modules" / release,
-                      REPO / "build/module/debug/bluebell.ko")
-    found = subprocess.run([REPO / "scripts/lib/kernel-release", name, "image", installed],
-                           check=False, stdout=subprocess.PIPE, text=True).stdout.strip()
-    if not found:
-        names = ", ".join(sorted(path.name for path in installed.glob("*"))) or "none"
-        raise VmError(f"cannot find a kernel {name} among {names}")
-    modules = installed / found
-    image = modules / "vmlinuz"
-    if not image.exists():
-        image = Path("/boot/vmlinuz-" + modules.name)
-    directory = "stock" if name == "stock" else modules.name
-    return Kernel(name, modules.name, image, modules,
-                  REPO / "build/module" / directory / "bluebell.ko")
-
-
-def module_files(kernel, names):
-    """The files of these modules and of their dependencies, in the order in which they have to be
-    loaded."""
-    depends = {}
-    for line in (kernel.modules / "modules.dep").read_text().splitlines():
-        path, _, rest = line.partition(":")
-        stem = Path(path).name.split(".ko")[0].replace("-", "_")
-        depends[stem] = (path, rest.split())
-    builtin = {Path(line).stem.replace("-", "_")
-               for line in (kernel.modules / "modules.builtin").read_text().split()}
-    files = []
-    for name in names:
-        if name in builtin:
-            continue
-        if name not in depends:
-            if name in OPTIONAL:
-                continue
-            raise VmError(f"kernel {kernel.release} has no module {name}")
-        path, needed = depends[name]
-        for item in [*reversed(needed), path]:
-            if item not in files:
-                files.append(item)
-    return [kernel.modules / item for item in files]
-
-
-def decompressed(data):
-    """The data, decompressed if it is compressed."""
-    if data.startswith(b"\xfd7zXZ"):
-        return lzma.LZMADecompressor().decompress(data)
-    if data.startswith(b"\x1f\x8b"):
-        return zlib.decompressobj(wbits=31).decompress(data)
-    if data.startswith(b"\x28\xb5\x2f\xfd"):
-        return subprocess.run(["zstd", "-dc"], input=data, check=True,
-                              stdout=subprocess.PIPE).stdout
-    return data
-
+from vm import VmError, modified
+from vm.kernel import BOOT_MODULES, DISK_MODULES, RDMA_MODULES, decompressed, module_files
 
 # The kernel looks up the name of each function of a module when it loads it, one symbol after the
 # other. Neither these symbols, nor debugging and type information, nor signatures are read in a
@@ -133,12 +39,12 @@ def key_of(paths):
                                       for path in paths)).encode()).hexdigest()[:16]
 
 
-def boot_image(kernel):
+def boot_image(kernel, cache):
     """The kernel as an ELF file, which QEMU starts where the kernel begins (PVH), or else the image
     that has it inside and would decompress it first, which takes seconds under emulation. The file
     is kept in the cache.
     """
-    cached = CACHE / "initramfs" / f"{kernel.release}-{key_of([kernel.image])}.elf"
+    cached = cache / "initramfs" / f"{kernel.release}-{key_of([kernel.image])}.elf"
     if cached.exists():
         return cached
     image = kernel.image.read_bytes()
@@ -209,17 +115,17 @@ class Cpio:
         return b"".join(self.parts)
 
 
-def base_initramfs(kernel):
-    """The part of the initramfs that is the same for all runs: busybox, init, modules. It is kept
-    in the cache."""
-    boot = module_files(kernel, BOOT_MODULES)
+def base_initramfs(kernel, place, driver, disk=False):
+    """The part of the initramfs that is the same for all runs: busybox, init, modules; with those
+    of disks if the root is a disk image. It is kept in the cache."""
+    boot = module_files(kernel, BOOT_MODULES + (DISK_MODULES if disk else []))
     rdma = [path for path in module_files(kernel, RDMA_MODULES) if path not in boot]
-    stock = [path for path in module_files(kernel, ["mlx5_ib"]) if path.name.startswith("mlx5_ib.")]
+    needed = module_files(kernel, ["mlx5_ib"], set() if driver == "mlx5_ib" else {"mlx5_ib"})
+    stock = [path for path in needed if path.name.startswith("mlx5_ib.")]
     # The dependencies of the stock driver are loaded with the RDMA stack, before either driver.
-    rdma += [path for path in module_files(kernel, ["mlx5_ib"])
-             if path not in rdma + boot + stock]
-    files = {Path(__file__).resolve(), REPO / "scripts/vm-init", *boot, *rdma, *stock}
-    cached = CACHE / "initramfs" / f"{kernel.release}-{key_of(files)}.cpio"
+    rdma += [path for path in needed if path not in rdma + boot + stock]
+    files = {Path(__file__).resolve(), place.scripts / "vm-init", *boot, *rdma, *stock}
+    cached = place.cache / "initramfs" / f"{kernel.release}-{key_of(files)}.cpio"
     if cached.exists():
         return cached.read_bytes()
 
@@ -228,13 +134,15 @@ def base_initramfs(kernel):
     if busybox is None:
         raise VmError("cannot find busybox: do 'apt-get install busybox-static'")
     cpio = Cpio()
-    for name in ["proc", "sys", "lower", "upper", "new"]:
+    for name in ["proc", "sys", "lower", "disk", "base", "upper", "new"]:
         cpio.directory(name)
     cpio.node("dev/console", 5, 1)
+    cpio.node("dev/kmsg", 1, 11)
     cpio.file("bin/busybox", busybox.read_bytes(), 0o755)
-    for applet in "sh mount mkdir insmod cp ln switch_root poweroff sync sleep cat".split():
+    for applet in ("sh mount umount mkdir insmod cp ln grep switch_root poweroff sync sleep "
+                   "cat").split():
         cpio.symlink(f"bin/{applet}", "busybox")
-    cpio.file("init", (REPO / "scripts/vm-init").read_bytes(), 0o755)
+    cpio.file("init", (place.scripts / "vm-init").read_bytes(), 0o755)
     for phase, paths in (("boot", boot), ("rdma", rdma)):
         cpio.directory(f"modules/{phase}")
         for number, path in enumerate(paths):
@@ -248,30 +156,35 @@ def base_initramfs(kernel):
     return data
 
 
-def job_initramfs(args, kernel, host):
-    """The part of the initramfs for this run: the settings, the command, our driver."""
+def job_settings(args, place, kernel, root, host):
+    """What the guest's init and its programs have to know of this run: variables of a shell."""
     columns, rows = shutil.get_terminal_size()
-    cwd = Path.cwd()
-    settings = {
+    return {
         "BLUEBELL_DRIVER": args.driver, "BLUEBELL_LINK": args.link, "BLUEBELL_KERNEL": args.kernel,
-        "BLUEBELL_REPO": REPO, "BLUEBELL_HOSTS": args.hosts,
-        "job_repo": REPO, "job_cache": CACHE, "job_modules": kernel.modules,
-        "job_cwd": cwd if cwd.is_relative_to(REPO) else REPO,
+        "BLUEBELL_REPO": place.base, "BLUEBELL_HOSTS": args.hosts,
+        "job_modules": kernel.modules or "", "job_disk": 1 if root.image else "",
+        "job_root": "" if root.folder == Path("/") else root.folder, "job_cwd": root.cwd,
         "job_host": host, "job_hosts": args.hosts, "job_shell": "" if args.command else 1,
         "job_rows": rows, "job_columns": columns, "job_term": os.environ.get("TERM", "linux"),
     }
+
+
+def job_initramfs(args, place, kernel, root, host):
+    """The part of the initramfs for this run: the settings, the command, our driver."""
+    settings = job_settings(args, place, kernel, root, host)
     cpio = Cpio()
     cpio.file("job/config", "".join(f"{key}={shlex.quote(str(value))}\n"
                                     for key, value in settings.items()).encode())
+    cpio.file("job/mounts", root.mounts().encode())
     cpio.file("job/command", ("exec " + shlex.join(args.command) + "\n").encode())
-    cpio.file("job/bin/driver", (REPO / "scripts/vm-driver").read_bytes(), 0o755)
-    cpio.file("job/bin/on", (REPO / "scripts/vm-on").read_bytes(), 0o755)
-    cpio.file("job/agent", (REPO / "scripts/vm-agent").read_bytes(), 0o755)
-    for path in (kernel.driver.parent / "tools/testing/modules").glob("*/*.ko"):
-        cpio.file(f"modules/test/{path.name}", module_data(path))
-    if kernel.driver.exists():
+    cpio.file("job/bin/driver", (place.scripts / "vm-driver").read_bytes(), 0o755)
+    cpio.file("job/bin/on", (place.scripts / "vm-on").read_bytes(), 0o755)
+    cpio.file("job/agent", (place.scripts / "vm-agent").read_bytes(), 0o755)
+    if kernel.driver:
+        for path in (kernel.driver.parent / "tools/testing/modules").glob("*/*.ko"):
+            cpio.file(f"modules/test/{path.name}", module_data(path))
+    if kernel.driver and kernel.driver.exists():
         cpio.file("modules/verbs/bluebell.ko", module_data(kernel.driver))
     elif args.driver == "bluebell":
-        raise VmError(f"cannot find {kernel.driver}: do 'make module"
-                      + ("'" if kernel.name == "stock" else f" KERNEL={kernel.name}'"))
+        raise VmError(kernel.no_driver)
     return cpio.bytes()

@@ -3,7 +3,9 @@
 
 import json
 import os
+import re
 import selectors
+import shutil
 import socket
 import struct
 import subprocess
@@ -11,8 +13,9 @@ import threading
 import time
 from pathlib import Path
 
-from vm import CACHE, VmError, say
+from vm import VmError, say
 from vm.image import job_initramfs
+from vm.root import image_format
 
 # Under emulation the guest reads the host's TSC, and its calibration of the TSC may be wrong by any
 # factor when the host is busy. The HPET counts the host's nanoseconds.
@@ -44,20 +47,20 @@ SWIOTLB_MEMORY = 1024   # MiB that such a guest has in addition
 ROOT_PORT = "pcie-root-port,id=hca-slot,chassis=1,slot=1,hotplug=off,x-speed=32,x-width=16"
 
 
-def kvm_works(kernel):
+def kvm_works(kernel, place):
     """Whether KVM runs this kernel. On some machines /dev/kvm opens but no guest makes progress, so
     the first use after the machine's boot starts a guest without an init and waits for its
     panic."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False
     boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    verdict = CACHE / f"kvm-{boot_id}"
+    verdict = place.cache / f"kvm-{boot_id}"
     if verdict.exists():
         return verdict.read_text() == "yes"
     say("testing whether KVM works (once after each boot of this machine)")
     try:
         proc = subprocess.run(
-            ["qemu-system-x86_64", "-accel", "kvm", "-machine", "q35", "-m", "256M", "-nodefaults",
+            [*place.qemu, "-accel", "kvm", "-machine", "q35", "-m", "256M", "-nodefaults",
              "-display", "none",
              "-no-reboot", "-serial", "stdio", "-kernel", str(kernel.image),
              "-append", "console=ttyS0 panic=-1 quiet"], stdin=subprocess.DEVNULL,
@@ -65,7 +68,7 @@ def kvm_works(kernel):
         works = b"Kernel panic" in proc.stdout
     except subprocess.TimeoutExpired:
         works = False
-    for old in CACHE.glob("kvm-*"):
+    for old in place.cache.glob("kvm-*"):
         old.unlink(missing_ok=True)
     verdict.write_text("yes" if works else "no")
     return works
@@ -121,6 +124,16 @@ class Switch(threading.Thread):
         return data
 
 
+def virtiofsd():
+    """The program virtiofsd, which distributions do not have in PATH."""
+    found = next((path for path in ("/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd",
+                                    shutil.which("virtiofsd")) if path and os.path.exists(path)),
+                 None)
+    if not found:
+        raise VmError("cannot find virtiofsd: do 'apt install virtiofsd'")
+    return found
+
+
 def wait_for_socket(path, proc, name, logs):
     """Wait until a server has made its socket. Raises VmError if the server exits."""
     end = time.monotonic() + 10
@@ -160,24 +173,29 @@ class Guest:
     def spawn(self, name, command, **kwargs):
         """Start a process of this guest, with a log of its own."""
         with open(self.run.logs / f"{name}-{self.host}.log", "wb") as log:
-            proc = subprocess.Popen([str(word) for word in command],
+            proc = subprocess.Popen([str(word) for word in [*self.run.place.wrapper, *command]],
                                     stdin=kwargs.pop("stdin", subprocess.DEVNULL),
                                     stdout=kwargs.pop("stdout", log), stderr=log, **kwargs)
         self.processes.append(proc)
         return proc
 
+    def share(self, name, folder, *options):
+        """Start a virtiofsd for a folder."""
+        self.spawn(f"virtiofsd-{name}" if name != "fs" else "virtiofsd",
+                   [virtiofsd(), "--shared-dir", folder, "--socket-path", self.path(name),
+                    "--sandbox", "none", "--seccomp", "none", "--no-announce-submounts",
+                    "--log-level", "warn", *options])
+        wait_for_socket(self.path(name), self.processes[-1], "virtiofsd", self.run.logs)
+
     def start(self):
         """Start virtiofsd and QEMU."""
         args, kernel = self.run.args, self.run.kernel
-        virtiofsd = next((path for path in ("/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd")
-                          if os.path.exists(path)), "virtiofsd")
-        self.spawn("virtiofsd", [virtiofsd, "--shared-dir", "/", "--socket-path", self.path("fs"),
-                                 "--sandbox", "none", "--seccomp", "none",
-                                 "--no-announce-submounts", "--readonly", "--log-level", "warn",
-                                 "--cache", "always" if args.command else "auto"])
-        wait_for_socket(self.path("fs"), self.processes[-1], "virtiofsd", self.run.logs)
+        self.share("fs", "/", "--readonly", "--cache", "always" if args.command else "auto")
+        for index, folder in enumerate(self.run.root.writable):
+            self.share(f"write{index}", folder, "--cache", "auto")
         initramfs = self.run.directory / f"initramfs-{self.host}"
-        initramfs.write_bytes(self.run.base + job_initramfs(args, kernel, self.host))
+        initramfs.write_bytes(self.run.base + job_initramfs(args, self.run.place, kernel,
+                                                            self.run.root, self.host))
         for name in ("ctl", "out", "err"):
             self.listen(name)
         self.qemu = self.spawn("qemu", self.qemu_command(initramfs),
@@ -200,6 +218,21 @@ class Guest:
         path = self.console if name == "console" else self.run.logs / f"{name}-{self.host}.log"
         lines = path.read_text(errors="replace").strip().splitlines()[-8:] if path.exists() else []
         return "\n    ".join(["", *lines]) if lines else f"(nothing in {path})"
+
+    def early_failure(self):
+        """Why the guest's init could not go on before it could report, or was not started. None if
+        that is not known."""
+        text = self.console.read_text(errors="replace") if self.console.exists() else ""
+        reasons = re.findall(r"bluebell-vm: fail: (.*)", text)
+        if reasons:
+            return reasons[-1].strip()
+        if self.state == "booting" and re.search("Unable to mount root fs|No working init", text):
+            return ("the kernel does not start init: it needs CONFIG_BLK_DEV_INITRD, "
+                    "CONFIG_BINFMT_ELF and CONFIG_BINFMT_SCRIPT")
+        if self.state == "booting" and not text and self.qemu and self.qemu.poll() == 0:
+            return ("the kernel ends without a word on the serial port: it needs "
+                    "CONFIG_SERIAL_8250_CONSOLE=y to say why")
+        return None
 
     @property
     def emulated(self):
@@ -247,9 +280,13 @@ class Guest:
     def port_options(self):
         """QEMU's options for what the guest reaches outside: its root file system (virtiofsd), the
         terminal, the ports of this program, and the control socket of its HCA."""
-        options = ["-chardev", f"socket,id=fs,path={self.path('fs')}",
-                   "-device", "vhost-user-fs-pci,chardev=fs,tag=root,queue-size=512",
-                   "-device", "virtio-serial-pci,max_ports=8"]
+        options = []
+        shares = {"fs": "root", **{f"write{index}": f"write{index}"
+                                   for index in range(len(self.run.root.writable))}}
+        for name, tag in shares.items():
+            options += ["-chardev", f"socket,id={name},path={self.path(name)}",
+                        "-device", f"vhost-user-fs-pci,chardev={name},tag={tag},queue-size=512"]
+        options += ["-device", "virtio-serial-pci,max_ports=8"]
         if self.has_shell:
             options += ["-chardev", "stdio,id=shell,signal=off",
                         "-device", "virtconsole,chardev=shell,nr=0"]
@@ -263,7 +300,12 @@ class Guest:
 
     def device_options(self):
         """QEMU's options for the HCA, the IOMMU and the Ethernet."""
-        args, options = self.run.args, []
+        args, options, disk = self.run.args, [], self.run.root.image
+        if disk:
+            # What the guest writes, to replay a journal, for example, is lost with it.
+            name = str(disk).replace(",", ",,")
+            options += ["-drive", f"file={name},format={image_format(disk)},if=none,id=disk,"
+                        "snapshot=on", "-device", "virtio-blk-pci,drive=disk"]
         if args.iommu:
             # The IOMMU comes before the HCA, which is behind it. The virtio devices bypass the
             # IOMMU.
@@ -283,7 +325,7 @@ class Guest:
 
     def qemu_command(self, initramfs):
         """The command line of QEMU."""
-        return ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none",
+        return [*self.run.place.qemu, "-nodefaults", "-no-user-config", "-display", "none",
                 "-no-reboot", *self.processor_options(), *self.memory_options(),
                 "-serial", f"file:{self.console}", "-kernel", self.run.image,
                 "-initrd", initramfs, "-append", self.kernel_line(), *self.port_options(),

@@ -6,14 +6,18 @@ import os
 import re
 import selectors
 import shutil
+import signal
 import socket
 import subprocess
+import sys
+import tempfile
+import termios
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from vm import LOGS, REPO, VmError, modified, say
-from vm.image import base_initramfs, boot_image, find_kernel
+from vm import VmError, modified, say
+from vm.image import base_initramfs, boot_image
 from vm.qemu import Guest, Switch, kvm_works, wait_for_socket
 
 KEPT_LOGS = 60
@@ -136,17 +140,22 @@ def foreign_objects(census):
 class Run:
     """All guests of one run, and its result."""
 
-    def __init__(self, args, directory):
+    status_only = False     # whether the command's status counts and nothing else
+
+    def __init__(self, args, place, kernel, root, directory):
         self.args = args
+        self.place = place
         self.directory = directory
-        self.kernel = find_kernel(args.kernel)
+        self.kernel = kernel
+        self.root = root
+        self.status_only = getattr(args, "status_only", False)
         self.accel = args.accel
         if self.accel == "auto":
-            self.accel = "kvm" if kvm_works(self.kernel) else "tcg"
-        self.image = boot_image(self.kernel)
-        self.base = base_initramfs(self.kernel)
+            self.accel = "kvm" if kvm_works(self.kernel, place) else "tcg"
+        self.image = boot_image(self.kernel, place.cache)
+        self.base = base_initramfs(self.kernel, place, args.driver, bool(root.image))
         self.start_time = time.monotonic()
-        self.logs = LOGS / f"vm-{time.strftime('%m%d-%H%M%S')}-{directory.name[-4:]}"
+        self.logs = place.logs / f"vm-{time.strftime('%m%d-%H%M%S')}-{directory.name[-4:]}"
         self.logs.mkdir(parents=True)
         self.status = None
         self.failures = []
@@ -167,8 +176,8 @@ class Run:
             return
         binary = Path(self.args.hca)
         if not binary.exists():
-            raise VmError(f"cannot find {binary}: do 'make hca'")
-        command = [binary, "--link", self.args.link]
+            raise VmError(f"cannot find {binary}: {self.place.no_hca}")
+        command = [*self.place.wrapper, binary, "--link", self.args.link]
         for option in ("profile", "trace", "capture", "impair"):
             value = getattr(self.args, option)
             if value:
@@ -226,6 +235,13 @@ class Run:
                     return
         for guest in self.guests:
             if guest.state != "done" and not guest.state.startswith("fail"):
+                reason = guest.early_failure()
+                if reason:
+                    self.status = EXIT_VM
+                    self.fail(f"host {guest.host}: {reason}")
+                    continue
+                if guest.state == "booting":
+                    self.status = EXIT_VM
                 self.fail(f"host {guest.host} died while {guest.state}; the end of its kernel log:"
                           + guest.log_tail("console") + guest.log_tail("qemu"))
 
@@ -292,7 +308,7 @@ class Run:
         guest.state = "waiting for the other hosts"
         seconds = time.monotonic() - self.start_time
         say(f"{self.kernel.release} is up after {seconds:.1f} s ({self.accel}, "
-            f"driver {self.args.driver}, log {self.logs.relative_to(REPO)})")
+            f"driver {self.args.driver}, log {self.place.shown(self.logs)})")
 
     def release_first(self):
         """Start the first guest's command once all guests are ready."""
@@ -346,7 +362,7 @@ class Run:
                 start = max(0, bad[0] - 3)
                 shown = "\n    ".join(["", *lines[start:start + 30]])
                 self.fail(f"the kernel log of host {guest.host} has {len(bad)} lines of reports "
-                          f"({guest.console.relative_to(REPO)}), the first of them "
+                          f"({self.place.shown(guest.console)}), the first of them "
                           f"\"{lines[bad[0]].strip()}\":{shown}")
 
     def stop(self):
@@ -367,6 +383,8 @@ class Run:
         seconds = time.monotonic() - self.start_time
         if self.failures:
             status = self.status or EXIT_REPORT
+            if self.status_only and self.status is not None:
+                status = self.status
             say(f"FAILED after {seconds:.1f} s: {len(self.failures)} "
                 f"reason{'s' if len(self.failures) > 1 else ''} above, "
                 + (f"command exited with {self.status}" if self.status is not None
@@ -378,15 +396,45 @@ class Run:
         return self.status
 
 
-def prune_logs():
+def prune_logs(logs):
     """Remove all but the newest logs."""
-    old = sorted(LOGS.glob("vm-*"), key=modified)
+    old = sorted(logs.glob("vm-*"), key=modified)
     for path in old[:-KEPT_LOGS]:
         shutil.rmtree(path, ignore_errors=True)
 
 
 def link_latest(path):
-    """Make build/logs/latest a link to the directory of the last run."""
-    temporary = LOGS / f".latest-{path.name}"
+    """Make latest, beside the folder of this run's logs, a link to that folder."""
+    temporary = path.parent / f".latest-{path.name}"
     temporary.symlink_to(path.name)
-    temporary.rename(LOGS / "latest")
+    temporary.rename(path.parent / "latest")
+
+
+def run_guests(args, place, kernel, root):
+    """Run the guests. Returns the exit status."""
+    place.cache.mkdir(parents=True, exist_ok=True)
+    place.logs.mkdir(parents=True, exist_ok=True)
+    prune_logs(place.logs)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_VM))
+    # QEMU sets the terminal to raw mode for a shell, and may be killed before it restores the mode.
+    terminal = termios.tcgetattr(0) if sys.stdin.isatty() else None
+    with tempfile.TemporaryDirectory(prefix="bluebell-vm-", dir="/tmp") as directory:
+        try:
+            run = Run(args, place, kernel, root, Path(directory))
+            link_latest(run.logs)
+            try:
+                run.start()
+                run.loop()
+            finally:
+                run.stop()
+            run.judge_logs()
+            return run.verdict()
+        except VmError as err:
+            say(f"error: {err}")
+            return EXIT_VM
+        except KeyboardInterrupt:
+            say("interrupted")
+            return 130
+        finally:
+            if terminal:
+                termios.tcsetattr(0, termios.TCSADRAIN, terminal)

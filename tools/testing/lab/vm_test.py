@@ -14,8 +14,12 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-import program  # noqa: F401 # pylint: disable=unused-import
-from vm import VmError, image, qemu, run
+from program import SCRIPTS
+from vm import Place, VmError, image, kernel, qemu, run
+from vm.root import Root
+
+PLACE = Place(scripts=SCRIPTS, profiles=Path("/profiles"), cache=Path("/cache"),
+              logs=Path("/logs"), base=SCRIPTS.parent)
 
 REPORTS = """\
 WARNING: CPU: 0 PID: 1 at drivers/x.c:1 f+0x1/0x2
@@ -174,7 +178,7 @@ class Hca(unittest.TestCase):
         """A socket and a control socket for each guest; what is not asked for is left out."""
         one = run.Run.__new__(run.Run)
         with tempfile.TemporaryDirectory() as directory:
-            one.logs = Path(directory)
+            one.logs, one.place = Path(directory), PLACE
             one.args = types.SimpleNamespace(hca="/bin/true", link="ib", profile="p.json",
                                              trace=None, capture="c.pcap", impair=None)
             one.guests = [types.SimpleNamespace(path=lambda name, host=host: f"/d/{name}-{host}")
@@ -190,7 +194,7 @@ class Hca(unittest.TestCase):
     def test_missing_program(self):
         """The error says what to do."""
         one = run.Run.__new__(run.Run)
-        one.args = types.SimpleNamespace(hca="/none", link="ib")
+        one.args, one.place = types.SimpleNamespace(hca="/none", link="ib"), PLACE
         with self.assertRaisesRegex(VmError, "cannot find /none: do 'make hca'"):
             one.start_hca()
 
@@ -210,7 +214,7 @@ class Kernels(unittest.TestCase):
 
     def names(self, *wanted):
         """The files of modules, in the order of their loading."""
-        return [path.name for path in image.module_files(self.kernel, wanted)]
+        return [path.name for path in kernel.module_files(self.kernel, wanted)]
 
     def test_dependencies_come_first(self):
         """depmod lists dependencies in the reverse order. A module that is built in has no file."""
@@ -234,11 +238,11 @@ class Kernels(unittest.TestCase):
         (self.modules / "7.3.1+deb13/added-to-lab").write_text("complete\n", encoding="utf-8")
         (self.modules / "7.3.2+deb13/added-to-lab").write_text("begun\n", encoding="utf-8")
         (self.modules / "9.9").mkdir()
-        found = {name: image.find_kernel(name, self.modules).release
+        found = {name: kernel.find_kernel(name, SCRIPTS.parent, self.modules).release
                  for name in ("stock", "6.1", "6.12", "6.12.9", "7", "7.2.3+deb13")}
         for name in ("8", "9.9", "6.12.1"):
             with self.assertRaisesRegex(VmError, f"cannot find a kernel {name} among .*6.12.9"):
-                image.find_kernel(name, self.modules)
+                kernel.find_kernel(name, SCRIPTS.parent, self.modules)
         self.assertEqual(found, {"stock": "7.2.3+deb13", "6.1": "6.1.9+deb13",
                                  "6.12": "6.12.10+deb13", "6.12.9": "6.12.9+deb13",
                                  "7": "7.3.1+deb13", "7.2.3+deb13": "7.2.3+deb13"})
@@ -248,13 +252,14 @@ class Kernels(unittest.TestCase):
         (self.modules / "7.2.3").mkdir()
         (self.modules / "7.2.3/vmlinuz").touch()
         (self.modules / "link").symlink_to(self.modules)
-        self.assertEqual(image.find_kernel("stock", self.modules / "link").release, "7.2.3")
+        found = kernel.find_kernel("stock", SCRIPTS.parent, self.modules / "link")
+        self.assertEqual(found.release, "7.2.3")
 
     def test_kernel_is_added_to_the_lab(self):
         """A version makes scripts/lab add its series."""
         for name, option in (("6.12.9+deb13", ["--kernel", "6.12"]), ("7.3", ["--kernel", "7.3"]),
                              ("stock", []), ("debug", [])):
-            self.assertEqual(image.kernel_to_add(name), option)
+            self.assertEqual(kernel.kernel_to_add(name), option)
 
     def test_key_changes_with_a_file(self):
         """The initramfs in the cache is another one when a file has changed."""
@@ -291,7 +296,7 @@ class Qemu(unittest.TestCase):
         around = types.SimpleNamespace(
             args=types.SimpleNamespace(**{**self.DEFAULTS, **changes}), accel=accel,
             kernel=types.SimpleNamespace(debug=debug), logs=Path("/logs"), directory=Path("/d"),
-            image="/image")
+            image="/image", place=PLACE, root=Root())
         guest = qemu.Guest(around, 1)
         guest.ports = dict.fromkeys(("ctl", "out", "err"))
         return " ".join(str(word) for word in guest.qemu_command("/initrd"))
