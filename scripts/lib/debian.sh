@@ -149,15 +149,20 @@ fetch_packages() {
 	}
 }
 
-# unpack_packages TREE FILE...: unpack packages into a tree, and run none of their scripts.
+# unpack_packages TREE FILE... [--exclude=PATTERN...]: unpack packages into a tree, and run none of
+# their scripts.
 unpack_packages() {
-	local tree=$1 deb
+	local tree=$1 deb exclude=()
 	shift
 
 	for deb; do
+		[[ $deb != --exclude=* ]] || exclude+=("$deb")
+	done
+	for deb; do
+		[[ $deb != --exclude=* ]] || continue
 		say "unpacking $(basename "$deb")"
-		dpkg-deb --fsys-tarfile "$deb" |
-			tar -C "$tree" --keep-directory-symlink --no-same-owner -xf - ||
+		dpkg-deb --fsys-tarfile "$deb" | tar -C "$tree" --keep-directory-symlink \
+			--no-same-owner "${exclude[@]}" -xf - ||
 			die "cannot unpack $deb"
 	done
 }
