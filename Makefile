@@ -103,7 +103,7 @@ bench-hca: module hca tools ## compare the emulated HCA's speed with that of an 
 man: hca ## Documentation/man/*, made of --help by help2man
 	$(Q)scripts/man-pages
 
-deb: ## build/deb/*.deb, the packages for hosts: the driver for DKMS, and the tools
+deb: ## build/deb/*.deb, packages: the driver for DKMS, the tools, the HCA with bluebell-vm
 	$(Q)scripts/make-deb
 
 debug-kernel: ## build the debug kernel, and the module for it
