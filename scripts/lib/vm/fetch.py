@@ -11,6 +11,7 @@ from vm import VmError
 from vm.kernel import Kernel, image_of, installed_release
 
 QEMU = "qemu-system-x86_64"
+INSTALLED = Path("/lib/modules")
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
 
@@ -30,14 +31,15 @@ class Store:
             raise VmError(f"cannot fetch {' and '.join(names)}: see the messages above, and "
                           f"{self.folder / 'fetch.log'}")
 
-    def get(self, name, instead):
-        """The folder of what has this name. It is fetched if need be."""
-        if not (self.folder / name).is_dir():
-            if self.offline:
-                raise VmError(f"{self.folder} has no {name} yet, and --offline forbids to fetch "
-                              f"it: {instead}")
-            self.fetch(name)
-        return self.folder / name
+    def need(self, names):
+        """Fetch what the folder does not have yet, all at once."""
+        missing = [name for name in names if not (self.folder / name).is_dir()]
+        if missing and self.offline:
+            raise VmError(f"{self.folder} has no {' and no '.join(missing)} yet, and --offline "
+                          "forbids to fetch: name a QEMU with vfio-user-pci by --qemu, and a "
+                          "kernel's image by --kernel")
+        if missing:
+            self.fetch(*missing)
 
 
 def speaks_vfio_user(qemu):
@@ -68,9 +70,9 @@ def fetched_qemu(tree):
             "-L", str(tree / "usr/share/qemu"), "-L", str(tree / "usr/share/seabios")]
 
 
-def find_qemu(given, store):
-    """The command of a QEMU that has vfio-user-pci: the one given, this machine's, or the one that
-    is fetched."""
+def own_qemu(given):
+    """The command of a QEMU that has vfio-user-pci: the one given, or this machine's. None if one
+    has to be fetched."""
     if given:
         if not speaks_vfio_user([given]):
             raise VmError(f"{given} ({version_of([given])}) has no device vfio-user-pci, by which "
@@ -78,31 +80,44 @@ def find_qemu(given, store):
                           "has not; without --qemu, bluebell-vm fetches one that has it")
         return [given]
     own = shutil.which(QEMU)
-    if own and speaks_vfio_user([own]):
-        return [own]
-    return fetched_qemu(store.get("qemu", "name a QEMU that has vfio-user-pci by --qemu"))
+    return [own] if own and speaks_vfio_user([own]) else None
 
 
-def fetched_kernel(name, tree):
+def kernel_name(version):
+    """What the kernel of a version, or stock, is called among what is fetched."""
+    if version == "stock":
+        return "kernel"
+    if not re.fullmatch(r"\d+\.\d+", version):
+        raise VmError(f"{INSTALLED} has no kernel {version}. --kernel takes an image (with a / in "
+                      "its name), a release in that folder, or a series, such as 6.12, which is "
+                      "fetched if that folder has none")
+    return f"kernel-{version}"
+
+
+def installed_kernel(version, scripts):
+    """The kernel of this machine with a version. None if one has to be fetched."""
+    found = version != "stock" and installed_release(scripts, version, INSTALLED)
+    if not found:
+        return None
+    return Kernel(version, found, image_of(INSTALLED / found), INSTALLED / found, None)
+
+
+def fetched_kernel(version, tree):
     """The kernel in a tree of packages that are not installed."""
     found = sorted((tree / "usr/lib/modules").iterdir())
     modules = found[-1]
     image = modules / "vmlinuz"
     if not image.exists():
         image = tree / "boot" / f"vmlinuz-{modules.name}"
-    return Kernel(name, modules.name, image, modules, None)
+    return Kernel(version, modules.name, image, modules, None)
 
 
-def packaged_kernel(name, store, installed=Path("/lib/modules")):
-    """The kernel that --kernel names by its version: one of this machine, or the newest of a series
-    that is fetched. stock is the one that is fetched without a version."""
-    if name == "stock":
-        return fetched_kernel(name, store.get("kernel", "name a kernel's image by --kernel"))
-    found = installed_release(store.scripts, name, installed)
-    if found:
-        return Kernel(name, found, image_of(installed / found), installed / found, None)
-    if not re.fullmatch(r"\d+\.\d+", name):
-        raise VmError(f"{installed} has no kernel {name}. --kernel takes an image (with a / in its "
-                      "name), a release in that folder, or a series, such as 6.12, which is "
-                      "fetched if that folder has none")
-    return fetched_kernel(name, store.get(f"kernel-{name}", "name a kernel's image by --kernel"))
+def find_qemu_and_kernel(args, store, kernel):
+    """The command of QEMU, and the kernel, if kernel, that of --kernel IMAGE, is None. What this
+    machine does not have is fetched."""
+    qemu = own_qemu(args.qemu)
+    kernel = kernel or installed_kernel(args.kernel, store.scripts)
+    names = [] if kernel else [kernel_name(args.kernel)]
+    store.need(names if qemu else ["qemu", *names])
+    return (qemu or fetched_qemu(store.folder / "qemu"),
+            kernel or fetched_kernel(args.kernel, store.folder / names[0]))

@@ -159,7 +159,7 @@ def own_modules(image, release, given):
 
 def own_kernel(image, modules):
     """The kernel of an image, or of a build tree, with its modules if it has any."""
-    image, modules = Path(image).absolute(), modules and Path(modules).absolute()
+    image, modules = Path(image).absolute(), modules and Path(modules).resolve()
     if image.is_dir():
         image = image / "arch/x86/boot/bzImage"
         if not image.exists():

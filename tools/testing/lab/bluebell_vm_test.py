@@ -214,6 +214,9 @@ class Configuration(Case):
             base = {"hosts": 1, "link": "ib", "driver": "none"}
             args = types.SimpleNamespace(**{**base, **changes})
             self.assertIn(option, bluebell_vm.needed_options(args, root.Root(image=image_file)))
+            if option == "VIRTIO_BLK":
+                self.assertNotIn("VIRTIO_FS", bluebell_vm.needed_options(
+                    args, root.Root(image=image_file, copied=[self.path])))
             if option != "VIRTIO_FS":
                 self.assertNotIn(option, bluebell_vm.needed_options(
                     types.SimpleNamespace(**base), root.Root()))
@@ -306,54 +309,72 @@ class Fetch(Case):
         path.chmod(0o755)
         return str(path)
 
+    def find(self, kernel=None, qemu=None, version="stock"):
+        """The command of QEMU, and the kernel."""
+        return fetch.find_qemu_and_kernel(types.SimpleNamespace(qemu=qemu, kernel=version),
+                                          self.store, kernel)
+
     def test_qemu_without_vfio_user(self):
         """The one given is refused; this machine's is passed over."""
         old = self.program("qemu-system-x86_64", "vfio-pci")
-        self.fails(f"{old} \\(10.0.8\\) has no device vfio-user-pci", fetch.find_qemu, old,
-                   self.store)
+        self.fails(f"{old} \\(10.0.8\\) has no device vfio-user-pci", self.find, qemu=old)
+        self.fails("cannot run /none: No such file", self.find, qemu="/none")
         with mock.patch.object(fetch.shutil, "which", return_value=old):
-            self.fails("has no qemu yet, and --offline forbids to fetch it: name a QEMU",
-                       fetch.find_qemu, None, self.store)
-        self.fails("cannot run /none: No such file", fetch.find_qemu, "/none", self.store)
+            self.fails("has no qemu and no kernel yet, and --offline forbids to fetch: name a QEMU",
+                       self.find)
+            self.fails("has no qemu yet", self.find, kernel="x")
 
     def test_qemu_with_vfio_user(self):
         """The one given, or else this machine's, or else the one that was fetched."""
         new = self.program("new", "vfio-user-pci")
-        self.assertEqual(fetch.find_qemu(new, self.store), [new])
+        self.assertEqual(self.find(qemu=new, kernel="x"), ([new], "x"))
         with mock.patch.object(fetch.shutil, "which", return_value=new):
-            self.assertEqual(fetch.find_qemu(None, self.store), [new])
+            self.assertEqual(self.find(kernel="x"), ([new], "x"))
         (self.path / "fetched/qemu").mkdir(parents=True)
         with mock.patch.object(fetch.shutil, "which", return_value=None):
-            found = " ".join(fetch.find_qemu(None, self.store))
+            found = " ".join(self.find(kernel="x")[0])
         self.assertIn("/ld-linux-x86-64.so.2 --library-path", found)
         self.assertIn("fetched/qemu/usr/bin/qemu-system-x86_64 -L", found)
 
+    def test_what_is_missing_is_fetched_at_once(self):
+        """And what is there is not fetched again."""
+        self.store.offline = False
+        self.write("fetched/kernel/usr/lib/modules/7.2.1/vmlinuz")
+        for version, names in (("stock", ("qemu",)), ("5.15", ("qemu", "kernel-5.15"))):
+            with mock.patch.object(fetch.shutil, "which", return_value=None), \
+                    mock.patch.object(self.store, "fetch", side_effect=VmError) as called:
+                with contextlib.suppress(VmError):
+                    self.find(version=version)
+            called.assert_called_once_with(*names)
+
+    def kernel(self, version):
+        """The kernel of a version, with a QEMU that is there."""
+        return self.find(qemu=self.program("new", "vfio-user-pci"), version=version)[1]
+
     def test_fetched_kernel(self):
         """The image is in the folder of the modules, or, in older packages, in /boot."""
-        self.fails("has no kernel yet, and --offline forbids", fetch.packaged_kernel, "stock",
-                   self.store)
         self.write("fetched/kernel/usr/lib/modules/7.2.1/vmlinuz")
         self.write("fetched/kernel-6.12/usr/lib/modules/6.12.9/modules.dep")
-        for name, release, path in (("stock", "7.2.1", "7.2.1/vmlinuz"),
-                                    ("6.12", "6.12.9", "boot/vmlinuz-6.12.9")):
-            found = fetch.packaged_kernel(name, self.store, self.path / "none")
-            self.assertEqual(found.release, release)
-            self.assertTrue(str(found.image).endswith(path), found.image)
+        with mock.patch.object(fetch, "INSTALLED", self.path / "none"):
+            for name, release, path in (("stock", "7.2.1", "7.2.1/vmlinuz"),
+                                        ("6.12", "6.12.9", "boot/vmlinuz-6.12.9")):
+                found = self.kernel(name)
+                self.assertEqual(found.release, release)
+                self.assertTrue(str(found.image).endswith(path), found.image)
 
     def test_installed_kernel(self):
         """It is taken before one is fetched. Its name is a version, not a word."""
         self.write("modules/6.12.9/vmlinuz")
-        found = fetch.packaged_kernel("6.12", self.store, self.path / "modules")
-        self.assertEqual(found.modules, self.path / "modules/6.12.9")
-        self.fails("has no kernel 6.12.8. --kernel takes an image", fetch.packaged_kernel,
-                   "6.12.8", self.store, self.path / "modules")
+        with mock.patch.object(fetch, "INSTALLED", self.path / "modules"):
+            self.assertEqual(self.kernel("6.12").modules, self.path / "modules/6.12.9")
+            self.fails("has no kernel 6.12.8. --kernel takes an image", self.kernel, "6.12.8")
 
     def test_failure_of_vm_fetch(self):
         """The message says where the rest is."""
         with mock.patch.object(fetch.subprocess, "run",
                                return_value=types.SimpleNamespace(returncode=1)):
             self.fails("cannot fetch qemu: see the messages above, and .*/fetched/fetch.log",
-                       fetch.Store(self.place, offline=False).get, "qemu", "")
+                       fetch.Store(self.place, offline=False).need, ["qemu"])
 
     def test_vm_fetch_refuses_other_names(self):
         """Before it makes a folder."""
@@ -367,13 +388,13 @@ class Fetch(Case):
 class Driver(Case):
     """The module of Bluebell."""
 
-    def find(self, **changes):
-        """The kernel that these options mean."""
+    def find(self, module=None):
+        """The kernel of an image, with the module that it has or that is named."""
         self.write("t/arch/x86/boot/bzImage", bzimage("7.2.0"))
         self.write("t/modules.order")
-        args = types.SimpleNamespace(**{"kernel": str(self.path / "t"), "modules": None,
-                                        "module": None, **changes})
-        return bluebell_vm.find_kernel(args, None)
+        found = kernel.own_kernel(self.path / "t", None)
+        bluebell_vm.find_driver(types.SimpleNamespace(module=module), found)
+        return found
 
     def test_module_that_is_named_or_installed(self):
         """The one that DKMS has installed is found without a name."""
