@@ -41,6 +41,7 @@ static uint8_t disable_hca(struct hca *hca, struct cmd *cmd)
 	hca->life = LIFE_RESET;
 	hca->issi = 0;
 	hca_free_objects(hca);
+	caps_reset(hca);
 	return ST_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "object.h"
 #include "profile.h"
 #include "request.h"
+#include "uar_page.h"
 #include "util.h"
 
 /**
@@ -59,14 +60,16 @@ static bool limit_of_setting(const struct profile *p, const char *name, uint64_t
 	return false;
 }
 
-static bool limit_of_kind(const struct profile *p, const char *name, uint64_t *limit)
+static bool limit_of_kind(const struct hca *hca, const char *name, uint64_t *limit)
 {
+	const struct obj_numbers uars = uar_numbers(hca);
 	unsigned int k;
 
 	for (k = 0; k < OBJ_KINDS; k++) {
 		if (strcmp(obj_kind_name[k], name))
 			continue;
-		*limit = p->range[k].limit - p->range[k].first;
+		*limit = k == OBJ_UAR ? (uars.limit - uars.first) / uars.step :
+			 hca->profile->range[k].limit - hca->profile->range[k].first;
 		return true;
 	}
 	return false;
@@ -109,7 +112,7 @@ struct json_object *request_limit(struct hca *hca, unsigned int n, char **w)
 		return answer_fail("usage: limit KIND|command_timeout_ms|log_min_ack_timeout|"
 				   "no_write_combining");
 	if (!limit_of_setting(hca->profile, w[1], &limit) &&
-	    !limit_of_kind(hca->profile, w[1], &limit))
+	    !limit_of_kind(hca, w[1], &limit))
 		return answer_fail("no kind of object or setting %s", w[1]);
 	o = answer_ok();
 	answer_add_num(o, "limit", limit);

@@ -65,6 +65,20 @@ bool caps_settable(unsigned int type, const char *field)
 	return false;
 }
 
+/*
+ * How many UARs a page has follows from what the driver has set, see uar_page.c. As long as a UAR
+ * is a page, the number is that of the profile.
+ */
+static void caps_derive(const struct hca *hca, uint8_t *cur)
+{
+	const uint8_t *start = hca->profile->cap[1][CAP_GENERAL];
+
+	IFC_SET(cmd_hca_cap, cur, num_of_uars_per_page,
+		IFC_GET(cmd_hca_cap, cur, uar_4k) ?
+			1u << IFC_GET(cmd_hca_cap, cur, log_uar_page_sz) :
+			IFC_GET(cmd_hca_cap, start, num_of_uars_per_page));
+}
+
 /**
  * caps_reset() - bring the current capabilities back to those of the profile
  * @hca: the HCA
@@ -77,6 +91,7 @@ void caps_reset(struct hca *hca)
 	for (i = 0; i < HCA_CAP_TYPES; i++)
 		if (hca->profile->cap_valid[i])
 			memcpy(hca->cap[i], hca->profile->cap[1][i], HCA_CAP_SIZE);
+	caps_derive(hca, hca->cap[CAP_GENERAL]);
 	pthread_mutex_unlock(&hca->attr_lock);
 }
 
@@ -150,6 +165,8 @@ static uint8_t set_hca_cap(struct hca *hca, struct cmd *cmd)
 		if (st)
 			return st;
 	}
+	if (type == CAP_GENERAL)
+		caps_derive(hca, cur);
 	pthread_mutex_lock(&hca->attr_lock);
 	memcpy(hca->cap[type], cur, sizeof(cur));
 	pthread_mutex_unlock(&hca->attr_lock);

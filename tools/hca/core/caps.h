@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The HCA's current capabilities: those of the profile, changed by SET_HCA_CAP.
+ * The HCA's current capabilities: those of the profile, changed by SET_HCA_CAP until DISABLE_HCA.
  */
 #ifndef BLUEBELL_CAPS_H
 #define BLUEBELL_CAPS_H

@@ -7,6 +7,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
+#include "uar_page.h"
 
 /**
  * ifc_first_set() - find a field that should be zero and is not
@@ -80,6 +81,20 @@ uint8_t check_shared(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint3
 {
 	*o = obj_find_shared(hca, kind, num, cmd->uid);
 	return check_found(hca, cmd, kind, num, *o);
+}
+
+/**
+ * check_uar() - find the object of a UAR that a context names
+ * @hca: the HCA
+ * @cmd: the command; unless it is the kernel's, its uid has to own the UAR
+ * @num: number of the UAR, any of its page
+ * @o: the object, NULL on failure
+ *
+ * Return: ST_OK, or ST_BAD_RES if there is no such UAR that the command may use.
+ */
+uint8_t check_uar(struct hca *hca, struct cmd *cmd, uint32_t num, struct obj **o)
+{
+	return check_obj(hca, cmd, OBJ_UAR, uar_first(hca, num), o);
 }
 
 /**

@@ -28,6 +28,7 @@ uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t
 		  struct obj **o);
 uint8_t check_shared(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		     struct obj **o);
+uint8_t check_uar(struct hca *hca, struct cmd *cmd, uint32_t num, struct obj **o);
 uint8_t check_destroy(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		      struct obj **o);
 

@@ -83,10 +83,14 @@ static struct obj **obj_slot(struct table *t, uint32_t num)
 	return c ? &c->obj[num & (CHUNK - 1)] : NULL;
 }
 
-/* Return the lowest free number in [@num, @limit), or @limit. Steps over full chunks as a whole. */
-static uint32_t obj_next_free(struct table *t, uint32_t num, uint32_t limit)
+/*
+ * Return the lowest free number that is not below @num, or @n->limit. Steps over full chunks as a
+ * whole.
+ */
+static uint32_t obj_next_free(struct table *t, uint32_t num, const struct obj_numbers *n)
 {
-	while (num < limit) {
+	num = (num + n->step - 1) & ~(n->step - 1);
+	while (num < n->limit) {
 		struct chunk *c = t->chunk[num >> CHUNK_BITS];
 
 		if (!c)
@@ -94,29 +98,32 @@ static uint32_t obj_next_free(struct table *t, uint32_t num, uint32_t limit)
 		if (c->used == CHUNK)
 			num = (num | (CHUNK - 1)) + 1;
 		else if (c->obj[num & (CHUNK - 1)])
-			num++;
+			num += n->step;
 		else
 			return num;
 	}
-	return limit;
+	return n->limit;
 }
 
-/* Return the highest free number in [@first, @end), or @end. Steps over full chunks as a whole. */
-static uint32_t obj_last_free(struct table *t, uint32_t first, uint32_t end)
+/*
+ * Return the highest free number below @end, or @n->limit. Steps over full chunks as a whole.
+ */
+static uint32_t obj_last_free(struct table *t, uint32_t end, const struct obj_numbers *n)
 {
-	uint32_t num = end;
+	uint32_t num = (end + n->step - 1) & ~(n->step - 1);
 
-	while (num > first) {
-		struct chunk *c = t->chunk[(num - 1) >> CHUNK_BITS];
+	while (num > n->first) {
+		uint32_t below = num - n->step;
+		struct chunk *c = t->chunk[below >> CHUNK_BITS];
 
 		if (c && c->used == CHUNK)
-			num = (num - 1) & ~(CHUNK - 1);
-		else if (c && c->obj[(num - 1) & (CHUNK - 1)])
-			num--;
+			num = below & ~(CHUNK - 1);
+		else if (c && c->obj[below & (CHUNK - 1)])
+			num = below;
 		else
-			return num - 1;
+			return below;
 	}
-	return end;
+	return n->limit;
 }
 
 /**
@@ -159,26 +166,44 @@ struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16
 	return o;
 }
 
-static uint32_t obj_number_low(struct hca *hca, const struct obj_range *r, struct table *t)
+static uint32_t obj_number_low(struct hca *hca, const struct obj_numbers *n, struct table *t)
 {
-	uint32_t num = obj_next_free(t, t->hint > r->first ? t->hint : r->first, r->limit);
+	uint32_t num = obj_next_free(t, t->hint > n->first ? t->hint : n->first, n);
 
-	if (num >= r->limit && hca->profile->cycle_numbers)
-		num = obj_next_free(t, r->first, r->limit);
-	if (num < r->limit)
+	if (num >= n->limit && hca->profile->cycle_numbers)
+		num = obj_next_free(t, n->first, n);
+	if (num < n->limit)
 		t->hint = num + 1;
 	return num;
 }
 
-static uint32_t obj_number_high(const struct obj_range *r, struct table *t)
+static uint32_t obj_number_high(const struct obj_numbers *n, struct table *t)
 {
-	uint32_t end = t->used_above ? t->used_above : r->limit;
-	uint32_t num = obj_last_free(t, r->first, end);
+	uint32_t num = obj_last_free(t, t->used_above ? t->used_above : n->limit, n);
 
-	if (num == end)
-		return r->limit;
-	t->used_above = num;
+	if (num < n->limit)
+		t->used_above = num;
 	return num;
+}
+
+/**
+ * obj_new_of() - make an object with a free one of the given numbers
+ * @hca: the HCA
+ * @kind: of object
+ * @n: the numbers, the same for all objects of the kind that exist
+ * @uid: owner
+ * @size: bytes of the structure that has struct obj as its first member
+ *
+ * Return: the zeroed object, or NULL when the numbers are used up or memory is short.
+ */
+struct obj *obj_new_of(struct hca *hca, enum obj_kind kind, const struct obj_numbers *n,
+		       uint16_t uid, size_t size)
+{
+	struct table *t = &hca->objs->t[kind];
+	uint32_t num;
+
+	num = hca->profile->highest_numbers ? obj_number_high(n, t) : obj_number_low(hca, n, t);
+	return num < n->limit ? obj_new_at(hca, kind, num, uid, size) : NULL;
 }
 
 /**
@@ -193,11 +218,9 @@ static uint32_t obj_number_high(const struct obj_range *r, struct table *t)
 struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t size)
 {
 	const struct obj_range *r = &hca->profile->range[kind];
-	struct table *t = &hca->objs->t[kind];
-	uint32_t num;
+	const struct obj_numbers n = { r->first, r->limit, 1 };
 
-	num = hca->profile->highest_numbers ? obj_number_high(r, t) : obj_number_low(hca, r, t);
-	return num < r->limit ? obj_new_at(hca, kind, num, uid, size) : NULL;
+	return obj_new_of(hca, kind, &n, uid, size);
 }
 
 /**
@@ -309,6 +332,11 @@ void obj_free(struct hca *hca, struct obj *obj)
 		t->hint = obj->num;
 	if (t->used_above && obj->num >= t->used_above)
 		t->used_above = obj->num + 1;
+	/* The next objects of the kind may get other numbers, see obj_new_of(). */
+	if (!t->count) {
+		t->hint = hca->profile->cycle_numbers ? t->hint : 0;
+		t->used_above = 0;
+	}
 	free(obj);
 }
 

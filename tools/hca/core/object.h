@@ -33,6 +33,12 @@ struct obj {
 	uint64_t born_ns;
 };
 
+/* The numbers that a new object can get: @first and, up to before @limit, each @step further on. */
+struct obj_numbers {
+	uint32_t first, limit;
+	uint32_t step;		/* a power of two, of which @first is a multiple */
+};
+
 /* Return false to stop. May free the object that it is called for, and no other. */
 typedef bool (*obj_fn)(struct hca *hca, struct obj *obj, void *arg);
 
@@ -41,6 +47,8 @@ extern const char *const obj_kind_name[OBJ_KINDS];
 int objs_init(struct hca *hca);
 void objs_exit(struct hca *hca);
 struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t size);
+struct obj *obj_new_of(struct hca *hca, enum obj_kind kind, const struct obj_numbers *n,
+		       uint16_t uid, size_t size);
 struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid,
 		       size_t size);
 struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num);

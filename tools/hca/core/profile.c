@@ -410,6 +410,20 @@ struct pcie_link profile_pcie_link(const struct profile *p)
 }
 
 /**
+ * profile_uar_end() - tell how much of BAR0 can have UARs
+ * @p: the profile
+ *
+ * Return: the length, from the start of BAR0, in units of 4 KiB.
+ */
+uint32_t profile_uar_end(const struct profile *p)
+{
+	uint64_t memic = profile_has_memic(p) ? cap_memic(p, "memic_bar_start_addr") : UINT64_MAX;
+
+	return memic >> p->log_bar_size ? 1u << (p->log_bar_size - UAR_LOG_SIZE) :
+					  memic >> UAR_LOG_SIZE;
+}
+
+/**
  * profile_set_ranges() - derive the ranges of object numbers from the capabilities
  * @p: the profile
  */
@@ -436,9 +450,7 @@ void profile_set_ranges(struct profile *p)
 			r->limit = r->first + 1;
 	}
 	p->range[OBJ_UAR].first = FIRST_UAR;
-	p->range[OBJ_UAR].limit = 1u << (p->log_bar_size - 12);
-	if (profile_has_memic(p) && cap_memic(p, "memic_bar_start_addr") >> p->log_bar_size == 0)
-		p->range[OBJ_UAR].limit = cap_memic(p, "memic_bar_start_addr") / HCA_PAGE_SIZE;
+	p->range[OBJ_UAR].limit = profile_uar_end(p);
 	profile_memic_op_sizes(p);
 }
 

@@ -37,6 +37,8 @@ struct pcie_link {
 	uint8_t generation, lanes;
 };
 
+#define UAR_LOG_SIZE	12	/* log2 of the bytes of a UAR, with pages of 4 KiB */
+
 struct obj_range {
 	uint32_t first;		/* lowest object number */
 	uint32_t limit;		/* one more than the highest object number */
@@ -91,6 +93,7 @@ int profile_from_card(const char *settings, const char *dir, FILE *out, FILE *re
 		      size_t len);
 uint32_t profile_hw_id(const struct profile *p);
 struct pcie_link profile_pcie_link(const struct profile *p);
+uint32_t profile_uar_end(const struct profile *p);
 bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
 		      uint32_t *width);
 

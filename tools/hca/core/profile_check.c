@@ -34,6 +34,8 @@ int profile_refuse(char *why, size_t len, const char *fmt, ...)
 	return -EINVAL;
 }
 
+#define MAX_LOG_UAR_PAGE 8	/* 1 MiB, the size of the smallest BAR0 */
+
 /* General capabilities and the least and greatest sensible value of each. */
 static const struct {
 	const char *field;
@@ -68,6 +70,7 @@ static const struct {
 	{ "sq_ts_format", 0, 2 },
 	{ "log_max_uctx", 0, 15 },
 	{ "log_max_umem", 0, 24 },
+	{ "log_uar_page_sz", 0, MAX_LOG_UAR_PAGE },
 	/* What the HCA does not model. */
 	{ "wq_signature", 0, 0 },
 	{ "cd", 0, 0 },
@@ -212,6 +215,12 @@ static int profile_check_pairs(const struct profile *p, char *why, size_t len)
 		return profile_refuse(why, len,
 				      "uar_4k without num_of_uars_per_page: a UAR would have no "
 				      "registers");
+	if (cap_get(p, false, PAGE_GENERAL, "log_uar_page_sz") > MAX_LOG_UAR_PAGE)
+		return profile_refuse(why, len,
+				      "the maximum of log_uar_page_sz is %llu, must be at most %u",
+				      (unsigned long long)cap_get(p, false, PAGE_GENERAL,
+								  "log_uar_page_sz"),
+				      MAX_LOG_UAR_PAGE);
 	if (!is_pow2(cap_gen(p, "max_wqe_sz_sq")) || !is_pow2(cap_gen(p, "max_wqe_sz_rq")))
 		return profile_refuse(why, len,
 				      "max_wqe_sz_sq and max_wqe_sz_rq must be powers of two");

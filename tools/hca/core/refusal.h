@@ -36,6 +36,7 @@
 	R(0x0116, QUEUE_NOT_MAPPED)			\
 	R(0x0117, OBJECT_OWNER)				\
 	R(0x0118, NOT_MODELLED)				\
+	R(0x0119, UAR_NOT_FIRST)			\
 	/* the HCA as a whole */			\
 	R(0x0201, HCA_INITIALIZED)			\
 	R(0x0202, HCA_NOT_INITIALIZED)			\

@@ -18,6 +18,7 @@
 #include "mem.h"
 #include "object.h"
 #include "queue_mem.h"
+#include "uar_page.h"
 
 /* Bits of the last byte of a CQE. Bit 0 has the owner, and the upper four bits have the opcode. */
 #define CQE_SOLICITED	(1u << 1)
@@ -481,7 +482,7 @@ static void cq_drop_delayed(struct hca *hca, const struct cq *cq)
  */
 void cq_release(struct hca *hca, struct cq *cq)
 {
-	struct obj *uar = obj_find(hca, OBJ_UAR, cq->uar);
+	struct obj *uar = uar_find(hca, cq->uar);
 	struct obj *eq = obj_find(hca, OBJ_EQ, cq->eqn);
 
 	cq_drop_delayed(hca, cq);

@@ -143,7 +143,7 @@ static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
 
 	st = cq_check_ctx(hca, cmd, c);
 	if (!st)
-		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(cqc, c, uar_page), &uar);
+		st = check_uar(hca, cmd, IFC_GET(cqc, c, uar_page), &uar);
 	if (!st)
 		st = cq_check_eq(hca, cmd, c, &eq);
 	if (!st)

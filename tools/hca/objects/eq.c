@@ -17,6 +17,7 @@
 #include "object.h"
 #include "profile.h"
 #include "queue_mem.h"
+#include "uar_page.h"
 
 #define EQE_TYPE	1
 #define EQE_SUBTYPE	3
@@ -249,7 +250,7 @@ static uint8_t eq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 	if (IFC_GET(eqc, c, intr) >= hca->profile->vectors)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_EQ_VECTOR,
 				"interrupt vector %u does not exist", IFC_GET(eqc, c, intr));
-	st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(eqc, c, uar_page), &uar);
+	st = check_uar(hca, cmd, IFC_GET(eqc, c, uar_page), &uar);
 	if (st)
 		return st;
 	uar->refs++;
@@ -316,7 +317,7 @@ static uint8_t create_eq(struct hca *hca, struct cmd *cmd)
 		  cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "no more than %u event queues",
 			   hca->profile->range[OBJ_EQ].limit);
 	if (st) {
-		obj_find(hca, OBJ_UAR, IFC_GET(eqc, c, uar_page))->refs--;
+		uar_find(hca, IFC_GET(eqc, c, uar_page))->refs--;
 		if (eq)
 			obj_free(hca, &eq->obj);
 		return st;
@@ -337,7 +338,7 @@ static uint8_t destroy_eq(struct hca *hca, struct cmd *cmd)
 		return st;
 	uar = ((struct eq *)o)->uar;
 	eq_release(hca, (struct eq *)o);
-	obj_put(hca, obj_find(hca, OBJ_UAR, uar));
+	obj_put(hca, uar_find(hca, uar));
 	return ST_OK;
 }
 

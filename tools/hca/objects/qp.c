@@ -18,6 +18,7 @@
 #include "qp.h"
 #include "queue_mem.h"
 #include "srq.h"
+#include "uar_page.h"
 #include "util.h"
 
 _Static_assert(IFC_SZ(qpc) == QPC_BYTES, "qpc size");
@@ -285,7 +286,7 @@ void qp_release(struct hca *hca, struct qp *qp)
 	bool receives = qp->rq_type == RQ_OWN || qp->rq_type == RQ_SRQ;
 	struct obj *const refs[] = {
 		obj_find(hca, OBJ_PD, qp->pdn),
-		qp->has_sq ? obj_find(hca, OBJ_UAR, qp->uar) : NULL,
+		qp->has_sq ? uar_find(hca, qp->uar) : NULL,
 		qp->has_sq || qp->cqn_snd ? obj_find(hca, OBJ_CQ, qp->cqn_snd) : NULL,
 		receives || qp->cqn_rcv ? obj_find(hca, OBJ_CQ, qp->cqn_rcv) : NULL,
 		qp->srq ? &qp->srq->obj : NULL,

@@ -159,7 +159,7 @@ static uint8_t qp_check_refs(struct hca *hca, struct cmd *cmd, const struct qp *
 	/* A UMR queue pair has no domain before RST2INIT. */
 	st = qp->type == QPT_REG_UMR ? ST_OK : check_obj(hca, cmd, OBJ_PD, qp->pdn, &r->pd);
 	if (!st && qp->has_sq)
-		st = check_obj(hca, cmd, OBJ_UAR, qp->uar, &r->uar);
+		st = check_uar(hca, cmd, qp->uar, &r->uar);
 	if (!st && (qp->has_sq || qp->cqn_snd))
 		st = check_obj(hca, cmd, OBJ_CQ, qp->cqn_snd, &r->cq_snd);
 	if (!st && (receives || qp->cqn_rcv))

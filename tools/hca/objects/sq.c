@@ -19,6 +19,7 @@
 #include "qp.h"
 #include "queue_mem.h"
 #include "sq.h"
+#include "uar_page.h"
 #include "util.h"
 
 #define WQEBB		64
@@ -67,7 +68,7 @@ static void sq_name_rate(struct hca *hca, struct sq *sq, uint32_t index)
 
 static void sq_release(struct hca *hca, struct sq *sq)
 {
-	sq_unref(hca, OBJ_UAR, sq->uar);
+	obj_put(hca, uar_find(hca, sq->uar));
 	sq_unref(hca, OBJ_CQ, sq->cqn);
 	sq_unref(hca, OBJ_PD, sq->pdn);
 	sq_name_rate(hca, sq, 0);
@@ -267,7 +268,7 @@ static uint8_t sq_check_refs(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	uint8_t st = sq_check_pd(hca, cmd, IFC_GET(wq, wq, pd));
 
 	if (!st)
-		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(wq, wq, uar_page), &uar);
+		st = check_uar(hca, cmd, IFC_GET(wq, wq, uar_page), &uar);
 	if (!st)
 		st = check_obj(hca, cmd, OBJ_CQ, IFC_GET(sqc, c, cqn), &cq);
 	return st ? st : sq_check_rate(hca, cmd, c);
@@ -335,7 +336,7 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 	memcpy(sq->sqc, c, sizeof(sq->sqc));
 	IFC_SET(sqc, sq->sqc, packet_pacing_rate_limit_index, 0);
 	sq_name_rate(hca, sq, IFC_GET(sqc, c, packet_pacing_rate_limit_index));
-	obj_find(hca, OBJ_UAR, sq->uar)->refs++;
+	uar_find(hca, sq->uar)->refs++;
 	obj_find(hca, OBJ_CQ, sq->cqn)->refs++;
 	if (sq->pdn)
 		obj_find(hca, OBJ_PD, sq->pdn)->refs++;

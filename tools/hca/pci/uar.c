@@ -19,12 +19,14 @@
 #include "object.h"
 #include "profile.h"
 #include "uar.h"
+#include "uar_page.h"
 
-/* Registers of a UAR page. */
+/* Registers of a UAR. The rest of a larger page has none. */
 #define REG_CQ		0x20
 #define REG_EQ_ARM	0x40
 #define REG_EQ		0x48
 #define REG_BF		0x800	/* four registers of 512 bytes, each with two buffers of 256 */
+#define REG_END		0x1000
 #define BF_BUF		256
 #define BF_UNIT		64	/* drivers write multiples of this, also for a shorter WQE */
 
@@ -71,6 +73,21 @@ struct uars {
 	bool held;		/* vfio_user.c looks for more stores: the timer does not start */
 	uint64_t seen;		/* the stamp when the timer was started last */
 };
+
+static uint32_t uar_num(const struct hca *hca, uint64_t off)
+{
+	return off >> uar_shift(hca);
+}
+
+static uint32_t uar_reg(const struct hca *hca, uint64_t off)
+{
+	return off & ((1ull << uar_shift(hca)) - 1);
+}
+
+static void uar_drop(struct hca *hca, enum drop_reason why, uint64_t off)
+{
+	doorbell_drop(hca, why, uar_num(hca, off), uar_reg(hca, off));
+}
 
 /* ---- the end of a burst ---------------------------------------------------------------------- */
 
@@ -182,7 +199,7 @@ static size_t uar_bf_want(const struct bf *b)
 
 static void uar_bf_deliver(struct hca *hca, struct bf *b, bool whole)
 {
-	uint32_t uar = b->addr / HCA_PAGE_SIZE, qpn = get_be32(b->buf + 4) >> 8;
+	uint32_t uar = uar_num(hca, b->addr), qpn = get_be32(b->buf + 4) >> 8;
 	size_t len = whole ? uar_bf_want(b) : 8;
 
 	b->delivered = true;
@@ -190,7 +207,7 @@ static void uar_bf_deliver(struct hca *hca, struct bf *b, bool whole)
 	hca->count.bf_same_buffer += whole && b->again;
 	hca_trace(hca, "doorbell", "\"uar\":%u,\"reg\":\"%s\",\"bf\":%u,\"qpn\":%u,\"idx\":%u",
 		  uar, len > 8 ? "blueflame" : "send",
-		  (uint32_t)(b->addr % HCA_PAGE_SIZE - REG_BF) / 512, qpn,
+		  (uar_reg(hca, b->addr) - REG_BF) / 512, qpn,
 		  get_be32(b->buf) >> 8 & 0xffff);
 	hca->board->doorbells->send(hca, uar, b->buf, len);
 }
@@ -208,7 +225,7 @@ static void uar_bf_end(struct hca *hca, struct bf *b)
 		return;
 	}
 	b->delivered = true;
-	doorbell_drop(hca, DROP_BAD_SIZE, b->addr / HCA_PAGE_SIZE, b->addr % HCA_PAGE_SIZE);
+	uar_drop(hca, DROP_BAD_SIZE, b->addr);
 }
 
 static struct bf *uar_bf_find(struct hca *hca, uint64_t addr)
@@ -260,12 +277,12 @@ static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 	struct bf *b;
 
 	if (at >= 8 && !blueflame) {
-		doorbell_drop(hca, DROP_NO_BLUEFLAME, off / HCA_PAGE_SIZE, off % HCA_PAGE_SIZE);
+		uar_drop(hca, DROP_NO_BLUEFLAME, off);
 		return;
 	}
 	b = uar_bf_find(hca, off - at) ?: uar_bf_new(hca, off - at);
 	if (at && at != b->len) {
-		doorbell_drop(hca, DROP_BAD_OFFSET, off / HCA_PAGE_SIZE, off % HCA_PAGE_SIZE);
+		uar_drop(hca, DROP_BAD_OFFSET, off);
 		return;
 	}
 	b->used = ++hca->uars->s.stamp;
@@ -322,21 +339,19 @@ static void uar_store_cq(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 		val = (uint64_t)u->cq_half << 32 | get_be32(buf);
 		u->cq_half_addr = 0;
 	} else {
-		doorbell_drop(hca, DROP_BAD_SIZE, off / HCA_PAGE_SIZE, off % HCA_PAGE_SIZE);
+		uar_drop(hca, DROP_BAD_SIZE, off);
 		return;
 	}
-	hca->board->doorbells->cq_arm(hca, off / HCA_PAGE_SIZE, val);
+	hca->board->doorbells->cq_arm(hca, uar_num(hca, off), val);
 }
 
 static void uar_store_eq(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 {
-	uint32_t uar = off / HCA_PAGE_SIZE;
-
 	if (len != 4)
-		doorbell_drop(hca, DROP_BAD_SIZE, uar, off % HCA_PAGE_SIZE);
+		uar_drop(hca, DROP_BAD_SIZE, off);
 	else
-		hca->board->doorbells->eq(hca, uar, get_be32(buf),
-					  off % HCA_PAGE_SIZE == REG_EQ_ARM);
+		hca->board->doorbells->eq(hca, uar_num(hca, off), get_be32(buf),
+					  uar_reg(hca, off) == REG_EQ_ARM);
 }
 
 /**
@@ -348,25 +363,27 @@ static void uar_store_eq(struct hca *hca, uint64_t off, const uint8_t *buf, uint
  */
 void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 {
-	uint32_t uar = off / HCA_PAGE_SIZE, reg = off % HCA_PAGE_SIZE;
+	const struct obj *page;
+	uint32_t reg;
 
 	if (hca->hung || hca->fatal)
 		return;
 	for (; len > 8; off += 8, buf += 8, len -= 8)
 		uar_write(hca, off, buf, 8);
-	reg = off % HCA_PAGE_SIZE;
-	if (!obj_find_own(hca, OBJ_UAR, uar, 0))
-		doorbell_drop(hca, DROP_NO_UAR, uar, reg);
+	page = uar_find(hca, uar_num(hca, off));
+	reg = uar_reg(hca, off);
+	if (!page || page->gone)
+		uar_drop(hca, DROP_NO_UAR, off);
 	else if ((len != 4 && len != 8) || off % len)
-		doorbell_drop(hca, DROP_BAD_SIZE, uar, reg);
-	else if (reg >= REG_BF)
+		uar_drop(hca, DROP_BAD_SIZE, off);
+	else if (reg >= REG_BF && reg < REG_END)
 		uar_bf_store(hca, off, buf, len);
 	else if (reg == REG_CQ || reg == REG_CQ + 4)
 		uar_store_cq(hca, off, buf, len);
 	else if (reg == REG_EQ_ARM || reg == REG_EQ)
 		uar_store_eq(hca, off, buf, len);
 	else
-		doorbell_drop(hca, DROP_BAD_OFFSET, uar, reg);
+		uar_drop(hca, DROP_BAD_OFFSET, off);
 	uar_timer_start(hca->uars);
 }
 
@@ -374,36 +391,46 @@ void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 
 static uint8_t alloc_uar(struct hca *hca, struct cmd *cmd)
 {
-	struct obj *o = obj_new(hca, OBJ_UAR, cmd->uid, sizeof(*o));
+	const struct obj_numbers n = uar_numbers(hca);
+	struct obj *o = obj_new_of(hca, OBJ_UAR, &n, cmd->uid, sizeof(*o));
 
 	if (!o)
 		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all %u UARs are in use",
-				hca->profile->range[OBJ_UAR].limit -
-				hca->profile->range[OBJ_UAR].first);
+				n.limit - n.first);
 	IFC_SET(alloc_uar_out, cmd->out, uar, o->num);
 	return ST_OK;
+}
+
+/* End the bursts to the UARs of a page, of which @first is the first. */
+static void uar_forget(struct hca *hca, uint32_t first)
+{
+	struct bf *b;
+
+	for (b = hca->uars->s.bf; b < hca->uars->s.bf + PENDING; b++) {
+		if (!b->addr || uar_first(hca, uar_num(hca, b->addr)) != first)
+			continue;
+		uar_bf_end(hca, b);
+		b->addr = 0;
+	}
 }
 
 static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 {
 	uint32_t num = IFC_GET(dealloc_uar_in, cmd->in, uar);
 	struct obj *o;
-	struct bf *b;
 	uint8_t st;
 
+	if (uar_first(hca, num) != num)
+		return cmd_fail(cmd, ST_BAD_RES, WHY_UAR_NOT_FIRST,
+				"uar 0x%x is not the first of its page of %u UARs", num,
+				uars_per_page(hca));
 	if (hca->profile->refuse_busy_uars)
 		st = check_destroy(hca, cmd, OBJ_UAR, num, &o);
 	else
 		st = check_obj(hca, cmd, OBJ_UAR, num, &o);
 	if (st)
 		return st;
-	for (b = hca->uars->s.bf; b < hca->uars->s.bf + PENDING; b++) {
-		if (b->addr / HCA_PAGE_SIZE != num)
-			continue;
-		if (b->addr)
-			uar_bf_end(hca, b);
-		b->addr = 0;
-	}
+	uar_forget(hca, num);
 	/*
 	 * The stock driver frees the UARs of a process that died before it destroys the queues that
 	 * use them, so DEALLOC_UAR is refused for these queues only if the profile says so. No

@@ -365,6 +365,20 @@ static void limit_shows_the_number_of_objects(void **state)
 	assert_true(answer("limit no_write_combining", "\"limit\":1"));
 }
 
+/* A UAR of the limit is what ALLOC_UAR allocates, with large pages a page of UARs. */
+static void limit_of_uars_follows_the_page_size(void **state)
+{
+	uint8_t *c = core.hca->cap[CAP_GENERAL];
+
+	(void)state;
+	assert_true(answer("limit uar", "\"limit\":8092}"));
+	IFC_SET(cmd_hca_cap, c, log_uar_page_sz, 4);
+	assert_true(answer("limit uar", "\"limit\":505}"));
+	IFC_SET(cmd_hca_cap, c, uar_4k, 1);
+	assert_true(answer("limit uar", "\"limit\":505}"));
+	assert_true(answer("limit pd", "\"limit\":262143}"));
+}
+
 static void rates_are_listed(void **state)
 {
 	struct rate *rate;
@@ -981,7 +995,8 @@ int main(void)
 		T(census_counts_by_kind_and_user), T(injections_take_effect_so_often),
 		T(clear_ends_every_injection),
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
-		T(profile_has_a_name), T(limit_shows_the_number_of_objects), T(rates_are_listed),
+		T(profile_has_a_name), T(limit_shows_the_number_of_objects),
+		T(limit_of_uars_follows_the_page_size), T(rates_are_listed),
 		T(trace_decodes_command_fields),
 		T(capture_is_switched_off_and_on),
 		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),

@@ -235,6 +235,10 @@ static void contradictions_are_refused(void **state)
 		"num_of_uars_per_page");
 	refused("{\"caps\":{\"general\":{\"uar_4k\":{\"max\":1,\"cur\":0},"
 		"\"num_of_uars_per_page\":0}}}", "uar_4k without num_of_uars_per_page");
+	refused("{\"caps\":{\"general\":{\"log_uar_page_sz\":{\"max\":9,\"cur\":0}}}}",
+		"the maximum of log_uar_page_sz is 9, must be at most 8");
+	assert_int_equal(load("{\"caps\":{\"general\":{\"log_uar_page_sz\":{\"max\":8,"
+			      "\"cur\":8}}}}"), 0);
 	refused("{\"caps\":{\"general\":{\"log_max_qp\":{\"max\":10,\"cur\":12}}}}", "maximum");
 	refused("{\"caps\":{\"general\":{\"uar_sz\":6}}}", "uar_sz");
 	refused("{\"caps\":{\"general\":{\"uar_sz\":37}}}", "uar_sz");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fuzzer of stores into BAR0: doorbells of all kinds and BlueFlame writes, at any offset and of any
- * size, to UARs that are allocated and freed meanwhile.
+ * size, to UARs that are allocated and freed meanwhile. The size of a page follows from the length
+ * of the input: most inputs have pages of 4 KiB.
  */
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "ifc.h"
 #include "pci.h"
 #include "uar.h"
+#include "uar_page.h"
 #include "worldrig.h"
 
 #define MAX_STEPS	64
@@ -18,13 +20,18 @@ static const uint16_t regs[] = { 0x20, 0x24, 0x40, 0x48, 0x800, 0xa00, 0x900, 0x
 
 static uint32_t choose_uar(uint8_t how)
 {
-	return how & 0x80 ? how % 16 : world_live(OBJ_UAR, how);
+	return how & 0x80 ? how % 16 : world_live_uar(how);
+}
+
+static uint64_t uar_at(uint32_t uar)
+{
+	return (uint64_t)uar << uar_shift(core.hca);
 }
 
 /* Write the first bytes of a WQE of one of the queue pairs, by stores of 8 or 4 bytes. */
 static void step_blueflame(struct fuzz_in *in)
 {
-	uint64_t at = choose_uar(fuzz_u8(in)) * 4096ull + 0x800 + fuzz_u8(in) % 8 * 256;
+	uint64_t at = uar_at(choose_uar(fuzz_u8(in))) + 0x800 + fuzz_u8(in) % 8 * 256;
 	uint8_t wqe[256], how = fuzz_u8(in), ds = fuzz_u8(in) % 20;
 	unsigned int size = how & 1 ? 4 : 8, n = fuzz_u8(in), i;
 
@@ -38,7 +45,7 @@ static void step_store(struct fuzz_in *in)
 {
 	uint8_t how = fuzz_u8(in), data[32], len = fuzz_u8(in);
 	uint32_t uar = choose_uar(fuzz_u8(in));
-	uint64_t off = uar * 4096ull + (how & 8 ? fuzz_u16(in) % 4096 : regs[how % 8]);
+	uint64_t off = uar_at(uar) + (how & 8 ? fuzz_u16(in) % uar_at(1) : regs[how % 8]);
 
 	fuzz_take(in, data, sizeof(data));
 	/* Let the store name a CQ that exists in its second word, and an EQ in its top byte. */
@@ -78,7 +85,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_in in = fuzz_extend(data, size, buf, sizeof(buf));
 	unsigned int n;
 
-	world_up();
+	switch (size % 8) {
+	case 0:
+		world_up_pages(4, true);
+		break;
+	case 1:
+		world_up_pages(2, true);
+		break;
+	case 7:
+		world_up_pages(4, false);
+		break;
+	default:
+		world_up();
+	}
 	for (n = 0; in.left && n < MAX_STEPS; n++) {
 		uint8_t what = fuzz_u8(&in);
 

@@ -195,6 +195,28 @@ static int give_pages(uint16_t op_mod)
 	return core_cmd(in, 16 + 8 * n, out, 16) ? -1 : 0;
 }
 
+int core_set_uar_page(unsigned int log, bool uar_4k)
+{
+	static uint8_t in[16 + HCA_CAP_SIZE];
+	uint8_t *c = IFC_ADDR(set_hca_cap_in, in, capability), out[16];
+
+	memset(in, 0, 16);
+	IFC_SET(set_hca_cap_in, in, opcode, MLX5_CMD_OP_SET_HCA_CAP);
+	memcpy(c, core.hca->cap[CAP_GENERAL], HCA_CAP_SIZE);
+	IFC_SET(cmd_hca_cap, c, log_uar_page_sz, log);
+	IFC_SET(cmd_hca_cap, c, uar_4k, uar_4k);
+	return core_cmd(in, sizeof(in), out, 16) ? -1 : 0;
+}
+
+int core_init_pages(unsigned int log, bool uar_4k)
+{
+	uint8_t out[16];
+
+	return core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out) || give_pages(1) ||
+	       core_set_uar_page(log, uar_4k) || give_pages(2) ||
+	       core_simple(MLX5_CMD_OP_INIT_HCA, 0, out) ? -1 : 0;
+}
+
 int core_init_commands(void)
 {
 	uint8_t out[16];

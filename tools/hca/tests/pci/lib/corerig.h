@@ -48,6 +48,10 @@ void core_add_module(const struct hca_module *m);
 
 int core_up(void **state);		/* after power on, command queue set */
 int core_up_init(void **state);		/* also ENABLE_HCA, pages, INIT_HCA */
+/* As core_init_commands(), by a driver with pages of 4 KiB << @log. */
+int core_init_pages(unsigned int log, bool uar_4k);
+/* The part of it that tells the HCA the size of a page. */
+int core_set_uar_page(unsigned int log, bool uar_4k);
 int core_init_commands(void);		/* the commands of core_up_init(); for use after a reset */
 int core_down(void **state);
 /*

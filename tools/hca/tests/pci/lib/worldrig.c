@@ -17,6 +17,7 @@
 #include "mkey.h"
 #include "qp.h"
 #include "srq.h"
+#include "uar_page.h"
 #include "umem.h"
 #include "worldrig.h"
 
@@ -55,6 +56,11 @@ uint32_t world_live(enum obj_kind kind, uint8_t pick)
 
 	obj_for_each(core.hca, kind, choose, &c);
 	return c.n ? c.num[pick % c.n] : 0;
+}
+
+uint32_t world_live_uar(uint8_t pick)
+{
+	return world_live(OBJ_UAR, pick) + (pick >> 4) % uars_per_page(core.hca);
 }
 
 /* The number of an SRQ of form @kind, if there is one; else of another SRQ, or 0. */
@@ -118,7 +124,7 @@ static void build_create_eq(struct world_cmd *c, uint8_t pick)
 	uint8_t *e = IFC_ADDR(create_eq_in, c->in, eq_context_entry);
 
 	IFC_SET(eqc, e, log_eq_size, 6);
-	IFC_SET(eqc, e, uar_page, world_live(OBJ_UAR, pick));
+	IFC_SET(eqc, e, uar_page, world_live_uar(pick));
 	IFC_SET(eqc, e, intr, pick % 4);
 	put_be64(c->in + IFC_SZ(create_eq_in), new_buffer());
 	c->in_len += 8;
@@ -137,7 +143,7 @@ static void build_create_cq(struct world_cmd *c, uint8_t pick)
 	uint8_t *q = IFC_ADDR(create_cq_in, c->in, cq_context);
 
 	IFC_SET(cqc, q, log_cq_size, 6);
-	IFC_SET(cqc, q, uar_page, world_live(OBJ_UAR, pick));
+	IFC_SET(cqc, q, uar_page, world_live_uar(pick));
 	IFC_SET(cqc, q, c_eqn_or_apu_element, live_comp_eq(pick));
 	if (wants_umem(pick)) {
 		IFC_SET(create_cq_in, c->in, cq_umem_valid, 1);
@@ -195,7 +201,7 @@ static void build_create_qp(struct world_cmd *c, uint8_t pick)
 	IFC_SET(qpc, q, log_sq_size, LOG_WQES);
 	IFC_SET(qpc, q, log_rq_size, own ? LOG_WQES : 0);
 	IFC_SET(qpc, q, log_rq_stride, own ? 2 : 0);
-	IFC_SET(qpc, q, uar_page, world_live(OBJ_UAR, pick));
+	IFC_SET(qpc, q, uar_page, world_live_uar(pick));
 	IFC_SET(qpc, q, user_index, pick);
 	IFC_SET(qpc, q, cqn_snd, world_live(OBJ_CQ, pick));
 	IFC_SET(qpc, q, cqn_rcv, world_live(OBJ_CQ, pick + 1));
@@ -433,7 +439,7 @@ static void build_create_sq(struct world_cmd *c, uint8_t pick)
 	IFC_SET(wq, wq, log_wq_stride, 6);
 	IFC_SET(wq, wq, log_wq_sz, LOG_WQES);
 	IFC_SET(wq, wq, pd, world_live(OBJ_PD, pick));
-	IFC_SET(wq, wq, uar_page, world_live(OBJ_UAR, pick));
+	IFC_SET(wq, wq, uar_page, world_live_uar(pick));
 	put_be64(IFC_ADDR(wq, wq, pas), new_buffer());
 	IFC_SET64(wq, wq, dbr_addr, new_record());
 	c->in_len += 8;
@@ -719,6 +725,11 @@ static void make_queues(void)
 
 void world_up(void)
 {
+	world_up_pages(0, false);
+}
+
+void world_up_pages(unsigned int log, bool uar_4k)
+{
 	static bool up;
 	uint8_t out[16];
 	unsigned int i;
@@ -733,7 +744,7 @@ void world_up(void)
 	memset(core.ram + WORLD_DATA, 0, WORLD_DATA_LEN);
 	core_reg_write(0x10, 0);
 	core_reg_write(0x14, CORE_QUEUE);
-	must(!core_init_commands());
+	must(!core_init_pages(log, uar_4k));
 	world.uar = core_alloc_uar();
 	world.async = create_async_eq();
 	world.eqn = create(MLX5_CMD_OP_CREATE_EQ, 1) & 0xff;

@@ -41,11 +41,14 @@ extern struct world {
 } world;
 
 void world_up(void);
+void world_up_pages(unsigned int log, bool uar_4k);	/* with pages of 4 KiB << @log */
 void world_down(void);		/* frees all objects, but not the HCA */
 
 /* Build the valid command @op, with objects that @pick chooses. False if the opcode is unknown. */
 bool world_build(struct world_cmd *c, uint16_t op, uint8_t pick);
 uint8_t world_run(struct world_cmd *c, uint8_t *out);
+/* The number of a UAR, any of a page that is allocated. */
+uint32_t world_live_uar(uint8_t pick);
 /* The number of an object of @kind, 0 if there is none. */
 uint32_t world_live(enum obj_kind kind, uint8_t pick);
 void world_connect(unsigned int i);
