@@ -179,6 +179,7 @@ static void uars_are_the_pages_of_bar_0(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
 	struct mlx5_core_dev *mdev = mock->dev->mdev;
+	unsigned int pages = SZ_4M / PAGE_SIZE;
 
 	mdev->pdev = kunit_kzalloc(test, sizeof(*mdev->pdev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mdev->pdev);
@@ -186,7 +187,7 @@ static void uars_are_the_pages_of_bar_0(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_max_uars(mock->dev), 1024);
 	mlx5_ib_cleanup_users(mock->dev);
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_users(mock->dev));
-	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_UAR], 896);
+	KUNIT_EXPECT_EQ(test, mock->dev->users->limit[MLX5_IB_SHARE_UAR], pages - pages / 8);
 	mdev->coredev_type = MLX5_COREDEV_SF;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_max_uars(mock->dev), 0);
 }

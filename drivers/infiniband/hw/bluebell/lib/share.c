@@ -63,7 +63,7 @@
 
 static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_UCTX] = OF_THE_DEVICE("DEVX uids"),
-	[MLX5_IB_SHARE_UAR] = OF_THE_DEVICE("UARs"),
+	[MLX5_IB_SHARE_UAR] = OF_THE_DEVICE("pages of UARs"),
 	[MLX5_IB_SHARE_PD] = OF_THE_DEVICE("protection domains"),
 	[MLX5_IB_SHARE_CQ] = OF_THE_DEVICE("CQs"),
 	[MLX5_IB_SHARE_QP] = OF_THE_DEVICE("queue pairs"),
@@ -88,6 +88,19 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
 	[MLX5_IB_SHARE_MKEY] = OF_THE_DEVICE("memory keys"),
 };
 
+/*
+ * How often ALLOC_UAR can succeed: each time it allocates a page of the host. Returns 0 for a
+ * subfunction, which has a part of another function's BAR.
+ */
+static u64 share_max_uar_pages(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	if (mdev->coredev_type == MLX5_COREDEV_SF)
+		return 0;
+	return (u64)pci_resource_len(mdev->pdev, 0) >> PAGE_SHIFT;
+}
+
 /**
  * mlx5_ib_max_uars - how many UARs BAR 0 has room for
  * @dev: device
@@ -98,11 +111,8 @@ static const char * const share_names[MLX5_IB_NUM_SHARES] = {
  */
 u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
 {
-	struct mlx5_core_dev *mdev = dev->mdev;
-
-	if (mdev->coredev_type == MLX5_COREDEV_SF)
-		return 0;
-	return (u64)pci_resource_len(mdev->pdev, 0) >> MLX5_ADAPTER_PAGE_SHIFT;
+	return share_max_uar_pages(dev) *
+	       mlx5_ib_uars_per_sys_page(PAGE_SHIFT, MLX5_CAP_GEN(dev->mdev, uar_4k));
 }
 
 /**
@@ -456,7 +466,7 @@ static void users_set_limits(struct mlx5_ib_users *users, struct mlx5_ib_dev *de
 	struct mlx5_core_dev *mdev = dev->mdev;
 
 	users->limit[MLX5_IB_SHARE_UCTX] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_uctx)));
-	users->limit[MLX5_IB_SHARE_UAR] = share_limit(mlx5_ib_max_uars(dev));
+	users->limit[MLX5_IB_SHARE_UAR] = share_limit(share_max_uar_pages(dev));
 	users->limit[MLX5_IB_SHARE_PD] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_pd)));
 	users->limit[MLX5_IB_SHARE_CQ] = share_limit(BIT(MLX5_CAP_GEN(mdev, log_max_cq)));
 	users->limit[MLX5_IB_SHARE_QP] =
