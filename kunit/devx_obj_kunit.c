@@ -436,6 +436,32 @@ static void queue_keeps_its_uar_as_long_as_the_device_has_the_queue(struct kunit
 	close_user(user);
 }
 
+/* With MLX5_LIB_CAP_4K_UAR a library uses each UAR of a page. Here a page has four. */
+static void queue_keeps_the_page_of_its_uar(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_user_mmap_entry *uar;
+	struct mock *mock = user->mock;
+	struct mlx5_ib_devx_obj *obj;
+	u32 i;
+
+	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
+	mock->context->devx_rights = ALL_RIGHTS;
+	mock->context->bfregi.layout.uars_per_sys_page = 4;
+	mock->first_number = 0x400;
+	uar = mlx5_ib_create_uar_object(mock->context, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uar);
+	for (i = 0; i < 5; i++) {
+		obj = create_on_uar(user, uar->page_id + i);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+		KUNIT_EXPECT_EQ_MSG(test, num_refs(uar), i < 4 ? 2 : 1, "UAR %u", i);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+		KUNIT_EXPECT_EQ(test, num_refs(uar), 1);
+	}
+	rdma_user_mmap_entry_remove(&uar->rdma_entry);
+	close_user(user);
+}
+
 /*
  * Commands of the process, and the bits by which the driver makes the device use umems in place of
  * DMA addresses.
@@ -1237,6 +1263,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(orphans_are_repeated_until_no_reference_is_left),
 	KUNIT_CASE_PARAM(command_must_name_the_object_of_its_handle, kind_gen_params),
 	KUNIT_CASE_PARAM(queue_keeps_its_uar_as_long_as_the_device_has_the_queue, uar_gen_params),
+	KUNIT_CASE_PARAM(queue_keeps_the_page_of_its_uar, uar_gen_params),
 	KUNIT_CASE_PARAM(command_that_is_sent_names_memory_by_umem, memory_gen_params),
 	KUNIT_CASE(handle_is_that_of_a_kind_and_a_number),
 	KUNIT_CASE(context_without_a_user_id_sends_nothing),

@@ -39,6 +39,21 @@ static void system_page_holds_as_many_uars_as_fit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_uars_per_sys_page(c->page_shift, c->uar_4k), c->want);
 }
 
+static void each_uar_has_the_first_of_its_page(struct kunit *test)
+{
+	static const u32 per_page[] = { PAGE_4K, PAGE_16K, PAGE_64K };
+	u32 i, uar;
+
+	for (i = 0; i < ARRAY_SIZE(per_page); i++) {
+		const struct mlx5_bfreg_layout layout = { .uars_per_sys_page = per_page[i] };
+
+		for (uar = 0; uar < 3 * PAGE_64K; uar++)
+			KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_first_uar(&layout, uar),
+					    uar / per_page[i] * per_page[i],
+					    "UAR %u of %u in a page", uar, per_page[i]);
+	}
+}
+
 static const struct shape_case {
 	const char *name;
 	u32 total;
@@ -364,6 +379,7 @@ static void mapping_shows_the_uar_of_its_index(struct kunit *test)
 
 static struct kunit_case uar_cases[] = {
 	KUNIT_CASE_PARAM(system_page_holds_as_many_uars_as_fit, per_page_gen_params),
+	KUNIT_CASE(each_uar_has_the_first_of_its_page),
 	KUNIT_CASE_PARAM(context_gets_bfregs_in_whole_pages, shape_gen_params),
 	KUNIT_CASE_PARAM(queues_take_bfregs_by_class_and_load, order_gen_params),
 	KUNIT_CASE(freed_low_latency_bfreg_is_taken_next),

@@ -28,6 +28,8 @@
 #define FIRST_LOW	12
 #define DYN_PAGE	3
 #define DYN_UAR		0x9000
+#define PAGE_UARS	4	/* UARs in a page of 16 KiB */
+#define PAGE_UAR	0x400	/* the first UAR of such a page */
 
 #define CQ_BUF		0
 #define QP_BUF		1
@@ -41,7 +43,7 @@ struct env {
 	struct mlx5_ib_uar_report report;
 };
 
-static struct env *make_env(struct kunit *test)
+static struct env *make_device(struct kunit *test)
 {
 	struct env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
 	struct mock *mock = mock_create(test);
@@ -50,21 +52,50 @@ static struct env *make_env(struct kunit *test)
 	env->mock = mock;
 	env->pd.ibpd.device = &mock->dev->ib_dev;
 	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
-	mock_open(mock);
 	return env;
 }
 
-static int create_cq(struct env *env)
+static struct env *make_env(struct kunit *test)
+{
+	struct env *env = make_device(test);
+
+	mock_open(env->mock);
+	return env;
+}
+
+/* The context of a library that uses UAR objects only, with pages of PAGE_UARS UARs. */
+static struct env *make_env_of_objects(struct kunit *test)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR, .max_cqe_version = 1,
+	};
+	struct env *env = make_device(test);
+	struct mlx5_ib_ucontext *context = env->mock->context;
+	struct ib_udata *udata = mock_udata(env->mock, &req, sizeof(req),
+					    sizeof(struct mlx5_ib_alloc_ucontext_resp));
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_alloc_ucontext(&context->ibucontext, udata), 0);
+	context->bfregi.layout.uars_per_sys_page = PAGE_UARS;
+	return env;
+}
+
+static int create_cq_on(struct env *env, u16 flags, u16 uar)
 {
 	struct mlx5_ib_create_cq ucmd = {
 		.buf_addr = mock_buffer(env->mock, CQ_BUF),
-		.db_addr = mock_buffer(env->mock, RECORDS), .cqe_size = 64,
+		.db_addr = mock_buffer(env->mock, RECORDS), .cqe_size = 64, .flags = flags,
+		.uar_page_index = uar,
 	};
 	struct ib_cq_init_attr attr = { .cqe = 15 };
 
 	env->cq.ibcq.device = &env->mock->dev->ib_dev;
 	mock_udata(env->mock, &ucmd, sizeof(ucmd), sizeof(struct mlx5_ib_create_cq_resp));
 	return mlx5_ib_create_user_cq(&env->cq.ibcq, &attr, env->mock->attrs);
+}
+
+static int create_cq(struct env *env)
+{
+	return create_cq_on(env, 0, 0);
 }
 
 static void destroy_cq(struct env *env)
@@ -367,6 +398,59 @@ static void uar_object_is_reported_until_its_last_user(struct kunit *test)
 	finish(env);
 }
 
+static void expect_uars_of_the_object(struct env *env, u32 mappings)
+{
+	struct kunit *test = env->mock->test;
+	const struct bluebell_uar *uar;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, ask(env)->num.num_uars, PAGE_UARS);
+	for (i = 0; i < PAGE_UARS; i++) {
+		uar = find_uar(&env->report, PAGE_UAR + i);
+		KUNIT_ASSERT_NOT_NULL(test, uar);
+		KUNIT_EXPECT_EQ(test, uar->origin, BLUEBELL_UAR_OBJECT);
+		KUNIT_EXPECT_EQ(test, uar->mappings, mappings);
+		KUNIT_EXPECT_EQ(test, uar->num_qps, 1);
+		KUNIT_EXPECT_EQ(test, uar->num_cqs, i == PAGE_UARS - 1);
+	}
+}
+
+/* Libraries use each UAR of an object's page, and each queue holds the object. */
+static void object_has_the_uars_of_its_page(struct kunit *test)
+{
+	struct env *env = make_env_of_objects(test);
+	struct mlx5_user_mmap_entry *uar;
+	struct mlx5_ib_qp other;
+	u32 i;
+
+	env->mock->first_number = PAGE_UAR;
+	uar = mlx5_ib_create_uar_object(env->mock->context, true);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uar);
+	KUNIT_ASSERT_EQ(test, uar->page_id, PAGE_UAR);
+	KUNIT_ASSERT_EQ(test, 0, create_cq_on(env, MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
+					      PAGE_UAR + PAGE_UARS - 1));
+	for (i = 0; i < PAGE_UARS; i++)
+		KUNIT_ASSERT_EQ(test, 0, create_qp(env, &env->qp[i], MLX5_QP_FLAG_UAR_PAGE_INDEX,
+						   PAGE_UAR + i));
+	KUNIT_EXPECT_EQ(test, kref_read(&uar->rdma_entry.ref), 1 + 1 + PAGE_UARS);
+	KUNIT_EXPECT_EQ(test, -EINVAL, create_qp(env, &other, MLX5_QP_FLAG_UAR_PAGE_INDEX,
+						 PAGE_UAR + PAGE_UARS));
+	KUNIT_EXPECT_EQ(test, -EINVAL, create_qp(env, &other, MLX5_QP_FLAG_UAR_PAGE_INDEX,
+						 PAGE_UAR - 1));
+	expect_uars_of_the_object(env, 0);
+	kref_get(&uar->rdma_entry.ref);
+	expect_uars_of_the_object(env, 1);
+	rdma_user_mmap_entry_put(&uar->rdma_entry);
+
+	rdma_user_mmap_entry_remove(&uar->rdma_entry);
+	for (i = 0; i < PAGE_UARS; i++)
+		KUNIT_EXPECT_EQ(test, destroy_qp(env, &env->qp[i]), 0);
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, PAGE_UARS);
+	destroy_cq(env);
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, 0);
+	finish(env);
+}
+
 /* Device memory has mmap offsets, too. */
 static void other_mmap_entries_are_not_reported(struct kunit *test)
 {
@@ -561,6 +645,7 @@ static struct kunit_case report_cases[] = {
 	KUNIT_CASE(queue_is_removed_from_the_report_once),
 	KUNIT_CASE(dynamic_page_is_reported),
 	KUNIT_CASE(uar_object_is_reported_until_its_last_user),
+	KUNIT_CASE(object_has_the_uars_of_its_page),
 	KUNIT_CASE(other_mmap_entries_are_not_reported),
 	KUNIT_CASE_PARAM(lists_are_filled_only_if_there_is_room, room_gen_params),
 	KUNIT_CASE(each_page_has_the_mmap_offset_of_the_library),

@@ -70,18 +70,19 @@ enum bluebell_uar_flags {
 };
 
 /**
- * struct bluebell_uar - a UAR of the context
+ * struct bluebell_uar - a UAR of the context. If a page of the host has several UARs, each of them
+ *	is listed
  * @index: number of the UAR in the device, as in uar_page of a queue's context, and in page_id of
  *	struct mlx5dv_devx_uar
  * @origin: enum bluebell_uar_origin
  * @kind: enum mlx5_ib_uapi_uar_alloc_type. MLX5DV_UAR_ALLOC_TYPE_NC_DEDICATED is
  *	MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC here: whether queues share the UAR is up to the library
  * @flags: enum bluebell_uar_flags
- * @mappings: mappings in all processes that have the context, forked ones included, and
- *	dma-bufs that the UAR has been exported as. Other references to the UAR may count, too:
- *	those of queues that DEVX commands have created, of queues whose creation firmware has not
- *	answered, and of calls in progress that are about to map the UAR, or to create or destroy
- *	a queue on the UAR
+ * @mappings: mappings of the UAR's page in all processes that have the context, forked ones
+ *	included, and dma-bufs that the page has been exported as. Other references to the page may
+ *	count, too: those of queues that DEVX commands have created, of queues whose creation
+ *	firmware has not answered, and of calls in progress that are about to map the page, or to
+ *	create or destroy a queue on a UAR of the page
  * @num_qps: queue pairs whose doorbells are on the UAR
  * @num_cqs: completion queues armed on the UAR
  * @reserved: 0

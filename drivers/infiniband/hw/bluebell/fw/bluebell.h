@@ -352,8 +352,8 @@ struct mlx5_ib_xrcd {
  *	for a static or dynamic UAR page
  * @denied: which of VM_READ, VM_WRITE and VM_EXEC a mapping must not have
  * @wc: mapped write combining, otherwise uncached
- * @page_id: for a UAR object, the index of the UAR in the device; for a static or dynamic UAR page,
- *	the index of its first UAR
+ * @page_id: for a UAR object, and for a static or dynamic UAR page, the index of its first UAR in
+ *	the device
  * @mem: for device memory, and for the address of an operation on device memory, the allocation, on
  *	which the entry has a reference
  * @op: for an address at which an access does an operation on device memory, the number of the

@@ -26,6 +26,21 @@ u32 mlx5_ib_uars_per_sys_page(unsigned int page_shift, bool uar_4k)
 }
 
 /**
+ * mlx5_ib_first_uar - find the first UAR of a page
+ * @layout: the context's bfregs
+ * @uar: the device's index of a UAR in the page
+ *
+ * ALLOC_UAR allocates a page, and returns the index of the first UAR in it. If the device has UARs
+ * of 4 KiB, a larger page has several UARs, and libraries use all of them.
+ *
+ * Return: the device's index of the first UAR in the page.
+ */
+u32 mlx5_ib_first_uar(const struct mlx5_bfreg_layout *layout, u32 uar)
+{
+	return ALIGN_DOWN(uar, layout->uars_per_sys_page);
+}
+
+/**
  * mlx5_ib_calc_total_bfregs - lay out the bfregs that a library asks for
  * @total: number of static bfregs that the library asks for
  * @low_latency: number of static bfregs that serve one queue each

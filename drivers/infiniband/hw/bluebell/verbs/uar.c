@@ -242,9 +242,9 @@ void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bel
 }
 
 /**
- * mlx5_ib_get_uar - take a reference to a UAR object, found by its device index
+ * mlx5_ib_get_uar - take a reference to a UAR object, found by the index of a UAR
  * @context: owner of the object
- * @page_id: device index of the UAR
+ * @page_id: device index of the UAR, any of the object's page
  *
  * A queue holds a reference to the UAR object with its doorbell, so that firmware cannot give the
  * UAR to another process while the queue exists and the context is open.
@@ -254,12 +254,13 @@ void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bel
  */
 struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id)
 {
+	u32 first = mlx5_ib_first_uar(&context->bfregi.layout, page_id);
 	struct rdma_user_mmap_entry *rdma_entry = NULL;
 
 	/* This part of the mmap space has entries of UAR objects only. */
-	if (page_id <= MLX5_IB_MMAP_OFFSET_END - MLX5_IB_MMAP_OFFSET_START)
+	if (first <= MLX5_IB_MMAP_OFFSET_END - MLX5_IB_MMAP_OFFSET_START)
 		rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext,
-							    MLX5_IB_MMAP_OFFSET_START + page_id);
+							    MLX5_IB_MMAP_OFFSET_START + first);
 	if (!rdma_entry)
 		return NULL;
 	WARN_ON_ONCE(!mlx5_ib_is_uar_object(to_mmmap(rdma_entry)));
@@ -313,7 +314,7 @@ struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *
 	entry->address = mlx5_ib_uar_address(mdev, entry->page_id);
 	entry->denied = MLX5_IB_UAR_DENIED;
 	entry->wc = wc;
-	/* The page offset has the index of the UAR, so that mlx5_ib_get_uar() finds the entry. */
+	/* mlx5_ib_get_uar() finds the entry by the index of the first UAR in the page offset. */
 	scoped_guard(mutex, &context->bfregi.lock)
 		err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry,
 							PAGE_SIZE, MLX5_IB_MMAP_OFFSET_START +

@@ -64,7 +64,7 @@ static void report_count(struct mlx5_ib_ucontext *context, struct bluebell_uar_r
 	num->num_bfregs = num->num_uars * MLX5_NON_FP_BFREGS_PER_UAR;
 
 	xa_lock(&context->ibucontext.mmap_xa);
-	num->num_uars += report_count_objects(context);
+	num->num_uars += report_count_objects(context) * layout->uars_per_sys_page;
 	xa_unlock(&context->ibucontext.mmap_xa);
 }
 
@@ -126,24 +126,27 @@ static void report_fill_page(struct mlx5_ib_ucontext *context, u32 page,
 }
 
 /*
- * Describe a UAR object. Each reference to the object is counted as a mapping here; report_add_up()
- * subtracts those of the queues in the report.
+ * Describe the UARs of a UAR object. Each reference to the object is counted as a mapping here;
+ * report_add_up() subtracts those of the queues in the report.
  */
-static void report_fill_object(const struct rdma_user_mmap_entry *rdma_entry,
-			       struct bluebell_uar *uar)
+static void report_fill_object(struct mlx5_ib_ucontext *context,
+			       const struct rdma_user_mmap_entry *rdma_entry,
+			       struct mlx5_ib_uar_report *report)
 {
 	const struct mlx5_user_mmap_entry *entry =
 		container_of_const(rdma_entry, struct mlx5_user_mmap_entry, rdma_entry);
 	u32 refs = kref_read(&rdma_entry->ref);
+	u32 i;
 
-	*uar = (struct bluebell_uar){
-		.index = entry->page_id,
-		.origin = BLUEBELL_UAR_OBJECT,
-		.kind = entry->wc ? MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF :
-				    MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC,
-		.flags = rdma_entry->driver_removed ? BLUEBELL_UAR_FREED : 0,
-		.mappings = refs && !rdma_entry->driver_removed ? refs - 1 : refs,
-	};
+	for (i = 0; i < context->bfregi.layout.uars_per_sys_page; i++)
+		report->uars[report->num.num_uars++] = (struct bluebell_uar){
+			.index = entry->page_id + i,
+			.origin = BLUEBELL_UAR_OBJECT,
+			.kind = entry->wc ? MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF :
+					    MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC,
+			.flags = rdma_entry->driver_removed ? BLUEBELL_UAR_FREED : 0,
+			.mappings = refs && !rdma_entry->driver_removed ? refs - 1 : refs,
+		};
 }
 
 static void report_fill(struct mlx5_ib_ucontext *context, struct mlx5_ib_uar_report *report)
@@ -166,7 +169,7 @@ static void report_fill(struct mlx5_ib_ucontext *context, struct mlx5_ib_uar_rep
 			report_fill_page(context, page, report);
 	for (pgoff = MLX5_IB_MMAP_OFFSET_START;
 	     (rdma_entry = report_find_object(context, &pgoff)); pgoff++)
-		report_fill_object(rdma_entry, &report->uars[report->num.num_uars++]);
+		report_fill_object(context, rdma_entry, report);
 	xa_unlock(&context->ibucontext.mmap_xa);
 }
 
@@ -182,22 +185,42 @@ static int report_compare(const void *a, const void *b)
 static_assert(!offsetof(struct bluebell_uar, index));
 static_assert(!offsetof(struct bluebell_bfreg, number));
 
+static struct bluebell_uar *report_find_uar(struct mlx5_ib_uar_report *report, u32 index)
+{
+	return bsearch(&index, report->uars, report->num.num_uars, sizeof(*report->uars),
+		       report_compare);
+}
+
+/* A queue on the UAR @index has a reference to the UAR's object, which is not a mapping. */
+static void report_drop_mapping(struct mlx5_ib_uar_report *report,
+				const struct mlx5_bfreg_layout *layout, u32 index)
+{
+	u32 first = mlx5_ib_first_uar(layout, index);
+	struct bluebell_uar *uar;
+	u32 i;
+
+	for (i = 0; i < layout->uars_per_sys_page; i++) {
+		uar = report_find_uar(report, first + i);
+		if (uar && uar->mappings)
+			uar->mappings--;
+	}
+}
+
 static void report_add_queue(struct mlx5_ib_uar_report *report,
+			     const struct mlx5_bfreg_layout *layout,
 			     const struct bluebell_queue *queue)
 {
+	struct bluebell_uar *uar = report_find_uar(report, queue->uar);
 	struct bluebell_bfreg *bfreg;
-	struct bluebell_uar *uar;
 
-	uar = bsearch(&queue->uar, report->uars, report->num.num_uars, sizeof(*uar),
-		      report_compare);
 	if (WARN_ON_ONCE(!uar))
 		return;
 	if (queue->type == BLUEBELL_QUEUE_QP)
 		uar->num_qps++;
 	else
 		uar->num_cqs++;
-	if (uar->origin == BLUEBELL_UAR_OBJECT && uar->mappings)
-		uar->mappings--;
+	if (uar->origin == BLUEBELL_UAR_OBJECT)
+		report_drop_mapping(report, layout, queue->uar);
 	bfreg = bsearch(&queue->bfreg, report->bfregs, report->num.num_bfregs, sizeof(*bfreg),
 			report_compare);
 	if (bfreg)
@@ -208,13 +231,14 @@ static void report_add_queue(struct mlx5_ib_uar_report *report,
  * Sort the UARs, and add the queues to the counts of their UARs and bfregs. The caller holds no
  * lock, because this takes long if there are many queues.
  */
-static void report_add_up(struct mlx5_ib_uar_report *report)
+static void report_add_up(struct mlx5_ib_uar_report *report,
+			  const struct mlx5_bfreg_layout *layout)
 {
 	u32 i;
 
 	sort(report->uars, report->num.num_uars, sizeof(*report->uars), report_compare, NULL);
 	for (i = 0; i < report->num.num_queues; i++)
-		report_add_queue(report, &report->queues[i]);
+		report_add_queue(report, layout, &report->queues[i]);
 }
 
 /**
@@ -246,7 +270,8 @@ int mlx5_ib_uar_report_get(struct mlx5_ib_ucontext *context,
 			return -ENOMEM;
 		report_fill(context, report);
 	}
-	report_add_up(report);
+	/* The layout is constant as long as the context is open. */
+	report_add_up(report, &context->bfregi.layout);
 	return 0;
 }
 
