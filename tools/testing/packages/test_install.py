@@ -83,6 +83,16 @@ class Excluded(Case):
                                      "7.20.1-amd64")
         self.assertEqual(status, 77, said)
 
+    def test_administrator_may_try_another_series(self):
+        """A line in /etc/dkms/bluebell.conf has precedence: dkms looks for headers then."""
+        self.host.modules("6.16.3-amd64").mkdir()
+        self.host.write("etc/uname-r", "6.16.3-amd64")
+        self.install()
+        build = ("dkms", "build", f"bluebell/{self.package.version}", "-k", "6.16.3-amd64")
+        self.assertEqual(self.host.run(*build)[0], 77)
+        self.host.write("etc/dkms/bluebell.conf", 'BUILD_EXCLUSIVE_KERNEL="^6\\.16\\."\n')
+        self.assertEqual(self.host.run(*build)[0], 21)
+
     def without(self, option):
         """Install a kernel that was built without an option. Returns its release."""
         release = "6.12.200-amd64"
