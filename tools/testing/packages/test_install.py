@@ -3,12 +3,20 @@
 None of these tests compiles the driver."""
 
 import re
+import shutil
 import unittest
 
 from host import Host, kernel
 from packages import directory, packages
 
 OLD = kernel("6.12")
+NEW = kernel("7.2")
+USE = ("'bluebell-switch on --all' lets Bluebell drive the RDMA devices; until then mlx5_ib drives "
+       "the RDMA devices as before.")
+REFUSED = 'the kernel refuses the module ("Key was rejected by service")'
+CONSOLE = "restart the host and, on its console, choose 'Enroll MOK' and give the password."
+ENROL = (f"{REFUSED} until the key by which dkms has signed it is enrolled: mokutil --import "
+         f"/var/lib/dkms/mok.pub (choose a password), then {CONSOLE} Once is enough for this host.")
 
 
 class Case(unittest.TestCase):
@@ -173,6 +181,81 @@ class NotYet(Case):
         self.assertIn("struct mlx5_ifc_pcam_reg_bits more", log)
         status, said = self.host.run("/etc/kernel/postinst.d/dkms", release)
         self.assertEqual(status, 0, said)
+
+
+class Advice(Case):
+    """What the package says on a host that has the module, and each state of Secure Boot. A module
+    of the kernel, which is signed, plays that of the driver."""
+
+    def setUp(self):
+        super().setUp()
+        self.host.modules("6.12.90-none").mkdir()
+        self.host.write("etc/uname-r", "6.12.90-none")
+        self.install()
+        self.host.add_kernel(NEW)
+        stock = next(self.host.modules(NEW).glob("kernel/**/mlx5_ib.ko*"))
+        self.module = self.host.modules(NEW) / f"updates/dkms/bluebell{''.join(stock.suffixes)}"
+        self.module.parent.mkdir(parents=True)
+        shutil.copy(stock, self.module)
+
+    def secure_boot(self, state, key=""):
+        """Let mokutil say something."""
+        self.host.path("sys/firmware/efi").mkdir(parents=True, exist_ok=True)
+        self.host.write("etc/mokutil-state", state + "\n")
+        self.host.write("etc/mokutil-key", key + "\n")
+
+    def says(self, text, tools=False):
+        """The program of the package says this."""
+        status, said = self.host.run("/usr/share/bluebell-dkms/advice")
+        self.assertEqual(status, 0, said)
+        expected = f"bluebell-dkms: The module for the kernel {NEW} is built. {text} {USE}"
+        if not tools:
+            expected += " The package bluebell-tools has the program bluebell-switch."
+        self.assertEqual(self.advice(said), expected)
+
+    def test_secure_boot_is_off(self):
+        """The host has no EFI, or Secure Boot is off there, or off for the shim."""
+        off = "Secure Boot is off, so the kernel loads it."
+        self.says(off)
+        for state in ("SecureBoot disabled", "SecureBoot disabled\nPlatform is in Setup Mode",
+                      "SecureBoot enabled\nSecureBoot validation is disabled in shim"):
+            self.secure_boot(state)
+            self.says(off)
+        self.host.write("usr/sbin/bluebell-switch", "")
+        self.says(off, tools=True)
+
+    def test_secure_boot_is_on(self):
+        """The key is enrolled, is to be enrolled at the next start, or is unknown to the host."""
+        self.secure_boot("SecureBoot enabled", "is already enrolled")
+        self.says("Secure Boot is on, and the key by which dkms has signed the module is enrolled, "
+                  "so the kernel loads it.")
+        self.secure_boot("SecureBoot enabled", "is already in the enrollment request")
+        self.says(f"Secure Boot is on, and {REFUSED} until the key is enrolled. It has been "
+                  f"requested: {CONSOLE}")
+        self.secure_boot("SecureBoot enabled", "is not enrolled")
+        self.says(f"Secure Boot is on, and {ENROL}")
+
+    def test_key_of_the_administrator(self):
+        """dkms signs with the key that its configuration names."""
+        self.host.write("etc/dkms/framework.conf.d/key.conf",
+                        "mok_certificate=/etc/keys/$kernelver.der\nfalse $nothing\n")
+        self.secure_boot("SecureBoot enabled", "is not enrolled")
+        self.says("Secure Boot is on, and "
+                  + ENROL.replace("/var/lib/dkms/mok.pub", f"/etc/keys/{NEW}.der"))
+
+    def test_secure_boot_is_unknown(self):
+        """mokutil cannot read the state."""
+        self.secure_boot("Failed to read SecureBoot")
+        self.says("mokutil cannot tell, or is not installed, whether Secure Boot is on. If it is, "
+                  + ENROL)
+
+    def test_module_is_not_signed(self):
+        """Without openssl dkms does not sign."""
+        self.secure_boot("SecureBoot enabled", "is not enrolled")
+        self.module.unlink()
+        self.module.with_name("bluebell.ko").write_bytes(b"\x7fELF")
+        self.says(f"It is not signed. If Secure Boot is on, {REFUSED}. To sign it, do 'apt-get "
+                  "install openssl' and 'dpkg-reconfigure bluebell-dkms'.")
 
 
 class Tools(unittest.TestCase):
