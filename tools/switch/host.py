@@ -218,6 +218,8 @@ class Host:
                 except BrokenPipeError:     # the oldest records have been overwritten
                     continue
                 except OSError:
+                    record = ""
+                if not record:
                     os.close(log)
                     return found
                 found.append(record.split(";", 1)[-1].split("\n")[0])

@@ -55,8 +55,8 @@ def to_json(host, devices):
     return {
         "devices": [{
             "address": function.address, "auxiliary": function.auxiliary,
-            "driver": function.driver, "rdma": function.rdma, "netdevs": function.netdevs,
-            "link_layer": function.link_layer,
+            "driver": function.driver, "rdma": function.rdma, "uverbs": function.uverbs,
+            "netdevs": function.netdevs, "link_layer": function.link_layer,
             "ports": [port_json(port) for port in function.ports],
             "obstacle": function.obstacle(),
             "users": [users.to_json(user) for user in using],

@@ -19,8 +19,8 @@ UP = 1              # IFF_UP
 
 # Modules whose queue pairs are there on every device, or are counted in another way: IPoIB has
 # queue pairs also while its interface is down.
-OWN = {"ib_core", "ib_ipoib", "mlx5_core", BLUEBELL, STOCK}
-NVME, NFS = "nvme_rdma", "rpcrdma"
+IPOIB_MODULE, NVME, NFS = "ib_ipoib", "nvme_rdma", "rpcrdma"
+OWN = {"ib_core", IPOIB_MODULE, "mlx5_core", BLUEBELL, STOCK}
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Resources:
     def peers(self, module, function):
         """The addresses to which a module of the kernel is connected, as (address, port)."""
         return {peer(row) for row in self.of("cm_id", function)
-                if "pid" not in row and owner(row) == module}
+                if not row.get("pid") and owner(row) == module}
 
 
 def owner(row):
@@ -168,8 +168,12 @@ def nfs(host, function, resources):
 
 
 def kernel(function, resources):
-    """The modules of the kernel that have queue pairs on a function."""
-    count = Counter(owner(row) for row in resources.of("qp", function) if not row.get("pid"))
+    """The modules of the kernel that have queue pairs on a function. A queue pair of a connection
+    belongs, for the tool, to rdma_cm, and the ID of the connection to the module."""
+    owners = {row["lqpn"]: owner(row) for row in resources.of("cm_id", function)
+              if not row.get("pid") and row.get("lqpn")}
+    count = Counter(owners.get(row.get("lqpn"), owner(row))
+                    for row in resources.of("qp", function) if not row.get("pid"))
     for name, number in sorted(count.items()):
         if name not in OWN:
             yield User("kernel", f"{name} ({number} queue pairs)", comm=name)
@@ -180,6 +184,12 @@ def hidden(function, resources):
     if function.driver in (BLUEBELL, STOCK) and not function.rdma:
         yield User("unknown", "its RDMA device is not visible here: it may be in another network "
                    "namespace")
+    # Each interface has one queue pair for datagrams, also while it is down.
+    datagrams = [row for row in resources.of("qp", function)
+                 if owner(row) == IPOIB_MODULE and row.get("type") == "UD"]
+    if len(datagrams) > len(function.netdevs):
+        yield User("unknown", "it has an IPoIB interface that is not visible here: it may be in "
+                   "another network namespace")
     if function.driver and not resources.known:
         yield User("unknown", "'rdma resource show' fails, so users in the kernel are not seen "
                    "(install iproute2)")

@@ -172,11 +172,12 @@ class Switching(OnATree):
             os.kill(os.getpid(), signal.SIGINT)
             take(*arguments)
 
-        handler = signal.getsignal(signal.SIGINT)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         with mock.patch.object(self.host, "take", take_and_hang_up):
             self.assertEqual(self.call("on", "mlx5_0"), 0)
         self.assertEqual(self.host.drivers(), {FIRST: "bluebell"})
-        self.assertEqual(signal.getsignal(signal.SIGINT), handler)
+        self.assertEqual(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
     def test_terminal_that_is_gone_does_not_end_a_switch(self):
         """Nor does the error come again when the output is closed."""
@@ -447,10 +448,16 @@ class Users(OnATree):
 
     def test_interface_that_is_down(self):
         self.host.interface("ib0", self.host.folder_of("mlx5_core.rdma.0"), up=False)
-        self.host.rdma["qp"] = [{"ifname": "mlx5_0", "comm": "ib_ipoib"},
-                                {"ifname": "mlx5_0", "comm": "ib_core"},
-                                {"ifname": "mlx5_0", "comm": "[mlx5_ib]"}]
+        self.host.rdma["qp"] = [{"ifname": "mlx5_0", "comm": "ib_ipoib", "type": "UD"},
+                                {"ifname": "mlx5_0", "comm": "ib_ipoib", "type": "RC"},
+                                {"ifname": "mlx5_0", "comm": "ib_core", "type": "UD"},
+                                {"ifname": "mlx5_0", "comm": "[mlx5_ib]", "type": "UD"}]
         self.not_in_use()
+
+    def test_interface_in_another_namespace(self):
+        self.host.interface("ib0", self.host.folder_of("mlx5_core.rdma.0"), up=False)
+        self.host.rdma["qp"] = [{"ifname": "mlx5_0", "comm": "ib_ipoib", "type": "UD"}] * 2
+        self.in_use("an IPoIB interface that is not visible here")
 
     def test_interface_with_a_pkey(self):
         self.host.interface("ib0", self.host.folder_of("mlx5_core.rdma.0"), up=False)
@@ -527,6 +534,14 @@ class Users(OnATree):
                                 {"ifname": "mlx5_1", "comm": "rpcrdma"}]
         self.in_use("kernel rds_rdma (1 queue pairs)", "kernel smc (1 queue pairs)")
         self.assertNotIn("rpcrdma", self.err)
+
+    def test_queue_pair_of_a_connection_is_the_modules(self):
+        self.host.rdma["cm_id"] = [{"ifname": "mlx5_0", "comm": "rds_rdma", "lqpn": 70},
+                                   {"ifname": "mlx5_0", "comm": "rds_rdma", "lqpn": 71}]
+        self.host.rdma["qp"] = [{"ifname": "mlx5_0", "comm": "rdma_cm", "lqpn": 70},
+                                {"ifname": "mlx5_0", "comm": "rdma_cm", "lqpn": 71},
+                                {"ifname": "mlx5_0", "comm": "rdma_cm", "lqpn": 72}]
+        self.in_use("kernel rdma_cm (1 queue pairs)", "kernel rds_rdma (2 queue pairs)")
 
     def test_rdma_tool_is_missing(self):
         self.host.rdma = None
@@ -651,6 +666,29 @@ class Status(OnATree):
                                             "LinkUp", "link_layer": "InfiniBand"}])
         self.assertEqual([user["kind"] for user in device["users"]], ["process", "interface"])
         self.assertEqual(device["users"][0]["pid"], 4321)
+
+    def test_what_belongs_to_another_device_is_left_out(self):
+        self.host.take(self.host.function(SECOND, 1), "mlx5_ib")
+        self.host.interface("ib0", self.host.folder_of("mlx5_core.rdma.0"), up=True)
+        self.host.interface("ib1", self.host.folder_of("mlx5_core.rdma.1"), up=True, index="8")
+        for name, kind, below in (("ib0.8001", "32", "7"), ("eth0", "1", "9"), ("ib9", "32", "9"),
+                                  ("vlan", "1", "7")):
+            self.host.put(f"sys/class/net/{name}/type", kind)
+            self.host.put(f"sys/class/net/{name}/iflink", below)
+        self.assertEqual(self.call("--json"), 0)
+        devices = json.loads(self.out)["devices"]
+        self.assertEqual([device["uverbs"] for device in devices], [["uverbs0"], ["uverbs1"]])
+        self.assertEqual([device["netdevs"] for device in devices], [["ib0", "ib0.8001"], ["ib1"]])
+
+    def test_other_auxiliary_devices_are_no_devices(self):
+        folder = self.host.sys / "devices/pci0000:00/0000:09:00.0"
+        for name in ("other.rdma.0", "mlx5_core.vnet.0"):
+            (folder / name).mkdir(parents=True)
+            self.host.link(f"sys/bus/auxiliary/devices/{name}", folder / name)
+        self.host.link("sys/bus/auxiliary/devices/mlx5_core.rdma.9", folder / "gone")
+        self.call("--json")
+        self.assertEqual([device["address"] for device in json.loads(self.out)["devices"]],
+                         [FIRST])
 
     def test_no_device(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -801,8 +839,17 @@ class RealHost(unittest.TestCase):
         self.assertIsNone(self.host.character_device("/none/such"))
 
     def test_kernel_log(self):
-        """A regular file has, after its end, nothing to read."""
+        """What was logged before is left out, and so are a record's head and its dictionary."""
         self.assertEqual(self.host.kernel_log()(), [])
+        (self.root / "dev").mkdir()
+        log = self.root / "dev/kmsg"
+        log.write_text("6,1,1,-;before\n")
+        lines = self.host.kernel_log()
+        with open(log, "a", encoding="ascii") as file:
+            file.write("4,2,2,-;bluebell.rdma mlx5_core.rdma.0: why; not\n SUBSYSTEM=auxiliary\n")
+        opened = len(os.listdir("/proc/self/fd"))
+        self.assertEqual(lines(), ["bluebell.rdma mlx5_core.rdma.0: why; not"])
+        self.assertEqual(len(os.listdir("/proc/self/fd")), opened - 1)
 
 
 class Completion(OnATree):
