@@ -155,11 +155,13 @@ class Host:
     # ---- commands, clock, log ------------------------------------------------------------------
 
     def command(self, *words):
-        """(status, stdout, stderr) of a command; status 127 if the command is not installed."""
+        """(status, stdout, stderr) of a command; status 127 if the command is not installed. The
+        PATH of an ordinary user may lack the folders of modinfo and dkms."""
+        path = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
         try:
             done = subprocess.run(words, check=False, capture_output=True, text=True,
                                   errors="replace", stdin=subprocess.DEVNULL, timeout=SECONDS,
-                                  env={**os.environ, "LC_ALL": "C"})
+                                  env={**os.environ, "LC_ALL": "C", "PATH": path})
         except FileNotFoundError:
             return 127, "", f"{words[0]}: not installed"
         except subprocess.TimeoutExpired:

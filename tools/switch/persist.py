@@ -77,9 +77,8 @@ def write(host):
     try:
         number, temporary = tempfile.mkstemp(prefix=f".{NAME}.", dir=host.modprobe_d)
         try:
-            with os.fdopen(number, "w", encoding="ascii") as file:
-                file.write(TEXT)
-                file.flush()
+            with os.fdopen(number, "wb", buffering=0) as file:
+                file.write(TEXT.encode())
                 os.fchmod(file.fileno(), 0o644)
                 os.fsync(file.fileno())
             os.replace(temporary, path)

@@ -51,7 +51,9 @@ class Switch:
         if not error:
             return None
         said = [line for line in log() if function.auxiliary in line or function.address in line]
-        return said[-1] if said else error_text(error)
+        # The last line is the driver core's, and the driver's own lines say more.
+        own = [line for line in said if "probe with driver" not in line]
+        return (own or said or [error_text(error)])[-1]
 
     def verify(self, function, driver, before):
         """Wait until a driver has brought a function's device up, with its ports as they were
@@ -76,7 +78,6 @@ class Switch:
             why = self.unbind(function, function.driver)
             if why:
                 return f"it cannot be taken from {function.driver}: {why}"
-            functions.refresh(self.host, function)
         if function.driver != driver:
             why = self.bind(function, driver)
             if why:

@@ -27,13 +27,13 @@ OWN = {"ib_core", IPOIB_MODULE, "mlx5_core", BLUEBELL, STOCK}
 class User:
     """A user of a device."""
 
-    kind: str           # process, interface, nvme, scsi, mount, swap, kernel or unknown
+    kind: str           # process, interface, nvme, scsi, mount, swap, kernel or hidden
     text: str           # for people
     pid: int = None
     comm: str = None
 
     def __str__(self):
-        return f"{self.kind} {self.text}"
+        return self.text if self.kind == "hidden" else f"{self.kind} {self.text}"
 
 
 class Resources:
@@ -119,7 +119,7 @@ def interfaces(host, function):
     for name in function.netdevs:
         folder = host.sys / "class/net" / name
         if host.read(folder / "type") == IPOIB and int(host.read(folder / "flags") or "0", 0) & UP:
-            yield User("interface", f"{name} is up")
+            yield User("interface", f"{name} (up)")
 
 
 def nvme(host, function, resources):
@@ -182,17 +182,16 @@ def kernel(function, resources):
 def hidden(function, resources):
     """What may use a function without being seen."""
     if function.driver in (BLUEBELL, STOCK) and not function.rdma:
-        yield User("unknown", "its RDMA device is not visible here: it may be in another network "
-                   "namespace")
+        yield User("hidden", "what has its RDMA device, which is not visible here (another network "
+                   "namespace?)")
     # Each interface has one queue pair for datagrams, also while it is down.
     datagrams = [row for row in resources.of("qp", function)
                  if owner(row) == IPOIB_MODULE and row.get("type") == "UD"]
     if len(datagrams) > len(function.netdevs):
-        yield User("unknown", "it has an IPoIB interface that is not visible here: it may be in "
-                   "another network namespace")
+        yield User("hidden", "an IPoIB interface that is not visible here (another network "
+                   "namespace?)")
     if function.driver and not resources.known:
-        yield User("unknown", "'rdma resource show' fails, so users in the kernel are not seen "
-                   "(install iproute2)")
+        yield User("hidden", "the kernel, perhaps: 'rdma resource show' fails (install iproute2)")
 
 
 def find(host, function, resources=None):

@@ -9,6 +9,7 @@ import importlib.util
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -266,8 +267,15 @@ class GivingBack(OnATree):
     def test_reason_is_taken_from_the_kernel_log(self):
         self.host.errors["bluebell", "bind"] = errno.ENODEV
         self.host.kernel_says = ["usb 1-1: new device", "bluebell.rdma mlx5_core.rdma.0: not for "
-                                 "this driver: its port is part of a LAG", "other line"]
+                                 "this driver: its port is part of a LAG", "other line",
+                                 "bluebell.rdma mlx5_core.rdma.0: probe with driver bluebell.rdma "
+                                 "failed with error -19"]
         self.given_back("bluebell.rdma mlx5_core.rdma.0: not for this driver: its port is part of")
+
+    def test_line_of_the_driver_core_is_better_than_none(self):
+        self.host.errors["bluebell", "bind"] = errno.EIO
+        self.host.kernel_says = ["bluebell.rdma mlx5_core.rdma.0: probe with driver failed (-5)"]
+        self.given_back("bluebell.rdma mlx5_core.rdma.0: probe with driver failed (-5)")
 
     def test_no_rdma_device_comes_up(self):
         self.host.dead.add("bluebell")
@@ -300,6 +308,25 @@ class GivingBack(OnATree):
         read_rdma(host, function)
         if function.driver == "bluebell":
             function.uverbs = []
+
+    def test_what_happens_is_told(self):
+        self.host.dead.add("bluebell")
+        self.assertEqual(self.call("on", FIRST), 3)
+        self.assertIn(f"{FIRST}: bluebell has failed (no RDMA device has come up): giving it to "
+                      "mlx5_ib\n", self.err)
+
+    def test_other_module_is_loaded_if_need_be(self):
+        self.host.release_driver(self.host.folder_of("mlx5_core.rdma.0"))
+        shutil.rmtree(self.host.sys / "bus/auxiliary/drivers/mlx5_ib.rdma")
+        self.host.errors["bluebell", "bind"] = errno.EIO
+        self.given_back("Input/output error")
+        self.assertIn("modprobe mlx5_ib", self.host.steps)
+
+    def test_nobody_has_it_after_bluebell_had_it(self):
+        self.host.dead.add("bluebell")
+        self.host.errors["mlx5_ib", "bind"] = errno.EIO
+        self.assertEqual(self.call("on", FIRST), 4)
+        self.assertIn("no driver has it", self.one_error())
 
     def test_wait_is_how_long_is_waited(self):
         self.host.dead.add("bluebell")
@@ -443,7 +470,7 @@ class Users(OnATree):
         folder = self.host.folder_of("mlx5_core.rdma.0")
         self.host.interface("ib1", folder, up=False, index="8")
         self.host.interface("ib0", folder, up=True)
-        self.in_use("interface ib0 is up")
+        self.in_use("interface ib0 (up)")
         self.assertNotIn("ib1", self.err)
 
     def test_interface_that_is_down(self):
@@ -464,7 +491,7 @@ class Users(OnATree):
         self.host.put("sys/class/net/ib0.8001/type", "32")
         self.host.put("sys/class/net/ib0.8001/flags", "0x1003")
         self.host.put("sys/class/net/ib0.8001/iflink", "7")
-        self.in_use("interface ib0.8001 is up")
+        self.in_use("interface ib0.8001 (up)")
 
     def nvme(self):
         """A controller over RDMA with a disk, a partition, and a volume on the partition."""
@@ -551,7 +578,7 @@ class Users(OnATree):
     def test_device_in_another_namespace(self):
         (self.host.sys / "class/infiniband/mlx5_0").unlink()
         error = self.refused(1, "on", FIRST)
-        self.assertIn("may be in another network namespace", error)
+        self.assertIn("what has its RDMA device, which is not visible here", error)
 
 
 class Persistence(OnATree):
@@ -613,6 +640,12 @@ class Persistence(OnATree):
         self.assertEqual(self.call("off", "mlx5_0", "--persist"), 0)
         self.assertIn("another file", self.err)
         self.assertTrue((self.host.modprobe_d / "site.conf").exists())
+
+    def test_file_and_folder_are_on_the_disk(self):
+        for function in (persist.write, persist.remove):
+            with mock.patch.object(os, "fsync") as fsync:
+                function(self.host)
+            self.assertEqual(fsync.call_count, 2 if function is persist.write else 1)
 
     def test_temporary_file_is_not_read_by_modprobe(self):
         seen = []
@@ -832,6 +865,11 @@ class RealHost(unittest.TestCase):
         self.assertIsNone(self.host.json_command("false"))
         self.assertEqual(self.host.json_command("echo", '[{"a": 1}]'), [{"a": 1}])
         self.assertEqual(self.host.json_command("true"), [])
+
+    def test_command_of_the_administrator(self):
+        """chroot is in /usr/sbin, which the PATH of an ordinary user lacks."""
+        with mock.patch.dict(os.environ, {"PATH": "/none"}):
+            self.assertEqual(self.host.command("chroot", "--version")[0], 0)
 
     def test_character_device(self):
         self.assertEqual(self.host.character_device("/dev/null"), (1, 3))
