@@ -114,8 +114,12 @@ class Host:
 
     @staticmethod
     def character_device(path):
-        """(major, minor) of an open file that is a character device, else None."""
+        """(major, minor) of an open file that is a character device, else None. The link is read
+        first, because to ask for the status of a file on a server that does not answer may block.
+        """
         try:
+            if "/dev/" not in os.readlink(path) and "infiniband" not in os.readlink(path):
+                return None
             status = os.stat(path)
         except OSError:
             return None

@@ -16,6 +16,7 @@ from functions import BLUEBELL, STOCK, resolved
 
 IPOIB = "32"        # ARPHRD_INFINIBAND, the type of a network interface
 UP = 1              # IFF_UP
+LINE = 100          # characters of a command line
 
 # Modules whose queue pairs are there on every device, or are counted in another way: IPoIB has
 # queue pairs also while its interface is down.
@@ -106,10 +107,16 @@ def processes(host, function, resources):
             if row.get("pid"):
                 held.setdefault(row["pid"], set()).add({"ctx": "context"}.get(kind, kind))
     for pid, names in sorted(held.items()):
-        comm = host.read(host.proc / str(pid) / "comm") or "?"
-        line = (host.read(host.proc / str(pid) / "cmdline") or "").replace("\0", " ").strip()
+        comm = printable(host.read(host.proc / str(pid) / "comm") or "?")
+        line = printable((host.read(host.proc / str(pid) / "cmdline") or "").replace("\0", " "))
         yield User("process", f"{pid} ({comm}; {', '.join(sorted(names))}): {line or comm}", pid,
                    comm)
+
+
+def printable(text):
+    """The begin of a text that a process has chosen, without what changes a terminal."""
+    text = "".join(char if char.isprintable() else "?" for char in text.strip())
+    return text if len(text) <= LINE else text[:LINE] + "..."
 
 
 # ---- the kernel's users --------------------------------------------------------------------------

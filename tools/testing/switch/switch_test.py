@@ -449,6 +449,22 @@ class Users(OnATree):
         self.host.process(4321, "ib_send_bw", "/dev/null", "/dev/infiniband/uverbs0")
         self.in_use("process 4321 (ib_send_bw; uverbs0): ib_send_bw -d mlx5_0")
 
+    def test_process_whose_name_would_change_a_terminal(self):
+        self.host.process(4321, "a\x1b[2Jb\nc", "/dev/infiniband/uverbs0")
+        self.host.put("proc/4321/cmdline", "x" * 300 + "\0")
+        self.in_use("process 4321 (a?[2Jb?c; uverbs0): " + "x" * 100 + "...")
+        self.assertNotIn("x" * 101, self.err)
+
+    def test_many_processes(self):
+        for pid in range(101, 112):
+            self.host.process(pid, "app", "/dev/infiniband/uverbs0")
+        error = self.refused(1, "on", "mlx5_0")
+        self.assertIn("process 108", error)
+        self.assertNotIn("process 109", error)
+        self.assertIn("; 3 more (see 'bluebell-switch status'): end what uses it", error)
+        self.call()
+        self.assertIn("process 111", self.out)
+
     def test_process_with_a_management_file(self):
         self.host.put("sys/class/infiniband_mad/umad0/ibdev", "mlx5_0")
         self.host.put("sys/class/infiniband_mad/umad0/dev", "231:0")
@@ -872,8 +888,14 @@ class RealHost(unittest.TestCase):
             self.assertEqual(self.host.command("chroot", "--version")[0], 0)
 
     def test_character_device(self):
-        self.assertEqual(self.host.character_device("/dev/null"), (1, 3))
         self.assertIsNone(self.host.character_device(__file__))
+        with open("/dev/zero", "rb") as zero, open(__file__, "rb") as file, \
+                mock.patch.object(os, "stat", wraps=os.stat) as stat:
+            self.assertEqual(self.host.character_device(f"/proc/self/fd/{zero.fileno()}"), (1, 5))
+            self.assertEqual(stat.call_count, 1)
+            # The status of another file is not asked for.
+            self.assertIsNone(self.host.character_device(f"/proc/self/fd/{file.fileno()}"))
+            self.assertEqual(stat.call_count, 1)
         self.assertIsNone(self.host.character_device("/none/such"))
 
     def test_kernel_log(self):
