@@ -5,6 +5,7 @@ from functions import AUXILIARY, BLUEBELL
 from host import NO_MODULE, SwitchError
 
 KEY = "/var/lib/dkms/mok.pub"
+ADVICE = "usr/share/bluebell-dkms/advice"      # a program of the package bluebell-dkms
 ENROL = (f"do 'mokutil --import {KEY}', reboot, and confirm the key on the console "
          "(Ubuntu: /var/lib/shim-signed/mok/MOK.der)")
 
@@ -21,8 +22,8 @@ def loaded(host, driver):
 
 def file_of(host, driver):
     """The path of the module for the running kernel, as modprobe finds it; None without one."""
-    status, text, _ = host.command("modinfo", "-n", driver)
-    return text.strip() if status == 0 and text.strip() else None
+    _, text, _ = host.command("modinfo", "-n", driver)
+    return text.strip() or None
 
 
 def locked_down(host):
@@ -43,9 +44,10 @@ def built(host, driver):
     if not lines:
         return (f"there is no bluebell.ko for {release}, and dkms does not know bluebell: "
                 "install bluebell-dkms")
+    more = f", or let /{ADVICE} say more" if (host.root / ADVICE).exists() else ""
     return (f"there is no bluebell.ko for {release}; 'dkms status bluebell' says '{lines}': "
             f"install linux-headers-{release}, do 'dkms autoinstall', and see "
-            "/var/lib/dkms/bluebell/*/build/make.log if that fails")
+            f"/var/lib/dkms/bluebell/*/build/make.log if that fails{more}")
 
 
 def why_not(host, driver, words, log):

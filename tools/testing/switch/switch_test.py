@@ -9,6 +9,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -149,6 +150,10 @@ class Switching(OnATree):
         with self.host.locked():
             self.assertIn("another bluebell-switch", self.refused(1, "on", "mlx5_0"))
         self.assertEqual(self.call("on", "mlx5_0"), 0)
+
+    def test_lock_that_cannot_be_made(self):
+        self.host.lock_file.parent.rmdir()
+        self.assertIn("bluebell-switch.lock: No such file", self.refused(5, "on", "mlx5_0"))
 
     def test_device_that_udev_renames(self):
         self.host.udev_name = "ibp3s0"
@@ -398,6 +403,10 @@ class Modules(OnATree):
         error = self.refused(6, "on", "mlx5_0")
         self.assertIn("'bluebell/1.0: added; bluebell/1.0, 6.12.1, x86_64: installed'", error)
         self.assertIn("install linux-headers-6.12.118+deb13-amd64, do 'dkms autoinstall'", error)
+        self.assertNotIn("advice", error)
+        self.host.put("usr/share/bluebell-dkms/advice", "")
+        self.assertIn("or let /usr/share/bluebell-dkms/advice say more",
+                      self.refused(6, "on", "mlx5_0"))
 
     def test_secure_boot(self):
         for said, lockdown in (("Key was rejected by service", "none [integrity] confidentiality"),
@@ -585,6 +594,10 @@ class Users(OnATree):
                                 {"ifname": "mlx5_0", "comm": "rdma_cm", "lqpn": 71},
                                 {"ifname": "mlx5_0", "comm": "rdma_cm", "lqpn": 72}]
         self.in_use("kernel rdma_cm (1 queue pairs)", "kernel rds_rdma (2 queue pairs)")
+
+    def test_rdma_tool_knows_no_connections(self):
+        self.host.rdma["cm_id"] = None
+        self.in_use("'rdma resource show' fails")
 
     def test_rdma_tool_is_missing(self):
         self.host.rdma = None
@@ -831,6 +844,14 @@ class AfterBoot(OnATree):
         self.host.release_driver(self.folder)
         self.host.errors["mlx5_ib", "bind"] = errno.EIO
         self.checked(4, "no driver has it", "mlx5_ib: Input/output error")
+
+    def test_unit_calls_it(self):
+        unit = (TOOL / "bluebell-check.service").read_text(encoding="utf-8")
+        self.assertIn(f"\nConditionPathExists=/{CONF}\n", unit)
+        program, *words = re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE)[1].split()
+        self.assertEqual(program, "/usr/sbin/bluebell-switch")
+        self.assertEqual(self.call(*words), 3)
+        self.assertIn("mlx5_ib has it", self.out)
 
     def test_ethernet_is_not_looked_at(self):
         self.host.function(SECOND, 1, link_layer="Ethernet")
