@@ -555,6 +555,15 @@ class Users(OnATree):
             {"ifname": "mlx5_0", "comm": "nvme_rdma", "dst-addr": "10.9.0.3", "dst-port": 4420}]
         self.not_in_use()
 
+    def test_connection_of_another_module_or_process_is_not_nvmes(self):
+        self.nvme()
+        self.host.rdma["cm_id"] = [
+            {"ifname": "mlx5_0", "comm": "rpcrdma", "dst-addr": "10.9.0.2:4420"},
+            {"ifname": "mlx5_0", "comm": "nvme_rdma", "pid": 99, "dst-addr": "10.9.0.2:4420"}]
+        error = self.refused(1, "on", "mlx5_0")
+        self.assertIn("process 99 (?; cm_id)", error)
+        self.assertNotIn("nvme1", error)
+
     def test_address_and_port_in_two_words(self):
         self.nvme()
         self.host.rdma["cm_id"] = [{"ifname": "mlx5_0", "comm": "nvme_rdma",
