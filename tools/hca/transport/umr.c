@@ -91,9 +91,10 @@ static const char *umr_parse(struct umr *u, const struct send_wqe *w)
 	u->ctx = p + UMR_CTRL_BYTES;
 	u->data = p + UMR_DATA_OFF;
 	u->data_len = w->umr_len - UMR_DATA_OFF;
-	u->offset = 0;
-	if (u->flags & UMR_XLT_OFFSET)
-		u->offset = get_be16(p + 6) | (uint64_t)get_be32(p + 16) << 16;
+	u->offset = get_be16(p + 6) | (uint64_t)get_be32(p + 16) << 16;
+	/* Without the flag the first field is the length of a BSF, which this HCA has not. */
+	if (u->offset && !(u->flags & UMR_XLT_OFFSET))
+		return "an offset of the translations needs TRANSLATION_OFFSET_EN";
 	if (!u->data_len && !(u->flags & UMR_INLINE))
 		return "UMR neither points at translations nor has INLINE set";
 	if ((u->flags & UMR_CHECK_MASK) == UMR_CHECK_MASK)

@@ -247,6 +247,32 @@ static void umr_of_a_part_goes_to_the_start(void **state)
 	assert_int_equal(mk->klm[4].va, 0x1234);
 }
 
+/* A driver that forgot the flag would write a later part over the start of the table. */
+static void umr_offset_needs_its_flag(size_t field)
+{
+	struct mkey *mk = rig_umr_key(1, 8, MKM_KLM);
+	struct rig_wqe w;
+
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	w.b[field] = 4;
+	rig_send(1, b, w.b, w.ds);
+	rig_run(1, 1000);
+	expect_cause(CQ_B, 0, CQE_REQ_ERR, ERR_WQE_INVALID);
+	assert_true(mk->free);
+}
+
+static void umr_with_an_offset_needs_the_offset_flag(void **state)
+{
+	(void)state;
+	umr_offset_needs_its_flag(23);
+}
+
+static void umr_with_a_large_offset_needs_the_offset_flag(void **state)
+{
+	(void)state;
+	umr_offset_needs_its_flag(35);
+}
+
 static void umr_of_a_part_goes_to_its_offset(void **state)
 {
 	struct rig_wqe w;
@@ -693,6 +719,8 @@ int main(void)
 		RC(umr_needs_umr_en), RC(umr_of_a_freed_key_says_so), RC(umr_stays_in_its_pd),
 		RC(umr_must_fit_the_key), RC(umr_behind_an_offset_must_fit_the_key),
 		RC(umr_of_a_part_goes_to_the_start), RC(umr_of_a_part_goes_to_its_offset),
+		RC(umr_with_an_offset_needs_the_offset_flag),
+		RC(umr_with_a_large_offset_needs_the_offset_flag),
 		RC(umr_without_data_needs_the_inline_flag),
 		RC(umr_of_a_process_makes_a_strided_key),
 		RC(strided_block_has_its_entries_in_the_list), RC(strided_block_has_entries),

@@ -48,8 +48,8 @@ static u32 umr_octowords(u32 nmtts)
 }
 
 /*
- * Set the part of the key's table that a request writes. TRANSLATION_OFFSET_EN is set for the first
- * part, too: without this flag the device takes the entries for the whole table.
+ * Set the part of the key's table that a request writes, by an offset. The first part has the
+ * offset 0, and TRANSLATION_OFFSET_EN as all others.
  */
 static void umr_set_range(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords)
 {
