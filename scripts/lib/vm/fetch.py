@@ -64,8 +64,8 @@ def fetched_qemu(tree):
     """The command of a QEMU in a tree of packages that are not installed: with the libraries of the
     tree, whatever those of this machine are."""
     libraries = tree / LIBRARIES
-    # QEMU loads its modules from where it is told to, if it has the variable.
-    return ["env", f"QEMU_MODULE_DIR={libraries}/qemu", f"{libraries}/ld-linux-x86-64.so.2",
+    return ["env", "-u", "LD_PRELOAD", f"QEMU_MODULE_DIR={libraries}/qemu",
+            f"{libraries}/ld-linux-x86-64.so.2", "--inhibit-cache",
             "--library-path", str(libraries), str(tree / "usr/bin" / QEMU),
             "-L", str(tree / "usr/share/qemu"), "-L", str(tree / "usr/share/seabios")]
 

@@ -333,7 +333,7 @@ class Fetch(Case):
         (self.path / "fetched/qemu").mkdir(parents=True)
         with mock.patch.object(fetch.shutil, "which", return_value=None):
             found = " ".join(self.find(kernel="x")[0])
-        self.assertIn("/ld-linux-x86-64.so.2 --library-path", found)
+        self.assertIn("/ld-linux-x86-64.so.2 --inhibit-cache --library-path", found)
         self.assertIn("fetched/qemu/usr/bin/qemu-system-x86_64 -L", found)
 
     def test_what_is_missing_is_fetched_at_once(self):
