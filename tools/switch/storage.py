@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Block devices over RDMA, what is stacked on them, and what is mounted or swapped to."""
 
-import os
 import re
 from dataclasses import dataclass
 
@@ -80,6 +79,6 @@ def uses_of(host, disks):
              if mount.number in numbers or mount.source in nodes]
     for line in (host.read(host.proc / "swaps") or "").splitlines()[1:]:
         node = unescaped(line.split()[0])
-        if node in nodes or os.path.realpath(node) in nodes:
+        if node in nodes:
             found.append(("swap", node))
     return sorted(set(found))

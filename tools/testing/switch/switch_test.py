@@ -530,6 +530,7 @@ class Users(OnATree):
         self.host.block("nvme1n1", "259:1", subsystem, [("nvme1n1p1", "259:2")])
         (self.host.root / subsystem / "nvme1n1/nvme1n1p1/holders/dm-0").mkdir()
         self.host.block("dm-0", "253:0", "sys/devices/virtual/block")
+        self.host.block("sda", "8:0", "sys/devices/pci0000:00/0000:00:17.0", [("sda1", "8:1")])
         self.host.put("sys/devices/virtual/block/dm-0/dm/name", "vg-data\n")
         self.host.put("proc/self/mountinfo",
                       "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
@@ -575,8 +576,13 @@ class Users(OnATree):
         self.host.put(f"{device}/scsi_host/host6/proc_name", "ib_srp\n")
         self.host.link("sys/class/scsi_host/host6", f"{device}/scsi_host/host6")
         self.host.block("sdb", "8:16", f"{device}/target6:0:0/6:0:0:0/block")
-        self.host.put("proc/self/mountinfo", "30 22 8:16 / /srp rw - ext4 /dev/sdb rw\n")
+        self.host.block("sda", "8:0", "sys/devices/pci0000:00/0000:00:17.0", [("sda1", "8:1")])
+        self.host.put("sys/class/scsi_host/host0/proc_name", "ahci\n")
+        self.host.put("proc/self/mountinfo", "30 22 8:16 / /srp rw - ext4 /dev/sdb rw\n"
+                      "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n")
         self.in_use("scsi host6 (ib_srp)", "mount /srp on /dev/sdb")
+        self.assertNotIn("sda", self.err)
+        self.assertNotIn("host0", self.err)
 
     def test_nfs(self):
         self.host.put("proc/self/mountinfo",
