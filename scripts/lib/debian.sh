@@ -82,11 +82,11 @@ own_apt() {
 	APT_CONFIG=$apt_directory/apt.conf "$command" "${apt_options[@]}" "$@" 2>>"$log"
 }
 
-# Set up an apt with a configuration and an index of its own, in the directory $2, for suites of the
-# mirror $1. Sets apt_directory and apt_options, for own_apt.
+# start_apt ARCHITECTURE MIRROR DIRECTORY SUITE...: set up an apt with a configuration and an index
+# of its own in the directory. Sets apt_directory and apt_options, for own_apt.
 start_apt() {
-	local mirror=$1 apt=$2
-	shift 2
+	local arch=$1 mirror=$2 apt=$3
+	shift 3
 
 	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
 	: >"$apt/status"
@@ -98,7 +98,7 @@ start_apt() {
 		-o Dir::Cache="$apt/cache" -o Dir::Etc::sourcelist="$apt/sources.list"
 		-o Dir::Etc::sourceparts=- -o Dir::Etc::preferences=-
 		-o Dir::Etc::preferencesparts=-
-		-o APT::Architecture=amd64 -o APT::Architectures=amd64
+		-o APT::Architecture="$arch" -o APT::Architectures="$arch"
 		-o Dir::Etc::trustedparts=/usr/share/keyrings -o APT::Sandbox::User=root)
 	own_apt apt-get update >>"$log" || {
 		tail -n 5 "$log" >&2
@@ -107,10 +107,12 @@ start_apt() {
 	}
 }
 
-# The newest release of a kernel series, as uname -r prints it; nothing if there is none.
+# newest_kernel SERIES FLAVOUR: the newest release of a kernel series, or of all series if SERIES is
+# empty, as uname -r prints it; nothing if there is none.
 newest_kernel() {
-	own_apt apt-cache pkgnames "linux-headers-$1." |
-		sed -n 's/^linux-headers-\([0-9.]*+[a-z0-9]*-amd64\)$/\1/p' | sort -V | tail -n 1
+	own_apt apt-cache pkgnames "linux-headers-$1${1:+.}" |
+		sed -n "s/^linux-headers-\\([0-9][0-9.]*+[a-z0-9]*-$2\\)\$/\\1/p" | sort -V |
+		tail -n 1
 }
 
 # The packages of a kernel's image and modules, one a line. Newer packages have the modules apart
@@ -143,10 +145,24 @@ fetch_packages() {
 	shift
 
 	(cd "$directory" && own_apt apt-get -o APT::Status-Fd=3 download "$@" 3>&1 >>"$log") |
-		fetch_progress || {
-		tail -n 5 "$log" >&2
-		die "cannot fetch $*"
-	}
+		fetch_progress || cannot_fetch "$@"
+}
+
+# fetch_needed DIRECTORY PACKAGE...: the packages' files, and those of what they need and the status
+# file of start_apt's apt does not have.
+fetch_needed() {
+	local directory=$1
+	shift
+
+	mkdir -p "$directory/partial"
+	own_apt apt-get install -y --download-only --no-install-recommends \
+		-o Dir::Cache::archives="$directory" -o APT::Status-Fd=3 "$@" 3>&1 >>"$log" |
+		fetch_progress || cannot_fetch "$@"
+}
+
+cannot_fetch() {
+	tail -n 5 "$log" >&2
+	die "cannot fetch $* (BLUEBELL_MIRROR chooses another mirror)"
 }
 
 # unpack_packages TREE FILE... [--exclude=PATTERN...]: unpack packages into a tree, and run none of
