@@ -4,6 +4,10 @@
 
 # Kernel to build the module for: stock, debug, a version, or a kernel's build directory.
 KERNEL	?= stock
+# Architecture of the guests: amd64 or arm64; by default this machine's. A variable ARCH in the
+# environment is meant for the kernel's make, which calls amd64 x86: neither read it nor pass it on.
+ARCH	:=
+unexport ARCH
 # The verbs driver of `make shell` and `make vm`: bluebell, mlx5_ib or none.
 DRIVER	?= bluebell
 # The kernel of the guest, and for how many seconds `make fuzz-ioctl` runs.
@@ -15,7 +19,7 @@ BEFORE	?= HEAD
 
 include scripts/lib/quiet.mk
 
-LAB_RUN	:= scripts/lab
+LAB_RUN	:= scripts/lab $(ARCH:%=--arch % --)
 MAKE_LAB := $(LAB_RUN) make --no-print-directory -j$(shell nproc)
 
 .DEFAULT_GOAL := help
@@ -25,6 +29,7 @@ help: ## list the targets
 		$(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "  KERNEL=stock|debug|VERSION   which kernel to build the module for (default: stock)"
+	@echo "  ARCH=amd64|arm64             which guests are meant (default: amd64)"
 	@echo "  DRIVER=bluebell|mlx5_ib|none which driver make shell loads (default: bluebell)"
 	@echo "  BEFORE=COMMIT                HCA that make bench-hca compares with (default: HEAD)"
 	@echo "  LAB=host                     use this machine's own packages, not the lab"
@@ -34,7 +39,7 @@ run: ## show what Bluebell does: a demo in a guest
 	@scripts/steps run lab module hca -- scripts/demo
 
 shell: module hca ## a shell in a guest
-	$(Q)scripts/vm --driver $(DRIVER) --kernel $(KERNEL)
+	$(Q)scripts/vm $(ARCH:%=--arch %) --driver $(DRIVER) --kernel $(KERNEL)
 
 check: ## the tests, on the stock kernel (or KERNEL) and the default HCA
 	@scripts/steps check lab module hca selftests tools -- scripts/check --kernel $(KERNEL)
@@ -57,7 +62,7 @@ check-cards: ## all selftests on each emulated HCA that plays a card, with both 
 	@scripts/steps check-cards lab module hca selftests tools -- scripts/check --cards
 
 module: ## build/module/$KERNEL/bluebell.ko
-	$(Q)scripts/build-module $(KERNEL)
+	$(Q)scripts/build-module $(ARCH:%=--arch %) $(KERNEL)
 
 hca: ## build/hca/bluebell-hca, the emulated HCA
 	$(Q)$(MAKE_LAB) -C tools/hca all
@@ -77,7 +82,7 @@ fuzz-ioctl-build: $(if $(filter debug,$(FUZZ_KERNEL)),debug-kernel)
 selftests: ## build/selftests/*, the tests that run in a guest
 	$(Q)source="$$(scripts/debug-kernel --source-dir)" && \
 		$(MAKE_LAB) -C tools/testing/selftests/bluebell all \
-			KSELFTEST="$$source/tools/testing/selftests"
+			ARCH=$(ARCH) KSELFTEST="$$source/tools/testing/selftests"
 
 tools: ## build/bench/*, the benchmarks' guest programs
 	$(Q)$(MAKE_LAB) -C tools/bench all

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What scripts/vm and bluebell-vm are made of: kernel, root, image, QEMU, the run of all guests.
+"""What scripts/vm and bluebell-vm are made of: architecture, kernel, root, image, QEMU, the run of all guests.
 
+  arch     the architectures of guests
   kernel   the kernel and its modules
   root     what the guests see of this machine's files
   fetch    QEMU and kernels that bluebell-vm fetches
@@ -31,6 +32,7 @@ class Place:
     cache: Path         # what is kept from run to run
     logs: Path          # a folder for each run
     base: Path          # paths in this folder are printed relative to it
+    # QEMU's program for guests of this machine's architecture
     qemu: list = field(default_factory=lambda: ["qemu-system-x86_64"])
     # What the command lines of QEMU, virtiofsd and the HCA begin with
     wrapper: list = field(default_factory=list)

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from vm import VmError, modified
+from vm.arch import AMD64
 from vm.kernel import BOOT_MODULES, DISK_MODULES, RDMA_MODULES, decompressed, module_files
 
 # The kernel looks up the name of each function of a module when it loads it, one symbol after the
@@ -21,12 +22,12 @@ from vm.kernel import BOOT_MODULES, DISK_MODULES, RDMA_MODULES, decompressed, mo
 UNREAD_SYMBOLS = ["__pfx_*", "__func__.*", "__UNIQUE_ID_*", "__msg.*", ".LC*"]
 
 
-def module_data(path):
+def module_data(path, arch):
     """The contents of a module, uncompressed, without the symbols that the guest does not need."""
     with tempfile.NamedTemporaryFile(suffix=".ko") as stripped:
         stripped.write(decompressed(path.read_bytes()))
         stripped.flush()
-        subprocess.run(["objcopy", "--strip-debug", "--remove-section=.BTF",
+        subprocess.run([f"{arch.tools}objcopy", "--strip-debug", "--remove-section=.BTF",
                         "--remove-section=.BTF.base", "--wildcard",
                         *(f"--strip-unneeded-symbol={pattern}" for pattern in UNREAD_SYMBOLS),
                         stripped.name], check=True)
@@ -42,8 +43,10 @@ def key_of(paths):
 def boot_image(kernel, cache):
     """The kernel as an ELF file, which QEMU starts where the kernel begins (PVH), or else the image
     that has it inside and would decompress it first, which takes seconds under emulation. The file
-    is kept in the cache.
+    is kept in the cache. Debian's kernels for arm64 are not compressed.
     """
+    if kernel.arch is not AMD64:
+        return kernel.image
     cached = cache / "initramfs" / f"{kernel.release}-{key_of([kernel.image])}.elf"
     if cached.exists():
         return cached
@@ -129,8 +132,9 @@ def base_initramfs(kernel, place, driver, disk=False):
     if cached.exists():
         return cached.read_bytes()
 
-    busybox = next((path for path in map(Path, ["/usr/bin/busybox", "/bin/busybox"])
-                    if path.exists()), None)
+    # A guest of another architecture has a root with programs for it.
+    busybox = next((path for path in (kernel.arch.root / "usr/bin/busybox",
+                                      kernel.arch.root / "bin/busybox") if path.exists()), None)
     if busybox is None:
         raise VmError("cannot find busybox: do 'apt-get install busybox-static'")
     cpio = Cpio()
@@ -147,10 +151,10 @@ def base_initramfs(kernel, place, driver, disk=False):
         cpio.directory(f"modules/{phase}")
         for number, path in enumerate(paths):
             cpio.file(f"modules/{phase}/{number:02}-{path.name.split('.ko')[0]}.ko",
-                      module_data(path))
+                      module_data(path, kernel.arch))
     cpio.directory("modules/verbs")
     for path in stock:
-        cpio.file("modules/verbs/mlx5_ib.ko", module_data(path))
+        cpio.file("modules/verbs/mlx5_ib.ko", module_data(path, kernel.arch))
     data = cpio.bytes()
     keep(cached, data)
     return data
@@ -182,9 +186,9 @@ def job_initramfs(args, place, kernel, root, host):
     cpio.file("job/agent", (place.scripts / "vm-agent").read_bytes(), 0o755)
     if kernel.driver:
         for path in (kernel.driver.parent / "tools/testing/modules").glob("*/*.ko"):
-            cpio.file(f"modules/test/{path.name}", module_data(path))
+            cpio.file(f"modules/test/{path.name}", module_data(path, kernel.arch))
     if kernel.driver and kernel.driver.exists():
-        cpio.file("modules/verbs/bluebell.ko", module_data(kernel.driver))
+        cpio.file("modules/verbs/bluebell.ko", module_data(kernel.driver, kernel.arch))
     elif args.driver == "bluebell":
         raise VmError(kernel.no_driver)
     return cpio.bytes()

@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 
 from vm import VmError
+from vm.arch import AMD64
 
 # The modules of each phase, without their dependencies. A module that is built into the kernel is
 # skipped, and so is one in OPTIONAL that the kernel does not have.
@@ -39,13 +40,14 @@ CONFIG_STOCK = {"MLX5_INFINIBAND": "the driver mlx5_ib"}
 class Kernel:
     """A kernel image and its modules."""
 
-    def __init__(self, name, release, image, modules, driver, no_driver=""):
+    def __init__(self, name, release, image, modules, driver, no_driver="", arch=AMD64):
         self.name = name            # as given to --kernel
         self.release = release
         self.image = image
         self.modules = modules      # .../lib/modules/RELEASE; None if all is built in
         self.driver = driver        # our module for it, or None
         self.no_driver = no_driver  # what to say if our module is not there
+        self.arch = arch
 
     @property
     def debug(self):
@@ -85,24 +87,31 @@ def installed_release(scripts, name, installed):
                           stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
-def image_of(modules):
-    """The image of an installed kernel, from the folder of its modules."""
+def image_of(modules, root=Path("/")):
+    """The image of a kernel that is installed in a root, from the folder of its modules."""
     image = modules / "vmlinuz"
-    return image if image.exists() else Path("/boot/vmlinuz-" + modules.name)
+    return image if image.exists() else root / f"boot/vmlinuz-{modules.name}"
 
 
-def find_kernel(name, repo, installed=Path("/lib/modules")):
+def find_kernel(name, repo, installed=None, arch=AMD64):
     """The kernel that --kernel of scripts/vm names: stock, debug, or one of those in the folder
-    installed, which scripts/lib/kernel-release finds by its version."""
+    installed, which scripts/lib/kernel-release finds by its version. The folder is by default that
+    of the guest's root file system."""
     if name == "debug":
         return find_debug_kernel(repo)
+    installed = installed or arch.root / "lib/modules"
     found = installed_release(repo / "scripts", name, installed)
     if not found:
         names = ", ".join(sorted(path.name for path in installed.glob("*"))) or "none"
         raise VmError(f"cannot find a kernel {name} among {names}")
     modules = installed / found
-    directory, option = ("stock", "") if name == "stock" else (modules.name, f" KERNEL={name}")
-    return Kernel(name, modules.name, image_of(modules), modules,
+    directory, option = modules.name, "" if name == "stock" else f" KERNEL={name}"
+    if name.startswith("stock"):
+        directory = name
+    if arch is not AMD64:
+        directory = directory.replace("stock", f"stock-{arch.name}")
+        option = f" ARCH={arch.name}{option}"
+    return Kernel(name, modules.name, image_of(modules, arch.root), modules, arch=arch,
                   **our_module(repo, directory, option))
 
 

@@ -17,10 +17,6 @@ from vm import VmError, say
 from vm.image import job_initramfs
 from vm.root import image_format
 
-# Under emulation the guest reads the host's TSC, and its calibration of the TSC may be wrong by any
-# factor when the host is busy. The HPET counts the host's nanoseconds.
-TCG_CLOCK = ["tsc=unstable", "clocksource=hpet"]
-
 # QEMU's emulator keeps its translation of a page of code until the guest writes to that page. It
 # does not notice the writes of virtiofsd, which has mapped the guest's memory: if a page has held
 # code and virtiofsd then fills it with other code, the guest would run the old code. A guest that
@@ -33,9 +29,6 @@ TCG_CODE = ["init_on_alloc=1"]
 # which can then be trusted.
 ICOUNT_SHIFT = 1
 
-# With --iommu, each mapping for DMA is removed from the IOMMU at once when the driver unmaps it,
-# not in batches, so that an access of the HCA that comes after the driver's unmap fails.
-IOMMU_APPEND = ["intel_iommu=on", "iommu.passthrough=0", "iommu.strict=1"]
 # With --swiotlb, every mapping for DMA is a copy in bounce buffers, of this many slots of 2 KiB
 # each.
 SWIOTLB_APPEND = ["swiotlb=262144,force"]
@@ -241,18 +234,18 @@ class Guest:
 
     def kernel_line(self):
         """The kernel's command line."""
-        args = self.run.args
-        words = ["console=ttyS0", "loglevel=7", "panic=-1"]
+        args, arch = self.run.args, self.run.kernel.arch
+        words = [f"console={arch.console}", "loglevel=7", "panic=-1"]
         if args.oops_panic:
             words.append("oops=panic")
         words += ["nokaslr", "mitigations=off", "no_timer_check"]
         if self.emulated:
             words += TCG_CODE
         if self.emulated and not args.icount:
-            words += TCG_CLOCK
+            words += arch.clock
         words += ["random.trust_cpu=on", "log_buf_len=4M", "net.ifnames=0", "cryptomgr.notests"]
         if args.iommu:
-            words += IOMMU_APPEND
+            words += arch.iommu
         if args.swiotlb:
             words += SWIOTLB_APPEND
         return " ".join([*words, *filter(None, args.append)])
@@ -265,7 +258,7 @@ class Guest:
         thread = "single" if args.icount or args.in_turn else "multi"
         icount = ["-icount", f"shift={ICOUNT_SHIFT},sleep=on"] if args.icount else []
         return ["-accel", f"tcg,thread={thread},tb-size=512", *icount,
-                "-cpu", "Nehalem-v1,+rdrand,+rdtscp,+x2apic", "-smp", args.cpus]
+                "-cpu", self.run.kernel.arch.cpu, "-smp", args.cpus]
 
     def memory_options(self):
         """QEMU's options for the memory and the machine."""
@@ -275,7 +268,7 @@ class Guest:
         irqchip = "" if self.emulated or not args.iommu else ",kernel-irqchip=split"
         return ["-m", f"{size}M",
                 "-object", f"memory-backend-memfd,id=ram,size={size}M,share=on",
-                "-machine", f"q35,memory-backend=ram,smbus=off,sata=off,usb=off{irqchip}"]
+                "-machine", f"{self.run.kernel.arch.board},memory-backend=ram{irqchip}"]
 
     def port_options(self):
         """QEMU's options for what the guest reaches outside: its root file system (virtiofsd), the
@@ -309,7 +302,7 @@ class Guest:
         if args.iommu:
             # The IOMMU comes before the HCA, which is behind it. The virtio devices bypass the
             # IOMMU.
-            options += ["-device", "intel-iommu,caching-mode=on,intremap=on"]
+            options += ["-device", self.run.kernel.arch.iommu_device]
         if args.hca != "none":
             hca = {"driver": "vfio-user-pci", "bus": "hca-slot",
                    "socket": {"type": "unix", "path": str(self.path("vfio-user"))}}
@@ -325,7 +318,7 @@ class Guest:
 
     def qemu_command(self, initramfs):
         """The command line of QEMU."""
-        return [*self.run.place.qemu, "-nodefaults", "-no-user-config", "-display", "none",
+        return [*self.run.qemu, "-nodefaults", "-no-user-config", "-display", "none",
                 "-no-reboot", *self.processor_options(), *self.memory_options(),
                 "-serial", f"file:{self.console}", "-kernel", self.run.image,
                 "-initrd", initramfs, "-append", self.kernel_line(), *self.port_options(),

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vm import VmError, modified, say
+from vm.arch import AMD64
 from vm.image import base_initramfs, boot_image
 from vm.qemu import Guest, Switch, kvm_works, wait_for_socket
 
@@ -148,10 +149,12 @@ class Run:
         self.directory = directory
         self.kernel = kernel
         self.root = root
+        self.qemu = place.qemu if kernel.arch is AMD64 else [kernel.arch.qemu]
         self.status_only = getattr(args, "status_only", False)
         self.accel = args.accel
         if self.accel == "auto":
-            self.accel = "kvm" if kvm_works(self.kernel, place) else "tcg"
+            own = self.kernel.arch is AMD64
+            self.accel = "kvm" if own and kvm_works(self.kernel, place) else "tcg"
         self.image = boot_image(self.kernel, place.cache)
         self.base = base_initramfs(self.kernel, place, args.driver, bool(root.image))
         self.start_time = time.monotonic()
