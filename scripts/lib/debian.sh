@@ -168,17 +168,20 @@ cannot_fetch() {
 # unpack_packages TREE FILE... [--exclude=PATTERN...]: unpack packages into a tree, and run none of
 # their scripts.
 unpack_packages() {
-	local tree=$1 deb exclude=()
+	local tree=$1 word debs=() exclude=()
 	shift
 
-	for deb; do
-		[[ $deb != --exclude=* ]] || exclude+=("$deb")
+	for word; do
+		case $word in
+		--exclude=*) exclude+=("$word") ;;
+		*) debs+=("$word") ;;
+		esac
 	done
-	for deb; do
-		[[ $deb != --exclude=* ]] || continue
-		say "unpacking $(basename "$deb")"
-		dpkg-deb --fsys-tarfile "$deb" | tar -C "$tree" --keep-directory-symlink \
+	((${#debs[@]} <= 10)) || say "unpacking ${#debs[@]} packages"
+	for word in "${debs[@]}"; do
+		((${#debs[@]} > 10)) || say "unpacking $(basename "$word")"
+		dpkg-deb --fsys-tarfile "$word" | tar -C "$tree" --keep-directory-symlink \
 			--no-same-owner "${exclude[@]}" -xf - ||
-			die "cannot unpack $deb"
+			die "cannot unpack $word"
 	done
 }

@@ -196,7 +196,7 @@ add_common() (
 	! "$repo/scripts/lib/kernel-release" "$base-amd64" headers "$lab/usr/lib/modules" \
 		>/dev/null || return 0
 	start_apt amd64 "$mirror" "$tmp/apt-amd64" "$suite" "$suite-backports"
-	mkdir "$tmp/common-$base"
+	mkdir -p "$tmp/common-$base"
 	fetch_packages "$tmp/common-$base" "linux-headers-$base-common" "linux-kbuild-$base"
 	unpack_packages "$lab" "$tmp/common-$base"/*.deb
 )

@@ -13,9 +13,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(SCRIPTS / "lib"))
 
 
-def load(name):
-    """The program scripts/NAME as a module. Its main() is not called."""
-    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(SCRIPTS / name))
+def load(name, module_name=None):
+    """The program scripts/NAME as a module, which may need a name of its own. Its main() is not
+    called."""
+    loader = importlib.machinery.SourceFileLoader(module_name or name.replace("-", "_"),
+                                                  str(SCRIPTS / name))
     module = importlib.util.module_from_spec(
         importlib.util.spec_from_loader(loader.name, loader))
     sys.modules[loader.name] = module

@@ -14,10 +14,12 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+import program
 from program import SCRIPTS
-from vm import Place, VmError, image, kernel, qemu, run
+from vm import Place, VmError, arch, image, kernel, qemu, run
 from vm.root import Root
 
+VM = program.load("vm", "vm_program")
 PLACE = Place(scripts=SCRIPTS, profiles=Path("/profiles"), cache=Path("/cache"),
               logs=Path("/logs"), base=SCRIPTS.parent)
 
@@ -258,8 +260,45 @@ class Kernels(unittest.TestCase):
     def test_kernel_is_added_to_the_lab(self):
         """A version makes scripts/lab add its series."""
         for name, option in (("6.12.9+deb13", ["--kernel", "6.12"]), ("7.3", ["--kernel", "7.3"]),
-                             ("stock", []), ("debug", [])):
+                             ("7.3-16k", ["--kernel", "7.3"]), ("stock", []), ("debug", []),
+                             ("stock-16k", [])):
             self.assertEqual(kernel.kernel_to_add(name), option)
+
+    def test_pages_of_16_kib(self):
+        """A kernel has them if its name says so, and is not meant if the wanted name does not."""
+        for release in ("7.2.3+deb13-arm64", "7.2.4+deb13-arm64-16k", "7.2.3+deb13-arm64-16k"):
+            (self.modules / release).mkdir()
+            (self.modules / release / "vmlinuz").touch()
+        found = {name: kernel.find_kernel(name, SCRIPTS.parent, self.modules, arch.ARM64).release
+                 for name in ("stock", "7.2", "stock-16k", "7-16k", "7.2.3-16k",
+                              "7.2.3+deb13-arm64", "7.2.3+deb13-arm64-16k")}
+        self.assertEqual(found, {"stock": "7.2.3+deb13-arm64", "7.2": "7.2.3+deb13-arm64",
+                                 "stock-16k": "7.2.4+deb13-arm64-16k",
+                                 "7-16k": "7.2.4+deb13-arm64-16k",
+                                 "7.2.3-16k": "7.2.3+deb13-arm64-16k",
+                                 "7.2.3+deb13-arm64": "7.2.3+deb13-arm64",
+                                 "7.2.3+deb13-arm64-16k": "7.2.3+deb13-arm64-16k"})
+
+    def test_files_of_an_arm64_guest(self):
+        """The kernel is that of the guest's own tree, and the module that of build-module."""
+        modules = self.modules / "lib/modules/6.12.9+deb13-arm64"
+        modules.mkdir(parents=True)
+        (self.modules / "boot").mkdir()
+        (self.modules / "boot/vmlinuz-6.12.9+deb13-arm64").touch()
+        with mock.patch.dict(os.environ, BLUEBELL_LAB_ARM64=str(self.modules)):
+            stock = kernel.find_kernel("stock", SCRIPTS.parent, arch=arch.ARM64)
+            other = kernel.find_kernel("6.12", SCRIPTS.parent, arch=arch.ARM64)
+        self.assertEqual(stock.image, self.modules / "boot/vmlinuz-6.12.9+deb13-arm64")
+        self.assertEqual(image.boot_image(stock, PLACE.cache), stock.image)
+        self.assertEqual([one.driver.parent.name for one in (stock, other)],
+                         ["stock-arm64", "6.12.9+deb13-arm64"])
+
+    def test_arm64_guest_without_its_tree(self):
+        """The error says what adds the tree."""
+        for root in ("", "/none"):
+            with mock.patch.dict(os.environ, BLUEBELL_LAB_ARM64=root), \
+                    self.assertRaisesRegex(VmError, "'scripts/lab --arch arm64' adds it"):
+                kernel.find_kernel("stock", SCRIPTS.parent, arch=arch.ARM64)
 
     def test_key_changes_with_a_file(self):
         """The initramfs in the cache is another one when a file has changed."""
@@ -291,12 +330,13 @@ class Qemu(unittest.TestCase):
                 "hosts": 1, "answered_writes": False, "oops_panic": False, "command": ["true"],
                 "memory": None, "cpus": 2, "append": []}
 
-    def options(self, accel="tcg", debug=False, **changes):
+    def options(self, accel="tcg", debug=False, machine=arch.AMD64, **changes):
         """The command line for these options of scripts/vm, as one text."""
         around = types.SimpleNamespace(
             args=types.SimpleNamespace(**{**self.DEFAULTS, **changes}), accel=accel,
-            kernel=types.SimpleNamespace(debug=debug), logs=Path("/logs"), directory=Path("/d"),
-            image="/image", place=PLACE, root=Root())
+            kernel=types.SimpleNamespace(debug=debug, arch=machine), logs=Path("/logs"),
+            directory=Path("/d"), image="/image", place=PLACE, root=Root(),
+            qemu=[machine.qemu])
         guest = qemu.Guest(around, 1)
         guest.ports = dict.fromkeys(("ctl", "out", "err"))
         return " ".join(str(word) for word in guest.qemu_command("/initrd"))
@@ -325,10 +365,87 @@ class Qemu(unittest.TestCase):
         self.assertNotRegex(self.options(accel="kvm"), "tsc=unstable|init_on_alloc|tcg")
         self.assertNotRegex(self.options(hca="none"), "vfio-user|id=hca")
 
+    def test_architectures(self):
+        """Each has its machine, processor and console; clocks of amd64 are not those of arm64."""
+        for machine, words in ((arch.AMD64, ("qemu-system-x86_64 ", "-machine q35,", "-cpu Nehalem",
+                                             "console=ttyS0 ", "clocksource=hpet")),
+                               (arch.ARM64, ("qemu-system-aarch64 ", "-machine virt,",
+                                             "-cpu neoverse-n1 ", "console=ttyAMA0 "))):
+            for word in words:
+                for other in arch.ARCHES.values():
+                    has = word in self.options(machine=other)
+                    self.assertEqual(has, other is machine, (word, other.name))
+        for word in ("vfio-user-pci", "init_on_alloc=1", "virtserialport", "thread=multi"):
+            self.assertIn(word, self.options(machine=arch.ARM64))
+
     def test_iommu_comes_before_the_hca(self):
         """Only devices that come after the IOMMU are behind it."""
         options = self.options(iommu=True)
         self.assertLess(options.index("-device intel-iommu"), options.index("vfio-user-pci"))
+
+
+class CommandLine(unittest.TestCase):
+    """What scripts/vm refuses before it starts anything."""
+
+    def parse(self, text):
+        """The arguments, or the error."""
+        with mock.patch.object(VM.sys, "argv", ["vm", *text.split(), "--", "true"]), \
+                contextlib.redirect_stderr(io.StringIO()) as err:
+            try:
+                return VM.parse_arguments(PLACE)
+            except SystemExit as end:
+                self.assertEqual(end.code, run.EXIT_USAGE)
+                return err.getvalue()
+
+    def test_architecture(self):
+        """A guest is for this machine's architecture unless told otherwise."""
+        self.assertEqual((self.parse("").arch, self.parse("--arch arm64").arch),
+                         ("amd64", "arm64"))
+        self.assertEqual(self.parse("--arch arm64 --kernel stock-16k").kernel, "stock-16k")
+
+    def test_what_an_architecture_cannot_have(self):
+        """The error says why, or what is missing."""
+        for text, said in (("--arch mips", "invalid choice: 'mips'"),
+                           ("--kernel stock-16k", "add --arch arm64"),
+                           ("--kernel 7.3-16k --arch amd64", "add --arch arm64"),
+                           ("--arch arm64 --accel kvm", "needs QEMU's emulator"),
+                           ("--arch arm64 --kernel debug", "no debug kernel for arm64"),
+                           ("--arch arm64 --iommu", "have no IOMMU")):
+            self.assertIn(said, self.parse(text))
+
+    def test_nothing_is_fetched_for_what_is_refused(self):
+        """The arguments are looked at before scripts/lab adds anything."""
+        for text, entered in (("--arch arm64 --kernel debug", False), ("--arch arm64", True)):
+            with mock.patch.dict(os.environ), mock.patch.object(VM.os, "execv") as execv, \
+                    mock.patch.object(VM.sys, "argv", ["vm", *text.split(), "--", "true"]), \
+                    contextlib.redirect_stderr(io.StringIO()):
+                os.environ.pop("BLUEBELL_LAB", None)
+                os.environ.pop("LAB", None)
+                execv.side_effect = SystemExit
+                with self.assertRaises(SystemExit):
+                    VM.main()
+                self.assertEqual(execv.called, entered)
+                if entered:
+                    self.assertEqual(execv.call_args.args[1][1], "--arch=arm64")
+
+
+class Build(unittest.TestCase):
+    """What scripts/build-module refuses before it enters the lab."""
+
+    def test_what_is_refused(self):
+        """The error says what would be right."""
+        around = {name: value for name, value in os.environ.items()
+                  if name not in ("BLUEBELL_LAB", "BLUEBELL_LAB_ARM64")}
+        for words, said in ((["--arch", "mips"], "--arch takes amd64 or arm64, not 'mips'"),
+                            (["--arch"], "--arch takes amd64 or arm64, not ''"),
+                            (["--fast"], "unknown option --fast"),
+                            (["stock-16k"], "only kernels of --arch arm64 have pages of 16 KiB"),
+                            (["--arch", "arm64", "debug"], "no debug kernel for arm64"),
+                            (["--arch", "arm64"], "'scripts/lab --arch arm64' adds them")):
+            done = subprocess.run([program.SCRIPTS / "build-module", *words], text=True,
+                                  check=False, env={**around, "LAB": "host"},
+                                  stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            self.assertEqual((done.returncode, said in done.stderr), (1, True), done.stderr)
 
 
 class Ethernet(unittest.TestCase):
