@@ -33,7 +33,8 @@ EXIT_REPORT = 99
 REPORT = re.compile(
     r"WARNING: |\bWARN(_ON)?\b|\bBUG: |kernel BUG at|\bOops\b|"
     r"KASAN: |UBSAN: |KCSAN: |KFENCE: |KMSAN: |"
-    r"Call Trace:|general protection fault|unable to handle|unreferenced object|"
+    r"Call [Tt]race:|general protection fault|[Uu]nable to handle|unreferenced object|"
+    r"Internal error: |SError Interrupt|"
     r"suspected memory leak|vm-init: not freed: |"
     r"DMA-API: .*(device driver|exceeded|overlapping|cacheline|leak|not mapped)|"
     r"possible (recursive|circular|irq|deadlock)|lock held when returning|suspicious RCU usage|"

@@ -41,6 +41,10 @@ BUG: sleeping function called from invalid context at mm/slab.h:1
 bluebell: Unknown symbol ib_umem_get (err -2)
 Kernel panic - not syncing: Fatal exception
 Call Trace:
+Call trace:
+Unable to handle kernel NULL pointer dereference at virtual address 0000000000000008
+Internal error: synchronous external abort: 0000000096000010 [#1]  SMP
+SError Interrupt on CPU0, code 0x00000000bf000000 -- SError
 """.splitlines()
 HARMLESS = """\
 Command line: console=ttyS0 oops=panic # WARNING: a word of the user's
