@@ -18,7 +18,7 @@
 
 #include "dmabuf_mover.h"
 
-#define MAX_PAGES	(SZ_64M >> PAGE_SHIFT)
+#define MAX_PAGES	16384
 #define LEFT		0xdb
 #define TOGETHER_ORDER	4
 

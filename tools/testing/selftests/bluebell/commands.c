@@ -530,7 +530,7 @@ TEST_F(umr, queue_pair_that_is_not_stopped_is_not_used_again)
 /* The driver creates queues of its own when they are first used. */
 static void use_drivers_objects(struct __test_metadata *_metadata)
 {
-	static char mem[UV_PAGE];
+	static char mem[UV_PAGE_MAX];
 	struct ibv_mr *mr;
 	struct rdma r;
 

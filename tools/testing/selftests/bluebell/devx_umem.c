@@ -60,7 +60,7 @@ static int reg(int fd, void *addr, uint64_t len, uint32_t access, struct devx_um
 
 TEST_F(umem, memory_is_pinned_as_long_as_it_is_registered)
 {
-	static const struct {
+	const struct {
 		size_t offset, len, pages;
 	} parts[] = {
 		{ 0, UV_PAGE, 1 }, { 0, 1, 1 }, { UV_PAGE - 1, 1, 1 }, { UV_PAGE - 1, 2, 2 },
@@ -132,13 +132,15 @@ TEST_F(umem, bad_requests_are_refused)
 
 /* --- Where a umem ends ---------------------------------------------------------------------- */
 
-#define HUGE_BYTES (2u << 20)
+/* A table of the processor has UV_PAGE / 8 entries. */
+#define HUGE_BYTES (UV_PAGE / 8 * UV_PAGE)
+#define ALL_PAGES ~0u
 
 FIXTURE(edge) {
 	struct uv uv;
 	uint32_t pd, pdn;
 	void *mapped;
-	uint8_t *mem;	/* a huge page: the device's pages may be larger than 4 KiB */
+	uint8_t *mem;	/* a huge page: the device's pages may be larger than the processor's */
 };
 
 FIXTURE_SETUP(edge)
@@ -177,20 +179,21 @@ static const struct {
 
 /* What programs give in CREATE_MKEY besides the umem. */
 static const struct key_fields {
-	unsigned int log_page;	/* log_page_size; 0: that of the umem */
+	bool log_page;		/* log_page_size is that of the processor, and not 0 */
 	unsigned int octo;	/* translations_octword_size and translations_octword_actual_size */
 	bool pg_access;
 } key_fields[] = {
-	{ 0, 0, false },	/* rdma-core's tests, mstflint */
-	{ 0, 1, false },	/* UCX */
-	{ 12, 8, false }, { 12, 1, true },
-	{ 12, HUGE_BYTES / UV_PAGE / 2, true },	/* DPDK */
+	{ false, 0, false },	/* rdma-core's tests, mstflint */
+	{ false, 1, false },	/* UCX */
+	{ true, 8, false }, { true, 1, true },
+	{ true, ALL_PAGES, true },	/* DPDK */
 };
 
 /* A key of @len bytes over a umem, at the address of the memory, with the right to read. */
 static int create_key(int fd, uint32_t pdn, const struct devx_umem *umem, uint64_t len,
 		      const struct key_fields *how, uint32_t *handle)
 {
+	unsigned int octo = how->octo == ALL_PAGES ? HUGE_BYTES / UV_PAGE / 2 : how->octo;
 	struct devx_cmd cmd;
 
 	devx_start(&cmd, DEVX_CREATE_MKEY);
@@ -202,9 +205,9 @@ static int create_key(int fd, uint32_t pdn, const struct devx_umem *umem, uint64
 	devx_put(&cmd, 0x24, umem->addr);
 	devx_put(&cmd, 0x28, len >> 32);
 	devx_put(&cmd, 0x2c, len);
-	devx_put(&cmd, 0x44, how->octo);
-	devx_put(&cmd, 0x48, how->log_page);
-	devx_put(&cmd, 0x60, how->octo);
+	devx_put(&cmd, 0x44, octo);
+	devx_put(&cmd, 0x48, how->log_page ? __builtin_ctzl(UV_PAGE) : 0);
+	devx_put(&cmd, 0x60, octo);
 	devx_put(&cmd, 0x64, umem->id);		/* mkey_umem_id */
 	return devx_create(fd, &cmd, handle);
 }

@@ -780,7 +780,7 @@ TEST_F(dm_mr, keys_of_another_pd_are_refused)
 TEST_F(dm_mr, reregistration_is_refused)
 {
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 0, 64, ZERO_BASED);
-	static uint8_t mem[UV_PAGE];
+	static uint8_t mem[UV_PAGE_MAX];
 
 	ASSERT_NE(NULL, mr);
 	EXPECT_NE(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem, sizeof(mem), 0));

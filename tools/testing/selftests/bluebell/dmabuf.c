@@ -95,7 +95,7 @@ FIXTURE_TEARDOWN(dmabuf)
 
 TEST_F(dmabuf, exactly_its_bytes_can_be_reached)
 {
-	static const struct { uint64_t offset, len, iova; } cases[] = {
+	const struct { uint64_t offset, len, iova; } cases[] = {
 		{ 0, SIZE, 0 }, { 0, SIZE, 0x7000000 }, { 100, 5000, 100 },
 		{ 3 * UV_PAGE + 77, 9 * UV_PAGE, 0x40000000 + 77 },
 		{ SIZE - 1, 1, UV_PAGE - 1 },
@@ -191,7 +191,7 @@ TEST_F(dmabuf, several_regions_over_one_dmabuf_work)
 
 TEST_F(dmabuf, invalid_arguments_are_refused)
 {
-	static const struct { uint64_t offset, len, iova; } bad[] = {
+	const struct { uint64_t offset, len, iova; } bad[] = {
 		{ 0, SIZE + 1, 0 }, { SIZE, 1, 0 }, { 1, SIZE, 1 }, { 0, 0, 0 }, { 0, ~0ull, 0 },
 		{ ~0ull << 12, UV_PAGE, 0 }, { ~0ull << 12, 2 * UV_PAGE, 0 }, { 8, 64, 0 },
 		{ 0, 64, 1 },

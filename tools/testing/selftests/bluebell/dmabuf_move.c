@@ -19,7 +19,8 @@
 #include "removal.h"
 #include "test.h"
 
-#define SIZE (64 * UV_PAGE)
+#define PAGES 64
+#define SIZE (PAGES * UV_PAGE)
 /*
  * Up to 64 bytes the device may put into the completion itself, and libmlx5 then copies them to the
  * address in the work request, at which the process has nothing mapped here.
@@ -127,19 +128,20 @@ FIXTURE(moving) {
 	struct moving m;
 };
 
+/* The region: @pages pages and @bytes bytes, from byte @at of page @first. */
 FIXTURE_VARIANT(moving) {
-	size_t offset, len;
-	uint64_t iova;
+	unsigned int first, at, pages, bytes;
+	uint64_t iova;	/* of the beginning of page @first */
 };
 
-FIXTURE_VARIANT_ADD(moving, whole) { .len = SIZE };
+FIXTURE_VARIANT_ADD(moving, whole) { .pages = PAGES };
 
 FIXTURE_VARIANT_ADD(moving, part) {
-	.offset = 3 * UV_PAGE + 77, .len = 20 * UV_PAGE, .iova = 0x40000000 + 77,
+	.first = 3, .at = 77, .pages = 20, .iova = 0x40000000,
 };
 
 FIXTURE_VARIANT_ADD(moving, within_a_page) {
-	.offset = 17 * UV_PAGE + 2000, .len = 1500, .iova = 7 * UV_PAGE + 2000,
+	.first = 17, .at = 2000, .bytes = 1500, .iova = 7 * UV_PAGE_MAX,
 };
 
 FIXTURE_SETUP(moving)
@@ -152,9 +154,9 @@ FIXTURE_SETUP(moving)
 	ASSERT_EQ(0, moving_open(m, SIZE));
 	if (!rdma_has_odp(m->r.ctx))
 		SKIP(return, NO_ODP);
-	m->offset = variant->offset;
-	m->len = variant->len;
-	m->iova = variant->iova;
+	m->offset = variant->first * UV_PAGE + variant->at;
+	m->len = variant->pages * UV_PAGE + variant->bytes;
+	m->iova = variant->iova + variant->at;
 	m->mr = reg_part(m);
 	ASSERT_NE(NULL, m->mr) TH_LOG("errno %d", errno);
 	if (hca_ctl_present())
@@ -561,7 +563,7 @@ static int reg_other(struct moving *m, size_t size)
 /* More translation entries than one UMR request writes or one command carries. */
 TEST_F(buffer, region_of_many_entries_follows_it)
 {
-	const size_t size = 0x1400000 + 3 * UV_PAGE, part = SIZE;
+	const size_t size = 5123 * UV_PAGE, part = SIZE;
 	struct moving *m = &self->m;
 	unsigned int i, k;
 
@@ -588,7 +590,7 @@ TEST_F(buffer, region_of_many_entries_follows_it)
  */
 TEST_F(buffer, mapping_that_failed_half_way_reaches_nothing)
 {
-	const size_t size = 48 << 20;
+	const size_t size = 12288 * UV_PAGE;
 	struct moving *m = &self->m;
 	struct dmabuf_mover_stat stat;
 	int ret;

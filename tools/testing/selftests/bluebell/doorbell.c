@@ -182,7 +182,7 @@ TEST_F(record, bad_addresses_are_refused)
 
 TEST_F(record, misaligned_address_is_refused)
 {
-	static const unsigned int off[] = { 1, 2, 4, 7, 12, UV_PAGE - 4, UV_PAGE - 1 };
+	const unsigned int off[] = { 1, 2, 4, 7, 12, UV_PAGE - 4, UV_PAGE - 1 };
 	long pinned = uv_pinned_pages();
 	struct queue q;
 	size_t i;

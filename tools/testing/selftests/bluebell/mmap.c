@@ -8,8 +8,10 @@
 
 #include "test.h"
 
-#define STATIC_PAGES 8		/* 16 static bfregs, two in each UAR */
-#define DYN_PAGES 512		/* 1024 dynamic bfregs */
+#define PAGE_REGS (UV_PAGE / 4096 * 2)	/* two bfregs in each UAR, of which a page has several */
+#define STATIC_PAGES ((16 + PAGE_REGS - 1) / PAGE_REGS)
+#define DYN_REGS 1024
+#define DYN_PAGES (DYN_REGS / PAGE_REGS)
 #define ALL_PAGES (STATIC_PAGES + DYN_PAGES)
 
 static const char *const memtype_list = "/sys/kernel/debug/x86/pat_memtype_list";
@@ -140,7 +142,7 @@ TEST_F(uar_command, maps_every_static_page)
 
 TEST_F(uar_command, other_than_static_pages_are_refused)
 {
-	static const unsigned long idx[] = {
+	const unsigned long idx[] = {
 		STATIC_PAGES, STATIC_PAGES + 1, 255, 256, 257, ALL_PAGES - 1, ALL_PAGES,
 			ALL_PAGES + 1,
 		0xffff, 0x10000, 0xffffff, 0x7fffffff, 0x80000000, 0xffffffff,
@@ -177,9 +179,8 @@ TEST_F(uar_command, mapping_has_the_memory_type)
 
 	if (before < 0)
 		SKIP(return, "no %s", memtype_list);
-	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, 3), UV_PAGE, PROT_WRITE,
-			      MAP_SHARED,
-			     &p));
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, STATIC_PAGES - 1), UV_PAGE,
+			      PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(before + 1, count_memtype_ranges(variant->memtype));
 	munmap(p, UV_PAGE);
 	EXPECT_EQ(before, count_memtype_ranges(variant->memtype));
@@ -236,9 +237,8 @@ TEST_F(uar_command, mapping_is_inherited_by_a_child)
 	void *p;
 	pid_t pid;
 
-	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, 1), UV_PAGE, PROT_WRITE,
-			      MAP_SHARED,
-			     &p));
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, STATIC_PAGES - 1), UV_PAGE,
+			      PROT_WRITE, MAP_SHARED, &p));
 	/* No register is at this offset; without BlueFlame the HCA gives another reason to drop. */
 	ASSERT_EQ(0, hca_expect("drop %s 2",
 				hca_cap("general", "bf") ? "bad_offset" : "no_blueflame"));
@@ -288,8 +288,8 @@ TEST_F(map, alloc_wc_of_dynamic_pages_only)
 		SKIP(return, NO_BLUEFLAME);
 	/* libmlx5 numbers the dynamic pages from 0, separately from the static ones. */
 	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0));
-	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 255));
-	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 256));
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, DYN_PAGES / 2 - 1));
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, DYN_PAGES / 2));
 	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC,
 				       ALL_PAGES - STATIC_PAGES - 1));
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC,
@@ -299,22 +299,22 @@ TEST_F(map, alloc_wc_of_dynamic_pages_only)
 
 TEST_F(map, query_uar_names_the_uar_of_a_dynamic_register)
 {
+	const uint32_t reg = 3 * PAGE_REGS;	/* the first of page 3 */
 	uint32_t first, second, other;
 
 	if (!has_blueflame(&self->uv))
 		SKIP(return, NO_BLUEFLAME);
-	/* Page 3 has registers 6 and 7. */
-	if (uv_query_uar(self->uv.fd, 6, &first) == -EPROTONOSUPPORT)
+	if (uv_query_uar(self->uv.fd, reg, &first) == -EPROTONOSUPPORT)
 		SKIP(return, "the driver offers DEVX only on an HCA with user ids");
-	EXPECT_EQ(-EINVAL, uv_query_uar(self->uv.fd, 6, &first));
+	EXPECT_EQ(-EINVAL, uv_query_uar(self->uv.fd, reg, &first));
 	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 3));
 	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 4));
-	ASSERT_EQ(0, uv_query_uar(self->uv.fd, 6, &first));
-	ASSERT_EQ(0, uv_query_uar(self->uv.fd, 7, &second));
-	ASSERT_EQ(0, uv_query_uar(self->uv.fd, 8, &other));
+	ASSERT_EQ(0, uv_query_uar(self->uv.fd, reg, &first));
+	ASSERT_EQ(0, uv_query_uar(self->uv.fd, reg + 1, &second));
+	ASSERT_EQ(0, uv_query_uar(self->uv.fd, reg + PAGE_REGS, &other));
 	EXPECT_EQ(first, second);
 	EXPECT_NE(first, other);
-	EXPECT_EQ(-EINVAL, uv_query_uar(self->uv.fd, 2 * DYN_PAGES, &other));
+	EXPECT_EQ(-EINVAL, uv_query_uar(self->uv.fd, DYN_REGS, &other));
 }
 
 TEST_F(map, alloc_wc_of_a_wrong_size_allocates_nothing)
@@ -370,7 +370,7 @@ TEST(dyn_uar_context_has_no_pages_by_index)
 		.flags = uv_open_flags(),
 		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
 	};
-	static const unsigned long idx[] = { 0, 1, STATIC_PAGES, ALL_PAGES - 1, ALL_PAGES };
+	const unsigned long idx[] = { 0, 1, STATIC_PAGES, ALL_PAGES - 1, ALL_PAGES };
 	struct uv uv;
 	size_t i;
 	int no;

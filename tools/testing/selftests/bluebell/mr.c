@@ -525,7 +525,7 @@ TEST_F(mr, iova_with_another_page_offset_is_invalid)
 
 TEST_F(mr, overflowing_lengths_are_refused)
 {
-	static const uint64_t len[] = { ~0ull, ~0ull - UV_PAGE, 1ull << 63, 0x7fffffffffffffffull };
+	const uint64_t len[] = { ~0ull, ~0ull - UV_PAGE, 1ull << 63, 0x7fffffffffffffffull };
 	uint64_t iova = (uintptr_t)self->mem;
 	size_t i;
 	int ret;

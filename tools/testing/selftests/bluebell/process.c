@@ -612,7 +612,7 @@ FIXTURE_TEARDOWN(cgroup)
 static int reg_page(const struct uv *uv, uint32_t pd)
 {
 	struct ib_uverbs_reg_mr_resp resp;
-	static uint8_t page[UV_PAGE];
+	static uint8_t page[UV_PAGE_MAX];
 
 	return uv_reg_mr(uv->fd, pd, page, UV_PAGE, (uintptr_t)page, IBV_ACCESS_LOCAL_WRITE, &resp);
 }

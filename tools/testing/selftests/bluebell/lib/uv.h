@@ -19,8 +19,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <unistd.h>
 
-#define UV_PAGE 4096ul
+/* A page of the host's. Memory of a size that is a constant has room for a page of any host. */
+#define UV_PAGE ((unsigned long)getpagesize())
+#define UV_PAGE_MAX 65536ul
 
 /*
  * The offset at which libmlx5 calls mmap(), in pages: bits 7:0 are bits 7:0 of the index, bits 15:8
