@@ -59,10 +59,14 @@ class Known:
     drivers: tuple      # with which the report does not fail the run
 
 
+# The end of a stack: amd64 kernels mark it; on arm64 it is the entry to the kernel, or the beginning
+# of a thread.
+END_OF_STACK = re.compile(r"</TASK>| el0t_64_sync\+| ret_from_fork\+")
+
 KNOWN = [
     # Bluebell never causes this report, so with Bluebell it fails the run.
     Known("ib_umem_odp_map_dma_and_lock() races with invalidation, see Documentation/testing.rst",
-          re.compile(r"BUG: Bad page state"), re.compile(r"</TASK>"),
+          re.compile(r"BUG: Bad page state"), END_OF_STACK,
           [re.compile(r"page: refcount:0 mapcount:0 mapping:0+ "),
            re.compile(r"flags: 0x\w+\(dirty\|node="),
            re.compile(r"PAGE_FLAGS_CHECK_AT_PREP flag\(s\) set")], ("mlx5_ib",)),

@@ -61,6 +61,9 @@ BAD_PAGE = """\
 [    9.1] Call Trace:
 [    9.1]  </TASK>
 """.splitlines()
+# The same of an arm64 kernel.
+ARM64_BAD_PAGE = [*BAD_PAGE[:4], "[    9.1] Call trace:", "[    9.1]  bad_page+0x8c/0x140",
+                  "[    9.1]  el0t_64_sync+0x1ac/0x1b0"]
 
 
 class Reports(unittest.TestCase):
@@ -82,9 +85,10 @@ class Reports(unittest.TestCase):
 
     def test_known_report_of_the_kernel_is_split_off(self):
         """With the driver that causes the report, it does not count; the lines around it remain."""
-        kept, known = run.split_known(["before", *BAD_PAGE, "after"], "mlx5_ib")
-        self.assertEqual((kept[0], kept[-1], len(known)), ("before", "after", 1))
-        self.assertFalse([line for line in kept if self.bad(line)])
+        for report in (BAD_PAGE, ARM64_BAD_PAGE):
+            kept, known = run.split_known(["before", *report, "after"], "mlx5_ib")
+            self.assertEqual((kept[0], kept[-1], len(known)), ("before", "after", 1))
+            self.assertFalse([line for line in kept if self.bad(line)])
 
     def test_known_report_counts_with_another_driver(self):
         """Bluebell does not cause this report, so the report counts."""
