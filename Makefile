@@ -42,11 +42,12 @@ shell: module hca ## a shell in a guest
 	$(Q)scripts/vm $(ARCH:%=--arch %) --driver $(DRIVER) --kernel $(KERNEL)
 
 check: ## the tests, on the stock kernel (or KERNEL) and the default HCA
-	@scripts/steps check lab module hca selftests tools -- scripts/check --kernel $(KERNEL)
+	@scripts/steps check lab module hca selftests tools -- \
+		scripts/check $(ARCH:%=--arch %) --kernel $(KERNEL)
 
 check-full: ## also with an IOMMU, fewer features, late answers
 	@scripts/steps check-full lab module hca selftests tools -- \
-		scripts/check --full --kernel $(KERNEL)
+		scripts/check --full $(ARCH:%=--arch %) --kernel $(KERNEL)
 
 check-debug: ## Bluebell's tests on the debug kernel, and long races
 	@scripts/steps check-debug lab hca selftests debug-kernel fuzz-ioctl-build -- \

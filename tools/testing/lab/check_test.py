@@ -56,18 +56,34 @@ class Counting(unittest.TestCase):
 
 
 class Kernel(unittest.TestCase):
-    """The option --kernel."""
+    """The options --kernel and --arch."""
 
     def test_only_suites_with_guests_of_any_kernel(self):
         """The guests of a suite get the kernel. A suite without guests, or with a kernel of its
         own, is left out."""
-        suite = CHECK.Suite("a", CHECK.in_guest("bluebell", ["run"]), "needs").on_kernel("6.12")
+        any_kernel = CHECK.Suite("a", CHECK.in_guest("bluebell", ["run"]), "needs")
+        suite = any_kernel.in_guests_of("amd64", "6.12")
         self.assertEqual(suite.name, "a 6.12")
         self.assertEqual(suite.command[:3], ["scripts/vm", "--kernel", "6.12"])
         self.assertEqual(suite.command[-2:], ["--", "run"])
         debug = CHECK.Suite("b", CHECK.in_guest("bluebell", ["run"], *CHECK.DEBUG), "needs")
-        self.assertIsNone(debug.on_kernel("6.12"))
-        self.assertIsNone(CHECK.Suite("c", ["scripts/kunit"], "needs").on_kernel("6.12"))
+        self.assertIsNone(debug.in_guests_of("amd64", "6.12"))
+        self.assertIsNone(CHECK.Suite("c", ["scripts/kunit"],
+                                      "needs").in_guests_of("amd64", "6.12"))
+
+    def test_only_suites_that_arm64_guests_can_run(self):
+        """Their tree has not the programs of all suites, and they have no IOMMU."""
+        def suite(*options, program=CHECK.SELFTESTS):
+            return CHECK.Suite("a", CHECK.in_guest("bluebell", [program], *options), "needs")
+
+        for kernel, name, words in (("stock", "a arm64", ["--arch", "arm64"]),
+                                    ("stock-16k", "a arm64 stock-16k",
+                                     ["--kernel", "stock-16k", "--arch", "arm64"])):
+            one = suite().in_guests_of("arm64", kernel)
+            self.assertEqual((one.name, one.command[1:1 + len(words)]), (name, words))
+        for other in (suite("--iommu"), suite(program=CHECK.ULP), suite(*CHECK.DEBUG),
+                      CHECK.Suite("c", ["scripts/kunit"], "needs")):
+            self.assertIsNone(other.in_guests_of("arm64", "stock"))
 
     def run_check(self, *arguments):
         """The exit status of scripts/check with a suite that has guests and one that has none, and
@@ -88,11 +104,11 @@ class Kernel(unittest.TestCase):
         """A run without a suite has not passed."""
         status, said = self.run_check("--kernel", "6.12", "none")
         self.assertEqual(status, 2)
-        self.assertIn("none of these suites can run on kernel 6.12", said)
+        self.assertIn("none of these suites can run on amd64, kernel 6.12", said)
 
     def test_suites_that_were_named_are_not_left_out_silently(self):
         """They are skipped. Without names, only the suites that can run are meant."""
-        self.assertIn("skipped: none: cannot run on kernel 6.12\n",
+        self.assertIn("skipped: none: cannot run on amd64, kernel 6.12\n",
                       self.run_check("--kernel", "6.12", "guest", "none")[1])
         said = self.run_check("--kernel", "6.12")[1]
         self.assertNotIn("none:", said)
