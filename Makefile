@@ -62,6 +62,9 @@ check-ulp: ## users of the kernel's verbs between two hosts, for long: MPI, remo
 check-cards: ## all selftests on each emulated HCA that plays a card, with both drivers
 	@scripts/steps check-cards lab module hca selftests tools -- scripts/check --cards
 
+check-packages: ## the packages on hosts of their own: apt, dkms, boot, switching, purge
+	@scripts/steps check-packages lab hca deb trials-host -- scripts/check --packages
+
 module: ## build/module/$KERNEL/bluebell.ko
 	$(Q)scripts/build-module $(ARCH:%=--arch %) $(KERNEL)
 
@@ -112,6 +115,9 @@ man: hca ## Documentation/man/*, made of --help by help2man
 deb: ## build/deb/*.deb, packages: the driver for DKMS, the tools, the HCA with bluebell-vm
 	$(Q)scripts/make-deb
 
+trials-host: ## the Debian host on which make check-packages tries the packages
+	$(Q)tools/testing/host-trials/image
+
 debug-kernel: ## build the debug kernel, and the module for it
 	$(Q)scripts/debug-kernel
 	$(Q)scripts/build-module debug
@@ -122,6 +128,6 @@ lab: ## make the lab and enter it
 clean: ## remove build/; the lab and the debug kernel stay in the cache
 	$(Q)rm -rf build
 
-.PHONY: help run shell check check-cards check-debug check-full check-stock check-ulp module hca \
-	fuzz fuzz-ioctl selftests tools kunit static coverage bench bench-scale bench-hca man \
-	deb debug-kernel lab clean
+.PHONY: help run shell check check-cards check-debug check-full check-packages check-stock check-ulp \
+	module hca fuzz fuzz-ioctl selftests tools kunit static coverage bench bench-scale \
+	bench-hca man deb trials-host debug-kernel lab clean
