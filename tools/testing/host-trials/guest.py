@@ -5,6 +5,7 @@ From power-on to power-off it is one Host. The guest that is rebooted is a new H
 disk. Commands are run in the guest by an agent (tools/testing/host-trials/agent).
 """
 
+import contextlib
 import json
 import os
 import re
@@ -81,6 +82,10 @@ class Host:
         self.log = open(logs / f"{name}.log", "a", encoding="utf-8")    # pylint: disable=R1732
         self.logs = logs
         self.hca = self.qemu = self.agent = self.control = None
+        # What the guest writes here, as a tar file, is its /boot.
+        self.boot_disk = self.directory / "boot.tar"
+        with open(self.boot_disk, "wb") as file:
+            file.truncate(1 << 30)
         self.data = b""
         self.lost = False       # the agent no longer answers
 
@@ -131,24 +136,33 @@ class Host:
                 "-initrd", folder / f"initrd.img-{release}",
                 "-append", " ".join(filter(None, words)),
                 "-drive", f"file={self.disk},if=virtio,format=qcow2,cache=unsafe",
+                "-drive", f"file={self.boot_disk},if=virtio,format=raw,cache=unsafe",
                 "-device", "virtio-serial-pci",
                 "-chardev", f"socket,id=agent,path={self.directory / 'agent'}",
                 "-device", "virtserialport,chardev=agent,name=bluebell.agent",
                 "-device", ROOT_PORT, "-device", json.dumps(hca)]
 
-    def power_off(self, reboot=False):
-        """Shut the guest down, as the administrator would. Judges the kernel's log, and what the
-        HCA has refused."""
-        self.request(f"systemctl {'reboot' if reboot else 'poweroff'} --no-block", COMMAND)
-        try:
-            self.qemu.wait(POWER_OFF * SLOW)
-        except subprocess.TimeoutExpired:
-            raise Failure(f"the guest has not shut down within {POWER_OFF * SLOW:.0f} s:"
-                          + self.console_tail()) from None
-        refused = self.control.request("unexpected")
+    def save_boot(self, folder):
+        """Copy the guest's /boot to a folder, for the next boot."""
+        self.sh("tar -C /boot -cf /dev/vdb . && sync", BOOT).ok()
+        folder.mkdir()
+        subprocess.run(["tar", "-C", folder, "-xf", self.boot_disk], check=True)
+
+    def power_off(self):
+        """Shut the guest down. Judges the kernel's log, and what the HCA has refused."""
+        self.request("systemctl poweroff --no-block", COMMAND)
+        end = time.monotonic() + POWER_OFF * SLOW
+        refused = []
+        while self.qemu.poll() is None:
+            expect(time.monotonic() < end, f"the guest has not shut down within "
+                   f"{POWER_OFF * SLOW:.0f} s:" + self.console_tail())
+            # The HCA ends with QEMU, so the last answer counts.
+            with contextlib.suppress(VmError):
+                refused = self.control.request("unexpected")["list"]
+            time.sleep(0.2)
         self.close()
-        expect(not refused["list"], "the HCA has refused or ignored what no test had announced:\n"
-               + "\n".join(str(entry) for entry in refused["list"]))
+        expect(not refused, "the HCA has refused or ignored what no test had announced:\n"
+               + "\n".join(map(str, refused)))
         self.judge_log()
 
     def close(self):
@@ -204,7 +218,9 @@ class Host:
     def expect_driver(self, name):
         """A trial fails unless the HCA has this driver, and a port that is active."""
         found = self.driver()
-        expect(found == name, f"the HCA's driver is {found or 'none'}, not {name}")
+        expect(found == name, f"the HCA's driver is {found or 'none'}, not {name}; "
+               "journalctl -u bluebell-check says:\n"
+               + self.sh("journalctl -b -o cat -u bluebell-check").output)
         self.wait_until("grep -q ACTIVE /sys/class/infiniband/*/ports/1/state",
                         "the port is not active")
 
