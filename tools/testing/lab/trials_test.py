@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the trials of the packages (tools/testing/host-trials) without a guest: what is a
+failure, and what is printed."""
+
+import contextlib
+import io
+import sys
+import tempfile
+import types
+import unittest
+from pathlib import Path
+
+from program import SCRIPTS, load
+
+sys.path.insert(0, str(SCRIPTS.parent / "tools/testing/host-trials"))
+
+# pylint: disable=wrong-import-position
+import guest  # noqa: E402
+
+guests = load("../tools/testing/host-trials/guests")
+
+
+class ResultTest(unittest.TestCase):
+    """What a command has to have done."""
+
+    def test_a_command_that_fails_is_a_failure(self):
+        with self.assertRaisesRegex(guest.Failure, "status 3"):
+            guest.Result("false", 3, "why").ok()
+        self.assertEqual(guest.Result("true", 0, "out\n").ok(), "out")
+
+    def test_a_refusal_has_its_status_and_says_why_in_one_line(self):
+        refusal = guest.Result("switch", 1, "error: in use by sh, add --force\n")
+        refusal.refused(1, "in use", "--force")
+        for status, patterns in ((2, []), (1, ["mounted"])):
+            with self.assertRaises(guest.Failure):
+                refusal.refused(status, *patterns)
+
+    def test_a_refusal_of_two_lines_or_of_none_is_a_failure(self):
+        for output in ("error: in use\nTraceback\n", ""):
+            with self.assertRaises(guest.Failure):
+                guest.Result("switch", 1, output).refused(1)
+
+
+class HostTest(unittest.TestCase):
+    """What a guest leaves."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.host = guest.Host("name", directory.name, Path(directory.name), "disk")
+        self.addCleanup(self.host.close)
+
+    def test_a_report_in_the_log_is_a_failure(self):
+        self.host.console.write_text("Command line: x\nmlx5_core 0000:01:00.0: hello\n")
+        self.host.judge_log()
+        self.host.console.write_text("x\nBUG: unable to handle page fault\n")
+        with self.assertRaisesRegex(guest.Failure, "page fault"):
+            self.host.judge_log()
+
+    def test_an_object_that_is_left_is_a_failure(self):
+        census = {"objects": {"qp": {"total": 1}, "cq": {"total": 0}}}
+        self.host.control = types.SimpleNamespace(request=lambda _: census)
+        self.host.sh = lambda command: guest.Result(command, 0, "")
+        with self.assertRaisesRegex(guest.Failure, "qp"):
+            self.host.unload()
+        census["objects"]["qp"]["total"] = 0
+        self.host.unload()
+
+    def test_a_guest_that_does_not_answer_is_asked_once(self):
+        self.host.agent = types.SimpleNamespace(settimeout=lambda _: None, recv=lambda _: b"")
+        with self.assertRaisesRegex(guest.Failure, "died"):
+            self.host.answer(1)
+        with self.assertRaisesRegex(guest.Failure, "any more"):
+            self.host.sh("true")
+
+
+class ReportTest(unittest.TestCase):
+    """KTAP."""
+
+    def test_each_trial_has_a_line_and_the_others_go_on(self):
+        report, out = guests.Report(), io.StringIO()
+        with contextlib.redirect_stdout(out):
+            with report.trial("good"):
+                pass
+            with report.trial("bad"):
+                raise guest.Failure("first\nsecond")
+            report.skip("none", "no such kernel")
+        lines = [line for line in out.getvalue().splitlines() if not line.endswith(" s")]
+        self.assertEqual(lines, ["ok 1 good", "not ok 2 bad", "# first", "# second",
+                                 "ok 3 none # SKIP no such kernel"])
+        self.assertEqual((report.count, report.failed), (3, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
