@@ -12,8 +12,8 @@
 	core = /\/linux\/mlx5\/[a-z0-9_]*\.h"/
 	next
 }
-core && !wire && /^struct mlx5_[a-z0-9_]+ \{/ { print $1 " " $2; body = 1 }
-/^\}/ { body = 0 }
+core && !wire && /^struct mlx5_[a-z0-9_]+ [{]/ { print $1 " " $2; body = 1 }
+/^[}]/ { body = 0 }
 body && !wire {
 	while (match($0, /(struct|union) mlx5_ifc_[a-z0-9_]+/)) {
 		print "within " substr($0, RSTART, RLENGTH)
@@ -22,14 +22,14 @@ body && !wire {
 }
 !wire { next }
 { sub(/__attribute__.*/, ";") }
-depth == 0 && /^(struct|union) [a-z0-9_]+ \{/ {
+depth == 0 && /^(struct|union) [a-z0-9_]+ [{]/ {
 	type = $1 " " $2
 	depth = 1
 	count = 0
 	next
 }
-depth == 0 && /^enum.*\{/ { enumerators = 1; next }
-enumerators && /\}/ { enumerators = 0; next }
+depth == 0 && /^enum.*[{]/ { enumerators = 1; next }
+enumerators && /[}]/ { enumerators = 0; next }
 enumerators && match($0, /^ *[A-Z][A-Za-z0-9_]*/) {
 	name = substr($0, RSTART, RLENGTH)
 	gsub(/ /, "", name)
@@ -37,8 +37,8 @@ enumerators && match($0, /^ *[A-Z][A-Za-z0-9_]*/) {
 	next
 }
 depth == 0 { next }
-/\{ *$/ { start[++depth] = count; next }
-/^[ \t]*\}/ {
+/[{] *$/ { start[++depth] = count; next }
+/^[ \t]*[}]/ {
 	if (depth == 1) {
 		print type
 		for (i = 1; i <= count; i++)

@@ -63,6 +63,8 @@ class Host:
             self._mount("-t", "tmpfs", "tmpfs", self.root / name)
         for name, text in (("uname", UNAME), ("mokutil", MOKUTIL)):
             self.write(f"usr/local/bin/{name}", text).chmod(0o755)
+        # Debian's own awk, which knows less than that of the lab.
+        self.path("usr/local/bin/awk").symlink_to("/usr/bin/mawk")
         self.write("etc/uname-m", os.uname().machine)
         self.write("etc/dkms/framework.conf.d/test.conf", "parallel_jobs=%s\n" %
                    os.environ.get("JOBS", os.cpu_count()))
