@@ -35,7 +35,7 @@ class Contents(unittest.TestCase):
         else."""
         package = packages()["bluebell-dkms"]
         source = tracked("Kbuild", "compat", "drivers", "include") | WIRE
-        source |= {"build", "check", "dkms.conf"}
+        source |= {"build", "dkms.conf", "initramfs"}
         self.assertGreater(len(source), 150)
         expected = {f"{package.source}/{file}" for file in source}
         expected |= documents(package.name) | {"usr/share/bluebell-dkms/advice"}

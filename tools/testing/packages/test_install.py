@@ -172,9 +172,12 @@ class NotYet(Case):
                                        "struct mlx5_ifc_pcam_reg_bits {\n\tu8 more[0x20];", 1),
                           encoding="utf-8")
         self.assertNotEqual(header.read_text(encoding="utf-8"), text)
-        said = self.advice(self.install())
-        self.assertIn(f"There is no module for the kernel {release}. mlx5_ib drives", said)
         module = f"bluebell/{self.package.version}"
+        self.assertEqual(self.advice(self.install()),
+                         f"bluebell-dkms: There is no module for the kernel {release}: its layouts "
+                         "of commands and registers are not those that the driver knows, see "
+                         f"/var/lib/dkms/{module}/build/make.log. mlx5_ib drives the RDMA devices "
+                         "as before.")
         status, said = self.host.run("dkms", "build", module, "-k", release)
         self.assertEqual(status, 77, said)
         log = self.host.path(f"var/lib/dkms/{module}/build/make.log").read_text(encoding="utf-8")
@@ -256,6 +259,76 @@ class Advice(Case):
         self.module.with_name("bluebell.ko").write_bytes(b"\x7fELF")
         self.says(f"It is not signed. If Secure Boot is on, {REFUSED}. To sign it, do 'apt-get "
                   "install openssl' and 'dpkg-reconfigure bluebell-dkms'.")
+
+
+class Initramfs(Case):
+    """The initramfs of a kernel for which dkms installs a module: mlx5_ib is in there, and gets the
+    devices first. In place of the build, a module of the kernel plays that of the driver."""
+
+    UPDATE = """#!/bin/sh
+        echo "$*: $(modprobe -S "$3" --show-depends bluebell | sed -n '$s:.*/::p')" >>/updated
+        """
+    BUILD = """#!/bin/sh
+        mkdir module && xz -dc %s >module/bluebell.ko
+        """
+
+    def setUp(self):
+        super().setUp()
+        self.host.modules("6.12.90-none").mkdir()
+        self.host.write("etc/uname-r", "6.12.90-none")
+        self.install()
+        self.host.add_kernel(NEW)
+        stock = next(self.host.modules(NEW).glob("kernel/**/mlx5_ib.ko.xz"))
+        self.host.write(f"{self.package.source}/build",
+                        self.BUILD % f"/{stock.relative_to(self.host.root)}")
+        self.host.write("usr/local/sbin/update-initramfs", self.UPDATE).chmod(0o755)
+        self.host.write("boot/initrd.img-" + NEW, "")
+        self.host.write("etc/modprobe.d/bluebell.conf",
+                        "# Written by bluebell-switch\nsoftdep mlx5_ib pre: bluebell\n")
+
+    def hook(self, **environment):
+        """Let dkms build for the kernel, as when its headers are installed. Returns the lines of
+        the calls of update-initramfs."""
+        variables = [f"{name}={value}" for name, value in environment.items()]
+        status, said = self.host.run("env", *variables, "/etc/kernel/header_postinst.d/dkms", NEW)
+        self.assertEqual(status, 0, said)
+        self.assertEqual([path.name for path in self.installed_modules()], ["bluebell.ko.xz"], said)
+        return self.updated()
+
+    def updated(self):
+        """The lines of the calls of update-initramfs so far."""
+        path = self.host.path("updated")
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def test_is_made_again_with_the_module(self):
+        """depmod has been called before, so that the initramfs gets the module. When the package
+        is removed, the module leaves the initramfs."""
+        self.assertEqual(self.hook(), [f"-u -k {NEW}: bluebell.ko.xz "])
+        status, said = self.host.run("dpkg", "--remove", "bluebell-dkms")
+        self.assertEqual(status, 0, said)
+        self.assertEqual(self.updated()[1:], [f"-u -k {NEW}: "])
+
+    def test_is_left_alone_if_bluebell_is_not_for_boot(self):
+        """Without the line of bluebell-switch, mlx5_ib is to have the devices at boot."""
+        self.host.path("etc/modprobe.d/bluebell.conf").unlink()
+        self.assertEqual(self.hook(), [])
+
+    def test_is_left_to_the_package_of_the_kernel(self):
+        """That package makes the initramfs after dkms."""
+        self.assertEqual(self.hook(DPKG_MAINTSCRIPT_PACKAGE=f"linux-image-{NEW}"), [])
+
+    def test_is_not_made_for_a_kernel_that_has_none(self):
+        """As before the first initramfs, and on hosts that boot without."""
+        self.host.path("boot/initrd.img-" + NEW).unlink()
+        self.assertEqual(self.hook(), [])
+
+    def test_that_cannot_be_made_is_no_error(self):
+        """The package is installed, and says what the initramfs has."""
+        self.host.write("usr/local/sbin/update-initramfs", "#!/bin/sh\nexit 1\n")
+        status, said = self.host.run("/etc/kernel/header_postinst.d/dkms", NEW)
+        self.assertEqual(status, 0, said)
+        self.assertIn(f"bluebell: the initramfs of {NEW} could not be made again, and still has the"
+                      " modules of before", said)
 
 
 class Tools(unittest.TestCase):
