@@ -128,6 +128,6 @@ lab: ## make the lab and enter it
 clean: ## remove build/; the lab and the debug kernel stay in the cache
 	$(Q)rm -rf build
 
-.PHONY: help run shell check check-cards check-debug check-full check-packages check-stock check-ulp \
-	module hca fuzz fuzz-ioctl selftests tools kunit static coverage bench bench-scale \
-	bench-hca man deb trials-host debug-kernel lab clean
+.PHONY: help run shell check check-cards check-debug check-full check-packages check-stock \
+	check-ulp module hca fuzz fuzz-ioctl selftests tools kunit static coverage bench \
+	bench-scale bench-hca man deb trials-host debug-kernel lab clean

@@ -174,14 +174,15 @@ add_kernel() {
 # The release of a kernel series and flavour to add: for arm64 that of the version which the lab has
 # for amd64, if the mirror has it, and else the newest.
 find_release() {
-	local series=$1 flavour=$2 base=
+	local series=$1 flavour=$2 version=
 
 	[[ $flavour == amd64 ]] ||
-		base=$("$repo/scripts/lib/kernel-release" "$series" headers "$lab/usr/lib/modules") ||
-		true
-	base=${base%-amd64}
-	if [[ $base && $(own_apt apt-cache show "linux-headers-$base-$flavour") == Package:* ]]; then
-		echo "$base-$flavour"
+		version=$("$repo/scripts/lib/kernel-release" "$series" headers \
+			"$lab/usr/lib/modules") || true
+	version=${version%-amd64}
+	if [[ $version &&
+		$(own_apt apt-cache show "linux-headers-$version-$flavour") == Package:* ]]; then
+		echo "$version-$flavour"
 	else
 		newest_kernel "$series" "$flavour"
 	fi
@@ -191,14 +192,14 @@ find_release() {
 # programs, if the lab does not have that version for amd64. In a process of its own, so that the
 # caller's apt stays the one for arm64.
 add_common() (
-	base=${1%%-*}
+	version=${1%%-*}
 
-	! "$repo/scripts/lib/kernel-release" "$base-amd64" headers "$lab/usr/lib/modules" \
+	! "$repo/scripts/lib/kernel-release" "$version-amd64" headers "$lab/usr/lib/modules" \
 		>/dev/null || return 0
 	start_apt amd64 "$mirror" "$tmp/apt-amd64" "$suite" "$suite-backports"
-	mkdir -p "$tmp/common-$base"
-	fetch_packages "$tmp/common-$base" "linux-headers-$base-common" "linux-kbuild-$base"
-	unpack_packages "$lab" "$tmp/common-$base"/*.deb
+	mkdir -p "$tmp/common-$version"
+	fetch_packages "$tmp/common-$version" "linux-headers-$version-common" "linux-kbuild-$version"
+	unpack_packages "$lab" "$tmp/common-$version"/*.deb
 )
 
 # Add the cross compiler and QEMU to the lab.

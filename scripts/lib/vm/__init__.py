@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What scripts/vm and bluebell-vm are made of: architecture, kernel, root, image, QEMU, the run of all guests.
+"""What scripts/vm and bluebell-vm are made of: architecture, kernel, root, image, QEMU, and the run
+of all guests.
 
   arch     the architectures of guests
   kernel   the kernel and its modules

@@ -47,7 +47,7 @@ AMD64 = Arch("amd64", "qemu-system-x86_64", "", "q35,smbus=off,sata=off,usb=off"
 
 # The processor is one of servers that have HCAs, and has pages of 16 KiB, unlike older ones. It has
 # no pointer authentication, which is slow to emulate. Its clock counts the host's nanoseconds.
-ARM64 = Arch("arm64", "qemu-system-aarch64", "aarch64-linux-gnu-", "virt,gic-version=3", "neoverse-n1",
-             "ttyAMA0", (), (), None)
+ARM64 = Arch("arm64", "qemu-system-aarch64", "aarch64-linux-gnu-", "virt,gic-version=3",
+             "neoverse-n1", "ttyAMA0", (), (), None)
 
 ARCHES = {arch.name: arch for arch in (AMD64, ARM64)}

@@ -59,8 +59,8 @@ class Known:
     drivers: tuple      # with which the report does not fail the run
 
 
-# The end of a stack: amd64 kernels mark it; on arm64 it is the entry to the kernel, or the beginning
-# of a thread.
+# The end of a stack: amd64 kernels mark it; on arm64 it is the entry to the kernel, or the
+# beginning of a thread.
 END_OF_STACK = re.compile(r"</TASK>| el0t_64_sync\+| ret_from_fork\+")
 
 KNOWN = [
