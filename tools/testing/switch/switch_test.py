@@ -679,6 +679,13 @@ class Persistence(OnATree):
         self.assertEqual(self.call("on", FIRST, "--persist"), 0)
         self.assertIn(f"for all devices of this host, also for {SECOND}", self.err)
 
+    def test_all_devices_are_switched_for_all_boots(self):
+        self.assertEqual(self.call("on", "--all", "--persist"), 0)
+        self.assertEqual(self.err, "")
+        self.assertEqual(self.call("off", "--all", "--persist", "--dry-run"), 0)
+        self.assertEqual(self.out.splitlines()[-1], f"would remove {self.conf()}")
+        self.assertTrue(self.conf().exists())
+
     def test_line_in_another_file(self):
         self.host.put("etc/modprobe.d/site.conf", "softdep  mlx5_ib pre: bluebell\n")
         self.assertEqual(self.call("off", "mlx5_0", "--persist"), 0)
@@ -736,6 +743,7 @@ class Status(OnATree):
         found = json.loads(self.out)
         device, = found.pop("devices")
         self.assertEqual(found["at_boot"], "bluebell")
+        self.assertEqual(found["file"], str(self.host.root / CONF))
         self.assertTrue(found["modules"]["bluebell"]["loaded"])
         self.assertEqual((device["address"], device["driver"], device["rdma"], device["netdevs"]),
                          (FIRST, "bluebell", ["mlx5_0"], ["ib0"]))
@@ -753,6 +761,7 @@ class Status(OnATree):
             self.host.put(f"sys/class/net/{name}/type", kind)
             self.host.put(f"sys/class/net/{name}/iflink", below)
         self.assertEqual(self.call("--json"), 0)
+        self.assertIsNone(json.loads(self.out)["file"])
         devices = json.loads(self.out)["devices"]
         self.assertEqual([device["uverbs"] for device in devices], [["uverbs0"], ["uverbs1"]])
         self.assertEqual([device["netdevs"] for device in devices], [["ib0", "ib0.8001"], ["ib1"]])
@@ -766,6 +775,13 @@ class Status(OnATree):
         self.call("--json")
         self.assertEqual([device["address"] for device in json.loads(self.out)["devices"]],
                          [FIRST])
+
+    def test_others_do_not_see_all(self):
+        self.call()
+        self.assertEqual(self.err, "")
+        self.host.root_user = False
+        self.assertEqual(self.call(), 0)
+        self.assertIn("shown to root only", self.err)
 
     def test_no_device(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -781,7 +797,7 @@ class Status(OnATree):
 
     def test_wrong_arguments(self):
         for words in (["on"], ["on", "--all", "mlx5_0"], ["status", "--force"], ["up", "mlx5_0"],
-                      ["check", "mlx5_0"], ["on", "mlx5_0", "--json"], ["on", "x", "--wait", "-1"]):
+                      ["check", "mlx5_0"], ["on", "mlx5_0", "--json"], ["on", FIRST, "--wait", "-1"]):
             self.assertEqual(self.call(*words), 2, words)
         self.assertEqual(self.host.steps, [])
 
@@ -859,6 +875,10 @@ class AfterBoot(OnATree):
         self.host.release_driver(self.folder)
         self.host.errors["mlx5_ib", "bind"] = errno.EIO
         self.checked(4, "no driver has it", "mlx5_ib: Input/output error")
+
+    def test_only_root_checks(self):
+        self.host.root_user = False
+        self.assertIn("needs root", self.refused(5, "check"))
 
     def test_unit_calls_it(self):
         unit = (TOOL / "bluebell-check.service").read_text(encoding="utf-8")
