@@ -797,7 +797,8 @@ class Status(OnATree):
 
     def test_wrong_arguments(self):
         for words in (["on"], ["on", "--all", "mlx5_0"], ["status", "--force"], ["up", "mlx5_0"],
-                      ["check", "mlx5_0"], ["on", "mlx5_0", "--json"], ["on", FIRST, "--wait", "-1"]):
+                      ["check", "mlx5_0"], ["on", "mlx5_0", "--json"],
+                      ["on", FIRST, "--wait", "-1"]):
             self.assertEqual(self.call(*words), 2, words)
         self.assertEqual(self.host.steps, [])
 
