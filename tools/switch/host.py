@@ -26,7 +26,7 @@ GIVEN_BACK = 3      # failed, and the other driver has the device
 NO_DRIVER = 4       # failed, and no driver has the device
 NO_PERMISSION = 5   # not root, or /etc cannot be written; nothing was changed
 NO_MODULE = 6       # the module of the driver cannot be loaded; nothing was changed
-NOT_PERSISTENT = 7  # switched, but the file in /etc/modprobe.d could not be written
+NOT_PERSISTENT = 7  # switched, but not what the next boot does
 
 SECONDS = 120       # the longest that one step of the kernel may take
 SLOW = 5            # after as many seconds the user is told that the step takes long
@@ -92,6 +92,8 @@ class Host:
         self.sys = self.root / "sys"
         self.proc = self.root / "proc"
         self.modprobe_d = self.root / "etc/modprobe.d"
+        self.boot = self.root / "boot"
+        self.lib_modules = self.root / "lib/modules"
         self.lock_file = self.root / "run/bluebell-switch.lock"
 
     # ---- files ---------------------------------------------------------------------------------
@@ -158,19 +160,23 @@ class Host:
 
     # ---- commands, clock, log ------------------------------------------------------------------
 
-    def command(self, *words):
+    def command(self, *words, seconds=SECONDS):
         """(status, stdout, stderr) of a command; status 127 if the command is not installed. The
         PATH of an ordinary user may lack the folders of modinfo and dkms."""
         path = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
         try:
             done = subprocess.run(words, check=False, capture_output=True, text=True,
-                                  errors="replace", stdin=subprocess.DEVNULL, timeout=SECONDS,
+                                  errors="replace", stdin=subprocess.DEVNULL, timeout=seconds,
                                   env={**os.environ, "LC_ALL": "C", "PATH": path})
         except FileNotFoundError:
             return 127, "", f"{words[0]}: not installed"
         except subprocess.TimeoutExpired:
-            return 124, "", f"{words[0]} has not ended after {SECONDS} s"
+            return 124, "", f"{words[0]} has not ended after {seconds} s"
         return done.returncode, done.stdout, done.stderr
+
+    def installed(self, name):
+        """Whether a command of the administrator is there."""
+        return any((self.root / folder / name).exists() for folder in ("usr/sbin", "usr/bin"))
 
     def json_command(self, *words):
         """What a command prints as JSON; None if the command fails."""

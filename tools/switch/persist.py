@@ -5,14 +5,19 @@ Both modules match the same devices, and the module that is loaded first gets th
 below, modprobe loads bluebell before mlx5_ib, however mlx5_ib is loaded (by its alias, or by name
 as udev's rules of rdma-core do). mlx5_ib is loaded, too, and gets the devices that Bluebell
 refuses. If there is no bluebell.ko, mlx5_ib gets all devices.
+
+mlx5_ib is in most initramfs, and loaded from there before the root file system is mounted. So the
+initramfs of each kernel that has bluebell.ko is made again when the line comes or goes: the tools
+that make it then take bluebell.ko along with mlx5_ib, or leave it out.
 """
 
 import os
 import stat
 import tempfile
 
-from host import NO_PERMISSION, NOT_PERSISTENT, REFUSED, SwitchError
+from host import NO_PERMISSION, NOT_PERSISTENT, REFUSED, SwitchError, say
 
+INITRAMFS_SECONDS = 900
 NAME = "bluebell.conf"
 LINE = "softdep mlx5_ib pre: bluebell"
 MARK = "# Written by bluebell-switch"
@@ -98,6 +103,32 @@ def remove(host):
         sync(host.modprobe_d)
     except OSError as err:
         raise failed(path, "removed", err) from None
+
+
+def initramfs_commands(host):
+    """The commands that make the initramfs of each kernel with bluebell.ko again, as (kernel,
+    command), with the tool that the host has."""
+    for release in host.names(host.lib_modules):
+        file = host.boot / f"initrd.img-{release}"
+        if not file.exists() \
+                or not any((host.lib_modules / release / "updates").rglob("bluebell.ko*")):
+            continue
+        if not host.installed("update-initramfs") and host.installed("dracut"):
+            yield release, ("dracut", "--force", "--kver", release, str(file))
+        else:
+            yield release, ("update-initramfs", "-u", "-k", release)
+
+
+def make_initramfs(host):
+    """Make the initramfs of these kernels again."""
+    for release, command in initramfs_commands(host):
+        say(f"making the initramfs of {release} again, which takes up to some minutes")
+        status, _, words = host.command(*command, seconds=INITRAMFS_SECONDS)
+        if status:
+            last = (words.strip().splitlines() or [f"status {status}"])[-1]
+            raise SwitchError(f"the initramfs of {release} could not be made again ({last}), and "
+                              f"mlx5_ib may be loaded from it first: do '{' '.join(command)}'",
+                              NOT_PERSISTENT)
 
 
 def sync(folder):

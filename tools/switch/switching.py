@@ -203,7 +203,9 @@ def why_not_bluebell(host, function):
     if function.driver == BLUEBELL:
         return f"bluebell has not brought it up ({missing(function, BLUEBELL, function)})"
     if modules.loaded(host, BLUEBELL):
-        return "bluebell has refused it, or was loaded too late: see 'journalctl -k'"
+        return ("mlx5_ib got it first, perhaps in the initramfs ('update-initramfs -u' takes "
+                "bluebell in), or bluebell has refused it (see 'journalctl -k')") \
+            if function.driver else "bluebell has refused it: see 'journalctl -k'"
     if modules.file_of(host, BLUEBELL):
         return "bluebell.ko could not be loaded: 'modprobe bluebell' says why"
     return modules.built(host, BLUEBELL)

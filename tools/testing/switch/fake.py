@@ -37,6 +37,7 @@ class FakeHost(Host):
         self.names_after = {}   # {driver: name of the RDMA device}
         self.udev_name = None   # what udev renames a device to, a second after it has come up
         self.rdma = {"ctx": [], "qp": [], "cm_id": []}      # what `rdma resource` lists
+        self.initramfs_error = None     # what update-initramfs says
         self.dkms = None        # what dkms status prints; None: not installed
         self.kernel_says = []   # the kernel's log
         self.steps = []         # what has been done
@@ -188,8 +189,12 @@ class FakeHost(Host):
                 self.take(folder, module)
         return 0, "", ""
 
-    def command(self, *words):
+    def command(self, *words, seconds=None):
         """The commands that the program calls."""
+        if words[0] in ("update-initramfs", "dracut"):
+            self.steps.append(" ".join(words))
+            return (1, "", f"out of space\n{self.initramfs_error}\n") if self.initramfs_error \
+                else (0, "", "")
         if words[0] == "modprobe":
             return self.modprobe(words[1])
         if words[:2] == ("modinfo", "-n"):

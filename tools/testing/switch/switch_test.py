@@ -686,6 +686,52 @@ class Persistence(OnATree):
         self.assertEqual(self.out.splitlines()[-1], f"would remove {self.conf()}")
         self.assertTrue(self.conf().exists())
 
+    def initramfs(self):
+        """Two kernels with an initramfs, one of them without bluebell.ko; and a third without
+        initramfs. Returns the command that has to be called."""
+        for release, built, initrd in ((fake.RELEASE, True, True), ("6.1", False, True),
+                                       ("7.2", True, False)):
+            (self.host.lib_modules / release).mkdir(parents=True)
+            if built:
+                self.host.put(f"lib/modules/{release}/updates/dkms/bluebell.ko.xz", "")
+            if initrd:
+                self.host.put(f"boot/initrd.img-{release}", "")
+        return f"update-initramfs -u -k {fake.RELEASE}"
+
+    def test_initramfs_is_made_again(self):
+        command = self.initramfs()
+        self.assertEqual(self.call("on", FIRST, "--persist", "--dry-run"), 0)
+        self.assertEqual(self.out.splitlines()[-1], f"would make an initramfs again: {command}")
+        self.assertEqual(self.host.steps, [])
+        for word in ("on", "off"):
+            self.host.steps.clear()
+            self.assertEqual(self.call(word, FIRST, "--persist"), 0, self.err)
+            self.assertEqual(self.host.steps[-1], command)
+            self.assertEqual(self.host.steps.count(command), 1)
+            self.host.steps.clear()
+            # Nothing has changed.
+            self.assertEqual(self.call(word, FIRST, "--persist"), 0)
+            self.assertEqual(self.call(word, FIRST), 0)
+            self.assertEqual(self.host.steps, [])
+
+    def test_initramfs_of_dracut(self):
+        self.initramfs()
+        self.host.put("usr/bin/dracut", "")
+        self.assertEqual(self.call("on", FIRST, "--persist"), 0, self.err)
+        self.assertEqual(self.host.steps[-1], f"dracut --force --kver {fake.RELEASE} "
+                         f"{self.host.boot}/initrd.img-{fake.RELEASE}")
+        self.host.put("usr/sbin/update-initramfs", "")
+        self.assertEqual(self.call("off", FIRST, "--persist"), 0, self.err)
+        self.assertTrue(self.host.steps[-1].startswith("update-initramfs"))
+
+    def test_initramfs_that_cannot_be_made(self):
+        command = self.initramfs()
+        self.host.initramfs_error = "update-initramfs: failed for initrd"
+        self.assertEqual(self.call("on", FIRST, "--persist"), 7)
+        self.assertIn(f"(update-initramfs: failed for initrd), and mlx5_ib may be loaded from it "
+                      f"first: do '{command}'", self.one_error())
+        self.assertEqual(self.host.drivers(), {FIRST: "bluebell"})
+
     def test_line_in_another_file(self):
         self.host.put("etc/modprobe.d/site.conf", "softdep  mlx5_ib pre: bluebell\n")
         self.assertEqual(self.call("off", "mlx5_0", "--persist"), 0)
@@ -834,6 +880,8 @@ class AfterBoot(OnATree):
         self.host.built.remove("bluebell")
         self.host.dkms = "bluebell/1.0: added\n"
         self.checked(3, f"{FIRST}: mlx5_ib has it", "'bluebell/1.0: added'")
+        self.host.load("bluebell")
+        self.checked(3, f"{FIRST}: mlx5_ib has it: mlx5_ib got it first, perhaps in the initramfs")
         self.assertEqual((self.host.steps, self.host.clock), ([], 0))
 
     def test_nobody_has_it(self):
