@@ -5,7 +5,6 @@
  */
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
-#include <linux/udmabuf.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -316,26 +315,10 @@ TEST_F(umem, umem_whose_number_is_lost_is_unpinned)
 				    MLX5_IB_METHOD_DEVX_UMEM_REG, attrs, 5));
 }
 
-/* A memfd's pages as a dma-buf. */
-static int make_dmabuf(void)
-{
-	struct udmabuf_create create = { .size = 4 * UV_PAGE };
-	int fd, dev, memfd = memfd_create("umem", MFD_ALLOW_SEALING);
-
-	if (memfd < 0 || ftruncate(memfd, create.size) || fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK))
-		return -errno;
-	dev = open("/dev/udmabuf", O_RDWR);
-	create.memfd = memfd;
-	fd = ioctl(dev, UDMABUF_CREATE, &create);
-	close(dev);
-	close(memfd);
-	return fd;
-}
-
 TEST_F(umem, dmabuf_can_be_registered)
 {
 	struct devx_umem umem = { .addr = UV_PAGE, .len = 2 * UV_PAGE };
-	int fd = make_dmabuf();
+	int fd = uv_make_dmabuf(4 * UV_PAGE);
 
 	ASSERT_LT(0, fd);
 	umem.dmabuf = fd;

@@ -4,10 +4,6 @@
  * memory, memory windows, memory of dma-bufs.
  */
 
-#include <fcntl.h>
-#include <linux/dma-heap.h>
-#include <sys/ioctl.h>
-
 #include "fail_nth.h"
 
 static int act_reg_mr(struct env *e)
@@ -124,16 +120,8 @@ static int act_dealloc_mw(struct env *e)
 
 static int prep_dmabuf(struct env *e)
 {
-	struct dma_heap_allocation_data req = { .len = 4 * UV_PAGE, .fd_flags = O_RDWR };
-	int heap = open("/dev/dma_heap/system", O_RDWR);
-	int ret;
-
-	if (heap < 0)
-		return -errno;
-	ret = ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &req) ? -errno : 0;
-	close(heap);
-	e->dmabuf = req.fd;
-	return ret;
+	e->dmabuf = uv_make_dmabuf(4 * UV_PAGE);
+	return e->dmabuf < 0 ? e->dmabuf : 0;
 }
 
 static int act_reg_dmabuf_mr(struct env *e)

@@ -498,24 +498,28 @@ FIXTURE_TEARDOWN(bfreg_shape)
  */
 TEST_F(bfreg_shape, low_latency_registers_have_one_qp_each)
 {
-	unsigned int users[BFREGS] = {};
+	/* The driver adds registers until they fill whole pages of the host. */
+	const uint32_t total = self->uv.resp.tot_bfregs;
+	unsigned int users[32] = {};
 	struct uv_qp qp[20];
 	struct uv_cq cq;
 	uint32_t pd, i;
 	int n;
 
+	ASSERT_LE(variant->total, total);
+	ASSERT_GE(ARRAY_SIZE(users), total);
 	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &pd, NULL));
 	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &cq));
 	for (i = 0; i < ARRAY_SIZE(qp); i++) {
 		ASSERT_EQ(0, uv_create_qp(self->uv.fd, pd, cq.handle, IBV_QPT_RC, &qp[i]));
 		n = bfreg_of(&qp[i]);
 		ASSERT_LE(0, n);
-		ASSERT_GT(variant->total, n);
+		ASSERT_GT(total, n);
 		users[n]++;
 	}
-	for (i = variant->total - variant->low_lat; i < variant->total; i++)
+	for (i = total - variant->low_lat; i < total; i++)
 		EXPECT_EQ(1, users[i]) TH_LOG("register %u", i);
-	if (variant->low_lat + 1 < variant->total)
+	if (variant->low_lat + 1 < total)
 		EXPECT_EQ(0, users[0]);
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <linux/udmabuf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +239,22 @@ void uv_mem_free(struct uv_mem *mem)
 	if (mem->buf)
 		munmap(mem->buf, mem->len + UV_PAGE);
 	memset(mem, 0, sizeof(*mem));
+}
+
+int uv_make_dmabuf(size_t size)
+{
+	struct udmabuf_create create = { .size = size };
+	int ret = -1, dev = open("/dev/udmabuf", O_RDWR);
+
+	create.memfd = memfd_create("dmabuf", MFD_ALLOW_SEALING);
+	if (dev >= 0 && !ftruncate(create.memfd, size) &&
+	    !fcntl(create.memfd, F_ADD_SEALS, F_SEAL_SHRINK))
+		ret = ioctl(dev, UDMABUF_CREATE, &create);
+	if (ret < 0)
+		ret = -errno;
+	close(create.memfd);
+	close(dev);
+	return ret;
 }
 
 int uv_alloc_pd(int fd, uint32_t *handle, uint32_t *pdn)
@@ -1040,5 +1057,5 @@ long uv_pinned_pages(void)
 		if (sscanf(line, "VmPin: %ld", &kib) == 1)
 			break;
 	fclose(f);
-	return kib < 0 ? -1 : kib / 4;
+	return kib < 0 ? -1 : kib / (long)(UV_PAGE / 1024);
 }

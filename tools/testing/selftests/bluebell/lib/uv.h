@@ -109,6 +109,8 @@ uint32_t uv_uidx(void);
 
 int uv_mem_alloc(struct uv_mem *mem, size_t len);
 void uv_mem_free(struct uv_mem *mem);
+/* Make a dma-buf of memory of its own. Return its file descriptor. */
+int uv_make_dmabuf(size_t size);
 
 int uv_alloc_pd(int fd, uint32_t *handle, uint32_t *pdn);
 int uv_dealloc_pd(int fd, uint32_t handle);
