@@ -73,9 +73,9 @@ class Result:
 class Host:
     """A guest, from power-on to power-off."""
 
-    def __init__(self, name, directory, logs, disk):
+    def __init__(self, name, sockets, logs, disk):
         self.name = name
-        self.directory = Path(directory) / name     # sockets
+        self.directory = Path(sockets) / name
         self.directory.mkdir()
         self.disk = disk
         self.console = logs / f"{name}-console.log"
@@ -83,7 +83,7 @@ class Host:
         self.logs = logs
         self.hca = self.qemu = self.agent = self.control = None
         # What the guest writes here, as a tar file, is its /boot.
-        self.boot_disk = self.directory / "boot.tar"
+        self.boot_disk = Path(disk).with_suffix(".boot")
         with open(self.boot_disk, "wb") as file:
             file.truncate(1 << 30)
         self.data = b""

@@ -48,7 +48,8 @@ class HostTest(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
-        self.host = guest.Host("name", directory.name, Path(directory.name), "disk")
+        path = Path(directory.name)
+        self.host = guest.Host("name", path, path, path / "disk.qcow2")
         self.addCleanup(self.host.close)
 
     def test_a_report_in_the_log_is_a_failure(self):
