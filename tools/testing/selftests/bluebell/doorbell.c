@@ -238,14 +238,6 @@ FIXTURE(reg) {
 	uint8_t *uar[8];
 };
 
-static uint8_t *map_static_uar(int fd, unsigned int idx)
-{
-	void *p = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, fd,
-		       uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, idx));
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 FIXTURE_SETUP(reg)
 {
 	unsigned int i;
@@ -258,7 +250,7 @@ FIXTURE_SETUP(reg)
 	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp));
 	ASSERT_EQ(0, uv_qp_to_rts(self->uv.fd, &self->qp, self->qp.qpn, 1));
 	for (i = 0; i < 8; i++) {
-		self->uar[i] = map_static_uar(self->uv.fd, i);
+		self->uar[i] = uv_map_static_uar(self->uv.fd, i);
 		ASSERT_NE(NULL, self->uar[i]);
 	}
 }
@@ -384,7 +376,7 @@ TEST_F(reg, doorbell_of_another_context_is_dropped_and_counted)
 
 	ASSERT_EQ(0, uv_open(&other));
 	ASSERT_EQ(0, hca_expect("drop wrong_uar 2"));
-	uar = map_static_uar(other.fd, 0);
+	uar = uv_map_static_uar(other.fd, 0);
 	ASSERT_NE(NULL, uar);
 	ring(uar + BF_OFFSET, nop_doorbell(self->qp.qpn));
 	EXPECT_EQ(dropped + 1, hca_counter("wrong_uar"));

@@ -180,7 +180,7 @@ static int act_free_uar(struct env *e)
 static int act_mmap_uar(struct env *e)
 {
 	e->map = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, e->uv.fd,
-		      uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, 2));
+		      uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, 0));
 	return e->map == MAP_FAILED ? -errno : 0;
 }
 

@@ -8,10 +8,9 @@
 
 #include "test.h"
 
-#define PAGE_REGS (UV_PAGE / 4096 * 2)	/* two bfregs in each UAR, of which a page has several */
-#define STATIC_PAGES ((16 + PAGE_REGS - 1) / PAGE_REGS)
+#define STATIC_PAGES ((16 + UV_PAGE_REGS - 1) / UV_PAGE_REGS)
 #define DYN_REGS 1024
-#define DYN_PAGES (DYN_REGS / PAGE_REGS)
+#define DYN_PAGES (DYN_REGS / UV_PAGE_REGS)
 #define ALL_PAGES (STATIC_PAGES + DYN_PAGES)
 
 static const char *const memtype_list = "/sys/kernel/debug/x86/pat_memtype_list";
@@ -299,7 +298,7 @@ TEST_F(map, alloc_wc_of_dynamic_pages_only)
 
 TEST_F(map, query_uar_names_the_uar_of_a_dynamic_register)
 {
-	const uint32_t reg = 3 * PAGE_REGS;	/* the first of page 3 */
+	const uint32_t reg = 3 * UV_PAGE_REGS;	/* the first of page 3 */
 	uint32_t first, second, other;
 
 	if (!has_blueflame(&self->uv))
@@ -311,7 +310,7 @@ TEST_F(map, query_uar_names_the_uar_of_a_dynamic_register)
 	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 4));
 	ASSERT_EQ(0, uv_query_uar(self->uv.fd, reg, &first));
 	ASSERT_EQ(0, uv_query_uar(self->uv.fd, reg + 1, &second));
-	ASSERT_EQ(0, uv_query_uar(self->uv.fd, reg + PAGE_REGS, &other));
+	ASSERT_EQ(0, uv_query_uar(self->uv.fd, reg + UV_PAGE_REGS, &other));
 	EXPECT_EQ(first, second);
 	EXPECT_NE(first, other);
 	EXPECT_EQ(-EINVAL, uv_query_uar(self->uv.fd, DYN_REGS, &other));

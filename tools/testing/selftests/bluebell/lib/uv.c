@@ -219,6 +219,15 @@ void uv_close(struct uv *uv)
 	uv->fd = -1;
 }
 
+void *uv_map_static_uar(int fd, unsigned int idx)
+{
+	const unsigned int in_page = UV_PAGE / UV_UAR;
+	void *p = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, fd,
+		       uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, idx / in_page));
+
+	return p == MAP_FAILED ? NULL : p + idx % in_page * UV_UAR;
+}
+
 int uv_mem_alloc(struct uv_mem *mem, size_t len)
 {
 	void *p;

@@ -24,6 +24,9 @@
 /* A page of the host's. Memory of a size that is a constant has room for a page of any host. */
 #define UV_PAGE ((unsigned long)getpagesize())
 #define UV_PAGE_MAX 65536ul
+/* A UAR of the HCA, with two registers for processes. A page of the host has one or several. */
+#define UV_UAR 4096ul
+#define UV_PAGE_REGS (UV_PAGE / UV_UAR * 2)
 
 /*
  * The offset at which libmlx5 calls mmap(), in pages: bits 7:0 are bits 7:0 of the index, bits 15:8
@@ -106,6 +109,9 @@ int uv_open_req(struct uv *uv, const struct mlx5_ib_alloc_ucontext_req_v2 *req);
 uint32_t uv_open_flags(void);
 void uv_close(struct uv *uv);
 uint32_t uv_uidx(void);
+
+/* Map the page that has static UAR @idx of the context. Return the UAR, or NULL. */
+void *uv_map_static_uar(int fd, unsigned int idx);
 
 int uv_mem_alloc(struct uv_mem *mem, size_t len);
 void uv_mem_free(struct uv_mem *mem);
