@@ -48,7 +48,7 @@ FIXTURE_VARIANT_ADD(region, huge_pages_odd_start) { .offset = 8191, .len = 6 * M
 
 FIXTURE_VARIANT_ADD(region, iova_elsewhere) { .offset = 0, .len = 64 * KIB, .iova = 0x10000000 };
 
-FIXTURE_VARIANT_ADD(region, iova_low_odd_start) { .offset = 77, .len = 64 * KIB, .iova = 0x1000 };
+FIXTURE_VARIANT_ADD(region, iova_low_odd_start) { .offset = 77, .len = 64 * KIB, .iova = 0x10000 };
 
 FIXTURE_VARIANT_ADD(region, iova_zero) { .offset = 0, .len = 64 * KIB, .zero = true };
 
@@ -61,7 +61,7 @@ FIXTURE_VARIANT_ADD(region, iova_high) {
 };
 
 FIXTURE_VARIANT_ADD(region, huge_pages_iova_of_another_alignment) {
-	.offset = 0, .len = 4 * MIB, .iova = 0x40003000, .huge = true
+	.offset = 0, .len = 4 * MIB, .iova = 0x40030000, .huge = true
 };
 
 FIXTURE_SETUP(region)
