@@ -14,7 +14,8 @@ from pathlib import Path
 
 from vm import VmError, modified
 from vm.arch import AMD64
-from vm.kernel import BOOT_MODULES, DISK_MODULES, RDMA_MODULES, decompressed, module_files
+from vm.kernel import (BOOT_MODULES, DISK_MODULES, OTHER_DISK_MODULES, RDMA_MODULES, decompressed,
+                       module_files)
 
 # The kernel looks up the name of each function of a module when it loads it, one symbol after the
 # other. Neither these symbols, nor debugging and type information, nor signatures are read in a
@@ -127,7 +128,9 @@ def base_initramfs(kernel, place, driver, disk=False):
     stock = [path for path in needed if path.name.startswith("mlx5_ib.")]
     # The dependencies of the stock driver are loaded with the RDMA stack, before either driver.
     rdma += [path for path in needed if path not in rdma + boot + stock]
-    files = {Path(__file__).resolve(), place.scripts / "vm-init", *boot, *rdma, *stock}
+    other = [path for path in module_files(kernel, OTHER_DISK_MODULES if disk else [])
+             if path not in boot + rdma]
+    files = {Path(__file__).resolve(), place.scripts / "vm-init", *boot, *rdma, *stock, *other}
     cached = place.cache / "initramfs" / f"{kernel.release}-{key_of(files)}.cpio"
     if cached.exists():
         return cached.read_bytes()
@@ -147,7 +150,7 @@ def base_initramfs(kernel, place, driver, disk=False):
                    "cat").split():
         cpio.symlink(f"bin/{applet}", "busybox")
     cpio.file("init", (place.scripts / "vm-init").read_bytes(), 0o755)
-    for phase, paths in (("boot", boot), ("rdma", rdma)):
+    for phase, paths in (("boot", boot), ("rdma", rdma), ("disk", other)):
         cpio.directory(f"modules/{phase}")
         for number, path in enumerate(paths):
             cpio.file(f"modules/{phase}/{number:02}-{path.name.split('.ko')[0]}.ko",

@@ -15,9 +15,10 @@ from vm.arch import AMD64
 # skipped, and so is one in OPTIONAL that the kernel does not have.
 BOOT_MODULES = ["virtio_pci", "virtio_console", "virtiofs", "overlay", "virtio_net"]
 RDMA_MODULES = ["ib_uverbs", "ib_umad", "rdma_ucm", "mlx5_core"]
-# For a root that is a disk image
-DISK_MODULES = ["virtio_blk", "ext4", "xfs", "btrfs", "f2fs", "erofs", "squashfs"]
-OPTIONAL = {"ib_umad", "rdma_ucm", "virtio_net", *DISK_MODULES}
+# For a root that is a disk image, and for one whose file system is another
+DISK_MODULES = ["virtio_blk", "ext4"]
+OTHER_DISK_MODULES = ["xfs", "btrfs", "f2fs", "erofs", "squashfs"]
+OPTIONAL = {"ib_umad", "rdma_ucm", "virtio_net", *DISK_MODULES, *OTHER_DISK_MODULES}
 
 # What a guest cannot do without, and why; for kernels whose configuration is at hand. Where it is
 # not, vm-init finds out what is missing, or nothing at all appears on the serial port.
