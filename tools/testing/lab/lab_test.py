@@ -245,9 +245,12 @@ class Headers(unittest.TestCase):
     def headers(self, kernels):
         """The folder of the stock kernel's headers, if these kernels are installed."""
         text = "include $(TOP)/scripts/lib/stock-headers.mk\nall: ; @echo $(STOCK_HEADERS)\n"
+        # The test itself may run below make, whose options would be those of this make, too.
+        around = {name: value for name, value in os.environ.items()
+                  if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
         return subprocess.run(["make", "-f-", f"TOP={SCRIPTS.parent}", f"KERNELS={kernels}"],
-                              input=text, check=True, stdout=subprocess.PIPE,
-                              text=True).stdout.strip()
+                              input=text, check=True, stdout=subprocess.PIPE, text=True,
+                              env=around).stdout.strip()
 
     def test_kernel_that_was_added_changes_nothing(self):
         """Neither a kernel that has been added to the lab, nor one that is being unpacked."""
