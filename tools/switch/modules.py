@@ -44,10 +44,19 @@ def built(host, driver):
     if not lines:
         return (f"there is no bluebell.ko for {release}, and dkms does not know bluebell: "
                 "install bluebell-dkms")
-    more = f", or let /{ADVICE} say more" if (host.root / ADVICE).exists() else ""
     return (f"there is no bluebell.ko for {release}; 'dkms status bluebell' says '{lines}': "
-            f"install linux-headers-{release}, do 'dkms autoinstall', and see "
-            f"/var/lib/dkms/bluebell/*/build/make.log if that fails{more}")
+            + (advice(host) or f"install linux-headers-{release}, do 'dkms autoinstall', and see "
+               "/var/lib/dkms/bluebell/*/build/make.log if that fails"))
+
+
+def advice(host):
+    """What the package bluebell-dkms advises, in one line: it knows which kernels dkms skips, and
+    why. None without the program, or if it finds a module."""
+    if not (host.root / ADVICE).exists():
+        return None
+    _, text, _ = host.command(f"/{ADVICE}")
+    words = " ".join(text.split()).removeprefix("bluebell-dkms: ")
+    return words if words.startswith("There is no module") else None
 
 
 def why_not(host, driver, words, log):

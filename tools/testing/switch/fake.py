@@ -39,6 +39,7 @@ class FakeHost(Host):
         self.rdma = {"ctx": [], "qp": [], "cm_id": []}      # what `rdma resource` lists
         self.initramfs_error = None     # what update-initramfs says
         self.dkms = None        # what dkms status prints; None: not installed
+        self.advice = ""        # what the program advice of bluebell-dkms prints
         self.kernel_says = []   # the kernel's log
         self.steps = []         # what has been done
         self.logged = []
@@ -203,6 +204,8 @@ class FakeHost(Host):
             return 1, "", f"modinfo: ERROR: Module {words[2]} not found.\n"
         if words[0] == "dkms":
             return (127, "", "not installed") if self.dkms is None else (0, self.dkms, "")
+        if words == ("/usr/share/bluebell-dkms/advice",):
+            return 0, self.advice, ""
         raise AssertionError(f"unexpected command {words}")
 
     def json_command(self, *words):

@@ -403,10 +403,21 @@ class Modules(OnATree):
         error = self.refused(6, "on", "mlx5_0")
         self.assertIn("'bluebell/1.0: added; bluebell/1.0, 6.12.1, x86_64: installed'", error)
         self.assertIn("install linux-headers-6.12.118+deb13-amd64, do 'dkms autoinstall'", error)
-        self.assertNotIn("advice", error)
+
+    def test_package_knows_why_it_was_not_built(self):
+        """Its paragraph becomes a part of the line, unless it finds a module or says nothing."""
+        self.host.built.remove("bluebell")
+        self.host.dkms = "bluebell/1.0: added\n"
         self.host.put("usr/share/bluebell-dkms/advice", "")
-        self.assertIn("or let /usr/share/bluebell-dkms/advice say more",
-                      self.refused(6, "on", "mlx5_0"))
+        self.host.advice = ("bluebell-dkms: There is no module for the kernel 7.3, which is not\n"
+                            "  of a series that Bluebell has been tested on.\n")
+        error = self.refused(6, "on", "mlx5_0")
+        self.assertIn("no bluebell.ko for 6.12.118+deb13-amd64; 'dkms status bluebell' says "
+                      "'bluebell/1.0: added': There is no module for the kernel 7.3, which is not "
+                      "of a series", error)
+        self.assertNotIn("autoinstall", error)
+        for self.host.advice in ("", "bluebell-dkms: Secure Boot is off.\n"):
+            self.assertIn("do 'dkms autoinstall'", self.refused(6, "on", "mlx5_0"))
 
     def test_secure_boot(self):
         for said, lockdown in (("Key was rejected by service", "none [integrity] confidentiality"),
