@@ -177,7 +177,9 @@ TEST_F(dm, address_has_the_requested_alignment)
 	struct uv_dm dm[13];
 	unsigned int i;
 
-	/* Each takes a page of the host, and the device may have two of 64 KiB: hold two at a time. */
+	/*
+	 * Each takes a page of the host, and the device may have two of 64 KiB: hold two at a time.
+	 */
 	for (i = 0; i < ARRAY_SIZE(dm); i++) {
 		ASSERT_EQ(0, uv_alloc_dm(fd, 64, i, &dm[i])) TH_LOG("2^%u", i);
 		EXPECT_EQ(0, dm[i].offset % (1u << i)) TH_LOG("2^%u", i);
