@@ -57,6 +57,12 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 			      struct mlx5_bfreg_layout *layout)
 {
 	u32 per_page = uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
+	/*
+	 * A library that does not know of UARs of 4 KiB takes a whole page for each UAR, so that
+	 * there are fewer UARs on a host with larger pages: let it add fewer, as mlx5_ib does.
+	 */
+	u32 num_dyn = uars_per_sys_page < MLX5_UARS_IN_PAGE ? MLX5_MIN_DYN_BFREGS :
+							      MLX5_MAX_DYN_BFREGS;
 
 	if (!total)
 		return refuse(-EINVAL, "context of 0 bfregs, which needs MLX5_LIB_CAP_DYN_UAR");
@@ -71,7 +77,7 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 		.uars_per_sys_page = uars_per_sys_page,
 		.num_low_latency_bfregs = low_latency,
 		.num_static_bfregs = total,
-		.num_dyn_bfregs = ALIGN(MLX5_MAX_DYN_BFREGS, per_page),
+		.num_dyn_bfregs = ALIGN(num_dyn, per_page),
 		.num_static_sys_pages = total / per_page,
 	};
 	layout->num_sys_pages = (total + layout->num_dyn_bfregs) / per_page;
