@@ -25,6 +25,16 @@ write_pins() {
 		"$(tr -s '\n\t ' ' ' <<<"$backport_pins")" "$suite" >"$1"
 }
 
+# take_lock FILE WHAT: hold a lock, as descriptor 9, until this process ends or closes it. Says so if
+# another process holds it, and what that process may be doing.
+take_lock() {
+	exec 9>"$1"
+	if ! flock -n 9; then
+		say "another process is $2; waiting for it"
+		flock 9
+	fi
+}
+
 quietly() {
 	DEBIAN_FRONTEND=noninteractive "$@" >>"$log" 2>&1
 }
