@@ -909,40 +909,6 @@ static uint8_t destroy(uint16_t opcode, uint32_t num)
 	return core_cmd(in, sizeof(in), out, sizeof(out));
 }
 
-static uint32_t create_cq(uint32_t page, uint32_t comp_eqn)
-{
-	uint8_t in[IFC_SZ(create_cq_in) + 8] = { 0 }, out[16];
-	uint8_t *c = IFC_ADDR(create_cq_in, in, cq_context);
-
-	IFC_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
-	IFC_SET(cqc, c, log_cq_size, 6);
-	IFC_SET(cqc, c, uar_page, page);
-	IFC_SET(cqc, c, c_eqn_or_apu_element, comp_eqn);
-	IFC_SET64(cqc, c, dbr_addr, CORE_FREE + 0x4000);
-	put_be64(IFC_ADDR(create_cq_in, in, pas), CORE_FREE + 0x2000);
-	assert_int_equal(core_cmd(in, sizeof(in), out, sizeof(out)), ST_OK);
-	return IFC_GET(create_cq_out, out, cqn);
-}
-
-static uint32_t create_qp(uint32_t page, uint32_t pdn, uint32_t cqn)
-{
-	uint8_t in[IFC_SZ(create_qp_in) + 8] = { 0 }, out[IFC_SZ(create_qp_out)];
-	uint8_t *q = IFC_ADDR(create_qp_in, in, qpc);
-
-	IFC_SET(create_qp_in, in, opcode, MLX5_CMD_OP_CREATE_QP);
-	IFC_SET(qpc, q, st, QPT_RC);
-	IFC_SET(qpc, q, pd, pdn);
-	IFC_SET(qpc, q, rq_type, RQ_NONE);
-	IFC_SET(qpc, q, log_sq_size, 6);
-	IFC_SET(qpc, q, uar_page, page);
-	IFC_SET(qpc, q, cqn_snd, cqn);
-	IFC_SET(qpc, q, cqn_rcv, cqn);
-	IFC_SET64(qpc, q, dbr_addr, CORE_FREE + 0x4008);
-	put_be64(IFC_ADDR(create_qp_in, in, pas), CORE_FREE + 0x3000);
-	assert_int_equal(core_cmd(in, sizeof(in), out, sizeof(out)), ST_OK);
-	return IFC_GET(create_qp_out, out, qpn);
-}
-
 static void uar_of_a_cq_or_qp_is_refused(void **state)
 {
 	uint32_t cq_page = core_alloc_uar(), qp_page = core_alloc_uar(), comp_eqn, cqn, qpn;
@@ -953,8 +919,8 @@ static void uar_of_a_cq_or_qp_is_refused(void **state)
 	memset(core.ram + CORE_FREE + 0x1000, 0xff, 0x2000);
 	assert_int_equal(core_create_eq(uar, EQ_LOG, CORE_FREE + 0x1000, 0, 1, &comp_eqn), ST_OK);
 	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_PD, 0, out), ST_OK);
-	cqn = create_cq(cq_page, comp_eqn);
-	qpn = create_qp(qp_page, IFC_GET(alloc_pd_out, out, pd), cqn);
+	assert_int_equal(core_create_cq(cq_page, comp_eqn, &cqn), ST_OK);
+	assert_int_equal(core_create_qp(qp_page, IFC_GET(alloc_pd_out, out, pd), cqn, &qpn), ST_OK);
 
 	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_UAR, qp_page), ST_BAD_RES_STATE);
 	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_UAR, cq_page), ST_BAD_RES_STATE);

@@ -434,42 +434,6 @@ static void event_queue_is_rung_at_its_uar_only(void **state)
 	}
 }
 
-static uint8_t create_cq(uint32_t uar, uint32_t eqn, uint32_t *cqn)
-{
-	uint8_t in[IFC_SZ(create_cq_in) + 8] = { 0 }, out[16], st;
-	uint8_t *c = IFC_ADDR(create_cq_in, in, cq_context);
-
-	IFC_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
-	IFC_SET(cqc, c, log_cq_size, 6);
-	IFC_SET(cqc, c, uar_page, uar);
-	IFC_SET(cqc, c, c_eqn_or_apu_element, eqn);
-	IFC_SET64(cqc, c, dbr_addr, CORE_FREE + 0x4000);
-	put_be64(IFC_ADDR(create_cq_in, in, pas), CORE_FREE + 0x2000);
-	st = core_cmd(in, sizeof(in), out, sizeof(out));
-	*cqn = IFC_GET(create_cq_out, out, cqn);
-	return st;
-}
-
-static uint8_t create_qp(uint32_t uar, uint32_t pdn, uint32_t cqn, uint32_t *qpn)
-{
-	uint8_t in[IFC_SZ(create_qp_in) + 8] = { 0 }, out[IFC_SZ(create_qp_out)], st;
-	uint8_t *q = IFC_ADDR(create_qp_in, in, qpc);
-
-	IFC_SET(create_qp_in, in, opcode, MLX5_CMD_OP_CREATE_QP);
-	IFC_SET(qpc, q, st, QPT_RC);
-	IFC_SET(qpc, q, pd, pdn);
-	IFC_SET(qpc, q, rq_type, RQ_NONE);
-	IFC_SET(qpc, q, log_sq_size, 6);
-	IFC_SET(qpc, q, uar_page, uar);
-	IFC_SET(qpc, q, cqn_snd, cqn);
-	IFC_SET(qpc, q, cqn_rcv, cqn);
-	IFC_SET64(qpc, q, dbr_addr, CORE_FREE + 0x4008);
-	put_be64(IFC_ADDR(create_qp_in, in, pas), CORE_FREE + 0x3000);
-	st = core_cmd(in, sizeof(in), out, sizeof(out));
-	*qpn = IFC_GET(create_qp_out, out, qpn);
-	return st;
-}
-
 static uint8_t create_sq(uint32_t uar, uint32_t pdn, uint32_t cqn, uint32_t *sqn)
 {
 	uint8_t in[IFC_SZ(create_sq_in) + 8] = { 0 }, out[16], st;
@@ -504,8 +468,8 @@ static void queues_hold_the_page_of_their_uar(void **state)
 	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_PD, 0, out), ST_OK);
 	pd = IFC_GET(alloc_pd_out, out, pd);
 	assert_int_equal(create_eq(last, &n[3]), ST_OK);
-	assert_int_equal(create_cq(last, n[3], &n[2]), ST_OK);
-	assert_int_equal(create_qp(last, pd, n[2], &n[1]), ST_OK);
+	assert_int_equal(core_create_cq(last, n[3], &n[2]), ST_OK);
+	assert_int_equal(core_create_qp(last, pd, n[2], &n[1]), ST_OK);
 	assert_int_equal(create_sq(last, pd, n[2], &n[0]), ST_OK);
 	for (i = 0; i < 4; i++) {
 		assert_int_equal(obj_find(core.hca, OBJ_UAR, first)->refs, 4 - i);
@@ -527,11 +491,11 @@ static void queues_cannot_name_a_page_that_is_free(void **state)
 	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_PD, 0, out), ST_OK);
 	pd = IFC_GET(alloc_pd_out, out, pd);
 	assert_int_equal(create_eq(first, &eqn), ST_OK);
-	assert_int_equal(create_cq(first, eqn, &cqn), ST_OK);
+	assert_int_equal(core_create_cq(first, eqn, &cqn), ST_OK);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert_int_equal(create_eq(bad[i], &num), ST_BAD_RES);
-		assert_int_equal(create_cq(bad[i], eqn, &num), ST_BAD_RES);
-		assert_int_equal(create_qp(bad[i], pd, cqn, &num), ST_BAD_RES);
+		assert_int_equal(core_create_cq(bad[i], eqn, &num), ST_BAD_RES);
+		assert_int_equal(core_create_qp(bad[i], pd, cqn, &num), ST_BAD_RES);
 		assert_int_equal(create_sq(bad[i], pd, cqn, &num), ST_BAD_RES);
 	}
 	assert_int_equal(obj_find(core.hca, OBJ_UAR, first)->refs, 2);

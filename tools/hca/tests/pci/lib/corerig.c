@@ -364,3 +364,39 @@ uint8_t core_create_eq(uint32_t uar, unsigned int log, uint64_t pa, uint64_t eve
 	*eqn = IFC_GET(create_eq_out, out, eq_number);
 	return st;
 }
+
+uint8_t core_create_cq(uint32_t uar, uint32_t eqn, uint32_t *cqn)
+{
+	uint8_t in[IFC_SZ(create_cq_in) + 8] = { 0 }, out[16], st;
+	uint8_t *c = IFC_ADDR(create_cq_in, in, cq_context);
+
+	IFC_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
+	IFC_SET(cqc, c, log_cq_size, 6);
+	IFC_SET(cqc, c, uar_page, uar);
+	IFC_SET(cqc, c, c_eqn_or_apu_element, eqn);
+	IFC_SET64(cqc, c, dbr_addr, CORE_FREE + 0x4000);
+	put_be64(IFC_ADDR(create_cq_in, in, pas), CORE_FREE + 0x2000);
+	st = core_cmd(in, sizeof(in), out, sizeof(out));
+	*cqn = IFC_GET(create_cq_out, out, cqn);
+	return st;
+}
+
+uint8_t core_create_qp(uint32_t uar, uint32_t pdn, uint32_t cqn, uint32_t *qpn)
+{
+	uint8_t in[IFC_SZ(create_qp_in) + 8] = { 0 }, out[IFC_SZ(create_qp_out)], st;
+	uint8_t *q = IFC_ADDR(create_qp_in, in, qpc);
+
+	IFC_SET(create_qp_in, in, opcode, MLX5_CMD_OP_CREATE_QP);
+	IFC_SET(qpc, q, st, QPT_RC);
+	IFC_SET(qpc, q, pd, pdn);
+	IFC_SET(qpc, q, rq_type, RQ_NONE);
+	IFC_SET(qpc, q, log_sq_size, 6);
+	IFC_SET(qpc, q, uar_page, uar);
+	IFC_SET(qpc, q, cqn_snd, cqn);
+	IFC_SET(qpc, q, cqn_rcv, cqn);
+	IFC_SET64(qpc, q, dbr_addr, CORE_FREE + 0x4008);
+	put_be64(IFC_ADDR(create_qp_in, in, pas), CORE_FREE + 0x3000);
+	st = core_cmd(in, sizeof(in), out, sizeof(out));
+	*qpn = IFC_GET(create_qp_out, out, qpn);
+	return st;
+}

@@ -86,5 +86,8 @@ uint32_t core_alloc_uar(void);
 /* An EQ of 2^log entries with its buffer at @pa that subscribes to @events. */
 uint8_t core_create_eq(uint32_t uar, unsigned int log, uint64_t pa, uint64_t events,
 		       unsigned int vector, uint32_t *eqn);
+/* A CQ of 64 entries, and an RC queue pair without a receive queue, whose doorbells are at @uar. */
+uint8_t core_create_cq(uint32_t uar, uint32_t eqn, uint32_t *cqn);
+uint8_t core_create_qp(uint32_t uar, uint32_t pdn, uint32_t cqn, uint32_t *qpn);
 
 #endif
