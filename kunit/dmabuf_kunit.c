@@ -269,6 +269,24 @@ static void region_with_a_window_keeps_its_memory(struct kunit *test)
 }
 
 /*
+ * The process has closed the device, and firmware refuses to destroy the key of its region. So many
+ * of its windows are left.
+ */
+static void close_with_windows(struct exporter *ex, int windows)
+{
+	ex->mock->refuse_destroy = true;
+	ex->mock->refuse_err = -EINVAL;
+	ex->mock->context->closing = true;
+	atomic_set(&ex->mock->context->windows, windows);
+}
+
+static void end_windows(struct exporter *ex)
+{
+	atomic_set(&ex->mock->context->windows, 0);
+	ex->mock->refuse_destroy = false;
+}
+
+/*
  * The process has closed the device, and ib_core destroys the region before the window that is
  * bound to it. UMR cannot revoke the key. When ib_core comes to the region again, the window is
  * gone.
@@ -281,16 +299,12 @@ static void region_of_a_closed_process_waits_for_its_window(struct kunit *test)
 	struct ib_mr *mr = reg_for_windows(ex);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
-	ex->mock->refuse_destroy = true;
-	ex->mock->refuse_err = -EINVAL;
-	context->closing = true;
-	atomic_set(&context->windows, 1);
+	close_with_windows(ex, 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), -EBUSY);
 	KUNIT_EXPECT_EQ(test, ex->mapped, 1);
 	KUNIT_EXPECT_EQ(test, ex->mock->num_live[MOCK_MKEY], 1);
 	KUNIT_EXPECT_TRUE(test, list_empty(&context->orphans));
-	atomic_set(&context->windows, 0);
-	ex->mock->refuse_destroy = false;
+	end_windows(ex);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), 0);
 	KUNIT_EXPECT_EQ(test, ex->keys_at_unmap, 0);
 	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
@@ -307,12 +321,10 @@ static void region_of_a_closed_process_waits_for_nothing_else(struct kunit *test
 	struct ib_mr *mr = reg_for_windows(ex);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
-	ex->mock->refuse_destroy = true;
-	ex->mock->refuse_err = -EINVAL;
-	context->closing = true;
+	close_with_windows(ex, 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, udata), 0);
 	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
-	ex->mock->refuse_destroy = false;
+	end_windows(ex);
 	mlx5_ib_orphans_leave_context(ex->mock->dev, context);
 	context->closing = false;
 	KUNIT_EXPECT_EQ(test, mock_num_live(ex->mock), 0);
@@ -487,14 +499,10 @@ static void region_that_umr_has_revoked_waits_for_its_window(struct kunit *test)
 	struct ib_mr *mr = reg_for_windows(ex);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
-	ex->mock->refuse_destroy = true;
-	ex->mock->refuse_err = -EINVAL;
-	context->closing = true;
-	atomic_set(&context->windows, 1);
+	close_with_windows(ex, 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, mock_udata(ex->mock, NULL, 0, 0)), -EBUSY);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
-	atomic_set(&context->windows, 0);
-	ex->mock->refuse_destroy = false;
+	end_windows(ex);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, mock_udata(ex->mock, NULL, 0, 0)), 0);
 	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
 	context->closing = false;
