@@ -487,6 +487,21 @@ static int netns_run(void *arg, int ready)
 	return 0;
 }
 
+/*
+ * The first line of a part of the log that this test does not expect, or "". It expects one line:
+ * IPoIB joins its multicast groups in the background and then sends what waited for the group; if
+ * its netdev goes down at that moment, the netdev drops the packet and IPoIB says so.
+ */
+static const char *unexpected_line(char *log)
+{
+	char *line, *rest;
+
+	for (line = strtok_r(log, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (!strstr(line, "ipoib_mcast_join_finish:dev_queue_xmit failed"))
+			return line;
+	return "";
+}
+
 FIXTURE(netns) {
 	struct netns n;
 	size_t log;
@@ -549,7 +564,7 @@ TEST_F(netns, device_returns_from_a_deleted_namespace)
 	rdma_close(&r);
 	if (variant->ipoib)
 		EXPECT_EQ(0, set_ipoib_up());
-	EXPECT_STREQ("", klog_since(&self->log));
+	EXPECT_STREQ("", unexpected_line(klog_since(&self->log)));
 }
 
 /* --- RDMA cgroups ----------------------------------------------------------------------------- */
