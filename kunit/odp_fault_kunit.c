@@ -1766,6 +1766,29 @@ static void fault_is_the_same_if_all_of_it_is(struct kunit *test)
 	free_env(test, env);
 }
 
+/*
+ * Several queues fault on one page. A worker reads the count; another one maps the page and starts
+ * the count again; then the first one, which has found the page mapped, counts its fault.
+ */
+static void fault_that_maps_a_page_is_not_undone_by_an_earlier_one(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct mlx5_ib_fault first = { .key = 0x123400, .va = 0x5000, .taken = ktime_get() };
+	struct mlx5_ib_fault second;
+
+	mlx5_ib_odp_repeated_set(odp, &first, 5);
+	/* The clock may be coarse, so make the times differ. */
+	odp->repeated[0].last = ktime_sub_ms(ktime_get(), 2);
+	first.taken = ktime_sub_ms(ktime_get(), 1);
+	second = first;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_repeated_get(odp, &first), 5);
+	mlx5_ib_odp_repeated_set(odp, &second, 0);
+	mlx5_ib_odp_repeated_set(odp, &first, 6);
+	expect_times(test, odp, first, 0, "after the page was mapped");
+	free_env(test, env);
+}
+
 /* Note a fault of its own in each entry of the table, the first in entry 0. */
 static struct mlx5_ib_fault fill_repeated(struct mlx5_ib_odp *odp, unsigned int times)
 {
@@ -2500,6 +2523,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(fault_of_unknown_kind_maps_no_page_and_fails),
 	KUNIT_CASE_PARAM(answer_is_repeated_until_firmware_has_executed_it, answer_gen_params),
 	KUNIT_CASE(fault_is_the_same_if_all_of_it_is),
+	KUNIT_CASE(fault_that_maps_a_page_is_not_undone_by_an_earlier_one),
 	KUNIT_CASE(fault_that_maps_a_page_displaces_no_other),
 	KUNIT_CASE(fault_displaces_the_one_with_the_fewest_answers),
 	KUNIT_CASE(more_endless_faults_than_entries_end),

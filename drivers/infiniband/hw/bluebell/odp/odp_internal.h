@@ -266,7 +266,7 @@ struct odp_fault_id {
  * struct odp_repeated - a fault for which there was nothing to map
  * @id: what the fault was about
  * @times: how often in a row there was nothing to map, and the queue was to go on
- * @last: when this was last so
+ * @last: when the fault was last answered
  */
 struct odp_repeated {
 	struct odp_fault_id id;

@@ -106,13 +106,14 @@ void mlx5_ib_odp_repeated_set(struct mlx5_ib_odp *odp, const struct mlx5_ib_faul
 
 	guard(spinlock)(&odp->repeated_lock);
 	repeated = odp_repeated_find(odp, &id);
-	if (!times && repeated)
-		repeated->times = 0;
 	/*
 	 * An event that the driver read from its EQ before it last answered this fault does not
-	 * repeat the fault: another queue has faulted at the same address. Do not count it.
+	 * repeat the fault: another queue has faulted at the same address. Do not count it. If that
+	 * answer started the count again, @times goes on from a count of before.
 	 */
-	if (!times || (repeated && ktime_before(fault->taken, repeated->last)))
+	if (times && repeated && ktime_before(fault->taken, repeated->last))
+		return;
+	if (!times && !repeated)
 		return;
 	repeated = repeated ?: odp_repeated_displace(odp);
 	*repeated = (struct odp_repeated){ .id = id, .times = times, .last = ktime_get() };
