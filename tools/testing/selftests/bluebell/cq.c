@@ -495,15 +495,17 @@ TEST_F(raw_cq, truncated_and_nonzero_longer_requests_are_refused)
 	EXPECT_EQ(-EOPNOTSUPP, ret);
 }
 
-/* The memory of the buffer ends before the queue does. */
+/* The memory of the buffer ends, after a page, before the queue does. */
 TEST_F(raw_cq, buffer_that_ends_too_early_is_refused)
 {
+	const uint32_t cqe = UV_PAGE / 64 - 1;
+
 	munmap(self->mem.buf + self->mem.len, UV_PAGE);
 	self->drv.db_addr = (uintptr_t)self->mem.buf;
-	EXPECT_EQ(0, try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv)));
-	EXPECT_EQ(-EFAULT, try_cq(self->uv.fd, 127, &self->drv, sizeof(self->drv)));
+	EXPECT_EQ(0, try_cq(self->uv.fd, cqe, &self->drv, sizeof(self->drv)));
+	EXPECT_EQ(-EFAULT, try_cq(self->uv.fd, cqe + 1, &self->drv, sizeof(self->drv)));
 	self->drv.cqe_size = 128;
-	EXPECT_EQ(-EFAULT, try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv)));
+	EXPECT_EQ(-EFAULT, try_cq(self->uv.fd, cqe, &self->drv, sizeof(self->drv)));
 }
 
 TEST_F(raw_cq, unmapped_buffer_is_refused)
@@ -685,6 +687,7 @@ static bool is_untouched(const void *buf, size_t from, size_t to)
 TEST_F(raw_resize, completions_arrive_in_a_buffer_inside_a_page)
 {
 	struct ib_uverbs_modify_qp req = { .attr_mask = IBV_QP_STATE, .qp_state = IBV_QPS_ERR };
+	const uint32_t entries = 2 * UV_PAGE / 64;
 	const size_t off = UV_PAGE + 0xac0;
 	struct mlx5_wqe_data_seg *seg;
 	struct uv_qp qp;
@@ -699,9 +702,9 @@ TEST_F(raw_resize, completions_arrive_in_a_buffer_inside_a_page)
 	pinned = uv_pinned_pages();
 	memset(self->to.buf, 0xee, self->to.len);
 	self->drv.buf_addr += off;
-	ASSERT_EQ(0, uv_resize_cq(self->uv.fd, self->cq.handle, 100, &self->drv,
+	ASSERT_EQ(0, uv_resize_cq(self->uv.fd, self->cq.handle, entries / 4 * 3, &self->drv,
 				  sizeof(self->drv)));
-	/* 128 entries in three pages, in place of 64 in one page. */
+	/* All entries are in three pages, in place of 64 in one page. */
 	EXPECT_EQ(pinned + 2, uv_pinned_pages());
 	ASSERT_EQ(0, uv_qp_to_rts(self->uv.fd, &qp, qp.qpn, 1));
 	seg = qp.mem.buf;
@@ -714,7 +717,8 @@ TEST_F(raw_resize, completions_arrive_in_a_buffer_inside_a_page)
 		usleep(10000);
 	EXPECT_FALSE(is_untouched(self->to.buf, off + 2 * 64, off + 3 * 64));
 	EXPECT_TRUE(is_untouched(self->to.buf, 0, off));
-	EXPECT_TRUE(is_untouched(self->to.buf, off + 100 * 64, self->to.len));
+	/* The CQE that ended the old buffer has index 0, the completions have 1 to 3. */
+	EXPECT_TRUE(is_untouched(self->to.buf, off + 4 * 64, self->to.len));
 	EXPECT_EQ(0, uv_destroy_qp(self->uv.fd, &qp));
 }
 

@@ -548,7 +548,7 @@ TEST_F(memlock, doorbell_record_counts_against_the_limit)
 
 /* --- Limits of locked memory, and what counts ------------------------------------------------- */
 
-#define MANY_PAGES 128	/* 512 KiB */
+#define MANY_PAGES 128
 #define SOME_PAGES 16
 #define BIG_CQE (64 * (unsigned int)UV_PAGE / 64 - 1)	/* in 64 pages */
 #define CQE_OF_SOME_PAGES (SOME_PAGES * (unsigned int)UV_PAGE / 64 - 1)
@@ -607,7 +607,12 @@ static int call_resize(struct limited *l)
 
 static int call_qp(struct limited *l)
 {
-	return uv_create_qp(l->uv.fd, l->pd, l->cq.handle, IBV_QPT_RC, &l->qp);
+	struct uv_qp_req req;
+
+	/* Two pages: the receive queue, and a send queue of a page. */
+	uv_qp_req_init(&req, l->pd, l->cq.handle, IBV_QPT_RC);
+	req.drv.sq_wqe_count = UV_PAGE / 64;
+	return uv_create_qp_req(l->uv.fd, &req, NULL, &l->qp);
 }
 
 static int undo_qp(struct limited *l)
@@ -795,7 +800,7 @@ static int call_under_limit(struct __test_metadata *_metadata,
 	return ret;
 }
 
-/* 0, 8, 64 and 512 KiB; one page too few for the call, and exactly enough. */
+/* Limits of 0 to 128 pages; one page too few for the call, and exactly enough. */
 TEST_F(limit, call_succeeds_if_its_pages_fit)
 {
 	struct limited *l = &self->l;

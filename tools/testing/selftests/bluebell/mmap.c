@@ -8,7 +8,7 @@
 
 #include "test.h"
 
-#define STATIC_PAGES ((16 + UV_PAGE_REGS - 1) / UV_PAGE_REGS)
+#define STATIC_PAGES UV_STATIC_PAGES(16)
 #define DYN_REGS 1024
 #define DYN_PAGES (DYN_REGS / UV_PAGE_REGS)
 #define ALL_PAGES (STATIC_PAGES + DYN_PAGES)

@@ -754,7 +754,7 @@ TEST_F(raw_qp, buffer_that_ends_too_early_is_refused)
 {
 	munmap(self->raw.mem.buf + UV_PAGE, self->raw.mem.len - UV_PAGE);
 	EXPECT_EQ(-EFAULT, uv_try_qp(self->raw.uv.fd, &self->raw.req));
-	self->raw.req.drv.sq_wqe_count = 32;
+	self->raw.req.drv.sq_wqe_count /= 2;
 	EXPECT_EQ(0, uv_try_qp(self->raw.uv.fd, &self->raw.req));
 	self->raw.mem.len = UV_PAGE;
 }

@@ -847,14 +847,16 @@ TEST_F(raw_srq, overflowing_sizes_are_invalid)
 			TH_LOG("%#x entries", sge[i]);
 }
 
-/* The memory of the buffer ends before the queue does. */
+/* The memory of the buffer ends, after a page, before the queue does. */
 TEST_F(raw_srq, buffer_that_ends_too_early_is_refused)
 {
+	const uint32_t wr = UV_PAGE / 32 - 1;
+
 	munmap(self->mem.buf + self->mem.len, UV_PAGE);
 	self->raw.drv.db_addr = (uintptr_t)self->mem.buf;
-	EXPECT_EQ(0, create_and_destroy(&self->raw));
-	EXPECT_EQ(-EFAULT, create_and_destroy_sized(&self->raw, 128, 1));
-	EXPECT_EQ(-EFAULT, create_and_destroy_sized(&self->raw, 127, 2));
+	EXPECT_EQ(0, create_and_destroy_sized(&self->raw, wr, 1));
+	EXPECT_EQ(-EFAULT, create_and_destroy_sized(&self->raw, wr + 1, 1));
+	EXPECT_EQ(-EFAULT, create_and_destroy_sized(&self->raw, wr, 2));
 }
 
 TEST_F(raw_srq, unmapped_buffer_is_refused)
@@ -882,28 +884,47 @@ TEST_F(raw_srq, buffer_must_be_aligned_to_a_cache_line)
 		EXPECT_EQ(-EINVAL, create_and_destroy_sized(&self->raw, 15, 1))
 			TH_LOG("offset %u", off);
 	}
-	for (off = 0; off < UV_PAGE / 2; off += 64) {
-		self->raw.drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(0, create_and_destroy_sized(&self->raw, 15, 1))
-			TH_LOG("offset %u", off);
-	}
 }
 
 /*
- * A basic SRQ is a receive memory pool, whose page offset has one bit less than that of an XRC SRQ,
- * so its buffer cannot start in the second half of a page. Buffers that continue in the next page
- * are not tested: both pages may be parts of one larger page, and then the offset is possible.
+ * Whether a context can say that a queue of @len bytes starts at @off of a page of the host, if its
+ * offset field has values below @limit, in 64ths of a page of the HCA. The kernel considers pages
+ * of the HCA up to the smallest that has the whole queue.
+ */
+static bool has_offset(unsigned int off, unsigned int len, unsigned int limit)
+{
+	unsigned long page = UV_HCA_PAGE / 2, unit;
+
+	do {
+		page *= 2;
+		unit = page / 64;
+		if (!(off % unit) && off % page / unit < limit)
+			return true;
+	} while (off % page + len > page);
+	return false;
+}
+
+/*
+ * A basic SRQ is a receive memory pool, whose offset field has one bit less than that of an XRC
+ * SRQ, so its buffer cannot start in the second half of a page of the HCA. Buffers that continue in
+ * the next page of the host are not tested: both may be parts of one larger page of the HCA, which
+ * has other offsets.
  */
 TEST_F(raw_srq, buffer_in_the_second_half_of_a_page)
 {
-	int want = variant->type == IB_UVERBS_SRQT_XRC ? 0 : -EINVAL;
-	unsigned int off;
+	const unsigned int limit = variant->type == IB_UVERBS_SRQT_XRC ? 64 : 32;
+	const unsigned int len = 16 * 32;
+	unsigned int off, refused = 0;
+	int want;
 
-	for (off = UV_PAGE / 2; off + 16 * 32 <= UV_PAGE; off += 64) {
+	for (off = 0; off + len <= UV_PAGE; off += 64) {
+		want = has_offset(off, len, limit) ? 0 : -EINVAL;
+		refused += !!want;
 		self->raw.drv.buf_addr = (uintptr_t)self->mem.buf + off;
 		EXPECT_EQ(want, create_and_destroy_sized(&self->raw, 15, 1))
 			TH_LOG("offset %u", off);
 	}
+	EXPECT_EQ(variant->type == IB_UVERBS_SRQT_BASIC, refused > 0);
 }
 
 TEST_F(raw_srq, unmapped_or_misaligned_record_is_refused)

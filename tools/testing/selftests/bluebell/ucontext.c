@@ -117,7 +117,7 @@ TEST_F(bfregs, rounded_or_refused)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = default_req;
 	/* Registers fill whole pages of the host, each of which is one UAR to ALLOC_UAR. */
-	const long pages = (variant->granted + UV_PAGE_REGS - 1) / UV_PAGE_REGS;
+	const long pages = UV_STATIC_PAGES(variant->granted);
 	long uars = hca_census_count("uar");
 	int want = variant->ret;
 
@@ -327,7 +327,6 @@ TEST(request_v0_is_accepted)
 		.total_num_bfregs = 16, .num_low_latency_bfregs = 4,
 	};
 	struct mlx5_ib_alloc_ucontext_resp resp = {};
-	const unsigned long uars_a_page = UV_PAGE / UV_UAR;
 	int fd = uv_open_fd();
 
 	ASSERT_LE(0, fd);
@@ -337,7 +336,7 @@ TEST(request_v0_is_accepted)
 	 * A version 0 request can ask neither for UARs of 4 KiB, so that a larger page is one UAR
 	 * and there are fewer of them, nor for CQE version 1.
 	 */
-	EXPECT_EQ(uars_a_page == 1 ? DYN_BFREGS : 512, resp.num_dyn_bfregs);
+	EXPECT_EQ(UV_PAGE_UARS == 1 ? DYN_BFREGS : 512, resp.num_dyn_bfregs);
 	EXPECT_EQ(0, resp.cqe_version);
 	close(fd);
 }
@@ -480,7 +479,7 @@ TEST(dyn_uar_context_has_no_registers)
 		EXPECT_EQ(0, uv.resp.tot_bfregs);
 		EXPECT_EQ(0, uv.resp.num_dyn_bfregs);
 		EXPECT_EQ(12, uv.resp.log_uar_size);
-		EXPECT_EQ(UV_PAGE / UV_UAR, uv.resp.num_uars_per_page);
+		EXPECT_EQ(UV_PAGE_UARS, uv.resp.num_uars_per_page);
 		EXPECT_EQ(uars, hca_census_count("uar"));
 		uv_close(&uv);
 	}

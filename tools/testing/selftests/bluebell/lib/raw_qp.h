@@ -10,8 +10,8 @@
 
 #include "test.h"
 
-/* Bytes of the send queue and the receive queue of uv_qp_req_init(). */
-#define RAW_QP_BYTES (64 * 64 + 16 * 16)
+/* The buffer needs two pages: the receive queue of uv_qp_req_init(), and a send queue of a page. */
+#define RAW_QP_BYTES (16 * 16 + UV_PAGE)
 
 /**
  * struct raw_qp - what a CREATE_QP request needs
@@ -42,6 +42,7 @@ static inline void raw_qp_open(struct __test_metadata *_metadata, struct raw_qp 
 		ASSERT_EQ(0, uv_open_xrcd(raw->uv.fd, -1, O_CREAT, &raw->xrcd));
 	ASSERT_EQ(0, uv_mem_alloc(&raw->mem, RAW_QP_BYTES));
 	uv_qp_req_init(&raw->req, raw->pd, raw->cq.handle, type);
+	raw->req.drv.sq_wqe_count = UV_PAGE / 64;
 	raw->req.drv.buf_addr = (uintptr_t)raw->mem.buf;
 	raw->req.drv.db_addr = (uintptr_t)raw->mem.dbr;
 	raw->pinned = uv_pinned_pages();

@@ -221,11 +221,10 @@ void uv_close(struct uv *uv)
 
 void *uv_map_static_uar(int fd, unsigned int idx)
 {
-	const unsigned int in_page = UV_PAGE / UV_UAR;
 	void *p = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, fd,
-		       uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, idx / in_page));
+		       uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, idx / UV_PAGE_UARS));
 
-	return p == MAP_FAILED ? NULL : p + idx % in_page * UV_UAR;
+	return p == MAP_FAILED ? NULL : p + idx % UV_PAGE_UARS * UV_HCA_PAGE;
 }
 
 int uv_mem_alloc(struct uv_mem *mem, size_t len)
@@ -619,7 +618,8 @@ int uv_create_qp_raw(int fd, const struct uv_qp_req *req, struct uv_qp *qp)
 	return ret;
 }
 
-static int create_qp(int fd, struct uv_qp_req *req, void *dbr, struct uv_qp *qp)
+/* Create a queue pair of the sizes in @req, in new memory; the record is @dbr unless it is NULL. */
+int uv_create_qp_req(int fd, struct uv_qp_req *req, void *dbr, struct uv_qp *qp)
 {
 	int ret;
 
@@ -641,7 +641,7 @@ int uv_create_qp(int fd, uint32_t pd, uint32_t cq, uint8_t qp_type, struct uv_qp
 	struct uv_qp_req req;
 
 	uv_qp_req_init(&req, pd, cq, qp_type);
-	return create_qp(fd, &req, NULL, qp);
+	return uv_create_qp_req(fd, &req, NULL, qp);
 }
 
 int uv_create_qp_dbr(int fd, uint32_t pd, uint32_t cq, void *dbr, struct uv_qp *qp)
@@ -649,7 +649,7 @@ int uv_create_qp_dbr(int fd, uint32_t pd, uint32_t cq, void *dbr, struct uv_qp *
 	struct uv_qp_req req;
 
 	uv_qp_req_init(&req, pd, cq, IBV_QPT_RC);
-	return create_qp(fd, &req, dbr, qp);
+	return uv_create_qp_req(fd, &req, dbr, qp);
 }
 
 int uv_destroy_qp_handle(int fd, uint32_t handle)

@@ -21,12 +21,25 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* A page of the host's. Memory of a size that is a constant has room for a page of any host. */
+/*
+ * Two kinds of pages. A page of the host, UV_PAGE, has 4, 16 or 64 KiB: mmap() maps such pages, the
+ * driver pins them, they count against RLIMIT_MEMLOCK, and ALLOC_UAR allocates one of them. Memory
+ * of a size that is a constant has room for one page of any host, UV_PAGE_MAX. The smallest page of
+ * the HCA, UV_HCA_PAGE, has 4 KiB on every host: a queue's context tells the HCA where in a page of
+ * the HCA the queue starts, and the driver can describe a page of the host as one or several of
+ * them.
+ */
 #define UV_PAGE ((unsigned long)getpagesize())
 #define UV_PAGE_MAX 65536ul
-/* A UAR of the HCA, with two registers for processes. A page of the host has one or several. */
-#define UV_UAR 4096ul
-#define UV_PAGE_REGS (UV_PAGE / UV_UAR * 2)
+#define UV_HCA_PAGE 4096ul
+/*
+ * A UAR has one page of the HCA, with two registers for processes. If the process knows of UARs of
+ * this size (MLX5_LIB_CAP_4K_UAR), a page of the host has one UAR or several.
+ */
+#define UV_PAGE_UARS (UV_PAGE / UV_HCA_PAGE)
+#define UV_PAGE_REGS (2 * UV_PAGE_UARS)
+/* Of the registers and pages that the driver allocates when a process opens the device. */
+#define UV_STATIC_PAGES(regs) (((regs) + UV_PAGE_REGS - 1) / UV_PAGE_REGS)
 
 /*
  * The offset at which libmlx5 calls mmap(), in pages: bits 7:0 are bits 7:0 of the index, bits 15:8
@@ -154,6 +167,7 @@ int uv_destroy_srq(int fd, uint32_t handle);
 
 void uv_qp_req_init(struct uv_qp_req *req, uint32_t pd, uint32_t cq, uint8_t qp_type);
 int uv_create_qp_raw(int fd, const struct uv_qp_req *req, struct uv_qp *qp);
+int uv_create_qp_req(int fd, struct uv_qp_req *req, void *dbr, struct uv_qp *qp);
 int uv_create_qp(int fd, uint32_t pd, uint32_t cq, uint8_t qp_type, struct uv_qp *qp);
 int uv_create_qp_dbr(int fd, uint32_t pd, uint32_t cq, void *dbr, struct uv_qp *qp);
 int uv_destroy_qp_handle(int fd, uint32_t handle);
