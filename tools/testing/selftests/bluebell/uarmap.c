@@ -21,9 +21,12 @@
 #define NOT_BLUEBELL "only bluebell reports who holds which doorbell"
 #define FILES "/sys/kernel/debug/mlx5/*/uars"
 #define FORMATS "/sys/kernel/tracing/events/bluebell/*/format"
-#define STATIC_UARS 8
-#define BFREGS 16
+/* Sixteen registers and those that fill their last page; the UARs that these are on. */
+#define STATIC_PAGES UV_STATIC_PAGES(16)
+#define STATIC_UARS (STATIC_PAGES * UV_PAGE_UARS)
+#define BFREGS (STATIC_PAGES * UV_PAGE_REGS)
 #define LOW_LATENCY 4
+#define DYN_BFREGS 1024
 #define MOST 512	/* entries of a list in the tests */
 #define POISON 0xa5
 
@@ -212,14 +215,15 @@ TEST_F(report, queue_pairs_are_on_the_registers_that_the_driver_told)
 
 TEST_F(report, mappings_of_a_static_page_are_counted)
 {
+	const unsigned int page = STATIC_PAGES - 1;
 	uint32_t uar;
 	void *p[3];
 
 	ASK(self->uv.fd, self->r);
-	uar = self->r->bfreg[2 * 3].uar;
-	p[0] = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, 3));
-	p[1] = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_WC_PAGE, 3));
-	p[2] = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, 3));
+	uar = self->r->bfreg[page * UV_PAGE_REGS].uar;
+	p[0] = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, page));
+	p[1] = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_WC_PAGE, page));
+	p[2] = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, page));
 	ASSERT_TRUE(p[0] && p[1] && p[2]);
 	ASK(self->uv.fd, self->r);
 	EXPECT_EQ(3, find_uar(self->r, uar)->mappings);
@@ -231,7 +235,7 @@ TEST_F(report, mappings_of_a_static_page_are_counted)
 	ASK(self->uv.fd, self->r);
 	EXPECT_EQ(0, find_uar(self->r, uar)->mappings);
 	/* The page can be mapped again. */
-	p[0] = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, 3));
+	p[0] = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, page));
 	ASSERT_NE(NULL, p[0]);
 	ASK(self->uv.fd, self->r);
 	EXPECT_EQ(1, find_uar(self->r, uar)->mappings);
@@ -241,40 +245,43 @@ TEST_F(report, dynamic_page_appears_when_it_is_mapped)
 {
 	struct bluebell_uar *uar = NULL;
 	struct report *r = self->r;
+	struct bluebell_bfreg *bfreg;
 	struct uv_qp_req req;
 	struct uv_qp qp = {};
 	unsigned int i;
 	void *p;
 
-	/* Use the last dynamic page, whose index has nine bits. */
-	p = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, 511));
+	/* Use the last dynamic page, whose index has nine bits if pages have 4 KiB. */
+	p = map_page(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC,
+					      DYN_BFREGS / UV_PAGE_REGS - 1));
 	ASSERT_NE(NULL, p);
 	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
 	ASSERT_EQ(0, uv_mem_alloc(&qp.mem, 1 << 16));
 	req.drv.buf_addr = (uintptr_t)qp.mem.buf;
 	req.drv.db_addr = (uintptr_t)qp.mem.dbr;
 	req.drv.flags = MLX5_QP_FLAG_BFREG_INDEX;
-	req.drv.bfreg_index = 1023;
+	req.drv.bfreg_index = DYN_BFREGS - 1;
 	ASSERT_EQ(0, uv_create_qp_raw(self->uv.fd, &req, &qp));
 	ASK(self->uv.fd, r);
-	EXPECT_EQ(STATIC_UARS + 1, r->num.num_uars);
-	ASSERT_EQ(BFREGS + 2, r->num.num_bfregs);
+	EXPECT_EQ(STATIC_UARS + UV_PAGE_UARS, r->num.num_uars);
+	ASSERT_EQ(BFREGS + UV_PAGE_REGS, r->num.num_bfregs);
+	bfreg = &r->bfreg[BFREGS + UV_PAGE_REGS - 1];
 	for (i = 0; i < r->num.num_uars; i++)
 		if (r->uar[i].origin == BLUEBELL_UAR_DYNAMIC)
 			uar = &r->uar[i];
 	ASSERT_NE(NULL, uar);
 	EXPECT_EQ(1, uar->mappings);
 	EXPECT_EQ(1, uar->num_qps);
-	EXPECT_EQ(BFREGS + 1023, r->bfreg[BFREGS + 1].number);
-	EXPECT_EQ(BLUEBELL_BFREG_DYNAMIC, r->bfreg[BFREGS + 1].bfreg_class);
-	EXPECT_EQ(1, r->bfreg[BFREGS + 1].num_qps);
-	EXPECT_EQ(uar->index, r->bfreg[BFREGS + 1].uar);
-	EXPECT_EQ(BFREGS + 1023, find_queue(r, BLUEBELL_QUEUE_QP, qp.qpn)->bfreg);
+	EXPECT_EQ(BFREGS + DYN_BFREGS - 1, bfreg->number);
+	EXPECT_EQ(BLUEBELL_BFREG_DYNAMIC, bfreg->bfreg_class);
+	EXPECT_EQ(1, bfreg->num_qps);
+	EXPECT_EQ(uar->index, bfreg->uar);
+	EXPECT_EQ(BFREGS + DYN_BFREGS - 1, find_queue(r, BLUEBELL_QUEUE_QP, qp.qpn)->bfreg);
 	/* The UAR stays as long as the context. */
 	munmap(p, UV_PAGE);
 	ASK(self->uv.fd, r);
-	EXPECT_EQ(STATIC_UARS + 1, r->num.num_uars);
-	EXPECT_EQ(0, find_uar(r, r->bfreg[BFREGS + 1].uar)->mappings);
+	EXPECT_EQ(STATIC_UARS + UV_PAGE_UARS, r->num.num_uars);
+	EXPECT_EQ(0, find_uar(r, bfreg->uar)->mappings);
 }
 
 TEST_F(report, freed_object_is_reported_while_something_keeps_it)
@@ -576,7 +583,7 @@ TEST_F(report, root_sees_the_same_in_debugfs)
 	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
 	n = count_lines(getpid());
 	EXPECT_EQ(1, n.contexts);
-	EXPECT_EQ(STATIC_UARS + 1, n.uars);
+	EXPECT_EQ(STATIC_UARS + UV_PAGE_UARS, n.uars);
 	EXPECT_EQ(BFREGS, n.bfregs);
 	EXPECT_EQ(1, n.qps);
 	EXPECT_EQ(1, n.cqs);
@@ -639,7 +646,7 @@ TEST_F(report, a_thousand_contexts_are_reported)
 	n = count_lines(getpid());
 	TH_LOG("read in %.0f ms", (seconds() - start) * 1e3);
 	EXPECT_EQ(MANY + 1, n.contexts);
-	EXPECT_EQ(MANY + STATIC_UARS, n.uars);
+	EXPECT_EQ(MANY * UV_PAGE_UARS + STATIC_UARS, n.uars);
 	EXPECT_EQ(BFREGS, n.bfregs);
 	for (i = 0; i < MANY; i++)
 		uv_close(&uv[i]);
@@ -834,7 +841,7 @@ static void *create_and_destroy(void *arg)
 			     uv_destroy_qp_handle(fd, on_uar.handle) ?: uv_destroy_qp(fd, &qp);
 		if (p)
 			munmap(p, UV_PAGE);
-		p = map_page(fd, uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, 2));
+		p = map_page(fd, uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, STATIC_PAGES - 1));
 		if (!p)
 			racer->err = -errno;
 		else
@@ -901,11 +908,12 @@ TEST_F(report, events_tell_who_has_which_uar)
 	}
 	EXPECT_EQ(0, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
 	of_object = map_page(fd, uar.mmap_off);
-	of_static = map_page(fd, uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, 3));
+	of_static = map_page(fd, uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, STATIC_PAGES - 1));
 	of_dynamic = map_page(fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, 5));
 	EXPECT_TRUE(of_object && of_static && of_dynamic);
 	ASK(fd, r);
-	for (i = 0; i < r->num.num_uars; i++)
+	/* The events name the first UAR of a page. */
+	for (i = 0; i < r->num.num_uars && !dynamic; i++)
 		if (r->uar[i].origin == BLUEBELL_UAR_DYNAMIC)
 			dynamic = r->uar[i].index;
 	EXPECT_TRUE(trace_has("uar_alloc: %s owner=%d uar=0x%x origin=object", dev, owner,
@@ -913,7 +921,7 @@ TEST_F(report, events_tell_who_has_which_uar)
 	EXPECT_TRUE(trace_has("uar_mmap: %s owner=%d uar=0x%x address=0x%lx nc err=0", dev, owner,
 			      uar.page_id, (long)of_object));
 	EXPECT_TRUE(trace_has("uar_mmap: %s owner=%d uar=0x%x address=0x%lx nc err=0", dev, owner,
-			      r->bfreg[2 * 3].uar, (long)of_static));
+			      r->bfreg[BFREGS - UV_PAGE_REGS].uar, (long)of_static));
 	EXPECT_TRUE(trace_has("uar_alloc: %s owner=%d uar=0x%x origin=dynamic", dev, owner,
 			      dynamic));
 	EXPECT_TRUE(trace_has("uar_mmap: %s owner=%d uar=0x%x address=0x%lx wc err=0", dev, owner,
