@@ -188,8 +188,8 @@ FIXTURE_VARIANT(share) {
 	unsigned int most;
 };
 
-/* The UARs of all users together, from the size of BAR 0; 0 if the size cannot be read. */
-static unsigned int num_uars(void)
+/* How many pages of the host, for UARs, BAR 0 has room for; 0 if its size cannot be read. */
+static unsigned int num_uar_pages(void)
 {
 	unsigned long long start = 0, end = 0;
 	char text[4096];
@@ -223,7 +223,7 @@ FIXTURE_VARIANT_ADD(share, contexts) {
 	.log_max = "log_max_uctx", .take = take_context, .before = 1,
 };
 
-FIXTURE_VARIANT_ADD(share, uars) { .num = num_uars, .take = take_uar, };
+FIXTURE_VARIANT_ADD(share, uars) { .num = num_uar_pages, .take = take_uar, };
 
 FIXTURE_VARIANT_ADD(share, pds) { .log_max = "log_max_pd", .take = take_pd, .before = 1, };
 
@@ -363,6 +363,107 @@ TEST_F_TIMEOUT(share, user_leaves_an_eighth_to_others, 300)
 		child_kill(self->pid);
 		self->pid = 0;
 	}
+}
+
+/* ---- two users who need pages of UARs -------------------------------------------------------- */
+
+FIXTURE(uar_users) {
+	unsigned int *pages;		/* that the first user has */
+	pid_t pid;
+};
+
+FIXTURE_SETUP(uar_users)
+{
+	if (why_no_limits())
+		SKIP(return, "%s", why_no_limits());
+	if (!num_uar_pages() || num_uar_pages() > FEW)
+		SKIP(return, "the device has %u pages of UARs, which are too many",
+		     num_uar_pages());
+	self->pages = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			   0);
+	ASSERT_NE(MAP_FAILED, self->pages);
+}
+
+FIXTURE_TEARDOWN(uar_users)
+{
+	if (self->pid > 0)
+		child_kill(self->pid);
+	if (self->pages)
+		munmap(self->pages, UV_PAGE);
+}
+
+/*
+ * Take pages of UARs in one of the three ways that a library has: static pages of another context,
+ * a dynamic page of this one, and a UAR object. Returns how many pages, or a negative errno.
+ */
+static int take_uar_pages(struct uv *uv, unsigned int n)
+{
+	struct uv_uar uar;
+	struct uv more;
+
+	switch (n % 3) {
+	case 0:
+		return uv_open(&more) ?: UV_STATIC_PAGES(16);
+	case 1:
+		return mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, uv->fd,
+			    uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, n / 3)) == MAP_FAILED ? -errno : 1;
+	default:
+		return uv_alloc_uar(uv->fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar) ?: 1;
+	}
+}
+
+/* Take all pages of UARs that the process gets, and keep them. */
+static int take_all_uar_pages(void *arg, int ready)
+{
+	unsigned int n, refused = 0, *pages = arg;
+	struct uv uv;
+	int got;
+
+	if (drop_privileges() || uv_open(&uv))
+		return 2;
+	*pages = UV_STATIC_PAGES(16);
+	for (n = 0; refused < 3; n++) {
+		got = take_uar_pages(&uv, n);
+		if (got < 0 && got != -ENOMEM)
+			return 3;
+		refused = got < 0 ? refused + 1 : 0;
+		*pages += got < 0 ? 0 : got;
+	}
+	return child_hold(ready);
+}
+
+/* Open the device by the library, as another user, and use two queue pairs. */
+static int write_by_library(void *arg, int ready)
+{
+	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct rdma r;
+	struct pair p;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &unlimited) || become_user("nobody"))
+		return 2;
+	if (rdma_open(&r) || pair_open(&p, &r, &cfg, UV_PAGE))
+		return 3;
+	fill(p.buf[0], 64, 1);
+	if (rdma_access(&p, IBV_WR_RDMA_WRITE, p.mr->rkey, (uintptr_t)p.buf[1], 64) ||
+	    !check_fill(p.buf[1], 64, 1))
+		return 4;
+	return child_hold(ready);
+}
+
+/* ALLOC_UAR allocates a page of the host, so a user's limit has to count such pages. */
+TEST_F_TIMEOUT(uar_users, user_can_work_when_another_has_all_that_a_user_gets, 300)
+{
+	unsigned int num = num_uar_pages();
+	pid_t pid;
+
+	self->pid = child_start(take_all_uar_pages, self->pages);
+	ASSERT_LT(0, self->pid);
+	EXPECT_EQ(num - num / 8, *self->pages);
+	pid = child_start(write_by_library, NULL);
+	EXPECT_LT(0, pid);
+	if (pid > 0)
+		child_kill(pid);
 }
 
 /* ---- memory keys that no region has ---------------------------------------------------------- */

@@ -27,14 +27,12 @@ int drop_capability(int cap)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-/* Become the user "tester", if the process is root. */
-int drop_privileges(void)
+/* Become a user. */
+int become_user(const char *name)
 {
-	struct passwd *pw = getpwnam(TESTER);
+	struct passwd *pw = getpwnam(name);
 	int death_signal = 0;
 
-	if (geteuid())
-		return 0;
 	if (!pw)
 		return -ENOENT;
 	prctl(PR_GET_PDEATHSIG, &death_signal);
@@ -45,4 +43,10 @@ int drop_privileges(void)
 	 * process undumpable: its files in /proc then belong to root, and debuggers cannot attach.
 	 */
 	return prctl(PR_SET_PDEATHSIG, death_signal) || prctl(PR_SET_DUMPABLE, 1) ? -errno : 0;
+}
+
+/* Become the user "tester", if the process is root. */
+int drop_privileges(void)
+{
+	return geteuid() ? 0 : become_user(TESTER);
 }

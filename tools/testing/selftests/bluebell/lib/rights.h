@@ -6,6 +6,7 @@
 #define BLUEBELL_RIGHTS_H
 
 int drop_capability(int cap);
+int become_user(const char *name);
 int drop_privileges(void);
 
 #endif
