@@ -706,8 +706,7 @@ TEST_F_TIMEOUT(charge, contexts_are_charged, 300)
 {
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
-	/* A UAR has two bfregs. */
-	if (hca_limit("uar") < CONTEXTS * MANY_BFREGS / 2 + 1000)
+	if (hca_limit("uar") < (long)(CONTEXTS * UV_STATIC_PAGES(MANY_BFREGS)) + 1000)
 		SKIP(return, "the HCA has too few UARs");
 	EXPECT_EQ(0, run_in_cgroup(open_contexts));
 }
