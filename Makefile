@@ -10,6 +10,8 @@ ARCH	:=
 unexport ARCH
 # The verbs driver of `make shell` and `make vm`: bluebell, mlx5_ib or none.
 DRIVER	?= bluebell
+# What `make check-matrix` runs of the matrix of kernels: names of kernels, suites and drivers.
+MATRIX	?=
 # The kernel of the guest, and for how many seconds `make fuzz-ioctl` runs.
 FUZZ_KERNEL ?= debug
 FUZZ_SECONDS ?= 600
@@ -31,6 +33,7 @@ help: ## list the targets
 	@echo "  KERNEL=stock|debug|VERSION   which kernel to build the module for (default: stock)"
 	@echo "  ARCH=amd64|arm64             which guests are meant (default: amd64)"
 	@echo "  DRIVER=bluebell|mlx5_ib|none which driver make shell loads (default: bluebell)"
+	@echo "  MATRIX='6.12 ulp'            which parts make check-matrix runs (default: all)"
 	@echo "  BEFORE=COMMIT                HCA that make bench-hca compares with (default: HEAD)"
 	@echo "  LAB=host                     use this machine's own packages, not the lab"
 	@echo "  V=1                          show the commands of a build"
@@ -64,6 +67,9 @@ check-cards: ## all selftests on each emulated HCA that plays a card, with both 
 
 check-packages: ## the packages on hosts of their own: apt, dkms, boot, switching, purge
 	@scripts/steps check-packages lab hca deb trials-host -- scripts/check --packages
+
+check-matrix: ## the suites on each kernel with both drivers; their results go to a page
+	@scripts/steps check-matrix lab hca selftests -- scripts/check --matrix $(MATRIX)
 
 module: ## build/module/$KERNEL/bluebell.ko
 	$(Q)scripts/build-module $(ARCH:%=--arch %) $(KERNEL)
@@ -128,6 +134,6 @@ lab: ## make the lab and enter it
 clean: ## remove build/; the lab and the debug kernel stay in the cache
 	$(Q)rm -rf build
 
-.PHONY: help run shell check check-cards check-debug check-full check-packages check-stock \
-	check-ulp module hca fuzz fuzz-ioctl selftests tools kunit static coverage bench \
-	bench-scale bench-hca man deb trials-host debug-kernel lab clean
+.PHONY: help run shell check check-cards check-debug check-full check-matrix check-packages \
+	check-stock check-ulp module hca fuzz fuzz-ioctl selftests tools kunit static coverage \
+	bench bench-scale bench-hca man deb trials-host debug-kernel lab clean
