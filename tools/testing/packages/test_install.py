@@ -73,20 +73,20 @@ class Excluded(Case):
         """Linux 6.6 is older than all that are supported."""
         self.host.add_headers("6.6.30-amd64", OLD)
         self.assert_skipped("6.6.30-amd64", "is not of a series that Bluebell has been tested on "
-                            "(Linux 6.12 and 7.2)")
+                            "(Linux 6.12, 7.2 and 7.3)")
 
     def test_series_between(self):
         """Nobody has built the driver for Linux 6.16, although 6.12 and 7.2 are supported."""
         self.host.add_headers("6.16.3-amd64", OLD)
         self.assert_skipped("6.16.3-amd64", "is not of a series that Bluebell has been tested on "
-                            "(Linux 6.12 and 7.2)")
+                            "(Linux 6.12, 7.2 and 7.3)")
 
     def test_newer_series(self):
-        """Linux 7.3 is newer than all that are supported; 7.20 is not 7.2."""
+        """Linux 7.4 is newer than all that are supported; 7.20 is not 7.2."""
         self.host.add_headers("7.20.1-amd64", OLD)
-        self.host.add_headers("7.3.4+deb13-amd64", OLD)
-        self.assert_skipped("7.3.4+deb13-amd64", "is not of a series that Bluebell has been tested "
-                            "on (Linux 6.12 and 7.2)")
+        self.host.add_headers("7.4.1+deb13-amd64", OLD)
+        self.assert_skipped("7.4.1+deb13-amd64", "is not of a series that Bluebell has been tested "
+                            "on (Linux 6.12, 7.2 and 7.3)")
         status, said = self.host.run("dkms", "build", f"bluebell/{self.package.version}", "-k",
                                      "7.20.1-amd64")
         self.assertEqual(status, 77, said)
