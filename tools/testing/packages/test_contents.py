@@ -59,6 +59,12 @@ class Contents(unittest.TestCase):
                          if re.fullmatch(rf"tools/{name}/([^/]*\.py|[^/.]*)", file)}
         self.assertEqual(package.files(), expected)
 
+    def test_dkms_can_skip_a_kernel(self):
+        """An older dkms ignores the status by which the script build skips a kernel."""
+        needs = subprocess.run(["dpkg-deb", "--field", packages()["bluebell-dkms"].path, "Depends"],
+                               check=True, text=True, stdout=subprocess.PIPE).stdout
+        self.assertIn("dkms (>= 3.1.5)", needs)
+
     def test_no_placeholder_is_left(self):
         """dkms.conf has the version of the package, which names the directory."""
         package = packages()["bluebell-dkms"]
