@@ -104,12 +104,8 @@ def installed_kernel(version, scripts):
 
 def fetched_kernel(version, tree):
     """The kernel in a tree of packages that are not installed."""
-    found = sorted((tree / "usr/lib/modules").iterdir())
-    modules = found[-1]
-    image = modules / "vmlinuz"
-    if not image.exists():
-        image = tree / "boot" / f"vmlinuz-{modules.name}"
-    return Kernel(version, modules.name, image, modules, None)
+    modules = max((tree / "usr/lib/modules").iterdir())
+    return Kernel(version, modules.name, image_of(modules, tree), modules, None)
 
 
 def find_qemu_and_kernel(args, store, kernel):

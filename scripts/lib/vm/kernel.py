@@ -88,10 +88,10 @@ def installed_release(scripts, name, installed):
                           stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
-def image_of(modules, arch=AMD64):
-    """The image of an installed kernel, from the folder of its modules."""
+def image_of(modules, root=AMD64.root):
+    """The image of a kernel that is installed in a file system, from the folder of its modules."""
     image = modules / "vmlinuz"
-    return image if image.exists() else arch.root / f"boot/vmlinuz-{modules.name}"
+    return image if image.exists() else root / f"boot/vmlinuz-{modules.name}"
 
 
 def find_kernel(name, repo, installed=None, arch=AMD64):
@@ -112,7 +112,7 @@ def find_kernel(name, repo, installed=None, arch=AMD64):
     if arch is not AMD64:
         directory = directory.replace("stock", f"stock-{arch.name}")
         option = f" ARCH={arch.name}{option}"
-    return Kernel(name, modules.name, image_of(modules, arch), modules, arch=arch,
+    return Kernel(name, modules.name, image_of(modules, arch.root), modules, arch=arch,
                   **our_module(repo, directory, option))
 
 
