@@ -8,6 +8,9 @@
 # other programs, and defines say, which prints a message, and die, which prints an error and exits.
 # shellcheck disable=SC2154
 
+# shellcheck source=scripts/lib/lock.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lock.sh"
+
 # The suite of the lab, and the series of its kernel, which is also that of bluebell-vm's guests.
 # shellcheck disable=SC2034
 suite=trixie
@@ -23,16 +26,6 @@ backport_pins='qemu-* seabios ipxe-qemu linux-binary-* linux-modules-* linux-bas
 write_pins() {
 	printf 'Package: %s\nPin: release n=%s-backports\nPin-Priority: 990\n' \
 		"$(tr -s '\n\t ' ' ' <<<"$backport_pins")" "$suite" >"$1"
-}
-
-# take_lock FILE WHAT: hold a lock, as descriptor 9, until this process ends or closes it. Says so if
-# another process holds it, and what that process may be doing.
-take_lock() {
-	exec 9>"$1"
-	if ! flock -n 9; then
-		say "another process is $2; waiting for it"
-		flock 9
-	fi
 }
 
 quietly() {
