@@ -79,6 +79,7 @@ struct profile {
 	unsigned int objects_per_page;	/* objects for which the HCA asks for a page; 0: never */
 	bool no_write_combining;	/* stores to BlueFlame registers arrive one by one */
 	bool map_memic;			/* guests map device memory, else accesses are trapped */
+	bool pack_memic_ops;		/* operations of several allocations can share a page */
 	unsigned int max_translation_mb;	/* MiB of translation tables of all memory keys and
 						 * umems */
 	/* Capabilities by type: [0] the maximum, [1] the current ones before SET_HCA_CAP. */

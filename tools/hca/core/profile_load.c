@@ -173,7 +173,7 @@ static bool *profile_bool(struct profile *p, const char *key)
 		{ "cycle_numbers", &p->cycle_numbers }, { "highest_numbers", &p->highest_numbers },
 		{ "subnet_manager", &p->subnet_manager },
 		{ "no_performance_agent", &p->no_performance_agent },
-		{ "one_bar", &p->one_bar },
+		{ "one_bar", &p->one_bar }, { "pack_memic_ops", &p->pack_memic_ops },
 	};
 	unsigned int i;
 

@@ -23,14 +23,16 @@
 
 /*
  * An allocation. Addresses are offsets in BAR0. The windows of the operations lie behind the device
- * memory, and each window is as long as the whole device memory, so allocations do not overlap in
- * a window, either.
+ * memory, and each window is as long as the whole device memory. In a window, an allocation is as
+ * far from the start as in the device memory; with pack_memic_ops in the profile it is in the first
+ * gap, so that allocations of different pages can share a page of the window.
  */
 struct memic {
 	struct obj obj;		/* obj.num: MEMIC_UNITs from the start of the device memory */
 	uint64_t start;
 	uint32_t size;
 	uint32_t ops;		/* a bit for each operation that was given an address */
+	uint64_t op_start[MEMIC_OPS];	/* these addresses */
 };
 
 struct memics {
@@ -210,6 +212,34 @@ int memic_region(struct hca *hca, uint64_t *off, uint64_t *len)
 	return m->fd;
 }
 
+struct memic_op_search {
+	unsigned int op;
+	uint64_t addr, len;
+	struct memic *found;
+};
+
+static bool memic_op_overlaps(struct hca *hca, struct obj *o, void *arg)
+{
+	struct memic *a = (struct memic *)o;
+	struct memic_op_search *s = arg;
+
+	(void)hca;
+	if (!(a->ops & 1u << s->op) || a->op_start[s->op] >= s->addr + s->len ||
+	    s->addr >= a->op_start[s->op] + a->size)
+		return true;
+	s->found = a;
+	return false;
+}
+
+/* Find an allocation whose addresses for an operation overlap with a range of the window. */
+static struct memic *memic_op_first(struct hca *hca, unsigned int op, uint64_t addr, uint64_t len)
+{
+	struct memic_op_search s = { .op = op, .addr = addr, .len = len };
+
+	obj_for_each(hca, OBJ_MEMIC, memic_op_overlaps, &s);
+	return s.found;
+}
+
 /*
  * Find the byte of device memory to which an access at @off in the window of an operation applies.
  * *@op is MEMIC_OPS if @off is in no window. Returns NULL if MODIFY_MEMIC has not given the
@@ -224,9 +254,8 @@ static uint8_t *memic_op_ptr(struct hca *hca, uint64_t off, uint32_t len, unsign
 	if (!m->mem || off < m->start + m->size || off >= m->start + (1 + MEMIC_OPS) * m->size)
 		return NULL;
 	*op = (off - m->start) / m->size - 1;
-	off -= (*op + 1) * m->size;
-	a = len == 1 ? memic_first_overlap(hca, off, 1) : NULL;
-	return a && a->ops & 1u << *op ? memic_ptr(hca, off, 1) : NULL;
+	a = len == 1 ? memic_op_first(hca, *op, off, 1) : NULL;
+	return a ? memic_ptr(hca, a->start + (off - a->op_start[*op]), 1) : NULL;
 }
 
 /**
@@ -393,10 +422,26 @@ static uint8_t dealloc_memic(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
+/* Give an operation on an allocation addresses in the operation's window. */
+static bool memic_op_place(struct hca *hca, struct memic *a, unsigned int op)
+{
+	struct memics *m = hca->memics;
+	uint64_t window = m->start + (1 + op) * m->size, at = window;
+	struct memic *in_way;
+
+	if (!hca->profile->pack_memic_ops) {
+		a->op_start[op] = window + (a->start - m->start);
+		return true;
+	}
+	while ((in_way = memic_op_first(hca, op, at, a->size)))
+		at = (in_way->op_start[op] + in_way->size + MEMIC_UNIT - 1) & -(uint64_t)MEMIC_UNIT;
+	a->op_start[op] = at;
+	return at + a->size <= window + m->size;
+}
+
 static uint8_t modify_memic(struct hca *hca, struct cmd *cmd)
 {
 	unsigned int op = IFC_GET(modify_memic_in, cmd->in, memic_operation_type);
-	struct memics *m = hca->memics;
 	struct memic *a;
 	uint8_t st;
 
@@ -412,10 +457,14 @@ static uint8_t modify_memic(struct hca *hca, struct cmd *cmd)
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_MEMIC_OPERATION_STATE,
 				"operation %u has %s address", op,
 				a->ops & 1u << op ? "an" : "no");
+	if (cmd->op_mod == MLX5_MODIFY_MEMIC_OP_MOD_ALLOC) {
+		if (!memic_op_place(hca, a, op))
+			return cmd_fail(cmd, ST_NO_RES, WHY_MEMIC_NO_GAP,
+					"there is no gap of %u bytes for operation %u", a->size,
+					op);
+		IFC_SET64(modify_memic_out, cmd->out, memic_operation_addr, a->op_start[op]);
+	}
 	a->ops ^= 1u << op;
-	if (cmd->op_mod == MLX5_MODIFY_MEMIC_OP_MOD_ALLOC)
-		IFC_SET64(modify_memic_out, cmd->out, memic_operation_addr,
-			  a->start + (1 + op) * m->size);
 	return ST_OK;
 }
 

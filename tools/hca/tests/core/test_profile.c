@@ -152,6 +152,7 @@ static void each_switch_and_each_text_has_its_member(void **state)
 		SWITCH(map_memic), SWITCH(refuse_busy_uars), SWITCH(no_write_combining),
 		SWITCH(one_clock), SWITCH(cycle_numbers), SWITCH(highest_numbers),
 		SWITCH(no_performance_agent), SWITCH(one_bar), SWITCH(subnet_manager),
+		SWITCH(pack_memic_ops),
 #undef SWITCH
 	};
 	static struct profile expected;
@@ -482,7 +483,8 @@ static void shipped_profiles_are_accepted(void **state)
 		"memory-faults",
 		"fixed-keys",
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
-		"no-ksm", "old-entities", "mapped-memory", "busy-uars", "opensm", "slow-retries",
+		"no-ksm", "old-entities", "mapped-memory", "packed-operations", "busy-uars",
+		"opensm", "slow-retries",
 		"group-manager", "vf", "no-klm-umr",
 		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
 	};

@@ -377,6 +377,56 @@ static void operations_need_an_address(void **state)
 	assert_int_equal(dealloc(a, PAGE), ST_OK);
 }
 
+/* Each allocation gets the first free addresses, and an access reaches its own allocation only. */
+static void packed_operations_share_a_page(void **state)
+{
+	uint64_t a = alloc(START, SIZE, 64, 0), b = alloc(START + PAGE, PAGE, 128, 0), c;
+	uint64_t ia, ib, ic;
+	uint8_t v = 0, one = 1, two = 2;
+
+	(void)state;
+	core.profile->pack_memic_ops = true;
+	bar_write(a + 63, &v, 1);
+	bar_write(b, &v, 1);
+	assert_int_equal(modify(0, a, MEMIC_INCREMENT, &ia), ST_OK);
+	assert_int_equal(modify(0, b, MEMIC_INCREMENT, &ib), ST_OK);
+	assert_int_equal(ib, ia + 64);
+	bar_write(ia + 63, &one, 1);
+	bar_write(ib, &two, 1);
+	bar_read(a + 63, &v, 1);
+	assert_int_equal(v, 1);
+	bar_read(b, &v, 1);
+	assert_int_equal(v, 2);
+	/* The gap is too small for the next allocation, and then large enough. */
+	c = alloc(START + 2 * PAGE, PAGE, 128, 0);
+	assert_int_equal(modify(1, a, MEMIC_INCREMENT, NULL), ST_OK);
+	assert_int_equal(modify(0, c, MEMIC_INCREMENT, &ic), ST_OK);
+	assert_int_equal(ic, ib + 128);
+	assert_int_equal(modify(0, a, MEMIC_INCREMENT, &ia), ST_OK);
+	assert_int_equal(ia, ib - 64);
+}
+
+static void operations_of_a_full_window_find_no_gap(void **state)
+{
+	uint64_t a = alloc(START, PAGE, 64, 0), b = alloc(START + PAGE, PAGE, PAGE, 0), at;
+
+	(void)state;
+	core.profile->pack_memic_ops = true;
+	assert_int_equal(modify(0, a, MEMIC_INCREMENT, NULL), ST_OK);
+	assert_int_equal(modify(0, b, MEMIC_INCREMENT, NULL), ST_OK);
+	assert_int_equal(dealloc(a, 64), ST_BAD_RES_STATE);
+	assert_int_equal(modify(1, a, MEMIC_INCREMENT, NULL), ST_OK);
+	assert_int_equal(dealloc(a, 64), ST_OK);
+	/* 64 free bytes are in front of the addresses of b, and too few behind them. */
+	at = alloc(START + 2 * PAGE, SIZE - 2 * PAGE, SIZE / 2, 0);
+	assert_int_equal(modify(0, at, MEMIC_INCREMENT, NULL), ST_OK);
+	at = alloc(START + SIZE / 2 + 2 * PAGE, SIZE / 2 - 2 * PAGE, SIZE / 2 - 2 * PAGE, 0);
+	assert_int_equal(modify(0, at, MEMIC_INCREMENT, NULL), ST_OK);
+	at = alloc(START, PAGE, PAGE, 0);
+	assert_int_equal(modify(0, at, MEMIC_INCREMENT, NULL), ST_NO_RES);
+	assert_int_equal(modify(1, at, MEMIC_INCREMENT, NULL), ST_BAD_RES_STATE);
+}
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 static enum mk_result rd(uint32_t key, uint32_t pd, uint64_t va, void *buf, size_t len)
@@ -504,7 +554,9 @@ int main(void)
 		T(deallocation_must_match_the_allocation), T(user_ids_own_no_allocations),
 		T(without_the_capability_commands_are_refused), T(host_access_of_every_width),
 		T(freed_memory_is_overwritten), T(device_memory_has_no_doorbells),
-		T(increment_and_test_and_set), T(operations_need_an_address), T(keys_start_at_zero),
+		T(increment_and_test_and_set), T(operations_need_an_address),
+		T(packed_operations_share_a_page), T(operations_of_a_full_window_find_no_gap),
+		T(keys_start_at_zero),
 		T(atomics_are_aligned_in_the_memory), T(keys_hold_the_allocation),
 		T(keys_of_length_zero), T(invalid_keys_are_refused),
 	};
