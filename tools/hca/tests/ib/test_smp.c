@@ -1006,6 +1006,12 @@ static void unmanaged_ports_wait_for_a_subnet_manager(void **state)
 	put_be16(to_set + 18, 11);
 	to_set[32] = to_set[33] = 0;
 	assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 0), 0);
+	assert_int_equal(data[32] & 15, PORT_INIT);
+	for (port = PORT_ARMED; port <= PORT_ACTIVE; port++) {
+		to_set[32] = port;
+		assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 0), 0);
+		assert_int_equal(data[32] & 15, port);
+	}
 	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
 	memcpy(info, data, sizeof(info));
 	put_be16(info + 16, 12);

@@ -826,6 +826,18 @@ static void test_create_refuses_invalid_contexts(void **state)
 	assert_refused(create(&p), ST_LIM, WHY_CQ_SIZE);
 }
 
+static void test_numbers_can_be_used_up(void **state)
+{
+	struct create p = { .uar = uar, .eqn = eqn, .dbr = DBR, .pa = BUF2, .log = 5, .npas = 1 };
+
+	(void)state;
+	assert_int_equal(create(&p), ST_OK);
+	rig.hca->profile->range[OBJ_CQ].limit = p.cqn + 1;
+	assert_refused(create(&p), ST_LIM, WHY_NUMBERS_IN_USE);
+	rig.hca->profile->range[OBJ_CQ].limit++;
+	assert_int_equal(create(&p), ST_OK);
+}
+
 /* The first bit and the last bit of each reserved field, each alone, make CREATE_CQ fail. */
 static void test_each_reserved_field_is_refused(void **state)
 {
@@ -994,7 +1006,8 @@ int main(void)
 		T(test_destroy_drops_delayed_completions), T(test_delayed_completions_are_limited),
 		T(test_collapsed_cq), T(test_overrun_can_be_ignored),
 		T(test_period_mode_needs_a_capability),
-		T(test_create_refuses_invalid_contexts), T(test_each_reserved_field_is_refused),
+		T(test_create_refuses_invalid_contexts), T(test_numbers_can_be_used_up),
+		T(test_each_reserved_field_is_refused),
 		T(test_query), T(test_query_shows_events_and_settings),
 		T(test_query_of_an_unknown_queue_is_refused),
 		T(test_modify_checks_what_is_selected),

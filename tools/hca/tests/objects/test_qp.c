@@ -640,6 +640,19 @@ static void test_path_migration_is_set_when_created(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 1 << 10, 0, c), ST_OK);
 }
 
+static void test_numbers_can_be_used_up(void **state)
+{
+	struct qp_params p = good;
+	uint32_t qpn;
+
+	(void)state;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	rig.hca->profile->range[OBJ_QP].limit = qpn + 1;
+	assert_refused(create(&p, &qpn), ST_LIM, WHY_NUMBERS_IN_USE);
+	rig.hca->profile->range[OBJ_QP].limit++;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+}
+
 static void test_create_refuses_invalid_contexts(void **state)
 {
 	static const struct { const char *what; uint32_t why; } bad[] = {
@@ -1780,6 +1793,7 @@ int main(void)
 		T(test_reference_before_an_srq_is_checked),
 		T(test_path_migration_is_set_when_created),
 		T(test_invalid_values_are_refused), T(test_create_refuses_invalid_contexts),
+		T(test_numbers_can_be_used_up),
 		T(test_services_need_their_capabilities),
 		T(test_creation_takes_its_fields), T(test_queue_layout),
 		T(test_port_has_one_qp0_and_one_qp1),

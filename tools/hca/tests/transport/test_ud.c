@@ -290,6 +290,30 @@ static void datagram_has_to_fit_qp_and_receive(void **state)
 	assert_int_equal(a->state, QPS_SQER);
 }
 
+/* A datagram is lost when none is posted, but a receive that is wrong is the receiver's mistake. */
+static void wrong_receive_ends_the_receiver(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 40 | 0x80000000u, key_b);		/* an inline segment */
+	post_datagram(100, 0x1111, NULL);
+	rig_settle();
+	expect_cause(CQ_B + 1, 0, CQE_RESP_ERR, ERR_RECEIVE_INVALID);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(a->state, QPS_RTS);
+}
+
+static void record_beyond_the_receive_queue_ends_the_receiver(void **state)
+{
+	(void)state;
+	put_be32(rig_ptr(1, b->dbr.addr + DBR_RCV), b->rq_cnt + 1);
+	post_datagram(100, 0x1111, NULL);
+	rig_settle();
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(b->error, ERR_QUEUE_GONE);
+	assert_int_equal(rig_events(EV_WQ_CATAS_ERROR), 1);
+	assert_int_equal(a->state, QPS_RTS);
+}
+
 /* Make the port of the second HCA a member of the group of LID 0xc005. */
 static void join(void)
 {
@@ -511,7 +535,9 @@ int main(void)
 		UD(source_of_a_datagram_can_be_another_queue_pair),
 		UD(solicited_datagrams_wake_the_receiver),
 		UD(partitions_separate_datagrams), UD(wrong_q_key_drops_the_datagram),
-		UD(datagram_has_to_fit_qp_and_receive), UD(members_of_the_group_receive),
+		UD(datagram_has_to_fit_qp_and_receive), UD(wrong_receive_ends_the_receiver),
+		UD(record_beyond_the_receive_queue_ends_the_receiver),
+		UD(members_of_the_group_receive),
 		UD(firmware_answers_while_there_is_no_qp0), UD(qp1_is_told_the_pkey),
 		UD(qp1_that_ended_receives_nothing),
 		UD(own_multicast_can_be_blocked), UD(multicast_waits_for_a_full_member),

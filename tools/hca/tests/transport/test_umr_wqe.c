@@ -211,6 +211,25 @@ static void umr_stays_in_its_pd(void **state)
 	umr_refused(mk, 0x80, UMR_LIVE, 4);
 }
 
+/* A request of a process may name the PD of a key, if it is the one that the key has. */
+static void umr_of_a_process_moves_no_key_to_another_pd(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80, 1ull << 7, 0);
+	IFC_SET(mkc, w.b + 64, pd, RIG_PD);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_B, 0, CQE_REQ, 0);
+	IFC_SET(mkc, w.b + 64, pd, RIG_PD + 1);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect_cause(CQ_B, 1, CQE_REQ_ERR, ERR_UMR_REFUSED);
+	assert_int_equal(mk->pdn, RIG_PD);
+}
+
 static void umr_must_fit_the_key(void **state)
 {
 	(void)state;
@@ -717,6 +736,7 @@ int main(void)
 		RC(umr_of_an_indirect_key_can_be_disabled), RC(umr_binds_a_window),
 		RC(umr_holds_the_bound_region), RC(umr_does_not_hold_regions_of_other_pds),
 		RC(umr_needs_umr_en), RC(umr_of_a_freed_key_says_so), RC(umr_stays_in_its_pd),
+		RC(umr_of_a_process_moves_no_key_to_another_pd),
 		RC(umr_must_fit_the_key), RC(umr_behind_an_offset_must_fit_the_key),
 		RC(umr_of_a_part_goes_to_the_start), RC(umr_of_a_part_goes_to_its_offset),
 		RC(umr_with_an_offset_needs_the_offset_flag),
