@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Access to the big-endian firmware structures of the kernel's mlx5_ifc.h by name of
- * structure and field, and the byte order helpers that go with it.
+ * structure and field. The byte order helpers of bytes.h come with it.
  */
 #ifndef BLUEBELL_IFC_H
 #define BLUEBELL_IFC_H
 
-#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "bytes.h"
 
 /* Definitions that mlx5_ifc.h expects from the kernel. */
 #define u8 uint8_t
@@ -91,47 +91,5 @@ static inline void ifc_set_bits(void *p, size_t off, size_t width, uint64_t v)
 #define IFC_GET64(typ, p, fld)	ifc_get_bits(p, IFC_OFF(typ, fld), IFC_BITS(typ, fld))
 #define IFC_SET(typ, p, fld, v)	ifc_set_bits(p, IFC_OFF(typ, fld), IFC_BITS(typ, fld), v)
 #define IFC_SET64(typ, p, fld, v) IFC_SET(typ, p, fld, v)
-
-static inline uint16_t get_be16(const void *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be16toh(v);
-}
-
-static inline uint32_t get_be32(const void *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be32toh(v);
-}
-
-static inline uint64_t get_be64(const void *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be64toh(v);
-}
-
-static inline void put_be16(void *p, uint16_t v)
-{
-	v = htobe16(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static inline void put_be32(void *p, uint32_t v)
-{
-	v = htobe32(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static inline void put_be64(void *p, uint64_t v)
-{
-	v = htobe64(v);
-	memcpy(p, &v, sizeof(v));
-}
 
 #endif

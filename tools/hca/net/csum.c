@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Internet checksums.
+ */
+#include "bytes.h"
+#include "csum.h"
+#include "frame.h"
+
+#define IPV4_CSUM	10		/* offsets of the checksum in its header */
+#define TCP_CSUM	16
+#define UDP_CSUM	6
+
+/**
+ * csum_sum() - the one's complement sum of some bytes
+ * @data: the bytes; one of 0 stands behind an odd number of bytes
+ * @len: how many
+ * @start: sum of words that belong to it, too
+ *
+ * Return: the sum, not complemented.
+ */
+uint16_t csum_sum(const void *data, size_t len, uint64_t start)
+{
+	const uint8_t *p = data;
+	uint64_t sum = start;
+
+	for (; len > 1; len -= 2, p += 2)
+		sum += get_be16(p);
+	if (len)
+		sum += (uint64_t)*p << 8;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/**
+ * csum_packet() - the sum of an IP packet, from its header to its last byte
+ * @f: a frame with an IP header
+ *
+ * Return: the sum, without VLAN tags and without padding.
+ */
+uint16_t csum_packet(const struct frame *f)
+{
+	return csum_sum(f->data + f->l3, f->ip_end - f->l3, 0);
+}
+
+static uint16_t ip_sum(const struct frame *f)
+{
+	return csum_sum(f->data + f->l3, f->ihl * 4u, 0);
+}
+
+/* The sum of the pseudo header and of the TCP or UDP header and data. */
+static uint16_t l4_sum(const struct frame *f)
+{
+	size_t len = f->l4_end - f->l4;
+	/* The length of the pseudo header has 32 bits in IPv6. */
+	uint64_t pseudo = f->protocol + (len >> 16) + (len & 0xffff);
+
+	pseudo += csum_sum(f->sip, IP_BYTES, 0);
+	pseudo += csum_sum(f->dip, IP_BYTES, 0);
+	return csum_sum(f->data + f->l4, len, pseudo);
+}
+
+/**
+ * csum_ip_ok() - whether the checksum of the IP header is right
+ * @f: the frame
+ *
+ * Return: false also if the frame has no IP header. IPv6 has no checksum.
+ */
+bool csum_ip_ok(const struct frame *f)
+{
+	return f->ip_version == 6 || (f->ip_version == 4 && ip_sum(f) == 0xffff);
+}
+
+/**
+ * csum_l4_ok() - whether the TCP or UDP checksum is right
+ * @f: the frame
+ *
+ * Return: false also if the frame has neither header. A UDP checksum of 0 says that the sender
+ * computed none, which IPv4 allows.
+ */
+bool csum_l4_ok(const struct frame *f)
+{
+	if (f->l4_type == L4_NONE)
+		return false;
+	if (f->l4_type == L4_UDP && f->ip_version == 4 && !get_be16(f->data + f->l4 + UDP_CSUM))
+		return true;
+	return l4_sum(f) == 0xffff;
+}
+
+/**
+ * csum_fill_ip() - write the checksum of the IPv4 header
+ * @data: the bytes of the frame, which @f points to
+ * @f: the frame; without IPv4 header nothing is written
+ */
+void csum_fill_ip(uint8_t *data, const struct frame *f)
+{
+	uint8_t *field = data + f->l3 + IPV4_CSUM;
+
+	if (f->ip_version != 4)
+		return;
+	put_be16(field, 0);
+	put_be16(field, ~ip_sum(f));
+}
+
+/**
+ * csum_fill_l4() - write the TCP or UDP checksum, whatever is in its field before
+ * @data: the bytes of the frame, which @f points to
+ * @f: the frame; without a TCP or UDP header nothing is written
+ */
+void csum_fill_l4(uint8_t *data, const struct frame *f)
+{
+	uint8_t *field = data + f->l4 + (f->l4_type == L4_TCP ? TCP_CSUM : UDP_CSUM);
+	uint16_t sum;
+
+	if (f->l4_type == L4_NONE)
+		return;
+	put_be16(field, 0);
+	sum = ~l4_sum(f);
+	/* In UDP a checksum of 0 says that there is none; its other form of 0 is written. */
+	put_be16(field, sum || f->l4_type == L4_TCP ? sum : 0xffff);
+}
