@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "caps.h"
 #include "clock.h"
 #include "cmd.h"
 #include "cmdif.h"
@@ -17,6 +18,13 @@
 #include "pages.h"
 #include "trace.h"
 #include "uctx.h"
+
+/* Whether the capabilities offer the command. */
+static bool cmd_offered(const struct hca *hca, const struct cmd_desc *d)
+{
+	return !(d->flags & CMD_ETH && !hca_cap_gen(hca, eth_net_offloads)) &&
+	       !(d->flags & CMD_STEERING && !hca_cap_gen(hca, nic_flow_table));
+}
 
 static bool cmd_allowed_now(const struct hca *hca, const struct cmd_desc *d)
 {
@@ -37,7 +45,7 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd)
 
 	if (inj)
 		return cmd_fail(cmd, inj, WHY_INJECTED, "injected");
-	if (!d)
+	if (!d || !cmd_offered(hca, d))
 		return cmd_fail(cmd, ST_BAD_OP, WHY_OPCODE_UNKNOWN, "no command 0x%x",
 				cmd->opcode);
 	if (!cmd_allowed_now(hca, d))

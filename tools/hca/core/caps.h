@@ -13,6 +13,12 @@
 /* A capability by the name of its field in mlx5_ifc.h. */
 #define hca_cap_gen(hca, fld)	 IFC_GET(cmd_hca_cap, (hca)->cap[CAP_GENERAL], fld)
 #define hca_cap_atomic(hca, fld) IFC_GET(atomic_caps, (hca)->cap[CAP_ATOMIC], fld)
+#define hca_cap_eth(hca, fld) \
+	IFC_GET(per_protocol_networking_offload_caps, (hca)->cap[CAP_ETH], fld)
+/* Of the tables of flows that received frames pass. */
+#define hca_cap_nic_rx(hca, fld) \
+	IFC_GET(flow_table_nic_cap, (hca)->cap[CAP_FLOW_TABLE], \
+		flow_table_properties_nic_receive.fld)
 #define hca_cap_gen_2(hca, fld)	 IFC_GET(cmd_hca_cap_2, (hca)->cap[CAP_GENERAL_2], fld)
 #define hca_cap_qos(hca, fld)	 IFC_GET(qos_cap, (hca)->cap[CAP_QOS], fld)
 #define hca_cap_mem(hca, fld)	 IFC_GET64(device_mem_cap, (hca)->cap[CAP_DEV_MEM], fld)

@@ -48,6 +48,8 @@ enum cmd_flags {
 	CMD_KERNEL	= 1 << 3,	/* only from the kernel: user id 0 */
 	CMD_SHARE	= 1 << 4,	/* also from SHARED_UID: makes an object for every user */
 	CMD_RAW_TX	= 1 << 5,	/* from user ids only with MLX5_UCTX_CAP_RAW_TX */
+	CMD_ETH		= 1 << 6,	/* only if the capability eth_net_offloads is set */
+	CMD_STEERING	= 1 << 7,	/* only if the capability nic_flow_table is set */
 };
 
 /* A row of a table of commands: all that the HCA knows about a command before it runs. */

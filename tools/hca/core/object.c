@@ -44,7 +44,9 @@ const char *const obj_kind_name[OBJ_KINDS] = {
 	[OBJ_XRCD] = "xrcd", [OBJ_QCOUNTER] = "qcounter", [OBJ_MKEY] = "mkey", [OBJ_CQ] = "cq",
 	[OBJ_SRQ] = "srq", [OBJ_QP] = "qp", [OBJ_RESERVED_LKEY] = "reserved_lkey",
 	[OBJ_SQ] = "sq", [OBJ_MEMIC] = "memic", [OBJ_UCTX] = "uctx", [OBJ_UMEM] = "umem",
-	[OBJ_RATE] = "rate", [OBJ_OTHER] = "other",
+	[OBJ_RATE] = "rate", [OBJ_TIS] = "tis", [OBJ_RQ] = "rq", [OBJ_RQT] = "rqt",
+	[OBJ_TIR] = "tir", [OBJ_FLOW_TABLE] = "flow_table", [OBJ_FLOW_GROUP] = "flow_group",
+	[OBJ_FLOW_ENTRY] = "flow_entry", [OBJ_OTHER] = "other",
 };
 
 /**

@@ -15,17 +15,6 @@
 #include "profile_priv.h"
 #include "util.h"
 
-const struct cap_page cap_pages[NR_PAGES] = {
-	{ "general", CAP_GENERAL, "cmd_hca_cap", NULL },
-	{ "odp", CAP_ODP, "odp_cap", "pg" },
-	{ "atomic", CAP_ATOMIC, "atomic_caps", "atomic" },
-	{ "roce", CAP_ROCE, "roce_cap", "roce" },
-	{ "device_memory", CAP_DEV_MEM, "device_mem_cap", "device_memory" },
-	{ "general_2", CAP_GENERAL_2, "cmd_hca_cap_2", "hca_cap_2" },
-	{ "device_event", CAP_DEV_EVENT, "device_event_cap", "event_cap" },
-	{ "qos", CAP_QOS, "qos_cap", "qos" },
-};
-
 /* Types of events, as MLX5_EVENT_TYPE_* in linux/mlx5/device.h; bits of user_affiliated_events. */
 #define EVENT(type)	(1u << (type))
 /* SQ_DRAINED, COMM_EST, CQ_ERROR, WQ_CATAS_ERROR. */
@@ -172,23 +161,25 @@ static const struct def {
 };
 
 /*
- * A doorbell has the number of a queue pair or of a send queue, and does not say which. So send
- * queues have the upper half of the numbers.
+ * A doorbell or a CQE has the number of a queue pair, of a send queue or of a receive queue, and does
+ * not say which. So send and receive queues have the upper half of the numbers.
  */
 #define FIRST_SQ	0x800000
+#define FIRST_RQ	0xc00000
 
 /* The greatest number of 24 bits is no object's, because all ones mean "none" in many fields. */
 #define NO_OBJECT	0xffffff
 
 /*
  * Ranges of object numbers: from @first to before 2^log_cap, which is a capability, or before
- * @limit.
+ * @limit. An HCA need not have objects of an @optional kind.
  */
 static const struct {
 	enum obj_kind kind;
 	uint32_t first;
 	const char *log_cap;
 	uint32_t limit;
+	bool optional;
 } ranges[] = {
 	{ OBJ_EQ, 1, "log_max_eq", 0 },
 	{ OBJ_PD, 1, "log_max_pd", 0 },
@@ -202,127 +193,31 @@ static const struct {
 	{ OBJ_SQ, FIRST_SQ, "log_max_sq", 0 },
 	{ OBJ_MEMIC, 0, NULL, 1 << 16 },
 	{ OBJ_RESERVED_LKEY, 1, NULL, 2 },
-	{ OBJ_UCTX, 1, "log_max_uctx", 0 },
-	{ OBJ_UMEM, 1, "log_max_umem", 0 },
+	{ OBJ_UCTX, 1, "log_max_uctx", 0, true },
+	{ OBJ_UMEM, 1, "log_max_umem", 0, true },
+	{ OBJ_TIS, 1, "log_max_tis", 0, true },
+	{ OBJ_RQ, FIRST_RQ, "log_max_rq", 0, true },
+	{ OBJ_RQT, 1, "log_max_rqt", 0, true },
+	{ OBJ_TIR, 1, "log_max_tir", 0, true },
+	{ OBJ_FLOW_GROUP, 1, NULL, 1 << 16 },
 	{ OBJ_RATE, 1, NULL, 1 << 16 },
 	{ OBJ_OTHER, 1, NULL, 1 << 16 },
 };
 
 /**
- * cap_page_find() - find a capability page by name
- * @name: as in profiles
- *
- * Return: the page or NULL.
- */
-const struct cap_page *cap_page_find(const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < NR_PAGES; i++)
-		if (!strcmp(cap_pages[i].name, name))
-			return &cap_pages[i];
-	return NULL;
-}
-
-/**
  * profile_default_cap() - list the capabilities that the default profile names
+ * @eth: of an Ethernet port
  * @i: 0, 1 and so on
  * @page: set to PAGE_*
  *
- * Return: name of the field, NULL if there are no more.
+ * Return: name of the field, NULL if there are no more. A field may be named twice.
  */
-const char *profile_default_cap(unsigned int i, unsigned int *page)
+const char *profile_default_cap(bool eth, unsigned int i, unsigned int *page)
 {
 	if (i >= ARRAY_SIZE(defaults))
-		return NULL;
+		return eth ? profile_eth_cap(i - ARRAY_SIZE(defaults), page) : NULL;
 	*page = cap_page_find(defaults[i].page) - cap_pages;
 	return defaults[i].field;
-}
-
-static const struct ifc_member *cap_find(const struct cap_page *pg, const char *field,
-					 uint32_t *off)
-{
-	const struct ifc_struct *s = ifc_struct_find(pg->strct);
-	const struct ifc_member *m = s ? ifc_member_find(s, field, off) : NULL;
-
-	return m && !m->reserved && m->width <= 64 ? m : NULL;
-}
-
-/**
- * profile_find_cap() - find a capability by name
- * @page: name of the page, as in profiles
- * @field: name of the field in the page's structure
- * @type: set to the page's number
- * @off: set to the first bit of the field in the page
- * @width: set to the number of bits
- *
- * Return: false if there is no capability of that name.
- */
-bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
-		      uint32_t *width)
-{
-	const struct cap_page *pg = cap_page_find(page);
-	const struct ifc_member *m = pg ? cap_find(pg, field, off) : NULL;
-
-	if (!m)
-		return false;
-	*type = pg->type;
-	*width = m->width;
-	return true;
-}
-
-/**
- * cap_get() - read a capability of a profile
- * @p: the profile
- * @cur: true for the current value, false for the maximum
- * @page: PAGE_*
- * @field: name of the field
- *
- * Return: its value, 0 if there is no such field.
- */
-uint64_t cap_get(const struct profile *p, bool cur, unsigned int page, const char *field)
-{
-	const struct ifc_member *m;
-	uint32_t off;
-
-	m = cap_find(&cap_pages[page], field, &off);
-	return m ? ifc_get_bits(p->cap[cur][cap_pages[page].type], off, m->width) : 0;
-}
-
-/**
- * cap_gen() - read a current general capability of a profile
- * @p: the profile
- * @field: name of the field
- *
- * Return: its value.
- */
-uint32_t cap_gen(const struct profile *p, const char *field)
-{
-	return cap_get(p, true, PAGE_GENERAL, field);
-}
-
-/**
- * cap_put() - set a capability of a profile
- * @p: the profile
- * @cur: true for the current value, false for the maximum
- * @pg: the page
- * @field: name of the field
- * @v: the value
- *
- * Return: false if there is no such field, or if the value does not fit.
- */
-bool cap_put(struct profile *p, bool cur, const struct cap_page *pg, const char *field,
-	     uint64_t v)
-{
-	const struct ifc_member *m;
-	uint32_t off;
-
-	m = cap_find(pg, field, &off);
-	if (!m || (m->width < 64 && v >> m->width))
-		return false;
-	ifc_set_bits(p->cap[cur][pg->type], off, m->width, v);
-	p->cap_valid[pg->type] = true;
-	return true;
 }
 
 /**
@@ -423,6 +318,28 @@ uint32_t profile_uar_end(const struct profile *p)
 					  memic >> UAR_LOG_SIZE;
 }
 
+/* The numbers of flow tables and of their entries, which are capabilities of another page. */
+static void profile_set_flow_ranges(struct profile *p)
+{
+	const char *const rx = "flow_table_properties_nic_receive.";
+	static const struct {
+		enum obj_kind kind;
+		const char *field;
+	} flows[] = { { OBJ_FLOW_TABLE, "log_max_ft_num" }, { OBJ_FLOW_ENTRY, "log_max_flow" } };
+	char name[64];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flows); i++) {
+		uint64_t log;
+
+		snprintf(name, sizeof(name), "%s%s", rx, flows[i].field);
+		log = cap_get(p, true, PAGE_FLOW_TABLE, name);
+		p->range[flows[i].kind] = (struct obj_range){
+			.first = 1, .limit = log && log < 24 ? 1u << log : log ? NO_OBJECT : 2,
+		};
+	}
+}
+
 /**
  * profile_set_ranges() - derive the ranges of object numbers from the capabilities
  * @p: the profile
@@ -437,21 +354,24 @@ void profile_set_ranges(struct profile *p)
 		r->first = ranges[i].first;
 		r->limit = ranges[i].log_cap ? 1u << cap_gen(p, ranges[i].log_cap) :
 					       ranges[i].limit;
-		if (ranges[i].kind == OBJ_SQ)
-			r->limit += FIRST_SQ;
+		if (ranges[i].kind == OBJ_SQ || ranges[i].kind == OBJ_RQ)
+			r->limit += r->first;
 		if (r->limit > NO_OBJECT)
 			r->limit = NO_OBJECT;
 		/*
-		 * profile_check() refuses an empty range. Without these capabilities CREATE_UCTX
-		 * and CREATE_UMEM are refused, so the one number in the range is not used.
+		 * profile_check() refuses an empty range. Without its capability the command that
+		 * creates an object of an optional kind is refused, so the one number in the range
+		 * is not used.
 		 */
-		if ((ranges[i].kind == OBJ_UCTX && !cap_gen(p, "log_max_uctx")) ||
-		    (ranges[i].kind == OBJ_UMEM && !cap_gen(p, "log_max_umem")))
+		if (ranges[i].optional && !cap_gen(p, ranges[i].log_cap))
 			r->limit = r->first + 1;
 	}
+	profile_set_flow_ranges(p);
 	p->range[OBJ_UAR].first = FIRST_UAR;
 	p->range[OBJ_UAR].limit = profile_uar_end(p);
 	profile_memic_op_sizes(p);
+	p->cap_valid[CAP_ETH] = cap_gen(p, "eth_net_offloads");
+	p->cap_valid[CAP_FLOW_TABLE] = cap_gen(p, "nic_flow_table");
 }
 
 /**
@@ -494,9 +414,9 @@ int profile_default(struct profile *p, bool eth)
 			return -EINVAL;
 		}
 	}
-	if (eth) {
-		cap_put(p, false, &cap_pages[0], "port_type", 1);
-		cap_put(p, true, &cap_pages[0], "port_type", 1);
+	if (eth && !profile_eth_set(p)) {
+		fprintf(stderr, "bluebell-hca: mlx5_ifc.h lacks a capability of Ethernet\n");
+		return -EINVAL;
 	}
 	p->core_clock_khz = cap_gen(p, "device_frequency_khz");
 	profile_set_ranges(p);

@@ -17,11 +17,16 @@
 
 /* Types of capabilities, as MLX5_CAP_* in linux/mlx5/device.h. */
 enum hca_cap_type {
-	CAP_GENERAL = 0x00, CAP_ODP = 0x02, CAP_ATOMIC = 0x03, CAP_ROCE = 0x04, CAP_QOS = 0x0c,
-	CAP_DEV_MEM = 0x0f, CAP_DEV_EVENT = 0x14, CAP_GENERAL_2 = 0x20,
+	CAP_GENERAL = 0x00, CAP_ETH = 0x01, CAP_ODP = 0x02, CAP_ATOMIC = 0x03, CAP_ROCE = 0x04,
+	CAP_FLOW_TABLE = 0x07, CAP_QOS = 0x0c, CAP_DEV_MEM = 0x0f, CAP_DEV_EVENT = 0x14,
+	CAP_GENERAL_2 = 0x20,
 };
 
 #define PROFILE_PKEYS	32	/* entries of the P_Key table that a profile can set */
+
+/* Bytes of the longest frame of an Ethernet port without FCS: by default, and the least. */
+#define PROFILE_ETH_MTU		10240
+#define PROFILE_ETH_MTU_MIN	1522
 
 #define MEMIC_UNIT	64	/* bytes: the least alignment of device memory */
 #define IEEE_VENDOR_ID	0x0002c9	/* of all cards, in verbs and in NodeInfo */
@@ -64,7 +69,8 @@ struct profile {
 	struct obj_range range[OBJ_KINDS];
 	uint16_t pkey[PROFILE_PKEYS];	/* first entries of the P_Key table; 0: not used */
 	unsigned int gids;		/* entries of the GID table that are used */
-	unsigned int mtu;		/* of the port, bytes */
+	unsigned int mtu;		/* of the port, bytes; of an Ethernet port the longest frame,
+					 * without FCS */
 	uint8_t link_speed;		/* of an InfiniBand link, enum link_speed */
 	uint32_t port_caps;		/* CapabilityMask of the port's PortInfo */
 	uint16_t port_caps_2;		/* CapabilityMask2 */

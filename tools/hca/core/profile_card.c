@@ -162,12 +162,12 @@ static int card_read_pages(struct card *c, const char *dir, char *why, size_t le
 
 /* ---- capabilities that the profile takes from the card's files ------------------------------- */
 
-static bool card_models(unsigned int page, const char *field)
+static bool card_models(const struct card *c, unsigned int page, const char *field)
 {
 	const char *name;
 	unsigned int i, of;
 
-	for (i = 0; (name = profile_default_cap(i, &of)); i++)
+	for (i = 0; (name = profile_default_cap(c->p->eth, i, &of)); i++)
 		if (of == page && !strcmp(name, field))
 			return true;
 	for (i = 0; i < ARRAY_SIZE(modelled); i++)
@@ -182,6 +182,8 @@ static uint64_t card_allowed(const struct card *c, unsigned int page, const char
 	uint32_t min, max;
 	unsigned int i;
 
+	if (c->p->eth && profile_eth_lacks(page, field))
+		return 0;
 	if (page == PAGE_GENERAL && profile_bound(field, &min, &max))
 		v = v < min ? min : v > max ? max : v;
 	for (i = 0; i < ARRAY_SIZE(limited); i++) {
@@ -226,7 +228,7 @@ static void card_take_all(struct card *c)
 	const char *field;
 	unsigned int i, page;
 
-	for (i = 0; (field = profile_default_cap(i, &page)); i++)
+	for (i = 0; (field = profile_default_cap(c->p->eth, i, &page)); i++)
 		card_take(c, page, field);
 	for (i = 0; i < ARRAY_SIZE(modelled); i++)
 		card_take(c, modelled[i].page, modelled[i].field);
@@ -296,6 +298,10 @@ static void card_fit_pairs(struct card *c)
 	for (i = 1; i < NR_PAGES; i++)
 		if (!c->seen->cap_valid[cap_pages[i].type])
 			card_set(c, PAGE_GENERAL, cap_pages[i].enable, 0, 0);
+	if (!cap_gen(c->p, "eth_net_offloads") || !cap_gen(c->p, "nic_flow_table")) {
+		card_set(c, PAGE_GENERAL, "eth_net_offloads", 0, 0);
+		card_set(c, PAGE_GENERAL, "nic_flow_table", 0, 0);
+	}
 	if (!cap_gen(c->p, "log_max_umem"))
 		card_set(c, PAGE_GENERAL, "umem_uid_0", 0, 0);
 	if (!cap_gen(c->p, "log_max_uctx"))
@@ -330,7 +336,7 @@ static void card_compare(struct card *c, unsigned int page, const char *field)
 {
 	uint64_t has[2], gets[2];
 	unsigned int i;
-	bool model = card_models(page, field);
+	bool model = card_models(c, page, field);
 
 	for (i = 0; i < 2; i++) {
 		has[i] = cap_get(c->seen, i, page, field);
@@ -426,7 +432,7 @@ static void card_print(const struct card *c, FILE *out)
 	unsigned int i, page;
 	char comment[400];
 
-	for (i = 0; (field = profile_default_cap(i, &page)); i++)
+	for (i = 0; (field = profile_default_cap(c->p->eth, i, &page)); i++)
 		card_print_cap(c, caps, page, field);
 	for (i = 0; i < ARRAY_SIZE(modelled); i++)
 		card_print_cap(c, caps, modelled[i].page, modelled[i].field);

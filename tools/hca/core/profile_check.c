@@ -16,24 +16,6 @@
 #include "profile_priv.h"
 #include "util.h"
 
-/**
- * profile_refuse() - refuse a profile
- * @why: set to the reason
- * @len: bytes of @why
- * @fmt: the reason
- *
- * Return: -EINVAL.
- */
-int profile_refuse(char *why, size_t len, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, len, fmt, ap);
-	va_end(ap);
-	return -EINVAL;
-}
-
 #define MAX_LOG_UAR_PAGE 8	/* 1 MiB, the size of the smallest BAR0 */
 
 /* General capabilities and the least and greatest sensible value of each. */
@@ -45,6 +27,12 @@ static const struct {
 	{ "port_type", 0, 1 },
 	{ "log_max_qp", 7, 23 },
 	{ "log_max_sq", 0, 20 },
+	{ "log_max_rq", 0, 20 },
+	{ "log_max_tis", 0, 20 },
+	{ "log_max_tis_per_sq", 0, 1 },
+	{ "log_max_tir", 0, 20 },
+	{ "log_max_rqt", 0, 20 },
+	{ "log_max_rqt_size", 0, 15 },
 	{ "log_max_cq", 2, 24 },
 	{ "log_max_eq", 2, 8 },
 	{ "log_max_srq", 0, 24 },
@@ -349,7 +337,7 @@ static int profile_check_port(const struct profile *p, char *why, size_t len)
 		return profile_refuse(why, len,
 				      "port_caps_2 is 0x%x, but bit 15 of port_caps, which announces "
 				      "it, is not set", p->port_caps_2);
-	if (!is_pow2(p->mtu) || p->mtu < 256 || p->mtu > 4096)
+	if (!p->eth && (!is_pow2(p->mtu) || p->mtu < 256 || p->mtu > 4096))
 		return profile_refuse(why, len, "mtu is %u, must be 256, 512, 1024, 2048 or 4096",
 				      p->mtu);
 	return 0;
@@ -413,7 +401,7 @@ int profile_check(const struct profile *p, char *why, size_t why_len)
 	static int (*const checks[])(const struct profile *p, char *why, size_t len) = {
 		profile_check_bounds, profile_check_max, profile_check_pairs, profile_check_port,
 		profile_check_device, profile_check_memic, profile_check_users,
-		profile_check_events, profile_check_qos,
+		profile_check_events, profile_check_qos, profile_check_eth,
 	};
 	unsigned int i;
 

@@ -19,7 +19,7 @@ struct cap_page {
 
 enum {
 	PAGE_GENERAL = 0, PAGE_ODP = 1, PAGE_ATOMIC = 2, PAGE_DEV_MEM = 4, PAGE_GENERAL_2 = 5,
-	PAGE_DEV_EVENT = 6, PAGE_QOS = 7, NR_PAGES = 8,
+	PAGE_DEV_EVENT = 6, PAGE_QOS = 7, PAGE_ETH = 8, PAGE_FLOW_TABLE = 9, NR_PAGES = 10,
 };
 extern const struct cap_page cap_pages[NR_PAGES];
 
@@ -34,8 +34,12 @@ bool cap_put(struct profile *p, bool cur, const struct cap_page *pg, const char 
 bool profile_has_memic(const struct profile *p);
 void profile_set_ranges(struct profile *p);
 int profile_load_settings(struct profile *p, struct json_object *top, char *why, size_t len);
-const char *profile_default_cap(unsigned int i, unsigned int *page);
+const char *profile_default_cap(bool eth, unsigned int i, unsigned int *page);
 bool profile_bound(const char *field, uint32_t *min, uint32_t *max);
+bool profile_eth_set(struct profile *p);
+const char *profile_eth_cap(unsigned int i, unsigned int *page);
+bool profile_eth_lacks(unsigned int page, const char *field);
+int profile_check_eth(const struct profile *p, char *why, size_t len);
 int profile_check_memic(const struct profile *p, char *why, size_t len);
 int profile_check_bounds(const struct profile *p, char *why, size_t len);
 

@@ -56,6 +56,116 @@ static void default_profile_is_accepted(void **state)
 	assert_int_equal(CUR(port_type), 1);
 }
 
+#define ETH_CUR(fld) \
+	IFC_GET(per_protocol_networking_offload_caps, p.cap[1][CAP_ETH], fld)
+#define RX_CUR(fld) IFC_GET(flow_table_nic_cap, p.cap[1][CAP_FLOW_TABLE], \
+			    flow_table_properties_nic_receive.fld)
+
+/* mlx5_core makes a netdev and builds its flow tables from these capabilities. */
+static void ethernet_port_has_the_expected_capabilities(void **state)
+{
+	(void)state;
+	assert_int_equal(profile_default(&p, true), 0);
+	assert_true(p.cap_valid[CAP_ETH] && p.cap_valid[CAP_FLOW_TABLE]);
+	assert_true(CUR(eth_net_offloads) && CUR(nic_flow_table));
+	assert_int_equal(CUR(vport_group_manager), 0);
+	assert_int_equal(CUR(ib_virt), 0);
+	assert_int_equal(CUR(roce), 0);
+	assert_int_equal(1 << CUR(log_max_rqt_size), 2048);
+	assert_true(ETH_CUR(csum_cap) && ETH_CUR(vlan_cap) && ETH_CUR(rss_ind_tbl_cap));
+	assert_int_equal(1 << ETH_CUR(max_lso_cap), 262144);
+	assert_int_equal(ETH_CUR(wqe_inline_mode), 2);
+	assert_int_equal(RX_CUR(log_max_ft_size), 22);
+	assert_int_equal(RX_CUR(max_ft_level), 128);
+	assert_true(RX_CUR(modify_root) && RX_CUR(ft_field_support.outer_dmac));
+	assert_int_equal(RX_CUR(flow_modify_en), 0);
+	assert_int_equal(p.mtu, PROFILE_ETH_MTU);
+	assert_int_equal(p.range[OBJ_FLOW_TABLE].limit, 1024);
+	assert_int_equal(p.range[OBJ_FLOW_ENTRY].limit, 1 << 22);
+	/* The InfiniBand port has neither page. */
+	assert_int_equal(profile_default(&p, false), 0);
+	assert_false(p.cap_valid[CAP_ETH] || p.cap_valid[CAP_FLOW_TABLE]);
+	assert_true(CUR(vport_group_manager) && CUR(ib_virt) && !CUR(eth_net_offloads));
+}
+
+/* A doorbell and a CQE do not say which kind of queue their number is of. */
+static void numbers_of_queues_are_apart(void **state)
+{
+	static const enum obj_kind queues[] = { OBJ_QP, OBJ_SQ, OBJ_RQ };
+	unsigned int i, k;
+
+	(void)state;
+	assert_int_equal(load("{\"link\":\"eth\",\"caps\":{\"general\":{\"log_max_qp\":23,"
+			      "\"log_max_sq\":20,\"log_max_rq\":20}}}"), 0);
+	for (i = 0; i < ARRAY_SIZE(queues); i++)
+		for (k = 0; k < ARRAY_SIZE(queues); k++)
+			assert_true(i == k ||
+				    p.range[queues[i]].limit <= p.range[queues[k]].first ||
+				    p.range[queues[k]].limit <= p.range[queues[i]].first);
+}
+
+static void nic_capabilities_fit_together(void **state)
+{
+	static const struct { const char *page, *caps, *reason; } bad[] = {
+		{ "general", "\"eth_net_offloads\":0", "need each other" },
+		{ "general", "\"nic_flow_table\":0", "need each other" },
+		{ "general", "\"vport_group_manager\":1", "vport_group_manager is set" },
+		{ "general", "\"eswitch_manager\":1", "eswitch_manager is set" },
+		{ "general", "\"ib_virt\":1", "ib_virt is set" },
+		{ "general", "\"roce\":{\"max\":1,\"cur\":0}", "no roce capabilities" },
+		{ "general", "\"striding_rq\":1", "striding_rq is set" },
+		{ "general", "\"cqe_compression\":1", "cqe_compression is set" },
+		{ "general", "\"log_max_rq\":0", "log_max_rq is 0" },
+		{ "general", "\"log_max_tis\":3", "log_max_tis is 3" },
+		{ "general", "\"log_max_tir\":4", "log_max_tir is 4" },
+		{ "general", "\"log_max_rqt\":1", "log_max_rqt is 1" },
+		{ "general", "\"log_max_rqt_size\":7", "rss_ind_tbl_cap is above" },
+		{ "general", "\"max_wqe_sz_sq\":512", "max_wqe_sz_sq is 512" },
+		{ "ethernet", "\"csum_cap\":0", "csum_cap is 0" },
+		{ "ethernet", "\"vlan_cap\":0", "vlan_cap is 0" },
+		{ "ethernet", "\"max_lso_cap\":0", "max_lso_cap is 0" },
+		{ "ethernet", "\"rss_ind_tbl_cap\":0", "rss_ind_tbl_cap is 0" },
+		{ "ethernet", "\"wqe_inline_mode\":3", "wqe_inline_mode is 3" },
+		{ "ethernet", "\"lro_cap\":1", "bits 0x20 of byte 0x0" },
+		{ "ethernet", "\"swp\":{\"max\":1,\"cur\":0}", "bits 0x80 of byte 0x4" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.ft_support\":0",
+		  "ft_support is 0" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.modify_root\":0",
+		  "modify_root is 0" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.log_max_ft_size\":15",
+		  "log_max_ft_size is 15" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.max_ft_level\":58",
+		  "max_ft_level is 58" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.sw_owner\":1",
+		  "flow_table: bits" },
+		{ "flow_table", "\"flow_table_properties_nic_transmit.ft_support\":1",
+		  "flow_table: bits" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.ft_field_support."
+		  "inner_dmac\":1", "flow_table: bits" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.ft_field_support."
+		  "outer_ip_version\":0,\"flow_table_properties_nic_receive."
+		  "ft_field_support.outer_ether_type\":0", "tell IPv4 from IPv6" },
+	};
+	char json[400];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(json, sizeof(json), "{\"link\":\"eth\",\"caps\":{\"%s\":{%s}}}",
+			 bad[i].page, bad[i].caps);
+		refused(json, bad[i].reason);
+	}
+	refused("{\"caps\":{\"general\":{\"eth_net_offloads\":1,\"nic_flow_table\":1},"
+		"\"ethernet\":{\"csum_cap\":1},\"flow_table\":{"
+		"\"flow_table_properties_nic_receive.ft_support\":1}}}", "an InfiniBand port");
+	refused("{\"link\":\"eth\",\"mtu\":1521}", "mtu is 1521");
+	refused("{\"link\":\"eth\",\"mtu\":10241}", "mtu is 10241");
+	assert_int_equal(load("{\"link\":\"eth\",\"mtu\":1522}"), 0);
+	assert_int_equal(load("{\"link\":\"eth\",\"caps\":{\"general\":{\"eth_net_offloads\":0,"
+			      "\"nic_flow_table\":0}}}"), 0);
+	assert_false(p.cap_valid[CAP_ETH] || p.cap_valid[CAP_FLOW_TABLE]);
+}
+
 /* The driver builds the alloc_ucontext response from these capabilities. */
 static void default_has_the_expected_capabilities(void **state)
 {
@@ -354,7 +464,9 @@ static void each_capability_has_its_bounds(void **state)
 {
 	static const struct { const char *field; uint32_t min, max; } bounds[] = {
 		{ "num_ports", 1, 1 }, { "port_type", 0, 1 }, { "log_max_qp", 7, 23 },
-		{ "log_max_sq", 0, 20 }, { "log_max_cq", 2, 24 }, { "log_max_eq", 2, 8 },
+		{ "log_max_sq", 0, 20 }, { "log_max_rq", 0, 20 }, { "log_max_tis", 0, 20 },
+		{ "log_max_tis_per_sq", 0, 1 }, { "log_max_tir", 0, 20 },
+		{ "log_max_rqt", 0, 20 }, { "log_max_rqt_size", 0, 15 }, { "log_max_cq", 2, 24 }, { "log_max_eq", 2, 8 },
 		{ "log_max_srq", 0, 24 }, { "log_max_mkey", 6, 24 }, { "log_max_pd", 1, 24 },
 		{ "log_max_qp_sz", 1, 15 }, { "log_max_srq_sz", 1, 16 },
 		{ "log_max_cq_sz", 1, 22 }, { "log_max_eq_sz", 8, 22 }, { "log_max_msg", 1, 30 },
@@ -484,8 +596,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"fixed-keys",
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
 		"no-ksm", "old-entities", "mapped-memory", "packed-operations", "busy-uars",
-		"opensm", "slow-retries",
-		"group-manager", "vf", "no-klm-umr",
+		"opensm", "slow-retries", "group-manager", "vf", "no-klm-umr", "eth-default",
 		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
 	};
 	static struct profile built_in;
@@ -565,6 +676,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(default_profile_is_accepted),
+		cmocka_unit_test(ethernet_port_has_the_expected_capabilities),
+		cmocka_unit_test(numbers_of_queues_are_apart),
+		cmocka_unit_test(nic_capabilities_fit_together),
 		cmocka_unit_test(default_has_the_expected_capabilities),
 		cmocka_unit_test(file_changes_the_default),
 		cmocka_unit_test(limits_are_up_to_what_the_capabilities_allow),

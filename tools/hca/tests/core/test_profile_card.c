@@ -223,13 +223,13 @@ static void what_is_not_modelled_is_counted(void **state)
 	GEN(wq_signature, 1);
 	GEN(eswitch_manager, 1);
 	GEN(general_obj_types, 0x80);
-	card.cap_valid[7] = true;
+	card.cap_valid[8] = true;
 	make_and_load("{\"comment\":\"A card.\"}");
 	assert_int_equal(CUR(eswitch_manager), 0);
 	reports("general.wq_signature: the card has 1, the profile 0, as the HCA does not model");
 	reports("general.eswitch_manager: ");
 	reports("general.general_obj_types: the card has 128");
-	reports("page 07: ");
+	reports("page 08: ");
 	assert_non_null(strstr(json, "A card. The card also has 4 capabilities that the HCA does"));
 	assert_non_null(strstr(json, "; 0 others have"));
 }

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Profiles of HCAs with an Ethernet port: the default values of the capabilities of the NIC and of
+ * flow steering, and the checks that they fit together. mlx5_core builds its chain of flow tables
+ * from these values; if the chain does not fit, the whole device fails to probe.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "hca.h"
+#include "ifc.h"
+#include "profile.h"
+#include "profile_priv.h"
+#include "util.h"
+
+#define RX	"flow_table_properties_nic_receive."
+#define FIELD	RX "ft_field_support."
+
+/* What the default profile of an Ethernet port adds to the default profile, or changes. */
+static const struct {
+	unsigned int page;
+	const char *field;
+	uint32_t value;
+} values[] = {
+	{ PAGE_GENERAL, "port_type", 1 },
+	{ PAGE_GENERAL, "eth_net_offloads", 1 },
+	{ PAGE_GENERAL, "nic_flow_table", 1 },
+	{ PAGE_GENERAL, "log_max_rq", 12 },
+	{ PAGE_GENERAL, "log_max_sq", 12 },
+	{ PAGE_GENERAL, "log_max_tis", 8 },
+	{ PAGE_GENERAL, "log_max_tis_per_sq", 1 },
+	{ PAGE_GENERAL, "log_max_tir", 10 },
+	{ PAGE_GENERAL, "log_max_rqt", 10 },
+	/* Also limits the channels of the netdev. */
+	{ PAGE_GENERAL, "log_max_rqt_size", 11 },
+	{ PAGE_GENERAL, "log_max_current_uc_list", 7 },
+	{ PAGE_GENERAL, "log_max_current_mc_list", 9 },
+	{ PAGE_GENERAL, "log_max_vlan_list", 12 },
+	/* Optional registers of the port. */
+	{ PAGE_GENERAL, "mcam_reg", 0 },
+	{ PAGE_GENERAL, "port_module_event", 0 },
+	{ PAGE_ETH, "csum_cap", 1 },
+	{ PAGE_ETH, "vlan_cap", 1 },
+	{ PAGE_ETH, "self_lb_en_modifiable", 1 },
+	{ PAGE_ETH, "max_lso_cap", 18 },
+	{ PAGE_ETH, "wqe_inline_mode", 2 },		/* no headers have to be in the WQE */
+	{ PAGE_ETH, "rss_ind_tbl_cap", 8 },
+	{ PAGE_FLOW_TABLE, RX "ft_support", 1 },
+	{ PAGE_FLOW_TABLE, RX "modify_root", 1 },
+	{ PAGE_FLOW_TABLE, RX "flow_table_modify", 1 },
+	{ PAGE_FLOW_TABLE, RX "flow_modify_en", 0 },
+	{ PAGE_FLOW_TABLE, RX "identified_miss_table_mode", 0 },
+	{ PAGE_FLOW_TABLE, RX "log_max_ft_size", 22 },
+	{ PAGE_FLOW_TABLE, RX "max_ft_level", 128 },
+	{ PAGE_FLOW_TABLE, RX "log_max_ft_num", 10 },
+	{ PAGE_FLOW_TABLE, RX "log_max_flow", 22 },
+	{ PAGE_FLOW_TABLE, RX "log_max_destination", 6 },
+	{ PAGE_FLOW_TABLE, RX "log_max_flow_counter", 3 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_dmac", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_smac", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_ether_type", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_ip_version", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_first_prio", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_first_cfi", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_first_vid", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_sip", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_dip", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_frag", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_ip_protocol", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_udp_sport", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_udp_dport", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_tcp_sport", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_tcp_dport", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_tcp_flags", 1 },
+};
+
+/*
+ * General capabilities that an HCA with an Ethernet port cannot have: the manager of an e-switch or
+ * of the vports of other functions, InfiniBand's vport commands, RoCE, and features of send and
+ * receive queues. Each makes a driver send commands or build queues that the HCA does not model.
+ */
+static const char *const lacks[] = {
+	"vport_group_manager", "eswitch_manager", "eth_virt", "ib_virt", "roce", "lag_master",
+	"tis_tir_td_order", "silent_mode_query", "silent_mode_set", "striding_rq", "shampo",
+	"cqe_compression", "mini_cqe_resp_stride_index", "ts_cqe_to_dest_cqn", "hairpin", "tls_tx",
+	"tls_rx", "rq_delay_drop", "ets", "dcbx", "cq_period_mode_modify",
+	"max_flow_counter_15_0", "max_flow_counter_31_16", "log_max_flow_counter_bulk",
+};
+
+/**
+ * profile_eth_cap() - list the capabilities that the default profile of an Ethernet port names
+ * @i: 0, 1 and so on
+ * @page: set to PAGE_*
+ *
+ * Return: name of the field, NULL if there are no more.
+ */
+const char *profile_eth_cap(unsigned int i, unsigned int *page)
+{
+	if (i >= ARRAY_SIZE(values))
+		return NULL;
+	*page = values[i].page;
+	return values[i].field;
+}
+
+/**
+ * profile_eth_lacks() - tell whether an HCA with an Ethernet port cannot have a capability
+ * @page: PAGE_*
+ * @field: name of the field
+ */
+bool profile_eth_lacks(unsigned int page, const char *field)
+{
+	unsigned int i;
+
+	for (i = 0; page == PAGE_GENERAL && i < ARRAY_SIZE(lacks); i++)
+		if (!strcmp(lacks[i], field))
+			return true;
+	return false;
+}
+
+static bool put(struct profile *p, unsigned int page, const char *field, uint64_t v)
+{
+	return cap_put(p, false, &cap_pages[page], field, v) &&
+	       cap_put(p, true, &cap_pages[page], field, v);
+}
+
+/**
+ * profile_eth_set() - change the default profile to that of an Ethernet port
+ * @p: the profile
+ *
+ * Return: false if the headers lack a field that the HCA needs.
+ */
+bool profile_eth_set(struct profile *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lacks); i++)
+		put(p, PAGE_GENERAL, lacks[i], 0);	/* older headers have fewer */
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		if (!put(p, values[i].page, values[i].field, values[i].value))
+			return false;
+	p->mtu = PROFILE_ETH_MTU;
+	return true;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* Refuse a bit of a page that is not in a capability of the table of values. */
+static int check_page(const struct profile *p, unsigned int page, char *why, size_t len)
+{
+	static uint8_t rest[HCA_CAP_SIZE];
+	const struct cap_page *pg = &cap_pages[page];
+	unsigned int i, cur;
+	uint32_t off, width, type;
+
+	for (cur = 0; cur < 2; cur++) {
+		memcpy(rest, p->cap[cur][pg->type], sizeof(rest));
+		for (i = 0; i < ARRAY_SIZE(values); i++)
+			if (values[i].page == page &&
+			    profile_find_cap(pg->name, values[i].field, &type, &off, &width))
+				ifc_set_bits(rest, off, width, 0);
+		for (i = 0; i < sizeof(rest); i++)
+			if (rest[i])
+				return profile_refuse(why, len,
+						      "%s: bits 0x%02x of byte 0x%x are set, which "
+						      "the HCA does not model", pg->name, rest[i],
+						      i);
+	}
+	return 0;
+}
+
+/* Capabilities without which mlx5_core makes no netdev, or fails to probe, and their least value. */
+static const struct {
+	unsigned int page;
+	const char *field;
+	uint32_t min, max;
+} needs[] = {
+	{ PAGE_GENERAL, "log_max_rq", 1, 20 },
+	{ PAGE_GENERAL, "log_max_sq", 1, 20 },
+	{ PAGE_GENERAL, "log_max_tis", 4, 20 },
+	{ PAGE_GENERAL, "log_max_tir", 5, 20 },
+	{ PAGE_GENERAL, "log_max_rqt", 2, 20 },
+	{ PAGE_GENERAL, "log_max_current_uc_list", 0, 12 },
+	{ PAGE_GENERAL, "log_max_current_mc_list", 0, 12 },
+	{ PAGE_GENERAL, "log_max_vlan_list", 0, 12 },
+	{ PAGE_GENERAL, "max_wqe_sz_sq", 768, 1024 },
+	{ PAGE_ETH, "csum_cap", 1, 1 },
+	{ PAGE_ETH, "vlan_cap", 1, 1 },
+	{ PAGE_ETH, "max_lso_cap", 1, 31 },
+	{ PAGE_ETH, "rss_ind_tbl_cap", 1, 15 },
+	{ PAGE_ETH, "wqe_inline_mode", 0, 2 },
+	{ PAGE_FLOW_TABLE, RX "ft_support", 1, 1 },
+	{ PAGE_FLOW_TABLE, RX "modify_root", 1, 1 },
+	/* Tables of 32,770 entries are made of 64 Ki. */
+	{ PAGE_FLOW_TABLE, RX "log_max_ft_size", 16, 24 },
+	{ PAGE_FLOW_TABLE, RX "max_ft_level", 59, 255 },
+	{ PAGE_FLOW_TABLE, RX "log_max_ft_num", 4, 20 },
+	{ PAGE_FLOW_TABLE, RX "log_max_flow", 10, 24 },
+	{ PAGE_FLOW_TABLE, RX "log_max_destination", 0, 8 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_dmac", 1, 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_ip_protocol", 1, 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_first_vid", 1, 1 },
+};
+
+static int check_needs(const struct profile *p, char *why, size_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(needs); i++) {
+		uint64_t v = cap_get(p, true, needs[i].page, needs[i].field);
+
+		if (v < needs[i].min || v > needs[i].max)
+			return profile_refuse(why, len,
+					      "%s is %llu, an Ethernet port needs from %u to %u",
+					      needs[i].field, (unsigned long long)v, needs[i].min,
+					      needs[i].max);
+	}
+	if (cap_get(p, true, PAGE_ETH, "rss_ind_tbl_cap") > cap_gen(p, "log_max_rqt_size"))
+		return profile_refuse(why, len, "rss_ind_tbl_cap is above log_max_rqt_size");
+	if (!cap_get(p, true, PAGE_FLOW_TABLE, FIELD "outer_ip_version") &&
+	    !cap_get(p, true, PAGE_FLOW_TABLE, FIELD "outer_ether_type"))
+		return profile_refuse(why, len,
+				      "neither outer_ip_version nor outer_ether_type is set: no "
+				      "table could tell IPv4 from IPv6");
+	return 0;
+}
+
+static int check_lacks(const struct profile *p, char *why, size_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lacks); i++)
+		if (cap_get(p, false, PAGE_GENERAL, lacks[i]))
+			return profile_refuse(why, len,
+					      "%s is set, which an HCA with an Ethernet port does "
+					      "not model", lacks[i]);
+	if (p->mtu < PROFILE_ETH_MTU_MIN || p->mtu > PROFILE_ETH_MTU)
+		return profile_refuse(why, len, "mtu is %u, must be from %u to %u", p->mtu,
+				      PROFILE_ETH_MTU_MIN, PROFILE_ETH_MTU);
+	return 0;
+}
+
+/**
+ * profile_check_eth() - check the capabilities of the NIC and of flow steering
+ * @p: the profile
+ * @why: set to the reason if they do not fit together
+ * @len: bytes of @why
+ *
+ * Return: 0 or -EINVAL.
+ */
+int profile_check_eth(const struct profile *p, char *why, size_t len)
+{
+	bool nic = cap_gen(p, "eth_net_offloads"), steering = cap_gen(p, "nic_flow_table");
+
+	if ((nic || steering) && !p->eth)
+		return profile_refuse(why, len, "%s is set, but the port is an InfiniBand port",
+				      nic ? "eth_net_offloads" : "nic_flow_table");
+	if (nic != steering)
+		return profile_refuse(why, len,
+				      "eth_net_offloads and nic_flow_table need each other: frames "
+				      "reach a receive queue through flow tables alone");
+	if (p->eth && check_lacks(p, why, len))
+		return -EINVAL;
+	if (!nic)
+		return 0;
+	if (check_needs(p, why, len) || check_page(p, PAGE_ETH, why, len) ||
+	    check_page(p, PAGE_FLOW_TABLE, why, len))
+		return -EINVAL;
+	return 0;
+}
