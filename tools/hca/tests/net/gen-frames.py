@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Print, as a C header, frames that scapy has built, and what their headers say.
+"""Print, as a C header, a table of frames that scapy has built.
 
-The unit tests of net/ compare our parser, checksums and segments with these. The fields come from
-the layers that scapy was given, and the offsets from the bytes that scapy made of each layer.
+Usage: gen-frames.py frames|segments|tags|roce
+
+The unit tests of net/ compare our parser, checksums, segments and CRCs with these. The fields of a
+frame are those of the layers that scapy reads in it, the offsets are the lengths of these layers.
 """
 
 import logging
 import struct
+import sys
+import zlib
 
 logging.getLogger("scapy").setLevel(logging.ERROR)
 
+from scapy.contrib.roce import BTH, GRH, cnp  # noqa: E402
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_Router_Alert  # noqa: E402
 from scapy.layers.inet6 import (  # noqa: E402
     ICMPv6EchoRequest,
@@ -223,9 +228,127 @@ def print_frames():
     print("};")
 
 
+# ---- segments ------------------------------------------------------------------------------------
+
+
+def segments(name, ip, l4, payload, mss):
+    """A template, and the frames that a payload becomes: as many packets, built by scapy."""
+    eth = Ether(**MAC) / Dot1Q(vlan=9) if "ctag" in name else Ether(**MAC)
+    # What is in the lengths and checksums of a template does not matter.
+    wrong = {"len": 7, "chksum": 0xDEAD} if ip.version == 4 else {"plen": 0}
+    template_ip, template_l4 = ip.copy(), l4.copy()
+    for key, value in wrong.items():
+        setattr(template_ip.getlayer(type(ip)), key, value)
+    template_l4.chksum = 0xBEEF
+    template = bytes(eth / template_ip / template_l4)
+    frames = []
+    for i, at in enumerate(range(0, payload, mss)):
+        part_ip, part_l4 = ip.copy(), l4.copy()
+        if ip.version == 4:
+            part_ip.id = (ip.id + i) & 0xFFFF
+        if isinstance(l4, TCP):
+            part_l4.seq = (l4.seq + at) & 0xFFFFFFFF
+            flags = set(str(l4.flags))
+            flags -= set("C") if at else set()
+            flags -= set("FP") if at + mss < payload else set()
+            part_l4.flags = "".join(flags)
+        part = bytes(data(payload))[at:at + mss]
+        frames.append(bytes(eth / part_ip / part_l4 / Raw(part)))
+    return name, template, payload, mss, frames
+
+
+def segment_rows():
+    """Yield large sends and what becomes of them."""
+    header = TCP(sport=40000, dport=5201, seq=0xFFFFFE00, ack=77, flags="FPACE",
+                 options=[("NOP", None), ("NOP", None), ("Timestamp", (1, 2))])
+    plain = TCP(sport=40000, dport=5201, seq=5, ack=77, flags="A")
+    datagram = UDP(sport=50001, dport=443)
+    yield segments("tcp4", ip4(id=0xFFFE), header, 1000, 300)
+    yield segments("tcp4_exact", ip4(), header, 600, 200)
+    yield segments("tcp4_one", ip4(), header, 100, 200)
+    yield segments("tcp4_bytes", ip4(), plain, 3, 1)
+    yield segments("tcp4_odd", ip4(options=[IPOption_Router_Alert()]), plain, 700, 333)
+    yield segments("tcp6", ip6(), header, 1001, 500)
+    yield segments("tcp6_extension_ctag", ip6() / IPv6ExtHdrDestOpt(), plain, 401, 200)
+    yield segments("udp4", ip4(), datagram, 1001, 400)
+    yield segments("udp6_ctag", ip6(), datagram, 500, 200)
+
+
+def print_segments():
+    print("static const struct segment_row segment_rows[] = {")
+    for name, template, payload, mss, frames in segment_rows():
+        print(f'\t{{ "{name}", {len(template)}, (const uint8_t[]){c_bytes(template)},')
+        print(f"\t  {payload}, {mss}, {len(frames)}, {{")
+        for f in frames:
+            print(f"\t\t{{ {len(f)}, (const uint8_t[]){c_bytes(f)} }},")
+        print("\t} },")
+    print("};")
+
+
+# ---- tags and RoCE -------------------------------------------------------------------------------
+
+
+def print_tags():
+    """Frames with a tag, and the same frames without it."""
+    rows = (
+        ("ctag", Dot1Q(vlan=5, prio=3), ip4() / tcp(10)),
+        ("stag", Dot1AD(vlan=4095, prio=7, id=1), ip6() / udp(3)),
+        ("outer", Dot1AD(vlan=100), Dot1Q(vlan=200) / ip4() / udp(8)),
+        ("nothing_behind", Dot1Q(vlan=5, type=0x88B5), NoPayload()),
+    )
+    print("static const struct tag_row tag_rows[] = {")
+    for name, tag, behind in rows:
+        etype = 0x88A8 if isinstance(tag, Dot1AD) else 0x8100
+        tci = tag.prio << 13 | tag.id << 12 | tag.vlan
+        kw = {"type": 0x88B5} if isinstance(behind, NoPayload) else {}
+        without, tagged = Ether(**MAC, **kw) / behind, Ether(**MAC) / tag / behind
+        print(f'\t{{ "{name}", {{ {etype:#x}, {tci} }},')
+        for raw in bytes(without), bytes(tagged):
+            print(f"\t  {len(raw)}, (const uint8_t[]){c_bytes(raw)},")
+        print("\t},")
+    print("};")
+
+
+def v1_frame(n):
+    """A RoCE v1 frame. scapy has no ICRC for it, so it is computed here from its definition."""
+    bth = BTH(opcode=0x04, dqpn=0x123456, psn=0xABCDEF, ackreq=1, becn=1)
+    body = bytes(bth)[:12] + bytes(data(n))
+    grh = GRH(tclass=0x5A, flowlabel=0x12345, paylen=len(body) + 4, nexthdr=0x1B, hoplmt=9,
+              sgid=int.from_bytes(bytes(range(16))), dgid=int.from_bytes(bytes(range(16, 32))))
+    masked = GRH(tclass=0xFF, flowlabel=0xFFFFF, paylen=grh.paylen, nexthdr=0x1B, hoplmt=0xFF,
+                 sgid=grh.sgid, dgid=grh.dgid)
+    covered = b"\xff" * 8 + bytes(masked) + body[:4] + b"\xff" + body[5:]
+    icrc = struct.pack("<I", zlib.crc32(covered))
+    return bytes(Ether(**MAC, type=0x8915)) + bytes(grh) + body + icrc
+
+
+def print_roce():
+    bth = BTH(opcode=0x04, dqpn=0x123456, psn=0xABCDEF, ackreq=1, fecn=1)
+    port = UDP(sport=0xC001, dport=4791, chksum=0)
+    port6 = UDP(sport=0xFFFF, dport=4791)
+    rows = (
+        ("v2_ip4", bytes(Ether(**MAC) / ip4(flags="DF") / port / bth / data(64))),
+        ("v2_ip4_empty", bytes(Ether(**MAC) / ip4() / port / bth)),
+        ("v2_ip6", bytes(Ether(**MAC) / ip6() / port6 / bth / data(1024))),
+        ("v2_ctag", bytes(Ether(**MAC) / Dot1Q(vlan=3) / ip6() / port6 / bth / data(4))),
+        ("v2_padded", bytes(Ether(**MAC) / ip4() / port / bth) + bytes(8)),
+        ("cnp", bytes(Ether(**MAC) / ip4() / port / cnp(0x456))),
+        ("v1", v1_frame(64)),
+        ("v1_padded", v1_frame(0) + bytes(4)),
+    )
+    print("static const struct roce_row roce_rows[] = {")
+    for name, raw in rows:
+        print(f'\t{{ "{name}", {len(raw)}, (const uint8_t[]){c_bytes(raw)} }},')
+    print("};")
+
+
+TABLES = {"frames": print_frames, "segments": print_segments, "tags": print_tags,
+          "roce": print_roce}
+
+
 def main():
     print("/* Made by tests/net/gen-frames.py. */")
-    print_frames()
+    TABLES[sys.argv[1]]()
 
 
 if __name__ == "__main__":

@@ -303,5 +303,5 @@ int main(void)
 		cmocka_unit_test(sum_of_many_bytes_carries),
 	};
 
-	return cmocka_run_group_tests_name("frame", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("frames", tests, NULL, NULL);
 }
