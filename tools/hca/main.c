@@ -23,6 +23,7 @@
 #include "hca.h"
 #include "impair.h"
 #include "loop.h"
+#include "packet.h"
 #include "profile.h"
 #include "quota.h"
 #include "subnet.h"
@@ -222,7 +223,7 @@ static int serve(struct rack *rack, unsigned int i)
 static void start_capture(struct fabric *f)
 {
 	struct capture *c;
-	int err = capture_open(opt.capture, opt.file_limit, &c);
+	int err = capture_open(opt.capture, opt.file_limit, &ib_packet_type, &c);
 
 	if (err)
 		fprintf(stderr, "bluebell-hca: cannot write the capture to %s: %s\n", opt.capture,
@@ -236,7 +237,7 @@ static int rack_up(struct rack *rack, struct profile *p)
 	unsigned int i;
 
 	rack->main = loop_new();
-	rack->fabric = fabric_new();
+	rack->fabric = fabric_new(&ib_packet_type);
 	if (!rack->main || !rack->fabric)
 		return -ENOMEM;
 	if (opt.capture)

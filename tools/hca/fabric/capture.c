@@ -3,11 +3,8 @@
  * The capture file. The file is complete after each packet, so it can be read while the HCA runs,
  * and also if the HCA crashes. All sending threads write to the file, one record at a time and in
  * the order of their times.
- *
- * The link type is that of Endace's Extensible Record Format, as in captures of real adapters and
- * analyzers: Wireshark has a dissector of InfiniBand, but does not read LINKTYPE_INFINIBAND.
  */
-#include <endian.h>
+#include <assert.h>
 #include <errno.h>
 #include <pcap/pcap.h>
 #include <pthread.h>
@@ -18,28 +15,19 @@
 
 #include "capture.h"
 #include "clock.h"
-#include "ifc.h"
-#include "packet.h"
+#include "packet_head.h"
 #include "quota.h"
-#include "wire.h"
 
 #define BUFFER		16384	/* more than a record, so one system call writes a record */
 #define NS_PER_S	1000000000ull
 
 #define FILE_HEADER	24	/* bytes at the start of a pcap file */
 #define RECORD_HEADER	16	/* bytes before the data of each record */
-
-/* The ERF header, at the start of the data of each record: its size, offsets and values. */
-#define ERF_BYTES	16
-#define ERF_TYPE	8
-#define ERF_FLAGS	9
-#define ERF_RECORD_LEN	10
-#define ERF_WIRE_LEN	14
-#define ERF_INFINIBAND	21
-#define ERF_VARYING_LEN	4
+#define DATA_MAX	10496	/* bytes of the data of a record, of any type of packet */
 
 struct capture {
 	char *path;
+	const struct packet_type *type;
 	pcap_t *pcap;
 	pcap_dumper_t *dumper;
 	pthread_mutex_t lock;	/* for writing a record */
@@ -66,7 +54,8 @@ static int capture_start(struct capture *c, uint64_t limit)
 	setvbuf(file, NULL, _IOFBF, BUFFER);
 	quota_start(&c->quota, file, limit);
 	quota_take(&c->quota, FILE_HEADER);
-	c->pcap = pcap_open_dead_with_tstamp_precision(DLT_ERF, ERF_BYTES + WIRE_MAX,
+	c->pcap = pcap_open_dead_with_tstamp_precision(c->type->capture_type,
+						       c->type->capture_max,
 						       PCAP_TSTAMP_PRECISION_NANO);
 	if (!c->pcap) {
 		fclose(file);
@@ -80,17 +69,21 @@ static int capture_start(struct capture *c, uint64_t limit)
  * capture_open() - begin a capture
  * @path: of the file, which is truncated
  * @limit: bytes after which the capture ends, 0 for no limit
+ * @type: of the packets
  * @out: set to the capture
  *
  * Return: 0, -ENOMEM, or -errno if the file cannot be written.
  */
-int capture_open(const char *path, uint64_t limit, struct capture **out)
+int capture_open(const char *path, uint64_t limit, const struct packet_type *type,
+		 struct capture **out)
 {
 	struct capture *c = calloc(1, sizeof(*c));
 	int err;
 
+	assert(type->capture_max <= DATA_MAX);
 	if (!c)
 		return -ENOMEM;
+	c->type = type;
 	pthread_mutex_init(&c->lock, NULL);
 	c->path = strdup(path);
 	err = c->path ? capture_start(c, limit) : -ENOMEM;
@@ -140,19 +133,6 @@ int capture_error(const struct capture *c)
 	return c->err;
 }
 
-/* The time is little-endian and in units of 2^-32 s, all else is big-endian. */
-static void capture_erf_header(uint8_t erf[ERF_BYTES], uint64_t ns, size_t len)
-{
-	uint64_t time = htole64(ns / NS_PER_S << 32 | (ns % NS_PER_S << 32) / NS_PER_S);
-
-	memset(erf, 0, ERF_BYTES);
-	memcpy(erf, &time, sizeof(time));
-	erf[ERF_TYPE] = ERF_INFINIBAND;
-	erf[ERF_FLAGS] = ERF_VARYING_LEN;
-	put_be16(erf + ERF_RECORD_LEN, ERF_BYTES + len);
-	put_be16(erf + ERF_WIRE_LEN, len);
-}
-
 static void capture_end(struct capture *c, int err, const char *why)
 {
 	c->err = err;
@@ -160,16 +140,13 @@ static void capture_end(struct capture *c, int err, const char *why)
 		why);
 }
 
-/*
- * Write @record, which has room for the header, and then a packet of @len bytes. The caller holds
- * the lock.
- */
-static void capture_record(struct capture *c, uint8_t *record, size_t len)
+/* Write the record of a packet of @len bytes. The caller holds the lock. */
+static void capture_record(struct capture *c, uint8_t *data, size_t len)
 {
 	uint64_t ns = clock_now_ns();
 	struct pcap_pkthdr header = {
 		.ts = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S },
-		.caplen = ERF_BYTES + len, .len = ERF_BYTES + len,
+		.caplen = len, .len = len,
 	};
 	int err;
 
@@ -179,8 +156,9 @@ static void capture_record(struct capture *c, uint8_t *record, size_t len)
 		capture_end(c, -EFBIG, QUOTA_USED_UP);
 		return;
 	}
-	capture_erf_header(record, ns, len);
-	pcap_dump((uint8_t *)c->dumper, &header, record);
+	if (c->type->stamp)
+		c->type->stamp(data, ns);
+	pcap_dump((uint8_t *)c->dumper, &header, data);
 	err = capture_flush(c);
 	if (err)
 		capture_end(c, err, strerror(-err));
@@ -189,20 +167,20 @@ static void capture_record(struct capture *c, uint8_t *record, size_t len)
 /**
  * capture_packet() - record a packet
  * @c: the capture
- * @p: the packet
+ * @h: the packet
  *
  * The time is that of the clock of the trace. If the file cannot be written, the capture ends, and
  * the HCA runs on. May be called by any thread.
  */
-void capture_packet(struct capture *c, const struct packet *p)
+void capture_packet(struct capture *c, const struct packet_head *h)
 {
-	uint8_t record[ERF_BYTES + WIRE_MAX];
+	uint8_t data[DATA_MAX];
 	size_t len;
 
 	if (c->paused || c->err)
 		return;
-	len = wire_packet(p, record + ERF_BYTES);
+	len = c->type->capture(h, data);
 	pthread_mutex_lock(&c->lock);
-	capture_record(c, record, len);
+	capture_record(c, data, len);
 	pthread_mutex_unlock(&c->lock);
 }

@@ -9,12 +9,14 @@
 #include <stdint.h>
 
 struct capture;
-struct packet;
+struct packet_head;
+struct packet_type;
 
-int capture_open(const char *path, uint64_t limit, struct capture **out);
+int capture_open(const char *path, uint64_t limit, const struct packet_type *type,
+		 struct capture **out);
 void capture_close(struct capture *c);
 void capture_pause(struct capture *c, bool pause);
 int capture_error(const struct capture *c);
-void capture_packet(struct capture *c, const struct packet *p);
+void capture_packet(struct capture *c, const struct packet_head *h);
 
 #endif

@@ -13,18 +13,20 @@
 
 /**
  * fabric_new() - make a fabric without ports
+ * @type: of its packets
  *
  * The links of its ports become active at once, and the ports have LIDs, as if a subnet manager had
- * configured them.
+ * configured them. Ethernet does not use the LIDs.
  *
  * Return: the fabric, or NULL if memory is short.
  */
-struct fabric *fabric_new(void)
+struct fabric *fabric_new(const struct packet_type *type)
 {
 	struct fabric *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
+	f->type = type;
 	STAILQ_INIT(&f->pool);
 	pthread_mutex_init(&f->pool_lock, NULL);
 	pthread_mutex_init(&f->lid_lock, NULL);
@@ -68,6 +70,27 @@ struct forward *fabric_forward(struct fabric *f)
 }
 
 /**
+ * fabric_set_switch() - give a fabric a switch that is not InfiniBand's
+ * @f: the fabric, which no HCA has joined
+ * @sw: the switch
+ * @release: called with the switch at the end of the fabric
+ */
+void fabric_set_switch(struct fabric *f, void *sw, void (*release)(void *sw))
+{
+	f->sw = sw;
+	f->release = release;
+}
+
+/**
+ * fabric_switch() - the switch of a fabric that is not InfiniBand's
+ * @f: the fabric
+ */
+void *fabric_switch(const struct fabric *f)
+{
+	return f->sw;
+}
+
+/**
  * fabric_set_capture() - record every packet from now on
  * @f: the fabric
  * @c: the capture, which the fabric closes at its end
@@ -91,13 +114,26 @@ struct capture *fabric_capture(const struct fabric *f)
 }
 
 /**
+ * fabric_record() - record a packet in the capture of the fabric, if there is one
+ * @f: the fabric
+ * @h: the packet
+ *
+ * May be called by any thread.
+ */
+void fabric_record(struct fabric *f, const struct packet_head *h)
+{
+	if (f->capture)
+		capture_packet(f->capture, h);
+}
+
+/**
  * fabric_free() - free a fabric
  * @f: the fabric, which no HCA uses any more; or NULL
  */
 void fabric_free(struct fabric *f)
 {
 	struct packet_queue left;
-	struct packet *p;
+	struct packet_head *h;
 	unsigned int i;
 	bool closed;
 
@@ -111,10 +147,12 @@ void fabric_free(struct fabric *f)
 			STAILQ_CONCAT(&f->pool, &f->taken[i]);
 		inbox_exit(&f->in);
 	}
-	while ((p = STAILQ_FIRST(&f->pool))) {
+	while ((h = STAILQ_FIRST(&f->pool))) {
 		STAILQ_REMOVE_HEAD(&f->pool, link);
-		free(p);
+		free(packet_of(h));
 	}
+	if (f->release)
+		f->release(f->sw);
 	capture_close(f->capture);
 	pthread_mutex_destroy(&f->lid_lock);
 	pthread_mutex_destroy(&f->pool_lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The in-process InfiniBand fabric: one switch that joins the ports of all HCAs of this process.
- * The fabric gives out GUIDs, forwards packets, and queues packets at the port that they go to.
+ * The in-process fabric: one switch that joins the ports of all HCAs of this process. The fabric
+ * gives out GUIDs, carries packets, and queues packets at the port that they go to. All its links
+ * are of one type, that of its packets. InfiniBand's switch is in this folder, Ethernet's in eth/.
  *
  * Each HCA may have an event loop, and so a thread, of its own, and the switch has one. Unless said
  * otherwise, the thread of an HCA calls the functions about that HCA, and the thread of the switch
@@ -21,6 +22,8 @@ struct hca;
 struct hca_module;
 struct impair;
 struct packet;
+struct packet_head;
+struct packet_type;
 
 #define SWITCH_LID	64	/* of the switch's port 0, if the fabric has a subnet manager */
 #define SWITCH_GUID	0x02b1ebe100000001ull
@@ -43,7 +46,9 @@ struct fabric_agent {
 	void (*free)(void *arg);
 };
 
-struct fabric *fabric_new(void);
+struct fabric *fabric_new(const struct packet_type *type);
+void fabric_set_switch(struct fabric *f, void *sw, void (*release)(void *sw));
+void *fabric_switch(const struct fabric *f);
 void fabric_free(struct fabric *f);
 void fabric_leave_unmanaged(struct fabric *f);
 bool fabric_managed(const struct fabric *f);
@@ -81,7 +86,12 @@ void fabric_set_link(struct hca *hca, bool up);
 void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count);
 struct impair *fabric_impair(struct hca *hca);
 
-/* For the layers above the fabric, which send and receive packets. */
+/* For the layers above the fabric, which send and receive packets of any type. */
+void fabric_record(struct fabric *f, const struct packet_head *h);
+bool fabric_put(struct fabric *f, unsigned int from, unsigned int to, struct packet_head *h);
+struct packet_head *fabric_take(struct hca *hca);
+
+/* For the layers above an InfiniBand fabric. */
 void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca));
 void fabric_set_link_told(struct hca *hca, void (*told)(struct hca *hca, bool up));
 void fabric_poll(struct hca *hca);

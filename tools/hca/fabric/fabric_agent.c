@@ -40,13 +40,13 @@ static void fabric_tell_agent(struct fabric *f)
 static void fabric_agent_take(struct fabric *f)
 {
 	struct packet_queue q;
-	struct packet *p;
+	struct packet_head *h;
 	bool closed;
 
 	inbox_take(&f->in, &q, &closed);
-	while ((p = STAILQ_FIRST(&q))) {
+	while ((h = STAILQ_FIRST(&q))) {
 		STAILQ_REMOVE_HEAD(&q, link);
-		STAILQ_INSERT_TAIL(&f->taken[p->by], p, link);
+		STAILQ_INSERT_TAIL(&f->taken[h->by], h, link);
 	}
 }
 
@@ -57,7 +57,7 @@ static unsigned int fabric_agent_round(struct fabric *f)
 	struct packet *p;
 
 	for (i = 1; i <= SWITCH_PORTS; i++) {
-		p = STAILQ_FIRST(&f->taken[i]);
+		p = packet_of(STAILQ_FIRST(&f->taken[i]));
 		if (!p)
 			continue;
 		STAILQ_REMOVE_HEAD(&f->taken[i], link);

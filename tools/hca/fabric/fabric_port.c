@@ -14,7 +14,6 @@
 #include "ib_packet.h"
 #include "impair.h"
 #include "profile.h"
-#include "wire.h"
 
 #define FIRST_LID	1
 #define GUID_BASE	0x02b1ebe100000100ull	/* locally administered */
@@ -172,56 +171,17 @@ static bool fabric_port_drops(struct fabric_port *port)
 	return true;
 }
 
-/**
- * fabric_count() - count a packet that an HCA sends or receives
- * @hca: the HCA
- * @p: the packet
- * @tx: true: the packet is sent; false: received
- */
-void fabric_count(struct hca *hca, const struct packet *p, bool tx)
-{
-	bool mcast = lid_is_mcast(ib_hdr(p)->dlid);
-	struct counters *c = &hca->count;
-	unsigned int octets = wire_octets(p);
-
-	atomic_fetch_add(tx ? &c->packets_tx : &c->packets_rx, 1);
-	atomic_fetch_add(tx ? &c->octets_tx : &c->octets_rx, octets);
-	if (!mcast)
-		return;
-	atomic_fetch_add(tx ? &c->mcast_tx : &c->mcast_rx, 1);
-	atomic_fetch_add(tx ? &c->mcast_octets_tx : &c->mcast_octets_rx, octets);
-}
-
-/**
- * fabric_port_open() - tell whether a packet may pass the link
- * @port: the port
- * @p: the packet
- *
- * Subnet management packets use a virtual lane of their own, which is open in every state.
- */
-bool fabric_port_open(const struct fabric_port *port, const struct packet *p)
-{
-	return port->up && (packet_is_smp(p) || (port->state == PORT_ACTIVE &&
-						 port->far_state == PORT_ACTIVE));
-}
-
-static bool fabric_port_has_lid(const struct fabric_port *port, uint16_t dlid)
-{
-	return dlid == LID_PERMISSIVE || lid_is_mcast(dlid) ||
-	       dlid >> port->lmc == port->lid >> port->lmc;
-}
-
 /* Check a packet now that it arrives: the port may have changed since the packet was sent. */
-static void fabric_arrive(struct hca *hca, struct packet *p)
+static void fabric_arrive(struct hca *hca, struct packet_head *h)
 {
 	struct fabric_port *port = hca->fabric_port;
+	struct fabric *f = hca->fabric;
 
-	if (!fabric_port_open(port, p) || !fabric_port_has_lid(port, ib_hdr(p)->dlid) ||
-	    p->len > hca->profile->mtu || p->len > port->far_mtu || fabric_port_drops(port)) {
+	if (!f->type->accepts(hca, h) || fabric_port_drops(port)) {
 		hca->count.packets_dropped++;
-		packet_free(hca->fabric, p);
+		f->type->free(f, h);
 	} else {
-		STAILQ_INSERT_TAIL(&port->rx, p, link);
+		STAILQ_INSERT_TAIL(&port->rx, h, link);
 		port->rx_len++;
 		fabric_wake(port);
 	}
@@ -263,7 +223,7 @@ void fabric_poll(struct hca *hca)
 {
 	struct fabric_port *port = hca->fabric_port;
 	struct packet_queue q;
-	struct packet *p;
+	struct packet_head *h;
 	bool went_down;
 
 	port->taken = inbox_take(&port->in, &q, &went_down);
@@ -271,10 +231,10 @@ void fabric_poll(struct hca *hca)
 		fabric_port_drain(port);
 	fabric_port_publish(port);
 	fabric_port_tell(port, went_down);
-	while ((p = STAILQ_FIRST(&q))) {
+	while ((h = STAILQ_FIRST(&q))) {
 		STAILQ_REMOVE_HEAD(&q, link);
 		port->taken--;
-		impair_packet(port->impair, p);
+		impair_packet(port->impair, h);
 	}
 	fabric_port_publish(port);
 }
@@ -335,26 +295,25 @@ struct impair *fabric_impair(struct hca *hca)
 }
 
 /**
- * fabric_rx() - take the oldest packet from the port's ingress queue
+ * fabric_take() - take the oldest packet from the port's ingress queue
  * @hca: the receiving HCA
  *
  * Return: the packet, which the caller frees, or NULL.
  */
-struct packet *fabric_rx(struct hca *hca)
+struct packet_head *fabric_take(struct hca *hca)
 {
 	struct fabric_port *port = hca->fabric_port;
-	struct packet *p;
+	struct packet_head *h;
 
 	if (STAILQ_EMPTY(&port->rx))
 		fabric_poll(hca);
-	p = STAILQ_FIRST(&port->rx);
-	if (!p)
+	h = STAILQ_FIRST(&port->rx);
+	if (!h)
 		return NULL;
 	STAILQ_REMOVE_HEAD(&port->rx, link);
 	port->rx_len--;
-	fabric_count(hca, p, false);
 	fabric_port_publish(port);
-	return p;
+	return h;
 }
 
 /**
@@ -364,6 +323,51 @@ struct packet *fabric_rx(struct hca *hca)
 bool fabric_rx_pending(struct hca *hca)
 {
 	return !STAILQ_EMPTY(&hca->fabric_port->rx) || atomic_load(&hca->fabric_port->in.n);
+}
+
+/* ---- packets to the port ---------------------------------------------------------------------- */
+
+/**
+ * fabric_deliver() - send a packet over the switch's link with a port
+ * @f: the fabric
+ * @from: number of the switch's port that the packet came by, 0 for a packet that the switch sends
+ * @port: the port, which drops the packet if its link is down
+ * @h: the packet, which the fabric owns from here
+ */
+void fabric_deliver(struct fabric *f, unsigned int from, struct fabric_port *port,
+		    struct packet_head *h)
+{
+	if (!inbox_put(&port->in, h)) {
+		port->hca->count.packets_dropped++;
+		f->type->free(f, h);
+	} else {
+		fabric_port_notify(port, f->ports[from] ? f->ports[from]->hca->base : f->base);
+	}
+}
+
+/**
+ * fabric_put() - send a packet to a port that drops packets when its queue is full
+ * @f: the fabric
+ * @from: number of the switch's port that the packet came by
+ * @to: number of the switch's port that leads to the receiver
+ * @h: the packet, which the fabric owns from here
+ *
+ * The receiver counts the packets that it drops. May be called by any thread.
+ *
+ * Return: false if there is no such port, or its queue is full.
+ */
+bool fabric_put(struct fabric *f, unsigned int from, unsigned int to, struct packet_head *h)
+{
+	struct fabric_port *port = fabric_port_at(f, to);
+
+	if (!port || fabric_busy(f, to)) {
+		if (port)
+			port->hca->count.packets_dropped++;
+		f->type->free(f, h);
+		return false;
+	}
+	fabric_deliver(f, from, port, h);
+	return true;
 }
 
 /* ---- the link -------------------------------------------------------------------------------- */
@@ -496,7 +500,7 @@ static int fabric_init(struct hca *hca)
 	STAILQ_INIT(&port->rx);
 	pthread_mutex_init(&port->link_lock, NULL);
 	err = inbox_init(&port->in, hca->base, fabric_port_answer, port);
-	port->impair = impair_new(hca, fabric_arrive);
+	port->impair = impair_new(hca, f->type, fabric_arrive);
 	if (err || !port->impair) {
 		fabric_port_free(port);
 		return err ? err : -ENOMEM;

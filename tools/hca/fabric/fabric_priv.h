@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the fabric share: packet.c, the pool; fabric.c, the ports by number;
- * fabric_room.c, waiting for room; fabric_agent.c, the switch's port 0; fabric_port.c, the HCA's
- * end of a link; and fabric_route.c, the switch.
+ * What the files of the fabric share: packet.c, the pool of InfiniBand packets; fabric.c, the ports
+ * by number; fabric_room.c, waiting for room; fabric_agent.c, the port 0 of InfiniBand's switch;
+ * fabric_port.c, the HCA's end of a link; fabric_ib.c, packets of InfiniBand at such a port; and
+ * fabric_route.c, InfiniBand's switch.
  *
  * A sender puts a packet into the inbox of the port that the switch's tables name, and rings the
  * bell of its HCA. The thread of that HCA takes the packet, lets it travel over the link, and
@@ -22,7 +23,7 @@
 #include "fabric.h"
 #include "forward.h"
 #include "inbox.h"
-#include "packet.h"
+#include "packet_head.h"
 
 #define RX_LIMIT	512	/* packets queued at a port before senders have to wait */
 #define AGENT_LIMIT	128	/* packets of a port for the switch before the port has to wait */
@@ -56,6 +57,9 @@ struct fabric_port {
 #define POOL_MAX	4096	/* packets that are kept for reuse: less than 20 MiB */
 
 struct fabric {
+	const struct packet_type *type;		/* of all packets */
+	void *sw;				/* the switch, if it is not InfiniBand's */
+	void (*release)(void *sw);
 	/* By the number of the switch's port. They change only while no HCA's loop runs. */
 	struct fabric_port *ports[SWITCH_PORTS + 1];
 	struct forward forward;
@@ -114,6 +118,11 @@ bool fabric_waits(struct hca *hca, unsigned int port);
 void fabric_port_changed(struct fabric *f, unsigned int port, bool up);
 
 /* ---- fabric_port.c --------------------------------------------------------------------------- */
+
+void fabric_deliver(struct fabric *f, unsigned int from, struct fabric_port *port,
+		    struct packet_head *h);
+
+/* ---- fabric_ib.c ----------------------------------------------------------------------------- */
 
 void fabric_count(struct hca *hca, const struct packet *p, bool tx);
 bool fabric_port_open(const struct fabric_port *port, const struct packet *p);

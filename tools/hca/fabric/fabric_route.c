@@ -3,7 +3,6 @@
  * The switch: it forwards packets by its tables, to the inboxes of the HCAs' ports and of its own
  * port 0.
  */
-#include "capture.h"
 #include "fabric.h"
 #include "fabric_priv.h"
 #include "forward.h"
@@ -12,26 +11,20 @@
 #include "mcast.h"
 #include "packet.h"
 
-static void fabric_record(struct fabric *f, const struct packet *p)
-{
-	if (f->capture)
-		capture_packet(f->capture, p);
-}
-
 /*
  * Send a packet that came by port @from of the switch over the switch's link with @port, or drop it
  * if @port is NULL.
  */
-static void fabric_deliver(struct fabric *f, unsigned int from, struct fabric_port *port,
-			   struct packet *p)
+static void fabric_forward_to(struct fabric *f, unsigned int from, struct fabric_port *port,
+			      struct packet *p)
 {
 	if (!port) {
 		packet_free(f, p);
-	} else if (!packet_choose_lane(p, port->far_sl_to_vl) || !inbox_put(&port->in, p)) {
+	} else if (!packet_choose_lane(p, port->far_sl_to_vl)) {
 		port->hca->count.packets_dropped++;
 		packet_free(f, p);
 	} else {
-		fabric_port_notify(port, from ? f->ports[from]->hca->base : f->base);
+		fabric_deliver(f, from, port, &p->head);
 	}
 }
 
@@ -55,14 +48,14 @@ static void fabric_multicast(struct fabric *f, unsigned int from, struct packet 
 	unsigned int i;
 
 	if (!from && members)
-		fabric_record(f, p);
+		fabric_record(f, &p->head);
 	for (i = 1; i <= SWITCH_PORTS; i++) {
 		if (!(members >> i & 1) || !f->ports[i])
 			continue;
 		copy = packet_copy(f, p);
 		if (!copy)
 			break;
-		fabric_deliver(f, from, f->ports[i], copy);
+		fabric_forward_to(f, from, f->ports[i], copy);
 	}
 	packet_free(f, p);
 }
@@ -78,9 +71,9 @@ static void fabric_to_agent(struct fabric *f, unsigned int from, struct packet *
 		packet_free(f, p);
 		return;
 	}
-	p->by = from;
+	p->head.by = from;
 	atomic_fetch_add(&f->for_agent[from], 1);
-	inbox_put(&f->in, p);		/* this inbox is never closed */
+	inbox_put(&f->in, &p->head);		/* this inbox is never closed */
 	bell_ring(&f->in.bell);
 }
 
@@ -101,7 +94,7 @@ void fabric_route(struct fabric *f, unsigned int from, struct packet *p)
 	else if (!to || ib_hdr(p)->dlid == LID_PERMISSIVE)
 		fabric_to_agent(f, from, p);
 	else
-		fabric_deliver(f, from, fabric_port_at(f, to), p);
+		fabric_forward_to(f, from, fabric_port_at(f, to), p);
 }
 
 /**
@@ -115,8 +108,8 @@ void fabric_send(struct fabric *f, unsigned int port, struct packet *p)
 	struct fabric_port *to = fabric_port_at(f, port);
 
 	if (to && fabric_port_open(to, p) && packet_choose_lane(p, to->far_sl_to_vl))
-		fabric_record(f, p);
-	fabric_deliver(f, 0, to, p);
+		fabric_record(f, &p->head);
+	fabric_forward_to(f, 0, to, p);
 }
 
 /**
@@ -135,14 +128,29 @@ void fabric_tx(struct hca *hca, struct packet *p)
 	struct fabric_port *port = hca->fabric_port;
 
 	fabric_count(hca, p, true);
-	if (!fabric_port_open(port, p) || p->len > port->mtu ||
+	if (!fabric_port_open(port, p) || p->head.len > port->mtu ||
 	    !packet_choose_lane(p, port->sl_to_vl)) {
 		hca->count.packets_dropped++;
 		packet_free(hca->fabric, p);
 	} else {
-		fabric_record(hca->fabric, p);
+		fabric_record(hca->fabric, &p->head);
 		fabric_route(hca->fabric, fabric_port_number(hca), p);
 	}
+}
+
+/**
+ * fabric_rx() - take the oldest packet from the port's ingress queue
+ * @hca: the receiving HCA
+ *
+ * Return: the packet, which the caller frees, or NULL.
+ */
+struct packet *fabric_rx(struct hca *hca)
+{
+	struct packet *p = packet_of(fabric_take(hca));
+
+	if (p)
+		fabric_count(hca, p, false);
+	return p;
 }
 
 /* ---- flow control ---------------------------------------------------------------------------- */

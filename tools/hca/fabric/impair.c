@@ -3,8 +3,8 @@
  * Impairments of the link to an HCA's port: the packets that are held back, the source of random
  * numbers, and the timer that releases packets.
  *
- * A corrupted packet has a wrong CRC, so that the port drops and counts it. Subnet management
- * packets are not impaired: a subnet manager can configure a lossy fabric, too.
+ * A corrupted packet has a wrong CRC, so that the port drops and counts it. InfiniBand's subnet
+ * management packets are not impaired: a subnet manager can configure a lossy fabric, too.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -16,9 +16,8 @@
 #include "clock.h"
 #include "fabric.h"
 #include "hca.h"
-#include "ib_packet.h"
 #include "impair.h"
-#include "packet.h"
+#include "packet_head.h"
 #include "util.h"
 
 #define REORDER_NS	5000000		/* a reordered packet is not held longer than this */
@@ -33,7 +32,8 @@ const char *const impair_names[IMPAIRMENTS] = {
 
 struct impair {
 	struct hca *hca;
-	void (*arrive)(struct hca *hca, struct packet *p);
+	const struct packet_type *type;
+	void (*arrive)(struct hca *hca, struct packet_head *p);
 	bool on;			/* a probability is not 0 */
 	struct impair_settings set;
 	struct impair_counts count;
@@ -163,15 +163,20 @@ static struct fate impair_decide(struct impair *im)
 
 /* ---- packets that are held back -------------------------------------------------------------- */
 
-static void impair_hold(struct impair *im, struct packet_queue *q, struct packet *p)
+static void impair_drop(struct impair *im, struct packet_head *p)
+{
+	im->type->free(im->hca->fabric, p);
+}
+
+static void impair_hold(struct impair *im, struct packet_queue *q, struct packet_head *p)
 {
 	STAILQ_INSERT_TAIL(q, p, link);
 	im->count.held++;
 }
 
-static void impair_unhold(struct impair *im, struct packet_queue *q, struct packet *p)
+static void impair_unhold(struct impair *im, struct packet_queue *q, struct packet_head *p)
 {
-	STAILQ_REMOVE(q, p, packet, link);
+	STAILQ_REMOVE(q, p, packet_head, link);
 	im->count.held--;
 }
 
@@ -179,7 +184,7 @@ static void impair_unhold(struct impair *im, struct packet_queue *q, struct pack
  * Pass a packet to the port, @delay_ns later. A delayed packet holds up the packets behind it, so
  * that a delay alone does not reorder packets.
  */
-static void impair_pass(struct impair *im, struct packet *p, uint64_t delay_ns)
+static void impair_pass(struct impair *im, struct packet_head *p, uint64_t delay_ns)
 {
 	bool behind = !STAILQ_EMPTY(&im->delayed);
 	uint64_t until = delay_ns ? clock_now_ns() + delay_ns : 0;
@@ -197,7 +202,7 @@ static void impair_pass(struct impair *im, struct packet *p, uint64_t delay_ns)
 /* A packet has passed: each packet that waits to be overtaken waits for one packet less. */
 static void impair_overtake(struct impair *im)
 {
-	struct packet *p, *next;
+	struct packet_head *p, *next;
 
 	for (p = STAILQ_FIRST(&im->reordered); p; p = next) {
 		next = STAILQ_NEXT(p, link);
@@ -210,7 +215,7 @@ static void impair_overtake(struct impair *im)
 
 static void impair_release(struct impair *im, uint64_t now)
 {
-	struct packet *p;
+	struct packet_head *p;
 
 	while ((p = STAILQ_FIRST(&im->reordered)) && p->release_ns <= now) {
 		impair_unhold(im, &im->reordered, p);
@@ -224,7 +229,7 @@ static void impair_release(struct impair *im, uint64_t now)
 
 static void impair_arm(struct impair *im)
 {
-	const struct packet *r = STAILQ_FIRST(&im->reordered), *d = STAILQ_FIRST(&im->delayed);
+	const struct packet_head *r = STAILQ_FIRST(&im->reordered), *d = STAILQ_FIRST(&im->delayed);
 	uint64_t now, at = UINT64_MAX;
 	struct timeval tv = { 0 };
 
@@ -258,14 +263,16 @@ static void impair_fired(evutil_socket_t fd, short what, void *arg)
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
-static void impair_count(struct impair *im, enum impairment which, const struct packet *p)
+static void impair_count(struct impair *im, enum impairment which, const struct packet_head *p)
 {
+	char text[100];
+
 	im->count.n[which]++;
-	hca_trace(im->hca, "impair", "\"what\":\"%s\",\"qpn\":%u,\"psn\":%u", impair_names[which],
-		  p->dqpn, p->psn);
+	im->type->describe(p, text, sizeof(text));
+	hca_trace(im->hca, "impair", "\"what\":\"%s\",%s", impair_names[which], text);
 }
 
-static bool impair_discards(struct impair *im, const struct fate *fate, const struct packet *p)
+static bool impair_discards(struct impair *im, const struct fate *fate, const struct packet_head *p)
 {
 	if (fate->is[IMPAIR_LOSS]) {
 		impair_count(im, IMPAIR_LOSS, p);
@@ -279,9 +286,9 @@ static bool impair_discards(struct impair *im, const struct fate *fate, const st
 }
 
 /* The copy is passed without a delay, even if the packet itself is delayed or reordered. */
-static void impair_duplicate(struct impair *im, const struct packet *p)
+static void impair_duplicate(struct impair *im, const struct packet_head *p)
 {
-	struct packet *copy = packet_copy(im->hca->fabric, p);
+	struct packet_head *copy = im->type->copy(im->hca->fabric, p);
 
 	if (!copy)
 		return;
@@ -289,7 +296,7 @@ static void impair_duplicate(struct impair *im, const struct packet *p)
 	impair_pass(im, copy, 0);
 }
 
-static void impair_surviving(struct impair *im, const struct fate *fate, struct packet *p)
+static void impair_surviving(struct impair *im, const struct fate *fate, struct packet_head *p)
 {
 	bool reorder = fate->is[IMPAIR_REORDER];
 
@@ -317,18 +324,18 @@ static void impair_surviving(struct impair *im, const struct fate *fate, struct 
  *
  * It arrives at once, later, twice or never.
  */
-void impair_packet(struct impair *im, struct packet *p)
+void impair_packet(struct impair *im, struct packet_head *p)
 {
 	struct fate fate;
 
-	if (!im->on || packet_is_smp(p)) {
+	if (!im->on || !im->type->impaired(p)) {
 		im->arrive(im->hca, p);
 		return;
 	}
 	im->count.packets++;
 	fate = impair_decide(im);
 	if (impair_discards(im, &fate, p))
-		packet_free(im->hca->fabric, p);
+		impair_drop(im, p);
 	else
 		impair_surviving(im, &fate, p);
 }
@@ -338,17 +345,20 @@ void impair_packet(struct impair *im, struct packet *p)
 /**
  * impair_new() - make the impairments of a link, which is perfect until impair_start()
  * @hca: the HCA at its end
+ * @type: of the packets
  * @arrive: called for each packet that arrives
  *
  * Return: the impairments, or NULL if memory is short.
  */
-struct impair *impair_new(struct hca *hca, void (*arrive)(struct hca *hca, struct packet *p))
+struct impair *impair_new(struct hca *hca, const struct packet_type *type,
+			  void (*arrive)(struct hca *hca, struct packet_head *p))
 {
 	struct impair *im = calloc(1, sizeof(*im));
 
 	if (!im)
 		return NULL;
 	im->hca = hca;
+	im->type = type;
 	im->arrive = arrive;
 	STAILQ_INIT(&im->reordered);
 	STAILQ_INIT(&im->delayed);
@@ -413,11 +423,11 @@ void impair_stop(struct impair *im)
 
 static void impair_drain_queue(struct impair *im, struct packet_queue *q)
 {
-	struct packet *p;
+	struct packet_head *p;
 
 	while ((p = STAILQ_FIRST(q))) {
 		impair_unhold(im, q, p);
-		packet_free(im->hca->fabric, p);
+		impair_drop(im, p);
 	}
 }
 

@@ -12,7 +12,8 @@
 
 struct hca;
 struct impair;
-struct packet;
+struct packet_head;
+struct packet_type;
 
 #define IMPAIR_ALWAYS	1000000u	/* the probability 1 */
 #define IMPAIR_OVERTAKE	8		/* packets that overtake a reordered one, at most */
@@ -38,12 +39,13 @@ extern const char *const impair_names[IMPAIRMENTS];
 bool impair_parse(const char *text, struct impair_settings *s, char *why, size_t len);
 
 /* @arrive is given each packet that reaches the port, and owns the packet from there. */
-struct impair *impair_new(struct hca *hca, void (*arrive)(struct hca *hca, struct packet *p));
+struct impair *impair_new(struct hca *hca, const struct packet_type *type,
+			  void (*arrive)(struct hca *hca, struct packet_head *p));
 void impair_free(struct impair *im);
 int impair_start(struct impair *im, const struct impair_settings *s);
 void impair_stop(struct impair *im);
 void impair_drain(struct impair *im);
-void impair_packet(struct impair *im, struct packet *p);
+void impair_packet(struct impair *im, struct packet_head *p);
 unsigned int impair_held(const struct impair *im);
 const struct impair_settings *impair_settings(const struct impair *im);
 struct impair_counts impair_counts(const struct impair *im);

@@ -38,20 +38,20 @@ void inbox_exit(struct inbox *in)
 /**
  * inbox_put() - add a packet
  * @in: the inbox
- * @p: the packet, which belongs to the inbox from here, unless the inbox is closed
+ * @h: the packet, which belongs to the inbox from here, unless the inbox is closed
  *
  * Does not ring the bell.
  *
  * Return: false if the inbox is closed.
  */
-bool inbox_put(struct inbox *in, struct packet *p)
+bool inbox_put(struct inbox *in, struct packet_head *h)
 {
 	bool open;
 
 	pthread_mutex_lock(&in->lock);
 	open = in->open;
 	if (open) {
-		STAILQ_INSERT_TAIL(&in->packets, p, link);
+		STAILQ_INSERT_TAIL(&in->packets, h, link);
 		atomic_fetch_add(&in->n, 1);
 	}
 	pthread_mutex_unlock(&in->lock);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "bell.h"
-#include "packet.h"
+#include "packet_head.h"
 
 struct inbox {
 	pthread_mutex_t lock;		/* guards the members up to @closed */
@@ -26,7 +26,7 @@ struct inbox {
 
 int inbox_init(struct inbox *in, struct event_base *base, void (*answer)(void *arg), void *arg);
 void inbox_exit(struct inbox *in);
-bool inbox_put(struct inbox *in, struct packet *p);
+bool inbox_put(struct inbox *in, struct packet_head *h);
 unsigned int inbox_take(struct inbox *in, struct packet_queue *q, bool *closed);
 void inbox_close(struct inbox *in, struct packet_queue *lost);
 void inbox_open(struct inbox *in);

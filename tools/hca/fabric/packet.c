@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pool of packets of a fabric, which all threads share.
+ * The pool of InfiniBand packets of a fabric, which all threads share.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct packet *packet_alloc(struct fabric *f)
 	struct packet *p;
 
 	pthread_mutex_lock(&f->pool_lock);
-	p = STAILQ_FIRST(&f->pool);
+	p = packet_of(STAILQ_FIRST(&f->pool));
 	if (p) {
 		STAILQ_REMOVE_HEAD(&f->pool, link);
 		f->pooled--;
@@ -47,7 +47,7 @@ struct packet *packet_copy(struct fabric *f, const struct packet *p)
 	struct packet *copy = packet_alloc(f);
 
 	if (copy)
-		memcpy(copy, p, offsetof(struct packet, payload) + p->len);
+		memcpy(copy, p, offsetof(struct packet, payload) + p->head.len);
 	return copy;
 }
 
@@ -65,7 +65,7 @@ void packet_free(struct fabric *f, struct packet *p)
 	pthread_mutex_lock(&f->pool_lock);
 	keep = f->pooled < POOL_MAX;
 	if (keep) {
-		STAILQ_INSERT_HEAD(&f->pool, p, link);
+		STAILQ_INSERT_HEAD(&f->pool, &p->head, link);
 		f->pooled++;
 	}
 	pthread_mutex_unlock(&f->pool_lock);
@@ -74,16 +74,16 @@ void packet_free(struct fabric *f, struct packet *p)
 }
 
 /**
- * fabric_free_packets() - give packets back to the pool
+ * fabric_free_packets() - free packets of the fabric's type
  * @f: the fabric
  * @q: the packets; empty then
  */
 void fabric_free_packets(struct fabric *f, struct packet_queue *q)
 {
-	struct packet *p;
+	struct packet_head *h;
 
-	while ((p = STAILQ_FIRST(q))) {
+	while ((h = STAILQ_FIRST(q))) {
 		STAILQ_REMOVE_HEAD(q, link);
-		packet_free(f, p);
+		f->type->free(f, h);
 	}
 }

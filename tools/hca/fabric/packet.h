@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets as the fabric carries them: a head, which is all that queues, impairments and the pool
- * look at; the headers of the link layer, which only the link layer knows; the fields of the
- * transport's headers (BTH and the extended headers) in host order; and the payload. wire.c makes
- * the bytes of a packet on the wire, which only captures have.
- *
- * A packet belongs to one thread at a time: to the thread of the HCA, or of the switch, that made
- * it, took it from an inbox, or holds it in a queue.
+ * Packets of the transport, which an InfiniBand fabric carries as they are: the head; the headers
+ * of the link layer, which only the link layer knows; the fields of the transport's headers (BTH
+ * and the extended headers) in host order; and the payload. wire.c makes the bytes of a packet on
+ * the wire, which only captures have.
  */
 #ifndef BLUEBELL_PACKET_H
 #define BLUEBELL_PACKET_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/queue.h>
+
+#include "packet_head.h"
 
 #define PKT_MTU_MAX	4096
 #define PKT_LINK_BYTES	48	/* room for the headers of any link layer */
@@ -45,12 +43,7 @@ enum aeth {
 };
 
 struct packet {
-	/* The head */
-	STAILQ_ENTRY(packet) link;
-	uint64_t release_ns;		/* impair.c: when the packet is released */
-	unsigned int overtakers;	/* impair.c: packets that have yet to overtake it */
-	uint8_t by;			/* port of the switch by which it came to port 0 */
-	uint32_t len;			/* of the payload */
+	struct packet_head head;	/* first; its length is that of the payload */
 	/* Headers of the link layer: of InfiniBand, struct ib_headers */
 	_Alignas(uint64_t) uint8_t link_headers[PKT_LINK_BYTES];
 	/* BTH */
@@ -77,7 +70,11 @@ struct packet {
 	uint8_t payload[PKT_MTU_MAX];
 };
 
-STAILQ_HEAD(packet_queue, packet);
+/* The packet that a head belongs to; NULL if @h is NULL. */
+static inline struct packet *packet_of(const struct packet_head *h)
+{
+	return (struct packet *)h;
+}
 
 /* Signed distance of two PSNs on the 24-bit circle: positive if @a is after @b. */
 static inline int32_t psn_diff(uint32_t a, uint32_t b)
@@ -99,10 +96,10 @@ static inline bool packet_is_response(const struct packet *p)
 	       op <= BTH_ATOMIC_ACK;
 }
 
-struct fabric;
-
 struct packet *packet_alloc(struct fabric *f);
 struct packet *packet_copy(struct fabric *f, const struct packet *p);
 void packet_free(struct fabric *f, struct packet *p);
+
+extern const struct packet_type ib_packet_type;
 
 #endif

@@ -116,7 +116,7 @@ static uint8_t *wire_put_ext_headers(const struct packet *p, uint8_t *at)
 
 static unsigned int wire_pad(const struct packet *p)
 {
-	return -p->len & 3;
+	return -p->head.len & 3;
 }
 
 static unsigned int wire_ext_bytes(const struct packet *p)
@@ -131,7 +131,7 @@ static unsigned int wire_ext_bytes(const struct packet *p)
 /* Length from the BTH to the ICRC. */
 static unsigned int wire_transport_bytes(const struct packet *p)
 {
-	return BTH_BYTES + wire_ext_bytes(p) + p->len + wire_pad(p) + ICRC_BYTES;
+	return BTH_BYTES + wire_ext_bytes(p) + p->head.len + wire_pad(p) + ICRC_BYTES;
 }
 
 /**
@@ -255,8 +255,8 @@ size_t wire_packet(const struct packet *p, uint8_t buf[WIRE_MAX])
 	}
 	wire_put_bth(p, at);
 	at = wire_put_ext_headers(p, at + BTH_BYTES);
-	memcpy(at, p->payload, p->len);
-	at += p->len;
+	memcpy(at, p->payload, p->head.len);
+	at += p->head.len;
 	memset(at, 0, wire_pad(p));
 	at += wire_pad(p);
 	return wire_append_crcs(buf, at - buf);

@@ -38,7 +38,7 @@ static bool gsi_pkey_ok(const struct switch_node *sw, uint16_t pkey)
 bool gsi_accept(const struct switch_node *sw, const struct packet *p, struct gsi_peer *from)
 {
 	if ((p->opcode & BTH_SERVICE_MASK) != BTH_UD || p->dqpn != 1 || p->qkey != GSI_QKEY ||
-	    p->len != MAD_BYTES || ib_hdr(p)->dlid == LID_PERMISSIVE || !gsi_pkey_ok(sw, p->pkey))
+	    p->head.len != MAD_BYTES || ib_hdr(p)->dlid == LID_PERMISSIVE || !gsi_pkey_ok(sw, p->pkey))
 		return false;
 	*from = (struct gsi_peer){
 		.lid = ib_hdr(p)->slid, .qpn = p->sqpn, .sl = ib_hdr(p)->sl, .grh = ib_hdr(p)->grh,
@@ -78,7 +78,7 @@ void gsi_send(struct switch_node *sw, const struct gsi_peer *to, const uint8_t *
 		switch_gid(sw, ib_hdr(p)->sgid);
 		memcpy(ib_hdr(p)->dgid, to->gid, sizeof(ib_hdr(p)->dgid));
 	}
-	p->len = MAD_BYTES;
+	p->head.len = MAD_BYTES;
 	memcpy(p->payload, mad, MAD_BYTES);
 	fabric_route(sw->fabric, 0, p);
 }

@@ -288,7 +288,7 @@ static void sma_reply(struct hca *hca, const struct packet *p, uint16_t dlid, co
 	ib_hdr(r)->dlid = dlid;
 	ib_hdr(r)->sl = ib_hdr(p)->sl;
 	r->pkey = p->pkey;
-	r->len = MAD_BYTES;
+	r->head.len = MAD_BYTES;
 	memcpy(r->payload, mad, MAD_BYTES);
 	fabric_tx(hca, r);
 }
@@ -306,7 +306,7 @@ void sma_receive(struct hca *hca, const struct packet *p)
 	uint16_t to = ib_hdr(p)->slid;
 	bool directed;
 
-	if (!hca->port || !packet_is_smp(p) || p->len != MAD_BYTES ||
+	if (!hca->port || !packet_is_smp(p) || p->head.len != MAD_BYTES ||
 	    !sma_class(p->payload[OFF_CLASS]))
 		return;
 	memcpy(in, p->payload, MAD_BYTES);

@@ -70,7 +70,7 @@ static struct packet *switch_packet(struct switch_node *sw, uint16_t dlid, const
 	ib_hdr(p)->slid = dlid == LID_PERMISSIVE ? LID_PERMISSIVE : sw->lid;
 	ib_hdr(p)->dlid = dlid;
 	p->pkey = PKEY_DEFAULT;
-	p->len = MAD_BYTES;
+	p->head.len = MAD_BYTES;
 	memcpy(p->payload, mad, MAD_BYTES);
 	return p;
 }
@@ -153,7 +153,7 @@ void switch_receive(struct switch_node *sw, unsigned int by, const struct packet
 {
 	uint8_t in[MAD_BYTES], out[MAD_BYTES];
 
-	if (!packet_is_smp(p) || p->len != MAD_BYTES)
+	if (!packet_is_smp(p) || p->head.len != MAD_BYTES)
 		return;
 	memcpy(in, p->payload, MAD_BYTES);
 	if (in[OFF_CLASS] == CLASS_SM_DIRECTED)

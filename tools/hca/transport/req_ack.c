@@ -175,7 +175,7 @@ static bool req_read_response_sane(const struct qp *qp, const struct send_op *op
 	uint64_t left = op->w.len - op->done;
 	bool last = o == BTH_READ_LAST || o == BTH_READ_ONLY;
 
-	return op->w.is_read && p->len == (left < qp->mtu ? left : qp->mtu) &&
+	return op->w.is_read && p->head.len == (left < qp->mtu ? left : qp->mtu) &&
 	       last == (left <= qp->mtu);
 }
 
@@ -192,10 +192,10 @@ static void req_read_response(struct hca *hca, struct qp *qp, struct send_op *op
 		return;
 	}
 	error = req_read_response_sane(qp, op, p) ?
-	       req_store_answer(hca, qp, op, p->payload, p->len) : ERR_RESPONSE_INVALID;
-	if (req_held_up(hca, qp, op, error, op->done, p->len))
+	       req_store_answer(hca, qp, op, p->payload, p->head.len) : ERR_RESPONSE_INVALID;
+	if (req_held_up(hca, qp, op, error, op->done, p->head.len))
 		return;
-	op->done += p->len;
+	op->done += p->head.len;
 	qp->req->una = psn_add(p->psn, 1);
 	if (op->done == op->w.len)
 		req_answered(qp->req, op);

@@ -140,8 +140,8 @@ static enum cqe_error req_message_packet(struct hca *hca, const struct qp *qp,
 	p = conn_packet(hca, qp, req_bth_opcode(w, first, last), op->psn + op->sent);
 	if (!p)
 		return ERR_NONE;
-	p->len = last ? w->len - off : qp->mtu;
-	error = sg_gather(hca, qp, w->seg, w->nseg, off, p->payload, p->len);
+	p->head.len = last ? w->len - off : qp->mtu;
+	error = sg_gather(hca, qp, w->seg, w->nseg, off, p->payload, p->head.len);
 	if (error) {
 		packet_free(hca->fabric, p);
 		return error;
@@ -239,10 +239,10 @@ static enum cqe_error req_ud_packet(struct hca *hca, const struct qp *qp, struct
 	p->psn = op->psn;
 	p->solicited = w->solicited;
 	p->imm = w->imm;
-	p->len = w->len;
+	p->head.len = w->len;
 	req_ud_address(hca, qp, &w->av, p);
 	req_trace_datagram(hca, qp, &w->av.path, p);
-	error = sg_gather(hca, qp, w->seg, w->nseg, 0, p->payload, p->len);
+	error = sg_gather(hca, qp, w->seg, w->nseg, 0, p->payload, p->head.len);
 	if (error) {
 		packet_free(hca->fabric, p);
 		return error;

@@ -47,8 +47,8 @@ const struct bth_desc *resp_bth_desc(uint8_t opcode)
 static bool resp_length_ok(const struct qp *qp, const struct bth_desc *d, const struct packet *p)
 {
 	if (!d->last)
-		return p->len == qp->mtu;
-	return p->len <= qp->mtu && (d->first || p->len);
+		return p->head.len == qp->mtu;
+	return p->head.len <= qp->mtu && (d->first || p->head.len);
 }
 
 /* Take a receive WQE for the message. NOT_READY if none is posted. */
@@ -72,7 +72,7 @@ static bool resp_fits_cqe(const struct qp *qp, const struct bth_desc *d, const s
 {
 	uint32_t limit = qp->cs_res == 2 ? 64 : qp->cs_res == 1 ? 32 : 0;
 
-	return d->first && d->last && p->len && p->len <= limit && qp->type == QPT_RC;
+	return d->first && d->last && p->head.len && p->head.len <= limit && qp->type == QPT_RC;
 }
 
 /* Wait for a page of the receive WQE in use. */
@@ -83,7 +83,7 @@ static bool resp_stall_recv(struct hca *hca, struct qp *qp, const struct packet 
 	struct page_fault f = {
 		.type = srq ? FAULT_SRQ : FAULT_RECV, .op = srq ? ODP_SRQ_RECEIVE : ODP_RECEIVE,
 		.wq = srq ? srq->obj.num : qp->obj.num, .wqe_index = resp->rwqe_idx,
-		.done = resp->got, .packet_len = p->len,
+		.done = resp->got, .packet_len = p->head.len,
 	};
 
 	return resp_stall(hca, qp, p->psn, &f);
@@ -101,19 +101,19 @@ static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_d
 		return o;
 	if (d->first)
 		resp->got = 0;
-	if (p->len > resp->rwqe.len - resp->got) {
+	if (p->head.len > resp->rwqe.len - resp->got) {
 		*why = &refuse_length;
 		return REFUSED;
 	}
 	if (!in_cqe)
-		error = resp_scatter(hca, qp, resp->got, p->payload, p->len);
+		error = resp_scatter(hca, qp, resp->got, p->payload, p->head.len);
 	if (error == ERR_PAGE_FAULT && resp_stall_recv(hca, qp, p))
 		return NOT_READY;
 	if (error) {
 		*why = &refuse_store;
 		return REFUSED;
 	}
-	resp->got += p->len;
+	resp->got += p->head.len;
 	if (d->inval && !umr_invalidate(hca, qp, p->imm)) {
 		*why = &refuse_inval;
 		return REFUSED;
@@ -143,7 +143,7 @@ static bool resp_stall_write(struct hca *hca, struct qp *qp, const struct packet
 	const struct responder *resp = qp->resp;
 	uint32_t done = resp->write_len - resp->left;
 	struct page_fault f = {
-		.type = FAULT_REMOTE_WRITE, .op = ODP_WRITE, .packet_len = p->len,
+		.type = FAULT_REMOTE_WRITE, .op = ODP_WRITE, .packet_len = p->head.len,
 		.rkey = resp->rkey, .va = resp->va - done, .op_len = resp->write_len, .done = done,
 	};
 
@@ -161,9 +161,9 @@ static enum mk_result resp_check_write(struct hca *hca, const struct qp *qp,
 	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
 	const struct responder *resp = qp->resp;
 
-	if (!p->len)
+	if (!p->head.len)
 		return MK_OK;
-	return mkey_check(hca, &user, resp->rkey, resp->va, p->len, MK_REMOTE_WRITE);
+	return mkey_check(hca, &user, resp->rkey, resp->va, p->head.len, MK_REMOTE_WRITE);
 }
 
 static enum mk_result resp_store_write(struct hca *hca, const struct qp *qp,
@@ -172,9 +172,9 @@ static enum mk_result resp_store_write(struct hca *hca, const struct qp *qp,
 	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
 	const struct responder *resp = qp->resp;
 
-	if (!p->len)
+	if (!p->head.len)
 		return MK_OK;
-	return mkey_write(hca, &user, resp->rkey, resp->va, p->payload, p->len, MK_REMOTE_WRITE);
+	return mkey_write(hca, &user, resp->rkey, resp->va, p->payload, p->head.len, MK_REMOTE_WRITE);
 }
 
 static enum outcome resp_write(struct hca *hca, struct qp *qp, const struct bth_desc *d,
@@ -190,7 +190,7 @@ static enum outcome resp_write(struct hca *hca, struct qp *qp, const struct bth_
 	*why = &refuse_request;
 	if (d->first && resp_begin_write(hca, qp, p) != DONE)
 		return REFUSED;
-	if (p->len > resp->left || (d->last && p->len != resp->left))
+	if (p->head.len > resp->left || (d->last && p->head.len != resp->left))
 		return REFUSED;
 	res = resp_check_write(hca, qp, p);
 	*why = resp_key_refusal(qp, res);
@@ -207,8 +207,8 @@ static enum outcome resp_write(struct hca *hca, struct qp *qp, const struct bth_
 		return NOT_READY;
 	if (res != MK_OK)
 		return REFUSED;
-	resp->va += p->len;
-	resp->left -= p->len;
+	resp->va += p->head.len;
+	resp->left -= p->head.len;
 	if (d->imm)
 		resp_complete(hca, qp, p, resp->write_len, false);
 	return DONE;

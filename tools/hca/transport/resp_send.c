@@ -18,7 +18,7 @@
 static bool resp_stall_read(struct hca *hca, struct qp *qp, struct resp_job *job, struct packet *p)
 {
 	struct page_fault f = {
-		.type = FAULT_REMOTE_READ, .op = ODP_READ, .packet_len = p->len,
+		.type = FAULT_REMOTE_READ, .op = ODP_READ, .packet_len = p->head.len,
 		.rkey = job->rkey, .va = job->va, .op_len = job->len, .done = job->sent * qp->mtu,
 	};
 
@@ -59,10 +59,10 @@ static bool resp_send_read(struct hca *hca, struct qp *qp, struct resp_job *job)
 		return false;
 	p->syndrome = AETH_ACK | AETH_NO_CREDITS;
 	p->msn = job->msn;
-	p->len = last ? job->len - off : qp->mtu;
+	p->head.len = last ? job->len - off : qp->mtu;
 	/* The key may have been destroyed since the request was checked. */
-	if (p->len)
-		res = mkey_read(hca, &user, job->rkey, job->va + off, p->payload, p->len,
+	if (p->head.len)
+		res = mkey_read(hca, &user, job->rkey, job->va + off, p->payload, p->head.len,
 				MK_REMOTE_READ);
 	if (qp->resp->fault && psn_diff(p->psn, qp->resp->fault_psn) >= 0)
 		res = MK_NOT_PRESENT;
@@ -70,7 +70,7 @@ static bool resp_send_read(struct hca *hca, struct qp *qp, struct resp_job *job)
 		if (res != MK_NOT_PRESENT || !resp_stall_read(hca, qp, job, p))
 			resp_end_read(hca, qp, job, p, res);
 		p->opcode = (p->opcode & BTH_SERVICE_MASK) | BTH_ACK;
-		p->len = 0;
+		p->head.len = 0;
 	}
 	job->sent++;
 	link_of(hca)->send(hca, p);

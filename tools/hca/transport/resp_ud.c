@@ -17,18 +17,18 @@ static void resp_store_ud(struct hca *hca, struct qp *qp, const struct packet *p
 	uint8_t header[NETWORK_HEADER_BYTES];
 	enum cqe_error error = ERR_NONE;
 
-	if (p->len + NETWORK_HEADER_BYTES > resp->rwqe.len) {
+	if (p->head.len + NETWORK_HEADER_BYTES > resp->rwqe.len) {
 		resp_refuse(hca, qp, p, &refuse_length);
 		return;
 	}
 	if (link_of(hca)->network_header(p, header))
 		error = resp_scatter(hca, qp, 0, header, sizeof(header));
 	if (!error)
-		error = resp_scatter(hca, qp, sizeof(header), p->payload, p->len);
+		error = resp_scatter(hca, qp, sizeof(header), p->payload, p->head.len);
 	if (error)
 		resp_refuse(hca, qp, p, &refuse_store);
 	else
-		resp_complete(hca, qp, p, p->len + sizeof(header), false);
+		resp_complete(hca, qp, p, p->head.len + sizeof(header), false);
 }
 
 /**

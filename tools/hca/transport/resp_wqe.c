@@ -293,7 +293,7 @@ void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint3
 
 	if (in_cqe) {
 		c.inline_data = p->payload;
-		c.inline_len = p->len;
+		c.inline_len = p->head.len;
 	}
 	resp_write_cqe(hca, qp, p, &c);
 }

@@ -22,6 +22,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "mcast.h"
+#include "packet.h"
 #include "profile.h"
 #include "qp.h"
 #include "subnet.h"
@@ -166,7 +167,7 @@ static void ignore(struct hca *hca, void *arg)
 /* A subnet with an HCA, which waits for its client. */
 static bool make_subnet(void)
 {
-	struct fabric *f = fabric_new();
+	struct fabric *f = fabric_new(&ib_packet_type);
 	struct hca *hca = NULL;
 	bool made = false;
 
@@ -185,7 +186,7 @@ static bool make_capture(void)
 {
 	struct capture *c;
 
-	if (capture_open(path, 0, &c))
+	if (capture_open(path, 0, &ib_packet_type, &c))
 		return false;
 	capture_close(c);
 	unlink(path);

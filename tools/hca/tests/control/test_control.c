@@ -322,7 +322,7 @@ static void capture_is_switched_off_and_on(void **state)
 	(void)state;
 	assert_true(answer("capture on", "--capture was not given"));
 	close(mkstemp(path));
-	assert_int_equal(capture_open(path, 0, &c), 0);
+	assert_int_equal(capture_open(path, 0, &ib_packet_type, &c), 0);
 	fabric_set_capture(core.fabric, c);
 	assert_true(packet_is_captured(path));
 	assert_true(answer("capture off", "\"ok\":true"));

@@ -12,6 +12,7 @@
 #include "fabric_priv.h"
 #include "forward.h"
 #include "ib_packet.h"
+#include "packet.h"
 
 static struct forward fw;
 
@@ -112,7 +113,7 @@ static uint8_t port_of(struct fabric *f, uint16_t lid)
 static void lids_of_a_port_move_together(void **state)
 {
 	const struct lids none = { 0, 0 }, one = { 7, 0 }, four = { 8, 2 }, two = { 10, 1 };
-	struct fabric *f = fabric_new();
+	struct fabric *f = fabric_new(&ib_packet_type);
 	unsigned int i;
 
 	(void)state;
@@ -142,7 +143,7 @@ static void lids_of_a_port_move_together(void **state)
 
 static void unmanaged_fabric_forwards_nothing(void **state)
 {
-	struct fabric *f = fabric_new();
+	struct fabric *f = fabric_new(&ib_packet_type);
 
 	(void)state;
 	fabric_leave_unmanaged(f);

@@ -17,7 +17,7 @@
 static void pool_keeps_a_limited_number(void **state)
 {
 	static struct packet *p[MANY];
-	struct fabric *f = fabric_new();
+	struct fabric *f = fabric_new(&ib_packet_type);
 	unsigned int i;
 
 	(void)state;

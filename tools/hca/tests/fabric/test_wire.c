@@ -92,7 +92,7 @@ static struct packet packet(uint8_t opcode, uint32_t len)
 		.swap_add = 0x3132333435363738, .compare = 0x4142434445464748,
 		.swap_mask = 0x5152535455565758, .compare_mask = 0x6162636465666768,
 		.syndrome = 0x81, .msn = 0x828384, .orig = 0x9192939495969798, .imm = 0xb1b2b3b4,
-		.len = len,
+		.head.len = len,
 	};
 	uint32_t i;
 
@@ -130,7 +130,7 @@ static void payload_is_padded(void **state)
 
 	(void)state;
 	expect(&p, "20 62 3344 0007 1122  21 70 8765 00 123456 00 fedcba  e1 000000");
-	p.len = 2;
+	p.head.len = 2;
 	expect(&p, "20 62 3344 0007 1122  21 60 8765 00 123456 00 fedcba  e1 00 0000");
 	p = packet(BTH_UC | BTH_SEND_MIDDLE, 3);
 	expect(&p, "20 62 3344 0007 1122  21 50 8765 00 123456 00 fedcba  e1e2e3 00");

@@ -45,7 +45,7 @@ static int up(void **state)
 	strcpy(path + strlen(path) - 6, "XXXXXX");
 	close(mkstemp(path));
 	net_up(true);
-	if (capture_open(path, 0, &capture))
+	if (capture_open(path, 0, &ib_packet_type, &capture))
 		return -1;
 	fabric_set_capture(net.fabric, capture);
 	return 0;
@@ -294,9 +294,9 @@ static void file_that_cannot_be_opened(void **state)
 	struct capture *c = NULL;
 
 	(void)state;
-	assert_int_equal(capture_open("/nonexistent/file", 0, &c), -ENOENT);
-	assert_int_equal(capture_open("/tmp", 0, &c), -EISDIR);
-	assert_int_equal(capture_open("/dev/full", 0, &c), -ENOSPC);
+	assert_int_equal(capture_open("/nonexistent/file", 0, &ib_packet_type, &c), -ENOENT);
+	assert_int_equal(capture_open("/tmp", 0, &ib_packet_type, &c), -EISDIR);
+	assert_int_equal(capture_open("/dev/full", 0, &ib_packet_type, &c), -ENOSPC);
 	assert_null(c);
 }
 
@@ -358,7 +358,7 @@ static void file_has_a_limit(void **state)
 	int pipe_fd[2];
 
 	(void)state;
-	assert_int_equal(capture_open(path, FILE_HEADER + 3 * record - 1, &c), 0);
+	assert_int_equal(capture_open(path, FILE_HEADER + 3 * record - 1, &ib_packet_type, &c), 0);
 	fabric_set_capture(net.fabric, c);
 	capture_close(capture);
 	capture = c;
@@ -373,7 +373,7 @@ static void file_has_a_limit(void **state)
 	assert_int_equal(count(), 2);
 	assert_int_equal(pipe(pipe_fd), 0);
 	snprintf(said, sizeof(said), "/proc/self/fd/%d", pipe_fd[1]);
-	assert_int_equal(capture_open(said, 1, &c), 0);
+	assert_int_equal(capture_open(said, 1, &ib_packet_type, &c), 0);
 	fabric_set_capture(net.fabric, c);
 	send_two();
 	assert_int_equal(capture_error(c), 0);

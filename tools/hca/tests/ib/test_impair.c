@@ -71,7 +71,7 @@ static void put_packet(unsigned int psn)
 	p->sqpn = 5;
 	p->dqpn = 6;
 	p->psn = psn;
-	p->len = LEN;
+	p->head.len = LEN;
 	memset(p->payload, psn, LEN);
 	fabric_tx(net.hca[0], p);
 }
@@ -88,7 +88,7 @@ static void take(struct run *run)
 	unsigned int i;
 
 	while ((p = fabric_rx(net.hca[1]))) {
-		assert_int_equal(p->len, LEN);
+		assert_int_equal(p->head.len, LEN);
 		for (i = 0; i < LEN; i++)
 			assert_int_equal(p->payload[i], p->psn & 0xff);
 		assert_true(run->n < ARRAY_SIZE(run->psn));

@@ -283,7 +283,7 @@ static struct packet *get_node_info(unsigned int h)
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
 	ib_hdr(p)->slid = lid(h);
 	ib_hdr(p)->dlid = SWITCH_LID;
-	p->len = MAD_BYTES;
+	p->head.len = MAD_BYTES;
 	net_smp(p->payload, METHOD_GET, SMP_NODE_INFO, 0);
 	return p;
 }

@@ -12,6 +12,7 @@
 #include "ifc.h"
 #include "mad.h"
 #include "objrig.h"
+#include "packet.h"
 #include "port.h"
 #include "profile.h"
 #include "sma.h"
@@ -33,7 +34,7 @@ static int setup(void **state)
 		rig_extra.cmds = cmds;
 		added = true;
 	}
-	rig_extra.fabric = fabric_new();
+	rig_extra.fabric = fabric_new(&ib_packet_type);
 	if (rig_setup(state))
 		return -1;
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], ib_virt, 1);

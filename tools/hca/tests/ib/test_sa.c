@@ -405,7 +405,7 @@ static void answer_goes_the_way_of_the_request(void **state)
 	p->pkey = 0xffff;
 	p->dqpn = 1;
 	p->sqpn = 0x123456;
-	p->len = MAD_BYTES;
+	p->head.len = MAD_BYTES;
 	memcpy(p->payload, mad, MAD_BYTES);
 	fabric_tx(net.hca[0], p);
 	net_turn();
@@ -1113,7 +1113,7 @@ static void short_or_foreign_packets_are_dropped(void **state)
 		p->pkey = bad[i].pkey;
 		p->dqpn = bad[i].qpn;
 		p->sqpn = 1;
-		p->len = bad[i].len;
+		p->head.len = bad[i].len;
 		memcpy(p->payload, mad, MAD_BYTES);
 		fabric_tx(net.hca[0], p);
 		assert_false(net_take(0));
@@ -1157,7 +1157,7 @@ static void send_to_the_switch(unsigned int n)
 		ib_hdr(p)->dlid = SWITCH_LID;
 		p->dqpn = 2;
 		p->sqpn = 1;
-		p->len = 0;
+		p->head.len = 0;
 		fabric_tx(net.hca[0], p);
 	}
 }

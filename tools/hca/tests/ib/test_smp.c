@@ -211,7 +211,7 @@ static void answer_by_lid_does_not_wait_for_the_port_of_this_number(void **state
 		p->opcode = BTH_UD | BTH_SEND_ONLY;
 		ib_hdr(p)->dlid = 99;
 		p->dqpn = 5;
-		p->len = 0;
+		p->head.len = 0;
 		fabric_tx(net.hca[1], p);
 	}
 	net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
@@ -647,7 +647,7 @@ static bool arrives_by(unsigned int from, unsigned int to, unsigned int len, uin
 	ib_hdr(p)->sl = sl;
 	p->pkey = 0xffff;
 	p->dqpn = 1;
-	p->len = len;
+	p->head.len = len;
 	fabric_tx(net.hca[from], p);
 	return net_take(to);
 }

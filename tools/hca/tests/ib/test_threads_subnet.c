@@ -71,7 +71,7 @@ static void send_mad(struct host *host, unsigned int qpn, uint16_t dlid, const u
 	p->qkey = qpn ? 0x80010000u : 0;
 	p->sqpn = qpn;
 	p->dqpn = qpn;
-	p->len = MAD_BYTES;
+	p->head.len = MAD_BYTES;
 	memcpy(p->payload, mad, MAD_BYTES);
 	fabric_tx(hca, p);
 }
@@ -295,7 +295,7 @@ static void every_host_uses_the_switch_at_once(void **state)
 	(void)state;
 	close(mkstemp(path));
 	net_up_threads(true);
-	assert_int_equal(capture_open(path, 0, &c), 0);
+	assert_int_equal(capture_open(path, 0, &ib_packet_type, &c), 0);
 	fabric_set_capture(net.fabric, c);
 	run_hosts(true);
 	for (h = 0; h < NET_HCAS; h++)

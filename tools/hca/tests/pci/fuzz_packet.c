@@ -50,9 +50,9 @@ static void fill(struct packet *p, struct fuzz_in *in, const struct qp *qp, uint
 	p->syndrome = fuzz_u8(in);
 	p->msn = fuzz_u8(in);
 	p->imm = p->rkey;
-	p->len = fuzz_u8(in) & 1 ? fuzz_u16(in) % (PKT_MTU_MAX + 1) : qp->mtu;
-	if (p->len > PKT_MTU_MAX)
-		p->len = PKT_MTU_MAX;
+	p->head.len = fuzz_u8(in) & 1 ? fuzz_u16(in) % (PKT_MTU_MAX + 1) : qp->mtu;
+	if (p->head.len > PKT_MTU_MAX)
+		p->head.len = PKT_MTU_MAX;
 	fuzz_take(in, p->payload, 16);
 }
 
@@ -85,7 +85,7 @@ static void spoil(struct packet *p, struct fuzz_in *in)
 		p->rkey = fuzz_u32(in);
 		break;
 	default:
-		p->len = fuzz_u8(in);
+		p->head.len = fuzz_u8(in);
 		break;
 	}
 }

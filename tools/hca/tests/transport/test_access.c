@@ -506,7 +506,7 @@ static void response_of_the_wrong_length_fails_the_request(void **state)
 	p->psn = psn;
 	p->opcode = BTH_RC | BTH_READ_ONLY;
 	p->pkey = 0xffff;
-	p->len = 99;
+	p->head.len = 99;
 	fabric_tx(rig.hca[1], p);
 	rig_run(1, 1000);
 	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_RESPONSE_INVALID);

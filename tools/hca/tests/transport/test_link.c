@@ -57,7 +57,7 @@ static struct packet *stray(void)
 	p->opcode = BTH_RC | BTH_SEND_ONLY;
 	p->dqpn = b->obj.num;
 	p->psn = b->next_rcv_psn;
-	p->len = 10;
+	p->head.len = 10;
 	return p;
 }
 
@@ -285,12 +285,12 @@ static void management_is_of_the_port_until_a_qp0_receives(void **state)
 
 static const struct packet *last_at(unsigned int h)
 {
-	const struct packet *p, *last = NULL;
+	const struct packet_head *head, *last = NULL;
 
-	STAILQ_FOREACH(p, &medium.queue[h], link)
-		last = p;
+	STAILQ_FOREACH(head, &medium.queue[h], link)
+		last = head;
 	assert_non_null(last);
-	return last;
+	return packet_of(last);
 }
 
 /* A requester that hangs leaves what it receives in its queue. */
@@ -314,9 +314,9 @@ static void answers_have_the_number_of_messages(void **state)
 			p->ack_req = true;
 			p->va = buf_b;
 			p->rkey = key_b;
-			p->dma_len = p->len;
+			p->dma_len = p->head.len;
 			if (ops[i] == BTH_READ_REQ || ops[i] == BTH_FETCH_ADD)
-				p->len = 0;
+				p->head.len = 0;
 			medium_put(1, p, STATION_0, STATION_0 + 1);
 			rig_settle();
 			assert_int_equal(medium.len[0], ARRAY_SIZE(ops) * again + i + 1);

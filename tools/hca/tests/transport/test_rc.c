@@ -624,7 +624,7 @@ static void packets_of_other_ports_are_ignored(void **state)
 	p->dqpn = b->obj.num;
 	p->psn = b->next_rcv_psn;
 	p->opcode = BTH_RC | BTH_SEND_ONLY;
-	p->len = 10;
+	p->head.len = 10;
 	fabric_tx(rig.hca[0], p);
 	rig_settle();
 	assert_int_equal(rig.ncqe, 0);
@@ -844,7 +844,7 @@ static void packets_of_other_services_are_dropped(void **state)
 	for (i = 0; i < sizeof(service); i++) {
 		p = request(BTH_SEND_ONLY, 0);
 		p->opcode = service[i] | BTH_SEND_ONLY;
-		p->len = 10;
+		p->head.len = 10;
 		fabric_tx(rig.hca[0], p);
 		rig_settle();
 		assert_int_equal(rig.hca[1]->count.packets_dropped, dropped + i + 1);
@@ -1060,7 +1060,7 @@ static void too_long(uint8_t opcode)
 	struct packet *p = request(opcode, 0);
 
 	p->dma_len = RESP_MAX_LEN + 1;
-	p->len = opcode == BTH_READ_REQ ? 0 : b->mtu;
+	p->head.len = opcode == BTH_READ_REQ ? 0 : b->mtu;
 	resp_receive(rig.hca[1], b, p);
 	packet_free(rig.fabric, p);
 	assert_int_equal(b->state, QPS_ERR);
@@ -1072,7 +1072,7 @@ static void arrive(uint8_t opcode, uint32_t len)
 {
 	struct packet *p = request(opcode, 0);
 
-	p->len = len;
+	p->head.len = len;
 	p->dma_len = 4 * b->mtu;
 	memset(p->payload, 0, len);
 	resp_receive(rig.hca[1], b, p);
@@ -1142,9 +1142,9 @@ static void packet_is_not_longer_than_the_rest_of_a_write(void **state)
 	struct packet *p = request(BTH_WRITE_FIRST, 0);
 
 	(void)state;
-	p->len = b->mtu;
+	p->head.len = b->mtu;
 	p->dma_len = b->mtu - 1;
-	memset(p->payload, 0, p->len);
+	memset(p->payload, 0, p->head.len);
 	resp_receive(rig.hca[1], b, p);
 	packet_free(rig.fabric, p);
 	assert_int_equal(b->state, QPS_ERR);
@@ -1415,7 +1415,7 @@ static void answer_is_invalid(bool atomic, uint8_t opcode, uint32_t len)
 	memset(rig_ptr(0, buf_a), 0x5c, 16);
 	p->opcode = BTH_RC | opcode;
 	p->psn = a->req->una;
-	p->len = len;
+	p->head.len = len;
 	memset(p->payload, 0, len);
 	req_receive(rig.hca[0], a, p);
 	packet_free(rig.fabric, p);

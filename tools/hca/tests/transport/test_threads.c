@@ -258,7 +258,7 @@ static void send_raw(void *arg)
 		ib_hdr(p)->dlid = 2;
 		p->dqpn = 0x77;
 		p->pkey = 0xffff;
-		p->len = 64;
+		p->head.len = 64;
 		memset(p->payload, i, 64);
 		fabric_tx(hca, p);
 	}

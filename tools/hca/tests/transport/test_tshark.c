@@ -142,8 +142,8 @@ static void one_packet(struct capture *c, uint8_t opcode, bool grh)
 	};
 	/* Wireshark's dissector of EoIB takes a datagram without data for malformed. */
 	if (!is(opcode & BTH_OP_MASK, "\x0c\x11\x12\x13\x14\x1a\x1b"))
-		p.len = 4 + n % 7;
-	capture_packet(c, &p);
+		p.head.len = 4 + n % 7;
+	capture_packet(c, &p.head);
 	sent[n] = p;
 }
 
@@ -169,7 +169,7 @@ static void expect_base_headers(unsigned int n)
 	expect(n, OPCODE, true, p->opcode);
 	expect(n, SE, true, p->solicited);
 	expect(n, M, true, p->opcode < BTH_UD || p->opcode >= BTH_XRC);
-	expect(n, PAD, true, -p->len & 3);
+	expect(n, PAD, true, -p->head.len & 3);
 	expect(n, PKEY, true, p->pkey);
 	expect(n, DQPN, true, p->dqpn);
 	expect(n, A, true, p->ack_req);
@@ -218,7 +218,7 @@ static void packets_of_each_kind(void **state)
 
 	(void)state;
 	rows = 0;
-	assert_int_equal(capture_open(path, 0, &c), 0);
+	assert_int_equal(capture_open(path, 0, &ib_packet_type, &c), 0);
 	for (s = 0; s < sizeof(services); s++) {
 		for (op = 0; op <= BTH_MASKED_FETCH_ADD; op++) {
 			if (op == 0x15 || op == 0x18 || op == 0x19 ||
@@ -254,7 +254,7 @@ static int pair_up(enum qp_type type)
 				 MK_REMOTE_WRITE | MK_ATOMIC;
 	struct capture *c;
 
-	if (have_tshark(NULL) || rig_up(NULL) || capture_open(path, 0, &c))
+	if (have_tshark(NULL) || rig_up(NULL) || capture_open(path, 0, &ib_packet_type, &c))
 		return -1;
 	fabric_set_capture(rig.fabric, c);
 	a = rig_qp(0, type, CQ_A);
@@ -365,7 +365,7 @@ static void datagrams_and_management(void **state)
 	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
 	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
 	p->pkey = 0xffff;
-	p->len = MAD_BYTES;
+	p->head.len = MAD_BYTES;
 	memset(p->payload, 0, MAD_BYTES);
 	p->payload[OFF_VERSION] = 1;
 	p->payload[OFF_CLASS] = CLASS_SM_LID;

@@ -351,7 +351,7 @@ static void send_smp(void)
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
 	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
 	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
-	p->len = sizeof(mad);
+	p->head.len = sizeof(mad);
 	memcpy(p->payload, mad, sizeof(mad));
 	fabric_tx(rig.hca[0], p);
 	rig_settle();
@@ -390,7 +390,7 @@ static void qp1_is_told_the_pkey(void **state)
 	p->sqpn = 1;
 	p->qkey = 0x80010000u;
 	p->pkey = 0x8001;
-	p->len = 256;
+	p->head.len = 256;
 	fabric_tx(rig.hca[0], p);
 	rig_settle();
 	assert_non_null(rig_cqe(CQ_B + 9, 0));
@@ -409,8 +409,8 @@ static void send_to_qp1(void)
 	p->sqpn = 1;
 	p->qkey = 0x80010000u;
 	p->pkey = 0xffff;
-	p->len = 256;
-	memset(p->payload, 0x77, p->len);
+	p->head.len = 256;
+	memset(p->payload, 0x77, p->head.len);
 	fabric_tx(rig.hca[0], p);
 	rig_settle();
 }

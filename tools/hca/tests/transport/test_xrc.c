@@ -243,8 +243,8 @@ static void arrive(uint8_t opcode, const struct srq *s)
 	p->opcode = BTH_XRC | opcode;
 	p->psn = b->next_rcv_psn;
 	p->xrc_srqn = s->obj.num;
-	p->len = b->mtu;
-	memset(p->payload, 0x5a, p->len);
+	p->head.len = b->mtu;
+	memset(p->payload, 0x5a, p->head.len);
 	resp_receive(rig.hca[1], b, p);
 	packet_free(rig.fabric, p);
 }

@@ -81,7 +81,7 @@ static void net_prepare(void)
 	profile.port_caps = 0x2651e848;
 	evrig_set_handler(net_event);
 	net.base = event_base_new();
-	net.fabric = fabric_new();
+	net.fabric = fabric_new(&ib_packet_type);
 	must(net.base && net.fabric);
 }
 
@@ -148,7 +148,7 @@ void net_send(unsigned int h, unsigned int qpn, uint16_t dlid, const uint8_t *ma
 	p->qkey = qpn ? QKEY : 0;
 	p->sqpn = qpn;
 	p->dqpn = qpn;
-	p->len = MAD_BYTES;
+	p->head.len = MAD_BYTES;
 	memcpy(p->payload, mad, MAD_BYTES);
 	fabric_tx(net.hca[h], p);
 	net_turn();

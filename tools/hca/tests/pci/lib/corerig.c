@@ -31,6 +31,7 @@
 #include "mem.h"
 #include "memic.h"
 #include "mkey.h"
+#include "packet.h"
 #include "pages.h"
 #include "pci.h"
 #include "pd.h"
@@ -164,7 +165,7 @@ int core_up(void **state)
 	if (core.fd < 0 || !core.base || profile_default(core.profile, false))
 		return -1;
 	core.profile->initializing_ms = 0;
-	core.fabric = fabric_new();
+	core.fabric = fabric_new(&ib_packet_type);
 	core_doorbells = (struct doorbell_ops){
 		.send = send_doorbell, .cq_arm = cq_arm_doorbell, .eq = eq_doorbell,
 	};

@@ -77,7 +77,7 @@ static bool station_room(struct hca *hca, const struct qp_path *path)
 
 static void station_deliver(unsigned int to, struct packet *p)
 {
-	STAILQ_INSERT_TAIL(&medium.queue[to], p, link);
+	STAILQ_INSERT_TAIL(&medium.queue[to], &p->head, link);
 	medium.len[to]++;
 	if (medium.wake[to])
 		medium.wake[to](medium.station[to]);
@@ -119,7 +119,7 @@ static void station_send(struct hca *hca, struct packet *p)
 
 static struct packet *station_receive(struct hca *hca)
 {
-	struct packet *p = STAILQ_FIRST(&medium.queue[hca->index]);
+	struct packet *p = packet_of(STAILQ_FIRST(&medium.queue[hca->index]));
 
 	if (!p)
 		return NULL;

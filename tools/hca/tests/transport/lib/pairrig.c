@@ -28,6 +28,7 @@
 #include "memic.h"
 #include "mkey.h"
 #include "object.h"
+#include "packet.h"
 #include "pairrig.h"
 #include "pd.h"
 #include "port.h"
@@ -250,7 +251,7 @@ static void rig_prepare(void **state, const struct rig_net *net)
 	IFC_SET(atomic_caps, profile.cap[1][CAP_ATOMIC], atomic_req_8B_endianness_mode, 1);
 	IFC_SET(atomic_caps, profile.cap[1][CAP_ATOMIC], atomic_operations, 0xf);
 	evrig_set_handler(take_event);
-	rig.fabric = fabric_new();
+	rig.fabric = fabric_new(&ib_packet_type);
 }
 
 void rig_up_on(const struct rig_net *net)
