@@ -65,7 +65,7 @@ def plain_frames():
     tagged = eth / Dot1Q(vlan=5, prio=3)
     yield "tcp4", eth / ip4() / tcp(10)
     yield "tcp4_odd", eth / ip4() / tcp(11, flags="SEC")
-    yield "tcp4_empty", eth / ip4() / tcp(0, flags="FPU")
+    yield "tcp4_empty", eth / ip4() / tcp(0, flags="FPUN")
     yield "tcp4_options", eth / ip4() / tcp(100, options=[("MSS", 1460), ("NOP", None),
                                                          ("WScale", 7)])
     yield "ip4_options", eth / ip4(options=[IPOption_Router_Alert()]) / udp(20)
@@ -79,8 +79,10 @@ def plain_frames():
     yield "icmp4", eth / ip4() / ICMP() / data(56)
     yield "esp4", eth / ip4() / ESP(spi=0x11223344, seq=1, data=bytes(40))
     yield "ah4", eth / ip4() / AH(spi=0x55667788, nh=6, payloadlen=4, icv=bytes(12)) / data(30)
-    yield "first_fragment4", eth / ip4(flags="MF", proto=17) / data(48)
-    yield "last_fragment4", eth / ip4(frag=6, proto=17) / data(40)
+    # The bytes behind the headers of a fragment would pass for a UDP header.
+    part = Raw(bytes(UDP(sport=1, dport=2, len=48, chksum=3) / data(40)))
+    yield "first_fragment4", eth / ip4(flags="MF", proto=17) / part
+    yield "last_fragment4", eth / ip4(frag=6, proto=17) / part
     yield "dont_fragment4", eth / ip4(flags="DF") / udp(40)
     yield "tcp6", eth / ip6() / tcp(64)
     yield "udp6", eth / ip6() / udp(65)
@@ -90,8 +92,8 @@ def plain_frames():
     yield "hops6", eth / ip6() / IPv6ExtHdrHopByHop() / udp(12)
     yield "chain6", (eth / ip6() / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt(options=[])
                      / IPv6ExtHdrRouting(addresses=["2001:db8::9"], segleft=0) / tcp(13))
-    yield "first_fragment6", eth / ip6() / IPv6ExtHdrFragment(m=1, nh=17, id=9) / data(48)
-    yield "last_fragment6", eth / ip6() / IPv6ExtHdrFragment(offset=6, nh=17, id=9) / data(40)
+    yield "first_fragment6", eth / ip6() / IPv6ExtHdrFragment(m=1, nh=17, id=9) / part
+    yield "last_fragment6", eth / ip6() / IPv6ExtHdrFragment(offset=6, nh=17, id=9) / part
     yield "ctag", tagged / ip4() / tcp(10)
     yield "ctag_udp6", eth / Dot1Q(vlan=4095, prio=7, id=1) / ip6() / udp(3)
     yield "stag", eth / Dot1AD(vlan=100) / ip4() / udp(7)

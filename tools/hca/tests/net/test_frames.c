@@ -133,6 +133,22 @@ static void templates_may_have_any_length_fields(void **state)
 	}
 }
 
+/* Behind the header of a later fragment is data, even if it would pass for an extension header. */
+static void later_fragments_have_no_headers(void **state)
+{
+	const struct frame_row *r = row_named("last_fragment6");
+	uint8_t *bytes = copy(r->bytes, r->len);
+	struct frame f;
+
+	(void)state;
+	bytes[r->f.l3 + 40] = PROTO_OPTIONS;
+	assert_true(frame_parse(&f, bytes, r->len, LENGTHS_OF_FRAME));
+	assert_int_equal(f.ip_version, 6);
+	assert_int_equal(f.protocol, PROTO_OPTIONS);
+	assert_int_equal(f.l4, r->f.l4);
+	free(bytes);
+}
+
 static void tags_have_parts(void **state)
 {
 	struct frame f;
@@ -293,6 +309,7 @@ int main(void)
 		cmocka_unit_test(shorter_than_its_header_is_no_frame),
 		cmocka_unit_test(frames_may_end_anywhere),
 		cmocka_unit_test(templates_may_have_any_length_fields),
+		cmocka_unit_test(later_fragments_have_no_headers),
 		cmocka_unit_test(tags_have_parts),
 		cmocka_unit_test(group_addresses_are_told_apart),
 		cmocka_unit_test(sums_are_those_of_scapy),
