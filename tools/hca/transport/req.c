@@ -14,8 +14,9 @@
 #include "req.h"
 #include "wqe.h"
 
-static void req_flush_announced(struct hca *hca, struct qp *qp)
+static void req_flush_announced(struct hca *hca, void *queue)
 {
+	struct qp *qp = queue;
 	struct requester *req = qp->req;
 	uint16_t val;
 
@@ -48,7 +49,7 @@ struct requester *req_get(struct hca *hca, struct qp *qp)
 	req->hca = hca;
 	req->run.qp = qp;
 	req->run.go = req_run;
-	req->watch.qp = qp;
+	req->watch.queue = qp;
 	req->watch.look = req_flush_announced;
 	req->posted = qp->sq_hw;
 	req->rung = qp->sq_hw;

@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "caps.h"
+#include "conn.h"
 #include "cq.h"
 #include "hca.h"
 #include "ifc.h"
@@ -135,11 +136,13 @@ static uint64_t req_atomic_order(struct hca *hca, uint64_t v)
 static enum cqe_error req_store_answer(struct hca *hca, struct qp *qp, struct send_op *op,
 				       const void *buf, size_t len)
 {
+	const struct mkey_user user = conn_user(qp, qp->pdn);
+
 	if (req_answer_in_cqe(qp, &op->w)) {
 		memcpy(op->w.raw + op->done, buf, len);
 		return ERR_NONE;
 	}
-	return sg_scatter(hca, qp, qp->pdn, op->w.seg, op->w.nseg, op->done, buf, len);
+	return sg_scatter(hca, &user, op->w.seg, op->w.nseg, op->done, buf, len);
 }
 
 static void req_answered(struct requester *req, struct send_op *op)

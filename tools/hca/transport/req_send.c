@@ -130,6 +130,7 @@ static enum cqe_error req_message_packet(struct hca *hca, const struct qp *qp,
 					 struct packet **out)
 {
 	const struct send_wqe *w = &op->w;
+	const struct mkey_user user = conn_user(qp, qp->pdn);
 	bool first = !op->sent, last = op->sent == op->npsn - 1;
 	uint64_t off = (uint64_t)op->sent * qp->mtu;
 	uint32_t ack_every = 1u << (qp->log_ack_req_freq < LOG_ACK_EVERY ? qp->log_ack_req_freq :
@@ -141,7 +142,7 @@ static enum cqe_error req_message_packet(struct hca *hca, const struct qp *qp,
 	if (!p)
 		return ERR_NONE;
 	p->head.len = last ? w->len - off : qp->mtu;
-	error = sg_gather(hca, qp, w->seg, w->nseg, off, p->payload, p->head.len);
+	error = sg_gather(hca, &user, w->seg, w->nseg, off, p->payload, p->head.len);
 	if (error) {
 		packet_free(hca->fabric, p);
 		return error;
@@ -229,6 +230,7 @@ static void req_trace_datagram(struct hca *hca, const struct qp *qp, const struc
 static enum cqe_error req_ud_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
 				    struct packet **out)
 {
+	const struct mkey_user user = conn_user(qp, qp->pdn);
 	const struct send_wqe *w = &op->w;
 	enum cqe_error error;
 	struct packet *p = packet_alloc(hca->fabric);
@@ -242,7 +244,7 @@ static enum cqe_error req_ud_packet(struct hca *hca, const struct qp *qp, struct
 	p->head.len = w->len;
 	req_ud_address(hca, qp, &w->av, p);
 	req_trace_datagram(hca, qp, &w->av.path, p);
-	error = sg_gather(hca, qp, w->seg, w->nseg, 0, p->payload, p->head.len);
+	error = sg_gather(hca, &user, w->seg, w->nseg, 0, p->payload, p->head.len);
 	if (error) {
 		packet_free(hca->fabric, p);
 		return error;

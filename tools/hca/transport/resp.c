@@ -39,6 +39,11 @@ void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 
 /* ---- state changes --------------------------------------------------------------------------- */
 
+static void resp_flush_announced(struct hca *hca, void *queue)
+{
+	resp_flush(hca, queue);
+}
+
 /**
  * resp_get() - find the responder of a queue pair, and make it at the first call
  * @hca: the HCA
@@ -58,8 +63,8 @@ struct responder *resp_get(struct hca *hca, struct qp *qp)
 		return NULL;
 	resp->run.qp = qp;
 	resp->run.go = resp_run;
-	resp->watch.qp = qp;
-	resp->watch.look = resp_flush;
+	resp->watch.queue = qp;
+	resp->watch.look = resp_flush_announced;
 	qp->resp = resp;
 	return resp;
 }

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "conn.h"
 #include "cq.h"
 #include "hca.h"
 #include "link.h"
@@ -200,11 +201,12 @@ int resp_take_wqe(struct hca *hca, struct qp *qp)
 enum cqe_error resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off,
 			    const void *buf, size_t len)
 {
+	const struct mkey_user user = conn_user(qp, resp_recv_pdn(hca, qp));
 	struct responder *resp = qp->resp;
 	const struct recv_wqe *w = &resp->rwqe;
 	enum cqe_error error;
 
-	error = sg_scatter(hca, qp, resp_recv_pdn(hca, qp), w->seg, w->nseg, off, buf, len);
+	error = sg_scatter(hca, &user, w->seg, w->nseg, off, buf, len);
 	/* If software does not bring the page, the request is refused. */
 	resp->store_error = error == ERR_PAGE_FAULT ? ERR_PAGE_REFUSED : error;
 	return error;

@@ -5,12 +5,10 @@
  */
 #include <string.h>
 
-#include "conn.h"
 #include "cq.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mkey.h"
-#include "qp.h"
 #include "sg.h"
 #include "wqe.h"
 
@@ -70,7 +68,7 @@ static enum cqe_error sg_copy(struct hca *hca, const struct mkey_user *user,
 /**
  * sg_gather() - copy from the memory of a list of data segments
  * @hca: the HCA
- * @qp: the queue pair, whose PD the keys must have
+ * @user: on whose behalf
  * @seg: data segments, inline ones allowed
  * @nseg: number of them
  * @off: first byte wanted, counted over the whole list
@@ -80,19 +78,16 @@ static enum cqe_error sg_copy(struct hca *hca, const struct mkey_user *user,
  * Return: ERR_NONE; ERR_PAGE_FAULT if a page is not present; or the error if a key does not cover
  * the access or the list is too short.
  */
-enum cqe_error sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
+enum cqe_error sg_gather(struct hca *hca, const struct mkey_user *user, const struct wqe_seg *seg,
 			 unsigned int nseg, uint64_t off, void *buf, size_t len)
 {
-	const struct mkey_user user = conn_user(qp, qp->pdn);
-
-	return sg_copy(hca, &user, seg, nseg, off, buf, len, true);
+	return sg_copy(hca, user, seg, nseg, off, buf, len, true);
 }
 
 /**
  * sg_scatter() - copy to the memory of a list of data segments
  * @hca: the HCA
- * @qp: the queue pair
- * @pdn: protection domain that the keys must have: the queue pair's or its SRQ's
+ * @user: on whose behalf
  * @seg: data segments
  * @nseg: number of them
  * @off: first byte to write, counted over the whole list
@@ -101,11 +96,9 @@ enum cqe_error sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_
  *
  * Return: as sg_gather(). Bytes before the refused segment may have been written.
  */
-enum cqe_error sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
+enum cqe_error sg_scatter(struct hca *hca, const struct mkey_user *user,
 			  const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
 			  const void *buf, size_t len)
 {
-	const struct mkey_user user = conn_user(qp, pdn);
-
-	return sg_copy(hca, &user, seg, nseg, off, (uint8_t *)(uintptr_t)buf, len, false);
+	return sg_copy(hca, user, seg, nseg, off, (uint8_t *)(uintptr_t)buf, len, false);
 }

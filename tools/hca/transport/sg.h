@@ -6,12 +6,12 @@
 #define BLUEBELL_SG_H
 
 #include "cq.h"
-#include "qp.h"
+#include "mkey.h"
 #include "wqe.h"
 
-enum cqe_error sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
+enum cqe_error sg_gather(struct hca *hca, const struct mkey_user *user, const struct wqe_seg *seg,
 			 unsigned int nseg, uint64_t off, void *buf, size_t len);
-enum cqe_error sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
+enum cqe_error sg_scatter(struct hca *hca, const struct mkey_user *user,
 			  const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
 			  const void *buf, size_t len);
 

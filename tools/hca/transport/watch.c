@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queues of failed queue pairs. WQEs that software posts in ERR must be flushed: a driver that
- * drains a queue waits for their CQEs. Receive WQEs are announced by the doorbell record alone, and
+ * Queues that have failed. WQEs that software posts in ERR must be flushed: a driver that drains a
+ * queue waits for their CQEs. Receive WQEs are announced by the doorbell record alone, and
  * cards flush send WQEs that the record announces before their doorbell arrives, or without one.
  */
 #include <errno.h>
@@ -36,7 +36,7 @@ static void watch_fired(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	for (w = TAILQ_FIRST(&s->list); w; w = next) {
 		next = TAILQ_NEXT(w, link);
-		w->look(s->hca, w->qp);
+		w->look(s->hca, w->queue);
 	}
 	watch_arm(s);
 }

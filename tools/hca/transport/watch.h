@@ -10,15 +10,14 @@
 
 struct hca;
 struct hca_module;
-struct qp;
 
-/* A send or receive queue. */
+/* A send or receive queue, of a queue pair or of its own. */
 struct watch {
 	TAILQ_ENTRY(watch) link;
 	bool on;
-	struct qp *qp;
+	void *queue;
 	/* Completes what the record announces; may stop watching its own queue. */
-	void (*look)(struct hca *hca, struct qp *qp);
+	void (*look)(struct hca *hca, void *queue);
 };
 
 void watch_set(struct hca *hca, struct watch *w, bool on);

@@ -158,8 +158,18 @@ static int wqe_parse_seg(struct wqe_seg *s, const uint8_t *p, size_t room)
 	return WQE_DS;
 }
 
-static int wqe_parse_data(struct send_wqe *w, size_t off, size_t end)
+/**
+ * wqe_parse_data() - decode the data and inline segments of a send WQE
+ * @w: the work request; the segments are added to @w->seg and their bytes to @w->len
+ * @off: where the first segment begins in @w->raw
+ *
+ * The list ends at the terminator key or with the WQE. Pure.
+ *
+ * Return: 0, or -EINVAL with @w->why.
+ */
+int wqe_parse_data(struct send_wqe *w, size_t off)
 {
+	size_t end = w->ds * WQE_DS;
 	const struct wqe_seg *s;
 	int n;
 
@@ -208,7 +218,7 @@ static int wqe_parse_segments(struct send_wqe *w, const struct op_desc *d, enum 
 		wqe_parse_atomic(w, off);
 		off += d->atomic;
 	}
-	n = wqe_parse_data(w, off, end);
+	n = wqe_parse_data(w, off);
 	if (n)
 		return n;
 	return w->is_atomic && w->len != 8 ? wqe_bad(w, "atomic result not 8 bytes") : 0;

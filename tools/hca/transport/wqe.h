@@ -80,6 +80,7 @@ static inline unsigned int wqe_bbs(unsigned int ds)
 }
 
 int wqe_parse_ctrl(struct send_wqe *w);
+int wqe_parse_data(struct send_wqe *w, size_t off);
 int wqe_parse_send(struct send_wqe *w, enum qp_type type);
 int wqe_parse_recv(struct recv_wqe *w, const uint8_t *buf, size_t len, size_t skip);
 
