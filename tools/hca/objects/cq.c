@@ -255,13 +255,28 @@ static uint64_t cqe_real_time(void)
 	return (uint64_t)now.tv_sec << 32 | now.tv_nsec;
 }
 
+static void cqe_build_frame(uint8_t *cqe, const struct cqe_frame *f)
+{
+	put_be32(cqe + 12, f->rss_hash_result);
+	cqe[16] = f->rss_hash_type;
+	put_be16(cqe + 20, f->check_sum);
+	cqe[28] = f->hds_ip_ext;
+	cqe[29] = f->l4_l3_hdr_type;
+	put_be16(cqe + 30, f->vlan_info);
+}
+
 static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 {
+	/* The CQE of a frame tells the rule that chose the queue, in the place of the queue. */
+	uint32_t number = c->is_frame && !cqe_is_error(c) ? c->frame.flow_tag : c->qpn;
+
 	if (cqe_is_error(c)) {
 		put_be32(cqe + 32, c->srqn_uidx);
 		cqe_error_put(cqe + CQE_ERROR_OFF, c->error);
 	} else {
-		if (c->inline_len && c->inline_len <= 32) {
+		if (c->is_frame) {
+			cqe_build_frame(cqe, &c->frame);
+		} else if (c->inline_len && c->inline_len <= 32) {
 			memcpy(cqe, c->inline_data, c->inline_len);
 		} else {
 			cqe[17] = c->ml_path;
@@ -274,7 +289,7 @@ static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 		put_be32(cqe + 44, c->byte_cnt);
 		put_be64(cqe + 48, c->real_time ? cqe_real_time() : hca_clock(hca));
 	}
-	put_be32(cqe + 56, (uint32_t)c->s_wqe_opcode << 24 | (c->qpn & 0xffffff));
+	put_be32(cqe + 56, (uint32_t)c->s_wqe_opcode << 24 | (number & 0xffffff));
 	put_be16(cqe + 60, c->wqe_counter);
 	cqe[63] = c->opcode << 4;
 	if (cqe_is_error(c))

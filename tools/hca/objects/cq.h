@@ -32,6 +32,19 @@ enum cqe_opcode {
 #define CQE_ERROR_OFF	52	/* offset of the syndromes in an error CQE, bytes */
 #define CQC_BYTES	64
 
+/* What the CQE of a received Ethernet frame says of it, as struct mlx5_cqe64 names the fields. */
+struct cqe_frame {
+	uint32_t rss_hash_result;
+	uint8_t rss_hash_type;
+	uint16_t check_sum;	/* of the IP packet */
+	uint8_t hds_ip_ext;	/* enum cqe_frame_ok */
+	uint8_t l4_l3_hdr_type;
+	uint16_t vlan_info;	/* the tag that was stripped */
+	uint32_t flow_tag;	/* of the steering rule, 24 bits */
+};
+
+enum cqe_frame_ok { CQE_L2_OK = 1, CQE_L3_OK = 2, CQE_L4_OK = 4 };
+
 /* What a completion says; cq.c builds the CQE of 64 or 128 bytes from it. */
 struct completion {
 	uint8_t opcode;		/* enum cqe_opcode */
@@ -46,6 +59,8 @@ struct completion {
 	uint16_t slid;
 	uint8_t sl, ml_path;
 	bool grh;
+	bool is_frame;		/* the completion of a received frame */
+	struct cqe_frame frame;
 	bool real_time;		/* the time stamp has seconds and nanoseconds, not cycles */
 	bool solicited;		/* responder: also fires a CQ armed for solicited CQEs */
 	const uint8_t *inline_data;	/* scatter to CQE: up to 32 or 64 bytes */
