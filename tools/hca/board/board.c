@@ -32,9 +32,13 @@
 #include "qcounter.h"
 #include "qp.h"
 #include "req.h"
+#include "rq.h"
+#include "rqt.h"
 #include "sched.h"
 #include "sq.h"
 #include "srq.h"
+#include "tir.h"
+#include "tis.h"
 #include "uar.h"
 #include "uctx.h"
 #include "umem_cmd.h"
@@ -46,7 +50,8 @@ static const struct hca_module *const modules[] = {
 	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
 	&pacing_module,
 	&memic_module, &mkey_module,
-	&cq_module, &srq_module, &mcast_module, &qp_module, &sq_module,
+	&cq_module, &srq_module, &mcast_module, &qp_module,
+	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module,
 	&cmdif_module,
 	&fabric_module, &address_module, &port_module,
 	&sched_module, &fault_module, &req_module, &watch_module, &dispatch_module,
@@ -59,7 +64,7 @@ static const struct cmd_desc *const cmds[] = {
 	pages_cmds, uctx_cmds, umem_cmds, general_cmds, absent_cmds, eq_cmds, pd_cmds, qcounter_cmds,
 	pacing_cmds, memic_cmds,
 	mkey_cmds, cq_cmds, srq_cmds,
-	mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
+	mcast_cmds, qp_cmds, qp_modify_cmds, tis_cmds, sq_cmds, rq_cmds, rqt_cmds, tir_cmds,
 	dev_cmds,
 	port_cmds, port_reg_cmds,
 	fault_cmds,

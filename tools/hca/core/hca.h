@@ -19,6 +19,7 @@ struct event_base;
 struct fabric;
 struct hca;
 struct link_ops;
+struct nic_ops;
 struct profile;
 struct qp_ops;
 
@@ -66,6 +67,7 @@ struct board {
 	const struct doorbell_ops *doorbells;
 	const struct qp_ops *qp;			/* qp.h: the transport behind queue pairs */
 	const struct link_ops *link;			/* link.h: the link layer of the port */
+	const struct nic_ops *nic;	/* nic_ops.h: behind send and receive queues; or NULL */
 	/* A CQE of queue pair @qpn could not be written: the queue pair has to fail. */
 	void (*cqe_lost)(struct hca *hca, uint32_t qpn);
 };

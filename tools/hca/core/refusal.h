@@ -140,6 +140,8 @@
 	R(0x0909, SQ_USER_INDEX)			\
 	R(0x090a, SQ_MODIFY_MASK)			\
 	R(0x090b, SQ_NOT_OFFERED)			\
+	R(0x090c, SQ_TIS_LIST)				\
+	R(0x090d, SQ_INLINE_MODE)			\
 	/* memory keys */				\
 	R(0x0a01, MKEY_RESERVED_FIELD)			\
 	R(0x0a02, MKEY_PAGING_NOT_OFFERED)		\
@@ -202,7 +204,28 @@
 	R(0x1002, RATE_UID)				\
 	R(0x1003, RATE_INDEX)				\
 	R(0x1004, RATE_RANGE)				\
-	R(0x1005, RATE_IN_USE)
+	R(0x1005, RATE_IN_USE)				\
+	/* TISes */					\
+	R(0x1101, TIS_FIELD_NOT_OFFERED)		\
+	/* receive queues */				\
+	R(0x1201, RQ_STATE)				\
+	R(0x1202, RQ_WQ_TYPE)				\
+	R(0x1203, RQ_STRIDE)				\
+	R(0x1204, RQ_SIZE)				\
+	R(0x1205, RQ_PADDING)				\
+	R(0x1206, RQ_FIELD_NOT_OFFERED)			\
+	R(0x1207, RQ_PRIVILEGED)			\
+	R(0x1208, RQ_TIMESTAMP_FORMAT)			\
+	R(0x1209, RQ_USER_INDEX)			\
+	R(0x120a, RQ_MODIFY_MASK)			\
+	/* RQTs */					\
+	R(0x1301, RQT_FIELD_NOT_OFFERED)		\
+	R(0x1302, RQT_SIZE)				\
+	R(0x1303, RQT_LIST)				\
+	/* TIRs */					\
+	R(0x1401, TIR_FIELD_NOT_OFFERED)		\
+	R(0x1402, TIR_HASH)				\
+	R(0x1403, TIR_DISPATCH)
 
 #define REFUSAL_ENUM(number, name) WHY_##name = number,
 enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };

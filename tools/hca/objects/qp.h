@@ -166,7 +166,6 @@ extern const struct hca_module qp_module;
 uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c);
 uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp);
 uint8_t qp_check_ordering(struct hca *hca, struct cmd *cmd, enum qp_type type, const uint8_t *c);
-bool qp_ts_format_ok(struct hca *hca, unsigned int format);
 bool qp_has_real_time(struct hca *hca, const struct qp *qp);
 
 /* ---- qp_create.c: CREATE, DESTROY and QUERY_QP; qp_modify.c: transitions --------------------- */

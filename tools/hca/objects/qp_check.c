@@ -8,6 +8,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "qp.h"
+#include "ts_format.h"
 #include "util.h"
 
 static const struct ifc_field qpc_reserved[] = {
@@ -152,44 +153,16 @@ uint8_t qp_check_ordering(struct hca *hca, struct cmd *cmd, enum qp_type type, c
 }
 
 /**
- * qp_ts_format_ok() - tell whether a queue may have a format of time stamps
- * @hca: the HCA
- * @format: ts_format in the context of the queue pair or the send queue
- */
-bool qp_ts_format_ok(struct hca *hca, unsigned int format)
-{
-	unsigned int cap = hca_cap_gen(hca, sq_ts_format);
-
-	if (hca->profile->one_clock)	/* then ts_format is a reserved field */
-		return !format;
-	switch (format) {
-	case MLX5_TIMESTAMP_FORMAT_FREE_RUNNING:
-		return cap != MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME;
-	case MLX5_TIMESTAMP_FORMAT_DEFAULT:
-		return true;
-	case MLX5_TIMESTAMP_FORMAT_REAL_TIME:
-		return cap != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING;
-	default:
-		return false;
-	}
-}
-
-/**
  * qp_has_real_time() - tell which clock gives the time stamps in the CQEs of a queue pair
  * @hca: the HCA
  * @qp: the queue pair, whose ts_format the capabilities offer
- *
- * The default format selects the real-time clock if the capabilities offer it.
  *
  * Return: true for the real-time clock, false for the free-running one.
  */
 bool qp_has_real_time(struct hca *hca, const struct qp *qp)
 {
-	unsigned int format = IFC_GET(qpc, qp->created, ts_format);
-
-	if (format == MLX5_TIMESTAMP_FORMAT_DEFAULT)
-		return hca_cap_gen(hca, sq_ts_format) != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING;
-	return format == MLX5_TIMESTAMP_FORMAT_REAL_TIME;
+	return ts_format_real_time(hca_cap_gen(hca, sq_ts_format),
+				   IFC_GET(qpc, qp->created, ts_format));
 }
 
 /**
@@ -218,7 +191,8 @@ uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
 				"a %s QP cannot send as QP 0x%x", qp_type_name(qp->type),
 				qp->deth_sqpn);
-	if (!qp_ts_format_ok(hca, IFC_GET(qpc, c, ts_format)))
+	if (!ts_format_ok(hca, hca_cap_gen(hca, sq_ts_format),
+			  IFC_GET(qpc, c, ts_format)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_TIMESTAMP_FORMAT,
 				"ts_format %u is not supported", IFC_GET(qpc, c, ts_format));
 	if (qp->user_index && !hca_cap_gen(hca, cqe_version))

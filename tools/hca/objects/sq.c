@@ -15,10 +15,12 @@
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
+#include "nic_ops.h"
 #include "object.h"
 #include "qp.h"
 #include "queue_mem.h"
 #include "sq.h"
+#include "ts_format.h"
 #include "uar_page.h"
 #include "util.h"
 
@@ -28,25 +30,20 @@
 #define CE_ALWAYS	0x08	/* of fm_ce_se: completion wanted */
 #define CE_MASK		0x0c
 
+#define CAP_INLINE_MODE_L2	0	/* of wqe_inline_mode: every WQE has the Ethernet header */
+
 #define EVENT_QUEUE_SQ	2	/* as MLX5_EVENT_QUEUE_TYPE_SQ in linux/mlx5/device.h */
 
-enum sq_state { SQ_RST = 0, SQ_RDY = 1, SQ_ERR = 3 };
-
-struct sq {
-	struct obj obj;
-	enum sq_state state;
-	uint32_t uar, cqn;
-	uint32_t pdn;			/* 0: none, see sq_check_pd() */
-	unsigned int log_size;		/* WQEBBs */
-	struct queue_mem mem;
-	struct doorbell_record dbr;
-	uint16_t hw;			/* WQEBB counter: next to execute */
-	uint8_t sqc[IFC_SZ(sqc)];
-};
-
-static struct sq *sq_find(struct hca *hca, uint32_t num)
+/**
+ * sq_find() - find a send queue
+ * @hca: the HCA
+ * @sqn: its number
+ *
+ * Return: the queue or NULL.
+ */
+struct sq *sq_find(struct hca *hca, uint32_t sqn)
 {
-	return (struct sq *)obj_find(hca, OBJ_SQ, num);
+	return (struct sq *)obj_find(hca, OBJ_SQ, sqn);
 }
 
 static void sq_unref(struct hca *hca, enum obj_kind kind, uint32_t num)
@@ -68,7 +65,10 @@ static void sq_name_rate(struct hca *hca, struct sq *sq, uint32_t index)
 
 static void sq_release(struct hca *hca, struct sq *sq)
 {
+	if (hca->board->nic)
+		hca->board->nic->sq_gone(hca, sq);
 	obj_put(hca, uar_find(hca, sq->uar));
+	sq_unref(hca, OBJ_TIS, sq->tisn);
 	sq_unref(hca, OBJ_CQ, sq->cqn);
 	sq_unref(hca, OBJ_PD, sq->pdn);
 	sq_name_rate(hca, sq, 0);
@@ -92,6 +92,45 @@ static void sq_reset(struct hca *hca)
 
 const struct hca_module sq_module = { .name = "sq", .reset = sq_reset };
 
+/* ---- states ---------------------------------------------------------------------------------- */
+
+/**
+ * sq_set_state() - change the state of a send queue
+ * @hca: the HCA
+ * @sq: the queue
+ * @now: the new state
+ */
+void sq_set_state(struct hca *hca, struct sq *sq, enum sq_state now)
+{
+	enum sq_state old = sq->state;
+
+	sq->state = now;
+	if (now == SQ_RST)
+		sq->hw = 0;
+	hca_trace(hca, "sq_state", "\"sqn\":%u,\"from\":%u,\"to\":%u", sq->obj.num, old, now);
+	if (hca->board->nic)
+		hca->board->nic->sq_state(hca, sq, old, now);
+}
+
+/**
+ * sq_fail() - put a send queue into error, and raise an event
+ * @hca: the HCA
+ * @sq: the queue; nothing happens if it is not in RDY
+ *
+ * This is for a queue whose doorbell record is not mapped, or announces more than the queue can
+ * hold. A WQE that fails completes with an error, and raises no event.
+ */
+void sq_fail(struct hca *hca, struct sq *sq)
+{
+	uint8_t data[EQE_DATA_BYTES] = { [20] = EVENT_QUEUE_SQ };
+
+	if (sq->state != SQ_RDY)
+		return;
+	put_be32(data + 24, sq->obj.num);
+	sq_set_state(hca, sq, SQ_ERR);
+	eq_post_async(hca, EV_WQ_CATAS_ERROR, 0, data);
+}
+
 /* ---- execution ------------------------------------------------------------------------------- */
 
 /* Read the WQE at the hardware counter, from the BlueFlame bytes if they are that WQE. */
@@ -111,7 +150,7 @@ static void sq_complete(struct hca *hca, struct sq *sq, const uint8_t *ctrl, uin
 {
 	struct completion c = {
 		.opcode = opcode, .qpn = sq->obj.num, .wqe_counter = sq->hw,
-		.s_wqe_opcode = ctrl[3], .srqn_uidx = IFC_GET(sqc, sq->sqc, user_index),
+		.s_wqe_opcode = ctrl[3], .srqn_uidx = sq->user_index,
 		.error = opcode == CQE_REQ_ERR ? ERR_WQE_INVALID : ERR_NONE,
 	};
 
@@ -128,22 +167,12 @@ static void sq_run(struct hca *hca, struct sq *sq, uint16_t to, const uint8_t *b
 
 		hca->count.wqes_sq++;
 		if (!ok) {
-			sq->state = SQ_ERR;
+			sq_set_state(hca, sq, SQ_ERR);
 			sq_complete(hca, sq, ctrl, CQE_REQ_ERR);
 		} else if ((ctrl[11] & CE_MASK) == CE_ALWAYS) {
 			sq_complete(hca, sq, ctrl, CQE_REQ);
 		}
 	}
-}
-
-/* Fail a queue whose doorbell record is not mapped, or announces more than the queue can hold. */
-static void sq_fail(struct hca *hca, struct sq *sq)
-{
-	uint8_t data[EQE_DATA_BYTES] = { [20] = EVENT_QUEUE_SQ };
-
-	put_be32(data + 24, sq->obj.num);
-	sq->state = SQ_ERR;
-	eq_post_async(hca, EV_WQ_CATAS_ERROR, 0, data);
 }
 
 /**
@@ -212,15 +241,20 @@ static uint8_t sq_check_rate(struct hca *hca, struct cmd *cmd, const uint8_t *c)
  */
 static const struct ifc_field sqc_not_offered[] = {
 	IFC_FIELD(sqc, fre), IFC_FIELD(sqc, reg_umr), IFC_FIELD(sqc, cd_master),
-	IFC_FIELD(sqc, allow_multi_pkt_send_wqe), IFC_FIELD(sqc, min_wqe_inline_mode),
-	IFC_FIELD(sqc, allow_swp), IFC_FIELD(sqc, non_wire), IFC_FIELD(sqc, hairpin_peer_rq),
+	IFC_FIELD(sqc, allow_multi_pkt_send_wqe), IFC_FIELD(sqc, allow_swp),
+	IFC_FIELD(sqc, non_wire), IFC_FIELD(sqc, hairpin_peer_rq),
 	IFC_FIELD(sqc, hairpin_peer_vhca), IFC_FIELD(sqc, ts_cqe_to_dest_cqn),
-	IFC_FIELD(sqc, qos_queue_group_id), IFC_FIELD(sqc, tis_num_0),
+	IFC_FIELD(sqc, qos_queue_group_id),
 	WQ_FIELD(wq_signature), WQ_FIELD(end_padding_mode), WQ_FIELD(cd_slave),
 	WQ_FIELD(hds_skip_first_sge), WQ_FIELD(log2_hds_buf_size), WQ_FIELD(lwm),
 	WQ_FIELD(log_hairpin_num_packets), WQ_FIELD(log_hairpin_data_sz),
 	WQ_FIELD(log_wqe_num_of_strides), WQ_FIELD(two_byte_shift_en),
 	WQ_FIELD(log_wqe_stride_size), WQ_FIELD(headers_mkey), WQ_FIELD(shampo_enable),
+};
+
+/* Fields that only the send queues of a NIC have. */
+static const struct ifc_field sqc_of_nic[] = {
+	IFC_FIELD(sqc, min_wqe_inline_mode), IFC_FIELD(sqc, tis_num_0),
 };
 
 /* The reserved key gives access to all memory, and UMR can make a key give such access. */
@@ -237,10 +271,16 @@ static uint8_t sq_check_features(struct hca *hca, struct cmd *cmd, const uint8_t
 {
 	const char *name = ifc_first_set(c, sqc_not_offered, ARRAY_SIZE(sqc_not_offered));
 
+	if (!name && !hca_cap_gen(hca, eth_net_offloads))
+		name = ifc_first_set(c, sqc_of_nic, ARRAY_SIZE(sqc_of_nic));
 	if (name)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_FIELD_NOT_OFFERED,
 				"sqc.%s is set, which is not supported", name);
-	if (!qp_ts_format_ok(hca, IFC_GET(sqc, c, ts_format)))
+	if (IFC_GET(sqc, c, min_wqe_inline_mode) > INLINE_TCP_UDP)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_INLINE_MODE,
+				"min_wqe_inline_mode %u is not supported",
+				IFC_GET(sqc, c, min_wqe_inline_mode));
+	if (!ts_format_ok(hca, hca_cap_gen(hca, sq_ts_format), IFC_GET(sqc, c, ts_format)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_TIMESTAMP_FORMAT,
 				"ts_format %u is not supported", IFC_GET(sqc, c, ts_format));
 	if (IFC_GET(sqc, c, user_index) && !hca_cap_gen(hca, cqe_version))
@@ -259,6 +299,21 @@ static uint8_t sq_check_pd(struct hca *hca, struct cmd *cmd, uint32_t pdn)
 	struct obj *pd;
 
 	return !pdn && !cmd->uid ? ST_OK : check_obj(hca, cmd, OBJ_PD, pdn, &pd);
+}
+
+/* A queue names one TIS or none. Without a NIC it names none. */
+static uint8_t sq_check_tis(struct hca *hca, struct cmd *cmd, const uint8_t *c)
+{
+	uint32_t n = IFC_GET(sqc, c, tis_lst_sz), tisn = IFC_GET(sqc, c, tis_num_0);
+	struct obj *tis;
+
+	if (IFC_GET(sqc, c, hairpin) || (n && !hca_cap_gen(hca, eth_net_offloads)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_TIS_NOT_OFFERED,
+				"TIS (eth_net_offloads) or hairpin are not supported");
+	if (n > 1 || (!n && tisn))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_TIS_LIST,
+				"tis_lst_sz is %u, tis_num_0 0x%x", n, tisn);
+	return n ? check_obj(hca, cmd, OBJ_TIS, tisn, &tis) : ST_OK;
 }
 
 static uint8_t sq_check_refs(struct hca *hca, struct cmd *cmd, const uint8_t *c)
@@ -294,13 +349,57 @@ static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 	if (IFC_GET(wq, wq, log_wq_sz) > hca_cap_gen(hca, log_max_wq_sz))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_SIZE, "log_wq_sz %u is too large",
 				IFC_GET(wq, wq, log_wq_sz));
-	if (IFC_GET(sqc, c, tis_lst_sz) || IFC_GET(sqc, c, hairpin))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_TIS_NOT_OFFERED,
-				"TIS and hairpin are not supported");
 	st = sq_check_user(cmd, c);
 	if (!st)
 		st = sq_check_features(hca, cmd, c);
+	if (!st)
+		st = sq_check_tis(hca, cmd, c);
 	return st ? st : sq_check_refs(hca, cmd, c);
+}
+
+/* Refer to what a new queue names. */
+static void sq_refer(struct hca *hca, struct sq *sq)
+{
+	uint32_t rate = IFC_GET(sqc, sq->sqc, packet_pacing_rate_limit_index);
+
+	IFC_SET(sqc, sq->sqc, packet_pacing_rate_limit_index, 0);
+	sq_name_rate(hca, sq, rate);
+	uar_find(hca, sq->uar)->refs++;
+	obj_find(hca, OBJ_CQ, sq->cqn)->refs++;
+	if (sq->pdn)
+		obj_find(hca, OBJ_PD, sq->pdn)->refs++;
+	if (sq->tisn)
+		obj_find(hca, OBJ_TIS, sq->tisn)->refs++;
+}
+
+/* The capability of a NIC can ask for the Ethernet header in each WQE. */
+static uint8_t sq_inline_mode(struct hca *hca, const uint8_t *c)
+{
+	uint8_t mode = IFC_GET(sqc, c, min_wqe_inline_mode);
+
+	if (hca_cap_gen(hca, eth_net_offloads) &&
+	    hca_cap_eth(hca, wqe_inline_mode) == CAP_INLINE_MODE_L2 && !mode)
+		return INLINE_L2;
+	return mode;
+}
+
+/* Take over the context of a new queue. */
+static void sq_fill(struct hca *hca, struct sq *sq, const uint8_t *c)
+{
+	const uint8_t *wq = IFC_ADDR(sqc, c, wq);
+
+	memcpy(sq->sqc, c, sizeof(sq->sqc));
+	sq->uar = IFC_GET(wq, wq, uar_page);
+	sq->cqn = IFC_GET(sqc, c, cqn);
+	sq->pdn = IFC_GET(wq, wq, pd);
+	sq->tisn = IFC_GET(sqc, c, tis_num_0);
+	sq->user_index = IFC_GET(sqc, c, user_index);
+	sq->rlky = IFC_GET(sqc, c, rlky);
+	sq->flush_in_error = IFC_GET(sqc, c, flush_in_error_en);
+	sq->real_time = ts_format_real_time(hca_cap_gen(hca, sq_ts_format),
+					    IFC_GET(sqc, c, ts_format));
+	sq->inline_mode = sq_inline_mode(hca, c);
+	sq->log_size = IFC_GET(wq, wq, log_wq_sz);
 }
 
 static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
@@ -329,17 +428,8 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 	}
 	sq->mem = mem;
 	sq->dbr = dbr;
-	sq->uar = IFC_GET(wq, wq, uar_page);
-	sq->cqn = IFC_GET(sqc, c, cqn);
-	sq->pdn = IFC_GET(wq, wq, pd);
-	sq->log_size = IFC_GET(wq, wq, log_wq_sz);
-	memcpy(sq->sqc, c, sizeof(sq->sqc));
-	IFC_SET(sqc, sq->sqc, packet_pacing_rate_limit_index, 0);
-	sq_name_rate(hca, sq, IFC_GET(sqc, c, packet_pacing_rate_limit_index));
-	uar_find(hca, sq->uar)->refs++;
-	obj_find(hca, OBJ_CQ, sq->cqn)->refs++;
-	if (sq->pdn)
-		obj_find(hca, OBJ_PD, sq->pdn)->refs++;
+	sq_fill(hca, sq, c);
+	sq_refer(hca, sq);
 	IFC_SET(create_sq_out, cmd->out, sqn, sq->obj.num);
 	return ST_OK;
 }
@@ -377,9 +467,8 @@ static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 		return st;
 	if (rated)
 		sq_name_rate(hca, sq, IFC_GET(sqc, c, packet_pacing_rate_limit_index));
-	if (to == SQ_RST)
-		sq->hw = 0;
-	sq->state = to;
+	if (to != from)
+		sq_set_state(hca, sq, to);
 	return ST_OK;
 }
 

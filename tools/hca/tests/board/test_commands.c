@@ -37,6 +37,7 @@ static const struct expected {
 	enum who who;
 	uint16_t first, last;	/* op_mods */
 	bool legacy;		/* only in ISSI 0 */
+	bool eth;		/* only with an Ethernet port */
 } expected[] = {
 	ROW(QUERY_HCA_CAP, .when = EARLY, .last = 127),
 	ROW(QUERY_ADAPTER, .when = EARLY),
@@ -95,13 +96,28 @@ static const struct expected {
 	ROW(CREATE_XRQ, .last = UINT16_MAX),
 	ROW(CREATE_UCTX, .who = KERNEL), ROW(DESTROY_UCTX, .who = KERNEL),
 	ROW(CREATE_UMEM), ROW(DESTROY_UMEM),
+	ROW(CREATE_TIS, .eth = true), ROW(MODIFY_TIS, .eth = true),
+	ROW(DESTROY_TIS, .eth = true), ROW(QUERY_TIS, .eth = true),
+	ROW(CREATE_RQ, .eth = true), ROW(MODIFY_RQ, .eth = true),
+	ROW(DESTROY_RQ, .eth = true), ROW(QUERY_RQ, .eth = true),
+	ROW(CREATE_RQT, .eth = true), ROW(MODIFY_RQT, .eth = true),
+	ROW(DESTROY_RQT, .eth = true), ROW(QUERY_RQT, .eth = true),
+	ROW(CREATE_TIR, .eth = true), ROW(MODIFY_TIR, .eth = true),
+	ROW(DESTROY_TIR, .eth = true), ROW(QUERY_TIR, .eth = true),
 };
+
+/* The rows of the commands that the HCA offers: an InfiniBand port lacks those of a NIC. */
+#define FOR_EACH(i)						\
+	for (i = 0; i < ARRAY_SIZE(expected); i++)		\
+		if (expected[i].eth && !core_eth)		\
+			continue;				\
+		else
 
 static const struct expected *find(uint16_t opcode)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(expected); i++)
+	FOR_EACH(i)
 		if (expected[i].opcode == opcode)
 			return &expected[i];
 	return NULL;
@@ -154,7 +170,7 @@ static void every_row_is_whole(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+	FOR_EACH(i) {
 		const struct cmd_desc *d = cmd_desc_find(core.hca, expected[i].opcode);
 		bool unlisted = d->opcode == OP_RTS2SQD_QP || d->opcode == OP_SQD2SQD_QP ||
 				d->opcode == MLX5_CMD_OP_SQD_RTS_QP;
@@ -192,7 +208,7 @@ static void check_state(enum hca_life life)
 	size_t i;
 
 	core.hca->life = life;
-	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+	FOR_EACH(i) {
 		const struct expected *e = &expected[i];
 		bool accepted = life == LIFE_RESET ? e->when == BEFORE_ENABLE :
 				life == LIFE_ENABLED ? e->when == EARLY : e->when != BEFORE_ENABLE;
@@ -216,7 +232,7 @@ static void every_command_exists_in_its_versions(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+	FOR_EACH(i) {
 		const struct expected *e = &expected[i];
 
 		core.hca->issi = 0;
@@ -244,7 +260,7 @@ static void each_command_is_the_kernels_or_everyones(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+	FOR_EACH(i) {
 		const struct expected *e = &expected[i];
 		bool kernels = e->who == KERNEL || e->who == KERNEL_SHARED;
 		uint32_t why;
@@ -271,7 +287,7 @@ static void every_command_checks_its_op_mod(void **state)
 	size_t i, k;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+	FOR_EACH(i) {
 		const struct expected *e = &expected[i];
 		const uint16_t mods[] = { 0, 1, 2, 3, 4, e->first, e->last, e->last + 1, 0x8000,
 					  UINT16_MAX };
@@ -291,7 +307,7 @@ static void every_command_checks_its_lengths(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+	FOR_EACH(i) {
 		const struct expected *e = &expected[i];
 		const struct cmd_desc *d = cmd_desc_find(core.hca, e->opcode);
 
@@ -314,6 +330,13 @@ static int setup(void **state)
 	return core_up_init(state);
 }
 
+static int eth_port(void **state)
+{
+	(void)state;
+	core_eth = true;
+	return 0;
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, core_down)
 
 int main(void)
@@ -327,5 +350,6 @@ int main(void)
 		T(every_command_checks_its_op_mod), T(every_command_checks_its_lengths),
 	};
 
-	return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("commands", tests, NULL, NULL) ||
+	       cmocka_run_group_tests_name("commands of an Ethernet port", tests, eth_port, NULL);
 }

@@ -83,7 +83,7 @@ static const struct cmd_desc *cmds[MAX_LIST] = {
 	qp_cmds, qp_modify_cmds,
 };
 
-static const struct board board = {
+static struct board board = {
 	.modules = modules, .cmds = cmds, .irq = &evrig_irq_ops, .qp = &recorder,
 	.cqe_lost = qp_lost_cqe,
 };
@@ -100,6 +100,8 @@ static void add_extra(void)
 		modules[m++] = rig_extra.modules[i];
 	for (i = 0; rig_extra.cmds && rig_extra.cmds[i]; i++)
 		cmds[c++] = rig_extra.cmds[i];
+	if (rig_extra.nic)
+		board.nic = rig_extra.nic;
 	rig_extra.modules = NULL;
 	rig_extra.cmds = NULL;
 }

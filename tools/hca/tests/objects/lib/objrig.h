@@ -22,6 +22,7 @@
 #define RAM_SIZE	(64u << 20)
 
 struct fabric;
+struct nic_ops;
 
 struct rig_event {
 	bool async;
@@ -56,6 +57,7 @@ extern struct rig_extra {
 	const struct hca_module *const *modules;
 	const struct cmd_desc *const *cmds;
 	struct fabric *fabric;
+	const struct nic_ops *nic;
 } rig_extra;
 
 int rig_setup(void **state);

@@ -84,6 +84,7 @@ static const struct board board = {
 };
 
 const struct board *core_board = &board;
+bool core_eth;
 
 void core_add_module(const struct hca_module *m)
 {
@@ -162,7 +163,7 @@ int core_up(void **state)
 	core = (struct core){ .fd = memfd_create("ram", MFD_CLOEXEC) };
 	core.base = event_base_new();
 	core.profile = malloc(sizeof(*core.profile));
-	if (core.fd < 0 || !core.base || profile_default(core.profile, false))
+	if (core.fd < 0 || !core.base || profile_default(core.profile, core_eth))
 		return -1;
 	core.profile->initializing_ms = 0;
 	core.fabric = fabric_new(&ib_packet_type);

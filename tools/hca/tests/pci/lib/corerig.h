@@ -43,6 +43,7 @@ extern struct core core;
 extern struct doorbell_ops core_doorbells;
 /* The board of which core_up() makes the HCA. A test may put another board here. */
 extern const struct board *core_board;
+extern bool core_eth;	/* with an Ethernet port; false: InfiniBand */
 /* Add a module of a folder above to the HCA; to be called before the first core_up(). */
 void core_add_module(const struct hca_module *m);
 
