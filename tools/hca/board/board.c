@@ -16,6 +16,8 @@
 #include "eq.h"
 #include "fabric.h"
 #include "fault.h"
+#include "flow.h"
+#include "flow_cmd.h"
 #include "general.h"
 #include "hca.h"
 #include "ib_link.h"
@@ -51,7 +53,7 @@ static const struct hca_module *const modules[] = {
 	&pacing_module,
 	&memic_module, &mkey_module,
 	&cq_module, &srq_module, &mcast_module, &qp_module,
-	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module,
+	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module, &flow_module,
 	&cmdif_module,
 	&fabric_module, &address_module, &port_module,
 	&sched_module, &fault_module, &req_module, &watch_module, &dispatch_module,
@@ -65,6 +67,7 @@ static const struct cmd_desc *const cmds[] = {
 	pacing_cmds, memic_cmds,
 	mkey_cmds, cq_cmds, srq_cmds,
 	mcast_cmds, qp_cmds, qp_modify_cmds, tis_cmds, sq_cmds, rq_cmds, rqt_cmds, tir_cmds,
+	flow_table_cmds, flow_group_cmds, flow_entry_cmds,
 	dev_cmds,
 	port_cmds, port_reg_cmds,
 	fault_cmds,

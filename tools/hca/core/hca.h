@@ -118,6 +118,9 @@ struct hca {
 	struct qps *qps;
 	struct mcasts *mcasts;		/* multicast groups */
 
+	/* steering */
+	struct steering *steering;	/* the root of the flow tables */
+
 	/* cmd, fabric, transport */
 	struct cmdif *cmdif;
 	struct fabric_port *fabric_port;

@@ -72,6 +72,9 @@ static const struct {
 	{ PAGE_FLOW_TABLE, FIELD "outer_tcp_sport", 1 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_tcp_dport", 1 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_tcp_flags", 1 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_ip_dscp", 0 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_ip_ecn", 0 },
+	{ PAGE_FLOW_TABLE, FIELD "outer_ipv4_ttl", 0 },
 };
 
 /*

@@ -63,12 +63,27 @@ static const struct nic_ops recorder = {
 
 /* ---- the HCA --------------------------------------------------------------------------------- */
 
-static const struct hca_module *const modules[] = {
-	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module, NULL
+static const struct hca_module *modules[16] = {
+	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module,
 };
-static const struct cmd_desc *const cmds[] = {
-	tis_cmds, sq_cmds, rq_cmds, rqt_cmds, tir_cmds, NULL
-};
+static const struct cmd_desc *cmds[16] = { tis_cmds, sq_cmds, rq_cmds, rqt_cmds, tir_cmds };
+
+const struct hca_module *const *nicrig_extra_modules;
+const struct cmd_desc *const *nicrig_extra_cmds;
+
+/* Give objrig what all tests of the NIC need, and what the test adds. */
+static void add_extra(void)
+{
+	unsigned int i;
+
+	for (i = 0; nicrig_extra_modules && nicrig_extra_modules[i]; i++)
+		modules[5 + i] = nicrig_extra_modules[i];
+	for (i = 0; nicrig_extra_cmds && nicrig_extra_cmds[i]; i++)
+		cmds[5 + i] = nicrig_extra_cmds[i];
+	rig_extra.modules = modules;
+	rig_extra.cmds = cmds;
+	rig_extra.nic = &recorder;
+}
 
 static uint32_t new_td(void)
 {
@@ -85,9 +100,7 @@ int nicrig_setup(void **state)
 	uint8_t *cap;
 
 	if (!added) {
-		rig_extra.modules = modules;
-		rig_extra.cmds = cmds;
-		rig_extra.nic = &recorder;
+		add_extra();
 		added = true;
 	}
 	rig_setup(state);

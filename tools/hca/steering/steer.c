@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Steering: the way of a received frame from the root through the flow tables. Each table sends the
+ * frame on to one other table of a higher level at most, so that the way ends.
+ */
+#include <string.h>
+
+#include "flow.h"
+#include "frame.h"
+#include "hca.h"
+#include "match.h"
+#include "steer.h"
+
+/* Add the TIRs of an entry to the copies. Returns the table that the entry names, or NULL. */
+static struct flow_table *take_dests(struct hca *hca, const struct flow_entry *e,
+				     struct steer_result *r)
+{
+	struct flow_table *next = NULL;
+	unsigned int i;
+
+	for (i = 0; i < e->dests; i++) {
+		if (e->dest[i].type == FLOW_TO_TABLE) {
+			next = flow_table_find(hca, e->dest[i].id);
+		} else if (r->copies < STEER_COPIES) {
+			r->copy[r->copies].tirn = e->dest[i].id;
+			r->copy[r->copies].flow_tag = e->tag;
+			r->copies++;
+		}
+	}
+	return next;
+}
+
+/**
+ * steer_rx() - find out which TIRs receive a frame
+ * @hca: the HCA
+ * @f: the frame, parsed
+ * @r: the result
+ *
+ * A frame that a rule has sent to a TIR and to a table is delivered to the TIR, whatever the table
+ * does with the other copy.
+ */
+void steer_rx(struct hca *hca, const struct frame *f, struct steer_result *r)
+{
+	struct flow_table *t = flow_root(hca);
+	uint8_t image[MATCH_BYTES];
+
+	*r = (struct steer_result){ .verdict = STEER_MISS };
+	match_image(f, image);
+	while (t) {
+		const struct flow_entry *e = flow_entry_match(t, image);
+
+		r->tables++;
+		r->table = t->obj.num;
+		r->verdict = e && e->action & FLOW_DROP ? STEER_DROP : STEER_MISS;
+		t = e ? take_dests(hca, e, r) : flow_table_find(hca, t->miss_id);
+	}
+	if (r->copies)
+		r->verdict = STEER_DELIVER;
+}
