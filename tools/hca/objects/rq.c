@@ -216,10 +216,24 @@ static uint8_t rq_check_counter(struct hca *hca, struct cmd *cmd, const uint8_t 
 	return set ? check_shared(hca, cmd, OBJ_QCOUNTER, set, &o) : ST_OK;
 }
 
+/*
+ * mlx5_core names no PD for the queue of one WQE that it never posts, to which it sends what no
+ * other queue should get. So the kernel may name PD 0, which does not exist, for such a queue.
+ */
+static uint8_t rq_check_pd(struct hca *hca, struct cmd *cmd, const uint8_t *c)
+{
+	uint32_t pdn = IFC_GET(rqc, c, wq.pd);
+	struct obj *pd;
+
+	if (!pdn && !cmd->uid && !IFC_GET(rqc, c, wq.log_wq_sz))
+		return ST_OK;
+	return check_obj(hca, cmd, OBJ_PD, pdn, &pd);
+}
+
 static uint8_t rq_check_refs(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
-	struct obj *pd, *cq;
-	uint8_t st = check_obj(hca, cmd, OBJ_PD, IFC_GET(rqc, c, wq.pd), &pd);
+	uint8_t st = rq_check_pd(hca, cmd, c);
+	struct obj *cq;
 
 	if (!st)
 		st = check_obj(hca, cmd, OBJ_CQ, IFC_GET(rqc, c, cqn), &cq);
@@ -255,7 +269,8 @@ static void rq_fill(struct hca *hca, struct rq *rq, const uint8_t *c)
 	rq->real_time = ts_format_real_time(hca_cap_gen(hca, rq_ts_format),
 					    IFC_GET(rqc, c, ts_format));
 	rq->counter_set = IFC_GET(rqc, c, counter_set_id);
-	obj_find(hca, OBJ_PD, rq->pdn)->refs++;
+	if (rq->pdn)
+		obj_find(hca, OBJ_PD, rq->pdn)->refs++;
 	obj_find(hca, OBJ_CQ, rq->cqn)->refs++;
 }
 

@@ -25,7 +25,8 @@ struct rq {
 	struct doorbell_record dbr;	/* be32: WQEs that are posted */
 	unsigned int log_size;	/* WQEs */
 	unsigned int shift;	/* log2 of the WQE stride in bytes */
-	uint32_t pdn, cqn;	/* references */
+	uint32_t cqn;		/* a reference */
+	uint32_t pdn;		/* a reference; 0: none, see rq_check_pd() */
 	uint32_t user_index;
 	bool rlky;		/* WQEs may name the reserved lkey */
 	bool vsd;		/* VLAN tags are left in the frame */

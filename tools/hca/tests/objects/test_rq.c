@@ -324,7 +324,14 @@ static void queue_of_one_wqe_drops_all(void **state)
 	(void)state;
 	IFC_SET(rqc, c, wq.log_wq_sz, 0);
 	IFC_SET(rqc, c, wq.log_wq_stride, 4);
-	rqn = nicrig_new(MLX5_CMD_OP_CREATE_RQ);
+	IFC_SET(rqc, c, wq.pd, 0);
+	assert_refused(nicrig_run(MLX5_CMD_OP_CREATE_RQ, NIC_UID), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+	assert_int_equal(nicrig_run(MLX5_CMD_OP_CREATE_RQ, 0), ST_OK);
+	rqn = IFC_GET(create_rq_out, nic.out, rqn);
+	assert_int_equal(rq_find(rig.hca, rqn)->pdn, 0);
+	rig_give(OBJ_RQ, rqn, NIC_UID);
+	IFC_SET(rqc, c, wq.log_wq_sz, 1);
+	assert_refused(nicrig_run(MLX5_CMD_OP_CREATE_RQ, 0), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	assert_int_equal(move(rqn, RQ_RST, RQ_RDY), ST_OK);
 	assert_int_equal(rq_peek(rig.hca, rq_find(rig.hca, rqn), &w), -ENOENT);
 	post(1);
