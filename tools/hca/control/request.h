@@ -42,6 +42,9 @@ struct json_object *request_limit(struct hca *hca, unsigned int n, char **w);
 /* rates.c */
 struct json_object *request_rates(struct hca *hca, unsigned int n, char **w);
 
+/* steering.c */
+struct json_object *request_steering(struct hca *hca, unsigned int n, char **w);
+
 /* injections.c */
 struct json_object *request_inject(struct hca *hca, unsigned int n, char **w);
 

@@ -22,6 +22,7 @@
 #include "eq.h"
 #include "expect.h"
 #include "fabric.h"
+#include "flow.h"
 #include "ib_packet.h"
 #include "ifc.h"
 #include "impair.h"
@@ -396,6 +397,54 @@ static void rates_are_listed(void **state)
 	obj_free(core.hca, &rate->obj);
 }
 
+/* A table of level 3 with one rule, which sends IPv6 to the table of level 7. */
+static void flow_tables_are_dumped(void **state)
+{
+	struct flow_table *t[2];
+	struct flow_dest *dest;
+	struct flow_group *g;
+	struct flow_entry *e;
+	unsigned int i;
+
+	(void)state;
+	assert_true(answer("steering dump", "\"root\":0,\"tables\":[]"));
+	for (i = 0; i < 2; i++) {
+		t[i] = (struct flow_table *)obj_new_at(core.hca, OBJ_FLOW_TABLE, 5 + i, 0,
+						       sizeof(**t));
+		TAILQ_INIT(&t[i]->groups);
+		t[i]->level = i ? 3 : 7;
+		t[i]->log_size = 4;
+	}
+	flow_table_set_miss(core.hca, t[1], 5);
+	flow_set_root(core.hca, t[1]);
+	g = (struct flow_group *)obj_new_at(core.hca, OBJ_FLOW_GROUP, 9, 0, sizeof(*g));
+	g->start = 2;
+	g->end = 3;
+	IFC_SET(fte_match_set_lyr_2_4, g->criteria, ip_version, 15);
+	assert_true(flow_group_add(t[1], g));
+	for (i = 0; i < 2; i++) {
+		e = (struct flow_entry *)obj_new_at(core.hca, OBJ_FLOW_ENTRY, 1 + i, 0, sizeof(*e));
+		e->index = 3 - i;
+		e->action = i ? FLOW_FWD : FLOW_DROP;
+		e->tag = i;
+		IFC_SET(fte_match_set_lyr_2_4, e->value, ip_version, i ? 6 : 4);
+		flow_entry_add(g, e);
+	}
+	dest = calloc(1, sizeof(*dest));
+	*dest = (struct flow_dest){ FLOW_TO_TABLE, 5 };
+	flow_entry_set_dests(core.hca, e, dest, 1);
+	assert_true(answer("steering dump", "\"root\":6,\"tables\":[{\"id\":6,\"level\":3,"
+			   "\"log_size\":4,\"miss\":5,\"groups\":[{\"id\":9,\"first\":2,\"last\":3,"
+			   "\"criteria\":{\"ip_version\":15},\"entries\":2,\"list\":[{\"index\":2,"
+			   "\"value\":{\"ip_version\":6},\"action\":\"forward\",\"tag\":1,"
+			   "\"to\":[{\"table\":5}]},{\"index\":3,\"value\":{\"ip_version\":4},"
+			   "\"action\":\"drop\",\"tag\":0,\"to\":[]}]}]},{\"id\":5,\"level\":7,"
+			   "\"log_size\":4,\"miss\":0,\"groups\":[]}]"));
+	assert_true(answer("steering dump 1", "\"action\":\"forward\",\"tag\":1,"
+			   "\"to\":[{\"table\":5}]}]}]"));
+	hca_free_objects(core.hca);
+}
+
 /* A datagram of the HCA to itself. */
 static struct packet *datagram(void)
 {
@@ -613,6 +662,7 @@ static void malformed_requests_are_answered(void **state)
 		"inject fatal 300",
 		"cap", "cap general", "cap frob rc", "cap general frob",
 		"cap general reserved_at_0", "cap general rc 1", "limit", "limit frob", "rates 1", "profile x",
+		"steering", "steering frob", "steering dump x", "steering dump 1 2",
 		"expect", "expect frob", "expect refuse", "expect refuse FROB", "expect drop",
 		"expect refuse CREATE_CQ FROB", "expect refuse CREATE_CQ LIM_ERR 0",
 		"expect refuse CREATE_CQ LIM_ERR 1 2", "expect drop frob", "expect drop no_qp 1 2",
@@ -997,6 +1047,7 @@ int main(void)
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
 		T(profile_has_a_name), T(limit_shows_the_number_of_objects),
 		T(limit_of_uars_follows_the_page_size), T(rates_are_listed),
+		T(flow_tables_are_dumped),
 		T(trace_decodes_command_fields),
 		T(capture_is_switched_off_and_on),
 		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),

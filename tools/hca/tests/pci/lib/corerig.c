@@ -22,6 +22,8 @@
 #include "eq.h"
 #include "fabric.h"
 #include "fault.h"
+#include "flow.h"
+#include "flow_cmd.h"
 #include "general.h"
 #include "hca.h"
 #include "ib_link.h"
@@ -40,9 +42,13 @@
 #include "qcounter.h"
 #include "qp.h"
 #include "req.h"
+#include "rq.h"
+#include "rqt.h"
 #include "sched.h"
 #include "sq.h"
 #include "srq.h"
+#include "tir.h"
+#include "tis.h"
 #include "uar.h"
 #include "uctx.h"
 #include "umem_cmd.h"
@@ -55,10 +61,10 @@ struct core core;
 
 /* ---- composition ----------------------------------------------------------------------------- */
 
-static const struct hca_module *modules[32] = {
+static const struct hca_module *modules[40] = {
 	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
 	&memic_module, &mkey_module, &cq_module, &srq_module, &mcast_module, &qp_module,
-	&sq_module, &cmdif_module,
+	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module, &flow_module, &cmdif_module,
 	&fabric_module, &address_module, &port_module, &sched_module, &fault_module, &req_module,
 	&watch_module,
 	&dispatch_module, &iseg_module, &pci_module, &uar_module,
@@ -67,6 +73,7 @@ static const struct hca_module *modules[32] = {
 static const struct cmd_desc *const cmds[] = {
 	cap_cmds, pages_cmds, uctx_cmds, umem_cmds, general_cmds, eq_cmds, pd_cmds, qcounter_cmds,
 	memic_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
+	tis_cmds, rq_cmds, rqt_cmds, tir_cmds, flow_table_cmds, flow_group_cmds, flow_entry_cmds,
 	dev_cmds, port_cmds, port_reg_cmds, fault_cmds, uar_cmds, NULL
 };
 

@@ -19,6 +19,7 @@
 #include "srq.h"
 #include "uar_page.h"
 #include "umem.h"
+#include "worldnic.h"
 #include "worldrig.h"
 
 #define RECORDS		0x3f0000ull	/* doorbell records, 8 bytes each */
@@ -77,8 +78,8 @@ static uint32_t live_srq(int kind, uint8_t pick)
 	return num;
 }
 
-/* A page for a buffer, with all CQEs invalid, as in a new CQ. new_record() moves to the next. */
-static uint64_t new_buffer(void)
+/* A page for a buffer, with all CQEs invalid, as in a new CQ. world_record() moves to the next. */
+uint64_t world_buffer(void)
 {
 	uint64_t at = BUFFERS + world.place % PLACES * 4096ull;
 
@@ -86,7 +87,7 @@ static uint64_t new_buffer(void)
 	return at;
 }
 
-static uint64_t new_record(void)
+uint64_t world_record(void)
 {
 	return RECORDS + world.place++ % PLACES * 8;
 }
@@ -126,9 +127,9 @@ static void build_create_eq(struct world_cmd *c, uint8_t pick)
 	IFC_SET(eqc, e, log_eq_size, 6);
 	IFC_SET(eqc, e, uar_page, world_live_uar(pick));
 	IFC_SET(eqc, e, intr, pick % 4);
-	put_be64(c->in + IFC_SZ(create_eq_in), new_buffer());
+	put_be64(c->in + IFC_SZ(create_eq_in), world_buffer());
 	c->in_len += 8;
-	new_record();
+	world_record();
 }
 
 static uint32_t live_comp_eq(uint8_t pick)
@@ -153,8 +154,8 @@ static void build_create_cq(struct world_cmd *c, uint8_t pick)
 		IFC_SET64(cqc, q, dbr_addr, new_umem_record());
 		return;
 	}
-	put_be64(IFC_ADDR(create_cq_in, c->in, pas), new_buffer());
-	IFC_SET64(cqc, q, dbr_addr, new_record());
+	put_be64(IFC_ADDR(create_cq_in, c->in, pas), world_buffer());
+	IFC_SET64(cqc, q, dbr_addr, world_record());
 	c->in_len += 8;
 }
 
@@ -174,9 +175,9 @@ static void build_modify_cq(struct world_cmd *c, uint8_t pick)
 		IFC_SET(modify_cq_in, c->in, op_mod, 1);
 		put_be32(IFC_ADDR(modify_cq_in, c->in, modify_field_select_resize_field_select), 7);
 		IFC_SET(cqc, q, log_cq_size, 5);
-		put_be64(IFC_ADDR(modify_cq_in, c->in, pas), new_buffer());
+		put_be64(IFC_ADDR(modify_cq_in, c->in, pas), world_buffer());
 		c->in_len += 8;
-		new_record();
+		world_record();
 	} else {
 		put_be32(IFC_ADDR(modify_cq_in, c->in, modify_field_select_resize_field_select), 3);
 		IFC_SET(cqc, q, cq_max_count, pick);
@@ -220,8 +221,8 @@ static void build_create_qp(struct world_cmd *c, uint8_t pick)
 		IFC_SET64(qpc, q, dbr_addr, new_umem_record());
 		return;
 	}
-	put_be64(IFC_ADDR(create_qp_in, c->in, pas), new_buffer());
-	IFC_SET64(qpc, q, dbr_addr, new_record());
+	put_be64(IFC_ADDR(create_qp_in, c->in, pas), world_buffer());
+	IFC_SET64(qpc, q, dbr_addr, world_record());
 	c->in_len += 8;
 }
 
@@ -299,8 +300,8 @@ static void build_wq(uint8_t *wq, uint8_t pick)
 		IFC_SET64(wq, wq, dbr_addr, new_umem_record());
 		return;
 	}
-	put_be64(IFC_ADDR(wq, wq, pas), new_buffer());
-	IFC_SET64(wq, wq, dbr_addr, new_record());
+	put_be64(IFC_ADDR(wq, wq, pas), world_buffer());
+	IFC_SET64(wq, wq, dbr_addr, world_record());
 }
 
 static void build_create_rmp(struct world_cmd *c, uint8_t pick)
@@ -335,8 +336,8 @@ static void build_create_xrc_srq(struct world_cmd *c, uint8_t pick)
 		ifc_set_bits(s, XRC_SRQC_DBR_UMEM_ID, 32, world_live(OBJ_UMEM, pick));
 		record = new_umem_record();
 	} else {
-		put_be64(IFC_ADDR(create_xrc_srq_in, c->in, pas), new_buffer());
-		record = new_record();
+		put_be64(IFC_ADDR(create_xrc_srq_in, c->in, pas), world_buffer());
+		record = world_record();
 		c->in_len += 8;
 	}
 	IFC_SET(xrc_srqc, s, db_record_addr_h, record >> 32);
@@ -350,8 +351,8 @@ static void build_create_srq(struct world_cmd *c, uint8_t pick)
 	IFC_SET(srqc, s, log_srq_size, LOG_WQES);
 	IFC_SET(srqc, s, log_rq_stride, 2);
 	IFC_SET(srqc, s, pd, world_live(OBJ_PD, pick));
-	put_be64(IFC_ADDR(create_srq_in, c->in, pas), new_buffer());
-	IFC_SET64(srqc, s, dbr_addr, new_record());
+	put_be64(IFC_ADDR(create_srq_in, c->in, pas), world_buffer());
+	IFC_SET64(srqc, s, dbr_addr, world_record());
 	c->in_len += 8;
 }
 
@@ -440,8 +441,8 @@ static void build_create_sq(struct world_cmd *c, uint8_t pick)
 	IFC_SET(wq, wq, log_wq_sz, LOG_WQES);
 	IFC_SET(wq, wq, pd, world_live(OBJ_PD, pick));
 	IFC_SET(wq, wq, uar_page, world_live_uar(pick));
-	put_be64(IFC_ADDR(wq, wq, pas), new_buffer());
-	IFC_SET64(wq, wq, dbr_addr, new_record());
+	put_be64(IFC_ADDR(wq, wq, pas), world_buffer());
+	IFC_SET64(wq, wq, dbr_addr, world_record());
 	c->in_len += 8;
 }
 
@@ -647,6 +648,7 @@ bool world_build(struct world_cmd *c, uint16_t op, uint8_t pick)
 	for (i = 0; i < sizeof(builders) / sizeof(*builders); i++)
 		if (builders[i].op == op)
 			builders[i].build(c, pick);
+	worldnic_build(c, pick);
 	put_be16(c->in, op);
 	return true;
 }
@@ -662,7 +664,7 @@ uint8_t world_run(struct world_cmd *c, uint8_t *out)
  * Run the valid command @op, which has to succeed. Returns the new object's number, which is at the
  * same offset in the outputs of all commands that create.
  */
-static uint32_t create(uint16_t op, uint8_t pick)
+uint32_t world_create(uint16_t op, uint8_t pick)
 {
 	static struct world_cmd c;
 	static uint8_t out[8192];
@@ -682,8 +684,8 @@ static uint32_t create_async_eq(void)
 	static const uint64_t all = ~1ull;
 	uint32_t eqn;
 
-	must(!core_create_eq(world.uar, 6, new_buffer(), all, 0, &eqn));
-	new_record();
+	must(!core_create_eq(world.uar, 6, world_buffer(), all, 0, &eqn));
+	world_record();
 	return eqn;
 }
 
@@ -708,16 +710,16 @@ static void make_queues(void)
 {
 	unsigned int i;
 
-	world.cq[0] = create(MLX5_CMD_OP_CREATE_CQ, 0);
-	world.cq[1] = create(MLX5_CMD_OP_CREATE_CQ, 0);
-	world.srq_ring = new_buffer();
+	world.cq[0] = world_create(MLX5_CMD_OP_CREATE_CQ, 0);
+	world.cq[1] = world_create(MLX5_CMD_OP_CREATE_CQ, 0);
+	world.srq_ring = world_buffer();
 	world.srq_record = RECORDS + world.place % PLACES * 8;
-	world.rmp = create(MLX5_CMD_OP_CREATE_RMP, 0);
-	world.xrc_srq = create(MLX5_CMD_OP_CREATE_XRC_SRQ, 0);
+	world.rmp = world_create(MLX5_CMD_OP_CREATE_RMP, 0);
+	world.xrc_srq = world_create(MLX5_CMD_OP_CREATE_XRC_SRQ, 0);
 	for (i = 0; i < WORLD_QPS; i++) {
-		world.ring[i] = new_buffer();
+		world.ring[i] = world_buffer();
 		world.record[i] = RECORDS + world.place % PLACES * 8;
-		world.qp[i] = create(MLX5_CMD_OP_CREATE_QP, i);
+		world.qp[i] = world_create(MLX5_CMD_OP_CREATE_QP, i);
 	}
 	for (i = 0; i < WORLD_QPS; i++)
 		world_connect(i);
@@ -747,15 +749,17 @@ void world_up_pages(unsigned int log, bool uar_4k)
 	must(!core_init_pages(log, uar_4k));
 	world.uar = core_alloc_uar();
 	world.async = create_async_eq();
-	world.eqn = create(MLX5_CMD_OP_CREATE_EQ, 1) & 0xff;
-	world.pd = create(MLX5_CMD_OP_ALLOC_PD, 0);
-	world.xrcd = create(MLX5_CMD_OP_ALLOC_XRCD, 0);
+	world.eqn = world_create(MLX5_CMD_OP_CREATE_EQ, 1) & 0xff;
+	world.pd = world_create(MLX5_CMD_OP_ALLOC_PD, 0);
+	world.xrcd = world_create(MLX5_CMD_OP_ALLOC_XRCD, 0);
 	core_simple(MLX5_CMD_OP_ALLOC_Q_COUNTER, 0, out);
 	core_simple(MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, 0, out);
-	create(MLX5_CMD_OP_CREATE_UMEM, 0);
+	world_create(MLX5_CMD_OP_CREATE_UMEM, 0);
 	for (i = 0; i < WORLD_KEYS; i++)
-		world.key[i] = create(MLX5_CMD_OP_CREATE_MKEY, i) << 8 | i;
+		world.key[i] = world_create(MLX5_CMD_OP_CREATE_MKEY, i) << 8 | i;
 	make_queues();
+	if (core_eth)
+		worldnic_up();
 }
 
 void world_down(void)

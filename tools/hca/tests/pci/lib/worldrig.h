@@ -47,6 +47,11 @@ void world_down(void);		/* frees all objects, but not the HCA */
 /* Build the valid command @op, with objects that @pick chooses. False if the opcode is unknown. */
 bool world_build(struct world_cmd *c, uint16_t op, uint8_t pick);
 uint8_t world_run(struct world_cmd *c, uint8_t *out);
+/* Run a valid command that creates an object; returns its number. */
+uint32_t world_create(uint16_t op, uint8_t pick);
+/* A page for a buffer, and a doorbell record; the record moves to the next of both. */
+uint64_t world_buffer(void);
+uint64_t world_record(void);
 /* The number of a UAR, any of a page that is allocated. */
 uint32_t world_live_uar(uint8_t pick);
 /* The number of an object of @kind, 0 if there is none. */
