@@ -161,8 +161,8 @@ static const struct def {
 };
 
 /*
- * A doorbell or a CQE has the number of a queue pair, of a send queue or of a receive queue, and does
- * not say which. So send and receive queues have the upper half of the numbers.
+ * A doorbell or a CQE has the number of a queue pair, of a send queue or of a receive queue, and
+ * does not say which. So send and receive queues have the upper half of the numbers.
  */
 #define FIRST_SQ	0x800000
 #define FIRST_RQ	0xc00000

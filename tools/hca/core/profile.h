@@ -69,8 +69,8 @@ struct profile {
 	struct obj_range range[OBJ_KINDS];
 	uint16_t pkey[PROFILE_PKEYS];	/* first entries of the P_Key table; 0: not used */
 	unsigned int gids;		/* entries of the GID table that are used */
-	unsigned int mtu;		/* of the port, bytes; of an Ethernet port the longest frame,
-					 * without FCS */
+	unsigned int mtu;		/* of the port, bytes; of an Ethernet port the longest
+					 * frame, without FCS */
 	uint8_t link_speed;		/* of an InfiniBand link, enum link_speed */
 	uint32_t port_caps;		/* CapabilityMask of the port's PortInfo */
 	uint16_t port_caps_2;		/* CapabilityMask2 */

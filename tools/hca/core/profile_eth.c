@@ -171,7 +171,9 @@ static int check_page(const struct profile *p, unsigned int page, char *why, siz
 	return 0;
 }
 
-/* Capabilities without which mlx5_core makes no netdev, or fails to probe, and their least value. */
+/*
+ * Capabilities without which mlx5_core makes no netdev, or fails to probe, and their least value.
+ */
 static const struct {
 	unsigned int page;
 	const char *field;

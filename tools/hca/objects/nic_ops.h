@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the NIC does for send queues and receive queues that belong to no queue pair. The board names
- * an instance; without a NIC the pointer in the board is NULL.
+ * What the NIC does for send queues and receive queues that belong to no queue pair. The board
+ * names an instance; without a NIC the pointer in the board is NULL.
  */
 #ifndef BLUEBELL_NIC_OPS_H
 #define BLUEBELL_NIC_OPS_H

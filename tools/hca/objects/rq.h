@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receive queues that belong to no queue pair: their context, and taking receive WQEs from them. The
- * NIC delivers frames to them.
+ * Receive queues that belong to no queue pair: their context, and taking receive WQEs from them.
+ * The NIC delivers frames to them.
  */
 #ifndef BLUEBELL_RQ_H
 #define BLUEBELL_RQ_H

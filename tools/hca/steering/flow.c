@@ -6,9 +6,9 @@
  * range of indices whose entries have the same criteria, so that one look at a hash table tells
  * whether one of them matches. Groups of a table do not overlap. Of all entries of a table that
  * match a frame the one with the lowest index is taken: the groups are asked in the order of their
- * indices, and in a group the lowest of equal entries is taken. What hardware does with rules of two
- * groups that both match is not known; the groups of the stock driver are built so that the lowest
- * index is the most specific rule.
+ * indices, and in a group the lowest of equal entries is taken. What hardware does with rules of
+ * two groups that both match is not known; the groups of the stock driver are built so that the
+ * lowest index is the most specific rule.
  *
  * References: an entry refers to its group, its TIRs and its table; a group to its table; a table
  * to the table of its misses; and the root to its table.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Flow tables, their groups and entries, and the root: what the commands of steering build, and what
- * steer.c looks up.
+ * Flow tables, their groups and entries, and the root: what the commands of steering build, and
+ * what steer.c looks up.
  */
 #ifndef BLUEBELL_FLOW_H
 #define BLUEBELL_FLOW_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The commands of entries. SET_FLOW_TABLE_ENTRY makes an entry, or with op_mod 1 changes some of its
- * fields.
+ * The commands of entries. SET_FLOW_TABLE_ENTRY makes an entry, or with op_mod 1 changes some of
+ * its fields.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,9 @@ struct given {
 	struct flow_dest *dest;
 };
 
-/* Fields of features that the HCA does not have: VLAN tags, tunnels, crypto, counters and meters. */
+/*
+ * Fields of features that the HCA does not have: VLAN tags, tunnels, crypto, counters and meters.
+ */
 static const struct ifc_field entry_not_offered[] = {
 	IFC_FIELD(flow_context, push_vlan), IFC_FIELD(flow_context, extended_destination),
 	IFC_FIELD(flow_context, uplink_hairpin_en), IFC_FIELD(flow_context, flow_source),
@@ -87,7 +89,9 @@ static uint8_t dests_check_list(struct hca *hca, struct cmd *cmd, const struct f
 			.id = get_be32(list + DEST_BYTES * i) & 0xffffff,
 		};
 
-		/* The rest says in which e-switch the destination is, and how to reformat frames. */
+		/*
+		 * The rest says in which e-switch the destination is, and how to reformat frames.
+		 */
 		if (get_be32(list + DEST_BYTES * i + 4))
 			return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_DESTINATION,
 					"destination %u has 0x%x", i,
@@ -219,7 +223,8 @@ static uint8_t entry_change(struct hca *hca, struct cmd *cmd, struct flow_group 
 			    struct given *g)
 {
 	uint32_t mask = IFC_GET(set_fte_in, cmd->in, modify_enable_mask);
-	struct flow_entry *e = flow_entry_at(group->table, IFC_GET(set_fte_in, cmd->in, flow_index));
+	uint32_t index = IFC_GET(set_fte_in, cmd->in, flow_index);
+	struct flow_entry *e = flow_entry_at(group->table, index);
 	uint8_t st = entry_check_change(hca, cmd, group->table, e, g);
 
 	if (!st && mask & CHANGE_DESTS)

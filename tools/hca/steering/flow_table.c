@@ -105,8 +105,8 @@ static uint8_t modify_flow_table(struct hca *hca, struct cmd *cmd)
 }
 
 /*
- * The root cannot be destroyed as long as there are other tables. The driver destroys the last table
- * while it is the root, and no command sets the root to none; so that is possible.
+ * The root cannot be destroyed as long as there are other tables. The driver destroys the last
+ * table while it is the root, and no command sets the root to none; so that is possible.
  */
 static uint8_t destroy_flow_table(struct hca *hca, struct cmd *cmd)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The commands that the stock netdev of mlx5_core sends, in their order, through the command queue:
- * when the device is loaded, when the netdev is made, when it is opened, gets other rings, is closed,
- * and when the device is unloaded. At the end the HCA has no object of it.
+ * when the device is loaded, when the netdev is made, when it is opened, gets other rings, is
+ * closed, and when the device is unloaded. At the end the HCA has no object of it.
  */
 #include <string.h>
 
@@ -314,8 +314,8 @@ static void attach_receiving(void)
 static void attach_ttc(void)
 {
 	static const struct { uint8_t version, protocol; } type[INDIRECT_TIRS] = {
-		{ 4, 6 }, { 6, 6 }, { 4, 17 }, { 6, 17 }, { 4, 51 }, { 6, 51 }, { 4, 50 }, { 6, 50 },
-		{ 4, 0 }, { 6, 0 },
+		{ 4, 6 }, { 6, 6 }, { 4, 17 }, { 6, 17 }, { 4, 51 }, { 6, 51 }, { 4, 50 },
+		{ 6, 50 }, { 4, 0 }, { 6, 0 },
 	};
 	uint8_t m[MATCH_BYTES] = {};
 	unsigned int i;

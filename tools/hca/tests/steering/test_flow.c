@@ -16,8 +16,9 @@
 #define TABLE_IN(fld) IFC_FIELD(create_flow_table_in, fld)
 #define GROUP_IN(fld) IFC_FIELD(create_flow_group_in, fld)
 #define ENTRY_IN(fld) IFC_FIELD(set_fte_in, fld)
-#define LAYER(fld) { IFC_OFF(create_flow_group_in, match_criteria) + \
-		     IFC_OFF(fte_match_set_lyr_2_4, fld), IFC_BITS(fte_match_set_lyr_2_4, fld), #fld }
+#define LAYER(fld) { IFC_OFF(create_flow_group_in, match_criteria) +	\
+		     IFC_OFF(fte_match_set_lyr_2_4, fld),		\
+		     IFC_BITS(fte_match_set_lyr_2_4, fld), #fld }
 
 static uint32_t low, high;	/* tables of levels 2 and 5; frames that miss go from low to high */
 static uint32_t group;		/* of table low, indices 8 to 15: EtherType and VLAN id */
@@ -352,8 +353,9 @@ static void good_entry(void)
 }
 
 #define CTX(fld) ENTRY_IN(flow_context.fld)
-#define VALUE(fld) { IFC_OFF(set_fte_in, flow_context.match_value) + \
-		     IFC_OFF(fte_match_set_lyr_2_4, fld), IFC_BITS(fte_match_set_lyr_2_4, fld), #fld }
+#define VALUE(fld) { IFC_OFF(set_fte_in, flow_context.match_value) +	\
+		     IFC_OFF(fte_match_set_lyr_2_4, fld),		\
+		     IFC_BITS(fte_match_set_lyr_2_4, fld), #fld }
 #define DEST(i) { 8 * IFC_SZ(set_fte_in) + 64 * (i), 32, "destination " #i }
 #define DEST_REST(i) { 8 * IFC_SZ(set_fte_in) + 64 * (i) + 32, 32, "rest of destination " #i }
 #define TO(type, id) ((uint32_t)(type) << 24 | (id))

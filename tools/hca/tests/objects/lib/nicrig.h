@@ -27,7 +27,9 @@ extern struct nicrig {
 	unsigned int states, gone;	/* how often */
 } nic;
 
-/* What a test of a higher folder adds to the HCA, before nicrig_setup(). Each list ends with NULL. */
+/*
+ * What a test of a higher folder adds to the HCA, before nicrig_setup(). Each list ends with NULL.
+ */
 extern const struct hca_module *const *nicrig_extra_modules;
 extern const struct cmd_desc *const *nicrig_extra_cmds;
 
