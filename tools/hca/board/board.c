@@ -87,5 +87,5 @@ static const struct doorbell_ops doorbells = {
 
 const struct board hca_board = {
 	.modules = modules, .cmds = cmds, .irq = &vfu_irq_ops, .doorbells = &doorbells,
-	.qp = &transport_qp_ops, .link = &ib_link, .cqe_lost = qp_lost_cqe,
+	.qp = &transport_qp_ops, .link = &ib_link, .port = &ib_port_ops, .cqe_lost = qp_lost_cqe,
 };

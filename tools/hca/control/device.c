@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "answer.h"
+#include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
 #include "iseg.h"
 #include "pci.h"
-#include "port.h"
 #include "request.h"
 #include "words.h"
 
@@ -60,7 +60,7 @@ struct json_object *request_link(struct hca *hca, unsigned int n, char **w)
 {
 	if (n != 2 || (strcmp(w[1], "up") && strcmp(w[1], "down")))
 		return answer_fail("usage: link up|down");
-	port_set_link(hca, !strcmp(w[1], "up"));
+	hca->board->port->set_link(hca, !strcmp(w[1], "up"));
 	return answer_ok();
 }
 
@@ -74,18 +74,21 @@ struct json_object *request_link(struct hca *hca, unsigned int n, char **w)
  */
 struct json_object *request_port(struct hca *hca, unsigned int n, char **w)
 {
+	const struct port_ops *port = hca->board->port;
 	unsigned long v[2] = { 0 };
 
+	if (!port->set_lids || !port->set_pkey)
+		return answer_fail("an Ethernet port has no LIDs and no P_Keys");
 	if ((n == 3 || (n == 4 && request_number(w[3], &v[1]))) && !strcmp(w[1], "lid") &&
 	    request_number(w[2], &v[0])) {
-		if (v[0] > 0xffff || v[1] > 7 || !port_set_lids(hca, v[0], v[1]))
+		if (v[0] > 0xffff || v[1] > 7 || !port->set_lids(hca, v[0], v[1]))
 			return answer_fail("%s is not the first of 2^%lu free unicast LIDs", w[2],
 					   v[1]);
 		return answer_ok();
 	}
 	if (n == 4 && !strcmp(w[1], "pkey") && request_number(w[2], &v[0]) &&
 	    request_number(w[3], &v[1]) && v[1] <= 0xffff) {
-		if (!port_set_pkey(hca, v[0] < ~0u ? v[0] : ~0u, v[1]))
+		if (!port->set_pkey(hca, v[0] < ~0u ? v[0] : ~0u, v[1]))
 			return answer_fail("the P_Key table has no entry %s", w[2]);
 		return answer_ok();
 	}
@@ -108,7 +111,7 @@ struct json_object *request_unplug(struct hca *hca, unsigned int n, char **w)
 	(void)w;
 	hca_reset(hca);
 	hca->unplugged = true;
-	port_set_link(hca, false);
+	hca->board->port->set_link(hca, false);
 	return answer_ok();
 }
 
@@ -128,6 +131,6 @@ struct json_object *request_plug(struct hca *hca, unsigned int n, char **w)
 	hca->unplugged = false;
 	pci_power_on(hca);
 	hca_reset(hca);
-	port_set_link(hca, true);
+	hca->board->port->set_link(hca, true);
 	return answer_ok();
 }

@@ -84,6 +84,16 @@ static int modules_init(struct hca *hca)
 	return 0;
 }
 
+static void hca_describe_node(struct hca *hca)
+{
+	const char *described = hca->profile->node_description;
+
+	if (*described)
+		snprintf(hca->node_desc, sizeof(hca->node_desc), "%s", described);
+	else
+		snprintf(hca->node_desc, sizeof(hca->node_desc), "bluebell-hca %u", hca->index);
+}
+
 /**
  * hca_create() - make an HCA
  * @board: what it is composed of
@@ -106,6 +116,7 @@ struct hca *hca_create(const struct board *board, struct event_base *base, struc
 	hca->base = base;
 	hca->fabric = fabric;
 	hca->profile = p;
+	hca_describe_node(hca);
 	hca->start_ns = clock_now_ns();
 	pthread_mutex_init(&hca->attr_lock, NULL);
 	if (core_init(hca))

@@ -20,6 +20,7 @@ struct fabric;
 struct hca;
 struct link_ops;
 struct nic_ops;
+struct port_ops;
 struct profile;
 struct qp_ops;
 
@@ -68,6 +69,7 @@ struct board {
 	const struct qp_ops *qp;			/* qp.h: the transport behind queue pairs */
 	const struct link_ops *link;			/* link.h: the link layer of the port */
 	const struct nic_ops *nic;	/* nic_ops.h: behind send and receive queues; or NULL */
+	const struct port_ops *port;			/* fabric.h: what an operator can change */
 	/* A CQE of queue pair @qpn could not be written: the queue pair has to fail. */
 	void (*cqe_lost)(struct hca *hca, uint32_t qpn);
 };
@@ -92,6 +94,7 @@ struct hca {
 	bool unplugged;			/* removed from the bus: reads give all ones */
 	bool dma_off;			/* no bus master, or in D3hot: no access to guest memory */
 	uint64_t start_ns;		/* when the device clock was 0 */
+	char node_desc[64];		/* the driver may change it */
 	struct counters count;
 	/*
 	 * The HCA's thread takes this lock to change what other threads read: capabilities, the
@@ -125,7 +128,8 @@ struct hca {
 	struct cmdif *cmdif;
 	struct fabric_port *fabric_port;
 	struct address_tables *addresses;	/* P_Keys and GIDs */
-	struct port *port;
+	struct port *port;		/* of InfiniBand */
+	struct eth_port *eth;		/* or of Ethernet */
 	struct sched *sched;
 	struct faults *faults;
 	struct req_pool *req_pool;

@@ -46,6 +46,13 @@ struct fabric_agent {
 	void (*free)(void *arg);
 };
 
+/* What an operator can change at a port. A function is NULL if the port has no such thing. */
+struct port_ops {
+	void (*set_link)(struct hca *hca, bool up);
+	bool (*set_lids)(struct hca *hca, uint16_t lid, uint8_t lmc);
+	bool (*set_pkey)(struct hca *hca, unsigned int index, uint16_t pkey);
+};
+
 struct fabric *fabric_new(const struct packet_type *type);
 void fabric_set_switch(struct fabric *f, void *sw, void (*release)(void *sw));
 void *fabric_switch(const struct fabric *f);

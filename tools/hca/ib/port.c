@@ -4,7 +4,6 @@
  * the driver of a change.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,17 +223,6 @@ static void port_restart(struct hca *hca)
 	fabric_set_lanes(hca, false, port->attrs.sl_to_vl);
 }
 
-static void port_describe_node(struct hca *hca)
-{
-	const char *described = hca->profile->node_description;
-	struct port *port = hca->port;
-
-	if (*described)
-		snprintf(port->node_desc, sizeof(port->node_desc), "%s", described);
-	else
-		snprintf(port->node_desc, sizeof(port->node_desc), "bluebell-hca %u", hca->index);
-}
-
 static int port_init(struct hca *hca)
 {
 	struct port *port = calloc(1, sizeof(*port));
@@ -242,7 +230,6 @@ static int port_init(struct hca *hca)
 	if (!port)
 		return -ENOMEM;
 	hca->port = port;
-	port_describe_node(hca);
 	port_restart(hca);
 	fabric_set_link_told(hca, port_link_told);
 	return 0;
@@ -254,6 +241,10 @@ static void port_exit(struct hca *hca)
 	free(hca->port);
 	hca->port = NULL;
 }
+
+const struct port_ops ib_port_ops = {
+	.set_link = port_set_link, .set_lids = port_set_lids, .set_pkey = port_set_pkey,
+};
 
 const struct hca_module port_module = {
 	.name = "port", .init = port_init, .restart = port_restart, .exit = port_exit,

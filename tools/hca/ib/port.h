@@ -32,7 +32,6 @@ struct vf_vport {
  */
 struct port {
 	struct vf_vport vf[PORT_MAX_VFS];
-	char node_desc[64];
 	uint32_t cap_mask1;
 	bool admin_down;	/* the driver has taken the port down (PAOS) */
 	struct port_attrs attrs;
@@ -68,5 +67,6 @@ uint8_t vf_vport_modify(struct hca *hca, struct cmd *cmd, unsigned int vport, co
 extern const struct cmd_desc port_cmds[];
 
 extern const struct hca_module port_module;
+extern const struct port_ops ib_port_ops;
 
 #endif

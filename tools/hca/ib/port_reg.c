@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ACCESS_REG: the registers of the port, the register for the byte order of the host, and the
- * default time-outs of the driver.
+ * ACCESS_REG: the registers of an InfiniBand port.
  */
-#include <string.h>
-
+#include "access_reg.h"
 #include "cmd.h"
 #include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
-#include "mng_reg.h"
 #include "port.h"
 #include "profile.h"
-#include "util.h"
 
 enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
-	REG_PCAP = 0x5001, REG_PMLP = 0x5002, REG_PMTU = 0x5003, REG_PTYS = 0x5004,
-	REG_PAOS = 0x5006, REG_PPCNT = 0x5008, REG_PVLC = 0x500f, REG_PLIB = 0x500a,
-	REG_NODE_DESC = 0x6001, REG_DTOR = 0xc00e,
+	REG_PCAP = 0x5001, REG_PMTU = 0x5003, REG_PTYS = 0x5004, REG_PAOS = 0x5006,
+	REG_PPCNT = 0x5008, REG_PVLC = 0x500f, REG_PLIB = 0x500a,
 };
 
 #define PTYS_IB		1u	/* proto_mask */
@@ -28,8 +23,6 @@ enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 #define VL_CAP_0_3	4
 #define PAOS_UP		1
 #define PAOS_DOWN	2
-#define HEALTH_POLL_MS	1000
-#define FLUSH_ON_ERROR_MS 2000
 
 /*
  * The speeds that a port can use. mlxlink prints 0x3f for EDR ports, 0x75 for HDR ports (no DDR, no
@@ -103,18 +96,6 @@ static void reg_plib(struct hca *hca, uint8_t *out)
 	IFC_SET(plib_reg, out, ib_port, 1);
 }
 
-static void reg_pmlp(struct hca *hca, uint8_t *out)
-{
-	uint8_t *map = IFC_ADDR(pmlp_reg, out, lane0_module_mapping);
-	unsigned int lane;
-
-	(void)hca;
-	IFC_SET(pmlp_reg, out, width, 4);
-	/* Module 0, lane of the same number. rxtx is 0: tx_lane is the receiver's lane, too. */
-	for (lane = 0; lane < 4; lane++, map += IFC_SZ(lane_2_module_mapping))
-		IFC_SET(lane_2_module_mapping, map, tx_lane, lane);
-}
-
 #define PPCNT_IB	0x20	/* groups of counters, MLX5_INFINIBAND_*_COUNTERS_GROUP */
 #define PPCNT_IB_EXT	0x21
 #define PPCNT_SET(fld, n) \
@@ -156,37 +137,25 @@ static void reg_none(struct hca *hca, uint8_t *out)
 	(void)out;
 }
 
-static void reg_node_desc(struct hca *hca, uint8_t *out)
+static void write_paos(struct hca *hca, const uint8_t *in)
 {
-	memcpy(out, hca->port->node_desc, sizeof(hca->port->node_desc));
+	if (IFC_GET(paos_reg, in, ase))
+		port_set_admin(hca, IFC_GET(paos_reg, in, admin_status) == PAOS_UP);
 }
 
-/* The default time-outs of the driver. A field that is 0 leaves the time-out to the driver. */
-static void reg_dtor(struct hca *hca, uint8_t *out)
-{
-	(void)hca;
-	IFC_SET(default_timeout, IFC_ADDR(dtor_reg, out, health_poll_to), to_value,
-		HEALTH_POLL_MS);
-	IFC_SET(default_timeout, IFC_ADDR(dtor_reg, out, flush_on_err_to), to_value,
-		FLUSH_ON_ERROR_MS);
-}
-
-static const struct {
-	uint16_t id;
-	uint16_t min;		/* bytes */
-	bool has_port;		/* local_port in the second byte */
-	void (*read)(struct hca *hca, uint8_t *out);
-} port_regs[] = {
-	{ REG_PCAP, IFC_SZ(pcap_reg), true, reg_none },
-	{ REG_PMLP, IFC_SZ(pmlp_reg), true, reg_pmlp },
-	{ REG_PMTU, IFC_SZ(pmtu_reg), true, reg_pmtu },
-	{ REG_PTYS, IFC_SZ(ptys_reg), true, reg_ptys },
-	{ REG_PAOS, IFC_SZ(paos_reg), true, reg_paos },
-	{ REG_PPCNT, IFC_SZ(ppcnt_reg), true, reg_ppcnt },
-	{ REG_PVLC, IFC_SZ(pvlc_reg), true, reg_pvlc },
-	{ REG_PLIB, IFC_SZ(plib_reg), true, reg_plib },
-	{ REG_NODE_DESC, 64, false, reg_node_desc },
-	{ REG_DTOR, IFC_SZ(dtor_reg), false, reg_dtor },
+static const struct reg_desc port_regs[] = {
+	{ REG_PCAP, IFC_SZ(pcap_reg), true, .read = reg_none },
+	{ REG_PMLP, IFC_SZ(pmlp_reg), true, .read = reg_read_pmlp },
+	{ REG_PMTU, IFC_SZ(pmtu_reg), true, .read = reg_pmtu },
+	{ REG_PTYS, IFC_SZ(ptys_reg), true, .read = reg_ptys },
+	{ REG_PAOS, IFC_SZ(paos_reg), true, .write = write_paos, .read = reg_paos },
+	{ REG_PPCNT, IFC_SZ(ppcnt_reg), true, .read = reg_ppcnt },
+	{ REG_PVLC, IFC_SZ(pvlc_reg), true, .read = reg_pvlc },
+	{ REG_PLIB, IFC_SZ(plib_reg), true, .read = reg_plib },
+	{ REG_NODE_DESC, NODE_DESC_BYTES, .write = reg_write_node_desc,
+	  .read = reg_read_node_desc },
+	{ REG_DTOR, IFC_SZ(dtor_reg), .read = reg_read_dtor },
+	{ 0 }
 };
 
 /**
@@ -204,68 +173,16 @@ static const struct {
 uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool write,
 			const uint8_t *in, uint8_t *out, size_t len)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(port_regs); i++)
-		if (port_regs[i].id == reg)
-			break;
-	if (i == ARRAY_SIZE(port_regs))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_REG_UNKNOWN,
-				"register 0x%04x does not exist", reg);
-	if (len < port_regs[i].min)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_REG_LENGTH,
-				"register 0x%04x does not fit %zu bytes", reg, len);
-	if (port_regs[i].has_port && in[1] > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
-				in[1]);
-	if (write && reg == REG_NODE_DESC) {
-		pthread_mutex_lock(&hca->attr_lock);
-		memcpy(hca->port->node_desc, in, sizeof(hca->port->node_desc));
-		pthread_mutex_unlock(&hca->attr_lock);
-	} else if (write && reg == REG_PAOS) {
-		if (IFC_GET(paos_reg, in, ase))
-			port_set_admin(hca, IFC_GET(paos_reg, in, admin_status) == PAOS_UP);
-	} else if (write) {
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_REG_READ_ONLY,
-				"register 0x%04x is read-only", reg);
-	}
-	if (port_regs[i].has_port)
-		memcpy(out, in, 8);	/* part of the request: port, group, planes */
-	port_regs[i].read(hca, out);
-	return ST_OK;
+	return reg_access(hca, cmd, port_regs, reg, write, in, out, len);
 }
 
-/*
- * The driver writes the byte order of the host here. The HCA does not use it: all its structures
- * are big-endian.
- */
-#define REG_HOST_ENDIANNESS 0x7004
-
-static uint8_t access_reg(struct hca *hca, struct cmd *cmd)
+static uint8_t port_reg_access(struct hca *hca, struct cmd *cmd)
 {
-	const uint8_t *in = cmd->in + IFC_SZ(access_register_in);
-	uint8_t *out = cmd->out + IFC_SZ(access_register_out);
-	uint16_t reg = IFC_GET(access_register_in, cmd->in, register_id);
-	size_t len = cmd->in_len - IFC_SZ(access_register_in);
-	bool write = cmd->op_mod == MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE;
-	uint8_t st;
-
-	if (cmd->out_len - IFC_SZ(access_register_out) < len)
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_REG_LENGTH,
-				"register 0x%x: %zu bytes in, %zu out", reg, cmd->in_len,
-				cmd->out_len);
-	if (reg == REG_HOST_ENDIANNESS) {
-		memcpy(out, in, len);
-		return ST_OK;
-	}
-	if (mng_reg_access(hca, cmd, reg, write, in, len, out,
-			   cmd->out_len - IFC_SZ(access_register_out), &st))
-		return st;
-	return port_access_reg(hca, cmd, reg, write, in, out, len);
+	return access_reg(hca, cmd, port_regs);
 }
 
 const struct cmd_desc port_reg_cmds[] = {
-	CMD(ACCESS_REG, access_register, access_reg, .flags = CMD_EARLY | CMD_KERNEL,
+	CMD(ACCESS_REG, access_register, port_reg_access, .flags = CMD_EARLY | CMD_KERNEL,
 	    OP_MODS(MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE, MLX5_ACCESS_REGISTER_IN_OP_MOD_READ)),
 	{}
 };

@@ -47,7 +47,7 @@ static void sma_port(struct hca *hca, struct mad_port *mp)
 		.pkeys = pkey_table(hca),
 		.npkeys = pkey_table_len(hca),
 		.gids = gid_table_len(hca),
-		.node_desc = port->node_desc,
+		.node_desc = hca->node_desc,
 		.perf = {
 			.link_downed = hca->count.link_downed,
 			.errors = count_rx_errors(&hca->count),

@@ -1011,16 +1011,18 @@ static void node_description_is_that_of_the_profile(void **state)
 {
 	static const char ours[64] = "bluebell-hca 0";
 	static const char card[64] = "MT4119 ConnectX5   Mellanox Technologies";
+	struct cmd cmd = {};
 	uint8_t in[64] = {};
+	struct hca *second;
 
 	(void)state;
 	assert_int_equal(reg(0x6001, false, in, sizeof(in)), ST_OK);
 	assert_memory_equal(out, ours, sizeof(ours));
-	port_module.exit(rig.hca);
 	memcpy(rig.profile->node_description, card, sizeof(card));
-	assert_int_equal(port_module.init(rig.hca), 0);
-	assert_int_equal(reg(0x6001, false, in, sizeof(in)), ST_OK);
+	second = hca_create(rig.hca->board, rig.base, rig_extra.fabric, rig.profile, 1);
+	assert_int_equal(port_access_reg(second, &cmd, 0x6001, false, in, out, sizeof(in)), ST_OK);
 	assert_memory_equal(out, card, sizeof(card));
+	hca_destroy(second);
 }
 
 /* PortInfo and NodeInfo have the part, the speeds and the capability masks of the profile. */

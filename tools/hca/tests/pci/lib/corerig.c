@@ -87,7 +87,7 @@ static void send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size
 
 static const struct board board = {
 	.modules = modules, .cmds = cmds, .irq = &vfu_irq_ops, .doorbells = &core_doorbells,
-	.qp = &transport_qp_ops, .link = &ib_link, .cqe_lost = qp_lost_cqe,
+	.qp = &transport_qp_ops, .link = &ib_link, .port = &ib_port_ops, .cqe_lost = qp_lost_cqe,
 };
 
 const struct board *core_board = &board;
