@@ -19,6 +19,8 @@
 #include "board.h"
 #include "capture.h"
 #include "control.h"
+#include "eth_socket.h"
+#include "eth_switch.h"
 #include "fabric.h"
 #include "hca.h"
 #include "impair.h"
@@ -32,10 +34,11 @@
 #include "vfio_user.h"
 
 #define MAX_HCAS 16
+#define MAX_PEERS MAX_HCAS
 
 static struct {
-	const char *socket[MAX_HCAS], *control[MAX_HCAS];
-	unsigned int sockets, controls;
+	const char *socket[MAX_HCAS], *control[MAX_HCAS], *peer[MAX_PEERS];
+	unsigned int sockets, controls, peers;
 	const char *profile, *trace, *capture, *link;
 	struct impair_settings impair;
 	bool impaired, check;
@@ -50,6 +53,8 @@ struct rack {
 	struct hca *hca[MAX_HCAS];
 	struct loop *loop[MAX_HCAS];	/* of the HCA with the same index in @hca */
 	unsigned int nr;
+	struct eth_socket *peer[MAX_PEERS];
+	unsigned int peers;
 	atomic_uint gone;		/* bits of HCAs whose client has come and gone */
 };
 
@@ -60,6 +65,8 @@ static const struct argp_option options[] = {
 	  "socket; the nth --control is for the HCA of the nth --socket", 0 },
 	{ "profile", 'p', "FILE", 0, "What the HCA can do: a JSON file (default: built in)", 0 },
 	{ "link", 'l', "ib|eth", 0, "Link layer, unless the profile has one (default: ib)", 0 },
+	{ "peer", 'e', "PATH", 0, "With an Ethernet link: add a port to the switch, at which a peer "
+	  "on this socket sends and receives frames as QEMU's -netdev stream does", 0 },
 	{ "trace", 't', "FILE", 0, "Write every event to FILE, one JSON object a line (the second "
 	  "HCA's to FILE.1, the third's to FILE.2)", 0 },
 	{ "capture", 'w', "FILE", 0, "Write every packet on the fabric to FILE, in pcap "
@@ -78,7 +85,7 @@ static const struct argp_option options[] = {
 static int add(struct argp_state *st, const char **list, unsigned int *n, char *arg)
 {
 	if (*n == MAX_HCAS)
-		argp_error(st, "at most %d HCAs", MAX_HCAS);
+		argp_error(st, "at most %d HCAs or peers", MAX_HCAS);
 	list[(*n)++] = arg;
 	return 0;
 }
@@ -112,6 +119,8 @@ static int parse(int key, char *arg, struct argp_state *st)
 		return add(st, opt.socket, &opt.sockets, arg);
 	case 'c':
 		return add(st, opt.control, &opt.controls, arg);
+	case 'e':
+		return add(st, opt.peer, &opt.peers, arg);
 	case 'p':
 		opt.profile = arg;
 		return 0;
@@ -220,10 +229,10 @@ static int serve(struct rack *rack, unsigned int i)
 }
 
 /* A capture that cannot be written does not keep the HCA from starting. */
-static void start_capture(struct fabric *f)
+static void start_capture(struct fabric *f, const struct packet_type *type)
 {
 	struct capture *c;
-	int err = capture_open(opt.capture, opt.file_limit, &ib_packet_type, &c);
+	int err = capture_open(opt.capture, opt.file_limit, type, &c);
 
 	if (err)
 		fprintf(stderr, "bluebell-hca: cannot write the capture to %s: %s\n", opt.capture,
@@ -232,23 +241,42 @@ static void start_capture(struct fabric *f)
 		fabric_set_capture(f, c);
 }
 
+static int listen_for_peers(struct rack *rack)
+{
+	int err;
+
+	for (; rack->peers < opt.peers; rack->peers++) {
+		err = eth_socket_listen(rack->fabric, loop_base(rack->main), opt.peer[rack->peers],
+					&rack->peer[rack->peers]);
+		if (!err)
+			continue;
+		fprintf(stderr, "bluebell-hca: cannot listen on %s: %s\n", opt.peer[rack->peers],
+			unix_socket_error(err));
+		return err;
+	}
+	return 0;
+}
+
 static int rack_up(struct rack *rack, struct profile *p)
 {
+	const struct packet_type *type = p->eth ? &eth_packet_type : &ib_packet_type;
+	const struct board *board = p->eth ? &hca_eth_board : &hca_board;
 	unsigned int i;
 
 	rack->main = loop_new();
-	rack->fabric = fabric_new(&ib_packet_type);
+	rack->fabric = fabric_new(type);
 	if (!rack->main || !rack->fabric)
 		return -ENOMEM;
 	if (opt.capture)
-		start_capture(rack->fabric);
-	if (!p->eth && subnet_start(rack->fabric, loop_base(rack->main), p->subnet_manager))
+		start_capture(rack->fabric, type);
+	if (p->eth ? eth_switch_start(rack->fabric) :
+	    subnet_start(rack->fabric, loop_base(rack->main), p->subnet_manager))
 		return -ENOMEM;
 	for (i = 0; i < opt.sockets; i++) {
 		rack->loop[i] = loop_new();
 		if (!rack->loop[i])
 			return -ENOMEM;
-		rack->hca[i] = hca_create(&hca_board, loop_base(rack->loop[i]), rack->fabric, p, i);
+		rack->hca[i] = hca_create(board, loop_base(rack->loop[i]), rack->fabric, p, i);
 		if (!rack->hca[i])
 			return -ENOMEM;
 		rack->nr++;
@@ -266,6 +294,8 @@ static void rack_down(struct rack *rack)
 		vfu_close(rack->hca[i]);
 	while (rack->nr)
 		hca_destroy(rack->hca[--rack->nr]);
+	while (rack->peers)
+		eth_socket_free(rack->peer[--rack->peers]);
 	fabric_free(rack->fabric);
 	for (i = 0; i < MAX_HCAS; i++)
 		loop_free(rack->loop[i]);
@@ -312,6 +342,8 @@ static int run(struct profile *p)
 		err = -ENOMEM;
 	for (i = 0; i < rack.nr && !err; i++)
 		err = serve(&rack, i);
+	if (!err)
+		err = listen_for_peers(&rack);
 	if (!err)
 		err = rack_run(&rack);
 	if (sigint)
@@ -361,6 +393,11 @@ int main(int argc, char **argv)
 			opt.profile ? opt.profile : "default", why);
 		free(p);
 		return 2;
+	}
+	if (opt.peers && !p->eth) {
+		fprintf(stderr, "bluebell-hca: --peer needs an Ethernet link (--link eth)\n");
+		free(p);
+		return 64;
 	}
 	if (opt.check)
 		printf("%s: sound\n", p->name);

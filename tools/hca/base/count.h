@@ -35,6 +35,9 @@ struct counters {
 	_Atomic uint64_t packets_corrupted;	/* arrived with a wrong CRC, and were dropped */
 	_Atomic uint64_t bad_pkeys, bad_qkeys;	/* packets dropped for a wrong P_Key or Q_Key */
 	_Atomic uint64_t link_downed;		/* how often the port's link went down */
+	/* Frames that arrived at an Ethernet port and were dropped: */
+	uint64_t rx_steering_discards;		/* no steering rule led to a receive queue */
+	uint64_t rx_wqe_too_small;		/* longer than the oldest receive WQE */
 	uint64_t wqes_sq, wqes_rq;
 	uint64_t umr, umr_refused;		/* UMR work requests */
 	uint64_t umr_reordered;			/* executed before an older UMR of the same mkey */

@@ -14,6 +14,10 @@
 #include "dev.h"
 #include "dispatch.h"
 #include "eq.h"
+#include "eth_link.h"
+#include "eth_port.h"
+#include "eth_reg.h"
+#include "eth_vport_cmd.h"
 #include "fabric.h"
 #include "fault.h"
 #include "flow.h"
@@ -85,7 +89,40 @@ static const struct doorbell_ops doorbells = {
 	.send = send_doorbell, .cq_arm = cq_arm_doorbell, .eq = eq_doorbell,
 };
 
+/* ---- with an Ethernet port ------------------------------------------------------------------- */
+
+static const struct hca_module *const eth_modules[] = {
+	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
+	&pacing_module,
+	&memic_module, &mkey_module,
+	&cq_module, &srq_module, &mcast_module, &qp_module, &sq_module,
+	&cmdif_module,
+	&fabric_module, &eth_port_module,
+	&sched_module, &fault_module, &req_module, &watch_module, &dispatch_module,
+	&iseg_module, &pci_module, &uar_module,
+	&control_module, NULL
+};
+
+static const struct cmd_desc *const eth_cmds[] = {
+	cap_cmds,
+	pages_cmds, uctx_cmds, umem_cmds, general_cmds, absent_cmds, eq_cmds, pd_cmds, qcounter_cmds,
+	pacing_cmds, memic_cmds,
+	mkey_cmds, cq_cmds, srq_cmds,
+	mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
+	dev_cmds,
+	eth_vport_cmds, eth_reg_cmds,
+	fault_cmds,
+	uar_cmds, NULL
+};
+
+/* ---- the boards ------------------------------------------------------------------------------ */
+
 const struct board hca_board = {
 	.modules = modules, .cmds = cmds, .irq = &vfu_irq_ops, .doorbells = &doorbells,
 	.qp = &transport_qp_ops, .link = &ib_link, .port = &ib_port_ops, .cqe_lost = qp_lost_cqe,
+};
+
+const struct board hca_eth_board = {
+	.modules = eth_modules, .cmds = eth_cmds, .irq = &vfu_irq_ops, .doorbells = &doorbells,
+	.qp = &transport_qp_ops, .link = &eth_link, .port = &eth_port_ops, .cqe_lost = qp_lost_cqe,
 };

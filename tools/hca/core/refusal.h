@@ -73,6 +73,9 @@
 	R(0x0412, VPORT_FIELD)				\
 	R(0x0413, VPORT_NO_COUNTERS)			\
 	R(0x0414, REG_INDEX)				\
+	R(0x0415, REG_VALUE)				\
+	R(0x0416, NIC_VPORT_FIELD)			\
+	R(0x0417, NIC_VPORT_LIST)			\
 	/* event queues */				\
 	R(0x0501, EQ_RESERVED_FIELD)			\
 	R(0x0502, EQ_SIZE)				\
