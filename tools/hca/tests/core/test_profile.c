@@ -104,9 +104,51 @@ static void numbers_of_queues_are_apart(void **state)
 				    p.range[queues[k]].limit <= p.range[queues[i]].first);
 }
 
+struct bad_cap {
+	const char *page, *caps, *reason;
+};
+
+static void refuses_caps(const struct bad_cap *bad, unsigned int n)
+{
+	char json[400];
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(json, sizeof(json), "{\"link\":\"eth\",\"caps\":{\"%s\":{%s}}}",
+			 bad[i].page, bad[i].caps);
+		refused(json, bad[i].reason);
+	}
+}
+
+static void flow_tables_have_what_the_driver_needs(void **state)
+{
+	static const struct bad_cap bad[] = {
+		{ "flow_table", "\"flow_table_properties_nic_receive.ft_support\":0",
+		  "ft_support is 0" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.modify_root\":0",
+		  "modify_root is 0" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.log_max_ft_size\":15",
+		  "log_max_ft_size is 15" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.max_ft_level\":58",
+		  "max_ft_level is 58" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.sw_owner\":1",
+		  "flow_table: bits" },
+		{ "flow_table", "\"flow_table_properties_nic_transmit.ft_support\":1",
+		  "flow_table: bits" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.ft_field_support."
+		  "inner_dmac\":1", "flow_table: bits" },
+		{ "flow_table", "\"flow_table_properties_nic_receive.ft_field_support."
+		  "outer_ip_version\":0,\"flow_table_properties_nic_receive."
+		  "ft_field_support.outer_ether_type\":0", "tell IPv4 from IPv6" },
+	};
+
+	(void)state;
+	refuses_caps(bad, ARRAY_SIZE(bad));
+}
+
 static void nic_capabilities_fit_together(void **state)
 {
-	static const struct { const char *page, *caps, *reason; } bad[] = {
+	static const struct bad_cap bad[] = {
 		{ "general", "\"eth_net_offloads\":0", "need each other" },
 		{ "general", "\"nic_flow_table\":0", "need each other" },
 		{ "general", "\"vport_group_manager\":1", "vport_group_manager is set" },
@@ -128,33 +170,10 @@ static void nic_capabilities_fit_together(void **state)
 		{ "ethernet", "\"wqe_inline_mode\":3", "wqe_inline_mode is 3" },
 		{ "ethernet", "\"lro_cap\":1", "bits 0x20 of byte 0x0" },
 		{ "ethernet", "\"swp\":{\"max\":1,\"cur\":0}", "bits 0x80 of byte 0x4" },
-		{ "flow_table", "\"flow_table_properties_nic_receive.ft_support\":0",
-		  "ft_support is 0" },
-		{ "flow_table", "\"flow_table_properties_nic_receive.modify_root\":0",
-		  "modify_root is 0" },
-		{ "flow_table", "\"flow_table_properties_nic_receive.log_max_ft_size\":15",
-		  "log_max_ft_size is 15" },
-		{ "flow_table", "\"flow_table_properties_nic_receive.max_ft_level\":58",
-		  "max_ft_level is 58" },
-		{ "flow_table", "\"flow_table_properties_nic_receive.sw_owner\":1",
-		  "flow_table: bits" },
-		{ "flow_table", "\"flow_table_properties_nic_transmit.ft_support\":1",
-		  "flow_table: bits" },
-		{ "flow_table", "\"flow_table_properties_nic_receive.ft_field_support."
-		  "inner_dmac\":1", "flow_table: bits" },
-		{ "flow_table", "\"flow_table_properties_nic_receive.ft_field_support."
-		  "outer_ip_version\":0,\"flow_table_properties_nic_receive."
-		  "ft_field_support.outer_ether_type\":0", "tell IPv4 from IPv6" },
 	};
-	char json[400];
-	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		snprintf(json, sizeof(json), "{\"link\":\"eth\",\"caps\":{\"%s\":{%s}}}",
-			 bad[i].page, bad[i].caps);
-		refused(json, bad[i].reason);
-	}
+	refuses_caps(bad, ARRAY_SIZE(bad));
 	refused("{\"caps\":{\"general\":{\"eth_net_offloads\":1,\"nic_flow_table\":1},"
 		"\"ethernet\":{\"csum_cap\":1},\"flow_table\":{"
 		"\"flow_table_properties_nic_receive.ft_support\":1}}}", "an InfiniBand port");
@@ -680,6 +699,7 @@ int main(void)
 		cmocka_unit_test(ethernet_port_has_the_expected_capabilities),
 		cmocka_unit_test(numbers_of_queues_are_apart),
 		cmocka_unit_test(nic_capabilities_fit_together),
+		cmocka_unit_test(flow_tables_have_what_the_driver_needs),
 		cmocka_unit_test(default_has_the_expected_capabilities),
 		cmocka_unit_test(file_changes_the_default),
 		cmocka_unit_test(limits_are_up_to_what_the_capabilities_allow),

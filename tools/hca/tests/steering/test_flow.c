@@ -380,6 +380,19 @@ static void entries_are_checked(void **state)
 		{ CTX(modify_header_id), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED },
 		{ CTX(encrypt_decrypt_obj_id), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED },
 		{ CTX(execute_aso[2]), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED },
+	};
+
+	(void)state;
+	refuses(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, good_entry, bad, ARRAY_SIZE(bad));
+	rig.profile->range[OBJ_FLOW_ENTRY].limit = rig.profile->range[OBJ_FLOW_ENTRY].first;
+	good_entry();
+	assert_refused(nicrig_run(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 0), ST_LIM,
+		       WHY_NUMBERS_IN_USE);
+}
+
+static void values_actions_and_destinations_are_checked(void **state)
+{
+	const struct nicrig_bad bad[] = {
 		{ VALUE(first_vid), 0x121, ST_BAD_PARAM, WHY_FLOW_ENTRY_VALUE },
 		{ VALUE(ip_version), 4, ST_BAD_PARAM, WHY_FLOW_ENTRY_VALUE },
 		{ CTX(match_value.misc_parameters.source_port), 1, ST_BAD_PARAM,
@@ -409,10 +422,6 @@ static void entries_are_checked(void **state)
 	assert_refused(rig_cmd(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 0, 0, nic.in,
 			       IFC_SZ(set_fte_in) + 15, nic.out, 16), ST_BAD_INP_LEN,
 		       WHY_FLOW_ENTRY_LIST);
-	rig.profile->range[OBJ_FLOW_ENTRY].limit = rig.profile->range[OBJ_FLOW_ENTRY].first;
-	good_entry();
-	assert_refused(nicrig_run(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 0), ST_LIM,
-		       WHY_NUMBERS_IN_USE);
 }
 
 static void an_entry_keeps_what_it_names(void **state)
@@ -520,6 +529,7 @@ int main(void)
 		T(misses_can_be_led_elsewhere), T(root_is_checked), T(root_is_destroyed_last),
 		T(groups_are_checked), T(each_criterion_has_its_capability),
 		T(a_group_is_in_one_table), T(entries_are_checked),
+		T(values_actions_and_destinations_are_checked),
 		T(an_entry_keeps_what_it_names), T(entries_change_if_that_is_offered),
 		T(a_reset_frees_all),
 	};
