@@ -38,6 +38,10 @@ struct counters {
 	/* Frames that arrived at an Ethernet port and were dropped: */
 	uint64_t rx_steering_discards;		/* no steering rule led to a receive queue */
 	uint64_t rx_wqe_too_small;		/* longer than the oldest receive WQE */
+	uint64_t rx_rule_drops;			/* a steering rule says so */
+	uint64_t rx_queue_not_ready;		/* the receive queue is in RST or in error */
+	uint64_t rx_no_wqe;			/* no receive WQE was posted */
+	uint64_t rx_buffer_errors;		/* the buffers could not be written */
 	uint64_t wqes_sq, wqes_rq;
 	uint64_t umr, umr_refused;		/* UMR work requests */
 	uint64_t umr_reordered;			/* executed before an older UMR of the same mkey */

@@ -30,6 +30,8 @@
 #include "mcast.h"
 #include "memic.h"
 #include "mkey.h"
+#include "nic.h"
+#include "nic_ops.h"
 #include "pacing.h"
 #include "pages.h"
 #include "pci.h"
@@ -61,6 +63,7 @@ static const struct hca_module *const modules[] = {
 	&cmdif_module,
 	&fabric_module, &address_module, &port_module,
 	&sched_module, &fault_module, &req_module, &watch_module, &dispatch_module,
+	&nic_module,
 	&iseg_module, &pci_module, &uar_module,
 	&control_module, NULL
 };
@@ -78,11 +81,17 @@ static const struct cmd_desc *const cmds[] = {
 	uar_cmds, NULL
 };
 
-/* Queue pairs and send queues without a queue pair (SQs) share one space of object numbers. */
+/* Queue pairs, and send and receive queues without a queue pair share one space of numbers. */
 static void send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t len)
 {
-	if (!sq_send_doorbell(hca, get_be32(bf + 4) >> 8, uar, bf, len))
+	if (!nic_send_doorbell(hca, uar, bf, len))
 		qp_send_doorbell(hca, uar, bf, len);
+}
+
+static void cqe_lost(struct hca *hca, uint32_t num)
+{
+	if (!nic_lost_cqe(hca, num))
+		qp_lost_cqe(hca, num);
 }
 
 static const struct doorbell_ops doorbells = {
@@ -95,10 +104,12 @@ static const struct hca_module *const eth_modules[] = {
 	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
 	&pacing_module,
 	&memic_module, &mkey_module,
-	&cq_module, &srq_module, &mcast_module, &qp_module, &sq_module,
+	&cq_module, &srq_module, &mcast_module, &qp_module,
+	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module, &flow_module,
 	&cmdif_module,
 	&fabric_module, &eth_port_module,
 	&sched_module, &fault_module, &req_module, &watch_module, &dispatch_module,
+	&nic_module,
 	&iseg_module, &pci_module, &uar_module,
 	&control_module, NULL
 };
@@ -108,7 +119,8 @@ static const struct cmd_desc *const eth_cmds[] = {
 	pages_cmds, uctx_cmds, umem_cmds, general_cmds, absent_cmds, eq_cmds, pd_cmds, qcounter_cmds,
 	pacing_cmds, memic_cmds,
 	mkey_cmds, cq_cmds, srq_cmds,
-	mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
+	mcast_cmds, qp_cmds, qp_modify_cmds, tis_cmds, sq_cmds, rq_cmds, rqt_cmds, tir_cmds,
+	flow_table_cmds, flow_group_cmds, flow_entry_cmds,
 	dev_cmds,
 	eth_vport_cmds, eth_reg_cmds,
 	fault_cmds,
@@ -119,10 +131,12 @@ static const struct cmd_desc *const eth_cmds[] = {
 
 const struct board hca_board = {
 	.modules = modules, .cmds = cmds, .irq = &vfu_irq_ops, .doorbells = &doorbells,
-	.qp = &transport_qp_ops, .link = &ib_link, .port = &ib_port_ops, .cqe_lost = qp_lost_cqe,
+	.qp = &transport_qp_ops, .link = &ib_link, .port = &ib_port_ops, .nic = &nic_ops,
+	.cqe_lost = cqe_lost,
 };
 
 const struct board hca_eth_board = {
 	.modules = eth_modules, .cmds = eth_cmds, .irq = &vfu_irq_ops, .doorbells = &doorbells,
-	.qp = &transport_qp_ops, .link = &eth_link, .port = &eth_port_ops, .cqe_lost = qp_lost_cqe,
+	.qp = &transport_qp_ops, .link = &eth_link, .port = &eth_port_ops, .nic = &nic_ops,
+	.cqe_lost = cqe_lost,
 };

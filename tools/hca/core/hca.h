@@ -19,6 +19,7 @@ struct event_base;
 struct fabric;
 struct hca;
 struct link_ops;
+struct nic;
 struct nic_ops;
 struct port_ops;
 struct profile;
@@ -70,8 +71,8 @@ struct board {
 	const struct link_ops *link;			/* link.h: the link layer of the port */
 	const struct nic_ops *nic;	/* nic_ops.h: behind send and receive queues; or NULL */
 	const struct port_ops *port;			/* fabric.h: what an operator can change */
-	/* A CQE of queue pair @qpn could not be written: the queue pair has to fail. */
-	void (*cqe_lost)(struct hca *hca, uint32_t qpn);
+	/* A CQE of queue @num could not be written: the queue has to fail. */
+	void (*cqe_lost)(struct hca *hca, uint32_t num);
 };
 
 enum hca_life {
@@ -135,6 +136,7 @@ struct hca {
 	struct req_pool *req_pool;
 	struct watches *watches;	/* queues of failed QPs, whose records are polled */
 	struct specials *specials;	/* QP0 and QP1 */
+	struct nic *nic;		/* send and receive queues without a queue pair */
 
 	/* pci, control */
 	struct pci *pci;

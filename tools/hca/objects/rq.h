@@ -12,6 +12,7 @@
 
 struct hca;
 struct hca_module;
+struct nic_rq;		/* defined by the NIC */
 
 enum rq_state { RQ_RST = 0, RQ_RDY = 1, RQ_ERR = 3 };
 
@@ -35,6 +36,7 @@ struct rq {
 	uint8_t counter_set;	/* Q counter, 0: none */
 	uint16_t hw;		/* WQEs consumed */
 	uint8_t rqc[IFC_SZ(rqc)];	/* as given, for QUERY_RQ */
+	struct nic_rq *nic;	/* the NIC's; NULL until it makes it */
 };
 
 /* A buffer for a part of a frame. */

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send queues that belong to no queue pair. On InfiniBand the driver uses them only to post NOPs
- * through BlueFlame, to find out whether stores are combined. So NOP is the only opcode that they
- * execute.
+ * Send queues that belong to no queue pair. The NIC executes what is posted to them. On InfiniBand
+ * the driver uses them only to post NOPs through BlueFlame, to find out whether stores are
+ * combined.
  */
 #include <string.h>
 
 #include "caps.h"
 #include "check.h"
 #include "cmd.h"
-#include "count.h"
-#include "cq.h"
 #include "eq.h"
 #include "hca.h"
 #include "ifc.h"
-#include "mem.h"
 #include "nic_ops.h"
 #include "object.h"
 #include "qp.h"
@@ -26,9 +23,6 @@
 
 #define WQEBB		64
 #define WQ_CYCLIC	1
-#define OPCODE_NOP	0x00
-#define CE_ALWAYS	0x08	/* of fm_ce_se: completion wanted */
-#define CE_MASK		0x0c
 
 #define CAP_INLINE_MODE_L2	0	/* of wqe_inline_mode: every WQE has the Ethernet header */
 
@@ -129,96 +123,6 @@ void sq_fail(struct hca *hca, struct sq *sq)
 	put_be32(data + 24, sq->obj.num);
 	sq_set_state(hca, sq, SQ_ERR);
 	eq_post_async(hca, EV_WQ_CATAS_ERROR, 0, data);
-}
-
-/* ---- execution ------------------------------------------------------------------------------- */
-
-/* Read the WQE at the hardware counter, from the BlueFlame bytes if they are that WQE. */
-static bool sq_fetch(struct hca *hca, struct sq *sq, const uint8_t *bf, size_t bf_len,
-		     uint8_t *ctrl)
-{
-	size_t off = (sq->hw & ((1u << sq->log_size) - 1)) * (size_t)WQEBB;
-
-	if (bf_len >= 16 && (uint16_t)(get_be32(bf) >> 8) == sq->hw) {
-		memcpy(ctrl, bf, 16);
-		return true;
-	}
-	return !qmem_read(hca, &sq->mem, off, ctrl, 16);
-}
-
-static void sq_complete(struct hca *hca, struct sq *sq, const uint8_t *ctrl, uint8_t opcode)
-{
-	struct completion c = {
-		.opcode = opcode, .qpn = sq->obj.num, .wqe_counter = sq->hw,
-		.s_wqe_opcode = ctrl[3], .srqn_uidx = sq->user_index,
-		.error = opcode == CQE_REQ_ERR ? ERR_WQE_INVALID : ERR_NONE,
-	};
-
-	cq_complete(hca, sq->cqn, &c);
-}
-
-static void sq_run(struct hca *hca, struct sq *sq, uint16_t to, const uint8_t *bf, size_t bf_len)
-{
-	uint8_t ctrl[16] = { 0 };
-
-	for (; sq->state == SQ_RDY && sq->hw != to; sq->hw++) {
-		bool ok = sq_fetch(hca, sq, bf, bf_len, ctrl) && ctrl[3] == OPCODE_NOP &&
-			  get_be32(ctrl + 4) >> 8 == sq->obj.num;
-
-		hca->count.wqes_sq++;
-		if (!ok) {
-			sq_set_state(hca, sq, SQ_ERR);
-			sq_complete(hca, sq, ctrl, CQE_REQ_ERR);
-		} else if ((ctrl[11] & CE_MASK) == CE_ALWAYS) {
-			sq_complete(hca, sq, ctrl, CQE_REQ);
-		}
-	}
-}
-
-/**
- * sq_send_doorbell() - a send doorbell was rung, perhaps for a send queue of this kind
- * @hca: the HCA
- * @num: queue number in the doorbell
- * @uar: number of the UAR on whose page it was rung
- * @bf: the bytes written
- * @bf_len: how many; 8 for a plain doorbell
- *
- * Return: false if there is no such send queue.
- */
-bool sq_send_doorbell(struct hca *hca, uint32_t num, uint32_t uar, const uint8_t *bf,
-		      size_t bf_len)
-{
-	struct sq *sq = sq_find(hca, num);
-	enum drop_reason why;
-	uint8_t dbr[4];
-	uint16_t to;
-
-	if (!sq)
-		return false;
-	if (sq->uar != uar) {
-		doorbell_drop(hca, DROP_WRONG_UAR, uar, num);
-		return true;
-	}
-	if (sq->state != SQ_RDY) {
-		doorbell_drop(hca, DROP_BAD_STATE, uar, num);
-		return true;
-	}
-	if (bf_len > 8)
-		hca->count.db_bf++;
-	else
-		hca->count.db_send++;
-	if (mem_read(hca, sq->dbr.addr + DBR_SND, dbr, sizeof(dbr)) ||
-	    (uint16_t)(get_be32(dbr) - sq->hw) > 1u << sq->log_size) {
-		sq_fail(hca, sq);
-		return true;
-	}
-	to = get_be32(dbr);
-	why = qmem_check_doorbell(hca, &sq->mem, 0, 1u << sq->log_size, to, bf);
-	if (why != DROP_REASONS)
-		doorbell_drop(hca, why, uar, num);
-	else
-		sq_run(hca, sq, to, bf, bf_len);
-	return true;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */

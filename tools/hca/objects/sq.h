@@ -16,6 +16,7 @@
 
 struct hca;
 struct hca_module;
+struct nic_sq;		/* defined by the NIC */
 
 enum sq_state { SQ_RST = 0, SQ_RDY = 1, SQ_ERR = 3 };
 
@@ -38,13 +39,12 @@ struct sq {
 	struct doorbell_record dbr;	/* be32 at DBR_SND: WQEBBs that are posted */
 	uint16_t hw;		/* WQEBB counter: next to execute */
 	uint8_t sqc[IFC_SZ(sqc)];	/* as given, for QUERY_SQ */
+	struct nic_sq *nic;	/* the NIC's; NULL until it makes it */
 };
 
 struct sq *sq_find(struct hca *hca, uint32_t sqn);
 void sq_set_state(struct hca *hca, struct sq *sq, enum sq_state now);
 void sq_fail(struct hca *hca, struct sq *sq);
-bool sq_send_doorbell(struct hca *hca, uint32_t num, uint32_t uar, const uint8_t *bf,
-		      size_t bf_len);
 
 extern const struct hca_module sq_module;
 extern const struct cmd_desc sq_cmds[];

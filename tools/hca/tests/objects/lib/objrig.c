@@ -102,6 +102,8 @@ static void add_extra(void)
 		cmds[c++] = rig_extra.cmds[i];
 	if (rig_extra.nic)
 		board.nic = rig_extra.nic;
+	if (rig_extra.cqe_lost)
+		board.cqe_lost = rig_extra.cqe_lost;
 	rig_extra.modules = NULL;
 	rig_extra.cmds = NULL;
 }

@@ -58,6 +58,7 @@ extern struct rig_extra {
 	const struct cmd_desc *const *cmds;
 	struct fabric *fabric;
 	const struct nic_ops *nic;
+	void (*cqe_lost)(struct hca *hca, uint32_t num);
 } rig_extra;
 
 int rig_setup(void **state);

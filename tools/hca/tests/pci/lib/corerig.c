@@ -33,6 +33,8 @@
 #include "mem.h"
 #include "memic.h"
 #include "mkey.h"
+#include "nic.h"
+#include "nic_ops.h"
 #include "packet.h"
 #include "pages.h"
 #include "pci.h"
@@ -67,7 +69,7 @@ static const struct hca_module *modules[40] = {
 	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module, &flow_module, &cmdif_module,
 	&fabric_module, &address_module, &port_module, &sched_module, &fault_module, &req_module,
 	&watch_module,
-	&dispatch_module, &iseg_module, &pci_module, &uar_module,
+	&dispatch_module, &nic_module, &iseg_module, &pci_module, &uar_module,
 };
 
 static const struct cmd_desc *const cmds[] = {
@@ -81,13 +83,14 @@ struct doorbell_ops core_doorbells;
 
 static void send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t len)
 {
-	if (!sq_send_doorbell(hca, get_be32(bf + 4) >> 8, uar, bf, len))
+	if (!nic_send_doorbell(hca, uar, bf, len))
 		qp_send_doorbell(hca, uar, bf, len);
 }
 
 static const struct board board = {
 	.modules = modules, .cmds = cmds, .irq = &vfu_irq_ops, .doorbells = &core_doorbells,
-	.qp = &transport_qp_ops, .link = &ib_link, .port = &ib_port_ops, .cqe_lost = qp_lost_cqe,
+	.qp = &transport_qp_ops, .link = &ib_link, .port = &ib_port_ops, .nic = &nic_ops,
+	.cqe_lost = qp_lost_cqe,
 };
 
 const struct board *core_board = &board;

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Receiving: delivers frames to receive queues.
+ */
+#ifndef BLUEBELL_NIC_RECEIVE_H
+#define BLUEBELL_NIC_RECEIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hca;
+
+void nic_receive(struct hca *hca, const uint8_t *data, size_t len);
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Decoding of the WQEs of send queues. The layouts are struct mlx5_wqe_ctrl_seg and struct
+ * mlx5_wqe_eth_seg in linux/mlx5/qp.h.
+ */
+#include <errno.h>
+
+#include "bytes.h"
+#include "nic_wqe.h"
+
+#define ETH_SEG		WQE_DS		/* offset of the Ethernet segment */
+#define ETH_SEG_BYTES	16
+#define INLINE_HEADER	14		/* offset of the header's bytes in the Ethernet segment */
+
+/* Bits of cs_flags. */
+#define CSUM_INNER	0x30		/* of what is in a tunnel */
+#define CSUM_IP		0x40
+#define CSUM_L4		0x80
+
+#define INSERT_VLAN	0x8000		/* of inline_hdr.sz: a VLAN tag in the header's place */
+
+static int nic_wqe_bad(struct nic_wqe *n, const char *why)
+{
+	n->w.why = why;
+	return -EINVAL;
+}
+
+/* Bytes from the start of the Ethernet segment to the data segments. */
+static size_t nic_eth_bytes(uint16_t header_len)
+{
+	size_t end = INLINE_HEADER + header_len;
+
+	return end <= ETH_SEG_BYTES ? ETH_SEG_BYTES : (end + WQE_DS - 1) / WQE_DS * WQE_DS;
+}
+
+static int nic_parse_eth(struct nic_wqe *n)
+{
+	const uint8_t *eth = n->w.raw + ETH_SEG;
+	size_t room = n->w.ds * WQE_DS - ETH_SEG;
+	uint16_t size;
+
+	if (n->w.ds * WQE_DS < ETH_SEG + ETH_SEG_BYTES)
+		return nic_wqe_bad(n, "no room for an Ethernet segment");
+	if (eth[4] & CSUM_INNER)
+		return nic_wqe_bad(n, "checksums in tunnels are not offered");
+	if (get_be32(eth) || eth[5])
+		return nic_wqe_bad(n, "software parsing is not offered");
+	size = get_be16(eth + 12);
+	if (size & INSERT_VLAN)
+		return nic_wqe_bad(n, "inserting a VLAN tag is not offered");
+	if (nic_eth_bytes(size) > room)
+		return nic_wqe_bad(n, "the inline header is longer than the WQE");
+	n->ip_csum = eth[4] & CSUM_IP;
+	n->l4_csum = eth[4] & CSUM_L4;
+	n->mss = get_be16(eth + 6);
+	n->header = eth + INLINE_HEADER;
+	n->header_len = size;
+	return wqe_parse_data(&n->w, ETH_SEG + nic_eth_bytes(size));
+}
+
+/**
+ * nic_wqe_parse() - decode what follows the control segment
+ * @n: the work request; wqe_parse_ctrl() has decoded the control segment
+ *
+ * Return: 0, or -EINVAL with @n->w.why.
+ */
+int nic_wqe_parse(struct nic_wqe *n)
+{
+	int err;
+
+	n->w.nseg = 0;
+	n->w.len = 0;
+	n->w.is_read = false;
+	n->w.is_atomic = false;
+	n->header_len = 0;
+	n->len = 0;
+	switch (n->w.opcode) {
+	case WQE_NOP:
+		return 0;
+	case WQE_SEND:
+	case WQE_LSO:
+		err = nic_parse_eth(n);
+		n->len = n->header_len + n->w.len;
+		return err;
+	case WQE_ENHANCED_MPSW:
+		return nic_wqe_bad(n, "several packets in a WQE are not offered");
+	default:
+		return nic_wqe_bad(n, "a send queue does not have this opcode");
+	}
+}
