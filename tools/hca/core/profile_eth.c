@@ -36,6 +36,12 @@ static const struct {
 	{ PAGE_GENERAL, "log_max_current_uc_list", 7 },
 	{ PAGE_GENERAL, "log_max_current_mc_list", 9 },
 	{ PAGE_GENERAL, "log_max_vlan_list", 12 },
+	/* Counters: the netdev reads those of the vport about once a second. */
+	{ PAGE_GENERAL, "vport_counters", 1 },
+	{ PAGE_GENERAL, "vport_counter_local_loopback", 1 },
+	{ PAGE_GENERAL, "nic_receive_steering_discard", 1 },
+	{ PAGE_GENERAL, "transmit_discard_vport_down", 1 },
+	{ PAGE_GENERAL, "eth_wqe_too_small", 1 },
 	/* Optional registers of the port. */
 	{ PAGE_GENERAL, "mcam_reg", 0 },
 	{ PAGE_GENERAL, "port_module_event", 0 },
