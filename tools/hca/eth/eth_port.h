@@ -18,8 +18,11 @@ struct hca;
 struct hca_module;
 struct port_ops;
 
-#define ETH_MTU_MAX	10000	/* of the port: bytes of a frame with its frame check sequence */
-#define ETH_MTU_DEFAULT	1522	/* Ethernet header, VLAN tag, 1500 bytes, frame check sequence */
+/*
+ * The MTU of a port: bytes of a frame with its frame check sequence. By default, of an Ethernet
+ * header, a VLAN tag, 1500 bytes and the sequence. The profile has the greatest MTU.
+ */
+#define ETH_MTU_DEFAULT	1522
 
 /* Only the HCA's thread uses this. */
 struct eth_port {

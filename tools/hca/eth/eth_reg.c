@@ -11,6 +11,7 @@
 #include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
+#include "profile.h"
 
 enum eth_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 	REG_PMTU = 0x5003, REG_PTYS = 0x5004, REG_PAOS = 0x5006, REG_PFCC = 0x5007,
@@ -96,11 +97,10 @@ static uint8_t check_pmtu(struct hca *hca, struct cmd *cmd, const uint8_t *in, b
 {
 	unsigned int mtu = IFC_GET(pmtu_reg, in, admin_mtu);
 
-	(void)hca;
-	if (!write || (mtu >= ETH_FRAME_PADDED + ETH_FCS_BYTES && mtu <= ETH_MTU_MAX))
+	if (!write || (mtu >= ETH_FRAME_PADDED + ETH_FCS_BYTES && mtu <= hca->profile->mtu))
 		return ST_OK;
-	return cmd_fail(cmd, ST_BAD_PARAM, WHY_REG_VALUE, "admin_mtu %u, the port has %u to %u", mtu,
-			ETH_FRAME_PADDED + ETH_FCS_BYTES, ETH_MTU_MAX);
+	return cmd_fail(cmd, ST_BAD_PARAM, WHY_REG_VALUE, "admin_mtu %u, the port has %u to %u",
+			mtu, ETH_FRAME_PADDED + ETH_FCS_BYTES, hca->profile->mtu);
 }
 
 static void write_pmtu(struct hca *hca, const uint8_t *in)
@@ -110,7 +110,7 @@ static void write_pmtu(struct hca *hca, const uint8_t *in)
 
 static void read_pmtu(struct hca *hca, uint8_t *out)
 {
-	IFC_SET(pmtu_reg, out, max_mtu, ETH_MTU_MAX);
+	IFC_SET(pmtu_reg, out, max_mtu, hca->profile->mtu);
 	IFC_SET(pmtu_reg, out, admin_mtu, hca->eth->mtu);
 	IFC_SET(pmtu_reg, out, oper_mtu, hca->eth->mtu);
 }

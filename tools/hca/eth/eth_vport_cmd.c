@@ -170,9 +170,9 @@ static uint8_t check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 
 	if (st)
 		return st;
-	if (SELECTED(cmd, mtu) && (mtu < ETH_FRAME_PADDED || mtu > ETH_MTU_MAX))
+	if (SELECTED(cmd, mtu) && (mtu < ETH_FRAME_PADDED || mtu > hca->profile->mtu))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_NIC_VPORT_FIELD, "mtu %u, the port has %u",
-				mtu, ETH_MTU_MAX);
+				mtu, hca->profile->mtu);
 	if (SELECTED(cmd, min_inline) && mode >= INLINE_MODES)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_NIC_VPORT_FIELD,
 				"there is no inline mode %u", mode);
@@ -279,11 +279,12 @@ static uint8_t query_vnic_env(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc eth_vport_cmds[] = {
-	CMD(QUERY_NIC_VPORT_CONTEXT, query_nic_vport_context, query_nic_vport_context),
+	CMD(QUERY_NIC_VPORT_CONTEXT, query_nic_vport_context, query_nic_vport_context,
+	    .flags = CMD_ETH),
 	CMD(MODIFY_NIC_VPORT_CONTEXT, modify_nic_vport_context, modify_nic_vport_context,
-	    .flags = CMD_KERNEL),
+	    .flags = CMD_ETH | CMD_KERNEL),
 	CMD(QUERY_VPORT_STATE, query_vport_state, query_vport_state),
 	CMD(QUERY_VPORT_COUNTER, query_vport_counter, query_vport_counter),
-	CMD(QUERY_VNIC_ENV, query_vnic_env, query_vnic_env, .flags = CMD_KERNEL),
+	CMD(QUERY_VNIC_ENV, query_vnic_env, query_vnic_env, .flags = CMD_ETH | CMD_KERNEL),
 	{}
 };

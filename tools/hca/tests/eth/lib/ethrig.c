@@ -66,7 +66,7 @@ static void lan_profile(struct profile *p)
 	for (k = 0; k < OBJ_KINDS; k++)
 		p->range[k] = (struct obj_range){ 0x10, 0x1000 };
 	p->eth = true;
-	p->mtu = 4096;
+	p->mtu = 10000;
 	p->part = 4119;
 	p->vport_speed = 10;
 	p->cap_valid[CAP_GENERAL] = true;

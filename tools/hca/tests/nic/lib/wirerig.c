@@ -148,7 +148,7 @@ int wire_up(void **state)
 	wire.port = eth_switch_join(fabric, &peer);
 	assert_true(wire.port);
 	wire.mac = rig.hca->eth->vport.mac;
-	rig.hca->eth->mtu = ETH_MTU_MAX;
+	rig.hca->eth->mtu = FRAME_MAX + FCS_BYTES;
 	set_caps();
 	wire.pdn = rig_pd();
 	wire.uar = rig_uar(0);
