@@ -37,7 +37,7 @@ static const struct expected {
 	enum who who;
 	uint16_t first, last;	/* op_mods */
 	bool legacy;		/* only in ISSI 0 */
-	bool eth;		/* only with an Ethernet port */
+	bool eth, ib;		/* only with an Ethernet port, or with an InfiniBand port */
 } expected[] = {
 	ROW(QUERY_HCA_CAP, .when = EARLY, .last = 127),
 	ROW(QUERY_ADAPTER, .when = EARLY),
@@ -66,15 +66,19 @@ static const struct expected {
 	ROW(RTS2RTS_QP), ROW(SQERR2RTS_QP), ROW(SQD_RTS_QP), ROW(2ERR_QP),
 	ROW(2RST_QP),
 	{ .opcode = OP_RTS2SQD_QP }, { .opcode = OP_SQD2RTS_QP }, { .opcode = OP_SQD2SQD_QP },
-	ROW(MAD_IFC, .who = KERNEL, .last = 3),
+	ROW(MAD_IFC, .who = KERNEL, .last = 3, .ib = true),
 	ROW(CREATE_SRQ, .legacy = true), ROW(DESTROY_SRQ, .legacy = true),
 	ROW(QUERY_SRQ, .legacy = true), ROW(ARM_RQ, .first = 1, .last = 1, .legacy = true),
 	ROW(CREATE_XRC_SRQ), ROW(DESTROY_XRC_SRQ), ROW(QUERY_XRC_SRQ),
 	ROW(ARM_XRC_SRQ, .first = 1, .last = 1),
 	ROW(CREATE_RMP), ROW(MODIFY_RMP), ROW(DESTROY_RMP), ROW(QUERY_RMP),
-	ROW(QUERY_VPORT_STATE), ROW(QUERY_HCA_VPORT_CONTEXT),
-	ROW(MODIFY_HCA_VPORT_CONTEXT, .who = KERNEL),
-	ROW(QUERY_HCA_VPORT_GID), ROW(QUERY_HCA_VPORT_PKEY), ROW(QUERY_VPORT_COUNTER),
+	ROW(QUERY_VPORT_STATE), ROW(QUERY_VPORT_COUNTER),
+	ROW(QUERY_HCA_VPORT_CONTEXT, .ib = true),
+	ROW(MODIFY_HCA_VPORT_CONTEXT, .who = KERNEL, .ib = true),
+	ROW(QUERY_HCA_VPORT_GID, .ib = true), ROW(QUERY_HCA_VPORT_PKEY, .ib = true),
+	ROW(QUERY_NIC_VPORT_CONTEXT, .eth = true),
+	ROW(MODIFY_NIC_VPORT_CONTEXT, .who = KERNEL, .eth = true),
+	ROW(QUERY_VNIC_ENV, .who = KERNEL, .eth = true),
 	ROW(ALLOC_Q_COUNTER, .who = ANYONE_SHARED),
 	ROW(DEALLOC_Q_COUNTER), ROW(QUERY_Q_COUNTER),
 	ROW(SET_PP_RATE_LIMIT, .who = ANYONE_SHARED),
@@ -117,10 +121,10 @@ static const struct expected {
 	ROW(DESTROY_TIR, .eth = true), ROW(QUERY_TIR, .eth = true),
 };
 
-/* The rows of the commands that the HCA offers: an InfiniBand port lacks those of a NIC. */
+/* The rows of the commands that the HCA offers: each type of port lacks those of the other. */
 #define FOR_EACH(i)						\
 	for (i = 0; i < ARRAY_SIZE(expected); i++)		\
-		if (expected[i].eth && !core_eth)		\
+		if (core_eth ? expected[i].ib : expected[i].eth) \
 			continue;				\
 		else
 
@@ -337,7 +341,7 @@ static void every_command_checks_its_lengths(void **state)
 
 static int setup(void **state)
 {
-	core_board = &hca_board;
+	core_board = core_eth ? &hca_eth_board : &hca_board;
 	return core_up_init(state);
 }
 

@@ -606,7 +606,7 @@ static void the_order_of_closing_matters(void **state)
 
 static int setup(void **state)
 {
-	core_board = &hca_board;
+	core_board = &hca_eth_board;
 	core_eth = true;
 	return core_up_init(state);
 }

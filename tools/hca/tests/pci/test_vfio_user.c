@@ -1343,7 +1343,7 @@ static void hca_is_made_whole_or_not_at_all(void **state)
 	(void)state;
 	for (n = 0; !hca && n < 200; n++) {
 		event_allocs = n;
-		hca = hca_create(core_board, core.base, core.fabric, core.profile, 1);
+		hca = hca_create(core.hca->board, core.base, core.fabric, core.profile, 1);
 		event_allocs = UINT_MAX;
 	}
 	assert_non_null(hca);

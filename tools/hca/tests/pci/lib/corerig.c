@@ -20,6 +20,11 @@
 #include "dev.h"
 #include "dispatch.h"
 #include "eq.h"
+#include "eth_link.h"
+#include "eth_port.h"
+#include "eth_reg.h"
+#include "eth_switch.h"
+#include "eth_vport_cmd.h"
 #include "fabric.h"
 #include "fault.h"
 #include "flow.h"
@@ -54,6 +59,7 @@
 #include "uar.h"
 #include "uctx.h"
 #include "umem_cmd.h"
+#include "util.h"
 #include "vfio_user.h"
 #include "watch.h"
 
@@ -79,6 +85,16 @@ static const struct cmd_desc *const cmds[] = {
 	dev_cmds, port_cmds, port_reg_cmds, fault_cmds, uar_cmds, NULL
 };
 
+/* With an Ethernet port: the modules, and the commands about the port, in place of InfiniBand's. */
+static const struct hca_module *eth_modules[ARRAY_SIZE(modules)];
+
+static const struct cmd_desc *const eth_cmds[] = {
+	cap_cmds, pages_cmds, uctx_cmds, umem_cmds, general_cmds, eq_cmds, pd_cmds, qcounter_cmds,
+	memic_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
+	tis_cmds, rq_cmds, rqt_cmds, tir_cmds, flow_table_cmds, flow_group_cmds, flow_entry_cmds,
+	dev_cmds, eth_vport_cmds, eth_reg_cmds, fault_cmds, uar_cmds, NULL
+};
+
 struct doorbell_ops core_doorbells;
 
 static void send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t len)
@@ -93,8 +109,39 @@ static const struct board board = {
 	.cqe_lost = qp_lost_cqe,
 };
 
-const struct board *core_board = &board;
+static const struct board eth_board = {
+	.modules = eth_modules, .cmds = eth_cmds, .irq = &vfu_irq_ops, .doorbells = &core_doorbells,
+	.qp = &transport_qp_ops, .link = &eth_link, .port = &eth_port_ops, .nic = &nic_ops,
+	.cqe_lost = qp_lost_cqe,
+};
+
+const struct board *core_board;
 bool core_eth;
+
+static void set_eth_modules(void)
+{
+	unsigned int i, n = 0;
+
+	memset(eth_modules, 0, sizeof(eth_modules));
+	for (i = 0; modules[i]; i++)
+		if (modules[i] != &address_module)
+			eth_modules[n++] = modules[i] == &port_module ? &eth_port_module :
+									modules[i];
+}
+
+/* Make the fabric and the HCA. Returns false if memory is short. */
+static bool make_hca(void)
+{
+	const struct board *own = core_eth ? &eth_board : &board;
+
+	set_eth_modules();
+	core.fabric = fabric_new(core_eth ? &eth_packet_type : &ib_packet_type);
+	if (!core.fabric || (core_eth && eth_switch_start(core.fabric)))
+		return false;
+	core.hca = hca_create(core_board ? core_board : own, core.base, core.fabric, core.profile,
+			      0);
+	return core.hca;
+}
 
 void core_add_module(const struct hca_module *m)
 {
@@ -176,12 +223,10 @@ int core_up(void **state)
 	if (core.fd < 0 || !core.base || profile_default(core.profile, core_eth))
 		return -1;
 	core.profile->initializing_ms = 0;
-	core.fabric = fabric_new(&ib_packet_type);
 	core_doorbells = (struct doorbell_ops){
 		.send = send_doorbell, .cq_arm = cq_arm_doorbell, .eq = eq_doorbell,
 	};
-	core.hca = hca_create(core_board, core.base, core.fabric, core.profile, 0);
-	if (!core.hca || ftruncate(core.fd, CORE_RAM) ||
+	if (!make_hca() || ftruncate(core.fd, CORE_RAM) ||
 	    mem_map_fd(core.hca, 0, CORE_RAM, core.fd, 0, true, true))
 		return -1;
 	pci_config_write(core.hca, PCI_COMMAND, on, 2);

@@ -41,7 +41,7 @@ extern struct core core;
 
 /* What receives doorbells. A test may put functions of its own here; core_up() puts the HCA's. */
 extern struct doorbell_ops core_doorbells;
-/* The board of which core_up() makes the HCA. A test may put another board here. */
+/* The board of which core_up() makes the HCA, if a test wants one that is not the rig's own. */
 extern const struct board *core_board;
 extern bool core_eth;	/* with an Ethernet port; false: InfiniBand */
 /* Add a module of a folder above to the HCA; to be called before the first core_up(). */
