@@ -154,7 +154,7 @@ def release(kernel):
     tree = subprocess.run([*lab, "--path"], cwd=REPO, check=True, text=True,
                           stdout=subprocess.PIPE).stdout.strip()
     return subprocess.run(["scripts/lib/kernel-release", kernel.boots, "image",
-                           f"{tree}/usr/lib/modules"], cwd=REPO, check=False, text=True,
+                           f"{tree.rstrip('/')}/lib/modules"], cwd=REPO, check=False, text=True,
                           stdout=subprocess.PIPE).stdout.strip() or kernel.name
 
 

@@ -127,6 +127,24 @@ class Results(unittest.TestCase):
         return matrix.record(self.folder / "results", self.folder / "record",
                              self.folder / "page")
 
+    def test_release_of_the_kernel(self):
+        """It is that of the tree whose kernel boots, wherever the tree has its image."""
+        (self.folder / "lib/modules").mkdir(parents=True)
+        (self.folder / "boot").mkdir()
+        names = {"6.12": "6.12.9+deb13-amd64", "7.2": "7.2.3+deb13-amd64",
+                 "7.3": "7.3.4+deb13-amd64", "arm64-16k": "7.2.3+deb13-arm64-16k"}
+        for name in names.values():
+            (self.folder / "lib/modules" / name).mkdir()
+        (self.folder / "lib/modules/7.3.4+deb13-amd64/added-to-lab").write_text("complete\n")
+        (self.folder / "boot/vmlinuz-6.12.9+deb13-amd64").touch()
+        for name in list(names.values())[1:]:
+            (self.folder / "lib/modules" / name / "vmlinuz").touch()
+        env = {"BLUEBELL_LAB": str(self.folder), "BLUEBELL_LAB_ARM64": str(self.folder)}
+        with mock.patch.dict("os.environ", env):
+            found = {kernel.name: matrix.release(kernel) for kernel in matrix.KERNELS
+                     if kernel.name in names}
+        self.assertEqual(found, names)
+
     def test_newer_results_replace_those_of_the_same_part_only(self):
         self.keep(part("7.3", "ulp"), ["aaa", "aaa"])
         self.keep(part("7.3", "ulp", "mlx5_ib"), ["bbb", "bbb"])
