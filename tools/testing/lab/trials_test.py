@@ -93,5 +93,51 @@ class ReportTest(unittest.TestCase):
         self.assertEqual((report.count, report.failed), (3, 1))
 
 
+class RowsTest(unittest.TestCase):
+    """Which guests boot."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        path = Path(directory.name)
+        (path / "logs").mkdir()
+        (path / "kernels").write_text("suite trixie\nown 6.12.1\n")
+        self.trials = guests.Trials(path, path)
+        self.booted = set()
+        for name in ("persistent", "lockdown"):
+            self.stand_in(name, lambda left: self.assertEqual(left, "left"))
+        for name in ("upgraded", "unsupported", "broken"):
+            self.stand_in(name, lambda: None)
+        self.stand_in("installed", lambda: "left")
+
+    def stand_in(self, name, function):
+        """Let a guest do nothing but this."""
+        def guest_of_name(*args):
+            self.booted.add(name)
+            return function(*args)
+        guest_of_name.__name__ = name
+        setattr(self.trials, name, guest_of_name)
+
+    def run_trials(self, *names):
+        """The status of a run, and the guests that have booted."""
+        self.booted.clear()
+        self.trials.disks.mkdir(exist_ok=True)
+        with contextlib.redirect_stdout(io.StringIO()):
+            return self.trials.run(list(names)), self.booted
+
+    def test_guests_that_are_named_boot_and_what_they_need(self):
+        self.assertEqual(self.run_trials("upgraded"), (0, {"upgraded"}))
+        self.assertEqual(self.run_trials("lockdown"), (0, {"installed", "lockdown"}))
+        self.assertEqual(self.run_trials("installed", "broken"), (0, {"installed", "broken"}))
+        self.assertEqual(len(self.run_trials()[1]), 6)
+
+    def test_a_guest_without_a_disk_does_not_keep_the_others_from_booting(self):
+        def fails():
+            raise guest.Failure("no disk")
+        self.stand_in("installed", fails)
+        self.assertEqual(self.run_trials(),
+                         (1, {"installed", "upgraded", "unsupported", "broken"}))
+
+
 if __name__ == "__main__":
     unittest.main()
