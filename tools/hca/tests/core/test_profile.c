@@ -594,6 +594,9 @@ static void malformed_files_are_refused(void **state)
 	refused("{\"port_caps\":\"+1\"}", "\"+1\" is no mask of 32 bits");
 	refused("{\"port_caps_2\":\" 1\"}", "\" 1\" is no mask of 16 bits");
 	refused("{\"port_caps_2\":\"\"}", "is no mask of 16 bits");
+	refused("{\"port_caps\":\"0x1g\"}", "is no mask of 32 bits");
+	refused("{\"port_caps\":\"0x100000000\"}", "is no mask of 32 bits");
+	refused("{\"port_caps_2\":\"0x10000\"}", "is no mask of 16 bits");
 	/* Numbers are not cut to 32 bits, and are not negative. */
 	refused("{\"vectors\":4294967300}", "vectors is 4294967300, has at most 32 bits");
 	refused("{\"vectors\":-4294967292}", "vectors is not a number");

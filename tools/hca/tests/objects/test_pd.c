@@ -101,6 +101,21 @@ static void highest_number_comes_first(void **state)
 	assert_int_equal(new_pd(), 0);
 }
 
+/* When all objects are gone, the next can get numbers of another range. */
+static void highest_number_is_that_of_the_range(void **state)
+{
+	struct obj_range *r = &rig.hca->profile->range[OBJ_PD];
+
+	(void)state;
+	*r = (struct obj_range){ 0x10, 0x20 };
+	rig.hca->profile->highest_numbers = true;
+	assert_int_equal(new_pd(), 0x1f);
+	obj_free(rig.hca, obj_find(rig.hca, OBJ_PD, 0x1f));
+	*r = (struct obj_range){ 0x40, 0x60 };
+	assert_int_equal(new_pd(), 0x5f);
+	assert_int_equal(new_pd(), 0x5e);
+}
+
 /* With 3000 objects a part of the table is full. The search for a number skips the whole part. */
 static void highest_numbers_pass_a_full_part(void **state)
 {
@@ -251,7 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(domains_are_allocated_and_freed), T(domains_belong_to_their_user),
 		T(allocation_fails_at_the_limit), T(highest_number_comes_first),
-		T(highest_numbers_pass_a_full_part),
+		T(highest_number_is_that_of_the_range), T(highest_numbers_pass_a_full_part),
 		T(lowest_number_is_used_again_first), T(lowest_number_is_found_behind_a_full_part),
 		T(object_is_kept_for_its_references), T(q_counter_counts_and_clears),
 		T(q_counters_belong_to_their_user),

@@ -291,6 +291,8 @@ static void freed_memory_is_overwritten(void **state)
 
 	(void)state;
 	memset(poison, 0xdb, sizeof(poison));
+	bar_read(at, got, sizeof(got));
+	assert_memory_equal(got, poison, sizeof(poison));	/* not zeros, even at first */
 	memset(got, 0x5a, sizeof(got));
 	bar_write(at, got, sizeof(got));
 	assert_int_equal(dealloc(at, 64), ST_OK);

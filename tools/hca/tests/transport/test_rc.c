@@ -702,21 +702,44 @@ static void retry_timer_has_a_lower_bound(void **state)
 	rig.hca[0]->profile->log_min_ack_timeout = 0;
 }
 
-/* If the profile has a lower bound, a time-out above it takes twice the time of the formula. */
-static void retry_timer_may_be_longer_than_its_bound(void **state)
+/* If the profile has a lower bound, the timer runs for twice the time-out, or for the bound. */
+static void check_retry_timer(unsigned int bound, unsigned int log)
 {
 	uint64_t now;
 
-	(void)state;
-	rig.hca[0]->profile->log_min_ack_timeout = 15;
+	rig.hca[0]->profile->log_min_ack_timeout = bound;
 	a->path.ack_timeout = 18;
 	fabric_inject_drop(rig.hca[0], 0, 1);
 	now = clock_now_ns();
 	post_send(WQE_SEND, 16, true);
 	rig_settle();
-	assert_true(a->req->deadline_ns >= now + (4096ull << 19));
-	assert_true(a->req->deadline_ns < now + (4096ull << 20));
+	assert_true(a->req->deadline_ns >= now + (4096ull << log));
+	assert_true(a->req->deadline_ns < now + (4096ull << (log + 1)));
 	rig.hca[0]->profile->log_min_ack_timeout = 0;
+}
+
+static void retry_timer_runs_for_the_timeout(void **state)
+{
+	(void)state;
+	check_retry_timer(0, 18);
+}
+
+static void retry_timer_may_be_longer_than_its_bound(void **state)
+{
+	(void)state;
+	check_retry_timer(15, 19);
+}
+
+static void retry_timer_has_a_bound_of_twice_the_timeout(void **state)
+{
+	(void)state;
+	check_retry_timer(19, 19);
+}
+
+static void retry_timer_has_a_bound_above_twice_the_timeout(void **state)
+{
+	(void)state;
+	check_retry_timer(20, 20);
 }
 
 /* Drop one packet at each position, in both directions: the result must be as if none was lost. */
@@ -1601,7 +1624,10 @@ int main(void)
 		RC(switch_drops_what_is_longer_than_the_mtu),
 		cmocka_unit_test(lost_packets_are_repaired),
 		RC(late_duplicate_of_a_read_takes_no_room),
-		RC(retry_timer_has_a_lower_bound), RC(retry_timer_may_be_longer_than_its_bound),
+		RC(retry_timer_has_a_lower_bound), RC(retry_timer_runs_for_the_timeout),
+		RC(retry_timer_may_be_longer_than_its_bound),
+		RC(retry_timer_has_a_bound_of_twice_the_timeout),
+		RC(retry_timer_has_a_bound_above_twice_the_timeout),
 		RC(late_duplicate_of_an_atomic_takes_no_room),
 		RC(results_of_atomics_end_with_the_connection),
 		RC(duplicate_of_a_read_needs_the_right),

@@ -152,6 +152,27 @@ static void error_stops_the_send_queue_only(void **state)
 	post_send(WQE_SEND, 16, true);
 	assert_int_equal(rig_run(4, 1000), 4);
 	expect(CQ_A, 2, CQE_REQ, 0);
+	/* No request has failed since the queue was started again. */
+	rig_state(0, a, QPS_ERR);
+	post_send(WQE_SEND, 16, false);
+	expect_cause(CQ_A, 3, CQE_REQ_ERR, ERR_FLUSHED_FIRST);
+}
+
+/* A message of nine packets that fails in its fifth has used the numbers of all nine. */
+static void failed_message_uses_its_packet_numbers(void **state)
+{
+	uint32_t psn = a->next_send_psn;
+	struct rig_wqe w;
+
+	(void)state;
+	wq_ctrl(&w, WQE_SEND, false, 0);
+	wq_data(&w, buf_a, 4096, key_a);
+	wq_data(&w, buf_a, 4096 + 16, key_a ^ 0x100);
+	rig_send(0, a, w.b, w.ds);
+	rig_settle();
+	assert_int_equal(a->state, QPS_SQER);
+	assert_int_equal(rig.hca[0]->count.packets_tx, 4);
+	assert_int_equal(psn_diff(a->next_send_psn, psn), 9);
 }
 
 /* The doorbell of a request that comes after the error flushes it at once. */
@@ -178,6 +199,7 @@ int main(void)
 		UC(packets_before_a_refused_one_are_stored),
 		UC(message_longer_than_its_receive_stops_the_queue_pair),
 		UC(state_decides_what_is_received), UC(error_stops_the_send_queue_only),
+		UC(failed_message_uses_its_packet_numbers),
 		UC(requests_behind_an_error_are_flushed),
 	};
 
