@@ -4,6 +4,9 @@
 
 import contextlib
 import io
+import threading
+import time
+import types
 import unittest
 from unittest import mock
 
@@ -29,6 +32,11 @@ class Counting(unittest.TestCase):
         self.assertEqual(count("1..1\n    1..2\n    ok 1 a\n    not ok 2 b\nnot ok 1 both\n", 1),
                          (1, 1, 0))
 
+    def test_sum_after_a_leaf(self):
+        """A line sums up the deeper results before it only, not those of its own level."""
+        self.assertEqual(count("ok 1 a\n    ok 1 b\n    not ok 2 c\nnot ok 2 both\n", 1),
+                         (2, 1, 0))
+
     def test_crash_after_good_cases(self):
         """A program that crashes after all its cases passed is a failure."""
         self.assertEqual(count("    ok 1 a\nnot ok 1 program # exit=139\n", 1), (1, 1, 0))
@@ -53,6 +61,42 @@ class Counting(unittest.TestCase):
         """A suite may have no result but its exit status."""
         self.assertEqual(count("ok 1 a\n", 0, status=True), (1, 0, 0))
         self.assertEqual(count("ok 1 a\n", 1, status=True), (0, 1, 0))
+
+
+class Running(unittest.TestCase):
+    """How many suites run at the same time."""
+
+    def run_suites(self, jobs, *alone):
+        """Run a suite for each of @alone. Returns for each, in the order of their starts, the
+        greatest number of suites that ran beside it."""
+        lock, now, most = threading.Lock(), [], {}
+
+        def run_suite(suite, _terminal, _verbose):
+            with lock:
+                now.append(suite.name)
+                for name in now:
+                    most[name] = max(most.get(name, 0), len(now) - 1)
+            time.sleep(0.05)
+            with lock:
+                now.remove(suite.name)
+            return types.SimpleNamespace(passed=1, failed=0, skipped=0)
+
+        suites = [types.SimpleNamespace(name=str(number), alone=value)
+                  for number, value in enumerate(alone)]
+        with mock.patch.object(CHECK, "run_suite", run_suite), \
+                contextlib.redirect_stdout(io.StringIO()):
+            done = [suite.name for suite, _ in CHECK.run_suites(suites, jobs, False)]
+        self.assertEqual(sorted(done), sorted(most))
+        return list(most.values())
+
+    def test_as_many_as_processors(self):
+        """And one after the other with one processor."""
+        self.assertEqual(self.run_suites(1, False, False), [0, 0])
+        self.assertLessEqual(max(self.run_suites(2, *[False] * 6)), 1)
+
+    def test_suite_that_runs_alone(self):
+        """It waits for those that run, and the next ones wait for it."""
+        self.assertEqual(self.run_suites(3, False, False, True, False, False)[2], 0)
 
 
 class Kernel(unittest.TestCase):
