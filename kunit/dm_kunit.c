@@ -247,6 +247,8 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
  * @allocated: bit for the first page of each of these allocations
  * @ops: number of operations that have an address
  * @has_op: for each page of the window, a bit for each operation that has an address
+ * @op_at: for each page of the window, how far from the start of their window the operations on the
+ *         memory in it have their addresses; NULL: as far as the memory
  * @late: bit for each operation that gets an address, by a command which was not answered, after
  *        the next command that frees its address
  * @keys: number of memory keys
@@ -268,6 +270,7 @@ struct dm_env {
 	unsigned long allocated;
 	int ops;
 	unsigned long has_op[WINDOW_PAGES];
+	const u32 *op_at;
 	unsigned long late;
 	int keys;
 	u8 fw_align;
@@ -313,8 +316,8 @@ static bool is_dealloc(const void *in)
 /* Firmware gives an operation no second address, and takes no address that it has not given. */
 static int modify_memic(struct dm_env *env, const void *in, void *out)
 {
-	u64 start = MLX5_GET64(modify_memic_in, in, memic_start_addr);
-	unsigned long *has_op = &env->has_op[(start - WINDOW) / PAGE_SIZE];
+	u64 offset = MLX5_GET64(modify_memic_in, in, memic_start_addr) - WINDOW;
+	unsigned long *has_op = &env->has_op[offset / PAGE_SIZE];
 	u8 op = MLX5_GET(modify_memic_in, in, memic_operation_type);
 	bool valid = test_bit(op, has_op) == is_dealloc(in);
 	bool late = is_dealloc(in) && test_and_clear_bit(op, &env->late);
@@ -323,7 +326,10 @@ static int modify_memic(struct dm_env *env, const void *in, void *out)
 	if (valid)
 		env->ops += is_dealloc(in) ? -1 : 1;
 	env->ops += late;
-	MLX5_SET64(modify_memic_out, out, memic_operation_addr, start + WINDOW_SIZE);
+	if (env->op_at)
+		offset = env->op_at[offset / PAGE_SIZE];
+	MLX5_SET64(modify_memic_out, out, memic_operation_addr,
+		   WINDOW + (1 + op) * WINDOW_SIZE + offset);
 	return valid ? 0 : -EINVAL;
 }
 
@@ -418,6 +424,7 @@ static int init_env(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, pool->used);
 	mutex_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->spare);
+	xa_init(&pool->op_pages);
 	/* The cases themselves call the function that the delayed work would call. */
 	INIT_DELAYED_WORK(&pool->return_spare, no_work);
 	disable_delayed_work(&pool->return_spare);
@@ -460,6 +467,7 @@ static void expect_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, any_spare(env));
 	KUNIT_EXPECT_EQ(test, env->allocations, 0);
 	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&env->mock->dev->dm->op_pages));
 	KUNIT_EXPECT_EQ(test, env->keys, 0);
 	KUNIT_EXPECT_EQ(test, pages_taken(env), 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&uctx_of(env)->mmap_xa));
@@ -872,7 +880,7 @@ static void operation_has_one_mmap_offset(struct kunit *test)
 	again = mlx5_ib_dm_map_op(dm, 1);
 	KUNIT_EXPECT_PTR_EQ(test, entry, again);
 	KUNIT_EXPECT_EQ(test, env->commands, 2);
-	KUNIT_EXPECT_EQ(test, entry->address, WINDOW + WINDOW_SIZE);
+	KUNIT_EXPECT_EQ(test, entry->address, WINDOW + 2 * WINDOW_SIZE);
 	/* Neither the operation nor the memory can be mapped for execution. */
 	KUNIT_EXPECT_EQ(test, entry->denied, VM_EXEC);
 	KUNIT_EXPECT_EQ(test, dm->mentry->denied, VM_EXEC);
@@ -929,6 +937,46 @@ static void refused_operation_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 0));
 	KUNIT_EXPECT_EQ(test, env->ops, 1);
 	free_dm(dm);
+	expect_nothing(test);
+}
+
+/* A process that maps the page of an operation could change the memory of another process. */
+static void operations_share_no_page(struct kunit *test)
+{
+	static const u32 op_at[] = { 0, 64 };
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0), *other = create(test, 64, 0);
+
+	env->op_at = op_at;
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 0));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(other, 0)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(other, 1));
+	free_dm(dm);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(other, 0));
+	free_dm(other);
+	expect_nothing(test);
+}
+
+/* Operations on a page of memory have addresses in two pages, of which the second is taken. */
+static void operation_takes_each_of_its_pages_or_none(struct kunit *test)
+{
+	static const u32 op_at[] = { SZ_4K, 64, 128 };
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0), *both = create(test, SZ_4K, 0);
+	struct mlx5_ib_dm *first = create(test, 64, 0);
+	struct mlx5_user_mmap_entry *entry;
+
+	env->op_at = op_at;
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 0));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(both, 0)), -EOPNOTSUPP);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(first, 0));
+	free_dm(first);
+	free_dm(dm);
+	entry = mlx5_ib_dm_map_op(both, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, entry);
+	KUNIT_EXPECT_EQ(test, entry->rdma_entry.npages, 2);
+	free_dm(both);
 	expect_nothing(test);
 }
 
@@ -1322,6 +1370,8 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(addresses_of_operations_have_their_mutex),
 	KUNIT_CASE(operation_that_the_device_lacks_is_refused),
 	KUNIT_CASE(refused_operation_leaves_nothing),
+	KUNIT_CASE(operations_share_no_page),
+	KUNIT_CASE(operation_takes_each_of_its_pages_or_none),
 	KUNIT_CASE(operations_are_freed_before_their_memory),
 	KUNIT_CASE_PARAM(operation_that_may_have_an_address_is_freed, lost_gen_params),
 	KUNIT_CASE_PARAM(operation_that_may_have_no_address_keeps_no_memory, lost_gen_params),

@@ -16,6 +16,7 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "layout/layout_dm.h"
+#include "layout/refuse.h"
 #include "lib/dm_pool.h"
 
 /*
@@ -78,6 +79,49 @@ int mlx5_ib_alloc_memic_op(struct mlx5_ib_memic *mem, u8 op, u64 *addr)
 	if (err && test_bit(op, &mem->unanswered_ops))
 		set_bit(op, &mem->stale_ops);
 	return err;
+}
+
+/**
+ * mlx5_ib_claim_op_pages - reserve the pages with the addresses of an operation
+ * @mem: allocation
+ * @addr: address of the operation on the first byte of @mem
+ *
+ * Firmware chooses the addresses, and the interface does not promise that operations on different
+ * allocations are in different pages. A process that maps a page could then change the memory of
+ * another process. The driver knows only the operations of its own PCI function. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP if another operation has addresses in one of the pages; -ENOMEM.
+ */
+int mlx5_ib_claim_op_pages(struct mlx5_ib_memic *mem, u64 addr)
+{
+	unsigned long first = addr >> PAGE_SHIFT, page;
+	int err = 0;
+
+	for (page = first; page <= (addr + mem->size - 1) >> PAGE_SHIFT; page++) {
+		err = xa_insert(&mem->dev->dm->op_pages, page, mem, GFP_KERNEL);
+		if (err)
+			break;
+	}
+	if (!err)
+		return 0;
+	while (page-- > first)
+		xa_erase(&mem->dev->dm->op_pages, page);
+	return err != -EBUSY ? err :
+	       refuse(-EOPNOTSUPP,
+		      "operation on device memory: firmware gives operations addresses in the same page");
+}
+
+/**
+ * mlx5_ib_release_op_pages - end what mlx5_ib_claim_op_pages() has done
+ * @mem: allocation
+ * @addr: address of the operation on the first byte of @mem
+ */
+void mlx5_ib_release_op_pages(struct mlx5_ib_memic *mem, u64 addr)
+{
+	unsigned long page;
+
+	for (page = addr >> PAGE_SHIFT; page <= (addr + mem->size - 1) >> PAGE_SHIFT; page++)
+		WARN_ON_ONCE(xa_erase(&mem->dev->dm->op_pages, page) != mem);
 }
 
 /* ---- deallocation --------------------------------------------------------------- */
@@ -353,6 +397,8 @@ static void dm_pool_free(struct mlx5_ib_dm_pool *pool)
 	if (pool->map)
 		iounmap(pool->map);
 	bitmap_free(pool->used);
+	WARN_ON_ONCE(!xa_empty(&pool->op_pages));
+	xa_destroy(&pool->op_pages);
 	mutex_destroy(&pool->lock);
 	kfree(pool);
 }
@@ -373,6 +419,7 @@ static int dm_pool_init(struct mlx5_ib_dev *dev)
 	pool->dev = dev;
 	mutex_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->spare);
+	xa_init(&pool->op_pages);
 	INIT_DELAYED_WORK(&pool->return_spare, dm_pool_dealloc_work);
 	pool->used = bitmap_zalloc(size >> PAGE_SHIFT, GFP_KERNEL);
 	pool->map = ioremap_wc(mdev->bar_addr + start, size);

@@ -11,6 +11,7 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "fw/attempt.h"
 #include "lib/share.h"
@@ -32,6 +33,8 @@ struct mlx5_ib_dev;
  * @used: bitmap of the pages of allocations that have a user
  * @spare: allocations without a user, which are not deallocated yet
  * @return_spare: deallocates the allocations in @spare
+ * @op_pages: for each page of BAR 0 in which an operation on an allocation has its addresses: the
+ *	allocation. Processes map whole pages, so such a page is for one operation only
  */
 struct mlx5_ib_dm_pool {
 	struct mlx5_ib_dev *dev;
@@ -40,6 +43,7 @@ struct mlx5_ib_dm_pool {
 	unsigned long *used;
 	struct list_head spare;
 	struct delayed_work return_spare;
+	struct xarray op_pages;
 };
 
 /**
@@ -87,6 +91,8 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 size
 void mlx5_ib_put_memic(struct mlx5_ib_memic *mem);
 int mlx5_ib_alloc_memic_op(struct mlx5_ib_memic *mem, u8 op, u64 *addr);
 int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op);
+int mlx5_ib_claim_op_pages(struct mlx5_ib_memic *mem, u64 addr);
+void mlx5_ib_release_op_pages(struct mlx5_ib_memic *mem, u64 addr);
 
 #if IS_ENABLED(CONFIG_KUNIT)
 void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool);

@@ -30,8 +30,11 @@
 static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 {
 	/* Only an address of an operation is mapped uncached: deallocate the address. */
-	if (!entry->wc)
+	if (!entry->wc) {
 		mlx5_ib_drop_memic_op(entry->mem, entry->op);
+		mlx5_ib_release_op_pages(entry->mem,
+					 entry->address - entry->mem->dev->mdev->bar_addr);
+	}
 	mlx5_ib_put_memic(entry->mem);
 	kfree(entry);
 }
@@ -47,6 +50,7 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 					       u8 op)
 {
 	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
+	unsigned long num_pages = PFN_UP(offset_in_page(addr) + mem->size);
 	int err;
 
 	if (!entry)
@@ -58,8 +62,8 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 	entry->op = op;
 	entry->address = mem->dev->mdev->bar_addr + addr;
 	err = rdma_user_mmap_entry_insert_range(uctx, &entry->rdma_entry,
-						mem->num_pages * PAGE_SIZE, MLX5_IB_MMAP_DM_START,
-						MLX5_IB_MMAP_DM_END + 1 - mem->num_pages);
+						num_pages * PAGE_SIZE, MLX5_IB_MMAP_DM_START,
+						MLX5_IB_MMAP_DM_END + 1 - num_pages);
 	return err ? ERR_PTR(err) : no_free_ptr(entry);
 }
 
@@ -206,6 +210,20 @@ struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx
 	return &dm->ibdm;
 }
 
+static struct mlx5_user_mmap_entry *dm_claim_and_publish(struct ib_ucontext *uctx,
+							 struct mlx5_ib_memic *mem, u64 addr, u8 op)
+{
+	struct mlx5_user_mmap_entry *entry;
+	int err = mlx5_ib_claim_op_pages(mem, addr);
+
+	if (err)
+		return ERR_PTR(err);
+	entry = dm_publish(uctx, mem, false, addr, op);
+	if (IS_ERR(entry))
+		mlx5_ib_release_op_pages(mem, addr);
+	return entry;
+}
+
 static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 						  struct mlx5_ib_memic *mem, u8 op)
 {
@@ -215,7 +233,7 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 
 	if (err)
 		return ERR_PTR(err);
-	entry = dm_publish(uctx, mem, false, addr, op);
+	entry = dm_claim_and_publish(uctx, mem, addr, op);
 	if (IS_ERR(entry))
 		mlx5_ib_drop_memic_op(mem, op);
 	else
@@ -233,7 +251,8 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
  * mapping of the address, or a dma-buf over it exists. May sleep.
  *
  * Return: the entry of the address in the mmap space, or an ERR_PTR: -EOPNOTSUPP for an operation
- * that the device does not support; -ENOMEM; or the errno of a failed command.
+ * that the device does not support, or if the address is in a page that another operation has, see
+ * mlx5_ib_claim_op_pages(); -ENOMEM; or the errno of a failed command.
  */
 VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
 {
