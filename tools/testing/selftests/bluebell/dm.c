@@ -871,6 +871,38 @@ TEST_F(dm_op, unsupported_operations_are_refused)
 	EXPECT_EQ(-ENOENT, uv_map_dm_op(self->fd, self->dm->handle + 100, INCREMENT, &off, &idx));
 }
 
+/*
+ * With the profile packed-operations the addresses for the two allocations are in one page, which
+ * the second context must not map.
+ */
+TEST_F(dm_op, other_context_reaches_no_operation_of_this_one)
+{
+	volatile uint8_t *own = mlx5dv_dm_map_op_addr(self->dm, TEST_AND_SET), *other, *page;
+	uint8_t zero[5000] = { 0 }, now[5000];
+	struct ibv_dm *dm;
+	struct rdma r;
+
+	ASSERT_NE(NULL, own) TH_LOG("errno %d", errno);
+	ASSERT_EQ(0, ibv_memcpy_to_dm(self->dm, 0, zero, sizeof(zero)));
+	ASSERT_EQ(0, rdma_open(&r));
+	dm = alloc_dm(&r, 64, 0);
+	ASSERT_NE(NULL, dm);
+	other = mlx5dv_dm_map_op_addr(dm, TEST_AND_SET);
+	page = (volatile uint8_t *)((uintptr_t)other & ~(UV_PAGE - 1));
+	if (!other)
+		EXPECT_EQ(EOPNOTSUPP, errno);
+	if (page != other)
+		EXPECT_EQ(0, page[0]);
+	EXPECT_EQ(0, ibv_memcpy_from_dm(now, self->dm, 0, sizeof(now)));
+	EXPECT_EQ(0, memcmp(now, zero, sizeof(now)));
+	/* A mapping keeps the memory allocated. */
+	munmap((void *)((uintptr_t)own & ~(UV_PAGE - 1)), 2 * UV_PAGE);
+	if (other)
+		munmap((void *)page, UV_PAGE);
+	EXPECT_EQ(0, ibv_free_dm(dm));
+	rdma_close(&r);
+}
+
 /* A mapping of an operation's address keeps the memory allocated when the handle is freed. */
 TEST_F(dm_op, mapped_operation_survives_the_handle)
 {
