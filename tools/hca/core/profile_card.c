@@ -38,6 +38,8 @@ static const struct {
 } modelled[] = {
 	{ PAGE_GENERAL, "apm" },
 	{ PAGE_GENERAL, "cq_period_start_from_cqe" },
+	{ PAGE_GENERAL, "disable_local_lb_mc" },
+	{ PAGE_GENERAL, "disable_local_lb_uc" },
 	{ PAGE_GENERAL, "end_pad" },
 	{ PAGE_GENERAL, "log_tag_matching_list_sz" },
 	{ PAGE_GENERAL, "qos" },

@@ -352,30 +352,35 @@ class Profiles(unittest.TestCase):
             from_archive.contents("/nonexistent")
 
     # Without these capabilities the HCA refuses a request; they have no other effect.
-    ONLY_REFUSED = {("gen", "ats"), ("gen", "cqe_compression")}
+    ONLY_REFUSED = {("gen", "ats"), ("gen", "cqe_compression"), ("gen", "roce")}
 
     def test_what_the_hca_asks_for_is_taken_from_a_card(self):
-        tables = "".join((HCA / "core" / name).read_text()
-                         for name in ("profile.c", "profile_card.c"))
+        tables = self.tables()
         pages = {"gen": ("general", "GENERAL"), "gen_2": ("general_2", "GENERAL_2"),
                  "atomic": ("atomic", "ATOMIC"), "qos": ("qos", "QOS"),
-                 "mem": ("device_memory", "DEV_MEM")}
+                 "mem": ("device_memory", "DEV_MEM"), "eth": ("ethernet", "ETH"),
+                 "nic_rx": ("flow_table", "FLOW_TABLE")}
         asked = set()
         for path in HCA.glob("*/*.c"):
-            asked |= set(re.findall(r"hca_cap_(gen|gen_2|atomic|qos|mem)\([\w>-]+, (\w+)\)",
+            asked |= set(re.findall(rf"hca_cap_({'|'.join(pages)})\([\w>-]+, (\w+)\)",
                                     path.read_text()))
         self.assertGreater(len(asked), 80)
         for kind, field in asked - self.ONLY_REFUSED:
             self.assertRegex(tables, self.row(*pages[kind], field), f"{kind} {field}")
 
     @staticmethod
+    def tables():
+        """The files that have the HCA's tables of capabilities."""
+        return "".join((HCA / "core" / name).read_text()
+                       for name in ("profile.c", "profile_card.c", "profile_eth.c"))
+
+    @staticmethod
     def row(name, page, field):
         """The pattern that finds a capability in the HCA's tables."""
-        return rf'\{{ ("{name}"|PAGE_{page}), "{re.escape(field)}"'
+        return rf'\{{ ("{name}"|PAGE_{page}), (RX )?"{re.escape(field)}"'
 
     def test_what_profiles_set_is_taken_from_a_card(self):
-        tables = "".join((HCA / "core" / name).read_text()
-                         for name in ("profile.c", "profile_card.c"))
+        tables = self.tables()
         pages = {"device_memory": "DEV_MEM", "device_event": "DEV_EVENT"}
         for path in (HCA / "profiles").glob("*.json"):
             for name, fields in json.loads(path.read_text()).get("caps", {}).items():

@@ -26,6 +26,7 @@ class Checks(unittest.TestCase):
         self.write(f"{DRIVER}/main.c", "int version;\n")
         self.write(f"{DRIVER}/main.h", "\n")
         shutil.copy(SCRIPTS / "static-checks", self.repo / "scripts")
+        shutil.copy(SCRIPTS / "lib/lock.sh", self.repo / "scripts/lib")
         for words in (["init", "-q"], ["add", "."]):
             subprocess.run(["git", "-C", self.repo, *words], check=True)
 
