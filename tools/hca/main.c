@@ -65,8 +65,8 @@ static const struct argp_option options[] = {
 	  "socket; the nth --control is for the HCA of the nth --socket", 0 },
 	{ "profile", 'p', "FILE", 0, "What the HCA can do: a JSON file (default: built in)", 0 },
 	{ "link", 'l', "ib|eth", 0, "Link layer, unless the profile has one (default: ib)", 0 },
-	{ "peer", 'e', "PATH", 0, "With an Ethernet link: add a port to the switch, at which a peer "
-	  "on this socket sends and receives frames as QEMU's -netdev stream does", 0 },
+	{ "peer", 'e', "PATH", 0, "With an Ethernet link: add a port to the switch, at which a "
+	  "peer on this socket sends and receives frames as QEMU's -netdev stream does", 0 },
 	{ "trace", 't', "FILE", 0, "Write every event to FILE, one JSON object a line (the second "
 	  "HCA's to FILE.1, the third's to FILE.2)", 0 },
 	{ "capture", 'w', "FILE", 0, "Write every packet on the fabric to FILE, in pcap "

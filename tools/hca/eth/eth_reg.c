@@ -120,12 +120,11 @@ static void read_pmtu(struct hca *hca, uint8_t *out)
 static void write_pfcc(struct hca *hca, const uint8_t *in)
 {
 	struct eth_port *port = hca->eth;
-	bool tx_selected = !IFC_GET(pfcc_reg, in, ppan_mask_n) || IFC_GET(pfcc_reg, in, pptx_mask_n);
-	bool rx_selected = !IFC_GET(pfcc_reg, in, ppan_mask_n) || IFC_GET(pfcc_reg, in, pprx_mask_n);
+	bool all = !IFC_GET(pfcc_reg, in, ppan_mask_n);
 
-	if (tx_selected)
+	if (all || IFC_GET(pfcc_reg, in, pptx_mask_n))
 		port->pause_tx = IFC_GET(pfcc_reg, in, pptx);
-	if (rx_selected)
+	if (all || IFC_GET(pfcc_reg, in, pprx_mask_n))
 		port->pause_rx = IFC_GET(pfcc_reg, in, pprx);
 	port->pfc_tx = IFC_GET(pfcc_reg, in, pfctx);
 	port->pfc_rx = IFC_GET(pfcc_reg, in, pfcrx);

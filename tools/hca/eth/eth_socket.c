@@ -41,7 +41,7 @@ struct eth_socket {
 	struct evconnlistener *listener;
 	struct bufferevent *peer;	/* NULL: nobody is connected */
 	atomic_bool up;			/* somebody is connected */
-	uint32_t skip;			/* bytes of a frame that is skipped, which have yet to come */
+	uint32_t skip;			/* bytes to come of a frame that is skipped */
 	_Atomic uint64_t dropped;
 	char path[108];
 };

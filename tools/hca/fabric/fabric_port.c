@@ -325,7 +325,7 @@ bool fabric_rx_pending(struct hca *hca)
 	return !STAILQ_EMPTY(&hca->fabric_port->rx) || atomic_load(&hca->fabric_port->in.n);
 }
 
-/* ---- packets to the port ---------------------------------------------------------------------- */
+/* ---- packets to the port --------------------------------------------------------------------- */
 
 /**
  * fabric_deliver() - send a packet over the switch's link with a port

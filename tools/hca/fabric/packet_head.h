@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The head of a packet: all that queues, impairments and ports look at. It is the first member of a
- * packet of InfiniBand (packet.h) and of an Ethernet frame (eth_frame.h). All packets of a fabric are
- * of one type, which the functions of struct packet_type know.
+ * packet of InfiniBand (packet.h) and of an Ethernet frame (eth_frame.h). All packets of a fabric
+ * are of one type, which the functions of struct packet_type know.
  *
  * A packet belongs to one thread at a time: to the thread of the HCA, or of the switch, that made
  * it, took it from an inbox, or holds it in a queue.

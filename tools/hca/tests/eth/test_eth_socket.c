@@ -228,7 +228,8 @@ static void a_path_that_is_not_free_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(eth_socket_listen(lan.fabric, lan.base, "/tmp", &other), -EEXIST);
-	assert_int_equal(eth_socket_listen(lan.fabric, lan.base, "/nonexistent/x", &other), -ENOENT);
+	assert_int_equal(eth_socket_listen(lan.fabric, lan.base, "/nonexistent/x", &other),
+			 -ENOENT);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, up, down)

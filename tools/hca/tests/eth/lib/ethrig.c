@@ -183,7 +183,8 @@ uint8_t lan_cmd(uint16_t opcode, uint16_t op_mod, void *in, size_t in_len, size_
 
 uint8_t lan_reg(unsigned int h, uint16_t id, bool write, void *reg, size_t len)
 {
-	uint8_t in[IFC_SZ(access_register_in) + 256] = {}, out[IFC_SZ(access_register_out) + 256] = {};
+	uint8_t in[IFC_SZ(access_register_in) + 256] = {};
+	uint8_t out[IFC_SZ(access_register_out) + 256] = {};
 	struct hca *hca = lan.hca[h];
 	struct cmd cmd = { .opcode = MLX5_CMD_OP_ACCESS_REG, .in = in, .out = out,
 			   .op_mod = write ? MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE :
