@@ -280,7 +280,17 @@ static enum cqe_error nic_execute(struct hca *hca, struct nic_sq *n)
 	return n->cur.w.opcode == WQE_LSO ? nic_start_segments(n) : nic_send_frame(hca, n);
 }
 
-/* Take the next WQE, and execute it or begin to. */
+static void nic_continue(struct hca *hca, struct nic_sq *n)
+{
+	enum cqe_error error = nic_send_segment(hca, n);
+
+	if (error)
+		nic_fail(hca, n, wqe_bbs(n->cur.w.ds), error);
+	else if (segment_done(&n->seg))
+		nic_finish(hca, n);
+}
+
+/* Take the next WQE, and execute it; of a large send, only the first segment. */
 static void nic_next(struct hca *hca, struct nic_sq *n, const uint8_t *bf, size_t bf_len)
 {
 	int cnt = nic_load(hca, n, bf, bf_len);
@@ -294,17 +304,9 @@ static void nic_next(struct hca *hca, struct nic_sq *n, const uint8_t *bf, size_
 	error = cnt ? nic_execute(hca, n) : ERR_WQE_INVALID;
 	if (error)
 		nic_fail(hca, n, cnt ? cnt : 1, error);
-	else if (!n->sending)
-		nic_finish(hca, n);
-}
-
-static void nic_continue(struct hca *hca, struct nic_sq *n)
-{
-	enum cqe_error error = nic_send_segment(hca, n);
-
-	if (error)
-		nic_fail(hca, n, wqe_bbs(n->cur.w.ds), error);
-	else if (segment_done(&n->seg))
+	else if (n->sending)
+		nic_continue(hca, n);
+	else
 		nic_finish(hca, n);
 }
 

@@ -12,6 +12,7 @@
 #include "mkey.h"
 #include "nic.h"
 #include "nic_wqe.h"
+#include "objrig.h"
 #include "rq.h"
 #include "rss.h"
 #include "sq.h"

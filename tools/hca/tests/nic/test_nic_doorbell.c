@@ -6,6 +6,7 @@
 
 #include "cq.h"
 #include "nic.h"
+#include "objrig.h"
 #include "sq.h"
 #include "wirerig.h"
 #include "wqe.h"
