@@ -122,7 +122,7 @@ static void only_asked_for_completions_are_written(void **state)
 	assert_int_equal(wire.frames, 5);
 }
 
-/* A WQE of two WQEBBs begins in the last one of the ring. */
+/* A WQE of three WQEBBs begins in the last but one of the ring. */
 static void wqes_may_wrap(void **state)
 {
 	struct wire_queue q = wire_sq(0, 0);
@@ -131,12 +131,12 @@ static void wqes_may_wrap(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < (1u << WIRE_LOG_SQ) - 1; i++) {
+	for (i = 0; i < (1u << WIRE_LOG_SQ) - 2; i++) {
 		wire_ctrl(&w, WQE_NOP, false);
 		wire_post(&q, &w);
 	}
-	wire_post_frame(&q, 0, r->bytes, r->len, 66);
-	wire_expect(&q, CQE_REQ, 63, 0);
+	wire_post_frame(&q, 0, r->bytes, r->len, 130);
+	wire_expect(&q, CQE_REQ, 62, 0);
 	peer_got(0, r->bytes, r->len);
 }
 
