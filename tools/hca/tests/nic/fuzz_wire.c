@@ -21,7 +21,9 @@
 #define STEPS	200
 #define QUEUES	2
 
-enum step { SEND_ANY, SEND_FRAME, SEND_LARGE, ARRIVE, POST, BAD_POST, MOVE_SQ, MOVE_RQ, TURN, KINDS };
+enum step {
+	SEND_ANY, SEND_FRAME, SEND_LARGE, ARRIVE, POST, BAD_POST, MOVE_SQ, MOVE_RQ, TURN, KINDS
+};
 
 static struct wire_queue sq[QUEUES], rq[QUEUES];
 
@@ -39,7 +41,8 @@ static size_t header_of(struct fuzz_in *in, uint8_t *h)
 {
 	static const uint8_t v4[] = {
 		2, 1, 2, 3, 4, 5, 2, 5, 4, 3, 2, 1, 8, 0, 0x45, 0, 0, 0, 0, 1, 0, 0, 64, PROTO_TCP,
-		0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x10, 0, 0x20, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x18,
+		0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x10, 0, 0x20, 0, 0, 0, 0, 1, 0, 0, 0, 1,
+		0x50, 0x18,
 	};
 	size_t len = sizeof(v4) + 6;
 	unsigned int i, n = fuzz_u8(in) % 4;

@@ -66,7 +66,10 @@ void wire_eth(struct wire_wqe *w, uint8_t flags, uint16_t mss, const void *heade
 /* Add a data segment; wire_data() puts the bytes into a buffer of their own first. */
 void wire_seg(struct wire_wqe *w, uint64_t addr, uint32_t len, uint32_t lkey);
 void wire_data(struct wire_wqe *w, const void *bytes, size_t len);
-/* Put a WQE into the ring, and ring; its index, number and length are filled in, unless they are set. */
+/*
+ * Put a WQE into the ring, and ring. Its index, number and length are filled in, unless they are
+ * set.
+ */
 void wire_put(struct wire_queue *q, struct wire_wqe *w);
 bool wire_ring(struct wire_queue *q);
 void wire_post(struct wire_queue *q, struct wire_wqe *w);	/* both */
