@@ -36,7 +36,7 @@ static const struct {
 	{ PAGE_GENERAL, "log_max_current_uc_list", 7 },
 	{ PAGE_GENERAL, "log_max_current_mc_list", 9 },
 	{ PAGE_GENERAL, "log_max_vlan_list", 12 },
-	/* Counters: the netdev reads those of the vport about once a second. */
+	/* Counters: the netdev asks for the first whatever this says. */
 	{ PAGE_GENERAL, "vport_counters", 1 },
 	{ PAGE_GENERAL, "vport_counter_local_loopback", 1 },
 	{ PAGE_GENERAL, "nic_receive_steering_discard", 1 },
@@ -194,6 +194,7 @@ static const struct {
 	{ PAGE_GENERAL, "log_max_current_mc_list", 0, 12 },
 	{ PAGE_GENERAL, "log_max_vlan_list", 0, 12 },
 	{ PAGE_GENERAL, "max_wqe_sz_sq", 768, 1024 },
+	{ PAGE_GENERAL, "vport_counters", 1, 1 },
 	{ PAGE_ETH, "csum_cap", 1, 1 },
 	{ PAGE_ETH, "vlan_cap", 1, 1 },
 	{ PAGE_ETH, "max_lso_cap", 1, 31 },

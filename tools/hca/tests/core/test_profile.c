@@ -163,6 +163,7 @@ static void nic_capabilities_fit_together(void **state)
 		{ "general", "\"log_max_rqt\":1", "log_max_rqt is 1" },
 		{ "general", "\"log_max_rqt_size\":7", "rss_ind_tbl_cap is above" },
 		{ "general", "\"max_wqe_sz_sq\":512", "max_wqe_sz_sq is 512" },
+		{ "general", "\"vport_counters\":0", "vport_counters is 0" },
 		{ "ethernet", "\"csum_cap\":0", "csum_cap is 0" },
 		{ "ethernet", "\"vlan_cap\":0", "vlan_cap is 0" },
 		{ "ethernet", "\"max_lso_cap\":0", "max_lso_cap is 0" },
