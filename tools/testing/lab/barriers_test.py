@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of scripts/barriers: which barriers it finds, and what it compares them with."""
 
+import tempfile
 import unittest
+from pathlib import Path
 
-from program import load
+from program import load, run
 
 barriers = load("barriers")
 
@@ -61,6 +63,18 @@ class Barriers(unittest.TestCase):
 
     def test_a_page_without_a_table_is_an_error(self):
         self.assertEqual(self.complaints("", ""), ["the page has no table of barriers"])
+
+    def test_the_program_complains(self):
+        """By its status, too."""
+        with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+            source, page = Path(directory) / "a.c", Path(directory) / "page"
+            page.write_text(PAGE)
+            source.write_text(FUNCTION % "dma_wmb()")
+            self.assertEqual(run("barriers", "--source", directory, "--page", page), (0, []))
+            source.write_text(FUNCTION % "")
+            self.assertEqual(run("barriers", "--source", directory, "--page", page), (
+                1, ["barriers: error: planted_ring() has no dma_wmb(), which is listed for it "
+                    "(page)"]))
 
 
 if __name__ == "__main__":

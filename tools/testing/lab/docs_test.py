@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of scripts/docs: what it finds on a page, and what it lets pass."""
 
+import contextlib
+import io
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
-from program import load
+from program import load, run
 
 docs = load("docs")
 
@@ -65,6 +68,31 @@ class Pages(unittest.TestCase):
                            (f".. kernel-doc:: {SOURCE}\n   :doc: Orphan\n",
                             f":1: error: {SOURCE} has no section 'DOC: Orphan'")):
             self.assertIn(line, self.found(text))
+
+    def test_the_program_complains(self):
+        """By its status, too; of the pages that it is given, and of no others."""
+        page = self.folder / "page.rst"
+        page.write_text(TABLE)
+        self.assertEqual(run("docs", page), (0, []))
+        page.write_text("``x`\n")
+        status, lines = run("docs", page)
+        self.assertEqual(status, 1)
+        self.assertRegex("\n".join(lines), r"page\.rst:1: error: Inline literal")
+
+    def test_each_page_is_in_a_table_of_contents(self):
+        """Except the index, which has the table."""
+        folder = self.folder / "Documentation"
+        folder.mkdir()
+        for name in ("listed", "orphan"):
+            (folder / f"{name}.rst").write_text(TABLE)
+        (folder / "index.rst").write_text(".. toctree::\n\n   listed\n")
+        with mock.patch.object(docs, "REPO", self.folder), \
+                mock.patch.object(docs.sys, "argv", ["docs"]), \
+                contextlib.redirect_stderr(io.StringIO()), \
+                contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(docs.main(), 1)
+        self.assertEqual(said.getvalue(),
+                         "Documentation/orphan.rst: error: no table of contents has this page\n")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 import importlib.machinery
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,3 +24,11 @@ def load(name, module_name=None):
     sys.modules[loader.name] = module
     loader.exec_module(module)
     return module
+
+
+def run(name, *args):
+    """Run the program scripts/NAME, as scripts/static-checks does. Returns its status and the
+    lines that it prints."""
+    done = subprocess.run([SCRIPTS / name, *args], check=False, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True)
+    return done.returncode, done.stdout.splitlines()

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of scripts/refusals: which errnos it takes for refusals without a reason."""
 
+import tempfile
 import unittest
+from pathlib import Path
 
-from program import load
+from program import load, run
 
 refusals = load("refusals")
 
@@ -63,6 +65,21 @@ class Refusals(unittest.TestCase):
         complaints = list(refusals.check({"a.c": FUNCTION % "return -EPERM"},
                                          {("planted_check", "EINVAL"): 3}, "list"))
         self.assertEqual([text.partition(": ")[0] for text in complaints], ["a.c:7", "list:3"])
+
+    def test_the_program_complains(self):
+        """By its status, too; also if it finds no refusal at all, because it looks at no driver."""
+        with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+            source = Path(directory) / "a.c"
+            (Path(directory) / "list").touch()
+            args = ["--source", directory, "--list", Path(directory) / "list"]
+            source.write_text(FUNCTION % 'return refuse(-EINVAL, "x")')
+            self.assertEqual(run("refusals", *args), (0, []))
+            source.write_text(FUNCTION % 'return refuse(-EINVAL, "x") ?: -EPERM')
+            status, lines = run("refusals", *args)
+            self.assertEqual(status, 1)
+            self.assertRegex("\n".join(lines), "^refusals: error: a.c:7: [^\n]*$")
+            source.write_text(FUNCTION % "return 1")
+            self.assertEqual(run("refusals", *args), (1, []))
 
 
 if __name__ == "__main__":
