@@ -22,7 +22,10 @@ def load(name, module_name=None):
     module = importlib.util.module_from_spec(
         importlib.util.spec_from_loader(loader.name, loader))
     sys.modules[loader.name] = module
-    loader.exec_module(module)
+    try:
+        loader.exec_module(module)
+    except SystemExit as err:   # with status 0, the tests would pass without a test
+        raise ImportError(f"{name} has ended when it was loaded: {err}") from None
     return module
 
 
