@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <json-c/json.h>
+#include <linux/memfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -26,7 +27,7 @@ static void *map_small_pages(size_t len)
 
 	if (p == MAP_FAILED)
 		return NULL;
-	/* Pages of 4 KiB, so that a few megabytes need a long list of translation entries. */
+	/* Small pages, so that a few megabytes need a long list of translation entries. */
 	madvise(p, len, MADV_NOHUGEPAGE);
 	return p;
 }
@@ -298,7 +299,7 @@ static bool repeated_map(struct repeated *r, size_t piece, size_t num)
 
 	*r = (struct repeated){ .piece = piece, .len = piece * num };
 	reserve_huge_pages(piece / (2 * MIB));
-	r->fd = memfd_create("fastreg", MFD_HUGETLB);
+	r->fd = memfd_create("fastreg", MFD_HUGETLB | MFD_HUGE_2MB);
 	if (r->fd < 0 || ftruncate(r->fd, piece))
 		return false;
 	r->file = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
@@ -364,7 +365,7 @@ TEST_F(fast, list_beyond_umr_and_command_is_refused)
 		SKIP(return, "UMR of this device can write lists of any length");
 	if (!driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
-	if (!repeated_map(&r, 2 * MIB, 512))
+	if (!repeated_map(&r, 2 * MIB, len / (2 * MIB) + 1))
 		SKIP(return, "the kernel has no huge pages to spare");
 	pinned = uv_pinned_pages();
 	mr = ibv_reg_mr_iova(self->r.pd, r.mem, len, r.iova, REGION_ACCESS);

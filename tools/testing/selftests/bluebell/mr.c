@@ -3,6 +3,7 @@
  * Memory regions of various addresses, lengths and rights, checked by RDMA requests that must or
  * must not reach the memory; re-registration; and each documented errno.
  */
+#include <linux/memfd.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
@@ -161,7 +162,7 @@ static off_t page_of(size_t i)
 static uint8_t *map_large(void)
 {
 	const size_t pages = 4 * GIB / HUGE + 1;
-	int fd = memfd_create("large", MFD_HUGETLB);
+	int fd = memfd_create("large", MFD_HUGETLB | MFD_HUGE_2MB);
 	uint8_t *mem;
 	size_t i;
 

@@ -236,8 +236,8 @@ static void use_huge_pages(struct __test_metadata *_metadata, struct paged *o, i
 	int i;
 
 	reserve_huge_pages(4);
-	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
-		   -1, 0);
+	mem = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_HUGE_2MB, -1, 0);
 	if (mem == MAP_FAILED)
 		SKIP(return, "the kernel has no huge pages to spare");
 	mr = ibv_reg_mr(o->r.pd, mem, len, ALL_ACCESS | IBV_ACCESS_ON_DEMAND | access);
@@ -705,7 +705,7 @@ FIXTURE_VARIANT_ADD(touched, hugetlb_pages) { .pages = HUGETLB };
 
 FIXTURE_SETUP(touched)
 {
-	int flags = variant->pages == HUGETLB ? MAP_HUGETLB : 0;
+	int flags = variant->pages == HUGETLB ? MAP_HUGETLB | MAP_HUGE_2MB : 0;
 
 	if (!paged_setup(_metadata, &self->o, false))
 		return;
