@@ -621,6 +621,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
 		"no-ksm", "old-entities", "mapped-memory", "packed-operations", "busy-uars",
 		"opensm", "slow-retries", "group-manager", "vf", "no-klm-umr", "eth-default",
+		"eth-small",
 		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
 	};
 	static struct profile built_in;
