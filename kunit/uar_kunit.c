@@ -11,9 +11,9 @@
 
 #define INVALID		MLX5_IB_INVALID_UAR_INDEX
 
-/* Number of 4 KiB UARs in a page of 4, 16 and 64 KiB. */
-#define PAGE_4K		1
-#define PAGE_16K	4
+/* log2 of the size of a page. */
+#define PAGE_4K		12
+#define PAGE_16K	14
 #define PAGE_64K	16
 
 static const struct per_page_case {
@@ -41,13 +41,13 @@ static void system_page_holds_as_many_uars_as_fit(struct kunit *test)
 
 static void each_uar_has_the_first_of_its_page(struct kunit *test)
 {
-	static const u32 per_page[] = { PAGE_4K, PAGE_16K, PAGE_64K };
+	static const u32 per_page[] = { 1, 4, 16 };
 	u32 i, uar;
 
 	for (i = 0; i < ARRAY_SIZE(per_page); i++) {
 		const struct mlx5_bfreg_layout layout = { .uars_per_sys_page = per_page[i] };
 
-		for (uar = 0; uar < 3 * PAGE_64K; uar++)
+		for (uar = 0; uar < 3 * 16; uar++)
 			KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_first_uar(&layout, uar),
 					    uar / per_page[i] * per_page[i],
 					    "UAR %u of %u in a page", uar, per_page[i]);
@@ -58,7 +58,7 @@ static const struct shape_case {
 	const char *name;
 	u32 total;
 	u32 low_latency;
-	u32 uars_per_page;
+	unsigned int page_shift;
 	int want;
 	u32 num_static;
 	u32 static_pages;
@@ -101,16 +101,38 @@ static void context_gets_bfregs_in_whole_pages(struct kunit *test)
 	const struct shape_case *c = test->param_value;
 	struct mlx5_bfreg_layout layout = {};
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_total_bfregs(c->total, c->low_latency, c->uars_per_page,
-							&layout), c->want);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_total_bfregs(c->total, c->low_latency, c->page_shift,
+							true, &layout), c->want);
 	if (c->want)
 		return;
-	KUNIT_EXPECT_EQ(test, layout.uars_per_sys_page, c->uars_per_page);
+	KUNIT_EXPECT_EQ(test, layout.uars_per_sys_page, 1 << (c->page_shift - PAGE_4K));
 	KUNIT_EXPECT_EQ(test, layout.num_low_latency_bfregs, c->low_latency);
 	KUNIT_EXPECT_EQ(test, layout.num_static_bfregs, c->num_static);
 	KUNIT_EXPECT_EQ(test, layout.num_dyn_bfregs, 1024);
 	KUNIT_EXPECT_EQ(test, layout.num_static_sys_pages, c->static_pages);
 	KUNIT_EXPECT_EQ(test, layout.num_sys_pages, c->pages);
+}
+
+/* Such a library takes a whole page for each UAR. */
+static void library_without_4k_uars_adds_fewer_bfregs_on_larger_pages(struct kunit *test)
+{
+	static const struct {
+		unsigned int page_shift;
+		u32 num_dyn;
+		u32 pages;
+	} cases[] = { { PAGE_4K, 1024, 520 }, { PAGE_16K, 512, 264 }, { PAGE_64K, 512, 264 } };
+	struct mlx5_bfreg_layout layout;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_calc_total_bfregs(16, 4, cases[i].page_shift,
+								   false, &layout));
+		KUNIT_EXPECT_EQ(test, layout.uars_per_sys_page, 1);
+		KUNIT_EXPECT_EQ(test, layout.num_static_bfregs, 16);
+		KUNIT_EXPECT_EQ(test, layout.num_dyn_bfregs, cases[i].num_dyn);
+		KUNIT_EXPECT_EQ(test, layout.num_static_sys_pages, 8);
+		KUNIT_EXPECT_EQ(test, layout.num_sys_pages, cases[i].pages);
+	}
 }
 
 #define MAX_STATIC	512
@@ -121,12 +143,12 @@ struct accounting {
 };
 
 static struct accounting *make_accounting(struct kunit *test, u32 total, u32 low_latency,
-					  u32 uars_per_page)
+					  unsigned int page_shift)
 {
 	struct accounting *acc = kunit_kzalloc(test, sizeof(*acc), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, acc);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_total_bfregs(total, low_latency, uars_per_page,
+	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_total_bfregs(total, low_latency, page_shift, true,
 							&acc->layout), 0);
 	return acc;
 }
@@ -153,7 +175,7 @@ static const struct order_case {
 	const char *name;
 	u32 total;
 	u32 low_latency;
-	u32 uars_per_page;
+	unsigned int page_shift;
 	int want[20];
 	size_t queues;
 } order_cases[] = {
@@ -197,7 +219,7 @@ KUNIT_ARRAY_PARAM_DESC(order, order_cases, name);
 static void queues_take_bfregs_by_class_and_load(struct kunit *test)
 {
 	const struct order_case *c = test->param_value;
-	struct accounting *acc = make_accounting(test, c->total, c->low_latency, c->uars_per_page);
+	struct accounting *acc = make_accounting(test, c->total, c->low_latency, c->page_shift);
 
 	expect_taken(test, acc, c->want, c->queues);
 }
@@ -282,7 +304,7 @@ static u32 *make_pages(struct kunit *test, const struct mlx5_bfreg_layout *layou
 
 static const struct index_case {
 	const char *name;
-	u32 uars_per_page;
+	unsigned int page_shift;
 	u32 bfregn;
 	bool dyn;
 	int want;
@@ -326,7 +348,7 @@ KUNIT_ARRAY_PARAM_DESC(index, index_cases, name);
 static void bfreg_is_on_its_own_uar(struct kunit *test)
 {
 	const struct index_case *c = test->param_value;
-	struct accounting *acc = make_accounting(test, 16, 4, c->uars_per_page);
+	struct accounting *acc = make_accounting(test, 16, 4, c->page_shift);
 	u32 *pages = make_pages(test, &acc->layout);
 
 	KUNIT_EXPECT_EQ(test, mlx5_ib_bfreg_to_uar_index(&acc->layout, pages, c->bfregn, c->dyn),
@@ -381,6 +403,7 @@ static struct kunit_case uar_cases[] = {
 	KUNIT_CASE_PARAM(system_page_holds_as_many_uars_as_fit, per_page_gen_params),
 	KUNIT_CASE(each_uar_has_the_first_of_its_page),
 	KUNIT_CASE_PARAM(context_gets_bfregs_in_whole_pages, shape_gen_params),
+	KUNIT_CASE(library_without_4k_uars_adds_fewer_bfregs_on_larger_pages),
 	KUNIT_CASE_PARAM(queues_take_bfregs_by_class_and_load, order_gen_params),
 	KUNIT_CASE(freed_low_latency_bfreg_is_taken_next),
 	KUNIT_CASE(freed_medium_bfreg_is_taken_next),

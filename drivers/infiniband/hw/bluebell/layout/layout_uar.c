@@ -44,7 +44,8 @@ u32 mlx5_ib_first_uar(const struct mlx5_bfreg_layout *layout, u32 uar)
  * mlx5_ib_calc_total_bfregs - lay out the bfregs that a library asks for
  * @total: number of static bfregs that the library asks for
  * @low_latency: number of static bfregs that serve one queue each
- * @uars_per_sys_page: device UARs in one page of the host
+ * @page_shift: log2 of the host's page size
+ * @uar_4k: as for mlx5_ib_uars_per_sys_page()
  * @layout: the result
  *
  * Only two of a UAR's four bfregs are counted: the other two, for the fast path, are not used. The
@@ -53,16 +54,17 @@ u32 mlx5_ib_first_uar(const struct mlx5_bfreg_layout *layout, u32 uar)
  * Return: 0; -EINVAL if @total is 0, or if no bfreg would be left that is not a low-latency bfreg;
  * -ENOMEM if @total is more than MLX5_MAX_BFREGS.
  */
-int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
+int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, unsigned int page_shift, bool uar_4k,
 			      struct mlx5_bfreg_layout *layout)
 {
+	u32 uars_per_sys_page = mlx5_ib_uars_per_sys_page(page_shift, uar_4k);
 	u32 per_page = uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
 	/*
 	 * A library that does not know of UARs of 4 KiB takes a whole page for each UAR, so that
 	 * there are fewer UARs on a host with larger pages: let it add fewer, as mlx5_ib does.
 	 */
-	u32 num_dyn = uars_per_sys_page < MLX5_UARS_IN_PAGE ? MLX5_MIN_DYN_BFREGS :
-							      MLX5_MAX_DYN_BFREGS;
+	u32 num_dyn = !uar_4k && page_shift > MLX5_ADAPTER_PAGE_SHIFT ? MLX5_MIN_DYN_BFREGS :
+									MLX5_MAX_DYN_BFREGS;
 
 	if (!total)
 		return refuse(-EINVAL, "context of 0 bfregs, which needs MLX5_LIB_CAP_DYN_UAR");

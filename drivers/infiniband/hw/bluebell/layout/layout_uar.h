@@ -56,7 +56,7 @@ struct mlx5_bfreg_layout {
 
 u32 mlx5_ib_uars_per_sys_page(unsigned int page_shift, bool uar_4k);
 u32 mlx5_ib_first_uar(const struct mlx5_bfreg_layout *layout, u32 uar);
-int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
+int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, unsigned int page_shift, bool uar_4k,
 			      struct mlx5_bfreg_layout *layout);
 int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned int *count);
 int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32 *sys_pages,

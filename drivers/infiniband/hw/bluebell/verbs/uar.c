@@ -126,21 +126,19 @@ void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
  *	mlx5_ib_deallocate_uars()
  * @total: number of static bfregs that the library asks for
  * @low_latency: number of static bfregs that serve one queue each
- * @uars_per_sys_page: device UARs in one page of the host
  *
  * May sleep.
  *
  * Return: 0; -ENOMEM; the errno of mlx5_ib_calc_total_bfregs(); or the errno of a failed command.
  */
-int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
-			  u32 uars_per_sys_page)
+int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency)
 {
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
 	struct mlx5_bfreg_layout *layout = &bfregi->layout;
 	u32 i;
 	int err;
 
-	err = mlx5_ib_calc_total_bfregs(total, low_latency, uars_per_sys_page, layout);
+	err = mlx5_ib_calc_total_bfregs(total, low_latency, PAGE_SHIFT, bfregi->uar_4k, layout);
 	if (err)
 		return err;
 	bfregi->count = kcalloc(layout->num_static_bfregs, sizeof(*bfregi->count),

@@ -49,8 +49,7 @@ struct mlx5_ib_uar_report {
 
 int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar);
 void mlx5_ib_dealloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 uar);
-int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
-			  u32 uars_per_sys_page);
+int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency);
 void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context);
 int mlx5_ib_alloc_bfreg(struct mlx5_bfreg_info *bfregi);
 void mlx5_ib_free_bfreg(struct mlx5_bfreg_info *bfregi, int bfregn);

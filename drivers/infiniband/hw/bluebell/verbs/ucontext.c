@@ -120,18 +120,16 @@ static int ucontext_init_bfregs(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext
 				const struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
-	u32 uars_per_sys_page;
 
 	bfregi->blueflame = mlx5_ib_has_blueflame(&dev->caps);
 	bfregi->uar_4k = MLX5_CAP_GEN(dev->mdev, uar_4k) && req->lib_caps & MLX5_LIB_CAP_4K_UAR;
-	uars_per_sys_page = mlx5_ib_uars_per_sys_page(PAGE_SHIFT, bfregi->uar_4k);
 	if (req->lib_caps & MLX5_LIB_CAP_DYN_UAR) {
 		/* No static pages: the library will create UAR objects as it needs them. */
-		bfregi->layout.uars_per_sys_page = uars_per_sys_page;
+		bfregi->layout.uars_per_sys_page = mlx5_ib_uars_per_sys_page(PAGE_SHIFT,
+									     bfregi->uar_4k);
 		return 0;
 	}
-	return mlx5_ib_allocate_uars(context, req->total_num_bfregs, req->num_low_latency_bfregs,
-				     uars_per_sys_page);
+	return mlx5_ib_allocate_uars(context, req->total_num_bfregs, req->num_low_latency_bfregs);
 }
 
 static int ucontext_respond(struct mlx5_ib_ucontext *context, struct ib_udata *udata)
