@@ -751,10 +751,10 @@ static void umem_command_describes_the_pinned_memory(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(rights); i++) {
 		umem = pin(user, 0x48, 2 * PAGE_SIZE, rights[i]);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
-		obj = mlx5_ib_devx_create_umem(user->mock->context, umem, SZ_4K);
+		obj = mlx5_ib_devx_create_umem(user->mock->context, umem, PAGE_SIZE);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[0]), MLX5_CMD_OP_CREATE_UMEM << 16 | UID);
-		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[8]), 0);		/* log_page_size */
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[8]), PAGE_SHIFT - 12); /* log_page_size */
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[9]), 0x48);	/* page_offset */
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[10]), 0);		/* num_of_mtt */
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[11]), 3);
@@ -784,7 +784,7 @@ static void umem_command_has_each_page(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		umem = pin(user, 0, sizes[i] * PAGE_SIZE, 0);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
-		obj = mlx5_ib_devx_create_umem(user->mock->context, umem, SZ_4K);
+		obj = mlx5_ib_devx_create_umem(user->mock->context, umem, PAGE_SIZE);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 		KUNIT_EXPECT_EQ(test, mock_dword(user->mock, 0x2c), sizes[i]);
 		for (k = 0; k < sizes[i]; k++)
@@ -793,6 +793,32 @@ static void umem_command_has_each_page(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mock_dword(user->mock, 0x34 + 8 * k), 0);
 		KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_umem(obj, false), 0);
 	}
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	close_user(user);
+}
+
+/* Such a umem starts at the page of 4 KiB with its first byte, within a larger page of the host. */
+static void umem_may_have_smaller_pages_than_the_host(struct kunit *test)
+{
+	const u32 start = PAGE_SIZE / 2 + 0x48, offset = start % SZ_4K;
+	const u32 num = DIV_ROUND_UP(offset + PAGE_SIZE, SZ_4K);
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_umem *obj;
+	struct ib_umem *umem;
+	u32 k;
+
+	umem = pin(user, start, PAGE_SIZE, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 2);
+	obj = mlx5_ib_devx_create_umem(user->mock->context, umem, SZ_4K);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, mock_dword(user->mock, 0x20), 0);		/* log_page_size */
+	KUNIT_EXPECT_EQ(test, mock_dword(user->mock, 0x24), offset);	/* page_offset */
+	KUNIT_EXPECT_EQ(test, mock_dword(user->mock, 0x2c), num);	/* num_of_mtt */
+	for (k = 0; k < num; k++)
+		KUNIT_EXPECT_EQ_MSG(test, mock_dword(user->mock, 0x34 + 8 * k) & ~PAGE_MASK,
+				    ((start - offset + k * SZ_4K) & ~PAGE_MASK) | 1, "page %u", k);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_umem(obj, false), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 	close_user(user);
 }
@@ -1274,6 +1300,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(unanswered_destruction_of_a_dc_target_is_repeated_once),
 	KUNIT_CASE(umem_command_describes_the_pinned_memory),
 	KUNIT_CASE(umem_command_has_each_page),
+	KUNIT_CASE(umem_may_have_smaller_pages_than_the_host),
 	KUNIT_CASE(umem_of_too_many_pages_is_refused),
 	KUNIT_CASE(umem_with_an_impossible_page_size_is_refused),
 	KUNIT_CASE(pages_of_a_umem_hold_no_memory_of_others),

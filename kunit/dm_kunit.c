@@ -34,9 +34,9 @@
 #include "verbs/ucontext.h"
 #include "verbs/verbs.h"
 
-#define WINDOW		0x1fa0000ULL
-#define WINDOW_SIZE	SZ_64K
+#define WINDOW		0x1f80000ULL
 #define WINDOW_PAGES	16
+#define WINDOW_SIZE	(WINDOW_PAGES * PAGE_SIZE)
 
 /* The window of device memory in the BAR, and the limits of allocations. */
 struct window {
@@ -44,7 +44,12 @@ struct window {
 	u32 size, max, log_min, log_align;
 };
 
-static const struct window window_64k = { WINDOW, WINDOW_SIZE, SZ_32K, 6, 8 };
+/* For functions that take the size of a page as an argument: 16 pages of 4 KiB. */
+static const struct window window_64k = { WINDOW, SZ_64K, SZ_32K, 6, 8 };
+/* 16 pages of the host. Allocations can be aligned to four of them. */
+static const struct window window_of_host = {
+	WINDOW, WINDOW_SIZE, WINDOW_SIZE / 2, 6, PAGE_SHIFT + 2 - 6,
+};
 
 static void set_window(struct mlx5_ib_caps *caps, const struct window *window)
 {
@@ -158,7 +163,7 @@ static const struct pages_case {
 	{ "nothing left", 0xffff, 0, 1, 0, WINDOW_PAGES },
 	{ "nothing behind", 0, 16, 1, 0, WINDOW_PAGES },
 	{ "half of it in every other page", 0x5555, 0, SZ_8K, 0, WINDOW_PAGES },
-	/* The window is aligned to 128 KiB, so its pages 0, 4, 8 … are aligned to 16 KiB. */
+	/* The window is aligned to 512 KiB, so its pages 0, 4, 8 … are aligned to 16 KiB. */
 	{ "16 KiB alignment", 0x1, 0, 1, 14, 4 },
 	{ "16 KiB alignment, four pages", 0x11, 0, SZ_16K, 14, 8 },
 };
@@ -176,7 +181,7 @@ static void first_free_pages_with_the_alignment_are_found(struct kunit *test)
 /* The address in the BAR is aligned, not the offset in the window. */
 static void alignment_is_that_of_the_bar_address(struct kunit *test)
 {
-	static const struct window window = { WINDOW + SZ_4K, WINDOW_SIZE, SZ_32K, 6, 8 };
+	static const struct window window = { WINDOW + SZ_4K, SZ_64K, SZ_32K, 6, 8 };
 	struct mlx5_ib_caps *caps = mock_caps(test);
 	unsigned long used = 0;
 
@@ -213,7 +218,7 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
 		{ 0x10, 0x04005d00 },
 		{ 0x14, 0xffffff7b },	/* any QP, variant */
 		{ 0x1c, 0x00123456 },	/* PD */
-		{ 0x24, 0x01fa0040 },	/* address */
+		{ 0x24, 0x01f80040 },	/* address */
 		{ 0x2c, 0x00000fff },	/* length */
 	};
 	const struct mlx5_ib_mkc_attr attr = {
@@ -417,7 +422,7 @@ static int init_env(struct kunit *test)
 	memset(env->map, 0xff, WINDOW_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, pool);
 	mock->dev->dm = pool;
-	set_window(&mock->dev->caps, &window_64k);
+	set_window(&mock->dev->caps, &window_of_host);
 	pool->dev = mock->dev;
 	pool->map = (void __force __iomem *)env->map;
 	pool->used = kunit_kzalloc(test, sizeof(long), GFP_KERNEL);
@@ -682,7 +687,7 @@ static void spare_memory_is_returned_if_firmware_has_no_more(struct kunit *test)
 	dm[1] = create(test, 64, 0);
 	free_dm(dm[1]);
 	/* The alignment excludes the address of the spare memory. */
-	dm[1] = create(test, 64, 14);
+	dm[1] = create(test, 64, PAGE_SHIFT + 2);
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x11);
 	none = mlx5_ib_create_dm(uctx_of(env), 64, 0);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(none), -ENOMEM);

@@ -19,7 +19,7 @@
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
 
-#define SIZE		SZ_64K
+#define SIZE		(16 * PAGE_SIZE)
 #define DMA_BASE	0x10000000
 
 /**
@@ -86,6 +86,19 @@ static void close_exporter(void *data)
 	sg_free_table(&ex->sgt);
 }
 
+/* The length of a part has 32 bits. */
+static void make_list(struct kunit *test, struct sg_table *sgt, u64 size)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, sg_alloc_table(sgt, DIV_ROUND_UP_ULL(size, SZ_2G), GFP_KERNEL));
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		sg_dma_address(sg) = DMA_BASE + (u64)i * SZ_2G;
+		sg_dma_len(sg) = min_t(u64, size - (u64)i * SZ_2G, SZ_2G);
+	}
+}
+
 static struct exporter *make_exporter_of(struct kunit *test, const struct dma_buf_ops *ops,
 					 u64 size)
 {
@@ -96,9 +109,7 @@ static struct exporter *make_exporter_of(struct kunit *test, const struct dma_bu
 	ex->mock = mock_create(test);
 	ex->mock->dev->ib_dev.dma_device = ex->mock->dev->mdev->device;
 	ex->pd.ibpd.device = &ex->mock->dev->ib_dev;
-	KUNIT_ASSERT_EQ(test, 0, sg_alloc_table(&ex->sgt, 1, GFP_KERNEL));
-	sg_dma_address(ex->sgt.sgl) = DMA_BASE;
-	sg_dma_len(ex->sgt.sgl) = size;
+	make_list(test, &ex->sgt, size);
 
 	info.ops = ops;
 	info.size = size;
@@ -210,7 +221,7 @@ static void key_is_destroyed_before_the_memory_is_unmapped(struct kunit *test)
 static void memory_that_was_taken_back_is_out_of_reach(struct kunit *test)
 {
 	struct exporter *ex = make_exporter(test);
-	struct ib_mr *mr = reg(ex, 0, SIZE), *other = reg(ex, SZ_4K, SZ_8K);
+	struct ib_mr *mr = reg(ex, 0, SIZE), *other = reg(ex, PAGE_SIZE, 2 * PAGE_SIZE);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
@@ -837,17 +848,18 @@ static void refused_deregistration_without_umr_unmaps_nothing(struct kunit *test
 	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
 }
 
-/* The translation entries of so long a region take two UMRs, of which the second fails. */
+/* The translation entries of so many pages take two UMRs, of which the second fails. */
 static void mapping_that_failed_half_way_reaches_nothing(struct kunit *test)
 {
-	struct exporter *ex = make_exporter_of(test, &moving_ops, 48 * SZ_1M);
+	const unsigned int pages = SZ_8K + SZ_4K;
+	struct exporter *ex = make_exporter_of(test, &moving_ops, pages * PAGE_SIZE);
 	struct mock_hca *hca = make_umr(ex);
 	unsigned int num_requests;
 	struct ib_mr *mr;
 
-	mr = reg_paged(ex, 48 * SZ_1M);
+	mr = reg_paged(ex, pages * PAGE_SIZE);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
-	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 48 * SZ_1M / PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), pages);
 	take_back(ex);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
 	num_requests = hca->num_requests;
@@ -863,7 +875,7 @@ static void mapping_that_failed_half_way_reaches_nothing(struct kunit *test)
 	/* The key still works. */
 	hca->fail = 0;
 	KUNIT_EXPECT_EQ(test, page_in(mr), 0);
-	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 48 * SZ_1M / PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), pages);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
 	KUNIT_EXPECT_EQ(test, ex->mapped, 0);

@@ -326,12 +326,14 @@ static void orphaned_key_has_no_slot(struct kunit *test)
 /* The longest list has half of the octowords that a UMR can count. */
 static void region_has_65536_pages_at_most(struct kunit *test)
 {
-	static const struct part all = { SZ_1G, SZ_64K * PAGE_SIZE };
+	static const struct part all[] = {
+		{ SZ_4G, SZ_32K * PAGE_SIZE }, { SZ_4G + SZ_32K * PAGE_SIZE, SZ_32K * PAGE_SIZE },
+	};
 	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, SZ_64K);
 	struct ib_pd *pd = &r->pd.ibpd;
 
-	KUNIT_EXPECT_EQ(test, map(r, &all, 1, NULL), 1);
-	KUNIT_EXPECT_EQ(test, r->mr->length, all.len);
+	KUNIT_EXPECT_EQ(test, map(r, all, ARRAY_SIZE(all), NULL), (int)ARRAY_SIZE(all));
+	KUNIT_EXPECT_EQ(test, r->mr->length, (u64)SZ_64K * PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(r->wqe.umr.xlt_octowords), SZ_32K);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(r->wqe.list.byte_count), SZ_512K);
 	MOCK_SET_CAP(&r->mock->dev->caps, log_max_klm_list_size, 4);

@@ -148,7 +148,7 @@ static void context_without_static_pages_maps_none(struct kunit *test)
 
 #define MAY_ALL		(VM_MAYREAD | VM_MAYWRITE | VM_MAYEXEC)
 #define WRITE_ONLY	(VM_SHARED | VM_WRITE)
-#define STATIC_PAGES	8
+#define STATIC_PAGES	MOCK_UAR_PAGES(16)
 
 /* Map @pages pages as a process does. @left gets the flags of the mapping after the call. */
 static int map(struct mock *mock, unsigned long pgoff, unsigned int pages, vm_flags_t flags,
@@ -195,6 +195,10 @@ static const struct refused_case {
 	{ "the clock's parameters, which the device lacks", 0x700, 1, VM_SHARED | VM_READ,
 	  -EOPNOTSUPP },
 	{ "an object that does not exist", 0x90123, 1, WRITE_ONLY, -EINVAL },
+#if PAGE_SHIFT > 12
+	{ "the core clock, in a page with other registers", 0x500, 1, VM_SHARED | VM_READ,
+	  -EOPNOTSUPP },
+#endif
 };
 
 KUNIT_ARRAY_PARAM_DESC(refused, refused_cases, name);

@@ -38,7 +38,8 @@
 #include "verbs/ucontext.h"
 
 #define MEM_PAGES	64
-#define MEM_ALIGN	SZ_2M
+/* A leaf and a chunk begin at multiples of this length. */
+#define MEM_ALIGN	(MEM_PAGES * PAGE_SIZE)
 /* The lowest address that a process can have memory at, as a rule: vm.mmap_min_addr. */
 #define LOW_MEM		SZ_64K
 #define MAGIC		0x6b6e696600000000ULL
@@ -510,7 +511,8 @@ static void lost_key_without_pages_is_not_said_to_reach_memory(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, env->hca->num_requests, env->hca->fail);
 	/* The key that may exist goes on counting, as a key and as paged memory. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&count[MLX5_IB_SHARE_MKEY]), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&count[MLX5_IB_SHARE_PAGED]), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&count[MLX5_IB_SHARE_PAGED]),
+			DIV_ROUND_UP(MEM_PAGES * PAGE_SIZE, SZ_1M));
 	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->dev->attempts.tree));
 	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(env->hca), 0);
 	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[0]), 0);
@@ -650,6 +652,16 @@ static void parts_of_an_implicit_region_count_as_paged_memory(struct kunit *test
 	count_for_nobody(env);
 }
 
+/* Memory of which the process touches little: it may be longer than the memory of the host. */
+static unsigned long map_much(struct kunit *test, size_t pages)
+{
+	unsigned long mem = kunit_vm_mmap(test, NULL, 0, pages * PAGE_SIZE, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, 0);
+
+	KUNIT_ASSERT_NE(test, mem, 0);
+	return mem;
+}
+
 /*
  * The first range is longer than the part of it that is mapped at a time, the other ranges are
  * short. Between the ranges are pages that the process has, but that no range has.
@@ -668,8 +680,7 @@ static void advice_of_several_ranges_maps_these_pages_only(struct kunit *test)
 	bool is_in;
 
 	c.pages = num_pages;
-	env->mem = kunit_vm_mmap(test, NULL, 0, num_pages * PAGE_SIZE, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	env->mem = map_much(test, num_pages);
 	KUNIT_ASSERT_NE(test, env->mem, 0);
 	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
 	for (i = 0; i < ARRAY_SIZE(ranges); i++) {
@@ -678,8 +689,8 @@ static void advice_of_several_ranges_maps_these_pages_only(struct kunit *test)
 		sge[i].lkey = env->mr->lkey;
 		want += ranges[i].num;
 	}
-	KUNIT_EXPECT_EQ(test, mlx5_ib_advise_mr(&env->pd.ibpd,
-						IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+	/* For reading: all pages are one page of zeros. A chunk of written pages can be 512 MiB. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_advise_mr(&env->pd.ibpd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH,
 						IB_UVERBS_ADVISE_MR_FLAG_FLUSH, sge,
 						ARRAY_SIZE(sge), NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), want);
@@ -1160,15 +1171,13 @@ static struct env *make_wide_env(struct kunit *test)
 {
 	struct env *env = make_env(test);
 
-	env->mem = kunit_vm_mmap(test, NULL, 0, WIDE_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, 0);
-	KUNIT_ASSERT_NE(test, env->mem, 0);
+	env->mem = map_much(test, WIDE_PAGES);
 	return env;
 }
 
 /*
- * WINDOW pages with a boundary between two chunks in their middle. The first chunk of a leaf begins
- * where the leaf does.
+ * WINDOW pages with a boundary between two chunks in their middle, which in an implicit region may
+ * be a boundary between two leaves, too. The first chunk of a leaf begins where the leaf does.
  */
 static struct part window_over_chunks(struct env *env, bool implicit)
 {
@@ -1225,22 +1234,27 @@ static void any_part_can_be_unmapped_alone(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
-/* Pages, by number, that the process of the next case touches before it registers them. */
+/* The first page of the second chunk, and that of the third. */
+#define SECOND		MLX5_IB_ODP_CHUNK_PAGES
+#define THIRD		(2 * MLX5_IB_ODP_CHUNK_PAGES)
+/* Three pages that the process of the next case has unmapped before the registration. */
+#define HOLE		(SECOND - 7)
+#define READ_PAGE	(SECOND + 188)
+/* The region begins and ends inside a page. */
+#define FIRST_PAGE	2
+#define LAST_PAGE	(THIRD + 26)
+
+/* Pages, by number, that the process touches before it registers them. */
 static bool is_touched(unsigned int page)
 {
-	return page < 4 || (page >= 500 && page < 530) || page == 700 || page == 1060;
+	return page < 4 || (page >= SECOND - 12 && page < SECOND + 18) || page == READ_PAGE ||
+	       page == LAST_PAGE + 10;
 }
 
-/* Pages that the process has unmapped before the registration. */
 static bool is_hole(unsigned int page)
 {
-	return page >= 505 && page < 508;
+	return page >= HOLE && page < HOLE + 3;
 }
-
-#define READ_PAGE	700
-/* The region has the pages from 2 to 1050, and begins and ends inside a page. */
-#define FIRST_PAGE	2
-#define LAST_PAGE	1050
 
 /*
  * The device does not fault on pages that are mapped at registration. A chunk ends between two
@@ -1262,7 +1276,7 @@ static void new_region_has_the_pages_that_its_process_has(struct kunit *test)
 		else if (is_touched(page))
 			KUNIT_ASSERT_EQ(test, put_user(MAGIC, (u64 __user *)at), 0);
 	}
-	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + 505 * PAGE_SIZE, 3 * PAGE_SIZE), 0);
+	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + HOLE * PAGE_SIZE, 3 * PAGE_SIZE), 0);
 	at = env->mem + FIRST_PAGE * PAGE_SIZE + 8;
 	env->mr = mlx5_ib_odp_reg(&env->pd.ibpd, at, (LAST_PAGE - FIRST_PAGE) * PAGE_SIZE + 16, at,
 				  access);
@@ -1683,14 +1697,14 @@ static void exit_of_a_process_clears_its_low_memory(struct kunit *test)
 /* A chunk of a region has a table as long as pages of the chunk are mapped. */
 static void chunk_exists_only_while_it_has_pages(struct kunit *test)
 {
-	static const struct region_case c = { .pages = 5000 };
+	static const struct region_case c = { .pages = 3 * MLX5_IB_ODP_CHUNK_PAGES };
 	struct env *env = make_env(test);
 	struct odp_leaf *leaf;
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
 	leaf = odp_of(env)->leaf;
-	for (i = 0; i < DIV_ROUND_UP(5000, MLX5_IB_ODP_CHUNK_PAGES); i++)
+	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_NULL(test, leaf->chunks[i]);
 	write_pages(test, env, &parts[1]);
 	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);

@@ -23,10 +23,12 @@
 #include "verbs/verbs.h"
 
 #define NUM_QPS		20
-#define STATIC_PAGES	8
-#define STATIC_BFREGS	16
-#define FIRST_LOW	12
+#define STATIC_PAGES	MOCK_UAR_PAGES(16)
+#define STATIC_UARS	(STATIC_PAGES * MOCK_PAGE_UARS)
+#define STATIC_BFREGS	(2 * STATIC_UARS)
+#define FIRST_LOW	(STATIC_BFREGS - 4)
 #define DYN_PAGE	3
+#define DYN_BFREG	(DYN_PAGE * MOCK_PAGE_UARS * 2)
 #define DYN_UAR		0x9000
 #define PAGE_UARS	4	/* UARs in a page of 16 KiB */
 #define PAGE_UAR	0x400	/* the first UAR of such a page */
@@ -149,6 +151,13 @@ static void finish(struct env *env)
 	mock_close(env->mock);
 }
 
+/* The index of a static UAR. */
+static u32 static_uar(struct env *env, u32 number)
+{
+	return env->mock->context->bfregi.sys_pages[number / MOCK_PAGE_UARS] +
+	       number % MOCK_PAGE_UARS;
+}
+
 /* The UAR with @index, or NULL. */
 static const struct bluebell_uar *find_uar(const struct mlx5_ib_uar_report *report, u32 index)
 {
@@ -175,14 +184,13 @@ static void new_context_has_its_static_pages_and_registers(struct kunit *test)
 {
 	struct env *env = make_env(test);
 	const struct mlx5_ib_uar_report *report = ask(env);
-	const u32 *sys_pages = env->mock->context->bfregi.sys_pages;
 	u32 i;
 
-	KUNIT_ASSERT_EQ(test, report->num.num_uars, STATIC_PAGES);
+	KUNIT_ASSERT_EQ(test, report->num.num_uars, STATIC_UARS);
 	KUNIT_ASSERT_EQ(test, report->num.num_bfregs, STATIC_BFREGS);
 	KUNIT_EXPECT_EQ(test, report->num.num_queues, 0);
-	for (i = 0; i < STATIC_PAGES; i++) {
-		KUNIT_EXPECT_EQ(test, report->uars[i].index, sys_pages[i]);
+	for (i = 0; i < STATIC_UARS; i++) {
+		KUNIT_EXPECT_EQ(test, report->uars[i].index, static_uar(env, i));
 		KUNIT_EXPECT_EQ(test, report->uars[i].origin, BLUEBELL_UAR_STATIC);
 		KUNIT_EXPECT_EQ(test, report->uars[i].kind, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
 		KUNIT_EXPECT_EQ(test, report->uars[i].flags, 0);
@@ -190,7 +198,7 @@ static void new_context_has_its_static_pages_and_registers(struct kunit *test)
 	}
 	for (i = 0; i < STATIC_BFREGS; i++) {
 		KUNIT_EXPECT_EQ(test, report->bfregs[i].number, i);
-		KUNIT_EXPECT_EQ(test, report->bfregs[i].uar, sys_pages[i / 2]);
+		KUNIT_EXPECT_EQ(test, report->bfregs[i].uar, static_uar(env, i / 2));
 		KUNIT_EXPECT_EQ(test, report->bfregs[i].slot, i % 2);
 		KUNIT_EXPECT_EQ(test, report->bfregs[i].bfreg_class,
 				!i ? BLUEBELL_BFREG_HIGH_LATENCY :
@@ -228,7 +236,7 @@ static void queue_is_reported_at_its_uar_and_bfreg(struct kunit *test)
 	for (i = 0; i < STATIC_BFREGS; i++)
 		KUNIT_EXPECT_EQ_MSG(test, report->bfregs[i].num_qps,
 				    env->mock->context->bfregi.count[i], "bfreg %u", i);
-	for (i = 0; i < STATIC_PAGES; i++)
+	for (i = 0; i < STATIC_UARS; i++)
 		qps += report->uars[i].num_qps;
 	KUNIT_EXPECT_EQ(test, qps, NUM_QPS);
 
@@ -321,24 +329,24 @@ static void dynamic_page_is_reported(struct kunit *test)
 	kref_get(&place.rdma_entry.ref);
 	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
 	KUNIT_ASSERT_EQ(test, create_qp(env, &env->qp[0], MLX5_QP_FLAG_BFREG_INDEX,
-					2 * DYN_PAGE + 1), 0);
+					DYN_BFREG + 1), 0);
 	report = ask(env);
-	KUNIT_ASSERT_EQ(test, report->num.num_uars, STATIC_PAGES + 1);
-	KUNIT_ASSERT_EQ(test, report->num.num_bfregs, STATIC_BFREGS + 2);
+	KUNIT_ASSERT_EQ(test, report->num.num_uars, STATIC_UARS + MOCK_PAGE_UARS);
+	KUNIT_ASSERT_EQ(test, report->num.num_bfregs, STATIC_BFREGS + 2 * MOCK_PAGE_UARS);
 	uar = find_uar(report, DYN_UAR);
 	KUNIT_ASSERT_NOT_NULL(test, uar);
 	KUNIT_EXPECT_EQ(test, uar->origin, BLUEBELL_UAR_DYNAMIC);
 	KUNIT_EXPECT_EQ(test, uar->mappings, 2);
 	KUNIT_EXPECT_EQ(test, uar->num_qps, 1);
 	KUNIT_EXPECT_EQ(test, report->bfregs[STATIC_BFREGS + 1].number,
-			STATIC_BFREGS + 2 * DYN_PAGE + 1);
+			STATIC_BFREGS + DYN_BFREG + 1);
 	KUNIT_EXPECT_EQ(test, report->bfregs[STATIC_BFREGS + 1].bfreg_class,
 			BLUEBELL_BFREG_DYNAMIC);
 	KUNIT_EXPECT_EQ(test, report->bfregs[STATIC_BFREGS + 1].num_qps, 1);
 	KUNIT_EXPECT_EQ(test, report->bfregs[STATIC_BFREGS].num_qps, 0);
 	queue = find_queue(report, BLUEBELL_QUEUE_QP, env->qp[0].rsc.num);
 	KUNIT_ASSERT_NOT_NULL(test, queue);
-	KUNIT_EXPECT_EQ(test, queue->bfreg, STATIC_BFREGS + 2 * DYN_PAGE + 1);
+	KUNIT_EXPECT_EQ(test, queue->bfreg, STATIC_BFREGS + DYN_BFREG + 1);
 
 	KUNIT_EXPECT_EQ(test, destroy_qp(env, &env->qp[0]), 0);
 	destroy_cq(env);
@@ -362,7 +370,7 @@ static void uar_object_is_reported_until_its_last_user(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
 	KUNIT_ASSERT_EQ(test, create_qp(env, &env->qp[0], MLX5_QP_FLAG_UAR_PAGE_INDEX, index), 0);
 
-	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, STATIC_PAGES + 2);
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, STATIC_UARS + 2 * MOCK_PAGE_UARS);
 	KUNIT_EXPECT_EQ(test, env->report.num.num_bfregs, STATIC_BFREGS);
 	uar = find_uar(&env->report, index);
 	KUNIT_ASSERT_NOT_NULL(test, uar);
@@ -393,7 +401,7 @@ static void uar_object_is_reported_until_its_last_user(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, destroy_qp(env, &env->qp[0]), 0);
 	KUNIT_EXPECT_NULL(test, find_uar(ask(env), index));
 	rdma_user_mmap_entry_remove(&nc->rdma_entry);
-	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, STATIC_PAGES);
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, STATIC_UARS);
 	destroy_cq(env);
 	finish(env);
 }
@@ -461,10 +469,13 @@ static void other_mmap_entries_are_not_reported(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rdma_user_mmap_entry_insert_exact(&context->ibucontext,
 								   &place.rdma_entry, PAGE_SIZE,
 								   MLX5_IB_MMAP_OFFSET_START + 5));
-	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, STATIC_PAGES);
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, STATIC_UARS);
 	xa_erase(&context->ibucontext.mmap_xa, MLX5_IB_MMAP_OFFSET_START + 5);
 	finish(env);
 }
+
+#define ROOM(uars, bfregs, queues) \
+	{ .max_uars = (uars), .max_bfregs = (bfregs), .max_queues = (queues) }
 
 static const struct room_case {
 	const char *name;
@@ -472,11 +483,11 @@ static const struct room_case {
 	int want;
 } room_cases[] = {
 	{ "none", {}, -ENOSPC },
-	{ "exactly enough", { .max_uars = 8, .max_bfregs = 16, .max_queues = 1 }, 0 },
-	{ "a UAR short", { .max_uars = 7, .max_bfregs = 16, .max_queues = 1 }, -ENOSPC },
-	{ "a bfreg short", { .max_uars = 8, .max_bfregs = 15, .max_queues = 1 }, -ENOSPC },
-	{ "a queue short", { .max_uars = 8, .max_bfregs = 16, .max_queues = 0 }, -ENOSPC },
-	{ "more than enough", { .max_uars = ~0, .max_bfregs = ~0, .max_queues = ~0 }, 0 },
+	{ "exactly enough", ROOM(STATIC_UARS, STATIC_BFREGS, 1), 0 },
+	{ "a UAR short", ROOM(STATIC_UARS - 1, STATIC_BFREGS, 1), -ENOSPC },
+	{ "a bfreg short", ROOM(STATIC_UARS, STATIC_BFREGS - 1, 1), -ENOSPC },
+	{ "a queue short", ROOM(STATIC_UARS, STATIC_BFREGS, 0), -ENOSPC },
+	{ "more than enough", ROOM(~0, ~0, ~0), 0 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(room, room_cases, name);
@@ -490,7 +501,7 @@ static void lists_are_filled_only_if_there_is_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->want, mlx5_ib_uar_report_get(env->mock->context, &c->room,
 							      &env->report));
 	/* The numbers are right even without room, and there are lists only if all of them fit. */
-	KUNIT_EXPECT_EQ(test, env->report.num.num_uars, STATIC_PAGES);
+	KUNIT_EXPECT_EQ(test, env->report.num.num_uars, STATIC_UARS);
 	KUNIT_EXPECT_EQ(test, env->report.num.num_bfregs, STATIC_BFREGS);
 	KUNIT_EXPECT_EQ(test, env->report.num.num_queues, 1);
 	KUNIT_EXPECT_EQ(test, !env->report.uars, !!c->want);
@@ -580,7 +591,7 @@ static void file_shows_each_uar_bfreg_and_queue(struct kunit *test)
 {
 	struct env *env = make_env(test);
 	struct mock *mock = env->mock;
-	const u32 *sys_pages = mock->context->bfregi.sys_pages;
+	u32 cq_uar = static_uar(env, 0), qp_uar;
 	struct mlx5_ib_qp *qp = &env->qp[0];
 	struct mlx5_user_mmap_entry *nc;
 	const char *text;
@@ -595,25 +606,26 @@ static void file_shows_each_uar_bfreg_and_queue(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
 	mock->first_number = 0x400;
 	KUNIT_ASSERT_EQ(test, create_qp(env, qp, 0, 0), 0);
+	qp_uar = static_uar(env, qp->bfregn / 2);
 	text = read_file(env);
 	KUNIT_EXPECT_TRUE(test, has_line(text, "device name="));
 	KUNIT_EXPECT_TRUE(test, has_line(text, " bus=%s max_uars=1024 max_uids=1024\n",
 					 dev_name(mock->dev->mdev->device)));
 	KUNIT_EXPECT_TRUE(test, has_line(text, "context pid=%d uid=0 comm=",
 					 pid_vnr(mock->context->pid)));
-	KUNIT_EXPECT_TRUE(test, has_uar(text, sys_pages[0], "static", "bf", 0, 1));
-	KUNIT_EXPECT_TRUE(test, has_uar(text, sys_pages[qp->bfregn / 2], "static", "bf", 1, 0));
+	KUNIT_EXPECT_TRUE(test, has_uar(text, cq_uar, "static", "bf", 0, 1));
+	KUNIT_EXPECT_TRUE(test, has_uar(text, qp_uar, "static", "bf", 1, 0));
 	KUNIT_EXPECT_TRUE(test, has_uar(text, nc->page_id, "object", "nc", 0, 0));
 	KUNIT_EXPECT_TRUE(test, has_line(text, "bfreg number=0 uar=%u slot=0 class=high qps=0\n",
-					 sys_pages[0]));
+					 cq_uar));
 	KUNIT_EXPECT_TRUE(test, has_line(text, "bfreg number=1 uar=%u slot=1 class=medium qps=0\n",
-					 sys_pages[0]));
+					 cq_uar));
 	KUNIT_EXPECT_TRUE(test, has_line(text, "bfreg number=%d uar=%u slot=%d class=low qps=1\n",
-					 qp->bfregn, sys_pages[qp->bfregn / 2], qp->bfregn % 2));
+					 qp->bfregn, qp_uar, qp->bfregn % 2));
 	KUNIT_EXPECT_TRUE(test, has_line(text, "cq number=%u uar=%u\n", env->cq.mcq.cqn,
-					 sys_pages[0]));
+					 cq_uar));
 	KUNIT_EXPECT_TRUE(test, has_line(text, "qp number=%u type=rc uar=%u bfreg=%d\n",
-					 qp->rsc.num, sys_pages[qp->bfregn / 2], qp->bfregn));
+					 qp->rsc.num, qp_uar, qp->bfregn));
 	KUNIT_EXPECT_EQ(test, destroy_qp(env, qp), 0);
 	destroy_cq(env);
 	rdma_user_mmap_entry_remove(&nc->rdma_entry);

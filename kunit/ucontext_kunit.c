@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/pid.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 
 #include "lib/mock.h"
@@ -64,9 +65,9 @@ static void library_is_told_the_limits_of_the_device(struct kunit *test)
 	mock_open(mock);
 	mock_read_answer(mock, &resp, sizeof(resp));
 	KUNIT_EXPECT_EQ(test, resp.bf_reg_size, 512);
-	KUNIT_EXPECT_EQ(test, resp.tot_bfregs, 16);
+	KUNIT_EXPECT_EQ(test, resp.tot_bfregs, MOCK_UAR_PAGES(16) * MOCK_PAGE_UARS * 2);
 	KUNIT_EXPECT_EQ(test, resp.num_dyn_bfregs, 1024);
-	KUNIT_EXPECT_EQ(test, resp.num_uars_per_page, 1);
+	KUNIT_EXPECT_EQ(test, resp.num_uars_per_page, MOCK_PAGE_UARS);
 	KUNIT_EXPECT_EQ(test, resp.log_uar_size, 12);
 	KUNIT_EXPECT_EQ(test, resp.qp_tab_size, 262144);
 	KUNIT_EXPECT_EQ(test, resp.cache_line_size, 64);
@@ -77,7 +78,8 @@ static void library_is_told_the_limits_of_the_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.max_srq_recv_wr, 32768);
 	KUNIT_EXPECT_EQ(test, resp.num_ports, 1);
 	KUNIT_EXPECT_EQ(test, resp.flow_action_flags, 0);
-	KUNIT_EXPECT_EQ(test, resp.comp_mask, 0x2b);
+	/* The clock can only be mapped if pages have 4 KiB. */
+	KUNIT_EXPECT_EQ(test, resp.comp_mask, PAGE_SIZE == SZ_4K ? 0x2b : 0x2a);
 	KUNIT_EXPECT_EQ(test, resp.response_length, sizeof(resp));
 	KUNIT_EXPECT_EQ(test, resp.cqe_version, 1);
 	KUNIT_EXPECT_EQ(test, resp.cmds_supp_uhw, 3);
@@ -88,9 +90,10 @@ static void library_is_told_the_limits_of_the_device(struct kunit *test)
 /* Devices that lack features of the mock, or have further features. */
 static void library_is_told_the_features_of_the_device(struct kunit *test)
 {
-	const u32 always = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
-			   MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
-			   MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG;
+	const u32 clock = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
+	const u32 always = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
+			   MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG |
+			   (IS_ENABLED(CONFIG_PAGE_SIZE_4KB) ? clock : 0);
 	struct mlx5_ib_alloc_ucontext_resp resp;
 	struct mock *mock = mock_create(test);
 	struct mlx5_ib_caps *caps = &mock->dev->caps;
@@ -132,7 +135,7 @@ static bool user_exists(struct mock *mock)
 /* If firmware refuses the first or the last UAR, the context that fails releases both, too. */
 static void closed_context_releases_its_user_and_process(struct kunit *test)
 {
-	static const unsigned int refusals[] = { 0, 1, 8 };
+	static const unsigned int refusals[] = { 0, 1, MOCK_UAR_PAGES(16) };
 	struct pid *pid = task_tgid(current);
 	struct objects *o = objects_make(test);
 	unsigned int before, i;

@@ -52,13 +52,24 @@ static const struct {
 	[MOCK_UMEM] = { MLX5_CMD_OP_CREATE_UMEM, MLX5_CMD_OP_DESTROY_UMEM },
 };
 
+/* ALLOC_UAR allocates a page of the host, and answers with the first UAR in it. */
+static u32 free_uar(struct mock *mock)
+{
+	u32 number = ALIGN(mock->first_number, MOCK_PAGE_UARS);
+
+	while (xa_load(&mock->live[MOCK_UAR], number))
+		number += MOCK_PAGE_UARS;
+	return number;
+}
+
 static void create_object(struct mock *mock, enum mock_kind kind, u16 uid, __be32 *out,
 			  void *arg)
 {
+	u32 first = kind == MOCK_UAR ? free_uar(mock) : mock->first_number;
 	u32 number;
 
 	KUNIT_ASSERT_EQ(mock->test, 0, xa_alloc(&mock->live[kind], &number, xa_mk_value(uid),
-						XA_LIMIT(mock->first_number, 0xffffff),
+						XA_LIMIT(first, 0xffffff),
 						GFP_KERNEL | __GFP_NOFAIL));
 	mock->num_live[kind]++;
 	/* The answers of all these commands have the number of the object in the third dword. */

@@ -8,6 +8,7 @@
 #define BLUEBELL_KUNIT_MOCK_H
 
 #include <kunit/test.h>
+#include <linux/math.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/types.h>
@@ -50,6 +51,13 @@ enum mock_kind {
 /* Does the same as MOCK_SET_CAP_OF() for a general capability, which MLX5_CAP_GEN() reads. */
 #define MOCK_SET_CAP(target, field, value) \
 	MOCK_SET_CAP_OF(target, MLX5_CAP_GENERAL, cmd_hca_cap, field, value)
+
+/*
+ * UARs of 4 KiB in a page of the host, and pages of the context of a library that knows such UARs
+ * and asks for @bfregs bfregs, two of which are in a UAR.
+ */
+#define MOCK_PAGE_UARS			(PAGE_SIZE / MLX5_ADAPTER_PAGE_SIZE)
+#define MOCK_UAR_PAGES(bfregs)		DIV_ROUND_UP(bfregs, 2 * MOCK_PAGE_UARS)
 
 #define MOCK_USER_PAGES		16
 /* The first pages, for the request and the answer of a call; mock_buffer() gives the others. */

@@ -348,20 +348,20 @@ static int destroy_xrc_tgt(struct objects *o)
 
 const struct object_type object_types[NUM_OBJECT_IDS] = {
 	[OBJ_CONTEXT] = {
-		.name = "context of 16 bfregs", .commands = 8, .has_response = true,
-		.create = create_context, .destroy = destroy_context,
+		.name = "context of 16 bfregs", .commands = MOCK_UAR_PAGES(16),
+		.has_response = true, .create = create_context, .destroy = destroy_context,
 	},
 	[OBJ_OLD_CONTEXT] = {
 		.name = "context of 16 bfregs, request version 0", .commands = 8,
 		.has_response = true, .create = create_old_context, .destroy = destroy_context,
 	},
 	[OBJ_DEVX_CONTEXT] = {
-		.name = "context with a user id", .commands = 9, .has_response = true,
-		.create = create_devx_context, .destroy = destroy_context,
+		.name = "context with a user id", .commands = 1 + MOCK_UAR_PAGES(16),
+		.has_response = true, .create = create_devx_context, .destroy = destroy_context,
 	},
 	[OBJ_LARGE_CONTEXT] = {
-		.name = "context of 512 bfregs", .commands = 256, .has_response = true,
-		.create = create_large_context, .destroy = destroy_context,
+		.name = "context of 512 bfregs", .commands = MOCK_UAR_PAGES(512),
+		.has_response = true, .create = create_large_context, .destroy = destroy_context,
 	},
 	[OBJ_PD] = {
 		.name = "PD", .needs = { OBJ_CONTEXT }, .commands = 1, .has_response = true,
