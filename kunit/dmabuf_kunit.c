@@ -900,6 +900,30 @@ static void mapping_ends_when_the_caller_is_killed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
 }
 
+/* An entry of the key gives access to a whole page of the host. */
+static void paged_region_over_parts_of_pages_is_not_possible(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, SIZE);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr;
+
+	sg_dma_address(ex->sgt.sgl) += PAGE_SIZE / 2;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(reg_paged(ex, SIZE)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
+	/* The exporter moves the memory to such a place. */
+	sg_dma_address(ex->sgt.sgl) -= PAGE_SIZE / 2;
+	mr = reg_paged(ex, SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	take_back(ex);
+	sg_dma_address(ex->sgt.sgl) += PAGE_SIZE / 2;
+	KUNIT_EXPECT_EQ(test, page_in(mr), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+}
+
 /* A key has 2^31 translation entries at most, one for each page of the host. */
 static void paged_region_of_too_many_pages_is_refused(struct kunit *test)
 {
@@ -949,6 +973,7 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(refused_deregistration_without_umr_unmaps_nothing),
 	KUNIT_CASE(mapping_that_failed_half_way_reaches_nothing),
 	KUNIT_CASE(mapping_ends_when_the_caller_is_killed),
+	KUNIT_CASE(paged_region_over_parts_of_pages_is_not_possible),
 	KUNIT_CASE(paged_region_of_too_many_pages_is_refused),
 #endif
 	{}

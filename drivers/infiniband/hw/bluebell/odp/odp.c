@@ -260,8 +260,9 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
  * May sleep; takes the dma-buf's reservation lock.
  *
  * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, @access has
- * IB_ACCESS_MW_BIND, UMR does not work any more, or the exporter does not move its memory: the
- * caller then pins the memory instead; otherwise as mlx5_ib_reg_user_mr_dmabuf().
+ * IB_ACCESS_MW_BIND, UMR does not work any more, the exporter does not move its memory, or the
+ * memory does not consist of pages of the host: the caller then pins the memory instead; otherwise
+ * as mlx5_ib_reg_user_mr_dmabuf().
  */
 struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
 				     u32 access)

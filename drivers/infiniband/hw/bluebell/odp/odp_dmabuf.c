@@ -84,6 +84,16 @@ static const struct dma_buf_attach_ops odp_dmabuf_attach_ops = {
 };
 
 /*
+ * Check that the memory consists of pages of the host: an entry of the key gives access to all of a
+ * page. On a host with pages of 64 KiB the exporter may have smaller pages. Returns 0 or
+ * -EOPNOTSUPP.
+ */
+static int odp_dmabuf_check_pages(struct ib_umem *umem)
+{
+	return ib_umem_find_best_pgsz(umem, PAGE_SIZE, umem->iova) ? 0 : -EOPNOTSUPP;
+}
+
+/*
  * Map all of the memory into the device. Called with the reservation lock held. Returns 0; 1 if the
  * memory is mapped already; or a negative errno.
  */
@@ -98,6 +108,8 @@ static int odp_dmabuf_map(struct odp_mr *mr)
 	if (umem_dmabuf->sgt)
 		return 1;
 	err = ib_umem_dmabuf_map_pages(umem_dmabuf);
+	if (!err)
+		err = odp_dmabuf_check_pages(&umem_dmabuf->umem);
 	if (!err) {
 		err = mlx5_ib_umr_map(mr->odp->dev, &umem_dmabuf->umem, mr->mr.mkey.key);
 		if (err)
@@ -239,8 +251,8 @@ static int odp_dmabuf_publish(struct odp_mr *mr, struct ib_umem_dmabuf *umem_dma
  * Maps the memory at once, unless the UMR queue pair is stopped, so that the registration fails if
  * the memory cannot be mapped, and not the first access. May sleep; takes the reservation lock.
  *
- * Return: 0; -EOPNOTSUPP if the exporter does not move its memory, or UMR does not work any more;
- * or as mlx5_ib_reg_user_mr_dmabuf().
+ * Return: 0; -EOPNOTSUPP if the exporter does not move its memory, the memory does not consist of
+ * pages of the host, or UMR does not work any more; or as mlx5_ib_reg_user_mr_dmabuf().
  */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 {
