@@ -242,7 +242,7 @@ static void srq_of_a_kernel_consumer_has_wqes_of_a_page_at_most(struct kunit *te
 	struct objects *o = objects_make(test);
 	struct mock *mock = o->mock;
 
-	if (PAGE_SHIFT >= 16)
+	if (IS_ENABLED(CONFIG_PAGE_SIZE_64KB))
 		kunit_skip(test, "no WQE is longer than a page: max_wqe_sz_rq has 16 bits");
 	MOCK_SET_CAP(&mock->dev->caps, max_wqe_sz_rq, 2 * PAGE_SIZE);
 	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_PD), 0);
