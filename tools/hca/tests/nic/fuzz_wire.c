@@ -83,7 +83,7 @@ static void send_frame(struct fuzz_in *in, struct wire_queue *q, bool large)
 
 static void arrive(struct fuzz_in *in)
 {
-	uint8_t bytes[300] = { 0 };
+	uint8_t bytes[320] = { 0 };
 	size_t len = header_of(in, bytes);
 
 	len += fuzz_u8(in);
