@@ -270,12 +270,12 @@ static void list_ends_with_the_stride(void **state)
 
 	(void)state;
 	for (i = 0; i < 4; i++)
-		put_entry(0, i, 10, 1, 0);
+		put_entry(0, i, i == 1 ? 0 : 10, 1, 0);	/* 0 bytes of another key end nothing */
 	put_entry(1, 0, 77, 1, 0);
 	post(1);
 	assert_int_equal(rq_peek(rig.hca, rq, &w), 0);
 	assert_int_equal(w.n, 4);
-	assert_int_equal(w.len, 40);
+	assert_int_equal(w.len, 30);
 }
 
 static void counter_wraps(void **state)
