@@ -377,14 +377,17 @@ class Profiles(unittest.TestCase):
     @staticmethod
     def row(name, page, field):
         """The pattern that finds a capability in the HCA's tables."""
-        return rf'\{{ ("{name}"|PAGE_{page}), (RX )?"{re.escape(field)}"'
+        return rf'\{{ ("{name}"|PAGE_{page}), ((RX|FIELD) )?"{re.escape(field)}"'
 
     def test_what_profiles_set_is_taken_from_a_card(self):
         tables = self.tables()
-        pages = {"device_memory": "DEV_MEM", "device_event": "DEV_EVENT"}
+        pages = {"device_memory": "DEV_MEM", "device_event": "DEV_EVENT", "ethernet": "ETH"}
         for path in (HCA / "profiles").glob("*.json"):
             for name, fields in json.loads(path.read_text()).get("caps", {}).items():
                 for field in fields:
+                    # The tables have the prefix of the properties of a kind of flow tables as RX.
+                    field = field.removeprefix("flow_table_properties_nic_receive.")
+                    field = field.removeprefix("ft_field_support.")
                     self.assertRegex(tables, self.row(name, pages.get(name, name.upper()), field),
                                      f"{path.name}: {name}.{field}")
 

@@ -111,6 +111,7 @@ class Verdict(unittest.TestCase):
     def setUp(self):
         self.run = run.Run.__new__(run.Run)
         self.run.failures, self.run.status, self.run.hca = [], None, None
+        self.run.args = types.SimpleNamespace(link="ib")
         self.run.start_time = time.monotonic()
         self.answers = []
         self.guest = types.SimpleNamespace(host=1, state="", control=None,
@@ -156,9 +157,14 @@ class Verdict(unittest.TestCase):
         self.guest.control = types.SimpleNamespace(request=lambda line: answers[line])
 
     def test_census(self):
-        """What the verbs driver leaves fails the run, EQs of mlx5_core do not."""
-        for delta, status in (({"eq": 1, "cq": 0}, 0), ({"cq": 1}, run.EXIT_REPORT)):
+        """What the verbs driver leaves fails the run; EQs of mlx5_core, and on an Ethernet port the
+        queues of its netdev, do not."""
+        for link, delta, status in (("ib", {"eq": 1, "cq": 0}, 0),
+                                    ("ib", {"cq": 1}, run.EXIT_REPORT),
+                                    ("eth", {"cq": 1, "flow_entry": -1}, 0),
+                                    ("eth", {"qp": 1}, run.EXIT_REPORT)):
             self.run.failures = []
+            self.run.args.link = link
             self.control(census={"delta": delta})
             self.assertEqual(self.steps("status 0", "driver-unloaded"), status)
             self.assertEqual(self.answers.pop(), "ok")
