@@ -101,6 +101,9 @@ static void tables_are_checked(void **state)
 
 	(void)state;
 	refuses(MLX5_CMD_OP_CREATE_FLOW_TABLE, good_table, bad, ARRAY_SIZE(bad));
+	flowrig_table(129, 0);
+	assert_refused(nicrig_run(MLX5_CMD_OP_CREATE_FLOW_TABLE, 0), ST_BAD_PARAM,
+		       WHY_FLOW_TABLE_LEVEL);
 	flowrig_table(128, 0);
 	IFC_SET(create_flow_table_in, nic.in, flow_table_context.log_size, 22);
 	flowrig_ok(MLX5_CMD_OP_CREATE_FLOW_TABLE);
@@ -500,7 +503,7 @@ static void entries_change_if_that_is_offered(void **state)
 	flowrig_entry(low, group, 9);
 	flowrig_dest(FLOW_TO_TIR, flow_tir[1]);
 	assert_int_equal(change(5), ST_OK);
-	assert_true(e->dests == 1 && e->dest[0].id == flow_tir[1]);
+	assert_true(e->dests == 1 && e->dest[0].id == flow_tir[1] && e->tag == 0x77);
 	flowrig_entry(low, group, 10);
 	assert_refused(change(2), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 }
