@@ -541,6 +541,10 @@ static void failed_queues_recover(void **state)
 	for (i = 0; i < 4; i++)
 		wire_expect(&q, CQE_REQ_ERR, i, 0);
 	restart(&q);
+	/* What was posted before the reset is not flushed. */
+	assert_int_equal(wire_move_sq(&q, SQ_RDY, SQ_ERR), ST_OK);
+	assert_null(wire_cqe(&q));
+	restart(&q);
 	wire_post_frame(&q, 0, frame_rows[0].bytes, frame_rows[0].len, 18);
 	wire_expect(&q, CQE_REQ, 0, 0);
 	assert_int_equal(wire.frames, 1);
