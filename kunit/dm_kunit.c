@@ -348,6 +348,9 @@ static int execute(struct kunit *test, struct dm_env *env, const void *in, void 
 	case MLX5_CMD_OP_DEALLOC_MEMIC:
 		return dealloc_memic(test, env, in);
 	case MLX5_CMD_OP_MODIFY_MEMIC:
+		/* No other process is refused the page while the driver has not left it yet. */
+		KUNIT_EXPECT_TRUE(test, mutex_is_locked(&env->mock->dev->dm->op_lock) ||
+				  mutex_is_locked(&env->mock->dev->dm->lock));
 		return modify_memic(env, in, out);
 	case MLX5_CMD_OP_CREATE_MKEY:
 		env->keys++;
@@ -430,6 +433,7 @@ static int init_env(struct kunit *test)
 	mutex_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->spare);
 	xa_init(&pool->op_pages);
+	mutex_init(&pool->op_lock);
 	/* The cases themselves call the function that the delayed work would call. */
 	INIT_DELAYED_WORK(&pool->return_spare, no_work);
 	disable_delayed_work(&pool->return_spare);

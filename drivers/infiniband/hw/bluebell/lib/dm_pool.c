@@ -88,7 +88,8 @@ int mlx5_ib_alloc_memic_op(struct mlx5_ib_memic *mem, u8 op, u64 *addr)
  *
  * Firmware chooses the addresses, and the interface does not promise that operations on different
  * allocations are in different pages. A process that maps a page could then change the memory of
- * another process. The driver knows only the operations of its own PCI function. May sleep.
+ * another process. The driver knows only the operations of its own PCI function. May sleep; the
+ * caller holds op_lock of the pool.
  *
  * Return: 0; -EOPNOTSUPP if another operation has addresses in one of the pages; -ENOMEM.
  */
@@ -97,6 +98,7 @@ int mlx5_ib_claim_op_pages(struct mlx5_ib_memic *mem, u64 addr)
 	unsigned long first = addr >> PAGE_SHIFT, page;
 	int err = 0;
 
+	lockdep_assert_held(&mem->dev->dm->op_lock);
 	for (page = first; page <= (addr + mem->size - 1) >> PAGE_SHIFT; page++) {
 		err = xa_insert(&mem->dev->dm->op_pages, page, mem, GFP_KERNEL);
 		if (err)
@@ -115,11 +117,14 @@ int mlx5_ib_claim_op_pages(struct mlx5_ib_memic *mem, u64 addr)
  * mlx5_ib_release_op_pages - end what mlx5_ib_claim_op_pages() has done
  * @mem: allocation
  * @addr: address of the operation on the first byte of @mem
+ *
+ * The caller holds op_lock of the pool.
  */
 void mlx5_ib_release_op_pages(struct mlx5_ib_memic *mem, u64 addr)
 {
 	unsigned long page;
 
+	lockdep_assert_held(&mem->dev->dm->op_lock);
 	for (page = addr >> PAGE_SHIFT; page <= (addr + mem->size - 1) >> PAGE_SHIFT; page++)
 		WARN_ON_ONCE(xa_erase(&mem->dev->dm->op_pages, page) != mem);
 }
@@ -399,6 +404,7 @@ static void dm_pool_free(struct mlx5_ib_dm_pool *pool)
 	bitmap_free(pool->used);
 	WARN_ON_ONCE(!xa_empty(&pool->op_pages));
 	xa_destroy(&pool->op_pages);
+	mutex_destroy(&pool->op_lock);
 	mutex_destroy(&pool->lock);
 	kfree(pool);
 }
@@ -419,6 +425,7 @@ static int dm_pool_init(struct mlx5_ib_dev *dev)
 	pool->dev = dev;
 	mutex_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->spare);
+	mutex_init(&pool->op_lock);
 	xa_init(&pool->op_pages);
 	INIT_DELAYED_WORK(&pool->return_spare, dm_pool_dealloc_work);
 	pool->used = bitmap_zalloc(size >> PAGE_SHIFT, GFP_KERNEL);

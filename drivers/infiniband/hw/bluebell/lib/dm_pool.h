@@ -33,6 +33,10 @@ struct mlx5_ib_dev;
  * @used: bitmap of the pages of allocations that have a user
  * @spare: allocations without a user, which are not deallocated yet
  * @return_spare: deallocates the allocations in @spare
+ * @op_lock: held across the MODIFY_MEMIC that allocates or deallocates the address of an operation
+ *	and the change of @op_pages that belongs to it: a process must not be refused an address
+ *	because another process, whose command firmware has executed, has not left the page yet. So
+ *	a process that maps an operation waits for one command of each process before it
  * @op_pages: for each page of BAR 0 in which an operation on an allocation has its addresses: the
  *	allocation. Processes map whole pages, so such a page is for one operation only
  */
@@ -43,6 +47,7 @@ struct mlx5_ib_dm_pool {
 	unsigned long *used;
 	struct list_head spare;
 	struct delayed_work return_spare;
+	struct mutex op_lock;	/* orders MODIFY_MEMIC and op_pages */
 	struct xarray op_pages;
 };
 

@@ -31,6 +31,7 @@ static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 {
 	/* Only an address of an operation is mapped uncached: deallocate the address. */
 	if (!entry->wc) {
+		guard(mutex)(&entry->mem->dev->dm->op_lock);
 		mlx5_ib_drop_memic_op(entry->mem, entry->op);
 		mlx5_ib_release_op_pages(entry->mem,
 					 entry->address - entry->mem->dev->mdev->bar_addr);
@@ -229,8 +230,10 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 {
 	struct mlx5_user_mmap_entry *entry;
 	u64 addr;
-	int err = mlx5_ib_alloc_memic_op(mem, op, &addr);
+	int err;
 
+	guard(mutex)(&mem->dev->dm->op_lock);
+	err = mlx5_ib_alloc_memic_op(mem, op, &addr);
 	if (err)
 		return ERR_PTR(err);
 	entry = dm_claim_and_publish(uctx, mem, addr, op);
