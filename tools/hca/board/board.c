@@ -53,33 +53,33 @@
 #include "vfio_user.h"
 #include "watch.h"
 
-/* In the order in which they start: the init() of a module uses only modules before it. */
-static const struct hca_module *const modules[] = {
-	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
-	&pacing_module,
-	&memic_module, &mkey_module,
-	&cq_module, &srq_module, &mcast_module, &qp_module,
-	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module, &flow_module,
-	&cmdif_module,
-	&fabric_module, &address_module, &port_module,
-	&sched_module, &fault_module, &req_module, &watch_module, &dispatch_module,
-	&nic_module,
-	&iseg_module, &pci_module, &uar_module,
-	&control_module, NULL
-};
+/*
+ * The modules of a board whose port has the modules in the arguments, in the order in which they
+ * start: the init() of a module uses only modules before it.
+ */
+#define MODULES(...) {								\
+	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module,	\
+	&qcounter_module, &pacing_module, &memic_module, &mkey_module,		\
+	&cq_module, &srq_module, &mcast_module, &qp_module,			\
+	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module,		\
+	&flow_module, &cmdif_module, &fabric_module, __VA_ARGS__,		\
+	&sched_module, &fault_module, &req_module, &watch_module,		\
+	&dispatch_module, &nic_module, &iseg_module, &pci_module, &uar_module,	\
+	&control_module, NULL							\
+}
 
-static const struct cmd_desc *const cmds[] = {
-	cap_cmds,
-	pages_cmds, uctx_cmds, umem_cmds, general_cmds, absent_cmds, eq_cmds, pd_cmds, qcounter_cmds,
-	pacing_cmds, memic_cmds,
-	mkey_cmds, cq_cmds, srq_cmds,
-	mcast_cmds, qp_cmds, qp_modify_cmds, tis_cmds, sq_cmds, rq_cmds, rqt_cmds, tir_cmds,
-	flow_table_cmds, flow_group_cmds, flow_entry_cmds,
-	dev_cmds,
-	port_cmds, port_reg_cmds,
-	fault_cmds,
-	uar_cmds, NULL
-};
+/* The commands of a board whose port has the commands in the arguments. */
+#define CMDS(...) {								\
+	cap_cmds, pages_cmds, uctx_cmds, umem_cmds, general_cmds, absent_cmds,	\
+	eq_cmds, pd_cmds, qcounter_cmds, pacing_cmds, memic_cmds, mkey_cmds,	\
+	cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, tis_cmds,	\
+	sq_cmds, rq_cmds, rqt_cmds, tir_cmds, flow_table_cmds,			\
+	flow_group_cmds, flow_entry_cmds, dev_cmds, __VA_ARGS__, fault_cmds,	\
+	uar_cmds, NULL								\
+}
+
+static const struct hca_module *const modules[] = MODULES(&address_module, &port_module);
+static const struct cmd_desc *const cmds[] = CMDS(port_cmds, port_reg_cmds);
 
 /* Queue pairs, and send and receive queues without a queue pair share one space of numbers. */
 static void send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t len)
@@ -100,32 +100,8 @@ static const struct doorbell_ops doorbells = {
 
 /* ---- with an Ethernet port ------------------------------------------------------------------- */
 
-static const struct hca_module *const eth_modules[] = {
-	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
-	&pacing_module,
-	&memic_module, &mkey_module,
-	&cq_module, &srq_module, &mcast_module, &qp_module,
-	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module, &flow_module,
-	&cmdif_module,
-	&fabric_module, &eth_port_module,
-	&sched_module, &fault_module, &req_module, &watch_module, &dispatch_module,
-	&nic_module,
-	&iseg_module, &pci_module, &uar_module,
-	&control_module, NULL
-};
-
-static const struct cmd_desc *const eth_cmds[] = {
-	cap_cmds,
-	pages_cmds, uctx_cmds, umem_cmds, general_cmds, absent_cmds, eq_cmds, pd_cmds, qcounter_cmds,
-	pacing_cmds, memic_cmds,
-	mkey_cmds, cq_cmds, srq_cmds,
-	mcast_cmds, qp_cmds, qp_modify_cmds, tis_cmds, sq_cmds, rq_cmds, rqt_cmds, tir_cmds,
-	flow_table_cmds, flow_group_cmds, flow_entry_cmds,
-	dev_cmds,
-	eth_vport_cmds, eth_reg_cmds,
-	fault_cmds,
-	uar_cmds, NULL
-};
+static const struct hca_module *const eth_modules[] = MODULES(&eth_port_module);
+static const struct cmd_desc *const eth_cmds[] = CMDS(eth_vport_cmds, eth_reg_cmds);
 
 /* ---- the boards ------------------------------------------------------------------------------ */
 
