@@ -31,6 +31,28 @@ const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n)
 	return NULL;
 }
 
+/**
+ * check_offered() - refuse a command that sets a field of a feature that the HCA does not have
+ * @cmd: the command
+ * @why: the refusal
+ * @prefix: what the reason in words has before the name of the field: "tirc.", or ""
+ * @p: the structure
+ * @f: fields of the structure that must be zero
+ * @n: number of fields
+ *
+ * Return: ST_OK or ST_BAD_PARAM.
+ */
+uint8_t check_offered(struct cmd *cmd, enum cmd_refusal why, const char *prefix, const void *p,
+		      const struct ifc_field *f, size_t n)
+{
+	const char *name = ifc_first_set(p, f, n);
+
+	if (!name)
+		return ST_OK;
+	return cmd_fail(cmd, ST_BAD_PARAM, why, "%s%s is set, which is not supported", prefix,
+			name);
+}
+
 /*
  * Refuse a number that leads to no object, or to an object that the command's user id may not use.
  */

@@ -11,6 +11,7 @@
 
 #include "ifc.h"
 #include "object.h"
+#include "refusal.h"
 
 struct cmd;
 struct hca;
@@ -24,6 +25,8 @@ struct ifc_field {
 #define IFC_FIELD(typ, fld) { IFC_OFF(typ, fld), IFC_BITS(typ, fld), #fld }
 
 const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n);
+uint8_t check_offered(struct cmd *cmd, enum cmd_refusal why, const char *prefix, const void *p,
+		      const struct ifc_field *f, size_t n);
 uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		  struct obj **o);
 uint8_t check_shared(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,

@@ -12,6 +12,21 @@
 #include "object.h"
 
 /**
+ * flow_check_type() - refuse a command for another kind of table than those of received frames
+ * @cmd: the command
+ * @type: the type that it names: enum flow_type
+ *
+ * Return: ST_OK or ST_BAD_PARAM.
+ */
+uint8_t flow_check_type(struct cmd *cmd, uint32_t type)
+{
+	if (type == FLOW_NIC_RX)
+		return ST_OK;
+	return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_TYPE,
+			"tables of type %u are not supported", type);
+}
+
+/**
  * flow_check_place() - refuse a command for another vport, e-switch, or kind of table
  * @cmd: the command
  *
@@ -26,11 +41,7 @@ uint8_t flow_check_place(struct cmd *cmd)
 	if (IFC_GET(destroy_flow_table_in, cmd->in, other_eswitch) ||
 	    IFC_GET(destroy_flow_table_in, cmd->in, eswitch_owner_vhca_id))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_VPORT_OTHER, "e-switches are not supported");
-	if (IFC_GET(destroy_flow_table_in, cmd->in, table_type) != FLOW_NIC_RX)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_TYPE,
-				"tables of type %u are not supported",
-				IFC_GET(destroy_flow_table_in, cmd->in, table_type));
-	return ST_OK;
+	return flow_check_type(cmd, IFC_GET(destroy_flow_table_in, cmd->in, table_type));
 }
 
 /**

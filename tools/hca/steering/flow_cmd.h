@@ -10,10 +10,14 @@
 
 struct hca;
 
+uint8_t flow_check_type(struct cmd *cmd, uint32_t type);
 uint8_t flow_check_place(struct cmd *cmd);
 uint8_t flow_check_table(struct hca *hca, struct cmd *cmd, struct flow_table **t);
 uint8_t flow_check_next(struct hca *hca, struct cmd *cmd, const struct flow_table *from,
 			uint32_t id);
+
+/* Flags of the commands of steering: no process may send them. */
+#define FLOW_FLAGS	.flags = CMD_KERNEL | CMD_STEERING
 
 extern const struct cmd_desc flow_table_cmds[], flow_group_cmds[], flow_entry_cmds[];
 

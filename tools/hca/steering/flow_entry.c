@@ -46,16 +46,16 @@ static const struct ifc_field entry_not_offered[] = {
 	IFC_FIELD(flow_context, execute_aso),
 };
 
+/* The same of the command itself. */
+static const struct ifc_field set_not_offered[] = { IFC_FIELD(set_fte_in, ignore_flow_level) };
+
 static uint8_t entry_check_features(struct cmd *cmd, const uint8_t *c)
 {
-	const char *name = ifc_first_set(c, entry_not_offered, ARRAY_SIZE(entry_not_offered));
+	uint8_t st = check_offered(cmd, WHY_FLOW_ENTRY_NOT_OFFERED, "", c, entry_not_offered,
+				   ARRAY_SIZE(entry_not_offered));
 
-	if (!name && IFC_GET(set_fte_in, cmd->in, ignore_flow_level))
-		name = "ignore_flow_level";
-	if (name)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED,
-				"%s is set, which is not supported", name);
-	return ST_OK;
+	return st ? st : check_offered(cmd, WHY_FLOW_ENTRY_NOT_OFFERED, "", cmd->in,
+				       set_not_offered, ARRAY_SIZE(set_not_offered));
 }
 
 /* ---- destinations ---------------------------------------------------------------------------- */
@@ -313,11 +313,9 @@ static uint8_t query_fte(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-#define FLAGS	.flags = CMD_KERNEL | CMD_STEERING
-
 const struct cmd_desc flow_entry_cmds[] = {
-	CMD(SET_FLOW_TABLE_ENTRY, set_fte, set_fte, FLAGS, OP_MODS(SET_NEW, SET_CHANGE)),
-	CMD(QUERY_FLOW_TABLE_ENTRY, query_fte, query_fte, FLAGS),
-	CMD(DELETE_FLOW_TABLE_ENTRY, delete_fte, delete_fte, FLAGS),
+	CMD(SET_FLOW_TABLE_ENTRY, set_fte, set_fte, FLOW_FLAGS, OP_MODS(SET_NEW, SET_CHANGE)),
+	CMD(QUERY_FLOW_TABLE_ENTRY, query_fte, query_fte, FLOW_FLAGS),
+	CMD(DELETE_FLOW_TABLE_ENTRY, delete_fte, delete_fte, FLOW_FLAGS),
 	{}
 };

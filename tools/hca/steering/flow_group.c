@@ -57,14 +57,11 @@ static uint8_t group_check_criteria(struct hca *hca, struct cmd *cmd)
 
 static uint8_t group_check(struct hca *hca, struct cmd *cmd, struct flow_table *t)
 {
-	const char *name = ifc_first_set(cmd->in, group_not_offered,
-					 ARRAY_SIZE(group_not_offered));
-	uint8_t st;
+	uint8_t st = check_offered(cmd, WHY_FLOW_GROUP_NOT_OFFERED, "", cmd->in, group_not_offered,
+				   ARRAY_SIZE(group_not_offered));
 
-	if (name)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_GROUP_NOT_OFFERED,
-				"%s is set, which is not supported", name);
-	st = group_check_range(cmd, t);
+	if (!st)
+		st = group_check_range(cmd, t);
 	return st ? st : group_check_criteria(hca, cmd);
 }
 
@@ -141,11 +138,9 @@ static uint8_t query_flow_group(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-#define FLAGS	.flags = CMD_KERNEL | CMD_STEERING
-
 const struct cmd_desc flow_group_cmds[] = {
-	CMD(CREATE_FLOW_GROUP, create_flow_group, create_flow_group, FLAGS),
-	CMD(DESTROY_FLOW_GROUP, destroy_flow_group, destroy_flow_group, FLAGS),
-	CMD(QUERY_FLOW_GROUP, query_flow_group, query_flow_group, FLAGS),
+	CMD(CREATE_FLOW_GROUP, create_flow_group, create_flow_group, FLOW_FLAGS),
+	CMD(DESTROY_FLOW_GROUP, destroy_flow_group, destroy_flow_group, FLOW_FLAGS),
+	CMD(QUERY_FLOW_GROUP, query_flow_group, query_flow_group, FLOW_FLAGS),
 	{}
 };

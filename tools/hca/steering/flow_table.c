@@ -43,11 +43,11 @@ static uint8_t table_check_miss(struct hca *hca, struct cmd *cmd, const uint8_t 
 static uint8_t table_check(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
 	const struct flow_table t = { .level = IFC_GET(flow_table_context, c, level) };
-	const char *name = ifc_first_set(c, table_not_offered, ARRAY_SIZE(table_not_offered));
+	uint8_t st = check_offered(cmd, WHY_FLOW_TABLE_FIELD_NOT_OFFERED, "flow_table_context.", c,
+				   table_not_offered, ARRAY_SIZE(table_not_offered));
 
-	if (name)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_FIELD_NOT_OFFERED,
-				"flow_table_context.%s is set, which is not supported", name);
+	if (st)
+		return st;
 	if (t.level > hca_cap_nic_rx(hca, max_ft_level))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_LEVEL,
 				"level %u, max_ft_level is %u", t.level,
@@ -155,17 +155,14 @@ static const struct ifc_field root_not_offered[] = {
 
 static uint8_t set_flow_table_root(struct hca *hca, struct cmd *cmd)
 {
-	const char *name = ifc_first_set(cmd->in, root_not_offered, ARRAY_SIZE(root_not_offered));
 	struct obj *t;
-	uint8_t st;
+	uint8_t st = check_offered(cmd, WHY_FLOW_TABLE_FIELD_NOT_OFFERED, "", cmd->in,
+				   root_not_offered, ARRAY_SIZE(root_not_offered));
 
-	if (name)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_FIELD_NOT_OFFERED,
-				"%s is set, which is not supported", name);
-	if (IFC_GET(set_flow_table_root_in, cmd->in, table_type) != FLOW_NIC_RX)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_TYPE,
-				"tables of type %u are not supported",
-				IFC_GET(set_flow_table_root_in, cmd->in, table_type));
+	if (!st)
+		st = flow_check_type(cmd, IFC_GET(set_flow_table_root_in, cmd->in, table_type));
+	if (st)
+		return st;
 	if (!hca_cap_nic_rx(hca, modify_root))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_TABLE_ROOT,
 				"the root cannot be changed (modify_root)");
@@ -176,13 +173,11 @@ static uint8_t set_flow_table_root(struct hca *hca, struct cmd *cmd)
 	return st;
 }
 
-#define FLAGS	.flags = CMD_KERNEL | CMD_STEERING
-
 const struct cmd_desc flow_table_cmds[] = {
-	CMD(SET_FLOW_TABLE_ROOT, set_flow_table_root, set_flow_table_root, FLAGS),
-	CMD(CREATE_FLOW_TABLE, create_flow_table, create_flow_table, FLAGS),
-	CMD(DESTROY_FLOW_TABLE, destroy_flow_table, destroy_flow_table, FLAGS),
-	CMD(QUERY_FLOW_TABLE, query_flow_table, query_flow_table, FLAGS),
-	CMD(MODIFY_FLOW_TABLE, modify_flow_table, modify_flow_table, FLAGS),
+	CMD(SET_FLOW_TABLE_ROOT, set_flow_table_root, set_flow_table_root, FLOW_FLAGS),
+	CMD(CREATE_FLOW_TABLE, create_flow_table, create_flow_table, FLOW_FLAGS),
+	CMD(DESTROY_FLOW_TABLE, destroy_flow_table, destroy_flow_table, FLOW_FLAGS),
+	CMD(QUERY_FLOW_TABLE, query_flow_table, query_flow_table, FLOW_FLAGS),
+	CMD(MODIFY_FLOW_TABLE, modify_flow_table, modify_flow_table, FLOW_FLAGS),
 	{}
 };
