@@ -95,14 +95,15 @@ static bool qpc_padding_ok(struct hca *hca, const uint8_t *c)
 uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
 	const char *name = ifc_first_set(c, qpc_reserved, ARRAY_SIZE(qpc_reserved));
+	uint8_t st;
 
 	if (name)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RESERVED_FIELD, "qpc.%s is not zero",
 				name);
-	name = ifc_first_set(c, qpc_not_offered, ARRAY_SIZE(qpc_not_offered));
-	if (name)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
-				"qpc.%s is set, which is not supported", name);
+	st = check_offered(cmd, WHY_QP_FIELD_NOT_OFFERED, "qpc.", c, qpc_not_offered,
+			   ARRAY_SIZE(qpc_not_offered));
+	if (st)
+		return st;
 	if (!qpc_padding_ok(hca, c))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
 				"end_padding_mode %u is not supported",

@@ -189,11 +189,11 @@ static uint8_t rq_check_ring(struct hca *hca, struct cmd *cmd, const uint8_t *wq
 
 static uint8_t rq_check_features(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
-	const char *name = ifc_first_set(c, rqc_not_offered, ARRAY_SIZE(rqc_not_offered));
+	uint8_t st = check_offered(cmd, WHY_RQ_FIELD_NOT_OFFERED, "rqc.", c, rqc_not_offered,
+				   ARRAY_SIZE(rqc_not_offered));
 
-	if (name)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RQ_FIELD_NOT_OFFERED,
-				"rqc.%s is set, which is not supported", name);
+	if (st)
+		return st;
 	if (cmd->uid && IFC_GET(rqc, c, rlky))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RQ_PRIVILEGED,
 				"DEVX uid %u may not have rlky", cmd->uid);

@@ -43,12 +43,12 @@ static const struct ifc_field rqtc_not_offered[] = {
 
 static uint8_t rqt_check_size(struct cmd *cmd, const uint8_t *c, uint32_t max)
 {
-	const char *name = ifc_first_set(c, rqtc_not_offered, ARRAY_SIZE(rqtc_not_offered));
+	uint8_t st = check_offered(cmd, WHY_RQT_FIELD_NOT_OFFERED, "rqtc.", c, rqtc_not_offered,
+				   ARRAY_SIZE(rqtc_not_offered));
 	uint32_t n = IFC_GET(rqtc, c, rqt_actual_size);
 
-	if (name)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RQT_FIELD_NOT_OFFERED,
-				"rqtc.%s is set, which is not supported", name);
+	if (st)
+		return st;
 	if (!n || n > max || n & (n - 1))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RQT_SIZE,
 				"rqt_actual_size %u is not a power of two up to %u", n, max);

@@ -173,13 +173,14 @@ static uint8_t sq_check_user(struct cmd *cmd, const uint8_t *c)
 
 static uint8_t sq_check_features(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
-	const char *name = ifc_first_set(c, sqc_not_offered, ARRAY_SIZE(sqc_not_offered));
+	uint8_t st = check_offered(cmd, WHY_SQ_FIELD_NOT_OFFERED, "sqc.", c, sqc_not_offered,
+				   ARRAY_SIZE(sqc_not_offered));
 
-	if (!name && !hca_cap_gen(hca, eth_net_offloads))
-		name = ifc_first_set(c, sqc_of_nic, ARRAY_SIZE(sqc_of_nic));
-	if (name)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_FIELD_NOT_OFFERED,
-				"sqc.%s is set, which is not supported", name);
+	if (!st && !hca_cap_gen(hca, eth_net_offloads))
+		st = check_offered(cmd, WHY_SQ_FIELD_NOT_OFFERED, "sqc.", c, sqc_of_nic,
+				   ARRAY_SIZE(sqc_of_nic));
+	if (st)
+		return st;
 	if (IFC_GET(sqc, c, min_wqe_inline_mode) > INLINE_TCP_UDP)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_INLINE_MODE,
 				"min_wqe_inline_mode %u is not supported",

@@ -59,12 +59,8 @@ static const struct ifc_field tirc_not_offered[] = {
 
 static uint8_t tir_check_features(struct cmd *cmd, const uint8_t *c)
 {
-	const char *name = ifc_first_set(c, tirc_not_offered, ARRAY_SIZE(tirc_not_offered));
-
-	if (name)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_TIR_FIELD_NOT_OFFERED,
-				"tirc.%s is set, which is not supported", name);
-	return ST_OK;
+	return check_offered(cmd, WHY_TIR_FIELD_NOT_OFFERED, "tirc.", c, tirc_not_offered,
+			     ARRAY_SIZE(tirc_not_offered));
 }
 
 static uint8_t tir_check_hash(struct cmd *cmd, const uint8_t *c)

@@ -30,12 +30,8 @@ static const struct ifc_field tisc_not_offered[] = {
 
 static uint8_t tis_check(struct cmd *cmd, const uint8_t *c)
 {
-	const char *name = ifc_first_set(c, tisc_not_offered, ARRAY_SIZE(tisc_not_offered));
-
-	if (name)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_TIS_FIELD_NOT_OFFERED,
-				"tisc.%s is set, which is not supported", name);
-	return ST_OK;
+	return check_offered(cmd, WHY_TIS_FIELD_NOT_OFFERED, "tisc.", c, tisc_not_offered,
+			     ARRAY_SIZE(tisc_not_offered));
 }
 
 static uint8_t create_tis(struct hca *hca, struct cmd *cmd)
