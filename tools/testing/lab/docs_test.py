@@ -78,21 +78,37 @@ class Pages(unittest.TestCase):
         status, lines = run("docs", page)
         self.assertEqual(status, 1)
         self.assertRegex("\n".join(lines), r"page\.rst:1: error: Inline literal")
+        good = self.folder / "good.rst"
+        good.write_text(TABLE)
+        for pages in ((page, good), (good, page), (page, page)):
+            status, lines = run("docs", *pages)
+            self.assertEqual((status, len(lines)), (1, pages.count(page)), pages)
+
+    def main_of_tree(self, **pages):
+        """What the program says, to stdout and to stderr, of a tree with these pages."""
+        (self.folder / "Documentation").mkdir()
+        for name, text in pages.items():
+            (self.folder / "Documentation" / f"{name}.rst").write_text(text)
+        with mock.patch.object(docs, "REPO", self.folder), \
+                mock.patch.object(docs.sys, "argv", ["docs"]), \
+                contextlib.redirect_stderr(io.StringIO()) as summary, \
+                contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(docs.main(), 1)
+        return said.getvalue(), summary.getvalue()
 
     def test_each_page_is_in_a_table_of_contents(self):
         """Except the index, which has the table."""
-        folder = self.folder / "Documentation"
-        folder.mkdir()
-        for name in ("listed", "orphan"):
-            (folder / f"{name}.rst").write_text(TABLE)
-        (folder / "index.rst").write_text(".. toctree::\n\n   listed\n")
-        with mock.patch.object(docs, "REPO", self.folder), \
-                mock.patch.object(docs.sys, "argv", ["docs"]), \
-                contextlib.redirect_stderr(io.StringIO()), \
-                contextlib.redirect_stdout(io.StringIO()) as said:
-            self.assertEqual(docs.main(), 1)
-        self.assertEqual(said.getvalue(),
-                         "Documentation/orphan.rst: error: no table of contents has this page\n")
+        self.assertEqual(
+            self.main_of_tree(index=".. toctree::\n\n   listed\n", listed=TABLE, orphan=TABLE),
+            ("Documentation/orphan.rst: error: no table of contents has this page\n",
+             "docs: 3 pages, 1 complaints\n"))
+
+    def test_each_page_of_the_tree_is_parsed(self):
+        said, summary = self.main_of_tree(index=".. toctree::\n\n   a\n   b\n", a="``x`\n",
+                                          b="``x`\n")
+        self.assertEqual([line.partition(":")[0] for line in said.splitlines()],
+                         ["Documentation/a.rst", "Documentation/b.rst"])
+        self.assertEqual(summary, "docs: 3 pages, 2 complaints\n")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ def compile_file(directory, name, objects):
 class Layers(unittest.TestCase):
     """What is refused, and how it is told."""
 
+    summary = None
+
     @classmethod
     def setUpClass(cls):
         directory = tempfile.TemporaryDirectory()
@@ -53,7 +55,8 @@ class Layers(unittest.TestCase):
                 compile_file(cls.good, name, cls.good)
 
     def check(self, changes=None, without=(), options=()):
-        """(exit status, complaints) for GOOD with changes, without the objects of some sources."""
+        """(exit status, complaints) for GOOD with changes, without the objects of some sources;
+        self.summary is set to what is said beside the complaints."""
         with tempfile.TemporaryDirectory() as directory:
             source, objects = Path(directory, "source"), Path(directory, "objects")
             shutil.copytree(self.good, source, ignore=shutil.ignore_patterns("*.o"))
@@ -68,6 +71,7 @@ class Layers(unittest.TestCase):
                 [SCRIPTS / "layers", objects, "--source", source, *options], check=False,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         lines = done.stdout.splitlines()
+        self.summary = done.stderr
         return done.returncode, [line.removeprefix("layers: error: ") for line in lines]
 
     def refused(self, pattern, *arguments, **options):
@@ -79,6 +83,8 @@ class Layers(unittest.TestCase):
     def test_driver_without_a_mistake(self):
         """A call through a pointer is no reference to a higher layer."""
         self.assertEqual(self.check(), (0, []))
+        self.assertEqual(self.summary, "layers: 4 object files, 3 references between files, "
+                         "0 complaints\n")
 
     def test_upward_call(self):
         """The bottom calls a function of the layer above."""
@@ -128,6 +134,7 @@ class Layers(unittest.TestCase):
                              "int fw_up(void) { return qp_create(); }\n",
                   "verbs/qp.c": "int qp_create(void) { return 0; }\n"}
         self.assertEqual(self.check(upward, options=["--circles"]), (0, []))
+        self.assertEqual(self.summary, "")      # a build calls it for each folder
         upward["verbs/qp.c"] = "int fw_up(void);\nint qp_create(void) { return fw_up(); }\n"
         self.refused(r"^circle of calls among 2 files \(fw/fw\.c verbs/qp\.c\)", upward,
                      options=["--circles"])
@@ -151,6 +158,8 @@ class Layers(unittest.TestCase):
     def test_file_without_an_object(self):
         """Without an object file, nobody knows what a source calls, so that is an error."""
         self.refused(r"^verbs/qp\.c has no object file in ", without=["verbs/qp.c"])
+        self.assertEqual(self.summary, "layers: 3 object files, 2 references between files, "
+                         "1 complaints\n")
 
     def test_driver_without_files(self):
         """The check must not pass if it has checked nothing."""
