@@ -32,6 +32,9 @@ SECONDS = 120       # the longest that one step of the kernel may take
 SLOW = 5            # after as many seconds the user is told that the step takes long
 
 
+SLOW_VARIABLE = "BLUEBELL_SWITCH_SLOW"
+
+
 class SwitchError(Exception):
     """An error that ends the command: one line for the user, and the exit status."""
 
@@ -95,6 +98,16 @@ class Host:
         self.boot = self.root / "boot"
         self.lib_modules = self.root / "lib/modules"
         self.lock_file = self.root / "run/bluebell-switch.lock"
+        self.slow = 1.0     # how many times longer than on other hosts everything may take
+
+    def set_slow(self, text):
+        """Set how many times longer everything may take, by the value of BLUEBELL_SWITCH_SLOW."""
+        try:
+            self.slow = float(text)
+        except ValueError:
+            self.slow = 0.0
+        if not 1 <= self.slow <= 1000:
+            raise SwitchError(f"{SLOW_VARIABLE} is '{text}', not a number from 1 to 1000", USAGE)
 
     # ---- files ---------------------------------------------------------------------------------
 
@@ -136,14 +149,18 @@ class Host:
 
         return self.wait_for_child(in_child(child), f"'{text}' was written to {path}")
 
+    def step_seconds(self):
+        """The longest that one step of the kernel may take."""
+        return SECONDS * self.slow
+
     def wait_for_child(self, child, what):
-        """Wait until a child ends. Returns its exit status, None after SECONDS."""
+        """Wait until a child ends. Returns its exit status, None after self.step_seconds()."""
         begin, told = self.now(), False
         while True:
             pid, status = os.waitpid(child, os.WNOHANG)
             if pid:
                 return os.waitstatus_to_exitcode(status)
-            if self.now() - begin > SECONDS:
+            if self.now() - begin > self.step_seconds():
                 return None
             if self.now() - begin > SLOW and not told:
                 told = True
@@ -161,8 +178,10 @@ class Host:
     # ---- commands, clock, log ------------------------------------------------------------------
 
     def command(self, *words, seconds=SECONDS):
-        """(status, stdout, stderr) of a command; status 127 if the command is not installed. The
-        PATH of an ordinary user may lack the folders of modinfo and dkms."""
+        """(status, stdout, stderr) of a command; status 127 if the command is not installed, 124
+        if it has not ended after as many seconds, times self.slow. The PATH of an ordinary user may
+        lack the folders of modinfo and dkms."""
+        seconds *= self.slow
         path = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
         try:
             done = subprocess.run(words, check=False, capture_output=True, text=True,
@@ -171,7 +190,7 @@ class Host:
         except FileNotFoundError:
             return 127, "", f"{words[0]}: not installed"
         except subprocess.TimeoutExpired:
-            return 124, "", f"{words[0]} has not ended after {seconds} s"
+            return 124, "", f"{words[0]} has not ended after {seconds:g} s"
         return done.returncode, done.stdout, done.stderr
 
     def installed(self, name):

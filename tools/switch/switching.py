@@ -12,7 +12,7 @@ import os
 import functions
 import modules
 from functions import AUXILIARY, BLUEBELL, OTHER, STOCK
-from host import DONE, GIVEN_BACK, NO_DRIVER, NO_MODULE, SECONDS, SwitchError, say, tell
+from host import DONE, GIVEN_BACK, NO_DRIVER, NO_MODULE, SwitchError, say, tell
 
 RENAME_SECONDS = 3      # that udev may take to rename a new RDMA device
 
@@ -37,9 +37,9 @@ class Switch:
         error = self.host.write(self.control(driver, "unbind"), function.auxiliary)
         if error is None:
             raise SwitchError(
-                f"{function.address}: the kernel has not taken it from {driver} within {SECONDS} "
-                "s, and may still do so: see 'journalctl -k' for what it waits for; if it never "
-                "ends, reboot", NO_DRIVER)
+                f"{function.address}: the kernel has not taken it from {driver} within "
+                f"{self.host.step_seconds():g} s, and may still do so: see 'journalctl -k' for "
+                "what it waits for; if it never ends, reboot", NO_DRIVER)
         return os.strerror(error) if error else None
 
     def bind(self, function, driver):
@@ -47,7 +47,7 @@ class Switch:
         log = self.host.kernel_log()
         error = self.host.write(self.control(driver, "bind"), function.auxiliary)
         if error is None:
-            return f"it has not come up within {SECONDS} s"
+            return f"it has not come up within {self.host.step_seconds():g} s"
         if not error:
             return None
         said = [line for line in log() if function.auxiliary in line or function.address in line]
@@ -65,7 +65,7 @@ class Switch:
             if not why or self.host.now() >= end:
                 break
             self.host.sleep(0.1)
-        end = min(end, self.host.now() + RENAME_SECONDS)
+        end = min(end, self.host.now() + RENAME_SECONDS * self.host.slow)
         while not why and before.rdma and function.rdma != before.rdma and self.host.now() < end:
             self.host.sleep(0.1)
             functions.refresh(self.host, function)

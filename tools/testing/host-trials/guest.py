@@ -123,7 +123,9 @@ class Host:
     def qemu_command(self, folder, release, append):
         """The command line of QEMU."""
         words = ["root=/dev/vda", "ro", "console=ttyS0", "loglevel=7", "panic=-1", "nokaslr",
-                 "mitigations=off", "no_timer_check", *AMD64.clock, append]
+                 "mitigations=off", "no_timer_check", *AMD64.clock,
+                 # For bluebell-check.service, and for what the agent runs.
+                 f"systemd.setenv=BLUEBELL_SWITCH_SLOW={max(SLOW, 1):g}", append]
         hca = {"driver": "vfio-user-pci", "bus": "hca-slot",
                "socket": {"type": "unix", "path": str(self.directory / "vfio-user")}}
         return ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none",

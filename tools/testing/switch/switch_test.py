@@ -371,6 +371,40 @@ class GivingBack(OnATree):
         self.assertIn("has not taken it from mlx5_ib within 120 s", self.one_error())
         self.assertEqual(self.host.steps[-1], f"unbind {FIRST} mlx5_ib")
 
+    def test_limits_of_a_slow_host(self):
+        """All limits of time are longer: of a step of the kernel, of the device, of a command."""
+        slow = mock.patch.dict(os.environ, {"BLUEBELL_SWITCH_SLOW": "4"})
+        self.host.errors["mlx5_ib", "unbind"] = None
+        with slow:
+            self.assertEqual(self.call("on", "mlx5_0"), 4)
+        self.assertIn("has not taken it from mlx5_ib within 480 s", self.one_error())
+        with slow:
+            self.assertEqual(self.call("on", "mlx5_0", "--dry-run"), 0)
+        self.assertIn("would wait up to 40 s", self.out)
+        with slow, mock.patch.object(subprocess, "run",
+                                     side_effect=subprocess.TimeoutExpired("x", 1)) as run:
+            self.assertEqual(host_module.Host.command(self.host, "update-initramfs", seconds=900),
+                             (124, "", "update-initramfs has not ended after 3600 s"))
+        self.assertEqual(run.call_args.kwargs["timeout"], 3600)
+
+    def test_step_of_the_kernel_that_a_slow_host_ends_late(self):
+        """A child of the program that ends after the time of other hosts, but before that of this
+        one."""
+        ends = iter([(0, 0)] * 4 + [(1, 0)])
+        for slow, result in ((1, None), (4, 0)):
+            self.host.slow = slow
+            clock = iter(range(0, 10000, 100))
+            with mock.patch.object(self.host, "now", lambda clock=clock: next(clock)), \
+                    mock.patch.object(os, "waitpid", lambda *_, ends=ends: next(ends)), \
+                    contextlib.redirect_stderr(io.StringIO()):
+                self.assertEqual(self.host.wait_for_child(1, "x"), result, slow)
+
+    def test_slow_is_a_number(self):
+        for text in ("", "x", "0", "0.9", "-4", "nan", "1001", "inf"):
+            with mock.patch.dict(os.environ, {"BLUEBELL_SWITCH_SLOW": text}):
+                self.assertEqual(self.refused(2, "on", "mlx5_0"),
+                                 f"BLUEBELL_SWITCH_SLOW is '{text}', not a number from 1 to 1000")
+
     def test_unbind_that_fails(self):
         self.host.errors["mlx5_ib", "unbind"] = errno.ENODEV
         self.assertEqual(self.call("on", "mlx5_0"), 3)
@@ -734,6 +768,13 @@ class Persistence(OnATree):
         self.host.put("usr/sbin/update-initramfs", "")
         self.assertEqual(self.call("off", FIRST, "--persist"), 0, self.err)
         self.assertTrue(self.host.steps[-1].startswith("update-initramfs"))
+
+    def test_initramfs_has_a_quarter_of_an_hour(self):
+        self.initramfs()
+        with mock.patch.object(self.host, "command", return_value=(0, "", "")) as command, \
+                contextlib.redirect_stderr(io.StringIO()):
+            persist.make_initramfs(self.host)
+        self.assertEqual([call.kwargs for call in command.call_args_list], [{"seconds": 900}])
 
     def test_initramfs_that_cannot_be_made(self):
         command = self.initramfs()
