@@ -11,57 +11,26 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "address.h"
-#include "caps.h"
 #include "cmd.h"
-#include "cmdif.h"
 #include "corerig.h"
-#include "cq.h"
-#include "dev.h"
-#include "dispatch.h"
-#include "eq.h"
 #include "eth_link.h"
 #include "eth_port.h"
-#include "eth_reg.h"
 #include "eth_switch.h"
-#include "eth_vport_cmd.h"
 #include "fabric.h"
-#include "fault.h"
-#include "flow.h"
-#include "flow_cmd.h"
-#include "general.h"
 #include "hca.h"
 #include "ib_link.h"
 #include "ifc.h"
 #include "iseg.h"
-#include "mcast.h"
 #include "mem.h"
-#include "memic.h"
-#include "mkey.h"
-#include "nic.h"
+#include "modules.h"
 #include "nic_ops.h"
 #include "packet.h"
-#include "pages.h"
 #include "pci.h"
-#include "pd.h"
 #include "port.h"
 #include "profile.h"
-#include "qcounter.h"
 #include "qp.h"
-#include "req.h"
-#include "rq.h"
-#include "rqt.h"
-#include "sched.h"
-#include "sq.h"
-#include "srq.h"
-#include "tir.h"
-#include "tis.h"
-#include "uar.h"
-#include "uctx.h"
-#include "umem_cmd.h"
 #include "util.h"
 #include "vfio_user.h"
-#include "watch.h"
 
 #define BLK	1024	/* distance of mailboxes */
 
@@ -69,72 +38,34 @@ struct core core;
 
 /* ---- composition ----------------------------------------------------------------------------- */
 
-static const struct hca_module *modules[40] = {
-	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
-	&memic_module, &mkey_module, &cq_module, &srq_module, &mcast_module, &qp_module,
-	&tis_module, &sq_module, &rq_module, &rqt_module, &tir_module, &flow_module, &cmdif_module,
-	&fabric_module, &address_module, &port_module, &sched_module, &fault_module, &req_module,
-	&watch_module,
-	&dispatch_module, &nic_module, &iseg_module, &pci_module, &uar_module,
-};
-
-static const struct cmd_desc *const cmds[] = {
-	cap_cmds, pages_cmds, uctx_cmds, umem_cmds, general_cmds, eq_cmds, pd_cmds, qcounter_cmds,
-	memic_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
-	tis_cmds, rq_cmds, rqt_cmds, tir_cmds, flow_table_cmds, flow_group_cmds, flow_entry_cmds,
-	dev_cmds, port_cmds, port_reg_cmds, fault_cmds, uar_cmds, NULL
-};
-
-/* With an Ethernet port: the modules, and the commands about the port, in place of InfiniBand's. */
-static const struct hca_module *eth_modules[ARRAY_SIZE(modules)];
-
-static const struct cmd_desc *const eth_cmds[] = {
-	cap_cmds, pages_cmds, uctx_cmds, umem_cmds, general_cmds, eq_cmds, pd_cmds, qcounter_cmds,
-	memic_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
-	tis_cmds, rq_cmds, rqt_cmds, tir_cmds, flow_table_cmds, flow_group_cmds, flow_entry_cmds,
-	dev_cmds, eth_vport_cmds, eth_reg_cmds, fault_cmds, uar_cmds, NULL
-};
+/* With room for modules of folders above. */
+static const struct hca_module *modules[40] = { HCA_IB_MODULES };
+static const struct hca_module *eth_modules[ARRAY_SIZE(modules)] = { HCA_ETH_MODULES };
+static const struct cmd_desc *const cmds[] = { HCA_IB_CMDS, NULL };
+static const struct cmd_desc *const eth_cmds[] = { HCA_ETH_CMDS, NULL };
 
 struct doorbell_ops core_doorbells;
-
-static void send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t len)
-{
-	if (!nic_send_doorbell(hca, uar, bf, len))
-		qp_send_doorbell(hca, uar, bf, len);
-}
 
 static const struct board board = {
 	.modules = modules, .cmds = cmds, .irq = &vfu_irq_ops, .doorbells = &core_doorbells,
 	.qp = &transport_qp_ops, .link = &ib_link, .port = &ib_port_ops, .nic = &nic_ops,
-	.cqe_lost = qp_lost_cqe,
+	.cqe_lost = hca_cqe_lost,
 };
 
 static const struct board eth_board = {
 	.modules = eth_modules, .cmds = eth_cmds, .irq = &vfu_irq_ops, .doorbells = &core_doorbells,
 	.qp = &transport_qp_ops, .link = &eth_link, .port = &eth_port_ops, .nic = &nic_ops,
-	.cqe_lost = qp_lost_cqe,
+	.cqe_lost = hca_cqe_lost,
 };
 
 const struct board *core_board;
 bool core_eth;
-
-static void set_eth_modules(void)
-{
-	unsigned int i, n = 0;
-
-	memset(eth_modules, 0, sizeof(eth_modules));
-	for (i = 0; modules[i]; i++)
-		if (modules[i] != &address_module)
-			eth_modules[n++] = modules[i] == &port_module ? &eth_port_module :
-									modules[i];
-}
 
 /* Make the fabric and the HCA. Returns false if memory is short. */
 static bool make_hca(void)
 {
 	const struct board *own = core_eth ? &eth_board : &board;
 
-	set_eth_modules();
 	core.fabric = fabric_new(core_eth ? &eth_packet_type : &ib_packet_type);
 	if (!core.fabric || (core_eth && eth_switch_start(core.fabric)))
 		return false;
@@ -143,13 +74,17 @@ static bool make_hca(void)
 	return core.hca;
 }
 
+static void add_module(const struct hca_module **list, const struct hca_module *m)
+{
+	while (*list && *list != m)
+		list++;
+	*list = m;
+}
+
 void core_add_module(const struct hca_module *m)
 {
-	unsigned int i = 0;
-
-	while (modules[i] && modules[i] != m)
-		i++;
-	modules[i] = m;
+	add_module(modules, m);
+	add_module(eth_modules, m);
 }
 
 /* ---- socket ---------------------------------------------------------------------------------- */
@@ -223,9 +158,7 @@ int core_up(void **state)
 	if (core.fd < 0 || !core.base || profile_default(core.profile, core_eth))
 		return -1;
 	core.profile->initializing_ms = 0;
-	core_doorbells = (struct doorbell_ops){
-		.send = send_doorbell, .cq_arm = cq_arm_doorbell, .eq = eq_doorbell,
-	};
+	core_doorbells = hca_doorbells;
 	if (!make_hca() || ftruncate(core.fd, CORE_RAM) ||
 	    mem_map_fd(core.hca, 0, CORE_RAM, core.fd, 0, true, true))
 		return -1;
