@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <event2/event.h>
 #include <string.h>
 
 #include "fabric.h"
@@ -20,6 +21,7 @@
 
 #define LIMIT	512	/* packets at a port */
 #define SWITCH_LIMIT 128	/* packets of a port at the switch */
+#define SWITCH_TURN 512		/* packets that the switch answers in a turn of its event loop */
 
 static unsigned int woken[NET_HCAS];
 
@@ -276,6 +278,33 @@ static void port_that_floods_the_switch_holds_up_no_other(void **state)
 	assert_int_equal(woken[2], 0);
 }
 
+static void note(void *arg, unsigned int port, const struct packet *p)
+{
+	(void)arg;
+	(void)port;
+	(void)p;
+	came++;
+}
+
+/* What is left after a turn needs no further packet to be answered. */
+static void switch_goes_on_after_its_turn(void **state)
+{
+	static struct fabric_agent agent;
+	unsigned int i;
+
+	(void)state;
+	agent = *net.fabric->agent;
+	agent.receive = note;
+	net.fabric->agent = &agent;
+	came = 0;
+	for (i = 0; i < SWITCH_TURN + 1; i++)
+		put(0, SWITCH_LID, i);
+	event_base_loop(net.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	assert_int_equal(came, SWITCH_TURN);
+	net_turn();
+	assert_int_equal(came, SWITCH_TURN + 1);
+}
+
 static struct packet *get_node_info(unsigned int h)
 {
 	struct packet *p = packet_alloc(net.fabric);
@@ -319,6 +348,7 @@ int main(void)
 		T(sender_is_woken_when_the_link_goes_down),
 		T(sender_is_woken_when_the_receiver_is_reset), T(switch_has_a_limit),
 		T(port_that_floods_the_switch_holds_up_no_other),
+		T(switch_goes_on_after_its_turn),
 		T(switch_loses_subnet_management_without_room),
 	};
 

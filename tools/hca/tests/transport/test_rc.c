@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "count.h"
 #include "cq.h"
+#include "cqe_error.h"
 #include "eq.h"
 #include "fabric.h"
 #include "ib_packet.h"
@@ -23,6 +24,8 @@
 #include "qp.h"
 #include "req.h"
 #include "resp.h"
+#include "trace.h"
+#include "tracerig.h"
 #include "util.h"
 #include "wqe.h"
 
@@ -1011,15 +1014,20 @@ static void answer_is_dropped_behind_what_was_sent(void **state)
 	assert_int_equal(resp->rd_jobs, 0);
 }
 
-/* Both queue pairs fail, as if the key had been free at the first packet; no answer follows. */
+/*
+ * Both queue pairs fail, as if the key had been free at the first packet; no answer follows. The
+ * trace names the packet that is refused.
+ */
 static void key_that_is_freed_in_the_middle_of_a_read_fails_both(void **state)
 {
 	struct mkey *mk = mkey_find(rig.hca[1], key_b);
+	uint32_t psn = a->next_send_psn;
 	unsigned int i, budget = 3;
 	struct packet *p;
 	uint64_t sent;
 
 	(void)state;
+	trace_ring(rig.hca[1]->trace, true);
 	a->path.ack_timeout = 18;
 	fabric_inject_drop(rig.hca[1], 0, 2);
 	post_rdma(WQE_RDMA_READ, buf_b, key_b, BUF);
@@ -1045,6 +1053,10 @@ static void key_that_is_freed_in_the_middle_of_a_read_fails_both(void **state)
 	assert_int_equal(b->resp->job_n, 0);
 	assert_int_equal(b->resp->rd_jobs, 0);
 	assert_int_equal(rig_events(EV_WQ_ACCESS), 1);
+	expect_traced(rig.hca[1]->trace, "refuse",
+		      "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
+		      b->obj.num, psn_add(psn, 3), BTH_RC | BTH_READ_MIDDLE, NAK_ACCESS,
+		      cqe_error_syndrome(ERR_RKEY_UNKNOWN));
 	mk->free = false;
 }
 
