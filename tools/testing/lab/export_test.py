@@ -168,6 +168,19 @@ class Exported(unittest.TestCase):
             for source in re.findall(r"^\.\. kernel-doc:: (\S+)$", text, re.M):
                 self.assertTrue((self.kernel / source).exists(), source)
 
+    def test_sources_name_what_the_kernel_has(self):
+        """No comment, text or Kconfig names a file that is only in this repository."""
+        source = EXPORT.lab_source()
+        names = git(self.kernel, "diff", "--name-only", "--diff-filter=A", self.base).split()
+        names = [name for name in names if not name.startswith(EXPORT.PAGES)]
+        self.assertGreater(len(names), 100)
+        for name in names:
+            text = (self.kernel / name).read_text("utf-8")
+            for path in re.findall(r"(?<![\w./-])(?:(?:tools|scripts|kunit|compat|Documentation)/"
+                                   r"[\w./-]*\w|[\w-]+\.rst)", text):
+                self.assertTrue(any((folder / path).exists() for folder in
+                                    (self.kernel, source, source / "include")), f"{name}: {path}")
+
     def test_code_patches_after_the_pages_build_the_driver(self):
         """The pages come before the driver can be configured."""
         commits = [git(self.kernel, "log", "-1", "--format=%H", "--diff-filter=A", "--",
@@ -185,7 +198,9 @@ class Exported(unittest.TestCase):
         cases = sum(len(re.findall(r"^\s+KUNIT_CASE", path.read_text("utf-8"), re.M))
                     for path in (REPO / "kunit").glob("*.c"))
         self.assertIn(f"{cases} cases", self.cover)
-        text = self.cover.partition("\n\n")[2].partition(f" ({len(self.patches)}):\n")[0]
+        author = git(self.kernel, "log", "-1", "--format=%an <%ae>").strip()
+        self.assertRegex(self.cover, rf"\n\nSigned-off-by: {re.escape(author)}\n\n")
+        text = self.cover.partition("\n\n")[2].partition("\nSigned-off-by: ")[0]
         self.assertEqual([line for line in text.splitlines() if len(line) > 75], [])
         for words in ("a second driver", "What is the same", "What is new", "emulated HCA",
                       "LAG", "git am", "asked of the list"):
@@ -265,8 +280,10 @@ class Changed(unittest.TestCase):
             cover = (self.out.parent / "patches-cover-letter.patch").read_text("utf-8")
             self.assertIn(f"Subject: {subject}", cover)
             self.assertIn("Changes in v2:\n- more\n", cover)
-            self.assertEqual("Changes in v3:\n- less\n\nChanges in v2:" in cover,
+            self.assertEqual("\n---\nChanges in v3:\n- less\n\nChanges in v2:" in cover,
                              "v3" in subject)
+            self.assertEqual("\n---\nChanges in v2:" in cover, "v2" in subject)
+            self.assertNotIn("Signed-off-by:", cover)
             self.assertEqual("\nIn-Reply-To: <a@b>\n" in cover, "v3" in subject)
             names = {path.name for path in self.out.iterdir()}
             self.assertTrue(all(re.match(rf"{subject.split()[-2]}-\d{{4}}-", name)

@@ -4,8 +4,8 @@
  * to the group of the datagram's GID. The consumer joins the group at subnet administration, so
  * that the fabric delivers the datagram to the port.
  *
- * When an attached queue pair is destroyed, firmware may end the attachment, as the emulated HCA
- * (tools/hca) does, or refuse to destroy the queue pair. The driver serves both kinds of firmware:
+ * When an attached queue pair is destroyed, firmware may end the attachment, or refuse to destroy
+ * the queue pair. The driver serves both kinds of firmware:
  *
  * * ib_core does not destroy a queue pair that is attached by verbs, but does not know of
  *   attachments that a process makes by commands of its own (devx_obj.c). When such a process
