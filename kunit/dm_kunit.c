@@ -243,6 +243,7 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
  * @refuse: number of the command to refuse, counted from 1
  * @refuse_err: errno of the refusal
  * @lose: number of the command to execute without an answer, counted from 1
+ * @meanwhile: called while the driver waits for this answer; or NULL
  * @busy: pages of the window in which firmware has no room
  * @most: number of allocations that firmware can have
  * @stubborn: how many further commands that free memory or operations fail
@@ -267,6 +268,7 @@ struct dm_env {
 	unsigned int refuse;
 	int refuse_err;
 	unsigned int lose;
+	void (*meanwhile)(struct kunit *test);
 	unsigned long busy;
 	int most;
 	unsigned int stubborn;
@@ -369,6 +371,7 @@ static int dm_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *
 	struct kunit *test = kunit_get_current_test();
 	struct dm_env *env = test->priv;
 	u16 opcode = MLX5_GET(modify_memic_in, in, opcode);
+	bool lost;
 	int err;
 
 	if (++env->commands == env->refuse)
@@ -381,8 +384,13 @@ static int dm_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *
 		env->unanswered--;
 		return -ETIMEDOUT;
 	}
+	lost = env->commands == env->lose;
 	err = execute(test, env, in, out);
-	return env->commands == env->lose ? -ETIMEDOUT : err;
+	if (!lost)
+		return err;
+	if (env->meanwhile)
+		env->meanwhile(test);
+	return -ETIMEDOUT;
 }
 
 static struct ib_ucontext *uctx_of(struct dm_env *env)
@@ -1156,6 +1164,62 @@ static void operation_on_memory_that_may_be_gone_is_not_named(struct kunit *test
 	KUNIT_EXPECT_EQ(test, env->commands, 1);
 }
 
+/* A task that maps operation 0 of @dm, on the firmware of the test. */
+static struct mapper {
+	struct mlx5_ib_dm *dm;
+	struct task_struct *task;
+	struct mlx5_user_mmap_entry *entry;
+} mapper;
+
+static int map_op(void *test)
+{
+	current->kunit_test = test;
+	WRITE_ONCE(mapper.entry, mlx5_ib_dm_map_op(mapper.dm, 0));
+	current->kunit_test = NULL;
+	return 0;
+}
+
+/* Let the task run until it sleeps for a lock; or to its end, which is a mistake. */
+static void map_op_meanwhile(struct kunit *test)
+{
+	unsigned int ms;
+
+	wake_up_process(mapper.task);
+	for (ms = 0; ms < 5000; ms++) {
+		if (READ_ONCE(mapper.entry))
+			return;
+		if (READ_ONCE(mapper.task->__state) == TASK_UNINTERRUPTIBLE)
+			return;
+		usleep_range(1000, 2000);
+	}
+	KUNIT_FAIL(test, "the task neither waits nor ends");
+}
+
+/*
+ * Firmware frees the address of an operation, does not answer, and gives the address to another
+ * process. This process waits until the driver has left the page, and is not refused.
+ */
+static void operation_waits_for_the_page_behind_a_lost_answer(struct kunit *test)
+{
+	static const u32 op_at[WINDOW_PAGES];
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	mapper = (struct mapper){ .dm = create(test, 64, 0) };
+	mapper.task = kthread_create(map_op, test, "bluebell-map-op");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mapper.task);
+	get_task_struct(mapper.task);
+	env->op_at = op_at;
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 0));
+	env->lose = env->commands + 1;
+	env->meanwhile = map_op_meanwhile;
+	free_dm(dm);
+	kthread_stop_put(mapper.task);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mapper.entry);
+	free_dm(mapper.dm);
+	expect_nothing(test);
+}
+
 static void refused_region_leaves_nothing(struct kunit *test)
 {
 	struct ib_dm_mr_attr attr = { .length = 64, .access_flags = IB_ZERO_BASED };
@@ -1389,6 +1453,7 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(late_address_is_freed_before_the_next_one),
 	KUNIT_CASE(memory_that_may_get_an_address_is_not_reused),
 	KUNIT_CASE(operation_on_memory_that_may_be_gone_is_not_named),
+	KUNIT_CASE(operation_waits_for_the_page_behind_a_lost_answer),
 	KUNIT_CASE(refused_region_leaves_nothing),
 	KUNIT_CASE(failure_of_any_allocation_leaves_no_memory),
 	KUNIT_CASE(memory_of_a_key_that_may_exist_is_kept),
