@@ -352,7 +352,8 @@ static void process_does_not_see_events_of_an_xrc_target(struct kunit *test)
 	static struct mlx5_ib_qp real;
 	struct ib_qp qp = { .real_qp = &real.ibqp, .qp_num = NUM };
 	struct uverbs_api_object api = {};
-	struct ib_uobject uobj = { .object = &qp, .uapi_object = &api };
+	struct ib_ucontext uctx = {};
+	struct ib_uobject uobj = { .object = &qp, .uapi_object = &api, .context = &uctx };
 	struct mlx5_ib_devx_id id;
 	unsigned int i;
 
@@ -879,7 +880,8 @@ static void object_that_may_be_destroyed_gets_no_subscribers(struct kunit *test)
 	struct mock *mock = make_mock(test);
 	struct mlx5_ib_devx_obj *obj = create_cq(test);
 	struct uverbs_api_object api = { .id = MLX5_IB_OBJECT_DEVX_OBJ };
-	struct ib_uobject uobj = { .object = obj, .uapi_object = &api };
+	struct ib_ucontext uctx = {};
+	struct ib_uobject uobj = { .object = obj, .uapi_object = &api, .context = &uctx };
 	struct mlx5_ib_devx_request request = {};
 
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_choose_object(&uobj, &request), 0);
@@ -898,7 +900,8 @@ static void object_that_may_be_destroyed_gets_no_subscribers(struct kunit *test)
 static void queue_of_verbs_that_may_be_destroyed_gets_no_subscribers(struct kunit *test)
 {
 	struct uverbs_api_object api = {};
-	struct ib_uobject uobj = { .uapi_object = &api };
+	struct ib_ucontext uctx = {};
+	struct ib_uobject uobj = { .uapi_object = &api, .context = &uctx };
 	struct mlx5_ib_devx_request request = {};
 	struct {
 		struct mlx5_ib_qp qp;

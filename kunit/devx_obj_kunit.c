@@ -531,7 +531,8 @@ static void handle_is_that_of_a_kind_and_a_number(struct kunit *test)
 		{ MLX5_IB_OBJECT_DEVX_UMEM, &devx },
 	};
 	struct uverbs_api_object api = {};
-	struct ib_uobject uobj = { .uapi_object = &api };
+	struct ib_ucontext uctx = {};
+	struct ib_uobject uobj = { .uapi_object = &api, .context = &uctx };
 	struct mlx5_ib_devx_id id;
 	unsigned int i;
 

@@ -43,11 +43,17 @@ class Refusals(unittest.TestCase):
             self.assertEqual(self.found(f"return -{errno}"), [])
 
     def test_a_refusal_with_a_reason_is_not_found(self):
-        for statement in ('return refuse(-EINVAL, "%u", x)',
-                          'return ERR_PTR(refuse(-EINVAL,\n"x"))',
-                          'return x ? refuse(-EBUSY, "a -EINVAL") : 0',
-                          'return refuse(\n\t-EPERM, "x")'):
+        for statement in ('return refuse(dev->mdev, -EINVAL, "%u", x)',
+                          'return ERR_PTR(refuse(NULL, -EINVAL,\n"x"))',
+                          'return x ? refuse(mdev, -EBUSY, "a -EINVAL") : 0',
+                          'return refuse(to_mdev(to_a(b, c)->d)->mdev, -EBUSY, "x")',
+                          'return refuse(mdev,\n\t-EPERM, "x")'):
             self.assertEqual(self.found(statement), [], statement)
+
+    def test_only_the_second_argument_has_a_reason(self):
+        for statement in ('refuse(-EINVAL, "x")', 'refuse(mdev, err, "%d", -EINVAL)',
+                          'f(refuse(mdev, -EIO, "x"), -EINVAL)'):
+            self.assertEqual(self.found(statement), [(7, "planted_check", "EINVAL")], statement)
 
     def test_a_comparison_is_not_found(self):
         for statement in ("if (err == -EINVAL)", "while (err != -EBUSY)",
@@ -72,9 +78,9 @@ class Refusals(unittest.TestCase):
             source = Path(directory) / "a.c"
             (Path(directory) / "list").touch()
             args = ["--source", directory, "--list", Path(directory) / "list"]
-            source.write_text(FUNCTION % 'return refuse(-EINVAL, "x")')
+            source.write_text(FUNCTION % 'return refuse(mdev, -EINVAL, "x")')
             self.assertEqual(run("refusals", *args), (0, []))
-            source.write_text(FUNCTION % 'return refuse(-EINVAL, "x") ?: -EPERM')
+            source.write_text(FUNCTION % 'return refuse(mdev, -EINVAL, "x") ?: -EPERM')
             status, lines = run("refusals", *args)
             self.assertEqual(status, 1)
             self.assertRegex("\n".join(lines), "^refusals: error: a.c:7: [^\n]*$")

@@ -174,11 +174,11 @@ static u64 device_kernel_cap_flags(struct mlx5_ib_dev *dev)
 	return flags;
 }
 
-static int device_check_query(struct ib_udata *uhw)
+static int device_check_query(struct mlx5_core_dev *mdev, struct ib_udata *uhw)
 {
 	if (uhw && uhw->outlen &&
 	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
-		return refuse(-EINVAL,
+		return refuse(mdev, -EINVAL,
 			      "device query: response of %zu bytes has no room for response_length",
 			      uhw->outlen);
 	return ib_is_udata_in_empty(uhw);
@@ -201,7 +201,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibdev);
 	struct mlx5_core_dev *mdev = dev->mdev;
-	int err = device_check_query(uhw);
+	int err = device_check_query(mdev, uhw);
 
 	if (err)
 		return err;
@@ -242,7 +242,7 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 	int err;
 
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
-		return refuse(-EOPNOTSUPP,
+		return refuse(to_mdev(ibdev)->mdev, -EOPNOTSUPP,
 			      "change of device attributes %#x, only NODE_DESC (%#x) can change",
 			      mask, IB_DEVICE_MODIFY_NODE_DESC);
 	if (!mask)

@@ -132,7 +132,7 @@ int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_po
 	u32 select = props->set_port_cap_mask | props->clr_port_cap_mask;
 
 	if (mask)
-		return refuse(-EOPNOTSUPP,
+		return refuse(to_mdev(ibdev)->mdev, -EOPNOTSUPP,
 			      "change of a port with port_modify_mask %#x, must be 0: only capabilities can change",
 			      mask);
 	return select ? port->ops->modify(port, props->set_port_cap_mask, select) : 0;
@@ -222,7 +222,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *
 	if (err)
 		return err;
 	if (!rdma_is_port_valid(uctx->device, num))
-		return refuse(-EINVAL, "port query: the device has no port %u", num);
+		return refuse(to_mdev(uctx->device)->mdev, -EINVAL,
+			      "port query: the device has no port %u", num);
 	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_PORT, &info, sizeof(info));
 }
 

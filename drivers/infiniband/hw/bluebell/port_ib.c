@@ -160,8 +160,9 @@ static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 	if (err)
 		return err;
 	if (select & ~rep.cap_mask1_perm)
-		return refuse(-EINVAL, "change of port capabilities %#x, only %#x can change",
-			      select, rep.cap_mask1_perm);
+		return refuse(port->dev->mdev, -EINVAL,
+			      "change of port capabilities %#x, only %#x can change", select,
+			      rep.cap_mask1_perm);
 	return mlx5_ib_fw_set_hca_vport_caps(port->dev, port->num, caps, select);
 }
 

@@ -89,7 +89,7 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 	int err;
 
 	/* The number may be that of another object by now. */
-	if (mlx5_ib_fw_check_exists(attempt, form->what, number))
+	if (mlx5_ib_fw_check_exists(dev, attempt, form->what, number))
 		return -EAGAIN;
 	if (!out)
 		return -ENOMEM;

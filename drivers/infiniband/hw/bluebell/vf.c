@@ -37,9 +37,10 @@ VISIBLE_IF_KUNIT int mlx5_ib_num_vfs(const struct mlx5_ib_dev *dev)
 static int vf_check(const struct mlx5_ib_dev *dev, int vf)
 {
 	if (!MLX5_CAP_GEN(dev->mdev, vport_group_manager))
-		return refuse(-EPERM, "this PCI function cannot manage VFs (vport_group_manager)");
+		return refuse(dev->mdev, -EPERM,
+			      "this PCI function cannot manage VFs (vport_group_manager)");
 	if (vf < 0 || vf >= mlx5_ib_num_vfs(dev))
-		return refuse(-EINVAL,
+		return refuse(dev->mdev, -EINVAL,
 			      "no VF %d: the device can have %d, numbered from 0", vf,
 			      mlx5_ib_num_vfs(dev));
 	return 0;
@@ -81,9 +82,9 @@ int mlx5_ib_get_vf_config(struct ib_device *ibdev, int vf, u32 port, struct ifla
 		return err;
 	policy = MLX5_GET(query_hca_vport_context_out, out, hca_vport_context.vport_state_policy);
 	if (policy >= ARRAY_SIZE(vf_link_states))
-		return refuse(-EINVAL,
-			      "firmware reports vport_state_policy %u of VF %d, not 0 to 2",
-			      policy, vf);
+		return refuse(to_mdev(ibdev)->mdev, -EINVAL,
+			      "firmware reports vport_state_policy %u of VF %d, not 0 to 2", policy,
+			      vf);
 	info->linkstate = vf_link_states[policy];
 	return 0;
 }
@@ -222,7 +223,7 @@ int mlx5_ib_set_vf_guid(struct ib_device *ibdev, int vf, u32 port, u64 guid, int
 		MLX5_SET(hca_vport_context, ctx, field_select, MLX5_HCA_VPORT_SEL_PORT_GUID);
 		MLX5_SET64(hca_vport_context, ctx, port_guid, guid);
 	} else {
-		return refuse(-EINVAL, "GUID of type %d for a VF, not IFLA_VF_IB_*_GUID",
+		return refuse(dev->mdev, -EINVAL, "GUID of type %d for a VF, not IFLA_VF_IB_*_GUID",
 			      type);
 	}
 	err = mlx5_ib_fw_modify_vf_vport(dev, vf + 1, in);
@@ -257,7 +258,7 @@ int mlx5_ib_set_vf_link_state(struct ib_device *ibdev, int vf, u32 port, int sta
 		if (vf_link_states[policy] == state)
 			break;
 	if (policy == ARRAY_SIZE(vf_link_states))
-		return refuse(-EINVAL,
+		return refuse(dev->mdev, -EINVAL,
 			      "link state %d for a VF, not auto (0), enable (1) or disable (2)",
 			      state);
 	MLX5_SET(hca_vport_context, ctx, field_select, MLX5_HCA_VPORT_SEL_STATE_POLICY);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Why requests are refused: with dynamic debug on, the kernel's log has one line for each refused
- * request, with the process, the errno and the reason; with it off, none.
+ * request, with the device, the process, the errno and the reason; with it off, none.
  */
 #include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -159,6 +160,7 @@ static const struct request {
 	int err;
 	const char *name;
 	const char *reason;
+	bool no_device;		/* a check of plain values, which knows no device */
 } requests[] = {
 	{ "CQ", ask_cq, EINVAL, "-EINVAL", "cqe_comp_en is 2, not 0 or 1" },
 	{ "QP", ask_qp, EINVAL, "-EINVAL", "receive queue of 3 WQEs" },
@@ -166,12 +168,13 @@ static const struct request {
 	  "send queue of 8 WQEBBs is too short for 9 requests" },
 	{ "QP type", ask_qp_type, EOPNOTSUPP, "-EOPNOTSUPP", "QP of type 8" },
 	{ "SRQ", ask_srq, EINVAL, "-EINVAL", "limit of 10000" },
-	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "index 2, command 100 has 0 indices" },
+	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "index 2, command 100 has 0 indices",
+	  true },
 	{ "mmap rights", ask_to_read, EPERM, "-EPERM", "mmap with forbidden rights 0x1" },
 	{ "MR", ask_mr, EINVAL, "-EINVAL", "region of 0 bytes at 0x0, 1 to 2^" },
 	{ "advice", ask_odp, EFAULT, "-EFAULT", "advice for key 0x0: no ODP region of this PD" },
 	{ "device memory", ask_dm, EINVAL, "-EINVAL", "alignment 2^60, at most 2^" },
-	{ "DEVX command", ask_command, EINVAL, "-EINVAL", "command 0xabc is unknown" },
+	{ "DEVX command", ask_command, EINVAL, "-EINVAL", "command 0xabc is unknown", true },
 	{ "umem", ask_umem, EINVAL, "-EINVAL", "umem of no bytes" },
 };
 
@@ -183,8 +186,8 @@ static int count_lines(size_t *pos, char *last, size_t size)
 
 	*last = 0;
 	while ((line = strsep(&text, "\n"))) {
-		line = strstr(line, "bluebell: refusals[");
-		if (!line)
+		line = strstr(line, "bluebell");
+		if (!line || !strstr(line, ": refusals["))
 			continue;
 		snprintf(last, size, "%s", line);
 		n++;
@@ -192,16 +195,30 @@ static int count_lines(size_t *pos, char *last, size_t size)
 	return n;
 }
 
-/*
- * True if the line names the process and the errno, which a kernel without CONFIG_SYMBOLIC_ERRNAME
- * prints as a number.
- */
-static bool names_process_and_errno(const char *line, const struct request *q)
+/* The address of the device: that of its PCI function, which is the last part of a link's path. */
+static const char *device_address(void)
 {
-	char number[16], who[64];
+	static char path[256];
+	char link[128];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/sys/class/infiniband/%s/device", rdma_device_name());
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = 0;
+	return basename(path);
+}
+
+/*
+ * True if the line names the device, the process and the errno, which a kernel without
+ * CONFIG_SYMBOLIC_ERRNAME prints as a number.
+ */
+static bool names_all(const char *line, const struct request *q)
+{
+	char number[16], who[128];
 
 	snprintf(number, sizeof(number), "%d", -q->err);
-	snprintf(who, sizeof(who), "bluebell: refusals[%d]: ", getpid());
+	snprintf(who, sizeof(who), "bluebell%s%s: refusals[%d]: ", q->no_device ? "" : " ",
+		 q->no_device ? "" : device_address(), getpid());
 	if (strncmp(line, who, strlen(who)))
 		return false;
 	line += strlen(who);
@@ -219,7 +236,7 @@ TEST_F(refusals, each_has_one_line_that_says_why)
 		klog_since(&pos);
 		EXPECT_EQ(-q->err, q->ask(self)) TH_LOG("%s", q->what);
 		EXPECT_EQ(1, count_lines(&pos, line, sizeof(line))) TH_LOG("%s", q->what);
-		EXPECT_TRUE(names_process_and_errno(line, q)) TH_LOG("%s: %s", q->what, line);
+		EXPECT_TRUE(names_all(line, q)) TH_LOG("%s: %s", q->what, line);
 		EXPECT_NE(NULL, strstr(line, q->reason)) TH_LOG("%s: %s", q->what, line);
 	}
 }

@@ -55,7 +55,7 @@ int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, s
 {
 	/* Without a user id, firmware would execute the command as a command of the kernel. */
 	if (!context->uid)
-		return refuse(-EINVAL,
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
 			      "a DEVX command needs a device opened with MLX5_IB_ALLOC_UCTX_DEVX");
 	return mlx5_ib_devx_check_cmd(in, in_len, use, context->devx_rights, cmd);
 }
@@ -123,7 +123,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 	if (err)
 		return err;
 	if (vector >= uctx->device->num_comp_vectors)
-		return refuse(-EINVAL,
+		return refuse(to_mdev(uctx->device)->mdev, -EINVAL,
 			      "DEVX query of the EQ of completion vector %u, 0 to %d are possible",
 			      vector, uctx->device->num_comp_vectors - 1);
 	err = mlx5_ib_comp_eqn(to_mdev(uctx->device), vector, &eqn);

@@ -109,7 +109,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 	struct mlx5_ib_devx_async_answer *answer;
 
 	if (!devx_charge(file->context, bytes))
-		return ERR_PTR(refuse(-EAGAIN,
+		return ERR_PTR(refuse(to_mdev(file->context->ibucontext.device)->mdev, -EAGAIN,
 				      "DEVX async query needs %zu bytes, the context uses %d of %d: read answers first",
 				      bytes, atomic_read(&file->context->async_bytes),
 				      MLX5_IB_DEVX_ASYNC_BYTES));
@@ -153,7 +153,7 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
 	int err;
 
 	if (out_len < MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr))
-		return refuse(-EINVAL,
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
 			      "DEVX async query with room for %u bytes of answer, at least %zu are needed",
 			      out_len, MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr));
 	err = mlx5_ib_devx_prepare(context, id, MLX5_IB_DEVX_QUERY, in, in_len);
@@ -197,7 +197,7 @@ ssize_t mlx5_ib_devx_take_answer(struct mlx5_ib_devx_cmd_file *file, size_t coun
 	if (!first)
 		return -EAGAIN;
 	if (count < first->len)
-		return refuse(-EINVAL,
+		return refuse(to_mdev(file->context->ibucontext.device)->mdev, -EINVAL,
 			      "read of %zu bytes from a DEVX command file, the next answer has %u",
 			      count, first->len);
 	list_del(&first->node);

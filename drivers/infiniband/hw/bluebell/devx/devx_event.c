@@ -191,7 +191,8 @@ int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 			      struct mlx5_ib_ucontext *context, bool omit_data)
 {
 	if (!atomic_add_unless(&context->event_channels, 1, MLX5_IB_DEVX_CHANNELS))
-		return refuse(-ENOSPC, "the context already has %u DEVX event channels",
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -ENOSPC,
+			      "the context already has %u DEVX event channels",
 			      MLX5_IB_DEVX_CHANNELS);
 	channel->dev = to_mdev(context->ibucontext.device);
 	channel->context = context;
@@ -309,10 +310,11 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
 
 	/* Subscriptions belong to DEVX, for which a context needs a user id. */
 	if (!context->uid)
-		return refuse(-EINVAL,
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
 			      "a DEVX event subscription needs a device opened with MLX5_IB_ALLOC_UCTX_DEVX");
 	if (!request->num_types || request->num_types > MLX5_EVENT_TYPE_MAX)
-		return refuse(-EINVAL, "DEVX subscription to %u events, 1 to %u are possible",
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
+			      "DEVX subscription to %u events, 1 to %u are possible",
 			      request->num_types, MLX5_EVENT_TYPE_MAX);
 	for (i = 0; i < request->num_types; i++) {
 		err = mlx5_ib_event_check(channel->dev->mdev, request->types[i], source,
@@ -396,7 +398,7 @@ ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t cou
 	if (!queued)
 		return channel->closed ? -EIO : -EAGAIN;
 	if (count < len)
-		return refuse(-EINVAL,
+		return refuse(channel->dev->mdev, -EINVAL,
 			      "read of %zu bytes from a DEVX event channel, the next event has %zu",
 			      count, len);
 	event->cookie = queued->sub->cookie;
@@ -502,11 +504,11 @@ int mlx5_ib_devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_
 	switch (uobj_get_object_id(uobj)) {
 	case UVERBS_OBJECT_CQ:
 		return !devx_has_type(request, MLX5_EVENT_TYPE_COMP) ? 0 :
-		       refuse(-EOPNOTSUPP,
+		       refuse(to_mdev(uobj->context->device)->mdev, -EOPNOTSUPP,
 			      "DEVX subscription to completions of a verbs CQ: only its completion channel gets these");
 	case UVERBS_OBJECT_QP:
 		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
-		       refuse(-EOPNOTSUPP,
+		       refuse(to_mdev(uobj->context->device)->mdev, -EOPNOTSUPP,
 			      "DEVX subscription to events of an XRC target QP, which belongs to its XRC domain");
 	default:
 		return 0;
@@ -534,7 +536,8 @@ int mlx5_ib_devx_choose_object(struct ib_uobject *uobj, struct mlx5_ib_devx_requ
 	if (err)
 		return err;
 	if (!mlx5_ib_event_source_of(&id, &request->source))
-		return refuse(-EINVAL, "DEVX subscription to events of a %s, which has none",
+		return refuse(to_mdev(uobj->context->device)->mdev, -EINVAL,
+			      "DEVX subscription to events of a %s, which has none",
 			      mlx5_ib_devx_kinds[id.kind].name);
 	return mlx5_ib_devx_check_verbs(uobj, request);
 }
@@ -548,14 +551,15 @@ static int devx_read_object(struct uverbs_attr_bundle *attrs, struct mlx5_ib_dev
 }
 
 /* Read where the events go: to an eventfd, which has no room for a cookie, or to the channel. */
-static int devx_read_target(struct uverbs_attr_bundle *attrs, struct mlx5_ib_devx_request *request)
+static int devx_read_target(struct mlx5_core_dev *mdev, struct uverbs_attr_bundle *attrs,
+			    struct mlx5_ib_devx_request *request)
 {
 	bool has_cookie = uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE);
 
 	request->has_eventfd = uverbs_attr_is_valid(attrs,
 						    MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);
 	if (request->has_eventfd && has_cookie)
-		return refuse(-EINVAL,
+		return refuse(mdev, -EINVAL,
 			      "DEVX subscription with a cookie and an eventfd, which cannot return cookies");
 	if (request->has_eventfd)
 		return uverbs_copy_from(&request->eventfd, attrs,
@@ -579,7 +583,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT)(struct uverbs_att
 	request.types = uverbs_attr_get_alloced_ptr(attrs, list);
 	err = devx_read_object(attrs, &request);
 	if (!err)
-		err = devx_read_target(attrs, &request);
+		err = devx_read_target(to_mdev(uobj->context->device)->mdev, attrs, &request);
 	if (err)
 		return err;
 	return mlx5_ib_devx_subscribe(container_of(uobj, struct mlx5_ib_devx_channel, uobj),

@@ -58,7 +58,7 @@ static int devx_check_apu(const struct mlx5_ib_dev *dev, const struct mlx5_ib_de
 	if (cmd->opcode != MLX5_CMD_OP_CREATE_CQ || devx_cq_has_eq(cmd, in) ||
 	    MLX5_CAP_GEN(dev->mdev, apu))
 		return 0;
-	return refuse(-EOPNOTSUPP,
+	return refuse(dev->mdev, -EOPNOTSUPP,
 		      "DEVX CREATE_CQ on an APU element, which the device does not have");
 }
 
@@ -133,7 +133,8 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, const struct mlx5_ib_d
 	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
 	/* mlx5_core has no completion EQ of this number. */
 	return err == -ENOENT ?
-	       refuse(-EINVAL, "DEVX CREATE_CQ names EQ %u, which is not a completion EQ",
+	       refuse(obj->dev->mdev, -EINVAL,
+		      "DEVX CREATE_CQ names EQ %u, which is not a completion EQ",
 		      MLX5_GET(create_cq_in, in, cq_context.c_eqn_or_apu_element)) : err;
 }
 
@@ -406,7 +407,7 @@ int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct ml
 	if (err)
 		return err;
 	if (!mlx5_ib_devx_names(cmd, in, id))
-		return refuse(-EINVAL,
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
 			      "DEVX command 0x%x does not name the object of its handle, %s 0x%x",
 			      cmd->opcode, mlx5_ib_devx_kinds[id->kind].name, id->num);
 	return mlx5_ib_devx_use_umem(cmd, in, in_len);
@@ -497,7 +498,7 @@ static int devx_identify_qp(const struct ib_qp *qp, struct mlx5_ib_devx_id *id)
 {
 	/* @qp of a process that opens an XRC target is ib_core's: only @real_qp is the driver's. */
 	if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
-		return refuse(-EINVAL,
+		return refuse(to_mdev(qp->device)->mdev, -EINVAL,
 			      "DEVX on QP 0x%x, of a type that is not a single QP at the device",
 			      qp->qp_num);
 	id->kind = MLX5_IB_DEVX_QP;
@@ -541,7 +542,7 @@ static int devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		id->num = to_msrq(srq)->rsc.num;
 		return 0;
 	default:
-		return refuse(-EINVAL,
+		return refuse(to_mdev(srq->device)->mdev, -EINVAL,
 			      "DEVX on an object of uverbs type %u, not a DEVX object, CQ, QP or SRQ",
 			      uobj_get_object_id(uobj));
 	}
@@ -562,7 +563,7 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {
 	int err = devx_identify(uobj, id);
 
-	return err ?: mlx5_ib_fw_check_exists(devx_attempt_of(uobj),
+	return err ?: mlx5_ib_fw_check_exists(to_mdev(uobj->context->device), devx_attempt_of(uobj),
 					      mlx5_ib_devx_kinds[id->kind].name, id->num);
 }
 

@@ -44,8 +44,9 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 	int inlen;
 
 	if (num > MLX5_IB_MAX_UMEM_PAGES)
-		return refuse(-EINVAL, "umem of %zu pages of %lu bytes, at most %zu pages", num,
-			      page_size, MLX5_IB_MAX_UMEM_PAGES);
+		return refuse(obj->dev->mdev, -EINVAL,
+			      "umem of %zu pages of %lu bytes, at most %zu pages", num, page_size,
+			      MLX5_IB_MAX_UMEM_PAGES);
 	inlen = MLX5_ST_SZ_BYTES(create_umem_in) + num * MLX5_ST_SZ_BYTES(mtt);
 
 	void *many __free(kvfree) = NULL, *in = few;
@@ -104,7 +105,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 		return ERR_PTR(-ENOMEM);
 	page_size = mlx5_ib_umem_best_page(umem, pgsz_bitmap);
 	if (!page_size)
-		return ERR_PTR(refuse(-EINVAL,
+		return ERR_PTR(refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
 				      "umem: no page size in the mask %#llx fits the memory",
 				      pgsz_bitmap));
 	WARN_ON_ONCE(!context->uid);
@@ -185,7 +186,8 @@ struct umem_request {
  * address of the memory; the virtual address agrees with the DMA address only in the bits below
  * PAGE_SIZE. So if the program names no page sizes, a umem has pages of PAGE_SIZE.
  */
-static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request *req)
+static int umem_read_pages(struct mlx5_core_dev *mdev, struct uverbs_attr_bundle *attrs,
+			   struct umem_request *req)
 {
 	int err = 0;
 
@@ -196,8 +198,8 @@ static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request
 	if (err)
 		return err;
 	return mlx5_ib_umem_page_sizes(req->pgsz_bitmap) ? 0 :
-	       refuse(-EINVAL, "umem: mask of page sizes %#llx, supported: %#lx", req->pgsz_bitmap,
-		      mlx5_ib_umem_page_sizes(U64_MAX));
+	       refuse(mdev, -EINVAL, "umem: mask of page sizes %#llx, supported: %#lx",
+		      req->pgsz_bitmap, mlx5_ib_umem_page_sizes(U64_MAX));
 }
 
 static int umem_read_request(struct ib_device *ibdev, struct uverbs_attr_bundle *attrs,
@@ -212,7 +214,7 @@ static int umem_read_request(struct ib_device *ibdev, struct uverbs_attr_bundle 
 	if (err)
 		return err;
 	if (!req->len)
-		return refuse(-EINVAL, "umem of no bytes");
+		return refuse(to_mdev(ibdev)->mdev, -EINVAL, "umem of no bytes");
 	err = uverbs_get_flags32(&req->access, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS,
 				 UMEM_ACCESS);
 	if (err)
@@ -223,7 +225,7 @@ static int umem_read_request(struct ib_device *ibdev, struct uverbs_attr_bundle 
 	req->is_dmabuf = uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD);
 	if (req->is_dmabuf)
 		err = uverbs_get_raw_fd(&req->fd, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD);
-	return err ?: umem_read_pages(attrs, req);
+	return err ?: umem_read_pages(to_mdev(ibdev)->mdev, attrs, req);
 }
 
 static struct ib_umem *umem_pin(struct mlx5_ib_dev *dev, const struct umem_request *req)
@@ -233,7 +235,7 @@ static struct ib_umem *umem_pin(struct mlx5_ib_dev *dev, const struct umem_reque
 	if (!req->is_dmabuf)
 		return mlx5_ib_umem_get(dev, req->addr, req->len, req->access);
 	if (overflows_type(req->addr, unsigned long) || overflows_type(req->len, size_t))
-		return ERR_PTR(refuse(-EOVERFLOW,
+		return ERR_PTR(refuse(dev->mdev, -EOVERFLOW,
 				      "umem of %llu bytes at offset %#llx of a dma-buf: exceeds 32 bits",
 				      req->len, req->addr));
 	umem_dmabuf = ib_umem_dmabuf_get_pinned(&dev->ib_dev, req->addr, req->len, req->fd,
@@ -252,7 +254,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 
 	/* Only commands with a user id can name a umem. */
 	if (!context->uid)
-		return refuse(-EINVAL,
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
 			      "a umem needs a device opened with MLX5_IB_ALLOC_UCTX_DEVX");
 	err = umem_read_request(context->ibucontext.device, attrs, &req);
 	if (err)

@@ -44,24 +44,24 @@ static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 	u32 limit = MLX5_GET(set_pp_rate_limit_context, rate, rate_limit);
 
 	if (!mlx5_rl_is_supported(mdev) || !MLX5_CAP_QOS(mdev, packet_pacing_uid))
-		return refuse(-EOPNOTSUPP,
+		return refuse(mdev, -EOPNOTSUPP,
 			      "packet pacing: the device has none for processes (packet_pacing, packet_pacing_uid)");
 	if (MLX5_GET(set_pp_rate_limit_context, rate, burst_upper_bound) &&
 	    !MLX5_CAP_QOS(mdev, packet_pacing_burst_bound))
-		return refuse(-EOPNOTSUPP,
+		return refuse(mdev, -EOPNOTSUPP,
 			      "packet pacing: the device cannot limit bursts (packet_pacing_burst_bound)");
 	if (MLX5_GET(set_pp_rate_limit_context, rate, typical_packet_size) &&
 	    !MLX5_CAP_QOS(mdev, packet_pacing_typical_size))
-		return refuse(-EOPNOTSUPP,
+		return refuse(mdev, -EOPNOTSUPP,
 			      "packet pacing: the device has no typical_packet_size (packet_pacing_typical_size)");
 	if (!context->uid)
-		return refuse(-EINVAL,
+		return refuse(mdev, -EINVAL,
 			      "packet pacing needs a device opened with MLX5_IB_ALLOC_UCTX_DEVX");
 	if (!limit || !mlx5_rl_is_in_range(mdev, limit))
-		return refuse(-EINVAL, "packet pacing at %u kbit/s, %u to %u are possible", limit,
-			      mdev->priv.rl_table.min_rate, mdev->priv.rl_table.max_rate);
+		return refuse(mdev, -EINVAL, "packet pacing at %u kbit/s, %u to %u are possible",
+			      limit, mdev->priv.rl_table.min_rate, mdev->priv.rl_table.max_rate);
 	return context->devx_rights & MLX5_UCTX_CAP_RAW_TX ? 0 :
-	       refuse(-EPERM,
+	       refuse(mdev, -EPERM,
 		      "packet pacing: the process had no CAP_NET_RAW when it opened the device");
 }
 

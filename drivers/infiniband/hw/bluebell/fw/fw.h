@@ -165,7 +165,8 @@ void mlx5_ib_fw_attempt_move(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt 
 			     struct mlx5_ib_fw_attempt *from);
 void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt);
 void mlx5_ib_fw_attempt_replaced(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attempt *attempt);
-int mlx5_ib_fw_check_exists(const struct mlx5_ib_fw_attempt *attempt, const char *what, u32 number);
+int mlx5_ib_fw_check_exists(const struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
+			    const char *what, u32 number);
 bool mlx5_ib_fw_is_noted(struct mlx5_ib_dev *dev, const void *destroy);
 void mlx5_ib_fw_number_taken(struct mlx5_ib_dev *dev, const void *destroy);
 int mlx5_ib_init_fw_attempts(struct mlx5_ib_dev *dev);

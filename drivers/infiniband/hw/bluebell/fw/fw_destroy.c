@@ -257,6 +257,7 @@ void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attemp
 
 /**
  * mlx5_ib_fw_check_exists - check that an object is known to exist, before a command names it
+ * @dev: device, for the log
  * @attempt: attempts to destroy the object. The caller keeps @attempt from being freed
  * @what: what the object is, for the log
  * @number: number of the object
@@ -266,11 +267,13 @@ void mlx5_ib_fw_attempt_forget(struct mlx5_ib_dev *dev, struct mlx5_ib_fw_attemp
  *
  * Return: 0; -EIO if the object may not exist any more.
  */
-int mlx5_ib_fw_check_exists(const struct mlx5_ib_fw_attempt *attempt, const char *what, u32 number)
+int mlx5_ib_fw_check_exists(const struct mlx5_ib_dev *dev, const struct mlx5_ib_fw_attempt *attempt,
+			    const char *what, u32 number)
 {
 	return !mlx5_ib_fw_may_be_gone(attempt) ? 0 :
-	       refuse(-EIO, "%s 0x%x may be gone: firmware did not answer the destroy command",
-		      what, number);
+	       refuse(dev->mdev, -EIO,
+		      "%s 0x%x may be gone: firmware did not answer the destroy command", what,
+		      number);
 }
 
 /**

@@ -35,7 +35,7 @@ int mlx5_ib_cq_entries(unsigned int cqe, u8 log_max_cq_sz)
 
 	/* Check before roundup_pow_of_two(), whose result might not fit into an unsigned long. */
 	if (!cqe || cqe > max)
-		return refuse(-EINVAL, "CQ of %u entries, 1 to %u are possible", cqe, max);
+		return refuse(NULL, -EINVAL, "CQ of %u entries, 1 to %u are possible", cqe, max);
 	return roundup_pow_of_two(cqe + 1);
 }
 
@@ -43,13 +43,13 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 				const struct mlx5_ib_caps *caps, void *cqc)
 {
 	if (ucmd->cqe_comp_en > 1)
-		return refuse(-EINVAL, "CQ whose cqe_comp_en is %u, not 0 or 1",
+		return refuse(caps->mdev, -EINVAL, "CQ whose cqe_comp_en is %u, not 0 or 1",
 			      ucmd->cqe_comp_en);
 	if (!ucmd->cqe_comp_en)
 		return 0;
 	if (!(ucmd->cqe_size == 64 ? MLX5_CAP_GEN(caps->mdev, cqe_compression) :
 				     MLX5_CAP_GEN(caps->mdev, cqe_compression_128)))
-		return refuse(-EOPNOTSUPP,
+		return refuse(caps->mdev, -EOPNOTSUPP,
 			      "CQ with cqe_comp_en: the device cannot compress CQEs of %u bytes",
 			      ucmd->cqe_size);
 
@@ -63,12 +63,13 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 		return 0;
 	case MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX:
 		if (!MLX5_CAP_GEN(caps->mdev, mini_cqe_resp_stride_index))
-			return refuse(-EOPNOTSUPP,
+			return refuse(caps->mdev, -EOPNOTSUPP,
 				      "CQ whose cqe_comp_res_format is 4: the device has no mini_cqe_resp_stride_index");
 		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM_STRIDX);
 		return 0;
 	default:
-		return refuse(-EINVAL, "CQ whose cqe_comp_res_format is %u, not 1, 2 or 4",
+		return refuse(caps->mdev, -EINVAL,
+			      "CQ whose cqe_comp_res_format is %u, not 1, 2 or 4",
 			      ucmd->cqe_comp_res_format);
 	}
 }
@@ -87,28 +88,30 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 			    const struct mlx5_ib_caps *caps, void *cqc)
 {
 	if (flags & ~CQ_FLAGS)
-		return refuse(-EOPNOTSUPP, "CQ flags %#x, supported: %#x", flags, CQ_FLAGS);
+		return refuse(caps->mdev, -EOPNOTSUPP, "CQ flags %#x, supported: %#x", flags,
+			      CQ_FLAGS);
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved0 || ucmd->reserved1)
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "CQ driver flags %#x, supported: %#x; reserved %#x %#x, must be 0",
 			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved0, ucmd->reserved1);
 	if (ucmd->cqe_size != 64 && ucmd->cqe_size != 128)
-		return refuse(-EINVAL, "CQ with CQEs of %u bytes, not 64 or 128", ucmd->cqe_size);
+		return refuse(caps->mdev, -EINVAL, "CQ with CQEs of %u bytes, not 64 or 128",
+			      ucmd->cqe_size);
 
 	MLX5_SET(cqc, cqc, cqe_sz, ucmd->cqe_size == 64 ? CQE_STRIDE_64 : CQE_STRIDE_128);
 	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD) {
 		if (ucmd->cqe_size != 128 || !MLX5_CAP_GEN(caps->mdev, cqe_128_always))
-			return refuse(-EOPNOTSUPP,
+			return refuse(caps->mdev, -EOPNOTSUPP,
 				      "CQ with padded CQEs of %u bytes: needs 128 bytes, and a device with cqe_128_always",
 				      ucmd->cqe_size);
 		MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_128_PAD);
 	}
 	if ((ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS) && !caps->real_time)
-		return refuse(-EOPNOTSUPP,
+		return refuse(caps->mdev, -EOPNOTSUPP,
 			      "CQ with REAL_TIME_TS: the device has no real-time timestamps in CQEs");
 	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) {
 		if (!MLX5_CAP_GEN(caps->mdev, cq_oi))
-			return refuse(-EOPNOTSUPP,
+			return refuse(caps->mdev, -EOPNOTSUPP,
 				      "CQ with IGNORE_OVERRUN: the device has no cq_oi");
 		MLX5_SET(cqc, cqc, oi, 1);
 	}

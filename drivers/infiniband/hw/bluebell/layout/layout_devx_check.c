@@ -155,30 +155,30 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 	u16 opcode;
 
 	if (in_len < MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr))
-		return refuse(-EINVAL, "DEVX command of %zu bytes is too short for its header",
-			      in_len);
+		return refuse(NULL, -EINVAL,
+			      "DEVX command of %zu bytes is too short for its header", in_len);
 	if (MLX5_GET(general_obj_in_cmd_hdr, in, vhca_tunnel_id))
-		return refuse(-EINVAL,
+		return refuse(NULL, -EINVAL,
 			      "DEVX command for another PCI function: vhca_tunnel_id is not 0");
 	opcode = MLX5_GET(general_obj_in_cmd_hdr, in, opcode);
 	found = mlx5_ib_devx_find_cmd(opcode);
 	if (!found || found->use != use)
-		return refuse(-EINVAL,
+		return refuse(NULL, -EINVAL,
 			      "DEVX command 0x%x is unknown, forbidden, or for another DEVX method",
 			      opcode);
 	if (!devx_request_has_id(found, in_len))
-		return refuse(-EINVAL,
+		return refuse(NULL, -EINVAL,
 			      "DEVX command 0x%x of %zu bytes is too short to name an object",
 			      opcode, in_len);
 	needed = devx_rights_for(found, in, in_len);
 	if (needed & ~rights)
-		return refuse(-EPERM,
+		return refuse(NULL, -EPERM,
 			      "DEVX command 0x%x needs%s%s when the process opens the device",
 			      opcode, needed & MLX5_UCTX_CAP_RAW_TX ? " CAP_NET_RAW" : "",
 			      needed & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? " CAP_SYS_RAWIO" : "");
 	if (devx_is_denied(found, in, in_len))
-		return refuse(-EPERM, "DEVX command 0x%x sets a field that no process may set",
-			      opcode);
+		return refuse(NULL, -EPERM,
+			      "DEVX command 0x%x sets a field that no process may set", opcode);
 	*cmd = found;
 	return 0;
 }
@@ -198,7 +198,7 @@ static int devx_check_qp(const void *in)
 	case MLX5_QP_ST_RAW_ETHERTYPE:
 		return 0;
 	default:
-		return refuse(-EPERM,
+		return refuse(NULL, -EPERM,
 			      "DEVX CREATE_QP of service type %u, which processes may not use",
 			      MLX5_GET(create_qp_in, in, qpc.st));
 	}
@@ -234,7 +234,7 @@ static int devx_check_mkey(const void *in)
 		may = false;
 	}
 	return may ? 0 :
-	       refuse(-EPERM,
+	       refuse(NULL, -EPERM,
 		      "DEVX CREATE_MKEY of access mode %u, supported: MTT (1) without free, umr_en and length64, KLM (2) and KSM (3) without umem",
 		      devx_mkey_access_mode(in));
 }
@@ -248,7 +248,7 @@ static int devx_check_xrq(const void *in)
 	u8 offload = MLX5_GET(create_xrq_in, in, xrq_context.offload);
 
 	return offload <= MLX5_XRQC_OFFLOAD_RNDV ? 0 :
-	       refuse(-EPERM, "DEVX CREATE_XRQ with offload %u, at most %u", offload,
+	       refuse(NULL, -EPERM, "DEVX CREATE_XRQ with offload %u, at most %u", offload,
 		      MLX5_XRQC_OFFLOAD_RNDV);
 }
 
@@ -266,12 +266,13 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 			      size_t out_len)
 {
 	if (!cmd->num_in_request && !devx_has_field(out_len, cmd->num))
-		return refuse(-EINVAL,
+		return refuse(NULL, -EINVAL,
 			      "DEVX create command with room for %zu bytes of answer: the object's number does not fit",
 			      out_len);
 	if (in_len < cmd->size)
-		return refuse(-EINVAL, "DEVX command 0x%x of %zu bytes, at least %u are needed",
-			      cmd->opcode, in_len, cmd->size);
+		return refuse(NULL, -EINVAL,
+			      "DEVX command 0x%x of %zu bytes, at least %u are needed", cmd->opcode,
+			      in_len, cmd->size);
 	switch (cmd->opcode) {
 	case MLX5_CMD_OP_CREATE_QP:
 		return devx_check_qp(in);
@@ -376,7 +377,7 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(cmd->umem) && cmd->umem[i].bits; i++) {
 		if (!devx_has_field(in_len, cmd->umem[i]))
-			return refuse(-EINVAL,
+			return refuse(NULL, -EINVAL,
 				      "DEVX command 0x%x of %zu bytes is too short to name a umem",
 				      cmd->opcode, in_len);
 		devx_set(in, cmd->umem[i], 1);

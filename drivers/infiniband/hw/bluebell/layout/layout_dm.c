@@ -66,7 +66,7 @@ int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_caps *caps)
 			    MLX5_IB_MEMIC_BASE_SHIFT;
 
 	return length && length <= mlx5_ib_max_dm(caps) && log_align <= log_max_align ? 0 :
-	       refuse(-EINVAL,
+	       refuse(caps->mdev, -EINVAL,
 		      "device memory of %llu bytes, 1 to %u are possible; alignment 2^%u, at most 2^%u",
 		      length, mlx5_ib_max_dm(caps), log_align, log_max_align);
 }
@@ -121,11 +121,11 @@ unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5
 int mlx5_ib_check_dm_access(u32 access)
 {
 	if (!(access & IB_ZERO_BASED))
-		return refuse(-EINVAL, "MR over device memory with access %#x, needs IB_ZERO_BASED",
-			      access);
+		return refuse(NULL, -EINVAL,
+			      "MR over device memory with access %#x, needs IB_ZERO_BASED", access);
 	return !(access & ~DM_ACCESS) ? 0 :
-	       refuse(-EOPNOTSUPP, "MR over device memory with access %#x, supported: %#x", access,
-		      DM_ACCESS);
+	       refuse(NULL, -EOPNOTSUPP, "MR over device memory with access %#x, supported: %#x",
+		      access, DM_ACCESS);
 }
 
 /**

@@ -176,8 +176,9 @@ static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type
 		possible = obj_type == event_objects[form].type;
 	}
 	return possible ? 0 :
-	       refuse(-EINVAL, "DEVX subscription: objects of type %u have no event of type %u",
-		      obj_type, type);
+	       refuse(mdev, -EINVAL,
+		      "DEVX subscription: objects of type %u have no event of type %u", obj_type,
+		      type);
 }
 
 /**
@@ -195,18 +196,18 @@ int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights)
 {
 	if (type >= ARRAY_SIZE(event_forms))
-		return refuse(-EINVAL, "DEVX subscription to event type %u, at most %u", type,
+		return refuse(mdev, -EINVAL, "DEVX subscription to event type %u, at most %u", type,
 			      MLX5_EVENT_TYPE_MAX - 1);
 	if (source)
 		return event_check_object(mdev, type, source->type);
 	if (event_form(mdev, type) != EVENT_OF_DEVICE)
-		return refuse(-EINVAL,
+		return refuse(mdev, -EINVAL,
 			      "DEVX subscription to event type %u without an object: not one of the device's events for processes",
 			      type);
 	if (type == MLX5_EVENT_TYPE_PORT_CHANGE || event_is_unaffiliated(mdev, type))
 		return 0;
 	return rights & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? 0 :
-	       refuse(-EPERM,
+	       refuse(mdev, -EPERM,
 		      "DEVX subscription to event type %u needs CAP_SYS_RAWIO when the device is opened",
 		      type);
 }

@@ -71,12 +71,12 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
 	u64 last;
 
 	if (access & ~SUPPORTED_ACCESS)
-		return refuse(-EOPNOTSUPP, "MR access %#x, supported: %#x", access,
+		return refuse(caps->mdev, -EOPNOTSUPP, "MR access %#x, supported: %#x", access,
 			      SUPPORTED_ACCESS);
 	/* On a 32-bit host a region cannot be longer than the address space. */
 	if (!length || check_add_overflow(iova, length - 1, &last) ||
 	    overflows_type(length, size_t) || (log_max < 64 && length > 1ULL << log_max))
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "region of %llu bytes at %#llx, 1 to 2^%u bytes are possible, and no wrap-around",
 			      length, iova, log_max);
 	return 0;
@@ -98,7 +98,8 @@ int mlx5_ib_check_klms(u32 num, const struct mlx5_ib_caps *caps)
 	u8 log_max = MLX5_CAP_GEN(caps->mdev, log_max_klm_list_size);
 
 	return !log_max || num <= ALIGN(BIT_ULL(log_max), KLMS_PER_BLOCK) ? 0 :
-	       refuse(-EINVAL, "memory key or window with %u KLMs, at most 2^%u", num, log_max);
+	       refuse(caps->mdev, -EINVAL, "memory key or window with %u KLMs, at most 2^%u", num,
+		      log_max);
 }
 
 /**

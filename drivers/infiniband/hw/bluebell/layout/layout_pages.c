@@ -55,7 +55,7 @@ int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
 		geo->page_offset = offset >> (shift - MLX5_IB_PAGE_OFFSET_SHIFT);
 		return 0;
 	}
-	return refuse(-EINVAL,
+	return refuse(NULL, -EINVAL,
 		      "queue buffer at byte %u of a 4 KiB page, not a multiple of 64 up to %u",
 		      (u32)(dma_addr & (MLX5_ADAPTER_PAGE_SIZE - 1)), max_offset * 64U);
 }

@@ -83,16 +83,17 @@ int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 	u8 rate = rdma_ah_get_static_rate(ah);
 
 	if (rdma_ah_get_sl(ah) > MAX_SL)
-		return refuse(-EINVAL, "address vector with SL %u, at most %u", rdma_ah_get_sl(ah),
-			      MAX_SL);
+		return refuse(NULL, -EINVAL, "address vector with SL %u, at most %u",
+			      rdma_ah_get_sl(ah), MAX_SL);
 	if (rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
-		return refuse(-EINVAL, "address vector with source path bits %u, at most %u",
+		return refuse(NULL, -EINVAL, "address vector with source path bits %u, at most %u",
 			      rdma_ah_get_path_bits(ah), MAX_PATH_BITS);
 	if (flow > MAX_FLOW_LABEL)
-		return refuse(-EINVAL, "address vector with flow label %#x, at most %#x", flow,
-			      MAX_FLOW_LABEL);
+		return refuse(NULL, -EINVAL, "address vector with flow label %#x, at most %#x",
+			      flow, MAX_FLOW_LABEL);
 	return rate == IB_RATE_PORT_CURRENT || ib_rate_to_mbps(rate) >= 0 ? 0 :
-	       refuse(-EINVAL, "address vector with static rate %u, not in enum ib_rate", rate);
+	       refuse(NULL, -EINVAL, "address vector with static rate %u, not in enum ib_rate",
+		      rate);
 }
 
 /* ---- paths of queue pairs -------------------------------------------------------- */

@@ -63,20 +63,21 @@ static int qp_check_create_flags(const struct ib_qp_init_attr *init,
 	u32 flags = init->create_flags;
 
 	if (flags & ~CREATE_FLAGS)
-		return refuse(-EOPNOTSUPP, "QP flags %#x, supported: %#x", flags, CREATE_FLAGS);
+		return refuse(caps->mdev, -EOPNOTSUPP, "QP flags %#x, supported: %#x", flags,
+			      CREATE_FLAGS);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) && init->qp_type != IB_QPT_UD)
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "QP with BLOCK_MULTICAST_LOOPBACK must be UD (type 4), not of type %d",
 			      init->qp_type);
 	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) &&
 	    !MLX5_CAP_GEN(caps->mdev, block_lb_mc))
-		return refuse(-EOPNOTSUPP,
+		return refuse(caps->mdev, -EOPNOTSUPP,
 			      "QP with BLOCK_MULTICAST_LOOPBACK: the device has no block_lb_mc");
 	if ((flags & CROSS_CHANNEL_FLAGS) && !MLX5_CAP_GEN(caps->mdev, cd))
-		return refuse(-EOPNOTSUPP,
+		return refuse(caps->mdev, -EOPNOTSUPP,
 			      "QP with a cross-channel flag: the device has no cross channel (cd)");
 	if ((flags & IB_QP_CREATE_PCI_WRITE_END_PADDING) && !MLX5_CAP_GEN(caps->mdev, end_pad))
-		return refuse(-EOPNOTSUPP,
+		return refuse(caps->mdev, -EOPNOTSUPP,
 			      "QP with PCI_WRITE_END_PADDING: the device cannot pad its writes (end_pad)");
 	return 0;
 }
@@ -162,22 +163,23 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 {
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
 	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "QP driver flags %#x, supported: %#x; reserved %#x, dci_streams must be 0",
 			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved);
 	/* Both flags say in which UAR the doorbells lie. */
 	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
-		return refuse(-EINVAL, "QP names both a bfreg and a UAR, at most one is possible");
+		return refuse(caps->mdev, -EINVAL,
+			      "QP names both a bfreg and a UAR, at most one is possible");
 	if ((ucmd->flags & MLX5_QP_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "QP with signatures in its WQEs: the device cannot check these (wq_signature)");
 	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE) {
 		if (init->qp_type != IB_QPT_RC)
-			return refuse(-EINVAL,
+			return refuse(caps->mdev, -EINVAL,
 				      "QP with packet-based credits must be RC (type 2), not of type %d",
 				      init->qp_type);
 		if (!MLX5_CAP_GEN(caps->mdev, qp_packet_based))
-			return refuse(-EOPNOTSUPP,
+			return refuse(caps->mdev, -EOPNOTSUPP,
 				      "QP with packet-based credits: the device has none (qp_packet_based)");
 	}
 	return qp_check_create_flags(init, caps);
@@ -199,7 +201,7 @@ int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 	if (cqe_version ? given && uidx < MLX5_IB_DEFAULT_UIDX :
 			  !given || uidx == MLX5_IB_DEFAULT_UIDX)
 		return 0;
-	return refuse(-EINVAL, "QP or SRQ with user index 0x%x (%s), CQEs of version %u: %s",
+	return refuse(NULL, -EINVAL, "QP or SRQ with user index 0x%x (%s), CQEs of version %u: %s",
 		      uidx, given ? "given" : "not given", cqe_version,
 		      cqe_version ? "an index below 0xffffff is needed" : "no index is allowed");
 }
@@ -366,13 +368,14 @@ static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_caps *caps)
 {
 	if (!MLX5_CAP_GEN(caps->mdev, apm))
-		return refuse(-EOPNOTSUPP,
+		return refuse(caps->mdev, -EOPNOTSUPP,
 			      "QP with an alternate path: the device has no alternate paths (apm)");
 	if (attr->alt_pkey_index >= caps->pkey_table_len)
-		return refuse(-EINVAL, "QP with alternate P_Key index %u, the table has %u entries",
+		return refuse(caps->mdev, -EINVAL,
+			      "QP with alternate P_Key index %u, the table has %u entries",
 			      attr->alt_pkey_index, caps->pkey_table_len);
 	if (attr->alt_timeout > MAX_TIMEOUT)
-		return refuse(-EINVAL, "QP with alternate timeout %u, at most %u",
+		return refuse(caps->mdev, -EINVAL, "QP with alternate timeout %u, at most %u",
 			      attr->alt_timeout, MAX_TIMEOUT);
 	return mlx5_ib_check_ah(&attr->alt_ah_attr);
 }
@@ -386,11 +389,13 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 	int err;
 
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= caps->pkey_table_len)
-		return refuse(-EINVAL, "QP with P_Key index %u, the table has %u entries",
-			      attr->pkey_index, caps->pkey_table_len);
+		return refuse(caps->mdev, -EINVAL,
+			      "QP with P_Key index %u, the table has %u entries", attr->pkey_index,
+			      caps->pkey_table_len);
 	if ((mask & IB_QP_PATH_MTU) &&
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
-		return refuse(-EINVAL, "QP with path_mtu %d, not 1 to 5", attr->path_mtu);
+		return refuse(caps->mdev, -EINVAL, "QP with path_mtu %d, not 1 to 5",
+			      attr->path_mtu);
 	if (mask & IB_QP_AV) {
 		err = mlx5_ib_check_ah(&attr->ah_attr);
 		if (err)
@@ -398,10 +403,10 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 	}
 	if (mask & IB_QP_PATH_MIG_STATE) {
 		if (attr->path_mig_state > IB_MIG_ARMED)
-			return refuse(-EINVAL, "QP with path_mig_state %d, at most %d",
+			return refuse(caps->mdev, -EINVAL, "QP with path_mig_state %d, at most %d",
 				      attr->path_mig_state, IB_MIG_ARMED);
 		if (attr->path_mig_state != IB_MIG_MIGRATED && !MLX5_CAP_GEN(caps->mdev, apm))
-			return refuse(-EOPNOTSUPP,
+			return refuse(caps->mdev, -EOPNOTSUPP,
 				      "QP with path_mig_state not MIGRATED (0): the device cannot migrate paths (apm)");
 	}
 	return mask & IB_QP_ALT_PATH ? qp_check_alt_path(attr, caps) : 0;
@@ -429,10 +434,11 @@ u32 mlx5_ib_max_dest_rd_atomic(const struct mlx5_ib_caps *caps)
 	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_ra_res_qp), MAX_LOG_RD_ATOMIC);
 }
 
-static int qp_check_max(int given, const char *what, u32 value, u32 max)
+static int qp_check_max(const struct mlx5_ib_caps *caps, int given, const char *what, u32 value,
+			u32 max)
 {
 	return !given || value <= max ? 0 :
-	       refuse(-EINVAL, "QP with %s %u, at most %u", what, value, max);
+	       refuse(caps->mdev, -EINVAL, "QP with %s %u, at most %u", what, value, max);
 }
 
 /**
@@ -449,24 +455,25 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 	int mask = mod->mask;
 	int err;
 
-	err = qp_check_max(mask & IB_QP_DEST_QPN, "dest_qp_num", attr->dest_qp_num, QPN_MASK) ?:
-	      qp_check_max(mask & IB_QP_TIMEOUT, "timeout", attr->timeout, MAX_TIMEOUT) ?:
-	      qp_check_max(mask & IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, MAX_RETRY) ?:
-	      qp_check_max(mask & IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, MAX_RETRY) ?:
-	      qp_check_max(mask & IB_QP_MIN_RNR_TIMER, "min_rnr_timer", attr->min_rnr_timer,
+	err = qp_check_max(caps, mask & IB_QP_DEST_QPN, "dest_qp_num", attr->dest_qp_num,
+			   QPN_MASK) ?:
+	      qp_check_max(caps, mask & IB_QP_TIMEOUT, "timeout", attr->timeout, MAX_TIMEOUT) ?:
+	      qp_check_max(caps, mask & IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, MAX_RETRY) ?:
+	      qp_check_max(caps, mask & IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, MAX_RETRY) ?:
+	      qp_check_max(caps, mask & IB_QP_MIN_RNR_TIMER, "min_rnr_timer", attr->min_rnr_timer,
 			   MAX_RNR_TIMER) ?:
-	      qp_check_max(mask & IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", attr->max_rd_atomic,
-			   mlx5_ib_max_rd_atomic(caps)) ?:
-	      qp_check_max(mask & IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic",
+	      qp_check_max(caps, mask & IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic",
+			   attr->max_rd_atomic, mlx5_ib_max_rd_atomic(caps)) ?:
+	      qp_check_max(caps, mask & IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic",
 			   attr->max_dest_rd_atomic, mlx5_ib_max_dest_rd_atomic(caps));
 	if (err)
 		return err;
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
-		return refuse(-EINVAL, "QP with qp_access_flags %#x, supported: %#x",
+		return refuse(caps->mdev, -EINVAL, "QP with qp_access_flags %#x, supported: %#x",
 			      attr->qp_access_flags, IB_ACCESS_SUPPORTED);
 	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC &&
 	    qp_is_reliable(mod->type) && !caps->atomic_mode)
-		return refuse(-EOPNOTSUPP,
+		return refuse(caps->mdev, -EOPNOTSUPP,
 			      "QP with IB_ACCESS_REMOTE_ATOMIC: the device lacks CMP_SWAP or FETCH_ADD of 8 bytes (atomic)");
 	return qp_check_path(attr, mask, caps);
 }

@@ -65,15 +65,15 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
 			     const struct mlx5_ib_caps *caps)
 {
 	if (type != IB_SRQT_BASIC && !(type == IB_SRQT_XRC && caps->has_xrc))
-		return refuse(-EOPNOTSUPP, "SRQ of type %d, supported: BASIC (0)%s", type,
-			      caps->has_xrc ? ", XRC (1)" : "");
+		return refuse(caps->mdev, -EOPNOTSUPP, "SRQ of type %d, supported: BASIC (0)%s",
+			      type, caps->has_xrc ? ", XRC (1)" : "");
 	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "SRQ driver flags %#x, supported: %#x; reserved %#x %#x, must be 0",
 			      ucmd->flags, MLX5_SRQ_FLAG_SIGNATURE, ucmd->reserved0,
 			      ucmd->reserved1);
 	if ((ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "SRQ with signatures in its WQEs: the device cannot check these (wq_signature)");
 	return 0;
 }
@@ -97,7 +97,7 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 
 	*wq = (struct mlx5_ib_srq_layout){};
 	if (attr->max_wr > mlx5_ib_max_srq_wr(caps) || attr->max_sge > mlx5_ib_max_srq_sge(caps))
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "SRQ of %u requests, at most %u; of %u SGEs each, at most %u",
 			      attr->max_wr, mlx5_ib_max_srq_wr(caps), attr->max_sge,
 			      mlx5_ib_max_srq_sge(caps));
@@ -106,8 +106,8 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 		 attr->max_sge * sizeof(struct mlx5_wqe_data_seg);
 	stride = roundup_pow_of_two(max(stride, MIN_STRIDE));
 	if (type == IB_SRQT_XRC && stride > XRC_MAX_STRIDE)
-		return refuse(-EINVAL, "XRC SRQ with WQEs of %u bytes, at most %lu", stride,
-			      XRC_MAX_STRIDE);
+		return refuse(caps->mdev, -EINVAL, "XRC SRQ with WQEs of %u bytes, at most %lu",
+			      stride, XRC_MAX_STRIDE);
 	wq->wqe_cnt = roundup_pow_of_two(attr->max_wr + 1);
 	wq->wqe_shift = ilog2(stride);
 	wq->max_gs = (stride - sizeof(struct mlx5_wqe_srq_next_seg)) /

@@ -67,13 +67,15 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, unsigned int page_shif
 									MLX5_MAX_DYN_BFREGS;
 
 	if (!total)
-		return refuse(-EINVAL, "context of 0 bfregs, which needs MLX5_LIB_CAP_DYN_UAR");
+		return refuse(NULL, -EINVAL,
+			      "context of 0 bfregs, which needs MLX5_LIB_CAP_DYN_UAR");
 	if (total > MLX5_MAX_BFREGS)
-		return refuse(-ENOMEM, "context of %u bfregs, at most %u", total, MLX5_MAX_BFREGS);
+		return refuse(NULL, -ENOMEM, "context of %u bfregs, at most %u", total,
+			      MLX5_MAX_BFREGS);
 	total = ALIGN(total, per_page);
 	if (low_latency > total - 1)
-		return refuse(-EINVAL, "context of %u low-latency bfregs, at most %u", low_latency,
-			      total - 1);
+		return refuse(NULL, -EINVAL, "context of %u low-latency bfregs, at most %u",
+			      low_latency, total - 1);
 
 	*layout = (struct mlx5_bfreg_layout){
 		.uars_per_sys_page = uars_per_sys_page,
@@ -105,7 +107,7 @@ int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned in
 	u32 i, best;
 
 	if (!layout->num_static_bfregs)
-		return refuse(-ENOMEM, "QP names no bfreg, and the context has none");
+		return refuse(NULL, -ENOMEM, "QP names no bfreg, and the context has none");
 	for (i = first_low_latency; i < layout->num_static_bfregs; i++)
 		if (!count[i])
 			return i;
@@ -137,14 +139,14 @@ int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32
 	u32 page;
 
 	if (bfregn >= num)
-		return refuse(-EINVAL,
+		return refuse(NULL, -EINVAL,
 			      "%s bfreg %u does not exist: the context has %u of them, counted from 0",
 			      dyn_bfreg ? "dynamic" : "static", bfregn, num);
 	page = bfregn / per_page;
 	if (dyn_bfreg)
 		page += layout->num_static_sys_pages;
 	if (sys_pages[page] == MLX5_IB_INVALID_UAR_INDEX)
-		return refuse(-EINVAL,
+		return refuse(NULL, -EINVAL,
 			      "queue on dynamic bfreg %u, whose UAR page has not been mapped",
 			      bfregn);
 	return sys_pages[page] + bfregn % per_page / MLX5_NON_FP_BFREGS_PER_UAR;
@@ -270,12 +272,13 @@ int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layo
 		return MLX5_IB_MMAP_DEVICE_MEM;
 	*index = pgoff >> 16 << 8 | (pgoff & 0xff);
 	if (pgoff > MLX5_IB_MMAP_OFFSET_END || *index >= num)
-		return refuse(-EINVAL,
+		return refuse(NULL, -EINVAL,
 			      "mmap of page offset %#lx: index %u, command %u has %u indices",
 			      pgoff, *index, command, num);
 	if (command == MLX5_IB_MMAP_CLOCK_INFO && *index != MLX5_IB_CLOCK_INFO_V1)
-		return refuse(-EOPNOTSUPP, "mmap of clock parameters of version %u, only %u exists",
-			      *index, MLX5_IB_CLOCK_INFO_V1);
+		return refuse(NULL, -EOPNOTSUPP,
+			      "mmap of clock parameters of version %u, only %u exists", *index,
+			      MLX5_IB_CLOCK_INFO_V1);
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
 		*index += MLX5_IB_MMAP_DM_START;
 	return command;

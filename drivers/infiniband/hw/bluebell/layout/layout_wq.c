@@ -49,12 +49,12 @@ static int check_user_rq_size(const struct mlx5_ib_create_qp *ucmd,
 			      1U << LOG_MAX_RQ_STRIDE);
 
 	if (!wq_has_wqes(ucmd->rq_wqe_count, caps))
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "receive queue of %u WQEs, powers of two up to %u are possible",
 			      ucmd->rq_wqe_count, mlx5_ib_max_wqes(caps));
 	if (ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
 	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE || 1U << ucmd->rq_wqe_shift > max_bytes)
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "receive queue with WQEs of 2^%u bytes, 2^%u to %u bytes are possible",
 			      ucmd->rq_wqe_shift, MLX5_IB_LOG_MIN_RQ_STRIDE, max_bytes);
 	return 0;
@@ -73,12 +73,12 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 	/* A QP with an SRQ, or an XRC initiator, has no receive queue: ignore the capacities. */
 	if (init->srq || init->qp_type == IB_QPT_XRC_INI)
 		return !ucmd->rq_wqe_count ? 0 :
-		       refuse(-EINVAL,
+		       refuse(caps->mdev, -EINVAL,
 			      "receive queue of %u WQEs for an XRC initiator, or for a QP with an SRQ",
 			      ucmd->rq_wqe_count);
 	if (!ucmd->rq_wqe_count)
 		return !asked.max_recv_wr ? 0 :
-		       refuse(-EINVAL, "receive queue of 0 WQEs for %u requests",
+		       refuse(caps->mdev, -EINVAL, "receive queue of 0 WQEs for %u requests",
 			      asked.max_recv_wr);
 
 	err = check_user_rq_size(ucmd, caps);
@@ -87,7 +87,7 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
 	if (entries <= sig || asked.max_recv_wr > ucmd->rq_wqe_count ||
 	    asked.max_recv_sge > entries - sig)
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "receive queue is too small: WRs %u, room for %u; SGEs of a WR %u, room for %d",
 			      asked.max_recv_wr, ucmd->rq_wqe_count, asked.max_recv_sge,
 			      (int)(entries - sig));
@@ -122,16 +122,17 @@ int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 		return err;
 	/* Each request takes at least one basic block. */
 	if (init->cap.max_send_wr > ucmd->sq_wqe_count)
-		return refuse(-EINVAL, "send queue of %u WQEBBs is too short for %u requests",
+		return refuse(caps->mdev, -EINVAL,
+			      "send queue of %u WQEBBs is too short for %u requests",
 			      ucmd->sq_wqe_count, init->cap.max_send_wr);
 	if (ucmd->sq_wqe_count && !wq_has_wqes(ucmd->sq_wqe_count, caps))
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "send queue of %u WQEBBs, powers of two up to %u are possible",
 			      ucmd->sq_wqe_count, mlx5_ib_max_wqes(caps));
 
 	rq_size = ucmd->rq_wqe_count << ucmd->rq_wqe_shift;
 	if (ucmd->sq_wqe_count && !IS_ALIGNED(rq_size, MLX5_SEND_WQE_BB))
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "send queue at offset %u of the QP's buffer, not a multiple of 64",
 			      rq_size);
 	return rq_size + ucmd->sq_wqe_count * MLX5_SEND_WQE_BB;
@@ -185,13 +186,13 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return 0;
 	}
 	if (asked > most)
-		return refuse(-EINVAL, "send queue with WQEs of %llu bytes, at most %u", asked,
-			      most);
+		return refuse(caps->mdev, -EINVAL, "send queue with WQEs of %llu bytes, at most %u",
+			      asked, most);
 	blocks = DIV_ROUND_UP((u32)asked, MLX5_SEND_WQE_BB);
 	count = (u64)init->cap.max_send_wr * blocks;
 	/* Check before roundup_pow_of_two(), whose result might not fit into an unsigned long. */
 	if (count > mlx5_ib_max_wqes(caps))
-		return refuse(-EINVAL, "send queue of %llu WQEBBs, at most %u", count,
+		return refuse(caps->mdev, -EINVAL, "send queue of %llu WQEBBs, at most %u", count,
 			      mlx5_ib_max_wqes(caps));
 
 	/* The consumer can use all bytes of the blocks, perhaps more than it has asked for. */
@@ -218,14 +219,14 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return 0;
 	}
 	if (asked > max_bytes || roundup_pow_of_two((u32)asked) > max_bytes)
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "receive queue with WQEs of %llu bytes, at most %u after rounding up to a power of two",
 			      asked, max_bytes);
 	stride = roundup_pow_of_two((u32)asked);
 	/* The receive queue fills whole basic blocks: the send queue starts at the next block. */
 	count = max_t(u32, init->cap.max_recv_wr, DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));
 	if (count > mlx5_ib_max_wqes(caps))
-		return refuse(-EINVAL, "receive queue of %u WQEs, at most %u", count,
+		return refuse(caps->mdev, -EINVAL, "receive queue of %u WQEs, at most %u", count,
 			      mlx5_ib_max_wqes(caps));
 	count = roundup_pow_of_two(count);
 

@@ -264,7 +264,8 @@ static inline int mlx5_ib_fill_recv_wqe(struct mlx5_wqe_data_seg *seg, const str
 
 	seg = mlx5_ib_fill_data_segs(seg, end, wr->sg_list, wr->num_sge);
 	if (unlikely(!seg))
-		return refuse(-EINVAL, "receive request of %d SGEs, at most %u", wr->num_sge, room);
+		return refuse(NULL, -EINVAL, "receive request of %d SGEs, at most %u", wr->num_sge,
+			      room);
 	if (seg < end) {
 		seg->byte_count = 0;
 		seg->lkey = cpu_to_be32(end_key);

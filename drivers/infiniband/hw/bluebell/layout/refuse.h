@@ -7,30 +7,48 @@
 #ifndef BLUEBELL_REFUSE_H
 #define BLUEBELL_REFUSE_H
 
+#include <linux/device.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/mlx5/driver.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
 
+/* What the line has between the names of the driver and of the device: a space if there is one. */
+static inline const char *refuse_space(const struct mlx5_core_dev *mdev)
+{
+	return mdev ? " " : "";
+}
+
+static inline const char *refuse_device(const struct mlx5_core_dev *mdev)
+{
+	return mdev ? dev_name(mdev->device) : "";
+}
+
 /**
  * refuse() - refuse a request of a process or of a kernel consumer
+ * @mdev: the device, whose address the line has, or NULL for a check of plain values that knows no
+ *	device
  * @err: negative errno
  * @fmt: what was asked for and what is possible, with the values; no pointers of the kernel,
  *	and no memory keys of other processes
  *
- * For example: return refuse(-EINVAL, "CQ of %u entries, at most %u", cqe, max);
+ * For example: return refuse(dev->mdev, -EINVAL, "CQ of %u entries, at most %u", cqe, max);
  *
  * The line names the current task, which is the interrupted task if a kernel consumer calls from an
  * interrupt. fw.c says how refusals of firmware are logged. Any context.
  *
  * Return: @err.
  */
-#define refuse(err, fmt, ...) ({						\
+#define refuse(mdev, err, fmt, ...) ({						\
+	const struct mlx5_core_dev *refuse_mdev = (mdev);			\
 	int refuse_err = (err);							\
 										\
-	pr_debug(KBUILD_MODNAME ": %s[%d]: %pe: " fmt "\n", current->comm,	\
-		 task_pid_nr(current), ERR_PTR(refuse_err), ##__VA_ARGS__);	\
+	pr_debug(KBUILD_MODNAME "%s%s: %s[%d]: %pe: " fmt "\n",			\
+		 refuse_space(refuse_mdev), refuse_device(refuse_mdev),		\
+		 current->comm, task_pid_nr(current), ERR_PTR(refuse_err),	\
+		 ##__VA_ARGS__);						\
 	refuse_err;								\
 })
 

@@ -22,12 +22,13 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 	 * misaligned, these may be fewer pages than were pinned.
 	 */
 	if (!IS_ALIGNED(buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT))
-		return refuse(-EINVAL, "queue buffer at %#lx, not aligned to %u bytes",
-			      buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT);
+		return refuse(to_mdev(buf->umem->ibdev)->mdev, -EINVAL,
+			      "queue buffer at %#lx, not aligned to %u bytes", buf->umem->address,
+			      MLX5_IB_QUEUE_ALIGNMENT);
 	pgsz = ib_umem_find_best_pgoff(buf->umem, MLX5_IB_QUEUE_PAGE_SIZES,
 				       ~(u64)(MLX5_IB_QUEUE_ALIGNMENT - 1));
 	if (!pgsz)
-		return refuse(-EINVAL,
+		return refuse(to_mdev(buf->umem->ibdev)->mdev, -EINVAL,
 			      "queue buffer at %#lx: no supported page size fits its DMA addresses",
 			      buf->umem->address);
 	return mlx5_ib_quantize_geometry(ib_umem_start_dma_addr(buf->umem), pgsz, max_offset,

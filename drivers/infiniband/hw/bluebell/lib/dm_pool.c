@@ -109,7 +109,7 @@ int mlx5_ib_claim_op_pages(struct mlx5_ib_memic *mem, u64 addr)
 	while (page-- > first)
 		xa_erase(&mem->dev->dm->op_pages, page);
 	return err != -EBUSY ? err :
-	       refuse(-EOPNOTSUPP,
+	       refuse(mem->dev->mdev, -EOPNOTSUPP,
 		      "operation on device memory: firmware gives operations addresses in the same page");
 }
 

@@ -104,10 +104,12 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_
 	struct mlx5_ib_user_db_page *page;
 
 	if (!IS_ALIGNED(virt, DB_RECORD_SIZE))
-		return refuse(-EINVAL, "doorbell record at %#llx, not aligned to %u bytes", virt,
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
+			      "doorbell record at %#llx, not aligned to %u bytes", virt,
 			      DB_RECORD_SIZE);
 	if (overflows_type(virt, unsigned long))
-		return refuse(-EOVERFLOW, "doorbell record at %#llx, which exceeds 32 bits", virt);
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EOVERFLOW,
+			      "doorbell record at %#llx, which exceeds 32 bits", virt);
 
 	guard(mutex)(&context->db_lock);
 	page = db_find_page(context, virt >> PAGE_SHIFT) ?:

@@ -243,11 +243,13 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext 
 	size_t nmtts;
 
 	if (!pgsz)
-		return refuse(-EINVAL, "region of memory at %#lx, iova %#llx: no page size fits",
+		return refuse(dev->mdev, -EINVAL,
+			      "region of memory at %#lx, iova %#llx: no page size fits",
 			      umem->address, attr->iova);
 	nmtts = ib_umem_num_dma_blocks(umem, pgsz);
 	if (nmtts > MLX5_IB_MAX_MTTS)
-		return refuse(-ENOMEM, "region of %zu pages, at most %lu", nmtts, MLX5_IB_MAX_MTTS);
+		return refuse(dev->mdev, -ENOMEM, "region of %zu pages, at most %lu", nmtts,
+			      MLX5_IB_MAX_MTTS);
 	attr->page_shift = ilog2(pgsz);
 	attr->nmtts = nmtts;
 	return mlx5_ib_mkey_create_mtts(dev, context, mkey, umem, attr);

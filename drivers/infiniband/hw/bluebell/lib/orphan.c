@@ -542,7 +542,7 @@ int mlx5_ib_orphans_before_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_uconte
 	mlx5_ib_orphans_retry(dev, context);
 	mlx5_ib_fw_name_mcg(cmd, MLX5_CMD_OP_DETACH_FROM_MCG, qpn, gid);
 	return mlx5_ib_fw_is_noted(dev, cmd) ?
-	       refuse(-EBUSY,
+	       refuse(dev->mdev, -EBUSY,
 		      "QP 0x%x is still being detached from group %pI6, or one that the driver cannot tell from it",
 		      qpn, gid->raw) : 0;
 }

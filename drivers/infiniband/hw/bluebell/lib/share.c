@@ -237,7 +237,7 @@ static int share_take_of(struct mlx5_ib_dev *dev, struct mlx5_ib_user *user, boo
 		if (sum > limit && limit && !unlimited)
 			return mlx5_ib_share_refuse(dev, user, kind);
 		if (sum > INT_MAX)
-			return refuse(-ENOMEM,
+			return refuse(dev->mdev, -ENOMEM,
 				      "user %u would have %llu units, too many to count (%s)",
 				      __kuid_val(user->uid), sum, share_names[kind]);
 	} while (!atomic_try_cmpxchg(count, &old, sum));

@@ -179,7 +179,7 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 		list = no_free_ptr(fresh);
 	}
 	if (event_count(list, sub) >= MAX_SUBS)
-		return refuse(-ENOSPC,
+		return refuse(dev->mdev, -ENOSPC,
 			      "the context already has %u DEVX subscriptions to this event",
 			      MAX_SUBS);
 	sub->list = list;

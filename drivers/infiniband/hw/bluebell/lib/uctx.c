@@ -57,7 +57,7 @@ int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *contex
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, log_max_uctx))
-		return refuse(-EOPNOTSUPP,
+		return refuse(dev->mdev, -EOPNOTSUPP,
 			      "DEVX context: the device has no DEVX uids (log_max_uctx)");
 	context->devx_rights = uctx_rights_of_caller(dev);
 	MLX5_SET(create_uctx_in, in, uctx.cap,

@@ -34,7 +34,7 @@ struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, in
 {
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umem_get, dev, addr, size, access);
 	if (overflows_type(addr, unsigned long) || overflows_type(size, size_t))
-		return ERR_PTR(refuse(-EOVERFLOW,
+		return ERR_PTR(refuse(dev->mdev, -EOVERFLOW,
 				      "memory of %llu bytes at %#llx: addresses have 32 bits here",
 				      size, addr));
 	return ib_umem_get_va(&dev->ib_dev, addr, size, access);

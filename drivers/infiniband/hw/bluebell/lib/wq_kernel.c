@@ -185,7 +185,7 @@ int mlx5_ib_rq_find_room(struct mlx5_ib_rq *rq)
 
 	lockdep_assert_held(&rq->lock);
 	if (!rq->wr_ids)
-		return refuse(-EINVAL, "receive request to a QP without a receive queue");
+		return refuse(NULL, -EINVAL, "receive request to a QP without a receive queue");
 	rq->room = min3(ring_in_one_piece(&rq->ring, index), rq->ring.sz_m1 + 1 - used, U16_MAX);
 	if (!rq->room)
 		return -ENOMEM;

@@ -41,7 +41,8 @@ static int odp_explicit_create(struct odp_mr *mr)
 	struct odp_leaf *leaf;
 
 	if (ibmr->length >> PAGE_SHIFT >= MLX5_IB_MAX_PAGED_MTTS)
-		return refuse(-ENOMEM, "ODP region of %llu bytes, must have fewer than %lu pages",
+		return refuse(to_mdev(ibmr->device)->mdev, -ENOMEM,
+			      "ODP region of %llu bytes, must have fewer than %lu pages",
 			      ibmr->length, MLX5_IB_MAX_PAGED_MTTS);
 	leaf = mlx5_ib_odp_leaf_create(mr, &mr->mr.mkey, mr->start, ibmr->length, ibmr->iova);
 	if (IS_ERR(leaf))
@@ -73,24 +74,24 @@ static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
 static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iova, u32 access)
 {
 	if (!odp_can_page(dev, access))
-		return refuse(-EOPNOTSUPP, "ODP region with access %#x: %s", access,
+		return refuse(dev->mdev, -EOPNOTSUPP, "ODP region with access %#x: %s", access,
 			      dev->odp ? "windows cannot be bound to ODP regions" :
 					 "the device has no ODP that the driver can use (pg)");
 	if (overflows_type(start, unsigned long))
-		return refuse(-EOVERFLOW, "ODP region of memory at %#llx, which exceeds 32 bits",
-			      start);
+		return refuse(dev->mdev, -EOVERFLOW,
+			      "ODP region of memory at %#llx, which exceeds 32 bits", start);
 	/* ib_core has compared the offsets for processes, but not for kernel consumers. */
 	if (offset_in_page(start ^ iova))
-		return refuse(-EINVAL,
+		return refuse(dev->mdev, -EINVAL,
 			      "ODP region of memory at %#llx, iova %#llx: their offsets in a page differ",
 			      start, iova);
 	if (!odp_is_implicit(start, length))
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
-		return refuse(-EOPNOTSUPP,
+		return refuse(dev->mdev, -EOPNOTSUPP,
 			      "implicit ODP region: needs null_mkey, max_indirection 2, fixed_buffer_size with entities of 16 MiB and more, and umr_indirect_mkey_disabled 0");
 	if (iova || access & IB_ACCESS_HUGETLB)
-		return refuse(-EINVAL,
+		return refuse(dev->mdev, -EINVAL,
 			      "implicit ODP region: iova %#llx must be 0, access %#x must not have HUGETLB (0x80)",
 			      iova, access);
 	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
@@ -146,7 +147,8 @@ static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
 
 	if (mr->mm != current->mm)
-		return refuse(-EINVAL, "rereg of an ODP region over memory of another process");
+		return refuse(to_mdev(base->ibmr.device)->mdev, -EINVAL,
+			      "rereg of an ODP region over memory of another process");
 	*start = mr->start;
 	*length = base->ibmr.length;
 	return 0;

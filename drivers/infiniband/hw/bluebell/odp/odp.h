@@ -60,7 +60,7 @@ static inline void mlx5_ib_fill_odp_attr(struct mlx5_ib_dev *dev, struct ib_devi
 static inline struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 					    u32 access)
 {
-	return ERR_PTR(refuse(-EOPNOTSUPP,
+	return ERR_PTR(refuse(to_mdev(pd->device)->mdev, -EOPNOTSUPP,
 			      "IB_ACCESS_ON_DEMAND needs CONFIG_INFINIBAND_ON_DEMAND_PAGING"));
 }
 

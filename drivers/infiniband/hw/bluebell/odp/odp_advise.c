@@ -337,7 +337,7 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
 	for (i = 0; i < num_sge; i++) {
 		mr = odp_advice_get_mr(odp, advice, i);
 		if (!mr)
-			return ERR_PTR(refuse(-EFAULT,
+			return ERR_PTR(refuse(to_mdev(pd->device)->mdev, -EFAULT,
 					      "MR advice for key 0x%x: no ODP region of this PD, or read-only",
 					      advice->part[i].lkey));
 		mlx5_ib_mkey_put(&mr->mr.mkey);
@@ -352,18 +352,18 @@ static const unsigned long odp_advice_reqs[] = {
 	[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT] = 0,
 };
 
-static int odp_advice_check(const struct mlx5_ib_odp *odp, enum ib_uverbs_advise_mr_advice advice,
+static int odp_advice_check(const struct mlx5_ib_dev *dev, enum ib_uverbs_advise_mr_advice advice,
 			    u32 flags)
 {
-	if (!odp)
-		return refuse(-EOPNOTSUPP,
+	if (!dev->odp)
+		return refuse(dev->mdev, -EOPNOTSUPP,
 			      "MR advice %d: the device has no ODP that the driver can use (pg)",
 			      advice);
 	if (advice >= ARRAY_SIZE(odp_advice_reqs))
-		return refuse(-EOPNOTSUPP, "MR advice %d, 0 to %zu are possible", advice,
+		return refuse(dev->mdev, -EOPNOTSUPP, "MR advice %d, 0 to %zu are possible", advice,
 			      ARRAY_SIZE(odp_advice_reqs) - 1);
 	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
-		return refuse(-EINVAL, "MR advice with flags %#x, supported: %#x", flags,
+		return refuse(dev->mdev, -EINVAL, "MR advice with flags %#x, supported: %#x", flags,
 			      IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
 	return 0;
 }
@@ -410,7 +410,7 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)
 {
 	struct mlx5_ib_odp *odp = to_mdev(pd->device)->odp;
-	int err = odp_advice_check(odp, advice, flags);
+	int err = odp_advice_check(to_mdev(pd->device), advice, flags);
 
 	if (err)
 		return err;

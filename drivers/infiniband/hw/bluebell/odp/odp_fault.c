@@ -312,7 +312,7 @@ int mlx5_ib_odp_start(struct mlx5_ib_odp *odp)
 		return err;
 	/* Pages can be mapped and unmapped by UMR only. */
 	if (mlx5_ib_umr_is_gone(dev))
-		return refuse(-EOPNOTSUPP,
+		return refuse(dev->mdev, -EOPNOTSUPP,
 			      "on-demand paging needs UMR, which has failed: rebind the driver");
 	ACQUIRE(mutex_kill, lock)(&odp->start_lock);
 	err = ACQUIRE_ERR(mutex_kill, &lock);

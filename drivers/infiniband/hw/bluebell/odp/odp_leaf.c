@@ -319,8 +319,9 @@ static struct odp_leaf *odp_leaf_alloc(struct odp_mr *mr, struct mlx5_ib_mkey *m
 	size_t num;
 
 	if (check_add_overflow(start, length, &end) || PAGE_ALIGN(end) < end)
-		return ERR_PTR(refuse(-EOVERFLOW, "ODP region of %llu bytes at %#llx wraps around",
-				      length, start));
+		return ERR_PTR(refuse(mr->odp->dev->mdev, -EOVERFLOW,
+				      "ODP region of %llu bytes at %#llx wraps around", length,
+				      start));
 	num = (PAGE_ALIGN(end) - first) >> PAGE_SHIFT;
 	leaf = kvzalloc_flex(*leaf, chunks, DIV_ROUND_UP(num, MLX5_IB_ODP_CHUNK_PAGES),
 			     MLX5_IB_FAULT_GFP);

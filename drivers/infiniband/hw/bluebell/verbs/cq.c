@@ -72,14 +72,15 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	} else {
 		/* With MLX5_LIB_CAP_DYN_UAR the context has UAR objects, but no static page. */
 		if (!ctx->bfregi.layout.num_static_sys_pages)
-			return refuse(-EINVAL,
+			return refuse(to_mdev(ctx->ibucontext.device)->mdev, -EINVAL,
 				      "the CQ names no UAR, and the context has no static UAR");
 		cq->uar_page = ctx->bfregi.sys_pages[0];
 		return 0;
 	}
 
 	cq->mem.uar = mlx5_ib_get_uar(ctx, cq->uar_page);
-	return cq->mem.uar ? 0 : refuse(-EINVAL, "CQ on UAR %u, not a UAR object of the context",
+	return cq->mem.uar ? 0 : refuse(to_mdev(ctx->ibucontext.device)->mdev, -EINVAL,
+					"CQ on UAR %u, not a UAR object of the context",
 					cq->uar_page);
 }
 
@@ -131,8 +132,8 @@ static struct ib_umem *cq_check_umem(struct ib_umem *umem, u32 cqe_size)
 
 	if (IS_ERR(umem) || IS_ALIGNED(umem->address, cqe_size))
 		return umem;
-	err = refuse(-EINVAL, "CQ buffer at %#lx, not aligned to %u bytes", umem->address,
-		     cqe_size);
+	err = refuse(to_mdev(umem->ibdev)->mdev, -EINVAL,
+		     "CQ buffer at %#lx, not aligned to %u bytes", umem->address, cqe_size);
 	ib_umem_release(umem);
 	return ERR_PTR(err);
 }
@@ -145,7 +146,8 @@ static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct 
 	struct ib_umem *umem;
 
 	if (overflows_type(size, size_t))
-		return refuse(-EOVERFLOW, "CQ buffer of %llu bytes, which exceeds 32 bits", size);
+		return refuse(dev->mdev, -EOVERFLOW,
+			      "CQ buffer of %llu bytes, which exceeds 32 bits", size);
 	umem = ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
 					IB_ACCESS_LOCAL_WRITE);
 	return mlx5_ib_queue_mem_map_user(&cq->mem, ctx, cq_check_umem(umem, ucmd->cqe_size),
@@ -267,8 +269,8 @@ int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	int entries, err;
 
 	if (attr->flags)
-		return refuse(-EOPNOTSUPP, "CQ of a kernel consumer with flags %#x, must be 0",
-			      attr->flags);
+		return refuse(dev->mdev, -EOPNOTSUPP,
+			      "CQ of a kernel consumer with flags %#x, must be 0", attr->flags);
 	entries = mlx5_ib_cq_entries(attr->cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
 	if (entries < 0)
 		return entries;
@@ -295,7 +297,7 @@ int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
  */
 int mlx5_ib_check_cq(struct ib_cq *ibcq)
 {
-	return ibcq ? mlx5_ib_fw_check_exists(&to_mcq(ibcq)->attempt, "CQ",
+	return ibcq ? mlx5_ib_fw_check_exists(to_mdev(ibcq->device), &to_mcq(ibcq)->attempt, "CQ",
 					      to_mcq(ibcq)->mcq.cqn) : 0;
 }
 
@@ -350,7 +352,7 @@ static int cq_copy_resize_request(const struct mlx5_ib_cq *cq, struct ib_udata *
 	if (err)
 		return err;
 	if (ucmd->reserved0 || ucmd->reserved1 || ucmd->cqe_size != cq->cqe_size)
-		return refuse(-EINVAL,
+		return refuse(to_mdev(cq->ibcq.device)->mdev, -EINVAL,
 			      "CQ resize to CQEs of %u bytes, must be %u; reserved %#x %#x, must be 0",
 			      ucmd->cqe_size, cq->cqe_size, ucmd->reserved0, ucmd->reserved1);
 	return ib_respond_empty_udata(udata);
@@ -406,7 +408,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	int entries, err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_resize))
-		return refuse(-EOPNOTSUPP, "the device cannot resize CQs (cq_resize)");
+		return refuse(dev->mdev, -EOPNOTSUPP, "the device cannot resize CQs (cq_resize)");
 	err = mlx5_ib_check_cq(ibcq) ?: cq_copy_resize_request(cq, udata, &ucmd);
 	if (err)
 		return err;
@@ -442,10 +444,11 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 	void *cqc = MLX5_ADDR_OF(modify_cq_in, in, cq_context);
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_moderation))
-		return refuse(-EOPNOTSUPP, "the device cannot moderate CQs (cq_moderation)");
+		return refuse(dev->mdev, -EOPNOTSUPP,
+			      "the device cannot moderate CQs (cq_moderation)");
 	if (cq_period > MLX5_MAX_CQ_PERIOD)
-		return refuse(-EINVAL, "CQ moderation period %u us, at most %lu", cq_period,
-			      MLX5_MAX_CQ_PERIOD);
+		return refuse(dev->mdev, -EINVAL, "CQ moderation period %u us, at most %lu",
+			      cq_period, MLX5_MAX_CQ_PERIOD);
 
 	MLX5_SET(modify_cq_in, in,
 		 modify_field_select_resize_field_select.modify_field_select.modify_field_select,
@@ -455,7 +458,7 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 
 	guard(mutex)(&cq->resize_lock);
 	if (cq->kcq && cq->kcq->closed)
-		return refuse(-EINVAL,
+		return refuse(dev->mdev, -EINVAL,
 			      "change of the moderation of CQ 0x%x, which is being destroyed",
 			      cq->mcq.cqn);
 	return mlx5_ib_check_cq(ibcq) ?:

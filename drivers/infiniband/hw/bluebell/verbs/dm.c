@@ -114,7 +114,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 	int err;
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
-		return ERR_PTR(refuse(-EOPNOTSUPP,
+		return ERR_PTR(refuse(dev->mdev, -EOPNOTSUPP,
 				      "the device has no device memory in whole pages (memic)"));
 	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
@@ -197,8 +197,9 @@ struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx
 	if (err)
 		return ERR_PTR(err);
 	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
-		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d, not MEMIC (%d)",
-				      type, MLX5_IB_UAPI_DM_TYPE_MEMIC));
+		return ERR_PTR(refuse(to_mdev(ibdev)->mdev, -EOPNOTSUPP,
+				      "device memory of type %d, not MEMIC (%d)", type,
+				      MLX5_IB_UAPI_DM_TYPE_MEMIC));
 	dm = mlx5_ib_create_dm(uctx, attr->length, attr->alignment);
 	if (IS_ERR(dm))
 		return ERR_CAST(dm);
@@ -263,7 +264,7 @@ VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_d
 	struct mlx5_user_mmap_entry *entry;
 
 	if (op >= MLX5_IB_DM_MAX_OPS || !(ops & BIT(op)))
-		return ERR_PTR(refuse(-EOPNOTSUPP,
+		return ERR_PTR(refuse(dm->mem->dev->mdev, -EOPNOTSUPP,
 				      "mapping for operation %u on device memory, supported (bit mask): %#x",
 				      op, ops));
 	guard(mutex)(&dm->lock);

@@ -150,13 +150,13 @@ struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 lengt
 	int err;
 
 	if (dmah)
-		return ERR_PTR(refuse(-EOPNOTSUPP,
+		return ERR_PTR(refuse(dev->mdev, -EOPNOTSUPP,
 				      "MR over a dma-buf: DMA handles are not supported"));
 	err = mlx5_ib_check_pd(pd) ?: mlx5_ib_check_mr(length, iova, access, &dev->caps);
 	if (err)
 		return ERR_PTR(err);
 	if (overflows_type(offset, unsigned long))
-		return ERR_PTR(refuse(-EOVERFLOW,
+		return ERR_PTR(refuse(dev->mdev, -EOVERFLOW,
 				      "MR at offset %#llx of a dma-buf: exceeds 32 bits", offset));
 	mr = mlx5_ib_odp_reg_dmabuf(pd, offset, length, iova, fd, access);
 	if (!IS_ERR(mr) || PTR_ERR(mr) != -EOPNOTSUPP)

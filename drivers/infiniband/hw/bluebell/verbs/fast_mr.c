@@ -203,15 +203,14 @@ static int fast_mr_check(const struct mlx5_ib_caps *caps, enum ib_mr_type type, 
 	u32 max = mlx5_ib_max_fast_reg(caps, gaps);
 
 	if (type != IB_MR_TYPE_MEM_REG && !gaps)
-		return refuse(-EOPNOTSUPP,
-			      "MR of type %d, only MEM_REG (0) and SG_GAPS (1) are possible",
-			      type);
+		return refuse(caps->mdev, -EOPNOTSUPP,
+			      "MR of type %d, only MEM_REG (0) and SG_GAPS (1) are possible", type);
 	if (!max)
-		return refuse(-EOPNOTSUPP,
+		return refuse(caps->mdev, -EOPNOTSUPP,
 			      "MR of type SG_GAPS (1): the device cannot do it (umr_indirect_mkey_disabled)");
 	if (!max_num_sg || max_num_sg > max)
-		return refuse(-EINVAL, "region of %u %s, 1 to %u are possible", max_num_sg,
-			      gaps ? "SG entries" : "pages", max);
+		return refuse(caps->mdev, -EINVAL, "region of %u %s, 1 to %u are possible",
+			      max_num_sg, gaps ? "SG entries" : "pages", max);
 	return 0;
 }
 
@@ -359,7 +358,8 @@ int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 
 	if (!mr->gaps && ibmr->page_size != PAGE_SIZE &&
 	    MLX5_CAP_GEN(dev->mdev, umr_modify_entity_size_disabled))
-		return refuse(-EINVAL, "region with pages of %u bytes, only %lu is possible",
+		return refuse(dev->mdev, -EINVAL,
+			      "region with pages of %u bytes, only %lu is possible",
 			      ibmr->page_size, PAGE_SIZE);
 	mr->used = 0;
 	dma_sync_single_for_cpu(dma_device, mr->dma, fast_mr_list_bytes(mr), DMA_TO_DEVICE);

@@ -327,7 +327,8 @@ static int gsi_post_send(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 	for (; wr != end && !err; wr = wr->next) {
 		sender = gsi_sender(gsi, wr);
 		err = sender ? mlx5_ib_post_sends(sender, wr, wr->next, bad) :
-			       refuse(-EINVAL, "QP1 has no queue pair to send with P_Key index %u",
+			       refuse(to_mdev(qp->ibqp.device)->mdev, -EINVAL,
+				      "QP1 has no queue pair to send with P_Key index %u",
 				      ud_wr(wr)->pkey_index);
 		if (err)
 			*bad = wr;

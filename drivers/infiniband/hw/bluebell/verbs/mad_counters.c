@@ -147,7 +147,7 @@ int mlx5_ib_answer_perf_mad(struct mlx5_ib_dev *dev, const struct ib_mad *in, st
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, vport_counters))
-		return refuse(-EOPNOTSUPP,
+		return refuse(dev->mdev, -EOPNOTSUPP,
 			      "performance MAD: firmware refused it, and vport_counters is 0");
 	*out = *in;
 	mad->mad_hdr.status = 0;

@@ -27,10 +27,10 @@ static int mmap_io(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 }
 
 /* Refuse a mapping that has one of @rights, and keep mprotect() from adding @rights later. */
-static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
+static int mmap_deny(struct mlx5_core_dev *mdev, struct vm_area_struct *vma, vm_flags_t rights)
 {
 	if (vma->vm_flags & rights)
-		return refuse(-EPERM,
+		return refuse(mdev, -EPERM,
 			      "mmap with forbidden rights %#lx (1 is VM_READ, 2 WRITE, 4 EXEC)",
 			      vma->vm_flags & rights);
 	/* VM_MAYREAD, VM_MAYWRITE and VM_MAYEXEC are VM_READ, VM_WRITE and VM_EXEC shifted by 4. */
@@ -112,8 +112,8 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 
 	guard(mutex)(&bfregi->lock);
 	if (bfregi->sys_pages[page] != MLX5_IB_INVALID_UAR_INDEX)
-		return refuse(-EINVAL, "mmap of dynamic UAR page %u, which has been mapped before",
-			      index);
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
+			      "mmap of dynamic UAR page %u, which has been mapped before", index);
 	err = mlx5_ib_alloc_uar(context, BLUEBELL_UAR_DYNAMIC, &uarn);
 	if (err)
 		return err;
@@ -133,7 +133,7 @@ static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struc
 
 	/* A larger page would also have registers that users must not read. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
-		return refuse(-EOPNOTSUPP,
+		return refuse(mdev, -EOPNOTSUPP,
 			      "mmap of the clock: the host has pages of %lu bytes, only %u is possible",
 			      PAGE_SIZE, MLX5_ADAPTER_PAGE_SIZE);
 	return mmap_io(context, vma, addr, false, NULL);
@@ -144,7 +144,7 @@ static int map_clock_info(struct mlx5_ib_ucontext *context, struct vm_area_struc
 	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
 
 	if (!mdev->clock_info)
-		return refuse(-EOPNOTSUPP,
+		return refuse(mdev, -EOPNOTSUPP,
 			      "mmap of clock parameters, which the device does not have");
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(mdev->clock_info));
 }
@@ -157,10 +157,10 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 
 	rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext, pgoff);
 	if (!rdma_entry)
-		return refuse(-EINVAL, "mmap: no UAR object or device memory has page offset %#x",
-			      pgoff);
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
+			      "mmap: no UAR object or device memory has page offset %#x", pgoff);
 	entry = to_mmmap(rdma_entry);
-	err = mmap_deny(vma, entry->denied);
+	err = mmap_deny(to_mdev(context->ibucontext.device)->mdev, vma, entry->denied);
 	if (!err)
 		err = mmap_io(context, vma, entry->address, entry->wc, rdma_entry);
 	if (mlx5_ib_is_uar_object(entry))
@@ -169,14 +169,15 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 	return err;
 }
 
-static int mmap_check_page(struct vm_area_struct *vma, int command)
+static int mmap_check_page(struct mlx5_core_dev *mdev, struct vm_area_struct *vma, int command)
 {
 	bool clock = command == MLX5_IB_MMAP_CORE_CLOCK || command == MLX5_IB_MMAP_CLOCK_INFO;
 
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
-		return refuse(-EINVAL, "mmap of a UAR or clock: %lu bytes, only %lu is possible",
+		return refuse(mdev, -EINVAL,
+			      "mmap of a UAR or clock: %lu bytes, only %lu is possible",
 			      vma->vm_end - vma->vm_start, PAGE_SIZE);
-	return mmap_deny(vma, clock ? VM_WRITE | VM_EXEC : MLX5_IB_UAR_DENIED);
+	return mmap_deny(mdev, vma, clock ? VM_WRITE | VM_EXEC : MLX5_IB_UAR_DENIED);
 }
 
 /**
@@ -203,12 +204,12 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	if (command < 0)
 		return command;
 	if (!(vma->vm_flags & VM_SHARED))
-		return refuse(-EINVAL,
+		return refuse(to_mdev(context->ibucontext.device)->mdev, -EINVAL,
 			      "private mmap of page offset %#lx, only MAP_SHARED is possible",
 			      vma->vm_pgoff);
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
 		return map_entry(context, vma, index);
-	err = mmap_check_page(vma, command);
+	err = mmap_check_page(to_mdev(uctx->device)->mdev, vma, command);
 	if (err)
 		return err;
 
@@ -265,7 +266,7 @@ static int mmap_get_pfns(struct rdma_user_mmap_entry *rdma_entry, struct phys_ve
 
 	*provider = pcim_p2pdma_provider(pdev, 0);
 	if (!*provider)
-		return refuse(-EOPNOTSUPP,
+		return refuse(to_mdev(rdma_entry->ucontext->device)->mdev, -EOPNOTSUPP,
 			      "dma-buf over a UAR or device memory: the device cannot be a target of peer-to-peer DMA");
 	vec->paddr = to_mmmap(rdma_entry)->address & PAGE_MASK;
 	vec->len = rdma_entry->npages * PAGE_SIZE;

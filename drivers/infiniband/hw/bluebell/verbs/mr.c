@@ -35,7 +35,8 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 
 	/* The usual reason for -EINVAL of firmware is that windows are bound to the key. */
 	return err == -EINVAL && mr->mkey.class < 0 ?
-		       refuse(-EBUSY, "cannot destroy region 0x%x, a window may be bound to it",
+		       refuse(to_mdev(mr->ibmr.device)->mdev, -EBUSY,
+			      "cannot destroy region 0x%x, a window may be bound to it",
 			      mr->mkey.key) : err;
 }
 
@@ -188,7 +189,7 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 	int err;
 
 	if (dmah)
-		return ERR_PTR(refuse(-EOPNOTSUPP,
+		return ERR_PTR(refuse(to_mdev(pd->device)->mdev, -EOPNOTSUPP,
 				      "MR with a DMA handle, which the driver does not support"));
 	err = ib_no_udata_io(udata);
 	return err ? ERR_PTR(err) : mr_reg(pd, start, length, iova, access);
@@ -205,7 +206,7 @@ static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 acce
 	struct ib_umem *umem = old->umem;
 
 	if (umem->owning_mm != current->mm)
-		return ERR_PTR(refuse(-EINVAL,
+		return ERR_PTR(refuse(to_mdev(pd->device)->mdev, -EINVAL,
 				      "rereg of memory of another process, or of a dma-buf"));
 	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
@@ -250,7 +251,7 @@ static struct ib_mr *mr_change_pinned(struct mlx5_ib_mr *old, u32 access, struct
 		return NULL;
 	/* The exporter of a dma-buf revokes one key only, so the memory cannot get a second key. */
 	if (old->umem->is_dmabuf)
-		return ERR_PTR(refuse(-EOPNOTSUPP,
+		return ERR_PTR(refuse(to_mdev(pd->device)->mdev, -EOPNOTSUPP,
 				      "rereg of a dma-buf MR: UMR has not made the change"));
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
@@ -390,7 +391,8 @@ void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_m
  * Copy and check the request of the library. A request that is not empty says how many pieces of
  * memory (KLMs) the window can be bound to.
  */
-static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
+static int mw_copy_request(struct mlx5_core_dev *mdev, struct ib_udata *udata,
+			   struct mlx5_ib_alloc_mw *req)
 {
 	int err;
 
@@ -400,8 +402,9 @@ static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
 			return err;
 	}
 	if (req->reserved1 || req->reserved2)
-		return refuse(-EOPNOTSUPP, "memory window with reserved %#x and %#x, must be 0",
-			      req->reserved1, req->reserved2);
+		return refuse(mdev, -EOPNOTSUPP,
+			      "memory window with reserved %#x and %#x, must be 0", req->reserved1,
+			      req->reserved2);
 	return ib_respond_empty_udata(udata);
 }
 
@@ -434,8 +437,8 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, imaicl))
-		return refuse(-EOPNOTSUPP, "the device has no memory windows (imaicl)");
-	err = mlx5_ib_check_pd(ibmw->pd) ?: mw_copy_request(udata, &req) ?:
+		return refuse(dev->mdev, -EOPNOTSUPP, "the device has no memory windows (imaicl)");
+	err = mlx5_ib_check_pd(ibmw->pd) ?: mw_copy_request(dev->mdev, udata, &req) ?:
 	      mlx5_ib_check_klms(req.num_klms, &dev->caps);
 	if (err)
 		return err;

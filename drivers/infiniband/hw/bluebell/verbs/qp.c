@@ -67,7 +67,7 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 	if (mlx5_ib_qp_type_exists(init->qp_type, &to_mdev(ibqp->device)->caps))
 		ops = udata ? qp_kinds[init->qp_type].user : qp_kinds[init->qp_type].kernel;
 	if (!ops)
-		return refuse(-EOPNOTSUPP,
+		return refuse(to_mdev(ibqp->device)->mdev, -EOPNOTSUPP,
 			      "QP of type %u: the driver or device has none, or not for this caller",
 			      init->qp_type);
 	err = qp_check_named(ibqp, init);

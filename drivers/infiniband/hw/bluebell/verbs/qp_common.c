@@ -50,7 +50,7 @@ int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
  */
 int mlx5_ib_check_qp(const struct mlx5_ib_qp *qp)
 {
-	return mlx5_ib_fw_check_exists(&qp->rsc.attempt, "QP", qp->rsc.num);
+	return mlx5_ib_fw_check_exists(qp->rsc.dev, &qp->rsc.attempt, "QP", qp->rsc.num);
 }
 
 /**

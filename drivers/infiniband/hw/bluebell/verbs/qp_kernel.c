@@ -63,12 +63,14 @@ static int kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	int err;
 
 	if (!init->send_cq || !init->recv_cq)
-		return refuse(-EINVAL, "QP of a kernel consumer needs a send CQ and a receive CQ");
+		return refuse(dev->mdev, -EINVAL,
+			      "QP of a kernel consumer needs a send CQ and a receive CQ");
 	err = mlx5_ib_calc_kernel_wq(init, &dev->caps, &layout);
 	if (err)
 		return err;
 	if (!layout.bytes)
-		return refuse(-EINVAL, "kernel QP with neither a send nor a receive queue");
+		return refuse(dev->mdev, -EINVAL,
+			      "kernel QP with neither a send nor a receive queue");
 	err = mlx5_ib_queue_mem_alloc(dev, &qp->mem, layout.bytes);
 	if (err)
 		return err;

@@ -28,14 +28,15 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 	/* Only raw packet QPs, which the driver does not have, have a rate limit with bursts. */
 	if (ucmd->burst_info.max_burst_sz || ucmd->burst_info.typical_pkt_sz ||
 	    ucmd->burst_info.reserved)
-		return refuse(-EINVAL, "burst_info for a QP of type %u, must be 0", type);
+		return refuse(dev->mdev, -EINVAL, "burst_info for a QP of type %u, must be 0",
+			      type);
 	if (ucmd->ece_options && !MLX5_CAP_GEN(dev->mdev, ece_support))
-		return refuse(-EOPNOTSUPP,
+		return refuse(dev->mdev, -EOPNOTSUPP,
 			      "QP with ECE options 0x%x: the device has no ECE (ece_support)",
 			      ucmd->ece_options);
 	if (ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP &&
 	    !mlx5_ib_qp_out_of_order(type, &dev->caps))
-		return refuse(-EOPNOTSUPP,
+		return refuse(dev->mdev, -EOPNOTSUPP,
 			      "the device cannot do OOO_DP for QP type %u (dp_ordering_ooo_all_*)",
 			      type);
 	return 0;
@@ -69,7 +70,7 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, rts2rts_qp_counters_set_id))
-		return refuse(-EOPNOTSUPP,
+		return refuse(dev->mdev, -EOPNOTSUPP,
 			      "change of a QP's counter set in RTS: the device has no rts2rts_qp_counters_set_id");
 	qp_fill_modify(&mod, qp, &attr, 0);
 	mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
@@ -100,7 +101,7 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	int err;
 
 	if (!mlx5_ib_qp_is_plain(qp))
-		return refuse(-EOPNOTSUPP,
+		return refuse(to_mdev(qp->ibqp.device)->mdev, -EOPNOTSUPP,
 			      "counter set for a QP of type %u, which is not a single QP at the device",
 			      qp->ibqp.qp_type);
 	err = mlx5_ib_check_qp(qp);
@@ -122,19 +123,19 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	int err;
 
 	if (!ib_modify_qp_is_ok(mod->cur, mod->next, mod->type, mod->mask))
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "QP of type %u cannot go from state %u to %u with attributes 0x%x",
 			      mod->type, mod->cur, mod->next, mod->mask);
 	opcode = mlx5_ib_qp_opcode(mod->cur, mod->next);
 	if (!opcode)
-		return refuse(-EINVAL, "no command takes a QP from state %u to %u", mod->cur,
-			      mod->next);
+		return refuse(caps->mdev, -EINVAL, "no command takes a QP from state %u to %u",
+			      mod->cur, mod->next);
 	err = mlx5_ib_qp_check_attr(mod, caps);
 	if (err)
 		return err;
 	/* libmlx5 asks for OOO_DP on the way to INIT; the driver sets it on the way to RTR. */
 	if (out_of_order && mod->next != IB_QPS_INIT)
-		return refuse(-EINVAL,
+		return refuse(caps->mdev, -EINVAL,
 			      "QP with OOO_DP in a change to state %u, only to INIT (1) is possible",
 			      mod->next);
 	return opcode;
@@ -233,7 +234,8 @@ int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int 
 
 	WARN_ON_ONCE(!mlx5_ib_qp_is_plain(qp));
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return refuse(-EOPNOTSUPP, "QP attributes 0x%x, supported: 0x%x", mask,
+		return refuse(to_mdev(qp->ibqp.device)->mdev, -EOPNOTSUPP,
+			      "QP attributes 0x%x, supported: 0x%x", mask,
 			      IB_QP_ATTR_STANDARD_BITS);
 	err = qp_copy_modify(qp->rsc.dev, qp->ibqp.qp_type, udata, &ucmd);
 	if (err)

@@ -30,7 +30,8 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32
 	if (flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
 		qp->mem.uar = mlx5_ib_get_uar(ctx, asked);
 		index = qp->mem.uar ? asked :
-			refuse(-EINVAL, "QP on UAR %u, not a UAR object of the context", asked);
+			refuse(to_mdev(ctx->ibucontext.device)->mdev, -EINVAL,
+			       "QP on UAR %u, not a UAR object of the context", asked);
 	} else if (flags & MLX5_QP_FLAG_BFREG_INDEX) {
 		index = bfregn_to_uar_index(&ctx->bfregi, asked, true);
 	} else {
@@ -91,11 +92,11 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 	/* Both queues have to be in one buffer. */
 	if (uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
 	    uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM))
-		return ERR_PTR(refuse(-EOPNOTSUPP,
+		return ERR_PTR(refuse(dev->mdev, -EOPNOTSUPP,
 				      "QP with a umem for one of its queues, must be for both"));
 	if (!size)
 		return uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM) ?
-			ERR_PTR(refuse(-EINVAL,
+			ERR_PTR(refuse(dev->mdev, -EINVAL,
 				       "QP without queues, but with a buffer attribute")) : NULL;
 	umem = ib_umem_get_attr(&dev->ib_dev, attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM, size, 0);
 	return umem ?: mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, size, 0);

@@ -146,11 +146,11 @@ static int srq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq)
 
 	/* A kernel consumer's SRQ is not of type XRC, and its WQEs do not cross pages. */
 	if (srq->ibsrq.srq_type != IB_SRQT_BASIC)
-		return refuse(-EOPNOTSUPP,
+		return refuse(dev->mdev, -EOPNOTSUPP,
 			      "SRQ of type %d of a kernel consumer, only BASIC (0) is possible",
 			      srq->ibsrq.srq_type);
 	if (srq->wq.wqe_shift > PAGE_SHIFT)
-		return refuse(-EINVAL, "SRQ with WQEs of 2^%u bytes, at most 2^%u",
+		return refuse(dev->mdev, -EINVAL, "SRQ with WQEs of 2^%u bytes, at most 2^%u",
 			      srq->wq.wqe_shift, PAGE_SHIFT);
 	err = mlx5_ib_queue_mem_alloc(dev, &srq->mem, srq->wq.wqe_cnt << srq->wq.wqe_shift);
 	if (err)
@@ -213,7 +213,8 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 	int err;
 
 	if (!dev->caps.has_srq)
-		return refuse(-EOPNOTSUPP, "the device has no RMPs, which SRQs need (issi is 0)");
+		return refuse(dev->mdev, -EOPNOTSUPP,
+			      "the device has no RMPs, which SRQs need (issi is 0)");
 	err = srq_check_named(ibsrq) ?: (udata ? srq_parse_request(dev, srq, udata, &ucmd) : 0);
 	if (err)
 		return err;
@@ -242,7 +243,8 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
  */
 int mlx5_ib_check_srq(struct ib_srq *ibsrq)
 {
-	return ibsrq ? mlx5_ib_fw_check_exists(&to_msrq(ibsrq)->rsc.attempt, "SRQ",
+	return ibsrq ? mlx5_ib_fw_check_exists(to_mdev(ibsrq->device),
+					       &to_msrq(ibsrq)->rsc.attempt, "SRQ",
 					       to_msrq(ibsrq)->rsc.num) : 0;
 }
 
@@ -269,13 +271,14 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if (err)
 		return err;
 	if (mask & ~IB_SRQ_LIMIT)
-		return refuse(-EINVAL, "SRQ attributes %#x, only the limit (%#x) can change", mask,
+		return refuse(to_mdev(ibsrq->device)->mdev, -EINVAL,
+			      "SRQ attributes %#x, only the limit (%#x) can change", mask,
 			      IB_SRQ_LIMIT);
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
 	if (attr->srq_limit >= srq->wq.wqe_cnt)
-		return refuse(-EINVAL, "SRQ limit of %u, at most %u", attr->srq_limit,
-			      srq->wq.wqe_cnt - 1);
+		return refuse(to_mdev(ibsrq->device)->mdev, -EINVAL, "SRQ limit of %u, at most %u",
+			      attr->srq_limit, srq->wq.wqe_cnt - 1);
 	return srq->ops->arm(to_mdev(ibsrq->device), srq->rsc.uid, srq->rsc.num, attr->srq_limit);
 }
 

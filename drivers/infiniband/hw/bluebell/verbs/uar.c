@@ -350,8 +350,8 @@ static int uar_obj_get_bf(const struct uverbs_attr_bundle *attrs,
 	*bf = type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF;
 	if (type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC || (*bf && blueflame))
 		return 0;
-	return refuse(-EOPNOTSUPP, "UAR of type %d, supported: NC (1)%s", type,
-		      blueflame ? ", BF (0)" : "");
+	return refuse(to_mdev(context->ibucontext.device)->mdev, -EOPNOTSUPP,
+		      "UAR of type %d, supported: NC (1)%s", type, blueflame ? ", BF (0)" : "");
 }
 
 static int uar_obj_respond(struct uverbs_attr_bundle *attrs, struct mlx5_user_mmap_entry *entry)

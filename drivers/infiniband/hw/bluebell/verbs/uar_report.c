@@ -318,8 +318,8 @@ static int UVERBS_HANDLER(BLUEBELL_METHOD_UAR_REPORT)(struct uverbs_attr_bundle 
 	if (err)
 		return err;
 	if (req.reserved)
-		return refuse(-EOPNOTSUPP, "report of UARs with reserved %#x, must be 0",
-			      req.reserved);
+		return refuse(to_mdev(uctx->device)->mdev, -EOPNOTSUPP,
+			      "report of UARs with reserved %#x, must be 0", req.reserved);
 	/* No lock is held while memory of the process is written, which may fault. */
 	err = mlx5_ib_uar_report_get(to_mucontext(uctx), &req, &report);
 	if (!err)

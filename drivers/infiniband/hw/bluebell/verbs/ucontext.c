@@ -30,7 +30,8 @@
  * has the first fields of a request of version 2. An old library may send a request of version 2
  * that ends with comp_mask.
  */
-static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_ucontext_req_v2 *req)
+static int ucontext_copy_request(struct mlx5_core_dev *mdev, struct ib_udata *udata,
+				 struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
 	int err;
 
@@ -42,7 +43,7 @@ static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_uc
 		return err;
 	if (req->flags & ~MLX5_IB_ALLOC_UCTX_DEVX || req->reserved0 || req->reserved1 ||
 	    req->reserved2)
-		return refuse(-EOPNOTSUPP,
+		return refuse(mdev, -EOPNOTSUPP,
 			      "context flags %#x, supported: %#x; reserved %#x %#x %#x, must be 0",
 			      req->flags, MLX5_IB_ALLOC_UCTX_DEVX, req->reserved0, req->reserved1,
 			      req->reserved2);
@@ -207,7 +208,7 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
 	int err;
 
-	err = ucontext_copy_request(udata, &req);
+	err = ucontext_copy_request(dev->mdev, udata, &req);
 	if (err)
 		return err;
 	context->cqe_version = min(req.max_cqe_version, MLX5_CAP_GEN(dev->mdev, cqe_version));
@@ -343,7 +344,8 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
  */
 int mlx5_ib_check_pd(struct ib_pd *ibpd)
 {
-	return ibpd ? mlx5_ib_fw_check_exists(&to_mpd(ibpd)->attempt, "PD", to_mpd(ibpd)->pdn) : 0;
+	return ibpd ? mlx5_ib_fw_check_exists(to_mdev(ibpd->device), &to_mpd(ibpd)->attempt, "PD",
+					      to_mpd(ibpd)->pdn) : 0;
 }
 
 /**

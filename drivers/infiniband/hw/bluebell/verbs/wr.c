@@ -61,7 +61,7 @@ static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
 	int ds;
 
 	if (unlikely(!op))
-		return refuse(-EINVAL,
+		return refuse(dev->mdev, -EINVAL,
 			      "send request of opcode %d, which QPs of this type or the device lack",
 			      wr->opcode);
 	wqe = mlx5_ib_sq_begin(sq);
@@ -94,8 +94,8 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 
 	if (!sq->requests || state < IB_QPS_RTS) {
 		*bad = wr;
-		return refuse(-EINVAL, "send to a QP in state %d, needs RTS (3) and a send queue",
-			      state);
+		return refuse(dev->mdev, -EINVAL,
+			      "send to a QP in state %d, needs RTS (3) and a send queue", state);
 	}
 	guard(spinlock_irqsave)(&sq->lock);
 	for (; wr != end; wr = wr->next) {
@@ -137,8 +137,8 @@ int mlx5_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 
 	if (READ_ONCE(qp->state) == IB_QPS_RESET) {
 		*bad = wr;
-		return refuse(-EINVAL, "receive request to QP 0x%x in RESET, needs INIT",
-			      qp->rsc.num);
+		return refuse(to_mdev(ibqp->device)->mdev, -EINVAL,
+			      "receive request to QP 0x%x in RESET, needs INIT", qp->rsc.num);
 	}
 	guard(spinlock_irqsave)(&rq->lock);
 	for (; wr; wr = wr->next) {

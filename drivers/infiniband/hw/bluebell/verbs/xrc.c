@@ -215,7 +215,7 @@ int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev)
 	int err;
 
 	if (!dev->caps.has_xrc)
-		return refuse(-EOPNOTSUPP, "the device has no XRC (xrc or issi is 0)");
+		return refuse(dev->mdev, -EOPNOTSUPP, "the device has no XRC (xrc or issi is 0)");
 	/* Pairs with xrc_init(). */
 	if (smp_load_acquire(&dev->xrc))
 		return 0;
