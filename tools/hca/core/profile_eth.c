@@ -15,6 +15,7 @@
 
 #define RX	"flow_table_properties_nic_receive."
 #define FIELD	RX "ft_field_support."
+#define FIELD_2	"ft_field_support_2_nic_receive."
 
 /* What the default profile of an Ethernet port adds to the default profile, or changes. */
 static const struct {
@@ -50,6 +51,7 @@ static const struct {
 	{ PAGE_ETH, "self_lb_en_modifiable", 1 },
 	{ PAGE_ETH, "max_lso_cap", 18 },
 	{ PAGE_ETH, "wqe_inline_mode", 2 },		/* no headers have to be in the WQE */
+	{ PAGE_ETH, "wqe_vlan_insert", 0 },
 	{ PAGE_ETH, "rss_ind_tbl_cap", 8 },
 	{ PAGE_FLOW_TABLE, RX "ft_support", 1 },
 	{ PAGE_FLOW_TABLE, RX "modify_root", 1 },
@@ -81,6 +83,10 @@ static const struct {
 	{ PAGE_FLOW_TABLE, FIELD "outer_ip_dscp", 0 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_ip_ecn", 0 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_ipv4_ttl", 0 },
+	/* The driver tells TCP and UDP by the type of the fourth layer if both are set. */
+	{ PAGE_GENERAL_2, "pcc_ifa2", 0 },
+	{ PAGE_FLOW_TABLE, FIELD_2 "outer_l4_type", 0 },
+	{ PAGE_FLOW_TABLE, FIELD_2 "outer_l4_type_ext", 0 },
 };
 
 /*

@@ -25,6 +25,7 @@
 #include "nic_turn.h"
 #include "sg.h"
 #include "sq.h"
+#include "vlan.h"
 
 #define L2_HEADERS	18	/* wqe_inline_mode 0: so many bytes of each frame are in the WQE */
 
@@ -201,6 +202,8 @@ static enum cqe_error nic_fill(struct hca *hca, struct nic_sq *n, uint8_t *data)
 	frame_parse(&f, data, w->len, LENGTHS_OF_FRAME);
 	if (!nic_inlines_enough(hca, n, &f))
 		return nic_refuse(n, ERR_WQE_INVALID, "headers are missing in the WQE");
+	if (w->insert_tag)
+		frame_parse(&f, data, vlan_insert(data, w->len, &w->tag), LENGTHS_OF_FRAME);
 	/* What is no IP, or has no TCP or UDP header, is sent as it is. */
 	if (w->l4_csum)
 		csum_fill_l4(data, &f);
@@ -211,14 +214,15 @@ static enum cqe_error nic_fill(struct hca *hca, struct nic_sq *n, uint8_t *data)
 
 static enum cqe_error nic_send_frame(struct hca *hca, struct nic_sq *n)
 {
+	uint64_t len = n->cur.len + (n->cur.insert_tag ? TAG_BYTES : 0);
 	struct eth_frame *fr;
 	enum cqe_error error;
 
 	if (n->cur.len < ETH_BYTES)
 		return nic_refuse(n, ERR_WQE_INVALID, "the frame is shorter than its header");
-	if (n->cur.len > FRAME_MAX)
+	if (len > FRAME_MAX)
 		return nic_refuse(n, ERR_MESSAGE_TOO_LONG, "the frame is too long");
-	fr = nic_frame(hca, n->cur.len);
+	fr = nic_frame(hca, len);
 	if (!fr)
 		return ERR_NONE;
 	error = nic_fill(hca, n, eth_frame_data(fr));
@@ -277,6 +281,8 @@ static enum cqe_error nic_execute(struct hca *hca, struct nic_sq *n)
 		return ERR_NONE;
 	if (!n->sq->tisn)
 		return nic_refuse(n, ERR_WQE_INVALID, "a queue without a TIS sends no frames");
+	if (n->cur.insert_tag && !hca_cap_eth(hca, wqe_vlan_insert))
+		return nic_refuse(n, ERR_WQE_INVALID, "inserting a VLAN tag is not offered");
 	return n->cur.w.opcode == WQE_LSO ? nic_start_segments(n) : nic_send_frame(hca, n);
 }
 

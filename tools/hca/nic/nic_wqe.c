@@ -17,7 +17,9 @@
 #define CSUM_IP		0x40
 #define CSUM_L4		0x80
 
-#define INSERT_VLAN	0x8000		/* of inline_hdr.sz: a VLAN tag in the header's place */
+/* Bits of inline_hdr.sz: a VLAN tag in the header's place, and whether it is a provider's. */
+#define INSERT_VLAN	0x8000
+#define INSERT_STAG	0x0001
 
 static int nic_wqe_bad(struct nic_wqe *n, const char *why)
 {
@@ -33,6 +35,17 @@ static size_t nic_eth_bytes(uint16_t header_len)
 	return end <= ETH_SEG_BYTES ? ETH_SEG_BYTES : (end + WQE_DS - 1) / WQE_DS * WQE_DS;
 }
 
+/* The tag that the device puts into the frame. The frame has no inline header then. */
+static int nic_parse_tag(struct nic_wqe *n, const uint8_t *eth, uint16_t size)
+{
+	if (size & ~(INSERT_VLAN | INSERT_STAG))
+		return nic_wqe_bad(n, "both an inline header and a VLAN tag to insert");
+	n->insert_tag = true;
+	n->tag.type = size & INSERT_STAG ? ETYPE_STAG : ETYPE_CTAG;
+	n->tag.tci = get_be16(eth + INLINE_HEADER);
+	return 0;
+}
+
 static int nic_parse_eth(struct nic_wqe *n)
 {
 	const uint8_t *eth = n->w.raw + ETH_SEG;
@@ -46,8 +59,11 @@ static int nic_parse_eth(struct nic_wqe *n)
 	if (get_be32(eth) || eth[5])
 		return nic_wqe_bad(n, "software parsing is not offered");
 	size = get_be16(eth + 12);
-	if (size & INSERT_VLAN)
-		return nic_wqe_bad(n, "inserting a VLAN tag is not offered");
+	if (size & INSERT_VLAN) {
+		if (nic_parse_tag(n, eth, size))
+			return -EINVAL;
+		size = 0;
+	}
 	if (nic_eth_bytes(size) > room)
 		return nic_wqe_bad(n, "the inline header is longer than the WQE");
 	n->ip_csum = eth[4] & CSUM_IP;
@@ -72,6 +88,7 @@ int nic_wqe_parse(struct nic_wqe *n)
 	n->w.len = 0;
 	n->w.is_read = false;
 	n->w.is_atomic = false;
+	n->insert_tag = false;
 	n->header_len = 0;
 	n->len = 0;
 	switch (n->w.opcode) {

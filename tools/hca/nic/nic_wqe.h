@@ -21,7 +21,9 @@ struct nic_wqe {
 	uint16_t mss;		/* LSO: bytes of payload in a segment */
 	const uint8_t *header;	/* the first bytes of the frame, in @w.raw */
 	uint16_t header_len;
-	uint64_t len;		/* bytes of header and data */
+	bool insert_tag;	/* the device inserts @tag in front of the tags of the frame */
+	struct frame_tag tag;
+	uint64_t len;		/* bytes of header and data, without @tag */
 };
 
 int nic_wqe_parse(struct nic_wqe *n);

@@ -18,6 +18,10 @@
 #define LYR(fld)	IFC_FIELD(fte_match_set_lyr_2_4, fld)
 #define CAP(fld)	IFC_OFF(flow_table_nic_cap, \
 				flow_table_properties_nic_receive.ft_field_support.fld)
+#define CAP_2(fld)	IFC_OFF(flow_table_nic_cap, ft_field_support_2_nic_receive.fld)
+
+/* l4_type, MLX5_PACKET_L4_TYPE_* in mlx5_ifc.h; ICMP only of l4_type_ext. */
+enum match_l4 { MATCH_L4_NONE, MATCH_L4_TCP, MATCH_L4_UDP, MATCH_L4_ICMP };
 
 /* The fields of the outer headers, each with the bit of the capability that offers it. */
 static const struct {
@@ -38,6 +42,7 @@ static const struct {
 	{ LYR(tcp_flags), CAP(outer_tcp_flags) },
 	{ LYR(tcp_sport), CAP(outer_tcp_sport) }, { LYR(tcp_dport), CAP(outer_tcp_dport) },
 	{ LYR(udp_sport), CAP(outer_udp_sport) }, { LYR(udp_dport), CAP(outer_udp_dport) },
+	{ LYR(l4_type), CAP_2(outer_l4_type) }, { LYR(l4_type_ext), CAP_2(outer_l4_type_ext) },
 };
 
 /**
@@ -100,8 +105,25 @@ void match_set_mask(uint8_t mask[MATCH_BYTES], const uint8_t *criteria)
 		IFC_SET(fte_match_set_lyr_2_4, mask, svlan_tag, 1);
 }
 
+/* As in CQEs, a fragment has no header of the fourth layer, whatever its protocol is. */
+static enum match_l4 l4_type_ext(const struct frame *f)
+{
+	if (f->l4_type != L4_NONE)
+		return f->l4_type == L4_TCP ? MATCH_L4_TCP : MATCH_L4_UDP;
+	if (f->frag)
+		return MATCH_L4_NONE;
+	if (f->ip_version == 4 && f->protocol == PROTO_ICMP)
+		return MATCH_L4_ICMP;
+	return f->ip_version == 6 && f->protocol == PROTO_ICMPV6 ? MATCH_L4_ICMP : MATCH_L4_NONE;
+}
+
 static void put_l4(const struct frame *f, uint8_t *image)
 {
+	enum match_l4 type = l4_type_ext(f);
+
+	IFC_SET(fte_match_set_lyr_2_4, image, l4_type_ext, type);
+	IFC_SET(fte_match_set_lyr_2_4, image, l4_type,
+		type == MATCH_L4_ICMP ? MATCH_L4_NONE : type);
 	if (f->l4_type == L4_TCP) {
 		IFC_SET(fte_match_set_lyr_2_4, image, tcp_sport, f->sport);
 		IFC_SET(fte_match_set_lyr_2_4, image, tcp_dport, f->dport);

@@ -621,8 +621,9 @@ static void shipped_profiles_are_accepted(void **state)
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
 		"no-ksm", "old-entities", "mapped-memory", "packed-operations", "busy-uars",
 		"opensm", "slow-retries", "group-manager", "vf", "no-klm-umr", "eth-default",
-		"eth-small",
+		"eth-small", "eth-inline", "eth-device-vlan", "eth-l4type",
 		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
+		"connectx-5-eth", "connectx-6dx-eth",
 	};
 	static struct profile built_in;
 	unsigned int i;
@@ -642,6 +643,63 @@ static void shipped_profiles_are_accepted(void **state)
 	}
 }
 
+/* Each differs from the default in what it is named after. */
+static void ethernet_profiles_offer_what_they_are_for(void **state)
+{
+	static struct profile built_in;
+	static const struct { const char *path; unsigned int inline_mode, vlan, l4; } rows[] = {
+		{ "profiles/eth-default.json", 2, 0, 0 }, { "profiles/eth-inline.json", 0, 0, 0 },
+		{ "profiles/eth-device-vlan.json", 2, 1, 0 },
+		{ "profiles/eth-l4type.json", 2, 0, 1 },
+	};
+	unsigned int i;
+
+	(void)state;
+	profile_default(&built_in, true);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		profile_default(&p, false);
+		assert_int_equal(profile_load(&p, rows[i].path, why, sizeof(why)), 0);
+		assert_true(p.eth);
+		assert_int_equal(ETH_CUR(wqe_inline_mode), rows[i].inline_mode);
+		assert_int_equal(ETH_CUR(wqe_vlan_insert), rows[i].vlan);
+		assert_int_equal(IFC_GET(cmd_hca_cap_2, p.cap[1][CAP_GENERAL_2], pcc_ifa2),
+				 rows[i].l4);
+		assert_int_equal(IFC_GET(flow_table_nic_cap, p.cap[1][CAP_FLOW_TABLE],
+					 ft_field_support_2_nic_receive.outer_l4_type),
+				 rows[i].l4);
+		assert_memory_equal(p.cap[1][CAP_GENERAL], built_in.cap[1][CAP_GENERAL],
+				    HCA_CAP_SIZE);
+	}
+}
+
+/* The numbers that users of Ethernet cards have published, and the port. */
+static void ethernet_cards_have_the_published_numbers(void **state)
+{
+	static const struct {
+		const char *path, *fw;
+		unsigned int part, qps, tables, khz;
+	} cards[] = {
+		{ "profiles/connectx-5-eth.json", "16.31.1014", 4119, 262144, 1048576, 156250 },
+		{ "profiles/connectx-6dx-eth.json", "22.36.1010", 4125, 131072, 524288, 1000000 },
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cards); i++) {
+		profile_default(&p, false);
+		assert_int_equal(profile_load(&p, cards[i].path, why, sizeof(why)), 0);
+		assert_true(p.eth && p.one_bar && p.highest_numbers);
+		assert_int_equal(CUR(port_type), 1);
+		assert_int_equal(p.part, cards[i].part);
+		assert_string_equal(p.fw_version, cards[i].fw);
+		assert_int_equal(1 << CUR(log_max_qp), cards[i].qps);
+		assert_int_equal(1 << CUR(log_max_pd), 8388608);
+		assert_int_equal(1 << CUR(log_max_rqt), cards[i].tables);
+		assert_int_equal(1 << ETH_CUR(max_lso_cap), 262144);
+		assert_int_equal(p.core_clock_khz, cards[i].khz);
+	}
+}
+
 /* The name is padded to the longest one, which leaves one blank. */
 static void cards_describe_themselves_by_part_and_name(void **state)
 {
@@ -651,6 +709,8 @@ static void cards_describe_themselves_by_part_and_name(void **state)
 		{ "connectx-6", "MT4123 ConnectX6   Mellanox Technologies" },
 		{ "connectx-6dx", "MT4125 ConnectX6Dx Mellanox Technologies" },
 		{ "connectx-7", "MT4129 ConnectX7   Mellanox Technologies" },
+		{ "connectx-5-eth", "MT4119 ConnectX5   Mellanox Technologies" },
+		{ "connectx-6dx-eth", "MT4125 ConnectX6Dx Mellanox Technologies" },
 	};
 	unsigned int i;
 	char path[64];
@@ -704,6 +764,8 @@ int main(void)
 		cmocka_unit_test(ethernet_port_has_the_expected_capabilities),
 		cmocka_unit_test(numbers_of_queues_are_apart),
 		cmocka_unit_test(nic_capabilities_fit_together),
+		cmocka_unit_test(ethernet_profiles_offer_what_they_are_for),
+		cmocka_unit_test(ethernet_cards_have_the_published_numbers),
 		cmocka_unit_test(flow_tables_have_what_the_driver_needs),
 		cmocka_unit_test(default_has_the_expected_capabilities),
 		cmocka_unit_test(file_changes_the_default),

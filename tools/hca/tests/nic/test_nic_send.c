@@ -192,6 +192,98 @@ static void flags_choose_the_checksums(void **state)
 	peer_got(2, want, r->len);
 }
 
+/* ---- tags ------------------------------------------------------------------------------------ */
+
+/* Send a frame without its outermost tag, for which the WQE asks; or with an LSO template. */
+static void post_tag(struct wire_queue *q, uint8_t opcode, uint8_t flags, const void *bytes,
+		     size_t len, const struct frame_tag *tag)
+{
+	struct wire_wqe w;
+
+	wire_ctrl(&w, opcode, true);
+	wire_eth(&w, flags, opcode == WQE_LSO ? 20 : 0, NULL, 0);
+	put_be16(w.b + 16 + 12, 0x8000 | (tag->type == ETYPE_STAG));
+	put_be16(w.b + 16 + 14, tag->tci);
+	wire_data(&w, bytes, len);
+	wire_post(q, &w);
+}
+
+/* The tag goes in front of those that the frame has, and the checksums look behind all of them. */
+static void device_inserts_tags(void **state)
+{
+	static const char *const names[] = {
+		"ctag", "ctag_udp6", "stag", "stag_ctag", "ctag_stag", "three_tags",
+	};
+	struct wire_queue q;
+	uint8_t bytes[200];
+	unsigned int i;
+
+	(void)state;
+	wire_cap(wqe_vlan_insert, 1);
+	q = wire_sq(0, 0);
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct frame_row *r = row_named(names[i]);
+		uint16_t index = q.tail;
+		const uint8_t *cqe;
+
+		memcpy(bytes, r->bytes, r->len);
+		spoil(bytes, &r->f);
+		memmove(bytes + 12, bytes + 16, r->len - 16);
+		post_tag(&q, WQE_SEND, L3 | L4, bytes, r->len - 4, &r->f.tag[0]);
+		cqe = wire_expect(&q, CQE_REQ, index, 0);
+		assert_int_equal(get_be32(cqe + 44), r->len - 4);
+		peer_got(i, r->bytes, r->len);
+	}
+}
+
+static void tag_counts_for_the_length(void **state)
+{
+	const struct frame_tag tag = { ETYPE_CTAG, 5 };
+	static uint8_t bytes[FRAME_MAX] = { 2 };
+	struct wire_queue q;
+
+	(void)state;
+	wire_cap(wqe_vlan_insert, 1);
+	q = wire_sq(0, 0);
+	rig.hca->eth->mtu = 1522;
+	post_tag(&q, WQE_SEND, 0, bytes, 1514, &tag);
+	wire_expect(&q, CQE_REQ, 0, 0);
+	assert_int_equal(wire.frames, 1);
+	post_tag(&q, WQE_SEND, 0, bytes, 1515, &tag);
+	wire_expect(&q, CQE_REQ, 1, 0);
+	assert_int_equal(rig.hca->eth->stats.tx_too_long, 1);
+	rig.hca->eth->mtu = FRAME_MAX + 4;
+	post_tag(&q, WQE_SEND, 0, bytes, FRAME_MAX - 4, &tag);
+	wire_expect(&q, CQE_REQ, q.last, 0);
+	assert_int_equal(wire.frames, 2);
+	post_tag(&q, WQE_SEND, 0, bytes, FRAME_MAX - 3, &tag);
+	wire_expect(&q, CQE_REQ_ERR, q.last, ERR_MESSAGE_TOO_LONG);
+}
+
+/* Also a large send, which needs its headers inline, and a device that wants them inline. */
+static void device_must_be_asked_for_what_it_can_insert(void **state)
+{
+	const struct frame_row *r = row_named("tcp4");
+	const struct frame_tag tag = { ETYPE_CTAG, 5 };
+	static const struct { unsigned int insert, mode, opcode; } rows[] = {
+		{ 0, 2, WQE_SEND }, { 1, 2, WQE_LSO }, { 1, 0, WQE_SEND },
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct wire_queue q;
+
+		wire_cap(wqe_vlan_insert, rows[i].insert);
+		wire_cap(wqe_inline_mode, rows[i].mode);
+		q = wire_sq(0, 0);
+		post_tag(&q, rows[i].opcode, 0, r->bytes, r->len, &tag);
+		wire_expect(&q, CQE_REQ_ERR, 0, ERR_WQE_INVALID);
+		assert_int_equal(wire_sq_state(&q), SQ_ERR);
+	}
+	assert_int_equal(wire.frames, 0);
+}
+
 /* ---- large sends ----------------------------------------------------------------------------- */
 
 static void post_large(struct wire_queue *q, const struct segment_row *r, uint8_t flags)
@@ -627,6 +719,8 @@ int main(void)
 		T(frames_arrive_as_they_were_posted), T(data_is_gathered),
 		T(only_asked_for_completions_are_written), T(wqes_may_wrap),
 		T(checksums_are_those_of_scapy), T(flags_choose_the_checksums),
+		T(device_inserts_tags), T(tag_counts_for_the_length),
+		T(device_must_be_asked_for_what_it_can_insert),
 		T(segments_are_those_of_scapy), T(large_sends_are_sliced),
 		T(large_sends_must_fit_together), T(dropped_frames_complete),
 		T(invalid_wqes_fail_the_queue), T(wqes_name_their_queue_and_index),

@@ -105,8 +105,6 @@ static void what_is_not_offered_is_refused(void **state)
 		good(2)[i] = 1;
 		refuses("software parsing is not offered");
 	}
-	put_be16(good(2) + 12, 0x8000);
-	refuses("inserting a VLAN tag is not offered");
 	good(2);
 	n.w.raw[3] = WQE_ENHANCED_MPSW;
 	refuses("several packets in a WQE are not offered");
@@ -114,6 +112,35 @@ static void what_is_not_offered_is_refused(void **state)
 		good(2);
 		n.w.raw[3] = opcodes[i];
 		refuses("a send queue does not have this opcode");
+	}
+}
+
+/* The tag is in the place of the inline header, so a WQE has only one of both. */
+static void tags_take_the_place_of_the_header(void **state)
+{
+	static const uint16_t headers[] = { 0x8002, 0x8012, 0xc000, 0xfffe };
+	uint8_t *eth = good(3);
+	unsigned int i;
+
+	(void)state;
+	put_be16(eth + 12, 0x8000);
+	put_be16(eth + 14, 0x6005);
+	put_be32(eth + 16, 60);
+	assert_int_equal(parse(), 0);
+	assert_true(n.insert_tag);
+	assert_int_equal(n.tag.type, ETYPE_CTAG);
+	assert_int_equal(n.tag.tci, 0x6005);
+	assert_int_equal(n.header_len, 0);
+	assert_int_equal(n.len, 60);
+	put_be16(good(2) + 12, 0x8001);
+	assert_int_equal(parse(), 0);
+	assert_int_equal(n.tag.type, ETYPE_STAG);
+	good(2);
+	assert_int_equal(parse(), 0);
+	assert_false(n.insert_tag);
+	for (i = 0; i < ARRAY_SIZE(headers); i++) {
+		put_be16(good(4) + 12, headers[i]);
+		refuses("both an inline header and a VLAN tag to insert");
 	}
 }
 
@@ -155,6 +182,7 @@ int main(void)
 		cmocka_unit_test(data_follows_the_header),
 		cmocka_unit_test(flags_ask_for_checksums),
 		cmocka_unit_test(what_is_not_offered_is_refused),
+		cmocka_unit_test(tags_take_the_place_of_the_header),
 		cmocka_unit_test(segments_stay_within_the_wqe),
 		cmocka_unit_test(nops_have_no_segments),
 	};

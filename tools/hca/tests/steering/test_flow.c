@@ -301,6 +301,10 @@ static void each_criterion_has_its_capability(void **state)
 		OFFER(tcp_flags, outer_tcp_flags), OFFER(tcp_sport, outer_tcp_sport),
 		OFFER(tcp_dport, outer_tcp_dport), OFFER(udp_sport, outer_udp_sport),
 		OFFER(udp_dport, outer_udp_dport),
+		{ LAYER(l4_type), IFC_OFF(flow_table_nic_cap,
+					  ft_field_support_2_nic_receive.outer_l4_type) },
+		{ LAYER(l4_type_ext), IFC_OFF(flow_table_nic_cap,
+					      ft_field_support_2_nic_receive.outer_l4_type_ext) },
 	};
 	uint8_t *cap = rig.hca->cap[CAP_FLOW_TABLE];
 	unsigned int i, on;

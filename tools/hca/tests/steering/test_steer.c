@@ -199,6 +199,8 @@ static void offer_all(void)
 		flow_table_properties_nic_receive.ft_field_support.outer_ip_ecn, 1);
 	IFC_SET(flow_table_nic_cap, cap,
 		flow_table_properties_nic_receive.ft_field_support.outer_ipv4_ttl, 1);
+	IFC_SET(flow_table_nic_cap, cap, ft_field_support_2_nic_receive.outer_l4_type, 1);
+	IFC_SET(flow_table_nic_cap, cap, ft_field_support_2_nic_receive.outer_l4_type_ext, 1);
 }
 
 static void fields_of_udp_over_ipv4(void **state)
@@ -212,6 +214,7 @@ static void fields_of_udp_over_ipv4(void **state)
 		{ F(ip_dscp), 0x2e }, { F(ip_ecn), 1 }, { F(ttl_hoplimit), 63 },
 		{ F(udp_sport), 0x1234 }, { F(udp_dport), 0x5678 },
 		{ F(tcp_sport), 0 }, { F(tcp_dport), 0 }, { F(tcp_flags), 0 },
+		{ F(l4_type), 2 }, { F(l4_type_ext), 2 },
 		{ { IFC_OFF(fte_match_set_lyr_2_4, src_ipv4_src_ipv6) + 96, 32, "src" },
 		  0x0a000001 },
 		{ { IFC_OFF(fte_match_set_lyr_2_4, dst_ipv4_dst_ipv6) + 96, 32, "dst" },
@@ -233,13 +236,14 @@ static void fields_of_tagged_tcp_over_ipv6(void **state)
 		{ F(first_prio), 5 }, { F(first_cfi), 1 },
 		{ F(ip_version), 6 }, { F(ip_protocol), 6 }, { F(frag), 0 },
 		{ F(tcp_sport), 0x1234 }, { F(tcp_dport), 0x5678 }, { F(tcp_flags), 0x112 },
-		{ F(udp_sport), 0 }, { F(udp_dport), 0 },
+		{ F(udp_sport), 0 }, { F(udp_dport), 0 }, { F(l4_type), 1 }, { F(l4_type_ext), 1 },
 		{ { IFC_OFF(fte_match_set_lyr_2_4, src_ipv4_src_ipv6), 32, "src" }, 0xfd000000 },
 		{ { IFC_OFF(fte_match_set_lyr_2_4, src_ipv4_src_ipv6) + 96, 32, "src" }, 1 },
 		{ { IFC_OFF(fte_match_set_lyr_2_4, dst_ipv4_dst_ipv6) + 96, 32, "dst" }, 2 },
 	};
 
 	(void)state;
+	offer_all();
 	ethernet(own_mac);
 	tag(ETYPE_CTAG, 0xbabc);
 	ipv6(6, 20);
@@ -251,6 +255,16 @@ static void fields_of_fragment_and_of_other_frames(void **state)
 {
 	static const struct expected fragment[] = {
 		{ F(ip_version), 4 }, { F(ip_protocol), 17 }, { F(frag), 1 }, { F(udp_dport), 0 },
+		{ F(l4_type), 0 }, { F(l4_type_ext), 0 },
+	};
+	static const struct expected icmp[] = {
+		{ F(ip_protocol), 1 }, { F(l4_type), 0 }, { F(l4_type_ext), 3 },
+	};
+	static const struct expected icmp_fragment[] = {
+		{ F(ip_protocol), 1 }, { F(l4_type_ext), 0 },
+	};
+	static const struct expected icmp6[] = {
+		{ F(ip_protocol), 58 }, { F(l4_type), 0 }, { F(l4_type_ext), 3 },
 	};
 	static const struct expected arp[] = {
 		{ F(ethertype), 0x806 }, { F(svlan_tag), 1 }, { F(cvlan_tag), 0 },
@@ -258,10 +272,23 @@ static void fields_of_fragment_and_of_other_frames(void **state)
 	};
 
 	(void)state;
+	offer_all();
 	ethernet(own_mac);
 	ipv4(17, 0x2000, 8);
 	udp(0x1234, 0x5678);
 	has(fragment, ARRAY_SIZE(fragment));
+	ethernet(own_mac);
+	ipv4(1, 0, 8);
+	udp(0, 0);
+	has(icmp, ARRAY_SIZE(icmp));
+	ethernet(own_mac);
+	ipv4(1, 0x2000, 8);
+	udp(0, 0);
+	has(icmp_fragment, ARRAY_SIZE(icmp_fragment));
+	ethernet(own_mac);
+	ipv6(58, 8);
+	udp(0, 0);
+	has(icmp6, ARRAY_SIZE(icmp6));
 	ethernet(own_mac);
 	tag(ETYPE_STAG, 0x111);
 	add16(ETYPE_ARP);
