@@ -12,6 +12,7 @@
 #include "decode.h"
 #include "fields.h"
 #include "flow.h"
+#include "flow_counter.h"
 #include "hca.h"
 #include "request.h"
 #include "words.h"
@@ -56,7 +57,25 @@ static struct json_object *entry_dests(const struct flow_entry *e)
 	return list;
 }
 
-static struct json_object *entry_show(const struct flow_entry *e)
+static struct json_object *entry_counters(struct hca *hca, const struct flow_entry *e)
+{
+	struct json_object *list = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < e->counters; i++) {
+		struct json_object *o = json_object_new_object();
+		const struct flow_counter *c;
+
+		c = (const struct flow_counter *)obj_find(hca, OBJ_FLOW_COUNTER, e->counter[i]);
+		answer_add_num(o, "id", c->obj.num);
+		answer_add_num(o, "packets", c->packets);
+		answer_add_num(o, "octets", c->octets);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *entry_show(struct hca *hca, const struct flow_entry *e)
 {
 	struct json_object *o = json_object_new_object();
 	const char *action = e->action & FLOW_FWD ? "forward" :
@@ -67,6 +86,8 @@ static struct json_object *entry_show(const struct flow_entry *e)
 	json_object_object_add(o, "action", json_object_new_string(action));
 	answer_add_num(o, "tag", e->tag);
 	json_object_object_add(o, "to", entry_dests(e));
+	if (e->counters)
+		json_object_object_add(o, "counters", entry_counters(hca, e));
 	return o;
 }
 
@@ -92,7 +113,8 @@ static const struct flow_entry **group_sorted(const struct flow_group *g)
 	return all;
 }
 
-static struct json_object *group_show(const struct flow_group *g, unsigned long most)
+static struct json_object *group_show(struct hca *hca, const struct flow_group *g,
+				      unsigned long most)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	const struct flow_entry **all = group_sorted(g);
@@ -104,7 +126,7 @@ static struct json_object *group_show(const struct flow_group *g, unsigned long 
 	json_object_object_add(o, "criteria", match_fields(g->criteria));
 	answer_add_num(o, "entries", g->entries);
 	for (i = 0; all && i < g->entries && i < most; i++)
-		json_object_array_add(list, entry_show(all[i]));
+		json_object_array_add(list, entry_show(hca, all[i]));
 	json_object_object_add(o, "list", list);
 	free(all);
 	return o;
@@ -117,13 +139,12 @@ static bool table_show(struct hca *hca, struct obj *obj, void *arg)
 	const struct dump *d = arg;
 	struct flow_group *g;
 
-	(void)hca;
 	answer_add_num(o, "id", t->obj.num);
 	answer_add_num(o, "level", t->level);
 	answer_add_num(o, "log_size", t->log_size);
 	answer_add_num(o, "miss", t->miss_id);
 	TAILQ_FOREACH(g, &t->groups, link)
-		json_object_array_add(groups, group_show(g, d->most));
+		json_object_array_add(groups, group_show(hca, g, d->most));
 	json_object_object_add(o, "groups", groups);
 	json_object_array_add(d->tables, o);
 	return true;

@@ -318,6 +318,12 @@ uint32_t profile_uar_end(const struct profile *p)
 					  memic >> UAR_LOG_SIZE;
 }
 
+/* The number of flow counters is in two fields. */
+static uint32_t profile_flow_counters(const struct profile *p)
+{
+	return cap_gen(p, "max_flow_counter_31_16") << 16 | cap_gen(p, "max_flow_counter_15_0");
+}
+
 /* The numbers of flow tables and of their entries, which are capabilities of another page. */
 static void profile_set_flow_ranges(struct profile *p)
 {
@@ -326,6 +332,7 @@ static void profile_set_flow_ranges(struct profile *p)
 		enum obj_kind kind;
 		const char *field;
 	} flows[] = { { OBJ_FLOW_TABLE, "log_max_ft_num" }, { OBJ_FLOW_ENTRY, "log_max_flow" } };
+	uint32_t counters;
 	char name[64];
 	unsigned int i;
 
@@ -338,6 +345,11 @@ static void profile_set_flow_ranges(struct profile *p)
 			.first = 1, .limit = log && log < 24 ? 1u << log : log ? NO_OBJECT : 2,
 		};
 	}
+	counters = profile_flow_counters(p);
+	p->range[OBJ_FLOW_COUNTER] = (struct obj_range){
+		.first = 1,
+		.limit = !counters ? 2 : counters < NO_OBJECT ? counters + 1 : NO_OBJECT,
+	};
 }
 
 /**

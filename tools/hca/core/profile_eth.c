@@ -64,6 +64,11 @@ static const struct {
 	{ PAGE_FLOW_TABLE, RX "log_max_flow", 22 },
 	{ PAGE_FLOW_TABLE, RX "log_max_destination", 6 },
 	{ PAGE_FLOW_TABLE, RX "log_max_flow_counter", 3 },
+	{ PAGE_FLOW_TABLE, RX "flow_counter", 1 },
+	{ PAGE_GENERAL, "max_flow_counter_15_0", 0x8000 },
+	{ PAGE_GENERAL, "max_flow_counter_31_16", 0 },
+	{ PAGE_GENERAL, "flow_counter_bulk_alloc", 0x7 },	/* 128, 256 or 512 at a time */
+	{ PAGE_GENERAL, "log_max_flow_counter_bulk", 10 },	/* in a query */
 	{ PAGE_FLOW_TABLE, FIELD "outer_dmac", 1 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_smac", 1 },
 	{ PAGE_FLOW_TABLE, FIELD "outer_ether_type", 1 },
@@ -99,7 +104,6 @@ static const char *const lacks[] = {
 	"tis_tir_td_order", "silent_mode_query", "silent_mode_set", "striding_rq", "shampo",
 	"cqe_compression", "mini_cqe_resp_stride_index", "ts_cqe_to_dest_cqn", "hairpin", "tls_tx",
 	"tls_rx", "rq_delay_drop", "ets", "dcbx", "cq_period_mode_modify",
-	"max_flow_counter_15_0", "max_flow_counter_31_16", "log_max_flow_counter_bulk",
 };
 
 /**
@@ -242,6 +246,22 @@ static int check_needs(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
+/* Flow counters exist as objects, and entries can name them. */
+static int check_counters(const struct profile *p, char *why, size_t len)
+{
+	bool named = cap_get(p, true, PAGE_FLOW_TABLE, RX "flow_counter");
+	bool any = cap_gen(p, "max_flow_counter_15_0") || cap_gen(p, "max_flow_counter_31_16");
+
+	if (named != any)
+		return profile_refuse(why, len,
+				      "flow_counter is %u, but max_flow_counter is %s0", named,
+				      any ? "not " : "");
+	if (cap_gen(p, "log_max_flow_counter_bulk") > 16)
+		return profile_refuse(why, len, "log_max_flow_counter_bulk is %u, at most 16",
+				      cap_gen(p, "log_max_flow_counter_bulk"));
+	return 0;
+}
+
 static int check_lacks(const struct profile *p, char *why, size_t len)
 {
 	unsigned int i;
@@ -280,8 +300,8 @@ int profile_check_eth(const struct profile *p, char *why, size_t len)
 		return -EINVAL;
 	if (!nic)
 		return 0;
-	if (check_needs(p, why, len) || check_page(p, PAGE_ETH, why, len) ||
-	    check_page(p, PAGE_FLOW_TABLE, why, len))
+	if (check_needs(p, why, len) || check_counters(p, why, len) ||
+	    check_page(p, PAGE_ETH, why, len) || check_page(p, PAGE_FLOW_TABLE, why, len))
 		return -EINVAL;
 	return 0;
 }

@@ -253,7 +253,11 @@
 	R(0x1707, FLOW_ENTRY_TABLES)			\
 	R(0x1708, FLOW_ENTRY_NOT_OFFERED)		\
 	R(0x1709, FLOW_ENTRY_MODIFY)			\
-	R(0x170a, FLOW_ENTRY_LIST)
+	R(0x170a, FLOW_ENTRY_LIST)			\
+	R(0x170b, FLOW_ENTRY_COUNTERS)			\
+	/* flow counters */				\
+	R(0x1801, FLOW_COUNTER_NOT_OFFERED)		\
+	R(0x1802, FLOW_COUNTER_BULK)
 
 #define REFUSAL_ENUM(number, name) WHY_##name = number,
 enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };

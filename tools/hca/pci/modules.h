@@ -24,6 +24,7 @@
 #include "fault.h"
 #include "flow.h"
 #include "flow_cmd.h"
+#include "flow_counter.h"
 #include "general.h"
 #include "hca.h"
 #include "ifc.h"
@@ -71,8 +72,8 @@
 	eq_cmds, pd_cmds, qcounter_cmds, pacing_cmds, memic_cmds, mkey_cmds,	\
 	cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, tis_cmds,	\
 	sq_cmds, rq_cmds, rqt_cmds, tir_cmds, flow_table_cmds,			\
-	flow_group_cmds, flow_entry_cmds, dev_cmds, __VA_ARGS__, fault_cmds,	\
-	uar_cmds
+	flow_group_cmds, flow_entry_cmds, flow_counter_cmds, dev_cmds,		\
+	__VA_ARGS__, fault_cmds, uar_cmds
 
 /* Of the ports. */
 #define HCA_IB_MODULES	HCA_MODULES(&address_module, &port_module)

@@ -10,8 +10,8 @@
  * two groups that both match is not known; the groups of the stock driver are built so that the
  * lowest index is the most specific rule.
  *
- * References: an entry refers to its group, its TIRs and its table; a group to its table; a table
- * to the table of its misses; and the root to its table.
+ * References: an entry refers to its group, its TIRs, its table and its counters; a group to its
+ * table; a table to the table of its misses; and the root to its table.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -307,6 +307,27 @@ void flow_entry_set_dests(struct hca *hca, struct flow_entry *e, struct flow_des
 }
 
 /**
+ * flow_entry_set_counters() - replace the counters of an entry
+ * @hca: the HCA
+ * @e: the entry
+ * @counter: ids of counters, from malloc(); the entry owns the list. NULL for none.
+ * @n: how many
+ */
+void flow_entry_set_counters(struct hca *hca, struct flow_entry *e, uint32_t *counter,
+			     unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		obj_find(hca, OBJ_FLOW_COUNTER, counter[i])->refs++;
+	for (i = 0; i < e->counters; i++)
+		obj_put(hca, obj_find(hca, OBJ_FLOW_COUNTER, e->counter[i]));
+	free(e->counter);
+	e->counter = counter;
+	e->counters = n;
+}
+
+/**
  * flow_entry_free() - remove an entry from its group and free it
  * @hca: the HCA
  * @e: the entry
@@ -318,6 +339,7 @@ void flow_entry_free(struct hca *hca, struct flow_entry *e)
 	LIST_REMOVE(e, index_link);
 	LIST_REMOVE(e, value_link);
 	flow_entry_set_dests(hca, e, NULL, 0);
+	flow_entry_set_counters(hca, e, NULL, 0);
 	g->entries--;
 	obj_free(hca, &e->obj);
 	obj_put(hca, &g->obj);
@@ -367,6 +389,7 @@ static void flow_reset(struct hca *hca)
 	obj_for_each(hca, OBJ_FLOW_GROUP, drop_group, NULL);
 	obj_for_each(hca, OBJ_FLOW_TABLE, drop_miss, NULL);
 	obj_for_each(hca, OBJ_FLOW_TABLE, drop_table, NULL);
+	obj_free_all(hca, OBJ_FLOW_COUNTER);
 }
 
 static void flow_exit(struct hca *hca)

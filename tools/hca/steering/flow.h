@@ -62,6 +62,8 @@ struct flow_entry {
 	uint16_t action;	/* enum flow_action */
 	unsigned int dests;	/* at most one of them is a table */
 	struct flow_dest *dest;
+	unsigned int counters;
+	uint32_t *counter;	/* ids of flow counters; each a reference */
 };
 
 struct flow_table *flow_root(struct hca *hca);
@@ -77,6 +79,8 @@ struct flow_entry *flow_entry_match(struct flow_table *t, const uint8_t image[MA
 void flow_entry_add(struct flow_group *g, struct flow_entry *e);
 void flow_entry_set_dests(struct hca *hca, struct flow_entry *e, struct flow_dest *dest,
 			  unsigned int n);
+void flow_entry_set_counters(struct hca *hca, struct flow_entry *e, uint32_t *counter,
+			     unsigned int n);
 void flow_entry_free(struct hca *hca, struct flow_entry *e);
 
 extern const struct hca_module flow_module;

@@ -19,28 +19,28 @@
 
 #define SET_NEW		0	/* op_mod */
 #define SET_CHANGE	1
-#define DEST_BYTES	8	/* of an entry of the list of destinations */
+#define DEST_BYTES	8	/* of an entry of the list of destinations and counters */
 
 /* Bits of modify_enable_mask. */
-enum { CHANGE_ACTION = 1, CHANGE_TAG = 2, CHANGE_DESTS = 4, CHANGE_ALL = 7 };
+enum {
+	CHANGE_ACTION = 1, CHANGE_TAG = 2, CHANGE_DESTS = 4, CHANGE_COUNTERS = 8, CHANGE_ALL = 15,
+};
 
 /* What a command gives for an entry: all of a new one, or what changes. */
 struct given {
 	const uint8_t *ctx;	/* struct mlx5_ifc_flow_context_bits */
 	uint16_t action;
 	uint32_t tag;
-	unsigned int dests;
+	unsigned int dests, counters;	/* in the list, the destinations first */
 	struct flow_dest *dest;
+	uint32_t *counter;
 };
 
-/*
- * Fields of features that the HCA does not have: VLAN tags, tunnels, crypto, counters and meters.
- */
+/* Fields of features that the HCA does not have: VLAN tags, tunnels, crypto and meters. */
 static const struct ifc_field entry_not_offered[] = {
 	IFC_FIELD(flow_context, push_vlan), IFC_FIELD(flow_context, extended_destination),
 	IFC_FIELD(flow_context, uplink_hairpin_en), IFC_FIELD(flow_context, flow_source),
 	IFC_FIELD(flow_context, encrypt_decrypt_type),
-	IFC_FIELD(flow_context, flow_counter_list_size),
 	IFC_FIELD(flow_context, packet_reformat_id), IFC_FIELD(flow_context, modify_header_id),
 	IFC_FIELD(flow_context, push_vlan_2), IFC_FIELD(flow_context, encrypt_decrypt_obj_id),
 	IFC_FIELD(flow_context, execute_aso),
@@ -101,18 +101,28 @@ static uint8_t dests_check_list(struct hca *hca, struct cmd *cmd, const struct f
 	return st;
 }
 
+static uint8_t list_check_length(struct cmd *cmd, const struct given *g)
+{
+	size_t n = (size_t)g->dests + g->counters;
+
+	if (cmd_left(cmd, g->ctx + IFC_SZ(flow_context)) >= n * DEST_BYTES)
+		return ST_OK;
+	return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_FLOW_ENTRY_LIST,
+			"%u destinations and %u counters, %zu bytes given", g->dests, g->counters,
+			cmd_left(cmd, g->ctx + IFC_SZ(flow_context)));
+}
+
 static uint8_t dests_check(struct hca *hca, struct cmd *cmd, const struct flow_table *t,
 			   const struct given *g)
 {
+	uint8_t st;
+
 	if (g->dests > 1u << hca_cap_nic_rx(hca, log_max_destination))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_DESTINATIONS,
 				"%u destinations, log_max_destination is %u", g->dests,
 				hca_cap_nic_rx(hca, log_max_destination));
-	if (cmd_left(cmd, g->ctx + IFC_SZ(flow_context)) < (size_t)g->dests * DEST_BYTES)
-		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_FLOW_ENTRY_LIST,
-				"%u destinations, %zu bytes given", g->dests,
-				cmd_left(cmd, g->ctx + IFC_SZ(flow_context)));
-	return dests_check_list(hca, cmd, t, g);
+	st = list_check_length(cmd, g);
+	return st ? st : dests_check_list(hca, cmd, t, g);
 }
 
 /* Read a list that was checked. */
@@ -131,17 +141,62 @@ static uint8_t dests_take(struct cmd *cmd, struct given *g)
 	return ST_OK;
 }
 
+/* ---- counters -------------------------------------------------------------------------------- */
+
+static uint32_t given_counter(const struct given *g, unsigned int i)
+{
+	return get_be32(g->ctx + IFC_SZ(flow_context) + DEST_BYTES * (g->dests + i));
+}
+
+static uint8_t counters_check(struct hca *hca, struct cmd *cmd, const struct given *g)
+{
+	struct obj *o;
+	unsigned int i;
+	uint8_t st;
+
+	if (g->counters > 1u << hca_cap_nic_rx(hca, log_max_flow_counter))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_COUNTERS,
+				"%u counters, log_max_flow_counter is %u", g->counters,
+				hca_cap_nic_rx(hca, log_max_flow_counter));
+	st = list_check_length(cmd, g);
+	for (i = 0; i < g->counters && !st; i++)
+		st = check_obj(hca, cmd, OBJ_FLOW_COUNTER, given_counter(g, i), &o);
+	return st;
+}
+
+/* Read a list that was checked. */
+static uint8_t counters_take(struct cmd *cmd, struct given *g)
+{
+	unsigned int i;
+
+	g->counter = g->counters ? calloc(g->counters, sizeof(*g->counter)) : NULL;
+	if (g->counters && !g->counter)
+		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory for counters");
+	for (i = 0; i < g->counters; i++)
+		g->counter[i] = given_counter(g, i);
+	return ST_OK;
+}
+
 /* ---- the entry ------------------------------------------------------------------------------- */
 
-/* A frame is allowed, dropped or forwarded; only the last has destinations. */
-static uint8_t entry_check_action(struct cmd *cmd, uint16_t action, unsigned int dests)
+/*
+ * A frame is allowed, dropped or forwarded, and may be counted. Only forwarding has destinations,
+ * only counting has counters.
+ */
+static uint8_t entry_check_action(struct cmd *cmd, uint16_t action, unsigned int dests,
+				  unsigned int counters)
 {
-	if (action != FLOW_ALLOW && action != FLOW_DROP && action != FLOW_FWD)
+	uint16_t fate = action & ~FLOW_COUNT;
+
+	if (fate != FLOW_ALLOW && fate != FLOW_DROP && fate != FLOW_FWD)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_ACTION,
 				"action 0x%x is not supported", action);
-	if (action == FLOW_FWD ? !dests : dests)
+	if (fate == FLOW_FWD ? !dests : dests)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_DESTINATIONS,
 				"action 0x%x with %u destinations", action, dests);
+	if (action & FLOW_COUNT ? !counters : counters)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FLOW_ENTRY_COUNTERS,
+				"action 0x%x with %u counters", action, counters);
 	return ST_OK;
 }
 
@@ -169,6 +224,18 @@ static uint8_t entry_check_value(struct cmd *cmd, const struct flow_group *g, co
 	return ST_OK;
 }
 
+/* Read the lists that @mask names. On failure there is neither. */
+static uint8_t lists_take(struct cmd *cmd, struct given *g, uint32_t mask)
+{
+	uint8_t st = mask & CHANGE_DESTS ? dests_take(cmd, g) : ST_OK;
+
+	if (!st && mask & CHANGE_COUNTERS)
+		st = counters_take(cmd, g);
+	if (st)
+		free(g->dest);
+	return st;
+}
+
 static uint8_t entry_new(struct hca *hca, struct cmd *cmd, struct flow_group *group,
 			 struct given *g)
 {
@@ -180,16 +247,19 @@ static uint8_t entry_new(struct hca *hca, struct cmd *cmd, struct flow_group *gr
 		st = cmd_fail(cmd, ST_BAD_RES_STATE, WHY_FLOW_ENTRY_INDEX_USED,
 			      "index 0x%x is in use", index);
 	if (!st)
-		st = entry_check_action(cmd, g->action, g->dests);
+		st = entry_check_action(cmd, g->action, g->dests, g->counters);
 	if (!st)
 		st = dests_check(hca, cmd, group->table, g);
 	if (!st)
-		st = dests_take(cmd, g);
+		st = counters_check(hca, cmd, g);
+	if (!st)
+		st = lists_take(cmd, g, CHANGE_ALL);
 	if (st)
 		return st;
 	e = (struct flow_entry *)obj_new(hca, OBJ_FLOW_ENTRY, cmd->uid, sizeof(*e));
 	if (!e) {
 		free(g->dest);
+		free(g->counter);
 		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "no more than 2^log_max_flow");
 	}
 	e->index = index;
@@ -197,6 +267,7 @@ static uint8_t entry_new(struct hca *hca, struct cmd *cmd, struct flow_group *gr
 	e->tag = g->tag;
 	memcpy(e->value, IFC_ADDR(flow_context, g->ctx, match_value), MATCH_BYTES);
 	flow_entry_set_dests(hca, e, g->dest, g->dests);
+	flow_entry_set_counters(hca, e, g->counter, g->counters);
 	flow_entry_add(group, e);
 	return ST_OK;
 }
@@ -215,8 +286,11 @@ static uint8_t entry_check_change(struct hca *hca, struct cmd *cmd, const struct
 		return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_UNKNOWN, "index 0x%x has no entry",
 				IFC_GET(set_fte_in, cmd->in, flow_index));
 	st = entry_check_action(cmd, mask & CHANGE_ACTION ? g->action : e->action,
-				mask & CHANGE_DESTS ? g->dests : e->dests);
-	return st || !(mask & CHANGE_DESTS) ? st : dests_check(hca, cmd, t, g);
+				mask & CHANGE_DESTS ? g->dests : e->dests,
+				mask & CHANGE_COUNTERS ? g->counters : e->counters);
+	if (!st && mask & CHANGE_DESTS)
+		st = dests_check(hca, cmd, t, g);
+	return st || !(mask & CHANGE_COUNTERS) ? st : counters_check(hca, cmd, g);
 }
 
 static uint8_t entry_change(struct hca *hca, struct cmd *cmd, struct flow_group *group,
@@ -227,8 +301,8 @@ static uint8_t entry_change(struct hca *hca, struct cmd *cmd, struct flow_group 
 	struct flow_entry *e = flow_entry_at(group->table, index);
 	uint8_t st = entry_check_change(hca, cmd, group->table, e, g);
 
-	if (!st && mask & CHANGE_DESTS)
-		st = dests_take(cmd, g);
+	if (!st)
+		st = lists_take(cmd, g, mask);
 	if (st)
 		return st;
 	if (mask & CHANGE_ACTION)
@@ -237,6 +311,8 @@ static uint8_t entry_change(struct hca *hca, struct cmd *cmd, struct flow_group 
 		e->tag = g->tag;
 	if (mask & CHANGE_DESTS)
 		flow_entry_set_dests(hca, e, g->dest, g->dests);
+	if (mask & CHANGE_COUNTERS)
+		flow_entry_set_counters(hca, e, g->counter, g->counters);
 	return ST_OK;
 }
 
@@ -247,6 +323,7 @@ static uint8_t set_fte(struct hca *hca, struct cmd *cmd)
 		.ctx = c, .action = IFC_GET(flow_context, c, action),
 		.tag = IFC_GET(flow_context, c, flow_tag),
 		.dests = IFC_GET(flow_context, c, destination_list_size),
+		.counters = IFC_GET(flow_context, c, flow_counter_list_size),
 	};
 	struct flow_group *group;
 	struct flow_table *t;
@@ -291,7 +368,7 @@ static uint8_t delete_fte(struct hca *hca, struct cmd *cmd)
 
 static uint8_t query_fte(struct hca *hca, struct cmd *cmd)
 {
-	uint8_t *c = IFC_ADDR(query_fte_out, cmd->out, flow_context);
+	uint8_t *c = IFC_ADDR(query_fte_out, cmd->out, flow_context), *list;
 	size_t room = cmd->out_len - IFC_SZ(query_fte_out);
 	struct flow_entry *e;
 	unsigned int i;
@@ -299,17 +376,21 @@ static uint8_t query_fte(struct hca *hca, struct cmd *cmd)
 
 	if (st)
 		return st;
-	if (room < (size_t)e->dests * DEST_BYTES)
+	if (room < ((size_t)e->dests + e->counters) * DEST_BYTES)
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
-				"%u destinations, room for %zu bytes of them", e->dests, room);
+				"%u destinations and %u counters, room for %zu bytes of them",
+				e->dests, e->counters, room);
 	IFC_SET(flow_context, c, group_id, e->group->obj.num);
 	IFC_SET(flow_context, c, flow_tag, e->tag);
 	IFC_SET(flow_context, c, action, e->action);
 	IFC_SET(flow_context, c, destination_list_size, e->dests);
+	IFC_SET(flow_context, c, flow_counter_list_size, e->counters);
 	memcpy(IFC_ADDR(flow_context, c, match_value), e->value, MATCH_BYTES);
-	for (i = 0; i < e->dests; i++)
-		put_be32(c + IFC_SZ(flow_context) + DEST_BYTES * i,
-			 (uint32_t)e->dest[i].type << 24 | e->dest[i].id);
+	list = c + IFC_SZ(flow_context);
+	for (i = 0; i < e->dests; i++, list += DEST_BYTES)
+		put_be32(list, (uint32_t)e->dest[i].type << 24 | e->dest[i].id);
+	for (i = 0; i < e->counters; i++, list += DEST_BYTES)
+		put_be32(list, e->counter[i]);
 	return ST_OK;
 }
 

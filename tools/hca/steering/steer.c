@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "flow.h"
+#include "flow_counter.h"
 #include "frame.h"
 #include "hca.h"
 #include "match.h"
@@ -30,6 +31,14 @@ static struct flow_table *take_dests(struct hca *hca, const struct flow_entry *e
 	return next;
 }
 
+static void count(struct hca *hca, const struct flow_entry *e, uint64_t octets)
+{
+	unsigned int i;
+
+	for (i = 0; i < e->counters; i++)
+		flow_counter_add(hca, e->counter[i], octets);
+}
+
 /**
  * steer_rx() - find out which TIRs receive a frame
  * @hca: the HCA
@@ -49,6 +58,8 @@ void steer_rx(struct hca *hca, const struct frame *f, struct steer_result *r)
 	while (t) {
 		const struct flow_entry *e = flow_entry_match(t, image);
 
+		if (e)
+			count(hca, e, f->len);
 		r->tables++;
 		r->table = t->obj.num;
 		r->verdict = e && e->action & FLOW_DROP ? STEER_DROP : STEER_MISS;

@@ -7,6 +7,7 @@
 
 #include "caps.h"
 #include "flow.h"
+#include "flow_counter.h"
 #include "flowrig.h"
 #include "nicrig.h"
 #include "objrig.h"
@@ -382,7 +383,6 @@ static void entries_are_checked(void **state)
 		{ CTX(push_vlan_2), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED },
 		{ CTX(extended_destination), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED },
 		{ CTX(flow_source), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED },
-		{ CTX(flow_counter_list_size), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED },
 		{ CTX(packet_reformat_id), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED },
 		{ CTX(modify_header_id), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED },
 		{ CTX(encrypt_decrypt_obj_id), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_NOT_OFFERED },
@@ -406,7 +406,9 @@ static void values_actions_and_destinations_are_checked(void **state)
 		  WHY_FLOW_ENTRY_VALUE },
 		{ CTX(action), 0, ST_BAD_PARAM, WHY_FLOW_ENTRY_ACTION },
 		{ CTX(action), FLOW_FWD | FLOW_DROP, ST_BAD_PARAM, WHY_FLOW_ENTRY_ACTION },
-		{ CTX(action), FLOW_FWD | FLOW_COUNT, ST_BAD_PARAM, WHY_FLOW_ENTRY_ACTION },
+		{ CTX(action), FLOW_COUNT, ST_BAD_PARAM, WHY_FLOW_ENTRY_ACTION },
+		{ CTX(action), FLOW_FWD | FLOW_COUNT, ST_BAD_PARAM, WHY_FLOW_ENTRY_COUNTERS },
+		{ CTX(flow_counter_list_size), 1, ST_BAD_PARAM, WHY_FLOW_ENTRY_COUNTERS },
 		{ CTX(action), 0x40, ST_BAD_PARAM, WHY_FLOW_ENTRY_ACTION },
 		{ CTX(action), FLOW_DROP, ST_BAD_PARAM, WHY_FLOW_ENTRY_DESTINATIONS },
 		{ CTX(action), FLOW_ALLOW, ST_BAD_PARAM, WHY_FLOW_ENTRY_DESTINATIONS },
@@ -494,7 +496,7 @@ static void entries_change_if_that_is_offered(void **state)
 	flowrig_entry(low, group, 9);
 	assert_refused(change(2), ST_BAD_PARAM, WHY_FLOW_ENTRY_MODIFY);
 	IFC_SET(flow_table_nic_cap, cap, flow_table_properties_nic_receive.flow_modify_en, 1);
-	assert_refused(change(8), ST_BAD_PARAM, WHY_FLOW_ENTRY_MODIFY);
+	assert_refused(change(16), ST_BAD_PARAM, WHY_FLOW_ENTRY_MODIFY);
 	assert_refused(change(4), ST_BAD_PARAM, WHY_FLOW_ENTRY_DESTINATIONS);
 	IFC_SET(set_fte_in, nic.in, flow_context.flow_tag, 0x77);
 	assert_int_equal(change(2), ST_OK);
@@ -512,11 +514,191 @@ static void entries_change_if_that_is_offered(void **state)
 	assert_refused(change(2), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 }
 
+/* ---- counters -------------------------------------------------------------------------------- */
+
+static uint8_t alloc(uint16_t uid, unsigned int bulk)
+{
+	memset(nic.in, 0, sizeof(nic.in));
+	IFC_SET(alloc_flow_counter_in, nic.in, flow_counter_bulk, bulk);
+	return nicrig_run(MLX5_CMD_OP_ALLOC_FLOW_COUNTER, uid);
+}
+
+/* Allocate a counter, or the bulk that is bit @bulk of flow_counter_bulk. */
+static uint32_t allocated(uint16_t uid, unsigned int bulk)
+{
+	uint8_t st = alloc(uid, bulk);
+
+	if (st)
+		fail_msg("status 0x%x: %s", st, rig.why);
+	return IFC_GET(alloc_flow_counter_out, nic.out, flow_counter_id);
+}
+
+static uint8_t dealloc(uint16_t uid, uint32_t id)
+{
+	memset(nic.in, 0, sizeof(nic.in));
+	IFC_SET(dealloc_flow_counter_in, nic.in, flow_counter_id, id);
+	return nicrig_run(MLX5_CMD_OP_DEALLOC_FLOW_COUNTER, uid);
+}
+
+static uint8_t answer[32 * 1024];	/* of the latest query */
+
+/* Query @n counters from @id on, with room for @room of them. */
+static uint8_t query(uint16_t uid, uint32_t id, unsigned int n, unsigned int room, bool clear)
+{
+	memset(nic.in, 0, sizeof(nic.in));
+	memset(answer, 0, sizeof(answer));
+	IFC_SET(query_flow_counter_in, nic.in, flow_counter_id, id);
+	IFC_SET(query_flow_counter_in, nic.in, num_of_counters, n);
+	IFC_SET(query_flow_counter_in, nic.in, clear, clear);
+	return rig_cmd(MLX5_CMD_OP_QUERY_FLOW_COUNTER, 0, uid, nic.in,
+		       IFC_SZ(query_flow_counter_in), answer,
+		       IFC_SZ(query_flow_counter_out) + 16 * room);
+}
+
+static uint64_t packets(unsigned int i)
+{
+	return get_be64(answer + IFC_SZ(query_flow_counter_out) + 16 * i);
+}
+
+static uint64_t octets(unsigned int i)
+{
+	return get_be64(answer + IFC_SZ(query_flow_counter_out) + 16 * i + 8);
+}
+
+static void counters_are_allocated_alone_or_in_bulk(void **state)
+{
+	uint32_t alone = allocated(0, 0), bulk = allocated(0, 1), second = allocated(0, 2);
+
+	(void)state;
+	assert_int_equal(bulk % 128, 0);
+	assert_int_equal(second % 256, 0);
+	assert_true(alone < bulk && (second >= bulk + 128 || second + 256 <= bulk));
+	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_COUNTER), 1 + 128 + 256);
+	/* 3: not one bit. 8: not in flow_counter_bulk_alloc. */
+	assert_refused(alloc(0, 3), ST_BAD_PARAM, WHY_FLOW_COUNTER_BULK);
+	assert_refused(alloc(0, 8), ST_BAD_PARAM, WHY_FLOW_COUNTER_BULK);
+	memset(nic.in, 0, sizeof(nic.in));
+	IFC_SET(alloc_flow_counter_in, nic.in, flow_counter_bulk_log_size, 1);
+	assert_refused(nicrig_run(MLX5_CMD_OP_ALLOC_FLOW_COUNTER, 0), ST_BAD_PARAM,
+		       WHY_FLOW_COUNTER_BULK);
+	assert_refused(dealloc(0, bulk + 1), ST_BAD_PARAM, WHY_FLOW_COUNTER_BULK);
+	assert_refused(dealloc(0, 0x7000), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+	assert_int_equal(dealloc(0, bulk), ST_OK);
+	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_COUNTER), 1 + 256);
+	assert_int_equal(dealloc(0, alone), ST_OK);
+	/* The counter takes a number of the bulk that was freed; the next bulk leaves it alone. */
+	alone = allocated(0, 0);
+	assert_true(allocated(0, 1) > alone);
+	IFC_SET(flow_table_nic_cap, rig.hca->cap[CAP_FLOW_TABLE],
+		flow_table_properties_nic_receive.flow_counter, 0);
+	assert_refused(alloc(0, 0), ST_BAD_OP, WHY_FLOW_COUNTER_NOT_OFFERED);
+}
+
+static void counters_are_limited(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	rig.profile->range[OBJ_FLOW_COUNTER].limit = 300;
+	for (i = 1; i < 200; i++)
+		assert_int_equal(allocated(0, 0), i);
+	/* Neither 128 to 255 nor 256 to 383 are free. */
+	assert_refused(alloc(0, 1), ST_LIM, WHY_NUMBERS_IN_USE);
+	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_COUNTER), 199);
+	/* A bulk that finds a number in use leaves none behind. */
+	for (i = 128; i < 150; i++)
+		assert_int_equal(dealloc(0, i), ST_OK);
+	assert_refused(alloc(0, 1), ST_LIM, WHY_NUMBERS_IN_USE);
+	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_COUNTER), 177);
+	for (; i < 200; i++)
+		assert_int_equal(dealloc(0, i), ST_OK);
+	assert_int_equal(allocated(0, 1), 128);
+}
+
+/* A counter that does not exist, or is another user's, reads 0; but the first one must be there. */
+static void many_counters_are_queried_at_once(void **state)
+{
+	uint32_t id = allocated(NIC_UID, 1), own = allocated(OTHER_UID, 0);
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 128; i++)
+		flow_counter_add(rig.hca, id + i, 100 + i);
+	flow_counter_add(rig.hca, id, 7);
+	assert_int_equal(query(0, id, 0, 1, false), ST_OK);
+	assert_true(packets(0) == 2 && octets(0) == 107);
+	assert_int_equal(query(NIC_UID, id + 1, 127, 127, true), ST_OK);
+	for (i = 0; i < 127; i++)
+		assert_true(packets(i) == 1 && octets(i) == 101 + i);
+	assert_int_equal(query(0, id, 132, 132, false), ST_OK);
+	assert_true(packets(0) == 2 && !packets(1) && !octets(1) && !packets(131));
+	assert_refused(query(OTHER_UID, id, 1, 1, false), ST_BAD_RES, WHY_OBJECT_OWNER);
+	flow_counter_add(rig.hca, own, 9);
+	assert_int_equal(query(OTHER_UID, own, 1000, 1000, false), ST_OK);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(packets(i), !i);
+	assert_refused(query(0, id + 128, 1, 1, false), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+	assert_refused(query(0, id, 1025, 1025, false), ST_BAD_PARAM, WHY_FLOW_COUNTER_BULK);
+	assert_refused(query(0, id, 3, 2, false), ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH);
+}
+
+/* An entry that forwards to @id, and names two counters behind its destination. */
+static void counting_entry(uint32_t first, uint32_t second)
+{
+	uint8_t *c = IFC_ADDR(set_fte_in, nic.in, flow_context);
+
+	flowrig_entry(low, group, 9);
+	flowrig_dest(FLOW_TO_TIR, flow_tir[0]);
+	put_be32(c + IFC_SZ(flow_context) + 8, first);
+	put_be32(c + IFC_SZ(flow_context) + 16, second);
+	IFC_SET(flow_context, c, flow_counter_list_size, 2);
+	IFC_SET(flow_context, c, action, FLOW_FWD | FLOW_COUNT);
+}
+
+static void entries_keep_their_counters(void **state)
+{
+	uint32_t one = allocated(0, 0), two = allocated(0, 0), bulk = allocated(0, 1);
+	const uint8_t *c = IFC_ADDR(query_fte_out, nic.out, flow_context);
+
+	(void)state;
+	counting_entry(one, 0x7000);
+	assert_refused(nicrig_run(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 0), ST_BAD_RES,
+		       WHY_OBJECT_UNKNOWN);
+	counting_entry(one, two);
+	assert_refused(rig_cmd(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 0, 0, nic.in,
+			       IFC_SZ(set_fte_in) + 23, nic.out, 16), ST_BAD_INP_LEN,
+		       WHY_FLOW_ENTRY_LIST);
+	IFC_SET(set_fte_in, nic.in, flow_context.flow_counter_list_size, 9);
+	assert_refused(nicrig_run(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 0), ST_BAD_PARAM,
+		       WHY_FLOW_ENTRY_COUNTERS);
+	counting_entry(one, bulk + 5);
+	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY);
+	assert_refused(dealloc(0, one), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
+	assert_refused(dealloc(0, bulk), ST_BAD_RES_STATE, WHY_OBJECT_IN_USE);
+	flowrig_index(low, 9);
+	flowrig_ok(MLX5_CMD_OP_QUERY_FLOW_TABLE_ENTRY);
+	assert_int_equal(IFC_GET(flow_context, c, action), FLOW_FWD | FLOW_COUNT);
+	assert_int_equal(IFC_GET(flow_context, c, flow_counter_list_size), 2);
+	assert_int_equal(get_be32(c + IFC_SZ(flow_context) + 8), one);
+	assert_int_equal(get_be32(c + IFC_SZ(flow_context) + 16), bulk + 5);
+	IFC_SET(flow_table_nic_cap, rig.hca->cap[CAP_FLOW_TABLE],
+		flow_table_properties_nic_receive.flow_modify_en, 1);
+	counting_entry(two, two);
+	assert_int_equal(change(8), ST_OK);
+	assert_int_equal(dealloc(0, one), ST_OK);
+	assert_int_equal(dealloc(0, bulk), ST_OK);
+	flowrig_entry(low, group, 9);
+	flowrig_dest(FLOW_TO_TIR, flow_tir[0]);
+	assert_refused(change(1), ST_BAD_PARAM, WHY_FLOW_ENTRY_COUNTERS);
+	assert_int_equal(change(9), ST_OK);
+	assert_int_equal(dealloc(0, two), ST_OK);
+}
+
 /* A reset frees tables that are linked in any order. */
 static void a_reset_frees_all(void **state)
 {
 	(void)state;
-	good_entry();
+	counting_entry(allocated(0, 0), allocated(0, 1));
 	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY);
 	flowrig_root(low);
 	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ROOT);
@@ -525,6 +707,7 @@ static void a_reset_frees_all(void **state)
 	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_TABLE), 0);
 	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_GROUP), 0);
 	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_ENTRY), 0);
+	assert_int_equal(obj_count(rig.hca, OBJ_FLOW_COUNTER), 0);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
@@ -538,6 +721,8 @@ int main(void)
 		T(a_group_is_in_one_table), T(entries_are_checked),
 		T(values_actions_and_destinations_are_checked),
 		T(an_entry_keeps_what_it_names), T(entries_change_if_that_is_offered),
+		T(counters_are_allocated_alone_or_in_bulk), T(counters_are_limited),
+		T(many_counters_are_queried_at_once), T(entries_keep_their_counters),
 		T(a_reset_frees_all),
 	};
 

@@ -8,6 +8,7 @@
 
 #include "caps.h"
 #include "flow.h"
+#include "flow_counter.h"
 #include "flowrig.h"
 #include "frame.h"
 #include "nicrig.h"
@@ -397,6 +398,42 @@ static void drop_and_allow(void **state)
 	assert_true(r.verdict == STEER_MISS && r.tables == 1);
 }
 
+/* Each counter counts the frames of the rules that name it, with the bytes of the whole frame. */
+static void counters_count_the_frames_of_their_rules(void **state)
+{
+	uint8_t any[MATCH_BYTES] = {}, *c = IFC_ADDR(set_fte_in, nic.in, flow_context);
+	uint32_t last = new_table(9, 0), first = new_table(1, last), g;
+	struct flow_counter *one, *both;
+
+	(void)state;
+	one = (struct flow_counter *)obj_new_at(rig.hca, OBJ_FLOW_COUNTER, 1, 0, sizeof(*one));
+	both = (struct flow_counter *)obj_new_at(rig.hca, OBJ_FLOW_COUNTER, 2, 0, sizeof(*both));
+	g = new_group(first, 0, 0, any);
+	flowrig_entry(first, g, 0);
+	flowrig_dest(FLOW_TO_TABLE, last);
+	IFC_SET(flow_context, c, action, FLOW_FWD | FLOW_COUNT);
+	IFC_SET(flow_context, c, flow_counter_list_size, 2);
+	put_be32(c + IFC_SZ(flow_context) + 8, 1);
+	put_be32(c + IFC_SZ(flow_context) + 16, 2);
+	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY);
+	g = new_group(last, 0, 0, any);
+	flowrig_entry(last, g, 0);
+	IFC_SET(flow_context, c, action, FLOW_DROP | FLOW_COUNT);
+	IFC_SET(flow_context, c, flow_counter_list_size, 1);
+	put_be32(c + IFC_SZ(flow_context), 2);
+	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY);
+	set_root(first);
+	ethernet(own_mac);
+	ipv4(17, 0, 8);
+	udp(0x1234, 0x5678);
+	assert_int_equal(steer().verdict, STEER_DROP);
+	assert_true(one->packets == 1 && one->octets == len);
+	assert_true(both->packets == 2 && both->octets == 2 * len);
+	set_root(last);
+	assert_int_equal(steer().verdict, STEER_DROP);
+	assert_true(one->packets == 1 && both->packets == 3);
+}
+
 /* A rule can send copies to TIRs, and the frame on to a table. */
 static void copies_are_delivered(void **state)
 {
@@ -528,7 +565,8 @@ int main(void)
 		T(fields_of_udp_over_ipv4), T(fields_of_tagged_tcp_over_ipv6),
 		T(fields_of_fragment_and_of_other_frames), T(untagged_means_no_tag_of_either_kind),
 		T(without_a_root_all_frames_miss), T(a_frame_follows_rules_and_misses),
-		T(drop_and_allow), T(copies_are_delivered), T(the_lowest_index_is_taken),
+		T(drop_and_allow), T(counters_count_the_frames_of_their_rules),
+		T(copies_are_delivered), T(the_lowest_index_is_taken),
 		T(a_part_of_a_field_can_be_compared), T(thousands_of_entries_are_found),
 	};
 

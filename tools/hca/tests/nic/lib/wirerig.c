@@ -13,6 +13,7 @@
 #include "fabric.h"
 #include "flow.h"
 #include "flow_cmd.h"
+#include "flow_counter.h"
 #include "mkey.h"
 #include "nic.h"
 #include "nic_ops.h"
@@ -72,7 +73,7 @@ static const struct hca_module *const modules[] = {
 
 static const struct cmd_desc *const cmds[] = {
 	tis_cmds, sq_cmds, rq_cmds, rqt_cmds, tir_cmds,
-	flow_table_cmds, flow_group_cmds, flow_entry_cmds, NULL
+	flow_table_cmds, flow_group_cmds, flow_entry_cmds, flow_counter_cmds, NULL
 };
 
 static void cqe_lost(struct hca *hca, uint32_t num)

@@ -8,6 +8,7 @@
 #include "cmd.h"
 #include "flow.h"
 #include "flow_cmd.h"
+#include "flow_counter.h"
 #include "flowrig.h"
 #include "nicrig.h"
 #include "objrig.h"
@@ -17,7 +18,7 @@ uint32_t flow_tir[2];
 
 static const struct hca_module *const modules[] = { &flow_module, NULL };
 static const struct cmd_desc *const cmds[] = {
-	flow_table_cmds, flow_group_cmds, flow_entry_cmds, NULL
+	flow_table_cmds, flow_group_cmds, flow_entry_cmds, flow_counter_cmds, NULL
 };
 
 int flowrig_setup(void **state)
@@ -34,6 +35,11 @@ int flowrig_setup(void **state)
 	nicrig_setup(state);
 	assert_int_equal(profile_default(&eth, true), 0);
 	memcpy(rig.hca->cap[CAP_FLOW_TABLE], eth.cap[1][CAP_FLOW_TABLE], HCA_CAP_SIZE);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], flow_counter_bulk_alloc,
+		IFC_GET(cmd_hca_cap, eth.cap[1][CAP_GENERAL], flow_counter_bulk_alloc));
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], log_max_flow_counter_bulk,
+		IFC_GET(cmd_hca_cap, eth.cap[1][CAP_GENERAL], log_max_flow_counter_bulk));
+	rig.profile->range[OBJ_FLOW_COUNTER] = eth.range[OBJ_FLOW_COUNTER];
 	for (i = 0; i < 2; i++) {
 		uint8_t *c;
 		uint32_t rqn;
