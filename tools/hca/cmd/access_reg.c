@@ -15,7 +15,6 @@
 #define HEALTH_POLL_MS	1000
 #define FLUSH_ON_ERROR_MS 2000
 #define LANES		4
-#define PORT_BYTES	8	/* part of a request that an answer repeats: port, group, planes */
 
 /*
  * The driver writes the byte order of the host here. The HCA does not use it: all its structures
@@ -120,8 +119,7 @@ uint8_t reg_access(struct hca *hca, struct cmd *cmd, const struct reg_desc *tabl
 		return st;
 	if (write)
 		r->write(hca, in);
-	if (r->has_port)
-		memcpy(out, in, PORT_BYTES);
+	memcpy(out, in, r->repeats ? r->repeats : r->has_port ? PORT_BYTES : 0);
 	r->read(hca, out);
 	return ST_OK;
 }

@@ -12,14 +12,19 @@
 struct cmd;
 struct hca;
 
+/* Bytes of a request that an answer repeats: port, group, planes. */
+#define PORT_BYTES	8
+
 struct reg_desc {
 	uint16_t id;		/* MLX5_REG_* of linux/mlx5/driver.h; 0 ends a table */
 	uint16_t min;		/* bytes */
 	bool has_port;		/* local_port is in the second byte */
+	uint8_t repeats;	/* bytes of the request that the answer repeats; if 0 and the
+				 * register has a port: PORT_BYTES */
 	/* Refuse values; NULL: there is nothing to refuse. */
 	uint8_t (*check)(struct hca *hca, struct cmd *cmd, const uint8_t *in, bool write);
 	void (*write)(struct hca *hca, const uint8_t *in);	/* NULL: read-only */
-	/* @out: zeroed; if the register has a port, with the first 8 bytes of the request */
+	/* @out: zeroed, but with the first bytes of the request that the answer repeats */
 	void (*read)(struct hca *hca, uint8_t *out);
 };
 

@@ -4,6 +4,7 @@
  */
 #include "access_reg.h"
 #include "cmd.h"
+#include "eth_module.h"
 #include "eth_port.h"
 #include "eth_proto.h"
 #include "eth_reg.h"
@@ -15,7 +16,7 @@
 
 enum eth_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 	REG_PMTU = 0x5003, REG_PTYS = 0x5004, REG_PAOS = 0x5006, REG_PFCC = 0x5007,
-	REG_PPCNT = 0x5008,
+	REG_PPCNT = 0x5008, REG_MCIA = 0x9014,
 };
 
 #define PTYS_ETH	4u	/* proto_mask */
@@ -117,17 +118,20 @@ static void read_pmtu(struct hca *hca, uint8_t *out)
 
 /* ---- PFCC: flow control, which no port does: the settings are kept for the driver ------------ */
 
+/* The settings of a priority change only if its bit in the mask is set. */
 static void write_pfcc(struct hca *hca, const uint8_t *in)
 {
 	struct eth_port *port = hca->eth;
 	bool all = !IFC_GET(pfcc_reg, in, ppan_mask_n);
+	uint8_t mask_tx = IFC_GET(pfcc_reg, in, prio_mask_tx);
+	uint8_t mask_rx = IFC_GET(pfcc_reg, in, prio_mask_rx);
 
 	if (all || IFC_GET(pfcc_reg, in, pptx_mask_n))
 		port->pause_tx = IFC_GET(pfcc_reg, in, pptx);
 	if (all || IFC_GET(pfcc_reg, in, pprx_mask_n))
 		port->pause_rx = IFC_GET(pfcc_reg, in, pprx);
-	port->pfc_tx = IFC_GET(pfcc_reg, in, pfctx);
-	port->pfc_rx = IFC_GET(pfcc_reg, in, pfcrx);
+	port->pfc_tx = (port->pfc_tx & ~mask_tx) | (IFC_GET(pfcc_reg, in, pfctx) & mask_tx);
+	port->pfc_rx = (port->pfc_rx & ~mask_rx) | (IFC_GET(pfcc_reg, in, pfcrx) & mask_rx);
 }
 
 static void read_pfcc(struct hca *hca, uint8_t *out)
@@ -168,11 +172,13 @@ static void read_ppcnt(struct hca *hca, uint8_t *out)
 
 static const struct reg_desc eth_regs[] = {
 	{ REG_PMLP, IFC_SZ(pmlp_reg), true, .read = reg_read_pmlp },
-	{ REG_PMTU, IFC_SZ(pmtu_reg), true, check_pmtu, write_pmtu, read_pmtu },
-	{ REG_PTYS, IFC_SZ(ptys_reg), true, check_ptys, write_ptys, read_ptys },
-	{ REG_PAOS, IFC_SZ(paos_reg), true, check_paos, write_paos, read_paos },
-	{ REG_PFCC, IFC_SZ(pfcc_reg), true, NULL, write_pfcc, read_pfcc },
-	{ REG_PPCNT, IFC_SZ(ppcnt_reg), true, check_ppcnt, .read = read_ppcnt },
+	{ REG_PMTU, IFC_SZ(pmtu_reg), true, 0, check_pmtu, write_pmtu, read_pmtu },
+	{ REG_PTYS, IFC_SZ(ptys_reg), true, 0, check_ptys, write_ptys, read_ptys },
+	{ REG_PAOS, IFC_SZ(paos_reg), true, 0, check_paos, write_paos, read_paos },
+	{ REG_PFCC, IFC_SZ(pfcc_reg), true, .write = write_pfcc, .read = read_pfcc },
+	{ REG_PPCNT, IFC_SZ(ppcnt_reg), true, .check = check_ppcnt, .read = read_ppcnt },
+	{ REG_MCIA, MCIA_BYTES, .repeats = MCIA_DATA, .check = eth_check_mcia,
+	  .read = eth_read_mcia },
 	{ REG_NODE_DESC, NODE_DESC_BYTES, .write = reg_write_node_desc,
 	  .read = reg_read_node_desc },
 	{ REG_DTOR, IFC_SZ(dtor_reg), .read = reg_read_dtor },

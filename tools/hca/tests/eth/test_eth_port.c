@@ -16,6 +16,7 @@
 #define REG_PAOS	0x5006
 #define REG_PFCC	0x5007
 #define REG_PPCNT	0x5008
+#define REG_MCIA	0x9014
 #define DOWN		1	/* subtypes of the event */
 #define ACTIVE		4
 
@@ -216,12 +217,78 @@ static void flow_control_is_kept_for_the_driver(void **state)
 	assert_int_equal(IFC_GET(pfcc_reg, reg, pptx), 0);
 	IFC_SET(pfcc_reg, clean(), pptx, 1);
 	IFC_SET(pfcc_reg, reg, pfcrx, 0x81);
+	IFC_SET(pfcc_reg, reg, prio_mask_rx, 0xff);
 	assert_int_equal(lan_reg(0, REG_PFCC, true, reg, IFC_SZ(pfcc_reg)), ST_OK);
 	assert_int_equal(lan_reg(0, REG_PFCC, false, clean(), IFC_SZ(pfcc_reg)), ST_OK);
 	assert_int_equal(IFC_GET(pfcc_reg, reg, pptx), 1);
 	assert_int_equal(IFC_GET(pfcc_reg, reg, pprx), 0);
 	assert_int_equal(IFC_GET(pfcc_reg, reg, pfctx), 0);
 	assert_int_equal(IFC_GET(pfcc_reg, reg, pfcrx), 0x81);
+	/* The driver writes pause without priorities, and priorities with a mask. */
+	IFC_SET(pfcc_reg, clean(), pprx, 1);
+	assert_int_equal(lan_reg(0, REG_PFCC, true, reg, IFC_SZ(pfcc_reg)), ST_OK);
+	assert_int_equal(IFC_GET(pfcc_reg, reg, pfcrx), 0x81);
+	IFC_SET(pfcc_reg, clean(), pfcrx, 0xf0);
+	IFC_SET(pfcc_reg, reg, prio_mask_rx, 0x30);
+	IFC_SET(pfcc_reg, reg, pfctx, 0xf);
+	IFC_SET(pfcc_reg, reg, prio_mask_tx, 0x5);
+	IFC_SET(pfcc_reg, reg, ppan_mask_n, 1);
+	assert_int_equal(lan_reg(0, REG_PFCC, true, reg, IFC_SZ(pfcc_reg)), ST_OK);
+	assert_int_equal(IFC_GET(pfcc_reg, reg, pfcrx), 0xb1);
+	assert_int_equal(IFC_GET(pfcc_reg, reg, pfctx), 0x5);
+	assert_true(!IFC_GET(pfcc_reg, reg, pptx) && IFC_GET(pfcc_reg, reg, pprx));
+}
+
+/* MCIA has the module in the place of the port. */
+static uint8_t *clean_mcia(void)
+{
+	return memset(reg, 0, sizeof(reg));
+}
+
+/* Read @n bytes of the module from @at on; returns the status of the access. */
+static unsigned int module(unsigned int page, unsigned int at, unsigned int n)
+{
+	IFC_SET(mcia_reg, clean_mcia(), i2c_device_address, 0x50);
+	IFC_SET(mcia_reg, reg, page_number, page);
+	IFC_SET(mcia_reg, reg, device_address, at);
+	IFC_SET(mcia_reg, reg, size, n);
+	assert_int_equal(lan_reg(0, REG_MCIA, false, reg, 64), ST_OK);
+	return IFC_GET(mcia_reg, reg, status);
+}
+
+/* What ethtool -m prints of: identifiers, checksums over the two parts, text. */
+static void the_module_is_a_cable(void **state)
+{
+	static const unsigned int status[] = { 0, 3, 9 };
+	uint8_t mem[256], sum[2] = { 0, 0 };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(mem); i += 32) {
+		assert_int_equal(module(0, i, 32), status[0]);
+		memcpy(mem + i, reg + 16, 32);
+		assert_int_equal(reg[16 + 32], 0);
+	}
+	assert_true(mem[0] == 0x11 && mem[128] == 0x11 && mem[2] == 4);
+	assert_memory_equal(mem + 148, "Bluebell        ", 16);
+	for (i = 128; i < 191; i++)
+		sum[0] += mem[i];
+	for (i = 192; i < 223; i++)
+		sum[1] += mem[i];
+	assert_true(sum[0] == mem[191] && sum[1] == mem[223]);
+	assert_int_equal(module(0, 240, 17), status[2]);
+	assert_int_equal(module(3, 128, 16), status[2]);
+	IFC_SET(mcia_reg, clean_mcia(), size, 1);
+	assert_int_equal(lan_reg(0, REG_MCIA, false, reg, 64), ST_OK);
+	assert_int_equal(IFC_GET(mcia_reg, reg, status), status[2]);
+	IFC_SET(mcia_reg, clean_mcia(), size, 49);
+	assert_refused(lan_reg(0, REG_MCIA, false, reg, 64), ST_BAD_PARAM, WHY_REG_VALUE);
+	assert_refused(lan_reg(0, REG_MCIA, false, clean_mcia(), 64), ST_BAD_PARAM, WHY_REG_VALUE);
+	IFC_SET(mcia_reg, clean_mcia(), module, 1);
+	assert_refused(lan_reg(0, REG_MCIA, false, reg, 64), ST_BAD_PARAM, WHY_REG_INDEX);
+	eth_set_link(lan.hca[0], false);
+	assert_int_equal(module(0, 0, 1), status[1]);
+	assert_int_equal(reg[16], 0);
 }
 
 static void admin_states_of_other_devices_are_refused(void **state)
@@ -391,6 +458,7 @@ int main(void)
 		T(mtu_limits_frames_in_both_directions), T(mtu_out_of_range_is_refused),
 		T(a_new_speed_is_used_when_the_link_comes_up),
 		T(speeds_of_another_port_are_refused), T(flow_control_is_kept_for_the_driver),
+		T(the_module_is_a_cable),
 		T(admin_states_of_other_devices_are_refused),
 		T(unknown_registers_and_ports_are_refused), T(both_ends_count_the_same),
 		T(frames_are_counted_by_size_and_priority), T(drops_are_counted_once),
