@@ -140,6 +140,11 @@ static void nic_complete(struct hca *hca, const struct rq *rq, const struct arri
 		c.frame.l4_l3_hdr_type |= CQE_VLAN_STRIPPED;
 		c.frame.vlan_info = a->tci;
 	}
+	hca_trace(hca, "rq_frame", "\"rqn\":%u,\"wqe\":%u,\"bytes\":%u,\"hash\":%u,"
+		  "\"hash_type\":%u,\"check_sum\":%u,\"ok\":%u,\"headers\":%u,\"tci\":%u,"
+		  "\"flow_tag\":%u", rq->obj.num, index, c.byte_cnt, c.frame.rss_hash_result,
+		  c.frame.rss_hash_type, c.frame.check_sum, c.frame.hds_ip_ext,
+		  c.frame.l4_l3_hdr_type, c.frame.vlan_info, c.frame.flow_tag);
 	cq_complete(hca, rq->cqn, &c);
 }
 

@@ -13,6 +13,7 @@
  * it was sent: Ethernet promises no more.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "caps.h"
@@ -273,10 +274,22 @@ static enum cqe_error nic_send_segment(struct hca *hca, struct nic_sq *n)
 
 /* ---- execution ------------------------------------------------------------------------------- */
 
+static void nic_trace(struct hca *hca, const struct nic_sq *n)
+{
+	const struct nic_wqe *w = &n->cur;
+
+	hca_trace(hca, "sq_wqe", "\"sqn\":%u,\"wqe\":%u,\"opcode\":%u,\"signaled\":%u,"
+		  "\"header\":%u,\"bytes\":%" PRIu64 ",\"mss\":%u,\"ip_csum\":%u,"
+		  "\"l4_csum\":%u,\"tag\":%u,\"tci\":%u", n->sq->obj.num, n->sq->hw, w->w.opcode,
+		  w->w.cqe, w->header_len, w->len, w->mss, w->ip_csum, w->l4_csum,
+		  w->insert_tag ? w->tag.type : 0, w->insert_tag ? w->tag.tci : 0);
+}
+
 static enum cqe_error nic_execute(struct hca *hca, struct nic_sq *n)
 {
 	if (nic_wqe_parse(&n->cur))
 		return ERR_WQE_INVALID;
+	nic_trace(hca, n);
 	if (n->cur.w.opcode == WQE_NOP)
 		return ERR_NONE;
 	if (!n->sq->tisn)

@@ -90,6 +90,9 @@ int nic_wqe_parse(struct nic_wqe *n)
 	n->w.is_atomic = false;
 	n->insert_tag = false;
 	n->header_len = 0;
+	n->ip_csum = false;
+	n->l4_csum = false;
+	n->mss = 0;
 	n->len = 0;
 	switch (n->w.opcode) {
 	case WQE_NOP:

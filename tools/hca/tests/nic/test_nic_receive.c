@@ -16,6 +16,8 @@
 #include "rss.h"
 #include "scapy_frames.h"
 #include "sq.h"
+#include "trace.h"
+#include "tracerig.h"
 #include "wirerig.h"
 #include "wqe.h"
 
@@ -256,6 +258,20 @@ static struct rss_hash send_flow(const struct rss *rss, uint16_t sport)
 	frame_parse(&f, bytes, r->len, LENGTHS_OF_FRAME);
 	send_frame(bytes, r->len);
 	return rss_hash_frame(rss, &f);
+}
+
+static void frames_are_traced(void **state)
+{
+	const struct frame_row *r = row_named("ctag");
+	struct wire_queue q = sink(0);
+
+	(void)state;
+	wire_recv(&q, one_buffer, 1);
+	trace_ring(rig.hca->trace, true);
+	send_row("ctag");
+	expect_traced(rig.hca->trace, "rq_frame", "\"rqn\":%u,\"wqe\":0,\"bytes\":%zu,\"hash\":0,"
+		      "\"hash_type\":0,\"check_sum\":%u,\"ok\":7,\"headers\":%u,\"tci\":24581,"
+		      "\"flow_tag\":%u", q.num, r->len - 4, r->sum, 4 << 4 | 2 << 2 | 1, FLOW_TAG);
 }
 
 static void hash_chooses_the_queue(void **state)
@@ -574,7 +590,7 @@ int main(void)
 		T(frames_are_stored_whole), T(buffers_are_filled_in_order),
 		T(wqes_are_consumed_in_the_order_of_the_ring), T(cqes_describe_the_headers),
 		T(wrong_checksums_are_not_called_right), T(customer_tags_are_stripped),
-		T(hash_chooses_the_queue),
+		T(frames_are_traced), T(hash_chooses_the_queue),
 		cmocka_unit_test(frames_are_hashed_by_what_the_tir_selects),
 		T(direct_tirs_show_no_hash), T(frames_without_a_wqe_are_counted), T(rules_decide),
 		T(queues_must_be_ready), T(unknown_keys_fail_the_queue),

@@ -17,6 +17,8 @@
 #include "scapy_frames.h"
 #include "scapy_segments.h"
 #include "sq.h"
+#include "trace.h"
+#include "tracerig.h"
 #include "wirerig.h"
 
 #define L3	0x40
@@ -234,6 +236,25 @@ static void device_inserts_tags(void **state)
 		assert_int_equal(get_be32(cqe + 44), r->len - 4);
 		peer_got(i, r->bytes, r->len);
 	}
+}
+
+static void wqes_are_traced(void **state)
+{
+	const struct frame_row *r = row_named("ctag");
+	struct wire_queue q;
+
+	(void)state;
+	wire_cap(wqe_vlan_insert, 1);
+	q = wire_sq(0, 0);
+	trace_ring(rig.hca->trace, true);
+	wire_post_frame(&q, L3, r->bytes, r->len, 20);
+	expect_traced(rig.hca->trace, "sq_wqe", "\"sqn\":%u,\"wqe\":0,\"opcode\":10,"
+		      "\"signaled\":1,\"header\":20,\"bytes\":%zu,\"mss\":0,\"ip_csum\":1,"
+		      "\"l4_csum\":0,\"tag\":0,\"tci\":0", q.num, r->len);
+	post_tag(&q, WQE_SEND, L4, r->bytes, r->len, &r->f.tag[0]);
+	expect_traced(rig.hca->trace, "sq_wqe", "\"sqn\":%u,\"wqe\":%u,\"opcode\":10,"
+		      "\"signaled\":1,\"header\":0,\"bytes\":%zu,\"mss\":0,\"ip_csum\":0,"
+		      "\"l4_csum\":1,\"tag\":33024,\"tci\":24581", q.num, q.last, r->len);
 }
 
 static void tag_counts_for_the_length(void **state)
@@ -719,7 +740,7 @@ int main(void)
 		T(frames_arrive_as_they_were_posted), T(data_is_gathered),
 		T(only_asked_for_completions_are_written), T(wqes_may_wrap),
 		T(checksums_are_those_of_scapy), T(flags_choose_the_checksums),
-		T(device_inserts_tags), T(tag_counts_for_the_length),
+		T(device_inserts_tags), T(tag_counts_for_the_length), T(wqes_are_traced),
 		T(device_must_be_asked_for_what_it_can_insert),
 		T(segments_are_those_of_scapy), T(large_sends_are_sliced),
 		T(large_sends_must_fit_together), T(dropped_frames_complete),
