@@ -23,6 +23,7 @@
 #include "expect.h"
 #include "fabric.h"
 #include "flow.h"
+#include "flow_counter.h"
 #include "ib_packet.h"
 #include "ifc.h"
 #include "impair.h"
@@ -408,7 +409,9 @@ static void flow_tables_are_dumped(void **state)
 	struct flow_table *t[2];
 	struct flow_dest *dest;
 	struct flow_group *g;
+	struct flow_counter *c;
 	struct flow_entry *e;
+	uint32_t *counter;
 	unsigned int i;
 
 	(void)state;
@@ -438,15 +441,23 @@ static void flow_tables_are_dumped(void **state)
 	dest = calloc(1, sizeof(*dest));
 	*dest = (struct flow_dest){ FLOW_TO_TABLE, 5 };
 	flow_entry_set_dests(core.hca, e, dest, 1);
+	c = (struct flow_counter *)obj_new_at(core.hca, OBJ_FLOW_COUNTER, 33, 0, sizeof(*c));
+	c->packets = 7;
+	c->octets = 5000000000;
+	counter = calloc(1, sizeof(*counter));
+	*counter = 33;
+	flow_entry_set_counters(core.hca, e, counter, 1);
 	assert_true(answer("steering dump", "\"root\":6,\"tables\":[{\"id\":6,\"level\":3,"
 			   "\"log_size\":4,\"miss\":5,\"groups\":[{\"id\":9,\"first\":2,\"last\":3,"
 			   "\"criteria\":{\"ip_version\":15},\"entries\":2,\"list\":[{\"index\":2,"
 			   "\"value\":{\"ip_version\":6},\"action\":\"forward\",\"tag\":1,"
-			   "\"to\":[{\"table\":5}]},{\"index\":3,\"value\":{\"ip_version\":4},"
+			   "\"to\":[{\"table\":5}],\"counters\":[{\"id\":33,\"packets\":7,"
+			   "\"octets\":5000000000}]},{\"index\":3,\"value\":{\"ip_version\":4},"
 			   "\"action\":\"drop\",\"tag\":0,\"to\":[]}]}]},{\"id\":5,\"level\":7,"
 			   "\"log_size\":4,\"miss\":0,\"groups\":[]}]"));
 	assert_true(answer("steering dump 1", "\"action\":\"forward\",\"tag\":1,"
-			   "\"to\":[{\"table\":5}]}]}]"));
+			   "\"to\":[{\"table\":5}],\"counters\":[{\"id\":33,\"packets\":7,"
+			   "\"octets\":5000000000}]}]}]"));
 	hca_free_objects(core.hca);
 }
 

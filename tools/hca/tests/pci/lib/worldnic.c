@@ -216,6 +216,26 @@ static void put_dest(struct world_cmd *c, enum flow_dest_type type, uint32_t id)
 	c->in_len += 8;
 }
 
+/* Behind the destinations. */
+static void put_counter(struct world_cmd *c, uint32_t id)
+{
+	uint8_t *f = IFC_ADDR(set_fte_in, c->in, flow_context);
+	uint32_t n = IFC_GET(flow_context, f, destination_list_size);
+
+	put_be32(f + IFC_SZ(flow_context) + 8 * n, id);
+	IFC_SET(flow_context, f, flow_counter_list_size, 1);
+	IFC_SET(flow_context, f, action, IFC_GET(flow_context, f, action) | FLOW_COUNT);
+	c->in_len += 8;
+}
+
+static void build_dests(struct world_cmd *c, uint32_t up, uint8_t pick)
+{
+	if (up)
+		put_dest(c, FLOW_TO_TABLE, up);
+	if (!up || pick & 0x80)
+		put_dest(c, FLOW_TO_TIR, world_live(OBJ_TIR, pick));
+}
+
 static void build_entry(struct world_cmd *c, uint8_t pick)
 {
 	uint8_t *f = IFC_ADDR(set_fte_in, c->in, flow_context);
@@ -231,12 +251,10 @@ static void build_entry(struct world_cmd *c, uint8_t pick)
 	IFC_SET(flow_context, f, flow_tag, pick);
 	put_match(IFC_ADDR(flow_context, f, match_value), g->start / GROUP_SIZE, true, pick);
 	IFC_SET(flow_context, f, action, pick % 16 == 15 ? FLOW_DROP : FLOW_FWD);
-	if (pick % 16 == 15)
-		return;
-	if (up)
-		put_dest(c, FLOW_TO_TABLE, up);
-	if (!up || pick & 0x80)
-		put_dest(c, FLOW_TO_TIR, world_live(OBJ_TIR, pick));
+	if (pick % 16 != 15)
+		build_dests(c, up, pick);
+	if (pick & 0x40 && world_live(OBJ_FLOW_COUNTER, pick))
+		put_counter(c, world_live(OBJ_FLOW_COUNTER, pick));
 }
 
 static void build_entry_num(struct world_cmd *c, uint8_t pick)
@@ -249,6 +267,25 @@ static void build_entry_num(struct world_cmd *c, uint8_t pick)
 		return;
 	IFC_SET(delete_fte_in, c->in, table_id, e->group->table->obj.num);
 	IFC_SET(delete_fte_in, c->in, flow_index, e->index);
+}
+
+static void build_alloc_counter(struct world_cmd *c, uint8_t pick)
+{
+	IFC_SET(alloc_flow_counter_in, c->in, flow_counter_bulk, pick % 8 == 7);
+}
+
+static void build_dealloc_counter(struct world_cmd *c, uint8_t pick)
+{
+	IFC_SET(dealloc_flow_counter_in, c->in, flow_counter_id,
+		world_live(OBJ_FLOW_COUNTER, pick));
+}
+
+static void build_query_counter(struct world_cmd *c, uint8_t pick)
+{
+	IFC_SET(query_flow_counter_in, c->in, flow_counter_id, world_live(OBJ_FLOW_COUNTER, pick));
+	IFC_SET(query_flow_counter_in, c->in, num_of_counters, pick % 32);
+	IFC_SET(query_flow_counter_in, c->in, clear, pick >> 7);
+	c->out_len += 32 * IFC_SZ(traffic_counter);
 }
 
 static void build_root(struct world_cmd *c, uint8_t pick)
@@ -304,6 +341,9 @@ static const struct {
 	{ HCA(SET_FLOW_TABLE_ENTRY), build_entry },
 	{ HCA(QUERY_FLOW_TABLE_ENTRY), build_entry_num },
 	{ HCA(DELETE_FLOW_TABLE_ENTRY), build_entry_num },
+	{ HCA(ALLOC_FLOW_COUNTER), build_alloc_counter },
+	{ HCA(DEALLOC_FLOW_COUNTER), build_dealloc_counter },
+	{ HCA(QUERY_FLOW_COUNTER), build_query_counter },
 };
 
 void worldnic_build(struct world_cmd *c, uint8_t pick)
@@ -337,6 +377,7 @@ void worldnic_up(void)
 	world_create(MLX5_CMD_OP_CREATE_RQT, 2);
 	world_create(MLX5_CMD_OP_CREATE_TIR, 0);
 	world_create(MLX5_CMD_OP_CREATE_TIR, 1);
+	world_create(MLX5_CMD_OP_ALLOC_FLOW_COUNTER, 0);
 	for (i = WORLD_TABLES; i; i--) {
 		world_create(MLX5_CMD_OP_CREATE_FLOW_TABLE, i);
 		world_create(MLX5_CMD_OP_CREATE_FLOW_GROUP, WORLD_TABLES - i);
