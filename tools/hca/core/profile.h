@@ -75,6 +75,8 @@ struct profile {
 	uint32_t port_caps;		/* CapabilityMask of the port's PortInfo */
 	uint16_t port_caps_2;		/* CapabilityMask2 */
 	unsigned int virtual_functions;	/* that have a vport; none of them is on the PCI bus */
+	unsigned int min_wqe_inline_mode;	/* of the vport: headers that have to be in WQEs, if
+						 * the capability wqe_inline_mode is 1 */
 	unsigned int vport_speed;	/* vport's speed limit in units of 100 Mb/s; 0: no limit */
 	bool no_performance_agent;	/* MAD_IFC has no agent for performance management */
 	bool subnet_manager;		/* the fabric has one; false: a host has to run one */

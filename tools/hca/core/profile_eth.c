@@ -262,6 +262,21 @@ static int check_counters(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
+#define INLINE_MODES	4	/* of a vport: none, L2, IP, TCP and UDP */
+#define MODE_OF_VPORT	1	/* wqe_inline_mode: the vport says which headers are in the WQE */
+
+static int check_inline(const struct profile *p, char *why, size_t len)
+{
+	if (p->min_wqe_inline_mode >= INLINE_MODES)
+		return profile_refuse(why, len, "min_wqe_inline_mode is %u, must be at most %u",
+				      p->min_wqe_inline_mode, INLINE_MODES - 1);
+	if (p->min_wqe_inline_mode &&
+	    cap_get(p, true, PAGE_ETH, "wqe_inline_mode") != MODE_OF_VPORT)
+		return profile_refuse(why, len,
+				      "min_wqe_inline_mode is set, but wqe_inline_mode is not 1");
+	return 0;
+}
+
 static int check_lacks(const struct profile *p, char *why, size_t len)
 {
 	unsigned int i;
@@ -296,7 +311,7 @@ int profile_check_eth(const struct profile *p, char *why, size_t len)
 		return profile_refuse(why, len,
 				      "eth_net_offloads and nic_flow_table need each other: frames "
 				      "reach a receive queue through flow tables alone");
-	if (p->eth && check_lacks(p, why, len))
+	if ((p->eth && check_lacks(p, why, len)) || check_inline(p, why, len))
 		return -EINVAL;
 	if (!nic)
 		return 0;

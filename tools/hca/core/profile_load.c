@@ -206,6 +206,7 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 		{ "log_min_ack_timeout", &p->log_min_ack_timeout },
 		{ "max_translation_mb", &p->max_translation_mb },
 		{ "virtual_functions", &p->virtual_functions },
+		{ "min_wqe_inline_mode", &p->min_wqe_inline_mode },
 		{ "vport_speed", &p->vport_speed }, { "part", &p->part },
 	};
 	const struct { const char *name; char *to; size_t size; } strs[] = {

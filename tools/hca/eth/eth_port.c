@@ -243,7 +243,7 @@ static int eth_port_init(struct hca *hca)
 	port->mtu = ETH_MTU_DEFAULT;
 	port->proto_admin = ETH_PROTO_CAPS;
 	port->proto_oper = eth_proto_best(port->proto_admin);
-	if (eth_vport_init(&port->vport, ETH_MAC_BASE + hca->index)) {
+	if (eth_vport_init(&port->vport, ETH_MAC_BASE + hca->index, hca->profile)) {
 		free(port);
 		return -ENOMEM;
 	}
@@ -279,7 +279,7 @@ static void eth_port_restart(struct hca *hca)
 	port->pfc_rx = 0;
 	eth_vport_exit(&port->vport);
 	/* If memory is short, the vport has no address until the driver writes its list. */
-	eth_vport_init(&port->vport, mac);
+	eth_vport_init(&port->vport, mac, hca->profile);
 	eth_set_admin(hca, true);
 }
 

@@ -11,6 +11,7 @@
 #include "eth_stats.h"
 #include "eth_vport.h"
 #include "hca.h"
+#include "profile.h"
 #include "ifc.h"
 
 /**
@@ -62,13 +63,15 @@ bool eth_list_has(const struct eth_list *list, uint64_t value)
  * eth_vport_init() - make a vport as after power on
  * @v: the vport, zeroed
  * @mac: its permanent address, at which it receives until the driver writes a list
+ * @p: the profile of the HCA
  *
  * Return: 0 or -ENOMEM.
  */
-int eth_vport_init(struct eth_vport *v, uint64_t mac)
+int eth_vport_init(struct eth_vport *v, uint64_t mac, const struct profile *p)
 {
 	v->mac = mac;
 	v->mtu = ETH_MTU_DEFAULT;
+	v->min_inline = p->min_wqe_inline_mode;
 	return eth_list_set(&v->list[ETH_LIST_UC], &mac, 1) ? 0 : -ENOMEM;
 }
 

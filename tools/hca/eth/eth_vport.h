@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct hca;
+struct profile;
 
 /* allowed_list_type of nic_vport_context, MLX5_NVPRT_LIST_TYPE_* of linux/mlx5/device.h */
 enum eth_list_type { ETH_LIST_UC, ETH_LIST_MC, ETH_LIST_VLAN, ETH_LISTS };
@@ -31,7 +32,7 @@ struct eth_vport {
 	uint32_t change_events;		/* the word of nic_vport_context with these bits */
 };
 
-int eth_vport_init(struct eth_vport *v, uint64_t mac);
+int eth_vport_init(struct eth_vport *v, uint64_t mac, const struct profile *p);
 void eth_vport_exit(struct eth_vport *v);
 bool eth_list_set(struct eth_list *list, const uint64_t *entry, unsigned int n);
 bool eth_list_has(const struct eth_list *list, uint64_t value);

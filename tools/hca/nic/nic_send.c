@@ -149,6 +149,14 @@ static size_t nic_headers(const struct frame *f, enum sq_inline_mode mode)
 	return mode >= INLINE_L2 ? f->l3 : 0;
 }
 
+/* The queue may have been created for more than the vport asks for. */
+static enum sq_inline_mode nic_inline_mode(struct hca *hca, const struct sq *sq)
+{
+	enum sq_inline_mode vport = (enum sq_inline_mode)hca->eth->vport.min_inline;
+
+	return sq->inline_mode > vport ? sq->inline_mode : vport;
+}
+
 static bool nic_inlines_enough(struct hca *hca, const struct nic_sq *n, const struct frame *f)
 {
 	size_t header = n->cur.header_len;
@@ -157,7 +165,7 @@ static bool nic_inlines_enough(struct hca *hca, const struct nic_sq *n, const st
 	case MODE_L2:
 		return header >= (f->len < L2_HEADERS ? f->len : L2_HEADERS);
 	case MODE_CONTEXT:
-		return header >= nic_headers(f, n->sq->inline_mode);
+		return header >= nic_headers(f, nic_inline_mode(hca, n->sq));
 	default:
 		return true;
 	}

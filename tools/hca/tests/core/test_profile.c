@@ -182,6 +182,10 @@ static void nic_capabilities_fit_together(void **state)
 	refused("{\"caps\":{\"general\":{\"eth_net_offloads\":1,\"nic_flow_table\":1},"
 		"\"ethernet\":{\"csum_cap\":1},\"flow_table\":{"
 		"\"flow_table_properties_nic_receive.ft_support\":1}}}", "an InfiniBand port");
+	refused("{\"link\":\"eth\",\"min_wqe_inline_mode\":1}", "wqe_inline_mode is not 1");
+	refused("{\"min_wqe_inline_mode\":1}", "wqe_inline_mode is not 1");
+	refused("{\"link\":\"eth\",\"caps\":{\"ethernet\":{\"wqe_inline_mode\":1}},"
+		"\"min_wqe_inline_mode\":4}", "min_wqe_inline_mode is 4");
 	refused("{\"link\":\"eth\",\"mtu\":1521}", "mtu is 1521");
 	refused("{\"link\":\"eth\",\"mtu\":10241}", "mtu is 10241");
 	assert_int_equal(load("{\"link\":\"eth\",\"mtu\":1522}"), 0);
@@ -625,7 +629,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
 		"no-ksm", "old-entities", "mapped-memory", "packed-operations", "busy-uars",
 		"opensm", "slow-retries", "group-manager", "vf", "no-klm-umr", "eth-default",
-		"eth-small", "eth-inline", "eth-device-vlan", "eth-l4type",
+		"eth-small", "eth-inline", "eth-inline-l4", "eth-device-vlan", "eth-l4type",
 		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
 		"connectx-5-eth", "connectx-6dx-eth",
 	};
@@ -651,10 +655,12 @@ static void shipped_profiles_are_accepted(void **state)
 static void ethernet_profiles_offer_what_they_are_for(void **state)
 {
 	static struct profile built_in;
-	static const struct { const char *path; unsigned int inline_mode, vlan, l4; } rows[] = {
-		{ "profiles/eth-default.json", 2, 0, 0 }, { "profiles/eth-inline.json", 0, 0, 0 },
-		{ "profiles/eth-device-vlan.json", 2, 1, 0 },
-		{ "profiles/eth-l4type.json", 2, 0, 1 },
+	static const struct { const char *path; unsigned int mode, min, vlan, l4; } rows[] = {
+		{ "profiles/eth-default.json", 2, 0, 0, 0 },
+		{ "profiles/eth-inline.json", 0, 0, 0, 0 },
+		{ "profiles/eth-inline-l4.json", 1, 3, 0, 0 },
+		{ "profiles/eth-device-vlan.json", 2, 0, 1, 0 },
+		{ "profiles/eth-l4type.json", 2, 0, 0, 1 },
 	};
 	unsigned int i;
 
@@ -664,7 +670,8 @@ static void ethernet_profiles_offer_what_they_are_for(void **state)
 		profile_default(&p, false);
 		assert_int_equal(profile_load(&p, rows[i].path, why, sizeof(why)), 0);
 		assert_true(p.eth);
-		assert_int_equal(ETH_CUR(wqe_inline_mode), rows[i].inline_mode);
+		assert_int_equal(ETH_CUR(wqe_inline_mode), rows[i].mode);
+		assert_int_equal(p.min_wqe_inline_mode, rows[i].min);
 		assert_int_equal(ETH_CUR(wqe_vlan_insert), rows[i].vlan);
 		assert_int_equal(IFC_GET(cmd_hca_cap_2, p.cap[1][CAP_GENERAL_2], pcc_ifa2),
 				 rows[i].l4);

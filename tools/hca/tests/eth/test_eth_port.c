@@ -9,6 +9,7 @@
 #include "eth_proto.h"
 #include "fabric.h"
 #include "impair.h"
+#include "profile.h"
 
 #define REG_PMLP	0x5002
 #define REG_PMTU	0x5003
@@ -122,7 +123,10 @@ static void a_reset_brings_the_defaults_back(void **state)
 	port->pause_rx = true;
 	port->vport.promisc_all = true;
 	port->vport.list[ETH_LIST_UC].n = 0;
+	port->vport.min_inline = 3;
+	lan.profile->min_wqe_inline_mode = 2;
 	hca_reset(lan.hca[0]);
+	assert_int_equal(port->vport.min_inline, 2);
 	expect_paos(1, 1);
 	assert_int_equal(port->mtu, ETH_MTU_DEFAULT);
 	assert_false(port->pause_rx);

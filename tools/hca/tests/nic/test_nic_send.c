@@ -535,15 +535,19 @@ static void queues_without_a_tis_send_nothing(void **state)
 static void headers_must_be_inline(void **state)
 {
 	static const struct {
-		unsigned int cap, mode, need;
+		unsigned int cap, vport, mode, need;
 		const char *frame;
 	} rows[] = {
-		{ 0, 0, 18, "tcp4" }, { 2, 0, 0, "tcp4" },
-		{ 1, INLINE_NONE, 0, "tcp4" }, { 1, INLINE_L2, 14, "tcp4" },
-		{ 1, INLINE_IP, 34, "tcp4" }, { 1, INLINE_TCP_UDP, 54, "tcp4" },
-		{ 1, INLINE_TCP_UDP, 42, "udp4" }, { 1, INLINE_L2, 18, "ctag" },
-		{ 1, INLINE_TCP_UDP, 34, "icmp4" }, { 1, INLINE_TCP_UDP, 14, "arp" },
-		{ 1, INLINE_IP, 62, "hops6" },
+		{ 0, 0, 0, 18, "tcp4" }, { 2, 0, 0, 0, "tcp4" },
+		{ 1, 0, INLINE_NONE, 0, "tcp4" }, { 1, 0, INLINE_L2, 14, "tcp4" },
+		{ 1, 0, INLINE_IP, 34, "tcp4" }, { 1, 0, INLINE_TCP_UDP, 54, "tcp4" },
+		{ 1, 0, INLINE_TCP_UDP, 42, "udp4" }, { 1, 0, INLINE_L2, 18, "ctag" },
+		{ 1, 0, INLINE_TCP_UDP, 34, "icmp4" }, { 1, 0, INLINE_TCP_UDP, 14, "arp" },
+		{ 1, 0, INLINE_IP, 62, "hops6" },
+		/* The vport and the queue: what asks for more. */
+		{ 1, INLINE_TCP_UDP, INLINE_NONE, 54, "tcp4" },
+		{ 1, INLINE_IP, INLINE_L2, 34, "tcp4" }, { 1, INLINE_L2, INLINE_IP, 34, "tcp4" },
+		{ 2, INLINE_TCP_UDP, INLINE_NONE, 0, "tcp4" },
 	};
 	unsigned int i;
 
@@ -553,6 +557,7 @@ static void headers_must_be_inline(void **state)
 		struct wire_queue q;
 
 		wire_cap(wqe_inline_mode, rows[i].cap);
+		rig.hca->eth->vport.min_inline = rows[i].vport;
 		q = wire_sq(0, rows[i].mode);
 		wire_post_frame(&q, 0, r->bytes, r->len, rows[i].need);
 		wire_expect(&q, CQE_REQ, 0, 0);
