@@ -162,7 +162,8 @@ static const struct request injections[] = {
 	{ "clear", request_inject_clear }, { "cqe", request_inject_cqes },
 	{ "umr", request_inject_umrs }, { "event", request_event },
 	{ "fault", request_inject_faults }, { "hang", request_hang },
-	{ "fatal", request_fatal }, { "link", request_inject_link }, { 0 }
+	{ "fatal", request_fatal }, { "link", request_inject_link },
+	{ "frame", request_inject_frame }, { 0 }
 };
 
 /**

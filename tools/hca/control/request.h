@@ -66,6 +66,9 @@ struct json_object *request_fatal(struct hca *hca, unsigned int n, char **w);
 /* event.c */
 struct json_object *request_event(struct hca *hca, unsigned int n, char **w);
 
+/* frame.c */
+struct json_object *request_inject_frame(struct hca *hca, unsigned int n, char **w);
+
 /* request.c */
 struct json_object *request_trace(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_capture(struct hca *hca, unsigned int n, char **w);

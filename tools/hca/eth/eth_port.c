@@ -210,6 +210,34 @@ struct eth_frame *eth_rx(struct hca *hca)
 }
 
 /**
+ * eth_inject() - let a frame arrive over the link, as if the switch had sent it
+ * @hca: the receiving HCA
+ * @data: the frame, without frame check sequence
+ * @len: bytes of it, ETH_FRAME_MIN to ETH_FRAME_MAX; it is padded as a sender would pad it
+ *
+ * The frame is in the capture, and the impairments of the link apply to it.
+ *
+ * Return: 0; -ENETDOWN, -ENOMEM.
+ */
+int eth_inject(struct hca *hca, const uint8_t *data, size_t len)
+{
+	size_t padded = len < ETH_FRAME_PADDED ? ETH_FRAME_PADDED : len;
+	unsigned int port = fabric_port_number(hca);
+	struct eth_frame *fr;
+
+	if (!fabric_link(hca))
+		return -ENETDOWN;
+	fr = eth_frame_alloc(padded);
+	if (!fr)
+		return -ENOMEM;
+	memcpy(eth_frame_data(fr), data, len);
+	memset(eth_frame_data(fr) + len, 0, padded - len);
+	fabric_record(hca->fabric, &fr->head);
+	fabric_put(hca->fabric, port, port, &fr->head);
+	return 0;
+}
+
+/**
  * eth_rx_pending() - tell whether frames wait to be received
  * @hca: the HCA
  */

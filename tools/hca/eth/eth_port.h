@@ -46,6 +46,7 @@ void eth_set_admin(struct hca *hca, bool up);
 
 void eth_tx(struct hca *hca, struct eth_frame *fr);
 struct eth_frame *eth_rx(struct hca *hca);
+int eth_inject(struct hca *hca, const uint8_t *data, size_t len);
 bool eth_rx_pending(struct hca *hca);
 void eth_set_wake(struct hca *hca, void (*wake)(struct hca *hca));
 

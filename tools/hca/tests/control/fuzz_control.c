@@ -24,7 +24,7 @@ static const char *const words[] = {
 	"unplug", "ALLOC_UAR", "NOP", "CREATE_CQ", "0", "1", "2", "255", "0xffffffffffffffff", "-1",
 	"LIM_ERR", "BAD_RES", "uar", "qp", "command_timeout_ms", "general", "log_max_qp", "odp",
 	"eq", "capture", "plug", "impair", "loss=10%", "dup=50,reorder=0.5,seed=7",
-	"delay=100,delay_ms=1", "corrupt=1",
+	"delay=100,delay_ms=1", "corrupt=1", "frame", "ffffffffffff0200000000020806",
 };
 
 static void add_word(char *line, size_t *len, struct fuzz_in *in)

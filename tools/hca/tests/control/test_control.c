@@ -20,6 +20,7 @@
 #include "corerig.h"
 #include "count.h"
 #include "eq.h"
+#include "eth_port.h"
 #include "expect.h"
 #include "fabric.h"
 #include "flow.h"
@@ -459,6 +460,64 @@ static void flow_tables_are_dumped(void **state)
 			   "\"to\":[{\"table\":5}],\"counters\":[{\"id\":33,\"packets\":7,"
 			   "\"octets\":5000000000}]}]}]"));
 	hca_free_objects(core.hca);
+}
+
+static int up_eth(void **state)
+{
+	core_eth = true;
+	core_add_module(&control_module);
+	return core_up_init(state);
+}
+
+static int down_eth(void **state)
+{
+	core_eth = false;
+	return core_down(state);
+}
+
+/* The second frame is for another address, the third is not padded. All bytes are as given. */
+static void frames_are_injected(void **state)
+{
+	const struct eth_stats *s = &core.hca->eth->stats;
+	char line[5000] = "inject frame ";
+	struct eth_frame *fr;
+
+	(void)state;
+	assert_true(answer("inject frame 02b1ebe1000002000000000208060A0b", "\"ok\":true"));
+	assert_true(answer("inject frame 02b1ebe100990200000000020806", "\"ok\":true"));
+	fr = eth_rx(core.hca);
+	assert_non_null(fr);
+	assert_int_equal(fr->head.len, ETH_FRAME_PADDED);
+	assert_memory_equal(eth_frame_data(fr) + 12, "\x08\x06\x0a\x0b\0", 5);
+	eth_frame_free(fr);
+	assert_null(eth_rx(core.hca));
+	assert_int_equal(s->phy_rx.frames[ETH_UNICAST], 2);
+	assert_int_equal(s->rx_other_address, 1);
+	core.hca->eth->mtu = 4096;
+	memset(line + 13, 'f', 4096);
+	assert_true(answer(line, "\"ok\":true"));
+	fr = eth_rx(core.hca);
+	assert_non_null(fr);
+	eth_frame_free(fr);
+	memset(line + 13, 'f', 4098);
+	assert_true(answer(line, "usage: inject frame HEX"));
+	assert_true(answer("inject frame", "usage: inject frame HEX"));
+	assert_true(answer("inject frame ffffffffffff0200000000020g06", "usage: inject frame HEX"));
+	assert_true(answer("inject frame ffffffffffff02000000000208060",
+			   "usage: inject frame HEX"));
+	assert_true(answer("inject frame ffffffffffff02000000000208", "usage: inject frame HEX"));
+	assert_true(answer("impair corrupt=100", "\"ok\":true"));
+	assert_true(answer("inject frame ffffffffffff0200000000020806", "\"ok\":true"));
+	assert_null(eth_rx(core.hca));
+	assert_true(answer("counters", "\"packets_corrupted\":1"));
+	assert_true(answer("link down", "\"ok\":true"));
+	assert_true(answer("inject frame ffffffffffff0200000000020806", "the link is down"));
+}
+
+static void an_infiniband_port_gets_no_frames(void **state)
+{
+	(void)state;
+	assert_true(answer("inject frame ffffffffffff0200000000020806", "an InfiniBand port"));
 }
 
 /* A datagram of the HCA to itself. */
@@ -1063,7 +1122,8 @@ int main(void)
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
 		T(profile_has_a_name), T(limit_shows_the_number_of_objects),
 		T(limit_of_uars_follows_the_page_size), T(rates_are_listed),
-		T(flow_tables_are_dumped),
+		T(flow_tables_are_dumped), T(an_infiniband_port_gets_no_frames),
+		cmocka_unit_test_setup_teardown(frames_are_injected, up_eth, down_eth),
 		T(trace_decodes_command_fields),
 		T(capture_is_switched_off_and_on),
 		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),
