@@ -37,6 +37,9 @@ static const struct {
 	{ PAGE_GENERAL, "log_max_current_uc_list", 7 },
 	{ PAGE_GENERAL, "log_max_current_mc_list", 9 },
 	{ PAGE_GENERAL, "log_max_vlan_list", 12 },
+	/* The driver disables local loopback, and enables it for its self-test. */
+	{ PAGE_GENERAL, "disable_local_lb_uc", 1 },
+	{ PAGE_GENERAL, "disable_local_lb_mc", 1 },
 	/* Counters: the netdev asks for the first whatever this says. */
 	{ PAGE_GENERAL, "vport_counters", 1 },
 	{ PAGE_GENERAL, "vport_counter_local_loopback", 1 },
@@ -54,10 +57,14 @@ static const struct {
 	{ PAGE_ETH, "wqe_vlan_insert", 0 },
 	{ PAGE_ETH, "rss_ind_tbl_cap", 8 },
 	{ PAGE_FLOW_TABLE, RX "ft_support", 1 },
+	/*
+	 * With these four the driver has tables for rules of ethtool, of accelerated RFS, of tc and
+	 * of verbs in front of its own tables.
+	 */
 	{ PAGE_FLOW_TABLE, RX "modify_root", 1 },
 	{ PAGE_FLOW_TABLE, RX "flow_table_modify", 1 },
-	{ PAGE_FLOW_TABLE, RX "flow_modify_en", 0 },
-	{ PAGE_FLOW_TABLE, RX "identified_miss_table_mode", 0 },
+	{ PAGE_FLOW_TABLE, RX "flow_modify_en", 1 },
+	{ PAGE_FLOW_TABLE, RX "identified_miss_table_mode", 1 },
 	{ PAGE_FLOW_TABLE, RX "log_max_ft_size", 22 },
 	{ PAGE_FLOW_TABLE, RX "max_ft_level", 128 },
 	{ PAGE_FLOW_TABLE, RX "log_max_ft_num", 10 },

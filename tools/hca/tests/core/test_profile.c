@@ -78,7 +78,8 @@ static void ethernet_port_has_the_expected_capabilities(void **state)
 	assert_int_equal(RX_CUR(log_max_ft_size), 22);
 	assert_int_equal(RX_CUR(max_ft_level), 128);
 	assert_true(RX_CUR(modify_root) && RX_CUR(ft_field_support.outer_dmac));
-	assert_int_equal(RX_CUR(flow_modify_en), 0);
+	assert_true(RX_CUR(flow_modify_en) && RX_CUR(identified_miss_table_mode));
+	assert_true(CUR(disable_local_lb_uc) && CUR(disable_local_lb_mc));
 	assert_int_equal(p.mtu, PROFILE_ETH_MTU);
 	assert_int_equal(p.range[OBJ_FLOW_TABLE].limit, 1024);
 	assert_int_equal(p.range[OBJ_FLOW_ENTRY].limit, 1 << 22);

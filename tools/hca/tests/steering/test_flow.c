@@ -494,6 +494,7 @@ static void entries_change_if_that_is_offered(void **state)
 	flowrig_ok(MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY);
 	e = flow_entry_at(flow_table_find(rig.hca, low), 9);
 	flowrig_entry(low, group, 9);
+	IFC_SET(flow_table_nic_cap, cap, flow_table_properties_nic_receive.flow_modify_en, 0);
 	assert_refused(change(2), ST_BAD_PARAM, WHY_FLOW_ENTRY_MODIFY);
 	IFC_SET(flow_table_nic_cap, cap, flow_table_properties_nic_receive.flow_modify_en, 1);
 	assert_refused(change(16), ST_BAD_PARAM, WHY_FLOW_ENTRY_MODIFY);
