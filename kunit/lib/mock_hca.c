@@ -8,6 +8,7 @@
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/align.h>
+#include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
 #include <linux/mlx5/driver.h>
 #include <linux/sizes.h>
@@ -485,6 +486,11 @@ struct mock_hca *mock_hca_create(struct mock *mock)
 	INIT_WORK(&hca->hold, hold_workqueue);
 	set_caps(mock);
 	mock->dev->null_mkey = NULL_MKEY;
+	/*
+	 * On arm64 a device is coherent only if the firmware of the host says so, as it does of PCI
+	 * devices. Memory of processes is mapped for no other device.
+	 */
+	arch_setup_dma_ops(device, true);
 	KUNIT_ASSERT_EQ(mock->test, dma_set_mask_and_coherent(device, DMA_BIT_MASK(64)), 0);
 	mock->dev->dma_device = device;
 	mock->dev->ib_dev.dma_device = device;
