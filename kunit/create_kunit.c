@@ -10,6 +10,7 @@
 #include <kunit/test.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mman.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 
 #include "fw/fw.h"
@@ -469,7 +470,7 @@ static const struct memory_case {
 	{ "SRQ buffer that is not mapped", OBJ_SRQ, FIELD(srq_buf), UNMAPPED, -EFAULT },
 	{ "SRQ buffer 32 bytes off a cache line", OBJ_SRQ, FIELD(srq_buf), MISALIGNED_32,
 	  -EINVAL },
-	{ "SRQ buffer in the second half of its page", OBJ_SRQ, FIELD(srq_buf), HALF, -EINVAL },
+	{ "SRQ buffer in the second half of 4 KiB", OBJ_SRQ, FIELD(srq_buf), HALF, -EINVAL },
 	{ "SRQ buffer of the kernel", OBJ_SRQ, FIELD(srq_buf), KERNEL, -EFAULT },
 	{ "SRQ buffer at the end of the address space", OBJ_SRQ, FIELD(srq_buf), WRAPS, -EINVAL },
 	{ "XRC SRQ buffer that is not mapped", OBJ_XRC_SRQ, FIELD(srq_buf), UNMAPPED, -EFAULT },
@@ -513,9 +514,9 @@ static unsigned long bad_address(struct kunit *test, struct objects *o, int what
 	case MISALIGNED_32:
 		return page + 32;
 	case HALF:
-		/* An SRQ of half a page. */
+		/* An SRQ of 2 KiB, which is described by a page of 4 KiB on any host. */
 		o->srq_wr = 63;
-		return page + PAGE_SIZE / 2;
+		return page + SZ_2K;
 	case KERNEL:
 		return (unsigned long)o & PAGE_MASK;
 	default:

@@ -7,6 +7,7 @@
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/mlx5/driver.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 
 #include "fw/fw.h"
@@ -152,13 +153,13 @@ static void device_without_rmps_has_no_srqs(struct kunit *test)
 
 /*
  * The context of an XRC SRQ has room for all page offsets, unlike that of an RMP: 32 WQEs of
- * 32 bytes start in the middle of a page.
+ * 32 bytes start in the middle of 4 KiB, and a page of 4 KiB describes them on any host.
  */
 static struct objects *make_xrc_srq(struct kunit *test)
 {
 	struct objects *o = objects_make(test);
 
-	o->srq_buf += PAGE_SIZE / 2;
+	o->srq_buf += SZ_2K;
 	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRC_SRQ), 0);
 	return o;
 }
