@@ -883,16 +883,17 @@ static void number_of_a_new_object_is_that_of_its_kind(struct kunit *test)
 {
 	struct mlx5_ib_fw_attempt attempts[ARRAY_SIZE(lifetimes)];
 	struct mock *mock = mock_create(test);
+	u32 number, next, step;
 	unsigned int i, k;
-	u32 number, next;
 
 	for (i = 0; i < ARRAY_SIZE(lifetimes); i++) {
 		KUNIT_ASSERT_EQ(test, create(mock, lifetimes[i][0], &number), 0);
 		/*
-		 * Objects that the mock keeps have increasing numbers; all other objects have
-		 * number 0.
+		 * Objects that the mock keeps have increasing numbers, of which the UARs of a page
+		 * take one each; all other objects have number 0.
 		 */
-		next = number ? number + 1 : 0;
+		step = lifetimes[i][0] == MLX5_CMD_OP_ALLOC_UAR ? MOCK_PAGE_UARS : 1;
+		next = number ? number + step : 0;
 		for (k = 0; k < ARRAY_SIZE(lifetimes); k++)
 			note_attempt(test, mock, &attempts[k], lifetimes[k][1], next);
 		KUNIT_ASSERT_EQ(test, create(mock, lifetimes[i][0], &number), 0);

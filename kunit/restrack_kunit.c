@@ -100,7 +100,7 @@ static void queue_pair_shows_its_own_attributes(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &o->qp.ibqp), 0);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), o->mock->context->uid);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uar"),
-			o->mock->context->bfregi.sys_pages[o->qp.bfregn / 2]);
+			mock_static_uar(o->mock, o->qp.bfregn / 2));
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "bfreg"), o->qp.bfregn);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "sq_entries"), 16);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "rq_entries"), 64);
@@ -147,8 +147,7 @@ static void completion_queue_shows_its_own_attributes(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_cq_entry(msg, &o->cq.ibcq), 0);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uid"), o->mock->context->uid);
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "cqn"), o->cq.mcq.cqn);
-	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uar"),
-			o->mock->context->bfregi.sys_pages[0]);
+	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uar"), mock_static_uar(o->mock, 0));
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "cqe_size"), 64);
 	expect_memory(test, msg, &o->cq.mem, o->cq_db);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);

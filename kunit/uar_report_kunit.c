@@ -151,13 +151,6 @@ static void finish(struct env *env)
 	mock_close(env->mock);
 }
 
-/* The index of a static UAR. */
-static u32 static_uar(struct env *env, u32 number)
-{
-	return env->mock->context->bfregi.sys_pages[number / MOCK_PAGE_UARS] +
-	       number % MOCK_PAGE_UARS;
-}
-
 /* The UAR with @index, or NULL. */
 static const struct bluebell_uar *find_uar(const struct mlx5_ib_uar_report *report, u32 index)
 {
@@ -190,7 +183,7 @@ static void new_context_has_its_static_pages_and_registers(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, report->num.num_bfregs, STATIC_BFREGS);
 	KUNIT_EXPECT_EQ(test, report->num.num_queues, 0);
 	for (i = 0; i < STATIC_UARS; i++) {
-		KUNIT_EXPECT_EQ(test, report->uars[i].index, static_uar(env, i));
+		KUNIT_EXPECT_EQ(test, report->uars[i].index, mock_static_uar(env->mock, i));
 		KUNIT_EXPECT_EQ(test, report->uars[i].origin, BLUEBELL_UAR_STATIC);
 		KUNIT_EXPECT_EQ(test, report->uars[i].kind, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
 		KUNIT_EXPECT_EQ(test, report->uars[i].flags, 0);
@@ -198,7 +191,7 @@ static void new_context_has_its_static_pages_and_registers(struct kunit *test)
 	}
 	for (i = 0; i < STATIC_BFREGS; i++) {
 		KUNIT_EXPECT_EQ(test, report->bfregs[i].number, i);
-		KUNIT_EXPECT_EQ(test, report->bfregs[i].uar, static_uar(env, i / 2));
+		KUNIT_EXPECT_EQ(test, report->bfregs[i].uar, mock_static_uar(env->mock, i / 2));
 		KUNIT_EXPECT_EQ(test, report->bfregs[i].slot, i % 2);
 		KUNIT_EXPECT_EQ(test, report->bfregs[i].bfreg_class,
 				!i ? BLUEBELL_BFREG_HIGH_LATENCY :
@@ -591,7 +584,7 @@ static void file_shows_each_uar_bfreg_and_queue(struct kunit *test)
 {
 	struct env *env = make_env(test);
 	struct mock *mock = env->mock;
-	u32 cq_uar = static_uar(env, 0), qp_uar;
+	u32 cq_uar = mock_static_uar(env->mock, 0), qp_uar;
 	struct mlx5_ib_qp *qp = &env->qp[0];
 	struct mlx5_user_mmap_entry *nc;
 	const char *text;
@@ -606,7 +599,7 @@ static void file_shows_each_uar_bfreg_and_queue(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
 	mock->first_number = 0x400;
 	KUNIT_ASSERT_EQ(test, create_qp(env, qp, 0, 0), 0);
-	qp_uar = static_uar(env, qp->bfregn / 2);
+	qp_uar = mock_static_uar(env->mock, qp->bfregn / 2);
 	text = read_file(env);
 	KUNIT_EXPECT_TRUE(test, has_line(text, "device name="));
 	KUNIT_EXPECT_TRUE(test, has_line(text, " bus=%s max_uars=1024 max_uids=1024\n",

@@ -197,11 +197,11 @@ static void refused_user_id_is_destroyed_at_the_second_attempt(struct kunit *tes
 	struct mock *mock = o->mock;
 
 	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_DEVX_CONTEXT), 0);
-	/* DESTROY_UCTX comes after eight DEALLOC_UAR; refused once, it is sent again. */
+	/* DESTROY_UCTX comes after each DEALLOC_UAR; refused once, it is sent again. */
 	mock->num_commands = 0;
-	mock->refuse = 9;
+	mock->refuse = MOCK_UAR_PAGES(16) + 1;
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_DEVX_CONTEXT), 0);
-	KUNIT_EXPECT_EQ(test, mock->num_commands, 10);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, MOCK_UAR_PAGES(16) + 2);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 

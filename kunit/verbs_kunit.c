@@ -28,38 +28,43 @@
 
 /* ---- what new objects are given --------------------------------------------------------- */
 
+/* Registers of the context, in whole pages. The last of them are low latency. */
+#define BFREGS		(MOCK_UAR_PAGES(16) * MOCK_PAGE_UARS * 2)
+#define LOW_LATENCY	4
+
 /*
- * The library is told the register of each of 17 QPs on 16 registers, and firmware the UAR of the
- * register.
+ * The library is told the register of each queue pair, and firmware the UAR of the register. One
+ * queue pair is created for each register, and one more: first each low latency register serves a
+ * queue pair, then all others but the first register serve one after the other.
  */
 static void library_and_firmware_are_told_the_same_uar(struct kunit *test)
 {
-	static const u8 bfregs[] = {
-		12, 13, 14, 15, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2,
-	};
+	const u32 shared = BFREGS - LOW_LATENCY - 1;
 	struct mlx5_ib_create_qp_resp resp;
 	struct objects *o = objects_make(test);
 	struct mlx5_ib_qp *qps;
-	int i;
+	u32 i, bfreg;
 
-	qps = kunit_kcalloc(test, ARRAY_SIZE(bfregs), sizeof(*qps), GFP_KERNEL);
+	qps = kunit_kcalloc(test, BFREGS + 1, sizeof(*qps), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, qps);
 	KUNIT_ASSERT_EQ(test, objects_need(o, OBJ_RC_QP), 0);
-	for (i = 0; i < ARRAY_SIZE(bfregs); i++) {
+	for (i = 0; i < BFREGS + 1; i++) {
 		KUNIT_ASSERT_EQ(test, objects_create_qp(o, &qps[i], IB_QPT_RC), 0);
 		mock_read_answer(o->mock, &resp, sizeof(resp));
+		bfreg = i < LOW_LATENCY ? BFREGS - LOW_LATENCY + i :
+					  1 + (i - LOW_LATENCY) % shared;
 		/* Queues use two of a UAR's four registers. */
-		KUNIT_EXPECT_EQ_MSG(test, resp.bfreg_index, bfregs[i] / 2 * 4 + bfregs[i] % 2,
-				    "QP %d", i + 1);
-		/* qpc.uar_page; the context's UARs are 0x100 to 0x107. */
-		KUNIT_EXPECT_EQ_MSG(test, mock_dword(o->mock, 0x18 + 0x0c), 0x100 + bfregs[i] / 2,
-				    "QP %d", i + 1);
+		KUNIT_EXPECT_EQ_MSG(test, resp.bfreg_index, bfreg / 2 * 4 + bfreg % 2, "QP %u",
+				    i + 1);
+		/* qpc.uar_page; the context's UARs are numbered from 0x100 on. */
+		KUNIT_EXPECT_EQ_MSG(test, mock_dword(o->mock, 0x18 + 0x0c), 0x100 + bfreg / 2,
+				    "QP %u", i + 1);
 	}
-	for (i = 0; i < ARRAY_SIZE(bfregs); i++)
+	for (i = 0; i < BFREGS + 1; i++)
 		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&qps[i].ibqp,
 							 &o->mock->attrs->driver_udata), 0);
-	for (i = 0; i < 16; i++)
-		KUNIT_EXPECT_EQ_MSG(test, o->mock->context->bfregi.count[i], 0, "bfreg %d", i);
+	for (i = 0; i < BFREGS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, o->mock->context->bfregi.count[i], 0, "bfreg %u", i);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 

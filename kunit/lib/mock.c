@@ -667,6 +667,18 @@ void mock_close(struct mock *mock)
 }
 
 /**
+ * mock_static_uar - find a static UAR of the context
+ * @mock: device, after mock_open()
+ * @number: number of the UAR among those of the context, from 0
+ *
+ * Return: index of the UAR.
+ */
+u32 mock_static_uar(const struct mock *mock, u32 number)
+{
+	return mock->context->bfregi.sys_pages[number / MOCK_PAGE_UARS] + number % MOCK_PAGE_UARS;
+}
+
+/**
  * mock_num_live - objects that the firmware keeps
  * @mock: device
  *

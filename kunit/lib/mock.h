@@ -127,6 +127,7 @@ void mock_set_kernel_queues(struct mock *mock);
 int mock_init_umr(struct mlx5_ib_dev *dev);
 void mock_open(struct mock *mock);
 void mock_close(struct mock *mock);
+u32 mock_static_uar(const struct mock *mock, u32 number);
 atomic_t *mock_give_user(struct mock *mock);
 void mock_drop_user(struct mock *mock);
 int mock_enter(struct mock *mock);
