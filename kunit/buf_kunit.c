@@ -154,10 +154,11 @@ static void refused_internal_cq_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
 }
 
-#define LOG_CQES	8
+#define LOG_CQES	(PAGE_SHIFT - 4)
 #define CQES		BIT(LOG_CQES)
+#define PAGE_CQES	(PAGE_SIZE / sizeof(struct mlx5_cqe64))
 
-/* The CQ has 16 KiB, in pages that are not contiguous. The device fills it three times. */
+/* The CQ has four pages, which are not contiguous. The device fills it three times. */
 static void completion_is_seen_once_written_and_not_before(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -167,7 +168,8 @@ static void completion_is_seen_once_written_and_not_before(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, mlx5_ib_internal_cq_create(mock->dev, &cq, LOG_CQES), 0);
 	for (i = 0; i < 3 * CQES; i++) {
-		cqe = cq.mem.buf.frags.frags[i % CQES / 64].buf + i % 64 * sizeof(*cqe);
+		cqe = cq.mem.buf.frags.frags[i % CQES / PAGE_CQES].buf +
+		      i % PAGE_CQES * sizeof(*cqe);
 		KUNIT_ASSERT_NULL_MSG(test, mlx5_ib_cq_ring_next(&cq.ring), "before %u", i);
 		cqe->op_own = MLX5_CQE_REQ << 4 | (i >> LOG_CQES & 1);
 		KUNIT_ASSERT_PTR_EQ_MSG(test, mlx5_ib_cq_ring_next(&cq.ring), cqe, "%u", i);

@@ -978,9 +978,9 @@ static void operations_share_no_page(struct kunit *test)
 /* Operations on a page of memory have addresses in two pages, of which the second is taken. */
 static void operation_takes_each_of_its_pages_or_none(struct kunit *test)
 {
-	static const u32 op_at[] = { SZ_4K, 64, 128 };
+	static const u32 op_at[] = { PAGE_SIZE, 64, 128 };
 	struct dm_env *env = test->priv;
-	struct mlx5_ib_dm *dm = create(test, 64, 0), *both = create(test, SZ_4K, 0);
+	struct mlx5_ib_dm *dm = create(test, 64, 0), *both = create(test, PAGE_SIZE, 0);
 	struct mlx5_ib_dm *first = create(test, 64, 0);
 	struct mlx5_user_mmap_entry *entry;
 

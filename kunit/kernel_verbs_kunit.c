@@ -54,15 +54,19 @@ static unsigned int wrong_bytes(struct mlx5_ib_qp *qp, u16 index, u64 wr_id, uns
 static void wqes_follow_each_other_around_the_queue(struct kunit *test)
 {
 	static const unsigned int inline_len[] = { 40, 104, 124 };
-	struct kernel *k = make_connected(test);
+	const unsigned int num_blocks = 2 * PAGE_SIZE / 64;
+	struct kernel *k = kernel_make(test);
 	struct mlx5_ib_qp *qp = &k->qp[0];
 	struct ib_wc wc;
 	u16 index = 0;
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, qp->wqs->sq.ring.sz_m1, 127);
+	/* A request takes three blocks at most, and a queue has a power of two of them. */
+	k->send_wr = num_blocks / 3;
+	kernel_create_all(k, 0, false);
+	KUNIT_ASSERT_EQ(test, qp->wqs->sq.ring.sz_m1, num_blocks - 1);
 	KUNIT_ASSERT_EQ(test, qp->mem.buf.frags.npages, 3);
-	for (i = 0; i < 500; i++) {
+	for (i = 0; i < 4 * num_blocks; i++) {
 		unsigned int blocks = i % 3 + 1;
 
 		KUNIT_ASSERT_EQ(test, kernel_post(qp, i, inline_len[i % 3]), 0);

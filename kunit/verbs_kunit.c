@@ -25,6 +25,8 @@
 #include "verbs/qp.h"
 
 #define CQ_BIG_BUF	6
+/* CQEs that fill two pages. */
+#define CQ_BIG_CQES	(2 * PAGE_SIZE / sizeof(struct mlx5_cqe64))
 
 /* ---- what new objects are given --------------------------------------------------------- */
 
@@ -393,15 +395,15 @@ static void refused_resize_keeps_the_buffer(struct kunit *test)
 
 	o->mock->num_commands = 0;
 	o->mock->refuse = 1;
-	KUNIT_EXPECT_EQ(test, resize(o, 127), o->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, resize(o, CQ_BIG_CQES - 1), o->mock->refuse_err);
 	footprint_expect(o->mock, &before, "a refused resize", 0);
 	KUNIT_EXPECT_PTR_EQ(test, o->cq.mem.buf.umem, umem);
 	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 15);
 
 	o->mock->refuse = 0;
-	KUNIT_EXPECT_EQ(test, resize(o, 127), 0);
+	KUNIT_EXPECT_EQ(test, resize(o, CQ_BIG_CQES - 1), 0);
 	KUNIT_EXPECT_PTR_NE(test, o->cq.mem.buf.umem, umem);
-	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 127);
+	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, CQ_BIG_CQES - 1);
 	/* The new buffer has two pages, the old one had one. */
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), before.pinned + 1);
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
@@ -422,7 +424,7 @@ static void unanswered_resize_keeps_both_buffers(struct kunit *test)
 	o->mock->num_commands = 0;
 	o->mock->refuse = 1;
 	o->mock->refuse_err = -ETIMEDOUT;
-	KUNIT_EXPECT_EQ(test, resize(o, 127), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, resize(o, CQ_BIG_CQES - 1), -ETIMEDOUT);
 	o->mock->refuse = 0;
 	KUNIT_EXPECT_PTR_EQ(test, o->cq.mem.buf.umem, umem);
 	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 15);

@@ -72,7 +72,7 @@ int kernel_create_qp(struct kernel *k, struct mlx5_ib_qp *qp)
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.send_cq = &k->cq.ibcq,
 		.recv_cq = k->two_cqs ? &k->recv_cq.ibcq : &k->cq.ibcq,
-		.cap = { .max_send_wr = 40, .max_recv_wr = 4, .max_send_sge = 1,
+		.cap = { .max_send_wr = k->send_wr, .max_recv_wr = 4, .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
 
@@ -98,6 +98,7 @@ struct kernel *kernel_make(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, k);
 	k->mock = mock_create(test);
+	k->send_wr = 40;
 	/* With ISSI 1 the driver creates an SRQ as an RMP. */
 	mock_set_issi(k->mock, 1);
 	mock_set_kernel_queues(k->mock);
@@ -246,8 +247,7 @@ void kernel_complete(struct kernel *k, struct mlx5_ib_qp *qp, u8 opcode, u16 ind
 }
 
 /**
- * kernel_send_block - find one of the 128 blocks of the send queue, which lies behind a receive
- * queue of 64 bytes
+ * kernel_send_block - find a block of the send queue, which lies behind a receive queue of 64 bytes
  * @qp: queue pair without an SRQ
  * @index: number of the block
  *
@@ -255,7 +255,7 @@ void kernel_complete(struct kernel *k, struct mlx5_ib_qp *qp, u8 opcode, u16 ind
  */
 __be32 *kernel_send_block(struct mlx5_ib_qp *qp, u16 index)
 {
-	size_t at = 64 + (index % 128) * 64;
+	size_t at = 64 + (index & qp->wqs->sq.ring.sz_m1) * 64;
 
 	return qp->mem.buf.frags.frags[at / PAGE_SIZE].buf + at % PAGE_SIZE;
 }

@@ -28,6 +28,7 @@
  * @recv_cq: completion queue of all receive queues if @two_cqs
  * @two_cqs: receive requests complete on @recv_cq
  * @srq: shared receive queue, which a test may create
+ * @send_wr: requests that the send queue of each queue pair is to hold; a test may raise it
  * @qp: queue pairs
  * @written: completions that the device has written to @cq
  * @recv_written: completions that the device has written to @recv_cq
@@ -39,6 +40,7 @@ struct kernel {
 	struct mlx5_ib_cq recv_cq;
 	bool two_cqs;
 	struct mlx5_ib_srq srq;
+	u32 send_wr;
 	struct mlx5_ib_qp qp[KERNEL_QPS];
 	u32 written;
 	u32 recv_written;
