@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What scripts/lab adds to the lab when a run asks for it: kernels, the tools that build packages,
-# and what arm64 guests need. scripts/lab sources this file, and has the variables and functions
-# that are not defined here. Other processes use the lab meanwhile, so nothing in it is replaced, and
+# programs that use Ethernet, and what arm64 guests need. scripts/lab sources this file, and has the
+# variables and functions that are not defined here. Other processes use the lab meanwhile, so nothing in it is replaced, and
 # what is not complete does not count.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2034
 
 # Packages of the stable suite that only `make deb` needs.
 packaging=(bash-completion debhelper dh-dkms dh-python dkms dpkg-dev lintian mokutil)
+
+# Packages of the stable suite that only tools/testing/eth uses, in guests with --link eth.
+ethernet=(curl dhcpcd-base dnsmasq-base ethtool nginx socat tcpdump)
 
 # Packages that are added to the lab for arm64 guests: a cross compiler, and QEMU in the version
 # that the lab has for amd64.
@@ -59,18 +62,19 @@ mark_of() {
 	echo "$lab/usr/lib/bluebell-added-$(sha256sum <<<"$*" | cut -c1-12)"
 }
 
-# Add the packages of $packaging.
-add_packaging() {
-	local mark mirror
+# add_list NAME PACKAGE...: add a list of packages of the stable suite, if that has not been done.
+add_list() {
+	local name=$1 mark mirror
+	shift
 
-	mark=$(mark_of "${packaging[@]}")
+	mark=$(mark_of "$@")
 	[[ ! -e $mark ]] || return 0
 	lock_cache "changing the lab"
 	if [[ ! -e $mark ]]; then
-		begin_adding packaging
-		say "adding ${packaging[*]} to the lab, from $mirror"
+		begin_adding "$name"
+		say "adding $* to the lab, from $mirror"
 		start_apt amd64 "$mirror" "$tmp/apt" "$suite"
-		add_packages packages "${packaging[@]}"
+		add_packages packages "$@"
 		: >"$mark"
 	fi
 	end_change

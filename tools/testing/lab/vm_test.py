@@ -428,8 +428,10 @@ class CommandLine(unittest.TestCase):
             self.assertIn(said, self.parse(text))
 
     def test_nothing_is_fetched_for_what_is_refused(self):
-        """The arguments are looked at before scripts/lab adds anything."""
-        for text, entered in (("--arch arm64 --kernel debug", False), ("--arch arm64", True)):
+        """The arguments are looked at before scripts/lab adds anything. It adds what guests with an
+        Ethernet port use only for these."""
+        for text, entered in (("--arch arm64 --kernel debug", False), ("--arch arm64", True),
+                              ("--link eth", True), ("--link eth --arch arm64", True)):
             with mock.patch.dict(os.environ), mock.patch.object(VM.os, "execv") as execv, \
                     mock.patch.object(VM.sys, "argv", ["vm", *text.split(), "--", "true"]), \
                     contextlib.redirect_stderr(io.StringIO()):
@@ -440,7 +442,9 @@ class CommandLine(unittest.TestCase):
                     VM.main()
                 self.assertEqual(execv.called, entered)
                 if entered:
-                    self.assertEqual(execv.call_args.args[1][1], "--arch=arm64")
+                    words = execv.call_args.args[1]
+                    self.assertEqual((words[1] == "--arch=arm64", words[2] == "--ethernet"),
+                                     ("arm64" in text, text == "--link eth"))
 
 
 class Build(unittest.TestCase):
