@@ -169,6 +169,7 @@ def job_settings(args, place, kernel, root, host):
     return {
         "BLUEBELL_DRIVER": args.driver, "BLUEBELL_LINK": args.link, "BLUEBELL_KERNEL": args.kernel,
         "BLUEBELL_REPO": place.base, "BLUEBELL_HOSTS": args.hosts,
+        "BLUEBELL_CAPTURE": Path(args.capture).absolute() if args.capture else "",
         "job_modules": kernel.modules or "", "job_disk": 1 if root.image else "",
         "job_root": "" if root.folder == Path("/") else root.folder, "job_cwd": root.cwd,
         "job_host": host, "job_hosts": args.hosts, "job_shell": "" if args.command else 1,

@@ -5,6 +5,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from vm.qemu import MAX_HCAS
 from vm.run import EXIT_REPORT, EXIT_TIMEOUT, EXIT_USAGE, EXIT_VM
 
 STATUSES = (f"Exit statuses of its own: {EXIT_REPORT} such a failure, {EXIT_TIMEOUT} timeout, "
@@ -25,6 +26,8 @@ def add_guest_options(parser, driver):
                         help="the port's link layer (default: ib)")
     parser.add_argument("--hosts", type=int, default=1, metavar="N",
                         help="number of guests (default: 1)")
+    parser.add_argument("--hcas", type=int, default=1, metavar="N",
+                        help="number of each guest's HCAs, all on the same fabric (default: 1)")
 
 
 def add_hca_options(parser, hca, profiles):
@@ -85,6 +88,10 @@ def check_options(parser, args, place):
         args.timeout = 600 if args.command else 0
     if not 1 <= args.hosts <= 16:
         parser.error("--hosts is from 1 to 16")
+    if not 1 <= args.hcas <= MAX_HCAS:
+        parser.error(f"--hcas is from 1 to {MAX_HCAS}")
+    if args.hosts * args.hcas > 16:
+        parser.error("a fabric has at most 16 HCAs")
     if args.hca == "none" and args.driver != "none":
         parser.error("--hca none leaves nothing for a driver: add --driver none")
     if not args.command and not sys.stdin.isatty():

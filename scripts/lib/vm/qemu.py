@@ -34,10 +34,13 @@ ICOUNT_SHIFT = 1
 SWIOTLB_APPEND = ["swiotlb=262144,force"]
 SWIOTLB_MEMORY = 1024   # MiB that such a guest has in addition
 
-# The slot that the HCA is in, so that the guest sees the link and the extended capabilities of a
-# PCI Express endpoint. It is as fast as the fastest card, because a link has the speed of the
-# slower end. The guest does not control the slot's power: the HCA's control socket removes the HCA.
-ROOT_PORT = "pcie-root-port,id=hca-slot,chassis=1,slot=1,hotplug=off,x-speed=32,x-width=16"
+# The slot that an HCA is in, so that the guest sees the link and the extended capabilities of a PCI
+# Express endpoint. It is as fast as the fastest card, because a link has the speed of the slower
+# end. The guest does not control the slot's power: the HCA's control socket removes the HCA.
+ROOT_PORT = "pcie-root-port,id={0},chassis={1},slot={1},hotplug=off,x-speed=32,x-width=16"
+
+# A guest has at most this many HCAs, whose control sockets are ports of one virtio device.
+MAX_HCAS = 4
 
 
 def kvm_works(kernel, place):
@@ -150,11 +153,17 @@ class Guest:
         self.state = "booting"      # later a step of the guest's init
         self.processes = []
         self.qemu = None
-        self.control = None
+        self.controls = []          # connections to the control sockets of its HCAs
 
     def path(self, name):
         """The path of a socket."""
         return self.run.directory / f"{name}-{self.host}"
+
+    @property
+    def hcas(self):
+        """What the names that belong to its HCAs end with: nothing, 2, 3 and so on."""
+        args = self.run.args
+        return [] if args.hca == "none" else ["", *range(2, args.hcas + 1)]
 
     def listen(self, name):
         """Make a socket to which QEMU connects a character device."""
@@ -284,15 +293,14 @@ class Guest:
             options += ["-chardev", "stdio,id=shell,signal=off",
                         "-device", "virtconsole,chardev=shell,nr=0"]
         sockets = {name: name for name in self.ports}
-        if self.run.args.hca != "none":
-            sockets["hca"] = "control"
+        sockets.update({f"hca{hca}": f"control{hca}" for hca in self.hcas})
         for number, (name, path) in enumerate(sockets.items(), 1):
             options += ["-chardev", f"socket,id={name},path={self.path(path)}", "-device",
                         f"virtserialport,chardev={name},name=bluebell.{name},nr={number}"]
         return options
 
     def device_options(self):
-        """QEMU's options for the HCA, the IOMMU and the Ethernet."""
+        """QEMU's options for the HCAs, the IOMMU and the Ethernet."""
         args, options, disk = self.run.args, [], self.run.root.image
         if disk:
             # What the guest writes, to replay a journal, for example, is lost with it.
@@ -303,12 +311,13 @@ class Guest:
             # The IOMMU comes before the HCA, which is behind it. The virtio devices bypass the
             # IOMMU.
             options += ["-device", self.run.kernel.arch.iommu_device]
-        if args.hca != "none":
-            hca = {"driver": "vfio-user-pci", "bus": "hca-slot",
-                   "socket": {"type": "unix", "path": str(self.path("vfio-user"))}}
+        for number, name in enumerate(self.hcas, 1):
+            hca = {"driver": "vfio-user-pci", "bus": f"hca-slot{name}",
+                   "socket": {"type": "unix", "path": str(self.path(f"vfio-user{name}"))}}
             if args.answered_writes:
                 hca["x-no-posted-writes"] = True
-            options += ["-device", ROOT_PORT, "-device", json.dumps(hca)]
+            options += ["-device", ROOT_PORT.format(hca["bus"], number), "-device",
+                        json.dumps(hca)]
         if args.hosts > 1:
             path = self.run.directory / "net"
             options += [

@@ -197,15 +197,17 @@ class Run:
             value = getattr(self.args, option)
             if value:
                 command += [f"--{option}", value]
-        for guest in self.guests:
-            command += ["--socket", guest.path("vfio-user"), "--control", guest.path("control")]
+        hcas = [(guest, hca) for guest in self.guests for hca in guest.hcas]
+        for guest, hca in hcas:
+            command += ["--socket", guest.path(f"vfio-user{hca}"),
+                        "--control", guest.path(f"control{hca}")]
         with open(self.logs / "hca.log", "wb") as log:
             self.hca = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
                                         stdout=log, stderr=log)
-        for guest in self.guests:
-            for name in ("vfio-user", "control"):
+        for guest, hca in hcas:
+            for name in (f"vfio-user{hca}", f"control{hca}"):
                 wait_for_socket(guest.path(name), self.hca, "hca", self.logs)
-            guest.control = Control(guest.path("control"))
+            guest.controls.append(Control(guest.path(f"control{hca}")))
 
     def start(self):
         """Start the HCAs and the guests."""
@@ -289,8 +291,8 @@ class Run:
                        "ready": "running the command",
                        "status": "unloading the driver"}.get(word, word)
         if word == "baseline":
-            if guest.control:
-                guest.control.request("census reset")
+            for control in guest.controls:
+                control.request("census reset")
             guest.answer()
         elif word == "ready":
             if guest.host == 1:
@@ -335,29 +337,31 @@ class Run:
             self.guests[0].answer()
 
     def judge_census(self, guest, when, everything):
-        """Fail the run if the HCA still has objects that should have been destroyed."""
-        if not guest.control or guest.control.request("census").get("unplugged"):
-            return
-        census = guest.control.request("census")
-        if everything:
-            left = {kind: value.get("total") for kind, value in census.get("objects", {}).items()
-                    if value.get("total")}
-        else:
-            left = foreign_objects(census, self.args.link)
-        if left:
-            text = ", ".join(f"{count} {kind}" for kind, count in sorted(left.items()))
-            self.fail(f"the HCA's census of host {guest.host} {when} is not empty: {text}")
+        """Fail the run if an HCA still has objects that should have been destroyed."""
+        for control in guest.controls:
+            census = control.request("census")
+            if census.get("unplugged"):
+                continue
+            if everything:
+                left = {kind: value.get("total")
+                        for kind, value in census.get("objects", {}).items() if value.get("total")}
+            else:
+                left = foreign_objects(census, self.args.link)
+            if left:
+                text = ", ".join(f"{count} {kind}" for kind, count in sorted(left.items()))
+                self.fail(f"the HCA's census of host {guest.host} {when} is not empty: {text}")
 
     def judge_refusals(self, guest):
-        """Fail the run if the HCA refused a command, a doorbell or a UMR request that no test had
+        """Fail the run if an HCA refused a command, a doorbell or a UMR request that no test had
         announced."""
-        if not guest.control:
-            return
-        answer = guest.control.request("unexpected")
-        bad = [f"{it['kind']} {it.get('name', '')} {it.get('status', '')}".strip()
-               + f", {it['count']} times ({it['cause']}: {it['why']})" for it in answer["list"]]
-        if answer["unlisted"]:
-            bad.append(f"and {answer['unlisted']} more")
+        bad = []
+        for control in guest.controls:
+            answer = control.request("unexpected")
+            bad += [f"{it['kind']} {it.get('name', '')} {it.get('status', '')}".strip()
+                    + f", {it['count']} times ({it['cause']}: {it['why']})"
+                    for it in answer["list"]]
+            if answer["unlisted"]:
+                bad.append(f"and {answer['unlisted']} more")
         if bad:
             self.fail(f"the HCA of host {guest.host} refused or ignored what no test had announced "
                       "(see 'expect' in Documentation/hca.rst):" + "\n    ".join(["", *bad]))

@@ -84,6 +84,8 @@ class Options(Case):
                 (["--fetch", "--", "true"], "--fetch fetches, and runs no COMMAND"),
                 (["--fetch", "--offline"], "--fetch fetches"),
                 (["--hosts", "17", "--", "true"], "--hosts is from 1 to 16"),
+                (["--hcas", "5", "--", "true"], "--hcas is from 1 to 4"),
+                (["--hosts", "6", "--hcas", "3", "--", "true"], "at most 16 HCAs"),
                 (["--link", "token-ring", "--", "true"], "invalid choice"),
                 (["--profile", "none-such", "--", "true"], "cannot find profile none-such"),
                 (["--hca", "none", "--", "true"], "add --driver none")):
@@ -287,8 +289,8 @@ class Roots(Case):
         found = root.own_root(str(qcow), [], self.path)
         found.check(2)
         self.assertEqual(found.image, qcow)
-        guest = types.SimpleNamespace(run=types.SimpleNamespace(
-            root=found, args=types.SimpleNamespace(iommu=False, hca="none", hosts=1)))
+        guest = types.SimpleNamespace(hcas=[], run=types.SimpleNamespace(
+            root=found, args=types.SimpleNamespace(iommu=False, hosts=1)))
         options = " ".join(qemu.Guest.device_options(guest))
         self.assertIn("b,,c.img,format=qcow2,if=none,id=disk,snapshot=on", options)
 
@@ -406,7 +408,7 @@ class Driver(Case):
     def test_module_that_is_missing(self):
         """The message says how to get one."""
         args = types.SimpleNamespace(driver="bluebell", link="ib", kernel="x", hosts=1,
-                                     command=["true"])
+                                     capture=None, command=["true"])
         place = Place(scripts=SCRIPTS, profiles=self.path, cache=self.path, logs=self.path,
                       base=self.path)
         for changes, text in (({}, "no module bluebell for kernel 7.2.0: name one by --module"),

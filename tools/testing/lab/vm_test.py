@@ -114,7 +114,7 @@ class Verdict(unittest.TestCase):
         self.run.args = types.SimpleNamespace(link="ib")
         self.run.start_time = time.monotonic()
         self.answers = []
-        self.guest = types.SimpleNamespace(host=1, state="", control=None,
+        self.guest = types.SimpleNamespace(host=1, state="", controls=[],
                                            answer=lambda text="ok": self.answers.append(text))
         self.run.guests = [self.guest]
 
@@ -154,7 +154,7 @@ class Verdict(unittest.TestCase):
 
     def control(self, **answers):
         """A connection to an HCA with these answers."""
-        self.guest.control = types.SimpleNamespace(request=lambda line: answers[line])
+        self.guest.controls = [types.SimpleNamespace(request=lambda line: answers[line])]
 
     def test_census(self):
         """What the verbs driver leaves fails the run; EQs of mlx5_core, and on an Ethernet port the
@@ -191,13 +191,14 @@ class Hca(unittest.TestCase):
     """How the process with the HCAs is started."""
 
     def test_options(self):
-        """A socket and a control socket for each guest; what is not asked for is left out."""
+        """A socket and a control socket for each HCA; what is not asked for is left out."""
         one = run.Run.__new__(run.Run)
         with tempfile.TemporaryDirectory() as directory:
             one.logs, one.place = Path(directory), PLACE
             one.args = types.SimpleNamespace(hca="/bin/true", link="ib", profile="p.json",
                                              trace=None, capture="c.pcap", impair=None)
-            one.guests = [types.SimpleNamespace(path=lambda name, host=host: f"/d/{name}-{host}")
+            one.guests = [types.SimpleNamespace(path=lambda name, host=host: f"/d/{name}-{host}",
+                                                hcas=["", 2] if host == 1 else [""], controls=[])
                           for host in (1, 2)]
             with mock.patch.object(run.subprocess, "Popen") as popen, \
                     mock.patch.object(run, "wait_for_socket"), mock.patch.object(run, "Control"):
@@ -205,6 +206,7 @@ class Hca(unittest.TestCase):
         self.assertEqual(" ".join(popen.call_args.args[0]),
                          "/bin/true --link ib --profile p.json --capture c.pcap "
                          "--socket /d/vfio-user-1 --control /d/control-1 "
+                         "--socket /d/vfio-user2-1 --control /d/control2-1 "
                          "--socket /d/vfio-user-2 --control /d/control-2")
 
     def test_missing_program(self):
@@ -341,8 +343,8 @@ class Qemu(unittest.TestCase):
     """QEMU's command line."""
 
     DEFAULTS = {"icount": False, "in_turn": False, "iommu": False, "swiotlb": False, "hca": "x",
-                "hosts": 1, "answered_writes": False, "oops_panic": False, "command": ["true"],
-                "memory": None, "cpus": 2, "append": []}
+                "hosts": 1, "hcas": 1, "answered_writes": False, "oops_panic": False,
+                "command": ["true"], "memory": None, "cpus": 2, "append": []}
 
     def options(self, accel="tcg", debug=False, machine=arch.AMD64, **changes):
         """The command line for these options of scripts/vm, as one text."""
@@ -365,7 +367,9 @@ class Qemu(unittest.TestCase):
                 ("-icount shift=1", {"icount": True}), ("intel_iommu=on", {"iommu": True}),
                 ("-device intel-iommu", {"iommu": True}), ("oops=panic", {"oops_panic": True}),
                 ('"x-no-posted-writes": true', {"answered_writes": True}),
-                ("mac=52:54:00:66:00:01", {"hosts": 2}), ("chardev=shell", {"command": []}),
+                ("mac=52:54:00:66:00:01", {"hosts": 2}), ("vfio-user2-1", {"hcas": 2}),
+                ("chassis=2,slot=2", {"hcas": 2}), ("name=bluebell.hca2,nr=5", {"hcas": 2}),
+                ("chardev=shell", {"command": []}),
                 ("kernel-irqchip=split", {"iommu": True, "accel": "kvm"}),
                 ("id=hca,path=/d/control-1", {}), ("vfio-user-1", {}),
                 ("cryptomgr.notests a b", {"append": ["a b"]})):

@@ -53,10 +53,11 @@ ipoib_down() {
 
 # ---- the HCA -------------------------------------------------------------------------------------
 
-# Send a request to the control socket of this guest's HCA.
+# Send a request to the control socket of this guest's HCA; of another of its HCAs if hca_number is
+# 2, 3 and so on.
 hca() {
 	local answer
-	exec 9<>/dev/virtio-ports/bluebell.hca
+	exec 9<>"/dev/virtio-ports/bluebell.hca${hca_number:-}"
 	echo "$*" >&9
 	read -r answer <&9
 	exec 9>&-
