@@ -72,6 +72,7 @@ static void ethernet_port_has_the_expected_capabilities(void **state)
 	assert_int_equal(CUR(ib_virt), 0);
 	assert_int_equal(CUR(roce), 0);
 	assert_int_equal(1 << CUR(log_max_rqt_size), 2048);
+	assert_true(CUR(disable_local_lb_uc) && CUR(disable_local_lb_mc));
 	assert_true(ETH_CUR(csum_cap) && ETH_CUR(vlan_cap) && ETH_CUR(rss_ind_tbl_cap));
 	assert_int_equal(1 << ETH_CUR(max_lso_cap), 262144);
 	assert_int_equal(ETH_CUR(wqe_inline_mode), 2);
