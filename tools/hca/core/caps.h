@@ -19,6 +19,7 @@
 #define hca_cap_nic_rx(hca, fld) \
 	IFC_GET(flow_table_nic_cap, (hca)->cap[CAP_FLOW_TABLE], \
 		flow_table_properties_nic_receive.fld)
+#define hca_cap_roce(hca, fld)	 IFC_GET(roce_cap, (hca)->cap[CAP_ROCE], fld)
 #define hca_cap_gen_2(hca, fld)	 IFC_GET(cmd_hca_cap_2, (hca)->cap[CAP_GENERAL_2], fld)
 #define hca_cap_qos(hca, fld)	 IFC_GET(qos_cap, (hca)->cap[CAP_QOS], fld)
 #define hca_cap_mem(hca, fld)	 IFC_GET64(device_mem_cap, (hca)->cap[CAP_DEV_MEM], fld)

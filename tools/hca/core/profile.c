@@ -384,6 +384,8 @@ void profile_set_ranges(struct profile *p)
 	profile_memic_op_sizes(p);
 	p->cap_valid[CAP_ETH] = cap_gen(p, "eth_net_offloads");
 	p->cap_valid[CAP_FLOW_TABLE] = cap_gen(p, "nic_flow_table");
+	if (p->eth)
+		p->cap_valid[CAP_ROCE] = cap_get(p, false, PAGE_GENERAL, "roce");
 }
 
 /**

@@ -102,6 +102,9 @@ static const struct {
 	{ PAGE_DEV_EVENT, "user_affiliated_events", true },
 	{ PAGE_DEV_EVENT, "user_unaffiliated_events", true },
 	{ PAGE_DEV_MEM, "memic_operations", true },
+	{ PAGE_ROCE, "roce_version", true },
+	{ PAGE_ROCE, "l3_type", true },
+	{ PAGE_ROCE, "roce_address_table_size", false },
 };
 
 /* ---- the card's pages ------------------------------------------------------------------------ */

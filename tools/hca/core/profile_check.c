@@ -401,7 +401,7 @@ int profile_check(const struct profile *p, char *why, size_t why_len)
 	static int (*const checks[])(const struct profile *p, char *why, size_t len) = {
 		profile_check_bounds, profile_check_max, profile_check_pairs, profile_check_port,
 		profile_check_device, profile_check_memic, profile_check_users,
-		profile_check_events, profile_check_qos, profile_check_eth,
+		profile_check_events, profile_check_qos, profile_check_eth, profile_check_roce,
 	};
 	unsigned int i;
 

@@ -26,6 +26,8 @@ static const struct {
 	{ PAGE_GENERAL, "port_type", 1 },
 	{ PAGE_GENERAL, "eth_net_offloads", 1 },
 	{ PAGE_GENERAL, "nic_flow_table", 1 },
+	{ PAGE_GENERAL, "roce", 0 },
+	{ PAGE_GENERAL, "roce_rw_supported", 0 },	/* the driver may set roce */
 	{ PAGE_GENERAL, "log_max_rq", 12 },
 	{ PAGE_GENERAL, "log_max_sq", 12 },
 	{ PAGE_GENERAL, "log_max_tis", 8 },
@@ -103,11 +105,11 @@ static const struct {
 
 /*
  * General capabilities that an HCA with an Ethernet port cannot have: the manager of an e-switch or
- * of the vports of other functions, InfiniBand's vport commands, RoCE, and features of send and
- * receive queues. Each makes a driver send commands or build queues that the HCA does not model.
+ * of the vports of other functions, InfiniBand's vport commands, and features of send and receive
+ * queues. Each makes a driver send commands or build queues that the HCA does not model.
  */
 static const char *const lacks[] = {
-	"vport_group_manager", "eswitch_manager", "eth_virt", "ib_virt", "roce", "lag_master",
+	"vport_group_manager", "eswitch_manager", "eth_virt", "ib_virt", "lag_master",
 	"tis_tir_td_order", "silent_mode_query", "silent_mode_set", "striding_rq", "shampo",
 	"cqe_compression", "mini_cqe_resp_stride_index", "ts_cqe_to_dest_cqn", "hairpin", "tls_tx",
 	"tls_rx", "rq_delay_drop", "ets", "dcbx", "cq_period_mode_modify",
@@ -122,8 +124,10 @@ static const char *const lacks[] = {
  */
 const char *profile_eth_cap(unsigned int i, unsigned int *page)
 {
-	if (i >= ARRAY_SIZE(values))
-		return NULL;
+	if (i >= ARRAY_SIZE(values)) {
+		*page = PAGE_ROCE;
+		return profile_roce_cap(i - ARRAY_SIZE(values));
+	}
 	*page = values[i].page;
 	return values[i].field;
 }
@@ -165,7 +169,7 @@ bool profile_eth_set(struct profile *p)
 		if (!put(p, values[i].page, values[i].field, values[i].value))
 			return false;
 	p->mtu = PROFILE_ETH_MTU;
-	return true;
+	return profile_roce_set(p);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */

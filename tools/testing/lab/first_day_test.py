@@ -352,14 +352,14 @@ class Profiles(unittest.TestCase):
             from_archive.contents("/nonexistent")
 
     # Without these capabilities the HCA refuses a request; they have no other effect.
-    ONLY_REFUSED = {("gen", "ats"), ("gen", "cqe_compression"), ("gen", "roce")}
+    ONLY_REFUSED = {("gen", "ats"), ("gen", "cqe_compression")}
 
     def test_what_the_hca_asks_for_is_taken_from_a_card(self):
         tables = self.tables()
         pages = {"gen": ("general", "GENERAL"), "gen_2": ("general_2", "GENERAL_2"),
                  "atomic": ("atomic", "ATOMIC"), "qos": ("qos", "QOS"),
                  "mem": ("device_memory", "DEV_MEM"), "eth": ("ethernet", "ETH"),
-                 "nic_rx": ("flow_table", "FLOW_TABLE")}
+                 "nic_rx": ("flow_table", "FLOW_TABLE"), "roce": ("roce", "ROCE")}
         asked = set()
         for path in HCA.glob("*/*.c"):
             asked |= set(re.findall(rf"hca_cap_({'|'.join(pages)})\([\w>-]+, (\w+)\)",
@@ -372,7 +372,8 @@ class Profiles(unittest.TestCase):
     def tables():
         """The files that have the HCA's tables of capabilities."""
         return "".join((HCA / "core" / name).read_text()
-                       for name in ("profile.c", "profile_card.c", "profile_eth.c"))
+                       for name in ("profile.c", "profile_card.c", "profile_eth.c",
+                                    "profile_roce.c"))
 
     @staticmethod
     def row(name, page, field):
@@ -381,7 +382,8 @@ class Profiles(unittest.TestCase):
 
     def test_what_profiles_set_is_taken_from_a_card(self):
         tables = self.tables()
-        pages = {"device_memory": "DEV_MEM", "device_event": "DEV_EVENT", "ethernet": "ETH"}
+        pages = {"device_memory": "DEV_MEM", "device_event": "DEV_EVENT", "ethernet": "ETH",
+                 "roce": "ROCE"}
         for path in (HCA / "profiles").glob("*.json"):
             for name, fields in json.loads(path.read_text()).get("caps", {}).items():
                 for field in fields:

@@ -148,6 +148,72 @@ static void flow_tables_have_what_the_driver_needs(void **state)
 	refuses_caps(bad, ARRAY_SIZE(bad));
 }
 
+static void roce_is_offered_by_its_profiles(void **state)
+{
+	static const struct {
+		const char *path;
+		unsigned int roce, versions, addresses, max_sw_port;
+		bool valid;
+	} profiles[] = {
+		{ "profiles/eth-default.json", 0, 5, 256, 1, false },
+		{ "profiles/roce.json", 1, 5, 256, 1, true },
+		{ "profiles/roce-v2-only.json", 1, 4, 16, 1, true },
+		{ "profiles/roce-off.json", 0, 5, 256, 1, true },
+		{ "profiles/src-port-by-device.json", 1, 5, 256, 0, true },
+	};
+	const uint8_t *cur = p.cap[1][CAP_ROCE];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(profiles); i++) {
+		profile_default(&p, false);
+		assert_int_equal(profile_load(&p, profiles[i].path, why, sizeof(why)), 0);
+		assert_int_equal(CUR(roce), profiles[i].roce);
+		assert_int_equal(p.cap_valid[CAP_ROCE], profiles[i].valid);
+		assert_int_equal(IFC_GET(roce_cap, cur, roce_version), profiles[i].versions);
+		assert_int_equal(IFC_GET(roce_cap, cur, l3_type), 6);
+		assert_int_equal(IFC_GET(roce_cap, cur, roce_address_table_size),
+				 profiles[i].addresses);
+		assert_int_equal(IFC_GET(roce_cap, cur, sw_r_roce_src_udp_port), 0);
+		assert_int_equal(IFC_GET(roce_cap, p.cap[0][CAP_ROCE], sw_r_roce_src_udp_port),
+				 profiles[i].max_sw_port);
+	}
+	/* The InfiniBand port does not have the page. */
+	assert_int_equal(profile_default(&p, false), 0);
+	assert_false(p.cap_valid[CAP_ROCE]);
+}
+
+static void roce_capabilities_fit_together(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "\"roce_version\":0", "roce_version is 0x0" },
+		{ "\"roce_version\":2", "roce_version is 0x2" },
+		{ "\"l3_type\":0", "l3_type is 0x0" },
+		{ "\"l3_type\":1", "l3_type is 0x1" },
+		{ "\"roce_address_table_size\":0", "roce_address_table_size is 0" },
+		{ "\"roce_address_table_size\":257", "roce_address_table_size is 257" },
+		{ "\"r_roce_dest_udp_port\":4792", "r_roce_dest_udp_port is 4792" },
+		{ "\"r_roce_min_src_udp_port\":0", "r_roce_min_src_udp_port is 0" },
+		{ "\"r_roce_max_src_udp_port\":5", "r_roce_max_src_udp_port 5" },
+		{ "\"qp_ts_format\":1", "qp_ts_format is 1" },
+		{ "\"roce_apm\":1", "roce: bits 0x80 of byte 0x0" },
+		{ "\"qp_ooo_transmit_default\":{\"max\":1,\"cur\":0}", "roce: bits 0x" },
+	};
+	char json[400];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(json, sizeof(json), "{\"link\":\"eth\",\"caps\":{"
+			 "\"general\":{\"roce\":1},\"roce\":{%s}}}", bad[i][0]);
+		refused(json, bad[i][1]);
+	}
+	refused("{\"link\":\"eth\",\"caps\":{\"general\":{\"roce\":1,\"eth_net_offloads\":0,"
+		"\"nic_flow_table\":0}}}", "eth_net_offloads is not");
+	/* Without roce the values mean nothing. */
+	assert_int_equal(load("{\"link\":\"eth\",\"caps\":{\"roce\":{\"roce_version\":0}}}"), 0);
+}
+
 static void nic_capabilities_fit_together(void **state)
 {
 	static const struct bad_cap bad[] = {
@@ -156,7 +222,6 @@ static void nic_capabilities_fit_together(void **state)
 		{ "general", "\"vport_group_manager\":1", "vport_group_manager is set" },
 		{ "general", "\"eswitch_manager\":1", "eswitch_manager is set" },
 		{ "general", "\"ib_virt\":1", "ib_virt is set" },
-		{ "general", "\"roce\":{\"max\":1,\"cur\":0}", "no roce capabilities" },
 		{ "general", "\"striding_rq\":1", "striding_rq is set" },
 		{ "general", "\"cqe_compression\":1", "cqe_compression is set" },
 		{ "general", "\"log_max_rq\":0", "log_max_rq is 0" },
@@ -632,6 +697,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"no-ksm", "old-entities", "mapped-memory", "packed-operations", "busy-uars",
 		"opensm", "slow-retries", "group-manager", "vf", "no-klm-umr", "eth-default",
 		"eth-small", "eth-inline", "eth-inline-l4", "eth-device-vlan", "eth-l4type",
+		"eth-small", "roce", "roce-v2-only", "roce-off", "src-port-by-device",
 		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
 		"connectx-5-eth", "connectx-6dx-eth",
 	};
@@ -779,6 +845,8 @@ int main(void)
 		cmocka_unit_test(nic_capabilities_fit_together),
 		cmocka_unit_test(ethernet_profiles_offer_what_they_are_for),
 		cmocka_unit_test(ethernet_cards_have_the_published_numbers),
+		cmocka_unit_test(roce_is_offered_by_its_profiles),
+		cmocka_unit_test(roce_capabilities_fit_together),
 		cmocka_unit_test(flow_tables_have_what_the_driver_needs),
 		cmocka_unit_test(default_has_the_expected_capabilities),
 		cmocka_unit_test(file_changes_the_default),

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Profiles of HCAs with RoCE: the default values of its capabilities, which count only if the
+ * profile sets the general capability roce, and the checks that they fit together.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "hca.h"
+#include "ifc.h"
+#include "profile.h"
+#include "profile_priv.h"
+#include "util.h"
+
+#define ROCE_VERSIONS	(1u << 0 | 1u << 2)	/* roce_version: version 1, version 2 */
+#define ROCE_L3_TYPES	(1u << 1 | 1u << 2)	/* l3_type: IPv4, IPv6 */
+#define ROCE_ADDRESSES	256			/* src_addr_index has 8 bits */
+#define ROCE_UDP_PORT	4791
+
+static const struct {
+	unsigned int page;
+	const char *field;
+	uint32_t max, cur;
+} values[] = {
+	{ PAGE_ROCE, "roce_version", ROCE_VERSIONS, ROCE_VERSIONS },
+	{ PAGE_ROCE, "l3_type", ROCE_L3_TYPES, ROCE_L3_TYPES },
+	{ PAGE_ROCE, "roce_address_table_size", 256, 256 },
+	{ PAGE_ROCE, "r_roce_dest_udp_port", ROCE_UDP_PORT, ROCE_UDP_PORT },
+	{ PAGE_ROCE, "r_roce_min_src_udp_port", 0xc000, 0xc000 },
+	{ PAGE_ROCE, "r_roce_max_src_udp_port", 0xffff, 0xffff },
+	/* Off until the driver sets it by SET_HCA_CAP. */
+	{ PAGE_ROCE, "sw_r_roce_src_udp_port", 1, 0 },
+	{ PAGE_ROCE, "fl_rc_qp_when_roce_enabled", 1, 1 },
+	{ PAGE_ROCE, "qp_ts_format", 0, 0 },
+};
+
+/**
+ * profile_roce_cap() - list the capabilities of RoCE that the default profile names
+ * @i: 0, 1 and so on
+ *
+ * Return: name of the field on the page PAGE_ROCE, NULL if there are no more.
+ */
+const char *profile_roce_cap(unsigned int i)
+{
+	return i < ARRAY_SIZE(values) ? values[i].field : NULL;
+}
+
+/**
+ * profile_roce_set() - add the capabilities of RoCE to a profile
+ * @p: the profile
+ *
+ * Return: false if the headers lack a field that the HCA needs.
+ */
+bool profile_roce_set(struct profile *p)
+{
+	const struct cap_page *pg = &cap_pages[PAGE_ROCE];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		if (!cap_put(p, false, pg, values[i].field, values[i].max) ||
+		    !cap_put(p, true, pg, values[i].field, values[i].cur))
+			return false;
+	return true;
+}
+
+static uint32_t cap_roce(const struct profile *p, const char *field)
+{
+	return cap_get(p, true, PAGE_ROCE, field);
+}
+
+/* Refuse capabilities of a page that are not in the table of values. */
+static int check_page(const struct profile *p, char *why, size_t len)
+{
+	static uint8_t rest[HCA_CAP_SIZE];
+	const struct cap_page *pg = &cap_pages[PAGE_ROCE];
+	unsigned int i, cur;
+	uint32_t off, width, type;
+
+	for (cur = 0; cur < 2; cur++) {
+		memcpy(rest, p->cap[cur][pg->type], sizeof(rest));
+		for (i = 0; i < ARRAY_SIZE(values); i++)
+			if (profile_find_cap(pg->name, values[i].field, &type, &off, &width))
+				ifc_set_bits(rest, off, width, 0);
+		for (i = 0; i < sizeof(rest); i++)
+			if (rest[i])
+				return profile_refuse(why, len,
+						      "%s: bits 0x%02x of byte 0x%x are set, which "
+						      "the HCA does not model", pg->name, rest[i],
+						      i);
+	}
+	return 0;
+}
+
+static int check_masks(const struct profile *p, char *why, size_t len)
+{
+	uint32_t versions = cap_roce(p, "roce_version"), types = cap_roce(p, "l3_type");
+
+	if (!versions || versions & ~ROCE_VERSIONS)
+		return profile_refuse(why, len,
+				      "roce_version is 0x%x, the bits of versions are 0x%x",
+				      versions, ROCE_VERSIONS);
+	if (!types || types & ~ROCE_L3_TYPES)
+		return profile_refuse(why, len, "l3_type is 0x%x, the bits of types are 0x%x",
+				      types, ROCE_L3_TYPES);
+	return 0;
+}
+
+/**
+ * profile_check_roce() - check that the capabilities of RoCE fit together
+ * @p: the profile
+ * @why: set to the reason if they do not
+ * @len: bytes of @why
+ *
+ * Return: 0 or -EINVAL.
+ */
+int profile_check_roce(const struct profile *p, char *why, size_t len)
+{
+	uint32_t min = cap_roce(p, "r_roce_min_src_udp_port");
+	uint32_t max = cap_roce(p, "r_roce_max_src_udp_port");
+	uint32_t n = cap_roce(p, "roce_address_table_size");
+
+	if (!p->eth || !cap_get(p, false, PAGE_GENERAL, "roce"))
+		return 0;
+	if (!cap_gen(p, "eth_net_offloads"))
+		return profile_refuse(why, len,
+				      "roce is set, but eth_net_offloads is not: the driver "
+				      "switches RoCE on in the context of the NIC's vport");
+	if (check_page(p, why, len) || check_masks(p, why, len))
+		return -EINVAL;
+	if (!n || n > ROCE_ADDRESSES)
+		return profile_refuse(why, len,
+				      "roce_address_table_size is %u, must be from 1 to %u", n,
+				      ROCE_ADDRESSES);
+	if (cap_roce(p, "r_roce_dest_udp_port") != ROCE_UDP_PORT)
+		return profile_refuse(why, len, "r_roce_dest_udp_port is %u, must be %u",
+				      cap_roce(p, "r_roce_dest_udp_port"), ROCE_UDP_PORT);
+	if (!min || min > max)
+		return profile_refuse(why, len,
+				      "r_roce_min_src_udp_port is %u, r_roce_max_src_udp_port %u",
+				      min, max);
+	if (cap_roce(p, "qp_ts_format") != cap_gen(p, "sq_ts_format"))
+		return profile_refuse(why, len,
+				      "qp_ts_format is %u, but sq_ts_format is %u: queue pairs "
+				      "have one set of clocks", cap_roce(p, "qp_ts_format"),
+				      cap_gen(p, "sq_ts_format"));
+	return 0;
+}
