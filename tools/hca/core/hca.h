@@ -121,6 +121,7 @@ struct hca {
 	struct cqs *cqs;
 	struct qps *qps;
 	struct mcasts *mcasts;		/* multicast groups */
+	struct roce_addresses *roce_addresses;	/* of an Ethernet port */
 
 	/* steering */
 	struct steering *steering;	/* the root of the flow tables */

@@ -16,6 +16,7 @@
 #include "mcast.h"
 #include "object.h"
 #include "qp.h"
+#include "roce_address.h"
 
 #define BUCKETS_MIN	256	/* buckets of groups, by a hash of the GID; see mcast_grow() */
 
@@ -248,6 +249,16 @@ static uint8_t mcast_fail(struct hca *hca, struct cmd *cmd, uint32_t qpn, int er
 	}
 }
 
+/* With RoCE also an IPv4 group, as a mapped address. */
+static bool mcast_gid_ok(struct hca *hca, const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (gid[0] == 0xff)
+		return true;
+	return roce_offered(hca) && !memcmp(gid, mapped, sizeof(mapped)) && gid[12] >> 4 == 0xe;
+}
+
 static uint8_t mcast_cmd(struct hca *hca, struct cmd *cmd, bool attach)
 {
 	const uint8_t *gid = IFC_ADDR(attach_to_mcg_in, cmd->in, multicast_gid);
@@ -262,7 +273,7 @@ static uint8_t mcast_cmd(struct hca *hca, struct cmd *cmd, bool attach)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MCAST_SERVICE_TYPE,
 				"a %s QP cannot be in a multicast group",
 				qp_type_name(((struct qp *)o)->type));
-	if (gid[0] != 0xff)
+	if (!mcast_gid_ok(hca, gid))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MCAST_GID, "not a multicast GID");
 	ret = attach ? mcast_attach(hca, gid, qpn) : mcast_detach(hca, gid, qpn);
 	return ret ? mcast_fail(hca, cmd, qpn, ret) : ST_OK;

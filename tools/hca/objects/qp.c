@@ -242,6 +242,13 @@ static void qp_path_decode(struct qp_path *path, const uint8_t *ads)
 	path->stat_rate = IFC_GET(ads, ads, stat_rate);
 	path->port = IFC_GET(ads, ads, vhca_port_num);
 	memcpy(path->dgid, IFC_ADDR(ads, ads, rgid_rip), sizeof(path->dgid));
+	memcpy(path->rmac, IFC_ADDR(ads, ads, rmac_47_32), sizeof(path->rmac));
+	path->udp_sport = IFC_GET(ads, ads, udp_sport);
+	path->dscp = IFC_GET(ads, ads, dscp);
+	path->ecn = IFC_GET(ads, ads, ecn);
+	path->eth_prio = IFC_GET(ads, ads, eth_prio);
+	path->dei = IFC_GET(ads, ads, dei_cfi);
+	path->loop = IFC_GET(ads, ads, fl);
 }
 
 /**

@@ -47,9 +47,25 @@ struct qp_path {
 	uint8_t tclass;
 	uint32_t flow_label;
 	uint8_t dgid[16];
+	/* RoCE */
+	uint8_t rmac[6];
+	uint16_t udp_sport;
+	uint8_t dscp, ecn;
+	uint8_t eth_prio;	/* priority of the VLAN tag */
+	bool dei;
+	bool loop;		/* the packets never leave the port */
+
 	uint8_t ack_timeout;	/* 4.096 us * 2^n; 0: never */
 	uint8_t stat_rate;
 	uint8_t port;		/* 1; 0 before RST2INIT */
+};
+
+/* The address vector of a datagram's WQE. */
+struct wqe_av {
+	uint32_t qkey;
+	uint32_t dqpn;
+	bool compact;		/* the form of 16 bytes */
+	struct qp_path path;	/* without what belongs to the queue pair: P_Key, timeout, port */
 };
 
 #define USER_INDEX_NONE	0xffffff	/* user_index of a queue whose CQEs have version 0 */
@@ -167,6 +183,11 @@ uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c);
 uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp);
 uint8_t qp_check_ordering(struct hca *hca, struct cmd *cmd, enum qp_type type, const uint8_t *c);
 bool qp_has_real_time(struct hca *hca, const struct qp *qp);
+
+/* ---- qp_roce.c: paths of an Ethernet port ---------------------------------------------------- */
+
+uint8_t qp_check_roce_context(struct hca *hca, struct cmd *cmd, const uint8_t *c);
+uint8_t qp_check_roce_path(struct hca *hca, struct cmd *cmd, const struct qp *qp);
 
 /* ---- qp_create.c: CREATE, DESTROY and QUERY_QP; qp_modify.c: transitions --------------------- */
 

@@ -8,6 +8,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "qp.h"
+#include "roce_address.h"
 #include "ts_format.h"
 #include "util.h"
 
@@ -39,8 +40,8 @@ _Static_assert(QPC_DBR_UMEM_ID + 32 == sizeof(IFC_T(qpc)), "the last field of a 
 #define PRIMARY(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), "path." #fld }
 
 /*
- * Fields of features that queue pairs do not have, whatever the profile: LAG, RoCE, end-to-end
- * credits by packet, IPoIB offloads, rate limits, cross channel, DC.
+ * Fields of features that queue pairs do not have, whatever the profile: LAG, values forced on RoCE
+ * packets, end-to-end credits by packet, IPoIB offloads, rate limits, cross channel, DC.
  * latency_sensitive is not among them: software cannot see whether the HCA follows this hint, and
  * the stock driver sets it for its UMR queue pair.
  */
@@ -53,10 +54,15 @@ static const struct ifc_field qpc_not_offered[] = {
 	IFC_FIELD(qpc, log_num_dci_stream_channels), IFC_FIELD(qpc, log_num_dci_errored_streams),
 	IFC_FIELD(qpc, cd_slave_receive), IFC_FIELD(qpc, cd_slave_send), IFC_FIELD(qpc, cd_master),
 	IFC_FIELD(qpc, cgs), IFC_FIELD(qpc, dc_access_key),
-	PRIMARY(fl), PRIMARY(free_ar), PRIMARY(reserved_at_2), PRIMARY(plane_index),
+	PRIMARY(free_ar), PRIMARY(reserved_at_2), PRIMARY(plane_index),
 	PRIMARY(reserved_at_45), PRIMARY(reserved_at_50), PRIMARY(reserved_at_60),
 	PRIMARY(reserved_at_100), PRIMARY(f_dscp), PRIMARY(f_ecn), PRIMARY(reserved_at_106),
-	PRIMARY(f_eth_prio), PRIMARY(ecn), PRIMARY(dscp), PRIMARY(udp_sport), PRIMARY(dei_cfi),
+	PRIMARY(f_eth_prio),
+};
+
+/* Fields of RoCE, which without RoCE are not offered either. */
+static const struct ifc_field qpc_roce[] = {
+	PRIMARY(fl), PRIMARY(ecn), PRIMARY(dscp), PRIMARY(udp_sport), PRIMARY(dei_cfi),
 	PRIMARY(eth_prio), PRIMARY(rmac_47_32), PRIMARY(rmac_31_0),
 };
 
@@ -102,6 +108,9 @@ uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 				name);
 	st = check_offered(cmd, WHY_QP_FIELD_NOT_OFFERED, "qpc.", c, qpc_not_offered,
 			   ARRAY_SIZE(qpc_not_offered));
+	if (!st && !roce_offered(hca))
+		st = check_offered(cmd, WHY_QP_FIELD_NOT_OFFERED, "qpc.", c, qpc_roce,
+				   ARRAY_SIZE(qpc_roce));
 	if (st)
 		return st;
 	if (!qpc_padding_ok(hca, c))
@@ -111,7 +120,7 @@ uint8_t qp_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	if (qpc_has_alternate_path(c))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
 				"the HCA has no alternate paths");
-	return ST_OK;
+	return roce_offered(hca) ? qp_check_roce_context(hca, cmd, c) : ST_OK;
 }
 
 /* Whether queue pairs of a type may have receive WQEs that are consumed out of order. */

@@ -10,6 +10,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
+#include "profile.h"
 #include "qp.h"
 #include "queue_mem.h"
 #include "srq.h"
@@ -81,6 +82,9 @@ static uint8_t qp_check_type(struct hca *hca, struct cmd *cmd, const struct qp *
 		break;
 	case QPT_QP0:
 	case QPT_QP1:
+		if (hca->profile->eth && (qp->type == QPT_QP0 || !hca_cap_gen(hca, roce)))
+			return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SERVICE_TYPE,
+					"an Ethernet port has no %s", qp_type_name(qp->type));
 		if (qp_special(hca, qp->type - QPT_QP0))
 			return cmd_fail(cmd, ST_RES_BUSY, WHY_QP_SPECIAL_EXISTS,
 					"the port has a %s already", qp_type_name(qp->type));

@@ -12,6 +12,7 @@
 #include "object.h"
 #include "profile.h"
 #include "qp.h"
+#include "roce_address.h"
 #include "util.h"
 
 /* Transitions whose opcodes mlx5_ifc.h no longer lists. */
@@ -121,6 +122,13 @@ static const struct trans_field trans_fields[] = {
 	{ PATH(rgid_rip), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
 	{ PATH(sl), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
 	{ PATH(fl), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(rmac_47_32), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(rmac_31_0), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(udp_sport), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(dscp), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(ecn), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(eth_prio), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(dei_cfi), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
 	{ PATH(ack_timeout), T(T_RTR2RTS), ON_RELIABLE, OPT_TIMEOUT },
 	{ IFC_FIELD(qpc, secondary_address_path), 0, 0, OPT_ALT },
 	{ IFC_FIELD(qpc, mtu), T(T_INIT2RTR), ON_ANY, 0 },
@@ -160,9 +168,15 @@ static void trans_merge(const struct qp *qp, enum trans t, uint32_t opt, const u
 	}
 }
 
+/* The only P_Key of an Ethernet port is 0xffff. */
+static unsigned int trans_pkeys(struct hca *hca)
+{
+	return hca->profile->eth ? 1 : 128u << hca_cap_gen(hca, pkey_table_size);
+}
+
 static uint8_t trans_check_path(struct hca *hca, struct cmd *cmd, const struct qp_path *path)
 {
-	if (path->pkey_index >= 128u << hca_cap_gen(hca, pkey_table_size))
+	if (path->pkey_index >= trans_pkeys(hca))
 		return cmd_fail(cmd, ST_BAD_INDEX, WHY_PKEY_INDEX,
 				"P_Key index %u is beyond the table", path->pkey_index);
 	if (path->grh && path->src_gid_index >= hca->profile->gids)
@@ -295,6 +309,13 @@ static void trans_trace_path(struct hca *hca, const struct qp *qp)
 {
 	const struct qp_path *p = &qp->path;
 
+	if (roce_offered(hca)) {
+		hca_trace(hca, "qp_path", "\"qpn\":%u,\"sgid_index\":%u,\"udp_sport\":%u,"
+			  "\"dscp\":%u,\"tclass\":%u,\"flow_label\":%u,\"hop_limit\":%u,"
+			  "\"eth_prio\":%u", qp->obj.num, p->src_gid_index, p->udp_sport, p->dscp,
+			  p->tclass, p->flow_label, p->hop_limit, p->eth_prio);
+		return;
+	}
 	hca_trace(hca, "qp_path", "\"qpn\":%u,\"pkey_index\":%u,\"rlid\":%u,\"sl\":%u,"
 		  "\"stat_rate\":%u,\"grh\":%u,\"sgid_index\":%u,\"hop_limit\":%u,\"tclass\":%u,"
 		  "\"flow_label\":%u", qp->obj.num, p->pkey_index, p->rlid, p->sl, p->stat_rate,
@@ -330,6 +351,9 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 	trans_merge(qp, t, opt, given, next.qpc);
 	qp_decode(&next);
 	st = trans_check_values(hca, cmd, &next, t);
+	if (!st && (t == T_INIT2RTR || opt & OPT_PATH) && qp_type_connected(qp->type) &&
+	    roce_offered(hca))
+		st = qp_check_roce_path(hca, cmd, &next);
 	if (!st && t == T_RST2INIT)
 		st = trans_take_pd(hca, cmd, qp, &next);
 	if (st)

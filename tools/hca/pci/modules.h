@@ -41,6 +41,7 @@
 #include "qcounter.h"
 #include "qp.h"
 #include "req.h"
+#include "roce_address.h"
 #include "rq.h"
 #include "rqt.h"
 #include "sched.h"
@@ -78,8 +79,8 @@
 /* Of the ports. */
 #define HCA_IB_MODULES	HCA_MODULES(&address_module, &port_module)
 #define HCA_IB_CMDS	HCA_CMDS(port_cmds, port_reg_cmds)
-#define HCA_ETH_MODULES	HCA_MODULES(&eth_port_module)
-#define HCA_ETH_CMDS	HCA_CMDS(eth_vport_cmds, eth_reg_cmds)
+#define HCA_ETH_MODULES	HCA_MODULES(&roce_address_module, &eth_port_module)
+#define HCA_ETH_CMDS	HCA_CMDS(roce_address_cmds, eth_vport_cmds, eth_reg_cmds)
 
 /* Functions of these modules that a lower module calls by struct board. */
 extern const struct doorbell_ops hca_doorbells;

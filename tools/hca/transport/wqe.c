@@ -98,13 +98,20 @@ static int wqe_parse_av(struct send_wqe *w, size_t off, size_t end)
 	path->sl = p[12] & 0xf;
 	path->mlid = p[13] & 0x7f;
 	path->rlid = get_be16(p + 14);
+	/* On an Ethernet port the same bits are those of RoCE. */
+	path->eth_prio = p[12] >> 1 & 7;
+	path->loop = p[13] >> 7;
+	path->udp_sport = path->rlid;
 	av->compact = !(dqpn & AV_EXTENDED);
 	if (av->compact)
 		return AV_BASE_BYTES;
 	if (off + AV_FULL_BYTES > end)
 		return wqe_bad(w, "no room for an extended address vector");
 	grh = get_be32(p + 28);
+	memcpy(path->rmac, p + 20, sizeof(path->rmac));
 	path->tclass = p[26];
+	path->dscp = path->tclass >> 2;
+	path->ecn = path->tclass & 3;
 	path->hop_limit = p[27];
 	path->grh = grh >> 30 & 1;
 	path->src_gid_index = grh >> 20;

@@ -35,13 +35,6 @@ struct wqe_seg {
 	const uint8_t *inl;	/* inline data instead of addr/lkey */
 };
 
-struct wqe_av {			/* of a datagram segment */
-	uint32_t qkey;
-	uint32_t dqpn;
-	bool compact;		/* the form of 16 bytes */
-	struct qp_path path;	/* without what belongs to the queue pair: P_Key, timeout, port */
-};
-
 struct send_wqe {
 	uint8_t opcode, opmod;
 	uint16_t idx;		/* as the control segment says */
