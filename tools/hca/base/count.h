@@ -15,6 +15,13 @@ enum drop_reason {
 	DROP_BAD_WQE, DROP_ARM_RECORD, DROP_REASONS
 };
 
+/* Why a frame of RoCE was dropped. Those after ROCE_DROP_SENT were not sent. */
+enum roce_drop {
+	ROCE_DROP_HEADER, ROCE_DROP_LENGTH, ROCE_DROP_CHECKSUM, ROCE_DROP_VLAN, ROCE_DROP_ICRC,
+	ROCE_DROP_TRANSPORT, ROCE_DROP_MEMORY, ROCE_DROP_FULL, ROCE_DROP_SENT,
+	ROCE_DROP_OFF = ROCE_DROP_SENT, ROCE_DROP_NO_ADDRESS, ROCE_DROP_NO_FRAME, ROCE_DROPS
+};
+
 struct counters {
 	uint64_t db_send, db_bf, db_cq, db_eq;	/* doorbells accepted */
 	uint64_t db_drop[DROP_REASONS];
@@ -42,6 +49,7 @@ struct counters {
 	uint64_t rx_queue_not_ready;		/* the receive queue is in RST or in error */
 	uint64_t rx_no_wqe;			/* no receive WQE was posted */
 	uint64_t rx_buffer_errors;		/* the buffers could not be written */
+	uint64_t roce_drop[ROCE_DROPS];
 	uint64_t wqes_sq, wqes_rq;
 	uint64_t umr, umr_refused;		/* UMR work requests */
 	uint64_t umr_reordered;			/* executed before an older UMR of the same mkey */
@@ -59,5 +67,6 @@ static inline uint64_t count_rx_errors(const struct counters *c)
 }
 
 const char *drop_reason_name(enum drop_reason why);
+const char *roce_drop_name(enum roce_drop why);
 
 #endif

@@ -101,7 +101,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "register_writes_early", c->reg_early },
 		{ "dma_blocked", c->dma_blocked },
 	};
-	struct json_object *o, *drops = json_object_new_object();
+	struct json_object *o, *drops = json_object_new_object(), *roce;
 	uint64_t sum = 0, total = 0;
 	unsigned int i;
 
@@ -118,6 +118,10 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		sum += c->db_drop[i];
 	}
 	answer_add_num(o, "doorbells_dropped", sum);
+	roce = json_object_new_object();
+	for (i = 0; i < ROCE_DROPS; i++)
+		answer_add_num(roce, roce_drop_name(i), c->roce_drop[i]);
+	json_object_object_add(o, "roce_dropped_by_reason", roce);
 	json_object_object_add(o, "dropped_by_reason", drops);
 	json_object_object_add(o, "commands_by_name", commands_by_name(hca, &total));
 	return o;

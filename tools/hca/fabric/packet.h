@@ -14,7 +14,7 @@
 #include "packet_head.h"
 
 #define PKT_MTU_MAX	4096
-#define PKT_LINK_BYTES	48	/* room for the headers of any link layer */
+#define PKT_LINK_BYTES	64	/* room for the headers of any link layer */
 #define PSN_MASK	0xffffffu
 
 /* BTH opcode: service in the top three bits, operation below. */

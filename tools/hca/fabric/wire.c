@@ -14,7 +14,6 @@
 
 #define LRH_BYTES	8
 #define BTH_BYTES	12
-#define ICRC_BYTES	4
 #define VCRC_BYTES	2
 #define LNH_BTH		2	/* what follows the LRH */
 #define LNH_GRH		3
@@ -22,6 +21,7 @@
 #define GRH_NEXT_IBA	0x1b
 #define BTH_SE		0x80
 #define BTH_M		0x40
+#define BTH_TVER	0x0f
 #define VCRC_POLY	0xd008	/* x^16 + x^12 + x^3 + x + 1, the highest term in bit 0 */
 
 /* Extended headers in their order on the wire. */
@@ -114,6 +114,58 @@ static uint8_t *wire_put_ext_headers(const struct packet *p, uint8_t *at)
 	return at;
 }
 
+static const uint8_t *wire_get32(const uint8_t *at, uint32_t *v)
+{
+	*v = get_be32(at);
+	return at + 4;
+}
+
+static const uint8_t *wire_get64(const uint8_t *at, uint64_t *v)
+{
+	*v = get_be64(at);
+	return at + 8;
+}
+
+/* Read the extended headers at @at, which are all there. Returns the address after the last one. */
+static const uint8_t *wire_get_ext_headers(struct packet *p, const uint8_t *at)
+{
+	unsigned int h = wire_ext_headers(p);
+	uint32_t aeth;
+
+	if (h & XRCETH)
+		at = wire_get32(at, &p->xrc_srqn);
+	if (h & DETH) {
+		at = wire_get32(at, &p->qkey);
+		at = wire_get32(at, &p->sqpn);
+	}
+	if (h & (RETH | ATOMIC_ETH)) {
+		at = wire_get64(at, &p->va);
+		at = wire_get32(at, &p->rkey);
+	}
+	if (h & RETH)
+		at = wire_get32(at, &p->dma_len);
+	if (h & ATOMIC_ETH) {
+		at = wire_get64(at, &p->swap_add);
+		at = wire_get64(at, &p->compare);
+	}
+	if (h & MASKS) {
+		at = wire_get64(at, &p->swap_mask);
+		at = wire_get64(at, &p->compare_mask);
+	}
+	if (h & AETH) {
+		at = wire_get32(at, &aeth);
+		p->syndrome = aeth >> 24;
+		p->msn = aeth & PSN_MASK;
+	}
+	if (h & ATOMIC_ACK_ETH)
+		at = wire_get64(at, &p->orig);
+	if (h & IMM_DT)
+		at = wire_get32(at, &p->imm);
+	p->xrc_srqn &= 0xffffff;
+	p->sqpn &= 0xffffff;
+	return at;
+}
+
 static unsigned int wire_pad(const struct packet *p)
 {
 	return -p->head.len & 3;
@@ -128,10 +180,15 @@ static unsigned int wire_ext_bytes(const struct packet *p)
 	       (h & ATOMIC_ACK_ETH ? 8 : 0) + (h & IMM_DT ? 4 : 0);
 }
 
-/* Length from the BTH to the ICRC. */
-static unsigned int wire_transport_bytes(const struct packet *p)
+/**
+ * wire_transport_bytes() - length of the part of a packet that does not belong to the link layer
+ * @p: the packet
+ *
+ * Return: bytes from the BTH to the ICRC.
+ */
+unsigned int wire_transport_bytes(const struct packet *p)
 {
-	return BTH_BYTES + wire_ext_bytes(p) + p->head.len + wire_pad(p) + ICRC_BYTES;
+	return BTH_BYTES + wire_ext_bytes(p) + p->head.len + wire_pad(p) + WIRE_ICRC_BYTES;
 }
 
 /**
@@ -164,6 +221,69 @@ static void wire_put_bth(const struct packet *p, uint8_t *bth)
 	put_be16(bth + 2, p->pkey);
 	put_be32(bth + 4, p->dqpn & 0xffffff);
 	put_be32(bth + 8, (uint32_t)p->ack_req << 31 | (p->psn & PSN_MASK));
+}
+
+/* Operations of each service; bits of enum bth_op. */
+#define OPS_UC		0x00000fffu		/* SEND and RDMA WRITE */
+#define OPS_RC		(OPS_UC | 0x0cdff000u)	/* READ, atomics, answers, SEND with IETH */
+#define OPS_UD		(1u << BTH_SEND_ONLY | 1u << BTH_SEND_ONLY_IMM)
+
+static bool wire_opcode_ok(uint8_t opcode)
+{
+	uint8_t op = opcode & BTH_OP_MASK;
+
+	switch (opcode & BTH_SERVICE_MASK) {
+	case BTH_RC:
+	case BTH_XRC:
+		return OPS_RC >> op & 1;
+	case BTH_UC:
+		return OPS_UC >> op & 1;
+	case BTH_UD:
+		return OPS_UD >> op & 1;
+	default:
+		return false;
+	}
+}
+
+static void wire_get_bth(struct packet *p, const uint8_t *bth)
+{
+	p->opcode = bth[0];
+	p->solicited = bth[1] & BTH_SE;
+	p->pkey = get_be16(bth + 2);
+	p->dqpn = get_be32(bth + 4) & 0xffffff;
+	p->ack_req = bth[8] & 0x80;
+	p->psn = get_be32(bth + 8) & PSN_MASK;
+}
+
+/**
+ * wire_parse() - read the part of a packet that does not belong to the link layer
+ * @p: the packet, whose link layer's headers are left alone
+ * @buf: bytes from the BTH to the pad, without the ICRC
+ * @len: number of these bytes
+ *
+ * Return: NULL, or why the bytes are no packet.
+ */
+const char *wire_parse(struct packet *p, const uint8_t *buf, size_t len)
+{
+	size_t pad, left;
+
+	if (len < BTH_BYTES)
+		return "length";
+	if (buf[1] & BTH_TVER)
+		return "transport version";
+	if (!wire_opcode_ok(buf[0]))
+		return "opcode";
+	wire_get_bth(p, buf);
+	pad = buf[1] >> 4 & 3;
+	if (len < BTH_BYTES + wire_ext_bytes(p) + pad)
+		return "length";
+	left = len - BTH_BYTES - wire_ext_bytes(p);
+	if (left & 3 || left - pad > PKT_MTU_MAX)
+		return "length";
+	wire_get_ext_headers(p, buf + BTH_BYTES);
+	p->head.len = left - pad;
+	memcpy(p->payload, buf + len - left, p->head.len);
+	return NULL;
 }
 
 /**
@@ -230,11 +350,28 @@ size_t wire_append_crcs(uint8_t *buf, size_t len)
 	uint32_t icrc = htole32(wire_icrc(buf, len));
 	uint16_t vcrc;
 
-	memcpy(buf + len, &icrc, ICRC_BYTES);
-	len += ICRC_BYTES;
+	memcpy(buf + len, &icrc, WIRE_ICRC_BYTES);
+	len += WIRE_ICRC_BYTES;
 	vcrc = htole16(wire_vcrc(buf, len));
 	memcpy(buf + len, &vcrc, VCRC_BYTES);
 	return len + VCRC_BYTES;
+}
+
+/**
+ * wire_transport() - make the bytes of a packet that do not belong to the link layer
+ * @p: the packet
+ * @at: set to the bytes from the BTH to the pad, WIRE_ICRC_BYTES less than wire_transport_bytes()
+ *
+ * Return: the address behind them.
+ */
+uint8_t *wire_transport(const struct packet *p, uint8_t *at)
+{
+	wire_put_bth(p, at);
+	at = wire_put_ext_headers(p, at + BTH_BYTES);
+	memcpy(at, p->payload, p->head.len);
+	at += p->head.len;
+	memset(at, 0, wire_pad(p));
+	return at + wire_pad(p);
 }
 
 /**
@@ -253,11 +390,5 @@ size_t wire_packet(const struct packet *p, uint8_t buf[WIRE_MAX])
 		wire_grh(p, at);
 		at += GRH_BYTES;
 	}
-	wire_put_bth(p, at);
-	at = wire_put_ext_headers(p, at + BTH_BYTES);
-	memcpy(at, p->payload, p->head.len);
-	at += p->head.len;
-	memset(at, 0, wire_pad(p));
-	at += wire_pad(p);
-	return wire_append_crcs(buf, at - buf);
+	return wire_append_crcs(buf, wire_transport(p, at) - buf);
 }
