@@ -6,7 +6,6 @@
 #include "board.h"
 #include "cmd.h"
 #include "control.h"
-#include "eth_link.h"
 #include "eth_port.h"
 #include "hca.h"
 #include "ib_link.h"
@@ -14,6 +13,7 @@
 #include "nic_ops.h"
 #include "port.h"
 #include "qp.h"
+#include "roce_link.h"
 #include "vfio_user.h"
 
 static const struct hca_module *const modules[] = { HCA_IB_MODULES, &control_module, NULL };
@@ -30,6 +30,6 @@ const struct board hca_board = {
 
 const struct board hca_eth_board = {
 	.modules = eth_modules, .cmds = eth_cmds, .irq = &vfu_irq_ops, .doorbells = &hca_doorbells,
-	.qp = &transport_qp_ops, .link = &eth_link, .port = &eth_port_ops, .nic = &nic_ops,
+	.qp = &transport_qp_ops, .link = &roce_link, .port = &eth_port_ops, .nic = &nic_ops,
 	.cqe_lost = hca_cqe_lost,
 };

@@ -132,6 +132,7 @@ struct hca {
 	struct address_tables *addresses;	/* P_Keys and GIDs */
 	struct port *port;		/* of InfiniBand */
 	struct eth_port *eth;		/* or of Ethernet */
+	struct roce *roce;		/* frames that are for queue pairs */
 	struct sched *sched;
 	struct faults *faults;
 	struct req_pool *req_pool;

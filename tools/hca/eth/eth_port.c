@@ -21,7 +21,8 @@
 
 #define ETH_MAC_BASE	0x02b1ebe10000ull	/* locally administered */
 #define LOOP_LIMIT	512	/* own frames that wait for the vport */
-#define RX_BUDGET	512	/* frames that eth_rx() drops before it returns */
+#define NIC_LIMIT	512	/* frames that wait for the NIC because RoCE came across them */
+#define RX_BUDGET	512	/* frames that eth_rx() looks at before it returns */
 
 /* MLX5_PORT_CHANGE_SUBTYPE_* */
 enum { CHANGE_DOWN = 1, CHANGE_ACTIVE = 4 };
@@ -154,6 +155,71 @@ void eth_tx(struct hca *hca, struct eth_frame *fr)
 	}
 }
 
+/* The functions of RoCE while it is switched on, else NULL. */
+static const struct eth_roce *eth_roce(const struct eth_port *port)
+{
+	return port->vport.roce ? port->roce : NULL;
+}
+
+/* Let RoCE have a frame, if it is for RoCE. */
+static bool eth_divert(struct hca *hca, struct eth_frame *fr)
+{
+	const struct eth_roce *roce = eth_roce(hca->eth);
+
+	return roce && roce->take(hca, fr);
+}
+
+static void eth_count_loop(struct eth_port *port, const struct eth_frame *fr)
+{
+	port->stats.loopback_frames++;
+	port->stats.loopback_octets += fr->head.len;
+}
+
+/* Let RoCE receive a frame of its own. */
+static void eth_loop_roce(struct hca *hca, struct eth_frame *fr)
+{
+	eth_count_loop(hca->eth, fr);
+	hca->eth->roce->loop(hca, fr);
+}
+
+/**
+ * eth_tx_roce() - send a frame of a queue pair
+ * @hca: the sending HCA
+ * @fr: the frame, which the port owns from here
+ * @loop: the frame does not leave the port: queue pairs of the HCA itself receive it
+ *
+ * As eth_tx(). A frame to a group is received by the HCA's own queue pairs, too, unless the driver
+ * has switched the loopback of groups off.
+ */
+void eth_tx_roce(struct hca *hca, struct eth_frame *fr, bool loop)
+{
+	bool group = eth_cast_of(eth_frame_data(fr)) != ETH_UNICAST;
+	struct eth_port *port = hca->eth;
+	struct eth_frame *copy;
+
+	if (eth_too_long(port, fr)) {
+		port->stats.tx_too_long++;
+		eth_frame_free(fr);
+		return;
+	}
+	if (!loop && !fabric_link(hca)) {
+		port->stats.tx_link_down++;
+		eth_frame_free(fr);
+		return;
+	}
+	eth_count_roce(&port->stats, fr, true);
+	if (loop) {
+		eth_loop_roce(hca, fr);
+		return;
+	}
+	copy = group && !port->vport.no_mc_loopback ? eth_frame_copy(fr) : NULL;
+	if (copy)
+		eth_loop_roce(hca, copy);
+	fr->waited = !group;
+	eth_count_total(hca, fr, true);
+	eth_switch_forward(hca->fabric, fabric_port_number(hca), fr);
+}
+
 static struct eth_frame *eth_take_loop(struct eth_port *port)
 {
 	struct eth_frame *fr = eth_frame_of(STAILQ_FIRST(&port->loop));
@@ -162,8 +228,7 @@ static struct eth_frame *eth_take_loop(struct eth_port *port)
 		return NULL;
 	STAILQ_REMOVE_HEAD(&port->loop, link);
 	port->loop_len--;
-	port->stats.loopback_frames++;
-	port->stats.loopback_octets += fr->head.len;
+	eth_count_loop(port, fr);
 	return fr;
 }
 
@@ -183,27 +248,64 @@ static bool eth_receives(struct hca *hca, const struct eth_frame *fr)
 	return false;
 }
 
-/**
- * eth_rx() - take the oldest frame that has arrived for the vport
- * @hca: the receiving HCA
- *
- * Return: the frame, which the caller frees. NULL if there is none, or if so many frames were not
- * for the vport that the event loop should look for other events; then eth_rx_pending() is true.
- */
-struct eth_frame *eth_rx(struct hca *hca)
+/* Take the oldest frame from the link that is for the vport; look at *@n frames at most. */
+static struct eth_frame *eth_take_link(struct hca *hca, unsigned int *n)
 {
-	struct eth_frame *fr = eth_take_loop(hca->eth);
-	unsigned int n;
+	struct eth_frame *fr;
 
-	for (n = 0; !fr && n < RX_BUDGET; n++) {
+	for (; *n; --*n) {
 		fr = eth_frame_of(fabric_take(hca));
 		if (!fr)
 			return NULL;
-		if (!eth_receives(hca, fr)) {
-			eth_frame_free(fr);
-			fr = NULL;
-		}
+		if (eth_receives(hca, fr))
+			return fr;
+		eth_frame_free(fr);
 	}
+	return NULL;
+}
+
+static struct eth_frame *eth_take_sorted(struct eth_port *port)
+{
+	struct eth_frame *fr = eth_frame_of(STAILQ_FIRST(&port->nic));
+
+	if (!fr)
+		return NULL;
+	STAILQ_REMOVE_HEAD(&port->nic, link);
+	port->nic_len--;
+	return fr;
+}
+
+/* Take the oldest frame for the NIC; RoCE gets the frames before it that are for RoCE. */
+static struct eth_frame *eth_take(struct hca *hca)
+{
+	const struct eth_roce *roce = eth_roce(hca->eth);
+	struct eth_frame *fr = eth_take_sorted(hca->eth);
+	unsigned int n = RX_BUDGET;
+
+	if (fr)
+		return fr;
+	while (n && !(roce && roce->full(hca))) {
+		fr = eth_take_loop(hca->eth);
+		if (!fr)
+			fr = eth_take_link(hca, &n);
+		if (!fr || !eth_divert(hca, fr))
+			return fr;
+		n -= n != 0;
+	}
+	return NULL;
+}
+
+/**
+ * eth_rx() - take the oldest frame that has arrived for the NIC
+ * @hca: the receiving HCA
+ *
+ * Return: the frame, which the caller frees. NULL if there is none, or if so many frames were not
+ * for the NIC that the event loop should look for other events; then eth_rx_pending() is true.
+ */
+struct eth_frame *eth_rx(struct hca *hca)
+{
+	struct eth_frame *fr = eth_take(hca);
+
 	if (fr)
 		eth_count_vport(&hca->eth->stats, fr, false);
 	return fr;
@@ -233,28 +335,80 @@ int eth_inject(struct hca *hca, const uint8_t *data, size_t len)
 	memcpy(eth_frame_data(fr), data, len);
 	memset(eth_frame_data(fr) + len, 0, padded - len);
 	fabric_record(hca->fabric, &fr->head);
-	fabric_put(hca->fabric, port, port, &fr->head);
+	fabric_put(hca->fabric, port, port, &fr->head, false);
 	return 0;
 }
 
 /**
- * eth_rx_pending() - tell whether frames wait to be received
+ * eth_sort() - let RoCE have the frames that have arrived for it
+ * @hca: the receiving HCA
+ *
+ * The frames for the NIC wait for eth_rx(). If they are too many, all others wait for eth_rx(),
+ * which lets RoCE have its frames. The NIC of an HCA that hangs takes none, so that they are dropped
+ * then. Does nothing while RoCE is switched off.
+ */
+void eth_sort(struct hca *hca)
+{
+	struct eth_port *port = hca->eth;
+	unsigned int n = RX_BUDGET, old = port->nic_len;
+	const struct eth_roce *roce = eth_roce(port);
+	bool stopped = hca->hung || hca->fatal;
+	struct eth_frame *fr;
+
+	while (n && roce && !roce->full(hca) && (stopped || port->nic_len < NIC_LIMIT) &&
+	       (fr = eth_take_link(hca, &n))) {
+		n -= n != 0;
+		if (eth_divert(hca, fr))
+			continue;
+		if (port->nic_len >= NIC_LIMIT) {
+			port->stats.nic_full++;
+			eth_frame_free(fr);
+			continue;
+		}
+		STAILQ_INSERT_TAIL(&port->nic, &fr->head, link);
+		port->nic_len++;
+	}
+	if (port->nic_len != old && port->wake)
+		port->wake(hca);
+}
+
+/**
+ * eth_rx_pending() - tell whether frames wait, perhaps for the NIC
  * @hca: the HCA
  */
 bool eth_rx_pending(struct hca *hca)
 {
-	return hca->eth->loop_len || fabric_rx_pending(hca);
+	return hca->eth->loop_len || hca->eth->nic_len || fabric_rx_pending(hca);
+}
+
+static void eth_woken(struct hca *hca)
+{
+	const struct eth_roce *roce = eth_roce(hca->eth);
+
+	if (roce)
+		roce->wake(hca);
+	else if (hca->eth->wake)
+		hca->eth->wake(hca);
 }
 
 /**
- * eth_set_wake() - set the function to call when frames arrive
+ * eth_set_wake() - set the function to call when frames for the NIC arrive
  * @hca: the HCA
  * @wake: called by the HCA's thread, also from within eth_tx(); may only schedule work. Or NULL.
  */
 void eth_set_wake(struct hca *hca, void (*wake)(struct hca *hca))
 {
 	hca->eth->wake = wake;
-	fabric_set_wake(hca, wake);
+}
+
+/**
+ * eth_set_roce() - set the functions of RoCE
+ * @hca: the HCA
+ * @roce: the functions, or NULL
+ */
+void eth_set_roce(struct hca *hca, const struct eth_roce *roce)
+{
+	hca->eth->roce = roce;
 }
 
 /* ---- module ---------------------------------------------------------------------------------- */
@@ -266,6 +420,7 @@ static int eth_port_init(struct hca *hca)
 	if (!port)
 		return -ENOMEM;
 	STAILQ_INIT(&port->loop);
+	STAILQ_INIT(&port->nic);
 	port->cable = true;
 	port->admin_up = true;
 	port->mtu = ETH_MTU_DEFAULT;
@@ -277,19 +432,27 @@ static int eth_port_init(struct hca *hca)
 	}
 	hca->eth = port;
 	fabric_set_link_told(hca, eth_link_told);
+	fabric_set_wake(hca, eth_woken);
 	return 0;
 }
 
-/* Own frames that wait are lost with the objects of the driver. */
-static void eth_port_reset(struct hca *hca)
+static void eth_empty(struct packet_queue *q)
 {
 	struct packet_head *h;
 
-	while ((h = STAILQ_FIRST(&hca->eth->loop))) {
-		STAILQ_REMOVE_HEAD(&hca->eth->loop, link);
+	while ((h = STAILQ_FIRST(q))) {
+		STAILQ_REMOVE_HEAD(q, link);
 		eth_frame_free(eth_frame_of(h));
 	}
+}
+
+/* Frames that wait are lost with the objects of the driver. */
+static void eth_port_reset(struct hca *hca)
+{
+	eth_empty(&hca->eth->loop);
+	eth_empty(&hca->eth->nic);
 	hca->eth->loop_len = 0;
+	hca->eth->nic_len = 0;
 }
 
 /* Reset what the driver has set. The cable and the counters stay as they are. */
@@ -314,6 +477,7 @@ static void eth_port_restart(struct hca *hca)
 static void eth_port_exit(struct hca *hca)
 {
 	fabric_set_link_told(hca, NULL);
+	fabric_set_wake(hca, NULL);
 	eth_port_reset(hca);
 	eth_vport_exit(&hca->eth->vport);
 	free(hca->eth);

@@ -24,6 +24,21 @@ struct port_ops;
  */
 #define ETH_MTU_DEFAULT	1522
 
+/*
+ * RoCE as the port sees it: it gets the frames that are for queue pairs before the NIC gets any.
+ * The functions are called while the vport has RoCE switched on.
+ */
+struct eth_roce {
+	/* Take a frame if it is for RoCE; then RoCE owns the frame. */
+	bool (*take)(struct hca *hca, struct eth_frame *fr);
+	/* Take a frame that it has sent to itself. */
+	void (*loop)(struct hca *hca, struct eth_frame *fr);
+	/* Whether so many frames wait that no more should be taken. */
+	bool (*full)(struct hca *hca);
+	/* Frames have arrived, or there is room again at a receiver. May only schedule work. */
+	void (*wake)(struct hca *hca);
+};
+
 /* Only the HCA's thread uses this. */
 struct eth_port {
 	bool cable;		/* the cable is plugged in, as the control socket says */
@@ -38,7 +53,10 @@ struct eth_port {
 	struct eth_stats stats;
 	struct packet_queue loop;	/* own frames that the vport receives */
 	unsigned int loop_len;
+	struct packet_queue nic;	/* frames for the NIC that RoCE came across */
+	unsigned int nic_len;
 	void (*wake)(struct hca *hca);
+	const struct eth_roce *roce;	/* or NULL */
 };
 
 void eth_set_link(struct hca *hca, bool up);
@@ -49,6 +67,10 @@ struct eth_frame *eth_rx(struct hca *hca);
 int eth_inject(struct hca *hca, const uint8_t *data, size_t len);
 bool eth_rx_pending(struct hca *hca);
 void eth_set_wake(struct hca *hca, void (*wake)(struct hca *hca));
+
+void eth_set_roce(struct hca *hca, const struct eth_roce *roce);
+void eth_tx_roce(struct hca *hca, struct eth_frame *fr, bool loop);
+void eth_sort(struct hca *hca);
 
 extern const struct hca_module eth_port_module;
 extern const struct port_ops eth_port_ops;

@@ -89,7 +89,18 @@ void eth_count_phy(struct eth_stats *s, const struct eth_frame *fr, bool tx)
 }
 
 /**
- * eth_count_vport() - count a frame that the vport sends or receives
+ * eth_count_roce() - count a frame that a queue pair sends or receives
+ * @s: the counters
+ * @fr: the frame
+ * @tx: true: it is sent; false: it is received
+ */
+void eth_count_roce(struct eth_stats *s, const struct eth_frame *fr, bool tx)
+{
+	eth_count(tx ? &s->roce_tx : &s->roce_rx, fr, fr->head.len);
+}
+
+/**
+ * eth_count_vport() - count a frame that the NIC sends or receives
  * @s: the counters
  * @fr: the frame
  * @tx: true: it is sent; false: it is received

@@ -27,16 +27,18 @@ struct eth_flow {
 /* Only the HCA's thread uses these. */
 struct eth_stats {
 	struct eth_flow phy_rx, phy_tx;		/* passed the link, and were not damaged */
-	struct eth_flow vport_rx, vport_tx;
+	struct eth_flow vport_rx, vport_tx;	/* of the NIC */
+	struct eth_flow roce_rx, roce_tx;	/* of queue pairs */
 	struct {
 		uint64_t rx_frames, rx_octets, tx_frames, tx_octets;
 	} prio[ETH_PRIOS];			/* of phy_rx and phy_tx, by the VLAN tag */
 	uint64_t rx_size[ETH_SIZES];		/* of phy_rx */
-	uint64_t loopback_frames, loopback_octets;	/* of vport_tx that vport_rx has, too */
+	uint64_t loopback_frames, loopback_octets;	/* of *_tx that *_rx has, too */
 	/* Each frame that is dropped has one reason. */
 	uint64_t rx_too_long;			/* longer than the MTU of the port */
 	uint64_t rx_other_address;		/* for the address of another vport */
 	uint64_t loopback_full;			/* own frame that found its queue full */
+	uint64_t nic_full;			/* frame for the NIC, which has too many */
 	uint64_t tx_too_long;
 	uint64_t tx_link_down;
 };
@@ -45,6 +47,7 @@ enum eth_cast eth_cast_of(const uint8_t mac[ETH_MAC_BYTES]);
 uint64_t eth_sum(const uint64_t by_cast[ETH_CASTS]);
 void eth_count_phy(struct eth_stats *s, const struct eth_frame *fr, bool tx);
 void eth_count_vport(struct eth_stats *s, const struct eth_frame *fr, bool tx);
+void eth_count_roce(struct eth_stats *s, const struct eth_frame *fr, bool tx);
 
 /* Groups of counters that PPCNT can read, MLX5_*_COUNTERS_GROUP of linux/mlx5/device.h. */
 enum ppcnt_group {

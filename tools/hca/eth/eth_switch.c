@@ -99,7 +99,7 @@ static void eth_switch_send(struct fabric *f, unsigned int from, unsigned int to
 	if (sw->remote[to])
 		sw->remote[to]->send(sw->remote[to]->arg, fr);
 	else
-		fabric_put(f, from, to, &fr->head);
+		fabric_put(f, from, to, &fr->head, fr->waited);
 }
 
 /* Copies share the bytes of the frame, so a flood takes no more memory than its queue entries. */
@@ -146,6 +146,24 @@ void eth_switch_forward(struct fabric *f, unsigned int from, struct eth_frame *f
 		eth_frame_free(fr);
 	else
 		eth_switch_send(f, from, to, fr);
+}
+
+/**
+ * eth_switch_room() - tell whether there is room for a frame at its receiver
+ * @hca: the sender; if there is no room, it is woken when there is
+ * @dmac: destination address of the frame
+ *
+ * This stands for flow control by priority, which RoCE uses: the frames of queue pairs are not lost
+ * because a receiver is slow. It ends at a port that leads to no HCA.
+ */
+bool eth_switch_room(struct hca *hca, const uint8_t *dmac)
+{
+	struct eth_switch *sw = fabric_switch(hca->fabric);
+	unsigned int to = 0;
+
+	if (eth_cast_of(dmac) == ETH_UNICAST)
+		to = eth_fdb_find(sw->db, eth_mac(dmac), clock_now_ns());
+	return !to || sw->remote[to] || !fabric_peer(hca->fabric, to) || !fabric_waits(hca, to);
 }
 
 /**

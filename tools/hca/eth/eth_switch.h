@@ -12,6 +12,7 @@
 
 struct eth_switch;
 struct fabric;
+struct hca;
 
 #define ETH_LEARN_MAX	1024	/* addresses that the switch learns at a port */
 #define ETH_AGE_S	300	/* seconds after which an address that sends nothing is forgotten */
@@ -29,6 +30,7 @@ struct eth_remote {
 int eth_switch_start(struct fabric *f);
 unsigned int eth_switch_join(struct fabric *f, const struct eth_remote *remote);
 void eth_switch_forward(struct fabric *f, unsigned int from, struct eth_frame *fr);
+bool eth_switch_room(struct hca *hca, const uint8_t *dmac);
 void eth_switch_forget(struct fabric *f, unsigned int port);
 unsigned int eth_switch_learned(struct fabric *f, unsigned int port);
 

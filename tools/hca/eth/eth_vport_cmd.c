@@ -19,6 +19,8 @@
 #define LIST_ENTRY_BYTES	8
 #define INLINE_MODES		4	/* min_wqe_inline_mode: none, L2, IP, TCP and UDP */
 #define VLAN_IDS		4096
+#define PKEY_ALL		0xffff	/* index: the whole table */
+#define PKEY_DEFAULT		0xffff
 
 enum { VPORT_DOWN = 0, VPORT_FOLLOWS_LINK = 2 };	/* admin_state */
 
@@ -251,6 +253,10 @@ static uint8_t query_vport_counter(struct hca *hca, struct cmd *cmd)
 	COUNTERS(transmitted_eth_unicast, &s->vport_tx, ETH_UNICAST);
 	COUNTERS(transmitted_eth_multicast, &s->vport_tx, ETH_MULTICAST);
 	COUNTERS(transmitted_eth_broadcast, &s->vport_tx, ETH_BROADCAST);
+	COUNTERS(received_ib_unicast, &s->roce_rx, ETH_UNICAST);
+	COUNTERS(received_ib_multicast, &s->roce_rx, ETH_MULTICAST);
+	COUNTERS(transmitted_ib_unicast, &s->roce_tx, ETH_UNICAST);
+	COUNTERS(transmitted_ib_multicast, &s->roce_tx, ETH_MULTICAST);
 	COUNTER(transmit_errors.packets, s->tx_too_long);
 	if (hca_cap_gen(hca, vport_counter_local_loopback)) {
 		COUNTER(local_loopback.packets, s->loopback_frames);
@@ -278,11 +284,43 @@ static uint8_t query_vnic_env(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
+/* ---- P_Keys ---------------------------------------------------------------------------------- */
+
+/*
+ * The only command about the vport of an InfiniBand port that drivers send to an Ethernet port, too:
+ * RoCE has one P_Key. The rest of the table is not used.
+ */
+static uint8_t query_hca_vport_pkey(struct hca *hca, struct cmd *cmd)
+{
+	unsigned int nr = 128u << hca_cap_gen(hca, pkey_table_size);
+	unsigned int idx = IFC_GET(query_hca_vport_pkey_in, cmd->in, pkey_index);
+	uint8_t *pkey = IFC_ADDR(query_hca_vport_pkey_out, cmd->out, pkey);
+	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_pkey_out);
+	unsigned int n = idx == PKEY_ALL ? nr : 1;
+	uint8_t st = CHECK_VPORT(cmd, query_hca_vport_pkey_in);
+
+	if (st)
+		return st;
+	if (IFC_GET(query_hca_vport_pkey_in, cmd->in, port_num) > 1)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
+				IFC_GET(query_hca_vport_pkey_in, cmd->in, port_num));
+	if (idx >= nr && idx != PKEY_ALL)
+		return cmd_fail(cmd, ST_BAD_INDEX, WHY_PKEY_INDEX,
+				"P_Key index %u, the table has %u entries", idx, nr);
+	if (room < n * IFC_SZ(pkey))
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
+				"%u P_Keys do not fit %zu bytes", n, room);
+	if (!idx || idx == PKEY_ALL)
+		IFC_SET(pkey, pkey, pkey, PKEY_DEFAULT);
+	return ST_OK;
+}
+
 const struct cmd_desc eth_vport_cmds[] = {
 	CMD(QUERY_NIC_VPORT_CONTEXT, query_nic_vport_context, query_nic_vport_context,
 	    .flags = CMD_ETH),
 	CMD(MODIFY_NIC_VPORT_CONTEXT, modify_nic_vport_context, modify_nic_vport_context,
 	    .flags = CMD_ETH | CMD_KERNEL),
+	CMD(QUERY_HCA_VPORT_PKEY, query_hca_vport_pkey, query_hca_vport_pkey),
 	CMD(QUERY_VPORT_STATE, query_vport_state, query_vport_state),
 	CMD(QUERY_VPORT_COUNTER, query_vport_counter, query_vport_counter),
 	CMD(QUERY_VNIC_ENV, query_vnic_env, query_vnic_env, .flags = CMD_ETH | CMD_KERNEL),

@@ -25,6 +25,7 @@ struct eth_bytes;
 struct eth_frame {
 	struct packet_head head;	/* first; its length is that of the frame */
 	struct eth_bytes *bytes;
+	bool waited;		/* its sender has waited for room at the receiver: not dropped */
 };
 
 /* The frame that a head belongs to; NULL if @h is NULL. */

@@ -95,7 +95,9 @@ struct impair *fabric_impair(struct hca *hca);
 
 /* For the layers above the fabric, which send and receive packets of any type. */
 void fabric_record(struct fabric *f, const struct packet_head *h);
-bool fabric_put(struct fabric *f, unsigned int from, unsigned int to, struct packet_head *h);
+bool fabric_put(struct fabric *f, unsigned int from, unsigned int to, struct packet_head *h,
+		bool waited);
+bool fabric_waits(struct hca *hca, unsigned int port);
 struct packet_head *fabric_take(struct hca *hca);
 
 /* For the layers above an InfiniBand fabric. */

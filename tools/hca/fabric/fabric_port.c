@@ -351,16 +351,18 @@ void fabric_deliver(struct fabric *f, unsigned int from, struct fabric_port *por
  * @from: number of the switch's port that the packet came by
  * @to: number of the switch's port that leads to the receiver
  * @h: the packet, which the fabric owns from here
+ * @waited: the sender has waited for room, so that the packet is not dropped
  *
  * The receiver counts the packets that it drops. May be called by any thread.
  *
  * Return: false if there is no such port, or its queue is full.
  */
-bool fabric_put(struct fabric *f, unsigned int from, unsigned int to, struct packet_head *h)
+bool fabric_put(struct fabric *f, unsigned int from, unsigned int to, struct packet_head *h,
+		bool waited)
 {
 	struct fabric_port *port = fabric_port_at(f, to);
 
-	if (!port || fabric_busy(f, to)) {
+	if (!port || (!waited && fabric_busy(f, to))) {
 		if (port)
 			port->hca->count.packets_dropped++;
 		f->type->free(f, h);

@@ -111,7 +111,6 @@ void fabric_port_notify(struct fabric_port *port, const struct event_base *base)
 void fabric_wake_waiters(struct fabric *f, struct inbox *in, const struct event_base *base);
 bool fabric_agent_full(struct fabric *f, unsigned int from);
 void fabric_agent_received(struct fabric *f, unsigned int from);
-bool fabric_waits(struct hca *hca, unsigned int port);
 
 /* ---- fabric_agent.c -------------------------------------------------------------------------- */
 

@@ -18,6 +18,8 @@
 #include "packet.h"
 #include "qp.h"
 
+struct wqe_av;
+
 #define NETWORK_HEADER_BYTES	40	/* before the payload in a datagram's receive buffer */
 
 struct link_ops {
@@ -25,8 +27,11 @@ struct link_ops {
 
 	/* The longest payload of a packet that the port sends, in bytes. */
 	uint16_t (*mtu)(struct hca *hca);
-	/* Whether the source address that @path names exists. */
-	bool (*has_source)(struct hca *hca, const struct qp_path *path);
+	/*
+	 * Why the address vector @av of a datagram is not valid, with the reason for the trace in
+	 * *@why; or ERR_NONE.
+	 */
+	enum cqe_error (*check_av)(struct hca *hca, const struct wqe_av *av, const char **why);
 	/*
 	 * Put the addresses of the port and of @path, and the P_Key of @qp, into a packet of @qp.
 	 */

@@ -18,11 +18,14 @@
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static bool ib_has_source(struct hca *hca, const struct qp_path *path)
+static enum cqe_error ib_check_av(struct hca *hca, const struct wqe_av *av, const char **why)
 {
 	uint8_t gid[16];
 
-	return !path->grh || gid_get(hca, path->src_gid_index, gid);
+	if (!av->path.grh || gid_get(hca, av->path.src_gid_index, gid))
+		return ERR_NONE;
+	*why = "the source GID does not exist";
+	return ERR_SOURCE_GID_UNKNOWN;
 }
 
 /* The LID that the port uses on a path. */
@@ -153,7 +156,7 @@ static void ib_to_cqe(struct hca *hca, const struct packet *p, struct completion
 }
 
 const struct link_ops ib_link = {
-	.mtu = fabric_mtu, .has_source = ib_has_source, .address = ib_address, .room = ib_room,
+	.mtu = fabric_mtu, .check_av = ib_check_av, .address = ib_address, .room = ib_room,
 	.send = fabric_tx, .receive = fabric_rx, .pending = fabric_rx_pending, .full = ib_full,
 	.set_wake = fabric_set_wake, .manage = ib_manage, .group = ib_group,
 	.wrong_source = ib_wrong_source, .wrong_destination = ib_wrong_destination,

@@ -24,6 +24,7 @@
 #define CQE_SOLICITED	(1u << 1)
 #define CQE_INLINE_32	(1u << 2)
 #define CQE_INLINE_64	(2u << 2)
+#define CQE_VLAN	1	/* of l4_l3_hdr_type: vlan_info has a tag */
 
 #define CQ_ERR_OVERRUN	1	/* syndrome of the CQ error event */
 #define CQ_ERR_ACCESS	2
@@ -283,6 +284,10 @@ static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 			put_be16(cqe + 22, c->slid);
 			put_be32(cqe + 24, (uint32_t)c->grh << 28 | (uint32_t)(c->sl & 0xf) << 24 |
 				 (c->src_qp & 0xffffff));
+			if (c->vlan) {
+				cqe[29] = CQE_VLAN;
+				put_be16(cqe + 30, c->tci);
+			}
 		}
 		put_be32(cqe + 32, c->srqn_uidx);
 		put_be32(cqe + 36, c->imm_inval_pkey);

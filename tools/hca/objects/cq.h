@@ -58,7 +58,9 @@ struct completion {
 	uint32_t src_qp;	/* UD */
 	uint16_t slid;
 	uint8_t sl, ml_path;
-	bool grh;
+	bool grh;		/* a GRH, or the header of RoCE, is in the buffer */
+	bool vlan;		/* UD: the packet had a VLAN tag */
+	uint16_t tci;		/* priority and VLAN id of this tag */
 	bool is_frame;		/* the completion of a received frame */
 	struct cqe_frame frame;
 	bool real_time;		/* the time stamp has seconds and nanoseconds, not cycles */

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cmd_desc;
+#include "cmd.h"
+
 struct hca;
 struct hca_module;
 

@@ -42,6 +42,7 @@
 #include "qp.h"
 #include "req.h"
 #include "roce_address.h"
+#include "roce_link.h"
 #include "rq.h"
 #include "rqt.h"
 #include "sched.h"
@@ -79,7 +80,7 @@
 /* Of the ports. */
 #define HCA_IB_MODULES	HCA_MODULES(&address_module, &port_module)
 #define HCA_IB_CMDS	HCA_CMDS(port_cmds, port_reg_cmds)
-#define HCA_ETH_MODULES	HCA_MODULES(&roce_address_module, &eth_port_module)
+#define HCA_ETH_MODULES	HCA_MODULES(&roce_address_module, &eth_port_module, &roce_module)
 #define HCA_ETH_CMDS	HCA_CMDS(roce_address_cmds, eth_vport_cmds, eth_reg_cmds)
 
 /* Functions of these modules that a lower module calls by struct board. */

@@ -61,10 +61,7 @@ static enum cqe_error req_check_datagram(struct hca *hca, const struct qp *qp,
 
 	if (w->len > link->mtu(hca) || w->len > qp->mtu)
 		return ERR_MESSAGE_TOO_LONG;
-	if (link->has_source(hca, &w->av.path))
-		return ERR_NONE;
-	w->why = "the source GID does not exist";
-	return ERR_SOURCE_GID_UNKNOWN;
+	return link->check_av(hca, &w->av, &w->why);
 }
 
 static enum cqe_error req_check_length(const struct qp *qp, const struct send_wqe *w)

@@ -75,7 +75,7 @@ static const struct expected {
 	ROW(QUERY_VPORT_STATE), ROW(QUERY_VPORT_COUNTER),
 	ROW(QUERY_HCA_VPORT_CONTEXT, .ib = true),
 	ROW(MODIFY_HCA_VPORT_CONTEXT, .who = KERNEL, .ib = true),
-	ROW(QUERY_HCA_VPORT_GID, .ib = true), ROW(QUERY_HCA_VPORT_PKEY, .ib = true),
+	ROW(QUERY_HCA_VPORT_GID, .ib = true), ROW(QUERY_HCA_VPORT_PKEY),
 	ROW(QUERY_NIC_VPORT_CONTEXT, .eth = true),
 	ROW(MODIFY_NIC_VPORT_CONTEXT, .who = KERNEL, .eth = true),
 	ROW(QUERY_VNIC_ENV, .who = KERNEL, .eth = true),

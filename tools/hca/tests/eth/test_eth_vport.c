@@ -242,6 +242,33 @@ static void lists_have_a_limit(void **state)
 	assert_int_equal(lan.hca[0]->eth->vport.list[ETH_LIST_UC].n, 4);
 }
 
+static uint8_t query_pkey(unsigned int port, unsigned int index, unsigned int room)
+{
+	uint8_t in[IFC_SZ(query_hca_vport_pkey_in)] = {};
+
+	IFC_SET(query_hca_vport_pkey_in, in, port_num, port);
+	IFC_SET(query_hca_vport_pkey_in, in, pkey_index, index);
+	return lan_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, 0, in, sizeof(in),
+		       IFC_SZ(query_hca_vport_pkey_out) + room * IFC_SZ(pkey));
+}
+
+static void the_only_p_key_is_the_default(void **state)
+{
+	const uint8_t *pkey = IFC_ADDR(query_hca_vport_pkey_out, (uint8_t *)lan.out, pkey);
+
+	(void)state;
+	assert_int_equal(query_pkey(1, 0, 1), ST_OK);
+	assert_int_equal(IFC_GET(pkey, pkey, pkey), 0xffff);
+	assert_int_equal(query_pkey(1, 127, 1), ST_OK);
+	assert_int_equal(IFC_GET(pkey, pkey, pkey), 0);
+	assert_int_equal(query_pkey(1, 0xffff, 128), ST_OK);
+	assert_int_equal(IFC_GET(pkey, pkey, pkey), 0xffff);
+	assert_int_equal(IFC_GET(pkey, pkey + IFC_SZ(pkey), pkey), 0);
+	assert_refused(query_pkey(1, 0xffff, 127), ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH);
+	assert_refused(query_pkey(1, 128, 1), ST_BAD_INDEX, WHY_PKEY_INDEX);
+	assert_refused(query_pkey(2, 0, 1), ST_BAD_PARAM, WHY_PORT_UNKNOWN);
+}
+
 static void entries_of_another_kind_are_refused(void **state)
 {
 	static const struct {
@@ -482,6 +509,7 @@ int main(void)
 		T(fields_of_the_manager_are_refused), T(fields_need_their_capabilities),
 		T(values_out_of_range_are_refused), T(each_list_keeps_its_entries),
 		T(lists_have_a_limit), T(entries_of_another_kind_are_refused),
+		T(the_only_p_key_is_the_default),
 		T(other_vports_do_not_exist), T(it_receives_at_its_addresses),
 		T(it_receives_all_addresses_when_promiscuous),
 		T(own_frames_return_with_local_loopback_only), T(own_frames_have_a_queue_limit),

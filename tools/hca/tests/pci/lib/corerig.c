@@ -13,7 +13,6 @@
 
 #include "cmd.h"
 #include "corerig.h"
-#include "eth_link.h"
 #include "eth_port.h"
 #include "eth_switch.h"
 #include "fabric.h"
@@ -54,7 +53,7 @@ static const struct board board = {
 
 static const struct board eth_board = {
 	.modules = eth_modules, .cmds = eth_cmds, .irq = &vfu_irq_ops, .doorbells = &core_doorbells,
-	.qp = &transport_qp_ops, .link = &eth_link, .port = &eth_port_ops, .nic = &nic_ops,
+	.qp = &transport_qp_ops, .link = &roce_link, .port = &eth_port_ops, .nic = &nic_ops,
 	.cqe_lost = hca_cqe_lost,
 };
 

@@ -47,10 +47,13 @@ static uint16_t station_mtu(struct hca *hca)
 	return medium.mtu;
 }
 
-static bool station_has_source(struct hca *hca, const struct qp_path *path)
+static enum cqe_error station_check_av(struct hca *hca, const struct wqe_av *av, const char **why)
 {
 	(void)hca;
-	return path->src_gid_index < NAMES;
+	if (av->path.src_gid_index < NAMES)
+		return ERR_NONE;
+	*why = "a station has no such name";
+	return ERR_SOURCE_GID_UNKNOWN;
 }
 
 static void station_address(struct hca *hca, const struct qp *qp, const struct qp_path *path,
@@ -194,7 +197,7 @@ static void station_to_cqe(struct hca *hca, const struct packet *p, struct compl
 }
 
 static const struct link_ops station_link = {
-	.mtu = station_mtu, .has_source = station_has_source, .address = station_address,
+	.mtu = station_mtu, .check_av = station_check_av, .address = station_address,
 	.room = station_room, .send = station_send, .receive = station_receive,
 	.pending = station_pending, .full = station_full, .set_wake = station_set_wake,
 	.manage = station_manage, .group = station_group, .wrong_source = station_wrong_source,

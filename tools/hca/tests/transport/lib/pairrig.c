@@ -88,6 +88,8 @@ static void decode_cqe(struct rig_cqe *e, const uint8_t *cqe128)
 	c->src_qp = get_be32(cqe + 24) & 0xffffff;
 	c->grh = cqe[24] >> 4 & 1;
 	c->sl = cqe[24] & 0xf;
+	c->vlan = cqe[29] & 1;
+	c->tci = get_be16(cqe + 30);
 }
 
 static void take_cqe(struct hca *hca, uint32_t cqn)
@@ -251,7 +253,10 @@ static void rig_prepare(void **state, const struct rig_net *net)
 	IFC_SET(atomic_caps, profile.cap[1][CAP_ATOMIC], atomic_req_8B_endianness_mode, 1);
 	IFC_SET(atomic_caps, profile.cap[1][CAP_ATOMIC], atomic_operations, 0xf);
 	evrig_set_handler(take_event);
-	rig.fabric = fabric_new(&ib_packet_type);
+	if (net->profile)
+		net->profile(&profile);
+	rig.fabric = fabric_new(net->type ? net->type : &ib_packet_type);
+	must(!net->start || !net->start(rig.fabric));
 }
 
 void rig_up_on(const struct rig_net *net)

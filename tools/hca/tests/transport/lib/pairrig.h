@@ -31,6 +31,10 @@
 #define RIG_SRQ		0x400		/* number of the first shared receive queue */
 #define RIG_SRQ_WQES	16
 
+struct fabric;
+struct packet_type;
+struct profile;
+
 struct rig_cqe {
 	uint32_t cqn;
 	struct completion c;
@@ -64,6 +68,10 @@ struct rig_net {
 	const struct hca_module *const *modules;	/* ended by NULL */
 	const struct link_ops *link;
 	void (*path)(struct qp_path *path, unsigned int h);
+	/* NULL for InfiniBand's: the packets of the fabric, its switch, what the profile has. */
+	const struct packet_type *type;
+	int (*start)(struct fabric *f);
+	void (*profile)(struct profile *p);
 };
 
 int rig_up(void **state);			/* over InfiniBand */
