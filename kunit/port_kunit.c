@@ -28,6 +28,7 @@
  * @lanes: virtual lanes of the port, as PVLC has them
  * @num_reads: how often PTYS has been read
  * @event_after: opcode of the command after whose answer an event of the port arrives; 0 for none
+ * @register_after: opcode of the command after whose answer the notifier is registered; 0 for none
  */
 struct link_env {
 	struct mock *mock;
@@ -35,6 +36,7 @@ struct link_env {
 	u8 lanes;
 	unsigned int num_reads;
 	u16 event_after;
+	u16 register_after;
 };
 
 static struct link_env link_env;
@@ -77,6 +79,10 @@ static int link_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void
 	if (opcode == link_env.event_after) {
 		link_env.event_after = 0;
 		receive_event();
+	}
+	if (opcode == link_env.register_after) {
+		link_env.register_after = 0;
+		mlx5_ib_port_rely_on_events(link_env.mock->dev);
 	}
 	return err;
 }
@@ -439,6 +445,45 @@ static void function_without_events_reads_the_link_each_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, query_width(test), IB_WIDTH_1X);
 }
 
+static void only_a_physical_function_relies_on_events(struct kunit *test)
+{
+	static const struct {
+		enum mlx5_coredev_type type;
+		unsigned int reads;
+	} cases[] = {
+		{ MLX5_COREDEV_PF, 1 }, { MLX5_COREDEV_VF, 2 }, { MLX5_COREDEV_SF, 2 },
+	};
+	struct mlx5_core_dev *mdev;
+	unsigned int i;
+
+	make_link(test);
+	mdev = link_env.mock->dev->mdev;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		mdev->coredev_type = cases[i].type;
+		mlx5_ib_port_rely_on_events(link_env.mock->dev);
+		receive_event();
+		link_env.num_reads = 0;
+		query_width(test);
+		query_width(test);
+		KUNIT_EXPECT_EQ_MSG(test, link_env.num_reads, cases[i].reads, "type %u",
+				    cases[i].type);
+	}
+	mdev->coredev_type = MLX5_COREDEV_PF;
+}
+
+/* An event that came before the registration may have changed what this query has read. */
+static void query_during_the_registration_keeps_nothing(struct kunit *test)
+{
+	make_link(test);
+	link_env.register_after = MLX5_CMD_OP_ACCESS_REG;
+	link_env.width = MLX5_PTYS_WIDTH_1X;
+	query_width(test);
+	link_env.width = MLX5_PTYS_WIDTH_4X;
+	KUNIT_EXPECT_EQ(test, query_width(test), IB_WIDTH_4X);
+	link_env.width = MLX5_PTYS_WIDTH_1X;
+	KUNIT_EXPECT_EQ(test, query_width(test), IB_WIDTH_4X);
+}
+
 static void link_has_its_lock(struct kunit *test)
 {
 	struct mlx5_ib_port *port;
@@ -515,6 +560,8 @@ static struct kunit_case port_cases[] = {
 	KUNIT_CASE(link_is_read_again_if_the_state_is_another),
 	KUNIT_CASE(event_during_a_query_is_noticed),
 	KUNIT_CASE(function_without_events_reads_the_link_each_time),
+	KUNIT_CASE(only_a_physical_function_relies_on_events),
+	KUNIT_CASE(query_during_the_registration_keeps_nothing),
 	KUNIT_CASE(link_has_its_lock),
 	KUNIT_CASE(failure_of_the_device_is_told_to_consumers),
 	{}

@@ -273,6 +273,19 @@ VISIBLE_IF_KUNIT int mlx5_ib_port_notify(struct notifier_block *nb, unsigned lon
 	return NOTIFY_OK;
 }
 
+/*
+ * Have queries keep what they have read of the link only on a physical function: the port of a
+ * virtual function or a subfunction can be set to stay up whatever happens to the link, and then
+ * gets no event. A query in progress may have missed an event that came before the notifier was
+ * registered. So count one event: this query then keeps nothing.
+ */
+VISIBLE_IF_KUNIT void mlx5_ib_port_rely_on_events(struct mlx5_ib_dev *dev)
+{
+	guard(spinlock_irqsave)(&dev->port.link_lock);
+	dev->port.told = mlx5_core_is_pf(dev->mdev);
+	WRITE_ONCE(dev->port.num_events, dev->port.num_events + 1);
+}
+
 /**
  * mlx5_ib_init_port_events - start reporting events of the port and the device to consumers
  * @dev: device, registered with the RDMA core
@@ -283,16 +296,7 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 {
 	dev->port.events.notifier_call = mlx5_ib_port_notify;
 	mlx5_notifier_register(dev->mdev, &dev->port.events);
-	/*
-	 * Queries keep what they have read of the link only on a physical function: the port of a
-	 * virtual function or a subfunction can be set to stay up whatever happens to the link, and
-	 * then gets no event. A query in progress may have missed an event that came before the
-	 * notifier was registered. So count one event: this query then keeps nothing.
-	 */
-	scoped_guard(spinlock_irqsave, &dev->port.link_lock) {
-		dev->port.told = mlx5_core_is_pf(dev->mdev);
-		WRITE_ONCE(dev->port.num_events, dev->port.num_events + 1);
-	}
+	mlx5_ib_port_rely_on_events(dev);
 	return 0;
 }
 

@@ -57,6 +57,7 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev);
 
 #if IS_ENABLED(CONFIG_KUNIT)
+void mlx5_ib_port_rely_on_events(struct mlx5_ib_dev *dev);
 int mlx5_ib_port_notify(struct notifier_block *nb, unsigned long type, void *data);
 #endif
 
