@@ -1066,6 +1066,26 @@ static void lost_events_are_reported(struct kunit *test)
 }
 
 /* Most channels have few subscriptions, so that slots for the longest queue would be a waste. */
+/* The slots of a channel belong to no subscription: each holds an event of one, then of another. */
+static void slot_is_used_again_for_another_subscription(struct kunit *test)
+{
+	struct mlx5_ib_devx_channel *channel;
+	unsigned int i, round;
+
+	make_mock(test);
+	channel = make_channel(test, false);
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM + i, COMM_EST,
+						i + 1), 0);
+	for (round = 0; round < 4; round++) {
+		for (i = 0; i < channel->num_slots; i++)
+			report_qp(test, COMM_EST, NUM + round % 2, i);
+		for (i = 0; i < channel->num_slots; i++)
+			expect_cookie(test, channel, round % 2 + 1);
+		expect_nothing(test, channel);
+	}
+}
+
 static void channel_has_room_for_its_subscriptions(struct kunit *test)
 {
 	const unsigned int per_sub = MLX5_IB_DEVX_EVENTS_PER_SUB;
@@ -1227,6 +1247,7 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE(destroyed_verbs_queue_has_no_subscribers),
 	KUNIT_CASE(cq_of_a_closed_process_has_no_subscribers),
 	KUNIT_CASE(lost_events_are_reported),
+	KUNIT_CASE(slot_is_used_again_for_another_subscription),
 	KUNIT_CASE(channel_has_room_for_its_subscriptions),
 	KUNIT_CASE(context_has_256_channels_at_most),
 	KUNIT_CASE(event_without_data_is_queued_once),

@@ -964,6 +964,33 @@ static void memory_stays_pinned_while_firmware_keeps_the_umem(struct kunit *test
 	close_user(user);
 }
 
+/* Whatever error the destruction ends with, ib_core frees the handle of an ended process. */
+static void umem_of_a_process_that_has_ended_is_an_orphan(struct kunit *test)
+{
+	static const int errnos[] = { -EBUSY, -EREMOTEIO, -EINVAL, -ETIMEDOUT };
+	struct devx_user *user = make_user(test);
+	struct mock *mock = user->mock;
+	struct mlx5_ib_devx_umem *obj;
+	struct ib_umem *umem;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(errnos); i++) {
+		umem = pin(user, 0, PAGE_SIZE, 0);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+		obj = mlx5_ib_devx_create_umem(mock->context, umem, SZ_4K);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+		mock->refuse_destroy = true;
+		mock->refuse_err = errnos[i];
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_devx_destroy_umem(obj, true), 0, "errno %d",
+				    errnos[i]);
+		KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
+		mock->refuse_destroy = false;
+		mlx5_ib_orphans_retry(mock->dev, mock->context);
+		KUNIT_EXPECT_EQ_MSG(test, mock_num_pinned(), 0, "errno %d", errnos[i]);
+	}
+	close_user(user);
+}
+
 /*
  * The umem may exist, but the driver does not know its number. A reset of the device destroys it.
  */
@@ -1308,6 +1335,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(page_sizes_are_those_of_the_device),
 	KUNIT_CASE(refused_umem_leaves_the_memory_to_the_caller),
 	KUNIT_CASE(memory_stays_pinned_while_firmware_keeps_the_umem),
+	KUNIT_CASE(umem_of_a_process_that_has_ended_is_an_orphan),
 	KUNIT_CASE(umem_without_an_answer_keeps_its_memory),
 	KUNIT_CASE(rate_needs_a_user_id_a_right_and_the_device),
 	KUNIT_CASE(rate_options_need_their_capability),
