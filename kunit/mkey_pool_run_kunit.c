@@ -206,21 +206,29 @@ static void ageing_destroys_keys_that_no_region_needs(struct kunit *test)
 	static const unsigned int kept[] = { 28, 18, 16, 16 };
 	struct pool_env *env = make_env(test);
 	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	struct delayed_work *ageing = &env->dev->mkey_pool->ageing;
 	u32 keys[MANY];
 	int i;
 
 	take(test, env, keys, MANY);
 	give(env, keys, MANY);
 	KUNIT_EXPECT_EQ(test, mc->use.free, MANY);
+	enable_delayed_work(ageing);
 	for (i = 0; i < ARRAY_SIZE(kept); i++) {
 		run_ageing(env);
 		run_upkeep(env);
 		KUNIT_EXPECT_EQ_MSG(test, mc->use.free, kept[i], "after %d periods", i + 1);
+		/* The ageing goes on as long as there is past demand. */
+		KUNIT_EXPECT_TRUE(test, cancel_delayed_work_sync(ageing));
 	}
 	KUNIT_EXPECT_EQ(test, mc->use.peak, 2);
 	run_ageing(env);
 	run_ageing(env);
 	KUNIT_EXPECT_EQ(test, mc->use.peak, 0);
+	cancel_delayed_work_sync(ageing);
+	run_ageing(env);
+	KUNIT_EXPECT_FALSE(test, cancel_delayed_work_sync(ageing));
+	disable_delayed_work_sync(ageing);
 	run_upkeep(env);
 	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
 }
@@ -301,6 +309,27 @@ static void keys_stay_in_the_pool_until_firmware_destroys_them(struct kunit *tes
 	run_upkeep(env);
 	KUNIT_EXPECT_EQ(test, mc->use.free, 28);
 	KUNIT_EXPECT_EQ(test, pool_keys(env), mock_hca_num_free(env->hca));
+}
+
+/* A region that got such a key would get a key that is gone, or another process's. */
+static void key_that_may_be_gone_leaves_the_pool(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	unsigned int num, num_free;
+	u32 keys[MANY];
+
+	run_upkeep(env);
+	take(test, env, keys, MANY);
+	give(env, keys, MANY);
+	run_ageing(env);
+	num = pool_keys(env);
+	num_free = mc->use.free;
+	env->mock->lose_destroy = true;
+	run_upkeep(env);
+	env->mock->lose_destroy = false;
+	KUNIT_EXPECT_LT(test, pool_keys(env), num);
+	KUNIT_EXPECT_EQ(test, num_free - mc->use.free, num - pool_keys(env));
 }
 
 static void shrinker_counts_each_key_once(struct kunit *test)
@@ -703,6 +732,20 @@ static void firmware_fills_entries_that_umr_cannot_name(struct kunit *test)
 			MLX5_IB_CLASS_LONG);
 }
 
+/* There are no free keys yet that could make way for the third object of UMR, its key. */
+static void umr_without_a_key_is_out_of_memory(struct kunit *test)
+{
+	struct pool_env *env = make_bare_env(test);
+	struct mock *mock = env->mock;
+
+	mock->num_commands = 0;
+	mock->refuse = 3;
+	mock->refuse_err = -ENOSPC;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_use_mkey_pool(env->dev), -ENOMEM);
+	KUNIT_EXPECT_NULL(test, env->dev->umr);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 /* UMR is set up by the first registration. If it cannot be, firmware creates the key. */
 static void failed_setup_of_umr_fails_no_registration(struct kunit *test)
 {
@@ -1056,6 +1099,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(keys_are_counted_under_the_lock_of_their_class),
 	KUNIT_CASE(upkeep_creates_keys_that_firmware_has_refused),
 	KUNIT_CASE(keys_stay_in_the_pool_until_firmware_destroys_them),
+	KUNIT_CASE(key_that_may_be_gone_leaves_the_pool),
 	KUNIT_CASE(shrinker_counts_each_key_once),
 	KUNIT_CASE(upkeep_creates_no_keys_in_place_of_those_that_memory_needs),
 	KUNIT_CASE(key_that_is_taken_after_a_scan_is_not_destroyed),
@@ -1069,6 +1113,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(revoked_key_is_given_no_rights),
 	KUNIT_CASE(key_that_may_be_gone_is_named_in_no_umr),
 	KUNIT_CASE(firmware_fills_entries_that_umr_cannot_name),
+	KUNIT_CASE(umr_without_a_key_is_out_of_memory),
 	KUNIT_CASE(failed_setup_of_umr_fails_no_registration),
 	KUNIT_CASE(registration_that_waited_for_a_failure_does_not_repeat_it),
 	KUNIT_CASE(free_key_makes_way_for_a_key_of_another_kind),

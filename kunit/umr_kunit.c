@@ -8,12 +8,14 @@
 #include <kunit/test-bug.h>
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/jiffies.h>
 #include <linux/limits.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/sched.h>
+#include <linux/timer.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -618,6 +620,50 @@ static void complete_umr(void *arg)
 	umr_mcq->comp(umr_mcq, NULL);
 }
 
+/* Answers a request once the CQ is armed, or after some time in any case. */
+static struct {
+	struct timer_list timer;
+	unsigned int n;
+	unsigned int tries;
+	unsigned int missed;
+} answer;
+
+#define NOT_ARMED	cpu_to_be32(U32_MAX)
+
+static void answer_sleeper(struct timer_list *timer)
+{
+	if (*umr_mcq->arm_db == NOT_ARMED && ++answer.tries < 100) {
+		mod_timer(timer, jiffies + 2);
+		return;
+	}
+	answer.missed += *umr_mcq->arm_db == NOT_ARMED;
+	*umr_mcq->arm_db = NOT_ARMED;
+	write_completion(answer.n, 2 * answer.n);
+	umr_mcq->comp(umr_mcq, NULL);
+}
+
+/* An event disarms the CQ. The driver arms the CQ again as long as a task sleeps. */
+static void each_sleeping_task_arms_the_cq(struct kunit *test)
+{
+	struct mock *mock = make_queue(test);
+	struct mlx5_ib_dev *dev = mock->dev;
+	struct mlx5_ib_umr_request req;
+
+	*umr_mcq->arm_db = NOT_ARMED;
+	timer_setup(&answer.timer, answer_sleeper, 0);
+	for (answer.n = 0; answer.n < 3; answer.n++) {
+		KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(dev, 0x700, &req), 0);
+		answer.tries = 0;
+		answer.missed = 0;
+		mod_timer(&answer.timer, jiffies + 2);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(dev, &req), 0);
+		timer_delete_sync(&answer.timer);
+		KUNIT_EXPECT_EQ_MSG(test, answer.missed, 0, "request %u", answer.n);
+	}
+	mlx5_ib_cleanup_umr(dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 static void abort_umr(void *dev)
 {
 	mlx5_ib_abort_umr(dev);
@@ -728,6 +774,7 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(each_queue_pair_is_destroyed_by_two_commands_at_most),
 	KUNIT_CASE(requests_after_a_restart_begin_at_block_0),
 	KUNIT_CASE(restart_may_reclaim_memory),
+	KUNIT_CASE(each_sleeping_task_arms_the_cq),
 	KUNIT_CASE(requests_end_in_interrupts_and_in_tasks),
 	KUNIT_CASE(error_of_the_cq_ends_all_requests),
 	KUNIT_CASE(restarts_wait_longer_until_a_request_succeeds),
