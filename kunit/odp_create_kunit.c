@@ -466,10 +466,12 @@ static void count_for_nobody(struct env *env)
 /* If CREATE_MKEY is not answered, the key may exist, whose translations cost memory of the host. */
 static void region_that_may_exist_counts(struct kunit *test)
 {
+	static const struct region_case implicit = { .implicit = true };
 	struct env *env = make_env(test);
 	struct mock *mock = env->mock;
 	struct ib_uobject uobj;
 	atomic_t *count;
+	int num;
 
 	count = &count_for_user(env, &uobj)[MLX5_IB_SHARE_PAGED];
 	mock->num_commands = 0;
@@ -480,6 +482,12 @@ static void region_that_may_exist_counts(struct kunit *test)
 	mock->refuse_err = -ETIMEDOUT;
 	KUNIT_EXPECT_EQ(test, reg(env, &region_cases[0]), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, atomic_read(count), DIV_ROUND_UP(MEM_PAGES * PAGE_SIZE, SZ_1M));
+	expect_no_region(test, env, 0, "a registration without an answer");
+	/* So does the root of an implicit region, as a table of keys. */
+	num = atomic_read(count);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, reg(env, &implicit), -ETIMEDOUT);
+	KUNIT_EXPECT_GT(test, atomic_read(count), num);
 	expect_no_region(test, env, 0, "a registration without an answer");
 	count_for_nobody(env);
 }
@@ -1157,6 +1165,28 @@ static void dead_leaf_gets_no_more_requests(struct kunit *test)
 						gaps[i].num * PAGE_SIZE), 0);
 		KUNIT_EXPECT_EQ(test, hca->num_requests, num_requests);
 	}
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* A dead leaf cannot map pages: the next page needs another leaf, although pages are left. */
+static void dead_leaf_of_an_implicit_region_is_replaced(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	env->hca->how = MOCK_NOT_EXECUTED;
+	env->hca->fail = env->hca->num_requests + 1;
+	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + 10 * PAGE_SIZE, 2 * PAGE_SIZE), 0);
+	clear_failure(env);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	write_pages(test, env, &parts[0]);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), 0);
+	KUNIT_EXPECT_NE(test, 0, mock_hca_translate(env->hca, env->mr->lkey,
+						    env->mem + parts[0].first * PAGE_SIZE));
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	expect_no_region(test, env, 0, "deregistration");
 }
@@ -2020,6 +2050,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(advice_of_a_user_wakes_no_other_user),
 	KUNIT_CASE_PARAM(partial_unmap_clears_its_own_pages, region_gen_params),
 	KUNIT_CASE(dead_leaf_gets_no_more_requests),
+	KUNIT_CASE(dead_leaf_of_an_implicit_region_is_replaced),
 	KUNIT_CASE_PARAM(any_part_can_be_unmapped_alone, region_gen_params),
 	KUNIT_CASE(new_region_has_the_pages_that_its_process_has),
 	KUNIT_CASE(region_that_is_created_while_umr_is_stopped_is_mapped_later),
