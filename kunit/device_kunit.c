@@ -492,7 +492,7 @@ static void special_keys_are_asked_of_a_device_that_has_one(struct kunit *test)
 static void refusal_of_any_attribute_is_reported(struct kunit *test)
 {
 	struct mock *mock = make_device(test);
-	unsigned int n, commands;
+	unsigned int n, commands, reads = 0;
 
 	/* mlx5_core sends the query of the port, so the mock counts no command for it. */
 	kunit_activate_static_stub(test, mlx5_ib_fw_query_hca_vport, refused_vport);
@@ -508,7 +508,15 @@ static void refusal_of_any_attribute_is_reported(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_init_device_attr(mock->dev), mock->refuse_err,
 				    "refusal %u", n);
 		KUNIT_EXPECT_EQ(test, mock->num_commands, n);
+		if (mock->opcode != MLX5_CMD_OP_ACCESS_REG)
+			continue;
+		/* The description of the node is read: 1 reads a register, 0 writes it. */
+		KUNIT_EXPECT_EQ(test, MLX5_GET(access_register_in, mock->in, register_id),
+				MLX5_REG_NODE_DESC);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(access_register_in, mock->in, op_mod), 1);
+		reads++;
 	}
+	KUNIT_EXPECT_EQ(test, reads, 1);
 }
 
 static void description_changes_only_if_firmware_takes_it(struct kunit *test)

@@ -464,6 +464,30 @@ static int fw_expects_work(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_si
 	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 }
 
+/* Firmware may refuse to destroy a CQ that an orphan refers to. */
+static void orphans_are_destroyed_before_the_cq_of_a_consumer(struct kunit *test)
+{
+	struct kernel *k = kernel_make(test);
+	struct mlx5_ib_fw_attempt attempt = {};
+	struct mlx5_ib_queue_mem mem = {};
+	struct mock *mock = k->mock;
+	u32 num;
+
+	KUNIT_ASSERT_EQ(test, kernel_create_cq(k, &k->cq), 0);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_fw_alloc_object(mock->dev, MLX5_IB_KERNEL_UID,
+							 MLX5_CMD_OP_ALLOC_UAR, &num));
+	mlx5_ib_orphan_adopt(mock->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_UAR, num, &attempt,
+			     "UAR", &mem, -EBUSY);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_pre_destroy_cq(&k->cq.ibcq), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_UAR], 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DESTROY_CQ);
+	mlx5_ib_post_destroy_cq(&k->cq.ibcq);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_CQ], 0);
+	mlx5_ib_cleanup_orphans(mock->dev);
+}
+
 /* A work item that an event queues after ib_core has cancelled it would run on a freed CQ. */
 static void cq_is_destroyed_before_ib_core_cancels_its_work(struct kunit *test)
 {
@@ -1060,6 +1084,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(refused_destruction_succeeds_and_keeps_the_memory),
 	KUNIT_CASE(next_queue_pair_of_the_number_gets_no_old_completion),
 	KUNIT_CASE(completion_is_for_a_queue_pair_of_its_own_cq),
+	KUNIT_CASE(orphans_are_destroyed_before_the_cq_of_a_consumer),
 	KUNIT_CASE(cq_is_destroyed_before_ib_core_cancels_its_work),
 	KUNIT_CASE(destroyed_cq_is_not_rung),
 	KUNIT_CASE(shared_requests_complete_in_any_order),

@@ -123,6 +123,22 @@ static void queue_pair_without_a_receive_queue_shows_none(struct kunit *test)
 }
 
 /* An XRC target belongs to an XRC domain. No process rings a doorbell of the target. */
+/* A process may name a UAR object of its own in place of a bfreg. */
+static void queue_pair_on_a_uar_object_shows_no_bfreg(struct kunit *test)
+{
+	struct objects *o = make_objects(test, OBJ_RC_QP);
+	struct sk_buff *msg = make_msg(test);
+	u32 bfregn = o->qp.bfregn;
+
+	o->qp.bfregn = MLX5_IB_INVALID_BFREG;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_res_qp_entry(msg, &o->qp.ibqp), 0);
+	o->qp.bfregn = bfregn;
+	KUNIT_EXPECT_NULL(test, find_value(msg, "bfreg"));
+	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uar"),
+			o->mock->context->bfregi.sys_pages[bfregn / 2]);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 static void xrc_target_shows_no_doorbell(struct kunit *test)
 {
 	struct objects *o = make_objects(test, OBJ_XRC_TGT);
@@ -498,6 +514,7 @@ static void object_of_a_closed_process_is_skipped(struct kunit *test)
 static struct kunit_case restrack_cases[] = {
 	KUNIT_CASE(queue_pair_shows_its_own_attributes),
 	KUNIT_CASE(queue_pair_without_a_receive_queue_shows_none),
+	KUNIT_CASE(queue_pair_on_a_uar_object_shows_no_bfreg),
 	KUNIT_CASE(xrc_target_shows_no_doorbell),
 	KUNIT_CASE(completion_queue_shows_its_own_attributes),
 	KUNIT_CASE(shared_receive_queue_shows_its_own_attributes),

@@ -109,6 +109,24 @@ static void cq_context_names_its_size_uar_and_eq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* A process whose library creates UAR objects as it needs them has no static UAR. */
+static void cq_without_a_uar_is_refused(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mlx5_bfreg_layout *layout;
+	u32 num;
+
+	KUNIT_ASSERT_EQ(test, objects_need(o, OBJ_CQ), 0);
+	layout = &o->mock->context->bfregi.layout;
+	num = layout->num_static_sys_pages;
+	layout->num_static_sys_pages = 0;
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, objects_create(o, OBJ_CQ), -EINVAL);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	layout->num_static_sys_pages = num;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 /* ---- state changes ---------------------------------------------------------------------- */
 
 static const struct step {
@@ -832,6 +850,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(library_and_firmware_are_told_the_same_uar),
 	KUNIT_CASE(qp_context_names_its_own_objects),
 	KUNIT_CASE(cq_context_names_its_size_uar_and_eq),
+	KUNIT_CASE(cq_without_a_uar_is_refused),
 	KUNIT_CASE(refused_state_change_keeps_the_state),
 	KUNIT_CASE(illegal_state_change_sends_no_command),
 	KUNIT_CASE(events_of_a_cq_reach_its_owner),
