@@ -182,6 +182,22 @@ static void eth_physical(struct hca *hca, const struct eth_stats *s, uint8_t *se
 	PUT_PHYS(phy_received_bits, 8 * eth_sum(s->phy_rx.octets));
 }
 
+static unsigned int at_most(uint64_t n, unsigned int max)
+{
+	return n > max ? max : n;
+}
+
+/* InfiniBand's counters of errors, which the stock driver asks for at an Ethernet port, too. */
+static void eth_infiniband(struct hca *hca, const struct eth_stats *s, uint8_t *set)
+{
+	IFC_SET(ib_port_cntrs_grp_data_layout, set, link_downed_counter,
+		at_most(hca->count.link_downed, UINT8_MAX));
+	IFC_SET(ib_port_cntrs_grp_data_layout, set, port_rcv_errors,
+		at_most(count_rx_errors(&hca->count) + s->rx_too_long, UINT16_MAX));
+	IFC_SET(ib_port_cntrs_grp_data_layout, set, port_xmit_discards,
+		at_most(s->tx_too_long + s->tx_link_down, UINT16_MAX));
+}
+
 /**
  * eth_ppcnt() - read a group of counters
  * @hca: the HCA
@@ -210,6 +226,9 @@ bool eth_ppcnt(struct hca *hca, unsigned int group, unsigned int prio, uint8_t *
 		return true;
 	case PPCNT_PHYSICAL:
 		eth_physical(hca, s, set);
+		return true;
+	case PPCNT_INFINIBAND:
+		eth_infiniband(hca, s, set);
 		return true;
 	default:
 		return false;

@@ -52,7 +52,7 @@ void eth_count_roce(struct eth_stats *s, const struct eth_frame *fr, bool tx);
 /* Groups of counters that PPCNT can read, MLX5_*_COUNTERS_GROUP of linux/mlx5/device.h. */
 enum ppcnt_group {
 	PPCNT_IEEE_802_3 = 0x00, PPCNT_RFC_2863 = 0x01, PPCNT_RFC_2819 = 0x02,
-	PPCNT_PER_PRIORITY = 0x10, PPCNT_PHYSICAL = 0x12,
+	PPCNT_PER_PRIORITY = 0x10, PPCNT_PHYSICAL = 0x12, PPCNT_INFINIBAND = 0x20,
 };
 
 bool eth_ppcnt(struct hca *hca, unsigned int group, unsigned int prio, uint8_t *set);

@@ -328,6 +328,8 @@ static uint64_t counter(unsigned int h, unsigned int group, unsigned int prio, s
 
 #define C(h, group, layout, fld) \
 	counter(h, group, 0, IFC_BYTE(eth_##layout##_cntrs_grp_data_layout, fld##_high))
+#define INFINIBAND(fld)	\
+	IFC_GET(ib_port_cntrs_grp_data_layout, IFC_ADDR(ppcnt_reg, reg, counter_set), fld)
 #define IEEE(h, fld) C(h, 0, 802_3, fld)
 #define IF(h, fld) C(h, 1, 2863, fld)
 #define STATS(h, fld) C(h, 2, 2819, ether_stats_##fld)
@@ -435,12 +437,23 @@ static void drops_are_counted_once(void **state)
 	assert_int_equal(STATS(1, drop_events), 2);
 	assert_int_equal(lan.hca[1]->eth->stats.rx_other_address, 1);
 	assert_int_equal(IEEE(1, a_frames_received_ok), 513);
+	/* InfiniBand's counters of errors; the fields are shorter. */
+	IFC_SET(ppcnt_reg, clean(), grp, 0x20);
+	assert_int_equal(lan_reg(1, REG_PPCNT, false, reg, IFC_SZ(ppcnt_reg)), ST_OK);
+	assert_int_equal(INFINIBAND(port_rcv_errors), 3);
+	lan.hca[1]->count.link_downed = 300;
+	IFC_SET(ppcnt_reg, clean(), grp, 0x20);
+	assert_int_equal(lan_reg(1, REG_PPCNT, false, reg, IFC_SZ(ppcnt_reg)), ST_OK);
+	assert_int_equal(INFINIBAND(link_downed_counter), 255);
+	IFC_SET(ppcnt_reg, clean(), grp, 0x20);
+	assert_int_equal(lan_reg(0, REG_PPCNT, false, reg, IFC_SZ(ppcnt_reg)), ST_OK);
+	assert_int_equal(INFINIBAND(port_xmit_discards), 1);
 }
 
 static void unknown_groups_and_priorities_are_refused(void **state)
 {
 	(void)state;
-	IFC_SET(ppcnt_reg, clean(), grp, 0x20);		/* InfiniBand's */
+	IFC_SET(ppcnt_reg, clean(), grp, 0x21);		/* InfiniBand's */
 	assert_refused(lan_reg(0, REG_PPCNT, false, reg, IFC_SZ(ppcnt_reg)), ST_BAD_PARAM,
 		       WHY_REG_INDEX);
 	IFC_SET(ppcnt_reg, clean(), grp, 0x10);
