@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The request "impair": packets to the port are lost, duplicated, reordered, corrupted or delayed.
+ * The request "impair": packets to the port are lost, duplicated, reordered, corrupted or delayed;
+ * and the request "ecn": packets of RoCE are marked, as by a router that is congested.
  */
 #include <json-c/json.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "hca.h"
 #include "impair.h"
 #include "request.h"
+#include "roce_link.h"
+#include "words.h"
 
 static struct json_object *impair_settings_object(const struct impair_settings *s)
 {
@@ -68,4 +71,33 @@ struct json_object *request_impair(struct hca *hca, unsigned int n, char **w)
 			return answer_fail("memory is short");
 	}
 	return impair_report(im);
+}
+
+/**
+ * request_ecn() - the request "ecn"
+ * @hca: the HCA
+ * @n: number of words
+ * @w: the words, the request's name first
+ *
+ * Return: the answer.
+ */
+struct json_object *request_ecn(struct hca *hca, unsigned int n, char **w)
+{
+	struct json_object *o;
+	struct cnp_counts c;
+	unsigned long percent;
+
+	if (!hca->roce)
+		return answer_fail("the port is not an Ethernet port");
+	if (n > 2 || (n == 2 && (!request_number(w[1], &percent) || percent > 100)))
+		return answer_fail("usage: ecn [PERCENT]");
+	if (n == 2)
+		roce_set_ecn(hca, percent * (IMPAIR_ALWAYS / 100));
+	c = roce_congestion(hca);
+	o = answer_ok();
+	answer_add_num(o, "marked", c.marked);
+	answer_add_num(o, "cnps_sent", c.sent);
+	answer_add_num(o, "cnps_handled", c.handled);
+	answer_add_num(o, "cnps_ignored", c.ignored);
+	return o;
 }

@@ -82,7 +82,8 @@ static const struct request requests[] = {
 	{ "rates", request_rates }, { "steering", request_steering },
 	{ "profile", request_profile },
 	{ "trace", request_trace }, { "capture", request_capture },
-	{ "inject", request_inject }, { "impair", request_impair }, { "expect", request_expect },
+	{ "inject", request_inject }, { "impair", request_impair },
+	{ "ecn", request_ecn }, { "expect", request_expect },
 	{ "unexpected", request_unexpected },
 	{ "link", request_link }, { "port", request_port }, { "unplug", request_unplug },
 	{ "plug", request_plug }, { 0 }

@@ -50,6 +50,7 @@ struct json_object *request_inject(struct hca *hca, unsigned int n, char **w);
 
 /* impairments.c */
 struct json_object *request_impair(struct hca *hca, unsigned int n, char **w);
+struct json_object *request_ecn(struct hca *hca, unsigned int n, char **w);
 
 /* expectations.c */
 struct json_object *request_expect(struct hca *hca, unsigned int n, char **w);

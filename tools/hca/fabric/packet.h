@@ -19,7 +19,8 @@
 
 /* BTH opcode: service in the top three bits, operation below. */
 enum bth_service {
-	BTH_RC = 0x00, BTH_UC = 0x20, BTH_UD = 0x60, BTH_XRC = 0xa0, BTH_SERVICE_MASK = 0xe0,
+	BTH_RC = 0x00, BTH_UC = 0x20, BTH_UD = 0x60, BTH_CNP = 0x80, BTH_XRC = 0xa0,
+	BTH_SERVICE_MASK = 0xe0,
 	BTH_OP_MASK = 0x1f,
 };
 
@@ -42,6 +43,9 @@ enum aeth {
 	NAK_SEQ = 0x60, NAK_INVALID_REQ = 0x61, NAK_ACCESS = 0x62, NAK_REMOTE_OP = 0x63,
 };
 
+#define CNP_OPCODE	(BTH_CNP | 0x01)
+#define CNP_BYTES	16	/* reserved, in the place of the payload */
+
 struct packet {
 	struct packet_head head;	/* first; its length is that of the payload */
 	/* Headers of the link layer: of InfiniBand, struct ib_headers */
@@ -49,6 +53,7 @@ struct packet {
 	/* BTH */
 	uint8_t opcode;
 	bool solicited, ack_req;
+	bool becn;			/* of RoCE: the packet tells of congestion */
 	uint16_t pkey;
 	uint32_t dqpn;
 	uint32_t psn;

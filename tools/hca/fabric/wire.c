@@ -22,6 +22,7 @@
 #define BTH_SE		0x80
 #define BTH_M		0x40
 #define BTH_TVER	0x0f
+#define BTH_BECN	(1u << 30)
 #define VCRC_POLY	0xd008	/* x^16 + x^12 + x^3 + x + 1, the highest term in bit 0 */
 
 /* Extended headers in their order on the wire. */
@@ -219,7 +220,7 @@ static void wire_put_bth(const struct packet *p, uint8_t *bth)
 	bth[0] = p->opcode;
 	bth[1] = (p->solicited ? BTH_SE : 0) | (connected ? BTH_M : 0) | wire_pad(p) << 4;
 	put_be16(bth + 2, p->pkey);
-	put_be32(bth + 4, p->dqpn & 0xffffff);
+	put_be32(bth + 4, (p->becn ? BTH_BECN : 0) | (p->dqpn & 0xffffff));
 	put_be32(bth + 8, (uint32_t)p->ack_req << 31 | (p->psn & PSN_MASK));
 }
 
@@ -240,6 +241,8 @@ static bool wire_opcode_ok(uint8_t opcode)
 		return OPS_UC >> op & 1;
 	case BTH_UD:
 		return OPS_UD >> op & 1;
+	case BTH_CNP:
+		return opcode == CNP_OPCODE;
 	default:
 		return false;
 	}
@@ -250,6 +253,7 @@ static void wire_get_bth(struct packet *p, const uint8_t *bth)
 	p->opcode = bth[0];
 	p->solicited = bth[1] & BTH_SE;
 	p->pkey = get_be16(bth + 2);
+	p->becn = get_be32(bth + 4) & BTH_BECN;
 	p->dqpn = get_be32(bth + 4) & 0xffffff;
 	p->ack_req = bth[8] & 0x80;
 	p->psn = get_be32(bth + 8) & PSN_MASK;
@@ -278,7 +282,8 @@ const char *wire_parse(struct packet *p, const uint8_t *buf, size_t len)
 	if (len < BTH_BYTES + wire_ext_bytes(p) + pad)
 		return "length";
 	left = len - BTH_BYTES - wire_ext_bytes(p);
-	if (left & 3 || left - pad > PKT_MTU_MAX)
+	if (left & 3 || left - pad > PKT_MTU_MAX ||
+	    (p->opcode == CNP_OPCODE && left - pad != CNP_BYTES))
 		return "length";
 	wire_get_ext_headers(p, buf + BTH_BYTES);
 	p->head.len = left - pad;

@@ -130,6 +130,7 @@ struct qp {
 	bool drain_event;	/* raise SQ_DRAINED when the SQ has drained (sqd_event) */
 	bool last_wqe_done;	/* SRQ_LAST_WQE was raised since ERR was entered */
 	enum cqe_error error;	/* why the queue pair entered SQER or ERR */
+	uint64_t cnp_ns;	/* when the last CNP was sent to the peer */
 	bool cq_dead;		/* a completion was lost; ERR is entered from the event loop */
 
 	uint8_t qpc[QPC_BYTES];	/* as the commands built it, for QUERY_QP */

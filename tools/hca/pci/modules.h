@@ -81,7 +81,7 @@
 #define HCA_IB_MODULES	HCA_MODULES(&address_module, &port_module)
 #define HCA_IB_CMDS	HCA_CMDS(port_cmds, port_reg_cmds)
 #define HCA_ETH_MODULES	HCA_MODULES(&roce_address_module, &eth_port_module, &roce_module)
-#define HCA_ETH_CMDS	HCA_CMDS(roce_address_cmds, eth_vport_cmds, eth_reg_cmds)
+#define HCA_ETH_CMDS	HCA_CMDS(roce_address_cmds, roce_cnp_cmds, eth_vport_cmds, eth_reg_cmds)
 
 /* Functions of these modules that a lower module calls by struct board. */
 extern const struct doorbell_ops hca_doorbells;

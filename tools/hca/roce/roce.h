@@ -12,6 +12,7 @@
 #include "cqe_error.h"
 #include "link.h"
 #include "packet_head.h"
+#include "roce_link.h"
 
 struct completion;
 struct hca;
@@ -26,6 +27,9 @@ struct roce {
 	struct packet_queue rx;		/* frames for queue pairs */
 	unsigned int rx_len;
 	void (*wake)(struct hca *hca);
+	uint32_t ecn_ppm;		/* packets of a million that the link marks, see roce_cnp.c */
+	uint64_t random;		/* chooses these packets */
+	struct cnp_counts cnp;
 };
 
 /* ---- roce_send.c: the headers of packets, and sending ---------------------------------------- */
@@ -44,5 +48,9 @@ const char *roce_wrong_source(const struct qp *qp, const struct packet *p);
 const char *roce_wrong_destination(struct hca *hca, const struct qp *qp, const struct packet *p);
 bool roce_network_header(const struct packet *p, uint8_t header[NETWORK_HEADER_BYTES]);
 void roce_to_cqe(struct hca *hca, const struct packet *p, struct completion *c);
+
+/* ---- roce_cnp.c: congestion ------------------------------------------------------------------ */
+
+bool roce_notice(struct hca *hca, struct packet *p);
 
 #endif

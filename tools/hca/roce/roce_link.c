@@ -97,7 +97,9 @@ static struct eth_frame *roce_next(struct hca *hca)
 	return fr;
 }
 
-/* Read the packet of a frame; NULL, after it was counted, if the frame is wrong. */
+/*
+ * Read the packet of a frame; NULL, after it was counted, if the frame is wrong or about congestion.
+ */
 static struct packet *roce_read(struct hca *hca, const struct eth_frame *fr)
 {
 	struct packet *p = packet_alloc(hca->fabric);
@@ -108,9 +110,10 @@ static struct packet *roce_read(struct hca *hca, const struct eth_frame *fr)
 	frame_parse(&f, eth_frame_data(fr), fr->head.len, LENGTHS_OF_FRAME);
 	if (p)
 		drop = roce_frame_read(&f, p, &why);
-	if (drop == ROCE_DROPS)
+	if (drop != ROCE_DROPS)
+		roce_drop(hca, drop, why);
+	else if (!roce_notice(hca, p))
 		return p;
-	roce_drop(hca, drop, why);
 	if (p)
 		packet_free(hca->fabric, p);
 	return NULL;

@@ -80,6 +80,7 @@ static const struct expected {
 	ROW(MODIFY_NIC_VPORT_CONTEXT, .who = KERNEL, .eth = true),
 	ROW(QUERY_VNIC_ENV, .who = KERNEL, .eth = true),
 	ROW(SET_ROCE_ADDRESS, .who = KERNEL, .eth = true), ROW(QUERY_ROCE_ADDRESS, .eth = true),
+	ROW(QUERY_CONG_STATISTICS, .who = KERNEL, .eth = true),
 	ROW(ALLOC_Q_COUNTER, .who = ANYONE_SHARED),
 	ROW(DEALLOC_Q_COUNTER), ROW(QUERY_Q_COUNTER),
 	ROW(SET_PP_RATE_LIMIT, .who = ANYONE_SHARED),

@@ -544,6 +544,12 @@ static void port_changes_as_a_subnet_manager_does(void **state)
 	assert_int_equal(pkey_table_get(core.hca, 3), 0x8003);
 }
 
+static void only_ethernet_ports_mark_packets(void **state)
+{
+	(void)state;
+	assert_true(answer("ecn", "not an Ethernet port"));
+}
+
 static void link_is_impaired_until_off(void **state)
 {
 	struct impair *im = fabric_impair(core.hca);
@@ -1127,6 +1133,7 @@ int main(void)
 		T(trace_decodes_command_fields),
 		T(capture_is_switched_off_and_on),
 		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),
+		T(only_ethernet_ports_mark_packets),
 		T(link_is_an_injection_too), T(one_umr_fails_by_default),
 		T(refusals_that_nobody_announced_are_listed),
 		T(dropped_doorbells_that_nobody_announced_are_listed),

@@ -73,7 +73,7 @@ static size_t bth_of(const struct frame *f)
 }
 
 /*
- * Of what scapy writes we do not write the congestion bits of the BTH and a UDP checksum, which the
+ * Of what scapy writes we do not write the FECN of the BTH and a UDP checksum, which the
  * ICRC counts as ones; and we set the bit of a connection that has migrated. That the ICRC itself
  * is scapy's is what net/test_roce.c checks.
  */
@@ -105,7 +105,7 @@ static void frames_of_scapy_are_read_and_made_again(void **state)
 		assert_true(pkt.ack_req);
 		assert_int_equal(pkt.pkey, 0xffff);
 		bytes[bth_of(&f) + 1] |= 0x40;
-		bytes[bth_of(&f) + 4] = 0;
+		bytes[bth_of(&f) + 4] &= 0x40;
 		if (f.l4_type == L4_UDP)
 			put_be16(bytes + f.l4 + 6, 0);
 		icrc_fill(bytes, &f);
@@ -117,6 +117,20 @@ static void frames_of_scapy_are_read_and_made_again(void **state)
 		assert_memory_equal(again, bytes, row(names[i])->len < len ?
 				    row(names[i])->len : len);
 	}
+}
+
+static void a_cnp_of_scapy_is_read(void **state)
+{
+	(void)state;
+	load("cnp");
+	assert_int_equal(read_frame(false), ROCE_DROPS);
+	assert_int_equal(pkt.opcode, CNP_OPCODE);
+	assert_int_equal(pkt.dqpn, 0x456);
+	assert_int_equal(pkt.head.len, CNP_BYTES);
+	assert_true(pkt.becn);
+	bytes[42] = 0x80;
+	assert_int_equal(read_frame(true), ROCE_DROP_TRANSPORT);
+	assert_string_equal(why, "opcode");
 }
 
 static void headers_of_scapy_are_found(void **state)
@@ -236,7 +250,7 @@ static void the_transport_is_checked(void **state)
 	static const struct { size_t at; uint8_t value; const char *reason; } bad[] = {
 		{ 0, 0x15, "opcode" }, { 0, 0x18, "opcode" }, { 0, 0x1f, "opcode" },
 		{ 0, 0x2c, "opcode" }, { 0, 0x44, "opcode" }, { 0, 0x60, "opcode" },
-		{ 0, 0x66, "opcode" }, { 0, 0x81, "opcode" }, { 0, 0xb8, "opcode" },
+		{ 0, 0x66, "opcode" }, { 0, 0x82, "opcode" }, { 0, 0xb8, "opcode" },
 		{ 0, 0xe4, "opcode" }, { 1, 0x41, "transport version" },
 	};
 	size_t i;
@@ -314,6 +328,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_of_scapy_are_read_and_made_again),
+		cmocka_unit_test(a_cnp_of_scapy_is_read),
 		cmocka_unit_test(headers_of_scapy_are_found),
 		cmocka_unit_test(changed_frames_are_dropped),
 		cmocka_unit_test(each_fault_has_its_reason),

@@ -5,6 +5,8 @@
  */
 #include <string.h>
 
+#include "clock.h"
+#include "cmd.h"
 #include "count.h"
 #include "cq.h"
 #include "eth_port.h"
@@ -784,6 +786,152 @@ static void groups_flood_and_loop(void **state)
 	assert_null(rig_cqe(CQ_A + 1, 0));
 }
 
+/* ---- congestion ------------------------------------------------------------------------------ */
+
+/* A packet of version 2 that a router has marked. */
+static void send_marked(bool v6)
+{
+	struct packet p = good_packet();
+	struct roce_headers *h = roce_hdr(&p);
+
+	p.psn = b->next_rcv_psn;
+	if (v6) {
+		h->kind = ROCE_IP6;
+		memset(h->net, 0, sizeof(h->net));
+		put_be32(h->net, 6u << 28 | 3u << 20);
+		h->net[6] = PROTO_UDP;
+		gid_of(0, V2_IP6, h->net + NET_SIP);
+		gid_of(1, V2_IP6, h->net + NET_DIP);
+	} else {
+		h->net[1] = 3;
+	}
+	peer_sends(&p);
+}
+
+static void a_marked_packet_is_answered_by_a_cnp(void **state)
+{
+	static const uint8_t zeros[16];
+	unsigned int v6, i;
+	struct frame f;
+
+	for (v6 = 0; v6 < 2; v6++) {
+		up(QPT_RC, v6 ? V2_IP6 : V2_IP4);
+		for (i = 0; i < 2; i++)
+			rig_recv(1, b, buf_b, 64, key_b);
+		/* The way back leads to the peer, which sees what comes. */
+		memcpy(b->path.rmac, peer_mac, 6);
+		send_marked(v6);
+		assert_int_equal(roce_congestion(rig.hca[1]).marked, 1);
+		assert_int_equal(roce_congestion(rig.hca[1]).sent, 1);
+		f = seen(0);
+		assert_true(icrc_ok(&f));
+		assert_int_equal(f.tclass, 48 << 2);
+		assert_int_equal(f.data[f.payload], 0x81);
+		assert_int_equal(get_be32(f.data + f.payload + 4),
+				 0x40000000 | a->obj.num);	/* BECN */
+		assert_memory_equal(f.data + f.payload + 12, zeros, 16);
+		assert_int_equal(f.l4_end - f.payload, 12 + 16 + 4);
+		/* The packet itself is received. */
+		assert_int_equal(rig.ncqe, 1);
+		rig_down(state);
+	}
+	rc(state);
+}
+
+static void cnps_to_a_queue_pair_have_a_pause(void **state)
+{
+	struct packet p = good_packet();
+
+	(void)state;
+	roce_hdr(&p)->net[1] = 3;
+	p.dqpn++;
+	peer_sends(&p);			/* to no queue pair */
+	p.dqpn--;
+	roce_hdr(&p)->net[IPV4_SIP + 3] ^= 8;
+	peer_sends(&p);			/* not from its peer */
+	assert_int_equal(roce_congestion(rig.hca[1]).marked, 2);
+	assert_int_equal(roce_congestion(rig.hca[1]).sent, 0);
+	b->cnp_ns = clock_now_ns() + 1000000000;
+	send_marked(false);
+	assert_int_equal(roce_congestion(rig.hca[1]).sent, 0);
+	b->cnp_ns = clock_now_ns() - 1000000;
+	send_marked(false);
+	assert_int_equal(roce_congestion(rig.hca[1]).sent, 1);
+}
+
+static void cnps_are_counted_by_the_sender(void **state)
+{
+	uint8_t in[IFC_SZ(query_cong_statistics_in)] = {};
+	uint8_t out[IFC_SZ(query_cong_statistics_out)] = {};
+	struct cmd cmd = { .in = in, .out = out, .in_len = sizeof(in), .out_len = sizeof(out) };
+	struct packet p = good_packet();
+
+	(void)state;
+	p.opcode = CNP_OPCODE;
+	p.becn = true;
+	p.head.len = CNP_BYTES;
+	peer_sends(&p);
+	p.dqpn++;
+	peer_sends(&p);
+	assert_int_equal(rig.ncqe, 0);
+	assert_int_equal(rig.hca[1]->count.packets_dropped, 0);
+	p.head.len = CNP_BYTES - 4;
+	peer_sends(&p);
+	assert_int_equal(drops(1, ROCE_DROP_TRANSPORT), 1);
+	assert_int_equal(roce_cnp_cmds[0].handler(rig.hca[1], &cmd), ST_BAD_OP);
+	IFC_SET(cmd_hca_cap, rig.hca[1]->cap[CAP_GENERAL], cc_query_allowed, 1);
+	IFC_SET(query_cong_statistics_in, in, clear, 1);
+	assert_int_equal(roce_cnp_cmds[0].handler(rig.hca[1], &cmd), ST_OK);
+	assert_int_equal(IFC_GET(query_cong_statistics_out, out, rp_cnp_handled_low), 1);
+	assert_int_equal(IFC_GET(query_cong_statistics_out, out, rp_cnp_ignored_low), 1);
+	assert_int_equal(roce_congestion(rig.hca[1]).handled, 0);
+}
+
+/* Only packets whose sender knows the mark are marked. Both sides count. */
+static void the_link_can_mark_packets(void **state)
+{
+	(void)state;
+	roce_set_ecn(rig.hca[1], 1000000);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(2, 2000), 2);
+	assert_int_equal(roce_congestion(rig.hca[1]).marked, 0);
+	a->path.ecn = 2;
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(4, 2000), 4);
+	rig_settle();
+	assert_int_equal(roce_congestion(rig.hca[1]).marked, 1);
+	assert_int_equal(roce_congestion(rig.hca[1]).sent, 1);
+	assert_int_equal(roce_congestion(rig.hca[0]).handled, 1);
+	roce_set_ecn(rig.hca[1], 0);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(6, 2000), 6);
+	assert_int_equal(roce_congestion(rig.hca[1]).marked, 1);
+}
+
+/* The header in the buffer of a datagram has the mark, and a right checksum. */
+static void marked_datagrams_show_the_mark(void **state)
+{
+	const uint8_t *h;
+	uint32_t sum = 0;
+	unsigned int i;
+
+	(void)state;
+	roce_set_ecn(rig.hca[1], 1000000);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	datagram(1, V2_IP4, b->obj.num, 10);	/* traffic class 0x42 */
+	assert_int_equal(rig_run(2, 2000), 2);
+	h = rig_ptr(1, buf_b + 20);
+	assert_int_equal(h[1], 0x43);
+	for (i = 0; i < 20; i += 2)
+		sum += get_be16(h + i);
+	assert_int_equal((sum & 0xffff) + (sum >> 16), 0xffff);
+	assert_int_equal(roce_congestion(rig.hca[1]).marked, 1);
+	assert_int_equal(roce_congestion(rig.hca[1]).sent, 0);
+}
+
 #define ON(f, up) cmocka_unit_test_setup_teardown(f, up, rig_down)
 
 int main(void)
@@ -807,6 +955,11 @@ int main(void)
 		ON(long_frames_are_dropped, ud),
 		ON(qp1_gets_datagrams_of_any_address, ud),
 		cmocka_unit_test_teardown(groups_flood_and_loop, rig_down),
+		cmocka_unit_test_teardown(a_marked_packet_is_answered_by_a_cnp, rig_down),
+		ON(cnps_to_a_queue_pair_have_a_pause, rc),
+		ON(cnps_are_counted_by_the_sender, rc),
+		ON(the_link_can_mark_packets, rc),
+		ON(marked_datagrams_show_the_mark, ud),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
