@@ -3,6 +3,7 @@
  * Capabilities of the device that have to be computed.
  */
 
+#include <linux/minmax.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/pci.h>
@@ -65,6 +66,49 @@ static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
 	       MLX5_FENCE_MODE_STRONG_ORDERING : MLX5_FENCE_MODE_INITIATOR_SMALL;
 }
 
+/* The index of an entry of the GID table has eight bits in paths and in address vectors. */
+#define MAX_GIDS	256
+
+/*
+ * The entries of the GID table of an Ethernet port that are for verbs: mlx5_core has reserved
+ * entries at the end of the table.
+ */
+static u16 caps_roce_gids(struct mlx5_core_dev *mdev)
+{
+	unsigned int size = min(MLX5_CAP_ROCE(mdev, roce_address_table_size), MAX_GIDS);
+	unsigned int reserved = mlx5_core_reserved_gids_count(mdev);
+
+	return size > reserved ? size - reserved : 0;
+}
+
+/*
+ * The versions of RoCE that an Ethernet port has. If an administrator has switched RoCE off, the
+ * RoCE capabilities are not valid.
+ */
+static u8 caps_roce_versions(struct mlx5_core_dev *mdev)
+{
+	const u32 l3_types = MLX5_ROCE_L3_TYPE_IPV4_CAP | MLX5_ROCE_L3_TYPE_IPV6_CAP;
+
+	if (!mlx5_get_roce_state(mdev) || !caps_roce_gids(mdev) ||
+	    (MLX5_CAP_ROCE(mdev, l3_type) & l3_types) != l3_types)
+		return 0;
+	return MLX5_CAP_ROCE(mdev, roce_version) &
+	       (MLX5_ROCE_VERSION_1_CAP | MLX5_ROCE_VERSION_2_CAP);
+}
+
+static void caps_read_port(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
+{
+	caps->ethernet = MLX5_CAP_GEN(mdev, port_type) == MLX5_CAP_PORT_TYPE_ETH;
+	if (!caps->ethernet) {
+		caps->pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size));
+		caps->gid_table_len = mlx5_get_gid_table_len(MLX5_CAP_GEN(mdev, gid_table_size));
+		return;
+	}
+	caps->roce_versions = caps_roce_versions(mdev);
+	caps->pkey_table_len = 1;
+	caps->gid_table_len = caps->roce_versions ? caps_roce_gids(mdev) : 0;
+}
+
 /**
  * mlx5_ib_read_caps - compute what the device can do
  * @mdev: device, whose capabilities mlx5_core has queried
@@ -92,9 +136,8 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 		.atomic_mode = caps_atomic_mode(atomic_ops),
 		.umr_fence = caps_umr_fence(mdev),
 		.list_end_mkey = be32_to_cpu(MLX5_TERMINATE_SCATTER_LIST_LKEY),
-		.pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size)),
-		.gid_table_len = mlx5_get_gid_table_len(MLX5_CAP_GEN(mdev, gid_table_size)),
 	};
+	caps_read_port(mdev, caps);
 }
 
 /**

@@ -31,8 +31,11 @@ struct mlx5_core_dev;
  * @list_end_mkey: a data segment with this key and length 0 ends the list of a receive WQE, as a
  *	segment with MLX5_TERMINATE_SCATTER_LIST_LKEY does; it is that key unless
  *	mlx5_ib_init_device_attr() finds that the device reports another
- * @pkey_table_len: entries of the P_Key table of a port
- * @gid_table_len: entries of the GID table of a port
+ * @ethernet: the port is an Ethernet port; otherwise it is an InfiniBand port
+ * @roce_versions: versions of RoCE that the port has: MLX5_ROCE_VERSION_*_CAP. 0 for an InfiniBand
+ *	port, and for an Ethernet port without RoCE
+ * @pkey_table_len: entries of the P_Key table of the port
+ * @gid_table_len: entries of the GID table of the port; 0 for an Ethernet port without RoCE
  */
 struct mlx5_ib_caps {
 	struct mlx5_core_dev *mdev;
@@ -45,6 +48,8 @@ struct mlx5_ib_caps {
 	u8 atomic_mode;
 	u8 umr_fence;
 	u32 list_end_mkey;
+	bool ethernet;
+	u8 roce_versions;
 	u16 pkey_table_len;
 	u16 gid_table_len;
 };
