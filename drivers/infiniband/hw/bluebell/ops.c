@@ -41,7 +41,6 @@ const struct ib_device_ops mlx5_ib_dev_ops = {
 	.modify_port = mlx5_ib_modify_port,
 	.get_port_immutable = mlx5_ib_port_immutable,
 	.get_link_layer = mlx5_ib_port_link_layer,
-	.query_gid = mlx5_ib_query_gid,
 	.query_pkey = mlx5_ib_query_pkey,
 	.process_mad = mlx5_ib_process_mad,
 

@@ -52,6 +52,7 @@ int mlx5_ib_init_port(struct mlx5_ib_dev *dev)
 	dev->port.num = 1;
 	spin_lock_init(&dev->port.link_lock);
 	dev->port.ops = port_find_ops(dev->mdev);
+	ib_set_device_ops(&dev->ib_dev, dev->port.ops->dev_ops);
 	return dev->port.ops->read_constants(&dev->port);
 }
 
@@ -139,24 +140,6 @@ int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_po
 }
 
 /**
- * mlx5_ib_query_gid - read an entry of the GID table
- * @ibdev: device
- * @num: number of the port
- * @index: index of the entry; ib_core asks for entries of the table only
- * @gid: gets the entry
- *
- * May sleep.
- *
- * Return: 0 or the errno of a firmware refusal.
- */
-int mlx5_ib_query_gid(struct ib_device *ibdev, u32 num, int index, union ib_gid *gid)
-{
-	struct mlx5_ib_port *port = to_mport(ibdev, num);
-
-	return port->ops->query_gid(port, index, gid);
-}
-
-/**
  * mlx5_ib_query_pkey - read an entry of the P_Key table
  * @ibdev: device
  * @num: number of the port
@@ -189,7 +172,9 @@ int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immu
 	immutable->gid_tbl_len = port->dev->caps.gid_table_len;
 	immutable->pkey_tbl_len = port->dev->caps.pkey_table_len;
 	immutable->core_cap_flags = port->core_cap_flags;
-	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	/* The RDMA core insists on 0 for a port without MADs. */
+	immutable->max_mad_size = port->core_cap_flags & RDMA_CORE_CAP_IB_MAD ? IB_MGMT_MAD_SIZE :
+										0;
 	return 0;
 }
 
@@ -198,7 +183,7 @@ int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immu
  * @ibdev: device
  * @num: number of the port
  *
- * Return: IB_LINK_LAYER_INFINIBAND, because the driver binds only to devices with InfiniBand ports.
+ * Return: the link layer.
  */
 enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
 {

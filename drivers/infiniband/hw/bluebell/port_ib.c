@@ -166,11 +166,26 @@ static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 	return mlx5_ib_fw_set_hca_vport_caps(port->dev, port->num, caps, select);
 }
 
-static int hca_vport_query_gid(struct mlx5_ib_port *port, int index, union ib_gid *gid)
+/**
+ * mlx5_ib_query_gid - read an entry of the GID table of an InfiniBand port
+ * @ibdev: device
+ * @num: number of the port
+ * @index: index of the entry; ib_core asks for entries of the table only
+ * @gid: gets the entry
+ *
+ * May sleep.
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_query_gid(struct ib_device *ibdev, u32 num, int index, union ib_gid *gid)
 {
-	return mlx5_ib_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_GID, port->num,
+	return mlx5_ib_fw_query_hca_vport(to_mdev(ibdev), MLX5_CMD_OP_QUERY_HCA_VPORT_GID, num,
 					  index, gid);
 }
+
+static const struct ib_device_ops hca_vport_dev_ops = {
+	.query_gid = mlx5_ib_query_gid,
+};
 
 static int hca_vport_query_pkey(struct mlx5_ib_port *port, u16 index, u16 *pkey)
 {
@@ -223,10 +238,10 @@ static enum ib_event_type hca_vport_changed(struct mlx5_ib_port *port, u8 change
 
 const struct mlx5_ib_port_ops mlx5_ib_hca_vport_ops = {
 	.link_layer = IB_LINK_LAYER_INFINIBAND,
+	.dev_ops = &hca_vport_dev_ops,
 	.why_not = hca_vport_why_not,
 	.query = hca_vport_query,
 	.modify = hca_vport_modify,
-	.query_gid = hca_vport_query_gid,
 	.query_pkey = hca_vport_query_pkey,
 	.read_constants = hca_vport_read_constants,
 	.changed = hca_vport_changed,
