@@ -606,11 +606,11 @@ static void path_is_exact_to_the_bit(struct kunit *test)
 	struct ib_qp_attr attr = sample_attr();
 	u32 ads[ADS_SIZE / 4] = {};
 
-	mlx5_ib_fill_path(ads, &attr.ah_attr, ALL_RATES);
+	mlx5_ib_fill_path(ads, &attr.ah_attr, ALL_RATES, 0);
 	expect_golden(test, ads, sizeof(ads), with_grh);
 
 	memset(ads, 0, sizeof(ads));
-	mlx5_ib_fill_path(ads, &attr.alt_ah_attr, ALL_RATES);
+	mlx5_ib_fill_path(ads, &attr.alt_ah_attr, ALL_RATES, 0);
 	expect_golden(test, ads, sizeof(ads), without_grh);
 }
 
@@ -753,7 +753,7 @@ static void query_reads_each_attribute_of_the_qpc(struct kunit *test)
 	set_dword(qpc, 0x94, 0x1f654321);
 	set_dword(qpc, 0xa8, 0x80010000);
 
-	mlx5_ib_read_qpc(qpc, IB_QPT_RC, &attr);
+	mlx5_ib_read_qpc(qpc, IB_QPT_RC, false, &attr);
 
 	KUNIT_EXPECT_TRUE(test, attr.sq_draining);
 	KUNIT_EXPECT_EQ(test, attr.path_mig_state, IB_MIG_REARM);
@@ -766,7 +766,7 @@ static void query_reads_each_attribute_of_the_qpc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.rnr_retry, want.rnr_retry);
 	KUNIT_EXPECT_EQ(test, attr.max_rd_atomic, 16);
 	attr.max_rd_atomic = 0;
-	mlx5_ib_read_qpc(qpc, IB_QPT_XRC_INI, &attr);
+	mlx5_ib_read_qpc(qpc, IB_QPT_XRC_INI, false, &attr);
 	KUNIT_EXPECT_EQ(test, attr.max_rd_atomic, 16);
 	KUNIT_EXPECT_EQ(test, attr.max_dest_rd_atomic, 4);
 	KUNIT_EXPECT_EQ(test, attr.sq_psn, want.sq_psn);
@@ -784,7 +784,7 @@ static void query_reads_each_attribute_of_the_qpc(struct kunit *test)
 	memset(&attr, 0xa5, sizeof(attr));
 	memset(qpc, 0, sizeof(qpc));
 	set_dword(qpc, 0x00, 0x30000000);
-	mlx5_ib_read_qpc(qpc, IB_QPT_RC, &attr);
+	mlx5_ib_read_qpc(qpc, IB_QPT_RC, false, &attr);
 	KUNIT_EXPECT_FALSE(test, attr.sq_draining);
 	KUNIT_EXPECT_EQ(test, attr.path_mig_state, IB_MIG_ARMED);
 	KUNIT_EXPECT_EQ(test, attr.qp_access_flags, 0);
@@ -792,7 +792,7 @@ static void query_reads_each_attribute_of_the_qpc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rdma_ah_get_ah_flags(&attr.ah_attr), 0);
 	/* A QP for datagrams has neither paths nor READs and atomics in flight. */
 	memset(&attr, 0xa5, sizeof(attr));
-	mlx5_ib_read_qpc(qpc, IB_QPT_UD, &attr);
+	mlx5_ib_read_qpc(qpc, IB_QPT_UD, false, &attr);
 	KUNIT_EXPECT_EQ(test, attr.qkey, 0);
 	KUNIT_EXPECT_EQ(test, attr.alt_timeout, 0xa5);
 	KUNIT_EXPECT_EQ(test, attr.max_rd_atomic, 0xa5);

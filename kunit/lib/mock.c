@@ -248,6 +248,7 @@ static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
 	static const enum mlx5_cap_type types[] = {
 		MLX5_CAP_GENERAL, MLX5_CAP_ATOMIC, MLX5_CAP_ROCE, MLX5_CAP_ODP, MLX5_CAP_DEV_MEM,
 		MLX5_CAP_DEV_EVENT, MLX5_CAP_GENERAL_2, MLX5_CAP_CRYPTO,
+		MLX5_CAP_ETHERNET_OFFLOADS,
 	};
 	struct mlx5_hca_cap *general;
 	int i;
@@ -413,6 +414,23 @@ void mock_set_issi(struct mock *mock, u16 issi)
 {
 	mock->dev->mdev->issi = issi;
 	mlx5_ib_read_caps(mock->dev->mdev, &mock->dev->caps);
+}
+
+/**
+ * mock_set_ethernet - give a device an Ethernet port with both versions of RoCE and 255 addresses
+ * @caps: struct mlx5_ib_caps of a mock
+ */
+void mock_set_ethernet(struct mlx5_ib_caps *caps)
+{
+	MOCK_SET_CAP(caps, roce, 1);
+	MOCK_SET_ROCE_CAP(caps, roce_version, MLX5_ROCE_VERSION_1_CAP | MLX5_ROCE_VERSION_2_CAP);
+	MOCK_SET_ROCE_CAP(caps, l3_type, MLX5_ROCE_L3_TYPE_IPV4_CAP | MLX5_ROCE_L3_TYPE_IPV6_CAP);
+	MOCK_SET_ROCE_CAP(caps, roce_address_table_size, 256);
+	MOCK_SET_ROCE_CAP(caps, sw_r_roce_src_udp_port, 1);
+	MOCK_SET_ROCE_CAP(caps, r_roce_min_src_udp_port, 0xc000);
+	MOCK_SET_ROCE_CAP(caps, r_roce_max_src_udp_port, 0xffff);
+	caps->mdev->roce.reserved_gids.count = 1;
+	MOCK_SET_CAP(caps, port_type, MLX5_CAP_PORT_TYPE_ETH);
 }
 
 /**

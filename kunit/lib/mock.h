@@ -52,6 +52,10 @@ enum mock_kind {
 #define MOCK_SET_CAP(target, field, value) \
 	MOCK_SET_CAP_OF(target, MLX5_CAP_GENERAL, cmd_hca_cap, field, value)
 
+/* Does the same as MOCK_SET_CAP_OF() for a capability of RoCE, which MLX5_CAP_ROCE() reads. */
+#define MOCK_SET_ROCE_CAP(target, field, value) \
+	MOCK_SET_CAP_OF(target, MLX5_CAP_ROCE, roce_cap, field, value)
+
 /*
  * UARs of 4 KiB in a page of the host, and pages of the context of a library that knows such UARs
  * and asks for @bfregs bfregs, two of which are in a UAR.
@@ -123,6 +127,7 @@ int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 struct mlx5_ib_caps *mock_caps(struct kunit *test);
 struct mock *mock_create(struct kunit *test);
 void mock_set_issi(struct mock *mock, u16 issi);
+void mock_set_ethernet(struct mlx5_ib_caps *caps);
 void mock_set_kernel_queues(struct mock *mock);
 int mock_init_umr(struct mlx5_ib_dev *dev);
 void mock_open(struct mock *mock);

@@ -365,11 +365,18 @@ static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 	return mod->cur == IB_QPS_RESET ? 0 : opt;
 }
 
+/* Whether a queue pair can have an alternate path, and migrate to it. */
+static bool qp_has_apm(const struct mlx5_ib_caps *caps)
+{
+	return caps->ethernet ? MLX5_CAP_ROCE(caps->mdev, roce_apm) :
+				MLX5_CAP_GEN(caps->mdev, apm);
+}
+
 static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_caps *caps)
 {
-	if (!MLX5_CAP_GEN(caps->mdev, apm))
+	if (!qp_has_apm(caps))
 		return refuse(caps->mdev, -EOPNOTSUPP,
-			      "QP with an alternate path: the device has no alternate paths (apm)");
+			      "QP with an alternate path: the device has no alternate paths (apm, roce_apm)");
 	if (attr->alt_pkey_index >= caps->pkey_table_len)
 		return refuse(caps->mdev, -EINVAL,
 			      "QP with alternate P_Key index %u, the table has %u entries",
@@ -405,9 +412,9 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 		if (attr->path_mig_state > IB_MIG_ARMED)
 			return refuse(caps->mdev, -EINVAL, "QP with path_mig_state %d, at most %d",
 				      attr->path_mig_state, IB_MIG_ARMED);
-		if (attr->path_mig_state != IB_MIG_MIGRATED && !MLX5_CAP_GEN(caps->mdev, apm))
+		if (attr->path_mig_state != IB_MIG_MIGRATED && !qp_has_apm(caps))
 			return refuse(caps->mdev, -EOPNOTSUPP,
-				      "QP with path_mig_state not MIGRATED (0): the device cannot migrate paths (apm)");
+				      "QP with path_mig_state not MIGRATED (0): the device cannot migrate paths (apm, roce_apm)");
 	}
 	return mask & IB_QP_ALT_PATH ? qp_check_alt_path(attr, caps) : 0;
 }
@@ -499,14 +506,24 @@ static void qpc_fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 a
 		MLX5_SET(qpc, qpc, atomic_mode, atomic_mode);
 }
 
-static void qpc_fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod, u16 rate_support)
+static void qpc_fill_path(void *ads, const struct mlx5_ib_qp_modify *mod,
+			  const struct rdma_ah_attr *ah, const struct mlx5_ib_caps *caps)
+{
+	u32 remote_qpn = mod->mask & IB_QP_DEST_QPN ? mod->attr->dest_qp_num : 0;
+
+	mlx5_ib_fill_path(ads, ah, MLX5_CAP_GEN(caps->mdev, stat_rate_support),
+			  mlx5_ib_udp_sport(ah, mod->qpn, remote_qpn, caps));
+}
+
+static void qpc_fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod,
+			   const struct mlx5_ib_caps *caps)
 {
 	void *prim = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
 	void *alt = MLX5_ADDR_OF(qpc, qpc, secondary_address_path);
 	const struct ib_qp_attr *attr = mod->attr;
 
 	if (mod->mask & IB_QP_AV)
-		mlx5_ib_fill_path(prim, &attr->ah_attr, rate_support);
+		qpc_fill_path(prim, mod, &attr->ah_attr, caps);
 	else
 		MLX5_SET(ads, prim, vhca_port_num, mod->port);
 	if (mod->mask & IB_QP_PKEY_INDEX)
@@ -515,7 +532,7 @@ static void qpc_fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod, u16 r
 		MLX5_SET(ads, prim, ack_timeout, attr->timeout);
 
 	if (mod->mask & IB_QP_ALT_PATH) {
-		mlx5_ib_fill_path(alt, &attr->alt_ah_attr, rate_support);
+		qpc_fill_path(alt, mod, &attr->alt_ah_attr, caps);
 		MLX5_SET(ads, alt, pkey_index, attr->alt_pkey_index);
 		MLX5_SET(ads, alt, ack_timeout, attr->alt_timeout);
 	}
@@ -592,7 +609,7 @@ u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
 		MLX5_SET64(qpc, qpc, dbr_addr, MLX5_GET64(qpc, mod->qpc, dbr_addr));
 
 	qpc_fill_message_limits(qpc, mod, MLX5_CAP_GEN(caps->mdev, log_max_msg));
-	qpc_fill_paths(qpc, mod, MLX5_CAP_GEN(caps->mdev, stat_rate_support));
+	qpc_fill_paths(qpc, mod, caps);
 	qpc_fill_requester(qpc, mod->attr, mod->mask);
 	qpc_fill_responder(qpc, mod->attr, mod->mask);
 	qpc_fill_access(qpc, mod, caps->atomic_mode);
@@ -643,7 +660,8 @@ static u32 qpc_read_access(const void *qpc)
 	       (MLX5_GET(qpc, qpc, rae) ? IB_ACCESS_REMOTE_ATOMIC : 0);
 }
 
-static void qpc_read_paths(const void *qpc, bool connected, struct ib_qp_attr *attr)
+static void qpc_read_paths(const void *qpc, bool connected, bool ethernet,
+			   struct ib_qp_attr *attr)
 {
 	const void *prim = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
 	const void *alt = MLX5_ADDR_OF(qpc, qpc, secondary_address_path);
@@ -653,8 +671,8 @@ static void qpc_read_paths(const void *qpc, bool connected, struct ib_qp_attr *a
 	attr->timeout = MLX5_GET(ads, prim, ack_timeout);
 	if (!connected)
 		return;
-	mlx5_ib_read_path(prim, &attr->ah_attr);
-	mlx5_ib_read_path(alt, &attr->alt_ah_attr);
+	mlx5_ib_read_path(prim, ethernet, &attr->ah_attr);
+	mlx5_ib_read_path(alt, ethernet, &attr->alt_ah_attr);
 	attr->alt_pkey_index = MLX5_GET(ads, alt, pkey_index);
 	attr->alt_port_num = MLX5_GET(ads, alt, vhca_port_num);
 	attr->alt_timeout = MLX5_GET(ads, alt, ack_timeout);
@@ -664,9 +682,11 @@ static void qpc_read_paths(const void *qpc, bool connected, struct ib_qp_attr *a
  * mlx5_ib_read_qpc - translate a context back to attributes of verbs
  * @qpc: struct mlx5_ifc_qpc_bits, as QUERY_QP gives it
  * @type: QP type
+ * @ethernet: the QP is on an Ethernet port
  * @attr: gets the attributes that the context has, except the state and the capacities
  */
-void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *attr)
+void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, bool ethernet,
+		      struct ib_qp_attr *attr)
 {
 	attr->sq_draining = MLX5_GET(qpc, qpc, state) == MLX5_QP_STATE_SQ_DRAINING;
 	attr->path_mtu = MLX5_GET(qpc, qpc, mtu);
@@ -683,5 +703,5 @@ void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *
 		attr->max_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_sra_max);
 		attr->max_dest_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_rra_max);
 	}
-	qpc_read_paths(qpc, !mlx5_ib_qp_is_datagram(type), attr);
+	qpc_read_paths(qpc, !mlx5_ib_qp_is_datagram(type), ethernet, attr);
 }

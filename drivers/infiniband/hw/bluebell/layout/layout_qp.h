@@ -22,6 +22,7 @@ struct mlx5_ib_caps;
 /**
  * struct mlx5_ib_qp_modify - a state change
  * @type: type of the queue pair
+ * @qpn: number of the queue pair
  * @qpc: context that the queue pair was created with, struct mlx5_ifc_qpc_bits
  * @cur: state before the change
  * @next: state after the change
@@ -33,6 +34,7 @@ struct mlx5_ib_caps;
  */
 struct mlx5_ib_qp_modify {
 	enum ib_qp_type type;
+	u32 qpn;
 	const void *qpc;
 	enum ib_qp_state cur;
 	enum ib_qp_state next;
@@ -70,6 +72,7 @@ u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
 
 enum ib_mig_state mlx5_ib_mig_from_hw(u8 pm_state);
 int mlx5_ib_qp_state_from_hw(u8 state);
-void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *attr);
+void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, bool ethernet,
+		      struct ib_qp_attr *attr);
 
 #endif /* BLUEBELL_LAYOUT_QP_H */

@@ -60,7 +60,7 @@ int mlx5_ib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
  */
 int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *ah_attr)
 {
-	mlx5_ib_read_av(&to_mah(ibah)->av, ah_attr);
+	mlx5_ib_read_av(&to_mah(ibah)->av, to_mdev(ibah->device)->caps.ethernet, ah_attr);
 	/* There is one port. */
 	rdma_ah_set_port_num(ah_attr, 1);
 	return 0;

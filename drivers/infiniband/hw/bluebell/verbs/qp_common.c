@@ -172,6 +172,6 @@ int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)
 	if (state < 0)
 		return state;
 	WRITE_ONCE(qp->state, state);
-	mlx5_ib_read_qpc(qpc, qp->ibqp.qp_type, attr);
+	mlx5_ib_read_qpc(qpc, qp->ibqp.qp_type, qp->rsc.dev->caps.ethernet, attr);
 	return 0;
 }

@@ -47,6 +47,7 @@ static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_q
 {
 	*mod = (struct mlx5_ib_qp_modify){
 		.type = qp->ibqp.qp_type,
+		.qpn = qp->rsc.num,
 		.qpc = qp->qpc,
 		.cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state,
 		.mask = mask,
