@@ -10,6 +10,7 @@
 #include <linux/mlx5/qp.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/mlx5-abi.h>
 
 #include "layout/layout_path.h"
 #include "layout/layout_qp.h"
@@ -257,6 +258,65 @@ static void address_vector_is_exact_to_the_bit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 }
 
+static int create_user_ah(struct mock *mock, struct rdma_ah_attr *ah_attr, size_t inlen,
+			  size_t outlen, struct mlx5_ib_create_ah_resp *resp)
+{
+	struct mlx5_ib_ah ah = { .ibah.device = &mock->dev->ib_dev };
+	struct rdma_ah_init_attr init = { .ah_attr = ah_attr };
+	const u32 request = 1;
+	int idx = mock_enter(mock), err;
+
+	err = mlx5_ib_create_user_ah(&ah.ibah, &init, mock_udata(mock, &request, inlen, outlen));
+	mock_leave(mock, idx);
+	mock_read_answer(mock, resp, sizeof(*resp));
+	return err;
+}
+
+/* The library builds the address vector itself, and needs only the MAC address. */
+static void library_gets_the_mac_address(struct kunit *test)
+{
+	const size_t short_len = offsetof(struct mlx5_ib_create_ah_resp, dmac) + 2;
+	struct rdma_ah_attr ah_attr = make_address(&source_v2);
+	struct mlx5_ib_create_ah_resp resp;
+	struct mock *mock = make_mock(test);
+
+	KUNIT_EXPECT_EQ(test, create_user_ah(mock, &ah_attr, 0, sizeof(resp), &resp), 0);
+	KUNIT_EXPECT_EQ(test, resp.response_length, sizeof(resp));
+	KUNIT_EXPECT_MEMEQ(test, resp.dmac, dmac, sizeof(dmac));
+	KUNIT_EXPECT_NULL(test, memchr_inv(resp.reserved, 0, sizeof(resp.reserved)));
+
+	/* Another library has room for a part of the answer, or for none. */
+	KUNIT_EXPECT_EQ(test, create_user_ah(mock, &ah_attr, 0, short_len, &resp), 0);
+	KUNIT_EXPECT_EQ(test, resp.response_length, short_len);
+	KUNIT_EXPECT_EQ(test, resp.dmac[1], dmac[1]);
+	KUNIT_EXPECT_EQ(test, resp.dmac[2], 0);
+	KUNIT_EXPECT_EQ(test, create_user_ah(mock, &ah_attr, 0, 0, &resp), 0);
+	KUNIT_EXPECT_EQ(test, resp.response_length, 0);
+
+	/* No request is defined, and an invalid address has no answer. */
+	KUNIT_EXPECT_EQ(test, create_user_ah(mock, &ah_attr, 4, sizeof(resp), &resp), -EOPNOTSUPP);
+	rdma_ah_set_sl(&ah_attr, 8);
+	KUNIT_EXPECT_EQ(test, create_user_ah(mock, &ah_attr, 0, sizeof(resp), &resp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, resp.response_length, 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+}
+
+static void answer_that_cannot_be_copied_is_an_error(struct kunit *test)
+{
+	struct rdma_ah_attr ah_attr = make_address(&source_v2);
+	struct rdma_ah_init_attr init = { .ah_attr = &ah_attr };
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_ah ah = { .ibah.device = &mock->dev->ib_dev };
+	struct ib_udata *udata = mock_udata(mock, NULL, 0, sizeof(struct mlx5_ib_create_ah_resp));
+	int idx, err;
+
+	mock_break_answer(mock);
+	idx = mock_enter(mock);
+	err = mlx5_ib_create_user_ah(&ah.ibah, &init, udata);
+	mock_leave(mock, idx);
+	KUNIT_EXPECT_EQ(test, err, -EFAULT);
+}
+
 static struct kunit_case roce_path_cases[] = {
 	KUNIT_CASE(path_is_exact_to_the_bit),
 	KUNIT_CASE(port_of_a_connection_is_in_the_range_of_the_device),
@@ -264,6 +324,8 @@ static struct kunit_case roce_path_cases[] = {
 	KUNIT_CASE(alternate_path_needs_the_capability_of_roce),
 	KUNIT_CASE(address_that_roce_cannot_have_is_refused),
 	KUNIT_CASE(address_vector_is_exact_to_the_bit),
+	KUNIT_CASE(library_gets_the_mac_address),
+	KUNIT_CASE(answer_that_cannot_be_copied_is_an_error),
 	{}
 };
 

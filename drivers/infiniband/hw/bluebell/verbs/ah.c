@@ -4,8 +4,11 @@
  * driver only checks the address. For a kernel consumer the driver builds the vector.
  */
 
+#include <linux/minmax.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
+#include <linux/string.h>
+#include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "fw/bluebell.h"
@@ -33,20 +36,38 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
 	return err;
 }
 
+/* Tell the library the MAC address, which uverbs has found for the address. */
+static int ah_respond(const struct rdma_ah_attr *ah, struct ib_udata *udata)
+{
+	struct mlx5_ib_create_ah_resp resp = {
+		.response_length = min(udata->outlen, sizeof(resp)),
+	};
+
+	memcpy(resp.dmac, ah->roce.dmac, sizeof(resp.dmac));
+	return ib_respond_udata(udata, resp);
+}
+
 /**
  * mlx5_ib_create_user_ah - create an address handle for a user
  * @ibah: the object, zeroed but for what ib_core sets
  * @init: the address
- * @udata: empty
+ * @udata: empty request; on an Ethernet port answered with struct mlx5_ib_create_ah_resp, truncated
+ *	to the library's buffer
  *
  * Implements ibv_create_ah(3). Creates no object at the device.
  *
- * Return: as mlx5_ib_check_ah(); -EOPNOTSUPP for driver data; -EFAULT.
+ * Return: as mlx5_ib_check_ah(); -EOPNOTSUPP for driver data and, on an InfiniBand port, for a
+ * buffer for an answer; -EFAULT.
  */
 int mlx5_ib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 			   struct ib_udata *udata)
 {
-	return ib_no_udata_io(udata) ?: mlx5_ib_check_ah(init->ah_attr);
+	bool ethernet = to_mdev(ibah->device)->caps.ethernet;
+	int err = ethernet ? ib_is_udata_in_empty(udata) : ib_no_udata_io(udata);
+
+	if (!err)
+		err = mlx5_ib_check_ah(init->ah_attr);
+	return err || !ethernet || !udata->outlen ? err : ah_respond(init->ah_attr, udata);
 }
 
 /**
