@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of addresses on an Ethernet port: paths of queue pairs, address vectors of datagrams,
- * and address handles.
+ * address handles, and what the completion of a datagram says about its sender.
  */
 
 #include <kunit/test.h>
+#include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
@@ -12,6 +13,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "layout/layout_cqe.h"
 #include "layout/layout_path.h"
 #include "layout/layout_qp.h"
 #include "lib/golden.h"
@@ -317,6 +319,62 @@ static void answer_that_cannot_be_copied_is_an_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, err, -EFAULT);
 }
 
+/* ---- completions ---------------------------------------------------------------------------- */
+
+static const struct cqe_case {
+	const char *name;
+	u32 flags_rqpn;
+	u8 l4_l3_hdr_type;
+	u16 vlan_info;
+	int flags;
+	u8 network;
+	u16 vlan;
+	u8 sl;
+} cqe_cases[] = {
+	{ "version 1", 0x10000abc, 0, 0, IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE,
+	  RDMA_NETWORK_ROCE_V1 },
+	{ "version 2, IPv6", 0x11000abc, 0, 0, IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE,
+	  RDMA_NETWORK_IPV6 },
+	{ "version 2, IPv4", 0x22000abc, 0, 0, IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE,
+	  RDMA_NETWORK_IPV4 },
+	{ "a type that is not defined", 0x33000abc, 0, 0, IB_WC_GRH },
+	{ "on VLAN 100 with priority 6", 0x12000abc, 1, 0xc064,
+	  IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE | IB_WC_WITH_VLAN, RDMA_NETWORK_IPV4, 100, 6 },
+	/* Bit 12 is the drop eligible indicator. */
+	{ "on VLAN 4095, which may be dropped", 0x11000abc, 0x13, 0x1fff,
+	  IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE | IB_WC_WITH_VLAN, RDMA_NETWORK_IPV6, 4095, 0 },
+	{ "no VLAN, but old bits of one", 0x11000abc, 0x12, 0xffff,
+	  IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE, RDMA_NETWORK_IPV6 },
+	{ "of a connection", 0x0f000abc, 1, 0xffff, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(cqe, cqe_cases, name);
+
+static void completion_says_how_the_datagram_came(struct kunit *test)
+{
+	const struct cqe_case *c = test->param_value;
+	struct mlx5_cqe64 cqe = {
+		.slid = cpu_to_be16(0x1234), .ml_path = 0x8b, .op_own = MLX5_CQE_RESP_SEND << 4,
+		.flags_rqpn = cpu_to_be32(c->flags_rqpn), .pkey = cpu_to_be32(0xffff),
+		.l4_l3_hdr_type = c->l4_l3_hdr_type, .vlan_info = cpu_to_be16(c->vlan_info),
+	};
+	struct ib_wc wc;
+
+	memset(&wc, 0xa5, sizeof(wc));
+	mlx5_ib_cqe_read_recv(&cqe, &wc);
+	mlx5_ib_cqe_read_roce(&cqe, &wc);
+	KUNIT_EXPECT_EQ(test, wc.wc_flags, c->flags);
+	KUNIT_EXPECT_EQ(test, wc.src_qp, 0xabc);
+	KUNIT_EXPECT_EQ(test, wc.sl, c->sl);
+	KUNIT_EXPECT_EQ(test, wc.slid, 0);
+	KUNIT_EXPECT_EQ(test, wc.dlid_path_bits, 0);
+	KUNIT_EXPECT_EQ(test, wc.pkey_index, 0);
+	if (c->flags & IB_WC_WITH_NETWORK_HDR_TYPE)
+		KUNIT_EXPECT_EQ(test, wc.network_hdr_type, c->network);
+	if (c->flags & IB_WC_WITH_VLAN)
+		KUNIT_EXPECT_EQ(test, wc.vlan_id, c->vlan);
+}
+
 static struct kunit_case roce_path_cases[] = {
 	KUNIT_CASE(path_is_exact_to_the_bit),
 	KUNIT_CASE(port_of_a_connection_is_in_the_range_of_the_device),
@@ -326,6 +384,7 @@ static struct kunit_case roce_path_cases[] = {
 	KUNIT_CASE(address_vector_is_exact_to_the_bit),
 	KUNIT_CASE(library_gets_the_mac_address),
 	KUNIT_CASE(answer_that_cannot_be_copied_is_an_error),
+	KUNIT_CASE_PARAM(completion_says_how_the_datagram_came, cqe_gen_params),
 	{}
 };
 

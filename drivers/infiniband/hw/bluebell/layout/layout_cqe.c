@@ -182,3 +182,48 @@ void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 	wc->slid = be16_to_cpu(cqe->slid);
 	wc->dlid_path_bits = cqe->ml_path & 0x7f;
 }
+
+/* The type of the network header, in the bits that have the SL on InfiniBand. */
+#define RQPN_L3_SHIFT	24
+#define RQPN_L3_MASK	0x3
+
+static const u8 network_types[] = {
+	[MLX5_CQE_ROCE_L3_HEADER_TYPE_GRH] = RDMA_NETWORK_ROCE_V1,
+	[MLX5_CQE_ROCE_L3_HEADER_TYPE_IPV6] = RDMA_NETWORK_IPV6,
+	[MLX5_CQE_ROCE_L3_HEADER_TYPE_IPV4] = RDMA_NETWORK_IPV4,
+};
+
+/* Fields of vlan_info. */
+#define VLAN_PRIORITY_SHIFT	13
+#define VLAN_ID_MASK		0xfff
+
+/**
+ * mlx5_ib_cqe_read_roce - read what the completion of a receive request has on an Ethernet port
+ * @cqe: the CQE
+ * @wc: filled in by mlx5_ib_cqe_read_recv(); gets, in the place of LIDs and SL, the type of the
+ *	network header, the VLAN and its priority
+ *
+ * Only a completion of a datagram has a network header. RoCE has one P_Key, with index 0.
+ */
+void mlx5_ib_cqe_read_roce(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
+{
+	u8 l3 = be32_to_cpu(cqe->flags_rqpn) >> RQPN_L3_SHIFT & RQPN_L3_MASK;
+	u16 vlan = be16_to_cpu(cqe->vlan_info);
+
+	wc->pkey_index = 0;
+	wc->sl = 0;
+	wc->slid = 0;
+	wc->dlid_path_bits = 0;
+	if (!(wc->wc_flags & IB_WC_GRH))
+		return;
+	/* The value 3 is not defined. ib_core then finds the type in the header. */
+	if (l3 < ARRAY_SIZE(network_types)) {
+		wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
+		wc->network_hdr_type = network_types[l3];
+	}
+	if (!cqe_has_vlan(cqe))
+		return;
+	wc->wc_flags |= IB_WC_WITH_VLAN;
+	wc->vlan_id = vlan & VLAN_ID_MASK;
+	wc->sl = vlan >> VLAN_PRIORITY_SHIFT;
+}

@@ -39,5 +39,6 @@ void mlx5_ib_cqe_read_error(const struct mlx5_cqe64 *cqe, struct ib_wc *wc);
 void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcode,
 			   struct ib_wc *wc);
 void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc);
+void mlx5_ib_cqe_read_roce(const struct mlx5_cqe64 *cqe, struct ib_wc *wc);
 
 #endif /* BLUEBELL_LAYOUT_CQE_H */

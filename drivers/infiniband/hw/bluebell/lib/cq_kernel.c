@@ -213,7 +213,9 @@ static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, 
 		mlx5_ib_cqe_read_send(cqe, opcode, wc);
 	} else {
 		mlx5_ib_cqe_read_recv(cqe, wc);
-		if (unlikely(wqs->is_qp1))
+		if (wqs->ethernet)
+			mlx5_ib_cqe_read_roce(cqe, wc);
+		else if (unlikely(wqs->is_qp1))
 			kcq_find_pkey(wqs->ibqp, wc);
 	}
 	return true;

@@ -78,6 +78,7 @@ struct mlx5_ib_wqs *mlx5_ib_wqs_alloc(struct mlx5_ib_dev *dev, struct ib_qp *ibq
 	if (!wqs)
 		return NULL;
 	wqs->ibqp = ibqp;
+	wqs->ethernet = dev->caps.ethernet;
 	if (!rq_init(&wqs->rq, layout, mem) && !sq_init(dev, &wqs->sq, layout, mem))
 		return wqs;
 	mlx5_ib_wqs_free(wqs);

@@ -108,6 +108,7 @@ struct mlx5_ib_rq {
  * @ibqp: struct ib_qp of the queue pair
  * @qpn: number of the queue pair at the device
  * @is_qp1: the queue pair is QP1, whose completions have the P_Key itself, not its index
+ * @ethernet: the queue pair is on an Ethernet port
  * @ended: the queue pair is being destroyed, so its completions are dropped
  * @send_cq: where the send queue completes
  * @recv_cq: where the receive queue completes
@@ -124,6 +125,7 @@ struct mlx5_ib_wqs {
 	struct ib_qp *ibqp;
 	u32 qpn;
 	bool is_qp1;
+	bool ethernet;
 	bool ended;
 	struct mlx5_ib_kcq *send_cq;
 	struct mlx5_ib_kcq *recv_cq;
