@@ -416,6 +416,50 @@ static void other_refused_mads_get_no_counters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vports.mock->num_commands, 1);
 }
 
+/* On an Ethernet port firmware has no agents: only the counters of the port can be asked for. */
+static void ethernet_port_answers_performance_management_only(struct kunit *test)
+{
+	static const u8 others[] = {
+		IB_MGMT_CLASS_SUBN_LID_ROUTED, IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE,
+		IB_MGMT_CLASS_CONG_MGMT, 0x09, 0x0a, IB_MGMT_CLASS_CM,
+	};
+	struct ib_device *ibdev = make_vports(test);
+	struct mock *mock = vports.mock;
+	struct ib_mad in = {}, out = {};
+	struct ib_pma_portcounters_ext *counters;
+	struct ib_wc wc = {};
+	unsigned int i;
+
+	mock_set_ethernet(&mock->dev->caps);
+	counters = (void *)((struct ib_pma_mad *)&out)->data;
+	in.mad_hdr.base_version = IB_MGMT_BASE_VERSION;
+	in.mad_hdr.class_version = 1;
+	in.mad_hdr.mgmt_class = IB_MGMT_CLASS_PERF_MGMT;
+	in.mad_hdr.method = IB_MGMT_METHOD_GET;
+	in.mad_hdr.attr_id = IB_PMA_PORT_COUNTERS_EXT;
+	KUNIT_EXPECT_EQ(test, ops->process_mad(ibdev, 0, 1, NULL, NULL, &in, &out, NULL, NULL),
+			REPLY);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_QUERY_VPORT_COUNTER);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(counters->port_rcv_packets), 0x100000003ULL);
+	MOCK_SET_CAP(&mock->dev->caps, vport_counters, 0);
+	KUNIT_EXPECT_EQ(test, ops->process_mad(ibdev, 0, 1, NULL, NULL, &in, &out, NULL, NULL),
+			IB_MAD_RESULT_FAILURE);
+
+	mock->num_commands = 0;
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		in.mad_hdr.mgmt_class = others[i];
+		in.mad_hdr.method = IB_MGMT_METHOD_GET;
+		KUNIT_EXPECT_EQ(test, ops->process_mad(ibdev, 0, 1, &wc, NULL, &in, &out, NULL,
+						       NULL), IB_MAD_RESULT_SUCCESS);
+		/* No datagram has a LID, so a trap without a LID is not firmware's own. */
+		in.mad_hdr.method = IB_MGMT_METHOD_TRAP;
+		KUNIT_EXPECT_EQ(test, ops->process_mad(ibdev, 0, 1, &wc, NULL, &in, &out, NULL,
+						       NULL), IB_MAD_RESULT_SUCCESS);
+	}
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+}
+
 static struct kunit_case vport_cases[] = {
 	KUNIT_CASE(guids_are_set_and_kept_for_mlx5_core),
 	KUNIT_CASE(guids_are_those_of_the_device),
@@ -427,6 +471,7 @@ static struct kunit_case vport_cases[] = {
 	KUNIT_CASE(performance_mad_of_another_version_gets_no_counters),
 	KUNIT_CASE(performance_mad_fails_without_counters),
 	KUNIT_CASE(other_refused_mads_get_no_counters),
+	KUNIT_CASE(ethernet_port_answers_performance_management_only),
 	{}
 };
 

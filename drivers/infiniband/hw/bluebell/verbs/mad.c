@@ -2,9 +2,10 @@
 /*
  * Management datagrams (MADs) that firmware answers: firmware has the port's agents for subnet
  * management (SMA) and performance (PMA; if it has none, see mad_counters.c), and agents that tools
- * of the vendor use. The RDMA core sends and receives MADs by queue pairs of the types SMI and GSI,
- * and has the driver process each MAD that arrives, each directed-route MAD that this host sends to
- * its own port, and each MAD by which the RDMA core itself reads the counters of a port.
+ * of the vendor use. On an Ethernet port firmware has no agents. The RDMA core sends and receives
+ * MADs by queue pairs of the types SMI and GSI, and has the driver process each MAD that arrives,
+ * each directed-route MAD that this host sends to its own port, and each MAD by which the RDMA core
+ * itself reads the counters of a port.
  */
 
 #include <rdma/ib_smi.h>
@@ -67,13 +68,17 @@ static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
 
 /*
  * Have firmware answer a datagram. Firmware refuses a datagram for which it has no agent. A refused
- * datagram of performance management is answered with the counters of the vport.
+ * datagram of performance management is answered with the counters of the vport, and so is each one
+ * on an Ethernet port.
  */
 static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
 		      const struct ib_mad *in, struct ib_mad *out)
 {
-	int err = mlx5_ib_fw_mad_ifc(dev, port, op_mod, slid, in, out);
+	int err;
 
+	if (dev->caps.ethernet)
+		return mlx5_ib_answer_perf_mad(dev, in, out);
+	err = mlx5_ib_fw_mad_ifc(dev, port, op_mod, slid, in, out);
 	if (err == -EREMOTEIO && in->mad_hdr.mgmt_class == IB_MGMT_CLASS_PERF_MGMT)
 		err = mlx5_ib_answer_perf_mad(dev, in, out);
 	return err;
@@ -93,7 +98,8 @@ static int mad_answer(struct mlx5_ib_dev *dev, u32 port, u16 op_mod, u16 slid,
  * @out_pkey_index: not used: the answer has the P_Key of the MAD
  *
  * Implements process_mad of struct ib_device_ops with MAD_IFC (struct mlx5_ifc_mad_ifc_in_bits),
- * and with QUERY_VPORT_COUNTER if firmware has no agent for performance management. May sleep.
+ * and with QUERY_VPORT_COUNTER if firmware has no agent for performance management, as on an
+ * Ethernet port. May sleep.
  *
  * Return: enum ib_mad_result: IB_MAD_RESULT_SUCCESS, to which IB_MAD_RESULT_REPLY is added if @out
  * has an answer, IB_MAD_RESULT_CONSUMED if the MAD has been handled without an answer, and nothing
@@ -105,8 +111,11 @@ int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const stru
 			size_t *out_size, u16 *out_pkey_index)
 {
 	u16 slid = in_wc ? ib_lid_cpu16(in_wc->slid) : be16_to_cpu(IB_LID_PERMISSIVE);
+	bool ethernet = to_mdev(ibdev)->caps.ethernet;
 	const struct ib_mad_hdr *mad = &in->mad_hdr;
 
+	if (ethernet && mad->mgmt_class != IB_MGMT_CLASS_PERF_MGMT)
+		return IB_MAD_RESULT_SUCCESS;
 	/* A trap with the source LID 0 comes from firmware itself, which needs no answer to it. */
 	if (mad->method == IB_MGMT_METHOD_TRAP && !slid)
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;

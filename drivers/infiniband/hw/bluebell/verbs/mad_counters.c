@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Datagrams of performance management on a PCI function for which firmware has no agent, for
- * example on a virtual function: the driver answers them with the counters of the vport. ib_core
- * sends such datagrams to read the port counters that sysfs shows, and perfquery sends them, too.
+ * example on a virtual function, or with an Ethernet port: the driver answers them with the
+ * counters of the vport. ib_core sends such datagrams to read the port counters that sysfs shows,
+ * and perfquery sends them, too.
  */
 
 #include <linux/mlx5/driver.h>
@@ -133,7 +134,7 @@ static int mad_fill_answer(struct mlx5_ib_dev *dev, struct ib_pma_mad *mad)
 /**
  * mlx5_ib_answer_perf_mad - answer a datagram of performance management with the vport's counters
  * @dev: device
- * @in: the datagram, with method Get or Set, which firmware has refused
+ * @in: the datagram, with method Get or Set, which firmware has refused or has no agent for
  * @out: gets the answer
  *
  * May sleep.
@@ -148,7 +149,7 @@ int mlx5_ib_answer_perf_mad(struct mlx5_ib_dev *dev, const struct ib_mad *in, st
 
 	if (!MLX5_CAP_GEN(dev->mdev, vport_counters))
 		return refuse(dev->mdev, -EOPNOTSUPP,
-			      "performance MAD: firmware refused it, and vport_counters is 0");
+			      "performance MAD: firmware has no agent, and vport_counters is 0");
 	*out = *in;
 	mad->mad_hdr.status = 0;
 	if (in->mad_hdr.base_version != IB_MGMT_BASE_VERSION || in->mad_hdr.class_version != 1)
