@@ -5,6 +5,9 @@
  */
 
 #include <linux/dma-mapping.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -21,6 +24,8 @@
 #undef reg_user_mr_dmabuf
 #undef counter_bind_qp
 #undef counter_unbind_qp
+#undef ib_register_device
+#undef ib_unregister_device
 
 #ifndef BB_HAVE_UMEM_ATTR
 /**
@@ -340,6 +345,146 @@ static void set_counter_ops(struct ib_device_ops *core, const struct bb_device_o
 	core->counter_unbind_qp = counter_unbind_qp;
 	core->counter_dealloc = counter_dealloc;
 }
+
+/* ---- events of Ethernet ports ------------------------------------------------------------ */
+
+#ifndef BB_HAVE_PORT_STATE
+/*
+ * The port of a registered device, and what consumers were told of its state. A device has one
+ * port.
+ */
+struct bb_port {
+	struct list_head node;
+	struct ib_device *ibdev;
+	enum ib_port_state state;
+};
+
+static LIST_HEAD(bb_ports);
+static DEFINE_SPINLOCK(bb_ports_lock); /* guards bb_ports; held while the list is searched */
+
+static struct bb_port *bb_find_port(struct ib_device *ibdev)
+{
+	struct bb_port *port;
+
+	list_for_each_entry(port, &bb_ports, node)
+		if (port->ibdev == ibdev)
+			return port;
+	return NULL;
+}
+
+/* Note the state. Returns whether the device is registered, and the port was in another state. */
+static bool bb_note_state(struct ib_device *ibdev, enum ib_port_state state)
+{
+	struct bb_port *port;
+	bool changed;
+
+	guard(spinlock)(&bb_ports_lock);
+	port = bb_find_port(ibdev);
+	changed = port && port->state != state;
+	if (changed)
+		port->state = state;
+	return changed;
+}
+
+/**
+ * ib_dispatch_port_state_event - report the state of a network device as an event of the port
+ * @ibdev: device, registered
+ * @netdev: network device of the port
+ *
+ * Reports nothing if consumers know the state already.
+ */
+void ib_dispatch_port_state_event(struct ib_device *ibdev, struct net_device *netdev)
+{
+	enum ib_port_state state = ib_get_curr_port_state(netdev);
+	struct ib_event event = {
+		.device = ibdev,
+		.event = state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
+		.element.port_num = 1,
+	};
+
+	if (bb_note_state(ibdev, state))
+		ib_dispatch_event(&event);
+}
+
+/* Called with the RTNL held. As ib_core of 7.2, leave the ports of a bond out. */
+static int bb_netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(ptr);
+	struct ib_device *ibdev;
+
+	if ((event != NETDEV_UP && event != NETDEV_DOWN && event != NETDEV_CHANGE) ||
+	    netif_is_lag_master(netdev) || netif_is_lag_port(netdev))
+		return NOTIFY_DONE;
+	ibdev = ib_device_get_by_netdev(netdev, RDMA_DRIVER_MLX5);
+	if (!ibdev)
+		return NOTIFY_DONE;
+	ib_dispatch_port_state_event(ibdev, netdev);
+	ib_device_put(ibdev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block bb_netdev_nb = { .notifier_call = bb_netdev_event };
+static DEFINE_MUTEX(bb_register_lock); /* guards bb_num_devices, and registers bb_netdev_nb */
+static unsigned int bb_num_devices;
+
+static int bb_watch_netdevs(void)
+{
+	int err = 0;
+
+	guard(mutex)(&bb_register_lock);
+	if (!bb_num_devices)
+		err = register_netdevice_notifier(&bb_netdev_nb);
+	if (!err)
+		bb_num_devices++;
+	return err;
+}
+
+static void bb_ignore_netdevs(void)
+{
+	guard(mutex)(&bb_register_lock);
+	if (!--bb_num_devices)
+		unregister_netdevice_notifier(&bb_netdev_nb);
+}
+
+static void bb_remove_port(struct ib_device *ibdev)
+{
+	struct bb_port *port;
+
+	scoped_guard(spinlock, &bb_ports_lock) {
+		port = bb_find_port(ibdev);
+		list_del(&port->node);
+	}
+	kfree(port);
+}
+
+/* Register a device, and from then on report the state of its network device. */
+int bb_register_device(struct ib_device *ibdev, const char *name, struct device *dma_device)
+{
+	struct bb_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+	int err = port ? bb_watch_netdevs() : -ENOMEM;
+
+	if (err) {
+		kfree(port);
+		return err;
+	}
+	port->ibdev = ibdev;
+	scoped_guard(spinlock, &bb_ports_lock)
+		list_add_tail(&port->node, &bb_ports);
+	err = ib_register_device(ibdev, name, dma_device);
+	if (err) {
+		bb_ignore_netdevs();
+		bb_remove_port(ibdev);
+	}
+	return err;
+}
+
+void bb_unregister_device(struct ib_device *ibdev)
+{
+	ib_unregister_device(ibdev);
+	bb_ignore_netdevs();
+	bb_remove_port(ibdev);
+}
+#endif /* BB_HAVE_PORT_STATE */
 
 /* ---- the device -------------------------------------------------------------------------- */
 

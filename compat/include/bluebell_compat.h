@@ -75,6 +75,31 @@ static inline int bb_mutex_kill_err(struct mutex **lock)
 #define MLX5_UMR_ALIGN 2048
 #endif
 
+/* Bits of PTYS.ext_eth_proto_oper. */
+#ifndef BB_HAVE_ETH_LINKS
+#define MLX5E_200GAUI_1_200GBASE_CR1_KR1	14
+#define MLX5E_400GAUI_2_400GBASE_CR2_KR2	17
+#define MLX5E_800GAUI_4_800GBASE_CR4_KR4	20
+#define MLX5E_1600GAUI_8_1600GBASE_CR8_KR8	23
+#endif
+
+/* ---- events of Ethernet ports ----------------------------------------------------- */
+
+/* ib_core of 7.2 reports the state of a port's network device by events of the port. */
+#ifndef BB_HAVE_PORT_STATE
+static inline enum ib_port_state ib_get_curr_port_state(struct net_device *netdev)
+{
+	return netif_running(netdev) && netif_carrier_ok(netdev) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+}
+
+void ib_dispatch_port_state_event(struct ib_device *ibdev, struct net_device *netdev);
+int bb_register_device(struct ib_device *ibdev, const char *name, struct device *dma_device);
+void bb_unregister_device(struct ib_device *ibdev);
+
+#define ib_register_device	bb_register_device
+#define ib_unregister_device	bb_unregister_device
+#endif
+
 /* ---- memory of processes ---------------------------------------------------------- */
 
 /*

@@ -152,7 +152,11 @@ static const struct dev_stage {
 	  "without exporting UAR objects and device memory" },
 	{ "counters", mlx5_ib_init_counters, mlx5_ib_cleanup_counters, "without statistics" },
 	{ "debugfs", mlx5_ib_init_uar_debugfs, mlx5_ib_cleanup_uar_debugfs },
+	{ "RoCE", mlx5_ib_init_roce, mlx5_ib_cleanup_roce },
+	{ "network device", mlx5_ib_init_netdev, mlx5_ib_cleanup_netdev },
 	{ "RDMA device", dev_register, dev_unregister },
+	{ "changes of the network device", mlx5_ib_init_netdev_changes,
+	  mlx5_ib_cleanup_netdev_changes },
 	{ "port events", mlx5_ib_init_port_events, mlx5_ib_cleanup_port_events },
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The port of the device, its attributes and events. The parts that depend on the link layer are in
- * port_ib.c.
+ * port_ib.c and port_eth.c.
  */
 
 #include <kunit/visibility.h>
@@ -20,9 +20,14 @@
 /* The operations of the device's port; NULL for a kind that the driver does not support. */
 static const struct mlx5_ib_port_ops *port_find_ops(struct mlx5_core_dev *mdev)
 {
-	if (MLX5_CAP_GEN(mdev, port_type) == MLX5_CAP_PORT_TYPE_IB)
+	switch (MLX5_CAP_GEN(mdev, port_type)) {
+	case MLX5_CAP_PORT_TYPE_IB:
 		return &mlx5_ib_hca_vport_ops;
-	return NULL;
+	case MLX5_CAP_PORT_TYPE_ETH:
+		return &mlx5_ib_nic_vport_ops;
+	default:
+		return NULL;
+	}
 }
 
 /**
@@ -35,7 +40,7 @@ const char *mlx5_ib_port_why_not(struct mlx5_core_dev *mdev)
 {
 	const struct mlx5_ib_port_ops *ops = port_find_ops(mdev);
 
-	return ops ? ops->why_not(mdev) : "its port is not InfiniBand";
+	return ops ? ops->why_not(mdev) : "its port is neither InfiniBand nor Ethernet";
 }
 
 /**

@@ -40,6 +40,7 @@ struct mlx5_ib_port_ops {
 };
 
 extern const struct mlx5_ib_port_ops mlx5_ib_hca_vport_ops;
+extern const struct mlx5_ib_port_ops mlx5_ib_nic_vport_ops;
 extern const struct uapi_definition mlx5_ib_port_defs[];
 
 const char *mlx5_ib_port_why_not(struct mlx5_core_dev *mdev);
@@ -55,11 +56,23 @@ enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 port);
 int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev);
 
+/* roce.c */
+int mlx5_ib_add_gid(const struct ib_gid_attr *attr, void **context);
+int mlx5_ib_del_gid(const struct ib_gid_attr *attr, void **context);
+int mlx5_ib_init_roce(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_roce(struct mlx5_ib_dev *dev);
+int mlx5_ib_init_netdev(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_netdev(struct mlx5_ib_dev *dev);
+int mlx5_ib_init_netdev_changes(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_netdev_changes(struct mlx5_ib_dev *dev);
+
 /* port_ib.c */
 int mlx5_ib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
 
 #if IS_ENABLED(CONFIG_KUNIT)
 void mlx5_ib_port_rely_on_events(struct mlx5_ib_dev *dev);
+int mlx5_ib_netdev_notify(struct notifier_block *nb, unsigned long type, void *data);
+void mlx5_ib_netdev_watch(struct mlx5_ib_dev *dev, bool on);
 int mlx5_ib_port_notify(struct notifier_block *nb, unsigned long type, void *data);
 #endif
 

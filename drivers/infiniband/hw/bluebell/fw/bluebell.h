@@ -63,10 +63,21 @@ struct mlx5_ib_port_link {
  * @num: number of the port, from 1
  * @ops: operations of the kind of port
  * @core_cap_flags: RDMA_CORE_CAP_*, constant
+ * @min_inline: MLX5_USER_INLINE_MODE_*: headers of raw packets that a library has to put into the
+ *	send WQE; constant. MLX5_USER_INLINE_MODE_NA on an InfiniBand port
+ * @netdev_events: tells which network device an Ethernet port has
+ * @netdev_changed: work item that adds the addresses of a new network device, and reports that the
+ *	port has lost its network device; enabled only while the device is registered with the
+ *	RDMA core
+ * @num_netdevs: how often mlx5_core has told the driver which network device the port has. Written
+ *	under a mutex of mlx5_core
+ * @num_handled: value of @num_netdevs up to which @netdev_changed, or ib_core while it registered
+ *	the device, has handled the changes
  * @events: receives events of the port and failures of the device, while the device is
  *	registered with the RDMA core
- * @link_lock: guards all members below; held while some of them are copied. Taken by each query of
- *	the port, which any process can repeat, and in the interrupt of each event of the port
+ * @link_lock: guards all members below, which only an InfiniBand port uses; held while some of them
+ *	are copied. Taken by each query of the port, which any process can repeat, and in the
+ *	interrupt of each event of the port
  * @told: the device reports each change of the link by an event, and @events is registered
  * @num_events: number of events of the port so far, plus one for the registration of @events.
  *	hca_vport_query() reads the number without the lock
@@ -77,6 +88,11 @@ struct mlx5_ib_port {
 	u8 num;
 	const struct mlx5_ib_port_ops *ops;
 	u32 core_cap_flags;
+	u8 min_inline;
+	struct notifier_block netdev_events;
+	struct work_struct netdev_changed;
+	unsigned int num_netdevs;
+	unsigned int num_handled;
 	struct notifier_block events;
 	spinlock_t link_lock; /* guards told, num_events, link */
 	bool told;

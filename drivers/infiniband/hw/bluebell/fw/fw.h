@@ -17,6 +17,7 @@ struct mlx5_ib_dev;
 struct mlx5_ib_fault;
 struct mlx5_ib_fw_attempt;
 struct mlx5_ib_fw_batch;
+struct mlx5_ib_roce_address;
 union ib_gid;
 
 /* uid of commands that the driver sends for itself: firmware lets them name any owner's objects. */
@@ -143,6 +144,12 @@ int mlx5_ib_fw_query_vport_counter(struct mlx5_ib_dev *dev, u16 vport, void *out
 int mlx5_ib_fw_query_vport_speed(struct mlx5_ib_dev *dev, u64 *speed);
 int mlx5_ib_fw_query_vf_vport(struct mlx5_ib_dev *dev, u16 vport, void *out);
 int mlx5_ib_fw_modify_vf_vport(struct mlx5_ib_dev *dev, u16 vport, void *in);
+
+/* fw_roce.c */
+int mlx5_ib_fw_query_nic_vport(struct mlx5_ib_dev *dev, void *out);
+int mlx5_ib_fw_switch_roce(struct mlx5_ib_dev *dev, bool on);
+int mlx5_ib_fw_set_roce_address(struct mlx5_ib_dev *dev, u8 port, u16 index,
+				const struct mlx5_ib_roce_address *address);
 
 /* fw_destroy.c */
 void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number);

@@ -100,6 +100,7 @@ static void ucontext_fill_response(struct mlx5_ib_ucontext *context, size_t room
 	resp->cache_line_size = cache_line_size();
 	resp->num_ports = dev->ib_dev.phys_port_cnt;
 	resp->cqe_version = context->cqe_version;
+	resp->eth_min_inline = dev->port.min_inline;
 	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
 	ucontext_fill_bfregs(&dev->caps, &context->bfregi, resp);
