@@ -144,3 +144,41 @@ int profile_refuse(char *why, size_t len, const char *fmt, ...)
 	va_end(ap);
 	return -EINVAL;
 }
+
+/**
+ * profile_check_page() - refuse a bit of a page that is in no capability of a list
+ * @p: the profile
+ * @page: PAGE_*
+ * @cap: lists what the HCA models: returns the @i-th capability and sets its page; NULL at the end
+ * @why: set to the reason
+ * @len: bytes of @why
+ *
+ * Return: 0 or -EINVAL.
+ */
+int profile_check_page(const struct profile *p, unsigned int page,
+		       const char *(*cap)(unsigned int i, unsigned int *page), char *why,
+		       size_t len)
+{
+	static uint8_t rest[HCA_CAP_SIZE];
+	const struct cap_page *pg = &cap_pages[page];
+	const struct ifc_member *m;
+	unsigned int i, cur, at;
+	const char *field;
+	uint32_t off;
+
+	for (cur = 0; cur < 2; cur++) {
+		memcpy(rest, p->cap[cur][pg->type], sizeof(rest));
+		for (i = 0; (field = cap(i, &at)); i++) {
+			m = at == page ? cap_find(pg, field, &off) : NULL;
+			if (m)
+				ifc_set_bits(rest, off, m->width, 0);
+		}
+		for (i = 0; i < sizeof(rest); i++)
+			if (rest[i])
+				return profile_refuse(why, len,
+						      "%s: bits 0x%02x of byte 0x%x are set, which "
+						      "the HCA does not model", pg->name, rest[i],
+						      i);
+	}
+	return 0;
+}

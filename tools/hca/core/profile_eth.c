@@ -125,10 +125,8 @@ static const char *const lacks[] = {
  */
 const char *profile_eth_cap(unsigned int i, unsigned int *page)
 {
-	if (i >= ARRAY_SIZE(values)) {
-		*page = PAGE_ROCE;
-		return profile_roce_cap(i - ARRAY_SIZE(values));
-	}
+	if (i >= ARRAY_SIZE(values))
+		return profile_roce_cap(i - ARRAY_SIZE(values), page);
 	*page = values[i].page;
 	return values[i].field;
 }
@@ -174,30 +172,6 @@ bool profile_eth_set(struct profile *p)
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
-
-/* Refuse a bit of a page that is not in a capability of the table of values. */
-static int check_page(const struct profile *p, unsigned int page, char *why, size_t len)
-{
-	static uint8_t rest[HCA_CAP_SIZE];
-	const struct cap_page *pg = &cap_pages[page];
-	unsigned int i, cur;
-	uint32_t off, width, type;
-
-	for (cur = 0; cur < 2; cur++) {
-		memcpy(rest, p->cap[cur][pg->type], sizeof(rest));
-		for (i = 0; i < ARRAY_SIZE(values); i++)
-			if (values[i].page == page &&
-			    profile_find_cap(pg->name, values[i].field, &type, &off, &width))
-				ifc_set_bits(rest, off, width, 0);
-		for (i = 0; i < sizeof(rest); i++)
-			if (rest[i])
-				return profile_refuse(why, len,
-						      "%s: bits 0x%02x of byte 0x%x are set, which "
-						      "the HCA does not model", pg->name, rest[i],
-						      i);
-	}
-	return 0;
-}
 
 /*
  * Capabilities without which mlx5_core makes no netdev, or fails to probe, and their least value.
@@ -328,7 +302,8 @@ int profile_check_eth(const struct profile *p, char *why, size_t len)
 	if (!nic)
 		return 0;
 	if (check_needs(p, why, len) || check_counters(p, why, len) ||
-	    check_page(p, PAGE_ETH, why, len) || check_page(p, PAGE_FLOW_TABLE, why, len))
+	    profile_check_page(p, PAGE_ETH, profile_eth_cap, why, len) ||
+	    profile_check_page(p, PAGE_FLOW_TABLE, profile_eth_cap, why, len))
 		return -EINVAL;
 	return 0;
 }

@@ -19,7 +19,8 @@ struct cap_page {
 
 enum {
 	PAGE_GENERAL = 0, PAGE_ODP = 1, PAGE_ATOMIC = 2, PAGE_ROCE = 3, PAGE_DEV_MEM = 4,
-	PAGE_GENERAL_2 = 5, PAGE_DEV_EVENT = 6, PAGE_QOS = 7, PAGE_ETH = 8, PAGE_FLOW_TABLE = 9, NR_PAGES = 10,
+	PAGE_GENERAL_2 = 5, PAGE_DEV_EVENT = 6, PAGE_QOS = 7, PAGE_ETH = 8, PAGE_FLOW_TABLE = 9,
+	NR_PAGES = 10,
 };
 extern const struct cap_page cap_pages[NR_PAGES];
 
@@ -31,6 +32,9 @@ uint64_t cap_get(const struct profile *p, bool cur, unsigned int page, const cha
 uint32_t cap_gen(const struct profile *p, const char *field);
 uint64_t cap_memic(const struct profile *p, const char *field);
 bool cap_put(struct profile *p, bool cur, const struct cap_page *pg, const char *field, uint64_t v);
+int profile_check_page(const struct profile *p, unsigned int page,
+		       const char *(*cap)(unsigned int i, unsigned int *page), char *why,
+		       size_t len);
 bool profile_has_memic(const struct profile *p);
 void profile_set_ranges(struct profile *p);
 int profile_load_settings(struct profile *p, struct json_object *top, char *why, size_t len);
@@ -39,7 +43,7 @@ bool profile_bound(const char *field, uint32_t *min, uint32_t *max);
 bool profile_eth_set(struct profile *p);
 const char *profile_eth_cap(unsigned int i, unsigned int *page);
 bool profile_eth_lacks(unsigned int page, const char *field);
-const char *profile_roce_cap(unsigned int i);
+const char *profile_roce_cap(unsigned int i, unsigned int *page);
 bool profile_roce_set(struct profile *p);
 int profile_check_roce(const struct profile *p, char *why, size_t len);
 int profile_check_eth(const struct profile *p, char *why, size_t len);

@@ -18,30 +18,31 @@
 #define ROCE_UDP_PORT	4791
 
 static const struct {
-	unsigned int page;
 	const char *field;
 	uint32_t max, cur;
 } values[] = {
-	{ PAGE_ROCE, "roce_version", ROCE_VERSIONS, ROCE_VERSIONS },
-	{ PAGE_ROCE, "l3_type", ROCE_L3_TYPES, ROCE_L3_TYPES },
-	{ PAGE_ROCE, "roce_address_table_size", 256, 256 },
-	{ PAGE_ROCE, "r_roce_dest_udp_port", ROCE_UDP_PORT, ROCE_UDP_PORT },
-	{ PAGE_ROCE, "r_roce_min_src_udp_port", 0xc000, 0xc000 },
-	{ PAGE_ROCE, "r_roce_max_src_udp_port", 0xffff, 0xffff },
+	{ "roce_version", ROCE_VERSIONS, ROCE_VERSIONS },
+	{ "l3_type", ROCE_L3_TYPES, ROCE_L3_TYPES },
+	{ "roce_address_table_size", 256, 256 },
+	{ "r_roce_dest_udp_port", ROCE_UDP_PORT, ROCE_UDP_PORT },
+	{ "r_roce_min_src_udp_port", 0xc000, 0xc000 },
+	{ "r_roce_max_src_udp_port", 0xffff, 0xffff },
 	/* Off until the driver sets it by SET_HCA_CAP. */
-	{ PAGE_ROCE, "sw_r_roce_src_udp_port", 1, 0 },
-	{ PAGE_ROCE, "fl_rc_qp_when_roce_enabled", 1, 1 },
-	{ PAGE_ROCE, "qp_ts_format", 0, 0 },
+	{ "sw_r_roce_src_udp_port", 1, 0 },
+	{ "fl_rc_qp_when_roce_enabled", 1, 1 },
+	{ "qp_ts_format", 0, 0 },
 };
 
 /**
  * profile_roce_cap() - list the capabilities of RoCE that the default profile names
  * @i: 0, 1 and so on
+ * @page: set to PAGE_ROCE
  *
- * Return: name of the field on the page PAGE_ROCE, NULL if there are no more.
+ * Return: name of the field, NULL if there are no more.
  */
-const char *profile_roce_cap(unsigned int i)
+const char *profile_roce_cap(unsigned int i, unsigned int *page)
 {
+	*page = PAGE_ROCE;
 	return i < ARRAY_SIZE(values) ? values[i].field : NULL;
 }
 
@@ -66,29 +67,6 @@ bool profile_roce_set(struct profile *p)
 static uint32_t cap_roce(const struct profile *p, const char *field)
 {
 	return cap_get(p, true, PAGE_ROCE, field);
-}
-
-/* Refuse capabilities of a page that are not in the table of values. */
-static int check_page(const struct profile *p, char *why, size_t len)
-{
-	static uint8_t rest[HCA_CAP_SIZE];
-	const struct cap_page *pg = &cap_pages[PAGE_ROCE];
-	unsigned int i, cur;
-	uint32_t off, width, type;
-
-	for (cur = 0; cur < 2; cur++) {
-		memcpy(rest, p->cap[cur][pg->type], sizeof(rest));
-		for (i = 0; i < ARRAY_SIZE(values); i++)
-			if (profile_find_cap(pg->name, values[i].field, &type, &off, &width))
-				ifc_set_bits(rest, off, width, 0);
-		for (i = 0; i < sizeof(rest); i++)
-			if (rest[i])
-				return profile_refuse(why, len,
-						      "%s: bits 0x%02x of byte 0x%x are set, which "
-						      "the HCA does not model", pg->name, rest[i],
-						      i);
-	}
-	return 0;
 }
 
 static int check_masks(const struct profile *p, char *why, size_t len)
@@ -125,7 +103,8 @@ int profile_check_roce(const struct profile *p, char *why, size_t len)
 		return profile_refuse(why, len,
 				      "roce is set, but eth_net_offloads is not: the driver "
 				      "switches RoCE on in the context of the NIC's vport");
-	if (check_page(p, why, len) || check_masks(p, why, len))
+	if (profile_check_page(p, PAGE_ROCE, profile_roce_cap, why, len) ||
+	    check_masks(p, why, len))
 		return -EINVAL;
 	if (!n || n > ROCE_ADDRESSES)
 		return profile_refuse(why, len,
