@@ -65,22 +65,8 @@ static struct packet *stray(void)
 
 static void connection_needs_nothing_of_infiniband(void **state)
 {
-	uint64_t *word = rig_ptr(1, buf_b + 0x8000);
-
 	(void)state;
-	*word = 5;
-	rig_recv(1, b, buf_b, 8192, key_b);
-	post_send(WQE_SEND, 3000, true);
-	post_rdma(WQE_RDMA_WRITE, buf_b + 0x4000, key_b, 3000);
-	local = buf_a + 0x8000;
-	post_rdma(WQE_RDMA_READ, buf_b, key_b, 3000);
-	local = buf_a + 0xf000;
-	post_atomic(WQE_ATOMIC_FA, buf_b + 0x8000, 1, 0);
-	assert_int_equal(rig_run(5, 2000), 5);
-	assert_true(same(3000));
-	assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a), 3000);
-	assert_memory_equal(rig_ptr(0, buf_a + 0x8000), rig_ptr(0, buf_a), 3000);
-	assert_int_equal(*word, 6);
+	use_connection(3000, 2000);
 	/* 3 + 3 + 1 + 1 requests; their answers are 3 for the READ, 1 for the atomic, and ACKs. */
 	assert_true(medium.sent >= 8 + 4);
 	assert_int_equal(medium.sent, rig.hca[0]->count.packets_tx + rig.hca[1]->count.packets_tx);

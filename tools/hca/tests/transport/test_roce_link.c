@@ -185,33 +185,13 @@ static uint64_t all_drops(unsigned int h)
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static void use_connection(void)
-{
-	uint64_t *word = rig_ptr(1, buf_b + 0x8000);
-
-	*word = 5;
-	rig_recv(1, b, buf_b, 8192, key_b);
-	post_send(WQE_SEND, 3001, true);
-	post_rdma(WQE_RDMA_WRITE, buf_b + 0x4000, key_b, 3000);
-	local = buf_a + 0x8000;
-	post_rdma(WQE_RDMA_READ, buf_b, key_b, 3001);
-	local = buf_a + 0xf000;
-	post_atomic(WQE_ATOMIC_FA, buf_b + 0x8000, 1, 0);
-	assert_int_equal(rig_run(5, 3000), 5);
-	assert_true(same(3001));
-	assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a), 3000);
-	assert_memory_equal(rig_ptr(0, buf_a + 0x8000), rig_ptr(0, buf_a), 3001);
-	assert_int_equal(*word, 6);
-	expect(CQ_A, 3, CQE_REQ, 0);
-}
-
 static void connections_work_over_all_kinds_of_addresses(void **state)
 {
 	enum via v;
 
 	for (v = V1; v < VIAS; v++) {
 		up(QPT_RC, v);
-		use_connection();
+		use_connection(3001, 3000);
 		assert_int_equal(all_drops(0) + all_drops(1), 0);
 		/* The frames are the queue pairs', not the NIC's. */
 		assert_null(eth_rx(rig.hca[1]));
@@ -229,7 +209,7 @@ static void lost_frames_are_sent_again(void **state)
 		rc(state);
 		a->path.ack_timeout = 14;
 		fabric_inject_drop(rig.hca[1], lost, 1);
-		use_connection();
+		use_connection(3001, 3000);
 		rig_down(state);
 	}
 }
@@ -241,7 +221,7 @@ static void a_sender_waits_for_room(void **state)
 	unsigned int i;
 
 	(void)state;
-	use_connection();
+	use_connection(3001, 3000);
 	mac_of(1, mac);
 	assert_true(eth_switch_room(rig.hca[0], mac));
 	for (i = 0; eth_switch_room(rig.hca[0], mac); i++) {

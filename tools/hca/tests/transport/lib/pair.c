@@ -115,3 +115,23 @@ bool same(uint32_t len)
 {
 	return !memcmp(rig_ptr(0, buf_a), rig_ptr(1, buf_b), len);
 }
+
+void use_connection(uint32_t len, unsigned int ms)
+{
+	uint64_t *word = rig_ptr(1, buf_b + 0x8000);
+
+	*word = 5;
+	rig_recv(1, b, buf_b, 8192, key_b);
+	post_send(WQE_SEND, len, true);
+	post_rdma(WQE_RDMA_WRITE, buf_b + 0x4000, key_b, 3000);
+	local = buf_a + 0x8000;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, len);
+	local = buf_a + 0xf000;
+	post_atomic(WQE_ATOMIC_FA, buf_b + 0x8000, 1, 0);
+	assert_int_equal(rig_run(5, ms), 5);
+	assert_true(same(len));
+	assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a), 3000);
+	assert_memory_equal(rig_ptr(0, buf_a + 0x8000), rig_ptr(0, buf_a), len);
+	assert_int_equal(*word, 6);
+	expect(CQ_A, 3, CQE_REQ, 0);
+}

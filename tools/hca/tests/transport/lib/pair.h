@@ -42,5 +42,10 @@ void expect(uint32_t cqn, unsigned int i, uint8_t opcode, uint8_t syndrome);
 void expect_cause(uint32_t cqn, unsigned int i, uint8_t opcode, enum cqe_error error);
 /* Whether the buffers begin with the same @len bytes. */
 bool same(uint32_t len);
+/*
+ * Use RC queue pairs for each kind of operation within @ms milliseconds, and check the buffers. The
+ * SEND and the READ have @len bytes, the WRITE has 3000.
+ */
+void use_connection(uint32_t len, unsigned int ms);
 
 #endif
