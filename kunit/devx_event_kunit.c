@@ -350,9 +350,10 @@ static void process_does_not_see_events_of_an_xrc_target(struct kunit *test)
 		{ UVERBS_OBJECT_SRQ, 0, SRQ_LIMIT, 0 },
 	};
 	static struct mlx5_ib_qp real;
-	struct ib_qp qp = { .real_qp = &real.ibqp, .qp_num = NUM };
+	static struct mlx5_ib_dev dev;
+	struct ib_qp qp = { .device = &dev.ib_dev, .real_qp = &real.ibqp, .qp_num = NUM };
 	struct uverbs_api_object api = {};
-	struct ib_ucontext uctx = {};
+	struct ib_ucontext uctx = { .device = &dev.ib_dev };
 	struct ib_uobject uobj = { .object = &qp, .uapi_object = &api, .context = &uctx };
 	struct mlx5_ib_devx_id id;
 	unsigned int i;

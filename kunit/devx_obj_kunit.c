@@ -530,8 +530,9 @@ static void handle_is_that_of_a_kind_and_a_number(struct kunit *test)
 		{ UVERBS_OBJECT_PD, &devx },
 		{ MLX5_IB_OBJECT_DEVX_UMEM, &devx },
 	};
+	static struct mlx5_ib_dev dev;
 	struct uverbs_api_object api = {};
-	struct ib_ucontext uctx = {};
+	struct ib_ucontext uctx = { .device = &dev.ib_dev };
 	struct ib_uobject uobj = { .uapi_object = &api, .context = &uctx };
 	struct mlx5_ib_devx_id id;
 	unsigned int i;

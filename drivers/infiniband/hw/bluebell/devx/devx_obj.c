@@ -542,7 +542,7 @@ static int devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		id->num = to_msrq(srq)->rsc.num;
 		return 0;
 	default:
-		return refuse(to_mdev(srq->device)->mdev, -EINVAL,
+		return refuse(to_mdev(uobj->context->device)->mdev, -EINVAL,
 			      "DEVX on an object of uverbs type %u, not a DEVX object, CQ, QP or SRQ",
 			      uobj_get_object_id(uobj));
 	}
