@@ -122,7 +122,6 @@ static void queue_pair_without_a_receive_queue_shows_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* An XRC target belongs to an XRC domain. No process rings a doorbell of the target. */
 /* A process may name a UAR object of its own in place of a bfreg. */
 static void queue_pair_on_a_uar_object_shows_no_bfreg(struct kunit *test)
 {
@@ -135,10 +134,11 @@ static void queue_pair_on_a_uar_object_shows_no_bfreg(struct kunit *test)
 	o->qp.bfregn = bfregn;
 	KUNIT_EXPECT_NULL(test, find_value(msg, "bfreg"));
 	KUNIT_EXPECT_EQ(test, find_number(test, msg, "uar"),
-			o->mock->context->bfregi.sys_pages[bfregn / 2]);
+			mock_static_uar(o->mock, bfregn / 2));
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* An XRC target belongs to an XRC domain. No process rings a doorbell of the target. */
 static void xrc_target_shows_no_doorbell(struct kunit *test)
 {
 	struct objects *o = make_objects(test, OBJ_XRC_TGT);
