@@ -207,6 +207,8 @@ static void failure_of_any_allocation_leaves_nothing(struct kunit *test)
 
 	fail_alloc_init(test);
 	o = prepare(test, &before);
+	/* Have the pages of request and answer present: no page fault is to fail. */
+	mock_udata(o->mock, "", 1, 0);
 	for (n = 1, failed = true; failed; n++) {
 		fail_alloc_begin(n);
 		err = objects_create(o, id_of(test));
