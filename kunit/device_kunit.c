@@ -274,10 +274,13 @@ static void limit_of_queues_is_that_of_its_capability(struct kunit *test)
 	 * one step.
 	 */
 	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
+	/* A receive WQE has 2048 bytes at most. */
+	MOCK_SET_CAP(caps, max_wqe_sz_rq, 4096);
 	MOCK_SET_CAP(caps, cq_moderation, 0);
 	mock_set_issi(mock, 0);
 	query(mock, &props, &resp);
 	KUNIT_EXPECT_EQ(test, props.max_send_sge, 30);
+	KUNIT_EXPECT_EQ(test, props.max_recv_sge, 128);
 	KUNIT_EXPECT_EQ(test, props.cq_caps.max_cq_moderation_count, 0);
 	KUNIT_EXPECT_EQ(test, props.cq_caps.max_cq_moderation_period, 0);
 	KUNIT_EXPECT_EQ(test, props.max_srq, 0);

@@ -98,6 +98,24 @@ static void queue_sizes_fit_request_and_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, init.cap.max_inline_data, c->got.max_inline_data);
 }
 
+/* qpc.log_rq_stride expresses 2048 bytes at most, whatever the device offers. */
+static void longest_receive_wqe_fits_its_field(struct kunit *test)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_UC, .cap = { .max_recv_wr = 1, .max_recv_sge = 128 },
+	};
+	struct mlx5_ib_caps *caps = mock_caps(test);
+	struct mlx5_ib_wq_layout wq;
+
+	MOCK_SET_CAP(caps, log_max_qp_sz, 15);
+	MOCK_SET_CAP(caps, max_wqe_sz_rq, 4096);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_kernel_wq(&init, caps, &wq), 0);
+	KUNIT_EXPECT_EQ(test, wq.rq_shift, 11);
+	KUNIT_EXPECT_EQ(test, init.cap.max_recv_sge, 128);
+	init.cap.max_recv_sge = 129;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_kernel_wq(&init, caps, &wq), -EINVAL);
+}
+
 /* ---- send requests ---------------------------------------------------------------------- */
 
 static struct mlx5_ib_ah some_ah = {
@@ -657,6 +675,7 @@ static void error_syndrome_gives_the_status(struct kunit *test)
 
 static struct kunit_case wqe_test_cases[] = {
 	KUNIT_CASE_PARAM(queue_sizes_fit_request_and_device, size_gen_params),
+	KUNIT_CASE(longest_receive_wqe_fits_its_field),
 	KUNIT_CASE_PARAM(request_is_exact_to_the_bit, wqe_gen_params),
 	KUNIT_CASE(type_of_the_queue_pair_decides_which_requests_exist),
 	KUNIT_CASE(only_atomic_operations_of_the_device_exist),

@@ -13,6 +13,7 @@
 #include "layout/layout_dm.h"
 #include "layout/layout_qp.h"
 #include "layout/layout_srq.h"
+#include "layout/layout_wq.h"
 #include "layout/refuse.h"
 #include "odp/odp.h"
 #include "ops.h"
@@ -73,7 +74,7 @@ static void device_fill_queue_limits(const struct mlx5_ib_caps *caps, struct ib_
 	props->max_qp = 1 << MLX5_CAP_GEN(mdev, log_max_qp);
 	props->max_qp_wr = (1 << MLX5_CAP_GEN(mdev, log_max_qp_sz)) / SQ_ENTRIES_PER_WR;
 	props->max_send_sge = sq_sge;
-	props->max_recv_sge = MLX5_CAP_GEN(mdev, max_wqe_sz_rq) / sizeof(struct mlx5_wqe_data_seg);
+	props->max_recv_sge = mlx5_ib_max_rq_wqe_bytes(caps) / sizeof(struct mlx5_wqe_data_seg);
 	props->max_sge_rd = MLX5_MAX_SGE_RD;
 	props->max_qp_rd_atom = mlx5_ib_max_dest_rd_atomic(caps);
 	props->max_qp_init_rd_atom = mlx5_ib_max_rd_atomic(caps);

@@ -35,6 +35,17 @@ u32 mlx5_ib_max_wqes(const struct mlx5_ib_caps *caps)
 	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_qp_sz), WQ_MAX_LOG_SIZE);
 }
 
+/**
+ * mlx5_ib_max_rq_wqe_bytes - maximum length of a receive WQE of a queue pair
+ * @caps: what the device can do
+ *
+ * Return: the length that the device offers, or the longest that qpc.log_rq_stride can express.
+ */
+u32 mlx5_ib_max_rq_wqe_bytes(const struct mlx5_ib_caps *caps)
+{
+	return min_t(u32, MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq), 1U << LOG_MAX_RQ_STRIDE);
+}
+
 /* ---- queues of users ------------------------------------------------------------- */
 
 static bool wq_has_wqes(u32 count, const struct mlx5_ib_caps *caps)
@@ -45,8 +56,7 @@ static bool wq_has_wqes(u32 count, const struct mlx5_ib_caps *caps)
 static int check_user_rq_size(const struct mlx5_ib_create_qp *ucmd,
 			      const struct mlx5_ib_caps *caps)
 {
-	u32 max_bytes = min_t(u32, MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq),
-			      1U << LOG_MAX_RQ_STRIDE);
+	u32 max_bytes = mlx5_ib_max_rq_wqe_bytes(caps);
 
 	if (!wq_has_wqes(ucmd->rq_wqe_count, caps))
 		return refuse(caps->mdev, -EINVAL,
@@ -209,7 +219,7 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
 		   struct mlx5_ib_wq_layout *wq)
 {
-	u32 max_bytes = MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq);
+	u32 max_bytes = mlx5_ib_max_rq_wqe_bytes(caps);
 	u64 asked = max(init->cap.max_recv_sge, 1ULL) * sizeof(struct mlx5_wqe_data_seg);
 	u32 count, stride;
 

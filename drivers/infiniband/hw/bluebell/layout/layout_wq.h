@@ -41,6 +41,7 @@ struct mlx5_ib_wq_layout {
 };
 
 u32 mlx5_ib_max_wqes(const struct mlx5_ib_caps *caps);
+u32 mlx5_ib_max_rq_wqe_bytes(const struct mlx5_ib_caps *caps);
 int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			 const struct mlx5_ib_caps *caps);
 int mlx5_ib_calc_kernel_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
