@@ -166,6 +166,8 @@ static void capability_that_is_not_for_consumers_is_not_changed(struct kunit *te
 
 /* What firmware reports of this function's vport. No two attributes have the same value. */
 static struct mlx5_hca_vport_context vport;
+/* Prefix of the GID with index 0. */
+static u64 first_prefix;
 
 static int query_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index, void *result)
 {
@@ -178,6 +180,8 @@ static int query_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index, 
 		break;
 	case MLX5_CMD_OP_QUERY_HCA_VPORT_GID:
 		memset(result, index, sizeof(union ib_gid));
+		if (!index)
+			((union ib_gid *)result)->global.subnet_prefix = cpu_to_be64(first_prefix);
 		break;
 	case MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY:
 		*(u16 *)result = 0x8000 | index;
@@ -256,6 +260,28 @@ static void attributes_are_those_of_the_vport(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(gid.raw, 0x5c, sizeof(gid.raw)));
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_pkey(ibdev, 1, 77, &pkey), 0);
 	KUNIT_EXPECT_EQ(test, pkey, 0x8000 | 77);
+}
+
+/* ib_core (7.2) would report the prefix of the last entry of the GID table. */
+static void subnet_prefix_is_that_of_the_first_gid(struct kunit *test)
+{
+	struct ib_port_attr props = {};
+	struct ib_device *ibdev;
+
+	make_link(test);
+	ibdev = &link_env.mock->dev->ib_dev;
+	kunit_activate_static_stub(test, mlx5_ib_fw_query_hca_vport, query_vport);
+	first_prefix = 0xfec0000000001234ULL;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_query_port(ibdev, 1, &props), 0);
+	KUNIT_EXPECT_EQ(test, props.subnet_prefix, 0xfec0000000001234ULL);
+	/* A new prefix is an event. */
+	first_prefix++;
+	props = (struct ib_port_attr){};
+	KUNIT_ASSERT_EQ(test, mlx5_ib_query_port(ibdev, 1, &props), 0);
+	KUNIT_EXPECT_EQ(test, props.subnet_prefix, 0xfec0000000001234ULL);
+	receive_event();
+	KUNIT_ASSERT_EQ(test, mlx5_ib_query_port(ibdev, 1, &props), 0);
+	KUNIT_EXPECT_EQ(test, props.subnet_prefix, 0xfec0000000001235ULL);
 }
 
 /* The other capabilities keep their values. */
@@ -552,6 +578,7 @@ static struct kunit_case port_cases[] = {
 	KUNIT_CASE(link_width_is_reported),
 	KUNIT_CASE(capability_that_is_not_for_consumers_is_not_changed),
 	KUNIT_CASE(attributes_are_those_of_the_vport),
+	KUNIT_CASE(subnet_prefix_is_that_of_the_first_gid),
 	KUNIT_CASE(capability_of_consumers_is_set_and_cleared),
 	KUNIT_CASE(constants_are_read_once),
 	KUNIT_CASE(port_that_cannot_be_driven_has_a_reason),

@@ -74,9 +74,9 @@ static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
  * @props: gets the attributes; zeroed by ib_core
  *
  * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. The driver keeps
- * what the registers PTYS and PVLC say about the link until an event of the port, or until the
- * state of the port has changed. The driver keeps nothing before it receives events, nor on a
- * virtual function or a subfunction, which may get no events. May sleep.
+ * what the registers PTYS and PVLC say about the link, and the prefix of the first GID, until an
+ * event of the port, or until the state of the port has changed. The driver keeps nothing before it
+ * receives events, nor on a virtual function or a subfunction, which may get no events. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */

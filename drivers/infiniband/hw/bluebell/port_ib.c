@@ -53,13 +53,15 @@ static void port_fill_link(const struct mlx5_ib_port_link *link, struct ib_port_
 	props->active_width = link->width;
 	props->active_speed = link->speed;
 	props->max_vl_num = link->max_vl;
+	props->subnet_prefix = link->subnet_prefix;
 }
 
 /*
  * If what was read of the link before is still valid, fill it in and return true. Width and speed
- * of a link change only while the link is down, and the number of virtual lanes never changes. So
- * check that no event of the port has come since, and that the state of the port is the same: the
- * event of a change may still be on its way.
+ * of a link change only while the link is down, and the number of virtual lanes never changes. A
+ * new subnet prefix is an event, as ib_core itself assumes, which reads the GIDs again only at
+ * events. So check that no event of the port has come since, and that the state of the port is the
+ * same: the event of a change may still be on its way.
  */
 static bool port_knows_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
@@ -91,6 +93,19 @@ static void port_forget_link(struct mlx5_ib_port *port)
 	port->link.valid = false;
 }
 
+/*
+ * Without a prefix from the driver, ib_core (7.2) reports the prefix of the last entry of the GID
+ * table, which is empty on most ports.
+ */
+static int hca_vport_read_prefix(struct mlx5_ib_port *port, u64 *prefix)
+{
+	union ib_gid gid = {};
+	int err = mlx5_ib_query_gid(&port->dev->ib_dev, port->num, 0, &gid);
+
+	*prefix = be64_to_cpu(gid.global.subnet_prefix);
+	return err;
+}
+
 static int hca_vport_read_link(struct mlx5_ib_port *port, struct ib_port_attr *props,
 			       unsigned int num_events)
 {
@@ -103,6 +118,8 @@ static int hca_vport_read_link(struct mlx5_ib_port *port, struct ib_port_attr *p
 	err = port_read_reg(port, MLX5_REG_PTYS, ptys, sizeof(ptys));
 	if (!err)
 		err = port_read_reg(port, MLX5_REG_PVLC, pvlc, sizeof(pvlc));
+	if (!err)
+		err = hca_vport_read_prefix(port, &link.subnet_prefix);
 	if (err)
 		return err;
 	link.width = width_from_hw(MLX5_GET(ptys_reg, ptys, ib_link_width_oper));

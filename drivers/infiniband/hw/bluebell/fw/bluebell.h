@@ -47,6 +47,7 @@ struct mlx5_ib_xrc;
  * @width: enum ib_port_width
  * @speed: enum ib_port_speed
  * @max_vl: PortInfo.VLCap
+ * @subnet_prefix: prefix of the GIDs of an InfiniBand port
  */
 struct mlx5_ib_port_link {
 	bool valid;
@@ -55,6 +56,7 @@ struct mlx5_ib_port_link {
 	u8 width;
 	u16 speed;
 	u8 max_vl;
+	u64 subnet_prefix;
 };
 
 /**
