@@ -866,4 +866,90 @@ TEST(signal_does_not_make_a_registration_fail)
 	}
 }
 
+/* ---- Huge pages of an implicit region ------------------------------------------------------ */
+
+FIXTURE(huge) {
+	struct paged o;
+	uint8_t *mapped, *mem;	/* 3 * HUGE bytes; in them 2 * HUGE aligned to HUGE */
+	struct ibv_mr *all;
+};
+
+FIXTURE_VARIANT(huge) {
+	bool hugetlb;
+};
+
+FIXTURE_VARIANT_ADD(huge, transparent_huge_pages) { .hugetlb = false };
+
+FIXTURE_VARIANT_ADD(huge, hugetlb_pages) { .hugetlb = true };
+
+FIXTURE_SETUP(huge)
+{
+	int flags = variant->hugetlb ? MAP_HUGETLB | MAP_HUGE_2MB : 0;
+
+	if (!paged_setup(_metadata, &self->o, false))
+		return;
+	if (!paged_has_implicit(self->o.r.ctx))
+		SKIP(return, NO_IMPLICIT);
+	if (variant->hugetlb)
+		reserve_huge_pages(4);
+	self->mapped = mmap(NULL, 3 * HUGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	if (self->mapped == MAP_FAILED)
+		SKIP(return, "the kernel has no huge pages to spare");
+	self->mem = self->mapped + (-(uintptr_t)self->mapped & (HUGE - 1));
+	if (!variant->hugetlb)
+		madvise(self->mapped, 3 * HUGE, MADV_HUGEPAGE);
+	fill(self->mem, 2 * HUGE, 7);
+	if (!variant->hugetlb && madvise(self->mem, 2 * HUGE, MADV_COLLAPSE))
+		SKIP(return, "the kernel has no huge pages to spare");
+	self->all = paged_reg(&self->o, true);
+	ASSERT_NE(NULL, self->all);
+}
+
+FIXTURE_TEARDOWN(huge)
+{
+	if (self->all)
+		EXPECT_EQ(0, ibv_dereg_mr(self->all));
+	EXPECT_EQ(0, paged_close(&self->o));
+	if (self->mapped && self->mapped != MAP_FAILED)
+		munmap(self->mapped, 3 * HUGE);
+}
+
+/*
+ * An access to one small page of a huge page maps the huge page, in whatever order a program
+ * accesses the pages. The stock driver maps what the operation accesses.
+ */
+TEST_F(huge, page_of_an_implicit_region_faults_once)
+{
+	const unsigned int num = 2 * HUGE / UV_PAGE, step = num / 4 + 3;
+	unsigned int i, page;
+	struct paged *o = &self->o;
+	long faults = hca_counter("page_faults");
+	uint8_t *at;
+
+	for (i = 0; i < num / 4; i++) {
+		page = i * step % num;
+		at = self->mem + page * UV_PAGE + 16;
+		memset(o->p.buf[0], 0, 64);
+		ASSERT_EQ(0, paged_run(o, READ, o->p.buf[0], o->p.mr->lkey, at, self->all->rkey,
+				       64));
+		ASSERT_EQ(0, memcmp(at, o->p.buf[0], 64)) TH_LOG("page %u", page);
+	}
+	faults = hca_counter("page_faults") - faults;
+	EXPECT_LE(2, faults);
+	if (driver_is("bluebell"))
+		EXPECT_GE(2, faults);
+	/* The device writes to pages that were mapped for a read. */
+	fill(o->p.buf[0], LEN, 8);
+	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, self->mem + HUGE - LEN / 2,
+			       self->all->rkey, LEN));
+	EXPECT_TRUE(check_fill(self->mem + HUGE - LEN / 2, LEN, 8));
+	/* The process loses a huge page, and gets another. */
+	madvise(self->mem, HUGE, MADV_DONTNEED);
+	ASSERT_EQ(0, paged_run(o, READ, o->p.buf[0], o->p.mr->lkey, self->mem + UV_PAGE,
+			       self->all->rkey, 64));
+	EXPECT_EQ(0, o->p.buf[0][0]);
+	EXPECT_EQ(0, o->p.buf[0][63]);
+}
+
 TEST_HARNESS_MAIN

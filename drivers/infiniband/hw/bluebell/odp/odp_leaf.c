@@ -114,9 +114,44 @@ static int odp_leaf_fault_and_lock(struct odp_leaf *leaf, u64 va, u64 end, unsig
 }
 
 /*
- * Map [@va, @end), which is in one chunk of a leaf, into the device. @page has room for the list of
- * the pages that are found and, after that, for their translation entries. Returns 0; 1 if the
- * range was already mapped as @req asks; or a negative errno.
+ * If the first or the last of @num pages from number @first on is in a huge page of the process,
+ * add the rest of the huge page to the list @pfns as far as it is in the same chunk and in the
+ * leaf: an access next to this one then causes no fault. The pages of a huge page follow each
+ * other, and the process has the same rights to all of them.
+ */
+static void odp_leaf_add_rest_of_huge_pages(const struct odp_leaf *leaf, size_t *first, size_t *num,
+					    unsigned long *pfns)
+{
+	size_t base = ALIGN_DOWN(*first, MLX5_IB_ODP_CHUNK_PAGES);
+	size_t end = min_t(size_t, base + MLX5_IB_ODP_CHUNK_PAGES, leaf->num_pages);
+	u64 va = leaf->start + ((u64)*first << PAGE_SHIFT);
+	size_t before = 0, after = 0, i;
+	u64 mask;
+
+	if (pfns[0] & HMM_PFN_VALID) {
+		mask = (PAGE_SIZE << hmm_pfn_to_map_order(pfns[0])) - 1;
+		before = min_t(u64, (va & mask) >> PAGE_SHIFT, *first - base);
+	}
+	if (pfns[*num - 1] & HMM_PFN_VALID) {
+		mask = (PAGE_SIZE << hmm_pfn_to_map_order(pfns[*num - 1])) - 1;
+		va += (u64)(*num - 1) << PAGE_SHIFT;
+		after = min_t(u64, (~va & mask) >> PAGE_SHIFT, end - *first - *num);
+	}
+	memmove(pfns + before, pfns, *num * sizeof(*pfns));
+	for (i = before; i; i--)
+		pfns[i - 1] = pfns[i] - 1;
+	*first -= before;
+	*num += before;
+	for (i = 0; i < after; i++)
+		pfns[*num + i] = pfns[*num + i - 1] + 1;
+	*num += after;
+}
+
+/*
+ * Map [@va, @end), which is in one chunk of a leaf, into the device; in addition, the rest of a
+ * huge page at either end. @page has room for the list of the pages that are found and, after that,
+ * for their translation entries. Returns 0; 1 if the range was already mapped as @req asks; or a
+ * negative errno.
  */
 static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsigned long req,
 				  void *page)
@@ -133,10 +168,12 @@ static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsign
 	if (IS_ERR(chunk))
 		return PTR_ERR(chunk);
 	err = odp_leaf_fault_and_lock(leaf, va, end, req, page);
-	if (!err)
+	if (!err) {
+		odp_leaf_add_rest_of_huge_pages(leaf, &first, &num, page);
 		err = mlx5_ib_odp_map(leaf, chunk, first, num, page);
-	else
+	} else {
 		mutex_lock(&leaf->lock);
+	}
 	mlx5_ib_odp_chunk_put(leaf, index);
 	mutex_unlock(&leaf->lock);
 	return err;
