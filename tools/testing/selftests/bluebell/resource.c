@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What administrators see: the driver's attributes of each object and its raw context (`rdma
- * resource show -dd` and `-r`), and the counters of the port (`rdma statistic`).
+ * resource show -dd` and `-r`), the device and its link (`rdma dev`, `rdma link`), and the counters
+ * of the port (`rdma statistic`).
  */
 
 #include <dirent.h>
+#include <endian.h>
 #include <json-c/json.h>
 
 #include "kernel_file.h"
@@ -325,6 +327,67 @@ static int64_t port_counter(const char *name)
 	json_object_put(shown);
 	return val;
 }
+
+/* ---- the device and its port ----------------------------------------------------------------- */
+
+/* A number of 64 bits as the tool prints it: four groups of 16 bits. */
+static const char *groups(uint64_t number, char *buf, size_t size)
+{
+	snprintf(buf, size, "%04x:%04x:%04x:%04x", (unsigned int)(number >> 48),
+		 (unsigned int)(number >> 32) & 0xffff, (unsigned int)(number >> 16) & 0xffff,
+		 (unsigned int)number & 0xffff);
+	return buf;
+}
+
+TEST(device_is_shown_with_its_version_and_guids)
+{
+	struct ibv_device_attr attr;
+	struct json_object *dev;
+	struct rdma r;
+	char guid[32];
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, ibv_query_device(r.ctx, &attr));
+	dev = rdma_tool("", "dev show %s", rdma_device_name());
+	ASSERT_NE(NULL, dev);
+	EXPECT_STREQ("ca", string(dev, "node_type"));
+	EXPECT_STREQ(attr.fw_ver, string(dev, "fw"));
+	EXPECT_STREQ(groups(be64toh(attr.node_guid), guid, sizeof(guid)),
+		     string(dev, "node_guid"));
+	EXPECT_STREQ(groups(be64toh(attr.sys_image_guid), guid, sizeof(guid)),
+		     string(dev, "sys_image_guid"));
+	json_object_put(dev);
+	rdma_close(&r);
+}
+
+/*
+ * The prefix is that of the port's GIDs. With the stock driver ib_core (7.2) shows the prefix of
+ * the last entry of the GID table, which is empty.
+ */
+TEST(link_is_shown_with_its_addresses_and_state)
+{
+	struct json_object *link;
+	union ibv_gid gid;
+	char prefix[32];
+	struct rdma r;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, ibv_query_gid(r.ctx, 1, 0, &gid));
+	link = rdma_tool("", "link show %s/1", rdma_device_name());
+	ASSERT_NE(NULL, link);
+	EXPECT_EQ(r.port.lid, number(link, "lid"));
+	EXPECT_EQ(r.port.sm_lid, number(link, "sm_lid"));
+	EXPECT_EQ(r.port.lmc, number(link, "lmc"));
+	EXPECT_STREQ("ACTIVE", string(link, "state"));
+	EXPECT_STREQ("LINK_UP", string(link, "physical_state"));
+	if (driver_is("bluebell"))
+		EXPECT_STREQ(groups(be64toh(gid.global.subnet_prefix), prefix, sizeof(prefix)),
+			     string(link, "subnet_prefix"));
+	json_object_put(link);
+	rdma_close(&r);
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
 
 FIXTURE(counters) {
 	struct rdma r;
