@@ -438,6 +438,8 @@ FIXTURE_VARIANT_ADD(destroy, by_user_lost) { .way = BY_USER, .late_ms = LOST_MS 
 
 FIXTURE_VARIANT_ADD(destroy, by_exit_lost) { .way = BY_EXIT, .late_ms = LOST_MS };
 
+FIXTURE_VARIANT_ADD(destroy, by_unbind_lost) { .way = BY_UNBIND, .late_ms = LOST_MS };
+
 FIXTURE_VARIANT_ADD(destroy, by_user_refused_once) { .way = BY_USER, .status = REFUSAL };
 
 FIXTURE_VARIANT_ADD(destroy, by_exit_refused_once) { .way = BY_EXIT, .status = REFUSAL };
