@@ -320,6 +320,56 @@ static void undo_touch(struct bench *b, const struct row *row)
 	munmap(b->fresh, row->size);
 }
 
+static struct ibv_mr *reg_paged(struct bench *b, void *addr, size_t size)
+{
+	struct ibv_mr *mr = ibv_reg_mr(b->pd, addr, size, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				       IBV_ACCESS_ON_DEMAND);
+
+	if (!mr)
+		die("ibv_reg_mr of paged memory");
+	return mr;
+}
+
+/* Map memory that the process has touched if @populate, and not otherwise. */
+static void map_fresh(struct bench *b, const struct row *row, int populate)
+{
+	b->fresh = mmap(NULL, row->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+			populate, -1, 0);
+	if (b->fresh == MAP_FAILED)
+		die(row->name);
+}
+
+static void map_touched(struct bench *b, const struct row *row)
+{
+	map_fresh(b, row, MAP_POPULATE);
+}
+
+static void map_untouched(struct bench *b, const struct row *row)
+{
+	map_fresh(b, row, 0);
+}
+
+static void op_mr_paged(struct bench *b, const struct row *row)
+{
+	dereg(reg_paged(b, b->fresh, row->size));
+}
+
+static void unmap_fresh(struct bench *b, const struct row *row)
+{
+	munmap(b->fresh, row->size);
+}
+
+/* Register memory that the process has touched: the device need not fault on it. */
+static void prepare_access(struct bench *b, const struct row *row)
+{
+	if (!b->qp) {
+		op_qp_rts(b, row);
+		b->mr = reg(b, b->buf, row->size);
+	}
+	map_touched(b, row);
+	b->all = reg_paged(b, b->fresh, row->size);
+}
+
 static void finish_touch(struct bench *b)
 {
 	if (ibv_destroy_qp(b->qp))
@@ -394,6 +444,12 @@ static const struct row rows[] = {
 	{ "implicit ODP touch 4 KiB", .before = prepare_touch, .op = op_touch, .after = undo_touch,
 	  .finish = finish_touch, .size = PAGE },
 	{ "implicit ODP touch 1 MiB", .before = prepare_touch, .op = op_touch, .after = undo_touch,
+	  .finish = finish_touch, .size = MIB },
+	{ "paged MR 4 MiB, touched", .before = map_touched, .op = op_mr_paged, .after = unmap_fresh,
+	  .size = 4 * MIB },
+	{ "paged MR 1 GiB, untouched", .before = map_untouched, .op = op_mr_paged, .after = unmap_fresh,
+	  .size = 1024 * MIB },
+	{ "paged MR 1 MiB, first use", .before = prepare_access, .op = op_touch, .after = undo_touch,
 	  .finish = finish_touch, .size = MIB },
 	{ "16 threads, 4 MRs each", .before = start_threads, .op = op_threads,
 	  .finish = stop_threads },
