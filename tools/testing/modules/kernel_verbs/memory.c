@@ -10,8 +10,12 @@
 
 /* ---- regions ----------------------------------------------------------------- */
 
-/* Allocate the region, if there is none, and map a part of the second buffer into its list. */
-static int map_region(struct rig *rig, unsigned int off, unsigned int len)
+/*
+ * Allocate the region, if there is none, and map a part of the second buffer into its list, in
+ * pages of @page_size. The buffer is contiguous, so each page of the list leads to the page that
+ * follows the one before.
+ */
+static int map_pages(struct rig *rig, unsigned int off, unsigned int len, unsigned int page_size)
 {
 	struct scatterlist sg;
 
@@ -22,9 +26,14 @@ static int map_region(struct rig *rig, unsigned int off, unsigned int len)
 	sg_set_page(&sg, virt_to_page(rig->buf[1]), len, offset_in_page(rig->buf[1]) + off);
 	sg_dma_address(&sg) = rig->dma[1] + off;
 	sg_dma_len(&sg) = len;
-	EXPECT_EQ(1, ib_map_mr_sg(rig->mr, &sg, 1, NULL, PAGE_SIZE));
+	EXPECT_EQ(1, ib_map_mr_sg(rig->mr, &sg, 1, NULL, page_size));
 	ib_update_fast_reg_key(rig->mr, ib_inc_rkey(rig->mr->rkey));
 	return 0;
+}
+
+static int map_region(struct rig *rig, unsigned int off, unsigned int len)
+{
+	return map_pages(rig, off, len, PAGE_SIZE);
 }
 
 /* Have the second queue pair, which owns the memory, open the region, and wait until it has. */
@@ -236,6 +245,36 @@ static int test_local_invalidate(struct rig *rig)
 	TRY(rig_open_region(rig, 0, PAGE_SIZE));
 	TRY(invalidate_region(rig));
 	return expect_no_access(rig, rig->mr->rkey);
+}
+
+/*
+ * One region after the other has pages of another size. The part of the buffer begins and ends
+ * inside of pages, and there are several of the smaller ones.
+ */
+static int test_page_sizes(struct rig *rig)
+{
+	static const unsigned int sizes[] = { 2 * PAGE_SIZE, PAGE_SIZE, 4 * PAGE_SIZE };
+	const unsigned int off = PAGE_SIZE + 100, len = 5 * PAGE_SIZE + 200;
+	struct ib_wc wc;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		TRY(map_pages(rig, off, len, sizes[i]));
+		TRY(open_region(rig, ALL_ACCESS, 999));
+		fill_pattern(rig->buf[0], len, 20 + i);
+		memset(rig->buf[1], 0, BUF_SIZE);
+		TRY(rig_post_rdma(rig, IB_WR_RDMA_WRITE, len, rig->mr->iova, rig->mr->rkey, 70));
+		REAP(rig, 0, 70, &wc);
+		EXPECT(has_pattern(rig->buf[1] + off, len, 20 + i));
+		EXPECT_EQ(0, rig->buf[1][off - 1]);
+		EXPECT_EQ(0, rig->buf[1][off + len]);
+		memset(rig->buf[0], 0, BUF_SIZE);
+		TRY(rig_post_rdma(rig, IB_WR_RDMA_READ, len, rig->mr->iova, rig->mr->rkey, 71));
+		REAP(rig, 0, 71, &wc);
+		EXPECT(has_pattern(rig->buf[0], len, 20 + i));
+		TRY(invalidate_region(rig));
+	}
+	return 0;
 }
 
 static int test_remote_invalidate(struct rig *rig)
@@ -520,6 +559,7 @@ const struct rig_test memory_tests[] = {
 	{ "rc_atomics", test_atomics, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_masked_atomics", test_masked_atomics, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_region_without_waiting", test_region_without_waiting, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_page_sizes", test_page_sizes, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_local_invalidate", test_local_invalidate, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_remote_invalidate", test_remote_invalidate, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_rights", test_rights, IB_QPT_RC, IB_POLL_DIRECT },

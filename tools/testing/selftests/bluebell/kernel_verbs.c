@@ -33,6 +33,7 @@ MODULE_TEST(rc_atomics);
 MODULE_TEST(rc_region_without_waiting);
 MODULE_TEST(rc_local_invalidate);
 MODULE_TEST(rc_remote_invalidate);
+MODULE_TEST(rc_page_sizes);
 MODULE_TEST(rc_rights);
 MODULE_TEST(rc_bad_requests);
 MODULE_TEST(rc_full_queues);
