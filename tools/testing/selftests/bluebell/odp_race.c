@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "child.h"
 #include "kernel_file.h"
 #include "paged_setup.h"
 #include "removal.h"
@@ -465,6 +466,60 @@ TEST_F(region, killed_during_faults)
 	 * A fault that is being resolved holds the address space of the killed process, and the
 	 * address space holds the device open: its objects are destroyed after the fault.
 	 */
+	if (hca_ctl_present() && driver_is("bluebell"))
+		EXPECT_STREQ("", hca_census_delta_within(5000));
+}
+
+/* As many calls as a context may have in its queue. */
+#define QUEUED 32
+/* How much memory each call maps: the largest step of the driver. */
+#define PIECE (2ul << 20)
+
+/*
+ * A child: fill the queue of its context with advice whose caller does not wait, each piece about
+ * other memory, and exit, or close the context, before the driver can have served all of it.
+ */
+static int leave_advice(void *arg, int ready)
+{
+	struct ibv_sge sge = { .length = PIECE };
+	struct rdma r;
+	struct ibv_mr *mr;
+	uint8_t *mem;
+	int i;
+
+	if (rdma_open(&r))
+		return 1;
+	mem = mmap(NULL, QUEUED * PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		   0);
+	if (mem == MAP_FAILED)
+		return 2;
+	madvise(mem, QUEUED * PIECE, MADV_NOHUGEPAGE);
+	mr = ibv_reg_mr(r.pd, mem, QUEUED * PIECE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	if (!mr)
+		return 3;
+	sge.lkey = mr->lkey;
+	for (i = 0; i < QUEUED; i++) {
+		sge.addr = (uintptr_t)mem + i * PIECE;
+		if (ibv_advise_mr(r.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &sge, 1))
+			return 4;
+	}
+	/* The kernel closes a context when the last descriptor of its file is closed. */
+	if (*(int *)arg & 1)
+		close(r.ctx->cmd_fd);
+	return child_ready(ready);
+}
+
+TEST_F_TIMEOUT(region, contexts_close_with_queued_advice, 300)
+{
+	int i, status;
+	pid_t pid;
+
+	for (i = 0; i < 20; i++) {
+		pid = child_start(leave_advice, &i);
+		ASSERT_LT(0, pid) TH_LOG("round %d", i);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status) TH_LOG("%d", WEXITSTATUS(status));
+	}
 	if (hca_ctl_present() && driver_is("bluebell"))
 		EXPECT_STREQ("", hca_census_delta_within(5000));
 }
