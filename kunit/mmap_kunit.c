@@ -13,6 +13,7 @@
 
 #include "fw/bluebell.h"
 #include "layout/layout_uar.h"
+#include "lib/fail_alloc.h"
 #include "lib/locks.h"
 #include "lib/memory.h"
 #include "lib/mock.h"
@@ -150,12 +151,10 @@ static void context_without_static_pages_maps_none(struct kunit *test)
 #define WRITE_ONLY	(VM_SHARED | VM_WRITE)
 #define STATIC_PAGES	MOCK_UAR_PAGES(16)
 
-/* Map @pages pages as a process does. @left gets the flags of the mapping after the call. */
-static int map(struct mock *mock, unsigned long pgoff, unsigned int pages, vm_flags_t flags,
-	       vm_flags_t *left)
+static struct vm_area_struct *make_vma(struct mock *mock, unsigned long pgoff, unsigned int pages,
+				       vm_flags_t flags)
 {
 	struct vm_area_struct *vma = kunit_kzalloc(mock->test, sizeof(*vma), GFP_KERNEL);
-	int err;
 
 	KUNIT_ASSERT_NOT_NULL(mock->test, vma);
 	vma->vm_mm = current->mm;
@@ -163,9 +162,26 @@ static int map(struct mock *mock, unsigned long pgoff, unsigned int pages, vm_fl
 	vma->vm_end = mock->user + pages * PAGE_SIZE;
 	vma->vm_pgoff = pgoff;
 	vm_flags_init(vma, flags | MAY_ALL);
+	return vma;
+}
+
+static int map_vma(struct mock *mock, struct vm_area_struct *vma)
+{
+	int err;
+
 	mmap_write_lock(current->mm);
 	err = mlx5_ib_mmap(&mock->context->ibucontext, vma);
 	mmap_write_unlock(current->mm);
+	return err;
+}
+
+/* Map @pages pages as a process does. @left gets the flags of the mapping after the call. */
+static int map(struct mock *mock, unsigned long pgoff, unsigned int pages, vm_flags_t flags,
+	       vm_flags_t *left)
+{
+	struct vm_area_struct *vma = make_vma(mock, pgoff, pages, flags);
+	int err = map_vma(mock, vma);
+
 	*left = vma->vm_flags;
 	return err;
 }
@@ -306,6 +322,30 @@ static void dynamic_page_is_mapped_once(struct kunit *test)
 	mock_close(mock);
 }
 
+/* There is no memory for the entry of the page, whose UAR the device has allocated. */
+static void dynamic_page_that_cannot_be_mapped_is_free_again(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct vm_area_struct *vma;
+	u32 *page;
+	int err;
+
+	fail_alloc_init(test);
+	mock_open(mock);
+	page = &mock->context->bfregi.sys_pages[STATIC_PAGES + 3];
+	vma = make_vma(mock, 0x603, 1, WRITE_ONLY);
+	mock->num_commands = 0;
+	fail_alloc_begin(1);
+	err = map_vma(mock, vma);
+	KUNIT_EXPECT_TRUE(test, fail_alloc_end());
+	KUNIT_EXPECT_EQ(test, err, -ENOMEM);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DEALLOC_UAR);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_UAR], STATIC_PAGES);
+	KUNIT_EXPECT_EQ(test, *page, MLX5_IB_INVALID_UAR_INDEX);
+	mock_close(mock);
+}
+
 static void dynamic_pages_are_looked_up_with_the_mutex_of_registers(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -328,6 +368,7 @@ static struct kunit_case mmap_cases[] = {
 	KUNIT_CASE(refused_mapping_leaves_no_reference_to_its_object),
 	KUNIT_CASE(mapping_gets_no_other_rights_later),
 	KUNIT_CASE(dynamic_page_is_mapped_once),
+	KUNIT_CASE(dynamic_page_that_cannot_be_mapped_is_free_again),
 	KUNIT_CASE(dynamic_pages_are_looked_up_with_the_mutex_of_registers),
 	{}
 };
