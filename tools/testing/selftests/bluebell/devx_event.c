@@ -969,6 +969,52 @@ static void *read_one(void *arg)
 	return NULL;
 }
 
+/* Open a file of each kind, and have a thread read from each, which waits. */
+static int start_readers(struct uv *uv, struct reader r[3], pthread_t t[3])
+{
+	int i;
+
+	r[0].file = devx_open_channel(uv->fd, 0);
+	r[1].file = devx_open_channel(uv->fd, MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA);
+	r[2].file = devx_open_cmd_file(uv->fd);
+	for (i = 0; i < 3; i++)
+		if (r[i].file < 0 || pthread_create(&t[i], NULL, read_one, &r[i]))
+			return -1;
+	usleep(QUIET_MS * 1000);
+	return 0;
+}
+
+static void do_nothing(int sig)
+{
+}
+
+/* The kernel continues the read() after a handler with SA_RESTART, and only then. */
+TEST_F(event, readers_go_on_after_a_signal)
+{
+	struct sigaction action = { .sa_handler = do_nothing, .sa_flags = SA_RESTART };
+	struct reader r[3];
+	pthread_t t[3];
+	struct uv uv;
+	int i, round;
+
+	for (round = 0; round < 2; round++) {
+		ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
+		ASSERT_EQ(0, uv_open_devx(&uv));
+		ASSERT_EQ(0, start_readers(&uv, r, t));
+		for (i = 0; i < 3; i++)
+			ASSERT_EQ(0, pthread_kill(t[i], SIGUSR1));
+		usleep(QUIET_MS * 1000);
+		uv_close(&uv);
+		for (i = 0; i < 3; i++) {
+			ASSERT_EQ(0, pthread_join(t[i], NULL));
+			EXPECT_EQ(-1, r[i].ret) TH_LOG("file %d", i);
+			EXPECT_EQ(round ? EINTR : EIO, r[i].err) TH_LOG("file %d", i);
+			close(r[i].file);
+		}
+		action.sa_flags = 0;
+	}
+}
+
 /* The context is closed, but not the files that belong to it. */
 TEST_F(event, readers_wake_when_the_context_is_closed)
 {
@@ -979,14 +1025,7 @@ TEST_F(event, readers_wake_when_the_context_is_closed)
 	int i;
 
 	ASSERT_EQ(0, uv_open_devx(&uv));
-	r[0].file = devx_open_channel(uv.fd, 0);
-	r[1].file = devx_open_channel(uv.fd, MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA);
-	r[2].file = devx_open_cmd_file(uv.fd);
-	for (i = 0; i < 3; i++) {
-		ASSERT_LT(0, r[i].file);
-		ASSERT_EQ(0, pthread_create(&t[i], NULL, read_one, &r[i]));
-	}
-	usleep(QUIET_MS * 1000);
+	ASSERT_EQ(0, start_readers(&uv, r, t));
 	uv_close(&uv);
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, pthread_join(t[i], NULL));
