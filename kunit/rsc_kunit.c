@@ -196,7 +196,10 @@ static void event_of_another_kind_of_queue_is_ignored(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, raise_event(env, 0x05, MLX5_EVENT_QUEUE_TYPE_RQ, NUM), NOTIFY_DONE);
 	KUNIT_EXPECT_EQ(test, raise_event(env, 0x05, MLX5_EVENT_QUEUE_TYPE_SQ, NUM), NOTIFY_DONE);
+	/* A type that no event of a QP can have, but with which the table has a queue. */
+	KUNIT_EXPECT_EQ(test, raise_event(env, 0x05, MLX5_RES_SRQ, NUM), NOTIFY_DONE);
 	KUNIT_EXPECT_EQ(test, env->qp.events, 0);
+	KUNIT_EXPECT_EQ(test, env->srq.events, 0);
 	KUNIT_EXPECT_EQ(test, raise_event(env, 0x14, MLX5_EVENT_QUEUE_TYPE_RQ, NUM), NOTIFY_OK);
 	KUNIT_EXPECT_EQ(test, env->srq.events, 1);
 	/* A port event, which is not about a queue. */
