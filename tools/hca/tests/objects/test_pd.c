@@ -62,6 +62,28 @@ static void domains_belong_to_their_user(void **state)
 	}
 }
 
+/* At a reset domains end of whatever kind and user. */
+static void domains_end_with_a_reset(void **state)
+{
+	static const struct { uint16_t alloc; enum obj_kind kind; } ops[] = {
+		{ MLX5_CMD_OP_ALLOC_PD, OBJ_PD },
+		{ MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, OBJ_TD },
+		{ MLX5_CMD_OP_ALLOC_XRCD, OBJ_XRCD },
+	};
+	uint8_t in[16] = {};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		assert_int_equal(rig_cmd(ops[i].alloc, 0, 7, in, 16, out, 16), ST_OK);
+		assert_int_equal(rig_cmd(ops[i].alloc, 0, 0, in, 16, out, 16), ST_OK);
+		assert_true(obj_count(rig.hca, ops[i].kind) >= 2);
+	}
+	hca_free_objects(rig.hca);
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		assert_int_equal(obj_count(rig.hca, ops[i].kind), 0);
+}
+
 static void allocation_fails_at_the_limit(void **state)
 {
 	uint8_t in[16] = {};
@@ -265,7 +287,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(domains_are_allocated_and_freed), T(domains_belong_to_their_user),
-		T(allocation_fails_at_the_limit), T(highest_number_comes_first),
+		T(domains_end_with_a_reset), T(allocation_fails_at_the_limit),
+		T(highest_number_comes_first),
 		T(highest_number_is_that_of_the_range), T(highest_numbers_pass_a_full_part),
 		T(lowest_number_is_used_again_first), T(lowest_number_is_found_behind_a_full_part),
 		T(object_is_kept_for_its_references), T(q_counter_counts_and_clears),
