@@ -712,6 +712,12 @@ static void pages_follow_the_objects(void **state)
 	expect_traced(core.hca->trace, "page_request", "\"pages\":%d", n);
 	assert_int_equal(manage(2, 2 * REQ_PD, 0), ST_OK);
 	assert_int_equal(IFC_GET(manage_pages_out, out, output_num_entries), -n);
+	/* The driver has given pages since it had none: fewer objects than then are no obstacle. */
+	assert_int_equal(asked(4), -2 * REQ_BATCH);
+	assert_int_equal(manage(2, 2 * REQ_PD, 0), ST_OK);
+	for (i = 1; i < REQ_PD; i++)
+		change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
+	assert_int_equal(asked(5), 1 + REQ_BATCH);
 	core.profile->objects_per_page = 0;
 }
 

@@ -384,6 +384,12 @@ static void health_counter_counts_tenths_of_a_second(void **state)
 	assert_in_range(count, 1, 1000);
 	core.hca->start_ns -= 5000000000ull;
 	assert_in_range(core_reg_read(0x1010) - count, 50, 60);
+	/* It stands still while firmware has failed, and goes on after the reset. */
+	iseg_set_fatal(core.hca, 1, 0);
+	hca_reset(core.hca);
+	count = core_reg_read(0x1010);
+	core.hca->start_ns -= 5000000000ull;
+	assert_in_range(core_reg_read(0x1010) - count, 50, 60);
 }
 
 static void real_time_is_that_of_the_machine(void **state)

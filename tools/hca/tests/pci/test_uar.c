@@ -839,6 +839,10 @@ static void query_eq_shows_its_state(void **state)
 	assert_int_equal(eq_find(core.hca, eqn)->status, EQ_STATUS_WRITE_FAIL);
 	assert_int_equal(eq_find(core.hca, eqn)->pi, 2);
 	assert_true(eq_find(core.hca, eqn)->armed);
+	/* Memory that comes back does not repair the queue. */
+	assert_int_equal(mem_map_fd(core.hca, 0, CORE_RAM, core.fd, 0, true, true), 0);
+	post(5);
+	assert_int_equal(eq_find(core.hca, eqn)->pi, 2);
 	eqn++;
 	assert_null(eq_find(core.hca, eqn));
 }
