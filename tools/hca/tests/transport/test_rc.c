@@ -1599,6 +1599,24 @@ static void rnr_retries_begin_anew(void **state)
 	}
 }
 
+/* A second RNR NAK, for a packet that was on its way at the first, takes no retry. */
+static void rnr_naks_during_the_wait_are_one(void **state)
+{
+	(void)state;
+	a->rnr_retry = a->cur_rnr_retry = 3;
+	a->path.ack_timeout = 18;
+	rig_count(0, a);
+	fabric_inject_drop(rig.hca[1], 0, 1);
+	post_send(WQE_SEND, 10, true);
+	rig_settle();
+	answer_with(AETH_RNR | 0);
+	answer_with(AETH_RNR | 0);
+	assert_true(a->req->rnr_wait);
+	assert_int_equal(a->cur_rnr_retry, 2);
+	assert_int_equal(rig_counted(0, a, rnr_nak_retry_err), 1);
+	assert_int_equal(rig.ncqe, 0);
+}
+
 static void write_with_immediate_waits_for_a_receive(void **state)
 {
 	(void)state;
@@ -1672,6 +1690,7 @@ int main(void)
 		RC(repeated_read_longer_than_a_message_is_ignored),
 		RC(requester_gives_up_after_its_retries), RC(send_waits_for_a_receive),
 		RC(requester_gives_up_after_its_rnr_retries), RC(rnr_retries_begin_anew),
+		RC(rnr_naks_during_the_wait_are_one),
 		RC(write_with_immediate_waits_for_a_receive),
 	};
 
