@@ -28,13 +28,6 @@ static uint32_t pd, uar, cqn;
 
 static int setup(void **state)
 {
-	static bool added;
-
-	if (!added) {
-		rig_extra.modules = modules;
-		rig_extra.cmds = cmds;
-		added = true;
-	}
 	rig_setup(state);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], qos, 1);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], log_max_wq_sz, 10);
@@ -204,5 +197,7 @@ int main(void)
 		T(queue_names_a_rate_of_its_user), T(rate_that_is_named_keeps_its_values),
 	};
 
+	rig_extra.modules = modules;
+	rig_extra.cmds = cmds;
 	return cmocka_run_group_tests_name("pacing", tests, NULL, NULL);
 }

@@ -25,13 +25,6 @@ static const uint8_t mac[6] = { 2, 0xb1, 0xeb, 0xe1, 0, 0 };
 
 static int setup(void **state)
 {
-	static bool added;
-
-	if (!added) {
-		rig_extra.modules = modules;
-		rig_extra.cmds = cmds;
-		added = true;
-	}
 	rig_setup(state);
 	rig.profile->eth = true;
 	cap(roce, 1);
@@ -403,5 +396,7 @@ int main(void)
 		TEST(groups_can_be_of_ipv4),
 	};
 
+	rig_extra.modules = modules;
+	rig_extra.cmds = cmds;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
