@@ -142,7 +142,7 @@ static void eth_rfc_2863(struct hca *hca, const struct eth_stats *s, uint8_t *se
 	PUT_2863(if_in_errors, hca->count.packets_corrupted + s->rx_too_long);
 	PUT_2863(if_out_octets, eth_sum(s->phy_tx.octets));
 	PUT_2863(if_out_ucast_pkts, s->phy_tx.frames[ETH_UNICAST]);
-	PUT_2863(if_out_discards, s->tx_link_down);
+	PUT_2863(if_out_discards, s->tx_link_down + s->tx_no_memory);
 	PUT_2863(if_out_errors, s->tx_too_long);
 	PUT_2863(if_in_multicast_pkts, s->phy_rx.frames[ETH_MULTICAST]);
 	PUT_2863(if_in_broadcast_pkts, s->phy_rx.frames[ETH_BROADCAST]);
@@ -195,7 +195,7 @@ static void eth_infiniband(struct hca *hca, const struct eth_stats *s, uint8_t *
 	IFC_SET(ib_port_cntrs_grp_data_layout, set, port_rcv_errors,
 		at_most(count_rx_errors(&hca->count) + s->rx_too_long, UINT16_MAX));
 	IFC_SET(ib_port_cntrs_grp_data_layout, set, port_xmit_discards,
-		at_most(s->tx_too_long + s->tx_link_down, UINT16_MAX));
+		at_most(s->tx_too_long + s->tx_link_down + s->tx_no_memory, UINT16_MAX));
 }
 
 /**

@@ -41,6 +41,7 @@ struct eth_stats {
 	uint64_t nic_full;			/* frame for the NIC, which has too many */
 	uint64_t tx_too_long;
 	uint64_t tx_link_down;
+	uint64_t tx_no_memory;			/* the NIC could not make it */
 };
 
 enum eth_cast eth_cast_of(const uint8_t mac[ETH_MAC_BYTES]);

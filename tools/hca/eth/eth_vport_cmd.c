@@ -257,7 +257,7 @@ static uint8_t query_vport_counter(struct hca *hca, struct cmd *cmd)
 	COUNTERS(received_ib_multicast, &s->roce_rx, ETH_MULTICAST);
 	COUNTERS(transmitted_ib_unicast, &s->roce_tx, ETH_UNICAST);
 	COUNTERS(transmitted_ib_multicast, &s->roce_tx, ETH_MULTICAST);
-	COUNTER(transmit_errors.packets, s->tx_too_long);
+	COUNTER(transmit_errors.packets, s->tx_too_long + s->tx_no_memory);
 	if (hca_cap_gen(hca, vport_counter_local_loopback)) {
 		COUNTER(local_loopback.packets, s->loopback_frames);
 		COUNTER(local_loopback.octets, s->loopback_octets);

@@ -173,7 +173,7 @@ static bool nic_inlines_enough(struct hca *hca, const struct nic_sq *n, const st
 
 /*
  * Make a frame of @len bytes, padded to the least that a sender may send. Returns NULL if memory is
- * short: then the frame is dropped.
+ * short: then the frame is dropped, and counted.
  */
 static struct eth_frame *nic_frame(struct hca *hca, size_t len)
 {
@@ -181,7 +181,7 @@ static struct eth_frame *nic_frame(struct hca *hca, size_t len)
 	struct eth_frame *fr = eth_frame_alloc(padded);
 
 	if (!fr) {
-		hca->count.packets_dropped++;
+		hca->eth->stats.tx_no_memory++;
 		return NULL;
 	}
 	memset(eth_frame_data(fr) + len, 0, padded - len);
