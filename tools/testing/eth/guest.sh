@@ -128,10 +128,11 @@ vlan_down() {
 	ip link delete "vlan$1"
 }
 
-# A customer's VLAN in one of a provider, with an address.
+# A customer's VLAN in one of a provider, with an address. The driver sets the MTU of the port to
+# that of the netdev and one tag.
 qinq_up() {
 	vlan_up 7 10.9.7.100 802.1ad && ip link add link vlan7 name inner type vlan id 70 &&
-		ip address add "$1/24" dev inner && ip link set inner up
+		ip link set inner mtu 1496 && ip address add "$1/24" dev inner && ip link set inner up
 }
 
 qinq_down() {
