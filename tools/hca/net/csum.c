@@ -2,6 +2,8 @@
 /*
  * Internet checksums.
  */
+#include <string.h>
+
 #include "bytes.h"
 #include "csum.h"
 #include "frame.h"
@@ -10,26 +12,43 @@
 #define TCP_CSUM	16
 #define UDP_CSUM	6
 
+static uint16_t fold(uint64_t sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
 /**
  * csum_sum() - the one's complement sum of some bytes
  * @data: the bytes; one of 0 stands behind an odd number of bytes
  * @len: how many
  * @start: sum of words that belong to it, too
  *
+ * The bytes are added as words of 32 bits in the order of this machine, and the sum is brought into
+ * network order at the end: RFC 1071 has the reason why that is the same.
+ *
  * Return: the sum, not complemented.
  */
 uint16_t csum_sum(const void *data, size_t len, uint64_t start)
 {
 	const uint8_t *p = data;
-	uint64_t sum = start;
+	uint64_t even = 0, odd = 0;
+	uint32_t word[2];
+	uint16_t half;
 
-	for (; len > 1; len -= 2, p += 2)
-		sum += get_be16(p);
-	if (len)
-		sum += (uint64_t)*p << 8;
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
+	for (; len >= sizeof(word); len -= sizeof(word), p += sizeof(word)) {
+		memcpy(word, p, sizeof(word));
+		even += word[0];
+		odd += word[1];
+	}
+	for (; len; len -= len > 1 ? 2 : 1, p += 2) {
+		half = 0;
+		memcpy(&half, p, len > 1 ? 2 : 1);
+		even += half;
+	}
+	half = fold(even + odd);
+	return fold(start + get_be16(&half));
 }
 
 /**

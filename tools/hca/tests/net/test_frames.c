@@ -290,6 +290,36 @@ static void checksums_are_written_as_scapy_does(void **state)
 	}
 }
 
+/* The definition, a word at a time. */
+static uint16_t plain_sum(const uint8_t *p, size_t len, uint64_t sum)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		sum += i % 2 ? p[i] : p[i] << 8;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+static void sum_is_that_of_words(void **state)
+{
+	uint8_t bytes[64];
+	size_t i, at, len;
+
+	(void)state;
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = 0xf1 * i + 0x8d;
+	for (at = 0; at < 9; at++) {
+		for (len = 0; len < sizeof(bytes) - 9; len++) {
+			assert_int_equal(csum_sum(bytes + at, len, 0),
+					 plain_sum(bytes + at, len, 0));
+			assert_int_equal(csum_sum(bytes + at, len, 0x123456789ull),
+					 plain_sum(bytes + at, len, 0x123456789ull));
+		}
+	}
+}
+
 static void sum_of_many_bytes_carries(void **state)
 {
 	static uint8_t ones[1 << 20];
@@ -317,6 +347,7 @@ int main(void)
 		cmocka_unit_test(wrong_bytes_are_found),
 		cmocka_unit_test(udp_without_checksum_is_right_in_ipv4_only),
 		cmocka_unit_test(checksums_are_written_as_scapy_does),
+		cmocka_unit_test(sum_is_that_of_words),
 		cmocka_unit_test(sum_of_many_bytes_carries),
 	};
 
