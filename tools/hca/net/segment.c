@@ -76,6 +76,19 @@ static void write_tcp(const struct segmenter *s, uint8_t *frame, bool last)
 }
 
 /**
+ * segment_len() - the length of the next segment
+ * @s: the state
+ *
+ * Return: bytes of its payload; 0 if there are no more segments.
+ */
+size_t segment_len(const struct segmenter *s)
+{
+	size_t left = s->payload - s->done;
+
+	return left < s->mss ? left : s->mss;
+}
+
+/**
  * segment_next() - write the header of the next segment
  * @s: the state
  * @frame: where the segment begins; room for the template and @s->mss bytes
@@ -87,14 +100,14 @@ static void write_tcp(const struct segmenter *s, uint8_t *frame, bool last)
  */
 size_t segment_next(struct segmenter *s, uint8_t *frame)
 {
-	size_t left = s->payload - s->done, n = left < s->mss ? left : s->mss;
+	size_t n = segment_len(s);
 
 	if (!n)
 		return 0;
 	memcpy(frame, s->f.data, s->f.payload);
 	write_lengths(s, frame, n);
 	if (s->f.l4_type == L4_TCP)
-		write_tcp(s, frame, n == left);
+		write_tcp(s, frame, s->done + n == s->payload);
 	s->done += n;
 	s->segments++;
 	return n;

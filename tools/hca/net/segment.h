@@ -23,6 +23,7 @@ struct segmenter {
 
 const char *segment_start(struct segmenter *s, const void *header, size_t len, size_t payload,
 			  size_t mss);
+size_t segment_len(const struct segmenter *s);
 size_t segment_next(struct segmenter *s, uint8_t *frame);
 void segment_seal(const struct segmenter *s, uint8_t *frame, size_t len, bool ip, bool l4);
 

@@ -260,24 +260,23 @@ static enum cqe_error nic_start_segments(struct nic_sq *n)
 	return ERR_NONE;
 }
 
+/* A segment for which there is no memory is made nevertheless, because its data may be refused. */
 static enum cqe_error nic_send_segment(struct hca *hca, struct nic_sq *n)
 {
-	size_t header = n->cur.header_len, off = n->seg.done, len;
-	uint8_t data[FRAME_MAX];
-	struct eth_frame *fr;
+	size_t header = n->cur.header_len, off = n->seg.done, len = segment_len(&n->seg);
+	struct eth_frame *fr = nic_frame(hca, header + len);
+	uint8_t lost[FRAME_MAX], *data = fr ? eth_frame_data(fr) : lost;
 	enum cqe_error error;
 
-	len = segment_next(&n->seg, data);
+	segment_next(&n->seg, data);
 	error = nic_gather(hca, n, off, data + header, len);
-	if (error)
-		return error;
-	segment_seal(&n->seg, data, header + len, n->cur.ip_csum, n->cur.l4_csum);
-	fr = nic_frame(hca, header + len);
-	if (fr) {
-		memcpy(eth_frame_data(fr), data, header + len);
+	if (!error)
+		segment_seal(&n->seg, data, header + len, n->cur.ip_csum, n->cur.l4_csum);
+	if (fr && error)
+		eth_frame_free(fr);
+	else if (fr)
 		eth_tx(hca, fr);
-	}
-	return ERR_NONE;
+	return error;
 }
 
 /* ---- execution ------------------------------------------------------------------------------- */
