@@ -37,15 +37,22 @@ uint32_t rss_toeplitz(const uint8_t key[RSS_KEY_BYTES], const uint8_t *input, si
 	return hash;
 }
 
-/* The XOR of all bytes, inverted. */
+/*
+ * The XOR of all bytes, whose bits are then in reverse order. That this is what "inverted" means
+ * (MLX5_RX_HASH_FN_INVERTED_XOR8) is deduced from the stock driver: with this hash it puts the entry
+ * that a user has chosen for the XOR x into the place whose number has the bits of x in reverse.
+ */
 static uint32_t rss_xor8(const struct rss_input *in)
 {
-	uint8_t hash = 0;
+	uint8_t xor = 0, hash = 0;
+	unsigned int bit;
 	size_t i;
 
 	for (i = 0; i < in->len; i++)
-		hash ^= in->bytes[i];
-	return (uint8_t)~hash;
+		xor ^= in->bytes[i];
+	for (bit = 0; bit < 8; bit++)
+		hash |= (xor >> bit & 1) << (7 - bit);
+	return hash;
 }
 
 /*
