@@ -72,6 +72,11 @@ counters() {
 		}'
 }
 
+# All counters: those of ethtool -S, and those of nstat.
+all_counters() {
+	ethtool -S "$(nic)" | tr -d : && nstat -asz
+}
+
 # ---- its settings --------------------------------------------------------------------------------
 
 # The offloads that users can turn off, by their names for ethtool -K.
@@ -132,7 +137,7 @@ vlan_down() {
 # that of the netdev and one tag.
 qinq_up() {
 	vlan_up 7 10.9.7.100 802.1ad && ip link add link vlan7 name inner type vlan id 70 &&
-		ip link set inner mtu 1496 && ip address add "$1/24" dev inner && ip link set inner up
+		ip link set inner mtu 1496 up && ip address add "$1/24" dev inner
 }
 
 qinq_down() {
@@ -214,11 +219,12 @@ web_file() {
 	head -c "$1M" /dev/urandom >"$run/www/$1" && sha256sum <"$run/www/$1" >"$run/www/$1.sum"
 }
 
-# Fetch the file of $2 MiB from the address $1, and compare its checksum.
+# Fetch the file of $2 MiB from the address $1, with the options $3 and so on of curl, and compare
+# its checksum.
 fetch() {
 	local sum
-	sum=$(curl -sSf "http://$1:8080/$2.sum") &&
-		[[ $(curl -sSf -m 300 "http://$1:8080/$2" | sha256sum) == "$sum" ]]
+	sum=$(curl -sSf "${@:3}" "http://$1:8080/$2.sum") &&
+		[[ $(curl -sSf -m 300 "${@:3}" "http://$1:8080/$2" | sha256sum) == "$sum" ]]
 }
 
 # Give addresses to who asks for one, and announce a network of IPv6.
@@ -284,6 +290,28 @@ datagrams_send() {
 	END
 }
 
+# Receive a datagram of UDP at the address $1, and print it with its header.
+datagram_serve() {
+	python3 - "$1" "$waiting" <<-'END'
+		import socket, sys
+		datagrams = socket.SOCK_DGRAM
+		family, _, _, _, here = socket.getaddrinfo(sys.argv[1], 7003, type=datagrams)[0]
+		raw = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_UDP)
+		s = socket.socket(family, datagrams)
+		s.bind(here)
+		s.settimeout(60)
+		raw.settimeout(60)
+		print(sys.argv[2], flush=True)
+		data = s.recv(100)
+		while True:
+		    packet = raw.recv(100)
+		    packet = packet[20:] if family == socket.AF_INET else packet
+		    if packet[2:4] == (7003).to_bytes(2) and packet[8:] == data:
+		        break
+		print("datagram", packet.hex(), flush=True)
+	END
+}
+
 # Send a datagram to the port 9 of $1 from each of the ports that follow.
 send_from_ports() {
 	python3 - "$@" <<-'END'
@@ -304,9 +332,9 @@ record_up() {
 	wait_for 30 grep -q "listening on" $run/record.log
 }
 
+# The process is nobody's child, and init does not wait for it: it ends with this line.
 record_down() {
-	local pid
-	pid=$(<$run/record.pid) && kill "$pid" && wait_for 30 not_running "$pid"
+	kill "$(<$run/record.pid)" && wait_for 30 grep -q "packets captured" $run/record.log
 }
 
 # ---- ways in which the device goes and comes -----------------------------------------------------
