@@ -16,8 +16,10 @@ MATRIX	?=
 FUZZ_KERNEL ?= debug
 FUZZ_SECONDS ?= 600
 
-# The commit whose HCA `make bench-hca` compares with the HCA of this tree.
+# The commit whose HCA `make bench-hca` compares with the HCA of this tree. With LINK=eth it
+# compares the netdev of this tree's HCA with those of QEMU's NICs.
 BEFORE	?= HEAD
+LINK	?= ib
 
 include scripts/lib/quiet.mk
 
@@ -35,6 +37,7 @@ help: ## list the targets
 	@echo "  DRIVER=bluebell|mlx5_ib|none which driver make shell loads (default: bluebell)"
 	@echo "  MATRIX='6.12 ulp'            which parts make check-matrix runs (default: all)"
 	@echo "  BEFORE=COMMIT                HCA that make bench-hca compares with (default: HEAD)"
+	@echo "  LINK=ib|eth                  with eth make bench-hca compares with QEMU's NICs"
 	@echo "  LAB=host                     use this machine's own packages, not the lab"
 	@echo "  V=1                          show the commands of a build"
 
@@ -112,8 +115,11 @@ bench: module hca tools ## compare Bluebell's speed with the stock driver's
 bench-scale: module hca tools ## compare what 50,000 objects of a process cost, and its end
 	$(Q)scripts/bench --scale
 
-bench-hca: module hca tools ## compare the emulated HCA's speed with that of an earlier commit
-	$(Q)scripts/bench-hca --before $(BEFORE)
+bench-hca: hca tools ## compare the emulated HCA's speed with that of an earlier commit
+	$(Q)scripts/bench-hca --link $(LINK) --before $(BEFORE)
+
+# With LINK=eth no verbs driver takes part.
+bench-hca: $(if $(filter eth,$(LINK)),,module)
 
 man: hca ## Documentation/man/*, made of --help by help2man
 	$(Q)scripts/man-pages

@@ -69,6 +69,9 @@ def add_qemu_options(parser):
     parser.add_argument("--swiotlb", action="store_true",
                         help="copy all memory that is mapped for DMA through bounce buffers "
                         "(swiotlb=force)")
+    parser.add_argument("--nic", action="append", default=[], metavar="MODEL",
+                        help="with --hosts 2: also a NIC of QEMU's in each guest, such as e1000e "
+                        "or virtio-net-pci, with a wire between the two; may be given repeatedly")
     parser.add_argument("--append", action="append", default=[], metavar="ARGS",
                         help="more for the kernel command line")
     parser.add_argument("--oops-panic", action="store_true", help="end the guest at its first Oops")
@@ -92,6 +95,8 @@ def check_options(parser, args, place):
         parser.error(f"--hcas is from 1 to {MAX_HCAS}")
     if args.hosts * args.hcas > 16:
         parser.error("a fabric has at most 16 HCAs")
+    if args.nic and args.hosts != 2:
+        parser.error("--nic needs --hosts 2")
     if args.hca == "none" and args.driver != "none":
         parser.error("--hca none leaves nothing for a driver: add --driver none")
     if not args.command and not sys.stdin.isatty():

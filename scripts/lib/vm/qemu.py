@@ -323,6 +323,14 @@ class Guest:
             options += [
                 "-netdev", f"stream,id=net,server=off,addr.type=unix,addr.path={path}", "-device",
                 f"virtio-net-pci,netdev=net,romfile=,mac=52:54:00:66:00:{self.host:02x}"]
+        for number, model in enumerate(args.nic, 1):
+            # The first guest's QEMU may not listen yet when the second one's connects.
+            role = "server=on" if self.host == 1 else "server=off,reconnect-ms=100"
+            path = self.run.directory / f"nic{number}"
+            options += [
+                "-netdev", f"stream,id=nic{number},{role},addr.type=unix,addr.path={path}",
+                "-device", f"{model},netdev=nic{number},romfile=,"
+                f"mac=52:54:00:67:{number:02x}:{self.host:02x}"]
         return options
 
     def qemu_command(self, initramfs):

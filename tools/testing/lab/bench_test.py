@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of how scripts/bench judges what its guests have measured. No guest is booted."""
+"""Tests of how scripts/bench and scripts/bench-hca judge what their guests have measured. No guest
+is booted."""
 
 import contextlib
 import io
@@ -11,6 +12,7 @@ from unittest import mock
 from program import load
 
 BENCH = load("bench")
+BENCH_HCA = load("bench-hca")
 ARGS = types.SimpleNamespace(boots=2, row=[], many=3000, exit=1000, turns=3, instructions=False,
                              after_load=False)
 
@@ -218,6 +220,29 @@ class Functions(unittest.TestCase):
     def test_empty_stack_is_user_space(self):
         """The kernel has not been entered."""
         self.assertEqual(BENCH.blame([], self.TABLE), ("user space", ""))
+
+
+class Ethernet(unittest.TestCase):
+    """bench-hca --link eth: the shares that the HCA's netdev has of the rates of the others."""
+
+    @staticmethod
+    def turn(tcp, trips, speed=1):
+        """The rates of a boot, in which virtio has a rate of 100 and e1000e of 20."""
+        hca = {"TCP": tcp, "TCP without LSO": 1, "packets of 64 bytes": 1, "round trips": trips}
+        return {(row, driver): speed * rate for row, own in hca.items()
+                for driver, rate in (("mlx5_core", own), ("e1000e", 20), ("virtio_net", 100))}
+
+    def test_goals(self):
+        """0.8 of virtio's TCP, three times that of e1000e, and 1.2 times the time of a trip."""
+        for tcp, trips, bad in ((80, 84, 0), (79, 84, 1), (80, 83, 1), (59, 83, 3)):
+            missed, said = quietly(BENCH_HCA.report_ethernet, [self.turn(tcp, trips)])
+            self.assertEqual(missed, bad, said)
+            self.assertIn(f"{3 - bad} passed, {bad} failed", said)
+
+    def test_shares_are_those_of_a_boot(self):
+        """In one boot the machine was ten times as slow."""
+        turns = [self.turn(90, 90), self.turn(90, 90, speed=0.1), self.turn(60, 90)]
+        self.assertEqual(quietly(BENCH_HCA.report_ethernet, turns)[0], 0)
 
 
 if __name__ == "__main__":

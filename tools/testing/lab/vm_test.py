@@ -344,7 +344,7 @@ class Qemu(unittest.TestCase):
 
     DEFAULTS = {"icount": False, "in_turn": False, "iommu": False, "swiotlb": False, "hca": "x",
                 "hosts": 1, "hcas": 1, "answered_writes": False, "oops_panic": False,
-                "command": ["true"], "memory": None, "cpus": 2, "append": []}
+                "command": ["true"], "memory": None, "cpus": 2, "append": [], "nic": []}
 
     def options(self, accel="tcg", debug=False, machine=arch.AMD64, **changes):
         """The command line for these options of scripts/vm, as one text."""
@@ -368,6 +368,9 @@ class Qemu(unittest.TestCase):
                 ("-device intel-iommu", {"iommu": True}), ("oops=panic", {"oops_panic": True}),
                 ('"x-no-posted-writes": true', {"answered_writes": True}),
                 ("mac=52:54:00:66:00:01", {"hosts": 2}), ("vfio-user2-1", {"hcas": 2}),
+                ("-device e1000e,netdev=nic2,romfile=,mac=52:54:00:67:02:01",
+                 {"hosts": 2, "nic": ["virtio-net-pci", "e1000e"]}),
+                ("id=nic1,server=on,", {"hosts": 2, "nic": ["e1000e"]}),
                 ("chassis=2,slot=2", {"hcas": 2}), ("name=bluebell.hca2,nr=5", {"hcas": 2}),
                 ("chardev=shell", {"command": []}),
                 ("kernel-irqchip=split", {"iommu": True, "accel": "kvm"}),
@@ -430,6 +433,12 @@ class CommandLine(unittest.TestCase):
                            ("--arch arm64 --kernel debug", "no debug kernel for arm64"),
                            ("--arch arm64 --iommu", "have no IOMMU")):
             self.assertIn(said, self.parse(text))
+
+    def test_wires_connect_two_guests(self):
+        """A NIC of QEMU's needs its like in one other guest."""
+        self.assertIn("--nic needs --hosts 2", self.parse("--nic e1000e"))
+        self.assertIn("--nic needs --hosts 2", self.parse("--nic e1000e --hosts 3"))
+        self.assertEqual(self.parse("--nic e1000e --nic tulip --hosts 2").nic, ["e1000e", "tulip"])
 
     def test_nothing_is_fetched_for_what_is_refused(self):
         """The arguments are looked at before scripts/lab adds anything. It adds what guests with an
