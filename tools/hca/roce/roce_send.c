@@ -36,6 +36,10 @@ void roce_drop(struct hca *hca, enum roce_drop why, const char *detail)
 
 /**
  * roce_check_av() - check the address vector of a datagram, see link.h
+ *
+ * Bit 30 of grh_gid_fl is reserved, and ignored: libmlx5 leaves it clear, and the stock driver sets
+ * it in the address vectors of the kernel, as on InfiniBand.
+ *
  * @hca: the HCA
  * @av: the address vector
  * @why: set to a reason in words
@@ -48,8 +52,7 @@ enum cqe_error roce_check_av(struct hca *hca, const struct wqe_av *av, const cha
 		*why = "the source address does not exist";
 		return ERR_SOURCE_GID_UNKNOWN;
 	}
-	*why = av->compact ? "the address vector is the short one" :
-	       av->path.grh ? "bit 30 of grh_gid_fl is set" : NULL;
+	*why = av->compact ? "the address vector is the short one" : NULL;
 	return *why ? ERR_WQE_INVALID : ERR_NONE;
 }
 

@@ -635,21 +635,32 @@ static void address_vectors_are_checked(void **state)
 
 	ud(state);
 	wq_ctrl(&w, WQE_SEND, true, 0);
-	build_av(&w, 1, V2_IP4, b->obj.num, b->qkey);
-	w.b[16 + 28] |= 0x40;		/* a GRH, as on InfiniBand */
-	rig_send(0, a, w.b, w.ds);
-	rig_settle();
-	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_WQE_INVALID);
-	rig_down(state);
-
-	ud(state);
-	wq_ctrl(&w, WQE_SEND, true, 0);
 	put_be32(w.b + 16, b->qkey);
 	put_be32(w.b + 24, b->obj.num);	/* the short form */
 	w.ds = 2;
 	rig_send(0, a, w.b, w.ds);
 	rig_settle();
 	expect_cause(CQ_A, 0, CQE_REQ_ERR, ERR_WQE_INVALID);
+}
+
+static void a_datagram_may_have_the_bit_of_a_grh(void **state)
+{
+	const struct completion *c;
+	struct rig_wqe w;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	build_av(&w, 1, V2_IP4, b->obj.num, b->qkey);
+	w.b[16 + 28] |= 0x40;		/* a GRH, as on InfiniBand */
+	wq_data(&w, buf_a, 100, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(2, 2000), 2);
+	assert_int_equal(rig_cqe(CQ_A, 0)->c.opcode, CQE_REQ);
+	c = &rig_cqe(CQ_B + 1, 0)->c;
+	assert_int_equal(c->opcode, CQE_RESP_SEND);
+	assert_int_equal(c->byte_cnt, 140);
+	assert_memory_equal((uint8_t *)rig_ptr(1, buf_b) + 40, rig_ptr(0, buf_a), 100);
 }
 
 static void datagrams_come_to_addresses_of_the_port(void **state)
@@ -931,6 +942,7 @@ int main(void)
 		ON(frames_of_others_are_for_the_nic, rc),
 		cmocka_unit_test_teardown(datagrams_tell_their_header_and_tag, rig_down),
 		ON(address_vectors_are_checked, ud),
+		ON(a_datagram_may_have_the_bit_of_a_grh, ud),
 		ON(datagrams_come_to_addresses_of_the_port, ud),
 		ON(long_frames_are_dropped, ud),
 		ON(qp1_gets_datagrams_of_any_address, ud),
