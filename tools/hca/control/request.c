@@ -79,8 +79,8 @@ struct json_object *request_capture(struct hca *hca, unsigned int n, char **w)
 static const struct request requests[] = {
 	{ "census", request_census }, { "counters", request_counters },
 	{ "commands", request_commands }, { "cap", request_cap }, { "limit", request_limit },
-	{ "rates", request_rates }, { "steering", request_steering },
-	{ "profile", request_profile },
+	{ "rates", request_rates }, { "addresses", request_addresses },
+	{ "steering", request_steering }, { "profile", request_profile },
 	{ "trace", request_trace }, { "capture", request_capture },
 	{ "inject", request_inject }, { "impair", request_impair },
 	{ "ecn", request_ecn }, { "expect", request_expect },

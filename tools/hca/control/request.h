@@ -42,6 +42,9 @@ struct json_object *request_limit(struct hca *hca, unsigned int n, char **w);
 /* rates.c */
 struct json_object *request_rates(struct hca *hca, unsigned int n, char **w);
 
+/* addresses.c */
+struct json_object *request_addresses(struct hca *hca, unsigned int n, char **w);
+
 /* steering.c */
 struct json_object *request_steering(struct hca *hca, unsigned int n, char **w);
 

@@ -17,7 +17,7 @@
 
 struct roce_addresses {
 	unsigned int used;
-	struct roce_address entry[256];
+	struct roce_address entry[ROCE_ADDRESSES];
 };
 
 /**

@@ -18,6 +18,7 @@ struct hca_module;
 enum roce_version { ROCE_V1 = 0, ROCE_V2 = 2 };
 enum roce_l3 { ROCE_IPV4 = 0, ROCE_IPV6 = 1 };
 
+#define ROCE_ADDRESSES	256	/* the most that the table can have */
 #define ROCE_GID_BYTES	16
 #define ROCE_MAC_BYTES	6
 

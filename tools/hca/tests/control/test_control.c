@@ -544,6 +544,43 @@ static void port_changes_as_a_subnet_manager_does(void **state)
 	assert_int_equal(pkey_table_get(core.hca, 3), 0x8003);
 }
 
+static uint8_t set_address(unsigned int index, unsigned int version, bool tagged)
+{
+	static const uint8_t gid[16] = { [10] = 0xff, 0xff, 10, 9, 0, 1 };
+	static const uint8_t mac[6] = { 2, 0xb1, 0xeb, 0xe1, 0, 0xa };
+	uint8_t set[IFC_SZ(set_roce_address_in)] = { 0 };
+	uint8_t *c = IFC_ADDR(set_roce_address_in, set, roce_address);
+
+	IFC_SET(set_roce_address_in, set, opcode, MLX5_CMD_OP_SET_ROCE_ADDRESS);
+	IFC_SET(set_roce_address_in, set, roce_address_index, index);
+	memcpy(IFC_ADDR(roce_addr_layout, c, source_l3_address), gid, sizeof(gid));
+	memcpy(IFC_ADDR(roce_addr_layout, c, source_mac_47_32), mac, sizeof(mac));
+	IFC_SET(roce_addr_layout, c, roce_version, version);
+	IFC_SET(roce_addr_layout, c, vlan_valid, tagged);
+	IFC_SET(roce_addr_layout, c, vlan_id, tagged ? 7 : 0);
+	return core_cmd(set, sizeof(set), out, IFC_SZ(set_roce_address_out));
+}
+
+static void addresses_are_listed(void **state)
+{
+	(void)state;
+	assert_true(answer("addresses", "the port has no RoCE"));
+	IFC_SET(cmd_hca_cap, core.hca->cap[CAP_GENERAL], roce, 1);
+	IFC_SET(roce_cap, core.hca->cap[CAP_ROCE], roce_version, 5);
+	IFC_SET(roce_cap, core.hca->cap[CAP_ROCE], l3_type, 6);
+	IFC_SET(roce_cap, core.hca->cap[CAP_ROCE], roce_address_table_size, 256);
+	assert_true(answer("addresses", "\"list\":[]"));
+	assert_true(answer("addresses 1", "takes no argument"));
+	assert_int_equal(set_address(0, 0, false), ST_OK);
+	assert_int_equal(set_address(255, 2, true), ST_OK);
+	assert_true(answer("addresses", "\"list\":[{\"index\":0,\"version\":1,"
+			   "\"gid\":\"0000:0000:0000:0000:0000:ffff:0a09:0001\","
+			   "\"mac\":\"02:b1:eb:e1:00:0a\"},"
+			   "{\"index\":255,\"version\":2,\"ip\":4,"
+			   "\"gid\":\"0000:0000:0000:0000:0000:ffff:0a09:0001\","
+			   "\"mac\":\"02:b1:eb:e1:00:0a\",\"vlan\":7}]"));
+}
+
 static void only_ethernet_ports_mark_packets(void **state)
 {
 	(void)state;
@@ -1130,6 +1167,7 @@ int main(void)
 		T(limit_of_uars_follows_the_page_size), T(rates_are_listed),
 		T(flow_tables_are_dumped), T(an_infiniband_port_gets_no_frames),
 		cmocka_unit_test_setup_teardown(frames_are_injected, up_eth, down_eth),
+		cmocka_unit_test_setup_teardown(addresses_are_listed, up_eth, down_eth),
 		T(trace_decodes_command_fields),
 		T(capture_is_switched_off_and_on),
 		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),
