@@ -117,6 +117,16 @@ static bool all_zero(const uint8_t *p, size_t n)
 	return !n;
 }
 
+/*
+ * An entry is deleted by an address without GID and MAC. Version and type do not count: the stock
+ * driver deletes entries of version 2 with the version left in place.
+ */
+static bool is_deletion(const uint8_t *c)
+{
+	return all_zero(IFC_ADDR(roce_addr_layout, c, source_l3_address), ROCE_GID_BYTES) &&
+	       all_zero(IFC_ADDR(roce_addr_layout, c, source_mac_47_32), ROCE_MAC_BYTES);
+}
+
 static void decode_address(struct roce_address *a, const uint8_t *c)
 {
 	*a = (struct roce_address){
@@ -162,7 +172,7 @@ static uint8_t set_roce_address(struct hca *hca, struct cmd *cmd)
 	struct roce_address a = { 0 };
 	uint8_t st = check_index(hca, cmd);
 
-	if (!st && !all_zero(c, IFC_SZ(roce_addr_layout))) {
+	if (!st && !is_deletion(c)) {
 		decode_address(&a, c);
 		st = check_address(hca, cmd, &a);
 	}

@@ -104,6 +104,23 @@ static void what_is_set_is_queried(void **state)
 	assert_null(roce_address_get(rig.hca, SIZE - 1));
 }
 
+/* As the stock driver deletes an entry of version 2. */
+static void an_address_without_gid_and_mac_deletes(void **state)
+{
+	static const uint8_t none[16];
+	uint8_t *c;
+
+	(void)state;
+	assert_int_equal(set(1, gid4, ROCE_V2, ROCE_IPV4), ST_OK);
+	c = layout(none, ROCE_V2, ROCE_IPV6);
+	assert_int_equal(put(1), ST_OK);
+	assert_non_null(roce_address_get(rig.hca, 1));	/* it has a MAC */
+	memset(IFC_ADDR(roce_addr_layout, c, source_mac_47_32), 0, 6);
+	assert_int_equal(put(1), ST_OK);
+	assert_null(roce_address_get(rig.hca, 1));
+	assert_int_equal(IFC_GET(roce_addr_layout, query(1), roce_version), 0);
+}
+
 /* Of an IPv4 address the last four bytes count. */
 static void an_address_is_found_by_all_but_its_mac(void **state)
 {
@@ -385,7 +402,7 @@ static void groups_can_be_of_ipv4(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_is_set_is_queried),
+		TEST(what_is_set_is_queried), TEST(an_address_without_gid_and_mac_deletes),
 		TEST(an_address_is_found_by_all_but_its_mac),
 		TEST(addresses_are_checked),
 		TEST(paths_lead_to_a_peer),
