@@ -408,6 +408,9 @@ static void function_that_cannot_be_driven_has_a_reason(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_why_not(mdev));
 	MOCK_SET_CAP(caps, num_ports, 1);
 	MOCK_SET_CAP(caps, port_type, MLX5_CAP_PORT_TYPE_ETH);
+	MOCK_SET_CAP(caps, ib_virt, 0);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_why_not(mdev));
+	MOCK_SET_CAP(caps, num_ports, 2);
 	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_why_not(mdev));
 }
 

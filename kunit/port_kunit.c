@@ -374,8 +374,11 @@ static void port_that_cannot_be_driven_has_a_reason(struct kunit *test)
 			IB_LINK_LAYER_INFINIBAND);
 	MOCK_SET_CAP(caps, ib_virt, 0);
 	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_port_why_not(mdev));
-	MOCK_SET_CAP(caps, ib_virt, 1);
+	/* An Ethernet port is no vport of an HCA. */
 	MOCK_SET_CAP(caps, port_type, MLX5_CAP_PORT_TYPE_ETH);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_port_why_not(mdev));
+	MOCK_SET_CAP(caps, ib_virt, 1);
+	MOCK_SET_CAP(caps, port_type, 2);
 	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_port_why_not(mdev));
 }
 

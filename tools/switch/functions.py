@@ -57,8 +57,6 @@ class Function:
         if not self.auxiliary:
             return ("mlx5_core offers no RDMA on it (it is part of a bond, or devlink's "
                     "enable_rdma is off)")
-        if self.link_layer == "Ethernet":
-            return "its port is Ethernet, which Bluebell cannot drive yet"
         if len(self.ports) > 1:
             return "it has more than one port, which Bluebell cannot drive yet"
         if any(name.startswith("mlx5_core.rdma-rep.") for name in self.siblings):

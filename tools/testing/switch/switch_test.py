@@ -195,28 +195,29 @@ class Switching(OnATree):
 
 
 class SeveralDevices(OnATree):
-    """--all, and devices that Bluebell cannot drive."""
+    """--all, and devices that Bluebell cannot drive: the second one has two ports."""
 
     def setUp(self):
         super().setUp()
-        self.host.take(self.host.function(SECOND, 1, link_layer="Ethernet"), "mlx5_ib")
-        self.host.take(self.host.function(THIRD, 2), "mlx5_ib")
+        self.host.take(self.host.function(SECOND, 1, ports=2), "mlx5_ib")
+        self.host.take(self.host.function(THIRD, 2, link_layer="Ethernet"), "mlx5_ib")
 
-    def test_all_leaves_ethernet_alone(self):
+    def test_all_leaves_two_ports_alone(self):
         self.assertEqual(self.call("on", "--all"), 0, self.err)
         self.assertEqual(self.host.drivers(), {FIRST: "bluebell", SECOND: "mlx5_ib",
                                                THIRD: "bluebell"})
-        self.assertIn(f"{SECOND} is left as it is: its port is Ethernet", self.err)
+        self.assertIn(f"{SECOND} is left as it is: it has more than one port", self.err)
         self.assertEqual(self.call("off", "--all"), 0, self.err)
         self.assertEqual(set(self.host.drivers().values()), {"mlx5_ib"})
 
-    def test_ethernet_is_refused_before_anything_changes(self):
-        self.assertIn("its port is Ethernet, which Bluebell cannot drive yet",
+    def test_two_ports_are_refused_before_anything_changes(self):
+        self.assertIn("it has more than one port, which Bluebell cannot drive yet",
                       self.refused(1, "on", FIRST, SECOND))
 
-    def test_ethernet_without_a_driver_is_refused(self):
-        self.host.release_driver(self.host.folder_of("mlx5_core.rdma.1"))
-        self.assertIn("its port is Ethernet", self.refused(1, "on", SECOND))
+    def test_ethernet_without_a_driver_is_switched(self):
+        self.host.release_driver(self.host.folder_of("mlx5_core.rdma.2"))
+        self.assertEqual(self.call("on", THIRD), 0, self.err)
+        self.assertEqual(self.host.drivers()[THIRD], "bluebell")
 
     def test_two_ports_and_representors_are_refused(self):
         self.host.take(self.host.function("0000:05:00.0", 3, ports=2), "mlx5_ib")
@@ -809,7 +810,7 @@ class Status(OnATree):
     """status."""
 
     def test_text(self):
-        self.host.take(self.host.function(SECOND, 1, link_layer="Ethernet"), "mlx5_ib")
+        self.host.take(self.host.function(SECOND, 1, link_layer="Ethernet", ports=2), "mlx5_ib")
         self.host.function(THIRD, 2)
         self.host.process(4321, "ib_send_bw", "/dev/infiniband/uverbs0")
         self.assertEqual(self.call(), 0)
@@ -819,7 +820,8 @@ class Status(OnATree):
             "    used by process 4321 (ib_send_bw; uverbs0): ib_send_bw -d mlx5_0",
             f"{SECOND}: mlx5_ib, mlx5_1, Ethernet",
             "    port 1 ACTIVE (LinkUp)",
-            "    not for Bluebell: its port is Ethernet, which Bluebell cannot drive yet",
+            "    port 2 ACTIVE (LinkUp)",
+            "    not for Bluebell: it has more than one port, which Bluebell cannot drive yet",
             f"{THIRD}: no driver, no RDMA device, link layer not known",
             f"bluebell: not loaded, /lib/modules/{fake.RELEASE}/updates/dkms/bluebell.ko.xz",
             f"mlx5_ib: loaded, /lib/modules/{fake.RELEASE}/updates/dkms/mlx5_ib.ko.xz",
@@ -989,8 +991,11 @@ class AfterBoot(OnATree):
         self.assertEqual(self.call(*words), 3)
         self.assertIn("mlx5_ib has it", self.out)
 
-    def test_ethernet_is_not_looked_at(self):
-        self.host.function(SECOND, 1, link_layer="Ethernet")
+    def test_representors_are_not_looked_at(self):
+        folder = self.host.function(SECOND, 1, link_layer="Ethernet")
+        (folder / "mlx5_core.rdma-rep.1").mkdir()
+        self.host.link("sys/bus/auxiliary/devices/mlx5_core.rdma-rep.1",
+                       folder / "mlx5_core.rdma-rep.1")
         self.call("on", FIRST)
         self.checked(0, FIRST)
         self.assertNotIn(SECOND, self.out)

@@ -40,7 +40,9 @@ const char *mlx5_ib_port_why_not(struct mlx5_core_dev *mdev)
 {
 	const struct mlx5_ib_port_ops *ops = port_find_ops(mdev);
 
-	return ops ? ops->why_not(mdev) : "its port is neither InfiniBand nor Ethernet";
+	if (!ops)
+		return "its port is neither InfiniBand nor Ethernet";
+	return ops->why_not ? ops->why_not(mdev) : NULL;
 }
 
 /**

@@ -19,7 +19,7 @@ struct notifier_block;
  * @link_layer: link layer of the port
  * @dev_ops: operations that only a device with such a port has, besides those in ops.c
  * @why_not: returns the reason why the driver does not support a device with such a port; NULL if
- *	the driver supports it
+ *	the driver supports it. May be NULL: the driver supports all devices with such a port
  * @query: reads the attributes of the port into @props, which is zeroed
  * @modify: changes the capabilities that the port announces: copies the bits in @select from @caps
  * @query_pkey: reads an entry of the P_Key table; @index is less than the length of the table

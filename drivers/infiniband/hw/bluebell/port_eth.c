@@ -192,11 +192,6 @@ static int nic_vport_read_constants(struct mlx5_ib_port *port)
 	return err;
 }
 
-static const char *nic_vport_why_not(struct mlx5_core_dev *mdev)
-{
-	return "its port is not InfiniBand";
-}
-
 /* Report nothing: the RDMA core reports changes of the network device. */
 static enum ib_event_type nic_vport_changed(struct mlx5_ib_port *port, u8 change)
 {
@@ -211,7 +206,6 @@ static const struct ib_device_ops nic_vport_dev_ops = {
 const struct mlx5_ib_port_ops mlx5_ib_nic_vport_ops = {
 	.link_layer = IB_LINK_LAYER_ETHERNET,
 	.dev_ops = &nic_vport_dev_ops,
-	.why_not = nic_vport_why_not,
 	.query = nic_vport_query,
 	.modify = nic_vport_modify,
 	.query_pkey = nic_vport_query_pkey,
