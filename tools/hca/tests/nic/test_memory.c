@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The NIC when memory is short: a frame for which there is no memory is not sent. Its WQE completes
- * all the same, and the sender counts the frame once, as discarded. The Makefile has the linker
- * replace the calls of malloc() and calloc() by the functions here.
+ * all the same, and the sender counts the frame once, as discarded.
  */
-#include <limits.h>
-#include <stdlib.h>
-
 #include "cq.h"
 #include "eth_port.h"
 #include "eth_stats.h"
@@ -15,29 +11,8 @@
 #include "objrig.h"
 #include "scapy_frames.h"
 #include "scapy_segments.h"
+#include "shortmem.h"
 #include "wirerig.h"
-
-static unsigned int left = UINT_MAX;	/* allocations until one fails; UINT_MAX: none will */
-
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-
-static bool fails(void)
-{
-	return left != UINT_MAX && !left--;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
 
 #define DISCARDS(dir)	IFC_BYTE(eth_2863_cntrs_grp_data_layout, if_##dir##_discards_high)
 
@@ -57,9 +32,9 @@ static void post_while_short(struct wire_queue *q, const struct wire_wqe *w, uns
 	unsigned int before = wire.frames;
 	struct wire_wqe copy = *w;
 
-	left = n;
+	shortmem_left = n;
 	wire_post(q, &copy);
-	assert_int_equal(left, UINT_MAX);
+	assert_int_equal(shortmem_left, UINT_MAX);
 	wire_expect(q, CQE_REQ, q->last, 0);
 	assert_int_equal(wire.frames - before, got);
 	assert_int_equal(discards(DISCARDS(out)), lost + 1);

@@ -1,39 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The transport when memory is short: each allocation in turn fails once while a request is
- * executed, and the request completes all the same. The Makefile has the linker replace the calls
- * of malloc() and calloc() by the functions here.
+ * executed, and the request completes all the same.
  */
-#include <limits.h>
-#include <stdlib.h>
-
 #include "cq.h"
 #include "pair.h"
 #include "pairrig.h"
 #include "qp.h"
+#include "shortmem.h"
 #include "wqe.h"
-
-static unsigned int left = UINT_MAX;	/* allocations until one fails; UINT_MAX: none will */
-
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-
-static bool fails(void)
-{
-	return left != UINT_MAX && !left--;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
 
 static void a_send(void)
 {
@@ -72,11 +47,11 @@ static unsigned int completes_although_one_fails(enum qp_type type, void (*post)
 		pair_up(type);
 		a->path.ack_timeout = 14;
 		rig_recv(1, b, buf_b, 4096, key_b);
-		left = n;
+		shortmem_left = n;
 		post();
 		rig_run(cqes, 5000);
-		failed = left == UINT_MAX;
-		left = UINT_MAX;
+		failed = shortmem_left == UINT_MAX;
+		shortmem_left = UINT_MAX;
 		if (rig.ncqe < cqes)
 			fail_msg("allocation %u: %u CQEs", n, rig.ncqe);
 		expect(CQ_A, 0, CQE_REQ, 0);
