@@ -274,20 +274,49 @@ void unmap_huge(struct bench *b)
 	b->huge = NULL;
 }
 
+static struct ibv_mr *reg_paged(struct bench *b, void *addr, size_t size)
+{
+	struct ibv_mr *mr = ibv_reg_mr(b->pd, addr, size, IBV_ACCESS_LOCAL_WRITE |
+				       IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ON_DEMAND);
+
+	if (!mr)
+		die("ibv_reg_mr of paged memory");
+	return mr;
+}
+
+static void map_fresh(struct bench *b, const struct row *row, int flags)
+{
+	b->fresh = mmap(NULL, row->size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	if (b->fresh == MAP_FAILED)
+		die(row->name);
+}
+
+static void map_touched(struct bench *b, const struct row *row)
+{
+	map_fresh(b, row, MAP_NORESERVE | MAP_POPULATE);
+}
+
+static void map_untouched(struct bench *b, const struct row *row)
+{
+	map_fresh(b, row, MAP_NORESERVE);
+}
+
+/* Have what op_touch() needs: a connected queue pair, and a region to write from. */
+static void prepare_writer(struct bench *b, const struct row *row)
+{
+	if (b->qp)
+		return;
+	op_qp_rts(b, row);
+	b->mr = reg(b, b->buf, row->size);
+}
+
 /* Register all memory of the process, and map memory that has not been touched yet. */
 static void prepare_touch(struct bench *b, const struct row *row)
 {
-	if (!b->qp) {
-		op_qp_rts(b, row);
-		b->mr = reg(b, b->buf, row->size);
-	}
-	b->fresh = mmap(NULL, row->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (b->fresh == MAP_FAILED)
-		die(row->name);
-	b->all = ibv_reg_mr(b->pd, NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			    IBV_ACCESS_ON_DEMAND);
-	if (!b->all)
-		die("ibv_reg_mr of all memory");
+	prepare_writer(b, row);
+	map_fresh(b, row, 0);
+	b->all = reg_paged(b, NULL, SIZE_MAX);
 }
 
 static void op_touch(struct bench *b, const struct row *row)
@@ -320,35 +349,6 @@ static void undo_touch(struct bench *b, const struct row *row)
 	munmap(b->fresh, row->size);
 }
 
-static struct ibv_mr *reg_paged(struct bench *b, void *addr, size_t size)
-{
-	struct ibv_mr *mr = ibv_reg_mr(b->pd, addr, size, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				       IBV_ACCESS_ON_DEMAND);
-
-	if (!mr)
-		die("ibv_reg_mr of paged memory");
-	return mr;
-}
-
-/* Map memory that the process has touched if @populate, and not otherwise. */
-static void map_fresh(struct bench *b, const struct row *row, int populate)
-{
-	b->fresh = mmap(NULL, row->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-			populate, -1, 0);
-	if (b->fresh == MAP_FAILED)
-		die(row->name);
-}
-
-static void map_touched(struct bench *b, const struct row *row)
-{
-	map_fresh(b, row, MAP_POPULATE);
-}
-
-static void map_untouched(struct bench *b, const struct row *row)
-{
-	map_fresh(b, row, 0);
-}
-
 static void op_mr_paged(struct bench *b, const struct row *row)
 {
 	dereg(reg_paged(b, b->fresh, row->size));
@@ -362,10 +362,7 @@ static void unmap_fresh(struct bench *b, const struct row *row)
 /* Register memory that the process has touched: the device need not fault on it. */
 static void prepare_access(struct bench *b, const struct row *row)
 {
-	if (!b->qp) {
-		op_qp_rts(b, row);
-		b->mr = reg(b, b->buf, row->size);
-	}
+	prepare_writer(b, row);
 	map_touched(b, row);
 	b->all = reg_paged(b, b->fresh, row->size);
 }
