@@ -54,6 +54,11 @@
 /* Objects that a greedy process has at a time. */
 #define MANY 16
 #define ASYNC_COMMANDS 1000
+/* Leaves of implicit regions, and their length. */
+#define LEAVES 8u
+#define LEAF_LEN (16 * MIB)
+/* Of a process; vm.max_map_count is 65530. */
+#define MAPPINGS 30000u
 /* Pause between two contexts with orphans, so that user ids are left. */
 #define ORPHANS_US 50000
 /* Each time firmware refuses orphans, the driver doubles the pause before its next attempt. */
@@ -374,7 +379,8 @@ struct me {
 	struct uv_cq cq;
 	struct uv_mem srq_mem;
 	uint8_t *mem;		/* GREEDY_MEM */
-	struct ibv_mr *mr;	/* a paged region over it */
+	struct ibv_mr *mr;	/* a paged region over it, or an implicit region */
+	uint8_t *leaves;	/* memory of LEAVES leaves, or of MAPPINGS mappings */
 	struct devx_queues q;
 	int file;
 	struct slow_file *slow;
@@ -558,6 +564,13 @@ static int many_events(struct me *me)
 	return ret;
 }
 
+static int many_port_queries(struct me *me)
+{
+	struct ibv_port_attr attr;
+
+	return ibv_query_port(me->r.ctx, 1, &attr);
+}
+
 static int many_refusals(struct me *me)
 {
 	struct uv_qp_req req;
@@ -603,6 +616,58 @@ static int much_advice(struct me *me)
 	madvise(me->mem, GREEDY_MEM, MADV_DONTNEED);
 	ibv_advise_mr(me->r.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &sge, 1);
 	return 0;
+}
+
+/* Pages come and go in each of a few leaves of an implicit region, of 16 MiB each. */
+static int prepare_leaves(struct me *me)
+{
+	me->mr = ibv_reg_mr(me->r.pd, NULL, SIZE_MAX, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	me->leaves = mmap(NULL, LEAVES * LEAF_LEN, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return me->mr && me->leaves != MAP_FAILED ? 0 : -errno;
+}
+
+static int many_leaves(struct me *me)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < LEAVES && !ret; i++)
+		ret = rdma_access(&me->p, IBV_WR_RDMA_WRITE, me->mr->rkey,
+				  (uintptr_t)me->leaves + i * LEAF_LEN, 64);
+	return madvise(me->leaves, LEAVES * LEAF_LEN, MADV_DONTNEED) ?: ret;
+}
+
+/*
+ * Processes with many mappings register their first paged region, for which the kernel takes the
+ * locks of all mappings. Every other page of the memory is read-only, so that each is a mapping.
+ */
+static int prepare_mappings(struct me *me)
+{
+	unsigned int i;
+	int ret = 0;
+
+	me->leaves = mmap(NULL, MAPPINGS * UV_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (me->leaves == MAP_FAILED)
+		return -errno;
+	for (i = 0; i < MAPPINGS && !ret; i += 2)
+		ret = mprotect(me->leaves + i * UV_PAGE, UV_PAGE, PROT_READ);
+	return ret;
+}
+
+static int first_regions(struct me *me)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	uint32_t pd, pdn;
+	struct uv uv;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(uv_open(&uv) || uv_alloc_pd(uv.fd, &pd, &pdn) ||
+		      uv_reg_mr(uv.fd, pd, me->mem, UV_PAGE, (uintptr_t)me->mem,
+				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND, &resp));
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
 }
 
 /* Post a write to a page of the slow file, which does not come. */
@@ -807,9 +872,13 @@ GREEDY_BY(dying_processes, .work = dying_processes);
 GREEDY_BY(failing_queues, .work = failing_queues);
 GREEDY_BY(writes, .work = many_writes);
 GREEDY_BY(events, .prepare = prepare_events, .work = many_events);
+GREEDY_BY(port_queries, .work = many_port_queries);
 GREEDY_BY(refusals, .work = many_refusals);
 GREEDY_BY(paged_regions, .work = many_regions, .needs = NEEDS_ODP);
 GREEDY_BY(implicit_regions, .work = large_regions, .needs = NEEDS_IMPLICIT);
+GREEDY_BY(leaves, .prepare = prepare_leaves, .work = many_leaves, .needs = NEEDS_IMPLICIT,
+	  .refused = "PAGE_FAULT_RESUME BAD_RES_ERR");
+GREEDY_BY(first_regions, .prepare = prepare_mappings, .work = first_regions, .needs = NEEDS_ODP);
 GREEDY_BY(faults, .prepare = prepare_region, .work = many_faults, .needs = NEEDS_ODP,
 	  .refused = "PAGE_FAULT_RESUME BAD_RES_ERR");
 GREEDY_BY(faults_that_wait, .prepare = prepare_slow_write, .work = sleep_on,
