@@ -280,6 +280,44 @@ TEST_F(port, ud_reaches_members_of_its_partition_only)
 	expect_partitions(_metadata, self, IBV_QPT_UD);
 }
 
+/*
+ * Each entry of a full table is read by its own index, and queue pairs of the partition in the last
+ * entry reach each other, but not those of the entry before.
+ */
+TEST_F(port, full_table_of_pkeys_has_no_entry_too_many)
+{
+	int last = self->r.port.pkey_tbl_len - 1, i;
+	__be16 pkey;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	self->cfg = (struct qp_cfg){ .type = IBV_QPT_RC, .retry = 1, .timeout = 8 };
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 4096));
+	for (i = self->npkeys; i <= last; i++)
+		ASSERT_EQ(0, hca_do("port pkey %d 0x%x", i, FULL_MEMBER | (0x200 + i)));
+	/* The driver reads the table again after each event. */
+	for (i = 0; i < 5000; i++) {
+		if (!ibv_query_pkey(self->r.ctx, 1, last, &pkey) && pkey)
+			break;
+		usleep(1000);
+	}
+	for (i = 0; i <= last; i++) {
+		ASSERT_EQ(0, ibv_query_pkey(self->r.ctx, 1, i, &pkey)) TH_LOG("index %d", i);
+		EXPECT_EQ(i < self->npkeys ? self->pkey[i] : FULL_MEMBER | (0x200 + i),
+			  be16toh(pkey)) TH_LOG("index %d", i);
+	}
+	EXPECT_NE(0, ibv_query_pkey(self->r.ctx, 1, last + 1, &pkey));
+	EXPECT_NE(0, set_pkey_index(&self->p, 0, last + 1));
+	EXPECT_EQ(0, set_pkey_index(&self->p, 0, last));
+	EXPECT_EQ(0, set_pkey_index(&self->p, 1, last));
+	expect_arrival(_metadata, &self->p, true, "the last entry to itself");
+	EXPECT_EQ(0, set_pkey_index(&self->p, 0, last));
+	EXPECT_EQ(0, set_pkey_index(&self->p, 1, last - 1));
+	expect_arrival(_metadata, &self->p, false, "the last entry to the one before");
+	for (i = self->npkeys; i <= last; i++)
+		EXPECT_EQ(0, hca_do("port pkey %d 0", i));
+}
+
 /* --- Addresses -------------------------------------------------------------------------------- */
 
 static struct ibv_ah_attr full_address(struct rdma *r, const union ibv_gid *dgid, int sgid_index)
