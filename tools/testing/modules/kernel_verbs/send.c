@@ -287,6 +287,55 @@ static int test_local_error(struct rig *rig)
 	return 0;
 }
 
+#define ENTRY	600	/* bytes of each entry of a list */
+
+/* Post a receive with @num entries, which lie one after the other in the second buffer. */
+static int post_list(struct rig *rig, int num, u64 wr_id)
+{
+	struct ib_sge to[MAX_SGE];
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = to, .num_sge = num };
+	int i;
+
+	for (i = 0; i < num; i++)
+		to[i] = rig_sge(rig, 1, i * ENTRY, ENTRY);
+	return ib_post_recv(rig->qp[1], &wr, NULL);
+}
+
+/*
+ * In the first lap each receive has a list of MAX_SGE entries, in the next one a list of one entry,
+ * in the same place. A message that is longer than this entry must not get into the memory that the
+ * longer list named.
+ */
+static int test_longer_than_list(struct rig *rig)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+	struct ib_wc wc;
+	int i, lap;
+
+	TRY(ib_query_qp(rig->qp[1], &attr, IB_QP_CAP, &init));
+	fill_pattern(rig->buf[0], MAX_SGE * ENTRY, 6);
+	for (lap = 0; lap < 2; lap++) {
+		memset(rig->buf[1], 0, BUF_SIZE);
+		for (i = 0; i < init.cap.max_recv_wr; i++)
+			TRY(post_list(rig, lap ? 1 : MAX_SGE, i));
+		/* In the last lap the last receive is left. */
+		for (i = 0; i < init.cap.max_recv_wr - lap; i++) {
+			TRY(rig_post_send(rig, IB_WR_SEND, (lap ? 1 : MAX_SGE) * ENTRY, i));
+			REAP(rig, 0, i, &wc);
+			REAP(rig, 1, i, &wc);
+		}
+		EXPECT(has_pattern(rig->buf[1], (lap ? 1 : MAX_SGE) * ENTRY, 6));
+	}
+	TRY(rig_post_send(rig, IB_WR_SEND, ENTRY + 1, i));
+	TRY(rig_reap(rig, 0, &wc));
+	EXPECT_EQ(IB_WC_REM_INV_REQ_ERR, wc.status);
+	TRY(rig_reap(rig, 1, &wc));
+	EXPECT_EQ(IB_WC_LOC_LEN_ERR, wc.status);
+	EXPECT_EQ(0, rig->buf[1][ENTRY]);
+	return 0;
+}
+
 static int test_reset(struct rig *rig)
 {
 	struct ib_qp_attr reset = { .qp_state = IB_QPS_RESET };
@@ -540,6 +589,7 @@ const struct rig_test send_tests[] = {
 	{ "rc_bad_requests", test_bad_requests, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_full_queues", test_full_queues, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_local_error", test_local_error, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_longer_than_list", test_longer_than_list, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_reset", test_reset, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_destroy", test_destroy, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_destroyed_leave_room", test_destroyed_leave_room, IB_QPT_RC, IB_POLL_DIRECT },

@@ -38,6 +38,7 @@ MODULE_TEST(rc_rights);
 MODULE_TEST(rc_bad_requests);
 MODULE_TEST(rc_full_queues);
 MODULE_TEST(rc_local_error);
+MODULE_TEST(rc_longer_than_list);
 MODULE_TEST(rc_reset);
 MODULE_TEST(rc_destroy);
 MODULE_TEST(rc_events_softirq);
