@@ -289,6 +289,17 @@ TEST_F(card, devlink_tells_version_and_serial_number)
 	EXPECT_EQ(1, num_lines(info, "board.serial_number " SERIAL));
 }
 
+/* mlx5_core reads some parameters from the device, which answers as firmware without them. */
+TEST_F(card, devlink_reads_each_parameter)
+{
+	static const char params[] = "devlink dev param show";
+
+	EXPECT_EQ(1, num_lines(params, "name enable_rdma type generic"));
+	EXPECT_EQ(1, num_lines(params, "name io_eq_size type generic"));
+	EXPECT_EQ(1, num_lines(params, "name event_eq_size type generic"));
+	EXPECT_EQ(0, num_lines(params, "failed"));
+}
+
 TEST_F(card, vital_product_data_tell_part_and_serial_number)
 {
 	const struct { const char *line; bool printed; } lines[] = {
