@@ -3,8 +3,8 @@
 #
 # What scripts/lab adds to the lab when a run asks for it: kernels, the tools that build packages,
 # programs that use Ethernet, and what arm64 guests need. scripts/lab sources this file, and has the
-# variables and functions that are not defined here. Other processes use the lab meanwhile, so nothing in it is replaced, and
-# what is not complete does not count.
+# variables and functions that are not defined here. Other processes use the lab meanwhile, so
+# nothing in it is replaced, and what is not complete does not count.
 # shellcheck disable=SC2154,SC2034
 
 # Packages of the stable suite that only `make deb` needs.
