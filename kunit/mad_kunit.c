@@ -446,6 +446,55 @@ static void queue_pair_that_has_failed_returns_to_rts(struct kunit *test)
 	destroy_all(test, m);
 }
 
+/* How many commands named each counter set, by the queue pairs that are in RTS. */
+#define SETS	8
+static unsigned int set_commands[SETS];
+
+static int fw_with_sets(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	u16 opcode = MLX5_GET(rst2init_qp_in, in, opcode);
+
+	if (!err && (opcode == MLX5_CMD_OP_RST2INIT_QP || opcode == MLX5_CMD_OP_RTS2RTS_QP))
+		set_commands[MLX5_GET(rst2init_qp_in, in, qpc.counter_set_id) % SETS]++;
+	return err;
+}
+
+/* The set of QP1 is that of its senders, of later ones, too. If one cannot change, none does. */
+static void senders_count_in_the_set_of_qp1(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+
+	memset(set_commands, 0, sizeof(set_commands));
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_with_sets);
+	m->mock->dev->counter_set_id = 1;
+	MOCK_SET_CAP(&m->mock->dev->caps, rts2rts_qp_counters_set_id, 1);
+	m->mock->dev->caps.pkey_table_len = NUM_PKEYS;
+	pkeys[1] = 0x8001;
+	pkeys[2] = 0x8002;
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	KUNIT_EXPECT_EQ(test, set_commands[1], 3);
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_set_counter(&m->qp, 5), 0);
+	KUNIT_EXPECT_EQ(test, set_commands[5], 3);
+	pkeys[3] = 0x8003;
+	KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_RTS, 0), 0);
+	KUNIT_EXPECT_EQ(test, post(m, 3), 0);
+	KUNIT_EXPECT_EQ(test, set_commands[5], 4);
+
+	/* The second sender cannot change. QP1 and the first sender go back. */
+	m->mock->num_commands = 0;
+	m->mock->refuse = 3;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_set_counter(&m->qp, 6), m->mock->refuse_err);
+	m->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, set_commands[6], 2);
+	KUNIT_EXPECT_EQ(test, set_commands[5], 6);
+	KUNIT_EXPECT_EQ(test, set_commands[1], 3);
+	destroy_all(test, m);
+}
+
 static void process_gets_no_special_queue_pair(struct kunit *test)
 {
 	struct manager *m = make_manager(test);
@@ -1008,6 +1057,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(datagram_of_a_sender_completes_as_that_of_qp1),
 	KUNIT_CASE(queue_pair_that_has_failed_returns_to_rts),
 	KUNIT_CASE(sender_says_that_it_is_qp1),
+	KUNIT_CASE(senders_count_in_the_set_of_qp1),
 	KUNIT_CASE(refusal_leaves_qp1_working_and_no_sender),
 	KUNIT_CASE(pkey_event_is_handled_while_qp1_can_send),
 	KUNIT_CASE(qp1_is_freed_after_a_search_for_pkeys),

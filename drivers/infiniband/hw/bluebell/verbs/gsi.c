@@ -28,8 +28,9 @@
  * struct mlx5_ib_gsi - what QP1 has beyond other queue pairs
  * @qp: QP1
  * @own_index: index of QP1's P_Key, which QP1 gets in INIT
- * @lock: held while @senders are created, and while queue pairs are taken from SQE to RTS; both
- *	take several commands. Only the RDMA core, which owns QP1, and @work wait for the lock
+ * @lock: held while @senders are created, while queue pairs are taken from SQE to RTS, and while
+ *	QP1 and its senders change their Q counter set; each takes several commands. Only the RDMA
+ *	core, which owns QP1, and @work wait for the lock
  * @events: receives changes of the P_Key table, among other events of mlx5_core
  * @work: creates senders for new P_Keys
  * @num: entries of the P_Key table; 0 if the device cannot have senders
@@ -39,7 +40,7 @@
 struct mlx5_ib_gsi {
 	struct mlx5_ib_qp *qp;
 	u16 own_index;
-	struct mutex lock; /* held while senders are created or recovered */
+	struct mutex lock; /* held while senders are created or changed */
 	struct notifier_block events;
 	struct work_struct work;
 	u16 num;
@@ -126,6 +127,8 @@ static struct mlx5_ib_qp *sender_create(struct mlx5_ib_gsi *gsi, u16 pkey_index)
 		return ERR_PTR(err);
 	}
 	sender->wqs->ibqp = &gsi->qp->ibqp;
+	/* @lock, which the caller holds, is held across each change of QP1's set. */
+	sender->counter_set = gsi->qp->counter_set;
 	err = sender_start(sender, pkey_index);
 	if (!err)
 		return sender;
@@ -317,6 +320,28 @@ static int gsi_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
+/* QP1 and its senders count in one set: if one of them cannot, all of them stay in the old set. */
+static int gsi_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
+{
+	struct mlx5_ib_gsi *gsi = to_gsi(qp);
+	int i, err;
+	u16 old;
+
+	guard(mutex)(&gsi->lock);
+	old = qp->counter_set;
+	err = base->set_counter(qp, set_id);
+	for (i = 0; i < gsi->num && !err; i++)
+		if (gsi->senders[i])
+			err = base->set_counter(gsi->senders[i], set_id);
+	if (!err)
+		return 0;
+	base->set_counter(qp, old);
+	for (i = 0; i < gsi->num; i++)
+		if (gsi->senders[i])
+			base->set_counter(gsi->senders[i], old);
+	return err;
+}
+
 static int gsi_post_send(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 			 const struct ib_send_wr *end, const struct ib_send_wr **bad)
 {
@@ -340,6 +365,7 @@ const struct mlx5_ib_qp_ops mlx5_ib_gsi_ops = {
 	.create = gsi_create,
 	.modify = gsi_modify,
 	.query = mlx5_ib_plain_qp_query,
+	.set_counter = gsi_set_counter,
 	.destroy = gsi_destroy,
 	.post_send = gsi_post_send,
 };

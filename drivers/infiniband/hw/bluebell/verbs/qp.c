@@ -135,6 +135,27 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 
 /**
+ * mlx5_ib_qp_set_counter - choose the Q counter set that a queue pair counts in
+ * @qp: the queue pair
+ * @set_id: number of the set
+ *
+ * See @set_counter of struct mlx5_ib_qp_ops. No command is sent for a queue pair that is being
+ * destroyed because its process has closed the device. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for a queue pair in RTS if the device cannot change the set there, and for
+ * a queue pair that is not one QP at the device; -EIO as mlx5_ib_check_qp(); or the errno of a
+ * failed command.
+ */
+int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
+{
+	if (!qp->ops->set_counter)
+		return refuse(to_mdev(qp->ibqp.device)->mdev, -EOPNOTSUPP,
+			      "counter set for a QP of type %u, which is not a single QP at the device",
+			      qp->ibqp.qp_type);
+	return mlx5_ib_check_qp(qp) ?: qp->ops->set_counter(qp, set_id);
+}
+
+/**
  * mlx5_ib_destroy_qp - destroy a queue pair
  * @ibqp: the queue pair
  * @udata: data of the user's call; NULL for a queue pair of a kernel consumer, and for the target

@@ -33,6 +33,10 @@ struct notifier_block;
  * @modify: changes the state and attributes, as ib_core asks
  * @query: reads the attributes but not the capacities; the state goes to @qp->state. @attr is
  *	zeroed; @qp->mutex is held
+ * @set_counter: has the queue pair count in a Q counter set. In RTS it counts there from now on, in
+ *	another state when it next goes from RESET to INIT, or to RTS. If the device cannot change
+ *	the set of a QP in RTS, a change to RTS does not change the set. After an error the queue
+ *	pair counts where it did. NULL for kinds that are not one QP at the device
  * @destroy: destroys everything that the queue pair consists of. After an error @destroy is called
  *	again, and continues where it stopped
  * @destroy_early: begins to destroy what the queue pair consists of, by commands of @batch;
@@ -48,6 +52,7 @@ struct mlx5_ib_qp_ops {
 	int (*modify)(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata);
 	int (*query)(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr);
+	int (*set_counter)(struct mlx5_ib_qp *qp, u16 set_id);
 	int (*destroy)(struct mlx5_ib_qp *qp);
 	void (*destroy_early)(struct mlx5_ib_qp *qp, struct mlx5_ib_fw_batch *batch);
 	int (*post_send)(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
@@ -131,6 +136,7 @@ int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata);
 int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init);
+int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id);
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int mlx5_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad);
@@ -155,7 +161,7 @@ int mlx5_ib_plain_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_rsc_ops 
 int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr);
 int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			    struct ib_udata *udata);
-int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id);
+int mlx5_ib_plain_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id);
 
 /* qp_error.c */
 void mlx5_ib_qp_log_error(struct mlx5_ib_qp *qp, enum ib_event_type type);

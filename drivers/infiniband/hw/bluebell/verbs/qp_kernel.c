@@ -153,6 +153,7 @@ const struct mlx5_ib_qp_ops mlx5_ib_kernel_qp_ops = {
 	.create = kernel_qp_create,
 	.modify = mlx5_ib_plain_qp_modify,
 	.query = mlx5_ib_plain_qp_query,
+	.set_counter = mlx5_ib_plain_qp_set_counter,
 	.destroy = kernel_qp_destroy,
 	.post_send = mlx5_ib_post_sends,
 };

@@ -84,30 +84,19 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 }
 
 /**
- * mlx5_ib_qp_set_counter - choose the Q counter set that a queue pair counts in
+ * mlx5_ib_plain_qp_set_counter - choose the Q counter set that a plain queue pair counts in
  * @qp: the queue pair
  * @set_id: number of the set
  *
- * A queue pair in RTS counts in the set from now on. In another state it begins to do so when it
- * next goes from RESET to INIT, or to RTS. If the device cannot change the set of a QP in RTS, a
- * change to RTS does not change the set. No command is sent for a queue pair that is being
- * destroyed because its process has closed the device. May sleep.
+ * Implements @set_counter of struct mlx5_ib_qp_ops. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a queue pair in RTS if the device cannot change the set there, and for
- * a queue pair that is not one QP at the device; -EIO as mlx5_ib_check_qp(); or the errno of a
- * failed command.
+ * Return: 0; -EOPNOTSUPP for a queue pair in RTS if the device cannot change the set there; or the
+ * errno of a failed command.
  */
-int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
+int mlx5_ib_plain_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 {
-	int err;
+	int err = 0;
 
-	if (!mlx5_ib_qp_is_plain(qp))
-		return refuse(to_mdev(qp->ibqp.device)->mdev, -EOPNOTSUPP,
-			      "counter set for a QP of type %u, which is not a single QP at the device",
-			      qp->ibqp.qp_type);
-	err = mlx5_ib_check_qp(qp);
-	if (err)
-		return err;
 	guard(mutex)(&qp->mutex);
 	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id && !qp->closing)
 		err = qp_change_counter(qp, set_id);

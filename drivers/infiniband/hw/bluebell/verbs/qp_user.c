@@ -210,6 +210,7 @@ const struct mlx5_ib_qp_ops mlx5_ib_user_qp_ops = {
 	.create = user_qp_create,
 	.modify = mlx5_ib_plain_qp_modify,
 	.query = mlx5_ib_plain_qp_query,
+	.set_counter = mlx5_ib_plain_qp_set_counter,
 	.destroy = user_qp_destroy,
 	.destroy_early = user_qp_destroy_early,
 };
@@ -268,5 +269,6 @@ const struct mlx5_ib_qp_ops mlx5_ib_xrc_target_ops = {
 	.create = target_create,
 	.modify = mlx5_ib_plain_qp_modify,
 	.query = mlx5_ib_plain_qp_query,
+	.set_counter = mlx5_ib_plain_qp_set_counter,
 	.destroy = target_destroy,
 };
