@@ -6,6 +6,8 @@
  * kind of object has a process of its own, and all of these processes run at the same time.
  */
 #include <infiniband/mlx5dv.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -27,6 +29,8 @@
  * A lost answer comes after the end of the test. Until then the command occupies one of 31 slots.
  */
 #define LOST_MS 20000
+/* The driver tries to destroy an object again after 64 seconds at most. */
+#define UNPINNED_MS 70000
 /* More objects of each kind than a test leaves: some get the numbers of destroyed objects again. */
 #define FRESH 40
 /* Verbs do not report this status as EIO, an errno that libibverbs takes for success. */
@@ -417,7 +421,7 @@ enum way { BY_USER, BY_EXIT, BY_UNBIND };
 FIXTURE(destroy) {
 	struct binding binding;
 	pid_t pid[NUM_KINDS];
-	long pinned;
+	long pinned;	/* pages, of all processes */
 };
 
 FIXTURE_VARIANT(destroy) {
@@ -454,11 +458,50 @@ FIXTURE_VARIANT_ADD(destroy, by_exit_refused_always) {
 	.way = BY_EXIT, .status = REFUSAL, .always = true
 };
 
+FIXTURE_VARIANT_ADD(destroy, by_unbind_refused_always) {
+	.way = BY_UNBIND, .status = REFUSAL, .always = true
+};
+
 FIXTURE_VARIANT_ADD(destroy, by_user_reordered) { .way = BY_USER, .reorder = true };
 
 FIXTURE_VARIANT_ADD(destroy, by_exit_reordered) { .way = BY_EXIT, .reorder = true };
 
 FIXTURE_VARIANT_ADD(destroy, by_unbind_reordered) { .way = BY_UNBIND, .reorder = true };
+
+/* How many pages are pinned, of all processes, also of those that have ended. */
+static long all_pinned_pages(void)
+{
+	long n, acquired = 0, released = 0;
+	int refresh = open("/proc/sys/vm/stat_refresh", O_RDONLY);
+	char line[128];
+	FILE *f;
+
+	/* The processors add what they have counted when this file is read. */
+	if (read(refresh, line, sizeof(line)) < 0)
+		return -1;
+	close(refresh);
+	f = fopen("/proc/vmstat", "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "nr_foll_pin_acquired %ld", &n) == 1)
+			acquired = n;
+		if (sscanf(line, "nr_foll_pin_released %ld", &n) == 1)
+			released = n;
+	}
+	if (f)
+		fclose(f);
+	return acquired - released;
+}
+
+/* Wait until as few pages are pinned: the driver tries again from time to time. */
+static long wait_for_pinned_pages(long want)
+{
+	double end = ms_now() + UNPINNED_MS;
+	long n;
+
+	while ((n = all_pinned_pages()) > want && ms_now() < end)
+		usleep(100000);
+	return n;
+}
 
 /* How long the driver waits for an answer, 0 if the HCA does not say. */
 static long patience_ms(void)
@@ -475,6 +518,20 @@ static bool left_out(const struct _fixture_variant_destroy *v, const struct kind
 	return v->always && kind->kept;
 }
 
+/* Whether the guest looks for memory that the driver has not freed (slab_debug=U,...). */
+static bool unfreed_memory_is_a_failure(void)
+{
+	char line[4096] = "";
+	FILE *f = fopen("/proc/cmdline", "r");
+
+	if (f) {
+		if (!fgets(line, sizeof(line), f))
+			line[0] = 0;
+		fclose(f);
+	}
+	return strstr(line, "slab_debug=");
+}
+
 FIXTURE_SETUP(destroy)
 {
 	unsigned int i;
@@ -485,6 +542,8 @@ FIXTURE_SETUP(destroy)
 		SKIP(return, ONLY_BLUEBELL);
 	if (variant->late_ms && !patience_ms())
 		SKIP(return, PATIENT);
+	if (variant->way == BY_UNBIND && variant->always && unfreed_memory_is_a_failure())
+		SKIP(return, "the driver never frees this memory, which this guest looks for");
 	ASSERT_EQ(0, binding_find(&self->binding));
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
@@ -492,7 +551,7 @@ FIXTURE_SETUP(destroy)
 	/* Let the driver create the objects that it keeps from their first use on. */
 	census_after_first_use(_metadata, IBV_QPT_RC);
 	census_after_first_use(_metadata, IBV_QPT_XRC_SEND);
-	self->pinned = uv_pinned_pages();
+	self->pinned = all_pinned_pages();
 	for (i = 0; i < NUM_KINDS; i++) {
 		if (left_out(variant, &kinds[i]))
 			continue;
@@ -612,8 +671,29 @@ static void expect_results(struct __test_metadata *_metadata, struct _test_data_
 }
 
 /*
+ * The driver was unbound while firmware refused to destroy any object. The device may use the
+ * memory of the objects until it is reset. A driver that has been unbound does not learn of the
+ * reset, so it never frees this memory.
+ */
+static void expect_objects_until_reset(struct __test_metadata *_metadata,
+				       struct _test_data_destroy *self)
+{
+	unsigned int i, pins = 0;
+
+	for (i = 0; i < NUM_KINDS; i++)
+		pins += self->pid[i] && !shared->of[i].absent && kinds[i].pins;
+	EXPECT_LE(self->pinned + pins, all_pinned_pages());
+	EXPECT_LE(1, hca_census_count("qp"));
+	ASSERT_EQ(0, allow_failures(&self->binding));
+	ASSERT_EQ(0, binding_reset_function(&self->binding));
+	EXPECT_TRUE(device_recovers());
+	EXPECT_STREQ("", objects_of_before());
+}
+
+/*
  * Whatever firmware answers, and whichever process or task destroys the objects: in the end they
- * are destroyed, their memory is not pinned any more, and their numbers can be used again.
+ * are destroyed, their memory is not pinned any more, and their numbers can be used again. Only if
+ * firmware refuses until the driver is unbound, the objects stay until the device is reset.
  */
 TEST_F_TIMEOUT(destroy, ends_in_the_end, 180)
 {
@@ -641,7 +721,7 @@ TEST_F_TIMEOUT(destroy, ends_in_the_end, 180)
 		 * Check this before create_fresh() frees device memory, which the driver then keeps
 		 * for a moment.
 		 */
-		EXPECT_EQ(0, hca_census_count("memic"));
+		EXPECT_EQ(variant->always, !!hca_census_count("memic"));
 		ASSERT_EQ(0, binding_do(&self->binding, "bind"));
 		ASSERT_TRUE(binding_wait_device());
 	}
@@ -659,7 +739,10 @@ TEST_F_TIMEOUT(destroy, ends_in_the_end, 180)
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status) TH_LOG("%d", WEXITSTATUS(status));
-	EXPECT_EQ(self->pinned, uv_pinned_pages());
+	if (variant->way == BY_UNBIND && variant->always) {
+		expect_objects_until_reset(_metadata, self);
+		return;
+	}
 	/*
 	 * What the driver keeps for itself may differ after it was bound again, so count only
 	 * contexts and umems, of which it keeps none.
@@ -670,6 +753,7 @@ TEST_F_TIMEOUT(destroy, ends_in_the_end, 180)
 	} else {
 		EXPECT_STREQ("", hca_census_delta_within(3000));
 	}
+	EXPECT_GE(self->pinned, wait_for_pinned_pages(self->pinned));
 }
 
 /* ---- commands that create objects ------------------------------------------------------------ */
@@ -763,6 +847,7 @@ TEST_F_TIMEOUT(create, lost_object_keeps_its_memory_until_the_device_is_reset, 3
 	 * unanswered commands.
 	 */
 	usleep(2 * LATE_MS * 1000);
+	ASSERT_EQ(0, allow_failures(&b));
 	ASSERT_EQ(0, binding_reset_function(&b));
 	EXPECT_TRUE(device_recovers());
 	EXPECT_STREQ("", objects_of_before());
