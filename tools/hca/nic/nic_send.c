@@ -28,9 +28,11 @@
 #include "sq.h"
 #include "vlan.h"
 
-#define L2_HEADERS	18	/* wqe_inline_mode 0: so many bytes of each frame are in the WQE */
-
-/* wqe_inline_mode: whose min_wqe_inline_mode says which headers have to be in the WQE. */
+/*
+ * wqe_inline_mode: the Ethernet header with its tags has to be in the WQE, or what
+ * min_wqe_inline_mode says. mlx5_core puts 18 bytes there if the first part of the packet has so
+ * many. Large frames of packet sockets have 14: the rest is in pages.
+ */
 enum { MODE_L2 = 0, MODE_CONTEXT = 1 };
 
 /* ---- taking a WQE from the ring -------------------------------------------------------------- */
@@ -163,7 +165,7 @@ static bool nic_inlines_enough(struct hca *hca, const struct nic_sq *n, const st
 
 	switch (hca_cap_eth(hca, wqe_inline_mode)) {
 	case MODE_L2:
-		return header >= (f->len < L2_HEADERS ? f->len : L2_HEADERS);
+		return header >= nic_headers(f, INLINE_L2);
 	case MODE_CONTEXT:
 		return header >= nic_headers(f, nic_inline_mode(hca, n->sq));
 	default:

@@ -538,7 +538,7 @@ static void headers_must_be_inline(void **state)
 		unsigned int cap, vport, mode, need;
 		const char *frame;
 	} rows[] = {
-		{ 0, 0, 0, 18, "tcp4" }, { 2, 0, 0, 0, "tcp4" },
+		{ 0, 0, 0, 14, "tcp4" }, { 0, 0, 0, 18, "ctag" }, { 2, 0, 0, 0, "tcp4" },
 		{ 1, 0, INLINE_NONE, 0, "tcp4" }, { 1, 0, INLINE_L2, 14, "tcp4" },
 		{ 1, 0, INLINE_IP, 34, "tcp4" }, { 1, 0, INLINE_TCP_UDP, 54, "tcp4" },
 		{ 1, 0, INLINE_TCP_UDP, 42, "udp4" }, { 1, 0, INLINE_L2, 18, "ctag" },
