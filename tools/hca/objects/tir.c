@@ -30,6 +30,21 @@ struct tir *tir_find(struct hca *hca, uint32_t tirn)
 	return (struct tir *)obj_find(hca, OBJ_TIR, tirn);
 }
 
+/*
+ * The place in a table, whose length is a power of two. With XOR8 mlx5_core puts the entry that a
+ * user has chosen for the XOR X, modulo the length of the table, into the place whose number has
+ * the bits of X in reverse. The hash has all bits of X in reverse, so its upper bits are those of
+ * the place.
+ */
+static uint32_t rqt_place(const struct rqt *rqt, const struct tir *tir, uint32_t hash)
+{
+	unsigned int bits = __builtin_ctz(rqt->actual);
+
+	if (tir->hash_fn == TIR_HASH_XOR8)
+		return bits < 8 ? (hash & 0xff) >> (8 - bits) : (hash & 0xff) << (bits - 8);
+	return hash & (rqt->actual - 1);
+}
+
 /**
  * tir_rq() - choose the receive queue of a frame
  * @hca: the HCA
@@ -45,7 +60,7 @@ struct rq *tir_rq(struct hca *hca, const struct tir *tir, uint32_t hash)
 	if (!tir->indirect)
 		return rq_find(hca, tir->rqn);
 	rqt = rqt_find(hca, tir->rqtn);
-	return rq_find(hca, rqt->rqn[hash & (rqt->actual - 1)]);
+	return rq_find(hca, rqt->rqn[rqt_place(rqt, tir, hash)]);
 }
 
 /* ---- the context ----------------------------------------------------------------------------- */

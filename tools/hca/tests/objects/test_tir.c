@@ -302,6 +302,22 @@ static void the_hash_chooses_the_queue(void **state)
 		assert_int_equal(tir_rq(rig.hca, tir, i)->obj.num, rqn[2 + i % 2]);
 }
 
+/* With XOR8 the hash has the bits of the XOR in reverse, and its upper bits choose. */
+static void upper_bits_of_xor8_choose_the_queue(void **state)
+{
+	const struct tir *tir;
+	unsigned int i;
+
+	(void)state;
+	IFC_SET(tirc, indirect_tir(), rx_hash_fn, TIR_HASH_XOR8);
+	tir = tir_find(rig.hca, nicrig_new(MLX5_CMD_OP_CREATE_TIR));
+	for (i = 0; i < 256; i++)
+		assert_int_equal(tir_rq(rig.hca, tir, 0xabcdef00 | i)->obj.num, rqn[i >> 6]);
+	assert_int_equal(modify_rqt(0x10, rqn, 1), ST_OK);
+	for (i = 0; i < 256; i++)
+		assert_int_equal(tir_rq(rig.hca, tir, i)->obj.num, rqn[0]);
+}
+
 static void context_is_shown_as_it_was_given(void **state)
 {
 	uint8_t given[IFC_SZ(tirc)];
@@ -364,7 +380,8 @@ int main(void)
 		T(tis_contexts_are_checked), T(tis_keeps_its_domain_and_changes_its_priority),
 		T(rqt_contexts_are_checked), T(a_table_keeps_its_queues),
 		T(tir_contexts_are_checked), T(a_tir_keeps_what_it_names),
-		T(the_hash_chooses_the_queue), T(context_is_shown_as_it_was_given),
+		T(the_hash_chooses_the_queue), T(upper_bits_of_xor8_choose_the_queue),
+		T(context_is_shown_as_it_was_given),
 		T(only_what_the_bitmask_names_changes),
 	};
 
