@@ -5,7 +5,7 @@
 
 # self is the path of the script that sources this file; there is the address of the second guest,
 # and ibdev the folder of the RDMA device.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2034
 
 # The words of sysfs for the versions, and for an entry of the GID table that is empty.
 declare -A roce_types=([v1]="IB/RoCE v1" [v2]="RoCE v2")
@@ -104,6 +104,27 @@ roce_vlan_up() {
 		ip -6 address add "$(gid 6 "$1" "$2")/64" dev "vlan$2" nodad &&
 		wait_for 20 gid_index v2 "$(gid 4 "$1" "$2")" &&
 		wait_for 20 gid_index v2 "$(gid 6 "$1" "$2")"
+}
+
+# In the first guest: bring up both, and find out which versions of RoCE the HCA has.
+roce_start() {
+	echo "TAP version 13"
+	[[ ! ${BLUEBELL_CAPTURE:-} ]] || hca capture off >/dev/null
+	if ! { roce_up 1 && peer_calls roce_up 2; } >"$tmp/up.log" 2>&1; then
+		sed 's/^/# /' "$tmp/up.log"
+		echo "Bail out! no RoCE between the guests"
+		exit 1
+	fi
+	versions=(v2)
+	! has_version v1 || versions=(v1 v2)
+}
+
+# In the first guest: run a command while the RDMA CM of both connects by the version $1.
+with_version() {
+	local status
+	both cm_mode "$1" && "${@:2}"
+	status=$?
+	both cm_mode_down && return "$status"
 }
 
 # ---- the port ------------------------------------------------------------------------------------

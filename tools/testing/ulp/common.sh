@@ -8,6 +8,7 @@
 # of this guest and of the other one.
 # shellcheck disable=SC2154,SC2034
 
+ulp=$(cd "${BASH_SOURCE[0]%/*}" && pwd -P)	# the folder of this file
 tmp=$(mktemp -d)
 count=0
 failed=0
@@ -43,6 +44,11 @@ pattern=${1:-*}
 # Call a function of guest.sh in the other guest.
 peer_calls() {
 	on 2 "$self" --there "$@"
+}
+
+# both COMMAND...: run a command, or call a function of guest.sh, in both guests.
+both() {
+	"$@" && peer_calls "$@"
 }
 
 # at HOST COMMAND...: run a command in a guest, or call a function of guest.sh there.
@@ -134,8 +140,8 @@ mpi() {
 		peer_calls interrupted_doorbells
 	fi
 	mpirun --allow-run-as-root --host "$hosts" --bind-to none --prtemca plm_ssh_agent \
-		"${self%/*}/remote-shell" --mca pml ucx --mca osc ucx -x UCX_FENCE_MODE=weak -x UCX_TLS="$transport" \
-		-x UCX_NET_DEVICES=mlx5_0:1 python3 "${self%/*}/mpi.py" "$@"
+		"$ulp/remote-shell" --mca pml ucx --mca osc ucx -x UCX_FENCE_MODE=weak -x UCX_TLS="$transport" \
+		-x UCX_NET_DEVICES=mlx5_0:1 python3 "$ulp/mpi.py" "$@"
 }
 
 # Whether the results of all four ranks are right.
