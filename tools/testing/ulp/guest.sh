@@ -266,7 +266,7 @@ nullb_up() {
 # Make a target at the address $2 with a device of $1 MiB; the device is a file in memory if there
 # is a third argument.
 nvmet_up() {
-	local device=/dev/nullb0
+	local device=/dev/nullb0 family=ipv4
 	mount -t configfs configfs /sys/kernel/config 2>/dev/null
 	modprobe nvmet-rdma || return
 	if [[ ${3:-} ]]; then
@@ -281,7 +281,8 @@ nvmet_up() {
 	echo 1 >"$nvmet/subsystems/test/namespaces/1/enable" || return
 	mkdir "$nvmet/ports/1" || return
 	echo rdma >"$nvmet/ports/1/addr_trtype"
-	echo ipv4 >"$nvmet/ports/1/addr_adrfam"
+	[[ $2 == *:* ]] && family=ipv6
+	echo "$family" >"$nvmet/ports/1/addr_adrfam"
 	echo "$2" >"$nvmet/ports/1/addr_traddr"
 	echo 4420 >"$nvmet/ports/1/addr_trsvcid"
 	ln -s "$nvmet/subsystems/test" "$nvmet/ports/1/subsystems/test"
@@ -536,5 +537,49 @@ for i in range(int(sys.argv[3])):
     if back != data:
         sys.exit("other data came back")
 s.sendto(b"end", server)
+EOT
+}
+
+# ---- SMC-R ---------------------------------------------------------------------------------------
+
+# A TCP server at the address $1 that sends back what it gets, and its client, which sends $2 MiB and
+# compares. The sockets are of SMC, which uses TCP itself if the hosts cannot use RDMA. Each prints
+# how many queue pairs SMC had while they were connected.
+smc_echo() {
+	modprobe smc && python3 - "$1" "$waiting" <<'EOT'
+import socket, sys
+IPPROTO_SMC = 256
+s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_SMC)
+s.bind((sys.argv[1], 4500))
+s.listen()
+print(sys.argv[2], flush=True)
+conn = s.accept()[0]
+while data := conn.recv(65536):
+    conn.sendall(data)
+EOT
+}
+
+smc_ask() {
+	modprobe smc && python3 - "$1" "$2" <<'EOT'
+import os, socket, subprocess, sys
+IPPROTO_SMC = 256
+s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_SMC)
+s.settimeout(60)
+s.connect((sys.argv[1], 4500))
+for i in range(int(sys.argv[2]) * 16):
+    data = os.urandom(65536)
+    s.sendall(data)
+    back = b""
+    while len(back) < len(data):
+        part = s.recv(len(data) - len(back))
+        if not part:
+            sys.exit("the server is gone")
+        back += part
+    if back != data:
+        sys.exit("other data came back")
+queues = subprocess.run(["rdma", "resource", "show", "qp"], stdout=subprocess.PIPE, text=True,
+                        check=True).stdout
+if "comm [smc]" not in queues:
+    sys.exit("no queue pair of SMC, which uses TCP:\n" + queues)
 EOT
 }
