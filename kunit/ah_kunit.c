@@ -101,14 +101,13 @@ static void invalid_address_is_refused(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
 	struct mlx5_ib_ah ah = {};
-	struct rdma_ah_attr attrs[] = { make_global(), make_local(), make_local(), make_local() };
+	struct rdma_ah_attr attrs[] = { make_local(), make_local(), make_local() };
 	struct rdma_ah_init_attr init;
 	unsigned int i;
 
-	attrs[0].grh.flow_label = 0x100000;
-	rdma_ah_set_path_bits(&attrs[1], 0x80);
-	rdma_ah_set_sl(&attrs[2], 16);
-	rdma_ah_set_static_rate(&attrs[3], 1);
+	rdma_ah_set_path_bits(&attrs[0], 0x80);
+	rdma_ah_set_sl(&attrs[1], 16);
+	rdma_ah_set_static_rate(&attrs[2], 1);
 	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
 		init = (struct rdma_ah_init_attr){ .ah_attr = &attrs[i] };
 		KUNIT_EXPECT_EQ_MSG(test, create(mock, &ah, &attrs[i]), -EINVAL, "case %u", i);
@@ -124,13 +123,16 @@ static void address_may_be_at_its_limits(struct kunit *test)
 	struct mock *mock = mock_create(test);
 	struct mlx5_ib_ah ah = {};
 
-	attr.grh.flow_label = 0xfffff;
+	/* UCX sets all bits, of which a flow label has 20. */
+	attr.grh.flow_label = 0xffffffff;
+	attr.grh.sgid_index = 5;
 	rdma_ah_set_path_bits(&attr, 0x7f);
 	rdma_ah_set_sl(&attr, 15);
 	KUNIT_ASSERT_EQ(test, create(mock, &ah, &attr), 0);
 	memset(&got, 0xa5, sizeof(got));
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_ah(&ah.ibah, &got), 0);
 	KUNIT_EXPECT_EQ(test, got.grh.flow_label, 0xfffff);
+	KUNIT_EXPECT_EQ(test, got.grh.sgid_index, 5);
 	KUNIT_EXPECT_EQ(test, rdma_ah_get_path_bits(&got), 0x7f);
 	KUNIT_EXPECT_EQ(test, rdma_ah_get_sl(&got), 15);
 }

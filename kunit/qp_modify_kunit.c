@@ -569,28 +569,17 @@ static void only_valid_addresses_are_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah), c->want);
 }
 
-/* The flow label has 20 bits. Without a GRH nothing reads the flow label. */
-static void flow_label_beyond_20_bits_is_refused(struct kunit *test)
+/* The flow label has 20 bits. Others, which UCX sets, are ignored. */
+static void flow_label_has_20_bits(struct kunit *test)
 {
 	struct rdma_ah_attr ah = { .type = RDMA_AH_ATTR_TYPE_IB, .port_num = 1 };
-	struct ib_qp_attr attr = sample_attr();
-	struct mlx5_ib_qp_modify mod = { .type = IB_QPT_RC, .mask = IB_QP_AV, .attr = &attr };
-	const struct mlx5_ib_caps *caps = make_caps(test);
+	u32 ads[MLX5_ST_SZ_DW(ads)] = {};
 
-	rdma_ah_set_grh(&ah, NULL, 0xfffff, 0, 1, 0);
+	rdma_ah_set_grh(&ah, NULL, 0xffffffff, 0, 1, 0x5a);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah), 0);
-	rdma_ah_set_grh(&ah, NULL, 0x100000, 0, 1, 0);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah), -EINVAL);
-	rdma_ah_set_ah_flags(&ah, 0);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah), 0);
-
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), 0);
-	attr.ah_attr.grh.flow_label = 0x80000000;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), -EINVAL);
-	mod.mask = IB_QP_ALT_PATH;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), 0);
-	rdma_ah_set_grh(&attr.alt_ah_attr, NULL, 0x100000, 0, 1, 0);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), -EINVAL);
+	mlx5_ib_fill_path(ads, &ah, ALL_RATES, 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(ads, ads, flow_label), 0xfffff);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(ads, ads, tclass), 0x5a);
 }
 
 static void path_is_exact_to_the_bit(struct kunit *test)
@@ -806,7 +795,7 @@ static struct kunit_case qp_modify_cases[] = {
 	KUNIT_CASE(feature_that_the_device_lacks_is_refused),
 	KUNIT_CASE(alternate_path_is_checked),
 	KUNIT_CASE_PARAM(only_valid_addresses_are_accepted, ah_gen_params),
-	KUNIT_CASE(flow_label_beyond_20_bits_is_refused),
+	KUNIT_CASE(flow_label_has_20_bits),
 	KUNIT_CASE(path_is_exact_to_the_bit),
 	KUNIT_CASE_PARAM(static_rate_is_encoded, rate_gen_params),
 	KUNIT_CASE(static_rate_is_decoded),

@@ -20,7 +20,7 @@
 /* On an Ethernet port the SL is the priority in the VLAN tag. */
 #define MAX_PRIORITY		7
 #define MAX_PATH_BITS		127
-#define MAX_FLOW_LABEL		0xfffff
+#define FLOW_LABEL_MASK		0xfffff
 
 /* The traffic class of an IP header is DSCP, six bits, and ECN, which the device sets. */
 #define DSCP_SHIFT		2
@@ -90,17 +90,25 @@ static bool ah_is_roce_v2(const struct rdma_ah_attr *ah)
 	return ah_is_roce(ah) && ah->grh.sgid_attr->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
 }
 
+/*
+ * The flow label of an address with a GRH. It has 20 bits. UCX sets all 32, so the others are
+ * ignored.
+ */
+static u32 ah_flow_label(const struct rdma_ah_attr *ah)
+{
+	return ah->grh.flow_label & FLOW_LABEL_MASK;
+}
+
 /**
  * mlx5_ib_check_ah - check the address of a path or an address handle
  * @ah: the address, of which ib_core has checked type, port and GID index
  *
- * Return: 0, or -EINVAL for a value that does not fit into its field of the context or vector, for
- * a static rate that is not in enum ib_rate, or for an address of an Ethernet port without a GRH or
- * without a source address.
+ * Return: 0, or -EINVAL for a value that does not fit into its field of the context or vector,
+ * except the flow label; for a static rate that is not in enum ib_rate; or for an address of an
+ * Ethernet port without a GRH or without a source address.
  */
 int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 {
-	u32 flow = rdma_ah_get_ah_flags(ah) & IB_AH_GRH ? rdma_ah_read_grh(ah)->flow_label : 0;
 	u8 max_sl = ah_is_roce(ah) ? MAX_PRIORITY : MAX_SL;
 	u8 rate = rdma_ah_get_static_rate(ah);
 
@@ -116,9 +124,6 @@ int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 	if (rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
 		return refuse(NULL, -EINVAL, "address vector with source path bits %u, at most %u",
 			      rdma_ah_get_path_bits(ah), MAX_PATH_BITS);
-	if (flow > MAX_FLOW_LABEL)
-		return refuse(NULL, -EINVAL, "address vector with flow label %#x, at most %#x",
-			      flow, MAX_FLOW_LABEL);
 	return rate == IB_RATE_PORT_CURRENT || ib_rate_to_mbps(rate) >= 0 ? 0 :
 	       refuse(NULL, -EINVAL, "address vector with static rate %u, not in enum ib_rate",
 		      rate);
@@ -146,7 +151,7 @@ u16 mlx5_ib_udp_sport(const struct rdma_ah_attr *ah, u32 qpn, u32 remote_qpn,
 		return 0;
 	min = MLX5_CAP_ROCE(caps->mdev, r_roce_min_src_udp_port);
 	max = MLX5_CAP_ROCE(caps->mdev, r_roce_max_src_udp_port);
-	port = rdma_get_udp_sport(ah->grh.flow_label, qpn, remote_qpn);
+	port = rdma_get_udp_sport(ah_flow_label(ah), qpn, remote_qpn);
 	if (min > max || (port >= min && port <= max))
 		return port;
 	return min + port % (max - min + 1);
@@ -197,7 +202,7 @@ void mlx5_ib_fill_path(void *ads, const struct rdma_ah_attr *ah, u16 rate_suppor
 	MLX5_SET(ads, ads, src_addr_index, grh->sgid_index);
 	MLX5_SET(ads, ads, hop_limit, grh->hop_limit);
 	MLX5_SET(ads, ads, tclass, grh->traffic_class);
-	MLX5_SET(ads, ads, flow_label, grh->flow_label);
+	MLX5_SET(ads, ads, flow_label, ah_flow_label(ah));
 	memcpy(MLX5_ADDR_OF(ads, ads, rgid_rip), grh->dgid.raw, sizeof(grh->dgid.raw));
 }
 
@@ -246,7 +251,6 @@ void mlx5_ib_read_path(const void *ads, bool ethernet, struct rdma_ah_attr *ah)
 #define AV_GRH		BIT(30)
 #define AV_SGID_SHIFT	20
 #define AV_SGID_MASK	0xff
-#define AV_FLOW_LABEL	0xfffff
 
 static void av_fill_lid(struct mlx5_av *av, const struct rdma_ah_attr *ah)
 {
@@ -266,7 +270,7 @@ static void av_fill_mac(struct mlx5_av *av, const struct rdma_ah_attr *ah)
 	memcpy(av->rmac, ah->roce.dmac, sizeof(av->rmac));
 	/* The queue pairs of the datagrams are not known yet. */
 	if (ah_is_roce_v2(ah))
-		av->udp_sport = cpu_to_be16(rdma_flow_label_to_udp_sport(ah->grh.flow_label));
+		av->udp_sport = cpu_to_be16(rdma_flow_label_to_udp_sport(ah_flow_label(ah)));
 }
 
 /**
@@ -291,7 +295,7 @@ void mlx5_ib_fill_av(struct mlx5_av *av, const struct rdma_ah_attr *ah, u16 rate
 	grh = rdma_ah_read_grh(ah);
 	av->tclass = grh->traffic_class;
 	av->hop_limit = grh->hop_limit;
-	av->grh_gid_fl |= cpu_to_be32(grh->sgid_index << AV_SGID_SHIFT | grh->flow_label);
+	av->grh_gid_fl |= cpu_to_be32(grh->sgid_index << AV_SGID_SHIFT | ah_flow_label(ah));
 	memcpy(av->rgid, grh->dgid.raw, sizeof(av->rgid));
 }
 
@@ -330,7 +334,7 @@ void mlx5_ib_read_av(const struct mlx5_av *av, bool ethernet, struct rdma_ah_att
 	if (!(ethernet ? av_read_mac(av, ah) : av_read_lid(av, ah)))
 		return;
 
-	rdma_ah_set_grh(ah, NULL, route & AV_FLOW_LABEL, route >> AV_SGID_SHIFT & AV_SGID_MASK,
+	rdma_ah_set_grh(ah, NULL, route & FLOW_LABEL_MASK, route >> AV_SGID_SHIFT & AV_SGID_MASK,
 			av->hop_limit, av->tclass);
 	rdma_ah_set_dgid_raw(ah, (void *)av->rgid);
 }
