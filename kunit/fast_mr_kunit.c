@@ -306,6 +306,24 @@ static void page_size_changes_only_if_the_device_can(struct kunit *test)
 	free_region(test, r);
 }
 
+/* The device would refuse the request that opens the region, and take the queue pair to SQE. */
+static void page_size_of_the_device_is_not_exceeded(struct kunit *test)
+{
+	static const struct part list = { 0x10000, PAGE_SIZE };
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, 16);
+	struct mlx5_ib_caps *caps = &r->mock->dev->caps;
+
+	MOCK_SET_CAP(caps, umr_modify_entity_size_disabled, 0);
+	MOCK_SET_CAP(caps, hca_cap_2, 1);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2, max_mkey_log_entity_size_mtt,
+			PAGE_SHIFT + 1);
+	r->mr->page_size = 2 * PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, map(r, &list, 1, NULL), 1);
+	r->mr->page_size = 4 * PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, map(r, &list, 1, NULL), -EINVAL);
+	free_region(test, r);
+}
+
 /* An orphan only sends DESTROY_MKEY, so the driver frees the slot in its table of keys before. */
 static void orphaned_key_has_no_slot(struct kunit *test)
 {
@@ -446,6 +464,7 @@ static struct kunit_case fast_mr_cases[] = {
 	KUNIT_CASE(request_carries_up_to_8_pages_or_points_at_them),
 	KUNIT_CASE(pages_have_the_size_of_the_region),
 	KUNIT_CASE(page_size_changes_only_if_the_device_can),
+	KUNIT_CASE(page_size_of_the_device_is_not_exceeded),
 	KUNIT_CASE(orphaned_key_has_no_slot),
 	KUNIT_CASE(region_has_65536_pages_at_most),
 	KUNIT_CASE(key_of_a_region_is_exact_to_the_bit),

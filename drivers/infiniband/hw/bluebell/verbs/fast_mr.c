@@ -344,8 +344,9 @@ out:
  *
  * Implements ib_map_mr_sg(). Any context.
  *
- * Return: how many entries of @sg fit completely, or a negative errno: -EINVAL for pages of another
- * size than PAGE_SIZE if the device cannot change the page size of a key; or as ib_sg_to_pages().
+ * Return: how many entries of @sg fit completely, or a negative errno: -EINVAL for pages of a size
+ * that the device does not have, or of another size than PAGE_SIZE if the device cannot change the
+ * page size of a key; or as ib_sg_to_pages().
  */
 int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		      unsigned int *sg_offset)
@@ -361,6 +362,10 @@ int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		return refuse(dev->mdev, -EINVAL,
 			      "region with pages of %u bytes, only %lu is possible",
 			      ibmr->page_size, PAGE_SIZE);
+	if (!mr->gaps && !(ibmr->page_size & mlx5_ib_mkey_page_sizes(&dev->caps)))
+		return refuse(dev->mdev, -EINVAL,
+			      "region with pages of %u bytes, the device has those of mask %#lx",
+			      ibmr->page_size, mlx5_ib_mkey_page_sizes(&dev->caps));
 	mr->used = 0;
 	dma_sync_single_for_cpu(dma_device, mr->dma, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
 	n = mr->gaps ? fast_mr_map_pieces(mr, sg, sg_nents, sg_offset) :
