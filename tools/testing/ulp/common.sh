@@ -121,6 +121,12 @@ served() {
 	wait "$pid" && ((status == 0))
 }
 
+# compared COMMAND...: served by a pingpong that compares the data. It exits with 0 even if the data
+# is wrong.
+compared() {
+	"$@" && ! grep -q "invalid data" "$tmp/server.log"
+}
+
 waits_or_has_ended() {
 	not_running "$1" || [[ $(<"$tmp/server.log") == *"$waiting"* ]]
 }
