@@ -2,19 +2,24 @@
 /*
  * Memory that the driver allocates in a test and that nobody frees. Two tracepoints of the slab
  * allocator tell of each allocation, and of each release, whoever makes it. An allocation is the
- * driver's if the caller lies between the first and the last object file of the driver.
+ * driver's if the caller lies between the first and the last object file of the driver. Two
+ * tracepoints of the DMA API tell of what is mapped for a device of a test to read.
  *
  * A tracepoint cannot be unregistered when a module is being removed, and kfree_rcu() does not pass
  * the tracepoint: the slab allocator has to poison what is freed. So memory is watched only if the
  * driver is built in, in a kernel that debugs its slabs, as KUnit's kernel does.
  */
 
+#include <linux/atomic.h>
+#include <linux/device.h>
+#include <linux/dma-mapping.h>
 #include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/poison.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "memory.h"
@@ -23,6 +28,7 @@
 
 #if !defined(MODULE) && IS_ENABLED(CONFIG_SLUB_DEBUG_ON) && IS_ENABLED(CONFIG_TRACEPOINTS)
 
+#include <trace/events/dma.h>
 #include <trace/events/kmem.h>
 
 #define LOG_BUCKETS	10
@@ -50,6 +56,9 @@ static struct hlist_head buckets[1 << LOG_BUCKETS];
 static struct hlist_head unused;
 static struct held pool[MAX_HELD];
 static unsigned int next_serial;
+
+/* Bytes that are mapped for devices of tests to read. */
+static atomic_long_t mapped_bytes;
 
 static bool is_of_driver(unsigned long site)
 {
@@ -99,6 +108,30 @@ static void freed(void *data, unsigned long site, const void *ptr)
 {
 	guard(raw_spinlock_irqsave)(&held_lock);
 	forget(ptr);
+}
+
+/*
+ * Pages of processes are mapped in both directions, and the kernel need not undo such a mapping if
+ * there is no IOMMU. So only the driver's own lists are counted, which devices only read.
+ */
+static bool is_list(const struct device *device, enum dma_data_direction dir)
+{
+	/* The name of a device of KUnit begins with that of the test. */
+	return dir == DMA_TO_DEVICE && strstr(dev_name(device), ".bluebell-mock");
+}
+
+static void mapped(void *data, struct device *device, phys_addr_t phys, dma_addr_t dma,
+		   size_t bytes, enum dma_data_direction dir, unsigned long attrs)
+{
+	if (is_list(device, dir) && dma != DMA_MAPPING_ERROR)
+		atomic_long_add(bytes, &mapped_bytes);
+}
+
+static void unmapped(void *data, struct device *device, dma_addr_t dma, size_t bytes,
+		     enum dma_data_direction dir, unsigned long attrs)
+{
+	if (is_list(device, dir))
+		atomic_long_sub(bytes, &mapped_bytes);
 }
 
 /* Take an allocation out that was made after @serial. Returns whether there is one. */
@@ -159,10 +192,12 @@ static bool is_free(const void *ptr)
  * struct watch - a test that must free what the driver allocates
  * @test: the test
  * @serial: number of its first allocation
+ * @mapped: @mapped_bytes when the test began
  */
 struct watch {
 	struct kunit *test;
 	unsigned int serial;
+	long mapped;
 };
 
 static void check(void *data)
@@ -171,6 +206,8 @@ static void check(void *data)
 	struct held held;
 
 	KUNIT_EXPECT_FALSE_MSG(watch->test, hlist_empty(&unused), "too much memory to watch");
+	KUNIT_EXPECT_EQ_MSG(watch->test, atomic_long_read(&mapped_bytes), watch->mapped,
+			    "lists mapped for DMA, in bytes");
 	if (!any_since(watch->serial))
 		return;
 	rcu_barrier();
@@ -192,10 +229,13 @@ static void init(void)
 	for (i = 0; i < ARRAY_SIZE(pool); i++)
 		hlist_add_head(&pool[i].node, &unused);
 	WARN_ON(register_trace_kmalloc(allocated, NULL) || register_trace_kfree(freed, NULL));
+	WARN_ON(register_trace_dma_map_phys(mapped, NULL) ||
+		register_trace_dma_unmap_phys(unmapped, NULL));
 }
 
 /**
- * memory_watch - fail the test if memory that the driver allocates from now on is not freed
+ * memory_watch - fail the test if memory that the driver allocates from now on is not freed, or if
+ *	a list that it maps for DMA stays mapped
  * @test: the running test, which frees everything that is its own later than this call by itself
  *
  * The memory is looked for when all later actions and resources of the test have been released.
@@ -208,6 +248,7 @@ void memory_watch(struct kunit *test)
 	init();
 	watch->test = test;
 	watch->serial = READ_ONCE(next_serial);
+	watch->mapped = atomic_long_read(&mapped_bytes);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, check, watch));
 }
 
