@@ -8,13 +8,16 @@
 #include <kunit/test-bug.h>
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/jiffies.h>
+#include <linux/kthread.h>
 #include <linux/limits.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -278,14 +281,19 @@ static void queue_pair_of_a_failed_device_takes_no_requests(struct kunit *test)
 	mlx5_ib_cleanup_umr(dev);
 }
 
-/* The CQ of UMR, noted when it was created. */
+/* The CQ of UMR, and the doorbell record of its queue pair, noted when they were created. */
 static struct mlx5_core_cq *umr_mcq;
+static __be32 *umr_record;
 
-static int fw_notes_cq(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
-		       int out_size, mlx5_ib_fw_send_t send, void *arg)
+static int fw_notes_queues(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			   int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
-	if (MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_CREATE_CQ)
+	u16 opcode = MLX5_GET(create_cq_in, in, opcode);
+
+	if (opcode == MLX5_CMD_OP_CREATE_CQ)
 		umr_mcq = arg;
+	if (opcode == MLX5_CMD_OP_CREATE_QP)
+		umr_record = phys_to_virt(MLX5_GET64(create_qp_in, in, qpc.dbr_addr));
 	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 }
 
@@ -305,7 +313,7 @@ static struct mock *make_queue(struct kunit *test)
 	struct mock *mock = mock_create(test);
 
 	mock_set_kernel_queues(mock);
-	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_notes_cq);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_notes_queues);
 	KUNIT_ASSERT_EQ(test, mock_init_umr(mock->dev), 0);
 	return mock;
 }
@@ -585,6 +593,39 @@ static void requests_after_a_restart_begin_at_block_0(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
+/* What the send record said when the queue pair last left RESET. */
+static u32 record_at_init;
+
+static int fw_notes_record(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			   int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	if (MLX5_GET(rst2init_qp_in, in, opcode) == MLX5_CMD_OP_RST2INIT_QP)
+		record_at_init = be32_to_cpu(umr_record[MLX5_SND_DBR]);
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+/* Otherwise the device would execute requests again that were posted before the failure. */
+static void send_record_is_0_before_a_restart(struct kunit *test)
+{
+	struct mock *mock = make_queue_that_restarts(test);
+	struct mlx5_ib_umr_request req;
+
+	/* Firmware resets the queue pair, which keeps its send queue and its number. */
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_notes_record);
+	fail_request(test, mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_2RST_QP);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(umr_record[MLX5_SND_DBR]), 2);
+	record_at_init = U32_MAX;
+	run_restart(test);
+	KUNIT_EXPECT_EQ(test, record_at_init, 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(mock->dev, 0x700, &req), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(umr_record[MLX5_SND_DBR]), 2);
+	write_completion(0, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(mock->dev, &req), 0);
+	mlx5_ib_cleanup_umr(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 /*
  * If CREATE_QP is not answered, an orphan gets the send queue. The allocation of the orphan must
  * not fail: in a task that must not reclaim memory the page allocator would warn.
@@ -661,6 +702,189 @@ static void each_sleeping_task_arms_the_cq(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, answer.missed, 0, "request %u", answer.n);
 	}
 	mlx5_ib_cleanup_umr(dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* The device completes a request while firmware resets the queue pair. */
+static int fw_completes_at_reset(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+				 int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	if (MLX5_GET(rst2init_qp_in, in, opcode) == MLX5_CMD_OP_2RST_QP)
+		write_completion(0, 0);
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+/* A completion from before the reset names the first request after the restart. */
+static void completion_of_a_stopped_queue_pair_ends_no_later_request(struct kunit *test)
+{
+	struct mock *mock = make_queue_that_restarts(test);
+	struct mlx5_ib_umr_request req;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_completes_at_reset);
+	fail_request(test, mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_2RST_QP);
+	run_restart(test);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(mock->dev, 0x700, &req), 0);
+	complete_umr(NULL);
+	KUNIT_EXPECT_FALSE(test, completion_done(&req.done));
+	write_completion(1, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(mock->dev, &req), 0);
+	mlx5_ib_cleanup_umr(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/*
+ * A task on the firmware of the test. With @req, it waits for the request; otherwise it waits until
+ * the queue pair runs again.
+ */
+static struct waiter {
+	struct mlx5_ib_dev *dev;
+	struct mlx5_ib_umr_request *req;
+	struct task_struct *task;
+	bool done;
+	int err;
+} waiter;
+
+static int wait_for_umr(void *test)
+{
+	current->kunit_test = test;
+	waiter.err = waiter.req ? mlx5_ib_umr_wait(waiter.dev, waiter.req) :
+				  mlx5_ib_umr_await(waiter.dev);
+	WRITE_ONCE(waiter.done, true);
+	current->kunit_test = NULL;
+	return 0;
+}
+
+static void make_waiter(struct kunit *test, struct mlx5_ib_dev *dev,
+			struct mlx5_ib_umr_request *req)
+{
+	waiter = (struct waiter){ .dev = dev, .req = req };
+	waiter.task = kthread_create(wait_for_umr, test, "bluebell-waiter");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, waiter.task);
+	get_task_struct(waiter.task);
+}
+
+static bool waiter_sleeps(void)
+{
+	return READ_ONCE(waiter.task->__state) == TASK_UNINTERRUPTIBLE && !READ_ONCE(waiter.done);
+}
+
+/* Let the task run until it sleeps. */
+static void start_waiter(struct kunit *test)
+{
+	unsigned int ms;
+
+	wake_up_process(waiter.task);
+	for (ms = 0; ms < 5000 && !READ_ONCE(waiter.done); ms++) {
+		usleep_range(1000, 2000);
+		if (waiter_sleeps())
+			return;
+	}
+	KUNIT_FAIL(test, "the task does not wait");
+}
+
+/* Without being woken the task would go on only after a second. */
+static void restart_wakes_who_waits_for_it(struct kunit *test)
+{
+	struct mock *mock = make_queue_that_restarts(test);
+
+	fail_request(test, mock->dev);
+	make_waiter(test, mock->dev, NULL);
+	start_waiter(test);
+	run_restart(test);
+	KUNIT_EXPECT_FALSE(test, waiter_sleeps());
+	kthread_stop_put(waiter.task);
+	KUNIT_EXPECT_EQ(test, waiter.err, 0);
+	mlx5_ib_cleanup_umr(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* While firmware resets the queue pair, a second task finds that its request has failed, too. */
+static int fw_lets_another_task_wait(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+				     void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct kunit *test = kunit_get_current_test();
+
+	if (waiter.req && !waiter.done && current != waiter.task) {
+		complete(&waiter.req->done);
+		start_waiter(test);
+	}
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+/* The second reset would end requests that are posted after the first one. */
+static void queue_pair_is_reset_for_one_of_two_tasks(struct kunit *test)
+{
+	struct mock *mock = make_queue_that_restarts(test);
+	struct mlx5_ib_umr_request req[2];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(req); i++)
+		KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(mock->dev, 0x700, &req[i]), 0);
+	make_waiter(test, mock->dev, &req[1]);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_lets_another_task_wait);
+	mock->num_commands = 0;
+	complete(&req[0].done);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(mock->dev, &req[0]), -EIO);
+	kthread_stop_put(waiter.task);
+	KUNIT_EXPECT_EQ(test, waiter.err, -EIO);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, queue.failures, 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
+	mlx5_ib_cleanup_umr(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* The device completes the request soon after the task has been killed. */
+static void killed_task_waits_for_its_request(struct kunit *test)
+{
+	struct mock *mock = make_queue(test);
+	struct mlx5_ib_umr_request req;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(mock->dev, 0x700, &req), 0);
+	timer_setup(&answer.timer, answer_sleeper, 0);
+	answer.n = 0;
+	answer.tries = 0;
+	mock->num_commands = 0;
+	allow_signal(SIGKILL);
+	send_sig(SIGKILL, current, 1);
+	mod_timer(&answer.timer, jiffies + 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(mock->dev, &req), 0);
+	flush_signals(current);
+	disallow_signal(SIGKILL);
+	timer_delete_sync(&answer.timer);
+	/* The queue pair has not been reset. */
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	mlx5_ib_cleanup_umr(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* A task sleeps until the second of two requests is completed. */
+static void event_for_another_request_arms_the_cq_again(struct kunit *test)
+{
+	struct mock *mock = make_queue(test);
+	struct mlx5_ib_umr_request req[2];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(req); i++)
+		KUNIT_ASSERT_EQ(test, mlx5_ib_umr_post_revoke(mock->dev, 0x700, &req[i]), 0);
+	*umr_mcq->arm_db = NOT_ARMED;
+	make_waiter(test, mock->dev, &req[1]);
+	wake_up_process(waiter.task);
+	for (i = 0; i < 5000 && *umr_mcq->arm_db == NOT_ARMED; i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_TRUE(test, *umr_mcq->arm_db != NOT_ARMED);
+	*umr_mcq->arm_db = NOT_ARMED;
+	write_completion(0, 0);
+	call_in_interrupt(complete_umr, NULL);
+	KUNIT_EXPECT_TRUE(test, completion_done(&req[0].done));
+	KUNIT_EXPECT_TRUE(test, *umr_mcq->arm_db != NOT_ARMED);
+	write_completion(1, 2);
+	call_in_interrupt(complete_umr, NULL);
+	kthread_stop_put(waiter.task);
+	KUNIT_EXPECT_EQ(test, waiter.err, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wait(mock->dev, &req[0]), 0);
+	mlx5_ib_cleanup_umr(mock->dev);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
@@ -773,8 +997,14 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(queue_pair_of_a_failed_device_is_stopped_once),
 	KUNIT_CASE(each_queue_pair_is_destroyed_by_two_commands_at_most),
 	KUNIT_CASE(requests_after_a_restart_begin_at_block_0),
+	KUNIT_CASE(send_record_is_0_before_a_restart),
 	KUNIT_CASE(restart_may_reclaim_memory),
 	KUNIT_CASE(each_sleeping_task_arms_the_cq),
+	KUNIT_CASE(completion_of_a_stopped_queue_pair_ends_no_later_request),
+	KUNIT_CASE(restart_wakes_who_waits_for_it),
+	KUNIT_CASE(queue_pair_is_reset_for_one_of_two_tasks),
+	KUNIT_CASE(killed_task_waits_for_its_request),
+	KUNIT_CASE(event_for_another_request_arms_the_cq_again),
 	KUNIT_CASE(requests_end_in_interrupts_and_in_tasks),
 	KUNIT_CASE(error_of_the_cq_ends_all_requests),
 	KUNIT_CASE(restarts_wait_longer_until_a_request_succeeds),
