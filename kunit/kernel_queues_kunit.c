@@ -633,6 +633,27 @@ static void request_behind_an_invalidation_is_fenced(struct kunit *test)
 	kernel_destroy_all(k);
 }
 
+/* The queue pair is reset, so what came before the request is gone. */
+static void first_request_after_a_reset_is_not_fenced(struct kunit *test)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_LOCAL_INV, .ex.invalidate_rkey = 0x77 };
+	struct kernel *k = kernel_make_connected(test, 0, false);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct mlx5_wqe_ctrl_seg *ctrl;
+	const struct ib_send_wr *bad;
+
+	qp->wqs->sq.to.umr_fence = MLX5_FENCE_MODE_INITIATOR_SMALL;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_post_sends(qp, &wr, NULL, &bad), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, NULL), 0);
+	qp->state = IB_QPS_RTS;
+	KUNIT_ASSERT_EQ(test, kernel_post(qp, 1, 8), 0);
+	ctrl = (struct mlx5_wqe_ctrl_seg *)kernel_send_block(qp, 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(ctrl->opmod_idx_opcode), MLX5_OPCODE_SEND);
+	KUNIT_EXPECT_EQ(test, ctrl->fm_ce_se & FENCE_MASK, MLX5_FENCE_MODE_NONE);
+	kernel_destroy_all(k);
+}
+
 /* The CQE of a send request does not have its opcode. */
 static void completion_has_the_opcode_of_its_request(struct kunit *test)
 {
@@ -884,6 +905,7 @@ static struct kunit_case kernel_queues_cases[] = {
 	KUNIT_CASE(requests_before_a_bad_one_are_posted),
 	KUNIT_CASE(shared_requests_before_a_bad_one_are_posted),
 	KUNIT_CASE(request_behind_an_invalidation_is_fenced),
+	KUNIT_CASE(first_request_after_a_reset_is_not_fenced),
 	KUNIT_CASE(completion_has_the_opcode_of_its_request),
 	KUNIT_CASE(operations_take_the_lock_of_their_queue),
 	KUNIT_CASE(counters_of_a_queue_pair_wrap_at_16_bits),
