@@ -8,6 +8,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "lib/buf.h"
+#include "lib/share.h"
 #include "objects.h"
 #include "verbs/mr.h"
 
@@ -537,6 +538,19 @@ struct objects *objects_make(struct kunit *test)
 
 /* ---- what verbs leave behind ------------------------------------------------------------ */
 
+static long counted(struct mlx5_ib_users *users)
+{
+	enum mlx5_ib_share_kind kind;
+	struct mlx5_ib_user *user;
+	unsigned long uid;
+	long sum = 0;
+
+	xa_for_each(&users->table, uid, user)
+		for (kind = 0; kind < MLX5_IB_NUM_SHARES; kind++)
+			sum += atomic_read(&user->count[kind]);
+	return sum;
+}
+
 /**
  * footprint_take - note what exists now
  * @mock: device
@@ -553,6 +567,7 @@ void footprint_take(struct mock *mock, struct footprint *fp)
 	fp->rscs = !xa_empty(&mock->dev->rsc_table.rscs);
 	fp->queue_mems = mock->num_queue_mems;
 	fp->reg_pages = atomic_read(&mock->dev->mdev->priv.reg_pages);
+	fp->counted = counted(mock->dev->users);
 	if (!bfregi->count)
 		return;
 	fp->db_pages = !RB_EMPTY_ROOT(&mock->context->db_pages);
@@ -583,4 +598,6 @@ void footprint_expect(struct mock *mock, const struct footprint *want, const cha
 			    "internal queues after %s %u", after, n);
 	KUNIT_EXPECT_EQ_MSG(test, now.reg_pages, want->reg_pages,
 			    "pages of regions after %s %u", after, n);
+	KUNIT_EXPECT_EQ_MSG(test, now.counted, want->counted, "objects of users after %s %u",
+			    after, n);
 }

@@ -143,6 +143,7 @@ struct object_type {
  * @rscs: the table of queue pairs and SRQs is not empty
  * @queue_mems: internal queues that have memory of the kernel
  * @reg_pages: pages of memory regions, as sysfs shows them
+ * @counted: what counts for all users, of all kinds together
  */
 struct footprint {
 	unsigned int live;
@@ -152,6 +153,7 @@ struct footprint {
 	bool rscs;
 	unsigned int queue_mems;
 	int reg_pages;
+	long counted;
 };
 
 extern const struct object_type object_types[NUM_OBJECT_IDS];
