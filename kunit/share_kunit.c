@@ -1066,6 +1066,30 @@ static void umem_over_a_dmabuf_is_limited_by_its_length(struct kunit *test)
 	ib_umem_release(umem);
 }
 
+/* Each of these objects counts in two limits. */
+static void refused_object_counts_in_neither_of_its_limits(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_umem *obj;
+	struct ib_umem *umem;
+
+	mock->context->uid = 1;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mock->refuse_err, PTR_ERR(create_devx_key_over_umem(mock, SZ_1M)));
+	KUNIT_EXPECT_EQ(test, 0, num_counted(mock));
+	mock->refuse = 0;
+	umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, 0), PAGE_SIZE, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+	/* Have the driver count the umem as a dma-buf. */
+	umem->is_dmabuf = true;
+	mock->refuse = mock->num_commands + 1;
+	obj = mlx5_ib_devx_create_umem(mock->context, umem, PAGE_SIZE);
+	umem->is_dmabuf = false;
+	KUNIT_EXPECT_EQ(test, mock->refuse_err, PTR_ERR_OR_ZERO(obj));
+	KUNIT_EXPECT_EQ(test, 0, num_counted(mock));
+	ib_umem_release(umem);
+}
+
 /* ---- allocations that fail ---------------------------------------------------------------- */
 
 static struct mlx5_ib_devx_obj *create_any_table(struct mock *mock)
@@ -1185,6 +1209,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(umem_counts_until_the_device_destroys_it),
 	KUNIT_CASE(memory_of_a_umem_counts_until_the_device_destroys_it),
 	KUNIT_CASE(umem_over_a_dmabuf_is_limited_by_its_length),
+	KUNIT_CASE(refused_object_counts_in_neither_of_its_limits),
 	KUNIT_CASE(user_leaves_places_in_each_group),
 	KUNIT_CASE(user_leaves_groups_to_others),
 	KUNIT_CASE(attachment_counts_until_the_device_ends_it),
