@@ -8,6 +8,7 @@
 #include <kunit/test-bug.h>
 #include <kunit/test.h>
 #include <linux/dma-mapping.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mlx5/device.h>
@@ -308,6 +309,29 @@ static void driver_tries_again_less_and_less_often(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, retry_is_queued(dev));
 	disable_delayed_work_sync(&dev->orphans.retry);
 	mock_close(mock);
+}
+
+/* The next attempt for an older orphan may be a minute away. */
+static void new_orphan_does_not_wait_for_older_ones(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct delayed_work *retry = &mock->dev->orphans.retry;
+	unsigned int i;
+
+	enable_delayed_work(retry);
+	mock->refuse_destroy = true;
+	adopt_pd(test, mock, UID);
+	for (i = 0; i < 10; i++) {
+		cancel_delayed_work_sync(retry);
+		run_retry(mock->dev);
+	}
+	KUNIT_EXPECT_TRUE(test, time_after(retry->timer.expires, jiffies + 32 * HZ));
+	adopt_pd(test, mock, OTHER_UID);
+	KUNIT_EXPECT_TRUE(test, time_before(retry->timer.expires, jiffies + HZ));
+	disable_delayed_work_sync(retry);
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
 /* mlx5_core answers in place of a device that is lost. */
@@ -620,6 +644,7 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(orphan_does_not_use_a_closed_context),
 	KUNIT_CASE(user_id_of_a_closed_context_costs_others_no_command),
 	KUNIT_CASE(driver_tries_again_less_and_less_often),
+	KUNIT_CASE(new_orphan_does_not_wait_for_older_ones),
 	KUNIT_CASE(orphan_is_gone_with_the_device),
 	KUNIT_CASE(orphans_are_tried_in_rounds),
 	KUNIT_CASE(log_has_the_refusal_of_each_orphan),
