@@ -303,6 +303,22 @@ static void each_process_has_its_own_page(struct kunit *test)
 	expect_nothing_pinned(test);
 }
 
+/* The struct of an address space stays as long as a record's page keeps a reference. */
+static void released_record_leaves_the_address_space(struct kunit *test)
+{
+	struct mock *mock = test->priv;
+	int before = atomic_read(&current->mm->mm_count);
+	struct mlx5_db db;
+	unsigned int i;
+
+	for (i = 0; i < 100; i++) {
+		map(test, mock_buffer(mock, 0), &db);
+		unmap(test, &db);
+	}
+	/* Kernel threads may have a few references of their own meanwhile. */
+	KUNIT_EXPECT_LT(test, atomic_read(&current->mm->mm_count), before + 50);
+}
+
 static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE(records_of_one_page_share_a_pin),
 	KUNIT_CASE(each_page_has_its_own_pin),
@@ -316,6 +332,7 @@ static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE(page_that_cannot_be_pinned_is_forgotten),
 	KUNIT_CASE(pages_are_counted_under_the_lock_of_the_context),
 	KUNIT_CASE_PARAM(each_process_has_its_own_page, fork_gen_params),
+	KUNIT_CASE(released_record_leaves_the_address_space),
 	{}
 };
 
