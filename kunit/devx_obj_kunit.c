@@ -1077,6 +1077,39 @@ static void rate_options_need_their_capability(struct kunit *test)
 	close_user(user);
 }
 
+static struct {
+	u16 uid;
+	bool dedicated;
+} added;
+
+static int take_rate(struct mlx5_ib_dev *dev, u16 uid, void *rate, bool dedicated, u16 *index)
+{
+	added.uid = uid;
+	added.dedicated = dedicated;
+	return 0;
+}
+
+/* Every process that asks for the same rate gets the same entry, so that all may name it. */
+static void shared_rate_belongs_to_no_user_id(struct kunit *test)
+{
+	u32 rate[MLX5_ST_SZ_DW(set_pp_rate_limit_context)] = {};
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_pp *pp;
+	unsigned int i;
+
+	set_pacing(user);
+	kunit_activate_static_stub(test, mlx5_ib_fw_add_rate, take_rate);
+	MLX5_SET(set_pp_rate_limit_context, rate, rate_limit, 500);
+	for (i = 0; i < 2; i++) {
+		pp = mlx5_ib_pp_alloc(user->mock->context, rate, i);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pp);
+		KUNIT_EXPECT_EQ(test, added.dedicated, i);
+		KUNIT_EXPECT_EQ(test, added.uid, i ? UID : MLX5_SHARED_RESOURCE_UID);
+		mlx5_ib_pp_free(pp);
+	}
+	close_user(user);
+}
+
 /* mlx5_core logs the rates that it refuses, and its table of rates is small. */
 static void rate_needs_a_user_id_a_right_and_the_device(struct kunit *test)
 {
@@ -1340,6 +1373,7 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(umem_without_an_answer_keeps_its_memory),
 	KUNIT_CASE(rate_needs_a_user_id_a_right_and_the_device),
 	KUNIT_CASE(rate_options_need_their_capability),
+	KUNIT_CASE(shared_rate_belongs_to_no_user_id),
 	KUNIT_CASE(attachment_ends_with_its_queue_pair),
 	KUNIT_CASE(lost_end_of_an_attachment_is_repeated),
 	KUNIT_CASE(attachment_without_an_answer_is_ended),

@@ -4,6 +4,7 @@
  * groups, management datagrams, counters, event queues, rates, and page faults.
  */
 
+#include <kunit/static_stub.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eq.h>
@@ -766,6 +767,7 @@ int mlx5_ib_fw_add_rate(struct mlx5_ib_dev *dev, u16 uid, void *rate, bool dedic
 		.rate = rate, .uid = uid, .dedicated = dedicated, .index = index,
 	};
 
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_add_rate, dev, uid, rate, dedicated, index);
 	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_SET_PP_RATE_LIMIT, fw_core_add_rate, &core);
 }
 
