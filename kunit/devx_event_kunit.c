@@ -843,6 +843,39 @@ static int fw_reports_an_event(struct mlx5_ib_dev *dev, u16 uid, void *in, int i
 	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 }
 
+/* What the driver does at the end of a subscription, and then an interrupt that is under way. */
+static const struct mlx5_ib_event_ops *ops_of_driver;
+
+static void release_and_deliver(struct mlx5_ib_event_sub *sub)
+{
+	struct mlx5_eqe eqe = { .type = COMM_EST };
+
+	/* The subscription is freed only when the interrupt has ended. */
+	guard(rcu)();
+	ops_of_driver->release(sub);
+	ops_of_driver->deliver(sub, &eqe);
+}
+
+static void event_at_the_end_of_a_subscription_is_dropped(struct kunit *test)
+{
+	static const struct mlx5_ib_event_ops late = { .release = release_and_deliver };
+	struct mlx5_ib_devx_channel *channel;
+	struct mock *mock = make_mock(test);
+	unsigned int omit_data;
+
+	for (omit_data = 0; omit_data < 2; omit_data++) {
+		channel = make_channel(test, omit_data);
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1),
+				0);
+		ops_of_driver = channel->owner.ops;
+		channel->owner.ops = &late;
+		pause_qp(mock);
+		settle_qp(mock, 0);
+		channel->owner.ops = ops_of_driver;
+		expect_nothing(test, channel);
+	}
+}
+
 static void event_during_a_destruction_is_held_back(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -1241,6 +1274,7 @@ static struct kunit_case devx_event_cases[] = {
 	KUNIT_CASE(events_missed_in_a_refused_destruction_are_reported),
 	KUNIT_CASE(unanswered_destruction_holds_events_back),
 	KUNIT_CASE(destroyed_devx_object_has_no_subscribers),
+	KUNIT_CASE(event_at_the_end_of_a_subscription_is_dropped),
 	KUNIT_CASE(event_during_a_destruction_is_held_back),
 	KUNIT_CASE(object_that_may_be_destroyed_gets_no_subscribers),
 	KUNIT_CASE(queue_of_verbs_that_may_be_destroyed_gets_no_subscribers),
