@@ -763,6 +763,25 @@ static void destroyed_key_is_not_mapped(struct kunit *test)
 /* More pages than a key of the pool has entries for: UMR does not revoke the key of the region. */
 #define LONG_SIZE	((BIT_ULL(MLX5_IB_POOL_MAX_LOG_MTTS) + 1) << PAGE_SHIFT)
 
+/* Page faults of queue pairs in the new domain may name the key, others no more. */
+static void paged_region_changes_its_domain(struct kunit *test)
+{
+	struct exporter *ex = make_exporter_of(test, &moving_ops, SIZE);
+	struct mock_hca *hca = make_umr(ex);
+	struct ib_mr *mr = reg(ex, 0, SIZE);
+	struct mlx5_ib_pd pd = { .ibpd.device = ex->pd.ibpd.device, .pdn = 0x222 };
+	const void *mkc;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_rereg_user_mr(mr, IB_MR_REREG_PD, 0, 0, 0, 0, &pd.ibpd,
+						      mock_udata(ex->mock, NULL, 0, 0)));
+	KUNIT_EXPECT_EQ(test, to_mmr(mr)->pdn, pd.pdn);
+	mkc = mock_hca_mkc(hca, mlx5_mkey_to_idx(mr->lkey));
+	KUNIT_ASSERT_NOT_NULL(test, mkc);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, pd), pd.pdn);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+}
+
 /* Register a region with a long key, and let firmware answer no command that destroys a key. */
 static struct ib_mr *reg_long(struct kunit *test, struct exporter *ex)
 {
@@ -961,6 +980,7 @@ static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(region_that_umr_has_revoked_waits_for_its_window),
 	KUNIT_CASE(large_pages_lead_to_every_part_of_the_memory),
 	KUNIT_CASE(move_names_no_key_that_may_be_gone),
+	KUNIT_CASE(paged_region_changes_its_domain),
 	KUNIT_CASE(key_that_is_destroyed_at_last_is_not_given_up),
 	KUNIT_CASE(region_without_a_key_is_not_counted),
 	KUNIT_CASE(region_for_reading_is_not_mapped_for_a_write),
