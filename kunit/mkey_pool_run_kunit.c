@@ -660,6 +660,26 @@ static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test
 	env->mock->lose_destroy = false;
 }
 
+/* UMR would revoke a key that has windows, and the next region would have them, too. */
+static void key_of_the_pool_is_not_given_windows(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey mkey = {};
+	unsigned int num;
+
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	mkey = (struct mlx5_ib_mkey){};
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_GE(test, mkey.class, 0);
+	num = env->hca->num_requests;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_change(env->dev, &mkey, 0, IB_ACCESS_MW_BIND, 9),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests, num);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_change(env->dev, &mkey, 0, 0, 9), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+}
+
 /* A revoked key is in the PD of free keys. Only a new region moves the key to another PD. */
 static void revoked_key_is_given_no_rights(struct kunit *test)
 {
@@ -1110,6 +1130,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(key_that_is_not_created_is_not_counted),
 	KUNIT_CASE(free_key_counts_for_no_user),
 	KUNIT_CASE(key_that_may_reach_memory_is_replaced_or_reported),
+	KUNIT_CASE(key_of_the_pool_is_not_given_windows),
 	KUNIT_CASE(revoked_key_is_given_no_rights),
 	KUNIT_CASE(key_that_may_be_gone_is_named_in_no_umr),
 	KUNIT_CASE(firmware_fills_entries_that_umr_cannot_name),
