@@ -301,6 +301,9 @@ static void page_in_part(struct kunit *test, const struct run *run, const struct
 		KUNIT_EXPECT_TRUE_MSG(test, err == -EFAULT || err == -ENOMEM, "%d", err);
 		KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_pages(env->hca), 0,
 				    "pages mapped by failed advice");
+		if (odp_of(env)->leaf)
+			KUNIT_EXPECT_EQ_MSG(test, odp_of(env)->leaf->npages, 0,
+					    "pages mapped for DMA by failed advice");
 		reclaim(env);
 		clear_failure(env);
 		reclaim(env);
@@ -1113,6 +1116,27 @@ static void advice_of_a_user_wakes_no_other_user(struct kunit *test)
 		remove_wait_queue(&a->context[i].user->advice_room, &sleeper[i].entry);
 	}
 	free_advisors(test, a);
+}
+
+/* The kernel must not drop what the device may have written to a page. */
+static void page_that_the_device_may_write_becomes_dirty(struct kunit *test)
+{
+	static const struct part page = { 3, 1 };
+	struct env *env = make_env(test);
+	struct page *written;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &region_cases[0]), 0);
+	write_pages(test, env, &page);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &page), 0);
+	written = pfn_to_page(PHYS_PFN(mock_hca_translate(env->hca, env->mr->lkey,
+							  env->mem + 3 * PAGE_SIZE)));
+	get_page(written);
+	ClearPageDirty(written);
+	KUNIT_EXPECT_EQ(test, vm_munmap(env->mem + 3 * PAGE_SIZE, PAGE_SIZE), 0);
+	KUNIT_EXPECT_TRUE(test, PageDirty(written));
+	put_page(written);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
 }
 
 static void partial_unmap_clears_its_own_pages(struct kunit *test)
@@ -2048,6 +2072,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(advice_ends_when_the_device_is_removed),
 	KUNIT_CASE(closed_context_makes_room_for_advice),
 	KUNIT_CASE(advice_of_a_user_wakes_no_other_user),
+	KUNIT_CASE(page_that_the_device_may_write_becomes_dirty),
 	KUNIT_CASE_PARAM(partial_unmap_clears_its_own_pages, region_gen_params),
 	KUNIT_CASE(dead_leaf_gets_no_more_requests),
 	KUNIT_CASE(dead_leaf_of_an_implicit_region_is_replaced),
