@@ -13,6 +13,7 @@ tmp=$(mktemp -d)
 count=0
 failed=0
 patience=60	# seconds that a client and its server may take
+delays=(1 2 4 8)	# seconds after which served() starts a client that has failed again
 here=10.9.0.1
 there=10.9.0.2
 peer=host2
@@ -101,7 +102,15 @@ on_debug_kernel() {
 # ("$self" --there FUNCTION) itself prints that it waits for clients. If the client fails while the
 # server runs, the client is started again, because the link may have gone down in between.
 served() {
-	local server=() delay pid status
+	served_by 2 "$@"
+}
+
+# served_by HOST SERVER... -- CLIENT...: the same with the server in the guest HOST, and the client
+# in the other one.
+served_by() {
+	local server_host=(on 2) client_host=() server=() delay pid status
+	(($1 == 2)) || { server_host=() client_host=(on 2); }
+	shift
 	while [[ $1 != -- ]]; do
 		server+=("$1")
 		shift
@@ -109,11 +118,11 @@ served() {
 	shift
 	[[ ${server[0]} == "$self" ]] || server=("$self" --there serve "${server[@]}")
 	: >"$tmp/server.log"
-	on 2 timeout "$patience" "${server[@]}" >>"$tmp/server.log" 2>&1 &
+	"${server_host[@]}" timeout "$patience" "${server[@]}" >>"$tmp/server.log" 2>&1 &
 	pid=$!
 	wait_for 60 waits_or_has_ended "$pid"
-	for delay in 1 2 4 8; do
-		timeout "$patience" "$@"
+	for delay in "${delays[@]}"; do
+		"${client_host[@]}" timeout "$patience" "$@"
 		status=$?
 		((status == 0)) || not_running "$pid" && break
 		sleep "$delay"
