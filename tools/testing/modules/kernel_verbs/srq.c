@@ -9,7 +9,7 @@
 #include "rig.h"
 
 #define SLOT		4096u
-#define NUM_SLOTS	((unsigned int)(BUF_SIZE / SLOT))
+#define NUM_SLOTS	8u	/* of a buffer; an SRQ has room for SRQ_WR requests */
 #define MOST_REQUESTS	1024	/* more than an SRQ of SRQ_WR requests has room for */
 #define SENT		5000	/* wr_id of sends; receives have smaller ones */
 #define QUIET_MS	50	/* how long an event that must not come is waited for */
