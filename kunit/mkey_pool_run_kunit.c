@@ -660,6 +660,16 @@ static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test
 	env->mock->lose_destroy = false;
 }
 
+/* Create a key whose number the pool had. */
+static void create_from_pool(struct kunit *test, struct pool_env *env, struct mlx5_ib_mkey *mkey)
+{
+	KUNIT_ASSERT_EQ(test, create(env, mkey), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, mkey), 0);
+	*mkey = (struct mlx5_ib_mkey){};
+	KUNIT_ASSERT_EQ(test, create(env, mkey), 0);
+	KUNIT_ASSERT_GE(test, mkey->class, 0);
+}
+
 /* UMR would revoke a key that has windows, and the next region would have them, too. */
 static void key_of_the_pool_is_not_given_windows(struct kunit *test)
 {
@@ -667,11 +677,7 @@ static void key_of_the_pool_is_not_given_windows(struct kunit *test)
 	struct mlx5_ib_mkey mkey = {};
 	unsigned int num;
 
-	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
-	mkey = (struct mlx5_ib_mkey){};
-	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
-	KUNIT_ASSERT_GE(test, mkey.class, 0);
+	create_from_pool(test, env, &mkey);
 	num = env->hca->num_requests;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_change(env->dev, &mkey, 0, IB_ACCESS_MW_BIND, 9),
 			-EOPNOTSUPP);
@@ -687,11 +693,7 @@ static void revoked_key_is_given_no_rights(struct kunit *test)
 	struct mlx5_ib_mkey mkey = {};
 	unsigned int num;
 
-	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
-	mkey = (struct mlx5_ib_mkey){};
-	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
-	KUNIT_ASSERT_GE(test, mkey.class, 0);
+	create_from_pool(test, env, &mkey);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_change(env->dev, &mkey, 0, IB_ACCESS_REMOTE_READ, 9), 0);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_umr_revoke(env->dev, &mkey), 0);
 	num = env->hca->num_requests;
