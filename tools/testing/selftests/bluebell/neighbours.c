@@ -380,7 +380,7 @@ struct me {
 	struct uv_mem srq_mem;
 	uint8_t *mem;		/* GREEDY_MEM */
 	struct ibv_mr *mr;	/* a paged region over it, or an implicit region */
-	uint8_t *leaves;	/* memory of LEAVES leaves, or of MAPPINGS mappings */
+	uint8_t *area;		/* memory of LEAVES leaves, or of MAPPINGS mappings */
 	struct devx_queues q;
 	int file;
 	struct slow_file *slow;
@@ -622,9 +622,9 @@ static int much_advice(struct me *me)
 static int prepare_leaves(struct me *me)
 {
 	me->mr = ibv_reg_mr(me->r.pd, NULL, SIZE_MAX, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
-	me->leaves = mmap(NULL, LEAVES * LEAF_LEN, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return me->mr && me->leaves != MAP_FAILED ? 0 : -errno;
+	me->area = mmap(NULL, LEAVES * LEAF_LEN, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return me->mr && me->area != MAP_FAILED ? 0 : -errno;
 }
 
 static int many_leaves(struct me *me)
@@ -633,8 +633,8 @@ static int many_leaves(struct me *me)
 
 	for (i = 0; i < LEAVES && !ret; i++)
 		ret = rdma_access(&me->p, IBV_WR_RDMA_WRITE, me->mr->rkey,
-				  (uintptr_t)me->leaves + i * LEAF_LEN, 64);
-	return madvise(me->leaves, LEAVES * LEAF_LEN, MADV_DONTNEED) ?: ret;
+				  (uintptr_t)me->area + i * LEAF_LEN, 64);
+	return madvise(me->area, LEAVES * LEAF_LEN, MADV_DONTNEED) ?: ret;
 }
 
 /*
@@ -646,12 +646,12 @@ static int prepare_mappings(struct me *me)
 	unsigned int i;
 	int ret = 0;
 
-	me->leaves = mmap(NULL, MAPPINGS * UV_PAGE, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (me->leaves == MAP_FAILED)
+	me->area = mmap(NULL, MAPPINGS * UV_PAGE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (me->area == MAP_FAILED)
 		return -errno;
 	for (i = 0; i < MAPPINGS && !ret; i += 2)
-		ret = mprotect(me->leaves + i * UV_PAGE, UV_PAGE, PROT_READ);
+		ret = mprotect(me->area + i * UV_PAGE, UV_PAGE, PROT_READ);
 	return ret;
 }
 
