@@ -164,15 +164,23 @@ mpi_works() {
 	mpi "$1" | tee >(cat >&2) | grep -c "^rank . of 4 on" | grep -qx 4
 }
 
-# Bring up what all tests need: addresses of both guests.
-start() {
+# bring_up WHAT COMMAND...: the command brings up what all tests need. If it fails there is no WHAT
+# between the guests, and no test runs.
+bring_up() {
 	echo "TAP version 13"
-	if ! ipoib_up "$here" >"$tmp/up.log" 2>&1 ||
-		{ [[ ! $alone ]] && ! peer_calls ipoib_up "$there" >>"$tmp/up.log" 2>&1; }; then
-		sed 's/^/# /' "$tmp/up.log"
-		echo "Bail out! no IPoIB between the guests"
-		exit 1
-	fi
+	"${@:2}" >"$tmp/up.log" 2>&1 && return
+	sed 's/^/# /' "$tmp/up.log"
+	echo "Bail out! no $1 between the guests"
+	exit 1
+}
+
+# The addresses of IPoIB of both guests.
+ipoib_both_up() {
+	ipoib_up "$here" && { [[ $alone ]] || peer_calls ipoib_up "$there"; }
+}
+
+start() {
+	bring_up IPoIB ipoib_both_up
 }
 
 # Print the plan, and exit with the verdict.

@@ -543,8 +543,8 @@ EOT
 # ---- SMC-R ---------------------------------------------------------------------------------------
 
 # A TCP server at the address $1 that sends back what it gets, and its client, which sends $2 MiB and
-# compares. The sockets are of SMC, which uses TCP itself if the hosts cannot use RDMA. Each prints
-# how many queue pairs SMC had while they were connected.
+# compares. The sockets are of SMC, which uses TCP itself if the hosts cannot use RDMA. So the client
+# looks for queue pairs of SMC before it closes its socket.
 smc_echo() {
 	modprobe smc && python3 - "$1" "$waiting" <<'EOT'
 import socket, sys
