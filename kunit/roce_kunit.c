@@ -18,6 +18,7 @@
 #include "layout/layout_path.h"
 #include "lib/mock.h"
 #include "port.h"
+#include "verbs/ucontext.h"
 
 /**
  * struct nic - an Ethernet port, and what its firmware answers and is told
@@ -30,6 +31,9 @@
  * @address: the entry, if it was set
  * @set_err: errno of SET_ROCE_ADDRESS
  * @watched: the driver receives changes of the network device
+ * @switched: how often the loopback of the vport was switched on or off, or should have been
+ * @loopback: what it was switched to last
+ * @switch_err: errno of these commands
  */
 struct nic {
 	struct mock *mock;
@@ -41,6 +45,9 @@ struct nic {
 	struct mlx5_ib_roce_address address;
 	int set_err;
 	bool watched;
+	unsigned int switched;
+	bool loopback;
+	int switch_err;
 };
 
 static struct nic nic;
@@ -569,6 +576,124 @@ static void library_is_told_the_inline_headers(struct kunit *test)
 	mock_close(nic.mock);
 }
 
+static int switch_loopback(struct mlx5_ib_dev *dev, bool on)
+{
+	nic.switched++;
+	nic.loopback = on;
+	return nic.switch_err;
+}
+
+static int open_context_for(struct mlx5_ib_ucontext *context, bool answerable)
+{
+	/* Such a context needs no firmware objects. */
+	static const struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.lib_caps = MLX5_LIB_CAP_DYN_UAR,
+	};
+	struct ib_udata *udata = mock_udata(nic.mock, &req, sizeof(req),
+					    sizeof(struct mlx5_ib_alloc_ucontext_resp));
+	int idx, err;
+
+	if (!answerable)
+		mock_break_answer(nic.mock);
+	*context = (struct mlx5_ib_ucontext){ .ibucontext.device = &nic.mock->dev->ib_dev };
+	idx = mock_enter(nic.mock);
+	err = mlx5_ib_alloc_ucontext(&context->ibucontext, udata);
+	mock_leave(nic.mock, idx);
+	return err;
+}
+
+static int open_context(struct mlx5_ib_ucontext *context)
+{
+	return open_context_for(context, true);
+}
+
+static struct mlx5_ib_ucontext *make_contexts(struct kunit *test, unsigned int n)
+{
+	struct mlx5_ib_dev *dev = make_nic(test);
+	struct mlx5_ib_ucontext *contexts;
+
+	MOCK_SET_CAP(&dev->caps, disable_local_lb_mc, 1);
+	kunit_activate_static_stub(test, mlx5_ib_fw_switch_loopback, switch_loopback);
+	contexts = kunit_kcalloc(test, n, sizeof(*contexts), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, contexts);
+	return contexts;
+}
+
+static void expect_loopback(struct kunit *test, unsigned int switched, bool on)
+{
+	KUNIT_EXPECT_EQ(test, nic.switched, switched);
+	KUNIT_EXPECT_EQ(test, nic.mock->dev->loopback, on);
+	KUNIT_EXPECT_TRUE(test, !nic.switched || nic.loopback == on);
+}
+
+/* One context has no peer on this port. */
+static void vport_receives_what_it_sends_with_two_contexts(struct kunit *test)
+{
+	struct mlx5_ib_ucontext *contexts = make_contexts(test, 3);
+
+	KUNIT_ASSERT_EQ(test, open_context(&contexts[0]), 0);
+	expect_loopback(test, 0, false);
+	KUNIT_ASSERT_EQ(test, open_context(&contexts[1]), 0);
+	expect_loopback(test, 1, true);
+	KUNIT_ASSERT_EQ(test, open_context(&contexts[2]), 0);
+	mlx5_ib_dealloc_ucontext(&contexts[0].ibucontext);
+	expect_loopback(test, 1, true);
+	mlx5_ib_dealloc_ucontext(&contexts[1].ibucontext);
+	expect_loopback(test, 2, false);
+	mlx5_ib_dealloc_ucontext(&contexts[2].ibucontext);
+	expect_loopback(test, 2, false);
+}
+
+static void refused_loopback_is_an_error_and_is_tried_again(struct kunit *test)
+{
+	struct mlx5_ib_ucontext *contexts = make_contexts(test, 2);
+	struct mlx5_ib_dev *dev = nic.mock->dev;
+
+	KUNIT_ASSERT_EQ(test, open_context(&contexts[0]), 0);
+	nic.switch_err = -EIO;
+	KUNIT_EXPECT_EQ(test, open_context(&contexts[1]), -EIO);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&dev->contexts));
+	KUNIT_EXPECT_FALSE(test, dev->loopback);
+	nic.switch_err = 0;
+	/* A process that cannot read the answer has no context. */
+	KUNIT_EXPECT_EQ(test, open_context_for(&contexts[1], false), -EFAULT);
+	expect_loopback(test, 3, false);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&dev->contexts));
+	KUNIT_ASSERT_EQ(test, open_context(&contexts[1]), 0);
+	expect_loopback(test, 4, true);
+	/* Loopback that stays on costs others speed only. */
+	nic.switch_err = -EIO;
+	mlx5_ib_dealloc_ucontext(&contexts[0].ibucontext);
+	KUNIT_EXPECT_TRUE(test, dev->loopback);
+	nic.switch_err = 0;
+	mlx5_ib_dealloc_ucontext(&contexts[1].ibucontext);
+	expect_loopback(test, 6, false);
+	KUNIT_EXPECT_TRUE(test, list_empty(&dev->contexts));
+}
+
+/* Devices that cannot switch it, and InfiniBand ports. */
+static void loopback_is_left_alone_where_it_is_fixed(struct kunit *test)
+{
+	struct mlx5_ib_ucontext *contexts = make_contexts(test, 2);
+	struct mlx5_ib_caps *caps = &nic.mock->dev->caps;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		/* One of the two is enough. */
+		MOCK_SET_CAP(caps, disable_local_lb_mc, i == 2);
+		MOCK_SET_CAP(caps, disable_local_lb_uc, i == 1);
+		MOCK_SET_CAP(caps, port_type, i == 2 ? MLX5_CAP_PORT_TYPE_IB :
+						       MLX5_CAP_PORT_TYPE_ETH);
+		nic.switched = 0;
+		KUNIT_ASSERT_EQ(test, open_context(&contexts[0]), 0);
+		KUNIT_ASSERT_EQ(test, open_context(&contexts[1]), 0);
+		KUNIT_EXPECT_EQ_MSG(test, nic.switched, i == 1, "device %u", i);
+		mlx5_ib_dealloc_ucontext(&contexts[1].ibucontext);
+		mlx5_ib_dealloc_ucontext(&contexts[0].ibucontext);
+		KUNIT_EXPECT_FALSE(test, nic.mock->dev->loopback);
+	}
+}
+
 static struct kunit_case roce_cases[] = {
 	KUNIT_CASE_PARAM(port_has_the_versions_of_the_device, port_gen_params),
 	KUNIT_CASE(attributes_are_those_of_the_network_device),
@@ -584,6 +709,9 @@ static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(port_has_the_network_device_that_mlx5_core_names),
 	KUNIT_CASE(infiniband_port_has_no_network_device),
 	KUNIT_CASE(library_is_told_the_inline_headers),
+	KUNIT_CASE(vport_receives_what_it_sends_with_two_contexts),
+	KUNIT_CASE(refused_loopback_is_an_error_and_is_tried_again),
+	KUNIT_CASE(loopback_is_left_alone_where_it_is_fixed),
 	{}
 };
 

@@ -205,9 +205,11 @@ struct mlx5_ib_rsc_table {
  *	if the device has the capability null_mkey
  * @users: counts the objects of each user of the device. The pointer is constant
  * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
- * @contexts_lock: guards @contexts. Held while @uar_file is read; the read takes
+ * @contexts_lock: guards @contexts and @loopback. Held while @uar_file is read; the read takes
  *	mlx5_bfreg_info.lock of each context. Each process that opens or closes the device holds
- *	@contexts_lock for one list operation
+ *	@contexts_lock for one list operation; on an Ethernet port, while it opens or closes the
+ *	second context, also for one command
+ * @loopback: the vport of an Ethernet port receives what it sends
  * @uar_file: file in debugfs by which root reads a report of the UARs of all contexts
  * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: vendor id of the board, as QUERY_ADAPTER returns it
@@ -246,7 +248,8 @@ struct mlx5_ib_dev {
 	u32 null_mkey;
 	struct mlx5_ib_users *users;
 	struct list_head contexts;
-	struct mutex contexts_lock; /* guards contexts */
+	struct mutex contexts_lock; /* guards contexts, loopback */
+	bool loopback;
 	struct dentry *uar_file;
 	__be64 sys_image_guid;
 	u32 vendor_id;

@@ -148,6 +148,7 @@ int mlx5_ib_fw_modify_vf_vport(struct mlx5_ib_dev *dev, u16 vport, void *in);
 /* fw_roce.c */
 int mlx5_ib_fw_query_nic_vport(struct mlx5_ib_dev *dev, void *out);
 int mlx5_ib_fw_switch_roce(struct mlx5_ib_dev *dev, bool on);
+int mlx5_ib_fw_switch_loopback(struct mlx5_ib_dev *dev, bool on);
 int mlx5_ib_fw_set_roce_address(struct mlx5_ib_dev *dev, u8 port, u16 index,
 				const struct mlx5_ib_roce_address *address);
 

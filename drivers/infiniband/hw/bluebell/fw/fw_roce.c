@@ -56,6 +56,30 @@ int mlx5_ib_fw_switch_roce(struct mlx5_ib_dev *dev, bool on)
 				    &on);
 }
 
+static int fw_core_switch_loopback(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+				   int out_size, void *arg)
+{
+	const bool *on = arg;
+
+	return mlx5_nic_vport_update_local_lb(dev->mdev, *on);
+}
+
+/**
+ * mlx5_ib_fw_switch_loopback - MODIFY_NIC_VPORT_CONTEXT: let the vport receive what it sends
+ * @dev: device, whose loopback can be switched
+ * @on: packets to the addresses and to the groups of this PCI function come back to it
+ *
+ * May sleep. KUnit suites stub this function to see @on.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_fw_switch_loopback(struct mlx5_ib_dev *dev, bool on)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_switch_loopback, dev, on);
+	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_MODIFY_NIC_VPORT_CONTEXT,
+				    fw_core_switch_loopback, &on);
+}
+
 /* Arguments of mlx5_ib_fw_set_roce_address(). */
 struct fw_roce_address {
 	u8 port;

@@ -166,6 +166,50 @@ int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
 }
 
 /*
+ * Let the vport of an Ethernet port receive what it sends as long as two processes can be peers, or
+ * members of one multicast group. A single context leaves the loopback off, because the network
+ * device does not need it, and the device is faster without.
+ */
+static int ucontext_switch_loopback(struct mlx5_ib_dev *dev, bool on)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+	int err;
+
+	lockdep_assert_held(&dev->contexts_lock);
+	if (on == dev->loopback || !dev->caps.ethernet ||
+	    (!MLX5_CAP_GEN(mdev, disable_local_lb_uc) && !MLX5_CAP_GEN(mdev, disable_local_lb_mc)))
+		return 0;
+	err = mlx5_ib_fw_switch_loopback(dev, on);
+	if (!err)
+		dev->loopback = on;
+	return err;
+}
+
+/* Add the context to the contexts of the device. */
+static int ucontext_join(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
+{
+	int err;
+
+	guard(mutex)(&dev->contexts_lock);
+	err = list_empty(&dev->contexts) ? 0 : ucontext_switch_loopback(dev, true);
+	if (!err)
+		list_add_tail(&context->node, &dev->contexts);
+	return err;
+}
+
+/*
+ * Remove the context from the contexts of the device. If firmware refuses to switch the loopback
+ * off, the context that leaves next tries again.
+ */
+static void ucontext_leave(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
+{
+	guard(mutex)(&dev->contexts_lock);
+	list_del(&context->node);
+	if (list_empty(&dev->contexts) || list_is_singular(&dev->contexts))
+		ucontext_switch_loopback(dev, false);
+}
+
+/*
  * Make the calling process the owner of the context: objects of the context count against the
  * limits of the process's user.
  */
@@ -195,7 +239,8 @@ static int ucontext_init(struct mlx5_ib_ucontext *context)
  * A library that creates UAR objects (MLX5_LIB_CAP_DYN_UAR) gets no static UARs; tot_bfregs is 0.
  *
  * With MLX5_IB_ALLOC_UCTX_DEVX, which libmlx5 tries first, the context gets a user id: firmware
- * keeps objects with this id apart from those of other contexts. May sleep.
+ * keeps objects with this id apart from those of other contexts. The second context of an Ethernet
+ * port switches the loopback of its vport on. May sleep.
  *
  * Return: 0; -EINVAL for a request that is too short, without bfregs or with too many low-latency
  * bfregs; -ENOMEM, also for more than 512 bfregs, or if no UAR or no user id is left for the user;
@@ -221,14 +266,19 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (!err)
 		err = ucontext_init_bfregs(dev, context, &req);
 	if (!err)
-		err = ucontext_respond(context, udata);
-	if (err) {
-		ucontext_free(context);
-		return err;
-	}
-	guard(mutex)(&dev->contexts_lock);
-	list_add_tail(&context->node, &dev->contexts);
+		err = ucontext_join(dev, context);
+	if (err)
+		goto err_free;
+	err = ucontext_respond(context, udata);
+	if (err)
+		goto err_leave;
 	return 0;
+
+err_leave:
+	ucontext_leave(dev, context);
+err_free:
+	ucontext_free(context);
+	return err;
 }
 
 /**
@@ -243,8 +293,7 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
 	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
 
-	scoped_guard(mutex, &dev->contexts_lock)
-		list_del(&context->node);
+	ucontext_leave(dev, context);
 	mlx5_ib_odp_close_context(context);
 	mlx5_ib_orphans_leave_context(dev, context);
 	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages) && !dev->kept);
