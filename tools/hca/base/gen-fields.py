@@ -4,7 +4,8 @@
 Print a C table of every structure and field of mlx5_ifc.h, for decoding by name.
 
 Only names are taken from the header here; offsets and widths are left to the
-compiler (offsetof, sizeof), so that they are those of the header by construction.
+compiler (offsetof, sizeof), so that they are those of the header by construction. Fields that
+libraries know and the header leaves reserved come from UNLISTED.
 """
 import re
 import sys
@@ -29,6 +30,14 @@ def matching(text, pos):
 MEMBER = re.compile(r"(u8|struct\s+mlx5_ifc_(\w+)_bits|union\s+mlx5_ifc_(\w+)_bits)"
                     r"\s+(\w+)((?:\s*\[[^]]*\])*)\s*;")
 INNER = re.compile(r"(struct|union)\s*\{")
+# Structure: name, offset and width in bits of fields that mlx5_ifc.h does not name. The HCA reads
+# them by the constants that are mentioned here.
+UNLISTED = {
+    # CAP_RTS2RTS_QP_UDP_SPORT in core/caps.h
+    "cmd_hca_cap": [("rts2rts_qp_udp_sport", 0x151, 1)],
+    # RTS2RTS_QP_OPT_95_32 in core/cmd.h
+    "rts2rts_qp_in": [("opt_param_mask_95_32", 0x840, 64)],
+}
 FLEX = re.compile(r"DECLARE_FLEX_ARRAY\([^)]*\)\s*;")
 
 
@@ -90,6 +99,8 @@ def main():
         rows = [field(s, *f) for f in members(body) if not f[2] or f[2] in structs]
         print(f"static const struct ifc_member fields_{s}[] = {{")
         print("\n".join(r for r in rows if r))
+        for name, offset, width in UNLISTED.get(s, []):
+            print(f'\t{{ "{name}", 0x{offset:x}, {width}, 1, 0, NULL }},')
         print("\t{ NULL, 0, 0, 0, 0, NULL },\n};")
         print(f'static const struct ifc_struct ifc_{s} = {{ "{s}", '
               f"sizeof(struct mlx5_ifc_{s}_bits), fields_{s} }};")

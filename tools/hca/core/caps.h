@@ -24,6 +24,12 @@
 #define hca_cap_qos(hca, fld)	 IFC_GET(qos_cap, (hca)->cap[CAP_QOS], fld)
 #define hca_cap_mem(hca, fld)	 IFC_GET64(device_mem_cap, (hca)->cap[CAP_DEV_MEM], fld)
 
+/*
+ * The offset in bits of a general capability that libmlx5 reads and mlx5_ifc.h does not name: can
+ * RTS2RTS_QP change the UDP source port of a queue pair?
+ */
+#define CAP_RTS2RTS_QP_UDP_SPORT 0x151
+
 /* atomic_operations, as in linux/mlx5/driver.h, which calls masked atomics extended. */
 enum atomic_ops {
 	ATOMIC_OP_CMP_SWAP = 0x1, ATOMIC_OP_FETCH_ADD = 0x2, ATOMIC_OP_MASKED_CMP_SWAP = 0x4,

@@ -96,4 +96,10 @@ void cmd_counts_reset(struct hca *hca);
 uint8_t cmd_check_op_mod(struct cmd *cmd);
 uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd);
 
+/*
+ * The offset in bits of the second mask of optional parameters that RTS2RTS_QP has: 64 bits, which
+ * mlx5_ifc.h leaves reserved.
+ */
+#define RTS2RTS_QP_OPT_95_32 0x840
+
 #endif

@@ -28,6 +28,7 @@ static const struct {
 	{ PAGE_GENERAL, "nic_flow_table", 1 },
 	{ PAGE_GENERAL, "roce", 0 },
 	{ PAGE_GENERAL, "cc_query_allowed", 0 },
+	{ PAGE_GENERAL, "rts2rts_qp_udp_sport", 0 },
 	{ PAGE_GENERAL, "roce_rw_supported", 0 },	/* the driver may set roce */
 	{ PAGE_GENERAL, "log_max_rq", 12 },
 	{ PAGE_GENERAL, "log_max_sq", 12 },

@@ -97,8 +97,12 @@ int profile_check_roce(const struct profile *p, char *why, size_t len)
 	uint32_t max = cap_roce(p, "r_roce_max_src_udp_port");
 	uint32_t n = cap_roce(p, "roce_address_table_size");
 
-	if (!p->eth || !cap_get(p, false, PAGE_GENERAL, "roce"))
+	if (!p->eth || !cap_get(p, false, PAGE_GENERAL, "roce")) {
+		if (cap_gen(p, "rts2rts_qp_udp_sport"))
+			return profile_refuse(why, len,
+					      "rts2rts_qp_udp_sport is set, but roce is not");
 		return 0;
+	}
 	if (!cap_gen(p, "eth_net_offloads"))
 		return profile_refuse(why, len,
 				      "roce is set, but eth_net_offloads is not: the driver "

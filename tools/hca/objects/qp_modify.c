@@ -39,6 +39,9 @@ enum optpar {
 	OPT_COUNTER = 1 << 25,
 };
 
+/* The only bit that the HCA has in the second mask of optional parameters of RTS2RTS_QP. */
+#define OPT_32_UDP_SPORT (1u << 2)
+
 enum trans {
 	T_RST2INIT, T_INIT2INIT, T_INIT2RTR, T_RTR2RTS, T_RTS2RTS, T_SQERR2RTS, T_RTS2SQD,
 	T_SQD2RTS, T_SQD2SQD, T_NR
@@ -254,6 +257,35 @@ static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const st
 	return ST_OK;
 }
 
+/*
+ * Take the UDP source port that RTS2RTS_QP may bring by itself into @next. In this way a program
+ * moves a connection to another path of the network.
+ */
+static uint8_t trans_take_udp_sport(struct hca *hca, struct cmd *cmd, enum trans t,
+				    const uint8_t *given, struct qp *next)
+{
+	uint32_t high, low;
+
+	if (t != T_RTS2RTS)
+		return ST_OK;
+	high = ifc_get_bits(cmd->in, RTS2RTS_QP_OPT_95_32, 32);
+	low = ifc_get_bits(cmd->in, RTS2RTS_QP_OPT_95_32 + 32, 32);
+	if (high || low & ~OPT_32_UDP_SPORT)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_OPT_PARAM,
+				"%s does not have all of opt_param_mask_95_32 0x%x%08x",
+				cmd->desc->name, high, low);
+	if (!low)
+		return ST_OK;
+	if (!ifc_get_bits(hca->cap[CAP_GENERAL], CAP_RTS2RTS_QP_UDP_SPORT, 1) ||
+	    !qp_type_connected(next->type))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_OPT_PARAM,
+				"the UDP source port of a %s QP cannot be changed in RTS",
+				qp_type_name(next->type));
+	next->path.udp_sport = IFC_GET(qpc, given, primary_address_path.udp_sport);
+	IFC_SET(qpc, next->qpc, primary_address_path.udp_sport, next->path.udp_sport);
+	return qp_check_roce_path(hca, cmd, next);
+}
+
 /* Refuse a umem for the doorbell record: only CREATE_QP can set where the record is. */
 static uint8_t trans_check_dbr(struct cmd *cmd, const uint8_t *given)
 {
@@ -354,6 +386,8 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 	if (!st && (t == T_INIT2RTR || opt & OPT_PATH) && qp_type_connected(qp->type) &&
 	    roce_offered(hca))
 		st = qp_check_roce_path(hca, cmd, &next);
+	if (!st)
+		st = trans_take_udp_sport(hca, cmd, t, given, &next);
 	if (!st && t == T_RST2INIT)
 		st = trans_take_pd(hca, cmd, qp, &next);
 	if (st)

@@ -211,6 +211,10 @@ static void roce_capabilities_fit_together(void **state)
 	}
 	refused("{\"link\":\"eth\",\"caps\":{\"general\":{\"roce\":1,\"eth_net_offloads\":0,"
 		"\"nic_flow_table\":0}}}", "eth_net_offloads is not");
+	refused("{\"link\":\"eth\",\"caps\":{\"general\":{\"rts2rts_qp_udp_sport\":1}}}",
+		"rts2rts_qp_udp_sport is set, but roce is not");
+	refused("{\"caps\":{\"general\":{\"rts2rts_qp_udp_sport\":1}}}",
+		"rts2rts_qp_udp_sport is set, but roce is not");
 	/* Without roce the values mean nothing. */
 	assert_int_equal(load("{\"link\":\"eth\",\"caps\":{\"roce\":{\"roce_version\":0}}}"), 0);
 }

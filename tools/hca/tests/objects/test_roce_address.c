@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "caps.h"
 #include "cmd.h"
 #include "objrig.h"
 #include "profile.h"
@@ -209,13 +210,21 @@ static uint32_t new_qp(enum qp_type type)
 	return IFC_GET(create_qp_out, qout, qpn);
 }
 
-static uint8_t modify(uint16_t op, uint32_t qpn, const uint8_t *qpc)
+/* A transition, of which RTS2RTS_QP has a second mask of optional parameters, @opt_95_32. */
+static uint8_t modify_with(uint16_t op, uint32_t qpn, const uint8_t *qpc, uint64_t opt_95_32)
 {
 	uint8_t min[IFC_SZ(rst2init_qp_in)] = {}, mout[IFC_SZ(rst2init_qp_out)];
 
 	IFC_SET(rst2init_qp_in, min, qpn, qpn);
+	ifc_set_bits(min, RTS2RTS_QP_OPT_95_32, 32, opt_95_32 >> 32);
+	ifc_set_bits(min, RTS2RTS_QP_OPT_95_32 + 32, 32, opt_95_32);
 	memcpy(IFC_ADDR(rst2init_qp_in, min, qpc), qpc, QPC_BYTES);
 	return rig_cmd(op, 0, 0, min, sizeof(min), mout, sizeof(mout));
+}
+
+static uint8_t modify(uint16_t op, uint32_t qpn, const uint8_t *qpc)
+{
+	return modify_with(op, qpn, qpc, 0);
 }
 
 /* A context that leads from the address at index 1 to a peer. */
@@ -326,6 +335,64 @@ static void paths_are_checked(void **state)
 	assert_int_equal(modify(MLX5_CMD_OP_INIT2RTR_QP, qpn, c), ST_OK);
 }
 
+static uint32_t qp_in_rts(uint8_t st, uint8_t *c)
+{
+	uint32_t qpn = new_qp(st);
+
+	context(c);
+	assert_int_equal(modify(MLX5_CMD_OP_RST2INIT_QP, qpn, c), ST_OK);
+	assert_int_equal(modify(MLX5_CMD_OP_INIT2RTR_QP, qpn, c), ST_OK);
+	assert_int_equal(modify(MLX5_CMD_OP_RTR2RTS_QP, qpn, c), ST_OK);
+	return qpn;
+}
+
+/* Set the UDP source port in a context, and move a queue pair from RTS to RTS. */
+static uint8_t change_port(uint32_t qpn, uint8_t *c, uint16_t udp_sport, uint64_t opt_95_32)
+{
+	IFC_SET(qpc, c, primary_address_path.udp_sport, udp_sport);
+	/* Another field, which the command does not mention in a mask. */
+	IFC_SET(qpc, c, primary_address_path.dscp, 33);
+	return modify_with(MLX5_CMD_OP_RTS2RTS_QP, qpn, c, opt_95_32);
+}
+
+static void source_port_changes_in_rts(void **state)
+{
+	const uint64_t udp_sport = 1 << 2;
+	uint8_t c[QPC_BYTES];
+	uint32_t rc, uc, ud;
+	const struct qp *qp;
+
+	(void)state;
+	assert_int_equal(set(1, gid6, ROCE_V2, ROCE_IPV6), ST_OK);
+	uc = qp_in_rts(QPT_UC, c);
+	ud = new_qp(QPT_UD);
+	rc = qp_in_rts(QPT_RC, c);
+	qp = qp_find(rig.hca, rc);
+	assert_refused(change_port(rc, c, 0xd903, udp_sport), ST_BAD_PARAM, WHY_QP_OPT_PARAM);
+	ifc_set_bits(rig.hca->cap[CAP_GENERAL], CAP_RTS2RTS_QP_UDP_SPORT, 1, 1);
+	assert_int_equal(change_port(rc, c, 0xd903, 0), ST_OK);
+	assert_int_equal(qp->path.udp_sport, 0xc123);
+	assert_int_equal(change_port(rc, c, 0xd903, udp_sport), ST_OK);
+	assert_int_equal(qp->path.udp_sport, 0xd903);
+	assert_int_equal(IFC_GET(qpc, qp->qpc, primary_address_path.udp_sport), 0xd903);
+	assert_int_equal(qp->path.dscp, 26);
+	assert_int_equal(qp->state, QPS_RTS);
+	assert_int_equal(change_port(uc, c, 0xd904, udp_sport), ST_OK);
+	assert_int_equal(qp_find(rig.hca, uc)->path.udp_sport, 0xd904);
+	/* A port beyond the range, and bits that mean other parameters or none. */
+	assert_refused(change_port(rc, c, 0xe000, udp_sport), ST_BAD_PARAM,
+		       WHY_ROCE_PATH_UDP_PORT);
+	assert_refused(change_port(rc, c, 0xd905, udp_sport | 1), ST_BAD_PARAM, WHY_QP_OPT_PARAM);
+	assert_refused(change_port(rc, c, 0xd905, udp_sport | 1ull << 63), ST_BAD_PARAM,
+		       WHY_QP_OPT_PARAM);
+	assert_int_equal(qp->path.udp_sport, 0xd903);
+	/* A datagram has its port in the address vector. */
+	assert_int_equal(modify(MLX5_CMD_OP_RST2INIT_QP, ud, c), ST_OK);
+	assert_int_equal(modify(MLX5_CMD_OP_INIT2RTR_QP, ud, c), ST_OK);
+	assert_int_equal(modify(MLX5_CMD_OP_RTR2RTS_QP, ud, c), ST_OK);
+	assert_refused(change_port(ud, c, 0xd903, udp_sport), ST_BAD_PARAM, WHY_QP_OPT_PARAM);
+}
+
 static void loopback_is_for_rc(void **state)
 {
 	uint32_t rc = new_qp(QPT_RC), uc = new_qp(QPT_UC);
@@ -407,6 +474,7 @@ int main(void)
 		TEST(addresses_are_checked),
 		TEST(paths_lead_to_a_peer),
 		TEST(paths_are_checked),
+		TEST(source_port_changes_in_rts),
 		TEST(loopback_is_for_rc),
 		TEST(paths_of_others_are_not_checked),
 		TEST(the_port_has_qp1_alone),
