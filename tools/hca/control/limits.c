@@ -48,6 +48,7 @@ static bool limit_of_setting(const struct profile *p, const char *name, uint64_t
 		{ "command_timeout_ms", p->command_timeout_ms },
 		{ "log_min_ack_timeout", p->log_min_ack_timeout },
 		{ "no_write_combining", p->no_write_combining },
+		{ "min_wqe_inline_mode", p->min_wqe_inline_mode },
 	};
 	size_t i;
 
@@ -110,7 +111,7 @@ struct json_object *request_limit(struct hca *hca, unsigned int n, char **w)
 
 	if (n != 2)
 		return answer_fail("usage: limit KIND|command_timeout_ms|log_min_ack_timeout|"
-				   "no_write_combining");
+				   "no_write_combining|min_wqe_inline_mode");
 	if (!limit_of_setting(hca->profile, w[1], &limit) &&
 	    !limit_of_kind(hca, w[1], &limit))
 		return answer_fail("no kind of object or setting %s", w[1]);

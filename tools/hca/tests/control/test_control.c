@@ -371,6 +371,8 @@ static void limit_shows_the_number_of_objects(void **state)
 	core.hca->profile->no_write_combining = true;
 	assert_true(answer("limit log_min_ack_timeout", "\"limit\":17"));
 	assert_true(answer("limit no_write_combining", "\"limit\":1"));
+	core.hca->profile->min_wqe_inline_mode = 3;
+	assert_true(answer("limit min_wqe_inline_mode", "\"limit\":3"));
 }
 
 /* A UAR of the limit is what ALLOC_UAR allocates, with large pages a page of UARs. */

@@ -705,7 +705,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"eth-small", "roce", "roce-v2-only", "roce-off", "src-port-by-device",
 		"roce-slow-retries",
 		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
-		"connectx-5-eth", "connectx-6dx-eth",
+		"connectx-4lx-eth", "connectx-5-eth", "connectx-6dx-eth",
 	};
 	static struct profile built_in;
 	unsigned int i;
@@ -762,10 +762,14 @@ static void ethernet_cards_have_the_published_numbers(void **state)
 {
 	static const struct {
 		const char *path, *fw;
-		unsigned int part, qps, tables, khz;
+		unsigned int part, qps, pds, tables, khz;
 	} cards[] = {
-		{ "profiles/connectx-5-eth.json", "16.31.1014", 4119, 262144, 1048576, 156250 },
-		{ "profiles/connectx-6dx-eth.json", "22.36.1010", 4125, 131072, 524288, 1000000 },
+		{ "profiles/connectx-4lx-eth.json", "14.27.1016", 4117, 262144, 16777216, 1024,
+		  156250 },
+		{ "profiles/connectx-5-eth.json", "16.31.1014", 4119, 262144, 8388608, 1048576,
+		  156250 },
+		{ "profiles/connectx-6dx-eth.json", "22.36.1010", 4125, 131072, 8388608, 524288,
+		  1000000 },
 	};
 	unsigned int i;
 
@@ -778,7 +782,8 @@ static void ethernet_cards_have_the_published_numbers(void **state)
 		assert_int_equal(p.part, cards[i].part);
 		assert_string_equal(p.fw_version, cards[i].fw);
 		assert_int_equal(1 << CUR(log_max_qp), cards[i].qps);
-		assert_int_equal(1 << CUR(log_max_pd), 8388608);
+		assert_int_equal(1 << CUR(log_max_pd), cards[i].pds);
+		assert_true(CUR(roce));
 		assert_int_equal(1 << CUR(log_max_rqt), cards[i].tables);
 		assert_int_equal(1 << ETH_CUR(max_lso_cap), 262144);
 		assert_int_equal(p.core_clock_khz, cards[i].khz);
@@ -794,6 +799,7 @@ static void cards_describe_themselves_by_part_and_name(void **state)
 		{ "connectx-6", "MT4123 ConnectX6   Mellanox Technologies" },
 		{ "connectx-6dx", "MT4125 ConnectX6Dx Mellanox Technologies" },
 		{ "connectx-7", "MT4129 ConnectX7   Mellanox Technologies" },
+		{ "connectx-4lx-eth", "MT4117 ConnectX4Lx Mellanox Technologies" },
 		{ "connectx-5-eth", "MT4119 ConnectX5   Mellanox Technologies" },
 		{ "connectx-6dx-eth", "MT4125 ConnectX6Dx Mellanox Technologies" },
 	};

@@ -156,9 +156,20 @@ FIXTURE_TEARDOWN(response)
 	uv_close(&self->uv);
 }
 
+/* The values of wqe_inline_mode and min_wqe_inline_mode of the device of the article. */
+#define INLINE_BY_VPORT		1
+#define INLINE_L2		1
+
+static bool is_ethernet(void)
+{
+	return hca_cap("general", "port_type") == 1;
+}
+
 /*
- * True if the capabilities are those of the device whose response an article on UARs shows: a
- * ConnectX-5. Without an emulated HCA to ask, assume that they are.
+ * True if the capabilities are those of the device whose response an article on UARs shows, which
+ * has an Ethernet port. An InfiniBand port with these capabilities answers the same but for the
+ * headers of raw packets. Without an emulated HCA to ask, assume that the device is the one of the
+ * article with an InfiniBand port.
  */
 static bool is_reference_device(void)
 {
@@ -174,10 +185,13 @@ static bool is_reference_device(void)
 	for (i = 0; i < ARRAY_SIZE(reference); i++)
 		if (hca_ctl_present() && hca_cap("general", reference[i].cap) != reference[i].value)
 			return false;
+	if (is_ethernet() && (hca_cap("ethernet", "wqe_inline_mode") != INLINE_BY_VPORT ||
+			      hca_limit("min_wqe_inline_mode") != INLINE_L2))
+		return false;
 	return hca_limit("no_write_combining") <= 0;
 }
 
-/* The values that the article shows, except for those that only an Ethernet port has. */
+/* Each value that the article shows. */
 TEST_F(response, matches_the_reference_device)
 {
 	struct mlx5_ib_alloc_ucontext_resp *r = &self->uv.resp;
@@ -209,6 +223,8 @@ TEST_F(response, matches_the_reference_device)
 	EXPECT_EQ(72, r->response_length);
 	EXPECT_EQ(1, r->cqe_version);
 	EXPECT_EQ(3, r->cmds_supp_uhw);
+	EXPECT_EQ(is_ethernet() ? MLX5_USER_INLINE_MODE_L2 : MLX5_USER_INLINE_MODE_NA,
+		  r->eth_min_inline);
 	EXPECT_EQ(1, r->clock_info_versions);
 	EXPECT_EQ(0, r->hca_core_clock_offset);
 	EXPECT_EQ(1792, r->dump_fill_mkey);
