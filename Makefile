@@ -37,7 +37,8 @@ help: ## list the targets
 	@echo "  DRIVER=bluebell|mlx5_ib|none which driver make shell loads (default: bluebell)"
 	@echo "  MATRIX='6.12 ulp'            which parts make check-matrix runs (default: all)"
 	@echo "  BEFORE=COMMIT                HCA that make bench-hca compares with (default: HEAD)"
-	@echo "  LINK=ib|eth                  with eth make bench-hca compares with QEMU's NICs"
+	@echo "  LINK=ib|eth                  the port for make bench (default: ib); with eth make"
+	@echo "                               bench-hca compares with QEMU's NICs"
 	@echo "  LAB=host                     use this machine's own packages, not the lab"
 	@echo "  V=1                          show the commands of a build"
 
@@ -110,7 +111,7 @@ coverage: selftests debug-kernel ## the lines and branches that the tests reach
 	$(Q)scripts/coverage
 
 bench: module hca tools ## compare Bluebell's speed with the stock driver's
-	$(Q)scripts/bench
+	$(Q)scripts/bench --link $(LINK)
 
 bench-scale: module hca tools ## compare what 50,000 objects of a process cost, and its end
 	$(Q)scripts/bench --scale

@@ -173,8 +173,7 @@ static void qp_to_rts(struct bench *b, struct ibv_qp *qp)
 	attr.dest_qp_num = qp->qp_num;
 	attr.max_dest_rd_atomic = 1;
 	attr.min_rnr_timer = 12;
-	attr.ah_attr.dlid = b->lid;
-	attr.ah_attr.port_num = 1;
+	attr.ah_attr = b->self;
 	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 			  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
 			  IBV_QP_MIN_RNR_TIMER))
@@ -491,7 +490,13 @@ static void uverbs_write(struct bench *b, const void *command, size_t size)
 		die("uverbs command");
 }
 
-/* libmlx5 does not enter the kernel for an address handle of an InfiniBand port, so send the commands by hand. */
+/* libmlx5 does not enter the kernel for an address handle of an InfiniBand port. */
+static bool enters_kernel(const struct bench *b)
+{
+	return b->self.is_global;
+}
+
+/* On an InfiniBand port, send the commands by hand. */
 static void op_ah(struct bench *b, const struct row *row)
 {
 	struct ib_uverbs_create_ah_resp resp = { 0 };
@@ -502,7 +507,7 @@ static void op_ah(struct bench *b, const struct row *row)
 		.hdr = { .command = IB_USER_VERBS_CMD_CREATE_AH, .in_words = sizeof(create) / 4,
 			 .out_words = sizeof(resp) / 4 },
 		.cmd = { .response = (uintptr_t)&resp, .pd_handle = b->pd->handle,
-			 .attr = { .dlid = b->lid, .port_num = 1 } },
+			 .attr = { .dlid = b->self.dlid, .port_num = 1 } },
 	};
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
@@ -511,7 +516,13 @@ static void op_ah(struct bench *b, const struct row *row)
 		.hdr = { .command = IB_USER_VERBS_CMD_DESTROY_AH, .in_words = sizeof(destroy) / 4 },
 	};
 
-	(void)row;
+	if (enters_kernel(b)) {
+		struct ibv_ah *ah = ibv_create_ah(b->pd, &b->self);
+
+		if (!ah || ibv_destroy_ah(ah))
+			die(row->name);
+		return;
+	}
 	uverbs_write(b, &create, sizeof(create));
 	destroy.cmd.ah_handle = resp.ah_handle;
 	uverbs_write(b, &destroy, sizeof(destroy));
@@ -648,19 +659,47 @@ static void *map_buffer(const char *file, size_t bytes)
 	return buf;
 }
 
+/*
+ * Find the way to the port itself: on an Ethernet port by its first IPv4 address, as an address of
+ * RoCE version 2.
+ */
+static void find_self(struct bench *b)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	struct ibv_gid_entry entry;
+	struct ibv_port_attr port;
+
+	if (ibv_query_port(b->ctx, 1, &port))
+		die("ibv_query_port");
+	b->self = (struct ibv_ah_attr){ .dlid = port.lid, .port_num = 1 };
+	if (port.link_layer != IBV_LINK_LAYER_ETHERNET)
+		return;
+	for (int i = 0; i < port.gid_tbl_len; i++) {
+		if (ibv_query_gid_ex(b->ctx, 1, i, &entry, 0) ||
+		    entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
+		    memcmp(entry.gid.raw, mapped, sizeof(mapped)))
+			continue;
+		b->self.is_global = 1;
+		b->self.grh = (struct ibv_global_route){ .dgid = entry.gid, .sgid_index = i,
+							 .hop_limit = 64 };
+		return;
+	}
+	errno = EADDRNOTAVAIL;
+	die("the port has no IPv4 address");
+}
+
 /* Open the device, with a buffer of @bytes, from a @file in memory if that is not NULL. */
 void open_device(struct bench *b, const char *file, size_t bytes)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_port_attr port;
 
 	if (!list || !list[0])
 		die("no RDMA device");
 	b->device = list[0];
 	b->ctx = ibv_open_device(b->device);
-	if (!b->ctx || ibv_query_port(b->ctx, 1, &port))
+	if (!b->ctx)
 		die("cannot open the device");
-	b->lid = port.lid;
+	find_self(b);
 	b->pd = ibv_alloc_pd(b->ctx);
 	b->cq = ibv_create_cq(b->ctx, 128, NULL, NULL, 0);
 	if (!b->pd || !b->cq)

@@ -30,7 +30,7 @@ struct bench {
 	pthread_barrier_t start, end;
 	pthread_t thread[THREADS];
 	bool stop;
-	uint16_t lid;
+	struct ibv_ah_attr self;	/* leads to the port itself */
 	char *buf, *huge, *fresh;
 	size_t buf_pages;
 	const char *huge_file;

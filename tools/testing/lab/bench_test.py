@@ -14,7 +14,7 @@ from program import load
 BENCH = load("bench")
 BENCH_HCA = load("bench-hca")
 ARGS = types.SimpleNamespace(boots=2, row=[], many=3000, exit=1000, turns=3, instructions=False,
-                             after_load=False)
+                             after_load=False, link="ib")
 
 
 def cells(stock, ours):
@@ -191,6 +191,19 @@ class Again(unittest.TestCase):
                 self.assertRaises(SystemExit) as error:
             BENCH.vm(args, 1, [], [])
         self.assertEqual(error.exception.code, 99)
+
+    def test_profile_is_that_of_the_kind_of_port(self):
+        """A guest for times has the default profile, a guest for instructions maps device
+        memory; on an Ethernet port, both have RoCE."""
+        args = types.SimpleNamespace(**{**vars(ARGS), "link": "eth"})
+        with mock.patch.object(BENCH, "vm", return_value={}) as vm:
+            BENCH.boot(ARGS, 1)
+            BENCH.boot(args, 1)
+            BENCH.boot(args, 1, BENCH.DEVICE_MEMORY + "row")
+            quietly(BENCH.boot_instructions, args, 1, [])
+        profiles = [options[options.index("--profile") + 1]
+                    for options in (call.args[3] for call in vm.call_args_list)]
+        self.assertEqual(profiles, ["default", "roce", "roce-mapped-memory", "roce-mapped-memory"])
 
     def test_no_row_is_an_error(self):
         """A name that no row contains does not pass."""

@@ -160,6 +160,7 @@ static void roce_is_offered_by_its_profiles(void **state)
 		{ "profiles/roce-v2-only.json", 1, 4, 16, 1, true },
 		{ "profiles/roce-off.json", 0, 5, 256, 1, true },
 		{ "profiles/roce-slow-retries.json", 1, 5, 256, 1, true },
+		{ "profiles/roce-mapped-memory.json", 1, 5, 256, 1, true },
 		{ "profiles/src-port-by-device.json", 1, 5, 256, 0, true },
 	};
 	const uint8_t *cur = p.cap[1][CAP_ROCE];
@@ -703,7 +704,7 @@ static void shipped_profiles_are_accepted(void **state)
 		"opensm", "slow-retries", "group-manager", "vf", "no-klm-umr", "eth-default",
 		"eth-small", "eth-inline", "eth-inline-l4", "eth-device-vlan", "eth-l4type",
 		"eth-small", "roce", "roce-v2-only", "roce-off", "src-port-by-device",
-		"roce-slow-retries",
+		"roce-slow-retries", "roce-mapped-memory",
 		"connectx-4lx", "connectx-5", "connectx-6", "connectx-6dx", "connectx-7",
 		"connectx-4lx-eth", "connectx-5-eth", "connectx-6dx-eth",
 	};
