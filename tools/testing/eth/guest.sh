@@ -14,26 +14,9 @@ run=/run/eth
 
 # ---- the netdev ----------------------------------------------------------------------------------
 
-# The netdev of the HCA, or of the HCA with the number $1. A guest may have other netdevs, too.
-nic() {
-	local devs=(/sys/bus/pci/drivers/mlx5_core/*:*/net/*)
-	local dev=${devs[$((${1:-1} - 1))]:-/none}
-	[[ ! -e $dev ]] || echo "${dev##*/}"
-}
-
 # The directory of the PCI function of the netdev.
 pci_function() {
 	readlink -f "/sys/class/net/$(nic)/device"
-}
-
-nic_is() {
-	file_has "/sys/class/net/$(nic)/$1" "$2"
-}
-
-# Give the netdev the address $1, and wait until it has a carrier.
-nic_up() {
-	ip address replace "$1/24" dev "$(nic)" && ip link set "$(nic)" up &&
-		wait_for 30 nic_is carrier 1
 }
 
 nic_mtu() {
@@ -170,11 +153,11 @@ bridge_down() {
 # A bond, with the address $1, of the netdevs of two HCAs, one of which is active.
 bond_up() {
 	modprobe bonding && ip link add bond0 type bond mode active-backup miimon 100 || return
-	ip address flush dev "$(nic)" && ip link set "$(nic)" down && ip link set "$(nic 2)" down &&
-		ip link set "$(nic)" master bond0 && ip link set "$(nic 2)" master bond0 || return
+	ip address flush dev "$(nic)" && ip link set "$(nic)" down && ip link set "$(nth_nic 2)" down &&
+		ip link set "$(nic)" master bond0 && ip link set "$(nth_nic 2)" master bond0 || return
 	ip address add "$1/24" dev bond0 && ip link set bond0 up &&
 		wait_for 30 bond_uses "$(nic)" &&
-		wait_for 30 file_has "/sys/class/net/$(nic 2)/carrier" 1
+		wait_for 30 file_has "/sys/class/net/$(nth_nic 2)/carrier" 1
 }
 
 bond_uses() {
@@ -183,7 +166,7 @@ bond_uses() {
 
 # The netdev gets its own address back.
 bond_down() {
-	ip link delete bond0 && ip link set "$(nic 2)" down && nic_up "$1"
+	ip link delete bond0 && ip link set "$(nth_nic 2)" down && nic_up "$1"
 }
 
 # ---- servers and clients -------------------------------------------------------------------------

@@ -7,31 +7,11 @@
 # and ibdev the folder of the RDMA device.
 # shellcheck disable=SC2154,SC2034
 
-# The words of sysfs for the versions, and for an entry of the GID table that is empty.
-declare -A roce_types=([v1]="IB/RoCE v1" [v2]="RoCE v2")
+# An entry of the GID table that is empty.
 no_gid=0000:0000:0000:0000:0000:0000:0000:0000
 cm_modes=/sys/kernel/config/rdma_cm
 
 # ---- addresses -----------------------------------------------------------------------------------
-
-# gid 4|6 HOST [VLAN]: the GID of an address of a guest's netdev, or of its VLAN, as sysfs has it.
-gid() {
-	case $1 in
-	4) printf '0000:0000:0000:0000:0000:ffff:0a09:%02x%02x\n' "${3:-0}" "$2" ;;
-	6) printf 'fd00:0009:%04x:0000:0000:0000:0000:%04x\n' "${3:-0}" "$2" ;;
-	esac
-}
-
-# gid_index VERSION GID: the index of an address in the GID table. VERSION is v1 or v2.
-gid_index() {
-	local file index type
-	while read -r file; do
-		index=${file##*/} type=
-		read -r type <"$ibdev/ports/1/gid_attrs/types/$index"
-		[[ $type != "${roce_types[$1]}" ]] || { echo "$index"; return; }
-	done < <(grep -lx "$2" "$ibdev"/ports/1/gids/*)
-	return 1
-}
 
 no_gid_index() {
 	! gid_index "$@"

@@ -174,13 +174,13 @@ bring_up() {
 	exit 1
 }
 
-# The addresses of IPoIB of both guests.
-ipoib_both_up() {
-	ipoib_up "$here" && { [[ $alone ]] || peer_calls ipoib_up "$there"; }
+# The addresses of both guests.
+ports_up() {
+	port_up "$here" && { [[ $alone ]] || peer_calls port_up "$there"; }
 }
 
 start() {
-	bring_up IPoIB ipoib_both_up
+	bring_up interface ports_up
 }
 
 # Print the plan, and exit with the verdict.

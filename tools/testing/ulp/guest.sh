@@ -51,6 +51,84 @@ ipoib_down() {
 	done
 }
 
+# ---- an Ethernet port ----------------------------------------------------------------------------
+
+# The netdev of the HCA with the number $1. A guest may have other netdevs, too.
+nth_nic() {
+	local devs=(/sys/bus/pci/drivers/mlx5_core/*:*/net/*)
+	local dev=${devs[$(($1 - 1))]:-/none}
+	[[ ! -e $dev ]] || echo "${dev##*/}"
+}
+
+nic() {
+	nth_nic 1
+}
+
+nic_is() {
+	file_has "/sys/class/net/$(nic)/$1" "$2"
+}
+
+# Give the netdev the address $1, and wait until it has a carrier.
+nic_up() {
+	ip address replace "$1/24" dev "$(nic)" && ip link set "$(nic)" up &&
+		wait_for 30 nic_is carrier 1
+}
+
+# The words of sysfs for the versions.
+declare -A roce_types=([v1]="IB/RoCE v1" [v2]="RoCE v2")
+
+# gid 4|6 HOST [VLAN]: the GID of an address of a guest's netdev, or of its VLAN, as sysfs has it.
+gid() {
+	case $1 in
+	4) printf '0000:0000:0000:0000:0000:ffff:0a09:%02x%02x\n' "${3:-0}" "$2" ;;
+	6) printf 'fd00:0009:%04x:0000:0000:0000:0000:%04x\n' "${3:-0}" "$2" ;;
+	esac
+}
+
+# gid_index VERSION GID: the index of an address in the GID table. VERSION is v1 or v2.
+gid_index() {
+	local file index type
+	while read -r file; do
+		index=${file##*/} type=
+		read -r type <"$ibdev/ports/1/gid_attrs/types/$index"
+		[[ $type != "${roce_types[$1]}" ]] || { echo "$index"; return; }
+	done < <(grep -lx "$2" "$ibdev"/ports/1/gids/*)
+	return 1
+}
+
+on_ethernet() {
+	wait_for 60 test -e "$ibdev/ports/1/link_layer" &&
+		file_has "$ibdev/ports/1/link_layer" Ethernet
+}
+
+# The first IPv4 address of the port, as an index in the GID table.
+first_gid_index() {
+	local mapped
+	mapped=$(grep -hm 1 '^0000:0000:0000:0000:0000:ffff:' "$ibdev"/ports/1/gids/*) &&
+		gid_index v2 "${mapped%%$'\n'*}"
+}
+
+# pingpong_here PROGRAM ARGUMENT...: become a pingpong for two minutes at most, which on an Ethernet
+# port is told the address.
+pingpong_here() {
+	if on_ethernet; then
+		set -- "$@" -g "$(first_gid_index)"
+	fi
+	exec timeout 120 "$@"
+}
+
+# ---- either kind of port -------------------------------------------------------------------------
+
+# Give the interface of the port the address $1, and wait until the two can be used.
+port_up() {
+	if on_ethernet; then
+		modprobe rdma_ucm && nic_up "$1" &&
+			wait_for 20 gid_index v2 "$(gid 4 "${1##*.}")" && wait_for 20 port_is "4: ACTIVE"
+	else
+		ipoib_up "$1"
+	fi
+}
+
 # ---- the HCA -------------------------------------------------------------------------------------
 
 # Send a request to the control socket of this guest's HCA; of another of its HCAs if hca_number is
@@ -208,7 +286,8 @@ take_away() {
 	esac
 }
 
-# Give the device back that was taken away in the way $1, and the address $2 to its IPoIB interface.
+# Give the device back that was taken away in the way $1, and the address $2 to the interface of its
+# port.
 give_back() {
 	local driver function
 	case $1 in
@@ -218,7 +297,7 @@ give_back() {
 	unbind)
 		{ read -r driver && read -r function; } </run/unbound && echo "$function" >"$driver/bind"
 		;;
-	esac && ipoib_up "$2"
+	esac && port_up "$2"
 }
 
 # ---- a block device: its data, and what a fault does to a user of it -----------------------------
