@@ -232,8 +232,9 @@ write_in_time() {
 # ignores them, and they do no harm. When a driver is unbound, ib_core destroys the queues of a
 # process before it takes the process's mappings of doorbell registers away, so a process may ring
 # for a queue that no longer exists. Bluebell itself does not ring the doorbell of a device that has
-# failed.
+# failed; but the network device of an Ethernet port, which is mlx5_core's, does.
 late_doorbells() {
+	[[ $1 != fatal ]] || ! on_ethernet || hca expect drop no_uar any || return
 	case $BLUEBELL_DRIVER-$1 in
 	mlx5_ib-fatal)
 		hca expect drop no_uar any
