@@ -78,7 +78,7 @@ static uint64_t resp_atomic_result(uint8_t op, const struct packet *p, uint64_t 
 			return old;
 		return (old & ~p->swap_mask) | (p->swap_add & p->swap_mask);
 	case BTH_MASKED_FETCH_ADD:
-		return resp_masked_add(old, p->swap_add, p->compare_mask);
+		return resp_masked_add(old, p->swap_add, p->compare);
 	default:
 		return old + p->swap_add;
 	}

@@ -121,8 +121,8 @@ static int wqe_parse_av(struct send_wqe *w, size_t off, size_t end)
 }
 
 /*
- * A masked fetch-and-add has the addend and the field boundaries; a masked compare-and-swap has
- * four words.
+ * A masked fetch-and-add has the addend and, in the place of the data to compare, the field
+ * boundaries; a masked compare-and-swap has four words.
  */
 static void wqe_parse_atomic(struct send_wqe *w, size_t off)
 {
@@ -136,8 +136,6 @@ static void wqe_parse_atomic(struct send_wqe *w, size_t off)
 	if (w->opcode == WQE_MASKED_CS) {
 		w->swap_mask = get_be64(p + 16);
 		w->compare_mask = get_be64(p + 24);
-	} else if (w->opcode == WQE_MASKED_FA) {
-		w->compare_mask = w->compare;
 	}
 }
 

@@ -201,6 +201,28 @@ static void connections_work_over_all_kinds_of_addresses(void **state)
 	}
 }
 
+/* All that the responder needs is in the frames. */
+static void masked_atomics_cross_the_link(void **state)
+{
+	uint64_t *word = rig_ptr(1, buf_b);
+	struct rig_wqe w;
+
+	(void)state;
+	*word = 0xffff;
+	post_atomic(WQE_MASKED_FA, buf_b, 0x0001, 0x8080);	/* fields of 8 bits */
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == 0xff00);
+	*word = 0xff00ff;
+	wq_ctrl(&w, WQE_MASKED_CS, true, 0);
+	wq_raddr(&w, buf_b, key_b);
+	wq_atomic(&w, 0x1234, 0xff);
+	wq_atomic(&w, 0x00ff, 0xff);
+	wq_data(&w, buf_a, 8, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(*word == 0xff0034);
+}
+
 static void lost_frames_are_sent_again(void **state)
 {
 	unsigned int lost;
@@ -929,6 +951,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connections_work_over_all_kinds_of_addresses),
+		ON(masked_atomics_cross_the_link, rc),
 		cmocka_unit_test(lost_frames_are_sent_again),
 		ON(a_sender_waits_for_room, rc),
 		ON(a_connection_loses_its_address_and_gets_it_back, rc),
