@@ -15,7 +15,7 @@ static int test_nothing(struct rig *rig)
 
 static int test_address(struct rig *rig)
 {
-	struct ib_ah *ah = rig_make_ah(rig, rig->lid, NULL);
+	struct ib_ah *ah = rig_make_ah(rig);
 
 	TRY(PTR_ERR_OR_ZERO(ah));
 	rdma_destroy_ah(ah, 0);

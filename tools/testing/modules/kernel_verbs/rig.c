@@ -5,9 +5,15 @@
  */
 
 #include <linux/dma-mapping.h>
+#include <linux/etherdevice.h>
 #include <linux/slab.h>
+#include <net/if_inet6.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
 
 #include "rig.h"
+
+#define HOP_LIMIT	64
 
 char rig_report[256];
 
@@ -43,6 +49,19 @@ static int to_init(struct ib_qp *qp)
 	return rig_modify(qp, attr, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 }
 
+/* The address of the port itself. The RDMA core does not look up a MAC for kernel consumers. */
+void rig_address(struct rig *rig, struct rdma_ah_attr *attr)
+{
+	*attr = (struct rdma_ah_attr){ .type = rdma_ah_find_type(rig->dev, 1) };
+	rdma_ah_set_port_num(attr, 1);
+	if (!rig->roce) {
+		rdma_ah_set_dlid(attr, rig->lid);
+		return;
+	}
+	rdma_ah_set_grh(attr, &rig->gid, 0, rig->gid_index, HOP_LIMIT, 0);
+	ether_addr_copy(attr->roce.dmac, rig->mac);
+}
+
 static int to_rtr(struct rig *rig, struct ib_qp *qp, struct ib_qp *peer)
 {
 	struct ib_qp_attr attr = {
@@ -56,9 +75,7 @@ static int to_rtr(struct rig *rig, struct ib_qp *qp, struct ib_qp *peer)
 
 	if (qp->qp_type == IB_QPT_UD)
 		return rig_modify(qp, attr, 0);
-	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_IB;
-	rdma_ah_set_port_num(&attr.ah_attr, 1);
-	rdma_ah_set_dlid(&attr.ah_attr, rig->lid);
+	rig_address(rig, &attr.ah_attr);
 	if (qp->qp_type == IB_QPT_RC)
 		mask |= IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
 	return rig_modify(qp, attr, mask);
@@ -218,6 +235,34 @@ static int rig_alloc(struct rig *rig, const struct rig_test *test)
 	return 0;
 }
 
+/* Whether an entry of the GID table is the link-local address of RoCE version 2. */
+static bool find_gid_at(struct rig *rig, int index)
+{
+	const struct ib_gid_attr *entry = rdma_get_gid_attr(rig->dev, 1, index);
+	bool found;
+
+	if (IS_ERR(entry))
+		return false;
+	found = entry->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
+		rdma_link_local_addr((struct in6_addr *)&entry->gid) &&
+		!rdma_read_gid_l2_fields(entry, NULL, rig->mac);
+	rig->gid = entry->gid;
+	rig->gid_index = index;
+	rdma_put_gid_attr(entry);
+	return found;
+}
+
+/* ib_core adds this address when the port's netdev comes. */
+static int find_gid(struct rig *rig, const struct ib_port_attr *port)
+{
+	int i;
+
+	for (i = 0; i < port->gid_tbl_len; i++)
+		if (find_gid_at(rig, i))
+			return 0;
+	return FAILED("index of a link-local GID", -1, 0);
+}
+
 int rig_up(struct rig *rig, const struct rig_test *test)
 {
 	struct ib_port_attr port;
@@ -231,6 +276,9 @@ int rig_up(struct rig *rig, const struct rig_test *test)
 	if (err)
 		return err;
 	rig->lid = port.lid;
+	rig->roce = rdma_protocol_roce(rig->dev, 1);
+	if (rig->roce)
+		TRY(find_gid(rig, &port));
 	err = rig_alloc(rig, test);
 	return err ?: rig_connect(rig);
 }
@@ -302,17 +350,25 @@ int rig_post_send(struct rig *rig, enum ib_wr_opcode opcode, unsigned int len, u
 	return rig_post_rdma(rig, opcode, len, 0, 0, wr_id);
 }
 
-/* The address has a GRH if @dgid is not NULL. */
-struct ib_ah *rig_make_ah(struct rig *rig, u16 dlid, union ib_gid *dgid)
+struct ib_ah *rig_make_ah(struct rig *rig)
 {
-	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_IB };
+	struct rdma_ah_attr attr;
 
-	rdma_ah_set_port_num(&attr, 1);
-	rdma_ah_set_dlid(&attr, dlid);
-	if (dgid) {
-		rdma_ah_set_grh(&attr, NULL, 0, 0, 1, 0);
-		rdma_ah_set_dgid_raw(&attr, dgid->raw);
-	}
+	rig_address(rig, &attr);
+	return rdma_create_ah(rig->pd, &attr, 0);
+}
+
+/* The address of a multicast group, which only an InfiniBand port reaches by a LID. */
+struct ib_ah *rig_make_group_ah(struct rig *rig, u16 mlid, union ib_gid *mgid)
+{
+	struct rdma_ah_attr attr;
+
+	rig_address(rig, &attr);
+	rdma_ah_set_grh(&attr, mgid, 0, rig->gid_index, 1, 0);
+	if (rig->roce)
+		ipv6_eth_mc_map((struct in6_addr *)mgid, attr.roce.dmac);
+	else
+		rdma_ah_set_dlid(&attr, mlid);
 	return rdma_create_ah(rig->pd, &attr, 0);
 }
 

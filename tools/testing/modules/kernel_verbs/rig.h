@@ -7,6 +7,7 @@
 #define KERNEL_VERBS_RIG_H
 
 #include <linux/completion.h>
+#include <linux/if_ether.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
@@ -37,7 +38,11 @@
  * @srq_attr: sizes of @srq
  * @limit: completed when an event reports that the limit of the SRQ has been reached
  * @last_wqe: completed when an event reports that a queue pair takes no more requests of the SRQ
- * @lid: LID of the port
+ * @lid: LID of the port; an Ethernet port has none
+ * @roce: the port is an Ethernet port
+ * @gid: address of an Ethernet port
+ * @gid_index: of @gid, in the port's table
+ * @mac: of the Ethernet port's netdev
  */
 struct rig {
 	struct ib_device *dev;
@@ -52,6 +57,10 @@ struct rig {
 	struct completion limit;
 	struct completion last_wqe[NUM_QPS];
 	u16 lid;
+	bool roce;
+	union ib_gid gid;
+	u8 gid_index;
+	u8 mac[ETH_ALEN];
 };
 
 /**
@@ -133,7 +142,9 @@ int rig_post_send(struct rig *rig, enum ib_wr_opcode opcode, unsigned int len, u
 int rig_reap(struct rig *rig, int side, struct ib_wc *wc);
 bool rig_idle(struct rig *rig);
 
-struct ib_ah *rig_make_ah(struct rig *rig, u16 dlid, union ib_gid *dgid);
+void rig_address(struct rig *rig, struct rdma_ah_attr *attr);
+struct ib_ah *rig_make_ah(struct rig *rig);
+struct ib_ah *rig_make_group_ah(struct rig *rig, u16 mlid, union ib_gid *mgid);
 int rig_post_datagram(struct rig *rig, int from, struct ib_ah *ah, u32 qpn, unsigned int len,
 		      u64 wr_id);
 

@@ -465,7 +465,7 @@ static int exchange_datagrams(struct rig *rig, struct ib_ah *ah)
 
 static int test_srq_datagrams(struct rig *rig)
 {
-	struct ib_ah *ah = rig_make_ah(rig, rig->lid, NULL);
+	struct ib_ah *ah = rig_make_ah(rig);
 	int err;
 
 	TRY(PTR_ERR_OR_ZERO(ah));

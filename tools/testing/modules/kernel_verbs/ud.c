@@ -11,8 +11,8 @@
 
 static int test_datagram(struct rig *rig)
 {
-	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_IB };
 	struct ib_sge sge = rig_sge(rig, 0, 0, 500);
+	struct rdma_ah_attr attr;
 	struct ib_ud_wr wr = {
 		.wr = {
 			.wr_id = 1, .opcode = IB_WR_SEND_WITH_IMM, .send_flags = IB_SEND_SIGNALED,
@@ -24,8 +24,7 @@ static int test_datagram(struct rig *rig)
 	struct ib_wc wc;
 	int err;
 
-	rdma_ah_set_port_num(&attr, 1);
-	rdma_ah_set_dlid(&attr, rig->lid);
+	rig_address(rig, &attr);
 	rdma_ah_set_sl(&attr, 3);
 	wr.ah = rdma_create_ah(rig->pd, &attr, 0);
 	TRY(PTR_ERR_OR_ZERO(wr.ah));
@@ -39,8 +38,9 @@ static int test_datagram(struct rig *rig)
 	EXPECT_EQ(500 + GRH_BYTES, wc.byte_len);
 	EXPECT_EQ(rig->qp[0]->qp_num, wc.src_qp);
 	EXPECT_EQ(rig->lid, wc.slid);
-	EXPECT_EQ(3, wc.sl);
-	EXPECT_EQ(0, wc.wc_flags & IB_WC_GRH);
+	/* On an Ethernet port the service level is the priority of a VLAN. */
+	EXPECT_EQ(rig->roce ? 0 : 3, wc.sl);
+	EXPECT_EQ(rig->roce ? IB_WC_GRH : 0, wc.wc_flags & IB_WC_GRH);
 	EXPECT_EQ(99, be32_to_cpu(wc.ex.imm_data));
 	EXPECT(has_pattern(rig->buf[1] + GRH_BYTES, 500, 9));
 	return 0;
@@ -134,7 +134,7 @@ static int join_and_leave(struct rig *rig, struct ib_ah *ah, bool member[NUM_QPS
 static int with_group(struct rig *rig, int (*run)(struct rig *rig, struct ib_ah *ah,
 						  bool member[NUM_QPS]))
 {
-	struct ib_ah *ah = rig_make_ah(rig, MULTICAST_LID, &group);
+	struct ib_ah *ah = rig_make_group_ah(rig, MULTICAST_LID, &group);
 	bool member[NUM_QPS] = {};
 	int i, err;
 
@@ -197,7 +197,9 @@ static int test_multicast_refused(struct rig *rig)
 	TRY(ib_destroy_qp(rc));
 	EXPECT_EQ(-EINVAL, err);
 	EXPECT_EQ(-EINVAL, ib_attach_mcast(rig->qp[0], &unicast, MULTICAST_LID));
-	EXPECT_EQ(-EINVAL, ib_attach_mcast(rig->qp[0], &group, rig->lid));
+	/* On an Ethernet port the LID of a group means nothing. */
+	if (!rig->roce)
+		EXPECT_EQ(-EINVAL, ib_attach_mcast(rig->qp[0], &group, rig->lid));
 	return 0;
 }
 
