@@ -14,7 +14,7 @@
 #define FLOW_LABEL	0xabcde
 #define TRAFFIC_CLASS	0x5a
 #define HOP_LIMIT	0x33
-#define SL		9
+#define ROUTE_HOP_LIMIT	64	/* that the kernel has by default */
 #define PATH_BITS	5
 #define UD_BYTES	200
 
@@ -26,10 +26,12 @@ FIXTURE(port) {
 	uint16_t pkey[MAX_PKEYS];	/* of the port, until the first empty entry */
 	int ngids;
 	union ibv_gid gid[16];
+	uint32_t gid_type[16];		/* the version of RoCE, or IBV_GID_TYPE_IB */
 };
 
 FIXTURE_SETUP(port)
 {
+	struct ibv_gid_entry entry;
 	__be16 pkey;
 	int i;
 
@@ -41,9 +43,11 @@ FIXTURE_SETUP(port)
 		self->pkey[self->npkeys++] = be16toh(pkey);
 	}
 	for (i = 0; i < 16 && i < self->r.port.gid_tbl_len; i++) {
-		if (ibv_query_gid(self->r.ctx, 1, i, &self->gid[i]) ||
-		    !self->gid[i].global.interface_id)
+		if (ibv_query_gid_ex(self->r.ctx, 1, i, &entry, 0) ||
+		    !entry.gid.global.interface_id)
 			break;
+		self->gid[i] = entry.gid;
+		self->gid_type[i] = entry.gid_type;
 		self->ngids++;
 	}
 }
@@ -82,6 +86,8 @@ TEST_F(port, changed_pkey_is_read_from_its_own_entry)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
+	if (port_is_ethernet())
+		SKIP(return, ABOUT_PKEYS);
 	ASSERT_EQ(0, hca_do("port pkey %d 0x8123", last));
 	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_PKEY_CHANGE, 5000));
 	EXPECT_EQ(0, ibv_query_pkey(self->r.ctx, 1, last, &pkey));
@@ -91,6 +97,7 @@ TEST_F(port, changed_pkey_is_read_from_its_own_entry)
 	EXPECT_EQ(0, hca_do("port pkey %d 0", last));
 }
 
+/* An Ethernet port has each address once for each version of RoCE. */
 TEST_F(port, each_gid_is_another_of_the_same_subnet)
 {
 	union ibv_gid gid;
@@ -100,7 +107,8 @@ TEST_F(port, each_gid_is_another_of_the_same_subnet)
 	for (i = 0; i < self->ngids; i++) {
 		EXPECT_EQ(0xfe80000000000000ull, be64toh(self->gid[i].global.subnet_prefix));
 		for (k = 0; k < i; k++)
-			EXPECT_NE(0, memcmp(&self->gid[i], &self->gid[k], sizeof(gid)))
+			EXPECT_TRUE(memcmp(&self->gid[i], &self->gid[k], sizeof(gid)) ||
+				    self->gid_type[i] != self->gid_type[k])
 				TH_LOG("GIDs %d and %d", k, i);
 	}
 	EXPECT_NE(0, ibv_query_gid(self->r.ctx, 1, self->r.port.gid_tbl_len, &gid));
@@ -114,6 +122,8 @@ TEST_F(port, changed_lid_is_told_and_used)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
+	if (port_is_ethernet())
+		SKIP(return, ABOUT_LIDS);
 	ASSERT_EQ(0, hca_do("port lid 0x4321"));
 	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_LID_CHANGE, 5000));
 	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
@@ -137,6 +147,8 @@ TEST_F(port, path_bits_choose_the_lid)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
+	if (port_is_ethernet())
+		SKIP(return, ABOUT_LIDS);
 	ASSERT_EQ(0, hca_do("port lid 0x4320 %d", LMC));
 	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_LID_CHANGE, 5000));
 	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
@@ -175,7 +187,8 @@ TEST_F(port, speed_is_that_of_the_link)
 		EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 		EXPECT_NE(up.state, port.state);
 		EXPECT_NE(up.active_speed, port.active_speed);
-		EXPECT_EQ(0xffff, port.lid);		/* as cards report without a link */
+		/* As cards report without a link. */
+		EXPECT_EQ(port_is_ethernet() ? 0 : 0xffff, port.lid);
 		EXPECT_EQ(0, port.sm_lid);
 	}
 	ASSERT_EQ(0, hca_do("inject link up"));
@@ -205,7 +218,8 @@ TEST_F(port, opening_asks_for_what_may_have_changed)
 	ASSERT_EQ(0, hca_commands_reset());
 	ctx = ibv_open_device(self->r.ctx->device);
 	ASSERT_NE(NULL, ctx);
-	EXPECT_EQ(1, hca_commands("QUERY_HCA_VPORT_CONTEXT"));
+	EXPECT_EQ(1, hca_commands(port_is_ethernet() ? "QUERY_NIC_VPORT_CONTEXT" :
+						       "QUERY_HCA_VPORT_CONTEXT"));
 	EXPECT_EQ(1, hca_commands("ACCESS_REG"));
 	EXPECT_EQ(0, ibv_close_device(ctx));
 }
@@ -255,6 +269,8 @@ static void expect_partitions(struct __test_metadata *_metadata, struct _test_da
 	char what[40];
 	int i, k;
 
+	if (port_is_ethernet())
+		SKIP(return, ABOUT_PKEYS);
 	if (self->npkeys < 2)
 		SKIP(return, "the port has one P_Key");
 	self->cfg = (struct qp_cfg){ .type = type, .retry = 1, .timeout = 8 };
@@ -291,6 +307,8 @@ TEST_F(port, full_table_of_pkeys_has_no_entry_too_many)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
+	if (port_is_ethernet())
+		SKIP(return, ABOUT_PKEYS);
 	self->cfg = (struct qp_cfg){ .type = IBV_QPT_RC, .retry = 1, .timeout = 8 };
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 4096));
 	for (i = self->npkeys; i <= last; i++)
@@ -320,15 +338,30 @@ TEST_F(port, full_table_of_pkeys_has_no_entry_too_many)
 
 /* --- Addresses -------------------------------------------------------------------------------- */
 
+/* A service level; on an Ethernet port this is the priority of a VLAN, which has three bits. */
+static int sl(void)
+{
+	return port_is_ethernet() ? 5 : 9;
+}
+
 static struct ibv_ah_attr full_address(struct rdma *r, const union ibv_gid *dgid, int sgid_index)
 {
 	return (struct ibv_ah_attr){
-		.port_num = 1, .dlid = r->port.lid, .sl = SL, .is_global = 1,
+		.port_num = 1, .dlid = r->port.lid, .sl = sl(), .is_global = 1,
 		.grh = {
 			.dgid = *dgid, .flow_label = FLOW_LABEL, .sgid_index = sgid_index,
 			.hop_limit = HOP_LIMIT, .traffic_class = TRAFFIC_CLASS,
 		},
 	};
+}
+
+/*
+ * The hop limit that an address of full_address() leads to. With RoCE version 2 ib_core takes the
+ * one of the route.
+ */
+static uint8_t expected_hop_limit(struct _test_data_port *self, int sgid_index)
+{
+	return self->gid_type[sgid_index] == IBV_GID_TYPE_ROCE_V2 ? ROUTE_HOP_LIMIT : HOP_LIMIT;
 }
 
 TEST_F(port, datagram_carries_each_field_of_its_address)
@@ -344,7 +377,9 @@ TEST_F(port, datagram_carries_each_field_of_its_address)
 		attr = full_address(&self->r, &self->gid[self->ngids - 1 - i], i);
 		ASSERT_EQ(0, pair_set_address(&self->p, &attr));
 		ASSERT_EQ(0, pair_send_one(&self->p, UD_BYTES, 4096, &wc));
-		EXPECT_EQ(SL, wc.sl);
+		/* Without a VLAN there is no priority. */
+		if (!port_is_ethernet())
+			EXPECT_EQ(sl(), wc.sl);
 		EXPECT_EQ(self->r.port.lid, wc.slid);
 		EXPECT_EQ(self->p.qp[0]->qp_num, wc.src_qp);
 		EXPECT_NE(0, wc.wc_flags & IBV_WC_GRH);
@@ -381,6 +416,23 @@ static long traced_path(const char *key)
 	return member.value;
 }
 
+/* The fields of the path that the HCA has got last. */
+static void expect_path(struct __test_metadata *_metadata, struct _test_data_port *self, int gid)
+{
+	if (port_is_ethernet()) {
+		EXPECT_EQ(sl(), traced_path("eth_prio"));
+		EXPECT_EQ(TRAFFIC_CLASS >> 2, traced_path("dscp"));
+	} else {
+		EXPECT_EQ(sl(), traced_path("sl"));
+		EXPECT_EQ(1, traced_path("grh"));
+		EXPECT_EQ(self->r.port.lid, traced_path("rlid"));
+	}
+	EXPECT_EQ(gid, traced_path("sgid_index"));
+	EXPECT_EQ(expected_hop_limit(self, gid), traced_path("hop_limit"));
+	EXPECT_EQ(TRAFFIC_CLASS, traced_path("tclass"));
+	EXPECT_EQ(FLOW_LABEL, traced_path("flow_label"));
+}
+
 TEST_F(port, connection_keeps_each_field_of_its_address)
 {
 	struct ibv_qp_attr attr = {
@@ -405,22 +457,21 @@ TEST_F(port, connection_keeps_each_field_of_its_address)
 				   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
 				   IBV_QP_MIN_RNR_TIMER));
 	if (hca_ctl_present()) {
-		EXPECT_EQ(SL, traced_path("sl"));
-		EXPECT_EQ(1, traced_path("grh"));
-		EXPECT_EQ(gid, traced_path("sgid_index"));
-		EXPECT_EQ(HOP_LIMIT, traced_path("hop_limit"));
-		EXPECT_EQ(TRAFFIC_CLASS, traced_path("tclass"));
-		EXPECT_EQ(FLOW_LABEL, traced_path("flow_label"));
-		EXPECT_EQ(self->r.port.lid, traced_path("rlid"));
+		expect_path(_metadata, self, gid);
 		EXPECT_EQ(0, hca_do("trace off"));
 	}
 	ASSERT_EQ(0, ibv_query_qp(qp, &got, IBV_QP_AV, &init));
-	EXPECT_EQ(SL, got.ah_attr.sl);
-	EXPECT_EQ(self->r.port.lid, got.ah_attr.dlid);
-	EXPECT_EQ(PATH_BITS, got.ah_attr.src_path_bits);
+	if (!port_is_ethernet()) {
+		EXPECT_EQ(sl(), got.ah_attr.sl);
+		EXPECT_EQ(self->r.port.lid, got.ah_attr.dlid);
+		EXPECT_EQ(PATH_BITS, got.ah_attr.src_path_bits);
+	} else if (driver_is("bluebell")) {
+		/* mlx5_ib does not tell the priority. */
+		EXPECT_EQ(sl(), got.ah_attr.sl);
+	}
 	EXPECT_EQ(1, got.ah_attr.is_global);
 	EXPECT_EQ(gid, got.ah_attr.grh.sgid_index);
-	EXPECT_EQ(HOP_LIMIT, got.ah_attr.grh.hop_limit);
+	EXPECT_EQ(expected_hop_limit(self, gid), got.ah_attr.grh.hop_limit);
 	EXPECT_EQ(TRAFFIC_CLASS, got.ah_attr.grh.traffic_class);
 	EXPECT_EQ(FLOW_LABEL, got.ah_attr.grh.flow_label);
 	EXPECT_EQ(0, memcmp(&self->gid[0], &got.ah_attr.grh.dgid, 16));
@@ -456,11 +507,9 @@ TEST_F(port, static_rate_reaches_the_device)
 		ASSERT_EQ(0, rdma_qp_init(qp, &self->cfg));
 		attr = (struct ibv_qp_attr){
 			.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = 0x77,
-			.ah_attr = {
-				.dlid = self->r.port.lid, .port_num = 1,
-				.static_rate = rates[i].rate,
-			},
 		};
+		port_address(&attr.ah_attr, self->r.port.lid);
+		attr.ah_attr.static_rate = rates[i].rate;
 		EXPECT_EQ(0, hca_do("trace on"));
 		ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 					   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |

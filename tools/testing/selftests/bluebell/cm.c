@@ -3,9 +3,12 @@
  * The connection manager as programs use it, by librdmacm, with both ends on one port: connections,
  * rejections, datagram addresses, processes that are killed, removal of the device; and messages of
  * the connection manager that a privileged program makes up. Addresses are GIDs (AF_IB), so no
- * IPoIB is needed.
+ * IPoIB is needed; on an Ethernet port they are the netdev's link-local address of IPv6.
  */
+#include <arpa/inet.h>
 #include <infiniband/ib.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
@@ -64,20 +67,36 @@ struct conn {
 	uint8_t buf[2][BYTES];
 };
 
-static struct sockaddr_ib own_address(enum rdma_port_space ps, uint16_t port)
-{
-	struct sockaddr_ib addr = { .sib_family = AF_IB, .sib_pkey = htobe16(0xffff) };
-	uint64_t space = ps == RDMA_PS_UDP ? SERVICE_UDP : SERVICE_TCP;
-	char text[64] = "";
-	unsigned int i, part[8];
+union address {
+	struct sockaddr any;
+	struct sockaddr_ib ib;
+	struct sockaddr_in6 ip6;
+};
 
-	addr.sib_sid = htobe64(space | port);
-	addr.sib_sid_mask = htobe64(UINT64_MAX);
-	if (rdma_read_sysfs("ports/1/gids/0", text, sizeof(text)) &&
-	    sscanf(text, "%x:%x:%x:%x:%x:%x:%x:%x", part, part + 1, part + 2, part + 3, part + 4,
-		   part + 5, part + 6, part + 7) == 8)
-		for (i = 0; i < 4; i++)
-			addr.sib_addr.sib_addr32[i] = htobe32(part[2 * i] << 16 | part[2 * i + 1]);
+/* The service ID of a port, in network order. */
+static uint64_t service_id(enum rdma_port_space ps, uint16_t port)
+{
+	return htobe64((ps == RDMA_PS_UDP ? SERVICE_UDP : SERVICE_TCP) | port);
+}
+
+static union address own_address(enum rdma_port_space ps, uint16_t port)
+{
+	union address addr = { .ib = { .sib_family = AF_IB, .sib_pkey = htobe16(0xffff) } };
+	char text[64] = "", netdev[IFNAMSIZ];
+
+	if (port_is_ethernet()) {
+		addr.ip6 = (struct sockaddr_in6){
+			.sin6_family = AF_INET6, .sin6_port = htobe16(port),
+		};
+		if (port_netdev(netdev, sizeof(netdev)))
+			addr.ip6.sin6_scope_id = if_nametoindex(netdev);
+		memcpy(&addr.ip6.sin6_addr, &port_own_gid()->gid, sizeof(addr.ip6.sin6_addr));
+		return addr;
+	}
+	addr.ib.sib_sid = service_id(ps, port);
+	addr.ib.sib_sid_mask = htobe64(UINT64_MAX);
+	if (rdma_read_sysfs("ports/1/gids/0", text, sizeof(text)))
+		inet_pton(AF_INET6, text, &addr.ib.sib_addr);
 	return addr;
 }
 
@@ -116,11 +135,11 @@ static bool comes(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
 
 static int listen_on(struct cm *cm, uint16_t port)
 {
-	struct sockaddr_ib addr = own_address(cm->ps, port);
+	union address addr = own_address(cm->ps, port);
 
 	if (rdma_create_id(cm->server, &cm->listener, NULL, cm->ps))
 		return -errno;
-	if (rdma_bind_addr(cm->listener, (struct sockaddr *)&addr) ||
+	if (rdma_bind_addr(cm->listener, &addr.any) ||
 	    rdma_listen(cm->listener, BACKLOG))
 		return -errno;
 	return 0;
@@ -155,12 +174,12 @@ static int create_qp(struct rdma_cm_id *id, enum ibv_qp_type type)
 /* Create a client, resolve the listener's address and the route to it, and create a queue pair. */
 static struct rdma_cm_id *client_create(struct cm *cm, uint16_t port)
 {
-	struct sockaddr_ib addr = own_address(cm->ps, port);
+	union address addr = own_address(cm->ps, port);
 	struct rdma_cm_id *id;
 
 	if (rdma_create_id(cm->client, &id, NULL, cm->ps))
 		return NULL;
-	if (!rdma_resolve_addr(id, NULL, (struct sockaddr *)&addr, TIMEOUT_MS) &&
+	if (!rdma_resolve_addr(id, NULL, &addr.any, TIMEOUT_MS) &&
 	    comes(cm->client, RDMA_CM_EVENT_ADDR_RESOLVED) && !rdma_resolve_route(id, TIMEOUT_MS) &&
 	    comes(cm->client, RDMA_CM_EVENT_ROUTE_RESOLVED) &&
 	    !create_qp(id, cm->ps == RDMA_PS_UDP ? IBV_QPT_UD : IBV_QPT_RC))
@@ -579,7 +598,7 @@ static int reject_all(struct cm *cm)
 TEST_F(cm, made_up_messages_do_no_harm)
 {
 	struct conn *c = conn_create(&self->cm), *later;
-	uint64_t sid = own_address(RDMA_PS_TCP, PORT).sib_sid;
+	uint64_t sid = service_id(RDMA_PS_TCP, PORT);
 	struct agent agent;
 	struct mad m;
 	int i, attr;

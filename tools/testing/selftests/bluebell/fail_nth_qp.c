@@ -221,12 +221,13 @@ static int qp_to_rtr(struct env *e)
 {
 	struct ib_uverbs_modify_qp req = {
 		.qp_handle = e->qp.handle, .qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
-		.dest_qp_num = e->qp.qpn, .dest = { .dlid = 1, .port_num = 1 },
+		.dest_qp_num = e->qp.qpn,
 		.max_dest_rd_atomic = 1, .min_rnr_timer = 12,
 		.attr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 			     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
 	};
 
+	port_uv_dest(&req.dest, 1);
 	return uv_modify_qp(e->uv.fd, &req);
 }
 

@@ -149,12 +149,12 @@ static bool create_objects(struct objects *o)
 {
 	struct qp_cfg rc = { .type = IBV_QPT_RC }, ud = { .type = IBV_QPT_UD }, on_srq = rc;
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 16, .max_sge = 1 } };
-	struct ibv_ah_attr ah = { .port_num = 1 };
+	struct ibv_ah_attr ah;
 	struct rdma *r = &o->r;
 
 	if (rdma_open(r) || pair_open(&o->p, r, &rc, WORK_SIZE))
 		return false;
-	ah.dlid = r->port.lid;
+	port_address(&ah, r->port.lid);
 	o->channel = ibv_create_comp_channel(r->ctx);
 	o->cq = o->channel ? ibv_create_cq(r->ctx, 16, NULL, o->channel, 0) : NULL;
 	o->srq = ibv_create_srq(r->pd, &srq);

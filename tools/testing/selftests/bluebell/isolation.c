@@ -27,7 +27,6 @@ struct victim_info {
 	uint32_t qpn, cqn, pd, mr_handle, qp_handle, cq_handle, rkey, uar_page_id;
 	uint64_t addr;
 	off_t uar_off;
-	uint16_t lid;
 };
 
 FIXTURE(attack) {

@@ -78,6 +78,8 @@ FIXTURE_SETUP(kernel)
 {
 	self->fd = consumer_open();
 	ASSERT_LE(0, self->fd);
+	if (strstr(variant->test, "multicast"))
+		ASSERT_EQ(0, rdma_loop_groups());
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
 }
@@ -132,6 +134,7 @@ TEST(firmware_refuses_to_attach_and_to_detach)
 		SKIP(return, NO_HCA_CTL);
 	fd = consumer_open();
 	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, rdma_loop_groups());
 	ASSERT_EQ(0, hca_census_reset());
 	ASSERT_EQ(0, hca_do("inject op ATTACH_TO_MCG INT_ERR 1"));
 	ASSERT_EQ(0, hca_do("inject op DETACH_FROM_MCG INT_ERR 1"));

@@ -25,6 +25,7 @@
 #define MAX_AGENTS 32		/* of one file */
 #define MAX_PKEYS 8
 #define FULL_MEMBER 0x8000
+#define NO_PMA "an Ethernet port has no agent for performance management"
 #define DIRECTION 0x8000	/* bit of the status: a directed-route MAD is on its way back */
 
 static uint64_t get64(const struct mad *m, unsigned int at)
@@ -81,7 +82,7 @@ static int mad_answer(struct agent *a, struct mad *m)
 FIXTURE(mad) {
 	struct agent client;	/* gets answers only */
 	struct agent server;	/* of requests of CLASS_VENDOR */
-	struct agent smi;	/* on QP0 */
+	struct agent smi;	/* on QP0, which an Ethernet port does not have */
 	int npkeys;
 	uint16_t pkey[MAX_PKEYS];
 };
@@ -93,7 +94,8 @@ static void open_agents(struct __test_metadata *_metadata, struct _test_data_mad
 {
 	ASSERT_EQ(0, agent_open(&self->client, 1, 0, 0, 0));
 	ASSERT_EQ(0, agent_open(&self->server, 1, CLASS_VENDOR, OUI, 0));
-	ASSERT_EQ(0, agent_open(&self->smi, 0, 0, 0, 0));
+	if (!port_is_ethernet())
+		ASSERT_EQ(0, agent_open(&self->smi, 0, 0, 0, 0));
 }
 
 static void close_agents(struct _test_data_mad *self)
@@ -133,6 +135,8 @@ FIXTURE_TEARDOWN(mad)
 static void expect_exchange(struct __test_metadata *_metadata, struct _test_data_mad *self,
 			    struct mad *req, uint16_t pkey_index)
 {
+	/* The bits of the traffic class that RoCE uses for the control of congestion. */
+	const uint8_t ecn = port_is_ethernet() ? 3 : 0;
 	uint16_t lid = own_lid();
 	struct mad got, sent = *req;
 
@@ -142,7 +146,8 @@ static void expect_exchange(struct __test_metadata *_metadata, struct _test_data
 	EXPECT_EQ(sizeof(got), got.hdr.length);
 	EXPECT_EQ(1, be32toh(got.hdr.qpn));
 	EXPECT_EQ(lid, be16toh(got.hdr.lid));
-	EXPECT_EQ(sent.hdr.sl, got.hdr.sl);
+	/* On an Ethernet port the service level is the priority of a VLAN. */
+	EXPECT_EQ(port_is_ethernet() ? 0 : sent.hdr.sl, got.hdr.sl);
 	EXPECT_EQ(0, got.hdr.path_bits);
 	EXPECT_EQ(pkey_index, got.hdr.pkey_index);
 	EXPECT_EQ(sent.hdr.grh_present, got.hdr.grh_present);
@@ -152,7 +157,7 @@ static void expect_exchange(struct __test_metadata *_metadata, struct _test_data
 	if (sent.hdr.grh_present) {
 		EXPECT_EQ(0, memcmp(sent.hdr.gid, got.hdr.gid, sizeof(got.hdr.gid)));
 		EXPECT_EQ(sent.hdr.gid_index, got.hdr.gid_index);
-		EXPECT_EQ(sent.hdr.traffic_class, got.hdr.traffic_class);
+		EXPECT_EQ(sent.hdr.traffic_class & ~ecn, got.hdr.traffic_class & ~ecn);
 		EXPECT_EQ(sent.hdr.flow_label, got.hdr.flow_label);
 	}
 	ASSERT_EQ(0, mad_answer(&self->server, &got));
@@ -199,7 +204,7 @@ TEST_F(mad, agents_are_registered_up_to_the_limit)
 	fd = umad_open();
 	ASSERT_LT(0, fd);
 	for (i = 0; i < MAX_AGENTS; i++) {
-		req.qpn = i % 2;
+		req.qpn = port_is_ethernet() || i % 2;
 		ASSERT_EQ(0, umad_register(fd, &req));
 		EXPECT_EQ(i, req.id);
 	}
@@ -230,10 +235,13 @@ TEST_F(mad, invalid_registrations_are_refused)
 	};
 	struct ib_user_mad_reg_req2 req;
 	size_t i;
+	int err;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		req = bad[i];
-		EXPECT_EQ(-EINVAL, umad_register(self->client.fd, &req)) TH_LOG("request %zu", i);
+		/* An Ethernet port has no QP0. */
+		err = port_is_ethernet() && !req.qpn ? -EPROTONOSUPPORT : -EINVAL;
+		EXPECT_EQ(err, umad_register(self->client.fd, &req)) TH_LOG("request %zu", i);
 	}
 	expect_ping(_metadata, self);
 }
@@ -299,6 +307,8 @@ FIXTURE_SETUP(sma)
 {
 	if (!umad_is_there())
 		SKIP(return, NO_UMAD);
+	if (port_is_ethernet())
+		SKIP(return, NO_QP0);
 	ASSERT_EQ(0, rdma_open(&device));
 	ASSERT_EQ(0, ibv_query_device(device.ctx, &self->attr));
 	ASSERT_EQ(0, agent_open(&self->smi, 0, 0, 0, 0));
@@ -478,6 +488,8 @@ TEST_F(mad, class_info_of_performance_management_is_answered)
 {
 	struct mad m;
 
+	if (port_is_ethernet())
+		SKIP(return, NO_PMA);
 	ASSERT_EQ(0, pma_get(_metadata, self, PM_CLASS_INFO, &m));
 	EXPECT_EQ(1, m.data[AT_DATA]);		/* base version */
 	EXPECT_EQ(1, m.data[AT_DATA + 1]);	/* class version */
@@ -495,6 +507,8 @@ TEST_F(mad, port_counters_count_packets)
 	const unsigned int n = 20;
 	int i;
 
+	if (port_is_ethernet())
+		SKIP(return, NO_PMA);
 	ASSERT_EQ(0, pma_get(_metadata, self, PM_COUNTERS, &before));
 	ASSERT_EQ(0, pma_get(_metadata, self, PM_COUNTERS_EXT, &ext_before));
 	EXPECT_EQ(1, before.data[AT_DATA + 1]);
@@ -546,7 +560,7 @@ TEST_F(mad, request_is_answered_by_another_agent)
 
 	for (i = 0; i < 20; i++) {
 		mad_init(&m, CLASS_VENDOR, METHOD_GET, 100 + i, i);
-		m.hdr.sl = i % 16;
+		m.hdr.sl = i % (port_is_ethernet() ? 8 : 16);
 		expect_exchange(_metadata, self, &m, 0);
 	}
 }
@@ -606,6 +620,8 @@ TEST_F(mad, request_carries_a_pkey_that_was_added)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
+	if (port_is_ethernet())
+		SKIP(return, ABOUT_PKEYS);
 	ASSERT_EQ(0, rdma_open(&device));
 	if (self->npkeys >= device.port.pkey_tbl_len)
 		SKIP(return, "the port's P_Key table is full");
@@ -677,6 +693,8 @@ TEST_F(mad, request_to_a_lid_that_nobody_has_times_out)
 {
 	struct mad m;
 
+	if (port_is_ethernet())
+		SKIP(return, ABOUT_LIDS);
 	mad_init(&m, CLASS_VENDOR, METHOD_GET, 1, 2);
 	m.hdr.lid = htobe16(0xbff0);
 	expect_nobody(_metadata, self, &m);
@@ -1001,6 +1019,8 @@ TEST_F(mad, lid_changes)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
+	if (port_is_ethernet())
+		SKIP(return, ABOUT_LIDS);
 	ASSERT_EQ(0, rdma_open(&device));
 	ASSERT_EQ(0, hca_do("port lid 0x1357"));
 	EXPECT_TRUE(wait_port_event(device.ctx, IBV_EVENT_LID_CHANGE, 5000));

@@ -185,16 +185,17 @@ TEST_F(dev, node_description_can_be_changed)
 	EXPECT_STREQ(before, after);
 }
 
-TEST_F(dev, port_is_active_with_lid_and_gid)
+TEST_F(dev, port_is_active_with_its_addresses)
 {
 	struct ibv_port_attr *p = &self->r.port;
 	union ibv_gid gid;
 	__be16 pkey;
 
 	EXPECT_EQ(IBV_PORT_ACTIVE, p->state);
-	EXPECT_EQ(IBV_LINK_LAYER_INFINIBAND, p->link_layer);
+	EXPECT_EQ(port_is_ethernet() ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND,
+		  p->link_layer);
 	EXPECT_EQ(5, p->phys_state);
-	EXPECT_NE(0, p->lid);
+	EXPECT_EQ(port_is_ethernet(), !p->lid);
 	EXPECT_LE(1, p->gid_tbl_len);
 	EXPECT_LE(1, p->pkey_tbl_len);
 	EXPECT_LE(IBV_MTU_1024, p->active_mtu);
@@ -327,8 +328,8 @@ TEST_F(dev, ah_can_be_local_or_global)
 	struct ibv_ah *ah;
 
 	ah = ibv_create_ah(self->r.pd, &attr);
-	ASSERT_NE(NULL, ah);
-	EXPECT_EQ(0, ibv_destroy_ah(ah));
+	/* An Ethernet port has only global addresses. */
+	EXPECT_EQ(port_is_ethernet() ? EINVAL : 0, ah ? ibv_destroy_ah(ah) : errno);
 
 	attr.is_global = 1;
 	attr.grh.hop_limit = 1;
@@ -340,10 +341,11 @@ TEST_F(dev, ah_can_be_local_or_global)
 
 TEST_F(dev, ah_needs_no_firmware_command)
 {
-	struct ibv_ah_attr attr = { .dlid = self->r.port.lid, .port_num = 1 };
+	struct ibv_ah_attr attr;
 	struct ibv_ah *ah[50];
 	int i;
 
+	port_address(&attr, self->r.port.lid);
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, hca_commands_reset());
@@ -389,9 +391,11 @@ static int create_ah(int fd, uint32_t pd, const struct ib_uverbs_ah_attr *attr, 
 
 TEST_F(ah, invalid_attributes_are_refused)
 {
-	struct ib_uverbs_ah_attr good = { .dlid = 1, .port_num = 1 }, attr;
+	struct ib_uverbs_ah_attr good, attr;
 	uint32_t handle;
+	int ret;
 
+	port_uv_ah(&good, 1);
 	ASSERT_EQ(0, create_ah(self->uv.fd, self->pd, &good, &handle));
 	attr = good;
 	attr.port_num = 0;
@@ -401,16 +405,20 @@ TEST_F(ah, invalid_attributes_are_refused)
 	attr = good;
 	attr.is_global = 1;
 	attr.grh.sgid_index = 255;
-	EXPECT_EQ(-EINVAL, create_ah(self->uv.fd, self->pd, &attr, &handle));
+	/* The table of an Ethernet port may have this entry, without a GID. */
+	ret = create_ah(self->uv.fd, self->pd, &attr, &handle);
+	EXPECT_TRUE(ret == -EINVAL || (port_is_ethernet() && ret == -ENODATA))
+		TH_LOG("error %d", ret);
 	EXPECT_GT(0, create_ah(self->uv.fd, 0x7fffffff, &good, &handle));
 }
 
 TEST_F(ah, dealloc_pd_with_an_ah_is_busy)
 {
-	struct ib_uverbs_ah_attr attr = { .dlid = 1, .port_num = 1 };
 	struct ib_uverbs_destroy_ah req = {};
+	struct ib_uverbs_ah_attr attr;
 	uint32_t handle;
 
+	port_uv_ah(&attr, 1);
 	ASSERT_EQ(0, create_ah(self->uv.fd, self->pd, &attr, &handle));
 	EXPECT_EQ(-EBUSY, uv_dealloc_pd(self->uv.fd, self->pd));
 	req.ah_handle = handle;

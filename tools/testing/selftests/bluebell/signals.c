@@ -126,9 +126,11 @@ static int xrc(struct use *u)
 
 static int address(struct use *u)
 {
-	struct ibv_ah_attr attr = { .dlid = u->r.port.lid, .port_num = 1 };
-	struct ibv_ah *ah = ibv_create_ah(u->r.pd, &attr);
+	struct ibv_ah_attr attr;
+	struct ibv_ah *ah;
 
+	port_address(&attr, u->r.port.lid);
+	ah = ibv_create_ah(u->r.pd, &attr);
 	return fails(!ah || ibv_destroy_ah(ah));
 }
 

@@ -793,7 +793,7 @@ TEST(ud_with_a_wrong_qkey_or_qpn_is_dropped)
 TEST(ud_with_a_grh_delivers_it)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
-	struct ibv_ah_attr attr = { .port_num = 1, .is_global = 1, .grh = { .hop_limit = 1 } };
+	struct ibv_ah_attr attr;
 	struct ibv_grh *hdr;
 	struct ibv_ah *back;
 	struct ibv_wc wc;
@@ -802,8 +802,10 @@ TEST(ud_with_a_grh_delivers_it)
 
 	ASSERT_EQ(0, rdma_open(&r));
 	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
-	ASSERT_EQ(0, ibv_query_gid(r.ctx, 1, 0, &attr.grh.dgid));
-	attr.dlid = r.port.lid;
+	port_address(&attr, r.port.lid);
+	attr.is_global = 1;
+	attr.grh.hop_limit = 1;
+	ASSERT_EQ(0, ibv_query_gid(r.ctx, 1, attr.grh.sgid_index, &attr.grh.dgid));
 	ASSERT_EQ(0, pair_set_address(&p, &attr));
 	fill(p.buf[0], 200, 5);
 	ASSERT_EQ(0, pair_send_one(&p, 200, GRH_LEN + 200, &wc));

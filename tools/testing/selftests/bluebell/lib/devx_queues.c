@@ -11,11 +11,14 @@
 #include <unistd.h>
 
 #include "devx_queues.h"
+#include "port.h"
 
 #define LOG_RQ 4
 #define SQ_OFFSET (16 << LOG_RQ)	/* behind a receive queue of WQEs of 16 bytes */
 #define CQ_DBR 16		/* dword of the record: consumer index, then arm word */
 #define CQ_ARM 0x20			/* registers of a UAR */
+#define HOP_LIMIT 64
+#define UDP_SPORT 0xc000	/* the lowest that RoCE uses */
 
 static int reg(int fd, void *addr, uint64_t len, struct devx_umem *umem)
 {
@@ -97,6 +100,11 @@ int devx_create_qp(int fd, struct devx_queues *q)
 	return ret;
 }
 
+static uint32_t get_be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
+}
+
 static uint16_t port_lid(int fd)
 {
 	struct ib_uverbs_query_port req = { .port_num = 1 };
@@ -107,9 +115,27 @@ static uint16_t port_lid(int fd)
 	return resp.lid;
 }
 
+/* The primary path of a command that connects a queue pair to its own port. */
+static void put_path(struct devx_cmd *cmd, uint16_t lid)
+{
+	const struct port_gid *own = port_own_gid();
+	int i;
+
+	if (!port_is_ethernet()) {
+		devx_put(cmd, 0x34, lid);
+		return;
+	}
+	devx_put(cmd, 0x38, own->index << 16 | HOP_LIMIT);
+	for (i = 0; i < 16; i += 4)
+		devx_put(cmd, 0x40 + i, get_be32(own->gid.raw + i));
+	devx_put(cmd, 0x50, own->v1 ? 0 : UDP_SPORT);
+	devx_put(cmd, 0x54, own->mac[0] << 8 | own->mac[1]);
+	devx_put(cmd, 0x58, get_be32(own->mac + 2));
+}
+
 /*
  * Begin one of the DEVX_CONNECT_STEPS commands that bring the queue pair to RTS, connected to
- * itself on a port with the LID @lid.
+ * itself on a port with the LID @lid, which an Ethernet port does not have.
  */
 void devx_start_connect(const struct devx_queues *q, unsigned int step, uint16_t lid,
 			struct devx_cmd *cmd)
@@ -128,7 +154,7 @@ void devx_start_connect(const struct devx_queues *q, unsigned int step, uint16_t
 	case DEVX_INIT2RTR_QP:
 		devx_put(cmd, 0x20, 3u << 29 | 20 << 24);	/* mtu 1024, log_msg_max */
 		devx_put(cmd, 0x2c, q->qpn);
-		devx_put(cmd, 0x34, lid);
+		put_path(cmd, lid);
 		devx_put(cmd, 0xac, 12 << 24);		/* min_rnr_nak */
 		break;
 	case DEVX_RTR2RTS_QP:

@@ -82,7 +82,7 @@ FIXTURE(verb) {
 
 FIXTURE_VARIANT(verb) {
 	struct verb v;
-	const char *needs;	/* a capability of the device, "umad" or "blueflame", or NULL */
+	const char *needs;	/* a capability of the device, "qp0" or "blueflame", or NULL */
 	bool opens_itself;	/* prep opens the context */
 	bool moves;		/* works on memory that moves: needs the module dmabuf_mover */
 	bool moved;		/* the memory does move: needs a kernel that does not pin it */
@@ -128,8 +128,8 @@ static bool device_can(const char *cap)
 	struct ibv_context *ctx;
 	bool has;
 
-	if (!strcmp(cap, "umad"))
-		return umad_is_there();
+	if (!strcmp(cap, "qp0"))
+		return !port_is_ethernet() && umad_is_there();
 	if (!strcmp(cap, "blueflame"))
 		return driver_offers_blueflame();
 	if (strcmp(cap, "pg") && strcmp(cap, "xrc"))
@@ -147,14 +147,14 @@ static bool device_can(const char *cap)
  */
 static const char *why_missing(const char *needs)
 {
-	static const char *const reasons[][2] = {
+	const char *const reasons[][2] = {
 		{ "pg", "the device has no on-demand paging" },
 		{ "uc", NO_UC },
 		{ "xrc", NO_XRC },
 		{ "device_memory", "the device has no device memory" },
 		{ "cq_resize", "the device does not resize CQs" },
 		{ "log_max_uctx", NO_USER_IDS },
-		{ "umad", NO_UMAD },
+		{ "qp0", port_is_ethernet() ? NO_QP0 : NO_UMAD },
 		{ "blueflame", NO_BLUEFLAME },
 		{ "log_max_umem", NO_UMEMS },
 		{ "qos", "the device has no rates" },

@@ -15,6 +15,7 @@
 
 #include "hca_ctl.h"
 #include "kernel_file.h"
+#include "port.h"
 #include "rdma.h"
 
 /* Outstanding reads and atomics of a queue pair, if the device allows so many. */
@@ -197,11 +198,18 @@ bool rdma_has_qp_type(enum ibv_qp_type type)
  * rdma_open - open the first device, with a PD and a CQ of 256 entries
  * @r: filled in
  *
+ * The netdev of an Ethernet port is brought up: it is down after the device was gone.
+ *
  * Return: 0 or a negative errno.
  */
 int rdma_open(struct rdma *r)
 {
+	int ret;
+
 	memset(r, 0, sizeof(*r));
+	ret = port_up();
+	if (ret)
+		return ret;
 	r->ctx = rdma_open_device();
 	if (!r->ctx)
 		return -errno;
@@ -221,6 +229,26 @@ void rdma_close(struct rdma *r)
 	if (r->ctx)
 		ibv_close_device(r->ctx);
 	memset(r, 0, sizeof(*r));
+}
+
+/**
+ * rdma_loop_groups - let queue pairs receive what their own port sends to multicast groups
+ *
+ * On an Ethernet port mlx5_ib lets them do so only while two contexts are open. The process opens
+ * two, and keeps them.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdma_loop_groups(void)
+{
+	int i;
+
+	if (!port_is_ethernet() || !driver_is("mlx5_ib"))
+		return 0;
+	for (i = 0; i < 2; i++)
+		if (!rdma_open_device())
+			return -errno;
+	return 0;
 }
 
 bool rdma_has_xrc(struct ibv_context *ctx)
@@ -374,9 +402,11 @@ int rdma_qp_rtr(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, 
 		.rq_psn = 0xfffff0,	/* so that PSNs wrap within a test */
 		.max_dest_rd_atomic = rd_atomic_limit(device_attr(qp->context)->max_qp_rd_atom),
 		.min_rnr_timer = cfg->rnr_timer ?: 1,
-		.ah_attr = { .dlid = dlid, .src_path_bits = cfg->path_bits, .port_num = 1 },
 	};
 	int mask = IBV_QP_STATE;
+
+	port_address(&attr.ah_attr, dlid);
+	attr.ah_attr.src_path_bits = cfg->path_bits;
 
 	if (qp->qp_type != IBV_QPT_UD)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
@@ -409,7 +439,7 @@ int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg)
  * @qp: the QP
  * @cfg: how the QP differs from the default
  * @dest_qpn: number of the peer's QP; not used for UD
- * @dlid: LID of the peer's port; not used for UD
+ * @dlid: LID of the port, as port_address() takes it; not used for UD
  *
  * Return: 0 or an errno.
  */
@@ -507,7 +537,7 @@ static int pair_open_qps(struct pair *p)
  */
 int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t size)
 {
-	struct ibv_ah_attr ah = { .dlid = r->port.lid, .port_num = 1 };
+	struct ibv_ah_attr ah;
 	int i, ret = 0;
 
 	memset(p, 0, sizeof(*p));
@@ -534,6 +564,7 @@ int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t s
 	if (ret)
 		return ret;
 	if (cfg->type == IBV_QPT_UD) {
+		port_address(&ah, r->port.lid);
 		p->ah = ibv_create_ah(r->pd, &ah);
 		if (!p->ah)
 			return -errno;

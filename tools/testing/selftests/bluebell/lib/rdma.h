@@ -75,6 +75,7 @@ bool rdma_has_paged_atomics(struct ibv_context *ctx, bool xrc);
 bool rdma_has_qp_type(enum ibv_qp_type type);
 int rdma_open(struct rdma *r);
 void rdma_close(struct rdma *r);
+int rdma_loop_groups(void);
 
 bool rdma_has_xrc(struct ibv_context *ctx);
 struct ibv_xrcd *rdma_open_xrcd(struct ibv_context *ctx, int fd, int oflags);

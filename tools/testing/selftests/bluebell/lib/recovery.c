@@ -170,11 +170,10 @@ bool device_works(void)
 
 	if (rdma_open(&r))
 		return false;
-	if (!pair_open(&p, &r, &cfg, WORK_SIZE)) {
+	if (!pair_open(&p, &r, &cfg, WORK_SIZE))
 		works = rdma_access(&p, IBV_WR_RDMA_WRITE, p.mr->rkey, (uintptr_t)p.buf[1],
 				    WORK_SIZE) == IBV_WC_SUCCESS;
-		pair_close(&p);
-	}
+	pair_close(&p);
 	rdma_close(&r);
 	return works;
 }

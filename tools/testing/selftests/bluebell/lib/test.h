@@ -18,6 +18,7 @@
 #define TEST_TIMEOUT_DEFAULT 120
 
 #include "hca_ctl.h"
+#include "port.h"
 #include "rdma.h"
 #include "uv.h"
 
@@ -68,6 +69,10 @@ static inline void announce_tests(void)
 	{ \
 		/* Look up the driver's name before a test unbinds the driver. */ \
 		driver_name(); \
+		if (port_up()) { \
+			fprintf(stderr, "# the port does not become active\n"); \
+			return 1; \
+		} \
 		announce_tests(); \
 		return test_harness_run(argc, argv); \
 	}
@@ -79,6 +84,10 @@ static inline void announce_tests(void)
 #define NO_XRC "the device has no XRC"
 #define NO_ATOMICS "the device has no atomic operations"
 #define NO_UC "the device has no UC"
+/* Reasons to skip a test on an Ethernet port. */
+#define ABOUT_LIDS "this is about LIDs, and an Ethernet port has none"
+#define NO_QP0 "an Ethernet port has no QP0, the queue pair of subnet management"
+#define ABOUT_PKEYS "this is about P_Keys, and an Ethernet port has only the default one"
 /* mlx5_ib does not offer BlueFlame if mlx5_core finds that write combining does not work. */
 #define NO_BLUEFLAME "the driver does not offer BlueFlame on this machine"
 

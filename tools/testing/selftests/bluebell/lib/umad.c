@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "port.h"
 #include "rdma.h"
 #include "umad.h"
 
@@ -151,6 +152,18 @@ void agent_close(struct agent *a)
 
 static uint32_t mad_tid;
 
+/* Address a MAD to the port itself by its GID, as an Ethernet port is addressed. */
+static void put_own_gid(struct mad *m)
+{
+	struct ibv_ah_attr attr;
+
+	port_address(&attr, 0);
+	m->hdr.grh_present = 1;
+	m->hdr.gid_index = attr.grh.sgid_index;
+	m->hdr.hop_limit = attr.grh.hop_limit;
+	memcpy(m->hdr.gid, &attr.grh.dgid, sizeof(m->hdr.gid));
+}
+
 /**
  * mad_init - make a request to the port itself that is not repeated
  * @m: the request
@@ -167,6 +180,8 @@ void mad_init(struct mad *m, uint8_t class, uint8_t method, uint16_t attr, uint3
 	m->hdr.qpn = htobe32(!sm);
 	m->hdr.qkey = htobe32(sm ? 0 : QP1_QKEY);
 	m->hdr.lid = htobe16(class == CLASS_SM_DIRECTED ? PERMISSIVE_LID : own_lid());
+	if (port_is_ethernet())
+		put_own_gid(m);
 	m->hdr.timeout_ms = PATIENCE_MS;
 	m->data[AT_BASE] = 1;
 	m->data[AT_CLASS] = class;

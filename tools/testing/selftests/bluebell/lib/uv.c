@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "port.h"
 #include "rdma.h"
 #include "uv.h"
 
@@ -736,7 +737,7 @@ int uv_modify_qp(int fd, const struct ib_uverbs_modify_qp *req)
  * @fd: of the character device
  * @qp: the QP
  * @dest_qpn: number of the peer's QP
- * @dlid: LID of the peer's port
+ * @dlid: LID of the port, as port_uv_dest() takes it
  */
 int uv_qp_to_rts(int fd, struct uv_qp *qp, uint32_t dest_qpn, uint16_t dlid)
 {
@@ -757,8 +758,7 @@ int uv_qp_to_rts(int fd, struct uv_qp *qp, uint32_t dest_qpn, uint16_t dlid)
 	req.qp_state = IBV_QPS_RTR;
 	req.path_mtu = IBV_MTU_1024;
 	req.dest_qp_num = dest_qpn;
-	req.dest.dlid = dlid;
-	req.dest.port_num = 1;
+	port_uv_dest(&req.dest, dlid);
 	req.max_dest_rd_atomic = 1;
 	req.min_rnr_timer = 12;
 	ret = uv_modify_qp(fd, &req);
