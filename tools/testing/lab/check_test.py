@@ -159,5 +159,20 @@ class Kernel(unittest.TestCase):
         self.assertIn("\n0 passed, 0 failed, 1 skipped\n", said)
 
 
+class Ethernet(unittest.TestCase):
+    """The selftests on an Ethernet port."""
+
+    def test_all_but_the_timed_ones_run_with_both_drivers(self):
+        """With --full, and not without it."""
+        for driver in CHECK.BOTH:
+            suite = next(suite for suite in CHECK.SUITES if suite.name == f"selftests eth {driver}")
+            options, program = " ".join(suite.command).split(" -- ")
+            self.assertIn(f"--driver {driver} ", options)
+            self.assertIn("--link eth --profile roce", options)
+            self.assertTrue(program.endswith(f"{CHECK.SELFTESTS} --without neighbours"))
+            self.assertTrue(suite.runs(full=True, only=""))
+            self.assertFalse(suite.runs(full=False, only=""))
+
+
 if __name__ == "__main__":
     unittest.main()
