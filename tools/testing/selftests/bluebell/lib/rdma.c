@@ -234,8 +234,8 @@ void rdma_close(struct rdma *r)
 /**
  * rdma_loop_groups - let queue pairs receive what their own port sends to multicast groups
  *
- * On an Ethernet port mlx5_ib lets them do so only while two contexts are open. The process opens
- * two, and keeps them.
+ * On an Ethernet port both drivers let them do so only while two contexts are open. The process
+ * opens two, and keeps them.
  *
  * Return: 0 or a negative errno.
  */
@@ -243,7 +243,7 @@ int rdma_loop_groups(void)
 {
 	int i;
 
-	if (!port_is_ethernet() || !driver_is("mlx5_ib"))
+	if (!port_is_ethernet())
 		return 0;
 	for (i = 0; i < 2; i++)
 		if (!rdma_open_device())
