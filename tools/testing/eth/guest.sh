@@ -55,6 +55,11 @@ counters() {
 		}'
 }
 
+# No packet has come with a wrong checksum since the guest was booted.
+no_wrong_checksums() {
+	nstat -asz | awk '$1 ~ /CsumErrors$/ && $2 > 0 { print; wrong = 1 } END { exit wrong }'
+}
+
 # All counters: those of ethtool -S, and those of nstat.
 all_counters() {
 	ethtool -S "$(nic)" | tr -d : && nstat -asz
