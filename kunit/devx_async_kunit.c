@@ -278,6 +278,10 @@ static void answer_is_read_whole_or_kept(struct kunit *test)
 	KUNIT_EXPECT_LT(test, num_bytes(s), bytes);
 	mlx5_ib_devx_put_back_answer(a);
 	KUNIT_EXPECT_EQ(test, num_bytes(s), bytes);
+	/* A buffer of exactly the size of the answer is large enough. */
+	KUNIT_ASSERT_EQ(test, mlx5_ib_devx_take_answer(s->file, sizeof(u64) + OUT_LEN, &a),
+			sizeof(u64) + OUT_LEN);
+	mlx5_ib_devx_put_back_answer(a);
 	expect_answer(test, s, 0, 0, 1);
 	expect_answer(test, s, 1, 0, 2);
 }
