@@ -315,6 +315,7 @@ static void receive_wqe_is_read_to_the_end_of_its_list(struct kunit *test)
 	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
 	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 	const struct mlx5_ib_caps *caps = mock_caps(test);
+	unsigned int i;
 
 	put_data(w, 0x5000, 0, LKEY);
 	put_data(w, 0x1000, 50, LKEY);
@@ -333,6 +334,13 @@ static void receive_wqe_is_read_to_the_end_of_its_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, mlx5_ib_odp_parse_data(w->dw, w->dw + 16, false, caps,
 							      sges));
 	KUNIT_EXPECT_EQ(test, sges->num, 0);
+	/* A stride of 2 KiB has room for more segments than a request can have. */
+	w->ds = 0;
+	for (i = 0; i < MLX5_IB_ODP_MAX_SGES + 1; i++)
+		put_data(w, i, 1, LKEY);
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 4 * w->ds, false, caps,
+							sges));
+	KUNIT_EXPECT_EQ(test, sges->num, MLX5_IB_ODP_MAX_SGES);
 }
 
 /* A device whose firmware names the special keys 0x300, 0x700 and 0x900. */
