@@ -225,6 +225,20 @@ static const struct modify_case {
 		},
 	},
 	{
+		"RC to RTS with retries alone",
+		IB_QPT_RC, IB_QPS_RTR, IB_QPS_RTS, IB_QP_STATE | IB_QP_RETRY_CNT, 0, 0, 0,
+		{
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, PORT_ALONE, { 0x70, 0x80070000 },
+		},
+	},
+	{
+		"RC to RTS with RNR retries alone",
+		IB_QPT_RC, IB_QPS_RTR, IB_QPS_RTS, IB_QP_STATE | IB_QP_RNR_RETRY, 0, 0, 0,
+		{
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, PORT_ALONE, { 0x70, 0x8000c000 },
+		},
+	},
+	{
 		"RC to RTS with rights, RNR timer and migration",
 		IB_QPT_RC, IB_QPS_RTR, IB_QPS_RTS,
 		IB_QP_STATE | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER | IB_QP_ALT_PATH |
