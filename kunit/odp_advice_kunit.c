@@ -405,6 +405,25 @@ static void context_has_32_pieces_of_advice_at_most(struct kunit *test)
 	free_env(test, env);
 }
 
+/* The pages of queued advice are not mapped any more, and the context counts no longer. */
+static void device_that_is_being_removed_serves_no_advice(struct kunit *test)
+{
+	struct env *env = make_env(test, true);
+	struct ib_sge sge[] = { range(env, 0, 8), range(env, PAGE_SIZE, 8) };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, advise_one(env, 0, i * PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, num_queues(env), 1);
+	mlx5_ib_stop_advice(env->mock->dev);
+	KUNIT_EXPECT_EQ(test, advise_one(env, 0, 0), -EIO);
+	KUNIT_EXPECT_EQ(test, advise_one(env, 1, 0), -EIO);
+	KUNIT_EXPECT_EQ(test, advise_and_wait(env, sge), -EFAULT);
+	serve_all(env);
+	KUNIT_EXPECT_EQ(test, noted.num, 0);
+	free_env(test, env);
+}
+
 static struct kunit_case odp_advice_cases[] = {
 	KUNIT_CASE(ranges_are_mapped_one_after_the_other),
 	KUNIT_CASE(advice_that_fails_does_not_stop_the_next),
@@ -413,6 +432,7 @@ static struct kunit_case odp_advice_cases[] = {
 	KUNIT_CASE(all_keys_are_checked_before_advice_is_queued),
 	KUNIT_CASE(contexts_take_turns),
 	KUNIT_CASE(context_has_32_pieces_of_advice_at_most),
+	KUNIT_CASE(device_that_is_being_removed_serves_no_advice),
 	{}
 };
 
