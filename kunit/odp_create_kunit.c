@@ -1584,6 +1584,27 @@ static void leaf_that_could_not_be_removed_loses_its_pages(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* Pages are mapped through a leaf without pages before its reclaim runs. */
+static void leaf_that_has_pages_again_is_reclaimed_later(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	static const struct part page = { 0, 1 };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &page);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &page), 0);
+	replace_memory(test, env);
+	write_pages(test, env, &page);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &page), 0);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 1);
+	expect_pages(test, env, &page);
+	replace_memory(test, env);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /* The range has the last page of a leaf and the first page of the next leaf. */
 static void range_over_two_leaves_is_mapped_in_both(struct kunit *test)
 {
@@ -2085,6 +2106,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(leaves_come_and_go_without_their_neighbours),
 	KUNIT_CASE(neighbour_of_a_leaf_that_may_be_gone_is_linked_alone),
 	KUNIT_CASE(leaf_that_could_not_be_removed_loses_its_pages),
+	KUNIT_CASE(leaf_that_has_pages_again_is_reclaimed_later),
 	KUNIT_CASE(range_over_two_leaves_is_mapped_in_both),
 	KUNIT_CASE(implicit_region_ends_with_the_address_space),
 	KUNIT_CASE(region_that_cannot_be_is_refused_at_once),
