@@ -104,14 +104,26 @@ static enum object_id id_of(struct kunit *test)
 	return (const struct object_type *)test->param_value - object_types;
 }
 
-/* Create all that the object of the running case needs, and nothing else. */
-static struct objects *prepare(struct kunit *test, struct footprint *fp)
+static struct objects *prepare_in(struct kunit *test, u32 ctx_flags, struct footprint *fp)
 {
 	struct objects *o = objects_make(test);
 
+	o->ctx_flags = ctx_flags;
 	KUNIT_ASSERT_EQ(test, objects_need(o, id_of(test)), 0);
 	footprint_take(o->mock, fp);
 	return o;
+}
+
+/* Create all that the object of the running case needs, and nothing else. */
+static struct objects *prepare(struct kunit *test, struct footprint *fp)
+{
+	return prepare_in(test, 0, fp);
+}
+
+/* The same in a context with a user id: mock_fw() compares the user id of each command. */
+static struct objects *prepare_for_user(struct kunit *test, struct footprint *fp)
+{
+	return prepare_in(test, MLX5_IB_ALLOC_UCTX_DEVX, fp);
 }
 
 static void finish(struct kunit *test, struct objects *o)
@@ -331,7 +343,7 @@ static void memory_stays_pinned_if_the_creation_is_not_answered(struct kunit *te
 static void closed_process_leaves_orphans(struct kunit *test)
 {
 	struct footprint before, created;
-	struct objects *o = prepare(test, &before);
+	struct objects *o = prepare_for_user(test, &before);
 	struct mock *mock = o->mock;
 
 	KUNIT_ASSERT_EQ(test, objects_create(o, id_of(test)), 0);
