@@ -768,6 +768,27 @@ static void umr_without_a_key_is_out_of_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
+/* The next attempt uses the UMR queue pair that the first attempt has created. */
+static void umr_is_kept_if_there_is_no_memory_for_the_pool(struct kunit *test)
+{
+	struct pool_env *env = make_bare_env(test);
+	struct mlx5_ib_umr *umr;
+	unsigned int live;
+
+	fail_alloc_init(test);
+	KUNIT_ASSERT_EQ(test, mock_init_umr(env->dev), 0);
+	umr = env->dev->umr;
+	live = mock_num_live(env->mock);
+	fail_alloc_begin(1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_use_mkey_pool(env->dev), -ENOMEM);
+	KUNIT_EXPECT_TRUE(test, fail_alloc_end());
+	KUNIT_EXPECT_NULL(test, env->dev->mkey_pool);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_use_mkey_pool(env->dev), 0);
+	hold_works(env);
+	KUNIT_EXPECT_PTR_EQ(test, env->dev->umr, umr);
+	KUNIT_EXPECT_EQ(test, mock_num_live(env->mock), live);
+}
+
 /* UMR is set up by the first registration. If it cannot be, firmware creates the key. */
 static void failed_setup_of_umr_fails_no_registration(struct kunit *test)
 {
@@ -1137,6 +1158,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(key_that_may_be_gone_is_named_in_no_umr),
 	KUNIT_CASE(firmware_fills_entries_that_umr_cannot_name),
 	KUNIT_CASE(umr_without_a_key_is_out_of_memory),
+	KUNIT_CASE(umr_is_kept_if_there_is_no_memory_for_the_pool),
 	KUNIT_CASE(failed_setup_of_umr_fails_no_registration),
 	KUNIT_CASE(registration_that_waited_for_a_failure_does_not_repeat_it),
 	KUNIT_CASE(free_key_makes_way_for_a_key_of_another_kind),
