@@ -255,6 +255,23 @@ static void queue_that_could_not_be_created_is_not_reported(struct kunit *test)
 	finish(env);
 }
 
+/* Another process may have the UAR, or the context has it as a static page. */
+static void queue_is_on_no_uar_that_is_not_an_object(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mock *mock = env->mock;
+	const u32 uars[] = { mock_static_uar(mock, 0), 0x1234 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(uars); i++) {
+		KUNIT_EXPECT_EQ(test, create_cq_on(env, MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
+						   uars[i]), -EINVAL);
+		KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	}
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_queues, 0);
+	finish(env);
+}
+
 /* The process can still ring the doorbell of the queue. */
 static void queue_that_firmware_keeps_is_reported(struct kunit *test)
 {
@@ -646,6 +663,7 @@ static struct kunit_case report_cases[] = {
 	KUNIT_CASE(new_context_has_its_static_pages_and_registers),
 	KUNIT_CASE(queue_is_reported_at_its_uar_and_bfreg),
 	KUNIT_CASE(queue_that_could_not_be_created_is_not_reported),
+	KUNIT_CASE(queue_is_on_no_uar_that_is_not_an_object),
 	KUNIT_CASE(queue_that_firmware_keeps_is_reported),
 	KUNIT_CASE(queue_is_removed_from_the_report_once),
 	KUNIT_CASE(dynamic_page_is_reported),
