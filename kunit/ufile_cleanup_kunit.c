@@ -23,6 +23,7 @@
 #include "lib/rsc.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
+#include "verbs/uar.h"
 #include "verbs/ucontext.h"
 #include "verbs/verbs.h"
 
@@ -349,12 +350,19 @@ static bool is_found(struct closer *c)
 static void closed_process_leaves_no_queue_pair(struct kunit *test)
 {
 	struct closer *c = make_closer(test);
+	struct mlx5_ib_ucontext *context = c->mock->context;
 	struct mlx5_ib_qp *qp = make_qp(test, c);
 	struct ib_qp_init_attr init;
 	struct ib_qp_attr attr;
 
+	mock_open(c->mock);
+	qp->mem.context = context;
+	mlx5_ib_bell_add(context, &qp->bell);
 	destroy_qp_early(test, c, qp);
 	KUNIT_EXPECT_EQ(test, c->total, 1);
+	/* The report of UARs would show the number of another queue pair. */
+	KUNIT_EXPECT_EQ(test, context->bfregi.num_bells, 0);
+	mlx5_ib_bell_del(context, &qp->bell);
 	KUNIT_EXPECT_FALSE(test, is_found(c));
 	/* Another queue pair may have the number by now. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_qp(&qp->ibqp, &attr, 0, &init), -EAGAIN);
@@ -362,6 +370,7 @@ static void closed_process_leaves_no_queue_pair(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_set_counter(qp, 5), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&qp->rsc), 0);
 	KUNIT_EXPECT_EQ(test, c->mock->num_commands, 1);
+	mlx5_ib_dealloc_ucontext(&context->ibucontext);
 }
 
 static void refused_queue_pair_is_destroyed_at_the_second_attempt(struct kunit *test)
