@@ -542,6 +542,34 @@ static void port_has_the_network_device_that_mlx5_core_names(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, netdev_refcnt_read(netdev), refs);
 }
 
+/* Report that the port has no network device, and wait for the work item if it was queued. */
+static bool is_handled(struct mlx5_ib_dev *dev)
+{
+	struct notifier_block *nb = &dev->port.netdev_events;
+
+	KUNIT_EXPECT_EQ(nic.mock->test, NOTIFY_OK,
+			nb->notifier_call(nb, MLX5_DRIVER_EVENT_UPLINK_NETDEV, NULL));
+	flush_work(&dev->port.netdev_changed);
+	return dev->port.num_handled == dev->port.num_netdevs;
+}
+
+/* The Ethernet driver can also be unbound before the device is registered, and afterwards. */
+static void changes_are_handled_while_the_device_is_registered(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev = make_nic(test);
+	struct mlx5_ib_port *port = &dev->port;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_netdev(dev), 0);
+	KUNIT_EXPECT_FALSE(test, is_handled(dev));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_init_netdev_changes(dev), 0);
+	flush_work(&port->netdev_changed);
+	KUNIT_EXPECT_EQ(test, port->num_handled, port->num_netdevs);
+	KUNIT_EXPECT_TRUE(test, is_handled(dev));
+	mlx5_ib_cleanup_netdev_changes(dev);
+	KUNIT_EXPECT_FALSE(test, is_handled(dev));
+	mlx5_ib_cleanup_netdev(dev);
+}
+
 static void infiniband_port_has_no_network_device(struct kunit *test)
 {
 	struct mlx5_ib_dev *dev = make_nic(test);
@@ -707,6 +735,7 @@ static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(refused_address_is_an_error),
 	KUNIT_CASE(roce_is_started_if_the_port_has_it),
 	KUNIT_CASE(port_has_the_network_device_that_mlx5_core_names),
+	KUNIT_CASE(changes_are_handled_while_the_device_is_registered),
 	KUNIT_CASE(infiniband_port_has_no_network_device),
 	KUNIT_CASE(library_is_told_the_inline_headers),
 	KUNIT_CASE(vport_receives_what_it_sends_with_two_contexts),
