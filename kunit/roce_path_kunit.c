@@ -114,6 +114,7 @@ static void port_of_a_connection_is_in_the_range_of_the_device(struct kunit *tes
 	struct rdma_ah_attr ah = make_address(&source_v2);
 	struct mlx5_ib_caps *caps = make_caps(test);
 	struct rdma_ah_attr local = { .type = RDMA_AH_ATTR_TYPE_IB };
+	unsigned long seen = 0;
 	u16 port;
 	u32 qpn;
 
@@ -133,7 +134,11 @@ static void port_of_a_connection_is_in_the_range_of_the_device(struct kunit *tes
 		port = mlx5_ib_udp_sport(&ah, qpn, 0x6789b, caps);
 		KUNIT_EXPECT_GE(test, port, 0xd001);
 		KUNIT_EXPECT_LE(test, port, 0xd003);
+		seen |= BIT(port - 0xd001);
 	}
+	KUNIT_EXPECT_EQ(test, seen, 0x7);
+	MOCK_SET_ROCE_CAP(caps, r_roce_min_src_udp_port, 0xd003);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_udp_sport(&ah, 0x12345, 0x6789a, caps), 0xd003);
 	/* A range that makes no sense is ignored. */
 	MOCK_SET_ROCE_CAP(caps, r_roce_max_src_udp_port, 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_udp_sport(&ah, 0x12345, 0x6789a, caps),
