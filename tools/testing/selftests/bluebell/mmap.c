@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include "klog.h"
 #include "test.h"
 
 #define STATIC_PAGES UV_STATIC_PAGES(16)
@@ -251,6 +252,24 @@ TEST_F(uar_command, mapping_is_inherited_by_a_child)
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(0, write_word(p + 0xff0));
 	munmap(p, UV_PAGE);
+}
+
+/* The driver warns if it does not find the UAR of the first mapping in the entry of the page. */
+TEST_F(uar_command, page_can_be_mapped_twice)
+{
+	off_t off = uv_mmap_off(variant->cmd, STATIC_PAGES - 1);
+	int warnings = klog_count("WARNING: ");
+	void *p[2];
+
+	ASSERT_EQ(0, try_mmap(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p[0]));
+	ASSERT_EQ(0, try_mmap(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p[1]));
+	EXPECT_EQ(warnings, klog_count("WARNING: "));
+	ASSERT_EQ(0, hca_expect("drop %s 2",
+				hca_cap("general", "bf") ? "bad_offset" : "no_blueflame"));
+	EXPECT_EQ(0, write_word(p[0] + 0xff0));
+	munmap(p[0], UV_PAGE);
+	EXPECT_EQ(0, write_word(p[1] + 0xff0));
+	munmap(p[1], UV_PAGE);
 }
 
 /* --- Dynamic UAR pages ------------------------------------------------------------------------ */
