@@ -300,14 +300,18 @@ datagram_serve() {
 	END
 }
 
-# Send a datagram to the port 9 of $1 from each of the ports that follow.
+# send_from_ports udp4|tcp4 ADDRESS PORT...: send a datagram, or the request for a connection, to the
+# port 9 of the address, where nobody listens, from each of the ports.
 send_from_ports() {
 	python3 - "$@" <<-'END'
 		import socket, sys
-		for port in map(int, sys.argv[2:]):
-		    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+		kind = {"udp4": socket.SOCK_DGRAM, "tcp4": socket.SOCK_STREAM}[sys.argv[1]]
+		for port in map(int, sys.argv[3:]):
+		    with socket.socket(socket.AF_INET, kind) as s:
 		        s.bind(("", port))
-		        s.sendto(b"x", (sys.argv[1], 9))
+		        s.settimeout(5)
+		        if not s.connect_ex((sys.argv[2], 9)):
+		            s.send(b"x")
 	END
 }
 
