@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of objects by type and number: which object an event is delivered
- * to, and that an object is not destroyed while a task has a reference to it.
+ * to, until the driver stops listening, and that an object is not destroyed while a task has a
+ * reference to it.
  */
 
+#include <kunit/static_stub.h>
+#include <kunit/test-bug.h>
 #include <kunit/test.h>
 #include <linux/mlx5/device.h>
 #include <linux/workqueue.h>
@@ -316,6 +319,35 @@ static void new_object_takes_the_number_over(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&env->mock->dev->rsc_table.rscs));
 }
 
+/* The queue of an object that firmware keeps fails while the driver is being unbound. */
+static void fail_late(struct mlx5_ib_dev *dev, bool on)
+{
+	struct mlx5_eqe eqe = {};
+
+	eqe.data.qp_srq.qp_srq_n = cpu_to_be32(NUM);
+	if (!on)
+		KUNIT_EXPECT_EQ(kunit_get_current_test(), NOTIFY_OK,
+				report_in_interrupt(&dev->rsc_table, 0x05, &eqe));
+}
+
+static void last_event_before_unbinding_is_delivered(struct kunit *test)
+{
+	struct rsc_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+	struct mlx5_ib_dev *dev;
+
+	KUNIT_ASSERT_NOT_NULL(test, env);
+	env->mock = mock_create(test);
+	dev = env->mock->dev;
+	kunit_activate_static_stub(test, mlx5_ib_rsc_watch, fail_late);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_rsc_table(dev), 0);
+	add_object(test, env, &env->qp, &qp_ops);
+	dev->kept = true;
+	mlx5_ib_cleanup_rsc_table(dev);
+	KUNIT_EXPECT_EQ(test, env->qp.events, 1);
+	KUNIT_EXPECT_EQ(test, env->qp.last, IB_EVENT_QP_FATAL);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->rsc_table.rscs));
+}
+
 static struct kunit_case rsc_cases[] = {
 	KUNIT_CASE_PARAM(event_is_delivered_to_its_object, event_gen_params),
 	KUNIT_CASE(lookup_takes_the_lock_of_the_table),
@@ -324,6 +356,7 @@ static struct kunit_case rsc_cases[] = {
 	KUNIT_CASE(destruction_waits_for_references),
 	KUNIT_CASE(object_that_firmware_keeps_gets_events),
 	KUNIT_CASE(new_object_takes_the_number_over),
+	KUNIT_CASE(last_event_before_unbinding_is_delivered),
 	{}
 };
 

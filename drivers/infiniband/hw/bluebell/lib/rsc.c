@@ -5,6 +5,7 @@
  * of mlx5_core.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/visibility.h>
 #include <linux/mlx5/device.h>
 #include <rdma/uverbs_ioctl.h>
@@ -362,6 +363,19 @@ void mlx5_ib_rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 	rsc_discard(rsc, mem);
 }
 
+/*
+ * Start or stop receiving events. To stop is to wait until no event is being handled. KUnit suites,
+ * whose devices have no events, stub this function.
+ */
+VISIBLE_IF_KUNIT void mlx5_ib_rsc_watch(struct mlx5_ib_dev *dev, bool on)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_rsc_watch, dev, on);
+	if (on)
+		mlx5_notifier_register(dev->mdev, &dev->rsc_table.nb);
+	else
+		mlx5_notifier_unregister(dev->mdev, &dev->rsc_table.nb);
+}
+
 /**
  * mlx5_ib_init_rsc_table - start to listen for events of objects
  * @dev: device
@@ -378,7 +392,7 @@ int mlx5_ib_init_rsc_table(struct mlx5_ib_dev *dev)
 	xa_init_flags(&table->rscs, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->kernel_qps, XA_FLAGS_LOCK_IRQ);
 	table->nb.notifier_call = mlx5_ib_rsc_event;
-	mlx5_notifier_register(dev->mdev, &table->nb);
+	mlx5_ib_rsc_watch(dev, true);
 	return 0;
 }
 
@@ -393,7 +407,7 @@ void mlx5_ib_cleanup_rsc_table(struct mlx5_ib_dev *dev)
 
 	if (!table->wq)
 		return;
-	mlx5_notifier_unregister(dev->mdev, &table->nb);
+	mlx5_ib_rsc_watch(dev, false);
 	destroy_workqueue(table->wq);
 	WARN_ON(!xa_empty(&table->rscs) && !dev->kept);
 	xa_destroy(&table->rscs);

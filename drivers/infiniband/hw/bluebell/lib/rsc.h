@@ -86,6 +86,7 @@ void mlx5_ib_cleanup_rsc_table(struct mlx5_ib_dev *dev);
 #if IS_ENABLED(CONFIG_KUNIT)
 int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long type, void *data);
 int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc);
+void mlx5_ib_rsc_watch(struct mlx5_ib_dev *dev, bool on);
 #endif
 
 #endif /* BLUEBELL_RSC_H */
