@@ -545,6 +545,12 @@ TEST(methods_need_a_context)
 /* If firmware refuses any of the commands, the UARs allocated so far are freed. */
 TEST(failed_open_frees_all_uars)
 {
+	/*
+	 * If the vport says which headers have to be in the WQE, mlx5_ib asks it each time the
+	 * device is opened, and opens the device without the answer, too.
+	 */
+	bool asks = driver_is("mlx5_ib") && is_ethernet() &&
+		    hca_cap("ethernet", "wqe_inline_mode") == INLINE_BY_VPORT;
 	struct mlx5_ib_alloc_ucontext_resp resp;
 	unsigned int nth;
 	int fd, ret, fired;
@@ -562,7 +568,10 @@ TEST(failed_open_frees_all_uars)
 		close(fd);
 		if (!fired)
 			break;
-		EXPECT_EQ(-ENOMEM, ret) TH_LOG("command %u refused", nth);
+		if (!ret && asks)
+			asks = false;
+		else
+			EXPECT_EQ(-ENOMEM, ret) TH_LOG("command %u refused", nth);
 		EXPECT_CENSUS_UNCHANGED() TH_LOG("command %u refused", nth);
 	}
 	/* There was at least a command for each page of the 16 registers. */
