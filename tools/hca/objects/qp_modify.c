@@ -2,6 +2,7 @@
 /*
  * Queue pairs: the transitions between states, and what each takes from the context.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "caps.h"
@@ -39,8 +40,12 @@ enum optpar {
 	OPT_COUNTER = 1 << 25,
 };
 
-/* The only bit that the HCA has in the second mask of optional parameters of RTS2RTS_QP. */
-#define OPT_32_UDP_SPORT (1u << 2)
+/*
+ * RTS2RTS_QP has bits 95 to 32 in a second mask. A program that sets the UDP source port moves a
+ * connection to another path of the network. Of the bits from 64 on the HCA has none.
+ */
+#define OPT_UDP_SPORT	(1ull << 34)
+#define OPT_95_64	(1ull << 63)
 
 enum trans {
 	T_RST2INIT, T_INIT2INIT, T_INIT2RTR, T_RTR2RTS, T_RTS2RTS, T_SQERR2RTS, T_RTS2SQD,
@@ -55,14 +60,14 @@ enum { PM_MIGRATED = 3 };	/* pm_state */
 #define OPT_SQD (OPT_ALT | OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PATH | \
 		 OPT_SRA | OPT_RRA | OPT_PM | OPT_RETRY | OPT_RNR_RETRY | OPT_TIMEOUT | OPT_PORT)
 /* Parameters that do not apply to queue pairs without a connection, and to UC queue pairs. */
-#define OPT_NOT_UD ((uint32_t)(OPT_SQD | OPT_ANY) & \
-		    ~(uint32_t)(OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_ANY))
+#define OPT_NOT_UD (((uint32_t)(OPT_SQD | OPT_ANY) & \
+		     ~(uint32_t)(OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_ANY)) | OPT_UDP_SPORT)
 #define OPT_NOT_UC ((uint32_t)(OPT_RRE | OPT_RAE | OPT_RNR_TIMEOUT | OPT_SRA | OPT_RRA | \
 			       OPT_RETRY | OPT_RNR_RETRY | OPT_TIMEOUT))
 
 static const struct trans_desc {
 	uint8_t from, to;	/* enum qp_state */
-	uint32_t opt;		/* optional parameters that a command may set */
+	uint64_t opt;		/* optional parameters that a command may set */
 } trans_table[T_NR] = {
 	[T_RST2INIT] = { QPS_RST, QPS_INIT,
 		OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_PM | OPT_ANY },
@@ -73,7 +78,8 @@ static const struct trans_desc {
 	[T_RTR2RTS] = { QPS_RTR, QPS_RTS,
 		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY },
 	[T_RTS2RTS] = { QPS_RTS, QPS_RTS,
-		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY },
+		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY |
+		OPT_UDP_SPORT },
 	[T_SQERR2RTS] = { QPS_SQER, QPS_RTS,
 		OPT_QKEY | OPT_RWE | OPT_RNR_TIMEOUT | OPT_ANY },
 	[T_RTS2SQD] = { QPS_RTS, QPS_SQ_DRAINING, 0 },
@@ -92,7 +98,7 @@ struct trans_field {
 	struct ifc_field f;
 	uint32_t always;
 	uint8_t on;
-	uint32_t opt;
+	uint64_t opt;
 };
 
 #define PATH(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), "path." #fld }
@@ -127,7 +133,7 @@ static const struct trans_field trans_fields[] = {
 	{ PATH(fl), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
 	{ PATH(rmac_47_32), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
 	{ PATH(rmac_31_0), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
-	{ PATH(udp_sport), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(udp_sport), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH | OPT_UDP_SPORT },
 	{ PATH(dscp), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
 	{ PATH(ecn), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
 	{ PATH(eth_prio), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
@@ -155,7 +161,7 @@ static void trans_copy_bits(uint8_t *to, const uint8_t *from, size_t off, size_t
 }
 
 /* Build in @to the context that the queue pair has after a transition with the context @given. */
-static void trans_merge(const struct qp *qp, enum trans t, uint32_t opt, const uint8_t *given,
+static void trans_merge(const struct qp *qp, enum trans t, uint64_t opt, const uint8_t *given,
 			uint8_t *to)
 {
 	uint8_t on = ON_ANY | (qp_type_connected(qp->type) ? ON_CONNECTED : 0) |
@@ -238,10 +244,21 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 	return ST_OK;
 }
 
-static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const struct trans_desc *d,
-				  uint32_t opt)
+/* The optional parameters that a command sets. */
+static uint64_t trans_optpar(const struct cmd *cmd, enum trans t)
 {
-	uint32_t bad = opt & ~d->opt;
+	uint64_t opt = IFC_GET(rst2init_qp_in, cmd->in, opt_param_mask);
+
+	if (t != T_RTS2RTS)
+		return opt;
+	opt |= (uint64_t)ifc_get_bits(cmd->in, RTS2RTS_QP_OPT_95_32 + 32, 32) << 32;
+	return ifc_get_bits(cmd->in, RTS2RTS_QP_OPT_95_32, 32) ? opt | OPT_95_64 : opt;
+}
+
+static uint8_t trans_check_optpar(struct hca *hca, struct cmd *cmd, const struct qp *qp,
+				  const struct trans_desc *d, uint64_t opt)
+{
+	uint64_t bad = opt & ~d->opt;
 
 	if (opt & OPT_ALT)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
@@ -250,40 +267,13 @@ static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const st
 		bad |= opt & OPT_NOT_UD;
 	else if (qp->type == QPT_UC)
 		bad |= opt & OPT_NOT_UC;
+	if (!ifc_get_bits(hca->cap[CAP_GENERAL], CAP_RTS2RTS_QP_UDP_SPORT, 1))
+		bad |= opt & OPT_UDP_SPORT;
 	if (bad)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_OPT_PARAM,
-				"%s of a %s QP must not set opt_param 0x%x", cmd->desc->name,
+				"%s of a %s QP must not set opt_param 0x%" PRIx64, cmd->desc->name,
 				qp_type_name(qp->type), bad);
 	return ST_OK;
-}
-
-/*
- * Take the UDP source port that RTS2RTS_QP may bring by itself into @next. In this way a program
- * moves a connection to another path of the network.
- */
-static uint8_t trans_take_udp_sport(struct hca *hca, struct cmd *cmd, enum trans t,
-				    const uint8_t *given, struct qp *next)
-{
-	uint32_t high, low;
-
-	if (t != T_RTS2RTS)
-		return ST_OK;
-	high = ifc_get_bits(cmd->in, RTS2RTS_QP_OPT_95_32, 32);
-	low = ifc_get_bits(cmd->in, RTS2RTS_QP_OPT_95_32 + 32, 32);
-	if (high || low & ~OPT_32_UDP_SPORT)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_OPT_PARAM,
-				"%s does not have all of opt_param_mask_95_32 0x%x%08x",
-				cmd->desc->name, high, low);
-	if (!low)
-		return ST_OK;
-	if (!ifc_get_bits(hca->cap[CAP_GENERAL], CAP_RTS2RTS_QP_UDP_SPORT, 1) ||
-	    !qp_type_connected(next->type))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_OPT_PARAM,
-				"the UDP source port of a %s QP cannot be changed in RTS",
-				qp_type_name(next->type));
-	next->path.udp_sport = IFC_GET(qpc, given, primary_address_path.udp_sport);
-	IFC_SET(qpc, next->qpc, primary_address_path.udp_sport, next->path.udp_sport);
-	return qp_check_roce_path(hca, cmd, next);
 }
 
 /* Refuse a umem for the doorbell record: only CREATE_QP can set where the record is. */
@@ -358,7 +348,7 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 {
 	const struct trans_desc *d = &trans_table[t];
 	const uint8_t *given = IFC_ADDR(rst2init_qp_in, cmd->in, qpc);
-	uint32_t opt = IFC_GET(rst2init_qp_in, cmd->in, opt_param_mask);
+	uint64_t opt = trans_optpar(cmd, t);
 	struct qp *qp, next;
 	struct obj *o;
 	uint8_t st = check_obj(hca, cmd, OBJ_QP, IFC_GET(rst2init_qp_in, cmd->in, qpn), &o);
@@ -376,18 +366,16 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 	if (!st)
 		st = trans_check_dbr(cmd, given);
 	if (!st)
-		st = trans_check_optpar(cmd, qp, d, opt);
+		st = trans_check_optpar(hca, cmd, qp, d, opt);
 	if (st)
 		return st;
 	next = *qp;
 	trans_merge(qp, t, opt, given, next.qpc);
 	qp_decode(&next);
 	st = trans_check_values(hca, cmd, &next, t);
-	if (!st && (t == T_INIT2RTR || opt & OPT_PATH) && qp_type_connected(qp->type) &&
-	    roce_offered(hca))
+	if (!st && (t == T_INIT2RTR || opt & (OPT_PATH | OPT_UDP_SPORT)) &&
+	    qp_type_connected(qp->type) && roce_offered(hca))
 		st = qp_check_roce_path(hca, cmd, &next);
-	if (!st)
-		st = trans_take_udp_sport(hca, cmd, t, given, &next);
 	if (!st && t == T_RST2INIT)
 		st = trans_take_pd(hca, cmd, qp, &next);
 	if (st)
