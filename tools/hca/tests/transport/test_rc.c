@@ -267,17 +267,11 @@ static void atomics_compute_in_network_order(void **state)
 static void masked_atomics_change_masked_bits_only(void **state)
 {
 	uint64_t *word;
-	struct rig_wqe w;
 
 	(void)state;
 	word = rig_ptr(1, buf_b);
 	*word = 0xff00ff;
-	wq_ctrl(&w, WQE_MASKED_CS, true, 0);
-	wq_raddr(&w, buf_b, key_b);
-	wq_atomic(&w, 0x1234, 0xff);
-	wq_atomic(&w, 0x00ff, 0xff);
-	wq_data(&w, buf_a, 8, key_a);
-	rig_send(0, a, w.b, w.ds);
+	post_masked_cs(0x1234, 0xff, 0x00ff, 0xff);
 	assert_int_equal(rig_run(1, 1000), 1);
 	assert_true(*word == 0xff0034);
 	*word = 0xffff;
@@ -294,19 +288,13 @@ static void masked_compare_and_swap_has_two_masks(void **state)
 		{ 0x3399, 0x11bb33dd }, { 0x3244, 0x11223344 },
 	};
 	unsigned int i;
-	struct rig_wqe w;
 	uint64_t *word;
 
 	(void)state;
 	word = rig_ptr(1, buf_b);
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		*word = 0x11223344;
-		wq_ctrl(&w, WQE_MASKED_CS, true, 0);
-		wq_raddr(&w, buf_b, key_b);
-		wq_atomic(&w, 0xaabbccdd, t[i].compare);
-		wq_atomic(&w, 0xff00ff, 0xff00);	/* swapped, compared */
-		wq_data(&w, buf_a, 8, key_a);
-		rig_send(0, a, w.b, w.ds);
+		post_masked_cs(0xaabbccdd, t[i].compare, 0xff00ff, 0xff00);
 		assert_int_equal(rig_run(i + 1, 1000), i + 1);
 		expect(CQ_A, i, CQE_REQ, 0);
 		assert_true(*word == t[i].after);

@@ -205,7 +205,6 @@ static void connections_work_over_all_kinds_of_addresses(void **state)
 static void masked_atomics_cross_the_link(void **state)
 {
 	uint64_t *word = rig_ptr(1, buf_b);
-	struct rig_wqe w;
 
 	(void)state;
 	*word = 0xffff;
@@ -213,12 +212,7 @@ static void masked_atomics_cross_the_link(void **state)
 	assert_int_equal(rig_run(1, 1000), 1);
 	assert_true(*word == 0xff00);
 	*word = 0xff00ff;
-	wq_ctrl(&w, WQE_MASKED_CS, true, 0);
-	wq_raddr(&w, buf_b, key_b);
-	wq_atomic(&w, 0x1234, 0xff);
-	wq_atomic(&w, 0x00ff, 0xff);
-	wq_data(&w, buf_a, 8, key_a);
-	rig_send(0, a, w.b, w.ds);
+	post_masked_cs(0x1234, 0xff, 0x00ff, 0xff);
 	assert_int_equal(rig_run(2, 1000), 2);
 	assert_true(*word == 0xff0034);
 }

@@ -83,6 +83,18 @@ uint16_t post_atomic(uint8_t opcode, uint64_t raddr, uint64_t swap_add, uint64_t
 	return rig_send(0, a, w.b, w.ds);
 }
 
+uint16_t post_masked_cs(uint64_t swap, uint64_t compare, uint64_t swap_mask, uint64_t compare_mask)
+{
+	struct rig_wqe w;
+
+	wq_ctrl(&w, WQE_MASKED_CS, true, 0);
+	wq_raddr(&w, buf_b, key_b);
+	wq_atomic(&w, swap, compare);
+	wq_atomic(&w, swap_mask, compare_mask);
+	wq_data(&w, buf_a, 8, key_a);
+	return rig_send(0, a, w.b, w.ds);
+}
+
 void post_datagram(uint32_t len, uint32_t qkey, const uint8_t *dgid)
 {
 	struct rig_wqe w;

@@ -33,6 +33,7 @@ int ud_up(void **state);
 uint16_t post_send(uint8_t opcode, uint32_t len, bool signaled);
 uint16_t post_rdma(uint8_t opcode, uint64_t raddr, uint32_t rkey, uint32_t len);
 uint16_t post_atomic(uint8_t opcode, uint64_t raddr, uint64_t swap_add, uint64_t compare);
+uint16_t post_masked_cs(uint64_t swap, uint64_t compare, uint64_t swap_mask, uint64_t compare_mask);
 /* Post a datagram to @b, with a GRH if @dgid is given. */
 void post_datagram(uint32_t len, uint32_t qkey, const uint8_t *dgid);
 
