@@ -72,9 +72,8 @@ no_addresses() {
 
 # Bring the netdev up with the addresses of the guest $1, which the GID table then has.
 roce_up() {
-	modprobe rdma_ucm && nic_up "10.9.0.$1" &&
+	port_up "10.9.0.$1" &&
 		ip -6 address replace "$(gid 6 "$1")/64" dev "$(nic)" nodad &&
-		wait_for 20 gid_index v2 "$(gid 4 "$1")" &&
 		wait_for 20 gid_index v2 "$(gid 6 "$1")" && wait_for 20 link_is ACTIVE
 }
 

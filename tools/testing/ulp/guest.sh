@@ -234,9 +234,9 @@ write_in_time() {
 # for a queue that no longer exists. Bluebell itself does not ring the doorbell of a device that has
 # failed; but the network device of an Ethernet port, which is mlx5_core's, does.
 late_doorbells() {
-	[[ $1 != fatal ]] || ! on_ethernet || hca expect drop no_uar any || return
 	case $BLUEBELL_DRIVER-$1 in
-	mlx5_ib-fatal)
+	*-fatal)
+		[[ $BLUEBELL_DRIVER == mlx5_ib ]] || on_ethernet || return 0
 		hca expect drop no_uar any
 		;;
 	mlx5_ib-unbind)
