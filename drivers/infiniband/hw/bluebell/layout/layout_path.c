@@ -47,9 +47,12 @@
  */
 u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
 {
-	int want = ib_rate_to_mbps(rate), fastest = 0, slowest = INT_MAX, mbps;
+	int want, fastest = 0, slowest = INT_MAX, mbps;
 	u8 code, found = 0, least = 0;
 
+	if (rate == IB_RATE_PORT_CURRENT)
+		return 0;
+	want = ib_rate_to_mbps(rate);
 	if (want < 0)
 		return 0;
 	for (code = MIN_RATE_CODE; code <= MAX_RATE_CODE; code++) {
