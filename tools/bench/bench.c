@@ -490,13 +490,16 @@ static void uverbs_write(struct bench *b, const void *command, size_t size)
 		die("uverbs command");
 }
 
-/* libmlx5 does not enter the kernel for an address handle of an InfiniBand port. */
-static bool enters_kernel(const struct bench *b)
+/* An Ethernet port has the addresses of its network device. */
+static bool has_addresses(const struct bench *b)
 {
 	return b->self.is_global;
 }
 
-/* On an InfiniBand port, send the commands by hand. */
+/*
+ * libmlx5 enters the kernel for an address handle of an Ethernet port only. On an InfiniBand port,
+ * send the commands by hand.
+ */
 static void op_ah(struct bench *b, const struct row *row)
 {
 	struct ib_uverbs_create_ah_resp resp = { 0 };
@@ -516,7 +519,7 @@ static void op_ah(struct bench *b, const struct row *row)
 		.hdr = { .command = IB_USER_VERBS_CMD_DESTROY_AH, .in_words = sizeof(destroy) / 4 },
 	};
 
-	if (enters_kernel(b)) {
+	if (has_addresses(b)) {
 		struct ibv_ah *ah = ibv_create_ah(b->pd, &b->self);
 
 		if (!ah || ibv_destroy_ah(ah))
@@ -783,6 +786,8 @@ static void run_all_rows(struct bench *b, const struct options *o)
 {
 	run_rows(b, o, rows);
 	run_rows(b, o, devx_rows);
+	if (has_addresses(b))
+		run_rows(b, o, address_rows);
 }
 
 /*

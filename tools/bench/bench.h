@@ -78,7 +78,8 @@ void start_crowd(struct bench *b, const struct row *row);
 void op_crowd(struct bench *b, const struct row *row);
 void end_crowd(struct bench *b, const struct row *row);
 
-/* devx.c; the last row has no name. */
+/* devx.c, address.c; the last row has no name. */
 extern const struct row devx_rows[];
+extern const struct row address_rows[];
 
 #endif
