@@ -19,18 +19,20 @@
 #define WRITES		4000
 #define WINDOW		32	/* writes that are not complete */
 
-enum call { POST_RECV, POST_SEND, POLL_SEND, POLL_RECV, NUM_CALLS };
+enum call { POST_RECV, POST_SEND, POLL_SEND, POLL_RECV, MAKE_AH, NUM_CALLS };
 
 /**
  * struct requests - what the calls post, made before the time is taken
  * @sge: data of a message, in the buffer of each side
  * @recv: request that receives the message
  * @send: request that sends the message
+ * @address: of the port itself, for address handles
  */
 struct requests {
 	struct ib_sge sge[NUM_QPS];
 	struct ib_recv_wr recv;
 	struct ib_send_wr send;
+	struct rdma_ah_attr address;
 };
 
 static void make_requests(struct rig *rig, struct requests *requests)
@@ -46,6 +48,18 @@ static void make_requests(struct rig *rig, struct requests *requests)
 		.wr_id = 2, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
 		.sg_list = &requests->sge[0], .num_sge = 1,
 	};
+	rig_address(rig, &requests->address);
+}
+
+/* Create and destroy an address handle, as a consumer does that must not sleep. */
+static int make_ah(struct rig *rig, const struct requests *requests)
+{
+	struct rdma_ah_attr attr = requests->address;
+	struct ib_ah *ah = rdma_create_ah(rig->pd, &attr, 0);
+
+	TRY(PTR_ERR_OR_ZERO(ah));
+	rdma_destroy_ah(ah, 0);
+	return 0;
 }
 
 static int call(struct rig *rig, const struct requests *requests, enum call call,
@@ -58,8 +72,10 @@ static int call(struct rig *rig, const struct requests *requests, enum call call
 		return ib_post_send(rig->qp[0], &requests->send, NULL);
 	case POLL_SEND:
 		return ib_poll_cq(rig->cq[0], 1, wc) == 1 ? 0 : -EAGAIN;
-	default:
+	case POLL_RECV:
 		return ib_poll_cq(rig->cq[1], 1, wc) == 1 ? 0 : -EAGAIN;
+	default:
+		return make_ah(rig, requests);
 	}
 }
 
@@ -101,9 +117,10 @@ static int test_calls(struct rig *rig)
 		}
 	}
 	snprintf(rig_report, sizeof(rig_report),
-		 "post_recv %lld post_send %lld poll_send %lld poll_recv %lld\n",
+		 "post_recv %lld post_send %lld poll_send %lld poll_recv %lld make_ah %lld\n",
 		 div_s64(least[POST_RECV], BATCH), div_s64(least[POST_SEND], BATCH),
-		 div_s64(least[POLL_SEND], BATCH), div_s64(least[POLL_RECV], BATCH));
+		 div_s64(least[POLL_SEND], BATCH), div_s64(least[POLL_RECV], BATCH),
+		 div_s64(least[MAKE_AH], BATCH));
 	return 0;
 }
 
