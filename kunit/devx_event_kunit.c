@@ -681,17 +681,23 @@ static void destroyed_object_leaves_no_events_or_subscribers(struct kunit *test)
 						1), 0);
 		KUNIT_ASSERT_EQ(test, subscribe(test, channel[i], MLX5_OBJ_TYPE_CQ, NUM, CQ_ERROR,
 						2), 0);
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel[i], MLX5_OBJ_TYPE_QP, NUM + 1,
+						COMM_EST, 3), 0);
 	}
 	/* The process may have freed what the cookie of a queued event points to. */
 	report_qp(test, COMM_EST, NUM, 0);
+	report_qp(test, COMM_EST, NUM + 1, 0);
 	pause_qp(mock);
 	/* Firmware has destroyed the object; the driver has not seen the answer yet. */
 	report_qp(test, COMM_EST, NUM, 0);
 	settle_qp(mock, 0);
 	report_qp(test, COMM_EST, NUM, 0);
-	for (i = 0; i < 2; i++)
+	/* The event of the other queue pair is still to be read. */
+	for (i = 0; i < 2; i++) {
+		expect_cookie(test, channel[i], 3);
 		expect_nothing(test, channel[i]);
-	KUNIT_EXPECT_EQ(test, num_sources(test), 1);
+	}
+	KUNIT_EXPECT_EQ(test, num_sources(test), 2);
 }
 
 static void new_object_of_the_number_keeps_its_subscribers(struct kunit *test)
