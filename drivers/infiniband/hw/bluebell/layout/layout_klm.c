@@ -67,7 +67,6 @@ static bool klm_enter_block(struct mlx5_ib_klm_walk *walk)
 		return true;
 	}
 	walk->block_entries = entries;
-	walk->block_entry = 0;
 	return true;
 }
 

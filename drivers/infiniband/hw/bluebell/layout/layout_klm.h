@@ -25,7 +25,7 @@
  * @left: bytes of the range that have not been walked through
  * @block_entries: entries of the strided block (klm_enter_block()) whose head is entry @next of the
  *	table; 0 outside of a block
- * @block_entry: entry of the block to read next, from 0
+ * @block_entry: entry of the block to read next, from 0; 0 outside of a block
  * @cycle: cycle of the block to read next, from 0
  * @budget: entries that the walk may still read; belongs to the caller, and is counted down
  */
