@@ -224,6 +224,15 @@ static void queues_take_bfregs_by_class_and_load(struct kunit *test)
 	expect_taken(test, acc, c->want, c->queues);
 }
 
+/* The library asked for no bfregs (MLX5_LIB_CAP_DYN_UAR), and names none for the queue pair. */
+static void context_without_bfregs_has_none_for_a_queue(struct kunit *test)
+{
+	const struct mlx5_bfreg_layout layout = { .uars_per_sys_page = 1, .num_dyn_bfregs = 1024 };
+	const unsigned int count = 0;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_pick_bfreg(&layout, &count), -ENOMEM);
+}
+
 static void freed_low_latency_bfreg_is_taken_next(struct kunit *test)
 {
 	struct accounting *acc = make_accounting(test, 16, 4, PAGE_4K);
@@ -405,6 +414,7 @@ static struct kunit_case uar_cases[] = {
 	KUNIT_CASE_PARAM(context_gets_bfregs_in_whole_pages, shape_gen_params),
 	KUNIT_CASE(library_without_4k_uars_adds_fewer_bfregs_on_larger_pages),
 	KUNIT_CASE_PARAM(queues_take_bfregs_by_class_and_load, order_gen_params),
+	KUNIT_CASE(context_without_bfregs_has_none_for_a_queue),
 	KUNIT_CASE(freed_low_latency_bfreg_is_taken_next),
 	KUNIT_CASE(freed_medium_bfreg_is_taken_next),
 	KUNIT_CASE(low_latency_bfreg_is_never_shared),
