@@ -129,6 +129,9 @@ static void link_width_is_reported(struct kunit *test)
 		{ MLX5_PTYS_WIDTH_1X, IB_WIDTH_1X }, { MLX5_PTYS_WIDTH_2X, IB_WIDTH_2X },
 		{ MLX5_PTYS_WIDTH_4X, IB_WIDTH_4X }, { MLX5_PTYS_WIDTH_8X, IB_WIDTH_8X },
 		{ MLX5_PTYS_WIDTH_12X, IB_WIDTH_12X },
+		/* Widths that verbs do not know, and none. */
+		{ MLX5_PTYS_WIDTH_12X << 1, IB_WIDTH_4X }, { 0x80, IB_WIDTH_4X },
+		{ 0, IB_WIDTH_4X },
 	};
 	unsigned int i;
 
