@@ -701,6 +701,9 @@ static void reregistration_moves_the_region_to_a_new_key(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
 	mr->device = &o->mock->dev->ib_dev;
 	KUNIT_EXPECT_NE(test, mr->lkey, lkey);
+	KUNIT_EXPECT_EQ(test, to_mmr(mr)->access,
+			c->flags & IB_MR_REREG_ACCESS ? IB_ACCESS_REMOTE_READ :
+							IB_ACCESS_LOCAL_WRITE);
 	/* The old key is destroyed, although ib_core has not deregistered the old region yet. */
 	KUNIT_EXPECT_EQ(test, o->mock->num_live[MOCK_MKEY], 1);
 	KUNIT_EXPECT_NULL(test, xa_load(&o->mock->live[MOCK_MKEY], mlx5_mkey_to_idx(lkey)));
