@@ -554,6 +554,22 @@ static void refused_allocation_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->commands, 1);
 }
 
+/* The window would wrap around the end of the address space, so that ioremap_wc() fails. */
+static void window_that_cannot_be_mapped_leaves_nothing(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev = ((struct dm_env *)test->priv)->mock->dev;
+	struct mlx5_ib_dm_pool *pool = dev->dm;
+	unsigned int i;
+
+	dev->dm = NULL;
+	dev->mdev->bar_addr = -PAGE_SIZE - window_of_host.start;
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, mlx5_ib_use_dm(dev), -ENOMEM);
+		KUNIT_EXPECT_NULL(test, dev->dm);
+	}
+	dev->dm = pool;
+}
+
 /* Firmware may have allocated the memory, so that it counts against the user's share. */
 static void memory_that_may_be_allocated_counts(struct kunit *test)
 {
@@ -1426,6 +1442,7 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(only_the_allocated_pages_are_cleared),
 	KUNIT_CASE(allocation_tries_the_whole_window),
 	KUNIT_CASE(refused_allocation_leaves_nothing),
+	KUNIT_CASE(window_that_cannot_be_mapped_leaves_nothing),
 	KUNIT_CASE(memory_that_may_be_allocated_counts),
 	KUNIT_CASE(allocation_without_an_mmap_offset_leaves_nothing),
 	KUNIT_CASE(mmap_offset_ends_within_the_interface),
