@@ -20,6 +20,7 @@
 #include "lib/fail_alloc.h"
 #include "lib/interrupt.h"
 #include "lib/kernel.h"
+#include "lib/log.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/rsc.h"
@@ -165,6 +166,62 @@ static void completions_of_a_destroyed_queue_pair_are_dropped(struct kunit *test
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
 	/* The device is told that all six CQEs are free. */
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(k->cq.mem.db.db[0]) & 0xffffff, 6);
+	kernel_destroy_all(k);
+}
+
+/* Write the completion of a request that has failed. */
+static void fail_request(struct kernel *k, struct mlx5_ib_qp *qp, u8 opcode, u16 index, u8 syndrome)
+{
+	struct mlx5_err_cqe *cqe = k->cq.mem.buf.frags.frags[0].buf;
+
+	cqe += k->written % KERNEL_CQES;
+	kernel_complete(k, qp, opcode, index);
+	cqe->syndrome = syndrome;
+	cqe->vendor_err_synd = 0x52;
+}
+
+/* The log names a request that has failed, unless consumers expect the failure. */
+static void unexpected_failure_of_a_request_is_logged(struct kunit *test)
+{
+	static const struct {
+		u8 opcode, syndrome;
+		const char *line;
+	} cases[] = {
+		{ MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
+		  "send request failed: local protection error (syndrome 0x4," },
+		{ MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR,
+		  "receive request failed: local length error (syndrome 0x1," },
+		{ MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR },
+		{ MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR },
+		{ MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR },
+		{ MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR },
+	};
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	unsigned int i, num[2] = {};
+	struct ib_wc wc;
+	char line[128];
+
+	log_watch(test);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool send = cases[i].opcode == MLX5_CQE_REQ_ERR;
+
+		if (send)
+			KUNIT_ASSERT_EQ(test, kernel_post(qp, i, 8), 0);
+		else
+			KUNIT_ASSERT_EQ(test, kernel_post_receive(qp, i), 0);
+		log_watch(test);
+		fail_request(k, qp, cases[i].opcode, num[send]++, cases[i].syndrome);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+		KUNIT_EXPECT_EQ_MSG(test, log_count("request failed"), !!cases[i].line, "case %u",
+				    i);
+		if (!cases[i].line)
+			continue;
+		scnprintf(line, sizeof(line), "QP 0x%x: %s vendor syndrome 0x52)",
+			  qp->ibqp.qp_num, cases[i].line);
+		KUNIT_EXPECT_EQ_MSG(test, log_count(line), 1, "case %u", i);
+	}
 	kernel_destroy_all(k);
 }
 
@@ -1076,6 +1133,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(full_receive_queue_refuses_requests),
 	KUNIT_CASE(state_decides_which_requests_are_accepted),
 	KUNIT_CASE(completions_of_a_destroyed_queue_pair_are_dropped),
+	KUNIT_CASE(unexpected_failure_of_a_request_is_logged),
 	KUNIT_CASE(failed_device_flushes_all_requests),
 	KUNIT_CASE(flushed_request_completes_once),
 	KUNIT_CASE(failed_device_is_not_rung),

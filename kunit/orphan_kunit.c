@@ -19,6 +19,7 @@
 #include "fw/fw.h"
 #include "lib/buf.h"
 #include "lib/locks.h"
+#include "lib/log.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/uctx.h"
@@ -529,6 +530,27 @@ static void refused_object_is_logged_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
+/* Firmware refuses to destroy the object even when the driver is unbound. */
+static void memory_that_is_never_freed_is_logged(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	u32 num = adopt_pd(test, mock, UID);
+	char line[128];
+
+	mock->refuse_destroy = true;
+	log_watch(test);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	scnprintf(line, sizeof(line),
+		  "cannot destroy PD 0x%x (%d): its memory, if any, is never freed", num,
+		  mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, log_count(line), 1);
+	mock->refuse_destroy = false;
+	log_watch(test);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, log_count("never freed"), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 /* DELETE_FTE names its object by more fields than a number. */
 static void long_command_is_sent_as_it_was(struct kunit *test)
 {
@@ -650,6 +672,7 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(log_has_the_refusal_of_each_orphan),
 	KUNIT_CASE(lost_object_is_logged_once),
 	KUNIT_CASE(refused_object_is_logged_once),
+	KUNIT_CASE(memory_that_is_never_freed_is_logged),
 	KUNIT_CASE(long_command_is_sent_as_it_was),
 	KUNIT_CASE(kernel_memory_is_freed_with_its_object),
 	KUNIT_CASE(buffer_is_freed_once_the_device_has_no_objects),
