@@ -660,6 +660,72 @@ static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test
 	env->mock->lose_destroy = false;
 }
 
+/*
+ * UMR has filled the key, or has not, before it failed, so the key has its new or its old variant.
+ * Each UMR that names the key by the other variant fails, and the queue pair is restarted.
+ */
+static void key_of_unknown_variant_is_revoked(struct kunit *test)
+{
+	static const enum mock_failure how[] = { MOCK_NOT_EXECUTED, MOCK_EXECUTED };
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey mkey = {};
+	unsigned int i;
+
+	env->hca->restarts = true;
+	for (i = 0; i < ARRAY_SIZE(how); i++) {
+		KUNIT_ASSERT_EQ(test, create_pinned(env, &mkey), 0);
+		KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+		env->mock->refuse_destroy = true;
+		env->hca->fail = env->hca->num_requests + 1;
+		env->hca->how = how[i];
+		KUNIT_EXPECT_EQ_MSG(test, create_pinned(env, &mkey), 0, "failure %u", i);
+		env->mock->refuse_destroy = false;
+		env->hca->stuck++;
+		/* The device reaches the memory through the new key of the region only. */
+		KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_pages(env->hca), 8, "failure %u", i);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+		KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_pages(env->hca), 0, "failure %u", i);
+	}
+}
+
+/* Two pages of the host have room for the list. If memory is short, UMR uses one page, twice. */
+static void long_list_is_written_in_parts_if_memory_is_short(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkc_attr attr = {
+		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 5, .page_shift = PAGE_SHIFT,
+		.nmtts = 2 * PAGE_SIZE / sizeof(__be64), .variant = 1,
+	};
+	struct ib_umem umem = {};
+	struct scatterlist sgl;
+	unsigned int before;
+	bool short_of;
+	u32 key;
+
+	attr.length = (u64)attr.nmtts * PAGE_SIZE;
+	umem.length = attr.length;
+	sg_init_table(&sgl, 1);
+	sg_dma_address(&sgl) = SZ_1M;
+	sg_dma_len(&sgl) = attr.length;
+	umem.sgt_append.sgt.sgl = &sgl;
+	umem.sgt_append.sgt.nents = 1;
+	umem.sgt_append.sgt.orig_nents = 1;
+	fail_alloc_init(test);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_pool_create(env->dev, attr.nmtts, attr.access, &key),
+			0);
+	before = env->hca->num_requests;
+	fail_alloc_begin(1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_reg(env->dev, &umem, &attr, key), 0);
+	short_of = fail_alloc_end();
+	KUNIT_EXPECT_TRUE(test, short_of);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests - before, 2);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), attr.nmtts);
+	KUNIT_EXPECT_EQ(test, mock_hca_dma_addr(env->hca, (key & ~0xff) | 1,
+						attr.length - PAGE_SIZE),
+			SZ_1M + attr.length - PAGE_SIZE);
+	mlx5_ib_mkey_table_discard(env->dev, 0, key);
+}
+
 /* Create a key whose number the pool had. */
 static void create_from_pool(struct kunit *test, struct pool_env *env, struct mlx5_ib_mkey *mkey)
 {
@@ -1153,6 +1219,8 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(key_that_is_not_created_is_not_counted),
 	KUNIT_CASE(free_key_counts_for_no_user),
 	KUNIT_CASE(key_that_may_reach_memory_is_replaced_or_reported),
+	KUNIT_CASE(key_of_unknown_variant_is_revoked),
+	KUNIT_CASE(long_list_is_written_in_parts_if_memory_is_short),
 	KUNIT_CASE(key_of_the_pool_is_not_given_windows),
 	KUNIT_CASE(revoked_key_is_given_no_rights),
 	KUNIT_CASE(key_that_may_be_gone_is_named_in_no_umr),

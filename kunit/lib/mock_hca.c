@@ -294,19 +294,29 @@ static void execute_umr(struct mock_hca *hca, const struct mlx5_ib_umr_wqe *wqe)
 	change_context(key, wqe);
 }
 
+/* Whether a UMR names its key by another variant than the key has. */
+static bool names_wrong_variant(struct mock_hca *hca, const struct mlx5_ib_umr_wqe *wqe)
+{
+	u32 mkey = be32_to_cpu(wqe->ctrl.umr_mkey);
+	struct mock_key *key = xa_load(&hca->keys, mlx5_mkey_to_idx(mkey));
+
+	return key && MLX5_GET(mkc, key->mkc, mkey_7_0) != mlx5_mkey_variant(mkey);
+}
+
 /* Stub of mlx5_ib_umr_post(). */
 static int hca_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 			struct mlx5_ib_umr_request *req)
 {
 	struct mock_hca *hca = current_hca();
+	bool wrong = hca->restarts && names_wrong_variant(hca, wqe);
 	bool fails = ++hca->num_requests == hca->fail;
 
 	if (hca->stopped || (fails && hca->how == MOCK_NOT_POSTED))
 		return -EAGAIN;
-	if (!fails || hca->how == MOCK_EXECUTED)
+	if (!wrong && (!fails || hca->how == MOCK_EXECUTED))
 		execute_umr(hca, wqe);
-	hca->stopped = fails && hca->how == MOCK_STOPPED;
-	req->ok = !fails;
+	hca->stopped = (fails && hca->how == MOCK_STOPPED) || (hca->restarts && (fails || wrong));
+	req->ok = !fails && !wrong;
 	hca->num_posted++;
 	return 0;
 }
@@ -324,7 +334,11 @@ static int hca_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req
 /* Stub of mlx5_ib_umr_await(). */
 static int hca_umr_await(struct mlx5_ib_dev *dev)
 {
-	return current_hca()->stopped ? -EAGAIN : 0;
+	struct mock_hca *hca = current_hca();
+
+	if (hca->restarts)
+		hca->stopped = false;
+	return hca->stopped ? -EAGAIN : 0;
 }
 
 /* ---- pool ------------------------------------------------------------------------------- */

@@ -40,6 +40,8 @@ enum mock_failure {
  * @fail: number of the UMR to fail, from 1; 0 for none
  * @how: how that UMR fails
  * @stopped: the queue accepts no UMRs
+ * @restarts: a UMR that fails, or that names a key by a wrong variant, stops the queue until the
+ *	driver has waited for its restart
  * @hold: work item that blocks the workqueue of paging, whose other work items the test runs
  *	itself: static stubs take effect only in the test's own task
  * @release: ends @hold
@@ -54,6 +56,7 @@ struct mock_hca {
 	unsigned int fail;
 	enum mock_failure how;
 	bool stopped;
+	bool restarts;
 	struct work_struct hold;
 	struct completion release;
 	unsigned int stuck;
