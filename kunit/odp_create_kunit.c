@@ -1215,6 +1215,30 @@ static void dead_leaf_of_an_implicit_region_is_replaced(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/*
+ * UMR can neither map more pages nor clear their entries, so firmware destroys the key of the leaf.
+ * No MMU notifier tells of this.
+ */
+static void leaf_that_dies_while_pages_are_mapped_is_replaced(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	write_pages(test, env, &parts[0]);
+	env->hca->how = MOCK_STOPPED;
+	env->hca->fail = env->hca->num_requests + 1;
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), -EFAULT);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	clear_failure(env);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[0]), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /* ---- parts of a region ------------------------------------------------------------------ */
 
 #define WINDOW		64
@@ -2097,6 +2121,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(partial_unmap_clears_its_own_pages, region_gen_params),
 	KUNIT_CASE(dead_leaf_gets_no_more_requests),
 	KUNIT_CASE(dead_leaf_of_an_implicit_region_is_replaced),
+	KUNIT_CASE(leaf_that_dies_while_pages_are_mapped_is_replaced),
 	KUNIT_CASE_PARAM(any_part_can_be_unmapped_alone, region_gen_params),
 	KUNIT_CASE(new_region_has_the_pages_that_its_process_has),
 	KUNIT_CASE(region_that_is_created_while_umr_is_stopped_is_mapped_later),
