@@ -414,6 +414,69 @@ static void function_that_cannot_be_driven_has_a_reason(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_why_not(mdev));
 }
 
+/* ---- stages ------------------------------------------------------------------------------ */
+
+/* What the stages have done, in order: a capital letter for set-up, a small one for take-down. */
+static char steps[16];
+
+static void note(char step)
+{
+	steps[strlen(steps)] = step;
+}
+
+static bool fails[3];
+
+#define STAGE(n, up, down)						\
+static int init_##n(struct mlx5_ib_dev *dev)				\
+{									\
+	note(up);							\
+	return fails[n] ? -EIO : 0;					\
+}									\
+									\
+static void cleanup_##n(struct mlx5_ib_dev *dev)			\
+{									\
+	note(down);							\
+}
+
+STAGE(0, 'A', 'a')
+STAGE(1, 'B', 'b')
+STAGE(2, 'C', 'c')
+
+/* A stage that the device can do without is taken down even if its set-up has failed. */
+static void failed_stage_takes_down_the_stages_before_it(struct kunit *test)
+{
+	static const struct mlx5_ib_stage stages[] = {
+		{ "a", init_0, cleanup_0 }, { "x", init_0 },
+		{ "b", init_1, cleanup_1, "without b" }, { "y", NULL, cleanup_1 },
+		{ "c", init_2, cleanup_2 },
+	};
+	static const struct {
+		bool fails[3];
+		int want;
+		const char *steps;
+	} cases[] = {
+		{ { }, 0, "AABC" },
+		{ { true }, -EIO, "A" },
+		{ { false, true }, 0, "AABC" },
+		{ { false, false, true }, -EIO, "AABCbba" },
+		{ { false, true, true }, -EIO, "AABCbba" },
+	};
+	struct mlx5_ib_dev *dev = make_device(test)->dev;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		memcpy(fails, cases[i].fails, sizeof(fails));
+		memset(steps, 0, sizeof(steps));
+		KUNIT_EXPECT_EQ_MSG(test, cases[i].want,
+				    mlx5_ib_init_stages(dev, stages, ARRAY_SIZE(stages)),
+				    "case %u", i);
+		KUNIT_EXPECT_STREQ_MSG(test, steps, cases[i].steps, "case %u", i);
+	}
+	memset(steps, 0, sizeof(steps));
+	mlx5_ib_cleanup_stages(dev, stages, ARRAY_SIZE(stages));
+	KUNIT_EXPECT_STREQ(test, steps, "cbba");
+}
+
 /* The response must have room for response_length. No request data is defined. */
 static void query_with_other_driver_data_is_refused(struct kunit *test)
 {
@@ -562,6 +625,7 @@ static struct kunit_case device_cases[] = {
 	KUNIT_CASE(identity_is_that_of_the_function),
 	KUNIT_CASE(sysfs_tells_what_the_function_is),
 	KUNIT_CASE(function_that_cannot_be_driven_has_a_reason),
+	KUNIT_CASE(failed_stage_takes_down_the_stages_before_it),
 	KUNIT_CASE(query_with_other_driver_data_is_refused),
 	KUNIT_CASE(special_keys_are_asked_of_a_device_that_has_one),
 	KUNIT_CASE(refusal_of_any_attribute_is_reported),

@@ -43,7 +43,7 @@ VISIBLE_IF_KUNIT const char *mlx5_ib_why_not(struct mlx5_core_dev *mdev)
 	return NULL;
 }
 
-/* Initialize the lock under which features are set up at their first use, see struct dev_stage. */
+/* Initialize the lock under which features are set up at their first use, see @dev_stages. */
 static int dev_init_first_use(struct mlx5_ib_dev *dev)
 {
 	mutex_init(&dev->first_use);
@@ -112,26 +112,16 @@ static void dev_unregister(struct mlx5_ib_dev *dev)
 }
 
 /*
- * The stages in which a device is set up, in this order, and taken down, in the reverse order. A
- * stage whose @init fails cleans up after itself. If a stage with @without fails, set-up goes on:
- * the device lacks what @without names, and @cleanup of the stage, which is called all the same,
- * must then do nothing.
- *
- * A stage without @init belongs to a feature that is set up when a process or kernel consumer first
- * uses it, so that an unused device costs little. If this set-up fails, the call that needs the
- * feature fails or does without it, and a later call tries again. The stages "counters" and
- * "queue events" have @init because ib_core, while it registers the device, reads the Q counters
- * and creates queue pairs for management datagrams.
+ * The stages of a device. A stage without @init belongs to a feature that is set up when a process
+ * or kernel consumer first uses it, so that an unused device costs little. If this set-up fails,
+ * the call that needs the feature fails or does without it, and a later call tries again. The
+ * stages "counters" and "queue events" have @init because ib_core, while it registers the device,
+ * reads the Q counters and creates queue pairs for management datagrams.
  *
  * UMR requests are posted and waited for only while the stage "system errors" is set up, so that
  * all tasks that wait for a request are woken if the device fails.
  */
-static const struct dev_stage {
-	const char *name;
-	int (*init)(struct mlx5_ib_dev *dev);
-	void (*cleanup)(struct mlx5_ib_dev *dev);
-	const char *without;
-} dev_stages[] = {
+static const struct mlx5_ib_stage dev_stages[] = {
 	{ "attributes", mlx5_ib_init_device_attr },
 	{ "users", mlx5_ib_init_users, mlx5_ib_cleanup_users },
 	{ "contexts", mlx5_ib_init_contexts },
@@ -160,24 +150,42 @@ static const struct dev_stage {
 	{ "port events", mlx5_ib_init_port_events, mlx5_ib_cleanup_port_events },
 };
 
-static void dev_cleanup(struct mlx5_ib_dev *dev, unsigned int num_stages)
+/**
+ * mlx5_ib_cleanup_stages - take a device down
+ * @dev: device
+ * @stages: stages that have been set up, the last of which is taken down first
+ * @num: number of stages
+ */
+VISIBLE_IF_KUNIT
+void mlx5_ib_cleanup_stages(struct mlx5_ib_dev *dev, const struct mlx5_ib_stage *stages,
+			    unsigned int num)
 {
-	while (num_stages--)
-		if (dev_stages[num_stages].cleanup)
-			dev_stages[num_stages].cleanup(dev);
+	while (num--)
+		if (stages[num].cleanup)
+			stages[num].cleanup(dev);
 }
 
-static int dev_init(struct mlx5_ib_dev *dev)
+/**
+ * mlx5_ib_init_stages - set a device up
+ * @dev: device
+ * @stages: the stages, in the order in which they are set up
+ * @num: number of stages
+ *
+ * Return: 0, or the errno of the stage that has failed: the stages before it are then taken down.
+ */
+VISIBLE_IF_KUNIT
+int mlx5_ib_init_stages(struct mlx5_ib_dev *dev, const struct mlx5_ib_stage *stages,
+			unsigned int num)
 {
-	const struct dev_stage *stage;
+	const struct mlx5_ib_stage *stage;
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < ARRAY_SIZE(dev_stages); i++) {
-		stage = &dev_stages[i];
+	for (i = 0; i < num; i++) {
+		stage = &stages[i];
 		err = stage->init ? stage->init(dev) : 0;
 		if (err && !stage->without) {
-			dev_cleanup(dev, i);
+			mlx5_ib_cleanup_stages(dev, stages, i);
 			return dev_err_probe(dev->mdev->device, err,
 					     "bluebell: cannot set up %s\n", stage->name);
 		}
@@ -223,7 +231,7 @@ static int mlx5_ib_probe(struct auxiliary_device *adev, const struct auxiliary_d
 	if (!dev)
 		return -ENOMEM;
 	dev_fill(dev, mdev);
-	err = dev_init(dev);
+	err = mlx5_ib_init_stages(dev, dev_stages, ARRAY_SIZE(dev_stages));
 	if (err) {
 		ib_dealloc_device(&dev->ib_dev);
 		return err;
@@ -236,7 +244,7 @@ static void mlx5_ib_remove(struct auxiliary_device *adev)
 {
 	struct mlx5_ib_dev *dev = auxiliary_get_drvdata(adev);
 
-	dev_cleanup(dev, ARRAY_SIZE(dev_stages));
+	mlx5_ib_cleanup_stages(dev, dev_stages, ARRAY_SIZE(dev_stages));
 	ib_dealloc_device(&dev->ib_dev);
 }
 

@@ -54,9 +54,28 @@ int mlx5_ib_set_vf_link_state(struct ib_device *ibdev, int vf, u32 port, int sta
 int mlx5_ib_init_uar_debugfs(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_uar_debugfs(struct mlx5_ib_dev *dev);
 
+/**
+ * struct mlx5_ib_stage - a stage in which a device is set up and taken down
+ * @name: what the stage sets up, for the log
+ * @init: sets it up; if this fails, @init cleans up after itself. May be NULL
+ * @cleanup: undoes @init. May be NULL
+ * @without: what the device lacks if @init fails: set-up then goes on, and @cleanup, which is
+ *	called all the same, does nothing. NULL if the device cannot be set up then
+ */
+struct mlx5_ib_stage {
+	const char *name;
+	int (*init)(struct mlx5_ib_dev *dev);
+	void (*cleanup)(struct mlx5_ib_dev *dev);
+	const char *without;
+};
+
 #if IS_ENABLED(CONFIG_KUNIT)
 /* main.c */
 const char *mlx5_ib_why_not(struct mlx5_core_dev *mdev);
+void mlx5_ib_cleanup_stages(struct mlx5_ib_dev *dev, const struct mlx5_ib_stage *stages,
+			    unsigned int num);
+int mlx5_ib_init_stages(struct mlx5_ib_dev *dev, const struct mlx5_ib_stage *stages,
+			unsigned int num);
 
 /* uar_debugfs.c */
 extern const struct seq_operations mlx5_ib_uars_sops;
