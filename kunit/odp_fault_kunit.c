@@ -21,6 +21,7 @@
 #include "fw/fw.h"
 #include "layout/layout_klm.h"
 #include "layout/layout_odp.h"
+#include "lib/fail_alloc.h"
 #include "lib/locks.h"
 #include "lib/mkey.h"
 #include "lib/mock_hca.h"
@@ -2478,6 +2479,62 @@ static void waiting_faults_get_slots_in_their_order(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, hash_empty(env->mock->dev->odp->processes));
 }
 
+/* ---- events ----------------------------------------------------------------------------- */
+
+/* The page-fault event queue: @num events, the first @taken of which the driver has taken. */
+static struct {
+	struct mlx5_eqe eqe;
+	u32 num;
+	u32 taken;
+	bool armed;
+} queue;
+
+static struct mlx5_eqe *get_eqe(struct mlx5_ib_odp *odp, u32 cc)
+{
+	return queue.taken + cc < queue.num ? &queue.eqe : NULL;
+}
+
+static void update_ci(struct mlx5_ib_odp *odp, u32 cc, bool arm)
+{
+	queue.taken += cc;
+	queue.armed = arm;
+}
+
+/*
+ * There is no memory for the second event, neither in the interrupt nor in the first attempt of the
+ * work item. The events are not of faults, so that no work item is queued for them.
+ */
+static void events_wait_until_there_is_memory(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+
+	fail_alloc_init(test);
+	memset(&queue, 0, sizeof(queue));
+	queue.num = 3;
+	queue.eqe.type = MLX5_EVENT_TYPE_COMM_EST;
+	kunit_activate_static_stub(test, mlx5_ib_odp_get_eqe, get_eqe);
+	kunit_activate_static_stub(test, mlx5_ib_odp_update_ci, update_ci);
+	fail_alloc_begin(2);
+	KUNIT_EXPECT_EQ(test, odp->nb.notifier_call(&odp->nb, 0, NULL), NOTIFY_OK);
+	KUNIT_EXPECT_TRUE(test, fail_alloc_end());
+	KUNIT_EXPECT_EQ(test, queue.taken, 1);
+	KUNIT_EXPECT_FALSE(test, queue.armed);
+	/* The workqueue is held, so the test runs the work item itself. */
+	KUNIT_EXPECT_TRUE(test, cancel_work_sync(&odp->eq_work));
+	fail_alloc_begin(1);
+	odp->eq_work.func(&odp->eq_work);
+	KUNIT_EXPECT_TRUE(test, fail_alloc_end());
+	KUNIT_EXPECT_EQ(test, queue.taken, 3);
+	KUNIT_EXPECT_TRUE(test, queue.armed);
+	/* An interrupt of another event queue changes nothing. */
+	queue.armed = false;
+	KUNIT_EXPECT_EQ(test, odp->nb.notifier_call(&odp->nb, 0, NULL), NOTIFY_OK);
+	KUNIT_EXPECT_FALSE(test, queue.armed);
+	KUNIT_EXPECT_FALSE(test, work_pending(&odp->eq_work));
+	free_env(test, env);
+}
+
 static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(list_without_a_paged_key_is_repeated_once),
 	KUNIT_CASE(list_with_a_later_key_of_another_domain_is_repeated_once),
@@ -2540,6 +2597,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(extra_slot_is_given_up_first),
 	KUNIT_CASE_PARAM(fault_that_waited_is_queued_with_the_slot, queue_gen_params),
 	KUNIT_CASE(waiting_faults_get_slots_in_their_order),
+	KUNIT_CASE(events_wait_until_there_is_memory),
 	{}
 };
 

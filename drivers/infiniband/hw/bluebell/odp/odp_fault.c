@@ -52,6 +52,7 @@
  * before the previous answer is of another queue.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/visibility.h>
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -194,6 +195,20 @@ static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *job)
 	mlx5_ib_odp_fault_queue(job);
 }
 
+/* Look at the event that comes @cc events after the first one; NULL if there is no such event. */
+VISIBLE_IF_KUNIT struct mlx5_eqe *mlx5_ib_odp_get_eqe(struct mlx5_ib_odp *odp, u32 cc)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_odp_get_eqe, odp, cc);
+	return mlx5_eq_get_eqe(odp->eq, cc);
+}
+
+/* Tell the device that @cc events have been taken and, with @arm, to interrupt at the next one. */
+VISIBLE_IF_KUNIT void mlx5_ib_odp_update_ci(struct mlx5_ib_odp *odp, u32 cc, bool arm)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_odp_update_ci, odp, cc, arm);
+	mlx5_eq_update_ci(odp->eq, cc, arm);
+}
+
 /*
  * Queue a work item for each event of a fault that the device has reported. Returns false if there
  * is no memory for a work item; its event, and those after it, then stay in the event queue.
@@ -205,9 +220,9 @@ static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 	u32 cc = 0;
 
 	guard(spinlock_irqsave)(&odp->events_lock);
-	if (!mlx5_eq_get_eqe(odp->eq, 0))
+	if (!mlx5_ib_odp_get_eqe(odp, 0))
 		return true;
-	while ((eqe = mlx5_eq_get_eqe(odp->eq, cc))) {
+	while ((eqe = mlx5_ib_odp_get_eqe(odp, cc))) {
 		job = kmalloc_obj(*job, GFP_NOWAIT);
 		if (!job)
 			break;
@@ -217,7 +232,7 @@ static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 			kfree(job);
 		cc = mlx5_eq_update_cc(odp->eq, ++cc);
 	}
-	mlx5_eq_update_ci(odp->eq, cc, !eqe);
+	mlx5_ib_odp_update_ci(odp, cc, !eqe);
 	return !eqe;
 }
 

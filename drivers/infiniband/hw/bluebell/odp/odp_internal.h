@@ -467,6 +467,8 @@ unsigned int mlx5_ib_odp_max_slots(unsigned int fewest, unsigned int cpus);
 struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 					      const struct mlx5_ib_fault *fault,
 					      struct odp_process **slot);
+struct mlx5_eqe *mlx5_ib_odp_get_eqe(struct mlx5_ib_odp *odp, u32 cc);
+void mlx5_ib_odp_update_ci(struct mlx5_ib_odp *odp, u32 cc, bool arm);
 #endif
 
 #endif /* BLUEBELL_ODP_INTERNAL_H */
