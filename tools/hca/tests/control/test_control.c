@@ -879,7 +879,13 @@ static void injections_are_limited(void **state)
 	assert_true(answer("inject cmd delay 2 1 1", "\"ok\":true"));
 	assert_true(answer("inject clear", "\"fired\":0"));
 	assert_true(answer("inject cmd 1 LIM_ERR", "\"ok\":true"));
+	/* So it does while an earlier delay has been used up. */
+	assert_true(answer("inject cmd delay 1 1 ALLOC_PD", "\"ok\":true"));
+	assert_true(answer("inject cmd delay 1 2 NOP", "\"ok\":true"));
+	assert_int_equal(inject_cmd_delay(core.hca->inject, MLX5_CMD_OP_ALLOC_PD), 1);
 	assert_true(answer("inject cmd delay 1 1 NOP", "\"ok\":true"));
+	assert_int_equal(inject_cmd_delay(core.hca->inject, MLX5_CMD_OP_NOP), 1);
+	assert_int_equal(inject_cmd_delay(core.hca->inject, MLX5_CMD_OP_NOP), 0);
 }
 
 /* An injected event has the number and subtype that were given, even the greatest that fit. */
@@ -1129,6 +1135,25 @@ static bool is_served(int fd)
 	return recv(fd, buf, sizeof(buf), 0) > 0;
 }
 
+/* A request may have as many bytes as a client may send without the end of a line. */
+static void requests_are_limited(void **state)
+{
+	char path[] = "/tmp/test-control-XXXXXX", line[4096];
+	int fd;
+
+	(void)state;
+	memset(line, 'x', sizeof(line));
+	listen_at(path);
+	fd = connect_to(path);
+	assert_int_equal(send(fd, line, sizeof(line), 0), sizeof(line));
+	assert_true(is_served(fd));
+	assert_int_equal(send(fd, line, sizeof(line), 0), sizeof(line));
+	assert_int_equal(send(fd, "x", 1, 0), 1);
+	assert_false(is_served(fd));
+	close(fd);
+	loop();
+}
+
 static void clients_are_limited(void **state)
 {
 	char path[] = "/tmp/test-control-XXXXXX";
@@ -1187,7 +1212,7 @@ int main(void)
 		T(announcement_of_any_number_takes_the_rest), T(everything_can_be_announced),
 		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
 		T(plugged_in_hca_is_as_after_power_on),
-		T(socket_replaces_no_file), T(clients_are_limited),
+		T(socket_replaces_no_file), T(requests_are_limited), T(clients_are_limited),
 		T(client_that_reads_no_answers_is_not_read), T(hang_leaves_commands_unanswered),
 		T(fatal_error_is_in_the_health_buffer),
 	};

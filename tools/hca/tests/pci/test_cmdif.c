@@ -94,6 +94,11 @@ static void output_mailboxes_are_signed(void **state)
 	for (i = 0; i < 576; i++)
 		x ^= core.ram[CORE_MBOX + 0x80000 + i];
 	assert_int_equal(x, 0xff);
+	/* The signatures that were in a mailbox before are written over, and may be wrong. */
+	core_put(0, in, cap_query(1), CAP_OUT);
+	core.ram[CORE_MBOX + 0x80000 + 575] = 0x5a;
+	core_ring(1);
+	assert_int_equal(core_take(0, out, CAP_OUT), 0);
 }
 
 static void signed_input_is_accepted(void **state)
