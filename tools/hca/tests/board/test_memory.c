@@ -18,6 +18,9 @@
 #include "board.h"
 #include "capture.h"
 #include "corerig.h"
+#include "eth_frame.h"
+#include "eth_socket.h"
+#include "eth_switch.h"
 #include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
@@ -182,6 +185,23 @@ static bool make_subnet(void)
 	return made;
 }
 
+/* The same for Ethernet; the switch has a port that is a socket. */
+static bool make_lan(void)
+{
+	struct fabric *f = fabric_new(&eth_packet_type);
+	struct eth_socket *port = NULL;
+	struct hca *hca = NULL;
+
+	if (f && !eth_switch_start(f) && !eth_socket_listen(f, base, path, &port))
+		hca = hca_create(&hca_eth_board, base, f, &profile, 0);
+	if (port)
+		eth_socket_free(port);
+	if (hca)
+		hca_destroy(hca);
+	fabric_free(f);
+	return hca;
+}
+
 static bool make_capture(void)
 {
 	struct capture *c;
@@ -194,12 +214,12 @@ static bool make_capture(void)
 }
 
 /* Let each allocation of @make fail in turn. Returns their number. */
-static unsigned int made_whole_or_not_at_all(bool (*make)(void))
+static unsigned int made_whole_or_not_at_all(bool (*make)(void), bool eth)
 {
 	unsigned int files, before, n;
 	bool made, short_of;
 
-	assert_int_equal(profile_default(&profile, false), 0);
+	assert_int_equal(profile_default(&profile, eth), 0);
 	base = event_base_new();
 	assert_true(core_socket(path, sizeof(path)));
 	assert_true(make());		/* the base of the events allocates more at its first use */
@@ -227,13 +247,19 @@ static unsigned int made_whole_or_not_at_all(bool (*make)(void))
 static void subnet_is_made_whole_or_not_at_all(void **state)
 {
 	(void)state;
-	assert_true(made_whole_or_not_at_all(make_subnet) > 50);
+	assert_true(made_whole_or_not_at_all(make_subnet, false) > 50);
+}
+
+static void lan_is_made_whole_or_not_at_all(void **state)
+{
+	(void)state;
+	assert_true(made_whole_or_not_at_all(make_lan, true) > 50);
 }
 
 static void capture_is_opened_whole_or_not_at_all(void **state)
 {
 	(void)state;
-	assert_true(made_whole_or_not_at_all(make_capture) > 2);
+	assert_true(made_whole_or_not_at_all(make_capture, false) > 2);
 }
 
 /* ---- what works again ------------------------------------------------------------------------ */
@@ -327,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(subnet_is_made_whole_or_not_at_all),
+		cmocka_unit_test(lan_is_made_whole_or_not_at_all),
 		cmocka_unit_test(capture_is_opened_whole_or_not_at_all),
 		T(command_without_memory_fails), T(group_without_memory_has_no_member),
 		T(attaching_without_memory_says_so),

@@ -521,6 +521,7 @@ static void device_memory_must_fit_the_bar(void **state)
 	}
 	assert_int_equal(load("{\"caps\":{\"device_memory\":{\"memic_bar_start_addr\":65536,"
 			      "\"memic_bar_size\":8192,\"max_memic_size\":4096,"
+			      "\"log_min_memic_alloc_size\":12,"
 			      "\"memic_operations\":2}}}"), 0);
 	assert_int_equal(p.range[OBJ_UAR].limit, 16);
 	/* The access widths of the operations. */

@@ -154,12 +154,15 @@ static void modelled_values_are_taken(void **state)
 	GEN(sq_ts_format, 2);
 	GEN(log_max_cq_sz, 20);
 	IFC_SET(cmd_hca_cap, card.cap[1][0], log_max_cq_sz, 19);
+	IFC_SET(cmd_hca_cap, card.cap[1][0], log_max_srq_sz, 14);
 	BOTH(CAP_ODP, odp_cap, transport_page_fault_scheme_cap.ud_odp_caps.send, 0);
 	make_and_load("{\"vectors\":20,\"fw_version\":\"16.31.1014\",\"mtu\":2048}");
 	assert_int_equal(CUR(log_max_pd), 12);
 	assert_int_equal(CUR(sq_ts_format), 2);
 	assert_int_equal(MAX(log_max_cq_sz), 20);
 	assert_int_equal(CUR(log_max_cq_sz), 19);
+	assert_int_equal(MAX(log_max_srq_sz), 15);
+	assert_int_equal(CUR(log_max_srq_sz), 14);
 	assert_int_equal(IFC_GET(odp_cap, made.cap[1][CAP_ODP],
 				 transport_page_fault_scheme_cap.ud_odp_caps.send), 0);
 	assert_int_equal(made.vectors, 20);

@@ -274,6 +274,7 @@ static void the_module_is_a_cable(void **state)
 		assert_int_equal(reg[16 + 32], 0);
 	}
 	assert_true(mem[0] == 0x11 && mem[128] == 0x11 && mem[2] == 4);
+	assert_int_equal(mem[130], 0x23);	/* the cable is part of the module */
 	assert_memory_equal(mem + 148, "Bluebell        ", 16);
 	for (i = 128; i < 191; i++)
 		sum[0] += mem[i];

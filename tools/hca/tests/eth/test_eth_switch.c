@@ -16,6 +16,7 @@
 #include "eth_fdb.h"
 #include "eth_switch.h"
 #include "fabric.h"
+#include "forward.h"
 #include "impair.h"
 
 #define QUEUE	512	/* frames at a port */
@@ -167,6 +168,13 @@ static void addresses_grow_old(void **state)
 	eth_fdb_learn(db, 0xd, 1, 1202);
 	assert_int_equal(eth_fdb_find(db, 0xd, 1202), 1);
 	assert_int_equal(eth_fdb_find(db, 0xb, 1202), 1);
+	/* An address that comes from another port to one without room is known at neither. */
+	eth_fdb_learn(db, 0xe, 2, 1202);
+	assert_int_equal(eth_fdb_find(db, 0xe, 1202), 2);
+	eth_fdb_learn(db, 0xe, 1, 1202);
+	assert_int_equal(eth_fdb_find(db, 0xe, 1202), 0);
+	assert_int_equal(eth_fdb_count(db, 1), 2);
+	assert_int_equal(eth_fdb_count(db, 2), 0);
 	eth_fdb_free(db);
 }
 
@@ -200,6 +208,54 @@ static void a_full_queue_drops_at_its_tail(void **state)
 }
 
 /* ---- captures and impairments ---------------------------------------------------------------- */
+
+/* Who sends to a group does not wait, whose queue may be full. */
+static void room_is_that_of_the_receiver(void **state)
+{
+	const uint8_t to_0[6] = { 0x02, 0xb1, 0xeb, 0xe1, 0, 0 }, to_1[6] = { 0x02, 0xb1, 0xeb,
+		0xe1, 0, 1 }, group[6] = { 0x01, 0, 0x5e, 0, 0, 1 };
+	unsigned int i;
+
+	(void)state;
+	introduce();
+	for (i = 0; i < QUEUE; i++)
+		lan_send(1, MAC(0), MAC(1), 60);
+	assert_false(eth_switch_room(lan.hca[2], to_0));
+	assert_true(eth_switch_room(lan.hca[2], to_1));
+	assert_true(eth_switch_room(lan.hca[2], group));
+	assert_int_equal(lan_count(0), QUEUE);
+	assert_true(eth_switch_room(lan.hca[2], to_0));
+}
+
+static bool remote_is_up(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static void remote_gets(void *arg, struct eth_frame *fr)
+{
+	unsigned int *n = arg;
+
+	++*n;
+	eth_frame_free(fr);
+}
+
+static void each_remote_has_its_port(void **state)
+{
+	unsigned int n[2] = {}, i;
+	const struct eth_remote remote[] = {
+		{ .up = remote_is_up, .send = remote_gets, .arg = &n[0] },
+		{ .up = remote_is_up, .send = remote_gets, .arg = &n[1] },
+	};
+
+	(void)state;
+	for (i = 0; i < 2; i++)
+		assert_int_equal(eth_switch_join(lan.fabric, &remote[i]), SWITCH_PORTS - i);
+	lan_send(0, BROADCAST, MAC(0), 60);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(n[i], 1);
+}
 
 static void capture_has_each_frame_once(void **state)
 {
@@ -303,7 +359,8 @@ int main(void)
 		T(frames_never_return_to_their_port), T(copies_of_a_flood_share_their_bytes),
 		T(an_address_that_moves_is_found_at_its_new_port), T(groups_are_not_learned),
 		T(a_port_has_a_limited_number_of_addresses), T(a_link_that_goes_down_is_forgotten),
-		T(a_full_queue_drops_at_its_tail), T(capture_has_each_frame_once),
+		T(a_full_queue_drops_at_its_tail), T(room_is_that_of_the_receiver),
+		T(each_remote_has_its_port), T(capture_has_each_frame_once),
 		T(lost_and_corrupted_frames_do_not_arrive), T(duplicates_share_their_bytes),
 		T(delayed_frames_arrive_later), cmocka_unit_test(addresses_grow_old),
 	};

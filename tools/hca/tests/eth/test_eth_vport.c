@@ -87,6 +87,7 @@ static void fields_that_are_not_selected_do_not_change(void **state)
 	SELECT(promisc);
 	IFC_SET(nic_vport_context, ctx(), promisc_uc, 1);
 	IFC_SET(nic_vport_context, ctx(), mtu, 9000);
+	IFC_SET(nic_vport_context, ctx(), min_wqe_inline_mode, 7);	/* there is no such mode */
 	IFC_SET(nic_vport_context, ctx(), arm_change_event, 1);
 	assert_int_equal(modify(0), ST_OK);
 	c = query(ETH_LIST_UC, 1);
