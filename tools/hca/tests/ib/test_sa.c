@@ -129,8 +129,19 @@ static void class_and_versions(void **state)
 	assert_false(net_take(0));
 }
 
+static void assert_link(const uint8_t *link, uint16_t from, uint8_t port, uint16_t to,
+			uint8_t to_port)
+{
+	assert_int_equal(get_be16(link), from);
+	assert_int_equal(link[2], port);
+	assert_int_equal(link[3], to_port);
+	assert_int_equal(get_be16(link + 4), to);
+}
+
 static void nodes_ports_and_links(void **state)
 {
+	unsigned int h;
+
 	(void)state;
 	assert_int_equal(ask(0, GET_TABLE, SA_NODE_RECORD, 0), 0);
 	assert_int_equal(table(0, 108, recs), NET_HCAS + 1);
@@ -162,6 +173,12 @@ static void nodes_ports_and_links(void **state)
 	assert_int_equal(get_be16(recs), SWITCH_LID);
 	assert_int_equal(ask(0, GET_TABLE, SA_LINK_RECORD, 0), 0);
 	assert_int_equal(table(0, 6, recs), 2 * NET_HCAS);
+	for (h = 0; h < NET_HCAS; h++) {
+		uint16_t lid = fabric_lid(net.hca[h]);
+
+		assert_link(recs + 16 * h, SWITCH_LID, h + 1, lid, 1);
+		assert_link(recs + 16 * h + 8, lid, 1, SWITCH_LID, h + 1);
+	}
 	assert_int_equal(ask(0, GET, SA_SWITCH_INFO_RECORD, 0), 0);
 	assert_int_equal(get_be16(rec), SWITCH_LID);
 	assert_int_equal(get_be16(rec + 4), FORWARD_LIDS);
@@ -568,6 +585,7 @@ static void groups_are_made_and_end(void **state)
 	q[42] = 3;						/* a rate that is not asked for */
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
 	assert_int_equal(rec[42], SA_EXACTLY << 6 | 16);
+	assert_int_equal(rec[43], SA_EXACTLY << 6 | 14);
 	mlid = get_be16(rec + 36);
 	assert_int_equal(mlid, 0xc001);
 	assert_int_equal(rec[48], 2 << 4 | 1);
@@ -739,7 +757,7 @@ static void a_guest_cannot_make_groups_without_end(void **state)
 
 #define RESPONSE_TIME	19
 
-static void subscribe(unsigned int h, uint16_t trap, uint8_t on, uint16_t status)
+static void inform_info(uint16_t trap, uint8_t on)
 {
 	memset(q, 0, SA_DATA_BYTES);
 	put_be16(q + 16, 0xffff);
@@ -749,6 +767,11 @@ static void subscribe(unsigned int h, uint16_t trap, uint8_t on, uint16_t status
 	put_be16(q + 26, trap);
 	put_be32(q + 28, 0x12345600 | RESPONSE_TIME);		/* the subnet manager sets the QPN */
 	put_be32(q + 32, 0xffffff);
+}
+
+static void subscribe(unsigned int h, uint16_t trap, uint8_t on, uint16_t status)
+{
+	inform_info(trap, on);
 	assert_int_equal(ask(h, SET, SA_INFORM_INFO, 0), status);
 }
 
@@ -771,6 +794,12 @@ static void notices_are_reported_to_subscribers(void **state)
 	subscribe(0, 66, 1, 0);					/* the same subscription */
 	subscribe(1, 0xffff, 1, 0);
 	subscribe(2, 66, 0, SA_INVALID);			/* has no subscription */
+	inform_info(66, 0);
+	put_be16(q + 18, 9);					/* has one by other LIDs */
+	assert_int_equal(ask(0, SET, SA_INFORM_INFO, 0), SA_INVALID);
+	inform_info(66, 0);
+	q[15] = 1;						/* has one without a GID */
+	assert_int_equal(ask(0, SET, SA_INFORM_INFO, 0), SA_INVALID);
 	member(2, group, 1);
 	of_group();
 	assert_int_equal(ask(2, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);

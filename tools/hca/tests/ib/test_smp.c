@@ -997,6 +997,8 @@ static void unmanaged_ports_wait_for_a_subnet_manager(void **state)
 	unsigned int port;
 
 	(void)state;
+	/* A port has one HCA, even if it has no LID yet. */
+	assert_null(hca_create(net.hca[1]->board, net.base, net.fabric, net.hca[1]->profile, 1));
 	assert_int_equal(fabric_lid(net.hca[1]), 0);
 	assert_int_equal(fabric_state(net.hca[1], false), PORT_INIT);
 	assert_int_equal(get_at_switch(SMP_SM_INFO, 0), MAD_BAD_ATTR);

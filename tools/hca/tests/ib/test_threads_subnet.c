@@ -158,6 +158,8 @@ static void own_port(struct host *host)
 	port_set_pkey(hca, 2, 0x8000 | pick(host, 100));
 	if (!pick(host, 10) && fabric_link(hca))
 		port_set_lids(hca, 0x100 + 10 * host->h + pick(host, 10), 0);
+	if (!pick(host, 4))
+		port_set_prefix(hca, 0xfe80000000000000ull + pick(host, 2));
 	if (!pick(host, 20))
 		port_set_state(hca, PORT_DOWN);
 	if (!pick(host, 10)) {
