@@ -69,8 +69,7 @@ bool mkey_update(struct hca *hca, struct mkey *mk)
 		return false;
 	}
 	mkey_decode(mk);
-	if (old && old->refs)
-		old->refs--;
+	obj_put(hca, old);
 	now->refs++;
 	return true;
 }
@@ -339,10 +338,7 @@ struct mkey *mkey_find(struct hca *hca, uint32_t key)
  */
 void mkey_release(struct hca *hca, struct mkey *mk)
 {
-	struct obj *pd = obj_find(hca, OBJ_PD, mk->pdn);
-
-	if (pd && pd->refs)
-		pd->refs--;
+	obj_put(hca, obj_find(hca, OBJ_PD, mk->pdn));
 	obj_put(hca, mk->memic);
 	obj_put(hca, mk->umem);
 	mkey_release_bound(hca, mk);
