@@ -925,6 +925,24 @@ static void switch_disables_and_bounces_a_link(void **state)
 	assert_int_equal(net.event[1][2], ACTIVE);
 }
 
+/* The subnet manager of a managed subnet is at the switch, which has no host's LID. */
+static void switch_has_a_lid_of_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 0), 0);
+	memcpy(to_set, data, 64);
+	to_set[32] = to_set[33] = 0;
+	put_be16(to_set + 16, fabric_lid(net.hca[1]));
+	assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 0), MAD_BAD_VALUE);
+	put_be16(to_set + 16, 77);
+	assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 0), 0);
+	assert_int_equal(get_be16(data + 16), 77);
+	net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
+	net_send(0, 0, 77, mad);
+	assert_true(net_take(0));
+	assert_int_equal(net.out_slid, 77);
+}
+
 /* The external ports of a switch have no use for the subnet time-out. */
 static void subnet_manager_has_set_the_subnet_timeout(void **state)
 {
@@ -1121,6 +1139,7 @@ int main(void)
 		M(speeds_that_a_port_lacks_cannot_be_enabled),
 		M(ports_of_the_switch_have_the_speeds_of_a_switch),
 		M(m_key_protects_a_port), M(switch_disables_and_bounces_a_link),
+		M(switch_has_a_lid_of_its_own),
 		M(subnet_manager_has_set_the_subnet_timeout),
 		U(subnet_timeout_is_0_until_a_subnet_manager_sets_it),
 		M(subnet_manager_has_set_the_thresholds_of_errors),

@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "cmd.h"
@@ -443,6 +444,22 @@ static void test_moderation_by_time(void **state)
 	assert_int_equal(rig.nev, 0);
 	event_base_loop(rig.hca->base, EVLOOP_ONCE);
 	assert_int_equal(rig.nev, 1);
+}
+
+/* The period begins with the first completion: more of them do not put off the event. */
+static void test_completions_do_not_prolong_the_period(void **state)
+{
+	struct timeval first, now;
+
+	(void)state;
+	assert_int_equal(moderate(4000, 100), ST_OK);
+	arm(0, false, 0);
+	put(0, false);
+	assert_true(event_pending(cq_find(rig.hca, cqn)->timer, EV_TIMEOUT, &first));
+	usleep(20000);	/* longer than a tick of the clock of timers */
+	put(1, false);
+	assert_true(event_pending(cq_find(rig.hca, cqn)->timer, EV_TIMEOUT, &now));
+	assert_true(evutil_timercmp(&first, &now, ==));
 }
 
 static void test_end_of_moderation_raises_delayed_event(void **state)
@@ -1001,6 +1018,7 @@ int main(void)
 		T(test_invalid_doorbells_are_dropped), T(test_overrun),
 		T(test_consumer_index_makes_room), T(test_indices_wrap_at_24_bits),
 		T(test_moderation_by_count), T(test_moderation_by_time),
+		T(test_completions_do_not_prolong_the_period),
 		T(test_end_of_moderation_raises_delayed_event),
 		T(test_solicited_completion_can_end_moderation), T(test_cq_moves_to_another_eq),
 		T(test_moderation_needs_a_capability), T(test_resize),

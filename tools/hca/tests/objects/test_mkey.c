@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "cmd.h"
 #include "ifc.h"
+#include "mem.h"
 #include "mkey.h"
 #include "object.h"
 #include "objrig.h"
@@ -18,6 +19,7 @@
 
 #define ALL_ACCESS (MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
 #define QPN 0x77
+#define READ_ONLY	0x700000000000ull	/* address of memory that a test maps */
 
 struct key_params {
 	uint8_t mode;
@@ -25,7 +27,7 @@ struct key_params {
 	uint64_t start, len;
 	unsigned int access;
 	uint32_t qpn;
-	bool free, umr_en, length64;
+	bool free, umr_en, length64, pg_access;
 	uint32_t octo, actual;	/* 0: computed from the number of entries */
 	uint16_t bit;		/* of the context: set as well, if it is not 0 */
 	uint16_t uid;
@@ -75,6 +77,7 @@ static uint8_t create(const struct key_params *p, const uint64_t *mtt, const str
 	IFC_SET(mkc, c, translations_octword_size, p->octo ? p->octo : octo);
 	if (p->bit)
 		ifc_set_bits(c, p->bit, 1, 1);
+	IFC_SET(create_mkey_in, in, pg_access, p->pg_access);
 	IFC_SET(create_mkey_in, in, translations_octword_actual_size,
 		p->actual ? p->actual : octo);
 	for (i = 0; mtt && i < n; i++)
@@ -434,6 +437,11 @@ static void test_atomic(void **state)
 			 ram(RAM_BASE + 0x1000));
 	assert_null(mkey_atomic_ptr(rig.hca, &user, key, 0x3000, 8, &res));
 	assert_int_equal(res, MK_OUT_OF_RANGE);
+	/* Memory that the device may only read, and that the key allows to write. */
+	assert_int_equal(mem_map_fd(rig.hca, READ_ONLY, 0x1000, rig.fd, 0, true, false), 0);
+	key = small_key(ALL_ACCESS, 0x1000, 0x1000, READ_ONLY);
+	assert_null(mkey_atomic_ptr(rig.hca, &user, key, 0x1000, 8, &res));
+	assert_int_equal(res, MK_FAULT);
 }
 
 static void test_null_key(void **state)
@@ -646,6 +654,22 @@ static void test_relaxed_ordering_needs_its_capability(void **state)
 	assert_int_equal(create_with_bit(reads), ST_OK);
 }
 
+static void test_paging_needs_its_capability(void **state)
+{
+	struct key_params p = { .mode = MKM_MTT, .log_page = 12, .len = 64, .pg_access = true };
+	uint64_t mtt = RAM_BASE;
+	uint32_t key;
+
+	(void)state;
+	GEN(pg, 1);
+	assert_int_equal(create(&p, &mtt, NULL, 1, &key), ST_OK);
+	GEN(pg, 0);
+	assert_refused(create(&p, &mtt, NULL, 1, &key), ST_BAD_PARAM,
+		       WHY_MKEY_PAGING_NOT_OFFERED);
+	p.pg_access = false;
+	assert_int_equal(create(&p, &mtt, NULL, 1, &key), ST_OK);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
 /* Writes through the dump-fill key are dropped, and reads give zeros. As an rkey it is refused. */
@@ -820,6 +844,7 @@ int main(void)
 		T(test_key_holds_its_pd), T(test_key_moves_to_another_pd),
 		T(test_create_refuses_invalid_contexts), T(test_each_reserved_field_is_refused),
 		T(test_relaxed_ordering_needs_its_capability),
+		T(test_paging_needs_its_capability),
 		T(test_entity_size_is_limited_by_capabilities),
 		T(test_ksm_needs_fixed_buffer_size),
 		T(test_klm_list_is_limited_by_a_capability),
