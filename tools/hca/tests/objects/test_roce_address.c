@@ -13,6 +13,7 @@
 #include "roce_address.h"
 
 #define SIZE	4	/* entries of the table */
+#define OP_SQD2SQD	0x511
 
 static const struct hca_module *const modules[] = { &roce_address_module, NULL };
 static const struct cmd_desc *const cmds[] = { roce_address_cmds, NULL };
@@ -210,12 +211,16 @@ static uint32_t new_qp(enum qp_type type)
 	return IFC_GET(create_qp_out, qout, qpn);
 }
 
-/* A transition, of which RTS2RTS_QP has a second mask of optional parameters, @opt_95_32. */
-static uint8_t modify_with(uint16_t op, uint32_t qpn, const uint8_t *qpc, uint64_t opt_95_32)
+/*
+ * A transition with optional parameters, of which RTS2RTS_QP has a second mask, @opt_95_32.
+ */
+static uint8_t modify_opt(uint16_t op, uint32_t qpn, const uint8_t *qpc, uint32_t opt,
+			  uint64_t opt_95_32)
 {
 	uint8_t min[IFC_SZ(rst2init_qp_in)] = {}, mout[IFC_SZ(rst2init_qp_out)];
 
 	IFC_SET(rst2init_qp_in, min, qpn, qpn);
+	IFC_SET(rst2init_qp_in, min, opt_param_mask, opt);
 	ifc_set_bits(min, RTS2RTS_QP_OPT_95_32, 32, opt_95_32 >> 32);
 	ifc_set_bits(min, RTS2RTS_QP_OPT_95_32 + 32, 32, opt_95_32);
 	memcpy(IFC_ADDR(rst2init_qp_in, min, qpc), qpc, QPC_BYTES);
@@ -224,7 +229,7 @@ static uint8_t modify_with(uint16_t op, uint32_t qpn, const uint8_t *qpc, uint64
 
 static uint8_t modify(uint16_t op, uint32_t qpn, const uint8_t *qpc)
 {
-	return modify_with(op, qpn, qpc, 0);
+	return modify_opt(op, qpn, qpc, 0, 0);
 }
 
 /* A context that leads from the address at index 1 to a peer. */
@@ -352,7 +357,7 @@ static uint8_t change_port(uint32_t qpn, uint8_t *c, uint16_t udp_sport, uint64_
 	IFC_SET(qpc, c, primary_address_path.udp_sport, udp_sport);
 	/* Another field, which the command does not mention in a mask. */
 	IFC_SET(qpc, c, primary_address_path.dscp, 33);
-	return modify_with(MLX5_CMD_OP_RTS2RTS_QP, qpn, c, opt_95_32);
+	return modify_opt(MLX5_CMD_OP_RTS2RTS_QP, qpn, c, 0, opt_95_32);
 }
 
 static void source_port_changes_in_rts(void **state)
@@ -391,6 +396,35 @@ static void source_port_changes_in_rts(void **state)
 	assert_int_equal(modify(MLX5_CMD_OP_INIT2RTR_QP, ud, c), ST_OK);
 	assert_int_equal(modify(MLX5_CMD_OP_RTR2RTS_QP, ud, c), ST_OK);
 	assert_refused(change_port(ud, c, 0xd903, udp_sport), ST_BAD_PARAM, WHY_QP_OPT_PARAM);
+}
+
+/* With the optional parameter of the path, a drained queue pair gets another one, or none. */
+static void path_changes_in_sqd(void **state)
+{
+	const uint32_t primary_path = 1 << 7;
+	uint8_t c[QPC_BYTES], *path;
+	struct qp *qp;
+	uint32_t rc;
+
+	(void)state;
+	assert_int_equal(set(1, gid6, ROCE_V2, ROCE_IPV6), ST_OK);
+	rc = qp_in_rts(QPT_RC, c);
+	qp = qp_find(rig.hca, rc);
+	qp->state = QPS_SQD;
+	path = context(c);
+	IFC_SET(ads, path, rmac_31_0, 0xebe10002);
+	assert_int_equal(modify_opt(OP_SQD2SQD, rc, c, 0, 0), ST_OK);
+	assert_int_equal(qp->path.rmac[5], 1);
+	assert_int_equal(modify_opt(OP_SQD2SQD, rc, c, primary_path, 0), ST_OK);
+	assert_int_equal(qp->path.rmac[5], 2);
+	IFC_SET(ads, path, rmac_47_32, 0x0100);
+	assert_refused(modify_opt(OP_SQD2SQD, rc, c, primary_path, 0), ST_BAD_PARAM,
+		       WHY_ROCE_PATH_MAC);
+	path = context(c);
+	IFC_SET(ads, path, src_addr_index, 2);
+	assert_refused(modify_opt(OP_SQD2SQD, rc, c, primary_path, 0), ST_BAD_INDEX,
+		       WHY_ROCE_PATH_ADDRESS);
+	assert_int_equal(qp->path.src_gid_index, 1);
 }
 
 static void loopback_is_for_rc(void **state)
@@ -475,7 +509,7 @@ int main(void)
 		TEST(paths_lead_to_a_peer),
 		TEST(paths_are_checked),
 		TEST(source_port_changes_in_rts),
-		TEST(loopback_is_for_rc),
+		TEST(path_changes_in_sqd), TEST(loopback_is_for_rc),
 		TEST(paths_of_others_are_not_checked),
 		TEST(the_port_has_qp1_alone),
 		TEST(groups_can_be_of_ipv4),

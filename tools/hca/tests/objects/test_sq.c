@@ -241,6 +241,9 @@ static void is_at(uint32_t sqn, unsigned int state, uint16_t index)
 {
 	uint8_t cmd[IFC_SZ(query_sq_in)] = {}, found[IFC_SZ(query_sq_out)];
 
+	IFC_SET(query_sq_in, cmd, sqn, sqn + 9);	/* there is no such queue */
+	assert_refused(rig_cmd(MLX5_CMD_OP_QUERY_SQ, 0, UID, cmd, sizeof(cmd), found,
+			       sizeof(found)), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
 	IFC_SET(query_sq_in, cmd, sqn, sqn);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_SQ, 0, UID, cmd, sizeof(cmd), found,
 				 sizeof(found)), ST_OK);

@@ -481,6 +481,18 @@ static void burst_without_an_end_is_a_plain_doorbell(void **state)
 	world_down();
 }
 
+/* The board lets a queue pair fail of which a CQE could not be written. */
+static void a_lost_cqe_fails_its_queue_pair(void **state)
+{
+	(void)state;
+	world_up();
+	core.hca->board->cqe_lost(core.hca, world.qp[WORLD_RC_A]);
+	world_pass(4);
+	assert_int_equal(qp_find(core.hca, world.qp[WORLD_RC_A])->state, QPS_ERR);
+	assert_int_equal(qp_find(core.hca, world.qp[WORLD_RC_B])->state, QPS_RTS);
+	world_down();
+}
+
 /* This test runs last, because the client's memory, which has all queues, goes with the client. */
 static void client_may_leave_in_a_burst(void **state)
 {
@@ -517,6 +529,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stores_are_refused_in_every_way_alike),
 		cmocka_unit_test(burst_without_an_end_is_a_plain_doorbell),
+		cmocka_unit_test(a_lost_cqe_fails_its_queue_pair),
 		cmocka_unit_test(client_may_leave_in_a_burst),
 	};
 

@@ -219,6 +219,16 @@ static void blueflame_takes_the_wqe_from_the_register(void **state)
 	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, w.ds * 16);
 	rig_settle();
 	assert_int_equal(rig.ncqe, 2);
+	/* The next WQE, with its index. */
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	put_be32(bf, 1 << 8 | WQE_SEND);
+	memcpy(bf + 20, "the next bf", 12);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, w.ds * 16);
+	assert_int_equal(rig_run(4, 1000), 4);
+	assert_string_equal(rig_ptr(1, buf_b), "the next bf");
+	assert_int_equal(rig.hca[0]->count.wqes_bf, 2);
 }
 
 /*

@@ -804,6 +804,30 @@ static void late_duplicate_of_a_read_takes_no_room(void **state)
 	expect(CQ_A, 1, CQE_REQ, 0);
 }
 
+/* Whatever the peer sends: a queue pair that cannot send yet waits for no acknowledgement. */
+static void acknowledgement_in_rtr_is_ignored(void **state)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+	struct qp *c = rig_qp(1, QPT_RC, 40);
+
+	(void)state;
+	rig.net->path(&c->path, 0);
+	c->remote_qpn = a->obj.num;
+	rig_state(1, c, QPS_INIT);
+	rig_state(1, c, QPS_RTR);
+	p->opcode = BTH_RC | BTH_ACK;
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
+	p->pkey = 0xffff;
+	p->dqpn = c->obj.num;
+	p->psn = c->next_send_psn;
+	fabric_tx(rig.hca[0], p);
+	rig_settle();
+	assert_int_equal(rig.hca[1]->count.packets_dropped, 0);
+	assert_int_equal(c->state, QPS_RTR);
+	assert_int_equal(rig.ncqe, 0);
+}
+
 static void late_duplicate_of_an_atomic_takes_no_room(void **state)
 {
 	struct packet *p = packet_alloc(rig.fabric);
@@ -1646,6 +1670,7 @@ int main(void)
 		RC(retry_timer_may_be_longer_than_its_bound),
 		RC(retry_timer_has_a_bound_of_twice_the_timeout),
 		RC(retry_timer_has_a_bound_above_twice_the_timeout),
+		RC(acknowledgement_in_rtr_is_ignored),
 		RC(late_duplicate_of_an_atomic_takes_no_room),
 		RC(results_of_atomics_end_with_the_connection),
 		RC(duplicate_of_a_read_needs_the_right),

@@ -110,6 +110,22 @@ static void requests_of_any_size_are_flushed(void **state)
 	assert_int_equal(a->sq_hw, 8);
 }
 
+static void full_queues_are_flushed(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	rig_state(0, a, QPS_ERR);
+	for (i = 0; i < 64; i++) {
+		rig_recv(1, b, buf_b, 64, key_b);
+		post_send(WQE_SEND, 16, false);
+	}
+	rig_state(1, b, QPS_ERR);
+	assert_int_equal(rig_run(128, 1000), 128);
+	assert_int_equal(a->sq_hw, 64);
+	assert_int_equal(b->rq_hw, 64);
+}
+
 /* In ERR, too, a doorbell record cannot announce more than the queue has. */
 static void record_beyond_a_queue_flushes_nothing(void **state)
 {
@@ -478,7 +494,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RC(error_flushes_both_queues), RC(record_alone_flushes_sends),
-		RC(requests_of_any_size_are_flushed), RC(record_beyond_a_queue_flushes_nothing),
+		RC(requests_of_any_size_are_flushed), RC(full_queues_are_flushed),
+		RC(record_beyond_a_queue_flushes_nothing),
 		RC(first_request_that_is_flushed_says_so),
 		RC(first_request_behind_a_refusal_says_so),
 		RC(requests_behind_one_that_failed_are_flushed), RC(receives_are_flushed_alike),

@@ -276,6 +276,8 @@ static void wrong_q_key_drops_the_datagram(void **state)
 
 static void datagram_has_to_fit_qp_and_receive(void **state)
 {
+	struct rig_wqe w;
+
 	(void)state;
 	rig_recv(1, b, buf_b, 40 + 4096, key_b);
 	rig_recv(1, b, buf_b, 40 + 99, key_b);
@@ -288,6 +290,17 @@ static void datagram_has_to_fit_qp_and_receive(void **state)
 	rig_settle();
 	expect(CQ_A, 2, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
 	assert_int_equal(a->state, QPS_SQER);
+	/* Other than in ERR, it takes a doorbell to flush what the record announces. */
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_av(&w, fabric_lid(rig.hca[1]), b->obj.num, 0x1111, NULL);
+	wq_data(&w, buf_a, 100, key_a);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	rig_run(6, 50);
+	assert_int_equal(rig.ncqe, 5);
+	rig_ring(0, a);
+	assert_int_equal(rig_run(6, 1000), 6);
+	expect(CQ_A, 3, CQE_REQ_ERR, SYND_WR_FLUSH);
 }
 
 /* A datagram is lost when none is posted, but a receive that is wrong is the receiver's mistake. */
