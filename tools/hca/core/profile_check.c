@@ -42,6 +42,7 @@ static const struct {
 	{ "log_max_srq_sz", 1, 16 },
 	{ "log_max_cq_sz", 1, 22 },
 	{ "log_max_eq_sz", 8, 22 },
+	{ "log_max_wq_sz", 0, 15 },
 	{ "log_max_msg", 1, 30 },
 	{ "cqe_version", 0, 1 },
 	{ "log_bf_reg_size", 9, 9 },

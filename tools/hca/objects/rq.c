@@ -176,8 +176,7 @@ static uint8_t rq_check_ring(struct hca *hca, struct cmd *cmd, const uint8_t *wq
 	if (stride < 4 || stride > 9 || 1u << stride > hca_cap_gen(hca, max_wqe_sz_rq))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RQ_STRIDE,
 				"a WQE stride of 2^%u is not supported", stride);
-	if (IFC_GET(wq, wq, log_wq_sz) > hca_cap_gen(hca, log_max_wq_sz) ||
-	    IFC_GET(wq, wq, log_wq_sz) > 15)
+	if (IFC_GET(wq, wq, log_wq_sz) > hca_cap_gen(hca, log_max_wq_sz))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RQ_SIZE, "log_wq_sz %u is too large",
 				IFC_GET(wq, wq, log_wq_sz));
 	if (IFC_GET(wq, wq, end_padding_mode) > END_PAD_ALIGN)
