@@ -88,12 +88,12 @@ static uint8_t modify_sq(uint16_t uid, uint32_t sqn, uint64_t mask, uint32_t rat
 static void rates_are_limited_by_capabilities(void **state)
 {
 	(void)state;
-	assert_int_equal(set_rate(0, 1, 99, 0, 0), ST_BAD_PARAM);
-	assert_int_equal(set_rate(0, 1, 1001, 0, 0), ST_BAD_PARAM);
-	assert_int_equal(set_rate(0, 1, 100, 1, 0), ST_BAD_PARAM);
-	assert_int_equal(set_rate(0, 1, 100, 0, 1), ST_BAD_PARAM);
-	assert_int_equal(set_rate(0, 0, 100, 0, 0), ST_BAD_INDEX);
-	assert_int_equal(set_rate(0, RATES, 100, 0, 0), ST_BAD_INDEX);
+	assert_refused(set_rate(0, 1, 99, 0, 0), ST_BAD_PARAM, WHY_RATE_RANGE);
+	assert_refused(set_rate(0, 1, 1001, 0, 0), ST_BAD_PARAM, WHY_RATE_RANGE);
+	assert_refused(set_rate(0, 1, 100, 1, 0), ST_BAD_PARAM, WHY_RATE_NOT_OFFERED);
+	assert_refused(set_rate(0, 1, 100, 0, 1), ST_BAD_PARAM, WHY_RATE_NOT_OFFERED);
+	assert_refused(set_rate(0, 0, 100, 0, 0), ST_BAD_INDEX, WHY_RATE_INDEX);
+	assert_refused(set_rate(0, RATES, 100, 0, 0), ST_BAD_INDEX, WHY_RATE_INDEX);
 	assert_int_equal(obj_count(rig.hca, OBJ_RATE), 0);
 	assert_int_equal(set_rate(0, 1, 100, 0, 0), ST_OK);
 	QOS(packet_pacing_burst_bound, 1);
@@ -101,12 +101,12 @@ static void rates_are_limited_by_capabilities(void **state)
 	assert_int_equal(set_rate(0, RATES - 1, 1000, 1, 1), ST_OK);
 	assert_int_equal(obj_count(rig.hca, OBJ_RATE), 2);
 	QOS(packet_pacing_uid, 0);
-	assert_int_equal(set_rate(UID, 2, 100, 0, 0), ST_BAD_PARAM);
+	assert_refused(set_rate(UID, 2, 100, 0, 0), ST_BAD_PARAM, WHY_RATE_UID);
 	QOS(packet_pacing, 0);
-	assert_int_equal(set_rate(0, 2, 100, 0, 0), ST_BAD_OP);
+	assert_refused(set_rate(0, 2, 100, 0, 0), ST_BAD_OP, WHY_RATE_NOT_OFFERED);
 	QOS(packet_pacing, 1);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], qos, 0);
-	assert_int_equal(set_rate(0, 2, 100, 0, 0), ST_BAD_OP);
+	assert_refused(set_rate(0, 2, 100, 0, 0), ST_BAD_OP, WHY_RATE_NOT_OFFERED);
 }
 
 static void rate_belongs_to_its_user(void **state)
@@ -114,8 +114,8 @@ static void rate_belongs_to_its_user(void **state)
 	(void)state;
 	assert_int_equal(set_rate(UID, 1, 100, 0, 0), ST_OK);
 	assert_int_equal(obj_find(rig.hca, OBJ_RATE, 1)->uid, UID);
-	assert_int_equal(set_rate(UID + 1, 1, 200, 0, 0), ST_BAD_RES);
-	assert_int_equal(set_rate(UID + 1, 1, 0, 0, 0), ST_BAD_RES);
+	assert_refused(set_rate(UID + 1, 1, 200, 0, 0), ST_BAD_RES, WHY_OBJECT_OWNER);
+	assert_refused(set_rate(UID + 1, 1, 0, 0, 0), ST_BAD_RES, WHY_OBJECT_OWNER);
 	assert_int_equal(set_rate(UID, 1, 200, 0, 0), ST_OK);
 	assert_int_equal(set_rate(UID, 1, 0, 0, 0), ST_OK);
 	assert_int_equal(set_rate(UID, 1, 0, 0, 0), ST_BAD_RES);
@@ -140,13 +140,13 @@ static void queue_names_a_rate_of_its_user(void **state)
 	assert_int_equal(set_rate(UID, 2, 100, 0, 0), ST_OK);
 	assert_int_equal(set_rate(UID + 1, 3, 100, 0, 0), ST_OK);
 	assert_int_equal(set_rate(SHARED_UID, 5, 100, 0, 0), ST_OK);
-	assert_int_equal(create_sq(UID, 4, &sqn), ST_BAD_RES);
-	assert_int_equal(create_sq(UID, 3, &sqn), ST_BAD_RES);
+	assert_refused(create_sq(UID, 4, &sqn), ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+	assert_refused(create_sq(UID, 3, &sqn), ST_BAD_RES, WHY_OBJECT_OWNER);
 	assert_int_equal(create_sq(UID, 1, &sqn), ST_OK);
 	assert_int_equal(rate_of(sqn), 1);
-	assert_int_equal(modify_sq(UID, sqn, 1, 3), ST_BAD_RES);
+	assert_refused(modify_sq(UID, sqn, 1, 3), ST_BAD_RES, WHY_OBJECT_OWNER);
 	assert_int_equal(modify_sq(UID, sqn, 1, 5), ST_OK);	/* a shared rate */
-	assert_int_equal(set_rate(UID, 5, 0, 0, 0), ST_BAD_RES);
+	assert_refused(set_rate(UID, 5, 0, 0, 0), ST_BAD_RES, WHY_OBJECT_OWNER);
 	assert_int_equal(modify_sq(UID, sqn, 1, 1), ST_OK);
 	assert_int_equal(modify_sq(UID, sqn, 0, 2), ST_OK);	/* without MODIFY_RATE */
 	assert_int_equal(rate_of(sqn), 1);
@@ -169,9 +169,8 @@ static void rate_that_is_named_keeps_its_values(void **state)
 	assert_int_equal(create_sq(UID, 1, &sqn), ST_OK);
 	assert_int_equal(obj_find(rig.hca, OBJ_RATE, 1)->refs, 1);
 	assert_int_equal(set_rate(UID, 1, 200, 7, 0), ST_OK);
-	assert_int_equal(set_rate(UID, 1, 100, 7, 0), ST_BAD_RES_STATE);
-	assert_int_equal(rig.syndrome, WHY_RATE_IN_USE);
-	assert_int_equal(set_rate(UID, 1, 200, 8, 0), ST_BAD_RES_STATE);
+	assert_refused(set_rate(UID, 1, 100, 7, 0), ST_BAD_RES_STATE, WHY_RATE_IN_USE);
+	assert_refused(set_rate(UID, 1, 200, 8, 0), ST_BAD_RES_STATE, WHY_RATE_IN_USE);
 	/* After its user has cleared the entry, another user can set it. */
 	assert_int_equal(set_rate(UID, 1, 0, 0, 0), ST_OK);
 	assert_int_equal(set_rate(UID, 1, 0, 0, 0), ST_BAD_RES);
