@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Tests of users of verbs that find each other by IP addresses, over IPoIB or over RoCE: NVMe, iSER,
-# NFS and RDS of the kernel, and MPI. They leave the addresses to guest.sh and common.sh.
+# NFS and RDS of the kernel, libfabric and MPI. They leave the addresses to guest.sh and common.sh.
 
 # self, here and there are variables of common.sh. The checks call functions by name, which ShellCheck
 # takes for no calls.
@@ -54,6 +54,17 @@ nfs_tests() {
 	check "nfs: data, mounted again" nfs_keeps_data "$there"
 	check "nfs: unmount" nfs_down
 	check "nfs: the server stops" peer_calls nfsd_down
+}
+
+# libfabric_pingpong PROVIDERS ENDPOINT: both ends compare the data.
+libfabric_pingpong() {
+	local program=(fi_pingpong -p "$1" -e "$2" -I 20 -S 4096 -c)
+	served "${program[@]}" -- "${program[@]}" "$there"
+}
+
+libfabric_tests() {
+	check "libfabric: messages" libfabric_pingpong verbs msg
+	check "libfabric: reliable datagrams" libfabric_pingpong "verbs;ofi_rxm" rdm
 }
 
 mpi_tests() {
