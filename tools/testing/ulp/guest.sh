@@ -108,13 +108,13 @@ first_gid_index() {
 		gid_index v2 "${mapped%%$'\n'*}"
 }
 
-# pingpong_here PROGRAM ARGUMENT...: become a pingpong for two minutes at most, which on an Ethernet
+# pingpong_here PROGRAM ARGUMENT...: become a pingpong for five minutes at most, which on an Ethernet
 # port is told the address.
 pingpong_here() {
 	if on_ethernet; then
 		set -- "$@" -g "$(first_gid_index)"
 	fi
-	exec timeout 120 "$@"
+	exec timeout 300 "$@"
 }
 
 # ---- either kind of port -------------------------------------------------------------------------
