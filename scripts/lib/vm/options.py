@@ -72,6 +72,9 @@ def add_qemu_options(parser):
     parser.add_argument("--nic", action="append", default=[], metavar="MODEL",
                         help="with --hosts 2: also a NIC of QEMU's in each guest, such as e1000e "
                         "or virtio-net-pci, with a wire between the two; may be given repeatedly")
+    parser.add_argument("--peer-nic", metavar="MODEL",
+                        help="with --link eth: also a NIC of QEMU's in the last guest, at the "
+                        "switch of the HCAs, such as virtio-net-pci")
     parser.add_argument("--append", action="append", default=[], metavar="ARGS",
                         help="more for the kernel command line")
     parser.add_argument("--oops-panic", action="store_true", help="end the guest at its first Oops")
@@ -97,6 +100,8 @@ def check_options(parser, args, place):
         parser.error("a fabric has at most 16 HCAs")
     if args.nic and args.hosts != 2:
         parser.error("--nic needs --hosts 2")
+    if args.peer_nic and (args.link != "eth" or args.hca == "none"):
+        parser.error("--peer-nic needs --link eth, and HCAs")
     if args.hca == "none" and args.driver != "none":
         parser.error("--hca none leaves nothing for a driver: add --driver none")
     if not args.command and not sys.stdin.isatty():

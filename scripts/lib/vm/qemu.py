@@ -331,6 +331,11 @@ class Guest:
                 "-netdev", f"stream,id=nic{number},{role},addr.type=unix,addr.path={path}",
                 "-device", f"{model},netdev=nic{number},romfile=,"
                 f"mac=52:54:00:67:{number:02x}:{self.host:02x}"]
+        if args.peer_nic and self.host == args.hosts:
+            path = self.run.directory / "peer"
+            options += [
+                "-netdev", f"stream,id=peer,server=off,addr.type=unix,addr.path={path}", "-device",
+                f"{args.peer_nic},netdev=peer,romfile=,mac=52:54:00:68:00:{self.host:02x}"]
         return options
 
     def qemu_command(self, initramfs):

@@ -197,6 +197,8 @@ class Run:
             value = getattr(self.args, option)
             if value:
                 command += [f"--{option}", value]
+        if self.args.peer_nic:
+            command += ["--peer", self.directory / "peer"]
         hcas = [(guest, hca) for guest in self.guests for hca in guest.hcas]
         for guest, hca in hcas:
             command += ["--socket", guest.path(f"vfio-user{hca}"),

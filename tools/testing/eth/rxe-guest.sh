@@ -17,12 +17,17 @@ use_device() {
 
 # ---- up and down ---------------------------------------------------------------------------------
 
-# Bring rdma_rxe up on the netdev, without the verbs driver of the HCA. In the guests of scripts/vm
-# libibverbs has the file of one provider.
+# Bring rdma_rxe up on the netdev, without the verbs driver of the HCA, whose netdev is down if it is
+# not this one. In the guests of scripts/vm libibverbs has the file of one provider.
 rxe_up() {
 	echo "driver rxe" >/etc/libibverbs.d/rxe.driver && driver none && nic_up "10.9.0.$1" &&
 		modprobe -a rdma_rxe rdma_ucm && rdma link add rxe0 type rxe netdev "$(nic)" &&
 		wait_for 20 test -e /sys/class/infiniband/rxe0 && addresses_up "$1"
+}
+
+# The driver of the netdev.
+netdev_driver() {
+	basename "$(readlink "/sys/class/net/$(nic)/device/driver")"
 }
 
 rxe_down() {

@@ -290,7 +290,8 @@ class Roots(Case):
         found.check(2)
         self.assertEqual(found.image, qcow)
         guest = types.SimpleNamespace(hcas=[], run=types.SimpleNamespace(
-            root=found, args=types.SimpleNamespace(iommu=False, hosts=1, nic=[])))
+            root=found, args=types.SimpleNamespace(iommu=False, hosts=1, nic=[],
+                                                  peer_nic=None)))
         options = " ".join(qemu.Guest.device_options(guest))
         self.assertIn("b,,c.img,format=qcow2,if=none,id=disk,snapshot=on", options)
 

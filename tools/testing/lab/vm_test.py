@@ -196,7 +196,9 @@ class Hca(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             one.logs, one.place = Path(directory), PLACE
             one.args = types.SimpleNamespace(hca="/bin/true", link="ib", profile="p.json",
-                                             trace=None, capture="c.pcap", impair=None)
+                                             trace=None, capture="c.pcap", impair=None,
+                                             peer_nic="virtio-net-pci")
+            one.directory = Path("/d")
             one.guests = [types.SimpleNamespace(path=lambda name, host=host: f"/d/{name}-{host}",
                                                 hcas=["", 2] if host == 1 else [""], controls=[])
                           for host in (1, 2)]
@@ -204,7 +206,7 @@ class Hca(unittest.TestCase):
                     mock.patch.object(run, "wait_for_socket"), mock.patch.object(run, "Control"):
                 one.start_hca()
         self.assertEqual(" ".join(popen.call_args.args[0]),
-                         "/bin/true --link ib --profile p.json --capture c.pcap "
+                         "/bin/true --link ib --profile p.json --capture c.pcap --peer /d/peer "
                          "--socket /d/vfio-user-1 --control /d/control-1 "
                          "--socket /d/vfio-user2-1 --control /d/control2-1 "
                          "--socket /d/vfio-user-2 --control /d/control-2")
@@ -344,7 +346,8 @@ class Qemu(unittest.TestCase):
 
     DEFAULTS = {"icount": False, "in_turn": False, "iommu": False, "swiotlb": False, "hca": "x",
                 "hosts": 1, "hcas": 1, "answered_writes": False, "oops_panic": False,
-                "command": ["true"], "memory": None, "cpus": 2, "append": [], "nic": []}
+                "command": ["true"], "memory": None, "cpus": 2, "append": [], "nic": [],
+                "peer_nic": None}
 
     def options(self, accel="tcg", debug=False, machine=arch.AMD64, **changes):
         """The command line for these options of scripts/vm, as one text."""
@@ -371,6 +374,9 @@ class Qemu(unittest.TestCase):
                 ("-device e1000e,netdev=nic2,romfile=,mac=52:54:00:67:02:01",
                  {"hosts": 2, "nic": ["virtio-net-pci", "e1000e"]}),
                 ("id=nic1,server=on,", {"hosts": 2, "nic": ["e1000e"]}),
+                ("server=off,addr.type=unix,addr.path=/d/peer", {"peer_nic": "virtio-net-pci"}),
+                ("-device e1000e,netdev=peer,romfile=,mac=52:54:00:68:00:01",
+                 {"peer_nic": "e1000e"}),
                 ("chassis=2,slot=2", {"hcas": 2}), ("name=bluebell.hca2,nr=5", {"hcas": 2}),
                 ("chardev=shell", {"command": []}),
                 ("kernel-irqchip=split", {"iommu": True, "accel": "kvm"}),
@@ -438,6 +444,10 @@ class CommandLine(unittest.TestCase):
         """A NIC of QEMU's needs its like in one other guest."""
         self.assertIn("--nic needs --hosts 2", self.parse("--nic e1000e"))
         self.assertIn("--nic needs --hosts 2", self.parse("--nic e1000e --hosts 3"))
+        for options in ("", "--link ib", "--link eth --hca none --driver none"):
+            self.assertIn("--peer-nic needs --link eth, and HCAs",
+                          self.parse(f"--peer-nic e1000e {options}"))
+        self.assertEqual(self.parse("--peer-nic e1000e --link eth").peer_nic, "e1000e")
         self.assertEqual(self.parse("--nic e1000e --nic tulip --hosts 2").nic, ["e1000e", "tulip"])
 
     def test_nothing_is_fetched_for_what_is_refused(self):

@@ -60,8 +60,19 @@ nth_nic() {
 	[[ ! -e $dev ]] || echo "${dev##*/}"
 }
 
+# The NIC of QEMU's that scripts/vm --peer-nic puts at the switch of the HCAs, if this guest has it.
+peer_nic() {
+	local device
+	# A VLAN has no device.
+	for device in /sys/class/net/*/device; do
+		[[ $(<"${device%/*}/address") != 52:54:00:68:* ]] || { basename "${device%/*}"; return; }
+	done
+	return 1
+}
+
+# The netdev at the switch.
 nic() {
-	nth_nic 1
+	peer_nic || nth_nic 1
 }
 
 nic_is() {
