@@ -179,13 +179,19 @@ static bool any_since(unsigned int serial)
 	return false;
 }
 
-/* Freed memory is poisoned, and is not mapped any more if its page has been freed, too. */
+/*
+ * Freed memory is poisoned, and is not mapped any more if its page has been freed, too. Memory in
+ * use to which nobody has written is also poisoned; the byte in front of it tells the two apart.
+ */
 static bool is_free(const void *ptr)
 {
-	u8 bytes[8];
+	u8 bytes[8], before;
 
-	return copy_from_kernel_nofault(bytes, ptr, sizeof(bytes)) ||
-	       !memchr_inv(bytes, POISON_FREE, sizeof(bytes));
+	if (copy_from_kernel_nofault(bytes, ptr, sizeof(bytes)))
+		return true;
+	if (memchr_inv(bytes, POISON_FREE, sizeof(bytes)))
+		return false;
+	return copy_from_kernel_nofault(&before, ptr - 1, 1) || before != SLUB_RED_ACTIVE;
 }
 
 /**
