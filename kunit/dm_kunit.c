@@ -561,10 +561,14 @@ static void window_that_cannot_be_mapped_leaves_nothing(struct kunit *test)
 	struct mlx5_ib_dm_pool *pool = dev->dm;
 	unsigned int i;
 
+	fail_alloc_init(test);
 	dev->dm = NULL;
 	dev->mdev->bar_addr = -PAGE_SIZE - window_of_host.start;
-	for (i = 0; i < 2; i++) {
+	/* There is memory for the pool or not, and then for the bitmap of its pages or not. */
+	for (i = 0; i < 3; i++) {
+		fail_alloc_begin(i);
 		KUNIT_EXPECT_EQ(test, mlx5_ib_use_dm(dev), -ENOMEM);
+		fail_alloc_end();
 		KUNIT_EXPECT_NULL(test, dev->dm);
 	}
 	dev->dm = pool;
