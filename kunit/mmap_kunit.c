@@ -269,6 +269,30 @@ static void refused_mapping_leaves_no_reference_to_its_object(struct kunit *test
 	mock_close(mock);
 }
 
+/* Firmware has a UAR, but all mmap offsets that it could have are in use. */
+static void uar_without_an_mmap_offset_is_deallocated(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct xarray *xa = &mock->context->ibucontext.mmap_xa;
+	struct mlx5_user_mmap_entry *object;
+	unsigned long first, i;
+
+	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
+	mock_open(mock);
+	object = mlx5_ib_create_uar_object(mock->context, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, object);
+	first = object->rdma_entry.start_pgoff;
+	rdma_user_mmap_entry_remove(&object->rdma_entry);
+	for (i = first; i < first + 16; i++)
+		KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(xa, i, mock, GFP_KERNEL)));
+	object = mlx5_ib_create_uar_object(mock->context, false);
+	KUNIT_EXPECT_PTR_EQ(test, object, ERR_PTR(-ENOMEM));
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_UAR], STATIC_PAGES);
+	for (i = first; i < first + 16; i++)
+		xa_erase(xa, i);
+	mock_close(mock);
+}
+
 /*
  * mprotect() gives no right whose VM_MAY* flag is clear, so the driver clears the flags of all
  * other rights. Each mapping of this case is refused after that, because the VMA of the test is no
@@ -367,6 +391,7 @@ static struct kunit_case mmap_cases[] = {
 	KUNIT_CASE_PARAM(mapping_of_another_form_is_refused, refused_gen_params),
 	KUNIT_CASE(refused_mapping_leaves_no_reference_to_its_object),
 	KUNIT_CASE(mapping_gets_no_other_rights_later),
+	KUNIT_CASE(uar_without_an_mmap_offset_is_deallocated),
 	KUNIT_CASE(dynamic_page_is_mapped_once),
 	KUNIT_CASE(dynamic_page_that_cannot_be_mapped_is_free_again),
 	KUNIT_CASE(dynamic_pages_are_looked_up_with_the_mutex_of_registers),
