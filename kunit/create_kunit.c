@@ -166,6 +166,28 @@ static void refusal_of_any_command_leaves_nothing(struct kunit *test)
 	finish(test, o);
 }
 
+/* The driver cannot do what a field asks for that it does not know. */
+static void request_with_an_unknown_field_is_refused(struct kunit *test)
+{
+	struct footprint before;
+	struct objects *o = prepare(test, &before);
+	int idx, err;
+
+	o->newer_request = true;
+	idx = mock_enter(o->mock);
+	err = objects_create(o, id_of(test));
+	mock_leave(o->mock, idx);
+	/* A call without a request cannot have such a field. */
+	if (!o->newer_request) {
+		KUNIT_EXPECT_EQ(test, err, -EOPNOTSUPP);
+		footprint_expect(o->mock, &before, "a refused request", 0);
+		KUNIT_ASSERT_EQ(test, objects_create(o, id_of(test)), 0);
+	}
+	o->newer_request = false;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, id_of(test)), 0);
+	finish(test, o);
+}
+
 static void undelivered_response_leaves_nothing(struct kunit *test)
 {
 	const struct object_type *type = test->param_value;
@@ -609,6 +631,7 @@ static void refusal_of_any_pin_leaves_nothing(struct kunit *test)
 static struct kunit_case create_cases[] = {
 	KUNIT_CASE_PARAM(refusal_of_any_command_leaves_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(failure_of_any_allocation_leaves_nothing, object_gen_params),
+	KUNIT_CASE_PARAM(request_with_an_unknown_field_is_refused, object_gen_params),
 	KUNIT_CASE_PARAM(undelivered_response_leaves_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(refused_destruction_changes_nothing, object_gen_params),
 	KUNIT_CASE_PARAM(memory_of_an_object_is_charged_to_the_process, charged_gen_params),

@@ -30,8 +30,18 @@
  */
 struct ib_udata *objects_udata(struct objects *o, const void *in, size_t inlen, size_t outlen)
 {
-	struct ib_udata *udata = mock_udata(o->mock, in, inlen, outlen);
+	u8 newer[256] = {};
+	struct ib_udata *udata;
 
+	if (o->newer_request) {
+		KUNIT_ASSERT_LE(o->mock->test, inlen + sizeof(u64), sizeof(newer));
+		memcpy(newer, in, inlen);
+		in = newer;
+		inlen += sizeof(u64);
+		newer[inlen - 1] = 1;
+		o->newer_request = false;
+	}
+	udata = mock_udata(o->mock, in, inlen, outlen);
 	if (o->break_response)
 		mock_break_answer(o->mock);
 	return udata;

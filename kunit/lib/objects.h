@@ -79,6 +79,8 @@ enum object_id {
  * @srq_wr: receive requests that the basic SRQ is to hold
  * @srq_flags: flags of the library's request for an SRQ: %MLX5_SRQ_FLAG_SIGNATURE or 0
  * @break_response: the response of each call goes to an address that is not mapped
+ * @newer_request: the library is newer than the driver, so that the request of the next call has a
+ *	field that the driver does not know; set to false by a call that could have a request
  * @cq_buf: address of the buffer of @cq
  * @cq_db: address of the doorbell record of @cq
  * @srq_buf: address of the buffer of @srq
@@ -101,6 +103,7 @@ struct objects {
 	u32 srq_wr;
 	u32 srq_flags;
 	bool break_response;
+	bool newer_request;
 	unsigned long cq_buf;
 	unsigned long cq_db;
 	unsigned long srq_buf;
