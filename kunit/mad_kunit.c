@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of management datagrams and multicast: which MADs firmware answers, what QP0 and QP1
- * are to the device, which queue pair sends with which P_Key, and what a refused command leaves
- * behind.
+ * KUnit suite of management datagrams and multicast: which MADs firmware answers, the port counters
+ * that the driver answers with, what QP0 and QP1 are to the device, which queue pair sends with
+ * which P_Key, and what a refused command leaves behind.
  */
 
 #include <kunit/static_stub.h>
@@ -14,6 +14,7 @@
 #include <linux/mlx5/qp.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_mad.h>
+#include <rdma/ib_pma.h>
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
@@ -799,6 +800,97 @@ static void refused_mad_is_a_failure(struct kunit *test)
 	destroy_all(test, m);
 }
 
+/* ---- port counters that the driver answers with ----------------------------------------- */
+
+/* What the vport has counted; octets are multiples of 4. */
+static const struct {
+	size_t offset;
+	u64 value;
+} vport_counters[] = {
+	{ MLX5_BYTE_OFF(query_vport_counter_out, received_errors.packets), 0x11 },
+	{ MLX5_BYTE_OFF(query_vport_counter_out, transmit_errors.packets), 0x22 },
+	{ MLX5_BYTE_OFF(query_vport_counter_out, received_ib_unicast.packets), 0x100000003 },
+	{ MLX5_BYTE_OFF(query_vport_counter_out, received_ib_unicast.octets), 0x400 },
+	{ MLX5_BYTE_OFF(query_vport_counter_out, transmitted_ib_unicast.packets), 0x55 },
+	{ MLX5_BYTE_OFF(query_vport_counter_out, transmitted_ib_unicast.octets), 0x1400 },
+	{ MLX5_BYTE_OFF(query_vport_counter_out, received_ib_multicast.packets), 0x66 },
+	{ MLX5_BYTE_OFF(query_vport_counter_out, received_ib_multicast.octets), 0x4 },
+	{ MLX5_BYTE_OFF(query_vport_counter_out, transmitted_ib_multicast.packets), 0x77 },
+	{ MLX5_BYTE_OFF(query_vport_counter_out, transmitted_ib_multicast.octets), 0x8 },
+};
+
+static int fw_counts(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		     int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	unsigned int i;
+
+	if (MLX5_GET(query_vport_counter_in, in, opcode) == MLX5_CMD_OP_QUERY_VPORT_COUNTER)
+		for (i = 0; i < ARRAY_SIZE(vport_counters); i++)
+			*(__be64 *)(out + vport_counters[i].offset) =
+				cpu_to_be64(vport_counters[i].value);
+	return err;
+}
+
+/* Have the driver answer a Get of performance management. */
+static int get_perf(struct mock *mock, __be16 attr, struct ib_pma_mad *answer)
+{
+	struct ib_pma_mad in = {
+		.mad_hdr = {
+			.base_version = IB_MGMT_BASE_VERSION, .class_version = 1, .attr_id = attr,
+			.mgmt_class = IB_MGMT_CLASS_PERF_MGMT, .method = IB_MGMT_METHOD_GET,
+		},
+	};
+
+	((struct ib_pma_portcounters *)in.data)->port_select = 1;
+	return mlx5_ib_answer_perf_mad(mock->dev, (struct ib_mad *)&in, (struct ib_mad *)answer);
+}
+
+static void port_counters_are_those_of_the_vport(struct kunit *test)
+{
+	static const struct ib_pma_portcounters want = {
+		.port_select = 1,
+		.port_rcv_errors = cpu_to_be16(0x11),
+		.port_xmit_discards = cpu_to_be16(0x22),
+		.port_xmit_data = cpu_to_be32(0x502),
+		.port_rcv_data = cpu_to_be32(0x101),
+		.port_xmit_packets = cpu_to_be32(0x55 + 0x77),
+		/* The counter stops at its largest value. */
+		.port_rcv_packets = cpu_to_be32(U32_MAX),
+	};
+	static const struct ib_pma_portcounters_ext want_ext = {
+		.port_select = 1,
+		.port_xmit_data = cpu_to_be64(0x502),
+		.port_rcv_data = cpu_to_be64(0x101),
+		.port_xmit_packets = cpu_to_be64(0x55 + 0x77),
+		.port_rcv_packets = cpu_to_be64(0x100000003 + 0x66),
+		.port_unicast_xmit_packets = cpu_to_be64(0x55),
+		.port_unicast_rcv_packets = cpu_to_be64(0x100000003),
+		.port_multicast_xmit_packets = cpu_to_be64(0x77),
+		.port_multicast_rcv_packets = cpu_to_be64(0x66),
+	};
+	struct mock *mock = mock_create(test);
+	struct ib_pma_mad mad;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_counts);
+	KUNIT_EXPECT_EQ(test, get_perf(mock, IB_PMA_PORT_COUNTERS, &mad), -EOPNOTSUPP);
+	MOCK_SET_CAP(&mock->dev->caps, vport_counters, 1);
+	KUNIT_ASSERT_EQ(test, get_perf(mock, IB_PMA_PORT_COUNTERS, &mad), 0);
+	KUNIT_EXPECT_EQ(test, mad.mad_hdr.method, IB_MGMT_METHOD_GET_RESP);
+	KUNIT_EXPECT_EQ(test, mad.mad_hdr.status, 0);
+	KUNIT_EXPECT_MEMEQ(test, mad.data, &want, sizeof(want));
+	KUNIT_ASSERT_EQ(test, get_perf(mock, IB_PMA_PORT_COUNTERS_EXT, &mad), 0);
+	KUNIT_EXPECT_MEMEQ(test, mad.data, &want_ext, sizeof(want_ext));
+	/* An attribute that the driver does not have. */
+	KUNIT_ASSERT_EQ(test, get_perf(mock, cpu_to_be16(0x7f), &mad), 0);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(mad.mad_hdr.status),
+			IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB);
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, get_perf(mock, IB_PMA_PORT_COUNTERS, &mad), mock->refuse_err);
+	mock->refuse = 0;
+}
+
 /* ---- multicast -------------------------------------------------------------------------- */
 
 static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
@@ -1065,6 +1157,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(keys_are_checked_unless_the_core_says_otherwise),
 	KUNIT_CASE(mad_of_the_core_is_answered_without_checking_keys),
 	KUNIT_CASE(refused_mad_is_a_failure),
+	KUNIT_CASE(port_counters_are_those_of_the_vport),
 	KUNIT_CASE(group_is_attached_and_detached_by_its_gid),
 	KUNIT_CASE(queue_pair_is_detached_in_the_end),
 	KUNIT_CASE(lost_attachment_is_ended),
