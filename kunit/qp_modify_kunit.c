@@ -485,6 +485,8 @@ static const struct attr_case {
 	{ "the smallest MTU", IB_QP_PATH_MTU, { .path_mtu = IB_MTU_256 }, 0 },
 	{ "the largest MTU", IB_QP_PATH_MTU, { .path_mtu = IB_MTU_4096 }, 0 },
 	{ "more than the largest MTU", IB_QP_PATH_MTU, { .path_mtu = IB_MTU_4096 + 1 }, -EINVAL },
+	{ "the highest service level", IB_QP_AV, { .ah_attr.sl = 15 }, 0 },
+	{ "more than the highest service level", IB_QP_AV, { .ah_attr.sl = 16 }, -EINVAL },
 	{ "the last migration state", IB_QP_PATH_MIG_STATE, { .path_mig_state = IB_MIG_ARMED },
 	  0 },
 	{ "a migration state too many", IB_QP_PATH_MIG_STATE,
