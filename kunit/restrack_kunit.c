@@ -18,6 +18,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "fw/fw.h"
+#include "lib/fail_alloc.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
 #include "lib/region.h"
@@ -474,6 +475,22 @@ static void object_that_is_gone_is_skipped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+static void context_for_which_there_is_no_memory_is_not_shown(struct kunit *test)
+{
+	const struct shown *c = test->param_value;
+	struct objects *o = make_objects(test, c->id);
+	struct sk_buff *msg = make_msg(test);
+
+	fail_alloc_init(test);
+	o->mock->num_commands = 0;
+	fail_alloc_begin(1);
+	KUNIT_EXPECT_EQ(test, c->show_raw(msg, o), -ENOMEM);
+	KUNIT_EXPECT_TRUE(test, fail_alloc_end());
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, msg->len, 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 /* Firmware has not answered the destruction: the number may be that of another user's object. */
 static void object_that_may_be_gone_is_skipped(struct kunit *test)
 {
@@ -526,6 +543,7 @@ static struct kunit_case restrack_cases[] = {
 	KUNIT_CASE_PARAM(full_message_gets_no_part_of_an_object, shown_gen_params),
 	KUNIT_CASE_PARAM(context_is_that_of_the_object, shown_gen_params),
 	KUNIT_CASE_PARAM(object_that_is_gone_is_skipped, shown_gen_params),
+	KUNIT_CASE_PARAM(context_for_which_there_is_no_memory_is_not_shown, shown_gen_params),
 	KUNIT_CASE_PARAM(object_that_may_be_gone_is_skipped, shown_gen_params),
 	KUNIT_CASE(object_of_a_closed_process_is_skipped),
 	{}
