@@ -851,6 +851,22 @@ static void kernel_consumer_may_advise(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+static void unknown_advice_is_refused(struct kunit *test)
+{
+	const enum ib_uverbs_advise_mr_advice read = IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH;
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	KUNIT_EXPECT_EQ(test, advise(env, read, IB_UVERBS_ADVISE_MR_FLAG_FLUSH << 1, &parts[1]),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT + 1, 0,
+				     &parts[1]), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /* A process can prevent for ever that a fault is resolved. */
 static void advice_waits_once_for_a_stuck_fault(struct kunit *test)
 {
@@ -1965,6 +1981,24 @@ static void refused_setup_of_umr_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
+/* Without UMR no page can be mapped, so nothing else is set up, until UMR can be. */
+static void paging_whose_umr_is_refused_is_not_set_up(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_dev *dev = mock->dev;
+
+	mock_hca_create(mock);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_odp(dev), 0);
+	KUNIT_ASSERT_NOT_NULL(test, dev->odp);
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_start(dev->odp), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	KUNIT_EXPECT_NULL(test, dev->umr);
+	KUNIT_EXPECT_NULL(test, dev->odp->fault_wq);
+	KUNIT_EXPECT_NULL(test, dev->umr_zeros);
+	mock->refuse = 0;
+}
+
 static void device_without_umr_has_no_paging(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -2110,6 +2144,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(tree_whose_root_may_be_gone_does_not_grow),
 	KUNIT_CASE(list_that_the_device_may_read_is_kept),
 	KUNIT_CASE(kernel_consumer_may_advise),
+	KUNIT_CASE(unknown_advice_is_refused),
 	KUNIT_CASE(advice_waits_once_for_a_stuck_fault),
 	KUNIT_CASE(advice_ends_when_the_caller_is_killed),
 	KUNIT_CASE(registration_ends_when_the_caller_is_killed),
@@ -2146,6 +2181,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(implicit_region_holds_the_address_space),
 	KUNIT_CASE_PARAM(region_releases_its_process, region_gen_params),
 	KUNIT_CASE(refused_setup_of_umr_leaves_nothing),
+	KUNIT_CASE(paging_whose_umr_is_refused_is_not_set_up),
 	KUNIT_CASE(device_without_umr_has_no_paging),
 	KUNIT_CASE(paging_needs_each_of_its_capabilities),
 	KUNIT_CASE(services_are_those_of_the_scheme_of_the_device),
