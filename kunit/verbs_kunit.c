@@ -531,6 +531,32 @@ static void resize_is_exact_to_the_bit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
+/* The request is as a queue pair needs it, but for a flag that the driver does not know. */
+static void queue_pair_with_an_unknown_flag_is_refused(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	const struct mlx5_ib_create_qp ucmd = {
+		.buf_addr = o->qp_buf, .db_addr = o->qp_db, .sq_wqe_count = 16,
+		.rq_wqe_count = 64, .rq_wqe_shift = 4, .flags = BIT(31),
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC, .send_cq = &o->cq.ibcq, .recv_cq = &o->cq.ibcq,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 64, .max_recv_sge = 1 },
+	};
+
+	KUNIT_ASSERT_EQ(test, objects_need(o, OBJ_RC_QP), 0);
+	o->qp.ibqp.device = &o->mock->dev->ib_dev;
+	o->qp.ibqp.pd = &o->pd.ibpd;
+	o->qp.ibqp.qp_type = IB_QPT_RC;
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			mlx5_ib_create_qp(&o->qp.ibqp, &init,
+					  objects_udata(o, &ucmd, sizeof(ucmd),
+							sizeof(struct mlx5_ib_create_qp_resp))));
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
 static const struct rereg_case {
 	const char *name;
 	int flags;
@@ -864,6 +890,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(unanswered_resize_keeps_both_buffers),
 	KUNIT_CASE(buffer_of_wide_cqes_is_aligned_to_them),
 	KUNIT_CASE(resize_is_exact_to_the_bit),
+	KUNIT_CASE(queue_pair_with_an_unknown_flag_is_refused),
 	KUNIT_CASE(registration_with_driver_data_is_refused),
 	KUNIT_CASE(pages_of_regions_are_counted),
 	KUNIT_CASE(region_too_long_for_a_command_is_out_of_memory),
