@@ -312,6 +312,43 @@ static void driver_tries_again_less_and_less_often(struct kunit *test)
 	mock_close(mock);
 }
 
+static int fw_sends(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		    int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	return send(dev, in, in_size, out, out_size, arg);
+}
+
+/* Stub of mlx5_ib_fw_do(). */
+static int fw_do_refuses(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)
+{
+	MLX5_SET(dealloc_pd_out, out, status, MLX5_CMD_STAT_RES_BUSY);
+	return -EREMOTEIO;
+}
+
+/* mlx5_core logs the refusals when the driver is unbound, but not those of each later attempt. */
+static void attempts_of_the_work_item_are_not_logged(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_dev *dev = mock->dev;
+
+	mock->refuse_destroy = true;
+	adopt_pd_of(test, mock, 0, mock->context);
+	adopt_pd(test, mock, 0);
+	mlx5_ib_orphans_leave_context(dev, mock->context);
+	mlx5_ib_orphans_retry(dev, NULL);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_sends);
+	kunit_activate_static_stub(test, mlx5_ib_fw_do, fw_do_refuses);
+	log_watch(test);
+	run_retry(dev);
+	KUNIT_EXPECT_EQ(test, log_count("DEALLOC_PD"), 0);
+	mlx5_ib_cleanup_orphans(dev);
+	KUNIT_EXPECT_EQ(test, log_count("DEALLOC_PD"), 2);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 /* The next attempt for an older orphan may be a minute away. */
 static void new_orphan_does_not_wait_for_older_ones(struct kunit *test)
 {
@@ -666,6 +703,7 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(orphan_does_not_use_a_closed_context),
 	KUNIT_CASE(user_id_of_a_closed_context_costs_others_no_command),
 	KUNIT_CASE(driver_tries_again_less_and_less_often),
+	KUNIT_CASE(attempts_of_the_work_item_are_not_logged),
 	KUNIT_CASE(new_orphan_does_not_wait_for_older_ones),
 	KUNIT_CASE(orphan_is_gone_with_the_device),
 	KUNIT_CASE(orphans_are_tried_in_rounds),
