@@ -1760,6 +1760,33 @@ static void region_of_a_closed_context_is_freed_in_any_case(struct kunit *test)
 	replace_memory(test, env);
 }
 
+/*
+ * Neither UMR nor firmware can take the leaf's key from the device. No lookup may find the key, as
+ * the leaf is freed.
+ */
+static void key_of_a_closed_context_is_not_found(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true, .by_memory = true };
+	struct env *env = make_env(test);
+	struct mock *mock = env->mock;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	mock->refuse_destroy = true;
+	env->hca->stopped = true;
+	mock->context->closing = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(env->mr, &mock->attrs->driver_udata), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_slots(env->hca, true), 0);
+	mock->context->closing = false;
+	mock->refuse_destroy = false;
+	env->hca->stopped = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	/* The keys of the root, of the directory and of the leaf. */
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_MKEY], env->keys + 3);
+	env->hca->stuck += 3;
+}
+
 static const struct region_case low_cases[] = {
 	{ .name = "an explicit region", .pages = LOW_MEM / PAGE_SIZE + MEM_PAGES },
 	{ .name = "an implicit region", .implicit = true },
@@ -2171,6 +2198,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(implicit_region_ends_with_the_address_space),
 	KUNIT_CASE(region_that_cannot_be_is_refused_at_once),
 	KUNIT_CASE_PARAM(region_of_a_closed_context_is_freed_in_any_case, region_gen_params),
+	KUNIT_CASE(key_of_a_closed_context_is_not_found),
 	KUNIT_CASE_PARAM(exit_of_a_process_clears_its_low_memory, low_gen_params),
 	KUNIT_CASE(chunk_exists_only_while_it_has_pages),
 	KUNIT_CASE_PARAM(paged_region_for_windows_is_refused, region_gen_params),
